@@ -1,0 +1,17 @@
+/*
+ * Overwriting of secrets.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <string.h>
+
+#include "gpuaes.h"
+
+void gpuaes_cleanse(void *p, size_t bytes)
+{
+    if (bytes == 0)
+        return;
+    memset(p, 0, bytes);
+    /* The compiler must assume that this reads the memory. */
+    __asm__ volatile("" : : "r"(p) : "memory");
+}

@@ -1,0 +1,235 @@
+/*
+ * libgpuaes: AES and Base64 on NVIDIA GPUs.
+ *
+ * This header is the manual of the library. It needs neither CUDA's headers
+ * nor OpenSSL's. All sizes are in bytes, a block is 16 bytes. Every function
+ * may be called from any thread, and from several at once, unless it says
+ * otherwise. No function changes the caller's current CUDA context.
+ *
+ * The library has no AES for the CPU: a call that the device could not finish
+ * says how much it did finish, and the caller does the rest.
+ *
+ * Algorithms: AES, FIPS 197; modes ECB, CBC and CTR, NIST SP 800-38A; Base64,
+ * RFC 4648 section 4 (standard alphabet), lines as in RFC 7468 and RFC 2045.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_H
+#define GPUAES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GPUAES_API __attribute__((visibility("default")))
+#define GPUAES_BLOCK 16
+
+enum gpuaes_status {
+    GPUAES_OK = 0,
+    GPUAES_NOT_READY,    /* no device has been started, or it could not be */
+    GPUAES_BUSY,         /* every lane is in use and GPUAES_WAIT was not given */
+    GPUAES_NO_MEMORY,    /* device or pinned memory is short, or pinned_bytes reached */
+    GPUAES_BAD_ARGUMENT, /* a length, a pointer or an enum out of its range */
+    GPUAES_BAD_RANGE,    /* a device range that leaves its allocation */
+    GPUAES_BAD_INPUT,    /* Base64 text that is not valid; see *offset */
+    GPUAES_FAULT,        /* the device failed; it is not used again */
+    GPUAES_UNDEFINED     /* as FAULT, and `out` beyond *done is undefined, and so is
+                            `in` where it is the same memory */
+};
+
+/* A sentence for a status; static storage. */
+GPUAES_API const char *gpuaes_status_text(enum gpuaes_status status);
+
+/* ---- The device's life -------------------------------------------------- */
+
+struct gpuaes_settings {
+    size_t pinned_bytes;   /* cap over all pinned memory of the library; 0 means 256 MiB */
+    unsigned timeout_ms;   /* longest wait for a device that makes no progress; 0 means 10000 */
+    unsigned idle_seconds; /* release the device after so long without work; 0 means never */
+};
+
+/*
+ * Sets what the process's one device state works with. The first call of a
+ * process counts; later ones, and calls after a start, change nothing and
+ * return 0, the first returns 1.
+ */
+GPUAES_API int gpuaes_configure(const struct gpuaes_settings *settings);
+
+enum gpuaes_state {
+    GPUAES_OFF,      /* not started, or released after idle_seconds */
+    GPUAES_STARTING, /* a background thread is at it */
+    GPUAES_READY,
+    GPUAES_FAILED /* cannot be started in this process, or was lost; see gpuaes_reason() */
+};
+
+/* Costs one load. In a forked child of a process that had started: FAILED. */
+GPUAES_API enum gpuaes_state gpuaes_state(void);
+
+/*
+ * Why the state is FAILED, as a sentence without a full stop; "" otherwise.
+ * Static storage; valid until the process ends.
+ */
+GPUAES_API const char *gpuaes_reason(void);
+
+/*
+ * Starts the device in a background thread with all signals blocked, unless it
+ * has been tried already. `on_ready(arg)`, if not NULL, runs in that thread
+ * once the device can be used and before the state becomes READY; gpuaes_aes()
+ * and the Base64 functions work inside it (and only there, until then). With
+ * `wait`, returns when the start has ended either way. Returns the state.
+ * Takes 0.3 s on a host whose driver is asleep.
+ */
+typedef void gpuaes_ready_fn(void *arg);
+GPUAES_API enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, int wait);
+
+/*
+ * 1 if the application itself runs CUDA in this process, so that a start would
+ * cost next to nothing; else 0. Loads no driver.
+ */
+GPUAES_API int gpuaes_application_uses_cuda(void);
+
+struct gpuaes_device_info {
+    char name[64];
+    int compute_major, compute_minor;
+    int multiprocessors;
+    int driver_version; /* 13000 is 13.0 */
+};
+
+/* 1, or 0 while no device is READY. */
+GPUAES_API int gpuaes_device(struct gpuaes_device_info *info);
+
+/* Toolkit version and architectures that the kernels were built for. */
+GPUAES_API const char *gpuaes_build(void);
+
+/* ---- Memory ------------------------------------------------------------- */
+
+enum gpuaes_memory {
+    GPUAES_PAGEABLE, /* ordinary memory */
+    GPUAES_PINNED,   /* page-locked: the device reads and writes it itself */
+    GPUAES_DEVICE,   /* device or managed memory of the device in use */
+    GPUAES_FOREIGN   /* memory of a device or context that is not the one in use */
+};
+
+/*
+ * What kind of memory `len` bytes at `p` are; PAGEABLE while no device is
+ * READY. A range whose first and last byte differ in kind is PAGEABLE if the
+ * CPU can read it. 0.1 us.
+ */
+GPUAES_API enum gpuaes_memory gpuaes_memory_kind(const void *p, size_t len);
+
+/*
+ * Pinned memory, at least page-aligned, outside the cap of `pinned_bytes`
+ * (it is the caller's). NULL if there is none or no device is READY. It is
+ * cleansed when freed. Costs 0.36 ms per MiB: allocate once. A forked child
+ * may neither use nor free it.
+ */
+GPUAES_API void *gpuaes_pinned_alloc(size_t bytes);
+GPUAES_API void gpuaes_pinned_free(void *p, size_t bytes);
+
+/*
+ * Copies `len` bytes between memory of any two kinds that do not overlap, and
+ * returns when they are there. For pieces of some bytes: bulk data is better
+ * left to the application's own copies.
+ */
+GPUAES_API enum gpuaes_status gpuaes_copy(void *to, const void *from, size_t len);
+
+/* ---- AES ---------------------------------------------------------------- */
+
+/*
+ * A key schedule: round keys as little-endian words (word c of a round is
+ * column c, row r in byte r), `decrypt` for the equivalent inverse cipher of
+ * FIPS 197 section 5.3.5, in the order of use.
+ */
+struct gpuaes_key {
+    uint32_t encrypt[60];
+    uint32_t decrypt[60];
+    unsigned rounds; /* 10, 12 or 14 */
+};
+
+/*
+ * Expands a key of 16, 24 or 32 bytes; 0 for any other length. Constant time:
+ * neither branches nor addresses depend on the key. No device needed.
+ */
+GPUAES_API int gpuaes_key_expand(struct gpuaes_key *schedule, const unsigned char *key,
+                                 size_t key_bytes);
+
+/* Overwrites memory in a way that no compiler removes. */
+GPUAES_API void gpuaes_cleanse(void *p, size_t bytes);
+
+enum gpuaes_op { GPUAES_ECB_ENCRYPT, GPUAES_ECB_DECRYPT, GPUAES_CBC_DECRYPT, GPUAES_CTR };
+enum { GPUAES_OPS = 4 };
+
+enum {
+    GPUAES_WAIT = 1 /* wait for a lane rather than return GPUAES_BUSY */
+};
+
+/*
+ * Runs whole blocks: `len` is a multiple of 16, any size. `in` and `out` are
+ * each host memory of either kind, at any alignment, or device memory; they
+ * are the same or do not overlap. Returns when the output is there.
+ *
+ * `iv` is not used by ECB. For CTR it is the 128-bit big-endian counter block
+ * of the first block, for CBC the block before the first. On return it is what
+ * continues the stream after *done bytes.
+ *
+ * *done, a multiple of 16, is how much of the output is complete, from its
+ * beginning; `len` when the status is OK. On every other status but UNDEFINED
+ * the input beyond *done is as it was, also where `in` is `out`, and nothing
+ * writes to `out` any more.
+ *
+ * Timing does not depend on data or key: each lane of a warp reads tables in
+ * its own bank of shared memory.
+ */
+GPUAES_API enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
+                                         unsigned char iv[16], const void *in, void *out,
+                                         size_t len, unsigned flags, size_t *done);
+
+/* ---- Base64 ------------------------------------------------------------- */
+
+/*
+ * Characters that `len` bytes encode to, padding and line ends included. A
+ * line end ("\n") follows every `line_length` characters and the last, shorter
+ * line; `line_length` is 0 for no lines, or a multiple of 4. SIZE_MAX if the
+ * result does not fit a size_t.
+ */
+GPUAES_API size_t gpuaes_base64_encoded_size(size_t len, size_t line_length);
+
+/*
+ * Encodes `len` bytes of host memory into gpuaes_base64_encoded_size()
+ * characters, without a final NUL. `in` and `out` must not overlap. On any
+ * status but OK nothing is claimed of `out`, `in` is untouched, and the caller
+ * encodes by itself. Flags as above.
+ */
+GPUAES_API enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, void *out,
+                                                   size_t line_length, unsigned flags);
+
+/*
+ * Decodes whole quads of the alphabet, without white space: `len` is a
+ * multiple of 4 and no '=' may occur (the last quad of a padded text is the
+ * caller's). Writes len / 4 * 3 bytes. `in` and `out` must not overlap. With
+ * BAD_INPUT, *offset is that of the first character that is not in the
+ * alphabet, and `out` is undefined.
+ */
+GPUAES_API enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, void *out,
+                                                   unsigned flags, size_t *offset);
+
+/* ---- Statistics --------------------------------------------------------- */
+
+/* Totals of the process since it began (in a forked child, since the fork). */
+struct gpuaes_statistics {
+    uint64_t bytes;        /* input bytes that the device finished: AES and Base64 */
+    uint64_t launches;     /* kernels launched */
+    uint64_t faults;       /* driver calls that failed, time-outs included */
+    uint64_t start_ms;     /* what the (last) start took, 0 before */
+    uint64_t pinned_bytes; /* pinned memory of the library now */
+    uint64_t pinned_peak;  /* the most it ever was */
+};
+GPUAES_API void gpuaes_get_statistics(struct gpuaes_statistics *statistics);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,176 @@
+/*
+ * Lanes: taking and giving back, and the growth of their buffers.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "lane.h"
+
+#include <string.h>
+
+#include "device.h"
+#include "statistics.h"
+
+void lanes_init(struct lanes *lanes)
+{
+    memset(lanes, 0, sizeof *lanes);
+    (void)pthread_mutex_init(&lanes->lock, NULL);
+    (void)pthread_cond_init(&lanes->returned, NULL);
+}
+
+static struct lane *find_free(struct lanes *lanes)
+{
+    for (int i = 0; i < LANES; i++)
+        if (!lanes->lane[i].taken && !lanes->lane[i].lost)
+            return &lanes->lane[i];
+    return NULL;
+}
+
+static int all_lost(const struct lanes *lanes)
+{
+    for (int i = 0; i < LANES; i++)
+        if (!lanes->lane[i].lost)
+            return 0;
+    return 1;
+}
+
+struct lane *lane_take(struct device *device, unsigned flags)
+{
+    struct lanes *lanes = &device->lanes;
+    (void)pthread_mutex_lock(&lanes->lock);
+    struct lane *lane = find_free(lanes);
+    while (lane == NULL && (flags & GPUAES_WAIT) != 0 && !all_lost(lanes)) {
+        (void)pthread_cond_wait(&lanes->returned, &lanes->lock);
+        lane = find_free(lanes);
+    }
+    if (lane != NULL)
+        lane->taken = 1;
+    (void)pthread_mutex_unlock(&lanes->lock);
+    return lane;
+}
+
+void lane_return(struct device *device, struct lane *lane, int lost)
+{
+    struct lanes *lanes = &device->lanes;
+    (void)pthread_mutex_lock(&lanes->lock);
+    lane->taken = 0;
+    lane->lost |= lost;
+    /* With the last lane lost, everybody must stop waiting. */
+    (void)pthread_cond_broadcast(&lanes->returned);
+    (void)pthread_mutex_unlock(&lanes->lock);
+}
+
+/* ---- Buffers ---------------------------------------------------------------- */
+
+static void free_staging(const struct driver *driver, struct slot *slot)
+{
+    if (slot->staging == NULL)
+        return;
+    gpuaes_cleanse(slot->staging, slot->staging_bytes);
+    (void)driver->mem_free_host(slot->staging);
+    statistics_give_pinned(slot->staging_bytes);
+    slot->staging = NULL;
+    slot->staging_bytes = 0;
+}
+
+static void free_buffer(const struct driver *driver, struct slot *slot, int which)
+{
+    if (slot->buffer[which] != 0)
+        (void)driver->mem_free(slot->buffer[which]);
+    slot->buffer[which] = 0;
+    slot->buffer_bytes[which] = 0;
+}
+
+static drv_result grow_staging(const struct device *device, struct slot *slot, size_t bytes)
+{
+    const struct driver *d = &device->driver;
+    if (slot->staging_bytes >= bytes)
+        return DRV_SUCCESS;
+    free_staging(d, slot);
+    if (!statistics_take_pinned(bytes, device->settings.pinned_bytes))
+        return DRV_OUT_OF_MEMORY;
+    void *p = NULL;
+    drv_result r = d->mem_host_alloc(&p, bytes, DRV_HOST_ALLOC_PORTABLE | DRV_HOST_ALLOC_MAPPED);
+    if (r == DRV_SUCCESS) {
+        r = d->mem_host_get_device_pointer(&slot->staging_address, p, 0);
+        if (r != DRV_SUCCESS)
+            (void)d->mem_free_host(p);
+    }
+    if (r != DRV_SUCCESS) {
+        statistics_give_pinned(bytes);
+        return r;
+    }
+    slot->staging = p;
+    slot->staging_bytes = bytes;
+    return DRV_SUCCESS;
+}
+
+static drv_result grow_buffer(const struct device *device, struct slot *slot, int which,
+                              size_t bytes)
+{
+    if (slot->buffer_bytes[which] >= bytes)
+        return DRV_SUCCESS;
+    free_buffer(&device->driver, slot, which);
+    drv_result r = device->driver.mem_alloc(&slot->buffer[which], bytes);
+    if (r == DRV_SUCCESS)
+        slot->buffer_bytes[which] = bytes;
+    else
+        slot->buffer[which] = 0;
+    return r;
+}
+
+static drv_result prepare_slot(const struct device *device, struct slot *slot,
+                               const struct lane_needs *needs)
+{
+    const struct driver *d = &device->driver;
+    drv_result r = DRV_SUCCESS;
+    if (slot->stream == NULL)
+        r = d->stream_create(&slot->stream, DRV_STREAM_NON_BLOCKING);
+    if (r == DRV_SUCCESS && slot->event == NULL)
+        r = d->event_create(&slot->event, DRV_EVENT_DISABLE_TIMING);
+    for (int i = 0; i < 2 && r == DRV_SUCCESS; i++)
+        r = grow_buffer(device, slot, i, needs->buffer[i]);
+    if (r == DRV_SUCCESS)
+        r = grow_staging(device, slot, needs->staging);
+    return r;
+}
+
+/*
+ * Called with nothing under way on the lane but the wiping of its buffers by
+ * the work before, which must have ended before anybody touches them again.
+ */
+drv_result lane_prepare(struct device *device, struct lane *lane, const struct lane_needs *needs)
+{
+    for (unsigned i = 0; i < needs->slots; i++) {
+        struct slot *slot = &lane->slots[i];
+        drv_result r = DRV_SUCCESS;
+        if (slot->stream != NULL)
+            r = device_wait(device, slot->stream, NULL);
+        if (r == DRV_SUCCESS)
+            r = prepare_slot(device, slot, needs);
+        if (r != DRV_SUCCESS)
+            return r;
+    }
+    return DRV_SUCCESS;
+}
+
+void lanes_free(struct device *device)
+{
+    const struct driver *d = &device->driver;
+    for (int i = 0; i < LANES; i++) {
+        struct lane *lane = &device->lanes.lane[i];
+        for (int s = 0; s < LANE_SLOTS; s++) {
+            struct slot *slot = &lane->slots[s];
+            if (slot->stream != NULL && device_wait(device, slot->stream, NULL) != DRV_SUCCESS)
+                continue;
+            free_staging(d, slot);
+            free_buffer(d, slot, 0);
+            free_buffer(d, slot, 1);
+            if (slot->event != NULL)
+                (void)d->event_destroy(slot->event);
+            if (slot->stream != NULL)
+                (void)d->stream_destroy(slot->stream);
+        }
+    }
+    (void)pthread_mutex_destroy(&device->lanes.lock);
+    (void)pthread_cond_destroy(&device->lanes.returned);
+}

@@ -1,0 +1,65 @@
+/*
+ * Lanes: what one caller needs to keep the device busy. A lane has slots, each
+ * with a stream, an event, device buffers and a pinned staging buffer, so that
+ * the copies of one piece run beside the kernel of another.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_LANE_H
+#define GPUAES_LANE_H
+
+#include <pthread.h>
+
+#include "driver.h"
+#include "gpuaes.h"
+
+struct device;
+
+enum { LANES = 4, LANE_SLOTS = 4 };
+
+struct slot {
+    drv_stream stream;
+    drv_event event;
+    drv_ptr buffer[2]; /* device memory */
+    size_t buffer_bytes[2];
+    unsigned char *staging; /* pinned memory, and as the device sees it */
+    drv_ptr staging_address;
+    size_t staging_bytes;
+};
+
+struct lane {
+    struct slot slots[LANE_SLOTS];
+    int taken;
+    int lost; /* the device may still write to it: never touched again */
+};
+
+struct lanes {
+    pthread_mutex_t lock;
+    pthread_cond_t returned;
+    struct lane lane[LANES];
+};
+
+void lanes_init(struct lanes *lanes);
+
+/* Frees what all lanes own; none is taken. Staging memory is cleansed. */
+void lanes_free(struct device *device);
+
+/* A lane of one's own. NULL if all are taken, unless GPUAES_WAIT is in flags. */
+struct lane *lane_take(struct device *device, unsigned flags);
+
+/* Nothing may be under way on it, except where `lost` is given. */
+void lane_return(struct device *device, struct lane *lane, int lost);
+
+/*
+ * Makes sure that the first `slots` slots have a stream, an event and buffers
+ * of at least these sizes (0: not needed). DRV_OUT_OF_MEMORY also where the
+ * cap on pinned memory would be passed.
+ */
+struct lane_needs {
+    unsigned slots;
+    size_t buffer[2];
+    size_t staging;
+};
+drv_result lane_prepare(struct device *device, struct lane *lane, const struct lane_needs *needs);
+
+#endif

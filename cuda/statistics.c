@@ -1,0 +1,80 @@
+/*
+ * Counters of libgpuaes.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "statistics.h"
+
+#include <stdatomic.h>
+
+#include "gpuaes.h"
+
+static struct {
+    _Atomic uint64_t bytes, launches, faults, start_ms, pinned, pinned_peak;
+} totals;
+
+static void add(_Atomic uint64_t *counter, uint64_t n)
+{
+    atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+void statistics_add_bytes(uint64_t bytes)
+{
+    add(&totals.bytes, bytes);
+}
+
+void statistics_add_launch(void)
+{
+    add(&totals.launches, 1);
+}
+
+void statistics_add_fault(void)
+{
+    add(&totals.faults, 1);
+}
+
+void statistics_set_start_ms(uint64_t ms)
+{
+    /* Zero means "never started". */
+    atomic_store(&totals.start_ms, ms == 0 ? 1 : ms);
+}
+
+int statistics_take_pinned(size_t bytes, size_t cap)
+{
+    uint64_t now = atomic_load(&totals.pinned);
+    do {
+        if (bytes > cap || now > cap - bytes)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&totals.pinned, &now, now + bytes));
+
+    uint64_t peak = atomic_load(&totals.pinned_peak);
+    while (peak < now + bytes &&
+           !atomic_compare_exchange_weak(&totals.pinned_peak, &peak, now + bytes))
+        ;
+    return 1;
+}
+
+void statistics_give_pinned(size_t bytes)
+{
+    atomic_fetch_sub(&totals.pinned, bytes);
+}
+
+void statistics_reset(void)
+{
+    atomic_store(&totals.bytes, 0);
+    atomic_store(&totals.launches, 0);
+    atomic_store(&totals.faults, 0);
+    atomic_store(&totals.start_ms, 0);
+    atomic_store(&totals.pinned, 0);
+    atomic_store(&totals.pinned_peak, 0);
+}
+
+void gpuaes_get_statistics(struct gpuaes_statistics *statistics)
+{
+    statistics->bytes = atomic_load(&totals.bytes);
+    statistics->launches = atomic_load(&totals.launches);
+    statistics->faults = atomic_load(&totals.faults);
+    statistics->start_ms = atomic_load(&totals.start_ms);
+    statistics->pinned_bytes = atomic_load(&totals.pinned);
+    statistics->pinned_peak = atomic_load(&totals.pinned_peak);
+}

@@ -1,0 +1,24 @@
+/*
+ * Counters of libgpuaes: process-wide, lock-free.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_CUDA_STATISTICS_H
+#define GPUAES_CUDA_STATISTICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void statistics_add_bytes(uint64_t bytes);
+void statistics_add_launch(void);
+void statistics_add_fault(void);
+void statistics_set_start_ms(uint64_t ms);
+
+/* Pinned memory taken and given back; taking fails (0) where it would pass the cap. */
+int statistics_take_pinned(size_t bytes, size_t cap);
+void statistics_give_pinned(size_t bytes);
+
+/* Everything to zero: in a forked child. */
+void statistics_reset(void);
+
+#endif
