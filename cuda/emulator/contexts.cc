@@ -1,0 +1,204 @@
+/*
+ * Devices, primary contexts, and each thread's stack of current contexts.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "emulator.h"
+
+#include <cstdio>
+#include <time.h>
+
+namespace emulator
+{
+
+/* Plain data, so that it can still be used while a process exits. */
+enum { MAX_CONTEXT_STACK = 64 };
+static __thread drv_context context_stack[MAX_CONTEXT_STACK];
+static __thread unsigned context_depth;
+
+drv_context current_context()
+{
+    if (context_depth == 0)
+        return nullptr;
+    drv_context top = context_stack[context_depth - 1];
+    return state().contexts.count(top) ? top : nullptr;
+}
+
+static bool device_exists(drv_device device)
+{
+    return device >= 0 && static_cast<unsigned>(device) < state().options.devices;
+}
+
+/* ---- Devices ------------------------------------------------------------------- */
+
+drv_result init(unsigned flags)
+{
+    state_lock lock(state().mutex);
+    const unsigned ms = state().options.init_ms;
+    lock.unlock();
+    struct timespec pause = {ms / 1000, static_cast<long>(ms % 1000) * 1000000};
+    nanosleep(&pause, nullptr);
+    lock.lock();
+    if (flags)
+        return DRV_INVALID_VALUE;
+    if (state().options.devices == 0)
+        return DRV_NO_DEVICE;
+    state().initialized = true;
+    return DRV_SUCCESS;
+}
+
+drv_result driver_get_version(int *version)
+{
+    if (!version)
+        return DRV_INVALID_VALUE;
+    *version = 13000;
+    return DRV_SUCCESS;
+}
+
+drv_result device_get_count(int *count)
+{
+    state_lock lock(state().mutex);
+    if (!count)
+        return DRV_INVALID_VALUE;
+    *count = static_cast<int>(state().options.devices);
+    return DRV_SUCCESS;
+}
+
+drv_result device_get(drv_device *device, int ordinal)
+{
+    state_lock lock(state().mutex);
+    if (!device)
+        return DRV_INVALID_VALUE;
+    if (!device_exists(ordinal))
+        return DRV_INVALID_DEVICE;
+    *device = ordinal;
+    return DRV_SUCCESS;
+}
+
+drv_result device_get_name(char *name, int size, drv_device device)
+{
+    state_lock lock(state().mutex);
+    if (!name || size <= 0)
+        return DRV_INVALID_VALUE;
+    if (!device_exists(device))
+        return DRV_INVALID_DEVICE;
+    snprintf(name, static_cast<size_t>(size), "Emulated GPU %d", device);
+    return DRV_SUCCESS;
+}
+
+drv_result device_get_attribute(int *value, int attribute, drv_device device)
+{
+    state_lock lock(state().mutex);
+    const options &set = state().options;
+    if (!value)
+        return DRV_INVALID_VALUE;
+    if (!device_exists(device))
+        return DRV_INVALID_DEVICE;
+    unsigned found;
+    switch (attribute) {
+    case DRV_ATTR_MAX_THREADS_PER_BLOCK:
+        found = set.threads;
+        break;
+    case DRV_ATTR_MULTIPROCESSOR_COUNT:
+        found = set.multiprocessors;
+        break;
+    case DRV_ATTR_COMPUTE_MODE:
+        found = set.compute_mode;
+        break;
+    case DRV_ATTR_CC_MAJOR:
+        found = set.capability / 10;
+        break;
+    case DRV_ATTR_CC_MINOR:
+        found = set.capability % 10;
+        break;
+    case DRV_ATTR_MAX_SHARED_PER_BLOCK_OPTIN:
+        found = set.shared;
+        break;
+    default:
+        return DRV_INVALID_VALUE;
+    }
+    *value = static_cast<int>(found);
+    return DRV_SUCCESS;
+}
+
+/* ---- Primary contexts ------------------------------------------------------------ */
+
+drv_result primary_ctx_get_state(drv_device device, unsigned *flags, int *active)
+{
+    state_lock lock(state().mutex);
+    if (!flags || !active)
+        return DRV_INVALID_VALUE;
+    if (!device_exists(device))
+        return DRV_INVALID_DEVICE;
+    *flags = 0;
+    *active = state().devices[device].primary != nullptr;
+    return DRV_SUCCESS;
+}
+
+drv_result primary_ctx_retain(drv_context *context, drv_device device)
+{
+    state_lock lock(state().mutex);
+    if (!context)
+        return DRV_INVALID_VALUE;
+    if (!device_exists(device))
+        return DRV_INVALID_DEVICE;
+    if (state().options.compute_mode == DRV_COMPUTE_MODE_PROHIBITED)
+        return DRV_INVALID_DEVICE;
+    device_state &own = state().devices[device];
+    if (!own.primary) {
+        own.primary = new CUctx_st;
+        own.primary->device = device;
+        state().contexts.insert(own.primary);
+    }
+    own.retained++;
+    *context = own.primary;
+    return DRV_SUCCESS;
+}
+
+drv_result primary_ctx_release(drv_device device)
+{
+    state_lock lock(state().mutex);
+    if (!device_exists(device))
+        return DRV_INVALID_DEVICE;
+    device_state &own = state().devices[device];
+    if (own.retained == 0)
+        return DRV_INVALID_CONTEXT;
+    if (--own.retained)
+        return DRV_SUCCESS;
+    drv_context context = own.primary;
+    own.primary = nullptr;
+    state().contexts.erase(context);
+    end_streams(context, lock);
+    free_memory_of(context);
+    for (drv_event each : context->events)
+        delete each;
+    for (drv_module each : context->modules)
+        delete each;
+    delete context;
+    return DRV_SUCCESS;
+}
+
+/* ---- The current context ----------------------------------------------------------- */
+
+drv_result ctx_push_current(drv_context context)
+{
+    state_lock lock(state().mutex);
+    if (!state().contexts.count(context))
+        return DRV_INVALID_CONTEXT;
+    if (context_depth == MAX_CONTEXT_STACK)
+        return DRV_OUT_OF_MEMORY;
+    context_stack[context_depth++] = context;
+    return DRV_SUCCESS;
+}
+
+drv_result ctx_pop_current(drv_context *context)
+{
+    if (context_depth == 0)
+        return DRV_INVALID_CONTEXT;
+    context_depth--;
+    if (context)
+        *context = context_stack[context_depth];
+    return DRV_SUCCESS;
+}
+
+} // namespace emulator

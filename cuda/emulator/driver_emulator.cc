@@ -1,0 +1,177 @@
+/*
+ * The emulator as a struct driver: the table, what happens at every call, and
+ * the hooks for tests.
+ *
+ * Stricter than a card: a stream or event is used with its own context current;
+ * mem_free waits for nothing, so memory must not be in use; fresh memory is
+ * filled with 0xA5. Laxer: kernels can reach all memory of the process;
+ * __launch_bounds__ is not checked; blocks of a grid run one after another, so
+ * a kernel in which blocks wait for each other hangs; races in shared memory
+ * do not show.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "emulator.h"
+#include "hooks.h"
+
+#include <cstdlib>
+#include <pthread.h>
+
+namespace emulator
+{
+
+std::atomic<bool> forked{false};
+
+/* Reachable but never freed: workers may still use it while the process exits. */
+static driver_state *the_state;
+
+driver_state &state()
+{
+    static std::once_flag once;
+    std::call_once(once, [] { the_state = new driver_state; });
+    return *the_state;
+}
+
+/* ---- Every call ------------------------------------------------------------------- */
+
+static const fault *find_fault(const std::vector<fault> &faults, unsigned function, unsigned call)
+{
+    for (const fault &each : faults)
+        if (each.function == function && each.call == call)
+            return &each;
+    return nullptr;
+}
+
+/* Counts a call; what it must return at once, or DRV_SUCCESS. */
+static drv_result begin_call(unsigned function)
+{
+    if (forked)
+        return DRV_NOT_INITIALIZED;
+    state_lock lock(state().mutex);
+    driver_state &own = state();
+    const unsigned call = ++own.calls[function];
+    if (find_fault(own.options.losses, function, call)) {
+        own.lost = true;
+        drop_queued_work();
+    }
+    if (own.lost)
+        return DRV_LAUNCH_FAILED;
+    if (const fault *injected = find_fault(own.options.faults, function, call))
+        return injected->code;
+    if (!own.initialized && function != FUNCTION_init && function != FUNCTION_driver_get_version)
+        return DRV_NOT_INITIALIZED;
+    return DRV_SUCCESS;
+}
+
+/* What the table points to: begin_call(), then the function itself. */
+template <unsigned index, auto function> struct entry;
+template <unsigned index, class... P, drv_result (*function)(P...)> struct entry<index, function> {
+    static drv_result call(P... parameters)
+    {
+        drv_result error = begin_call(index);
+        return error ? error : function(parameters...);
+    }
+};
+
+/* No lock: the child has only this thread, and another may have held it. */
+static void after_fork_in_child()
+{
+    if (the_state && the_state->initialized)
+        forked = true;
+}
+
+static void configure(const char *text)
+{
+    options parsed = parse_options(text);
+    state_lock lock(state().mutex);
+    driver_state &own = state();
+    own.options = parsed;
+    own.configured = true;
+    own.lost = false;
+    own.launches.clear();
+    own.total_launches = own.unpinned_copies = 0;
+    for (unsigned &each : own.calls)
+        each = 0;
+}
+
+static void configure_once()
+{
+    static std::once_flag once;
+    std::call_once(once, [] {
+        pthread_atfork(nullptr, nullptr, after_fork_in_child);
+        if (!state().configured)
+            configure(getenv("GPUAES_EMULATOR"));
+    });
+}
+
+} // namespace emulator
+
+/* ---- driver.h ------------------------------------------------------------------------- */
+
+const char *driver_open(struct driver *table)
+{
+    using namespace emulator;
+    configure_once();
+    if (state().options.nodriver)
+        return "libcuda.so.1 is not installed";
+#define FILL(member, symbol, parameters)                                                           \
+    table->member = entry<FUNCTION_##member, emulator::member>::call;
+    DRIVER_FUNCTIONS(FILL)
+#undef FILL
+    return nullptr;
+}
+
+int driver_in_use(int ordinal)
+{
+    using namespace emulator;
+    if (forked)
+        return 0;
+    configure_once();
+    state_lock lock(state().mutex);
+    return state().options.in_use ||
+           (ordinal >= 0 && ordinal < MAX_DEVICES && state().devices[ordinal].primary);
+}
+
+const char *driver_build(void)
+{
+    return "emulator";
+}
+
+/* ---- hooks.h: in a forked child nothing has happened ------------------------------------ */
+
+void emulator_configure(const char *options)
+{
+    if (!emulator::forked)
+        emulator::configure(options);
+}
+
+unsigned emulator_calls(const char *function)
+{
+    using namespace emulator;
+    const unsigned index = find_function(function);
+    if (forked || index == FUNCTION_COUNT)
+        return 0;
+    state_lock lock(state().mutex);
+    return state().calls[index];
+}
+
+unsigned emulator_launches(const char *kernel)
+{
+    using namespace emulator;
+    if (forked)
+        return 0;
+    state_lock lock(state().mutex);
+    if (!kernel)
+        return state().total_launches;
+    auto found = state().launches.find(kernel);
+    return found == state().launches.end() ? 0 : found->second;
+}
+
+unsigned emulator_unpinned_copies(void)
+{
+    using namespace emulator;
+    if (forked)
+        return 0;
+    state_lock lock(state().mutex);
+    return state().unpinned_copies;
+}

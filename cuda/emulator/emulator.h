@@ -1,0 +1,206 @@
+/*
+ * The emulated driver's state, and what its files offer each other.
+ *
+ * One mutex guards all state; kernels and copies run without it, on the thread
+ * of their stream. Nothing here is ever freed at exit, as worker threads may
+ * still be running then.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_EMULATOR_EMULATOR_H
+#define GPUAES_EMULATOR_EMULATOR_H
+
+#include "../driver.h"
+#include "grid.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <pthread.h>
+#include <set>
+#include <string>
+#include <vector>
+
+/* ---- The driver's objects (the opaque handles of driver.h) ----------------- */
+
+/* A point in a stream. */
+struct emulated_mark {
+    bool reached = false;
+};
+using mark_pointer = std::shared_ptr<emulated_mark>;
+
+struct CUstream_st {
+    struct operation {
+        std::function<void()> work; /* may be empty */
+        mark_pointer wait_for;      /* before the work */
+        mark_pointer mark;          /* reached after it */
+        bool hangs = false;
+    };
+    drv_context context;
+    std::deque<operation> queue;
+    std::condition_variable wake; /* the queue has grown, or `closing` */
+    bool busy = false;
+    bool closing = false;  /* the worker ends once the queue is empty */
+    bool finished = false; /* the worker has ended */
+    pthread_t worker;
+};
+
+struct CUevent_st {
+    drv_context context;
+    mark_pointer last; /* where it was last recorded */
+};
+
+struct CUfunc_st {
+    drv_module module;
+    const emulator::kernel *kernel;
+    unsigned dynamic_shared_limit;
+};
+
+struct CUmod_st {
+    drv_context context;
+    std::map<std::string, std::unique_ptr<CUfunc_st>> functions;
+};
+
+struct CUctx_st {
+    drv_device device;
+    bool ending = false;    /* released for the last time: a hanging kernel stops */
+    bool abandoned = false; /* one did hang: what is queued is dropped */
+    std::unique_ptr<CUstream_st> legacy_stream; /* made when first used */
+    std::set<drv_stream> streams;               /* live handles */
+    std::vector<drv_stream> closed_streams;     /* destroyed, perhaps still at work */
+    std::set<drv_event> events;
+    std::set<drv_module> modules;
+};
+
+namespace emulator
+{
+
+enum { MAX_DEVICES = 16 };
+
+/* ---- options.cc ------------------------------------------------------------- */
+
+struct fault {
+    unsigned function; /* index into function_names */
+    unsigned call;
+    drv_result code;
+};
+
+struct options {
+    unsigned devices = 1;
+    unsigned threads = 64;
+    unsigned multiprocessors = 2;
+    unsigned shared = SHARED_LIMIT;
+    unsigned capability = 90;
+    unsigned compute_mode = 0;
+    unsigned memory_mib = 1024;
+    unsigned pinned_mib = 0; /* 0: unlimited */
+    unsigned nodriver = 0;
+    unsigned in_use = 0;
+    unsigned init_ms = 0;
+    unsigned kernel_us = 0;
+    unsigned copy_mbps = 0;
+    unsigned hang = 0;
+    bool absent_after_fork = false;
+    std::vector<fault> faults, losses;
+};
+
+/* Aborts with a sentence if `text` is wrong. NULL is no options. */
+options parse_options(const char *text);
+
+enum function_index {
+#define FUNCTION_INDEX(member, symbol, parameters) FUNCTION_##member,
+    DRIVER_FUNCTIONS(FUNCTION_INDEX)
+#undef FUNCTION_INDEX
+        FUNCTION_COUNT
+};
+
+/* The index of a symbol or member of the table, or FUNCTION_COUNT. */
+unsigned find_function(const char *name);
+
+/* ---- State -------------------------------------------------------------------- */
+
+enum class memory_kind { device, managed, pinned, registered };
+
+struct region {
+    uintptr_t begin;
+    size_t bytes;
+    memory_kind kind;
+    drv_context context;
+};
+
+/* Ranges of memory that do not overlap, by their first byte. */
+class regions
+{
+  public:
+    std::map<uintptr_t, region> all;
+
+    /* The region that `address` lies in, or NULL. */
+    const region *at(uintptr_t address) const;
+    /* The region that `bytes` bytes at `address` lie in, all of them, or NULL. */
+    const region *holding(uintptr_t address, size_t bytes) const;
+    /* True if one of the bytes lies in a region. */
+    bool touching(uintptr_t address, size_t bytes) const;
+};
+
+struct device_state {
+    drv_context primary = nullptr;
+    unsigned retained = 0;
+    size_t memory_used = 0;
+};
+
+struct driver_state {
+    std::mutex mutex;
+    std::condition_variable changed; /* a mark was reached, the device lost, a context ends */
+    bool configured = false;
+    bool initialized = false;
+    bool lost = false;
+    emulator::options options;
+    device_state devices[MAX_DEVICES];
+    std::set<drv_context> contexts; /* live */
+    regions device_memory, host_memory;
+    size_t pinned_used = 0;
+    unsigned calls[FUNCTION_COUNT] = {};
+    std::map<std::string, unsigned> launches;
+    unsigned total_launches = 0;
+    unsigned unpinned_copies = 0;
+};
+
+driver_state &state();
+using state_lock = std::unique_lock<std::mutex>;
+
+/* Set in a forked child of a process that had initialised the driver. */
+extern std::atomic<bool> forked;
+
+/* ---- contexts.cc ---------------------------------------------------------------- */
+
+/* The calling thread's current context, or NULL. */
+drv_context current_context();
+
+/* ---- streams.cc: all need the lock ------------------------------------------------ */
+
+/* Finds a stream of the current context; starts the legacy one if need be. */
+drv_result find_stream(drv_stream handle, drv_stream *found);
+void enqueue(drv_stream stream, CUstream_st::operation operation);
+void drop_queued_work(); /* of all streams; what is running finishes */
+
+/* Lets the streams finish (or drops their work) and frees them; unlocks meanwhile. */
+void end_streams(drv_context context, state_lock &lock);
+
+/* ---- memory.cc: needs the lock ------------------------------------------------------ */
+
+void free_memory_of(drv_context context);
+
+/* ---- The functions of the table ------------------------------------------------------ */
+
+#define DECLARE_FUNCTION(member, symbol, parameters) drv_result member parameters;
+DRIVER_FUNCTIONS(DECLARE_FUNCTION)
+#undef DECLARE_FUNCTION
+
+} // namespace emulator
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * What tests may ask of the emulator, and tell it.
+ *
+ * Every function is exported (also from a shared object built with hidden
+ * visibility: find it with dlsym) and may be called from any thread.
+ *
+ * Options, comma-separated `key=value`, of GPUAES_EMULATOR in the environment
+ * (read by the first driver_open) and of emulator_configure():
+ *
+ *   devices=N           devices; 0: cuInit returns DRV_NO_DEVICE    (1, at most 16)
+ *   threads=N           MAX_THREADS_PER_BLOCK                       (64)
+ *   multiprocessors=N   MULTIPROCESSOR_COUNT                        (2)
+ *   shared=BYTES        MAX_SHARED_PER_BLOCK_OPTIN                  (232448, the most)
+ *   capability=NN       compute capability, 90 is 9.0               (90)
+ *   compute-mode=N      COMPUTE_MODE                                (0)
+ *   memory=MIB          memory of each device                       (1024)
+ *   pinned=MIB          host memory that can be pinned              (unlimited)
+ *   fork=shared|absent  pinned memory in a forked child             (shared)
+ *   nodriver=1          driver_open finds no libcuda.so.1
+ *   in-use=1            driver_in_use() says so
+ *   init-ms=N           cuInit takes that long
+ *   kernel-us=N         every kernel takes that much longer
+ *   copy-mbps=N         every copy takes as long as at N MB/s
+ *   fault=FUNCTION:N[:CODE]  the Nth call (from 1) of FUNCTION fails with CODE
+ *                            (999); may be given several times
+ *   lost=FUNCTION:N     from the Nth call of FUNCTION on every call of every
+ *                       function returns DRV_LAUNCH_FAILED and queued work is
+ *                       dropped: the device has fallen off the bus
+ *   hang=N              the Nth kernel launched never ends
+ *
+ * FUNCTION is the exported symbol (cuMemAlloc_v2) or the member of struct
+ * driver (mem_alloc). A wrong option is reported on stderr and aborts.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_EMULATOR_HOOKS_H
+#define GPUAES_EMULATOR_HOOKS_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define EMULATOR_API __attribute__((visibility("default")))
+
+/*
+ * Replaces all options (those not named get their defaults), sets all counters
+ * to 0 and heals a lost device. Contexts and what is in them stay; a kernel
+ * that hangs keeps hanging until its context is released.
+ */
+EMULATOR_API void emulator_configure(const char *options);
+
+/* Calls of a function since the first driver_open or emulator_configure. */
+EMULATOR_API unsigned emulator_calls(const char *function);
+
+/* Successful launches of a kernel; NULL: of all. */
+EMULATOR_API unsigned emulator_launches(const char *kernel);
+
+/* Memory as of cuMemAllocManaged in the current context; free it with mem_free. */
+EMULATOR_API void *emulator_managed_alloc(size_t bytes);
+
+/*
+ * Copies to or from host memory that is not pinned. The real driver stages
+ * them in buffers of its own, where plaintext would be left.
+ */
+EMULATOR_API unsigned emulator_unpinned_copies(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,141 @@
+/*
+ * Modules, functions and launches.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "emulator.h"
+
+#include <cstring>
+#include <time.h>
+
+/* There is one module; its image only has to be told from anything else. */
+static const char module_image[] = "gpuaes emulated kernels";
+
+const void *driver_kernels(void)
+{
+    return module_image;
+}
+
+namespace emulator
+{
+
+drv_result module_load_data(drv_module *module, const void *image)
+{
+    state_lock lock(state().mutex);
+    drv_context context = current_context();
+    if (!context)
+        return DRV_INVALID_CONTEXT;
+    if (!module || !image)
+        return DRV_INVALID_VALUE;
+    if (strncmp(static_cast<const char *>(image), module_image, sizeof module_image) != 0)
+        return DRV_INVALID_IMAGE;
+    *module = new CUmod_st{context, {}};
+    context->modules.insert(*module);
+    return DRV_SUCCESS;
+}
+
+drv_result module_unload(drv_module module)
+{
+    state_lock lock(state().mutex);
+    drv_context context = current_context();
+    if (!context)
+        return DRV_INVALID_CONTEXT;
+    if (!context->modules.erase(module))
+        return DRV_INVALID_HANDLE;
+    delete module;
+    return DRV_SUCCESS;
+}
+
+drv_result module_get_function(drv_function *function, drv_module module, const char *name)
+{
+    state_lock lock(state().mutex);
+    drv_context context = current_context();
+    if (!context)
+        return DRV_INVALID_CONTEXT;
+    if (!function || !name)
+        return DRV_INVALID_VALUE;
+    if (!context->modules.count(module))
+        return DRV_INVALID_HANDLE;
+    const kernel *found = find_kernel(name);
+    if (!found)
+        return DRV_NOT_FOUND;
+    std::unique_ptr<CUfunc_st> &handle = module->functions[name];
+    if (!handle)
+        handle.reset(new CUfunc_st{module, found, STATIC_SHARED_LIMIT});
+    *function = handle.get();
+    return DRV_SUCCESS;
+}
+
+static bool function_exists(drv_context context, drv_function function)
+{
+    for (drv_module module : context->modules)
+        for (const auto &each : module->functions)
+            if (each.second.get() == function)
+                return true;
+    return false;
+}
+
+drv_result func_set_attribute(drv_function function, int attribute, int value)
+{
+    state_lock lock(state().mutex);
+    drv_context context = current_context();
+    if (!context)
+        return DRV_INVALID_CONTEXT;
+    if (!function_exists(context, function))
+        return DRV_INVALID_HANDLE;
+    if (attribute != DRV_FUNC_MAX_DYNAMIC_SHARED || value < 0 ||
+        static_cast<unsigned>(value) > state().options.shared)
+        return DRV_INVALID_VALUE;
+    function->dynamic_shared_limit = static_cast<unsigned>(value);
+    return DRV_SUCCESS;
+}
+
+/* Block and grid sizes within the limits of the device. */
+static bool valid_sizes(const launch &asked)
+{
+    const uint64_t threads = uint64_t{asked.block.x} * asked.block.y * asked.block.z;
+    return asked.grid.x > 0 && asked.grid.x <= 0x7fffffff && asked.grid.y > 0 &&
+           asked.grid.y <= 65535 && asked.grid.z > 0 && asked.grid.z <= 65535 && threads > 0 &&
+           asked.block.x <= 1024 && asked.block.y <= 1024 && asked.block.z <= 64 &&
+           threads <= state().options.threads;
+}
+
+static void enqueue_launch(drv_stream stream, const launch &work)
+{
+    state().launches[work.name]++;
+    CUstream_st::operation run;
+    run.hangs = ++state().total_launches == state().options.hang;
+    const long ns = static_cast<long>(state().options.kernel_us) * 1000;
+    run.work = [work, ns] {
+        struct timespec pause = {ns / 1000000000, ns % 1000000000};
+        if (ns)
+            nanosleep(&pause, nullptr);
+        run_grid(work);
+    };
+    enqueue(stream, std::move(run));
+}
+
+drv_result launch_kernel(drv_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                         unsigned block_x, unsigned block_y, unsigned block_z,
+                         unsigned shared_bytes, drv_stream stream, void **parameters, void **extra)
+{
+    state_lock lock(state().mutex);
+    drv_result error = find_stream(stream, &stream);
+    if (error)
+        return error;
+    if (!function_exists(stream->context, function))
+        return DRV_INVALID_HANDLE;
+    launch work{function->kernel->name,
+                {grid_x, grid_y, grid_z},
+                {block_x, block_y, block_z},
+                shared_bytes,
+                {}};
+    if (!valid_sizes(work) || shared_bytes > function->dynamic_shared_limit || extra ||
+        (!parameters && function->kernel->parameter_count))
+        return DRV_INVALID_VALUE;
+    work.thread = function->kernel->bind(parameters);
+    enqueue_launch(stream, work);
+    return DRV_SUCCESS;
+}
+
+} // namespace emulator

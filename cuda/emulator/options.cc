@@ -1,0 +1,133 @@
+/*
+ * GPUAES_EMULATOR and emulator_configure(): see hooks.h for the keys.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "emulator.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace emulator
+{
+
+static const struct {
+    const char *symbol, *member;
+} function_names[] = {
+#define FUNCTION_NAMES(member, symbol, parameters) {#symbol, #member},
+    DRIVER_FUNCTIONS(FUNCTION_NAMES)
+#undef FUNCTION_NAMES
+};
+
+unsigned find_function(const char *name)
+{
+    for (unsigned i = 0; i < FUNCTION_COUNT; i++)
+        if (strcmp(name, function_names[i].symbol) == 0 ||
+            strcmp(name, function_names[i].member) == 0)
+            return i;
+    return FUNCTION_COUNT;
+}
+
+[[noreturn]] static void reject(const std::string &item, const char *expected)
+{
+    fprintf(stderr, "emulator: option \"%s\": expected %s\n", item.c_str(), expected);
+    abort();
+}
+
+static unsigned parse_number(const std::string &text, const std::string &item)
+{
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(text.c_str(), &end, 10);
+    if (text.empty() || text[0] < '0' || text[0] > '9' || *end || errno || number > 0xffffffff)
+        reject(item, "a decimal number");
+    return static_cast<unsigned>(number);
+}
+
+/* FUNCTION:N, and with `default_code` also FUNCTION:N:CODE. */
+static fault parse_fault(const std::string &value, const std::string &item, bool with_code)
+{
+    size_t first = value.find(':');
+    if (first == std::string::npos)
+        reject(item, "FUNCTION:N");
+    fault parsed{find_function(value.substr(0, first).c_str()), 0, DRV_UNKNOWN};
+    if (parsed.function == FUNCTION_COUNT)
+        reject(item, "the name of a function of the driver");
+    std::string rest = value.substr(first + 1);
+    size_t second = rest.find(':');
+    if (second != std::string::npos) {
+        if (!with_code)
+            reject(item, "FUNCTION:N");
+        parsed.code = static_cast<drv_result>(parse_number(rest.substr(second + 1), item));
+        rest.resize(second);
+    }
+    parsed.call = parse_number(rest, item);
+    return parsed;
+}
+
+static void check_limits(const options &parsed, const char *text)
+{
+    if (parsed.devices > MAX_DEVICES)
+        reject(text, "at most 16 devices");
+    if (parsed.threads == 0 || parsed.threads > 1024)
+        reject(text, "1 to 1024 threads");
+    if (parsed.shared > SHARED_LIMIT)
+        reject(text, "at most 232448 bytes of shared memory");
+}
+
+static void parse_item(options &parsed, const std::string &item)
+{
+    static const struct {
+        const char *key;
+        unsigned options::*number;
+    } numbers[] = {{"devices", &options::devices},
+                   {"threads", &options::threads},
+                   {"multiprocessors", &options::multiprocessors},
+                   {"shared", &options::shared},
+                   {"capability", &options::capability},
+                   {"compute-mode", &options::compute_mode},
+                   {"memory", &options::memory_mib},
+                   {"pinned", &options::pinned_mib},
+                   {"nodriver", &options::nodriver},
+                   {"in-use", &options::in_use},
+                   {"init-ms", &options::init_ms},
+                   {"kernel-us", &options::kernel_us},
+                   {"copy-mbps", &options::copy_mbps},
+                   {"hang", &options::hang}};
+    size_t equals = item.find('=');
+    if (equals == std::string::npos)
+        reject(item, "key=value");
+    const std::string key = item.substr(0, equals), value = item.substr(equals + 1);
+    for (const auto &each : numbers)
+        if (key == each.key) {
+            parsed.*each.number = parse_number(value, item);
+            return;
+        }
+    if (key == "fault")
+        parsed.faults.push_back(parse_fault(value, item, true));
+    else if (key == "lost")
+        parsed.losses.push_back(parse_fault(value, item, false));
+    else if (key == "fork" && (value == "shared" || value == "absent"))
+        parsed.absent_after_fork = value == "absent";
+    else
+        reject(item, "a key and value of cuda/emulator/hooks.h");
+}
+
+options parse_options(const char *text)
+{
+    options parsed;
+    std::string rest = text ? text : "";
+    while (!rest.empty()) {
+        size_t comma = rest.find(',');
+        std::string item = rest.substr(0, comma);
+        rest.erase(0, comma == std::string::npos ? comma : comma + 1);
+        if (!item.empty())
+            parse_item(parsed, item);
+    }
+    check_limits(parsed, text ? text : "");
+    return parsed;
+}
+
+} // namespace emulator

@@ -1,0 +1,275 @@
+/*
+ * Streams and events. Each stream is a thread that works off a queue, so that
+ * work is really asynchronous and missing synchronisation shows.
+ *
+ * The legacy default stream is one more stream of its context: it waits for no
+ * other, which is all that holds for non-blocking streams.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "emulator.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace emulator
+{
+
+/* ---- The worker thread --------------------------------------------------------- */
+
+static bool dropped(const CUstream_st &stream)
+{
+    return state().lost || stream.context->abandoned;
+}
+
+/* Does one operation, or drops it; the lock is held but while the work runs. */
+static void perform(const CUstream_st &stream, CUstream_st::operation &operation, state_lock &lock)
+{
+    CUctx_st &context = *stream.context;
+    if (operation.hangs) {
+        state().changed.wait(lock, [&] { return context.ending; });
+        context.abandoned = true;
+        state().changed.notify_all();
+    }
+    if (operation.wait_for)
+        state().changed.wait(lock, [&] { return operation.wait_for->reached || dropped(stream); });
+    if (operation.work && !dropped(stream)) {
+        lock.unlock();
+        operation.work();
+        lock.lock();
+    }
+    if (operation.mark) {
+        operation.mark->reached = true;
+        state().changed.notify_all();
+    }
+}
+
+static void *work_off(void *argument)
+{
+    drv_stream stream = static_cast<drv_stream>(argument);
+    state_lock lock(state().mutex);
+    for (;;) {
+        stream->wake.wait(lock, [&] { return !stream->queue.empty() || stream->closing; });
+        if (stream->queue.empty())
+            break;
+        CUstream_st::operation operation = std::move(stream->queue.front());
+        stream->queue.pop_front();
+        stream->busy = true;
+        perform(*stream, operation, lock);
+        stream->busy = false;
+    }
+    stream->finished = true;
+    return nullptr;
+}
+
+/* Null where no thread can be had. */
+static std::unique_ptr<CUstream_st> start_stream(drv_context context)
+{
+    auto stream = std::make_unique<CUstream_st>();
+    stream->context = context;
+    /*
+     * Not std::thread, whose state would be a leak in a forked child. Signals
+     * of the application are not for the worker.
+     */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int error = pthread_create(&stream->worker, nullptr, work_off, stream.get());
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    /* So it is while another thread of the process is in exec() or exits. */
+    return error ? nullptr : std::move(stream);
+}
+
+/* ---- For the other files --------------------------------------------------------- */
+
+drv_result find_stream(drv_stream handle, drv_stream *found)
+{
+    drv_context context = current_context();
+    if (!context)
+        return DRV_INVALID_CONTEXT;
+    if (!handle || handle == DRV_STREAM_LEGACY) {
+        if (!context->legacy_stream)
+            context->legacy_stream = start_stream(context);
+        handle = context->legacy_stream.get();
+    } else if (!context->streams.count(handle)) {
+        return DRV_INVALID_HANDLE;
+    }
+    if (!handle)
+        return DRV_OUT_OF_MEMORY;
+    *found = handle;
+    return DRV_SUCCESS;
+}
+
+void enqueue(drv_stream stream, CUstream_st::operation operation)
+{
+    stream->queue.push_back(std::move(operation));
+    stream->wake.notify_one();
+}
+
+static std::vector<drv_stream> streams_of(drv_context context)
+{
+    std::vector<drv_stream> all(context->streams.begin(), context->streams.end());
+    all.insert(all.end(), context->closed_streams.begin(), context->closed_streams.end());
+    if (context->legacy_stream)
+        all.push_back(context->legacy_stream.get());
+    return all;
+}
+
+void drop_queued_work()
+{
+    for (drv_context context : state().contexts)
+        for (drv_stream stream : streams_of(context))
+            for (CUstream_st::operation &each : stream->queue)
+                each.work = nullptr;
+    state().changed.notify_all();
+}
+
+void end_streams(drv_context context, state_lock &lock)
+{
+    std::vector<drv_stream> ending = streams_of(context);
+    (void)context->legacy_stream.release(); /* is in `ending` */
+    context->ending = true;
+    for (drv_stream each : ending) {
+        each->closing = true;
+        each->wake.notify_one();
+    }
+    state().changed.notify_all();
+    lock.unlock();
+    for (drv_stream each : ending) {
+        pthread_join(each->worker, nullptr);
+        delete each;
+    }
+    lock.lock();
+}
+
+/* Frees streams that were destroyed and have now finished. */
+static void reap_streams(drv_context context)
+{
+    std::vector<drv_stream> &closed = context->closed_streams;
+    for (size_t i = closed.size(); i-- > 0;)
+        if (closed[i]->finished) {
+            pthread_detach(closed[i]->worker); /* it has given up the lock for good */
+            delete closed[i];
+            closed.erase(closed.begin() + static_cast<ptrdiff_t>(i));
+        }
+}
+
+/* ---- Functions of the table -------------------------------------------------------- */
+
+drv_result stream_create(drv_stream *stream, unsigned flags)
+{
+    state_lock lock(state().mutex);
+    drv_context context = current_context();
+    if (!context)
+        return DRV_INVALID_CONTEXT;
+    if (!stream || flags > DRV_STREAM_NON_BLOCKING)
+        return DRV_INVALID_VALUE;
+    reap_streams(context);
+    *stream = start_stream(context).release();
+    if (!*stream)
+        return DRV_OUT_OF_MEMORY;
+    context->streams.insert(*stream);
+    return DRV_SUCCESS;
+}
+
+drv_result stream_destroy(drv_stream stream)
+{
+    state_lock lock(state().mutex);
+    drv_context context = current_context();
+    if (!context)
+        return DRV_INVALID_CONTEXT;
+    if (!context->streams.erase(stream))
+        return DRV_INVALID_HANDLE;
+    stream->closing = true;
+    context->closed_streams.push_back(stream);
+    stream->wake.notify_one();
+    return DRV_SUCCESS;
+}
+
+drv_result stream_query(drv_stream stream)
+{
+    state_lock lock(state().mutex);
+    drv_result error = find_stream(stream, &stream);
+    if (error)
+        return error;
+    return stream->queue.empty() && !stream->busy ? DRV_SUCCESS : DRV_NOT_READY;
+}
+
+/* An event may be of another context than the stream that waits for it. */
+static bool event_exists(drv_event event)
+{
+    for (drv_context each : state().contexts)
+        if (each->events.count(event))
+            return true;
+    return false;
+}
+
+drv_result stream_wait_event(drv_stream stream, drv_event event, unsigned flags)
+{
+    state_lock lock(state().mutex);
+    drv_result error = find_stream(stream, &stream);
+    if (error)
+        return error;
+    if (!event_exists(event))
+        return DRV_INVALID_HANDLE;
+    if (flags)
+        return DRV_INVALID_VALUE;
+    CUstream_st::operation wait;
+    wait.wait_for = event->last;
+    enqueue(stream, std::move(wait));
+    return DRV_SUCCESS;
+}
+
+drv_result event_create(drv_event *event, unsigned flags)
+{
+    (void)flags;
+    state_lock lock(state().mutex);
+    drv_context context = current_context();
+    if (!context)
+        return DRV_INVALID_CONTEXT;
+    if (!event)
+        return DRV_INVALID_VALUE;
+    *event = new CUevent_st{context, nullptr};
+    context->events.insert(*event);
+    return DRV_SUCCESS;
+}
+
+drv_result event_destroy(drv_event event)
+{
+    state_lock lock(state().mutex);
+    drv_context context = current_context();
+    if (!context)
+        return DRV_INVALID_CONTEXT;
+    if (!context->events.erase(event))
+        return DRV_INVALID_HANDLE;
+    delete event;
+    return DRV_SUCCESS;
+}
+
+drv_result event_record(drv_event event, drv_stream stream)
+{
+    state_lock lock(state().mutex);
+    drv_result error = find_stream(stream, &stream);
+    if (error)
+        return error;
+    if (!stream->context->events.count(event))
+        return DRV_INVALID_HANDLE;
+    CUstream_st::operation record;
+    record.mark = event->last = std::make_shared<emulated_mark>();
+    enqueue(stream, std::move(record));
+    return DRV_SUCCESS;
+}
+
+drv_result event_query(drv_event event)
+{
+    state_lock lock(state().mutex);
+    if (!current_context())
+        return DRV_INVALID_CONTEXT;
+    if (!event_exists(event))
+        return DRV_INVALID_HANDLE;
+    return !event->last || event->last->reached ? DRV_SUCCESS : DRV_NOT_READY;
+}
+
+} // namespace emulator
