@@ -1,0 +1,290 @@
+/*
+ * The AES ciphers: contexts, initialisation and parameters. Updates that may
+ * be offloaded go to aes_update.c.
+ *
+ * Whatever the default provider accepts or refuses is decided by calling it;
+ * we only remember what we need to take over in mid-stream.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "aes.h"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/params.h>
+#include <string.h>
+
+#include "aes_update.h"
+#include "engine.h"
+#include "statistics.h"
+
+static OSSL_FUNC_cipher_freectx_fn aes_freectx;
+static OSSL_FUNC_cipher_dupctx_fn aes_dupctx;
+static OSSL_FUNC_cipher_encrypt_init_fn aes_encrypt_init;
+static OSSL_FUNC_cipher_decrypt_init_fn aes_decrypt_init;
+static OSSL_FUNC_cipher_update_fn aes_update;
+static OSSL_FUNC_cipher_final_fn aes_final;
+static OSSL_FUNC_cipher_cipher_fn aes_cipher;
+static OSSL_FUNC_cipher_get_ctx_params_fn aes_get_ctx_params;
+static OSSL_FUNC_cipher_set_ctx_params_fn aes_set_ctx_params;
+
+/* ---- Contexts -------------------------------------------------------------------- */
+
+static void *aes_newctx(struct provider *provider, enum aes_mode mode, unsigned key_bytes)
+{
+    struct aes_context *c = OPENSSL_zalloc(sizeof *c);
+    if (c == NULL)
+        return NULL;
+    c->functions = cpu_cipher(mode, key_bytes);
+    c->cpu = c->functions->newctx(provider->cpu.context);
+    if (c->cpu == NULL) {
+        OPENSSL_free(c);
+        return NULL;
+    }
+    c->cpu_update = c->functions->update;
+    c->cpu_cipher = c->functions->cipher;
+    c->provider = provider;
+    c->mode = mode;
+    c->key_bytes = key_bytes;
+    c->padding = 1;
+    aes_rearm(c);
+    engine_context_created(provider);
+    return c;
+}
+
+/* Hands what was counted to the statistics of the process. */
+static void settle(struct aes_context *c)
+{
+    aes_fold(c);
+    uint64_t all = c->buffered_in + c->oneshot_in;
+    if (all != c->gpu_in)
+        statistics_add_cpu_bytes(all - c->gpu_in);
+    c->buffered_in = c->oneshot_in = c->gpu_in = 0;
+}
+
+static void aes_freectx(void *context)
+{
+    struct aes_context *c = context;
+    if (c == NULL)
+        return;
+    settle(c);
+    c->functions->freectx(c->cpu);
+    OPENSSL_clear_free(c, sizeof *c);
+}
+
+static void *aes_dupctx(void *context)
+{
+    struct aes_context *c = context;
+    aes_fold(c);
+    struct aes_context *copy = OPENSSL_memdup(c, sizeof *c);
+    if (copy == NULL)
+        return NULL;
+    copy->cpu = c->functions->dupctx(c->cpu);
+    if (copy->cpu == NULL) {
+        OPENSSL_clear_free(copy, sizeof *copy);
+        return NULL;
+    }
+    /* What was counted so far is the original's; what is held back is both's. */
+    copy->oneshot_in = 0;
+    copy->gpu_in = copy->buffered_in;
+    return copy;
+}
+
+/* ---- Initialisation --------------------------------------------------------------- */
+
+static void note_params(struct aes_context *c, const OSSL_PARAM params[])
+{
+    const OSSL_PARAM *p;
+    unsigned padding;
+    if (params == NULL)
+        return;
+    p = OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_PADDING);
+    if (p != NULL && OSSL_PARAM_get_uint(p, &padding)) {
+        if (c->buffered_in != 0 && c->padding != (padding != 0))
+            c->opaque = 1;
+        c->padding = padding != 0;
+    }
+    if (OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_TLS_VERSION) != NULL ||
+        OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_TLS_MAC_SIZE) != NULL)
+        c->tls = 1;
+}
+
+static void note_key(struct aes_context *c, const unsigned char *key)
+{
+    if (c->expanded)
+        OPENSSL_cleanse(&c->schedule, sizeof c->schedule);
+    c->expanded = 0;
+    c->has_key = 1;
+    c->key_encrypting = c->encrypting;
+    memcpy(c->key, key, c->key_bytes);
+}
+
+static int aes_init(struct aes_context *c, int encrypting, const unsigned char *key,
+                    size_t key_bytes, const unsigned char *iv, size_t iv_bytes,
+                    const OSSL_PARAM params[])
+{
+    OSSL_FUNC_cipher_encrypt_init_fn *init =
+        encrypting ? c->functions->encrypt_init : c->functions->decrypt_init;
+    const unsigned char *cpu_iv = iv;
+    size_t cpu_iv_bytes = iv_bytes;
+    if (iv == NULL && c->moved && c->mode == AES_CBC) {
+        /* Asks for the original IV again, which the CPU no longer knows. */
+        cpu_iv = c->iv;
+        cpu_iv_bytes = sizeof c->iv;
+    }
+    settle(c);
+    c->encrypting = encrypting;
+    c->opaque = 1; /* should this fail */
+    if (!init(c->cpu, key, key_bytes, cpu_iv, cpu_iv_bytes, params)) {
+        aes_rearm(c);
+        return 0;
+    }
+    c->opaque = 0;
+    if (key != NULL)
+        note_key(c, key);
+    if (cpu_iv != NULL && c->mode != AES_ECB) {
+        memmove(c->iv, cpu_iv, sizeof c->iv);
+        c->has_iv = 1;
+        c->moved = 0;
+    }
+    note_params(c, params);
+    aes_rearm(c);
+    return 1;
+}
+
+static int aes_encrypt_init(void *context, const unsigned char *key, size_t key_bytes,
+                            const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
+{
+    return aes_init(context, 1, key, key_bytes, iv, iv_bytes, params);
+}
+
+static int aes_decrypt_init(void *context, const unsigned char *key, size_t key_bytes,
+                            const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
+{
+    return aes_init(context, 0, key, key_bytes, iv, iv_bytes, params);
+}
+
+/* ---- Data --------------------------------------------------------------------------- */
+
+/*
+ * The hot path: a subtraction and a jump into the default provider. The
+ * countdown runs out after so many bytes that the long way's cost does not
+ * show, and at once for an update that may be worth offloading.
+ */
+static int aes_update(void *context, unsigned char *out, size_t *out_bytes, size_t room,
+                      const unsigned char *in, size_t in_bytes)
+{
+    struct aes_context *c = context;
+    c->countdown -= (int64_t)in_bytes;
+    if (__builtin_expect(c->countdown >= 0, 1))
+        return c->cpu_update(c->cpu, out, out_bytes, room, in, in_bytes);
+    return aes_update_large(c, out, out_bytes, room, in, in_bytes);
+}
+
+static int aes_cipher(void *context, unsigned char *out, size_t *out_bytes, size_t room,
+                      const unsigned char *in, size_t in_bytes)
+{
+    struct aes_context *c = context;
+    c->oneshot_countdown -= (int64_t)in_bytes;
+    if (__builtin_expect(c->oneshot_countdown >= 0, 1))
+        return c->cpu_cipher(c->cpu, out, out_bytes, room, in, in_bytes);
+    return aes_cipher_large(c, out, out_bytes, room, in, in_bytes);
+}
+
+static int aes_final(void *context, unsigned char *out, size_t *out_bytes, size_t room)
+{
+    struct aes_context *c = context;
+    c->opaque = 1; /* until the next initialisation */
+    aes_rearm(c);
+    return c->functions->final(c->cpu, out, out_bytes, room);
+}
+
+/* ---- Parameters ---------------------------------------------------------------------- */
+
+static int aes_get_ctx_params(void *context, OSSL_PARAM params[])
+{
+    struct aes_context *c = context;
+    if (!c->functions->get_ctx_params(c->cpu, params))
+        return 0;
+    if (!c->moved)
+        return 1;
+    OSSL_PARAM *p = OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_IV);
+    return p == NULL || OSSL_PARAM_set_octet_ptr(p, c->iv, sizeof c->iv) ||
+           OSSL_PARAM_set_octet_string(p, c->iv, sizeof c->iv);
+}
+
+static int aes_set_ctx_params(void *context, const OSSL_PARAM params[])
+{
+    struct aes_context *c = context;
+    aes_fold(c);
+    if (!c->functions->set_ctx_params(c->cpu, params)) {
+        c->opaque = 1; /* some of them may have been set */
+        aes_rearm(c);
+        return 0;
+    }
+    note_params(c, params);
+    aes_rearm(c);
+    return 1;
+}
+
+/* ---- The matrix ------------------------------------------------------------------------ */
+
+#define FUNCTION(id, function)                                                                     \
+    {                                                                                              \
+        id, (void (*)(void))(function)                                                             \
+    }
+
+/* What has no context to find the cipher by. */
+#define AES_DEFINE(bits, MODE, mode, names)                                                        \
+    static OSSL_FUNC_cipher_newctx_fn aes_##bits##_##mode##_newctx;                                \
+    static OSSL_FUNC_cipher_get_params_fn aes_##bits##_##mode##_get_params;                        \
+    static OSSL_FUNC_cipher_gettable_params_fn aes_##bits##_##mode##_gettable_params;              \
+    static OSSL_FUNC_cipher_gettable_ctx_params_fn aes_##bits##_##mode##_gettable_ctx_params;      \
+    static OSSL_FUNC_cipher_settable_ctx_params_fn aes_##bits##_##mode##_settable_ctx_params;      \
+    static void *aes_##bits##_##mode##_newctx(void *provider)                                      \
+    {                                                                                              \
+        return aes_newctx(provider, AES_##MODE, (bits) / 8);                                       \
+    }                                                                                              \
+    static int aes_##bits##_##mode##_get_params(OSSL_PARAM params[])                               \
+    {                                                                                              \
+        return cpu_cipher(AES_##MODE, (bits) / 8)->get_params(params);                             \
+    }                                                                                              \
+    static const OSSL_PARAM *aes_##bits##_##mode##_gettable_params(void *provider)                 \
+    {                                                                                              \
+        struct provider *p = provider;                                                             \
+        return cpu_cipher(AES_##MODE, (bits) / 8)->gettable_params(p->cpu.context);                \
+    }                                                                                              \
+    static const OSSL_PARAM *aes_##bits##_##mode##_gettable_ctx_params(void *context,              \
+                                                                       void *provider)             \
+    {                                                                                              \
+        struct aes_context *c = context;                                                           \
+        struct provider *p = provider;                                                             \
+        return cpu_cipher(AES_##MODE, (bits) / 8)                                                  \
+            ->gettable_ctx_params(c != NULL ? c->cpu : NULL, p->cpu.context);                      \
+    }                                                                                              \
+    static const OSSL_PARAM *aes_##bits##_##mode##_settable_ctx_params(void *context,              \
+                                                                       void *provider)             \
+    {                                                                                              \
+        struct aes_context *c = context;                                                           \
+        struct provider *p = provider;                                                             \
+        return cpu_cipher(AES_##MODE, (bits) / 8)                                                  \
+            ->settable_ctx_params(c != NULL ? c->cpu : NULL, p->cpu.context);                      \
+    }                                                                                              \
+    const OSSL_DISPATCH aes_##bits##_##mode[] = {                                                  \
+        FUNCTION(OSSL_FUNC_CIPHER_NEWCTX, aes_##bits##_##mode##_newctx),                           \
+        FUNCTION(OSSL_FUNC_CIPHER_FREECTX, aes_freectx),                                           \
+        FUNCTION(OSSL_FUNC_CIPHER_DUPCTX, aes_dupctx),                                             \
+        FUNCTION(OSSL_FUNC_CIPHER_ENCRYPT_INIT, aes_encrypt_init),                                 \
+        FUNCTION(OSSL_FUNC_CIPHER_DECRYPT_INIT, aes_decrypt_init),                                 \
+        FUNCTION(OSSL_FUNC_CIPHER_UPDATE, aes_update),                                             \
+        FUNCTION(OSSL_FUNC_CIPHER_FINAL, aes_final),                                               \
+        FUNCTION(OSSL_FUNC_CIPHER_CIPHER, aes_cipher),                                             \
+        FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, aes_##bits##_##mode##_get_params),                   \
+        FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_PARAMS, aes_##bits##_##mode##_gettable_params),         \
+        FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, aes_get_ctx_params),                             \
+        FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, aes_##bits##_##mode##_gettable_ctx_params), \
+        FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, aes_set_ctx_params),                             \
+        FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, aes_##bits##_##mode##_settable_ctx_params), \
+        {0, NULL}};
+
+AES_CIPHERS(AES_DEFINE)

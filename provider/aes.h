@@ -1,0 +1,78 @@
+/*
+ * The AES ciphers: one matrix of modes and key sizes.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_AES_H
+#define GPUAES_AES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../cuda/gpuaes.h"
+#include "cpu.h"
+#include "provider.h"
+
+/* M(bits, MODE, mode, names): one row per cipher, names as the default provider's. */
+#define AES_CIPHERS(M)                                                                             \
+    M(128, ECB, ecb, "AES-128-ECB:2.16.840.1.101.3.4.1.1")                                         \
+    M(192, ECB, ecb, "AES-192-ECB:2.16.840.1.101.3.4.1.21")                                        \
+    M(256, ECB, ecb, "AES-256-ECB:2.16.840.1.101.3.4.1.41")                                        \
+    M(128, CBC, cbc, "AES-128-CBC:AES128:2.16.840.1.101.3.4.1.2")                                  \
+    M(192, CBC, cbc, "AES-192-CBC:AES192:2.16.840.1.101.3.4.1.22")                                 \
+    M(256, CBC, cbc, "AES-256-CBC:AES256:2.16.840.1.101.3.4.1.42")                                 \
+    M(128, CTR, ctr, "AES-128-CTR")                                                                \
+    M(192, CTR, ctr, "AES-192-CTR")                                                                \
+    M(256, CTR, ctr, "AES-256-CTR")
+
+#define AES_DECLARE(bits, MODE, mode, names) extern const OSSL_DISPATCH aes_##bits##_##mode[];
+AES_CIPHERS(AES_DECLARE)
+#undef AES_DECLARE
+
+/*
+ * A cipher context. What every small update needs comes first, in one cache
+ * line; the rest is for initialisation and for updates that may be offloaded.
+ *
+ * The default provider's context (`cpu`) holds the state of the cipher, always:
+ * after the device has done a part, it is set to where that part ended.
+ */
+struct aes_context {
+    void *cpu;
+    OSSL_FUNC_cipher_update_fn *cpu_update;
+    int64_t countdown; /* bytes until an update must take the long way */
+    OSSL_FUNC_cipher_cipher_fn *cpu_cipher;
+    int64_t oneshot_countdown; /* the same for the one-shot function */
+
+    int64_t armed;        /* what both countdowns were set to */
+    uint64_t buffered_in; /* bytes given to update() since the initialisation, see aes_fold() */
+    uint64_t oneshot_in;  /* bytes given to cipher() since the initialisation */
+    uint64_t gpu_in;      /* those of both that the device did */
+    const struct cpu_cipher *functions;
+    struct provider *provider;
+
+    enum aes_mode mode;
+    unsigned key_bytes;
+    int encrypting;
+    int padding;
+    int has_key, has_iv;
+    int key_encrypting; /* the direction that the key was given for */
+    int tls;            /* TLS records: all of it is the CPU's */
+    int opaque;         /* how much the CPU holds back is not known until the next initialisation */
+
+    int moved; /* the CPU's context was given another IV than the application's: */
+    unsigned char iv[GPUAES_BLOCK];
+    unsigned char key[32];
+    int expanded;
+    struct gpuaes_key schedule;
+};
+
+/* Brings the counts up to date: what the countdowns lost since they were set. */
+void aes_fold(struct aes_context *context);
+
+/*
+ * Folds, and sets the countdowns for what the context is now good for. Called
+ * after everything that changes it.
+ */
+void aes_rearm(struct aes_context *context);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * Our own errors. Those of the default provider's functions stand as they are.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_ERRORS_H
+#define GPUAES_ERRORS_H
+
+#include <openssl/core.h>
+
+/* E(name, number, sentence). Numbers are ours: reasons belong to a provider. */
+#define ERROR_REASONS(E)                                                                           \
+    E(BAD_SETTING, 1, "bad setting")                                                               \
+    E(NO_DEFAULT_PROVIDER, 2, "the default provider cannot be used")                               \
+    E(NO_DEVICE, 3, "no GPU can be used")                                                          \
+    E(OUTPUT_UNDEFINED, 4, "the GPU failed and the output buffer is undefined")                    \
+    E(BAD_DEVICE_RANGE, 5, "a device buffer leaves its allocation")                                \
+    E(OUTPUT_TOO_SMALL, 6, "output buffer too small")                                              \
+    E(BAD_BASE64, 7, "invalid Base64")                                                             \
+    E(BAD_PARAMETER, 8, "bad parameter")                                                           \
+    E(KEY_NOT_WANTED, 9, "Base64 takes no key and no IV")                                          \
+    E(OUT_OF_MEMORY, 10, "out of memory")                                                          \
+    E(NOT_INITIALISED, 11, "not initialised")                                                      \
+    E(FINISHED, 12, "already finished")                                                            \
+    E(DEVICE_MEMORY, 13, "device memory cannot be used here")
+
+enum error_reason {
+#define ERROR_ENUM(name, number, sentence) ERROR_##name = (number),
+    ERROR_REASONS(ERROR_ENUM)
+#undef ERROR_ENUM
+};
+
+struct provider;
+
+/* For OSSL_FUNC_PROVIDER_GET_REASON_STRINGS. */
+extern const OSSL_ITEM error_reason_strings[];
+
+/* Puts an error with a printf-style detail into the application's queue. */
+#define error_raise(provider, reason, ...)                                                         \
+    error_raise_at((provider), (reason), __FILE__, __LINE__, __func__, __VA_ARGS__)
+void error_raise_at(const struct provider *provider, enum error_reason reason, const char *file,
+                    int line, const char *function, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * Entry and query: what OpenSSL sees of the module.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "provider.h"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/params.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../cuda/gpuaes.h"
+#include "aes.h"
+#include "base64_cipher.h"
+#include "base64_decoder.h"
+#include "base64_encoder.h"
+#include "errors.h"
+#include "statistics.h"
+
+static OSSL_FUNC_provider_teardown_fn provider_teardown;
+static OSSL_FUNC_provider_gettable_params_fn provider_gettable_params;
+static OSSL_FUNC_provider_get_params_fn provider_get_params;
+static OSSL_FUNC_provider_query_operation_fn provider_query_operation;
+static OSSL_FUNC_provider_get_reason_strings_fn provider_get_reason_strings;
+
+/* ---- Operations ------------------------------------------------------------------------ */
+
+static const OSSL_ALGORITHM ciphers[] = {
+#define AES_ROW(bits, MODE, mode, names)                                                           \
+    {names, "provider=gpuaes", aes_##bits##_##mode, "AES-" #bits "-" #MODE " on CUDA"},
+    AES_CIPHERS(AES_ROW)
+#undef AES_ROW
+        {"BASE64", "provider=gpuaes", base64_cipher_functions,
+         "Base64 on CUDA, as a keyless cipher"},
+    {NULL, NULL, NULL, NULL}};
+
+static const OSSL_ALGORITHM encoders[] = {
+    {"OCTETS", "provider=gpuaes,output=base64", base64_encoder_functions, "Base64 on CUDA"},
+    {NULL, NULL, NULL, NULL}};
+
+static const OSSL_ALGORITHM decoders[] = {
+    {"OCTETS", "provider=gpuaes,input=base64", base64_decoder_functions, "Base64 on CUDA"},
+    {NULL, NULL, NULL, NULL}};
+
+static const OSSL_ALGORITHM *provider_query_operation(void *provider, int operation, int *no_cache)
+{
+    (void)provider;
+    *no_cache = 0;
+    switch (operation) {
+    case OSSL_OP_CIPHER:
+        return ciphers;
+    case OSSL_OP_ENCODER:
+        return encoders;
+    case OSSL_OP_DECODER:
+        return decoders;
+    default:
+        return NULL;
+    }
+}
+
+/* ---- Parameters -------------------------------------------------------------------------- */
+
+static const OSSL_PARAM own_params[] = {OSSL_PARAM_utf8_ptr(OSSL_PROV_PARAM_NAME, NULL, 0),
+                                        OSSL_PARAM_utf8_ptr(OSSL_PROV_PARAM_VERSION, NULL, 0),
+                                        OSSL_PARAM_utf8_ptr(OSSL_PROV_PARAM_BUILDINFO, NULL, 0),
+                                        OSSL_PARAM_int(OSSL_PROV_PARAM_STATUS, NULL),
+                                        OSSL_PARAM_END};
+
+static const OSSL_PARAM *provider_gettable_params(void *context)
+{
+    struct provider *provider = context;
+    return provider->gettable;
+}
+
+/* Our own, then the statistics, in one array. */
+static int make_gettable(struct provider *provider)
+{
+    size_t own = sizeof own_params / sizeof own_params[0] - 1, statistics = 0;
+    while (statistics_gettable[statistics].key != NULL)
+        statistics++;
+    provider->gettable = OPENSSL_zalloc((own + statistics + 1) * sizeof own_params[0]);
+    if (provider->gettable == NULL)
+        return 0;
+    memcpy(provider->gettable, own_params, own * sizeof own_params[0]);
+    memcpy(provider->gettable + own, statistics_gettable, (statistics + 1) * sizeof own_params[0]);
+    return 1;
+}
+
+static int set_text(OSSL_PARAM params[], const char *key, const char *text)
+{
+    OSSL_PARAM *p = OSSL_PARAM_locate(params, key);
+    return p == NULL || OSSL_PARAM_set_utf8_ptr(p, text);
+}
+
+static int provider_get_params(void *context, OSSL_PARAM params[])
+{
+    const struct provider *provider = context;
+    OSSL_PARAM *p = OSSL_PARAM_locate(params, OSSL_PROV_PARAM_STATUS);
+    if (p != NULL && !OSSL_PARAM_set_int(p, 1))
+        return 0;
+    return set_text(params, OSSL_PROV_PARAM_NAME, "AES and Base64 on NVIDIA GPUs") &&
+           set_text(params, OSSL_PROV_PARAM_VERSION, PACKAGE_VERSION) &&
+           set_text(params, OSSL_PROV_PARAM_BUILDINFO, provider->build) && statistics_get(params);
+}
+
+static const OSSL_ITEM *provider_get_reason_strings(void *provider)
+{
+    (void)provider;
+    return error_reason_strings;
+}
+
+/* ---- Life ---------------------------------------------------------------------------------- */
+
+static void provider_teardown(void *context)
+{
+    struct provider *provider = context;
+    cpu_close(&provider->cpu);
+    OPENSSL_free(provider->gettable);
+    OPENSSL_free(provider);
+}
+
+static const OSSL_DISPATCH functions[] = {
+    {OSSL_FUNC_PROVIDER_TEARDOWN, (void (*)(void))provider_teardown},
+    {OSSL_FUNC_PROVIDER_GETTABLE_PARAMS, (void (*)(void))provider_gettable_params},
+    {OSSL_FUNC_PROVIDER_GET_PARAMS, (void (*)(void))provider_get_params},
+    {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))provider_query_operation},
+    {OSSL_FUNC_PROVIDER_GET_REASON_STRINGS, (void (*)(void))provider_get_reason_strings},
+    {0, NULL}};
+
+static void learn_upcalls(struct provider *provider, const OSSL_DISPATCH *in)
+{
+    for (; in->function_id != 0; in++)
+        switch (in->function_id) {
+        case OSSL_FUNC_CORE_GET_PARAMS:
+            provider->get_params = OSSL_FUNC_core_get_params(in);
+            break;
+        case OSSL_FUNC_CORE_NEW_ERROR:
+            provider->new_error = OSSL_FUNC_core_new_error(in);
+            break;
+        case OSSL_FUNC_CORE_SET_ERROR_DEBUG:
+            provider->set_error_debug = OSSL_FUNC_core_set_error_debug(in);
+            break;
+        case OSSL_FUNC_CORE_VSET_ERROR:
+            provider->vset_error = OSSL_FUNC_core_vset_error(in);
+            break;
+        case OSSL_FUNC_BIO_READ_EX:
+            provider->bio_read = OSSL_FUNC_BIO_read_ex(in);
+            break;
+        case OSSL_FUNC_BIO_WRITE_EX:
+            provider->bio_write = OSSL_FUNC_BIO_write_ex(in);
+            break;
+        default:
+            break;
+        }
+}
+
+/* No CUDA call, and no thread: the process may be about to fork. */
+static int open_provider(struct provider *provider)
+{
+    if (!config_read(provider) || !make_gettable(provider))
+        return 0;
+    if (!cpu_open(&provider->cpu)) {
+        (void)fprintf(stderr, "gpuaes: the default provider of libcrypto cannot be used\n");
+        error_raise(provider, ERROR_NO_DEFAULT_PROVIDER, "it is needed for the CPU's part");
+        return 0;
+    }
+    (void)snprintf(provider->build, sizeof provider->build, "gpuaes %s, CUDA %s", PACKAGE_VERSION,
+                   gpuaes_build());
+    struct gpuaes_settings settings = {.pinned_bytes = provider->settings.pinned_bytes,
+                                       .timeout_ms = provider->settings.timeout_ms,
+                                       .idle_seconds = provider->settings.idle_seconds};
+    (void)gpuaes_configure(&settings);
+    if (provider->settings.log != LOG_OFF)
+        statistics_print_at_exit();
+    return 1;
+}
+
+OSSL_provider_init_fn OSSL_provider_init;
+
+__attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HANDLE *core,
+                                                              const OSSL_DISPATCH *in,
+                                                              const OSSL_DISPATCH **out,
+                                                              void **context)
+{
+    struct provider *provider = OPENSSL_zalloc(sizeof *provider);
+    if (provider == NULL)
+        return 0;
+    provider->core = core;
+    learn_upcalls(provider, in);
+    if (!open_provider(provider)) {
+        provider_teardown(provider);
+        return 0;
+    }
+    *out = functions;
+    *context = provider;
+    return 1;
+}

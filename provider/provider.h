@@ -1,0 +1,33 @@
+/*
+ * The provider's context: one per library context that loads the module.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_PROVIDER_H
+#define GPUAES_PROVIDER_H
+
+#include <openssl/core.h>
+#include <openssl/core_dispatch.h>
+#include <openssl/provider.h>
+
+#include "config.h"
+#include "cpu.h"
+
+struct provider {
+    const OSSL_CORE_HANDLE *core;
+
+    /* Upcalls of the core; see provider-base(7). */
+    OSSL_FUNC_core_get_params_fn *get_params;
+    OSSL_FUNC_core_new_error_fn *new_error;
+    OSSL_FUNC_core_set_error_debug_fn *set_error_debug;
+    OSSL_FUNC_core_vset_error_fn *vset_error;
+    OSSL_FUNC_BIO_read_ex_fn *bio_read;
+    OSSL_FUNC_BIO_write_ex_fn *bio_write;
+
+    struct settings settings;
+    struct cpu cpu;
+    OSSL_PARAM *gettable; /* the provider's parameters */
+    char build[160];      /* its "buildinfo" */
+};
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * What was done where.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "statistics.h"
+
+#include <inttypes.h>
+#include <openssl/params.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "../cuda/gpuaes.h"
+
+static _Atomic uint64_t cpu_bytes;
+static _Atomic pid_t printing_process; /* 0: nobody prints */
+
+void statistics_add_cpu_bytes(uint64_t bytes)
+{
+    atomic_fetch_add_explicit(&cpu_bytes, bytes, memory_order_relaxed);
+}
+
+enum figure {
+    GPU_BYTES,
+    CPU_BYTES,
+    READ_AHEAD_BYTES,
+    LAUNCHES,
+    FAULTS,
+    LATE,
+    START_MS,
+    PINNED_BYTES,
+    PINNED_PEAK,
+    FIGURES
+};
+
+static const char *const names[FIGURES] = {
+    [GPU_BYTES] = "gpu-bytes",
+    [CPU_BYTES] = "cpu-bytes",
+    [READ_AHEAD_BYTES] = "read-ahead-bytes",
+    [LAUNCHES] = "launches",
+    [FAULTS] = "faults",
+    [LATE] = "late",
+    [START_MS] = "start-ms",
+    [PINNED_BYTES] = "pinned-bytes",
+    [PINNED_PEAK] = "pinned-peak",
+};
+
+/* In the order of `names`. */
+const OSSL_PARAM statistics_gettable[] = {
+    OSSL_PARAM_uint64("gpu-bytes", NULL),        OSSL_PARAM_uint64("cpu-bytes", NULL),
+    OSSL_PARAM_uint64("read-ahead-bytes", NULL), OSSL_PARAM_uint64("launches", NULL),
+    OSSL_PARAM_uint64("faults", NULL),           OSSL_PARAM_uint64("late", NULL),
+    OSSL_PARAM_uint64("start-ms", NULL),         OSSL_PARAM_uint64("pinned-bytes", NULL),
+    OSSL_PARAM_uint64("pinned-peak", NULL),      OSSL_PARAM_END};
+
+static void collect(uint64_t figures[FIGURES])
+{
+    struct gpuaes_statistics s;
+    gpuaes_get_statistics(&s);
+    figures[GPU_BYTES] = s.bytes;
+    figures[CPU_BYTES] = atomic_load(&cpu_bytes);
+    /* CTR read-ahead is not there yet: scripts may rely on the fields. */
+    figures[READ_AHEAD_BYTES] = 0;
+    figures[LATE] = 0;
+    figures[LAUNCHES] = s.launches;
+    figures[FAULTS] = s.faults;
+    figures[START_MS] = s.start_ms;
+    figures[PINNED_BYTES] = s.pinned_bytes;
+    figures[PINNED_PEAK] = s.pinned_peak;
+}
+
+int statistics_get(OSSL_PARAM params[])
+{
+    uint64_t figures[FIGURES];
+    collect(figures);
+    for (int i = 0; i < FIGURES; i++) {
+        OSSL_PARAM *p = OSSL_PARAM_locate(params, names[i]);
+        if (p != NULL && !OSSL_PARAM_set_uint64(p, figures[i]))
+            return 0;
+    }
+    return 1;
+}
+
+void statistics_print_at_exit(void)
+{
+    pid_t nobody = 0;
+    (void)atomic_compare_exchange_strong(&printing_process, &nobody, getpid());
+}
+
+/* Runs when the process exits; makes no CUDA call. */
+__attribute__((destructor)) static void print_summary(void)
+{
+    if (atomic_load(&printing_process) == 0 || atomic_load(&printing_process) != getpid())
+        return;
+    uint64_t f[FIGURES];
+    collect(f);
+    (void)fprintf(stderr, "gpuaes: summary");
+    for (int i = 0; i < FIGURES; i++)
+        (void)fprintf(stderr, " %s=%" PRIu64, names[i], f[i]);
+    (void)fputc('\n', stderr);
+}

@@ -1,0 +1,23 @@
+/*
+ * What was done where, for the whole process: provider parameters and the
+ * summary line.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_STATISTICS_H
+#define GPUAES_STATISTICS_H
+
+#include <openssl/core.h>
+#include <stdint.h>
+
+/* Adds input bytes that the CPU did. One atomic addition: not for hot paths. */
+void statistics_add_cpu_bytes(uint64_t bytes);
+
+/* The figures as provider parameters, e.g. "gpu-bytes"; all are uint64_t. */
+extern const OSSL_PARAM statistics_gettable[];
+int statistics_get(OSSL_PARAM params[]);
+
+/* Prints the summary line when this process (not a forked child) ends. */
+void statistics_print_at_exit(void);
+
+#endif
