@@ -1,0 +1,338 @@
+/*
+ * See base64_cipher.h.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "base64_cipher.h"
+
+#include <limits.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
+#include <string.h>
+
+#include "base64_codec.h"
+#include "errors.h"
+#include "provider.h"
+
+/* Makes EVP offer some room beyond the input's length: enough for 96 bytes and for the end. */
+enum { BLOCK_SIZE = 32 };
+
+#define PARAM_OUTSIZE "outsize"
+
+enum phase { UNINITIALISED, INITIALISED, RUNNING, FINISHED };
+
+struct base64_cipher {
+    struct provider *provider;
+    struct base64_format format;
+    size_t outsize; /* of the next update, where the application has told */
+    int outsize_set;
+    int encrypt;
+    enum phase phase;
+    union {
+        struct base64_encoding encoding; /* encrypt */
+        struct base64_decoding decoding; /* !encrypt */
+    };
+};
+
+static OSSL_FUNC_cipher_newctx_fn cipher_newctx;
+static OSSL_FUNC_cipher_freectx_fn cipher_freectx;
+static OSSL_FUNC_cipher_dupctx_fn cipher_dupctx;
+static OSSL_FUNC_cipher_encrypt_init_fn cipher_encrypt_init;
+static OSSL_FUNC_cipher_decrypt_init_fn cipher_decrypt_init;
+static OSSL_FUNC_cipher_update_fn cipher_update;
+static OSSL_FUNC_cipher_final_fn cipher_final;
+static OSSL_FUNC_cipher_get_params_fn cipher_get_params;
+static OSSL_FUNC_cipher_gettable_params_fn cipher_gettable_params;
+static OSSL_FUNC_cipher_get_ctx_params_fn cipher_get_ctx_params;
+static OSSL_FUNC_cipher_gettable_ctx_params_fn cipher_gettable_ctx_params;
+static OSSL_FUNC_cipher_set_ctx_params_fn cipher_set_ctx_params;
+static OSSL_FUNC_cipher_settable_ctx_params_fn cipher_settable_ctx_params;
+
+/* ---- Life ---------------------------------------------------------------- */
+
+static void *cipher_newctx(void *provctx)
+{
+    struct base64_cipher *c = OPENSSL_zalloc(sizeof *c);
+
+    if (c)
+        c->provider = provctx;
+    else
+        error_raise(provctx, ERROR_OUT_OF_MEMORY, "a context of %zu bytes", sizeof *c);
+    return c;
+}
+
+/* Ends what was begun. */
+static void stop(struct base64_cipher *c)
+{
+    if (c->phase == UNINITIALISED)
+        return;
+    if (c->encrypt)
+        base64_encoding_clear(&c->encoding);
+    else
+        base64_decoding_clear(&c->decoding);
+}
+
+static void start(struct base64_cipher *c)
+{
+    if (c->encrypt)
+        base64_encoding_start(&c->encoding, c->provider, &c->format);
+    else
+        base64_decoding_start(&c->decoding, c->provider, &c->format);
+    c->phase = INITIALISED;
+}
+
+static void cipher_freectx(void *ctx)
+{
+    struct base64_cipher *c = ctx;
+
+    if (!c)
+        return;
+    stop(c);
+    OPENSSL_clear_free(c, sizeof *c);
+}
+
+static void *cipher_dupctx(void *ctx)
+{
+    struct base64_cipher *c = ctx, *copy = OPENSSL_memdup(c, sizeof *c);
+
+    if (!copy) {
+        error_raise(c->provider, ERROR_OUT_OF_MEMORY, "a context of %zu bytes", sizeof *c);
+        return NULL;
+    }
+    /* What has been counted is the original's. */
+    if (copy->phase != UNINITIALISED) {
+        if (copy->encrypt)
+            memset(&copy->encoding.count, 0, sizeof copy->encoding.count);
+        else
+            memset(&copy->decoding.count, 0, sizeof copy->decoding.count);
+    }
+    return copy;
+}
+
+static int init(struct base64_cipher *c, int encrypt, size_t keylen, size_t ivlen,
+                const OSSL_PARAM params[])
+{
+    if (keylen || ivlen) {
+        error_raise(c->provider, ERROR_KEY_NOT_WANTED, "key of %zu bytes, IV of %zu bytes", keylen,
+                    ivlen);
+        return 0;
+    }
+    stop(c);
+    c->encrypt = encrypt;
+    start(c);
+    return cipher_set_ctx_params(c, params);
+}
+
+static int cipher_encrypt_init(void *ctx, const unsigned char *key, size_t keylen,
+                               const unsigned char *iv, size_t ivlen, const OSSL_PARAM params[])
+{
+    (void)key; /* may be there with a length of 0 */
+    (void)iv;
+    return init(ctx, 1, keylen, ivlen, params);
+}
+
+static int cipher_decrypt_init(void *ctx, const unsigned char *key, size_t keylen,
+                               const unsigned char *iv, size_t ivlen, const OSSL_PARAM params[])
+{
+    (void)key;
+    (void)iv;
+    return init(ctx, 0, keylen, ivlen, params);
+}
+
+/* ---- Work ---------------------------------------------------------------- */
+
+static int ready(const struct base64_cipher *c)
+{
+    if (c->phase == UNINITIALISED)
+        error_raise(c->provider, ERROR_NOT_INITIALISED, "neither encoding nor decoding");
+    else if (c->phase == FINISHED)
+        error_raise(c->provider, ERROR_FINISHED, "initialise again for another text");
+    return c->phase == INITIALISED || c->phase == RUNNING;
+}
+
+static int fits(const struct base64_cipher *c, size_t needed, size_t available)
+{
+    if (needed <= available)
+        return 1;
+    error_raise(c->provider, ERROR_OUTPUT_TOO_SMALL,
+                "%zu bytes needed, %zu available: tell the room there really is by the parameter "
+                "\"" PARAM_OUTSIZE "\" before each update; with openssl enc use -bufsize 96",
+                needed, available);
+    return 0;
+}
+
+/* EVP gives lengths back as int, and would report a longer output as failed after the fact. */
+static int countable(const struct base64_cipher *c, size_t needed)
+{
+    if (needed <= INT_MAX)
+        return 1;
+    error_raise(c->provider, ERROR_BAD_PARAMETER,
+                "an update may write %d bytes at most, this one would write %zu", INT_MAX, needed);
+    return 0;
+}
+
+static int apart(const struct base64_cipher *c, const unsigned char *out, size_t outl,
+                 const unsigned char *in, size_t inl)
+{
+    if ((uintptr_t)out >= (uintptr_t)in + inl || (uintptr_t)in >= (uintptr_t)out + outl)
+        return 1;
+    error_raise(c->provider, ERROR_BAD_PARAMETER, "input and output overlap");
+    return 0;
+}
+
+static int cipher_update(void *ctx, unsigned char *out, size_t *outl, size_t outsize,
+                         const unsigned char *in, size_t inl)
+{
+    struct base64_cipher *c = ctx;
+    size_t room = c->outsize_set ? c->outsize : outsize, needed;
+
+    c->outsize_set = 0;
+    *outl = 0;
+    if (!ready(c))
+        return 0;
+    if (inl == 0)
+        return 1;
+    needed = c->encrypt ? base64_encoding_size(&c->encoding, inl)
+                        : base64_decoding_size(&c->decoding, in, inl, room);
+    if (!fits(c, needed, room) || !countable(c, needed) || !apart(c, out, needed, in, inl))
+        return 0;
+    c->phase = RUNNING;
+    if (!c->encrypt)
+        return base64_decoding_update(&c->decoding, out, outl, in, inl);
+    *outl = needed;
+    return base64_encoding_update(&c->encoding, out, in, inl);
+}
+
+static int cipher_final(void *ctx, unsigned char *out, size_t *outl, size_t outsize)
+{
+    struct base64_cipher *c = ctx;
+
+    *outl = 0;
+    if (!ready(c))
+        return 0;
+    if (c->encrypt) {
+        if (!fits(c, base64_encoding_end_size(&c->encoding), outsize))
+            return 0;
+        *outl = base64_encoding_end(&c->encoding, out);
+    } else if (!base64_decoding_end(&c->decoding)) {
+        return 0;
+    }
+    c->phase = FINISHED;
+    return 1;
+}
+
+/* ---- Parameters ---------------------------------------------------------- */
+
+static const OSSL_PARAM gettable[] = {
+    OSSL_PARAM_uint(OSSL_CIPHER_PARAM_MODE, NULL),
+    OSSL_PARAM_size_t(OSSL_CIPHER_PARAM_BLOCK_SIZE, NULL),
+    OSSL_PARAM_size_t(OSSL_CIPHER_PARAM_KEYLEN, NULL),
+    OSSL_PARAM_size_t(OSSL_CIPHER_PARAM_IVLEN, NULL),
+    OSSL_PARAM_END,
+};
+
+static const OSSL_PARAM ctx_gettable[] = {
+    OSSL_PARAM_size_t(OSSL_CIPHER_PARAM_KEYLEN, NULL),
+    OSSL_PARAM_size_t(OSSL_CIPHER_PARAM_IVLEN, NULL),
+    BASE64_FORMAT_SETTABLE,
+    OSSL_PARAM_END,
+};
+
+static const OSSL_PARAM ctx_settable[] = {
+    OSSL_PARAM_size_t(PARAM_OUTSIZE, NULL),
+    BASE64_FORMAT_SETTABLE,
+    OSSL_PARAM_END,
+};
+
+static int answer_size(OSSL_PARAM params[], const char *key, size_t value)
+{
+    OSSL_PARAM *p = OSSL_PARAM_locate(params, key);
+
+    return !p || OSSL_PARAM_set_size_t(p, value);
+}
+
+static int cipher_get_params(OSSL_PARAM params[])
+{
+    OSSL_PARAM *mode = OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_MODE);
+
+    return (!mode || OSSL_PARAM_set_uint(mode, EVP_CIPH_STREAM_CIPHER)) &&
+           answer_size(params, OSSL_CIPHER_PARAM_BLOCK_SIZE, BLOCK_SIZE) &&
+           answer_size(params, OSSL_CIPHER_PARAM_KEYLEN, 0) &&
+           answer_size(params, OSSL_CIPHER_PARAM_IVLEN, 0);
+}
+
+static int cipher_get_ctx_params(void *ctx, OSSL_PARAM params[])
+{
+    const struct base64_cipher *c = ctx;
+    OSSL_PARAM *skip = OSSL_PARAM_locate(params, BASE64_PARAM_SKIP_WHITE_SPACE);
+
+    return (!skip || OSSL_PARAM_set_int(skip, c->format.skip_white_space)) &&
+           answer_size(params, BASE64_PARAM_LINE_LENGTH, c->format.line_length) &&
+           answer_size(params, OSSL_CIPHER_PARAM_KEYLEN, 0) &&
+           answer_size(params, OSSL_CIPHER_PARAM_IVLEN, 0);
+}
+
+static int cipher_set_ctx_params(void *ctx, const OSSL_PARAM params[])
+{
+    struct base64_cipher *c = ctx;
+    const OSSL_PARAM *outsize;
+
+    if (!params)
+        return 1;
+    if (!base64_format_set(&c->format, c->provider, params))
+        return 0;
+    if (c->phase == INITIALISED)
+        start(c);
+    outsize = OSSL_PARAM_locate_const(params, PARAM_OUTSIZE);
+    if (!outsize)
+        return 1;
+    if (!OSSL_PARAM_get_size_t(outsize, &c->outsize)) {
+        error_raise(c->provider, ERROR_BAD_PARAMETER, PARAM_OUTSIZE " must be a size_t");
+        return 0;
+    }
+    c->outsize_set = 1;
+    return 1;
+}
+
+static const OSSL_PARAM *cipher_gettable_params(void *provctx)
+{
+    (void)provctx;
+    return gettable;
+}
+
+static const OSSL_PARAM *cipher_gettable_ctx_params(void *ctx, void *provctx)
+{
+    (void)ctx;
+    (void)provctx;
+    return ctx_gettable;
+}
+
+static const OSSL_PARAM *cipher_settable_ctx_params(void *ctx, void *provctx)
+{
+    (void)ctx;
+    (void)provctx;
+    return ctx_settable;
+}
+
+#define FUNCTION(id, function)                                                                     \
+    {                                                                                              \
+        (id), (void (*)(void))(function)                                                           \
+    }
+const OSSL_DISPATCH base64_cipher_functions[] = {
+    FUNCTION(OSSL_FUNC_CIPHER_NEWCTX, cipher_newctx),
+    FUNCTION(OSSL_FUNC_CIPHER_FREECTX, cipher_freectx),
+    FUNCTION(OSSL_FUNC_CIPHER_DUPCTX, cipher_dupctx),
+    FUNCTION(OSSL_FUNC_CIPHER_ENCRYPT_INIT, cipher_encrypt_init),
+    FUNCTION(OSSL_FUNC_CIPHER_DECRYPT_INIT, cipher_decrypt_init),
+    FUNCTION(OSSL_FUNC_CIPHER_UPDATE, cipher_update),
+    FUNCTION(OSSL_FUNC_CIPHER_FINAL, cipher_final),
+    FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, cipher_get_params),
+    FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_PARAMS, cipher_gettable_params),
+    FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, cipher_get_ctx_params),
+    FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, cipher_gettable_ctx_params),
+    FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, cipher_set_ctx_params),
+    FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, cipher_settable_ctx_params),
+    {0, NULL},
+};

@@ -1,0 +1,167 @@
+/*
+ * See base64_decoder.h.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "base64_decoder.h"
+
+#include <openssl/core_names.h>
+#include <openssl/core_object.h>
+#include <openssl/crypto.h>
+#include <openssl/params.h>
+
+#include "base64_codec.h"
+#include "errors.h"
+#include "provider.h"
+
+/* Text decoded at one time; small ones do not pay for a buffer of the largest size. */
+enum { FIRST_PIECE = 16 << 10, LAST_PIECE = 16 << 20 };
+
+struct decoder {
+    struct provider *provider;
+    struct base64_format format;
+};
+
+struct buffer {
+    unsigned char *data;
+    size_t used, room;
+};
+
+static OSSL_FUNC_decoder_newctx_fn decoder_newctx;
+static OSSL_FUNC_decoder_freectx_fn decoder_freectx;
+static OSSL_FUNC_decoder_set_ctx_params_fn decoder_set_ctx_params;
+static OSSL_FUNC_decoder_settable_ctx_params_fn decoder_settable_ctx_params;
+static OSSL_FUNC_decoder_decode_fn decoder_decode;
+
+static void *decoder_newctx(void *provctx)
+{
+    struct decoder *d = OPENSSL_zalloc(sizeof *d);
+
+    if (d)
+        d->provider = provctx;
+    else
+        error_raise(provctx, ERROR_OUT_OF_MEMORY, "a decoder of %zu bytes", sizeof *d);
+    return d;
+}
+
+static void decoder_freectx(void *ctx)
+{
+    OPENSSL_free(ctx);
+}
+
+static int decoder_set_ctx_params(void *ctx, const OSSL_PARAM params[])
+{
+    struct decoder *d = ctx;
+
+    return base64_format_set(&d->format, d->provider, params);
+}
+
+static const OSSL_PARAM *decoder_settable_ctx_params(void *provctx)
+{
+    static const OSSL_PARAM settable[] = {BASE64_FORMAT_SETTABLE, OSSL_PARAM_END};
+
+    (void)provctx;
+    return settable;
+}
+
+/* Makes room for `more` bytes; the buffer at least doubles, so that it is copied rarely. */
+static int grow(const struct provider *provider, struct buffer *b, size_t more)
+{
+    size_t room = b->used + more > 2 * b->room ? b->used + more : 2 * b->room;
+    unsigned char *data;
+
+    if (more <= b->room - b->used)
+        return 1;
+    data = OPENSSL_clear_realloc(b->data, b->room, room);
+    if (!data) {
+        error_raise(provider, ERROR_OUT_OF_MEMORY, "%zu bytes", room);
+        return 0;
+    }
+    b->data = data;
+    b->room = room;
+    return 1;
+}
+
+/* Reads until `text` is full or the BIO is at its end; returns the length. */
+static size_t read_piece(const struct provider *provider, OSSL_CORE_BIO *bio, unsigned char *text,
+                         size_t room)
+{
+    size_t len = 0, read = 0;
+
+    while (len < room && provider->bio_read(bio, text + len, room - len, &read) && read)
+        len += read;
+    return len;
+}
+
+/* All of the BIO into `b`. */
+static int decode_pieces(struct base64_decoding *decoding, OSSL_CORE_BIO *bio, struct buffer *text,
+                         struct buffer *bytes)
+{
+    const struct provider *provider = decoding->provider;
+    size_t produced;
+
+    for (;;) {
+        text->used = read_piece(provider, bio, text->data, text->room);
+        if (text->used == 0)
+            return base64_decoding_end(decoding);
+        if (!grow(provider, bytes, (text->used / 4 + 1) * 3) ||
+            !base64_decoding_update(decoding, bytes->data + bytes->used, &produced, text->data,
+                                    text->used))
+            return 0;
+        bytes->used += produced;
+        if (text->used < text->room)
+            return base64_decoding_end(decoding);
+        text->used = 0; /* so that nothing is copied when it grows */
+        if (text->room < LAST_PIECE && !grow(provider, text, 4 * text->room))
+            return 0;
+    }
+}
+
+static int deliver(struct buffer *bytes, OSSL_CALLBACK *data_cb, void *data_cbarg)
+{
+    int type = OSSL_OBJECT_UNKNOWN;
+    static char octets[] = "OCTETS";
+    unsigned char none = 0;
+    OSSL_PARAM object[] = {
+        OSSL_PARAM_int(OSSL_OBJECT_PARAM_TYPE, &type),
+        OSSL_PARAM_utf8_string(OSSL_OBJECT_PARAM_DATA_TYPE, octets, sizeof octets - 1),
+        OSSL_PARAM_octet_string(OSSL_OBJECT_PARAM_DATA, bytes->data ? bytes->data : &none,
+                                bytes->used),
+        OSSL_PARAM_END,
+    };
+
+    return data_cb(object, data_cbarg);
+}
+
+static int decoder_decode(void *ctx, OSSL_CORE_BIO *in, int selection, OSSL_CALLBACK *data_cb,
+                          void *data_cbarg, OSSL_PASSPHRASE_CALLBACK *cb, void *cbarg)
+{
+    const struct decoder *d = ctx;
+    struct base64_decoding decoding;
+    struct buffer text = {NULL, 0, 0}, bytes = {NULL, 0, 0};
+    int ok;
+
+    (void)selection;
+    (void)cb;
+    (void)cbarg;
+    base64_decoding_start(&decoding, d->provider, &d->format);
+    ok = grow(d->provider, &text, FIRST_PIECE) && decode_pieces(&decoding, in, &text, &bytes) &&
+         deliver(&bytes, data_cb, data_cbarg);
+    base64_decoding_clear(&decoding);
+    OPENSSL_clear_free(text.data, text.room);
+    OPENSSL_clear_free(bytes.data, bytes.room);
+    return ok;
+}
+
+#define FUNCTION(id, function)                                                                     \
+    {                                                                                              \
+        (id), (void (*)(void))(function)                                                           \
+    }
+const OSSL_DISPATCH base64_decoder_functions[] = {
+    FUNCTION(OSSL_FUNC_DECODER_NEWCTX, decoder_newctx),
+    FUNCTION(OSSL_FUNC_DECODER_FREECTX, decoder_freectx),
+    FUNCTION(OSSL_FUNC_DECODER_SET_CTX_PARAMS, decoder_set_ctx_params),
+    FUNCTION(OSSL_FUNC_DECODER_SETTABLE_CTX_PARAMS, decoder_settable_ctx_params),
+    FUNCTION(OSSL_FUNC_DECODER_DECODE, decoder_decode),
+    {0, NULL},
+};

@@ -1,0 +1,33 @@
+/*
+ * Base64 as an OSSL_ENCODER: {"OCTETS", "provider=gpuaes,output=base64"}.
+ *
+ * The object to encode is a byte string. OpenSSL passes an application's object
+ * on as the pointer that its construct callback (OSSL_ENCODER_CTX_set_construct)
+ * returned; here that is an array of OSSL_PARAM with one octet string, "data"
+ * (OSSL_OBJECT_PARAM_DATA):
+ *
+ *   static const void *construct(OSSL_ENCODER_INSTANCE *instance, void *arg)
+ *   {
+ *       return arg;  // what OSSL_ENCODER_CTX_set_construct_data() was given
+ *   }
+ *
+ *   OSSL_PARAM object[] = {
+ *       OSSL_PARAM_octet_string(OSSL_OBJECT_PARAM_DATA, bytes, length),
+ *       OSSL_PARAM_END};
+ *
+ * An abstract object (OSSL_ENCODER's obj_abstract) is the same array. A cleanup
+ * callback is needed too; it may do nothing. OSSL_ENCODER_CTX_free() frees the
+ * construct data with OPENSSL_free(): allocate it with OPENSSL_malloc(), or set
+ * it to NULL before. Parameters, through OSSL_ENCODER_CTX_set_params():
+ * line-length, as in base64_codec.h.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_BASE64_ENCODER_H
+#define GPUAES_BASE64_ENCODER_H
+
+#include <openssl/core_dispatch.h>
+
+extern const OSSL_DISPATCH base64_encoder_functions[];
+
+#endif
