@@ -1,0 +1,105 @@
+# Runs programs for the tests, with time limits: what came out, and how it ended.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+package Programs;
+
+use strict;
+use warnings;
+use Exporter qw(import);
+use File::Basename qw(dirname);
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Test::More;
+
+our @EXPORT = qw(run start stop slurp spew stand_in with_gpuaes without_gpuaes figure
+    $source $build $folder);
+
+our $source = abs_path($ENV{TOP_SRCDIR} // dirname(__FILE__) . '/..');
+our $build = $ENV{TOP_BUILDDIR} ? abs_path($ENV{TOP_BUILDDIR}) : "$source/build";
+our $folder = tempdir('gpuaes-test-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+
+# 1 if the default provider stands in for ours: tests the tests.
+sub stand_in { return ($ENV{GPUAES_TEST_PROVIDER} // '') eq 'default' }
+
+# Environments: the sample configuration with every whole block for the device,
+# and a stock OpenSSL.
+sub with_gpuaes
+{
+    return {
+        OPENSSL_CONF => stand_in() ? '/dev/null' : "$source/docs/gpuaes.cnf",
+        GPUAES_MIN_BYTES => 0,
+        GPUAES_LOG => 'summary',
+        @_
+    };
+}
+sub without_gpuaes { return {OPENSSL_CONF => '/dev/null', @_} }
+
+sub slurp
+{
+    my ($path) = @_;
+    open(my $file, '<:raw', $path) or return '';
+    local $/;
+    return <$file> // '';
+}
+
+sub spew
+{
+    my ($path, $bytes) = @_;
+    open(my $file, '>:raw', $path) or die "$path: $!";
+    print $file $bytes;
+    close($file);
+    return $path;
+}
+
+# start(COMMAND, env => {}, in => FILE, out => FILE, err => FILE, seconds => N):
+# its process id. The time limit is an alarm that the program inherits.
+sub start
+{
+    my ($command, %how) = @_;
+    my $pid = fork() // die "fork: $!";
+    return $pid if $pid;
+    my %env = %{$how{env} // {}};
+    @ENV{keys %env} = values %env;
+    open(STDIN, '<', $how{in} // '/dev/null') or die "$how{in}: $!";
+    open(STDOUT, '>', $how{out} // '/dev/null') or die "$how{out}: $!";
+    open(STDERR, '>', $how{err} // '/dev/null') or die "$how{err}: $!";
+    alarm($how{seconds} // 60);
+    exec(@$command) or exit(127);
+}
+
+sub stop
+{
+    my ($pid) = @_;
+    kill('TERM', $pid);
+    for (1 .. 20) {
+        return if waitpid($pid, 1) == $pid;    # 1: WNOHANG
+        select(undef, undef, undef, 0.1);
+    }
+    kill('KILL', $pid);
+    waitpid($pid, 0);
+    return;
+}
+
+# run(COMMAND, as start): {status, out, err}; `out` is the output, or its file.
+sub run
+{
+    my ($command, %how) = @_;
+    my $given = $how{out};
+    $how{out} //= "$folder/stdout";
+    $how{err} //= "$folder/stderr";
+    my $pid = start($command, %how);
+    waitpid($pid, 0);
+    my $status = $?;
+    my $result = {status => $status, out => $given // slurp($how{out}), err => slurp($how{err})};
+    return $result;
+}
+
+# One figure of the summary line, e.g. figure($result, 'gpu-bytes'); of the first
+# process that printed one.
+sub figure
+{
+    my ($result, $name) = @_;
+    return $result->{err} =~ /^gpuaes: summary .*?\b\Q$name\E=(\d+)/m ? $1 : undef;
+}
+
+1;

@@ -1,0 +1,104 @@
+# Builds the project in a folder of its own under a sanitizer, without nvcc, and
+# runs test programs of that build against the emulated module: one assertion for
+# the build, one for each program.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+package Sanitize;
+
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use File::Path qw(make_path);
+use Test::More;
+
+# A process that ends in the middle of a start frees nothing.
+my %leaks_on_purpose = map { $_ => 1 } qw(test/exit_test);
+
+# Runs a command; returns its status and its output, standard error included.
+sub command {
+    my @command = @_;
+    my $pid = open(my $pipe, '-|') // die "fork: $!";
+    if (!$pid) {
+        open(STDERR, '>&', \*STDOUT) or die "dup: $!";
+        exec(@command) or die "$command[0]: $!";
+    }
+    my $output = do { local $/; <$pipe> };
+    close($pipe);
+    return ($?, $output // '');
+}
+
+# The last lines of a long output, as a diagnostic.
+sub show_end {
+    my @lines = split(/\n/, shift);
+    splice(@lines, 0, @lines - 60) if @lines > 60;
+    diag(join("\n", @lines));
+}
+
+sub build {
+    my ($source, $folder, $sanitizer) = @_;
+    my ($status, $output) = (0, '');
+    make_path($folder);
+    chdir($folder) or die "$folder: $!";
+    if (!-f 'Makefile') {
+        # No --enable-werror: sanitizers make gcc warn where nothing is wrong.
+        ($status, $output) = command("$source/configure", '--with-cuda=no',
+            "--enable-sanitizer=$sanitizer");
+    }
+    if (!$status) {
+        ($status, $output) = command('make', '-j2', 'test-programs');
+    }
+    show_end($output) if $status;
+    return !$status;
+}
+
+# run(FOLDER, LIST, SANITIZER): `make list-LIST` of the build names the programs.
+sub run {
+    my ($name, $list, $sanitizer) = @_;
+    my $source = $ENV{TOP_SRCDIR} // abs_path(dirname(__FILE__) . '/..');
+    my $folder = ($ENV{TOP_BUILDDIR} // '.') . "/$name";
+
+    # This may run inside a make whose settings are not for ours.
+    delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS)};
+
+    my $probe = 'int main(void) { return 0; }';
+    my $compiler = $ENV{CC} // 'cc';
+    if (system("echo '$probe' | $compiler -fsanitize=$sanitizer -x c -o /dev/null - 2>/dev/null")) {
+        plan(skip_all => "this compiler has no -fsanitize=$sanitizer");
+    }
+
+    my $built = build($source, $folder, $sanitizer);
+    if (!$built) {
+        ok(0, "builds with -fsanitize=$sanitizer");
+        done_testing();
+        return;
+    }
+    $folder = abs_path('.');
+    $ENV{TOP_SRCDIR} = $source;
+    $ENV{TOP_BUILDDIR} = $folder;
+    $ENV{OPENSSL_MODULES} = "$folder/test/emulated";
+    $ENV{GPUAES_MODULES_REAL} = "$folder/provider/.libs";
+    $ENV{GPUAES_SANITIZER} = $sanitizer;
+    $ENV{UBSAN_OPTIONS} //= 'print_stacktrace=1';
+    $ENV{TSAN_OPTIONS} //= 'die_after_fork=0';
+
+    # Nothing is printed before the end: prove -j would wait for the next line.
+    my (undef, $programs) = command('make', '--silent', '--no-print-directory', "list-$list");
+    my @results;
+    foreach my $program (split(' ', $programs)) {
+        local $ENV{ASAN_OPTIONS} = $ENV{ASAN_OPTIONS} // '';
+        $ENV{ASAN_OPTIONS} .= ':detect_leaks=0' if $leaks_on_purpose{$program};
+        push(@results, [$program, command('timeout', '600', "./$program")]);
+    }
+
+    ok($built, "builds with -fsanitize=$sanitizer");
+    foreach my $result (@results) {
+        my ($program, $status, $output) = @$result;
+        my $held = () = $output =~ /^ok /mg;
+        my $good = !$status && $output !~ /^not ok (?!.*# TODO)/m;
+        ok($good, "$program under $sanitizer: $held assertions") or show_end($output);
+    }
+    done_testing();
+}
+
+1;

@@ -1,0 +1,334 @@
+/*
+ * A device that fails: each function of the driver at its first, second, third
+ * and fifth call, a device that is lost, one that hangs, and machines with no
+ * device, no driver or too little memory. The output is right or, where an
+ * update is in place, the call fails and says that the buffer is undefined; it
+ * is never silently wrong, and nothing hangs. For the emulator only.
+ *
+ * The device's state belongs to the process, so each fault is this program
+ * again, run with the emulator's options in its environment.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../cuda/driver.h"
+#include "../provider/errors.h"
+#include "providers.h"
+
+static struct providers providers;
+
+/* ---- The scenario that a fault interrupts -------------------------------- */
+
+enum { LENGTH = 640 << 10, ODD = 5 };
+
+static const struct {
+    const char *cipher;
+    int encrypt, in_place;
+} tasks[] = {
+    {"AES-256-CTR", 1, 0}, {"AES-256-CTR", 1, 1}, {"AES-128-ECB", 1, 0}, {"AES-128-ECB", 0, 1},
+    {"AES-192-CBC", 0, 0}, {"AES-192-CBC", 0, 1}, {"AES-256-CBC", 1, 0},
+};
+enum { TASKS = sizeof tasks / sizeof tasks[0] };
+
+enum verdict { RIGHT, REFUSED, WRONG };
+
+/* What a refusal is allowed to say: that the buffer is undefined. */
+static int says_undefined(void)
+{
+    const char *reason = ERR_reason_error_string(ERR_peek_error());
+    int says = reason && !strcmp(reason, "the GPU failed and the output buffer is undefined");
+
+    if (!says)
+        ERR_print_errors_fp(stderr);
+    ERR_clear_error();
+    return says;
+}
+
+/* Updates of several sizes, each compared with the default provider's. */
+static enum verdict run_task(size_t task, unsigned char *in, unsigned char *out,
+                             unsigned char *expected)
+{
+    static const int lengths[] = {LENGTH, 64, LENGTH / 4 + 48};
+    static const unsigned char key[32] = "a key that no device gets to eat",
+                               iv[16] = "\xff\xff\xff";
+    EVP_CIPHER *ours = fetch_ours(&providers, tasks[task].cipher);
+    EVP_CIPHER *reference = fetch_reference(&providers, tasks[task].cipher);
+    EVP_CIPHER_CTX *a = EVP_CIPHER_CTX_new(), *b = EVP_CIPHER_CTX_new();
+    enum verdict verdict = RIGHT;
+    int encrypt = tasks[task].encrypt, n = 0, m = 0;
+    size_t i;
+
+    EVP_CipherInit_ex2(a, ours, key, iv, encrypt, NULL);
+    EVP_CipherInit_ex2(b, reference, key, iv, encrypt, NULL);
+    EVP_CIPHER_CTX_set_padding(a, 0);
+    EVP_CIPHER_CTX_set_padding(b, 0);
+    for (i = 0; verdict == RIGHT && i < sizeof lengths / sizeof lengths[0]; i++) {
+        memset(in, (int)(i * 16 + task), LENGTH);
+        EVP_CipherUpdate(b, expected, &m, in, lengths[i]);
+        if (tasks[task].in_place)
+            memcpy(out, in, LENGTH);
+        if (!EVP_CipherUpdate(a, out, &n, tasks[task].in_place ? out : in, lengths[i]))
+            verdict = tasks[task].in_place && says_undefined() ? REFUSED : WRONG;
+        else if (n != m || memcmp(out, expected, (size_t)m))
+            verdict = WRONG;
+    }
+    if (verdict == WRONG)
+        fprintf(stderr, "# %s %s %s: wrong in update %zu\n", tasks[task].cipher,
+                encrypt ? "encrypt" : "decrypt", tasks[task].in_place ? "in place" : "apart", i);
+    EVP_CIPHER_CTX_free(a);
+    EVP_CIPHER_CTX_free(b);
+    EVP_CIPHER_free(ours);
+    EVP_CIPHER_free(reference);
+    return verdict;
+}
+
+/* The tasks from one on; returns the number that were wrong. */
+static void *run_tasks(void *first)
+{
+    unsigned char *in = malloc(LENGTH + 64), *out = malloc(LENGTH + 64);
+    unsigned char *expected = malloc(LENGTH + 64);
+    uintptr_t wrong = 0;
+    size_t task;
+
+    for (task = *(const size_t *)first; task < TASKS; task++)
+        wrong += run_task(task, in + ODD, out + ODD, expected) == WRONG;
+    free(in);
+    free(out);
+    free(expected);
+    return (void *)wrong;
+}
+
+/*
+ * Once by itself, then from two threads, then unload: what still stands must
+ * still work. With `idle`, the device is released in between for want of work.
+ */
+static int run_scenario(int idle)
+{
+    static const size_t all = 0, last_ones = TASKS - 3;
+    pthread_t threads[2];
+    uintptr_t wrong;
+    struct figures figures;
+    void *result;
+    int i;
+
+    alarm(30);
+    providers = providers_load();
+    wrong = (uintptr_t)run_tasks((void *)(uintptr_t)&all);
+    if (idle)
+        usleep(2500000);
+    for (i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, run_tasks, (void *)(uintptr_t)&last_ones);
+    for (i = 0; i < 2; i++) {
+        pthread_join(threads[i], &result);
+        wrong += (uintptr_t)result;
+    }
+    figures = figures_get(&providers);
+    providers_unload(&providers);
+    printf("%llu %llu\n", (unsigned long long)figures.faults,
+           (unsigned long long)figures.gpu_bytes);
+    return wrong != 0;
+}
+
+/* engine=gpu without a device: a clear error, and no output. */
+static int run_refusal(void)
+{
+    unsigned char key[32] = {0}, iv[16] = {0}, *buffer = calloc(1, LENGTH);
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    EVP_CIPHER *cipher;
+    const char *reason;
+    int n = 0, result, good;
+
+    alarm(30);
+    providers = providers_load();
+    cipher = fetch_ours(&providers, "AES-256-CTR");
+    EVP_CipherInit_ex2(context, cipher, key, iv, 1, NULL);
+    result = EVP_CipherUpdate(context, buffer, &n, buffer, LENGTH);
+    reason = ERR_reason_error_string(ERR_peek_error());
+    good = result <= 0 && reason && !strcmp(reason, "no GPU can be used");
+    if (!good)
+        fprintf(stderr, "# result %d, reason \"%s\"\n", result, reason ? reason : "");
+    EVP_CIPHER_CTX_free(context);
+    EVP_CIPHER_free(cipher);
+    free(buffer);
+    providers_unload(&providers);
+    printf("0 0\n");
+    return !good;
+}
+
+/* ---- The faults ---------------------------------------------------------- */
+
+struct result {
+    int good;
+    unsigned long long faults, gpu_bytes;
+};
+
+/* Runs this program again with these options of the emulator. */
+static struct result run_with(const char *argument, const char *options)
+{
+    struct result result = {0, 0, 0};
+    int ends[2], status = -1;
+    pid_t child;
+    FILE *report;
+
+    if (pipe(ends))
+        return result;
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        setenv("GPUAES_EMULATOR", options, 1);
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execl("/proc/self/exe", "faults_test", argument, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    report = fdopen(ends[0], "r");
+    result.good = report && fscanf(report, "%llu %llu", &result.faults, &result.gpu_bytes) == 2;
+    if (report)
+        fclose(report);
+    result.good = waitpid(child, &status, 0) == child && status == 0 && result.good;
+    if (!result.good)
+        fprintf(stderr, "# GPUAES_EMULATOR=%s: status %#x%s\n", options, (unsigned)status,
+                WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? ", hung" : "");
+    return result;
+}
+
+/* One function of the driver at several of its calls. */
+static void check_function(const char *name, const char *symbol)
+{
+    static const char *const forms[] = {"fault=%s:1", "fault=%s:2",   "fault=%s:3",    "fault=%s:5",
+                                        "fault=%s:9", "fault=%s:1:2", "fault=%s:4:719"};
+    unsigned long long faults = 0;
+    char options[128];
+    int good = 1;
+    size_t i;
+
+    for (i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        struct result result;
+
+        /* The formats are the rows above. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(options, sizeof options, forms[i], symbol);
+#pragma GCC diagnostic pop
+        result = run_with("scenario", options);
+        good = good && result.good;
+        faults += result.faults;
+    }
+    tap_ok(good, "%s fails: output right", name);
+    if (!stand_in() && !faults)
+        tap_diag("no fault was counted: %s is not called here, or may fail", name);
+}
+
+/* What is called only when the device is released. */
+static void check_releases(void)
+{
+    static const char *const names[] = {"primary_ctx_release", "module_unload", "stream_destroy",
+                                        "event_destroy",       "mem_free",      "mem_free_host"};
+    char options[128];
+    size_t i;
+
+    setenv("GPUAES_IDLE_SECONDS", "1", 1);
+    tap_ok(run_with("idle", "devices=1").good, "released when idle, and taken again: output right");
+    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(options, sizeof options, "fault=%s:1,fault=%s:2", names[i], names[i]);
+        tap_ok(run_with("idle", options).good, "%s fails in a release: output right", names[i]);
+    }
+    tap_ok(run_with("idle", "lost=mem_free:1").good, "the device is lost in a release");
+    unsetenv("GPUAES_IDLE_SECONDS");
+}
+
+static void check_losses(void)
+{
+    static const char *const options[] = {
+        "lost=launch_kernel:1",     "lost=launch_kernel:3",     "lost=memcpy_htod_async:1",
+        "lost=memcpy_htod_async:4", "lost=memcpy_dtoh_async:1", "lost=memcpy_dtoh_async:5",
+        "lost=event_record:2",      "lost=event_query:2",       "lost=stream_create:1",
+        "lost=module_load_data:1",  "lost=mem_alloc:1",         "lost=mem_host_alloc:2",
+        "lost=ctx_push_current:3",  "lost=ctx_pop_current:5",   "lost=primary_ctx_retain:1",
+        "lost=stream_query:3",
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof options / sizeof options[0]; i++)
+        tap_ok(run_with("scenario", options[i]).good, "%s: output right", options[i]);
+}
+
+static void check_hangs(void)
+{
+    static const char *const options[] = {"hang=1", "hang=2", "hang=5", "hang=8"};
+    size_t i;
+
+    setenv("GPUAES_TIMEOUT_MS", "300", 1);
+    for (i = 0; i < sizeof options / sizeof options[0]; i++) {
+        struct result result = run_with("scenario", options[i]);
+
+        tap_ok(result.good && (stand_in() || result.faults), "%s: output right, %llu faults",
+               options[i], result.faults);
+    }
+    unsetenv("GPUAES_TIMEOUT_MS");
+}
+
+/* Machines on which the device can do less, or nothing. */
+static void check_machines(void)
+{
+    static const struct {
+        const char *options;
+        int used; /* whether the device does work: 1, 0, or -1 if it may do either */
+    } machines[] = {
+        {"nodriver=1", 0},        {"devices=0", 0},          {"compute-mode=2", 0},
+        {"memory=1", -1},         {"memory=8", -1},          {"memory=64", 1},
+        {"pinned=0", -1},         {"pinned=1", -1},          {"pinned=4", -1},
+        {"pinned=64", 1},         {"init-ms=300", 1},        {"devices=4", 1},
+        {"multiprocessors=1", 1}, {"threads=32", -1},        {"threads=256", 1},
+        {"shared=49152", -1},     {"shared=101376", 1},      {"shared=65536,capability=75", 1},
+        {"kernel-us=2000", 1},    {"memory=8,pinned=4", -1},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+        struct result result = run_with("scenario", machines[i].options);
+
+        tap_ok(result.good && (stand_in() || machines[i].used < 0 ||
+                               machines[i].used == (result.gpu_bytes > 0)),
+               "%s: output right, %llu bytes by the device", machines[i].options, result.gpu_bytes);
+    }
+}
+
+static void check_refusals(void)
+{
+    static const char *const options[] = {"nodriver=1", "devices=0", "fault=cuInit:1",
+                                          "compute-mode=2"};
+    size_t i;
+
+    setenv("GPUAES_ENGINE", "gpu", 1);
+    for (i = 0; i < sizeof options / sizeof options[0]; i++)
+        if (stand_in())
+            tap_skip("the default provider has no engine");
+        else
+            tap_ok(run_with("refusal", options[i]).good, "engine=gpu, %s: refused, with the reason",
+                   options[i]);
+    unsetenv("GPUAES_ENGINE");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        return strcmp(argv[1], "refusal") ? run_scenario(!strcmp(argv[1], "idle")) : run_refusal();
+    setenv("GPUAES_MIN_BYTES", "0", 1);
+    tap_ok(run_with("scenario", "devices=1").good, "no fault: output right");
+#define CHECK_FUNCTION(member, symbol, parameters) check_function(#member, #symbol);
+    DRIVER_FUNCTIONS(CHECK_FUNCTION)
+#undef CHECK_FUNCTION
+    check_releases();
+    check_losses();
+    check_hangs();
+    check_machines();
+    check_refusals();
+    return tap_done();
+}

@@ -1,0 +1,168 @@
+#!/usr/bin/perl
+# The module as a file and as a guest: what it exports and needs, how it is linked;
+# that it loads on a host with no driver and encrypts right there; that a wrong
+# setting is refused with a sentence; and that 20 cycles of loading and unloading
+# leave nothing behind.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Programs;
+use Test::More;
+
+plan(skip_all => 'the default provider stands in') if stand_in();
+
+my $real_folder = $ENV{GPUAES_MODULES_REAL} // "$build/provider/.libs";
+my $real = "$real_folder/gpuaes.so";
+my $key = '00112233445566778899aabbccddeeff' x 2;
+my $plain = spew("$folder/plain", 'sixteen bytes...' x 30000 . 'tail');
+
+# ---- The file ----------------------------------------------------------------
+
+sub file
+{
+    my $exported = run(['nm', '-D', '--defined-only', $real])->{out};
+    my @names = map { (split(' ', $_))[-1] } grep { / [A-Z] / } split(/\n/, $exported);
+    is("@names", 'OSSL_provider_init', 'it exports OSSL_provider_init alone');
+
+    my $dynamic = run(['readelf', '-dW', $real])->{out};
+    my @needed = $dynamic =~ /\(NEEDED\).*\[(.*?)\]/g;
+    ok(!grep({ /stdc\+\+|libcuda|cudart|nvidia/ } @needed), "it needs no C++ and no CUDA: @needed");
+    ok(grep({ /^libcrypto\.so\.3/ } @needed), 'it needs libcrypto');
+    like($dynamic, qr/BIND_NOW|FLAGS.*\bNOW\b/, 'it is bound at load');
+    like($dynamic, qr/FLAGS_1.*\bNODELETE\b/, 'it stays mapped when it is unloaded');
+    unlike($dynamic, qr/TEXTREL/, 'it has no relocations in its text');
+
+    my $segments = run(['readelf', '-lW', $real])->{out};
+    like($segments, qr/GNU_RELRO/, 'its relocations are read-only once done');
+    like($segments, qr/GNU_STACK\s+(?:\S+\s+){5}RW\s/, 'it asks for no executable stack');
+    return;
+}
+
+SKIP: {
+    skip("there is no $real", 8) if !-f $real;
+    skip('nm and readelf (binutils) are needed', 8) if system('nm --version >/dev/null 2>&1');
+    file();
+}
+
+# ---- No driver ---------------------------------------------------------------
+
+# Encrypts and decrypts by each mode; the bytes are those of OpenSSL alone.
+sub right_without_device
+{
+    my ($name, %env) = @_;
+    foreach my $cipher (qw(-aes-256-ctr -aes-256-cbc -aes-256-ecb)) {
+        my @arguments = ('openssl', 'enc', $cipher, '-K', $key, '-in', $plain);
+        push(@arguments, '-iv', substr($key, 0, 32)) if $cipher ne '-aes-256-ecb';
+        my $theirs = run([@arguments], env => without_gpuaes());
+        my $ours = run([@arguments], env => with_gpuaes(%env));
+        is($ours->{status}, 0, "$name: enc $cipher ends well") or diag($ours->{err});
+        ok(length($ours->{out}) && $ours->{out} eq $theirs->{out}, "$name: enc $cipher is right");
+        my $device = figure($ours, 'gpu-bytes');
+        ok(defined($device) && $device == 0, "$name: enc $cipher on the CPU");
+    }
+    my $list = run(['openssl', 'list', '-providers'], env => with_gpuaes(%env));
+    like($list->{out}, qr/^\s+gpuaes$/m, "$name: it loads");
+    return;
+}
+
+right_without_device('no driver, on the emulator', GPUAES_EMULATOR => 'nodriver=1');
+right_without_device('no device, on the emulator', GPUAES_EMULATOR => 'devices=0');
+
+SKIP: {
+    skip('this host has a driver', 12) if -e '/dev/nvidiactl';
+    skip("there is no $real", 12) if !-f $real;
+    right_without_device('no driver, the real module', OPENSSL_MODULES => $real_folder);
+
+    my $path = run(['openssl', 'enc', '-aes-256-ctr', '-K', $key, '-iv', substr($key, 0, 32), '-in', $plain],
+        env => with_gpuaes(OPENSSL_MODULES => $real_folder, GPUAES_START => 'eager', GPUAES_MIN_BYTES => 'auto'));
+    is($path->{status}, 0, 'no driver, the real module, start=eager: enc ends well');
+    my $refused = run(['openssl', 'speed', '-seconds', 1, '-bytes', 1048576, '-evp', 'aes-256-ctr'],
+        env => with_gpuaes(OPENSSL_MODULES => $real_folder, GPUAES_ENGINE => 'gpu', GPUAES_MIN_BYTES => 'auto'));
+    like($refused->{err}, qr/no GPU can be used/, 'no driver, engine=gpu: refused, with the reason');
+}
+
+# ---- Settings ----------------------------------------------------------------
+
+# One wrong value of each setting, and what the sentence must name beside them.
+my @wrong = (
+    ['engine', 'fast', 'auto, gpu or cpu'],
+    ['engine', '', 'auto, gpu or cpu'],
+    ['engine', 'GPU', 'auto, gpu or cpu'],
+    ['start', 'now', 'auto, eager or never'],
+    ['start-bytes', 'many', 'number'],
+    ['start-bytes', '-1', 'number'],
+    ['start-bytes', '1T', 'number'],
+    ['start-bytes', '99999999999999999999', 'number'],
+    ['idle-seconds', '1.5', 'number'],
+    ['min-bytes', 'none', 'auto'],
+    ['min-bytes', '12x', 'auto'],
+    ['pinned-bytes', '0', 'number'],
+    ['pinned-bytes', 'all', 'number'],
+    ['timeout-ms', '0', 'number'],
+    ['timeout-ms', '1 s', 'number'],
+    ['log', 'loud', 'off, summary or debug'],
+);
+
+sub configuration
+{
+    my ($line) = @_;
+    my $text = slurp("$source/docs/gpuaes.cnf");
+    $text =~ s/^(\[gpuaes\w*\])\n/$1\n$line\n/m or die "the sample has no section for gpuaes";
+    return spew("$folder/settings.cnf", $text);
+}
+
+sub refused
+{
+    my ($how, $key_name, $value, $expected, %env) = @_;
+    my $result = run(['openssl', 'list', '-providers'], env => {%{without_gpuaes()}, %env});
+    my ($sentence) = $result->{err} =~ /^(gpuaes: .*)$/m;
+    $sentence //= '';
+    ok($sentence =~ /\b\Q$key_name\E\b/ && $sentence =~ /\Q"$value"\E/ && $sentence =~ /\Q$expected\E/,
+        "$key_name = \"$value\" $how: $sentence") or diag($result->{err});
+    unlike($result->{out}, qr/^\s+gpuaes$/m, "$key_name = \"$value\" $how: it does not load");
+    return;
+}
+
+foreach (@wrong) {
+    my ($name, $value, $expected) = @$_;
+    (my $variable = 'GPUAES_' . uc($name)) =~ tr/-/_/;
+    refused('in the environment', $name, $value, $expected,
+        OPENSSL_CONF => "$source/docs/gpuaes.cnf", $variable => $value);
+    next if $value eq '';
+    refused('in openssl.cnf', $name, $value, $expected, OPENSSL_CONF => configuration("$name = $value"));
+}
+
+foreach (['engine', 'cpu'], ['start', 'never'], ['start-bytes', '64M'], ['idle-seconds', '0'],
+    ['min-bytes', 'auto'], ['min-bytes', '1M'], ['pinned-bytes', '16M'], ['timeout-ms', '500'], ['log', 'off'])
+{
+    my ($name, $value) = @$_;
+    my $result = run(['openssl', 'list', '-providers'],
+        env => without_gpuaes(OPENSSL_CONF => configuration("$name = $value")));
+    like($result->{out}, qr/^\s+gpuaes$/m, "$name = $value is taken") or diag($result->{err});
+}
+
+my $wins = run(['openssl', 'list', '-providers'],
+    env => without_gpuaes(OPENSSL_CONF => configuration('engine = wrong'), GPUAES_ENGINE => 'auto'));
+like($wins->{out}, qr/^\s+gpuaes$/m, 'the environment wins over openssl.cnf');
+
+# ---- Cycles ------------------------------------------------------------------
+
+SKIP: {
+    my $program = "$build/test/load_unload_test";
+    skip('valgrind cannot run a sanitizer build', 1) if $ENV{GPUAES_SANITIZER};
+    skip('valgrind is not installed', 1) if system('valgrind --version >/dev/null 2>&1');
+    skip("there is no $program", 1) if !-x $program;
+
+    # Memory that is still reachable is the one device state of the process.
+    my $result = run(
+        ['valgrind', '--quiet', '--error-exitcode=9', '--leak-check=full', '--errors-for-leak-kinds=definite',
+            '--show-leak-kinds=definite', $program],
+        env => without_gpuaes(), seconds => 400);
+    is($result->{status}, 0, '20 cycles under valgrind: no error, no leak')
+        or diag($result->{out}, $result->{err});
+}
+
+done_testing();

@@ -1,0 +1,248 @@
+#!/usr/bin/perl
+# Stock `openssl` with the sample configuration: enc, speed, list, rand and others,
+# and a TLS 1.2 handshake with a CBC suite. Every result is that of OpenSSL alone.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use IO::Socket::INET;
+use Programs;
+use Test::More;
+
+my $gpuaes = with_gpuaes();
+my $stock = without_gpuaes();
+my $key = join('', map { sprintf('%02x', $_ * 7 & 255) } 1 .. 32);
+my $iv = 'ff' x 15 . 'f0';    # a counter that wraps at 128 bits
+
+# 200013 bytes: not a whole number of blocks, nor of openssl's buffers.
+my $plain = spew("$folder/plain", substr(join('', map { pack('N', $_ * 2654435761 % 2**32) } 1 .. 50004), 0, 200013));
+
+# What a program must do with us: end well.
+sub good
+{
+    my ($result, $name) = @_;
+    return is($result->{status}, 0, $name) || diag($result->{err}) && 0;
+}
+
+sub openssl { my ($command, @how) = @_; return run(['openssl', @$command], @how) }
+
+# ---- enc --------------------------------------------------------------------
+
+sub enc_with_key
+{
+    my ($bits, $mode) = @_;
+    my $cipher = "-aes-$bits-$mode";
+    my @arguments = ('enc', $cipher, '-K', substr($key, 0, $bits / 4));
+    push(@arguments, '-iv', $iv) if $mode ne 'ecb';
+    my ($ours, $theirs, $back) = ("$folder/ours", "$folder/theirs", "$folder/back");
+
+    openssl([@arguments, '-in', $plain, '-out', $theirs], env => $stock);
+    my $encrypt = openssl([@arguments, '-in', $plain, '-out', $ours], env => $gpuaes);
+    good($encrypt, "enc $cipher ends well");
+    ok(slurp($ours) eq slurp($theirs), "enc $cipher: the default's bytes");
+    my $decrypt = openssl([@arguments, '-d', '-in', $theirs, '-out', $back], env => $gpuaes);
+    good($decrypt, "enc $cipher -d ends well");
+    ok(slurp($back) eq slurp($plain), "enc $cipher -d: the plain text again");
+
+SKIP: {
+        skip('the default provider keeps no figures', 2) if stand_in();
+        my ($there, $here) = (figure($encrypt, 'gpu-bytes') // -1, figure($decrypt, 'gpu-bytes') // -1);
+        ok($mode eq 'cbc' ? $there == 0 : $there >= 190000,
+            "enc $cipher: $there bytes by the device");
+        ok($here >= 190000, "enc $cipher -d: $here bytes by the device");
+    }
+    return;
+}
+
+sub enc_with_password
+{
+    my ($cipher) = @_;
+    my @arguments = ('enc', $cipher, '-pbkdf2', '-iter', 100, '-pass', 'pass:a good one');
+    my ($coded, $back) = ("$folder/coded", "$folder/back");
+
+    good(openssl([@arguments, '-in', $plain, '-out', $coded], env => $gpuaes), "enc $cipher with a password");
+    openssl([@arguments, '-d', '-in', $coded, '-out', $back], env => $stock);
+    ok(slurp($back) eq slurp($plain), "enc $cipher: OpenSSL alone reads it");
+    openssl([@arguments, '-in', $plain, '-out', $coded], env => $stock);
+    good(openssl([@arguments, '-d', '-in', $coded, '-out', $back], env => $gpuaes), "enc $cipher -d with a password");
+    ok(slurp($back) eq slurp($plain), "enc $cipher -d reads what OpenSSL alone wrote");
+    my $wrong = openssl([@arguments[0 .. 5], 'pass:a bad one', '-d', '-in', $coded, '-out', $back],
+        env => $gpuaes);
+    my $same = openssl([@arguments[0 .. 5], 'pass:a bad one', '-d', '-in', $coded, '-out', $back],
+        env => $stock);
+    is($wrong->{status}, $same->{status}, "enc $cipher -d with a wrong password: as OpenSSL alone");
+    my ($ours, $theirs) = map { $_->{err} =~ /:error:(\w+):/ ? $1 : '' } $wrong, $same;
+    is($ours, $theirs, "enc $cipher -d with a wrong password: the same first error");
+    return;
+}
+
+foreach my $bits (128, 192, 256) {
+    enc_with_key($bits, $_) foreach qw(ecb cbc ctr);
+}
+enc_with_password($_) foreach qw(-aes-256-ctr -aes-256-cbc -aes-128-ecb);
+
+SKIP: {
+    skip('the default provider stands in', 2) if stand_in();
+    my @arguments = ('enc', '-provider', 'gpuaes', '-provider', 'default', '-aes-256-ctr', '-pbkdf2',
+        '-pass', 'pass:x', '-in', $plain, '-out', "$folder/ours");
+    my $result = openssl(\@arguments, env => without_gpuaes(GPUAES_MIN_BYTES => 0, GPUAES_LOG => 'summary'));
+    good($result, 'enc -provider gpuaes -provider default, without a configuration');
+    cmp_ok(figure($result, 'gpu-bytes') // 0, '>', 0, 'and the device did it');
+}
+
+# ---- speed ------------------------------------------------------------------
+
+foreach my $arguments (
+    ['-evp', 'aes-256-ctr'],
+    ['-evp', 'aes-256-ctr', '-multi', 2],
+    ['-evp', 'aes-256-ctr', '-async_jobs', 2],
+    ['-evp', 'aes-256-cbc', '-decrypt'],
+    ['-evp', 'aes-256-cbc', '-decrypt', '-multi', 2],
+    ['-evp', 'aes-128-ecb', '-async_jobs', 2],
+    )
+{
+    my $result = openssl(['speed', '-seconds', 1, '-bytes', 16384, @$arguments], env => $gpuaes);
+    good($result, "speed @$arguments ends well");
+    like($result->{out}, qr/^aes-\d+-\w+\s+\d+\.\d+k/mi, "speed @$arguments measures something");
+SKIP: {
+        skip('the default provider keeps no figures', 1) if stand_in();
+        # With -multi the children do the work, and only the owner prints a summary.
+        skip('children print no summary', 1) if "@$arguments" =~ /multi/;
+        cmp_ok(figure($result, 'gpu-bytes') // 0, '>', 0, "speed @$arguments: by the device");
+    }
+}
+
+# ---- list, rand, and what uses AES inside --------------------------------------
+
+my $providers = openssl(['list', '-providers', '-verbose'], env => $gpuaes);
+good($providers, 'list -providers -verbose');
+my $algorithms = openssl(['list', '-cipher-algorithms'], env => $gpuaes);
+good($algorithms, 'list -cipher-algorithms');
+SKIP: {
+    skip('the default provider stands in', 12) if stand_in();
+    like($providers->{out}, qr/^\s+gpuaes\n(?:\s{4}.*\n)*?\s+status: active/m, 'gpuaes is active');
+    like($providers->{out}, qr/^\s+gpuaes\n(?:\s{4}.*\n)*?\s+build info: \S+/m, 'with its build info');
+    like($providers->{out}, qr/^\s+default\n/m, 'beside the default provider');
+    foreach my $bits (128, 192, 256) {
+        like($algorithms->{out}, qr/\bAES-$bits-$_\b.* \@ gpuaes$/m, "AES-$bits-$_ is listed")
+            foreach qw(ECB CBC CTR);
+    }
+}
+
+like(openssl(['rand', '-hex', 32], env => $gpuaes)->{out}, qr/^[0-9a-f]{64}\n$/, 'rand');
+my $own_random = slurp("$source/docs/gpuaes.cnf");
+$own_random =~ s/^random = .*$//m;
+spew("$folder/random.cnf", $own_random);
+my $random = openssl(['rand', '-hex', 1000], env => stand_in() ? $stock : with_gpuaes(OPENSSL_CONF => "$folder/random.cnf"));
+good($random, 'rand where the generator takes our AES');
+like($random->{out}, qr/^[0-9a-f]{2000}\n$/, 'and it gives bytes');
+
+# Programs that must give what OpenSSL alone gives.
+foreach my $arguments (
+    ['dgst', '-sha256', $plain],
+    ['mac', '-cipher', 'AES-256-CBC', '-macopt', "hexkey:$key", '-in', $plain, 'CMAC'],
+    ['mac', '-cipher', 'AES-128-CBC', '-macopt', 'hexkey:' . substr($key, 0, 32), '-in', $plain, 'CMAC'],
+    ['enc', '-aes-256-cbc', '-a', '-K', $key, '-iv', $iv, '-in', $plain],
+    ['enc', '-aes-256-ctr', '-bufsize', 100000, '-K', $key, '-iv', $iv, '-in', $plain],
+    )
+{
+    my $ours = openssl($arguments, env => $gpuaes);
+    good($ours, "@$arguments[0 .. 2]");
+    my $theirs = openssl($arguments, env => $stock);
+    ok($ours->{out} eq $theirs->{out} && length($ours->{out}), "@$arguments[0 .. 2]: as OpenSSL alone");
+}
+
+my @cms = ('-secretkey', $key, '-binary', '-outform', 'DER');
+good(openssl(['cms', '-EncryptedData_encrypt', '-aes-256-cbc', @cms, '-in', $plain, '-out', "$folder/cms"],
+        env => $gpuaes), 'cms -EncryptedData_encrypt');
+openssl(['cms', '-EncryptedData_decrypt', '-inform', 'DER', '-secretkey', $key, '-binary', '-in',
+        "$folder/cms", '-out', "$folder/back"], env => $stock);
+ok(slurp("$folder/back") eq slurp($plain), 'OpenSSL alone reads it');
+good(openssl(['cms', '-EncryptedData_decrypt', '-inform', 'DER', '-secretkey', $key, '-binary', '-in',
+            "$folder/cms", '-out', "$folder/back"], env => $gpuaes), 'cms -EncryptedData_decrypt');
+ok(slurp("$folder/back") eq slurp($plain), 'we read it');
+
+my ($certificate, $private) = ("$folder/certificate.pem", "$folder/private.pem");
+good(openssl(['genpkey', '-algorithm', 'ED25519', '-aes-256-cbc', '-pass', 'pass:x', '-out', $private],
+        env => $gpuaes), 'genpkey writes an encrypted key');
+good(openssl(['pkey', '-in', $private, '-passin', 'pass:x', '-noout'], env => $stock), 'OpenSSL alone reads it');
+good(openssl(['pkey', '-in', $private, '-passin', 'pass:x', '-noout'], env => $gpuaes), 'we read it');
+
+# ---- TLS --------------------------------------------------------------------
+
+my $suite = 'ECDHE-RSA-AES256-SHA384';
+
+sub free_port
+{
+    my $socket = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1', LocalPort => 0)
+        or return;
+    return $socket->sockport();
+}
+
+# A client that tries again until the server listens.
+sub client
+{
+    my ($port, $arguments, %how) = @_;
+    my $result;
+    for (1 .. 50) {
+        $result = openssl(['s_client', '-connect', "127.0.0.1:$port", '-tls1_2', '-cipher', $suite, @$arguments],
+            env => $gpuaes, seconds => 40, %how);
+        last if !$result->{status};
+        last if $result->{err} !~ /connect:errno|Connection refused/;
+        select(undef, undef, undef, 0.1);
+    }
+    return $result;
+}
+
+sub handshake
+{
+    my ($name, @etm) = @_;
+    my $port = free_port();
+    chdir($folder) or die "$folder: $!";
+    my $server = start(['openssl', 's_server', '-WWW', '-accept', "127.0.0.1:$port", '-cert', $certificate, '-key',
+            $private, '-tls1_2', '-cipher', $suite, @etm], env => $gpuaes, seconds => 100,
+        err => "$folder/server");
+    my $hello = client($port, ['-tlsextdebug', @etm]);
+    good($hello, "TLS 1.2 $name: the handshake") or diag(slurp("$folder/server"));
+    like($hello->{out}, qr/Cipher\s*(?:is|:)\s*$suite/, "TLS 1.2 $name: with $suite");
+    my $offered = $hello->{out} =~ /server extension "encrypt-then-mac"/ ? 1 : 0;
+    is($offered, @etm ? 0 : 1, "TLS 1.2 $name: encrypt-then-MAC " . (@etm ? 'is off' : 'is on'));
+
+    spew("$folder/request", "GET /plain HTTP/1.0\r\n\r\n");
+    my $got = client($port, ['-quiet', '-ign_eof', @etm], in => "$folder/request");
+    (my $body = $got->{out}) =~ s/\A.*?\r\n\r\n//s;
+    ok($body eq slurp($plain), "TLS 1.2 $name: 200013 bytes from server to client") or diag($got->{err});
+    stop($server);
+
+    # The other way: a server that writes down what it is sent; its own input stays open.
+    $port = free_port();
+    system('mkfifo', "$folder/input$port") == 0 or die "mkfifo: $!";
+    open(my $held, '+<', "$folder/input$port") or die "fifo: $!";
+    $server = start(['openssl', 's_server', '-quiet', '-naccept', 1, '-accept', "127.0.0.1:$port", '-cert',
+            $certificate, '-key', $private, '-tls1_2', '-cipher', $suite, @etm], env => $gpuaes,
+        in => "$folder/input$port", out => "$folder/received", err => "$folder/server", seconds => 100);
+    client($port, ['-quiet', '-no_ign_eof', '-nocommands', @etm], in => $plain);
+    for (1 .. 50) {
+        last if -s "$folder/received" >= 200013;
+        select(undef, undef, undef, 0.1);
+    }
+    stop($server);
+    close($held);
+    ok(slurp("$folder/received") eq slurp($plain), "TLS 1.2 $name: 200013 bytes from client to server")
+        or diag(slurp("$folder/server"));
+    chdir('/');
+    return;
+}
+
+SKIP: {
+    skip('no socket can be bound on loopback', 10) if !free_port();
+    my $made = openssl(['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', 2, '-subj', '/CN=localhost',
+            '-keyout', $private, '-out', $certificate], env => {%$gpuaes, OPENSSL_CONF => '/etc/ssl/openssl.cnf'});
+    skip('no certificate can be made: ' . $made->{err}, 10) if $made->{status};
+    handshake('with encrypt-then-MAC');
+    handshake('with MAC-then-encrypt', '-no_etm');
+}
+
+done_testing();

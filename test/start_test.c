@@ -1,0 +1,216 @@
+/*
+ * When the device is started and released, by the settings. Each case is a run
+ * of this program of its own, since the device's state belongs to the process.
+ * For the emulator only.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "providers.h"
+
+enum { MIB = 1 << 20, HUGE_UPDATE = 48 * MIB };
+
+static struct providers providers;
+
+static void sleep_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* One CTR update of both sides from a fresh context; 1 if ours is right. */
+static int update_is_right(int bytes)
+{
+    static const unsigned char key[32] = "a key", iv[16] = "\xff\xff";
+    EVP_CIPHER *ours = fetch_ours(&providers, "AES-256-CTR");
+    EVP_CIPHER *reference = fetch_reference(&providers, "AES-256-CTR");
+    EVP_CIPHER_CTX *a = EVP_CIPHER_CTX_new(), *b = EVP_CIPHER_CTX_new();
+    unsigned char *in = malloc((size_t)bytes), *x = malloc((size_t)bytes),
+                  *y = malloc((size_t)bytes);
+    int n = 0, m = 0;
+    memset(in, 0x5a, (size_t)bytes);
+    int right = EVP_CipherInit_ex2(a, ours, key, iv, 1, NULL) &&
+                EVP_CipherInit_ex2(b, reference, key, iv, 1, NULL) &&
+                EVP_CipherUpdate(a, x, &n, in, bytes) && EVP_CipherUpdate(b, y, &m, in, bytes) &&
+                n == m && memcmp(x, y, (size_t)n) == 0;
+    EVP_CIPHER_CTX_free(a);
+    EVP_CIPHER_CTX_free(b);
+    EVP_CIPHER_free(ours);
+    EVP_CIPHER_free(reference);
+    free(in);
+    free(x);
+    free(y);
+    return right;
+}
+
+static int has_started(void)
+{
+    return figures_get(&providers).start_ms != 0;
+}
+
+static int starts_within(int ms)
+{
+    for (int i = 0; i < ms && !has_started(); i++)
+        sleep_ms(1);
+    return has_started();
+}
+
+/* ---- Cases: 1 if all is as it should be --------------------------------------------- */
+
+static int small_work_never_starts(void)
+{
+    int right = 1;
+    for (int i = 0; i < 8; i++)
+        right &= update_is_right(100000);
+    sleep_ms(50);
+    return right && !has_started();
+}
+
+static int bytes_add_up_to_a_start(void)
+{
+    int right = 1;
+    for (int i = 0; i < 8 && !has_started(); i++)
+        right &= update_is_right(MIB);
+    return right && starts_within(5000);
+}
+
+static int never_means_never(void)
+{
+    int right = update_is_right(8 * MIB);
+    sleep_ms(50);
+    return right && !has_started() && figures_get(&providers).gpu_bytes == 0;
+}
+
+static int eager_starts_with_a_context(void)
+{
+    return update_is_right(16) && starts_within(5000);
+}
+
+static int cuda_in_the_process_starts_at_once(void)
+{
+    return update_is_right(2 * MIB) && has_started();
+}
+
+/* The start takes a while: what is done meanwhile is done by the CPU, and right. */
+static int the_start_delays_nobody(void)
+{
+    int right = update_is_right(MIB) && !has_started();
+    for (int i = 0; i < 20; i++)
+        right &= update_is_right(70000);
+    return right && starts_within(5000) && update_is_right(MIB);
+}
+
+static int a_huge_update_is_right_across_the_start(void)
+{
+    return update_is_right(HUGE_UPDATE) && starts_within(5000) && update_is_right(MIB);
+}
+
+static int idle_device_is_released_and_comes_back(void)
+{
+    int right = update_is_right(MIB);
+    uint64_t pinned = 1;
+    OSSL_PARAM params[] = {OSSL_PARAM_uint64("pinned-bytes", &pinned), OSSL_PARAM_END};
+    for (int i = 0; i < 500 && pinned != 0; i++) {
+        sleep_ms(10);
+        OSSL_PROVIDER_get_params(providers.gpuaes, params);
+    }
+    uint64_t before = figures_get(&providers).gpu_bytes;
+    right &= pinned == 0 && before == MIB;
+    right &= update_is_right(MIB);
+    return right && figures_get(&providers).gpu_bytes == 2 * MIB;
+}
+
+static int engine_gpu_fails_without_a_device(void)
+{
+    int small = update_is_right(512);
+    ERR_clear_error();
+    int large = update_is_right(MIB);
+    const char *reason = ERR_reason_error_string(ERR_peek_error());
+    return small && !large && reason != NULL && strcmp(reason, "no GPU can be used") == 0;
+}
+
+static int engine_gpu_uses_it(void)
+{
+    return update_is_right(MIB) && figures_get(&providers).gpu_bytes == MIB;
+}
+
+static int engine_cpu_does_not(void)
+{
+    return update_is_right(8 * MIB) && !has_started();
+}
+
+static int a_failed_start_is_no_failure(void)
+{
+    int first = update_is_right(MIB), second = update_is_right(MIB);
+    return first && second && figures_get(&providers).gpu_bytes == 0;
+}
+
+static const struct {
+    const char *name, *settings, *emulator;
+    int (*run)(void);
+} cases[] = {
+    {"small work starts nothing", "", "", small_work_never_starts},
+    {"start-bytes of work start the device", "GPUAES_START_BYTES=3M", "", bytes_add_up_to_a_start},
+    {"start=never never does", "GPUAES_START=never GPUAES_START_BYTES=0", "", never_means_never},
+    {"start=eager does with the first context", "GPUAES_START=eager", "",
+     eager_starts_with_a_context},
+    {"CUDA in the process starts it at once", "", "in-use=1", cuda_in_the_process_starts_at_once},
+    {"a slow start delays nobody", "GPUAES_START_BYTES=0", "init-ms=300", the_start_delays_nobody},
+    {"a huge update is right across the start", "GPUAES_START_BYTES=0", "init-ms=5",
+     a_huge_update_is_right_across_the_start},
+    {"an idle device is released, and comes back", "GPUAES_MIN_BYTES=0 GPUAES_IDLE_SECONDS=1", "",
+     idle_device_is_released_and_comes_back},
+    {"engine=gpu fails clearly without a device", "GPUAES_ENGINE=gpu", "devices=0",
+     engine_gpu_fails_without_a_device},
+    {"engine=gpu uses the device", "GPUAES_ENGINE=gpu", "", engine_gpu_uses_it},
+    {"engine=cpu does not", "GPUAES_ENGINE=cpu GPUAES_START_BYTES=0", "", engine_cpu_does_not},
+    {"a device in prohibited mode is no failure", "GPUAES_MIN_BYTES=0", "compute-mode=2",
+     a_failed_start_is_no_failure},
+    {"no driver is no failure", "GPUAES_MIN_BYTES=0", "nodriver=1", a_failed_start_is_no_failure},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+/* Sets "NAME=VALUE NAME=VALUE". */
+static void set_environment(const char *settings)
+{
+    char copy[256];
+    snprintf(copy, sizeof copy, "%s", settings);
+    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
+        char *value = strchr(word, '=');
+        *value++ = '\0';
+        setenv(word, value, 1);
+    }
+}
+
+static int run_case(const char *program, size_t number)
+{
+    char text[16];
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        snprintf(text, sizeof text, "%zu", number);
+        set_environment(cases[number].settings);
+        setenv("GPUAES_EMULATOR", cases[number].emulator, 1);
+        execl(program, program, text, (char *)NULL);
+        _exit(127);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status == 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2) {
+        alarm(120);
+        providers = providers_load();
+        int right = cases[strtoul(argv[1], NULL, 10)].run();
+        providers_unload(&providers);
+        return right ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    for (size_t i = 0; i < CASES; i++)
+        tap_ok(run_case("/proc/self/exe", i), "%s", cases[i].name);
+    return tap_done();
+}
