@@ -1,0 +1,100 @@
+# GPUAES_CUDA
+# Finds nvcc and the architectures to build the kernels for. Sets NVCC,
+# CUDA_CPPFLAGS (for cuda.h), CUDA_GENCODE and the conditionals HAVE_CUDA and
+# HAVE_CUDA_H. Nothing of the toolkit is linked.
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+AC_DEFUN([GPUAES_CUDA],
+[AC_ARG_WITH([cuda],
+  [AS_HELP_STRING([--with-cuda@<:@=DIR|no@:>@],
+                  [CUDA toolkit to build the kernels with @<:@PATH, CUDA_HOME, /usr/local/cuda@:>@])],
+  [], [with_cuda=check])
+AC_ARG_WITH([cuda-arch],
+  [AS_HELP_STRING([--with-cuda-arch=LIST],
+                  [compute capabilities, e.g. "80 90" @<:@75 80 86 89 90 100 120@:>@])],
+  [], [with_cuda_arch=])
+AC_ARG_VAR([NVCC], [CUDA compiler])
+AC_ARG_VAR([NVCCFLAGS], [CUDA compiler flags])
+: ${NVCCFLAGS="-O3"}
+
+gpuaes_have_cuda=no
+AS_IF([test "$with_cuda" != no],
+ [AS_CASE([$with_cuda],
+   [yes | check],
+    [AS_IF([test -z "$NVCC"],
+      [AC_PATH_PROG([NVCC], [nvcc], [], [$PATH:${CUDA_HOME:-/usr/local/cuda}/bin:/usr/local/cuda/bin])])],
+   [NVCC=$with_cuda/bin/nvcc])
+  AS_IF([test -n "$NVCC"], [_GPUAES_NVCC_WORKS])
+  AS_IF([test "$gpuaes_have_cuda" = no && test "$with_cuda" != check],
+        [AC_MSG_ERROR([--with-cuda=$with_cuda was given, but no nvcc that works was found])])])
+
+CUDA_CPPFLAGS= CUDA_GENCODE= gpuaes_have_cuda_h=no
+gpuaes_cuda_text=no gpuaes_cuda_targets_text=none
+AS_IF([test $gpuaes_have_cuda = yes], [_GPUAES_CUDA_TARGETS _GPUAES_CUDA_H])
+
+AC_SUBST([CUDA_CPPFLAGS])
+AC_SUBST([CUDA_GENCODE])
+AM_CONDITIONAL([HAVE_CUDA], [test $gpuaes_have_cuda = yes])
+AM_CONDITIONAL([HAVE_CUDA_H], [test $gpuaes_have_cuda_h = yes])
+
+# The kernels depend on this file, so that other flags make them again.
+AC_CONFIG_COMMANDS([cuda/kernels.flags],
+ [AS_MKDIR_P([cuda])
+  AS_ECHO(["$gpuaes_kernel_flags"]) > cuda/kernels.flags.new
+  AS_IF([cmp -s cuda/kernels.flags.new cuda/kernels.flags 2>/dev/null],
+        [rm -f cuda/kernels.flags.new],
+        [mv -f cuda/kernels.flags.new cuda/kernels.flags])],
+ [gpuaes_kernel_flags='$NVCC $NVCCFLAGS $CUDA_GENCODE'])
+])
+
+# An nvcc may be there and refuse the host compiler, so try it.
+AC_DEFUN([_GPUAES_NVCC_WORKS],
+[AC_MSG_CHECKING([whether $NVCC works])
+cat > conftest.cu <<_ACEOF
+extern "C" __global__ void kernel(int *p) { *p = 1; }
+_ACEOF
+AS_IF(["$NVCC" $NVCCFLAGS -fatbin -std=c++17 -o conftest.fatbin conftest.cu \
+           >&AS_MESSAGE_LOG_FD 2>&1 && test -s conftest.fatbin],
+      [gpuaes_have_cuda=yes])
+rm -f conftest.cu conftest.fatbin
+AC_MSG_RESULT([$gpuaes_have_cuda])
+])
+
+AC_DEFUN([_GPUAES_CUDA_TARGETS],
+[gpuaes_cuda_version=$("$NVCC" --version | sed -n 's/.*release \(@<:@0-9.@:>@*\).*/\1/p')
+gpuaes_nvcc_knows=" $("$NVCC" --list-gpu-arch 2>/dev/null | sed 's/compute_//' | tr '\n' ' ') "
+AC_MSG_CHECKING([which architectures to build kernels for])
+gpuaes_arch_list= gpuaes_arch_highest=0
+for gpuaes_arch in $(AS_ECHO(["${with_cuda_arch:-75 80 86 89 90 100 120}"]) |
+                     tr ',;' '  ' | sed 's/sm_//g'); do
+    AS_CASE(["$gpuaes_nvcc_knows"],
+      [*" $gpuaes_arch "*],
+       [gpuaes_arch_list="$gpuaes_arch_list $gpuaes_arch"
+        AS_IF([test "$gpuaes_arch" -gt $gpuaes_arch_highest], [gpuaes_arch_highest=$gpuaes_arch])],
+      [AS_IF([test -n "$with_cuda_arch"],
+             [AC_MSG_ERROR([this nvcc does not know sm_$gpuaes_arch; it knows$gpuaes_nvcc_knows])])])
+done
+AS_IF([test $gpuaes_arch_highest = 0], [AC_MSG_ERROR([none that this nvcc knows])])
+gpuaes_cuda_targets_text=
+for gpuaes_arch in $gpuaes_arch_list; do
+    CUDA_GENCODE="$CUDA_GENCODE -gencode arch=compute_$gpuaes_arch,code=sm_$gpuaes_arch"
+    gpuaes_cuda_targets_text="$gpuaes_cuda_targets_text sm_$gpuaes_arch"
+done
+gpuaes_arch=compute_$gpuaes_arch_highest
+CUDA_GENCODE="$CUDA_GENCODE -gencode arch=$gpuaes_arch,code=$gpuaes_arch"
+gpuaes_cuda_targets_text=$(AS_ECHO(["$gpuaes_cuda_targets_text $gpuaes_arch"]) | sed 's/^ //')
+AC_MSG_RESULT([$gpuaes_cuda_targets_text])
+gpuaes_cuda_text="$gpuaes_cuda_version ($NVCC)"
+AC_DEFINE_UNQUOTED([GPUAES_CUDA_BUILD], ["$gpuaes_cuda_version $gpuaes_cuda_targets_text"],
+                   [Toolkit version and architectures of the kernels.])
+])
+
+AC_DEFUN([_GPUAES_CUDA_H],
+[gpuaes_cuda_root=$(dirname "$(dirname "$(readlink -f "$NVCC")")")
+for gpuaes_dir in "$gpuaes_cuda_root/include" "$gpuaes_cuda_root/targets/x86_64-linux/include" \
+                  /usr/include; do
+    AS_IF([test $gpuaes_have_cuda_h = no && test -f "$gpuaes_dir/cuda.h"],
+          [gpuaes_have_cuda_h=yes
+           AS_IF([test "$gpuaes_dir" != /usr/include],
+                 [CUDA_CPPFLAGS="-isystem $gpuaes_dir"])])
+done
+])
