@@ -34,30 +34,29 @@ AES_CIPHERS(AES_DECLARE)
  * line; the rest is for initialisation and for updates that may be offloaded.
  *
  * The default provider's context (`cpu`) holds the state of the cipher, always:
- * after the device has done a part, it is set to where that part ended.
+ * after the device has done a part, it is set to where that part ended, and
+ * what it holds back is asked of it, never kept beside it.
  */
 struct aes_context {
     void *cpu;
     OSSL_FUNC_cipher_update_fn *cpu_update;
-    int64_t countdown; /* bytes until an update must take the long way */
     OSSL_FUNC_cipher_cipher_fn *cpu_cipher;
-    int64_t oneshot_countdown; /* the same for the one-shot function */
+    size_t small;      /* updates of fewer bytes are the CPU's, and not counted */
+    int64_t countdown; /* bytes until an update must take the long way */
 
-    int64_t armed;        /* what both countdowns were set to */
-    uint64_t buffered_in; /* bytes given to update() since the initialisation, see aes_fold() */
-    uint64_t oneshot_in;  /* bytes given to cipher() since the initialisation */
-    uint64_t gpu_in;      /* those of both that the device did */
+    int64_t armed;    /* what the countdown was set to */
+    uint64_t counted; /* bytes of updates up to then, since the last settlement */
+    uint64_t gpu;     /* those of them that the device did */
     const struct cpu_cipher *functions;
     struct provider *provider;
 
     enum aes_mode mode;
     unsigned key_bytes;
     int encrypting;
-    int padding;
-    int has_key, has_iv;
     int key_encrypting; /* the direction that the key was given for */
-    int tls;            /* TLS records: all of it is the CPU's */
-    int opaque;         /* how much the CPU holds back is not known until the next initialisation */
+    int has_key, has_iv;
+    int tls;      /* TLS records: all of it is the CPU's */
+    int finished; /* until the next initialisation, likewise */
 
     int moved; /* the CPU's context was given another IV than the application's: */
     unsigned char iv[GPUAES_BLOCK];
@@ -66,12 +65,12 @@ struct aes_context {
     struct gpuaes_key schedule;
 };
 
-/* Brings the counts up to date: what the countdowns lost since they were set. */
-void aes_fold(struct aes_context *context);
+/* Brings `counted` up to date; returns the bytes since the last time. */
+uint64_t aes_fold(struct aes_context *context);
 
 /*
- * Folds, and sets the countdowns for what the context is now good for. Called
- * after everything that changes it.
+ * Folds, and sets `small` and the countdown for what the context is now good
+ * for. Called after everything that changes it.
  */
 void aes_rearm(struct aes_context *context);
 

@@ -38,6 +38,7 @@ struct split {
     size_t head_in, head_out;
     size_t middle;
     size_t tail_in, tail_out;
+    unsigned padding; /* as the CPU's context has it; none in CTR */
 };
 
 static int on_cpu(struct aes_context *c, const struct call *call)
@@ -60,7 +61,7 @@ static enum engine_work work_of(const struct aes_context *c)
 /* The context is in a state that the device can take over. */
 static int is_eligible(const struct aes_context *c)
 {
-    if (!c->has_key || c->tls || c->opaque || (c->mode != AES_ECB && !c->has_iv))
+    if (!c->has_key || c->tls || c->finished || (c->mode != AES_ECB && !c->has_iv))
         return 0;
     if (c->mode == AES_CTR)
         return 1;
@@ -71,40 +72,41 @@ static int is_eligible(const struct aes_context *c)
     return c->mode == AES_ECB || !c->encrypting; /* CBC encryption is serial */
 }
 
-void aes_fold(struct aes_context *c)
+uint64_t aes_fold(struct aes_context *c)
 {
-    c->buffered_in += (uint64_t)(c->armed - c->countdown);
-    c->oneshot_in += (uint64_t)(c->armed - c->oneshot_countdown);
-    c->countdown = c->oneshot_countdown = c->armed;
+    uint64_t bytes = (uint64_t)(c->armed - c->countdown);
+    c->counted += bytes;
+    c->countdown = c->armed;
+    return bytes;
 }
 
 void aes_rearm(struct aes_context *c)
 {
-    aes_fold(c);
-    size_t floor = SIZE_MAX;
-    if (is_eligible(c))
-        floor = engine_floor(c->provider, work_of(c), c->key_bytes);
-    c->armed = floor == SIZE_MAX ? INT64_MAX : (int64_t)floor - 1;
-    c->countdown = c->oneshot_countdown = c->armed;
+    (void)aes_fold(c);
+    size_t floor = is_eligible(c) ? engine_floor(c->provider, work_of(c), c->key_bytes) : SIZE_MAX;
+    /* It takes no device to do updates under 1 KiB, and no figures. */
+    c->small = engine_is_forced(c->provider) ? 0 : 1024;
+    c->armed = c->countdown = floor == SIZE_MAX ? INT64_MAX : (int64_t)floor - 1;
 }
 
-/* The position within a keystream block, from the CPU's context; -1 if odd. */
-static int ctr_position(const struct aes_context *c)
+static int get_uint(const struct aes_context *c, const char *name, unsigned *value)
 {
-    unsigned num = 0;
-    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(OSSL_CIPHER_PARAM_NUM, &num),
-                           OSSL_PARAM_construct_end()};
-    if (!c->functions->get_ctx_params(c->cpu, params) || num >= GPUAES_BLOCK)
-        return -1;
-    return (int)num;
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(name, value), OSSL_PARAM_construct_end()};
+    return c->functions->get_ctx_params(c->cpu, params);
+}
+
+static int set_uint(const struct cpu_cipher *functions, void *cpu, const char *name, unsigned value)
+{
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(name, &value), OSSL_PARAM_construct_end()};
+    return functions->set_ctx_params(cpu, params);
 }
 
 static int split_ctr(const struct aes_context *c, const struct call *call, struct split *s)
 {
-    int position = ctr_position(c);
-    if (position < 0)
+    unsigned position; /* within a keystream block */
+    if (!get_uint(c, OSSL_CIPHER_PARAM_NUM, &position) || position >= GPUAES_BLOCK)
         return 0;
-    s->head_in = s->head_out = (GPUAES_BLOCK - (size_t)position) % GPUAES_BLOCK;
+    s->head_in = s->head_out = (GPUAES_BLOCK - position) % GPUAES_BLOCK;
     if (call->in_bytes < s->head_in || call->room < call->in_bytes)
         return 0;
     s->middle = (call->in_bytes - s->head_in) / GPUAES_BLOCK * GPUAES_BLOCK;
@@ -112,36 +114,53 @@ static int split_ctr(const struct aes_context *c, const struct call *call, struc
     return 1;
 }
 
-/* A padded decryption keeps the last block until it knows that it is not the end. */
-static int holds_back(const struct aes_context *c)
+/*
+ * How many bytes a context holds back: it is fed until it gives a block. It is
+ * a copy that was told to hold nothing back, which shows a whole block at once.
+ */
+static int feed_until_block(const struct aes_context *c, void *copy, size_t *held)
 {
-    return !c->encrypting && c->padding;
+    static const unsigned char zeros[GPUAES_BLOCK];
+    unsigned char block[2 * GPUAES_BLOCK];
+    size_t written = 0, fed = 0;
+    int ok = set_uint(c->functions, copy, OSSL_CIPHER_PARAM_PADDING, 0) &&
+             c->cpu_update(copy, block, &written, sizeof block, zeros, 0);
+    *held = GPUAES_BLOCK;
+    while (ok && written == 0 && fed < GPUAES_BLOCK) {
+        ok = c->cpu_update(copy, block, &written, sizeof block, zeros, 1);
+        *held = GPUAES_BLOCK - ++fed;
+    }
+    OPENSSL_cleanse(block, sizeof block);
+    return ok && written != 0;
 }
 
-/* What the CPU's context has in its buffer before this call. */
-static size_t held(const struct aes_context *c, const struct call *call)
+static int find_held(const struct aes_context *c, size_t *held)
 {
-    uint64_t before = c->buffered_in - (call->oneshot ? 0 : call->in_bytes);
-    size_t partial = (size_t)(before % GPUAES_BLOCK);
-    return partial == 0 && before != 0 && holds_back(c) ? GPUAES_BLOCK : partial;
+    void *copy = c->functions->dupctx(c->cpu);
+    int ok = copy != NULL && feed_until_block(c, copy, held);
+    if (copy != NULL)
+        c->functions->freectx(copy);
+    return ok;
 }
 
 static int split_blocks(const struct aes_context *c, const struct call *call, struct split *s)
 {
-    size_t buffered = held(c, call);
+    size_t held;
+    if (!get_uint(c, OSSL_CIPHER_PARAM_PADDING, &s->padding) || !find_held(c, &held))
+        return 0;
     if (call->oneshot) {
         /* Passes by the buffer, which setting the IV would empty. */
-        if (buffered != 0 || call->in_bytes % GPUAES_BLOCK != 0 || call->room < call->in_bytes)
-            return 0;
         s->middle = call->in_bytes;
-        return 1;
+        return held == 0 && call->in_bytes % GPUAES_BLOCK == 0 && call->room >= call->in_bytes;
     }
-    s->head_in = (GPUAES_BLOCK - buffered) % GPUAES_BLOCK;
-    s->head_out = buffered != 0 ? GPUAES_BLOCK : 0;
+    s->head_in = (GPUAES_BLOCK - held) % GPUAES_BLOCK;
+    s->head_out = held != 0 ? GPUAES_BLOCK : 0;
     if (call->in_bytes <= s->head_in)
         return 0;
+    /* A padded decryption keeps the last block until it knows that it is not the end. */
     size_t rest = call->in_bytes - s->head_in;
-    s->middle = (holds_back(c) ? rest - 1 : rest) / GPUAES_BLOCK * GPUAES_BLOCK;
+    int holds_back = !c->encrypting && s->padding;
+    s->middle = (holds_back ? rest - 1 : rest) / GPUAES_BLOCK * GPUAES_BLOCK;
     s->tail_in = rest - s->middle;
     return call->room >= s->head_out + s->middle;
 }
@@ -170,26 +189,19 @@ static int make_split(const struct aes_context *c, const struct call *call, stru
 
 /* ---- The CPU's context -------------------------------------------------------------- */
 
-static int set_padding(struct aes_context *c, unsigned padding)
-{
-    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(OSSL_CIPHER_PARAM_PADDING, &padding),
-                           OSSL_PARAM_construct_end()};
-    return c->functions->set_ctx_params(c->cpu, params);
-}
-
 /* Brings the CPU's context to a block boundary with nothing held back. */
 static int do_head(struct aes_context *c, const struct call *call, const struct split *s)
 {
     size_t written = 0;
     if (s->head_in == 0 && s->head_out == 0)
         return 1;
-    int release = c->mode != AES_CTR && holds_back(c);
-    if (release && !set_padding(c, 0))
+    int release = !c->encrypting && s->padding;
+    if (release && !set_uint(c->functions, c->cpu, OSSL_CIPHER_PARAM_PADDING, 0))
         return 0;
     int ok = c->cpu_update(c->cpu, call->out, &written, call->room, call->in, s->head_in) &&
              written == s->head_out;
     if (release)
-        ok = set_padding(c, 1) && ok;
+        ok = set_uint(c->functions, c->cpu, OSSL_CIPHER_PARAM_PADDING, s->padding) && ok;
     return ok;
 }
 
@@ -207,18 +219,16 @@ static int get_position(struct aes_context *c, unsigned char iv[GPUAES_BLOCK])
 static int set_position(struct aes_context *c, const unsigned char iv[GPUAES_BLOCK])
 {
     unsigned num = 0;
-    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(OSSL_CIPHER_PARAM_NUM, &num),
-                           OSSL_PARAM_construct_end()};
     if (c->mode == AES_ECB)
         return 1;
-    if (c->mode == AES_CBC && !c->functions->get_ctx_params(c->cpu, params))
+    if (c->mode == AES_CBC && !get_uint(c, OSSL_CIPHER_PARAM_NUM, &num))
         return 0;
     OSSL_FUNC_cipher_encrypt_init_fn *init =
         c->encrypting ? c->functions->encrypt_init : c->functions->decrypt_init;
     c->moved = 1;
     if (!init(c->cpu, NULL, 0, iv, GPUAES_BLOCK, NULL))
         return 0;
-    return num == 0 || c->functions->set_ctx_params(c->cpu, params);
+    return num == 0 || set_uint(c->functions, c->cpu, OSSL_CIPHER_PARAM_NUM, num);
 }
 
 /* ---- The device ------------------------------------------------------------------------ */
@@ -293,7 +303,7 @@ static int do_middle_and_tail(struct aes_context *c, const struct call *call, co
     if (!get_position(c, iv))
         return 0;
     enum gpuaes_status status = run_middle(c, call, s, iv, &done);
-    c->gpu_in += done;
+    c->gpu += done;
     if (status == GPUAES_UNDEFINED || status == GPUAES_BAD_RANGE) {
         error_raise(c->provider,
                     status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_OUTPUT_UNDEFINED,
@@ -404,24 +414,12 @@ static int run_in_pieces(struct aes_context *c, const struct call *call)
     }
 }
 
-/* Updates under 1 KiB do not count: it takes no device to do them. */
-enum { COUNTED_FROM = 1024 };
-
 static int run_call(struct aes_context *c, const struct call *call)
 {
-    uint64_t before = c->buffered_in + c->oneshot_in;
-    aes_fold(c);
-    if (call->in_bytes >= COUNTED_FROM)
-        engine_count(c->provider, c->buffered_in + c->oneshot_in - before);
+    engine_count(c->provider, aes_fold(c));
     aes_rearm(c);
     int result = offer(c, call);
-    if (result == DECLINED)
-        return run_in_pieces(c, call);
-    if (result == REFUSED) {
-        c->opaque = 1;
-        aes_rearm(c);
-    }
-    return result;
+    return result == DECLINED ? run_in_pieces(c, call) : result;
 }
 
 int aes_update_large(struct aes_context *context, unsigned char *out, size_t *out_bytes,

@@ -20,8 +20,8 @@
  * make a program slower than it was. Less is asked where more is known.
  */
 static const double margin_measured = 0.8;  /* by our measurement alone */
-static const double margin_untried = 0.9;   /* the CPU's time was seen, the device's not */
-static const double margin_observed = 0.97; /* both were seen */
+static const double margin_untried = 0.85;  /* the CPU's time was seen, the device's not */
+static const double margin_observed = 0.93; /* both were seen */
 
 /* A thread must be made for the call of an ASYNC job. */
 static const double async_job_ns = 60000;
@@ -81,6 +81,11 @@ size_t engine_floor(struct provider *provider, enum engine_work kind, unsigned k
     if (s->engine == ENGINE_GPU)
         return STRICT_FLOOR;
     return state == GPUAES_READY ? find_worth(provider, kind, key_bytes) : MEASURE_FLOOR;
+}
+
+int engine_is_forced(const struct provider *provider)
+{
+    return is_forced(&provider->settings);
 }
 
 unsigned engine_flags(const struct provider *provider)

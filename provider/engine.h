@@ -69,6 +69,9 @@ void engine_context_created(struct provider *provider);
  */
 size_t engine_floor(struct provider *provider, enum engine_work kind, unsigned key_bytes);
 
+/* The settings decide for the device, not the measurement: engine=gpu, or a fixed min-bytes. */
+int engine_is_forced(const struct provider *provider);
+
 /* Counts work that the CPU did towards `start-bytes`. */
 void engine_count(struct provider *provider, uint64_t bytes);
 

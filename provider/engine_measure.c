@@ -64,7 +64,8 @@ static int run_gpu(enum engine_work work, const struct gpuaes_key *key, const st
         return gpuaes_base64_encode(s->in, len, s->out, 0, GPUAES_WAIT) == GPUAES_OK;
     if (work == WORK_BASE64_DECODE)
         return gpuaes_base64_decode(s->in, len, s->out, GPUAES_WAIT, &done) == GPUAES_OK;
-    return gpuaes_aes((enum gpuaes_op)work, key, iv, s->in, s->out, len, GPUAES_WAIT, &done) ==
+    /* In place, which CBC decryption pays for with a copy. */
+    return gpuaes_aes((enum gpuaes_op)work, key, iv, s->out, s->out, len, GPUAES_WAIT, &done) ==
            GPUAES_OK;
 }
 
