@@ -22,7 +22,7 @@ struct play {
     size_t length;
 };
 
-static const unsigned char key[32] = "0123456789abcdefFEDCBA987654321", iv[16] = "initialization.";
+static const unsigned char key[33] = "0123456789abcdefFEDCBA9876543210", iv[16] = "initialization.";
 static unsigned char input[65536];
 
 TAP_PRINTF(2, 3) static void say(struct play *p, const char *format, ...)
