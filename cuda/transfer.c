@@ -42,6 +42,7 @@ struct run {
     size_t submitted, finished, pieces;
     unsigned slots;
     int zero_copy;
+    int timed_out; /* a wait was in vain: the next ones only look */
 };
 
 static int aligned(const void *p)
@@ -107,7 +108,8 @@ static void plan(struct run *run, struct lane_needs *needs)
     struct transfer *t = run->t;
     memset(needs, 0, sizeof *needs);
     run->zero_copy = wants_zero_copy(t);
-    size_t size = run->zero_copy ? t->in_bytes : piece_size(t);
+    /* A zero-copy transfer is one piece, whose last unit may be a part. */
+    size_t size = run->zero_copy ? t->in_bytes + t->in_unit - 1 : piece_size(t);
     run->piece_units = size / t->in_unit;
     if (run->piece_units == 0)
         run->piece_units = 1;
@@ -262,12 +264,23 @@ static enum gpuaes_status deliver(struct run *run, struct slot *slot, const stru
 
 /* ---- The pipeline --------------------------------------------------------------- */
 
+/* One timeout for all waits of a run: a device that hangs does so on every stream. */
+static drv_result wait_for(struct run *run, const struct slot *slot, drv_event event)
+{
+    const struct driver *d = &run->device->driver;
+    if (run->timed_out)
+        return event != NULL ? d->event_query(event) : d->stream_query(slot->stream);
+    drv_result r = device_wait(run->device, slot->stream, event);
+    run->timed_out = r == DRV_NOT_READY;
+    return r;
+}
+
 /* Waits for the oldest piece under way and delivers it. */
 static enum gpuaes_status finish_oldest(struct run *run, drv_result *r)
 {
     unsigned s = (unsigned)(run->finished % run->slots);
     struct slot *slot = &run->lane->slots[s];
-    *r = device_wait(run->device, slot->stream, slot->event);
+    *r = wait_for(run, slot, slot->event);
     if (*r != DRV_SUCCESS)
         return GPUAES_FAULT;
     run->finished++;
@@ -306,7 +319,7 @@ static enum gpuaes_status drain(struct run *run, enum gpuaes_status status, int 
         unsigned s = (unsigned)(run->finished % run->slots);
         struct slot *slot = &run->lane->slots[s];
         struct flight *flight = &run->flights[s];
-        drv_result r = device_wait(run->device, slot->stream, NULL);
+        drv_result r = wait_for(run, slot, NULL);
         if (r == DRV_NOT_READY) {
             /* It may yet write: neither our memory nor the caller's is safe. */
             *lost = 1;
@@ -345,6 +358,16 @@ static drv_result wipe(const struct run *run)
             r = d->memset_d8_async(slot->staging_address, 0, n, slot->stream);
     }
     return r;
+}
+
+/* After a fault: the device does nothing more, and may not be able to wipe. */
+static void cleanse_staging(const struct run *run)
+{
+    for (unsigned i = 0; i < LANE_SLOTS; i++) {
+        const struct slot *slot = &run->lane->slots[i];
+        if (slot->staging != NULL)
+            gpuaes_cleanse(slot->staging, slot->staging_bytes);
+    }
 }
 
 /* Work on device memory comes after what the application put on the legacy stream. */
@@ -389,8 +412,13 @@ enum gpuaes_status transfer_run(struct device *device, struct transfer *transfer
                 device_fault(device, what, in_flight && r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
         status = drain(&run, status, &lost);
     }
-    if (!lost && (r = wipe(&run)) != DRV_SUCCESS)
+    int failed = status == GPUAES_FAULT || status == GPUAES_UNDEFINED;
+    if (!lost && (r = wipe(&run)) != DRV_SUCCESS) {
         (void)device_fault(device, "cuMemsetD8Async", r); /* the result itself is right */
+        failed = 1;
+    }
+    if (!lost && failed)
+        cleanse_staging(&run);
     lane_return(device, run.lane, lost);
     return status;
 }

@@ -164,6 +164,60 @@ static void test_kinds(void)
     free(b.got);
 }
 
+/* ---- Base64 --------------------------------------------------------------------- */
+
+static int base64_is_right(int in_kind, int out_kind, size_t len, size_t line_length)
+{
+    size_t characters = gpuaes_base64_encoded_size(len, line_length), offset;
+    unsigned char *in = take(in_kind, len), *text = take(out_kind, characters),
+                  *back = take(in_kind, len), *expected = malloc(len / 3 * 4 + 5);
+    int right = in != NULL && text != NULL && back != NULL;
+    if (right) {
+        tap_random_bytes(&random_state, in, len);
+        memset(text, '!', characters);
+        EVP_EncodeBlock(expected, in, (int)len);
+        right = gpuaes_base64_encode(in, len, text, line_length, GPUAES_WAIT) == GPUAES_OK;
+        for (size_t i = 0, j = 0; right && i < characters; i++) {
+            int line_end =
+                line_length != 0 && (i % (line_length + 1) == line_length || i + 1 == characters);
+            right = text[i] == (line_end ? '\n' : expected[j]);
+            j += line_end ? 0 : 1;
+        }
+    }
+    if (right && line_length == 0 && len % 3 == 0) {
+        right = gpuaes_base64_decode(text, characters, back, GPUAES_WAIT, &offset) == GPUAES_OK &&
+                memcmp(in, back, len) == 0;
+        text[characters / 2] = '*';
+        right = right &&
+                gpuaes_base64_decode(text, characters, back, GPUAES_WAIT, &offset) ==
+                    GPUAES_BAD_INPUT &&
+                offset == characters / 2;
+    }
+    give(in_kind, in, len);
+    give(out_kind, text, characters);
+    give(in_kind, back, len);
+    free(expected);
+    if (!right)
+        tap_diag("%zu bytes in lines of %zu", len, line_length);
+    return right;
+}
+
+static void test_base64(void)
+{
+    static const size_t lengths[] = {1,   2,     3,     11,     12,     13,     15,      30,
+                                     999, 16383, 65537, 786435, 786438, 786441, 1048575, 2500001};
+    static const size_t lines[] = {0, 64, 76};
+    for (int in_kind = 0; in_kind < 2; in_kind++)
+        for (int out_kind = 0; out_kind < 2; out_kind++)
+            for (int l = 0; l < 3; l++) {
+                int right = 1;
+                for (size_t i = 0; i < sizeof lengths / sizeof lengths[0] && right; i++)
+                    right = base64_is_right(in_kind, out_kind, lengths[i], lines[l]);
+                tap_ok(right, "Base64 from %s to %s memory, lines of %zu", kind_names[in_kind],
+                       kind_names[out_kind], lines[l]);
+            }
+}
+
 static void test_arguments(void)
 {
     unsigned char iv[16] = {0}, *p = malloc(4096);
@@ -291,6 +345,7 @@ int main(void)
     become_an_application();
     tap_ok(gpuaes_start(NULL, NULL, 1) == GPUAES_READY, "the device starts");
     test_kinds();
+    test_base64();
     test_arguments();
     test_cap();
     return tap_done();
