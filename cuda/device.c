@@ -56,7 +56,7 @@ static int64_t now_ns(clockid_t clock)
 enum gpuaes_state gpuaes_state(void)
 {
     int state = atomic_load_explicit(&life.state, memory_order_acquire);
-    if (state != GPUAES_OFF && fork_is_child())
+    if (fork_is_child()) /* also where the device had been released before the fork */
         return GPUAES_FAILED;
     return (enum gpuaes_state)state;
 }
@@ -66,14 +66,6 @@ const char *gpuaes_reason(void)
     if (fork_is_child())
         return "this process was forked from one that had started the device";
     return gpuaes_state() == GPUAES_FAILED ? life.reason : "";
-}
-
-static void set_state(enum gpuaes_state state)
-{
-    (void)pthread_mutex_lock(&life.lock);
-    atomic_store(&life.state, state);
-    (void)pthread_cond_broadcast(&life.changed);
-    (void)pthread_mutex_unlock(&life.lock);
 }
 
 static void fail(const char *reason)
@@ -204,15 +196,26 @@ static int start_device(struct device *device, char *reason, size_t size)
 
 /* ---- Idle release ---------------------------------------------------------- */
 
-static void release(struct device *device)
+static drv_result release(struct device *device)
 {
     drv_context popped;
-    if (device->driver.ctx_push_current(device->context) == DRV_SUCCESS) {
-        lanes_free(device);
-        (void)device->driver.module_unload(device->kernels.module);
-        (void)device->driver.ctx_pop_current(&popped);
-    }
-    (void)device->driver.primary_ctx_release(device->ordinal);
+    drv_result r = device->driver.ctx_push_current(device->context);
+    if (r != DRV_SUCCESS)
+        return r;
+    lanes_free(device);
+    (void)device->driver.module_unload(device->kernels.module);
+    (void)device->driver.ctx_pop_current(&popped);
+    return device->driver.primary_ctx_release(device->ordinal);
+}
+
+/* From STARTING to `state`, unless the device was lost meanwhile. */
+static void end_transition(enum gpuaes_state state)
+{
+    int starting = GPUAES_STARTING;
+    (void)pthread_mutex_lock(&life.lock);
+    (void)atomic_compare_exchange_strong(&life.state, &starting, state);
+    (void)pthread_cond_broadcast(&life.changed);
+    (void)pthread_mutex_unlock(&life.lock);
 }
 
 /* Returns when the device is released or lost. */
@@ -226,6 +229,12 @@ static void watch_idleness(struct device *device)
             (void)nanosleep(&t, NULL);
             continue;
         }
+        if (atomic_load(&life.state) != GPUAES_READY)
+            return;                          /* lost */
+        if (atomic_load(&life.users) != 0) { /* at work for long, or memory is held */
+            atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
+            continue;
+        }
         /* Entering raises `users` and then looks at the state; we do it in the
          * other order, so that one of the two sees the other. */
         int ready = GPUAES_READY;
@@ -233,11 +242,13 @@ static void watch_idleness(struct device *device)
             return;
         if (atomic_load(&life.users) == 0)
             break;
-        set_state(GPUAES_READY);
-        atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
+        end_transition(GPUAES_READY);
     }
-    release(device);
-    set_state(GPUAES_OFF);
+    drv_result r = release(device);
+    if (r == DRV_SUCCESS)
+        end_transition(GPUAES_OFF);
+    else
+        (void)device_fault(device, "releasing the idle device", r);
 }
 
 static void *start_thread(void *unused)
@@ -262,12 +273,8 @@ static void *start_thread(void *unused)
     statistics_set_start_ms((uint64_t)(now_ns(CLOCK_MONOTONIC) - begun) / 1000000);
     atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
 
-    int starting = GPUAES_STARTING; /* or FAILED, by a fault in on_ready */
-    (void)pthread_mutex_lock(&life.lock);
-    int ready = atomic_compare_exchange_strong(&life.state, &starting, GPUAES_READY);
-    (void)pthread_cond_broadcast(&life.changed);
-    (void)pthread_mutex_unlock(&life.lock);
-    if (ready && device->settings.idle_seconds != 0)
+    end_transition(GPUAES_READY); /* or FAILED it is, by a fault in on_ready */
+    if (device->settings.idle_seconds != 0)
         watch_idleness(device);
     return NULL;
 }
@@ -357,7 +364,8 @@ struct device *device_enter(struct visit *visit)
     if (gpuaes_state() != GPUAES_READY && !is_start_thread)
         return NULL;
     device_hold();
-    if (gpuaes_state() != GPUAES_READY && !is_start_thread) {
+    /* Sequentially consistent, as is the watcher's look at `users`. */
+    if (atomic_load(&life.state) != GPUAES_READY && !is_start_thread) {
         device_unhold();
         return NULL;
     }

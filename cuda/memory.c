@@ -153,7 +153,7 @@ static enum gpuaes_status copy_on_lane(struct device *device, unsigned char *to,
     enum gpuaes_status status = GPUAES_OK;
     if (r != DRV_SUCCESS)
         status = device_fault(device, "a copy", r);
-    else
+    if (r != DRV_NOT_READY && slot->staging != NULL)
         gpuaes_cleanse(slot->staging, len < COPY_PIECE ? len : COPY_PIECE);
     lane_return(device, lane, r == DRV_NOT_READY);
     return status;
