@@ -72,8 +72,7 @@ static void aes_freectx(void *context)
 
 static void *aes_dupctx(void *context)
 {
-    struct aes_context *c = context;
-    settle(c); /* what was counted is the original's */
+    const struct aes_context *c = context;
     struct aes_context *copy = OPENSSL_memdup(c, sizeof *c);
     if (copy == NULL)
         return NULL;
@@ -82,6 +81,9 @@ static void *aes_dupctx(void *context)
         OPENSSL_clear_free(copy, sizeof *copy);
         return NULL;
     }
+    /* What was counted is the original's, which others may be copying too. */
+    copy->countdown = copy->armed;
+    copy->counted = copy->gpu = 0;
     return copy;
 }
 
@@ -96,11 +98,17 @@ static void note_params(struct aes_context *c, const OSSL_PARAM params[])
         c->tls = 1;
 }
 
-static void note_key(struct aes_context *c, const unsigned char *key)
+static void forget_key(struct aes_context *c)
 {
     if (c->expanded)
         OPENSSL_cleanse(&c->schedule, sizeof c->schedule);
-    c->expanded = 0;
+    OPENSSL_cleanse(c->key, sizeof c->key);
+    c->expanded = c->has_key = 0;
+}
+
+static void note_key(struct aes_context *c, const unsigned char *key)
+{
+    forget_key(c);
     c->has_key = 1;
     c->key_encrypting = c->encrypting;
     memcpy(c->key, key, c->key_bytes);
@@ -121,22 +129,21 @@ static int aes_init(struct aes_context *c, int encrypting, const unsigned char *
     }
     settle(c);
     c->encrypting = encrypting;
-    c->finished = 1; /* should this fail */
-    if (!init(c->cpu, key, key_bytes, cpu_iv, cpu_iv_bytes, params)) {
-        aes_rearm(c);
-        return 0;
-    }
-    c->finished = 0;
-    if (key != NULL)
-        note_key(c, key);
-    if (cpu_iv != NULL && c->mode != AES_ECB) {
+    int ok = init(c->cpu, key, key_bytes, cpu_iv, cpu_iv_bytes, params);
+    /* An IV is taken first, whatever is refused after it; then the key. */
+    if (cpu_iv != NULL && c->mode != AES_ECB && cpu_iv_bytes == sizeof c->iv) {
         memmove(c->iv, cpu_iv, sizeof c->iv);
         c->has_iv = 1;
         c->moved = 0;
     }
+    if (ok && key != NULL)
+        note_key(c, key);
+    else if (!ok)
+        forget_key(c); /* which key the CPU has now is not known */
+    c->finished = 0;
     note_params(c, params);
     aes_rearm(c);
-    return 1;
+    return ok;
 }
 
 static int aes_encrypt_init(void *context, const unsigned char *key, size_t key_bytes,

@@ -86,7 +86,7 @@ void aes_rearm(struct aes_context *c)
     size_t floor = is_eligible(c) ? engine_floor(c->provider, work_of(c), c->key_bytes) : SIZE_MAX;
     /* It takes no device to do updates under 1 KiB, and no figures. */
     c->small = engine_is_forced(c->provider) ? 0 : 1024;
-    c->armed = c->countdown = floor == SIZE_MAX ? INT64_MAX : (int64_t)floor - 1;
+    c->armed = c->countdown = floor > INT64_MAX ? INT64_MAX : (int64_t)floor - 1;
 }
 
 static int get_uint(const struct aes_context *c, const char *name, unsigned *value)
@@ -249,6 +249,10 @@ static void *run_offload(void *arg)
 {
     struct offload *o = arg;
     o->status = gpuaes_aes(o->op, o->key, o->iv, o->in, o->out, o->bytes, o->flags, &o->done);
+    /* It was ready when it was chosen: an idle device has just been released. */
+    if (o->status == GPUAES_NOT_READY && (o->flags & GPUAES_WAIT) != 0 &&
+        gpuaes_start(NULL, NULL, 1) == GPUAES_READY)
+        o->status = gpuaes_aes(o->op, o->key, o->iv, o->in, o->out, o->bytes, o->flags, &o->done);
     return NULL;
 }
 
@@ -260,6 +264,8 @@ static void run_on_thread(struct offload *o)
 {
     sigset_t all, before;
     pthread_t thread;
+    int cancel_state; /* the thread works on our stack */
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     int r = pthread_create(&thread, NULL, run_offload, o);
@@ -268,11 +274,12 @@ static void run_on_thread(struct offload *o)
         (void)pthread_join(thread, NULL);
     else
         o->status = GPUAES_BUSY;
+    (void)pthread_setcancelstate(cancel_state, NULL);
 }
 
 static enum gpuaes_status run_middle(struct aes_context *c, const struct call *call,
-                                     const struct split *s, unsigned char iv[GPUAES_BLOCK],
-                                     size_t *done)
+                                     const struct split *s, int gpu_only,
+                                     unsigned char iv[GPUAES_BLOCK], size_t *done)
 {
     if (!c->expanded && !gpuaes_key_expand(&c->schedule, c->key, c->key_bytes))
         return GPUAES_BAD_ARGUMENT;
@@ -283,7 +290,7 @@ static enum gpuaes_status run_middle(struct aes_context *c, const struct call *c
                         .in = call->in + s->head_in,
                         .out = call->out + s->head_out,
                         .bytes = s->middle,
-                        .flags = engine_flags(c->provider)};
+                        .flags = gpu_only ? GPUAES_WAIT : engine_flags(c->provider)};
     if (ASYNC_get_current_job() != NULL)
         run_on_thread(&o);
     else
@@ -302,7 +309,7 @@ static int do_middle_and_tail(struct aes_context *c, const struct call *call, co
     size_t done = 0, written = 0;
     if (!get_position(c, iv))
         return 0;
-    enum gpuaes_status status = run_middle(c, call, s, iv, &done);
+    enum gpuaes_status status = run_middle(c, call, s, gpu_only, iv, &done);
     c->gpu += done;
     if (status == GPUAES_UNDEFINED || status == GPUAES_BAD_RANGE) {
         error_raise(c->provider,

@@ -135,7 +135,8 @@ static enum gpuaes_state start_if_wanted(const struct provider *provider, size_t
         return start(provider, 1);
     if (state == GPUAES_STARTING)
         return state;
-    if (len >= SHARED_START_BYTES && gpuaes_application_uses_cuda())
+    if (len >= SHARED_START_BYTES && ASYNC_get_current_job() == NULL &&
+        gpuaes_application_uses_cuda())
         return start(provider, 1);
     if (atomic_load_explicit(&seen_bytes, memory_order_relaxed) >= s->start_bytes)
         return start(provider, 0);
@@ -253,7 +254,8 @@ enum engine_choice engine_choose(struct provider *provider, struct work *work)
     if (!engine_considers(provider, work))
         return CHOICE_CPU;
     if (gpuaes_state() == GPUAES_READY)
-        return is_forced(s) ? CHOICE_GPU : choose_by_measure(provider, work);
+        return is_forced(s) ? find_memory(work, ASYNC_get_current_job() != NULL)
+                            : choose_by_measure(provider, work);
     if (s->engine != ENGINE_GPU)
         return CHOICE_CPU;
     const char *reason = gpuaes_reason();

@@ -382,6 +382,32 @@ static void initialisation_in_parts(struct play *p)
         }
 }
 
+/* An initialisation that is refused late: the key and the IV have been taken, a parameter not. */
+static void initialisation_half_refused(struct play *p)
+{
+    const char *const names[] = {"padding", "num"};
+    char wrong[] = "not a number";
+    size_t i;
+    int given;
+
+    for (i = 0; i < 2; i++)
+        for (given = 0; given < 4; given++) {
+            OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(names[i], wrong, 0),
+                                   OSSL_PARAM_construct_end()};
+            EVP_CIPHER_CTX_reset(p->context);
+            init(p, p->cipher, key, iv, 0);
+            update(p, 2048);
+            say_result(p, "half refused",
+                       EVP_CipherInit_ex2(p->context, NULL, given & 1 ? key + 1 : NULL,
+                                          given & 2 ? key + 2 : NULL, 0, params));
+            init(p, NULL, NULL, i ? iv : NULL, 0);
+            get_all(p);
+            update(p, 2048);
+            init(p, NULL, key, NULL, 0);
+            update(p, 2048);
+        }
+}
+
 static void initialisation_again(struct play *p)
 {
     int encrypt;
@@ -671,6 +697,7 @@ static const struct {
     SCENARIO(parameters_with_the_initialisation),
     SCENARIO(initialisation_in_parts),
     SCENARIO(initialisation_again),
+    SCENARIO(initialisation_half_refused),
     SCENARIO(direction_turned_without_a_key),
     SCENARIO(a_context_without_a_key),
     SCENARIO(use_after_final),

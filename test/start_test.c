@@ -122,6 +122,33 @@ static int idle_device_is_released_and_comes_back(void)
     return right && figures_get(&providers).gpu_bytes == 2 * MIB;
 }
 
+/* A child of a process that had a device must not start one, released or not. */
+static int child_of_a_released_one_starts_nothing(void)
+{
+    int right = update_is_right(MIB), status = -1;
+    sleep_ms(2500);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(update_is_right(MIB) && figures_get(&providers).faults == 0 && !has_started() ? 0
+                                                                                            : 1);
+    waitpid(child, &status, 0);
+    return right && status == 0;
+}
+
+/* Four streams may hang; the wait is one timeout, not four. */
+static int one_timeout_for_all(void)
+{
+    struct timespec begun, ended;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    int right = update_is_right(8 * MIB);
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    double seconds =
+        (double)(ended.tv_sec - begun.tv_sec) + (double)(ended.tv_nsec - begun.tv_nsec) * 1e-9;
+    tap_diag("%.2f s", seconds);
+    return right && seconds >= 4 && seconds < 7.5;
+}
+
 static int engine_gpu_fails_without_a_device(void)
 {
     int small = update_is_right(512);
@@ -162,6 +189,10 @@ static const struct {
      a_huge_update_is_right_across_the_start},
     {"an idle device is released, and comes back", "GPUAES_MIN_BYTES=0 GPUAES_IDLE_SECONDS=1", "",
      idle_device_is_released_and_comes_back},
+    {"a child of a process whose device was released starts nothing",
+     "GPUAES_MIN_BYTES=0 GPUAES_IDLE_SECONDS=1", "", child_of_a_released_one_starts_nothing},
+    {"a device that hangs is waited for once", "GPUAES_MIN_BYTES=0 GPUAES_TIMEOUT_MS=4000",
+     "hang=1", one_timeout_for_all},
     {"engine=gpu fails clearly without a device", "GPUAES_ENGINE=gpu", "devices=0",
      engine_gpu_fails_without_a_device},
     {"engine=gpu uses the device", "GPUAES_ENGINE=gpu", "", engine_gpu_uses_it},
