@@ -121,8 +121,6 @@ enum {
     F(event_query, cuEventQuery, (drv_event event))                                                \
     F(mem_alloc, cuMemAlloc_v2, (drv_ptr * pointer, size_t bytes))                                 \
     F(mem_free, cuMemFree_v2, (drv_ptr pointer))                                                   \
-    F(mem_get_address_range, cuMemGetAddressRange_v2,                                              \
-      (drv_ptr * base, size_t * bytes, drv_ptr pointer))                                           \
     F(mem_host_alloc, cuMemHostAlloc, (void **pointer, size_t bytes, unsigned flags))              \
     F(mem_free_host, cuMemFreeHost, (void *pointer))                                               \
     F(mem_host_get_device_pointer, cuMemHostGetDevicePointer_v2,                                   \

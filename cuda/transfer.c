@@ -255,10 +255,8 @@ static enum gpuaes_status deliver(struct run *run, struct slot *slot, const stru
     enum gpuaes_status status = GPUAES_OK;
     if (t->finished != NULL)
         status = t->finished(t, slot, p);
-    if (status == GPUAES_OK) {
+    if (status == GPUAES_OK)
         t->in_done = p->in_at + p->in_bytes;
-        t->out_done = p->out_at + p->out_bytes;
-    }
     return status;
 }
 

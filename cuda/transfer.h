@@ -46,8 +46,8 @@ struct transfer {
     enum gpuaes_status (*finished)(struct transfer *transfer, struct slot *slot,
                                    const struct piece *piece);
 
-    /* Result: how much is complete, from the beginning. */
-    size_t in_done, out_done;
+    /* Result: how much of the input is done, from the beginning. */
+    size_t in_done;
 };
 
 /*

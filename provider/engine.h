@@ -48,8 +48,7 @@ enum engine_choice engine_choose(struct provider *provider, struct work *work);
 
 /*
  * The cheap half of that question, by kind and length alone: 0 if the answer
- * will be the CPU whatever the pointers are. May start the device in the
- * background.
+ * will be the CPU whatever the pointers are. It starts the device, too.
  */
 int engine_considers(struct provider *provider, const struct work *work);
 

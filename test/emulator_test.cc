@@ -308,10 +308,13 @@ static void test_streams()
 static void test_memory()
 {
     fixture f("memory=1,pinned=1");
-    drv_ptr more, base;
-    size_t bytes;
+    drv_ptr more, base = 0;
+    size_t bytes = 0;
+    int range[] = {DRV_POINTER_RANGE_START, DRV_POINTER_RANGE_SIZE};
+    void *values[] = {&base, &bytes};
     is(cuda.mem_alloc(&more, 1 << 20), DRV_OUT_OF_MEMORY, "device memory ends");
-    is(cuda.mem_get_address_range(&base, &bytes, f.memory + 99), 0, "the allocation of a pointer");
+    is(cuda.pointer_get_attributes(2, range, values, f.memory + 99), 0,
+       "the allocation of a pointer");
     ok(base == f.memory && bytes == fixture::BYTES, "is known");
     alignas(4096) static char heap[20000];
     is(cuda.memcpy_htod_async(f.memory + 8, heap, fixture::BYTES, f.stream), DRV_INVALID_VALUE,

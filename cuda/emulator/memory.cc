@@ -135,21 +135,6 @@ drv_result mem_free(drv_ptr pointer)
     return DRV_SUCCESS;
 }
 
-drv_result mem_get_address_range(drv_ptr *base, size_t *bytes, drv_ptr pointer)
-{
-    state_lock lock(state().mutex);
-    if (!current_context())
-        return DRV_INVALID_CONTEXT;
-    const region *found = find_region(pointer);
-    if (!found)
-        return DRV_NOT_FOUND;
-    if (base)
-        *base = found->begin;
-    if (bytes)
-        *bytes = found->bytes;
-    return DRV_SUCCESS;
-}
-
 /* ---- Pinned memory -------------------------------------------------------------------- */
 
 /* Takes `bytes` from what can be pinned. */
