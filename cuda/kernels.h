@@ -10,28 +10,59 @@
 #include "gpuaes.h"
 #include "kernels/arguments.h"
 
-enum kernel_size { KERNEL_SMALL, KERNEL_LARGE, KERNEL_SIZES };
+enum kernel_size { KERNEL_SMALL, KERNEL_TWO_TABLE, KERNEL_LARGE, KERNEL_HYBRID, KERNEL_SIZES };
+/* The hybrid for `in` or `out` that is not aligned to 16: chosen by that alone. */
+enum { KERNEL_HYBRID_UNALIGNED = KERNEL_SIZES, AES_KERNELS };
 enum { KEY_SIZES = 3 }; /* 10, 12 and 14 rounds */
 
 struct kernels {
     drv_module module;
-    drv_function aes[GPUAES_OPS][KERNEL_SIZES][KEY_SIZES];
+    drv_function aes[GPUAES_OPS][AES_KERNELS][KEY_SIZES]; /* NULL: not on this device */
+    drv_function cbc_chain;
     drv_function base64_encode, base64_decode;
     unsigned multiprocessors;
     unsigned max_threads;
-    int has_large; /* a block may have the shared memory of the large kernels */
+    enum kernel_size forced; /* KERNEL_SIZES: none, the size decides */
 };
 
 /*
  * Loads every kernel, with the device's context current: launches later load
  * nothing. On an error nothing stays loaded.
+ *
+ * GPUAES_KERNEL=small|two_table|large|hybrid in the environment, for tests and
+ * the benchmark, forces one kind of AES kernel wherever the device has it.
  */
 drv_result kernels_load(const struct driver *driver, drv_device device, struct kernels *kernels);
 
-/* Queues one kernel; the arguments are copied. */
+/*
+ * Device memory that a launch may use until it is done, aligned to 16. Launches
+ * that follow each other on one stream may share it.
+ */
+struct kernels_scratch {
+    drv_ptr address;
+    size_t bytes;
+};
+
+/*
+ * What the launch of so much work would use, 0 for nothing: never more than
+ * 4 MiB and some bytes. `chained`: CBC in place, or with `iv_at` or `next`.
+ */
+size_t kernels_scratch_bytes(const struct kernels *kernels, enum gpuaes_op op, uint64_t blocks,
+                             int chained);
+
+/*
+ * Queues AES of any size; the arguments are copied. `iv_at` and `next` of the
+ * arguments are the caller's for CBC; `chain` is filled in here, unless the caller
+ * has (see arguments.h) and it is not 0.
+ *
+ * Without scratch (NULL, or less than 96 bytes) plain kernels do the work, and
+ * chained CBC is DRV_INVALID_VALUE. With less than kernels_scratch_bytes() says,
+ * or with more than 1 GiB of it, chained CBC becomes several launches.
+ */
 drv_result kernels_launch_aes(const struct driver *driver, const struct kernels *kernels,
                               enum gpuaes_op op, unsigned rounds, struct aes_arguments *arguments,
-                              drv_stream stream);
+                              const struct kernels_scratch *scratch, drv_stream stream);
+/* Sets `reciprocal`. */
 drv_result kernels_launch_base64_encode(const struct driver *driver, const struct kernels *kernels,
                                         struct base64_encode_arguments *arguments,
                                         drv_stream stream);

@@ -1,7 +1,8 @@
 # GPUAES_CUDA
 # Finds nvcc and the architectures to build the kernels for. Sets NVCC,
-# CUDA_CPPFLAGS (for cuda.h), CUDA_GENCODE and the conditionals HAVE_CUDA and
-# HAVE_CUDA_H. Nothing of the toolkit is linked.
+# CUDA_CPPFLAGS (for cuda.h), CUDA_LIBS (the driver, for an example), CUDA_GENCODE
+# and the conditionals HAVE_CUDA, HAVE_CUDA_H and HAVE_LIBCUDA. The library and the
+# provider link nothing of it.
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 AC_DEFUN([GPUAES_CUDA],
 [AC_ARG_WITH([cuda],
@@ -27,14 +28,16 @@ AS_IF([test "$with_cuda" != no],
   AS_IF([test "$gpuaes_have_cuda" = no && test "$with_cuda" != check],
         [AC_MSG_ERROR([--with-cuda=$with_cuda was given, but no nvcc that works was found])])])
 
-CUDA_CPPFLAGS= CUDA_GENCODE= gpuaes_have_cuda_h=no
+CUDA_CPPFLAGS= CUDA_LIBS= CUDA_GENCODE= gpuaes_have_cuda_h=no
 gpuaes_cuda_text=no gpuaes_cuda_targets_text=none
 AS_IF([test $gpuaes_have_cuda = yes], [_GPUAES_CUDA_TARGETS _GPUAES_CUDA_H])
 
 AC_SUBST([CUDA_CPPFLAGS])
+AC_SUBST([CUDA_LIBS])
 AC_SUBST([CUDA_GENCODE])
 AM_CONDITIONAL([HAVE_CUDA], [test $gpuaes_have_cuda = yes])
 AM_CONDITIONAL([HAVE_CUDA_H], [test $gpuaes_have_cuda_h = yes])
+AM_CONDITIONAL([HAVE_LIBCUDA], [test $gpuaes_have_cuda_h = yes && test -n "$CUDA_LIBS"])
 
 # The kernels depend on this file, so that other flags make them again.
 AC_CONFIG_COMMANDS([cuda/kernels.flags],
@@ -76,6 +79,8 @@ done
 AS_IF([test $gpuaes_arch_highest = 0], [AC_MSG_ERROR([none that this nvcc knows])])
 gpuaes_cuda_targets_text=
 for gpuaes_arch in $gpuaes_arch_list; do
+    # The hybrid kernels use what only 9.0 has, and every device of 9.0.
+    AS_IF([test $gpuaes_arch = 90], [gpuaes_arch=90a])
     CUDA_GENCODE="$CUDA_GENCODE -gencode arch=compute_$gpuaes_arch,code=sm_$gpuaes_arch"
     gpuaes_cuda_targets_text="$gpuaes_cuda_targets_text sm_$gpuaes_arch"
 done
@@ -96,5 +101,11 @@ for gpuaes_dir in "$gpuaes_cuda_root/include" "$gpuaes_cuda_root/targets/x86_64-
           [gpuaes_have_cuda_h=yes
            AS_IF([test "$gpuaes_dir" != /usr/include],
                  [CUDA_CPPFLAGS="-isystem $gpuaes_dir"])])
+done
+# The toolkit has a stub to link against; the driver itself comes with the machine.
+for gpuaes_dir in "$gpuaes_cuda_root/lib64/stubs" "$gpuaes_cuda_root/targets/x86_64-linux/lib/stubs" \
+                  /usr/lib/x86_64-linux-gnu/stubs; do
+    AS_IF([test -z "$CUDA_LIBS" && test -f "$gpuaes_dir/libcuda.so"],
+          [CUDA_LIBS="-L$gpuaes_dir -lcuda"])
 done
 ])

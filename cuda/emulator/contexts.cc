@@ -24,6 +24,16 @@ drv_context current_context()
     return state().contexts.count(top) ? top : nullptr;
 }
 
+bool is_lost(drv_context context)
+{
+    if (context)
+        return state().devices[context->device].lost;
+    bool all = true;
+    for (const device_state &each : state().devices)
+        all = all && each.lost;
+    return all;
+}
+
 static bool device_exists(drv_device device)
 {
     return device >= 0 && static_cast<unsigned>(device) < state().options.devices;
@@ -188,6 +198,14 @@ drv_result ctx_push_current(drv_context context)
     if (context_depth == MAX_CONTEXT_STACK)
         return DRV_OUT_OF_MEMORY;
     context_stack[context_depth++] = context;
+    return DRV_SUCCESS;
+}
+
+/* There are no captures here; the mode is kept as each thread set it. */
+drv_result thread_exchange_stream_capture_mode(int *mode)
+{
+    static __thread int current; /* 0: global */
+    std::swap(current, *mode);
     return DRV_SUCCESS;
 }
 

@@ -43,12 +43,24 @@ static void pause_for_copy(size_t bytes, unsigned mbps)
     nanosleep(&pause, nullptr);
 }
 
-static void enqueue_copy(drv_stream stream, uintptr_t to, uintptr_t from, size_t bytes)
+/* `host` is 0, or an address that was pinned when the copy was queued. */
+static void check_pinned(uintptr_t host, size_t bytes)
+{
+    state_lock lock(state().mutex);
+    if (host && !is_device_range(host, bytes))
+        state().unpinned_copies++;
+}
+
+static void enqueue_copy(drv_stream stream, uintptr_t to, uintptr_t from, size_t bytes,
+                         uintptr_t host)
 {
     const unsigned mbps = state().options.copy_mbps;
+    const uintptr_t pinned = host && is_device_range(host, bytes) ? host : 0;
     CUstream_st::operation copy;
     copy.work = [=] {
+        check_pinned(pinned, bytes);
         pause_for_copy(bytes, mbps);
+        check_pinned(pinned, bytes);
         memcpy(reinterpret_cast<void *>(to), reinterpret_cast<const void *>(from), bytes);
     };
     enqueue(stream, std::move(copy));
@@ -65,7 +77,7 @@ drv_result memcpy_htod_async(drv_ptr to, const void *from, size_t bytes, drv_str
         return DRV_INVALID_VALUE;
     error = check_host_range(host, bytes);
     if (!error)
-        enqueue_copy(stream, to, host, bytes);
+        enqueue_copy(stream, to, host, bytes, host);
     return error;
 }
 
@@ -80,7 +92,7 @@ drv_result memcpy_dtoh_async(void *to, drv_ptr from, size_t bytes, drv_stream st
         return DRV_INVALID_VALUE;
     error = check_host_range(host, bytes);
     if (!error)
-        enqueue_copy(stream, host, from, bytes);
+        enqueue_copy(stream, host, from, bytes, host);
     return error;
 }
 
@@ -92,7 +104,7 @@ drv_result memcpy_dtod_async(drv_ptr to, drv_ptr from, size_t bytes, drv_stream 
         return error;
     if (!is_device_range(to, bytes) || !is_device_range(from, bytes))
         return DRV_INVALID_VALUE;
-    enqueue_copy(stream, to, from, bytes);
+    enqueue_copy(stream, to, from, bytes, 0);
     return DRV_SUCCESS;
 }
 

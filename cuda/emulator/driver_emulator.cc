@@ -42,6 +42,14 @@ static const fault *find_fault(const std::vector<fault> &faults, unsigned functi
     return nullptr;
 }
 
+static void lose(unsigned fault_device)
+{
+    for (unsigned i = 0; i < MAX_DEVICES; i++)
+        if (fault_device == MAX_DEVICES || fault_device == i)
+            state().devices[i].lost = true;
+    drop_queued_work();
+}
+
 /* Counts a call; what it must return at once, or DRV_SUCCESS. */
 static drv_result begin_call(unsigned function)
 {
@@ -49,12 +57,21 @@ static drv_result begin_call(unsigned function)
         return DRV_NOT_INITIALIZED;
     state_lock lock(state().mutex);
     driver_state &own = state();
-    const unsigned call = ++own.calls[function];
-    if (find_fault(own.options.losses, function, call)) {
-        own.lost = true;
-        drop_queued_work();
-    }
-    if (own.lost)
+    drv_context context = current_context();
+    const unsigned device = own.options.fault_device;
+    unsigned call = ++own.calls[function];
+    if (context)
+        own.devices[context->device].calls[function]++;
+    if (device != MAX_DEVICES)
+        call = context && static_cast<unsigned>(context->device) == device
+                   ? own.devices[device].calls[function]
+                   : 0;
+    if (find_fault(own.options.losses, function, call))
+        lose(device);
+    /* With another device at hand, a thread can still change to it. */
+    const bool changes =
+        function == FUNCTION_ctx_push_current || function == FUNCTION_ctx_pop_current;
+    if (is_lost(changes ? nullptr : context))
         return DRV_LAUNCH_FAILED;
     if (const fault *injected = find_fault(own.options.faults, function, call))
         return injected->code;
@@ -87,7 +104,12 @@ static void configure(const char *text)
     driver_state &own = state();
     own.options = parsed;
     own.configured = true;
-    own.lost = false;
+    for (device_state &each : own.devices) {
+        each.lost = false;
+        each.launches = 0;
+        for (unsigned &calls : each.calls)
+            calls = 0;
+    }
     own.launches.clear();
     own.total_launches = own.unpinned_copies = 0;
     for (unsigned &each : own.calls)
@@ -121,15 +143,17 @@ const char *driver_open(struct driver *table)
     return nullptr;
 }
 
-int driver_in_use(int ordinal)
+int driver_in_use(void)
 {
     using namespace emulator;
     if (forked)
         return 0;
     configure_once();
     state_lock lock(state().mutex);
-    return state().options.in_use ||
-           (ordinal >= 0 && ordinal < MAX_DEVICES && state().devices[ordinal].primary);
+    bool in_use = state().options.in_use != 0;
+    for (const device_state &each : state().devices)
+        in_use = in_use || each.primary;
+    return in_use;
 }
 
 const char *driver_build(void)
@@ -143,6 +167,13 @@ void emulator_configure(const char *options)
 {
     if (!emulator::forked)
         emulator::configure(options);
+}
+
+const struct driver *emulator_driver(void)
+{
+    static struct driver table;
+    static const char *const refused = driver_open(&table);
+    return refused == nullptr ? &table : nullptr;
 }
 
 unsigned emulator_calls(const char *function)
@@ -165,6 +196,24 @@ unsigned emulator_launches(const char *kernel)
         return state().total_launches;
     auto found = state().launches.find(kernel);
     return found == state().launches.end() ? 0 : found->second;
+}
+
+unsigned emulator_device_launches(int device)
+{
+    using namespace emulator;
+    if (forked || device < 0 || device >= MAX_DEVICES)
+        return 0;
+    state_lock lock(state().mutex);
+    return state().devices[device].launches;
+}
+
+/* No lock: in a forked child another thread may have held it. */
+unsigned emulator_registered(void)
+{
+    unsigned count = 0;
+    for (const auto &each : emulator::state().host_memory.all)
+        count += each.second.kind == emulator::memory_kind::registered;
+    return count;
 }
 
 unsigned emulator_unpinned_copies(void)

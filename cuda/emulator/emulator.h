@@ -70,9 +70,10 @@ struct CUctx_st {
     drv_device device;
     bool ending = false;    /* released for the last time: a hanging kernel stops */
     bool abandoned = false; /* one did hang: what is queued is dropped */
-    std::unique_ptr<CUstream_st> legacy_stream; /* made when first used */
-    std::set<drv_stream> streams;               /* live handles */
-    std::vector<drv_stream> closed_streams;     /* destroyed, perhaps still at work */
+    std::unique_ptr<CUstream_st> legacy_stream;                       /* made when first used */
+    std::map<pthread_t, std::unique_ptr<CUstream_st>> thread_streams; /* so are these */
+    std::set<drv_stream> streams;                                     /* live handles */
+    std::vector<drv_stream> closed_streams; /* destroyed, perhaps still at work */
     std::set<drv_event> events;
     std::set<drv_module> modules;
 };
@@ -97,7 +98,7 @@ struct options {
     unsigned shared = SHARED_LIMIT;
     unsigned capability = 90;
     unsigned compute_mode = 0;
-    unsigned memory_mib = 1024;
+    unsigned memory_mib[MAX_DEVICES];
     unsigned pinned_mib = 0; /* 0: unlimited */
     unsigned nodriver = 0;
     unsigned in_use = 0;
@@ -106,6 +107,8 @@ struct options {
     unsigned copy_mbps = 0;
     unsigned hang = 0;
     bool absent_after_fork = false;
+    bool register_files = true, register_any = true;
+    unsigned fault_device = MAX_DEVICES; /* that is: any */
     std::vector<fault> faults, losses;
 };
 
@@ -151,6 +154,9 @@ struct device_state {
     drv_context primary = nullptr;
     unsigned retained = 0;
     size_t memory_used = 0;
+    bool lost = false;
+    unsigned launches = 0;
+    unsigned calls[FUNCTION_COUNT] = {}; /* with its context current */
 };
 
 struct driver_state {
@@ -158,7 +164,6 @@ struct driver_state {
     std::condition_variable changed; /* a mark was reached, the device lost, a context ends */
     bool configured = false;
     bool initialized = false;
-    bool lost = false;
     emulator::options options;
     device_state devices[MAX_DEVICES];
     std::set<drv_context> contexts; /* live */
@@ -181,12 +186,15 @@ extern std::atomic<bool> forked;
 /* The calling thread's current context, or NULL. */
 drv_context current_context();
 
+/* True if what the context's device is asked for fails; NULL: what any device is. */
+bool is_lost(drv_context context);
+
 /* ---- streams.cc: all need the lock ------------------------------------------------ */
 
-/* Finds a stream of the current context; starts the legacy one if need be. */
+/* Finds a stream of the current context; starts one that has no handle if need be. */
 drv_result find_stream(drv_stream handle, drv_stream *found);
 void enqueue(drv_stream stream, CUstream_st::operation operation);
-void drop_queued_work(); /* of all streams; what is running finishes */
+void drop_queued_work(); /* of lost devices; what is running finishes */
 
 /* Lets the streams finish (or drops their work) and frees them; unlocks meanwhile. */
 void end_streams(drv_context context, state_lock &lock);

@@ -13,8 +13,10 @@
  *   shared=BYTES        MAX_SHARED_PER_BLOCK_OPTIN                  (232448, the most)
  *   capability=NN       compute capability, 90 is 9.0               (90)
  *   compute-mode=N      COMPUTE_MODE                                (0)
- *   memory=MIB          memory of each device                       (1024)
+ *   memory=MIB[:MIB...] memory of each device; the last is for the rest  (1024)
  *   pinned=MIB          host memory that can be pinned              (unlimited)
+ *   register=all|anonymous|none  what mem_host_register accepts: every mapping
+ *                       that can be written, none of a file, nothing  (all)
  *   fork=shared|absent  pinned memory in a forked child             (shared)
  *   nodriver=1          driver_open finds no libcuda.so.1
  *   in-use=1            driver_in_use() says so
@@ -27,6 +29,8 @@
  *                       function returns DRV_LAUNCH_FAILED and queued work is
  *                       dropped: the device has fallen off the bus
  *   hang=N              the Nth kernel launched never ends
+ *   fault-device=N      fault, lost and hang count only what is called with a
+ *                       context of device N current, and only that one is lost
  *
  * FUNCTION is the exported symbol (cuMemAlloc_v2) or the member of struct
  * driver (mem_alloc). A wrong option is reported on stderr and aborts.
@@ -57,12 +61,23 @@ EMULATOR_API unsigned emulator_calls(const char *function);
 /* Successful launches of a kernel; NULL: of all. */
 EMULATOR_API unsigned emulator_launches(const char *kernel);
 
+/* Successful launches of all kernels on one device. */
+EMULATOR_API unsigned emulator_device_launches(int device);
+
+/* The emulator as the application sees it: what libcuda.so.1 exports on a real machine. */
+struct driver;
+EMULATOR_API const struct driver *emulator_driver(void);
+
 /* Memory as of cuMemAllocManaged in the current context; free it with mem_free. */
 EMULATOR_API void *emulator_managed_alloc(size_t bytes);
 
+/* Ranges that are registered now; in a forked child, that were when it was forked. */
+EMULATOR_API unsigned emulator_registered(void);
+
 /*
  * Copies to or from host memory that is not pinned. The real driver stages
- * them in buffers of its own, where plaintext would be left.
+ * them in buffers of its own, where plaintext would be left. One that was pinned
+ * when the copy was queued, and no longer is when it runs, counts as well.
  */
 EMULATOR_API unsigned emulator_unpinned_copies(void);
 

@@ -88,7 +88,7 @@ static drv_result allocate_device(void **allocated, size_t bytes, memory_kind ki
     if (bytes == 0)
         return DRV_INVALID_VALUE;
     device_state &device = state().devices[context->device];
-    const size_t limit = size_t{state().options.memory_mib} << 20;
+    const size_t limit = size_t{state().options.memory_mib[context->device]} << 20;
     if (device.memory_used > limit || bytes > limit - device.memory_used)
         return DRV_OUT_OF_MEMORY;
     if (posix_memalign(allocated, DEVICE_ALIGNMENT, bytes) != 0)
@@ -251,9 +251,12 @@ static bool can_register(uintptr_t begin, size_t bytes, unsigned flags)
     char line[4608], access[5]; /* a path may have 4096 bytes */
     while (next < end && fgets(line, sizeof line, maps)) {
         uintptr_t from, to;
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &from, &to, access) == 3 &&
+        unsigned long inode;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %lu", &from, &to, access, &inode) ==
+                4 &&
             from <= next && next < to && access[0] == 'r' &&
-            (access[1] == 'w' || flags & HOST_REGISTER_READ_ONLY))
+            (access[1] == 'w' || flags & HOST_REGISTER_READ_ONLY) &&
+            (inode == 0 || state().options.register_files))
             next = to;
     }
     fclose(maps);
@@ -269,6 +272,8 @@ drv_result mem_host_register(void *pointer, size_t bytes, unsigned flags)
         return DRV_INVALID_CONTEXT;
     if (!pointer || bytes == 0 || begin + bytes < begin)
         return DRV_INVALID_VALUE;
+    if (!state().options.register_any)
+        return DRV_NOT_SUPPORTED;
     if (shares_page(begin, bytes))
         return DRV_ALREADY_REGISTERED;
     if (!can_register(begin, bytes, flags))
@@ -307,19 +312,30 @@ void free_memory_of(drv_context context)
 
 /* ---- Pointers --------------------------------------------------------------------------- */
 
+/* Memory of another device is beyond the current context's kernels. */
+static bool is_within_reach(const region &found)
+{
+    const drv_context current = current_context();
+    return found.kind != memory_kind::device ||
+           (current && current->device == found.context->device);
+}
+
 /* `found` is NULL for memory that the driver does not know: all values are 0. */
 static drv_result write_attribute(int attribute, void *value, const region *found, drv_ptr pointer)
 {
     const bool on_device =
         found && (found->kind == memory_kind::device || found->kind == memory_kind::managed);
     switch (attribute) {
+    case DRV_POINTER_CONTEXT:
+        *static_cast<drv_context *>(value) = found ? found->context : nullptr;
+        return DRV_SUCCESS;
     case DRV_POINTER_MEMORY_TYPE:
         *static_cast<unsigned *>(value) = on_device ? DRV_MEMORY_DEVICE
                                           : found   ? DRV_MEMORY_HOST
                                                     : 0;
         return DRV_SUCCESS;
     case DRV_POINTER_DEVICE_POINTER:
-        *static_cast<drv_ptr *>(value) = found ? pointer : 0;
+        *static_cast<drv_ptr *>(value) = found && is_within_reach(*found) ? pointer : 0;
         return DRV_SUCCESS;
     case DRV_POINTER_IS_MANAGED:
         *static_cast<unsigned *>(value) = found && found->kind == memory_kind::managed;

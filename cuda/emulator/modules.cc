@@ -100,11 +100,22 @@ static bool valid_sizes(const launch &asked)
            threads <= state().options.threads;
 }
 
+/* What hang=N counts: all launches, or those on the device of fault-device=N. */
+static bool hangs(const CUctx_st &context)
+{
+    device_state &own = state().devices[context.device];
+    const unsigned device = state().options.fault_device;
+    const unsigned total = ++state().total_launches, here = ++own.launches;
+    if (device == MAX_DEVICES)
+        return total == state().options.hang;
+    return static_cast<unsigned>(context.device) == device && here == state().options.hang;
+}
+
 static void enqueue_launch(drv_stream stream, const launch &work)
 {
     state().launches[work.name]++;
     CUstream_st::operation run;
-    run.hangs = ++state().total_launches == state().options.hang;
+    run.hangs = hangs(*stream->context);
     const long ns = static_cast<long>(state().options.kernel_us) * 1000;
     run.work = [work, ns] {
         struct timespec pause = {ns / 1000000000, ns % 1000000000};

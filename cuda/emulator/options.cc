@@ -67,10 +67,24 @@ static fault parse_fault(const std::string &value, const std::string &item, bool
     return parsed;
 }
 
+/* The last number is for all devices that have none. */
+static void parse_memory(options &parsed, const std::string &value, const std::string &item)
+{
+    size_t at = 0;
+    for (unsigned &each : parsed.memory_mib) {
+        const size_t colon = value.find(':', at);
+        each = parse_number(value.substr(at, colon - at), item);
+        if (colon != std::string::npos)
+            at = colon + 1;
+    }
+}
+
 static void check_limits(const options &parsed, const char *text)
 {
     if (parsed.devices > MAX_DEVICES)
         reject(text, "at most 16 devices");
+    if (parsed.fault_device > MAX_DEVICES)
+        reject(text, "a device below 16");
     if (parsed.threads == 0 || parsed.threads > 1024)
         reject(text, "1 to 1024 threads");
     if (parsed.shared > SHARED_LIMIT)
@@ -88,14 +102,14 @@ static void parse_item(options &parsed, const std::string &item)
                    {"shared", &options::shared},
                    {"capability", &options::capability},
                    {"compute-mode", &options::compute_mode},
-                   {"memory", &options::memory_mib},
                    {"pinned", &options::pinned_mib},
                    {"nodriver", &options::nodriver},
                    {"in-use", &options::in_use},
                    {"init-ms", &options::init_ms},
                    {"kernel-us", &options::kernel_us},
                    {"copy-mbps", &options::copy_mbps},
-                   {"hang", &options::hang}};
+                   {"hang", &options::hang},
+                   {"fault-device", &options::fault_device}};
     size_t equals = item.find('=');
     if (equals == std::string::npos)
         reject(item, "key=value");
@@ -109,7 +123,12 @@ static void parse_item(options &parsed, const std::string &item)
         parsed.faults.push_back(parse_fault(value, item, true));
     else if (key == "lost")
         parsed.losses.push_back(parse_fault(value, item, false));
-    else if (key == "fork" && (value == "shared" || value == "absent"))
+    else if (key == "memory")
+        parse_memory(parsed, value, item);
+    else if (key == "register" && (value == "all" || value == "anonymous" || value == "none")) {
+        parsed.register_files = value == "all";
+        parsed.register_any = value != "none";
+    } else if (key == "fork" && (value == "shared" || value == "absent"))
         parsed.absent_after_fork = value == "absent";
     else
         reject(item, "a key and value of cuda/emulator/hooks.h");
@@ -118,6 +137,7 @@ static void parse_item(options &parsed, const std::string &item)
 options parse_options(const char *text)
 {
     options parsed;
+    parse_memory(parsed, "1024", "");
     std::string rest = text ? text : "";
     while (!rest.empty()) {
         size_t comma = rest.find(',');

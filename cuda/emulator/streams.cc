@@ -21,7 +21,7 @@ namespace emulator
 
 static bool dropped(const CUstream_st &stream)
 {
-    return state().lost || stream.context->abandoned;
+    return is_lost(stream.context) || stream.context->abandoned;
 }
 
 /* Does one operation, or drops it; the lock is held but while the work runs. */
@@ -89,10 +89,13 @@ drv_result find_stream(drv_stream handle, drv_stream *found)
     drv_context context = current_context();
     if (!context)
         return DRV_INVALID_CONTEXT;
-    if (!handle || handle == DRV_STREAM_LEGACY) {
-        if (!context->legacy_stream)
-            context->legacy_stream = start_stream(context);
-        handle = context->legacy_stream.get();
+    if (!handle || handle == DRV_STREAM_LEGACY || handle == DRV_STREAM_PER_THREAD) {
+        std::unique_ptr<CUstream_st> &own = handle == DRV_STREAM_PER_THREAD
+                                                ? context->thread_streams[pthread_self()]
+                                                : context->legacy_stream;
+        if (!own)
+            own = start_stream(context);
+        handle = own.get();
     } else if (!context->streams.count(handle)) {
         return DRV_INVALID_HANDLE;
     }
@@ -114,6 +117,9 @@ static std::vector<drv_stream> streams_of(drv_context context)
     all.insert(all.end(), context->closed_streams.begin(), context->closed_streams.end());
     if (context->legacy_stream)
         all.push_back(context->legacy_stream.get());
+    for (const auto &each : context->thread_streams)
+        if (each.second)
+            all.push_back(each.second.get());
     return all;
 }
 
@@ -121,15 +127,18 @@ void drop_queued_work()
 {
     for (drv_context context : state().contexts)
         for (drv_stream stream : streams_of(context))
-            for (CUstream_st::operation &each : stream->queue)
-                each.work = nullptr;
+            if (is_lost(context))
+                for (CUstream_st::operation &each : stream->queue)
+                    each.work = nullptr;
     state().changed.notify_all();
 }
 
 void end_streams(drv_context context, state_lock &lock)
 {
     std::vector<drv_stream> ending = streams_of(context);
-    (void)context->legacy_stream.release(); /* is in `ending` */
+    (void)context->legacy_stream.release(); /* is in `ending`, as are these */
+    for (auto &each : context->thread_streams)
+        (void)each.second.release();
     context->ending = true;
     for (drv_stream each : ending) {
         each->closing = true;
@@ -195,6 +204,22 @@ drv_result stream_query(drv_stream stream)
     if (error)
         return error;
     return stream->queue.empty() && !stream->busy ? DRV_SUCCESS : DRV_NOT_READY;
+}
+
+drv_result stream_get_ctx(drv_stream stream, drv_context *context)
+{
+    state_lock lock(state().mutex);
+    if (!context)
+        return DRV_INVALID_VALUE;
+    for (drv_context each : state().contexts)
+        if (each->streams.count(stream)) {
+            *context = each;
+            return DRV_SUCCESS;
+        }
+    drv_result error = find_stream(stream, &stream);
+    if (!error)
+        *context = stream->context;
+    return error;
 }
 
 /* An event may be of another context than the stream that waits for it. */

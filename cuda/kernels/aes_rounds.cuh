@@ -1,15 +1,16 @@
 /*
- * AES on T-tables in shared memory: the rounds, for any placement of tables.
+ * AES on T-tables in shared memory: the rounds.
  *
  * Every lane of a warp has its own copy of each table, in its own bank, so no
  * two lanes ever meet in a bank and the time of a lookup does not depend on
  * its index. That is where the speed comes from, and why neither data nor key
  * can be read from the timing.
  *
- * A placement (aes_large.cu, aes_small.cu) is a class with
- *   table<ROW>(x)      the table of row ROW at byte ROW of x
- *   substitute(...)    the last round's S-box bytes of four words, one a row
- *   inverse_sbox       its byte offset in shared memory
+ * A row of FIPS 197's state has a table; each is a rotation of the others. With
+ * four in shared memory, a round is bound by the shared-memory port; with fewer
+ * they take less room and less time to fill, and the rest is rotated. Entry x of
+ * a table is a line of 128 bytes, a word a lane. One DP4A, on a pipe that has
+ * nothing else to do, makes the address of a lookup: byte times 128 plus lane.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -18,42 +19,12 @@
 
 #include "aes_tables.cuh"
 #include "arguments.h"
+#include "blocks.cuh"
 
-extern __shared__ __align__(16) uint32_t shared_words[];
-
-enum { LANES = 32 };
-
-/* Words c of a state or a round key are columns, FIPS 197 section 3.4. */
-struct aes_state {
-    uint32_t c0, c1, c2, c3;
-};
-
-static __device__ __forceinline__ uint32_t lane_offset()
+/* Where the lane's copies begin: what lookups take as `lane`. */
+static __device__ __forceinline__ uint32_t lane_address()
 {
-    return (threadIdx.x % LANES) * 4;
-}
-
-/* A word of shared memory at a byte address within it. */
-static __device__ __forceinline__ uint32_t shared_word(uint32_t address)
-{
-    return *reinterpret_cast<const uint32_t *>(reinterpret_cast<const char *>(shared_words) +
-                                               address);
-}
-
-static __device__ __forceinline__ aes_state load_block(uint64_t base, uint64_t index)
-{
-    uint4 v = __ldcs(reinterpret_cast<const uint4 *>(base) + index);
-    return {v.x, v.y, v.z, v.w};
-}
-
-static __device__ __forceinline__ void store_block(uint64_t base, uint64_t index, aes_state s)
-{
-    __stcs(reinterpret_cast<uint4 *>(base) + index, make_uint4(s.c0, s.c1, s.c2, s.c3));
-}
-
-static __device__ __forceinline__ aes_state operator^(aes_state a, aes_state b)
-{
-    return {a.c0 ^ b.c0, a.c1 ^ b.c1, a.c2 ^ b.c2, a.c3 ^ b.c3};
+    return shared_base() + (threadIdx.x % LANES) * 4;
 }
 
 static __device__ __forceinline__ aes_state round_key(const aes_arguments &arguments, int round)
@@ -62,170 +33,148 @@ static __device__ __forceinline__ aes_state round_key(const aes_arguments &argum
     return {w[0], w[1], w[2], w[3]};
 }
 
-/* SubBytes, ShiftRows, MixColumns and AddRoundKey of one column. */
-template <class Tables>
-static __device__ __forceinline__ uint32_t mix_column(uint32_t lane, uint32_t row0, uint32_t row1,
+/* The tables of the first TABLES rows are in shared memory: 1, 2 or 4. */
+template <int TABLES> struct aes_lookup {
+    /* Byte ROW of x in the table of row ROW, not yet rotated. */
+    template <int ROW, int TABLE = ROW % TABLES>
+    static __device__ __forceinline__ uint32_t word(uint32_t x, uint32_t lane)
+    {
+        return shared_word<TABLE * AES_TABLE_SHARED>(__dp4a(x, 0x80u << (8 * ROW), lane));
+    }
+
+    template <int ROW> static __device__ __forceinline__ uint32_t table(uint32_t x, uint32_t lane)
+    {
+        uint32_t w = word<ROW>(x, lane);
+        return ROW < TABLES ? w : __funnelshift_l(w, w, 8 * (ROW - ROW % TABLES));
+    }
+
+    /* SubBytes, ShiftRows, MixColumns and AddRoundKey of one column. */
+    static __device__ __forceinline__ uint32_t column(uint32_t lane, uint32_t row0, uint32_t row1,
                                                       uint32_t row2, uint32_t row3, uint32_t key)
+    {
+        if (TABLES == 2) {
+            uint32_t rotated = word<2>(row2, lane) ^ word<3>(row3, lane);
+            return xor3(word<0>(row0, lane), word<1>(row1, lane), key) ^
+                   __funnelshift_l(rotated, rotated, 16);
+        }
+        return xor3(xor3(table<0>(row0, lane), table<1>(row1, lane), table<2>(row2, lane)),
+                    table<3>(row3, lane), key);
+    }
+
+    /* The last round's: bytes 1 and 2 of te are S(x). */
+    static __device__ __forceinline__ uint32_t last_column(uint32_t lane, uint32_t row0,
+                                                           uint32_t row1, uint32_t row2,
+                                                           uint32_t row3, uint32_t key)
+    {
+        uint32_t low = __byte_perm(word<0, 0>(row0, lane), word<1, 0>(row1, lane), 0x0051);
+        uint32_t high = __byte_perm(word<2, 0>(row2, lane), word<3, 0>(row3, lane), 0x6200);
+        return __byte_perm(low, high, 0x7610) ^ key;
+    }
+
+    /* Of the inverse: the four bytes of td add up to InvS(x). */
+    static __device__ __forceinline__ uint32_t last_inverse_column(uint32_t lane, uint32_t row0,
+                                                                   uint32_t row1, uint32_t row2,
+                                                                   uint32_t row3, uint32_t key)
+    {
+        uint32_t w0 = word<0>(row0, lane), w1 = word<1>(row1, lane);
+        uint32_t w2 = word<2>(row2, lane), w3 = word<3>(row3, lane);
+        uint32_t low = __byte_perm(w0, w1, 0x5410) ^ __byte_perm(w0, w1, 0x7632);
+        uint32_t high = __byte_perm(w2, w3, 0x5410) ^ __byte_perm(w2, w3, 0x7632);
+        return xor3(__byte_perm(low, high, 0x6420), __byte_perm(low, high, 0x7531), key);
+    }
+};
+
+/*
+ * Copies a table to shared memory, TABLES times rotated, LANES copies of each. A
+ * warp takes 32 entries, and four of them at a time, 16 bytes a lane; unrolled,
+ * so that it waits for memory only once.
+ */
+template <int TABLES> static __device__ __forceinline__ void fill_tables(const uint32_t *constant)
 {
-    return xor3(xor3(Tables::template table<0>(row0, lane), Tables::template table<1>(row1, lane),
-                     Tables::template table<2>(row2, lane)),
-                Tables::template table<3>(row3, lane), key);
+    const uint32_t *table = read_by_lanes(constant);
+    enum { LINE = LANES / 4 }; /* vectors that an entry takes */
+    uint32_t lane = threadIdx.x % LANES;
+    for (uint32_t line = threadIdx.x - lane; line < 256 * TABLES; line += blockDim.x) {
+        const uint32_t *from = &table[line % 256 + lane / LINE];
+        uint4 *to = reinterpret_cast<uint4 *>(shared_words) + line * LINE + lane;
+        uint32_t entry[LINE]; /* all of them under way at once */
+#pragma unroll
+        for (uint32_t i = 0; i < LINE; i++)
+            entry[i] = from[i * 4];
+#pragma unroll
+        for (uint32_t i = 0; i < LINE; i++) {
+            uint32_t w = __funnelshift_l(entry[i], entry[i], line / 256 * 8);
+            to[i * 4 * LINE] = make_uint4(w, w, w, w);
+        }
+    }
+    __syncthreads();
 }
 
-template <class Tables>
+template <int TABLES>
 static __device__ __forceinline__ aes_state encrypt_round(uint32_t lane, aes_state s, aes_state key)
 {
-    return {mix_column<Tables>(lane, s.c0, s.c1, s.c2, s.c3, key.c0),
-            mix_column<Tables>(lane, s.c1, s.c2, s.c3, s.c0, key.c1),
-            mix_column<Tables>(lane, s.c2, s.c3, s.c0, s.c1, key.c2),
-            mix_column<Tables>(lane, s.c3, s.c0, s.c1, s.c2, key.c3)};
+    using T = aes_lookup<TABLES>;
+    return {T::column(lane, s.c0, s.c1, s.c2, s.c3, key.c0),
+            T::column(lane, s.c1, s.c2, s.c3, s.c0, key.c1),
+            T::column(lane, s.c2, s.c3, s.c0, s.c1, key.c2),
+            T::column(lane, s.c3, s.c0, s.c1, s.c2, key.c3)};
 }
 
 /* InvShiftRows moves the other way; otherwise as above, with inverse tables. */
-template <class Tables>
+template <int TABLES>
 static __device__ __forceinline__ aes_state decrypt_round(uint32_t lane, aes_state s, aes_state key)
 {
-    return {mix_column<Tables>(lane, s.c0, s.c3, s.c2, s.c1, key.c0),
-            mix_column<Tables>(lane, s.c1, s.c0, s.c3, s.c2, key.c1),
-            mix_column<Tables>(lane, s.c2, s.c1, s.c0, s.c3, key.c2),
-            mix_column<Tables>(lane, s.c3, s.c2, s.c1, s.c0, key.c3)};
+    using T = aes_lookup<TABLES>;
+    return {T::column(lane, s.c0, s.c3, s.c2, s.c1, key.c0),
+            T::column(lane, s.c1, s.c0, s.c3, s.c2, key.c1),
+            T::column(lane, s.c2, s.c1, s.c0, s.c3, key.c2),
+            T::column(lane, s.c3, s.c2, s.c1, s.c0, key.c3)};
+}
+
+/* The last round. */
+template <int TABLES>
+static __device__ __forceinline__ aes_state encrypt_last(uint32_t lane, aes_state s, aes_state key)
+{
+    using T = aes_lookup<TABLES>;
+    return {T::last_column(lane, s.c0, s.c1, s.c2, s.c3, key.c0),
+            T::last_column(lane, s.c1, s.c2, s.c3, s.c0, key.c1),
+            T::last_column(lane, s.c2, s.c3, s.c0, s.c1, key.c2),
+            T::last_column(lane, s.c3, s.c0, s.c1, s.c2, key.c3)};
 }
 
 /* Rounds FIRST to the last of a state that has passed those before. */
-template <class Tables, int ROUNDS, int FIRST>
+template <int TABLES, int ROUNDS, int FIRST>
 static __device__ __forceinline__ aes_state encrypt_from(uint32_t lane, aes_state s,
                                                          const aes_arguments &arguments)
 {
 #pragma unroll
     for (int round = FIRST; round < ROUNDS; round++)
-        s = encrypt_round<Tables>(lane, s, round_key(arguments, round));
-    aes_state last = {Tables::substitute(lane, s.c0, s.c1, s.c2, s.c3),
-                      Tables::substitute(lane, s.c1, s.c2, s.c3, s.c0),
-                      Tables::substitute(lane, s.c2, s.c3, s.c0, s.c1),
-                      Tables::substitute(lane, s.c3, s.c0, s.c1, s.c2)};
-    return last ^ round_key(arguments, ROUNDS);
+        s = encrypt_round<TABLES>(lane, s, round_key(arguments, round));
+    return encrypt_last<TABLES>(lane, s, round_key(arguments, ROUNDS));
 }
 
-template <class Tables, int ROUNDS>
+template <int TABLES, int ROUNDS>
 static __device__ __forceinline__ aes_state encrypt_block(uint32_t lane, aes_state s,
                                                           const aes_arguments &arguments)
 {
-    return encrypt_from<Tables, ROUNDS, 1>(lane, s ^ round_key(arguments, 0), arguments);
-}
-
-/*
- * The inverse S-box lies byte-wise, four entries a word, word w of a lane's
- * copy at w * 32 + lane: also here each lane stays in its own bank.
- */
-static __device__ __forceinline__ uint32_t inverse_sbox_at(uint32_t base, uint32_t lane, uint32_t x)
-{
-    uint32_t address = base + ((x & 0xfcu) * LANES | lane | (x & 3u));
-    return reinterpret_cast<const unsigned char *>(shared_words)[address];
-}
-
-template <class Tables>
-static __device__ __forceinline__ uint32_t inverse_substitute(uint32_t lane, uint32_t row0,
-                                                              uint32_t row1, uint32_t row2,
-                                                              uint32_t row3)
-{
-    return inverse_sbox_at(Tables::inverse_sbox, lane, row0 & 0xff) |
-           inverse_sbox_at(Tables::inverse_sbox, lane, row1 >> 8 & 0xff) << 8 |
-           inverse_sbox_at(Tables::inverse_sbox, lane, row2 >> 16 & 0xff) << 16 |
-           inverse_sbox_at(Tables::inverse_sbox, lane, row3 >> 24) << 24;
+    return encrypt_from<TABLES, ROUNDS, 1>(lane, s ^ round_key(arguments, 0), arguments);
 }
 
 /* The equivalent inverse cipher, FIPS 197 section 5.3.5. */
-template <class Tables, int ROUNDS>
+template <int TABLES, int ROUNDS>
 static __device__ __forceinline__ aes_state decrypt_block(uint32_t lane, aes_state s,
                                                           const aes_arguments &arguments)
 {
+    using T = aes_lookup<TABLES>;
     s = s ^ round_key(arguments, 0);
 #pragma unroll
     for (int round = 1; round < ROUNDS; round++)
-        s = decrypt_round<Tables>(lane, s, round_key(arguments, round));
-    aes_state last = {inverse_substitute<Tables>(lane, s.c0, s.c3, s.c2, s.c1),
-                      inverse_substitute<Tables>(lane, s.c1, s.c0, s.c3, s.c2),
-                      inverse_substitute<Tables>(lane, s.c2, s.c1, s.c0, s.c3),
-                      inverse_substitute<Tables>(lane, s.c3, s.c2, s.c1, s.c0)};
-    return last ^ round_key(arguments, ROUNDS);
-}
-
-template <class Tables> static __device__ __forceinline__ void fill_inverse_sbox()
-{
-    for (uint32_t i = threadIdx.x; i < 64 * LANES; i += blockDim.x)
-        shared_words[Tables::inverse_sbox / 4 + i] = constant_tables.inverse_sbox[i / LANES];
-}
-
-/* The counter block of NIST SP 800-38A: a 128-bit big-endian number. */
-struct counter {
-    uint64_t high, low;
-};
-
-static __device__ __forceinline__ counter first_counter(const aes_arguments &arguments)
-{
-    return {static_cast<uint64_t>(swap_bytes(arguments.iv[0])) << 32 | swap_bytes(arguments.iv[1]),
-            static_cast<uint64_t>(swap_bytes(arguments.iv[2])) << 32 | swap_bytes(arguments.iv[3])};
-}
-
-static __device__ __forceinline__ counter advance(counter c, uint64_t blocks)
-{
-    uint64_t low = c.low + blocks;
-    return {c.high + (low < blocks ? 1 : 0), low};
-}
-
-static __device__ __forceinline__ aes_state counter_block(counter c)
-{
-    return {
-        swap_bytes(static_cast<uint32_t>(c.high >> 32)), swap_bytes(static_cast<uint32_t>(c.high)),
-        swap_bytes(static_cast<uint32_t>(c.low >> 32)), swap_bytes(static_cast<uint32_t>(c.low))};
-}
-
-/* ---- Modes, a thread a block, for any placement ------------------------- */
-
-template <class Tables, int ROUNDS>
-static __device__ __forceinline__ void ecb_encrypt(const aes_arguments &arguments)
-{
-    uint32_t lane = lane_offset();
-    uint64_t stride = static_cast<uint64_t>(gridDim.x) * blockDim.x;
-    for (uint64_t i = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-         i < arguments.blocks; i += stride)
-        store_block(arguments.out, i,
-                    encrypt_block<Tables, ROUNDS>(lane, load_block(arguments.in, i), arguments));
-}
-
-template <class Tables, int ROUNDS>
-static __device__ __forceinline__ void ecb_decrypt(const aes_arguments &arguments)
-{
-    uint32_t lane = lane_offset();
-    uint64_t stride = static_cast<uint64_t>(gridDim.x) * blockDim.x;
-    for (uint64_t i = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-         i < arguments.blocks; i += stride)
-        store_block(arguments.out, i,
-                    decrypt_block<Tables, ROUNDS>(lane, load_block(arguments.in, i), arguments));
-}
-
-template <class Tables, int ROUNDS>
-static __device__ __forceinline__ void cbc_decrypt(const aes_arguments &arguments)
-{
-    uint32_t lane = lane_offset();
-    uint64_t stride = static_cast<uint64_t>(gridDim.x) * blockDim.x;
-    aes_state iv = {arguments.iv[0], arguments.iv[1], arguments.iv[2], arguments.iv[3]};
-    for (uint64_t i = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-         i < arguments.blocks; i += stride) {
-        aes_state previous = i == 0 ? iv : load_block(arguments.in, i - 1);
-        aes_state plain =
-            decrypt_block<Tables, ROUNDS>(lane, load_block(arguments.in, i), arguments);
-        store_block(arguments.out, i, plain ^ previous);
-    }
-}
-
-/* Keystream to `out`, combined with the input if there is any. */
-static __device__ __forceinline__ void store_keystream(const aes_arguments &arguments, uint64_t i,
-                                                       aes_state keystream)
-{
-    if (arguments.in != 0)
-        keystream = keystream ^ load_block(arguments.in, i);
-    store_block(arguments.out, i, keystream);
+        s = decrypt_round<TABLES>(lane, s, round_key(arguments, round));
+    aes_state key = round_key(arguments, ROUNDS);
+    return {T::last_inverse_column(lane, s.c0, s.c3, s.c2, s.c1, key.c0),
+            T::last_inverse_column(lane, s.c1, s.c0, s.c3, s.c2, key.c1),
+            T::last_inverse_column(lane, s.c2, s.c1, s.c0, s.c3, key.c2),
+            T::last_inverse_column(lane, s.c3, s.c2, s.c1, s.c0, key.c3)};
 }
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * The T-tables, in constant memory, computed by the compiler.
+ * The T-tables, computed by the compiler.
  *
  * A T-table merges SubBytes and MixColumns (J. Daemen, V. Rijmen, The Design of
  * Rijndael, section 4.2): te[x] is the column that byte x of row 0 contributes,
  * as a little-endian word, row r in byte r; the tables of rows 1 to 3 are its
- * rotations. Kernels never index constant memory with data (divergent indices
- * would serialise): each block copies what it needs to shared memory first.
+ * rotations. They are defined in constant memory, and each block copies them to
+ * shared memory.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -15,9 +15,8 @@
 #include "intrinsics.cuh"
 
 struct aes_tables {
-    uint32_t te[256];          /* 02, 01, 01, 03 times S(x) */
-    uint32_t td[256];          /* 0e, 09, 0d, 0b times InvS(x) */
-    uint32_t inverse_sbox[64]; /* InvS, four bytes a word */
+    uint32_t te[256]; /* 02, 01, 01, 03 times S(x) */
+    uint32_t td[256]; /* 0e, 09, 0d, 0b times InvS(x): their sum is InvS(x) itself */
 };
 
 /* Multiplication in GF(2^8) modulo x^8 + x^4 + x^3 + x + 1, FIPS 197 section 4.2. */
@@ -56,11 +55,10 @@ static constexpr aes_tables make_aes_tables()
         tables.te[x] = gf_multiply(s, 2) | s << 8 | s << 16 | gf_multiply(s, 3) << 24;
         tables.td[s] = gf_multiply(x, 0x0e) | gf_multiply(x, 0x09) << 8 |
                        gf_multiply(x, 0x0d) << 16 | gf_multiply(x, 0x0b) << 24;
-        tables.inverse_sbox[s / 4] |= x << (8 * (s % 4));
     }
     return tables;
 }
 
-static __constant__ aes_tables constant_tables = make_aes_tables();
+static __constant__ const aes_tables constant_tables = make_aes_tables();
 
 #endif

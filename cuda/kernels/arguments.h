@@ -15,50 +15,90 @@
  * a __grid_constant__ parameter: round keys become constant-bank operands, and
  * no copy of them is left in device memory.
  *
- * `in` and `out` are device addresses aligned to 16. CTR with in == 0 writes
- * the bare keystream. They may be equal in ECB and CTR; CBC needs them apart.
+ * `in` and `out` are device addresses of any alignment, the same or without
+ * overlap. CTR with in == 0 writes the bare keystream.
+ *
+ * CBC needs the ciphertext block before each, which in place may be overwritten
+ * by another warp: `chain`, if it is not 0, is an array that cbc_chain has
+ * filled with the block that precedes each chunk of AES_CHUNK blocks (the first
+ * is the IV), and with one entry more, the last block of `in`; within a chunk a
+ * warp keeps what it needs. With chain == 0 the kernels read `in` and `iv`, and
+ * `in` and `out` must be apart.
  */
 struct aes_arguments {
     uint64_t in, out;
     uint64_t blocks;
+    uint64_t chain;         /* aligned to 16, AES_CHAIN_BYTES(blocks) */
+    uint64_t iv_at;         /* cbc_chain: where the IV is, if not 0 (then `iv` is not used) */
+    uint64_t next;          /* cbc_chain: where the last block goes, if not 0; may be iv_at */
     uint32_t iv[4];         /* as loaded from memory, little-endian words */
     uint32_t round_key[60]; /* 4 * (rounds + 1) used */
 };
 
+enum { AES_CHUNK = 256 };
+#define AES_CHAIN_BYTES(blocks) ((((blocks) + AES_CHUNK - 1) / AES_CHUNK + 1) * 16)
+
 /*
- * Dynamic shared memory in bytes. Large: four tables of 256 words, 32 copies
- * each, so that every lane has its own bank; small: one such table. Decryption
- * adds an inverse S-box of 256 bytes, 32 copies.
+ * extern "C" void cbc_chain(const struct aes_arguments)
+ * Fills `chain` before a CBC kernel runs: reads `iv_at` before it writes `next`
+ * (both aligned to 16). Any grid, blocks of one dimension.
  */
-enum {
-    AES_LARGE_SHARED = 4 * 256 * 4 * 32,
-    AES_SMALL_SHARED = 256 * 4 * 32,
-    AES_INVERSE_SBOX_SHARED = 256 * 32
+
+/*
+ * Hybrid kernels: extern "C" void NAME(const struct aes_hybrid_arguments).
+ * `planes` are the round keys of rounds 0 to rounds - 1 as bit planes: byte c of
+ * planes[round][8 * row + bit] is 0xff where that bit of column c is set.
+ * `queue` is a struct aes_queue in device memory, all zero before each launch.
+ */
+struct aes_hybrid_arguments {
+    struct aes_arguments aes;
+    uint64_t queue;
+    uint32_t planes[14][32];
+};
+struct aes_queue {
+    unsigned long long taken; /* chunks: from the front in the low half, from the back above */
 };
 
-/* Names: aes_{ecb_encrypt,ecb_decrypt,cbc_decrypt,ctr}_{large,small}_{10,12,14}. */
+/*
+ * Dynamic shared memory in bytes. A table has 256 words, 32 copies each, so that
+ * every lane has its own bank. Hybrid: as large, and for each warp a cache.
+ */
+enum {
+    AES_TABLE_SHARED = 256 * 4 * 32,
+    AES_SMALL_SHARED = AES_TABLE_SHARED,
+    AES_TWO_TABLE_SHARED = 2 * AES_TABLE_SHARED,
+    AES_LARGE_SHARED = 4 * AES_TABLE_SHARED,
+    AES_HYBRID_WARP_SHARED = 1024
+};
+
+/*
+ * Names: aes_{ecb_encrypt,ecb_decrypt,cbc_decrypt,ctr}_SIZE_{10,12,14}, with SIZE
+ * small, two_table, large or hybrid; not every architecture has hybrid.
+ */
 
 /*
  * extern "C" void base64_encode(const struct base64_encode_arguments)
- * `in` aligned to 4, `out` aligned to 16. Encodes `bytes`, with padding where
- * they end, into exactly `characters`, which are those of
+ * `in` and `out` at any alignment; nothing outside of the two ranges is written,
+ * nor outside of the aligned words that hold input read. Encodes `bytes`, with
+ * padding where they end, into exactly `characters`, which are those of
  * gpuaes_base64_encoded_size(bytes, line_length). The output begins a line. A
  * part of a longer text must end at a multiple of 3 bytes, with lines at a
  * line's end. Any grid, blocks of one dimension; each thread makes 16
- * characters at a time.
+ * characters at a time, and one at a time where a line has less than 16.
  */
 struct base64_encode_arguments {
     uint64_t in, out;
     uint64_t bytes;       /* of input, all of it: groups of 3 and a tail of 0 to 2 */
     uint64_t characters;  /* of output, line ends included */
-    uint32_t line_length; /* 0: no lines */
+    uint64_t reciprocal;  /* UINT64_MAX / (line_length + 1) */
+    uint32_t line_length; /* 0: no lines; else a multiple of 4 */
 };
 
 /*
  * extern "C" void base64_decode(const struct base64_decode_arguments)
- * `in` aligned to 16, `out` aligned to 4, `quads` of 4 characters each, no
- * padding. The offset of the first wrong character, or UINT64_MAX, is left in
- * *error (device address of a uint64_t that the host has set to UINT64_MAX).
+ * `in` and `out` at any alignment, as for base64_encode; `quads` of 4 characters
+ * each, no padding. The offset of the first wrong character, or UINT64_MAX, is
+ * left in *error (device address of a uint64_t that the host has set to UINT64_MAX).
  */
 struct base64_decode_arguments {
     uint64_t in, out;

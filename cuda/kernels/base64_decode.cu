@@ -23,7 +23,7 @@ static __device__ __forceinline__ uint32_t base64_flags(uint32_t from)
 }
 
 /*
- * Four characters to 24 bits, the first byte highest. *wrong: bit 7 of each
+ * Four characters to 24 bits, the first byte highest, noise above. *wrong: bit 7 of each
  * byte that is no character of the alphabet.
  */
 static __device__ __forceinline__ uint32_t base64_values(uint32_t characters, uint32_t *wrong)
@@ -57,33 +57,47 @@ static __device__ void base64_report(uint64_t error, uint64_t offset, uint32_t w
               static_cast<unsigned long long>(offset));
 }
 
-/* The one to three quads behind the last whole vector. */
-static __device__ void base64_decode_end(const struct base64_decode_arguments &arguments)
+/* ---- Edges: a byte a thread ----------------------------------------------------- */
+
+/* The body is `count` times 12 bytes behind the first `head`. */
+struct base64_decode_body {
+    uint64_t head, count;
+};
+
+static __device__ __forceinline__ void
+base64_decode_edges(const struct base64_decode_arguments &arguments,
+                    const struct base64_decode_body &body, uint64_t first, uint64_t stride)
 {
-    const uint32_t *in = reinterpret_cast<const uint32_t *>(arguments.in);
+    const unsigned char *in = reinterpret_cast<const unsigned char *>(arguments.in);
     unsigned char *out = reinterpret_cast<unsigned char *>(arguments.out);
-    uint32_t wrong;
+    uint64_t middle = 12 * body.count;
 
-    for (uint64_t quad = arguments.quads & ~UINT64_C(3); quad < arguments.quads; quad++) {
-        uint32_t bits = base64_values(in[quad], &wrong);
+    for (uint64_t i = first; i < 3 * arguments.quads - middle; i += stride) {
+        uint64_t at = i < body.head ? i : i + middle, quad = at / 3;
+        uint32_t characters = 0, wrong, bits;
 
-        for (unsigned j = 0; j < 3; j++)
-            out[3 * quad + j] = static_cast<unsigned char>(bits >> (16 - 8 * j));
+        for (unsigned k = 0; k < 4; k++)
+            characters |= static_cast<uint32_t>(in[4 * quad + k]) << 8 * k;
+        bits = base64_values(characters, &wrong);
+        out[at] = static_cast<unsigned char>(bits >> (16 - 8 * (at - 3 * quad)));
         if (wrong)
             base64_report(arguments.error, 4 * quad, wrong);
     }
 }
 
-extern "C" __global__ void
-base64_decode(const __grid_constant__ struct base64_decode_arguments arguments)
+/* ---- Bodies ----------------------------------------------------------------------- */
+
+/* Input aligned to 16, output to 4. */
+static __device__ __forceinline__ void
+base64_decode_aligned(const struct base64_decode_arguments &arguments,
+                      const struct base64_decode_body &body, uint64_t first, uint64_t stride)
 {
     const uint4 *in = reinterpret_cast<const uint4 *>(arguments.in);
     uint32_t *out = reinterpret_cast<uint32_t *>(arguments.out);
-    uint64_t first = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    uint64_t stride = static_cast<uint64_t>(gridDim.x) * blockDim.x;
 
-    for (uint64_t i = first; i < arguments.quads / 4; i += stride) {
-        uint4 text = in[i];
+#pragma unroll 1
+    for (uint64_t i = first; i < body.count; i += stride) {
+        uint4 text = __ldg(&in[i]);
         uint32_t wrong[4];
         uint32_t a = base64_values(text.x, &wrong[0]), b = base64_values(text.y, &wrong[1]);
         uint32_t c = base64_values(text.z, &wrong[2]), d = base64_values(text.w, &wrong[3]);
@@ -98,7 +112,98 @@ base64_decode(const __grid_constant__ struct base64_decode_arguments arguments)
                     base64_report(arguments.error, 16 * i + 4 * k, wrong[k]);
         }
     }
-    if (first == 0)
-        base64_decode_end(arguments);
+}
+
+/*
+ * Any alignment. Each thread takes sixteen characters at an aligned address and
+ * packs them into 96 bits, whatever quads they belong to; three aligned words of
+ * output begin `shift` bits into these and end in those of the next lane. So the
+ * last lane of a warp only lends its bits: it takes what the next warp begins with.
+ */
+struct base64_shifted {
+    uint64_t in, out;   /* aligned to 16 and 4: the first vector, and where thread 0 writes */
+    int64_t characters; /* offset of the first vector in the text */
+    uint64_t count;     /* threads that write; there is a vector more */
+    uint32_t shift;     /* 0 to 31 */
+};
+
+enum { BASE64_WRITERS = 31 };
+
+static __device__ __forceinline__ void base64_pack(uint32_t stream[3], const uint4 &text,
+                                                   uint32_t wrong[4])
+{
+    uint32_t a = base64_values(text.x, &wrong[0]), b = base64_values(text.y, &wrong[1]);
+    uint32_t c = base64_values(text.z, &wrong[2]), d = base64_values(text.w, &wrong[3]);
+
+    stream[0] = __byte_perm(a, b, 0x2106);
+    stream[1] = __byte_perm(b, c, 0x1065);
+    stream[2] = __byte_perm(c, d, 0x0654);
+}
+
+static __device__ __forceinline__ void base64_decode_shifted(const struct base64_shifted &s,
+                                                             uint64_t error, uint64_t first,
+                                                             uint64_t stride)
+{
+    const uint4 *in = reinterpret_cast<const uint4 *>(s.in);
+    uint32_t *out = reinterpret_cast<uint32_t *>(s.out), lane = threadIdx.x % 32;
+
+#pragma unroll 1
+    for (uint64_t warp = first / 32; warp * BASE64_WRITERS < s.count; warp += stride / 32) {
+        uint64_t i = warp * BASE64_WRITERS + lane;
+        uint32_t stream[4], wrong[4];
+
+        base64_pack(stream, __ldg(&in[i < s.count ? i : s.count]), wrong);
+        stream[3] = __shfl_down_sync(0xffffffff, stream[0], 1);
+        if (lane < BASE64_WRITERS && i < s.count) {
+#pragma unroll
+            for (unsigned k = 0; k < 3; k++)
+                out[3 * i + k] = swap_bytes(__funnelshift_l(stream[k + 1], stream[k], s.shift));
+        }
+        if (wrong[0] | wrong[1] | wrong[2] | wrong[3]) {
+            if (i > s.count)
+                i = s.count;
+#pragma unroll
+            for (int k = 3; k >= 0; k--)
+                if (wrong[k])
+                    base64_report(error, s.characters + 16 * i + 4 * k, wrong[k]);
+        }
+    }
+}
+
+static __device__ __forceinline__ struct base64_shifted
+base64_shifted_of(const struct base64_decode_arguments &arguments)
+{
+    struct base64_shifted s;
+    uint32_t skipped = -static_cast<uint32_t>(arguments.in) % 16; /* characters */
+    uint64_t vectors = 4 * arguments.quads < skipped ? 0 : (4 * arguments.quads - skipped) / 16;
+    /* The first byte of the first vector, and then of the first aligned word behind. */
+    uint32_t head = (6 * skipped + 7) / 8;
+
+    head += -(static_cast<uint32_t>(arguments.out) + head) % 4;
+    s.in = arguments.in + skipped;
+    s.out = arguments.out + head;
+    s.characters = skipped;
+    s.count = vectors ? vectors - 1 : 0;
+    s.shift = 8 * head - 6 * skipped;
+    return s;
+}
+
+/* Blocks of whole warps. */
+extern "C" __global__ void
+base64_decode(const __grid_constant__ struct base64_decode_arguments arguments)
+{
+    uint64_t first = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    uint64_t stride = static_cast<uint64_t>(gridDim.x) * blockDim.x;
+    struct base64_decode_body body = {0, arguments.quads / 4};
+
+    if (arguments.in % 16 == 0 && arguments.out % 4 == 0) {
+        base64_decode_aligned(arguments, body, first, stride);
+    } else {
+        struct base64_shifted shifted = base64_shifted_of(arguments);
+
+        base64_decode_shifted(shifted, arguments.error, first, stride);
+        body = {shifted.out - arguments.out, shifted.count};
+    }
+    base64_decode_edges(arguments, body, first, stride);
 }
 KERNEL(base64_decode)

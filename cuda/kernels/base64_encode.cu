@@ -5,15 +5,30 @@
  * arithmetic on the word: there is no table. Neither branches nor addresses
  * depend on the data, only on lengths and positions.
  *
+ * "Plain" counts the characters without line ends.
+ *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "arguments.h"
 #include "intrinsics.cuh"
 
+/* What a thread makes at a time, what the body leaves to the edge at the end, a cache line. */
+enum { BASE64_VECTOR = 16, BASE64_TAIL = 32, BASE64_LINE = 128 };
+
 /* 0x01 in each byte of `values` (each under 64) that is at least `limit`. */
 static __device__ __forceinline__ uint32_t base64_at_least(uint32_t values, uint32_t limit)
 {
     return ((values + (128 - limit) * 0x01010101u) >> 7) & 0x01010101u;
+}
+
+/* Four values to their characters. */
+static __device__ __forceinline__ uint32_t base64_characters(uint32_t values)
+{
+    uint32_t last_two = base64_at_least(values, 62);
+
+    /* From 'A': the steps to 'a' - 26, '0' - 52, '+' - 62 and '/' - 63. No byte overflows. */
+    return values + 0x41414141u + 6 * base64_at_least(values, 26) -
+           75 * base64_at_least(values, 52) - 15 * last_two + 3 * (last_two & values);
 }
 
 /*
@@ -22,13 +37,8 @@ static __device__ __forceinline__ uint32_t base64_at_least(uint32_t values, uint
  */
 static __device__ __forceinline__ uint32_t base64_quad(uint32_t w)
 {
-    uint32_t values =
-        (w >> 10 & 0x3fu) | (w << 4 & 0x3f00u) | (w >> 6 & 0x3f0000u) | (w << 8 & 0x3f000000u);
-
-    /* From 'A': the steps to 'a' - 26, '0' - 52, '+' - 62 and '/' - 63. No byte overflows. */
-    return values + 0x41414141u + 6 * base64_at_least(values, 26) -
-           75 * base64_at_least(values, 52) - 15 * base64_at_least(values, 62) +
-           3 * base64_at_least(values, 63);
+    return base64_characters((w >> 10 & 0x3fu) | (w << 4 & 0x3f00u) | (w >> 6 & 0x3f0000u) |
+                             (w << 8 & 0x3f000000u));
 }
 
 /* The first twelve bytes of a stream of words to four words of characters. */
@@ -41,149 +51,191 @@ static __device__ __forceinline__ void base64_four_quads(uint32_t quad[4], uint3
     quad[3] = base64_quad(__byte_perm(c, 0, 0x2312));
 }
 
-/* The word at `offset`, a multiple of 4, with zero for what lies beyond the input. */
-static __device__ __forceinline__ uint32_t base64_input(const unsigned char *in, uint64_t bytes,
-                                                        uint64_t offset)
-{
-    uint32_t word = 0;
+/* ---- Positions -------------------------------------------------------------- */
 
-    if (offset + 4 <= bytes)
-        return *reinterpret_cast<const uint32_t *>(in + offset);
-    for (unsigned j = 0; j < 4; j++)
-        if (offset + j < bytes)
-            word |= static_cast<uint32_t>(in[offset + j]) << 8 * j;
-    return word;
+/* Where a position of the output lies; column line_length is the line end. */
+struct base64_place {
+    uint64_t plain;
+    uint32_t column;
+};
+
+static __device__ __forceinline__ struct base64_place
+base64_place_of(const struct base64_encode_arguments &arguments, uint64_t position)
+{
+    uint32_t period = arguments.line_length + 1;
+    uint64_t line = __umul64hi(position, arguments.reciprocal); /* or one less */
+    struct base64_place place;
+
+    if (arguments.line_length == 0)
+        return {position, 0};
+    if (position - line * period >= period)
+        line++;
+    place.plain = position - line;
+    place.column = static_cast<uint32_t>(position - line * period);
+    return place;
 }
 
 /*
- * Characters 4 * quad_index .. + 19, without line ends, padded where the input
- * ends inside; what lies beyond its last quad is arbitrary.
+ * The body of the output: the aligned vectors begin .. end - 1, counted from
+ * `origin`, where a cache line begins, so that a warp writes whole lines. At least
+ * one character is before it, and it ends so early that what a thread of it reads
+ * is inside the input.
  */
-static __device__ __forceinline__ void base64_five_quads(uint32_t quad[5], const unsigned char *in,
-                                                         uint64_t bytes, uint64_t quad_index)
-{
-    uint64_t offset = 3 * quad_index, aligned = offset & ~UINT64_C(3);
-    uint32_t shift = 8 * static_cast<uint32_t>(offset & 3);
-    uint32_t word[5], stream[4];
+struct base64_body {
+    uint64_t origin, begin, end;
+};
 
-#pragma unroll
-    for (unsigned k = 0; k < 5; k++)
-        word[k] = base64_input(in, bytes, aligned + 4 * k);
-#pragma unroll
-    for (unsigned k = 0; k < 4; k++)
-        stream[k] =
-            static_cast<uint32_t>((static_cast<uint64_t>(word[k + 1]) << 32 | word[k]) >> shift);
-    base64_four_quads(quad, stream[0], stream[1], stream[2]);
-    quad[4] = base64_quad(__byte_perm(stream[3], 0, 0x1201));
-    if (offset + 15 <= bytes)
-        return;
-#pragma unroll
-    for (unsigned k = 0; k < 5; k++) {
-        if (offset + 3 * k + 1 == bytes)
-            quad[k] = (quad[k] & 0x0000ffffu) | 0x3d3d0000u;
-        else if (offset + 3 * k + 2 == bytes)
-            quad[k] = (quad[k] & 0x00ffffffu) | 0x3d000000u;
-    }
+/* The position in the output of a vector of the body. */
+static __device__ __forceinline__ uint64_t
+base64_position(const struct base64_encode_arguments &arguments, const struct base64_body &body,
+                uint64_t vector)
+{
+    return body.origin + BASE64_VECTOR * vector - arguments.out;
 }
 
-/* 0xff in each of the four bytes at 4 * k .. 4 * k + 3 that comes before byte `position`. */
-static __device__ __forceinline__ uint32_t base64_before(uint32_t position, uint32_t k)
+static __device__ __forceinline__ struct base64_body
+base64_body_of(const struct base64_encode_arguments &arguments)
 {
-    uint32_t bytes = position > 4 * k ? position - 4 * k : 0;
+    uint64_t from = arguments.out % BASE64_LINE, last = from + arguments.characters;
+    uint64_t begin = from / BASE64_VECTOR + 1;
+    /* One line end in a vector at most. */
+    bool apart = arguments.line_length == 0 || arguments.line_length >= BASE64_VECTOR;
+    bool exists = apart && last >= BASE64_VECTOR * begin + BASE64_TAIL;
 
-    return bytes >= 4 ? 0xffffffffu : (1u << 8 * bytes) - 1;
+    return {arguments.out - from, begin, exists ? (last - BASE64_TAIL) / BASE64_VECTOR + 1 : begin};
 }
 
-/* Moves text[position ..] up by one character and puts a line end there. */
-static __device__ __forceinline__ void base64_insert_line_end(uint32_t text[4], uint32_t position)
+/* The first vector of a thread: a block may begin before the body does. */
+static __device__ __forceinline__ uint64_t base64_first_vector(const struct base64_body &body,
+                                                               uint64_t first, uint64_t stride)
 {
-#pragma unroll
-    for (int k = 3; k >= 0; k--) {
-        uint32_t moved = text[k] << 8 | (k ? text[k - 1] >> 24 : 0);
-        uint32_t before = base64_before(position, static_cast<uint32_t>(k));
-        uint32_t until = base64_before(position + 1, static_cast<uint32_t>(k));
-
-        text[k] = (text[k] & before) | (0x0a0a0a0au & until & ~before) | (moved & ~until);
-    }
+    while (first < body.begin)
+        first += stride;
+    return first;
 }
 
-/*
- * Sixteen characters of the output: from `column` of line `line` on. Column
- * line_length is the line end itself.
- */
-static __device__ __forceinline__ void base64_lines(uint32_t text[4], const unsigned char *in,
-                                                    uint64_t bytes, uint64_t line, uint32_t column,
-                                                    uint32_t line_length)
-{
-    uint32_t quad[5], shift = 8 * (column & 3);
+/* ---- Edges: a character a thread --------------------------------------------- */
 
-    base64_five_quads(quad, in, bytes, (line * line_length + column) / 4);
-#pragma unroll
-    for (unsigned k = 0; k < 4; k++)
-        text[k] =
-            static_cast<uint32_t>((static_cast<uint64_t>(quad[k + 1]) << 32 | quad[k]) >> shift);
-    for (uint32_t end = line_length - column; end < 16; end += line_length + 1)
-        base64_insert_line_end(text, end);
-}
-
-/* The last characters of the output, 16 at most; with lines the very last is a line end. */
-static __device__ __forceinline__ void base64_store_end(unsigned char *out, const uint32_t text[4],
-                                                        uint64_t characters, bool line_end)
-{
-#pragma unroll
-    for (unsigned j = 0; j < 16; j++)
-        if (j < characters)
-            out[j] = line_end && j + 1 == characters
-                         ? '\n'
-                         : static_cast<unsigned char>(text[j / 4] >> 8 * (j % 4));
-}
-
-static __device__ __forceinline__ void
-base64_encode_plain(const struct base64_encode_arguments &arguments, uint64_t first,
-                    uint64_t stride)
-{
-    const uint32_t *in = reinterpret_cast<const uint32_t *>(arguments.in);
-    uint4 *out = reinterpret_cast<uint4 *>(arguments.out);
-    uint64_t whole = arguments.bytes / 12;
-    uint32_t quad[5];
-
-    for (uint64_t i = first; i < whole; i += stride) {
-        base64_four_quads(quad, in[3 * i], in[3 * i + 1], in[3 * i + 2]);
-        out[i] = make_uint4(quad[0], quad[1], quad[2], quad[3]);
-    }
-    if (first == 0 && 12 * whole < arguments.bytes) {
-        base64_five_quads(quad, reinterpret_cast<const unsigned char *>(in), arguments.bytes,
-                          4 * whole);
-        base64_store_end(reinterpret_cast<unsigned char *>(out + whole), quad,
-                         arguments.characters - 16 * whole, false);
-    }
-}
-
-static __device__ __forceinline__ void
-base64_encode_lines(const struct base64_encode_arguments &arguments, uint64_t first,
-                    uint64_t stride)
+static __device__ __forceinline__ unsigned char
+base64_character(const struct base64_encode_arguments &arguments, uint64_t position)
 {
     const unsigned char *in = reinterpret_cast<const unsigned char *>(arguments.in);
-    uint4 *out = reinterpret_cast<uint4 *>(arguments.out);
-    uint32_t period = arguments.line_length + 1;
-    /* Divided once; each step of the loop then adds whole lines and columns. */
-    uint64_t line = 16 * first / period, line_step = 16 * stride / period;
-    uint32_t column = static_cast<uint32_t>(16 * first % period);
-    uint32_t column_step = static_cast<uint32_t>(16 * stride % period);
-    uint32_t text[4];
+    struct base64_place place = base64_place_of(arguments, position);
+    uint32_t bit = 6 * static_cast<uint32_t>(place.plain & 3);
+    uint64_t at = place.plain / 4 * 3 + bit / 8;
+    uint32_t bits;
 
-    for (uint64_t i = first; 16 * i < arguments.characters; i += stride) {
-        base64_lines(text, in, arguments.bytes, line, column, arguments.line_length);
-        if (16 * i + 16 < arguments.characters)
-            out[i] = make_uint4(text[0], text[1], text[2], text[3]);
-        else
-            base64_store_end(reinterpret_cast<unsigned char *>(out + i), text,
-                             arguments.characters - 16 * i, true);
-        line += line_step;
-        column += column_step;
-        if (column >= period) {
-            column -= period;
-            line++;
+    if (arguments.line_length &&
+        (place.column == arguments.line_length || position + 1 == arguments.characters))
+        return '\n';
+    if (at >= arguments.bytes)
+        return '=';
+    bits = static_cast<uint32_t>(in[at]) << 8 | (at + 1 < arguments.bytes ? in[at + 1] : 0u);
+    return static_cast<unsigned char>(base64_characters(bits >> (10 - bit % 8) & 0x3fu));
+}
+
+static __device__ __forceinline__ void
+base64_encode_edges(const struct base64_encode_arguments &arguments, const struct base64_body &body,
+                    uint64_t first, uint64_t stride)
+{
+    unsigned char *out = reinterpret_cast<unsigned char *>(arguments.out);
+    uint64_t head = base64_position(arguments, body, body.begin);
+    uint64_t middle = BASE64_VECTOR * (body.end - body.begin);
+
+    for (uint64_t i = first; i < arguments.characters - middle; i += stride) {
+        uint64_t position = i < head ? i : i + middle;
+
+        out[position] = base64_character(arguments, position);
+    }
+}
+
+/* ---- Bodies ------------------------------------------------------------------- */
+
+/* Without lines, vectors that begin a quad: every thread reads at the same byte of a word. */
+static __device__ __forceinline__ void
+base64_encode_quads(const struct base64_encode_arguments &arguments, const struct base64_body &body,
+                    uint64_t first, uint64_t stride)
+{
+    /* Modulo 2^64: before the input where the body begins behind the origin. */
+    uint64_t from = arguments.in - arguments.out % BASE64_LINE / 4 * 3;
+    uint32_t shift = 8 * static_cast<uint32_t>(from & 3);
+    const uint32_t *in = reinterpret_cast<const uint32_t *>(from & ~UINT64_C(3));
+    uint4 *out = reinterpret_cast<uint4 *>(body.origin);
+    uint32_t quad[4];
+
+    first = base64_first_vector(body, first, stride);
+#pragma unroll 1
+    for (uint64_t i = first; i < body.end; i += stride) {
+        uint32_t a = __ldg(&in[3 * i]), b = __ldg(&in[3 * i + 1]), c = __ldg(&in[3 * i + 2]);
+
+        if (shift) {
+            a = __funnelshift_r(a, b, shift);
+            b = __funnelshift_r(b, c, shift);
+            c = __funnelshift_r(c, __ldg(&in[3 * i + 3]), shift);
+        }
+        base64_four_quads(quad, a, b, c);
+        out[i] = make_uint4(quad[0], quad[1], quad[2], quad[3]);
+    }
+}
+
+/* Five quads, of the fifteen bytes at an address. */
+static __device__ __forceinline__ void base64_five_quads(uint32_t quad[5], uint64_t from)
+{
+    const uint32_t *in = reinterpret_cast<const uint32_t *>(from & ~UINT64_C(3));
+    uint32_t shift = 8 * static_cast<uint32_t>(from & 3), stream[4];
+
+#pragma unroll
+    for (unsigned k = 0; k < 4; k++)
+        stream[k] = __funnelshift_r(__ldg(&in[k]), __ldg(&in[k + 1]), shift);
+    base64_four_quads(quad, stream[0], stream[1], stream[2]);
+    quad[4] = base64_quad(__byte_perm(stream[3], 0, 0x1201));
+}
+
+/*
+ * The sixteen characters from quad[0] on, less the first `skip` (1 to 4), with a
+ * line end in front of number `end`, if that is below 16. A line ends where a
+ * quad does.
+ */
+static __device__ __forceinline__ uint4 base64_with_line_end(const uint32_t quad[5], uint32_t skip,
+                                                             uint32_t end)
+{
+    uint32_t selector = 0x3210u + 0x1111u * skip, text[4];
+
+#pragma unroll
+    for (unsigned k = 0; k < 4; k++) {
+        uint32_t next = quad[k + 1];
+
+        if (end / 4 == k)
+            next = next << 8 | '\n';
+        text[k] = __byte_perm(quad[k], next, end / 4 < k ? selector - 0x1111u : selector);
+    }
+    return make_uint4(text[0], text[1], text[2], text[3]);
+}
+
+/* With lines, or where vectors begin inside a quad. */
+static __device__ __forceinline__ void
+base64_encode_lines(const struct base64_encode_arguments &arguments, const struct base64_body &body,
+                    uint64_t first, uint64_t stride)
+{
+    uint32_t end_column = arguments.line_length ? arguments.line_length : UINT32_MAX;
+    struct base64_place step = base64_place_of(arguments, BASE64_VECTOR * stride), place;
+    uint4 *out = reinterpret_cast<uint4 *>(body.origin);
+    uint32_t quad[5];
+
+    first = base64_first_vector(body, first, stride);
+    place = base64_place_of(arguments, base64_position(arguments, body, first));
+#pragma unroll 1
+    for (uint64_t i = first; i < body.end; i += stride) {
+        uint64_t before = place.plain - 1;
+
+        base64_five_quads(quad, arguments.in + before / 4 * 3);
+        out[i] = base64_with_line_end(quad, static_cast<uint32_t>(before & 3) + 1,
+                                      end_column - place.column);
+        place.plain += step.plain;
+        place.column += step.column;
+        if (place.column > end_column) {
+            place.column -= end_column + 1;
+            place.plain--;
         }
     }
 }
@@ -193,10 +245,12 @@ base64_encode(const __grid_constant__ struct base64_encode_arguments arguments)
 {
     uint64_t first = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     uint64_t stride = static_cast<uint64_t>(gridDim.x) * blockDim.x;
+    struct base64_body body = base64_body_of(arguments);
 
-    if (arguments.line_length)
-        base64_encode_lines(arguments, first, stride);
+    if (arguments.line_length == 0 && arguments.out % 4 == 0)
+        base64_encode_quads(arguments, body, first, stride);
     else
-        base64_encode_plain(arguments, first, stride);
+        base64_encode_lines(arguments, body, first, stride);
+    base64_encode_edges(arguments, body, first, stride);
 }
 KERNEL(base64_encode)

@@ -14,6 +14,16 @@
 #define KERNEL(name)
 #endif
 
+/*
+ * Hybrid kernels are for compute capability 9.0 alone: setmaxnreg needs its
+ * architecture-specific features, and only there have they been measured.
+ */
+#if !defined(__CUDACC__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define HAS_HYBRID_KERNELS 1
+#endif
+
+extern __shared__ __align__(16) uint32_t shared_words[];
+
 #ifdef __CUDACC__
 /* One LOP3: nvcc does not always merge two exclusive ors. */
 static __device__ __forceinline__ uint32_t xor3(uint32_t a, uint32_t b, uint32_t c)
@@ -22,10 +32,107 @@ static __device__ __forceinline__ uint32_t xor3(uint32_t a, uint32_t b, uint32_t
     asm("lop3.b32 %0, %1, %2, %3, 0x96;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
     return result;
 }
+
+/* Any function of three bits: bit 4a + 2b + c of TABLE. */
+template <int TABLE>
+static __device__ __forceinline__ uint32_t lut3(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t result;
+    asm("lop3.b32 %0, %1, %2, %3, %4;" : "=r"(result) : "r"(a), "r"(b), "r"(c), "n"(TABLE));
+    return result;
+}
+
+/* 0xff in each byte whose highest bit is set in x. */
+static __device__ __forceinline__ uint32_t byte_signs(uint32_t x)
+{
+    uint32_t result;
+    asm("prmt.b32 %0, %1, %1, 0xba98;" : "=r"(result) : "r"(x));
+    return result;
+}
+
+/*
+ * Constant memory read as any other: a warp gets 32 words at once, where the
+ * constant cache would serve one address after the other, each a miss. What the
+ * compiler does not know to be constant it reads by an ordinary load.
+ */
+static __device__ __forceinline__ const uint32_t *read_by_lanes(const uint32_t *constant)
+{
+    asm("" : "+l"(constant));
+    return constant;
+}
+
+/* Registers a thread, from here on; by all warps of an aligned group of four. */
+template <int COUNT> static __device__ __forceinline__ void more_registers()
+{
+#ifdef HAS_HYBRID_KERNELS
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
+#endif
+}
+template <int COUNT> static __device__ __forceinline__ void fewer_registers()
+{
+#ifdef HAS_HYBRID_KERNELS
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
+#endif
+}
+
+/* Where shared_words begins, as shared_word() takes addresses. */
+static __device__ __forceinline__ uint32_t shared_base()
+{
+    return static_cast<uint32_t>(__cvta_generic_to_shared(shared_words));
+}
+
+/*
+ * A word of shared memory. The offset goes into the instruction: nvcc would
+ * spend an addition on each lookup. Volatile keeps it behind barriers.
+ */
+template <uint32_t OFFSET> static __device__ __forceinline__ uint32_t shared_word(uint32_t address)
+{
+    uint32_t word;
+    asm volatile("ld.shared.u32 %0, [%1 + %2];" : "=r"(word) : "r"(address), "n"(OFFSET));
+    return word;
+}
 #else
 static inline uint32_t xor3(uint32_t a, uint32_t b, uint32_t c)
 {
     return a ^ b ^ c;
+}
+
+/* Not inlined: kernels are made of thousands of these, and take long to compile. */
+template <int TABLE> [[gnu::noinline]] static uint32_t lut3(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t result = 0;
+    for (int row = 0; row < 8; row++)
+        if ((TABLE >> row & 1) != 0)
+            result |=
+                ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
+    return result;
+}
+
+static inline uint32_t byte_signs(uint32_t x)
+{
+    return __byte_perm(x, x, 0xba98);
+}
+
+static inline const uint32_t *read_by_lanes(const uint32_t *constant)
+{
+    return constant;
+}
+
+template <int COUNT> static inline void more_registers()
+{
+}
+template <int COUNT> static inline void fewer_registers()
+{
+}
+
+static inline uint32_t shared_base()
+{
+    return 0;
+}
+
+template <uint32_t OFFSET> static inline uint32_t shared_word(uint32_t address)
+{
+    return shared_words[(address + OFFSET) / 4];
 }
 #endif
 

@@ -4,7 +4,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include "aes_hybrid.cu"
 #include "aes_large.cu"
 #include "aes_small.cu"
+#include "aes_two_table.cu"
 #include "base64_decode.cu"
 #include "base64_encode.cu"
+#include "cbc_chain.cu"

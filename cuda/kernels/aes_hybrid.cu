@@ -1,0 +1,144 @@
+/*
+ * AES for large work: warps that look up tables beside bitsliced warps on the
+ * same multiprocessor.
+ *
+ * Table warps are bound by the shared-memory port, and leave most of the
+ * arithmetic idle: the addresses are made by DP4A on a pipe that has nothing
+ * else to do. Bitsliced warps need arithmetic alone. Both take their work from
+ * one queue.
+ *
+ * Timing is independent of data: table lookups are to the lane's own bank, and
+ * bitsliced warps have no tables.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "hybrid_ctr.cuh"
+
+#ifdef HAS_HYBRID_KERNELS
+
+namespace
+{
+
+/*
+ * How a block is divided: table warps of 32, registers a thread of each kind (0:
+ * as compiled, 64), chunks that a warp takes at a time. Measured on an H200; the
+ * neighbours differ by up to 5 %, so measure again after a change. Without
+ * alignment bitsliced warps pay more for access than table warps do.
+ */
+template <mode MODE, bool ALIGNED> struct division {
+    static constexpr bool ctr = MODE == mode::ctr && ALIGNED;
+    static constexpr uint32_t table_share = !ALIGNED ? 28 : decrypts(MODE) ? 24 : 20;
+    static constexpr int table_registers = ctr ? 48 : 0;
+    static constexpr int bitsliced_registers = ctr ? 72 : 0;
+    static constexpr uint32_t table_chunks = 8;
+    static constexpr uint32_t bitsliced_chunks = MODE == mode::ctr ? CTR_BITSLICED_CHUNKS : 1;
+};
+
+/* What of the work is for everybody, and what is left for table warps alone. */
+template <mode MODE> static __device__ __forceinline__ uint32_t whole_chunks(const aes_arguments &a)
+{
+    if (MODE == mode::ctr)
+        return static_cast<uint32_t>(lay_out(a).pages * PAGE_CHUNKS);
+    return static_cast<uint32_t>(a.blocks / AES_CHUNK);
+}
+
+template <mode MODE, int ROUNDS, bool ALIGNED>
+__device__ __forceinline__ void table_warp(const aes_hybrid_arguments &h, const work_queue &queue,
+                                           uint32_t warp, uint32_t warps, uint4 *cache)
+{
+    const aes_arguments &a = h.aes;
+    uint32_t lane = lane_address();
+    if constexpr (MODE == mode::ctr) {
+        ctr_layout layout = lay_out(a);
+        ctr_edge<ROUNDS, ALIGNED>(lane, a, 0, layout.head, warp, warps);
+        ctr_edge<ROUNDS, ALIGNED>(lane, a, layout.head + layout.pages * PAGE, a.blocks, warp,
+                                  warps);
+        for (;;) {
+            chunk_span span = take_chunks<false>(queue, division<MODE, ALIGNED>::table_chunks);
+            if (span.begin == span.end)
+                break;
+            ctr_by_tables<ROUNDS, ALIGNED>(lane, a, layout, span, cache);
+        }
+    } else {
+        /* The last, partial chunk is one warp's: rows of CBC depend on their order. */
+        uint64_t begin = a.blocks / AES_CHUNK * AES_CHUNK;
+        if (warp == 0 && begin != a.blocks)
+            rows_by_tables<MODE, ROUNDS, ALIGNED, false>(
+                lane, a, begin, static_cast<uint32_t>(a.blocks - begin + LANES - 1) / LANES);
+        for (;;) {
+            chunk_span span = take_chunks<false>(queue, division<MODE, ALIGNED>::table_chunks);
+            if (span.begin == span.end)
+                break;
+            rows_by_tables<MODE, ROUNDS, ALIGNED, true>(
+                lane, a, static_cast<uint64_t>(span.begin) * AES_CHUNK,
+                (span.end - span.begin) * (AES_CHUNK / LANES));
+        }
+    }
+}
+
+template <mode MODE, int ROUNDS, bool ALIGNED>
+__device__ __forceinline__ void bitsliced_warp(const aes_hybrid_arguments &h,
+                                               const work_queue &queue, uint4 *cache)
+{
+    for (;;) {
+        chunk_span span = take_chunks<true>(queue, division<MODE, ALIGNED>::bitsliced_chunks);
+        if (span.begin == span.end)
+            break;
+        if constexpr (MODE == mode::ctr)
+            ctr_bitsliced<ROUNDS, ALIGNED>(lane_address(), h, lay_out(h.aes), span, cache);
+        else
+            for (uint32_t chunk = span.begin; chunk != span.end; chunk++)
+                chunk_bitsliced<MODE, ROUNDS, ALIGNED>(h, static_cast<uint64_t>(chunk) * AES_CHUNK);
+    }
+}
+
+template <mode MODE, int ROUNDS, bool ALIGNED>
+__device__ __forceinline__ void hybrid(const aes_hybrid_arguments &h)
+{
+    using D = division<MODE, ALIGNED>;
+    fill_tables<4>(decrypts(MODE) ? constant_tables.td : constant_tables.te);
+    uint32_t warps = blockDim.x / LANES, warp = threadIdx.x / LANES;
+    uint32_t table_warps = max(1u, warps * D::table_share / 32);
+    uint4 *cache = reinterpret_cast<uint4 *>(shared_words + AES_LARGE_SHARED / 4) +
+                   warp * (AES_HYBRID_WARP_SHARED / 16);
+    work_queue queue = {
+        reinterpret_cast<unsigned long long *>(h.queue), whole_chunks<MODE>(h.aes),
+        gridDim.x * (table_warps * D::table_chunks + (warps - table_warps) * D::bitsliced_chunks)};
+    if (warp < table_warps) {
+        if (D::table_registers != 0)
+            fewer_registers<D::table_registers>();
+        table_warp<MODE, ROUNDS, ALIGNED>(h, queue, blockIdx.x * table_warps + warp,
+                                          gridDim.x * table_warps, cache);
+    } else {
+        if (D::bitsliced_registers != 0)
+            more_registers<D::bitsliced_registers>();
+        bitsliced_warp<MODE, ROUNDS, ALIGNED>(h, queue, cache);
+    }
+}
+
+} // namespace
+
+#define HYBRID_KERNEL(name, mode, rounds, aligned)                                                 \
+    extern "C" __global__ void __launch_bounds__(1024, 1)                                          \
+        name(const __grid_constant__ aes_hybrid_arguments arguments)                               \
+    {                                                                                              \
+        hybrid<mode, rounds, aligned>(arguments);                                                  \
+    }                                                                                              \
+    KERNEL(name)
+
+#define HYBRID_MODE(mode_name, rounds)                                                             \
+    HYBRID_KERNEL(aes_##mode_name##_hybrid_##rounds, mode::mode_name, rounds, true)                \
+    HYBRID_KERNEL(aes_##mode_name##_hybrid_unaligned_##rounds, mode::mode_name, rounds, false)
+
+/* Names that the host finds kernels by: aes_MODE_hybrid_ROUNDS, the same with unaligned. */
+#define HYBRID(rounds)                                                                             \
+    HYBRID_MODE(ecb_encrypt, rounds)                                                               \
+    HYBRID_MODE(ecb_decrypt, rounds)                                                               \
+    HYBRID_MODE(cbc_decrypt, rounds)                                                               \
+    HYBRID_MODE(ctr, rounds)
+
+HYBRID(10)
+HYBRID(12)
+HYBRID(14)
+
+#endif

@@ -1,0 +1,152 @@
+/*
+ * ECB and CBC of the hybrid kernels: a chunk is 256 consecutive blocks, eight
+ * rows of a block a lane. Table warps take a row at a time, bitsliced warps all
+ * eight at once.
+ *
+ * In place, CBC reads a previous block before that is overwritten: what precedes
+ * the chunk is in the chain, and rows are written from the last to the first.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_KERNELS_HYBRID_BLOCKS_CUH
+#define GPUAES_KERNELS_HYBRID_BLOCKS_CUH
+
+#include "aes_modes.cuh"
+#include "bitslice.cuh"
+
+enum class mode { ecb_encrypt, ecb_decrypt, cbc_decrypt, ctr };
+
+static __device__ constexpr bool decrypts(mode m)
+{
+    return m == mode::ecb_decrypt || m == mode::cbc_decrypt;
+}
+
+/* ---- Access ----------------------------------------------------------------- */
+
+/*
+ * Of a buffer whose alignment to 16 is known, or not; where all lanes have a
+ * block (WHOLE), or some may be beyond the end.
+ */
+template <bool ALIGNED, bool WHOLE>
+static __device__ __forceinline__ aes_state load_row(uint64_t base, uint64_t blocks, uint64_t first)
+{
+    uint64_t i = first + threadIdx.x % LANES;
+    if (!ALIGNED)
+        return load_block(base, blocks, i);
+    if (!WHOLE && i >= blocks)
+        return {};
+    return to_state(__ldcs(reinterpret_cast<const uint4 *>(base) + i));
+}
+
+template <bool ALIGNED, bool WHOLE>
+static __device__ __forceinline__ void store_row(uint64_t base, uint64_t blocks, uint64_t first,
+                                                 aes_state s)
+{
+    uint64_t i = first + threadIdx.x % LANES;
+    if (!ALIGNED)
+        store_blocks(base, blocks, first, s);
+    else if (WHOLE || i < blocks)
+        __stcs(reinterpret_cast<uint4 *>(base) + i, to_vector(s));
+}
+
+/* ---- Table warps ------------------------------------------------------------ */
+
+/* Whether the next row is loaded while one is worked on: CBC needs its last block. */
+template <mode MODE, bool ALIGNED>
+static constexpr bool loads_ahead = MODE == mode::cbc_decrypt || ALIGNED;
+
+/*
+ * `rows` rows from block `begin` on, a whole chunk or several, or what is left at
+ * the end.
+ */
+template <mode MODE, int ROUNDS, bool ALIGNED, bool WHOLE>
+static __device__ __forceinline__ void rows_by_tables(uint32_t lane, const aes_arguments &a,
+                                                      uint64_t begin, uint32_t rows)
+{
+    uint32_t l = threadIdx.x % LANES;
+    uint64_t first = begin + static_cast<uint64_t>(rows - 1) * LANES;
+    aes_state next = load_row<ALIGNED, WHOLE>(a.in, a.blocks, first);
+#pragma unroll 1
+    for (; rows != 0; rows--, first -= LANES) {
+        aes_state s = next, previous;
+        if (loads_ahead<MODE, ALIGNED> && rows != 1)
+            next = load_row<ALIGNED, true>(a.in, a.blocks, first - LANES);
+        if (MODE == mode::cbc_decrypt) {
+            /* Lane 31 has what lane 0 needs: the last block of the row below. */
+            if (rows == 1 && l == LANES - 1)
+                next = block_before(a, begin);
+            previous = shuffle(l == LANES - 1 ? next : s, (l - 1) % LANES);
+        }
+        s = decrypts(MODE) ? decrypt_block<4, ROUNDS>(lane, s, a)
+                           : encrypt_block<4, ROUNDS>(lane, s, a);
+        if (MODE == mode::cbc_decrypt)
+            s = s ^ previous;
+        store_row<ALIGNED, WHOLE>(a.out, a.blocks, first, s);
+        if (!loads_ahead<MODE, ALIGNED> && rows != 1)
+            next = load_row<ALIGNED, true>(a.in, a.blocks, first - LANES);
+    }
+}
+
+/* ---- Bitsliced warps -------------------------------------------------------- */
+
+/* What the output of row `first` is combined with. */
+template <mode MODE, bool ALIGNED>
+static __device__ __forceinline__ aes_state mask_of(const aes_arguments &a, uint64_t first)
+{
+    if (MODE == mode::ctr)
+        return a.in != 0 ? load_row<ALIGNED, true>(a.in, a.blocks, first) : aes_state{};
+    if (first % AES_CHUNK == 0 && threadIdx.x % LANES == 0)
+        return block_before(a, first);
+    return load_row<ALIGNED, true>(a.in, a.blocks, first - 1);
+}
+
+/*
+ * The last AddRoundKey and the output of rows `first` + STEP * j; the upper four
+ * first, see above.
+ */
+template <mode MODE, int ROUNDS, bool ALIGNED, uint32_t STEP>
+static __device__ __forceinline__ void store_bitsliced(const aes_arguments &a, uint64_t first,
+                                                       uint32_t s[PLANES])
+{
+    constexpr bool masked = MODE == mode::cbc_decrypt || MODE == mode::ctr;
+    aes_state key = round_key(a, ROUNDS);
+#pragma unroll
+    for (int half = 4; half >= 0; half -= 4) {
+        aes_state mask[4] = {};
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            if (masked)
+                mask[j] = mask_of<MODE, ALIGNED>(a, first + STEP * (half + j));
+        from_planes_half(s, half);
+        if (MODE == mode::cbc_decrypt)
+            __syncwarp();
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            const uint32_t *q = s + half + j;
+            aes_state block = {xor3(q[0], key.c0, mask[j].c0), xor3(q[8], key.c1, mask[j].c1),
+                               xor3(q[16], key.c2, mask[j].c2), xor3(q[24], key.c3, mask[j].c3)};
+            store_row<ALIGNED, true>(a.out, a.blocks, first + STEP * (half + j), block);
+        }
+    }
+}
+
+/* A whole chunk. */
+template <mode MODE, int ROUNDS, bool ALIGNED>
+static __device__ __forceinline__ void chunk_bitsliced(const aes_hybrid_arguments &h,
+                                                       uint64_t first)
+{
+    uint32_t s[PLANES];
+#pragma unroll
+    for (int j = 0; j < BITSLICED_BLOCKS; j++) {
+        aes_state block = load_row<ALIGNED, true>(h.aes.in, h.aes.blocks, first + LANES * j);
+        s[j] = block.c0, s[8 + j] = block.c1, s[16 + j] = block.c2, s[24 + j] = block.c3;
+    }
+    to_planes(s);
+#pragma unroll
+    for (int p = 0; p < PLANES; p++)
+        s[p] ^= h.planes[0][p];
+    bitsliced_rounds<decrypts(MODE), 1, ROUNDS>(s, h.planes);
+    store_bitsliced<MODE, ROUNDS, ALIGNED, LANES>(h.aes, first, s);
+}
+
+#endif

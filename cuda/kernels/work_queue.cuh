@@ -1,0 +1,50 @@
+/*
+ * One queue for two kinds of warps of different speed: chunks 0 to `chunks` - 1,
+ * which table warps take from the front and bitsliced warps from the back, until
+ * they meet. So nothing has to know how fast either kind is.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_KERNELS_WORK_QUEUE_CUH
+#define GPUAES_KERNELS_WORK_QUEUE_CUH
+
+#include "arguments.h"
+#include "blocks.cuh"
+
+struct work_queue {
+    unsigned long long *taken; /* from the front; from the back, 32 bits higher */
+    uint32_t chunks;
+    uint32_t scarce; /* with fewer chunks left, warps take one at a time */
+};
+
+struct chunk_span {
+    uint32_t begin, end;
+};
+
+/*
+ * Takes up to `most` chunks for the caller's converged warp; none (begin == end)
+ * when all are taken.
+ */
+template <bool BACK>
+static __device__ __forceinline__ chunk_span take_chunks(const work_queue &queue, uint32_t most)
+{
+    unsigned long long old = 0;
+    uint32_t size = most;
+    if (threadIdx.x % LANES == 0) {
+        unsigned long long now = *static_cast<volatile unsigned long long *>(queue.taken);
+        uint64_t used = (now & 0xffffffff) + (now >> 32);
+        if (used + queue.scarce > queue.chunks)
+            size = 1;
+        old = atomicAdd(queue.taken, static_cast<unsigned long long>(size) << (BACK ? 32 : 0));
+    }
+    old = __shfl_sync(ALL_LANES, old, 0);
+    size = __shfl_sync(ALL_LANES, size, 0);
+    uint32_t front = static_cast<uint32_t>(old), back = static_cast<uint32_t>(old >> 32);
+    if (static_cast<uint64_t>(front) + back >= queue.chunks)
+        return {0, 0};
+    uint32_t end = queue.chunks - back;
+    size = min(size, end - front);
+    return BACK ? chunk_span{end - size, end} : chunk_span{front, front + size};
+}
+
+#endif
