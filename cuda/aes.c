@@ -1,29 +1,43 @@
 /*
- * AES over memory of any kind: the modes' part of a transfer.
+ * AES over memory of any kind: the modes' part of the work.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
-#include "statistics.h"
+#include "aes.h"
+#include "life.h"
 #include "transfer.h"
+#include "work.h"
 
 /* Pieces under way, and the one that is being queued. */
 enum { CHAIN = LANE_SLOTS + 1 };
+/* Up to here the CPU is faster in filling the chain of a kernel than another kernel. */
+enum { CPU_CHAIN_MAX = 128 << 10 };
 
+/* A keystream needs one pass of the CPU, staging two. */
+static const struct work_registration registration_ctr[2] = {{8 << 20, 1}, {128 << 20, 1}};
+static const struct work_registration registration_blocks[2] = {{4 << 20, 3}, {8 << 20, 1}};
+
+struct aes_work {
+    struct work work; /* first: the callbacks get this */
+    enum gpuaes_op op;
+    const struct gpuaes_key *key;
+    unsigned char iv[GPUAES_BLOCK];
+    unsigned char continues[GPUAES_PARTS][GPUAES_BLOCK]; /* what follows what is done of a part */
+};
+
+/* What one thread does of it. */
 struct aes_job {
     struct transfer transfer; /* first: the callbacks get this */
     enum gpuaes_op op;
     const struct gpuaes_key *key;
     unsigned char iv[GPUAES_BLOCK];           /* CTR: of the whole; CBC: of the next piece */
     unsigned char chain[CHAIN][GPUAES_BLOCK]; /* CBC: what follows each piece under way */
-    unsigned char *continues;                 /* the caller's iv */
+    unsigned char *continues;                 /* what follows the pieces that are complete */
 };
 
-/* Adds to a 128-bit big-endian number. */
-static void add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
+void aes_add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
 {
     unsigned carry = 0;
     for (int i = GPUAES_BLOCK - 1; i >= 0; i--) {
@@ -34,48 +48,117 @@ static void add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
     }
 }
 
-/* The last block of a piece of input, wherever that is. */
-static drv_result last_block(const struct transfer *t, const struct device *device,
-                             const struct slot *slot, const struct piece *piece,
-                             unsigned char block[GPUAES_BLOCK])
+void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,
+                        const struct gpuaes_key *key, const unsigned char *iv)
 {
-    const unsigned char *from = t->in + piece->in_at + piece->in_bytes - GPUAES_BLOCK;
-    if (t->in_kind != GPUAES_DEVICE) {
-        memcpy(block, from, GPUAES_BLOCK);
+    int decrypts = op == GPUAES_ECB_DECRYPT || op == GPUAES_CBC_DECRYPT;
+    memset(arguments, 0, sizeof *arguments);
+    memcpy(arguments->round_key, decrypts ? key->decrypt : key->encrypt,
+           sizeof arguments->round_key);
+    if (iv != NULL)
+        memcpy(arguments->iv, iv, sizeof arguments->iv);
+}
+
+/* ---- CBC: the block before each piece ------------------------------------------ */
+
+static int chain_on_device(const struct transfer *t)
+{
+    return t->in_memory.kind == GPUAES_DEVICE;
+}
+
+/* In place, with the kernel at the caller's own memory. */
+static int chain_by_cpu(const struct transfer *t)
+{
+    return t->in == t->out && t->in_memory.kind == GPUAES_PINNED && t->in_bytes <= CPU_CHAIN_MAX;
+}
+
+static drv_ptr fill_chain(const struct aes_job *job, const struct slot *slot)
+{
+    const struct transfer *t = &job->transfer;
+    size_t at = slot->staging_bytes - t->extra, chunk = (size_t)AES_CHUNK * GPUAES_BLOCK;
+    unsigned char *entry = slot->staging + at;
+    memcpy(entry, job->iv, GPUAES_BLOCK);
+    for (size_t next = chunk; next < t->in_bytes; next += chunk)
+        memcpy(entry += GPUAES_BLOCK, t->in + next - GPUAES_BLOCK, GPUAES_BLOCK);
+    memcpy(entry + GPUAES_BLOCK, t->in + t->in_bytes - GPUAES_BLOCK, GPUAES_BLOCK);
+    return slot->staging_address + at;
+}
+
+/* Where a slot keeps the block before its piece: at the end of its scratch memory. */
+static struct kernels_scratch scratch_of(const struct slot *slot)
+{
+    struct kernels_scratch scratch = {.address = slot->scratch};
+    if (slot->scratch_bytes >= GPUAES_BLOCK)
+        scratch.bytes = slot->scratch_bytes / GPUAES_BLOCK * GPUAES_BLOCK - GPUAES_BLOCK;
+    return scratch;
+}
+
+static unsigned char *last_block_in(const struct slot *slot)
+{
+    return slot->staging + slot->staging_bytes - GPUAES_BLOCK;
+}
+
+/*
+ * The kernel gets the block before the piece, and the last block of the piece is
+ * kept, before the kernel may write over it.
+ */
+static drv_result chain_piece(struct aes_job *job, const struct device *device, struct slot *slot,
+                              const struct piece *piece, struct aes_arguments *arguments)
+{
+    const struct transfer *t = &job->transfer;
+    const struct driver *d = device->driver;
+    size_t last = piece->in_at + piece->in_bytes - GPUAES_BLOCK;
+    memcpy(arguments->iv, job->iv, GPUAES_BLOCK);
+    if (chain_by_cpu(t))
+        arguments->chain = fill_chain(job, slot);
+    if (!chain_on_device(t)) {
+        memcpy(job->iv, t->in + last, GPUAES_BLOCK);
+        memcpy(job->chain[piece->number % CHAIN], job->iv, GPUAES_BLOCK);
         return DRV_SUCCESS;
     }
-    drv_result r = device->driver.memcpy_dtoh_async(slot->staging, memory_address(from),
-                                                    GPUAES_BLOCK, slot->stream);
-    if (r == DRV_SUCCESS)
-        r = device_wait(device, slot->stream, NULL);
-    if (r == DRV_SUCCESS)
-        memcpy(block, slot->staging, GPUAES_BLOCK);
-    return r;
+    drv_result r = d->memcpy_dtoh_async(last_block_in(slot), t->in_memory.address + last,
+                                        GPUAES_BLOCK, slot->stream);
+    if (r != DRV_SUCCESS || piece->in_at == 0)
+        return r;
+    arguments->iv_at = slot->scratch + scratch_of(slot).bytes;
+    return d->memcpy_dtod_async(arguments->iv_at,
+                                t->in_memory.address + piece->in_at - GPUAES_BLOCK, GPUAES_BLOCK,
+                                slot->stream);
+}
+
+/* ---- Part of a transfer --------------------------------------------------------- */
+
+static size_t scratch(const struct transfer *t, const struct device *device, size_t in_bytes,
+                      int same)
+{
+    const struct aes_job *job = (const struct aes_job *)t;
+    /* Pieces behind the first find the block before them on the device. */
+    int chained = same || (chain_on_device(t) && in_bytes < t->in_bytes);
+    size_t bytes = kernels_scratch_bytes(&device->kernels, job->op, in_bytes / GPUAES_BLOCK,
+                                         job->op == GPUAES_CBC_DECRYPT && chained);
+    return bytes == 0 ? 0 : (bytes / GPUAES_BLOCK + 2) * GPUAES_BLOCK;
 }
 
 static drv_result launch(struct transfer *t, struct device *device, struct slot *slot,
                          const struct piece *piece, drv_ptr in, drv_ptr out)
 {
     struct aes_job *job = (struct aes_job *)t;
-    struct aes_arguments arguments = {.in = in, .out = out};
+    struct aes_arguments arguments;
+    struct kernels_scratch room = scratch_of(slot);
     unsigned char iv[GPUAES_BLOCK];
-    int decrypts = job->op == GPUAES_ECB_DECRYPT || job->op == GPUAES_CBC_DECRYPT;
-    arguments.blocks = piece->in_bytes / GPUAES_BLOCK;
-    memcpy(arguments.round_key, decrypts ? job->key->decrypt : job->key->encrypt,
-           sizeof arguments.round_key);
     memcpy(iv, job->iv, sizeof iv);
     if (job->op == GPUAES_CTR)
-        add_blocks(iv, piece->in_at / GPUAES_BLOCK);
-    memcpy(arguments.iv, iv, sizeof iv);
-
+        aes_add_blocks(iv, piece->in_at / GPUAES_BLOCK);
+    aes_fill_arguments(&arguments, job->op, job->key, iv);
+    arguments.in = in;
+    arguments.out = out;
+    arguments.blocks = piece->in_bytes / GPUAES_BLOCK;
     drv_result r = DRV_SUCCESS;
-    if (job->op == GPUAES_CBC_DECRYPT) {
-        r = last_block(t, device, slot, piece, job->iv);
-        memcpy(job->chain[piece->number % CHAIN], job->iv, GPUAES_BLOCK);
-    }
+    if (job->op == GPUAES_CBC_DECRYPT)
+        r = chain_piece(job, device, slot, piece, &arguments);
     if (r == DRV_SUCCESS)
-        r = kernels_launch_aes(&device->driver, &device->kernels, job->op, job->key->rounds,
-                               &arguments, slot->stream);
+        r = kernels_launch_aes(device->driver, &device->kernels, job->op, job->key->rounds,
+                               &arguments, &room, slot->stream);
     gpuaes_cleanse(&arguments, sizeof arguments);
     return r;
 }
@@ -83,12 +166,74 @@ static drv_result launch(struct transfer *t, struct device *device, struct slot 
 static enum gpuaes_status finished(struct transfer *t, struct slot *slot, const struct piece *piece)
 {
     struct aes_job *job = (struct aes_job *)t;
-    (void)slot;
     if (job->op == GPUAES_CTR)
-        add_blocks(job->continues, piece->in_bytes / GPUAES_BLOCK);
+        aes_add_blocks(job->continues, piece->in_bytes / GPUAES_BLOCK);
     else if (job->op == GPUAES_CBC_DECRYPT)
-        memcpy(job->continues, job->chain[piece->number % CHAIN], GPUAES_BLOCK);
+        memcpy(job->continues,
+               chain_on_device(t) ? last_block_in(slot) : job->chain[piece->number % CHAIN],
+               GPUAES_BLOCK);
     return GPUAES_OK;
+}
+
+/* ---- Part of the work ------------------------------------------------------------- */
+
+/* The IV of each part, before any part may write over it. */
+static void begin(struct work *work)
+{
+    struct aes_work *w = (struct aes_work *)work;
+    for (unsigned i = 0; i < work->parts; i++) {
+        size_t at = work->part[i].at;
+        if (w->op == GPUAES_CBC_DECRYPT && at != 0) {
+            memcpy(w->continues[i], work->in + at - GPUAES_BLOCK, GPUAES_BLOCK);
+        } else {
+            memcpy(w->continues[i], w->iv, GPUAES_BLOCK);
+            if (w->op == GPUAES_CTR)
+                aes_add_blocks(w->continues[i], at / GPUAES_BLOCK);
+        }
+    }
+}
+
+static struct memory memory_at(struct memory memory, size_t at)
+{
+    memory.address += at;
+    return memory;
+}
+
+static enum gpuaes_status run(struct work *work, unsigned number)
+{
+    struct aes_work *w = (struct aes_work *)work;
+    struct part *part = &work->part[number];
+    size_t at = part->at + part->done;
+    struct aes_job job = {
+        .transfer = {.in = work->in + at,
+                     .out = work->out + at,
+                     .in_bytes = part->bytes - part->done,
+                     .out_bytes = part->bytes - part->done,
+                     .in_memory = memory_at(work->in_memory, at),
+                     .out_memory = memory_at(work->out_memory, at),
+                     .in_unit = GPUAES_BLOCK,
+                     .out_unit = GPUAES_BLOCK,
+                     .scratch = scratch,
+                     .launch = launch,
+                     .finished = finished},
+        .op = w->op,
+        .key = w->key,
+        .continues = w->continues[number],
+    };
+    struct transfer *t = &job.transfer;
+    memcpy(job.iv, job.continues, GPUAES_BLOCK);
+    t->apart = w->op == GPUAES_CBC_DECRYPT;
+    t->keystream = w->op == GPUAES_CTR && t->in_memory.kind != GPUAES_DEVICE &&
+                   t->out_memory.kind == GPUAES_PAGEABLE;
+    if (w->op == GPUAES_CBC_DECRYPT && chain_on_device(t))
+        t->extra = GPUAES_BLOCK;
+    else if (w->op == GPUAES_CBC_DECRYPT && chain_by_cpu(t))
+        t->extra = AES_CHAIN_BYTES(t->in_bytes / GPUAES_BLOCK);
+    t->registers = work->registers;
+    enum gpuaes_status status = transfer_run(part->device, t, work->flags);
+    part->done += t->in_done;
+    gpuaes_cleanse(&job, sizeof job);
+    return status;
 }
 
 static int overlap(const unsigned char *a, const unsigned char *b, size_t len)
@@ -96,56 +241,55 @@ static int overlap(const unsigned char *a, const unsigned char *b, size_t len)
     return a != b && a < b + len && b < a + len;
 }
 
-static enum gpuaes_status run(struct device *device, struct aes_job *job, unsigned flags)
+int aes_bad_arguments(enum gpuaes_op op, const struct gpuaes_key *key, const void *in,
+                      const void *out, size_t len)
 {
-    struct transfer *t = &job->transfer;
-    enum gpuaes_status status = memory_kind(device, t->in, t->in_bytes, &t->in_kind);
-    if (status == GPUAES_OK)
-        status = memory_kind(device, t->out, t->out_bytes, &t->out_kind);
-    if (status != GPUAES_OK)
-        return status;
-    if (t->in_kind == GPUAES_FOREIGN || t->out_kind == GPUAES_FOREIGN)
-        return GPUAES_BAD_RANGE;
-    t->apart = job->op == GPUAES_CBC_DECRYPT;
-    t->keystream =
-        job->op == GPUAES_CTR && t->in_kind != GPUAES_DEVICE && t->out_kind == GPUAES_PAGEABLE;
-    return transfer_run(device, t, flags);
+    return (unsigned)op >= GPUAES_OPS || len % GPUAES_BLOCK != 0 || overlap(in, out, len) ||
+           (key->rounds != 10 && key->rounds != 12 && key->rounds != 14);
+}
+
+static void fill_report(struct gpuaes_report *report, const struct aes_work *w)
+{
+    report->parts = w->work.parts;
+    for (unsigned i = 0; i < w->work.parts; i++) {
+        struct gpuaes_part *part = &report->part[i];
+        part->at = w->work.part[i].at;
+        part->bytes = w->work.part[i].bytes;
+        part->done = w->work.part[i].done;
+        memcpy(part->iv, w->continues[i], GPUAES_BLOCK);
+    }
 }
 
 enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
                               unsigned char iv[GPUAES_BLOCK], const void *in, void *out, size_t len,
-                              unsigned flags, size_t *done)
+                              unsigned flags, struct gpuaes_report *report)
 {
-    *done = 0;
-    if ((unsigned)op >= GPUAES_OPS || len % GPUAES_BLOCK != 0 || overlap(in, out, len) ||
-        (key->rounds != 10 && key->rounds != 12 && key->rounds != 14))
+    struct aes_work w; /* large: not all of it is set */
+    int has_iv = op == GPUAES_CTR || op == GPUAES_CBC_DECRYPT;
+    if (report != NULL)
+        report->parts = 0;
+    if (aes_bad_arguments(op, key, in, out, len))
         return GPUAES_BAD_ARGUMENT;
     if (len == 0)
         return GPUAES_OK;
-    struct visit visit;
-    struct device *device = device_enter(&visit);
-    if (device == NULL)
-        return GPUAES_NOT_READY;
-
-    struct aes_job job = {
-        .transfer = {.in = in,
-                     .out = out,
-                     .in_bytes = len,
-                     .out_bytes = len,
-                     .in_unit = GPUAES_BLOCK,
-                     .out_unit = GPUAES_BLOCK,
-                     .launch = launch,
-                     .finished = finished},
-        .op = op,
-        .key = key,
-        .continues = iv,
-    };
-    if (op == GPUAES_CTR || op == GPUAES_CBC_DECRYPT)
-        memcpy(job.iv, iv, GPUAES_BLOCK);
-    enum gpuaes_status status = run(device, &job, flags);
-    *done = job.transfer.in_done;
-    statistics_add_bytes(*done);
-    device_leave(device, &visit);
-    gpuaes_cleanse(&job, sizeof job);
+    w.work.in = in;
+    w.work.out = out;
+    w.work.in_bytes = w.work.out_bytes = len;
+    w.work.in_unit = w.work.out_unit = GPUAES_BLOCK;
+    w.work.flags = flags;
+    w.work.whole = op == GPUAES_CBC_DECRYPT; /* the CPU does not see the block before a part */
+    w.work.registration = op == GPUAES_CTR ? registration_ctr : registration_blocks;
+    w.work.begin = begin;
+    w.work.run = run;
+    w.op = op;
+    w.key = key;
+    memset(w.iv, 0, GPUAES_BLOCK);
+    if (has_iv)
+        memcpy(w.iv, iv, GPUAES_BLOCK);
+    enum gpuaes_status status = work_run(&w.work);
+    if (has_iv && status == GPUAES_OK)
+        memcpy(iv, w.continues[w.work.parts - 1], GPUAES_BLOCK);
+    if (report != NULL)
+        fill_report(report, &w);
     return status;
 }

@@ -1,14 +1,13 @@
 /*
- * Base64 over host memory: its part of a transfer.
+ * Base64 over memory of any kind: its part of the work.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
-#include "statistics.h"
+#include "life.h"
 #include "transfer.h"
+#include "work.h"
 
 /* Groups that kernels take whole: a thread's work, or a line. */
 enum { ENCODE_IN = 12, ENCODE_OUT = 16, DECODE_IN = 16, DECODE_OUT = 12 };
@@ -23,135 +22,175 @@ size_t gpuaes_base64_encoded_size(size_t len, size_t line_length)
     return characters + (characters + line_length - 1) / line_length;
 }
 
-/* ---- Encode --------------------------------------------------------------------- */
+static const struct work_registration registration[2] = {{8 << 20, 1}, {16 << 20, 1}};
 
-struct encode_job {
+struct base64_work {
+    struct work work; /* first: the callbacks get this */
+    uint32_t line_length;
+    size_t bad[GPUAES_PARTS]; /* offset of the first wrong character of each part */
+};
+
+/* What one thread does of it. */
+struct base64_job {
     struct transfer transfer; /* first: the callbacks get this */
     uint32_t line_length;
+    size_t bad;
 };
+
+static struct memory memory_at(struct memory memory, size_t at)
+{
+    memory.address += at;
+    return memory;
+}
+
+/* What is not done of a part, as a transfer. */
+static struct transfer rest_of(const struct work *work, const struct part *part)
+{
+    size_t at = part->at + part->done, end = part->at + part->bytes;
+    size_t out_at = work_out_bytes(work, at), out_end = work_out_bytes(work, end);
+    return (struct transfer){.in = work->in + at,
+                             .out = work->out + out_at,
+                             .in_bytes = end - at,
+                             .out_bytes = out_end - out_at,
+                             .in_memory = memory_at(work->in_memory, at),
+                             .out_memory = memory_at(work->out_memory, out_at),
+                             .in_unit = work->in_unit,
+                             .out_unit = work->out_unit,
+                             .registers = work->registers,
+                             .apart = 1};
+}
+
+/* ---- Encode --------------------------------------------------------------------- */
 
 static drv_result launch_encode(struct transfer *t, struct device *device, struct slot *slot,
                                 const struct piece *piece, drv_ptr in, drv_ptr out)
 {
-    const struct encode_job *job = (struct encode_job *)t;
+    const struct base64_job *job = (struct base64_job *)t;
     struct base64_encode_arguments arguments = {.in = in,
                                                 .out = out,
                                                 .bytes = piece->in_bytes,
                                                 .characters = piece->out_bytes,
                                                 .line_length = job->line_length};
-    return kernels_launch_base64_encode(&device->driver, &device->kernels, &arguments,
-                                        slot->stream);
+    return kernels_launch_base64_encode(device->driver, &device->kernels, &arguments, slot->stream);
+}
+
+static enum gpuaes_status run_encode(struct work *work, unsigned number)
+{
+    const struct base64_work *w = (struct base64_work *)work;
+    struct part *part = &work->part[number];
+    struct base64_job job = {.transfer = rest_of(work, part), .line_length = w->line_length};
+    job.transfer.launch = launch_encode;
+    enum gpuaes_status status = transfer_run(part->device, &job.transfer, work->flags);
+    part->done += job.transfer.in_done;
+    return status;
 }
 
 /* ---- Decode --------------------------------------------------------------------- */
 
-struct decode_job {
-    struct transfer transfer; /* first: the callbacks get this */
-    size_t bad;               /* offset of the first wrong character */
-};
-
-/* Where a slot keeps what its kernel found: at the end of its buffers. */
+/*
+ * What a kernel found, at the end of the staging memory. Kernels write it there
+ * themselves, and only where there is something to find: a copy would stand in
+ * the way of the output.
+ */
 enum { FINDING = 16 };
+
+static size_t finding_at(const struct slot *slot)
+{
+    return slot->staging_bytes - FINDING;
+}
 
 static drv_result launch_decode(struct transfer *t, struct device *device, struct slot *slot,
                                 const struct piece *piece, drv_ptr in, drv_ptr out)
 {
-    const struct driver *d = &device->driver;
-    drv_ptr finding = slot->buffer[1] + slot->buffer_bytes[1] - FINDING;
-    struct base64_decode_arguments arguments = {
-        .in = in, .out = out, .quads = piece->in_bytes / 4, .error = finding};
+    struct base64_decode_arguments arguments = {.in = in,
+                                                .out = out,
+                                                .quads = piece->in_bytes / 4,
+                                                .error = slot->staging_address + finding_at(slot)};
     (void)t;
-    drv_result r = d->memset_d8_async(finding, 0xff, sizeof(uint64_t), slot->stream);
-    if (r == DRV_SUCCESS)
-        r = kernels_launch_base64_decode(d, &device->kernels, &arguments, slot->stream);
-    if (r == DRV_SUCCESS)
-        r = d->memcpy_dtoh_async(slot->staging + slot->staging_bytes - FINDING, finding,
-                                 sizeof(uint64_t), slot->stream);
-    return r;
+    memset(slot->staging + finding_at(slot), 0xff, sizeof(uint64_t));
+    return kernels_launch_base64_decode(device->driver, &device->kernels, &arguments, slot->stream);
 }
 
 static enum gpuaes_status finish_decode(struct transfer *t, struct slot *slot,
                                         const struct piece *piece)
 {
-    struct decode_job *job = (struct decode_job *)t;
+    struct base64_job *job = (struct base64_job *)t;
     uint64_t bad;
-    memcpy(&bad, slot->staging + slot->staging_bytes - FINDING, sizeof bad);
+    memcpy(&bad, slot->staging + finding_at(slot), sizeof bad);
     if (bad == UINT64_MAX)
         return GPUAES_OK;
     job->bad = piece->in_at + (size_t)bad;
     return GPUAES_BAD_INPUT;
 }
 
-/* ---- Both ----------------------------------------------------------------------- */
-
-static int overlap(const struct transfer *t)
+static enum gpuaes_status run_decode(struct work *work, unsigned number)
 {
-    return t->in < t->out + t->out_bytes && t->out < t->in + t->in_bytes;
+    struct base64_work *w = (struct base64_work *)work;
+    struct part *part = &work->part[number];
+    struct base64_job job = {.transfer = rest_of(work, part)};
+    job.transfer.extra = FINDING;
+    job.transfer.launch = launch_decode;
+    job.transfer.finished = finish_decode;
+    enum gpuaes_status status = transfer_run(part->device, &job.transfer, work->flags);
+    w->bad[number] = part->at + part->done + job.bad;
+    part->done += job.transfer.in_done;
+    return status;
 }
 
-static enum gpuaes_status run(struct transfer *t, unsigned flags)
+static size_t first_bad(const struct base64_work *w)
 {
-    if (overlap(t))
+    unsigned i = 0;
+    while (w->work.part[i].status != GPUAES_BAD_INPUT)
+        i++;
+    return w->bad[i];
+}
+
+/* ---- Both ----------------------------------------------------------------------- */
+
+static enum gpuaes_status run(struct base64_work *w, const void *in, void *out, unsigned flags)
+{
+    struct work *work = &w->work;
+    work->in = in;
+    work->out = out;
+    work->flags = flags;
+    work->whole = 0;
+    work->registration = registration;
+    work->begin = NULL;
+    if (work->in < work->out + work->out_bytes && work->out < work->in + work->in_bytes)
         return GPUAES_BAD_ARGUMENT;
-    if (t->in_bytes == 0)
-        return GPUAES_OK;
-    struct visit visit;
-    struct device *device = device_enter(&visit);
-    if (device == NULL)
-        return GPUAES_NOT_READY;
-    enum gpuaes_status status = memory_kind(device, t->in, t->in_bytes, &t->in_kind);
-    if (status == GPUAES_OK)
-        status = memory_kind(device, t->out, t->out_bytes, &t->out_kind);
-    if (status == GPUAES_OK && (t->in_kind >= GPUAES_DEVICE || t->out_kind >= GPUAES_DEVICE))
-        status = GPUAES_BAD_ARGUMENT;
-    if (status == GPUAES_OK)
-        status = transfer_run(device, t, flags);
-    if (status == GPUAES_OK)
-        statistics_add_bytes(t->in_bytes);
-    device_leave(device, &visit);
-    return status;
+    return work->in_bytes == 0 ? GPUAES_OK : work_run(work);
 }
 
 enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, void *out, size_t line_length,
                                         unsigned flags)
 {
+    struct base64_work w; /* large: not all of it is set */
     size_t characters = gpuaes_base64_encoded_size(len, line_length);
     if (line_length % 4 != 0 || line_length > UINT32_MAX || characters == SIZE_MAX)
         return GPUAES_BAD_ARGUMENT;
-    struct encode_job job = {
-        .transfer = {.in = in,
-                     .out = out,
-                     .in_bytes = len,
-                     .out_bytes = characters,
-                     .in_unit = line_length != 0 ? line_length / 4 * 3 : ENCODE_IN,
-                     .out_unit = line_length != 0 ? line_length + 1 : ENCODE_OUT,
-                     .apart = 1,
-                     .launch = launch_encode},
-        .line_length = (uint32_t)line_length,
-    };
-    return run(&job.transfer, flags);
+    w.line_length = (uint32_t)line_length;
+    w.work.in_bytes = len;
+    w.work.out_bytes = characters;
+    w.work.in_unit = line_length != 0 ? line_length / 4 * 3 : ENCODE_IN;
+    w.work.out_unit = line_length != 0 ? line_length + 1 : ENCODE_OUT;
+    w.work.run = run_encode;
+    return run(&w, in, out, flags);
 }
 
 enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, void *out, unsigned flags,
                                         size_t *offset)
 {
+    struct base64_work w;
     if (len % 4 != 0)
         return GPUAES_BAD_ARGUMENT;
-    struct decode_job job = {
-        .transfer = {.in = in,
-                     .out = out,
-                     .in_bytes = len,
-                     .out_bytes = len / 4 * 3,
-                     .in_unit = DECODE_IN,
-                     .out_unit = DECODE_OUT,
-                     .apart = 1,
-                     .scattered = 1,
-                     .extra = FINDING,
-                     .launch = launch_decode,
-                     .finished = finish_decode},
-    };
-    enum gpuaes_status status = run(&job.transfer, flags);
+    w.line_length = 0;
+    w.work.in_bytes = len;
+    w.work.out_bytes = len / 4 * 3;
+    w.work.in_unit = DECODE_IN;
+    w.work.out_unit = DECODE_OUT;
+    w.work.run = run_decode;
+    enum gpuaes_status status = run(&w, in, out, flags);
     if (status == GPUAES_BAD_INPUT)
-        *offset = job.bad;
+        *offset = first_bad(&w);
     return status;
 }

@@ -1,41 +1,51 @@
 /*
- * The process's one device and its life: start, use, idle release, loss.
- *
- * Locks, in the order in which they may be taken: the life's (device.c), then
- * the lanes' (lane.c). Neither is held during a call of a callback or a wait
- * for the device. A forked child takes none of them.
+ * One device: what the library has on it, faults and waiting.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #ifndef GPUAES_DEVICE_H
 #define GPUAES_DEVICE_H
 
+#include <stdatomic.h>
+
 #include "driver.h"
 #include "gpuaes.h"
 #include "kernels.h"
 #include "lane.h"
 
+enum device_use {
+    DEVICE_OUT,
+    DEVICE_IN_USE,
+    DEVICE_GUEST, /* the application's choice: works on the memory it owns alone */
+    DEVICE_LOST
+};
+
 struct device {
-    struct driver driver;
+    const struct driver *driver;
     drv_device ordinal;
     drv_context context; /* the primary one, retained */
     struct kernels kernels;
     struct gpuaes_device_info info;
-    struct gpuaes_settings settings;
     struct lanes lanes;
+    atomic_int use; /* enum device_use; see life.c */
 };
 
 /*
- * Enters the device: its context becomes current, the thread cannot be
- * cancelled and the device is not released until device_leave(), which undoes
- * all of it. NULL, with nothing changed, unless the device is READY (or the
- * caller is the start's own thread).
+ * Finds the device, retains its primary context and loads the kernels. On an
+ * error nothing is left, and `reason` is a sentence.
  */
-struct visit {
-    int cancel_state;
+struct device_reason {
+    char text[192];
 };
-struct device *device_enter(struct visit *visit);
-void device_leave(struct device *device, struct visit *visit);
+int device_start(struct device *device, const struct driver *driver, int ordinal,
+                 struct device_reason *reason);
+
+/* Undoes a start; nothing of the device may be in use. */
+drv_result device_release(struct device *device);
+
+/* Makes its context current until device_leave(). 0 if it failed there. */
+int device_enter(struct device *device);
+void device_leave(struct device *device);
 
 /*
  * Records that a driver call failed: counts the fault and, unless it was only
@@ -43,9 +53,8 @@ void device_leave(struct device *device, struct visit *visit);
  */
 enum gpuaes_status device_fault(struct device *device, const char *what, drv_result result);
 
-/* While held, the device is not released when idle: somebody has its memory. */
-void device_hold(void);
-void device_unhold(void);
+/* The same in the start: 0 for success, else counted and described. */
+int device_call_failed(struct device_reason *reason, const char *function, drv_result result);
 
 /*
  * Waits until `event` (or, where that is NULL, all of `stream`) is done:
@@ -53,5 +62,8 @@ void device_unhold(void);
  * DRV_NOT_READY means that the time is up.
  */
 drv_result device_wait(const struct device *device, drv_stream stream, drv_event event);
+
+/* The same without a limit: what the application has queued may take as long as it likes. */
+drv_result device_wait_for_application(const struct device *device, drv_event event);
 
 #endif

@@ -42,12 +42,17 @@ enum {
     DRV_INVALID_IMAGE = 200,
     DRV_INVALID_CONTEXT = 201,
     DRV_NO_BINARY_FOR_GPU = 209,
+    DRV_OPERATING_SYSTEM = 304,
     DRV_INVALID_HANDLE = 400,
     DRV_NOT_FOUND = 500,
     DRV_NOT_READY = 600,
     DRV_ALREADY_REGISTERED = 712,
     DRV_NOT_REGISTERED = 713,
     DRV_LAUNCH_FAILED = 719,
+    DRV_NOT_PERMITTED = 800,
+    DRV_NOT_SUPPORTED = 801,
+    DRV_CAPTURE_FIRST = 900, /* a call that a capture of a graph forbids */
+    DRV_CAPTURE_LAST = 908,
     DRV_UNKNOWN = 999
 };
 
@@ -67,6 +72,7 @@ enum { DRV_FUNC_MAX_DYNAMIC_SHARED = 8 };
 
 /* CUpointer_attribute and CUmemorytype */
 enum {
+    DRV_POINTER_CONTEXT = 1,
     DRV_POINTER_MEMORY_TYPE = 2,
     DRV_POINTER_DEVICE_POINTER = 3,
     DRV_POINTER_IS_MANAGED = 8,
@@ -76,14 +82,19 @@ enum {
 };
 enum { DRV_MEMORY_HOST = 1, DRV_MEMORY_DEVICE = 2 };
 
+enum { DRV_CAPTURE_RELAXED = 2 }; /* CUstreamCaptureMode */
+
 /* Flags */
 enum {
     DRV_STREAM_NON_BLOCKING = 1,
     DRV_EVENT_DISABLE_TIMING = 2,
     DRV_HOST_ALLOC_PORTABLE = 1,
-    DRV_HOST_ALLOC_MAPPED = 2
+    DRV_HOST_ALLOC_MAPPED = 2,
+    DRV_HOST_REGISTER_PORTABLE = 1,
+    DRV_HOST_REGISTER_MAPPED = 2
 };
 #define DRV_STREAM_LEGACY ((drv_stream)0x1)
+#define DRV_STREAM_PER_THREAD ((drv_stream)0x2)
 
 /*
  * F(member, exported symbol, parameter list): one row per driver function.
@@ -102,6 +113,7 @@ enum {
     F(primary_ctx_release, cuDevicePrimaryCtxRelease_v2, (drv_device device))                      \
     F(ctx_push_current, cuCtxPushCurrent_v2, (drv_context context))                                \
     F(ctx_pop_current, cuCtxPopCurrent_v2, (drv_context * context))                                \
+    F(thread_exchange_stream_capture_mode, cuThreadExchangeStreamCaptureMode, (int *mode))         \
     F(module_load_data, cuModuleLoadData, (drv_module * module, const void *image))                \
     F(module_unload, cuModuleUnload, (drv_module module))                                          \
     F(module_get_function, cuModuleGetFunction,                                                    \
@@ -114,6 +126,7 @@ enum {
     F(stream_create, cuStreamCreate, (drv_stream * stream, unsigned flags))                        \
     F(stream_destroy, cuStreamDestroy_v2, (drv_stream stream))                                     \
     F(stream_query, cuStreamQuery, (drv_stream stream))                                            \
+    F(stream_get_ctx, cuStreamGetCtx, (drv_stream stream, drv_context * context))                  \
     F(stream_wait_event, cuStreamWaitEvent, (drv_stream stream, drv_event event, unsigned flags))  \
     F(event_create, cuEventCreate, (drv_event * event, unsigned flags))                            \
     F(event_destroy, cuEventDestroy_v2, (drv_event event))                                         \
@@ -152,10 +165,10 @@ struct driver {
 const char *driver_open(struct driver *table);
 
 /*
- * 1 if the application has already loaded a driver into this process and runs
- * work on the primary context of `ordinal`, else 0. Never loads anything.
+ * 1 if the application has already loaded a driver into this process and uses
+ * the primary context of a device, else 0. Never loads anything.
  */
-int driver_in_use(int ordinal);
+int driver_in_use(void);
 
 /* The image for module_load_data, or NULL in a build without a toolkit. */
 const void *driver_kernels(void);

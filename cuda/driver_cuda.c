@@ -46,7 +46,7 @@ const char *driver_open(struct driver *table)
     return resolve(handle, table);
 }
 
-int driver_in_use(int ordinal)
+int driver_in_use(void)
 {
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     if (handle == NULL)
@@ -55,8 +55,10 @@ int driver_in_use(int ordinal)
     *(void **)&get_state = dlsym(handle, "cuDevicePrimaryCtxGetState");
     unsigned flags;
     int active = 0;
-    /* Fails, as it should, where the application has not initialised CUDA. */
-    int in_use = get_state != NULL && get_state(ordinal, &flags, &active) == DRV_SUCCESS && active;
+    /* Fails where the application has not initialised CUDA, and behind the last device. */
+    for (int ordinal = 0; get_state != NULL && !active; ordinal++)
+        if (get_state(ordinal, &flags, &active) != DRV_SUCCESS)
+            break;
     (void)dlclose(handle);
-    return in_use;
+    return active != 0;
 }

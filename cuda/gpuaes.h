@@ -1,13 +1,13 @@
 /*
  * libgpuaes: AES and Base64 on NVIDIA GPUs.
  *
- * This header is the manual of the library. It needs neither CUDA's headers
- * nor OpenSSL's. All sizes are in bytes, a block is 16 bytes. Every function
- * may be called from any thread, and from several at once, unless it says
- * otherwise. No function changes the caller's current CUDA context.
+ * This header is the contract of the library, libgpuaes(3) its manual. It needs neither CUDA's
+ * headers nor OpenSSL's. All sizes are in bytes, a block is 16 bytes. Every function may be called
+ * from any thread, and from several at once, unless it says otherwise. No function changes the
+ * caller's current CUDA context.
  *
- * The library has no AES for the CPU: a call that the device could not finish
- * says how much it did finish, and the caller does the rest.
+ * The library has no AES for the CPU: a call that the devices could not finish
+ * says what they did finish, and the caller does the rest.
  *
  * Algorithms: AES, FIPS 197; modes ECB, CBC and CTR, NIST SP 800-38A; Base64,
  * RFC 4648 section 4 (standard alphabet), lines as in RFC 7468 and RFC 2045.
@@ -36,23 +36,29 @@ enum gpuaes_status {
     GPUAES_BAD_RANGE,    /* a device range that leaves its allocation */
     GPUAES_BAD_INPUT,    /* Base64 text that is not valid; see *offset */
     GPUAES_FAULT,        /* the device failed; it is not used again */
-    GPUAES_UNDEFINED     /* as FAULT, and `out` beyond *done is undefined, and so is
-                            `in` where it is the same memory */
+    GPUAES_UNDEFINED     /* as FAULT, and `out` beyond what *report says is complete is
+                            undefined, and so is `in` where it is the same memory */
 };
 
 /* A sentence for a status; static storage. */
 GPUAES_API const char *gpuaes_status_text(enum gpuaes_status status);
 
-/* ---- The device's life -------------------------------------------------- */
+/* ---- The devices' life -------------------------------------------------- */
+
+#define GPUAES_ALL_DEVICES UINT64_MAX
 
 struct gpuaes_settings {
     size_t pinned_bytes;   /* cap over all pinned memory of the library; 0 means 256 MiB */
     unsigned timeout_ms;   /* longest wait for a device that makes no progress; 0 means 10000 */
-    unsigned idle_seconds; /* release the device after so long without work; 0 means never */
+    unsigned idle_seconds; /* release the devices after so long without work; 0 means never */
+    unsigned threads;      /* threads that move the data of one call, the caller's included;
+                              0 means 1; at most 64 */
+    uint64_t devices;      /* bit n: CUDA device n; 0 means device 0 alone. Those that do not
+                              exist or cannot be started are left out; one is enough */
 };
 
 /*
- * Sets what the process's one device state works with. The first call of a
+ * Sets what the process's one set of devices works with. The first call of a
  * process counts; later ones, and calls after a start, change nothing and
  * return 0, the first returns 1.
  */
@@ -92,14 +98,19 @@ GPUAES_API enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, 
 GPUAES_API int gpuaes_application_uses_cuda(void);
 
 struct gpuaes_device_info {
+    int ordinal; /* CUDA's number of the device in this process */
     char name[64];
     int compute_major, compute_minor;
     int multiprocessors;
     int driver_version; /* 13000 is 13.0 */
 };
 
-/* 1, or 0 while no device is READY. */
-GPUAES_API int gpuaes_device(struct gpuaes_device_info *info);
+/*
+ * Describes device `n` of those in use, counted from 0. 1, or 0 where there are
+ * not so many (none while the state is not READY). A device that failed is no
+ * longer among them.
+ */
+GPUAES_API int gpuaes_device(unsigned n, struct gpuaes_device_info *info);
 
 /* Toolkit version and architectures that the kernels were built for. */
 GPUAES_API const char *gpuaes_build(void);
@@ -109,8 +120,8 @@ GPUAES_API const char *gpuaes_build(void);
 enum gpuaes_memory {
     GPUAES_PAGEABLE, /* ordinary memory */
     GPUAES_PINNED,   /* page-locked: the device reads and writes it itself */
-    GPUAES_DEVICE,   /* device or managed memory of the device in use */
-    GPUAES_FOREIGN   /* memory of a device or context that is not the one in use */
+    GPUAES_DEVICE,   /* device or managed memory of a device in use */
+    GPUAES_FOREIGN   /* memory of a device or context that is not in use */
 };
 
 /*
@@ -128,6 +139,17 @@ GPUAES_API enum gpuaes_memory gpuaes_memory_kind(const void *p, size_t len);
  */
 GPUAES_API void *gpuaes_pinned_alloc(size_t bytes);
 GPUAES_API void gpuaes_pinned_free(void *p, size_t bytes);
+
+/*
+ * Pins memory that the caller has, for all devices, until it is unregistered:
+ * whole pages are pinned, so no other registration may touch the first and the
+ * last of them. OK; NOT_READY; NO_MEMORY (RLIMIT_MEMLOCK, or the system has no
+ * more); BAD_RANGE where it cannot be pinned: a file mapping, read-only memory,
+ * memory that is registered already. A forked child may do neither. The memory
+ * must be unregistered before it is unmapped or freed; that does not cleanse it.
+ */
+GPUAES_API enum gpuaes_status gpuaes_pinned_register(void *p, size_t bytes);
+GPUAES_API enum gpuaes_status gpuaes_pinned_unregister(void *p);
 
 /*
  * Copies `len` bytes between memory of any two kinds that do not overlap, and
@@ -167,25 +189,89 @@ enum {
 };
 
 /*
+ * What a call completed. It may have been cut into parts, which follow each
+ * other without a gap: large work over several devices, or over several threads.
+ * Of each part, the first `done` bytes (a multiple of 16) are complete, and `iv`
+ * is what continues the stream behind them (not used by ECB).
+ */
+enum { GPUAES_PARTS = 64 };
+struct gpuaes_part {
+    size_t at, bytes, done;
+    unsigned char iv[16];
+};
+struct gpuaes_report {
+    unsigned parts; /* 0 where nothing was begun */
+    struct gpuaes_part part[GPUAES_PARTS];
+};
+
+/*
  * Runs whole blocks: `len` is a multiple of 16, any size. `in` and `out` are
- * each host memory of either kind, at any alignment, or device memory; they
- * are the same or do not overlap. Returns when the output is there.
+ * each memory of any kind, at any alignment; they are the same or do not
+ * overlap. Device and managed memory is worked on by the device that owns it,
+ * after what the application has queued on that device's legacy default stream;
+ * `in` and `out` must not belong to two devices. Returns when the output is
+ * there.
  *
  * `iv` is not used by ECB. For CTR it is the 128-bit big-endian counter block
- * of the first block, for CBC the block before the first. On return it is what
- * continues the stream after *done bytes.
+ * of the first block, for CBC the block before the first. With OK, it is on
+ * return what continues the stream; on any other status it is unchanged.
  *
- * *done, a multiple of 16, is how much of the output is complete, from its
- * beginning; `len` when the status is OK. On every other status but UNDEFINED
- * the input beyond *done is as it was, also where `in` is `out`, and nothing
- * writes to `out` any more.
+ * *report (NULL where the caller does not care) says what is complete: all of
+ * it when the status is OK. On every other status but UNDEFINED the input of
+ * what is not complete is as it was, also where `in` is `out`, and nothing
+ * writes to `out` any more. A device that fails is dropped, and the others do
+ * its part.
  *
  * Timing does not depend on data or key: each lane of a warp reads tables in
- * its own bank of shared memory.
+ * its own bank of shared memory, or computes without tables.
  */
 GPUAES_API enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
                                          unsigned char iv[16], const void *in, void *out,
-                                         size_t len, unsigned flags, size_t *done);
+                                         size_t len, unsigned flags, struct gpuaes_report *report);
+
+/* ---- AES on a stream of the application ---------------------------------- */
+
+/*
+ * A CUDA stream of the application on which AES is queued without waiting.
+ * Calls on one queue must not overlap in time; different queues may be used by
+ * different threads.
+ */
+struct gpuaes_queue;
+
+/*
+ * `stream` is a CUstream (or cudaStream_t) of the primary context of a device
+ * in use, which must outlive the queue; NULL is the legacy default stream of
+ * `device`, CUDA's ordinal, which is ignored otherwise. OK; NOT_READY;
+ * NO_MEMORY; BAD_ARGUMENT for a stream of another context.
+ */
+GPUAES_API enum gpuaes_status gpuaes_queue_open(struct gpuaes_queue **queue, void *stream,
+                                                int device);
+
+/*
+ * Queues whole blocks as gpuaes_aes() would run them, and returns. `in` and
+ * `out` must be device, managed or pinned memory (BAD_RANGE otherwise) and stay
+ * until the stream has passed the work; nobody may read `out` or write either
+ * before. `key` is not needed after the return. `iv` is read only; with
+ * CBC_DECRYPT, NULL continues after the queue's last call.
+ *
+ * OK means queued. On any other status nothing of this call will be done
+ * (FAULT: or some of it; `out` is undefined). An error of the device that
+ * happens later is seen by gpuaes_queue_wait() and by the application's own
+ * CUDA calls.
+ */
+GPUAES_API enum gpuaes_status gpuaes_queue_aes(struct gpuaes_queue *queue, enum gpuaes_op op,
+                                               const struct gpuaes_key *key,
+                                               const unsigned char iv[16], const void *in,
+                                               void *out, size_t len);
+
+/*
+ * Waits until the stream has done all that was queued on it. `iv`, if not NULL,
+ * becomes what continues after the queue's last CBC_DECRYPT. OK, or FAULT.
+ */
+GPUAES_API enum gpuaes_status gpuaes_queue_wait(struct gpuaes_queue *queue, unsigned char iv[16]);
+
+/* Waits, and frees what the queue owns. NULL is ignored. */
+GPUAES_API void gpuaes_queue_close(struct gpuaes_queue *queue);
 
 /* ---- Base64 ------------------------------------------------------------- */
 
@@ -198,8 +284,9 @@ GPUAES_API enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_
 GPUAES_API size_t gpuaes_base64_encoded_size(size_t len, size_t line_length);
 
 /*
- * Encodes `len` bytes of host memory into gpuaes_base64_encoded_size()
- * characters, without a final NUL. `in` and `out` must not overlap. On any
+ * Encodes `len` bytes into gpuaes_base64_encoded_size() characters, without a
+ * final NUL. `in` and `out` are memory of any kind, as for gpuaes_aes(), and
+ * must not overlap. On any
  * status but OK nothing is claimed of `out`, `in` is untouched, and the caller
  * encodes by itself. Flags as above.
  */

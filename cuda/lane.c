@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "life.h"
 #include "statistics.h"
 
 void lanes_init(struct lanes *lanes)
@@ -72,21 +73,21 @@ static void free_staging(const struct driver *driver, struct slot *slot)
     slot->staging_bytes = 0;
 }
 
-static void free_buffer(const struct driver *driver, struct slot *slot, int which)
+static void free_buffer(const struct driver *driver, drv_ptr *buffer, size_t *bytes)
 {
-    if (slot->buffer[which] != 0)
-        (void)driver->mem_free(slot->buffer[which]);
-    slot->buffer[which] = 0;
-    slot->buffer_bytes[which] = 0;
+    if (*buffer != 0)
+        (void)driver->mem_free(*buffer);
+    *buffer = 0;
+    *bytes = 0;
 }
 
 static drv_result grow_staging(const struct device *device, struct slot *slot, size_t bytes)
 {
-    const struct driver *d = &device->driver;
+    const struct driver *d = device->driver;
     if (slot->staging_bytes >= bytes)
         return DRV_SUCCESS;
     free_staging(d, slot);
-    if (!statistics_take_pinned(bytes, device->settings.pinned_bytes))
+    if (!statistics_take_pinned(bytes, life_settings()->pinned_bytes))
         return DRV_OUT_OF_MEMORY;
     void *p = NULL;
     drv_result r = d->mem_host_alloc(&p, bytes, DRV_HOST_ALLOC_PORTABLE | DRV_HOST_ALLOC_MAPPED);
@@ -104,31 +105,33 @@ static drv_result grow_staging(const struct device *device, struct slot *slot, s
     return DRV_SUCCESS;
 }
 
-static drv_result grow_buffer(const struct device *device, struct slot *slot, int which,
+static drv_result grow_buffer(const struct driver *driver, drv_ptr *buffer, size_t *now,
                               size_t bytes)
 {
-    if (slot->buffer_bytes[which] >= bytes)
+    if (*now >= bytes)
         return DRV_SUCCESS;
-    free_buffer(&device->driver, slot, which);
-    drv_result r = device->driver.mem_alloc(&slot->buffer[which], bytes);
+    free_buffer(driver, buffer, now);
+    drv_result r = driver->mem_alloc(buffer, bytes);
     if (r == DRV_SUCCESS)
-        slot->buffer_bytes[which] = bytes;
+        *now = bytes;
     else
-        slot->buffer[which] = 0;
+        *buffer = 0;
     return r;
 }
 
 static drv_result prepare_slot(const struct device *device, struct slot *slot,
                                const struct lane_needs *needs)
 {
-    const struct driver *d = &device->driver;
+    const struct driver *d = device->driver;
     drv_result r = DRV_SUCCESS;
     if (slot->stream == NULL)
         r = d->stream_create(&slot->stream, DRV_STREAM_NON_BLOCKING);
     if (r == DRV_SUCCESS && slot->event == NULL)
         r = d->event_create(&slot->event, DRV_EVENT_DISABLE_TIMING);
     for (int i = 0; i < 2 && r == DRV_SUCCESS; i++)
-        r = grow_buffer(device, slot, i, needs->buffer[i]);
+        r = grow_buffer(d, &slot->buffer[i], &slot->buffer_bytes[i], needs->buffer[i]);
+    if (r == DRV_SUCCESS)
+        r = grow_buffer(d, &slot->scratch, &slot->scratch_bytes, needs->scratch);
     if (r == DRV_SUCCESS)
         r = grow_staging(device, slot, needs->staging);
     return r;
@@ -143,8 +146,9 @@ drv_result lane_prepare(struct device *device, struct lane *lane, const struct l
     for (unsigned i = 0; i < needs->slots; i++) {
         struct slot *slot = &lane->slots[i];
         drv_result r = DRV_SUCCESS;
-        if (slot->stream != NULL)
+        if (slot->wiping)
             r = device_wait(device, slot->stream, NULL);
+        slot->wiping = 0;
         if (r == DRV_SUCCESS)
             r = prepare_slot(device, slot, needs);
         if (r != DRV_SUCCESS)
@@ -155,7 +159,7 @@ drv_result lane_prepare(struct device *device, struct lane *lane, const struct l
 
 void lanes_free(struct device *device)
 {
-    const struct driver *d = &device->driver;
+    const struct driver *d = device->driver;
     for (int i = 0; i < LANES; i++) {
         struct lane *lane = &device->lanes.lane[i];
         for (int s = 0; s < LANE_SLOTS; s++) {
@@ -163,13 +167,16 @@ void lanes_free(struct device *device)
             if (slot->stream != NULL && device_wait(device, slot->stream, NULL) != DRV_SUCCESS)
                 continue;
             free_staging(d, slot);
-            free_buffer(d, slot, 0);
-            free_buffer(d, slot, 1);
+            for (int b = 0; b < 2; b++)
+                free_buffer(d, &slot->buffer[b], &slot->buffer_bytes[b]);
+            free_buffer(d, &slot->scratch, &slot->scratch_bytes);
             if (slot->event != NULL)
                 (void)d->event_destroy(slot->event);
             if (slot->stream != NULL)
                 (void)d->stream_destroy(slot->stream);
         }
+        if (lane->application != NULL)
+            (void)d->event_destroy(lane->application);
     }
     (void)pthread_mutex_destroy(&device->lanes.lock);
     (void)pthread_cond_destroy(&device->lanes.returned);

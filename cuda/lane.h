@@ -15,7 +15,7 @@
 
 struct device;
 
-enum { LANES = 4, LANE_SLOTS = 4 };
+enum { LANES = 16, LANE_SLOTS = 4 };
 
 struct slot {
     drv_stream stream;
@@ -25,10 +25,14 @@ struct slot {
     unsigned char *staging; /* pinned memory, and as the device sees it */
     drv_ptr staging_address;
     size_t staging_bytes;
+    drv_ptr scratch; /* device memory of the kernels */
+    size_t scratch_bytes;
+    int wiping; /* work was queued that nobody has waited for */
 };
 
 struct lane {
     struct slot slots[LANE_SLOTS];
+    drv_event application; /* what the application had queued when the work began */
     int taken;
     int lost; /* the device may still write to it: never touched again */
 };
@@ -58,7 +62,7 @@ void lane_return(struct device *device, struct lane *lane, int lost);
 struct lane_needs {
     unsigned slots;
     size_t buffer[2];
-    size_t staging;
+    size_t staging, scratch;
 };
 drv_result lane_prepare(struct device *device, struct lane *lane, const struct lane_needs *needs);
 

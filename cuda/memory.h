@@ -8,12 +8,27 @@
 
 #include "device.h"
 
+struct memory {
+    enum gpuaes_memory kind;
+    struct device *owner; /* of DEVICE memory */
+    int managed;          /* other devices reach it, too */
+    drv_ptr address;      /* of memory that kernels reach: as they see it */
+};
+
 /*
- * The kind of a range, with the device entered. BAD_RANGE if it begins in a
- * device allocation and ends outside of it.
+ * Looks at a range, with any device entered. BAD_RANGE if it begins in a device
+ * allocation and ends outside of it. Memory that a call of ours has registered
+ * for its own duration is PAGEABLE.
  */
-enum gpuaes_status memory_kind(struct device *device, const void *p, size_t len,
-                               enum gpuaes_memory *kind);
+enum gpuaes_status memory_look(struct device *entered, const void *p, size_t len,
+                               struct memory *memory);
+
+/*
+ * The one device that works on both: the owner of either, else `fallback`.
+ * BAD_RANGE for FOREIGN memory, BAD_ARGUMENT where they have two owners.
+ */
+enum gpuaes_status memory_device(const struct memory *in, const struct memory *out,
+                                 struct device *fallback, struct device **device);
 
 static inline drv_ptr memory_address(const void *p)
 {

@@ -3,18 +3,13 @@
  * turn: copy in, kernel, copy out, each piece on its own stream, so that the
  * copies of one overlap the kernel of another and the work of the CPU.
  *
- * Where a piece's input and output are decides its route:
- *   pinned    the device's copy engines move it
- *   pageable  the CPU moves it to or from pinned staging memory; kernels write
- *             staging memory themselves
- *   device    used in place if it is aligned, else by a copy on the device
- *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #ifndef GPUAES_TRANSFER_H
 #define GPUAES_TRANSFER_H
 
 #include "device.h"
+#include "memory.h"
 
 struct piece {
     size_t number;
@@ -26,17 +21,22 @@ struct transfer {
     const unsigned char *in;
     unsigned char *out;
     size_t in_bytes, out_bytes;
-    enum gpuaes_memory in_kind, out_kind;
+    struct memory in_memory, out_memory;
 
     /* A piece is a multiple of in_unit bytes, which make out_unit bytes each;
      * only the job's last piece may be less. */
     size_t in_unit, out_unit;
 
-    int apart;     /* kernels need input and output in different places */
-    int keystream; /* kernels make a keystream; the CPU combines it with the input */
-    int scattered; /* kernels write in small pieces: not for memory beyond the bus */
-    size_t extra;  /* room for the job at the end of buffer[1] and of the staging memory */
+    int apart;     /* kernels are better off with input and output in different places */
+    int keystream; /* what is not registered: kernels make a keystream, which the CPU
+                      combines with the input */
+    int registers; /* pageable memory is registered as the work goes on, if it can be */
+    size_t extra;  /* room for the job at the end of the staging memory */
 
+    /* Device memory that a launch of so many bytes wants in slot->scratch, with input
+     * and output in the same place or not. NULL: none. */
+    size_t (*scratch)(const struct transfer *transfer, const struct device *device, size_t in_bytes,
+                      int same);
     /* Queues the kernels of a piece. Called in the order of the pieces, before
      * anything overwrites the input of this one. `in` is 0 for a keystream. */
     drv_result (*launch)(struct transfer *transfer, struct device *device, struct slot *slot,

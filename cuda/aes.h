@@ -1,0 +1,23 @@
+/*
+ * What AES by calls and AES on queues share.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_AES_H
+#define GPUAES_AES_H
+
+#include "gpuaes.h"
+#include "kernels/arguments.h"
+
+/* Adds to a 128-bit big-endian number. */
+void aes_add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks);
+
+/* Key and IV (NULL: none) for a kernel; the rest is 0. To be cleansed after use. */
+void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,
+                        const struct gpuaes_key *key, const unsigned char *iv);
+
+/* What a caller may not ask for. */
+int aes_bad_arguments(enum gpuaes_op op, const struct gpuaes_key *key, const void *in,
+                      const void *out, size_t len);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * Copies between memory of any kinds.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <string.h>
+
+#include "life.h"
+#include "memory.h"
+
+/* Through the staging memory of a lane, in pieces of its size. */
+enum { COPY_PIECE = 256 << 10 };
+
+static drv_result copy_piece(struct device *device, const struct slot *slot, unsigned char *to,
+                             enum gpuaes_memory to_kind, const unsigned char *from,
+                             enum gpuaes_memory from_kind, size_t len)
+{
+    const struct driver *d = device->driver;
+    drv_result r = DRV_SUCCESS;
+    if (from_kind == GPUAES_DEVICE) {
+        r = d->memcpy_dtoh_async(slot->staging, memory_address(from), len, slot->stream);
+        if (r == DRV_SUCCESS)
+            r = device_wait(device, slot->stream, NULL);
+    } else {
+        memcpy(slot->staging, from, len);
+    }
+    if (r != DRV_SUCCESS)
+        return r;
+    if (to_kind != GPUAES_DEVICE) {
+        memcpy(to, slot->staging, len);
+        return r;
+    }
+    r = d->memcpy_htod_async(memory_address(to), slot->staging, len, slot->stream);
+    return r == DRV_SUCCESS ? device_wait(device, slot->stream, NULL) : r;
+}
+
+static enum gpuaes_status copy_on_lane(struct device *device, unsigned char *to,
+                                       enum gpuaes_memory to_kind, const unsigned char *from,
+                                       enum gpuaes_memory from_kind, size_t len)
+{
+    struct lane_needs needs = {.slots = 1, .staging = COPY_PIECE};
+    struct lane *lane = lane_take(device, GPUAES_WAIT);
+    if (lane == NULL)
+        return GPUAES_BUSY;
+    struct slot *slot = &lane->slots[0];
+    drv_result r = lane_prepare(device, lane, &needs);
+    /* After what the application put on the legacy stream. */
+    if (r == DRV_SUCCESS)
+        r = device->driver->event_record(slot->event, DRV_STREAM_LEGACY);
+    if (r == DRV_SUCCESS)
+        r = device_wait_for_application(device, slot->event);
+    for (size_t at = 0; at < len && r == DRV_SUCCESS; at += COPY_PIECE) {
+        size_t n = len - at < COPY_PIECE ? len - at : COPY_PIECE;
+        r = copy_piece(device, slot, to + at, to_kind, from + at, from_kind, n);
+    }
+    enum gpuaes_status status = GPUAES_OK;
+    if (r != DRV_SUCCESS)
+        status = device_fault(device, "a copy", r);
+    if (r != DRV_NOT_READY && slot->staging != NULL)
+        gpuaes_cleanse(slot->staging, len < COPY_PIECE ? len : COPY_PIECE);
+    lane_return(device, lane, r == DRV_NOT_READY);
+    return status;
+}
+
+static enum gpuaes_status copy_entered(struct device *entered, void *to, const void *from,
+                                       size_t len)
+{
+    struct memory to_memory, from_memory;
+    struct device *device;
+    enum gpuaes_status status = memory_look(entered, to, len, &to_memory);
+    if (status == GPUAES_OK)
+        status = memory_look(entered, from, len, &from_memory);
+    if (status == GPUAES_OK)
+        status = memory_device(&from_memory, &to_memory, entered, &device);
+    if (status != GPUAES_OK)
+        return status;
+    if (to_memory.kind != GPUAES_DEVICE && from_memory.kind != GPUAES_DEVICE) {
+        memcpy(to, from, len);
+        return GPUAES_OK;
+    }
+    if (!device_enter(device))
+        return GPUAES_FAULT;
+    status = copy_on_lane(device, to, to_memory.kind, from, from_memory.kind, len);
+    device_leave(device);
+    return status;
+}
+
+enum gpuaes_status gpuaes_copy(void *to, const void *from, size_t len)
+{
+    struct visit visit;
+    enum gpuaes_status status = GPUAES_NOT_READY;
+    if (len == 0)
+        return GPUAES_OK;
+    if (!life_enter(&visit))
+        return status;
+    struct device *device = life_own_device();
+    if (device != NULL && device_enter(device)) {
+        status = copy_entered(device, to, from, len);
+        device_leave(device);
+    }
+    life_leave(&visit);
+    return status;
+}

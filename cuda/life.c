@@ -1,0 +1,506 @@
+/*
+ * The life of the devices.
+ *
+ * A CUDA context costs 0.3 s, so it is taken in a thread of its own, which
+ * then stays to release the devices when they have been idle for long. That
+ * thread is never joined: the library is linked so that it is never unmapped,
+ * and nothing here runs when the process exits, where the driver may be
+ * shutting down under us.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include "life.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+
+#include "fork.h"
+#include "statistics.h"
+
+enum { DEFAULT_TIMEOUT_MS = 10000 };
+#define DEFAULT_PINNED_BYTES ((size_t)256 << 20)
+
+static struct {
+    pthread_mutex_t lock; /* of what follows down to the blank line */
+    pthread_cond_t changed;
+    int configured, driver_opened;
+    struct gpuaes_settings settings;
+    gpuaes_ready_fn *on_ready;
+    void *on_ready_arg;
+
+    pthread_mutex_t adoption; /* one at a time */
+    atomic_int state;         /* written under the lock */
+    atomic_int users;         /* visits and holds */
+    atomic_uint turns;        /* threads that have asked for a device */
+    _Atomic uint64_t in_use;  /* bit n: device n is; written under the lock */
+    _Atomic int64_t last_use;
+    struct device_reason reason; /* written under the lock until the state is FAILED */
+    struct driver driver;
+    struct device devices[MAX_DEVICES]; /* by ordinal; `use` is written under the lock */
+} life = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .changed = PTHREAD_COND_INITIALIZER,
+          .adoption = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local int is_start_thread;
+
+static int64_t now_ns(clockid_t clock)
+{
+    struct timespec t;
+    (void)clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- State ---------------------------------------------------------------- */
+
+enum gpuaes_state gpuaes_state(void)
+{
+    int state = atomic_load_explicit(&life.state, memory_order_acquire);
+    if (fork_is_child()) /* also where the devices had been released before the fork */
+        return GPUAES_FAILED;
+    return (enum gpuaes_state)state;
+}
+
+const char *gpuaes_reason(void)
+{
+    if (fork_is_child())
+        return "this process was forked from one that had started the device";
+    return gpuaes_state() == GPUAES_FAILED ? life.reason.text : "";
+}
+
+const struct gpuaes_settings *life_settings(void)
+{
+    return &life.settings;
+}
+
+/* Under the lock. */
+static void fail(const char *reason)
+{
+    if (atomic_load(&life.state) != GPUAES_FAILED) {
+        (void)snprintf(life.reason.text, sizeof life.reason.text, "%s", reason);
+        atomic_store(&life.state, GPUAES_FAILED);
+    }
+    (void)pthread_cond_broadcast(&life.changed);
+}
+
+/* From STARTING to `state`, unless all devices were lost meanwhile. */
+static void end_transition(enum gpuaes_state state)
+{
+    int starting = GPUAES_STARTING;
+    (void)pthread_mutex_lock(&life.lock);
+    (void)atomic_compare_exchange_strong(&life.state, &starting, state);
+    (void)pthread_cond_broadcast(&life.changed);
+    (void)pthread_mutex_unlock(&life.lock);
+}
+
+int gpuaes_configure(const struct gpuaes_settings *settings)
+{
+    if (fork_is_child())
+        return 0;
+    (void)pthread_mutex_lock(&life.lock);
+    int first = !life.configured && atomic_load(&life.state) == GPUAES_OFF;
+    if (first) {
+        life.settings = *settings;
+        life.configured = 1;
+    }
+    (void)pthread_mutex_unlock(&life.lock);
+    return first;
+}
+
+/* Once a start has begun, which is when nobody configures any more. */
+static void set_defaults(struct gpuaes_settings *settings)
+{
+    if (settings->timeout_ms == 0)
+        settings->timeout_ms = DEFAULT_TIMEOUT_MS;
+    if (settings->pinned_bytes == 0)
+        settings->pinned_bytes = DEFAULT_PINNED_BYTES;
+    if (settings->threads == 0)
+        settings->threads = 1;
+    if (settings->threads > GPUAES_PARTS)
+        settings->threads = GPUAES_PARTS;
+    if (settings->devices == 0)
+        settings->devices = 1;
+}
+
+/* ---- Devices in use ---------------------------------------------------------- */
+
+/* Under the lock. */
+static void put_use(struct device *device, enum device_use use)
+{
+    uint64_t bit = UINT64_C(1) << (device - life.devices);
+    atomic_store(&device->use, use);
+    if (use == DEVICE_IN_USE)
+        atomic_fetch_or(&life.in_use, bit);
+    else
+        atomic_fetch_and(&life.in_use, ~bit);
+}
+
+static void set_use(struct device *device, enum device_use use)
+{
+    (void)pthread_mutex_lock(&life.lock);
+    put_use(device, use);
+    (void)pthread_mutex_unlock(&life.lock);
+}
+
+unsigned life_devices(struct device *devices[MAX_DEVICES])
+{
+    unsigned count = 0;
+    uint64_t left = atomic_load_explicit(&life.in_use, memory_order_acquire);
+    for (; left != 0; left &= left - 1)
+        devices[count++] = &life.devices[__builtin_ctzll(left)];
+    return count;
+}
+
+struct device *life_own_device(void)
+{
+    static _Thread_local unsigned turn; /* from 1; 0 is none yet */
+    struct device *devices[MAX_DEVICES];
+    unsigned count = life_devices(devices);
+    if (turn == 0)
+        turn = atomic_fetch_add_explicit(&life.turns, 1, memory_order_relaxed) % MAX_DEVICES + 1;
+    return count == 0 ? NULL : devices[(turn - 1) % count];
+}
+
+/* Under the adoption's lock. */
+static int adopt(struct device *device, int ordinal)
+{
+    struct device_reason reason;
+    unsigned flags;
+    int active = 0;
+    if (life.driver.primary_ctx_get_state(ordinal, &flags, &active) != DRV_SUCCESS || !active)
+        return 0;
+    int started = device_start(device, &life.driver, ordinal, &reason);
+    set_use(device, started ? DEVICE_GUEST : DEVICE_LOST);
+    return started;
+}
+
+struct device *life_device_of(int ordinal)
+{
+    if (ordinal < 0 || ordinal >= MAX_DEVICES)
+        return NULL;
+    struct device *device = &life.devices[ordinal];
+    int use = atomic_load_explicit(&device->use, memory_order_acquire);
+    if (use == DEVICE_OUT) {
+        (void)pthread_mutex_lock(&life.adoption);
+        use = atomic_load(&device->use); /* another thread may have been here */
+        if (use == DEVICE_OUT && adopt(device, ordinal))
+            use = DEVICE_GUEST;
+        (void)pthread_mutex_unlock(&life.adoption);
+    }
+    return use == DEVICE_IN_USE || use == DEVICE_GUEST ? device : NULL;
+}
+
+struct device *life_device_of_context(drv_context context)
+{
+    for (int i = 0; i < MAX_DEVICES; i++) {
+        int use = atomic_load_explicit(&life.devices[i].use, memory_order_acquire);
+        if ((use == DEVICE_IN_USE || use == DEVICE_GUEST) && life.devices[i].context == context)
+            return &life.devices[i];
+    }
+    return NULL;
+}
+
+void life_drop(struct device *device, const char *reason)
+{
+    (void)pthread_mutex_lock(&life.lock);
+    int was_in_use = atomic_load(&device->use) == DEVICE_IN_USE;
+    put_use(device, DEVICE_LOST);
+    if (was_in_use && atomic_load(&life.in_use) == 0)
+        fail(reason);
+    (void)pthread_mutex_unlock(&life.lock);
+}
+
+/* ---- Start, in a thread of its own ---------------------------------------- */
+
+static int reject(struct device_reason *reason, const char *why)
+{
+    (void)snprintf(reason->text, sizeof reason->text, "%s", why);
+    return 0;
+}
+
+static int open_driver(struct device_reason *reason)
+{
+    if (getauxval(AT_SECURE) != 0)
+        return reject(reason, "this is a set-user-ID or privileged process");
+    if (driver_kernels() == NULL)
+        return reject(reason, "gpuaes was built without the CUDA toolkit");
+    if (!life.driver_opened) {
+        const char *why = driver_open(&life.driver);
+        if (why != NULL)
+            return reject(reason, why);
+        life.driver_opened = 1;
+    }
+    return 1;
+}
+
+/* One is enough; the reason is that of the first that cannot be started. */
+static int start_devices(struct device_reason *reason)
+{
+    int count = 0, started = 0;
+    drv_result r = life.driver.init(0);
+    if (r == DRV_NO_DEVICE)
+        return reject(reason, "no CUDA device");
+    if (device_call_failed(reason, "cuInit", r) ||
+        device_call_failed(reason, "cuDeviceGetCount", life.driver.device_get_count(&count)))
+        return 0;
+    for (int i = 0; i < count && i < MAX_DEVICES; i++) {
+        struct device *device = &life.devices[i];
+        struct device_reason why;
+        if ((life.settings.devices >> i & 1) == 0 || atomic_load(&device->use) == DEVICE_LOST)
+            continue;
+        if (device_start(device, &life.driver, i, &why)) {
+            set_use(device, DEVICE_IN_USE);
+            started++;
+        } else if (reason->text[0] == '\0') {
+            *reason = why;
+        }
+    }
+    if (started == 0 && reason->text[0] == '\0')
+        return reject(reason, count == 0 ? "no CUDA device"
+                                         : "none of the devices that are set can be used");
+    return started != 0;
+}
+
+/* ---- Idle release ---------------------------------------------------------- */
+
+/* All of them; those that cannot be released are lost. */
+static void release_devices(void)
+{
+    int released = 0;
+    char reason[sizeof life.reason.text] = "the device was lost";
+    for (int i = 0; i < MAX_DEVICES; i++) {
+        struct device *device = &life.devices[i];
+        int use = atomic_load(&device->use);
+        if (use != DEVICE_IN_USE && use != DEVICE_GUEST)
+            continue;
+        drv_result r = device_release(device);
+        set_use(device, r == DRV_SUCCESS ? DEVICE_OUT : DEVICE_LOST);
+        released += r == DRV_SUCCESS && use == DEVICE_IN_USE;
+        if (r != DRV_SUCCESS) {
+            statistics_add_fault();
+            (void)snprintf(reason, sizeof reason,
+                           "releasing the idle device failed with CUDA error %d", r);
+        }
+    }
+    if (released != 0) {
+        end_transition(GPUAES_OFF);
+        return;
+    }
+    (void)pthread_mutex_lock(&life.lock);
+    fail(reason);
+    (void)pthread_mutex_unlock(&life.lock);
+}
+
+/* Returns when the devices are released or lost. */
+static void watch_idleness(void)
+{
+    int64_t limit = (int64_t)life.settings.idle_seconds * 1000000000;
+    for (;;) {
+        int64_t rest = atomic_load(&life.last_use) + limit - now_ns(CLOCK_MONOTONIC_COARSE);
+        if (rest > 0) {
+            struct timespec t = {(time_t)(rest / 1000000000), (long)(rest % 1000000000)};
+            (void)nanosleep(&t, NULL);
+            continue;
+        }
+        if (atomic_load(&life.state) != GPUAES_READY)
+            return;                          /* lost */
+        if (atomic_load(&life.users) != 0) { /* at work for long, or memory is held */
+            atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
+            continue;
+        }
+        /* Entering raises `users` and then looks at the state; we do it in the
+         * other order, so that one of the two sees the other. */
+        int ready = GPUAES_READY;
+        if (!atomic_compare_exchange_strong(&life.state, &ready, GPUAES_STARTING))
+            return;
+        if (atomic_load(&life.users) == 0)
+            break;
+        end_transition(GPUAES_READY);
+    }
+    release_devices();
+}
+
+static void *start_thread(void *unused)
+{
+    (void)unused;
+    struct device_reason reason = {""};
+    int64_t begun = now_ns(CLOCK_MONOTONIC);
+    is_start_thread = 1;
+    set_defaults(&life.settings);
+    int ok = open_driver(&reason);
+    if (ok)
+        (void)life_exchange_capture_mode(DRV_CAPTURE_RELAXED);
+    if (!ok || !start_devices(&reason)) {
+        (void)pthread_mutex_lock(&life.lock);
+        fail(reason.text);
+        (void)pthread_mutex_unlock(&life.lock);
+        return NULL;
+    }
+    if (life.on_ready != NULL)
+        life.on_ready(life.on_ready_arg);
+    is_start_thread = 0;
+    statistics_set_start_ms((uint64_t)(now_ns(CLOCK_MONOTONIC) - begun) / 1000000);
+    atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
+
+    end_transition(GPUAES_READY); /* or FAILED it is, by a fault in on_ready */
+    if (life.settings.idle_seconds != 0)
+        watch_idleness();
+    return NULL;
+}
+
+int life_begin_thread(void *(*run)(void *))
+{
+    sigset_t all, before;
+    pthread_t thread;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int r = pthread_create(&thread, NULL, run, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (r == 0)
+        (void)pthread_detach(thread);
+    return r == 0;
+}
+
+/* Under the lock. */
+static void begin(gpuaes_ready_fn *on_ready, void *arg)
+{
+    life.on_ready = on_ready;
+    life.on_ready_arg = arg;
+    atomic_store(&life.state, GPUAES_STARTING);
+    if (!life_begin_thread(start_thread))
+        fail("no thread could be created");
+}
+
+enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, int wait)
+{
+    enum gpuaes_state state = gpuaes_state();
+    if (state == GPUAES_READY || state == GPUAES_FAILED || is_start_thread)
+        return state;
+    int cancel_state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    fork_watch();
+    (void)pthread_mutex_lock(&life.lock);
+    /* Idle devices that are just being released become OFF first. */
+    do {
+        if (atomic_load(&life.state) == GPUAES_OFF)
+            begin(on_ready, arg);
+        while (wait && atomic_load(&life.state) == GPUAES_STARTING)
+            (void)pthread_cond_wait(&life.changed, &life.lock);
+    } while (wait && atomic_load(&life.state) == GPUAES_OFF);
+    (void)pthread_mutex_unlock(&life.lock);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+    return gpuaes_state();
+}
+
+int gpuaes_application_uses_cuda(void)
+{
+    return driver_in_use();
+}
+
+int gpuaes_device(unsigned n, struct gpuaes_device_info *info)
+{
+    struct visit visit;
+    struct device *devices[MAX_DEVICES];
+    if (!life_enter(&visit))
+        return 0;
+    int found = n < life_devices(devices);
+    if (found)
+        *info = devices[n]->info;
+    life_leave(&visit);
+    return found;
+}
+
+const char *gpuaes_build(void)
+{
+    return driver_build();
+}
+
+/* ---- Use ------------------------------------------------------------------- */
+
+void life_hold(void)
+{
+    atomic_fetch_add(&life.users, 1);
+}
+
+void life_unhold(void)
+{
+    atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
+    atomic_fetch_sub(&life.users, 1);
+}
+
+int life_exchange_capture_mode(int mode)
+{
+    (void)life.driver.thread_exchange_stream_capture_mode(&mode);
+    return mode;
+}
+
+/* While idle devices are released, or are found not to be idle after all. */
+static void await_transition(void)
+{
+    (void)pthread_mutex_lock(&life.lock);
+    while (atomic_load(&life.state) == GPUAES_STARTING)
+        (void)pthread_cond_wait(&life.changed, &life.lock);
+    (void)pthread_mutex_unlock(&life.lock);
+}
+
+int life_enter(struct visit *visit)
+{
+    int entered = is_start_thread;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &visit->cancel_state);
+    if (entered)
+        life_hold();
+    while (!entered && gpuaes_state() == GPUAES_READY) {
+        life_hold();
+        /* Sequentially consistent, as is the watcher's look at `users`. */
+        entered = atomic_load(&life.state) == GPUAES_READY;
+        if (!entered) {
+            life_unhold();
+            await_transition();
+        }
+    }
+    if (entered)
+        visit->capture_mode = life_exchange_capture_mode(DRV_CAPTURE_RELAXED);
+    else
+        (void)pthread_setcancelstate(visit->cancel_state, NULL);
+    return entered;
+}
+
+void life_leave(struct visit *visit)
+{
+    (void)life_exchange_capture_mode(visit->capture_mode);
+    (void)pthread_setcancelstate(visit->cancel_state, NULL);
+    life_unhold();
+}
+
+/* ---- Statuses -------------------------------------------------------------- */
+
+const char *gpuaes_status_text(enum gpuaes_status status)
+{
+    switch (status) {
+    case GPUAES_OK:
+        return "success";
+    case GPUAES_NOT_READY:
+        return "no device is ready";
+    case GPUAES_BUSY:
+        return "the device is busy";
+    case GPUAES_NO_MEMORY:
+        return "device or pinned memory is short";
+    case GPUAES_BAD_ARGUMENT:
+        return "bad argument";
+    case GPUAES_BAD_RANGE:
+        return "a device range leaves its allocation";
+    case GPUAES_BAD_INPUT:
+        return "invalid Base64";
+    case GPUAES_FAULT:
+        return "the device failed";
+    case GPUAES_UNDEFINED:
+        return "the device failed and the output is undefined";
+    }
+    return "unknown status";
+}

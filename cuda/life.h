@@ -1,0 +1,67 @@
+/*
+ * The life of the process's one set of devices: start, use, idle release, loss.
+ *
+ * Locks, in the order in which they may be taken: adoption (life.c), the
+ * life's (life.c), the lanes' of a device (lane.c); the pool's (pool.c) and
+ * that of the registered ranges (pinned.c, registration.c) are taken with no
+ * other, and no other within them. None is held during a call of a callback or
+ * a wait for a device. A forked child takes none of them.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_LIFE_H
+#define GPUAES_LIFE_H
+
+#include "device.h"
+#include "gpuaes.h"
+
+enum { MAX_DEVICES = 64 }; /* bits of gpuaes_settings.devices */
+
+/*
+ * Enters: the thread cannot be cancelled, a capture of a CUDA graph elsewhere in
+ * the process forbids it nothing, and no device is released until life_leave(),
+ * which undoes all of it. 0, with nothing changed, unless the state is READY (or
+ * the caller is the start's own thread).
+ */
+struct visit {
+    int cancel_state;
+    int capture_mode;
+};
+int life_enter(struct visit *visit);
+void life_leave(struct visit *visit);
+
+/* While held, no device is released when idle: somebody has its memory. */
+void life_hold(void);
+void life_unhold(void);
+
+/* What is set, with defaults in the place of zeros. Constant once a device is in use. */
+const struct gpuaes_settings *life_settings(void);
+
+/* The devices in use, by ordinal; how many. For callers that have entered. */
+unsigned life_devices(struct device *devices[MAX_DEVICES]);
+
+/* The one for small work of the calling thread: threads take turns. NULL if none is left. */
+struct device *life_own_device(void);
+
+/*
+ * The device of that ordinal, to work on memory that it owns: one in use, or
+ * one that the application uses, which is then prepared. NULL where neither is.
+ */
+struct device *life_device_of(int ordinal);
+
+/* The device whose context that is: one in use, or one of the application's. NULL: none. */
+struct device *life_device_of_context(drv_context context);
+
+/* Gives a device up for the rest of the process. */
+void life_drop(struct device *device, const char *reason);
+
+/*
+ * Lets the calling thread allocate and query while another one captures a graph;
+ * returns the mode that it had, to be set again by the same call.
+ */
+int life_exchange_capture_mode(int mode);
+
+/* A thread of the library: detached, all signals blocked. 1, or 0 if there is none. */
+int life_begin_thread(void *(*run)(void *));
+
+#endif

@@ -1,0 +1,159 @@
+/*
+ * Pinned memory for applications: of ours, and of theirs.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "life.h"
+#include "statistics.h"
+
+/* Enters the process's life and a device of it; NULL, with nothing changed, without one. */
+static struct device *enter(struct visit *visit)
+{
+    if (!life_enter(visit))
+        return NULL;
+    struct device *device = life_own_device();
+    if (device != NULL && device_enter(device))
+        return device;
+    life_leave(visit);
+    return NULL;
+}
+
+static void leave(struct device *device, struct visit *visit)
+{
+    device_leave(device);
+    life_leave(visit);
+}
+
+/* ---- Allocated --------------------------------------------------------------- */
+
+void *gpuaes_pinned_alloc(size_t bytes)
+{
+    struct visit visit;
+    struct device *device = bytes != 0 ? enter(&visit) : NULL;
+    if (device == NULL)
+        return NULL;
+    void *p = NULL;
+    drv_result r =
+        device->driver->mem_host_alloc(&p, bytes, DRV_HOST_ALLOC_PORTABLE | DRV_HOST_ALLOC_MAPPED);
+    if (r != DRV_SUCCESS) {
+        (void)device_fault(device, "cuMemHostAlloc", r);
+        p = NULL;
+    } else {
+        life_hold(); /* releasing the context would take the memory away */
+    }
+    leave(device, &visit);
+    return p;
+}
+
+void gpuaes_pinned_free(void *p, size_t bytes)
+{
+    struct visit visit;
+    struct device *device = p != NULL ? enter(&visit) : NULL;
+    if (device == NULL) /* a forked child, or all devices are lost: leaked, not touched */
+        return;
+    gpuaes_cleanse(p, bytes);
+    drv_result r = device->driver->mem_free_host(p);
+    if (r != DRV_SUCCESS)
+        (void)device_fault(device, "cuMemFreeHost", r);
+    life_unhold();
+    leave(device, &visit);
+}
+
+/* ---- Registered -------------------------------------------------------------- */
+
+struct registered {
+    const void *p;
+    struct registered *next;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct registered *first;
+} list = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void add(struct registered *entry)
+{
+    (void)pthread_mutex_lock(&list.lock);
+    entry->next = list.first;
+    list.first = entry;
+    (void)pthread_mutex_unlock(&list.lock);
+}
+
+/* Takes the entry of `p` out of the list; NULL if there is none. */
+static struct registered *take(const void *p)
+{
+    (void)pthread_mutex_lock(&list.lock);
+    struct registered **link = &list.first;
+    while (*link != NULL && (*link)->p != p)
+        link = &(*link)->next;
+    struct registered *found = *link;
+    if (found != NULL)
+        *link = found->next;
+    (void)pthread_mutex_unlock(&list.lock);
+    return found;
+}
+
+/* What the driver says of memory that cannot be pinned is no fault of the device. */
+static enum gpuaes_status status_of(struct device *device, drv_result r)
+{
+    switch (r) {
+    case DRV_SUCCESS:
+        return GPUAES_OK;
+    case DRV_OUT_OF_MEMORY:
+        return GPUAES_NO_MEMORY;
+    case DRV_INVALID_VALUE:
+    case DRV_OPERATING_SYSTEM:
+    case DRV_ALREADY_REGISTERED:
+    case DRV_NOT_REGISTERED:
+    case DRV_NOT_PERMITTED:
+    case DRV_NOT_SUPPORTED:
+        return GPUAES_BAD_RANGE;
+    default:
+        return device_fault(device, "registering memory", r);
+    }
+}
+
+enum gpuaes_status gpuaes_pinned_register(void *p, size_t bytes)
+{
+    struct visit visit;
+    if (p == NULL || bytes == 0)
+        return GPUAES_BAD_ARGUMENT;
+    struct device *device = enter(&visit);
+    if (device == NULL)
+        return GPUAES_NOT_READY;
+    struct registered *entry = malloc(sizeof *entry);
+    enum gpuaes_status status = GPUAES_NO_MEMORY;
+    if (entry != NULL)
+        status =
+            status_of(device, device->driver->mem_host_register(
+                                  p, bytes, DRV_HOST_REGISTER_PORTABLE | DRV_HOST_REGISTER_MAPPED));
+    if (status == GPUAES_OK) {
+        entry->p = p;
+        add(entry);
+        life_hold(); /* as long as it is registered */
+    } else {
+        free(entry);
+    }
+    leave(device, &visit);
+    return status;
+}
+
+enum gpuaes_status gpuaes_pinned_unregister(void *p)
+{
+    struct visit visit;
+    struct device *device = enter(&visit);
+    if (device == NULL)
+        return GPUAES_NOT_READY;
+    struct registered *entry = take(p);
+    enum gpuaes_status status = GPUAES_BAD_RANGE;
+    if (entry != NULL) {
+        status = status_of(device, device->driver->mem_host_unregister(p));
+        life_unhold();
+    }
+    free(entry);
+    leave(device, &visit);
+    return status;
+}

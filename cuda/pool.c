@@ -1,0 +1,95 @@
+/*
+ * Helper threads.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "pool.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "life.h"
+
+enum { HELPERS = GPUAES_PARTS - 1 };
+
+/* Somebody's call; on the caller's stack, and in the list while something is left to take. */
+struct batch {
+    void (*run)(void *arg, unsigned number);
+    void *arg;
+    unsigned count, taken, done;
+    struct batch *next;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t more; /* there is a batch in the list */
+    pthread_cond_t done; /* a batch has been done */
+    struct batch *first;
+    unsigned helpers, idle;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .more = PTHREAD_COND_INITIALIZER,
+          .done = PTHREAD_COND_INITIALIZER};
+
+/* Under the lock, which is not held while the work runs. */
+static void run_next(struct batch *batch)
+{
+    unsigned number = batch->taken++;
+    if (batch->taken == batch->count) {
+        struct batch **link = &pool.first;
+        while (*link != batch)
+            link = &(*link)->next;
+        *link = batch->next;
+    }
+    (void)pthread_mutex_unlock(&pool.lock);
+    batch->run(batch->arg, number);
+    (void)pthread_mutex_lock(&pool.lock);
+    if (++batch->done == batch->count)
+        (void)pthread_cond_broadcast(&pool.done);
+}
+
+static void *help(void *unused)
+{
+    (void)unused;
+    (void)life_exchange_capture_mode(DRV_CAPTURE_RELAXED);
+    (void)pthread_mutex_lock(&pool.lock);
+    for (;;) {
+        while (pool.first == NULL) {
+            pool.idle++;
+            (void)pthread_cond_wait(&pool.more, &pool.lock);
+            pool.idle--;
+        }
+        run_next(pool.first);
+    }
+    return NULL;
+}
+
+/* Under the lock. */
+static void call_helpers(unsigned wanted)
+{
+    for (unsigned i = 0; i < wanted; i++) {
+        if (i >= pool.idle) {
+            if (pool.helpers == HELPERS || !life_begin_thread(help))
+                return;
+            pool.helpers++;
+        }
+        (void)pthread_cond_signal(&pool.more);
+    }
+}
+
+void pool_run(void (*run)(void *arg, unsigned number), void *arg, unsigned count)
+{
+    struct batch batch = {.run = run, .arg = arg, .count = count};
+    if (count == 1) {
+        run(arg, 0);
+        return;
+    }
+    (void)pthread_mutex_lock(&pool.lock);
+    batch.next = pool.first;
+    pool.first = &batch;
+    call_helpers(count - 1);
+    while (batch.taken < batch.count)
+        run_next(&batch);
+    while (batch.done < batch.count)
+        (void)pthread_cond_wait(&pool.done, &pool.lock);
+    (void)pthread_mutex_unlock(&pool.lock);
+}

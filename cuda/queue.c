@@ -1,0 +1,276 @@
+/*
+ * AES on a stream of the application.
+ *
+ * What a call needs beyond its arguments lies in device memory of the queue,
+ * and is used in the order of the stream: the scratch memory of the kernels,
+ * and the block that a CBC stream continues with.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aes.h"
+#include "life.h"
+#include "memory.h"
+#include "statistics.h"
+
+struct gpuaes_queue {
+    struct device *device;
+    drv_stream stream;
+    drv_ptr next; /* one block; the scratch memory follows it */
+    struct kernels_scratch scratch;
+    drv_event before;         /* what was on the stream before what is pending */
+    int pending;              /* work has been queued since the last wait */
+    int chained;              /* `next` holds a block */
+    unsigned char *read_back; /* pinned: the block, for the CPU */
+};
+
+/* What a launch may want at most; see kernels.h. */
+enum { SCRATCH_BYTES = (4 << 20) + (64 << 10), READ_BACK_BYTES = 64 };
+
+/* ---- Open and close ---------------------------------------------------------- */
+
+static int has_no_context(drv_stream stream)
+{
+    return stream == NULL || stream == DRV_STREAM_LEGACY || stream == DRV_STREAM_PER_THREAD;
+}
+
+/* With some device entered; NULL for a stream of another context. */
+static struct device *find_device(struct device *entered, drv_stream stream, int ordinal)
+{
+    drv_context context;
+    if (has_no_context(stream))
+        return life_device_of(ordinal);
+    if (entered->driver->stream_get_ctx(stream, &context) != DRV_SUCCESS)
+        return NULL;
+    return life_device_of_context(context);
+}
+
+static drv_result take_memory(struct gpuaes_queue *queue)
+{
+    const struct driver *d = queue->device->driver;
+    void *read_back = NULL;
+    if (!statistics_take_pinned(READ_BACK_BYTES, life_settings()->pinned_bytes))
+        return DRV_OUT_OF_MEMORY;
+    drv_result r = d->mem_host_alloc(&read_back, READ_BACK_BYTES, DRV_HOST_ALLOC_PORTABLE);
+    if (r == DRV_SUCCESS) {
+        r = d->event_create(&queue->before, DRV_EVENT_DISABLE_TIMING);
+        if (r == DRV_SUCCESS && (r = d->mem_alloc(&queue->next, SCRATCH_BYTES)) != DRV_SUCCESS)
+            (void)d->event_destroy(queue->before);
+        if (r != DRV_SUCCESS)
+            (void)d->mem_free_host(read_back);
+    }
+    if (r != DRV_SUCCESS) {
+        statistics_give_pinned(READ_BACK_BYTES);
+        return r;
+    }
+    queue->read_back = read_back;
+    queue->scratch.address = queue->next + GPUAES_BLOCK;
+    queue->scratch.bytes = SCRATCH_BYTES - GPUAES_BLOCK;
+    return DRV_SUCCESS;
+}
+
+static void give_memory(struct gpuaes_queue *queue)
+{
+    const struct driver *d = queue->device->driver;
+    (void)d->event_destroy(queue->before);
+    (void)d->mem_free(queue->next);
+    (void)d->mem_free_host(queue->read_back);
+    statistics_give_pinned(READ_BACK_BYTES);
+}
+
+static enum gpuaes_status open_entered(struct gpuaes_queue **queue, struct device *entered,
+                                       drv_stream stream, int ordinal)
+{
+    struct device *device = find_device(entered, stream, ordinal);
+    if (device == NULL)
+        return GPUAES_BAD_ARGUMENT;
+    struct gpuaes_queue *q = calloc(1, sizeof *q);
+    enum gpuaes_status status = GPUAES_NO_MEMORY;
+    if (q == NULL)
+        return status;
+    q->device = device;
+    q->stream = stream;
+    if (device_enter(device)) {
+        drv_result r = take_memory(q);
+        status = r == DRV_SUCCESS ? GPUAES_OK : device_fault(device, "opening a queue", r);
+        device_leave(device);
+    } else {
+        status = GPUAES_FAULT;
+    }
+    if (status != GPUAES_OK) {
+        free(q);
+        return status;
+    }
+    life_hold(); /* until it is closed */
+    *queue = q;
+    return GPUAES_OK;
+}
+
+enum gpuaes_status gpuaes_queue_open(struct gpuaes_queue **queue, void *stream, int device)
+{
+    struct visit visit;
+    enum gpuaes_status status = GPUAES_NOT_READY;
+    *queue = NULL;
+    if (!life_enter(&visit))
+        return status;
+    struct device *own = life_own_device();
+    if (own != NULL && device_enter(own)) {
+        status = open_entered(queue, own, stream, device);
+        device_leave(own);
+    }
+    life_leave(&visit);
+    return status;
+}
+
+/* ---- Work ----------------------------------------------------------------------- */
+
+/* Enters the queue's device, unless it is lost. */
+static enum gpuaes_status enter(struct gpuaes_queue *queue, struct visit *visit)
+{
+    if (!life_enter(visit))
+        return GPUAES_NOT_READY;
+    if (atomic_load(&queue->device->use) != DEVICE_LOST && device_enter(queue->device))
+        return GPUAES_OK;
+    life_leave(visit);
+    return GPUAES_FAULT;
+}
+
+static void leave(struct gpuaes_queue *queue, struct visit *visit)
+{
+    device_leave(queue->device);
+    life_leave(visit);
+}
+
+/* Memory that the queue's device reaches by itself. */
+static enum gpuaes_status look(const struct gpuaes_queue *queue, const void *p, size_t len,
+                               struct memory *memory)
+{
+    enum gpuaes_status status = memory_look(queue->device, p, len, memory);
+    int reached =
+        memory->kind == GPUAES_PINNED ||
+        (memory->kind == GPUAES_DEVICE && (memory->managed || memory->owner == queue->device));
+    return status == GPUAES_OK && !reached ? GPUAES_BAD_RANGE : status;
+}
+
+/*
+ * Where the input stays as it is, its last block is kept by a copy; else the
+ * kernels keep it before they overwrite it.
+ */
+static drv_result chain(struct gpuaes_queue *queue, struct aes_arguments *arguments,
+                        const unsigned char *iv, const struct memory *memory)
+{
+    const struct driver *d = queue->device->driver;
+    size_t len = arguments->blocks * GPUAES_BLOCK;
+    if (iv == NULL || arguments->in == arguments->out) {
+        arguments->iv_at = iv == NULL ? queue->next : 0;
+        arguments->next = queue->next;
+        return DRV_SUCCESS;
+    }
+    drv_ptr last = memory->address + len - GPUAES_BLOCK;
+    if (memory->kind == GPUAES_DEVICE)
+        return d->memcpy_dtod_async(queue->next, last, GPUAES_BLOCK, queue->stream);
+    /* Pinned memory has one address for the CPU and the device. */
+    return d->memcpy_htod_async(queue->next, (const void *)(uintptr_t)last, GPUAES_BLOCK,
+                                queue->stream);
+}
+
+static enum gpuaes_status run(struct gpuaes_queue *queue, enum gpuaes_op op,
+                              const struct gpuaes_key *key, const unsigned char *iv, const void *in,
+                              const void *out, size_t len)
+{
+    struct device *device = queue->device;
+    struct memory in_memory, out_memory;
+    enum gpuaes_status status = look(queue, in, len, &in_memory);
+    if (status == GPUAES_OK)
+        status = look(queue, out, len, &out_memory);
+    if (status != GPUAES_OK)
+        return status;
+    struct aes_arguments arguments;
+    aes_fill_arguments(&arguments, op, key, iv);
+    arguments.in = in_memory.address;
+    arguments.out = out_memory.address;
+    arguments.blocks = len / GPUAES_BLOCK;
+    drv_result r = DRV_SUCCESS;
+    if (!queue->pending)
+        r = device->driver->event_record(queue->before, queue->stream);
+    queue->pending = 1;
+    if (r == DRV_SUCCESS && op == GPUAES_CBC_DECRYPT)
+        r = chain(queue, &arguments, iv, &in_memory);
+    if (r == DRV_SUCCESS)
+        r = kernels_launch_aes(device->driver, &device->kernels, op, key->rounds, &arguments,
+                               &queue->scratch, queue->stream);
+    gpuaes_cleanse(&arguments, sizeof arguments);
+    if (r != DRV_SUCCESS)
+        return device_fault(device, "queueing work", r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
+    queue->chained |= op == GPUAES_CBC_DECRYPT;
+    statistics_add_bytes(len);
+    return GPUAES_OK;
+}
+
+enum gpuaes_status gpuaes_queue_aes(struct gpuaes_queue *queue, enum gpuaes_op op,
+                                    const struct gpuaes_key *key,
+                                    const unsigned char iv[GPUAES_BLOCK], const void *in, void *out,
+                                    size_t len)
+{
+    struct visit visit;
+    if (aes_bad_arguments(op, key, in, out, len) || (op == GPUAES_CTR && iv == NULL) ||
+        (op == GPUAES_CBC_DECRYPT && iv == NULL && !queue->chained))
+        return GPUAES_BAD_ARGUMENT;
+    if (len == 0)
+        return GPUAES_OK;
+    enum gpuaes_status status = enter(queue, &visit);
+    if (status != GPUAES_OK)
+        return status;
+    status = run(queue, op, key, iv, in, out, len);
+    leave(queue, &visit);
+    return status;
+}
+
+static drv_result wait_for(struct gpuaes_queue *queue, unsigned char iv[GPUAES_BLOCK])
+{
+    const struct device *device = queue->device;
+    drv_result r = DRV_SUCCESS;
+    if (iv != NULL)
+        r = device->driver->memcpy_dtoh_async(queue->read_back, queue->next, GPUAES_BLOCK,
+                                              queue->stream);
+    /* What the application had queued before us is not under our limit. */
+    if (r == DRV_SUCCESS)
+        r = device_wait_for_application(device, queue->before);
+    if (r == DRV_SUCCESS)
+        r = device_wait(device, queue->stream, NULL);
+    queue->pending = r != DRV_SUCCESS;
+    if (r == DRV_SUCCESS && iv != NULL)
+        memcpy(iv, queue->read_back, GPUAES_BLOCK);
+    return r;
+}
+
+enum gpuaes_status gpuaes_queue_wait(struct gpuaes_queue *queue, unsigned char iv[GPUAES_BLOCK])
+{
+    struct visit visit;
+    if (enter(queue, &visit) != GPUAES_OK)
+        return GPUAES_FAULT;
+    drv_result r = wait_for(queue, iv);
+    enum gpuaes_status status =
+        r == DRV_SUCCESS ? GPUAES_OK : device_fault(queue->device, "work on a stream", r);
+    leave(queue, &visit);
+    return status == GPUAES_OK ? GPUAES_OK : GPUAES_FAULT;
+}
+
+void gpuaes_queue_close(struct gpuaes_queue *queue)
+{
+    struct visit visit;
+    if (queue == NULL)
+        return;
+    if (enter(queue, &visit) == GPUAES_OK) {
+        drv_result r = wait_for(queue, NULL);
+        if (r == DRV_SUCCESS)
+            give_memory(queue);
+        else /* its memory may be in use for ever */
+            (void)device_fault(queue->device, "work on a stream", r);
+        leave(queue, &visit);
+    }
+    life_unhold();
+    free(queue);
+}

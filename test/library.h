@@ -1,0 +1,179 @@
+/*
+ * What the test programs of libgpuaes share: libcrypto's results to compare
+ * with, memory of each kind, the application's own use of the driver, children.
+ * They link the emulator.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_TEST_LIBRARY_H
+#define GPUAES_TEST_LIBRARY_H
+
+#include <openssl/evp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../cuda/driver.h"
+#include "../cuda/emulator/hooks.h"
+#include "../cuda/gpuaes.h"
+#include "tap.h"
+
+/* Kernels take a hundred times as long: only what has threads of its own is done. */
+#if defined(__SANITIZE_THREAD__)
+enum { THREADS_ALONE = 1 };
+#else
+enum { THREADS_ALONE = 0 };
+#endif
+
+static struct tap_random random_state;
+static struct driver application; /* its own calls of the driver */
+
+static const char *const op_names[GPUAES_OPS] = {"ECB encrypt", "ECB decrypt", "CBC decrypt",
+                                                 "CTR"};
+static const char *const kind_names[] = {"pageable", "pinned", "device"};
+
+/* ---- The reference ----------------------------------------------------------- */
+
+static inline const EVP_CIPHER *reference_cipher(enum gpuaes_op op, size_t key_bytes)
+{
+    static const EVP_CIPHER *(*const ciphers[GPUAES_OPS][3])(void) = {
+        {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb},
+        {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb},
+        {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc},
+        {EVP_aes_128_ctr, EVP_aes_192_ctr, EVP_aes_256_ctr},
+    };
+    return ciphers[op][key_bytes / 8 - 2]();
+}
+
+/* Leaves in `iv` what continues the stream. */
+static inline void reference(enum gpuaes_op op, const unsigned char *key, size_t key_bytes,
+                             unsigned char iv[16], const unsigned char *in, unsigned char *out,
+                             size_t len)
+{
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    int n = 0;
+    EVP_CipherInit_ex(c, reference_cipher(op, key_bytes), NULL, key, iv,
+                      op == GPUAES_ECB_ENCRYPT || op == GPUAES_CTR);
+    EVP_CIPHER_CTX_set_padding(c, 0);
+    EVP_CipherUpdate(c, out, &n, in, (int)len);
+    if (op == GPUAES_CBC_DECRYPT || op == GPUAES_CTR)
+        EVP_CIPHER_CTX_get_updated_iv(c, iv, 16);
+    EVP_CIPHER_CTX_free(c);
+}
+
+/* ---- Memory of each kind ------------------------------------------------------ */
+
+static inline void *take(int kind, size_t bytes)
+{
+    drv_ptr p = 0;
+    if (kind == GPUAES_PAGEABLE)
+        return malloc(bytes);
+    if (kind == GPUAES_PINNED)
+        return gpuaes_pinned_alloc(bytes);
+    return application.mem_alloc(&p, bytes) == DRV_SUCCESS ? (void *)(uintptr_t)p : NULL;
+}
+
+static inline void give(int kind, void *p, size_t bytes)
+{
+    if (kind == GPUAES_PAGEABLE)
+        free(p);
+    else if (kind == GPUAES_PINNED)
+        gpuaes_pinned_free(p, bytes);
+    else
+        application.mem_free((drv_ptr)(uintptr_t)p);
+}
+
+/* The application's own context, as a program that runs CUDA has it. */
+static inline void become_an_application(int device)
+{
+    drv_context context;
+    driver_open(&application);
+    application.init(0);
+    application.primary_ctx_retain(&context, device);
+    application.ctx_push_current(context);
+}
+
+/* ---- Calls ---------------------------------------------------------------------- */
+
+/* A random key and IV, and what one call on random data should give. */
+struct expected {
+    struct gpuaes_key schedule;
+    unsigned char key[32], iv[16], next_iv[16];
+    unsigned char *plain, *cipher; /* input and output of the call */
+};
+
+static inline void expect(struct expected *e, enum gpuaes_op op, size_t len)
+{
+    static const size_t key_sizes[] = {16, 24, 32};
+    size_t key_bytes = key_sizes[tap_random_below(&random_state, 3)];
+    tap_random_bytes(&random_state, e->key, sizeof e->key);
+    tap_random_bytes(&random_state, e->iv, sizeof e->iv);
+    if (tap_random_below(&random_state, 3) == 0)
+        memset(e->iv + tap_random_below(&random_state, 16), 0xff, 1);
+    if (tap_random_below(&random_state, 4) == 0)
+        memset(e->iv, 0xff, 15);
+    memcpy(e->next_iv, e->iv, sizeof e->iv);
+    gpuaes_key_expand(&e->schedule, e->key, key_bytes);
+    e->plain = malloc(len);
+    e->cipher = malloc(len);
+    tap_random_bytes(&random_state, e->plain, len);
+    reference(op, e->key, key_bytes, e->next_iv, e->plain, e->cipher, len);
+}
+
+static inline void expected_free(struct expected *e)
+{
+    free(e->plain);
+    free(e->cipher);
+}
+
+static inline size_t bytes_done(const struct gpuaes_report *report)
+{
+    size_t done = 0;
+    for (unsigned i = 0; i < report->parts; i++)
+        done += report->part[i].done;
+    return done;
+}
+
+/*
+ * What a caller without a device does with the rest of a call that ended with
+ * `report`: 1 if the whole is right then.
+ */
+static inline int finishes(const struct expected *e, enum gpuaes_op op,
+                           const struct gpuaes_report *report, const unsigned char *in,
+                           unsigned char *out, size_t len)
+{
+    size_t key_bytes = e->schedule.rounds * 4 - 24;
+    unsigned char iv[16];
+    size_t end = 0;
+    memcpy(iv, e->iv, sizeof iv);
+    for (unsigned i = 0; i < report->parts; i++) {
+        const struct gpuaes_part *part = &report->part[i];
+        size_t at = part->at + part->done;
+        if (part->at != end || memcmp(out + part->at, e->cipher + part->at, part->done) != 0)
+            return 0;
+        end = part->at + part->bytes;
+        memcpy(iv, part->iv, sizeof iv);
+        reference(op, e->key, key_bytes, iv, in + at, out + at, part->bytes - part->done);
+    }
+    if (report->parts == 0) { /* nothing was begun */
+        reference(op, e->key, key_bytes, iv, in, out, len);
+        end = len;
+    }
+    return end == len && memcmp(out, e->cipher, len) == 0 &&
+           (op < GPUAES_CBC_DECRYPT || memcmp(iv, e->next_iv, sizeof iv) == 0);
+}
+
+/* Runs `body` in a child, which must come from a process without a device; its status. */
+static inline int in_child(int (*body)(const void *), const void *argument)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(300);
+        _exit(body(argument));
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
+}
+
+#endif

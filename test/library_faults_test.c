@@ -1,0 +1,88 @@
+/*
+ * Large calls on pinned memory while the driver fails, the device is lost or a
+ * kernel hangs: what is reported as done is right, and the caller can go on
+ * from there.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "library.h"
+
+struct faulty {
+    const char *options;
+    enum gpuaes_op op;
+    int in_place;
+};
+
+/* In a child, since a lost device is lost for good. 0: right, or as the status says. */
+static int run_faulty(const void *argument)
+{
+    enum { BYTES = 1 << 19 };
+    const struct faulty *f = argument;
+    struct gpuaes_settings settings = {.timeout_ms = 300};
+    struct expected e;
+    struct gpuaes_report report;
+    unsigned char iv[16];
+    gpuaes_configure(&settings);
+    expect(&e, f->op, BYTES);
+    memcpy(iv, e.iv, sizeof iv);
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+        return 10;
+    unsigned char *in = gpuaes_pinned_alloc(BYTES);
+    unsigned char *out = f->in_place ? in : gpuaes_pinned_alloc(BYTES);
+    if (in == NULL || out == NULL)
+        return 11;
+    memcpy(in, e.plain, BYTES);
+    emulator_configure(f->options);
+    enum gpuaes_status status =
+        gpuaes_aes(f->op, &e.schedule, iv, in, out, BYTES, GPUAES_WAIT, &report);
+    if (status == GPUAES_UNDEFINED)
+        return 0;
+    if (memcmp(iv, status == GPUAES_OK && f->op >= GPUAES_CBC_DECRYPT ? e.next_iv : e.iv, 16) != 0)
+        return 12;
+    if (!finishes(&e, f->op, &report, in, out, BYTES))
+        return 13;
+    if (status == GPUAES_OK)
+        return bytes_done(&report) == BYTES ? 0 : 14;
+    return gpuaes_state() == GPUAES_FAILED || status == GPUAES_NO_MEMORY ? 0 : 15;
+}
+
+static int faulty_child(const char *options, enum gpuaes_op op, int in_place)
+{
+    struct faulty f = {options, op, in_place};
+    int status = in_child(run_faulty, &f);
+    if (status != 0)
+        tap_diag("%s, %s, %s: status %d", options, op_names[op], in_place ? "in place" : "apart",
+                 status);
+    return status == 0;
+}
+
+static void test_faults(void)
+{
+    static const char *const functions[] = {
+        "memcpy_htod_async", "memcpy_dtoh_async", "launch_kernel",    "event_record",
+        "event_query",       "stream_query",      "memset_d8_async",  "pointer_get_attributes",
+        "mem_alloc",         "stream_create",     "ctx_push_current", "ctx_pop_current",
+    };
+    static const enum gpuaes_op ops[] = {GPUAES_ECB_ENCRYPT, GPUAES_CBC_DECRYPT, GPUAES_CTR};
+    for (size_t f = 0; f < sizeof functions / sizeof functions[0]; f++) {
+        int right = 1;
+        for (int occurrence = 1; occurrence <= 7; occurrence += 2)
+            for (int variant = 0; variant < 6; variant++) {
+                char options[96];
+                snprintf(options, sizeof options, "%s=%s:%d", variant % 2 ? "lost" : "fault",
+                         functions[f], occurrence);
+                right &= faulty_child(options, ops[variant / 2], occurrence % 4 == 1);
+            }
+        tap_ok(right, "%s fails, or the device is lost there, with pinned memory", functions[f]);
+    }
+    int right = faulty_child("hang=1", GPUAES_CTR, 0) && faulty_child("hang=3", GPUAES_CTR, 1) &&
+                faulty_child("hang=2", GPUAES_CBC_DECRYPT, 1);
+    tap_ok(right, "a kernel that never ends is not waited for");
+}
+
+int main(void)
+{
+    tap_random_seed(&random_state);
+    test_faults();
+    return tap_done();
+}
