@@ -1,5 +1,5 @@
 /*
- * The AES ciphers: contexts, initialisation and parameters. Updates that may
+ * The AES ciphers: contexts, initialisation and the hot path. Updates that may
  * be offloaded go to aes_update.c.
  *
  * Whatever the default provider accepts or refuses is decided by calling it;
@@ -9,11 +9,12 @@
  */
 #include "aes.h"
 
-#include <openssl/core_names.h>
 #include <openssl/crypto.h>
-#include <openssl/params.h>
 #include <string.h>
 
+#include "aes_device.h"
+#include "aes_parameters.h"
+#include "aes_stream.h"
 #include "aes_update.h"
 #include "engine.h"
 #include "statistics.h"
@@ -66,6 +67,7 @@ static void aes_freectx(void *context)
     if (c == NULL)
         return;
     settle(c);
+    offload_queue_close(c->stream.queue);
     c->functions->freectx(c->cpu);
     OPENSSL_clear_free(c, sizeof *c);
 }
@@ -84,19 +86,14 @@ static void *aes_dupctx(void *context)
     /* What was counted is the original's, which others may be copying too. */
     copy->countdown = copy->armed;
     copy->counted = copy->gpu = 0;
+    if (!aes_stream_copy(copy, c)) {
+        aes_freectx(copy);
+        return NULL;
+    }
     return copy;
 }
 
 /* ---- Initialisation --------------------------------------------------------------- */
-
-static void note_params(struct aes_context *c, const OSSL_PARAM params[])
-{
-    if (params == NULL)
-        return;
-    if (OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_TLS_VERSION) != NULL ||
-        OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_TLS_MAC_SIZE) != NULL)
-        c->tls = 1;
-}
 
 static void forget_key(struct aes_context *c)
 {
@@ -127,6 +124,8 @@ static int aes_init(struct aes_context *c, int encrypting, const unsigned char *
         cpu_iv = c->iv;
         cpu_iv_bytes = sizeof c->iv;
     }
+    if (!aes_check_params(c, params))
+        return 0;
     settle(c);
     c->encrypting = encrypting;
     int ok = init(c->cpu, key, key_bytes, cpu_iv, cpu_iv_bytes, params);
@@ -134,14 +133,14 @@ static int aes_init(struct aes_context *c, int encrypting, const unsigned char *
     if (cpu_iv != NULL && c->mode != AES_ECB && cpu_iv_bytes == sizeof c->iv) {
         memmove(c->iv, cpu_iv, sizeof c->iv);
         c->has_iv = 1;
-        c->moved = 0;
+        c->moved = c->stream.chained = c->stream.lost = 0;
     }
     if (ok && key != NULL)
         note_key(c, key);
     else if (!ok)
         forget_key(c); /* which key the CPU has now is not known */
     c->finished = 0;
-    note_params(c, params);
+    ok = aes_apply_params(c, params) && ok;
     aes_rearm(c);
     return ok;
 }
@@ -209,30 +208,21 @@ static int aes_final(void *context, unsigned char *out, size_t *out_bytes, size_
     struct aes_context *c = context;
     c->finished = 1;
     aes_rearm(c);
+    if (!aes_stream_check(c))
+        return 0;
+    if (c->device_memory)
+        return aes_device_final(c, out, out_bytes, room);
     return c->functions->final(c->cpu, out, out_bytes, room);
 }
 
-/* ---- Parameters ---------------------------------------------------------------------- */
-
 static int aes_get_ctx_params(void *context, OSSL_PARAM params[])
 {
-    struct aes_context *c = context;
-    if (!c->functions->get_ctx_params(c->cpu, params))
-        return 0;
-    if (!c->moved)
-        return 1;
-    OSSL_PARAM *p = OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_IV);
-    return p == NULL || OSSL_PARAM_set_octet_ptr(p, c->iv, sizeof c->iv) ||
-           OSSL_PARAM_set_octet_string(p, c->iv, sizeof c->iv);
+    return aes_get_params(context, params);
 }
 
 static int aes_set_ctx_params(void *context, const OSSL_PARAM params[])
 {
-    struct aes_context *c = context;
-    int ok = c->functions->set_ctx_params(c->cpu, params);
-    note_params(c, params); /* some may have been set where others were refused */
-    aes_rearm(c);
-    return ok;
+    return aes_set_params(context, params);
 }
 
 /* ---- The matrix ------------------------------------------------------------------------ */
@@ -265,18 +255,14 @@ static int aes_set_ctx_params(void *context, const OSSL_PARAM params[])
     static const OSSL_PARAM *aes_##bits##_##mode##_gettable_ctx_params(void *context,              \
                                                                        void *provider)             \
     {                                                                                              \
-        struct aes_context *c = context;                                                           \
-        struct provider *p = provider;                                                             \
-        return cpu_cipher(AES_##MODE, (bits) / 8)                                                  \
-            ->gettable_ctx_params(c != NULL ? c->cpu : NULL, p->cpu.context);                      \
+        (void)context;                                                                             \
+        return aes_gettable_params(provider, AES_##MODE, (bits) / 8);                              \
     }                                                                                              \
     static const OSSL_PARAM *aes_##bits##_##mode##_settable_ctx_params(void *context,              \
                                                                        void *provider)             \
     {                                                                                              \
-        struct aes_context *c = context;                                                           \
-        struct provider *p = provider;                                                             \
-        return cpu_cipher(AES_##MODE, (bits) / 8)                                                  \
-            ->settable_ctx_params(c != NULL ? c->cpu : NULL, p->cpu.context);                      \
+        (void)context;                                                                             \
+        return aes_settable_params(provider, AES_##MODE, (bits) / 8);                              \
     }                                                                                              \
     const OSSL_DISPATCH aes_##bits##_##mode[] = {                                                  \
         FUNCTION(OSSL_FUNC_CIPHER_NEWCTX, aes_##bits##_##mode##_newctx),                           \

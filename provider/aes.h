@@ -63,7 +63,18 @@ struct aes_context {
     unsigned char key[32];
     int expanded;
     struct gpuaes_key schedule;
+
+    int device_memory; /* the parameter: pointers may be a device's */
+    struct {
+        struct gpuaes_queue *queue; /* NULL: no stream is named */
+        uint64_t handle;            /* as it was given */
+        int chained;                /* the queue knows the IV, and `cpu` does not */
+        int lost;                   /* nobody knows it: its device failed. Until an IV is given */
+    } stream;
 };
+
+/* CUDA's handles that are no pointers. */
+enum { AES_STREAM_LEGACY = 1, AES_STREAM_PER_THREAD = 2 };
 
 /* Brings `counted` up to date; returns the bytes since the last time. */
 uint64_t aes_fold(struct aes_context *context);

@@ -8,6 +8,9 @@
 
 #include "aes.h"
 
+/* The context is in a state that the device can take over. */
+int aes_is_eligible(const struct aes_context *context);
+
 /*
  * As OSSL_FUNC_cipher_update() and OSSL_FUNC_cipher_cipher(): whole blocks in
  * the middle may go to the device, the rest goes to the CPU; the result is the

@@ -12,12 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../cuda/gpuaes.h"
 #include "errors.h"
 #include "provider.h"
 
 #define MIB ((uint64_t)1 << 20)
 
-enum { VALUE_SIZE = 64, NAME_SIZE = 32 };
+enum { VALUE_SIZE = 64, NAME_SIZE = 32, DEVICES_MOST = 64, THREADS_MOST = 64 };
 
 /* Says why a value is refused, to the application and to whoever reads stderr. */
 static int refuse(const struct provider *provider, const char *key, const char *value,
@@ -115,6 +116,39 @@ static int read_min_bytes(const struct provider *provider, size_t *min_bytes)
     return 1;
 }
 
+/* Ordinals with commas between them, each a bit. 0 if it is no such list. */
+static int parse_ordinals(const char *text, uint64_t *devices)
+{
+    uint64_t found = 0;
+    for (;;) {
+        unsigned ordinal = 0;
+        const char *begin = text;
+        for (; *text >= '0' && *text <= '9' && text - begin < 2; text++)
+            ordinal = ordinal * 10 + (unsigned)(*text - '0');
+        if (text == begin || ordinal >= DEVICES_MOST)
+            return 0;
+        found |= (uint64_t)1 << ordinal;
+        if (*text == '\0')
+            break;
+        if (*text++ != ',')
+            return 0;
+    }
+    *devices = found;
+    return 1;
+}
+
+static int read_devices(const struct provider *provider, uint64_t *devices)
+{
+    const char *value = find(provider, "devices");
+    if (value == NULL || parse_ordinals(value, devices))
+        return 1;
+    if (strcmp(value, "all") != 0)
+        return refuse(provider, "devices", value,
+                      "\"all\" or numbers of CUDA devices such as \"0\" or \"0,2\"");
+    *devices = GPUAES_ALL_DEVICES;
+    return 1;
+}
+
 int config_read(struct provider *provider)
 {
     static const char *const engines[] = {"auto", "gpu", "cpu", NULL};
@@ -122,7 +156,7 @@ int config_read(struct provider *provider)
     static const char *const logs[] = {"off", "summary", "debug", NULL};
     int engine = ENGINE_AUTO, start = START_AUTO, log = LOG_OFF;
     uint64_t start_bytes = 128 * MIB, pinned_bytes = 256 * MIB;
-    uint64_t idle_seconds = 60, timeout_ms = 10000;
+    uint64_t idle_seconds = 60, timeout_ms = 10000, threads = 1, devices = 1;
     size_t min_bytes = MIN_BYTES_AUTO;
 
     if (!read_word(provider, "engine", engines, "auto, gpu or cpu", &engine) ||
@@ -132,7 +166,8 @@ int config_read(struct provider *provider)
         !read_number(provider, "pinned-bytes", MIB, (uint64_t)1 << 40, &pinned_bytes) ||
         !read_number(provider, "idle-seconds", 0, 1000000000, &idle_seconds) ||
         !read_number(provider, "timeout-ms", 1, 3600000, &timeout_ms) ||
-        !read_min_bytes(provider, &min_bytes))
+        !read_number(provider, "threads", 1, THREADS_MOST, &threads) ||
+        !read_devices(provider, &devices) || !read_min_bytes(provider, &min_bytes))
         return 0;
     provider->settings = (struct settings){
         .engine = (enum engine_setting)engine,
@@ -143,6 +178,8 @@ int config_read(struct provider *provider)
         .pinned_bytes = (size_t)pinned_bytes,
         .timeout_ms = (unsigned)timeout_ms,
         .idle_seconds = (unsigned)idle_seconds,
+        .threads = (unsigned)threads,
+        .devices = devices,
     };
     return 1;
 }

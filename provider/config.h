@@ -25,6 +25,8 @@ struct settings {
     size_t pinned_bytes;
     unsigned timeout_ms;
     unsigned idle_seconds;
+    unsigned threads; /* that move the data of one call */
+    uint64_t devices; /* bit n: CUDA device n */
 };
 
 struct provider;

@@ -12,6 +12,7 @@
 #include "cpu.h"
 #include "engine_measure.h"
 #include "errors.h"
+#include "offload.h"
 #include "provider.h"
 
 /*
@@ -143,6 +144,24 @@ static enum gpuaes_state start_if_wanted(const struct provider *provider, size_t
     return state;
 }
 
+int engine_require(struct provider *provider)
+{
+    const struct settings *s = &provider->settings;
+    if (s->engine == ENGINE_CPU) {
+        error_raise(provider, ERROR_NO_DEVICE, "engine=cpu, but device-memory needs one");
+        return 0;
+    }
+    enum gpuaes_state state = gpuaes_state();
+    if (state != GPUAES_READY && s->start != START_NEVER)
+        state = start(provider, 1);
+    if (state == GPUAES_READY)
+        return 1;
+    const char *reason = gpuaes_reason();
+    error_raise(provider, ERROR_NO_DEVICE, "device-memory needs one, but %s",
+                reason[0] != '\0' ? reason : "start=never forbids to start it");
+    return 0;
+}
+
 void engine_explain_failure(const struct provider *provider, enum gpuaes_status status)
 {
     const char *reason = gpuaes_reason();
@@ -182,23 +201,28 @@ static int is_known_pageable(const struct work *work)
            work->len <= known_pageable.len;
 }
 
-static enum engine_choice find_memory(struct work *work, int in_job)
+static enum engine_choice find_memory(struct work *work)
 {
+    struct offload_places places = {
+        .in = work->in, .out = work->out, .in_bytes = work->len, .out_bytes = work->len};
     work->pageable = 1;
-    /* The driver is not called on a job's small stack. */
-    if (in_job || is_known_pageable(work))
+    if (is_known_pageable(work) || !offload_locate(&places))
         return CHOICE_GPU;
-    enum gpuaes_memory in = gpuaes_memory_kind(work->in, work->len);
-    enum gpuaes_memory out = work->in == work->out ? in : gpuaes_memory_kind(work->out, work->len);
-    if (in >= GPUAES_DEVICE || out >= GPUAES_DEVICE)
+    if (places.in_kind >= GPUAES_DEVICE || places.out_kind >= GPUAES_DEVICE)
         return CHOICE_GPU_ONLY;
-    work->pageable = in != GPUAES_PINNED || out != GPUAES_PINNED;
-    if (in == GPUAES_PAGEABLE && out == GPUAES_PAGEABLE) {
+    work->pageable = places.in_kind != GPUAES_PINNED || places.out_kind != GPUAES_PINNED;
+    if (places.in_kind == GPUAES_PAGEABLE && places.out_kind == GPUAES_PAGEABLE) {
         known_pageable.in = work->in;
         known_pageable.out = work->out;
         known_pageable.len = work->len;
     }
     return CHOICE_GPU;
+}
+
+int engine_finds_device_memory(const struct work *work)
+{
+    struct work looked_at = *work;
+    return gpuaes_state() == GPUAES_READY && find_memory(&looked_at) == CHOICE_GPU_ONLY;
 }
 
 int engine_observes(const struct work *work)
@@ -220,20 +244,22 @@ static int observation_favours_gpu(const struct provider *provider, const struct
     if (gpu <= 0)
         gpu = measured_gpu_ns(work, 0);
     int favours = cpu > 0 && gpu < cpu * margin;
+    if (cpu > 0 && observed_ns(work, 1) > 0 && observation_is_due(work))
+        favours = !favours;
     explain(provider, work, gpu, cpu, favours);
     return favours;
 }
 
 static enum engine_choice choose_by_measure(struct provider *provider, struct work *work)
 {
-    int in_job = ASYNC_get_current_job() != NULL;
-    enum engine_choice choice = find_memory(work, in_job);
+    enum engine_choice choice = find_memory(work);
     if (choice != CHOICE_GPU)
         return choice;
     if (work->pageable && engine_observes(work))
         return observation_favours_gpu(provider, work) ? CHOICE_GPU : CHOICE_CPU;
     double cpu = measured_cpu_ns(provider, work);
-    double gpu = measured_gpu_ns(work, !work->pageable) + (in_job ? async_job_ns : 0);
+    double gpu = measured_gpu_ns(work, !work->pageable) +
+                 (ASYNC_get_current_job() != NULL ? async_job_ns : 0);
     int favours = gpu < cpu * margin_measured;
     explain(provider, work, gpu, cpu, favours);
     return favours ? CHOICE_GPU : CHOICE_CPU;
@@ -254,8 +280,7 @@ enum engine_choice engine_choose(struct provider *provider, struct work *work)
     if (!engine_considers(provider, work))
         return CHOICE_CPU;
     if (gpuaes_state() == GPUAES_READY)
-        return is_forced(s) ? find_memory(work, ASYNC_get_current_job() != NULL)
-                            : choose_by_measure(provider, work);
+        return is_forced(s) ? find_memory(work) : choose_by_measure(provider, work);
     if (s->engine != ENGINE_GPU)
         return CHOICE_CPU;
     const char *reason = gpuaes_reason();

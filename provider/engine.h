@@ -52,6 +52,15 @@ enum engine_choice engine_choose(struct provider *provider, struct work *work);
  */
 int engine_considers(struct provider *provider, const struct work *work);
 
+/* Part of `work` is device memory, also of a device that is not in use. */
+int engine_finds_device_memory(const struct work *work);
+
+/*
+ * A device for what cannot do without (`device-memory`): started if need be,
+ * and waited for. 0 where there is none; the error is raised.
+ */
+int engine_require(struct provider *provider);
+
 /* Tells how long large work took, on the engine that was chosen for it. */
 void engine_observe(const struct work *work, int on_gpu, double ns);
 

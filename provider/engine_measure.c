@@ -29,11 +29,25 @@ static const size_t lengths[POINTS] = {MEASURE_FLOOR, 256 << 10, 1 << 20, LARGES
 
 static _Atomic double gpu_ns[ENGINE_WORKS][KINDS][POINTS]; /* 0: not measured */
 
+enum { PLACEMENTS = 2 }; /* apart, and in place */
+
+/*
+ * Pageable memory of this size and more has a rate of its own: it may be
+ * registered, which the line through the points knows nothing of.
+ */
+#define HUGE_SAMPLE ((size_t)16 << 20)
+static _Atomic double gpu_huge_ns[ENGINE_WORKS][PLACEMENTS];
+
 /* Nanoseconds a byte; 0: not known. */
 static _Atomic double cpu_cached[ENGINE_WORKS][AES_KEY_SIZES];
 
-enum { SIZES = 4, PLACEMENTS = 2, ENGINES = 2 }; /* sizes: each four times the one before */
-static _Atomic double observed[ENGINE_WORKS][AES_KEY_SIZES][SIZES][PLACEMENTS][ENGINES];
+enum { FIRST_RETRY = 8, MOST_RETRIES = 10 };
+enum { SIZES = 4, ENGINES = 2 }; /* sizes: each four times the one before */
+static struct observation {
+    _Atomic double rates[ENGINES];
+    atomic_uint choices; /* since the engine that lost was tried last */
+    atomic_uint retries;
+} observed[ENGINE_WORKS][AES_KEY_SIZES][SIZES][PLACEMENTS];
 
 double measure_now_ns(void)
 {
@@ -56,26 +70,24 @@ struct sample {
 };
 
 static int run_gpu(enum engine_work work, const struct gpuaes_key *key, const struct sample *s,
-                   size_t len)
+                   size_t len, int in_place)
 {
     unsigned char iv[GPUAES_BLOCK] = {0};
-    size_t done;
     if (work == WORK_BASE64_ENCODE)
         return gpuaes_base64_encode(s->in, len, s->out, 0, GPUAES_WAIT) == GPUAES_OK;
     if (work == WORK_BASE64_DECODE)
-        return gpuaes_base64_decode(s->in, len, s->out, GPUAES_WAIT, &done) == GPUAES_OK;
-    /* In place, which CBC decryption pays for with a copy. */
-    return gpuaes_aes((enum gpuaes_op)work, key, iv, s->out, s->out, len, GPUAES_WAIT, &done) ==
-           GPUAES_OK;
+        return gpuaes_base64_decode(s->in, len, s->out, GPUAES_WAIT, NULL) == GPUAES_OK;
+    return gpuaes_aes((enum gpuaes_op)work, key, iv, in_place ? s->out : s->in, s->out, len,
+                      GPUAES_WAIT, NULL) == GPUAES_OK;
 }
 
 static double best_gpu(enum engine_work work, const struct gpuaes_key *key, const struct sample *s,
-                       size_t len)
+                       size_t len, int in_place)
 {
     double best = HUGE_VAL;
     for (int i = 0; i < GPU_ROUNDS; i++) {
         double begun = measure_now_ns();
-        if (!run_gpu(work, key, s, len))
+        if (!run_gpu(work, key, s, len, in_place))
             return HUGE_VAL;
         best = smaller(best, measure_now_ns() - begun);
         if (best > SLOW_NS)
@@ -93,7 +105,7 @@ static void measure_work(enum engine_work work, int pinned, const struct gpuaes_
         if (i > 0 && ns > SLOW_NS)
             ns *= (double)lengths[i] / (double)lengths[i - 1];
         else
-            ns = best_gpu(work, key, s, lengths[i]);
+            ns = best_gpu(work, key, s, lengths[i], 1); /* CBC pays for that with a copy */
         atomic_store(&gpu_ns[work][pinned][i], ns);
     }
 }
@@ -109,6 +121,21 @@ static void measure_kind(int pinned, const struct sample *s)
         measure_work((enum engine_work)work, pinned, &key, s);
 }
 
+/* For AES: Base64 is never registered. */
+static void measure_huge(const struct sample *s)
+{
+    static const unsigned char zero_key[32];
+    struct gpuaes_key key;
+    (void)gpuaes_key_expand(&key, zero_key, sizeof zero_key);
+    memset(s->in, 0, HUGE_SAMPLE);
+    memset(s->out, 0, HUGE_SAMPLE);
+    for (int work = 0; work < GPUAES_OPS; work++)
+        for (int in_place = 0; in_place < PLACEMENTS; in_place++)
+            if (atomic_load(&gpu_ns[work][0][POINTS - 1]) < SLOW_NS)
+                atomic_store(&gpu_huge_ns[work][in_place],
+                             best_gpu((enum engine_work)work, &key, s, HUGE_SAMPLE, in_place));
+}
+
 void measure_gpu(void)
 {
     size_t out_bytes = LARGEST * 4 / 3 + 4;
@@ -122,11 +149,19 @@ void measure_gpu(void)
     free(pageable.out);
     gpuaes_pinned_free(pinned.in, LARGEST);
     gpuaes_pinned_free(pinned.out, out_bytes);
+    struct sample huge = {malloc(HUGE_SAMPLE), malloc(HUGE_SAMPLE)};
+    if (huge.in != NULL && huge.out != NULL)
+        measure_huge(&huge);
+    free(huge.in);
+    free(huge.out);
 }
 
 double measured_gpu_ns(const struct work *work, int pinned)
 {
     int i = 1;
+    double huge = atomic_load(&gpu_huge_ns[work->kind][work->in == work->out]);
+    if (!pinned && work->len >= HUGE_SAMPLE && huge > 0)
+        return huge * ((double)work->len / (double)HUGE_SAMPLE);
     while (i < POINTS - 1 && work->len > lengths[i])
         i++;
     double low = atomic_load(&gpu_ns[work->kind][pinned][i - 1]);
@@ -206,23 +241,35 @@ double measured_cpu_ns(struct provider *provider, const struct work *work)
 
 /* ---- What was seen --------------------------------------------------------------------- */
 
-static _Atomic double *observation(const struct work *work, int on_gpu)
+static struct observation *observation(const struct work *work)
 {
     int size = 0;
     for (size_t limit = (size_t)OBSERVED_FROM * 4; size < SIZES - 1 && work->len >= limit;
          limit *= 4)
         size++;
-    return &observed[work->kind][key_index(work->key_bytes)][size][work->in == work->out][on_gpu];
+    return &observed[work->kind][key_index(work->key_bytes)][size][work->in == work->out];
 }
 
 double observed_ns(const struct work *work, int on_gpu)
 {
-    return atomic_load(observation(work, on_gpu)) * (double)work->len;
+    return atomic_load(&observation(work)->rates[on_gpu]) * (double)work->len;
 }
 
+/* What is better than before is believed at once: the first time often is the worst. */
 void observe_ns(const struct work *work, int on_gpu, double ns)
 {
-    _Atomic double *slot = observation(work, on_gpu);
+    _Atomic double *slot = &observation(work)->rates[on_gpu];
     double rate = ns / (double)work->len, before = atomic_load(slot);
-    atomic_store(slot, before > 0 ? (3 * before + rate) / 4 : rate);
+    atomic_store(slot, before > 0 && rate > before ? (3 * before + rate) / 4 : rate);
+}
+
+int observation_is_due(const struct work *work)
+{
+    struct observation *o = observation(work);
+    unsigned retries = atomic_load(&o->retries);
+    if (atomic_fetch_add(&o->choices, 1) + 1 < (unsigned)FIRST_RETRY << 2 * retries)
+        return 0;
+    atomic_store(&o->choices, 0);
+    atomic_store(&o->retries, retries < MOST_RETRIES ? retries + 1 : retries);
+    return 1;
 }

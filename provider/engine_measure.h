@@ -42,6 +42,13 @@ enum { OBSERVED_FROM = 4 << 20 };
 double observed_ns(const struct work *work, int on_gpu);
 void observe_ns(const struct work *work, int on_gpu, double ns);
 
+/*
+ * Counts a choice between two engines that have both been observed. 1 now and
+ * then, ever more rarely: the engine that lost should be tried once more, as
+ * what was seen of it may have been bad luck.
+ */
+int observation_is_due(const struct work *work);
+
 /* Monotonic time. */
 double measure_now_ns(void);
 

@@ -17,6 +17,7 @@
 #include "base64_decoder.h"
 #include "base64_encoder.h"
 #include "errors.h"
+#include "offload.h"
 #include "statistics.h"
 
 static OSSL_FUNC_provider_teardown_fn provider_teardown;
@@ -116,6 +117,7 @@ static const OSSL_ITEM *provider_get_reason_strings(void *provider)
 static void provider_teardown(void *context)
 {
     struct provider *provider = context;
+    offload_close_left();
     cpu_close(&provider->cpu);
     OPENSSL_free(provider->gettable);
     OPENSSL_free(provider);
@@ -170,7 +172,9 @@ static int open_provider(struct provider *provider)
                    gpuaes_build());
     struct gpuaes_settings settings = {.pinned_bytes = provider->settings.pinned_bytes,
                                        .timeout_ms = provider->settings.timeout_ms,
-                                       .idle_seconds = provider->settings.idle_seconds};
+                                       .idle_seconds = provider->settings.idle_seconds,
+                                       .threads = provider->settings.threads,
+                                       .devices = provider->settings.devices};
     (void)gpuaes_configure(&settings);
     if (provider->settings.log != LOG_OFF)
         statistics_print_at_exit();

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../cuda/gpuaes.h"
+#include "offload.h"
 
 static _Atomic uint64_t cpu_bytes;
 static _Atomic pid_t printing_process; /* 0: nobody prints */
@@ -46,13 +47,21 @@ static const char *const names[FIGURES] = {
     [PINNED_PEAK] = "pinned-peak",
 };
 
+/* Counted when asked for, since that takes the driver: no figure of the summary. */
+#define DEVICES "devices"
+
 /* In the order of `names`. */
-const OSSL_PARAM statistics_gettable[] = {
-    OSSL_PARAM_uint64("gpu-bytes", NULL),        OSSL_PARAM_uint64("cpu-bytes", NULL),
-    OSSL_PARAM_uint64("read-ahead-bytes", NULL), OSSL_PARAM_uint64("launches", NULL),
-    OSSL_PARAM_uint64("faults", NULL),           OSSL_PARAM_uint64("late", NULL),
-    OSSL_PARAM_uint64("start-ms", NULL),         OSSL_PARAM_uint64("pinned-bytes", NULL),
-    OSSL_PARAM_uint64("pinned-peak", NULL),      OSSL_PARAM_END};
+const OSSL_PARAM statistics_gettable[] = {OSSL_PARAM_uint64("gpu-bytes", NULL),
+                                          OSSL_PARAM_uint64("cpu-bytes", NULL),
+                                          OSSL_PARAM_uint64("read-ahead-bytes", NULL),
+                                          OSSL_PARAM_uint64("launches", NULL),
+                                          OSSL_PARAM_uint64("faults", NULL),
+                                          OSSL_PARAM_uint64("late", NULL),
+                                          OSSL_PARAM_uint64("start-ms", NULL),
+                                          OSSL_PARAM_uint64("pinned-bytes", NULL),
+                                          OSSL_PARAM_uint64("pinned-peak", NULL),
+                                          OSSL_PARAM_uint64(DEVICES, NULL),
+                                          OSSL_PARAM_END};
 
 static void collect(uint64_t figures[FIGURES])
 {
@@ -70,6 +79,15 @@ static void collect(uint64_t figures[FIGURES])
     figures[PINNED_PEAK] = s.pinned_peak;
 }
 
+static int get_devices(OSSL_PARAM params[])
+{
+    OSSL_PARAM *p = OSSL_PARAM_locate(params, DEVICES);
+    unsigned n = 0;
+    while (p != NULL && offload_device(n) >= 0)
+        n++;
+    return p == NULL || OSSL_PARAM_set_uint64(p, n);
+}
+
 int statistics_get(OSSL_PARAM params[])
 {
     uint64_t figures[FIGURES];
@@ -79,7 +97,7 @@ int statistics_get(OSSL_PARAM params[])
         if (p != NULL && !OSSL_PARAM_set_uint64(p, figures[i]))
             return 0;
     }
-    return 1;
+    return get_devices(params);
 }
 
 void statistics_print_at_exit(void)

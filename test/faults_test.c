@@ -15,15 +15,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../cuda/driver.h"
 #include "../provider/errors.h"
+#include "application.h"
 #include "providers.h"
 
 static struct providers providers;
 
 /* ---- The scenario that a fault interrupts -------------------------------- */
 
-enum { LENGTH = 640 << 10, ODD = 5 };
+enum { LENGTH = 384 << 10, PARTS_LENGTH = 2 << 20, ODD = 5 };
+
+static size_t longest = LENGTH; /* of the updates */
 
 static const struct {
     const char *cipher;
@@ -52,7 +54,7 @@ static int says_undefined(void)
 static enum verdict run_task(size_t task, unsigned char *in, unsigned char *out,
                              unsigned char *expected)
 {
-    static const int lengths[] = {LENGTH, 64, LENGTH / 4 + 48};
+    const int lengths[] = {(int)longest, 64, (int)longest / 4 + 48};
     static const unsigned char key[32] = "a key that no device gets to eat",
                                iv[16] = "\xff\xff\xff";
     EVP_CIPHER *ours = fetch_ours(&providers, tasks[task].cipher);
@@ -67,10 +69,10 @@ static enum verdict run_task(size_t task, unsigned char *in, unsigned char *out,
     EVP_CIPHER_CTX_set_padding(a, 0);
     EVP_CIPHER_CTX_set_padding(b, 0);
     for (i = 0; verdict == RIGHT && i < sizeof lengths / sizeof lengths[0]; i++) {
-        memset(in, (int)(i * 16 + task), LENGTH);
+        memset(in, (int)(i * 16 + task), longest);
         EVP_CipherUpdate(b, expected, &m, in, lengths[i]);
         if (tasks[task].in_place)
-            memcpy(out, in, LENGTH);
+            memcpy(out, in, longest);
         if (!EVP_CipherUpdate(a, out, &n, tasks[task].in_place ? out : in, lengths[i]))
             verdict = tasks[task].in_place && says_undefined() ? REFUSED : WRONG;
         else if (n != m || memcmp(out, expected, (size_t)m))
@@ -89,8 +91,8 @@ static enum verdict run_task(size_t task, unsigned char *in, unsigned char *out,
 /* The tasks from one on; returns the number that were wrong. */
 static void *run_tasks(void *first)
 {
-    unsigned char *in = malloc(LENGTH + 64), *out = malloc(LENGTH + 64);
-    unsigned char *expected = malloc(LENGTH + 64);
+    unsigned char *in = malloc(longest + 64), *out = malloc(longest + 64);
+    unsigned char *expected = malloc(longest + 64);
     uintptr_t wrong = 0;
     size_t task;
 
@@ -131,6 +133,119 @@ static int run_scenario(int idle)
     printf("%llu %llu\n", (unsigned long long)figures.faults,
            (unsigned long long)figures.gpu_bytes);
     return wrong != 0;
+}
+
+/* Updates so long that they are cut up between devices and threads. */
+static int run_parts(void)
+{
+    static const size_t first = 0;
+    struct figures figures;
+    int wrong;
+
+    alarm(60);
+    longest = PARTS_LENGTH + 16;
+    providers = providers_load();
+    wrong = run_tasks((void *)(uintptr_t)&first) != NULL;
+    figures = figures_get(&providers);
+    providers_unload(&providers);
+    printf("%llu %llu\n", (unsigned long long)figures.faults,
+           (unsigned long long)figures.gpu_bytes);
+    return wrong;
+}
+
+/* ---- Device memory --------------------------------------------------------- */
+
+/* What may be said of an update that failed; its output is not claimed then. */
+static int says_why(void)
+{
+    static const char *const allowed[] = {"the GPU failed and the output buffer is undefined",
+                                          "device memory cannot be used here", "no GPU can be used",
+                                          "a device buffer leaves its allocation"};
+    const char *reason = ERR_reason_error_string(ERR_peek_error());
+    size_t i, says = 0;
+
+    for (i = 0; reason && i < sizeof allowed / sizeof allowed[0]; i++)
+        says |= !strcmp(reason, allowed[i]);
+    if (!says)
+        ERR_print_errors_fp(stderr);
+    ERR_clear_error();
+    return says != 0;
+}
+
+/* A stream on which a kernel hangs is not waited for for ever. */
+static int stream_ends(drv_stream stream)
+{
+    int i;
+
+    for (i = 0; i < 2000 && application.stream_query(stream) == DRV_NOT_READY; i++)
+        usleep(1000);
+    return application.stream_query(stream) == DRV_SUCCESS;
+}
+
+/* As run_task(). The emulator's device memory can be read as it lies. */
+static enum verdict run_device_task(size_t task, unsigned char *memory, drv_stream stream)
+{
+    enum { SIZE = 20000 };
+    static const int lengths[] = {4096, 7, 6000, 9, 64, 8192};
+    static const unsigned char key[32] = "a key that no device gets to eat", iv[16] = "\xff\xff";
+    static unsigned char text[SIZE], expected[SIZE];
+    uint64_t handle = (uintptr_t)stream;
+    OSSL_PARAM params[] = {OSSL_PARAM_uint64("cuda-stream", &handle), OSSL_PARAM_END};
+    unsigned one = 1;
+    EVP_CIPHER *ours = fetch_ours(&providers, tasks[task].cipher);
+    EVP_CIPHER *reference = fetch_reference(&providers, tasks[task].cipher);
+    EVP_CIPHER_CTX *a = EVP_CIPHER_CTX_new(), *b = EVP_CIPHER_CTX_new();
+    unsigned char *out = tasks[task].in_place ? memory : memory + SIZE;
+    int n = 0, m = 0, good, counted = 1, consumed = 0, written = 0;
+    size_t i;
+
+    if (!stream)
+        params[0] = (OSSL_PARAM)OSSL_PARAM_uint("device-memory", &one);
+    memset(text, (int)task, SIZE);
+    memcpy(memory, text, SIZE);
+    EVP_CipherInit_ex2(b, reference, key, iv, tasks[task].encrypt, NULL);
+    good = EVP_CipherInit_ex2(a, ours, key, iv, tasks[task].encrypt, params);
+    EVP_CIPHER_CTX_set_padding(a, 0);
+    EVP_CIPHER_CTX_set_padding(b, 0);
+    for (i = 0; good && counted && i < sizeof lengths / sizeof lengths[0]; i++) {
+        EVP_CipherUpdate(b, expected + written, &m, text + consumed, lengths[i]);
+        good = EVP_CipherUpdate(a, out + written, &n, memory + consumed, lengths[i]);
+        counted = !good || n == m;
+        consumed += lengths[i];
+        written += m;
+    }
+    good = good ? stream_ends(stream) : !says_why() ? -1 : 0;
+    EVP_CIPHER_CTX_free(a);
+    EVP_CIPHER_CTX_free(b);
+    EVP_CIPHER_free(ours);
+    EVP_CIPHER_free(reference);
+    if (!counted || good < 0 || (good && memcmp(out, expected, (size_t)written)))
+        return WRONG;
+    return good ? RIGHT : REFUSED;
+}
+
+static int run_device(void)
+{
+    struct figures figures;
+    unsigned char *memory = NULL;
+    drv_stream stream = NULL;
+    size_t task;
+    int wrong = 0;
+
+    alarm(30);
+    providers = providers_load();
+    if (application_begin(0) && application.stream_create(&stream, DRV_STREAM_NON_BLOCKING) == 0)
+        memory = application_alloc(DEVICE, 40000);
+    for (task = 0; memory && task < TASKS * 2; task++)
+        if (run_device_task(task / 2, memory, task % 2 ? stream : NULL) == WRONG) {
+            fprintf(stderr, "# device memory, task %zu: wrong\n", task);
+            wrong = 1;
+        }
+    figures = figures_get(&providers);
+    providers_unload(&providers);
+    printf("%llu %llu\n", (unsigned long long)figures.faults,
+           (unsigned long long)figures.gpu_bytes);
+    return wrong;
 }
 
 /* engine=gpu without a device: a clear error, and no output. */
@@ -201,14 +316,24 @@ static struct result run_with(const char *argument, const char *options)
 /* One function of the driver at several of its calls. */
 static void check_function(const char *name, const char *symbol)
 {
-    static const char *const forms[] = {"fault=%s:1", "fault=%s:2",   "fault=%s:3",    "fault=%s:5",
-                                        "fault=%s:9", "fault=%s:1:2", "fault=%s:4:719"};
+    static const char *const forms[] = {"fault=%s:1", "fault=%s:1:2", "fault=%s:2",    "fault=%s:3",
+                                        "fault=%s:5", "fault=%s:9",   "fault=%s:4:719"};
+    static const char *const once[] = {"init",
+                                       "driver_get_version",
+                                       "device_get_count",
+                                       "device_get",
+                                       "device_get_name",
+                                       "primary_ctx_get_state",
+                                       "primary_ctx_retain"};
     unsigned long long faults = 0;
     char options[128];
     int good = 1;
-    size_t i;
+    size_t i, count = sizeof forms / sizeof forms[0];
 
-    for (i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+    for (i = 0; i < sizeof once / sizeof once[0]; i++)
+        if (!strcmp(name, once[i])) /* called at the start alone: nothing more to fail */
+            count = 2;
+    for (i = 0; i < count; i++) {
         struct result result;
 
         /* The formats are the rows above. */
@@ -300,6 +425,71 @@ static void check_machines(void)
     }
 }
 
+/* Two devices and two threads: what one loses the others do, or the CPU. */
+static void check_parts(void)
+{
+    static const char *const options[] = {
+        "devices=2",
+        "devices=2,fault=launch_kernel:1",
+        "devices=2,fault=launch_kernel:4",
+        "devices=2,fault=memcpy_htod_async:2",
+        "devices=2,fault=event_query:3",
+        "devices=2,fault=event_record:5",
+        "devices=2,fault=mem_host_alloc:2",
+        "devices=2,lost=launch_kernel:6",
+        "devices=2,lost=event_record:4",
+        "devices=1,fault=launch_kernel:2",
+        "devices=1,lost=memcpy_htod_async:5",
+    };
+    size_t i;
+
+    setenv("GPUAES_DEVICES", "all", 1);
+    setenv("GPUAES_THREADS", "2", 1);
+    for (i = 0; i < sizeof options / sizeof options[0]; i++) {
+        struct result result = run_with("parts", options[i]);
+
+        tap_ok(result.good && (stand_in() || (result.faults == 0) == (i == 0)),
+               "threads=2, %s: output right, %llu faults", options[i], result.faults);
+    }
+    setenv("GPUAES_TIMEOUT_MS", "1000", 1);
+    tap_ok(run_with("parts", "devices=2,hang=3").good, "threads=2, a kernel hangs: output right");
+    unsetenv("GPUAES_TIMEOUT_MS");
+    unsetenv("GPUAES_THREADS");
+    unsetenv("GPUAES_DEVICES");
+}
+
+/* Device memory, also on a stream: right, or refused; never silently wrong. */
+static void check_device_memory(void)
+{
+    static const char *const names[] = {
+        "launch_kernel", "memcpy_htod_async", "memcpy_dtoh_async", "memcpy_dtod_async",
+        "event_record",  "stream_wait_event", "stream_query",      "pointer_get_attributes",
+        "mem_alloc",     "mem_host_alloc",    "ctx_push_current",  "ctx_pop_current",
+    };
+    static const char *const forms[] = {"fault=%s:1",   "fault=%s:3", "fault=%s:8",
+                                        "fault=%s:2:2", "lost=%s:5",  "lost=%s:20"};
+    char options[128];
+    size_t i, k;
+
+    tap_ok(run_with("device", "devices=1").faults == 0, "device memory: no fault");
+    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+        int good = 1;
+
+        for (k = 0; k < sizeof forms / sizeof forms[0]; k++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+            snprintf(options, sizeof options, forms[k], names[i]);
+#pragma GCC diagnostic pop
+            good &= run_with("device", options).good;
+        }
+        tap_ok(good, "device memory, %s fails: right or refused", names[i]);
+    }
+    setenv("GPUAES_TIMEOUT_MS", "1000", 1);
+    tap_ok(run_with("device", "hang=2").good && run_with("device", "hang=7").good,
+           "device memory, a kernel hangs: right or refused");
+    unsetenv("GPUAES_TIMEOUT_MS");
+}
+
 static void check_refusals(void)
 {
     static const char *const options[] = {"nodriver=1", "devices=0", "fault=cuInit:1",
@@ -318,6 +508,10 @@ static void check_refusals(void)
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "parts"))
+        return run_parts();
+    if (argc > 1 && !strcmp(argv[1], "device"))
+        return run_device();
     if (argc > 1)
         return strcmp(argv[1], "refusal") ? run_scenario(!strcmp(argv[1], "idle")) : run_refusal();
     setenv("GPUAES_MIN_BYTES", "0", 1);
@@ -330,5 +524,10 @@ int main(int argc, char **argv)
     check_hangs();
     check_machines();
     check_refusals();
+    check_parts();
+    if (stand_in())
+        tap_skip("the default provider knows no device memory");
+    else
+        check_device_memory();
     return tap_done();
 }

@@ -104,6 +104,14 @@ my @wrong = (
     ['timeout-ms', '0', 'number'],
     ['timeout-ms', '1 s', 'number'],
     ['log', 'loud', 'off, summary or debug'],
+    ['threads', '0', 'number'],
+    ['threads', '65', 'number'],
+    ['devices', '', 'numbers of CUDA devices'],
+    ['devices', 'none', 'numbers of CUDA devices'],
+    ['devices', '0,', 'numbers of CUDA devices'],
+    ['devices', '0 1', 'numbers of CUDA devices'],
+    ['devices', '64', 'numbers of CUDA devices'],
+    ['devices', '-1', 'numbers of CUDA devices'],
 );
 
 sub configuration
@@ -136,7 +144,8 @@ foreach (@wrong) {
 }
 
 foreach (['engine', 'cpu'], ['start', 'never'], ['start-bytes', '64M'], ['idle-seconds', '0'],
-    ['min-bytes', 'auto'], ['min-bytes', '1M'], ['pinned-bytes', '16M'], ['timeout-ms', '500'], ['log', 'off'])
+    ['min-bytes', 'auto'], ['min-bytes', '1M'], ['pinned-bytes', '16M'], ['timeout-ms', '500'], ['log', 'off'],
+    ['threads', '64'], ['devices', 'all'], ['devices', '0'], ['devices', '2,0,63'])
 {
     my ($name, $value) = @$_;
     my $result = run(['openssl', 'list', '-providers'],

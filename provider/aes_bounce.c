@@ -1,0 +1,123 @@
+/*
+ * Through host buffers.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "aes_bounce.h"
+
+#include <openssl/crypto.h>
+#include <string.h>
+
+#include "errors.h"
+#include "offload.h"
+
+/* Bulk goes in pieces, a multiple of the block. */
+enum { PIECE = 256 << 10, SLACK = 2 * GPUAES_BLOCK };
+
+/* An overlap of which pieces would make something else than one call does. */
+static int needs_image(const struct call *call)
+{
+    uintptr_t in = (uintptr_t)call->in, out = (uintptr_t)call->out;
+    uintptr_t out_bytes = call->in_bytes + call->held;
+    if (out + out_bytes <= in || in + call->in_bytes <= out)
+        return 0;
+    /* Output that does not run ahead of the input finds it read already. */
+    return out + call->held > in;
+}
+
+static int copy(const struct aes_context *c, void *to, const void *from, size_t len)
+{
+    enum gpuaes_status status = len == 0 ? GPUAES_OK : offload_copy(to, from, len);
+    if (status == GPUAES_OK)
+        return 1;
+    error_raise(c->provider,
+                status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_DEVICE_MEMORY,
+                "a copy of %zu bytes: %s", len, gpuaes_status_text(status));
+    return 0;
+}
+
+/* `in` and `out` of `host` are host memory for as much as `call` has. */
+static int run(struct aes_context *c, const struct call *call, struct call *host)
+{
+    host->bounced = 0;
+    return copy(c, (void *)(uintptr_t)host->in, call->in, call->in_bytes) && aes_on_cpu(c, host) &&
+           copy(c, call->out, host->out, *host->out_bytes);
+}
+
+/* Both at their distance in one piece of host memory: for rare overlaps. */
+static int run_image(struct aes_context *c, const struct call *call)
+{
+    uintptr_t in = (uintptr_t)call->in, out = (uintptr_t)call->out;
+    uintptr_t low = in < out ? in : out, high = in < out ? out : in;
+    size_t size = (size_t)(high - low) + call->in_bytes + SLACK;
+    unsigned char *image = OPENSSL_zalloc(size);
+    struct call host = *call;
+    if (image == NULL)
+        return 0;
+    host.in = image + (in - low);
+    host.out = image + (out - low);
+    host.room = call->room < call->in_bytes + SLACK ? call->room : call->in_bytes + SLACK;
+    int ok = run(c, call, &host);
+    OPENSSL_clear_free(image, size);
+    return ok;
+}
+
+static int run_pieces(struct aes_context *c, const struct call *call, unsigned char *memory,
+                      size_t most)
+{
+    struct call rest = *call;
+    size_t total = 0, written;
+    do {
+        struct call piece = rest, host;
+        piece.in_bytes = rest.in_bytes < most ? rest.in_bytes : most;
+        host = piece;
+        host.in = memory;
+        host.out = memory + most;
+        host.out_bytes = &written;
+        host.room = rest.room < most + SLACK ? rest.room : most + SLACK;
+        written = 0;
+        if (!run(c, &piece, &host))
+            return 0;
+        total += written;
+        rest.in += piece.in_bytes;
+        rest.in_bytes -= piece.in_bytes;
+        rest.out += written;
+        rest.room -= written;
+    } while (rest.in_bytes != 0);
+    *call->out_bytes = total;
+    return 1;
+}
+
+int aes_bounce(struct aes_context *c, const struct call *call)
+{
+    if (needs_image(call))
+        return run_image(c, call);
+    size_t most = call->in_bytes < PIECE ? call->in_bytes : PIECE;
+    unsigned char *memory = OPENSSL_malloc(2 * most + SLACK);
+    if (memory == NULL)
+        return 0;
+    int ok = run_pieces(c, call, memory, most);
+    OPENSSL_clear_free(memory, 2 * most + SLACK);
+    return ok;
+}
+
+/* The state of before is kept until the output is there. */
+int aes_bounced_final(struct aes_context *c, unsigned char *out, size_t *out_bytes, size_t room)
+{
+    unsigned char block[SLACK];
+    void *before = c->functions->dupctx(c->cpu);
+    if (before == NULL)
+        return 0;
+    *out_bytes = 0;
+    int ok =
+        c->functions->final(c->cpu, block, out_bytes, room < sizeof block ? room : sizeof block);
+    if (ok && !copy(c, out, block, *out_bytes)) {
+        void *after = c->cpu;
+        c->cpu = before;
+        before = after;
+        ok = 0;
+    }
+    c->functions->freectx(before);
+    OPENSSL_cleanse(block, sizeof block);
+    return ok;
+}

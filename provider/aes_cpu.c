@@ -1,0 +1,107 @@
+/*
+ * The default provider's context, asked and told.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "aes_cpu.h"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/params.h>
+
+#include "aes_bounce.h"
+
+int aes_get_uint(const struct aes_context *c, const char *name, unsigned *value)
+{
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(name, value), OSSL_PARAM_construct_end()};
+    return c->functions->get_ctx_params(c->cpu, params);
+}
+
+static int set_uint(const struct cpu_cipher *functions, void *cpu, const char *name, unsigned value)
+{
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(name, &value), OSSL_PARAM_construct_end()};
+    return functions->set_ctx_params(cpu, params);
+}
+
+/* ---- Data -------------------------------------------------------------------------- */
+
+int aes_on_cpu(struct aes_context *c, const struct call *call)
+{
+    if (call->bounced)
+        return aes_bounce(c, call);
+    OSSL_FUNC_cipher_update_fn *function = call->oneshot ? c->cpu_cipher : c->cpu_update;
+    return function(c->cpu, call->out, call->out_bytes, call->room, call->in, call->in_bytes);
+}
+
+int aes_on_cpu_released(struct aes_context *c, const struct call *call)
+{
+    unsigned padding = 0;
+    if (c->mode != AES_CTR && !c->encrypting && !call->oneshot &&
+        !aes_get_uint(c, OSSL_CIPHER_PARAM_PADDING, &padding))
+        return 0;
+    if (padding == 0)
+        return aes_on_cpu(c, call);
+    if (!set_uint(c->functions, c->cpu, OSSL_CIPHER_PARAM_PADDING, 0))
+        return 0;
+    int ok = aes_on_cpu(c, call);
+    return set_uint(c->functions, c->cpu, OSSL_CIPHER_PARAM_PADDING, padding) && ok;
+}
+
+/* ---- What is held back --------------------------------------------------------------- */
+
+/*
+ * It is fed until it gives a block. It is a copy that was told to hold nothing
+ * back, which shows a whole block at once.
+ */
+static int feed_until_block(const struct aes_context *c, void *copy, size_t *held)
+{
+    static const unsigned char zeros[GPUAES_BLOCK];
+    unsigned char block[2 * GPUAES_BLOCK];
+    size_t written = 0, fed = 0;
+    int ok = set_uint(c->functions, copy, OSSL_CIPHER_PARAM_PADDING, 0) &&
+             c->cpu_update(copy, block, &written, sizeof block, zeros, 0);
+    *held = GPUAES_BLOCK;
+    while (ok && written == 0 && fed < GPUAES_BLOCK) {
+        ok = c->cpu_update(copy, block, &written, sizeof block, zeros, 1);
+        *held = GPUAES_BLOCK - ++fed;
+    }
+    OPENSSL_cleanse(block, sizeof block);
+    return ok && written != 0;
+}
+
+int aes_find_held(const struct aes_context *c, size_t *held)
+{
+    void *copy = c->functions->dupctx(c->cpu);
+    int ok = copy != NULL && feed_until_block(c, copy, held);
+    if (copy != NULL)
+        c->functions->freectx(copy);
+    return ok;
+}
+
+/* ---- Where it stands ------------------------------------------------------------------ */
+
+int aes_get_position(const struct aes_context *c, unsigned char iv[GPUAES_BLOCK])
+{
+    if (c->mode == AES_ECB)
+        return 1;
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_UPDATED_IV, iv, GPUAES_BLOCK),
+        OSSL_PARAM_construct_end()};
+    return c->functions->get_ctx_params(c->cpu, params);
+}
+
+/* `num` means nothing in CBC, but what was set must be read back. */
+int aes_set_position(struct aes_context *c, const unsigned char iv[GPUAES_BLOCK])
+{
+    unsigned num = 0;
+    if (c->mode == AES_ECB)
+        return 1;
+    if (c->mode == AES_CBC && !aes_get_uint(c, OSSL_CIPHER_PARAM_NUM, &num))
+        return 0;
+    OSSL_FUNC_cipher_encrypt_init_fn *init =
+        c->encrypting ? c->functions->encrypt_init : c->functions->decrypt_init;
+    c->moved = 1;
+    if (!init(c->cpu, NULL, 0, iv, GPUAES_BLOCK, NULL))
+        return 0;
+    return num == 0 || set_uint(c->functions, c->cpu, OSSL_CIPHER_PARAM_NUM, num);
+}

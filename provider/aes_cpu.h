@@ -1,0 +1,46 @@
+/*
+ * The CPU's part of an update: the default provider's context, which keeps the
+ * state, and calls into it from memory of any kind.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_AES_CPU_H
+#define GPUAES_AES_CPU_H
+
+#include "aes.h"
+
+/* What became of a call. DECLINED: nothing, another way is left. */
+enum { REFUSED = 0, DONE = 1, DECLINED = -1 };
+
+/* One call of update() or cipher(). */
+struct call {
+    unsigned char *out;
+    size_t *out_bytes;
+    size_t room;
+    const unsigned char *in;
+    size_t in_bytes;
+    int oneshot;
+    int bounced; /* `in` or `out` is not for the CPU to touch: host buffers stand in */
+    size_t held; /* what the context held back before; known where `bounced` */
+};
+
+/*
+ * Lets the CPU do a call. With `released`, a padded decryption keeps nothing
+ * back for once.
+ */
+int aes_on_cpu(struct aes_context *context, const struct call *call);
+int aes_on_cpu_released(struct aes_context *context, const struct call *call);
+
+/*
+ * How many bytes a context for ECB or CBC holds back: a partial block, or the
+ * last block of a padded decryption.
+ */
+int aes_find_held(const struct aes_context *context, size_t *held);
+
+/* The IV that continues the stream at a block boundary. ECB has none. */
+int aes_get_position(const struct aes_context *context, unsigned char iv[GPUAES_BLOCK]);
+int aes_set_position(struct aes_context *context, const unsigned char iv[GPUAES_BLOCK]);
+
+int aes_get_uint(const struct aes_context *context, const char *name, unsigned *value);
+
+#endif

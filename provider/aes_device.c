@@ -1,0 +1,114 @@
+/*
+ * Updates on device memory: whole blocks stay on the device that owns them; the
+ * rest comes to the CPU's context through host buffers.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "aes_device.h"
+
+#include <openssl/core_names.h>
+
+#include "aes_bounce.h"
+#include "aes_split.h"
+#include "aes_stream.h"
+#include "aes_update.h"
+#include "engine.h"
+#include "errors.h"
+#include "offload.h"
+
+/* Both ranges are looked at before anything happens. */
+static int locate(const struct aes_context *c, const struct call *call, size_t writes,
+                  struct offload_places *places)
+{
+    *places = (struct offload_places){
+        .in = call->in, .out = call->out, .in_bytes = call->in_bytes, .out_bytes = writes};
+    /* Kinds mean something only if the device was there all the time. */
+    if (!offload_locate(places) || gpuaes_state() != GPUAES_READY) {
+        error_raise(c->provider, ERROR_DEVICE_MEMORY, "what memory it is cannot be found: %s",
+                    gpuaes_reason());
+        return 0;
+    }
+    if (places->in_kind != GPUAES_FOREIGN && places->out_kind != GPUAES_FOREIGN)
+        return 1;
+    int input = places->in_kind == GPUAES_FOREIGN;
+    error_raise(c->provider, ERROR_BAD_DEVICE_RANGE,
+                "%s of %zu bytes, or it is not of a primary context", input ? "input" : "output",
+                input ? call->in_bytes : writes);
+    return 0;
+}
+
+static int run(struct aes_context *c, const struct call *call, size_t held)
+{
+    struct split split;
+    if (call->oneshot && c->mode != AES_CTR && call->in_bytes % GPUAES_BLOCK != 0) {
+        /* The default provider reads and writes past the ends of such a call. */
+        error_raise(c->provider, ERROR_DEVICE_MEMORY,
+                    "a one-shot call of %zu bytes is not one of whole blocks", call->in_bytes);
+        return REFUSED;
+    }
+    if (aes_is_eligible(c) && aes_make_split(c, call, held, &split))
+        return aes_run_split(c, call, &split, 1);
+    return aes_on_cpu(c, call);
+}
+
+static int is_for_device(const struct offload_places *places)
+{
+    return places->in_kind == GPUAES_DEVICE || places->out_kind == GPUAES_DEVICE;
+}
+
+/* Without a key, the CPU will say so. */
+static int measure(const struct aes_context *c, struct call *call, size_t *held, size_t *writes)
+{
+    *held = *writes = 0;
+    if (c->has_key && !aes_measure(c, call, held, writes))
+        return 0;
+    call->held = call->oneshot ? 0 : *held;
+    return 1;
+}
+
+int aes_device_update(struct aes_context *c, const struct call *given)
+{
+    struct call call = *given;
+    struct offload_places places;
+    size_t held, writes;
+    if (call.in == NULL || call.out == NULL || call.in_bytes == 0)
+        return DECLINED;
+    if (!engine_require(c->provider) || !measure(c, &call, &held, &writes) ||
+        !locate(c, &call, writes, &places))
+        return REFUSED;
+    int result = aes_stream_update(c, &call, held, &places);
+    if (result != DECLINED)
+        return result;
+    call.bounced = is_for_device(&places);
+    return call.bounced ? run(c, &call, held) : DECLINED;
+}
+
+int aes_device_found(struct aes_context *c, const struct call *given)
+{
+    struct call call = *given;
+    struct offload_places places;
+    size_t held, writes;
+    if (!measure(c, &call, &held, &writes) || !locate(c, &call, writes, &places))
+        return REFUSED;
+    call.bounced = is_for_device(&places);
+    return call.bounced ? run(c, &call, held) : DECLINED;
+}
+
+/* Only what has data to write is in the way of a stream. */
+static int has_more(const struct aes_context *c)
+{
+    size_t held = 0;
+    unsigned padding = 0;
+    return c->has_key &&
+           (!aes_find_held(c, &held) || held != 0 ||
+            !aes_get_uint(c, OSSL_CIPHER_PARAM_PADDING, &padding) || (c->encrypting && padding));
+}
+
+int aes_device_final(struct aes_context *c, unsigned char *out, size_t *out_bytes, size_t room)
+{
+    if (c->mode == AES_CTR)
+        return c->functions->final(c->cpu, out, out_bytes, room);
+    if (!engine_require(c->provider) || (has_more(c) && !aes_stream_settle(c)))
+        return REFUSED;
+    return aes_bounced_final(c, out, out_bytes, room);
+}

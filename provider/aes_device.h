@@ -1,0 +1,22 @@
+/*
+ * Updates on device memory.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_AES_DEVICE_H
+#define GPUAES_AES_DEVICE_H
+
+#include "aes_cpu.h"
+
+/*
+ * A call on a context with `device-memory`. DECLINED: the memory is the CPU's
+ * to touch, and nothing that is queued on a stream is in the way.
+ */
+int aes_device_update(struct aes_context *context, const struct call *call);
+int aes_device_final(struct aes_context *context, unsigned char *out, size_t *out_bytes,
+                     size_t room);
+
+/* A call on memory that turned out to be a device's, without the parameter. */
+int aes_device_found(struct aes_context *context, const struct call *call);
+
+#endif

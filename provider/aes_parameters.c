@@ -1,0 +1,171 @@
+/*
+ * Parameters of the AES contexts.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "aes_parameters.h"
+
+#include <openssl/core_names.h>
+#include <openssl/params.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "aes_stream.h"
+#include "engine.h"
+#include "errors.h"
+
+#define PARAM_DEVICE_MEMORY "device-memory"
+#define PARAM_CUDA_STREAM "cuda-stream"
+
+static const OSSL_PARAM own[] = {OSSL_PARAM_uint(PARAM_DEVICE_MEMORY, NULL),
+                                 OSSL_PARAM_uint64(PARAM_CUDA_STREAM, NULL), OSSL_PARAM_END};
+
+/* ---- What there is ------------------------------------------------------------------ */
+
+enum { GETTABLE, SETTABLE, LISTS, LIST_LENGTH = 32 };
+static OSSL_PARAM lists[LISTS][AES_MODES][AES_KEY_SIZES][LIST_LENGTH];
+static pthread_mutex_t lists_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void append(OSSL_PARAM *list, const OSSL_PARAM *from)
+{
+    size_t n = 0;
+    while (list[n].key != NULL)
+        n++;
+    for (; from->key != NULL && n < LIST_LENGTH - 1; from++)
+        list[n++] = *from;
+}
+
+static const OSSL_PARAM *find_list(int which, enum aes_mode mode, unsigned key_bytes,
+                                   const OSSL_PARAM *theirs)
+{
+    OSSL_PARAM *list = lists[which][mode][key_bytes / 8 - 2];
+    (void)pthread_mutex_lock(&lists_lock);
+    if (list[0].key == NULL) {
+        append(list, own);
+        append(list, theirs);
+    }
+    (void)pthread_mutex_unlock(&lists_lock);
+    return list;
+}
+
+const OSSL_PARAM *aes_gettable_params(struct provider *provider, enum aes_mode mode,
+                                      unsigned key_bytes)
+{
+    return find_list(GETTABLE, mode, key_bytes,
+                     cpu_cipher(mode, key_bytes)->gettable_ctx_params(NULL, provider->cpu.context));
+}
+
+const OSSL_PARAM *aes_settable_params(struct provider *provider, enum aes_mode mode,
+                                      unsigned key_bytes)
+{
+    return find_list(SETTABLE, mode, key_bytes,
+                     cpu_cipher(mode, key_bytes)->settable_ctx_params(NULL, provider->cpu.context));
+}
+
+/* ---- Setting ------------------------------------------------------------------------- */
+
+/* What a call asks for; what it does not name stays as it is. */
+struct wanted {
+    int names_memory, names_stream, names_tls;
+    unsigned memory;
+    uint64_t stream;
+};
+
+static int read_wanted(const struct aes_context *c, const OSSL_PARAM params[], struct wanted *w)
+{
+    memset(w, 0, sizeof *w);
+    if (params == NULL)
+        return 1;
+    const OSSL_PARAM *memory = OSSL_PARAM_locate_const(params, PARAM_DEVICE_MEMORY);
+    const OSSL_PARAM *stream = OSSL_PARAM_locate_const(params, PARAM_CUDA_STREAM);
+    w->names_memory = memory != NULL;
+    w->names_stream = stream != NULL;
+    w->names_tls = OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_TLS_VERSION) != NULL ||
+                   OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_TLS_MAC_SIZE) != NULL;
+    if (memory != NULL && (!OSSL_PARAM_get_uint(memory, &w->memory) || w->memory > 1)) {
+        error_raise(c->provider, ERROR_BAD_PARAMETER, PARAM_DEVICE_MEMORY " must be 0 or 1");
+        return 0;
+    }
+    if (stream == NULL)
+        return 1;
+    if (!OSSL_PARAM_get_uint64(stream, &w->stream) || w->stream == AES_STREAM_PER_THREAD) {
+        error_raise(c->provider, ERROR_BAD_PARAMETER,
+                    PARAM_CUDA_STREAM " must be a CUstream, 0 for the legacy default stream;"
+                                      " that of each thread is not one stream");
+        return 0;
+    }
+    if (memory != NULL && w->memory == 0) {
+        error_raise(c->provider, ERROR_BAD_PARAMETER,
+                    PARAM_CUDA_STREAM " and " PARAM_DEVICE_MEMORY "=0 exclude each other");
+        return 0;
+    }
+    return 1;
+}
+
+int aes_check_params(const struct aes_context *c, const OSSL_PARAM params[])
+{
+    struct wanted w;
+    if (!read_wanted(c, params, &w))
+        return 0;
+    int memory = w.names_stream || (w.names_memory ? w.memory != 0 : c->device_memory);
+    if (!memory || !(w.names_tls || c->tls))
+        return 1;
+    error_raise(c->provider, ERROR_DEVICE_MEMORY, "TLS records are the CPU's work");
+    return 0;
+}
+
+int aes_apply_params(struct aes_context *c, const OSSL_PARAM params[])
+{
+    struct wanted w;
+    if (!read_wanted(c, params, &w))
+        return 0;
+    if (w.names_tls)
+        c->tls = 1;
+    if (w.names_memory && !w.memory) {
+        int ok = aes_stream_close(c);
+        c->device_memory = c->stream.queue != NULL;
+        return ok;
+    }
+    if (!w.names_memory && !w.names_stream)
+        return 1;
+    if (!engine_require(c->provider) || (w.names_stream && !aes_stream_open(c, w.stream)))
+        return 0;
+    c->device_memory = 1;
+    return 1;
+}
+
+int aes_set_params(struct aes_context *c, const OSSL_PARAM params[])
+{
+    if (!aes_check_params(c, params))
+        return 0;
+    int ok = c->functions->set_ctx_params(c->cpu, params);
+    /* Some may have been set where others were refused. */
+    ok = aes_apply_params(c, params) && ok;
+    aes_rearm(c);
+    return ok;
+}
+
+/* ---- Getting ------------------------------------------------------------------------- */
+
+static int get_own(const struct aes_context *c, OSSL_PARAM params[])
+{
+    OSSL_PARAM *memory = OSSL_PARAM_locate(params, PARAM_DEVICE_MEMORY);
+    OSSL_PARAM *stream = OSSL_PARAM_locate(params, PARAM_CUDA_STREAM);
+    return (memory == NULL || OSSL_PARAM_set_uint(memory, c->device_memory != 0)) &&
+           (stream == NULL || c->stream.queue == NULL ||
+            OSSL_PARAM_set_uint64(stream, c->stream.handle));
+}
+
+int aes_get_params(struct aes_context *c, OSSL_PARAM params[])
+{
+    if ((c->stream.chained || c->stream.lost) &&
+        OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_UPDATED_IV) != NULL && !aes_stream_settle(c))
+        return 0;
+    if (!c->functions->get_ctx_params(c->cpu, params) || !get_own(c, params))
+        return 0;
+    if (!c->moved)
+        return 1;
+    OSSL_PARAM *p = OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_IV);
+    return p == NULL || OSSL_PARAM_set_octet_ptr(p, c->iv, sizeof c->iv) ||
+           OSSL_PARAM_set_octet_string(p, c->iv, sizeof c->iv);
+}

@@ -1,0 +1,27 @@
+/*
+ * Parameters of the AES contexts: the default provider's, and ours.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_AES_PARAMETERS_H
+#define GPUAES_AES_PARAMETERS_H
+
+#include "aes.h"
+
+int aes_get_params(struct aes_context *context, OSSL_PARAM params[]);
+int aes_set_params(struct aes_context *context, const OSSL_PARAM params[]);
+
+/* The default provider's, with ours behind; they stay as long as the process. */
+const OSSL_PARAM *aes_gettable_params(struct provider *provider, enum aes_mode mode,
+                                      unsigned key_bytes);
+const OSSL_PARAM *aes_settable_params(struct provider *provider, enum aes_mode mode,
+                                      unsigned key_bytes);
+
+/*
+ * What initialisation sets beside the default provider: aes_check_params()
+ * before it, with an error where something cannot be, aes_apply_params() after.
+ */
+int aes_check_params(const struct aes_context *context, const OSSL_PARAM params[]);
+int aes_apply_params(struct aes_context *context, const OSSL_PARAM params[]);
+
+#endif

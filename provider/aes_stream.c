@@ -1,0 +1,200 @@
+/*
+ * Updates on a stream.
+ *
+ * In CTR the CPU's context is moved at once, since the counter follows from the
+ * length. In CBC decryption it is the last block of input, which nobody has on
+ * the host: the queue hands it on by itself (`chained`), and the CPU's context
+ * learns it when it is needed. If the device fails before, it is lost.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "aes_stream.h"
+
+#include "aes_split.h"
+#include "aes_update.h"
+#include "errors.h"
+
+enum { DEVICES_MOST = 64 };
+
+static void *stream_of(uint64_t handle)
+{
+    return (void *)(uintptr_t)(handle == AES_STREAM_LEGACY ? 0 : handle);
+}
+
+/* The legacy stream is at first that of the first device in use. */
+static int open_queue(struct aes_context *c)
+{
+    enum gpuaes_status status =
+        offload_queue_open(&c->stream.queue, stream_of(c->stream.handle), offload_device(0));
+    if (status == GPUAES_OK)
+        return 1;
+    error_raise(c->provider, status == GPUAES_BAD_ARGUMENT ? ERROR_BAD_PARAMETER : ERROR_NO_DEVICE,
+                "cuda-stream cannot be used: %s", gpuaes_status_text(status));
+    return 0;
+}
+
+int aes_stream_open(struct aes_context *c, uint64_t handle)
+{
+    if (!aes_stream_close(c))
+        return 0;
+    c->stream.handle = handle;
+    return open_queue(c);
+}
+
+int aes_stream_check(const struct aes_context *c)
+{
+    if (!c->stream.lost)
+        return 1;
+    error_raise(c->provider, ERROR_OUTPUT_UNDEFINED,
+                "what follows the work on cuda-stream is not known; initialise with an IV");
+    return 0;
+}
+
+/* Waits; `iv` gets where a chain ends. BUSY: nothing was done, and nothing is lost. */
+static enum gpuaes_status wait(const struct aes_context *c, unsigned char iv[GPUAES_BLOCK])
+{
+    enum gpuaes_status status = offload_queue_wait(c->stream.queue, c->stream.chained ? iv : NULL);
+    if (status == GPUAES_BUSY)
+        error_raise(c->provider, ERROR_OUT_OF_MEMORY,
+                    "no thread could be made to wait for cuda-stream; the call can be repeated");
+    else if (status != GPUAES_OK)
+        error_raise(c->provider, ERROR_OUTPUT_UNDEFINED, "work queued on cuda-stream: %s",
+                    gpuaes_status_text(status));
+    return status;
+}
+
+static enum gpuaes_status settle(struct aes_context *c)
+{
+    unsigned char iv[GPUAES_BLOCK];
+    if (!aes_stream_check(c))
+        return GPUAES_FAULT;
+    if (c->stream.queue == NULL)
+        return GPUAES_OK;
+    enum gpuaes_status status = wait(c, iv);
+    if (status == GPUAES_BUSY)
+        return status;
+    if (c->stream.chained && (status != GPUAES_OK || !aes_set_position(c, iv))) {
+        c->stream.lost = 1;
+        status = GPUAES_FAULT;
+    }
+    c->stream.chained = 0;
+    return status;
+}
+
+int aes_stream_settle(struct aes_context *c)
+{
+    return settle(c) == GPUAES_OK;
+}
+
+int aes_stream_close(struct aes_context *c)
+{
+    enum gpuaes_status status = settle(c);
+    if (status == GPUAES_BUSY)
+        return 0;
+    offload_queue_close(c->stream.queue);
+    c->stream.queue = NULL;
+    return status == GPUAES_OK;
+}
+
+int aes_stream_copy(struct aes_context *copy, const struct aes_context *original)
+{
+    unsigned char iv[GPUAES_BLOCK];
+    copy->stream.queue = NULL;
+    if (!aes_stream_check(original))
+        return 0;
+    if (original->stream.queue == NULL)
+        return 1;
+    copy->stream.chained = 0;
+    if (original->stream.chained &&
+        (wait(original, iv) != GPUAES_OK || !aes_set_position(copy, iv)))
+        return 0;
+    return open_queue(copy);
+}
+
+/* Adds to a 128-bit big-endian number. */
+static void add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
+{
+    for (int i = GPUAES_BLOCK - 1; i >= 0 && blocks != 0; i--) {
+        blocks += counter[i];
+        counter[i] = (unsigned char)blocks;
+        blocks >>= 8;
+    }
+}
+
+/*
+ * The legacy stream of each device is another: the memory's is the one that takes
+ * it. Trying the others starts nothing on devices that the application leaves alone.
+ */
+static enum gpuaes_status queue_elsewhere(struct aes_context *c, struct offload_aes *work,
+                                          unsigned char iv[GPUAES_BLOCK])
+{
+    if (!aes_stream_settle(c) || !aes_get_position(c, iv))
+        return GPUAES_BAD_RANGE;
+    work->iv = iv;
+    for (int ordinal = 0; ordinal < DEVICES_MOST; ordinal++) {
+        struct gpuaes_queue *other;
+        if (offload_queue_open(&other, NULL, ordinal) != GPUAES_OK)
+            continue;
+        enum gpuaes_status status = offload_queue_aes(other, work);
+        if (status != GPUAES_BAD_RANGE) {
+            offload_queue_close(c->stream.queue);
+            c->stream.queue = other;
+            return status;
+        }
+        offload_queue_close(other);
+    }
+    return GPUAES_BAD_RANGE;
+}
+
+static enum gpuaes_status queue_blocks(struct aes_context *c, const struct call *call,
+                                       unsigned char iv[GPUAES_BLOCK])
+{
+    struct offload_aes work = {.op = aes_op(c),
+                               .key = aes_schedule(c),
+                               .iv = c->stream.chained ? NULL : iv,
+                               .in = call->in,
+                               .out = call->out,
+                               .bytes = call->in_bytes};
+    if (work.key == NULL || !aes_get_position(c, iv))
+        return GPUAES_BAD_ARGUMENT;
+    enum gpuaes_status status = offload_queue_aes(c->stream.queue, &work);
+    if (status == GPUAES_BAD_RANGE && stream_of(c->stream.handle) == NULL)
+        status = queue_elsewhere(c, &work, iv);
+    return status;
+}
+
+/* Whole blocks, in memory that the device reaches by itself. */
+static int can_be_queued(const struct aes_context *c, const struct call *call, size_t held,
+                         const struct offload_places *places)
+{
+    struct split split;
+    return places->in_kind != GPUAES_PAGEABLE && places->out_kind != GPUAES_PAGEABLE &&
+           aes_is_eligible(c) && aes_make_split(c, call, held, &split) && split.head_out == 0 &&
+           split.middle == call->in_bytes;
+}
+
+int aes_stream_update(struct aes_context *c, const struct call *call, size_t held,
+                      const struct offload_places *places)
+{
+    unsigned char iv[GPUAES_BLOCK] = {0};
+    if (c->stream.queue == NULL)
+        return DECLINED;
+    enum gpuaes_status status = GPUAES_BAD_RANGE;
+    if (can_be_queued(c, call, held, places))
+        status = queue_blocks(c, call, iv);
+    if (status == GPUAES_FAULT) {
+        error_raise(c->provider, ERROR_OUTPUT_UNDEFINED, "cuda-stream: %s %s",
+                    gpuaes_status_text(status), gpuaes_reason());
+        return REFUSED;
+    }
+    if (status != GPUAES_OK) /* nothing of it was queued */
+        return aes_stream_settle(c) ? DECLINED : REFUSED;
+    c->gpu += call->in_bytes;
+    *call->out_bytes = call->in_bytes;
+    if (c->mode == AES_CBC)
+        c->stream.chained = c->moved = 1;
+    if (c->mode != AES_CTR)
+        return DONE;
+    add_blocks(iv, call->in_bytes / GPUAES_BLOCK);
+    return aes_set_position(c, iv);
+}

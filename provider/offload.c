@@ -1,0 +1,224 @@
+/*
+ * Calls of libgpuaes, from ASYNC jobs too.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include "offload.h"
+
+#include <openssl/async.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+typedef void *call_fn(void *arg);
+
+/* 1, or 0 if nothing was called because no thread could be made. */
+static int make_call(call_fn *function, void *arg)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    int cancel_state; /* the thread works on our stack */
+    if (ASYNC_get_current_job() == NULL) {
+        (void)function(arg);
+        return 1;
+    }
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int r = pthread_create(&thread, NULL, function, arg);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (r == 0)
+        (void)pthread_join(thread, NULL);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+    return r == 0;
+}
+
+static void *locate(void *arg)
+{
+    struct offload_places *p = arg;
+    p->in_kind = p->out_kind = GPUAES_PAGEABLE;
+    if (p->in_bytes != 0)
+        p->in_kind = gpuaes_memory_kind(p->in, p->in_bytes);
+    if (p->in == p->out && p->in_bytes == p->out_bytes)
+        p->out_kind = p->in_kind;
+    else if (p->out_bytes != 0)
+        p->out_kind = gpuaes_memory_kind(p->out, p->out_bytes);
+    return NULL;
+}
+
+int offload_locate(struct offload_places *places)
+{
+    return make_call(locate, places);
+}
+
+struct copy {
+    void *to;
+    const void *from;
+    size_t len;
+    enum gpuaes_status status;
+};
+
+static void *copy(void *arg)
+{
+    struct copy *c = arg;
+    c->status = gpuaes_copy(c->to, c->from, c->len);
+    return NULL;
+}
+
+enum gpuaes_status offload_copy(void *to, const void *from, size_t len)
+{
+    struct copy c = {to, from, len, GPUAES_OK};
+    return make_call(copy, &c) ? c.status : GPUAES_BUSY;
+}
+
+struct aes {
+    const struct offload_aes *work;
+    struct gpuaes_queue *queue;
+    enum gpuaes_status status;
+};
+
+static enum gpuaes_status run_aes(const struct offload_aes *w)
+{
+    return gpuaes_aes(w->op, w->key, w->iv, w->in, w->out, w->bytes, w->flags, w->report);
+}
+
+static void *aes(void *arg)
+{
+    struct aes *a = arg;
+    a->status = run_aes(a->work);
+    if (a->status == GPUAES_NOT_READY && (a->work->flags & GPUAES_WAIT) != 0 &&
+        gpuaes_start(NULL, NULL, 1) == GPUAES_READY)
+        a->status = run_aes(a->work);
+    return NULL;
+}
+
+enum gpuaes_status offload_aes(const struct offload_aes *work)
+{
+    struct aes a = {.work = work, .status = GPUAES_OK};
+    return make_call(aes, &a) ? a.status : GPUAES_BUSY;
+}
+
+/* ---- Queues ------------------------------------------------------------------------ */
+
+struct queue_call {
+    struct gpuaes_queue *queue;
+    void *stream;
+    int device;
+    unsigned char *iv;
+    enum gpuaes_status status;
+};
+
+/* Those that could not be closed for want of a thread: the next call does it. */
+struct unclosed {
+    struct gpuaes_queue *queue;
+    struct unclosed *next;
+};
+static _Atomic(struct unclosed *) unclosed;
+
+static void *close_left(void *arg)
+{
+    struct unclosed *each = atomic_exchange(&unclosed, NULL);
+    while (each != NULL) {
+        struct unclosed *next = each->next;
+        gpuaes_queue_close(each->queue);
+        free(each);
+        each = next;
+    }
+    return arg;
+}
+
+static void leave_unclosed(struct gpuaes_queue *queue)
+{
+    struct unclosed *one = malloc(sizeof *one);
+    if (one == NULL)
+        return;
+    one->queue = queue;
+    one->next = atomic_load(&unclosed);
+    while (!atomic_compare_exchange_weak(&unclosed, &one->next, one))
+        continue;
+}
+
+void offload_close_left(void)
+{
+    if (atomic_load(&unclosed) != NULL)
+        (void)make_call(close_left, NULL);
+}
+
+static void *queue_open(void *arg)
+{
+    struct queue_call *q = arg;
+    (void)close_left(NULL);
+    q->status = gpuaes_queue_open(&q->queue, q->stream, q->device);
+    return NULL;
+}
+
+enum gpuaes_status offload_queue_open(struct gpuaes_queue **queue, void *stream, int device)
+{
+    struct queue_call q = {.stream = stream, .device = device};
+    if (!make_call(queue_open, &q))
+        return GPUAES_BUSY;
+    *queue = q.status == GPUAES_OK ? q.queue : NULL;
+    return q.status;
+}
+
+static void *queue_aes(void *arg)
+{
+    struct aes *a = arg;
+    const struct offload_aes *w = a->work;
+    a->status = gpuaes_queue_aes(a->queue, w->op, w->key, w->iv, w->in, w->out, w->bytes);
+    return NULL;
+}
+
+enum gpuaes_status offload_queue_aes(struct gpuaes_queue *queue, const struct offload_aes *work)
+{
+    struct aes a = {work, queue, GPUAES_OK};
+    return make_call(queue_aes, &a) ? a.status : GPUAES_BUSY;
+}
+
+static void *queue_wait(void *arg)
+{
+    struct queue_call *q = arg;
+    q->status = gpuaes_queue_wait(q->queue, q->iv);
+    return NULL;
+}
+
+enum gpuaes_status offload_queue_wait(struct gpuaes_queue *queue, unsigned char iv[GPUAES_BLOCK])
+{
+    struct queue_call q = {.queue = queue, .iv = iv};
+    return make_call(queue_wait, &q) ? q.status : GPUAES_BUSY;
+}
+
+static void *queue_close(void *arg)
+{
+    gpuaes_queue_close(arg);
+    return close_left(NULL);
+}
+
+void offload_queue_close(struct gpuaes_queue *queue)
+{
+    if (queue != NULL && !make_call(queue_close, queue))
+        leave_unclosed(queue);
+}
+
+/* ---- Devices ----------------------------------------------------------------------- */
+
+struct device_call {
+    unsigned n;
+    int ordinal;
+};
+
+static void *device(void *arg)
+{
+    struct device_call *d = arg;
+    struct gpuaes_device_info info;
+    d->ordinal = gpuaes_device(d->n, &info) ? info.ordinal : -1;
+    return NULL;
+}
+
+int offload_device(unsigned n)
+{
+    struct device_call d = {n, -1};
+    return make_call(device, &d) ? d.ordinal : -1;
+}

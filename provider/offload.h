@@ -1,0 +1,57 @@
+/*
+ * Calls of libgpuaes that may call the driver, from wherever we are called.
+ *
+ * An ASYNC job has a stack of 32 KiB, too little for the driver: there, a
+ * thread of our own makes the call and the job waits for it. Elsewhere the
+ * caller makes it itself.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_OFFLOAD_H
+#define GPUAES_OFFLOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../cuda/gpuaes.h"
+
+/* Two ranges and the kinds of memory that they are; a range of no bytes is PAGEABLE. */
+struct offload_places {
+    const void *in, *out;
+    size_t in_bytes, out_bytes;
+    enum gpuaes_memory in_kind, out_kind;
+};
+/* 1, or 0 if no thread could be made: then nothing is known. */
+int offload_locate(struct offload_places *places);
+
+/* As gpuaes_copy(); BUSY also where no thread could be made. So is the next. */
+enum gpuaes_status offload_copy(void *to, const void *from, size_t len);
+
+/*
+ * As gpuaes_aes(). With GPUAES_WAIT, a device that has been released since it
+ * was chosen, for want of work, is started again.
+ */
+struct offload_aes {
+    enum gpuaes_op op;
+    const struct gpuaes_key *key;
+    unsigned char *iv;
+    const unsigned char *in;
+    unsigned char *out;
+    size_t bytes;
+    unsigned flags;
+    struct gpuaes_report *report;
+};
+enum gpuaes_status offload_aes(const struct offload_aes *work);
+
+/* As gpuaes_queue_open() and so on; with `iv` NULL the queue continues. */
+enum gpuaes_status offload_queue_open(struct gpuaes_queue **queue, void *stream, int device);
+enum gpuaes_status offload_queue_aes(struct gpuaes_queue *queue, const struct offload_aes *work);
+enum gpuaes_status offload_queue_wait(struct gpuaes_queue *queue, unsigned char iv[GPUAES_BLOCK]);
+/* Where no thread can be made, the next opening or closing does it, or the last call. */
+void offload_queue_close(struct gpuaes_queue *queue);
+void offload_close_left(void);
+
+/* CUDA's ordinal of device `n` of those in use; -1 where there are not so many. */
+int offload_device(unsigned n);
+
+#endif

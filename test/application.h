@@ -1,0 +1,155 @@
+/*
+ * CUDA as an application of its own uses it beside us: to allocate device memory,
+ * to queue work, to look what is there. The same program runs on the emulator
+ * that is built into the module under test, and on a card.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_TEST_APPLICATION_H
+#define GPUAES_TEST_APPLICATION_H
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cuda/driver.h"
+
+static struct driver application;
+static void *application_library; /* where its functions are from */
+static int application_is_emulated;
+
+/* The emulator's table, where the module in OPENSSL_MODULES is built on it. */
+static inline int application_emulated(void)
+{
+    char path[4096];
+    const char *folder = getenv("OPENSSL_MODULES");
+    (void)snprintf(path, sizeof path, "%s/gpuaes.so", folder != NULL ? folder : ".");
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (module == NULL)
+        return 0;
+    void *symbol = dlsym(module, "emulator_driver");
+    if (symbol == NULL)
+        return 0;
+    const struct driver *(*table)(void);
+    memcpy(&table, &symbol, sizeof table);
+    if (table() != NULL)
+        application = *table();
+    application_library = module;
+    application_is_emulated = table() != NULL;
+    return application_is_emulated;
+}
+
+static inline int application_real(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *symbol;
+    if (library == NULL)
+        return 0;
+#define APPLICATION_FIND(member, name, parameters)                                                 \
+    if ((symbol = dlsym(library, #name)) == NULL)                                                  \
+        return 0;                                                                                  \
+    memcpy(&application.member, &symbol, sizeof symbol);
+    DRIVER_FUNCTIONS(APPLICATION_FIND)
+#undef APPLICATION_FIND
+    application_library = library;
+    return 1;
+}
+
+/*
+ * Makes the primary context of a device current, as the CUDA runtime does.
+ * 1, or 0 where there is no such device.
+ */
+static inline int application_begin(int ordinal)
+{
+    drv_device device;
+    drv_context context;
+    return (application.init != NULL || application_emulated() || application_real()) &&
+           application.init(0) == DRV_SUCCESS &&
+           application.device_get(&device, ordinal) == DRV_SUCCESS &&
+           application.primary_ctx_retain(&context, device) == DRV_SUCCESS &&
+           application.ctx_push_current(context) == DRV_SUCCESS;
+}
+
+/* ---- Memory of any kind -------------------------------------------------- */
+
+enum place { DEVICE, MANAGED, PINNED, PAGEABLE, PLACES };
+static const char *const place_names[]
+    __attribute__((unused)) = {"device", "managed", "pinned", "pageable"};
+
+/* Managed memory is not in the table: only tests have it. */
+static inline void *application_managed(size_t bytes)
+{
+    drv_ptr p = 0;
+    void *symbol = dlsym(application_library,
+                         application_is_emulated ? "emulator_managed_alloc" : "cuMemAllocManaged");
+    void *(*emulated)(size_t);
+    drv_result (*real)(drv_ptr *, size_t, unsigned);
+    if (symbol == NULL)
+        return NULL;
+    if (application_is_emulated) {
+        memcpy(&emulated, &symbol, sizeof symbol);
+        return emulated(bytes);
+    }
+    memcpy(&real, &symbol, sizeof symbol);
+    return real(&p, bytes, 1) == DRV_SUCCESS ? (void *)(uintptr_t)p : NULL;
+}
+
+static inline unsigned char *application_alloc(enum place place, size_t bytes)
+{
+    drv_ptr device = 0;
+    void *host = NULL;
+    if (place == PAGEABLE)
+        return malloc(bytes);
+    if (place == MANAGED)
+        return application_managed(bytes);
+    if (place == PINNED)
+        return application.mem_host_alloc(&host, bytes, DRV_HOST_ALLOC_PORTABLE) == DRV_SUCCESS
+                   ? host
+                   : NULL;
+    return application.mem_alloc(&device, bytes) == DRV_SUCCESS ? (unsigned char *)(uintptr_t)device
+                                                                : NULL;
+}
+
+static inline void application_free(enum place place, void *p)
+{
+    if (place == PAGEABLE)
+        free(p);
+    else if (place == PINNED)
+        (void)application.mem_free_host(p);
+    else
+        (void)application.mem_free((drv_ptr)(uintptr_t)p);
+}
+
+/* Until all that is queued on the stream is done. 1, or 0 if something failed. */
+static inline int application_wait(drv_stream stream)
+{
+    drv_result r;
+    do
+        r = application.stream_query(stream);
+    while (r == DRV_NOT_READY);
+    return r == DRV_SUCCESS;
+}
+
+/* What an application would do by cuMemcpy. */
+static inline int application_write(enum place to_place, void *to, const void *from, size_t bytes)
+{
+    if (to_place == DEVICE)
+        return application.memcpy_htod_async((drv_ptr)(uintptr_t)to, from, bytes,
+                                             DRV_STREAM_LEGACY) == DRV_SUCCESS &&
+               application_wait(DRV_STREAM_LEGACY);
+    memcpy(to, from, bytes);
+    return 1;
+}
+
+static inline int application_read(void *to, enum place from_place, const void *from, size_t bytes)
+{
+    if (from_place == DEVICE)
+        return application.memcpy_dtoh_async(to, (drv_ptr)(uintptr_t)from, bytes,
+                                             DRV_STREAM_LEGACY) == DRV_SUCCESS &&
+               application_wait(DRV_STREAM_LEGACY);
+    memcpy(to, from, bytes);
+    return 1;
+}
+
+#endif
