@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # The benchmark works: all parts, quickly, and rows of the shape that is promised.
-# Its figures mean nothing here.
+# Its figures mean nothing here. On the emulator it has two devices.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -10,46 +10,93 @@ use lib $FindBin::Bin;
 use Programs;
 use Test::More;
 
-my $program = "$build/test/bench/gpuaes_bench";
-plan(skip_all => "there is no $program: make bench") if !-x $program;
+# With the emulator's module, the program that has one state with it.
+my $emulated = ($ENV{OPENSSL_MODULES} // '') =~ m{/emulated/?$};
+my $program = "$build/test/bench/gpuaes_bench" . ($emulated ? '_emulated' : '');
+plan(skip_all => "there is no $program: make bench-programs") if !-x $program;
 
-my $result = run([$program, '--quick'], env => without_gpuaes(), seconds => 300);
-is($result->{status}, 0, 'it ends well') or diag($result->{err});
-
-my @lines = split(/\n/, $result->{out});
-my ($columns) = grep { /^# part\t/ } @lines;
-my @names = split(/\t/, $columns // '');
-is(scalar(@names), 12, 'it names 12 columns');
-foreach my $label ('date', 'GPU', 'OpenSSL', 'CPU', 'cores', 'start-ms') {
-    ok(grep({ /^# $label\s*: \S/ } @lines), "the header names: $label");
+sub bench
+{
+    my (@arguments) = @_;
+    return run([$program, @arguments], env => without_gpuaes(GPUAES_EMULATOR => 'devices=2'), seconds => 300);
 }
 
+sub rows_of { return grep { !/^#/ } split(/\n/, $_[0]->{out}) }
+
+# ---- All parts ----------------------------------------------------------------
+
+my $result = bench('--quick');
+is($result->{status}, 0, 'it ends well') or diag($result->{err});
+
+my ($columns) = $result->{out} =~ /^# (part\t.*)$/m;
+my @names = split(/\t/, $columns // '');
+is_deeply(\@names, [qw(part cipher operation statistic bytes memory placement devices threads ours reference
+            unit ratio spread cpu_ours cpu_reference engine against)], 'it names its columns');
+foreach my $label ('date', 'GPU', 'OpenSSL', 'CPU', 'cores') {
+    like($result->{out}, qr/^# $label\s*: \S/m, "the header names: $label");
+}
+
+my %shapes = (
+    bytes => qr/^\d+$/,
+    devices => qr/^\d+$/,
+    threads => qr/^\d+$/,
+    statistic => qr/^(?:median|p99|longest|mean|sustained|-)$/,
+    placement => qr/^(?:apart|in place|misaligned|-)$/,
+    ours => qr/^\d[-+.\de]*$/,
+    unit => qr{^(?:ns|us|ms|GB/s|Gword/s|MiB|KiB)$},
+    engine => qr/^(?:gpu|cpu|mixed|small|two_table|large|hybrid|-)$/,
+    map { $_ => qr/^(?:-|\d[-+.\de]*)$/ } 'reference', 'ratio', 'spread', 'cpu_ours', 'cpu_reference');
 my (%rows, @wrong);
-foreach my $line (grep { !/^#/ } @lines) {
+foreach my $line (rows_of($result)) {
     my @fields = split(/\t/, $line, -1);
-    $rows{$fields[0]}++;
-    my $number = qr/^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/;
-    push(@wrong, $line)
-        if @fields != @names
-        || $fields[3] !~ /^\d+$/
-        || grep({ $fields[$_] !~ $number } 6, 7, 9, 10)
-        || $fields[8] !~ /^(?:ns|us|ms|GB\/s|MiB|KiB)$/
-        || $fields[11] !~ /^(?:gpu|cpu|mixed|-)$/;
+    my %row;
+    @row{@names} = @fields;
+    push(@{$rows{$row{part}}}, \%row);
+    push(@wrong, $line) if @fields != @names || grep { $row{$_} !~ $shapes{$_} } keys(%shapes);
 }
 is(scalar(@wrong), 0, 'every row has its columns, and numbers where numbers belong')
     or diag(join("\n", @wrong));
 
-# 9 ciphers, 6 of them in two directions, by 6 lengths; then the others' least.
-my %least = (small => 90, bulk => 36, pinned => 1, start => 6, load => 4, base64 => stand_in() ? 0 : 6);
+my @of_cpu = grep { $_->{against} =~ /default provider|^EVP_/ } map { @$_ } values(%rows);
+is(scalar(grep { $_->{against} !~ /, OpenSSL \d+\.\d+\.\d+/ } @of_cpu), 0, 'rows beside libcrypto name its version');
+
+# Rows of each part, at least; those of the device only where there is one.
+my %least = (limits => 2, small => 90, bulk => 38, pinned => 1, start => 6, load => 4);
+my %least_on_device = (limits => 8, kernels => 34, 'evp-kernels' => 4, 'base64-kernels' => 4, families => 16,
+    'latency-api' => 40, 'latency-evp' => 40, bulk => 68, mixed => 16, devices => 10, base64 => 18, threads => 32);
+my $has_device = $result->{out} !~ /^# GPU: none/m && !stand_in();
+%least = (%least, %least_on_device) if $has_device;
 foreach my $part (sort keys %least) {
-    cmp_ok($rows{$part} // 0, '>=', $least{$part}, "part $part: " . ($rows{$part} // 0) . ' rows');
+    my $count = @{$rows{$part} // []};
+    cmp_ok($count, '>=', $least{$part}, "part $part: $count rows");
+}
+if (!$has_device) {
+    like($result->{out}, qr/^# skipped: $_: \S/m, "it says why there is nothing: $_") foreach 'kernels', 'devices';
 }
 
-my $one = run([$program, '--quick', 'load'], env => without_gpuaes(), seconds => 60);
-my @parts = grep { !/^#/ && !/^load\t/ } split(/\n/, $one->{out});
-ok(!$one->{status} && !@parts, 'a part that is named is run alone');
-my $unknown = run([$program, 'everything'], env => without_gpuaes(), seconds => 60);
+SKIP: {
+    skip('there are not two devices', 3) if !grep { $_->{devices} == 2 } @{$rows{devices}};
+    my @two = grep { $_->{against} eq 'one device' } @{$rows{devices}};
+    cmp_ok(scalar(@two), '>=', 10, 'two devices stand beside one');
+    ok(!grep({ $_->{ratio} eq '-' } @two), 'with both figures');
+    my %memory = map { $_->{memory} => 1 } @two;
+    is(join(', ', grep { $memory{$_} } 'device', 'pageable', 'pinned', 'registered'),
+        'device, pageable, pinned, registered', 'in memory of each kind');
+}
+
+# ---- The command line ------------------------------------------------------------
+
+my $one = bench('--quick', 'load');
+ok(!$one->{status} && rows_of($one) && !grep({ !/^load\t/ } rows_of($one)), 'a part that is named is run alone');
+my $unknown = bench('everything');
 is($unknown->{status} >> 8, 2, 'an unknown part is refused');
-like($unknown->{err}, qr/^usage:/m, 'with the usage');
+like($unknown->{err}, qr/there is no part everything.*^usage:/ms, 'with the usage');
+my $seconds = bench('--seconds=soon');
+is($seconds->{status} >> 8, 2, 'a time that is no number is refused');
+my $help = bench('--help');
+is($help->{status}, 0, 'it helps');
+like($help->{out}, qr/^  $_ /m, "and describes the part $_")
+    foreach 'limits', 'kernels', 'families', 'latency', 'small', 'bulk', 'mixed', 'threads', 'devices', 'start', 'load',
+    'base64';
 
 done_testing();

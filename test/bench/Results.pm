@@ -1,0 +1,116 @@
+# Reads what gpuaes_bench wrote: the head, and the rows by the names of their
+# columns. A figure that was not measured is undefined.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+package Results;
+
+use strict;
+use warnings;
+use Exporter qw(import);
+
+our @EXPORT = qw(read_results rows_like values_of sizes_of size_text number_text machine_text);
+
+# read_results(FILES): {head => [{label => text} of each file], rows => [{column => value}],
+# notes => [what was skipped]}. Where two files measured the same case, the first
+# one counts.
+sub read_results
+{
+    my (@files) = @_;
+    my %results = (head => [], rows => [], notes => [], files => [@files]);
+    my %seen;
+    foreach my $path (@files) {
+        open(my $file, '<', $path) or die "$path: $!\n";
+        my (%head, @columns);
+        while (my $line = <$file>) {
+            chomp($line);
+            if ($line =~ /^# part\t/) {
+                @columns = split(/\t/, substr($line, 2));
+            } elsif ($line =~ /^# (skipped: .*)/) {
+                push(@{$results{notes}}, $1);
+            } elsif ($line =~ /^# (\w+)\s*: (.*?)\s*$/) {
+                push(@{$head{$1}}, $2);
+            } elsif ($line !~ /^#/) {
+                die "$path: rows before the columns\n" if !@columns;
+                my %row;
+                @row{@columns} = map { $_ eq '-' ? undef : $_ } split(/\t/, $line, -1);
+                my $case = join("\t", map { $row{$_} // '' }
+                    grep { !/^(?:ours|reference|ratio|spread|cpu_\w+|engine)$/ } @columns);
+                $case .= "\t$row{engine}" if $row{part} eq 'families';
+                push(@{$results{rows}}, \%row) if !$seen{$case}++;
+            }
+        }
+        close($file);
+        die "$path: no columns: not an output of gpuaes_bench\n" if !@columns;
+        push(@{$results{head}}, \%head);
+    }
+    return \%results;
+}
+
+# Rows whose columns are as given: a value, or a list of which it is one, or a
+# function of it.
+sub rows_like
+{
+    my ($results, %criteria) = @_;
+    return grep {
+        my $row = $_;
+        !grep { !is_like($row->{$_}, $criteria{$_}) } keys(%criteria)
+    } @{$results->{rows}};
+}
+
+sub is_like
+{
+    my ($value, $wanted) = @_;
+    return $wanted->($value) if ref($wanted) eq 'CODE';
+    return 0 if !defined($value);
+    return scalar(grep { $value eq $_ } ref($wanted) ? @$wanted : ($wanted)) > 0;
+}
+
+# The figures of such rows in one column, less those that were not measured.
+sub values_of
+{
+    my ($results, $column, %criteria) = @_;
+    return grep { defined } map { $_->{$column} } rows_like($results, %criteria);
+}
+
+# The lengths among such rows, from the least on.
+sub sizes_of
+{
+    my ($results, %criteria) = @_;
+    my %sizes = map { $_->{bytes} => 1 } rows_like($results, %criteria);
+    return sort { $a <=> $b } keys(%sizes);
+}
+
+# 65536 is 64 KiB; what is not whole is rounded.
+sub size_text
+{
+    my ($bytes) = @_;
+    my @units = ('B', 'KiB', 'MiB', 'GiB');
+    while (@units > 1 && $bytes >= 1000) {
+        $bytes /= 1024;
+        shift(@units);
+    }
+    return ($bytes == int($bytes) ? $bytes : sprintf('%.3g', $bytes)) . " $units[0]";
+}
+
+# Two or three digits that count, as people write them.
+sub number_text
+{
+    my ($value) = @_;
+    return '-' if !defined($value);
+    my $size = abs($value);
+    return sprintf($size >= 100 ? '%.0f' : $size >= 10 ? '%.1f' : $size >= 1 ? '%.2f' : '%.2g', $value);
+}
+
+# One line that says on what machine it was measured.
+sub machine_text
+{
+    my ($results) = @_;
+    my $head = $results->{head}[0];
+    my ($gpu) = map { /^none/ ? 'no GPU' : (split(/,/))[0] } @{$head->{GPU} // []};
+    my ($openssl) = map { /^(OpenSSL \S+)/ ? $1 : $_ } @{$head->{OpenSSL} // []};
+    my ($cpu) = map { s/\(R\)|\(TM\)//gr } @{$head->{CPU} // []};
+    my $quick = grep { /quick/ } @{$head->{date} // []};
+    return join(', ', grep { defined } $gpu, $openssl, $cpu, $quick ? 'quick: means nothing' : undef);
+}
+
+1;

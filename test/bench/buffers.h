@@ -1,0 +1,38 @@
+/*
+ * Memory of each kind, filled with what no one can foretell: a GPU takes more
+ * power, and so runs slower, where bits change.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_BENCH_BUFFERS_H
+#define GPUAES_BENCH_BUFFERS_H
+
+#include <stddef.h>
+
+enum kind {
+    PAGEABLE,
+    PINNED,      /* by gpuaes_pinned_alloc() */
+    DEVICE,      /* of the current context of the thread; see card.h */
+    REGISTERED,  /* ordinary memory, by gpuaes_pinned_register() */
+    HUGE_PAGES,  /* the same, of transparent huge pages */
+    INTERLEAVED, /* the same, its pages spread over the nodes of the machine */
+    KINDS
+};
+
+const char *kind_name(enum kind kind);
+
+struct buffer {
+    enum kind kind;
+    unsigned char *p; /* NULL: there is none to be had */
+    size_t bytes;
+};
+
+struct buffer buffer_take(enum kind kind, size_t bytes);
+
+/* Gives back what buffer_take() gave, also nothing. */
+void buffer_give(struct buffer *buffer);
+
+/* Nodes of the machine's memory. */
+unsigned memory_nodes(void);
+
+#endif

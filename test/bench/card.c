@@ -1,0 +1,51 @@
+/*
+ * The card as an application uses it beside us.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "card.h"
+
+#include "../application.h"
+
+int card_begin(int ordinal)
+{
+    return application_begin(ordinal);
+}
+
+const struct driver *card(void)
+{
+    return &application;
+}
+
+int card_attribute(int attribute, int ordinal)
+{
+    int value = 0;
+    drv_device device;
+    card_check(application.device_get(&device, ordinal), "cuDeviceGet");
+    card_check(application.device_get_attribute(&value, attribute, device), "cuDeviceGetAttribute");
+    return value;
+}
+
+drv_stream card_stream(void)
+{
+    drv_stream stream = NULL;
+    card_check(application.stream_create(&stream, DRV_STREAM_NON_BLOCKING), "cuStreamCreate");
+    return stream;
+}
+
+void card_wait(drv_stream stream)
+{
+    drv_result r;
+    do
+        r = application.stream_query(stream);
+    while (r == DRV_NOT_READY);
+    card_check(r, "cuStreamQuery");
+}
+
+void card_check(drv_result result, const char *what)
+{
+    if (result != DRV_SUCCESS) {
+        (void)fprintf(stderr, "gpuaes_bench: %s: error %d\n", what, result);
+        exit(EXIT_FAILURE);
+    }
+}

@@ -1,0 +1,39 @@
+/*
+ * The card as an application uses it beside us: CUDA of its own, for memory, for
+ * copies, and for the limits.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_BENCH_CARD_H
+#define GPUAES_BENCH_CARD_H
+
+#include <stdint.h>
+
+#include "../../cuda/driver.h"
+
+/*
+ * Makes a device's primary context current in the calling thread. 1, or 0 where
+ * there is no such device. Not from several threads at once for the first time.
+ */
+int card_begin(int ordinal);
+
+/* The driver's functions, after card_begin(). */
+const struct driver *card(void);
+
+int card_attribute(int attribute, int ordinal);
+
+/* A new stream of the current context. Ends the program on an error. */
+drv_stream card_stream(void);
+
+/* Waits, without sleeping, until a stream has done its work. Ends the program on an error. */
+void card_wait(drv_stream stream);
+
+/* Ends the program, saying what failed, on any result but success. */
+void card_check(drv_result result, const char *what);
+
+static inline drv_ptr card_address(const void *p)
+{
+    return (drv_ptr)(uintptr_t)p;
+}
+
+#endif

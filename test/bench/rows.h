@@ -1,0 +1,64 @@
+/*
+ * The lines of the output: tab-separated values, one row a case.
+ *
+ * Columns:
+ *   part       the part of the benchmark
+ *   cipher     AES-256-CTR, BASE64, or - where it is no matter of a cipher
+ *   operation  encrypt, decrypt, encode, decode, or what is measured
+ *   statistic  median (of single turns), p99 (99 % are not later), longest, mean,
+ *              sustained (over some seconds), or - for a value that is no measurement
+ *   bytes      input of one turn
+ *   memory     pageable, pinned, device, in>out where they differ, or -
+ *   placement  apart, in place, misaligned (input 1, output 3 bytes off), or -
+ *   devices    GPUs that may be used
+ *   threads    threads of the library, or of the application where it has several
+ *   ours, reference, unit
+ *              the figure, and what it stands beside; - where there is none
+ *   ratio      ours / reference
+ *   spread     distance of the quartiles of the time ratio, as a part of its median
+ *   cpu_ours, cpu_reference
+ *              CPU seconds of the process per 10^9 bytes, or -
+ *   engine     who did it, by the bytes that the device is said to have done: gpu, cpu,
+ *              mixed; the family of kernels that was forced; or -
+ *   against    what the reference is
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_BENCH_ROWS_H
+#define GPUAES_BENCH_ROWS_H
+
+#include <stddef.h>
+
+#include "measure.h"
+
+/* Texts that are NULL are printed as -; so are figures that are not above 0. */
+struct row {
+    const char *part, *cipher, *operation, *statistic;
+    size_t bytes;
+    const char *memory, *placement;
+    unsigned devices, threads; /* 0: 1 */
+    double value[SIDES];
+    const char *unit;
+    double spread, cpu[SIDES];
+    const char *engine, *against;
+};
+
+/* Names the columns, in a line that begins with #. */
+void print_columns(void);
+
+void print_row(const struct row *row);
+
+/* A row of rates, GB/s: each side had `bytes` of work in a turn. */
+void print_rates(struct row *row, const struct result *result, double bytes);
+
+/*
+ * A row of times: `calls` of them in a turn, in `unit`, of which there are
+ * `units` in a second. The statistic says which: p99, else the median.
+ */
+void print_times(struct row *row, const struct result *result, double calls, const char *unit,
+                 double units);
+
+/* Says why a part or some of it is not there; a line that begins with #. */
+void print_skipped(const char *part, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * The two sides of a measurement through EVP.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "sides.h"
+
+#include <unistd.h>
+
+#include "options.h"
+
+struct providers providers;
+
+const struct mode_row mode_rows[MODE_ROWS] = {
+    {"CTR", 1, GPUAES_CTR},
+    {"ECB", 1, GPUAES_ECB_ENCRYPT},
+    {"ECB", 0, GPUAES_ECB_DECRYPT},
+    {"CBC", 0, GPUAES_CBC_DECRYPT},
+};
+
+void warm_up(void)
+{
+    double deadline = now() + 30;
+    providers = providers_load();
+    /* The first context starts the device. */
+    struct pair p;
+    pair_open(&p, "AES-256-CTR", 1);
+    while (gpuaes_state() != GPUAES_READY && gpuaes_state() != GPUAES_FAILED && !stand_in() &&
+           now() < deadline)
+        usleep(1000);
+    usleep(options.quick ? 1000 : 100000);
+    pair_close(&p);
+}
+
+const char *no_device(void)
+{
+    return *gpuaes_reason() != '\0' ? gpuaes_reason() : "no device was started";
+}
+
+const char *of_openssl(const char *what)
+{
+    static char text[64];
+    (void)snprintf(text, sizeof text, "%s, OpenSSL %s", what,
+                   OpenSSL_version(OPENSSL_VERSION_STRING));
+    return text;
+}
+
+void pair_open(struct pair *p, const char *cipher, int encrypt)
+{
+    static const unsigned char key[32] = "the key of all measurements ...",
+                               iv[16] = "and the vector.";
+    EVP_CIPHER *ciphers[SIDES] = {fetch_ours(&providers, cipher),
+                                  fetch_reference(&providers, cipher)};
+    for (int side = 0; side < SIDES; side++) {
+        p->context[side] = EVP_CIPHER_CTX_new();
+        if (!EVP_CipherInit_ex2(p->context[side], ciphers[side], key, iv, encrypt, NULL)) {
+            ERR_print_errors_fp(stderr);
+            exit(EXIT_FAILURE);
+        }
+        EVP_CIPHER_CTX_set_padding(p->context[side], 0);
+        EVP_CIPHER_free(ciphers[side]);
+    }
+}
+
+void pair_close(struct pair *p)
+{
+    EVP_CIPHER_CTX_free(p->context[OURS]);
+    EVP_CIPHER_CTX_free(p->context[REFERENCE]);
+}
+
+void pair_memory(struct pair *p, unsigned char *in, unsigned char *out)
+{
+    for (int side = 0; side < SIDES; side++) {
+        p->in[side] = in;
+        p->out[side] = out;
+    }
+}
+
+static void update(EVP_CIPHER_CTX *context, unsigned char *out, const unsigned char *in,
+                   size_t length)
+{
+    for (size_t at = 0, piece; at < length; at += piece) {
+        int n;
+        piece = length - at < GIB ? length - at : GIB;
+        if (!EVP_CipherUpdate(context, out + at, &n, in + at, (int)piece)) {
+            ERR_print_errors_fp(stderr);
+            exit(EXIT_FAILURE);
+        }
+    }
+}
+
+void pair_updates(int side, void *argument)
+{
+    const struct pair *p = argument;
+    for (size_t i = 0; i < p->calls; i++)
+        update(p->context[side], p->out[side], p->in[side], p->length);
+}
+
+uint64_t provider_figure(const char *name)
+{
+    uint64_t value = 0;
+    OSSL_PARAM params[] = {OSSL_PARAM_uint64(name, &value), OSSL_PARAM_END};
+    if (providers.gpuaes != NULL)
+        OSSL_PROVIDER_get_params(providers.gpuaes, params);
+    return value;
+}
+
+const char *engine_since(const struct figures *before, double bytes)
+{
+    double gpu = (double)(figures_get(&providers).gpu_bytes - before->gpu_bytes);
+    return gpu >= 0.9 * bytes ? "gpu" : gpu > 0 ? "mixed" : "cpu";
+}

@@ -1,0 +1,337 @@
+/*
+ * On a card: the time of an AES kernel does not depend on the data or the key.
+ *
+ * Each kernel works on one device buffer, filled anew before each launch: with equal
+ * blocks, with random ones, and with blocks that would collide in one bank of shared
+ * memory if lanes shared a table: after the first AddRoundKey the lanes of a warp
+ * ask for rows that are congruent modulo 32 and differ. CTR, whose tables see
+ * counters only, gets other keys and counters as well. The inputs take turns, with a
+ * pause between; each is worked on twice, and the second time is that between two
+ * events of the stream.
+ *
+ * The difference of the inputs is that of the largest and the smallest of their
+ * medians. The run-to-run spread is the range of one input's times without their
+ * lowest and highest twentieth, of the inputs' the largest. The difference must be
+ * below 1 % of the median; that of random and colliding blocks, which conflicting
+ * lookups would set apart, must be below the spread as well. The distance of the
+ * quartiles is printed beside it. A kernel that does leak has to be found out by the
+ * same sums, so that the test is known to see what it looks for.
+ *
+ * On an H200, equal blocks take 0 to 0.7 % less time than others, which is about the
+ * spread, and in some rows more. A kernel that only copies within the caches gains
+ * 0.4 % from equal blocks: it is not the lookups.
+ *
+ * Not for the emulator: its time means nothing.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <math.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../cuda/gpuaes.h"
+#include "application.h"
+#include "tap.h"
+
+enum { EQUAL, RANDOM, COLLIDING, INPUTS };
+enum { RUNS = 61, PAUSE_US = 2000, BLOCKS = 32 << 20 };
+#define BYTES ((size_t)BLOCKS * GPUAES_BLOCK)
+
+static const char *const op_names[GPUAES_OPS] = {"ECB-encrypt", "ECB-decrypt", "CBC-decrypt",
+                                                 "CTR"};
+static const char *const families[] = {"small", "two_table", "large", "hybrid"};
+
+static struct tap_random random_state;
+static drv_stream stream;
+static drv_event began, ended;
+static drv_result (*elapsed)(float *, drv_event, drv_event); /* not in the table */
+static unsigned char *inputs[INPUTS], *in, *out, *host;
+
+/* ---- The statistic ------------------------------------------------------------ */
+
+struct verdict {
+    double median[INPUTS];                /* seconds */
+    double difference, quartiles, spread; /* parts of the median */
+    double lookups;                       /* the difference of random and colliding blocks */
+};
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double quantile(const double sorted[RUNS], double at)
+{
+    return sorted[(size_t)(at * (RUNS - 1) + 0.5)];
+}
+
+/* Without what lies outside at both ends, as a part of the median. */
+static double range(const double sorted[RUNS], double outside)
+{
+    return (quantile(sorted, 1 - outside) - quantile(sorted, outside)) / quantile(sorted, 0.5);
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static struct verdict judge(double seconds[INPUTS][RUNS])
+{
+    struct verdict v = {.spread = 0};
+    double least = 0, most = 0;
+    for (int i = 0; i < INPUTS; i++) {
+        qsort(seconds[i], RUNS, sizeof seconds[i][0], compare);
+        v.median[i] = quantile(seconds[i], 0.5);
+        v.spread = larger(v.spread, range(seconds[i], 0.05));
+        v.quartiles = larger(v.quartiles, range(seconds[i], 0.25));
+        if (i == 0 || v.median[i] < least)
+            least = v.median[i];
+        if (v.median[i] > most)
+            most = v.median[i];
+    }
+    v.difference = (most - least) / least;
+    v.lookups = fabs(v.median[RANDOM] - v.median[COLLIDING]) / least;
+    return v;
+}
+
+static int finish(void)
+{
+    drv_result r;
+    while ((r = application.stream_query(stream)) == DRV_NOT_READY)
+        continue;
+    return r == DRV_SUCCESS;
+}
+
+/* Queues the work on `in`, which has one of the inputs; 0 on an error. */
+typedef int work_fn(const void *argument, int input);
+
+static int time_once(work_fn *work, const void *argument, int input, double *seconds)
+{
+    float ms;
+    if (application.memcpy_dtod_async((drv_ptr)(uintptr_t)in, (drv_ptr)(uintptr_t)inputs[input],
+                                      BYTES, stream) != DRV_SUCCESS ||
+        !finish())
+        return 0;
+    usleep(PAUSE_US); /* neither heat nor the power limit may mix the inputs */
+    /* The first is not timed: what follows a pause is slower. */
+    if (!work(argument, input) || application.event_record(began, stream) != DRV_SUCCESS ||
+        !work(argument, input) || application.event_record(ended, stream) != DRV_SUCCESS ||
+        !finish() || elapsed(&ms, began, ended) != DRV_SUCCESS)
+        return 0;
+    *seconds = (double)ms * 1e-3;
+    return 1;
+}
+
+/* The first round warms up and does not count. */
+static int measure(work_fn *work, const void *argument, struct verdict *verdict)
+{
+    static double seconds[INPUTS][RUNS];
+    for (int run = -1; run < RUNS; run++)
+        for (int turn = 0; turn < INPUTS; turn++) {
+            int input = (turn + run + 1) % INPUTS;
+            if (!time_once(work, argument, input, &seconds[input][run < 0 ? 0 : run]))
+                return 0;
+        }
+    *verdict = judge(seconds);
+    return 1;
+}
+
+static void print_verdict(const char *family, const char *op, unsigned bits,
+                          const struct verdict *v)
+{
+    tap_diag("%s\t%s\t%u\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f", family, op, bits,
+             v->median[EQUAL] * 1e3, v->median[RANDOM] * 1e3, v->median[COLLIDING] * 1e3,
+             v->difference * 100, v->quartiles * 100, v->spread * 100);
+}
+
+/* ---- AES ---------------------------------------------------------------------- */
+
+struct aes_work {
+    struct gpuaes_queue *queue;
+    enum gpuaes_op op;
+    struct gpuaes_key key[INPUTS];
+    unsigned char iv[INPUTS][16];
+};
+
+static int queue_aes(const void *argument, int input)
+{
+    const struct aes_work *w = argument;
+    return gpuaes_queue_aes(w->queue, w->op, &w->key[input], w->iv[input], in, out, BYTES) ==
+           GPUAES_OK;
+}
+
+/* Blocks whose bytes are, after the first AddRoundKey, those of the lane's row. */
+static int fill_colliding(const uint32_t round_key[4])
+{
+    enum { CHUNK = 1 << 16 };
+    uint32_t *words = (uint32_t *)(void *)host;
+    for (unsigned block = 0; block < CHUNK; block++)
+        for (unsigned w = 0; w < 4; w++)
+            words[4 * block + w] = round_key[w] ^ block % 8 * 0x20202020u;
+    for (size_t at = 0; at < BYTES; at += CHUNK * GPUAES_BLOCK)
+        if (application.memcpy_htod_async((drv_ptr)(uintptr_t)inputs[COLLIDING] + at, host,
+                                          CHUNK * GPUAES_BLOCK, stream) != DRV_SUCCESS)
+            return 0;
+    return 1;
+}
+
+/* CTR: no key and counters from 0, random ones, and a carry through all bytes midway. */
+static void vary_counters(struct aes_work *w, size_t key_bytes)
+{
+    unsigned char key[32] = {0};
+    memset(w->iv, 0, sizeof w->iv);
+    gpuaes_key_expand(&w->key[EQUAL], key, key_bytes);
+    tap_random_bytes(&random_state, key, sizeof key);
+    gpuaes_key_expand(&w->key[RANDOM], key, key_bytes);
+    tap_random_bytes(&random_state, w->iv[RANDOM], 13); /* all begin a page of counters */
+    memset(w->iv[COLLIDING], 0xff, 16);
+    memset(w->iv[COLLIDING] + 13, 0, 3); /* 2^128 - BLOCKS / 2 */
+}
+
+static int measure_aes(struct aes_work *w, size_t key_bytes, struct verdict *verdict)
+{
+    unsigned char key[32];
+    tap_random_bytes(&random_state, key, sizeof key);
+    for (int i = 0; i < INPUTS; i++) {
+        gpuaes_key_expand(&w->key[i], key, key_bytes);
+        tap_random_bytes(&random_state, w->iv[i], sizeof w->iv[i]);
+    }
+    if (w->op == GPUAES_CTR)
+        vary_counters(w, key_bytes);
+    return fill_colliding(w->op == GPUAES_ECB_ENCRYPT ? w->key[0].encrypt : w->key[0].decrypt) &&
+           finish() && measure(queue_aes, w, verdict);
+}
+
+/* 1 if no time depends on the input. */
+static int judge_family(const char *family)
+{
+    struct aes_work work = {.queue = NULL};
+    int right = gpuaes_queue_open(&work.queue, stream, 0) == GPUAES_OK;
+    for (int op = 0; op < GPUAES_OPS; op++)
+        for (size_t key_bytes = 16; key_bytes <= 32; key_bytes += 8) {
+            struct verdict v;
+            work.op = (enum gpuaes_op)op;
+            if (!measure_aes(&work, key_bytes, &v))
+                return 0;
+            print_verdict(family, op_names[op], 8 * (unsigned)key_bytes, &v);
+            right &= v.difference < 0.01 && v.lookups < v.spread;
+        }
+    gpuaes_queue_close(work.queue);
+    return right;
+}
+
+/* ---- The kernel that leaks -------------------------------------------------------- */
+
+#ifdef GPUAES_CUDA_BUILD
+
+/* The path is relative to the folder that make runs in. */
+__asm__(".pushsection .rodata\n"
+        ".balign 16\n"
+        ".globl leaky_image\n"
+        "leaky_image:\n"
+        ".incbin \"test/leaky_kernel.fatbin\"\n"
+        ".popsection\n");
+extern const unsigned char leaky_image[];
+
+static int launch_leaky(const void *argument, int input)
+{
+    (void)input;
+    const drv_function *function = argument;
+    uint64_t blocks = BLOCKS;
+    void *parameters[] = {&in, &out, &blocks};
+    return application.launch_kernel(*function, 1024, 1, 1, 256, 1, 1, 0, stream, parameters,
+                                     NULL) == DRV_SUCCESS;
+}
+
+/* 1 if its times are told apart. */
+static int leak_is_found(void)
+{
+    static const uint32_t no_key[4];
+    drv_module module;
+    drv_function function;
+    struct verdict v;
+    if (application.module_load_data(&module, leaky_image) != DRV_SUCCESS ||
+        application.module_get_function(&function, module, "leaky") != DRV_SUCCESS ||
+        !fill_colliding(no_key) || !finish() || !measure(launch_leaky, &function, &v))
+        return 0;
+    print_verdict("leaky", "-", 0, &v);
+    return v.difference > 0.10 && v.lookups > 0.10 && v.lookups > v.spread;
+}
+
+#else
+
+static int leak_is_found(void)
+{
+    return 0;
+}
+
+#endif
+
+/* ---- Processes ---------------------------------------------------------------------- */
+
+static int prepare(void)
+{
+    void *symbol = NULL, *pinned;
+    if (!application_begin(0) || application_is_emulated ||
+        (symbol = dlsym(application_library, "cuEventElapsedTime")) == NULL)
+        return 0;
+    memcpy(&elapsed, &symbol, sizeof symbol);
+    if (application.stream_create(&stream, DRV_STREAM_NON_BLOCKING) != DRV_SUCCESS ||
+        application.event_create(&began, 0) != DRV_SUCCESS ||
+        application.event_create(&ended, 0) != DRV_SUCCESS ||
+        application.mem_host_alloc(&pinned, BYTES / 8, 0) != DRV_SUCCESS ||
+        (in = application_alloc(DEVICE, BYTES)) == NULL ||
+        (out = application_alloc(DEVICE, BYTES)) == NULL)
+        return 0;
+    host = pinned;
+    for (int i = 0; i < INPUTS; i++)
+        if ((inputs[i] = application_alloc(DEVICE, BYTES)) == NULL)
+            return 0;
+    tap_random_bytes(&random_state, host, BYTES / 8);
+    for (size_t at = 0; at < BYTES; at += BYTES / 8)
+        if (application.memcpy_htod_async((drv_ptr)(uintptr_t)inputs[RANDOM] + at, host, BYTES / 8,
+                                          stream) != DRV_SUCCESS)
+            return 0;
+    return application.memset_d8_async((drv_ptr)(uintptr_t)inputs[EQUAL], 0, BYTES, stream) ==
+               DRV_SUCCESS &&
+           finish();
+}
+
+enum { RIGHT, WRONG, NO_DEVICE };
+
+/* `family` NULL: the kernel that leaks. */
+static int judge_in_child(const char *family)
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        if (family != NULL)
+            setenv("GPUAES_KERNEL", family, 1);
+        if (!prepare() || gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+            _exit(NO_DEVICE);
+        _exit((family != NULL ? judge_family(family) : leak_is_found()) ? RIGHT : WRONG);
+    }
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : WRONG;
+}
+
+int main(void)
+{
+    tap_random_seed(&random_state);
+    tap_diag("kernel\toperation\tkey bits\tequal ms\trandom ms\tcolliding ms\tdifference %%\t"
+             "quartiles %%\tspread %%");
+    int status = judge_in_child(NULL);
+    if (status == NO_DEVICE) {
+        tap_skip("no GPU with room for %zu MiB", (INPUTS + 2) * BYTES >> 20);
+        return tap_done();
+    }
+    tap_ok(status == RIGHT, "a kernel whose time depends on the data is found out");
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
+        tap_ok(judge_in_child(families[f]) == RIGHT,
+               "the time of the %s kernels does not depend "
+               "on the input",
+               families[f]);
+    return tap_done();
+}
