@@ -88,7 +88,7 @@ sub run {
     foreach my $program (split(' ', $programs)) {
         local $ENV{ASAN_OPTIONS} = $ENV{ASAN_OPTIONS} // '';
         $ENV{ASAN_OPTIONS} .= ':detect_leaks=0' if $leaks_on_purpose{$program};
-        push(@results, [$program, command('timeout', '600', "./$program")]);
+        push(@results, [$program, command('timeout', '1200', "./$program")]);
     }
 
     ok($built, "builds with -fsanitize=$sanitizer");
