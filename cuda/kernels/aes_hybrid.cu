@@ -26,20 +26,36 @@ namespace
  * alignment bitsliced warps pay more for access than table warps do.
  */
 template <mode MODE, bool ALIGNED> struct division {
-    static constexpr bool ctr = MODE == mode::ctr && ALIGNED;
-    static constexpr uint32_t table_share = !ALIGNED ? 28 : decrypts(MODE) ? 24 : 20;
-    static constexpr int table_registers = ctr ? 48 : 0;
-    static constexpr int bitsliced_registers = ctr ? 72 : 0;
+    static constexpr bool ctr = MODE == mode::ctr;
+    static constexpr uint32_t table_share = !ALIGNED || decrypts(MODE) ? 24 : 20;
+    static constexpr int table_registers = !ALIGNED ? 56 : ctr ? 48 : 0;
+    static constexpr int bitsliced_registers = !ALIGNED ? 80 : ctr ? 72 : 0;
     static constexpr uint32_t table_chunks = 8;
     static constexpr uint32_t bitsliced_chunks = MODE == mode::ctr ? CTR_BITSLICED_CHUNKS : 1;
 };
 
+/* Chunks of ECB and CBC before those in the queue. */
+template <bool ALIGNED> constexpr uint32_t skipped = ALIGNED ? 0 : 1;
+
 /* What of the work is for everybody, and what is left for table warps alone. */
-template <mode MODE> static __device__ __forceinline__ uint32_t whole_chunks(const aes_arguments &a)
+template <mode MODE, bool ALIGNED>
+static __device__ __forceinline__ uint32_t whole_chunks(const aes_arguments &a)
 {
     if (MODE == mode::ctr)
-        return static_cast<uint32_t>(lay_out(a).pages * PAGE_CHUNKS);
-    return static_cast<uint32_t>(a.blocks / AES_CHUNK);
+        return static_cast<uint32_t>(lay_out<ALIGNED>(a).pages * PAGE_CHUNKS);
+    if (ALIGNED)
+        return static_cast<uint32_t>(a.blocks / AES_CHUNK);
+    return static_cast<uint32_t>((max(a.blocks, AES_CHUNK + uint64_t{1}) - 1) / AES_CHUNK - 1);
+}
+
+/* Blocks `begin` on, at most a chunk: the last, partial one; unaligned, also the first. */
+template <mode MODE, int ROUNDS, bool ALIGNED>
+__device__ __forceinline__ void edge_rows(uint32_t lane, const aes_arguments &a, uint64_t begin)
+{
+    if (begin >= a.blocks)
+        return;
+    uint32_t blocks = static_cast<uint32_t>(min(a.blocks - begin, uint64_t{AES_CHUNK}));
+    rows_by_tables<MODE, ROUNDS, ALIGNED, false>(lane, a, begin, (blocks + LANES - 1) / LANES);
 }
 
 template <mode MODE, int ROUNDS, bool ALIGNED>
@@ -49,7 +65,7 @@ __device__ __forceinline__ void table_warp(const aes_hybrid_arguments &h, const 
     const aes_arguments &a = h.aes;
     uint32_t lane = lane_address();
     if constexpr (MODE == mode::ctr) {
-        ctr_layout layout = lay_out(a);
+        ctr_layout layout = lay_out<ALIGNED>(a);
         ctr_edge<ROUNDS, ALIGNED>(lane, a, 0, layout.head, warp, warps);
         ctr_edge<ROUNDS, ALIGNED>(lane, a, layout.head + layout.pages * PAGE, a.blocks, warp,
                                   warps);
@@ -60,18 +76,21 @@ __device__ __forceinline__ void table_warp(const aes_hybrid_arguments &h, const 
             ctr_by_tables<ROUNDS, ALIGNED>(lane, a, layout, span, cache);
         }
     } else {
-        /* The last, partial chunk is one warp's: rows of CBC depend on their order. */
-        uint64_t begin = a.blocks / AES_CHUNK * AES_CHUNK;
-        if (warp == 0 && begin != a.blocks)
-            rows_by_tables<MODE, ROUNDS, ALIGNED, false>(
-                lane, a, begin, static_cast<uint32_t>(a.blocks - begin + LANES - 1) / LANES);
+        uint64_t end = static_cast<uint64_t>(queue.chunks + skipped<ALIGNED>) * AES_CHUNK;
+        /* A chunk at an edge is one warp's: rows of CBC depend on their order. */
+#pragma unroll 1
+        for (uint32_t edge = warp; edge <= skipped<ALIGNED>; edge += warps)
+            edge_rows<MODE, ROUNDS, ALIGNED>(lane, a, edge == 0 ? end : 0);
         for (;;) {
             chunk_span span = take_chunks<false>(queue, division<MODE, ALIGNED>::table_chunks);
             if (span.begin == span.end)
                 break;
-            rows_by_tables<MODE, ROUNDS, ALIGNED, true>(
-                lane, a, static_cast<uint64_t>(span.begin) * AES_CHUNK,
-                (span.end - span.begin) * (AES_CHUNK / LANES));
+            uint64_t begin = static_cast<uint64_t>(span.begin + skipped<ALIGNED>) * AES_CHUNK;
+            uint32_t rows = (span.end - span.begin) * (AES_CHUNK / LANES);
+            if constexpr (ALIGNED)
+                rows_by_tables<MODE, ROUNDS, ALIGNED, true>(lane, a, begin, rows);
+            else
+                rows_inside<MODE, ROUNDS>(lane, a, begin, rows, cache);
         }
     }
 }
@@ -85,10 +104,11 @@ __device__ __forceinline__ void bitsliced_warp(const aes_hybrid_arguments &h,
         if (span.begin == span.end)
             break;
         if constexpr (MODE == mode::ctr)
-            ctr_bitsliced<ROUNDS, ALIGNED>(lane_address(), h, lay_out(h.aes), span, cache);
+            ctr_bitsliced<ROUNDS, ALIGNED>(lane_address(), h, lay_out<ALIGNED>(h.aes), span, cache);
         else
             for (uint32_t chunk = span.begin; chunk != span.end; chunk++)
-                chunk_bitsliced<MODE, ROUNDS, ALIGNED>(h, static_cast<uint64_t>(chunk) * AES_CHUNK);
+                chunk_bitsliced<MODE, ROUNDS, ALIGNED>(
+                    h, static_cast<uint64_t>(chunk + skipped<ALIGNED>) * AES_CHUNK, cache);
     }
 }
 
@@ -102,7 +122,7 @@ __device__ __forceinline__ void hybrid(const aes_hybrid_arguments &h)
     uint4 *cache = reinterpret_cast<uint4 *>(shared_words + AES_LARGE_SHARED / 4) +
                    warp * (AES_HYBRID_WARP_SHARED / 16);
     work_queue queue = {
-        reinterpret_cast<unsigned long long *>(h.queue), whole_chunks<MODE>(h.aes),
+        reinterpret_cast<unsigned long long *>(h.queue), whole_chunks<MODE, ALIGNED>(h.aes),
         gridDim.x * (table_warps * D::table_chunks + (warps - table_warps) * D::bitsliced_chunks)};
     if (warp < table_warps) {
         if (D::table_registers != 0)

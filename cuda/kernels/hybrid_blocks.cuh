@@ -13,6 +13,7 @@
 
 #include "aes_modes.cuh"
 #include "bitslice.cuh"
+#include "hybrid_inside.cuh"
 
 enum class mode { ecb_encrypt, ecb_decrypt, cbc_decrypt, ctr };
 
@@ -47,6 +48,15 @@ static __device__ __forceinline__ void store_row(uint64_t base, uint64_t blocks,
         store_blocks(base, blocks, first, s);
     else if (WHOLE || i < blocks)
         __stcs(reinterpret_cast<uint4 *>(base) + i, to_vector(s));
+}
+
+/* The block before chunk `first` / AES_CHUNK, which is not the first. */
+static __device__ __forceinline__ aes_state block_before_inside(const aes_arguments &a,
+                                                                uint64_t first)
+{
+    if (a.chain != 0)
+        return to_state(reinterpret_cast<const uint4 *>(a.chain)[first / AES_CHUNK]);
+    return load_inside(a.in, first - 1);
 }
 
 /* ---- Table warps ------------------------------------------------------------ */
@@ -87,24 +97,57 @@ static __device__ __forceinline__ void rows_by_tables(uint32_t lane, const aes_a
     }
 }
 
+/* Of whole chunks inside of unaligned buffers. */
+template <mode MODE, int ROUNDS>
+static __device__ __forceinline__ void rows_inside(uint32_t lane, const aes_arguments &a,
+                                                   uint64_t begin, uint32_t rows, uint4 *ends)
+{
+    uint32_t l = threadIdx.x % LANES, offset = a.in & 15;
+    uint64_t first = begin + static_cast<uint64_t>(rows) * LANES;
+    aes_state beyond = to_state(*(granule_of(a.in, first) - l));
+    first -= LANES;
+    aes_state s = join_row(load_granule(a.in, first), beyond, offset);
+#pragma unroll 1
+    for (; rows != 0; first -= LANES) {
+        aes_state next = {}, previous;
+        if (--rows != 0)
+            next = load_granule(a.in, first - LANES);
+        if (MODE == mode::cbc_decrypt) {
+            if (rows != 0)
+                next = join_row(next, beyond, offset);
+            else if (l == LANES - 1)
+                next = block_before_inside(a, begin);
+            previous = shuffle(l == LANES - 1 ? next : s, (l - 1) % LANES);
+        }
+        s = decrypts(MODE) ? decrypt_block<4, ROUNDS>(lane, s, a)
+                           : encrypt_block<4, ROUNDS>(lane, s, a);
+        if (MODE == mode::cbc_decrypt)
+            s = s ^ previous;
+        store_inside(a.out, first, s, ends + rows % CHUNK_ROWS);
+        if (rows % CHUNK_ROWS == 0)
+            store_ends_of_rows<LANES>(a.out, first, ends);
+        s = MODE == mode::cbc_decrypt ? next : join_row(next, beyond, offset);
+    }
+}
+
 /* ---- Bitsliced warps -------------------------------------------------------- */
 
 /* What the output of row `first` is combined with. */
-template <mode MODE, bool ALIGNED>
+template <mode MODE>
 static __device__ __forceinline__ aes_state mask_of(const aes_arguments &a, uint64_t first)
 {
     if (MODE == mode::ctr)
-        return a.in != 0 ? load_row<ALIGNED, true>(a.in, a.blocks, first) : aes_state{};
+        return a.in != 0 ? load_row<true, true>(a.in, a.blocks, first) : aes_state{};
     if (first % AES_CHUNK == 0 && threadIdx.x % LANES == 0)
         return block_before(a, first);
-    return load_row<ALIGNED, true>(a.in, a.blocks, first - 1);
+    return load_row<true, true>(a.in, a.blocks, first - 1);
 }
 
 /*
  * The last AddRoundKey and the output of rows `first` + STEP * j; the upper four
  * first, see above.
  */
-template <mode MODE, int ROUNDS, bool ALIGNED, uint32_t STEP>
+template <mode MODE, int ROUNDS, uint32_t STEP>
 static __device__ __forceinline__ void store_bitsliced(const aes_arguments &a, uint64_t first,
                                                        uint32_t s[PLANES])
 {
@@ -116,7 +159,7 @@ static __device__ __forceinline__ void store_bitsliced(const aes_arguments &a, u
 #pragma unroll
         for (int j = 0; j < 4; j++)
             if (masked)
-                mask[j] = mask_of<MODE, ALIGNED>(a, first + STEP * (half + j));
+                mask[j] = mask_of<MODE>(a, first + STEP * (half + j));
         from_planes_half(s, half);
         if (MODE == mode::cbc_decrypt)
             __syncwarp();
@@ -125,28 +168,86 @@ static __device__ __forceinline__ void store_bitsliced(const aes_arguments &a, u
             const uint32_t *q = s + half + j;
             aes_state block = {xor3(q[0], key.c0, mask[j].c0), xor3(q[8], key.c1, mask[j].c1),
                                xor3(q[16], key.c2, mask[j].c2), xor3(q[24], key.c3, mask[j].c3)};
-            store_row<ALIGNED, true>(a.out, a.blocks, first + STEP * (half + j), block);
+            store_row<true, true>(a.out, a.blocks, first + STEP * (half + j), block);
         }
+    }
+}
+
+/* The same inside of unaligned buffers. */
+template <mode MODE, int ROUNDS, uint32_t STEP>
+static __device__ __forceinline__ void
+store_bitsliced_inside(const aes_arguments &a, uint64_t first, uint32_t s[PLANES], uint4 *ends)
+{
+    constexpr bool ctr = MODE == mode::ctr, cbc = MODE == mode::cbc_decrypt;
+    uint32_t l = threadIdx.x % LANES, offset = a.in & 15;
+    aes_state key = round_key(a, ROUNDS), beyond = {};
+    if (cbc)
+        beyond = to_state(*(granule_of(a.in, first + AES_CHUNK - 1) - l));
+    if (ctr && a.in != 0) /* lane j's is row j's */
+        beyond = to_state(*(granule_of(a.in, first + LANES + l % CHUNK_ROWS * STEP) - l));
+#pragma unroll
+    for (int half = 4; half >= 0; half -= 4) {
+        aes_state mask[4] = {};
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            if (cbc || (ctr && a.in != 0))
+                mask[j] = load_granule(a.in, first + STEP * (half + j) - (cbc ? 1 : 0));
+        from_planes_half(s, half);
+#pragma unroll
+        for (int j = 3; j >= 0; j--) {
+            const uint32_t *q = s + half + j;
+            if (cbc)
+                mask[j] = join_row(mask[j], beyond, offset);
+            if (cbc && half + j == 0 && l == 0)
+                mask[j] = block_before_inside(a, first);
+            if (ctr)
+                mask[j] = join_granules(mask[j], first_words(beyond, offset, half + j), offset);
+            aes_state block = {xor3(q[0], key.c0, mask[j].c0), xor3(q[8], key.c1, mask[j].c1),
+                               xor3(q[16], key.c2, mask[j].c2), xor3(q[24], key.c3, mask[j].c3)};
+            store_inside(a.out, first + STEP * (half + j), block, ends + half + j);
+        }
+    }
+    store_ends_of_rows<STEP>(a.out, first, ends);
+}
+
+/* Row j becomes s[j], s[8 + j], s[16 + j] and s[24 + j]. */
+template <bool ALIGNED>
+static __device__ __forceinline__ void load_chunk(const aes_arguments &a, uint64_t first,
+                                                  uint32_t s[PLANES])
+{
+#pragma unroll
+    for (int j = 0; j < BITSLICED_BLOCKS; j++) {
+        aes_state block = ALIGNED ? load_row<true, true>(a.in, a.blocks, first + LANES * j)
+                                  : load_granule(a.in, first + LANES * j);
+        s[j] = block.c0, s[8 + j] = block.c1, s[16 + j] = block.c2, s[24 + j] = block.c3;
+    }
+    if (ALIGNED)
+        return;
+    uint32_t offset = a.in & 15;
+    aes_state beyond = to_state(*(granule_of(a.in, first + AES_CHUNK) - threadIdx.x % LANES));
+#pragma unroll
+    for (int j = BITSLICED_BLOCKS - 1; j >= 0; j--) {
+        aes_state block = join_row({s[j], s[8 + j], s[16 + j], s[24 + j]}, beyond, offset);
+        s[j] = block.c0, s[8 + j] = block.c1, s[16 + j] = block.c2, s[24 + j] = block.c3;
     }
 }
 
 /* A whole chunk. */
 template <mode MODE, int ROUNDS, bool ALIGNED>
 static __device__ __forceinline__ void chunk_bitsliced(const aes_hybrid_arguments &h,
-                                                       uint64_t first)
+                                                       uint64_t first, uint4 *ends)
 {
     uint32_t s[PLANES];
-#pragma unroll
-    for (int j = 0; j < BITSLICED_BLOCKS; j++) {
-        aes_state block = load_row<ALIGNED, true>(h.aes.in, h.aes.blocks, first + LANES * j);
-        s[j] = block.c0, s[8 + j] = block.c1, s[16 + j] = block.c2, s[24 + j] = block.c3;
-    }
+    load_chunk<ALIGNED>(h.aes, first, s);
     to_planes(s);
 #pragma unroll
     for (int p = 0; p < PLANES; p++)
         s[p] ^= h.planes[0][p];
     bitsliced_rounds<decrypts(MODE), 1, ROUNDS>(s, h.planes);
-    store_bitsliced<MODE, ROUNDS, ALIGNED, LANES>(h.aes, first, s);
+    if constexpr (ALIGNED)
+        store_bitsliced<MODE, ROUNDS, LANES>(h.aes, first, s);
+    else
+        store_bitsliced_inside<MODE, ROUNDS, LANES>(h.aes, first, s, ends);
 }
 
 #endif

@@ -21,6 +21,7 @@
 #include "work_queue.cuh"
 
 enum { PAGE = 16384, PAGE_CHUNKS = PAGE / AES_CHUNK, ROW_STEP = 256, GROUP_CHUNKS = 8 };
+enum { CTR_CACHE = 64 }; /* vectors of a warp alone; the ends of rows are behind them */
 
 /* How the blocks lie in pages: `head` of them come before the first whole one. */
 struct ctr_layout {
@@ -28,13 +29,16 @@ struct ctr_layout {
     uint64_t head, pages;
 };
 
-static __device__ __forceinline__ ctr_layout lay_out(const aes_arguments &a)
+/* Unaligned, the first and the last block are in no page: see hybrid_inside.cuh. */
+template <bool ALIGNED> static __device__ __forceinline__ ctr_layout lay_out(const aes_arguments &a)
 {
     ctr_layout layout;
     counter begin = first_counter(a);
-    layout.head = min(a.blocks, (0 - begin.low) % PAGE);
+    uint64_t head = (0 - begin.low) % PAGE;
+    layout.head = min(a.blocks, ALIGNED || head != 0 ? head : uint64_t{PAGE});
     layout.first = advance(begin, layout.head);
-    layout.pages = (a.blocks - layout.head) / PAGE;
+    uint64_t left = a.blocks - layout.head;
+    layout.pages = (ALIGNED || left == 0 ? left : left - 1) / PAGE;
     return layout;
 }
 
@@ -106,19 +110,34 @@ static __device__ __forceinline__ void ctr_edge(uint32_t lane, const aes_argumen
 
 template <int ROUNDS, bool ALIGNED>
 static __device__ __forceinline__ void row_ctr(uint32_t lane, const aes_arguments &a,
-                                               const ctr_group &g, const uint4 *part, uint32_t row)
+                                               const ctr_group &g, uint4 *part, uint32_t row)
 {
     uint64_t first = g.block + row * ROW_STEP;
-    aes_state mask = mask_of<mode::ctr, ALIGNED>(a, first);
+    aes_state mask = {}, beyond = {};
+    if (ALIGNED)
+        mask = mask_of<mode::ctr>(a, first);
+    else if (a.in != 0) {
+        mask = load_granule(a.in, first);
+        if (threadIdx.x % LANES == LANES - 1)
+            beyond = load_granule(a.in, first + 1);
+    }
     aes_state s = g.byte15 ^ to_state(part[row]);
 #pragma unroll
     for (int round = 3; round < ROUNDS; round++)
         s = encrypt_round<4>(lane, s, round_key(a, round));
-    store_row<ALIGNED, true>(a.out, a.blocks, first,
-                             encrypt_last<4>(lane, s, round_key(a, ROUNDS) ^ mask));
+    if (!ALIGNED)
+        mask = join_granules(mask, beyond, a.in & 15);
+    s = encrypt_last<4>(lane, s, round_key(a, ROUNDS) ^ mask);
+    if (ALIGNED) {
+        store_row<true, true>(a.out, a.blocks, first, s);
+        return;
+    }
+    uint4 *ends = part + CTR_CACHE;
+    store_inside(a.out, first, s, ends + row % CHUNK_ROWS);
+    if (row % CHUNK_ROWS == CHUNK_ROWS - 1)
+        store_ends_of_rows<ROW_STEP>(a.out, first - (CHUNK_ROWS - 1) * ROW_STEP, ends);
 }
 
-/* `part`: room for 64 vectors of the warp alone. */
 template <int ROUNDS, bool ALIGNED>
 static __device__ __forceinline__ void ctr_by_tables(uint32_t lane, const aes_arguments &a,
                                                      const ctr_layout &layout, chunk_span span,
@@ -171,7 +190,6 @@ static __device__ __forceinline__ void fill_row_planes(uint32_t lane, const aes_
     __syncwarp();
 }
 
-/* `part`: room for 64 vectors of the warp alone. */
 template <int ROUNDS, bool ALIGNED>
 static __device__ __forceinline__ void ctr_bitsliced(uint32_t lane, const aes_hybrid_arguments &h,
                                                      const ctr_layout &layout, chunk_span span,
@@ -197,8 +215,12 @@ static __device__ __forceinline__ void ctr_bitsliced(uint32_t lane, const aes_hy
                 s[p + 3] = v.w ^ spread_bit(rows[p / 8], p % 8 + 3);
             }
             bitsliced_rounds<false, 3, ROUNDS>(s, h.planes);
-            store_bitsliced<mode::ctr, ROUNDS, ALIGNED, ROW_STEP>(
-                h.aes, g.block + chunk * 8 * ROW_STEP, s);
+            uint64_t first = g.block + chunk * CHUNK_ROWS * ROW_STEP;
+            if constexpr (ALIGNED)
+                store_bitsliced<mode::ctr, ROUNDS, ROW_STEP>(h.aes, first, s);
+            else
+                store_bitsliced_inside<mode::ctr, ROUNDS, ROW_STEP>(h.aes, first, s,
+                                                                    part + CTR_CACHE);
         }
         span.begin += to - from;
     }
