@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "keystream_ring.h"
 #include "life.h"
 #include "statistics.h"
 
@@ -90,6 +91,11 @@ drv_result device_release(struct device *device)
     drv_result r = device->driver->ctx_push_current(device->context);
     if (r != DRV_SUCCESS)
         return r;
+    r = rings_free(device);
+    if (r != DRV_SUCCESS) {
+        (void)device->driver->ctx_pop_current(&popped);
+        return r;
+    }
     lanes_free(device);
     (void)device->driver->module_unload(device->kernels.module);
     (void)device->driver->ctx_pop_current(&popped);

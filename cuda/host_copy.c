@@ -94,15 +94,54 @@ static size_t bytes_to_line(const unsigned char *p)
     return (LINE - (uintptr_t)p % LINE) % LINE;
 }
 
-static void xor_cached(unsigned char *out, const unsigned char *in, const unsigned char *keystream,
+/* As much as whole vectors make up; returns how much that is. */
+typedef size_t vectors_fn(unsigned char *out, const unsigned char *in,
+                          const unsigned char *keystream, size_t len);
+
+__attribute__((target("avx512f"))) static size_t
+xor_avx512(unsigned char *out, const unsigned char *in, const unsigned char *keystream, size_t len)
+{
+    size_t i = 0;
+    for (; i + 64 <= len; i += 64)
+        _mm512_storeu_si512(out + i, _mm512_xor_si512(_mm512_loadu_si512(in + i),
+                                                      _mm512_loadu_si512(keystream + i)));
+    return i;
+}
+
+__attribute__((target("avx2"))) static size_t xor_avx2(unsigned char *out, const unsigned char *in,
+                                                       const unsigned char *keystream, size_t len)
+{
+    size_t i = 0;
+    for (; i + 32 <= len; i += 32)
+        _mm256_storeu_si256((void *)(out + i),
+                            _mm256_xor_si256(_mm256_loadu_si256((const void *)(in + i)),
+                                             _mm256_loadu_si256((const void *)(keystream + i))));
+    return i;
+}
+
+static size_t xor_sse2(unsigned char *out, const unsigned char *in, const unsigned char *keystream,
                        size_t len)
 {
     size_t i = 0;
-    for (; i + 16 <= len; i += 16) {
-        __m128i v = _mm_xor_si128(_mm_loadu_si128((const void *)(in + i)),
-                                  _mm_loadu_si128((const void *)(keystream + i)));
-        _mm_storeu_si128((void *)(out + i), v);
-    }
+    for (; i + 16 <= len; i += 16)
+        _mm_storeu_si128((void *)(out + i),
+                         _mm_xor_si128(_mm_loadu_si128((const void *)(in + i)),
+                                       _mm_loadu_si128((const void *)(keystream + i))));
+    return i;
+}
+
+static vectors_fn *choose_vectors(void)
+{
+    if (__builtin_cpu_supports("avx512f"))
+        return xor_avx512;
+    return __builtin_cpu_supports("avx2") ? xor_avx2 : xor_sse2;
+}
+
+static void xor_cached(unsigned char *out, const unsigned char *in, const unsigned char *keystream,
+                       size_t len)
+{
+    size_t i = choose_vectors()(out, in, keystream, len);
+    i += xor_sse2(out + i, in + i, keystream + i, len - i);
     xor_plain(out + i, in + i, keystream + i, len - i);
 }
 

@@ -22,10 +22,12 @@
 #include <time.h>
 
 #include "fork.h"
+#include "keystream_ring.h"
 #include "statistics.h"
 
 enum { DEFAULT_TIMEOUT_MS = 10000 };
 #define DEFAULT_PINNED_BYTES ((size_t)256 << 20)
+#define DEFAULT_READ_AHEAD_BYTES ((size_t)64 << 20)
 
 static struct {
     pthread_mutex_t lock; /* of what follows down to the blank line */
@@ -126,6 +128,8 @@ static void set_defaults(struct gpuaes_settings *settings)
         settings->threads = GPUAES_PARTS;
     if (settings->devices == 0)
         settings->devices = 1;
+    if (settings->read_ahead_bytes == 0)
+        settings->read_ahead_bytes = DEFAULT_READ_AHEAD_BYTES;
 }
 
 /* ---- Devices in use ---------------------------------------------------------- */
@@ -288,6 +292,7 @@ static void release_devices(void)
                            "releasing the idle device failed with CUDA error %d", r);
         }
     }
+    rings_unseize();
     if (released != 0) {
         end_transition(GPUAES_OFF);
         return;
@@ -319,8 +324,9 @@ static void watch_idleness(void)
         int ready = GPUAES_READY;
         if (!atomic_compare_exchange_strong(&life.state, &ready, GPUAES_STARTING))
             return;
-        if (atomic_load(&life.users) == 0)
+        if (atomic_load(&life.users) == 0 && rings_seize())
             break;
+        atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
         end_transition(GPUAES_READY);
     }
     release_devices();

@@ -10,7 +10,7 @@
 #include "gpuaes.h"
 
 static struct {
-    _Atomic uint64_t bytes, launches, faults, start_ms, pinned, pinned_peak;
+    _Atomic uint64_t bytes, read_ahead, late, launches, faults, start_ms, pinned, pinned_peak;
 } totals;
 
 static void add(_Atomic uint64_t *counter, uint64_t n)
@@ -21,6 +21,16 @@ static void add(_Atomic uint64_t *counter, uint64_t n)
 void statistics_add_bytes(uint64_t bytes)
 {
     add(&totals.bytes, bytes);
+}
+
+void statistics_add_read_ahead(uint64_t bytes)
+{
+    add(&totals.read_ahead, bytes);
+}
+
+void statistics_add_late(void)
+{
+    add(&totals.late, 1);
 }
 
 void statistics_add_launch(void)
@@ -62,6 +72,8 @@ void statistics_give_pinned(size_t bytes)
 void statistics_reset(void)
 {
     atomic_store(&totals.bytes, 0);
+    atomic_store(&totals.read_ahead, 0);
+    atomic_store(&totals.late, 0);
     atomic_store(&totals.launches, 0);
     atomic_store(&totals.faults, 0);
     atomic_store(&totals.start_ms, 0);
@@ -72,6 +84,8 @@ void statistics_reset(void)
 void gpuaes_get_statistics(struct gpuaes_statistics *statistics)
 {
     statistics->bytes = atomic_load(&totals.bytes);
+    statistics->read_ahead_bytes = atomic_load(&totals.read_ahead);
+    statistics->late = atomic_load(&totals.late);
     statistics->launches = atomic_load(&totals.launches);
     statistics->faults = atomic_load(&totals.faults);
     statistics->start_ms = atomic_load(&totals.start_ms);

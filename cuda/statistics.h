@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 void statistics_add_bytes(uint64_t bytes);
+void statistics_add_read_ahead(uint64_t bytes);
+void statistics_add_late(void);
 void statistics_add_launch(void);
 void statistics_add_fault(void);
 void statistics_set_start_ms(uint64_t ms);

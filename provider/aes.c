@@ -14,6 +14,7 @@
 
 #include "aes_device.h"
 #include "aes_parameters.h"
+#include "aes_read_ahead.h"
 #include "aes_stream.h"
 #include "aes_update.h"
 #include "engine.h"
@@ -66,6 +67,7 @@ static void aes_freectx(void *context)
     struct aes_context *c = context;
     if (c == NULL)
         return;
+    (void)aes_read_ahead_end(c);
     settle(c);
     offload_queue_close(c->stream.queue);
     c->functions->freectx(c->cpu);
@@ -86,7 +88,7 @@ static void *aes_dupctx(void *context)
     /* What was counted is the original's, which others may be copying too. */
     copy->countdown = copy->armed;
     copy->counted = copy->gpu = 0;
-    if (!aes_stream_copy(copy, c)) {
+    if (!aes_read_ahead_copy(copy, c) || !aes_stream_copy(copy, c)) {
         aes_freectx(copy);
         return NULL;
     }
@@ -126,9 +128,11 @@ static int aes_init(struct aes_context *c, int encrypting, const unsigned char *
     }
     if (!aes_check_params(c, params))
         return 0;
+    int ok = aes_read_ahead_end(c);
+    aes_read_ahead_forget_run(c);
     settle(c);
     c->encrypting = encrypting;
-    int ok = init(c->cpu, key, key_bytes, cpu_iv, cpu_iv_bytes, params);
+    ok = init(c->cpu, key, key_bytes, cpu_iv, cpu_iv_bytes, params) && ok;
     /* An IV is taken first, whatever is refused after it; then the key. */
     if (cpu_iv != NULL && c->mode != AES_ECB && cpu_iv_bytes == sizeof c->iv) {
         memmove(c->iv, cpu_iv, sizeof c->iv);
@@ -159,10 +163,24 @@ static int aes_decrypt_init(void *context, const unsigned char *key, size_t key_
 
 /* ---- Data --------------------------------------------------------------------------- */
 
+static int read_ahead(struct aes_context *c, unsigned char *out, size_t *out_bytes, size_t room,
+                      const unsigned char *in, size_t in_bytes, int oneshot)
+{
+    struct call call = {.out = out,
+                        .out_bytes = out_bytes,
+                        .room = room,
+                        .in = in,
+                        .in_bytes = in_bytes,
+                        .oneshot = oneshot};
+    return aes_read_ahead_update(c, &call);
+}
+
 /* From 1 KiB on, where that does not show, updates are counted. */
 static int counted_update(struct aes_context *c, unsigned char *out, size_t *out_bytes, size_t room,
                           const unsigned char *in, size_t in_bytes)
 {
+    if (c->keystream != NULL)
+        return read_ahead(c, out, out_bytes, room, in, in_bytes, 0);
     c->countdown -= (int64_t)in_bytes;
     if (c->countdown >= 0)
         return c->cpu_update(c->cpu, out, out_bytes, room, in, in_bytes);
@@ -172,6 +190,8 @@ static int counted_update(struct aes_context *c, unsigned char *out, size_t *out
 static int counted_cipher(struct aes_context *c, unsigned char *out, size_t *out_bytes, size_t room,
                           const unsigned char *in, size_t in_bytes)
 {
+    if (c->keystream != NULL)
+        return read_ahead(c, out, out_bytes, room, in, in_bytes, 1);
     c->countdown -= (int64_t)in_bytes;
     if (c->countdown >= 0)
         return c->cpu_cipher(c->cpu, out, out_bytes, room, in, in_bytes);
@@ -206,9 +226,10 @@ HOT static int aes_cipher(void *context, unsigned char *out, size_t *out_bytes, 
 static int aes_final(void *context, unsigned char *out, size_t *out_bytes, size_t room)
 {
     struct aes_context *c = context;
+    int ok = aes_read_ahead_end(c);
     c->finished = 1;
     aes_rearm(c);
-    if (!aes_stream_check(c))
+    if (!ok || !aes_stream_check(c))
         return 0;
     if (c->device_memory)
         return aes_device_final(c, out, out_bytes, room);

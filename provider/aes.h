@@ -41,8 +41,9 @@ struct aes_context {
     void *cpu;
     OSSL_FUNC_cipher_update_fn *cpu_update;
     OSSL_FUNC_cipher_cipher_fn *cpu_cipher;
-    size_t small;      /* updates of fewer bytes are the CPU's, and not counted */
-    int64_t countdown; /* bytes until an update must take the long way */
+    size_t small;                       /* updates of fewer bytes are the CPU's, and not counted */
+    int64_t countdown;                  /* bytes until an update must take the long way */
+    struct gpuaes_keystream *keystream; /* NULL: it does not read ahead; see aes_read_ahead.h */
 
     int64_t armed;    /* what the countdown was set to */
     uint64_t counted; /* bytes of updates up to then, since the last settlement */
@@ -63,6 +64,15 @@ struct aes_context {
     unsigned char key[32];
     int expanded;
     struct gpuaes_key schedule;
+
+    struct {
+        uint64_t run;                       /* bytes that the CPU has done of the stream */
+        uint64_t retry_after;               /* the run at which to try again */
+        unsigned char origin[GPUAES_BLOCK]; /* counter of position 0 */
+        uint64_t by_cpu;     /* bytes of the positions since then that were not combined */
+        size_t checked_from; /* updates of so many bytes may be device memory */
+        int behind;          /* `cpu` is not at the position */
+    } ahead;
 
     int device_memory; /* the parameter: pointers may be a device's */
     struct {

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "aes_read_ahead.h"
 #include "aes_stream.h"
 #include "engine.h"
 #include "errors.h"
@@ -138,7 +139,9 @@ int aes_set_params(struct aes_context *c, const OSSL_PARAM params[])
 {
     if (!aes_check_params(c, params))
         return 0;
-    int ok = c->functions->set_ctx_params(c->cpu, params);
+    int ok = aes_read_ahead_end(c);
+    aes_read_ahead_forget_run(c);
+    ok = c->functions->set_ctx_params(c->cpu, params) && ok;
     /* Some may have been set where others were refused. */
     ok = aes_apply_params(c, params) && ok;
     aes_rearm(c);
@@ -161,7 +164,8 @@ int aes_get_params(struct aes_context *c, OSSL_PARAM params[])
     if ((c->stream.chained || c->stream.lost) &&
         OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_UPDATED_IV) != NULL && !aes_stream_settle(c))
         return 0;
-    if (!c->functions->get_ctx_params(c->cpu, params) || !get_own(c, params))
+    if (!aes_read_ahead_settle(c) || !c->functions->get_ctx_params(c->cpu, params) ||
+        !get_own(c, params))
         return 0;
     if (!c->moved)
         return 1;

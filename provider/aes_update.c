@@ -6,6 +6,7 @@
 #include "aes_update.h"
 
 #include "aes_device.h"
+#include "aes_read_ahead.h"
 #include "aes_split.h"
 #include "aes_stream.h"
 #include "engine.h"
@@ -43,7 +44,7 @@ void aes_rearm(struct aes_context *c)
 {
     (void)aes_fold(c);
     /* Every pointer must be looked at, or every call refused. */
-    if (c->device_memory || c->stream.lost) {
+    if (c->device_memory || c->stream.lost || c->keystream != NULL) {
         c->small = 0;
         c->armed = c->countdown = -1;
         return;
@@ -52,7 +53,10 @@ void aes_rearm(struct aes_context *c)
         aes_is_eligible(c) ? engine_floor(c->provider, work_of(c), c->key_bytes) : SIZE_MAX;
     /* It takes no device to do updates under 1 KiB, and no figures. */
     c->small = engine_is_forced(c->provider) ? 0 : 1024;
-    c->armed = c->countdown = floor > INT64_MAX ? INT64_MAX : (int64_t)floor - 1;
+    uint64_t armed = aes_read_ahead_distance(c);
+    if (armed > floor)
+        armed = floor;
+    c->armed = c->countdown = armed > INT64_MAX ? INT64_MAX : (int64_t)armed - 1;
 }
 
 /* The CPU's part of the choice: what it takes for large work is remembered. */
@@ -144,16 +148,24 @@ static int run_in_pieces(struct aes_context *c, const struct call *call)
     }
 }
 
-static int run_call(struct aes_context *c, const struct call *call)
+int aes_update_call(struct aes_context *c, const struct call *call)
 {
-    engine_count(c->provider, aes_fold(c));
+    uint64_t bytes = aes_fold(c);
+    engine_count(c->provider, bytes);
     aes_rearm(c);
     if (!aes_stream_check(c))
         return REFUSED;
     int result = c->device_memory ? aes_device_update(c, call) : DECLINED;
     if (result == DECLINED)
         result = offer(c, call);
-    return result == DECLINED ? run_in_pieces(c, call) : result;
+    if (result != DECLINED) {
+        aes_read_ahead_forget_run(c);
+        return result;
+    }
+    result = run_in_pieces(c, call);
+    if (result == DONE)
+        aes_read_ahead_consider(c, bytes);
+    return result;
 }
 
 int aes_update_large(struct aes_context *context, unsigned char *out, size_t *out_bytes,
@@ -161,7 +173,7 @@ int aes_update_large(struct aes_context *context, unsigned char *out, size_t *ou
 {
     struct call call = {
         .out = out, .out_bytes = out_bytes, .room = room, .in = in, .in_bytes = in_bytes};
-    return run_call(context, &call);
+    return aes_update_call(context, &call);
 }
 
 int aes_cipher_large(struct aes_context *context, unsigned char *out, size_t *out_bytes,
@@ -173,5 +185,5 @@ int aes_cipher_large(struct aes_context *context, unsigned char *out, size_t *ou
                         .in = in,
                         .in_bytes = in_bytes,
                         .oneshot = 1};
-    return run_call(context, &call);
+    return aes_update_call(context, &call);
 }

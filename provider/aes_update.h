@@ -6,7 +6,7 @@
 #ifndef GPUAES_AES_UPDATE_H
 #define GPUAES_AES_UPDATE_H
 
-#include "aes.h"
+#include "aes_cpu.h"
 
 /* The context is in a state that the device can take over. */
 int aes_is_eligible(const struct aes_context *context);
@@ -16,6 +16,7 @@ int aes_is_eligible(const struct aes_context *context);
  * the middle may go to the device, the rest goes to the CPU; the result is the
  * default provider's in every case.
  */
+int aes_update_call(struct aes_context *context, const struct call *call);
 int aes_update_large(struct aes_context *context, unsigned char *out, size_t *out_bytes,
                      size_t room, const unsigned char *in, size_t in_bytes);
 int aes_cipher_large(struct aes_context *context, unsigned char *out, size_t *out_bytes,

@@ -155,7 +155,7 @@ int config_read(struct provider *provider)
     static const char *const starts[] = {"auto", "eager", "never", NULL};
     static const char *const logs[] = {"off", "summary", "debug", NULL};
     int engine = ENGINE_AUTO, start = START_AUTO, log = LOG_OFF;
-    uint64_t start_bytes = 128 * MIB, pinned_bytes = 256 * MIB;
+    uint64_t start_bytes = 128 * MIB, pinned_bytes = 256 * MIB, read_ahead_bytes = 64 * MIB;
     uint64_t idle_seconds = 60, timeout_ms = 10000, threads = 1, devices = 1;
     size_t min_bytes = MIN_BYTES_AUTO;
 
@@ -164,6 +164,7 @@ int config_read(struct provider *provider)
         !read_word(provider, "log", logs, "off, summary or debug", &log) ||
         !read_number(provider, "start-bytes", 0, UINT64_MAX, &start_bytes) ||
         !read_number(provider, "pinned-bytes", MIB, (uint64_t)1 << 40, &pinned_bytes) ||
+        !read_number(provider, "read-ahead-bytes", 0, (uint64_t)1 << 40, &read_ahead_bytes) ||
         !read_number(provider, "idle-seconds", 0, 1000000000, &idle_seconds) ||
         !read_number(provider, "timeout-ms", 1, 3600000, &timeout_ms) ||
         !read_number(provider, "threads", 1, THREADS_MOST, &threads) ||
@@ -176,6 +177,7 @@ int config_read(struct provider *provider)
         .start_bytes = start_bytes,
         .min_bytes = min_bytes,
         .pinned_bytes = (size_t)pinned_bytes,
+        .read_ahead_bytes = (size_t)read_ahead_bytes,
         .timeout_ms = (unsigned)timeout_ms,
         .idle_seconds = (unsigned)idle_seconds,
         .threads = (unsigned)threads,

@@ -23,6 +23,7 @@ struct settings {
     uint64_t start_bytes;
     size_t min_bytes; /* MIN_BYTES_AUTO: what was measured */
     size_t pinned_bytes;
+    size_t read_ahead_bytes; /* 0: nothing is read ahead */
     unsigned timeout_ms;
     unsigned idle_seconds;
     unsigned threads; /* that move the data of one call */

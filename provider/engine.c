@@ -14,6 +14,7 @@
 #include "errors.h"
 #include "offload.h"
 #include "provider.h"
+#include "read_ahead_measure.h"
 
 /*
  * The device must be expected to take at most this part of the CPU's time: what
@@ -94,6 +95,11 @@ unsigned engine_flags(const struct provider *provider)
     return is_forced(&provider->settings) ? GPUAES_WAIT : 0;
 }
 
+int engine_may_read_ahead(const struct provider *provider)
+{
+    return provider->settings.read_ahead_bytes != 0 && provider->settings.engine != ENGINE_CPU;
+}
+
 void engine_count(struct provider *provider, uint64_t bytes)
 {
     (void)provider;
@@ -106,6 +112,8 @@ static void on_ready(void *unused)
 {
     (void)unused;
     measure_gpu();
+    if (read_ahead_is_wanted())
+        read_ahead_measure();
 }
 
 static enum gpuaes_state start(const struct provider *provider, int wait)

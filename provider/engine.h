@@ -80,6 +80,9 @@ size_t engine_floor(struct provider *provider, enum engine_work kind, unsigned k
 /* The settings decide for the device, not the measurement: engine=gpu, or a fixed min-bytes. */
 int engine_is_forced(const struct provider *provider);
 
+/* The settings allow keystream to be made ahead, and there is a device or one may come. */
+int engine_may_read_ahead(const struct provider *provider);
+
 /* Counts work that the CPU did towards `start-bytes`. */
 void engine_count(struct provider *provider, uint64_t bytes);
 

@@ -113,6 +113,7 @@ struct queue_call {
 /* Those that could not be closed for want of a thread: the next call does it. */
 struct unclosed {
     struct gpuaes_queue *queue;
+    struct gpuaes_keystream *keystream;
     struct unclosed *next;
 };
 static _Atomic(struct unclosed *) unclosed;
@@ -123,18 +124,20 @@ static void *close_left(void *arg)
     while (each != NULL) {
         struct unclosed *next = each->next;
         gpuaes_queue_close(each->queue);
+        gpuaes_keystream_close(each->keystream);
         free(each);
         each = next;
     }
     return arg;
 }
 
-static void leave_unclosed(struct gpuaes_queue *queue)
+static void leave_unclosed(struct gpuaes_queue *queue, struct gpuaes_keystream *keystream)
 {
     struct unclosed *one = malloc(sizeof *one);
     if (one == NULL)
         return;
     one->queue = queue;
+    one->keystream = keystream;
     one->next = atomic_load(&unclosed);
     while (!atomic_compare_exchange_weak(&unclosed, &one->next, one))
         continue;
@@ -199,7 +202,21 @@ static void *queue_close(void *arg)
 void offload_queue_close(struct gpuaes_queue *queue)
 {
     if (queue != NULL && !make_call(queue_close, queue))
-        leave_unclosed(queue);
+        leave_unclosed(queue, NULL);
+}
+
+/* ---- Keystream --------------------------------------------------------------------- */
+
+static void *keystream_close(void *arg)
+{
+    gpuaes_keystream_close(arg);
+    return close_left(NULL);
+}
+
+void offload_keystream_close(struct gpuaes_keystream *keystream)
+{
+    if (keystream != NULL && !make_call(keystream_close, keystream))
+        leave_unclosed(NULL, keystream);
 }
 
 /* ---- Devices ----------------------------------------------------------------------- */

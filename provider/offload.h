@@ -51,6 +51,9 @@ enum gpuaes_status offload_queue_wait(struct gpuaes_queue *queue, unsigned char 
 void offload_queue_close(struct gpuaes_queue *queue);
 void offload_close_left(void);
 
+/* As gpuaes_keystream_close(); likewise. */
+void offload_keystream_close(struct gpuaes_keystream *keystream);
+
 /* CUDA's ordinal of device `n` of those in use; -1 where there are not so many. */
 int offload_device(unsigned n);
 

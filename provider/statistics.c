@@ -69,9 +69,8 @@ static void collect(uint64_t figures[FIGURES])
     gpuaes_get_statistics(&s);
     figures[GPU_BYTES] = s.bytes;
     figures[CPU_BYTES] = atomic_load(&cpu_bytes);
-    /* CTR read-ahead is not there yet: scripts may rely on the fields. */
-    figures[READ_AHEAD_BYTES] = 0;
-    figures[LATE] = 0;
+    figures[READ_AHEAD_BYTES] = s.read_ahead_bytes;
+    figures[LATE] = s.late;
     figures[LAUNCHES] = s.launches;
     figures[FAULTS] = s.faults;
     figures[START_MS] = s.start_ms;

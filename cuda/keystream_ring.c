@@ -1,0 +1,323 @@
+/*
+ * Rings of keystream.
+ *
+ * The word of a ring is the number of the ownership times four, and a state. All
+ * that changes hands is decided by a compare and swap of it: no lock is held, and
+ * an owner whose number is no longer that of the ring knows that it has lost it.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "keystream_ring.h"
+
+#include <time.h>
+
+#include "life.h"
+#include "statistics.h"
+
+enum {
+    STATE_FREE,
+    STATE_IDLE, /* it has an owner, who is not using it */
+    STATE_BUSY, /* somebody is using it, or about to give it to somebody */
+    STATE_LOST, /* its device failed, and may write to it at any time */
+    STATES
+};
+
+enum { PAGE_BYTES = 4096 };
+#define LARGEST_SEGMENT ((size_t)4 << 20)
+#define SMALLEST_SEGMENT ((size_t)256 << 10)
+
+/* An owner that has ordered nothing for so long may lose its ring to another one. */
+static const int64_t IDLE_NS = 1000000000;
+
+static struct {
+    _Atomic uint64_t bytes; /* pinned memory of all of them */
+    struct ring ring[RINGS];
+} rings;
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static uint64_t word_of(uint64_t ownership, unsigned state)
+{
+    return ownership * STATES + state;
+}
+
+/* ---- Changing hands ------------------------------------------------------------ */
+
+static void set_state(const struct ring_claim *claim, unsigned state)
+{
+    atomic_store_explicit(&claim->ring->word, word_of(claim->ownership, state),
+                          memory_order_release);
+}
+
+int ring_enter(const struct ring_claim *claim)
+{
+    uint64_t idle = word_of(claim->ownership, STATE_IDLE);
+    return atomic_compare_exchange_strong_explicit(&claim->ring->word, &idle,
+                                                   word_of(claim->ownership, STATE_BUSY),
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+void ring_leave(const struct ring_claim *claim)
+{
+    set_state(claim, STATE_IDLE);
+}
+
+void ring_leave_used(const struct ring_claim *claim)
+{
+    atomic_store_explicit(&claim->ring->last_use, now_ns(), memory_order_relaxed);
+    ring_leave(claim);
+}
+
+/* A ring in that state becomes ours, busy, under a new number. */
+static int seize(struct ring *ring, unsigned state, struct ring_claim *claim)
+{
+    uint64_t word = atomic_load(&ring->word);
+    uint64_t ownership = word / STATES + 1;
+    if (word % STATES != state ||
+        !atomic_compare_exchange_strong(&ring->word, &word, word_of(ownership, STATE_BUSY)))
+        return 0;
+    *claim = (struct ring_claim){ring, ownership};
+    return 1;
+}
+
+/* ---- Memory ---------------------------------------------------------------------- */
+
+/* What one ring takes of what all may. 0: too little for any. */
+static size_t segment_bytes(void)
+{
+    size_t share = life_settings()->read_ahead_bytes / RING_SEGMENTS / PAGE_BYTES * PAGE_BYTES;
+    if (share < SMALLEST_SEGMENT)
+        return 0;
+    return share < LARGEST_SEGMENT ? share : LARGEST_SEGMENT;
+}
+
+static int count_bytes(size_t bytes)
+{
+    uint64_t now = atomic_load(&rings.bytes), cap = life_settings()->read_ahead_bytes;
+    do {
+        if (bytes > cap || now > cap - bytes)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&rings.bytes, &now, now + bytes));
+    if (statistics_take_pinned(bytes, life_settings()->pinned_bytes))
+        return 1;
+    atomic_fetch_sub(&rings.bytes, bytes);
+    return 0;
+}
+
+static void uncount_bytes(size_t bytes)
+{
+    statistics_give_pinned(bytes);
+    atomic_fetch_sub(&rings.bytes, bytes);
+}
+
+/* All that there is of it; the device is entered. */
+static void destroy(struct ring *ring, const struct driver *d)
+{
+    for (int i = 0; i < RING_SEGMENTS && ring->segment[i].made != NULL; i++)
+        (void)d->event_destroy(ring->segment[i].made);
+    if (ring->stream != NULL)
+        (void)d->stream_destroy(ring->stream);
+    if (ring->segment[0].bytes != NULL)
+        (void)d->mem_free_host(ring->segment[0].bytes);
+    for (int i = 0; i < RING_SEGMENTS; i++)
+        ring->segment[i] = (struct segment){0};
+    ring->stream = NULL;
+}
+
+static drv_result create(struct ring *ring, const struct driver *d, size_t bytes)
+{
+    void *p = NULL;
+    drv_ptr address = 0;
+    drv_result r = d->mem_host_alloc(&p, bytes * RING_SEGMENTS,
+                                     DRV_HOST_ALLOC_PORTABLE | DRV_HOST_ALLOC_MAPPED);
+    if (r != DRV_SUCCESS)
+        return r;
+    ring->segment[0].bytes = p;
+    r = d->mem_host_get_device_pointer(&address, p, 0);
+    if (r == DRV_SUCCESS)
+        r = d->stream_create(&ring->stream, DRV_STREAM_NON_BLOCKING);
+    for (size_t i = 0; i < RING_SEGMENTS && r == DRV_SUCCESS; i++) {
+        ring->segment[i].bytes = (unsigned char *)p + i * bytes;
+        ring->segment[i].address = address + i * bytes;
+        r = d->event_create(&ring->segment[i].made, DRV_EVENT_DISABLE_TIMING);
+    }
+    if (r != DRV_SUCCESS)
+        destroy(ring, d);
+    return r;
+}
+
+static enum gpuaes_status allocate_memory(struct ring *ring, struct device *device)
+{
+    size_t bytes = segment_bytes();
+    if (bytes == 0 || !count_bytes(bytes * RING_SEGMENTS))
+        return GPUAES_NO_MEMORY;
+    drv_result r = create(ring, device->driver, bytes);
+    if (r != DRV_SUCCESS) {
+        uncount_bytes(bytes * RING_SEGMENTS);
+        return device_fault(device, "memory for keystream", r);
+    }
+    ring->segment_bytes = bytes;
+    ring->device = device;
+    return GPUAES_OK;
+}
+
+/* ---- Emptying ---------------------------------------------------------------------- */
+
+/*
+ * Waits, where the device is `entered`, and cleanses; what the device may still write
+ * to is not touched.
+ */
+static drv_result empty(struct ring *ring, int entered)
+{
+    drv_result r = entered ? DRV_SUCCESS : DRV_UNKNOWN;
+    for (int i = 0; i < RING_SEGMENTS; i++) {
+        struct segment *s = &ring->segment[i];
+        if (s->under_way && r == DRV_SUCCESS)
+            r = device_wait(ring->device, NULL, s->made);
+        if (s->under_way && r != DRV_SUCCESS)
+            continue;
+        gpuaes_cleanse(s->bytes, s->dirty);
+        s->dirty = 0;
+        s->under_way = 0;
+    }
+    return r;
+}
+
+/* A ring of ours, for another owner or none. 0: it is lost. */
+static int empty_or_lose(const struct ring_claim *claim)
+{
+    struct device *device = claim->ring->device;
+    int was_lost = atomic_load(&device->use) == DEVICE_LOST;
+    int entered = !was_lost && device_enter(device);
+    drv_result r = empty(claim->ring, entered);
+    if (entered) {
+        if (r != DRV_SUCCESS)
+            (void)device_fault(device, "making keystream", r);
+        device_leave(device);
+    }
+    if (r != DRV_SUCCESS)
+        set_state(claim, STATE_LOST);
+    return r == DRV_SUCCESS;
+}
+
+void ring_give(const struct ring_claim *claim)
+{
+    if (empty_or_lose(claim))
+        set_state(claim, STATE_FREE);
+}
+
+/* ---- Taking ------------------------------------------------------------------------- */
+
+static int has_memory(const struct ring_claim *claim)
+{
+    const struct device *device = claim->ring->device;
+    return device != NULL && atomic_load(&device->use) == DEVICE_IN_USE;
+}
+
+/* A free ring with memory, or without. */
+static int take_free(int with_memory, struct ring_claim *claim)
+{
+    for (int i = 0; i < RINGS; i++) {
+        if (!seize(&rings.ring[i], STATE_FREE, claim))
+            continue;
+        if (has_memory(claim) == with_memory && (with_memory || claim->ring->device == NULL))
+            return 1;
+        set_state(claim, STATE_FREE);
+    }
+    return 0;
+}
+
+static int take_from_idle_owner(struct ring_claim *claim)
+{
+    int64_t before = now_ns() - IDLE_NS;
+    for (int i = 0; i < RINGS; i++) {
+        struct ring *ring = &rings.ring[i];
+        if (atomic_load_explicit(&ring->last_use, memory_order_relaxed) > before ||
+            !seize(ring, STATE_IDLE, claim))
+            continue;
+        if (empty_or_lose(claim))
+            return 1;
+    }
+    return 0;
+}
+
+static enum gpuaes_status take_new(struct device *device, struct ring_claim *claim)
+{
+    if (!take_free(0, claim))
+        return GPUAES_NO_MEMORY;
+    enum gpuaes_status status = allocate_memory(claim->ring, device);
+    if (status != GPUAES_OK)
+        set_state(claim, STATE_FREE);
+    return status;
+}
+
+enum gpuaes_status ring_take(struct device *device, int allocate, struct ring_claim *claim)
+{
+    enum gpuaes_status status = GPUAES_OK;
+    if (!take_free(1, claim)) {
+        if (!allocate)
+            return GPUAES_BUSY;
+        status = take_new(device, claim);
+        if (status == GPUAES_NO_MEMORY && take_from_idle_owner(claim))
+            status = GPUAES_OK;
+    }
+    if (status == GPUAES_OK)
+        atomic_store(&claim->ring->last_use, now_ns());
+    return status;
+}
+
+/* ---- Release ------------------------------------------------------------------------ */
+
+/* Of the one thread that releases devices. */
+static struct ring_claim seized[RINGS];
+static int seized_rings;
+
+static int is_lost(const struct ring *ring)
+{
+    return atomic_load(&ring->word) % STATES == STATE_LOST;
+}
+
+int rings_seize(void)
+{
+    for (int i = 0; i < RINGS; i++) {
+        struct ring *ring = &rings.ring[i];
+        if (seize(ring, STATE_FREE, &seized[seized_rings]) ||
+            seize(ring, STATE_IDLE, &seized[seized_rings])) {
+            seized_rings++;
+        } else if (!is_lost(ring)) {
+            rings_unseize();
+            return 0;
+        }
+    }
+    return 1;
+}
+
+void rings_unseize(void)
+{
+    while (seized_rings != 0) {
+        const struct ring_claim *claim = &seized[--seized_rings];
+        if (claim->ring->device == NULL || empty_or_lose(claim))
+            set_state(claim, STATE_FREE);
+    }
+}
+
+drv_result rings_free(struct device *device)
+{
+    for (int i = 0; i < seized_rings; i++) {
+        struct ring *ring = seized[i].ring;
+        if (ring->device != device)
+            continue;
+        drv_result r = empty(ring, 1);
+        if (r != DRV_SUCCESS)
+            return r;
+        destroy(ring, device->driver);
+        uncount_bytes(ring->segment_bytes * RING_SEGMENTS);
+        ring->device = NULL;
+    }
+    return DRV_SUCCESS;
+}

@@ -1,0 +1,74 @@
+/*
+ * Rings of keystream: pinned memory in three segments that a device writes ahead
+ * of their use, and what is needed to order them.
+ *
+ * A ring belongs to nobody, or to the keystream (keystream.c) that has taken it.
+ * It can be taken away from an owner that is not just using it: when the devices
+ * are released for want of work, or for a keystream that has more use for it.
+ * So its memory is only touched between ring_enter() and ring_leave(), which cost
+ * one atomic operation and a store.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_KEYSTREAM_RING_H
+#define GPUAES_KEYSTREAM_RING_H
+
+#include "device.h"
+
+enum { RINGS = 64, RING_SEGMENTS = 3 };
+
+struct segment {
+    unsigned char *bytes; /* pinned memory, and as the device sees it */
+    drv_ptr address;
+    drv_event made;
+    size_t dirty;  /* bytes that hold keystream, or soon will */
+    int under_way; /* the device has not been seen to be done with it */
+};
+
+struct ring {
+    _Atomic uint64_t word; /* state and number of the ownership; see keystream_ring.c */
+    _Atomic int64_t last_use;
+    struct device *device; /* NULL: it has no memory */
+    drv_stream stream;
+    size_t segment_bytes; /* a multiple of 4096 */
+    struct segment segment[RING_SEGMENTS];
+};
+
+/* A ring, as its owner knows it. */
+struct ring_claim {
+    struct ring *ring;
+    uint64_t ownership;
+};
+
+/*
+ * Takes a ring with memory on any device in use, entered by the caller. Without
+ * `allocate` only one that has its memory; else one may get memory on `device`,
+ * within the limits, or be taken from an owner that has not used it for a second.
+ * It is entered. OK; BUSY without `allocate`; NO_MEMORY; FAULT.
+ */
+enum gpuaes_status ring_take(struct device *device, int allocate, struct ring_claim *claim);
+
+/* 1, or 0 where the ring has been taken away: then the claim is worth nothing. */
+int ring_enter(const struct ring_claim *claim);
+void ring_leave(const struct ring_claim *claim);
+
+/* As ring_leave(); it has been used, and is not idle. */
+void ring_leave_used(const struct ring_claim *claim);
+
+/*
+ * Gives an entered ring back: waits for what is under way, and cleanses. A ring
+ * whose device cannot be waited for is never used again.
+ */
+void ring_give(const struct ring_claim *claim);
+
+/*
+ * For the thread that releases devices, while nobody else can enter one. Takes all
+ * rings away from their owners; 0, and no ring has an owner any more but one that is
+ * being used. rings_free() frees the memory of those of a device, which is entered;
+ * rings_unseize() lets all be taken again.
+ */
+int rings_seize(void);
+drv_result rings_free(struct device *device);
+void rings_unseize(void);
+
+#endif

@@ -1,0 +1,280 @@
+/*
+ * CTR updates from keystream made ahead.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "aes_read_ahead.h"
+
+#include <openssl/async.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "aes_split.h"
+#include "aes_update.h"
+#include "engine.h"
+#include "engine_measure.h"
+#include "offload.h"
+#include "read_ahead_measure.h"
+
+/* Larger updates have the device to themselves, or the CPU. */
+enum { LARGEST_UPDATE = 1 << 20 };
+
+/*
+ * A stream that has gone on for so long is expected to go on for as long again: then
+ * the 50 us of beginning and ending pay, and from the second length on the milliseconds
+ * of allocating pinned memory, too.
+ */
+#define BEGIN_AFTER ((uint64_t)1 << 20)
+#define ALLOCATE_AFTER ((uint64_t)32 << 20)
+
+/*
+ * Where a program's streams end soon after that, the first length doubles, each time, up
+ * to the last of these: what is lost in all is bounded, whatever lengths they have.
+ */
+#define SHORT_LIVED ((uint64_t)4 << 20)
+#define LONG_LIVED ((uint64_t)64 << 20)
+#define BEGIN_LATEST ((uint64_t)1 << 30)
+
+/* While there is no device yet. */
+enum { LOOK_AGAIN = 64 << 10 };
+
+static _Atomic uint64_t begin_after = BEGIN_AFTER;
+
+/* ---- Position ------------------------------------------------------------------- */
+
+static void add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
+{
+    for (int i = GPUAES_BLOCK - 1; i >= 0 && blocks != 0; i--) {
+        blocks += counter[i];
+        counter[i] = (unsigned char)blocks;
+        blocks >>= 8;
+    }
+}
+
+static void subtract_one(unsigned char counter[GPUAES_BLOCK])
+{
+    for (int i = GPUAES_BLOCK - 1; i >= 0; i--)
+        if (counter[i]-- != 0)
+            break;
+}
+
+/* Sets the CPU's context of `c` to where the stream of `ahead` is. */
+static int set_position(struct aes_context *c, const struct aes_context *ahead)
+{
+    static const unsigned char zeros[GPUAES_BLOCK];
+    unsigned char iv[GPUAES_BLOCK], used[GPUAES_BLOCK];
+    uint64_t position = gpuaes_keystream_position(ahead->keystream);
+    size_t partial = position % GPUAES_BLOCK, written;
+    memcpy(iv, ahead->ahead.origin, sizeof iv);
+    add_blocks(iv, position / GPUAES_BLOCK);
+    if (!aes_set_position(c, iv))
+        return 0;
+    if (partial == 0)
+        return 1;
+    int ok = c->cpu_update(c->cpu, used, &written, sizeof used, zeros, partial);
+    OPENSSL_cleanse(used, sizeof used);
+    return ok;
+}
+
+int aes_read_ahead_settle(struct aes_context *c)
+{
+    if (c->keystream == NULL || !c->ahead.behind)
+        return 1;
+    c->ahead.behind = 0;
+    return set_position(c, c);
+}
+
+int aes_read_ahead_copy(struct aes_context *copy, const struct aes_context *original)
+{
+    copy->keystream = NULL;
+    memset(&copy->ahead, 0, sizeof copy->ahead);
+    aes_rearm(copy);
+    return original->keystream == NULL || !original->ahead.behind || set_position(copy, original);
+}
+
+/* ---- Begin and end ----------------------------------------------------------------- */
+
+static int is_possible(const struct aes_context *c)
+{
+    return c->mode == AES_CTR && c->keystream == NULL && !c->device_memory &&
+           c->stream.queue == NULL && aes_is_eligible(c) && engine_may_read_ahead(c->provider);
+}
+
+static uint64_t enough(const struct aes_context *c)
+{
+    uint64_t least = engine_is_forced(c->provider) ? BEGIN_AFTER : atomic_load(&begin_after);
+    return c->ahead.retry_after > least ? c->ahead.retry_after : least;
+}
+
+uint64_t aes_read_ahead_distance(const struct aes_context *c)
+{
+    enum gpuaes_state state = gpuaes_state();
+    if (!is_possible(c) || state == GPUAES_FAILED)
+        return UINT64_MAX;
+    if (state != GPUAES_READY)
+        return LOOK_AGAIN;
+    return enough(c) > c->ahead.run ? enough(c) - c->ahead.run : 1;
+}
+
+/* Where the CPU's context is, as the counter of the block that the position is in. */
+static int find_origin(const struct aes_context *c, unsigned char origin[GPUAES_BLOCK],
+                       unsigned *partial)
+{
+    if (!aes_get_position(c, origin) || !aes_get_uint(c, OSSL_CIPHER_PARAM_NUM, partial) ||
+        *partial >= GPUAES_BLOCK)
+        return 0;
+    if (*partial != 0) /* the counter is that of the next block already */
+        subtract_one(origin);
+    return 1;
+}
+
+static void begin(struct aes_context *c)
+{
+    unsigned partial;
+    unsigned flags = 0;
+    const struct gpuaes_key *key = aes_schedule(c);
+    if (c->ahead.run >= ALLOCATE_AFTER || engine_is_forced(c->provider))
+        flags = GPUAES_ALLOCATE;
+    c->ahead.retry_after = flags == 0 ? ALLOCATE_AFTER : 2 * c->ahead.run;
+    if (key == NULL || !find_origin(c, c->ahead.origin, &partial) ||
+        gpuaes_keystream_open(&c->keystream, key, c->ahead.origin, flags) != GPUAES_OK)
+        return;
+    gpuaes_keystream_skip(c->keystream, partial);
+    c->ahead.behind = 0;
+    c->ahead.by_cpu = partial;
+    c->ahead.checked_from = engine_floor(c->provider, WORK_CTR, c->key_bytes);
+    aes_rearm(c);
+}
+
+void aes_read_ahead_consider(struct aes_context *c, uint64_t bytes)
+{
+    c->ahead.run += bytes;
+    if (!is_possible(c))
+        return;
+    read_ahead_want();
+    if (c->ahead.run < enough(c) || gpuaes_state() != GPUAES_READY ||
+        ASYNC_get_current_job() != NULL)
+        return;
+    if (engine_is_forced(c->provider) || read_ahead_pays(c->provider, c->key_bytes))
+        begin(c);
+    else
+        c->ahead.retry_after = 2 * c->ahead.run;
+}
+
+/* How long this one lasted tells when to begin the next. */
+static void learn(uint64_t served)
+{
+    uint64_t after = atomic_load(&begin_after), next = after;
+    if (served < SHORT_LIVED && after < BEGIN_LATEST)
+        next = after * 2;
+    else if (served >= LONG_LIVED && after > BEGIN_AFTER)
+        next = after / 2;
+    if (next != after)
+        (void)atomic_compare_exchange_strong(&begin_after, &after, next);
+}
+
+int aes_read_ahead_end(struct aes_context *c)
+{
+    if (c->keystream == NULL)
+        return 1;
+    int ok = aes_read_ahead_settle(c);
+    learn(gpuaes_keystream_position(c->keystream) - c->ahead.by_cpu);
+    offload_keystream_close(c->keystream);
+    c->keystream = NULL;
+    aes_read_ahead_forget_run(c);
+    return ok;
+}
+
+void aes_read_ahead_forget_run(struct aes_context *c)
+{
+    c->ahead.run = c->ahead.retry_after = 0;
+}
+
+/* ---- Updates --------------------------------------------------------------------------- */
+
+/* By the ways that there are without: the device for large updates, or the CPU. */
+static int go_by(struct aes_context *c, const struct call *call)
+{
+    if (!aes_read_ahead_settle(c))
+        return REFUSED;
+    c->countdown -= (int64_t)call->in_bytes;
+    int result = aes_update_call(c, call);
+    if (result != DONE)
+        return aes_read_ahead_end(c) ? result : REFUSED;
+    gpuaes_keystream_skip(c->keystream, *call->out_bytes);
+    c->ahead.by_cpu += *call->out_bytes;
+    return DONE;
+}
+
+/* What the keystream can do nothing for. */
+static int is_other(const struct aes_context *c, const struct call *call)
+{
+    const unsigned char *in = call->in, *out = call->out;
+    size_t len = call->in_bytes;
+    if (len - 1 >= LARGEST_UPDATE || call->room < len || in == NULL || out == NULL)
+        return 1;
+    if (in != out && in < out + len && out < in + len)
+        return 1; /* the result depends on the order of bytes */
+    if (len < c->ahead.checked_from)
+        return 0;
+    struct work work = {
+        .kind = WORK_CTR, .key_bytes = c->key_bytes, .in = in, .out = out, .len = len};
+    return engine_finds_device_memory(&work);
+}
+
+/* As far as keystream is made; the driver is asked where it ends. Returns the bytes done. */
+static size_t combine(const struct aes_context *c, const struct call *call, size_t done)
+{
+    /* The driver has no room on the stack of a job. */
+    int may_order = ASYNC_get_current_job() == NULL;
+    while (done < call->in_bytes && may_order && gpuaes_keystream_order(c->keystream)) {
+        double begun = measure_now_ns();
+        size_t more = gpuaes_keystream_xor(c->keystream, call->in + done, call->out + done,
+                                           call->in_bytes - done);
+        read_ahead_observe(more, measure_now_ns() - begun);
+        if (more == 0)
+            break;
+        done += more;
+    }
+    return done;
+}
+
+static int finish(struct aes_context *c, const struct call *call, size_t done)
+{
+    done = combine(c, call, done);
+    c->ahead.behind |= done != 0;
+    size_t left = call->in_bytes - done, written = 0;
+    int ok = 1;
+    if (left != 0) {
+        struct call rest = *call;
+        rest.out += done;
+        rest.in += done;
+        rest.in_bytes = left;
+        rest.room -= done;
+        rest.out_bytes = &written;
+        ok = aes_read_ahead_settle(c) && aes_on_cpu(c, &rest) && written == left;
+        c->countdown -= (int64_t)left;
+        gpuaes_keystream_skip(c->keystream, left);
+        c->ahead.by_cpu += left;
+    }
+    if (!ok || !gpuaes_keystream_is_open(c->keystream)) {
+        ok = aes_read_ahead_end(c) && ok;
+        aes_rearm(c);
+    }
+    *call->out_bytes = call->in_bytes;
+    return ok;
+}
+
+int aes_read_ahead_update(struct aes_context *c, const struct call *call)
+{
+    if (is_other(c, call))
+        return go_by(c, call);
+    size_t done = gpuaes_keystream_xor(c->keystream, call->in, call->out, call->in_bytes);
+    if (done != call->in_bytes)
+        return finish(c, call, done);
+    c->ahead.behind = 1;
+    *call->out_bytes = done;
+    return DONE;
+}
