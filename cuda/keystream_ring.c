@@ -87,12 +87,10 @@ static int seize(struct ring *ring, unsigned state, struct ring_claim *claim)
 
 /* ---- Memory ---------------------------------------------------------------------- */
 
-/* What one ring takes of what all may. 0: too little for any. */
-static size_t segment_bytes(void)
+/* Of the largest ring that the limit allows. */
+static size_t largest_segment(void)
 {
     size_t share = life_settings()->read_ahead_bytes / RING_SEGMENTS / PAGE_BYTES * PAGE_BYTES;
-    if (share < SMALLEST_SEGMENT)
-        return 0;
     return share < LARGEST_SEGMENT ? share : LARGEST_SEGMENT;
 }
 
@@ -153,8 +151,10 @@ static drv_result create(struct ring *ring, const struct driver *d, size_t bytes
 
 static enum gpuaes_status allocate_memory(struct ring *ring, struct device *device)
 {
-    size_t bytes = segment_bytes();
-    if (bytes == 0 || !count_bytes(bytes * RING_SEGMENTS))
+    size_t bytes = largest_segment();
+    while (bytes >= SMALLEST_SEGMENT && !count_bytes(bytes * RING_SEGMENTS))
+        bytes = bytes / 2 / PAGE_BYTES * PAGE_BYTES;
+    if (bytes < SMALLEST_SEGMENT)
         return GPUAES_NO_MEMORY;
     drv_result r = create(ring, device->driver, bytes);
     if (r != DRV_SUCCESS) {

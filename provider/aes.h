@@ -72,6 +72,8 @@ struct aes_context {
         uint64_t by_cpu;     /* bytes of the positions since then that were not combined */
         size_t checked_from; /* updates of so many bytes may be device memory */
         int behind;          /* `cpu` is not at the position */
+        unsigned offset;     /* of the position in its block */
+        uint64_t partial;    /* where the last update that ended within a block did; 0: none */
     } ahead;
 
     int device_memory; /* the parameter: pointers may be a device's */

@@ -60,30 +60,61 @@ static void subtract_one(unsigned char counter[GPUAES_BLOCK])
             break;
 }
 
-/* Sets the CPU's context of `c` to where the stream of `ahead` is. */
-static int set_position(struct aes_context *c, const struct aes_context *ahead)
+/* Sets the CPU's context of `c` to a position of the stream that `ahead` reads. */
+static int move_to(struct aes_context *c, const struct aes_context *ahead, uint64_t position)
 {
     static const unsigned char zeros[GPUAES_BLOCK];
     unsigned char iv[GPUAES_BLOCK], used[GPUAES_BLOCK];
-    uint64_t position = gpuaes_keystream_position(ahead->keystream);
-    size_t partial = position % GPUAES_BLOCK, written;
+    size_t offset = position % GPUAES_BLOCK, written;
     memcpy(iv, ahead->ahead.origin, sizeof iv);
     add_blocks(iv, position / GPUAES_BLOCK);
     if (!aes_set_position(c, iv))
         return 0;
-    if (partial == 0)
+    if (offset == 0)
         return 1;
-    int ok = c->cpu_update(c->cpu, used, &written, sizeof used, zeros, partial);
+    int ok = c->cpu_update(c->cpu, used, &written, sizeof used, zeros, offset);
     OPENSSL_cleanse(used, sizeof used);
     return ok;
+}
+
+/*
+ * To where the stream is. At the end of a block the context still has the keystream of
+ * the last block that was used in part: who sets `num` then gets that.
+ */
+static int set_position(struct aes_context *c, const struct aes_context *ahead)
+{
+    uint64_t position = gpuaes_keystream_position(ahead->keystream);
+    if (position % GPUAES_BLOCK == 0 && ahead->ahead.partial != 0 &&
+        !move_to(c, ahead, ahead->ahead.partial))
+        return 0;
+    return move_to(c, ahead, position);
+}
+
+/* Some bytes of the stream were done without the CPU's context. */
+static inline void note_combined(struct aes_context *c, size_t bytes)
+{
+    c->ahead.behind = 1;
+    c->ahead.offset = (c->ahead.offset + (unsigned)bytes) % GPUAES_BLOCK;
+    if (c->ahead.offset != 0)
+        c->ahead.partial = gpuaes_keystream_position(c->keystream);
+}
+
+static void note_done_by_cpu(struct aes_context *c, size_t bytes)
+{
+    gpuaes_keystream_skip(c->keystream, bytes);
+    c->ahead.by_cpu += bytes;
+    c->ahead.offset = (c->ahead.offset + (unsigned)bytes) % GPUAES_BLOCK;
 }
 
 int aes_read_ahead_settle(struct aes_context *c)
 {
     if (c->keystream == NULL || !c->ahead.behind)
         return 1;
+    if (!set_position(c, c))
+        return 0;
     c->ahead.behind = 0;
-    return set_position(c, c);
+    c->ahead.partial = 0;
+    return 1;
 }
 
 int aes_read_ahead_copy(struct aes_context *copy, const struct aes_context *original)
@@ -143,6 +174,8 @@ static void begin(struct aes_context *c)
         return;
     gpuaes_keystream_skip(c->keystream, partial);
     c->ahead.behind = 0;
+    c->ahead.offset = partial;
+    c->ahead.partial = 0;
     c->ahead.by_cpu = partial;
     c->ahead.checked_from = engine_floor(c->provider, WORK_CTR, c->key_bytes);
     aes_rearm(c);
@@ -203,8 +236,7 @@ static int go_by(struct aes_context *c, const struct call *call)
     int result = aes_update_call(c, call);
     if (result != DONE)
         return aes_read_ahead_end(c) ? result : REFUSED;
-    gpuaes_keystream_skip(c->keystream, *call->out_bytes);
-    c->ahead.by_cpu += *call->out_bytes;
+    note_done_by_cpu(c, *call->out_bytes);
     return DONE;
 }
 
@@ -225,7 +257,7 @@ static int is_other(const struct aes_context *c, const struct call *call)
 }
 
 /* As far as keystream is made; the driver is asked where it ends. Returns the bytes done. */
-static size_t combine(const struct aes_context *c, const struct call *call, size_t done)
+static size_t combine(struct aes_context *c, const struct call *call, size_t done)
 {
     /* The driver has no room on the stack of a job. */
     int may_order = ASYNC_get_current_job() == NULL;
@@ -236,6 +268,7 @@ static size_t combine(const struct aes_context *c, const struct call *call, size
         read_ahead_observe(more, measure_now_ns() - begun);
         if (more == 0)
             break;
+        note_combined(c, more);
         done += more;
     }
     return done;
@@ -243,8 +276,9 @@ static size_t combine(const struct aes_context *c, const struct call *call, size
 
 static int finish(struct aes_context *c, const struct call *call, size_t done)
 {
+    if (done != 0)
+        note_combined(c, done);
     done = combine(c, call, done);
-    c->ahead.behind |= done != 0;
     size_t left = call->in_bytes - done, written = 0;
     int ok = 1;
     if (left != 0) {
@@ -256,8 +290,7 @@ static int finish(struct aes_context *c, const struct call *call, size_t done)
         rest.out_bytes = &written;
         ok = aes_read_ahead_settle(c) && aes_on_cpu(c, &rest) && written == left;
         c->countdown -= (int64_t)left;
-        gpuaes_keystream_skip(c->keystream, left);
-        c->ahead.by_cpu += left;
+        note_done_by_cpu(c, left);
     }
     if (!ok || !gpuaes_keystream_is_open(c->keystream)) {
         ok = aes_read_ahead_end(c) && ok;
@@ -274,7 +307,7 @@ int aes_read_ahead_update(struct aes_context *c, const struct call *call)
     size_t done = gpuaes_keystream_xor(c->keystream, call->in, call->out, call->in_bytes);
     if (done != call->in_bytes)
         return finish(c, call, done);
-    c->ahead.behind = 1;
+    note_combined(c, done);
     *call->out_bytes = done;
     return DONE;
 }
