@@ -74,6 +74,8 @@ struct aes_context {
         int behind;          /* `cpu` is not at the position */
         unsigned offset;     /* of the position in its block */
         uint64_t partial;    /* where the last update that ended within a block did; 0: none */
+        unsigned turns;      /* times that the end of what was made was reached */
+        int useless;         /* it was seen to be no faster */
     } ahead;
 
     int device_memory; /* the parameter: pointers may be a device's */

@@ -177,6 +177,8 @@ static void begin(struct aes_context *c)
     c->ahead.offset = partial;
     c->ahead.partial = 0;
     c->ahead.by_cpu = partial;
+    c->ahead.turns = 0;
+    c->ahead.useless = 0;
     c->ahead.checked_from = engine_floor(c->provider, WORK_CTR, c->key_bytes);
     aes_rearm(c);
 }
@@ -265,34 +267,50 @@ static size_t combine(struct aes_context *c, const struct call *call, size_t don
         double begun = measure_now_ns();
         size_t more = gpuaes_keystream_xor(c->keystream, call->in + done, call->out + done,
                                            call->in_bytes - done);
-        read_ahead_observe(more, measure_now_ns() - begun);
         if (more == 0)
             break;
+        c->ahead.useless |= !read_ahead_observe(0, more, measure_now_ns() - begun);
         note_combined(c, more);
         done += more;
     }
     return done;
 }
 
+/* The rest of a call. */
+static int finish_on_cpu(struct aes_context *c, const struct call *call, size_t done)
+{
+    size_t left = call->in_bytes - done, written = 0;
+    struct call rest = *call;
+    rest.out += done;
+    rest.in += done;
+    rest.in_bytes = left;
+    rest.room -= done;
+    rest.out_bytes = &written;
+    if (!aes_read_ahead_settle(c))
+        return 0;
+    double begun = measure_now_ns();
+    int ok = aes_on_cpu(c, &rest) && written == left;
+    c->ahead.useless |= !read_ahead_observe(1, left, measure_now_ns() - begun);
+    c->countdown -= (int64_t)left;
+    note_done_by_cpu(c, left);
+    return ok;
+}
+
+/* Once in so many segments the CPU does an update, to see how long it takes. */
+enum { TRIAL_EVERY = 64 };
+
+/* Where keystream that is made ends. */
 static int finish(struct aes_context *c, const struct call *call, size_t done)
 {
+    int ok = 1;
     if (done != 0)
         note_combined(c, done);
-    done = combine(c, call, done);
-    size_t left = call->in_bytes - done, written = 0;
-    int ok = 1;
-    if (left != 0) {
-        struct call rest = *call;
-        rest.out += done;
-        rest.in += done;
-        rest.in_bytes = left;
-        rest.room -= done;
-        rest.out_bytes = &written;
-        ok = aes_read_ahead_settle(c) && aes_on_cpu(c, &rest) && written == left;
-        c->countdown -= (int64_t)left;
-        note_done_by_cpu(c, left);
-    }
-    if (!ok || !gpuaes_keystream_is_open(c->keystream)) {
+    if (c->ahead.turns++ % TRIAL_EVERY != 0)
+        done = combine(c, call, done);
+    if (done != call->in_bytes)
+        ok = finish_on_cpu(c, call, done);
+    int useless = c->ahead.useless && !engine_is_forced(c->provider);
+    if (!ok || useless || !gpuaes_keystream_is_open(c->keystream)) {
         ok = aes_read_ahead_end(c) && ok;
         aes_rearm(c);
     }

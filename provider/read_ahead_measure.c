@@ -24,7 +24,7 @@ enum { PIECE = 16 << 10, SAMPLE = 16 << 20 };
 static const double piece_ns = 2048;
 
 /* Less than that of the CPU's time, or it is not worth the memory. */
-static const double margin = 0.8;
+static const double margin = 0.8, margin_observed = 0.95;
 
 /* Observations of fewer bytes say more about the clock. */
 enum { LEAST_OBSERVED = 4 << 10 };
@@ -34,6 +34,12 @@ enum { REFUSALS = 64 };
 
 static _Atomic double ns_per_byte; /* 0: not measured; infinite: it does not work */
 static atomic_uint refusals;
+
+/*
+ * What was seen of the application's own updates, by the CPU and combined: 0 at first.
+ * Buffers that are in no cache slow both, so only the two are comparable.
+ */
+static _Atomic double observed[2];
 
 static atomic_int wanted;
 
@@ -88,21 +94,29 @@ void read_ahead_measure(void)
     atomic_store(&ns_per_byte, ns);
 }
 
+static int observation_is_against(void)
+{
+    double cpu = atomic_load(&observed[1]), combined = atomic_load(&observed[0]);
+    return cpu > 0 && combined > cpu * margin_observed;
+}
+
 int read_ahead_pays(struct provider *provider, unsigned key_bytes)
 {
     struct work work = {.kind = WORK_CTR, .key_bytes = key_bytes, .len = PIECE};
     if (atomic_load(&ns_per_byte) <= 0)
         read_ahead_measure();
     double cpu = measured_cpu_ns(provider, &work);
-    if (atomic_load(&ns_per_byte) * PIECE < cpu * margin)
+    if (atomic_load(&ns_per_byte) * PIECE < cpu * margin && !observation_is_against())
         return 1;
     return atomic_load(&ns_per_byte) < HUGE_VAL &&
            atomic_fetch_add(&refusals, 1) % REFUSALS == REFUSALS - 1;
 }
 
-void read_ahead_observe(size_t bytes, double ns)
+int read_ahead_observe(int by_cpu, size_t bytes, double ns)
 {
-    double before = atomic_load(&ns_per_byte);
-    if (bytes >= LEAST_OBSERVED && before > 0 && before < HUGE_VAL)
-        atomic_store(&ns_per_byte, (7 * before + ns / (double)bytes) / 8);
+    if (bytes < LEAST_OBSERVED)
+        return 1;
+    double before = atomic_load(&observed[by_cpu]), now = ns / (double)bytes;
+    atomic_store(&observed[by_cpu], before > 0 ? (7 * before + now) / 8 : now);
+    return !observation_is_against();
 }

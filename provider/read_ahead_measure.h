@@ -20,7 +20,10 @@ int read_ahead_is_wanted(void);
 /* Expected to be faster than this CPU. Measures first, where nobody has. */
 int read_ahead_pays(struct provider *provider, unsigned key_bytes);
 
-/* Tells how long it took to combine so many bytes of an application. */
-void read_ahead_observe(size_t bytes, double ns);
+/*
+ * Tells how long so many bytes of an application took: to combine, or, which must be
+ * tried now and then in the same streams, by the CPU alone. 0 once it does not pay.
+ */
+int read_ahead_observe(int by_cpu, size_t bytes, double ns);
 
 #endif
