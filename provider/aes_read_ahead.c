@@ -144,7 +144,7 @@ static void begin(struct aes_context *c)
     gpuaes_keystream_skip(c->keystream, partial);
     c->ahead.behind = 0;
     c->ahead.by_cpu = partial;
-    c->ahead.checked_from = engine_floor(c->provider, WORK_CTR, c->key_bytes);
+    c->ahead.checked_from = engine_floor(c->provider);
     aes_rearm(c);
 }
 
