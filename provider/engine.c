@@ -23,8 +23,8 @@ enum { STRICT_FLOOR = 16 << 10 };
 /* The CPU's work is observed once in so many bytes of a thread: a clock takes time, too. */
 enum { OBSERVED_BYTES = 1 << 20 };
 
-/* Classes of lengths, each four times the one before, the first from the floor on. */
-enum { CLASSES = 6 };
+/* Classes of lengths, each twice the one before, from the floor to 64 MiB and more. */
+enum { CLASSES = 11 };
 
 static struct model_cell cells[ENGINE_WORKS][AES_KEY_SIZES][WORK_MEMORIES][CLASSES];
 
@@ -111,8 +111,8 @@ int engine_finds_device_memory(const struct work *work)
 static struct model_cell *cell_of(const struct work *work)
 {
     int class = 0;
-    for (size_t limit = (size_t)MEASURE_FLOOR * 4; class < CLASSES - 1 && work->len >= limit;
-         limit *= 4)
+    for (size_t limit = (size_t)MEASURE_FLOOR * 2; class < CLASSES - 1 && work->len >= limit;
+         limit *= 2)
         class ++;
     unsigned key = work->key_bytes == 0 ? 0 : work->key_bytes / 8 - 2;
     return &cells[work->kind][key][work->memory][class];
@@ -137,7 +137,7 @@ static void begin_observation(struct work *work, struct model_cell *cell,
 void engine_done(const struct work *work, enum model_side side)
 {
     if (work->cell != NULL)
-        model_observe(work->cell, side, work->line_ns[side], measure_now_ns() - work->begun,
+        model_observe(work->cell, side, work->line_ns, measure_now_ns() - work->begun,
                       work->weight);
 }
 
@@ -195,9 +195,10 @@ static enum engine_choice choose_ready(struct provider *provider, struct work *w
 enum engine_choice engine_choose(struct provider *provider, struct work *work)
 {
     const struct settings *s = &provider->settings;
+    size_t floor = engine_floor(provider);
     work->cell = NULL;
-    work->why = s->engine == ENGINE_CPU ? CPU_NO_DEVICE : CPU_SMALL;
-    if (work->len < engine_floor(provider))
+    work->why = floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
+    if (work->len < floor)
         return CHOICE_CPU;
     if (engine_start_for(provider, work->len) == GPUAES_READY)
         return choose_ready(provider, work);

@@ -17,7 +17,7 @@ static const double margin_by_lines = 0.8;
 static const double margin_by_sight = 0.93; /* both sides were observed */
 
 /* A side that was never observed, and may well be better, is tried soon. */
-static const double soon_below = 2; /* times the other's time */
+static const double soon_below = 4; /* times the other's time */
 enum { SOON_SHARE = 4 };
 
 static const double cpu_limit = 4; /* times the device's time: it is not tried beyond */
@@ -78,15 +78,6 @@ static enum model_side find_better(const struct model_cell *cell, const struct m
     return c->ns[MODEL_GPU] < c->ns[MODEL_CPU] * margin ? MODEL_GPU : MODEL_CPU;
 }
 
-static void favour(struct model_cell *cell, enum model_side side)
-{
-    if (atomic_exchange(&cell->favoured, (int)side) == (int)side)
-        return;
-    if (get(&cell->held) >= get(&cell->waited))
-        atomic_store(&cell->tries, 0);
-    put(&cell->held, 0);
-}
-
 /* For how long the other side must have worked before this one is tried; HUGE_VAL: never. */
 static double wait_for_try(const struct model_cell *cell, const struct model_choice *c,
                            enum model_side tried)
@@ -113,7 +104,7 @@ static int takes_try(struct model_cell *cell, double wait)
     return 1;
 }
 
-struct model_choice model_choose(struct model_cell *cell, const double line_ns[MODEL_SIDES])
+static struct model_choice expect(const struct model_cell *cell, const double line_ns[MODEL_SIDES])
 {
     struct model_choice c = {.seen = is_seen(cell, MODEL_CPU) && is_seen(cell, MODEL_GPU)};
     for (int side = 0; side < MODEL_SIDES; side++) {
@@ -121,7 +112,12 @@ struct model_choice model_choose(struct model_cell *cell, const double line_ns[M
         c.ns[side] = line_ns[side] * (factor > 0 ? factor : 1);
     }
     c.side = find_better(cell, &c);
-    favour(cell, c.side);
+    return c;
+}
+
+struct model_choice model_choose(struct model_cell *cell, const double line_ns[MODEL_SIDES])
+{
+    struct model_choice c = expect(cell, line_ns);
     c.is_try = takes_try(cell, wait_for_try(cell, &c, !c.side));
     if (c.is_try)
         c.side = !c.side;
@@ -141,13 +137,35 @@ static double follow(double factor, double latest, double now)
     return old + (now - old) / 4;
 }
 
-void model_observe(struct model_cell *cell, enum model_side side, double line_ns, double took_ns,
-                   double weight)
+static void add(_Atomic double *sum, double more)
 {
-    double now = took_ns / line_ns;
+    put(sum, get(sum) + more);
+}
+
+/* A side comes because it was tried, or because the other one has become slow. */
+static void favour(struct model_cell *cell, enum model_side side, int by_try)
+{
+    if (!by_try && get(&cell->stayed) >= get(&cell->came_after))
+        atomic_store(&cell->tries, 0);
+    put(&cell->came_after, by_try ? get(&cell->waited) : 0);
+    put(&cell->held, 0);
+    put(&cell->stayed, 0);
+    atomic_store(&cell->favoured, (int)side);
+}
+
+void model_observe(struct model_cell *cell, enum model_side side, const double line_ns[MODEL_SIDES],
+                   double took_ns, double weight)
+{
+    double now = took_ns / line_ns[side];
     _Atomic double *factor = &cell->sides[side].factor, *latest = &cell->sides[side].latest;
+    int favoured = atomic_load_explicit(&cell->favoured, memory_order_relaxed);
     put(factor, follow(get(factor), get(latest), now));
     put(latest, now);
-    if (atomic_load_explicit(&cell->favoured, memory_order_relaxed) == (int)side)
-        put(&cell->held, get(&cell->held) + took_ns * weight);
+    if (favoured == (int)side) {
+        add(&cell->held, took_ns * weight);
+        add(&cell->stayed, took_ns * weight);
+    }
+    struct model_choice next = expect(cell, line_ns);
+    if ((int)next.side != favoured)
+        favour(cell, next.side, favoured != (int)side);
 }

@@ -58,15 +58,17 @@ struct model_cell {
         _Atomic double factor; /* of the line; 0: this side has not been observed */
         _Atomic double latest; /* the last observation */
     } sides[MODEL_SIDES];
-    _Atomic int favoured;   /* enum model_side */
-    _Atomic double held;    /* ns of work on that side since it came, or since the last try */
-    _Atomic double waited;  /* for the last try */
-    _Atomic unsigned tries; /* in vain, in a row */
+    _Atomic int favoured;      /* enum model_side */
+    _Atomic double stayed;     /* ns of work on that side since it came */
+    _Atomic double came_after; /* the wait for the try that brought it */
+    _Atomic double held;       /* as `stayed`, but since the last try of the other side */
+    _Atomic double waited;     /* for that try */
+    _Atomic unsigned tries;    /* in vain, in a row */
 };
 
 struct model_choice {
     enum model_side side;
-    int is_try;             /* of the side that is not favoured: it must be observed */
+    int is_try;             /* of the side that would not be chosen: it must be observed */
     int seen;               /* both sides have been observed */
     double ns[MODEL_SIDES]; /* expected */
 };
@@ -78,7 +80,7 @@ struct model_choice model_choose(struct model_cell *cell, const double line_ns[M
  * Tells what a piece of work took on a side. `weight`: how many pieces like it
  * this one stands for, where not each is observed.
  */
-void model_observe(struct model_cell *cell, enum model_side side, double line_ns, double took_ns,
-                   double weight);
+void model_observe(struct model_cell *cell, enum model_side side, const double line_ns[MODEL_SIDES],
+                   double took_ns, double weight);
 
 #endif
