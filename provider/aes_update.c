@@ -141,8 +141,10 @@ static int run_in_pieces(struct aes_context *c, const struct call *call, struct 
         struct call piece = rest;
         int cut = can_be_cut(c, &rest);
         int result = cut || rest.in == call->in ? DECLINED : offer(c, &rest, work);
-        if (cut)
+        if (cut) {
             piece.in_bytes = PIECE_WHILE_STARTING;
+            work->cell = NULL;
+        }
         if (result == DECLINED)
             result = on_cpu(c, &piece, work);
         if (result != DONE)
