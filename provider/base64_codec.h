@@ -34,7 +34,7 @@ struct provider;
 struct base64_count {
     uint64_t bytes;
     enum cpu_reason why; /* of all of them */
-    uint64_t to_start; /* those of updates large enough to count towards a start */
+    uint64_t to_start;   /* those of updates large enough to count towards a start */
 };
 
 /* Adds what an update of `update` bytes did on the CPU; and puts the rest into the statistics. */
