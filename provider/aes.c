@@ -53,13 +53,24 @@ static void *aes_newctx(struct provider *provider, enum aes_mode mode, unsigned 
     return c;
 }
 
+static void forget_counts(struct aes_context *c)
+{
+    c->counted = c->gpu = 0;
+    memset(c->cpu_bytes, 0, sizeof c->cpu_bytes);
+}
+
 /* Hands what was counted to the statistics of the process. */
 static void settle(struct aes_context *c)
 {
     (void)aes_fold(c);
-    if (c->counted != c->gpu)
-        statistics_add_cpu_bytes(c->counted - c->gpu);
-    c->counted = c->gpu = 0;
+    uint64_t others = c->counted - c->gpu;
+    for (int reason = 0; reason < CPU_REASONS; reason++)
+        others -= c->cpu_bytes[reason];
+    c->cpu_bytes[c->others] += others;
+    for (int reason = 0; reason < CPU_REASONS; reason++)
+        if (c->cpu_bytes[reason] != 0)
+            statistics_add_cpu_bytes((enum cpu_reason)reason, c->cpu_bytes[reason]);
+    forget_counts(c);
 }
 
 static void aes_freectx(void *context)
@@ -87,7 +98,7 @@ static void *aes_dupctx(void *context)
     }
     /* What was counted is the original's, which others may be copying too. */
     copy->countdown = copy->armed;
-    copy->counted = copy->gpu = 0;
+    forget_counts(copy);
     if (!aes_read_ahead_copy(copy, c) || !aes_stream_copy(copy, c)) {
         aes_freectx(copy);
         return NULL;
@@ -143,7 +154,7 @@ static int aes_init(struct aes_context *c, int encrypting, const unsigned char *
         note_key(c, key);
     else if (!ok)
         forget_key(c); /* which key the CPU has now is not known */
-    c->finished = 0;
+    c->finished = c->stays_on_cpu = 0;
     ok = aes_apply_params(c, params) && ok;
     aes_rearm(c);
     return ok;

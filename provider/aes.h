@@ -12,6 +12,7 @@
 #include "../cuda/gpuaes.h"
 #include "cpu.h"
 #include "provider.h"
+#include "statistics.h"
 
 /* M(bits, MODE, mode, names): one row per cipher, names as the default provider's. */
 #define AES_CIPHERS(M)                                                                             \
@@ -48,6 +49,11 @@ struct aes_context {
     int64_t armed;    /* what the countdown was set to */
     uint64_t counted; /* bytes of updates up to then, since the last settlement */
     uint64_t gpu;     /* those of them that the device did */
+    /* Those of them that took the long way and were the CPU's, and why; what is
+     * left of `counted` was so for the reason `others`. */
+    uint64_t cpu_bytes[CPU_REASONS];
+    enum cpu_reason others;
+    int stays_on_cpu; /* so the last choice was; until the next initialisation */
     const struct cpu_cipher *functions;
     struct provider *provider;
 

@@ -179,7 +179,7 @@ static void begin(struct aes_context *c)
     c->ahead.by_cpu = partial;
     c->ahead.turns = 0;
     c->ahead.useless = 0;
-    c->ahead.checked_from = engine_floor(c->provider, WORK_CTR, c->key_bytes);
+    c->ahead.checked_from = engine_floor(c->provider);
     aes_rearm(c);
 }
 

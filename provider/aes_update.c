@@ -10,7 +10,6 @@
 #include "aes_split.h"
 #include "aes_stream.h"
 #include "engine.h"
-#include "engine_measure.h"
 
 /* ---- Whether ----------------------------------------------------------------------- */
 
@@ -40,6 +39,14 @@ uint64_t aes_fold(struct aes_context *c)
     return bytes;
 }
 
+/* Why updates that do not take the long way are the CPU's. */
+static enum cpu_reason find_others(const struct aes_context *c, size_t floor)
+{
+    if (c->tls || (c->mode == AES_CBC && c->encrypting))
+        return CPU_UNSUITED;
+    return aes_is_eligible(c) && floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
+}
+
 void aes_rearm(struct aes_context *c)
 {
     (void)aes_fold(c);
@@ -49,8 +56,11 @@ void aes_rearm(struct aes_context *c)
         c->armed = c->countdown = -1;
         return;
     }
-    size_t floor =
-        aes_is_eligible(c) ? engine_floor(c->provider, work_of(c), c->key_bytes) : SIZE_MAX;
+    size_t floor = aes_is_eligible(c) ? engine_floor(c->provider) : SIZE_MAX;
+    if (!c->finished)
+        c->others = find_others(c, floor);
+    if (c->stays_on_cpu && floor < ENGINE_ASK_AGAIN && !engine_is_forced(c->provider))
+        floor = ENGINE_ASK_AGAIN;
     /* It takes no device to do updates under 1 KiB, and no figures. */
     c->small = engine_is_forced(c->provider) ? 0 : 1024;
     uint64_t armed = aes_read_ahead_distance(c);
@@ -59,53 +69,45 @@ void aes_rearm(struct aes_context *c)
     c->armed = c->countdown = armed > INT64_MAX ? INT64_MAX : (int64_t)armed - 1;
 }
 
-/* The CPU's part of the choice: what it takes for large work is remembered. */
-static int on_cpu_observed(struct aes_context *c, const struct call *call)
-{
-    struct work work = {work_of(c), c->key_bytes, call->in, call->out, call->in_bytes, 0};
-    if (!engine_observes(&work) || !aes_is_eligible(c))
-        return aes_on_cpu(c, call);
-    double begun = measure_now_ns();
-    int ok = aes_on_cpu(c, call);
-    if (ok)
-        engine_observe(&work, 0, measure_now_ns() - begun);
-    return ok;
-}
-
 static int split_call(const struct aes_context *c, const struct call *call, struct split *split)
 {
     size_t held, writes;
     return aes_measure(c, call, &held, &writes) && aes_make_split(c, call, held, split);
 }
 
-/* The device, if it is chosen; DECLINED leaves the call to the CPU. */
-static int offer(struct aes_context *c, const struct call *call)
+/*
+ * The device, if it is chosen; DECLINED leaves the call to the CPU. `work` says why,
+ * and whether to observe it.
+ */
+static int offer(struct aes_context *c, const struct call *call, struct work *work)
 {
     struct split split;
-    struct work work = {.kind = work_of(c),
-                        .key_bytes = c->key_bytes,
-                        .in = call->in,
-                        .out = call->out,
-                        .len = call->in_bytes};
-    if (!aes_is_eligible(c) || !engine_considers(c->provider, &work))
-        return DECLINED;
-    if (!split_call(c, call, &split))
-        return engine_finds_device_memory(&work) ? aes_device_found(c, call) : DECLINED;
-    work.in = call->in + split.head_in;
-    work.out = call->out + split.head_out;
-    work.len = split.middle;
-    enum engine_choice choice = engine_choose(c->provider, &work);
+    *work = (struct work){.kind = work_of(c),
+                          .key_bytes = c->key_bytes,
+                          .in = call->in,
+                          .out = call->out,
+                          .len = call->in_bytes,
+                          .why = CPU_UNSUITED};
+    enum engine_choice choice = aes_is_eligible(c) ? engine_choose(c->provider, work) : CHOICE_CPU;
+    c->stays_on_cpu = choice == CHOICE_CPU && (work->why == CPU_FASTER || work->why == CPU_SMALL);
     if (choice == CHOICE_CPU)
         return DECLINED;
     if (choice == CHOICE_FAIL)
         return REFUSED;
     if (choice == CHOICE_GPU_ONLY)
         return aes_device_found(c, call);
-    double begun = engine_observes(&work) ? measure_now_ns() : 0;
+    if (!split_call(c, call, &split)) {
+        work->why = CPU_UNSUITED;
+        work->cell = NULL;
+        return DECLINED;
+    }
+    uint64_t before = c->gpu;
     if (!aes_run_split(c, call, &split, 0))
         return REFUSED;
-    if (engine_observes(&work))
-        engine_observe(&work, 1, measure_now_ns() - begun);
+    uint64_t left = split.middle - (c->gpu - before);
+    c->cpu_bytes[work->why] += left;
+    if (left == 0)
+        engine_done(work, MODEL_GPU);
     return DONE;
 }
 
@@ -120,8 +122,17 @@ static int can_be_cut(const struct aes_context *c, const struct call *call)
            call->room >= split.head_out + split.middle + split.tail_out;
 }
 
+static int on_cpu(struct aes_context *c, const struct call *call, const struct work *work)
+{
+    if (!aes_on_cpu(c, call))
+        return REFUSED;
+    c->cpu_bytes[work->why] += call->in_bytes;
+    engine_done(work, MODEL_CPU);
+    return DONE;
+}
+
 /* A piece on the CPU, then the rest: on the device, if that is ready by then. */
-static int run_in_pieces(struct aes_context *c, const struct call *call)
+static int run_in_pieces(struct aes_context *c, const struct call *call, struct work *work)
 {
     struct call rest = *call;
     size_t written, total = 0;
@@ -129,11 +140,13 @@ static int run_in_pieces(struct aes_context *c, const struct call *call)
     for (;;) {
         struct call piece = rest;
         int cut = can_be_cut(c, &rest);
-        int result = cut || rest.in == call->in ? DECLINED : offer(c, &rest);
-        if (cut)
+        int result = cut || rest.in == call->in ? DECLINED : offer(c, &rest, work);
+        if (cut) {
             piece.in_bytes = PIECE_WHILE_STARTING;
+            work->cell = NULL;
+        }
         if (result == DECLINED)
-            result = on_cpu_observed(c, &piece);
+            result = on_cpu(c, &piece, work);
         if (result != DONE)
             return REFUSED;
         total += written;
@@ -148,21 +161,31 @@ static int run_in_pieces(struct aes_context *c, const struct call *call)
     }
 }
 
+/* Large updates are about to ask for a start themselves. */
+static void count_towards_start(const struct aes_context *c, size_t in_bytes, uint64_t bytes)
+{
+    uint64_t share = engine_start_share(c->provider, work_of(c), in_bytes, bytes);
+    engine_count(share);
+    if (share != 0 && share < in_bytes)
+        engine_start_if_counted(c->provider);
+}
+
 int aes_update_call(struct aes_context *c, const struct call *call)
 {
+    struct work work;
     uint64_t bytes = aes_fold(c);
-    engine_count(c->provider, bytes);
+    count_towards_start(c, call->in_bytes, bytes);
     aes_rearm(c);
     if (!aes_stream_check(c))
         return REFUSED;
     int result = c->device_memory ? aes_device_update(c, call) : DECLINED;
     if (result == DECLINED)
-        result = offer(c, call);
+        result = offer(c, call, &work);
     if (result != DECLINED) {
         aes_read_ahead_forget_run(c);
         return result;
     }
-    result = run_in_pieces(c, call);
+    result = run_in_pieces(c, call, &work);
     if (result == DONE)
         aes_read_ahead_consider(c, bytes);
     return result;

@@ -19,44 +19,46 @@
 #include "statistics.h"
 
 enum {
-    ENCODE_PIECE = 48 << 20,   /* a multiple of 3: libcrypto's lengths are ints */
-    COUNT_STEP = 1 << 20,      /* the statistics are shared by all threads */
-    COUNTS_TO_START = 1 << 10, /* smaller updates are no reason to start a device */
+    ENCODE_PIECE = 48 << 20,    /* a multiple of 3: libcrypto's lengths are ints */
+    COUNT_STEP = 1 << 20,       /* the statistics are shared by all threads */
+    COUNTS_TO_START = 64 << 10, /* smaller updates are no reason to start a device */
 };
 
-void base64_count_add(struct base64_count *count, struct provider *provider, size_t bytes,
-                      size_t update)
+void base64_count_add(struct base64_count *count, size_t bytes, size_t update)
 {
     count->bytes += bytes;
     if (update >= COUNTS_TO_START)
         count->to_start += bytes;
     if (count->to_start >= COUNT_STEP) {
-        engine_count(provider, count->to_start);
+        engine_count(count->to_start);
         count->to_start = 0;
     }
     if (count->bytes >= COUNT_STEP) {
-        statistics_add_cpu_bytes(count->bytes);
+        statistics_add_cpu_bytes(count->why, count->bytes);
         count->bytes = 0;
     }
 }
 
-void base64_count_end(struct base64_count *count, struct provider *provider)
+void base64_count_end(struct base64_count *count)
 {
-    if (count->to_start)
-        engine_count(provider, count->to_start);
+    engine_count(count->to_start);
     if (count->bytes)
-        statistics_add_cpu_bytes(count->bytes);
+        statistics_add_cpu_bytes(count->why, count->bytes);
     count->bytes = count->to_start = 0;
 }
 
-int base64_choose(struct provider *provider, enum engine_work work, const void *in, const void *out,
-                  size_t len)
+int base64_choose(struct base64_count *count, struct provider *provider, struct work *work)
 {
-    struct work piece = {.kind = work, .in = in, .out = out, .len = len};
+    enum engine_choice choice = CHOICE_CPU;
 
-    if (len == 0 || len < engine_floor(provider, work, 0))
-        return 0;
-    switch (engine_choose(provider, &piece)) {
+    work->cell = NULL;
+    work->why = CPU_SMALL;
+    if (work->len != 0)
+        choice = engine_choose(provider, work);
+    if (work->why != count->why)
+        base64_count_end(count);
+    count->why = work->why;
+    switch (choice) {
     case CHOICE_CPU:
         return 0;
     case CHOICE_GPU:
@@ -193,7 +195,7 @@ static void encode_on_device(struct base64_encoding *e, unsigned char *out, cons
         return;
     *written = encode_lines(e, out, in, head);
     *done = head;
-    base64_count_add(&e->count, e->provider, head, len);
+    base64_count_add(&e->count, head, len);
     status = gpuaes_base64_encode(in + head, bulk, out + *written, e->line_length,
                                   engine_flags(e->provider));
     if (status == GPUAES_OK) {
@@ -208,7 +210,8 @@ int base64_encoding_update(struct base64_encoding *e, unsigned char *out, const 
                            size_t len)
 {
     size_t update = len, groups, done = 0, written = 0;
-    int device = base64_choose(e->provider, WORK_BASE64_ENCODE, in, out, len);
+    struct work work = {.kind = WORK_BASE64_ENCODE, .in = in, .out = out, .len = len};
+    int device = base64_choose(&e->count, e->provider, &work);
 
     if (device < 0)
         return 0;
@@ -221,13 +224,15 @@ int base64_encoding_update(struct base64_encoding *e, unsigned char *out, const 
             return 1;
         out += encode_lines(e, out, e->held, 3);
         e->held_bytes = 0;
-        base64_count_add(&e->count, e->provider, 3, update);
+        base64_count_add(&e->count, 3, update);
     }
     groups = len / 3 * 3;
     if (device)
         encode_on_device(e, out, in, groups, &done, &written);
     encode_lines(e, out + written, in + done, groups - done);
-    base64_count_add(&e->count, e->provider, groups - done, update);
+    base64_count_add(&e->count, groups - done, update);
+    if (device == (done > groups / 2))
+        engine_done(&work, device ? MODEL_GPU : MODEL_CPU);
     for (in += groups, len -= groups; len; len--)
         e->held[e->held_bytes++] = *in++;
     return 1;
@@ -251,7 +256,7 @@ size_t base64_encoding_end(struct base64_encoding *e, unsigned char *out)
         memcpy(out, quad, 4);
         OPENSSL_cleanse(quad, sizeof quad);
         out += 4;
-        base64_count_add(&e->count, e->provider, e->held_bytes, 0);
+        base64_count_add(&e->count, e->held_bytes, 0);
         e->column += 4;
     }
     if (e->line_length && e->column)
@@ -264,7 +269,7 @@ size_t base64_encoding_end(struct base64_encoding *e, unsigned char *out)
 void base64_encoding_clear(struct base64_encoding *e)
 {
     if (e->provider)
-        base64_count_end(&e->count, e->provider);
+        base64_count_end(&e->count);
     OPENSSL_cleanse(e->held, sizeof e->held);
     e->held_bytes = 0;
 }

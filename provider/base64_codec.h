@@ -33,21 +33,20 @@ struct provider;
 /* Input bytes that the CPU did and that are not yet in the statistics. */
 struct base64_count {
     uint64_t bytes;
-    uint64_t to_start; /* those of updates large enough to count towards a start */
+    enum cpu_reason why; /* of all of them */
+    uint64_t to_start;   /* those of updates large enough to count towards a start */
 };
 
 /* Adds what an update of `update` bytes did on the CPU; and puts the rest into the statistics. */
-void base64_count_add(struct base64_count *count, struct provider *provider, size_t bytes,
-                      size_t update);
-void base64_count_end(struct base64_count *count, struct provider *provider);
+void base64_count_add(struct base64_count *count, size_t bytes, size_t update);
+void base64_count_end(struct base64_count *count);
 
 /*
- * Who does an update of `len` bytes: 1 the GPU, 0 the CPU, -1 nobody, since the
- * settings insist on a GPU and there is none, or since it is device memory: the
- * error is raised. Does not touch the memory.
+ * Who does an update, as kind, in, out and len of `work` describe it: 1 the GPU, 0 the
+ * CPU, -1 nobody, since the settings insist on a GPU and there is none, or since it is
+ * device memory: the error is raised. Does not touch the memory.
  */
-int base64_choose(struct provider *provider, enum engine_work work, const void *in, const void *out,
-                  size_t len);
+int base64_choose(struct base64_count *count, struct provider *provider, struct work *work);
 
 /* ---- Format: what the cipher, the encoder and the decoder have as parameters -- */
 

@@ -326,9 +326,9 @@ static int decode_gathered(struct base64_decoding *d, unsigned char **out, const
     return 1;
 }
 
-/* All of the input in pieces; the device's part of it is not counted here. */
+/* All of the input in pieces; the device's part of it, *on_device, is not counted here. */
 static int decode_with_scratch(struct base64_decoding *d, unsigned char **out,
-                               const unsigned char *in, size_t len)
+                               const unsigned char *in, size_t len, size_t *on_device)
 {
     size_t capacity = len < SCRATCH_PIECE ? len : SCRATCH_PIECE, update = len, piece, done;
     unsigned char *scratch = OPENSSL_malloc(capacity);
@@ -344,8 +344,9 @@ static int decode_with_scratch(struct base64_decoding *d, unsigned char **out,
             ok = decode_gathered(d, out, in, piece, at, scratch, &done);
         if (ok && done == 0) {
             ok = decode_cpu(d, out, in, piece, at);
-            base64_count_add(&d->count, d->provider, piece, update);
+            base64_count_add(&d->count, piece, update);
         }
+        *on_device += done;
     }
     if (scratch)
         OPENSSL_clear_free(scratch, capacity);
@@ -354,7 +355,7 @@ static int decode_with_scratch(struct base64_decoding *d, unsigned char **out,
 
 /* Text without separators: up to the first quad's start on the CPU, then the device. */
 static int decode_bare(struct base64_decoding *d, unsigned char **out, const unsigned char *in,
-                       size_t len)
+                       size_t len, size_t *on_device)
 {
     size_t head = d->held ? 4 - d->held : 0, update = len, done = 0;
 
@@ -364,7 +365,8 @@ static int decode_bare(struct base64_decoding *d, unsigned char **out, const uns
         return 0;
     if (!d->padded)
         decode_on_device(d, out, in + head, len - head, &done);
-    base64_count_add(&d->count, d->provider, len - done, update);
+    base64_count_add(&d->count, len - done, update);
+    *on_device = done;
     return decode_cpu(d, out, in + head + done, len - head - done, d->offset + head + done);
 }
 
@@ -394,18 +396,22 @@ int base64_decoding_update(struct base64_decoding *d, unsigned char *out, size_t
                            const unsigned char *in, size_t len)
 {
     unsigned char *start = out;
-    int device = base64_choose(d->provider, WORK_BASE64_DECODE, in, out, len), ok;
+    struct work work = {.kind = WORK_BASE64_DECODE, .in = in, .out = out, .len = len};
+    int device = base64_choose(&d->count, d->provider, &work), ok;
+    size_t on_device = 0;
 
     if (device < 0)
         return 0;
     if (!device) {
         ok = decode_cpu(d, &out, in, len, d->offset);
-        base64_count_add(&d->count, d->provider, len, len);
+        base64_count_add(&d->count, len, len);
     } else if (has_separators(d)) {
-        ok = decode_with_scratch(d, &out, in, len);
+        ok = decode_with_scratch(d, &out, in, len, &on_device);
     } else {
-        ok = decode_bare(d, &out, in, len);
+        ok = decode_bare(d, &out, in, len, &on_device);
     }
+    if (ok && device == (on_device > len / 2))
+        engine_done(&work, device ? MODEL_GPU : MODEL_CPU);
     d->offset += len;
     *produced = (size_t)(out - start);
     return ok;
@@ -423,6 +429,6 @@ int base64_decoding_end(struct base64_decoding *d)
 void base64_decoding_clear(struct base64_decoding *d)
 {
     if (d->provider)
-        base64_count_end(&d->count, d->provider);
+        base64_count_end(&d->count);
     OPENSSL_cleanse(&d->bits, sizeof d->bits);
 }

@@ -6,7 +6,6 @@
 #include "engine.h"
 
 #include <openssl/async.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "cpu.h"
@@ -14,16 +13,6 @@
 #include "errors.h"
 #include "offload.h"
 #include "provider.h"
-#include "read_ahead_measure.h"
-
-/*
- * The device must be expected to take at most this part of the CPU's time: what
- * the measurement does not see (other threads, caches, a busy bus) must not
- * make a program slower than it was. Less is asked where more is known.
- */
-static const double margin_measured = 0.8;  /* by our measurement alone */
-static const double margin_untried = 0.85;  /* the CPU's time was seen, the device's not */
-static const double margin_observed = 0.93; /* both were seen */
 
 /* A thread must be made for the call of an ASYNC job. */
 static const double async_job_ns = 60000;
@@ -31,44 +20,35 @@ static const double async_job_ns = 60000;
 /* With engine=gpu and no min-bytes: less than this is not worth being strict. */
 enum { STRICT_FLOOR = 16 << 10 };
 
-/* Where the device was never found to win, it is looked at from here on. */
-#define LARGEST_FLOOR ((size_t)4 << 20)
+/* The CPU's work is observed once in so many bytes of a thread: a clock takes time, too. */
+enum { OBSERVED_BYTES = 1 << 20 };
 
-/* An update that may start the device at once where CUDA already runs. */
-enum { SHARED_START_BYTES = 1 << 20 };
+/* Classes of lengths, each twice the one before, from the floor to 64 MiB and more. */
+enum { CLASSES = 11 };
 
-/* Towards start-bytes, for the whole process. */
-static _Atomic uint64_t seen_bytes;
+static struct model_cell cells[ENGINE_WORKS][AES_KEY_SIZES][WORK_MEMORIES][CLASSES];
 
 static int has_fixed_minimum(const struct settings *s)
 {
     return s->min_bytes != MIN_BYTES_AUTO;
 }
 
-/* The settings decide for the device, not the measurement. */
-static int is_forced(const struct settings *s)
+int engine_is_forced(const struct provider *provider)
 {
-    return s->engine == ENGINE_GPU || has_fixed_minimum(s);
+    return provider->settings.engine == ENGINE_GPU || has_fixed_minimum(&provider->settings);
 }
 
-/* From which length on the device wins with the best of memory; found once. */
-static _Atomic size_t worth_from[ENGINE_WORKS][AES_KEY_SIZES];
-
-static size_t find_worth(struct provider *provider, enum engine_work kind, unsigned key_bytes)
+unsigned engine_flags(const struct provider *provider)
 {
-    _Atomic size_t *slot = &worth_from[kind][key_bytes == 0 ? 0 : key_bytes / 8 - 2];
-    size_t known = atomic_load_explicit(slot, memory_order_relaxed);
-    if (known != 0)
-        return known;
-    struct work work = {.kind = kind, .key_bytes = key_bytes, .len = MEASURE_FLOOR};
-    while (work.len < LARGEST_FLOOR &&
-           !(measured_gpu_ns(&work, 1) < measured_cpu_ns(provider, &work) * margin_measured))
-        work.len *= 2;
-    atomic_store(slot, work.len);
-    return work.len;
+    return engine_is_forced(provider) ? GPUAES_WAIT : 0;
 }
 
-size_t engine_floor(struct provider *provider, enum engine_work kind, unsigned key_bytes)
+int engine_may_read_ahead(const struct provider *provider)
+{
+    return provider->settings.read_ahead_bytes != 0 && provider->settings.engine != ENGINE_CPU;
+}
+
+size_t engine_floor(const struct provider *provider)
 {
     const struct settings *s = &provider->settings;
     if (s->engine == ENGINE_CPU)
@@ -80,118 +60,10 @@ size_t engine_floor(struct provider *provider, enum engine_work kind, unsigned k
         return SIZE_MAX;
     if (has_fixed_minimum(s))
         return s->min_bytes;
-    if (s->engine == ENGINE_GPU)
-        return STRICT_FLOOR;
-    return state == GPUAES_READY ? find_worth(provider, kind, key_bytes) : MEASURE_FLOOR;
+    return s->engine == ENGINE_GPU ? STRICT_FLOOR : MEASURE_FLOOR;
 }
 
-int engine_is_forced(const struct provider *provider)
-{
-    return is_forced(&provider->settings);
-}
-
-unsigned engine_flags(const struct provider *provider)
-{
-    return is_forced(&provider->settings) ? GPUAES_WAIT : 0;
-}
-
-int engine_may_read_ahead(const struct provider *provider)
-{
-    return provider->settings.read_ahead_bytes != 0 && provider->settings.engine != ENGINE_CPU;
-}
-
-void engine_count(struct provider *provider, uint64_t bytes)
-{
-    (void)provider;
-    atomic_fetch_add_explicit(&seen_bytes, bytes, memory_order_relaxed);
-}
-
-/* ---- Start -------------------------------------------------------------------------- */
-
-static void on_ready(void *unused)
-{
-    (void)unused;
-    measure_gpu();
-    if (read_ahead_is_wanted())
-        read_ahead_measure();
-}
-
-static enum gpuaes_state start(const struct provider *provider, int wait)
-{
-    atomic_store(&seen_bytes, 0); /* after an idle release it counts anew */
-    enum gpuaes_state state =
-        gpuaes_start(is_forced(&provider->settings) ? NULL : on_ready, NULL, wait);
-    if (provider->settings.log == LOG_DEBUG && state == GPUAES_FAILED)
-        (void)fprintf(stderr, "gpuaes: debug no device: %s\n", gpuaes_reason());
-    return state;
-}
-
-void engine_context_created(struct provider *provider)
-{
-    if (provider->settings.start == START_EAGER && provider->settings.engine != ENGINE_CPU &&
-        gpuaes_state() == GPUAES_OFF)
-        (void)start(provider, 0);
-}
-
-/* The state after starting the device, if the settings ask for it now. */
-static enum gpuaes_state start_if_wanted(const struct provider *provider, size_t len)
-{
-    const struct settings *s = &provider->settings;
-    enum gpuaes_state state = gpuaes_state();
-    if (state == GPUAES_READY || state == GPUAES_FAILED || s->start == START_NEVER)
-        return state;
-    if (is_forced(s))
-        return start(provider, 1);
-    if (state == GPUAES_STARTING)
-        return state;
-    if (len >= SHARED_START_BYTES && ASYNC_get_current_job() == NULL &&
-        gpuaes_application_uses_cuda())
-        return start(provider, 1);
-    if (atomic_load_explicit(&seen_bytes, memory_order_relaxed) >= s->start_bytes)
-        return start(provider, 0);
-    return state;
-}
-
-int engine_require(struct provider *provider)
-{
-    const struct settings *s = &provider->settings;
-    if (s->engine == ENGINE_CPU) {
-        error_raise(provider, ERROR_NO_DEVICE, "engine=cpu, but device-memory needs one");
-        return 0;
-    }
-    enum gpuaes_state state = gpuaes_state();
-    if (state != GPUAES_READY && s->start != START_NEVER)
-        state = start(provider, 1);
-    if (state == GPUAES_READY)
-        return 1;
-    const char *reason = gpuaes_reason();
-    error_raise(provider, ERROR_NO_DEVICE, "device-memory needs one, but %s",
-                reason[0] != '\0' ? reason : "start=never forbids to start it");
-    return 0;
-}
-
-void engine_explain_failure(const struct provider *provider, enum gpuaes_status status)
-{
-    const char *reason = gpuaes_reason();
-    if (provider->settings.log == LOG_DEBUG)
-        (void)fprintf(stderr, "gpuaes: debug %s%s%s\n", gpuaes_status_text(status),
-                      reason[0] != '\0' ? ": " : "", reason);
-}
-
-/* ---- Choice --------------------------------------------------------------------------- */
-
-static void explain(const struct provider *provider, const struct work *work, double gpu,
-                    double cpu, int chosen)
-{
-    static const char *const names[ENGINE_WORKS] = {
-        [WORK_ECB_ENCRYPT] = "ECB encrypt",     [WORK_ECB_DECRYPT] = "ECB decrypt",
-        [WORK_CBC_DECRYPT] = "CBC decrypt",     [WORK_CTR] = "CTR",
-        [WORK_BASE64_ENCODE] = "Base64 encode", [WORK_BASE64_DECODE] = "Base64 decode"};
-    if (provider->settings.log == LOG_DEBUG)
-        (void)fprintf(stderr, "gpuaes: debug %s of %zu %s bytes: GPU %.0f us, CPU %.0f us: %s\n",
-                      names[work->kind], work->len, work->pageable ? "pageable" : "pinned",
-                      gpu / 1e3, cpu / 1e3, chosen ? "GPU" : "CPU");
-}
+/* ---- Memory -------------------------------------------------------------------------- */
 
 /*
  * Asking the driver for the kind of memory costs half a microsecond where its
@@ -213,12 +85,13 @@ static enum engine_choice find_memory(struct work *work)
 {
     struct offload_places places = {
         .in = work->in, .out = work->out, .in_bytes = work->len, .out_bytes = work->len};
-    work->pageable = 1;
+    work->memory = work->in == work->out ? MEMORY_IN_PLACE : MEMORY_APART;
     if (is_known_pageable(work) || !offload_locate(&places))
         return CHOICE_GPU;
     if (places.in_kind >= GPUAES_DEVICE || places.out_kind >= GPUAES_DEVICE)
         return CHOICE_GPU_ONLY;
-    work->pageable = places.in_kind != GPUAES_PINNED || places.out_kind != GPUAES_PINNED;
+    if (places.in_kind == GPUAES_PINNED && places.out_kind == GPUAES_PINNED)
+        work->memory = MEMORY_PINNED;
     if (places.in_kind == GPUAES_PAGEABLE && places.out_kind == GPUAES_PAGEABLE) {
         known_pageable.in = work->in;
         known_pageable.out = work->out;
@@ -233,62 +106,103 @@ int engine_finds_device_memory(const struct work *work)
     return gpuaes_state() == GPUAES_READY && find_memory(&looked_at) == CHOICE_GPU_ONLY;
 }
 
-int engine_observes(const struct work *work)
+/* ---- The model ------------------------------------------------------------------------ */
+
+static struct model_cell *cell_of(const struct work *work)
 {
-    return work->len >= OBSERVED_FROM && work->key_bytes != 0;
+    int class = 0;
+    for (size_t limit = (size_t)MEASURE_FLOOR * 2; class < CLASSES - 1 && work->len >= limit;
+         limit *= 2)
+        class ++;
+    unsigned key = work->key_bytes == 0 ? 0 : work->key_bytes / 8 - 2;
+    return &cells[work->kind][key][work->memory][class];
 }
 
-void engine_observe(const struct work *work, int on_gpu, double ns)
+/* Bytes of this thread since one of its works was observed last. */
+static _Thread_local size_t unobserved;
+
+/* What the device does is observed always: it may be held up for long. */
+static void begin_observation(struct work *work, struct model_cell *cell,
+                              const struct model_choice *choice)
 {
-    if (!on_gpu || work->pageable)
-        observe_ns(work, on_gpu, ns);
+    unobserved += work->len;
+    if (choice->side == MODEL_CPU && !choice->is_try && unobserved < OBSERVED_BYTES)
+        return;
+    work->cell = cell;
+    work->weight = (double)unobserved / (double)work->len;
+    unobserved = 0;
+    work->begun = measure_now_ns();
 }
 
-/* Large work in pageable memory: the CPU goes first, so that its time is known. */
-static int observation_favours_gpu(const struct provider *provider, const struct work *work)
+void engine_done(const struct work *work, enum model_side side)
 {
-    double cpu = observed_ns(work, 0), gpu = observed_ns(work, 1);
-    double margin = gpu > 0 ? margin_observed : margin_untried;
-    if (gpu <= 0)
-        gpu = measured_gpu_ns(work, 0);
-    int favours = cpu > 0 && gpu < cpu * margin;
-    if (cpu > 0 && observed_ns(work, 1) > 0 && observation_is_due(work))
-        favours = !favours;
-    explain(provider, work, gpu, cpu, favours);
-    return favours;
+    if (work->cell != NULL)
+        model_observe(work->cell, side, work->line_ns, measure_now_ns() - work->begun,
+                      work->weight);
 }
 
-static enum engine_choice choose_by_measure(struct provider *provider, struct work *work)
+static void explain(const struct provider *provider, const struct work *work,
+                    const struct model_choice *choice)
+{
+    static const char *const names[ENGINE_WORKS] = {
+        [WORK_ECB_ENCRYPT] = "ECB encrypt",     [WORK_ECB_DECRYPT] = "ECB decrypt",
+        [WORK_CBC_DECRYPT] = "CBC decrypt",     [WORK_CTR] = "CTR",
+        [WORK_BASE64_ENCODE] = "Base64 encode", [WORK_BASE64_DECODE] = "Base64 decode"};
+    static const char *const memories[WORK_MEMORIES] = {[MEMORY_PINNED] = "pinned",
+                                                        [MEMORY_APART] = "pageable",
+                                                        [MEMORY_IN_PLACE] = "pageable in-place"};
+    if (provider->settings.log == LOG_DEBUG)
+        (void)fprintf(
+            stderr, "gpuaes: debug %s of %zu %s bytes: GPU %.0f us, CPU %.0f us (%s): %s%s\n",
+            names[work->kind], work->len, memories[work->memory], choice->ns[MODEL_GPU] / 1e3,
+            choice->ns[MODEL_CPU] / 1e3, choice->seen ? "observed" : "expected",
+            choice->side == MODEL_GPU ? "GPU" : "CPU",
+            choice->is_try ? ", to see what it takes" : "");
+}
+
+static enum engine_choice choose_by_model(struct provider *provider, struct work *work)
+{
+    work->line_ns[MODEL_CPU] = measured_cpu_ns(provider, work);
+    work->line_ns[MODEL_GPU] = measured_gpu_ns(work, work->memory == MEMORY_PINNED);
+    if (ASYNC_get_current_job() != NULL)
+        work->line_ns[MODEL_GPU] += async_job_ns;
+    struct model_cell *cell = cell_of(work);
+    struct model_choice choice = model_choose(cell, work->line_ns);
+    explain(provider, work, &choice);
+    begin_observation(work, cell, &choice);
+    return choice.side == MODEL_GPU ? CHOICE_GPU : CHOICE_CPU;
+}
+
+/* ---- Choice --------------------------------------------------------------------------- */
+
+void engine_explain_failure(const struct provider *provider, enum gpuaes_status status)
+{
+    const char *reason = gpuaes_reason();
+    if (provider->settings.log == LOG_DEBUG)
+        (void)fprintf(stderr, "gpuaes: debug %s%s%s\n", gpuaes_status_text(status),
+                      reason[0] != '\0' ? ": " : "", reason);
+}
+
+static enum engine_choice choose_ready(struct provider *provider, struct work *work)
 {
     enum engine_choice choice = find_memory(work);
-    if (choice != CHOICE_GPU)
-        return choice;
-    if (work->pageable && engine_observes(work))
-        return observation_favours_gpu(provider, work) ? CHOICE_GPU : CHOICE_CPU;
-    double cpu = measured_cpu_ns(provider, work);
-    double gpu = measured_gpu_ns(work, !work->pageable) +
-                 (ASYNC_get_current_job() != NULL ? async_job_ns : 0);
-    int favours = gpu < cpu * margin_measured;
-    explain(provider, work, gpu, cpu, favours);
-    return favours ? CHOICE_GPU : CHOICE_CPU;
-}
-
-int engine_considers(struct provider *provider, const struct work *work)
-{
-    const struct settings *s = &provider->settings;
-    if (s->engine == ENGINE_CPU || work->len < engine_floor(provider, work->kind, work->key_bytes))
-        return 0;
-    return start_if_wanted(provider, work->len) == GPUAES_READY || s->engine == ENGINE_GPU;
+    if (choice == CHOICE_GPU && !engine_is_forced(provider))
+        choice = choose_by_model(provider, work);
+    work->why = choice == CHOICE_CPU ? CPU_FASTER : CPU_FAILED;
+    return choice;
 }
 
 enum engine_choice engine_choose(struct provider *provider, struct work *work)
 {
     const struct settings *s = &provider->settings;
-    work->pageable = 0;
-    if (!engine_considers(provider, work))
+    size_t floor = engine_floor(provider);
+    work->cell = NULL;
+    work->why = floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
+    if (work->len < floor)
         return CHOICE_CPU;
-    if (gpuaes_state() == GPUAES_READY)
-        return is_forced(s) ? find_memory(work) : choose_by_measure(provider, work);
+    if (engine_start_for(provider, work->len) == GPUAES_READY)
+        return choose_ready(provider, work);
+    work->why = CPU_NO_DEVICE;
     if (s->engine != ENGINE_GPU)
         return CHOICE_CPU;
     const char *reason = gpuaes_reason();

@@ -1,5 +1,6 @@
 /*
- * The choice of engine: when the device is started, and which updates it gets.
+ * The choice of engine: when the device is started (engine_start.c), and which
+ * work it gets (engine.c).
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -10,6 +11,8 @@
 #include <stdint.h>
 
 #include "../cuda/gpuaes.h"
+#include "engine_model.h"
+#include "statistics.h"
 
 struct provider;
 
@@ -24,14 +27,25 @@ enum engine_work {
     ENGINE_WORKS
 };
 
+/* So are these kinds of memory. */
+enum work_memory { MEMORY_PINNED, MEMORY_APART, MEMORY_IN_PLACE, WORK_MEMORIES };
+
 /* One piece of work. The pointers are never dereferenced here. */
 struct work {
     enum engine_work kind;
     unsigned key_bytes; /* 0 for Base64 */
     const void *in, *out;
-    size_t len;   /* of the input */
-    int pageable; /* set by engine_choose() where it chose the GPU: a part is pageable memory */
+    size_t len; /* of the input */
+
+    /* What engine_choose() says of it: */
+    enum work_memory memory;
+    enum cpu_reason why;     /* where it chose the CPU, and if the device then fails */
+    struct model_cell *cell; /* NULL: not to be observed */
+    double line_ns[MODEL_SIDES];
+    double begun, weight;
 };
+
+/* ---- Choice ---------------------------------------------------------------------- */
 
 enum engine_choice {
     CHOICE_CPU,
@@ -46,36 +60,21 @@ enum engine_choice {
  */
 enum engine_choice engine_choose(struct provider *provider, struct work *work);
 
-/*
- * The cheap half of that question, by kind and length alone: 0 if the answer
- * will be the CPU whatever the pointers are. It starts the device, too.
- */
-int engine_considers(struct provider *provider, const struct work *work);
-
-/* Part of `work` is device memory, also of a device that is not in use. */
-int engine_finds_device_memory(const struct work *work);
+/* To be called when work has been done, all of it by one side. */
+void engine_done(const struct work *work, enum model_side side);
 
 /*
- * A device for what cannot do without (`device-memory`): started if need be,
- * and waited for. 0 where there is none; the error is raised.
+ * Work of fewer bytes need not be offered to engine_choose(): the smallest length
+ * that may ever be worth it. SIZE_MAX where no work ever will be, in this process
+ * and with these settings.
  */
-int engine_require(struct provider *provider);
-
-/* Tells how long large work took, on the engine that was chosen for it. */
-void engine_observe(const struct work *work, int on_gpu, double ns);
-
-/* Large work, which is worth observing. */
-int engine_observes(const struct work *work);
-
-/* Told of every new context, for start=eager. */
-void engine_context_created(struct provider *provider);
+size_t engine_floor(const struct provider *provider);
 
 /*
- * Work of fewer bytes need not be offered to engine_choose() at all: the
- * smallest length that may ever be worth it. SIZE_MAX where no work ever will
- * be, in this process and with these settings.
+ * Where the last work of a context was left to the CPU by choice, it is enough
+ * to ask again after so many bytes: then the question costs next to nothing.
  */
-size_t engine_floor(struct provider *provider, enum engine_work kind, unsigned key_bytes);
+enum { ENGINE_ASK_AGAIN = 256 << 10 };
 
 /* The settings decide for the device, not the measurement: engine=gpu, or a fixed min-bytes. */
 int engine_is_forced(const struct provider *provider);
@@ -83,13 +82,45 @@ int engine_is_forced(const struct provider *provider);
 /* The settings allow keystream to be made ahead, and there is a device or one may come. */
 int engine_may_read_ahead(const struct provider *provider);
 
-/* Counts work that the CPU did towards `start-bytes`. */
-void engine_count(struct provider *provider, uint64_t bytes);
+/* Part of `work` is device memory, also of a device that is not in use. */
+int engine_finds_device_memory(const struct work *work);
+
+/* GPUAES_WAIT where the settings insist on the device, else 0. */
+unsigned engine_flags(const struct provider *provider);
 
 /* With log=debug, says why the device did not do what it was chosen for. */
 void engine_explain_failure(const struct provider *provider, enum gpuaes_status status);
 
-/* GPUAES_WAIT where the settings insist on the device, else 0. */
-unsigned engine_flags(const struct provider *provider);
+/* ---- Start ------------------------------------------------------------------------- */
+
+/* Told of every new context, for start=eager. */
+void engine_context_created(struct provider *provider);
+
+/*
+ * What counts towards `start-bytes` of `bytes` of updates, the last of them of
+ * `update` bytes and all others below the floor. Those count in CTR alone, which can
+ * be read ahead of, and for a twentieth: a process whose device was started
+ * exits 60 to 100 ms later, and gains that much by read-ahead on some 2.5 GiB.
+ */
+uint64_t engine_start_share(const struct provider *provider, enum engine_work kind, size_t update,
+                            uint64_t bytes);
+
+/* Counts work towards `start-bytes`, for the whole process, while no device is started. */
+void engine_count(uint64_t bytes);
+
+/* Starts the device in the background if enough has been counted. */
+void engine_start_if_counted(const struct provider *provider);
+
+/*
+ * The state after starting the device for work of `len` bytes, if the settings
+ * ask for it; waits only where they say so.
+ */
+enum gpuaes_state engine_start_for(const struct provider *provider, size_t len);
+
+/*
+ * A device for what cannot do without (`device-memory`): started if need be,
+ * and waited for. 0 where there is none; the error is raised.
+ */
+int engine_require(struct provider *provider);
 
 #endif

@@ -14,12 +14,12 @@
 #include "../cuda/gpuaes.h"
 #include "offload.h"
 
-static _Atomic uint64_t cpu_bytes;
+static _Atomic uint64_t cpu_bytes[CPU_REASONS];
 static _Atomic pid_t printing_process; /* 0: nobody prints */
 
-void statistics_add_cpu_bytes(uint64_t bytes)
+void statistics_add_cpu_bytes(enum cpu_reason reason, uint64_t bytes)
 {
-    atomic_fetch_add_explicit(&cpu_bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&cpu_bytes[reason], bytes, memory_order_relaxed);
 }
 
 enum figure {
@@ -32,7 +32,8 @@ enum figure {
     START_MS,
     PINNED_BYTES,
     PINNED_PEAK,
-    FIGURES
+    FIGURES_OF_CPU, /* one for each reason */
+    FIGURES = FIGURES_OF_CPU + CPU_REASONS
 };
 
 static const char *const names[FIGURES] = {
@@ -45,6 +46,11 @@ static const char *const names[FIGURES] = {
     [START_MS] = "start-ms",
     [PINNED_BYTES] = "pinned-bytes",
     [PINNED_PEAK] = "pinned-peak",
+    [FIGURES_OF_CPU + CPU_SMALL] = "cpu-bytes-small",
+    [FIGURES_OF_CPU + CPU_UNSUITED] = "cpu-bytes-unsuited",
+    [FIGURES_OF_CPU + CPU_NO_DEVICE] = "cpu-bytes-no-device",
+    [FIGURES_OF_CPU + CPU_FASTER] = "cpu-bytes-faster",
+    [FIGURES_OF_CPU + CPU_FAILED] = "cpu-bytes-failed",
 };
 
 /* Counted when asked for, since that takes the driver: no figure of the summary. */
@@ -60,6 +66,11 @@ const OSSL_PARAM statistics_gettable[] = {OSSL_PARAM_uint64("gpu-bytes", NULL),
                                           OSSL_PARAM_uint64("start-ms", NULL),
                                           OSSL_PARAM_uint64("pinned-bytes", NULL),
                                           OSSL_PARAM_uint64("pinned-peak", NULL),
+                                          OSSL_PARAM_uint64("cpu-bytes-small", NULL),
+                                          OSSL_PARAM_uint64("cpu-bytes-unsuited", NULL),
+                                          OSSL_PARAM_uint64("cpu-bytes-no-device", NULL),
+                                          OSSL_PARAM_uint64("cpu-bytes-faster", NULL),
+                                          OSSL_PARAM_uint64("cpu-bytes-failed", NULL),
                                           OSSL_PARAM_uint64(DEVICES, NULL),
                                           OSSL_PARAM_END};
 
@@ -68,7 +79,11 @@ static void collect(uint64_t figures[FIGURES])
     struct gpuaes_statistics s;
     gpuaes_get_statistics(&s);
     figures[GPU_BYTES] = s.bytes;
-    figures[CPU_BYTES] = atomic_load(&cpu_bytes);
+    figures[CPU_BYTES] = 0;
+    for (int reason = 0; reason < CPU_REASONS; reason++) {
+        figures[FIGURES_OF_CPU + reason] = atomic_load(&cpu_bytes[reason]);
+        figures[CPU_BYTES] += figures[FIGURES_OF_CPU + reason];
+    }
     figures[READ_AHEAD_BYTES] = s.read_ahead_bytes;
     figures[LATE] = s.late;
     figures[LAUNCHES] = s.launches;

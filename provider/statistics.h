@@ -10,8 +10,18 @@
 #include <openssl/core.h>
 #include <stdint.h>
 
+/* Why input bytes were the CPU's. */
+enum cpu_reason {
+    CPU_SMALL,     /* below what may be worth a device, or what was set */
+    CPU_UNSUITED,  /* CBC encryption, TLS records, overlapping buffers and the like */
+    CPU_NO_DEVICE, /* none was ready, or is allowed */
+    CPU_FASTER,    /* as was expected */
+    CPU_FAILED,    /* the device was chosen, and was busy or failed */
+    CPU_REASONS
+};
+
 /* Adds input bytes that the CPU did. One atomic addition: not for hot paths. */
-void statistics_add_cpu_bytes(uint64_t bytes);
+void statistics_add_cpu_bytes(enum cpu_reason reason, uint64_t bytes);
 
 /* The figures as provider parameters, e.g. "gpu-bytes"; all are uint64_t. */
 extern const OSSL_PARAM statistics_gettable[];

@@ -340,7 +340,25 @@ static void test_memory()
     void *pinned;
     is(cuda.mem_host_alloc(&pinned, 2 << 20, 0), DRV_OUT_OF_MEMORY, "pinned memory ends");
     is(cuda.mem_free(f.memory + 1), DRV_INVALID_VALUE, "freeing the middle of something");
+    is(emulator_device_bytes(), fixture::BYTES, "what is allocated is known");
     is(cuda.mem_free(f.memory), 0, "freeing");
+    is(emulator_device_bytes(), 0, "so is that it was freed");
+    is(cuda.mem_host_alloc(&pinned, 4096, 0), 0, "pinned memory");
+    is(emulator_pinned_bytes(), 4096, "is known, too");
+    is(emulator_contexts(), 1, "and that there is a context");
+}
+
+static void test_idle_kernels()
+{
+    fixture f("idle-kernels=1");
+    f.words()[0] = 7;
+    is(f.launch("test_add", 1, 1, 0, 1, 1), 0, "an idle kernel is launched");
+    f.wait();
+    is(f.words()[0], 7, "and does nothing");
+    emulator_configure("");
+    f.launch("test_add", 1, 1, 0, 1, 1);
+    f.wait();
+    is(f.words()[0], 8, "until it is told to");
 }
 
 static void test_pointers()
@@ -461,6 +479,7 @@ int main()
     test_launch_cost();
     test_streams();
     test_memory();
+    test_idle_kernels();
     test_pointers();
     test_contexts();
     test_faults();

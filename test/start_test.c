@@ -58,6 +58,35 @@ static int starts_within(int ms)
     return has_started();
 }
 
+/* A hook of the emulator that counts something. */
+static size_t emulated(const char *hook)
+{
+    size_t (*bytes)(void);
+    void *symbol = application_emulated() ? dlsym(application_library, hook) : NULL;
+    memcpy(&bytes, &symbol, sizeof symbol);
+    return bytes();
+}
+
+static int is_released(void)
+{
+    return emulated("emulator_device_bytes") == 0 && emulated("emulator_pinned_bytes") == 0;
+}
+
+/* One context's updates of 16 KiB, `bytes` in all; 1 if none of them failed. */
+static int small_updates(const char *name, long bytes)
+{
+    static const unsigned char key[32] = "a key", iv[16] = "an IV";
+    static unsigned char buffer[16 << 10];
+    EVP_CIPHER *cipher = fetch_ours(&providers, name);
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    int n, right = EVP_CipherInit_ex2(context, cipher, key, iv, 1, NULL);
+    for (long i = 0; i < bytes; i += (long)sizeof buffer)
+        right &= EVP_CipherUpdate(context, buffer, &n, buffer, sizeof buffer);
+    EVP_CIPHER_CTX_free(context);
+    EVP_CIPHER_free(cipher);
+    return right;
+}
+
 /* ---- Cases: 1 if all is as it should be --------------------------------------------- */
 
 static int small_work_never_starts(void)
@@ -75,6 +104,46 @@ static int bytes_add_up_to_a_start(void)
     for (int i = 0; i < 8 && !has_started(); i++)
         right &= update_is_right(MIB);
     return right && starts_within(5000);
+}
+
+/* A twentieth counts, so 1 MiB takes 20. */
+static int small_ctr_adds_up_to_a_start(void)
+{
+    int right = small_updates("AES-128-CTR", 18 * MIB);
+    sleep_ms(100);
+    right &= !has_started();
+    for (int i = 0; i < 3; i++) /* all contexts together */
+        right &= small_updates("AES-256-CTR", MIB);
+    return right && starts_within(5000);
+}
+
+static int small_blocks_never_start(void)
+{
+    int right = small_updates("AES-256-ECB", 64 * MIB) && small_updates("AES-256-CBC", 16 * MIB);
+    sleep_ms(100);
+    return right && !has_started();
+}
+
+static int small_ctr_never_starts(void)
+{
+    int right = small_updates("AES-256-CTR", 64 * MIB);
+    sleep_ms(100);
+    return right && !has_started();
+}
+
+/* What a stream holds of the device is given back when it pauses, and comes again. */
+static int a_stream_goes_on_after_a_release(void)
+{
+    int right = small_updates("AES-256-CTR", 4 * MIB) && starts_within(5000) && !is_released();
+    for (int i = 0; i < 5000 && !is_released(); i++)
+        sleep_ms(1);
+    sleep_ms(100); /* to OFF it is not far */
+    right &= is_released() && small_updates("AES-256-CTR", MIB / 2);
+    sleep_ms(100);
+    right &= is_released() && small_updates("AES-256-CTR", 4 * MIB);
+    for (int i = 0; i < 5000 && is_released(); i++)
+        sleep_ms(1);
+    return right && !is_released() && figures_get(&providers).faults == 0;
 }
 
 static int never_means_never(void)
@@ -113,14 +182,14 @@ static int idle_device_is_released_and_comes_back(void)
     int right = update_is_right(MIB);
     uint64_t pinned = 1;
     OSSL_PARAM params[] = {OSSL_PARAM_uint64("pinned-bytes", &pinned), OSSL_PARAM_END};
-    for (int i = 0; i < 500 && pinned != 0; i++) {
+    right &= emulated("emulator_contexts") == 1 && !is_released();
+    for (int i = 0; i < 500 && emulated("emulator_contexts") != 0; i++)
         sleep_ms(10);
-        OSSL_PROVIDER_get_params(providers.gpuaes, params);
-    }
-    uint64_t before = figures_get(&providers).gpu_bytes;
-    right &= pinned == 0 && before == MIB;
+    OSSL_PROVIDER_get_params(providers.gpuaes, params);
+    right &= is_released() && pinned == 0 && figures_get(&providers).gpu_bytes == MIB;
     right &= update_is_right(MIB);
-    return right && figures_get(&providers).gpu_bytes == 2 * MIB;
+    return right && figures_get(&providers).gpu_bytes == 2 * MIB &&
+           emulated("emulator_contexts") == 1;
 }
 
 /* A child of a process that had a device must not start one, released or not. */
@@ -263,6 +332,14 @@ static const struct {
 } cases[] = {
     {"small work starts nothing", "", "", small_work_never_starts},
     {"start-bytes of work start the device", "GPUAES_START_BYTES=3M", "", bytes_add_up_to_a_start},
+    {"so does a long CTR stream of small updates", "GPUAES_START_BYTES=1M", "",
+     small_ctr_adds_up_to_a_start},
+    {"small ECB and CBC updates never do", "GPUAES_START_BYTES=1", "", small_blocks_never_start},
+    {"nor do small CTR updates without read-ahead",
+     "GPUAES_START_BYTES=1 GPUAES_READ_AHEAD_BYTES=0", "", small_ctr_never_starts},
+    {"nor with start=never", "GPUAES_START=never GPUAES_START_BYTES=0", "", small_ctr_never_starts},
+    {"a stream of small updates goes on after a release",
+     "GPUAES_START_BYTES=100K GPUAES_IDLE_SECONDS=1", "", a_stream_goes_on_after_a_release},
     {"start=never never does", "GPUAES_START=never GPUAES_START_BYTES=0", "", never_means_never},
     {"start=eager does with the first context", "GPUAES_START=eager", "",
      eager_starts_with_a_context},

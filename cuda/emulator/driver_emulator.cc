@@ -207,6 +207,36 @@ unsigned emulator_device_launches(int device)
     return state().devices[device].launches;
 }
 
+size_t emulator_contexts(void)
+{
+    using namespace emulator;
+    if (forked)
+        return 0;
+    state_lock lock(state().mutex);
+    return state().contexts.size();
+}
+
+size_t emulator_device_bytes(void)
+{
+    using namespace emulator;
+    size_t bytes = 0;
+    if (forked)
+        return 0;
+    state_lock lock(state().mutex);
+    for (const device_state &each : state().devices)
+        bytes += each.memory_used;
+    return bytes;
+}
+
+size_t emulator_pinned_bytes(void)
+{
+    using namespace emulator;
+    if (forked)
+        return 0;
+    state_lock lock(state().mutex);
+    return state().pinned_used;
+}
+
 /* No lock: in a forked child another thread may have held it. */
 unsigned emulator_registered(void)
 {

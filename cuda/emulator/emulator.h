@@ -105,6 +105,7 @@ struct options {
     unsigned init_ms = 0;
     unsigned kernel_us = 0;
     unsigned copy_mbps = 0;
+    unsigned idle_kernels = 0;
     unsigned hang = 0;
     bool absent_after_fork = false;
     bool register_files = true, register_any = true;

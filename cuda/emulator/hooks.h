@@ -23,6 +23,8 @@
  *   init-ms=N           cuInit takes that long
  *   kernel-us=N         every kernel takes that much longer
  *   copy-mbps=N         every copy takes as long as at N MB/s
+ *   idle-kernels=1      kernels do nothing: a device as fast as the two above say,
+ *                       faster than the CPU too, whose results mean nothing
  *   fault=FUNCTION:N[:CODE]  the Nth call (from 1) of FUNCTION fails with CODE
  *                            (999); may be given several times
  *   lost=FUNCTION:N     from the Nth call of FUNCTION on every call of every
@@ -70,6 +72,11 @@ EMULATOR_API const struct driver *emulator_driver(void);
 
 /* Memory as of cuMemAllocManaged in the current context; free it with mem_free. */
 EMULATOR_API void *emulator_managed_alloc(size_t bytes);
+
+/* Contexts of all devices, and bytes of their memory and of pinned memory, in use now. */
+EMULATOR_API size_t emulator_contexts(void);
+EMULATOR_API size_t emulator_device_bytes(void);
+EMULATOR_API size_t emulator_pinned_bytes(void);
 
 /* Ranges that are registered now; in a forked child, that were when it was forked. */
 EMULATOR_API unsigned emulator_registered(void);

@@ -117,11 +117,13 @@ static void enqueue_launch(drv_stream stream, const launch &work)
     CUstream_st::operation run;
     run.hangs = hangs(*stream->context);
     const long ns = static_cast<long>(state().options.kernel_us) * 1000;
-    run.work = [work, ns] {
+    const bool idle = state().options.idle_kernels != 0;
+    run.work = [work, ns, idle] {
         struct timespec pause = {ns / 1000000000, ns % 1000000000};
         if (ns)
             nanosleep(&pause, nullptr);
-        run_grid(work);
+        if (!idle)
+            run_grid(work);
     };
     enqueue(stream, std::move(run));
 }

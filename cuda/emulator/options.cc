@@ -108,6 +108,7 @@ static void parse_item(options &parsed, const std::string &item)
                    {"init-ms", &options::init_ms},
                    {"kernel-us", &options::kernel_us},
                    {"copy-mbps", &options::copy_mbps},
+                   {"idle-kernels", &options::idle_kernels},
                    {"hang", &options::hang},
                    {"fault-device", &options::fault_device}};
     size_t equals = item.find('=');

@@ -1,0 +1,171 @@
+/*
+ * Costs and what follows from them.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "engine_model.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+/*
+ * The device must be expected to take at most this part of the CPU's time: what
+ * the lines do not know (other threads, caches, a busy bus) must not make a program
+ * slower than it was. Once it is favoured, it is left when it is not faster any more.
+ */
+static const double margin_by_lines = 0.8;
+static const double margin_by_sight = 0.93; /* both sides were observed */
+
+/* A side that was never observed, and may well be better, is tried soon. */
+static const double soon_below = 4; /* times the other's time */
+enum { SOON_SHARE = 4 };
+
+static const double cpu_limit = 4; /* times the device's time: it is not tried beyond */
+
+/* Sides that are about equal are not tried all the time, either. */
+enum { LEAST_PIECES = 32, MOST_TRIES = 6 };
+
+static double get(const _Atomic double *value)
+{
+    return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+static void put(_Atomic double *value, double to)
+{
+    atomic_store_explicit(value, to, memory_order_relaxed);
+}
+
+/* fmin() and fmax() would bring libm along. */
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- Lines ------------------------------------------------------------------------- */
+
+void cost_line_set(struct cost_line *line, size_t short_bytes, double short_ns, size_t long_bytes,
+                   double long_ns)
+{
+    double slope = larger(0, (long_ns - short_ns) / (double)(long_bytes - short_bytes));
+    double fixed = short_ns - slope * (double)short_bytes;
+    put(&line->per_byte, fixed < 0 ? short_ns / (double)short_bytes : slope);
+    put(&line->fixed, larger(fixed, 0));
+}
+
+double cost_line_ns(const struct cost_line *line, size_t bytes)
+{
+    double ns = get(&line->fixed) + get(&line->per_byte) * (double)bytes;
+    return ns > 0 ? ns : HUGE_VAL;
+}
+
+/* ---- Choice ------------------------------------------------------------------------ */
+
+static int is_seen(const struct model_cell *cell, enum model_side side)
+{
+    return get(&cell->sides[side].factor) > 0;
+}
+
+static enum model_side find_better(const struct model_cell *cell, const struct model_choice *c)
+{
+    double margin = c->seen ? margin_by_sight : margin_by_lines;
+    if (atomic_load_explicit(&cell->favoured, memory_order_relaxed) == MODEL_GPU)
+        margin = 1;
+    return c->ns[MODEL_GPU] < c->ns[MODEL_CPU] * margin ? MODEL_GPU : MODEL_CPU;
+}
+
+/* For how long the other side must have worked before this one is tried; HUGE_VAL: never. */
+static double wait_for_try(const struct model_cell *cell, const struct model_choice *c,
+                           enum model_side tried)
+{
+    double ns = c->ns[tried], other = c->ns[!tried];
+    if (!(ns < HUGE_VAL) || (tried == MODEL_CPU && ns > other * cpu_limit))
+        return HUGE_VAL;
+    if (!is_seen(cell, tried) && ns < other * soon_below)
+        return larger(other, (ns - other) * SOON_SHARE);
+    unsigned tries = atomic_load_explicit(&cell->tries, memory_order_relaxed);
+    double wait = larger(other * LEAST_PIECES, (ns - other) * MODEL_SHARE);
+    return wait * (double)(1U << tries);
+}
+
+/* One thread alone gets the try. */
+static int takes_try(struct model_cell *cell, double wait)
+{
+    double held = get(&cell->held);
+    if (!(held >= wait) || !atomic_compare_exchange_strong(&cell->held, &held, 0))
+        return 0;
+    put(&cell->waited, wait);
+    unsigned tries = atomic_load(&cell->tries);
+    atomic_store(&cell->tries, tries < MOST_TRIES ? tries + 1 : tries);
+    return 1;
+}
+
+static struct model_choice expect(const struct model_cell *cell, const double line_ns[MODEL_SIDES])
+{
+    struct model_choice c = {.seen = is_seen(cell, MODEL_CPU) && is_seen(cell, MODEL_GPU)};
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        double factor = get(&cell->sides[side].factor);
+        c.ns[side] = line_ns[side] * (factor > 0 ? factor : 1);
+    }
+    c.side = find_better(cell, &c);
+    return c;
+}
+
+struct model_choice model_choose(struct model_cell *cell, const double line_ns[MODEL_SIDES])
+{
+    struct model_choice c = expect(cell, line_ns);
+    c.is_try = takes_try(cell, wait_for_try(cell, &c, !c.side));
+    if (c.is_try)
+        c.side = !c.side;
+    return c;
+}
+
+/* ---- Observation -------------------------------------------------------------------- */
+
+/* What `now` makes of the factor, where `latest` was observed before it. */
+static double follow(double factor, double latest, double now)
+{
+    double old = factor > 0 ? factor : 1;
+    if (now > old * MODEL_DRIFT)
+        return latest > old * MODEL_DRIFT ? smaller(latest, now) : old;
+    if (factor <= 0 || now < old / MODEL_DRIFT)
+        return now; /* nothing is fast by chance */
+    return old + (now - old) / 4;
+}
+
+static void add(_Atomic double *sum, double more)
+{
+    put(sum, get(sum) + more);
+}
+
+/* A side comes because it was tried, or because the other one has become slow. */
+static void favour(struct model_cell *cell, enum model_side side, int by_try)
+{
+    if (!by_try && get(&cell->stayed) >= get(&cell->came_after))
+        atomic_store(&cell->tries, 0);
+    put(&cell->came_after, by_try ? get(&cell->waited) : 0);
+    put(&cell->held, 0);
+    put(&cell->stayed, 0);
+    atomic_store(&cell->favoured, (int)side);
+}
+
+void model_observe(struct model_cell *cell, enum model_side side, const double line_ns[MODEL_SIDES],
+                   double took_ns, double weight)
+{
+    double now = took_ns / line_ns[side];
+    _Atomic double *factor = &cell->sides[side].factor, *latest = &cell->sides[side].latest;
+    int favoured = atomic_load_explicit(&cell->favoured, memory_order_relaxed);
+    put(factor, follow(get(factor), get(latest), now));
+    put(latest, now);
+    if (favoured == (int)side) {
+        add(&cell->held, took_ns * weight);
+        add(&cell->stayed, took_ns * weight);
+    }
+    struct model_choice next = expect(cell, line_ns);
+    if ((int)next.side != favoured)
+        favour(cell, next.side, favoured != (int)side);
+}

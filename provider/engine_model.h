@@ -1,0 +1,86 @@
+/*
+ * What work costs on either side, and which side that speaks for.
+ *
+ * A cost is a line, which was measured, times a factor, which the application's
+ * own work has shown since. There is a cell for each kind of work, key size, kind
+ * of memory and class of lengths, so that none is judged by what another one did.
+ * No clock, device or OpenSSL here: times come in as numbers.
+ *
+ * What a wrong belief may cost:
+ *
+ * - A side that has become slow by more than MODEL_DRIFT is left after two pieces of
+ *   work in a row that say so (one alone may be chance), one by one in each cell.
+ *   What drifts by less is followed by a quarter of the difference each time.
+ * - The side that is not favoured is tried again when the other one has worked
+ *   MODEL_SHARE times as long as the try is expected to lose, and after each try in
+ *   vain twice as long as before, 64 times at most. So tries cost less than 1 % of
+ *   the time of all work, and a side that has become fast is found after at
+ *   most MODEL_SHARE * 64 times what a try was expected to lose.
+ * - A stay on a side that was shorter than the wait for it counts as a try in vain,
+ *   so that a side that is fast and slow in turns is taken ever more rarely.
+ * - The CPU is not tried where it is expected to take four times as long: no CPU
+ *   changes by so much, and one such try may be long.
+ *
+ * Any thread may call any of this at any time: an observation that is lost in a
+ * race costs a little time, nothing else.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_ENGINE_MODEL_H
+#define GPUAES_ENGINE_MODEL_H
+
+#include <stddef.h>
+
+enum model_side { MODEL_CPU, MODEL_GPU, MODEL_SIDES };
+
+#define MODEL_DRIFT 1.5
+enum { MODEL_SHARE = 128 };
+
+/* ---- Lines ------------------------------------------------------------------------- */
+
+/* Work of n bytes takes fixed + n * per_byte nanoseconds. */
+struct cost_line {
+    _Atomic double fixed, per_byte;
+};
+
+/* Sets the line through two points, of a slope that is not negative. */
+void cost_line_set(struct cost_line *line, size_t short_bytes, double short_ns, size_t long_bytes,
+                   double long_ns);
+
+/* HUGE_VAL where the line was never set. */
+double cost_line_ns(const struct cost_line *line, size_t bytes);
+
+/* ---- Cells ------------------------------------------------------------------------- */
+
+/* All zeros is a cell of which nothing is known. */
+struct model_cell {
+    struct {
+        _Atomic double factor; /* of the line; 0: this side has not been observed */
+        _Atomic double latest; /* the last observation */
+    } sides[MODEL_SIDES];
+    _Atomic int favoured;      /* enum model_side */
+    _Atomic double stayed;     /* ns of work on that side since it came */
+    _Atomic double came_after; /* the wait for the try that brought it */
+    _Atomic double held;       /* as `stayed`, but since the last try of the other side */
+    _Atomic double waited;     /* for that try */
+    _Atomic unsigned tries;    /* in vain, in a row */
+};
+
+struct model_choice {
+    enum model_side side;
+    int is_try;             /* of the side that would not be chosen: it must be observed */
+    int seen;               /* both sides have been observed */
+    double ns[MODEL_SIDES]; /* expected */
+};
+
+/* By what the lines say of a piece of work, in nanoseconds. */
+struct model_choice model_choose(struct model_cell *cell, const double line_ns[MODEL_SIDES]);
+
+/*
+ * Tells what a piece of work took on a side. `weight`: how many pieces like it
+ * this one stands for, where not each is observed.
+ */
+void model_observe(struct model_cell *cell, enum model_side side, const double line_ns[MODEL_SIDES],
+                   double took_ns, double weight);
+
+#endif

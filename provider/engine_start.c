@@ -1,0 +1,106 @@
+/*
+ * When the device is started.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <openssl/async.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "engine.h"
+#include "engine_measure.h"
+#include "errors.h"
+#include "provider.h"
+#include "read_ahead_measure.h"
+
+/* An update that may start the device at once where CUDA already runs. */
+enum { SHARED_START_BYTES = 1 << 20 };
+
+/* Small updates count for a part of their length. */
+enum { SMALL_SHARE = 20 };
+
+/* Towards start-bytes, for the whole process. */
+static _Atomic uint64_t seen_bytes;
+
+uint64_t engine_start_share(const struct provider *provider, enum engine_work kind, size_t update,
+                            uint64_t bytes)
+{
+    uint64_t large = update >= MEASURE_FLOOR ? update : 0;
+    if (kind != WORK_CTR || !engine_may_read_ahead(provider))
+        return large;
+    return large + (bytes - large) / SMALL_SHARE;
+}
+
+void engine_count(uint64_t bytes)
+{
+    if (bytes != 0 && gpuaes_state() == GPUAES_OFF)
+        atomic_fetch_add_explicit(&seen_bytes, bytes, memory_order_relaxed);
+}
+
+static void on_ready(void *unused)
+{
+    (void)unused;
+    measure_gpu();
+    if (read_ahead_is_wanted())
+        read_ahead_measure();
+}
+
+static enum gpuaes_state start(const struct provider *provider, int wait)
+{
+    atomic_store(&seen_bytes, 0); /* after an idle release it counts anew */
+    enum gpuaes_state state =
+        gpuaes_start(engine_is_forced(provider) ? NULL : on_ready, NULL, wait);
+    if (provider->settings.log == LOG_DEBUG && state == GPUAES_FAILED)
+        (void)fprintf(stderr, "gpuaes: debug no device: %s\n", gpuaes_reason());
+    return state;
+}
+
+void engine_context_created(struct provider *provider)
+{
+    if (provider->settings.start == START_EAGER && provider->settings.engine != ENGINE_CPU &&
+        gpuaes_state() == GPUAES_OFF)
+        (void)start(provider, 0);
+}
+
+void engine_start_if_counted(const struct provider *provider)
+{
+    const struct settings *s = &provider->settings;
+    if (s->start != START_NEVER && s->engine != ENGINE_CPU && gpuaes_state() == GPUAES_OFF &&
+        atomic_load_explicit(&seen_bytes, memory_order_relaxed) >= s->start_bytes)
+        (void)start(provider, 0);
+}
+
+enum gpuaes_state engine_start_for(const struct provider *provider, size_t len)
+{
+    const struct settings *s = &provider->settings;
+    enum gpuaes_state state = gpuaes_state();
+    if (state == GPUAES_READY || state == GPUAES_FAILED || s->start == START_NEVER)
+        return state;
+    if (engine_is_forced(provider))
+        return start(provider, 1);
+    if (state == GPUAES_STARTING)
+        return state;
+    if (len >= SHARED_START_BYTES && ASYNC_get_current_job() == NULL &&
+        gpuaes_application_uses_cuda())
+        return start(provider, 1);
+    engine_start_if_counted(provider);
+    return gpuaes_state();
+}
+
+int engine_require(struct provider *provider)
+{
+    const struct settings *s = &provider->settings;
+    if (s->engine == ENGINE_CPU) {
+        error_raise(provider, ERROR_NO_DEVICE, "engine=cpu, but device-memory needs one");
+        return 0;
+    }
+    enum gpuaes_state state = gpuaes_state();
+    if (state != GPUAES_READY && s->start != START_NEVER)
+        state = start(provider, 1);
+    if (state == GPUAES_READY)
+        return 1;
+    const char *reason = gpuaes_reason();
+    error_raise(provider, ERROR_NO_DEVICE, "device-memory needs one, but %s",
+                reason[0] != '\0' ? reason : "start=never forbids to start it");
+    return 0;
+}

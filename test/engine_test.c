@@ -1,0 +1,468 @@
+/*
+ * The choice of engine. First the model by itself, with CPUs and devices of any
+ * speed, whose times are made up; then the provider on emulated devices whose kernels
+ * take no longer than they are told to. Each of the latter cases is a run of this
+ * program of its own, since what was seen belongs to the process. For the emulator
+ * only.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../provider/engine_model.h"
+#include "application.h"
+#include "providers.h"
+
+enum { KIB = 1 << 10, MIB = 1 << 20 };
+
+/* ---- The model: simulated machines ----------------------------------------------------- */
+
+struct speed {
+    double fixed, per_byte; /* ns */
+};
+
+/* An H200 and a core of its host, as measured: pinned memory, and pageable memory in pieces. */
+static const struct speed core = {200, 0.125}, pinned = {11000, 0.034}, staged = {15000, 0.23};
+
+static double ns_of(struct speed s, size_t bytes)
+{
+    return s.fixed + s.per_byte * (double)bytes;
+}
+
+static struct speed times(struct speed s, double factor)
+{
+    return (struct speed){s.fixed * factor, s.per_byte * factor};
+}
+
+struct simulation {
+    struct model_cell cell;
+    struct cost_line lines[MODEL_SIDES];
+    struct speed is[MODEL_SIDES];
+    struct tap_random random;
+    double noise;         /* a time is longer by up to this part */
+    unsigned chance;      /* one in so many times is a hundred times longer; 0: none */
+    unsigned gpu, others; /* pieces that each side got */
+    unsigned changes;     /* of the side that was favoured */
+    double took, best;    /* ns; what the better side would have taken */
+};
+
+/* As the samples at the start would see them. */
+static void measure_sides(struct simulation *s)
+{
+    for (int side = 0; side < MODEL_SIDES; side++)
+        cost_line_set(&s->lines[side], 64 * KIB, ns_of(s->is[side], 64 * KIB), 384 * KIB,
+                      ns_of(s->is[side], 384 * KIB));
+}
+
+static struct simulation begin(struct speed cpu, struct speed gpu)
+{
+    struct simulation s = {.is = {cpu, gpu}, .random = {.state = 12345}};
+    measure_sides(&s);
+    return s;
+}
+
+static void reset_counts(struct simulation *s)
+{
+    s->gpu = s->others = s->changes = 0;
+    s->took = s->best = 0;
+}
+
+static enum model_side one_piece(struct simulation *s, size_t bytes)
+{
+    double lines[MODEL_SIDES], took[MODEL_SIDES];
+    int before = atomic_load(&s->cell.favoured);
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        lines[side] = cost_line_ns(&s->lines[side], bytes);
+        took[side] = ns_of(s->is[side], bytes) *
+                     (1 + s->noise * (double)tap_random_below(&s->random, 1001) / 1000);
+    }
+    s->best += took[MODEL_GPU] < took[MODEL_CPU] ? took[MODEL_GPU] : took[MODEL_CPU];
+    struct model_choice choice = model_choose(&s->cell, lines);
+    double ns = took[choice.side];
+    if (s->chance != 0 && tap_random_below(&s->random, s->chance) == 0)
+        ns *= 100;
+    model_observe(&s->cell, choice.side, lines, ns, 1);
+    s->took += took[choice.side];
+    s->gpu += choice.side == MODEL_GPU;
+    s->others += choice.side == MODEL_CPU;
+    s->changes += atomic_load(&s->cell.favoured) != before;
+    return choice.side;
+}
+
+static void pieces(struct simulation *s, unsigned count, size_t bytes)
+{
+    reset_counts(s);
+    for (unsigned i = 0; i < count; i++)
+        (void)one_piece(s, bytes);
+}
+
+/* Pieces until the side that is not favoured now has been, `most` at most. */
+static unsigned pieces_until_change(struct simulation *s, unsigned most, size_t bytes)
+{
+    unsigned count = 0;
+    reset_counts(s);
+    while (s->changes == 0 && count < most) {
+        (void)one_piece(s, bytes);
+        count++;
+    }
+    return count;
+}
+
+static double lost(const struct simulation *s)
+{
+    return s->took / s->best - 1;
+}
+
+/* ---- The model: assertions -------------------------------------------------------------- */
+
+static void test_lines(void)
+{
+    struct cost_line line = {0};
+    tap_ok(!(cost_line_ns(&line, MIB) < 1e300), "a line that was not measured is infinite");
+    cost_line_set(&line, 1000, 3000, 2000, 4000);
+    tap_ok(cost_line_ns(&line, 0) == 2000 && cost_line_ns(&line, 5000) == 7000,
+           "a line goes through its points and on");
+    cost_line_set(&line, 1000, 3000, 2000, 2900);
+    tap_ok(cost_line_ns(&line, 100000) == 3000, "and never falls");
+    cost_line_set(&line, 1000, 1000, 2000, 3000);
+    tap_ok(cost_line_ns(&line, 500) == 500, "nor begins below zero");
+}
+
+static void test_sizes(void)
+{
+    for (size_t bytes = 64 * KIB; bytes <= 64 * MIB; bytes *= 2) {
+        struct simulation s = begin(core, pinned);
+        double ratio = ns_of(pinned, bytes) / ns_of(core, bytes);
+        pieces(&s, 2000, bytes);
+        unsigned better = ratio < 1 ? s.gpu : s.others;
+        int about_equal = ratio > 0.9 && ratio < 1;
+        tap_ok((better >= 1980 && lost(&s) < 0.01) || about_equal,
+               "%zu KiB, device %.2f: %u of 2000, %.2f %% lost", bytes / KIB, ratio, better,
+               100 * lost(&s));
+    }
+}
+
+static void test_slow_device(void)
+{
+    static const double slower[] = {1.3, 2, 5, 30, 1000};
+    for (size_t i = 0; i < sizeof slower / sizeof slower[0]; i++) {
+        struct simulation s = begin(core, times(core, slower[i]));
+        pieces(&s, 20000, MIB);
+        tap_ok(s.gpu <= 20 && lost(&s) < 0.01 && s.changes == 0,
+               "a device %g times slower gets %u of 20000, %.2f %% lost", slower[i], s.gpu,
+               100 * lost(&s));
+    }
+}
+
+/* The line of the samples is wrong: what is larger is moved in another way. */
+static void test_wrong_lines(void)
+{
+    struct simulation s = begin(core, staged);
+    s.is[MODEL_GPU] = times(core, 0.5);
+    pieces(&s, 20, 64 * MIB);
+    tap_ok(s.gpu >= 15, "a device that is better than its samples is found: %u of 20", s.gpu);
+    s = begin(times(core, 0.3), pinned);
+    s.is[MODEL_CPU] = times(core, 3);
+    pieces(&s, 100, 256 * KIB);
+    tap_ok(s.gpu >= 95, "so is one beside a CPU that is worse than its samples: %u of 100", s.gpu);
+    s = begin(core, times(core, 0.5));
+    s.is[MODEL_GPU] = times(core, 20);
+    pieces(&s, 10000, MIB);
+    tap_ok(s.gpu <= 10, "a device that is worse than its samples is left: %u of 10000", s.gpu);
+}
+
+static void test_drift(void)
+{
+    struct simulation s = begin(core, pinned);
+    pieces(&s, 1000, MIB);
+    s.is[MODEL_GPU] = times(pinned, 100);
+    unsigned left = pieces_until_change(&s, 100, MIB);
+    tap_ok(left == 2, "a device that becomes slow is left after two pieces (%u)", left);
+    pieces(&s, 100000, MIB);
+    tap_ok(s.gpu <= 10 && lost(&s) < 0.01, "and gets %u of 100000 then, %.2f %% lost", s.gpu,
+           100 * lost(&s));
+    s.is[MODEL_GPU] = pinned;
+    unsigned found = pieces_until_change(&s, 10000000, MIB);
+    double worst = 64.0 * MODEL_SHARE * (100 * ns_of(pinned, MIB) / ns_of(core, MIB) - 1);
+    tap_ok((double)found <= worst, "it is found to be fast again after %u pieces, %.0f at most",
+           found, worst);
+    pieces(&s, 1000, MIB);
+    tap_ok(s.gpu == 1000, "and gets all of them");
+
+    s = begin(core, times(core, 1.5));
+    pieces(&s, 1000, MIB);
+    s.is[MODEL_CPU] = times(core, 4);
+    left = pieces_until_change(&s, 100, MIB);
+    tap_ok(left == 2, "a CPU that becomes slow is left after two pieces (%u)", left);
+    s.is[MODEL_CPU] = core;
+    pieces(&s, 20000, MIB);
+    tap_ok(lost(&s) < 0.1 && one_piece(&s, MIB) == MODEL_CPU,
+           "and is found to be fast again, %.2f %% lost", 100 * lost(&s));
+}
+
+static void test_drift_factor(void)
+{
+    struct simulation s = begin(core, pinned);
+    pieces(&s, 100, MIB);
+    double lines[MODEL_SIDES] = {cost_line_ns(&s.lines[MODEL_CPU], MIB),
+                                 cost_line_ns(&s.lines[MODEL_GPU], MIB)};
+    s.is[MODEL_GPU] = times(pinned, MODEL_DRIFT * 0.98);
+    (void)one_piece(&s, MIB);
+    double now = model_choose(&s.cell, lines).ns[MODEL_GPU] / lines[MODEL_GPU];
+    tap_ok(now > 1.08 && now < 1.16, "less than the factor is followed in part: %.2f", now);
+    s.is[MODEL_GPU] = times(pinned, 2);
+    (void)one_piece(&s, MIB);
+    double once = model_choose(&s.cell, lines).ns[MODEL_GPU] / lines[MODEL_GPU];
+    (void)one_piece(&s, MIB);
+    double twice = model_choose(&s.cell, lines).ns[MODEL_GPU] / lines[MODEL_GPU];
+    tap_ok(once == now && twice > 1.9, "more than that not once (%.2f), but twice (%.2f)", once,
+           twice);
+    s.is[MODEL_GPU] = pinned;
+    (void)one_piece(&s, MIB);
+    now = model_choose(&s.cell, lines).ns[MODEL_GPU] / lines[MODEL_GPU];
+    tap_ok(now < 1.01, "and what is faster at once: %.2f", now);
+}
+
+static void test_noise(void)
+{
+    struct simulation s = begin(core, times(core, 0.95));
+    s.noise = 0.3;
+    pieces(&s, 100000, MIB);
+    tap_ok(s.changes <= 200, "sides that are about equal change %u times in 100000", s.changes);
+    s = begin(core, pinned);
+    s.noise = 0.2;
+    s.chance = 1000;
+    pieces(&s, 100000, MIB);
+    tap_ok(s.gpu >= 99000, "what is slow by chance changes nothing: %u of 100000", s.gpu);
+    /* Ten pieces fast, ten pieces slow, all the time. */
+    s = begin(core, pinned);
+    double took = 0, cpu = 0;
+    for (unsigned i = 0; i < 10000; i++) {
+        s.is[MODEL_GPU] = times(pinned, i % 2 ? 1 : 50);
+        pieces(&s, 10, MIB);
+        took += s.took;
+        cpu += 10 * ns_of(core, MIB);
+    }
+    tap_ok(took < cpu * 1.02, "a device that is slow in turns costs %.2f %%",
+           100 * (took / cpu - 1));
+}
+
+/* ---- On emulated devices ------------------------------------------------------------------ */
+
+static struct providers providers;
+
+static void emulate(const char *options)
+{
+    void *symbol = dlsym(application_library, "emulator_configure");
+    void (*configure)(const char *);
+    memcpy(&configure, &symbol, sizeof symbol);
+    configure(options);
+}
+
+static uint64_t figure(const char *name)
+{
+    uint64_t value = 0;
+    OSSL_PARAM params[] = {OSSL_PARAM_uint64(name, &value), OSSL_PARAM_END};
+    OSSL_PROVIDER_get_params(providers.gpuaes, params);
+    return value;
+}
+
+static void sleep_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* The context stays: the first one starts the device. */
+static EVP_CIPHER_CTX *open_context(const char *name)
+{
+    static const unsigned char key[32] = "a key", iv[16] = "an IV";
+    EVP_CIPHER *cipher = fetch_ours(&providers, name);
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    EVP_CipherInit_ex2(context, cipher, key, iv, 1, NULL);
+    EVP_CIPHER_free(cipher);
+    for (int i = 0; i < 5000 && figure("start-ms") == 0; i++)
+        sleep_ms(1);
+    sleep_ms(10); /* from the figure to READY it is not far */
+    return context;
+}
+
+/* Updates, in place; how many of them the device did. */
+static unsigned on_device(EVP_CIPHER_CTX *context, unsigned char *buffer, int bytes, unsigned count)
+{
+    uint64_t before = figure("gpu-bytes");
+    int n;
+    for (unsigned i = 0; i < count; i++)
+        EVP_CipherUpdate(context, buffer, &n, buffer, bytes);
+    return (unsigned)((figure("gpu-bytes") - before) / (uint64_t)bytes);
+}
+
+enum { LENGTH = 4 * MIB }; /* what the device reads and writes by itself, where it is pinned */
+
+static unsigned char *take(enum place place)
+{
+    unsigned char *p = application_begin(0) ? application_alloc(place, LENGTH) : NULL;
+    memset(p, 1, LENGTH);
+    return p;
+}
+
+static int fast_device_gets_work(void)
+{
+    EVP_CIPHER_CTX *context = open_context("AES-256-CTR");
+    unsigned char *buffer = take(PINNED);
+    unsigned got = on_device(context, buffer, LENGTH, 100);
+    tap_diag("%u of 100", got);
+    EVP_CIPHER_CTX_free(context);
+    return got >= 50; /* the machine may be busy */
+}
+
+/* Kernels that really compute are slower than any CPU. */
+static int slow_device_gets_none(void)
+{
+    EVP_CIPHER_CTX *context = open_context("AES-256-CTR");
+    unsigned char *buffer = take(PINNED);
+    unsigned got = on_device(context, buffer, LENGTH, 50) + on_device(context, buffer, MIB, 50) +
+                   on_device(context, buffer, 64 * KIB, 50);
+    EVP_CIPHER_CTX_free(context);
+    return got == 0 && figure("cpu-bytes-faster") > 0;
+}
+
+static int changes_are_followed(void)
+{
+    EVP_CIPHER_CTX *context = open_context("AES-256-CTR");
+    unsigned char *buffer = take(PINNED);
+    unsigned fast = on_device(context, buffer, LENGTH, 50);
+    emulate("idle-kernels=1,kernel-us=10000");
+    unsigned slow = on_device(context, buffer, LENGTH, 100), fast_again = 0, waited = 0;
+    emulate("idle-kernels=1");
+    for (; waited < 100000 && fast_again < 25; waited += 50)
+        fast_again = on_device(context, buffer, LENGTH, 50);
+    tap_diag("%u of 50, slow %u of 100, after %u fast again %u of 50", fast, slow, waited,
+             fast_again);
+    EVP_CIPHER_CTX_free(context);
+    return fast >= 25 && slow <= 6 && fast_again >= 25;
+}
+
+/* What is pinned is not copied here, what is pageable is. */
+static int memory_is_judged_by_itself(void)
+{
+    EVP_CIPHER_CTX *context = open_context("AES-256-ECB");
+    unsigned char *at_hand = take(PINNED), *ordinary = take(PAGEABLE);
+    unsigned first = on_device(context, ordinary, LENGTH, 20);
+    unsigned got = on_device(context, at_hand, LENGTH, 50);
+    unsigned second = on_device(context, ordinary, LENGTH, 20);
+    tap_diag("pinned %u of 50, pageable %u and %u of 20", got, first, second);
+    EVP_CIPHER_CTX_free(context);
+    return got >= 25 && first == 0 && second == 0;
+}
+
+/* Every byte is in one of the figures, and in the right one. */
+static int figures_say_why(void)
+{
+    static const unsigned char zeros[32] = "";
+    EVP_CIPHER_CTX *context = open_context("AES-128-ECB");
+    unsigned char *buffer = take(PAGEABLE);
+    uint64_t samples = figure("gpu-bytes");
+    int n;
+    on_device(context, buffer, 32 * KIB, 3);
+    on_device(context, buffer, LENGTH, 2);
+    EVP_CIPHER_CTX_free(context);
+    EVP_CIPHER *cipher = fetch_ours(&providers, "AES-128-CBC");
+    context = EVP_CIPHER_CTX_new();
+    EVP_CipherInit_ex2(context, cipher, zeros, zeros, 1, NULL);
+    EVP_CipherUpdate(context, buffer, &n, buffer, MIB);
+    EVP_CIPHER_CTX_free(context);
+    EVP_CIPHER_free(cipher);
+    return figure("cpu-bytes-small") == 3 * 32 * KIB && figure("cpu-bytes-faster") == 2 * LENGTH &&
+           figure("cpu-bytes-unsuited") == MIB && figure("cpu-bytes-no-device") == 0 &&
+           figure("cpu-bytes-failed") == 0 &&
+           figure("cpu-bytes") == 3 * 32 * KIB + 2 * LENGTH + MIB && figure("gpu-bytes") == samples;
+}
+
+static int figures_say_that_it_failed(void)
+{
+    EVP_CIPHER_CTX *context = open_context("AES-256-CTR");
+    unsigned char *buffer = take(PINNED);
+    uint64_t samples = figure("gpu-bytes");
+    int n;
+    emulate("idle-kernels=1,fault=cuLaunchKernel:1");
+    for (int i = 0; i < 3; i++)
+        EVP_CipherUpdate(context, buffer + LENGTH / 2, &n, buffer, LENGTH / 2);
+    EVP_CIPHER_CTX_free(context);
+    return figure("cpu-bytes-failed") == LENGTH / 2 && figure("cpu-bytes-no-device") == LENGTH &&
+           figure("gpu-bytes") == samples && figure("faults") == 1;
+}
+
+static int figures_say_that_there_is_none(void)
+{
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    static unsigned char buffer[LENGTH], key[32];
+    EVP_CIPHER *cipher = fetch_ours(&providers, "AES-256-CTR");
+    EVP_CipherInit_ex2(context, cipher, key, key, 1, NULL);
+    on_device(context, buffer, LENGTH, 3);
+    EVP_CIPHER_CTX_free(context);
+    EVP_CIPHER_free(cipher);
+    return figure("cpu-bytes-no-device") == 3 * LENGTH &&
+           figure("cpu-bytes-no-device") == figure("cpu-bytes");
+}
+
+#define FAST "idle-kernels=1"
+
+static const struct {
+    const char *name, *settings, *emulator;
+    int (*run)(void);
+} cases[] = {
+    {"a fast device gets large updates", "GPUAES_START=eager", FAST, fast_device_gets_work},
+    {"a slow device gets none", "GPUAES_START=eager", "", slow_device_gets_none},
+    {"a device that becomes slow is left, and found when it is fast again", "GPUAES_START=eager",
+     FAST, changes_are_followed},
+    {"each kind of memory is judged by itself", "GPUAES_START=eager", FAST ",copy-mbps=200",
+     memory_is_judged_by_itself},
+    {"the figures say why the CPU did it", "GPUAES_START=eager", "", figures_say_why},
+    {"that the device failed", "GPUAES_START=eager", FAST, figures_say_that_it_failed},
+    {"and that there was none", "GPUAES_START=never", "", figures_say_that_there_is_none},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+static int run_case(size_t number)
+{
+    char text[16];
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        snprintf(text, sizeof text, "%zu", number);
+        char *value = strchr(cases[number].settings, '=');
+        char name[32] = "";
+        memcpy(name, cases[number].settings, (size_t)(value - cases[number].settings));
+        setenv(name, value + 1, 1);
+        setenv("GPUAES_EMULATOR", cases[number].emulator, 1);
+        execl("/proc/self/exe", "engine_test", text, (char *)NULL);
+        _exit(127);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status == 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2) {
+        alarm(120);
+        providers = providers_load();
+        int right = cases[strtoul(argv[1], NULL, 10)].run();
+        providers_unload(&providers);
+        return right ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    test_lines();
+    test_sizes();
+    test_slow_device();
+    test_wrong_lines();
+    test_drift();
+    test_drift_factor();
+    test_noise();
+    for (size_t i = 0; i < CASES; i++)
+        tap_ok(run_case(i), "%s", cases[i].name);
+    return tap_done();
+}
