@@ -424,10 +424,7 @@ static void check_loss(drv_stream stream)
            "a device that is lost: the update fails");
     tap_ok(!EVP_CipherUpdate(r.ours, r.out, &n, r.in, 7), "and so does the next");
     ERR_clear_error();
-    EVP_CIPHER_CTX_free(r.ours);
-    EVP_CIPHER_CTX_free(r.reference);
-    free(r.host);
-    free(r.expected);
+    end(&r);
 }
 
 static const char undefined[] = "the GPU failed and the output buffer is undefined";
@@ -497,8 +494,8 @@ static int loss_before_other_stream(drv_stream first, drv_stream *second)
            application_read(seen, DEVICE, text, sizeof seen) &&
            EVP_CipherUpdate(r.reference, r.expected, &n, r.host, sizeof seen) &&
            !memcmp(seen, r.expected, sizeof seen);
-    EVP_CIPHER_CTX_free(r.ours);
-    EVP_CIPHER_CTX_free(r.reference);
+    application_free(DEVICE, text);
+    end(&r);
     return good;
 }
 
@@ -515,8 +512,7 @@ static int loss_before_cpu(drv_stream stream, const char *fault)
     good = good && starts_again(&r) && EVP_CipherUpdate(r.ours, text, &n, text, sizeof text) &&
            EVP_CipherUpdate(r.reference, r.expected, &n, r.host, sizeof text) &&
            !memcmp(text, r.expected, sizeof text);
-    EVP_CIPHER_CTX_free(r.ours);
-    EVP_CIPHER_CTX_free(r.reference);
+    end(&r);
     return good;
 }
 
