@@ -25,8 +25,6 @@ AS_IF([test "$enable_sanitizer" != no],
  [gpuaes_flag="-fsanitize=$enable_sanitizer"
   _GPUAES_COMPILER_FLAGS([$gpuaes_flag -fno-sanitize-recover=all -fno-omit-frame-pointer])
   GPUAES_LDFLAGS="$GPUAES_LDFLAGS $gpuaes_flag"
-  CFLAGS="$CFLAGS -O1"
-  CXXFLAGS="$CXXFLAGS -O1"
   gpuaes_save_LDFLAGS=$LDFLAGS
   LDFLAGS="$LDFLAGS $gpuaes_flag"
   AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])], [],

@@ -7,8 +7,6 @@
 
 #include "emulator_kernels.h"
 
-extern __shared__ __align__(16) uint32_t shared_words[];
-
 __constant__ const uint32_t primes[4] = {2, 3, 5, 7};
 
 static __device__ __forceinline__ uint32_t *words_at(uint64_t address)

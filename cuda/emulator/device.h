@@ -9,8 +9,8 @@
  * than CUDA's, so that what compiles here compiles there.
  *
  * Two conventions of the project:
- *   extern __shared__ __align__(16) uint32_t shared_words[];
- * is the one name of dynamic shared memory, and
+ *   shared_words
+ * is the one name of dynamic shared memory, which only nvcc is told of, and
  *   KERNEL(name)
  * without a semicolon, after the kernel's definition, makes it known by name.
  *
@@ -36,7 +36,8 @@
 #define __grid_constant__
 #define __shared__ thread_local
 #define __launch_bounds__(...)
-#define __forceinline__ inline __attribute__((always_inline))
+/* What g++ thinks fit: kernels that are one function take it minutes under sanitizers. */
+#define __forceinline__ inline
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 /* ---- Vector types and built-in variables --------------------------------- */
@@ -80,8 +81,13 @@ static inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long lon
     return {x, y};
 }
 
-/* __thread: no initialisation at run time, so no wrapper call at each use. */
-extern __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
+/*
+ * __thread: no initialisation at run time, so no wrapper call at each use. Initial-exec:
+ * no call either to find them, which ASan and TSan would make longer than the use.
+ */
+#define EMULATOR_THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
+extern EMULATOR_THREAD_LOCAL uint3 threadIdx, blockIdx, blockDim, gridDim;
+extern EMULATOR_THREAD_LOCAL uint32_t *shared_words;
 static constexpr int warpSize = 32;
 
 /* ---- Kernels by name ------------------------------------------------------ */

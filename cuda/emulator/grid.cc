@@ -24,11 +24,10 @@
 #include <random>
 #include <vector>
 
-__thread uint3 threadIdx, blockIdx, blockDim, gridDim;
+EMULATOR_THREAD_LOCAL uint3 threadIdx, blockIdx, blockDim, gridDim;
+EMULATOR_THREAD_LOCAL uint32_t *shared_words;
 
 enum { GUARD_BYTES = 1024, POISON = 0xA5, GUARD = 0x5A };
-alignas(128) thread_local uint32_t
-    shared_words[(emulator::SHARED_LIMIT + GUARD_BYTES) / sizeof(uint32_t)];
 
 namespace emulator
 {
@@ -48,6 +47,10 @@ struct device_thread {
     uint64_t value, result;
 };
 
+struct shared_memory {
+    alignas(128) unsigned char bytes[SHARED_LIMIT + GUARD_BYTES];
+};
+
 struct team {
     std::vector<std::unique_ptr<device_thread>> threads;
     size_t count; /* of them in the block */
@@ -55,9 +58,10 @@ struct team {
     const launch *work;
     fiber scheduler;
     std::minstd_rand random;
+    std::unique_ptr<shared_memory> shared = std::make_unique<shared_memory>();
 };
 
-static __thread device_thread *running;
+static EMULATOR_THREAD_LOCAL device_thread *running;
 
 [[noreturn]] static void stop(const team &stopped, const char *why)
 {
@@ -207,33 +211,29 @@ static bool release(team &own)
 
 /* ---- Blocks and grids ------------------------------------------------------- */
 
-static unsigned char *shared_bytes()
+static void poison_shared(const team &own)
 {
-    return reinterpret_cast<unsigned char *>(shared_words);
-}
-
-static void poison_shared(const launch &work)
-{
-    unsigned char *guard = shared_bytes() + work.shared_bytes;
-    ASAN_UNPOISON_MEMORY_REGION(shared_words, sizeof shared_words);
-    memset(shared_bytes(), POISON, work.shared_bytes);
-    memset(guard, GUARD, GUARD_BYTES);
-    ASAN_POISON_MEMORY_REGION(guard, sizeof shared_words - work.shared_bytes);
-    (void)VALGRIND_MAKE_MEM_UNDEFINED(shared_words, work.shared_bytes);
+    shared_memory &shared = *own.shared;
+    const unsigned used = own.work->shared_bytes;
+    ASAN_UNPOISON_MEMORY_REGION(&shared, sizeof shared);
+    memset(shared.bytes, POISON, used);
+    memset(shared.bytes + used, GUARD, GUARD_BYTES);
+    ASAN_POISON_MEMORY_REGION(shared.bytes + used, sizeof shared - used);
+    (void)VALGRIND_MAKE_MEM_UNDEFINED(shared.bytes, used);
 }
 
 static void check_shared(const team &own)
 {
-    const unsigned char *guard = shared_bytes() + own.work->shared_bytes;
-    ASAN_UNPOISON_MEMORY_REGION(shared_words, sizeof shared_words);
+    shared_memory &shared = *own.shared;
+    ASAN_UNPOISON_MEMORY_REGION(&shared, sizeof shared);
     for (size_t i = 0; i < GUARD_BYTES; i++)
-        if (guard[i] != GUARD)
+        if (shared.bytes[own.work->shared_bytes + i] != GUARD)
             stop(own, "a thread wrote beyond the dynamic shared memory of its launch");
 }
 
 static void run_block(team &own)
 {
-    poison_shared(*own.work);
+    poison_shared(own);
     own.ready.clear();
     for (size_t i = 0; i < own.count; i++)
         make_ready(own, *own.threads[i]);
@@ -285,6 +285,7 @@ void run_grid(const launch &work)
     form_block(*own, work);
     blockDim = work.block;
     gridDim = work.grid;
+    shared_words = reinterpret_cast<uint32_t *>(own->shared->bytes);
     const uint64_t plane = uint64_t{work.grid.x} * work.grid.y, blocks = plane * work.grid.z;
     const uint64_t start = own->random() % blocks;
     for (uint64_t i = 0; i < blocks; i++) {

@@ -22,9 +22,9 @@
 #define HAS_HYBRID_KERNELS 1
 #endif
 
+#ifdef __CUDACC__
 extern __shared__ __align__(16) uint32_t shared_words[];
 
-#ifdef __CUDACC__
 /* One LOP3: nvcc does not always merge two exclusive ors. */
 static __device__ __forceinline__ uint32_t xor3(uint32_t a, uint32_t b, uint32_t c)
 {
@@ -97,15 +97,17 @@ static inline uint32_t xor3(uint32_t a, uint32_t b, uint32_t c)
     return a ^ b ^ c;
 }
 
-/* Not inlined: kernels are made of thousands of these, and take long to compile. */
-template <int TABLE> [[gnu::noinline]] static uint32_t lut3(uint32_t a, uint32_t b, uint32_t c)
+/* A function of two bits, bit 2b + c of TABLE: a sum of 1, b, c and their product. */
+template <int TABLE> static inline uint32_t lut2(uint32_t b, uint32_t c)
 {
-    uint32_t result = 0;
-    for (int row = 0; row < 8; row++)
-        if ((TABLE >> row & 1) != 0)
-            result |=
-                ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
-    return result;
+    constexpr int one = TABLE, by_c = TABLE ^ TABLE >> 1, by_b = TABLE ^ TABLE >> 2;
+    return ((one & 1) != 0 ? ~0u : 0) ^ ((by_c & 1) != 0 ? c : 0) ^ ((by_b & 1) != 0 ? b : 0) ^
+           (((by_c ^ by_c >> 2) & 1) != 0 ? b & c : 0);
+}
+
+template <int TABLE> static inline uint32_t lut3(uint32_t a, uint32_t b, uint32_t c)
+{
+    return lut2<TABLE & 15>(b, c) ^ (a & lut2<(TABLE ^ TABLE >> 4) & 15>(b, c));
 }
 
 static inline uint32_t byte_signs(uint32_t x)
