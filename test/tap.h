@@ -76,6 +76,12 @@ TAP_UNUSED static int tap_done(void)
     return tap_state.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* 1 under a sanitizer (see Sanitize.pm), which takes long: more of the same is left out. */
+TAP_UNUSED static int sanitized(void)
+{
+    return getenv("GPUAES_SANITIZER") != NULL;
+}
+
 /* ---- Random numbers: xorshift64*, not for secrets ------------------------ */
 
 struct tap_random {
