@@ -11,11 +11,14 @@
  * - A side that has become slow by more than MODEL_DRIFT is left after two pieces of
  *   work in a row that say so (one alone may be chance), one by one in each cell.
  *   What drifts by less is followed by a quarter of the difference each time.
+ * - A side that was never observed, and is expected to take less than four times as
+ *   long as the other one, is tried once, soon.
  * - The side that is not favoured is tried again when the other one has worked
  *   MODEL_SHARE times as long as the try is expected to lose, and after each try in
  *   vain twice as long as before, 64 times at most. So tries cost less than 1 % of
- *   the time of all work, and a side that has become fast is found after at
- *   most MODEL_SHARE * 64 times what a try was expected to lose.
+ *   the time of all work, as far as they take what was expected (two that take longer
+ *   change that), and a side that has become fast is found after at most
+ *   MODEL_SHARE * 64 times what a try was expected to lose.
  * - A stay on a side that was shorter than the wait for it counts as a try in vain,
  *   so that a side that is fast and slow in turns is taken ever more rarely.
  * - The CPU is not tried where it is expected to take four times as long: no CPU

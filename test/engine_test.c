@@ -156,6 +156,18 @@ static void test_slow_device(void)
     }
 }
 
+/* CTR of newer releases of OpenSSL on CPUs with wide vector AES. */
+static void test_fast_cpu(void)
+{
+    static const struct speed wide = {200, 0.027};
+    for (size_t bytes = 64 * KIB; bytes <= 64 * MIB; bytes *= 32) {
+        struct simulation s = begin(wide, pinned);
+        pieces(&s, 10000, bytes);
+        tap_ok(s.gpu <= 20 && lost(&s) < 0.01, "a core of 37 GB/s keeps %zu KiB: %u of 10000",
+               bytes / KIB, s.gpu);
+    }
+}
+
 /* The line of the samples is wrong: what is larger is moved in another way. */
 static void test_wrong_lines(void)
 {
@@ -308,14 +320,25 @@ static unsigned char *take(enum place place)
     return p;
 }
 
+/*
+ * 1 once the device gets nearly all: at once, if nothing else runs on the machine, and
+ * after some tries otherwise.
+ */
+static int device_gets_all(EVP_CIPHER_CTX *context, unsigned char *buffer)
+{
+    unsigned got = 0, updates = 0;
+    for (; updates < 100000 && got < 45; updates += 50)
+        got = on_device(context, buffer, LENGTH, 50);
+    tap_diag("%u of 50, after %u", got, updates - 50);
+    return got >= 45;
+}
+
 static int fast_device_gets_work(void)
 {
     EVP_CIPHER_CTX *context = open_context("AES-256-CTR");
-    unsigned char *buffer = take(PINNED);
-    unsigned got = on_device(context, buffer, LENGTH, 100);
-    tap_diag("%u of 100", got);
+    int right = device_gets_all(context, take(PINNED));
     EVP_CIPHER_CTX_free(context);
-    return got >= 50; /* the machine may be busy */
+    return right;
 }
 
 /* Kernels that really compute are slower than any CPU. */
@@ -333,16 +356,14 @@ static int changes_are_followed(void)
 {
     EVP_CIPHER_CTX *context = open_context("AES-256-CTR");
     unsigned char *buffer = take(PINNED);
-    unsigned fast = on_device(context, buffer, LENGTH, 50);
+    int fast = device_gets_all(context, buffer);
     emulate("idle-kernels=1,kernel-us=10000");
-    unsigned slow = on_device(context, buffer, LENGTH, 100), fast_again = 0, waited = 0;
+    unsigned slow = on_device(context, buffer, LENGTH, 100);
+    tap_diag("slow: %u of 100", slow);
     emulate("idle-kernels=1");
-    for (; waited < 100000 && fast_again < 25; waited += 50)
-        fast_again = on_device(context, buffer, LENGTH, 50);
-    tap_diag("%u of 50, slow %u of 100, after %u fast again %u of 50", fast, slow, waited,
-             fast_again);
+    int fast_again = device_gets_all(context, buffer);
     EVP_CIPHER_CTX_free(context);
-    return fast >= 25 && slow <= 6 && fast_again >= 25;
+    return fast && slow <= 50 && fast_again;
 }
 
 /* What is pinned is not copied here, what is pageable is. */
@@ -351,11 +372,10 @@ static int memory_is_judged_by_itself(void)
     EVP_CIPHER_CTX *context = open_context("AES-256-ECB");
     unsigned char *at_hand = take(PINNED), *ordinary = take(PAGEABLE);
     unsigned first = on_device(context, ordinary, LENGTH, 20);
-    unsigned got = on_device(context, at_hand, LENGTH, 50);
+    int gets_all = device_gets_all(context, at_hand);
     unsigned second = on_device(context, ordinary, LENGTH, 20);
-    tap_diag("pinned %u of 50, pageable %u and %u of 20", got, first, second);
     EVP_CIPHER_CTX_free(context);
-    return got >= 25 && first == 0 && second == 0;
+    return gets_all && first == 0 && second == 0;
 }
 
 /* Every byte is in one of the figures, and in the right one. */
@@ -458,6 +478,7 @@ int main(int argc, char **argv)
     test_lines();
     test_sizes();
     test_slow_device();
+    test_fast_cpu();
     test_wrong_lines();
     test_drift();
     test_drift_factor();

@@ -118,6 +118,8 @@ static void enqueue_launch(drv_stream stream, const launch &work)
     run.hangs = hangs(*stream->context);
     const long ns = static_cast<long>(state().options.kernel_us) * 1000;
     const bool idle = state().options.idle_kernels != 0;
+    if (idle && ns == 0 && !run.hangs)
+        return; /* nothing to wait for: not even for the stream's thread to wake */
     run.work = [work, ns, idle] {
         struct timespec pause = {ns / 1000000000, ns % 1000000000};
         if (ns)
