@@ -22,7 +22,7 @@
 #include "statistics.h"
 
 #define FIRST_BYTES ((uint64_t)256 << 10)
-#define MOST_LEAD ((uint64_t)64 << 20)
+#define MOST_LEAD ((uint64_t)256 << 20)
 
 /* A segment is so much of what the stream has used so far, until it is as large as can be. */
 enum { GROWTH = 8 };
@@ -298,7 +298,7 @@ enum gpuaes_status gpuaes_keystream_open(struct gpuaes_keystream **keystream,
     return status;
 }
 
-/* Without a device the ring is cleansed as far as nothing is under way. */
+/* Unless it has been taken away. Without a device it is cleansed as far as nothing is under way. */
 static void give_ring(const struct gpuaes_keystream *k)
 {
     struct visit visit;
@@ -314,8 +314,7 @@ void gpuaes_keystream_close(struct gpuaes_keystream *k)
     if (k == NULL)
         return;
     if (!fork_is_child()) { /* whose pages of the ring may not be there */
-        if (k->open)
-            give_ring(k);
+        give_ring(k);
         tell_statistics(k);
     }
     gpuaes_cleanse(k, sizeof *k);

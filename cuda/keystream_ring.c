@@ -177,9 +177,14 @@ static drv_result empty(struct ring *ring, int entered)
     drv_result r = entered ? DRV_SUCCESS : DRV_UNKNOWN;
     for (int i = 0; i < RING_SEGMENTS; i++) {
         struct segment *s = &ring->segment[i];
-        if (s->under_way && r == DRV_SUCCESS)
+        int made = !s->under_way;
+        if (!made && r == DRV_SUCCESS) {
             r = device_wait(ring->device, NULL, s->made);
-        if (s->under_way && r != DRV_SUCCESS)
+            made = r == DRV_SUCCESS;
+        } else if (!made) {
+            made = ring->device->driver->event_query(s->made) == DRV_SUCCESS;
+        }
+        if (!made)
             continue;
         gpuaes_cleanse(s->bytes, s->dirty);
         s->dirty = 0;

@@ -82,6 +82,7 @@ struct aes_context {
         uint64_t partial;    /* where the last update that ended within a block did; 0: none */
         unsigned turns;      /* times that the end of what was made was reached */
         int useless;         /* it was seen to be no faster */
+        unsigned sample_in;  /* updates until one is timed; 0: none is */
     } ahead;
 
     int device_memory; /* the parameter: pointers may be a device's */

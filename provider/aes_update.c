@@ -10,6 +10,7 @@
 #include "aes_split.h"
 #include "aes_stream.h"
 #include "engine.h"
+#include "engine_measure.h"
 
 /* ---- Whether ----------------------------------------------------------------------- */
 
@@ -166,7 +167,7 @@ static void count_towards_start(const struct aes_context *c, size_t in_bytes, ui
 {
     uint64_t share = engine_start_share(c->provider, work_of(c), in_bytes, bytes);
     engine_count(share);
-    if (share != 0 && share < in_bytes)
+    if (share != 0 && in_bytes < MEASURE_FLOOR)
         engine_start_if_counted(c->provider);
 }
 

@@ -99,8 +99,8 @@ void engine_context_created(struct provider *provider);
 /*
  * What counts towards `start-bytes` of `bytes` of updates, the last of them of
  * `update` bytes and all others below the floor. Those count in CTR alone, which can
- * be read ahead of, and for a twentieth: a process whose device was started
- * exits 60 to 100 ms later, and gains that much by read-ahead on some 2.5 GiB.
+ * be read ahead of, and for a sixty-fourth: a process whose device was started
+ * exits 60 to 100 ms later, which must be little beside what it has done by then.
  */
 uint64_t engine_start_share(const struct provider *provider, enum engine_work kind, size_t update,
                             uint64_t bytes);

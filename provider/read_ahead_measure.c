@@ -5,43 +5,55 @@
  * Whether the device keeps pace is not asked: where it does not, segments are late, and
  * the CPU goes on meanwhile as if there were none.
  *
+ * A wrong belief costs little: a stream that reads ahead in vain finds out after some
+ * twenty segments, and then all rest, for a second at first and up to half a minute where
+ * that happens again and again.
+ *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "read_ahead_measure.h"
 
-#include <math.h>
-#include <openssl/crypto.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "../cuda/gpuaes.h"
+#include "cpu.h"
 #include "engine.h"
 #include "engine_measure.h"
 
-enum { PIECE = 16 << 10, SAMPLE = 16 << 20 };
+enum { PIECE = 16 << 10, SAMPLE = 8 << 20 };
 
 /* What a piece takes a CPU, at 8 GB/s: it does it while a segment is late. */
 static const double piece_ns = 2048;
+static const double measure_most_ns = 20e6;
 
 /* Less than that of the CPU's time, or it is not worth the memory. */
-static const double margin = 0.8, margin_observed = 0.95;
+static const double margin_measured = 0.8, margin_observed = 0.95;
 
-/* Observations of fewer bytes say more about the clock. */
-enum { LEAST_OBSERVED = 4 << 10 };
-
-/* After so many refusals it is tried again: what was observed may have passed. */
-enum { REFUSALS = 64 };
-
-static _Atomic double ns_per_byte; /* 0: not measured; infinite: it does not work */
-static atomic_uint refusals;
+static const double rest_first_ns = 1e9, rest_most_ns = 32e9;
 
 /*
- * What was seen of the application's own updates, by the CPU and combined: 0 at first.
- * Buffers that are in no cache slow both, so only the two are comparable.
+ * Observations of fewer bytes say more about the clock. So many of each side count as
+ * knowledge; so many without a verdict end the doubling of rests.
  */
-static _Atomic double observed[2];
+enum { LEAST_OBSERVED = 4 << 10, LEAST_COMBINED = 16, LEAST_BY_CPU = 2, MANY_COMBINED = 256 };
 
 static atomic_int wanted;
+static _Atomic double measured; /* ns a byte; 0: not measured */
+
+/*
+ * What was seen of the application's own updates, by the CPU and combined. Buffers that are
+ * in no cache slow both, so only the two are comparable.
+ */
+struct side {
+    _Atomic double ns_per_byte;
+    atomic_uint samples;
+};
+static struct belief {
+    struct side side[2]; /* combined; by the CPU */
+    atomic_int judged;   /* the measurement was compared with the CPU's rate */
+    _Atomic double rest_until, rest;
+} beliefs[AES_KEY_SIZES];
 
 void read_ahead_want(void)
 {
@@ -53,6 +65,8 @@ int read_ahead_is_wanted(void)
     return atomic_load(&wanted);
 }
 
+/* ---- Measurement -------------------------------------------------------------- */
+
 static void pass_time(double ns)
 {
     double begun = measure_now_ns();
@@ -60,11 +74,13 @@ static void pass_time(double ns)
         continue;
 }
 
+/* 0: too little was made in time to tell. */
 static double use(struct gpuaes_keystream *keystream, unsigned char *piece)
 {
-    double spent = 0;
+    double spent = 0, begun_all = measure_now_ns();
     uint64_t combined = 0;
-    while (gpuaes_keystream_position(keystream) < SAMPLE && gpuaes_keystream_is_open(keystream)) {
+    while (combined < SAMPLE && gpuaes_keystream_is_open(keystream) &&
+           measure_now_ns() - begun_all < measure_most_ns) {
         double begun = measure_now_ns();
         size_t done = gpuaes_keystream_xor(keystream, piece, piece, PIECE);
         if (done < PIECE && gpuaes_keystream_order(keystream))
@@ -76,7 +92,7 @@ static double use(struct gpuaes_keystream *keystream, unsigned char *piece)
         pass_time(piece_ns);
         gpuaes_keystream_skip(keystream, PIECE - done);
     }
-    return combined >= PIECE ? spent / (double)combined : HUGE_VAL;
+    return combined >= SAMPLE / 2 ? spent / (double)combined : 0;
 }
 
 void read_ahead_measure(void)
@@ -84,39 +100,62 @@ void read_ahead_measure(void)
     static const unsigned char zeros[32];
     struct gpuaes_keystream *keystream = NULL;
     struct gpuaes_key key;
-    double ns = HUGE_VAL;
     unsigned char *piece = calloc(1, PIECE);
     if (piece != NULL && gpuaes_key_expand(&key, zeros, sizeof zeros) &&
         gpuaes_keystream_open(&keystream, &key, zeros, GPUAES_ALLOCATE) == GPUAES_OK)
-        ns = use(keystream, piece);
+        atomic_store(&measured, use(keystream, piece));
     gpuaes_keystream_close(keystream);
     free(piece);
-    atomic_store(&ns_per_byte, ns);
 }
 
-static int observation_is_against(void)
+/* ---- Belief ---------------------------------------------------------------------- */
+
+static struct belief *belief_of(unsigned key_bytes)
 {
-    double cpu = atomic_load(&observed[1]), combined = atomic_load(&observed[0]);
-    return cpu > 0 && combined > cpu * margin_observed;
+    return &beliefs[key_bytes / 8 - 2];
+}
+
+static void rest(struct belief *b)
+{
+    double ns = atomic_load(&b->rest);
+    ns = ns == 0 ? rest_first_ns : ns * 2 < rest_most_ns ? ns * 2 : rest_most_ns;
+    atomic_store(&b->rest, ns);
+    atomic_store(&b->rest_until, measure_now_ns() + ns);
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&b->side[i].samples, 0);
+        atomic_store(&b->side[i].ns_per_byte, 0);
+    }
 }
 
 int read_ahead_pays(struct provider *provider, unsigned key_bytes)
 {
     struct work work = {.kind = WORK_CTR, .key_bytes = key_bytes, .len = PIECE};
-    if (atomic_load(&ns_per_byte) <= 0)
-        read_ahead_measure();
-    double cpu = measured_cpu_ns(provider, &work);
-    if (atomic_load(&ns_per_byte) * PIECE < cpu * margin && !observation_is_against())
-        return 1;
-    return atomic_load(&ns_per_byte) < HUGE_VAL &&
-           atomic_fetch_add(&refusals, 1) % REFUSALS == REFUSALS - 1;
+    struct belief *b = belief_of(key_bytes);
+    if (!atomic_exchange(&b->judged, 1) &&
+        atomic_load(&measured) * PIECE >= measured_cpu_ns(provider, &work) * margin_measured)
+        rest(b);
+    return measure_now_ns() >= atomic_load(&b->rest_until);
 }
 
-int read_ahead_observe(int by_cpu, size_t bytes, double ns)
+int read_ahead_observe(unsigned key_bytes, int by_cpu, size_t bytes, double ns)
 {
+    struct belief *b = belief_of(key_bytes);
+    struct side *combined = &b->side[0], *cpu = &b->side[1], *side = &b->side[by_cpu];
     if (bytes < LEAST_OBSERVED)
         return 1;
-    double before = atomic_load(&observed[by_cpu]), now = ns / (double)bytes;
-    atomic_store(&observed[by_cpu], before > 0 ? (7 * before + now) / 8 : now);
-    return !observation_is_against();
+    double before = atomic_load(&side->ns_per_byte), now = ns / (double)bytes;
+    if (before > 0 && now > 2 * before) /* an interrupt, perhaps */
+        now = 2 * before;
+    atomic_store(&side->ns_per_byte, before > 0 ? (7 * before + now) / 8 : now);
+    unsigned samples = atomic_fetch_add(&side->samples, 1) + 1;
+    if (samples < LEAST_COMBINED || atomic_load(&cpu->samples) < LEAST_BY_CPU)
+        return 1;
+    if (atomic_load(&combined->samples) >= LEAST_COMBINED &&
+        atomic_load(&combined->ns_per_byte) > atomic_load(&cpu->ns_per_byte) * margin_observed) {
+        rest(b);
+        return 0;
+    }
+    if (!by_cpu && samples >= MANY_COMBINED)
+        atomic_store(&b->rest, 0);
+    return 1;
 }

@@ -10,20 +10,27 @@
 
 struct provider;
 
-/* Makes and uses some MiB of keystream; a millisecond, and those of allocating its memory. */
-void read_ahead_measure(void);
-
 /* There are streams for it: then the start measures it, in the background. */
 void read_ahead_want(void);
 int read_ahead_is_wanted(void);
 
-/* Expected to be faster than this CPU. Measures first, where nobody has. */
+/*
+ * Makes and uses some MiB of keystream, in the start's thread: a millisecond, and those of
+ * allocating its memory; where the device is late, 20.
+ */
+void read_ahead_measure(void);
+
+/*
+ * Expected to be faster than this CPU. What has not been measured is; what was seen to be
+ * slower is not for a while.
+ */
 int read_ahead_pays(struct provider *provider, unsigned key_bytes);
 
 /*
  * Tells how long so many bytes of an application took: to combine, or, which must be
- * tried now and then in the same streams, by the CPU alone. 0 once it does not pay.
+ * tried now and then in the same streams, by the CPU alone. 0 when that shows that it
+ * does not pay.
  */
-int read_ahead_observe(int by_cpu, size_t bytes, double ns);
+int read_ahead_observe(unsigned key_bytes, int by_cpu, size_t bytes, double ns);
 
 #endif

@@ -106,10 +106,10 @@ static int bytes_add_up_to_a_start(void)
     return right && starts_within(5000);
 }
 
-/* A twentieth counts, so 1 MiB takes 20. */
+/* A sixty-fourth counts, so 1 MiB takes 64. */
 static int small_ctr_adds_up_to_a_start(void)
 {
-    int right = small_updates("AES-128-CTR", 18 * MIB);
+    int right = small_updates("AES-128-CTR", 62 * MIB);
     sleep_ms(100);
     right &= !has_started();
     for (int i = 0; i < 3; i++) /* all contexts together */
@@ -339,7 +339,7 @@ static const struct {
      "GPUAES_START_BYTES=1 GPUAES_READ_AHEAD_BYTES=0", "", small_ctr_never_starts},
     {"nor with start=never", "GPUAES_START=never GPUAES_START_BYTES=0", "", small_ctr_never_starts},
     {"a stream of small updates goes on after a release",
-     "GPUAES_START_BYTES=100K GPUAES_IDLE_SECONDS=1", "", a_stream_goes_on_after_a_release},
+     "GPUAES_START_BYTES=32K GPUAES_IDLE_SECONDS=1", "", a_stream_goes_on_after_a_release},
     {"start=never never does", "GPUAES_START=never GPUAES_START_BYTES=0", "", never_means_never},
     {"start=eager does with the first context", "GPUAES_START=eager", "",
      eager_starts_with_a_context},
