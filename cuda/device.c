@@ -146,7 +146,7 @@ static void relax(void)
 #endif
 }
 
-static int64_t now_ns(void)
+int64_t device_now_ns(void)
 {
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
@@ -157,12 +157,12 @@ static int64_t now_ns(void)
 static drv_result wait_within(const struct driver *d, drv_stream stream, drv_event event,
                               int64_t limit_ns)
 {
-    int64_t begun = now_ns();
+    int64_t begun = device_now_ns();
     for (;;) {
         drv_result r = event != NULL ? d->event_query(event) : d->stream_query(stream);
         if (r != DRV_NOT_READY)
             return r;
-        int64_t waited = now_ns() - begun;
+        int64_t waited = device_now_ns() - begun;
         if (limit_ns >= 0 && waited > limit_ns)
             return DRV_NOT_READY;
         if (waited < SPIN_NS) {

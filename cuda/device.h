@@ -63,6 +63,9 @@ int device_call_failed(struct device_reason *reason, const char *function, drv_r
  */
 drv_result device_wait(const struct device *device, drv_stream stream, drv_event event);
 
+/* The clock of such waits. */
+int64_t device_now_ns(void);
+
 /* The same without a limit: what the application has queued may take as long as it likes. */
 drv_result device_wait_for_application(const struct device *device, drv_event event);
 

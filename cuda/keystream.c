@@ -28,13 +28,13 @@
 enum { GROWTH = 8 };
 /* So many segments in vain, one after the other, end it. */
 enum { MISSES_MOST = 16 };
-/* The driver is not asked again before the stream has gone on by so much. */
-enum { ASK_BYTES = 32 << 10 };
+/* The driver is not asked again before the stream has gone on by so much, at first and later. */
+enum { ASK_BYTES = 32 << 10, ASK_MOST = 4 << 20 };
 
 /* What of the stream a segment has. Empty: begin == end. */
 struct span {
     uint64_t begin, end;
-    int missed; /* the position was in it before it was made */
+    int64_t missed_at; /* when the position was in it before it was made; 0: never */
 };
 
 struct gpuaes_keystream {
@@ -126,13 +126,17 @@ static drv_result turn(struct gpuaes_keystream *k)
 
 /* ---- Use ------------------------------------------------------------------------ */
 
-/* The position is in a segment that is not made. */
-static void miss(struct gpuaes_keystream *k, struct span *span)
+/* The position is in a segment that is not made. DRV_NOT_READY: for longer than may be. */
+static drv_result miss(struct gpuaes_keystream *k, struct span *span)
 {
-    if (span->missed) {
-        k->ask_bytes *= 2;
+    int64_t now = device_now_ns();
+    if (span->missed_at != 0) {
+        if (now - span->missed_at > (int64_t)life_settings()->timeout_ms * 1000000)
+            return DRV_NOT_READY;
+        if (k->ask_bytes < ASK_MOST)
+            k->ask_bytes *= 2;
     } else {
-        span->missed = 1;
+        span->missed_at = now;
         statistics_add_late();
         k->misses++;
         k->lead = k->lead * 2 + FIRST_BYTES;
@@ -141,11 +145,12 @@ static void miss(struct gpuaes_keystream *k, struct span *span)
         k->ask_bytes = ASK_BYTES;
     }
     k->ask_at = k->position + k->ask_bytes;
+    return DRV_SUCCESS;
 }
 
 static void use(struct gpuaes_keystream *k, const struct segment *segment, const struct span *span)
 {
-    if (!span->missed) {
+    if (span->missed_at == 0) {
         k->misses = 0;
         k->lead -= k->lead / GROWTH;
     }
@@ -165,10 +170,8 @@ static drv_result look(struct gpuaes_keystream *k)
     drv_result r = DRV_SUCCESS;
     if (segment->under_way)
         r = k->claim.ring->device->driver->event_query(segment->made);
-    if (r == DRV_NOT_READY) {
-        miss(k, span);
-        return DRV_SUCCESS;
-    }
+    if (r == DRV_NOT_READY)
+        return miss(k, span);
     if (r != DRV_SUCCESS)
         return r;
     segment->under_way = 0;

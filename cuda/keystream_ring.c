@@ -9,6 +9,7 @@
  */
 #include "keystream_ring.h"
 
+#include <sched.h>
 #include <time.h>
 
 #include "life.h"
@@ -28,6 +29,9 @@ enum { PAGE_BYTES = 4096 };
 
 /* An owner that has ordered nothing for so long may lose its ring to another one. */
 static const int64_t IDLE_NS = 1000000000;
+
+/* At the exit of the process, those that use a ring are waited for so long at most. */
+static const int64_t CLOSE_NS = 10000000;
 
 static struct {
     _Atomic uint64_t bytes; /* pinned memory of all of them */
@@ -224,11 +228,24 @@ static int has_memory(const struct ring_claim *claim)
     return device != NULL && atomic_load(&device->use) == DEVICE_IN_USE;
 }
 
+/* Its memory is left alone for ever, and others may have as much. */
+static int forget_if_lost(const struct ring_claim *claim)
+{
+    const struct ring *ring = claim->ring;
+    if (ring->device == NULL || atomic_load(&ring->device->use) != DEVICE_LOST)
+        return 0;
+    atomic_fetch_sub(&rings.bytes, ring->segment_bytes * RING_SEGMENTS);
+    set_state(claim, STATE_LOST);
+    return 1;
+}
+
 /* A free ring with memory, or without. */
 static int take_free(int with_memory, struct ring_claim *claim)
 {
     for (int i = 0; i < RINGS; i++) {
         if (!seize(&rings.ring[i], STATE_FREE, claim))
+            continue;
+        if (forget_if_lost(claim))
             continue;
         if (has_memory(claim) == with_memory && (with_memory || claim->ring->device == NULL))
             return 1;
@@ -278,43 +295,68 @@ enum gpuaes_status ring_take(struct device *device, int allocate, struct ring_cl
 
 /* ---- Release ------------------------------------------------------------------------ */
 
-/* Of the one thread that releases devices. */
-static struct ring_claim seized[RINGS];
+/* Of the one thread that releases devices: what it has taken, and from which state. */
+static struct {
+    struct ring_claim claim;
+    unsigned state;
+} seized[RINGS];
 static int seized_rings;
 
-static int is_lost(const struct ring *ring)
+/* Busy, with the number that it has: so it can be given back. */
+static int seize_for_now(struct ring *ring)
 {
-    return atomic_load(&ring->word) % STATES == STATE_LOST;
+    uint64_t word = atomic_load(&ring->word);
+    unsigned state = (unsigned)(word % STATES);
+    if (state == STATE_LOST)
+        return 1;
+    if (state == STATE_BUSY ||
+        !atomic_compare_exchange_strong(&ring->word, &word, word - state + STATE_BUSY))
+        return 0;
+    seized[seized_rings].claim = (struct ring_claim){ring, word / STATES};
+    seized[seized_rings++].state = state;
+    return 1;
 }
 
 int rings_seize(void)
 {
-    for (int i = 0; i < RINGS; i++) {
-        struct ring *ring = &rings.ring[i];
-        if (seize(ring, STATE_FREE, &seized[seized_rings]) ||
-            seize(ring, STATE_IDLE, &seized[seized_rings])) {
-            seized_rings++;
-        } else if (!is_lost(ring)) {
-            rings_unseize();
+    for (int i = 0; i < RINGS; i++)
+        if (!seize_for_now(&rings.ring[i])) {
+            while (seized_rings != 0) {
+                seized_rings--;
+                set_state(&seized[seized_rings].claim, seized[seized_rings].state);
+            }
             return 0;
         }
-    }
     return 1;
 }
 
 void rings_unseize(void)
 {
     while (seized_rings != 0) {
-        const struct ring_claim *claim = &seized[--seized_rings];
-        if (claim->ring->device == NULL || empty_or_lose(claim))
-            set_state(claim, STATE_FREE);
+        struct ring_claim claim = seized[--seized_rings].claim;
+        claim.ownership++; /* nobody's */
+        if (claim.ring->device == NULL || empty_or_lose(&claim))
+            set_state(&claim, STATE_FREE);
+    }
+}
+
+void rings_close(void)
+{
+    int64_t begun = device_now_ns();
+    for (int i = 0; i < RINGS; i++) {
+        struct ring_claim claim;
+        struct ring *ring = &rings.ring[i];
+        while (!seize(ring, STATE_FREE, &claim) && !seize(ring, STATE_IDLE, &claim) &&
+               atomic_load(&ring->word) % STATES != STATE_LOST &&
+               device_now_ns() - begun < CLOSE_NS)
+            (void)sched_yield();
     }
 }
 
 drv_result rings_free(struct device *device)
 {
     for (int i = 0; i < seized_rings; i++) {
-        struct ring *ring = seized[i].ring;
+        struct ring *ring = seized[i].claim.ring;
         if (ring->device != device)
             continue;
         drv_result r = empty(ring, 1);

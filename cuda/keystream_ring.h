@@ -63,12 +63,15 @@ void ring_give(const struct ring_claim *claim);
 
 /*
  * For the thread that releases devices, while nobody else can enter one. Takes all
- * rings away from their owners; 0, and no ring has an owner any more but one that is
- * being used. rings_free() frees the memory of those of a device, which is entered;
+ * rings away from their owners; 0, and all are as they were, where one is being used.
+ * rings_free() frees the memory of those of a device, which is entered;
  * rings_unseize() lets all be taken again.
  */
 int rings_seize(void);
 drv_result rings_free(struct device *device);
 void rings_unseize(void);
+
+/* For the exit of the process: nobody touches the memory of a ring any more. */
+void rings_close(void);
 
 #endif

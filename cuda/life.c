@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <time.h>
@@ -243,11 +244,30 @@ static int open_driver(struct device_reason *reason)
     return 1;
 }
 
+/*
+ * Handlers run in the opposite order of their registration: after cuInit() ours comes before
+ * the driver's, which may take away memory that other threads combine with.
+ */
+static void at_exit(void)
+{
+    if (!fork_is_child())
+        rings_close();
+}
+
+static void watch_exit(void)
+{
+    static int watched;
+    if (!watched)
+        (void)atexit(at_exit);
+    watched = 1;
+}
+
 /* One is enough; the reason is that of the first that cannot be started. */
 static int start_devices(struct device_reason *reason)
 {
     int count = 0, started = 0;
     drv_result r = life.driver.init(0);
+    watch_exit();
     if (r == DRV_NO_DEVICE)
         return reject(reason, "no CUDA device");
     if (device_call_failed(reason, "cuInit", r) ||

@@ -211,16 +211,22 @@ static void learn(uint64_t served)
         (void)atomic_compare_exchange_strong(&begin_after, &after, next);
 }
 
-int aes_read_ahead_end(struct aes_context *c)
+static int end(struct aes_context *c)
 {
-    if (c->keystream == NULL)
-        return 1;
     int ok = aes_read_ahead_settle(c);
-    learn(gpuaes_keystream_position(c->keystream) - c->ahead.by_cpu);
     offload_keystream_close(c->keystream);
     c->keystream = NULL;
     aes_read_ahead_forget_run(c);
     return ok;
+}
+
+int aes_read_ahead_end(struct aes_context *c)
+{
+    if (c->keystream == NULL)
+        return 1;
+    if (gpuaes_keystream_is_open(c->keystream)) /* else it was not the stream that ended */
+        learn(gpuaes_keystream_position(c->keystream) - c->ahead.by_cpu);
+    return end(c);
 }
 
 void aes_read_ahead_forget_run(struct aes_context *c)
@@ -269,9 +275,7 @@ enum { TRIAL_EVERY = 64, SAMPLE_IN = 3 };
 /* As far as keystream is made; the driver is asked where it ends. Returns the bytes done. */
 static size_t combine(struct aes_context *c, const struct call *call, size_t done)
 {
-    /* The driver has no room on the stack of a job. */
-    int may_order = ASYNC_get_current_job() == NULL;
-    while (done < call->in_bytes && may_order && gpuaes_keystream_order(c->keystream)) {
+    while (done < call->in_bytes && gpuaes_keystream_order(c->keystream)) {
         size_t more = gpuaes_keystream_xor(c->keystream, call->in + done, call->out + done,
                                            call->in_bytes - done);
         if (more == 0)
@@ -295,9 +299,11 @@ static int finish_on_cpu(struct aes_context *c, const struct call *call, size_t 
     rest.out_bytes = &written;
     if (!aes_read_ahead_settle(c))
         return 0;
-    double begun = measure_now_ns();
+    int observed = left >= READ_AHEAD_OBSERVED;
+    double begun = observed ? measure_now_ns() : 0;
     int ok = aes_on_cpu(c, &rest) && written == left;
-    c->ahead.useless |= !read_ahead_observe(c->key_bytes, 1, left, measure_now_ns() - begun);
+    if (observed)
+        c->ahead.useless |= !read_ahead_observe(c->key_bytes, 1, left, measure_now_ns() - begun);
     c->countdown -= (int64_t)left;
     note_done_by_cpu(c, left);
     return ok;
@@ -309,13 +315,15 @@ static int finish(struct aes_context *c, const struct call *call, size_t done)
     int ok = 1;
     if (done != 0)
         note_combined(c, done);
-    if (c->ahead.turns++ % TRIAL_EVERY != 0)
+    /* The driver has no room on the stack of a job. */
+    int in_job = ASYNC_get_current_job() != NULL;
+    if (!in_job && c->ahead.turns++ % TRIAL_EVERY != 0)
         done = combine(c, call, done);
     if (done != call->in_bytes)
         ok = finish_on_cpu(c, call, done);
     int useless = c->ahead.useless && !engine_is_forced(c->provider);
-    if (!ok || useless || !gpuaes_keystream_is_open(c->keystream)) {
-        ok = aes_read_ahead_end(c) && ok;
+    if (!ok || useless || in_job || !gpuaes_keystream_is_open(c->keystream)) {
+        ok = end(c) && ok;
         aes_rearm(c);
     }
     *call->out_bytes = call->in_bytes;

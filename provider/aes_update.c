@@ -90,7 +90,7 @@ static int offer(struct aes_context *c, const struct call *call, struct work *wo
                           .len = call->in_bytes,
                           .why = CPU_UNSUITED};
     enum engine_choice choice = aes_is_eligible(c) ? engine_choose(c->provider, work) : CHOICE_CPU;
-    c->stays_on_cpu = choice == CHOICE_CPU && (work->why == CPU_FASTER || work->why == CPU_SMALL);
+    c->stays_on_cpu = choice == CHOICE_CPU && work->why == CPU_FASTER;
     if (choice == CHOICE_CPU)
         return DECLINED;
     if (choice == CHOICE_FAIL)
@@ -162,13 +162,13 @@ static int run_in_pieces(struct aes_context *c, const struct call *call, struct 
     }
 }
 
-/* Large updates are about to ask for a start themselves. */
+/* Small updates gain by read-ahead, or not at all. */
 static void count_towards_start(const struct aes_context *c, size_t in_bytes, uint64_t bytes)
 {
-    uint64_t share = engine_start_share(c->provider, work_of(c), in_bytes, bytes);
-    engine_count(share);
-    if (share != 0 && in_bytes < MEASURE_FLOOR)
-        engine_start_if_counted(c->provider);
+    uint64_t large = in_bytes >= MEASURE_FLOOR ? in_bytes : 0;
+    engine_count(large);
+    if (bytes != large && c->mode == AES_CTR && engine_may_read_ahead(c->provider))
+        engine_count_stream(c->provider, bytes - large);
 }
 
 int aes_update_call(struct aes_context *c, const struct call *call)

@@ -96,20 +96,14 @@ void engine_explain_failure(const struct provider *provider, enum gpuaes_status 
 /* Told of every new context, for start=eager. */
 void engine_context_created(struct provider *provider);
 
-/*
- * What counts towards `start-bytes` of `bytes` of updates, the last of them of
- * `update` bytes and all others below the floor. Those count in CTR alone, which can
- * be read ahead of, and for a sixty-fourth: a process whose device was started
- * exits 60 to 100 ms later, which must be little beside what it has done by then.
- */
-uint64_t engine_start_share(const struct provider *provider, enum engine_work kind, size_t update,
-                            uint64_t bytes);
-
 /* Counts work towards `start-bytes`, for the whole process, while no device is started. */
 void engine_count(uint64_t bytes);
 
-/* Starts the device in the background if enough has been counted. */
-void engine_start_if_counted(const struct provider *provider);
+/*
+ * The same for CTR in updates below the floor, which can be read ahead of: starts the device
+ * in the background once there were enough of them in one go.
+ */
+void engine_count_stream(const struct provider *provider, uint64_t bytes);
 
 /*
  * The state after starting the device for work of `len` bytes, if the settings

@@ -17,8 +17,14 @@
 /* An update that may start the device at once where CUDA already runs. */
 enum { SHARED_START_BYTES = 1 << 20 };
 
-/* Small updates count for a part of their length. */
-enum { SMALL_SHARE = 64 };
+/*
+ * A process whose device was started exits 60 to 100 ms later, and waits 200 ms for it. Small
+ * updates gain by read-ahead alone, so they must have gone on for longer than that, at a
+ * rate that keeps a CPU busy, before another such while is expected of them: a client of a
+ * network never starts a device.
+ */
+static const int64_t STREAM_NS = 400000000, STREAM_PAUSE_NS = 100000000;
+static const double STREAM_RATE = 0.25; /* bytes a ns */
 
 /*
  * Whether the application uses CUDA is asked of the dynamic linker, which looks for a file
@@ -30,19 +36,23 @@ static const int64_t ASK_NS = 1000000, ASK_MOST_NS = 1000000000;
 /* Towards start-bytes, for the whole process. */
 static _Atomic uint64_t seen_bytes;
 
-uint64_t engine_start_share(const struct provider *provider, enum engine_work kind, size_t update,
-                            uint64_t bytes)
-{
-    uint64_t large = update >= MEASURE_FLOOR ? update : 0;
-    if (kind != WORK_CTR || !engine_may_read_ahead(provider))
-        return large;
-    return large + (bytes - large) / SMALL_SHARE;
-}
+/* Of all threads together; what two of them do at once here may be lost without harm. */
+static struct {
+    _Atomic int64_t begun, last;
+    _Atomic uint64_t bytes;
+} stream;
 
 void engine_count(uint64_t bytes)
 {
     if (bytes != 0 && gpuaes_state() == GPUAES_OFF)
         atomic_fetch_add_explicit(&seen_bytes, bytes, memory_order_relaxed);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static void on_ready(void *unused)
@@ -56,6 +66,7 @@ static void on_ready(void *unused)
 static enum gpuaes_state start(const struct provider *provider, int wait)
 {
     atomic_store(&seen_bytes, 0); /* after an idle release it counts anew */
+    atomic_store(&stream.begun, 0);
     enum gpuaes_state state =
         gpuaes_start(engine_is_forced(provider) ? NULL : on_ready, NULL, wait);
     if (provider->settings.log == LOG_DEBUG && state == GPUAES_FAILED)
@@ -70,19 +81,12 @@ void engine_context_created(struct provider *provider)
         (void)start(provider, 0);
 }
 
-void engine_start_if_counted(const struct provider *provider)
+static void start_if_counted(const struct provider *provider)
 {
     const struct settings *s = &provider->settings;
     if (s->start != START_NEVER && s->engine != ENGINE_CPU && gpuaes_state() == GPUAES_OFF &&
         atomic_load_explicit(&seen_bytes, memory_order_relaxed) >= s->start_bytes)
         (void)start(provider, 0);
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static int application_uses_cuda(void)
@@ -94,6 +98,29 @@ static int application_uses_cuda(void)
         return 0;
     atomic_store(&interval, wait < ASK_MOST_NS ? wait * 2 : wait);
     return gpuaes_application_uses_cuda();
+}
+
+static int is_over(int64_t begun, int64_t last, int64_t now)
+{
+    return begun == 0 || now - last > STREAM_PAUSE_NS ||
+           (now - begun > STREAM_PAUSE_NS &&
+            (double)atomic_load(&stream.bytes) < (double)(now - begun) * STREAM_RATE);
+}
+
+void engine_count_stream(const struct provider *provider, uint64_t bytes)
+{
+    const struct settings *s = &provider->settings;
+    if (s->start != START_AUTO || s->engine == ENGINE_CPU || gpuaes_state() != GPUAES_OFF)
+        return;
+    int64_t now = now_ns(), begun = atomic_load(&stream.begun);
+    if (is_over(begun, atomic_exchange(&stream.last, now), now)) {
+        atomic_store(&stream.begun, now);
+        atomic_store(&stream.bytes, 0);
+        begun = now;
+    }
+    uint64_t all = atomic_fetch_add(&stream.bytes, bytes) + bytes;
+    if (all >= s->start_bytes && now - begun >= STREAM_NS)
+        (void)start(provider, 0);
 }
 
 enum gpuaes_state engine_start_for(const struct provider *provider, size_t len)
@@ -108,7 +135,7 @@ enum gpuaes_state engine_start_for(const struct provider *provider, size_t len)
         return state;
     if (len >= SHARED_START_BYTES && ASYNC_get_current_job() == NULL && application_uses_cuda())
         return start(provider, 1);
-    engine_start_if_counted(provider);
+    start_if_counted(provider);
     return gpuaes_state();
 }
 

@@ -33,10 +33,10 @@ static const double margin_measured = 0.8, margin_observed = 0.95;
 static const double rest_first_ns = 1e9, rest_most_ns = 32e9;
 
 /*
- * Observations of fewer bytes say more about the clock. So many of each side count as
- * knowledge; so many without a verdict end the doubling of rests.
+ * So many observations of each side count as knowledge; so many without a verdict end the
+ * doubling of rests.
  */
-enum { LEAST_OBSERVED = 4 << 10, LEAST_COMBINED = 16, LEAST_BY_CPU = 2, MANY_COMBINED = 256 };
+enum { LEAST_COMBINED = 16, LEAST_BY_CPU = 2, MANY_COMBINED = 256 };
 
 static atomic_int wanted;
 static _Atomic double measured; /* ns a byte; 0: not measured */
@@ -141,7 +141,7 @@ int read_ahead_observe(unsigned key_bytes, int by_cpu, size_t bytes, double ns)
 {
     struct belief *b = belief_of(key_bytes);
     struct side *combined = &b->side[0], *cpu = &b->side[1], *side = &b->side[by_cpu];
-    if (bytes < LEAST_OBSERVED)
+    if (bytes < READ_AHEAD_OBSERVED)
         return 1;
     double before = atomic_load(&side->ns_per_byte), now = ns / (double)bytes;
     if (before > 0 && now > 2 * before) /* an interrupt, perhaps */

@@ -26,6 +26,9 @@ void read_ahead_measure(void);
  */
 int read_ahead_pays(struct provider *provider, unsigned key_bytes);
 
+/* Fewer bytes say more about the clock. */
+enum { READ_AHEAD_OBSERVED = 4 << 10 };
+
 /*
  * Tells how long so many bytes of an application took: to combine, or, which must be
  * tried now and then in the same streams, by the CPU alone. 0 when that shows that it

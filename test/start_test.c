@@ -106,15 +106,39 @@ static int bytes_add_up_to_a_start(void)
     return right && starts_within(5000);
 }
 
-/* A sixty-fourth counts, so 1 MiB takes 64. */
-static int small_ctr_adds_up_to_a_start(void)
+static int64_t now_ms(void)
 {
-    int right = small_updates("AES-128-CTR", 62 * MIB);
-    sleep_ms(100);
-    right &= !has_started();
-    for (int i = 0; i < 3; i++) /* all contexts together */
-        right &= small_updates("AES-256-CTR", MIB);
-    return right && starts_within(5000);
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Contexts one after the other, for so long or until the device starts. */
+static int stream_for(int ms)
+{
+    int right = 1;
+    int64_t begun = now_ms();
+    while (right && now_ms() - begun < ms && !has_started())
+        right = small_updates("AES-256-CTR", MIB);
+    return right;
+}
+
+/* It takes 0.4 s without a pause. */
+static int a_stream_starts(void)
+{
+    int64_t begun = now_ms();
+    return stream_for(20000) && starts_within(5000) && now_ms() - begun >= 380;
+}
+
+static int slow_streams_never_start(void)
+{
+    int right = 1;
+    int64_t begun = now_ms();
+    while (now_ms() - begun < 700) {
+        right &= small_updates("AES-256-CTR", 64 << 10);
+        sleep_ms(1);
+    }
+    return right && !has_started();
 }
 
 static int small_blocks_never_start(void)
@@ -124,9 +148,9 @@ static int small_blocks_never_start(void)
     return right && !has_started();
 }
 
-static int small_ctr_never_starts(void)
+static int streams_never_start(void)
 {
-    int right = small_updates("AES-256-CTR", 64 * MIB);
+    int right = stream_for(600);
     sleep_ms(100);
     return right && !has_started();
 }
@@ -134,15 +158,13 @@ static int small_ctr_never_starts(void)
 /* What a stream holds of the device is given back when it pauses, and comes again. */
 static int a_stream_goes_on_after_a_release(void)
 {
-    int right = small_updates("AES-256-CTR", 4 * MIB) && starts_within(5000) && !is_released();
+    int right = stream_for(20000) && starts_within(5000) && !is_released();
     for (int i = 0; i < 5000 && !is_released(); i++)
         sleep_ms(1);
     sleep_ms(100); /* to OFF it is not far */
-    right &= is_released() && small_updates("AES-256-CTR", MIB / 2);
-    sleep_ms(100);
-    right &= is_released() && small_updates("AES-256-CTR", 4 * MIB);
-    for (int i = 0; i < 5000 && is_released(); i++)
-        sleep_ms(1);
+    right &= is_released();
+    for (int64_t begun = now_ms(); is_released() && now_ms() - begun < 20000;)
+        right &= small_updates("AES-256-CTR", MIB);
     return right && !is_released() && figures_get(&providers).faults == 0;
 }
 
@@ -332,12 +354,12 @@ static const struct {
 } cases[] = {
     {"small work starts nothing", "", "", small_work_never_starts},
     {"start-bytes of work start the device", "GPUAES_START_BYTES=3M", "", bytes_add_up_to_a_start},
-    {"so does a long CTR stream of small updates", "GPUAES_START_BYTES=1M", "",
-     small_ctr_adds_up_to_a_start},
+    {"so does a long CTR stream of small updates", "GPUAES_START_BYTES=1M", "", a_stream_starts},
+    {"a slow stream starts nothing", "GPUAES_START_BYTES=1M", "", slow_streams_never_start},
     {"small ECB and CBC updates never do", "GPUAES_START_BYTES=1", "", small_blocks_never_start},
     {"nor do small CTR updates without read-ahead",
-     "GPUAES_START_BYTES=1 GPUAES_READ_AHEAD_BYTES=0", "", small_ctr_never_starts},
-    {"nor with start=never", "GPUAES_START=never GPUAES_START_BYTES=0", "", small_ctr_never_starts},
+     "GPUAES_START_BYTES=1 GPUAES_READ_AHEAD_BYTES=0", "", streams_never_start},
+    {"nor with start=never", "GPUAES_START=never GPUAES_START_BYTES=0", "", streams_never_start},
     {"a stream of small updates goes on after a release",
      "GPUAES_START_BYTES=32K GPUAES_IDLE_SECONDS=1", "", a_stream_goes_on_after_a_release},
     {"start=never never does", "GPUAES_START=never GPUAES_START_BYTES=0", "", never_means_never},
