@@ -193,7 +193,7 @@ static int counted_update(struct aes_context *c, unsigned char *out, size_t *out
     if (c->keystream != NULL)
         return read_ahead(c, out, out_bytes, room, in, in_bytes, 0);
     c->countdown -= (int64_t)in_bytes;
-    if (c->countdown >= 0)
+    if (c->countdown >= 0 && in_bytes < c->large)
         return c->cpu_update(c->cpu, out, out_bytes, room, in, in_bytes);
     return aes_update_large(c, out, out_bytes, room, in, in_bytes);
 }
@@ -204,7 +204,7 @@ static int counted_cipher(struct aes_context *c, unsigned char *out, size_t *out
     if (c->keystream != NULL)
         return read_ahead(c, out, out_bytes, room, in, in_bytes, 1);
     c->countdown -= (int64_t)in_bytes;
-    if (c->countdown >= 0)
+    if (c->countdown >= 0 && in_bytes < c->large)
         return c->cpu_cipher(c->cpu, out, out_bytes, room, in, in_bytes);
     return aes_cipher_large(c, out, out_bytes, room, in, in_bytes);
 }

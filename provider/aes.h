@@ -44,6 +44,7 @@ struct aes_context {
     OSSL_FUNC_cipher_cipher_fn *cpu_cipher;
     size_t small;                       /* updates of fewer bytes are the CPU's, and not counted */
     int64_t countdown;                  /* bytes until an update must take the long way */
+    size_t large;                       /* updates of so many bytes must take it, too */
     struct gpuaes_keystream *keystream; /* NULL: it does not read ahead; see aes_read_ahead.h */
 
     int64_t armed;    /* what the countdown was set to */

@@ -38,7 +38,7 @@ enum { LARGEST_UPDATE = 1 << 20 };
 #define BEGIN_LATEST ((uint64_t)1 << 30)
 
 /* Where it does not pay at the moment; while there is no device yet. */
-enum { RETRY_AFTER = 16 << 20, LOOK_AGAIN = 64 << 10 };
+enum { RETRY_AFTER = 16 << 20, LOOK_AGAIN = 1 << 20 };
 
 static _Atomic uint64_t begin_after = BEGIN_AFTER;
 

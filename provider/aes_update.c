@@ -64,8 +64,9 @@ void aes_rearm(struct aes_context *c)
         floor = ENGINE_ASK_AGAIN;
     /* It takes no device to do updates under 1 KiB, and no figures. */
     c->small = engine_is_forced(c->provider) ? 0 : 1024;
+    c->large = floor;
     uint64_t armed = aes_read_ahead_distance(c);
-    if (armed > floor)
+    if (armed > floor && c->stays_on_cpu)
         armed = floor;
     c->armed = c->countdown = armed > INT64_MAX ? INT64_MAX : (int64_t)armed - 1;
 }
