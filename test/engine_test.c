@@ -316,6 +316,8 @@ enum { LENGTH = 4 * MIB }; /* what the device reads and writes by itself, where 
 static unsigned char *take(enum place place)
 {
     unsigned char *p = application_begin(0) ? application_alloc(place, LENGTH) : NULL;
+    if (p == NULL)
+        exit(EXIT_FAILURE);
     memset(p, 1, LENGTH);
     return p;
 }
@@ -374,6 +376,7 @@ static int memory_is_judged_by_itself(void)
     unsigned first = on_device(context, ordinary, LENGTH, 20);
     int gets_all = device_gets_all(context, at_hand);
     unsigned second = on_device(context, ordinary, LENGTH, 20);
+    application_free(PAGEABLE, ordinary);
     EVP_CIPHER_CTX_free(context);
     return gets_all && first == 0 && second == 0;
 }
@@ -393,6 +396,7 @@ static int figures_say_why(void)
     context = EVP_CIPHER_CTX_new();
     EVP_CipherInit_ex2(context, cipher, zeros, zeros, 1, NULL);
     EVP_CipherUpdate(context, buffer, &n, buffer, MIB);
+    application_free(PAGEABLE, buffer);
     EVP_CIPHER_CTX_free(context);
     EVP_CIPHER_free(cipher);
     return figure("cpu-bytes-small") == 3 * 32 * KIB && figure("cpu-bytes-faster") == 2 * LENGTH &&

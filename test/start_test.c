@@ -185,6 +185,15 @@ static int cuda_in_the_process_starts_at_once(void)
     return update_is_right(2 * MIB) && has_started();
 }
 
+/* The application's first use comes after ours: it is found some updates later. */
+static int cuda_that_comes_later_starts_it(void)
+{
+    int right = update_is_right(2 * MIB) && !has_started() && application_begin(0);
+    for (int i = 0; i < 40 && !has_started(); i++)
+        right &= update_is_right(2 * MIB);
+    return right && has_started();
+}
+
 /* The start takes a while: what is done meanwhile is done by the CPU, and right. */
 static int the_start_delays_nobody(void)
 {
@@ -366,6 +375,7 @@ static const struct {
     {"start=eager does with the first context", "GPUAES_START=eager", "",
      eager_starts_with_a_context},
     {"CUDA in the process starts it at once", "", "in-use=1", cuda_in_the_process_starts_at_once},
+    {"so does CUDA that comes later", "GPUAES_START_BYTES=1G", "", cuda_that_comes_later_starts_it},
     {"a slow start delays nobody", "GPUAES_START_BYTES=0", "init-ms=300", the_start_delays_nobody},
     {"a huge update is right across the start", "GPUAES_START_BYTES=0", "init-ms=5",
      a_huge_update_is_right_across_the_start},
