@@ -316,6 +316,8 @@ enum { LENGTH = 4 * MIB }; /* what the device reads and writes by itself, where 
 static unsigned char *take(enum place place)
 {
     unsigned char *p = application_begin(0) ? application_alloc(place, LENGTH) : NULL;
+    if (p == NULL)
+        abort();
     memset(p, 1, LENGTH);
     return p;
 }
@@ -395,6 +397,7 @@ static int figures_say_why(void)
     EVP_CipherUpdate(context, buffer, &n, buffer, MIB);
     EVP_CIPHER_CTX_free(context);
     EVP_CIPHER_free(cipher);
+    application_free(PAGEABLE, buffer);
     return figure("cpu-bytes-small") == 3 * 32 * KIB && figure("cpu-bytes-faster") == 2 * LENGTH &&
            figure("cpu-bytes-unsuited") == MIB && figure("cpu-bytes-no-device") == 0 &&
            figure("cpu-bytes-failed") == 0 &&
