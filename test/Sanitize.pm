@@ -81,6 +81,8 @@ sub run {
     $ENV{GPUAES_SANITIZER} = $sanitizer;
     $ENV{UBSAN_OPTIONS} //= 'print_stacktrace=1';
     $ENV{TSAN_OPTIONS} //= 'die_after_fork=0';
+    # Kernels take long here, and the machine may be busy: slow is not lost.
+    $ENV{GPUAES_TIMEOUT_MS} //= 60000;
 
     # Nothing is printed before the end: prove -j would wait for the next line.
     my (undef, $programs) = command('make', '--silent', '--no-print-directory', "list-$list");

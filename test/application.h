@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../cuda/driver.h"
 
@@ -125,9 +126,8 @@ static inline void application_free(enum place place, void *p)
 static inline int application_wait(drv_stream stream)
 {
     drv_result r;
-    do
-        r = application.stream_query(stream);
-    while (r == DRV_NOT_READY);
+    while ((r = application.stream_query(stream)) == DRV_NOT_READY)
+        usleep(20); /* the emulator needs the core */
     return r == DRV_SUCCESS;
 }
 

@@ -340,12 +340,13 @@ static void test_memory()
     void *pinned;
     is(cuda.mem_host_alloc(&pinned, 2 << 20, 0), DRV_OUT_OF_MEMORY, "pinned memory ends");
     is(cuda.mem_free(f.memory + 1), DRV_INVALID_VALUE, "freeing the middle of something");
-    is(emulator_device_bytes(), fixture::BYTES, "what is allocated is known");
+    is(static_cast<long long>(emulator_device_bytes()), fixture::BYTES,
+       "what is allocated is known");
     is(cuda.mem_free(f.memory), 0, "freeing");
-    is(emulator_device_bytes(), 0, "so is that it was freed");
+    is(static_cast<long long>(emulator_device_bytes()), 0, "so is that it was freed");
     is(cuda.mem_host_alloc(&pinned, 4096, 0), 0, "pinned memory");
-    is(emulator_pinned_bytes(), 4096, "is known, too");
-    is(emulator_contexts(), 1, "and that there is a context");
+    is(static_cast<long long>(emulator_pinned_bytes()), 4096, "is known, too");
+    is(static_cast<long long>(emulator_contexts()), 1, "and that there is a context");
 }
 
 static void test_idle_kernels()
