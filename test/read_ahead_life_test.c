@@ -1,0 +1,356 @@
+/*
+ * When read-ahead is, and when it ends: by the settings, when segments come late, with
+ * segments in flight, when the device is released, and with the process. Each case is
+ * a run of this program of its own, since the device's state belongs to the process.
+ * For the emulator only.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "application.h"
+#include "read_ahead_streams.h"
+
+enum { SOME = 300 * KIB, STATUS = 42 };
+
+#ifdef __SANITIZE_ADDRESS__
+/* Some cases end with everything still there. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "detect_leaks=0";
+}
+#endif
+
+static struct memory *memory;
+static const unsigned char other_iv[BLOCK] = "and another IV.";
+
+static void emulate(const char *options)
+{
+    void *symbol = application_emulated() ? dlsym(application_library, "emulator_configure") : NULL;
+    void (*configure)(const char *);
+    memcpy(&configure, &symbol, sizeof symbol);
+    configure(options);
+}
+
+/* ---- Settings: 1 if all is as it should be --------------------------------------------- */
+
+/* A stream long enough, at a pace; whether it was right. */
+static int goes_on(struct stream *s, size_t length)
+{
+    int right = 1;
+    for (size_t done = 0; right && done < length; done += PACED) {
+        right = stream_update(s, PACED);
+        sleep_ms(1);
+    }
+    return right && stream_agrees(s);
+}
+
+static int is_read_ahead_of(void)
+{
+    struct stream s = {.side = {NULL}};
+    int right = ahead_begin() && stream_begin(&s, memory, "AES-256-CTR") && stream_served(&s, SOME);
+    stream_close(&s);
+    return right;
+}
+
+static int is_not_read_ahead_of(void)
+{
+    providers = providers_load();
+    (void)ahead_start(300);
+    struct stream s = stream_open(memory, "AES-256-CTR", usual_key, usual_iv);
+    int right = stream_hurry(&s, BEGINS_AFTER, 4096) && goes_on(&s, 2 * SOME);
+    stream_close(&s);
+    return right && ahead_get().bytes == 0;
+}
+
+/* Not before so many bytes have been, nor by what a former IV had. */
+static int not_before_its_time(void)
+{
+    int right = ahead_begin();
+    struct stream s = stream_open(memory, "AES-128-CTR", usual_key, usual_iv);
+    uint64_t launches = ahead_get().launches;
+    for (int i = 0; right && i < 5; i++)
+        right =
+            stream_hurry(&s, BEGINS_AFTER * 3 / 4, 10000) && stream_init(&s, NULL, other_iv, -1);
+    sleep_ms(20);
+    right = right && ahead_get().launches == launches && ahead_get().bytes == 0;
+    right = right && stream_served(&s, SOME);
+    stream_close(&s);
+    return right;
+}
+
+/* Three segments of the smallest size, and nothing beside them. */
+static int a_small_cap(void)
+{
+    int right = ahead_begin();
+    uint64_t before = ahead_get().pinned_peak;
+    struct stream s = {.side = {NULL}}, t = {.side = {NULL}};
+    right = right && stream_begin(&s, memory, "AES-128-CTR") && stream_served(&s, 2 * MIB);
+    t = stream_open(memory, "AES-256-CTR", usual_key, usual_iv);
+    right =
+        right && stream_hurry(&t, BEGINS_AFTER, 4096) && goes_on(&t, SOME) && stream_served(&s, 1);
+    uint64_t peak = ahead_get().pinned_peak;
+    /* What one gives back another may have. */
+    stream_close(&s);
+    right = right && stream_init(&t, NULL, other_iv, -1) && stream_served(&t, SOME);
+    stream_close(&t);
+    if (peak - before > 768 * KIB)
+        fprintf(stderr, "# %llu bytes were pinned\n", (unsigned long long)(peak - before));
+    return right && peak - before <= 768 * KIB;
+}
+
+/* Large updates go to the device, small ones are served, in one stream. */
+static int large_ones_go_to_the_device(void)
+{
+    int right = ahead_begin();
+    struct stream s = stream_open(memory, "AES-256-CTR", usual_key, usual_iv);
+    for (int i = 0; right && i < 4; i++) {
+        uint64_t before = ahead_get().gpu;
+        right = stream_served(&s, 100 * KIB) && stream_agrees(&s) &&
+                stream_update(&s, MIB + 1000 + (size_t)i) && stream_agrees(&s) &&
+                stream_update(&s, 5) && ahead_get().gpu >= before + MIB;
+    }
+    right = right && stream_served(&s, SOME) && stream_agrees(&s);
+    stream_close(&s);
+    return right && ahead_get().faults == 0;
+}
+
+/* ---- Late segments ---------------------------------------------------------------------- */
+
+static int late_segments(void)
+{
+    struct stream s = {.side = {NULL}};
+    int right = ahead_begin() && stream_begin(&s, memory, "AES-256-CTR");
+    emulate("kernel-us=20000");
+    uint64_t before = ahead_get().late;
+    for (size_t i = 0; right && i < 16 * MIB && ahead_get().late < before + 1; i += 16 * KIB) {
+        right = stream_update(&s, 16 * KIB - 3) && stream_update(&s, 3);
+        if (i % MIB == 0)
+            sleep_ms(1);
+    }
+    if (ahead_get().late < before + 1)
+        fprintf(stderr, "# %llu segments were late\n", (unsigned long long)ahead_get().late);
+    right = right && ahead_get().late >= before + 1 && stream_agrees(&s);
+    emulate("");
+    right = right && stream_served(&s, SOME) && stream_agrees(&s); /* it catches up */
+    stream_close(&s);
+    return right && ahead_get().faults == 0;
+}
+
+/* As fast as the CPU goes, which is faster than this device. */
+static int a_stream_in_a_hurry(void)
+{
+    struct stream s = {.side = {NULL}};
+    int right = ahead_begin() && stream_begin(&s, memory, "AES-128-CTR") &&
+                stream_hurry(&s, 24 * MIB, 16 * KIB) && stream_agrees(&s) &&
+                stream_hurry(&s, MIB, 333) && stream_agrees(&s) && stream_served(&s, SOME);
+    stream_close(&s);
+    return right && ahead_get().faults == 0;
+}
+
+/* ---- Segments in flight -------------------------------------------------------------------- */
+
+static int end_with_segments_in_flight(struct stream *s, int how)
+{
+    static const unsigned char key[32] = "yet another";
+    struct stream copy = {.side = {NULL}};
+    unsigned char out[BLOCK];
+    int n, right = 1;
+    switch (how) {
+    case 0:
+        stream_close(s);
+        *s = stream_open(memory, "AES-256-CTR", key, usual_iv);
+        break;
+    case 1:
+        right = stream_init(s, key, other_iv, -1);
+        break;
+    case 2:
+        right = stream_copy(&copy, s) && stream_update(&copy, 5000) && stream_agrees(&copy);
+        stream_close(&copy);
+        break;
+    case 3:
+        for (int i = 0; i < SIDES; i++)
+            right &= EVP_CipherFinal_ex(s->side[i], out, &n);
+        break;
+    default:
+        right = EVP_CIPHER_CTX_reset(s->side[OURS]) && EVP_CIPHER_CTX_reset(s->side[REFERENCE]);
+        stream_close(s);
+        *s = stream_open(memory, "AES-192-CTR", key, usual_iv);
+    }
+    return right && stream_update(s, 5000) && stream_agrees(s);
+}
+
+static int ends_with_segments_in_flight(void)
+{
+    int right = ahead_begin();
+    for (int how = 0; right && how < 5; how++) {
+        struct stream s = {.side = {NULL}};
+        right = stream_begin(&s, memory, "AES-256-CTR");
+        emulate("kernel-us=30000");
+        /* So that some have been ordered since. */
+        right = right && stream_served(&s, 256 * KIB) && end_with_segments_in_flight(&s, how);
+        emulate("");
+        stream_close(&s);
+    }
+    return right && ahead_get().faults == 0;
+}
+
+/* ---- Release -----------------------------------------------------------------------------------
+ */
+
+static int pinned_falls_to_nothing(void)
+{
+    for (int i = 0; i < 500 && ahead_get().pinned; i++)
+        sleep_ms(10);
+    if (ahead_get().pinned)
+        fprintf(stderr, "# %llu bytes stay pinned\n", (unsigned long long)ahead_get().pinned);
+    return ahead_get().pinned == 0;
+}
+
+/* A stream that rests does not keep the device; it goes on where it was. */
+static int an_idle_device_is_released(void)
+{
+    struct stream s = {.side = {NULL}};
+    int right = ahead_begin() && stream_begin(&s, memory, "AES-256-CTR") && stream_update(&s, 5) &&
+                pinned_falls_to_nothing() && stream_agrees(&s) && stream_update(&s, 5000) &&
+                stream_agrees(&s) && goes_on(&s, SOME);
+    uint64_t before = ahead_get().bytes;
+    right = right && ahead_start(20000);
+    for (int i = 0; right && ahead_get().bytes == before && i < 5; i++)
+        right = stream_init(&s, NULL, other_iv, -1) && stream_hurry(&s, BEGINS_AFTER, 4096) &&
+                goes_on(&s, MIB);
+    stream_close(&s);
+    return right && ahead_get().bytes > before && ahead_get().faults == 0;
+}
+
+/* One that is read ahead of is at work, for as long as that takes. */
+static int a_busy_device_is_kept(void)
+{
+    struct stream s = {.side = {NULL}};
+    int right = ahead_begin() && stream_begin(&s, memory, "AES-256-CTR");
+    for (time_t end = time(NULL) + 3; right && time(NULL) < end;)
+        right = stream_served(&s, 64 * KIB);
+    stream_close(&s);
+    return right && ahead_get().faults == 0 && pinned_falls_to_nothing();
+}
+
+/* ---- The end of the process --------------------------------------------------------------------
+ */
+
+/* Slow segments in flight, in two streams. */
+static int leave_much(void)
+{
+    static struct stream s, t;
+    int right = ahead_begin() && stream_begin(&s, memory, "AES-256-CTR") &&
+                stream_begin(&t, memory, "AES-128-CTR");
+    emulate("kernel-us=30000");
+    return right && stream_served(&s, 256 * KIB) && stream_update(&t, 300 * KIB);
+}
+
+static int exits(void)
+{
+    exit(leave_much() ? STATUS : 1);
+}
+
+static int exits_at_once(void)
+{
+    _exit(leave_much() ? STATUS : 1);
+}
+
+static int execs(void)
+{
+    if (leave_much())
+        execl("/bin/sh", "sh", "-c", "exit 42", (char *)NULL);
+    return 0;
+}
+
+static int unloads(void)
+{
+    int right = leave_much();
+    providers_unload(&providers);
+    exit(right ? STATUS : 1);
+}
+
+static const struct {
+    const char *name, *settings, *emulator;
+    int (*run)(void);
+    int status; /* it should end with */
+} cases[] = {
+    {"a stream is read ahead of", "", "", is_read_ahead_of, 0},
+    {"not before it has run for a MiB", "", "", not_before_its_time, 0},
+    {"read-ahead-bytes=0: never", "READ_AHEAD_BYTES=0 MIN_BYTES=1G START=eager", "",
+     is_not_read_ahead_of, 0},
+    {"read-ahead-bytes too small for a ring: never",
+     "READ_AHEAD_BYTES=700K MIN_BYTES=1G START=eager", "", is_not_read_ahead_of, 0},
+    {"start=never: never", "MIN_BYTES=1G START=never", "", is_not_read_ahead_of, 0},
+    {"engine=cpu: never", "ENGINE=cpu START=eager", "", is_not_read_ahead_of, 0},
+    {"no device: never", "MIN_BYTES=1G START=eager", "devices=0", is_not_read_ahead_of, 0},
+    {"nothing can be pinned: never", "MIN_BYTES=1G START=eager", "pinned=1", is_not_read_ahead_of,
+     0},
+    {"engine=gpu: small updates are", "ENGINE=gpu MIN_BYTES=auto", "", is_read_ahead_of, 0},
+    {"read-ahead-bytes for one small ring", "READ_AHEAD_BYTES=768K", "", a_small_cap, 0},
+    {"large updates go to the device", "MIN_BYTES=128K", "", large_ones_go_to_the_device, 0},
+    {"segments come late", "", "", late_segments, 0},
+    {"a stream in a hurry", "", "", a_stream_in_a_hurry, 0},
+    {"streams end with segments in flight", "", "", ends_with_segments_in_flight, 0},
+    {"an idle device is released", "IDLE_SECONDS=1", "", an_idle_device_is_released, 0},
+    {"a busy device is kept", "IDLE_SECONDS=1", "", a_busy_device_is_kept, 0},
+    {"exit() with segments in flight", "", "", exits, STATUS},
+    {"_exit() with segments in flight", "", "", exits_at_once, STATUS},
+    {"exec() with segments in flight", "", "", execs, STATUS},
+    {"unload with segments in flight", "", "", unloads, STATUS},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+/* Sets "KEY=VALUE KEY=VALUE". */
+static void set_environment(const char *settings)
+{
+    char copy[256], name[64];
+    snprintf(copy, sizeof copy, "%s", settings);
+    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
+        char *value = strchr(word, '=');
+        *value++ = '\0';
+        snprintf(name, sizeof name, "GPUAES_%s", word);
+        setenv(name, value, 1);
+    }
+}
+
+static int run_case(size_t number)
+{
+    char text[16];
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        snprintf(text, sizeof text, "%zu", number);
+        set_environment(cases[number].settings);
+        setenv("GPUAES_EMULATOR", cases[number].emulator, 1);
+        execl("/proc/self/exe", "read_ahead_life_test", text, (char *)NULL);
+        _exit(127);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "# ended by signal %d\n", WTERMSIG(status));
+    return WIFEXITED(status) && WEXITSTATUS(status) == cases[number].status;
+}
+
+int main(int argc, char **argv)
+{
+    if (stand_in()) {
+        printf("1..0 # SKIP the default provider has no device\n");
+        return EXIT_SUCCESS;
+    }
+    if (argc == 2) {
+        alarm(120);
+        memory = memory_new(1);
+        int right = cases[strtoul(argv[1], NULL, 10) % CASES].run();
+        providers_unload(&providers);
+        free(memory);
+        return right ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    for (size_t i = 0; i < CASES; i++)
+        tap_ok(run_case(i), "%s", cases[i].name);
+    return tap_done();
+}
