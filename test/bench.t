@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# The benchmark works: all parts, quickly, and rows of the shape that is promised.
-# Its figures mean nothing here. On the emulator it has two devices.
+# The benchmark works: all parts, quickly, and rows of the shape that is promised, of
+# which a report can be made. Its figures mean nothing here. On the emulator it has two
+# devices.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -15,17 +16,23 @@ my $emulated = ($ENV{OPENSSL_MODULES} // '') =~ m{/emulated/?$};
 my $program = "$build/test/bench/gpuaes_bench" . ($emulated ? '_emulated' : '');
 plan(skip_all => "there is no $program: make bench-programs") if !-x $program;
 
+# A tool that tells the memory of two GPUs in use, and notes that it was asked.
+mkdir("$folder/bin");
+spew("$folder/bin/nvidia-smi", "#!/bin/sh\necho \"\$@\" >>$folder/asked\necho 1200\necho 34\n");
+chmod(0755, "$folder/bin/nvidia-smi");
+
 sub bench
 {
-    my (@arguments) = @_;
-    return run([$program, @arguments], env => without_gpuaes(GPUAES_EMULATOR => 'devices=2'), seconds => 300);
+    my ($arguments, %settings) = @_;
+    my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', PATH => "$folder/bin:$ENV{PATH}", %settings);
+    return run([$program, @$arguments], env => $env, seconds => 300);
 }
 
 sub rows_of { return grep { !/^#/ } split(/\n/, $_[0]->{out}) }
 
 # ---- All parts ----------------------------------------------------------------
 
-my $result = bench('--quick');
+my $result = bench(['--quick']);
 is($result->{status}, 0, 'it ends well') or diag($result->{err});
 
 my ($columns) = $result->{out} =~ /^# (part\t.*)$/m;
@@ -40,11 +47,11 @@ my %shapes = (
     bytes => qr/^\d+$/,
     devices => qr/^\d+$/,
     threads => qr/^\d+$/,
-    statistic => qr/^(?:median|p99|longest|mean|sustained|-)$/,
+    statistic => qr/^(?:median|p99|longest|mean|sustained|at \d+\.\d s|-)$/,
     placement => qr/^(?:apart|in place|misaligned|-)$/,
     ours => qr/^\d[-+.\de]*$/,
-    unit => qr{^(?:ns|us|ms|GB/s|Gword/s|MiB|KiB)$},
-    engine => qr/^(?:gpu|cpu|mixed|small|two_table|large|hybrid|-)$/,
+    unit => qr{^(?:ns|us|ms|GB/s|Gword/s|MiB|KiB|%)$},
+    engine => qr/^(?:gpu|cpu|mixed|read-ahead|small|two_table|large|hybrid|-)$/,
     map { $_ => qr/^(?:-|\d[-+.\de]*)$/ } 'reference', 'ratio', 'spread', 'cpu_ours', 'cpu_reference');
 my (%rows, @wrong);
 foreach my $line (rows_of($result)) {
@@ -61,9 +68,11 @@ my @of_cpu = grep { $_->{against} =~ /default provider|^EVP_/ } map { @$_ } valu
 is(scalar(grep { $_->{against} !~ /, OpenSSL \d+\.\d+\.\d+/ } @of_cpu), 0, 'rows beside libcrypto name its version');
 
 # Rows of each part, at least; those of the device only where there is one.
-my %least = (limits => 2, small => 90, bulk => 38, pinned => 1, start => 6, load => 4);
+my %least = (limits => 2, small => 90, bulk => 38, pinned => 1, start => 6, load => 4, speed => 1, enc => 4,
+    streams => 5, memory => 5);
 my %least_on_device = (limits => 8, kernels => 34, 'evp-kernels' => 4, 'base64-kernels' => 4, families => 16,
-    'latency-api' => 40, 'latency-evp' => 40, bulk => 68, mixed => 16, devices => 10, base64 => 18, threads => 32);
+    'latency-api' => 40, 'latency-evp' => 40, bulk => 68, mixed => 16, devices => 10, base64 => 18, threads => 32,
+    'read-ahead' => 20);
 my $has_device = $result->{out} !~ /^# GPU: none/m && !stand_in();
 %least = (%least, %least_on_device) if $has_device;
 foreach my $part (sort keys %least) {
@@ -84,19 +93,59 @@ SKIP: {
         'device, pageable, pinned, registered', 'in memory of each kind');
 }
 
+# ---- Whole programs ------------------------------------------------------------
+
+is(join(', ', map { "$_->{operation}: $_->{ours}" } @{$rows{memory}}), join(', ', map { "$_: 1234" }
+        'before', 'while it streams', 'idle for longer than idle-seconds', 'while it streams again', 'after its exit'),
+    'the memory of all GPUs, before, during and after');
+is(scalar(() = slurp("$folder/asked") =~ /--query-gpu=memory.used/g), 6, 'as nvidia-smi says each time');
+my %whole = map { ("$_->{part} $_->{bytes} $_->{threads}" => $_) } @{$rows{enc}},
+    grep { $_->{operation} =~ /whole process|streams/ } @{$rows{streams}};
+ok(!grep({ !$_ || $_->{ours} <= 0 || $_->{ratio} eq '-' } @whole{'enc 1024 1', 'streams 4194304 1', 'streams 4194304 4'}),
+    'programs stand beside the default provider');
+
+SKIP: {
+    skip('needs the emulator', 3) if !$emulated || stand_in();
+    # The device starts in programs, too, and streams are read ahead of.
+    my %forced = (GPUAES_START => 'eager', GPUAES_MIN_BYTES => '1G');
+    my $streams = bench(['--quick', 'streams'], %forced);
+    is($streams->{status}, 0, 'streams alone') or diag($streams->{err});
+    like($streams->{out}, qr/^streams\t.*\tstart of the GPU\t.*\tms\t/m, 'it tells how long the device took to start');
+    my $ahead = bench(['--quick', 'read-ahead'], %forced);
+    my ($held) = $ahead->{out} =~ /^read-ahead\t.*\tpinned memory, streams\t-\t16384\t.*\t2\t([\d.]+)\t-\tMiB\t/m;
+    cmp_ok($held // 0, '>=', 1.5, 'and what two streams that are read ahead of hold: two rings of segments');
+}
+
+# ---- The report ------------------------------------------------------------------
+
+my $tsv = spew("$folder/all.tsv", $result->{out});
+SKIP: {
+    skip('gnuplot is not installed', 2) if !grep { -x "$_/gnuplot" } split(/:/, $ENV{PATH});
+    my $plot = run(["$source/test/bench/plot", $folder, $tsv]);
+    is($plot->{status}, 0, 'the figures are drawn') or diag($plot->{err});
+    is(join(' ', grep { $has_device } $plot->{err} =~ /^plot: (.*): not measured$/mg), '', 'and all of them');
+}
+foreach my $template ('template', 'read-ahead-template') {
+    my $report = run(["$source/test/bench/report", "--template=$source/docs/benchmarks/$template.md", $tsv]);
+    is($report->{status}, 0, "a report is made of it: $template") or diag($report->{err});
+    my @lacks = $report->{out} =~ /\*Not in this run: part `([\w-]+)`/g;
+    is(join(' ', grep { $has_device || !$least_on_device{$_} } @lacks), '', 'and lacks no part');
+}
+
 # ---- The command line ------------------------------------------------------------
 
-my $one = bench('--quick', 'load');
+my $one = bench(['--quick', 'load']);
 ok(!$one->{status} && rows_of($one) && !grep({ !/^load\t/ } rows_of($one)), 'a part that is named is run alone');
-my $unknown = bench('everything');
+my $unknown = bench(['everything']);
 is($unknown->{status} >> 8, 2, 'an unknown part is refused');
 like($unknown->{err}, qr/there is no part everything.*^usage:/ms, 'with the usage');
-my $seconds = bench('--seconds=soon');
-is($seconds->{status} >> 8, 2, 'a time that is no number is refused');
-my $help = bench('--help');
+foreach my $time ('--seconds=soon', '--speed-seconds=0', '--speed-seconds=2s') {
+    is(bench([$time])->{status} >> 8, 2, "a time that is none is refused: $time");
+}
+my $help = bench(['--help']);
 is($help->{status}, 0, 'it helps');
 like($help->{out}, qr/^  $_ /m, "and describes the part $_")
     foreach 'limits', 'kernels', 'families', 'latency', 'small', 'bulk', 'mixed', 'threads', 'devices', 'start', 'load',
-    'base64';
+    'base64', 'read-ahead', 'speed', 'enc', 'streams', 'memory';
 
 done_testing();

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# The figures and the report that are made from a run of the benchmark: all of
-# them from a run of all parts; none, and notes in their place, from a run of one.
+# The figures and the report that are made from runs of the benchmark: all of them
+# from those on record, of all parts; none, and notes in their place, from one part.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -12,21 +12,7 @@ use Programs;
 use Results;
 use Test::More;
 
-my $emulated = ($ENV{OPENSSL_MODULES} // '') =~ m{/emulated/?$};
-my $program = "$build/test/bench/gpuaes_bench" . ($emulated ? '_emulated' : '');
-plan(skip_all => "there is no $program: make bench-programs") if !-x $program;
 my ($gnuplot) = grep { -x $_ } map { "$_/gnuplot" } split(/:/, $ENV{PATH});
-my @always = ('pageable');
-my @of_device = ('pinned', 'threads', 'kernels', 'families', 'latency', 'base64', 'base64-kernels');
-
-sub bench
-{
-    my ($path, @parts) = @_;
-    my $result = run([$program, '--quick', @parts], out => $path, seconds => 300,
-        env => without_gpuaes(GPUAES_EMULATOR => 'devices=2'));
-    is($result->{status}, 0, "the benchmark runs: @parts") or diag($result->{err});
-    return $path;
-}
 
 sub report
 {
@@ -34,19 +20,23 @@ sub report
     return run(["$source/test/bench/report", "--figures=$figures", @files]);
 }
 
-my $all = bench("$folder/all.tsv");
-my $load = bench("$folder/load.tsv", 'load');
-my $has_device = slurp($all) !~ /^# GPU: none/m && !stand_in();
+# Those on record; the first is that of one GPU.
+my @all = sort { length($a) <=> length($b) || $a cmp $b } glob("$source/docs/benchmarks/*.tsv");
+my $load = spew("$folder/load.tsv", join("\n", grep { /^(?:#|load\t)/ } split(/\n/, slurp($all[0]))) . "\n");
 mkdir("$folder/$_") foreach 'all', 'load';
+my %figures = (bulk => ['pinned', 'pageable'], threads => ['threads'], kernels => ['kernels'], families => ['families'],
+    'latency-api' => ['latency'], base64 => ['base64'], 'base64-kernels' => ['base64-kernels'], devices => ['devices'],
+    'read-ahead' => ['read-ahead', 'read-ahead-streams'], streams => ['read-ahead-time', 'streams']);
+my %on_record = map { map { $_->{part} => 1 } @{read_results($_)->{rows}} } @all;
+my @wanted = map { @{$figures{$_}} } grep { $on_record{$_} } sort keys(%figures);
 
 # ---- Figures -------------------------------------------------------------------
 
 SKIP: {
     skip('gnuplot is not installed', 5) if !$gnuplot;
-    my $plot = run(["$source/test/bench/plot", "$folder/all", $all]);
+    my $plot = run(["$source/test/bench/plot", "$folder/all", @all]);
     is($plot->{status}, 0, 'the figures are drawn') or diag($plot->{err});
     unlike($plot->{err}, qr/line \d+|error/i, 'without a complaint');
-    my @wanted = (@always, $has_device ? @of_device : (), slurp($all) =~ /\tone device$/m ? 'devices' : ());
     my @missing = grep { slurp("$folder/all/$_.svg") !~ /<svg/ || slurp("$folder/all/$_.png") !~ /^\x89PNG/ } @wanted;
     is("@missing", '', 'each as SVG and PNG: ' . join(', ', @wanted));
 
@@ -59,7 +49,7 @@ SKIP: {
 
 # ---- The report -------------------------------------------------------------------
 
-my $report = report("$folder/all", $all);
+my $report = report("$folder/all", @all);
 is($report->{status}, 0, 'the report is written') or diag($report->{err});
 is($report->{err}, '', 'without a complaint');
 unlike($report->{out}, qr/^\@\w/m, 'no block of the template is left over');
@@ -75,30 +65,52 @@ my $little = report("$folder/load", $load);
 is($little->{status}, 0, 'a report on one part is written') or diag($little->{err});
 is($little->{err}, '', 'without a complaint');
 like($little->{out}, qr/\*Not in this run: part `$_`/, "it says that it has nothing of: $_")
-    foreach 'kernels', 'bulk', 'devices', 'latency', 'base64';
+    foreach 'kernels', 'bulk', 'devices', 'latency', 'base64', 'read-ahead', 'speed', 'streams', 'memory';
 like($little->{out}, qr/^\| first load, median \| \d/m, 'and has what there is');
 like($little->{out}, qr/\d not measured\.$/m, 'aims that it cannot judge are not measured');
 
-my $both = report("$folder/all", $load, $all);
-like($both->{out}, qr/load\.tsv.*all\.tsv/s, 'two runs are named');
+my $both = report("$folder/all", $load, $all[0]);
+like($both->{out}, qr/load\.tsv.*\/h200\.tsv/s, 'two runs are named');
+is(scalar(() = $both->{out} =~ /^\| GPU \|/mg), 1, 'and their machine once');
 unlike($both->{out}, qr/Not in this run: part `bulk`/, 'and one has what the other lacks');
 
 # ---- Aims -----------------------------------------------------------------------
 
-# One row of the kernels with a rate that is enough, and one that is not.
+# A file with one row.
+sub one_row
+{
+    my ($columns) = slurp($all[0]) =~ /^(# part\t.*)$/m;
+    return spew("$folder/aim.tsv", join("\n", $columns, join("\t", @_), ''));
+}
+
 sub verdict
 {
-    my ($rate) = @_;
-    my $row = join("\t", 'kernels', 'AES-256-CTR', 'encrypt', 'median', 4 << 30, 'device', 'apart', 1, 1, $rate,
-        2000, 'GB/s', 0.4, 0.01, 1, 1, 'gpu', 'device copy');
-    my ($columns) = slurp($all) =~ /^(# part\t.*)$/m;
-    my $results = read_results(spew("$folder/aim.tsv", "$columns\n$row\n"));
-    my ($judged) = grep { $_->{aim} =~ /^AES-256-CTR in device memory/ } judged_aims($results);
+    my ($aim, @row) = @_;
+    my ($judged) = grep { $_->{aim} =~ /^\Q$aim/ } judged_aims(read_results(one_row(@row)));
     return "$judged->{measured} $judged->{verdict}";
 }
-is(verdict(801.5), '802 reached', 'an aim is reached');
-is(verdict(779), '779 **missed**', 'or missed');
-is(verdict('-'), '- not measured', 'or not measured');
+
+# A rate that is enough, and one that is not.
+foreach my $case ([801.5, '802 reached'], [779, '779 **missed**'], ['-', '- not measured']) {
+    my ($rate, $verdict) = @$case;
+    is(verdict('AES-256-CTR in device memory', 'kernels', 'AES-256-CTR', 'encrypt', 'median', 4 << 30, 'device',
+            'apart', 1, 1, $rate, 2000, 'GB/s', 0.4, 0.01, 1, 1, 'gpu', 'device copy'), $verdict, "an aim: $verdict");
+}
+# A time that may be longer than the default provider's by so much.
+foreach my $case ([4, 6.5, '2.50 reached'], [4, 7.5, '3.50 **missed**'], ['-', 2, '- not measured']) {
+    my ($reference, $ours, $verdict) = @$case;
+    is(verdict('`openssl enc -aes-256-ctr`, 1 KiB', 'enc', 'AES-256-CTR', 'encrypt', 'median', 1024, 'tmpfs', '-', 1, 1,
+            $ours, $reference, 'ms', '-', '-', '-', '-', 'cpu', 'default provider'), $verdict, "a difference: $verdict");
+}
+
+# ---- Figures within a line ------------------------------------------------------
+
+my $row = one_row('read-ahead', 'AES-256-CTR', 'encrypt', 'median', 4096, 'pageable', 'in place', 1, 1, 24.567, 6.1,
+    'GB/s', 4.03, '-', '-', '-', 'read-ahead', 'default provider');
+my $template = spew("$folder/template.md", "ours \@value ours part=read-ahead; bytes=4096\@, theirs "
+        . "\@value reference part=read-ahead; memory=pageable\@; \@value ours part=speed\@\n");
+my $text = run(["$source/test/bench/report", "--template=$template", $row]);
+is($text->{out}, "ours 24.6, theirs 6.10; *(not measured)*\n", 'stand for a row, or for none');
 
 my $broken = report($folder, spew("$folder/broken.tsv", "one\ttwo\n"));
 isnt($broken->{status}, 0, 'what is no output of the benchmark is refused');

@@ -12,6 +12,13 @@ our @EXPORT = qw(judged_aims);
 
 my ($KIB, $MIB, $GIB) = (1 << 10, 1 << 20, 1 << 30);
 
+# Of ours and the reference; undef where one was not measured.
+sub difference
+{
+    my ($row) = @_;
+    return defined($row->{ours}) && defined($row->{reference}) ? $row->{ours} - $row->{reference} : undef;
+}
+
 sub is_near { my ($bytes) = @_; return sub { abs($_[0] / $bytes - 1) < 0.001 } }
 
 # The modes that are parallel, with AES-256: three sets of criteria.
@@ -34,10 +41,14 @@ my %ctr = (part => 'threads', bytes => 256 * $MIB, cipher => 'AES-256-CTR', plac
 my %base64 = (part => 'base64-kernels', bytes => sub { $_[0] > 2 * $GIB });
 my %host64 = (part => 'base64', bytes => is_near(256 * $MIB));
 my %two = (part => 'devices', devices => 2);
+# Whole programs.
+my %speed = (part => 'speed', threads => 1);
+my %enc = (part => 'enc', operation => 'encrypt', unit => 'ms');
+my %streams = (part => 'streams', operation => 'whole process');
 
 # Each: what it is, the criteria of its rows (sets of them), and the figure that each
-# row must reach at least or at most. `column`: which, if not ours. `wish`: what was
-# hoped for beyond that.
+# row must reach at least or at most. `column`: which, if not ours, or a function of the
+# row. `wish`: what was hoped for beyond that.
 my @aims = (
     ['AES-256-CTR in device memory, 4 GiB, burst, GB/s', least => 780, wish => 830,
         of => {%burst, cipher => 'AES-256-CTR'}],
@@ -90,6 +101,26 @@ my @aims = (
     ['loading the module, milliseconds', most => 1, of => {part => 'load', operation => 'first load'}],
     ['resident memory after loading, KiB', most => 2048, of => {part => 'load', operation => 'resident memory'}],
     ['pinned memory held at most, over its cap', most => 1, column => 'ratio', of => {part => 'pinned'}],
+    (map { my ($bytes, $least) = @$_;
+        ["`openssl speed`, AES-256-CTR, $bytes bytes, start included, times the default provider", least => $least,
+            column => 'ratio', of => {%speed, cipher => 'AES-256-CTR', bytes => $bytes}]
+    } [$KIB, 2], [4 * $KIB, 3.3], [16 * $KIB, 3], [64 * $KIB, 2.8]),
+    ['`openssl speed`, AES-256-CTR, 16, 64 and 256 bytes, times the default provider', least => 0.97, column => 'ratio',
+        of => {%speed, cipher => 'AES-256-CTR', bytes => [16, 64, 256]}],
+    ['`openssl speed -multi 8`, AES-256-CTR, 16384 bytes, times the default provider', least => 0.98, column => 'ratio',
+        of => {%speed, threads => 8}],
+    ['`openssl speed`, ECB and CBC, both ways, 16 B to 16 KiB, times the default provider', least => 0.97,
+        column => 'ratio', of => {%speed, cipher => ['AES-256-ECB', 'AES-256-CBC']}],
+    ['`openssl enc -aes-256-ctr -bufsize 1M`, 4 GiB, times the default provider', least => 1.25, column => 'ratio',
+        of => {part => 'enc', bytes => 4 * $GIB, operation => sub { $_[0] =~ /bufsize/ }}],
+    ['`openssl enc -aes-256-ctr`, 1 KiB, milliseconds more than the default provider', most => 3, column => \&difference,
+        of => {%enc, bytes => $KIB}],
+    ['`openssl enc -aes-256-ctr`, 64 MiB, wall time over the default provider\'s', most => 1.02, column => 'ratio',
+        of => {%enc, bytes => 64 * $MIB}],
+    ['a process that streams 2 GiB in 16 KiB updates, wall time over the default provider\'s', most => 1,
+        column => 'ratio', of => {%streams, bytes => 2 * $GIB}],
+    ['64 threads, each a stream of 16 KiB updates, times the default provider', least => 0.98, column => 'ratio',
+        of => [{%streams, operation => 'streams', threads => 64}, {part => 'read-ahead', operation => 'encrypt, streams', threads => 64}]],
 );
 
 # "48.7", or "48.7 to 49.1 (8 rows)".
@@ -105,8 +136,10 @@ sub judged
     my ($results, $aim, %how) = @_;
     my @sets = ref($how{of}) eq 'ARRAY' ? @{$how{of}} : ($how{of});
     my @values;
+    my $column = $how{column} // 'ours';
     foreach my $set (@sets) {
-        push(@values, values_of($results, $how{column} // 'ours', %$set));
+        push(@values, ref($column) ? grep { defined } map { $column->($_) } rows_like($results, %$set)
+            : values_of($results, $column, %$set));
     }
     my $bound = defined($how{least}) ? "at least $how{least}" : "at most $how{most}";
     $bound .= ", hoped for $how{wish}" if $how{wish};

@@ -20,12 +20,13 @@
 #include "options.h"
 #include "parts.h"
 
-struct options options = {.seconds = 0.3};
+struct options options = {.seconds = 0.3, .speed_seconds = 10};
 
 static const struct part {
     const char *name; /* what is named to get it; NULL: always there */
     int (*run)(void);
-    const char *setting, *value; /* in the environment; NULL: the device starts at once */
+    const char *setting, *value; /* in the environment, or as it is; NULL: the device starts at
+                                    once */
 } parts[] = {
     {NULL, part_header, NULL, NULL},
     {"limits", part_limits, NULL, NULL},
@@ -50,6 +51,11 @@ static const struct part {
     {"start", part_start_large, "GPUAES_START", "auto"},
     {"load", part_load, NULL, NULL},
     {"base64", part_base64, NULL, NULL},
+    {"read-ahead", part_read_ahead, NULL, NULL},
+    {"speed", part_speed, "GPUAES_START", NULL},
+    {"enc", part_enc, "GPUAES_START", NULL},
+    {"streams", part_streams, "GPUAES_START", NULL},
+    {"memory", part_memory, "GPUAES_START", NULL},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
@@ -58,24 +64,31 @@ static void usage(FILE *to)
     static const char text[] =
         "usage: gpuaes_bench [OPTION...] [PART...]\n"
         "\n"
-        "  --quick          measure little, to see that all works; the figures mean nothing\n"
-        "  --seconds=N      time for one row, both sides together (0.3)\n"
-        "  --devices=LIST   of the part devices: GPUs beside the first one (all, then 0,1)\n"
+        "  --quick            measure little, to see that all works; the figures mean nothing\n"
+        "  --seconds=N        time for one row, both sides together (0.3)\n"
+        "  --speed-seconds=N  of the part speed: time for CTR of 4 KiB, ours (10)\n"
+        "  --devices=LIST     of the part devices: GPUs beside the first one (all, then 0,1)\n"
         "  --help\n"
         "\n"
         "Parts, all of them where none is named:\n"
-        "  limits    what the card, its bus and the CPU's memory can do\n"
-        "  kernels   device memory in and out, 64 KiB to 4 GiB: AES, Base64, and through EVP\n"
-        "  families  each family of kernels, forced\n"
-        "  latency   one update of 16 bytes to 1 MiB in pinned memory\n"
-        "  small     updates of 16 bytes to 16 KiB, each cipher and direction\n"
-        "  bulk      one update of 64 KiB to 4 GiB, pinned and pageable\n"
-        "  mixed     one update between host and device memory\n"
-        "  threads   pageable memory with 1, 2, 4 and 8 threads\n"
-        "  devices   several GPUs beside one\n"
-        "  start     the longest single update before, during and after the GPU's start\n"
-        "  load      what loading the module takes: time, and resident memory\n"
-        "  base64    the BASE64 cipher beside EVP_EncodeBlock() and EVP_DecodeBlock()\n";
+        "  limits      what the card, its bus and the CPU's memory can do\n"
+        "  kernels     device memory in and out, 64 KiB to 4 GiB: AES, Base64, and through EVP\n"
+        "  families    each family of kernels, forced\n"
+        "  latency     one update of 16 bytes to 1 MiB in pinned memory\n"
+        "  small       updates of 16 bytes to 16 KiB, each cipher and direction\n"
+        "  bulk        one update of 64 KiB to 4 GiB, pinned and pageable\n"
+        "  mixed       one update between host and device memory\n"
+        "  threads     pageable memory with 1, 2, 4 and 8 threads\n"
+        "  devices     several GPUs beside one\n"
+        "  start       the longest single update before, during and after the GPU's start\n"
+        "  load        what loading the module takes: time, and resident memory\n"
+        "  base64      the BASE64 cipher beside EVP_EncodeBlock() and EVP_DecodeBlock()\n"
+        "  read-ahead  CTR updates of 16 bytes to 1 MiB that are read ahead of; many streams\n"
+        "Parts of whole programs, start and exit included:\n"
+        "  speed       openssl speed, each mode\n"
+        "  enc         openssl enc of files of 1 KiB, 64 MiB and 4 GiB\n"
+        "  streams     processes that stream 512 MiB to 16 GiB; rate over time; 64 threads\n"
+        "  memory      memory of the GPU before, during and after\n";
     (void)fputs(text, to);
 }
 
@@ -104,8 +117,9 @@ static int run_part(const struct part *part)
     (void)fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        setenv("GPUAES_START", "eager", 1);
-        if (part->setting != NULL)
+        if (part->setting == NULL || part->value != NULL)
+            setenv("GPUAES_START", "eager", 1);
+        if (part->value != NULL)
             setenv(part->setting, part->value, 1);
         exit(part->run());
     }
@@ -124,18 +138,25 @@ static int read_options(int argc, char **argv)
 {
     static const struct option known[] = {{"quick", no_argument, NULL, 'q'},
                                           {"seconds", required_argument, NULL, 's'},
+                                          {"speed-seconds", required_argument, NULL, 'p'},
                                           {"devices", required_argument, NULL, 'd'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
         char *end = NULL;
+        int right = 1;
         if (c == 'q')
             options.quick = 1;
         else if (c == 'd')
             options.devices = optarg;
-        else if (c == 's' && (options.seconds = strtod(optarg, &end)) > 0 && *end == '\0')
-            continue;
-        else {
+        else if (c == 's')
+            right = (options.seconds = strtod(optarg, &end)) > 0 && *end == '\0';
+        else if (c == 'p')
+            right =
+                (options.speed_seconds = (unsigned)strtoul(optarg, &end, 10)) > 0 && *end == '\0';
+        else
+            right = 0;
+        if (!right) {
             usage(c == 'h' ? stdout : stderr);
             exit(c == 'h' ? EXIT_SUCCESS : 2);
         }

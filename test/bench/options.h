@@ -13,9 +13,10 @@
 #define GIB ((size_t)1 << 30)
 
 struct options {
-    int quick;           /* measure little: the figures mean nothing */
-    double seconds;      /* time for one row, both sides together */
-    const char *devices; /* those of the part `devices`, as the setting of that name */
+    int quick;              /* measure little: the figures mean nothing */
+    double seconds;         /* time for one row, both sides together */
+    unsigned speed_seconds; /* of openssl speed with updates of 4 KiB */
+    const char *devices;    /* those of the part `devices`, as the setting of that name */
 };
 extern struct options options;
 

@@ -131,7 +131,7 @@ int part_bulk(void)
  */
 int part_threads(void)
 {
-    size_t length = options.quick ? 256 * KIB : 256 * MIB;
+    size_t length = options.quick ? 64 * KIB : 256 * MIB;
     const char *threads = getenv("GPUAES_THREADS");
     struct bulk b = {.part = "threads",
                      .memory = "pageable",

@@ -43,7 +43,7 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 static size_t length_of(enum kind kind)
 {
     if (options.quick)
-        return 256 * KIB;
+        return 128 * KIB;
     return kind == PAGEABLE ? GIB : 4 * GIB;
 }
 

@@ -25,5 +25,10 @@ int part_start_small(void);
 int part_start_large(void);
 int part_load(void);
 int part_base64(void);
+int part_read_ahead(void);
+int part_speed(void);
+int part_enc(void);
+int part_streams(void);
+int part_memory(void);
 
 #endif

@@ -6,12 +6,14 @@
  *   cipher     AES-256-CTR, BASE64, or - where it is no matter of a cipher
  *   operation  encrypt, decrypt, encode, decode, or what is measured
  *   statistic  median (of single turns), p99 (99 % are not later), longest, mean,
- *              sustained (over some seconds), or - for a value that is no measurement
- *   bytes      input of one turn
- *   memory     pageable, pinned, device, in>out where they differ, or -
+ *              sustained (over some seconds), "at 0.3 s" (from then on, for 0.1 s), or -
+ *              for a value that is no measurement
+ *   bytes      input of one turn; of one update in the parts read-ahead and speed
+ *   memory     pageable, pinned, device, in>out where they differ, the file system, or -
  *   placement  apart, in place, misaligned (input 1, output 3 bytes off), or -
  *   devices    GPUs that may be used
- *   threads    threads of the library, or of the application where it has several
+ *   threads    threads of the library, or threads or processes of the application
+ *              where it has several
  *   ours, reference, unit
  *              the figure, and what it stands beside; - where there is none
  *   ratio      ours / reference
@@ -19,7 +21,8 @@
  *   cpu_ours, cpu_reference
  *              CPU seconds of the process per 10^9 bytes, or -
  *   engine     who did it, by the bytes that the device is said to have done: gpu, cpu,
- *              mixed; the family of kernels that was forced; or -
+ *              mixed; read-ahead, where 0.9 were combined with its keystream; the family
+ *              of kernels that was forced; or -
  *   against    what the reference is
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0

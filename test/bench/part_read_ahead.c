@@ -1,0 +1,196 @@
+/*
+ * CTR updates of a context that reads ahead, beside the default provider: by the size of
+ * an update, and by the number of streams, a thread each.
+ *
+ * A turn is long: what is in a ring when it begins, 12 MiB at most, was made in the other
+ * side's turn.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <pthread.h>
+
+#include "buffers.h"
+#include "options.h"
+#include "parts.h"
+#include "rows.h"
+#include "sides.h"
+
+/* Updates of `length` that go through `bytes` of memory again and again, in place. */
+struct stream {
+    struct pair pair;
+    unsigned char *memory;
+    size_t bytes, at[SIDES];
+    size_t turn; /* bytes of one turn */
+};
+
+static void stream_updates(int side, void *argument)
+{
+    struct stream *s = argument;
+    size_t length = s->pair.length;
+    for (size_t done = 0; done < s->turn; done += length) {
+        unsigned char *p = s->memory + s->at[side];
+        int n;
+        if (!EVP_CipherUpdate(s->pair.context[side], p, &n, p, (int)length)) {
+            ERR_print_errors_fp(stderr);
+            exit(EXIT_FAILURE);
+        }
+        s->at[side] = s->at[side] + 2 * length <= s->bytes ? s->at[side] + length : 0;
+    }
+}
+
+struct work_done {
+    struct figures figures;
+    uint64_t ahead;
+};
+
+static struct work_done work_done(void)
+{
+    return (struct work_done){figures_get(&providers), provider_figure("read-ahead-bytes")};
+}
+
+/* Who did it: by the bytes that were combined with the device's keystream. */
+static const char *engine_ahead(const struct work_done *before, double bytes)
+{
+    double ahead = (double)(provider_figure("read-ahead-bytes") - before->ahead);
+    return ahead >= 0.9 * bytes ? "read-ahead"
+           : ahead > 0          ? "mixed"
+                                : engine_since(&before->figures, bytes);
+}
+
+static void size_row(const char *memory, unsigned char *p, size_t bytes, size_t length)
+{
+    struct stream s = {.pair = {.length = length}, .memory = p, .bytes = bytes};
+    struct row row = {.part = "read-ahead",
+                      .cipher = "AES-256-CTR",
+                      .operation = "encrypt",
+                      .bytes = length,
+                      .memory = memory,
+                      .placement = "in place",
+                      .against = of_openssl("default provider")};
+    struct work_done before = work_done();
+    s.turn = options.quick ? 4 * MIB : length < KIB ? length * 2 * MIB : 512 * MIB;
+    pair_open(&s.pair, "AES-256-CTR", 1);
+    struct result result = measure(21, stream_updates, &s);
+    pair_close(&s.pair);
+    row.engine = engine_ahead(&before, (double)(result.turns + 1) * (double)s.turn);
+    print_rates(&row, &result, (double)s.turn);
+}
+
+/* ---- Several streams --------------------------------------------------------- */
+
+enum { MOST_STREAMS = 64 };
+
+struct streams {
+    struct stream stream[MOST_STREAMS];
+    size_t count;
+};
+
+struct turn {
+    struct stream *stream;
+    int side;
+};
+
+static void *turn_of_thread(void *argument)
+{
+    const struct turn *turn = argument;
+    stream_updates(turn->side, turn->stream);
+    return NULL;
+}
+
+static void streams_updates(int side, void *argument)
+{
+    struct streams *all = argument;
+    pthread_t threads[MOST_STREAMS];
+    struct turn turns[MOST_STREAMS];
+    for (size_t i = 0; i < all->count; i++) {
+        turns[i] = (struct turn){&all->stream[i], side};
+        if (pthread_create(&threads[i], NULL, turn_of_thread, &turns[i]) != 0) {
+            perror("gpuaes_bench: thread");
+            exit(EXIT_FAILURE);
+        }
+    }
+    for (size_t i = 0; i < all->count; i++)
+        (void)pthread_join(threads[i], NULL);
+}
+
+static void streams_open(struct streams *all, size_t count, size_t turn)
+{
+    *all = (struct streams){.count = count};
+    for (size_t i = 0; i < count; i++) {
+        struct stream *s = &all->stream[i];
+        s->pair.length = s->bytes = 16 * KIB;
+        s->turn = turn;
+        s->memory = aligned_alloc(4096, s->bytes);
+        memset(s->memory, (int)i, s->bytes);
+        pair_open(&s->pair, "AES-256-CTR", 1);
+    }
+}
+
+static void streams_close(struct streams *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        pair_close(&all->stream[i].pair);
+        free(all->stream[i].memory);
+    }
+}
+
+/* What is beside no reference; nothing where it is 0. */
+static void print_figure_of(size_t count, const char *operation, double value, const char *unit)
+{
+    struct row row = {.part = "read-ahead",
+                      .cipher = "AES-256-CTR",
+                      .operation = operation,
+                      .bytes = 16 * KIB,
+                      .threads = (unsigned)count,
+                      .value = {value},
+                      .unit = unit};
+    if (value > 0)
+        print_row(&row);
+}
+
+/* The sum of their rates, and the pinned memory that ours hold meanwhile. */
+static void streams_rows(size_t count)
+{
+    static struct streams all;
+    struct row row = {.part = "read-ahead",
+                      .cipher = "AES-256-CTR",
+                      .operation = "encrypt, streams",
+                      .bytes = 16 * KIB,
+                      .memory = "pageable",
+                      .placement = "in place",
+                      .threads = (unsigned)count,
+                      .against = of_openssl("default provider")};
+    struct work_done before = work_done();
+    streams_open(&all, count, options.quick ? 2 * MIB : 512 * MIB);
+    struct result result = measure(11, streams_updates, &all);
+    double bytes = (double)count * (double)all.stream[0].turn,
+           mine = (double)(result.turns + 1) * bytes,
+           pinned = (double)provider_figure("pinned-bytes") / (double)MIB;
+    streams_close(&all);
+    double ahead = (double)(provider_figure("read-ahead-bytes") - before.ahead);
+    row.engine = engine_ahead(&before, mine);
+    print_rates(&row, &result, bytes);
+    print_figure_of(count, "pinned memory, streams", pinned, "MiB");
+    print_figure_of(count, "bytes read ahead of, streams", 100 * ahead / mine, "%");
+}
+
+int part_read_ahead(void)
+{
+    static const size_t counts[] = {1, 2, 4, 8, 16, 64};
+    size_t cold = options.quick ? 4 * MIB : GIB;
+    warm_up();
+    if (gpuaes_state() != GPUAES_READY) {
+        print_skipped("read-ahead", "%s", no_device());
+        return 0;
+    }
+    struct buffer memory = buffer_take(PAGEABLE, cold);
+    for (size_t length = 16; memory.p != NULL && length <= MIB; length *= 4) {
+        size_row("pageable", memory.p, length, length);
+        size_row("pageable, cold", memory.p, cold, length);
+    }
+    buffer_give(&memory);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        if (counts[i] <= (options.quick ? 2 : MOST_STREAMS))
+            streams_rows(counts[i]);
+    return 0;
+}
