@@ -107,6 +107,9 @@ foreach my $case ([4, 6.5, '2.50 reached'], [4, 7.5, '3.50 **missed**'], ['-', 2
 
 my $row = one_row('read-ahead', 'AES-256-CTR', 'encrypt', 'median', 4096, 'pageable', 'in place', 1, 1, 24.567, 6.1,
     'GB/s', 4.03, '-', '-', '-', 'read-ahead', 'default provider');
+my $notes = run(["$source/test/bench/report", '--template=' . spew("$folder/notes.md", "\@notes\@\n"),
+    spew("$folder/noted.tsv", "# note: by hand\n" . slurp($row))]);
+is($notes->{out}, "- by hand\n", 'notes of a run are in the report');
 my $template = spew("$folder/template.md", "ours \@value ours part=read-ahead; bytes=4096\@, theirs "
         . "\@value reference part=read-ahead; memory=pageable\@; \@value ours part=speed\@\n");
 my $text = run(["$source/test/bench/report", "--template=$template", $row]);

@@ -1,5 +1,6 @@
 /*
- * The lines of the output: tab-separated values, one row a case.
+ * The lines of the output: tab-separated values, one row a case. Lines that begin with #
+ * tell what was measured with; "# note: TEXT", by hand, stands in the report as well.
  *
  * Columns:
  *   part       the part of the benchmark
