@@ -245,7 +245,7 @@ int aes_bad_arguments(enum gpuaes_op op, const struct gpuaes_key *key, const voi
                       const void *out, size_t len)
 {
     return (unsigned)op >= GPUAES_OPS || len % GPUAES_BLOCK != 0 || overlap(in, out, len) ||
-           (key->rounds != 10 && key->rounds != 12 && key->rounds != 14);
+           key == NULL || (key->rounds != 10 && key->rounds != 12 && key->rounds != 14);
 }
 
 static void fill_report(struct gpuaes_report *report, const struct aes_work *w)

@@ -220,6 +220,7 @@ static int play_arguments(void)
     bad.rounds = 11;
     int right = open_flags(&k, GPUAES_ALLOCATE) == GPUAES_NOT_READY && k == NULL && starts() &&
                 gpuaes_keystream_open(&k, &bad, e.iv, 0) == GPUAES_BAD_ARGUMENT && k == NULL &&
+                gpuaes_keystream_open(&k, NULL, e.iv, 0) == GPUAES_BAD_ARGUMENT && k == NULL &&
                 gpuaes_keystream_open(&k, &e.schedule, NULL, 0) == GPUAES_BAD_ARGUMENT && k == NULL;
     return right && statistics().pinned_bytes == 0;
 }

@@ -184,6 +184,8 @@ static void test_arguments(void)
     tap_ok(gpuaes_aes(GPUAES_CTR, &key, iv, p, p, 17, 0, &report) == GPUAES_BAD_ARGUMENT &&
                report.parts == 0,
            "17 bytes are refused");
+    tap_ok(gpuaes_aes(GPUAES_CTR, NULL, iv, p, p, 16, 0, NULL) == GPUAES_BAD_ARGUMENT,
+           "so is no key");
     tap_ok(gpuaes_aes(GPUAES_CTR, &key, iv, p, p + 16, 64, 0, NULL) == GPUAES_BAD_ARGUMENT,
            "an overlap is refused");
     tap_ok(gpuaes_aes(GPUAES_CTR, &key, iv, p, p, 0, 0, NULL) == GPUAES_OK, "no bytes are done");
