@@ -16,14 +16,13 @@
 static const double margin_by_lines = 0.8;
 static const double margin_by_sight = 0.93; /* both sides were observed */
 
-/* A side that was never observed, and may well be better, is tried soon. */
+/* What is expected to take longer than this is not tried soon. */
 static const double soon_below = 4; /* times the other's time */
-enum { SOON_SHARE = 4 };
 
 static const double cpu_limit = 4; /* times the device's time: it is not tried beyond */
 
 /* Sides that are about equal are not tried all the time, either. */
-enum { LEAST_PIECES = 32, MOST_TRIES = 6 };
+enum { LEAST_PIECES = 2, MOST_TRIES = 11 };
 
 static double get(const _Atomic double *value)
 {
@@ -85,11 +84,10 @@ static double wait_for_try(const struct model_cell *cell, const struct model_cho
     double ns = c->ns[tried], other = c->ns[!tried];
     if (!(ns < HUGE_VAL) || (tried == MODEL_CPU && ns > other * cpu_limit))
         return HUGE_VAL;
-    if (!is_seen(cell, tried) && ns < other * soon_below)
-        return larger(other, (ns - other) * SOON_SHARE);
+    double first = ns < other * soon_below ? MODEL_SOON : MODEL_LATE;
     unsigned tries = atomic_load_explicit(&cell->tries, memory_order_relaxed);
-    double wait = larger(other * LEAST_PIECES, (ns - other) * MODEL_SHARE);
-    return wait * (double)(1U << tries);
+    double share = smaller(first * (double)(1U << tries), MODEL_RAREST);
+    return larger(other * LEAST_PIECES * (double)(1U << tries), (ns - other) * share);
 }
 
 /* One thread alone gets the try. */

@@ -11,18 +11,18 @@
  * - A side that has become slow by more than MODEL_DRIFT is left after two pieces of
  *   work in a row that say so (one alone may be chance), one by one in each cell.
  *   What drifts by less is followed by a quarter of the difference each time.
- * - A side that was never observed, and is expected to take less than four times as
- *   long as the other one, is tried once, soon.
  * - The side that is not favoured is tried again when the other one has worked
- *   MODEL_SHARE times as long as the try is expected to lose, and after each try in
- *   vain twice as long as before, 64 times at most. So tries cost less than 1 % of
- *   the time of all work, as far as they take what was expected (two that take longer
- *   change that), and a side that has become fast is found after at most
- *   MODEL_SHARE * 64 times what a try was expected to lose.
+ *   MODEL_SOON times as long as the try is expected to lose, and after each try in vain
+ *   twice as long as before, up to MODEL_RAREST times: k tries in vain cost
+ *   k / 2^(k + 1) of the time, 1 % from the ninth on, as far as they take what was
+ *   expected. What was bad luck is found out at once, and a side that has become fast
+ *   after at most MODEL_RAREST times what a try was expected to lose.
+ * - A side that is expected to take four times as long as the other one begins with
+ *   MODEL_LATE instead: a try of it may be long.
  * - A stay on a side that was shorter than the wait for it counts as a try in vain,
  *   so that a side that is fast and slow in turns is taken ever more rarely.
  * - The CPU is not tried where it is expected to take four times as long: no CPU
- *   changes by so much, and one such try may be long.
+ *   changes by so much, and one such try would be long.
  *
  * Any thread may call any of this at any time: an observation that is lost in a
  * race costs a little time, nothing else.
@@ -37,7 +37,7 @@
 enum model_side { MODEL_CPU, MODEL_GPU, MODEL_SIDES };
 
 #define MODEL_DRIFT 1.5
-enum { MODEL_SHARE = 128 };
+enum { MODEL_SOON = 4, MODEL_LATE = 128, MODEL_RAREST = 8192 };
 
 /* ---- Lines ------------------------------------------------------------------------- */
 

@@ -182,7 +182,7 @@ static void test_wrong_lines(void)
     s = begin(core, times(core, 0.5));
     s.is[MODEL_GPU] = times(core, 20);
     pieces(&s, 10000, MIB);
-    tap_ok(s.gpu <= 10, "a device that is worse than its samples is left: %u of 10000", s.gpu);
+    tap_ok(s.gpu <= 20, "a device that is worse than its samples is left: %u of 10000", s.gpu);
 }
 
 static void test_drift(void)
@@ -193,15 +193,15 @@ static void test_drift(void)
     unsigned left = pieces_until_change(&s, 100, MIB);
     tap_ok(left == 2, "a device that becomes slow is left after two pieces (%u)", left);
     pieces(&s, 100000, MIB);
-    tap_ok(s.gpu <= 10 && lost(&s) < 0.01, "and gets %u of 100000 then, %.2f %% lost", s.gpu,
+    tap_ok(s.gpu <= 20 && lost(&s) < 0.01, "and gets %u of 100000 then, %.2f %% lost", s.gpu,
            100 * lost(&s));
     s.is[MODEL_GPU] = pinned;
     unsigned found = pieces_until_change(&s, 10000000, MIB);
-    double worst = 64.0 * MODEL_SHARE * (100 * ns_of(pinned, MIB) / ns_of(core, MIB) - 1);
+    double worst = (double)MODEL_RAREST * (100 * ns_of(pinned, MIB) / ns_of(core, MIB) - 1);
     tap_ok((double)found <= worst, "it is found to be fast again after %u pieces, %.0f at most",
            found, worst);
     pieces(&s, 1000, MIB);
-    tap_ok(s.gpu == 1000, "and gets all of them");
+    tap_ok(s.gpu >= 995, "and gets nearly all of them: %u of 1000", s.gpu);
 
     s = begin(core, times(core, 1.5));
     pieces(&s, 1000, MIB);
@@ -242,7 +242,7 @@ static void test_noise(void)
     struct simulation s = begin(core, times(core, 0.95));
     s.noise = 0.3;
     pieces(&s, 100000, MIB);
-    tap_ok(s.changes <= 200, "sides that are about equal change %u times in 100000", s.changes);
+    tap_ok(s.changes <= 1000, "sides that are about equal change %u times in 100000", s.changes);
     s = begin(core, pinned);
     s.noise = 0.2;
     s.chance = 1000;
@@ -445,7 +445,7 @@ static const struct {
     {"a slow device gets none", "GPUAES_START=eager", "", slow_device_gets_none},
     {"a device that becomes slow is left, and found when it is fast again", "GPUAES_START=eager",
      FAST, changes_are_followed},
-    {"each kind of memory is judged by itself", "GPUAES_START=eager", FAST ",copy-mbps=200",
+    {"each kind of memory is judged by itself", "GPUAES_START=eager", FAST ",copy-mbps=50",
      memory_is_judged_by_itself},
     {"the figures say why the CPU did it", "GPUAES_START=eager", "", figures_say_why},
     {"that the device failed", "GPUAES_START=eager", FAST, figures_say_that_it_failed},
