@@ -18,8 +18,11 @@
 #include "offload.h"
 #include "read_ahead_measure.h"
 
-/* Larger updates have the device to themselves, or the CPU. */
-enum { LARGEST_UPDATE = 1 << 20 };
+/*
+ * Larger updates have the device to themselves, or the CPU: with 1 MiB, which is in no near
+ * cache, AES-128 was 10 % slower combined than on an H200's host alone.
+ */
+enum { LARGEST_UPDATE = 256 << 10 };
 
 /*
  * A stream that has gone on for so long is expected to go on for as long again: then
