@@ -1,0 +1,348 @@
+/*
+ * Batches: their messages.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fork.h"
+#include "life.h"
+
+enum { FIRST_ROOM = 64 };
+
+/* ---- Open and close -------------------------------------------------------------- */
+
+static void free_batch(struct gpuaes_batch *batch)
+{
+    batch_keys_close(&batch->keys);
+    free(batch->message);
+    free(batch->status);
+    free(batch->slice);
+    free(batch->order);
+    free(batch->order_too);
+    free(batch);
+}
+
+enum gpuaes_status gpuaes_batch_open(struct gpuaes_batch **batch)
+{
+    *batch = NULL;
+    struct gpuaes_batch *b = calloc(1, sizeof *b);
+    if (b == NULL)
+        return GPUAES_NO_MEMORY;
+    b->order = malloc(SLICE_MESSAGES * sizeof *b->order);
+    b->order_too = malloc(SLICE_MESSAGES * sizeof *b->order_too);
+    if (!batch_keys_open(&b->keys) || b->order == NULL || b->order_too == NULL) {
+        free_batch(b);
+        return GPUAES_NO_MEMORY;
+    }
+    *batch = b;
+    return GPUAES_OK;
+}
+
+void gpuaes_batch_reset(struct gpuaes_batch *batch)
+{
+    if (batch->state == BATCH_UNDER_WAY)
+        (void)batch_go_on(batch, 1);
+    batch_keys_trim(&batch->keys);
+    batch->state = BATCH_OPEN;
+    batch->messages = batch->numbers = 0;
+    batch->owner = NULL;
+    batch->on_device = 0;
+    batch->pinned_bytes = batch->pinned_runs = 0;
+    memset(batch->range, 0, sizeof batch->range);
+}
+
+void gpuaes_batch_close(struct gpuaes_batch *batch)
+{
+    if (batch == NULL)
+        return;
+    gpuaes_batch_reset(batch);
+    free_batch(batch);
+}
+
+/* ---- Memory of messages ------------------------------------------------------------- */
+
+/* Asks the driver, and keeps what it says of the whole allocation. */
+static enum gpuaes_status ask(struct batch_range *range, const void *p, size_t len,
+                              struct memory *memory)
+{
+    struct visit visit;
+    enum gpuaes_status status = GPUAES_NOT_READY;
+    if (!life_enter(&visit))
+        return status;
+    struct device *device = life_own_device();
+    if (device != NULL && device_enter(device)) {
+        status = memory_look(device, p, len, memory);
+        device_leave(device);
+    }
+    life_leave(&visit);
+    range->end = 0;
+    if (status == GPUAES_OK && memory->bytes != 0) {
+        range->begin = memory->begin;
+        range->end = memory->begin + memory->bytes;
+        range->memory = *memory;
+        range->memory.address -= memory_address(p) - memory->begin;
+    }
+    return status;
+}
+
+static enum gpuaes_status look(struct batch_range *range, const void *p, size_t len,
+                               struct memory *memory)
+{
+    drv_ptr address = memory_address(p);
+    if (address < range->begin || address >= range->end || range->end - address < len)
+        return ask(range, p, len, memory);
+    *memory = range->memory;
+    memory->address += address - range->begin;
+    return GPUAES_OK;
+}
+
+/* Memory of both sides, and the device that they need. */
+struct sides {
+    struct memory in, out;
+    struct device *owner;
+};
+
+/* Whether the batch's device reaches it; `owner` becomes the one that must do the work. */
+static enum gpuaes_status check_owner(struct device **owner, const struct memory *memory)
+{
+    if (memory->kind == GPUAES_FOREIGN)
+        return GPUAES_BAD_RANGE;
+    if (memory->owner == NULL || memory->managed || memory->owner == *owner)
+        return GPUAES_OK;
+    if (*owner != NULL)
+        return GPUAES_BAD_ARGUMENT;
+    *owner = memory->owner;
+    return GPUAES_OK;
+}
+
+static enum gpuaes_status look_at_sides(struct gpuaes_batch *batch, const void *in, const void *out,
+                                        size_t len, struct sides *sides)
+{
+    sides->owner = batch->owner;
+    enum gpuaes_status status = look(&batch->range[0], in, len, &sides->in);
+    if (status == GPUAES_OK && in == out)
+        sides->out = sides->in;
+    else if (status == GPUAES_OK)
+        status = look(&batch->range[1], out, len, &sides->out);
+    if (status == GPUAES_OK)
+        status = check_owner(&sides->owner, &sides->in);
+    if (status == GPUAES_OK)
+        status = check_owner(&sides->owner, &sides->out);
+    if (status == GPUAES_OK && len > GPUAES_BATCH_HOST_BYTES &&
+        (sides->in.kind != GPUAES_DEVICE || sides->out.kind != GPUAES_DEVICE))
+        status = GPUAES_BAD_ARGUMENT;
+    return status;
+}
+
+/* ---- Adding --------------------------------------------------------------------------- */
+
+static int has_room(struct gpuaes_batch *batch)
+{
+    if (batch->numbers == GPUAES_BATCH_MESSAGES)
+        return 0;
+    if (batch->numbers < batch->number_room)
+        return 1;
+    uint32_t room = batch->number_room == 0 ? FIRST_ROOM : batch->number_room * 2;
+    unsigned char *status = realloc(batch->status, room);
+    if (status != NULL)
+        batch->status = status;
+    struct batch_message *message = realloc(batch->message, room * sizeof *message);
+    if (message != NULL)
+        batch->message = message;
+    if (status == NULL || message == NULL)
+        return 0;
+    batch->number_room = room;
+    return 1;
+}
+
+static int is_bad(const struct gpuaes_message *m)
+{
+    uintptr_t in = (uintptr_t)m->in, out = (uintptr_t)m->out;
+    unsigned rounds = m->schedule != NULL ? m->schedule->rounds : 0;
+    if ((unsigned)m->op >= GPUAES_BATCH_OPS || m->len % GPUAES_BLOCK != 0 ||
+        m->len > GPUAES_BATCH_DEVICE_BYTES || (in != out && in < out + m->len && out < in + m->len))
+        return 1;
+    if (m->iv == NULL && m->op != GPUAES_ECB_ENCRYPT && m->op != GPUAES_ECB_DECRYPT)
+        return 1;
+    if (m->key != NULL)
+        return m->key_bytes != 16 && m->key_bytes != 24 && m->key_bytes != 32;
+    return rounds != 10 && rounds != 12 && rounds != 14;
+}
+
+static uint32_t find_key(struct gpuaes_batch *batch, const struct gpuaes_message *m)
+{
+    if (m->key != NULL)
+        return batch_keys_find(&batch->keys, m->key, m->key_bytes, NULL);
+    /* A schedule begins with the key. */
+    return batch_keys_find(&batch->keys, (const unsigned char *)m->schedule->encrypt,
+                           (m->schedule->rounds - 6) * 4, m->schedule);
+}
+
+/* How much pinned memory there is, and in how many pieces. */
+static void count_pinned(struct gpuaes_batch *batch, const struct batch_message *m, size_t len)
+{
+    const struct batch_message *before = batch->messages == 0 ? m : m - 1;
+    if (m->in_kind == GPUAES_PINNED) {
+        batch->pinned_bytes += len;
+        batch->pinned_runs += before->in + (size_t)before->blocks * GPUAES_BLOCK != m->in;
+    }
+    if (m->out_kind == GPUAES_PINNED) {
+        batch->pinned_bytes += len;
+        batch->pinned_runs += before->out + (size_t)before->blocks * GPUAES_BLOCK != m->out;
+    }
+}
+
+static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message,
+                const struct sides *sides, uint32_t key)
+{
+    struct batch_message *m = &batch->message[batch->messages];
+    int decrypts = message->op == GPUAES_ECB_DECRYPT || message->op == GPUAES_CBC_DECRYPT;
+    unsigned size = batch->keys.key[key].schedule.rounds / 2 - 5;
+    m->in = message->in;
+    m->out = message->out;
+    m->in_address = sides->in.address;
+    m->out_address = sides->out.address;
+    m->blocks = (uint32_t)(message->len / GPUAES_BLOCK);
+    m->key = key;
+    m->number = batch->numbers;
+    m->op = (unsigned char)message->op;
+    m->group = (unsigned char)(decrypts ? KEY_SIZES + size : size);
+    m->in_kind = (unsigned char)sides->in.kind;
+    m->out_kind = (unsigned char)sides->out.kind;
+    if (message->iv != NULL)
+        memcpy(m->iv, message->iv, sizeof m->iv);
+    else
+        memset(m->iv, 0, sizeof m->iv);
+    count_pinned(batch, m, message->len);
+    batch->owner = sides->owner;
+    batch->on_device |= m->in_kind == GPUAES_DEVICE || m->out_kind == GPUAES_DEVICE;
+    batch->messages++;
+}
+
+/* Of the statuses, those that refuse one message. */
+static int is_refusal(enum gpuaes_status status)
+{
+    return status == GPUAES_BAD_ARGUMENT || status == GPUAES_BAD_RANGE;
+}
+
+/* `key`: its number, or NO_KEY where it is to be found yet. */
+static enum gpuaes_status add(struct gpuaes_batch *batch, const struct gpuaes_message *message,
+                              uint32_t *key)
+{
+    struct sides sides;
+    enum gpuaes_status status = GPUAES_OK, known = GPUAES_BUSY;
+    if (!has_room(batch))
+        return GPUAES_NO_MEMORY;
+    if (is_bad(message))
+        status = GPUAES_BAD_ARGUMENT;
+    else if (message->len == 0)
+        known = GPUAES_OK;
+    else
+        status = look_at_sides(batch, message->in, message->out, message->len, &sides);
+    if (status == GPUAES_OK && message->len != 0) {
+        if (*key == NO_KEY)
+            *key = find_key(batch, message);
+        if (*key == NO_KEY)
+            return GPUAES_NO_MEMORY;
+        put(batch, message, &sides, *key);
+    } else if (is_refusal(status)) {
+        known = status;
+    } else if (status != GPUAES_OK) {
+        return status;
+    }
+    batch->status[batch->numbers++] = (unsigned char)known;
+    return status;
+}
+
+/* NOT_READY also where nothing would be asked of a device. */
+static enum gpuaes_status check_state(const struct gpuaes_batch *batch)
+{
+    if (gpuaes_state() == GPUAES_FAILED || fork_is_child())
+        return GPUAES_NOT_READY;
+    return batch->state == BATCH_OPEN ? GPUAES_OK : GPUAES_BUSY;
+}
+
+enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch,
+                                    const struct gpuaes_message *message)
+{
+    uint32_t key = NO_KEY;
+    enum gpuaes_status status = check_state(batch);
+    return status == GPUAES_OK ? add(batch, message, &key) : status;
+}
+
+enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
+                                       const struct gpuaes_message *message, size_t count,
+                                       const size_t *at, const size_t *len, const unsigned char *iv,
+                                       size_t *added)
+{
+    struct gpuaes_message one = *message;
+    enum gpuaes_status first = check_state(batch), status = first;
+    uint32_t key = NO_KEY;
+    size_t next = 0, i = 0;
+    for (; status == GPUAES_OK && i < count; i++) {
+        one.len = len != NULL ? len[i] : message->len;
+        size_t offset = at != NULL ? at[i] : next;
+        one.in = (const unsigned char *)message->in + offset;
+        one.out = (unsigned char *)message->out + offset;
+        one.iv = iv != NULL ? iv + i * GPUAES_BLOCK : NULL;
+        next = offset + one.len;
+        status = add(batch, &one, &key);
+        if (status == GPUAES_OK || !is_refusal(status))
+            continue;
+        if (first == GPUAES_OK)
+            first = status;
+        status = GPUAES_OK;
+    }
+    if (status != GPUAES_OK && i != 0)
+        i--;
+    if (added != NULL)
+        *added = i;
+    return status != GPUAES_OK ? status : first;
+}
+
+/* ---- Under way ---------------------------------------------------------------------------- */
+
+/* The device failed before anything was begun. */
+static void refuse_all(struct gpuaes_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->messages; i++)
+        batch->status[batch->message[i].number] = GPUAES_FAULT;
+    batch->state = BATCH_DONE;
+}
+
+enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, unsigned flags)
+{
+    if (batch->state != BATCH_OPEN)
+        return GPUAES_BAD_ARGUMENT;
+    if (batch->messages == 0) {
+        batch->state = BATCH_DONE;
+        return GPUAES_OK;
+    }
+    enum gpuaes_status status = batch_begin(batch, flags);
+    if (batch->state == BATCH_UNDER_WAY)
+        return GPUAES_OK;
+    if (status == GPUAES_FAULT && batch->state == BATCH_OPEN)
+        refuse_all(batch);
+    return status;
+}
+
+enum gpuaes_status gpuaes_batch_poll(struct gpuaes_batch *batch)
+{
+    return batch->state == BATCH_OPEN ? GPUAES_BAD_ARGUMENT : batch_go_on(batch, 0);
+}
+
+enum gpuaes_status gpuaes_batch_wait(struct gpuaes_batch *batch)
+{
+    return batch->state == BATCH_OPEN ? GPUAES_BAD_ARGUMENT : batch_go_on(batch, 1);
+}
+
+enum gpuaes_status gpuaes_batch_status(const struct gpuaes_batch *batch, size_t number)
+{
+    if (number >= batch->numbers)
+        return GPUAES_BAD_ARGUMENT;
+    return (enum gpuaes_status)batch->status[number];
+}

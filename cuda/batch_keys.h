@@ -1,0 +1,45 @@
+/*
+ * The keys of a batch: each that differs is expanded once, and keeps a number.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_BATCH_KEYS_H
+#define GPUAES_BATCH_KEYS_H
+
+#include "gpuaes.h"
+
+enum { KEY_BYTES_MOST = 32, HASH_WORDS = KEY_BYTES_MOST / 4 + 1 };
+#define NO_KEY UINT32_MAX
+
+struct batch_key {
+    struct gpuaes_key schedule;
+    unsigned char bytes[KEY_BYTES_MOST]; /* the rest is 0 */
+    uint32_t stamp, place;               /* for whoever lays keys out: of what, and where */
+};
+
+struct batch_keys {
+    struct batch_key *key;
+    uint32_t count, room;
+    uint32_t *table; /* numbers plus 1, 0 where there is none; twice `room` and more */
+    uint32_t table_size;
+    uint32_t last; /* found: messages with one key follow each other */
+    uint64_t secret[HASH_WORDS];
+};
+
+/* 0 where there is no memory, or no random number. */
+int batch_keys_open(struct batch_keys *keys);
+
+/* Cleanses. */
+void batch_keys_close(struct batch_keys *keys);
+
+/*
+ * The number of a key of 16, 24 or 32 bytes; `schedule` is it expanded, or NULL.
+ * NO_KEY where there is no room.
+ */
+uint32_t batch_keys_find(struct batch_keys *keys, const unsigned char *key, size_t key_bytes,
+                         const struct gpuaes_key *schedule);
+
+/* Between batches: what is more than can stay is cleansed, all of it. */
+void batch_keys_trim(struct batch_keys *keys);
+
+#endif

@@ -1,0 +1,285 @@
+/*
+ * Slices of a batch, and how their messages are laid out.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch.h"
+
+/*
+ * A slice is what the bus moves in a third of a millisecond: with four of them under
+ * way, copies each way and kernels run side by side.
+ */
+enum { SLICE_BUFFER = 16 << 20, SLICE_STAGING = 4 << 20, BUFFER_ROUNDING = 256 << 10 };
+#define SLICE_BLOCKS ((uint32_t)1 << 26)
+/* Below, or where messages are scattered, a copy for each costs more than the bus. */
+enum { ZERO_COPY_MAX = 1 << 20, ZERO_COPY_RUN = 64 << 10 };
+enum { KEY_BYTES = AES_BATCH_KEY_WORDS * 4, COUNTERS = BATCH_GROUPS * 16 };
+enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
+
+static size_t round_up(size_t n, size_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+/* ---- Routes and places ---------------------------------------------------------- */
+
+enum batch_route batch_route(const struct gpuaes_batch *batch, const struct batch_message *message,
+                             int kind)
+{
+    if (kind == GPUAES_PAGEABLE)
+        return BATCH_STAGED;
+    /* A block after the other, each would wait for the bus. */
+    if (kind == GPUAES_PINNED && (!batch->zero_copy || message->op == GPUAES_CBC_ENCRYPT))
+        return BATCH_DMA;
+    return BATCH_DIRECT;
+}
+
+void batch_next_place(const struct gpuaes_batch *batch, const struct batch_message *message,
+                      struct batch_place *place)
+{
+    enum batch_route in = batch_route(batch, message, message->in_kind);
+    enum batch_route out = batch_route(batch, message, message->out_kind);
+    size_t bytes = (size_t)message->blocks * GPUAES_BLOCK;
+    if (in != BATCH_DIRECT || out != BATCH_DIRECT)
+        place->buffer += bytes;
+    if (in == BATCH_STAGED || out == BATCH_STAGED)
+        place->staging += bytes;
+}
+
+/* ---- Slices ----------------------------------------------------------------------- */
+
+/* From `begin` on, as much as fits; one message always does. */
+static struct batch_slice next_slice(const struct gpuaes_batch *batch, const struct device *device,
+                                     uint32_t begin)
+{
+    struct batch_slice slice = {.begin = begin, .end = begin};
+    struct batch_place place = {0, 0};
+    uint32_t blocks = 0;
+    while (slice.end < batch->messages && slice.end - begin < SLICE_MESSAGES) {
+        const struct batch_message *m = &batch->message[slice.end];
+        batch_next_place(batch, m, &place);
+        if (slice.end != begin && (place.buffer > SLICE_BUFFER || place.staging > SLICE_STAGING ||
+                                   m->blocks > SLICE_BLOCKS - blocks))
+            break;
+        slice.buffer = place.buffer;
+        slice.staging = place.staging;
+        blocks += m->blocks;
+        slice.end++;
+    }
+    size_t count = slice.end - begin, keys = batch->keys.count;
+    slice.plan = count * sizeof(struct aes_batch_message) + COUNTERS +
+                 round_up((count + BATCH_GROUPS) * sizeof(uint32_t), GPUAES_BLOCK) +
+                 (keys < 2 ? 0 : count * KEY_BYTES);
+    slice.chain = kernels_batch_chain_bytes(&device->kernels, blocks);
+    return slice;
+}
+
+static int add_slice(struct gpuaes_batch *batch, const struct batch_slice *slice)
+{
+    if (batch->slices == batch->slice_room) {
+        uint32_t room = batch->slice_room == 0 ? 16 : batch->slice_room * 2;
+        struct batch_slice *grown = realloc(batch->slice, room * sizeof *grown);
+        if (grown == NULL)
+            return 0;
+        batch->slice = grown;
+        batch->slice_room = room;
+    }
+    batch->slice[batch->slices++] = *slice;
+    return 1;
+}
+
+static void raise(size_t *most, size_t value)
+{
+    if (*most < value)
+        *most = value;
+}
+
+int batch_cut(struct gpuaes_batch *batch, const struct device *device, struct lane_needs *needs)
+{
+    memset(needs, 0, sizeof *needs);
+    batch->zero_copy = batch->pinned_bytes <= ZERO_COPY_MAX ||
+                       batch->pinned_bytes / batch->pinned_runs < ZERO_COPY_RUN;
+    batch->slices = 0;
+    for (uint32_t at = 0; at < batch->messages;) {
+        struct batch_slice slice = next_slice(batch, device, at);
+        if (!add_slice(batch, &slice))
+            return 0;
+        raise(&needs->buffer[0], round_up(slice.buffer, BUFFER_ROUNDING));
+        raise(&needs->staging, round_up(slice.plan + slice.staging, BUFFER_ROUNDING));
+        raise(&needs->scratch, round_up(slice.plan + slice.chain, BUFFER_ROUNDING));
+        at = slice.end;
+    }
+    needs->slots = batch->slices < LANE_SLOTS ? batch->slices : LANE_SLOTS;
+    return 1;
+}
+
+/* ---- Order of serial messages --------------------------------------------------------- */
+
+static uint32_t digit(const struct gpuaes_batch *batch, uint32_t message, unsigned shift)
+{
+    return DIGITS - 1 - (batch->message[message].blocks >> shift & (DIGITS - 1));
+}
+
+/* One pass of a radix sort, by which longer ones come first. */
+static void sort_by(struct gpuaes_batch *batch, uint32_t count, unsigned shift)
+{
+    uint32_t at[DIGITS + 1] = {0}, *swapped = batch->order;
+    for (uint32_t i = 0; i < count; i++)
+        at[digit(batch, batch->order[i], shift) + 1]++;
+    for (int i = 0; i < DIGITS; i++)
+        at[i + 1] += at[i];
+    for (uint32_t i = 0; i < count; i++)
+        batch->order_too[at[digit(batch, batch->order[i], shift)]++] = batch->order[i];
+    batch->order = batch->order_too;
+    batch->order_too = swapped;
+}
+
+static void sort_serial(struct gpuaes_batch *batch, uint32_t count)
+{
+    uint32_t longest = 0, shortest = UINT32_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t blocks = batch->message[batch->order[i]].blocks;
+        longest = blocks > longest ? blocks : longest;
+        shortest = blocks < shortest ? blocks : shortest;
+    }
+    if (longest == shortest)
+        return;
+    for (unsigned shift = 0; shift < 32 && longest >> shift != 0; shift += DIGIT_BITS)
+        sort_by(batch, count, shift);
+}
+
+/* ---- Layout ------------------------------------------------------------------------------ */
+
+struct layout {
+    struct gpuaes_batch *batch;
+    const struct batch_slice *slice;
+    struct slot *slot;
+    struct batch_group *group;
+    unsigned char *plan;
+    size_t keys_at;
+    uint32_t keys;                                         /* that are laid out */
+    uint32_t parallel[BATCH_GROUPS], blocks[BATCH_GROUPS]; /* of messages that are */
+    struct batch_place place;
+};
+
+/* Numbers of each group; the serial messages are left in `order`. */
+static uint32_t count_groups(struct layout *l)
+{
+    struct gpuaes_batch *batch = l->batch;
+    uint32_t serial = 0;
+    memset(l->group, 0, BATCH_GROUPS * sizeof *l->group);
+    for (uint32_t i = l->slice->begin; i < l->slice->end; i++) {
+        const struct batch_message *m = &batch->message[i];
+        struct batch_group *group = &l->group[m->group];
+        if (group->parallel + group->serial == 0)
+            group->key = m->key;
+        group->many |= group->key != m->key;
+        if (m->op == GPUAES_CBC_ENCRYPT) {
+            group->serial++;
+            batch->order[serial++] = i;
+        } else {
+            group->parallel++;
+            group->blocks += m->blocks;
+        }
+    }
+    return serial;
+}
+
+/* Of each serial message of the slice, which one of its group it is. */
+static void rank_serial(struct layout *l, uint32_t count)
+{
+    struct gpuaes_batch *batch = l->batch;
+    uint32_t ranked[BATCH_GROUPS] = {0};
+    sort_serial(batch, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t message = batch->order[i];
+        batch->order_too[message - l->slice->begin] = ranked[batch->message[message].group]++;
+    }
+}
+
+/* Messages of all groups, counters, prefix sums, keys. */
+static void place_groups(struct layout *l)
+{
+    size_t count = l->slice->end - l->slice->begin, messages = 0;
+    size_t taken = count * sizeof(struct aes_batch_message), first = taken + COUNTERS;
+    memset(l->plan + taken, 0, COUNTERS);
+    for (int g = 0; g < BATCH_GROUPS; g++) {
+        struct batch_group *group = &l->group[g];
+        group->messages = messages;
+        group->first = first;
+        group->taken = taken;
+        messages += (size_t)(group->parallel + group->serial) * sizeof(struct aes_batch_message);
+        first += ((size_t)group->parallel + 1) * sizeof(uint32_t);
+        taken += GPUAES_BLOCK;
+    }
+    l->keys_at = round_up(first, GPUAES_BLOCK);
+}
+
+/* The place of a message's key among those of the slice. */
+static uint32_t lay_out_key(struct layout *l, const struct batch_message *m)
+{
+    struct batch_key *key = &l->batch->keys.key[m->key];
+    int decrypts = m->group >= KEY_SIZES;
+    uint32_t stamp = l->batch->stamp + (uint32_t)decrypts;
+    if (!l->group[m->group].many)
+        return 0;
+    if (key->stamp != stamp) {
+        key->stamp = stamp;
+        key->place = l->keys++;
+        memcpy(l->plan + l->keys_at + (size_t)key->place * KEY_BYTES,
+               decrypts ? key->schedule.decrypt : key->schedule.encrypt, KEY_BYTES);
+    }
+    return key->place;
+}
+
+static void lay_out_message(struct layout *l, uint32_t i)
+{
+    static const uint32_t modes[] = {[GPUAES_ECB_ENCRYPT] = AES_BATCH_ECB,
+                                     [GPUAES_ECB_DECRYPT] = AES_BATCH_ECB,
+                                     [GPUAES_CBC_DECRYPT] = AES_BATCH_CBC,
+                                     [GPUAES_CBC_ENCRYPT] = AES_BATCH_CBC,
+                                     [GPUAES_CTR] = AES_BATCH_CTR};
+    const struct batch_message *m = &l->batch->message[i];
+    struct batch_group *group = &l->group[m->group];
+    drv_ptr buffer = l->slot->buffer[0] + l->place.buffer;
+    struct aes_batch_message to = {.blocks = m->blocks, .mode = modes[m->op]};
+    to.in = batch_route(l->batch, m, m->in_kind) == BATCH_DIRECT ? m->in_address : buffer;
+    to.out = batch_route(l->batch, m, m->out_kind) == BATCH_DIRECT ? m->out_address : buffer;
+    to.key = lay_out_key(l, m);
+    memcpy(to.iv, m->iv, sizeof to.iv);
+    uint32_t number;
+    if (m->op == GPUAES_CBC_ENCRYPT) {
+        number = group->parallel + l->batch->order_too[i - l->slice->begin];
+    } else {
+        number = l->parallel[m->group]++;
+        memcpy(l->plan + group->first + number * sizeof(uint32_t), &l->blocks[m->group],
+               sizeof(uint32_t));
+        l->blocks[m->group] += m->blocks;
+        group->chained |= m->op == GPUAES_CBC_DECRYPT && to.in == to.out;
+    }
+    memcpy(l->plan + group->messages + number * sizeof to, &to, sizeof to);
+}
+
+void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, struct slot *slot,
+                   struct batch_layout *layout)
+{
+    struct batch_group *group = layout->group;
+    struct layout l = {
+        .batch = batch, .slice = slice, .slot = slot, .group = group, .plan = slot->staging};
+    batch->stamp += 2;
+    uint32_t serial = count_groups(&l);
+    place_groups(&l);
+    rank_serial(&l, serial);
+    for (uint32_t i = slice->begin; i < slice->end; i++) {
+        lay_out_message(&l, i);
+        batch_next_place(batch, &batch->message[i], &l.place);
+    }
+    for (int g = 0; g < BATCH_GROUPS; g++)
+        memcpy(l.plan + group[g].first + group[g].parallel * sizeof(uint32_t), &l.blocks[g],
+               sizeof(uint32_t));
+    layout->keys = l.keys_at;
+    layout->bytes = l.keys_at + (size_t)l.keys * KEY_BYTES;
+}

@@ -1,0 +1,248 @@
+/*
+ * AES of many messages in one launch: see arguments.h.
+ *
+ * Timing does not depend on data or keys: lookups are to the lane's own bank, and
+ * which lanes share a round key depends on the messages' order alone.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_KERNELS_AES_BATCH_CUH
+#define GPUAES_KERNELS_AES_BATCH_CUH
+
+#include "aes_modes.cuh"
+
+/* ---- Keys -------------------------------------------------------------------- */
+
+static __device__ __forceinline__ aes_state round_key(const aes_batch_arguments &a, int round)
+{
+    const uint32_t *w = &a.round_key[4 * round];
+    return {w[0], w[1], w[2], w[3]};
+}
+
+/* A schedule in device or shared memory. */
+struct key_at {
+    const uint4 *words;
+};
+
+static __device__ __forceinline__ aes_state round_key(const key_at &key, int round)
+{
+    return to_state(key.words[round]);
+}
+
+static __device__ __forceinline__ key_at key_in_memory(const aes_batch_arguments &a,
+                                                       uint32_t number)
+{
+    return {reinterpret_cast<const uint4 *>(a.keys) + number * (AES_BATCH_KEY_WORDS / 4)};
+}
+
+/* One schedule in shared memory, that of the message which the warp is at. */
+struct warp_key {
+    uint4 *words;
+    uint32_t number; /* ~0: none yet */
+};
+
+template <int TABLES> static __device__ __forceinline__ warp_key no_warp_key()
+{
+    uint32_t *words =
+        shared_words + TABLES * (AES_TABLE_SHARED / 4) + threadIdx.x / LANES * AES_BATCH_KEY_WORDS;
+    return {reinterpret_cast<uint4 *>(words), ~uint32_t{0}};
+}
+
+static __device__ __forceinline__ key_at share_key(const aes_batch_arguments &a, warp_key &key,
+                                                   uint32_t number)
+{
+    if (key.number != number) {
+        uint32_t l = threadIdx.x % LANES;
+        __syncwarp();
+        if (l < AES_BATCH_KEY_WORDS / 4)
+            key.words[l] = key_in_memory(a, number).words[l];
+        __syncwarp();
+        key.number = number;
+    }
+    return {key.words};
+}
+
+/* ---- Messages ------------------------------------------------------------------ */
+
+struct batch_message {
+    uint64_t in, out;
+    aes_state iv;
+    uint32_t blocks, key, mode;
+};
+
+static __device__ __forceinline__ batch_message load_message(const aes_batch_arguments &a,
+                                                             uint32_t number)
+{
+    const uint4 *from = reinterpret_cast<const uint4 *>(a.messages) + uint64_t{number} * 3;
+    uint4 where = from[0], iv = from[1], what = from[2];
+    return {static_cast<uint64_t>(where.y) << 32 | where.x,
+            static_cast<uint64_t>(where.w) << 32 | where.z,
+            to_state(iv),
+            what.x,
+            what.y,
+            what.z};
+}
+
+/* The parallel message that has this block; for a converged warp. */
+static __device__ __forceinline__ uint32_t find_message(const aes_batch_arguments &a,
+                                                        uint32_t block)
+{
+    const uint32_t *first = reinterpret_cast<const uint32_t *>(a.first);
+    uint32_t low = 0, size = a.parallel;
+    while (size > 1) {
+        uint32_t step = (size + LANES - 1) / LANES, probe = threadIdx.x % LANES * step;
+        bool is_before = probe < size && first[low + probe] <= block;
+        uint32_t skipped =
+            (static_cast<uint32_t>(__popc(__ballot_sync(ALL_LANES, is_before))) - 1) * step;
+        low += skipped;
+        size = min(step, size - skipped);
+    }
+    return low;
+}
+
+/* ---- Serial ---------------------------------------------------------------------- */
+
+template <int TABLES, int ROUNDS, class KEY>
+static __device__ __forceinline__ void encrypt_chain(uint32_t lane, const batch_message &m,
+                                                     const KEY &key)
+{
+    aes_state s = m.iv, next = load_block(m.in, m.blocks, 0);
+#pragma unroll 1
+    for (uint32_t i = 0; i < m.blocks; i++) {
+        aes_state text = next;
+        next = load_block(m.in, m.blocks, i + 1); /* on its way during the rounds */
+        s = encrypt_block<TABLES, ROUNDS>(lane, s ^ text, key);
+        store_block(m.out, i, s);
+    }
+}
+
+template <int TABLES, int ROUNDS, bool ONE_KEY>
+static __device__ __forceinline__ void serial_messages(uint32_t lane, const aes_batch_arguments &a)
+{
+    /* First warps of all blocks, then the second ones: every multiprocessor has as many. */
+    uint32_t warp = threadIdx.x / LANES * gridDim.x + blockIdx.x;
+    uint32_t step = blockDim.x / LANES * gridDim.x;
+#pragma unroll 1
+    for (uint32_t unit = warp; unit * LANES < a.serial; unit += step) {
+        uint32_t n = unit * LANES + threadIdx.x % LANES;
+        if (n < a.serial) {
+            batch_message m = load_message(a, a.parallel + n);
+            if (ONE_KEY)
+                encrypt_chain<TABLES, ROUNDS>(lane, m, a);
+            else
+                encrypt_chain<TABLES, ROUNDS>(lane, m, key_in_memory(a, m.key));
+        }
+        __syncwarp();
+    }
+}
+
+/* ---- Parallel -------------------------------------------------------------------- */
+
+/* Block `i` of a message: `text` is what was read, `before` the ciphertext block before it. */
+template <int TABLES, int ROUNDS, bool DECRYPT, class KEY>
+static __device__ __forceinline__ aes_state batch_block(uint32_t lane, const batch_message &m,
+                                                        uint32_t i, aes_state text,
+                                                        aes_state before, const KEY &key)
+{
+    if (DECRYPT) {
+        aes_state s = decrypt_block<TABLES, ROUNDS>(lane, text, key);
+        return m.mode == AES_BATCH_CBC ? s ^ before : s;
+    }
+    counter iv = {
+        static_cast<uint64_t>(swap_bytes(m.iv.c0)) << 32 | swap_bytes(m.iv.c1),
+        static_cast<uint64_t>(swap_bytes(m.iv.c2)) << 32 | swap_bytes(m.iv.c3),
+    };
+    bool is_ctr = m.mode == AES_BATCH_CTR;
+    aes_state s =
+        encrypt_block<TABLES, ROUNDS>(lane, is_ctr ? counter_block(advance(iv, i)) : text, key);
+    return is_ctr ? s ^ text : s;
+}
+
+/*
+ * A span of rows, a lane a block. Rows follow each other in the warp, which so has
+ * the block before each row; a message that begins within a row gets lanes of its own.
+ */
+template <int TABLES, int ROUNDS, bool DECRYPT, bool ONE_KEY>
+static __device__ __forceinline__ void parallel_span(uint32_t lane, const aes_batch_arguments &a,
+                                                     uint32_t span, uint32_t total,
+                                                     warp_key &shared_key)
+{
+    const uint32_t *first = reinterpret_cast<const uint32_t *>(a.first);
+    uint32_t l = threadIdx.x % LANES, blocks = a.rows * LANES;
+    uint32_t row = span * blocks, end = min(total - row, blocks) + row;
+    uint32_t number = find_message(a, row);
+    uint32_t begins = first[number], ends = first[number + 1];
+    batch_message m = load_message(a, number);
+    aes_state last = {}; /* of the row before */
+#pragma unroll 1
+    for (; row < end; row += LANES) {
+        uint32_t block = row + l;
+        if (block >= ends && block < total) {
+            while (block >= ends)
+                ends = first[++number + 1];
+            begins = first[number];
+            m = load_message(a, number);
+        }
+        uint32_t i = block - begins;
+        aes_state text = load_block(m.in, m.blocks, i), before = {};
+        if (DECRYPT) {
+            before = shuffle(text, (l - 1) % LANES);
+            if (i == 0)
+                before = m.iv;
+            else if (l == 0 && row != span * blocks)
+                before = last;
+            else if (l == 0 && m.mode == AES_BATCH_CBC)
+                before = a.chain != 0 ? to_state(reinterpret_cast<const uint4 *>(a.chain)[span])
+                                      : load_block(m.in, m.blocks, i - 1);
+            last = shuffle(text, LANES - 1);
+        }
+        aes_state s;
+        if (ONE_KEY) {
+            s = batch_block<TABLES, ROUNDS, DECRYPT>(lane, m, i, text, before, a);
+        } else {
+            uint32_t key = __shfl_sync(ALL_LANES, m.key, 0);
+            if (__all_sync(ALL_LANES, m.key == key))
+                s = batch_block<TABLES, ROUNDS, DECRYPT>(lane, m, i, text, before,
+                                                         share_key(a, shared_key, key));
+            else
+                s = batch_block<TABLES, ROUNDS, DECRYPT>(lane, m, i, text, before,
+                                                         key_in_memory(a, m.key));
+        }
+        if (__all_sync(ALL_LANES, number == __shfl_sync(ALL_LANES, number, 0)))
+            store_blocks(m.out, m.blocks, i - l, s);
+        else if (i < m.blocks)
+            store_block(m.out, i, s);
+    }
+}
+
+template <int TABLES, int ROUNDS, bool DECRYPT, bool ONE_KEY>
+static __device__ __forceinline__ void parallel_messages(uint32_t lane,
+                                                         const aes_batch_arguments &a)
+{
+    if (a.parallel == 0)
+        return;
+    uint32_t total = reinterpret_cast<const uint32_t *>(a.first)[a.parallel];
+    uint32_t spans = (total - 1) / (a.rows * LANES) + 1;
+    warp_key key = no_warp_key<TABLES>();
+    for (;;) {
+        uint32_t span = 0;
+        if (threadIdx.x % LANES == 0)
+            span = atomicAdd(reinterpret_cast<uint32_t *>(a.taken), 1u);
+        span = __shfl_sync(ALL_LANES, span, 0);
+        if (span >= spans)
+            break;
+        parallel_span<TABLES, ROUNDS, DECRYPT, ONE_KEY>(lane, a, span, total, key);
+    }
+}
+
+template <int TABLES, int ROUNDS, bool DECRYPT, bool ONE_KEY>
+static __device__ __forceinline__ void batch(const aes_batch_arguments &a)
+{
+    fill_tables<TABLES>(DECRYPT ? constant_tables.td : constant_tables.te);
+    uint32_t lane = lane_address();
+    if (!DECRYPT)
+        serial_messages<TABLES, ROUNDS, ONE_KEY>(lane, a);
+    parallel_messages<TABLES, ROUNDS, DECRYPT, ONE_KEY>(lane, a);
+}
+
+#endif

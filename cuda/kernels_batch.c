@@ -1,0 +1,87 @@
+/*
+ * Loading and launching of the kernels of batches.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+
+#include "kernels.h"
+
+enum { WARP = 32, THREADS = 1024, ROWS_MOST = 8, CHAIN_THREADS = 256 };
+
+static unsigned threads_of(const struct kernels *kernels)
+{
+    return kernels->max_threads < THREADS ? kernels->max_threads : THREADS;
+}
+
+static uint32_t warps_of(const struct kernels *kernels)
+{
+    return kernels->multiprocessors * (threads_of(kernels) / WARP);
+}
+
+drv_result kernels_load_batch(const struct driver *driver, struct kernels *kernels, int shared)
+{
+    static const char *const directions[] = {"encrypt", "decrypt"}, *const keys[] = {"one", "many"};
+    unsigned more = threads_of(kernels) / WARP * AES_BATCH_WARP_SHARED;
+    int large = AES_LARGE_SHARED + more <= (unsigned)shared;
+    kernels->batch_shared[0] = large ? AES_LARGE_SHARED : AES_SMALL_SHARED;
+    kernels->batch_shared[1] = kernels->batch_shared[0] + more;
+    for (int i = 0; i < 2 * 2 * KEY_SIZES; i++) {
+        int decrypts = i % 2, many = i / 2 % 2, size = i / 4;
+        drv_function *function = &kernels->batch[decrypts][many][size];
+        char name[64];
+        (void)snprintf(name, sizeof name, "aes_batch_%s_%s_%s_%d", directions[decrypts], keys[many],
+                       large ? "large" : "small", 10 + 2 * size);
+        drv_result r = driver->module_get_function(function, kernels->module, name);
+        if (r == DRV_SUCCESS)
+            r = driver->func_set_attribute(*function, DRV_FUNC_MAX_DYNAMIC_SHARED,
+                                           (int)kernels->batch_shared[many]);
+        if (r != DRV_SUCCESS)
+            return r;
+    }
+    return driver->module_get_function(&kernels->batch_chain, kernels->module, "aes_batch_chain");
+}
+
+/* Long spans are begun less often, short ones are there for every warp. */
+static uint32_t rows_of(const struct kernels *kernels, uint32_t blocks)
+{
+    uint32_t each = warps_of(kernels) * WARP, rows = blocks / each + (blocks % each != 0);
+    return rows < 1 ? 1 : rows < ROWS_MOST ? rows : ROWS_MOST;
+}
+
+uint32_t kernels_batch_spans(const struct kernels *kernels, uint32_t blocks)
+{
+    uint32_t each = rows_of(kernels, blocks) * WARP;
+    return blocks / each + (blocks % each != 0);
+}
+
+size_t kernels_batch_chain_bytes(const struct kernels *kernels, uint32_t blocks)
+{
+    size_t spans = blocks / (ROWS_MOST * WARP) + KEY_SIZES * ((size_t)warps_of(kernels) + 1);
+    return spans * GPUAES_BLOCK;
+}
+
+drv_result kernels_launch_batch(const struct driver *driver, const struct kernels *kernels,
+                                const struct kernels_batch_kind *kind,
+                                struct aes_batch_arguments *arguments, uint32_t blocks,
+                                drv_stream stream)
+{
+    uint32_t spans = kernels_batch_spans(kernels, blocks);
+    uint32_t units = (arguments->serial + WARP - 1) / WARP, grid = kernels->multiprocessors;
+    arguments->rows = rows_of(kernels, blocks);
+    if (arguments->chain != 0) {
+        uint32_t chain_grid = (spans + CHAIN_THREADS - 1) / CHAIN_THREADS;
+        unsigned threads =
+            CHAIN_THREADS < kernels->max_threads ? CHAIN_THREADS : kernels->max_threads;
+        drv_result r = kernels_launch(driver, kernels->batch_chain,
+                                      chain_grid < grid * 8 ? chain_grid : grid * 8, threads, 0,
+                                      stream, arguments);
+        if (r != DRV_SUCCESS)
+            return r;
+    }
+    if (spans + units < grid)
+        grid = spans + units;
+    return kernels_launch(driver, kernels->batch[kind->decrypts][kind->many][kind->rounds / 2 - 5],
+                          grid, threads_of(kernels), kernels->batch_shared[kind->many], stream,
+                          arguments);
+}
