@@ -311,6 +311,7 @@ static void refuse_all(struct gpuaes_batch *batch)
 {
     for (uint32_t i = 0; i < batch->messages; i++)
         batch->status[batch->message[i].number] = GPUAES_FAULT;
+    batch->result = GPUAES_FAULT;
     batch->state = BATCH_DONE;
 }
 
@@ -319,6 +320,7 @@ enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, unsigned flag
     if (batch->state != BATCH_OPEN)
         return GPUAES_BAD_ARGUMENT;
     if (batch->messages == 0) {
+        batch->result = GPUAES_OK;
         batch->state = BATCH_DONE;
         return GPUAES_OK;
     }

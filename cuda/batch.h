@@ -79,6 +79,7 @@ struct gpuaes_batch {
     int timed_out;                /* a wait was in vain: the next ones only look */
     int64_t progress_ns;          /* when something was last done */
     uint64_t done_bytes;
+    enum gpuaes_status result; /* the worst of a message so far */
 };
 
 /* ---- batch_plan.c ---- */

@@ -275,7 +275,8 @@ void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, 
     rank_serial(&l, serial);
     for (uint32_t i = slice->begin; i < slice->end; i++) {
         lay_out_message(&l, i);
-        batch_next_place(batch, &batch->message[i], &l.place);
+        if (slice->buffer != 0)
+            batch_next_place(batch, &batch->message[i], &l.place);
     }
     for (int g = 0; g < BATCH_GROUPS; g++)
         memcpy(l.plan + group[g].first + group[g].parallel * sizeof(uint32_t), &l.blocks[g],

@@ -73,6 +73,8 @@ static drv_result move(const struct gpuaes_batch *batch, const struct batch_slic
     struct copy copy = {.driver = batch->device->driver, .stream = slot->stream, .out = out};
     struct batch_place place = {0, 0};
     drv_result r = DRV_SUCCESS;
+    if (slice->buffer == 0)
+        return r;
     for (uint32_t i = slice->begin; i < slice->end && r == DRV_SUCCESS; i++) {
         const struct batch_message *m = &batch->message[i];
         size_t bytes = (size_t)m->blocks * GPUAES_BLOCK;
@@ -175,22 +177,14 @@ static void deliver(struct gpuaes_batch *batch, const struct batch_slice *slice,
         size_t bytes = (size_t)m->blocks * GPUAES_BLOCK;
         if (m->out_kind == GPUAES_PAGEABLE)
             host_copy(m->out, staged(slice, slot) + place.staging, bytes, 0);
-        batch_next_place(batch, m, &place);
+        if (slice->staging != 0)
+            batch_next_place(batch, m, &place);
         batch->status[m->number] = GPUAES_OK;
         batch->done_bytes += bytes;
     }
 }
 
 /* ---- The end ----------------------------------------------------------------------------- */
-
-static enum gpuaes_status worst(const struct gpuaes_batch *batch)
-{
-    enum gpuaes_status status = GPUAES_OK;
-    for (uint32_t i = 0; i < batch->messages; i++)
-        if (batch->status[batch->message[i].number] > status)
-            status = (enum gpuaes_status)batch->status[batch->message[i].number];
-    return status;
-}
 
 static enum gpuaes_status end(struct gpuaes_batch *batch, int lost)
 {
@@ -199,7 +193,7 @@ static enum gpuaes_status end(struct gpuaes_batch *batch, int lost)
     batch->lane = NULL;
     batch->state = BATCH_DONE;
     life_unhold();
-    return worst(batch);
+    return batch->result;
 }
 
 /* Wipes what the slots hold of the messages; queued, not waited for. */
@@ -232,8 +226,11 @@ static void give_up(struct gpuaes_batch *batch, const struct batch_slice *slice,
     for (uint32_t i = slice->begin; i < slice->end; i++) {
         const struct batch_message *m = &batch->message[i];
         int written = writes_out && m->out_kind != GPUAES_PAGEABLE;
-        batch->status[m->number] =
+        enum gpuaes_status status =
             written && (still_running || m->in == m->out) ? GPUAES_UNDEFINED : GPUAES_FAULT;
+        batch->status[m->number] = (unsigned char)status;
+        if (status > batch->result)
+            batch->result = status;
     }
 }
 
@@ -360,7 +357,7 @@ enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
 {
     struct visit visit;
     if (batch->state == BATCH_DONE)
-        return worst(batch);
+        return batch->result;
     if (fork_is_child())
         return GPUAES_NOT_READY;
     if (!life_enter(&visit))
@@ -420,6 +417,7 @@ static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned fla
     batch->submitted = batch->finished = 0;
     batch->timed_out = 0;
     batch->done_bytes = 0;
+    batch->result = GPUAES_OK;
     batch->progress_ns = now_ns();
     return pump(batch);
 }

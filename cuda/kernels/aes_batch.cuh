@@ -102,15 +102,31 @@ static __device__ __forceinline__ uint32_t find_message(const aes_batch_argument
 
 /* ---- Serial ---------------------------------------------------------------------- */
 
+/*
+ * The next block is on its way during the rounds. Where addresses are multiples of 16,
+ * nothing branches: a branch around a load waits for it.
+ */
 template <int TABLES, int ROUNDS, class KEY>
 static __device__ __forceinline__ void encrypt_chain(uint32_t lane, const batch_message &m,
                                                      const KEY &key)
 {
     aes_state s = m.iv, next = load_block(m.in, m.blocks, 0);
+    if (((m.in | m.out) & 15) == 0) {
+        const uint4 *in = reinterpret_cast<const uint4 *>(m.in);
+        uint4 *out = reinterpret_cast<uint4 *>(m.out);
+#pragma unroll 1
+        for (uint32_t i = 0; i < m.blocks; i++) {
+            aes_state text = next;
+            next = to_state(in[min(i + 1, m.blocks - 1)]);
+            s = encrypt_block<TABLES, ROUNDS>(lane, s ^ text, key);
+            __stcs(out + i, to_vector(s));
+        }
+        return;
+    }
 #pragma unroll 1
     for (uint32_t i = 0; i < m.blocks; i++) {
         aes_state text = next;
-        next = load_block(m.in, m.blocks, i + 1); /* on its way during the rounds */
+        next = load_block(m.in, m.blocks, i + 1);
         s = encrypt_block<TABLES, ROUNDS>(lane, s ^ text, key);
         store_block(m.out, i, s);
     }
@@ -138,24 +154,69 @@ static __device__ __forceinline__ void serial_messages(uint32_t lane, const aes_
 
 /* ---- Parallel -------------------------------------------------------------------- */
 
-/* Block `i` of a message: `text` is what was read, `before` the ciphertext block before it. */
+static __device__ __forceinline__ counter counter_of(aes_state iv)
+{
+    return {static_cast<uint64_t>(swap_bytes(iv.c0)) << 32 | swap_bytes(iv.c1),
+            static_cast<uint64_t>(swap_bytes(iv.c2)) << 32 | swap_bytes(iv.c3)};
+}
+
+/* The tile that the warp is in, as in ctr_by_tiles(). */
+struct warp_tile {
+    ctr_tile tile;
+    uint32_t message; /* ~0: none yet */
+    uint32_t begins;  /* its first block, of the message; below 0 it wraps */
+};
+
+/* A row of one message in CTR whose counters differ in byte 15 alone; what is combined. */
+template <int TABLES, int ROUNDS, class KEY>
+static __device__ __forceinline__ aes_state tile_row(uint32_t lane, counter c, uint32_t message,
+                                                     uint32_t i, warp_tile &t, const KEY &key)
+{
+    uint32_t byte15 = static_cast<uint32_t>(c.low) & 0xff, begins = i - byte15;
+    if (t.message != message || t.begins != begins) {
+        c.low -= byte15;
+        t = {begin_tile<TABLES>(lane, c, key), message, begins};
+    }
+    return encrypt_from<TABLES, ROUNDS, 3>(lane, after_round2<TABLES>(lane, t.tile, byte15), key);
+}
+
+/* What the warp knows of the row that it is at. */
+struct batch_row {
+    uint32_t number;  /* the message of this lane */
+    uint32_t i;       /* the lane's block of it */
+    bool is_together; /* all lanes have one message */
+};
+
+/* A block by itself: `text` is what was read, `before` the ciphertext block before it. */
 template <int TABLES, int ROUNDS, bool DECRYPT, class KEY>
-static __device__ __forceinline__ aes_state batch_block(uint32_t lane, const batch_message &m,
-                                                        uint32_t i, aes_state text,
-                                                        aes_state before, const KEY &key)
+static __device__ __forceinline__ aes_state lone_block(uint32_t lane, const batch_message &m,
+                                                       uint32_t i, aes_state text, aes_state before,
+                                                       const KEY &key)
 {
     if (DECRYPT) {
         aes_state s = decrypt_block<TABLES, ROUNDS>(lane, text, key);
         return m.mode == AES_BATCH_CBC ? s ^ before : s;
     }
-    counter iv = {
-        static_cast<uint64_t>(swap_bytes(m.iv.c0)) << 32 | swap_bytes(m.iv.c1),
-        static_cast<uint64_t>(swap_bytes(m.iv.c2)) << 32 | swap_bytes(m.iv.c3),
-    };
     bool is_ctr = m.mode == AES_BATCH_CTR;
-    aes_state s =
-        encrypt_block<TABLES, ROUNDS>(lane, is_ctr ? counter_block(advance(iv, i)) : text, key);
+    aes_state counter = counter_block(advance(counter_of(m.iv), i));
+    aes_state s = encrypt_block<TABLES, ROUNDS>(lane, is_ctr ? counter : text, key);
     return is_ctr ? s ^ text : s;
+}
+
+/* Blocks of a converged warp. */
+template <int TABLES, int ROUNDS, bool DECRYPT, class KEY>
+static __device__ __forceinline__ aes_state batch_block(uint32_t lane, const batch_message &m,
+                                                        const batch_row &row, aes_state text,
+                                                        aes_state before, warp_tile &tile,
+                                                        const KEY &key)
+{
+    counter c = advance(counter_of(m.iv), row.i);
+    uint32_t low = static_cast<uint32_t>(c.low) & 0xff, l = threadIdx.x % LANES;
+    bool is_in_tile =
+        row.is_together && m.mode == AES_BATCH_CTR && low >= l && low - l <= 256 - LANES;
+    if (!DECRYPT && __all_sync(ALL_LANES, is_in_tile))
+        return tile_row<TABLES, ROUNDS>(lane, c, row.number, row.i, tile, key) ^ text;
+    return lone_block<TABLES, ROUNDS, DECRYPT>(lane, m, row.i, text, before, key);
 }
 
 /*
@@ -174,6 +235,7 @@ static __device__ __forceinline__ void parallel_span(uint32_t lane, const aes_ba
     uint32_t begins = first[number], ends = first[number + 1];
     batch_message m = load_message(a, number);
     aes_state last = {}; /* of the row before */
+    warp_tile tile = {{}, ~uint32_t{0}, 0};
 #pragma unroll 1
     for (; row < end; row += LANES) {
         uint32_t block = row + l;
@@ -197,18 +259,20 @@ static __device__ __forceinline__ void parallel_span(uint32_t lane, const aes_ba
             last = shuffle(text, LANES - 1);
         }
         aes_state s;
+        batch_row at = {number, i,
+                        __all_sync(ALL_LANES, number == __shfl_sync(ALL_LANES, number, 0)) != 0};
         if (ONE_KEY) {
-            s = batch_block<TABLES, ROUNDS, DECRYPT>(lane, m, i, text, before, a);
+            s = batch_block<TABLES, ROUNDS, DECRYPT>(lane, m, at, text, before, tile, a);
         } else {
             uint32_t key = __shfl_sync(ALL_LANES, m.key, 0);
             if (__all_sync(ALL_LANES, m.key == key))
-                s = batch_block<TABLES, ROUNDS, DECRYPT>(lane, m, i, text, before,
+                s = batch_block<TABLES, ROUNDS, DECRYPT>(lane, m, at, text, before, tile,
                                                          share_key(a, shared_key, key));
             else
-                s = batch_block<TABLES, ROUNDS, DECRYPT>(lane, m, i, text, before,
-                                                         key_in_memory(a, m.key));
+                s = lone_block<TABLES, ROUNDS, DECRYPT>(lane, m, i, text, before,
+                                                        key_in_memory(a, m.key));
         }
-        if (__all_sync(ALL_LANES, number == __shfl_sync(ALL_LANES, number, 0)))
+        if (at.is_together)
             store_blocks(m.out, m.blocks, i - l, s);
         else if (i < m.blocks)
             store_block(m.out, i, s);
