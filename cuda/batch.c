@@ -201,7 +201,7 @@ static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message
 {
     struct batch_message *m = &batch->message[batch->messages];
     int decrypts = message->op == GPUAES_ECB_DECRYPT || message->op == GPUAES_CBC_DECRYPT;
-    unsigned size = batch->keys.key[key].schedule.rounds / 2 - 5;
+    unsigned size = batch->keys.key[key].rounds / 2 - 5;
     m->in = message->in;
     m->out = message->out;
     m->in_address = sides->in.address;

@@ -39,7 +39,8 @@ struct batch_group {
 struct batch_slice {
     uint32_t begin, end;    /* messages */
     size_t buffer, staging; /* bytes that go through them */
-    size_t plan, chain;     /* bytes at most: what is uploaded, and what is not */
+    size_t plan;            /* bytes at most that are uploaded; behind them, on the device: */
+    size_t schedules, chain;
 };
 
 struct batch_flight {
@@ -106,6 +107,7 @@ void batch_next_place(const struct gpuaes_batch *batch, const struct batch_messa
 struct batch_layout {
     struct batch_group group[BATCH_GROUPS];
     size_t keys, bytes; /* offset of the keys; all of it */
+    uint32_t key_count;
 };
 void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, struct slot *slot,
                    struct batch_layout *layout);

@@ -34,41 +34,57 @@ static int is_key(const struct batch_key *entry, const unsigned char bytes[KEY_B
     unsigned char differ = 0;
     for (size_t i = 0; i < KEY_BYTES_MOST; i++)
         differ |= (unsigned char)(entry->bytes[i] ^ bytes[i]);
-    return differ == 0 && entry->schedule.rounds == key_bytes / 4 + 6;
+    return differ == 0 && entry->rounds == key_bytes / 4 + 6;
 }
 
 static void put(struct batch_keys *keys, uint32_t number)
 {
     const struct batch_key *entry = &keys->key[number];
-    uint32_t at = place_of(keys, entry->bytes, (entry->schedule.rounds - 6) * 4);
+    uint32_t at = place_of(keys, entry->bytes, (entry->rounds - 6) * 4);
     while (keys->table[at] != 0)
         at = (at + 1) & (keys->table_size - 1);
     keys->table[at] = number + 1;
+}
+
+static void cleanse(struct batch_keys *keys)
+{
+    if (keys->count == 0)
+        return;
+    gpuaes_cleanse(keys->key, keys->count * sizeof *keys->key);
+    gpuaes_cleanse(keys->schedule, keys->count * sizeof *keys->schedule);
+}
+
+static void free_arrays(struct batch_keys *keys)
+{
+    free(keys->key);
+    free(keys->schedule);
+    free(keys->table);
 }
 
 /* Not by realloc(), which would leave keys behind. */
 static int grow(struct batch_keys *keys)
 {
     uint32_t room = keys->room == 0 ? FIRST_ROOM : keys->room * 2;
-    struct batch_key *key = malloc(room * sizeof *key);
-    uint32_t *table = calloc((size_t)room * 2, sizeof *table);
-    if (key == NULL || table == NULL) {
-        free(key);
-        free(table);
+    struct batch_keys grown = *keys;
+    grown.key = malloc(room * sizeof *grown.key);
+    grown.schedule = malloc(room * sizeof *grown.schedule);
+    grown.table = calloc((size_t)room * 2, sizeof *grown.table);
+    grown.room = room;
+    grown.table_size = room * 2;
+    if (grown.key == NULL || grown.schedule == NULL || grown.table == NULL) {
+        free_arrays(&grown);
         return 0;
     }
-    if (keys->count != 0) {
-        memcpy(key, keys->key, keys->count * sizeof *key);
-        gpuaes_cleanse(keys->key, keys->count * sizeof *key);
+    for (uint32_t i = 0; i < keys->count; i++) {
+        grown.key[i] = keys->key[i];
+        grown.schedule[i].rounds = keys->schedule[i].rounds;
+        if (keys->schedule[i].rounds != 0)
+            grown.schedule[i] = keys->schedule[i];
+        put(&grown, i);
     }
-    free(keys->key);
-    free(keys->table);
-    keys->key = key;
-    keys->table = table;
-    keys->room = room;
-    keys->table_size = room * 2;
-    for (uint32_t i = 0; i < keys->count; i++)
-        put(keys, i);
+    cleanse(keys);
+    free_arrays(keys);
+    *keys = grown;
     return 1;
 }
 
@@ -80,10 +96,8 @@ int batch_keys_open(struct batch_keys *keys)
 
 void batch_keys_close(struct batch_keys *keys)
 {
-    if (keys->key != NULL)
-        gpuaes_cleanse(keys->key, keys->count * sizeof *keys->key);
-    free(keys->key);
-    free(keys->table);
+    cleanse(keys);
+    free_arrays(keys);
     gpuaes_cleanse(keys, sizeof *keys);
 }
 
@@ -94,11 +108,11 @@ static uint32_t add(struct batch_keys *keys, const unsigned char bytes[KEY_BYTES
         return NO_KEY;
     struct batch_key *entry = &keys->key[keys->count];
     memcpy(entry->bytes, bytes, KEY_BYTES_MOST);
+    entry->rounds = (unsigned)key_bytes / 4 + 6;
     entry->stamp = 0;
+    keys->schedule[keys->count].rounds = 0;
     if (schedule != NULL)
-        entry->schedule = *schedule;
-    else
-        (void)gpuaes_key_expand(&entry->schedule, bytes, key_bytes);
+        keys->schedule[keys->count] = *schedule;
     put(keys, keys->count);
     return keys->count++;
 }
@@ -121,11 +135,20 @@ uint32_t batch_keys_find(struct batch_keys *keys, const unsigned char *key, size
     return found;
 }
 
+const struct gpuaes_key *batch_keys_schedule(struct batch_keys *keys, uint32_t number)
+{
+    struct gpuaes_key *schedule = &keys->schedule[number];
+    const struct batch_key *key = &keys->key[number];
+    if (schedule->rounds == 0)
+        (void)gpuaes_key_expand(schedule, key->bytes, (key->rounds - 6) * 4);
+    return schedule;
+}
+
 void batch_keys_trim(struct batch_keys *keys)
 {
     if (keys->count <= KEPT)
         return;
-    gpuaes_cleanse(keys->key, keys->count * sizeof *keys->key);
+    cleanse(keys);
     memset(keys->table, 0, keys->table_size * sizeof *keys->table);
     keys->count = 0;
 }

@@ -1,5 +1,6 @@
 /*
- * The keys of a batch: each that differs is expanded once, and keeps a number.
+ * The keys of a batch: each that differs has a number, and is expanded once, if here
+ * at all: where messages of one launch have several keys, the device expands them.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -12,13 +13,14 @@ enum { KEY_BYTES_MOST = 32, HASH_WORDS = KEY_BYTES_MOST / 4 + 1 };
 #define NO_KEY UINT32_MAX
 
 struct batch_key {
-    struct gpuaes_key schedule;
     unsigned char bytes[KEY_BYTES_MOST]; /* the rest is 0 */
-    uint32_t stamp, place;               /* for whoever lays keys out: of what, and where */
+    unsigned rounds;
+    uint32_t stamp, place; /* for whoever lays keys out: of what, and where */
 };
 
 struct batch_keys {
     struct batch_key *key;
+    struct gpuaes_key *schedule; /* of each; 0 rounds: not expanded yet */
     uint32_t count, room;
     uint32_t *table; /* numbers plus 1, 0 where there is none; twice `room` and more */
     uint32_t table_size;
@@ -38,6 +40,8 @@ void batch_keys_close(struct batch_keys *keys);
  */
 uint32_t batch_keys_find(struct batch_keys *keys, const unsigned char *key, size_t key_bytes,
                          const struct gpuaes_key *schedule);
+
+const struct gpuaes_key *batch_keys_schedule(struct batch_keys *keys, uint32_t number);
 
 /* Between batches: what is more than can stay is cleansed, all of it. */
 void batch_keys_trim(struct batch_keys *keys);

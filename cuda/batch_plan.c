@@ -16,7 +16,7 @@ enum { SLICE_BUFFER = 16 << 20, SLICE_STAGING = 4 << 20, BUFFER_ROUNDING = 256 <
 #define SLICE_BLOCKS ((uint32_t)1 << 26)
 /* Below, or where messages are scattered, a copy for each costs more than the bus. */
 enum { ZERO_COPY_MAX = 1 << 20, ZERO_COPY_RUN = 64 << 10 };
-enum { KEY_BYTES = AES_BATCH_KEY_WORDS * 4, COUNTERS = BATCH_GROUPS * 16 };
+enum { SCHEDULE_BYTES = AES_BATCH_KEY_WORDS * 4, COUNTERS = BATCH_GROUPS * 16 };
 enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
 
 static size_t round_up(size_t n, size_t unit)
@@ -72,7 +72,8 @@ static struct batch_slice next_slice(const struct gpuaes_batch *batch, const str
     size_t count = slice.end - begin, keys = batch->keys.count;
     slice.plan = count * sizeof(struct aes_batch_message) + COUNTERS +
                  round_up((count + BATCH_GROUPS) * sizeof(uint32_t), GPUAES_BLOCK) +
-                 (keys < 2 ? 0 : count * KEY_BYTES);
+                 (keys < 2 ? 0 : count * sizeof(struct aes_batch_key));
+    slice.schedules = keys < 2 ? 0 : count * SCHEDULE_BYTES;
     slice.chain = kernels_batch_chain_bytes(&device->kernels, blocks);
     return slice;
 }
@@ -109,7 +110,8 @@ int batch_cut(struct gpuaes_batch *batch, const struct device *device, struct la
             return 0;
         raise(&needs->buffer[0], round_up(slice.buffer, BUFFER_ROUNDING));
         raise(&needs->staging, round_up(slice.plan + slice.staging, BUFFER_ROUNDING));
-        raise(&needs->scratch, round_up(slice.plan + slice.chain, BUFFER_ROUNDING));
+        raise(&needs->scratch,
+              round_up(slice.plan + slice.schedules + slice.chain, BUFFER_ROUNDING));
         at = slice.end;
     }
     needs->slots = batch->slices < LANE_SLOTS ? batch->slices : LANE_SLOTS;
@@ -227,10 +229,12 @@ static uint32_t lay_out_key(struct layout *l, const struct batch_message *m)
     if (!l->group[m->group].many)
         return 0;
     if (key->stamp != stamp) {
+        struct aes_batch_key to = {.rounds = key->rounds, .decrypts = (uint32_t)decrypts};
+        memcpy(to.words, key->bytes, sizeof to.words);
         key->stamp = stamp;
         key->place = l->keys++;
-        memcpy(l->plan + l->keys_at + (size_t)key->place * KEY_BYTES,
-               decrypts ? key->schedule.decrypt : key->schedule.encrypt, KEY_BYTES);
+        memcpy(l->plan + l->keys_at + key->place * sizeof to, &to, sizeof to);
+        gpuaes_cleanse(&to, sizeof to);
     }
     return key->place;
 }
@@ -282,5 +286,6 @@ void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, 
         memcpy(l.plan + group[g].first + group[g].parallel * sizeof(uint32_t), &l.blocks[g],
                sizeof(uint32_t));
     layout->keys = l.keys_at;
-    layout->bytes = l.keys_at + (size_t)l.keys * KEY_BYTES;
+    layout->key_count = l.keys;
+    layout->bytes = l.keys_at + l.keys * sizeof(struct aes_batch_key);
 }

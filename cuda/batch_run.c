@@ -106,26 +106,32 @@ static drv_result wipe(struct slot *slot, const struct driver *driver, drv_ptr p
 
 /* ---- One slice ------------------------------------------------------------------------ */
 
-static drv_result launch_groups(const struct gpuaes_batch *batch, const struct batch_slice *slice,
+static drv_result launch_groups(struct gpuaes_batch *batch, const struct batch_slice *slice,
                                 const struct slot *slot, const struct batch_layout *layout)
 {
     struct device *device = batch->device;
-    drv_ptr chain = slot->scratch + slice->plan;
+    drv_ptr schedules = slot->scratch + slice->plan, chain = schedules + slice->schedules;
     drv_result r = DRV_SUCCESS;
+    if (layout->key_count != 0) {
+        struct aes_batch_expand_arguments a = {.keys = slot->scratch + layout->keys,
+                                               .schedules = schedules,
+                                               .count = layout->key_count};
+        r = kernels_launch_batch_expand(device->driver, &device->kernels, &a, slot->stream);
+    }
     for (int g = 0; g < BATCH_GROUPS && r == DRV_SUCCESS; g++) {
         const struct batch_group *group = &layout->group[g];
         struct kernels_batch_kind kind = {g >= KEY_SIZES, group->many,
                                           10 + 2 * (unsigned)(g % KEY_SIZES)};
         struct aes_batch_arguments a = {.messages = slot->scratch + group->messages,
                                         .first = slot->scratch + group->first,
-                                        .keys = slot->scratch + layout->keys,
+                                        .keys = schedules,
                                         .taken = slot->scratch + group->taken,
                                         .parallel = group->parallel,
                                         .serial = group->serial};
         if (group->parallel + group->serial == 0)
             continue;
         if (!group->many) {
-            const struct gpuaes_key *key = &batch->keys.key[group->key].schedule;
+            const struct gpuaes_key *key = batch_keys_schedule(&batch->keys, group->key);
             memcpy(a.round_key, kind.decrypts ? key->decrypt : key->encrypt, sizeof a.round_key);
         }
         if (group->chained) {
@@ -136,6 +142,20 @@ static drv_result launch_groups(const struct gpuaes_batch *batch, const struct b
                                  slot->stream);
         gpuaes_cleanse(&a, sizeof a);
     }
+    return r;
+}
+
+/* Those that were uploaded, and what was made of them. */
+static drv_result wipe_keys(struct slot *slot, const struct driver *driver,
+                            const struct batch_slice *slice, const struct batch_layout *layout)
+{
+    size_t bytes = layout->bytes - layout->keys;
+    drv_result r = wipe(slot, driver, slot->staging_address + layout->keys, bytes);
+    if (r == DRV_SUCCESS)
+        r = wipe(slot, driver, slot->scratch + layout->keys, bytes);
+    if (r == DRV_SUCCESS)
+        r = wipe(slot, driver, slot->scratch + slice->plan,
+                 (size_t)layout->key_count * AES_BATCH_KEY_WORDS * 4);
     return r;
 }
 
@@ -158,10 +178,8 @@ static drv_result submit(struct gpuaes_batch *batch)
     r = launch_groups(batch, slice, slot, &layout);
     if (r == DRV_SUCCESS)
         r = move(batch, slice, slot, 1);
-    if (r == DRV_SUCCESS)
-        r = wipe(slot, d, slot->scratch + layout.keys, layout.bytes - layout.keys);
-    if (r == DRV_SUCCESS)
-        r = wipe(slot, d, slot->staging_address + layout.keys, layout.bytes - layout.keys);
+    if (r == DRV_SUCCESS && layout.key_count != 0)
+        r = wipe_keys(slot, d, slice, &layout);
     if (r == DRV_SUCCESS)
         r = d->event_record(slot->event, slot->stream);
     flight->queued = r == DRV_SUCCESS;

@@ -20,7 +20,7 @@ struct kernels {
     drv_function aes[GPUAES_OPS][AES_KERNELS][KEY_SIZES]; /* NULL: not on this device */
     drv_function cbc_chain;
     drv_function batch[2][2][KEY_SIZES]; /* decrypts or not, many keys or one */
-    drv_function batch_chain;
+    drv_function batch_chain, batch_expand;
     unsigned batch_shared[2]; /* bytes: for one key, for many */
     drv_function base64_encode, base64_decode;
     unsigned multiprocessors;
@@ -90,6 +90,11 @@ drv_result kernels_launch_batch(const struct driver *driver, const struct kernel
                                 const struct kernels_batch_kind *kind,
                                 struct aes_batch_arguments *arguments, uint32_t blocks,
                                 drv_stream stream);
+
+/* Expands keys before; some. */
+drv_result kernels_launch_batch_expand(const struct driver *driver, const struct kernels *kernels,
+                                       struct aes_batch_expand_arguments *arguments,
+                                       drv_stream stream);
 
 /* What all launches go through. */
 drv_result kernels_launch(const struct driver *driver, drv_function function, unsigned grid,

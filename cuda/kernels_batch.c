@@ -7,7 +7,7 @@
 
 #include "kernels.h"
 
-enum { WARP = 32, THREADS = 1024, ROWS_MOST = 8, CHAIN_THREADS = 256 };
+enum { WARP = 32, THREADS = 1024, ROWS_MOST = 8, SMALL_THREADS = 256 };
 
 static unsigned threads_of(const struct kernels *kernels)
 {
@@ -39,7 +39,11 @@ drv_result kernels_load_batch(const struct driver *driver, struct kernels *kerne
         if (r != DRV_SUCCESS)
             return r;
     }
-    return driver->module_get_function(&kernels->batch_chain, kernels->module, "aes_batch_chain");
+    drv_result r =
+        driver->module_get_function(&kernels->batch_chain, kernels->module, "aes_batch_chain");
+    if (r != DRV_SUCCESS)
+        return r;
+    return driver->module_get_function(&kernels->batch_expand, kernels->module, "aes_batch_expand");
 }
 
 /* Long spans are begun less often, short ones are there for every warp. */
@@ -61,6 +65,25 @@ size_t kernels_batch_chain_bytes(const struct kernels *kernels, uint32_t blocks)
     return spans * GPUAES_BLOCK;
 }
 
+/* A thread for each of `count`, or one for some. */
+static drv_result launch_small(const struct driver *driver, const struct kernels *kernels,
+                               drv_function function, uint32_t count, unsigned shared,
+                               drv_stream stream, void *arguments)
+{
+    unsigned threads = SMALL_THREADS < kernels->max_threads ? SMALL_THREADS : kernels->max_threads;
+    uint32_t grid = (count + threads - 1) / threads, most = kernels->multiprocessors * 8;
+    return kernels_launch(driver, function, grid < most ? grid : most, threads, shared, stream,
+                          arguments);
+}
+
+drv_result kernels_launch_batch_expand(const struct driver *driver, const struct kernels *kernels,
+                                       struct aes_batch_expand_arguments *arguments,
+                                       drv_stream stream)
+{
+    return launch_small(driver, kernels, kernels->batch_expand, arguments->count, AES_SMALL_SHARED,
+                        stream, arguments);
+}
+
 drv_result kernels_launch_batch(const struct driver *driver, const struct kernels *kernels,
                                 const struct kernels_batch_kind *kind,
                                 struct aes_batch_arguments *arguments, uint32_t blocks,
@@ -70,12 +93,8 @@ drv_result kernels_launch_batch(const struct driver *driver, const struct kernel
     uint32_t units = (arguments->serial + WARP - 1) / WARP, grid = kernels->multiprocessors;
     arguments->rows = rows_of(kernels, blocks);
     if (arguments->chain != 0) {
-        uint32_t chain_grid = (spans + CHAIN_THREADS - 1) / CHAIN_THREADS;
-        unsigned threads =
-            CHAIN_THREADS < kernels->max_threads ? CHAIN_THREADS : kernels->max_threads;
-        drv_result r = kernels_launch(driver, kernels->batch_chain,
-                                      chain_grid < grid * 8 ? chain_grid : grid * 8, threads, 0,
-                                      stream, arguments);
+        drv_result r =
+            launch_small(driver, kernels, kernels->batch_chain, spans, 0, stream, arguments);
         if (r != DRV_SUCCESS)
             return r;
     }

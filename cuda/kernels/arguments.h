@@ -115,6 +115,21 @@ struct aes_batch_arguments {
 };
 
 /*
+ * extern "C" void aes_batch_expand(const struct aes_batch_expand_arguments)
+ * Expands `count` keys into as many schedules of AES_BATCH_KEY_WORDS words. Constant
+ * time. Any grid, blocks of one dimension.
+ */
+struct aes_batch_key {
+    uint32_t words[8];
+    uint32_t rounds, decrypts;
+    uint32_t unused[2];
+};
+struct aes_batch_expand_arguments {
+    uint64_t keys, schedules; /* aligned to 16 */
+    uint32_t count;
+};
+
+/*
  * extern "C" void aes_batch_chain(const struct aes_batch_arguments)
  * Fills `chain` before a kernel of decryption runs. Any grid, blocks of one dimension.
  */
