@@ -29,12 +29,16 @@ static size_t round_up(size_t n, size_t unit)
 enum batch_route batch_route(const struct gpuaes_batch *batch, const struct batch_message *message,
                              int kind)
 {
+    if (kind == GPUAES_DEVICE)
+        return BATCH_DIRECT;
     if (kind == GPUAES_PAGEABLE)
         return BATCH_STAGED;
-    /* A block after the other, each would wait for the bus. */
-    if (kind == GPUAES_PINNED && (!batch->zero_copy || message->op == GPUAES_CBC_ENCRYPT))
+    if (!batch->zero_copy)
         return BATCH_DMA;
-    return BATCH_DIRECT;
+    if (message->op != GPUAES_CBC_ENCRYPT)
+        return BATCH_DIRECT;
+    /* A block after the other, each would wait for the bus. */
+    return batch->pinned_bytes <= ZERO_COPY_MAX ? BATCH_DMA : BATCH_STAGED;
 }
 
 void batch_next_place(const struct gpuaes_batch *batch, const struct batch_message *message,

@@ -193,7 +193,7 @@ static void deliver(struct gpuaes_batch *batch, const struct batch_slice *slice,
     for (uint32_t i = slice->begin; i < slice->end; i++) {
         const struct batch_message *m = &batch->message[i];
         size_t bytes = (size_t)m->blocks * GPUAES_BLOCK;
-        if (m->out_kind == GPUAES_PAGEABLE)
+        if (batch_route(batch, m, m->out_kind) == BATCH_STAGED)
             host_copy(m->out, staged(slice, slot) + place.staging, bytes, 0);
         if (slice->staging != 0)
             batch_next_place(batch, m, &place);
@@ -243,7 +243,7 @@ static void give_up(struct gpuaes_batch *batch, const struct batch_slice *slice,
 {
     for (uint32_t i = slice->begin; i < slice->end; i++) {
         const struct batch_message *m = &batch->message[i];
-        int written = writes_out && m->out_kind != GPUAES_PAGEABLE;
+        int written = writes_out && batch_route(batch, m, m->out_kind) != BATCH_STAGED;
         enum gpuaes_status status =
             written && (still_running || m->in == m->out) ? GPUAES_UNDEFINED : GPUAES_FAULT;
         batch->status[m->number] = (unsigned char)status;

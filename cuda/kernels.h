@@ -22,6 +22,7 @@ struct kernels {
     drv_function batch[2][2][KEY_SIZES]; /* decrypts or not, many keys or one */
     drv_function batch_chain, batch_expand;
     unsigned batch_shared[2]; /* bytes: for one key, for many */
+    unsigned batch_lane_keys; /* see aes_batch_arguments */
     drv_function base64_encode, base64_decode;
     unsigned multiprocessors;
     unsigned max_threads;

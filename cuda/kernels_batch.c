@@ -25,7 +25,12 @@ drv_result kernels_load_batch(const struct driver *driver, struct kernels *kerne
     unsigned more = threads_of(kernels) / WARP * AES_BATCH_WARP_SHARED;
     int large = AES_LARGE_SHARED + more <= (unsigned)shared;
     kernels->batch_shared[0] = large ? AES_LARGE_SHARED : AES_SMALL_SHARED;
+    unsigned left = (unsigned)shared - kernels->batch_shared[0] - more;
+    kernels->batch_lane_keys = left / AES_BATCH_LANES_SHARED;
+    if (kernels->batch_lane_keys > threads_of(kernels) / WARP)
+        kernels->batch_lane_keys = threads_of(kernels) / WARP;
     kernels->batch_shared[1] = kernels->batch_shared[0] + more;
+    unsigned lane_keys[] = {0, kernels->batch_lane_keys * AES_BATCH_LANES_SHARED};
     for (int i = 0; i < 2 * 2 * KEY_SIZES; i++) {
         int decrypts = i % 2, many = i / 2 % 2, size = i / 4;
         drv_function *function = &kernels->batch[decrypts][many][size];
@@ -35,7 +40,7 @@ drv_result kernels_load_batch(const struct driver *driver, struct kernels *kerne
         drv_result r = driver->module_get_function(function, kernels->module, name);
         if (r == DRV_SUCCESS)
             r = driver->func_set_attribute(*function, DRV_FUNC_MAX_DYNAMIC_SHARED,
-                                           (int)kernels->batch_shared[many]);
+                                           (int)(kernels->batch_shared[many] + lane_keys[many]));
         if (r != DRV_SUCCESS)
             return r;
     }
@@ -100,7 +105,13 @@ drv_result kernels_launch_batch(const struct driver *driver, const struct kernel
     }
     if (spans + units < grid)
         grid = spans + units;
+    uint32_t serial_warps = (units + grid - 1) / grid;
+    arguments->lane_keys = 0;
+    if (kind->many)
+        arguments->lane_keys =
+            serial_warps < kernels->batch_lane_keys ? serial_warps : kernels->batch_lane_keys;
+    unsigned shared =
+        kernels->batch_shared[kind->many] + arguments->lane_keys * AES_BATCH_LANES_SHARED;
     return kernels_launch(driver, kernels->batch[kind->decrypts][kind->many][kind->rounds / 2 - 5],
-                          grid, threads_of(kernels), kernels->batch_shared[kind->many], stream,
-                          arguments);
+                          grid, threads_of(kernels), shared, stream, arguments);
 }

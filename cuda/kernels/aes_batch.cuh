@@ -62,6 +62,49 @@ static __device__ __forceinline__ key_at share_key(const aes_batch_arguments &a,
     return {key.words};
 }
 
+/* A schedule of each lane in shared memory, so that lanes do not wait for each other's. */
+struct lane_key {
+    const uint4 *words;
+};
+
+static __device__ __forceinline__ aes_state round_key(const lane_key &key, int round)
+{
+    return to_state(key.words[round * LANES]);
+}
+
+template <int TABLES> static __device__ __forceinline__ uint4 *lane_key_words()
+{
+    uint32_t *all = shared_words + TABLES * (AES_TABLE_SHARED / 4) +
+                    blockDim.x / LANES * AES_BATCH_KEY_WORDS +
+                    threadIdx.x / LANES * (AES_BATCH_LANES_SHARED / 4);
+    return reinterpret_cast<uint4 *>(all) + threadIdx.x % LANES;
+}
+
+/* For lanes of warps that have room for it. */
+template <int TABLES, int ROUNDS>
+static __device__ __forceinline__ lane_key keep_key(const aes_batch_arguments &a, uint32_t number)
+{
+    uint4 *words = lane_key_words<TABLES>();
+    key_at from = key_in_memory(a, number);
+#pragma unroll 1
+    for (int round = 0; round <= ROUNDS; round++)
+        words[round * LANES] = from.words[round];
+    return {words};
+}
+
+/* Shared memory is not cleared before another kernel gets it. */
+template <int TABLES> static __device__ __forceinline__ void wipe_keys(const aes_batch_arguments &a)
+{
+    uint32_t l = threadIdx.x % LANES;
+    __syncwarp();
+    if (l < AES_BATCH_KEY_WORDS / 4)
+        no_warp_key<TABLES>().words[l] = make_uint4(0, 0, 0, 0);
+    if (threadIdx.x / LANES < a.lane_keys)
+#pragma unroll 1
+        for (int round = 0; round < AES_BATCH_KEY_WORDS / 4; round++)
+            lane_key_words<TABLES>()[round * LANES] = make_uint4(0, 0, 0, 0);
+}
+
 /* ---- Messages ------------------------------------------------------------------ */
 
 struct batch_message {
@@ -145,6 +188,8 @@ static __device__ __forceinline__ void serial_messages(uint32_t lane, const aes_
             batch_message m = load_message(a, a.parallel + n);
             if (ONE_KEY)
                 encrypt_chain<TABLES, ROUNDS>(lane, m, a);
+            else if (threadIdx.x / LANES < a.lane_keys)
+                encrypt_chain<TABLES, ROUNDS>(lane, m, keep_key<TABLES, ROUNDS>(a, m.key));
             else
                 encrypt_chain<TABLES, ROUNDS>(lane, m, key_in_memory(a, m.key));
         }
@@ -307,6 +352,8 @@ static __device__ __forceinline__ void batch(const aes_batch_arguments &a)
     if (!DECRYPT)
         serial_messages<TABLES, ROUNDS, ONE_KEY>(lane, a);
     parallel_messages<TABLES, ROUNDS, DECRYPT, ONE_KEY>(lane, a);
+    if (!ONE_KEY)
+        wipe_keys<TABLES>(a);
 }
 
 #endif

@@ -71,7 +71,9 @@ enum {
     AES_TWO_TABLE_SHARED = 2 * AES_TABLE_SHARED,
     AES_LARGE_SHARED = 4 * AES_TABLE_SHARED,
     AES_HYBRID_WARP_SHARED = 1024 + 128,
-    AES_BATCH_WARP_SHARED = AES_BATCH_KEY_WORDS * 4 /* `many`, beside the tables */
+    /* `many`, beside the tables: for each warp, and for some that have serial messages. */
+    AES_BATCH_WARP_SHARED = AES_BATCH_KEY_WORDS * 4,
+    AES_BATCH_LANES_SHARED = 32 * AES_BATCH_WARP_SHARED
 };
 
 /*
@@ -111,6 +113,7 @@ struct aes_batch_arguments {
     uint64_t chain;    /* a block before each span, or 0 */
     uint32_t parallel, serial;
     uint32_t rows;          /* 32 blocks each: of one span */
+    uint32_t lane_keys;     /* `many`: warps of a block that have AES_BATCH_LANES_SHARED each */
     uint32_t round_key[60]; /* `one` */
 };
 
