@@ -307,9 +307,10 @@ GPUAES_API enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
 
 /*
  * Begins, and returns. Work on device memory comes after what the application has
- * queued on the device's legacy default stream. NOT_READY, BUSY (no lane is free and
- * GPUAES_WAIT was not given) and NO_MEMORY: nothing was begun, and it may be submitted
- * again. Any other status is that of gpuaes_batch_wait(), which has been done.
+ * queued on the device's legacy default stream. NOT_READY, BUSY (no lane is free) and
+ * NO_MEMORY: nothing was begun, and it may be submitted again. With GPUAES_WAIT it waits
+ * for a lane instead of BUSY: another thread must be about to give one back. Any other
+ * status is that of gpuaes_batch_wait(), which has been done.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, unsigned flags);
 
