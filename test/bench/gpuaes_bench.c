@@ -52,12 +52,12 @@ static const struct part {
     {"load", part_load, NULL, NULL},
     {"base64", part_base64, NULL, NULL},
     {"read-ahead", part_read_ahead, NULL, NULL},
+    {"batch", part_batch, NULL, NULL},
+    {"batch", part_batch_overhead, "GPUAES_KERNEL", "small"},
     {"speed", part_speed, "GPUAES_START", NULL},
     {"enc", part_enc, "GPUAES_START", NULL},
     {"streams", part_streams, "GPUAES_START", NULL},
     {"memory", part_memory, "GPUAES_START", NULL},
-    {"batch", part_batch, NULL, NULL},
-    {"batch", part_batch_overhead, "GPUAES_KERNEL", "small"},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
