@@ -42,6 +42,11 @@ enum gpuaes_status gpuaes_batch_open(struct gpuaes_batch **batch)
     return GPUAES_OK;
 }
 
+static void forget_ranges(struct gpuaes_batch *batch)
+{
+    memset(batch->range, 0, sizeof batch->range);
+}
+
 void gpuaes_batch_reset(struct gpuaes_batch *batch)
 {
     if (batch->state == BATCH_UNDER_WAY)
@@ -49,10 +54,10 @@ void gpuaes_batch_reset(struct gpuaes_batch *batch)
     batch_keys_trim(&batch->keys);
     batch->state = BATCH_OPEN;
     batch->messages = batch->numbers = 0;
-    batch->owner = NULL;
+    batch->owner = batch->managed = NULL;
     batch->on_device = 0;
     batch->pinned_bytes = batch->pinned_runs = 0;
-    memset(batch->range, 0, sizeof batch->range);
+    forget_ranges(batch);
 }
 
 void gpuaes_batch_close(struct gpuaes_batch *batch)
@@ -100,40 +105,53 @@ static enum gpuaes_status look(struct batch_range *range, const void *p, size_t 
     return GPUAES_OK;
 }
 
-/* Memory of both sides, and the device that they need. */
+/* Memory of both sides, and what the batch's `owner` and `managed` become by them. */
 struct sides {
     struct memory in, out;
-    struct device *owner;
+    struct device *owner, *managed;
 };
 
-/* Whether the batch's device reaches it; `owner` becomes the one that must do the work. */
-static enum gpuaes_status check_owner(struct device **owner, const struct memory *memory)
+/* Whether the batch's device reaches it. */
+static enum gpuaes_status check_owner(struct sides *sides, const struct memory *memory)
 {
     if (memory->kind == GPUAES_FOREIGN)
         return GPUAES_BAD_RANGE;
-    if (memory->owner == NULL || memory->managed || memory->owner == *owner)
+    if (memory->managed) {
+        if (sides->managed == NULL)
+            sides->managed = memory->owner;
         return GPUAES_OK;
-    if (*owner != NULL)
+    }
+    if (memory->owner == NULL || memory->owner == sides->owner)
+        return GPUAES_OK;
+    if (sides->owner != NULL)
         return GPUAES_BAD_ARGUMENT;
-    *owner = memory->owner;
+    sides->owner = memory->owner;
     return GPUAES_OK;
+}
+
+static int is_long(size_t len, const struct memory *in, const struct memory *out)
+{
+    if (in->kind == GPUAES_PAGEABLE || out->kind == GPUAES_PAGEABLE)
+        return len > GPUAES_BATCH_PAGEABLE_BYTES;
+    return len > GPUAES_BATCH_HOST_BYTES &&
+           (in->kind == GPUAES_PINNED || out->kind == GPUAES_PINNED);
 }
 
 static enum gpuaes_status look_at_sides(struct gpuaes_batch *batch, const void *in, const void *out,
                                         size_t len, struct sides *sides)
 {
     sides->owner = batch->owner;
+    sides->managed = batch->managed;
     enum gpuaes_status status = look(&batch->range[0], in, len, &sides->in);
     if (status == GPUAES_OK && in == out)
         sides->out = sides->in;
     else if (status == GPUAES_OK)
         status = look(&batch->range[1], out, len, &sides->out);
     if (status == GPUAES_OK)
-        status = check_owner(&sides->owner, &sides->in);
+        status = check_owner(sides, &sides->in);
     if (status == GPUAES_OK)
-        status = check_owner(&sides->owner, &sides->out);
-    if (status == GPUAES_OK && len > GPUAES_BATCH_HOST_BYTES &&
-        (sides->in.kind != GPUAES_DEVICE || sides->out.kind != GPUAES_DEVICE))
+        status = check_owner(sides, &sides->out);
+    if (status == GPUAES_OK && is_long(len, &sides->in, &sides->out))
         status = GPUAES_BAD_ARGUMENT;
     return status;
 }
@@ -186,13 +204,14 @@ static uint32_t find_key(struct gpuaes_batch *batch, const struct gpuaes_message
 static void count_pinned(struct gpuaes_batch *batch, const struct batch_message *m, size_t len)
 {
     const struct batch_message *before = batch->messages == 0 ? m : m - 1;
+    size_t gap = (size_t)before->blocks * GPUAES_BLOCK;
     if (m->in_kind == GPUAES_PINNED) {
         batch->pinned_bytes += len;
-        batch->pinned_runs += before->in + (size_t)before->blocks * GPUAES_BLOCK != m->in;
+        batch->pinned_runs += before->in_kind != GPUAES_PINNED || before->in + gap != m->in;
     }
     if (m->out_kind == GPUAES_PINNED) {
         batch->pinned_bytes += len;
-        batch->pinned_runs += before->out + (size_t)before->blocks * GPUAES_BLOCK != m->out;
+        batch->pinned_runs += before->out_kind != GPUAES_PINNED || before->out + gap != m->out;
     }
 }
 
@@ -219,6 +238,7 @@ static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message
         memset(m->iv, 0, sizeof m->iv);
     count_pinned(batch, m, message->len);
     batch->owner = sides->owner;
+    batch->managed = sides->managed;
     batch->on_device |= m->in_kind == GPUAES_DEVICE || m->out_kind == GPUAES_DEVICE;
     batch->messages++;
 }
@@ -229,11 +249,27 @@ static int is_refusal(enum gpuaes_status status)
     return status == GPUAES_BAD_ARGUMENT || status == GPUAES_BAD_RANGE;
 }
 
-/* `key`: its number, or NO_KEY where it is to be found yet. */
+/* Not empty. `key`: its number, or NO_KEY where it is to be found yet. */
+static enum gpuaes_status take(struct gpuaes_batch *batch, const struct gpuaes_message *message,
+                               uint32_t *key)
+{
+    struct sides sides;
+    enum gpuaes_status status =
+        look_at_sides(batch, message->in, message->out, message->len, &sides);
+    if (status == GPUAES_OK && *key == NO_KEY)
+        *key = find_key(batch, message);
+    if (status == GPUAES_OK && *key == NO_KEY)
+        status = GPUAES_NO_MEMORY;
+    if (status == GPUAES_OK)
+        put(batch, message, &sides, *key);
+    else
+        forget_ranges(batch); /* its memory need not stay */
+    return status;
+}
+
 static enum gpuaes_status add(struct gpuaes_batch *batch, const struct gpuaes_message *message,
                               uint32_t *key)
 {
-    struct sides sides;
     enum gpuaes_status status = GPUAES_OK, known = GPUAES_BUSY;
     if (!has_room(batch))
         return GPUAES_NO_MEMORY;
@@ -242,18 +278,11 @@ static enum gpuaes_status add(struct gpuaes_batch *batch, const struct gpuaes_me
     else if (message->len == 0)
         known = GPUAES_OK;
     else
-        status = look_at_sides(batch, message->in, message->out, message->len, &sides);
-    if (status == GPUAES_OK && message->len != 0) {
-        if (*key == NO_KEY)
-            *key = find_key(batch, message);
-        if (*key == NO_KEY)
-            return GPUAES_NO_MEMORY;
-        put(batch, message, &sides, *key);
-    } else if (is_refusal(status)) {
+        status = take(batch, message, key);
+    if (is_refusal(status))
         known = status;
-    } else if (status != GPUAES_OK) {
+    else if (status != GPUAES_OK)
         return status;
-    }
     batch->status[batch->numbers++] = (unsigned char)known;
     return status;
 }

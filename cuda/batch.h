@@ -1,10 +1,12 @@
 /*
  * Batches, inside: the messages (batch.c), how they are laid out for a device
- * (batch_plan.c), and their way through it (batch_run.c).
+ * (batch_plan.c), the work of some of them (batch_slice.c), and of all (batch_run.c).
  *
  * A batch is cut into slices of messages that follow each other. While it is under
  * way it has a lane; each slice goes through a slot of it: copies in, kernels,
- * copies out. Up to LANE_SLOTS slices are under way at once.
+ * copies out. Up to LANE_SLOTS slices are under way at once. Kernels end within
+ * some milliseconds: long messages of CBC encryption take several, each of which is
+ * queued when the one before is done.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -32,8 +34,14 @@ struct batch_group {
     uint32_t parallel, serial, blocks; /* messages; blocks of the parallel ones */
     uint32_t key;                      /* of the first message */
     int many;                          /* keys */
+    uint32_t longest;                  /* blocks of the first of the serial ones */
     int chained;                       /* CBC decryption in place */
     size_t messages, first, taken;     /* offsets in the plan's memory */
+};
+struct batch_layout {
+    struct batch_group group[BATCH_GROUPS];
+    size_t keys, bytes; /* offset of the keys; all of it */
+    uint32_t key_count;
 };
 
 struct batch_slice {
@@ -44,8 +52,10 @@ struct batch_slice {
 };
 
 struct batch_flight {
-    int queued;     /* all of a slice's work is */
-    int writes_out; /* kernels or copies may write to the callers' memory */
+    int queued;                 /* all of a slice's work is */
+    int writes_out;             /* kernels or copies may write to the callers' memory */
+    uint32_t from;              /* serial messages: blocks that are queued or done */
+    struct batch_layout layout; /* what is left to queue */
 };
 
 /* An allocation that the driver has told of, so that it is asked once. */
@@ -64,10 +74,11 @@ struct gpuaes_batch {
     struct batch_slice *slice;
     uint32_t slices, slice_room;
     struct batch_keys keys;
-    uint32_t stamp;              /* of the last layout of keys */
+    uint64_t stamp;              /* of the last layout of keys */
     uint32_t *order, *order_too; /* serial messages of a slice, to sort them */
     struct batch_range range[2]; /* of input, of output */
-    struct device *owner;        /* of device memory; NULL: any will do */
+    struct device *owner;        /* of device memory; NULL: any will do, but rather */
+    struct device *managed;      /* that of managed memory, if not NULL */
     uint64_t pinned_bytes, pinned_runs;
     int on_device; /* a message is in device memory */
 
@@ -104,13 +115,28 @@ void batch_next_place(const struct gpuaes_batch *batch, const struct batch_messa
  * Lays out what the kernels of a slice need to know, in the slot's staging memory, as
  * it will be in its scratch memory: `plan` bytes at most. `layout` is filled in.
  */
-struct batch_layout {
-    struct batch_group group[BATCH_GROUPS];
-    size_t keys, bytes; /* offset of the keys; all of it */
-    uint32_t key_count;
-};
 void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, struct slot *slot,
                    struct batch_layout *layout);
+
+/* ---- batch_slice.c ---- */
+
+struct slot *batch_slot(const struct gpuaes_batch *batch, uint32_t slice);
+
+/*
+ * Queues the work of a slice, or, where its flight is not `queued`, once that is done,
+ * what comes next. The slot's event is behind it.
+ */
+drv_result batch_slice_begin(struct gpuaes_batch *batch, uint32_t slice);
+drv_result batch_slice_go_on(struct gpuaes_batch *batch, uint32_t slice);
+
+/* All of a slice's work is done. */
+void batch_slice_deliver(struct gpuaes_batch *batch, uint32_t slice);
+
+/*
+ * Wipes what the slots hold of the messages; queued, not waited for. After a fault,
+ * also the keys that the slices may not have wiped.
+ */
+drv_result batch_wipe(const struct gpuaes_batch *batch, int failed);
 
 /* ---- batch_run.c ---- */
 

@@ -91,6 +91,7 @@ static int grow(struct batch_keys *keys)
 int batch_keys_open(struct batch_keys *keys)
 {
     memset(keys, 0, sizeof *keys);
+    keys->round = 1;
     return getentropy(keys->secret, sizeof keys->secret) == 0 && grow(keys);
 }
 
@@ -104,17 +105,32 @@ void batch_keys_close(struct batch_keys *keys)
 static uint32_t add(struct batch_keys *keys, const unsigned char bytes[KEY_BYTES_MOST],
                     size_t key_bytes, const struct gpuaes_key *schedule)
 {
-    if (keys->count == GPUAES_BATCH_KEYS || (keys->count == keys->room && !grow(keys)))
+    if (keys->count == keys->room && !grow(keys))
         return NO_KEY;
     struct batch_key *entry = &keys->key[keys->count];
     memcpy(entry->bytes, bytes, KEY_BYTES_MOST);
     entry->rounds = (unsigned)key_bytes / 4 + 6;
-    entry->stamp = 0;
+    entry->round = entry->stamp = 0;
+    entry->place = 0;
     keys->schedule[keys->count].rounds = 0;
     if (schedule != NULL)
         keys->schedule[keys->count] = *schedule;
     put(keys, keys->count);
     return keys->count++;
+}
+
+/* Counts a key of this round; NO_KEY if there are too many. */
+static uint32_t use(struct batch_keys *keys, uint32_t number)
+{
+    if (number == NO_KEY)
+        return NO_KEY;
+    struct batch_key *key = &keys->key[number];
+    if (key->round != keys->round && keys->used == GPUAES_BATCH_KEYS)
+        return NO_KEY;
+    keys->used += key->round != keys->round;
+    key->round = keys->round;
+    keys->last = number;
+    return number;
 }
 
 uint32_t batch_keys_find(struct batch_keys *keys, const unsigned char *key, size_t key_bytes,
@@ -127,12 +143,13 @@ uint32_t batch_keys_find(struct batch_keys *keys, const unsigned char *key, size
         uint32_t at = place_of(keys, bytes, key_bytes);
         while (keys->table[at] != 0 && !is_key(&keys->key[keys->table[at] - 1], bytes, key_bytes))
             at = (at + 1) & (keys->table_size - 1);
-        found = keys->table[at] != 0 ? keys->table[at] - 1 : add(keys, bytes, key_bytes, schedule);
+        if (keys->table[at] != 0)
+            found = keys->table[at] - 1;
+        else
+            found = keys->used < GPUAES_BATCH_KEYS ? add(keys, bytes, key_bytes, schedule) : NO_KEY;
     }
-    if (found != NO_KEY)
-        keys->last = found;
     gpuaes_cleanse(bytes, sizeof bytes);
-    return found;
+    return use(keys, found);
 }
 
 const struct gpuaes_key *batch_keys_schedule(struct batch_keys *keys, uint32_t number)
@@ -146,6 +163,8 @@ const struct gpuaes_key *batch_keys_schedule(struct batch_keys *keys, uint32_t n
 
 void batch_keys_trim(struct batch_keys *keys)
 {
+    keys->used = 0;
+    keys->round++;
     if (keys->count <= KEPT)
         return;
     cleanse(keys);

@@ -15,13 +15,17 @@ enum { KEY_BYTES_MOST = 32, HASH_WORDS = KEY_BYTES_MOST / 4 + 1 };
 struct batch_key {
     unsigned char bytes[KEY_BYTES_MOST]; /* the rest is 0 */
     unsigned rounds;
-    uint32_t stamp, place; /* for whoever lays keys out: of what, and where */
+    uint64_t round; /* in which it was last found */
+    uint64_t stamp; /* for whoever lays keys out: of what, */
+    uint32_t place; /* and where */
 };
 
 struct batch_keys {
     struct batch_key *key;
     struct gpuaes_key *schedule; /* of each; 0 rounds: not expanded yet */
     uint32_t count, room;
+    uint32_t used;   /* keys of this round, GPUAES_BATCH_KEYS at most */
+    uint64_t round;  /* from 1, one more each time that they are trimmed */
     uint32_t *table; /* numbers plus 1, 0 where there is none; twice `room` and more */
     uint32_t table_size;
     uint32_t last; /* found: messages with one key follow each other */
@@ -43,7 +47,7 @@ uint32_t batch_keys_find(struct batch_keys *keys, const unsigned char *key, size
 
 const struct gpuaes_key *batch_keys_schedule(struct batch_keys *keys, uint32_t number);
 
-/* Between batches: what is more than can stay is cleansed, all of it. */
+/* Between rounds: what is more than can stay is cleansed, all of it. */
 void batch_keys_trim(struct batch_keys *keys);
 
 #endif

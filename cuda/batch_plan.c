@@ -12,7 +12,12 @@
  * A slice is what the bus moves in a third of a millisecond: with four of them under
  * way, copies each way and kernels run side by side.
  */
-enum { SLICE_BUFFER = 16 << 20, SLICE_STAGING = 4 << 20, BUFFER_ROUNDING = 256 << 10 };
+enum { SLICE_BUFFER = 16 << 20, BUFFER_ROUNDING = 256 << 10 };
+/*
+ * With it the lanes of batches take 112 MiB, and what others of calls take fits beside
+ * that and keystream made ahead into the usual cap.
+ */
+enum { SLICE_STAGING = 7 << 19 };
 #define SLICE_BLOCKS ((uint32_t)1 << 26)
 /* Below, or where messages are scattered, a copy for each costs more than the bus. */
 enum { ZERO_COPY_MAX = 1 << 20, ZERO_COPY_RUN = 64 << 10 };
@@ -38,7 +43,8 @@ enum batch_route batch_route(const struct gpuaes_batch *batch, const struct batc
     if (message->op != GPUAES_CBC_ENCRYPT)
         return BATCH_DIRECT;
     /* A block after the other, each would wait for the bus. */
-    return batch->pinned_bytes <= ZERO_COPY_MAX ? BATCH_DMA : BATCH_STAGED;
+    int is_long = (size_t)message->blocks * GPUAES_BLOCK >= ZERO_COPY_RUN;
+    return is_long || batch->pinned_bytes <= ZERO_COPY_MAX ? BATCH_DMA : BATCH_STAGED;
 }
 
 void batch_next_place(const struct gpuaes_batch *batch, const struct batch_message *message,
@@ -55,6 +61,13 @@ void batch_next_place(const struct gpuaes_batch *batch, const struct batch_messa
 
 /* ---- Slices ----------------------------------------------------------------------- */
 
+static size_t plan_bytes(const struct gpuaes_batch *batch, size_t count)
+{
+    return count * sizeof(struct aes_batch_message) + COUNTERS +
+           round_up((count + BATCH_GROUPS) * sizeof(uint32_t), GPUAES_BLOCK) +
+           (batch->keys.used < 2 ? 0 : count * sizeof(struct aes_batch_key));
+}
+
 /* From `begin` on, as much as fits; one message always does. */
 static struct batch_slice next_slice(const struct gpuaes_batch *batch, const struct device *device,
                                      uint32_t begin)
@@ -65,19 +78,19 @@ static struct batch_slice next_slice(const struct gpuaes_batch *batch, const str
     while (slice.end < batch->messages && slice.end - begin < SLICE_MESSAGES) {
         const struct batch_message *m = &batch->message[slice.end];
         batch_next_place(batch, m, &place);
-        if (slice.end != begin && (place.buffer > SLICE_BUFFER || place.staging > SLICE_STAGING ||
-                                   m->blocks > SLICE_BLOCKS - blocks))
+        size_t plan = plan_bytes(batch, slice.end + 1 - begin);
+        if (slice.end != begin &&
+            (place.buffer > SLICE_BUFFER || plan + place.staging > SLICE_STAGING ||
+             m->blocks > SLICE_BLOCKS - blocks))
             break;
         slice.buffer = place.buffer;
         slice.staging = place.staging;
         blocks += m->blocks;
         slice.end++;
     }
-    size_t count = slice.end - begin, keys = batch->keys.count;
-    slice.plan = count * sizeof(struct aes_batch_message) + COUNTERS +
-                 round_up((count + BATCH_GROUPS) * sizeof(uint32_t), GPUAES_BLOCK) +
-                 (keys < 2 ? 0 : count * sizeof(struct aes_batch_key));
-    slice.schedules = keys < 2 ? 0 : count * SCHEDULE_BYTES;
+    size_t count = slice.end - begin;
+    slice.plan = plan_bytes(batch, count);
+    slice.schedules = batch->keys.used < 2 ? 0 : count * SCHEDULE_BYTES;
     slice.chain = kernels_batch_chain_bytes(&device->kernels, blocks);
     return slice;
 }
@@ -185,6 +198,7 @@ static uint32_t count_groups(struct layout *l)
         group->many |= group->key != m->key;
         if (m->op == GPUAES_CBC_ENCRYPT) {
             group->serial++;
+            group->longest = m->blocks > group->longest ? m->blocks : group->longest;
             batch->order[serial++] = i;
         } else {
             group->parallel++;
@@ -229,7 +243,7 @@ static uint32_t lay_out_key(struct layout *l, const struct batch_message *m)
 {
     struct batch_key *key = &l->batch->keys.key[m->key];
     int decrypts = m->group >= KEY_SIZES;
-    uint32_t stamp = l->batch->stamp + (uint32_t)decrypts;
+    uint64_t stamp = l->batch->stamp + (uint64_t)decrypts;
     if (!l->group[m->group].many)
         return 0;
     if (key->stamp != stamp) {

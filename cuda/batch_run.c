@@ -9,7 +9,6 @@
 
 #include "batch.h"
 #include "fork.h"
-#include "host_copy.h"
 #include "life.h"
 #include "statistics.h"
 
@@ -18,188 +17,6 @@ static int64_t now_ns(void)
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static struct slot *slot_of(const struct gpuaes_batch *batch, uint32_t slice)
-{
-    return &batch->lane->slots[slice % LANE_SLOTS];
-}
-
-/* ---- Copies ------------------------------------------------------------------------- */
-
-/* Copies of messages that lie side by side on both sides become one. */
-struct copy {
-    const struct driver *driver;
-    drv_stream stream;
-    int out;
-    unsigned char *host; /* pinned */
-    drv_ptr device;
-    size_t bytes;
-};
-
-static drv_result copy_now(struct copy *copy)
-{
-    const struct driver *d = copy->driver;
-    size_t bytes = copy->bytes;
-    copy->bytes = 0;
-    if (bytes == 0)
-        return DRV_SUCCESS;
-    return copy->out ? d->memcpy_dtoh_async(copy->host, copy->device, bytes, copy->stream)
-                     : d->memcpy_htod_async(copy->device, copy->host, bytes, copy->stream);
-}
-
-static drv_result copy_more(struct copy *copy, unsigned char *host, drv_ptr device, size_t bytes)
-{
-    drv_result r = DRV_SUCCESS;
-    if (copy->bytes == 0 || copy->host + copy->bytes != host ||
-        copy->device + copy->bytes != device) {
-        r = copy_now(copy);
-        copy->host = host;
-        copy->device = device;
-    }
-    copy->bytes += bytes;
-    return r;
-}
-
-/* Where a slice's staged messages begin. */
-static unsigned char *staged(const struct batch_slice *slice, const struct slot *slot)
-{
-    return slot->staging + slice->plan;
-}
-
-static drv_result move(const struct gpuaes_batch *batch, const struct batch_slice *slice,
-                       const struct slot *slot, int out)
-{
-    struct copy copy = {.driver = batch->device->driver, .stream = slot->stream, .out = out};
-    struct batch_place place = {0, 0};
-    drv_result r = DRV_SUCCESS;
-    if (slice->buffer == 0)
-        return r;
-    for (uint32_t i = slice->begin; i < slice->end && r == DRV_SUCCESS; i++) {
-        const struct batch_message *m = &batch->message[i];
-        size_t bytes = (size_t)m->blocks * GPUAES_BLOCK;
-        unsigned char *host = out ? m->out : (unsigned char *)(uintptr_t)m->in;
-        switch (batch_route(batch, m, out ? m->out_kind : m->in_kind)) {
-        case BATCH_STAGED:
-            host = staged(slice, slot) + place.staging;
-            if (!out)
-                host_copy(host, m->in, bytes, 0);
-            /* fall through */
-        case BATCH_DMA:
-            r = copy_more(&copy, host, slot->buffer[0] + place.buffer, bytes);
-            break;
-        case BATCH_DIRECT:
-            break;
-        }
-        batch_next_place(batch, m, &place);
-    }
-    return r == DRV_SUCCESS ? copy_now(&copy) : r;
-}
-
-static drv_result wipe(struct slot *slot, const struct driver *driver, drv_ptr p, size_t bytes)
-{
-    if (bytes == 0)
-        return DRV_SUCCESS;
-    slot->wiping = 1;
-    return driver->memset_d8_async(p, 0, bytes, slot->stream);
-}
-
-/* ---- One slice ------------------------------------------------------------------------ */
-
-static drv_result launch_groups(struct gpuaes_batch *batch, const struct batch_slice *slice,
-                                const struct slot *slot, const struct batch_layout *layout)
-{
-    struct device *device = batch->device;
-    drv_ptr schedules = slot->scratch + slice->plan, chain = schedules + slice->schedules;
-    drv_result r = DRV_SUCCESS;
-    if (layout->key_count != 0) {
-        struct aes_batch_expand_arguments a = {.keys = slot->scratch + layout->keys,
-                                               .schedules = schedules,
-                                               .count = layout->key_count};
-        r = kernels_launch_batch_expand(device->driver, &device->kernels, &a, slot->stream);
-    }
-    for (int g = 0; g < BATCH_GROUPS && r == DRV_SUCCESS; g++) {
-        const struct batch_group *group = &layout->group[g];
-        struct kernels_batch_kind kind = {g >= KEY_SIZES, group->many,
-                                          10 + 2 * (unsigned)(g % KEY_SIZES)};
-        struct aes_batch_arguments a = {.messages = slot->scratch + group->messages,
-                                        .first = slot->scratch + group->first,
-                                        .keys = schedules,
-                                        .taken = slot->scratch + group->taken,
-                                        .parallel = group->parallel,
-                                        .serial = group->serial};
-        if (group->parallel + group->serial == 0)
-            continue;
-        if (!group->many) {
-            const struct gpuaes_key *key = batch_keys_schedule(&batch->keys, group->key);
-            memcpy(a.round_key, kind.decrypts ? key->decrypt : key->encrypt, sizeof a.round_key);
-        }
-        if (group->chained) {
-            a.chain = chain;
-            chain += (drv_ptr)kernels_batch_spans(&device->kernels, group->blocks) * GPUAES_BLOCK;
-        }
-        r = kernels_launch_batch(device->driver, &device->kernels, &kind, &a, group->blocks,
-                                 slot->stream);
-        gpuaes_cleanse(&a, sizeof a);
-    }
-    return r;
-}
-
-/* Those that were uploaded, and what was made of them. */
-static drv_result wipe_keys(struct slot *slot, const struct driver *driver,
-                            const struct batch_slice *slice, const struct batch_layout *layout)
-{
-    size_t bytes = layout->bytes - layout->keys;
-    drv_result r = wipe(slot, driver, slot->staging_address + layout->keys, bytes);
-    if (r == DRV_SUCCESS)
-        r = wipe(slot, driver, slot->scratch + layout->keys, bytes);
-    if (r == DRV_SUCCESS)
-        r = wipe(slot, driver, slot->scratch + slice->plan,
-                 (size_t)layout->key_count * AES_BATCH_KEY_WORDS * 4);
-    return r;
-}
-
-static drv_result submit(struct gpuaes_batch *batch)
-{
-    const struct driver *d = batch->device->driver;
-    const struct batch_slice *slice = &batch->slice[batch->submitted];
-    struct slot *slot = slot_of(batch, batch->submitted);
-    struct batch_flight *flight = &batch->flight[batch->submitted % LANE_SLOTS];
-    struct batch_layout layout;
-    *flight = (struct batch_flight){0, 0};
-    batch->submitted++;
-    batch_lay_out(batch, slice, slot, &layout);
-    drv_result r = d->memcpy_htod_async(slot->scratch, slot->staging, layout.bytes, slot->stream);
-    if (r == DRV_SUCCESS)
-        r = move(batch, slice, slot, 0);
-    if (r != DRV_SUCCESS)
-        return r;
-    flight->writes_out = 1;
-    r = launch_groups(batch, slice, slot, &layout);
-    if (r == DRV_SUCCESS)
-        r = move(batch, slice, slot, 1);
-    if (r == DRV_SUCCESS && layout.key_count != 0)
-        r = wipe_keys(slot, d, slice, &layout);
-    if (r == DRV_SUCCESS)
-        r = d->event_record(slot->event, slot->stream);
-    flight->queued = r == DRV_SUCCESS;
-    return r;
-}
-
-/* All of a slice's work is done. */
-static void deliver(struct gpuaes_batch *batch, const struct batch_slice *slice, struct slot *slot)
-{
-    struct batch_place place = {0, 0};
-    for (uint32_t i = slice->begin; i < slice->end; i++) {
-        const struct batch_message *m = &batch->message[i];
-        size_t bytes = (size_t)m->blocks * GPUAES_BLOCK;
-        if (batch_route(batch, m, m->out_kind) == BATCH_STAGED)
-            host_copy(m->out, staged(slice, slot) + place.staging, bytes, 0);
-        if (slice->staging != 0)
-            batch_next_place(batch, m, &place);
-        batch->status[m->number] = GPUAES_OK;
-        batch->done_bytes += bytes;
-    }
 }
 
 /* ---- The end ----------------------------------------------------------------------------- */
@@ -212,29 +29,6 @@ static enum gpuaes_status end(struct gpuaes_batch *batch, int lost)
     batch->state = BATCH_DONE;
     life_unhold();
     return batch->result;
-}
-
-/* Wipes what the slots hold of the messages; queued, not waited for. */
-static drv_result wipe_all(const struct gpuaes_batch *batch)
-{
-    const struct driver *d = batch->device->driver;
-    drv_result r = DRV_SUCCESS;
-    for (uint32_t s = 0; s < LANE_SLOTS && s < batch->slices; s++) {
-        struct slot *slot = &batch->lane->slots[s];
-        size_t buffer = 0, staging = 0;
-        for (uint32_t i = s; i < batch->slices; i += LANE_SLOTS) {
-            const struct batch_slice *slice = &batch->slice[i];
-            if (slice->buffer > buffer)
-                buffer = slice->buffer;
-            if (slice->staging != 0 && slice->plan + slice->staging > staging)
-                staging = slice->plan + slice->staging;
-        }
-        if (r == DRV_SUCCESS)
-            r = wipe(slot, d, slot->buffer[0], buffer);
-        if (r == DRV_SUCCESS)
-            r = wipe(slot, d, slot->staging_address, staging);
-    }
-    return r;
 }
 
 /* A slice that is not complete. */
@@ -288,18 +82,17 @@ static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv
     for (; batch->finished < batch->submitted; batch->finished++) {
         const struct batch_slice *slice = &batch->slice[batch->finished];
         const struct batch_flight *flight = &batch->flight[batch->finished % LANE_SLOTS];
-        struct slot *slot = slot_of(batch, batch->finished);
-        drv_result r = wait_for(batch, slot, NULL);
+        drv_result r = wait_for(batch, batch_slot(batch, batch->finished), NULL);
         lost |= r == DRV_NOT_READY;
         if (r == DRV_SUCCESS && flight->queued)
-            deliver(batch, slice, slot);
+            batch_slice_deliver(batch, batch->finished);
         else
             give_up(batch, slice, flight->writes_out, r == DRV_NOT_READY);
     }
     for (; batch->finished < batch->slices; batch->finished++)
         give_up(batch, &batch->slice[batch->finished], 0, 0);
     if (!lost) {
-        (void)wipe_all(batch);
+        (void)batch_wipe(batch, 1);
         cleanse_staging(batch);
     }
     return end(batch, lost);
@@ -307,17 +100,30 @@ static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv
 
 /* ---- Under way -------------------------------------------------------------------------- */
 
-static enum gpuaes_status pump(struct gpuaes_batch *batch)
+/* As much of it as there are slots for, and what comes next of what is under way. */
+static drv_result pump(struct gpuaes_batch *batch)
 {
-    while (batch->submitted < batch->slices && batch->submitted - batch->finished < LANE_SLOTS) {
-        drv_result r = submit(batch);
-        if (r != DRV_SUCCESS)
-            return fail(batch, "a copy or a kernel", r);
+    const struct driver *d = batch->device->driver;
+    drv_result r = DRV_SUCCESS;
+    for (uint32_t i = batch->finished; i < batch->submitted && r == DRV_SUCCESS; i++) {
+        if (batch->flight[i % LANE_SLOTS].queued)
+            continue;
+        r = d->event_query(batch_slot(batch, i)->event);
+        if (r == DRV_SUCCESS) {
+            batch->progress_ns = now_ns();
+            r = batch_slice_go_on(batch, i);
+        } else if (r == DRV_NOT_READY) {
+            r = DRV_SUCCESS;
+        }
     }
-    return GPUAES_BUSY;
+    while (r == DRV_SUCCESS && batch->submitted < batch->slices &&
+           batch->submitted - batch->finished < LANE_SLOTS)
+        r = batch_slice_begin(batch, batch->submitted++);
+    return r;
 }
 
-/* Whether the oldest slice is done: DRV_NOT_READY also once the time is up. */
+/* Whether the oldest slice has come as far as was queued: DRV_NOT_READY also once the time is up.
+ */
 static drv_result look(struct gpuaes_batch *batch, int *expired)
 {
     const struct driver *d = batch->device->driver;
@@ -328,7 +134,7 @@ static drv_result look(struct gpuaes_batch *batch, int *expired)
         batch->follows = 0;
         batch->progress_ns = now_ns();
     }
-    drv_result r = d->event_query(slot_of(batch, batch->finished)->event);
+    drv_result r = d->event_query(batch_slot(batch, batch->finished)->event);
     *expired = r == DRV_NOT_READY &&
                now_ns() - batch->progress_ns > (int64_t)life_settings()->timeout_ms * 1000000;
     batch->timed_out |= *expired;
@@ -338,21 +144,22 @@ static drv_result look(struct gpuaes_batch *batch, int *expired)
 static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
 {
     while (batch->finished < batch->slices) {
-        struct slot *slot = slot_of(batch, batch->finished);
+        const struct slot *slot = batch_slot(batch, batch->finished);
         int expired = wait;
         drv_result r = wait ? wait_for(batch, slot, slot->event) : look(batch, &expired);
-        if (r == DRV_NOT_READY && !expired)
-            return GPUAES_BUSY;
+        if (r == DRV_SUCCESS && batch->flight[batch->finished % LANE_SLOTS].queued)
+            batch_slice_deliver(batch, batch->finished++);
+        int busy = r == DRV_NOT_READY && !expired;
+        if (r == DRV_SUCCESS)
+            batch->progress_ns = now_ns();
+        if (r == DRV_SUCCESS || busy)
+            r = pump(batch);
         if (r != DRV_SUCCESS)
             return fail(batch, "a copy or a kernel", r);
-        deliver(batch, &batch->slice[batch->finished], slot);
-        batch->finished++;
-        batch->progress_ns = now_ns();
-        enum gpuaes_status status = pump(batch);
-        if (status != GPUAES_BUSY)
-            return status;
+        if (busy)
+            return GPUAES_BUSY;
     }
-    drv_result r = wipe_all(batch);
+    drv_result r = batch_wipe(batch, 0);
     if (r != DRV_SUCCESS) {
         (void)device_fault(batch->device, "cuMemsetD8Async", r); /* the result itself is right */
         cleanse_staging(batch);
@@ -360,7 +167,7 @@ static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
     return end(batch, 0);
 }
 
-/* The device is gone, and with it all means to learn more. */
+/* The context is gone, and with it all work in it and all means to learn more. */
 static enum gpuaes_status abandon(struct gpuaes_batch *batch)
 {
     for (; batch->finished < batch->slices; batch->finished++) {
@@ -371,6 +178,10 @@ static enum gpuaes_status abandon(struct gpuaes_batch *batch)
     return end(batch, 1);
 }
 
+/*
+ * In any state of the devices: it holds what it works on, and another's fault may have ended
+ * nothing of it. What fails once may be the report of another's fault.
+ */
 enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
 {
     struct visit visit;
@@ -378,10 +189,9 @@ enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
         return batch->result;
     if (fork_is_child())
         return GPUAES_NOT_READY;
-    if (!life_enter(&visit))
-        return abandon(batch);
+    life_reenter(&visit);
     enum gpuaes_status status;
-    if (device_enter(batch->device)) {
+    if (device_enter(batch->device) || device_enter(batch->device)) {
         status = go_on_entered(batch, wait);
         device_leave(batch->device);
     } else {
@@ -418,9 +228,9 @@ static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned fla
     struct lane_needs needs;
     if (!batch_cut(batch, device, &needs))
         return GPUAES_NO_MEMORY;
-    batch->lane = lane_take(device, flags);
+    batch->lane = lane_take(device, LANE_BATCH, flags);
     if (batch->lane == NULL)
-        return GPUAES_BUSY;
+        return lane_refusal(device);
     drv_result r = lane_prepare(device, batch->lane, &needs);
     int lost = r == DRV_NOT_READY;
     if (r == DRV_SUCCESS)
@@ -437,31 +247,42 @@ static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned fla
     batch->done_bytes = 0;
     batch->result = GPUAES_OK;
     batch->progress_ns = now_ns();
-    return pump(batch);
+    r = pump(batch);
+    return r == DRV_SUCCESS ? GPUAES_OK : fail(batch, "a copy or a kernel", r);
 }
 
-/* The one that has its memory, or any. */
-static struct device *find_device(const struct gpuaes_batch *batch)
+/*
+ * The one that has its memory, or any. After an idle release it may be in use no more,
+ * and a guest again only now.
+ */
+static enum gpuaes_status find_device(struct gpuaes_batch *batch)
 {
-    if (batch->owner == NULL)
-        return life_own_device();
-    int use = atomic_load(&batch->owner->use);
-    return use == DEVICE_IN_USE || use == DEVICE_GUEST ? batch->owner : NULL;
+    batch->device = NULL;
+    if (batch->owner != NULL) {
+        batch->device = life_device_of(batch->owner->info.ordinal);
+        if (batch->device == NULL && atomic_load(&batch->owner->use) == DEVICE_LOST)
+            return GPUAES_FAULT;
+    } else {
+        if (batch->managed != NULL)
+            batch->device = life_device_of(batch->managed->info.ordinal);
+        if (batch->device == NULL)
+            batch->device = life_own_device();
+    }
+    return batch->device != NULL ? GPUAES_OK : GPUAES_NOT_READY;
 }
 
 enum gpuaes_status batch_begin(struct gpuaes_batch *batch, unsigned flags)
 {
     struct visit visit;
-    enum gpuaes_status status = GPUAES_NOT_READY;
     if (!life_enter(&visit))
-        return status;
-    batch->device = find_device(batch);
-    if (batch->device != NULL) {
+        return gpuaes_state() == GPUAES_FAILED && !fork_is_child() ? GPUAES_FAULT
+                                                                   : GPUAES_NOT_READY;
+    enum gpuaes_status status = find_device(batch);
+    if (status == GPUAES_OK && !device_enter(batch->device)) {
         status = GPUAES_FAULT;
-        if (device_enter(batch->device)) {
-            status = begin_entered(batch, flags);
-            device_leave(batch->device);
-        }
+    } else if (status == GPUAES_OK) {
+        status = begin_entered(batch, flags);
+        device_leave(batch->device);
     }
     life_leave(&visit);
     return status;

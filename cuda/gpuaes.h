@@ -252,14 +252,16 @@ struct gpuaes_batch;
 
 /*
  * Limits. Of a batch: messages, and keys that differ. Of a message: 1 GiB in device
- * memory; 16 MiB if either side is memory of the CPU, since larger ones are better
- * off with gpuaes_aes(). At most 16 batches and calls are under way on a device.
+ * memory; if either side is memory of the CPU, 16 MiB in pinned and 2 MiB in pageable
+ * memory, since larger ones are better off with gpuaes_aes(). At most 8 batches are
+ * under way on a device, beside as many calls or more.
  */
 enum {
     GPUAES_BATCH_MESSAGES = 1 << 20,
     GPUAES_BATCH_KEYS = 1 << 16,
     GPUAES_BATCH_DEVICE_BYTES = 1 << 30,
-    GPUAES_BATCH_HOST_BYTES = 16 << 20
+    GPUAES_BATCH_HOST_BYTES = 16 << 20,
+    GPUAES_BATCH_PAGEABLE_BYTES = 2 << 20
 };
 
 /*
@@ -286,8 +288,9 @@ GPUAES_API enum gpuaes_status gpuaes_batch_open(struct gpuaes_batch **batch);
  * Messages are numbered from 0 by their calls. BAD_ARGUMENT or BAD_RANGE refuse this
  * message alone: it has a number and that status, and the others are done. With any
  * other status it has no number: NOT_READY; NO_MEMORY, also where a limit is reached;
- * BUSY where the batch was submitted and not reset. From here on until the batch is
- * done the buffers must stay, and be of the kind that they are.
+ * BUSY where the batch was submitted and not reset; FAULT where the device failed when
+ * it was asked about the memory. The buffers of a message that is not refused must
+ * stay, and be of the kind that they are, from here on until the batch is done.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch,
                                                const struct gpuaes_message *message);
@@ -307,25 +310,38 @@ GPUAES_API enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
 
 /*
  * Begins, and returns. Work on device memory comes after what the application has
- * queued on the device's legacy default stream. NOT_READY, BUSY (no lane is free) and
- * NO_MEMORY: nothing was begun, and it may be submitted again. With GPUAES_WAIT it waits
- * for a lane instead of BUSY: another thread must be about to give one back. Any other
- * status is that of gpuaes_batch_wait(), which has been done.
+ * queued on the device's legacy default stream; managed memory is worked on by its own
+ * device unless the batch has device memory of another. NOT_READY, NO_MEMORY and BUSY
+ * (as many as there may be are under way, or a capture of a CUDA graph forbids it):
+ * nothing was begun, and it may be submitted again. With GPUAES_WAIT it waits until
+ * another thread's batch is done, timeout_ms at most, before it says BUSY. Any other
+ * status is that of gpuaes_batch_wait(), which has been done: FAULT also where the
+ * device had been lost before.
+ *
+ * A batch under way keeps other batches from beginning, and the devices from being
+ * released when idle, until gpuaes_batch_poll(), gpuaes_batch_wait(), a reset or a close
+ * finds that it is done. It goes on after a fault elsewhere.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, unsigned flags);
 
 /*
- * Whether it is done: BUSY if not, else as gpuaes_batch_wait(). Does not wait. A batch
- * with more than 64 MiB in pinned, 16 MiB in pageable memory, or 65536 messages goes
- * on only within calls of this and of gpuaes_batch_wait(). BAD_ARGUMENT before it is
- * submitted.
+ * Whether it is done: BUSY if not, else as gpuaes_batch_wait(). Does not wait, unless
+ * something has failed: then until the device does nothing more for the batch, as
+ * gpuaes_batch_wait() does. BAD_ARGUMENT before it is submitted.
+ *
+ * Some batches go on only within calls of this and of gpuaes_batch_wait(). What is
+ * begun by itself is four slices of messages that follow each other; a slice has up to
+ * 16384 messages, 1 GiB, 16 MiB on their way to or from memory of the CPU, and between
+ * 1.8 and 3.5 MiB in pageable memory. Of each message of CBC encryption 256 KiB are
+ * encrypted at a time.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_poll(struct gpuaes_batch *batch);
 
 /*
- * Waits until it is done, at most timeout_ms without progress. OK if all messages are
- * complete that were not refused, else the worst of their statuses, FAULT or
- * UNDEFINED. Then nothing is under way any more, and each message says how it is.
+ * Waits until it is done: without limit for what the application had queued before, then
+ * at most timeout_ms without progress. OK if all messages are complete that were not
+ * refused, else the worst of their statuses, FAULT or UNDEFINED. Then nothing is under
+ * way any more, unless the device hangs, and each message says how it is.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_wait(struct gpuaes_batch *batch);
 

@@ -5,6 +5,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include "../cuda/batch.h"
 #include "mixes.h"
 
 static struct mix mix;
@@ -162,6 +163,88 @@ static void test_hangs(void)
     tap_ok(right, "a kernel that never ends is not waited for");
 }
 
+/* ---- A fault elsewhere ---------------------------------------------------------------------- */
+
+/* Another call loses the device; what is under way in place is done nevertheless. */
+static int bystander(const void *polls)
+{
+    struct mix_rules rules = {GPUAES_PINNED, GPUAES_PINNED, 1, 20, 60, -1, 2, 0};
+    struct gpuaes_batch *batch;
+    struct expected e;
+    enum gpuaes_status status = GPUAES_BUSY;
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !mix_make(&mix, &rules) ||
+        gpuaes_batch_open(&batch) != GPUAES_OK)
+        return 10;
+    mix_fill(&mix);
+    expect(&e, GPUAES_CTR, 4096);
+    emulator_configure("kernel-us=200000");
+    if (!mix_add(batch, &mix) || gpuaes_batch_submit(batch, 0) != GPUAES_OK)
+        return 11;
+    emulator_configure("fault=launch_kernel:1");
+    if (gpuaes_aes(GPUAES_CTR, &e.schedule, e.iv, e.plain, e.plain, 4096, 0, NULL) !=
+            GPUAES_FAULT ||
+        gpuaes_state() != GPUAES_FAILED)
+        return 12;
+    while (*(const int *)polls && (status = gpuaes_batch_poll(batch)) == GPUAES_BUSY)
+        usleep(1000);
+    if (gpuaes_batch_wait(batch) != GPUAES_OK || (*(const int *)polls && status != GPUAES_OK))
+        return 13;
+    if (memcmp(mix.out, mix.expected, mix.bytes) != 0)
+        return 14;
+    gpuaes_batch_close(batch);
+    return 0;
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+/* Copies of keys in the device memory of the first lane that batches have. */
+static int count_keys(const struct gpuaes_batch *batch, unsigned char keys[][16], int count)
+{
+    const struct slot *slot = &batch->device->lanes.lane[LANES - BATCH_LANES].slots[0];
+    const unsigned char *p = (const unsigned char *)(uintptr_t)slot->scratch;
+    int found = 0;
+    for (size_t at = 0; at + 16 <= slot->scratch_bytes; at += 4)
+        for (int i = 0; i < count; i++)
+            found += memcmp(p + at, keys[i], 16) == 0;
+    return found;
+}
+
+/* After a fault no key stays on the device; the context is the application's, too. */
+static int wiped(const void *options)
+{
+    enum { COUNT = 8 };
+    static unsigned char data[COUNT][16], keys[COUNT][16];
+    struct gpuaes_batch *batch;
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || gpuaes_batch_open(&batch) != GPUAES_OK)
+        return 10;
+    tap_random_bytes(&random_state, keys, sizeof keys);
+    for (int i = 0; i < COUNT; i++) {
+        struct gpuaes_message m = {
+            GPUAES_ECB_ENCRYPT, keys[i], 16, NULL, NULL, data[i], data[i], 16};
+        if (gpuaes_batch_add(batch, &m) != GPUAES_OK)
+            return 11;
+    }
+    emulator_configure(options);
+    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
+    if (status == GPUAES_OK)
+        status = gpuaes_batch_wait(batch);
+    if (status != GPUAES_FAULT)
+        return 12;
+    for (int i = 0; i < 1000 && count_keys(batch, keys, COUNT) != 0; i++)
+        usleep(10000);
+    return count_keys(batch, keys, COUNT) == 0 ? 0 : 13;
+}
+
+static void test_wiping(void)
+{
+    static const char *const options[] = {"fault=launch_kernel:2", "fault=memcpy_dtoh_async:1",
+                                          "fault=memset_d8_async:2"};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        int status = in_child(wiped, options[i]);
+        tap_ok(status == 0, "%s: no key is left on the device (%d)", options[i], status);
+    }
+}
+
 /* ---- Fork ------------------------------------------------------------------------------- */
 
 static int forked(const void *kind)
@@ -233,6 +316,12 @@ int main(void)
     test_faults();
     test_slices();
     test_hangs();
+    test_wiping();
+    for (int polls = 0; polls < 2; polls++) {
+        int status = in_child(bystander, &polls);
+        tap_ok(status == 0, "a batch under way is done after a fault elsewhere, %s (%d)",
+               polls ? "polled" : "waited for", status);
+    }
     for (int i = 0; i < 2; i++) {
         int status = in_child(forked, &kinds[i]);
         tap_ok(status == 0, "a fork while a batch of %s memory is under way (%d)",

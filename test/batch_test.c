@@ -10,12 +10,6 @@
 
 static struct mix mix, second_mix;
 
-static struct gpuaes_batch *open_batch(void)
-{
-    struct gpuaes_batch *batch = NULL;
-    return gpuaes_batch_open(&batch) == GPUAES_OK ? batch : NULL;
-}
-
 /* Fills, adds, submits and waits; 1 if all of that is right. */
 static int runs(struct gpuaes_batch *batch, const struct mix *m)
 {
@@ -236,28 +230,6 @@ static void test_poll(void)
     mix_free(&second_mix);
 }
 
-static void test_lanes(void)
-{
-    enum { MORE = 17 };
-    struct gpuaes_batch *batch[MORE];
-    struct mix_rules rules = {1, 1, 0, 3, 40, GPUAES_CTR, 1, 0};
-    int right = mix_make(&mix, &rules);
-    for (int i = 0; i < MORE; i++) {
-        batch[i] = open_batch();
-        right = right && mix_add(batch[i], &mix);
-        enum gpuaes_status status = gpuaes_batch_submit(batch[i], 0);
-        right = right && status == (i < MORE - 1 ? GPUAES_OK : GPUAES_BUSY);
-    }
-    tap_ok(right, "sixteen are under way, one more is not");
-    right = gpuaes_batch_wait(batch[0]) == GPUAES_OK &&
-            gpuaes_batch_submit(batch[MORE - 1], 0) == GPUAES_OK &&
-            gpuaes_batch_wait(batch[MORE - 1]) == GPUAES_OK;
-    tap_ok(right, "it is submitted when one is done");
-    for (int i = 0; i < MORE; i++)
-        gpuaes_batch_close(batch[i]);
-    mix_free(&mix);
-}
-
 /* ---- Refusals -------------------------------------------------------------------------------- */
 
 static enum gpuaes_status added(struct gpuaes_batch *batch, struct gpuaes_message message)
@@ -323,30 +295,6 @@ static void test_refusals(void)
     give(GPUAES_DEVICE, p, 4096);
 }
 
-static void test_limits(void)
-{
-    enum { COUNT = GPUAES_BATCH_MESSAGES };
-    struct gpuaes_batch *batch = open_batch();
-    unsigned char key[32] = {0}, iv[16] = {0}, *p = gpuaes_pinned_alloc(16);
-    struct gpuaes_message m = {GPUAES_CTR, key, 32, NULL, iv, p, p, 0};
-    int right = 1;
-    for (size_t i = 0; i < COUNT; i++)
-        right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
-    tap_ok(right && gpuaes_batch_add(batch, &m) == GPUAES_NO_MEMORY,
-           "there is a limit to the number of messages");
-    gpuaes_batch_reset(batch);
-    m.len = 16;
-    for (unsigned i = 0; i < GPUAES_BATCH_KEYS; i++) {
-        memcpy(key, &i, sizeof i);
-        right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
-    }
-    tap_ok(right && gpuaes_batch_add(batch, &m) == GPUAES_OK, "as many keys as there may be");
-    key[31] = 1;
-    tap_ok(gpuaes_batch_add(batch, &m) == GPUAES_NO_MEMORY, "and no more");
-    gpuaes_batch_close(batch);
-    gpuaes_pinned_free(p, 16);
-}
-
 /* ---- Without 128 KiB of shared memory; without a device -----------------------------------------
  */
 
@@ -387,8 +335,6 @@ int main(void)
     test_gather();
     test_reuse();
     test_poll();
-    test_lanes();
     test_refusals();
-    test_limits();
     return tap_done();
 }

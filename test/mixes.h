@@ -51,6 +51,12 @@ static inline void mix_message(struct mix_message *m, const struct mix_rules *ru
     m->len = 16 * tap_random_below(r, tap_random_below(r, 4) == 0 ? rules->longest + 1 : 40);
 }
 
+static inline struct gpuaes_batch *open_batch(void)
+{
+    struct gpuaes_batch *batch = NULL;
+    return gpuaes_batch_open(&batch) == GPUAES_OK ? batch : NULL;
+}
+
 /* 0 where there is no memory of that kind. */
 static inline int mix_make(struct mix *mix, const struct mix_rules *rules)
 {

@@ -151,14 +151,16 @@ static __device__ __forceinline__ uint32_t find_message(const aes_batch_argument
  */
 template <int TABLES, int ROUNDS, class KEY>
 static __device__ __forceinline__ void encrypt_chain(uint32_t lane, const batch_message &m,
-                                                     const KEY &key)
+                                                     uint32_t from, uint32_t to, const KEY &key)
 {
-    aes_state s = m.iv, next = load_block(m.in, m.blocks, 0);
+    aes_state s = from == 0 ? m.iv : load_block(m.out, m.blocks, from - 1);
+    aes_state next = load_block(m.in, m.blocks, from);
+    uint32_t end = min(to, m.blocks);
     if (((m.in | m.out) & 15) == 0) {
         const uint4 *in = reinterpret_cast<const uint4 *>(m.in);
         uint4 *out = reinterpret_cast<uint4 *>(m.out);
 #pragma unroll 1
-        for (uint32_t i = 0; i < m.blocks; i++) {
+        for (uint32_t i = from; i < end; i++) {
             aes_state text = next;
             next = to_state(in[min(i + 1, m.blocks - 1)]);
             s = encrypt_block<TABLES, ROUNDS>(lane, s ^ text, key);
@@ -167,7 +169,7 @@ static __device__ __forceinline__ void encrypt_chain(uint32_t lane, const batch_
         return;
     }
 #pragma unroll 1
-    for (uint32_t i = 0; i < m.blocks; i++) {
+    for (uint32_t i = from; i < end; i++) {
         aes_state text = next;
         next = load_block(m.in, m.blocks, i + 1);
         s = encrypt_block<TABLES, ROUNDS>(lane, s ^ text, key);
@@ -187,11 +189,12 @@ static __device__ __forceinline__ void serial_messages(uint32_t lane, const aes_
         if (n < a.serial) {
             batch_message m = load_message(a, a.parallel + n);
             if (ONE_KEY)
-                encrypt_chain<TABLES, ROUNDS>(lane, m, a);
+                encrypt_chain<TABLES, ROUNDS>(lane, m, a.from, a.to, a);
             else if (threadIdx.x / LANES < a.lane_keys)
-                encrypt_chain<TABLES, ROUNDS>(lane, m, keep_key<TABLES, ROUNDS>(a, m.key));
+                encrypt_chain<TABLES, ROUNDS>(lane, m, a.from, a.to,
+                                              keep_key<TABLES, ROUNDS>(a, m.key));
             else
-                encrypt_chain<TABLES, ROUNDS>(lane, m, key_in_memory(a, m.key));
+                encrypt_chain<TABLES, ROUNDS>(lane, m, a.from, a.to, key_in_memory(a, m.key));
         }
         __syncwarp();
     }

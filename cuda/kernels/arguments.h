@@ -89,7 +89,8 @@ enum {
  * through, and `first` says where each begins. The other `serial` ones are CBC
  * encryption (`encrypt` alone), a thread a message; 32 that follow each other share
  * a warp, so they are best sorted by length, the longest first. Warps begin with the
- * serial ones, spread over the grid, and take spans of the others from a counter.
+ * serial ones, spread over the grid, and take spans of the others from a counter. Of a
+ * serial message, blocks `from` to `to` - 1 are encrypted; those before have been.
  *
  * `one`: the round keys are the parameter's, as for aes_arguments; `many`: those of
  * each message are in device memory. Addresses are of any alignment; `in` and `out`
@@ -114,6 +115,7 @@ struct aes_batch_arguments {
     uint32_t parallel, serial;
     uint32_t rows;          /* 32 blocks each: of one span */
     uint32_t lane_keys;     /* `many`: warps of a block that have AES_BATCH_LANES_SHARED each */
+    uint32_t from, to;      /* see above */
     uint32_t round_key[60]; /* `one` */
 };
 
