@@ -55,7 +55,7 @@ void gpuaes_batch_reset(struct gpuaes_batch *batch)
     batch->state = BATCH_OPEN;
     batch->messages = batch->numbers = 0;
     batch->owner = batch->managed = NULL;
-    batch->on_device = 0;
+    batch->on_device = batch->on_host = 0;
     batch->pinned_bytes = batch->pinned_runs = 0;
     forget_ranges(batch);
 }
@@ -70,90 +70,68 @@ void gpuaes_batch_close(struct gpuaes_batch *batch)
 
 /* ---- Memory of messages ------------------------------------------------------------- */
 
+/* What a batch needs of devices, with one message more. */
+struct owners {
+    struct device *owner, *managed;
+};
+
+/* Whether the batch's device reaches it. */
+static enum gpuaes_status check_owner(struct owners *owners, const struct memory *memory)
+{
+    if (memory->kind == GPUAES_FOREIGN)
+        return GPUAES_BAD_RANGE;
+    if (memory->managed) {
+        if (owners->managed == NULL)
+            owners->managed = memory->owner;
+        return GPUAES_OK;
+    }
+    if (memory->owner == NULL || memory->owner == owners->owner)
+        return GPUAES_OK;
+    if (owners->owner != NULL)
+        return GPUAES_BAD_ARGUMENT;
+    owners->owner = memory->owner;
+    return GPUAES_OK;
+}
+
 /* Asks the driver, and keeps what it says of the whole allocation. */
 static enum gpuaes_status ask(struct batch_range *range, const void *p, size_t len,
-                              struct memory *memory)
+                              struct owners *owners)
 {
     struct visit visit;
+    struct memory memory;
     enum gpuaes_status status = GPUAES_NOT_READY;
     if (!life_enter(&visit))
         return status;
     struct device *device = life_own_device();
     if (device != NULL && device_enter(device)) {
-        status = memory_look(device, p, len, memory);
+        status = memory_look(device, p, len, &memory);
         device_leave(device);
     }
     life_leave(&visit);
-    range->end = 0;
-    if (status == GPUAES_OK && memory->bytes != 0) {
-        range->begin = memory->begin;
-        range->end = memory->begin + memory->bytes;
-        range->memory = *memory;
-        range->memory.address -= memory_address(p) - memory->begin;
-    }
-    return status;
+    if (status != GPUAES_OK)
+        return status;
+    int is_whole = memory.bytes != 0;
+    range->begin = is_whole ? memory.begin : memory_address(p);
+    range->end = range->begin + (is_whole ? memory.bytes : len);
+    range->address = memory.address - (memory_address(p) - range->begin);
+    range->kind = memory.kind;
+    return check_owner(owners, &memory);
 }
 
 static enum gpuaes_status look(struct batch_range *range, const void *p, size_t len,
-                               struct memory *memory)
+                               struct owners *owners)
 {
     drv_ptr address = memory_address(p);
-    if (address < range->begin || address >= range->end || range->end - address < len)
-        return ask(range, p, len, memory);
-    *memory = range->memory;
-    memory->address += address - range->begin;
-    return GPUAES_OK;
+    if (address >= range->begin && address < range->end && range->end - address >= len)
+        return GPUAES_OK;
+    return ask(range, p, len, owners);
 }
 
-/* Memory of both sides, and what the batch's `owner` and `managed` become by them. */
-struct sides {
-    struct memory in, out;
-    struct device *owner, *managed;
-};
-
-/* Whether the batch's device reaches it. */
-static enum gpuaes_status check_owner(struct sides *sides, const struct memory *memory)
+static int is_long(size_t len, enum gpuaes_memory in, enum gpuaes_memory out)
 {
-    if (memory->kind == GPUAES_FOREIGN)
-        return GPUAES_BAD_RANGE;
-    if (memory->managed) {
-        if (sides->managed == NULL)
-            sides->managed = memory->owner;
-        return GPUAES_OK;
-    }
-    if (memory->owner == NULL || memory->owner == sides->owner)
-        return GPUAES_OK;
-    if (sides->owner != NULL)
-        return GPUAES_BAD_ARGUMENT;
-    sides->owner = memory->owner;
-    return GPUAES_OK;
-}
-
-static int is_long(size_t len, const struct memory *in, const struct memory *out)
-{
-    if (in->kind == GPUAES_PAGEABLE || out->kind == GPUAES_PAGEABLE)
+    if (in == GPUAES_PAGEABLE || out == GPUAES_PAGEABLE)
         return len > GPUAES_BATCH_PAGEABLE_BYTES;
-    return len > GPUAES_BATCH_HOST_BYTES &&
-           (in->kind == GPUAES_PINNED || out->kind == GPUAES_PINNED);
-}
-
-static enum gpuaes_status look_at_sides(struct gpuaes_batch *batch, const void *in, const void *out,
-                                        size_t len, struct sides *sides)
-{
-    sides->owner = batch->owner;
-    sides->managed = batch->managed;
-    enum gpuaes_status status = look(&batch->range[0], in, len, &sides->in);
-    if (status == GPUAES_OK && in == out)
-        sides->out = sides->in;
-    else if (status == GPUAES_OK)
-        status = look(&batch->range[1], out, len, &sides->out);
-    if (status == GPUAES_OK)
-        status = check_owner(sides, &sides->in);
-    if (status == GPUAES_OK)
-        status = check_owner(sides, &sides->out);
-    if (status == GPUAES_OK && is_long(len, &sides->in, &sides->out))
-        status = GPUAES_BAD_ARGUMENT;
-    return status;
+    return len > GPUAES_BATCH_HOST_BYTES && (in == GPUAES_PINNED || out == GPUAES_PINNED);
 }
 
 /* ---- Adding --------------------------------------------------------------------------- */
@@ -204,7 +182,7 @@ static uint32_t find_key(struct gpuaes_batch *batch, const struct gpuaes_message
 static void count_pinned(struct gpuaes_batch *batch, const struct batch_message *m, size_t len)
 {
     const struct batch_message *before = batch->messages == 0 ? m : m - 1;
-    size_t gap = (size_t)before->blocks * GPUAES_BLOCK;
+    size_t gap = (size_t)before->device.blocks * GPUAES_BLOCK;
     if (m->in_kind == GPUAES_PINNED) {
         batch->pinned_bytes += len;
         batch->pinned_runs += before->in_kind != GPUAES_PINNED || before->in + gap != m->in;
@@ -215,31 +193,39 @@ static void count_pinned(struct gpuaes_batch *batch, const struct batch_message 
     }
 }
 
-static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message,
-                const struct sides *sides, uint32_t key)
+/* Both sides are known. */
+static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message, uint32_t key)
 {
+    static const uint32_t modes[] = {[GPUAES_ECB_ENCRYPT] = AES_BATCH_ECB,
+                                     [GPUAES_ECB_DECRYPT] = AES_BATCH_ECB,
+                                     [GPUAES_CBC_DECRYPT] = AES_BATCH_CBC,
+                                     [GPUAES_CBC_ENCRYPT] = AES_BATCH_CBC,
+                                     [GPUAES_CTR] = AES_BATCH_CTR};
     struct batch_message *m = &batch->message[batch->messages];
+    const struct batch_range *in = &batch->range[0];
+    const struct batch_range *out = message->in == message->out ? in : &batch->range[1];
     int decrypts = message->op == GPUAES_ECB_DECRYPT || message->op == GPUAES_CBC_DECRYPT;
     unsigned size = batch->keys.key[key].rounds / 2 - 5;
+    m->device.in = in->address + (memory_address(message->in) - in->begin);
+    m->device.out = out->address + (memory_address(message->out) - out->begin);
+    if (message->iv != NULL)
+        memcpy(m->device.iv, message->iv, sizeof m->device.iv);
+    else
+        memset(m->device.iv, 0, sizeof m->device.iv);
+    m->device.blocks = (uint32_t)(message->len / GPUAES_BLOCK);
+    m->device.key = key;
+    m->device.mode = modes[message->op];
+    m->device.unused = 0;
     m->in = message->in;
     m->out = message->out;
-    m->in_address = sides->in.address;
-    m->out_address = sides->out.address;
-    m->blocks = (uint32_t)(message->len / GPUAES_BLOCK);
-    m->key = key;
     m->number = batch->numbers;
     m->op = (unsigned char)message->op;
     m->group = (unsigned char)(decrypts ? KEY_SIZES + size : size);
-    m->in_kind = (unsigned char)sides->in.kind;
-    m->out_kind = (unsigned char)sides->out.kind;
-    if (message->iv != NULL)
-        memcpy(m->iv, message->iv, sizeof m->iv);
-    else
-        memset(m->iv, 0, sizeof m->iv);
+    m->in_kind = (unsigned char)in->kind;
+    m->out_kind = (unsigned char)out->kind;
     count_pinned(batch, m, message->len);
-    batch->owner = sides->owner;
-    batch->managed = sides->managed;
-    batch->on_device |= m->in_kind == GPUAES_DEVICE || m->out_kind == GPUAES_DEVICE;
+    batch->on_device |= in->kind == GPUAES_DEVICE || out->kind == GPUAES_DEVICE;
+    batch->on_host |= in->kind != GPUAES_DEVICE || out->kind != GPUAES_DEVICE;
     batch->messages++;
 }
 
@@ -253,18 +239,26 @@ static int is_refusal(enum gpuaes_status status)
 static enum gpuaes_status take(struct gpuaes_batch *batch, const struct gpuaes_message *message,
                                uint32_t *key)
 {
-    struct sides sides;
-    enum gpuaes_status status =
-        look_at_sides(batch, message->in, message->out, message->len, &sides);
+    struct owners owners = {batch->owner, batch->managed};
+    int apart = message->in != message->out;
+    enum gpuaes_status status = look(&batch->range[0], message->in, message->len, &owners);
+    if (status == GPUAES_OK && apart)
+        status = look(&batch->range[1], message->out, message->len, &owners);
+    if (status == GPUAES_OK &&
+        is_long(message->len, batch->range[0].kind, batch->range[apart].kind))
+        status = GPUAES_BAD_ARGUMENT;
     if (status == GPUAES_OK && *key == NO_KEY)
         *key = find_key(batch, message);
     if (status == GPUAES_OK && *key == NO_KEY)
         status = GPUAES_NO_MEMORY;
-    if (status == GPUAES_OK)
-        put(batch, message, &sides, *key);
-    else
+    if (status != GPUAES_OK) {
         forget_ranges(batch); /* its memory need not stay */
-    return status;
+        return status;
+    }
+    put(batch, message, *key);
+    batch->owner = owners.owner;
+    batch->managed = owners.managed;
+    return GPUAES_OK;
 }
 
 static enum gpuaes_status add(struct gpuaes_batch *batch, const struct gpuaes_message *message,

@@ -21,11 +21,10 @@ enum { SLICE_MESSAGES = 16384 };
 enum { BATCH_GROUPS = 2 * KEY_SIZES };
 
 struct batch_message {
-    const unsigned char *in; /* as the CPU sees it, or not */
+    struct aes_batch_message device; /* with memory as kernels see it, and the number of the key */
+    const unsigned char *in;         /* as the CPU sees it, or not */
     unsigned char *out;
-    drv_ptr in_address, out_address; /* as kernels see what they reach */
-    unsigned char iv[GPUAES_BLOCK];
-    uint32_t blocks, key, number;
+    uint32_t number;
     unsigned char op, group, in_kind, out_kind;
 };
 
@@ -46,6 +45,7 @@ struct batch_layout {
 
 struct batch_slice {
     uint32_t begin, end;    /* messages */
+    uint32_t blocks;        /* of all of them */
     size_t buffer, staging; /* bytes that go through them */
     size_t plan;            /* bytes at most that are uploaded; behind them, on the device: */
     size_t schedules, chain;
@@ -58,10 +58,11 @@ struct batch_flight {
     struct batch_layout layout; /* what is left to queue */
 };
 
-/* An allocation that the driver has told of, so that it is asked once. */
+/* Memory that the driver has told of, so that it is asked once of an allocation. */
 struct batch_range {
-    drv_ptr begin, end;
-    struct memory memory; /* at `begin` */
+    drv_ptr begin, end; /* for the CPU */
+    drv_ptr address;    /* of `begin`, as kernels see it */
+    enum gpuaes_memory kind;
 };
 
 enum batch_state { BATCH_OPEN, BATCH_UNDER_WAY, BATCH_DONE };
@@ -80,7 +81,7 @@ struct gpuaes_batch {
     struct device *owner;        /* of device memory; NULL: any will do, but rather */
     struct device *managed;      /* that of managed memory, if not NULL */
     uint64_t pinned_bytes, pinned_runs;
-    int on_device; /* a message is in device memory */
+    int on_device, on_host; /* a message is in device memory; one is not */
 
     struct device *device; /* from here on: while it is under way */
     struct lane *lane;

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIRST_ROOM = 16, KEPT = 1024 };
+enum { FIRST_ROOM = 16, KEPT = 1024, SCHEDULES = 64 };
 
 static uint32_t place_of(const struct batch_keys *keys, const unsigned char bytes[KEY_BYTES_MOST],
                          size_t key_bytes)
@@ -31,9 +31,11 @@ static uint32_t place_of(const struct batch_keys *keys, const unsigned char byte
 static int is_key(const struct batch_key *entry, const unsigned char bytes[KEY_BYTES_MOST],
                   size_t key_bytes)
 {
-    unsigned char differ = 0;
-    for (size_t i = 0; i < KEY_BYTES_MOST; i++)
-        differ |= (unsigned char)(entry->bytes[i] ^ bytes[i]);
+    uint64_t differ = 0, a[KEY_BYTES_MOST / 8], b[KEY_BYTES_MOST / 8];
+    memcpy(a, entry->bytes, sizeof a);
+    memcpy(b, bytes, sizeof b);
+    for (size_t i = 0; i < KEY_BYTES_MOST / 8; i++)
+        differ |= a[i] ^ b[i];
     return differ == 0 && entry->rounds == key_bytes / 4 + 6;
 }
 
@@ -48,16 +50,22 @@ static void put(struct batch_keys *keys, uint32_t number)
 
 static void cleanse(struct batch_keys *keys)
 {
-    if (keys->count == 0)
-        return;
-    gpuaes_cleanse(keys->key, keys->count * sizeof *keys->key);
-    gpuaes_cleanse(keys->schedule, keys->count * sizeof *keys->schedule);
+    if (keys->count != 0)
+        gpuaes_cleanse(keys->key, keys->count * sizeof *keys->key);
+}
+
+static void drop_schedules(struct batch_keys *keys)
+{
+    if (keys->schedules != 0)
+        gpuaes_cleanse(keys->schedule, keys->schedules * sizeof *keys->schedule);
+    for (uint32_t i = 0; i < keys->count; i++)
+        keys->key[i].schedule = 0;
+    keys->schedules = 0;
 }
 
 static void free_arrays(struct batch_keys *keys)
 {
     free(keys->key);
-    free(keys->schedule);
     free(keys->table);
 }
 
@@ -67,19 +75,15 @@ static int grow(struct batch_keys *keys)
     uint32_t room = keys->room == 0 ? FIRST_ROOM : keys->room * 2;
     struct batch_keys grown = *keys;
     grown.key = malloc(room * sizeof *grown.key);
-    grown.schedule = malloc(room * sizeof *grown.schedule);
     grown.table = calloc((size_t)room * 2, sizeof *grown.table);
     grown.room = room;
     grown.table_size = room * 2;
-    if (grown.key == NULL || grown.schedule == NULL || grown.table == NULL) {
+    if (grown.key == NULL || grown.table == NULL) {
         free_arrays(&grown);
         return 0;
     }
     for (uint32_t i = 0; i < keys->count; i++) {
         grown.key[i] = keys->key[i];
-        grown.schedule[i].rounds = keys->schedule[i].rounds;
-        if (keys->schedule[i].rounds != 0)
-            grown.schedule[i] = keys->schedule[i];
         put(&grown, i);
     }
     cleanse(keys);
@@ -92,12 +96,16 @@ int batch_keys_open(struct batch_keys *keys)
 {
     memset(keys, 0, sizeof *keys);
     keys->round = 1;
-    return getentropy(keys->secret, sizeof keys->secret) == 0 && grow(keys);
+    keys->schedule = malloc(SCHEDULES * sizeof *keys->schedule);
+    return keys->schedule != NULL && getentropy(keys->secret, sizeof keys->secret) == 0 &&
+           grow(keys);
 }
 
 void batch_keys_close(struct batch_keys *keys)
 {
+    drop_schedules(keys);
     cleanse(keys);
+    free(keys->schedule);
     free_arrays(keys);
     gpuaes_cleanse(keys, sizeof *keys);
 }
@@ -112,9 +120,11 @@ static uint32_t add(struct batch_keys *keys, const unsigned char bytes[KEY_BYTES
     entry->rounds = (unsigned)key_bytes / 4 + 6;
     entry->round = entry->stamp = 0;
     entry->place = 0;
-    keys->schedule[keys->count].rounds = 0;
-    if (schedule != NULL)
-        keys->schedule[keys->count] = *schedule;
+    entry->schedule = 0;
+    if (schedule != NULL && keys->schedules < SCHEDULES) {
+        keys->schedule[keys->schedules++] = *schedule;
+        entry->schedule = keys->schedules;
+    }
     put(keys, keys->count);
     return keys->count++;
 }
@@ -154,11 +164,15 @@ uint32_t batch_keys_find(struct batch_keys *keys, const unsigned char *key, size
 
 const struct gpuaes_key *batch_keys_schedule(struct batch_keys *keys, uint32_t number)
 {
-    struct gpuaes_key *schedule = &keys->schedule[number];
-    const struct batch_key *key = &keys->key[number];
-    if (schedule->rounds == 0)
-        (void)gpuaes_key_expand(schedule, key->bytes, (key->rounds - 6) * 4);
-    return schedule;
+    struct batch_key *key = &keys->key[number];
+    if (key->schedule == 0) {
+        if (keys->schedules == SCHEDULES)
+            drop_schedules(keys);
+        (void)gpuaes_key_expand(&keys->schedule[keys->schedules++], key->bytes,
+                                (key->rounds - 6) * 4);
+        key->schedule = keys->schedules;
+    }
+    return &keys->schedule[key->schedule - 1];
 }
 
 void batch_keys_trim(struct batch_keys *keys)
@@ -167,6 +181,7 @@ void batch_keys_trim(struct batch_keys *keys)
     keys->round++;
     if (keys->count <= KEPT)
         return;
+    drop_schedules(keys);
     cleanse(keys);
     memset(keys->table, 0, keys->table_size * sizeof *keys->table);
     keys->count = 0;

@@ -15,14 +15,16 @@ enum { KEY_BYTES_MOST = 32, HASH_WORDS = KEY_BYTES_MOST / 4 + 1 };
 struct batch_key {
     unsigned char bytes[KEY_BYTES_MOST]; /* the rest is 0 */
     unsigned rounds;
-    uint64_t round; /* in which it was last found */
-    uint64_t stamp; /* for whoever lays keys out: of what, */
-    uint32_t place; /* and where */
+    uint32_t schedule; /* which it has, from 1; 0: not expanded here */
+    uint64_t round;    /* in which it was last found */
+    uint64_t stamp;    /* for whoever lays keys out: of what, */
+    uint32_t place;    /* and where */
 };
 
 struct batch_keys {
     struct batch_key *key;
-    struct gpuaes_key *schedule; /* of each; 0 rounds: not expanded yet */
+    struct gpuaes_key *schedule; /* of those that were needed last */
+    uint32_t schedules;
     uint32_t count, room;
     uint32_t used;   /* keys of this round, GPUAES_BATCH_KEYS at most */
     uint64_t round;  /* from 1, one more each time that they are trimmed */
@@ -45,6 +47,7 @@ void batch_keys_close(struct batch_keys *keys);
 uint32_t batch_keys_find(struct batch_keys *keys, const unsigned char *key, size_t key_bytes,
                          const struct gpuaes_key *schedule);
 
+/* Until it is called again. */
 const struct gpuaes_key *batch_keys_schedule(struct batch_keys *keys, uint32_t number);
 
 /* Between rounds: what is more than can stay is cleansed, all of it. */

@@ -43,7 +43,7 @@ enum batch_route batch_route(const struct gpuaes_batch *batch, const struct batc
     if (message->op != GPUAES_CBC_ENCRYPT)
         return BATCH_DIRECT;
     /* A block after the other, each would wait for the bus. */
-    int is_long = (size_t)message->blocks * GPUAES_BLOCK >= ZERO_COPY_RUN;
+    int is_long = (size_t)message->device.blocks * GPUAES_BLOCK >= ZERO_COPY_RUN;
     return is_long || batch->pinned_bytes <= ZERO_COPY_MAX ? BATCH_DMA : BATCH_STAGED;
 }
 
@@ -52,7 +52,7 @@ void batch_next_place(const struct gpuaes_batch *batch, const struct batch_messa
 {
     enum batch_route in = batch_route(batch, message, message->in_kind);
     enum batch_route out = batch_route(batch, message, message->out_kind);
-    size_t bytes = (size_t)message->blocks * GPUAES_BLOCK;
+    size_t bytes = (size_t)message->device.blocks * GPUAES_BLOCK;
     if (in != BATCH_DIRECT || out != BATCH_DIRECT)
         place->buffer += bytes;
     if (in == BATCH_STAGED || out == BATCH_STAGED)
@@ -74,24 +74,24 @@ static struct batch_slice next_slice(const struct gpuaes_batch *batch, const str
 {
     struct batch_slice slice = {.begin = begin, .end = begin};
     struct batch_place place = {0, 0};
-    uint32_t blocks = 0;
     while (slice.end < batch->messages && slice.end - begin < SLICE_MESSAGES) {
         const struct batch_message *m = &batch->message[slice.end];
-        batch_next_place(batch, m, &place);
+        if (batch->on_host)
+            batch_next_place(batch, m, &place);
         size_t plan = plan_bytes(batch, slice.end + 1 - begin);
         if (slice.end != begin &&
             (place.buffer > SLICE_BUFFER || plan + place.staging > SLICE_STAGING ||
-             m->blocks > SLICE_BLOCKS - blocks))
+             m->device.blocks > SLICE_BLOCKS - slice.blocks))
             break;
         slice.buffer = place.buffer;
         slice.staging = place.staging;
-        blocks += m->blocks;
+        slice.blocks += m->device.blocks;
         slice.end++;
     }
     size_t count = slice.end - begin;
     slice.plan = plan_bytes(batch, count);
     slice.schedules = batch->keys.used < 2 ? 0 : count * SCHEDULE_BYTES;
-    slice.chain = kernels_batch_chain_bytes(&device->kernels, blocks);
+    slice.chain = kernels_batch_chain_bytes(&device->kernels, slice.blocks);
     return slice;
 }
 
@@ -139,7 +139,7 @@ int batch_cut(struct gpuaes_batch *batch, const struct device *device, struct la
 
 static uint32_t digit(const struct gpuaes_batch *batch, uint32_t message, unsigned shift)
 {
-    return DIGITS - 1 - (batch->message[message].blocks >> shift & (DIGITS - 1));
+    return DIGITS - 1 - (batch->message[message].device.blocks >> shift & (DIGITS - 1));
 }
 
 /* One pass of a radix sort, by which longer ones come first. */
@@ -160,7 +160,7 @@ static void sort_serial(struct gpuaes_batch *batch, uint32_t count)
 {
     uint32_t longest = 0, shortest = UINT32_MAX;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t blocks = batch->message[batch->order[i]].blocks;
+        uint32_t blocks = batch->message[batch->order[i]].device.blocks;
         longest = blocks > longest ? blocks : longest;
         shortest = blocks < shortest ? blocks : shortest;
     }
@@ -194,15 +194,16 @@ static uint32_t count_groups(struct layout *l)
         const struct batch_message *m = &batch->message[i];
         struct batch_group *group = &l->group[m->group];
         if (group->parallel + group->serial == 0)
-            group->key = m->key;
-        group->many |= group->key != m->key;
+            group->key = m->device.key;
+        group->many |= group->key != m->device.key;
         if (m->op == GPUAES_CBC_ENCRYPT) {
             group->serial++;
-            group->longest = m->blocks > group->longest ? m->blocks : group->longest;
+            if (group->longest < m->device.blocks)
+                group->longest = m->device.blocks;
             batch->order[serial++] = i;
         } else {
             group->parallel++;
-            group->blocks += m->blocks;
+            group->blocks += m->device.blocks;
         }
     }
     return serial;
@@ -241,48 +242,50 @@ static void place_groups(struct layout *l)
 /* The place of a message's key among those of the slice. */
 static uint32_t lay_out_key(struct layout *l, const struct batch_message *m)
 {
-    struct batch_key *key = &l->batch->keys.key[m->key];
+    struct batch_key *key = &l->batch->keys.key[m->device.key];
     int decrypts = m->group >= KEY_SIZES;
     uint64_t stamp = l->batch->stamp + (uint64_t)decrypts;
-    if (!l->group[m->group].many)
-        return 0;
     if (key->stamp != stamp) {
-        struct aes_batch_key to = {.rounds = key->rounds, .decrypts = (uint32_t)decrypts};
-        memcpy(to.words, key->bytes, sizeof to.words);
         key->stamp = stamp;
         key->place = l->keys++;
-        memcpy(l->plan + l->keys_at + key->place * sizeof to, &to, sizeof to);
-        gpuaes_cleanse(&to, sizeof to);
+        struct aes_batch_key *to = (struct aes_batch_key *)(l->plan + l->keys_at) + key->place;
+        memcpy(to->words, key->bytes, sizeof to->words);
+        to->rounds = key->rounds;
+        to->decrypts = (uint32_t)decrypts;
     }
     return key->place;
 }
 
+/* Its number in the group. */
+static uint32_t number_message(struct layout *l, const struct batch_message *m, uint32_t i)
+{
+    struct batch_group *group = &l->group[m->group];
+    if (m->op == GPUAES_CBC_ENCRYPT)
+        return group->parallel + l->batch->order_too[i - l->slice->begin];
+    uint32_t number = l->parallel[m->group]++;
+    ((uint32_t *)(l->plan + group->first))[number] = l->blocks[m->group];
+    l->blocks[m->group] += m->device.blocks;
+    return number;
+}
+
 static void lay_out_message(struct layout *l, uint32_t i)
 {
-    static const uint32_t modes[] = {[GPUAES_ECB_ENCRYPT] = AES_BATCH_ECB,
-                                     [GPUAES_ECB_DECRYPT] = AES_BATCH_ECB,
-                                     [GPUAES_CBC_DECRYPT] = AES_BATCH_CBC,
-                                     [GPUAES_CBC_ENCRYPT] = AES_BATCH_CBC,
-                                     [GPUAES_CTR] = AES_BATCH_CTR};
     const struct batch_message *m = &l->batch->message[i];
     struct batch_group *group = &l->group[m->group];
-    drv_ptr buffer = l->slot->buffer[0] + l->place.buffer;
-    struct aes_batch_message to = {.blocks = m->blocks, .mode = modes[m->op]};
-    to.in = batch_route(l->batch, m, m->in_kind) == BATCH_DIRECT ? m->in_address : buffer;
-    to.out = batch_route(l->batch, m, m->out_kind) == BATCH_DIRECT ? m->out_address : buffer;
-    to.key = lay_out_key(l, m);
-    memcpy(to.iv, m->iv, sizeof to.iv);
-    uint32_t number;
-    if (m->op == GPUAES_CBC_ENCRYPT) {
-        number = group->parallel + l->batch->order_too[i - l->slice->begin];
-    } else {
-        number = l->parallel[m->group]++;
-        memcpy(l->plan + group->first + number * sizeof(uint32_t), &l->blocks[m->group],
-               sizeof(uint32_t));
-        l->blocks[m->group] += m->blocks;
-        group->chained |= m->op == GPUAES_CBC_DECRYPT && to.in == to.out;
+    struct aes_batch_message *to =
+        (struct aes_batch_message *)(l->plan + group->messages) + number_message(l, m, i);
+    *to = m->device;
+    if (l->slice->buffer != 0) {
+        drv_ptr buffer = l->slot->buffer[0] + l->place.buffer;
+        if (batch_route(l->batch, m, m->in_kind) != BATCH_DIRECT)
+            to->in = buffer;
+        if (batch_route(l->batch, m, m->out_kind) != BATCH_DIRECT)
+            to->out = buffer;
+        batch_next_place(l->batch, m, &l->place);
     }
-    memcpy(l->plan + group->messages + number * sizeof to, &to, sizeof to);
+    if (group->many)
+        to->key = lay_out_key(l, m);
+    group->chained |= m->op == GPUAES_CBC_DECRYPT && to->in == to->out;
 }
 
 void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, struct slot *slot,
@@ -295,11 +298,8 @@ void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, 
     uint32_t serial = count_groups(&l);
     place_groups(&l);
     rank_serial(&l, serial);
-    for (uint32_t i = slice->begin; i < slice->end; i++) {
+    for (uint32_t i = slice->begin; i < slice->end; i++)
         lay_out_message(&l, i);
-        if (slice->buffer != 0)
-            batch_next_place(batch, &batch->message[i], &l.place);
-    }
     for (int g = 0; g < BATCH_GROUPS; g++)
         memcpy(l.plan + group[g].first + group[g].parallel * sizeof(uint32_t), &l.blocks[g],
                sizeof(uint32_t));

@@ -76,7 +76,7 @@ static drv_result move(const struct gpuaes_batch *batch, const struct batch_slic
         return r;
     for (uint32_t i = slice->begin; i < slice->end && r == DRV_SUCCESS; i++) {
         const struct batch_message *m = &batch->message[i];
-        size_t bytes = (size_t)m->blocks * GPUAES_BLOCK;
+        size_t bytes = (size_t)m->device.blocks * GPUAES_BLOCK;
         unsigned char *host = out ? m->out : (unsigned char *)(uintptr_t)m->in;
         switch (batch_route(batch, m, out ? m->out_kind : m->in_kind)) {
         case BATCH_STAGED:
@@ -195,6 +195,17 @@ static drv_result wipe_keys(struct slot *slot, const struct driver *driver,
     return r;
 }
 
+static void mark_done(struct gpuaes_batch *batch, const struct batch_slice *slice)
+{
+    uint32_t first = batch->message[slice->begin].number, count = slice->end - slice->begin;
+    if (batch->message[slice->end - 1].number == first + count - 1) {
+        memset(batch->status + first, GPUAES_OK, count); /* none between them was refused */
+        return;
+    }
+    for (uint32_t i = slice->begin; i < slice->end; i++)
+        batch->status[batch->message[i].number] = GPUAES_OK;
+}
+
 /* ---- One slice ------------------------------------------------------------------------ */
 
 drv_result batch_slice_go_on(struct gpuaes_batch *batch, uint32_t number)
@@ -242,16 +253,15 @@ void batch_slice_deliver(struct gpuaes_batch *batch, uint32_t number)
     const struct batch_slice *slice = &batch->slice[number];
     const struct slot *slot = batch_slot(batch, number);
     struct batch_place place = {0, 0};
-    for (uint32_t i = slice->begin; i < slice->end; i++) {
+    for (uint32_t i = slice->begin; i < slice->end && slice->staging != 0; i++) {
         const struct batch_message *m = &batch->message[i];
-        size_t bytes = (size_t)m->blocks * GPUAES_BLOCK;
         if (batch_route(batch, m, m->out_kind) == BATCH_STAGED)
-            host_copy(m->out, staged(slice, slot) + place.staging, bytes, 0);
-        if (slice->staging != 0)
-            batch_next_place(batch, m, &place);
-        batch->status[m->number] = GPUAES_OK;
-        batch->done_bytes += bytes;
+            host_copy(m->out, staged(slice, slot) + place.staging,
+                      (size_t)m->device.blocks * GPUAES_BLOCK, 0);
+        batch_next_place(batch, m, &place);
     }
+    mark_done(batch, slice);
+    batch->done_bytes += (uint64_t)slice->blocks * GPUAES_BLOCK;
 }
 
 /* ---- Wiping ------------------------------------------------------------------------------ */
