@@ -110,11 +110,10 @@ void batch_keys_close(struct batch_keys *keys)
     gpuaes_cleanse(keys, sizeof *keys);
 }
 
-static uint32_t add(struct batch_keys *keys, const unsigned char bytes[KEY_BYTES_MOST],
+/* At a free place of the table. */
+static uint32_t add(struct batch_keys *keys, uint32_t at, const unsigned char bytes[KEY_BYTES_MOST],
                     size_t key_bytes, const struct gpuaes_key *schedule)
 {
-    if (keys->count == keys->room && !grow(keys))
-        return NO_KEY;
     struct batch_key *entry = &keys->key[keys->count];
     memcpy(entry->bytes, bytes, KEY_BYTES_MOST);
     entry->rounds = (unsigned)key_bytes / 4 + 6;
@@ -125,8 +124,34 @@ static uint32_t add(struct batch_keys *keys, const unsigned char bytes[KEY_BYTES
         keys->schedule[keys->schedules++] = *schedule;
         entry->schedule = keys->schedules;
     }
-    put(keys, keys->count);
-    return keys->count++;
+    keys->table[at] = ++keys->count;
+    return keys->count - 1;
+}
+
+/* Where it is in the table, or may be put. */
+static uint32_t find_place(const struct batch_keys *keys, const unsigned char bytes[KEY_BYTES_MOST],
+                           size_t key_bytes)
+{
+    uint32_t at = place_of(keys, bytes, key_bytes);
+    while (keys->table[at] != 0 && !is_key(&keys->key[keys->table[at] - 1], bytes, key_bytes))
+        at = (at + 1) & (keys->table_size - 1);
+    return at;
+}
+
+static uint32_t find_or_add(struct batch_keys *keys, const unsigned char bytes[KEY_BYTES_MOST],
+                            size_t key_bytes, const struct gpuaes_key *schedule)
+{
+    uint32_t at = find_place(keys, bytes, key_bytes);
+    if (keys->table[at] != 0)
+        return keys->table[at] - 1;
+    if (keys->used == GPUAES_BATCH_KEYS)
+        return NO_KEY;
+    if (keys->count == keys->room) {
+        if (!grow(keys))
+            return NO_KEY;
+        at = find_place(keys, bytes, key_bytes);
+    }
+    return add(keys, at, bytes, key_bytes, schedule);
 }
 
 /* Counts a key of this round; NO_KEY if there are too many. */
@@ -149,15 +174,8 @@ uint32_t batch_keys_find(struct batch_keys *keys, const unsigned char *key, size
     unsigned char bytes[KEY_BYTES_MOST] = {0};
     memcpy(bytes, key, key_bytes);
     uint32_t found = keys->last;
-    if (found >= keys->count || !is_key(&keys->key[found], bytes, key_bytes)) {
-        uint32_t at = place_of(keys, bytes, key_bytes);
-        while (keys->table[at] != 0 && !is_key(&keys->key[keys->table[at] - 1], bytes, key_bytes))
-            at = (at + 1) & (keys->table_size - 1);
-        if (keys->table[at] != 0)
-            found = keys->table[at] - 1;
-        else
-            found = keys->used < GPUAES_BATCH_KEYS ? add(keys, bytes, key_bytes, schedule) : NO_KEY;
-    }
+    if (found >= keys->count || !is_key(&keys->key[found], bytes, key_bytes))
+        found = find_or_add(keys, bytes, key_bytes, schedule);
     gpuaes_cleanse(bytes, sizeof bytes);
     return use(keys, found);
 }

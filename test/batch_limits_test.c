@@ -120,7 +120,10 @@ static int pinned(const void *unused)
     for (unsigned i = 0; i < MOST; i++) {
         int is_long = i % 2 == 0;
         size_t len = is_long ? LONG : SHORT, count = is_long ? BYTES / LONG : SHORTS;
+        struct gpuaes_message longer = {GPUAES_CTR, key, 16, NULL, iv, p, p, BYTES};
         batch[i] = open_batch();
+        if (gpuaes_batch_add(batch[i], &longer) != GPUAES_BAD_ARGUMENT)
+            return 15;
         for (unsigned n = 0; n < count; n++) {
             struct gpuaes_message m = {GPUAES_CTR, key,         16,          NULL,
                                        iv,         p + n * len, p + n * len, len};
