@@ -89,25 +89,50 @@ drv_result kernels_launch_batch_expand(const struct driver *driver, const struct
                         stream, arguments);
 }
 
+/*
+ * How many warps serial messages take, and on how many multiprocessors. A warp by itself
+ * waits for its own lookups; up to eight of quads share a multiprocessor without being
+ * slower, which leaves others to other batches. Beyond fourteen the lookups of single
+ * lanes, which need no exchange, take less of its time.
+ */
+enum { QUADS = 8, QUAD_WARPS = 8, QUAD_WARPS_MOST = 14 };
+
+struct serial_shape {
+    uint32_t units, blocks, quads;
+};
+
+static struct serial_shape shape_serial(const struct kernels *kernels, uint32_t serial)
+{
+    struct serial_shape shape = {.units = (serial + QUADS - 1) / QUADS};
+    shape.quads = threads_of(kernels) / WARP >= QUAD_WARPS &&
+                  shape.units <= QUAD_WARPS_MOST * kernels->multiprocessors;
+    if (!shape.quads)
+        shape.units = (serial + WARP - 1) / WARP;
+    shape.blocks = shape.quads ? (shape.units + QUAD_WARPS - 1) / QUAD_WARPS : shape.units;
+    return shape;
+}
+
 drv_result kernels_launch_batch(const struct driver *driver, const struct kernels *kernels,
                                 const struct kernels_batch_kind *kind,
                                 struct aes_batch_arguments *arguments, uint32_t blocks,
                                 drv_stream stream)
 {
     uint32_t spans = kernels_batch_spans(kernels, blocks);
-    uint32_t units = (arguments->serial + WARP - 1) / WARP, grid = kernels->multiprocessors;
+    struct serial_shape shape = shape_serial(kernels, arguments->serial);
+    uint32_t grid = kernels->multiprocessors;
     arguments->rows = rows_of(kernels, blocks);
+    arguments->quads = shape.quads;
     if (arguments->chain != 0) {
         drv_result r =
             launch_small(driver, kernels, kernels->batch_chain, spans, 0, stream, arguments);
         if (r != DRV_SUCCESS)
             return r;
     }
-    if (spans + units < grid)
-        grid = spans + units;
-    uint32_t serial_warps = (units + grid - 1) / grid;
+    if (spans + shape.blocks < grid)
+        grid = spans + shape.blocks;
+    uint32_t serial_warps = (shape.units + grid - 1) / grid;
     arguments->lane_keys = 0;
-    if (kind->many)
+    if (kind->many && !shape.quads)
         arguments->lane_keys =
             serial_warps < kernels->batch_lane_keys ? serial_warps : kernels->batch_lane_keys;
     unsigned shared =

@@ -64,10 +64,26 @@ static void test_modes(void)
 }
 
 /* More than one warp, and one that is not full; all lengths, in no order. */
+static int serial_runs(size_t count)
+{
+    int right = 1;
+    for (int variant = 0; variant < 8 && right; variant++) {
+        struct mix_rules rules = {.in_kind = 2,
+                                  .out_kind = 2,
+                                  .in_place = variant & 1,
+                                  .count = count,
+                                  .longest = 90,
+                                  .op = GPUAES_CBC_ENCRYPT,
+                                  .keys = variant & 2 ? 0 : 1,
+                                  .aligned = variant >> 2};
+        right = mix_runs(&rules);
+    }
+    return right;
+}
+
 static void test_serial(void)
 {
-    struct mix_rules rules = {2, 2, 0, 333, 90, GPUAES_CBC_ENCRYPT, 3, 0};
-    tap_ok(mix_runs(&rules), "many serial messages");
+    tap_ok(serial_runs(333), "serial messages, a lane each");
 }
 
 /* Pinned memory that is moved by copies, in one stretch and scattered, and in slices. */
@@ -309,6 +325,15 @@ static int small_kernels(const void *unused)
     return mix_runs(&rules) && emulator_launches("aes_batch_decrypt_many_small_10") != 0 ? 0 : 2;
 }
 
+/* A device whose blocks have as many warps as real ones: four lanes for each. */
+static int quads(const void *unused)
+{
+    (void)unused;
+    emulator_configure("threads=256");
+    become_an_application(0);
+    return gpuaes_start(NULL, NULL, 1) == GPUAES_READY && serial_runs(100) ? 0 : 1;
+}
+
 static int no_device(const void *unused)
 {
     struct gpuaes_batch *batch = open_batch();
@@ -325,6 +350,7 @@ int main(void)
     tap_random_seed(&random_state);
     tap_ok(in_child(no_device, NULL) == 0, "no message is taken without a device");
     tap_ok(in_child(small_kernels, NULL) == 0, "a device with little shared memory");
+    tap_ok(in_child(quads, NULL) == 0, "serial messages, four lanes each");
     become_an_application(0);
     tap_ok(gpuaes_start(NULL, NULL, 1) == GPUAES_READY, "the device starts");
     test_kinds();

@@ -87,8 +87,9 @@ enum {
  * Many messages in one launch, all of one table and key size. The first `parallel` of
  * them are ECB, CTR and CBC decryption, a thread a block: their blocks are numbered
  * through, and `first` says where each begins. The other `serial` ones are CBC
- * encryption (`encrypt` alone), a thread a message; 32 that follow each other share
- * a warp, so they are best sorted by length, the longest first. Warps begin with the
+ * encryption (`encrypt` alone), a thread a message, or with `quads` four, a column each,
+ * which is faster as long as there are few. 32 or 8 that follow each other share a
+ * warp, so they are best sorted by length, the longest first. Warps begin with the
  * serial ones, spread over the grid, and take spans of the others from a counter. Of a
  * serial message, blocks `from` to `to` - 1 are encrypted; those before have been.
  *
@@ -116,6 +117,7 @@ struct aes_batch_arguments {
     uint32_t rows;          /* 32 blocks each: of one span */
     uint32_t lane_keys;     /* `many`: warps of a block that have AES_BATCH_LANES_SHARED each */
     uint32_t from, to;      /* see above */
+    uint32_t quads, unused;
     uint32_t round_key[60]; /* `one` */
 };
 
