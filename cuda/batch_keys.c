@@ -16,27 +16,28 @@
 
 enum { FIRST_ROOM = 16, KEPT = 1024, SCHEDULES = 64 };
 
-static uint32_t place_of(const struct batch_keys *keys, const unsigned char bytes[KEY_BYTES_MOST],
-                         size_t key_bytes)
+static uint32_t place_of(const struct batch_keys *keys, const unsigned char *key, size_t key_bytes)
 {
     uint64_t hash = keys->secret[HASH_WORDS - 1] * key_bytes;
-    for (size_t i = 0; i < KEY_BYTES_MOST / 4; i++) {
+    for (size_t i = 0; i < key_bytes / 4; i++) {
         uint32_t word;
-        memcpy(&word, bytes + 4 * i, sizeof word);
+        memcpy(&word, key + 4 * i, sizeof word);
         hash += keys->secret[i] * word;
     }
     return (uint32_t)(hash >> 32) & (keys->table_size - 1);
 }
 
-static int is_key(const struct batch_key *entry, const unsigned char bytes[KEY_BYTES_MOST],
-                  size_t key_bytes)
+static int is_key(const struct batch_key *entry, const unsigned char *key, size_t key_bytes)
 {
-    uint64_t differ = 0, a[KEY_BYTES_MOST / 8], b[KEY_BYTES_MOST / 8];
-    memcpy(a, entry->bytes, sizeof a);
-    memcpy(b, bytes, sizeof b);
-    for (size_t i = 0; i < KEY_BYTES_MOST / 8; i++)
-        differ |= a[i] ^ b[i];
-    return differ == 0 && entry->rounds == key_bytes / 4 + 6;
+    uint64_t differ = 0, a, b;
+    if (entry->rounds != key_bytes / 4 + 6)
+        return 0;
+    for (size_t i = 0; i < key_bytes; i += sizeof a) {
+        memcpy(&a, entry->bytes + i, sizeof a);
+        memcpy(&b, key + i, sizeof b);
+        differ |= a ^ b;
+    }
+    return differ == 0;
 }
 
 static void put(struct batch_keys *keys, uint32_t number)
@@ -111,11 +112,12 @@ void batch_keys_close(struct batch_keys *keys)
 }
 
 /* At a free place of the table. */
-static uint32_t add(struct batch_keys *keys, uint32_t at, const unsigned char bytes[KEY_BYTES_MOST],
+static uint32_t add(struct batch_keys *keys, uint32_t at, const unsigned char *key,
                     size_t key_bytes, const struct gpuaes_key *schedule)
 {
     struct batch_key *entry = &keys->key[keys->count];
-    memcpy(entry->bytes, bytes, KEY_BYTES_MOST);
+    memcpy(entry->bytes, key, key_bytes);
+    memset(entry->bytes + key_bytes, 0, KEY_BYTES_MOST - key_bytes);
     entry->rounds = (unsigned)key_bytes / 4 + 6;
     entry->round = entry->stamp = 0;
     entry->place = 0;
@@ -129,19 +131,19 @@ static uint32_t add(struct batch_keys *keys, uint32_t at, const unsigned char by
 }
 
 /* Where it is in the table, or may be put. */
-static uint32_t find_place(const struct batch_keys *keys, const unsigned char bytes[KEY_BYTES_MOST],
+static uint32_t find_place(const struct batch_keys *keys, const unsigned char *key,
                            size_t key_bytes)
 {
-    uint32_t at = place_of(keys, bytes, key_bytes);
-    while (keys->table[at] != 0 && !is_key(&keys->key[keys->table[at] - 1], bytes, key_bytes))
+    uint32_t at = place_of(keys, key, key_bytes);
+    while (keys->table[at] != 0 && !is_key(&keys->key[keys->table[at] - 1], key, key_bytes))
         at = (at + 1) & (keys->table_size - 1);
     return at;
 }
 
-static uint32_t find_or_add(struct batch_keys *keys, const unsigned char bytes[KEY_BYTES_MOST],
-                            size_t key_bytes, const struct gpuaes_key *schedule)
+static uint32_t find_or_add(struct batch_keys *keys, const unsigned char *key, size_t key_bytes,
+                            const struct gpuaes_key *schedule)
 {
-    uint32_t at = find_place(keys, bytes, key_bytes);
+    uint32_t at = find_place(keys, key, key_bytes);
     if (keys->table[at] != 0)
         return keys->table[at] - 1;
     if (keys->used == GPUAES_BATCH_KEYS)
@@ -149,9 +151,9 @@ static uint32_t find_or_add(struct batch_keys *keys, const unsigned char bytes[K
     if (keys->count == keys->room) {
         if (!grow(keys))
             return NO_KEY;
-        at = find_place(keys, bytes, key_bytes);
+        at = find_place(keys, key, key_bytes);
     }
-    return add(keys, at, bytes, key_bytes, schedule);
+    return add(keys, at, key, key_bytes, schedule);
 }
 
 /* Counts a key of this round; NO_KEY if there are too many. */
@@ -171,12 +173,9 @@ static uint32_t use(struct batch_keys *keys, uint32_t number)
 uint32_t batch_keys_find(struct batch_keys *keys, const unsigned char *key, size_t key_bytes,
                          const struct gpuaes_key *schedule)
 {
-    unsigned char bytes[KEY_BYTES_MOST] = {0};
-    memcpy(bytes, key, key_bytes);
     uint32_t found = keys->last;
-    if (found >= keys->count || !is_key(&keys->key[found], bytes, key_bytes))
-        found = find_or_add(keys, bytes, key_bytes, schedule);
-    gpuaes_cleanse(bytes, sizeof bytes);
+    if (found >= keys->count || !is_key(&keys->key[found], key, key_bytes))
+        found = find_or_add(keys, key, key_bytes, schedule);
     return use(keys, found);
 }
 
