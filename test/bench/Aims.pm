@@ -112,6 +112,15 @@ my @aims = (
         of => {batch(4096, 4), memory => 'pinned'}],
     ['CTR in batches of 65536 times 16 KiB, one key, device memory, GB/s', least => 540,
         of => {batch(65536, 4), cipher => 'AES-256-CTR'}],
+    (map { my ($bytes, $least) = @$_;
+        ["CTR in batches, messages of $bytes bytes, 4 threads, rate over that of one call without counter caching",
+            least => $least, column => 'ratio',
+            of => {part => 'batch', bytes => $bytes, against => 'one call over the same bytes'}]
+    } [256 * $KIB, 0.97], [8 * $KIB, 0.94], [256, 0.83]),
+    ['CTR in batches of 16 KiB, a key each, 4 threads, rate over that with one key', least => 0.85, column => 'ratio',
+        of => {part => 'batch', threads => 4, bytes => 16 * $KIB, cipher => 'AES-256-CTR', against => 'one key'}],
+    ['a mixed payload, in any of seven orders, time over that of the best', most => 1.05, column => 'ratio',
+        of => {part => 'batch-mixed'}],
     ['the longest update while the GPU starts, microseconds', most => 10000,
         of => {part => 'start', operation => 'during the start', statistic => 'longest'}],
     ['loading the module, milliseconds', most => 1, of => {part => 'load', operation => 'first load'}],

@@ -186,7 +186,7 @@ static void *lend(void *argument)
 }
 
 /* As `l`, in so many threads, each with memory and batches of its own. */
-static void threads_row(const struct load *l, unsigned threads, const struct beside *beside)
+static double threads_row(const struct load *l, unsigned threads, const struct beside *beside)
 {
     static struct hand hands[THREADS_MOST];
     pthread_barrier_t barrier;
@@ -207,30 +207,37 @@ static void threads_row(const struct load *l, unsigned threads, const struct bes
     }
     (void)pthread_barrier_destroy(&barrier);
     print_load(l, "device", threads, rate, beside);
+    return rate;
 }
 
-/* What one thread is too slow for: many messages, short ones, keys. */
+/*
+ * What one thread is too slow for: many messages, short ones, keys. Those with a key each
+ * stand beside the same with one.
+ */
 static void threads_rows(const struct device_memory *m)
 {
     static const struct {
         enum gpuaes_op op;
         size_t length;
-        int keys;
-    } cases[] = {{GPUAES_CTR, PAGE, 0},         {GPUAES_CTR, PAGE, 1},
-                 {GPUAES_CTR, 8 << 10, 0},      {GPUAES_CTR, 256, 0},
-                 {GPUAES_CBC_ENCRYPT, PAGE, 0}, {GPUAES_CBC_ENCRYPT, PAGE, 1}};
-    const struct beside nothing = {0, NULL};
+    } cases[] = {{GPUAES_CTR, PAGE},
+                 {GPUAES_CTR, 8 << 10},
+                 {GPUAES_CTR, 256},
+                 {GPUAES_CBC_ENCRYPT, PAGE},
+                 {GPUAES_CBC_ENCRYPT, 256}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (unsigned threads = 1; threads <= THREADS_MOST; threads *= 2) {
-            struct load l = {.op = cases[i].op,
-                             .count = options.quick ? 4 : 16384,
-                             .length = cases[i].length,
-                             .keys = cases[i].keys,
-                             .flight = 2,
-                             .in = m->in,
-                             .out = m->out};
-            if (threads * l.flight * l.count * l.length <= m->bytes)
-                threads_row(&l, threads, &nothing);
+            struct beside beside = {0, NULL};
+            for (int keys = 0; keys < 2; keys++) {
+                struct load l = {.op = cases[i].op,
+                                 .count = options.quick ? 4 : 16384,
+                                 .length = cases[i].length,
+                                 .keys = keys,
+                                 .flight = 2,
+                                 .in = m->in,
+                                 .out = m->out};
+                double rate = threads_row(&l, threads, &beside);
+                beside = (struct beside){rate, "one key"};
+            }
         }
 }
 
@@ -325,14 +332,14 @@ int part_batch_overhead(void)
     warm_up();
     if (!device_memory_open(&m, options.quick ? 64 * KIB : 4 * GIB, "batch-overhead"))
         return 0;
-    struct load l = {.op = GPUAES_CTR, .in = m.in, .out = m.out, .flight = 4};
+    struct load l = {.op = GPUAES_CTR, .in = m.in, .out = m.out, .flight = 2};
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
         l.length = options.quick ? 16 * (i + 1) : blocks[i] * 16;
-        l.count = options.quick ? 4 : m.bytes / l.flight / l.length;
-        if (l.count > 65536)
-            l.count = 65536;
+        l.count = options.quick ? 4 : m.bytes / THREADS_MOST / l.flight / l.length;
+        if (l.count > 16384)
+            l.count = 16384;
         struct beside bare = {bare_rate(&l), "one call over the same bytes"};
-        load_row(&l, "device", &bare);
+        (void)threads_row(&l, THREADS_MOST, &bare);
     }
     device_memory_close(&m);
     return 0;
