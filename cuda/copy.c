@@ -39,9 +39,9 @@ static enum gpuaes_status copy_on_lane(struct device *device, unsigned char *to,
                                        enum gpuaes_memory from_kind, size_t len)
 {
     struct lane_needs needs = {.slots = 1, .staging = COPY_PIECE};
-    struct lane *lane = lane_take(device, GPUAES_WAIT);
+    struct lane *lane = lane_take(device, LANE_CALL, GPUAES_WAIT);
     if (lane == NULL)
-        return GPUAES_BUSY;
+        return lane_refusal(device);
     struct slot *slot = &lane->slots[0];
     drv_result r = lane_prepare(device, lane, &needs);
     /* After what the application put on the legacy stream. */

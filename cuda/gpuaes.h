@@ -183,8 +183,14 @@ GPUAES_API int gpuaes_key_expand(struct gpuaes_key *schedule, const unsigned cha
 /* Overwrites memory in a way that no compiler removes. */
 GPUAES_API void gpuaes_cleanse(void *p, size_t bytes);
 
-enum gpuaes_op { GPUAES_ECB_ENCRYPT, GPUAES_ECB_DECRYPT, GPUAES_CBC_DECRYPT, GPUAES_CTR };
-enum { GPUAES_OPS = 4 };
+enum gpuaes_op {
+    GPUAES_ECB_ENCRYPT,
+    GPUAES_ECB_DECRYPT,
+    GPUAES_CBC_DECRYPT,
+    GPUAES_CTR,
+    GPUAES_CBC_ENCRYPT /* a block after the other: in batches alone */
+};
+enum { GPUAES_OPS = 4, GPUAES_BATCH_OPS = 5 };
 
 enum {
     GPUAES_WAIT = 1 /* wait for a lane rather than return GPUAES_BUSY */
@@ -230,6 +236,132 @@ struct gpuaes_report {
 GPUAES_API enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
                                          unsigned char iv[16], const void *in, void *out,
                                          size_t len, unsigned flags, struct gpuaes_report *report);
+
+/* ---- The batch ------------------------------------------------------------ */
+
+/*
+ * Many messages, each with its own key, IV, mode and place, in few launches: what a
+ * single stream cannot give. CBC encryption runs a message a thread, everything else
+ * a block a thread. A batch is opened once and used again and again: messages are
+ * added, it is submitted, polled or waited for, and reset; once it has grown that
+ * allocates nothing. Calls on one batch must not overlap in time; different batches
+ * may be used by different threads, and be under way at once: that is what fills
+ * the bus, with messages in pinned memory.
+ */
+struct gpuaes_batch;
+
+/*
+ * Limits. Of a batch: messages, and keys that differ. Of a message: 1 GiB in device
+ * memory; if either side is memory of the CPU, 16 MiB in pinned and 2 MiB in pageable
+ * memory, since larger ones are better off with gpuaes_aes(). At most 8 batches are
+ * under way on a device, beside as many calls or more.
+ */
+enum {
+    GPUAES_BATCH_MESSAGES = 1 << 20,
+    GPUAES_BATCH_KEYS = 1 << 16,
+    GPUAES_BATCH_DEVICE_BYTES = 1 << 30,
+    GPUAES_BATCH_HOST_BYTES = 16 << 20,
+    GPUAES_BATCH_PAGEABLE_BYTES = 2 << 20
+};
+
+/*
+ * A message. `in` and `out` are memory of any kind, at any alignment; they are the
+ * same or do not overlap, and no `out` overlaps anything of another message. `len`
+ * is a multiple of 16. All device memory of a batch belongs to one device.
+ */
+struct gpuaes_message {
+    enum gpuaes_op op;
+    const unsigned char *key; /* expanded once, however many messages have it; or NULL, and */
+    size_t key_bytes;
+    const struct gpuaes_key *schedule; /* this is used */
+    const unsigned char *iv;           /* 16 bytes as for gpuaes_aes(); not used by ECB */
+    const void *in;
+    void *out;
+    size_t len;
+};
+
+/* OK; NO_MEMORY. No device is needed yet. */
+GPUAES_API enum gpuaes_status gpuaes_batch_open(struct gpuaes_batch **batch);
+
+/*
+ * Adds a message, with which the caller's struct, key and IV are not needed any more.
+ * Messages are numbered from 0 by their calls. BAD_ARGUMENT or BAD_RANGE refuse this
+ * message alone: it has a number and that status, and the others are done. With any
+ * other status it has no number: NOT_READY; NO_MEMORY, also where a limit is reached;
+ * BUSY where the batch was submitted and not reset; FAULT where the device failed when
+ * it was asked about the memory. The buffers of a message that is not refused must
+ * stay, and be of the kind that they are, from here on until the batch is done.
+ */
+GPUAES_API enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch,
+                                               const struct gpuaes_message *message);
+
+/*
+ * Adds `count` messages that lie in one array, or in two of the same shape: pages,
+ * records. Number i is at offset at[i] of message->in and of message->out, and has
+ * len[i] bytes, or message->len where `len` is NULL; `iv` is 16 bytes for each of
+ * them. The rest is message's. `at` NULL: they follow each other. Cheaper than as many
+ * gpuaes_batch_add(). *added (may be NULL) is how many were numbered; the status is
+ * that of the last one, if that is not all, else OK or the first refusal.
+ */
+GPUAES_API enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
+                                                  const struct gpuaes_message *message,
+                                                  size_t count, const size_t *at, const size_t *len,
+                                                  const unsigned char *iv, size_t *added);
+
+/*
+ * Begins, and returns. Work on device memory comes after what the application has
+ * queued on the device's legacy default stream; managed memory is worked on by its own
+ * device unless the batch has device memory of another. NOT_READY, NO_MEMORY and BUSY
+ * (as many as there may be are under way, or a capture of a CUDA graph forbids it):
+ * nothing was begun, and it may be submitted again. With GPUAES_WAIT it waits until
+ * another thread's batch is done, timeout_ms at most, before it says BUSY. Any other
+ * status is that of gpuaes_batch_wait(), which has been done: FAULT also where the
+ * device had been lost before.
+ *
+ * A batch under way keeps other batches from beginning, and the devices from being
+ * released when idle, until gpuaes_batch_poll(), gpuaes_batch_wait(), a reset or a close
+ * finds that it is done. It goes on after a fault elsewhere.
+ */
+GPUAES_API enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, unsigned flags);
+
+/*
+ * Whether it is done: BUSY if not, else as gpuaes_batch_wait(). Does not wait, unless
+ * something has failed: then until the device does nothing more for the batch, as
+ * gpuaes_batch_wait() does. BAD_ARGUMENT before it is submitted.
+ *
+ * Some batches go on only within calls of this and of gpuaes_batch_wait(). What is
+ * begun by itself is four slices of messages that follow each other; a slice has up to
+ * 16384 messages, 1 GiB, 16 MiB on their way to or from memory of the CPU, and between
+ * 1.8 and 3.5 MiB in pageable memory. Of each message of CBC encryption 256 KiB are
+ * encrypted at a time.
+ */
+GPUAES_API enum gpuaes_status gpuaes_batch_poll(struct gpuaes_batch *batch);
+
+/*
+ * Waits until it is done: without limit for what the application had queued before, then
+ * at most timeout_ms without progress. OK if all messages are complete that were not
+ * refused, else the worst of their statuses, FAULT or UNDEFINED. Then nothing is under
+ * way any more, unless the device hangs, and each message says how it is.
+ */
+GPUAES_API enum gpuaes_status gpuaes_batch_wait(struct gpuaes_batch *batch);
+
+/*
+ * Of one message: OK if `out` is complete; BUSY if that is not known yet; what
+ * gpuaes_batch_add() said of it; after a fault, FAULT: it is not complete, `in` is as
+ * it was, and nothing writes to `out` any more; UNDEFINED: neither is certain. A
+ * number that is not there: BAD_ARGUMENT. What follows the message is the caller's to
+ * know: of CBC the last block of ciphertext, of CTR the counter.
+ */
+GPUAES_API enum gpuaes_status gpuaes_batch_status(const struct gpuaes_batch *batch, size_t number);
+
+/*
+ * Waits as above and forgets the messages; up to 1024 keys stay expanded, for the
+ * next ones.
+ */
+GPUAES_API void gpuaes_batch_reset(struct gpuaes_batch *batch);
+
+/* Waits, cleanses and frees. NULL is ignored. */
+GPUAES_API void gpuaes_batch_close(struct gpuaes_batch *batch);
 
 /* ---- AES on a stream of the application ---------------------------------- */
 

@@ -108,6 +108,7 @@ static drv_result load_all(const struct driver *driver, drv_device device, struc
     kernels->multiprocessors = (unsigned)multiprocessors;
     kernels->max_threads = (unsigned)threads;
     if ((r = load_aes(driver, kernels, shared)) != DRV_SUCCESS ||
+        (r = kernels_load_batch(driver, kernels, shared)) != DRV_SUCCESS ||
         (r = driver->module_get_function(&kernels->base64_encode, kernels->module,
                                          "base64_encode")) != DRV_SUCCESS)
         return r;
@@ -136,8 +137,8 @@ drv_result kernels_load(const struct driver *driver, drv_device device, struct k
     return r;
 }
 
-static drv_result launch(const struct driver *driver, drv_function function, unsigned grid,
-                         unsigned threads, unsigned shared, drv_stream stream, void *arguments)
+drv_result kernels_launch(const struct driver *driver, drv_function function, unsigned grid,
+                          unsigned threads, unsigned shared, drv_stream stream, void *arguments)
 {
     void *parameters[] = {arguments};
     statistics_add_launch();
@@ -209,9 +210,9 @@ static drv_result launch_hybrid(const struct call *call, const struct aes_argume
     drv_result r =
         call->driver->memset_d8_async(hybrid.queue, 0, sizeof(struct aes_queue), call->stream);
     if (r == DRV_SUCCESS)
-        r = launch(call->driver, kernels->aes[call->op][size][(call->rounds - 10) / 2],
-                   kernels->multiprocessors, block_threads(kernels, size),
-                   shared_bytes(kernels, size), call->stream, &hybrid);
+        r = kernels_launch(call->driver, kernels->aes[call->op][size][(call->rounds - 10) / 2],
+                           kernels->multiprocessors, block_threads(kernels, size),
+                           shared_bytes(kernels, size), call->stream, &hybrid);
     gpuaes_cleanse(&hybrid, sizeof hybrid);
     return r;
 }
@@ -226,9 +227,9 @@ static drv_result launch_plain(const struct call *call, enum kernel_size size,
         blocks_of_grid *= 6;
     else if (call->op == GPUAES_CTR)
         workers = (arguments->blocks / CTR_TILE + 2) * WARP;
-    return launch(call->driver, kernels->aes[call->op][size][(call->rounds - 10) / 2],
-                  smaller((workers + threads - 1) / threads, blocks_of_grid), threads,
-                  shared_bytes(kernels, size), call->stream, arguments);
+    return kernels_launch(call->driver, kernels->aes[call->op][size][(call->rounds - 10) / 2],
+                          smaller((workers + threads - 1) / threads, blocks_of_grid), threads,
+                          shared_bytes(kernels, size), call->stream, arguments);
 }
 
 static drv_result launch_sized(const struct call *call, struct aes_arguments *arguments)
@@ -248,9 +249,9 @@ static drv_result launch_part(const struct call *call, struct aes_arguments *arg
         unsigned threads = block_threads(kernels, KERNEL_SMALL);
         uint64_t entries = AES_CHAIN_BYTES(arguments->blocks) / 16;
         drv_result r =
-            launch(call->driver, kernels->cbc_chain,
-                   smaller((entries + threads - 1) / threads, kernels->multiprocessors * 8),
-                   threads, 0, call->stream, arguments);
+            kernels_launch(call->driver, kernels->cbc_chain,
+                           smaller((entries + threads - 1) / threads, kernels->multiprocessors * 8),
+                           threads, 0, call->stream, arguments);
         if (r != DRV_SUCCESS)
             return r;
     }
@@ -302,7 +303,7 @@ static drv_result launch_base64(const struct driver *driver, const struct kernel
 {
     unsigned threads = smaller(BASE64_THREADS, kernels->max_threads);
     unsigned grid = smaller(vectors / threads + 1, kernels->multiprocessors * 256);
-    return launch(driver, function, grid, threads, 0, stream, arguments);
+    return kernels_launch(driver, function, grid, threads, 0, stream, arguments);
 }
 
 drv_result kernels_launch_base64_encode(const struct driver *driver, const struct kernels *kernels,

@@ -19,6 +19,10 @@ struct kernels {
     drv_module module;
     drv_function aes[GPUAES_OPS][AES_KERNELS][KEY_SIZES]; /* NULL: not on this device */
     drv_function cbc_chain;
+    drv_function batch[2][2][KEY_SIZES]; /* decrypts or not, many keys or one */
+    drv_function batch_chain, batch_expand;
+    unsigned batch_shared[2]; /* bytes: for one key, for many */
+    unsigned batch_lane_keys; /* see aes_batch_arguments */
     drv_function base64_encode, base64_decode;
     unsigned multiprocessors;
     unsigned max_threads;
@@ -62,6 +66,43 @@ size_t kernels_scratch_bytes(const struct kernels *kernels, enum gpuaes_op op, u
 drv_result kernels_launch_aes(const struct driver *driver, const struct kernels *kernels,
                               enum gpuaes_op op, unsigned rounds, struct aes_arguments *arguments,
                               const struct kernels_scratch *scratch, drv_stream stream);
+
+/* ---- Batches: kernels_batch.c ---- */
+
+/* A part of kernels_load(); `shared` is what a block may have. */
+drv_result kernels_load_batch(const struct driver *driver, struct kernels *kernels, int shared);
+
+/*
+ * Spans that so many parallel blocks are cut into, and what the chains of all groups take
+ * that have so many together.
+ */
+uint32_t kernels_batch_spans(const struct kernels *kernels, uint32_t blocks);
+size_t kernels_batch_chain_bytes(const struct kernels *kernels, uint32_t blocks);
+
+/*
+ * Queues the messages of one group, `blocks` of parallel ones; `rows` is set here.
+ * With a chain, it is filled before.
+ */
+struct kernels_batch_kind {
+    int decrypts, many;
+    unsigned rounds;
+};
+drv_result kernels_launch_batch(const struct driver *driver, const struct kernels *kernels,
+                                const struct kernels_batch_kind *kind,
+                                struct aes_batch_arguments *arguments, uint32_t blocks,
+                                drv_stream stream);
+
+/* Expands keys before; some. */
+drv_result kernels_launch_batch_expand(const struct driver *driver, const struct kernels *kernels,
+                                       struct aes_batch_expand_arguments *arguments,
+                                       drv_stream stream);
+
+/* What all launches go through. */
+drv_result kernels_launch(const struct driver *driver, drv_function function, unsigned grid,
+                          unsigned threads, unsigned shared, drv_stream stream, void *arguments);
+
+/* ---- Base64 ---- */
+
 /* Sets `reciprocal`. */
 drv_result kernels_launch_base64_encode(const struct driver *driver, const struct kernels *kernels,
                                         struct base64_encode_arguments *arguments,

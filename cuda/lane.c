@@ -6,6 +6,7 @@
 #include "lane.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "device.h"
 #include "life.h"
@@ -14,39 +15,56 @@
 void lanes_init(struct lanes *lanes)
 {
     memset(lanes, 0, sizeof *lanes);
+    pthread_condattr_t monotonic;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     (void)pthread_mutex_init(&lanes->lock, NULL);
-    (void)pthread_cond_init(&lanes->returned, NULL);
+    (void)pthread_cond_init(&lanes->returned, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
 }
 
-static struct lane *find_free(struct lanes *lanes)
+static struct lane *find_free(struct lanes *lanes, enum lane_use use)
 {
-    for (int i = 0; i < LANES; i++)
+    for (int i = use == LANE_BATCH ? LANES - BATCH_LANES : 0; i < LANES; i++)
         if (!lanes->lane[i].taken && !lanes->lane[i].lost)
             return &lanes->lane[i];
     return NULL;
 }
 
-static int all_lost(const struct lanes *lanes)
+static struct timespec time_limit(void)
 {
-    for (int i = 0; i < LANES; i++)
-        if (!lanes->lane[i].lost)
-            return 0;
-    return 1;
+    int64_t at = device_now_ns() + (int64_t)life_settings()->timeout_ms * 1000000;
+    return (struct timespec){(time_t)(at / 1000000000), (long)(at % 1000000000)};
 }
 
-struct lane *lane_take(struct device *device, unsigned flags)
+/* Whoever holds a lane for a call gives it back; a batch may never be polled. */
+static int wait_for_one(struct lanes *lanes, enum lane_use use, const struct timespec *limit)
+{
+    if (use == LANE_BATCH)
+        return pthread_cond_timedwait(&lanes->returned, &lanes->lock, limit) == 0;
+    return pthread_cond_wait(&lanes->returned, &lanes->lock) == 0;
+}
+
+struct lane *lane_take(struct device *device, enum lane_use use, unsigned flags)
 {
     struct lanes *lanes = &device->lanes;
     (void)pthread_mutex_lock(&lanes->lock);
-    struct lane *lane = find_free(lanes);
-    while (lane == NULL && (flags & GPUAES_WAIT) != 0 && !all_lost(lanes)) {
-        (void)pthread_cond_wait(&lanes->returned, &lanes->lock);
-        lane = find_free(lanes);
+    struct lane *lane = find_free(lanes, use);
+    int waits = (flags & GPUAES_WAIT) != 0;
+    struct timespec limit = lane == NULL ? time_limit() : (struct timespec){0, 0};
+    while (lane == NULL && waits && atomic_load(&device->use) != DEVICE_LOST) {
+        waits = wait_for_one(lanes, use, &limit);
+        lane = find_free(lanes, use);
     }
     if (lane != NULL)
         lane->taken = 1;
     (void)pthread_mutex_unlock(&lanes->lock);
     return lane;
+}
+
+enum gpuaes_status lane_refusal(const struct device *device)
+{
+    return atomic_load(&device->use) == DEVICE_LOST ? GPUAES_FAULT : GPUAES_BUSY;
 }
 
 void lane_return(struct device *device, struct lane *lane, int lost)
@@ -55,9 +73,16 @@ void lane_return(struct device *device, struct lane *lane, int lost)
     (void)pthread_mutex_lock(&lanes->lock);
     lane->taken = 0;
     lane->lost |= lost;
-    /* With the last lane lost, everybody must stop waiting. */
+    /* Not all of those that wait may take it. */
     (void)pthread_cond_broadcast(&lanes->returned);
     (void)pthread_mutex_unlock(&lanes->lock);
+}
+
+void lanes_wake(struct device *device)
+{
+    (void)pthread_mutex_lock(&device->lanes.lock);
+    (void)pthread_cond_broadcast(&device->lanes.returned);
+    (void)pthread_mutex_unlock(&device->lanes.lock);
 }
 
 /* ---- Buffers ---------------------------------------------------------------- */

@@ -15,7 +15,8 @@
 
 struct device;
 
-enum { LANES = 16, LANE_SLOTS = 4 };
+/* Batches, which hold a lane between calls, have the last of them alone: calls always find one. */
+enum { LANES = 16, BATCH_LANES = 8, LANE_SLOTS = 4 };
 
 struct slot {
     drv_stream stream;
@@ -48,8 +49,19 @@ void lanes_init(struct lanes *lanes);
 /* Frees what all lanes own; none is taken. Staging memory is cleansed. */
 void lanes_free(struct device *device);
 
-/* A lane of one's own. NULL if all are taken, unless GPUAES_WAIT is in flags. */
-struct lane *lane_take(struct device *device, unsigned flags);
+/*
+ * A lane of one's own, for a call that gives it back, or for a batch. With GPUAES_WAIT
+ * in flags a call waits for one; a batch does so for timeout_ms at most. NULL if all
+ * are taken, and for those that wait once the device is lost.
+ */
+enum lane_use { LANE_CALL, LANE_BATCH };
+struct lane *lane_take(struct device *device, enum lane_use use, unsigned flags);
+
+/* Why there was none. */
+enum gpuaes_status lane_refusal(const struct device *device);
+
+/* The device is lost: nobody needs to wait any more. */
+void lanes_wake(struct device *device);
 
 /* Nothing may be under way on it, except where `lost` is given. */
 void lane_return(struct device *device, struct lane *lane, int lost);

@@ -219,6 +219,7 @@ void life_drop(struct device *device, const char *reason)
     if (was_in_use && atomic_load(&life.in_use) == 0)
         fail(reason);
     (void)pthread_mutex_unlock(&life.lock);
+    lanes_wake(device);
 }
 
 /* ---- Start, in a thread of its own ---------------------------------------- */
@@ -495,6 +496,13 @@ int life_enter(struct visit *visit)
     else
         (void)pthread_setcancelstate(visit->cancel_state, NULL);
     return entered;
+}
+
+void life_reenter(struct visit *visit)
+{
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &visit->cancel_state);
+    life_hold();
+    visit->capture_mode = life_exchange_capture_mode(DRV_CAPTURE_RELAXED);
 }
 
 void life_leave(struct visit *visit)

@@ -28,6 +28,9 @@ struct visit {
     int capture_mode;
 };
 int life_enter(struct visit *visit);
+
+/* The same in any state, for what has held (see below) since it entered. */
+void life_reenter(struct visit *visit);
 void life_leave(struct visit *visit);
 
 /* While held, no device is released when idle: somebody has its memory. */

@@ -68,6 +68,7 @@ enum gpuaes_status memory_look(struct device *entered, const void *p, size_t len
                 memory_address(p) - range.start <= range.bytes - len;
     /* What another device's context would say of device memory is 0. */
     memory->address = range.type == DRV_MEMORY_HOST ? range.address : memory_address(p);
+    memory->begin = range.start;
     if (range.managed || range.type == DRV_MEMORY_DEVICE) {
         if (!whole)
             return range.managed ? GPUAES_OK : GPUAES_BAD_RANGE;
@@ -75,8 +76,10 @@ enum gpuaes_status memory_look(struct device *entered, const void *p, size_t len
         memory->managed = range.managed;
         memory->owner = find_owner(entered, &range);
         memory->kind = memory->owner != NULL ? GPUAES_DEVICE : GPUAES_FOREIGN;
+        memory->bytes = range.bytes;
     } else if (whole && !temporary) {
         memory->kind = GPUAES_PINNED;
+        memory->bytes = range.bytes;
     }
     return GPUAES_OK;
 }

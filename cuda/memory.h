@@ -13,6 +13,8 @@ struct memory {
     struct device *owner; /* of DEVICE memory */
     int managed;          /* other devices reach it, too */
     drv_ptr address;      /* of memory that kernels reach: as they see it */
+    drv_ptr begin;        /* the allocation or registration that it lies in, for the CPU, */
+    size_t bytes;         /* and its size; 0 of pageable memory */
 };
 
 /*

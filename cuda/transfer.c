@@ -273,9 +273,9 @@ enum gpuaes_status transfer_run(struct device *device, struct transfer *transfer
 {
     struct run run = {.device = device, .t = transfer};
     int lost = 0;
-    run.lane = lane_take(device, flags);
+    run.lane = lane_take(device, LANE_CALL, flags);
     if (run.lane == NULL)
-        return GPUAES_BUSY;
+        return lane_refusal(device);
     enum gpuaes_status status = run_from(&run, &lost);
     if (status == GPUAES_OK && run.unregistered) {
         struct run rest = {

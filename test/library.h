@@ -27,19 +27,20 @@ enum { THREADS_ALONE = 0 };
 static struct tap_random random_state;
 static struct driver application; /* its own calls of the driver */
 
-static const char *const op_names[GPUAES_OPS] = {"ECB encrypt", "ECB decrypt", "CBC decrypt",
-                                                 "CTR"};
+static const char *const op_names[GPUAES_BATCH_OPS] = {"ECB encrypt", "ECB decrypt", "CBC decrypt",
+                                                       "CTR", "CBC encrypt"};
 static const char *const kind_names[] = {"pageable", "pinned", "device"};
 
 /* ---- The reference ----------------------------------------------------------- */
 
 static inline const EVP_CIPHER *reference_cipher(enum gpuaes_op op, size_t key_bytes)
 {
-    static const EVP_CIPHER *(*const ciphers[GPUAES_OPS][3])(void) = {
+    static const EVP_CIPHER *(*const ciphers[GPUAES_BATCH_OPS][3])(void) = {
         {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb},
         {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb},
         {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc},
         {EVP_aes_128_ctr, EVP_aes_192_ctr, EVP_aes_256_ctr},
+        {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc},
     };
     return ciphers[op][key_bytes / 8 - 2]();
 }
@@ -52,10 +53,10 @@ static inline void reference(enum gpuaes_op op, const unsigned char *key, size_t
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
     int n = 0;
     EVP_CipherInit_ex(c, reference_cipher(op, key_bytes), NULL, key, iv,
-                      op == GPUAES_ECB_ENCRYPT || op == GPUAES_CTR);
+                      op != GPUAES_ECB_DECRYPT && op != GPUAES_CBC_DECRYPT);
     EVP_CIPHER_CTX_set_padding(c, 0);
     EVP_CipherUpdate(c, out, &n, in, (int)len);
-    if (op == GPUAES_CBC_DECRYPT || op == GPUAES_CTR)
+    if (op >= GPUAES_CBC_DECRYPT)
         EVP_CIPHER_CTX_get_updated_iv(c, iv, 16);
     EVP_CIPHER_CTX_free(c);
 }

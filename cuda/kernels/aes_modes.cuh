@@ -198,15 +198,14 @@ struct ctr_tile {
     uint32_t key15;
 };
 
-template <int TABLES>
-static __device__ __forceinline__ ctr_tile begin_tile(uint32_t lane, counter base,
-                                                      const aes_arguments &a)
+template <int TABLES, class KEY>
+static __device__ __forceinline__ ctr_tile begin_tile(uint32_t lane, counter base, const KEY &key)
 {
     using T = aes_lookup<TABLES>;
-    aes_state s = counter_block(base) ^ round_key(a, 0);
-    aes_state k1 = round_key(a, 1), k2 = round_key(a, 2);
+    aes_state k0 = round_key(key, 0), k1 = round_key(key, 1), k2 = round_key(key, 2);
+    aes_state s = counter_block(base) ^ k0;
     ctr_tile t;
-    t.key15 = a.round_key[3] >> 24;
+    t.key15 = k0.c3 >> 24;
     t.column0 = xor3(T::template table<0>(s.c0, lane), T::template table<1>(s.c1, lane),
                      T::template table<2>(s.c2, lane)) ^
                 k1.c0;

@@ -142,39 +142,41 @@ static __device__ __forceinline__ aes_state encrypt_last(uint32_t lane, aes_stat
             T::last_column(lane, s.c3, s.c0, s.c1, s.c2, key.c3)};
 }
 
-/* Rounds FIRST to the last of a state that has passed those before. */
-template <int TABLES, int ROUNDS, int FIRST>
-static __device__ __forceinline__ aes_state encrypt_from(uint32_t lane, aes_state s,
-                                                         const aes_arguments &arguments)
+/*
+ * Rounds FIRST to the last of a state that has passed those before. A KEY is what
+ * there is a round_key() for.
+ */
+template <int TABLES, int ROUNDS, int FIRST, class KEY>
+static __device__ __forceinline__ aes_state encrypt_from(uint32_t lane, aes_state s, const KEY &key)
 {
 #pragma unroll
     for (int round = FIRST; round < ROUNDS; round++)
-        s = encrypt_round<TABLES>(lane, s, round_key(arguments, round));
-    return encrypt_last<TABLES>(lane, s, round_key(arguments, ROUNDS));
+        s = encrypt_round<TABLES>(lane, s, round_key(key, round));
+    return encrypt_last<TABLES>(lane, s, round_key(key, ROUNDS));
 }
 
-template <int TABLES, int ROUNDS>
+template <int TABLES, int ROUNDS, class KEY>
 static __device__ __forceinline__ aes_state encrypt_block(uint32_t lane, aes_state s,
-                                                          const aes_arguments &arguments)
+                                                          const KEY &key)
 {
-    return encrypt_from<TABLES, ROUNDS, 1>(lane, s ^ round_key(arguments, 0), arguments);
+    return encrypt_from<TABLES, ROUNDS, 1>(lane, s ^ round_key(key, 0), key);
 }
 
 /* The equivalent inverse cipher, FIPS 197 section 5.3.5. */
-template <int TABLES, int ROUNDS>
+template <int TABLES, int ROUNDS, class KEY>
 static __device__ __forceinline__ aes_state decrypt_block(uint32_t lane, aes_state s,
-                                                          const aes_arguments &arguments)
+                                                          const KEY &key)
 {
     using T = aes_lookup<TABLES>;
-    s = s ^ round_key(arguments, 0);
+    s = s ^ round_key(key, 0);
 #pragma unroll
     for (int round = 1; round < ROUNDS; round++)
-        s = decrypt_round<TABLES>(lane, s, round_key(arguments, round));
-    aes_state key = round_key(arguments, ROUNDS);
-    return {T::last_inverse_column(lane, s.c0, s.c3, s.c2, s.c1, key.c0),
-            T::last_inverse_column(lane, s.c1, s.c0, s.c3, s.c2, key.c1),
-            T::last_inverse_column(lane, s.c2, s.c1, s.c0, s.c3, key.c2),
-            T::last_inverse_column(lane, s.c3, s.c2, s.c1, s.c0, key.c3)};
+        s = decrypt_round<TABLES>(lane, s, round_key(key, round));
+    aes_state last = round_key(key, ROUNDS);
+    return {T::last_inverse_column(lane, s.c0, s.c3, s.c2, s.c1, last.c0),
+            T::last_inverse_column(lane, s.c1, s.c0, s.c3, s.c2, last.c1),
+            T::last_inverse_column(lane, s.c2, s.c1, s.c0, s.c3, last.c2),
+            T::last_inverse_column(lane, s.c3, s.c2, s.c1, s.c0, last.c3)};
 }
 
 #endif

@@ -59,6 +59,8 @@ struct aes_queue {
     unsigned long long taken; /* chunks: from the front in the low half, from the back above */
 };
 
+enum { AES_BATCH_KEY_WORDS = 60 };
+
 /*
  * Dynamic shared memory in bytes. A table has 256 words, 32 copies each, so that
  * every lane has its own bank. Hybrid: as large, and for each warp a cache.
@@ -68,12 +70,75 @@ enum {
     AES_SMALL_SHARED = AES_TABLE_SHARED,
     AES_TWO_TABLE_SHARED = 2 * AES_TABLE_SHARED,
     AES_LARGE_SHARED = 4 * AES_TABLE_SHARED,
-    AES_HYBRID_WARP_SHARED = 1024 + 128
+    AES_HYBRID_WARP_SHARED = 1024 + 128,
+    /* `many`, beside the tables: for each warp, and for some that have serial messages. */
+    AES_BATCH_WARP_SHARED = AES_BATCH_KEY_WORDS * 4,
+    AES_BATCH_LANES_SHARED = 32 * AES_BATCH_WARP_SHARED
 };
 
 /*
  * Names: aes_{ecb_encrypt,ecb_decrypt,cbc_decrypt,ctr}_SIZE_{10,12,14}, with SIZE
  * small, two_table, large or hybrid; not every architecture has hybrid.
+ */
+
+/*
+ * Batches: extern "C" void aes_batch_{encrypt,decrypt}_{one,many}_SIZE_ROUNDS(
+ *     const struct aes_batch_arguments), SIZE small or large.
+ * Many messages in one launch, all of one table and key size. The first `parallel` of
+ * them are ECB, CTR and CBC decryption, a thread a block: their blocks are numbered
+ * through, and `first` says where each begins. The other `serial` ones are CBC
+ * encryption (`encrypt` alone), a thread a message, or with `quads` four, a column each,
+ * which is faster as long as there are few. 32 or 8 that follow each other share a
+ * warp, so they are best sorted by length, the longest first. Warps begin with the
+ * serial ones, spread over the grid, and take spans of the others from a counter. Of a
+ * serial message, blocks `from` to `to` - 1 are encrypted; those before have been.
+ *
+ * `one`: the round keys are the parameter's, as for aes_arguments; `many`: those of
+ * each message are in device memory. Addresses are of any alignment; `in` and `out`
+ * of a message are the same or apart. Where a message of CBC decryption has both at
+ * one address, `chain` must not be 0, and aes_batch_chain has run before.
+ */
+enum aes_batch_mode { AES_BATCH_ECB, AES_BATCH_CBC, AES_BATCH_CTR };
+struct aes_batch_message {
+    uint64_t in, out;
+    uint32_t iv[4];
+    uint32_t blocks; /* not 0 */
+    uint32_t key;    /* its number in `keys` */
+    uint32_t mode;   /* enum aes_batch_mode */
+    uint32_t unused;
+};
+struct aes_batch_arguments {
+    uint64_t messages; /* aligned to 16, as are `keys` and `chain` */
+    uint64_t first;    /* uint32_t[parallel + 1]: blocks of those before; the last: of all */
+    uint64_t keys;     /* uint32_t[][AES_BATCH_KEY_WORDS] */
+    uint64_t taken;    /* uint32_t that is 0 before the launch: spans that warps have taken */
+    uint64_t chain;    /* a block before each span, or 0 */
+    uint32_t parallel, serial;
+    uint32_t rows;          /* 32 blocks each: of one span */
+    uint32_t lane_keys;     /* `many`: warps of a block that have AES_BATCH_LANES_SHARED each */
+    uint32_t from, to;      /* see above */
+    uint32_t quads, unused;
+    uint32_t round_key[60]; /* `one` */
+};
+
+/*
+ * extern "C" void aes_batch_expand(const struct aes_batch_expand_arguments)
+ * Expands `count` keys into as many schedules of AES_BATCH_KEY_WORDS words. Constant
+ * time. Any grid, blocks of one dimension.
+ */
+struct aes_batch_key {
+    uint32_t words[8];
+    uint32_t rounds, decrypts;
+    uint32_t unused[2];
+};
+struct aes_batch_expand_arguments {
+    uint64_t keys, schedules; /* aligned to 16 */
+    uint32_t count;
+};
+
+/*
+ * extern "C" void aes_batch_chain(const struct aes_batch_arguments)
+ * Fills `chain` before a kernel of decryption runs. Any grid, blocks of one dimension.
  */
 
 /*

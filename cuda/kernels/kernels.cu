@@ -4,6 +4,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include "aes_batch.cu"
+#include "aes_batch_keys.cu"
 #include "aes_hybrid.cu"
 #include "aes_large.cu"
 #include "aes_small.cu"

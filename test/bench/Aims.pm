@@ -46,6 +46,14 @@ my %speed = (part => 'speed', threads => 1);
 my %enc = (part => 'enc', operation => 'encrypt', unit => 'ms');
 my %streams = (part => 'streams', operation => 'whole process');
 
+# Batches of so many messages, so many of them under way.
+sub batch
+{
+    my ($count, $flight) = @_;
+    return (part => 'batch', cipher => 'AES-256-CBC', memory => 'device', bytes => 16 * $KIB,
+        operation => "encrypt, $count messages, $flight under way");
+}
+
 # Each: what it is, the criteria of its rows (sets of them), and the figure that each
 # row must reach at least or at most. `column`: which, if not ours, or a function of the
 # row. `wish`: what was hoped for beyond that.
@@ -96,6 +104,23 @@ my @aims = (
         of => {part => 'bulk', memory => 'pageable'}],
     ['updates of 16 B to 16 KiB, time over the default provider\'s', most => 1.03, column => 'ratio',
         of => {part => 'small'}],
+    ['CBC encryption in batches of 1024 times 16 KiB, device memory, GB/s', least => 21, of => {batch(1024, 4)}],
+    ['the same, 4096, GB/s', least => 72, of => {batch(4096, 4)}],
+    ['the same, 16384, GB/s', least => 280, of => {batch(16384, 4)}],
+    ['the same, 4096, pinned to pinned, several under way, GB/s', least => 40, of => {batch(4096, 4), memory => 'pinned'}],
+    ['the same, times one core of the default provider', least => 35, column => 'ratio',
+        of => {batch(4096, 4), memory => 'pinned'}],
+    ['CTR in batches of 65536 times 16 KiB, one key, device memory, GB/s', least => 540,
+        of => {batch(65536, 4), cipher => 'AES-256-CTR'}],
+    (map { my ($bytes, $least) = @$_;
+        ["CTR in batches, messages of $bytes bytes, 4 threads, rate over that of one call without counter caching",
+            least => $least, column => 'ratio',
+            of => {part => 'batch', bytes => $bytes, against => 'one call over the same bytes'}]
+    } [256 * $KIB, 0.97], [8 * $KIB, 0.94], [256, 0.83]),
+    ['CTR in batches of 16 KiB, a key each, 4 threads, rate over that with one key', least => 0.85, column => 'ratio',
+        of => {part => 'batch', threads => 4, bytes => 16 * $KIB, cipher => 'AES-256-CTR', against => 'one key'}],
+    ['a mixed payload, in any of seven orders, time over that of the best', most => 1.05, column => 'ratio',
+        of => {part => 'batch-mixed'}],
     ['the longest update while the GPU starts, microseconds', most => 10000,
         of => {part => 'start', operation => 'during the start', statistic => 'longest'}],
     ['loading the module, milliseconds', most => 1, of => {part => 'load', operation => 'first load'}],

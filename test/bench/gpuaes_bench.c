@@ -52,6 +52,8 @@ static const struct part {
     {"load", part_load, NULL, NULL},
     {"base64", part_base64, NULL, NULL},
     {"read-ahead", part_read_ahead, NULL, NULL},
+    {"batch", part_batch, NULL, NULL},
+    {"batch", part_batch_overhead, "GPUAES_KERNEL", "small"},
     {"speed", part_speed, "GPUAES_START", NULL},
     {"enc", part_enc, "GPUAES_START", NULL},
     {"streams", part_streams, "GPUAES_START", NULL},
@@ -84,6 +86,7 @@ static void usage(FILE *to)
         "  load        what loading the module takes: time, and resident memory\n"
         "  base64      the BASE64 cipher beside EVP_EncodeBlock() and EVP_DecodeBlock()\n"
         "  read-ahead  CTR updates of 16 bytes to 1 MiB that are read ahead of; many streams\n"
+        "  batch       many messages at once: rates over their number and their size\n"
         "Parts of whole programs, start and exit included:\n"
         "  speed       openssl speed, each mode\n"
         "  enc         openssl enc of files of 1 KiB, 64 MiB and 4 GiB\n"

@@ -30,5 +30,7 @@ int part_speed(void);
 int part_enc(void);
 int part_streams(void);
 int part_memory(void);
+int part_batch(void);
+int part_batch_overhead(void);
 
 #endif

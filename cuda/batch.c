@@ -1,0 +1,373 @@
+/*
+ * Batches: their messages.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fork.h"
+#include "life.h"
+
+enum { FIRST_ROOM = 64 };
+
+/* ---- Open and close -------------------------------------------------------------- */
+
+static void free_batch(struct gpuaes_batch *batch)
+{
+    batch_keys_close(&batch->keys);
+    free(batch->message);
+    free(batch->status);
+    free(batch->slice);
+    free(batch->order);
+    free(batch->order_too);
+    free(batch);
+}
+
+enum gpuaes_status gpuaes_batch_open(struct gpuaes_batch **batch)
+{
+    *batch = NULL;
+    struct gpuaes_batch *b = calloc(1, sizeof *b);
+    if (b == NULL)
+        return GPUAES_NO_MEMORY;
+    b->order = malloc(SLICE_MESSAGES * sizeof *b->order);
+    b->order_too = malloc(SLICE_MESSAGES * sizeof *b->order_too);
+    if (!batch_keys_open(&b->keys) || b->order == NULL || b->order_too == NULL) {
+        free_batch(b);
+        return GPUAES_NO_MEMORY;
+    }
+    *batch = b;
+    return GPUAES_OK;
+}
+
+static void forget_ranges(struct gpuaes_batch *batch)
+{
+    memset(batch->range, 0, sizeof batch->range);
+}
+
+void gpuaes_batch_reset(struct gpuaes_batch *batch)
+{
+    if (batch->state == BATCH_UNDER_WAY)
+        (void)batch_go_on(batch, 1);
+    batch_keys_trim(&batch->keys);
+    batch->state = BATCH_OPEN;
+    batch->messages = batch->numbers = 0;
+    batch->owner = batch->managed = NULL;
+    batch->on_device = batch->on_host = 0;
+    batch->pinned_bytes = batch->pinned_runs = 0;
+    forget_ranges(batch);
+}
+
+void gpuaes_batch_close(struct gpuaes_batch *batch)
+{
+    if (batch == NULL)
+        return;
+    gpuaes_batch_reset(batch);
+    free_batch(batch);
+}
+
+/* ---- Memory of messages ------------------------------------------------------------- */
+
+/* What a batch needs of devices, with one message more. */
+struct owners {
+    struct device *owner, *managed;
+};
+
+/* Whether the batch's device reaches it. */
+static enum gpuaes_status check_owner(struct owners *owners, const struct memory *memory)
+{
+    if (memory->kind == GPUAES_FOREIGN)
+        return GPUAES_BAD_RANGE;
+    if (memory->managed) {
+        if (owners->managed == NULL)
+            owners->managed = memory->owner;
+        return GPUAES_OK;
+    }
+    if (memory->owner == NULL || memory->owner == owners->owner)
+        return GPUAES_OK;
+    if (owners->owner != NULL)
+        return GPUAES_BAD_ARGUMENT;
+    owners->owner = memory->owner;
+    return GPUAES_OK;
+}
+
+/* Asks the driver, and keeps what it says of the whole allocation. */
+static enum gpuaes_status ask(struct batch_range *range, const void *p, size_t len,
+                              struct owners *owners)
+{
+    struct visit visit;
+    struct memory memory;
+    enum gpuaes_status status = GPUAES_NOT_READY;
+    if (!life_enter(&visit))
+        return status;
+    struct device *device = life_own_device();
+    if (device != NULL && device_enter(device)) {
+        status = memory_look(device, p, len, &memory);
+        device_leave(device);
+    }
+    life_leave(&visit);
+    if (status != GPUAES_OK)
+        return status;
+    int is_whole = memory.bytes != 0;
+    range->begin = is_whole ? memory.begin : memory_address(p);
+    range->end = range->begin + (is_whole ? memory.bytes : len);
+    range->address = memory.address - (memory_address(p) - range->begin);
+    range->kind = memory.kind;
+    return check_owner(owners, &memory);
+}
+
+static enum gpuaes_status look(struct batch_range *range, const void *p, size_t len,
+                               struct owners *owners)
+{
+    drv_ptr address = memory_address(p);
+    if (address >= range->begin && address < range->end && range->end - address >= len)
+        return GPUAES_OK;
+    return ask(range, p, len, owners);
+}
+
+static int is_long(size_t len, enum gpuaes_memory in, enum gpuaes_memory out)
+{
+    if (in == GPUAES_PAGEABLE || out == GPUAES_PAGEABLE)
+        return len > GPUAES_BATCH_PAGEABLE_BYTES;
+    return len > GPUAES_BATCH_HOST_BYTES && (in == GPUAES_PINNED || out == GPUAES_PINNED);
+}
+
+/* ---- Adding --------------------------------------------------------------------------- */
+
+static int has_room(struct gpuaes_batch *batch)
+{
+    if (batch->numbers == GPUAES_BATCH_MESSAGES)
+        return 0;
+    if (batch->numbers < batch->number_room)
+        return 1;
+    uint32_t room = batch->number_room == 0 ? FIRST_ROOM : batch->number_room * 2;
+    unsigned char *status = realloc(batch->status, room);
+    if (status != NULL)
+        batch->status = status;
+    struct batch_message *message = realloc(batch->message, room * sizeof *message);
+    if (message != NULL)
+        batch->message = message;
+    if (status == NULL || message == NULL)
+        return 0;
+    batch->number_room = room;
+    return 1;
+}
+
+static int is_bad(const struct gpuaes_message *m)
+{
+    uintptr_t in = (uintptr_t)m->in, out = (uintptr_t)m->out;
+    unsigned rounds = m->schedule != NULL ? m->schedule->rounds : 0;
+    if ((unsigned)m->op >= GPUAES_BATCH_OPS || m->len % GPUAES_BLOCK != 0 ||
+        m->len > GPUAES_BATCH_DEVICE_BYTES || (in != out && in < out + m->len && out < in + m->len))
+        return 1;
+    if (m->iv == NULL && m->op != GPUAES_ECB_ENCRYPT && m->op != GPUAES_ECB_DECRYPT)
+        return 1;
+    if (m->key != NULL)
+        return m->key_bytes != 16 && m->key_bytes != 24 && m->key_bytes != 32;
+    return rounds != 10 && rounds != 12 && rounds != 14;
+}
+
+static uint32_t find_key(struct gpuaes_batch *batch, const struct gpuaes_message *m)
+{
+    if (m->key != NULL)
+        return batch_keys_find(&batch->keys, m->key, m->key_bytes, NULL);
+    /* A schedule begins with the key. */
+    return batch_keys_find(&batch->keys, (const unsigned char *)m->schedule->encrypt,
+                           (m->schedule->rounds - 6) * 4, m->schedule);
+}
+
+/* How much pinned memory there is, and in how many pieces. */
+static void count_pinned(struct gpuaes_batch *batch, const struct batch_message *m, size_t len)
+{
+    const struct batch_message *before = batch->messages == 0 ? m : m - 1;
+    size_t gap = (size_t)before->device.blocks * GPUAES_BLOCK;
+    if (m->in_kind == GPUAES_PINNED) {
+        batch->pinned_bytes += len;
+        batch->pinned_runs += before->in_kind != GPUAES_PINNED || before->in + gap != m->in;
+    }
+    if (m->out_kind == GPUAES_PINNED) {
+        batch->pinned_bytes += len;
+        batch->pinned_runs += before->out_kind != GPUAES_PINNED || before->out + gap != m->out;
+    }
+}
+
+/* Both sides are known. */
+static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message, uint32_t key)
+{
+    static const uint32_t modes[] = {[GPUAES_ECB_ENCRYPT] = AES_BATCH_ECB,
+                                     [GPUAES_ECB_DECRYPT] = AES_BATCH_ECB,
+                                     [GPUAES_CBC_DECRYPT] = AES_BATCH_CBC,
+                                     [GPUAES_CBC_ENCRYPT] = AES_BATCH_CBC,
+                                     [GPUAES_CTR] = AES_BATCH_CTR};
+    struct batch_message *m = &batch->message[batch->messages];
+    const struct batch_range *in = &batch->range[0];
+    const struct batch_range *out = message->in == message->out ? in : &batch->range[1];
+    int decrypts = message->op == GPUAES_ECB_DECRYPT || message->op == GPUAES_CBC_DECRYPT;
+    unsigned size = batch->keys.key[key].rounds / 2 - 5;
+    m->device.in = in->address + (memory_address(message->in) - in->begin);
+    m->device.out = out->address + (memory_address(message->out) - out->begin);
+    if (message->iv != NULL)
+        memcpy(m->device.iv, message->iv, sizeof m->device.iv);
+    else
+        memset(m->device.iv, 0, sizeof m->device.iv);
+    m->device.blocks = (uint32_t)(message->len / GPUAES_BLOCK);
+    m->device.key = key;
+    m->device.mode = modes[message->op];
+    m->device.unused = 0;
+    m->in = message->in;
+    m->out = message->out;
+    m->number = batch->numbers;
+    m->op = (unsigned char)message->op;
+    m->group = (unsigned char)(decrypts ? KEY_SIZES + size : size);
+    m->in_kind = (unsigned char)in->kind;
+    m->out_kind = (unsigned char)out->kind;
+    count_pinned(batch, m, message->len);
+    batch->on_device |= in->kind == GPUAES_DEVICE || out->kind == GPUAES_DEVICE;
+    batch->on_host |= in->kind != GPUAES_DEVICE || out->kind != GPUAES_DEVICE;
+    batch->messages++;
+}
+
+/* Of the statuses, those that refuse one message. */
+static int is_refusal(enum gpuaes_status status)
+{
+    return status == GPUAES_BAD_ARGUMENT || status == GPUAES_BAD_RANGE;
+}
+
+/* Not empty. `key`: its number, or NO_KEY where it is to be found yet. */
+static enum gpuaes_status take(struct gpuaes_batch *batch, const struct gpuaes_message *message,
+                               uint32_t *key)
+{
+    struct owners owners = {batch->owner, batch->managed};
+    int apart = message->in != message->out;
+    enum gpuaes_status status = look(&batch->range[0], message->in, message->len, &owners);
+    if (status == GPUAES_OK && apart)
+        status = look(&batch->range[1], message->out, message->len, &owners);
+    if (status == GPUAES_OK &&
+        is_long(message->len, batch->range[0].kind, batch->range[apart].kind))
+        status = GPUAES_BAD_ARGUMENT;
+    if (status == GPUAES_OK && *key == NO_KEY)
+        *key = find_key(batch, message);
+    if (status == GPUAES_OK && *key == NO_KEY)
+        status = GPUAES_NO_MEMORY;
+    if (status != GPUAES_OK) {
+        forget_ranges(batch); /* its memory need not stay */
+        return status;
+    }
+    put(batch, message, *key);
+    batch->owner = owners.owner;
+    batch->managed = owners.managed;
+    return GPUAES_OK;
+}
+
+static enum gpuaes_status add(struct gpuaes_batch *batch, const struct gpuaes_message *message,
+                              uint32_t *key)
+{
+    enum gpuaes_status status = GPUAES_OK, known = GPUAES_BUSY;
+    if (!has_room(batch))
+        return GPUAES_NO_MEMORY;
+    if (is_bad(message))
+        status = GPUAES_BAD_ARGUMENT;
+    else if (message->len == 0)
+        known = GPUAES_OK;
+    else
+        status = take(batch, message, key);
+    if (is_refusal(status))
+        known = status;
+    else if (status != GPUAES_OK)
+        return status;
+    batch->status[batch->numbers++] = (unsigned char)known;
+    return status;
+}
+
+/* NOT_READY also where nothing would be asked of a device. */
+static enum gpuaes_status check_state(const struct gpuaes_batch *batch)
+{
+    if (gpuaes_state() == GPUAES_FAILED || fork_is_child())
+        return GPUAES_NOT_READY;
+    return batch->state == BATCH_OPEN ? GPUAES_OK : GPUAES_BUSY;
+}
+
+enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch,
+                                    const struct gpuaes_message *message)
+{
+    uint32_t key = NO_KEY;
+    enum gpuaes_status status = check_state(batch);
+    return status == GPUAES_OK ? add(batch, message, &key) : status;
+}
+
+enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
+                                       const struct gpuaes_message *message, size_t count,
+                                       const size_t *at, const size_t *len, const unsigned char *iv,
+                                       size_t *added)
+{
+    struct gpuaes_message one = *message;
+    enum gpuaes_status first = check_state(batch), status = first;
+    uint32_t key = NO_KEY;
+    size_t next = 0, i = 0;
+    for (; status == GPUAES_OK && i < count; i++) {
+        one.len = len != NULL ? len[i] : message->len;
+        size_t offset = at != NULL ? at[i] : next;
+        one.in = (const unsigned char *)message->in + offset;
+        one.out = (unsigned char *)message->out + offset;
+        one.iv = iv != NULL ? iv + i * GPUAES_BLOCK : NULL;
+        next = offset + one.len;
+        status = add(batch, &one, &key);
+        if (status == GPUAES_OK || !is_refusal(status))
+            continue;
+        if (first == GPUAES_OK)
+            first = status;
+        status = GPUAES_OK;
+    }
+    if (status != GPUAES_OK && i != 0)
+        i--;
+    if (added != NULL)
+        *added = i;
+    return status != GPUAES_OK ? status : first;
+}
+
+/* ---- Under way ---------------------------------------------------------------------------- */
+
+/* The device failed before anything was begun. */
+static void refuse_all(struct gpuaes_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->messages; i++)
+        batch->status[batch->message[i].number] = GPUAES_FAULT;
+    batch->result = GPUAES_FAULT;
+    batch->state = BATCH_DONE;
+}
+
+enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, unsigned flags)
+{
+    if (batch->state != BATCH_OPEN)
+        return GPUAES_BAD_ARGUMENT;
+    if (batch->messages == 0) {
+        batch->result = GPUAES_OK;
+        batch->state = BATCH_DONE;
+        return GPUAES_OK;
+    }
+    enum gpuaes_status status = batch_begin(batch, flags);
+    if (batch->state == BATCH_UNDER_WAY)
+        return GPUAES_OK;
+    if (status == GPUAES_FAULT && batch->state == BATCH_OPEN)
+        refuse_all(batch);
+    return status;
+}
+
+enum gpuaes_status gpuaes_batch_poll(struct gpuaes_batch *batch)
+{
+    return batch->state == BATCH_OPEN ? GPUAES_BAD_ARGUMENT : batch_go_on(batch, 0);
+}
+
+enum gpuaes_status gpuaes_batch_wait(struct gpuaes_batch *batch)
+{
+    return batch->state == BATCH_OPEN ? GPUAES_BAD_ARGUMENT : batch_go_on(batch, 1);
+}
+
+enum gpuaes_status gpuaes_batch_status(const struct gpuaes_batch *batch, size_t number)
+{
+    if (number >= batch->numbers)
+        return GPUAES_BAD_ARGUMENT;
+    return (enum gpuaes_status)batch->status[number];
+}

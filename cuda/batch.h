@@ -1,0 +1,147 @@
+/*
+ * Batches, inside: the messages (batch.c), how they are laid out for a device
+ * (batch_plan.c), the work of some of them (batch_slice.c), and of all (batch_run.c).
+ *
+ * A batch is cut into slices of messages that follow each other. While it is under
+ * way it has a lane; each slice goes through a slot of it: copies in, kernels,
+ * copies out. Up to LANE_SLOTS slices are under way at once. Kernels end within
+ * some milliseconds: long messages of CBC encryption take several, each of which is
+ * queued when the one before is done.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_BATCH_H
+#define GPUAES_BATCH_H
+
+#include "batch_keys.h"
+#include "memory.h"
+
+enum { SLICE_MESSAGES = 16384 };
+/* Messages of one table and key size share a launch. */
+enum { BATCH_GROUPS = 2 * KEY_SIZES };
+
+struct batch_message {
+    struct aes_batch_message device; /* with memory as kernels see it, and the number of the key */
+    const unsigned char *in;         /* as the CPU sees it, or not */
+    unsigned char *out;
+    uint32_t number;
+    unsigned char op, group, in_kind, out_kind;
+};
+
+/* What one launch has. */
+struct batch_group {
+    uint32_t parallel, serial, blocks; /* messages; blocks of the parallel ones */
+    uint32_t key;                      /* of the first message */
+    int many;                          /* keys */
+    uint32_t longest;                  /* blocks of the first of the serial ones */
+    int chained;                       /* CBC decryption in place */
+    size_t messages, first, taken;     /* offsets in the plan's memory */
+};
+struct batch_layout {
+    struct batch_group group[BATCH_GROUPS];
+    size_t keys, bytes; /* offset of the keys; all of it */
+    uint32_t key_count;
+};
+
+struct batch_slice {
+    uint32_t begin, end;    /* messages */
+    uint32_t blocks;        /* of all of them */
+    size_t buffer, staging; /* bytes that go through them */
+    size_t plan;            /* bytes at most that are uploaded; behind them, on the device: */
+    size_t schedules, chain;
+};
+
+struct batch_flight {
+    int queued;                 /* all of a slice's work is */
+    int writes_out;             /* kernels or copies may write to the callers' memory */
+    uint32_t from;              /* serial messages: blocks that are queued or done */
+    struct batch_layout layout; /* what is left to queue */
+};
+
+/* Memory that the driver has told of, so that it is asked once of an allocation. */
+struct batch_range {
+    drv_ptr begin, end; /* for the CPU */
+    drv_ptr address;    /* of `begin`, as kernels see it */
+    enum gpuaes_memory kind;
+};
+
+enum batch_state { BATCH_OPEN, BATCH_UNDER_WAY, BATCH_DONE };
+
+struct gpuaes_batch {
+    enum batch_state state;
+    struct batch_message *message; /* those that are not refused and not empty */
+    unsigned char *status;         /* of every number */
+    uint32_t messages, message_room, numbers, number_room;
+    struct batch_slice *slice;
+    uint32_t slices, slice_room;
+    struct batch_keys keys;
+    uint64_t stamp;              /* of the last layout of keys */
+    uint32_t *order, *order_too; /* serial messages of a slice, to sort them */
+    struct batch_range range[2]; /* of input, of output */
+    struct device *owner;        /* of device memory; NULL: any will do, but rather */
+    struct device *managed;      /* that of managed memory, if not NULL */
+    uint64_t pinned_bytes, pinned_runs;
+    int on_device, on_host; /* a message is in device memory; one is not */
+
+    struct device *device; /* from here on: while it is under way */
+    struct lane *lane;
+    struct batch_flight flight[LANE_SLOTS];
+    uint32_t submitted, finished; /* slices */
+    int zero_copy;                /* kernels themselves reach pinned memory */
+    int follows;                  /* comes after work of the application */
+    int timed_out;                /* a wait was in vain: the next ones only look */
+    int64_t progress_ns;          /* when something was last done */
+    uint64_t done_bytes;
+    enum gpuaes_status result; /* the worst of a message so far */
+};
+
+/* ---- batch_plan.c ---- */
+
+/* How a side of a message gets to and from the kernels. */
+enum batch_route { BATCH_DIRECT, BATCH_DMA, BATCH_STAGED };
+enum batch_route batch_route(const struct gpuaes_batch *batch, const struct batch_message *message,
+                             int kind);
+
+/* Cuts it, and says what a lane needs; 0 where there is no memory for that. */
+int batch_cut(struct gpuaes_batch *batch, const struct device *device, struct lane_needs *needs);
+
+/* Where the messages of a slice have their places in the slot's buffers. */
+struct batch_place {
+    size_t buffer, staging;
+};
+void batch_next_place(const struct gpuaes_batch *batch, const struct batch_message *message,
+                      struct batch_place *place);
+
+/*
+ * Lays out what the kernels of a slice need to know, in the slot's staging memory, as
+ * it will be in its scratch memory: `plan` bytes at most. `layout` is filled in.
+ */
+void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, struct slot *slot,
+                   struct batch_layout *layout);
+
+/* ---- batch_slice.c ---- */
+
+struct slot *batch_slot(const struct gpuaes_batch *batch, uint32_t slice);
+
+/*
+ * Queues the work of a slice, or, where its flight is not `queued`, once that is done,
+ * what comes next. The slot's event is behind it.
+ */
+drv_result batch_slice_begin(struct gpuaes_batch *batch, uint32_t slice);
+drv_result batch_slice_go_on(struct gpuaes_batch *batch, uint32_t slice);
+
+/* All of a slice's work is done. */
+void batch_slice_deliver(struct gpuaes_batch *batch, uint32_t slice);
+
+/*
+ * Wipes what the slots hold of the messages; queued, not waited for. After a fault,
+ * also the keys that the slices may not have wiped.
+ */
+drv_result batch_wipe(const struct gpuaes_batch *batch, int failed);
+
+/* ---- batch_run.c ---- */
+
+enum gpuaes_status batch_begin(struct gpuaes_batch *batch, unsigned flags);
+enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait);
+
+#endif

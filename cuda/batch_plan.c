@@ -1,0 +1,309 @@
+/*
+ * Slices of a batch, and how their messages are laid out.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch.h"
+
+/*
+ * A slice is what the bus moves in a third of a millisecond: with four of them under
+ * way, copies each way and kernels run side by side.
+ */
+enum { SLICE_BUFFER = 16 << 20, BUFFER_ROUNDING = 256 << 10 };
+/*
+ * With it the lanes of batches take 112 MiB, and what others of calls take fits beside
+ * that and keystream made ahead into the usual cap.
+ */
+enum { SLICE_STAGING = 7 << 19 };
+#define SLICE_BLOCKS ((uint32_t)1 << 26)
+/* Below, or where messages are scattered, a copy for each costs more than the bus. */
+enum { ZERO_COPY_MAX = 1 << 20, ZERO_COPY_RUN = 64 << 10 };
+enum { SCHEDULE_BYTES = AES_BATCH_KEY_WORDS * 4, COUNTERS = BATCH_GROUPS * 16 };
+enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
+
+static size_t round_up(size_t n, size_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+/* ---- Routes and places ---------------------------------------------------------- */
+
+enum batch_route batch_route(const struct gpuaes_batch *batch, const struct batch_message *message,
+                             int kind)
+{
+    if (kind == GPUAES_DEVICE)
+        return BATCH_DIRECT;
+    if (kind == GPUAES_PAGEABLE)
+        return BATCH_STAGED;
+    if (!batch->zero_copy)
+        return BATCH_DMA;
+    if (message->op != GPUAES_CBC_ENCRYPT)
+        return BATCH_DIRECT;
+    /* A block after the other, each would wait for the bus. */
+    int is_long = (size_t)message->device.blocks * GPUAES_BLOCK >= ZERO_COPY_RUN;
+    return is_long || batch->pinned_bytes <= ZERO_COPY_MAX ? BATCH_DMA : BATCH_STAGED;
+}
+
+void batch_next_place(const struct gpuaes_batch *batch, const struct batch_message *message,
+                      struct batch_place *place)
+{
+    enum batch_route in = batch_route(batch, message, message->in_kind);
+    enum batch_route out = batch_route(batch, message, message->out_kind);
+    size_t bytes = (size_t)message->device.blocks * GPUAES_BLOCK;
+    if (in != BATCH_DIRECT || out != BATCH_DIRECT)
+        place->buffer += bytes;
+    if (in == BATCH_STAGED || out == BATCH_STAGED)
+        place->staging += bytes;
+}
+
+/* ---- Slices ----------------------------------------------------------------------- */
+
+static size_t plan_bytes(const struct gpuaes_batch *batch, size_t count)
+{
+    return count * sizeof(struct aes_batch_message) + COUNTERS +
+           round_up((count + BATCH_GROUPS) * sizeof(uint32_t), GPUAES_BLOCK) +
+           (batch->keys.used < 2 ? 0 : count * sizeof(struct aes_batch_key));
+}
+
+/* From `begin` on, as much as fits; one message always does. */
+static struct batch_slice next_slice(const struct gpuaes_batch *batch, const struct device *device,
+                                     uint32_t begin)
+{
+    struct batch_slice slice = {.begin = begin, .end = begin};
+    struct batch_place place = {0, 0};
+    while (slice.end < batch->messages && slice.end - begin < SLICE_MESSAGES) {
+        const struct batch_message *m = &batch->message[slice.end];
+        if (batch->on_host)
+            batch_next_place(batch, m, &place);
+        size_t plan = plan_bytes(batch, slice.end + 1 - begin);
+        if (slice.end != begin &&
+            (place.buffer > SLICE_BUFFER || plan + place.staging > SLICE_STAGING ||
+             m->device.blocks > SLICE_BLOCKS - slice.blocks))
+            break;
+        slice.buffer = place.buffer;
+        slice.staging = place.staging;
+        slice.blocks += m->device.blocks;
+        slice.end++;
+    }
+    size_t count = slice.end - begin;
+    slice.plan = plan_bytes(batch, count);
+    slice.schedules = batch->keys.used < 2 ? 0 : count * SCHEDULE_BYTES;
+    slice.chain = kernels_batch_chain_bytes(&device->kernels, slice.blocks);
+    return slice;
+}
+
+static int add_slice(struct gpuaes_batch *batch, const struct batch_slice *slice)
+{
+    if (batch->slices == batch->slice_room) {
+        uint32_t room = batch->slice_room == 0 ? 16 : batch->slice_room * 2;
+        struct batch_slice *grown = realloc(batch->slice, room * sizeof *grown);
+        if (grown == NULL)
+            return 0;
+        batch->slice = grown;
+        batch->slice_room = room;
+    }
+    batch->slice[batch->slices++] = *slice;
+    return 1;
+}
+
+static void raise(size_t *most, size_t value)
+{
+    if (*most < value)
+        *most = value;
+}
+
+int batch_cut(struct gpuaes_batch *batch, const struct device *device, struct lane_needs *needs)
+{
+    memset(needs, 0, sizeof *needs);
+    batch->zero_copy = batch->pinned_bytes <= ZERO_COPY_MAX ||
+                       batch->pinned_bytes / batch->pinned_runs < ZERO_COPY_RUN;
+    batch->slices = 0;
+    for (uint32_t at = 0; at < batch->messages;) {
+        struct batch_slice slice = next_slice(batch, device, at);
+        if (!add_slice(batch, &slice))
+            return 0;
+        raise(&needs->buffer[0], round_up(slice.buffer, BUFFER_ROUNDING));
+        raise(&needs->staging, round_up(slice.plan + slice.staging, BUFFER_ROUNDING));
+        raise(&needs->scratch,
+              round_up(slice.plan + slice.schedules + slice.chain, BUFFER_ROUNDING));
+        at = slice.end;
+    }
+    needs->slots = batch->slices < LANE_SLOTS ? batch->slices : LANE_SLOTS;
+    return 1;
+}
+
+/* ---- Order of serial messages --------------------------------------------------------- */
+
+static uint32_t digit(const struct gpuaes_batch *batch, uint32_t message, unsigned shift)
+{
+    return DIGITS - 1 - (batch->message[message].device.blocks >> shift & (DIGITS - 1));
+}
+
+/* One pass of a radix sort, by which longer ones come first. */
+static void sort_by(struct gpuaes_batch *batch, uint32_t count, unsigned shift)
+{
+    uint32_t at[DIGITS + 1] = {0}, *swapped = batch->order;
+    for (uint32_t i = 0; i < count; i++)
+        at[digit(batch, batch->order[i], shift) + 1]++;
+    for (int i = 0; i < DIGITS; i++)
+        at[i + 1] += at[i];
+    for (uint32_t i = 0; i < count; i++)
+        batch->order_too[at[digit(batch, batch->order[i], shift)]++] = batch->order[i];
+    batch->order = batch->order_too;
+    batch->order_too = swapped;
+}
+
+static void sort_serial(struct gpuaes_batch *batch, uint32_t count)
+{
+    uint32_t longest = 0, shortest = UINT32_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t blocks = batch->message[batch->order[i]].device.blocks;
+        longest = blocks > longest ? blocks : longest;
+        shortest = blocks < shortest ? blocks : shortest;
+    }
+    if (longest == shortest)
+        return;
+    for (unsigned shift = 0; shift < 32 && longest >> shift != 0; shift += DIGIT_BITS)
+        sort_by(batch, count, shift);
+}
+
+/* ---- Layout ------------------------------------------------------------------------------ */
+
+struct layout {
+    struct gpuaes_batch *batch;
+    const struct batch_slice *slice;
+    struct slot *slot;
+    struct batch_group *group;
+    unsigned char *plan;
+    size_t keys_at;
+    uint32_t keys;                                         /* that are laid out */
+    uint32_t parallel[BATCH_GROUPS], blocks[BATCH_GROUPS]; /* of messages that are */
+    struct batch_place place;
+};
+
+/* Numbers of each group; the serial messages are left in `order`. */
+static uint32_t count_groups(struct layout *l)
+{
+    struct gpuaes_batch *batch = l->batch;
+    uint32_t serial = 0;
+    memset(l->group, 0, BATCH_GROUPS * sizeof *l->group);
+    for (uint32_t i = l->slice->begin; i < l->slice->end; i++) {
+        const struct batch_message *m = &batch->message[i];
+        struct batch_group *group = &l->group[m->group];
+        if (group->parallel + group->serial == 0)
+            group->key = m->device.key;
+        group->many |= group->key != m->device.key;
+        if (m->op == GPUAES_CBC_ENCRYPT) {
+            group->serial++;
+            if (group->longest < m->device.blocks)
+                group->longest = m->device.blocks;
+            batch->order[serial++] = i;
+        } else {
+            group->parallel++;
+            group->blocks += m->device.blocks;
+        }
+    }
+    return serial;
+}
+
+/* Of each serial message of the slice, which one of its group it is. */
+static void rank_serial(struct layout *l, uint32_t count)
+{
+    struct gpuaes_batch *batch = l->batch;
+    uint32_t ranked[BATCH_GROUPS] = {0};
+    sort_serial(batch, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t message = batch->order[i];
+        batch->order_too[message - l->slice->begin] = ranked[batch->message[message].group]++;
+    }
+}
+
+/* Messages of all groups, counters, prefix sums, keys. */
+static void place_groups(struct layout *l)
+{
+    size_t count = l->slice->end - l->slice->begin, messages = 0;
+    size_t taken = count * sizeof(struct aes_batch_message), first = taken + COUNTERS;
+    memset(l->plan + taken, 0, COUNTERS);
+    for (int g = 0; g < BATCH_GROUPS; g++) {
+        struct batch_group *group = &l->group[g];
+        group->messages = messages;
+        group->first = first;
+        group->taken = taken;
+        messages += (size_t)(group->parallel + group->serial) * sizeof(struct aes_batch_message);
+        first += ((size_t)group->parallel + 1) * sizeof(uint32_t);
+        taken += GPUAES_BLOCK;
+    }
+    l->keys_at = round_up(first, GPUAES_BLOCK);
+}
+
+/* The place of a message's key among those of the slice. */
+static uint32_t lay_out_key(struct layout *l, const struct batch_message *m)
+{
+    struct batch_key *key = &l->batch->keys.key[m->device.key];
+    int decrypts = m->group >= KEY_SIZES;
+    uint64_t stamp = l->batch->stamp + (uint64_t)decrypts;
+    if (key->stamp != stamp) {
+        key->stamp = stamp;
+        key->place = l->keys++;
+        struct aes_batch_key *to = (struct aes_batch_key *)(l->plan + l->keys_at) + key->place;
+        memcpy(to->words, key->bytes, sizeof to->words);
+        to->rounds = key->rounds;
+        to->decrypts = (uint32_t)decrypts;
+    }
+    return key->place;
+}
+
+/* Its number in the group. */
+static uint32_t number_message(struct layout *l, const struct batch_message *m, uint32_t i)
+{
+    struct batch_group *group = &l->group[m->group];
+    if (m->op == GPUAES_CBC_ENCRYPT)
+        return group->parallel + l->batch->order_too[i - l->slice->begin];
+    uint32_t number = l->parallel[m->group]++;
+    ((uint32_t *)(l->plan + group->first))[number] = l->blocks[m->group];
+    l->blocks[m->group] += m->device.blocks;
+    return number;
+}
+
+static void lay_out_message(struct layout *l, uint32_t i)
+{
+    const struct batch_message *m = &l->batch->message[i];
+    struct batch_group *group = &l->group[m->group];
+    struct aes_batch_message *to =
+        (struct aes_batch_message *)(l->plan + group->messages) + number_message(l, m, i);
+    *to = m->device;
+    if (l->slice->buffer != 0) {
+        drv_ptr buffer = l->slot->buffer[0] + l->place.buffer;
+        if (batch_route(l->batch, m, m->in_kind) != BATCH_DIRECT)
+            to->in = buffer;
+        if (batch_route(l->batch, m, m->out_kind) != BATCH_DIRECT)
+            to->out = buffer;
+        batch_next_place(l->batch, m, &l->place);
+    }
+    if (group->many)
+        to->key = lay_out_key(l, m);
+    group->chained |= m->op == GPUAES_CBC_DECRYPT && to->in == to->out;
+}
+
+void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, struct slot *slot,
+                   struct batch_layout *layout)
+{
+    struct batch_group *group = layout->group;
+    struct layout l = {
+        .batch = batch, .slice = slice, .slot = slot, .group = group, .plan = slot->staging};
+    batch->stamp += 2;
+    uint32_t serial = count_groups(&l);
+    place_groups(&l);
+    rank_serial(&l, serial);
+    for (uint32_t i = slice->begin; i < slice->end; i++)
+        lay_out_message(&l, i);
+    for (int g = 0; g < BATCH_GROUPS; g++)
+        memcpy(l.plan + group[g].first + group[g].parallel * sizeof(uint32_t), &l.blocks[g],
+               sizeof(uint32_t));
+    layout->keys = l.keys_at;
+    layout->key_count = l.keys;
+    layout->bytes = l.keys_at + l.keys * sizeof(struct aes_batch_key);
+}

@@ -1,0 +1,289 @@
+/*
+ * The way of a batch through the device, and what becomes of its messages when that
+ * fails.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <string.h>
+#include <time.h>
+
+#include "batch.h"
+#include "fork.h"
+#include "life.h"
+#include "statistics.h"
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- The end ----------------------------------------------------------------------------- */
+
+static enum gpuaes_status end(struct gpuaes_batch *batch, int lost)
+{
+    statistics_add_bytes(batch->done_bytes);
+    lane_return(batch->device, batch->lane, lost);
+    batch->lane = NULL;
+    batch->state = BATCH_DONE;
+    life_unhold();
+    return batch->result;
+}
+
+/* A slice that is not complete. */
+static void give_up(struct gpuaes_batch *batch, const struct batch_slice *slice, int writes_out,
+                    int still_running)
+{
+    for (uint32_t i = slice->begin; i < slice->end; i++) {
+        const struct batch_message *m = &batch->message[i];
+        int written = writes_out && batch_route(batch, m, m->out_kind) != BATCH_STAGED;
+        enum gpuaes_status status =
+            written && (still_running || m->in == m->out) ? GPUAES_UNDEFINED : GPUAES_FAULT;
+        batch->status[m->number] = (unsigned char)status;
+        if (status > batch->result)
+            batch->result = status;
+    }
+}
+
+/* One timeout for all waits: a device that hangs does so on every stream. */
+static drv_result wait_for(struct gpuaes_batch *batch, const struct slot *slot, drv_event event)
+{
+    const struct driver *d = batch->device->driver;
+    if (batch->timed_out)
+        return event != NULL ? d->event_query(event) : d->stream_query(slot->stream);
+    drv_result r = DRV_SUCCESS;
+    if (batch->follows)
+        r = device_wait_for_application(batch->device, batch->lane->application);
+    batch->follows = 0;
+    if (r == DRV_SUCCESS)
+        r = device_wait(batch->device, slot->stream, event);
+    batch->timed_out = r == DRV_NOT_READY;
+    return r;
+}
+
+static void cleanse_staging(const struct gpuaes_batch *batch)
+{
+    for (unsigned i = 0; i < LANE_SLOTS; i++) {
+        const struct slot *slot = &batch->lane->slots[i];
+        if (slot->staging != NULL)
+            gpuaes_cleanse(slot->staging, slot->staging_bytes);
+    }
+}
+
+/*
+ * After an error: waits until the device does nothing more for us, and finds out what
+ * it did.
+ */
+static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv_result result)
+{
+    int lost = 0;
+    (void)device_fault(batch->device, what, result == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : result);
+    for (; batch->finished < batch->submitted; batch->finished++) {
+        const struct batch_slice *slice = &batch->slice[batch->finished];
+        const struct batch_flight *flight = &batch->flight[batch->finished % LANE_SLOTS];
+        drv_result r = wait_for(batch, batch_slot(batch, batch->finished), NULL);
+        lost |= r == DRV_NOT_READY;
+        if (r == DRV_SUCCESS && flight->queued)
+            batch_slice_deliver(batch, batch->finished);
+        else
+            give_up(batch, slice, flight->writes_out, r == DRV_NOT_READY);
+    }
+    for (; batch->finished < batch->slices; batch->finished++)
+        give_up(batch, &batch->slice[batch->finished], 0, 0);
+    if (!lost) {
+        (void)batch_wipe(batch, 1);
+        cleanse_staging(batch);
+    }
+    return end(batch, lost);
+}
+
+/* ---- Under way -------------------------------------------------------------------------- */
+
+/* As much of it as there are slots for, and what comes next of what is under way. */
+static drv_result pump(struct gpuaes_batch *batch)
+{
+    const struct driver *d = batch->device->driver;
+    drv_result r = DRV_SUCCESS;
+    for (uint32_t i = batch->finished; i < batch->submitted && r == DRV_SUCCESS; i++) {
+        if (batch->flight[i % LANE_SLOTS].queued)
+            continue;
+        r = d->event_query(batch_slot(batch, i)->event);
+        if (r == DRV_SUCCESS) {
+            batch->progress_ns = now_ns();
+            r = batch_slice_go_on(batch, i);
+        } else if (r == DRV_NOT_READY) {
+            r = DRV_SUCCESS;
+        }
+    }
+    while (r == DRV_SUCCESS && batch->submitted < batch->slices &&
+           batch->submitted - batch->finished < LANE_SLOTS)
+        r = batch_slice_begin(batch, batch->submitted++);
+    return r;
+}
+
+/* Whether the oldest slice has come as far as was queued: DRV_NOT_READY also once the time is up.
+ */
+static drv_result look(struct gpuaes_batch *batch, int *expired)
+{
+    const struct driver *d = batch->device->driver;
+    if (batch->follows) {
+        drv_result r = d->event_query(batch->lane->application);
+        if (r != DRV_SUCCESS)
+            return r;
+        batch->follows = 0;
+        batch->progress_ns = now_ns();
+    }
+    drv_result r = d->event_query(batch_slot(batch, batch->finished)->event);
+    *expired = r == DRV_NOT_READY &&
+               now_ns() - batch->progress_ns > (int64_t)life_settings()->timeout_ms * 1000000;
+    batch->timed_out |= *expired;
+    return r;
+}
+
+static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
+{
+    while (batch->finished < batch->slices) {
+        const struct slot *slot = batch_slot(batch, batch->finished);
+        int expired = wait;
+        drv_result r = wait ? wait_for(batch, slot, slot->event) : look(batch, &expired);
+        if (r == DRV_SUCCESS && batch->flight[batch->finished % LANE_SLOTS].queued)
+            batch_slice_deliver(batch, batch->finished++);
+        int busy = r == DRV_NOT_READY && !expired;
+        if (r == DRV_SUCCESS)
+            batch->progress_ns = now_ns();
+        if (r == DRV_SUCCESS || busy)
+            r = pump(batch);
+        if (r != DRV_SUCCESS)
+            return fail(batch, "a copy or a kernel", r);
+        if (busy)
+            return GPUAES_BUSY;
+    }
+    drv_result r = batch_wipe(batch, 0);
+    if (r != DRV_SUCCESS) {
+        (void)device_fault(batch->device, "cuMemsetD8Async", r); /* the result itself is right */
+        cleanse_staging(batch);
+    }
+    return end(batch, 0);
+}
+
+/* The context is gone, and with it all work in it and all means to learn more. */
+static enum gpuaes_status abandon(struct gpuaes_batch *batch)
+{
+    for (; batch->finished < batch->slices; batch->finished++) {
+        const struct batch_flight *flight = &batch->flight[batch->finished % LANE_SLOTS];
+        int begun = batch->finished < batch->submitted;
+        give_up(batch, &batch->slice[batch->finished], begun && flight->writes_out, begun);
+    }
+    return end(batch, 1);
+}
+
+/*
+ * In any state of the devices: it holds what it works on, and another's fault may have ended
+ * nothing of it. What fails once may be the report of another's fault.
+ */
+enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
+{
+    struct visit visit;
+    if (batch->state == BATCH_DONE)
+        return batch->result;
+    if (fork_is_child())
+        return GPUAES_NOT_READY;
+    life_reenter(&visit);
+    enum gpuaes_status status;
+    if (device_enter(batch->device) || device_enter(batch->device)) {
+        status = go_on_entered(batch, wait);
+        device_leave(batch->device);
+    } else {
+        status = abandon(batch);
+    }
+    life_leave(&visit);
+    return status;
+}
+
+/* ---- Begin ---------------------------------------------------------------------------------- */
+
+/* Work on device memory comes after what the application put on the legacy stream. */
+static drv_result follow_legacy_stream(struct gpuaes_batch *batch, unsigned slots)
+{
+    const struct driver *d = batch->device->driver;
+    struct lane *lane = batch->lane;
+    drv_result r = DRV_SUCCESS;
+    batch->follows = 0;
+    if (!batch->on_device)
+        return r;
+    if (lane->application == NULL)
+        r = d->event_create(&lane->application, DRV_EVENT_DISABLE_TIMING);
+    if (r == DRV_SUCCESS)
+        r = d->event_record(lane->application, DRV_STREAM_LEGACY);
+    for (unsigned i = 0; i < slots && r == DRV_SUCCESS; i++)
+        r = d->stream_wait_event(lane->slots[i].stream, lane->application, 0);
+    batch->follows = r == DRV_SUCCESS;
+    return r;
+}
+
+static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned flags)
+{
+    struct device *device = batch->device;
+    struct lane_needs needs;
+    if (!batch_cut(batch, device, &needs))
+        return GPUAES_NO_MEMORY;
+    batch->lane = lane_take(device, LANE_BATCH, flags);
+    if (batch->lane == NULL)
+        return lane_refusal(device);
+    drv_result r = lane_prepare(device, batch->lane, &needs);
+    int lost = r == DRV_NOT_READY;
+    if (r == DRV_SUCCESS)
+        r = follow_legacy_stream(batch, needs.slots);
+    if (r != DRV_SUCCESS) {
+        lane_return(device, batch->lane, lost);
+        batch->lane = NULL;
+        return device_fault(device, "preparing buffers", r);
+    }
+    life_hold(); /* until it is done */
+    batch->state = BATCH_UNDER_WAY;
+    batch->submitted = batch->finished = 0;
+    batch->timed_out = 0;
+    batch->done_bytes = 0;
+    batch->result = GPUAES_OK;
+    batch->progress_ns = now_ns();
+    r = pump(batch);
+    return r == DRV_SUCCESS ? GPUAES_OK : fail(batch, "a copy or a kernel", r);
+}
+
+/*
+ * The one that has its memory, or any. After an idle release it may be in use no more,
+ * and a guest again only now.
+ */
+static enum gpuaes_status find_device(struct gpuaes_batch *batch)
+{
+    batch->device = NULL;
+    if (batch->owner != NULL) {
+        batch->device = life_device_of(batch->owner->info.ordinal);
+        if (batch->device == NULL && atomic_load(&batch->owner->use) == DEVICE_LOST)
+            return GPUAES_FAULT;
+    } else {
+        if (batch->managed != NULL)
+            batch->device = life_device_of(batch->managed->info.ordinal);
+        if (batch->device == NULL)
+            batch->device = life_own_device();
+    }
+    return batch->device != NULL ? GPUAES_OK : GPUAES_NOT_READY;
+}
+
+enum gpuaes_status batch_begin(struct gpuaes_batch *batch, unsigned flags)
+{
+    struct visit visit;
+    if (!life_enter(&visit))
+        return gpuaes_state() == GPUAES_FAILED && !fork_is_child() ? GPUAES_FAULT
+                                                                   : GPUAES_NOT_READY;
+    enum gpuaes_status status = find_device(batch);
+    if (status == GPUAES_OK && !device_enter(batch->device)) {
+        status = GPUAES_FAULT;
+    } else if (status == GPUAES_OK) {
+        status = begin_entered(batch, flags);
+        device_leave(batch->device);
+    }
+    life_leave(&visit);
+    return status;
+}

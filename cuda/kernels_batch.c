@@ -1,0 +1,142 @@
+/*
+ * Loading and launching of the kernels of batches.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+
+#include "kernels.h"
+
+enum { WARP = 32, THREADS = 1024, ROWS_MOST = 8, SMALL_THREADS = 256 };
+
+static unsigned threads_of(const struct kernels *kernels)
+{
+    return kernels->max_threads < THREADS ? kernels->max_threads : THREADS;
+}
+
+static uint32_t warps_of(const struct kernels *kernels)
+{
+    return kernels->multiprocessors * (threads_of(kernels) / WARP);
+}
+
+drv_result kernels_load_batch(const struct driver *driver, struct kernels *kernels, int shared)
+{
+    static const char *const directions[] = {"encrypt", "decrypt"}, *const keys[] = {"one", "many"};
+    unsigned more = threads_of(kernels) / WARP * AES_BATCH_WARP_SHARED;
+    int large = AES_LARGE_SHARED + more <= (unsigned)shared;
+    kernels->batch_shared[0] = large ? AES_LARGE_SHARED : AES_SMALL_SHARED;
+    unsigned left = (unsigned)shared - kernels->batch_shared[0] - more;
+    kernels->batch_lane_keys = left / AES_BATCH_LANES_SHARED;
+    if (kernels->batch_lane_keys > threads_of(kernels) / WARP)
+        kernels->batch_lane_keys = threads_of(kernels) / WARP;
+    kernels->batch_shared[1] = kernels->batch_shared[0] + more;
+    unsigned lane_keys[] = {0, kernels->batch_lane_keys * AES_BATCH_LANES_SHARED};
+    for (int i = 0; i < 2 * 2 * KEY_SIZES; i++) {
+        int decrypts = i % 2, many = i / 2 % 2, size = i / 4;
+        drv_function *function = &kernels->batch[decrypts][many][size];
+        char name[64];
+        (void)snprintf(name, sizeof name, "aes_batch_%s_%s_%s_%d", directions[decrypts], keys[many],
+                       large ? "large" : "small", 10 + 2 * size);
+        drv_result r = driver->module_get_function(function, kernels->module, name);
+        if (r == DRV_SUCCESS)
+            r = driver->func_set_attribute(*function, DRV_FUNC_MAX_DYNAMIC_SHARED,
+                                           (int)(kernels->batch_shared[many] + lane_keys[many]));
+        if (r != DRV_SUCCESS)
+            return r;
+    }
+    drv_result r =
+        driver->module_get_function(&kernels->batch_chain, kernels->module, "aes_batch_chain");
+    if (r != DRV_SUCCESS)
+        return r;
+    return driver->module_get_function(&kernels->batch_expand, kernels->module, "aes_batch_expand");
+}
+
+/* Long spans are begun less often, short ones are there for every warp. */
+static uint32_t rows_of(const struct kernels *kernels, uint32_t blocks)
+{
+    uint32_t each = warps_of(kernels) * WARP, rows = blocks / each + (blocks % each != 0);
+    return rows < 1 ? 1 : rows < ROWS_MOST ? rows : ROWS_MOST;
+}
+
+uint32_t kernels_batch_spans(const struct kernels *kernels, uint32_t blocks)
+{
+    uint32_t each = rows_of(kernels, blocks) * WARP;
+    return blocks / each + (blocks % each != 0);
+}
+
+size_t kernels_batch_chain_bytes(const struct kernels *kernels, uint32_t blocks)
+{
+    size_t spans = blocks / (ROWS_MOST * WARP) + KEY_SIZES * ((size_t)warps_of(kernels) + 1);
+    return spans * GPUAES_BLOCK;
+}
+
+/* A thread for each of `count`, or one for some. */
+static drv_result launch_small(const struct driver *driver, const struct kernels *kernels,
+                               drv_function function, uint32_t count, unsigned shared,
+                               drv_stream stream, void *arguments)
+{
+    unsigned threads = SMALL_THREADS < kernels->max_threads ? SMALL_THREADS : kernels->max_threads;
+    uint32_t grid = (count + threads - 1) / threads, most = kernels->multiprocessors * 8;
+    return kernels_launch(driver, function, grid < most ? grid : most, threads, shared, stream,
+                          arguments);
+}
+
+drv_result kernels_launch_batch_expand(const struct driver *driver, const struct kernels *kernels,
+                                       struct aes_batch_expand_arguments *arguments,
+                                       drv_stream stream)
+{
+    return launch_small(driver, kernels, kernels->batch_expand, arguments->count, AES_SMALL_SHARED,
+                        stream, arguments);
+}
+
+/*
+ * How many warps serial messages take, and on how many multiprocessors. A warp by itself
+ * waits for its own lookups; up to eight of quads share a multiprocessor without being
+ * slower, which leaves others to other batches. Beyond fourteen the lookups of single
+ * lanes, which need no exchange, take less of its time.
+ */
+enum { QUADS = 8, QUAD_WARPS = 8, QUAD_WARPS_MOST = 14 };
+
+struct serial_shape {
+    uint32_t units, blocks, quads;
+};
+
+static struct serial_shape shape_serial(const struct kernels *kernels, uint32_t serial)
+{
+    struct serial_shape shape = {.units = (serial + QUADS - 1) / QUADS};
+    shape.quads = threads_of(kernels) / WARP >= QUAD_WARPS &&
+                  shape.units <= QUAD_WARPS_MOST * kernels->multiprocessors;
+    if (!shape.quads)
+        shape.units = (serial + WARP - 1) / WARP;
+    shape.blocks = shape.quads ? (shape.units + QUAD_WARPS - 1) / QUAD_WARPS : shape.units;
+    return shape;
+}
+
+drv_result kernels_launch_batch(const struct driver *driver, const struct kernels *kernels,
+                                const struct kernels_batch_kind *kind,
+                                struct aes_batch_arguments *arguments, uint32_t blocks,
+                                drv_stream stream)
+{
+    uint32_t spans = kernels_batch_spans(kernels, blocks);
+    struct serial_shape shape = shape_serial(kernels, arguments->serial);
+    uint32_t grid = kernels->multiprocessors;
+    arguments->rows = rows_of(kernels, blocks);
+    arguments->quads = shape.quads;
+    if (arguments->chain != 0) {
+        drv_result r =
+            launch_small(driver, kernels, kernels->batch_chain, spans, 0, stream, arguments);
+        if (r != DRV_SUCCESS)
+            return r;
+    }
+    if (spans + shape.blocks < grid)
+        grid = spans + shape.blocks;
+    uint32_t serial_warps = (shape.units + grid - 1) / grid;
+    arguments->lane_keys = 0;
+    if (kind->many && !shape.quads)
+        arguments->lane_keys =
+            serial_warps < kernels->batch_lane_keys ? serial_warps : kernels->batch_lane_keys;
+    unsigned shared =
+        kernels->batch_shared[kind->many] + arguments->lane_keys * AES_BATCH_LANES_SHARED;
+    return kernels_launch(driver, kernels->batch[kind->decrypts][kind->many][kind->rounds / 2 - 5],
+                          grid, threads_of(kernels), shared, stream, arguments);
+}

@@ -1,0 +1,330 @@
+/*
+ * Limits of batches, and what they leave to others: lanes, keys, pinned memory, the time
+ * of a launch; and memory whose kind changes between messages.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "../cuda/batch.h"
+#include "mixes.h"
+
+enum { MIB = 1 << 20 };
+
+/* Submits and waits; 1 if that is right. */
+static int is_done(struct gpuaes_batch *batch)
+{
+    return gpuaes_batch_submit(batch, 0) == GPUAES_OK && gpuaes_batch_wait(batch) == GPUAES_OK;
+}
+
+/* ---- Lanes ------------------------------------------------------------------------- */
+
+enum { MOST = 8, MORE = 2 };
+static struct mix mixes[MOST + MORE];
+
+/* As many as can be are under way, and polled by nobody; some more are not. */
+static int fill_lanes(struct gpuaes_batch *batch[MOST + MORE])
+{
+    struct mix_rules rules = {1, 1, 0, 3, 40, GPUAES_CTR, 1, 0};
+    int right = 1;
+    for (int i = 0; i < MOST + MORE; i++) {
+        batch[i] = open_batch();
+        right = right && mix_make(&mixes[i], &rules);
+        mix_fill(&mixes[i]);
+        right = right && mix_add(batch[i], &mixes[i]) &&
+                (i >= MOST || gpuaes_batch_submit(batch[i], 0) == GPUAES_OK);
+    }
+    return right;
+}
+
+static int lanes(const void *unused)
+{
+    struct gpuaes_settings settings = {.timeout_ms = 300};
+    struct gpuaes_batch *batch[MOST + MORE], *more;
+    struct expected e;
+    unsigned char got[4096], iv[16];
+    (void)unused;
+    gpuaes_configure(&settings);
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !fill_lanes(batch))
+        return 10;
+    more = batch[MOST];
+    if (gpuaes_batch_submit(more, 0) != GPUAES_BUSY)
+        return 11;
+    if (gpuaes_batch_submit(more, GPUAES_WAIT) != GPUAES_BUSY) /* in the end */
+        return 12;
+    expect(&e, GPUAES_CTR, sizeof got);
+    memcpy(iv, e.iv, sizeof iv);
+    if (gpuaes_aes(GPUAES_CTR, &e.schedule, iv, e.plain, got, sizeof got, GPUAES_WAIT, NULL) !=
+            GPUAES_OK ||
+        memcmp(got, e.cipher, sizeof got) != 0)
+        return 13;
+    if (gpuaes_batch_wait(batch[3]) != GPUAES_OK || !is_done(more) || !mix_is_right(&mixes[MOST]))
+        return 14;
+    return 0;
+}
+
+static void *wait_for_lane(void *batch)
+{
+    static enum gpuaes_status status;
+    status = gpuaes_batch_submit(batch, GPUAES_WAIT);
+    return &status;
+}
+
+/* Those who wait for a lane learn that the device is lost. */
+static int woken(const void *unused)
+{
+    struct gpuaes_settings settings = {.timeout_ms = 250000};
+    struct gpuaes_batch *batch[MOST + MORE], *more, *later;
+    struct expected e;
+    pthread_t thread;
+    void *status;
+    (void)unused;
+    gpuaes_configure(&settings);
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !fill_lanes(batch))
+        return 10;
+    more = batch[MOST];
+    later = batch[MOST + 1];
+    expect(&e, GPUAES_CTR, 4096);
+    pthread_create(&thread, NULL, wait_for_lane, more);
+    usleep(300000); /* it waits by then, most of the times */
+    emulator_configure("fault=launch_kernel:1");
+    if (gpuaes_aes(GPUAES_CTR, &e.schedule, e.iv, e.plain, e.plain, 4096, 0, NULL) != GPUAES_FAULT)
+        return 11;
+    pthread_join(thread, &status);
+    if (*(enum gpuaes_status *)status != GPUAES_FAULT)
+        return 12;
+    for (size_t i = 0; i < mixes[MOST].count; i++)
+        if (mixes[MOST].message[i].len != 0 && gpuaes_batch_status(more, i) != GPUAES_FAULT)
+            return 15;
+    /* So does who comes later; and those under way are done. */
+    if (gpuaes_batch_submit(later, GPUAES_WAIT) != GPUAES_FAULT)
+        return 13;
+    for (int i = 0; i < MOST; i++)
+        if (gpuaes_batch_wait(batch[i]) != GPUAES_OK)
+            return 14;
+    return 0;
+}
+
+/* ---- Pinned memory ------------------------------------------------------------------- */
+
+/* Whatever batches do, the rest of the cap is enough for keystream and for other calls. */
+static int pinned(const void *unused)
+{
+    enum { CAP = 256 * MIB, KEYSTREAM = 64 * MIB, CALLS = 8 * 9 * MIB, BYTES = 16 * MIB };
+    enum { LONG = GPUAES_BATCH_PAGEABLE_BYTES, SHORT = 64, SHORTS = 4 * 16384 };
+    struct gpuaes_batch *batch[MOST];
+    struct gpuaes_statistics s;
+    unsigned char key[16] = {0}, *p = calloc(1, BYTES), iv[16] = {0};
+    (void)unused;
+    emulator_configure("idle-kernels=1");
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+        return 10;
+    for (unsigned i = 0; i < MOST; i++) {
+        int is_long = i % 2 == 0;
+        size_t len = is_long ? LONG : SHORT, count = is_long ? BYTES / LONG : SHORTS;
+        struct gpuaes_message longer = {GPUAES_CTR, key, 16, NULL, iv, p, p, BYTES};
+        batch[i] = open_batch();
+        if (gpuaes_batch_add(batch[i], &longer) != GPUAES_BAD_ARGUMENT)
+            return 15;
+        for (unsigned n = 0; n < count; n++) {
+            struct gpuaes_message m = {GPUAES_CTR, key,         16,          NULL,
+                                       iv,         p + n * len, p + n * len, len};
+            memcpy(key, &n, sizeof n);
+            if (gpuaes_batch_add(batch[i], &m) != GPUAES_OK)
+                return 11;
+        }
+        if (gpuaes_batch_submit(batch[i], 0) != GPUAES_OK)
+            return 12;
+    }
+    for (unsigned i = 0; i < MOST; i++)
+        if (gpuaes_batch_wait(batch[i]) != GPUAES_OK)
+            return 13;
+    gpuaes_get_statistics(&s);
+    tap_diag("pinned memory of %d batches: %.1f MiB", MOST, (double)s.pinned_peak / MIB);
+    return s.pinned_peak + KEYSTREAM + CALLS <= CAP ? 0 : 14;
+}
+
+/* ---- Messages, keys, layouts ------------------------------------------------------------ */
+
+static void test_counts(void)
+{
+    enum { COUNT = GPUAES_BATCH_MESSAGES };
+    struct gpuaes_batch *batch = open_batch();
+    unsigned char key[32] = {0}, iv[16] = {0}, *p = gpuaes_pinned_alloc(16);
+    struct gpuaes_message m = {GPUAES_CTR, key, 32, NULL, iv, p, p, 0};
+    int right = 1;
+    for (size_t i = 0; i < COUNT; i++)
+        right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
+    tap_ok(right && gpuaes_batch_add(batch, &m) == GPUAES_NO_MEMORY,
+           "there is a limit to the number of messages");
+    gpuaes_batch_reset(batch);
+    m.len = 16;
+    key[30] = 1; /* a key that stays */
+    right = gpuaes_batch_add(batch, &m) == GPUAES_OK && is_done(batch);
+    gpuaes_batch_reset(batch);
+    key[30] = 0;
+    for (unsigned i = 0; i < GPUAES_BATCH_KEYS; i++) {
+        memcpy(key, &i, sizeof i);
+        right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
+    }
+    tap_ok(right && gpuaes_batch_add(batch, &m) == GPUAES_OK,
+           "as many keys as there may be, beside those of other batches");
+    key[31] = 1;
+    tap_ok(gpuaes_batch_add(batch, &m) == GPUAES_NO_MEMORY, "and no more");
+    memset(key, 0, sizeof key);
+    key[30] = 1;
+    tap_ok(gpuaes_batch_add(batch, &m) == GPUAES_NO_MEMORY, "not those that stayed, either");
+    gpuaes_batch_close(batch);
+    gpuaes_pinned_free(p, 16);
+}
+
+/* As after 2^31 slices of one batch: keys are still where the messages say. */
+static void test_stamps(void)
+{
+    enum { COUNT = 8 };
+    struct gpuaes_batch *batch = open_batch();
+    unsigned char data[COUNT][16], want[COUNT][16], key[16], iv[16] = {0};
+    int right = 1;
+    batch->stamp = UINT32_MAX - 1;
+    tap_random_bytes(&random_state, data, sizeof data);
+    for (unsigned i = 0; i < COUNT; i++) {
+        struct gpuaes_message m = {GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, data[i], data[i], 16};
+        memset(key, (int)i + 1, sizeof key);
+        reference(m.op, key, 16, iv, data[i], want[i], 16);
+        right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
+        batch->keys.key[i].place = 0;
+    }
+    tap_ok(right && is_done(batch) && memcmp(data, want, sizeof data) == 0,
+           "layouts of keys are told apart for ever");
+    gpuaes_batch_close(batch);
+}
+
+/* ---- Kinds of memory ----------------------------------------------------------------------- */
+
+/* One array, of which the second half alone is pinned. */
+static void test_half_pinned(void)
+{
+    enum { HALF = 2 * MIB, PAGE = 4096, FLAGS = DRV_HOST_REGISTER_PORTABLE };
+    struct gpuaes_batch *batch = open_batch();
+    struct expected e;
+    unsigned char *p =
+        mmap(NULL, 2 * HALF, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct gpuaes_message all = {.op = GPUAES_ECB_ENCRYPT, .len = PAGE};
+    expect(&e, all.op, 2 * HALF);
+    all.schedule = &e.schedule;
+    memcpy(p, e.plain, 2 * HALF);
+    all.in = all.out = p + HALF - PAGE;
+    int right =
+        application.mem_host_register(p + HALF, HALF, FLAGS | DRV_HOST_REGISTER_MAPPED) ==
+            DRV_SUCCESS &&
+        gpuaes_batch_gather(batch, &all, HALF / PAGE + 1, NULL, NULL, NULL, NULL) == GPUAES_OK &&
+        is_done(batch);
+    tap_ok(right && memcmp(p + HALF - PAGE, e.cipher + HALF - PAGE, HALF + PAGE) == 0,
+           "an array whose second half is pinned");
+    gpuaes_batch_close(batch);
+    application.mem_host_unregister(p + HALF);
+    munmap(p, 2 * HALF);
+    expected_free(&e);
+}
+
+/* What was refused may be unregistered at once. */
+static void test_unregistered(void)
+{
+    enum { BYTES = 1 * MIB, FLAGS = DRV_HOST_REGISTER_PORTABLE | DRV_HOST_REGISTER_MAPPED };
+    struct gpuaes_batch *batch = open_batch();
+    struct expected e;
+    unsigned char *device = take(GPUAES_DEVICE, 4096);
+    unsigned char *p =
+        mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct gpuaes_message m = {.op = GPUAES_ECB_ENCRYPT, .in = p, .out = device, .len = 8192};
+    expect(&e, m.op, 4096);
+    m.schedule = &e.schedule;
+    int right = application.mem_host_register(p, BYTES, FLAGS) == DRV_SUCCESS &&
+                gpuaes_batch_add(batch, &m) == GPUAES_BAD_RANGE &&
+                application.mem_host_unregister(p) == DRV_SUCCESS;
+    m.out = p;
+    m.len = 4096;
+    memcpy(p, e.plain, 4096);
+    right = right && gpuaes_batch_add(batch, &m) == GPUAES_OK &&
+            batch->message[0].in_kind == GPUAES_PAGEABLE;
+    tap_ok(right && gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
+               gpuaes_batch_wait(batch) == GPUAES_OK && memcmp(p, e.cipher, 4096) == 0,
+           "the memory of a message that was refused is looked at again");
+    gpuaes_batch_close(batch);
+    give(GPUAES_DEVICE, device, 4096);
+    munmap(p, BYTES);
+    expected_free(&e);
+}
+
+/* ---- Long messages ----------------------------------------------------------------------------
+ */
+
+/*
+ * One takes longer than the device may without progress, polled first and then waited for;
+ * the others of its launch are done long before.
+ */
+static int long_messages(const void *unused)
+{
+    enum { STEP = 256 * 1024, STEPS = 24, LONG = STEPS * STEP, SHORT = STEP + 48, COUNT = 3 };
+    static const size_t lengths[COUNT] = {SHORT, LONG, 48};
+    struct gpuaes_settings settings = {.timeout_ms = 4000};
+    struct gpuaes_batch *batch = open_batch();
+    struct expected e[COUNT];
+    unsigned char *p[COUNT], *got = malloc(LONG);
+    (void)unused;
+    gpuaes_configure(&settings);
+    become_an_application(0);
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+        return 10;
+    for (int i = 0; i < COUNT; i++) {
+        expect(&e[i], GPUAES_CBC_ENCRYPT, lengths[i]);
+        p[i] = take(i == 0 ? GPUAES_PAGEABLE : GPUAES_DEVICE, lengths[i]);
+        struct gpuaes_message m = {.op = GPUAES_CBC_ENCRYPT,
+                                   .schedule = &e[i].schedule,
+                                   .iv = e[i].iv,
+                                   .in = p[i],
+                                   .out = p[i],
+                                   .len = lengths[i]};
+        if (gpuaes_copy(p[i], e[i].plain, lengths[i]) != GPUAES_OK ||
+            gpuaes_batch_add(batch, &m) != GPUAES_OK)
+            return 11;
+    }
+    emulator_configure("kernel-us=200000");
+    if (gpuaes_batch_submit(batch, 0) != GPUAES_OK)
+        return 12;
+    while (emulator_launches(NULL) < STEPS / 2)
+        if (gpuaes_batch_poll(batch) != GPUAES_BUSY)
+            return 13;
+        else
+            usleep(1000);
+    if (gpuaes_batch_wait(batch) != GPUAES_OK || emulator_launches(NULL) < STEPS)
+        return 14;
+    for (int i = 0; i < COUNT; i++)
+        if (gpuaes_copy(got, p[i], lengths[i]) != GPUAES_OK ||
+            memcmp(got, e[i].cipher, lengths[i]) != 0)
+            return 15 + i;
+    return 0;
+}
+
+static void check(int (*body)(const void *), const void *argument, const char *what)
+{
+    int status = in_child(body, argument);
+    tap_ok(status == 0, "%s (%d)", what, status);
+}
+
+int main(void)
+{
+    tap_random_seed(&random_state);
+    check(lanes, NULL, "batches that nobody polls leave lanes to others");
+    check(woken, NULL, "who waits for a lane learns that the device is lost");
+    check(pinned, NULL, "batches leave pinned memory to others");
+    check(long_messages, NULL, "a message that takes longer than the time-out");
+    become_an_application(0);
+    tap_ok(gpuaes_start(NULL, NULL, 1) == GPUAES_READY, "the device starts");
+    test_counts();
+    test_stamps();
+    test_half_pinned();
+    test_unregistered();
+    return tap_done();
+}

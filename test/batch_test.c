@@ -1,0 +1,366 @@
+/*
+ * Batches of libgpuaes on the emulator: mixes of modes, keys, lengths and places in
+ * every kind of memory; gathered arrays; batches that are used again, are under way
+ * together, or are cut into many slices; what is refused. The expected results are
+ * libcrypto's.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "mixes.h"
+
+static struct mix mix, second_mix;
+
+/* Fills, adds, submits and waits; 1 if all of that is right. */
+static int runs(struct gpuaes_batch *batch, const struct mix *m)
+{
+    mix_fill(m);
+    int right = mix_add(batch, m) && gpuaes_batch_submit(batch, GPUAES_WAIT) == GPUAES_OK &&
+                gpuaes_batch_wait(batch) == GPUAES_OK && mix_is_right(m) &&
+                mix_has_status(batch, m, 0, GPUAES_OK);
+    gpuaes_batch_reset(batch);
+    return right;
+}
+
+static int mix_runs(const struct mix_rules *rules)
+{
+    struct gpuaes_batch *batch = open_batch();
+    int right = mix_make(&mix, rules) && runs(batch, &mix);
+    gpuaes_batch_close(batch);
+    mix_free(&mix);
+    return right;
+}
+
+/* ---- All that there is ------------------------------------------------------------- */
+
+static void test_kinds(void)
+{
+    for (int in = 0; in < 3; in++)
+        for (int out = 0; out < 3; out++) {
+            struct mix_rules rules = {in, out, 0, 80, 300, -1, MIX_KEYS, 0};
+            int right = mix_runs(&rules);
+            rules.keys = 0;
+            rules.aligned = 1;
+            tap_ok(right && mix_runs(&rules), "a mix from %s to %s memory", kind_names[in],
+                   kind_names[out]);
+            if (in != out)
+                continue;
+            rules.in_place = 1;
+            right = mix_runs(&rules);
+            rules.keys = 1;
+            rules.aligned = 0;
+            tap_ok(right && mix_runs(&rules), "a mix in place in %s memory", kind_names[in]);
+        }
+    tap_ok(emulator_unpinned_copies() == 0, "pageable memory is never given to the driver");
+}
+
+static void test_modes(void)
+{
+    for (int op = 0; op < GPUAES_BATCH_OPS; op++)
+        for (int keys = 0; keys < 2; keys++) {
+            struct mix_rules rules = {2, 2, 1, 70, 1500, op, keys, 0};
+            tap_ok(mix_runs(&rules), "%s alone, in place, %s", op_names[op],
+                   keys ? "one key" : "a key for each message");
+        }
+}
+
+/* More than one warp, and one that is not full; all lengths, in no order. */
+static int serial_runs(size_t count)
+{
+    int right = 1;
+    for (int variant = 0; variant < 8 && right; variant++) {
+        struct mix_rules rules = {.in_kind = 2,
+                                  .out_kind = 2,
+                                  .in_place = variant & 1,
+                                  .count = count,
+                                  .longest = 90,
+                                  .op = GPUAES_CBC_ENCRYPT,
+                                  .keys = variant & 2 ? 0 : 1,
+                                  .aligned = variant >> 2};
+        right = mix_runs(&rules);
+    }
+    return right;
+}
+
+static void test_serial(void)
+{
+    tap_ok(serial_runs(333), "serial messages, a lane each");
+}
+
+/* Pinned memory that is moved by copies, in one stretch and scattered, and in slices. */
+static void test_pinned(void)
+{
+    struct mix_rules rules = {1, 1, 0, 60, 12000, -1, 2, 1};
+    unsigned copies = emulator_calls("memcpy_htod_async");
+    tap_ok(mix_runs(&rules), "large pinned messages, side by side");
+    copies = emulator_calls("memcpy_htod_async") - copies;
+    tap_ok(copies < 20, "need few copies: %u", copies);
+    rules.in_place = 1;
+    rules.aligned = 0;
+    tap_ok(mix_runs(&rules), "large pinned messages, in place");
+}
+
+/* More slices than slots, by their number of messages. */
+static void test_slices(void)
+{
+    enum { COUNT = 4 * 16384 + 1000, BYTES = COUNT * 16 };
+    struct gpuaes_batch *batch = open_batch();
+    struct expected e;
+    expect(&e, GPUAES_ECB_DECRYPT, BYTES);
+    for (int kind = 0; kind < 3; kind++) {
+        unsigned char *p = take(kind, BYTES), *got = malloc(BYTES);
+        struct gpuaes_message all = {GPUAES_ECB_DECRYPT, NULL, 0, &e.schedule, NULL, p, p, 16};
+        gpuaes_copy(p, e.plain, BYTES);
+        int right = gpuaes_batch_gather(batch, &all, COUNT, NULL, NULL, NULL, NULL) == GPUAES_OK &&
+                    gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
+                    gpuaes_batch_wait(batch) == GPUAES_OK &&
+                    gpuaes_copy(got, p, BYTES) == GPUAES_OK && memcmp(got, e.cipher, BYTES) == 0;
+        tap_ok(right, "more slices than slots, %s memory", kind_names[kind]);
+        gpuaes_batch_reset(batch);
+        give(kind, p, BYTES);
+        free(got);
+    }
+    gpuaes_batch_close(batch);
+    expected_free(&e);
+}
+
+/* ---- Gathered -------------------------------------------------------------------------- */
+
+static void test_gather(void)
+{
+    enum { COUNT = 50, PAGE = 512, BYTES = COUNT * PAGE };
+    struct gpuaes_batch *batch = open_batch();
+    struct expected e;
+    unsigned char ivs[COUNT][16], *p = gpuaes_pinned_alloc(BYTES), *want = malloc(BYTES);
+    size_t at[COUNT], len[COUNT], added = 0;
+    expect(&e, GPUAES_CBC_ENCRYPT, BYTES);
+    tap_random_bytes(&random_state, ivs, sizeof ivs);
+    for (int shape = 0; shape < 3; shape++) {
+        struct gpuaes_message all = {GPUAES_CBC_ENCRYPT, NULL, 0, &e.schedule, NULL, p, p, PAGE};
+        memcpy(p, e.plain, BYTES);
+        memcpy(want, e.plain, BYTES);
+        for (size_t i = 0; i < COUNT; i++) {
+            unsigned char iv[16];
+            at[i] = (COUNT - 1 - i) * PAGE;
+            len[i] = shape == 2 ? 16 * tap_random_below(&random_state, PAGE / 16) : PAGE;
+            size_t from = shape == 0 ? i * PAGE : at[i];
+            memcpy(iv, ivs[i], 16);
+            reference(all.op, e.key, e.schedule.rounds * 4 - 24, iv, e.plain + from, want + from,
+                      len[i]);
+        }
+        int right = gpuaes_batch_gather(batch, &all, COUNT, shape == 0 ? NULL : at,
+                                        shape == 2 ? len : NULL, ivs[0], &added) == GPUAES_OK &&
+                    added == COUNT && gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
+                    gpuaes_batch_wait(batch) == GPUAES_OK && memcmp(p, want, BYTES) == 0;
+        static const char *const shapes[] = {"that follow each other", "at offsets",
+                                             "at offsets, of different lengths"};
+        tap_ok(right, "records %s", shapes[shape]);
+        gpuaes_batch_reset(batch);
+    }
+    struct gpuaes_message all = {GPUAES_CTR, NULL, 0, &e.schedule, NULL, p, p, PAGE};
+    len[0] = len[1] = len[3] = 32;
+    len[2] = 17;
+    tap_ok(gpuaes_batch_gather(batch, &all, 4, at, len, ivs[0], &added) == GPUAES_BAD_ARGUMENT &&
+               added == 4 && gpuaes_batch_status(batch, 2) == GPUAES_BAD_ARGUMENT &&
+               gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
+               gpuaes_batch_wait(batch) == GPUAES_OK && gpuaes_batch_status(batch, 3) == GPUAES_OK,
+           "a bad record is refused, and the others are done");
+    tap_ok(gpuaes_batch_gather(batch, &all, 4, at, len, ivs[0], &added) == GPUAES_BUSY &&
+               added == 0,
+           "none is added to a batch that is done");
+    gpuaes_batch_close(batch);
+    gpuaes_pinned_free(p, BYTES);
+    free(want);
+    expected_free(&e);
+}
+
+/* ---- Use ---------------------------------------------------------------------------------- */
+
+static void test_reuse(void)
+{
+    struct gpuaes_batch *batch = open_batch();
+    struct mix_rules rules = {1, 1, 0, 60, 100, -1, 3, 0};
+    int right = mix_make(&mix, &rules);
+    right = right && runs(batch, &mix) && runs(batch, &mix);
+    unsigned before = emulator_calls("mem_alloc") + emulator_calls("mem_host_alloc");
+    for (int i = 0; i < 5; i++)
+        right = right && runs(batch, &mix);
+    tap_ok(right, "a batch is used again");
+    tap_ok(emulator_calls("mem_alloc") + emulator_calls("mem_host_alloc") == before,
+           "and then allocates nothing");
+    mix_free(&mix);
+    /* More keys than are kept. */
+    unsigned char key[32] = {0}, iv[16] = {0}, text[16] = {0}, *p = gpuaes_pinned_alloc(4096 * 16);
+    for (int round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < 1500; i++) {
+            struct gpuaes_message m = {GPUAES_CTR, key, 32, NULL, iv, p + 16 * i, p + 16 * i, 16};
+            memcpy(key, &i, sizeof i);
+            memset(p + 16 * i, 0, 16);
+            right = right && gpuaes_batch_add(batch, &m) == GPUAES_OK;
+        }
+        right = right && gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
+                gpuaes_batch_wait(batch) == GPUAES_OK;
+        for (unsigned i = 0; i < 1500; i += 499) {
+            unsigned char want[16], counter[16] = {0};
+            memcpy(key, &i, sizeof i);
+            reference(GPUAES_CTR, key, 32, counter, text, want, 16);
+            right = right && memcmp(p + 16 * i, want, 16) == 0;
+        }
+        gpuaes_batch_reset(batch);
+    }
+    tap_ok(right, "more keys than stay between batches");
+    gpuaes_pinned_free(p, 4096 * 16);
+    gpuaes_batch_close(batch);
+}
+
+static void test_poll(void)
+{
+    struct gpuaes_batch *batch = open_batch(), *second = open_batch();
+    struct mix_rules rules = {1, 1, 0, 50, 300, -1, 3, 0};
+    int right = mix_make(&mix, &rules) && mix_make(&second_mix, &rules);
+    mix_fill(&mix);
+    mix_fill(&second_mix);
+    tap_ok(gpuaes_batch_poll(batch) == GPUAES_BAD_ARGUMENT &&
+               gpuaes_batch_wait(batch) == GPUAES_BAD_ARGUMENT,
+           "what was not submitted is not waited for");
+    emulator_configure("kernel-us=20000");
+    right = right && mix_add(batch, &mix) && mix_add(second, &second_mix) &&
+            gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
+            gpuaes_batch_submit(second, 0) == GPUAES_OK;
+    tap_ok(right && gpuaes_batch_poll(batch) == GPUAES_BUSY &&
+               mix_add_one(batch, &mix, 0) == GPUAES_BUSY &&
+               gpuaes_batch_submit(batch, 0) == GPUAES_BAD_ARGUMENT,
+           "a batch under way is busy");
+    enum gpuaes_status status;
+    while ((status = gpuaes_batch_poll(second)) == GPUAES_BUSY)
+        usleep(1000);
+    tap_ok(status == GPUAES_OK && mix_is_right(&second_mix), "it is polled until it is done");
+    tap_ok(gpuaes_batch_wait(batch) == GPUAES_OK && mix_is_right(&mix), "another one meanwhile");
+    emulator_configure(NULL);
+    gpuaes_batch_reset(batch);
+    right = mix_add(batch, &mix) && gpuaes_batch_submit(batch, 0) == GPUAES_OK;
+    gpuaes_batch_close(batch);
+    tap_ok(right, "a batch under way may be closed");
+    gpuaes_batch_close(second);
+    gpuaes_batch_close(NULL);
+    mix_free(&mix);
+    mix_free(&second_mix);
+}
+
+/* ---- Refusals -------------------------------------------------------------------------------- */
+
+static enum gpuaes_status added(struct gpuaes_batch *batch, struct gpuaes_message message)
+{
+    return gpuaes_batch_add(batch, &message);
+}
+
+static void test_refusals(void)
+{
+    struct gpuaes_batch *batch = open_batch();
+    unsigned char key[32] = {1}, iv[16] = {2}, *p = take(GPUAES_DEVICE, 4096);
+    struct gpuaes_key schedule = {.rounds = 11};
+    static unsigned char host[GPUAES_BATCH_HOST_BYTES + 32];
+    struct gpuaes_message good = {GPUAES_CTR, key, 32, NULL, iv, p, p, 160}, bad = good;
+    tap_ok(added(batch, good) == GPUAES_OK, "a good message");
+    bad.len = 17;
+    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "a part of a block is refused");
+    bad = good;
+    bad.op = (enum gpuaes_op)5;
+    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is a mode that is not there");
+    bad = good;
+    bad.key_bytes = 20;
+    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is a key of another size");
+    bad.key = NULL;
+    bad.schedule = &schedule;
+    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is a schedule of as many rounds");
+    bad = good;
+    bad.iv = NULL;
+    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is no IV");
+    bad = good;
+    bad.out = p + 16;
+    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is an overlap");
+    bad = good;
+    bad.len = 8192;
+    tap_ok(added(batch, bad) == GPUAES_BAD_RANGE, "so is what leaves its allocation");
+    bad.in = bad.out = host;
+    bad.len = sizeof host;
+    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is much of the CPU's memory");
+    bad = good;
+    bad.in = p + 1024;
+    bad.out = p + 2048;
+    bad.len = 0;
+    tap_ok(added(batch, bad) == GPUAES_OK, "nothing is done at once");
+    tap_ok(gpuaes_batch_submit(batch, 0) == GPUAES_OK && gpuaes_batch_wait(batch) == GPUAES_OK,
+           "the others are done");
+    static const enum gpuaes_status expected[] = {
+        GPUAES_OK,           GPUAES_BAD_ARGUMENT, GPUAES_BAD_ARGUMENT, GPUAES_BAD_ARGUMENT,
+        GPUAES_BAD_ARGUMENT, GPUAES_BAD_ARGUMENT, GPUAES_BAD_ARGUMENT, GPUAES_BAD_RANGE,
+        GPUAES_BAD_ARGUMENT, GPUAES_OK,           GPUAES_BAD_ARGUMENT};
+    int right = 1;
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        right &= gpuaes_batch_status(batch, i) == expected[i];
+    tap_ok(right, "each has its status, and what is not there has none");
+    gpuaes_batch_reset(batch);
+    tap_ok(gpuaes_batch_submit(batch, 0) == GPUAES_OK && gpuaes_batch_wait(batch) == GPUAES_OK,
+           "a batch of nothing is done");
+    unsigned char text[16] = {0};
+    gpuaes_key_expand(&schedule, key, 32);
+    tap_ok(gpuaes_aes(GPUAES_CBC_ENCRYPT, &schedule, iv, text, text, 16, 0, NULL) ==
+               GPUAES_BAD_ARGUMENT,
+           "CBC encryption is for batches alone");
+    gpuaes_batch_close(batch);
+    give(GPUAES_DEVICE, p, 4096);
+}
+
+/* ---- Without 128 KiB of shared memory; without a device -----------------------------------------
+ */
+
+static int small_kernels(const void *unused)
+{
+    struct mix_rules rules = {0, 0, 1, 90, 300, -1, MIX_KEYS, 0};
+    (void)unused;
+    emulator_configure("shared=65536");
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !mix_runs(&rules))
+        return 1;
+    rules.keys = 1;
+    return mix_runs(&rules) && emulator_launches("aes_batch_decrypt_many_small_10") != 0 ? 0 : 2;
+}
+
+/* A device whose blocks have as many warps as real ones: four lanes for each. */
+static int quads(const void *unused)
+{
+    (void)unused;
+    emulator_configure("threads=256");
+    become_an_application(0);
+    return gpuaes_start(NULL, NULL, 1) == GPUAES_READY && serial_runs(100) ? 0 : 1;
+}
+
+static int no_device(const void *unused)
+{
+    struct gpuaes_batch *batch = open_batch();
+    unsigned char key[16] = {0}, text[16] = {0};
+    struct gpuaes_message m = {GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, text, text, 16};
+    (void)unused;
+    int right = gpuaes_batch_add(batch, &m) == GPUAES_NOT_READY;
+    gpuaes_batch_close(batch);
+    return right ? 0 : 1;
+}
+
+int main(void)
+{
+    tap_random_seed(&random_state);
+    tap_ok(in_child(no_device, NULL) == 0, "no message is taken without a device");
+    tap_ok(in_child(small_kernels, NULL) == 0, "a device with little shared memory");
+    tap_ok(in_child(quads, NULL) == 0, "serial messages, four lanes each");
+    become_an_application(0);
+    tap_ok(gpuaes_start(NULL, NULL, 1) == GPUAES_READY, "the device starts");
+    test_kinds();
+    test_modes();
+    test_serial();
+    test_pinned();
+    test_slices();
+    test_gather();
+    test_reuse();
+    test_poll();
+    test_refusals();
+    return tap_done();
+}
