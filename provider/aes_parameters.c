@@ -170,6 +170,9 @@ int aes_get_params(struct aes_context *c, OSSL_PARAM params[])
     if (!c->moved)
         return 1;
     OSSL_PARAM *p = OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_IV);
-    return p == NULL || OSSL_PARAM_set_octet_ptr(p, c->iv, sizeof c->iv) ||
-           OSSL_PARAM_set_octet_string(p, c->iv, sizeof c->iv);
+    if (p == NULL)
+        return 1;
+    return p->data_type == OSSL_PARAM_OCTET_PTR
+               ? OSSL_PARAM_set_octet_ptr(p, c->iv, sizeof c->iv)
+               : OSSL_PARAM_set_octet_string(p, c->iv, sizeof c->iv);
 }
