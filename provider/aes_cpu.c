@@ -115,3 +115,12 @@ int aes_set_position(struct aes_context *c, const unsigned char iv[GPUAES_BLOCK]
         return 0;
     return num == 0 || set_uint(c->functions, c->cpu, OSSL_CIPHER_PARAM_NUM, num);
 }
+
+void aes_advance_counter(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
+{
+    for (int i = GPUAES_BLOCK - 1; i >= 0 && blocks != 0; i--) {
+        blocks += counter[i];
+        counter[i] = (unsigned char)blocks;
+        blocks >>= 8;
+    }
+}
