@@ -87,7 +87,6 @@ struct aes_context {
     } ahead;
 
     struct aes_pipeline *pipeline; /* NULL: it is for one message; see aes_pipeline.h */
-    int is_pipe;                   /* of another context: one of many, so none reads ahead */
 
     int device_memory; /* the parameter: pointers may be a device's */
     struct {

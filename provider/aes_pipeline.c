@@ -42,7 +42,6 @@ static int add_pipe(struct aes_pipeline *p, const struct aes_context *original)
     struct aes_context *pipe = aes_copy_context(original);
     if (pipe == NULL)
         return 0;
-    pipe->is_pipe = 1;
     p->message[p->pipes].context = p->pipe[p->pipes] = pipe;
     p->pipes++;
     return 1;

@@ -1,7 +1,7 @@
 /*
  * EVP pipelines: up to 32 messages with one key in one call.
  *
- * Each pipe is a context of its own (`is_pipe`), and does what EVP_CipherInit_ex2(),
+ * Each pipe is a context of its own, and does what EVP_CipherInit_ex2(),
  * EVP_CipherUpdate() and EVP_CipherFinal_ex() on it would do. The context that libcrypto knows
  * is only what they are copied from: it takes no data, and has the key, but no IV.
  *

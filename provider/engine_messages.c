@@ -268,15 +268,14 @@ enum engine_choice engine_messages_choose(struct provider *provider, struct engi
     m->why = floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
     if (m->bytes < floor || m->count < 2)
         return CHOICE_CPU;
-    struct engine_share serial = {0, 0}, parallel = {0, 0};
+    struct engine_share serial = {0, 0};
     add_shares(&serial, m->small[WORK_CBC_ENCRYPT]);
     add_shares(&serial, m->large[WORK_CBC_ENCRYPT]);
-    for (int kind = 0; kind < WORK_CBC_ENCRYPT; kind++)
-        add_shares(&parallel, m->small[kind]); /* large ones count when they are updated */
     m->why = CPU_UNSUITED;
     if (m->bytes == serial.bytes && serial.count < SERIAL_FEWEST && !engine_is_forced(provider))
         return CHOICE_CPU;
-    engine_count(parallel.bytes + (serial.count < SERIAL_FEWEST ? 0 : serial.bytes));
+    /* Small ones of other modes gain where memory is pinned: then there is a device already. */
+    engine_count(serial.count < SERIAL_FEWEST ? 0 : serial.bytes);
     if (engine_start_for(provider, m->bytes) == GPUAES_READY)
         return choose_ready(provider, m);
     m->why = CPU_NO_DEVICE;

@@ -110,7 +110,7 @@ static void test_faults_of(const char *kind, const char *place, const int *where
 static void test_faults(void)
 {
     static const char *const places[] = {"apart", "in place", "pinned in place"};
-    unsigned calls[FUNCTIONS];
+    unsigned calls[FUNCTIONS] = {0};
     int where, verdict;
 
     setenv("GPUAES_TIMEOUT_MS", "300", 1);

@@ -179,18 +179,18 @@ static const struct engine_launch h200[] = {{60000, 0.4, 60, 45}, {25000, 0.03, 
 
 struct shape {
     const char *text;
-    enum engine_work kind;
     size_t count, length;
+    enum engine_work kind;
     int launches;
 };
 
 static const struct shape shapes[] = {
-    {"32 pipes of CBC encryption", WORK_CBC_ENCRYPT, 32, 16 << 10, 0},
-    {"32 large pipes of CBC encryption", WORK_CBC_ENCRYPT, 32, 1 << 20, 0},
-    {"50 CBC encryptions", WORK_CBC_ENCRYPT, 50, 2 << 10, 0},
-    {"8192 CBC encryptions", WORK_CBC_ENCRYPT, 8192, 16 << 10, 1},
-    {"32 pipes of 256 bytes in CTR", WORK_CTR, 32, 256, 0},
-    {"one CTR message", WORK_CTR, 1, 4 << 20, 0},
+    {"32 pipes of CBC encryption", 32, 16 << 10, WORK_CBC_ENCRYPT, 0},
+    {"32 large pipes of CBC encryption", 32, 1 << 20, WORK_CBC_ENCRYPT, 0},
+    {"50 CBC encryptions", 50, 2 << 10, WORK_CBC_ENCRYPT, 0},
+    {"8192 CBC encryptions", 8192, 16 << 10, WORK_CBC_ENCRYPT, 1},
+    {"32 pipes of 256 bytes in CTR", 32, 256, WORK_CTR, 0},
+    {"one CTR message", 1, 4 << 20, WORK_CTR, 0},
 };
 
 /* How often a launch was chosen, of many times that none was made. */

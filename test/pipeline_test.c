@@ -65,7 +65,7 @@ static void make_input(struct test_case *c, struct pipe_case *p)
         EVP_EncryptInit_ex2(context, cipher, c->key, p->iv, NULL);
         EVP_EncryptUpdate(context, p->in[1], &n, p->in[1], (int)p->length);
         EVP_EncryptFinal_ex(context, p->in[1] + n, &last);
-        p->length = (size_t)(n + last);
+        p->length = (size_t)n + (size_t)last;
     }
     memcpy(p->in[0], p->in[1], p->length);
     EVP_CIPHER_CTX_free(context);

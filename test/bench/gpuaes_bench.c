@@ -54,7 +54,7 @@ static const struct part {
     {"read-ahead", part_read_ahead, NULL, NULL},
     {"batch", part_batch, NULL, NULL},
     {"batch", part_batch_overhead, "GPUAES_KERNEL", "small"},
-    {"messages", part_messages, NULL, NULL},
+    {"messages", part_messages, "GPUAES_READ_AHEAD_BYTES", "0"},
     {"speed", part_speed, "GPUAES_START", NULL},
     {"enc", part_enc, "GPUAES_START", NULL},
     {"streams", part_streams, "GPUAES_START", NULL},

@@ -84,7 +84,6 @@ static void *new_context(struct provider *provider, const struct pipes_functions
     memcpy(iv, &number, sizeof number);
     if (c == NULL || !aes_init(c, 1, key, sizeof key, iv, sizeof iv, NULL))
         exit(EXIT_FAILURE);
-    c->is_pipe = 1;
     return c;
 }
 
@@ -92,7 +91,7 @@ static void open_messages(struct messages *m, const struct pipes_functions *f, u
                           unsigned char *out)
 {
     m->message = calloc(m->count, sizeof *m->message);
-    m->list = calloc(m->count, sizeof *m->list);
+    m->list = calloc(m->count, sizeof(struct aes_message *));
     m->written = calloc(m->count, sizeof *m->written);
     if (m->message == NULL || m->list == NULL || m->written == NULL)
         exit(EXIT_FAILURE);
