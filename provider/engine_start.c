@@ -10,6 +10,7 @@
 
 #include "engine.h"
 #include "engine_measure.h"
+#include "engine_messages.h"
 #include "engine_stream.h"
 #include "errors.h"
 #include "provider.h"
@@ -47,6 +48,7 @@ static void on_ready(void *unused)
 {
     (void)unused;
     measure_gpu();
+    engine_messages_measure();
     if (read_ahead_is_wanted())
         read_ahead_measure();
 }
