@@ -403,6 +403,27 @@ static void test_parameters(int by_evp)
     pipes_close(&p);
 }
 
+/* 3.5 then says that there are 0 pipes: that must not pass for an update. */
+static void test_named_again(void)
+{
+    static const unsigned char key[32], iv[BLOCK];
+    const unsigned char *ivs[] = {iv, iv}, *in[] = {key, key};
+    unsigned char text[2][32], *out[] = {text[0], text[1]};
+    size_t room[] = {32, 32}, in_bytes[] = {32, 32}, out_bytes[2] = {0, 0};
+    struct pipes p;
+    int ok =
+        pipes_open(&p, &providers, "AES-256-CTR", 1) && pipes_init(&p, 1, key, 32, 2, ivs, BLOCK);
+
+    p.count = 0; /* so that the cipher is named */
+    ok = ok && pipes_init(&p, 1, key, 32, 2, ivs, BLOCK);
+    if (ok && !pipes_update(&p, out, out_bytes, room, in, in_bytes))
+        ok = error_is("wrong number of pipes");
+    else
+        ok = ok && out_bytes[0] == 32 && out_bytes[1] == 32;
+    tap_ok(ok, "EVP: a cipher named again: all pipes are done, or it says why not");
+    pipes_close(&p);
+}
+
 /* ---- A device that fails ---------------------------------------------------------------- */
 
 enum { RIGHT, WRONG, NO_EMULATOR };
@@ -501,6 +522,8 @@ int main(void)
         test_parameters(by_evp);
     }
     test_refusals();
+    if (has_evp)
+        test_named_again();
     providers_unload(&providers);
     test_with("on the device", NULL, NULL, has_evp);
     unsetenv("GPUAES_MIN_BYTES");
