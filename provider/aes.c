@@ -24,7 +24,6 @@
 static OSSL_FUNC_cipher_dupctx_fn aes_dupctx;
 static OSSL_FUNC_cipher_encrypt_init_fn aes_encrypt_init;
 static OSSL_FUNC_cipher_decrypt_init_fn aes_decrypt_init;
-static OSSL_FUNC_cipher_update_fn aes_update;
 static OSSL_FUNC_cipher_cipher_fn aes_cipher;
 static OSSL_FUNC_cipher_get_ctx_params_fn aes_get_ctx_params;
 static OSSL_FUNC_cipher_set_ctx_params_fn aes_set_ctx_params;
@@ -227,8 +226,8 @@ static int counted_cipher(struct aes_context *c, unsigned char *out, size_t *out
  */
 #define HOT __attribute__((hot, aligned(64)))
 
-HOT static int aes_update(void *context, unsigned char *out, size_t *out_bytes, size_t room,
-                          const unsigned char *in, size_t in_bytes)
+HOT int aes_update(void *context, unsigned char *out, size_t *out_bytes, size_t room,
+                   const unsigned char *in, size_t in_bytes)
 {
     struct aes_context *c = context;
     if (__builtin_expect(in_bytes >= c->small, 0))

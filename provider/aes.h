@@ -99,6 +99,7 @@ struct aes_context {
 
 /* Dispatch functions, and what is behind others, for pipelines: each pipe is a context. */
 OSSL_FUNC_cipher_freectx_fn aes_freectx;
+OSSL_FUNC_cipher_update_fn aes_update;
 OSSL_FUNC_cipher_final_fn aes_final;
 int aes_init(struct aes_context *context, int encrypting, const unsigned char *key,
              size_t key_bytes, const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[]);

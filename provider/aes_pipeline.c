@@ -7,6 +7,7 @@
 
 #include <openssl/crypto.h>
 
+#include "engine.h"
 #include "errors.h"
 
 /* ---- Pipes ----------------------------------------------------------------------- */
@@ -140,6 +141,14 @@ static int check_call(const struct aes_context *c, size_t pipes, const void *out
     return 0;
 }
 
+static size_t sum(const size_t *bytes, size_t count)
+{
+    size_t all = 0;
+    for (size_t i = 0; i < count; i++)
+        all += bytes[i];
+    return all;
+}
+
 int aes_pipeline_update(void *context, size_t pipes, unsigned char **out, size_t *out_bytes,
                         const size_t *room, const unsigned char **in, const size_t *in_bytes)
 {
@@ -150,12 +159,21 @@ int aes_pipeline_update(void *context, size_t pipes, unsigned char **out, size_t
         error_raise(c->provider, ERROR_BAD_PARAMETER, "no input");
         return 0;
     }
-    for (size_t i = 0; i < pipes; i++)
-        c->pipeline->message[i].call = (struct call){.out = out[i],
-                                                     .out_bytes = &out_bytes[i],
-                                                     .room = room[i],
-                                                     .in = in[i],
-                                                     .in_bytes = in_bytes[i]};
+    if (sum(in_bytes, pipes) < engine_floor(c->provider)) {
+        int ok = 1;
+        for (size_t i = 0; i < pipes; i++)
+            ok &= aes_update(c->pipeline->pipe[i], out[i], &out_bytes[i], room[i], in[i],
+                             in_bytes[i]);
+        return ok;
+    }
+    for (size_t i = 0; i < pipes; i++) {
+        struct call *call = &c->pipeline->message[i].call;
+        call->out = out[i];
+        call->out_bytes = &out_bytes[i];
+        call->room = room[i];
+        call->in = in[i];
+        call->in_bytes = in_bytes[i];
+    }
     return aes_messages_run(c->provider, c->pipeline->list, pipes);
 }
 
