@@ -51,13 +51,19 @@ void gpuaes_batch_reset(struct gpuaes_batch *batch)
 {
     if (batch->state == BATCH_UNDER_WAY)
         (void)batch_go_on(batch, 1);
-    batch_keys_trim(&batch->keys);
+    batch_keys_trim(&batch->keys, BATCH_KEYS_KEPT);
     batch->state = BATCH_OPEN;
     batch->messages = batch->numbers = 0;
     batch->owner = batch->managed = NULL;
     batch->on_device = batch->on_host = 0;
     batch->pinned_bytes = batch->pinned_runs = 0;
     forget_ranges(batch);
+}
+
+void gpuaes_batch_forget(struct gpuaes_batch *batch)
+{
+    gpuaes_batch_reset(batch);
+    batch_keys_trim(&batch->keys, 0);
 }
 
 void gpuaes_batch_close(struct gpuaes_batch *batch)

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIRST_ROOM = 16, KEPT = 1024, SCHEDULES = 64 };
+enum { FIRST_ROOM = 16, SCHEDULES = 64 };
 
 static uint32_t place_of(const struct batch_keys *keys, const unsigned char *key, size_t key_bytes)
 {
@@ -192,11 +192,11 @@ const struct gpuaes_key *batch_keys_schedule(struct batch_keys *keys, uint32_t n
     return &keys->schedule[key->schedule - 1];
 }
 
-void batch_keys_trim(struct batch_keys *keys)
+void batch_keys_trim(struct batch_keys *keys, uint32_t most)
 {
     keys->used = 0;
     keys->round++;
-    if (keys->count <= KEPT)
+    if (keys->count <= most)
         return;
     drop_schedules(keys);
     cleanse(keys);

@@ -50,7 +50,8 @@ uint32_t batch_keys_find(struct batch_keys *keys, const unsigned char *key, size
 /* Until it is called again. */
 const struct gpuaes_key *batch_keys_schedule(struct batch_keys *keys, uint32_t number);
 
-/* Between rounds: what is more than can stay is cleansed, all of it. */
-void batch_keys_trim(struct batch_keys *keys);
+/* Between rounds: where there are more than may stay, all of them are cleansed. */
+enum { BATCH_KEYS_KEPT = 1024 };
+void batch_keys_trim(struct batch_keys *keys, uint32_t most);
 
 #endif

@@ -360,6 +360,9 @@ GPUAES_API enum gpuaes_status gpuaes_batch_status(const struct gpuaes_batch *bat
  */
 GPUAES_API void gpuaes_batch_reset(struct gpuaes_batch *batch);
 
+/* The same, and cleanses those keys. */
+GPUAES_API void gpuaes_batch_forget(struct gpuaes_batch *batch);
+
 /* Waits, cleanses and frees. NULL is ignored. */
 GPUAES_API void gpuaes_batch_close(struct gpuaes_batch *batch);
 

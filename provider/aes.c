@@ -14,18 +14,17 @@
 
 #include "aes_device.h"
 #include "aes_parameters.h"
+#include "aes_pipeline.h"
 #include "aes_read_ahead.h"
 #include "aes_stream.h"
 #include "aes_update.h"
 #include "engine.h"
 #include "statistics.h"
 
-static OSSL_FUNC_cipher_freectx_fn aes_freectx;
 static OSSL_FUNC_cipher_dupctx_fn aes_dupctx;
 static OSSL_FUNC_cipher_encrypt_init_fn aes_encrypt_init;
 static OSSL_FUNC_cipher_decrypt_init_fn aes_decrypt_init;
 static OSSL_FUNC_cipher_update_fn aes_update;
-static OSSL_FUNC_cipher_final_fn aes_final;
 static OSSL_FUNC_cipher_cipher_fn aes_cipher;
 static OSSL_FUNC_cipher_get_ctx_params_fn aes_get_ctx_params;
 static OSSL_FUNC_cipher_set_ctx_params_fn aes_set_ctx_params;
@@ -73,11 +72,12 @@ static void settle(struct aes_context *c)
     forget_counts(c);
 }
 
-static void aes_freectx(void *context)
+void aes_freectx(void *context)
 {
     struct aes_context *c = context;
     if (c == NULL)
         return;
+    aes_pipeline_end(c);
     (void)aes_read_ahead_end(c);
     settle(c);
     offload_queue_close(c->stream.queue);
@@ -85,9 +85,8 @@ static void aes_freectx(void *context)
     OPENSSL_clear_free(c, sizeof *c);
 }
 
-static void *aes_dupctx(void *context)
+struct aes_context *aes_copy_context(const struct aes_context *c)
 {
-    const struct aes_context *c = context;
     struct aes_context *copy = OPENSSL_memdup(c, sizeof *c);
     if (copy == NULL)
         return NULL;
@@ -99,11 +98,22 @@ static void *aes_dupctx(void *context)
     /* What was counted is the original's, which others may be copying too. */
     copy->countdown = copy->armed;
     forget_counts(copy);
+    copy->pipeline = NULL;
     if (!aes_read_ahead_copy(copy, c) || !aes_stream_copy(copy, c)) {
         aes_freectx(copy);
         return NULL;
     }
     return copy;
+}
+
+static void *aes_dupctx(void *context)
+{
+    const struct aes_context *c = context;
+    struct aes_context *copy = aes_copy_context(c);
+    if (copy == NULL || aes_pipeline_copy(copy, c))
+        return copy;
+    aes_freectx(copy);
+    return NULL;
 }
 
 /* ---- Initialisation --------------------------------------------------------------- */
@@ -124,9 +134,8 @@ static void note_key(struct aes_context *c, const unsigned char *key)
     memcpy(c->key, key, c->key_bytes);
 }
 
-static int aes_init(struct aes_context *c, int encrypting, const unsigned char *key,
-                    size_t key_bytes, const unsigned char *iv, size_t iv_bytes,
-                    const OSSL_PARAM params[])
+int aes_init(struct aes_context *c, int encrypting, const unsigned char *key, size_t key_bytes,
+             const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
 {
     OSSL_FUNC_cipher_encrypt_init_fn *init =
         encrypting ? c->functions->encrypt_init : c->functions->decrypt_init;
@@ -163,12 +172,14 @@ static int aes_init(struct aes_context *c, int encrypting, const unsigned char *
 static int aes_encrypt_init(void *context, const unsigned char *key, size_t key_bytes,
                             const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
 {
+    aes_pipeline_end(context);
     return aes_init(context, 1, key, key_bytes, iv, iv_bytes, params);
 }
 
 static int aes_decrypt_init(void *context, const unsigned char *key, size_t key_bytes,
                             const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
 {
+    aes_pipeline_end(context);
     return aes_init(context, 0, key, key_bytes, iv, iv_bytes, params);
 }
 
@@ -234,9 +245,17 @@ HOT static int aes_cipher(void *context, unsigned char *out, size_t *out_bytes, 
     return c->cpu_cipher(c->cpu, out, out_bytes, room, in, in_bytes);
 }
 
-static int aes_final(void *context, unsigned char *out, size_t *out_bytes, size_t room)
+int aes_update_alone(struct aes_context *c, const struct call *call)
+{
+    OSSL_FUNC_cipher_update_fn *function = call->oneshot ? aes_cipher : aes_update;
+    return function(c, call->out, call->out_bytes, call->room, call->in, call->in_bytes);
+}
+
+int aes_final(void *context, unsigned char *out, size_t *out_bytes, size_t room)
 {
     struct aes_context *c = context;
+    if (!aes_pipeline_check(c))
+        return 0;
     int ok = aes_read_ahead_end(c);
     c->finished = 1;
     aes_rearm(c);
@@ -311,6 +330,10 @@ static int aes_set_ctx_params(void *context, const OSSL_PARAM params[])
         FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, aes_##bits##_##mode##_gettable_ctx_params), \
         FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, aes_set_ctx_params),                             \
         FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, aes_##bits##_##mode##_settable_ctx_params), \
+        FUNCTION(PIPELINE_ENCRYPT_INIT, aes_pipeline_encrypt_init),                                \
+        FUNCTION(PIPELINE_DECRYPT_INIT, aes_pipeline_decrypt_init),                                \
+        FUNCTION(PIPELINE_UPDATE, aes_pipeline_update),                                            \
+        FUNCTION(PIPELINE_FINAL, aes_pipeline_final),                                              \
         {0, NULL}};
 
 AES_CIPHERS(AES_DEFINE)

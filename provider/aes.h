@@ -86,6 +86,8 @@ struct aes_context {
         unsigned sample_in;  /* updates until one is timed; 0: none is */
     } ahead;
 
+    struct aes_pipeline *pipeline; /* NULL: it is for one message; see aes_pipeline.h */
+
     int device_memory; /* the parameter: pointers may be a device's */
     struct {
         struct gpuaes_queue *queue; /* NULL: no stream is named */
@@ -94,6 +96,15 @@ struct aes_context {
         int lost;                   /* nobody knows it: its device failed. Until an IV is given */
     } stream;
 };
+
+/* Dispatch functions, and what is behind others, for pipelines: each pipe is a context. */
+OSSL_FUNC_cipher_freectx_fn aes_freectx;
+OSSL_FUNC_cipher_final_fn aes_final;
+int aes_init(struct aes_context *context, int encrypting, const unsigned char *key,
+             size_t key_bytes, const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[]);
+
+/* As dupctx(), but for pipes, of which the copy has none. */
+struct aes_context *aes_copy_context(const struct aes_context *original);
 
 /* CUDA's handles that are no pointers. */
 enum { AES_STREAM_LEGACY = 1, AES_STREAM_PER_THREAD = 2 };

@@ -8,6 +8,7 @@
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/params.h>
+#include <string.h>
 
 #include "aes_bounce.h"
 
@@ -80,14 +81,23 @@ int aes_find_held(const struct aes_context *c, size_t *held)
 
 /* ---- Where it stands ------------------------------------------------------------------ */
 
+/*
+ * As a pointer: where a string is asked for, libcrypto 3.5 leaves the error of its first guess
+ * in the application's queue.
+ */
 int aes_get_position(const struct aes_context *c, unsigned char iv[GPUAES_BLOCK])
 {
+    void *theirs = NULL;
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_octet_ptr(OSSL_CIPHER_PARAM_UPDATED_IV, &theirs, GPUAES_BLOCK),
+        OSSL_PARAM_construct_end()};
     if (c->mode == AES_ECB)
         return 1;
-    OSSL_PARAM params[] = {
-        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_UPDATED_IV, iv, GPUAES_BLOCK),
-        OSSL_PARAM_construct_end()};
-    return c->functions->get_ctx_params(c->cpu, params);
+    if (!c->functions->get_ctx_params(c->cpu, params) || theirs == NULL ||
+        params[0].return_size != GPUAES_BLOCK)
+        return 0;
+    memcpy(iv, theirs, GPUAES_BLOCK);
+    return 1;
 }
 
 /* `num` means nothing in CBC, but what was set must be read back. */
@@ -104,4 +114,13 @@ int aes_set_position(struct aes_context *c, const unsigned char iv[GPUAES_BLOCK]
     if (!init(c->cpu, NULL, 0, iv, GPUAES_BLOCK, NULL))
         return 0;
     return num == 0 || set_uint(c->functions, c->cpu, OSSL_CIPHER_PARAM_NUM, num);
+}
+
+void aes_advance_counter(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
+{
+    for (int i = GPUAES_BLOCK - 1; i >= 0 && blocks != 0; i--) {
+        blocks += counter[i];
+        counter[i] = (unsigned char)blocks;
+        blocks >>= 8;
+    }
 }

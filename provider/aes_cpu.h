@@ -41,6 +41,9 @@ int aes_find_held(const struct aes_context *context, size_t *held);
 int aes_get_position(const struct aes_context *context, unsigned char iv[GPUAES_BLOCK]);
 int aes_set_position(struct aes_context *context, const unsigned char iv[GPUAES_BLOCK]);
 
+/* Adds to a counter block, which is a 128-bit big-endian number. */
+void aes_advance_counter(unsigned char counter[GPUAES_BLOCK], uint64_t blocks);
+
 int aes_get_uint(const struct aes_context *context, const char *name, unsigned *value);
 
 #endif

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "aes_pipeline.h"
 #include "aes_read_ahead.h"
 #include "aes_stream.h"
 #include "engine.h"
@@ -135,7 +136,7 @@ int aes_apply_params(struct aes_context *c, const OSSL_PARAM params[])
     return 1;
 }
 
-int aes_set_params(struct aes_context *c, const OSSL_PARAM params[])
+static int set_params(struct aes_context *c, const OSSL_PARAM params[])
 {
     if (!aes_check_params(c, params))
         return 0;
@@ -145,6 +146,15 @@ int aes_set_params(struct aes_context *c, const OSSL_PARAM params[])
     /* Some may have been set where others were refused. */
     ok = aes_apply_params(c, params) && ok;
     aes_rearm(c);
+    return ok;
+}
+
+/* Whoever has pipes has them do the same. */
+int aes_set_params(struct aes_context *c, const OSSL_PARAM params[])
+{
+    int ok = set_params(c, params);
+    for (size_t i = 0; c->pipeline != NULL && i < c->pipeline->pipes; i++)
+        ok &= set_params(c->pipeline->pipe[i], params);
     return ok;
 }
 
@@ -159,8 +169,9 @@ static int get_own(const struct aes_context *c, OSSL_PARAM params[])
             OSSL_PARAM_set_uint64(stream, c->stream.handle));
 }
 
-int aes_get_params(struct aes_context *c, OSSL_PARAM params[])
+int aes_get_params(struct aes_context *context, OSSL_PARAM params[])
 {
+    struct aes_context *c = context->pipeline == NULL ? context : context->pipeline->pipe[0];
     if ((c->stream.chained || c->stream.lost) &&
         OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_UPDATED_IV) != NULL && !aes_stream_settle(c))
         return 0;
@@ -170,6 +181,9 @@ int aes_get_params(struct aes_context *c, OSSL_PARAM params[])
     if (!c->moved)
         return 1;
     OSSL_PARAM *p = OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_IV);
-    return p == NULL || OSSL_PARAM_set_octet_ptr(p, c->iv, sizeof c->iv) ||
-           OSSL_PARAM_set_octet_string(p, c->iv, sizeof c->iv);
+    if (p == NULL)
+        return 1;
+    return p->data_type == OSSL_PARAM_OCTET_PTR
+               ? OSSL_PARAM_set_octet_ptr(p, c->iv, sizeof c->iv)
+               : OSSL_PARAM_set_octet_string(p, c->iv, sizeof c->iv);
 }

@@ -32,8 +32,7 @@ const struct gpuaes_key *aes_schedule(struct aes_context *c)
     return &c->schedule;
 }
 
-/* Brings the CPU's context to a block boundary with nothing held back. */
-static int do_head(struct aes_context *c, const struct call *call, const struct split *s)
+int aes_do_head(struct aes_context *c, const struct call *call, const struct split *s)
 {
     size_t written = 0;
     struct call head = *call;
@@ -101,7 +100,7 @@ static size_t bytes_done(const struct gpuaes_report *report)
     return done;
 }
 
-static int do_tail(struct aes_context *c, const struct call *call, const struct split *s)
+int aes_do_tail(struct aes_context *c, const struct call *call, const struct split *s)
 {
     size_t in_at = s->head_in + s->middle, out_at = s->head_out + s->middle, written = 0;
     struct call tail = {.out = call->out + out_at,
@@ -139,10 +138,10 @@ static int do_middle_and_tail(struct aes_context *c, const struct call *call, co
                     "after %zu of %zu bytes", s->head_in + done, call->in_bytes);
         return 0;
     }
-    return finish_parts(c, call, s, &report) && do_tail(c, call, s);
+    return finish_parts(c, call, s, &report) && aes_do_tail(c, call, s);
 }
 
 int aes_run_split(struct aes_context *c, const struct call *call, const struct split *s, int insist)
 {
-    return do_head(c, call, s) && do_middle_and_tail(c, call, s, insist);
+    return aes_do_head(c, call, s) && do_middle_and_tail(c, call, s, insist);
 }

@@ -47,15 +47,6 @@ static _Atomic uint64_t begin_after = BEGIN_AFTER;
 
 /* ---- Position ------------------------------------------------------------------- */
 
-static void add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
-{
-    for (int i = GPUAES_BLOCK - 1; i >= 0 && blocks != 0; i--) {
-        blocks += counter[i];
-        counter[i] = (unsigned char)blocks;
-        blocks >>= 8;
-    }
-}
-
 static void subtract_one(unsigned char counter[GPUAES_BLOCK])
 {
     for (int i = GPUAES_BLOCK - 1; i >= 0; i--)
@@ -70,7 +61,7 @@ static int move_to(struct aes_context *c, const struct aes_context *ahead, uint6
     unsigned char iv[GPUAES_BLOCK], used[GPUAES_BLOCK];
     size_t offset = position % GPUAES_BLOCK, written;
     memcpy(iv, ahead->ahead.origin, sizeof iv);
-    add_blocks(iv, position / GPUAES_BLOCK);
+    aes_advance_counter(iv, position / GPUAES_BLOCK);
     if (!aes_set_position(c, iv))
         return 0;
     if (offset == 0)

@@ -111,16 +111,6 @@ int aes_stream_copy(struct aes_context *copy, const struct aes_context *original
     return open_queue(copy);
 }
 
-/* Adds to a 128-bit big-endian number. */
-static void add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
-{
-    for (int i = GPUAES_BLOCK - 1; i >= 0 && blocks != 0; i--) {
-        blocks += counter[i];
-        counter[i] = (unsigned char)blocks;
-        blocks >>= 8;
-    }
-}
-
 /*
  * The legacy stream of each device is another: the memory's is the one that takes
  * it. Trying the others starts nothing on devices that the application leaves alone.
@@ -195,6 +185,6 @@ int aes_stream_update(struct aes_context *c, const struct call *call, size_t hel
         c->stream.chained = c->moved = 1;
     if (c->mode != AES_CTR)
         return DONE;
-    add_blocks(iv, call->in_bytes / GPUAES_BLOCK);
+    aes_advance_counter(iv, call->in_bytes / GPUAES_BLOCK);
     return aes_set_position(c, iv);
 }

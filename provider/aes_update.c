@@ -6,6 +6,7 @@
 #include "aes_update.h"
 
 #include "aes_device.h"
+#include "aes_pipeline.h"
 #include "aes_read_ahead.h"
 #include "aes_split.h"
 #include "aes_stream.h"
@@ -19,17 +20,19 @@ static enum engine_work work_of(const struct aes_context *c)
     return (enum engine_work)aes_op(c);
 }
 
-int aes_is_eligible(const struct aes_context *c)
+int aes_is_eligible_among_many(const struct aes_context *c)
 {
     if (!c->has_key || c->tls || c->finished || (c->mode != AES_ECB && !c->has_iv))
         return 0;
-    if (c->mode == AES_CTR)
-        return 1;
     /* Turning the direction without giving the key again leaves the default
      * provider with the schedule of the other one: what it makes of it is its own. */
-    if (c->encrypting != c->key_encrypting)
-        return 0;
-    return c->mode == AES_ECB || !c->encrypting; /* CBC encryption is serial */
+    return c->mode == AES_CTR || c->encrypting == c->key_encrypting;
+}
+
+int aes_is_eligible(const struct aes_context *c)
+{
+    int serial = c->mode == AES_CBC && c->encrypting;
+    return !serial && aes_is_eligible_among_many(c);
 }
 
 uint64_t aes_fold(struct aes_context *c)
@@ -52,7 +55,7 @@ void aes_rearm(struct aes_context *c)
 {
     (void)aes_fold(c);
     /* Every pointer must be looked at, or every call refused. */
-    if (c->device_memory || c->stream.lost || c->keystream != NULL) {
+    if (c->device_memory || c->stream.lost || c->keystream != NULL || c->pipeline != NULL) {
         c->small = 0;
         c->armed = c->countdown = -1;
         return;
@@ -175,6 +178,8 @@ static void count_towards_start(const struct aes_context *c, size_t in_bytes, ui
 int aes_update_call(struct aes_context *c, const struct call *call)
 {
     struct work work;
+    if (!aes_pipeline_check(c))
+        return REFUSED;
     uint64_t bytes = aes_fold(c);
     count_towards_start(c, call->in_bytes, bytes);
     aes_rearm(c);

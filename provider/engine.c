@@ -14,9 +14,6 @@
 #include "offload.h"
 #include "provider.h"
 
-/* A thread must be made for the call of an ASYNC job. */
-static const double async_job_ns = 60000;
-
 /* With engine=gpu and no min-bytes: less than this is not worth being strict. */
 enum { STRICT_FLOOR = 16 << 10 };
 
@@ -81,7 +78,7 @@ static int is_known_pageable(const struct work *work)
            work->len <= known_pageable.len;
 }
 
-static enum engine_choice find_memory(struct work *work)
+enum engine_choice engine_find_memory(struct work *work)
 {
     struct offload_places places = {
         .in = work->in, .out = work->out, .in_bytes = work->len, .out_bytes = work->len};
@@ -103,7 +100,7 @@ static enum engine_choice find_memory(struct work *work)
 int engine_finds_device_memory(const struct work *work)
 {
     struct work looked_at = *work;
-    return gpuaes_state() == GPUAES_READY && find_memory(&looked_at) == CHOICE_GPU_ONLY;
+    return gpuaes_state() == GPUAES_READY && engine_find_memory(&looked_at) == CHOICE_GPU_ONLY;
 }
 
 /* ---- The model ------------------------------------------------------------------------ */
@@ -145,9 +142,10 @@ static void explain(const struct provider *provider, const struct work *work,
                     const struct model_choice *choice)
 {
     static const char *const names[ENGINE_WORKS] = {
-        [WORK_ECB_ENCRYPT] = "ECB encrypt",     [WORK_ECB_DECRYPT] = "ECB decrypt",
-        [WORK_CBC_DECRYPT] = "CBC decrypt",     [WORK_CTR] = "CTR",
-        [WORK_BASE64_ENCODE] = "Base64 encode", [WORK_BASE64_DECODE] = "Base64 decode"};
+        [WORK_ECB_ENCRYPT] = "ECB encrypt",    [WORK_ECB_DECRYPT] = "ECB decrypt",
+        [WORK_CBC_DECRYPT] = "CBC decrypt",    [WORK_CTR] = "CTR",
+        [WORK_CBC_ENCRYPT] = "CBC encrypt",    [WORK_BASE64_ENCODE] = "Base64 encode",
+        [WORK_BASE64_DECODE] = "Base64 decode"};
     static const char *const memories[WORK_MEMORIES] = {[MEMORY_PINNED] = "pinned",
                                                         [MEMORY_APART] = "pageable",
                                                         [MEMORY_IN_PLACE] = "pageable in-place"};
@@ -160,12 +158,17 @@ static void explain(const struct provider *provider, const struct work *work,
             choice->is_try ? ", to see what it takes" : "");
 }
 
+double engine_hand_over_ns(void)
+{
+    static const double async_job_ns = 60000;
+    return ASYNC_get_current_job() != NULL ? async_job_ns : 0;
+}
+
 static enum engine_choice choose_by_model(struct provider *provider, struct work *work)
 {
     work->line_ns[MODEL_CPU] = measured_cpu_ns(provider, work);
     work->line_ns[MODEL_GPU] = measured_gpu_ns(work, work->memory == MEMORY_PINNED);
-    if (ASYNC_get_current_job() != NULL)
-        work->line_ns[MODEL_GPU] += async_job_ns;
+    work->line_ns[MODEL_GPU] += engine_hand_over_ns();
     struct model_cell *cell = cell_of(work);
     struct model_choice choice = model_choose(cell, work->line_ns);
     explain(provider, work, &choice);
@@ -185,16 +188,25 @@ void engine_explain_failure(const struct provider *provider, enum gpuaes_status 
 
 static enum engine_choice choose_ready(struct provider *provider, struct work *work)
 {
-    enum engine_choice choice = find_memory(work);
+    enum engine_choice choice = engine_find_memory(work);
     if (choice == CHOICE_GPU && !engine_is_forced(provider))
         choice = choose_by_model(provider, work);
     work->why = choice == CHOICE_CPU ? CPU_FASTER : CPU_FAILED;
     return choice;
 }
 
+enum engine_choice engine_without_device(const struct provider *provider)
+{
+    if (provider->settings.engine != ENGINE_GPU)
+        return CHOICE_CPU;
+    const char *reason = gpuaes_reason();
+    error_raise(provider, ERROR_NO_DEVICE, "engine=gpu, but %s",
+                reason[0] != '\0' ? reason : "start=never forbids to start it");
+    return CHOICE_FAIL;
+}
+
 enum engine_choice engine_choose(struct provider *provider, struct work *work)
 {
-    const struct settings *s = &provider->settings;
     size_t floor = engine_floor(provider);
     work->cell = NULL;
     work->why = floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
@@ -203,10 +215,5 @@ enum engine_choice engine_choose(struct provider *provider, struct work *work)
     if (engine_start_for(provider, work->len) == GPUAES_READY)
         return choose_ready(provider, work);
     work->why = CPU_NO_DEVICE;
-    if (s->engine != ENGINE_GPU)
-        return CHOICE_CPU;
-    const char *reason = gpuaes_reason();
-    error_raise(provider, ERROR_NO_DEVICE, "engine=gpu, but %s",
-                reason[0] != '\0' ? reason : "start=never forbids to start it");
-    return CHOICE_FAIL;
+    return engine_without_device(provider);
 }

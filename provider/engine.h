@@ -22,6 +22,7 @@ enum engine_work {
     WORK_ECB_DECRYPT = GPUAES_ECB_DECRYPT,
     WORK_CBC_DECRYPT = GPUAES_CBC_DECRYPT,
     WORK_CTR = GPUAES_CTR,
+    WORK_CBC_ENCRYPT = GPUAES_CBC_ENCRYPT, /* of many messages at once: engine_messages.h */
     WORK_BASE64_ENCODE,
     WORK_BASE64_DECODE,
     ENGINE_WORKS
@@ -59,6 +60,15 @@ enum engine_choice {
  * it, and waits for the start only where they say so.
  */
 enum engine_choice engine_choose(struct provider *provider, struct work *work);
+
+/* Sets work->memory. CHOICE_GPU, or CHOICE_GPU_ONLY for device memory. */
+enum engine_choice engine_find_memory(struct work *work);
+
+/* What follows if no device is ready: CHOICE_CPU or CHOICE_FAIL. */
+enum engine_choice engine_without_device(const struct provider *provider);
+
+/* What a call of the driver takes from here, beside itself: an ASYNC job needs a thread for it. */
+double engine_hand_over_ns(void);
 
 /* To be called when work has been done, all of it by one side. */
 void engine_done(const struct work *work, enum model_side side);

@@ -92,7 +92,8 @@ static void measure_kind(int pinned, unsigned char *buffer)
     (void)gpuaes_key_expand(&key, zero_key, sizeof zero_key);
     memset(buffer, 'A', ROOM); /* valid Base64 */
     for (int work = 0; work < ENGINE_WORKS; work++)
-        measure_work((enum engine_work)work, pinned, &key, buffer);
+        if (work != WORK_CBC_ENCRYPT) /* one message of it is never for the device */
+            measure_work((enum engine_work)work, pinned, &key, buffer);
 }
 
 void measure_gpu(void)
@@ -120,7 +121,8 @@ static int run_cpu_aes(struct provider *provider, enum engine_work work, unsigne
     static const enum aes_mode modes[] = {[WORK_ECB_ENCRYPT] = AES_ECB,
                                           [WORK_ECB_DECRYPT] = AES_ECB,
                                           [WORK_CBC_DECRYPT] = AES_CBC,
-                                          [WORK_CTR] = AES_CTR};
+                                          [WORK_CTR] = AES_CTR,
+                                          [WORK_CBC_ENCRYPT] = AES_CBC};
     enum aes_mode mode = modes[work];
     const struct cpu_cipher *cipher = cpu_cipher(mode, key_bytes);
     int decrypts = work == WORK_ECB_DECRYPT || work == WORK_CBC_DECRYPT;

@@ -10,21 +10,14 @@
 
 #include "engine.h"
 #include "engine_measure.h"
+#include "engine_messages.h"
+#include "engine_stream.h"
 #include "errors.h"
 #include "provider.h"
 #include "read_ahead_measure.h"
 
 /* An update that may start the device at once where CUDA already runs. */
 enum { SHARED_START_BYTES = 1 << 20 };
-
-/*
- * A process whose device was started exits 60 to 100 ms later, and waits 200 ms for it. Small
- * updates gain by read-ahead alone, so they must have gone on for longer than that, at a
- * rate that keeps a CPU busy, before another such while is expected of them: a client of a
- * network never starts a device.
- */
-static const int64_t STREAM_NS = 400000000, STREAM_PAUSE_NS = 100000000;
-static const double STREAM_RATE = 0.25; /* bytes a ns */
 
 /*
  * Whether the application uses CUDA is asked of the dynamic linker, which looks for a file
@@ -36,11 +29,7 @@ static const int64_t ASK_NS = 1000000, ASK_MOST_NS = 1000000000;
 /* Towards start-bytes, for the whole process. */
 static _Atomic uint64_t seen_bytes;
 
-/* Of all threads together; what two of them do at once here may be lost without harm. */
-static struct {
-    _Atomic int64_t begun, last;
-    _Atomic uint64_t bytes;
-} stream;
+static struct engine_stream stream;
 
 void engine_count(uint64_t bytes)
 {
@@ -59,6 +48,7 @@ static void on_ready(void *unused)
 {
     (void)unused;
     measure_gpu();
+    engine_messages_measure();
     if (read_ahead_is_wanted())
         read_ahead_measure();
 }
@@ -66,7 +56,7 @@ static void on_ready(void *unused)
 static enum gpuaes_state start(const struct provider *provider, int wait)
 {
     atomic_store(&seen_bytes, 0); /* after an idle release it counts anew */
-    atomic_store(&stream.begun, 0);
+    engine_stream_forget(&stream);
     enum gpuaes_state state =
         gpuaes_start(engine_is_forced(provider) ? NULL : on_ready, NULL, wait);
     if (provider->settings.log == LOG_DEBUG && state == GPUAES_FAILED)
@@ -100,26 +90,12 @@ static int application_uses_cuda(void)
     return gpuaes_application_uses_cuda();
 }
 
-static int is_over(int64_t begun, int64_t last, int64_t now)
-{
-    return begun == 0 || now - last > STREAM_PAUSE_NS ||
-           (now - begun > STREAM_PAUSE_NS &&
-            (double)atomic_load(&stream.bytes) < (double)(now - begun) * STREAM_RATE);
-}
-
 void engine_count_stream(const struct provider *provider, uint64_t bytes)
 {
     const struct settings *s = &provider->settings;
     if (s->start != START_AUTO || s->engine == ENGINE_CPU || gpuaes_state() != GPUAES_OFF)
         return;
-    int64_t now = now_ns(), begun = atomic_load(&stream.begun);
-    if (is_over(begun, atomic_exchange(&stream.last, now), now)) {
-        atomic_store(&stream.begun, now);
-        atomic_store(&stream.bytes, 0);
-        begun = now;
-    }
-    uint64_t all = atomic_fetch_add(&stream.bytes, bytes) + bytes;
-    if (all >= s->start_bytes && now - begun >= STREAM_NS)
+    if (engine_stream_add(&stream, now_ns(), bytes, s->start_bytes))
         (void)start(provider, 0);
 }
 

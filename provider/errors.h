@@ -22,7 +22,8 @@
     E(OUT_OF_MEMORY, 10, "out of memory")                                                          \
     E(NOT_INITIALISED, 11, "not initialised")                                                      \
     E(FINISHED, 12, "already finished")                                                            \
-    E(DEVICE_MEMORY, 13, "device memory cannot be used here")
+    E(DEVICE_MEMORY, 13, "device memory cannot be used here")                                      \
+    E(BAD_PIPES, 14, "wrong number of pipes")
 
 enum error_reason {
 #define ERROR_ENUM(name, number, sentence) ERROR_##name = (number),

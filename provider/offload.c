@@ -12,10 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-typedef void *call_fn(void *arg);
-
-/* 1, or 0 if nothing was called because no thread could be made. */
-static int make_call(call_fn *function, void *arg)
+int offload_call(offload_fn *function, void *arg)
 {
     sigset_t all, before;
     pthread_t thread;
@@ -50,7 +47,7 @@ static void *locate(void *arg)
 
 int offload_locate(struct offload_places *places)
 {
-    return make_call(locate, places);
+    return offload_call(locate, places);
 }
 
 struct copy {
@@ -70,7 +67,7 @@ static void *copy(void *arg)
 enum gpuaes_status offload_copy(void *to, const void *from, size_t len)
 {
     struct copy c = {to, from, len, GPUAES_OK};
-    return make_call(copy, &c) ? c.status : GPUAES_BUSY;
+    return offload_call(copy, &c) ? c.status : GPUAES_BUSY;
 }
 
 struct aes {
@@ -97,7 +94,7 @@ static void *aes(void *arg)
 enum gpuaes_status offload_aes(const struct offload_aes *work)
 {
     struct aes a = {.work = work, .status = GPUAES_OK};
-    return make_call(aes, &a) ? a.status : GPUAES_BUSY;
+    return offload_call(aes, &a) ? a.status : GPUAES_BUSY;
 }
 
 /* ---- Queues ------------------------------------------------------------------------ */
@@ -146,7 +143,7 @@ static void leave_unclosed(struct gpuaes_queue *queue, struct gpuaes_keystream *
 void offload_close_left(void)
 {
     if (atomic_load(&unclosed) != NULL)
-        (void)make_call(close_left, NULL);
+        (void)offload_call(close_left, NULL);
 }
 
 static void *queue_open(void *arg)
@@ -160,7 +157,7 @@ static void *queue_open(void *arg)
 enum gpuaes_status offload_queue_open(struct gpuaes_queue **queue, void *stream, int device)
 {
     struct queue_call q = {.stream = stream, .device = device};
-    if (!make_call(queue_open, &q))
+    if (!offload_call(queue_open, &q))
         return GPUAES_BUSY;
     *queue = q.status == GPUAES_OK ? q.queue : NULL;
     return q.status;
@@ -177,7 +174,7 @@ static void *queue_aes(void *arg)
 enum gpuaes_status offload_queue_aes(struct gpuaes_queue *queue, const struct offload_aes *work)
 {
     struct aes a = {work, queue, GPUAES_OK};
-    return make_call(queue_aes, &a) ? a.status : GPUAES_BUSY;
+    return offload_call(queue_aes, &a) ? a.status : GPUAES_BUSY;
 }
 
 static void *queue_wait(void *arg)
@@ -190,7 +187,7 @@ static void *queue_wait(void *arg)
 enum gpuaes_status offload_queue_wait(struct gpuaes_queue *queue, unsigned char iv[GPUAES_BLOCK])
 {
     struct queue_call q = {.queue = queue, .iv = iv};
-    return make_call(queue_wait, &q) ? q.status : GPUAES_BUSY;
+    return offload_call(queue_wait, &q) ? q.status : GPUAES_BUSY;
 }
 
 static void *queue_close(void *arg)
@@ -201,7 +198,7 @@ static void *queue_close(void *arg)
 
 void offload_queue_close(struct gpuaes_queue *queue)
 {
-    if (queue != NULL && !make_call(queue_close, queue))
+    if (queue != NULL && !offload_call(queue_close, queue))
         leave_unclosed(queue, NULL);
 }
 
@@ -215,7 +212,7 @@ static void *keystream_close(void *arg)
 
 void offload_keystream_close(struct gpuaes_keystream *keystream)
 {
-    if (keystream != NULL && !make_call(keystream_close, keystream))
+    if (keystream != NULL && !offload_call(keystream_close, keystream))
         leave_unclosed(NULL, keystream);
 }
 
@@ -237,5 +234,5 @@ static void *device(void *arg)
 int offload_device(unsigned n)
 {
     struct device_call d = {n, -1};
-    return make_call(device, &d) ? d.ordinal : -1;
+    return offload_call(device, &d) ? d.ordinal : -1;
 }

@@ -54,6 +54,13 @@ void offload_close_left(void);
 /* As gpuaes_keystream_close(); likewise. */
 void offload_keystream_close(struct gpuaes_keystream *keystream);
 
+/*
+ * Calls a function that calls the driver; the caller waits for it. 1, or 0 if nothing was
+ * called because no thread could be made.
+ */
+typedef void *offload_fn(void *arg);
+int offload_call(offload_fn *function, void *arg);
+
 /* CUDA's ordinal of device `n` of those in use; -1 where there are not so many. */
 int offload_device(unsigned n);
 

@@ -16,6 +16,7 @@
 #include "base64_cipher.h"
 #include "base64_decoder.h"
 #include "base64_encoder.h"
+#include "batch_pool.h"
 #include "errors.h"
 #include "offload.h"
 #include "statistics.h"
@@ -118,6 +119,7 @@ static void provider_teardown(void *context)
 {
     struct provider *provider = context;
     offload_close_left();
+    batch_pool_empty();
     cpu_close(&provider->cpu);
     OPENSSL_free(provider->gettable);
     OPENSSL_free(provider);

@@ -72,7 +72,7 @@ my %least = (limits => 2, small => 90, bulk => 38, pinned => 1, start => 6, load
     streams => 5, memory => 5);
 my %least_on_device = (limits => 8, kernels => 34, 'evp-kernels' => 4, 'base64-kernels' => 4, families => 16,
     'latency-api' => 40, 'latency-evp' => 40, bulk => 68, mixed => 16, devices => 10, base64 => 18, threads => 32,
-    'read-ahead' => 20, batch => 20);
+    'read-ahead' => 20, batch => 20, messages => 20);
 my $has_device = $result->{out} !~ /^# GPU: none/m && !stand_in();
 %least = (%least, %least_on_device) if $has_device;
 foreach my $part (sort keys %least) {
@@ -154,6 +154,6 @@ my $help = bench(['--help']);
 is($help->{status}, 0, 'it helps');
 like($help->{out}, qr/^  $_ /m, "and describes the part $_")
     foreach 'limits', 'kernels', 'families', 'latency', 'small', 'bulk', 'mixed', 'threads', 'devices', 'start', 'load',
-    'base64', 'batch', 'read-ahead', 'speed', 'enc', 'streams', 'memory';
+    'base64', 'batch', 'messages', 'read-ahead', 'speed', 'enc', 'streams', 'memory';
 
 done_testing();

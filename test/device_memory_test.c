@@ -284,9 +284,10 @@ static void check_bulk(void)
 
 /* ---- What is refused ------------------------------------------------------ */
 
+/* Ours is the last; before it libcrypto may say what it thinks of a parameter (3.5 does). */
 static int reason_is(const char *text)
 {
-    const char *reason = ERR_reason_error_string(ERR_peek_error());
+    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
     int is = reason && !strcmp(reason, text);
 
     if (!is)

@@ -182,6 +182,7 @@ UNUSED static int stream_agrees(const struct stream *s)
             OSSL_PARAM_uint(OSSL_CIPHER_PARAM_NUM, &num[i]), OSSL_PARAM_END};
         result[i] = EVP_CIPHER_CTX_get_params(s->side[i], params);
     }
+    ERR_clear_error(); /* 3.5 leaves one where an IV is asked for as a string */
     int same = result[OURS] == result[REFERENCE] && num[OURS] == num[REFERENCE] &&
                !memcmp(iv[OURS], iv[REFERENCE], BLOCK) &&
                !memcmp(updated[OURS], updated[REFERENCE], BLOCK);

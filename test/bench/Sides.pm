@@ -12,8 +12,8 @@ use File::Temp qw(tempdir);
 use POSIX ();
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-our @EXPORT = qw(OURS REFERENCE $folder begin end_of run_side side_environment take_turns print_case
-    print_skipped quantile of_openssl);
+our @EXPORT = qw(OURS REFERENCE $folder run_side side_environment take_turns print_case print_skipped
+    quantile of_openssl);
 
 use constant {OURS => 0, REFERENCE => 1};
 
@@ -53,11 +53,10 @@ sub side_environment
     return (OPENSSL_CONF => "$folder/$side.cnf", GPUAES_LOG => 'summary');
 }
 
-# begin(SIDE, COMMAND, NAME): a running program; its output goes to files of that name.
 sub begin
 {
-    my ($side, $command, $name) = @_;
-    my %run = (command => $command, out => "$folder/$name.out", err => "$folder/$name.err",
+    my ($side, $command) = @_;
+    my %run = (command => $command, out => "$folder/out", err => "$folder/err",
         began => clock_gettime(CLOCK_MONOTONIC));
     $run{pid} = fork() // die "fork: $!\n";
     return \%run if $run{pid};
@@ -76,7 +75,6 @@ sub text_of
     return <$file> // '';
 }
 
-# Waits for a program; {out, err, began, ended, wall, figures => those of its summary}.
 sub end_of
 {
     my ($run) = @_;
@@ -91,12 +89,13 @@ sub end_of
     return $run;
 }
 
-# One program alone, with the CPU seconds that it took.
+# A program, run to its end: {out, err, began, ended, wall, cpu => seconds, figures => those
+# of its summary}.
 sub run_side
 {
     my ($side, @command) = @_;
     my $cpu = cpu_of_children();
-    my $run = end_of(begin($side, \@command, 'alone'));
+    my $run = end_of(begin($side, \@command));
     $run->{cpu} = cpu_of_children() - $cpu;
     return $run;
 }

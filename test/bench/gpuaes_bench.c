@@ -54,6 +54,7 @@ static const struct part {
     {"read-ahead", part_read_ahead, NULL, NULL},
     {"batch", part_batch, NULL, NULL},
     {"batch", part_batch_overhead, "GPUAES_KERNEL", "small"},
+    {"messages", part_messages, "GPUAES_READ_AHEAD_BYTES", "0"},
     {"speed", part_speed, "GPUAES_START", NULL},
     {"enc", part_enc, "GPUAES_START", NULL},
     {"streams", part_streams, "GPUAES_START", NULL},
@@ -87,6 +88,7 @@ static void usage(FILE *to)
         "  base64      the BASE64 cipher beside EVP_EncodeBlock() and EVP_DecodeBlock()\n"
         "  read-ahead  CTR updates of 16 bytes to 1 MiB that are read ahead of; many streams\n"
         "  batch       many messages at once: rates over their number and their size\n"
+        "  messages    many updates at once: in one launch, one by one, and what is chosen\n"
         "Parts of whole programs, start and exit included:\n"
         "  speed       openssl speed, each mode\n"
         "  enc         openssl enc of files of 1 KiB, 64 MiB and 4 GiB\n"

@@ -1,0 +1,30 @@
+/*
+ * Whether the small updates of a process are a stream for which a device pays.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_ENGINE_STREAM_H
+#define GPUAES_ENGINE_STREAM_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/*
+ * What has been seen of the stream under way; begun is 0 where there is none. Of all threads
+ * together; what two of them do at once here may be lost without harm.
+ */
+struct engine_stream {
+    _Atomic int64_t begun, last; /* ns of a monotonic clock that is not 0 */
+    _Atomic uint64_t bytes;
+};
+
+/*
+ * Adds `bytes` at `now` (ns). 1 once at least `least` bytes have come over a time and at a
+ * rate that say that a device pays. From any thread.
+ */
+int engine_stream_add(struct engine_stream *stream, int64_t now, uint64_t bytes, uint64_t least);
+
+/* As if nothing had been seen. From any thread. */
+void engine_stream_forget(struct engine_stream *stream);
+
+#endif
