@@ -124,13 +124,16 @@ static enum gpuaes_status ask(struct batch_range *range, const void *p, size_t l
     return check_owner(owners, &memory);
 }
 
+static int is_known(const struct batch_range *range, const void *p, size_t len)
+{
+    drv_ptr address = memory_address(p);
+    return address >= range->begin && address < range->end && range->end - address >= len;
+}
+
 static enum gpuaes_status look(struct batch_range *range, const void *p, size_t len,
                                struct owners *owners)
 {
-    drv_ptr address = memory_address(p);
-    if (address >= range->begin && address < range->end && range->end - address >= len)
-        return GPUAES_OK;
-    return ask(range, p, len, owners);
+    return is_known(range, p, len) ? GPUAES_OK : ask(range, p, len, owners);
 }
 
 static int is_long(size_t len, enum gpuaes_memory in, enum gpuaes_memory out)
@@ -303,6 +306,34 @@ enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch,
     return status == GPUAES_OK ? add(batch, message, &key) : status;
 }
 
+/*
+ * 1 if it was added because it differs from the message before, of the same array, in its
+ * place and its IV alone: what was found of that holds.
+ */
+static int add_alike(struct gpuaes_batch *batch, const struct gpuaes_message *message)
+{
+    struct batch_message *m = &batch->message[batch->messages];
+    const struct batch_message *before = m - 1;
+    int apart = message->in != message->out;
+    if (batch->numbers >= batch->number_room || before->number + 1 != batch->numbers ||
+        (size_t)before->device.blocks * GPUAES_BLOCK != message->len ||
+        !is_known(&batch->range[0], message->in, message->len) ||
+        (apart && !is_known(&batch->range[1], message->out, message->len)))
+        return 0;
+    *m = *before;
+    m->device.in += memory_address(message->in) - memory_address(before->in);
+    m->device.out += memory_address(message->out) - memory_address(before->out);
+    if (message->iv != NULL)
+        memcpy(m->device.iv, message->iv, sizeof m->device.iv);
+    m->in = message->in;
+    m->out = message->out;
+    m->number = batch->numbers;
+    count_pinned(batch, m, message->len);
+    batch->messages++;
+    batch->status[batch->numbers++] = GPUAES_BUSY;
+    return 1;
+}
+
 enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
                                        const struct gpuaes_message *message, size_t count,
                                        const size_t *at, const size_t *len, const unsigned char *iv,
@@ -310,7 +341,7 @@ enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
 {
     struct gpuaes_message one = *message;
     enum gpuaes_status first = check_state(batch), status = first;
-    uint32_t key = NO_KEY;
+    uint32_t key = NO_KEY, messages = batch->messages;
     size_t next = 0, i = 0;
     for (; status == GPUAES_OK && i < count; i++) {
         one.len = len != NULL ? len[i] : message->len;
@@ -319,6 +350,8 @@ enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
         one.out = (unsigned char *)message->out + offset;
         one.iv = iv != NULL ? iv + i * GPUAES_BLOCK : NULL;
         next = offset + one.len;
+        if (batch->messages != messages && add_alike(batch, &one))
+            continue;
         status = add(batch, &one, &key);
         if (status == GPUAES_OK || !is_refusal(status))
             continue;

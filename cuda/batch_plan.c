@@ -288,6 +288,26 @@ static void lay_out_message(struct layout *l, uint32_t i)
     group->chained |= m->op == GPUAES_CBC_DECRYPT && to->in == to->out;
 }
 
+/* All messages, if they are of one group, parallel, have one key, and stay where they are. */
+static int lay_out_alike(struct layout *l)
+{
+    const struct batch_message *m = &l->batch->message[l->slice->begin];
+    struct batch_group *group = &l->group[m->group];
+    uint32_t count = l->slice->end - l->slice->begin, blocks = 0;
+    struct aes_batch_message *to = (struct aes_batch_message *)(l->plan + group->messages);
+    uint32_t *first = (uint32_t *)(l->plan + group->first);
+    if (group->parallel != count || group->many || l->slice->buffer != 0)
+        return 0;
+    for (uint32_t i = 0; i < count; i++) {
+        to[i] = m[i].device;
+        first[i] = blocks;
+        blocks += m[i].device.blocks;
+        group->chained |= m[i].op == GPUAES_CBC_DECRYPT && to[i].in == to[i].out;
+    }
+    l->blocks[m->group] = blocks;
+    return 1;
+}
+
 void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, struct slot *slot,
                    struct batch_layout *layout)
 {
@@ -298,8 +318,9 @@ void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, 
     uint32_t serial = count_groups(&l);
     place_groups(&l);
     rank_serial(&l, serial);
-    for (uint32_t i = slice->begin; i < slice->end; i++)
-        lay_out_message(&l, i);
+    if (!lay_out_alike(&l))
+        for (uint32_t i = slice->begin; i < slice->end; i++)
+            lay_out_message(&l, i);
     for (int g = 0; g < BATCH_GROUPS; g++)
         memcpy(l.plan + group[g].first + group[g].parallel * sizeof(uint32_t), &l.blocks[g],
                sizeof(uint32_t));

@@ -91,9 +91,9 @@ drv_result kernels_launch_batch_expand(const struct driver *driver, const struct
 
 /*
  * How many warps serial messages take, and on how many multiprocessors. A warp by itself
- * waits for its own lookups; up to eight of quads share a multiprocessor without being
- * slower, which leaves others to other batches. Beyond fourteen the lookups of single
- * lanes, which need no exchange, take less of its time.
+ * waits for its own lookups: four of quads share a multiprocessor without being slower,
+ * eight are a tenth slower, which leaves others to other batches. Beyond fourteen the
+ * lookups of single lanes, which need no exchange, take less of its time.
  */
 enum { QUADS = 8, QUAD_WARPS = 8, QUAD_WARPS_MOST = 14 };
 
@@ -108,7 +108,12 @@ static struct serial_shape shape_serial(const struct kernels *kernels, uint32_t 
                   shape.units <= QUAD_WARPS_MOST * kernels->multiprocessors;
     if (!shape.quads)
         shape.units = (serial + WARP - 1) / WARP;
-    shape.blocks = shape.quads ? (shape.units + QUAD_WARPS - 1) / QUAD_WARPS : shape.units;
+    shape.blocks = shape.units;
+    if (shape.quads) {
+        shape.blocks = (shape.units + QUAD_WARPS / 2 - 1) / (QUAD_WARPS / 2);
+        if (shape.blocks > kernels->multiprocessors / 4)
+            shape.blocks = (shape.units + QUAD_WARPS - 1) / QUAD_WARPS;
+    }
     return shape;
 }
 

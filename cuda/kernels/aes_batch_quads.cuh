@@ -121,9 +121,10 @@ static __device__ __forceinline__ void quad_message(uint32_t lane, const aes_bat
     uint32_t column = threadIdx.x % QUAD;
     quad_key<ROUNDS> key;
 #pragma unroll
-    for (int round = 0; round <= ROUNDS; round++)
-        key.word[round] = ONE_KEY ? column_of(round_key(a, round), column)
-                                  : column_of(round_key(key_in_memory(a, m.key), round), column);
+    for (int round = 0; round <= ROUNDS; round++) {
+        aes_state all = ONE_KEY ? round_key(a, round) : round_key(key_in_memory(a, m.key), round);
+        key.word[round] = in_register(column_of(all, column));
+    }
 #pragma unroll
     for (uint32_t distance = QUAD; distance < LANES; distance *= 2)
         longest = max(longest, __shfl_sync(ALL_LANES, longest,

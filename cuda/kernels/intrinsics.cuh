@@ -61,6 +61,13 @@ static __device__ __forceinline__ const uint32_t *read_by_lanes(const uint32_t *
     return constant;
 }
 
+/* A value that stays in a register: nvcc would make it again wherever it is used. */
+static __device__ __forceinline__ uint32_t in_register(uint32_t x)
+{
+    asm volatile("" : "+r"(x));
+    return x;
+}
+
 /* Registers a thread, from here on; by all warps of an aligned group of four. */
 template <int COUNT> static __device__ __forceinline__ void more_registers()
 {
@@ -118,6 +125,11 @@ static inline uint32_t byte_signs(uint32_t x)
 static inline const uint32_t *read_by_lanes(const uint32_t *constant)
 {
     return constant;
+}
+
+static inline uint32_t in_register(uint32_t x)
+{
+    return x;
 }
 
 template <int COUNT> static inline void more_registers()

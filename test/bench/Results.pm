@@ -8,7 +8,7 @@ use strict;
 use warnings;
 use Exporter qw(import);
 
-our @EXPORT = qw(read_results rows_like values_of sizes_of size_text number_text machine_text);
+our @EXPORT = qw(read_results rows_like batch_rows values_of sizes_of size_text number_text machine_text);
 
 # read_results(FILES): {head => [{label => text} of each file], rows => [{column => value}],
 # notes => [what was skipped]}. Where two files measured the same case, the first
@@ -63,6 +63,16 @@ sub is_like
     return $wanted->($value) if ref($wanted) eq 'CODE';
     return 0 if !defined($value);
     return scalar(grep { $value eq $_ } ref($wanted) ? @$wanted : ($wanted)) > 0;
+}
+
+# Rows of batches, four of one thread under way, with one key or a key for each message; how
+# many messages there are stands in the operation, and here in a column.
+sub batch_rows
+{
+    my ($results, $keys, %criteria) = @_;
+    my $text = $keys ? ' with a key each' : '';
+    return map { $_->{operation} =~ /^encrypt, (\d+) messages\Q$text\E, 4 under way$/ ? {%$_, messages => $1} : () }
+        rows_like($results, part => 'batch', threads => 1, %criteria);
 }
 
 # The figures of such rows in one column, less those that were not measured.
