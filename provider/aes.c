@@ -77,6 +77,8 @@ void aes_freectx(void *context)
     if (c == NULL)
         return;
     aes_pipeline_end(c);
+    if (c->waiting != NULL)
+        job_wait_out(c->waiting);
     (void)aes_read_ahead_end(c);
     settle(c);
     offload_queue_close(c->stream.queue);
@@ -96,6 +98,7 @@ struct aes_context *aes_copy_context(const struct aes_context *c)
     }
     /* What was counted is the original's, which others may be copying too. */
     copy->countdown = copy->armed;
+    copy->waiting = NULL;
     forget_counts(copy);
     copy->pipeline = NULL;
     if (!aes_read_ahead_copy(copy, c) || !aes_stream_copy(copy, c)) {

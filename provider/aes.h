@@ -11,6 +11,7 @@
 
 #include "../cuda/gpuaes.h"
 #include "cpu.h"
+#include "job.h"
 #include "provider.h"
 #include "statistics.h"
 
@@ -65,6 +66,12 @@ struct aes_context {
     int has_key, has_iv;
     int tls;      /* TLS records: all of it is the CPU's */
     int finished; /* until the next initialisation, likewise */
+
+    int gathers;              /* whether updates may be gathered: see gather.h */
+    size_t unasked;           /* bytes since the last question whether to */
+    size_t alone;             /* as `large`, for those that are not */
+    struct job_wait *waiting; /* of a job that is paused in an update; else NULL */
+    double beside_ns;         /* for which it was paused longer than its own work took */
 
     int moved; /* the CPU's context was given another IV than the application's: */
     unsigned char iv[GPUAES_BLOCK];

@@ -36,7 +36,7 @@ int aes_message_fits(const struct aes_message *m)
 
 /* ---- Whether ------------------------------------------------------------------------ */
 
-int aes_flight_pays(struct aes_flight *f)
+static void describe(struct aes_flight *f)
 {
     memset(&f->work, 0, sizeof f->work);
     f->batch = NULL;
@@ -52,6 +52,17 @@ int aes_flight_pays(struct aes_flight *f)
                             .len = m->call.in_bytes};
         engine_messages_add(&f->work, &work);
     }
+}
+
+int aes_flight_is_possible(struct aes_flight *f)
+{
+    describe(f);
+    return gpuaes_state() == GPUAES_READY;
+}
+
+int aes_flight_pays(struct aes_flight *f)
+{
+    describe(f);
     switch (engine_messages_choose(f->provider, &f->work)) {
     case CHOICE_GPU:
         return 1;
@@ -237,7 +248,8 @@ int aes_message_finish(struct aes_message *m)
         return 0;
     if (m->status == GPUAES_UNDEFINED || m->status == GPUAES_BAD_RANGE)
         return refuse(m);
-    c->countdown -= (int64_t)m->call.in_bytes;
+    if (!m->counted)
+        c->countdown -= (int64_t)m->call.in_bytes;
     (void)aes_fold(c);
     aes_read_ahead_forget_run(c);
     if (m->status == GPUAES_OK)

@@ -22,10 +22,11 @@
 #include "aes_split.h"
 #include "engine_messages.h"
 
-/* The first two are the caller's to set. No context may be in two messages at once. */
+/* The first three are the caller's to set. No context may be in two messages at once. */
 struct aes_message {
     struct aes_context *context;
     struct call call;
+    int counted; /* by the context's countdown: an update that came to us as one */
 
     enum { MESSAGE_UNFIT, MESSAGE_WHOLE, MESSAGE_CUT, MESSAGE_SPOILT } state;
     struct split split;
@@ -60,6 +61,9 @@ struct aes_flight {
  */
 enum { FLIGHT_REFUSED = -1 };
 int aes_flight_pays(struct aes_flight *flight);
+
+/* For who has chosen one launch already: 1 if a device is ready. Then it may begin. */
+int aes_flight_is_possible(struct aes_flight *flight);
 void aes_flight_passed(const struct aes_flight *flight);
 
 /*

@@ -57,7 +57,10 @@ static enum gpuaes_status run_middle(struct aes_context *c, const struct call *c
                                .flags = insist ? GPUAES_WAIT : engine_flags(c->provider),
                                .report = report};
     report->parts = 0;
-    enum gpuaes_status status = work.key == NULL ? GPUAES_BAD_ARGUMENT : offload_aes(&work);
+    struct offload_pause pause = {.waiting = &c->waiting, .beside_ns = &c->beside_ns};
+    enum gpuaes_status status = work.key == NULL
+                                    ? GPUAES_BAD_ARGUMENT
+                                    : offload_aes(&work, aes_may_pause(c, call) ? &pause : NULL);
     if (status != GPUAES_OK)
         engine_explain_failure(c->provider, status);
     return status;

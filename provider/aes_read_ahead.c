@@ -5,7 +5,6 @@
  */
 #include "aes_read_ahead.h"
 
-#include <openssl/async.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <stdatomic.h>
@@ -15,6 +14,7 @@
 #include "aes_update.h"
 #include "engine.h"
 #include "engine_measure.h"
+#include "job.h"
 #include "offload.h"
 #include "read_ahead_measure.h"
 
@@ -184,9 +184,12 @@ void aes_read_ahead_consider(struct aes_context *c, uint64_t bytes)
     if (!is_possible(c))
         return;
     read_ahead_want();
-    if (c->ahead.run < enough(c) || gpuaes_state() != GPUAES_READY ||
-        ASYNC_get_current_job() != NULL)
+    if (c->ahead.run < enough(c) || gpuaes_state() != GPUAES_READY)
         return;
+    if (job_is_current()) { /* the driver has no room on the stack of a job */
+        c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
+        return;
+    }
     if (engine_is_forced(c->provider) || read_ahead_pays(c->provider, c->key_bytes))
         begin(c);
     else
@@ -309,8 +312,7 @@ static int finish(struct aes_context *c, const struct call *call, size_t done)
     int ok = 1;
     if (done != 0)
         note_combined(c, done);
-    /* The driver has no room on the stack of a job. */
-    int in_job = ASYNC_get_current_job() != NULL;
+    int in_job = job_is_current();
     if (!in_job && c->ahead.turns++ % TRIAL_EVERY != 0)
         done = combine(c, call, done);
     if (done != call->in_bytes)

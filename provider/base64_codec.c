@@ -16,6 +16,7 @@
 #include "base64_codec.h"
 #include "engine.h"
 #include "errors.h"
+#include "offload.h"
 #include "statistics.h"
 
 enum {
@@ -196,8 +197,12 @@ static void encode_on_device(struct base64_encoding *e, unsigned char *out, cons
     *written = encode_lines(e, out, in, head);
     *done = head;
     base64_count_add(&e->count, head, len);
-    status = gpuaes_base64_encode(in + head, bulk, out + *written, e->line_length,
-                                  engine_flags(e->provider));
+    struct offload_base64 work = {.in = in + head,
+                                  .out = out + *written,
+                                  .bytes = bulk,
+                                  .line_length = e->line_length,
+                                  .flags = engine_flags(e->provider)};
+    status = offload_base64(&work);
     if (status == GPUAES_OK) {
         *done += bulk;
         *written += gpuaes_base64_encoded_size(bulk, e->line_length);

@@ -18,6 +18,7 @@
 #include "base64_codec.h"
 #include "engine.h"
 #include "errors.h"
+#include "offload.h"
 
 enum {
     DECODE_PIECE = 16 << 10, /* a multiple of 4: stays in the cache between two passes */
@@ -276,13 +277,15 @@ static size_t bulk_of(const unsigned char *in, size_t len)
 static void decode_on_device(struct base64_decoding *d, unsigned char **out,
                              const unsigned char *in, size_t len, size_t *done)
 {
-    size_t bulk = bulk_of(in, len), offset;
+    size_t bulk = bulk_of(in, len);
     enum gpuaes_status status;
 
     *done = 0;
     if (bulk == 0)
         return;
-    status = gpuaes_base64_decode(in, bulk, *out, engine_flags(d->provider), &offset);
+    struct offload_base64 work = {
+        .in = in, .out = *out, .bytes = bulk, .flags = engine_flags(d->provider), .decodes = 1};
+    status = offload_base64(&work);
     if (status == GPUAES_OK) {
         *done = bulk;
         *out += bulk / 4 * 3;

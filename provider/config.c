@@ -156,7 +156,7 @@ int config_read(struct provider *provider)
     static const char *const logs[] = {"off", "summary", "debug", NULL};
     int engine = ENGINE_AUTO, start = START_AUTO, log = LOG_OFF;
     uint64_t start_bytes = 128 * MIB, pinned_bytes = 256 * MIB, read_ahead_bytes = 64 * MIB;
-    uint64_t idle_seconds = 60, timeout_ms = 10000, threads = 1, devices = 1;
+    uint64_t idle_seconds = 60, timeout_ms = 10000, batch_wait_us = 0, threads = 1, devices = 1;
     size_t min_bytes = MIN_BYTES_AUTO;
 
     if (!read_word(provider, "engine", engines, "auto, gpu or cpu", &engine) ||
@@ -166,6 +166,7 @@ int config_read(struct provider *provider)
         !read_number(provider, "pinned-bytes", MIB, (uint64_t)1 << 40, &pinned_bytes) ||
         !read_number(provider, "read-ahead-bytes", 0, (uint64_t)1 << 40, &read_ahead_bytes) ||
         !read_number(provider, "idle-seconds", 0, 1000000000, &idle_seconds) ||
+        !read_number(provider, "batch-wait-us", 0, 1000000, &batch_wait_us) ||
         !read_number(provider, "timeout-ms", 1, 3600000, &timeout_ms) ||
         !read_number(provider, "threads", 1, THREADS_MOST, &threads) ||
         !read_devices(provider, &devices) || !read_min_bytes(provider, &min_bytes))
@@ -180,6 +181,7 @@ int config_read(struct provider *provider)
         .read_ahead_bytes = (size_t)read_ahead_bytes,
         .timeout_ms = (unsigned)timeout_ms,
         .idle_seconds = (unsigned)idle_seconds,
+        .batch_wait_us = (unsigned)batch_wait_us,
         .threads = (unsigned)threads,
         .devices = devices,
     };

@@ -26,8 +26,9 @@ struct settings {
     size_t read_ahead_bytes; /* 0: nothing is read ahead */
     unsigned timeout_ms;
     unsigned idle_seconds;
-    unsigned threads; /* that move the data of one call */
-    uint64_t devices; /* bit n: CUDA device n */
+    unsigned batch_wait_us; /* 0: threads do not wait for each other */
+    unsigned threads;       /* that move the data of one call */
+    uint64_t devices;       /* bit n: CUDA device n */
 };
 
 struct provider;

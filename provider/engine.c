@@ -5,7 +5,6 @@
  */
 #include "engine.h"
 
-#include <openssl/async.h>
 #include <stdio.h>
 
 #include "cpu.h"
@@ -158,17 +157,11 @@ static void explain(const struct provider *provider, const struct work *work,
             choice->is_try ? ", to see what it takes" : "");
 }
 
-double engine_hand_over_ns(void)
-{
-    static const double async_job_ns = 60000;
-    return ASYNC_get_current_job() != NULL ? async_job_ns : 0;
-}
-
 static enum engine_choice choose_by_model(struct provider *provider, struct work *work)
 {
     work->line_ns[MODEL_CPU] = measured_cpu_ns(provider, work);
     work->line_ns[MODEL_GPU] = measured_gpu_ns(work, work->memory == MEMORY_PINNED);
-    work->line_ns[MODEL_GPU] += engine_hand_over_ns();
+    work->line_ns[MODEL_GPU] += offload_hand_over_ns();
     struct model_cell *cell = cell_of(work);
     struct model_choice choice = model_choose(cell, work->line_ns);
     explain(provider, work, &choice);

@@ -67,9 +67,6 @@ enum engine_choice engine_find_memory(struct work *work);
 /* What follows if no device is ready: CHOICE_CPU or CHOICE_FAIL. */
 enum engine_choice engine_without_device(const struct provider *provider);
 
-/* What a call of the driver takes from here, beside itself: an ASYNC job needs a thread for it. */
-double engine_hand_over_ns(void);
-
 /* To be called when work has been done, all of it by one side. */
 void engine_done(const struct work *work, enum model_side side);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "engine_measure.h"
+#include "offload.h"
 #include "provider.h"
 
 /*
@@ -146,7 +147,7 @@ static double contexts_ns(const struct engine_messages *m)
     return (double)ctr * context_ns + (double)(m->count - ctr) * copied_context_ns;
 }
 
-static double one_launch_ns(const struct engine_messages *m)
+double engine_messages_launch_ns(const struct engine_messages *m)
 {
     int pinned = m->first.memory == MEMORY_PINNED;
     double fixed = atomic_load(&launches[pinned].fixed);
@@ -156,7 +157,7 @@ static double one_launch_ns(const struct engine_messages *m)
     return fixed + (double)m->bytes * atomic_load(&launches[pinned].byte) +
            more * atomic_load(&launches[pinned].message) +
            (double)m->longest * atomic_load(&launches[pinned].serial_byte) + contexts_ns(m) +
-           engine_hand_over_ns();
+           offload_hand_over_ns();
 }
 
 static double share_ns(struct provider *provider, const struct engine_messages *m, int kind,
@@ -236,7 +237,7 @@ static enum engine_choice choose_by_model(struct provider *provider, struct engi
 {
     struct model_cell *cell = cell_of(m);
     struct model_choice choice = {.side = MODEL_CPU};
-    m->line_ns[MODEL_GPU] = one_launch_ns(m);
+    m->line_ns[MODEL_GPU] = engine_messages_launch_ns(m);
     m->line_ns[MODEL_CPU] = one_by_one_ns(provider, m);
     memcpy(choice.ns, m->line_ns, sizeof choice.ns);
     if (m->line_ns[MODEL_GPU] < m->line_ns[MODEL_CPU] * hopeless) {

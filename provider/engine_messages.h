@@ -44,6 +44,9 @@ enum engine_choice engine_messages_choose(struct provider *provider,
 /* To be called when all of them have been done, in one launch or one by one. */
 void engine_messages_done(const struct engine_messages *messages, enum model_side side);
 
+/* What one launch of such messages is expected to take: all but the shares counts. */
+double engine_messages_launch_ns(const struct engine_messages *messages);
+
 /* Samples the device: some milliseconds, in its start's thread. */
 void engine_messages_measure(void);
 

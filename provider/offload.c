@@ -6,30 +6,55 @@
 #define _GNU_SOURCE
 #include "offload.h"
 
-#include <openssl/async.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "engine_measure.h"
+#include "helper.h"
+
+/* ---- Calls by another thread ------------------------------------------------------- */
+
+struct handed_over {
+    struct helper_call call; /* first: it is found by that */
+    struct job_wait wait;
+};
+
+static void end_wait(struct helper_call *call)
+{
+    job_wait_end(&((struct handed_over *)call)->wait);
+}
+
+/* ORPHANED: it was begun, and this is a forked child now. */
+enum { NOT_CALLED, CALLED, ORPHANED };
+
+/* The job pauses meanwhile if the caller has a place where the wait can be found. */
+static int hand_over(offload_fn *function, void *arg, struct job_wait **waiting)
+{
+    struct handed_over h = {.call = {.function = function, .arg = arg, .done = end_wait}};
+    job_wait_begin(&h.wait, waiting != NULL);
+    if (!helper_begin(&h.call))
+        return NOT_CALLED;
+    if (waiting != NULL)
+        *waiting = &h.wait;
+    int result = job_wait_for(&h.wait) ? CALLED : ORPHANED;
+    if (waiting != NULL)
+        *waiting = NULL;
+    return result;
+}
+
+double offload_hand_over_ns(void)
+{
+    static const double thread_ns = 20000;
+    return job_is_current() ? thread_ns : 0;
+}
 
 int offload_call(offload_fn *function, void *arg)
 {
-    sigset_t all, before;
-    pthread_t thread;
-    int cancel_state; /* the thread works on our stack */
-    if (ASYNC_get_current_job() == NULL) {
-        (void)function(arg);
-        return 1;
-    }
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int r = pthread_create(&thread, NULL, function, arg);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (r == 0)
-        (void)pthread_join(thread, NULL);
-    (void)pthread_setcancelstate(cancel_state, NULL);
-    return r == 0;
+    if (job_is_current())
+        return hand_over(function, arg, NULL) == CALLED;
+    (void)function(arg);
+    return 1;
 }
 
 static void *locate(void *arg)
@@ -74,6 +99,7 @@ struct aes {
     const struct offload_aes *work;
     struct gpuaes_queue *queue;
     enum gpuaes_status status;
+    double took_ns;
 };
 
 static enum gpuaes_status run_aes(const struct offload_aes *w)
@@ -84,17 +110,71 @@ static enum gpuaes_status run_aes(const struct offload_aes *w)
 static void *aes(void *arg)
 {
     struct aes *a = arg;
+    double begun = measure_now_ns();
     a->status = run_aes(a->work);
     if (a->status == GPUAES_NOT_READY && (a->work->flags & GPUAES_WAIT) != 0 &&
         gpuaes_start(NULL, NULL, 1) == GPUAES_READY)
         a->status = run_aes(a->work);
+    a->took_ns = measure_now_ns() - begun;
     return NULL;
 }
 
-enum gpuaes_status offload_aes(const struct offload_aes *work)
+/* The thread that has begun is in another process; what it did here is not known. */
+static enum gpuaes_status find_orphaned(const struct offload_aes *work,
+                                        const unsigned char iv[GPUAES_BLOCK])
+{
+    memcpy(work->iv, iv, GPUAES_BLOCK);
+    work->report->parts = 0;
+    return work->in == work->out ? GPUAES_UNDEFINED : GPUAES_FAULT;
+}
+
+/* Other jobs may have had the thread for longer than the call took. */
+static enum gpuaes_status pause_for(struct aes *a, const struct offload_pause *pause)
+{
+    unsigned char iv[GPUAES_BLOCK];
+    memcpy(iv, a->work->iv, sizeof iv);
+    double begun = measure_now_ns();
+    switch (hand_over(aes, a, pause->waiting)) {
+    case NOT_CALLED:
+        return GPUAES_BUSY;
+    case ORPHANED:
+        return find_orphaned(a->work, iv);
+    }
+    double beside = measure_now_ns() - begun - a->took_ns - offload_hand_over_ns();
+    if (beside > 0)
+        *pause->beside_ns += beside;
+    return a->status;
+}
+
+enum gpuaes_status offload_aes(const struct offload_aes *work, const struct offload_pause *pause)
 {
     struct aes a = {.work = work, .status = GPUAES_OK};
+    if (pause != NULL && job_is_current())
+        return pause_for(&a, pause);
     return offload_call(aes, &a) ? a.status : GPUAES_BUSY;
+}
+
+/* ---- Base64 ------------------------------------------------------------------------ */
+
+struct base64 {
+    struct offload_base64 *work;
+    enum gpuaes_status status;
+};
+
+static void *base64(void *arg)
+{
+    struct base64 *b = arg;
+    struct offload_base64 *w = b->work;
+    b->status = w->decodes
+                    ? gpuaes_base64_decode(w->in, w->bytes, w->out, w->flags, &w->offset)
+                    : gpuaes_base64_encode(w->in, w->bytes, w->out, w->line_length, w->flags);
+    return NULL;
+}
+
+enum gpuaes_status offload_base64(struct offload_base64 *work)
+{
+    struct base64 b = {work, GPUAES_OK};
+    return offload_call(base64, &b) ? b.status : GPUAES_BUSY;
 }
 
 /* ---- Queues ------------------------------------------------------------------------ */
@@ -173,7 +253,7 @@ static void *queue_aes(void *arg)
 
 enum gpuaes_status offload_queue_aes(struct gpuaes_queue *queue, const struct offload_aes *work)
 {
-    struct aes a = {work, queue, GPUAES_OK};
+    struct aes a = {.work = work, .queue = queue, .status = GPUAES_OK};
     return offload_call(queue_aes, &a) ? a.status : GPUAES_BUSY;
 }
 

@@ -2,8 +2,8 @@
  * Calls of libgpuaes that may call the driver, from wherever we are called.
  *
  * An ASYNC job has a stack of 32 KiB, too little for the driver: there, a
- * thread of our own makes the call and the job waits for it. Elsewhere the
- * caller makes it itself.
+ * thread of our own makes the call and the job waits for it, or pauses. Elsewhere
+ * the caller makes it itself.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "../cuda/gpuaes.h"
+#include "job.h"
 
 /* Two ranges and the kinds of memory that they are; a range of no bytes is PAGEABLE. */
 struct offload_places {
@@ -41,7 +42,29 @@ struct offload_aes {
     unsigned flags;
     struct gpuaes_report *report;
 };
-enum gpuaes_status offload_aes(const struct offload_aes *work);
+/*
+ * For a job that may pause (see job.h), or NULL: where to find the wait while it is paused;
+ * what is added to on the clock while it was not for the call that it waited.
+ */
+struct offload_pause {
+    struct job_wait **waiting;
+    double *beside_ns;
+};
+enum gpuaes_status offload_aes(const struct offload_aes *work, const struct offload_pause *pause);
+
+/* What a call takes from here, beside itself. */
+double offload_hand_over_ns(void);
+
+/* As gpuaes_base64_encode(), or, with `decodes`, gpuaes_base64_decode(). */
+struct offload_base64 {
+    const void *in;
+    void *out;
+    size_t bytes, line_length;
+    unsigned flags;
+    int decodes;
+    size_t offset; /* of a wrong character */
+};
+enum gpuaes_status offload_base64(struct offload_base64 *work);
 
 /* As gpuaes_queue_open() and so on; with `iv` NULL the queue continues. */
 enum gpuaes_status offload_queue_open(struct gpuaes_queue **queue, void *stream, int device);

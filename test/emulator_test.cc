@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
+#include <ucontext.h>
 #include <unistd.h>
 #include <vector>
 
@@ -112,6 +113,24 @@ static int in_child(const std::function<int()> &body)
 
 /* ---- Before anything else: the fork and the options ------------------------------ */
 
+/* As ASYNC jobs do. */
+static void call_on_stack(char *stack, size_t bytes)
+{
+    static ucontext_t here, there;
+    getcontext(&there);
+    there.uc_stack.ss_sp = stack;
+    there.uc_stack.ss_size = bytes;
+    there.uc_link = &here;
+    makecontext(
+        &there,
+        [] {
+            int version;
+            cuda.driver_get_version(&version);
+        },
+        0);
+    swapcontext(&here, &there);
+}
+
 static void test_children()
 {
     is(in_child([] {
@@ -132,6 +151,14 @@ static void test_children()
            return 0;
        }),
        128 + SIGABRT, "a wrong option aborts");
+    is(in_child([] {
+           static char stack[48 << 10];
+           fixture f("");
+           fclose(stderr);
+           call_on_stack(stack, sizeof stack);
+           return 0;
+       }),
+       128 + SIGABRT, "a call on the stack of an ASYNC job aborts");
     is(in_child([] {
            fixture f("");
            fclose(stderr);

@@ -101,6 +101,7 @@ foreach my $arguments (
     ['-evp', 'aes-256-cbc', '-decrypt'],
     ['-evp', 'aes-256-cbc', '-decrypt', '-multi', 2],
     ['-evp', 'aes-128-ecb', '-async_jobs', 2],
+    ['-evp', 'aes-256-cbc', '-async_jobs', 64],
     )
 {
     my $result = openssl(['speed', '-seconds', 1, '-bytes', 16384, @$arguments], env => $gpuaes);

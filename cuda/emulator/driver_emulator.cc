@@ -50,9 +50,39 @@ static void lose(unsigned fault_device)
     drop_queued_work();
 }
 
+/*
+ * The driver needs more room than the stack of an ASYNC job has (32 KiB), which is not the
+ * thread's own.
+ */
+static void check_stack()
+{
+    struct bounds {
+        uintptr_t begin = 0, end = 0;
+        bounds()
+        {
+            pthread_attr_t attributes;
+            void *address = nullptr;
+            size_t bytes = 0;
+            if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+                abort();
+            pthread_attr_getstack(&attributes, &address, &bytes);
+            pthread_attr_destroy(&attributes);
+            begin = reinterpret_cast<uintptr_t>(address);
+            end = begin + bytes;
+        }
+    };
+    static thread_local const bounds own;
+    const uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    if (here < own.begin + (64 << 10) || here >= own.end) {
+        fprintf(stderr, "emulator: the driver was called on a stack without room for it\n");
+        abort();
+    }
+}
+
 /* Counts a call; what it must return at once, or DRV_SUCCESS. */
 static drv_result begin_call(unsigned function)
 {
+    check_stack();
     if (forked)
         return DRV_NOT_INITIALIZED;
     state_lock lock(state().mutex);

@@ -1,0 +1,251 @@
+/*
+ * Jobs that wait for a device when something happens: it fails, is lost or hangs, the process
+ * forks or ends, they are resumed too early, or what a job works on is taken away. Each ends with
+ * the right bytes, or is refused where that is allowed, and nothing hangs. For the emulator only.
+ *
+ * The device's state belongs to the process, so each case is this program again.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "jobs.h"
+
+enum { JOBS = 48, STATUS = 42, LIMIT_SECONDS = 100 };
+
+static struct providers providers;
+static struct tap_random seeds;
+static struct job *jobs;
+
+static const struct job some = {
+    .encrypt = -1, .updates = 4, .least = 100, .longest = 4000, .providers = &providers};
+
+/* Jobs of CBC, which all pause. */
+static void make_jobs(void)
+{
+    jobs = jobs_make(JOBS, &some, &seeds);
+    for (size_t i = 0; i < JOBS; i++)
+        jobs[i].row = &cipher_rows[3 + i % 3];
+}
+
+static void sleep_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* ---- The cases ---------------------------------------------------------------------- */
+
+/* The options in the environment do it. */
+static int fail(long unused)
+{
+    (void)unused;
+    make_jobs();
+    struct jobs_result r = jobs_run(jobs, JOBS);
+    printf("%llu\n", (unsigned long long)figures_get(&providers).faults);
+    fflush(stdout);
+    return r.right == JOBS ? STATUS : 1;
+}
+
+/* A child resumes jobs that wait for a thread of its parent. */
+static int go_on_in_child(void)
+{
+    size_t good = 0;
+    for (size_t i = 0; i < JOBS; i++) {
+        for (int steps = 0; !jobs[i].finished && steps < 100; steps++)
+            job_step(&jobs[i]);
+        good += jobs[i].finished && (jobs[i].right || jobs[i].refused);
+    }
+    ERR_clear_error();
+    (void)jobs_close(jobs, JOBS);
+    return good == JOBS ? STATUS : 1;
+}
+
+static int has_ended_well(pid_t child)
+{
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == STATUS;
+}
+
+static int fork_amid(long ms)
+{
+    make_jobs();
+    int right = jobs_start(jobs, JOBS);
+    sleep_ms(ms);
+    pid_t child = fork();
+    if (child == 0)
+        exit(go_on_in_child());
+    right = right && jobs_resume(jobs, JOBS) && jobs_close(jobs, JOBS).right == JOBS;
+    return has_ended_well(child) && right ? STATUS : 1;
+}
+
+/* Jobs that are resumed before their results are there pause again. */
+static int resume_too_early(long unused)
+{
+    size_t finished = 0;
+    unsigned pauses = 0;
+    (void)unused;
+    make_jobs();
+    for (int right = jobs_start(jobs, JOBS); right && finished < JOBS; sleep_ms(1)) {
+        finished = 0;
+        for (size_t i = 0; i < JOBS; i++) {
+            right = right && (jobs[i].finished || job_step(&jobs[i]));
+            finished += (size_t)jobs[i].finished;
+        }
+    }
+    for (size_t i = 0; i < JOBS; i++)
+        pauses += jobs[i].pauses;
+    return jobs_close(jobs, JOBS).right == JOBS && pauses > 2 * JOBS * some.updates ? STATUS : 1;
+}
+
+/* What one job works on, or is told by, goes; the others go on. */
+static int take_away(long unused)
+{
+    static ASYNC_JOB *never_resumed[JOBS];
+    (void)unused;
+    make_jobs();
+    int right = jobs_start(jobs, JOBS);
+    for (size_t i = 0; i < JOBS / 2; i++) {
+        struct job *j = &jobs[i];
+        never_resumed[i] = j->job;
+        right = right && !j->finished;
+        if (i % 2 == 0) {
+            EVP_CIPHER_CTX_free(j->ours);
+            j->ours = NULL;
+        } else {
+            ASYNC_WAIT_CTX_free(j->wait);
+            j->wait = NULL;
+        }
+        /* Nobody works on them any more. */
+        free(j->in);
+        free(j->out);
+        j->in = j->out = NULL;
+    }
+    right = right && jobs_resume(jobs + JOBS / 2, JOBS / 2);
+    for (size_t i = 0; i < JOBS; i++) {
+        right = right && (i < JOBS / 2 || (jobs[i].finished && jobs[i].right));
+        job_close(&jobs[i]);
+    }
+    return right && never_resumed[0] != NULL ? STATUS : 1;
+}
+
+static void *leave(void *unused)
+{
+    (void)unused;
+    exit(STATUS);
+}
+
+/* By return from main(), by exit() in another thread, by _exit(). */
+static int end_amid(long way)
+{
+    pthread_t thread;
+    make_jobs();
+    if (!jobs_start(jobs, JOBS))
+        return 1;
+    sleep_ms(way / 3 * 3);
+    if (way % 3 == 1 && pthread_create(&thread, NULL, leave, NULL) == 0)
+        pthread_join(thread, NULL);
+    if (way % 3 == 2)
+        _exit(STATUS);
+    return STATUS;
+}
+
+/* ---- Runs ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    int (*run)(long);
+} cases[] = {{"fail", fail},
+             {"fork", fork_amid},
+             {"early", resume_too_early},
+             {"take", take_away},
+             {"end", end_amid}};
+
+static int run_case(const char *name, long argument)
+{
+    alarm(LIMIT_SECONDS);
+    tap_random_seed(&seeds);
+    providers = providers_load();
+    start_device(&providers);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (strcmp(cases[i].name, name) == 0)
+            return cases[i].run(argument);
+    return 1;
+}
+
+/* 1 if it ended as it should; how many faults it says there were. */
+static int ends_well(const char *name, long argument, const char *options, unsigned *faults)
+{
+    int pipes[2];
+    char text[24], line[64];
+    if (pipe(pipes) != 0)
+        return 0;
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(pipes[1], STDOUT_FILENO);
+        close(pipes[0]);
+        setenv("GPUAES_EMULATOR", options, 1);
+        setenv("GPUAES_MIN_BYTES", "0", 1);
+        setenv("GPUAES_TIMEOUT_MS", strstr(options, "hang") != NULL ? "300" : "60000", 1);
+        snprintf(text, sizeof text, "%ld", argument);
+        execl("/proc/self/exe", "async_faults_test", name, text, (char *)NULL);
+        _exit(127);
+    }
+    close(pipes[1]);
+    FILE *output = fdopen(pipes[0], "r");
+    while (fgets(line, sizeof line, output) != NULL)
+        if (line[0] == '#')
+            tap_diag("%.*s", (int)strcspn(line + 2, "\n"), line + 2);
+        else if (faults != NULL)
+            *faults = (unsigned)strtoul(line, NULL, 10);
+    fclose(output);
+    int status = -1;
+    waitpid(child, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != STATUS)
+        tap_diag("%s %ld with %s: status %#x", name, argument, options, (unsigned)status);
+    return WIFEXITED(status) && WEXITSTATUS(status) == STATUS;
+}
+
+static void faults(void)
+{
+    /* Each is reached, however few launches there are. */
+    static const char *const options[] = {"fault=cuLaunchKernel:2",
+                                          "fault=cuLaunchKernel:4",
+                                          "fault=cuMemcpyHtoDAsync_v2:3",
+                                          "fault=cuMemcpyDtoHAsync_v2:3",
+                                          "fault=cuEventRecord:2",
+                                          "fault=cuEventQuery:2",
+                                          "fault=cuMemsetD8Async:3",
+                                          "lost=cuLaunchKernel:3",
+                                          "lost=cuMemcpyDtoHAsync_v2:3",
+                                          "lost=cuEventQuery:3",
+                                          "hang=2",
+                                          "hang=4"};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        unsigned count = 0;
+        int right = ends_well("fail", 0, options[i], &count);
+        tap_ok(right && count > 0, "%s: all jobs are right, %u faults", options[i], count);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const long moments[] = {0, 5, 25};
+    if (argc == 3)
+        return run_case(argv[1], strtol(argv[2], NULL, 10));
+    faults();
+    for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++)
+        tap_ok(ends_well("fork", moments[i], "kernel-us=20000", NULL),
+               "a fork %ld ms after jobs began to wait", moments[i]);
+    tap_ok(ends_well("early", 0, "kernel-us=20000", NULL),
+           "jobs that are resumed before their results are there");
+    tap_ok(ends_well("take", 0, "kernel-us=5000", NULL),
+           "contexts and wait contexts are freed while jobs are paused");
+    for (long way = 0; way < 9; way++)
+        tap_ok(ends_well("end", way, "kernel-us=5000", NULL),
+               "the process ends while jobs are paused: way %ld", way);
+    return tap_done();
+}
