@@ -25,6 +25,7 @@ struct batch_message {
     const unsigned char *in;         /* as the CPU sees it, or not */
     unsigned char *out;
     uint32_t number;
+    uint32_t in_range, out_range; /* numbers of allocations */
     unsigned char op, group, in_kind, out_kind;
 };
 
@@ -63,6 +64,7 @@ struct batch_range {
     drv_ptr begin, end; /* for the CPU */
     drv_ptr address;    /* of `begin`, as kernels see it */
     enum gpuaes_memory kind;
+    uint32_t number; /* from 1; it may have several, but no two have one */
 };
 
 enum batch_state { BATCH_OPEN, BATCH_UNDER_WAY, BATCH_DONE };
@@ -78,6 +80,7 @@ struct gpuaes_batch {
     uint64_t stamp;              /* of the last layout of keys */
     uint32_t *order, *order_too; /* serial messages of a slice, to sort them */
     struct batch_range range[2]; /* of input, of output */
+    uint32_t ranges;             /* that were asked for */
     struct device *owner;        /* of device memory; NULL: any will do, but rather */
     struct device *managed;      /* that of managed memory, if not NULL */
     uint64_t pinned_bytes, pinned_runs;

@@ -26,11 +26,15 @@ static struct batch_flight *flight_of(struct gpuaes_batch *batch, uint32_t slice
 
 /* ---- Copies ------------------------------------------------------------------------- */
 
-/* Copies of messages that lie side by side on both sides become one. */
+/*
+ * Copies of messages that lie side by side on both sides become one, if they are of
+ * one allocation: the driver refuses what leaves that, though the next one may be pinned.
+ */
 struct copy {
     const struct driver *driver;
     drv_stream stream;
     int out;
+    uint32_t range;      /* number of the allocation; 0: staging memory */
     unsigned char *host; /* pinned */
     drv_ptr device;
     size_t bytes;
@@ -47,12 +51,14 @@ static drv_result copy_now(struct copy *copy)
                      : d->memcpy_htod_async(copy->device, copy->host, bytes, copy->stream);
 }
 
-static drv_result copy_more(struct copy *copy, unsigned char *host, drv_ptr device, size_t bytes)
+static drv_result copy_more(struct copy *copy, uint32_t range, unsigned char *host, drv_ptr device,
+                            size_t bytes)
 {
     drv_result r = DRV_SUCCESS;
-    if (copy->bytes == 0 || copy->host + copy->bytes != host ||
+    if (copy->bytes == 0 || copy->range != range || copy->host + copy->bytes != host ||
         copy->device + copy->bytes != device) {
         r = copy_now(copy);
+        copy->range = range;
         copy->host = host;
         copy->device = device;
     }
@@ -77,15 +83,17 @@ static drv_result move(const struct gpuaes_batch *batch, const struct batch_slic
     for (uint32_t i = slice->begin; i < slice->end && r == DRV_SUCCESS; i++) {
         const struct batch_message *m = &batch->message[i];
         size_t bytes = (size_t)m->device.blocks * GPUAES_BLOCK;
+        uint32_t range = out ? m->out_range : m->in_range;
         unsigned char *host = out ? m->out : (unsigned char *)(uintptr_t)m->in;
         switch (batch_route(batch, m, out ? m->out_kind : m->in_kind)) {
         case BATCH_STAGED:
+            range = 0;
             host = staged(slice, slot) + place.staging;
             if (!out)
                 host_copy(host, m->in, bytes, 0);
             /* fall through */
         case BATCH_DMA:
-            r = copy_more(&copy, host, slot->buffer[0] + place.buffer, bytes);
+            r = copy_more(&copy, range, host, slot->buffer[0] + place.buffer, bytes);
             break;
         case BATCH_DIRECT:
             break;

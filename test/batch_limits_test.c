@@ -228,6 +228,42 @@ static void test_half_pinned(void)
     expected_free(&e);
 }
 
+/* Two registrations side by side, which no copy may cross. */
+static void test_neighbours(void)
+{
+    enum { HALF = 2 * MIB, BYTES = 2 * HALF };
+    struct gpuaes_batch *batch = open_batch();
+    struct expected e;
+    unsigned char *p =
+        mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *apart = gpuaes_pinned_alloc(BYTES);
+    expect(&e, GPUAES_ECB_ENCRYPT, BYTES);
+    int registered = gpuaes_pinned_register(p, HALF) == GPUAES_OK &&
+                     gpuaes_pinned_register(p + HALF, HALF) == GPUAES_OK;
+    tap_ok(registered, "two halves of an array are registered");
+    for (int in_place = 0; in_place < 2; in_place++) {
+        struct gpuaes_message all = {.op = GPUAES_ECB_ENCRYPT,
+                                     .schedule = &e.schedule,
+                                     .in = in_place ? p : apart,
+                                     .out = p,
+                                     .len = HALF / 2};
+        unsigned copies = emulator_calls("memcpy_dtoh_async");
+        memcpy(in_place ? p : apart, e.plain, BYTES);
+        int right = gpuaes_batch_gather(batch, &all, 4, NULL, NULL, NULL, NULL) == GPUAES_OK &&
+                    is_done(batch) && memcmp(p, e.cipher, BYTES) == 0;
+        copies = emulator_calls("memcpy_dtoh_async") - copies;
+        tap_ok(right && copies == 2, "and need a copy each, %s: %u",
+               in_place ? "in place" : "as output alone", copies);
+        gpuaes_batch_reset(batch);
+    }
+    gpuaes_batch_close(batch);
+    gpuaes_pinned_unregister(p);
+    gpuaes_pinned_unregister(p + HALF);
+    gpuaes_pinned_free(apart, BYTES);
+    munmap(p, BYTES);
+    expected_free(&e);
+}
+
 /* What was refused may be unregistered at once. */
 static void test_unregistered(void)
 {
@@ -326,5 +362,6 @@ int main(void)
     test_stamps();
     test_half_pinned();
     test_unregistered();
+    test_neighbours();
     return tap_done();
 }
