@@ -82,21 +82,20 @@ struct owners {
     struct device *owner, *managed;
 };
 
-/* Whether the batch's device reaches it. */
+/* All that has an owner has one: the batch comes after the work of no other device. */
 static enum gpuaes_status check_owner(struct owners *owners, const struct memory *memory)
 {
     if (memory->kind == GPUAES_FOREIGN)
         return GPUAES_BAD_RANGE;
-    if (memory->managed) {
-        if (owners->managed == NULL)
-            owners->managed = memory->owner;
+    if (memory->owner == NULL)
         return GPUAES_OK;
-    }
-    if (memory->owner == NULL || memory->owner == owners->owner)
-        return GPUAES_OK;
-    if (owners->owner != NULL)
+    if ((owners->owner != NULL && owners->owner != memory->owner) ||
+        (owners->managed != NULL && owners->managed != memory->owner))
         return GPUAES_BAD_ARGUMENT;
-    owners->owner = memory->owner;
+    if (memory->managed)
+        owners->managed = memory->owner;
+    else
+        owners->owner = memory->owner;
     return GPUAES_OK;
 }
 

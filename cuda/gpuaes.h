@@ -267,7 +267,7 @@ enum {
 /*
  * A message. `in` and `out` are memory of any kind, at any alignment; they are the
  * same or do not overlap, and no `out` overlaps anything of another message. `len`
- * is a multiple of 16. All device memory of a batch belongs to one device.
+ * is a multiple of 16. All device and managed memory of a batch belongs to one device.
  */
 struct gpuaes_message {
     enum gpuaes_op op;
@@ -311,12 +311,12 @@ GPUAES_API enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
 /*
  * Begins, and returns. Work on device memory comes after what the application has
  * queued on the device's legacy default stream; managed memory is worked on by its own
- * device unless the batch has device memory of another. NOT_READY, NO_MEMORY and BUSY
- * (as many as there may be are under way, or a capture of a CUDA graph forbids it):
- * nothing was begun, and it may be submitted again. With GPUAES_WAIT it waits until
- * another thread's batch is done, timeout_ms at most, before it says BUSY. Any other
- * status is that of gpuaes_batch_wait(), which has been done: FAULT also where the
- * device had been lost before.
+ * device. NOT_READY, NO_MEMORY and BUSY (as many as there may be are under way, or a
+ * capture of a CUDA graph forbids it): nothing was begun, and it may be submitted
+ * again. With GPUAES_WAIT it waits until another thread's batch is done, timeout_ms at
+ * most, before it says BUSY. BAD_ARGUMENT where it was submitted and not reset. Any
+ * other status is that of gpuaes_batch_wait(), which has been done: FAULT also where
+ * the device had been lost before.
  *
  * A batch under way keeps other batches from beginning, and the devices from being
  * released when idle, until gpuaes_batch_poll(), gpuaes_batch_wait(), a reset or a close
