@@ -54,7 +54,7 @@ struct batch_slice {
 
 struct batch_flight {
     int queued;                 /* all of a slice's work is */
-    int writes_out;             /* kernels or copies may write to the callers' memory */
+    int launched, copies_out;   /* kernels, copies may write to the callers' memory */
     uint32_t from;              /* serial messages: blocks that are queued or done */
     struct batch_layout layout; /* what is left to queue */
 };

@@ -31,13 +31,28 @@ static enum gpuaes_status end(struct gpuaes_batch *batch, int lost)
     return batch->result;
 }
 
+/* Whether anything may have written to its `out`, as far as its slice has come. */
+static int may_be_written(const struct gpuaes_batch *batch, const struct batch_flight *flight,
+                          const struct batch_message *m)
+{
+    switch (batch_route(batch, m, m->out_kind)) {
+    case BATCH_DIRECT:
+        return flight->launched;
+    case BATCH_DMA:
+        return flight->copies_out;
+    case BATCH_STAGED:
+        break;
+    }
+    return 0;
+}
+
 /* A slice that is not complete. */
-static void give_up(struct gpuaes_batch *batch, const struct batch_slice *slice, int writes_out,
-                    int still_running)
+static void give_up(struct gpuaes_batch *batch, const struct batch_slice *slice,
+                    const struct batch_flight *flight, int still_running)
 {
     for (uint32_t i = slice->begin; i < slice->end; i++) {
         const struct batch_message *m = &batch->message[i];
-        int written = writes_out && batch_route(batch, m, m->out_kind) != BATCH_STAGED;
+        int written = may_be_written(batch, flight, m);
         enum gpuaes_status status =
             written && (still_running || m->in == m->out) ? GPUAES_UNDEFINED : GPUAES_FAULT;
         batch->status[m->number] = (unsigned char)status;
@@ -77,6 +92,7 @@ static void cleanse_staging(const struct gpuaes_batch *batch)
  */
 static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv_result result)
 {
+    const struct batch_flight not_begun = {0};
     int lost = 0;
     (void)device_fault(batch->device, what, result == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : result);
     for (; batch->finished < batch->submitted; batch->finished++) {
@@ -87,10 +103,10 @@ static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv
         if (r == DRV_SUCCESS && flight->queued)
             batch_slice_deliver(batch, batch->finished);
         else
-            give_up(batch, slice, flight->writes_out, r == DRV_NOT_READY);
+            give_up(batch, slice, flight, r == DRV_NOT_READY);
     }
     for (; batch->finished < batch->slices; batch->finished++)
-        give_up(batch, &batch->slice[batch->finished], 0, 0);
+        give_up(batch, &batch->slice[batch->finished], &not_begun, 0);
     if (!lost) {
         (void)batch_wipe(batch, 1);
         cleanse_staging(batch);
@@ -170,10 +186,11 @@ static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
 /* The context is gone, and with it all work in it and all means to learn more. */
 static enum gpuaes_status abandon(struct gpuaes_batch *batch)
 {
+    const struct batch_flight not_begun = {0};
     for (; batch->finished < batch->slices; batch->finished++) {
-        const struct batch_flight *flight = &batch->flight[batch->finished % LANE_SLOTS];
         int begun = batch->finished < batch->submitted;
-        give_up(batch, &batch->slice[batch->finished], begun && flight->writes_out, begun);
+        give_up(batch, &batch->slice[batch->finished],
+                begun ? &batch->flight[batch->finished % LANE_SLOTS] : &not_begun, begun);
     }
     return end(batch, 1);
 }

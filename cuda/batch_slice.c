@@ -226,7 +226,8 @@ drv_result batch_slice_go_on(struct gpuaes_batch *batch, uint32_t number)
     for (int g = 0; g < BATCH_GROUPS && r == DRV_SUCCESS; g++)
         r = launch_group(batch, slice, slot, flight, g, &chain);
     int more = pass_steps(flight, slot);
-    if (r == DRV_SUCCESS && !more)
+    flight->copies_out = r == DRV_SUCCESS && !more;
+    if (flight->copies_out)
         r = move(batch, slice, slot, 1);
     if (r == DRV_SUCCESS && !more && flight->layout.key_count != 0)
         r = wipe_keys(slot, d, slice, &flight->layout);
@@ -242,7 +243,7 @@ drv_result batch_slice_begin(struct gpuaes_batch *batch, uint32_t number)
     struct slot *slot = batch_slot(batch, number);
     struct batch_flight *flight = flight_of(batch, number);
     struct batch_layout *layout = &flight->layout;
-    flight->queued = flight->writes_out = 0;
+    flight->queued = flight->launched = flight->copies_out = 0;
     flight->from = 0;
     batch_lay_out(batch, slice, slot, layout);
     drv_result r = batch->device->driver->memcpy_htod_async(slot->scratch, slot->staging,
@@ -251,7 +252,7 @@ drv_result batch_slice_begin(struct gpuaes_batch *batch, uint32_t number)
         r = move(batch, slice, slot, 0);
     if (r == DRV_SUCCESS)
         r = expand_keys(batch, slice, slot, layout);
-    flight->writes_out = r == DRV_SUCCESS;
+    flight->launched = r == DRV_SUCCESS;
     return r == DRV_SUCCESS ? batch_slice_go_on(batch, number) : r;
 }
 
