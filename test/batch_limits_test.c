@@ -179,24 +179,48 @@ static void test_counts(void)
     gpuaes_pinned_free(p, 16);
 }
 
-/* As after 2^31 slices of one batch: keys are still where the messages say. */
+/* As after 2^32 slices of one batch: keys are still where the messages say. */
 static void test_stamps(void)
 {
     enum { COUNT = 8 };
     struct gpuaes_batch *batch = open_batch();
     unsigned char data[COUNT][16], want[COUNT][16], key[16], iv[16] = {0};
     int right = 1;
-    batch->stamp = UINT32_MAX - 1;
+    batch->stamp = UINT32_MAX;
     tap_random_bytes(&random_state, data, sizeof data);
     for (unsigned i = 0; i < COUNT; i++) {
         struct gpuaes_message m = {GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, data[i], data[i], 16};
         memset(key, (int)i + 1, sizeof key);
         reference(m.op, key, 16, iv, data[i], want[i], 16);
         right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
-        batch->keys.key[i].place = 0;
+        batch->keys.key[i].place[0] = 0;
     }
     tap_ok(right && is_done(batch) && memcmp(data, want, sizeof data) == 0,
            "layouts of keys are told apart for ever");
+    gpuaes_batch_close(batch);
+}
+
+/* Keys that are used both ways in turn are laid out twice each, not for every message. */
+static void test_both_ways(void)
+{
+    enum { COUNT = 1000, KEYS = 2 };
+    static unsigned char data[COUNT][16], want[COUNT][16];
+    struct gpuaes_batch *batch = open_batch();
+    unsigned char keys[KEYS][16], iv[16] = {0};
+    int right = 1;
+    tap_random_bytes(&random_state, data, sizeof data);
+    tap_random_bytes(&random_state, keys, sizeof keys);
+    for (int i = 0; i < COUNT; i++) {
+        enum gpuaes_op op = i & 1 ? GPUAES_ECB_DECRYPT : GPUAES_ECB_ENCRYPT;
+        const unsigned char *key = keys[i / 2 % KEYS];
+        struct gpuaes_message m = {op, key, 16, NULL, NULL, data[i], data[i], 16};
+        reference(op, key, 16, iv, data[i], want[i], 16);
+        right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
+    }
+    tap_ok(right && is_done(batch) && memcmp(data, want, sizeof data) == 0,
+           "keys that are used both ways in turn");
+    uint32_t laid_out = batch->flight[0].layout.key_count;
+    tap_ok(laid_out == 2 * KEYS, "are expanded once for each: %u", laid_out);
     gpuaes_batch_close(batch);
 }
 
@@ -360,6 +384,7 @@ int main(void)
     tap_ok(gpuaes_start(NULL, NULL, 1) == GPUAES_READY, "the device starts");
     test_counts();
     test_stamps();
+    test_both_ways();
     test_half_pinned();
     test_unregistered();
     test_neighbours();
