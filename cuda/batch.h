@@ -4,9 +4,9 @@
  *
  * A batch is cut into slices of messages that follow each other. While it is under
  * way it has a lane; each slice goes through a slot of it: copies in, kernels,
- * copies out. Up to LANE_SLOTS slices are under way at once. Kernels end within
- * some milliseconds: long messages of CBC encryption take several, each of which is
- * queued when the one before is done.
+ * copies out. Up to LANE_SLOTS slices are under way at once, fewer where memory for
+ * them is short. Kernels end within some milliseconds: long messages of CBC encryption
+ * take several, each of which is queued when the one before is done.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -88,6 +88,7 @@ struct gpuaes_batch {
 
     struct device *device; /* from here on: while it is under way */
     struct lane *lane;
+    uint32_t slots; /* of the lane that slices go through */
     struct batch_flight flight[LANE_SLOTS];
     uint32_t submitted, finished; /* slices */
     int zero_copy;                /* kernels themselves reach pinned memory */
@@ -124,7 +125,9 @@ void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, 
 
 /* ---- batch_slice.c ---- */
 
+/* What a slice has while it is under way. */
 struct slot *batch_slot(const struct gpuaes_batch *batch, uint32_t slice);
+struct batch_flight *batch_flight_of(struct gpuaes_batch *batch, uint32_t slice);
 
 /*
  * Queues the work of a slice, or, where its flight is not `queued`, once that is done,

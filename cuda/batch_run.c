@@ -79,7 +79,7 @@ static drv_result wait_for(struct gpuaes_batch *batch, const struct slot *slot, 
 
 static void cleanse_staging(const struct gpuaes_batch *batch)
 {
-    for (unsigned i = 0; i < LANE_SLOTS; i++) {
+    for (uint32_t i = 0; i < batch->slots; i++) {
         const struct slot *slot = &batch->lane->slots[i];
         if (slot->staging != NULL)
             gpuaes_cleanse(slot->staging, slot->staging_bytes);
@@ -97,7 +97,7 @@ static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv
     (void)device_fault(batch->device, what, result == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : result);
     for (; batch->finished < batch->submitted; batch->finished++) {
         const struct batch_slice *slice = &batch->slice[batch->finished];
-        const struct batch_flight *flight = &batch->flight[batch->finished % LANE_SLOTS];
+        const struct batch_flight *flight = batch_flight_of(batch, batch->finished);
         drv_result r = wait_for(batch, batch_slot(batch, batch->finished), NULL);
         lost |= r == DRV_NOT_READY;
         if (r == DRV_SUCCESS && flight->queued)
@@ -122,7 +122,7 @@ static drv_result pump(struct gpuaes_batch *batch)
     const struct driver *d = batch->device->driver;
     drv_result r = DRV_SUCCESS;
     for (uint32_t i = batch->finished; i < batch->submitted && r == DRV_SUCCESS; i++) {
-        if (batch->flight[i % LANE_SLOTS].queued)
+        if (batch_flight_of(batch, i)->queued)
             continue;
         r = d->event_query(batch_slot(batch, i)->event);
         if (r == DRV_SUCCESS) {
@@ -133,7 +133,7 @@ static drv_result pump(struct gpuaes_batch *batch)
         }
     }
     while (r == DRV_SUCCESS && batch->submitted < batch->slices &&
-           batch->submitted - batch->finished < LANE_SLOTS)
+           batch->submitted - batch->finished < batch->slots)
         r = batch_slice_begin(batch, batch->submitted++);
     return r;
 }
@@ -163,7 +163,7 @@ static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
         const struct slot *slot = batch_slot(batch, batch->finished);
         int expired = wait;
         drv_result r = wait ? wait_for(batch, slot, slot->event) : look(batch, &expired);
-        if (r == DRV_SUCCESS && batch->flight[batch->finished % LANE_SLOTS].queued)
+        if (r == DRV_SUCCESS && batch_flight_of(batch, batch->finished)->queued)
             batch_slice_deliver(batch, batch->finished++);
         int busy = r == DRV_NOT_READY && !expired;
         if (r == DRV_SUCCESS)
@@ -190,7 +190,7 @@ static enum gpuaes_status abandon(struct gpuaes_batch *batch)
     for (; batch->finished < batch->slices; batch->finished++) {
         int begun = batch->finished < batch->submitted;
         give_up(batch, &batch->slice[batch->finished],
-                begun ? &batch->flight[batch->finished % LANE_SLOTS] : &not_begun, begun);
+                begun ? batch_flight_of(batch, batch->finished) : &not_begun, begun);
     }
     return end(batch, 1);
 }
@@ -221,7 +221,7 @@ enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
 /* ---- Begin ---------------------------------------------------------------------------------- */
 
 /* Work on device memory comes after what the application put on the legacy stream. */
-static drv_result follow_legacy_stream(struct gpuaes_batch *batch, unsigned slots)
+static drv_result follow_legacy_stream(struct gpuaes_batch *batch)
 {
     const struct driver *d = batch->device->driver;
     struct lane *lane = batch->lane;
@@ -233,7 +233,7 @@ static drv_result follow_legacy_stream(struct gpuaes_batch *batch, unsigned slot
         r = d->event_create(&lane->application, DRV_EVENT_DISABLE_TIMING);
     if (r == DRV_SUCCESS)
         r = d->event_record(lane->application, DRV_STREAM_LEGACY);
-    for (unsigned i = 0; i < slots && r == DRV_SUCCESS; i++)
+    for (uint32_t i = 0; i < batch->slots && r == DRV_SUCCESS; i++)
         r = d->stream_wait_event(lane->slots[i].stream, lane->application, 0);
     batch->follows = r == DRV_SUCCESS;
     return r;
@@ -248,10 +248,11 @@ static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned fla
     batch->lane = lane_take(device, LANE_BATCH, flags);
     if (batch->lane == NULL)
         return lane_refusal(device);
-    drv_result r = lane_prepare(device, batch->lane, &needs);
+    drv_result r = lane_prepare_some(device, batch->lane, &needs);
     int lost = r == DRV_NOT_READY;
+    batch->slots = needs.slots;
     if (r == DRV_SUCCESS)
-        r = follow_legacy_stream(batch, needs.slots);
+        r = follow_legacy_stream(batch);
     if (r != DRV_SUCCESS) {
         lane_return(device, batch->lane, lost);
         batch->lane = NULL;

@@ -16,12 +16,12 @@ enum { STEP = 16384 };
 
 struct slot *batch_slot(const struct gpuaes_batch *batch, uint32_t slice)
 {
-    return &batch->lane->slots[slice % LANE_SLOTS];
+    return &batch->lane->slots[slice % batch->slots];
 }
 
-static struct batch_flight *flight_of(struct gpuaes_batch *batch, uint32_t slice)
+struct batch_flight *batch_flight_of(struct gpuaes_batch *batch, uint32_t slice)
 {
-    return &batch->flight[slice % LANE_SLOTS];
+    return &batch->flight[slice % batch->slots];
 }
 
 /* ---- Copies ------------------------------------------------------------------------- */
@@ -220,7 +220,7 @@ drv_result batch_slice_go_on(struct gpuaes_batch *batch, uint32_t number)
     const struct driver *d = batch->device->driver;
     const struct batch_slice *slice = &batch->slice[number];
     struct slot *slot = batch_slot(batch, number);
-    struct batch_flight *flight = flight_of(batch, number);
+    struct batch_flight *flight = batch_flight_of(batch, number);
     drv_ptr chain = slot->scratch + slice->plan + slice->schedules;
     drv_result r = DRV_SUCCESS;
     for (int g = 0; g < BATCH_GROUPS && r == DRV_SUCCESS; g++)
@@ -241,7 +241,7 @@ drv_result batch_slice_begin(struct gpuaes_batch *batch, uint32_t number)
 {
     const struct batch_slice *slice = &batch->slice[number];
     struct slot *slot = batch_slot(batch, number);
-    struct batch_flight *flight = flight_of(batch, number);
+    struct batch_flight *flight = batch_flight_of(batch, number);
     struct batch_layout *layout = &flight->layout;
     flight->queued = flight->launched = flight->copies_out = 0;
     flight->from = 0;
@@ -282,7 +282,7 @@ struct traces {
 static struct traces find_traces(const struct gpuaes_batch *batch, uint32_t slot)
 {
     struct traces most = {0, 0, 0};
-    for (uint32_t i = slot; i < batch->slices; i += LANE_SLOTS) {
+    for (uint32_t i = slot; i < batch->slices; i += batch->slots) {
         const struct batch_slice *slice = &batch->slice[i];
         if (slice->buffer > most.buffer)
             most.buffer = slice->buffer;
@@ -298,7 +298,7 @@ drv_result batch_wipe(const struct gpuaes_batch *batch, int failed)
 {
     const struct driver *d = batch->device->driver;
     drv_result r = DRV_SUCCESS;
-    for (uint32_t s = 0; s < LANE_SLOTS && s < batch->slices; s++) {
+    for (uint32_t s = 0; s < batch->slots; s++) {
         struct slot *slot = &batch->lane->slots[s];
         struct traces traces = find_traces(batch, s);
         if (r == DRV_SUCCESS || failed)

@@ -78,4 +78,7 @@ struct lane_needs {
 };
 drv_result lane_prepare(struct device *device, struct lane *lane, const struct lane_needs *needs);
 
+/* Where memory is short, only as many slots as there is enough for; not with none, though. */
+drv_result lane_prepare_some(struct device *device, struct lane *lane, struct lane_needs *needs);
+
 #endif

@@ -145,6 +145,41 @@ static int pinned(const void *unused)
     return s.pinned_peak + KEYSTREAM + CALLS <= CAP ? 0 : 14;
 }
 
+/* Where the cap is too low for all slots, a batch goes through those that there are. */
+static int short_of_pinned(const void *options)
+{
+    enum { CAP = 8 * MIB, COUNT = 8, LONG = GPUAES_BATCH_PAGEABLE_BYTES, BYTES = COUNT * LONG };
+    struct gpuaes_settings settings = {.pinned_bytes = CAP, .read_ahead_bytes = 1};
+    struct gpuaes_batch *batch = open_batch();
+    struct gpuaes_statistics s;
+    struct expected e;
+    int under_cap = strcmp(options, "") == 0;
+    if (under_cap)
+        gpuaes_configure(&settings);
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+        return 10;
+    expect(&e, GPUAES_ECB_ENCRYPT, BYTES);
+    struct gpuaes_message all = {.op = GPUAES_ECB_ENCRYPT,
+                                 .schedule = &e.schedule,
+                                 .in = e.plain,
+                                 .out = e.plain,
+                                 .len = LONG};
+    emulator_configure(options);
+    if (gpuaes_batch_gather(batch, &all, COUNT, NULL, NULL, NULL, NULL) != GPUAES_OK ||
+        batch->messages != COUNT)
+        return 11;
+    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
+    if (status != GPUAES_OK)
+        return 12;
+    if (batch->slices != COUNT || batch->slots == 0 || batch->slots == LANE_SLOTS)
+        return 13;
+    if (gpuaes_batch_wait(batch) != GPUAES_OK || memcmp(e.plain, e.cipher, BYTES) != 0)
+        return 14;
+    gpuaes_get_statistics(&s);
+    gpuaes_batch_close(batch);
+    return !under_cap || s.pinned_peak <= CAP ? 0 : 15;
+}
+
 /* ---- Messages, keys, layouts ------------------------------------------------------------ */
 
 static void test_counts(void)
@@ -379,6 +414,8 @@ int main(void)
     check(lanes, NULL, "batches that nobody polls leave lanes to others");
     check(woken, NULL, "who waits for a lane learns that the device is lost");
     check(pinned, NULL, "batches leave pinned memory to others");
+    check(short_of_pinned, "", "a batch under a low cap on pinned memory");
+    check(short_of_pinned, "memory=6", "a batch where the device has little memory");
     check(long_messages, NULL, "a message that takes longer than the time-out");
     become_an_application(0);
     tap_ok(gpuaes_start(NULL, NULL, 1) == GPUAES_READY, "the device starts");
