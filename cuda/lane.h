@@ -15,7 +15,10 @@
 
 struct device;
 
-/* Batches, which hold a lane between calls, have the last of them alone: calls always find one. */
+/*
+ * Batches, which hold a lane between calls, take none but the last of them. Calls take those,
+ * too, once the others are taken.
+ */
 enum { LANES = 16, BATCH_LANES = 8, LANE_SLOTS = 4 };
 
 struct slot {
