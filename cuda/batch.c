@@ -58,6 +58,7 @@ void gpuaes_batch_reset(struct gpuaes_batch *batch)
     batch->on_device = batch->on_host = 0;
     batch->pinned_bytes = batch->pinned_runs = 0;
     forget_ranges(batch);
+    batch->ranges = 0;
 }
 
 void gpuaes_batch_forget(struct gpuaes_batch *batch)
@@ -81,27 +82,26 @@ struct owners {
     struct device *owner, *managed;
 };
 
-/* Whether the batch's device reaches it. */
+/* All that has an owner has one: the batch comes after the work of no other device. */
 static enum gpuaes_status check_owner(struct owners *owners, const struct memory *memory)
 {
     if (memory->kind == GPUAES_FOREIGN)
         return GPUAES_BAD_RANGE;
-    if (memory->managed) {
-        if (owners->managed == NULL)
-            owners->managed = memory->owner;
+    if (memory->owner == NULL)
         return GPUAES_OK;
-    }
-    if (memory->owner == NULL || memory->owner == owners->owner)
-        return GPUAES_OK;
-    if (owners->owner != NULL)
+    if ((owners->owner != NULL && owners->owner != memory->owner) ||
+        (owners->managed != NULL && owners->managed != memory->owner))
         return GPUAES_BAD_ARGUMENT;
-    owners->owner = memory->owner;
+    if (memory->managed)
+        owners->managed = memory->owner;
+    else
+        owners->owner = memory->owner;
     return GPUAES_OK;
 }
 
 /* Asks the driver, and keeps what it says of the whole allocation. */
-static enum gpuaes_status ask(struct batch_range *range, const void *p, size_t len,
-                              struct owners *owners)
+static enum gpuaes_status ask(struct gpuaes_batch *batch, struct batch_range *range, const void *p,
+                              size_t len, struct owners *owners)
 {
     struct visit visit;
     struct memory memory;
@@ -121,6 +121,7 @@ static enum gpuaes_status ask(struct batch_range *range, const void *p, size_t l
     range->end = range->begin + (is_whole ? memory.bytes : len);
     range->address = memory.address - (memory_address(p) - range->begin);
     range->kind = memory.kind;
+    range->number = ++batch->ranges;
     return check_owner(owners, &memory);
 }
 
@@ -130,10 +131,11 @@ static int is_known(const struct batch_range *range, const void *p, size_t len)
     return address >= range->begin && address < range->end && range->end - address >= len;
 }
 
-static enum gpuaes_status look(struct batch_range *range, const void *p, size_t len,
+static enum gpuaes_status look(struct gpuaes_batch *batch, int side, const void *p, size_t len,
                                struct owners *owners)
 {
-    return is_known(range, p, len) ? GPUAES_OK : ask(range, p, len, owners);
+    struct batch_range *range = &batch->range[side];
+    return is_known(range, p, len) ? GPUAES_OK : ask(batch, range, p, len, owners);
 }
 
 static int is_long(size_t len, enum gpuaes_memory in, enum gpuaes_memory out)
@@ -194,11 +196,11 @@ static void count_pinned(struct gpuaes_batch *batch, const struct batch_message 
     size_t gap = (size_t)before->device.blocks * GPUAES_BLOCK;
     if (m->in_kind == GPUAES_PINNED) {
         batch->pinned_bytes += len;
-        batch->pinned_runs += before->in_kind != GPUAES_PINNED || before->in + gap != m->in;
+        batch->pinned_runs += before->in_range != m->in_range || before->in + gap != m->in;
     }
     if (m->out_kind == GPUAES_PINNED) {
         batch->pinned_bytes += len;
-        batch->pinned_runs += before->out_kind != GPUAES_PINNED || before->out + gap != m->out;
+        batch->pinned_runs += before->out_range != m->out_range || before->out + gap != m->out;
     }
 }
 
@@ -230,6 +232,8 @@ static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message
     m->number = batch->numbers;
     m->op = (unsigned char)message->op;
     m->group = (unsigned char)(decrypts ? KEY_SIZES + size : size);
+    m->in_range = in->number;
+    m->out_range = out->number;
     m->in_kind = (unsigned char)in->kind;
     m->out_kind = (unsigned char)out->kind;
     count_pinned(batch, m, message->len);
@@ -250,9 +254,9 @@ static enum gpuaes_status take(struct gpuaes_batch *batch, const struct gpuaes_m
 {
     struct owners owners = {batch->owner, batch->managed};
     int apart = message->in != message->out;
-    enum gpuaes_status status = look(&batch->range[0], message->in, message->len, &owners);
+    enum gpuaes_status status = look(batch, 0, message->in, message->len, &owners);
     if (status == GPUAES_OK && apart)
-        status = look(&batch->range[1], message->out, message->len, &owners);
+        status = look(batch, 1, message->out, message->len, &owners);
     if (status == GPUAES_OK &&
         is_long(message->len, batch->range[0].kind, batch->range[apart].kind))
         status = GPUAES_BAD_ARGUMENT;

@@ -4,9 +4,9 @@
  *
  * A batch is cut into slices of messages that follow each other. While it is under
  * way it has a lane; each slice goes through a slot of it: copies in, kernels,
- * copies out. Up to LANE_SLOTS slices are under way at once. Kernels end within
- * some milliseconds: long messages of CBC encryption take several, each of which is
- * queued when the one before is done.
+ * copies out. Up to LANE_SLOTS slices are under way at once, fewer where memory for
+ * them is short. Kernels end within some milliseconds: long messages of CBC encryption
+ * take several, each of which is queued when the one before is done.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -25,6 +25,7 @@ struct batch_message {
     const unsigned char *in;         /* as the CPU sees it, or not */
     unsigned char *out;
     uint32_t number;
+    uint32_t in_range, out_range; /* numbers of allocations */
     unsigned char op, group, in_kind, out_kind;
 };
 
@@ -53,7 +54,7 @@ struct batch_slice {
 
 struct batch_flight {
     int queued;                 /* all of a slice's work is */
-    int writes_out;             /* kernels or copies may write to the callers' memory */
+    int launched, copies_out;   /* kernels, copies may write to the callers' memory */
     uint32_t from;              /* serial messages: blocks that are queued or done */
     struct batch_layout layout; /* what is left to queue */
 };
@@ -63,6 +64,7 @@ struct batch_range {
     drv_ptr begin, end; /* for the CPU */
     drv_ptr address;    /* of `begin`, as kernels see it */
     enum gpuaes_memory kind;
+    uint32_t number; /* from 1; it may have several, but no two have one */
 };
 
 enum batch_state { BATCH_OPEN, BATCH_UNDER_WAY, BATCH_DONE };
@@ -78,6 +80,7 @@ struct gpuaes_batch {
     uint64_t stamp;              /* of the last layout of keys */
     uint32_t *order, *order_too; /* serial messages of a slice, to sort them */
     struct batch_range range[2]; /* of input, of output */
+    uint32_t ranges;             /* that were asked for */
     struct device *owner;        /* of device memory; NULL: any will do, but rather */
     struct device *managed;      /* that of managed memory, if not NULL */
     uint64_t pinned_bytes, pinned_runs;
@@ -85,6 +88,7 @@ struct gpuaes_batch {
 
     struct device *device; /* from here on: while it is under way */
     struct lane *lane;
+    uint32_t slots; /* of the lane that slices go through */
     struct batch_flight flight[LANE_SLOTS];
     uint32_t submitted, finished; /* slices */
     int zero_copy;                /* kernels themselves reach pinned memory */
@@ -121,7 +125,9 @@ void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, 
 
 /* ---- batch_slice.c ---- */
 
+/* What a slice has while it is under way. */
 struct slot *batch_slot(const struct gpuaes_batch *batch, uint32_t slice);
+struct batch_flight *batch_flight_of(struct gpuaes_batch *batch, uint32_t slice);
 
 /*
  * Queues the work of a slice, or, where its flight is not `queued`, once that is done,

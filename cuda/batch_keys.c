@@ -116,12 +116,9 @@ static uint32_t add(struct batch_keys *keys, uint32_t at, const unsigned char *k
                     size_t key_bytes, const struct gpuaes_key *schedule)
 {
     struct batch_key *entry = &keys->key[keys->count];
+    memset(entry, 0, sizeof *entry);
     memcpy(entry->bytes, key, key_bytes);
-    memset(entry->bytes + key_bytes, 0, KEY_BYTES_MOST - key_bytes);
     entry->rounds = (unsigned)key_bytes / 4 + 6;
-    entry->round = entry->stamp = 0;
-    entry->place = 0;
-    entry->schedule = 0;
     if (schedule != NULL && keys->schedules < SCHEDULES) {
         keys->schedule[keys->schedules++] = *schedule;
         entry->schedule = keys->schedules;

@@ -17,8 +17,8 @@ struct batch_key {
     unsigned rounds;
     uint32_t schedule; /* which it has, from 1; 0: not expanded here */
     uint64_t round;    /* in which it was last found */
-    uint64_t stamp;    /* for whoever lays keys out: of what, */
-    uint32_t place;    /* and where */
+    uint64_t stamp[2]; /* for whoever lays keys out, to encrypt and to decrypt: of what, */
+    uint32_t place[2]; /* and where */
 };
 
 struct batch_keys {

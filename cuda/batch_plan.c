@@ -244,16 +244,16 @@ static uint32_t lay_out_key(struct layout *l, const struct batch_message *m)
 {
     struct batch_key *key = &l->batch->keys.key[m->device.key];
     int decrypts = m->group >= KEY_SIZES;
-    uint64_t stamp = l->batch->stamp + (uint64_t)decrypts;
-    if (key->stamp != stamp) {
-        key->stamp = stamp;
-        key->place = l->keys++;
-        struct aes_batch_key *to = (struct aes_batch_key *)(l->plan + l->keys_at) + key->place;
+    uint32_t *place = &key->place[decrypts];
+    if (key->stamp[decrypts] != l->batch->stamp) {
+        key->stamp[decrypts] = l->batch->stamp;
+        *place = l->keys++;
+        struct aes_batch_key *to = (struct aes_batch_key *)(l->plan + l->keys_at) + *place;
         memcpy(to->words, key->bytes, sizeof to->words);
         to->rounds = key->rounds;
         to->decrypts = (uint32_t)decrypts;
     }
-    return key->place;
+    return *place;
 }
 
 /* Its number in the group. */
@@ -314,7 +314,7 @@ void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, 
     struct batch_group *group = layout->group;
     struct layout l = {
         .batch = batch, .slice = slice, .slot = slot, .group = group, .plan = slot->staging};
-    batch->stamp += 2;
+    batch->stamp++;
     uint32_t serial = count_groups(&l);
     place_groups(&l);
     rank_serial(&l, serial);

@@ -31,13 +31,28 @@ static enum gpuaes_status end(struct gpuaes_batch *batch, int lost)
     return batch->result;
 }
 
+/* Whether anything may have written to its `out`, as far as its slice has come. */
+static int may_be_written(const struct gpuaes_batch *batch, const struct batch_flight *flight,
+                          const struct batch_message *m)
+{
+    switch (batch_route(batch, m, m->out_kind)) {
+    case BATCH_DIRECT:
+        return flight->launched;
+    case BATCH_DMA:
+        return flight->copies_out;
+    case BATCH_STAGED:
+        break;
+    }
+    return 0;
+}
+
 /* A slice that is not complete. */
-static void give_up(struct gpuaes_batch *batch, const struct batch_slice *slice, int writes_out,
-                    int still_running)
+static void give_up(struct gpuaes_batch *batch, const struct batch_slice *slice,
+                    const struct batch_flight *flight, int still_running)
 {
     for (uint32_t i = slice->begin; i < slice->end; i++) {
         const struct batch_message *m = &batch->message[i];
-        int written = writes_out && batch_route(batch, m, m->out_kind) != BATCH_STAGED;
+        int written = may_be_written(batch, flight, m);
         enum gpuaes_status status =
             written && (still_running || m->in == m->out) ? GPUAES_UNDEFINED : GPUAES_FAULT;
         batch->status[m->number] = (unsigned char)status;
@@ -64,7 +79,7 @@ static drv_result wait_for(struct gpuaes_batch *batch, const struct slot *slot, 
 
 static void cleanse_staging(const struct gpuaes_batch *batch)
 {
-    for (unsigned i = 0; i < LANE_SLOTS; i++) {
+    for (uint32_t i = 0; i < batch->slots; i++) {
         const struct slot *slot = &batch->lane->slots[i];
         if (slot->staging != NULL)
             gpuaes_cleanse(slot->staging, slot->staging_bytes);
@@ -77,20 +92,21 @@ static void cleanse_staging(const struct gpuaes_batch *batch)
  */
 static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv_result result)
 {
+    const struct batch_flight not_begun = {0};
     int lost = 0;
     (void)device_fault(batch->device, what, result == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : result);
     for (; batch->finished < batch->submitted; batch->finished++) {
         const struct batch_slice *slice = &batch->slice[batch->finished];
-        const struct batch_flight *flight = &batch->flight[batch->finished % LANE_SLOTS];
+        const struct batch_flight *flight = batch_flight_of(batch, batch->finished);
         drv_result r = wait_for(batch, batch_slot(batch, batch->finished), NULL);
         lost |= r == DRV_NOT_READY;
         if (r == DRV_SUCCESS && flight->queued)
             batch_slice_deliver(batch, batch->finished);
         else
-            give_up(batch, slice, flight->writes_out, r == DRV_NOT_READY);
+            give_up(batch, slice, flight, r == DRV_NOT_READY);
     }
     for (; batch->finished < batch->slices; batch->finished++)
-        give_up(batch, &batch->slice[batch->finished], 0, 0);
+        give_up(batch, &batch->slice[batch->finished], &not_begun, 0);
     if (!lost) {
         (void)batch_wipe(batch, 1);
         cleanse_staging(batch);
@@ -106,7 +122,7 @@ static drv_result pump(struct gpuaes_batch *batch)
     const struct driver *d = batch->device->driver;
     drv_result r = DRV_SUCCESS;
     for (uint32_t i = batch->finished; i < batch->submitted && r == DRV_SUCCESS; i++) {
-        if (batch->flight[i % LANE_SLOTS].queued)
+        if (batch_flight_of(batch, i)->queued)
             continue;
         r = d->event_query(batch_slot(batch, i)->event);
         if (r == DRV_SUCCESS) {
@@ -117,7 +133,7 @@ static drv_result pump(struct gpuaes_batch *batch)
         }
     }
     while (r == DRV_SUCCESS && batch->submitted < batch->slices &&
-           batch->submitted - batch->finished < LANE_SLOTS)
+           batch->submitted - batch->finished < batch->slots)
         r = batch_slice_begin(batch, batch->submitted++);
     return r;
 }
@@ -147,7 +163,7 @@ static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
         const struct slot *slot = batch_slot(batch, batch->finished);
         int expired = wait;
         drv_result r = wait ? wait_for(batch, slot, slot->event) : look(batch, &expired);
-        if (r == DRV_SUCCESS && batch->flight[batch->finished % LANE_SLOTS].queued)
+        if (r == DRV_SUCCESS && batch_flight_of(batch, batch->finished)->queued)
             batch_slice_deliver(batch, batch->finished++);
         int busy = r == DRV_NOT_READY && !expired;
         if (r == DRV_SUCCESS)
@@ -170,10 +186,11 @@ static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
 /* The context is gone, and with it all work in it and all means to learn more. */
 static enum gpuaes_status abandon(struct gpuaes_batch *batch)
 {
+    const struct batch_flight not_begun = {0};
     for (; batch->finished < batch->slices; batch->finished++) {
-        const struct batch_flight *flight = &batch->flight[batch->finished % LANE_SLOTS];
         int begun = batch->finished < batch->submitted;
-        give_up(batch, &batch->slice[batch->finished], begun && flight->writes_out, begun);
+        give_up(batch, &batch->slice[batch->finished],
+                begun ? batch_flight_of(batch, batch->finished) : &not_begun, begun);
     }
     return end(batch, 1);
 }
@@ -204,7 +221,7 @@ enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
 /* ---- Begin ---------------------------------------------------------------------------------- */
 
 /* Work on device memory comes after what the application put on the legacy stream. */
-static drv_result follow_legacy_stream(struct gpuaes_batch *batch, unsigned slots)
+static drv_result follow_legacy_stream(struct gpuaes_batch *batch)
 {
     const struct driver *d = batch->device->driver;
     struct lane *lane = batch->lane;
@@ -216,7 +233,7 @@ static drv_result follow_legacy_stream(struct gpuaes_batch *batch, unsigned slot
         r = d->event_create(&lane->application, DRV_EVENT_DISABLE_TIMING);
     if (r == DRV_SUCCESS)
         r = d->event_record(lane->application, DRV_STREAM_LEGACY);
-    for (unsigned i = 0; i < slots && r == DRV_SUCCESS; i++)
+    for (uint32_t i = 0; i < batch->slots && r == DRV_SUCCESS; i++)
         r = d->stream_wait_event(lane->slots[i].stream, lane->application, 0);
     batch->follows = r == DRV_SUCCESS;
     return r;
@@ -231,10 +248,11 @@ static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned fla
     batch->lane = lane_take(device, LANE_BATCH, flags);
     if (batch->lane == NULL)
         return lane_refusal(device);
-    drv_result r = lane_prepare(device, batch->lane, &needs);
+    drv_result r = lane_prepare_some(device, batch->lane, &needs);
     int lost = r == DRV_NOT_READY;
+    batch->slots = needs.slots;
     if (r == DRV_SUCCESS)
-        r = follow_legacy_stream(batch, needs.slots);
+        r = follow_legacy_stream(batch);
     if (r != DRV_SUCCESS) {
         lane_return(device, batch->lane, lost);
         batch->lane = NULL;

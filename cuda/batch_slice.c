@@ -16,21 +16,25 @@ enum { STEP = 16384 };
 
 struct slot *batch_slot(const struct gpuaes_batch *batch, uint32_t slice)
 {
-    return &batch->lane->slots[slice % LANE_SLOTS];
+    return &batch->lane->slots[slice % batch->slots];
 }
 
-static struct batch_flight *flight_of(struct gpuaes_batch *batch, uint32_t slice)
+struct batch_flight *batch_flight_of(struct gpuaes_batch *batch, uint32_t slice)
 {
-    return &batch->flight[slice % LANE_SLOTS];
+    return &batch->flight[slice % batch->slots];
 }
 
 /* ---- Copies ------------------------------------------------------------------------- */
 
-/* Copies of messages that lie side by side on both sides become one. */
+/*
+ * Copies of messages that lie side by side on both sides become one, if they are of
+ * one allocation: the driver refuses what leaves that, though the next one may be pinned.
+ */
 struct copy {
     const struct driver *driver;
     drv_stream stream;
     int out;
+    uint32_t range;      /* number of the allocation; 0: staging memory */
     unsigned char *host; /* pinned */
     drv_ptr device;
     size_t bytes;
@@ -47,12 +51,14 @@ static drv_result copy_now(struct copy *copy)
                      : d->memcpy_htod_async(copy->device, copy->host, bytes, copy->stream);
 }
 
-static drv_result copy_more(struct copy *copy, unsigned char *host, drv_ptr device, size_t bytes)
+static drv_result copy_more(struct copy *copy, uint32_t range, unsigned char *host, drv_ptr device,
+                            size_t bytes)
 {
     drv_result r = DRV_SUCCESS;
-    if (copy->bytes == 0 || copy->host + copy->bytes != host ||
+    if (copy->bytes == 0 || copy->range != range || copy->host + copy->bytes != host ||
         copy->device + copy->bytes != device) {
         r = copy_now(copy);
+        copy->range = range;
         copy->host = host;
         copy->device = device;
     }
@@ -77,15 +83,17 @@ static drv_result move(const struct gpuaes_batch *batch, const struct batch_slic
     for (uint32_t i = slice->begin; i < slice->end && r == DRV_SUCCESS; i++) {
         const struct batch_message *m = &batch->message[i];
         size_t bytes = (size_t)m->device.blocks * GPUAES_BLOCK;
+        uint32_t range = out ? m->out_range : m->in_range;
         unsigned char *host = out ? m->out : (unsigned char *)(uintptr_t)m->in;
         switch (batch_route(batch, m, out ? m->out_kind : m->in_kind)) {
         case BATCH_STAGED:
+            range = 0;
             host = staged(slice, slot) + place.staging;
             if (!out)
                 host_copy(host, m->in, bytes, 0);
             /* fall through */
         case BATCH_DMA:
-            r = copy_more(&copy, host, slot->buffer[0] + place.buffer, bytes);
+            r = copy_more(&copy, range, host, slot->buffer[0] + place.buffer, bytes);
             break;
         case BATCH_DIRECT:
             break;
@@ -212,13 +220,14 @@ drv_result batch_slice_go_on(struct gpuaes_batch *batch, uint32_t number)
     const struct driver *d = batch->device->driver;
     const struct batch_slice *slice = &batch->slice[number];
     struct slot *slot = batch_slot(batch, number);
-    struct batch_flight *flight = flight_of(batch, number);
+    struct batch_flight *flight = batch_flight_of(batch, number);
     drv_ptr chain = slot->scratch + slice->plan + slice->schedules;
     drv_result r = DRV_SUCCESS;
     for (int g = 0; g < BATCH_GROUPS && r == DRV_SUCCESS; g++)
         r = launch_group(batch, slice, slot, flight, g, &chain);
     int more = pass_steps(flight, slot);
-    if (r == DRV_SUCCESS && !more)
+    flight->copies_out = r == DRV_SUCCESS && !more;
+    if (flight->copies_out)
         r = move(batch, slice, slot, 1);
     if (r == DRV_SUCCESS && !more && flight->layout.key_count != 0)
         r = wipe_keys(slot, d, slice, &flight->layout);
@@ -232,9 +241,9 @@ drv_result batch_slice_begin(struct gpuaes_batch *batch, uint32_t number)
 {
     const struct batch_slice *slice = &batch->slice[number];
     struct slot *slot = batch_slot(batch, number);
-    struct batch_flight *flight = flight_of(batch, number);
+    struct batch_flight *flight = batch_flight_of(batch, number);
     struct batch_layout *layout = &flight->layout;
-    flight->queued = flight->writes_out = 0;
+    flight->queued = flight->launched = flight->copies_out = 0;
     flight->from = 0;
     batch_lay_out(batch, slice, slot, layout);
     drv_result r = batch->device->driver->memcpy_htod_async(slot->scratch, slot->staging,
@@ -243,7 +252,7 @@ drv_result batch_slice_begin(struct gpuaes_batch *batch, uint32_t number)
         r = move(batch, slice, slot, 0);
     if (r == DRV_SUCCESS)
         r = expand_keys(batch, slice, slot, layout);
-    flight->writes_out = r == DRV_SUCCESS;
+    flight->launched = r == DRV_SUCCESS;
     return r == DRV_SUCCESS ? batch_slice_go_on(batch, number) : r;
 }
 
@@ -273,7 +282,7 @@ struct traces {
 static struct traces find_traces(const struct gpuaes_batch *batch, uint32_t slot)
 {
     struct traces most = {0, 0, 0};
-    for (uint32_t i = slot; i < batch->slices; i += LANE_SLOTS) {
+    for (uint32_t i = slot; i < batch->slices; i += batch->slots) {
         const struct batch_slice *slice = &batch->slice[i];
         if (slice->buffer > most.buffer)
             most.buffer = slice->buffer;
@@ -289,7 +298,7 @@ drv_result batch_wipe(const struct gpuaes_batch *batch, int failed)
 {
     const struct driver *d = batch->device->driver;
     drv_result r = DRV_SUCCESS;
-    for (uint32_t s = 0; s < LANE_SLOTS && s < batch->slices; s++) {
+    for (uint32_t s = 0; s < batch->slots; s++) {
         struct slot *slot = &batch->lane->slots[s];
         struct traces traces = find_traces(batch, s);
         if (r == DRV_SUCCESS || failed)

@@ -267,11 +267,11 @@ enum {
 /*
  * A message. `in` and `out` are memory of any kind, at any alignment; they are the
  * same or do not overlap, and no `out` overlaps anything of another message. `len`
- * is a multiple of 16. All device memory of a batch belongs to one device.
+ * is a multiple of 16. All device and managed memory of a batch belongs to one device.
  */
 struct gpuaes_message {
     enum gpuaes_op op;
-    const unsigned char *key; /* expanded once, however many messages have it; or NULL, and */
+    const unsigned char *key; /* kept once, however many messages have it; or NULL, and */
     size_t key_bytes;
     const struct gpuaes_key *schedule; /* this is used */
     const unsigned char *iv;           /* 16 bytes as for gpuaes_aes(); not used by ECB */
@@ -311,12 +311,16 @@ GPUAES_API enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
 /*
  * Begins, and returns. Work on device memory comes after what the application has
  * queued on the device's legacy default stream; managed memory is worked on by its own
- * device unless the batch has device memory of another. NOT_READY, NO_MEMORY and BUSY
- * (as many as there may be are under way, or a capture of a CUDA graph forbids it):
- * nothing was begun, and it may be submitted again. With GPUAES_WAIT it waits until
- * another thread's batch is done, timeout_ms at most, before it says BUSY. Any other
- * status is that of gpuaes_batch_wait(), which has been done: FAULT also where the
- * device had been lost before.
+ * device. NOT_READY, NO_MEMORY and BUSY (as many as there may be are under way, or a
+ * capture of a CUDA graph forbids it): nothing was begun, and it may be submitted
+ * again. With GPUAES_WAIT it waits until another thread's batch is done, timeout_ms at
+ * most, before it says BUSY. BAD_ARGUMENT where it was submitted and not reset. Any
+ * other status is that of gpuaes_batch_wait(), which has been done: FAULT also where
+ * the device had been lost before.
+ *
+ * Memory that batches and calls have had, on any device, counts for pinned_bytes until
+ * the devices are released when idle; a batch needs that of one slice at least (see
+ * gpuaes_batch_poll()).
  *
  * A batch under way keeps other batches from beginning, and the devices from being
  * released when idle, until gpuaes_batch_poll(), gpuaes_batch_wait(), a reset or a close
@@ -330,10 +334,11 @@ GPUAES_API enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, un
  * gpuaes_batch_wait() does. BAD_ARGUMENT before it is submitted.
  *
  * Some batches go on only within calls of this and of gpuaes_batch_wait(). What is
- * begun by itself is four slices of messages that follow each other; a slice has up to
- * 16384 messages, 1 GiB, 16 MiB on their way to or from memory of the CPU, and between
- * 1.8 and 3.5 MiB in pageable memory. Of each message of CBC encryption 256 KiB are
- * encrypted at a time.
+ * begun by itself is four slices of messages that follow each other, or as many as there
+ * is memory for; a slice has up to 16384 messages, 1 GiB, 16 MiB on their way to or from
+ * memory of the CPU, and between 1.8 and 3.5 MiB in pageable memory. Of each message of
+ * CBC encryption 256 KiB are encrypted at a time. A key is expanded once for a slice and
+ * direction, at most.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_poll(struct gpuaes_batch *batch);
 
@@ -355,8 +360,8 @@ GPUAES_API enum gpuaes_status gpuaes_batch_wait(struct gpuaes_batch *batch);
 GPUAES_API enum gpuaes_status gpuaes_batch_status(const struct gpuaes_batch *batch, size_t number);
 
 /*
- * Waits as above and forgets the messages; up to 1024 keys stay expanded, for the
- * next ones.
+ * Waits as above and forgets the messages; up to 1024 keys stay for the next ones, 64
+ * of them expanded.
  */
 GPUAES_API void gpuaes_batch_reset(struct gpuaes_batch *batch);
 

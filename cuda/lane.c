@@ -182,6 +182,16 @@ drv_result lane_prepare(struct device *device, struct lane *lane, const struct l
     return DRV_SUCCESS;
 }
 
+drv_result lane_prepare_some(struct device *device, struct lane *lane, struct lane_needs *needs)
+{
+    drv_result r = lane_prepare(device, lane, needs);
+    while (r == DRV_OUT_OF_MEMORY && needs->slots > 1) {
+        needs->slots--;
+        r = lane_prepare(device, lane, needs);
+    }
+    return r;
+}
+
 void lanes_free(struct device *device)
 {
     const struct driver *d = device->driver;

@@ -15,7 +15,10 @@
 
 struct device;
 
-/* Batches, which hold a lane between calls, have the last of them alone: calls always find one. */
+/*
+ * Batches, which hold a lane between calls, take none but the last of them. Calls take those,
+ * too, once the others are taken.
+ */
 enum { LANES = 16, BATCH_LANES = 8, LANE_SLOTS = 4 };
 
 struct slot {
@@ -77,5 +80,8 @@ struct lane_needs {
     size_t staging, scratch;
 };
 drv_result lane_prepare(struct device *device, struct lane *lane, const struct lane_needs *needs);
+
+/* Where memory is short, only as many slots as there is enough for; not with none, though. */
+drv_result lane_prepare_some(struct device *device, struct lane *lane, struct lane_needs *needs);
 
 #endif

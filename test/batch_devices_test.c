@@ -60,6 +60,52 @@ static int managed(const void *devices)
     return holds(p, e.cipher) ? 0 : 15;
 }
 
+static enum gpuaes_status add_in_place(struct gpuaes_batch *batch, const struct expected *e,
+                                       void *memory)
+{
+    struct gpuaes_message m = {.op = GPUAES_CTR,
+                               .schedule = &e->schedule,
+                               .iv = e->iv,
+                               .in = memory,
+                               .out = memory,
+                               .len = 4096};
+    return gpuaes_batch_add(batch, &m);
+}
+
+/* A batch follows the work of one device: memory of two is refused, whatever comes first. */
+static int mixed(const void *unused)
+{
+    struct gpuaes_settings settings = {.devices = 3};
+    struct gpuaes_batch *batch;
+    struct expected e;
+    void *memory[2][2]; /* device and managed memory of each */
+    (void)unused;
+    emulator_configure("devices=2");
+    gpuaes_configure(&settings);
+    for (int i = 0; i < 2; i++) {
+        become_an_application(i);
+        memory[i][0] = take(GPUAES_DEVICE, 4096);
+        memory[i][1] = emulator_managed_alloc(4096);
+    }
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || gpuaes_batch_open(&batch) != GPUAES_OK)
+        return 10;
+    expect(&e, GPUAES_CTR, 4096);
+    for (int first = 0; first < 4; first++) {
+        int owner = first & 1, kind = first >> 1;
+        if (add_in_place(batch, &e, memory[owner][kind]) != GPUAES_OK ||
+            add_in_place(batch, &e, memory[!owner][1]) != GPUAES_BAD_ARGUMENT ||
+            add_in_place(batch, &e, memory[!owner][0]) != GPUAES_BAD_ARGUMENT ||
+            add_in_place(batch, &e, memory[owner][!kind]) != GPUAES_OK)
+            return 11 + first;
+        if (gpuaes_batch_submit(batch, 0) != GPUAES_OK || gpuaes_batch_wait(batch) != GPUAES_OK ||
+            gpuaes_batch_status(batch, 3) != GPUAES_OK)
+            return 15;
+        gpuaes_batch_reset(batch);
+    }
+    gpuaes_batch_close(batch);
+    return emulator_device_launches(0) != 0 && emulator_device_launches(1) != 0 ? 0 : 16;
+}
+
 /* ---- Devices that come and go ------------------------------------------------------------ */
 
 /* A guest is adopted again after all devices were released. */
@@ -130,6 +176,7 @@ int main(void)
     tap_random_seed(&random_state);
     check(managed, &both, "managed memory is worked on by its own device");
     check(managed, &first, "also where only the application uses that");
+    check(mixed, NULL, "memory of two devices is refused, managed memory, too");
     check(released, NULL, "memory of a device that was released meanwhile");
     check(lost, NULL, "memory of a device that was lost");
     return tap_done();

@@ -163,6 +163,60 @@ static void test_hangs(void)
     tap_ok(right, "a kernel that never ends is not waited for");
 }
 
+/* ---- Work in place ----------------------------------------------------------------------------
+ */
+
+struct in_place {
+    const char *options;
+    size_t bytes;
+    enum gpuaes_status expected;
+};
+
+/*
+ * What kernels write themselves may be lost by the first one; what is copied, not before
+ * the last one is done.
+ */
+static int in_place(const void *argument)
+{
+    const struct in_place *test = argument;
+    struct gpuaes_batch *batch;
+    struct expected e;
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || gpuaes_batch_open(&batch) != GPUAES_OK)
+        return 10;
+    unsigned char *p = gpuaes_pinned_alloc(test->bytes);
+    expect(&e, GPUAES_CBC_ENCRYPT, test->bytes);
+    enum gpuaes_op op = test->bytes > 4096 ? GPUAES_CBC_ENCRYPT : GPUAES_CTR;
+    struct gpuaes_message m = {op, NULL, 0, &e.schedule, e.iv, p, p, test->bytes};
+    memcpy(p, e.plain, test->bytes);
+    if (gpuaes_batch_add(batch, &m) != GPUAES_OK)
+        return 11;
+    emulator_configure(test->options);
+    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
+    if (status == GPUAES_OK)
+        status = gpuaes_batch_wait(batch);
+    if (status != test->expected || gpuaes_batch_status(batch, 0) != status)
+        return 12;
+    if (status == GPUAES_FAULT && memcmp(p, e.plain, test->bytes) != 0)
+        return 13;
+    gpuaes_batch_close(batch);
+    return 0;
+}
+
+static void test_in_place(void)
+{
+    enum { LONG = 2 << 20, SHORT = 4096 };
+    static const struct in_place tests[] = {{"fault=launch_kernel:1", LONG, GPUAES_FAULT},
+                                            {"fault=launch_kernel:3", LONG, GPUAES_FAULT},
+                                            {"fault=event_query:3", LONG, GPUAES_FAULT},
+                                            {"fault=memcpy_dtoh_async:1", LONG, GPUAES_UNDEFINED},
+                                            {"fault=launch_kernel:1", SHORT, GPUAES_UNDEFINED}};
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
+        int status = in_child(in_place, &tests[i]);
+        tap_ok(status == 0, "%s, %zu bytes in place: %s (%d)", tests[i].options, tests[i].bytes,
+               gpuaes_status_text(tests[i].expected), status);
+    }
+}
+
 /* ---- A fault elsewhere ---------------------------------------------------------------------- */
 
 /* Another call loses the device; what is under way in place is done nevertheless. */
@@ -316,6 +370,7 @@ int main(void)
     test_faults();
     test_slices();
     test_hangs();
+    test_in_place();
     test_wiping();
     for (int polls = 0; polls < 2; polls++) {
         int status = in_child(bystander, &polls);

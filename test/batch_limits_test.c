@@ -145,6 +145,41 @@ static int pinned(const void *unused)
     return s.pinned_peak + KEYSTREAM + CALLS <= CAP ? 0 : 14;
 }
 
+/* Where the cap is too low for all slots, a batch goes through those that there are. */
+static int short_of_pinned(const void *options)
+{
+    enum { CAP = 8 * MIB, COUNT = 8, LONG = GPUAES_BATCH_PAGEABLE_BYTES, BYTES = COUNT * LONG };
+    struct gpuaes_settings settings = {.pinned_bytes = CAP, .read_ahead_bytes = 1};
+    struct gpuaes_batch *batch = open_batch();
+    struct gpuaes_statistics s;
+    struct expected e;
+    int under_cap = strcmp(options, "") == 0;
+    if (under_cap)
+        gpuaes_configure(&settings);
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+        return 10;
+    expect(&e, GPUAES_ECB_ENCRYPT, BYTES);
+    struct gpuaes_message all = {.op = GPUAES_ECB_ENCRYPT,
+                                 .schedule = &e.schedule,
+                                 .in = e.plain,
+                                 .out = e.plain,
+                                 .len = LONG};
+    emulator_configure(options);
+    if (gpuaes_batch_gather(batch, &all, COUNT, NULL, NULL, NULL, NULL) != GPUAES_OK ||
+        batch->messages != COUNT)
+        return 11;
+    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
+    if (status != GPUAES_OK)
+        return 12;
+    if (batch->slices != COUNT || batch->slots == 0 || batch->slots == LANE_SLOTS)
+        return 13;
+    if (gpuaes_batch_wait(batch) != GPUAES_OK || memcmp(e.plain, e.cipher, BYTES) != 0)
+        return 14;
+    gpuaes_get_statistics(&s);
+    gpuaes_batch_close(batch);
+    return !under_cap || s.pinned_peak <= CAP ? 0 : 15;
+}
+
 /* ---- Messages, keys, layouts ------------------------------------------------------------ */
 
 static void test_counts(void)
@@ -179,24 +214,48 @@ static void test_counts(void)
     gpuaes_pinned_free(p, 16);
 }
 
-/* As after 2^31 slices of one batch: keys are still where the messages say. */
+/* As after 2^32 slices of one batch: keys are still where the messages say. */
 static void test_stamps(void)
 {
     enum { COUNT = 8 };
     struct gpuaes_batch *batch = open_batch();
     unsigned char data[COUNT][16], want[COUNT][16], key[16], iv[16] = {0};
     int right = 1;
-    batch->stamp = UINT32_MAX - 1;
+    batch->stamp = UINT32_MAX;
     tap_random_bytes(&random_state, data, sizeof data);
     for (unsigned i = 0; i < COUNT; i++) {
         struct gpuaes_message m = {GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, data[i], data[i], 16};
         memset(key, (int)i + 1, sizeof key);
         reference(m.op, key, 16, iv, data[i], want[i], 16);
         right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
-        batch->keys.key[i].place = 0;
+        batch->keys.key[i].place[0] = 0;
     }
     tap_ok(right && is_done(batch) && memcmp(data, want, sizeof data) == 0,
            "layouts of keys are told apart for ever");
+    gpuaes_batch_close(batch);
+}
+
+/* Keys that are used both ways in turn are laid out twice each, not for every message. */
+static void test_both_ways(void)
+{
+    enum { COUNT = 1000, KEYS = 2 };
+    static unsigned char data[COUNT][16], want[COUNT][16];
+    struct gpuaes_batch *batch = open_batch();
+    unsigned char keys[KEYS][16], iv[16] = {0};
+    int right = 1;
+    tap_random_bytes(&random_state, data, sizeof data);
+    tap_random_bytes(&random_state, keys, sizeof keys);
+    for (int i = 0; i < COUNT; i++) {
+        enum gpuaes_op op = i & 1 ? GPUAES_ECB_DECRYPT : GPUAES_ECB_ENCRYPT;
+        const unsigned char *key = keys[i / 2 % KEYS];
+        struct gpuaes_message m = {op, key, 16, NULL, NULL, data[i], data[i], 16};
+        reference(op, key, 16, iv, data[i], want[i], 16);
+        right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
+    }
+    tap_ok(right && is_done(batch) && memcmp(data, want, sizeof data) == 0,
+           "keys that are used both ways in turn");
+    uint32_t laid_out = batch->flight[0].layout.key_count;
+    tap_ok(laid_out == 2 * KEYS, "are expanded once for each: %u", laid_out);
     gpuaes_batch_close(batch);
 }
 
@@ -225,6 +284,42 @@ static void test_half_pinned(void)
     gpuaes_batch_close(batch);
     application.mem_host_unregister(p + HALF);
     munmap(p, 2 * HALF);
+    expected_free(&e);
+}
+
+/* Two registrations side by side, which no copy may cross. */
+static void test_neighbours(void)
+{
+    enum { HALF = 2 * MIB, BYTES = 2 * HALF };
+    struct gpuaes_batch *batch = open_batch();
+    struct expected e;
+    unsigned char *p =
+        mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *apart = gpuaes_pinned_alloc(BYTES);
+    expect(&e, GPUAES_ECB_ENCRYPT, BYTES);
+    int registered = gpuaes_pinned_register(p, HALF) == GPUAES_OK &&
+                     gpuaes_pinned_register(p + HALF, HALF) == GPUAES_OK;
+    tap_ok(registered, "two halves of an array are registered");
+    for (int in_place = 0; in_place < 2; in_place++) {
+        struct gpuaes_message all = {.op = GPUAES_ECB_ENCRYPT,
+                                     .schedule = &e.schedule,
+                                     .in = in_place ? p : apart,
+                                     .out = p,
+                                     .len = HALF / 2};
+        unsigned copies = emulator_calls("memcpy_dtoh_async");
+        memcpy(in_place ? p : apart, e.plain, BYTES);
+        int right = gpuaes_batch_gather(batch, &all, 4, NULL, NULL, NULL, NULL) == GPUAES_OK &&
+                    is_done(batch) && memcmp(p, e.cipher, BYTES) == 0;
+        copies = emulator_calls("memcpy_dtoh_async") - copies;
+        tap_ok(right && copies == 2, "and need a copy each, %s: %u",
+               in_place ? "in place" : "as output alone", copies);
+        gpuaes_batch_reset(batch);
+    }
+    gpuaes_batch_close(batch);
+    gpuaes_pinned_unregister(p);
+    gpuaes_pinned_unregister(p + HALF);
+    gpuaes_pinned_free(apart, BYTES);
+    munmap(p, BYTES);
     expected_free(&e);
 }
 
@@ -319,12 +414,16 @@ int main(void)
     check(lanes, NULL, "batches that nobody polls leave lanes to others");
     check(woken, NULL, "who waits for a lane learns that the device is lost");
     check(pinned, NULL, "batches leave pinned memory to others");
+    check(short_of_pinned, "", "a batch under a low cap on pinned memory");
+    check(short_of_pinned, "memory=6", "a batch where the device has little memory");
     check(long_messages, NULL, "a message that takes longer than the time-out");
     become_an_application(0);
     tap_ok(gpuaes_start(NULL, NULL, 1) == GPUAES_READY, "the device starts");
     test_counts();
     test_stamps();
+    test_both_ways();
     test_half_pinned();
     test_unregistered();
+    test_neighbours();
     return tap_done();
 }
