@@ -106,6 +106,29 @@ static int mixed(const void *unused)
     return emulator_device_launches(0) != 0 && emulator_device_launches(1) != 0 ? 0 : 16;
 }
 
+/* A capture forbids to follow the legacy stream: nothing was begun, and nothing is lost. */
+static int capture(const void *unused)
+{
+    struct expected e;
+    (void)unused;
+    become_an_application(0);
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+        return 10;
+    unsigned char *p = take(GPUAES_DEVICE, BYTES);
+    expect(&e, GPUAES_CTR, BYTES);
+    struct gpuaes_batch *batch = batch_of(&e, GPUAES_CTR, p);
+    if (batch == NULL || gpuaes_copy(p, e.plain, BYTES) != GPUAES_OK)
+        return 11;
+    emulator_configure("fault=event_record:1:901");
+    if (gpuaes_batch_submit(batch, 0) != GPUAES_BUSY || gpuaes_state() != GPUAES_READY ||
+        gpuaes_batch_status(batch, 0) != GPUAES_BUSY)
+        return 12;
+    if (gpuaes_batch_submit(batch, 0) != GPUAES_OK || gpuaes_batch_wait(batch) != GPUAES_OK)
+        return 13;
+    gpuaes_batch_close(batch);
+    return holds(p, e.cipher) ? 0 : 14;
+}
+
 /* ---- Devices that come and go ------------------------------------------------------------ */
 
 /* A guest is adopted again after all devices were released. */
@@ -177,6 +200,7 @@ int main(void)
     check(managed, &both, "managed memory is worked on by its own device");
     check(managed, &first, "also where only the application uses that");
     check(mixed, NULL, "memory of two devices is refused, managed memory, too");
+    check(capture, NULL, "a batch while the application captures a graph");
     check(released, NULL, "memory of a device that was released meanwhile");
     check(lost, NULL, "memory of a device that was lost");
     return tap_done();

@@ -14,6 +14,7 @@ struct faulty {
     const char *options;
     int in_kind, out_kind, in_place;
     size_t count, longest;
+    int op;
 };
 
 /* What the statuses promise of memory that the CPU can read. */
@@ -39,7 +40,8 @@ static int run_faulty(const void *argument)
 {
     const struct faulty *f = argument;
     struct gpuaes_settings settings = {.timeout_ms = 300};
-    struct mix_rules rules = {f->in_kind, f->out_kind, f->in_place, f->count, f->longest, -1, 4, 0};
+    struct mix_rules rules = {f->in_kind, f->out_kind, f->in_place, f->count,
+                              f->longest, f->op,       4,           0};
     struct gpuaes_batch *batch;
     gpuaes_configure(&settings);
     if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !mix_make(&mix, &rules))
@@ -61,7 +63,8 @@ static int run_faulty(const void *argument)
     if (!keeps_promises(batch, status) || gpuaes_batch_wait(batch) != status)
         return 12;
     /* Short memory alone loses no device. */
-    int is_short = strcmp(f->options + strlen(f->options) - 2, ":2") == 0;
+    const char *code = strrchr(f->options, ':');
+    int is_short = code != strchr(f->options, ':') && strcmp(code, ":2") == 0;
     if (status != GPUAES_OK && !is_short && gpuaes_state() != GPUAES_FAILED)
         return 13;
     gpuaes_batch_close(batch);
@@ -93,11 +96,35 @@ static void test_faults(void)
                 char options[96];
                 int kind = variant / 3 == 0 ? GPUAES_PAGEABLE : GPUAES_PINNED;
                 struct faulty f = {options, kind, kind, variant / 3 == 2, 30 + (size_t)variant % 2,
-                                   60};
+                                   60,      -1};
                 snprintf(options, sizeof options, kinds[variant % 3], functions[i], occurrence);
                 right &= faulty_child(&f);
             }
         tap_ok(right, "%s fails, or the device is lost there", functions[i]);
+    }
+}
+
+/* Messages of CBC encryption that take one launch, just, or more. */
+static void test_steps(void)
+{
+    static const char *const options[] = {"fault=launch_kernel:4",   "fault=launch_kernel:6",
+                                          "fault=event_query:3",     "lost=event_query:3",
+                                          "fault=event_record:2",    "fault=memcpy_dtoh_async:1",
+                                          "fault=memset_d8_async:1", "hang=6"};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        int right = 1;
+        for (int variant = 0; variant < 4; variant++) {
+            int kind = variant % 2 ? GPUAES_PINNED : GPUAES_PAGEABLE;
+            struct faulty f = {.options = options[i],
+                               .in_kind = kind,
+                               .out_kind = kind,
+                               .in_place = variant / 2,
+                               .count = 10 + i % 2,
+                               .longest = MIX_STEP + MIX_STEP,
+                               .op = GPUAES_CBC_ENCRYPT};
+            right &= faulty_child(&f);
+        }
+        tap_ok(right, "long messages of CBC encryption: %s", options[i]);
     }
 }
 
@@ -157,7 +184,8 @@ static void test_hangs(void)
     int right = 1;
     for (int variant = 0; variant < 6; variant++) {
         int kind = variant % 2 ? GPUAES_PINNED : GPUAES_PAGEABLE;
-        struct faulty f = {"hang=2", kind, kind, variant / 2 == 1, 30 + (size_t)variant % 3, 60};
+        struct faulty f = {"hang=2", kind, kind, variant / 2 == 1, 30 + (size_t)variant % 3,
+                           60,       -1};
         right &= faulty_child(&f);
     }
     tap_ok(right, "a kernel that never ends is not waited for");
@@ -368,6 +396,7 @@ int main(void)
     static const int kinds[] = {GPUAES_PAGEABLE, GPUAES_PINNED};
     tap_random_seed(&random_state);
     test_faults();
+    test_steps();
     test_slices();
     test_hangs();
     test_in_place();

@@ -10,6 +10,8 @@
 #include "library.h"
 
 enum { MIX_MOST = 600, MIX_KEYS = 5 };
+/* Blocks of CBC encryption in one launch. Some messages have about as many, where they may. */
+enum { MIX_STEP = 16384 };
 
 struct mix_message {
     enum gpuaes_op op;
@@ -49,6 +51,8 @@ static inline void mix_message(struct mix_message *m, const struct mix_rules *ru
     if (tap_random_below(r, 4) == 0)
         memset(m->iv + 1, 0xff, 15);
     m->len = 16 * tap_random_below(r, tap_random_below(r, 4) == 0 ? rules->longest + 1 : 40);
+    if (rules->longest > MIX_STEP && tap_random_below(r, 4) == 0)
+        m->len = 16 * (MIX_STEP - 1 + tap_random_below(r, 3));
 }
 
 static inline struct gpuaes_batch *open_batch(void)
