@@ -24,7 +24,8 @@ chmod(0755, "$folder/bin/nvidia-smi");
 sub bench
 {
     my ($arguments, %settings) = @_;
-    my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', PATH => "$folder/bin:$ENV{PATH}", %settings);
+    # The emulator takes seconds for a launch where all cores are busy.
+    my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', GPUAES_TIMEOUT_MS => 60000, PATH => "$folder/bin:$ENV{PATH}", %settings);
     return run([$program, @$arguments], env => $env, seconds => 300);
 }
 
@@ -137,6 +138,7 @@ foreach my $template ('template', 'read-ahead-template') {
     my $report = run(["$source/test/bench/report", "--template=$source/docs/benchmarks/$template.md", $tsv]);
     is($report->{status}, 0, "a report is made of it: $template") or diag($report->{err});
     my @lacks = $report->{out} =~ /\*Not in this run: part `([\w-]+)`/g;
+    @lacks = grep { $_ ne 'batch-mixed' } @lacks;    # 17 MB in seven orders: not with --quick
     is(join(' ', grep { $has_device || !$least_on_device{$_} } @lacks), '', 'and lacks no part');
 }
 

@@ -8,7 +8,7 @@ use strict;
 use warnings;
 use Exporter qw(import);
 
-our @EXPORT = qw(read_results rows_like batch_rows values_of sizes_of size_text number_text machine_text);
+our @EXPORT = qw(read_results rows_like batch_rows batch_count values_of sizes_of size_text number_text machine_text);
 
 # read_results(FILES): {head => [{label => text} of each file], rows => [{column => value}],
 # notes => [what was skipped]}. Where two files measured the same case, the first
@@ -73,6 +73,16 @@ sub batch_rows
     my $text = $keys ? ' with a key each' : '';
     return map { $_->{operation} =~ /^encrypt, (\d+) messages\Q$text\E, 4 under way$/ ? {%$_, messages => $1} : () }
         rows_like($results, part => 'batch', threads => 1, %criteria);
+}
+
+# How many messages those batches have that were measured over the size of a message.
+sub batch_count
+{
+    my ($results) = @_;
+    my %sizes;
+    $sizes{$_->{messages}}{$_->{bytes}} = 1 foreach batch_rows($results, 0);
+    my ($count) = sort { $b <=> $a } grep { keys(%{$sizes{$_}}) > 1 } keys(%sizes);
+    return $count // 0;
 }
 
 # The figures of such rows in one column, less those that were not measured.
