@@ -103,6 +103,17 @@ sub right_without_device
     return;
 }
 
+# Where validated code is asked for, we are not it.
+{
+    my @enc = ('openssl', 'enc', '-aes-256-ctr', '-K', $key, '-iv', '00', '-in', $plain);
+    my $ours = run([@enc], env => with_gpuaes());
+    is($ours->{status}, 0, 'without -propquery fips=yes a cipher is found');
+    foreach my $query ('fips=yes', 'fips=yes,?provider=gpuaes') {
+        my $none = run([@enc, '-propquery', $query], env => with_gpuaes());
+        isnt($none->{status}, 0, "with -propquery $query it is not ours");
+    }
+}
+
 right_without_device('no driver, on the emulator', GPUAES_EMULATOR => 'nodriver=1');
 right_without_device('no device, on the emulator', GPUAES_EMULATOR => 'devices=0');
 
@@ -176,6 +187,17 @@ foreach (@wrong) {
         OPENSSL_CONF => "$source/docs/gpuaes.cnf", $variable => $value);
     next if $value eq '';
     refused('in openssl.cnf', $name, $value, $expected, OPENSSL_CONF => configuration("$name = $value"));
+}
+
+# What a value says is shown, but not obeyed: neither lines nor escape sequences.
+{
+    my $value = "x\ngpuaes: summary gpu-bytes=1\e[2J" . 'y' x 1000;
+    my $shown = 'x?gpuaes: summary gpu-bytes=1?[2J' . 'y' x 27 . '...';
+    my $result = run(['openssl', 'list', '-providers'],
+        env => without_gpuaes(OPENSSL_CONF => "$source/docs/gpuaes.cnf", GPUAES_ENGINE => $value));
+    like($result->{err}, qr/^gpuaes: setting engine has the value "\Q$shown\E", expected auto/,
+        'a long value with a line end and an escape is shown as text');
+    is(() = $result->{err} =~ /^gpuaes: /mg, 1, 'in one line');
 }
 
 foreach (['engine', 'cpu'], ['start', 'never'], ['start-bytes', '64M'], ['idle-seconds', '0'],
