@@ -144,7 +144,7 @@ static const EVP_CIPHER *reference_cipher(const struct descriptor *d)
     };
     int mode = d->message.op <= GPUAES_ECB_DECRYPT ? 0 : d->message.op == GPUAES_CTR ? 2 : 1;
     size_t bytes = d->message.key != NULL ? d->message.key_bytes : d->schedule.rounds * 4 - 24;
-    return ciphers[mode][bytes / 8 - 2]();
+    return ciphers[mode][bytes == 16 ? 0 : bytes == 24 ? 1 : 2]();
 }
 
 static void expect(const struct descriptor *d, size_t at, size_t len, const unsigned char *iv)

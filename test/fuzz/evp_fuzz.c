@@ -262,6 +262,7 @@ static void get_params(struct run *r, struct pair *x)
     struct params params[SIDES];
     struct outcome o = {.written = {0}};
     struct input same = r->in;
+    memset(params, 0, sizeof params);
     if (!has_cipher(x))
         return;
     for (int i = 0; i < SIDES; i++) {
