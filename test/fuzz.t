@@ -102,7 +102,7 @@ sub judge
     my $log = slurp("$folder/$name.log");
     my ($runs) = $log =~ /number_of_executed_units: (\d+)/;
     is($status, 0, "$name: nothing found")
-        or diag(substr($log, -6000), "\nIts input is beside $home/$name-*: give it to the program");
+        or diag(substr($log, -6000), "\nThe input: $home/$name-*, an argument for the program");
     cmp_ok($runs // 0, '>', 100, "$name: runs");
     diag("$name: " . ($runs // 'no') . ' runs');
     return if !$targets{$name};
@@ -113,6 +113,7 @@ sub judge
 my %running = map { begin($_) => $_ } sort keys %targets;
 while (%running) {
     my $pid = wait();
+    last if $pid < 0;
     judge(delete $running{$pid}, $?) if $running{$pid};
 }
 
