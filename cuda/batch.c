@@ -171,7 +171,8 @@ static int is_bad(const struct gpuaes_message *m)
     uintptr_t in = (uintptr_t)m->in, out = (uintptr_t)m->out;
     unsigned rounds = m->schedule != NULL ? m->schedule->rounds : 0;
     if ((unsigned)m->op >= GPUAES_BATCH_OPS || m->len % GPUAES_BLOCK != 0 ||
-        m->len > GPUAES_BATCH_DEVICE_BYTES || (in != out && in < out + m->len && out < in + m->len))
+        m->len > GPUAES_BATCH_DEVICE_BYTES || (m->len != 0 && (in == 0 || out == 0)) ||
+        (in != out && in < out + m->len && out < in + m->len))
         return 1;
     if (m->iv == NULL && m->op != GPUAES_ECB_ENCRYPT && m->op != GPUAES_ECB_DECRYPT)
         return 1;

@@ -244,7 +244,8 @@ size_t gpuaes_keystream_xor(struct gpuaes_keystream *k, const void *in, void *ou
 void gpuaes_keystream_skip(struct gpuaes_keystream *k, size_t len)
 {
     size_t made = len < k->left ? len : k->left;
-    k->next += made;
+    if (made != 0) /* there may be no ring yet */
+        k->next += made;
     k->left -= made;
     k->position += len;
 }

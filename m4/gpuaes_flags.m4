@@ -31,9 +31,14 @@ AS_IF([test "$enable_sanitizer" != no],
                  [AC_MSG_ERROR([programs do not link with $gpuaes_flag])])
   LDFLAGS=$gpuaes_save_LDFLAGS],
  [_GPUAES_TRY_CFLAG([-fstack-protector-strong])
+  _GPUAES_TRY_CFLAG([-fstack-clash-protection])
+  _GPUAES_TRY_CFLAG([-fcf-protection])
+  # The same bytes, debugging information included, wherever source and build lie.
+  gpuaes_flag='-ffile-prefix-map=$(srcdir)/= -ffile-prefix-map=$(abs_builddir)=.'
+  _GPUAES_TRY_CFLAG([-ffile-prefix-map=a=b], [$gpuaes_flag])
   AS_CASE([" $CFLAGS $CPPFLAGS "],
     [*_FORTIFY_SOURCE*], [],
-    [*" -O"@<:@123s@:>@" "* | *" -Ofast "*], [GPUAES_CPPFLAGS="-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2"])
+    [*" -O"@<:@123s@:>@" "* | *" -Ofast "*], [_GPUAES_FORTIFY])
   GPUAES_SHARED_LDFLAGS="-Wl,-z,defs"])
 GPUAES_LDFLAGS="$GPUAES_LDFLAGS -Wl,-z,noexecstack -Wl,-z,relro -Wl,-z,now"
 # Threads of ours may outlive a dlclose().
@@ -58,11 +63,25 @@ AC_DEFUN([_GPUAES_COMPILER_FLAGS],
 [GPUAES_CFLAGS="$GPUAES_CFLAGS $1"
 GPUAES_CXXFLAGS="$GPUAES_CXXFLAGS $1"])
 
+# 3 where compiler and C library know it: they warn otherwise.
+AC_DEFUN([_GPUAES_FORTIFY],
+[AC_MSG_CHECKING([which level of _FORTIFY_SOURCE there is])
+gpuaes_save_CFLAGS=$CFLAGS
+gpuaes_fortify=2
+CFLAGS="$CFLAGS -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3"
+AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <string.h>
+]], [])], [gpuaes_fortify=3])
+CFLAGS=$gpuaes_save_CFLAGS
+AC_MSG_RESULT([$gpuaes_fortify])
+GPUAES_CPPFLAGS="-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$gpuaes_fortify"
+])
+
+# _GPUAES_TRY_CFLAG(FLAG, [FLAGS TO ADD = FLAG])
 AC_DEFUN([_GPUAES_TRY_CFLAG],
 [AC_MSG_CHECKING([whether $CC accepts $1])
 gpuaes_save_CFLAGS=$CFLAGS
 CFLAGS="$CFLAGS -Werror $1"
 AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])],
-                  [AC_MSG_RESULT([yes]); _GPUAES_COMPILER_FLAGS([$1])], [AC_MSG_RESULT([no])])
+                  [AC_MSG_RESULT([yes]); _GPUAES_COMPILER_FLAGS([m4_default([$2], [$1])])], [AC_MSG_RESULT([no])])
 CFLAGS=$gpuaes_save_CFLAGS
 ])

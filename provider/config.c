@@ -20,13 +20,27 @@
 
 enum { VALUE_SIZE = 64, NAME_SIZE = 32, DEVICES_MOST = 64, THREADS_MOST = 64 };
 
+/* The beginning of a value, and what a terminal might obey or a log take for a line as '?'. */
+static void show(char text[VALUE_SIZE], const char *value)
+{
+    size_t n = 0;
+    for (; value[n] != '\0' && n + 4 < VALUE_SIZE; n++)
+        text[n] = value[n];
+    for (size_t i = 0; i < n; i++)
+        if (text[i] < ' ' || text[i] > '~')
+            text[i] = '?';
+    (void)snprintf(text + n, VALUE_SIZE - n, "%s", value[n] != '\0' ? "..." : "");
+}
+
 /* Says why a value is refused, to the application and to whoever reads stderr. */
 static int refuse(const struct provider *provider, const char *key, const char *value,
                   const char *expected)
 {
-    (void)fprintf(stderr, "gpuaes: setting %s has the value \"%s\", expected %s\n", key, value,
+    char shown[VALUE_SIZE];
+    show(shown, value);
+    (void)fprintf(stderr, "gpuaes: setting %s has the value \"%s\", expected %s\n", key, shown,
                   expected);
-    error_raise(provider, ERROR_BAD_SETTING, "%s has the value \"%s\", expected %s", key, value,
+    error_raise(provider, ERROR_BAD_SETTING, "%s has the value \"%s\", expected %s", key, shown,
                 expected);
     return 0;
 }

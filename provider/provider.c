@@ -3,8 +3,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#define _GNU_SOURCE
 #include "provider.h"
 
+#include <dlfcn.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/params.h>
@@ -160,6 +162,23 @@ static void learn_upcalls(struct provider *provider, const OSSL_DISPATCH *in)
         }
 }
 
+static const void *object_of(void (*function)(void))
+{
+    Dl_info info;
+    return dladdr((const void *)(uintptr_t)function, &info) ? info.dli_fbase : NULL;
+}
+
+/*
+ * A program with a libcrypto linked into it brings another one in with us. That must not
+ * end by itself at exit: it would before the program's, which then still tears down what
+ * uses it (and what else has loaded it, such as the legacy provider).
+ */
+static void outlive_program(const OSSL_DISPATCH *in)
+{
+    if (object_of(in->function) != object_of((void (*)(void))OPENSSL_version_major))
+        (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
+
 /* No CUDA call, and no thread: the process may be about to fork. */
 static int open_provider(struct provider *provider)
 {
@@ -191,6 +210,7 @@ __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HA
                                                               const OSSL_DISPATCH **out,
                                                               void **context)
 {
+    outlive_program(in);
     struct provider *provider = OPENSSL_zalloc(sizeof *provider);
     if (provider == NULL)
         return 0;

@@ -292,6 +292,9 @@ static void test_refusals(void)
     bad.len = sizeof host;
     tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is much of the CPU's memory");
     bad = good;
+    bad.out = NULL;
+    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is no memory at all");
+    bad = good;
     bad.in = p + 1024;
     bad.out = p + 2048;
     bad.len = 0;
@@ -301,7 +304,7 @@ static void test_refusals(void)
     static const enum gpuaes_status expected[] = {
         GPUAES_OK,           GPUAES_BAD_ARGUMENT, GPUAES_BAD_ARGUMENT, GPUAES_BAD_ARGUMENT,
         GPUAES_BAD_ARGUMENT, GPUAES_BAD_ARGUMENT, GPUAES_BAD_ARGUMENT, GPUAES_BAD_RANGE,
-        GPUAES_BAD_ARGUMENT, GPUAES_OK,           GPUAES_BAD_ARGUMENT};
+        GPUAES_BAD_ARGUMENT, GPUAES_BAD_ARGUMENT, GPUAES_OK,           GPUAES_BAD_ARGUMENT};
     int right = 1;
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         right &= gpuaes_batch_status(batch, i) == expected[i];

@@ -1,8 +1,8 @@
 #!/usr/bin/perl
-# The module as a file and as a guest: what it exports and needs, how it is linked;
-# that it loads on a host with no driver and encrypts right there; that a wrong
-# setting is refused with a sentence; and that 20 cycles of loading and unloading
-# leave nothing behind.
+# The module as a file, with its library, and as a guest: what it exports and needs, how it
+# is compiled and linked; that it loads on a host with no driver and encrypts right there;
+# that a wrong setting is refused with a sentence; and that 20 cycles of loading and
+# unloading leave nothing behind.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -16,35 +16,70 @@ plan(skip_all => 'the default provider stands in') if stand_in();
 
 my $real_folder = $ENV{GPUAES_MODULES_REAL} // "$build/provider/.libs";
 my $real = "$real_folder/gpuaes.so";
+my $library = "$build/cuda/.libs/libgpuaes.so";
 my $key = '00112233445566778899aabbccddeeff' x 2;
 my $plain = spew("$folder/plain", 'sixteen bytes...' x 30000 . 'tail');
 
-# ---- The file ----------------------------------------------------------------
+# ---- The files ---------------------------------------------------------------
 
-sub file
+# What is exported, in the order of the alphabet.
+sub exported
 {
-    my $exported = run(['nm', '-D', '--defined-only', $real])->{out};
-    my @names = map { (split(' ', $_))[-1] } grep { / [A-Z] / } split(/\n/, $exported);
-    is("@names", 'OSSL_provider_init', 'it exports OSSL_provider_init alone');
+    my ($file) = @_;
+    my $symbols = run(['nm', '-D', '--defined-only', $file])->{out};
+    return join(' ', sort map { (split(' ', $_))[-1] } grep { / [A-Z] / } split(/\n/, $symbols));
+}
 
-    my $dynamic = run(['readelf', '-dW', $real])->{out};
+# What the header declares for everybody.
+sub declared
+{
+    my %names = map { $_ => 1 } slurp("$source/cuda/gpuaes.h") =~ /^GPUAES_API\s[^;]*?(gpuaes_\w+)\(/mg;
+    return join(' ', sort keys %names);
+}
+
+# How an object is linked and compiled, so that a mistake in it is worth little.
+sub hardened
+{
+    my ($name, $file, $entry) = @_;
+    my $dynamic = run(['readelf', '-dW', $file])->{out};
+    like($dynamic, qr/FLAGS\).*BIND_NOW/, "$name: is bound at load");
+    like($dynamic, qr/FLAGS_1.*\bNODELETE\b/, "$name: stays mapped when it is unloaded");
+    unlike($dynamic, qr/TEXTREL/, "$name: has no relocations in its text");
+
+    my $segments = run(['readelf', '-lW', $file])->{out};
+    like($segments, qr/GNU_RELRO/, "$name: its relocations are read-only once done");
+    like($segments, qr/GNU_STACK\s+(?:\S+\s+){5}RW\s/, "$name: asks for no executable stack");
+    unlike($segments, qr/LOAD\s+(?:\S+\s+){5}RWE/, "$name: has no memory to write and to run");
+
+    my $needed = run(['nm', '-D', '--undefined-only', $file])->{out};
+    like($needed, qr/__stack_chk_fail/, "$name: has stack protectors");
+    like($needed, qr/\b__\w+(?<!stack)_chk\b/, "$name: has fortified calls");
+    my $flags = run(['grep', '^GPUAES_CFLAGS', "$build/Makefile"])->{out};
+SKIP: {
+        skip('the compiler has no -fcf-protection', 1) if $flags !~ /-fcf-protection/;
+        my $code = run(['objdump', '-d', "--disassemble=$entry", $file])->{out};
+        like($code, qr/<$entry>:\n.*\bendbr64\b/, "$name: marks where indirect calls may go");
+    }
+    return;
+}
+
+sub files
+{
+    is(exported($real), 'OSSL_provider_init', 'the module exports OSSL_provider_init alone');
+    is(exported($library), declared(), 'the library exports what its header declares');
+    my $dynamic = run(['readelf', '-dW', $real])->{out} . run(['readelf', '-dW', $library])->{out};
     my @needed = $dynamic =~ /\(NEEDED\).*\[(.*?)\]/g;
-    ok(!grep({ /stdc\+\+|libcuda|cudart|nvidia/ } @needed), "it needs no C++ and no CUDA: @needed");
-    ok(grep({ /^libcrypto\.so\.3/ } @needed), 'it needs libcrypto');
-    like($dynamic, qr/BIND_NOW|FLAGS.*\bNOW\b/, 'it is bound at load');
-    like($dynamic, qr/FLAGS_1.*\bNODELETE\b/, 'it stays mapped when it is unloaded');
-    unlike($dynamic, qr/TEXTREL/, 'it has no relocations in its text');
-
-    my $segments = run(['readelf', '-lW', $real])->{out};
-    like($segments, qr/GNU_RELRO/, 'its relocations are read-only once done');
-    like($segments, qr/GNU_STACK\s+(?:\S+\s+){5}RW\s/, 'it asks for no executable stack');
+    ok(!grep({ /stdc\+\+|libcuda|cudart|nvidia/ } @needed), "no C++ and no CUDA: @needed");
+    ok(grep({ /^libcrypto\.so\.3/ } @needed), 'libcrypto');
+    hardened('module', $real, 'OSSL_provider_init');
+    hardened('library', $library, 'gpuaes_aes');
     return;
 }
 
 SKIP: {
-    skip("there is no $real", 8) if !-f $real;
-    skip('nm and readelf (binutils) are needed', 8) if system('nm --version >/dev/null 2>&1');
-    file();
+    skip("there is no $real, or no $library", 22) if !-f $real || !-f $library;
+    skip('nm, readelf and objdump (binutils) are needed', 22) if system('nm --version >/dev/null 2>&1');
+    files();
 }
 
 # ---- No driver ---------------------------------------------------------------
@@ -66,6 +101,17 @@ sub right_without_device
     my $list = run(['openssl', 'list', '-providers'], env => with_gpuaes(%env));
     like($list->{out}, qr/^\s+gpuaes$/m, "$name: it loads");
     return;
+}
+
+# Where validated code is asked for, we are not it.
+{
+    my @enc = ('openssl', 'enc', '-aes-256-ctr', '-K', $key, '-iv', '00', '-in', $plain);
+    my $ours = run([@enc], env => with_gpuaes());
+    is($ours->{status}, 0, 'without -propquery fips=yes a cipher is found');
+    foreach my $query ('fips=yes', 'fips=yes,?provider=gpuaes') {
+        my $none = run([@enc, '-propquery', $query], env => with_gpuaes());
+        isnt($none->{status}, 0, "with -propquery $query it is not ours");
+    }
 }
 
 right_without_device('no driver, on the emulator', GPUAES_EMULATOR => 'nodriver=1');
@@ -141,6 +187,17 @@ foreach (@wrong) {
         OPENSSL_CONF => "$source/docs/gpuaes.cnf", $variable => $value);
     next if $value eq '';
     refused('in openssl.cnf', $name, $value, $expected, OPENSSL_CONF => configuration("$name = $value"));
+}
+
+# What a value says is shown, but not obeyed: neither lines nor escape sequences.
+{
+    my $value = "x\ngpuaes: summary gpu-bytes=1\e[2J" . 'y' x 1000;
+    my $shown = 'x?gpuaes: summary gpu-bytes=1?[2J' . 'y' x 27 . '...';
+    my $result = run(['openssl', 'list', '-providers'],
+        env => without_gpuaes(OPENSSL_CONF => "$source/docs/gpuaes.cnf", GPUAES_ENGINE => $value));
+    like($result->{err}, qr/^gpuaes: setting engine has the value "\Q$shown\E", expected auto/,
+        'a long value with a line end and an escape is shown as text');
+    is(() = $result->{err} =~ /^gpuaes: /mg, 1, 'in one line');
 }
 
 foreach (['engine', 'cpu'], ['start', 'never'], ['start-bytes', '64M'], ['idle-seconds', '0'],
