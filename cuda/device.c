@@ -92,13 +92,13 @@ drv_result device_release(struct device *device)
     if (r != DRV_SUCCESS)
         return r;
     r = rings_free(device);
-    if (r != DRV_SUCCESS) {
-        (void)device->driver->ctx_pop_current(&popped);
-        return r;
-    }
-    lanes_free(device);
-    (void)device->driver->module_unload(device->kernels.module);
+    if (r == DRV_SUCCESS)
+        r = lanes_free(device);
+    if (r == DRV_SUCCESS)
+        (void)device->driver->module_unload(device->kernels.module);
     (void)device->driver->ctx_pop_current(&popped);
+    if (r != DRV_SUCCESS)
+        return r;
     return device->driver->primary_ctx_release(device->ordinal);
 }
 
