@@ -112,6 +112,7 @@ static void configure(const char *text)
     }
     own.launches.clear();
     own.total_launches = own.unpinned_copies = 0;
+    own.left = 0;
     for (unsigned &each : own.calls)
         each = 0;
 }
@@ -216,6 +217,27 @@ size_t emulator_contexts(void)
     return state().contexts.size();
 }
 
+size_t emulator_objects(void)
+{
+    using namespace emulator;
+    if (forked)
+        return 0;
+    state_lock lock(state().mutex);
+    size_t objects = 0;
+    for (drv_context each : state().contexts)
+        objects += objects_of(each);
+    return objects;
+}
+
+size_t emulator_left(void)
+{
+    using namespace emulator;
+    if (forked)
+        return 0;
+    state_lock lock(state().mutex);
+    return state().left;
+}
+
 size_t emulator_device_bytes(void)
 {
     using namespace emulator;
@@ -244,6 +266,11 @@ unsigned emulator_registered(void)
     for (const auto &each : emulator::state().host_memory.all)
         count += each.second.kind == emulator::memory_kind::registered;
     return count;
+}
+
+int emulator_is_inside_device(const void *p)
+{
+    return emulator::is_inside_device(p);
 }
 
 unsigned emulator_unpinned_copies(void)

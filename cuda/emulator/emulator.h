@@ -174,6 +174,7 @@ struct driver_state {
     std::map<std::string, unsigned> launches;
     unsigned total_launches = 0;
     unsigned unpinned_copies = 0;
+    size_t left = 0; /* objects of contexts that were released */
 };
 
 driver_state &state();
@@ -189,6 +190,9 @@ drv_context current_context();
 
 /* True if what the context's device is asked for fails; NULL: what any device is. */
 bool is_lost(drv_context context);
+
+/* Streams, events, modules and memory of a context; needs the lock. */
+size_t objects_of(drv_context context);
 
 /* ---- streams.cc: all need the lock ------------------------------------------------ */
 

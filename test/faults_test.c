@@ -1,0 +1,354 @@
+/*
+ * Every function of the driver fails, once, at its first, a middle and its last call in
+ * each scenario of fault_scenarios.h; the device is lost there; kernels hang. The output
+ * is right or, where that is allowed, the call fails and says why; it is never silently
+ * wrong, nothing hangs, other work goes on, and nothing leaks.
+ *
+ * The device's state belongs to the process, so each fault is this program again. A run
+ * without a fault counts the calls. For the emulator, and for a card with the driver of
+ * faulty_driver.c before the real one. GPUAES_TEST_EVERY=N takes one of N faults.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "fault_scenarios.h"
+
+static const char *const functions[] = {
+#define FUNCTION_NAME(member, symbol, parameters) #member,
+    DRIVER_FUNCTIONS(FUNCTION_NAME)
+#undef FUNCTION_NAME
+};
+enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
+
+/* What a run has to say, and what the one that waits for it adds. */
+struct result {
+    int good, refused, status;
+    uint64_t faults;
+    unsigned calls[FUNCTIONS]; /* while the scenario ran */
+};
+
+static int hangs(const char *options)
+{
+    return strncmp(options, "hang", 4) == 0;
+}
+
+static int is_short_of_memory(const char *options)
+{
+    const char *code = strrchr(options, ':');
+    return strncmp(options, "fault", 5) == 0 && code != NULL && !strcmp(code, ":2");
+}
+
+/* ---- One run --------------------------------------------------------------------------- */
+
+static void emulate(const struct scenario *s, const char *fault)
+{
+    void (*configure)(const char *);
+    char options[192];
+    void *symbol = application_hook("emulator_configure");
+    memcpy(&configure, &symbol, sizeof symbol);
+    snprintf(options, sizeof options, "%s,%s", s->emulator ? s->emulator : "", fault);
+    configure(options);
+}
+
+static unsigned calls_of(const char *function)
+{
+    unsigned (*calls)(const char *);
+    void *symbol = application_hook("emulator_calls");
+    memcpy(&calls, &symbol, sizeof symbol);
+    return calls(function);
+}
+
+/* A number that only the emulator knows; else 0. */
+static size_t emulated(const char *hook)
+{
+    size_t (*count)(void);
+    void *symbol = application_hook(hook);
+    memcpy(&count, &symbol, sizeof symbol);
+    return symbol != NULL ? count() : 0;
+}
+
+/* Sets "NAME=VALUE NAME=VALUE". */
+static void set_environment(const char *settings)
+{
+    char copy[256];
+    snprintf(copy, sizeof copy, "%s", settings != NULL ? settings : "");
+    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
+        char *value = strchr(word, '=');
+        *value++ = '\0';
+        setenv(word, value, 1);
+    }
+}
+
+static int complain(int good, const char *what)
+{
+    if (!good)
+        fprintf(stderr, "# %s\n", what);
+    return good;
+}
+
+/* What is done again and again takes nothing more of the driver. */
+static int nothing_grows(void)
+{
+    int right = work_as_usual();
+    size_t before = emulated("emulator_objects");
+    right = work_as_usual() && right;
+    return complain(right, "later work is wrong") &&
+           complain(emulated("emulator_objects") == before, "later work leaks");
+}
+
+/* Where the device is still in use and nobody else's: all of it is freed when it is idle. */
+static int all_is_given_back(void)
+{
+    if (emulated("emulator_contexts") == 0 || application_is_emulated || devices_in_use() == 0)
+        return 1;
+    return complain(is_released(), "the idle device is not released") &&
+           complain(emulated("emulator_left") == 0, "something is not freed in the release");
+}
+
+static int adds_up(void)
+{
+    struct ahead a = ahead_get();
+    int right = a.gpu + a.cpu + a.bytes == given;
+    if (!right)
+        fprintf(stderr, "# %llu bytes by the GPU, %llu ahead, %llu by the CPU of %llu\n",
+                (unsigned long long)a.gpu, (unsigned long long)a.bytes, (unsigned long long)a.cpu,
+                (unsigned long long)given);
+    return right;
+}
+
+static int run_scenario(const struct scenario *s, const char *fault)
+{
+    struct result result = {0};
+    int ready;
+    alarm(100);
+    set_environment(s->settings);
+    if (is_short_of_memory(fault))
+        setenv("GPUAES_IDLE_SECONDS", "1", 1);
+    emulate(s, "");
+    providers = providers_load();
+    ready = complain(s->prepare(s), "the scenario cannot be prepared");
+    emulate(s, fault);
+    enum verdict verdict = ready ? s->run(s) : WRONG;
+    for (size_t i = 0; i < FUNCTIONS; i++)
+        result.calls[i] = calls_of(functions[i]);
+    if (s->check != NULL) {
+        emulate(s, "");
+        if (verdict == GOOD && !s->check())
+            verdict = WRONG;
+    }
+    result.refused = verdict == REFUSED;
+    result.good = complain(verdict != WRONG, "wrong output, or a refusal without a reason") &&
+                  nothing_grows() && (verdict != GOOD || adds_up()) &&
+                  complain(emulated("emulator_unpinned_copies") == 0, "a copy of pageable memory");
+    if (is_short_of_memory(fault))
+        result.good &= all_is_given_back();
+    result.faults = ahead_get().faults;
+    providers_unload(&providers);
+    fwrite(&result, sizeof result, 1, stdout);
+    return !result.good;
+}
+
+/* ---- Runs beside each other ---------------------------------------------------------------- */
+
+static struct result run_with(const struct scenario *s, const char *fault)
+{
+    struct result result = {0};
+    int ends[2];
+    char number[16];
+    if (pipe(ends))
+        return result;
+    pid_t child = fork();
+    if (child == 0) {
+        snprintf(number, sizeof number, "%d", (int)(s - scenarios));
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execl("/proc/self/exe", "faults_test", number, fault, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    FILE *report = fdopen(ends[0], "r");
+    int told = fread(&result, sizeof result, 1, report) == 1;
+    fclose(report);
+    waitpid(child, &result.status, 0);
+    result.good = told && result.good && result.status == 0;
+    if (!result.good)
+        fprintf(stderr, "# %s, %s: status %#x%s\n", s->name, fault, (unsigned)result.status,
+                WIFSIGNALED(result.status) && WTERMSIG(result.status) == SIGALRM ? ", hung" : "");
+    return result;
+}
+
+/* ---- The faults of a scenario -----------------------------------------------------------------
+ */
+
+enum { KINDS = 6, MOST_FAULTS = FUNCTIONS * KINDS + 2, WORKERS_MOST = 16 };
+
+/* In memory that the workers share. */
+struct plan {
+    struct result none;
+    unsigned faults;
+    struct fault {
+        unsigned function, call;
+        int tried;
+        char options[96];
+        struct result result;
+    } fault[MOST_FAULTS];
+};
+static struct plan *plans; /* of each scenario */
+
+/* `how`: the code of the failure, or that the device is lost, or hangs, at that launch. */
+static void add(struct plan *plan, unsigned function, unsigned call, const char *how)
+{
+    struct fault *fault = &plan->fault[plan->faults++];
+    fault->function = function;
+    fault->call = call;
+    if (!strcmp(how, "hang"))
+        snprintf(fault->options, sizeof fault->options, "hang=%u", call);
+    else if (!strcmp(how, "lost"))
+        snprintf(fault->options, sizeof fault->options, "lost=%s:%u", functions[function], call);
+    else
+        snprintf(fault->options, sizeof fault->options, "fault=%s:%u:%s", functions[function], call,
+                 how);
+}
+
+/* Each of the three calls fails in another way; at the middle one the device may be lost, too. */
+static void make_plan(struct plan *plan)
+{
+    for (unsigned f = 0; f < FUNCTIONS; f++) {
+        unsigned calls = plan->none.calls[f], middle = (calls + 1) / 2;
+        int launches = !strcmp(functions[f], "launch_kernel");
+        if (calls == 0)
+            continue;
+        add(plan, f, 1, "999");
+        add(plan, f, 1, "2");
+        if (calls > 1)
+            add(plan, f, calls, "719");
+        if (launches)
+            add(plan, f, calls, "hang");
+        if (launches && calls > 1)
+            add(plan, f, 1, "hang");
+        add(plan, f, middle, "lost");
+        if (calls > 2)
+            add(plan, f, middle, "999");
+        if (calls > 3)
+            add(plan, f, middle, "2");
+    }
+}
+
+/* One of `workers`: takes turns with the others. */
+static void work(unsigned worker, unsigned workers, int plan_is_made)
+{
+    const char *every = getenv("GPUAES_TEST_EVERY");
+    unsigned step = every != NULL ? (unsigned)atoi(every) : sanitized() ? 3 : 1, turn = 0;
+    for (unsigned i = 0; i < SCENARIOS; i++) {
+        struct plan *plan = &plans[i];
+        if (!plan_is_made && turn++ % workers == worker)
+            plan->none = run_with(&scenarios[i], "");
+        for (unsigned k = 0; plan_is_made && k < plan->faults; k++) {
+            struct fault *fault = &plan->fault[k];
+            if ((k + i) % step == 0 && turn++ % workers == worker) {
+                setenv("GPUAES_TIMEOUT_MS", hangs(fault->options) ? "300" : "20000", 1);
+                fault->tried = 1;
+                fault->result = run_with(&scenarios[i], fault->options);
+            }
+        }
+    }
+}
+
+static void work_all(int plan_is_made)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned workers = processors > 5 ? WORKERS_MOST : (unsigned)processors * 3;
+    fflush(NULL);
+    for (unsigned i = 0; i < workers; i++)
+        if (fork() == 0) {
+            work(i, workers, plan_is_made);
+            _exit(0);
+        }
+    while (wait(NULL) > 0)
+        continue;
+}
+
+/* ---- Verdicts
+ * ------------------------------------------------------------------------------------ */
+
+/* Functions whose failure changes nothing, or only what is tried next. */
+static int may_go_unnoticed(const char *function)
+{
+    static const char *const names[] = {"mem_host_register",
+                                        "thread_exchange_stream_capture_mode",
+                                        "primary_ctx_get_state",
+                                        "stream_destroy",
+                                        "stream_get_ctx",
+                                        "event_destroy",
+                                        "mem_free",
+                                        "mem_free_host",
+                                        "mem_host_unregister",
+                                        "module_unload",
+                                        "ctx_pop_current"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (!strcmp(names[i], function))
+            return 1;
+    return 0;
+}
+
+static int is_allowed(const struct scenario *s, const struct fault *fault)
+{
+    return !fault->result.refused || s->refusal == ON_DEVICE || s->refusal == IN_PLACE ||
+           (s->refusal == IF_IT_HANGS && hangs(fault->options));
+}
+
+static unsigned judge(const struct scenario *s, const struct plan *plan)
+{
+    unsigned tried = 0, reached = 0, bad = 0, refused = 0, unnoticed = 0;
+    for (unsigned k = 0; k < plan->faults; k++) {
+        const struct fault *fault = &plan->fault[k];
+        const struct result *r = &fault->result;
+        const char *function = functions[fault->function];
+        if (!fault->tried)
+            continue;
+        int was_reached = r->calls[fault->function] >= fault->call;
+        tried++;
+        reached += (unsigned)was_reached;
+        refused += (unsigned)r->refused;
+        bad += !r->good || !is_allowed(s, fault);
+        if (was_reached && r->faults == 0 && !may_go_unnoticed(function)) {
+            fprintf(stderr, "# %s, %s: no fault is counted\n", s->name, fault->options);
+            unnoticed++;
+        }
+    }
+    tap_ok(plan->none.good && plan->none.faults == 0 && !plan->none.refused,
+           "%s: right without a fault", s->name);
+    tap_ok(tried != 0 && reached * 10 >= tried * 9 && bad == 0,
+           "%s: %u faults tried, %u reached, %u refused, all others right", s->name, tried, reached,
+           refused);
+    tap_ok(unnoticed == 0, "%s: the statistics say that the device failed", s->name);
+    return tried;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned tried = 0;
+    setenv("GPUAES_MIN_BYTES", "0", 0);
+    if (argc > 2)
+        return run_scenario(&scenarios[strtoul(argv[1], NULL, 10) % SCENARIOS], argv[2]);
+    if (stand_in() || application_hook("emulator_configure") == NULL) {
+        printf("1..0 # SKIP this driver does not fail on demand\n");
+        return EXIT_SUCCESS;
+    }
+    plans = mmap(NULL, SCENARIOS * sizeof *plans, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (plans == MAP_FAILED)
+        return EXIT_FAILURE;
+    work_all(0);
+    for (int i = 0; i < SCENARIOS; i++)
+        make_plan(&plans[i]);
+    work_all(1);
+    for (int i = 0; i < SCENARIOS; i++)
+        tried += judge(&scenarios[i], &plans[i]);
+    tap_diag("%d scenarios, %u faults tried", SCENARIOS, tried);
+    return tap_done();
+}
