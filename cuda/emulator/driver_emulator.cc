@@ -14,6 +14,7 @@
 #include "emulator.h"
 #include "hooks.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <pthread.h>
 
@@ -53,6 +54,7 @@ static void lose(unsigned fault_device)
 /* Counts a call; what it must return at once, or DRV_SUCCESS. */
 static drv_result begin_call(unsigned function)
 {
+    errno = EIO; /* system calls of the real one change it */
     if (forked)
         return DRV_NOT_INITIALIZED;
     state_lock lock(state().mutex);
