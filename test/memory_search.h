@@ -36,6 +36,16 @@ struct search {
     unsigned char own[];
 };
 
+/*
+ * Begins the program again with all functions bound at once: a call that is bound when it is
+ * made first saves the vector registers, with whatever they hold, on the stack.
+ */
+SEARCH_UNUSED static void search_bind_now(char **argv)
+{
+    if (getenv("LD_BIND_NOW") == NULL && setenv("LD_BIND_NOW", "1", 1) == 0)
+        (void)execv("/proc/self/exe", argv);
+}
+
 /* With `room` bytes of memory for the test in `own`; NULL if there is none. */
 SEARCH_UNUSED static struct search *search_new(size_t room)
 {
@@ -112,6 +122,20 @@ SEARCH_UNUSED static unsigned search_memory(struct search *s)
         fclose(maps);
     close(memory);
     return found;
+}
+
+/* The line of /proc/self/maps that the address lies in, into *line. */
+SEARCH_UNUSED static void search_describe(uintptr_t address, char *line, size_t room)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    uintptr_t begin, end;
+    int found = 0;
+    while (maps && !found && fgets(line, (int)room, maps))
+        found = sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) == 2 && begin <= address &&
+                address < end;
+    if (maps)
+        fclose(maps);
+    line[found ? strcspn(line, "\n") : 0] = '\0';
 }
 
 #endif

@@ -127,26 +127,33 @@ static unsigned count_of(enum kind kind)
     return count;
 }
 
+static void show(const char *when)
+{
+    for (enum kind kind = KEY; kind < KINDS; kind++)
+        if (count_of(kind) != 0)
+            fprintf(stderr, "# %u blocks of %s are left %s\n", count_of(kind), kind_names[kind],
+                    when);
+    for (unsigned i = 0, shown = 0; i < search->count && shown < 6; i++)
+        if (search->found[i] != 0 && ++shown) {
+            char line[300];
+            search_describe(search->where[i], line, sizeof line);
+            fprintf(stderr, "# block %u of %s at %#" PRIxPTR ": %s\n", i,
+                    kind_names[secrets->kind[i]], search->where[i], line);
+        }
+}
+
 /* The device may be wiping still. */
 static int is_clean(const char *when, int but_text)
 {
-    unsigned left = 0;
     for (int i = 0; i < 40; i++) {
         (void)search_memory(search);
-        left = count_of(KEY) + count_of(SCHEDULE) + count_of(KEYSTREAM);
+        unsigned left = count_of(KEY) + count_of(SCHEDULE) + count_of(KEYSTREAM);
         left += but_text ? 0 : count_of(PLAINTEXT);
         if (left == 0)
             return 1;
         sleep_ms(50);
     }
-    for (enum kind kind = KEY; kind < KINDS; kind++)
-        if (count_of(kind) != 0)
-            fprintf(stderr, "# %u blocks of %s are left %s\n", count_of(kind), kind_names[kind],
-                    when);
-    for (unsigned i = 0, shown = 0; i < search->count && shown < 4; i++)
-        if (search->found[i] != 0 && ++shown)
-            fprintf(stderr, "# block %u of %s at %#" PRIxPTR "\n", i, kind_names[secrets->kind[i]],
-                    search->where[i]);
+    show(when);
     return 0;
 }
 
@@ -445,6 +452,7 @@ static void set_environment(const char *settings)
 
 int main(int argc, char **argv)
 {
+    search_bind_now(argv);
     if (argc > 1)
         return !run_case(&cases[strtoul(argv[1], NULL, 10) % CASES]);
     if (stand_in()) {
