@@ -73,8 +73,11 @@ static drv_result begin_call(unsigned function)
     /* With another device at hand, a thread can still change to it. */
     const bool changes =
         function == FUNCTION_ctx_push_current || function == FUNCTION_ctx_pop_current;
-    if (is_lost(changes ? nullptr : context))
+    if (is_lost(changes ? nullptr : context)) {
+        /* A driver says so once the device has stopped: nobody waits for it after that. */
+        own.changed.wait(lock, lost_devices_are_quiet);
         return DRV_LAUNCH_FAILED;
+    }
     if (const fault *injected = find_fault(own.options.faults, function, call))
         return injected->code;
     if (!own.initialized && function != FUNCTION_init && function != FUNCTION_driver_get_version)

@@ -45,6 +45,7 @@ struct CUstream_st {
     std::deque<operation> queue;
     std::condition_variable wake; /* the queue has grown, or `closing` */
     bool busy = false;
+    bool hanging = false;  /* busy with what never ends */
     bool closing = false;  /* the worker ends once the queue is empty */
     bool finished = false; /* the worker has ended */
     pthread_t worker;
@@ -199,7 +200,8 @@ size_t objects_of(drv_context context);
 /* Finds a stream of the current context; starts one that has no handle if need be. */
 drv_result find_stream(drv_stream handle, drv_stream *found);
 void enqueue(drv_stream stream, CUstream_st::operation operation);
-void drop_queued_work(); /* of lost devices; what is running finishes */
+void drop_queued_work();       /* of lost devices; what is running finishes */
+bool lost_devices_are_quiet(); /* nothing runs on them any more, but for what hangs */
 
 /* Lets the streams finish (or drops their work) and frees them; unlocks meanwhile. */
 void end_streams(drv_context context, state_lock &lock);
