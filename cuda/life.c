@@ -504,6 +504,7 @@ int life_enter(struct visit *visit)
 
 void life_reenter(struct visit *visit)
 {
+    visit->error = errno;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &visit->cancel_state);
     life_hold();
     visit->capture_mode = life_exchange_capture_mode(DRV_CAPTURE_RELAXED);

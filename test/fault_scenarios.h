@@ -9,8 +9,10 @@
 #ifndef GPUAES_TEST_FAULT_SCENARIOS_H
 #define GPUAES_TEST_FAULT_SCENARIOS_H
 
+#include "../cuda/gpuaes.h"
 #include "../provider/errors.h"
 #include "application.h"
+#include "pipes.h"
 #include "read_ahead_streams.h"
 
 enum verdict { GOOD, REFUSED, WRONG };
@@ -317,6 +319,106 @@ static enum verdict run_device_memory(const struct scenario *s)
     return GOOD;
 }
 
+/* ---- Many messages ------------------------------------------------------------------- */
+
+enum { MESSAGES = 24, MESSAGE = 6400 };
+
+/* The same text in each; what is expected of it follows in `expected`. */
+static int prepare_messages(const struct scenario *s)
+{
+    EVP_CIPHER_CTX *context = open_context(s, 0, NULL);
+    int n, ok;
+    the_update.in = calloc(1, MESSAGE);
+    the_update.out = calloc(MESSAGES, MESSAGE);
+    the_update.expected = malloc(MESSAGE + 32);
+    ok = EVP_CipherUpdate(context, the_update.expected, &n, the_update.in, MESSAGE);
+    EVP_CIPHER_CTX_free(context);
+    return ok && work_as_usual();
+}
+
+static int is_message_right(int i)
+{
+    return memcmp(the_update.out + i * MESSAGE, the_update.expected, MESSAGE) == 0;
+}
+
+/* A pipeline by the module's own functions, which any libcrypto can look up. */
+static enum verdict run_pipeline(const struct scenario *s)
+{
+    struct pipes p;
+    const unsigned char *in[MESSAGES], *iv[MESSAGES];
+    unsigned char *out[MESSAGES];
+    size_t written[MESSAGES], room[MESSAGES], bytes[MESSAGES];
+    int right = pipes_open(&p, &providers, s->cipher, 0);
+    for (int i = 0; i < MESSAGES; i++) {
+        iv[i] = fault_iv;
+        in[i] = the_update.in;
+        out[i] = the_update.out + i * MESSAGE;
+        bytes[i] = room[i] = MESSAGE;
+    }
+    right = right && pipes_init(&p, s->encrypt, fault_key, 16, MESSAGES, iv, BLOCK) &&
+            pipes_set_padding(&p, 0) && pipes_update(&p, out, written, room, in, bytes);
+    for (int i = 0; right && i < MESSAGES; i++)
+        right = written[i] == MESSAGE && is_message_right(i);
+    pipes_close(&p);
+    given += (uint64_t)MESSAGES * MESSAGE;
+    return right ? GOOD : WRONG;
+}
+
+/* The library's own functions: the module's on the emulator, else those beside the module. */
+static void *library_function(const char *name)
+{
+    void *found = application_hook(name), *library;
+    if (found == NULL && (library = dlopen("libgpuaes.so.0", RTLD_NOW | RTLD_NOLOAD)) != NULL)
+        found = dlsym(library, name);
+    return found;
+}
+
+/* A batch of the C interface; who is refused must say so. */
+static enum verdict run_batch(const struct scenario *s)
+{
+    enum gpuaes_status (*open_batch)(struct gpuaes_batch **), (*wait_for)(struct gpuaes_batch *),
+        (*add)(struct gpuaes_batch *, const struct gpuaes_message *),
+        (*submit)(struct gpuaes_batch *, unsigned),
+        (*status_of)(const struct gpuaes_batch *, size_t), status;
+    void (*close_batch)(struct gpuaes_batch *);
+    void *symbols[] = {
+        library_function("gpuaes_batch_open"),   library_function("gpuaes_batch_wait"),
+        library_function("gpuaes_batch_add"),    library_function("gpuaes_batch_submit"),
+        library_function("gpuaes_batch_status"), library_function("gpuaes_batch_close")};
+    struct gpuaes_batch *batch;
+    enum verdict verdict = GOOD;
+    memcpy(&open_batch, &symbols[0], sizeof open_batch);
+    memcpy(&wait_for, &symbols[1], sizeof wait_for);
+    memcpy(&add, &symbols[2], sizeof add);
+    memcpy(&submit, &symbols[3], sizeof submit);
+    memcpy(&status_of, &symbols[4], sizeof status_of);
+    memcpy(&close_batch, &symbols[5], sizeof close_batch);
+    (void)s;
+    if (open_batch(&batch) != GPUAES_OK)
+        return WRONG;
+    for (int i = 0; i < MESSAGES && verdict == GOOD; i++) {
+        struct gpuaes_message message = {.op = GPUAES_CBC_ENCRYPT,
+                                         .key = fault_key,
+                                         .key_bytes = 16,
+                                         .iv = fault_iv,
+                                         .in = the_update.in,
+                                         .out = the_update.out + i * MESSAGE,
+                                         .len = MESSAGE};
+        if (add(batch, &message) != GPUAES_OK)
+            verdict = REFUSED;
+    }
+    if (verdict == GOOD && (status = submit(batch, GPUAES_WAIT)) != GPUAES_OK)
+        verdict = REFUSED;
+    if (verdict == GOOD && (status = wait_for(batch)) != GPUAES_OK)
+        verdict = REFUSED;
+    for (int i = 0; i < MESSAGES; i++)
+        if (status_of(batch, (size_t)i) == GPUAES_OK && !is_message_right(i))
+            verdict = WRONG;
+    close_batch(batch);
+    given += (uint64_t)MESSAGES * MESSAGE;
+    return verdict;
+}
+
 /* ---- The scenarios -------------------------------------------------------------------- */
 
 #define UPDATE_OF(cipher_name, direction, same, kind, size)                                        \
@@ -349,6 +451,10 @@ static const struct scenario scenarios[] = {
      .encrypt = 1, .bytes = 300000},
     {"Base64 decoding", .prepare = prepare_base64, .run = run_base64, .cipher = "BASE64",
      .encrypt = 0, .bytes = 300000},
+    {"a pipeline", .prepare = prepare_messages, .run = run_pipeline, .cipher = "AES-128-CBC",
+     .encrypt = 1},
+    {"a batch", .prepare = prepare_messages, .run = run_batch, .refusal = ON_DEVICE,
+     .cipher = "AES-128-CBC", .encrypt = 1},
     {"device memory, CBC", .prepare = prepare_device_memory, .run = run_device_memory,
      .check = is_as_expected, .refusal = ON_DEVICE, .cipher = "AES-128-CBC", .encrypt = 0,
      .bytes = 60000},

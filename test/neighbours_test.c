@@ -234,11 +234,14 @@ static void *until_cancelled(void *unused)
 {
     (void)unused;
     static _Thread_local unsigned char buffer[70000];
+    int n, state, ok;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state); /* libcrypto has locks, too */
     EVP_CIPHER *cipher = fetch_ours(&providers, "AES-256-CTR");
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    int n, ok = EVP_CipherInit_ex2(context, cipher, fault_key, fault_iv, 1, NULL);
+    ok = EVP_CipherInit_ex2(context, cipher, fault_key, fault_iv, 1, NULL);
     EVP_CIPHER_free(cipher);
     pthread_cleanup_push(free_context, context);
+    (void)pthread_setcancelstate(state, NULL);
     for (unsigned i = 0; ok; i++) {
         ok = EVP_CipherUpdate(context, buffer, &n, buffer, i % 3 ? 8000 : sizeof buffer);
         pthread_testcancel();
