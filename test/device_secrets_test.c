@@ -17,6 +17,7 @@
 
 enum { LENGTH = 64 * MIB, STEP = 4096, LOOK = 8 * MIB, SECRET_SIZES = 2 * LENGTH + 64 };
 
+static const unsigned char mark[] = "the mark of the test";
 static struct search *search;
 static unsigned char *key, *plain, *out; /* in memory that is not searched */
 
@@ -85,7 +86,9 @@ static unsigned look_at_device(size_t bytes, unsigned *marked)
     unsigned char *host = application_alloc(PINNED, LOOK);
     unsigned found = 0;
     *marked = 0;
-    for (size_t at = 0; host != NULL && at < bytes; at += LOOK) {
+    if (host == NULL)
+        return 1;
+    for (size_t at = 0; at < bytes; at += LOOK) {
         unsigned char *device = application_alloc(DEVICE, LOOK); /* is kept: fresh each time */
         if (device == NULL || !application_read(host, DEVICE, device, LOOK))
             break;
@@ -96,7 +99,7 @@ static unsigned look_at_device(size_t bytes, unsigned *marked)
             for (unsigned n = 0; n < search->count; n++)
                 found += search->found[n] != 0;
         }
-        *marked += memcmp(host, "the mark of the test", 20) == 0;
+        *marked += memcmp(host, mark, sizeof mark) == 0;
     }
     memset(host, 0, LOOK);
     application_free(PINNED, host);
@@ -108,7 +111,7 @@ static void leave_marks(void)
 {
     unsigned char *text = calloc(1, LOOK);
     unsigned char *device[8];
-    memcpy(text, "the mark of the test", 20);
+    memcpy(text, mark, sizeof mark);
     for (int i = 0; i < 8; i++) {
         device[i] = application_alloc(DEVICE, LOOK);
         (void)application_write(DEVICE, device[i], text, LOOK);

@@ -32,12 +32,12 @@ struct scenario {
     int (*prepare)(const struct scenario *s); /* before calls are counted; 1 */
     enum verdict (*run)(const struct scenario *s);
     int (*check)(void); /* once the driver works again; NULL: nothing is left to check */
-    enum refusal refusal;
     /* Updates of so much, of 64 bytes, and of a fourth of it, 64 KiB at most. */
     const char *cipher;
+    size_t bytes;
     int encrypt, in_place;
     enum place place;
-    size_t bytes;
+    enum refusal refusal;
 };
 
 enum { ODD = 5 };
@@ -253,7 +253,7 @@ static enum verdict run_base64(const struct scenario *s)
     int n = 0, m = 0;
     int right = EVP_CipherInit_ex2(context, cipher, NULL, NULL, s->encrypt, params) &&
                 EVP_CipherUpdate(context, u->out, &n, u->in, (int)u->length[0]) &&
-                EVP_CipherFinal_ex(context, u->out + n, &m) && (size_t)(n + m) == u->total &&
+                EVP_CipherFinal_ex(context, u->out + n, &m) && (size_t)n + (size_t)m == u->total &&
                 memcmp(u->out, u->expected, u->total) == 0;
     EVP_CIPHER_CTX_free(context);
     EVP_CIPHER_free(cipher);
@@ -379,7 +379,7 @@ static enum verdict run_batch(const struct scenario *s)
     enum gpuaes_status (*open_batch)(struct gpuaes_batch **), (*wait_for)(struct gpuaes_batch *),
         (*add)(struct gpuaes_batch *, const struct gpuaes_message *),
         (*submit)(struct gpuaes_batch *, unsigned),
-        (*status_of)(const struct gpuaes_batch *, size_t), status;
+        (*status_of)(const struct gpuaes_batch *, size_t);
     void (*close_batch)(struct gpuaes_batch *);
     void *symbols[] = {
         library_function("gpuaes_batch_open"),   library_function("gpuaes_batch_wait"),
@@ -407,9 +407,9 @@ static enum verdict run_batch(const struct scenario *s)
         if (add(batch, &message) != GPUAES_OK)
             verdict = REFUSED;
     }
-    if (verdict == GOOD && (status = submit(batch, GPUAES_WAIT)) != GPUAES_OK)
+    if (verdict == GOOD && submit(batch, GPUAES_WAIT) != GPUAES_OK)
         verdict = REFUSED;
-    if (verdict == GOOD && (status = wait_for(batch)) != GPUAES_OK)
+    if (verdict == GOOD && wait_for(batch) != GPUAES_OK)
         verdict = REFUSED;
     for (int i = 0; i < MESSAGES; i++)
         if (status_of(batch, (size_t)i) == GPUAES_OK && !is_message_right(i))

@@ -66,6 +66,7 @@ static int run_on(const char *what, const char *machine, unsigned long long *byt
     fflush(NULL);
     if (pipe(ends))
         return 0;
+    *bytes = 0;
     pid_t child = fork();
     if (child == 0) {
         setenv("GPUAES_EMULATOR", machine, 1);
@@ -77,7 +78,6 @@ static int run_on(const char *what, const char *machine, unsigned long long *byt
     }
     close(ends[1]);
     FILE *report = fdopen(ends[0], "r");
-    *bytes = 0;
     (void)!fscanf(report, "%llu", bytes);
     fclose(report);
     waitpid(child, &status, 0);
@@ -99,7 +99,7 @@ static void check_machines(void)
         {"kernel-us=2000", 1},    {"memory=8,pinned=4", -1},
     };
     for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
-        unsigned long long bytes;
+        unsigned long long bytes = 0;
         int good = run_on("updates", machines[i].options, &bytes);
         tap_ok(good && (stand_in() || machines[i].used < 0 || machines[i].used == (bytes > 0)),
                "%s: output right, %llu bytes by the device", machines[i].options, bytes);
@@ -112,7 +112,7 @@ static void check_refusals(void)
                                            "compute-mode=2"};
     setenv("GPUAES_ENGINE", "gpu", 1);
     for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
-        unsigned long long bytes;
+        unsigned long long bytes = 0;
         if (stand_in())
             tap_skip("the default provider has no engine");
         else

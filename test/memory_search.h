@@ -110,16 +110,17 @@ SEARCH_UNUSED static unsigned search_memory(struct search *s)
     char line[4608], access[5]; /* a path may have 4096 bytes */
     uintptr_t begin, end, own = (uintptr_t)s;
     unsigned found = 0;
+    if (maps == NULL || memory < 0)
+        abort();
     memset(s->found, 0, sizeof s->found);
-    while (maps && fgets(line, sizeof line, maps))
+    while (fgets(line, sizeof line, maps))
         if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, access) == 3 &&
             access[1] == 'w' && (end <= own || begin >= own + s->own_bytes) &&
             end - begin <= (uintptr_t)1 << 30)
             search_range(s, memory, begin, end);
     for (unsigned i = 0; i < s->count; i++)
         found += s->found[i] != 0;
-    if (maps)
-        fclose(maps);
+    fclose(maps);
     close(memory);
     return found;
 }

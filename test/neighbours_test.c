@@ -210,7 +210,8 @@ static int signals_all_the_time(void)
     sigaction(SIGALRM, &action, NULL);
     providers = providers_load();
     setitimer(ITIMER_REAL, &often, NULL);
-    int right = all_sizes() && all_sizes();
+    int right = all_sizes();
+    right &= all_sizes();
     /* Blocked here, they would be taken by any other thread that lets them. */
     sigset_t blocked, before;
     sigfillset(&blocked);
