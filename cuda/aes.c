@@ -7,6 +7,7 @@
 
 #include "aes.h"
 #include "life.h"
+#include "statistics.h"
 #include "transfer.h"
 #include "work.h"
 
@@ -248,6 +249,14 @@ int aes_bad_arguments(enum gpuaes_op op, const struct gpuaes_key *key, const voi
            key == NULL || (key->rounds != 10 && key->rounds != 12 && key->rounds != 14);
 }
 
+static void count_bytes(const struct aes_work *w)
+{
+    size_t done = 0;
+    for (unsigned i = 0; i < w->work.parts; i++)
+        done += w->work.part[i].done;
+    statistics_add_bytes(done);
+}
+
 static void fill_report(struct gpuaes_report *report, const struct aes_work *w)
 {
     report->parts = w->work.parts;
@@ -287,6 +296,7 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
     if (has_iv)
         memcpy(w.iv, iv, GPUAES_BLOCK);
     enum gpuaes_status status = work_run(&w.work);
+    count_bytes(&w);
     if (has_iv && status == GPUAES_OK)
         memcpy(iv, w.continues[w.work.parts - 1], GPUAES_BLOCK);
     if (report != NULL)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "life.h"
+#include "statistics.h"
 #include "transfer.h"
 #include "work.h"
 
@@ -158,7 +159,12 @@ static enum gpuaes_status run(struct base64_work *w, const void *in, void *out, 
     work->begin = NULL;
     if (work->in < work->out + work->out_bytes && work->out < work->in + work->in_bytes)
         return GPUAES_BAD_ARGUMENT;
-    return work->in_bytes == 0 ? GPUAES_OK : work_run(work);
+    if (work->in_bytes == 0)
+        return GPUAES_OK;
+    enum gpuaes_status status = work_run(work);
+    if (status == GPUAES_OK) /* else somebody does all of it again */
+        statistics_add_bytes(work->in_bytes);
+    return status;
 }
 
 enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, void *out, size_t line_length,

@@ -12,7 +12,8 @@
 #include "life.h"
 #include "statistics.h"
 
-enum { SPIN_NS = 200000, SLEEP_NS = 20000 };
+/* Long waits end late by a 64th at most. */
+enum { SPIN_NS = 200000, SLEEP_NS = 20000, SLEEP_MOST_NS = 1000000, SLEEP_SHARE = 64 };
 
 /* ---- Start and release ------------------------------------------------------ */
 
@@ -92,13 +93,13 @@ drv_result device_release(struct device *device)
     if (r != DRV_SUCCESS)
         return r;
     r = rings_free(device);
-    if (r != DRV_SUCCESS) {
-        (void)device->driver->ctx_pop_current(&popped);
-        return r;
-    }
-    lanes_free(device);
-    (void)device->driver->module_unload(device->kernels.module);
+    if (r == DRV_SUCCESS)
+        r = lanes_free(device);
+    if (r == DRV_SUCCESS)
+        (void)device->driver->module_unload(device->kernels.module);
     (void)device->driver->ctx_pop_current(&popped);
+    if (r != DRV_SUCCESS)
+        return r;
     return device->driver->primary_ctx_release(device->ordinal);
 }
 
@@ -153,6 +154,14 @@ int64_t device_now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static void sleep_after(int64_t waited)
+{
+    int64_t ns = waited / SLEEP_SHARE;
+    ns = ns < SLEEP_NS ? SLEEP_NS : ns > SLEEP_MOST_NS ? SLEEP_MOST_NS : ns;
+    struct timespec t = {0, (long)ns};
+    (void)nanosleep(&t, NULL);
+}
+
 /* limit_ns < 0: none. */
 static drv_result wait_within(const struct driver *d, drv_stream stream, drv_event event,
                               int64_t limit_ns)
@@ -165,12 +174,10 @@ static drv_result wait_within(const struct driver *d, drv_stream stream, drv_eve
         int64_t waited = device_now_ns() - begun;
         if (limit_ns >= 0 && waited > limit_ns)
             return DRV_NOT_READY;
-        if (waited < SPIN_NS) {
+        if (waited < SPIN_NS)
             relax();
-        } else {
-            struct timespec t = {0, SLEEP_NS};
-            (void)nanosleep(&t, NULL);
-        }
+        else
+            sleep_after(waited);
     }
 }
 

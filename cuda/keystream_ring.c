@@ -9,7 +9,6 @@
  */
 #include "keystream_ring.h"
 
-#include <sched.h>
 #include <time.h>
 
 #include "life.h"
@@ -342,6 +341,7 @@ void rings_unseize(void)
 
 void rings_close(void)
 {
+    const struct timespec pause = {0, 20000};
     int64_t begun = device_now_ns();
     for (int i = 0; i < RINGS; i++) {
         struct ring_claim claim;
@@ -349,7 +349,7 @@ void rings_close(void)
         while (!seize(ring, STATE_FREE, &claim) && !seize(ring, STATE_IDLE, &claim) &&
                atomic_load(&ring->word) % STATES != STATE_LOST &&
                device_now_ns() - begun < CLOSE_NS)
-            (void)sched_yield();
+            (void)nanosleep(&pause, NULL);
     }
 }
 

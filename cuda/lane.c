@@ -192,27 +192,37 @@ drv_result lane_prepare_some(struct device *device, struct lane *lane, struct la
     return r;
 }
 
-void lanes_free(struct device *device)
+/* Once nothing is under way on it. */
+static drv_result free_slot(const struct device *device, struct slot *slot)
 {
     const struct driver *d = device->driver;
+    drv_result r = slot->stream != NULL ? device_wait(device, slot->stream, NULL) : DRV_SUCCESS;
+    if (r != DRV_SUCCESS)
+        return r;
+    free_staging(d, slot);
+    for (int b = 0; b < 2; b++)
+        free_buffer(d, &slot->buffer[b], &slot->buffer_bytes[b]);
+    free_buffer(d, &slot->scratch, &slot->scratch_bytes);
+    if (slot->event != NULL)
+        (void)d->event_destroy(slot->event);
+    if (slot->stream != NULL)
+        (void)d->stream_destroy(slot->stream);
+    return DRV_SUCCESS;
+}
+
+drv_result lanes_free(struct device *device)
+{
     for (int i = 0; i < LANES; i++) {
         struct lane *lane = &device->lanes.lane[i];
         for (int s = 0; s < LANE_SLOTS; s++) {
-            struct slot *slot = &lane->slots[s];
-            if (slot->stream != NULL && device_wait(device, slot->stream, NULL) != DRV_SUCCESS)
-                continue;
-            free_staging(d, slot);
-            for (int b = 0; b < 2; b++)
-                free_buffer(d, &slot->buffer[b], &slot->buffer_bytes[b]);
-            free_buffer(d, &slot->scratch, &slot->scratch_bytes);
-            if (slot->event != NULL)
-                (void)d->event_destroy(slot->event);
-            if (slot->stream != NULL)
-                (void)d->stream_destroy(slot->stream);
+            drv_result r = free_slot(device, &lane->slots[s]);
+            if (r != DRV_SUCCESS)
+                return r;
         }
         if (lane->application != NULL)
-            (void)d->event_destroy(lane->application);
+            (void)device->driver->event_destroy(lane->application);
     }
     (void)pthread_mutex_destroy(&device->lanes.lock);
     (void)pthread_cond_destroy(&device->lanes.returned);
+    return DRV_SUCCESS;
 }

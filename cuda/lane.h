@@ -49,8 +49,11 @@ struct lanes {
 
 void lanes_init(struct lanes *lanes);
 
-/* Frees what all lanes own; none is taken. Staging memory is cleansed. */
-void lanes_free(struct device *device);
+/*
+ * Frees what all lanes own; none is taken. Staging memory is cleansed. On an error the
+ * device may still be at work on what is left.
+ */
+drv_result lanes_free(struct device *device);
 
 /*
  * A lane of one's own, for a call that gives it back, or for a batch. With GPUAES_WAIT

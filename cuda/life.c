@@ -427,7 +427,10 @@ enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, int wait)
 
 int gpuaes_application_uses_cuda(void)
 {
-    return driver_in_use();
+    int error = errno; /* the dynamic linker looks for files */
+    int in_use = driver_in_use();
+    errno = error;
+    return in_use;
 }
 
 int gpuaes_device(unsigned n, struct gpuaes_device_info *info)
@@ -479,6 +482,7 @@ static void await_transition(void)
 int life_enter(struct visit *visit)
 {
     int entered = is_start_thread;
+    visit->error = errno;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &visit->cancel_state);
     if (entered)
         life_hold();
@@ -500,6 +504,7 @@ int life_enter(struct visit *visit)
 
 void life_reenter(struct visit *visit)
 {
+    visit->error = errno;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &visit->cancel_state);
     life_hold();
     visit->capture_mode = life_exchange_capture_mode(DRV_CAPTURE_RELAXED);
@@ -510,6 +515,7 @@ void life_leave(struct visit *visit)
     (void)life_exchange_capture_mode(visit->capture_mode);
     (void)pthread_setcancelstate(visit->cancel_state, NULL);
     life_unhold();
+    errno = visit->error;
 }
 
 /* ---- Statuses -------------------------------------------------------------- */

@@ -26,6 +26,7 @@ enum { MAX_DEVICES = 64 }; /* bits of gpuaes_settings.devices */
 struct visit {
     int cancel_state;
     int capture_mode;
+    int error; /* errno, which the driver's calls change */
 };
 int life_enter(struct visit *visit);
 

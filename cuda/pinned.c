@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "fork.h"
 #include "life.h"
 #include "statistics.h"
 
@@ -51,10 +52,12 @@ void *gpuaes_pinned_alloc(size_t bytes)
 void gpuaes_pinned_free(void *p, size_t bytes)
 {
     struct visit visit;
-    struct device *device = p != NULL ? enter(&visit) : NULL;
-    if (device == NULL) /* a forked child, or all devices are lost: leaked, not touched */
+    if (p == NULL || fork_is_child()) /* where the pages may not be there */
         return;
     gpuaes_cleanse(p, bytes);
+    struct device *device = enter(&visit);
+    if (device == NULL) /* all are lost: leaked */
+        return;
     drv_result r = device->driver->mem_free_host(p);
     if (r != DRV_SUCCESS)
         (void)device_fault(device, "cuMemFreeHost", r);

@@ -20,14 +20,28 @@ struct gpuaes_queue {
     drv_stream stream;
     drv_ptr next; /* one block; the scratch memory follows it */
     struct kernels_scratch scratch;
-    drv_event before;         /* what was on the stream before what is pending */
-    int pending;              /* work has been queued since the last wait */
-    int chained;              /* `next` holds a block */
-    unsigned char *read_back; /* pinned: the block, for the CPU */
+    struct kernels_scratch large; /* of 0 bytes: there is none */
+    drv_event before;             /* what was on the stream before what is pending */
+    int pending;                  /* work has been queued since the last wait */
+    int chained;                  /* `next` holds a block */
+    unsigned char *read_back;     /* pinned: the block, for the CPU */
 };
 
-/* What a launch may want at most; see kernels.h. */
-enum { SCRATCH_BYTES = (4 << 20) + (64 << 10), READ_BACK_BYTES = 64 };
+/*
+ * An application may have thousands of queues, so each has little: chained CBC is cut into
+ * launches of some 2 MiB there. Longer calls get what a launch may want at most (see
+ * kernels.h), as long as few queues have it.
+ */
+enum {
+    SCRATCH_BYTES = 8 << 10,
+    LARGE_BYTES = (4 << 20) + (64 << 10),
+    LARGE_FROM = 2 << 20, /* length of a call */
+    LARGE_MOST = 64,      /* queues */
+    READ_BACK_BYTES = 64,
+    READ_BACK_PINNED = 4096 /* what that takes */
+};
+
+static atomic_int large_scratches;
 
 /* ---- Open and close ---------------------------------------------------------- */
 
@@ -51,7 +65,7 @@ static drv_result take_memory(struct gpuaes_queue *queue)
 {
     const struct driver *d = queue->device->driver;
     void *read_back = NULL;
-    if (!statistics_take_pinned(READ_BACK_BYTES, life_settings()->pinned_bytes))
+    if (!statistics_take_pinned(READ_BACK_PINNED, life_settings()->pinned_bytes))
         return DRV_OUT_OF_MEMORY;
     drv_result r = d->mem_host_alloc(&read_back, READ_BACK_BYTES, DRV_HOST_ALLOC_PORTABLE);
     if (r == DRV_SUCCESS) {
@@ -62,7 +76,7 @@ static drv_result take_memory(struct gpuaes_queue *queue)
             (void)d->mem_free_host(read_back);
     }
     if (r != DRV_SUCCESS) {
-        statistics_give_pinned(READ_BACK_BYTES);
+        statistics_give_pinned(READ_BACK_PINNED);
         return r;
     }
     queue->read_back = read_back;
@@ -76,8 +90,28 @@ static void give_memory(struct gpuaes_queue *queue)
     const struct driver *d = queue->device->driver;
     (void)d->event_destroy(queue->before);
     (void)d->mem_free(queue->next);
+    if (queue->large.bytes != 0) {
+        (void)d->mem_free(queue->large.address);
+        atomic_fetch_sub(&large_scratches, 1);
+    }
     (void)d->mem_free_host(queue->read_back);
-    statistics_give_pinned(READ_BACK_BYTES);
+    statistics_give_pinned(READ_BACK_PINNED);
+}
+
+/* What a call of so much works with; want of memory only makes it slower. */
+static const struct kernels_scratch *scratch_for(struct gpuaes_queue *queue, enum gpuaes_op op,
+                                                 size_t len)
+{
+    drv_ptr p;
+    if (op != GPUAES_CBC_DECRYPT || len <= LARGE_FROM)
+        return &queue->scratch;
+    if (queue->large.bytes == 0 && atomic_fetch_add(&large_scratches, 1) < LARGE_MOST &&
+        queue->device->driver->mem_alloc(&p, LARGE_BYTES) == DRV_SUCCESS)
+        queue->large = (struct kernels_scratch){.address = p, .bytes = LARGE_BYTES};
+    if (queue->large.bytes != 0)
+        return &queue->large;
+    atomic_fetch_sub(&large_scratches, 1);
+    return &queue->scratch;
 }
 
 static enum gpuaes_status open_entered(struct gpuaes_queue **queue, struct device *entered,
@@ -200,7 +234,7 @@ static enum gpuaes_status run(struct gpuaes_queue *queue, enum gpuaes_op op,
         r = chain(queue, &arguments, iv, &in_memory);
     if (r == DRV_SUCCESS)
         r = kernels_launch_aes(device->driver, &device->kernels, op, key->rounds, &arguments,
-                               &queue->scratch, queue->stream);
+                               scratch_for(queue, op, len), queue->stream);
     gpuaes_cleanse(&arguments, sizeof arguments);
     if (r != DRV_SUCCESS)
         return device_fault(device, "queueing work", r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);

@@ -180,15 +180,17 @@ static drv_result wipe_memory(const struct run *run, struct slot *slot, drv_ptr 
 /* Wipes what the lane's buffers held of this work; queued, not waited for. */
 static drv_result wipe(const struct run *run, const struct lane_needs *needs)
 {
-    drv_result r = DRV_SUCCESS;
-    for (unsigned i = 0; i < run->slots && r == DRV_SUCCESS; i++) {
+    drv_result first = DRV_SUCCESS;
+    for (unsigned i = 0; i < run->slots; i++) {
         struct slot *slot = &run->lane->slots[i];
-        for (int b = 0; b < 2 && r == DRV_SUCCESS; b++)
-            r = wipe_memory(run, slot, slot->buffer[b], needs->buffer[b]);
-        if (r == DRV_SUCCESS)
-            r = wipe_memory(run, slot, slot->staging_address, run->routes.staging);
+        const drv_result results[] = {
+            wipe_memory(run, slot, slot->buffer[0], needs->buffer[0]),
+            wipe_memory(run, slot, slot->buffer[1], needs->buffer[1]),
+            wipe_memory(run, slot, slot->staging_address, run->routes.staging)};
+        for (int k = 0; k < 3 && first == DRV_SUCCESS; k++)
+            first = results[k];
     }
-    return r;
+    return first;
 }
 
 /* After a fault: the device does nothing more, and may not be able to wipe. */

@@ -7,7 +7,6 @@
 
 #include "life.h"
 #include "pool.h"
-#include "statistics.h"
 
 /* Smaller parts are not worth the hand-over to another thread. */
 enum { PART_STAGED = 1 << 20, PART_PINNED = 8 << 20 };
@@ -114,16 +113,13 @@ static enum gpuaes_status combine(const struct work *work)
 {
     enum gpuaes_status worst = GPUAES_OK;
     int bad_input = 0;
-    size_t done = 0;
     for (unsigned i = 0; i < work->parts; i++) {
         enum gpuaes_status status = work->part[i].status;
-        done += work->part[i].done;
         if (status == GPUAES_BAD_INPUT)
             bad_input = 1;
         else if (status > worst)
             worst = status;
     }
-    statistics_add_bytes(done);
     return worst == GPUAES_OK && bad_input ? GPUAES_BAD_INPUT : worst;
 }
 

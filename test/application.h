@@ -58,6 +58,17 @@ static inline int application_real(void)
 }
 
 /*
+ * A hook of cuda/emulator/hooks.h, which a test's driver has as well (faulty_driver.c);
+ * NULL where the driver is another.
+ */
+static inline void *application_hook(const char *name)
+{
+    if (application_library == NULL && !application_emulated() && !application_real())
+        return NULL;
+    return dlsym(application_library, name);
+}
+
+/*
  * Makes the primary context of a device current, as the CUDA runtime does.
  * 1, or 0 where there is no such device.
  */

@@ -10,12 +10,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <fcntl.h>
 #include <inttypes.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "application.h"
+#include "memory_search.h"
 #include "read_ahead_streams.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -27,22 +26,11 @@ const char *__asan_default_options(void)
 }
 #endif
 
-enum { LENGTH = 16 * MIB, STEP = 4096, NEEDLES = LENGTH / STEP, WINDOW = MIB };
-enum { SLOTS = 1 << 16 };
+enum { LENGTH = 16 * MIB, STEP = 4096, NEEDLES = LENGTH / STEP };
 
-/*
- * What is looked for, and what it is looked for with, in memory of its own that is not
- * searched: the keystream's first block of each STEP bytes.
- */
-struct search {
-    unsigned char needle[NEEDLES][BLOCK];
-    unsigned char expected[LENGTH]; /* of `text` */
-    unsigned char window[WINDOW + BLOCK];
-    uint16_t slot[SLOTS]; /* number of a needle and one, by a hash of its first bytes */
-    unsigned found[NEEDLES];
-};
-
+/* What is looked for: the keystream's first block of each STEP bytes. */
 static struct search *search;
+static unsigned char *expected; /* of `text`; in memory that is not searched */
 static unsigned char *text;
 
 static void emulate(const char *options)
@@ -55,28 +43,19 @@ static void emulate(const char *options)
 
 /* ---- What is expected --------------------------------------------------------- */
 
-static unsigned hash(const unsigned char *p)
-{
-    uint64_t x;
-    memcpy(&x, p, sizeof x);
-    return (unsigned)(x * UINT64_C(0x9E3779B97F4A7C15) >> 48);
-}
-
 static void fill_search(void)
 {
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, "AES-256-CTR", "provider=default");
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     int n;
     if (!EVP_CipherInit_ex2(context, cipher, usual_key, usual_iv, 1, NULL) ||
-        !EVP_CipherUpdate(context, search->expected, &n, text, LENGTH))
+        !EVP_CipherUpdate(context, expected, &n, text, LENGTH))
         _exit(1);
     for (unsigned i = 0; i < NEEDLES; i++) {
-        for (unsigned k = 0; k < BLOCK; k++)
-            search->needle[i][k] = search->expected[i * STEP + k] ^ text[i * STEP + k];
-        unsigned at = hash(search->needle[i]);
-        while (search->slot[at])
-            at = (at + 1) % SLOTS;
-        search->slot[at] = (uint16_t)(i + 1);
+        unsigned char block[NEEDLE];
+        for (unsigned k = 0; k < NEEDLE; k++)
+            block[k] = expected[i * STEP + k] ^ text[i * STEP + k];
+        search_add(search, block);
     }
     _exit(0);
 }
@@ -86,9 +65,10 @@ static int expect(void)
     struct tap_random random = {1};
     int status = -1;
     text = malloc(LENGTH);
-    search = mmap(NULL, sizeof *search, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (text == NULL || search == MAP_FAILED)
+    search = search_new(LENGTH);
+    if (text == NULL || search == NULL)
         return 0;
+    expected = search->own;
     tap_random_bytes(&random, text, LENGTH);
     pid_t child = fork();
     if (child == 0)
@@ -97,50 +77,6 @@ static int expect(void)
 }
 
 /* ---- Search ------------------------------------------------------------------- */
-
-static void search_window(size_t length)
-{
-    for (size_t i = 0; i + BLOCK <= length; i++) {
-        const unsigned char *p = search->window + i;
-        for (unsigned at = hash(p); search->slot[at]; at = (at + 1) % SLOTS)
-            if (!memcmp(search->needle[search->slot[at] - 1], p, BLOCK))
-                search->found[search->slot[at] - 1]++;
-    }
-}
-
-static void search_range(int memory, uintptr_t begin, uintptr_t end)
-{
-    while (begin + BLOCK <= end) {
-        size_t length = end - begin < sizeof search->window ? end - begin : sizeof search->window;
-        ssize_t got = pread(memory, search->window, length, (off_t)begin);
-        if (got < BLOCK)
-            return; /* pages that nobody may read */
-        search_window((size_t)got);
-        begin += (size_t)got - BLOCK + 1;
-    }
-}
-
-/* All that can be written, but for a sanitizer's shadow. Returns how many needles there are. */
-static unsigned search_memory(void)
-{
-    int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-    FILE *maps = fopen("/proc/self/maps", "re");
-    char line[4608], access[5]; /* a path may have 4096 bytes */
-    uintptr_t begin, end, own = (uintptr_t)search;
-    unsigned found = 0;
-    memset(search->found, 0, sizeof search->found);
-    while (maps && fgets(line, sizeof line, maps))
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, access) == 3 &&
-            access[1] == 'w' && (end <= own || begin >= own + sizeof *search) &&
-            end - begin <= (uintptr_t)1 << 30)
-            search_range(memory, begin, end);
-    for (unsigned i = 0; i < NEEDLES; i++)
-        found += search->found[i] != 0;
-    if (maps)
-        fclose(maps);
-    close(memory);
-    return found;
-}
 
 /* How many of them lie beyond the first `position` bytes of the stream. */
 static unsigned found_from(size_t position)
@@ -153,7 +89,7 @@ static unsigned found_from(size_t position)
 
 static int is_clean(const char *when)
 {
-    unsigned found = search_memory();
+    unsigned found = search_memory(search);
     if (!found)
         return 1;
     unsigned first = 0;
@@ -185,7 +121,7 @@ static int go_on(EVP_CIPHER_CTX *context, size_t *position, size_t length)
     if (*position + length > LENGTH || length > sizeof out)
         return 0;
     int right = EVP_CipherUpdate(context, out, &n, text + *position, (int)length) &&
-                !memcmp(out, search->expected + *position, length);
+                !memcmp(out, expected + *position, length);
     *position += length;
     return right;
 }
@@ -210,7 +146,7 @@ static int run_ahead(EVP_CIPHER_CTX *context, size_t *position)
     unsigned ahead = 0;
     for (int i = 0; ahead < 64 && i < 20; i++) { /* once they are made */
         sleep_ms(5 * pace_ms);
-        (void)search_memory();
+        (void)search_memory(search);
         ahead = found_from(*position);
     }
     if (ahead < 64)

@@ -34,6 +34,15 @@ bool is_lost(drv_context context)
     return all;
 }
 
+size_t objects_of(drv_context context)
+{
+    size_t objects = context->streams.size() + context->events.size() + context->modules.size();
+    for (const regions *kind : {&state().device_memory, &state().host_memory})
+        for (const auto &each : kind->all)
+            objects += each.second.context == context;
+    return objects;
+}
+
 static bool device_exists(drv_device device)
 {
     return device >= 0 && static_cast<unsigned>(device) < state().options.devices;
@@ -177,6 +186,7 @@ drv_result primary_ctx_release(drv_device device)
         return DRV_SUCCESS;
     drv_context context = own.primary;
     own.primary = nullptr;
+    state().left += objects_of(context);
     state().contexts.erase(context);
     end_streams(context, lock);
     free_memory_of(context);

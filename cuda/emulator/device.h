@@ -98,6 +98,19 @@ namespace emulator
 using thread_function = std::function<void()>; /* what one device thread runs */
 using bind_function = thread_function (*)(void **parameters);
 
+/* Wiped when they are done with: a search of memory is to find what others leave. */
+template <class... P> struct parameter_copies {
+    std::tuple<P...> all;
+    explicit parameter_copies(const P &...each) : all(each...)
+    {
+    }
+    parameter_copies(const parameter_copies &) = default;
+    ~parameter_copies()
+    {
+        explicit_bzero(static_cast<void *>(&all), sizeof all);
+    }
+};
+
 /* Copies the parameters, as cuLaunchKernel does when it is called. */
 template <auto kernel> struct kernel_binder;
 template <class... P, void (*kernel)(P...)> struct kernel_binder<kernel> {
@@ -105,8 +118,8 @@ template <class... P, void (*kernel)(P...)> struct kernel_binder<kernel> {
     static thread_function bind_each(void **parameters, std::index_sequence<I...>)
     {
         (void)parameters; /* a kernel without any */
-        std::tuple<P...> copies(*static_cast<P *>(parameters[I])...);
-        return [copies] { std::apply(kernel, copies); };
+        parameter_copies<P...> copies(*static_cast<P *>(parameters[I])...);
+        return [copies] { std::apply(kernel, copies.all); };
     }
     static thread_function bind(void **parameters)
     {

@@ -14,6 +14,7 @@
 #include "emulator.h"
 #include "hooks.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <pthread.h>
 
@@ -83,6 +84,7 @@ static void check_stack()
 static drv_result begin_call(unsigned function)
 {
     check_stack();
+    errno = EIO; /* system calls of the real one change it */
     if (forked)
         return DRV_NOT_INITIALIZED;
     state_lock lock(state().mutex);
@@ -101,8 +103,11 @@ static drv_result begin_call(unsigned function)
     /* With another device at hand, a thread can still change to it. */
     const bool changes =
         function == FUNCTION_ctx_push_current || function == FUNCTION_ctx_pop_current;
-    if (is_lost(changes ? nullptr : context))
+    if (is_lost(changes ? nullptr : context)) {
+        /* A driver says so once the device has stopped: nobody waits for it after that. */
+        own.changed.wait(lock, lost_devices_are_quiet);
         return DRV_LAUNCH_FAILED;
+    }
     if (const fault *injected = find_fault(own.options.faults, function, call))
         return injected->code;
     if (!own.initialized && function != FUNCTION_init && function != FUNCTION_driver_get_version)
@@ -142,6 +147,7 @@ static void configure(const char *text)
     }
     own.launches.clear();
     own.total_launches = own.unpinned_copies = 0;
+    own.left = 0;
     for (unsigned &each : own.calls)
         each = 0;
 }
@@ -246,6 +252,27 @@ size_t emulator_contexts(void)
     return state().contexts.size();
 }
 
+size_t emulator_objects(void)
+{
+    using namespace emulator;
+    if (forked)
+        return 0;
+    state_lock lock(state().mutex);
+    size_t objects = 0;
+    for (drv_context each : state().contexts)
+        objects += objects_of(each);
+    return objects;
+}
+
+size_t emulator_left(void)
+{
+    using namespace emulator;
+    if (forked)
+        return 0;
+    state_lock lock(state().mutex);
+    return state().left;
+}
+
 size_t emulator_device_bytes(void)
 {
     using namespace emulator;
@@ -274,6 +301,11 @@ unsigned emulator_registered(void)
     for (const auto &each : emulator::state().host_memory.all)
         count += each.second.kind == emulator::memory_kind::registered;
     return count;
+}
+
+int emulator_is_inside_device(const void *p)
+{
+    return emulator::is_inside_device(p);
 }
 
 unsigned emulator_unpinned_copies(void)

@@ -45,6 +45,7 @@ struct CUstream_st {
     std::deque<operation> queue;
     std::condition_variable wake; /* the queue has grown, or `closing` */
     bool busy = false;
+    bool hanging = false;  /* busy with what never ends */
     bool closing = false;  /* the worker ends once the queue is empty */
     bool finished = false; /* the worker has ended */
     pthread_t worker;
@@ -174,6 +175,7 @@ struct driver_state {
     std::map<std::string, unsigned> launches;
     unsigned total_launches = 0;
     unsigned unpinned_copies = 0;
+    size_t left = 0; /* objects of contexts that were released */
 };
 
 driver_state &state();
@@ -190,12 +192,16 @@ drv_context current_context();
 /* True if what the context's device is asked for fails; NULL: what any device is. */
 bool is_lost(drv_context context);
 
+/* Streams, events, modules and memory of a context; needs the lock. */
+size_t objects_of(drv_context context);
+
 /* ---- streams.cc: all need the lock ------------------------------------------------ */
 
 /* Finds a stream of the current context; starts one that has no handle if need be. */
 drv_result find_stream(drv_stream handle, drv_stream *found);
 void enqueue(drv_stream stream, CUstream_st::operation operation);
-void drop_queued_work(); /* of lost devices; what is running finishes */
+void drop_queued_work();       /* of lost devices; what is running finishes */
+bool lost_devices_are_quiet(); /* nothing runs on them any more, but for what hangs */
 
 /* Lets the streams finish (or drops their work) and frees them; unlocks meanwhile. */
 void end_streams(drv_context context, state_lock &lock);

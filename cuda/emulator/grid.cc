@@ -269,11 +269,16 @@ static void form_block(team &own, const launch &work)
 static std::mutex &teams_mutex = *new std::mutex;
 static std::vector<team *> &idle_teams = *new std::vector<team *>;
 
+static std::vector<const team *> &all_teams = *new std::vector<const team *>;
+
 static team *take_team()
 {
     std::lock_guard<std::mutex> lock(teams_mutex);
-    if (idle_teams.empty())
-        return new team{};
+    if (idle_teams.empty()) {
+        team *created = new team{};
+        all_teams.push_back(created);
+        return created;
+    }
     team *taken = idle_teams.back();
     idle_teams.pop_back();
     return taken;
@@ -297,6 +302,25 @@ void run_grid(const launch &work)
     }
     std::lock_guard<std::mutex> lock(teams_mutex);
     idle_teams.push_back(own);
+}
+
+static bool lies_in(const void *p, const void *begin, size_t bytes)
+{
+    return static_cast<size_t>(static_cast<const char *>(p) - static_cast<const char *>(begin)) <
+           bytes;
+}
+
+bool is_inside_device(const void *p)
+{
+    std::lock_guard<std::mutex> lock(teams_mutex);
+    for (const team *each : all_teams) {
+        if (lies_in(p, each->shared.get(), sizeof *each->shared))
+            return true;
+        for (const auto &thread : each->threads)
+            if (lies_in(p, thread->self.stack, thread->self.stack_bytes))
+                return true;
+    }
+    return false;
 }
 
 /* ---- Kernels by name --------------------------------------------------------- */

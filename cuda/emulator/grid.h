@@ -30,6 +30,9 @@ struct launch {
  */
 void run_grid(const launch &work);
 
+/* True for stacks and shared memory of device threads. */
+bool is_inside_device(const void *p);
+
 struct kernel {
     const char *name;
     size_t parameter_count;

@@ -78,8 +78,23 @@ EMULATOR_API size_t emulator_contexts(void);
 EMULATOR_API size_t emulator_device_bytes(void);
 EMULATOR_API size_t emulator_pinned_bytes(void);
 
+/*
+ * What the process holds of the driver now: streams, events, modules, ranges of device
+ * memory and of pinned memory, of all contexts.
+ */
+EMULATOR_API size_t emulator_objects(void);
+
+/* Of those, what contexts that were released for the last time still had. */
+EMULATOR_API size_t emulator_left(void);
+
 /* Ranges that are registered now; in a forked child, that were when it was forked. */
 EMULATOR_API unsigned emulator_registered(void);
+
+/*
+ * 1 for memory that stands for registers and shared memory of a device. Call it while
+ * nothing is under way.
+ */
+EMULATOR_API int emulator_is_inside_device(const void *p);
 
 /*
  * Copies to or from host memory that is not pinned. The real driver stages

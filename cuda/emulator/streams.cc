@@ -57,8 +57,11 @@ static void *work_off(void *argument)
         CUstream_st::operation operation = std::move(stream->queue.front());
         stream->queue.pop_front();
         stream->busy = true;
+        stream->hanging = operation.hangs;
         perform(*stream, operation, lock);
         stream->busy = false;
+        if (is_lost(stream->context))
+            state().changed.notify_all();
     }
     stream->finished = true;
     return nullptr;
@@ -131,6 +134,15 @@ void drop_queued_work()
                 for (CUstream_st::operation &each : stream->queue)
                     each.work = nullptr;
     state().changed.notify_all();
+}
+
+bool lost_devices_are_quiet()
+{
+    for (drv_context context : state().contexts)
+        for (drv_stream stream : streams_of(context))
+            if (is_lost(context) && stream->busy && !stream->hanging)
+                return false;
+    return true;
 }
 
 void end_streams(drv_context context, state_lock &lock)

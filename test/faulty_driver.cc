@@ -1,0 +1,193 @@
+/*
+ * A libcuda.so.1 that stands before the real one and fails on demand, so that tests of
+ * faults can run on a card with a module that knows nothing of them: found first by
+ * LD_LIBRARY_PATH, it forwards each function that libgpuaes calls.
+ *
+ * It has two of the emulator's hooks, with the same meaning (cuda/emulator/hooks.h):
+ * emulator_configure(), with fault=, lost= and hang= alone, and emulator_calls(). Queued
+ * work goes on behind a failure; with hang=N nothing seems to end from the Nth launch on.
+ *
+ * GPUAES_DRIVER names the driver behind, also a module that is built on the emulator.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "../cuda/driver.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <mutex>
+#include <string>
+
+namespace
+{
+
+enum function {
+#define FUNCTION_INDEX(member, symbol, parameters) FUNCTION_##member,
+    DRIVER_FUNCTIONS(FUNCTION_INDEX)
+#undef FUNCTION_INDEX
+        FUNCTIONS
+};
+
+const struct {
+    const char *member, *symbol;
+} names[] = {
+#define FUNCTION_NAMES(member, symbol, parameters) {#member, #symbol},
+    DRIVER_FUNCTIONS(FUNCTION_NAMES)
+#undef FUNCTION_NAMES
+};
+
+struct failure {
+    unsigned function = FUNCTIONS, call = 0;
+    drv_result code = DRV_UNKNOWN;
+};
+
+std::mutex mutex; /* of what follows */
+failure fault, loss;
+unsigned hang, calls[FUNCTIONS];
+bool lost, hanging;
+
+[[noreturn]] void stop(const std::string &what)
+{
+    fprintf(stderr, "faulty driver: %s\n", what.c_str());
+    abort();
+}
+
+/* ---- The driver behind ------------------------------------------------------------------ */
+
+void *open_driver()
+{
+    static const char *const places[] = {"/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+                                         "/usr/lib/aarch64-linux-gnu/libcuda.so.1",
+                                         "/usr/lib64/libcuda.so.1"};
+    const char *given = getenv("GPUAES_DRIVER");
+    if (given)
+        return dlopen(given, RTLD_NOW | RTLD_LOCAL);
+    for (const char *each : places)
+        if (void *library = dlopen(each, RTLD_NOW | RTLD_LOCAL))
+            return library;
+    return nullptr;
+}
+
+const driver &real()
+{
+    static driver table;
+    static std::once_flag once;
+    std::call_once(once, [] {
+        void *library = open_driver();
+        if (!library)
+            stop("no driver; GPUAES_DRIVER may name it");
+        if (void *emulated = dlsym(library, "emulator_driver")) {
+            table = *reinterpret_cast<const driver *(*)()>(emulated)();
+            return;
+        }
+#define FIND(member, symbol, parameters)                                                           \
+    table.member = reinterpret_cast<decltype(table.member)>(dlsym(library, #symbol));              \
+    if (!table.member)                                                                             \
+        stop("the driver has no " #symbol);
+        DRIVER_FUNCTIONS(FIND)
+#undef FIND
+    });
+    return table;
+}
+
+/* ---- Every call --------------------------------------------------------------------------- */
+
+/* Counts a call; what it returns at once, or success. */
+drv_result begin_call(unsigned function)
+{
+    std::lock_guard<std::mutex> lock(mutex);
+    const unsigned call = ++calls[function];
+    if (function == FUNCTION_launch_kernel && call == hang)
+        hanging = true;
+    if (function == loss.function && call == loss.call)
+        lost = true;
+    if (lost)
+        return DRV_LAUNCH_FAILED;
+    if (function == fault.function && call == fault.call)
+        return fault.code;
+    if (hanging && (function == FUNCTION_event_query || function == FUNCTION_stream_query))
+        return DRV_NOT_READY;
+    return DRV_SUCCESS;
+}
+
+template <unsigned index, auto member> struct entry;
+template <unsigned index, class... P, drv_result (*driver::*member)(P...)>
+struct entry<index, member> {
+    static drv_result call(P... parameters)
+    {
+        drv_result error = begin_call(index);
+        return error ? error : (real().*member)(parameters...);
+    }
+};
+
+unsigned find(const std::string &name)
+{
+    for (unsigned i = 0; i < FUNCTIONS; i++)
+        if (name == names[i].member || name == names[i].symbol)
+            return i;
+    stop("no function " + name);
+}
+
+/* FUNCTION:N[:CODE] */
+failure parse(const std::string &text)
+{
+    failure parsed;
+    const size_t colon = text.find(':');
+    parsed.function = find(text.substr(0, colon));
+    char *end;
+    parsed.call = static_cast<unsigned>(strtoul(text.c_str() + colon + 1, &end, 10));
+    if (*end == ':')
+        parsed.code = atoi(end + 1);
+    return parsed;
+}
+
+} // namespace
+
+/* ---- What is exported ------------------------------------------------------------------------ */
+
+/* One function for each row of the table: the linker is told which by a resolver. */
+#define EXPORT(member, symbol, parameters)                                                         \
+    static decltype(driver::member) resolve_##member()                                             \
+    {                                                                                              \
+        return entry<FUNCTION_##member, &driver::member>::call;                                    \
+    }                                                                                              \
+    drv_result symbol parameters __attribute__((ifunc("resolve_" #member)));
+
+extern "C" {
+DRIVER_FUNCTIONS(EXPORT)
+
+void emulator_configure(const char *options);
+unsigned emulator_calls(const char *function);
+}
+
+void emulator_configure(const char *options)
+{
+    std::lock_guard<std::mutex> lock(mutex);
+    fault = loss = {};
+    hang = 0;
+    lost = hanging = false;
+    for (unsigned &each : calls)
+        each = 0;
+    std::string rest = options;
+    while (!rest.empty()) {
+        const size_t comma = rest.find(','), equals = rest.find('=');
+        const std::string key = rest.substr(0, equals),
+                          value = rest.substr(equals + 1, comma - equals - 1);
+        if (key == "fault")
+            fault = parse(value);
+        else if (key == "lost")
+            loss = parse(value);
+        else if (key == "hang")
+            hang = static_cast<unsigned>(atoi(value.c_str()));
+        rest.erase(0, comma == std::string::npos ? comma : comma + 1);
+    }
+}
+
+unsigned emulator_calls(const char *function)
+{
+    std::lock_guard<std::mutex> lock(mutex);
+    return calls[find(function)];
+}

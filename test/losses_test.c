@@ -1,0 +1,129 @@
+/*
+ * A device that is lost, hangs or fails in the middle of 1000 streams, of all ciphers, some
+ * of which are read ahead of: each goes on as the default provider's does, and new ones can
+ * be opened. For the emulator only; each case is a run of this program of its own.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <sys/wait.h>
+
+#include "application.h"
+#include "read_ahead_streams.h"
+
+enum { STREAMS = 1000, AHEAD = 4, PIECE = 9100 /* min-bytes is 9000 */ };
+
+static const struct {
+    const char *name, *settings, *fault;
+    unsigned faults; /* at least */
+} cases[] = {
+    {"the device is lost by a launch", "", "lost=launch_kernel:300", 1},
+    {"the device is lost by a copy", "", "lost=memcpy_htod_async:200", 1},
+    {"a kernel hangs", "GPUAES_TIMEOUT_MS=300", "hang=300", 1},
+    {"a launch fails", "", "fault=launch_kernel:300", 1},
+    {"a release of the idle device fails", "GPUAES_IDLE_SECONDS=1", "lost=mem_free_host:1", 1},
+    {"one of two devices is lost", "GPUAES_DEVICES=all", "devices=2,lost=launch_kernel:300", 1},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+static struct stream streams[STREAMS], ahead[AHEAD];
+
+static int open_streams(struct memory *memory)
+{
+    int right = 1;
+    for (int i = 0; i < STREAMS; i++) {
+        const char *name = cipher_rows[i % CIPHER_ROWS].name;
+        streams[i] = stream_open(memory, name, usual_key, usual_iv);
+        right &= stream_update(&streams[i], PIECE + (size_t)i % 100);
+    }
+    for (int i = 0; i < AHEAD; i++) {
+        ahead[i] = stream_open(memory, "AES-256-CTR", usual_key, usual_iv);
+        right &= stream_served(&ahead[i], 1);
+    }
+    return right;
+}
+
+static int go_on(void)
+{
+    int right = 1;
+    for (int i = 0; i < STREAMS; i++)
+        right &= stream_update(&streams[i], PIECE + (size_t)i % 77);
+    for (int i = 0; i < AHEAD; i++)
+        right &= stream_hurry(&ahead[i], 50000, PACED);
+    return right;
+}
+
+static void close_streams(void)
+{
+    for (int i = 0; i < STREAMS; i++)
+        stream_close(&streams[i]);
+    for (int i = 0; i < AHEAD; i++)
+        stream_close(&ahead[i]);
+}
+
+/* New ones, with or without a device. */
+static int work_again(struct memory *memory)
+{
+    struct stream s = stream_open(memory, "AES-256-CTR", usual_key, usual_iv);
+    int right =
+        stream_hurry(&s, 2 * BEGINS_AFTER, PACED) && stream_update(&s, 100000) && stream_agrees(&s);
+    stream_close(&s);
+    return right;
+}
+
+static int run_case(size_t number)
+{
+    struct memory *memory = memory_new(1);
+    void *symbol = application_hook("emulator_configure");
+    void (*configure)(const char *);
+    memcpy(&configure, &symbol, sizeof symbol);
+    alarm(200);
+    providers = providers_load();
+    int right = open_streams(memory) && go_on() && ahead_get().faults == 0;
+    configure(cases[number].fault);
+    if (strstr(cases[number].settings, "IDLE") != NULL)
+        for (int i = 0; i < 500 && ahead_get().faults == 0; i++)
+            sleep_ms(10);
+    for (int i = 0; i < 2 && right; i++)
+        right = go_on();
+    struct ahead a = ahead_get();
+    if (a.faults < cases[number].faults) {
+        fprintf(stderr, "# %llu faults are counted\n", (unsigned long long)a.faults);
+        right = 0;
+    }
+    close_streams();
+    right = right && work_again(memory);
+    providers_unload(&providers);
+    free(memory);
+    return right;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        return !run_case(strtoul(argv[1], NULL, 10) % CASES);
+    if (stand_in()) {
+        printf("1..0 # SKIP the default provider has no device\n");
+        return EXIT_SUCCESS;
+    }
+    setenv("GPUAES_MIN_BYTES", "9000", 1);
+    for (size_t i = 0; i < CASES; i++) {
+        char number[16], setting[64], *value;
+        int status = -1;
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            snprintf(number, sizeof number, "%zu", i);
+            snprintf(setting, sizeof setting, "%s", cases[i].settings);
+            if ((value = strchr(setting, '=')) != NULL) {
+                *value++ = '\0';
+                setenv(setting, value, 1);
+            }
+            setenv("GPUAES_EMULATOR", strstr(cases[i].fault, "devices=2") ? "devices=2" : "", 1);
+            execl("/proc/self/exe", argv[0], number, (char *)NULL);
+            _exit(127);
+        }
+        waitpid(child, &status, 0);
+        tap_ok(status == 0, "%d streams, %s: all right", STREAMS, cases[i].name);
+    }
+    return tap_done();
+}

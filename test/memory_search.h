@@ -1,0 +1,142 @@
+/*
+ * Searches all memory of the process that can be written for blocks of 16 bytes, through
+ * /proc/self/mem: heap, stacks of all threads, what libraries have, pinned memory and,
+ * on the emulator, device memory.
+ *
+ * What is looked for, and what the test itself needs of it, lies in memory that is shared
+ * with children and is not searched: so a child can make it, and leaves nothing.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_TEST_MEMORY_SEARCH_H
+#define GPUAES_TEST_MEMORY_SEARCH_H
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#define SEARCH_UNUSED __attribute__((unused))
+
+enum { NEEDLE = 16, NEEDLES_MOST = 16384, SEARCH_WINDOW = 1 << 20, SEARCH_SLOTS = 1 << 16 };
+
+struct search {
+    unsigned char needle[NEEDLES_MOST][NEEDLE];
+    unsigned count;
+    uint16_t slot[SEARCH_SLOTS]; /* number of a needle and one, by a hash of its first bytes */
+    unsigned found[NEEDLES_MOST];
+    uintptr_t where[NEEDLES_MOST];   /* it was found last */
+    int (*is_ignored)(const void *); /* memory that is nobody's; NULL: none */
+    unsigned char window[SEARCH_WINDOW + NEEDLE];
+    size_t own_bytes; /* of all of this, with what the test has there */
+    unsigned char own[];
+};
+
+/*
+ * Begins the program again with all functions bound at once: a call that is bound when it is
+ * made first saves the vector registers, with whatever they hold, on the stack.
+ */
+SEARCH_UNUSED static void search_bind_now(char **argv)
+{
+    if (getenv("LD_BIND_NOW") == NULL && setenv("LD_BIND_NOW", "1", 1) == 0)
+        (void)execv("/proc/self/exe", argv);
+}
+
+/* With `room` bytes of memory for the test in `own`; NULL if there is none. */
+SEARCH_UNUSED static struct search *search_new(size_t room)
+{
+    size_t bytes = sizeof(struct search) + room;
+    struct search *s = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (s == MAP_FAILED)
+        return NULL;
+    s->own_bytes = bytes;
+    return s;
+}
+
+static unsigned search_hash(const unsigned char *p)
+{
+    uint64_t x;
+    memcpy(&x, p, sizeof x);
+    return (unsigned)(x * UINT64_C(0x9E3779B97F4A7C15) >> 48);
+}
+
+SEARCH_UNUSED static void search_add(struct search *s, const unsigned char block[NEEDLE])
+{
+    unsigned at = search_hash(block);
+    if (s->count == NEEDLES_MOST)
+        abort();
+    memcpy(s->needle[s->count], block, NEEDLE);
+    while (s->slot[at])
+        at = (at + 1) % SEARCH_SLOTS;
+    s->slot[at] = (uint16_t)++s->count;
+}
+
+static void search_window(struct search *s, uintptr_t begin, size_t length)
+{
+    for (size_t i = 0; i + NEEDLE <= length; i++) {
+        const unsigned char *p = s->window + i;
+        for (unsigned at = search_hash(p); s->slot[at]; at = (at + 1) % SEARCH_SLOTS) {
+            unsigned n = s->slot[at] - 1u;
+            if (memcmp(s->needle[n], p, NEEDLE) ||
+                (s->is_ignored != NULL && s->is_ignored((const void *)(begin + i))))
+                continue;
+            s->found[n]++;
+            s->where[n] = begin + i;
+        }
+    }
+}
+
+static void search_range(struct search *s, int memory, uintptr_t begin, uintptr_t end)
+{
+    while (begin + NEEDLE <= end) {
+        size_t length = end - begin < sizeof s->window ? end - begin : sizeof s->window;
+        ssize_t got = pread(memory, s->window, length, (off_t)begin);
+        if (got < NEEDLE)
+            return; /* pages that nobody may read */
+        search_window(s, begin, (size_t)got);
+        begin += (size_t)got - NEEDLE + 1;
+    }
+}
+
+/* All that can be written, but for a sanitizer's shadow. Returns how many needles there are. */
+SEARCH_UNUSED static unsigned search_memory(struct search *s)
+{
+    int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[4608], access[5]; /* a path may have 4096 bytes */
+    uintptr_t begin, end, own = (uintptr_t)s;
+    unsigned found = 0;
+    if (maps == NULL || memory < 0)
+        abort();
+    memset(s->found, 0, sizeof s->found);
+    while (fgets(line, sizeof line, maps))
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, access) == 3 &&
+            access[1] == 'w' && (end <= own || begin >= own + s->own_bytes) &&
+            end - begin <= (uintptr_t)1 << 30)
+            search_range(s, memory, begin, end);
+    for (unsigned i = 0; i < s->count; i++)
+        found += s->found[i] != 0;
+    fclose(maps);
+    close(memory);
+    return found;
+}
+
+/* The line of /proc/self/maps that the address lies in, into *line. */
+SEARCH_UNUSED static void search_describe(uintptr_t address, char *line, size_t room)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    uintptr_t begin, end;
+    int found = 0;
+    while (maps && !found && fgets(line, (int)room, maps))
+        found = sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) == 2 && begin <= address &&
+                address < end;
+    if (maps)
+        fclose(maps);
+    line[found ? strcspn(line, "\n") : 0] = '\0';
+}
+
+#endif

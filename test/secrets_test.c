@@ -1,0 +1,488 @@
+/*
+ * Keys, their schedules, keystream and plaintext outlive their use nowhere: after a
+ * context is freed or gets another key, after a fault, all writable memory of the process
+ * is searched for them. On the emulator that includes device memory; on a card see
+ * device_secrets.c, too.
+ *
+ * Each case is a run of this program of its own. Data and keys of the test lie in memory
+ * that is not searched.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include <sys/wait.h>
+
+#include "../cuda/gpuaes.h"
+#include "application.h"
+#include "memory_search.h"
+#include "read_ahead_streams.h"
+
+#ifdef __SANITIZE_ADDRESS__
+/* A device that is lost keeps what it may still write to. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "detect_leaks=0";
+}
+#endif
+
+enum { MOST = 9 * MIB, STEP = 4096, TEXT_AT = 64 };
+enum kind { KEY, SCHEDULE, KEYSTREAM, PLAINTEXT, KINDS };
+static const char *const kind_names[] = {"key", "key schedule", "keystream", "plaintext"};
+
+struct secrets {
+    unsigned char key[32], iv[BLOCK], other_key[32], other_iv[BLOCK];
+    unsigned char plain[MOST + STEP], cipher[MOST + STEP], out[2 * MOST];
+    unsigned char kind[NEEDLES_MOST];
+};
+static struct search *search;
+static struct secrets *secrets;
+
+struct test_case {
+    const char *name, *cipher;
+    int encrypt;
+    size_t bytes;
+    int in_place;
+    enum place place;
+    const char *settings, *fault;
+    int (*end)(EVP_CIPHER_CTX *context); /* what must leave nothing; 1 */
+    int may_refuse, keeps_text;
+};
+
+static void emulate(const char *options)
+{
+    void *symbol = application_hook("emulator_configure");
+    void (*configure)(const char *);
+    memcpy(&configure, &symbol, sizeof symbol);
+    if (configure != NULL)
+        configure(options);
+}
+
+/* ---- What is looked for --------------------------------------------------------------- */
+
+static void add(const void *block, enum kind kind)
+{
+    secrets->kind[search->count] = (unsigned char)kind;
+    search_add(search, block);
+}
+
+static void add_key(size_t key_bytes)
+{
+    struct gpuaes_key schedule;
+    (void)gpuaes_key_expand(&schedule, secrets->key, key_bytes);
+    for (size_t i = 0; i + BLOCK <= key_bytes; i += BLOCK)
+        add(secrets->key + i, KEY);
+    for (unsigned round = 1; round <= schedule.rounds; round++) {
+        if (round * BLOCK >= key_bytes)
+            add(&schedule.encrypt[4 * round], SCHEDULE);
+        if (round != schedule.rounds) /* that one is the key again */
+            add(&schedule.decrypt[4 * round], SCHEDULE);
+    }
+}
+
+static void add_text(size_t bytes, int keystream)
+{
+    for (size_t at = 0; at + BLOCK <= bytes; at += STEP) {
+        unsigned char block[NEEDLE];
+        for (int k = 0; k < NEEDLE && keystream; k++)
+            block[k] = secrets->plain[at + (size_t)k] ^ secrets->cipher[at + (size_t)k];
+        if (keystream)
+            add(block, KEYSTREAM);
+        add(secrets->plain + at, PLAINTEXT);
+    }
+}
+
+/* In a child, whose memory goes with it. */
+static void make_secrets(const struct test_case *c)
+{
+    struct tap_random random = {7};
+    int n, is_base64 = !strcmp(c->cipher, "BASE64");
+    tap_random_bytes(&random, secrets->key, sizeof secrets->key);
+    tap_random_bytes(&random, secrets->other_key, sizeof secrets->other_key);
+    tap_random_bytes(&random, secrets->iv, sizeof secrets->iv);
+    tap_random_bytes(&random, secrets->plain, c->bytes);
+    if (is_base64) {
+        (void)EVP_EncodeBlock(secrets->cipher, secrets->plain, (int)c->bytes);
+        add_text(c->bytes, 0);
+        _exit(0);
+    }
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, c->cipher, "provider=default");
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    EVP_CipherInit_ex2(context, cipher, secrets->key, secrets->iv, 1, NULL);
+    EVP_CIPHER_CTX_set_padding(context, 0);
+    if (!EVP_CipherUpdate(context, secrets->cipher, &n, secrets->plain, (int)c->bytes))
+        _exit(1);
+    add_key((size_t)EVP_CIPHER_get_key_length(cipher));
+    add_text(c->bytes, strstr(c->cipher, "CTR") != NULL);
+    _exit(0);
+}
+
+/* ---- Search ------------------------------------------------------------------------------ */
+
+static unsigned count_of(enum kind kind)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < search->count; i++)
+        count += search->found[i] != 0 && secrets->kind[i] == kind;
+    return count;
+}
+
+static void show(const char *when)
+{
+    for (enum kind kind = KEY; kind < KINDS; kind++)
+        if (count_of(kind) != 0)
+            fprintf(stderr, "# %u blocks of %s are left %s\n", count_of(kind), kind_names[kind],
+                    when);
+    for (unsigned i = 0, shown = 0; i < search->count && shown < 6; i++)
+        if (search->found[i] != 0 && ++shown) {
+            char line[300];
+            search_describe(search->where[i], line, sizeof line);
+            fprintf(stderr, "# block %u of %s at %#" PRIxPTR ": %s\n", i,
+                    kind_names[secrets->kind[i]], search->where[i], line);
+        }
+}
+
+/* The device may be wiping still. */
+static int is_clean(const char *when, int but_text)
+{
+    int tries =
+        search->is_ignored != NULL ? 40 : 3; /* a card is fast, a driver's memory is large */
+    for (int i = 0; i < tries; i++) {
+        (void)search_memory(search);
+        unsigned left = count_of(KEY) + count_of(SCHEDULE) + count_of(KEYSTREAM);
+        left += but_text ? 0 : count_of(PLAINTEXT);
+        if (left == 0)
+            return 1;
+        sleep_ms(50);
+    }
+    show(when);
+    return 0;
+}
+
+/* ---- Ends ---------------------------------------------------------------------------------- */
+
+static int free_it(EVP_CIPHER_CTX *context)
+{
+    (void)context; /* the caller does */
+    return 1;
+}
+
+static int give_another_key(EVP_CIPHER_CTX *context)
+{
+    return EVP_CipherInit_ex2(context, NULL, secrets->other_key, secrets->other_iv, -1, NULL) &&
+           is_clean("after another key", 0);
+}
+
+static int reset(EVP_CIPHER_CTX *context)
+{
+    return EVP_CIPHER_CTX_reset(context) && is_clean("after a reset", 0);
+}
+
+static int copy_and_free(EVP_CIPHER_CTX *context)
+{
+    EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
+    int n, right = EVP_CIPHER_CTX_copy(copy, context) &&
+                   EVP_CipherUpdate(copy, secrets->out + MOST, &n, secrets->plain, 64 * KIB);
+    EVP_CIPHER_CTX_free(copy);
+    memset(secrets->out + MOST, 0, 64 * KIB);
+    return right;
+}
+
+/* Pinned memory of the library's, which cannot be freed once the device is lost. */
+static int free_pinned_when_lost(EVP_CIPHER_CTX *context)
+{
+    void *(*pinned_alloc)(size_t);
+    void (*pinned_free)(void *, size_t);
+    void *symbol = application_hook("gpuaes_pinned_alloc");
+    int n;
+    memcpy(&pinned_alloc, &symbol, sizeof symbol);
+    symbol = application_hook("gpuaes_pinned_free");
+    memcpy(&pinned_free, &symbol, sizeof symbol);
+    unsigned char *p = pinned_alloc != NULL ? pinned_alloc(64 * KIB) : NULL;
+    if (p == NULL)
+        return 0;
+    memcpy(p, secrets->plain, 64 * KIB);
+    emulate("lost=ctx_push_current:1");
+    (void)EVP_CipherUpdate(context, secrets->out, &n, secrets->plain, 64 * KIB);
+    (void)search_memory(search);
+    int was_found = count_of(PLAINTEXT) != 0;
+    pinned_free(p, 64 * KIB);
+    emulate("");
+    return was_found && devices_in_use() == 0;
+}
+
+static int be_idle(EVP_CIPHER_CTX *context)
+{
+    (void)context;
+    for (int i = 0; i < 1000 && ahead_get().pinned; i++)
+        sleep_ms(10);
+    return ahead_get().pinned == 0;
+}
+
+/* ---- Cases ----------------------------------------------------------------------------------- */
+
+#define AES(name_, cipher_, encrypt_, bytes_, in_place_, place_)                                   \
+    .name = name_, .cipher = cipher_, .encrypt = encrypt_, .bytes = bytes_, .in_place = in_place_, \
+    .place = place_
+static const struct test_case cases[] = {
+    {AES("CTR", "AES-256-CTR", 1, 300 * KIB, 0, PAGEABLE), .end = free_it},
+    {AES("CTR in place", "AES-128-CTR", 1, 300 * KIB, 1, PAGEABLE), .end = free_it},
+    {AES("ECB encryption", "AES-192-ECB", 1, 300 * KIB, 0, PAGEABLE), .end = free_it},
+    {AES("ECB decryption", "AES-256-ECB", 0, 300 * KIB, 0, PAGEABLE), .end = free_it},
+    {AES("CBC decryption", "AES-256-CBC", 0, 300 * KIB, 0, PAGEABLE), .end = free_it},
+    {AES("CBC decryption in place", "AES-128-CBC", 0, 300 * KIB, 1, PAGEABLE), .end = free_it},
+    {AES("CBC encryption", "AES-256-CBC", 1, 300 * KIB, 0, PAGEABLE), .end = free_it},
+    {AES("ECB, registered", "AES-256-ECB", 1, 5 * MIB, 1, PAGEABLE), .end = free_it},
+    {AES("CBC, registered", "AES-256-CBC", 0, 5 * MIB, 1, PAGEABLE), .end = free_it},
+    {AES("ECB, pinned", "AES-256-ECB", 1, 300 * KIB, 1, PINNED), .end = free_it},
+    {AES("ECB, pinned, by copies", "AES-128-ECB", 1, 5 * MIB, 1, PINNED), .end = free_it},
+    {AES("CTR, device memory", "AES-256-CTR", 1, 300 * KIB, 1, DEVICE), .end = free_it},
+    {AES("CTR, hybrid kernels", "AES-256-CTR", 1, 512 * KIB, 1, DEVICE), .end = free_it,
+     .settings = "GPUAES_KERNEL=hybrid"},
+    {AES("two devices and threads", "AES-256-ECB", 1, 4 * MIB, 0, PAGEABLE), .end = free_it,
+     .settings = "GPUAES_DEVICES=all GPUAES_THREADS=4", .fault = "devices=2"},
+    {AES("CTR, another key", "AES-256-CTR", 1, 300 * KIB, 0, PAGEABLE), .end = give_another_key},
+    {AES("CBC, another key", "AES-192-CBC", 0, 300 * KIB, 0, PAGEABLE), .end = give_another_key},
+    {AES("ECB, a reset", "AES-256-ECB", 1, 300 * KIB, 0, PAGEABLE), .end = reset},
+    {AES("CTR, a copy", "AES-256-CTR", 1, 300 * KIB, 0, PAGEABLE), .end = copy_and_free},
+    {AES("CTR, an idle device", "AES-256-CTR", 1, 300 * KIB, 0, PAGEABLE), .end = be_idle,
+     .settings = "GPUAES_IDLE_SECONDS=1"},
+    {AES("CTR, the library's pinned memory", "AES-256-CTR", 1, 300 * KIB, 0, PAGEABLE),
+     .end = free_pinned_when_lost, .fault = ""},
+    {.name = "Base64 encoding", .cipher = "BASE64", .encrypt = 1, .bytes = 300000, .end = free_it},
+    {.name = "Base64 decoding", .cipher = "BASE64", .encrypt = 0, .bytes = 300000, .end = free_it},
+    {AES("CTR, a launch fails", "AES-256-CTR", 1, 300 * KIB, 0, PAGEABLE), .end = free_it,
+     .fault = "fault=launch_kernel:2"},
+    {AES("ECB, a copy fails", "AES-256-ECB", 1, 300 * KIB, 0, PAGEABLE), .end = free_it,
+     .fault = "fault=memcpy_htod_async:3"},
+    {AES("ECB, a kernel's queue fails", "AES-256-ECB", 1, 300 * KIB, 0, PAGEABLE), .end = free_it,
+     .fault = "fault=memset_d8_async:2"},
+    {AES("CTR, the wipe fails", "AES-256-CTR", 1, 300 * KIB, 0, PAGEABLE), .end = free_it,
+     .fault = "fault=memset_d8_async:4"},
+    {AES("ECB, the wipe fails", "AES-256-ECB", 1, 300 * KIB, 0, PAGEABLE), .end = free_it,
+     .fault = "fault=memset_d8_async:4", .keeps_text = 1},
+    {AES("CBC, the device is lost", "AES-256-CBC", 0, 300 * KIB, 0, PAGEABLE), .end = free_it,
+     .fault = "lost=launch_kernel:3", .may_refuse = 1, .keeps_text = 1},
+    {AES("CBC in place, refused", "AES-256-CBC", 0, 5 * MIB, 1, PAGEABLE), .end = free_it,
+     .fault = "fault=launch_kernel:3", .may_refuse = 1},
+    {AES("ECB, short of memory", "AES-256-ECB", 1, 300 * KIB, 0, PAGEABLE), .end = free_it,
+     .fault = "fault=mem_host_alloc:2:2"},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+/* Memory of that kind with the input in it, or NULL. */
+static unsigned char *place_input(const struct test_case *c, const unsigned char *in)
+{
+    unsigned char *p = c->place == PAGEABLE ? secrets->out : application_alloc(c->place, c->bytes);
+    if (p != NULL && !application_write(c->place, p, in, c->bytes))
+        return NULL;
+    return p;
+}
+
+/* One update of all of it; 1 if it is right, or refused where it may be. */
+static int update(const struct test_case *c, EVP_CIPHER_CTX *context)
+{
+    int is_base64 = !strcmp(c->cipher, "BASE64"), n = 0;
+    size_t length = is_base64 && !c->encrypt ? c->bytes / 3 * 4 : c->bytes;
+    const unsigned char *in = c->encrypt ? secrets->plain : secrets->cipher;
+    const unsigned char *expected = c->encrypt ? secrets->cipher : secrets->plain;
+    size_t room = sizeof secrets->out;
+    OSSL_PARAM params[] = {OSSL_PARAM_size_t("outsize", &room), OSSL_PARAM_END};
+    unsigned char *out = secrets->out, *memory = NULL;
+    if (is_base64 && !EVP_CIPHER_CTX_set_params(context, params))
+        return 0;
+    if (c->in_place) {
+        memory = place_input(c, in);
+        in = out = memory;
+    }
+    emulate(c->fault != NULL ? c->fault : "");
+    int done = EVP_CipherUpdate(context, out, &n, in, (int)length);
+    emulate("");
+    if (!done)
+        ERR_clear_error();
+    if (memory != NULL && c->place != PAGEABLE)
+        (void)application_read(secrets->out, c->place, memory, c->bytes);
+    return done ? memcmp(secrets->out, expected, (size_t)n) == 0 : c->may_refuse;
+}
+
+static EVP_CIPHER_CTX *open_context(const struct test_case *c)
+{
+    unsigned one = 1;
+    OSSL_PARAM params[] = {c->place == DEVICE ? OSSL_PARAM_construct_uint("device-memory", &one)
+                                              : OSSL_PARAM_construct_end(),
+                           OSSL_PARAM_construct_end()};
+    int is_base64 = !strcmp(c->cipher, "BASE64");
+    EVP_CIPHER *cipher = fetch_ours(&providers, c->cipher);
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    if (!EVP_CipherInit_ex2(context, cipher, is_base64 ? NULL : secrets->key,
+                            is_base64 ? NULL : secrets->iv, c->encrypt, params))
+        ERR_print_errors_fp(stderr);
+    EVP_CIPHER_CTX_set_padding(context, 0);
+    EVP_CIPHER_free(cipher);
+    return context;
+}
+
+/* Starts the device with a key of no interest. */
+static int start_device(void)
+{
+    static unsigned char buffer[4096];
+    EVP_CIPHER *cipher = fetch_ours(&providers, "AES-128-ECB");
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    int n, ok = EVP_CipherInit_ex2(context, cipher, buffer, NULL, 1, NULL) &&
+                EVP_CipherUpdate(context, buffer, &n, buffer, sizeof buffer);
+    EVP_CIPHER_CTX_free(context);
+    EVP_CIPHER_free(cipher);
+    return ok && (getenv("GPUAES_MIN_BYTES") == NULL || ahead_get().launches > 0);
+}
+
+static int prepare(const struct test_case *c)
+{
+    int status = -1;
+    search = search_new(sizeof *secrets);
+    if (search == NULL)
+        return 0;
+    secrets = (struct secrets *)(void *)search->own;
+    pid_t child = fork();
+    if (child == 0)
+        make_secrets(c);
+    if (waitpid(child, &status, 0) != child || status != 0)
+        return 0;
+    void *symbol = application_hook("emulator_is_inside_device");
+    memcpy(&search->is_ignored, &symbol, sizeof symbol);
+    emulate(c->fault != NULL && !strncmp(c->fault, "devices", 7) ? c->fault : "");
+    providers = providers_load();
+    return start_device() && (c->place == PAGEABLE || application_begin(0)) &&
+           is_clean("before anything", 0);
+}
+
+static int run_case(const struct test_case *c)
+{
+    alarm(120);
+    if (!prepare(c))
+        return 0;
+    EVP_CIPHER_CTX *context = open_context(c);
+    int right = update(c, context);
+    if (!right)
+        fprintf(stderr, "# the update is wrong\n");
+    (void)search_memory(search);
+    if (strcmp(c->cipher, "BASE64") && count_of(KEY) == 0) {
+        fprintf(stderr, "# the key of a context is not found: the search is in vain\n");
+        right = 0;
+    }
+    right = right && c->end(context);
+    EVP_CIPHER_CTX_free(context);
+    right = right && is_clean("after it was freed", c->keeps_text);
+    providers_unload(&providers);
+    return right && is_clean("after the provider was unloaded", c->keeps_text);
+}
+
+/* ---- The log -------------------------------------------------------------------------------- */
+
+/* The first bytes of each needle, as they are and in hexadecimal digits. */
+static int tells_secret(const char *text, size_t length)
+{
+    for (unsigned i = 0; i < search->count; i++) {
+        const unsigned char *n = search->needle[i];
+        char lower[17], upper[17];
+        for (int k = 0; k < 8; k++) {
+            snprintf(lower + 2 * k, 3, "%02x", n[k]);
+            snprintf(upper + 2 * k, 3, "%02X", n[k]);
+        }
+        if (memmem(text, length, n, 8) || memmem(text, length, lower, 16) ||
+            memmem(text, length, upper, 16))
+            return 1;
+    }
+    return 0;
+}
+
+/* Some cases again with log=debug, and what they say. */
+static int log_is_clean(const char *program, size_t number)
+{
+    static char text[MIB];
+    char argument[16];
+    FILE *log = tmpfile();
+    int status = -1;
+    search = search_new(sizeof *secrets);
+    if (log == NULL || search == NULL)
+        return 0;
+    secrets = (struct secrets *)(void *)search->own;
+    pid_t child = fork();
+    if (child == 0)
+        make_secrets(&cases[number]);
+    waitpid(child, &status, 0);
+    child = fork();
+    if (child == 0) {
+        snprintf(argument, sizeof argument, "%zu", number);
+        setenv("GPUAES_LOG", "debug", 1);
+        dup2(fileno(log), STDERR_FILENO);
+        execl("/proc/self/exe", program, argument, (char *)NULL);
+        _exit(127);
+    }
+    waitpid(child, &status, 0);
+    rewind(log);
+    size_t length = fread(text, 1, sizeof text, log);
+    fclose(log);
+    int clean = status == 0 && search->count != 0 && memmem(text, length, "summary", 7) != NULL &&
+                !tells_secret(text, length);
+    munmap(search, search->own_bytes);
+    return clean;
+}
+
+static void check_logs(const char *program)
+{
+    int clean = 1;
+    unsetenv("GPUAES_MIN_BYTES"); /* so that the choice of engine is explained, too */
+    for (size_t i = 0; i < CASES && clean; i += 3)
+        if (cases[i].settings == NULL && cases[i].fault == NULL && cases[i].place == PAGEABLE)
+            clean = log_is_clean(program, i);
+    setenv("GPUAES_MIN_BYTES", "0", 1);
+    for (size_t i = 0; i < CASES && clean; i += 2)
+        if (cases[i].fault != NULL)
+            clean = log_is_clean(program, i);
+    tap_ok(clean, "log=debug tells no secret");
+}
+
+static void set_environment(const char *settings)
+{
+    char copy[128];
+    snprintf(copy, sizeof copy, "%s", settings != NULL ? settings : "");
+    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
+        char *value = strchr(word, '=');
+        *value++ = '\0';
+        setenv(word, value, 1);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    search_bind_now(argv);
+    if (argc > 1)
+        return !run_case(&cases[strtoul(argv[1], NULL, 10) % CASES]);
+    if (stand_in()) {
+        printf("1..0 # SKIP the default provider has no device\n");
+        return EXIT_SUCCESS;
+    }
+    setenv("GPUAES_MIN_BYTES", "0", 1);
+    for (size_t i = 0; i < CASES; i += sanitized() ? 7 : 1) {
+        char number[16];
+        int status = -1;
+        fflush(stdout);
+        if (cases[i].fault != NULL && application_hook("emulator_configure") == NULL) {
+            tap_skip("%s: this driver does not fail on demand", cases[i].name);
+            continue;
+        }
+        pid_t child = fork();
+        if (child == 0) {
+            snprintf(number, sizeof number, "%zu", i);
+            set_environment(cases[i].settings);
+            execl("/proc/self/exe", argv[0], number, (char *)NULL);
+            _exit(127);
+        }
+        waitpid(child, &status, 0);
+        tap_ok(status == 0, "%s: no secret is left%s", cases[i].name,
+               cases[i].keeps_text ? " but on the device that failed" : "");
+    }
+    if (application_hook("emulator_configure") != NULL && !sanitized())
+        check_logs(argv[0]);
+    return tap_done();
+}

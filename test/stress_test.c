@@ -1,0 +1,270 @@
+/*
+ * 64 threads for a while: contexts of their own and copies of shared ones, all ciphers and
+ * Base64, sizes from a block to what is cut up between devices and threads, figures being
+ * read; while memory runs short now and then, and two of three devices are lost. All
+ * results are right, and no thread stands still: a watch ends the program otherwise. Run
+ * under ThreadSanitizer too. For the emulator only.
+ *
+ * GPUAES_TEST_SECONDS (20), GPUAES_TEST_THREADS (64).
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "application.h"
+#include "read_ahead_streams.h"
+
+enum { MOST_THREADS = 64, LARGEST = 256 * KIB, HUGE = 2 * MIB + 4096, SHARED = 9 };
+
+/* No progress of any thread for so long is a deadlock. A sanitizer is slow. */
+enum { STANDSTILL_SECONDS = 60, STANDSTILL_SANITIZED = 300 };
+
+struct worker {
+    pthread_t thread;
+    struct tap_random random;
+    size_t rounds, wrong;
+    unsigned char *in, *ours, *reference;
+};
+
+static EVP_CIPHER_CTX *shared[SIDES][SHARED]; /* contexts that all copy from */
+static EVP_CIPHER *ciphers[SIDES][SHARED];
+static EVP_CIPHER *base64;
+static pthread_mutex_t sharing[SHARED];
+static atomic_size_t progress;
+static atomic_int stop;
+static time_t ends_at, began_at;
+
+/* ---- Rounds ----------------------------------------------------------------------------- */
+
+static size_t some_length(struct worker *w)
+{
+    if (tap_random_below(&w->random, sanitized() ? 1000 : 60) == 0)
+        return HUGE - tap_random_below(&w->random, 99);
+    return tap_random_below(&w->random,
+                            (size_t)1 << (4 + tap_random_below(&w->random, sanitized() ? 10 : 15)));
+}
+
+/* Some updates on both; 1 if all are the same. */
+static int go_on(struct worker *w, EVP_CIPHER_CTX *ours, EVP_CIPHER_CTX *reference, int in_place)
+{
+    int right = 1, n, m;
+    for (size_t updates = 1 + tap_random_below(&w->random, 4); right && updates; updates--) {
+        size_t length = some_length(w);
+        memset(w->in, (int)tap_random_next(&w->random), length);
+        if (in_place)
+            memcpy(w->ours, w->in, length);
+        right = EVP_CipherUpdate(ours, w->ours, &n, in_place ? w->ours : w->in, (int)length) &&
+                EVP_CipherUpdate(reference, w->reference, &m, w->in, (int)length) && n == m &&
+                !memcmp(w->ours, w->reference, (size_t)n);
+    }
+    return right;
+}
+
+static int own_context(struct worker *w)
+{
+    size_t row = tap_random_below(&w->random, SHARED);
+    int encrypt = (int)tap_random_below(&w->random, 2), right = 1;
+    int in_place = cipher_rows[row].mode == CTR && tap_random_below(&w->random, 2);
+    unsigned char key[32], iv[BLOCK];
+    EVP_CIPHER_CTX *c[SIDES];
+    tap_random_bytes(&w->random, key, sizeof key);
+    tap_random_bytes(&w->random, iv, sizeof iv);
+    for (int i = 0; i < SIDES; i++) {
+        c[i] = EVP_CIPHER_CTX_new();
+        right &= EVP_CipherInit_ex2(c[i], ciphers[i][row], key, iv, encrypt, NULL);
+    }
+    right = right && go_on(w, c[OURS], c[REFERENCE], in_place);
+    for (int i = 0; i < SIDES; i++)
+        EVP_CIPHER_CTX_free(c[i]);
+    return right;
+}
+
+/* A copy of what others copy as well; then the shared one itself goes on by a bit. */
+static int shared_context(struct worker *w)
+{
+    size_t row = tap_random_below(&w->random, SHARED);
+    EVP_CIPHER_CTX *copy[SIDES] = {EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_new()};
+    int right = 1, n, m;
+    (void)pthread_mutex_lock(&sharing[row]);
+    for (int i = 0; i < SIDES; i++)
+        right &= EVP_CIPHER_CTX_copy(copy[i], shared[i][row]);
+    memset(w->in, 3, 333);
+    right = right && EVP_CipherUpdate(shared[OURS][row], w->ours, &n, w->in, 333) &&
+            EVP_CipherUpdate(shared[REFERENCE][row], w->reference, &m, w->in, 333) && n == m &&
+            !memcmp(w->ours, w->reference, (size_t)n);
+    (void)pthread_mutex_unlock(&sharing[row]);
+    right = right && go_on(w, copy[OURS], copy[REFERENCE], 0);
+    EVP_CIPHER_CTX_free(copy[OURS]);
+    EVP_CIPHER_CTX_free(copy[REFERENCE]);
+    return right;
+}
+
+static int some_base64(struct worker *w)
+{
+    size_t room = LARGEST * 2, length = 3 * tap_random_below(&w->random, 20000) + 3;
+    OSSL_PARAM params[] = {OSSL_PARAM_size_t("outsize", &room), OSSL_PARAM_END};
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    int n = 0, last = 0;
+    tap_random_bytes(&w->random, w->in, 64);
+    int expected = EVP_EncodeBlock(w->reference, w->in, (int)length);
+    int right = EVP_CipherInit_ex2(context, base64, NULL, NULL, 1, params) &&
+                EVP_CipherUpdate(context, w->ours, &n, w->in, (int)length) &&
+                EVP_CipherFinal_ex(context, w->ours + n, &last) && n + last == expected &&
+                !memcmp(w->ours, w->reference, (size_t)expected);
+    EVP_CIPHER_CTX_free(context);
+    return right;
+}
+
+static void *work(void *argument)
+{
+    struct worker *w = argument;
+    while (!atomic_load(&stop)) {
+        size_t what = tap_random_below(&w->random, 8);
+        int right = what == 0   ? some_base64(w)
+                    : what == 1 ? ahead_get().pinned <= (uint64_t)256 * MIB
+                    : what < 4  ? shared_context(w)
+                                : own_context(w);
+        w->rounds++;
+        w->wrong += !right;
+        atomic_fetch_add(&progress, 1);
+    }
+    return NULL;
+}
+
+/* ---- Faults and the watch ----------------------------------------------------------------- */
+
+static void emulate(const char *options)
+{
+    void *symbol = application_hook("emulator_configure");
+    void (*configure)(const char *);
+    memcpy(&configure, &symbol, sizeof symbol);
+    configure(options);
+}
+
+/* What happens at which part of the time, in hundredths. */
+static const struct {
+    int at;
+    const char *options;
+} events[] = {{10, "devices=3,fault=mem_host_alloc:1:2,fault=mem_alloc:1:2"},
+              {20, "devices=3,register=none"},
+              {25, "devices=3,fault-device=0,lost=launch_kernel:1"},
+              {40, "devices=3,fault=mem_host_alloc:2:2,fault=mem_host_alloc:4:2"},
+              {50, "devices=3,fault-device=2,fault=event_record:1,fault=stream_query:1"},
+              {85, "devices=3,kernel-us=300"},
+              {95, "devices=3"}};
+enum { EVENTS = sizeof events / sizeof events[0] };
+
+static void watch(void)
+{
+    size_t last = 0, next = 0;
+    time_t moved_at = time(NULL), limit = sanitized() ? STANDSTILL_SANITIZED : STANDSTILL_SECONDS;
+    for (time_t now = time(NULL); now < ends_at; now = time(NULL)) {
+        size_t all = atomic_load(&progress);
+        if (all != last)
+            moved_at = now;
+        last = all;
+        if (now - moved_at > limit) {
+            puts("Bail out! no thread makes progress: a deadlock");
+            abort();
+        }
+        if (next < EVENTS && (now - began_at) * 100 >= events[next].at * (ends_at - began_at))
+            emulate(events[next++].options);
+        sleep_ms(50);
+    }
+    /* All must come out of what they do. */
+    atomic_store(&stop, 1);
+    alarm((unsigned)limit);
+}
+
+/* ---- All of it --------------------------------------------------------------------------------
+ */
+
+static void open_shared(void)
+{
+    static const unsigned char key[32] = "a key that is shared", iv[BLOCK] = "and an IV";
+    for (int row = 0; row < SHARED; row++) {
+        (void)pthread_mutex_init(&sharing[row], NULL);
+        ciphers[OURS][row] = fetch_ours(&providers, cipher_rows[row].name);
+        ciphers[REFERENCE][row] = fetch_reference(&providers, cipher_rows[row].name);
+        for (int i = 0; i < SIDES; i++) {
+            shared[i][row] = EVP_CIPHER_CTX_new();
+            if (!EVP_CipherInit_ex2(shared[i][row], ciphers[i][row], key, iv, 1, NULL))
+                abort();
+        }
+    }
+    base64 = fetch_ours(&providers, "BASE64");
+}
+
+static void close_shared(void)
+{
+    for (int row = 0; row < SHARED; row++)
+        for (int i = 0; i < SIDES; i++) {
+            EVP_CIPHER_CTX_free(shared[i][row]);
+            EVP_CIPHER_free(ciphers[i][row]);
+        }
+    EVP_CIPHER_free(base64);
+}
+
+static size_t setting(const char *name, size_t otherwise)
+{
+    const char *value = getenv(name);
+    return value != NULL ? strtoull(value, NULL, 10) : otherwise;
+}
+
+static void begin(struct worker *w, uint64_t seed)
+{
+    w->random.state = seed | 1;
+    w->in = calloc(1, HUGE + 64);
+    w->ours = malloc(HUGE + 64);
+    w->reference = malloc(HUGE + 64);
+    if (pthread_create(&w->thread, NULL, work, w) != 0)
+        abort();
+}
+
+static void end(struct worker *w)
+{
+    pthread_join(w->thread, NULL);
+    free(w->in);
+    free(w->ours);
+    free(w->reference);
+}
+
+int main(void)
+{
+    static struct worker workers[MOST_THREADS];
+    size_t threads = setting("GPUAES_TEST_THREADS", MOST_THREADS), rounds = 0, wrong = 0;
+    struct tap_random random;
+    if (stand_in()) {
+        printf("1..0 # SKIP the default provider has no device\n");
+        return EXIT_SUCCESS;
+    }
+    setenv("GPUAES_MIN_BYTES", sanitized() ? "200" : "2000", 0);
+    setenv("GPUAES_DEVICES", "all", 0);
+    setenv("GPUAES_THREADS", "3", 0);
+    setenv("GPUAES_EMULATOR", "devices=3", 1);
+    tap_random_seed(&random);
+    providers = providers_load();
+    open_shared();
+    began_at = time(NULL);
+    ends_at = began_at + (time_t)setting("GPUAES_TEST_SECONDS", 20);
+    threads = threads < MOST_THREADS ? threads : MOST_THREADS;
+    for (size_t i = 0; i < threads; i++)
+        begin(&workers[i], tap_random_next(&random));
+    watch();
+    for (size_t i = 0; i < threads; i++) {
+        end(&workers[i]);
+        rounds += workers[i].rounds;
+        wrong += workers[i].wrong;
+    }
+    alarm(0);
+    struct ahead a = ahead_get();
+    tap_ok(wrong == 0 && rounds >= threads, "%zu threads, %zu rounds: %zu wrong", threads, rounds,
+           wrong);
+    tap_ok(a.faults != 0 && a.gpu != 0, "%llu bytes by the devices, %llu faults",
+           (unsigned long long)a.gpu, (unsigned long long)a.faults);
+    tap_ok(devices_in_use() == 1, "two of three devices are lost, the third goes on");
+    close_shared();
+    providers_unload(&providers);
+    return tap_done();
+}
