@@ -267,7 +267,8 @@ enum {
 /*
  * A message. `in` and `out` are memory of any kind, at any alignment; they are the
  * same or do not overlap, and no `out` overlaps anything of another message. `len`
- * is a multiple of 16. All device and managed memory of a batch belongs to one device.
+ * is a multiple of 16; where it is 0, they may be NULL. All device and managed memory of
+ * a batch belongs to one device.
  */
 struct gpuaes_message {
     enum gpuaes_op op;
