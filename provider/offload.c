@@ -36,6 +36,7 @@ static int hand_over(offload_fn *function, void *arg, struct job_wait **waiting)
     if (!helper_begin(&h.call))
         return NOT_CALLED;
     if (waiting != NULL)
+        /* cppcheck-suppress autoVariables; taken back below */
         *waiting = &h.wait;
     int result = job_wait_for(&h.wait) ? CALLED : ORPHANED;
     if (waiting != NULL)

@@ -115,11 +115,12 @@ static int pinned(const void *unused)
     enum { LONG = GPUAES_BATCH_PAGEABLE_BYTES, SHORT = 64, SHORTS = 4 * 16384 };
     struct gpuaes_batch *batch[MOST];
     struct gpuaes_statistics s;
-    unsigned char key[16] = {0}, *p = calloc(1, BYTES), iv[16] = {0};
+    unsigned char key[16] = {0}, *p, iv[16] = {0};
     (void)unused;
     emulator_configure("idle-kernels=1");
     if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
         return 10;
+    p = calloc(1, BYTES);
     for (unsigned i = 0; i < MOST; i++) {
         int is_long = i % 2 == 0;
         size_t len = is_long ? LONG : SHORT, count = is_long ? BYTES / LONG : SHORTS;
@@ -366,12 +367,13 @@ static int long_messages(const void *unused)
     struct gpuaes_settings settings = {.timeout_ms = 4000};
     struct gpuaes_batch *batch = open_batch();
     struct expected e[COUNT];
-    unsigned char *p[COUNT], *got = malloc(LONG);
+    unsigned char *p[COUNT], *got;
     (void)unused;
     gpuaes_configure(&settings);
     become_an_application(0);
     if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
         return 10;
+    got = malloc(LONG);
     for (int i = 0; i < COUNT; i++) {
         expect(&e[i], GPUAES_CBC_ENCRYPT, lengths[i]);
         p[i] = take(i == 0 ? GPUAES_PAGEABLE : GPUAES_DEVICE, lengths[i]);

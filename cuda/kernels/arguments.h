@@ -114,9 +114,9 @@ struct aes_batch_arguments {
     uint64_t taken;    /* uint32_t that is 0 before the launch: spans that warps have taken */
     uint64_t chain;    /* a block before each span, or 0 */
     uint32_t parallel, serial;
-    uint32_t rows;          /* 32 blocks each: of one span */
-    uint32_t lane_keys;     /* `many`: warps of a block that have AES_BATCH_LANES_SHARED each */
-    uint32_t from, to;      /* see above */
+    uint32_t rows;      /* 32 blocks each: of one span */
+    uint32_t lane_keys; /* `many`: warps of a block that have AES_BATCH_LANES_SHARED each */
+    uint32_t from, to;  /* see above */
     uint32_t quads, unused;
     uint32_t round_key[60]; /* `one` */
 };
