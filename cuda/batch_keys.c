@@ -87,9 +87,10 @@ static int grow(struct batch_keys *keys)
         grown.key[i] = keys->key[i];
         put(&grown, i);
     }
-    cleanse(keys);
-    free_arrays(keys);
+    struct batch_keys old = *keys;
     *keys = grown;
+    cleanse(&old);
+    free_arrays(&old);
     return 1;
 }
 

@@ -208,7 +208,10 @@ enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
         return GPUAES_NOT_READY;
     life_reenter(&visit);
     enum gpuaes_status status;
-    if (device_enter(batch->device) || device_enter(batch->device)) {
+    int entered = device_enter(batch->device);
+    if (!entered)
+        entered = device_enter(batch->device);
+    if (entered) {
         status = go_on_entered(batch, wait);
         device_leave(batch->device);
     } else {

@@ -231,8 +231,9 @@ static int gather_once(double *last_work)
         *last_work = now;
     else if (now >= wake)
         return 0;
-    double due = queue.first != NULL && g != NULL ? due_at() : wake;
-    if (due <= now) {
+    int ready = queue.first != NULL && g != NULL;
+    double due = ready ? due_at() : wake;
+    if (ready && due <= now) {
         collect(g);
         if (g->shape.messages < GATHER_GROUP)
             at_once = g->shape.at_once;
