@@ -92,8 +92,6 @@ struct gpuaes_batch {
     struct batch_flight flight[LANE_SLOTS];
     uint32_t submitted, finished; /* slices */
     int zero_copy;                /* kernels themselves reach pinned memory */
-    int follows;                  /* comes after work of the application */
-    int timed_out;                /* a wait was in vain: the next ones only look */
     int64_t progress_ns;          /* when something was last done */
     uint64_t done_bytes;
     enum gpuaes_status result; /* the worst of a message so far */

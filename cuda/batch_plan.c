@@ -12,7 +12,7 @@
  * A slice is what the bus moves in a third of a millisecond: with four of them under
  * way, copies each way and kernels run side by side.
  */
-enum { SLICE_BUFFER = 16 << 20, BUFFER_ROUNDING = 256 << 10 };
+enum { SLICE_BUFFER = 16 << 20 };
 /*
  * With it the lanes of batches take 112 MiB, and what others of calls take fits beside
  * that and keystream made ahead into the usual cap.
@@ -23,11 +23,6 @@ enum { SLICE_STAGING = 7 << 19 };
 enum { ZERO_COPY_MAX = 1 << 20, ZERO_COPY_RUN = 64 << 10 };
 enum { SCHEDULE_BYTES = AES_BATCH_KEY_WORDS * 4, COUNTERS = BATCH_GROUPS * 16 };
 enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
-
-static size_t round_up(size_t n, size_t unit)
-{
-    return (n + unit - 1) / unit * unit;
-}
 
 /* ---- Routes and places ---------------------------------------------------------- */
 

@@ -5,19 +5,11 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <string.h>
-#include <time.h>
 
 #include "batch.h"
 #include "fork.h"
 #include "life.h"
 #include "statistics.h"
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- The end ----------------------------------------------------------------------------- */
 
@@ -61,31 +53,6 @@ static void give_up(struct gpuaes_batch *batch, const struct batch_slice *slice,
     }
 }
 
-/* One timeout for all waits: a device that hangs does so on every stream. */
-static drv_result wait_for(struct gpuaes_batch *batch, const struct slot *slot, drv_event event)
-{
-    const struct driver *d = batch->device->driver;
-    if (batch->timed_out)
-        return event != NULL ? d->event_query(event) : d->stream_query(slot->stream);
-    drv_result r = DRV_SUCCESS;
-    if (batch->follows)
-        r = device_wait_for_application(batch->device, batch->lane->application);
-    batch->follows = 0;
-    if (r == DRV_SUCCESS)
-        r = device_wait(batch->device, slot->stream, event);
-    batch->timed_out = r == DRV_NOT_READY;
-    return r;
-}
-
-static void cleanse_staging(const struct gpuaes_batch *batch)
-{
-    for (uint32_t i = 0; i < batch->slots; i++) {
-        const struct slot *slot = &batch->lane->slots[i];
-        if (slot->staging != NULL)
-            gpuaes_cleanse(slot->staging, slot->staging_bytes);
-    }
-}
-
 /*
  * After an error: waits until the device does nothing more for us, and finds out what
  * it did.
@@ -98,7 +65,8 @@ static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv
     for (; batch->finished < batch->submitted; batch->finished++) {
         const struct batch_slice *slice = &batch->slice[batch->finished];
         const struct batch_flight *flight = batch_flight_of(batch, batch->finished);
-        drv_result r = wait_for(batch, batch_slot(batch, batch->finished), NULL);
+        drv_result r =
+            lane_wait(batch->device, batch->lane, batch_slot(batch, batch->finished), NULL);
         lost |= r == DRV_NOT_READY;
         if (r == DRV_SUCCESS && flight->queued)
             batch_slice_deliver(batch, batch->finished);
@@ -109,7 +77,7 @@ static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv
         give_up(batch, &batch->slice[batch->finished], &not_begun, 0);
     if (!lost) {
         (void)batch_wipe(batch, 1);
-        cleanse_staging(batch);
+        lane_cleanse_staging(batch->lane);
     }
     return end(batch, lost);
 }
@@ -126,7 +94,7 @@ static drv_result pump(struct gpuaes_batch *batch)
             continue;
         r = d->event_query(batch_slot(batch, i)->event);
         if (r == DRV_SUCCESS) {
-            batch->progress_ns = now_ns();
+            batch->progress_ns = device_now_ns();
             r = batch_slice_go_on(batch, i);
         } else if (r == DRV_NOT_READY) {
             r = DRV_SUCCESS;
@@ -143,17 +111,17 @@ static drv_result pump(struct gpuaes_batch *batch)
 static drv_result look(struct gpuaes_batch *batch, int *expired)
 {
     const struct driver *d = batch->device->driver;
-    if (batch->follows) {
+    if (batch->lane->follows) {
         drv_result r = d->event_query(batch->lane->application);
         if (r != DRV_SUCCESS)
             return r;
-        batch->follows = 0;
-        batch->progress_ns = now_ns();
+        batch->lane->follows = 0;
+        batch->progress_ns = device_now_ns();
     }
     drv_result r = d->event_query(batch_slot(batch, batch->finished)->event);
-    *expired = r == DRV_NOT_READY &&
-               now_ns() - batch->progress_ns > (int64_t)life_settings()->timeout_ms * 1000000;
-    batch->timed_out |= *expired;
+    *expired = r == DRV_NOT_READY && device_now_ns() - batch->progress_ns >
+                                         (int64_t)life_settings()->timeout_ms * 1000000;
+    batch->lane->timed_out |= *expired;
     return r;
 }
 
@@ -162,12 +130,13 @@ static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
     while (batch->finished < batch->slices) {
         const struct slot *slot = batch_slot(batch, batch->finished);
         int expired = wait;
-        drv_result r = wait ? wait_for(batch, slot, slot->event) : look(batch, &expired);
+        drv_result r =
+            wait ? lane_wait(batch->device, batch->lane, slot, slot->event) : look(batch, &expired);
         if (r == DRV_SUCCESS && batch_flight_of(batch, batch->finished)->queued)
             batch_slice_deliver(batch, batch->finished++);
         int busy = r == DRV_NOT_READY && !expired;
         if (r == DRV_SUCCESS)
-            batch->progress_ns = now_ns();
+            batch->progress_ns = device_now_ns();
         if (r == DRV_SUCCESS || busy)
             r = pump(batch);
         if (r != DRV_SUCCESS)
@@ -178,7 +147,7 @@ static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
     drv_result r = batch_wipe(batch, 0);
     if (r != DRV_SUCCESS) {
         (void)device_fault(batch->device, "cuMemsetD8Async", r); /* the result itself is right */
-        cleanse_staging(batch);
+        lane_cleanse_staging(batch->lane);
     }
     return end(batch, 0);
 }
@@ -223,25 +192,6 @@ enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
 
 /* ---- Begin ---------------------------------------------------------------------------------- */
 
-/* Work on device memory comes after what the application put on the legacy stream. */
-static drv_result follow_legacy_stream(struct gpuaes_batch *batch)
-{
-    const struct driver *d = batch->device->driver;
-    struct lane *lane = batch->lane;
-    drv_result r = DRV_SUCCESS;
-    batch->follows = 0;
-    if (!batch->on_device)
-        return r;
-    if (lane->application == NULL)
-        r = d->event_create(&lane->application, DRV_EVENT_DISABLE_TIMING);
-    if (r == DRV_SUCCESS)
-        r = d->event_record(lane->application, DRV_STREAM_LEGACY);
-    for (uint32_t i = 0; i < batch->slots && r == DRV_SUCCESS; i++)
-        r = d->stream_wait_event(lane->slots[i].stream, lane->application, 0);
-    batch->follows = r == DRV_SUCCESS;
-    return r;
-}
-
 static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned flags)
 {
     struct device *device = batch->device;
@@ -254,8 +204,8 @@ static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned fla
     drv_result r = lane_prepare_some(device, batch->lane, &needs);
     int lost = r == DRV_NOT_READY;
     batch->slots = needs.slots;
-    if (r == DRV_SUCCESS)
-        r = follow_legacy_stream(batch);
+    if (r == DRV_SUCCESS && batch->on_device)
+        r = lane_follow(device, batch->lane, batch->slots);
     if (r != DRV_SUCCESS) {
         lane_return(device, batch->lane, lost);
         batch->lane = NULL;
@@ -264,10 +214,9 @@ static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned fla
     life_hold(); /* until it is done */
     batch->state = BATCH_UNDER_WAY;
     batch->submitted = batch->finished = 0;
-    batch->timed_out = 0;
     batch->done_bytes = 0;
     batch->result = GPUAES_OK;
-    batch->progress_ns = now_ns();
+    batch->progress_ns = device_now_ns();
     r = pump(batch);
     return r == DRV_SUCCESS ? GPUAES_OK : fail(batch, "a copy or a kernel", r);
 }

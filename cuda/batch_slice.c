@@ -103,14 +103,6 @@ static drv_result move(const struct gpuaes_batch *batch, const struct batch_slic
     return r == DRV_SUCCESS ? copy_now(&copy) : r;
 }
 
-static drv_result wipe(struct slot *slot, const struct driver *driver, drv_ptr p, size_t bytes)
-{
-    if (bytes == 0)
-        return DRV_SUCCESS;
-    slot->wiping = 1;
-    return driver->memset_d8_async(p, 0, bytes, slot->stream);
-}
-
 /* ---- Kernels ----------------------------------------------------------------------------- */
 
 /* What the first step has before the others. */
@@ -194,11 +186,11 @@ static drv_result wipe_keys(struct slot *slot, const struct driver *driver,
                             const struct batch_slice *slice, const struct batch_layout *layout)
 {
     size_t bytes = layout->bytes - layout->keys;
-    drv_result r = wipe(slot, driver, slot->staging_address + layout->keys, bytes);
+    drv_result r = slot_wipe(slot, driver, slot->staging_address + layout->keys, bytes);
     /* With what is between the two: each call keeps kernels of other batches waiting. */
     size_t end = slice->plan + (size_t)layout->key_count * AES_BATCH_KEY_WORDS * 4;
     if (r == DRV_SUCCESS)
-        r = wipe(slot, driver, slot->scratch + layout->keys, end - layout->keys);
+        r = slot_wipe(slot, driver, slot->scratch + layout->keys, end - layout->keys);
     return r;
 }
 
@@ -297,16 +289,15 @@ static struct traces find_traces(const struct gpuaes_batch *batch, uint32_t slot
 drv_result batch_wipe(const struct gpuaes_batch *batch, int failed)
 {
     const struct driver *d = batch->device->driver;
-    drv_result r = DRV_SUCCESS;
+    drv_result first = DRV_SUCCESS;
     for (uint32_t s = 0; s < batch->slots; s++) {
         struct slot *slot = &batch->lane->slots[s];
         struct traces traces = find_traces(batch, s);
-        if (r == DRV_SUCCESS || failed)
-            r = wipe(slot, d, slot->buffer[0], traces.buffer);
-        if (r == DRV_SUCCESS || failed)
-            r = wipe(slot, d, slot->staging_address, traces.staging);
-        if (failed)
-            r = wipe(slot, d, slot->scratch, traces.keys);
+        const drv_result results[] = {slot_wipe(slot, d, slot->buffer[0], traces.buffer),
+                                      slot_wipe(slot, d, slot->staging_address, traces.staging),
+                                      slot_wipe(slot, d, slot->scratch, failed ? traces.keys : 0)};
+        for (int k = 0; k < 3 && first == DRV_SUCCESS; k++)
+            first = results[k];
     }
-    return r;
+    return first;
 }

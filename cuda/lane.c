@@ -56,8 +56,10 @@ struct lane *lane_take(struct device *device, enum lane_use use, unsigned flags)
         waits = wait_for_one(lanes, use, &limit);
         lane = find_free(lanes, use);
     }
-    if (lane != NULL)
+    if (lane != NULL) {
         lane->taken = 1;
+        lane->follows = lane->timed_out = 0;
+    }
     (void)pthread_mutex_unlock(&lanes->lock);
     return lane;
 }
@@ -225,4 +227,53 @@ drv_result lanes_free(struct device *device)
     (void)pthread_mutex_destroy(&device->lanes.lock);
     (void)pthread_cond_destroy(&device->lanes.returned);
     return DRV_SUCCESS;
+}
+
+/* ---- Work on a lane ----------------------------------------------------------- */
+
+drv_result lane_follow(struct device *device, struct lane *lane, unsigned slots)
+{
+    const struct driver *d = device->driver;
+    drv_result r = DRV_SUCCESS;
+    if (lane->application == NULL)
+        r = d->event_create(&lane->application, DRV_EVENT_DISABLE_TIMING);
+    if (r == DRV_SUCCESS)
+        r = d->event_record(lane->application, DRV_STREAM_LEGACY);
+    for (unsigned i = 0; i < slots && r == DRV_SUCCESS; i++)
+        r = d->stream_wait_event(lane->slots[i].stream, lane->application, 0);
+    lane->follows = r == DRV_SUCCESS;
+    return r;
+}
+
+drv_result lane_wait(struct device *device, struct lane *lane, const struct slot *slot,
+                     drv_event event)
+{
+    const struct driver *d = device->driver;
+    if (lane->timed_out)
+        return event != NULL ? d->event_query(event) : d->stream_query(slot->stream);
+    drv_result r = DRV_SUCCESS;
+    if (lane->follows)
+        r = device_wait_for_application(device, lane->application);
+    lane->follows = 0;
+    if (r == DRV_SUCCESS)
+        r = device_wait(device, slot->stream, event);
+    lane->timed_out = r == DRV_NOT_READY;
+    return r;
+}
+
+drv_result slot_wipe(struct slot *slot, const struct driver *driver, drv_ptr p, size_t bytes)
+{
+    if (p == 0 || bytes == 0)
+        return DRV_SUCCESS;
+    slot->wiping = 1;
+    return driver->memset_d8_async(p, 0, bytes, slot->stream);
+}
+
+void lane_cleanse_staging(const struct lane *lane)
+{
+    for (unsigned i = 0; i < LANE_SLOTS; i++) {
+        const struct slot *slot = &lane->slots[i];
+        if (slot->staging != NULL)
+            gpuaes_cleanse(slot->staging, slot->staging_bytes);
+    }
 }

@@ -37,6 +37,8 @@ struct slot {
 struct lane {
     struct slot slots[LANE_SLOTS];
     drv_event application; /* what the application had queued when the work began */
+    int follows;           /* comes after that, however long it takes */
+    int timed_out;         /* a wait was in vain: the next ones only look */
     int taken;
     int lost; /* the device may still write to it: never touched again */
 };
@@ -86,5 +88,32 @@ drv_result lane_prepare(struct device *device, struct lane *lane, const struct l
 
 /* Where memory is short, only as many slots as there is enough for; not with none, though. */
 drv_result lane_prepare_some(struct device *device, struct lane *lane, struct lane_needs *needs);
+
+/* Sizes of buffers are multiples of this, so that they seldom grow. */
+enum { BUFFER_ROUNDING = 256 << 10 };
+static inline size_t round_up(size_t n, size_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+/*
+ * Work on device memory comes after what the application put on the legacy stream: the
+ * first `slots` slots do, from here on.
+ */
+drv_result lane_follow(struct device *device, struct lane *lane, unsigned slots);
+
+/*
+ * Waits for an event of a slot, or, where that is NULL, for all that is queued on it: without
+ * limit for what the lane follows, then for timeout_ms. One such time for all waits until
+ * the lane is given back: a device that hangs does so on every stream.
+ */
+drv_result lane_wait(struct device *device, struct lane *lane, const struct slot *slot,
+                     drv_event event);
+
+/* Overwrites device memory, or staging memory as the device sees it; queued, not waited for. */
+drv_result slot_wipe(struct slot *slot, const struct driver *driver, drv_ptr p, size_t bytes);
+
+/* The same by the CPU, after a fault: the device does nothing more, and may not be able to. */
+void lane_cleanse_staging(const struct lane *lane);
 
 #endif

@@ -25,14 +25,8 @@ enum {
     STREAMING_FROM = 4 << 20 /* larger output goes past the CPU's caches */
 };
 enum { ZERO_COPY_MAX = 4 << 20 };
-enum { BUFFER_ROUNDING = 256 << 10 };
 
 /* ---- Planning ---------------------------------------------------------------- */
-
-static size_t round_up(size_t n, size_t unit)
-{
-    return (n + unit - 1) / unit * unit;
-}
 
 static size_t page_bytes(void)
 {

@@ -27,8 +27,6 @@ struct run {
     size_t submitted, finished, pieces;
     unsigned slots;
     int unregistered; /* ended early, since memory could not be registered */
-    int follows;      /* comes after work of the application, however long that takes */
-    int timed_out;    /* a wait was in vain: the next ones only look */
 };
 
 static struct piece piece_at(const struct run *run, size_t number)
@@ -84,28 +82,12 @@ static enum gpuaes_status deliver(struct run *run, struct slot *slot, const stru
 
 /* ---- The pipeline --------------------------------------------------------------- */
 
-/* One timeout for all waits of a run: a device that hangs does so on every stream. */
-static drv_result wait_for(struct run *run, const struct slot *slot, drv_event event)
-{
-    const struct driver *d = run->device->driver;
-    if (run->timed_out)
-        return event != NULL ? d->event_query(event) : d->stream_query(slot->stream);
-    drv_result r = DRV_SUCCESS;
-    if (run->follows)
-        r = device_wait_for_application(run->device, run->lane->application);
-    run->follows = 0;
-    if (r == DRV_SUCCESS)
-        r = device_wait(run->device, slot->stream, event);
-    run->timed_out = r == DRV_NOT_READY;
-    return r;
-}
-
 /* Waits for the oldest piece under way and delivers it. */
 static enum gpuaes_status finish_oldest(struct run *run, drv_result *r)
 {
     unsigned s = (unsigned)(run->finished % run->slots);
     struct slot *slot = &run->lane->slots[s];
-    *r = wait_for(run, slot, run->pieces > 1 ? slot->event : NULL);
+    *r = lane_wait(run->device, run->lane, slot, run->pieces > 1 ? slot->event : NULL);
     if (*r != DRV_SUCCESS)
         return GPUAES_FAULT;
     run->finished++;
@@ -152,7 +134,7 @@ static enum gpuaes_status drain(struct run *run, enum gpuaes_status status, int 
         unsigned s = (unsigned)(run->finished % run->slots);
         struct slot *slot = &run->lane->slots[s];
         struct flight *flight = &run->flights[s];
-        drv_result r = wait_for(run, slot, NULL);
+        drv_result r = lane_wait(run->device, run->lane, slot, NULL);
         if (r == DRV_NOT_READY) {
             /* It may yet write: neither our memory nor the caller's is safe. */
             *lost = 1;
@@ -169,14 +151,6 @@ static enum gpuaes_status drain(struct run *run, enum gpuaes_status status, int 
     return undefined ? GPUAES_UNDEFINED : status;
 }
 
-static drv_result wipe_memory(const struct run *run, struct slot *slot, drv_ptr p, size_t bytes)
-{
-    if (p == 0 || bytes == 0)
-        return DRV_SUCCESS;
-    slot->wiping = 1;
-    return run->device->driver->memset_d8_async(p, 0, bytes, slot->stream);
-}
-
 /* Wipes what the lane's buffers held of this work; queued, not waited for. */
 static drv_result wipe(const struct run *run, const struct lane_needs *needs)
 {
@@ -184,42 +158,13 @@ static drv_result wipe(const struct run *run, const struct lane_needs *needs)
     for (unsigned i = 0; i < run->slots; i++) {
         struct slot *slot = &run->lane->slots[i];
         const drv_result results[] = {
-            wipe_memory(run, slot, slot->buffer[0], needs->buffer[0]),
-            wipe_memory(run, slot, slot->buffer[1], needs->buffer[1]),
-            wipe_memory(run, slot, slot->staging_address, run->routes.staging)};
+            slot_wipe(slot, run->device->driver, slot->buffer[0], needs->buffer[0]),
+            slot_wipe(slot, run->device->driver, slot->buffer[1], needs->buffer[1]),
+            slot_wipe(slot, run->device->driver, slot->staging_address, run->routes.staging)};
         for (int k = 0; k < 3 && first == DRV_SUCCESS; k++)
             first = results[k];
     }
     return first;
-}
-
-/* After a fault: the device does nothing more, and may not be able to wipe. */
-static void cleanse_staging(const struct run *run)
-{
-    for (unsigned i = 0; i < LANE_SLOTS; i++) {
-        const struct slot *slot = &run->lane->slots[i];
-        if (slot->staging != NULL)
-            gpuaes_cleanse(slot->staging, slot->staging_bytes);
-    }
-}
-
-/* Work on device memory comes after what the application put on the legacy stream. */
-static drv_result follow_legacy_stream(struct run *run)
-{
-    const struct driver *d = run->device->driver;
-    const struct transfer *t = run->t;
-    struct lane *lane = run->lane;
-    if (t->in_memory.kind != GPUAES_DEVICE && t->out_memory.kind != GPUAES_DEVICE)
-        return DRV_SUCCESS;
-    drv_result r = DRV_SUCCESS;
-    if (lane->application == NULL)
-        r = d->event_create(&lane->application, DRV_EVENT_DISABLE_TIMING);
-    if (r == DRV_SUCCESS)
-        r = d->event_record(lane->application, DRV_STREAM_LEGACY);
-    for (unsigned i = 0; i < run->slots && r == DRV_SUCCESS; i++)
-        r = d->stream_wait_event(lane->slots[i].stream, lane->application, 0);
-    run->follows = r == DRV_SUCCESS;
-    return r;
 }
 
 static void close_windows(struct run *run, int lost)
@@ -246,8 +191,9 @@ static enum gpuaes_status run_from(struct run *run, int *lost)
     drv_result r = lane_prepare(device, run->lane, &needs);
     if (r == DRV_NOT_READY)
         *lost = 1;
-    if (r == DRV_SUCCESS)
-        r = follow_legacy_stream(run);
+    if (r == DRV_SUCCESS &&
+        (run->t->in_memory.kind == GPUAES_DEVICE || run->t->out_memory.kind == GPUAES_DEVICE))
+        r = lane_follow(device, run->lane, run->slots);
     if (r == DRV_SUCCESS) {
         what = "a copy or a kernel";
         status = pump(run, &r);
@@ -267,7 +213,7 @@ static enum gpuaes_status run_from(struct run *run, int *lost)
         failed = 1;
     }
     if (!*lost && failed)
-        cleanse_staging(run);
+        lane_cleanse_staging(run->lane);
     return status;
 }
 

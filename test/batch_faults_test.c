@@ -317,6 +317,49 @@ static int wiped(const void *options)
     return count_keys(batch, keys, COUNT) == 0 ? 0 : 13;
 }
 
+/* Slots of that lane whose buffer still has a block of the text, clear or not. */
+static int count_texts(const struct gpuaes_batch *batch, unsigned char block[2][16])
+{
+    const struct lane *lane = &batch->device->lanes.lane[LANES - BATCH_LANES];
+    int found = 0;
+    for (int i = 0; i < LANE_SLOTS; i++) {
+        const unsigned char *p = (const unsigned char *)(uintptr_t)lane->slots[i].buffer[0];
+        size_t bytes = lane->slots[i].buffer_bytes[0], at = 0;
+        while (at < bytes && memcmp(p + at, block[0], 16) != 0 && memcmp(p + at, block[1], 16) != 0)
+            at += 16;
+        found += at < bytes;
+    }
+    return found;
+}
+
+/* One wipe that fails leaves what it was to wipe, but nothing of the other slots. */
+static int wiped_elsewhere(const void *options)
+{
+    enum { COUNT = 10, LONG = 2 << 20 };
+    static const unsigned char key[16] = "no key at all ..";
+    unsigned char block[2][16] = {"a block of text."}, iv[16] = {0};
+    struct gpuaes_batch *batch;
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || gpuaes_batch_open(&batch) != GPUAES_OK)
+        return 10;
+    unsigned char *p = take(GPUAES_PINNED, (size_t)COUNT * LONG);
+    for (size_t at = 0; at < (size_t)COUNT * LONG; at += 16)
+        memcpy(p + at, block[0], 16);
+    reference(GPUAES_ECB_ENCRYPT, key, 16, iv, block[0], block[1], 16);
+    for (size_t i = 0; i < COUNT; i++) {
+        struct gpuaes_message m = {GPUAES_ECB_ENCRYPT, key,          16,  NULL, NULL,
+                                   p + i * LONG,       p + i * LONG, LONG};
+        if (gpuaes_batch_add(batch, &m) != GPUAES_OK)
+            return 11;
+    }
+    emulator_configure(options);
+    if (gpuaes_batch_submit(batch, 0) != GPUAES_OK || gpuaes_batch_wait(batch) != GPUAES_OK ||
+        batch->slots < 2 || gpuaes_state() != GPUAES_FAILED)
+        return 12;
+    for (int i = 0; i < 1000 && count_texts(batch, block) > 1; i++)
+        usleep(10000);
+    return count_texts(batch, block) == 1 ? 0 : 13;
+}
+
 static void test_wiping(void)
 {
     static const char *const options[] = {"fault=launch_kernel:2", "fault=memcpy_dtoh_async:1",
@@ -325,6 +368,9 @@ static void test_wiping(void)
         int status = in_child(wiped, options[i]);
         tap_ok(status == 0, "%s: no key is left on the device (%d)", options[i], status);
     }
+    const char *option = "fault=memset_d8_async:1";
+    int status = in_child(wiped_elsewhere, option);
+    tap_ok(status == 0, "%s: text is left in one slot alone (%d)", option, status);
 }
 
 /* ---- Fork ------------------------------------------------------------------------------- */
