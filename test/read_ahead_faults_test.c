@@ -62,7 +62,7 @@ static int life_goes_on(struct stream *s, struct memory *memory)
 static int run_scenario(enum moment moment, const char *options)
 {
     struct memory *memory = memory_new(1);
-    alarm(100);
+    alarm(sanitized() ? 400 : 100);
     if (!application_emulated())
         return 1;
     int started = ahead_begin();
@@ -71,7 +71,7 @@ static int run_scenario(enum moment moment, const char *options)
     if (moment == BEFORE_RING)
         right = right && stream_hurry(&s, BEGINS_AFTER - 4 * PACED, PACED);
     if (moment == IN_MID_STREAM)
-        right = right && stream_served(&s, 1);
+        right = right && stream_served(&s, SOME + 1);
     if (moment != BEFORE_START)
         emulate(options);
     right = right && life_goes_on(&s, memory);

@@ -39,10 +39,14 @@ static void emulate(const char *options)
 /* A stream long enough, at a pace; whether it was right. */
 static int goes_on(struct stream *s, size_t length)
 {
-    int right = 1;
+    struct ahead before = ahead_get(), now;
+    int right = 1, lates = 0;
     for (size_t done = 0; right && done < length; done += PACED) {
         right = stream_update(s, PACED);
         sleep_ms(1);
+        now = ahead_get();
+        keep_pace(&before, &now, &lates);
+        before = now;
     }
     return right && stream_agrees(s);
 }
@@ -119,22 +123,35 @@ static int large_ones_go_to_the_device(void)
 
 /* ---- Late segments ---------------------------------------------------------------------- */
 
+/* In 16 MiB of a stream on a slow device; 1 if all was right. */
+static int hurry_past_segments(struct stream *s, uint64_t late)
+{
+    int right = 1;
+    emulate("kernel-us=20000");
+    for (size_t i = 0; right && i < 16 * MIB && ahead_get().late == late; i += 16 * KIB) {
+        right = stream_update(s, 16 * KIB - 3) && stream_update(s, 3);
+        if (i % MIB == 0)
+            sleep_ms(1);
+    }
+    emulate("");
+    return right && stream_agrees(s);
+}
+
 static int late_segments(void)
 {
     struct stream s = {.side = {NULL}};
     int right = ahead_begin() && stream_begin(&s, memory, "AES-256-CTR");
-    emulate("kernel-us=20000");
-    uint64_t before = ahead_get().late;
-    for (size_t i = 0; right && i < 16 * MIB && ahead_get().late < before + 1; i += 16 * KIB) {
-        right = stream_update(&s, 16 * KIB - 3) && stream_update(&s, 3);
-        if (i % MIB == 0)
-            sleep_ms(1);
+    uint64_t before = ahead_get().late, late = before;
+    /* On a busy machine the stream may have been given up before its segments are late. */
+    for (int i = 0; right && late == before && i < 10; i++) {
+        right = stream_init(&s, NULL, other_iv, -1) && stream_served(&s, SOME);
+        before = ahead_get().late;
+        right = right && hurry_past_segments(&s, before);
+        late = ahead_get().late;
     }
-    if (ahead_get().late < before + 1)
-        fprintf(stderr, "# %llu segments were late\n", (unsigned long long)ahead_get().late);
-    right = right && ahead_get().late >= before + 1 && stream_agrees(&s);
-    emulate("");
-    right = right && stream_served(&s, SOME) && stream_agrees(&s); /* it catches up */
+    if (late == before)
+        fprintf(stderr, "# no segment is late\n");
+    right = right && late > before && stream_served(&s, SOME) && stream_agrees(&s); /* catches up */
     stream_close(&s);
     return right && ahead_get().faults == 0;
 }
@@ -217,10 +234,10 @@ static int an_idle_device_is_released(void)
                 pinned_falls_to_nothing() && stream_agrees(&s) && stream_update(&s, 5000) &&
                 stream_agrees(&s) && goes_on(&s, SOME);
     uint64_t before = ahead_get().bytes;
-    right = right && ahead_start(20000);
-    for (int i = 0; right && ahead_get().bytes == before && i < 5; i++)
-        right = stream_init(&s, NULL, other_iv, -1) && stream_hurry(&s, BEGINS_AFTER, 4096) &&
-                goes_on(&s, MIB);
+    /* On a busy machine the device may be released again meanwhile. */
+    for (int i = 0; right && ahead_get().bytes == before && i < 10; i++)
+        right = ahead_start(20000) && stream_init(&s, NULL, other_iv, -1) &&
+                stream_hurry(&s, BEGINS_AFTER, 4096) && goes_on(&s, MIB);
     stream_close(&s);
     return right && ahead_get().bytes > before && ahead_get().faults == 0;
 }

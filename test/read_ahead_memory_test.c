@@ -213,7 +213,7 @@ static int end_in_flight(EVP_CIPHER_CTX *context)
 static int be_idle(EVP_CIPHER_CTX *context)
 {
     (void)context;
-    for (int i = 0; i < 2000 && ahead_get().pinned; i++)
+    for (int i = 0; i < 6000 && ahead_get().pinned; i++)
         sleep_ms(10);
     return ahead_get().pinned == 0 && is_clean("after the release of an idle device");
 }
@@ -309,7 +309,7 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 static int run_case(size_t number)
 {
     size_t position = 0;
-    alarm(120);
+    alarm(sanitized() ? 600 : 120);
     int right = expect() && ahead_begin();
     if (right && cases[number].run == NULL) {
         right = many_streams(cases[number].limit);
@@ -343,7 +343,8 @@ int main(int argc, char **argv)
             snprintf(setting, sizeof setting, "%s", cases[i].settings);
             if ((value = strchr(setting, '=')) != NULL) {
                 *value++ = '\0';
-                setenv(setting, value, 1);
+                /* Searching is slow here, and is no work of the device's. */
+                setenv(setting, cases[i].run == be_idle && sanitized() ? "20" : value, 1);
             }
             execl("/proc/self/exe", argv[0], number, (char *)NULL);
             _exit(127);

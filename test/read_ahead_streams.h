@@ -273,7 +273,7 @@ UNUSED static int stream_hurry(struct stream *s, size_t length, size_t piece)
 
 /* ---- Pace --------------------------------------------------------------------- */
 
-enum { PACED = 8 * KIB, LIMIT_SECONDS = 30, SLOWEST_MS = 200 };
+enum { PACED = 8 * KIB, LIMIT_SECONDS = 30, LIMIT_SANITIZED = 200, SLOWEST_MS = 200 };
 
 /* What the device is given for each 256 KiB; more, once that has been too little. */
 static _Atomic long pace_ms = 10;
@@ -308,7 +308,7 @@ UNUSED static void keep_pace(const struct ahead *before, const struct ahead *now
 UNUSED static int stream_served_by(struct stream *s, size_t more, const struct call *call)
 {
     struct ahead begun = ahead_get(), before = begun, now = begun;
-    time_t end = time(NULL) + LIMIT_SECONDS;
+    time_t end = time(NULL) + (sanitized() ? LIMIT_SANITIZED : LIMIT_SECONDS);
     int right = 1, lates = 0;
     if (s->run < BEGINS_AFTER)
         right = stream_hurry(s, BEGINS_AFTER - s->run, PACED);
