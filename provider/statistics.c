@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <openssl/params.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -148,6 +149,16 @@ static int prints(const uint64_t f[FIGURES])
     return forked && f[GPU_BYTES] + f[CPU_BYTES] + f[READ_AHEAD_BYTES] != 0;
 }
 
+/* A broken pipe, or a limit such as sshd puts on its children, must not end them. */
+static void ignore_what_writing_raises(void)
+{
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGPIPE);
+    (void)sigaddset(&signals, SIGXFSZ);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
+
 /*
  * Runs when the process exits; makes no CUDA call. The line is one write, since
  * workers of a server end together.
@@ -158,6 +169,7 @@ __attribute__((destructor)) static void print_summary(void)
     collect(f);
     if (!prints(f))
         return;
+    ignore_what_writing_raises();
     char line[LINE_SIZE];
     int n = snprintf(line, sizeof line, "gpuaes: summary");
     for (int i = 0; i < FIGURES; i++)
