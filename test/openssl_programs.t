@@ -143,7 +143,7 @@ SKIP: {
 
 like(openssl(['rand', '-hex', 32], env => $gpuaes)->{out}, qr/^[0-9a-f]{64}\n$/, 'rand');
 my $own_random = slurp("$source/docs/gpuaes.cnf");
-$own_random =~ s/^random = .*$//m;
+$own_random =~ s/^random = .*$//mg;
 spew("$folder/random.cnf", $own_random);
 my $random = openssl(['rand', '-hex', 1000], env => stand_in() ? $stock : with_gpuaes(OPENSSL_CONF => "$folder/random.cnf"));
 good($random, 'rand where the generator takes our AES');
