@@ -114,7 +114,7 @@ sub server
     my $gone = 0;
     my $ready = wait_for(sub { $gone = waitpid($pid, 1) == $pid; $gone || $how{ready}->() }) && !$gone;
     delete $servers{$pid} if $gone;
-    ok($ready, "$command->[0] runs") or BAIL_OUT(slurp($how{err}));
+    ok($ready, "$command->[0] runs") or die(slurp($how{err}));
     return $pid;
 }
 
