@@ -20,8 +20,6 @@ static _Atomic uint64_t cpu_bytes[CPU_REASONS];
 static _Atomic pid_t printing_process; /* 0: nobody prints */
 static int forked;                     /* 1 in children of a process that prints */
 
-enum { LINE_SIZE = 1024 };
-
 void statistics_add_cpu_bytes(enum cpu_reason reason, uint64_t bytes)
 {
     atomic_fetch_add_explicit(&cpu_bytes[reason], bytes, memory_order_relaxed);
@@ -40,6 +38,9 @@ enum figure {
     FIGURES_OF_CPU, /* one for each reason */
     FIGURES = FIGURES_OF_CPU + CPU_REASONS
 };
+
+/* A name has at most 24 characters, and a figure 20. */
+enum { LINE_SIZE = 48 * (FIGURES + 2) };
 
 static const char *const names[FIGURES] = {
     [GPU_BYTES] = "gpu-bytes",
