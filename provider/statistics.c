@@ -7,6 +7,8 @@
 
 #include <inttypes.h>
 #include <openssl/params.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -16,6 +18,7 @@
 
 static _Atomic uint64_t cpu_bytes[CPU_REASONS];
 static _Atomic pid_t printing_process; /* 0: nobody prints */
+static int forked;                     /* 1 in children of a process that prints */
 
 void statistics_add_cpu_bytes(enum cpu_reason reason, uint64_t bytes)
 {
@@ -35,6 +38,9 @@ enum figure {
     FIGURES_OF_CPU, /* one for each reason */
     FIGURES = FIGURES_OF_CPU + CPU_REASONS
 };
+
+/* A name has at most 24 characters, and a figure 20. */
+enum { LINE_SIZE = 48 * (FIGURES + 2) };
 
 static const char *const names[FIGURES] = {
     [GPU_BYTES] = "gpu-bytes",
@@ -114,21 +120,61 @@ int statistics_get(OSSL_PARAM params[])
     return get_devices(params);
 }
 
+/* A child's figures are its own: libgpuaes has reset its part already. */
+static void begin_child(void)
+{
+    forked = 1;
+    for (int reason = 0; reason < CPU_REASONS; reason++)
+        atomic_store(&cpu_bytes[reason], 0);
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, begin_child);
+}
+
 void statistics_print_at_exit(void)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, watch_forks);
     pid_t nobody = 0;
     (void)atomic_compare_exchange_strong(&printing_process, &nobody, getpid());
 }
 
-/* Runs when the process exits; makes no CUDA call. */
+/* The process that asked; and each child of it that worked, so that servers show it. */
+static int prints(const uint64_t f[FIGURES])
+{
+    pid_t printing = atomic_load(&printing_process);
+    if (printing == 0 || printing == getpid())
+        return printing != 0;
+    return forked && f[GPU_BYTES] + f[CPU_BYTES] + f[READ_AHEAD_BYTES] != 0;
+}
+
+/* A broken pipe, or a limit such as sshd puts on its children, must not end them. */
+static void ignore_what_writing_raises(void)
+{
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGPIPE);
+    (void)sigaddset(&signals, SIGXFSZ);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
+
+/*
+ * Runs when the process exits; makes no CUDA call. The line is one write, since
+ * workers of a server end together.
+ */
 __attribute__((destructor)) static void print_summary(void)
 {
-    if (atomic_load(&printing_process) == 0 || atomic_load(&printing_process) != getpid())
-        return;
     uint64_t f[FIGURES];
     collect(f);
-    (void)fprintf(stderr, "gpuaes: summary");
+    if (!prints(f))
+        return;
+    ignore_what_writing_raises();
+    char line[LINE_SIZE];
+    int n = snprintf(line, sizeof line, "gpuaes: summary");
     for (int i = 0; i < FIGURES; i++)
-        (void)fprintf(stderr, " %s=%" PRIu64, names[i], f[i]);
-    (void)fputc('\n', stderr);
+        n += snprintf(line + n, sizeof line - (size_t)n, " %s=%" PRIu64, names[i], f[i]);
+    (void)snprintf(line + n, sizeof line - (size_t)n, " pid=%ld\n", (long)getpid());
+    (void)fputs(line, stderr);
 }

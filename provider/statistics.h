@@ -27,7 +27,10 @@ void statistics_add_cpu_bytes(enum cpu_reason reason, uint64_t bytes);
 extern const OSSL_PARAM statistics_gettable[];
 int statistics_get(OSSL_PARAM params[]);
 
-/* Prints the summary line when this process (not a forked child) ends. */
+/*
+ * Prints the summary line when this process ends, and when a process forked from it
+ * ends that has done something.
+ */
 void statistics_print_at_exit(void);
 
 #endif

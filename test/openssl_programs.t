@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# Stock `openssl` with the sample configuration: enc, speed, list, rand and others,
-# and a TLS 1.2 handshake with a CBC suite. Every result is that of OpenSSL alone.
+# Stock `openssl` with the sample configuration: enc, speed, list, rand, cms, smime and
+# others, and s_client and s_server over TLS 1.2 with a CBC suite. Every result is that of OpenSSL alone.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -92,6 +92,15 @@ SKIP: {
     cmp_ok(figure($result, 'gpu-bytes') // 0, '>', 0, 'and the device did it');
 }
 
+SKIP: {
+    skip('the default provider stands in', 2) if stand_in();
+    my $result = openssl(['enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $plain],
+        env => with_gpuaes(GPUAES_MIN_BYTES => 'auto'));
+    ok($result->{out} eq openssl(['enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $plain], env => $stock)->{out},
+        'enc with every default: the same bytes');
+    cmp_ok(figure($result, 'cpu-bytes') // 0, '>=', 190000, 'and the CPU did it, through us');
+}
+
 # ---- speed ------------------------------------------------------------------
 
 foreach my $arguments (
@@ -109,9 +118,9 @@ foreach my $arguments (
     like($result->{out}, qr/^aes-\d+-\w+\s+\d+\.\d+k/mi, "speed @$arguments measures something");
 SKIP: {
         skip('the default provider keeps no figures', 1) if stand_in();
-        # With -multi the children do the work, and only the owner prints a summary.
-        skip('children print no summary', 1) if "@$arguments" =~ /multi/;
-        cmp_ok(figure($result, 'gpu-bytes') // 0, '>', 0, "speed @$arguments: by the device");
+        # With -multi the children do the work; each prints its own line.
+        my @bytes = $result->{err} =~ /^gpuaes: summary gpu-bytes=(\d+)/mg;
+        is(grep({ $_ > 0 } @bytes), "@$arguments" =~ /-multi (\d)/ ? $1 : 1, "speed @$arguments: by the device");
     }
 }
 
@@ -134,7 +143,7 @@ SKIP: {
 
 like(openssl(['rand', '-hex', 32], env => $gpuaes)->{out}, qr/^[0-9a-f]{64}\n$/, 'rand');
 my $own_random = slurp("$source/docs/gpuaes.cnf");
-$own_random =~ s/^random = .*$//m;
+$own_random =~ s/^random = .*$//mg;
 spew("$folder/random.cnf", $own_random);
 my $random = openssl(['rand', '-hex', 1000], env => stand_in() ? $stock : with_gpuaes(OPENSSL_CONF => "$folder/random.cnf"));
 good($random, 'rand where the generator takes our AES');
@@ -166,6 +175,28 @@ good(openssl(['cms', '-EncryptedData_decrypt', '-inform', 'DER', '-secretkey', $
 ok(slurp("$folder/back") eq slurp($plain), 'we read it');
 
 my ($certificate, $private) = ("$folder/certificate.pem", "$folder/private.pem");
+
+# To a recipient, as mail is: we read what OpenSSL alone wrote, and the other way round.
+sub mail
+{
+    my ($command, $cipher) = @_;
+    my @write = ($command, '-encrypt', "-$cipher", '-binary', '-outform', 'DER', '-in', $plain, '-out', "$folder/mail");
+    my @read = ($command, '-decrypt', '-inform', 'DER', '-binary', '-in', "$folder/mail", '-recip', $certificate,
+        '-inkey', $private, '-out', "$folder/back");
+    foreach ([$gpuaes, $stock, 'OpenSSL alone reads it'], [$stock, $gpuaes, 'we read it'])
+    {
+        my ($writer, $reader, $name) = @$_;
+        my $written = openssl([@write, $certificate], env => $writer);
+        good($written, "$command -$cipher: a message is written");
+        my $read = openssl(\@read, env => $reader);
+        good($read, "$command -$cipher: $name");
+        ok(slurp("$folder/back") eq slurp($plain), "$command -$cipher: it is the same");
+        next if stand_in();
+        my $done = $writer == $gpuaes ? figure($written, 'cpu-bytes-unsuited') : figure($read, 'gpu-bytes');
+        cmp_ok($done // 0, '>=', 190000, "$command -$cipher: $done bytes by us");
+    }
+    return;
+}
 good(openssl(['genpkey', '-algorithm', 'ED25519', '-aes-256-cbc', '-pass', 'pass:x', '-out', $private],
         env => $gpuaes), 'genpkey writes an encrypted key');
 good(openssl(['pkey', '-in', $private, '-passin', 'pass:x', '-noout'], env => $stock), 'OpenSSL alone reads it');
@@ -216,6 +247,7 @@ sub handshake
     (my $body = $got->{out}) =~ s/\A.*?\r\n\r\n//s;
     ok($body eq slurp($plain), "TLS 1.2 $name: 200013 bytes from server to client") or diag($got->{err});
     stop($server);
+    cmp_ok(figure($got, 'cpu-bytes-unsuited') // 0, '>=', 200013, "TLS 1.2 $name: records by us") if !stand_in();
 
     # The other way: a server that writes down what it is sent; its own input stays open.
     $port = free_port();
@@ -242,6 +274,8 @@ SKIP: {
     my $made = openssl(['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', 2, '-subj', '/CN=localhost',
             '-keyout', $private, '-out', $certificate], env => {%$gpuaes, OPENSSL_CONF => '/etc/ssl/openssl.cnf'});
     skip('no certificate can be made: ' . $made->{err}, 10) if $made->{status};
+    mail('cms', 'aes-256-cbc');
+    mail('smime', 'aes-128-cbc');
     handshake('with encrypt-then-MAC');
     handshake('with MAC-then-encrypt', '-no_etm');
 }

@@ -1,0 +1,140 @@
+/*
+ * The summary line: of a process, and of a child that it forks. A child that worked
+ * prints its own figures, one that did not prints nothing, and neither is ended by a
+ * standard error that cannot be written to.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "providers.h"
+
+enum { STATUS = 42, PARENT_BYTES = 32768, CHILD_BYTES = 65536, TEXT_BYTES = 8192 };
+
+static struct providers providers;
+static unsigned char data[CHILD_BYTES];
+
+static void encrypt(int bytes)
+{
+    static const unsigned char key[32] = "a key", iv[16] = "";
+    EVP_CIPHER *cipher = fetch_ours(&providers, "AES-256-CTR");
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    int n;
+    if (!EVP_CipherInit_ex2(context, cipher, key, iv, 1, NULL) ||
+        !EVP_CipherUpdate(context, data, &n, data, bytes))
+        _exit(1);
+    EVP_CIPHER_CTX_free(context);
+    EVP_CIPHER_free(cipher);
+}
+
+static void say_to(int descriptor)
+{
+    if (descriptor < 0 || dup2(descriptor, STDERR_FILENO) < 0)
+        _exit(1);
+    close(descriptor);
+}
+
+static void work(void)
+{
+    encrypt(CHILD_BYTES);
+}
+
+static void do_nothing(void)
+{
+}
+
+static void say_to_nobody(void)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        _exit(1);
+    close(ends[0]);
+    say_to(ends[1]);
+    work();
+}
+
+/* What sshd does with its first child. */
+static void say_beyond_limit(void)
+{
+    char name[] = "/tmp/gpuaes-summary-XXXXXX";
+    int file = mkstemp(name);
+    unlink(name);
+    say_to(file);
+    work();
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
+}
+
+/* A process that works and forks; it ends as its child ended. */
+static void be_parent(void (*child)(void))
+{
+    int status;
+    providers = providers_load();
+    encrypt(PARENT_BYTES);
+    pid_t pid = fork();
+    if (pid == 0) {
+        child();
+        exit(STATUS);
+    }
+    waitpid(pid, &status, 0);
+    exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+/* Runs such a pair; what both print goes to `text`. Returns the child's status. */
+static int run(void (*child)(void), char text[TEXT_BYTES])
+{
+    int ends[2], status;
+    size_t have = 0;
+    ssize_t n;
+    if (pipe(ends) != 0)
+        exit(EXIT_FAILURE);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        say_to(ends[1]);
+        be_parent(child);
+    }
+    close(ends[1]);
+    while (have < TEXT_BYTES - 1 && (n = read(ends[0], text + have, TEXT_BYTES - 1 - have)) > 0)
+        have += (size_t)n;
+    text[have] = '\0';
+    close(ends[0]);
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int times(const char *text, const char *word)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at++)
+        n++;
+    return n;
+}
+
+int main(void)
+{
+    char text[TEXT_BYTES];
+    if (stand_in()) {
+        tap_skip("the default provider keeps no figures");
+        return tap_done();
+    }
+    setenv("GPUAES_ENGINE", "cpu", 1);
+    setenv("GPUAES_LOG", "summary", 1);
+
+    int status = run(work, text);
+    tap_ok(status == STATUS, "a child that works ends well");
+    tap_ok(times(text, "gpuaes: summary ") == 2, "both print a line");
+    tap_ok(times(text, " cpu-bytes=65536 ") == 1, "the child's figures begin with the fork");
+    tap_ok(times(text, " cpu-bytes=32768 ") == 1, "the parent's are its own");
+
+    status = run(do_nothing, text);
+    tap_ok(status == STATUS, "a child that does nothing ends well");
+    tap_ok(times(text, "gpuaes: summary ") == 1, "it prints nothing");
+    tap_ok(times(text, " cpu-bytes=32768 ") == 1, "and its parent its line");
+
+    tap_ok(run(say_to_nobody, text) == STATUS, "a broken pipe does not end a process");
+    tap_ok(run(say_beyond_limit, text) == STATUS, "a limit on files does not end one");
+    return tap_done();
+}
