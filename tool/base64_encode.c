@@ -12,6 +12,9 @@
 
 static const char libcrypto_failed[] = "Base64 cannot be encoded";
 
+/* What the last piece may be longer: it was encrypted. */
+enum { LAST_PADDING = 32 };
+
 /* Without lines. */
 static uint64_t characters(uint64_t bytes)
 {
@@ -20,7 +23,7 @@ static uint64_t characters(uint64_t bytes)
 
 size_t base64_encode_room(const struct base64_encode *job)
 {
-    size_t plain = (size_t)characters(job->piece);
+    size_t plain = (size_t)characters(job->piece + LAST_PADDING);
     return plain + (job->line != 0 ? plain / job->line + 2 : 1);
 }
 

@@ -176,7 +176,7 @@ static void build(struct enc *enc)
     enc->decode = (struct base64_decode){.between = BASE64_WHITE_SPACE};
     pipeline->room = enc->source.piece + PADDING_ROOM;
     if (o->base64 && !o->decrypt)
-        pipeline->room = base64_encode_room(&enc->encode) + 2 * PADDING_ROOM;
+        pipeline->room = base64_encode_room(&enc->encode);
     enc->source.done = &pipeline->done;
     pipeline_add(pipeline, source_read, &enc->source, !enc->source.seekable);
     if (o->base64 && o->decrypt) {
@@ -253,7 +253,7 @@ static int run(struct enc *enc)
     enc->pipeline.threads = o->threads != 0 ? o->threads : pipeline_threads(pieces);
     library_expect(source_expected(&enc->source), enc->pipeline.threads);
     if (!library_open(&enc->library) || !fetch_cipher(enc) || !shard_check(o, &enc->job) ||
-        !get_password(enc) || !get_key(enc))
+        !get_password(enc) || !source_begin(&enc->source) || !get_key(enc))
         return 0;
     if (o->print || o->print_only)
         key_print(&enc->material, enc->job.cipher);

@@ -18,10 +18,11 @@ struct output {
     const char *name; /* for messages */
     char *target;     /* the file's name, links followed; NULL: written directly */
     char *temporary;
-    int seekable;      /* several threads may write at once */
-    int sync;          /* to the disk, before it gets its name */
-    uint64_t begin;    /* where the stream begins in the file */
-    uint64_t position; /* of the next piece in the stream */
+    int seekable;       /* several threads may write at once */
+    _Atomic int mapped; /* it is written by mapping it */
+    int sync;           /* to the disk, before it gets its name */
+    uint64_t begin;     /* where the stream begins in the file */
+    uint64_t position;  /* of the next piece in the stream */
 };
 
 /* Opens a file; NULL or "-" is stdout. 1, or 0 with errno set. */

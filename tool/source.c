@@ -32,13 +32,19 @@ int source_open(struct source *source, const char *path)
     }
     (void)fcntl(source->fd, F_SETPIPE_SZ, PIPE_BYTES);
     (void)posix_fadvise(source->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    off_t at = lseek(source->fd, 0, SEEK_CUR);
     /* Files of /proc and the like are 0 bytes long, and yet can be read. */
-    source->seekable = S_ISREG(status.st_mode) && status.st_size > 0 && at >= 0;
-    if (source->seekable) {
-        source->begin = (uint64_t)at;
-        source->size = at < status.st_size ? (uint64_t)(status.st_size - at) : 0;
-    }
+    source->seekable = S_ISREG(status.st_mode) && status.st_size > 0;
+    source->file_size = (uint64_t)status.st_size;
+    return source_begin(source);
+}
+
+int source_begin(struct source *source)
+{
+    off_t at = source->seekable ? lseek(source->fd, 0, SEEK_CUR) : 0;
+    if (at < 0)
+        return 0;
+    source->begin = (uint64_t)at;
+    source->size = source->begin < source->file_size ? source->file_size - source->begin : 0;
     return 1;
 }
 

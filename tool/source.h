@@ -18,6 +18,7 @@ struct source {
     int fd;
     const char *name; /* for messages */
     int seekable;
+    uint64_t file_size;
     uint64_t begin; /* in the file: where the stream begins, where it is seekable */
     uint64_t size;  /* from there to the end of the file, where it is seekable */
     uint64_t limit; /* of what is read; UINT64_MAX: to the end */
@@ -33,6 +34,10 @@ struct source {
 
 /* Opens a file; NULL or "-" is stdin. 1, or 0 with errno set. */
 int source_open(struct source *source, const char *path);
+
+/* The stream begins where the file is read next: a password may have come before. As above. */
+int source_begin(struct source *source);
+
 void source_close(struct source *source);
 
 /*
