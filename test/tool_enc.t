@@ -67,8 +67,7 @@ both_ways($_, $random, "-$_", '-pbkdf2', '-iter', 3, '-k', 'pass', '-bufsize', 9
 
 # ---- Sizes -----------------------------------------------------------------------------
 
-foreach my $bytes (0, 1, 15, 16, 17, 31, 32, 47, 48, 49, 63, 64, 65, 895, 896, 897, 911, 912, 913, 1807, 1808, 1809,
-    1823, 1824, 1825, 2735, 2736, 2737)
+foreach my $bytes (0, 1, 15, 16, 17, 47, 48, 49, 895, 896, 897, 911, 912, 913, 1807, 1808, 1824, 1825)
 {
     my $plain = substr($random, 7, $bytes);
     foreach my $mode (qw(ctr cbc ecb)) {
@@ -157,7 +156,9 @@ SKIP: {
     my $dialog = sub {
         my ($command, @answers) = @_;
         return spew("$folder/dialog", join("\n", 'set timeout 40', "spawn $command",
-                (map { qq(expect "password:"\nsend "$_\\r") } @answers), 'expect eof',
+                # OpenSSL asks first, and only then has the terminal show nothing.
+                'proc hidden {tty} { while {![string match "* -echo *" [exec stty -a <$tty]]} { after 20 } }',
+                (map { qq(expect "password:"\nhidden \$spawn_out(slave,name)\nsend "$_\\r") } @answers), 'expect eof',
                 'catch wait result', 'exit [lindex $result 3]') . "\n");
     };
     my $enc = "$gpuaes_command enc -aes-256-ctr -pbkdf2 -in $in -out $out";

@@ -16,9 +16,15 @@
 #include "rates.h"
 #include "tool.h"
 
-static const double seconds_each = 0.05;
+static const double seconds_each = 0.05, seconds_quick = 0.002;
 static const size_t sizes[] = {16 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20};
-enum { SIZES = sizeof sizes / sizeof sizes[0] };
+enum { SIZES = sizeof sizes / sizeof sizes[0], SIZES_QUICK = 3 };
+
+struct table {
+    struct rates rates;
+    int sizes;
+    double seconds; /* for each */
+};
 
 static void print_versions(const struct library *library)
 {
@@ -62,12 +68,12 @@ static void print_configuration(void)
         (void)printf("  note: %s\n", c.note);
 }
 
-static void print_row(struct rates *rates, enum rates_work work, enum rates_memory memory)
+static void print_row(struct table *table, enum rates_work work, enum rates_memory memory)
 {
     struct rate rate;
     (void)printf("%-14s", rates_names[work]);
-    for (int i = 0; i < SIZES; i++)
-        if (rates_measure(rates, work, memory, sizes[i], seconds_each, &rate))
+    for (int i = 0; i < table->sizes; i++)
+        if (rates_measure(&table->rates, work, memory, sizes[i], table->seconds, &rate))
             (void)printf(" %s %6.2f", rate.by_gpu ? "GPU" : "CPU", rate.ours);
         else
             (void)printf("          -");
@@ -75,53 +81,62 @@ static void print_row(struct rates *rates, enum rates_work work, enum rates_memo
     (void)fflush(stdout);
 }
 
-static void print_table(struct rates *rates, enum rates_memory memory)
+static void print_table(struct table *table, enum rates_memory memory)
 {
     (void)printf("\nEngine and GB/s of one update, AES-256, %s memory, one thread\n%-14s",
                  memory == RATES_PINNED ? "pinned" : "ordinary", "");
-    for (int i = 0; i < SIZES; i++) {
+    for (int i = 0; i < table->sizes; i++) {
         char text[DESCRIBE_TEXT];
         describe_bytes(sizes[i], text);
         (void)printf(" %10s", text);
     }
     (void)printf("\n");
     for (int work = 0; work < RATES_WORKS; work++)
-        print_row(rates, (enum rates_work)work, memory);
+        print_row(table, (enum rates_work)work, memory);
 }
 
-static int run(struct library *library)
+static int run(struct library *library, int quick)
 {
     const char *why_not;
-    struct rates rates;
+    struct table table = {.sizes = quick ? SIZES_QUICK : SIZES,
+                          .seconds = quick ? seconds_quick : seconds_each};
     int ready = rates_wait_for_device(library, &why_not);
     print_versions(library);
     print_devices(ready, why_not);
     print_configuration();
     if (library->gpuaes == NULL)
         return 1;
-    if (!rates_open(&rates, library, sizes[SIZES - 1]))
+    if (!rates_open(&table.rates, library, sizes[table.sizes - 1]))
         return complain("there is no memory for buffers");
-    print_table(&rates, RATES_ORDINARY);
-    if (rates.memory[RATES_PINNED] != NULL)
-        print_table(&rates, RATES_PINNED);
-    rates_close(&rates);
+    print_table(&table, RATES_ORDINARY);
+    if (table.rates.memory[RATES_PINNED] != NULL)
+        print_table(&table, RATES_PINNED);
+    rates_close(&table.rates);
     return 1;
+}
+
+static void usage(FILE *to)
+{
+    (void)fprintf(to, "usage: gpuaes info [--quick]\n"
+                      "\n"
+                      "GPUs, engines and rates, and what openssl.cnf makes of gpuaes.\n"
+                      "\n"
+                      "  --quick  lengths up to 256 KiB alone, measured briefly\n");
 }
 
 int info_command(int argc, char **argv)
 {
     struct library library;
-    if (argc > 1) {
+    int quick = argc == 2 && strcmp(argv[1], "--quick") == 0;
+    if (argc > 1 && !quick) {
         int helps = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-help") == 0;
-        (void)fprintf(helps ? stdout : stderr,
-                      "usage: gpuaes info\n\nGPUs, engines and rates, and what openssl.cnf makes "
-                      "of gpuaes. Takes some seconds.\n");
+        usage(helps ? stdout : stderr);
         return helps ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     rates_want_device();
     int ok = library_open(&library);
     if (ok) {
-        ok = run(&library);
+        ok = run(&library, quick);
         library_close(&library);
     }
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
