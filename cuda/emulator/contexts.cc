@@ -34,6 +34,17 @@ bool is_lost(drv_context context)
     return all;
 }
 
+void wait_for_lost(drv_context context, state_lock &lock)
+{
+    state().changed.wait(lock, [&] {
+        unsigned working = 0;
+        for (unsigned i = 0; i < MAX_DEVICES; i++)
+            if (!context || i == static_cast<unsigned>(context->device))
+                working += state().devices[i].working;
+        return working == 0;
+    });
+}
+
 static bool device_exists(drv_device device)
 {
     return device >= 0 && static_cast<unsigned>(device) < state().options.devices;

@@ -101,8 +101,10 @@ static drv_result begin_call(unsigned function)
     /* With another device at hand, a thread can still change to it. */
     const bool changes =
         function == FUNCTION_ctx_push_current || function == FUNCTION_ctx_pop_current;
-    if (is_lost(changes ? nullptr : context))
+    if (is_lost(changes ? nullptr : context)) {
+        wait_for_lost(changes ? nullptr : context, lock);
         return DRV_LAUNCH_FAILED;
+    }
     if (const fault *injected = find_fault(own.options.faults, function, call))
         return injected->code;
     if (!own.initialized && function != FUNCTION_init && function != FUNCTION_driver_get_version)

@@ -156,6 +156,7 @@ struct device_state {
     unsigned retained = 0;
     size_t memory_used = 0;
     bool lost = false;
+    unsigned working = 0; /* operations that run now */
     unsigned launches = 0;
     unsigned calls[FUNCTION_COUNT] = {}; /* with its context current */
 };
@@ -189,6 +190,8 @@ drv_context current_context();
 
 /* True if what the context's device is asked for fails; NULL: what any device is. */
 bool is_lost(drv_context context);
+/* A device that is gone writes nothing any more: waits for what runs in its name. */
+void wait_for_lost(drv_context context, state_lock &lock);
 
 /* ---- streams.cc: all need the lock ------------------------------------------------ */
 

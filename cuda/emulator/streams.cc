@@ -36,9 +36,14 @@ static void perform(const CUstream_st &stream, CUstream_st::operation &operation
     if (operation.wait_for)
         state().changed.wait(lock, [&] { return operation.wait_for->reached || dropped(stream); });
     if (operation.work && !dropped(stream)) {
+        unsigned &working = state().devices[context.device].working;
+        working++;
         lock.unlock();
         operation.work();
         lock.lock();
+        working--;
+        if (is_lost(&context))
+            state().changed.notify_all();
     }
     if (operation.mark) {
         operation.mark->reached = true;
@@ -197,12 +202,26 @@ drv_result stream_destroy(drv_stream stream)
     return DRV_SUCCESS;
 }
 
+/*
+ * What was dropped must not look done to a call that began before another thread's call lost
+ * the device.
+ */
+static bool lost_meanwhile(drv_context context, state_lock &lock)
+{
+    if (!is_lost(context))
+        return false;
+    wait_for_lost(context, lock);
+    return true;
+}
+
 drv_result stream_query(drv_stream stream)
 {
     state_lock lock(state().mutex);
     drv_result error = find_stream(stream, &stream);
     if (error)
         return error;
+    if (lost_meanwhile(stream->context, lock))
+        return DRV_LAUNCH_FAILED;
     return stream->queue.empty() && !stream->busy ? DRV_SUCCESS : DRV_NOT_READY;
 }
 
@@ -297,6 +316,8 @@ drv_result event_query(drv_event event)
         return DRV_INVALID_CONTEXT;
     if (!event_exists(event))
         return DRV_INVALID_HANDLE;
+    if (lost_meanwhile(event->context, lock))
+        return DRV_LAUNCH_FAILED;
     return !event->last || event->last->reached ? DRV_SUCCESS : DRV_NOT_READY;
 }
 
