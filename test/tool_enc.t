@@ -237,6 +237,52 @@ SKIP: {
         'without the module the CPU does the same');
 }
 
+# ---- Devices that fail, and when one is started ------------------------------------------------
+
+SKIP: {
+    skip('this needs the emulator', 24) if stand_in() || $gpuaes_command !~ m{/emulated/};
+    openssl(['enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in, '-out', $out]);
+    openssl(['enc', '-aes-256-cbc', '-K', $key, '-iv', $iv, '-in', $in, '-out', "$out.cbc"]);
+    foreach my $emulator ('lost=launch_kernel:9', 'fault=launch_kernel:5', 'fault=mem_host_register:1', 'register=none',
+        'fault=mem_host_register:2', 'pinned=1', 'nodriver=1', 'devices=0')
+    {
+        my %broken = (%$ours, GPUAES_EMULATOR => $emulator, GPUAES_TIMEOUT_MS => 300);
+        my @case = ('-K', $key, '-iv', $iv, '-bufsize', 8192, '-threads', 3);
+        my $encrypt = run([$gpuaes_command, 'enc', '-aes-256-ctr', @case, '-in', $in, '-out', $back], env => \%broken);
+        ok(!$encrypt->{status} && slurp($back) eq slurp($out), "$emulator: the right bytes") or diag($encrypt->{err});
+        my $decrypt = run([$gpuaes_command, 'dec', '-aes-256-cbc', @case, '-in', "$out.cbc"], env => \%broken);
+        ok(!$decrypt->{status} && $decrypt->{out} eq slurp($in), "$emulator: the right bytes by CBC") or diag($decrypt->{err});
+    }
+    # It may still write to the buffer, so that nobody can say what will be in it.
+    my $hung = run([$gpuaes_command, 'enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-bufsize', 8192, '-in', $in,
+            '-out', "$folder/none"], env => {%$ours, GPUAES_EMULATOR => 'hang=7', GPUAES_TIMEOUT_MS => 300});
+    is($hung->{status} >> 8, 1, 'a device that hangs on to the output: it fails');
+    like($hung->{err}, qr/^gpuaes enc: the data cannot be encrypted: .*undefined/m, 'and says why');
+    ok(!-e "$folder/none", 'and leaves no output');
+    my $strict = run([$gpuaes_command, 'enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in, '-out', "$folder/none"],
+        env => {%$ours, GPUAES_EMULATOR => 'nodriver=1', GPUAES_ENGINE => 'gpu'});
+    is($strict->{status} >> 8, 1, 'with GPUAES_ENGINE=gpu and no device it fails');
+    like($strict->{err}, qr/^gpuaes enc: the data cannot be encrypted: .*engine=gpu, but/m, 'and says why');
+    ok(!-e "$folder/none", 'and leaves no output');
+
+    # By itself it starts a device for what takes long, and for nothing else.
+    my %auto = (GPUAES_LOG => 'summary');
+    my $little = run([$gpuaes_command, 'enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in, '-out', $back], env => \%auto);
+    is(join(' ', map { figure($little, $_) } 'start-ms', 'launches'), '0 0', 'a short file starts no device');
+    open(my $file, '>', "$folder/large") or die "large: $!";
+    truncate($file, 300 << 20);
+    close($file);
+    my $much;
+    foreach my $seconds (0.3, 3, 30) {
+        $much = run(['/bin/sh', '-c', '"$0" enc -aes-256-ctr -K 00 -iv 00 -threads 1 -in "$1" | '
+                    . '(dd bs=64k count=1 of=/dev/null 2>/dev/null; sleep "$2"; cat >/dev/null)', $gpuaes_command,
+                "$folder/large", $seconds], env => \%auto);
+        last if figure($much, 'launches');
+    }
+    cmp_ok(figure($much, 'launches'), '>', 0, 'a long one does');
+    unlink("$folder/large");
+}
+
 # ---- Threads ---------------------------------------------------------------------------------
 
 foreach my $threads (1, 2, 7, 64) {

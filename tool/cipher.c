@@ -77,10 +77,17 @@ static int begin_piece(const struct cipher_job *job, EVP_CIPHER_CTX *context,
 static int cipher_failed(const struct cipher_job *job, struct piece *piece)
 {
     const char *reason = openssl_reason();
-    return piece_fail(piece, "%s%s%s",
-                      job->encrypt ? "the data cannot be encrypted"
-                                   : "bad decrypt: the password or key is wrong, or the data is",
+    return piece_fail(piece, "the data cannot be %s%s%s", job->encrypt ? "encrypted" : "decrypted",
                       reason[0] != '\0' ? ": " : "", reason);
+}
+
+static int end_failed(const struct cipher_job *job, struct piece *piece)
+{
+    if (job->encrypt)
+        return cipher_failed(job, piece);
+    return piece_fail(piece,
+                      "bad decrypt: the password or key is wrong, or the data is damaged: %s",
+                      openssl_reason());
 }
 
 /* To the other buffer, behind the prefix, and with what comes at the end. */
@@ -94,7 +101,7 @@ static int transform(const struct cipher_job *job, EVP_CIPHER_CTX *context, stru
         !EVP_CipherUpdate(context, out + prefix, &n, piece->data, (int)piece->bytes))
         return cipher_failed(job, piece);
     if (piece->last && !EVP_CipherFinal_ex(context, out + prefix + n, &rest))
-        return cipher_failed(job, piece);
+        return end_failed(job, piece);
     piece_use_spare(piece, prefix + (size_t)n + (size_t)rest);
     return 1;
 }
