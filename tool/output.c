@@ -23,7 +23,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { PIPE_BYTES = 1 << 20, PAGE = 4096 };
+enum { PIPE_BYTES = 1 << 20, PAGE = 4096, GROW = 256 << 20 };
 
 /* ---- The temporary file ------------------------------------------------------------------ */
 
@@ -213,22 +213,37 @@ static int write_at(const struct output *output, const unsigned char *data, size
     return 1;
 }
 
+static int write_data(const struct output *output, const unsigned char *data, size_t bytes,
+                      uint64_t at)
+{
+    return (output->mapped && write_mapped(output, data, bytes, at)) ||
+           write_at(output, data, bytes, at);
+}
+
 static int write_piece(const struct output *output, struct piece *piece)
 {
     uint64_t at = output->begin + piece->to;
-    if ((!output->mapped || !write_mapped(output, piece->data, piece->bytes, at)) &&
-        !write_at(output, piece->data, piece->bytes, at))
+    if (!write_data(output, piece->data, piece->bytes, at))
         return piece_fail(piece, "%s: %s", output->name, strerror(errno));
     return !piece->broken;
 }
 
-/* Never cuts anything off: what output is sent to may have been there before. */
-static int grow(const struct output *output)
+/*
+ * What is mapped must be part of the file. A file of ours grows by much at once, since that
+ * waits for who writes, and is cut in the end; one that others see just so far as is needed.
+ */
+static int grow(struct output *output)
 {
     struct stat status;
-    off_t end = (off_t)(output->begin + output->position);
-    return fstat(output->fd, &status) == 0 &&
-           (status.st_size >= end || ftruncate(output->fd, end) == 0);
+    uint64_t end = output->begin + output->position;
+    if (end <= output->grown)
+        return 1;
+    if (output->target != NULL)
+        end += GROW;
+    else if (fstat(output->fd, &status) == 0 && (uint64_t)status.st_size > end)
+        end = (uint64_t)status.st_size;
+    output->grown = end;
+    return ftruncate(output->fd, (off_t)end) == 0;
 }
 
 int output_place(void *context, struct piece *piece)
@@ -236,7 +251,6 @@ int output_place(void *context, struct piece *piece)
     struct output *output = context;
     piece->to = output->position;
     output->position += piece->bytes;
-    /* What is mapped must be part of the file. */
     if (output->mapped && !grow(output))
         output->mapped = 0;
     /* What is behind a broken piece is not to be written. */
@@ -269,19 +283,27 @@ static int sync_folder(const char *target)
     return ok;
 }
 
+/* Cuts off what it grew too much, and has it on the disk if that is asked for. */
+static int complete(const struct output *output)
+{
+    if (output->target != NULL && output->grown > output->position &&
+        ftruncate(output->fd, (off_t)output->position) != 0)
+        return 0;
+    return !output->sync || fsync(output->fd) == 0 || errno == EINVAL || errno == EROFS;
+}
+
 static int close_output(struct output *output)
 {
-    int fd = output->fd;
-    output->fd = -1;
+    int ok = complete(output), error = errno;
     if (output->target == NULL && output->seekable)
         (void)lseek(STDOUT_FILENO, (off_t)(output->begin + output->position), SEEK_SET);
-    if (output->sync && fsync(fd) != 0 && errno != EINVAL && errno != EROFS) {
-        int error = errno;
-        (void)close(fd);
-        errno = error;
-        return 0;
+    if (close(output->fd) != 0) {
+        error = errno;
+        ok = 0;
     }
-    return close(fd) == 0;
+    output->fd = -1;
+    errno = error;
+    return ok;
 }
 
 int output_commit(struct output *output)

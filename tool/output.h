@@ -20,6 +20,7 @@ struct output {
     char *temporary;
     int seekable;       /* several threads may write at once */
     _Atomic int mapped; /* it is written by mapping it */
+    uint64_t grown;     /* then: bytes of the file so far */
     int sync;           /* to the disk, before it gets its name */
     uint64_t begin;     /* where the stream begins in the file */
     uint64_t position;  /* of the next piece in the stream */
