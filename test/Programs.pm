@@ -12,10 +12,13 @@ use File::Temp qw(tempdir);
 use Test::More;
 
 our @EXPORT = qw(run start stop slurp spew stand_in with_gpuaes without_gpuaes figure
-    $source $build $folder);
+    $source $build $folder $gpuaes_command);
 
 our $source = abs_path($ENV{TOP_SRCDIR} // dirname(__FILE__) . '/..');
 our $build = $ENV{TOP_BUILDDIR} ? abs_path($ENV{TOP_BUILDDIR}) : "$source/build";
+# The command gpuaes that goes with the module: on the emulator, or as it is installed.
+our $gpuaes_command = $build . (($ENV{OPENSSL_MODULES} // '') =~ m{/test/emulated$} ? '/test/emulated' : '/tool') .
+    '/gpuaes';
 our $folder = tempdir('gpuaes-test-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 
 # 1 if the default provider stands in for ours: tests the tests.

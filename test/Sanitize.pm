@@ -52,7 +52,7 @@ sub build {
     return !$status;
 }
 
-# run(FOLDER, LIST, SANITIZER): `make list-LIST` of the build names the programs.
+# run(FOLDER, LIST, SANITIZER): `make list-LIST` of the build names the programs and scripts.
 sub run {
     my ($name, $list, $sanitizer) = @_;
     my $source = $ENV{TOP_SRCDIR} // abs_path(dirname(__FILE__) . '/..');
@@ -90,7 +90,8 @@ sub run {
     foreach my $program (split(' ', $programs)) {
         local $ENV{ASAN_OPTIONS} = $ENV{ASAN_OPTIONS} // '';
         $ENV{ASAN_OPTIONS} .= ':detect_leaks=0' if $leaks_on_purpose{$program};
-        push(@results, [$program, command('timeout', '1200', "./$program")]);
+        my @command = $program =~ /\.t$/ ? ($^X, "$source/$program") : "./$program";
+        push(@results, [$program, command('timeout', '1200', @command)]);
     }
 
     ok($built, "builds with -fsanitize=$sanitizer");

@@ -17,7 +17,7 @@ cmp_ok(scalar(@functions), '>', 20, 'the header declares functions');
 my @missing = grep { $manual !~ /\b\Q$_\E\(/ } @functions;
 is("@missing", '', 'each function of the header has its prototype in the manual');
 
-foreach my $page (qw(libgpuaes.3 provider-gpuaes.7)) {
+foreach my $page (qw(gpuaes.1 libgpuaes.3 provider-gpuaes.7)) {
   SKIP: {
         skip('groff is not installed', 1) if system('groff --version >/dev/null 2>&1');
         my $result = run(['groff', '-man', '-ww', '-Tutf8', "$source/docs/$page"]);

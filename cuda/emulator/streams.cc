@@ -209,12 +209,26 @@ drv_result stream_destroy(drv_stream stream)
     return DRV_SUCCESS;
 }
 
+/*
+ * What was dropped must not look done to a call that began before another thread's call lost
+ * the device.
+ */
+static bool lost_meanwhile(drv_context context, state_lock &lock)
+{
+    if (!is_lost(context))
+        return false;
+    state().changed.wait(lock, lost_devices_are_quiet);
+    return true;
+}
+
 drv_result stream_query(drv_stream stream)
 {
     state_lock lock(state().mutex);
     drv_result error = find_stream(stream, &stream);
     if (error)
         return error;
+    if (lost_meanwhile(stream->context, lock))
+        return DRV_LAUNCH_FAILED;
     return stream->queue.empty() && !stream->busy ? DRV_SUCCESS : DRV_NOT_READY;
 }
 
@@ -309,6 +323,8 @@ drv_result event_query(drv_event event)
         return DRV_INVALID_CONTEXT;
     if (!event_exists(event))
         return DRV_INVALID_HANDLE;
+    if (lost_meanwhile(event->context, lock))
+        return DRV_LAUNCH_FAILED;
     return !event->last || event->last->reached ? DRV_SUCCESS : DRV_NOT_READY;
 }
 

@@ -1,0 +1,134 @@
+#!/usr/bin/perl
+# `gpuaes base64` beside coreutils' base64: the same bytes, exit codes and messages, with
+# options that are right and wrong, and text that is valid and is not.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Programs;
+use Test::More;
+
+plan(skip_all => "coreutils' base64 is not installed")
+    if run(['base64', '--version'])->{out} !~ /coreutils/;
+
+my $ours = with_gpuaes();
+my ($in, $text) = map { "$folder/$_" } qw(in text);
+my $random = join('', map { pack('N', $_ * 2654435761 % 2**32) } 1 .. 60000);
+
+# Both, as programs of the same name.
+symlink($gpuaes_command, "$folder/base64") or die "link: $!";
+sub gpuaes { my ($arguments, @how) = @_; return run(["$folder/base64", @$arguments], env => $ours, @how) }
+sub coreutils { my ($arguments, @how) = @_; return run(['base64', @$arguments], env => {LC_ALL => 'C'}, @how) }
+# Less what the provider and a sanitizer say of themselves.
+sub messages { my ($result) = @_; return $result->{err} =~ s/^(?:gpuaes: |==\d+==WARNING: ASan doesn't).*\n//gmr }
+
+sub same
+{
+    my ($name, $arguments, @how) = @_;
+    my ($mine, $theirs) = (gpuaes($arguments, @how), coreutils($arguments, @how));
+    is($mine->{status}, $theirs->{status}, "$name: the same status");
+    ok($mine->{out} eq $theirs->{out}, "$name: the same output");
+    is(messages($mine), messages($theirs), "$name: the same messages");
+    return $mine;
+}
+
+# ---- Encoding and decoding, and who does it -----------------------------------------------
+
+spew($in, $random);
+foreach my $wrap (undef, 0, 76, 64, 77, 1, 3, 4, 1000, '9' x 30) {
+    my @wrap = defined($wrap) ? ('-w', $wrap) : ();
+    my $name = defined($wrap) ? "-w $wrap" : 'lines of 76';
+    my $result = same("$name, one piece", [@wrap, $in]);
+    spew($text, $result->{out});
+    my $cut = gpuaes([@wrap, '--buffer-size=912', $in]);
+    ok($cut->{out} eq $result->{out}, "$name: the same in many pieces");
+    my $back = gpuaes(['-d', '--buffer-size=1000', $text]);
+    ok($back->{out} eq $random, "$name: decoded in many pieces") or diag($back->{err});
+SKIP: {
+        skip('the default provider keeps no figures', 2) if stand_in();
+        cmp_ok(figure($result, 'gpu-bytes') // -1, '>=', 239900, "$name: encoded by the device");
+        cmp_ok(figure($back, 'gpu-bytes') // -1, '>=', 300000, "$name: decoded by the device");
+    }
+}
+foreach my $bytes (0 .. 5, 56 .. 58, 910 .. 914, 1823 .. 1826) {
+    my $plain = substr($random, 5, $bytes);
+    spew($in, $plain);
+    foreach my $wrap (0, 76, 5) {
+        my $mine = gpuaes(['-w', $wrap, '--buffer-size=912', $in]);
+        ok($mine->{out} eq coreutils(['-w', $wrap, $in])->{out}, "$bytes bytes, -w $wrap");
+        spew($text, $mine->{out});
+        ok(gpuaes(['-d', '--buffer-size=64', $text])->{out} eq $plain, "$bytes bytes, -w $wrap, decoded");
+    }
+}
+{
+    my $plain = substr($random x 20, 0, 4_500_001);
+    spew($in, $plain);
+    my $result = run(['/bin/sh', '-c', '"$0" base64 <"$1" | "$0" base64 -d', $gpuaes_command, $in], env => $ours);
+    ok($result->{out} eq $plain, 'from pipe to pipe and back, larger than the buffers');
+    my $cpu = run([$gpuaes_command, 'base64', $in], env => {OPENSSL_MODULES => '/nowhere'});
+    ok($cpu->{out} eq coreutils([$in])->{out}, 'without the module');
+    spew($text, $cpu->{out});
+    ok(run([$gpuaes_command, 'base64', '-d', $text], env => {OPENSSL_MODULES => '/nowhere'})->{out} eq $plain,
+        'and back');
+}
+
+# ---- Text that is not what it should be ------------------------------------------------------
+
+# From 9.5 on, padding may be left out.
+my $strict = run(['/bin/sh', '-c', 'printf QQ | base64 -d'])->{status} != 0;
+my @texts = !$strict ? ('', "\n", 'QQ==', 'Q*==', "\xffQUJD", "Q\nU\nJ\nD") : ('', "\n", '=', '==', '====', 'Q', 'QQ', 'QQ=', 'QQ==', 'QUI', 'QUI=', 'QUJD', 'QQ==QQ==', "QQ==\n\nQQ==\n",
+    'QR==', 'Q*==', 'QQ*=', 'QQ=*', 'Q===', '=QQQ', 'QQQ=QQQQ', 'QQ=QQQ', "Q\nU\nJ\nD", "QU\r\nJD", 'QU JD', "QUJD\0", 'QUJ-',
+    'QUJDQ', 'QUJDQQ', 'QUJDQQQ', "\xffQUJD", 'QUJDRA==*', 'QUJDRA==QUJ*');
+foreach my $some (@texts) {
+    spew($text, $some);
+    (my $name = $some) =~ s/([^!-~])/sprintf('\\x%02x', ord($1))/ge;
+    same("-d \"$name\"", ['-d', $text]);
+    same("-d -i \"$name\"", ['-d', '-i', $text]);
+}
+
+# A text that is damaged somewhere, many times over: what is in front of the damage comes out.
+my $seed = $ENV{GPUAES_TEST_SEED} // time();
+diag("GPUAES_TEST_SEED=$seed");
+srand($seed);
+spew($in, substr($random, 0, 9000));
+my $valid = coreutils([$in])->{out};
+my @differences;
+for my $case (1 .. ($strict ? $ENV{GPUAES_TEST_CASES} // 60 : 0)) {
+    my $damaged = $valid;
+    for (0 .. int(rand(3))) {
+        my $what = (chr(int(rand(256))), '=', "\n", '', 'A')[int(rand(5))];
+        substr($damaged, int(rand(length($damaged))), int(rand(3))) = $what;
+    }
+    spew($text, $damaged);
+    foreach my $options (['-d'], ['-d', '-i']) {
+        my ($mine, $theirs) = (gpuaes([@$options, '--buffer-size=1000', $text]), coreutils([@$options, $text]));
+        push(@differences, "case $case with @$options")
+            if $mine->{status} != $theirs->{status}
+            || $mine->{out} ne $theirs->{out}
+            || messages($mine) ne messages($theirs);
+    }
+}
+is("@differences", '', 'damaged texts: the same output, status and messages');
+
+# ---- Options and files ------------------------------------------------------------------------
+
+same('a wrong width', ['-w', 'x', $in]);
+same('a width below zero', ['-w', '-1', $in]);
+same('a width with a unit', ['-w', '1k', $in]);
+same('two files', [$in, $text]);
+same('an unknown option', ['--unknown', $in]);
+same('an absent file', ["$folder/absent"]);
+same('a folder', [$folder]);
+same('a dash', ['-'], in => $in);
+same('long options', ['--decode', '--ignore-garbage', $text]);
+my @full = map { $_->([$in], out => '/dev/full') } \&gpuaes, \&coreutils;
+is($full[0]{status}, $full[1]{status}, 'an output that is full: the same status');
+is(messages($full[0]), "base64: write error: No space left on device\n", 'and what coreutils says first');
+like(gpuaes(['--help'])->{out}, qr/^Usage: base64 \[OPTION\].*--wrap=COLS/s, '--help');
+like(gpuaes(['--version'])->{out}, qr/^base64 \(gpuaes\) \d/, '--version');
+my $named = run([$gpuaes_command, 'base64', '-w', 'x', $in], env => $ours);
+is(messages($named), "gpuaes base64: invalid wrap size: 'x'\n", 'under its own name it says that');
+
+done_testing();

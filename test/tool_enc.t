@@ -1,0 +1,294 @@
+#!/usr/bin/perl
+# `gpuaes enc` and `gpuaes dec` beside openssl enc, in both directions: every mode, sizes
+# around the buffers, passwords from everywhere, Base64; and what is said of wrong options.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Programs;
+use Test::More;
+
+my $stock = without_gpuaes();
+my $ours = with_gpuaes();
+my $key = join('', map { sprintf('%02x', $_ * 11 & 255) } 1 .. 32);
+my $iv = 'ff' x 15 . 'f0';    # a counter that wraps at 128 bits
+my ($in, $out, $back) = map { "$folder/$_" } qw(in out back);
+my $random = join('', map { pack('N', $_ * 2654435761 % 2**32) } 1 .. 60000);
+
+sub openssl { my ($arguments, @how) = @_; return run(['openssl', @$arguments], env => $stock, @how) }
+sub gpuaes { my ($arguments, @how) = @_; return run([$gpuaes_command, @$arguments], env => $ours, @how) }
+
+sub good
+{
+    my ($result, $name) = @_;
+    return is($result->{status}, 0, $name) || diag($result->{err}) && 0;
+}
+
+# Ours reads theirs, and theirs ours: the same options to both.
+sub both_ways
+{
+    my ($name, $plain, @options) = @_;
+    spew($in, $plain);
+    good(gpuaes(['enc', @options, '-in', $in, '-out', $out]), "$name: encrypts");
+    my $theirs = openssl(['enc', '-d', grep({ !/^-?-bufsize|^912$/ } @options), '-in', $out, '-out', $back]);
+    ok(!$theirs->{status} && slurp($back) eq $plain, "$name: OpenSSL reads it") or diag($theirs->{err});
+    openssl(['enc', grep({ !/^-?-bufsize|^912$/ } @options), '-in', $in, '-out', $out]);
+    my $decrypt = gpuaes(['dec', @options, '-in', $out, '-out', $back]);
+    good($decrypt, "$name: decrypts what OpenSSL wrote");
+    ok(slurp($back) eq $plain, "$name: the plain text again");
+    return $decrypt;
+}
+
+# ---- Modes, and who does the work ------------------------------------------------------
+
+foreach my $bits (128, 192, 256) {
+    foreach my $mode (qw(ecb cbc ctr)) {
+        my @options = ("-aes-$bits-$mode", '-K', substr($key, 0, $bits / 4), $mode eq 'ecb' ? () : ('-iv', $iv));
+        spew($in, $random);
+        my $result = gpuaes(['enc', @options, '-in', $in, '-out', $out]);
+        openssl(['enc', @options, '-in', $in, '-out', $back]);
+        ok(!$result->{status} && slurp($out) eq slurp($back), "AES-$bits-$mode: OpenSSL's bytes") or diag($result->{err});
+        my $decrypt = both_ways("AES-$bits-$mode in many pieces", $random, @options, '-bufsize', 912);
+    SKIP: {
+            skip('the default provider keeps no figures', 2) if stand_in();
+            my ($there, $here) = (figure($result, 'gpu-bytes') // -1, figure($decrypt, 'gpu-bytes') // -1);
+            ok($mode eq 'cbc' ? $there == 0 : $there >= 239900, "AES-$bits-$mode: $there bytes by the device");
+            cmp_ok($here, '>=', 230000, "AES-$bits-$mode -d: $here bytes by the device");
+        }
+    }
+}
+
+both_ways($_, $random, "-$_", '-K', $key, '-iv', $iv)
+    foreach qw(aes-256-cfb aes-256-ofb aes-128-cfb8 camellia-256-cbc camellia-128-ctr aes256 des-ede3-cbc);
+both_ways($_, $random, "-$_", '-pbkdf2', '-iter', 3, '-k', 'pass', '-bufsize', 912)
+    foreach qw(aes-256-cfb chacha20 des-ede3-cbc);
+
+# ---- Sizes -----------------------------------------------------------------------------
+
+foreach my $bytes (0, 1, 15, 16, 17, 47, 48, 49, 895, 896, 897, 911, 912, 913, 1807, 1808, 1824, 1825)
+{
+    my $plain = substr($random, 7, $bytes);
+    foreach my $mode (qw(ctr cbc ecb)) {
+        my @options = ("-aes-256-$mode", '-pbkdf2', '-iter', 2, '-k', 'secret', '-bufsize', 912);
+        my $name = "$mode, $bytes bytes";
+        spew($in, $plain);
+        my @results = map { gpuaes(['enc', @options, @$_, '-in', $in, '-out', "$out$#$_"]) } [], ['-a'], ['-a', '-A'];
+        my @texts = map { openssl(['enc', '-d', @options[0 .. 5], @$_, '-in', "$out$#$_"])->{out} } [], ['-a'], ['-a', '-A'];
+        is(join(' ', map { $_->{status} } @results), '0 0 0', "$name: encrypts");
+        ok($texts[0] eq $plain, "$name: OpenSSL reads it");
+        ok($texts[1] eq $plain, "$name: OpenSSL reads its Base64");
+        # A line of more than 1 KiB or so is more than OpenSSL 3.0 can read.
+        ok($bytes > 600 || $texts[2] eq $plain, "$name: OpenSSL reads its Base64 in one line");
+        my @again = map { gpuaes(['dec', @options, @$_, '-in', "$out$#$_"])->{out} } [], ['-a'], ['-a', '-A'];
+        is(scalar(grep { $_ eq $plain } @again), 3, "$name: so do we, all three");
+    }
+}
+
+# Sizes around those of the default buffer, once.
+foreach my $bytes (2097151, 2097152, 2097153) {
+    my $plain = substr($random x 9, 0, $bytes);
+    both_ways("CBC, $bytes bytes", $plain, '-aes-128-cbc', '-K', $key, '-iv', $iv);
+}
+
+# ---- Base64 that others wrote ------------------------------------------------------------
+
+{
+    my $plain = substr($random, 0, 5000);
+    my @options = ('-aes-256-cbc', '-k', 'secret', '-a');
+    spew($in, $plain);
+    my $text = openssl(['enc', @options, '-in', $in])->{out};
+    foreach my $case (['carriage returns', sub { s/\n/\r\n/gr }], ['blanks', sub { s/^/  \t/gmr }],
+        ['empty lines', sub { s/\n/\n\n/gr }], ['no last line end', sub { s/\n\z//r }],
+        ['lines of 76', sub { my $s = s/\n//gr; join("\n", unpack('(a76)*', $s)) . "\n" }])
+    {
+        my ($name, $change) = @$case;
+        local $_ = $text;
+        spew($out, $change->());
+        ok(gpuaes(['dec', @options, '-bufsize', 912, '-in', $out])->{out} eq $plain, "Base64 with $name");
+    }
+    foreach my $case (['a wrong character', sub { substr($_, 2000, 1) = '*'; $_ }],
+        ['padding in its middle', sub { substr($_, 2015, 1) = '='; $_ }], ['an end too soon', sub { substr($_, 0, 2002) }])
+    {
+        my ($name, $change) = @$case;
+        local $_ = $text;
+        spew($out, $change->());
+        my $result = gpuaes(['dec', @options, '-bufsize', 912, '-in', $out, '-out', "$folder/none"]);
+        is($result->{status} >> 8, 1, "Base64 with $name is refused");
+        ok(!-e "$folder/none", 'and leaves no output');
+    }
+}
+
+# ---- Passwords ------------------------------------------------------------------------------
+
+spew("$folder/password", "a good one\nnot this line\n");
+spew("$folder/password.crlf", "a good one\r\n");
+my @derived = (['-aes-256-ctr'], ['-aes-128-cbc', '-md', 'md5'], ['-aes-256-cbc', '-pbkdf2'],
+    ['-aes-256-ctr', '-iter', 77, '-md', 'sha512'], ['-aes-192-ecb', '-nosalt'],
+    ['-aes-256-cbc', '-pbkdf2', '-S', '0102030405060708'], ['-aes-256-ctr', '-salt', '-S', '01020304'],
+    ['-aes-256-cbc', '-pbkdf2', '-iv', $iv]);
+both_ways("@$_", substr($random, 0, 1000), @$_, '-pass', 'pass:a good one') foreach @derived;
+both_ways("-nopad", substr($random, 0, 1024), '-aes-256-cbc', '-nopad', '-k', 'x');
+
+foreach my $source (['-k', 'a good one'], ['-pass', 'pass:a good one'], ['-pass', 'env:SECRET'],
+    ['-pass', "file:$folder/password"], ['-kfile', "$folder/password"], ['-kfile', "$folder/password.crlf"])
+{
+    my $result = run([$gpuaes_command, 'enc', '-aes-256-ctr', '-pbkdf2', @$source, '-in', $in, '-out', $out],
+        env => {%$ours, SECRET => 'a good one'});
+    good($result, "the password by @$source");
+    my $theirs = openssl(['enc', '-d', '-aes-256-ctr', '-pbkdf2', '-k', 'a good one', '-in', $out]);
+    ok($theirs->{out} eq slurp($in), "@$source is that password");
+}
+spew("$folder/both", "a good one\n" . slurp($in));
+my $piped = gpuaes(['enc', '-aes-256-ctr', '-pbkdf2', '-pass', 'stdin', '-out', $out], in => "$folder/both");
+good($piped, 'password and data from standard input');
+ok(openssl(['enc', '-d', '-aes-256-ctr', '-pbkdf2', '-k', 'a good one', '-in', $out])->{out} eq slurp($in),
+    'the data begins behind the first line');
+my $by_descriptor = run(['/bin/sh', '-c', 'exec "$0" enc -aes-256-ctr -pbkdf2 -pass fd:7 -in "$1" -out "$2" 7<"$3"',
+        $gpuaes_command, $in, $out, "$folder/password"], env => $ours);
+good($by_descriptor, 'the password by -pass fd:7');
+ok(openssl(['enc', '-d', '-aes-256-ctr', '-pbkdf2', '-k', 'a good one', '-in', $out])->{out} eq slurp($in),
+    'fd:7 is that password');
+
+SKIP: {
+    skip('expect is not installed', 4) if system('expect -v >/dev/null 2>&1');
+    my $dialog = sub {
+        my ($command, @answers) = @_;
+        return spew("$folder/dialog", join("\n", 'set timeout 40', "spawn $command",
+                # OpenSSL asks first, and only then has the terminal show nothing.
+                'proc hidden {tty} { while {![string match "* -echo *" [exec stty -a <$tty]]} { after 20 } }',
+                (map { qq(expect "password:"\nhidden \$spawn_out(slave,name)\nsend "$_\\r") } @answers), 'expect eof',
+                'catch wait result', 'exit [lindex $result 3]') . "\n");
+    };
+    my $enc = "$gpuaes_command enc -aes-256-ctr -pbkdf2 -in $in -out $out";
+    my $asked = run(['expect', $dialog->($enc, ('a good one') x 2)], env => $ours);
+    is($asked->{status}, 0, 'a password is asked for twice') or diag($asked->{out});
+    unlike($asked->{out}, qr/a good one/, 'and not shown');
+    ok(openssl(['enc', '-d', '-aes-256-ctr', '-pbkdf2', '-k', 'a good one', '-in', $out])->{out} eq slurp($in),
+        'it is that password');
+    my $dec = "$gpuaes_command dec -aes-256-ctr -pbkdf2 -in $out -out $back";
+    run(['expect', $dialog->($dec, 'a good one')], env => $ours);
+    ok(slurp($back) eq slurp($in), 'once for decryption');
+}
+
+foreach my $printing ('-p', '-P') {
+    my @options = ('enc', '-aes-256-cbc', '-pbkdf2', '-S', '0011223344556677', '-k', 'x', $printing, '-in', $in, '-out', $out);
+    is(gpuaes(\@options)->{out}, openssl(\@options)->{out}, "$printing prints what OpenSSL prints");
+}
+
+# ---- What is wrong -----------------------------------------------------------------------------
+
+my @wrong = (
+    [[], qr/which cipher\? Expected one such as -aes-256-ctr/],
+    [['-aes-256-xyz', '-k', 'x'], qr/-aes-256-xyz: expected an option or a cipher/],
+    [['-aes-256-gcm', '-k', 'x'], qr/-aes-256-gcm: expected a cipher that needs no tag/],
+    [['-aes-256-ctr', '-aes-256-cbc', '-k', 'x'], qr/-aes-256-cbc: expected an option or one cipher/],
+    [['-aes-256-ctr', '-md', 'md55', '-k', 'x'], qr/-md md55: expected a digest/],
+    [['-aes-256-ctr', '-iter', '0', '-k', 'x'], qr/-iter 0: expected a number from 1 to/],
+    [['-aes-256-ctr', '-iter', '1x', '-k', 'x'], qr/-iter 1x: expected a number/],
+    [['-aes-256-ctr', '-K', '0g', '-iv', '00'], qr/-K: expected 64 hexadecimal digits, but character 2 is none/],
+    [['-aes-256-ctr', '-K', $key], qr/-iv is missing: with -K, expected 32 hexadecimal digits/],
+    [['-aes-256-ctr', '-K', $key, '-iv', 'xy'], qr/-iv: expected 32 hexadecimal digits, but character 1/],
+    [['-aes-256-ctr', '-S', 'zz', '-k', 'x'], qr/-S: expected 16 hexadecimal digits/],
+    [['-aes-256-ctr', '-pass', 'secret'], qr/-pass: expected pass:PASSWORD, env:NAME, file:PATH, fd:NUMBER or stdin/],
+    [['-aes-256-ctr', '-pass', 'env:NO_SUCH'], qr/-pass env:NO_SUCH: there is no such variable/],
+    [['-aes-256-ctr', '-pass', "file:$folder/absent"], qr/the password from .*absent: No such file/],
+    [['-aes-256-ctr', '-pass', 'fd:x'], qr/-pass fd:x: expected the number of an open file/],
+    [['-aes-256-ctr', '-pass', 'fd:77'], qr/the password from descriptor 77: Bad file/],
+    [['-aes-256-ctr', '-k', 'x', '-threads', '0'], qr/-threads 0: expected a number from 1 to 64/],
+    [['-aes-256-ctr', '-k', 'x', '-z'], qr/-z: of openssl enc's options this one is not here/],
+    [['-aes-256-ctr', '-k', 'x', 'file'], qr/"file": expected an option; a file is named by -in or -out/],
+    [['-aes-256-ctr', '-k', 'x', '-in', "$folder/absent"], qr/-in .*absent: No such file/],
+    [['-aes-256-cbc', '-nopad', '-k', 'x', '-in', "$folder/password"], qr/cannot be encrypted: .*block length/],
+    [['-d', '-aes-256-cbc', '-k', 'x', '-in', "$folder/password"], qr/bad magic number/],
+    [['-d', '-aes-256-cbc', '-a', '-k', 'x', '-in', '/dev/null'], qr/bad magic number/],
+);
+foreach my $case (@wrong) {
+    my ($options, $said) = @$case;
+    my $result = gpuaes(['enc', @$options, '-out', "$folder/none"]);
+    is($result->{status} >> 8, 1, "@$options: refused");
+    like($result->{err}, qr/^gpuaes enc: .*$said/m, 'and it says why');
+    unlike($result->{err}, qr/secret/, 'without what may be a password');
+    ok(!-e "$folder/none", 'and leaves no output');
+}
+like(gpuaes(['enc', '-aes-256-ctr', '-k'])->{err}, qr/^gpuaes enc: -k: its value is missing/, 'a value is missing');
+my $short = gpuaes(['enc', '-aes-256-ctr', '-K', '01', '-iv', '02', '-in', $in, '-out', $out]);
+like($short->{err}, qr/-K has 2 hexadecimal digits, expected 64: zeros take the place/, 'a short key is filled up, and said');
+openssl(['enc', '-aes-256-ctr', '-K', '01', '-iv', '02', '-in', $in, '-out', $back]);
+ok(slurp($out) eq slurp($back), 'as OpenSSL fills it up');
+my $old = gpuaes(['enc', '-aes-256-ctr', '-k', 'x', '-in', $in, '-out', $out]);
+like($old->{err}, qr/-pbkdf2 or -iter is better/, 'the old derivation is named as such');
+
+spew($in, $random);
+openssl(['enc', '-aes-256-cbc', '-pbkdf2', '-k', 'right', '-in', $in, '-out', $out]);
+my $bad = gpuaes(['dec', '-aes-256-cbc', '-pbkdf2', '-k', 'wrong', '-in', $out, '-out', "$folder/none"]);
+is($bad->{status} >> 8, 1, 'a wrong password');
+like($bad->{err}, qr/^gpuaes dec: bad decrypt: the password or key is wrong/m, 'is named as what it may be');
+ok(!-e "$folder/none", 'and leaves no output');
+
+SKIP: {
+    skip('the default provider stands in', 2) if stand_in();
+    my $verbose = gpuaes(['enc', '-aes-256-ctr', '-v', '-K', $key, '-iv', $iv, '-in', $in, '-out', $out]);
+    like($verbose->{err}, qr/^bytes read   :\s+240000\nbytes written:\s+240000\nby a GPU     :\s+240000$/m, '-v says by whom');
+    my $cpu = run([$gpuaes_command, 'enc', '-aes-256-ctr', '-v', '-K', $key, '-iv', $iv, '-in', $in, '-out', $back],
+        env => {%$ours, OPENSSL_MODULES => '/nowhere'});
+    ok(!$cpu->{status} && slurp($out) eq slurp($back) && $cpu->{err} =~ /^by a GPU     :\s+0$/m,
+        'without the module the CPU does the same');
+}
+
+# ---- Devices that fail, and when one is started ------------------------------------------------
+
+SKIP: {
+    skip('this needs the emulator', 24) if stand_in() || $gpuaes_command !~ m{/emulated/};
+    openssl(['enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in, '-out', $out]);
+    openssl(['enc', '-aes-256-cbc', '-K', $key, '-iv', $iv, '-in', $in, '-out', "$out.cbc"]);
+    foreach my $emulator ('lost=launch_kernel:9', 'fault=launch_kernel:5', 'fault=mem_host_register:1', 'register=none',
+        'fault=mem_host_register:2', 'pinned=1', 'nodriver=1', 'devices=0')
+    {
+        my %broken = (%$ours, GPUAES_EMULATOR => $emulator, GPUAES_TIMEOUT_MS => 300);
+        my @case = ('-K', $key, '-iv', $iv, '-bufsize', 8192, '-threads', 3);
+        my $encrypt = run([$gpuaes_command, 'enc', '-aes-256-ctr', @case, '-in', $in, '-out', $back], env => \%broken);
+        ok(!$encrypt->{status} && slurp($back) eq slurp($out), "$emulator: the right bytes") or diag($encrypt->{err});
+        my $decrypt = run([$gpuaes_command, 'dec', '-aes-256-cbc', @case, '-in', "$out.cbc"], env => \%broken);
+        ok(!$decrypt->{status} && $decrypt->{out} eq slurp($in), "$emulator: the right bytes by CBC") or diag($decrypt->{err});
+    }
+    # It may still write to the buffer, so that nobody can say what will be in it.
+    my $hung = run([$gpuaes_command, 'enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-bufsize', 8192, '-in', $in,
+            '-out', "$folder/none"], env => {%$ours, GPUAES_EMULATOR => 'hang=7', GPUAES_TIMEOUT_MS => 300});
+    is($hung->{status} >> 8, 1, 'a device that hangs on to the output: it fails');
+    like($hung->{err}, qr/^gpuaes enc: the data cannot be encrypted: .*undefined/m, 'and says why');
+    ok(!-e "$folder/none", 'and leaves no output');
+    my $strict = run([$gpuaes_command, 'enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in, '-out', "$folder/none"],
+        env => {%$ours, GPUAES_EMULATOR => 'nodriver=1', GPUAES_ENGINE => 'gpu'});
+    is($strict->{status} >> 8, 1, 'with GPUAES_ENGINE=gpu and no device it fails');
+    like($strict->{err}, qr/^gpuaes enc: the data cannot be encrypted: .*engine=gpu, but/m, 'and says why');
+    ok(!-e "$folder/none", 'and leaves no output');
+
+    # By itself it starts a device for what takes long, and for nothing else.
+    my %auto = (GPUAES_LOG => 'summary');
+    my $little = run([$gpuaes_command, 'enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in, '-out', $back], env => \%auto);
+    is(join(' ', map { figure($little, $_) } 'start-ms', 'launches'), '0 0', 'a short file starts no device');
+    open(my $file, '>', "$folder/large") or die "large: $!";
+    truncate($file, 300 << 20);
+    close($file);
+    my $much;
+    foreach my $seconds (0.3, 3, 30) {
+        $much = run(['/bin/sh', '-c', '"$0" enc -aes-256-ctr -K 00 -iv 00 -threads 1 -in "$1" | '
+                    . '(dd bs=64k count=1 of=/dev/null 2>/dev/null; sleep "$2"; cat >/dev/null)', $gpuaes_command,
+                "$folder/large", $seconds], env => \%auto);
+        last if figure($much, 'launches');
+    }
+    cmp_ok(figure($much, 'launches'), '>', 0, 'a long one does');
+    unlink("$folder/large");
+}
+
+# ---- Threads ---------------------------------------------------------------------------------
+
+foreach my $threads (1, 2, 7, 64) {
+    my $result = gpuaes(['enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-threads', $threads, '-bufsize', 1000,
+            '-in', $in, '-out', $back]);
+    ok(!$result->{status} && slurp($out) eq slurp($back), "$threads threads: the same bytes");
+}
+
+done_testing();

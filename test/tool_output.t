@@ -1,0 +1,280 @@
+#!/usr/bin/perl
+# Where `gpuaes enc` reads and writes: output is there complete or not at all, be it after an
+# error, be it after a signal; files, pipes and devices of every kind.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use Fcntl qw(:DEFAULT :mode);
+use FindBin;
+use lib $FindBin::Bin;
+use POSIX qw(mkfifo WIFSIGNALED WTERMSIG);
+use Programs;
+use Test::More;
+
+my $ours = with_gpuaes();
+my @cipher = ('-aes-256-ctr', '-K', '5a' x 32, '-iv', '01' x 16);
+my $plain = join('', map { pack('N', $_ * 2654435761 % 2**32) } 1 .. 75000);
+my $place = "$folder/place";
+mkdir($place) or die "$place: $!";
+my $in = spew("$folder/in", $plain);
+my $coded = run(['openssl', 'enc', @cipher, '-in', $in], env => without_gpuaes())->{out};
+die 'openssl enc' if length($coded) != length($plain);
+
+sub gpuaes { my ($arguments, @how) = @_; return run([$gpuaes_command, @$arguments], env => $ours, @how) }
+
+# All names in the folder of the output, hidden ones as well.
+sub names
+{
+    opendir(my $handle, $place) or die "$place: $!";
+    return join(' ', sort(grep { !/^\.\.?$/ } readdir($handle)));
+}
+
+# A process that waits for its input, with a part of the output written.
+sub held
+{
+    my (@options) = @_;
+    my $fifo = "$folder/fifo$$";
+    -p $fifo or mkfifo($fifo, 0600) or die "fifo: $!";
+    my $pid = start([$gpuaes_command, 'enc', @cipher, '-bufsize', 4096, '-in', $fifo, @options], env => $ours,
+        err => "$folder/stderr");
+    open(my $to, '>', $fifo) or die "fifo: $!";
+    syswrite($to, $plain, 60000);
+    return ($pid, $to);
+}
+
+# Waits, for as long as a loaded machine may need, until something is so.
+sub wait_for
+{
+    my ($condition) = @_;
+    for (1 .. 600) {
+        return 1 if $condition->();
+        select(undef, undef, undef, 0.1);
+    }
+    return 0;
+}
+
+sub largest
+{
+    my ($most) = (0);
+    foreach my $name (split(' ', names())) {
+        my $bytes = -s "$place/$name" // 0;
+        $most = $bytes if $bytes > $most;
+    }
+    return $most;
+}
+
+# ---- A complete output, and permissions --------------------------------------------------
+
+my $out = "$place/out";
+{
+    my $before = umask(027);
+    my $result = gpuaes(['enc', @cipher, '-in', $in, '-out', $out]);
+    umask($before);
+    is($result->{status}, 0, 'a new file') or diag($result->{err});
+    ok(slurp($out) eq $coded, 'has what it should');
+    is(sprintf('%o', S_IMODE((stat($out))[2])), '640', 'and the permissions that any new file has');
+    is(names(), 'out', 'nothing lies beside it');
+}
+{
+    chmod(0604, $out);
+    my $was = (stat($out))[1];
+    spew($out, 'before');
+    is(gpuaes(['enc', @cipher, '-in', $in, '-out', $out])->{status}, 0, 'a file that was there');
+    ok(slurp($out) eq $coded, 'is replaced');
+    is(sprintf('%o', S_IMODE((stat($out))[2])), '604', 'and keeps its permissions');
+    isnt((stat($out))[1], $was, 'by another one, not written over');
+}
+{
+    symlink('out', "$place/link") or die "link: $!";
+    spew($out, 'before');
+    is(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/link"])->{status}, 0, 'a link');
+    ok(-l "$place/link" && slurp($out) eq $coded, 'stays, and what it names is replaced');
+    symlink('new', "$place/loose") or die "link: $!";
+    is(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/loose"])->{status}, 0, 'a link that leads nowhere');
+    ok(slurp("$place/loose") eq $coded, 'leads somewhere then');
+    unlink("$place/link", "$place/loose", "$place/new");
+}
+{
+    spew($out, $plain);
+    is(gpuaes(['enc', @cipher, '-in', $out, '-out', $out])->{status}, 0, 'one file as input and output');
+    ok(slurp($out) eq $coded, 'is encrypted in its place');
+}
+is(gpuaes(['enc', @cipher, '--sync', '-in', $in, '-out', $out])->{status}, 0, '--sync');
+ok(slurp($out) eq $coded, 'makes the same');
+my $long = 'n' x 255;
+is(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/$long"])->{status}, 0, 'a name as long as there can be');
+is(names(), join(' ', sort($long, 'out')), 'nothing lies beside it');
+unlink("$place/$long", $out);
+
+# ---- Errors -------------------------------------------------------------------------------
+
+spew($out, 'before');
+my @failures = (
+    ['an absent folder', ["$place/absent/out"], qr/-out .*: No such file/],
+    ['a folder', [$place], qr/-out .*: Is a directory/],
+    ['a folder as input', [$out, '-in', $place], qr/-in .*: Is a directory/],
+    ['an absent input', [$out, '-in', "$folder/absent"], qr/-in .*: No such file/],
+    ['memory that cannot be read', [$out, '-in', '/proc/self/mem'], qr{/proc/self/mem: Input/output error}],
+);
+foreach my $case (@failures) {
+    my ($name, $options, $said) = @$case;
+    my $result = gpuaes(['enc', @cipher, '-in', $in, '-out', @$options]);
+    is($result->{status} >> 8, 1, "$name: fails");
+    like($result->{err}, qr/^gpuaes enc: $said/m, "$name: it says why");
+    is(names() . slurp($out), 'outbefore', "$name: what was there stays, and nothing else is");
+}
+SKIP: {
+    skip('root may do everything', 4) if $> == 0;
+    chmod(0, $in);
+    like(gpuaes(['enc', @cipher, '-in', $in, '-out', $out])->{err}, qr/: Permission denied/, 'an input that may not be read');
+    chmod(0600, $in);
+    chmod(0400, $out);
+    like(gpuaes(['enc', @cipher, '-in', $in, '-out', $out])->{err}, qr/: Permission denied/, 'an output that may not be written');
+    chmod(0600, $out);
+    chmod(0500, $place);
+    like(gpuaes(['enc', @cipher, '-in', $in, '-out', $out])->{err}, qr/: Permission denied/, 'a folder that may not be written');
+    chmod(0700, $place);
+    is(names() . slurp($out), 'outbefore', 'what was there stays');
+}
+{
+    my $full = gpuaes(['enc', @cipher, '-in', $in, '-out', '/dev/full']);
+    is($full->{status} >> 8, 1, 'a device that is full');
+    like($full->{err}, qr{^gpuaes enc: /dev/full: No space left on device}m, 'is named');
+}
+{
+    my $limited = run(['/bin/sh', '-c', 'ulimit -f 100; exec "$@"', 'sh', $gpuaes_command, 'enc', @cipher, '-bufsize', 4096,
+            '-in', $in, '-out', $out], env => $ours);
+    is($limited->{status} >> 8, 1, 'a limit of the size of files');
+    like($limited->{err}, qr/^gpuaes enc: .*File too large/m, 'is named');
+    is(names() . slurp($out), 'outbefore', 'what was there stays, and nothing else is');
+}
+SKIP: {
+    my $small = "$folder/small";
+    mkdir($small);
+    skip('no small file system can be mounted', 3)
+        if $> != 0 || system('mount', '-t', 'tmpfs', '-o', 'size=128k', 'gpuaes-test', $small);
+    my $result = gpuaes(['enc', @cipher, '-bufsize', 4096, '-in', $in, '-out', "$small/out"]);
+    my @left = glob("$small/* $small/.[!.]*");
+    system('umount', $small);
+    is($result->{status} >> 8, 1, 'a file system that is full');
+    like($result->{err}, qr/^gpuaes enc: .*No space left on device/m, 'is named');
+    is("@left", '', 'and empty afterwards');
+}
+{
+    # Somebody cuts the input off meanwhile: it is found out, not written as if that were all.
+    # The password is asked for when the input is open.
+    mkfifo("$folder/word", 0600) or die "fifo: $!";
+    spew("$folder/cut", $plain);
+    my $pid = start([$gpuaes_command, 'enc', '-aes-256-ctr', '-pbkdf2', '-pass', "file:$folder/word", '-in', "$folder/cut",
+            '-out', $out], env => $ours, err => "$folder/stderr");
+    open(my $to, '>', "$folder/word") or die "fifo: $!";
+    truncate("$folder/cut", 1000) or die "cut: $!";
+    syswrite($to, "word\n");
+    close($to);
+    waitpid($pid, 0);
+    is($? >> 8, 1, 'an input that becomes shorter');
+    like(slurp("$folder/stderr"), qr/it became shorter while it was read/, 'is named');
+    is(names() . slurp($out), 'outbefore', 'what was there stays, and nothing else is');
+}
+
+# ---- Signals --------------------------------------------------------------------------------
+
+foreach my $signal (qw(INT TERM HUP QUIT)) {
+    my ($pid, $to) = held('-out', $out);
+    ok(wait_for(sub { largest() >= 49152 }), "$signal: output is being written");
+    is(slurp($out), 'before', "$signal: not under its name");
+    kill($signal, $pid);
+    waitpid($pid, 0);
+    ok(WIFSIGNALED($?) && WTERMSIG($?) == eval("POSIX::SIG$signal()"), "$signal: the process ends by it");
+    is(names() . slurp($out), 'outbefore', "$signal: what was there stays, and nothing else is");
+}
+{
+    my ($pid, $to) = held('-out', $out);
+    ok(wait_for(sub { largest() >= 49152 }), 'output is being written');
+    syswrite($to, $plain, length($plain) - 60000, 60000);
+    close($to);
+    waitpid($pid, 0);
+    ok(!$? && slurp($out) eq $coded, 'without a signal it is there in the end') or diag(slurp("$folder/stderr"));
+    is(names(), 'out', 'and nothing lies beside it');
+}
+
+# ---- Pipes, devices, and other files ------------------------------------------------------------
+
+{
+    my $result = run(['/bin/sh', '-c', '(for i in 1 2 3 4 5 6; do dd bs=50000 count=1 2>/dev/null; done) <"$1" | "$0" enc '
+                . "@cipher -bufsize 12345 | (dd bs=777 count=3 2>/dev/null; cat)", $gpuaes_command, $in], env => $ours);
+    ok($result->{out} eq $coded, 'from pipe to pipe, in pieces of any length');
+}
+{
+    my ($reader, $writer);
+    pipe($reader, $writer) or die "pipe: $!";
+    my $pid = fork() // die "fork: $!";
+    if (!$pid) {
+        close($reader);
+        for (my $at = 0; $at < length($plain); $at += 997) {
+            syswrite($writer, $plain, 997, $at);
+        }
+        exec('true');
+    }
+    close($writer);
+    my $result = gpuaes(['enc', @cipher, '-bufsize', 4096], in => '/dev/fd/' . fileno($reader));
+    waitpid($pid, 0);
+    ok($result->{out} eq $coded, 'from a pipe that gives little at a time');
+}
+{
+    my $result = run(['/bin/sh', '-c', '"$0" enc ' . "@cipher" . ' -in "$1" | head -c 1000', $gpuaes_command, $in], env => $ours);
+    ok($result->{out} eq substr($coded, 0, 1000), 'to a pipe that closes');
+}
+{
+    my $fifo = "$place/fifo";
+    mkfifo($fifo, 0600) or die "fifo: $!";
+    my $pid = start([$gpuaes_command, 'enc', @cipher, '-in', $in, '-out', $fifo], env => $ours);
+    ok(slurp($fifo) eq $coded, 'a fifo is written to');
+    waitpid($pid, 0);
+    ok(-p $fifo, 'and stays one');
+    unlink($fifo);
+}
+is(gpuaes(['enc', @cipher, '-in', $in, '-out', '/dev/null'])->{status}, 0, '/dev/null');
+ok(-c '/dev/null', 'is still a device');
+{
+    my $whole = run(['/bin/sh', '-c', '(echo before; "$0" enc ' . "@cipher" . ' -bufsize 4096 -in "$1"; echo behind) >"$2"',
+            $gpuaes_command, $in, "$folder/several"], env => $ours);
+    ok(slurp("$folder/several") eq "before\n${coded}behind\n", 'standard output that others write to as well');
+    run(['/bin/sh', '-c', 'echo more >>"$2"; "$0" enc ' . "@cipher" . ' -bufsize 4096 -in "$1" >>"$2"', $gpuaes_command, $in,
+            "$folder/several"], env => $ours);
+    ok(slurp("$folder/several") eq "before\n${coded}behind\nmore\n$coded", 'and one that is appended to');
+    my $rest = run(['/bin/sh', '-c', '(dd bs=1000 count=1 of=/dev/null 2>/dev/null; exec "$0" dec ' . "@cipher"
+                . ' --piece --offset 1000) <"$1"', $gpuaes_command, $out], env => $ours);
+    ok($rest->{out} eq substr($plain, 1000), 'standard input that somebody has read some of');
+}
+{
+    open(my $file, '>', "$folder/sparse") or die "sparse: $!";
+    truncate($file, 5_000_000);
+    close($file);
+    my $theirs = run(['openssl', 'enc', @cipher, '-in', "$folder/sparse"], env => without_gpuaes());
+    ok(gpuaes(['enc', @cipher, '-in', "$folder/sparse"])->{out} eq $theirs->{out}, 'a file with holes');
+}
+{
+    my $theirs = run(['openssl', 'enc', @cipher, '-in', '/proc/version'], env => without_gpuaes());
+    my $result = gpuaes(['enc', @cipher, '-in', '/proc/version']);
+    ok(length($result->{out}) && $result->{out} eq $theirs->{out}, 'a file of /proc, which does not say how long it is');
+}
+{
+    my $shown = gpuaes(['enc', @cipher, '--progress', '-in', $in, '-out', $out]);
+    is($shown->{status}, 0, '--progress');
+    my $fifo = "$folder/slow";
+    mkfifo($fifo, 0600) or die "fifo: $!";
+    my $pid = start([$gpuaes_command, 'enc', @cipher, '--progress', '-in', $fifo, '-out', $out], env => $ours,
+        err => "$folder/progress");
+    open(my $to, '>', $fifo) or die "fifo: $!";
+    syswrite($to, $plain, 5000);
+    ok(wait_for(sub { slurp("$folder/progress") =~ m{ GB/s} }), 'shows a rate after a while');
+    close($to);
+    waitpid($pid, 0);
+    like(slurp("$folder/progress"), qr/\r\e\[K(?:gpuaes: .*)?\n?\z/, 'and takes the line away at the end');
+    my $quiet = gpuaes(['enc', @cipher, '-in', $in, '-out', $out]);
+    unlike($quiet->{err}, qr{GB/s}, 'and nothing where stderr is no terminal');
+}
+
+done_testing();

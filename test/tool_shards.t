@@ -1,0 +1,244 @@
+#!/usr/bin/perl
+# Parts of a stream, put together, are the whole: by hand, under GNU parallel, and as an
+# array of jobs under Slurm, as docs/shards.md has it.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use IO::Socket::INET;
+use Programs;
+use Test::More;
+
+my $ours = with_gpuaes(GPUAES => $gpuaes_command, SHARD => "$source/docs/examples/shard");
+my $in = "$folder/in";
+my $random = join('', map { pack('N', $_ * 2654435761 % 2**32) } 1 .. 25000);
+my $seed = $ENV{GPUAES_TEST_SEED} // time();
+diag("GPUAES_TEST_SEED=$seed");
+srand($seed);
+
+sub gpuaes { my ($arguments, @how) = @_; return run([$gpuaes_command, @$arguments], env => $ours, @how) }
+
+# Some places to cut, multiples of `unit`.
+sub cuts
+{
+    my ($bytes, $unit) = @_;
+    my %at = map { (int(rand($bytes)) - int(rand($bytes)) % 1) => 1 } 1 .. 4;
+    return sort { $a <=> $b } keys(%{{map { int($_ / $unit) * $unit => 1 } 0, keys(%at)}});
+}
+
+# Does `file` in parts; `pipe`: where the input cannot be sought in.
+sub in_parts
+{
+    my ($file, $bytes, $unit, $pipe, @options) = @_;
+    my @at = cuts($bytes, $unit);
+    my $whole = '';
+    my $gpu = 0;
+    foreach my $i (0 .. $#at) {
+        my @part = ('--offset', $at[$i], $i < $#at ? ('--length', $at[$i + 1] - $at[$i]) : ());
+        my $result =
+            $pipe
+            ? run(['/bin/sh', '-c', 'file=$1; shift; cat "$file" | "$0" "$@"', $gpuaes_command, $file, @options, @part],
+            env => $ours)
+            : gpuaes([@options, @part, '-in', $file]);
+        diag("@options @part: $result->{err}") if $result->{status};
+        $whole .= $result->{out};
+        $gpu += figure($result, 'gpu-bytes') // 0;
+    }
+    return ($whole, $gpu, "@at");
+}
+
+# ---- By hand ---------------------------------------------------------------------------------
+
+foreach my $case (
+    ['enc', '-aes-256-ctr', 1], ['dec', '-aes-256-ctr', 1], ['enc', '-aes-128-ecb', 16], ['dec', '-aes-128-ecb', 16],
+    ['dec', '-aes-256-cbc', 16], ['dec', '-aes-192-cbc', 16]
+    )
+{
+    my ($direction, $cipher, $unit) = @$case;
+    foreach my $bytes (100000, 99989) {
+        my @key = ('-K', '5c' x 24, $cipher =~ /ecb/ ? () : ('-iv', 'ff' x 14 . 'f00f'));
+        my $plain = substr($random, 0, $bytes);
+        spew($in, $plain);
+        my $coded = run(['openssl', 'enc', $cipher, @key, '-in', $in], env => without_gpuaes())->{out};
+        spew($in, $coded) if $direction eq 'dec';
+        foreach my $pipe (0, 1) {
+            my ($whole, $gpu, $at) = in_parts($in, length(slurp($in)), $unit, $pipe, $direction, $cipher, @key, '-bufsize', 912);
+            ok($whole eq ($direction eq 'enc' ? $coded : $plain),
+                "$direction $cipher of $bytes bytes" . ($pipe ? ' from a pipe' : '') . ", cut at $at");
+        SKIP: {
+                skip('the default provider keeps no figures', 1) if stand_in();
+                cmp_ok($gpu, '>=', 90000, "$gpu bytes by the device");
+            }
+        }
+    }
+}
+
+# A password's salt: given for encryption, read from the header for decryption.
+{
+    my @password = ('-aes-256-ctr', '-pbkdf2', '-k', 'secret');
+    spew($in, $random);
+    my $theirs = run(['openssl', 'enc', @password, '-S', '0102030405060708', '-in', $in], env => without_gpuaes())->{out};
+    my ($whole) = in_parts($in, length($random), 1, 0, 'enc', @password, '-S', '0102030405060708');
+    ok($whole eq $theirs, 'with -S');
+    my $salted = run(['openssl', 'enc', @password, '-in', $in], env => without_gpuaes())->{out};
+    spew("$folder/salted", $salted);
+    foreach my $pipe (0, 1) {
+        my ($back) = in_parts("$folder/salted", length($random), 1, $pipe, 'dec', @password);
+        ok($back eq $random, 'with the salt of the header' . ($pipe ? ', from a pipe' : ''));
+    }
+    spew("$folder/piece", substr($random, 12345, 6789));
+    my $piece = gpuaes(['enc', @password, '-S', '0102030405060708', '--piece', '--offset', 12345, '-in', "$folder/piece"]);
+    ok($piece->{out} eq substr($theirs, 12345, 6789), '--piece: the input is that part alone');
+    spew("$folder/part", substr($random, 5_000, 20_000));
+    my $far = gpuaes(['enc', '-aes-256-ctr', '-K', '01', '-iv', '00' x 15 . 'ff', '--piece', '--offset', '1T', '-in', "$folder/part"]);
+    my $near = gpuaes(['enc', '-aes-256-ctr', '-K', '01', '-iv', '00' x 11 . '10000000ff', '-in', "$folder/part"]);
+    ok($far->{out} eq $near->{out}, 'an offset of 1 TiB is so many blocks further');
+}
+
+# At the end, and behind it.
+{
+    spew($in, substr($random, 0, 32));
+    my @ecb = ('-aes-128-ecb', '-K', '01' x 16, '-in', $in);
+    is(length(gpuaes(['enc', @ecb, '--offset', 16])->{out}), 32, 'the last part has the padding');
+    is(length(gpuaes(['enc', @ecb, '--offset', 0, '--length', 16])->{out}), 16, 'the others have none');
+    is(length(gpuaes(['enc', @ecb, '--offset', 32])->{out}), 0, 'a part at the end is empty');
+    my $behind = gpuaes(['enc', @ecb, '--offset', 48]);
+    is($behind->{status} >> 8, 1, 'one behind the end fails');
+    like($behind->{err}, qr/--offset 48: .* is shorter/, 'and says why');
+}
+
+# ---- What cannot be cut -------------------------------------------------------------------------
+
+foreach my $case (
+    [['enc', '-aes-256-cbc', '--offset', 16], qr/--offset: expected -aes-...-ctr, .*encryption with -aes-256-cbc needs all/],
+    [['dec', '-aes-256-cfb', '--offset', 16], qr/--offset: .*decryption with -aes-256-cfb needs all that comes before/],
+    [['dec', '-aes-256-cbc', '--offset', 17], qr/--offset 17: expected a multiple of 16, the block of -aes-256-cbc/],
+    [['enc', '-aes-256-ecb', '--length', 17], qr/--length 17: expected a multiple of 16/],
+    [['enc', '-aes-256-ctr', '-a', '--offset', 48], qr/--offset: not together with -a/],
+    [['enc', '-aes-256-ecb', '--piece', '--offset', 16], qr/--piece: expected -aes-...-ctr/],
+    [['enc', '-aes-256-ctr', '--piece'], qr/--piece: expected --offset, too/],
+    [['enc', '-aes-256-ctr', '--offset', '1x'], qr/-offset 1x: expected a number/],
+    )
+{
+    my ($options, $said) = @$case;
+    my $result = gpuaes([@$options, '-K', '01' x 32, '-iv', '02' x 16, '-in', $in]);
+    is($result->{status} >> 8, 1, "@$options: refused");
+    like($result->{err}, qr/^gpuaes ...: $said/m, 'and it says why');
+}
+my $salted = gpuaes(['enc', '-aes-256-ctr', '-pbkdf2', '-k', 'x', '--offset', 16, '-in', $in]);
+like($salted->{err}, qr/expected -S, or -K and -iv, since all parts must have the same salt/, 'a salt of each part');
+
+# ---- The script, GNU parallel, Slurm ---------------------------------------------------------------
+
+my $big = "$folder/big";
+my $plain = substr($random x 40, 0, 3_300_001);
+spew($big, $plain);
+my @options = ('-aes-256-ctr', '-pbkdf2', '-pass', "file:$folder/key", '-S', '0123456789abcdef');
+spew("$folder/key", "secret\n");
+my $coded = run(['openssl', 'enc', @options, '-in', $big], env => without_gpuaes())->{out};
+die 'openssl enc' if length($coded) != length($plain);
+
+sub parts { my ($name, $count) = @_; return join('', map { slurp("$name.$_") } 0 .. $count - 1) }
+
+foreach my $shards (1, 3, 8) {
+    my @status = map { run(["$source/docs/examples/shard", $_, $shards, $big, "$folder/hand", 'enc', @options], env => $ours)->{status} }
+        0 .. $shards - 1;
+    is(join('', @status), '0' x $shards, "$shards parts");
+    ok(parts("$folder/hand", $shards) eq $coded, 'are the whole');
+}
+
+SKIP: {
+    skip('GNU parallel is not installed', 4) if run(['parallel', '--version'])->{out} !~ /^GNU parallel/;
+    my $line = 'seq 0 7 | parallel --will-cite --halt now,fail=1 "$SHARD" {} 8 "$@"';
+    my $result = run(['/bin/bash', '-c', $line, 'bash', $big, "$folder/parallel", 'enc', @options], env => {%$ours, HOME => $folder});
+    is($result->{status}, 0, 'GNU parallel') or diag($result->{err});
+    ok(parts("$folder/parallel", 8) eq $coded, 'makes the whole');
+    my $failed = run(['/bin/bash', '-c', $line, 'bash', $big, "$folder/parallel2", 'enc', '-aes-256-cbc', @options[1 .. $#options]],
+        env => {%$ours, HOME => $folder});
+    isnt($failed->{status}, 0, 'it ends as a part does that fails');
+    ok(!-e "$folder/parallel2.1", 'which is not there');
+}
+
+# A cluster of one host, with daemons and a folder of its own.
+sub free_ports { return map { my $s = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1'); ($s, $s->sockport()) } 1 .. $_[0] }
+
+sub with_slurm
+{
+    my ($work) = @_;
+    my $place = "$folder/slurm";
+    mkdir($place);
+    mkdir("$place/$_") foreach qw(state spool munge);
+    chomp(my $host = `hostname -s`);
+    my (%sockets) = free_ports(2);
+    my @ports = values(%sockets);
+    undef(%sockets);
+    my $user = getpwuid($>);
+    spew("$place/munge/key", join('', map { chr(int(rand(256))) } 1 .. 1024));
+    chmod(0600, "$place/munge/key");
+    spew("$place/slurm.conf", <<"END");
+ClusterName=test
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$ports[0]
+SlurmdPort=$ports[1]
+SlurmUser=$user
+SlurmdUser=$user
+AuthType=auth/munge
+AuthInfo=socket=$place/munge/socket
+StateSaveLocation=$place/state
+SlurmdSpoolDir=$place/spool
+SlurmctldPidFile=$place/slurmctld.pid
+SlurmdPidFile=$place/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SchedulerParameters=batch_sched_delay=0,sched_interval=1
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+MpiDefault=none
+NodeName=$host NodeAddr=127.0.0.1 CPUs=2
+PartitionName=all Nodes=$host Default=YES MaxTime=5 State=UP
+END
+    my %env = (SLURM_CONF => "$place/slurm.conf", PATH => "$ENV{PATH}:/usr/sbin");
+    my $daemon = sub {
+        my ($name, @command) = @_;
+        return start(\@command, env => \%env, err => "$place/$name.log", out => "$place/$name.log", seconds => 200);
+    };
+    my @daemons = ($daemon->('munged', '/usr/sbin/munged', '--foreground', '--force', "--socket=$place/munge/socket",
+            "--key-file=$place/munge/key", "--pid-file=$place/munge/pid", "--log-file=$place/munge/log",
+            "--seed-file=$place/munge/seed"));
+    for (1 .. 100) {
+        last if -S "$place/munge/socket";
+        select(undef, undef, undef, 0.1);
+    }
+    push(@daemons, $daemon->('slurmctld', 'slurmctld', '-D', '-i'), $daemon->('slurmd', 'slurmd', '-D', '-N', $host));
+    my $up = 0;
+    for (1 .. 150) {
+        $up = run(['sinfo', '-h', '-o', '%t'], env => \%env)->{out} =~ /^idle/;
+        last if $up;
+        select(undef, undef, undef, 0.2);
+    }
+    $work->(\%env) if $up;
+    diag(map { slurp("$place/$_.log") } qw(munged slurmctld slurmd)) if !$up;
+    stop($_) foreach reverse(@daemons);
+    return $up;
+}
+
+SKIP: {
+    skip('Slurm is not installed', 4) if grep { !-x } qw(/usr/sbin/slurmctld /usr/sbin/slurmd /usr/sbin/munged /usr/bin/sbatch);
+    chdir($folder) or die "$folder: $!";
+    my $up = with_slurm(sub {
+        my ($env) = @_;
+        my @command = ('sbatch', '--wait', '--array=0-7', "$source/docs/examples/shards.sbatch", $big);
+        my $result = run([@command, "$folder/slurmed", 'enc', @options], env => {%$ours, %$env}, seconds => 150);
+        is($result->{status}, 0, 'an array of jobs under Slurm') or diag($result->{err}, map { slurp($_) } glob("$folder/gpuaes-*.log"));
+        ok(parts("$folder/slurmed", 8) eq $coded, 'makes the whole');
+        $command[2] = '--array=0-0';
+        my $failed = run([@command, "$folder/absent/slurmed", 'enc', @options], env => {%$ours, %$env}, seconds => 150);
+        isnt($failed->{status}, 0, 'it ends as a job does that fails');
+    });
+    ok($up, 'Slurm runs');
+    chdir('/');
+}
+
+done_testing();

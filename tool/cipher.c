@@ -1,0 +1,156 @@
+/*
+ * The stages that encrypt or decrypt pieces.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "cipher.h"
+
+#include <openssl/err.h>
+#include <string.h>
+
+#include "tool.h"
+
+enum { BLOCK = 16 };
+
+int cipher_is_parallel(const EVP_CIPHER *cipher, int encrypt)
+{
+    int mode = EVP_CIPHER_get_mode(cipher);
+    int is_block_of_16 = mode == EVP_CIPH_CTR_MODE || EVP_CIPHER_get_block_size(cipher) == BLOCK;
+    return is_block_of_16 && (mode == EVP_CIPH_ECB_MODE || mode == EVP_CIPH_CTR_MODE ||
+                              (mode == EVP_CIPH_CBC_MODE && !encrypt));
+}
+
+/* ---- In any order --------------------------------------------------------------------- */
+
+/* What depends on the piece before, but takes no time. */
+static int find_start(void *context, struct piece *piece)
+{
+    struct cipher_job *job = context;
+    if (piece->number == 0 && job->drop != 0) {
+        if (piece->bytes < job->drop)
+            return piece_fail(piece, "the input ends within its header");
+        piece->data += job->drop;
+        piece->bytes -= job->drop;
+    }
+    piece->position = job->position;
+    job->position += piece->bytes;
+    if (job->mode != EVP_CIPH_CBC_MODE)
+        return 1;
+    memcpy(piece->before, job->before, BLOCK);
+    if (piece->bytes >= BLOCK)
+        memcpy(job->before, piece->data + piece->bytes - BLOCK, BLOCK);
+    return 1;
+}
+
+/* The counter is 128 bits long, most significant byte first. */
+static void add_to_counter(unsigned char counter[BLOCK], uint64_t n)
+{
+    unsigned carry = 0;
+    for (int i = BLOCK - 1; i >= 0; i--) {
+        unsigned sum = counter[i] + (unsigned)(n & 255) + carry;
+        counter[i] = (unsigned char)sum;
+        carry = sum >> 8;
+        n >>= 8;
+    }
+}
+
+static int begin_piece(const struct cipher_job *job, EVP_CIPHER_CTX *context,
+                       const struct piece *piece)
+{
+    unsigned char iv[BLOCK], ignored[BLOCK] = {0};
+    int n, skip = 0;
+    if (job->mode == EVP_CIPH_CTR_MODE) {
+        memcpy(iv, job->material->iv, BLOCK);
+        add_to_counter(iv, piece->position / BLOCK);
+        skip = (int)(piece->position % BLOCK);
+    } else {
+        memcpy(iv, piece->before, BLOCK);
+    }
+    return EVP_CipherInit_ex2(context, NULL, NULL, job->mode == EVP_CIPH_ECB_MODE ? NULL : iv, -1,
+                              NULL) &&
+           EVP_CIPHER_CTX_set_padding(context, job->padding && piece->ends) &&
+           (skip == 0 || EVP_CipherUpdate(context, ignored, &n, ignored, skip));
+}
+
+/* ---- Both ----------------------------------------------------------------------------- */
+
+static int cipher_failed(const struct cipher_job *job, struct piece *piece)
+{
+    const char *reason = openssl_reason();
+    return piece_fail(piece, "the data cannot be %s%s%s", job->encrypt ? "encrypted" : "decrypted",
+                      reason[0] != '\0' ? ": " : "", reason);
+}
+
+static int end_failed(const struct cipher_job *job, struct piece *piece)
+{
+    if (job->encrypt)
+        return cipher_failed(job, piece);
+    return piece_fail(piece,
+                      "bad decrypt: the password or key is wrong, or the data is damaged: %s",
+                      openssl_reason());
+}
+
+/* To the other buffer, behind the prefix, and with what comes at the end. */
+static int transform(const struct cipher_job *job, EVP_CIPHER_CTX *context, struct piece *piece)
+{
+    unsigned char *out = piece_spare(piece);
+    size_t prefix = piece->number == 0 ? job->prefix_bytes : 0;
+    int n = 0, rest = 0;
+    memcpy(out, job->prefix, prefix);
+    if (piece->bytes != 0 &&
+        !EVP_CipherUpdate(context, out + prefix, &n, piece->data, (int)piece->bytes))
+        return cipher_failed(job, piece);
+    if (piece->last && !EVP_CipherFinal_ex(context, out + prefix + n, &rest))
+        return end_failed(job, piece);
+    piece_use_spare(piece, prefix + (size_t)n + (size_t)rest);
+    return 1;
+}
+
+static int run_parallel(void *context, struct piece *piece)
+{
+    const struct cipher_job *job = context;
+    EVP_CIPHER_CTX *cipher = job->contexts[piece->thread];
+    return begin_piece(job, cipher, piece) ? transform(job, cipher, piece)
+                                           : cipher_failed(job, piece);
+}
+
+static int run_ordered(void *context, struct piece *piece)
+{
+    struct cipher_job *job = context;
+    return find_start(job, piece) && transform(job, job->contexts[0], piece);
+}
+
+static EVP_CIPHER_CTX *new_context(const struct cipher_job *job)
+{
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    if (context != NULL &&
+        EVP_CipherInit_ex2(context, job->cipher, job->material->key, job->material->iv,
+                           job->encrypt, NULL) &&
+        EVP_CIPHER_CTX_set_padding(context, job->padding))
+        return context;
+    EVP_CIPHER_CTX_free(context);
+    return NULL;
+}
+
+int cipher_add(struct cipher_job *job, struct pipeline *pipeline)
+{
+    job->mode = EVP_CIPHER_get_mode(job->cipher);
+    job->parallel = cipher_is_parallel(job->cipher, job->encrypt);
+    unsigned contexts = job->parallel ? pipeline->threads : 1;
+    for (unsigned i = 0; i < contexts; i++) {
+        job->contexts[i] = new_context(job);
+        if (job->contexts[i] == NULL)
+            return complain_openssl("%s cannot be used", EVP_CIPHER_get0_name(job->cipher));
+    }
+    if (job->parallel)
+        pipeline_add(pipeline, find_start, job, 1);
+    pipeline_add(pipeline, job->parallel ? run_parallel : run_ordered, job, !job->parallel);
+    return 1;
+}
+
+void cipher_close(struct cipher_job *job)
+{
+    for (unsigned i = 0; i < PIPELINE_THREADS; i++)
+        EVP_CIPHER_CTX_free(job->contexts[i]);
+    OPENSSL_cleanse(job->prefix, sizeof job->prefix);
+}

@@ -1,0 +1,23 @@
+/*
+ * What OpenSSL's configuration file makes of gpuaes.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_TOOL_CONFIGURATION_H
+#define GPUAES_TOOL_CONFIGURATION_H
+
+enum { CONFIGURATION_TEXT = 600 };
+
+struct configuration {
+    char path[CONFIGURATION_TEXT];
+    int uses_gpuaes; /* programs that read it get AES from gpuaes */
+    /* Sentences; "" where there is nothing to say. */
+    char why_not[CONFIGURATION_TEXT];
+    char change[CONFIGURATION_TEXT];
+    char note[CONFIGURATION_TEXT]; /* works, but could be better */
+};
+
+/* Looks at the file that programs read which are started from here. */
+void configuration_examine(struct configuration *configuration);
+
+#endif

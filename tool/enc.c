@@ -1,0 +1,301 @@
+/*
+ * `gpuaes enc` and `gpuaes dec`: files as openssl enc makes and reads them.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base64_decode.h"
+#include "base64_encode.h"
+#include "cipher.h"
+#include "enc_options.h"
+#include "key.h"
+#include "library.h"
+#include "output.h"
+#include "password.h"
+#include "progress.h"
+#include "shard.h"
+#include "source.h"
+#include "tool.h"
+
+enum { PBKDF2_ITERATIONS = 10000, PIECE = 2 << 20, LEAST_PIECE = 64, PADDING_ROOM = 64 };
+
+struct enc {
+    struct enc_options options;
+    struct library library;
+    struct source source;
+    struct output output;
+    struct cipher_job job;
+    struct base64_encode encode;
+    struct base64_decode decode;
+    struct key_material material;
+    struct pipeline pipeline;
+    char password[PASSWORD_ROOM];
+    int has_password;
+};
+
+/* ---- Cipher and key -------------------------------------------------------------------- */
+
+static int fetch_cipher(struct enc *enc)
+{
+    const char *name = enc->options.cipher;
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(enc->library.context, name, PREFER_GPUAES);
+    if (cipher == NULL)
+        return complain_openssl("-%s: expected an option or a cipher, such as -aes-256-ctr", name);
+    enc->job.cipher = cipher;
+    if ((EVP_CIPHER_get_flags(cipher) & EVP_CIPH_FLAG_AEAD_CIPHER) != 0 ||
+        EVP_CIPHER_get_mode(cipher) == EVP_CIPH_XTS_MODE ||
+        EVP_CIPHER_get_mode(cipher) == EVP_CIPH_WRAP_MODE || EVP_CIPHER_get_key_length(cipher) == 0)
+        return complain("-%s: expected a cipher that needs no tag and no whole message, such as "
+                        "-aes-256-ctr",
+                        name);
+    enc->job.encrypt = !enc->options.decrypt;
+    enc->job.padding = !enc->options.no_padding;
+    enc->job.material = &enc->material;
+    return 1;
+}
+
+static int get_password(struct enc *enc)
+{
+    struct enc_options *o = &enc->options;
+    enc->has_password = 1;
+    if (o->password != NULL)
+        return password_take(o->password, enc->password);
+    if (o->key_file != NULL)
+        return password_from_key_file(o->key_file, enc->password);
+    if (o->pass != NULL)
+        return password_from(o->pass, enc->password);
+    enc->has_password = 0;
+    if (o->key != NULL)
+        return 1;
+    enc->has_password = 1;
+    return password_ask(EVP_CIPHER_get0_name(enc->job.cipher), !o->decrypt, enc->password);
+}
+
+/* The header's 16 bytes, from the input's beginning. */
+static int read_header(struct enc *enc, unsigned char header[SALT_HEADER])
+{
+    const unsigned char *data;
+    /* Base64 has a third more, and lines. */
+    long n = source_peek(&enc->source, &data, enc->options.base64 ? SOURCE_PEEK / 8 : SALT_HEADER);
+    if (n < 0)
+        return complain("%s: %s", enc->source.name, strerror(errno));
+    if (enc->options.base64)
+        n = (long)base64_decode_some(BASE64_WHITE_SPACE, data, (size_t)n, header, SALT_HEADER);
+    else
+        memcpy(header, data, (size_t)n);
+    if (n < SALT_HEADER || memcmp(header, SALT_MAGIC, SALT_BYTES) != 0)
+        return complain("%s: bad magic number: it does not begin with \"" SALT_MAGIC
+                        "\" and a salt; was it encrypted with -S, -nosalt or -K?",
+                        enc->source.name);
+    if (enc->options.base64)
+        enc->job.drop = SALT_HEADER;
+    else
+        (void)source_skip(&enc->source, SALT_HEADER);
+    return 1;
+}
+
+static int get_salt(struct enc *enc)
+{
+    const struct enc_options *o = &enc->options;
+    unsigned char header[SALT_HEADER];
+    enc->material.has_salt = !o->no_salt;
+    if (o->no_salt)
+        return 1;
+    if (o->salt != NULL)
+        return key_read_hex("-S", o->salt, enc->material.salt, SALT_BYTES);
+    if (o->decrypt) {
+        if (!read_header(enc, header))
+            return 0;
+        memcpy(enc->material.salt, header + SALT_BYTES, SALT_BYTES);
+        return 1;
+    }
+    if (RAND_bytes_ex(enc->library.context, enc->material.salt, SALT_BYTES, 0) <= 0)
+        return complain_openssl("there are no random bytes for a salt");
+    memcpy(enc->job.prefix, SALT_MAGIC, SALT_BYTES);
+    memcpy(enc->job.prefix + SALT_BYTES, enc->material.salt, SALT_BYTES);
+    enc->job.prefix_bytes = SALT_HEADER;
+    return 1;
+}
+
+static int derive(struct enc *enc)
+{
+    const struct enc_options *o = &enc->options;
+    const char *name = o->md != NULL ? o->md : "SHA256";
+    int iterations = o->iterations != 0 ? o->iterations : o->pbkdf2 ? PBKDF2_ITERATIONS : 0;
+    EVP_MD *md = EVP_MD_fetch(enc->library.context, name, NULL);
+    if (md == NULL)
+        return complain_openssl("-md %s: expected a digest, such as sha256", name);
+    int ok =
+        get_salt(enc) && key_derive(&enc->material, enc->job.cipher, md, enc->password, iterations);
+    EVP_MD_free(md);
+    return ok;
+}
+
+static int get_key(struct enc *enc)
+{
+    struct enc_options *o = &enc->options;
+    int iv_bytes = EVP_CIPHER_get_iv_length(enc->job.cipher);
+    if (enc->has_password && !derive(enc))
+        return 0;
+    OPENSSL_cleanse(enc->password, sizeof enc->password);
+    if (o->iv != NULL && iv_bytes == 0)
+        (void)complain("warning: -iv is not used by this cipher");
+    if (o->iv != NULL && iv_bytes != 0 && !key_read_hex("-iv", o->iv, enc->material.iv, iv_bytes))
+        return 0;
+    if (o->iv == NULL && !enc->has_password && iv_bytes != 0)
+        return complain("-iv is missing: with -K, expected %d hexadecimal digits", 2 * iv_bytes);
+    if (o->key == NULL)
+        return 1;
+    int ok =
+        key_read_hex("-K", o->key, enc->material.key, EVP_CIPHER_get_key_length(enc->job.cipher));
+    OPENSSL_cleanse(o->key, strlen(o->key));
+    return ok;
+}
+
+/* ---- The stream ------------------------------------------------------------------------ */
+
+static void cut_pieces(struct enc *enc)
+{
+    size_t unit = enc->options.base64 ? BASE64_UNIT : LEAST_PIECE, piece = enc->source.piece;
+    piece = piece < unit ? unit : piece / unit * unit;
+    enc->source.piece = piece;
+    /* With the salt in front, the first one is as long as the others. */
+    enc->source.first = piece - enc->job.prefix_bytes;
+}
+
+static void build(struct enc *enc)
+{
+    struct pipeline *pipeline = &enc->pipeline;
+    const struct enc_options *o = &enc->options;
+    enc->encode = (struct base64_encode){.line = o->one_line ? 0 : 64, .piece = enc->source.piece};
+    enc->decode = (struct base64_decode){.between = BASE64_WHITE_SPACE};
+    pipeline->room = enc->source.piece + PADDING_ROOM;
+    if (o->base64 && !o->decrypt)
+        pipeline->room = base64_encode_room(&enc->encode);
+    enc->source.done = &pipeline->done;
+    pipeline_add(pipeline, source_read, &enc->source, !enc->source.seekable);
+    if (o->base64 && o->decrypt) {
+        base64_decode_open(&enc->decode, &enc->library);
+        base64_decode_add(&enc->decode, pipeline);
+    }
+}
+
+static int finish_building(struct enc *enc)
+{
+    struct pipeline *pipeline = &enc->pipeline;
+    if (!cipher_add(&enc->job, pipeline))
+        return 0;
+    if (enc->options.base64 && !enc->options.decrypt) {
+        base64_encode_open(&enc->encode, &enc->library);
+        pipeline_add(pipeline, base64_encode_piece, &enc->encode, 0);
+    }
+    pipeline_add(pipeline, output_place, &enc->output, 1);
+    pipeline_add(pipeline, output_write, &enc->output, 0);
+    return 1;
+}
+
+static void report(const struct enc *enc)
+{
+    if (!enc->options.verbose)
+        return;
+    uint64_t gpu = library_figure(&enc->library, "gpu-bytes") +
+                   library_figure(&enc->library, "read-ahead-bytes");
+    (void)fprintf(stderr,
+                  "bytes read   : %8llu\nbytes written: %8llu\nby a GPU     : %8llu\n"
+                  "threads      : %8u\n",
+                  (unsigned long long)enc->pipeline.done, (unsigned long long)enc->output.position,
+                  (unsigned long long)gpu, enc->pipeline.threads);
+}
+
+static int stream(struct enc *enc)
+{
+    struct progress progress;
+    if (!output_open(&enc->output, enc->options.out, enc->options.sync)) {
+        (void)complain("-out %s: %s", enc->options.out != NULL ? enc->options.out : "(stdout)",
+                       strerror(errno));
+        output_abandon(&enc->output);
+        return 0;
+    }
+    build(enc);
+    int ok = finish_building(enc);
+    if (ok) {
+        progress_begin(&progress, enc->options.progress, &enc->pipeline.done,
+                       source_expected(&enc->source));
+        ok = pipeline_run(&enc->pipeline, progress_tick, &progress);
+        progress_end(&progress);
+        if (!ok)
+            (void)complain("%s", enc->pipeline.error);
+    }
+    if (ok && !output_commit(&enc->output))
+        ok = complain("%s: %s", enc->output.name, strerror(errno));
+    if (!ok)
+        output_abandon(&enc->output);
+    else
+        report(enc);
+    return ok;
+}
+
+/* ---- The command ----------------------------------------------------------------------- */
+
+static int run(struct enc *enc)
+{
+    struct enc_options *o = &enc->options;
+    if (!source_open(&enc->source, o->in))
+        return complain("-in %s: %s", o->in != NULL ? o->in : "(stdin)", strerror(errno));
+    enc->source.limit = o->length;
+    enc->source.piece = enc->source.first = o->piece != 0 ? o->piece : PIECE;
+    uint64_t pieces = source_pieces(&enc->source);
+    enc->pipeline.threads = o->threads != 0 ? o->threads : pipeline_threads(pieces);
+    library_expect(source_expected(&enc->source), enc->pipeline.threads);
+    if (!library_open(&enc->library) || !fetch_cipher(enc) || !shard_check(o, &enc->job) ||
+        !get_password(enc) || !source_begin(&enc->source) || !get_key(enc))
+        return 0;
+    if (o->print || o->print_only)
+        key_print(&enc->material, enc->job.cipher);
+    if (o->print_only)
+        return 1;
+    memcpy(enc->job.before, enc->material.iv, sizeof enc->job.before);
+    if (!shard_enter(o, &enc->source, &enc->job))
+        return 0;
+    cut_pieces(enc);
+    return stream(enc);
+}
+
+static int close_enc(struct enc *enc, int ok)
+{
+    cipher_close(&enc->job);
+    EVP_CIPHER_free(enc->job.cipher);
+    base64_encode_close(&enc->encode);
+    base64_decode_close(&enc->decode);
+    if (enc->source.name != NULL)
+        source_close(&enc->source);
+    library_close(&enc->library);
+    OPENSSL_cleanse(&enc->material, sizeof enc->material);
+    OPENSSL_cleanse(enc->password, sizeof enc->password);
+    return ok ? 0 : 1;
+}
+
+static int enc_main(int argc, char **argv, int decrypt)
+{
+    static struct enc enc;
+    enc.options.decrypt = decrypt;
+    int read = enc_options_read(&enc.options, argc, argv);
+    if (read <= 0)
+        return read < 0 ? 0 : 1;
+    return close_enc(&enc, run(&enc));
+}
+
+int enc_command(int argc, char **argv)
+{
+    return enc_main(argc, argv, 0);
+}
+
+int dec_command(int argc, char **argv)
+{
+    return enc_main(argc, argv, 1);
+}

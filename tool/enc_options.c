@@ -1,0 +1,198 @@
+/*
+ * The options of `gpuaes enc`.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "enc_options.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "number.h"
+#include "pipeline.h"
+#include "tool.h"
+
+static const char help[] =
+    "usage: gpuaes enc|dec -CIPHER [OPTION...]\n"
+    "\n"
+    "Encrypts or decrypts as openssl enc does, with its options; its files are ours.\n"
+    "\n"
+    "  -CIPHER             such as -aes-256-ctr, -aes-128-ecb, -aes-256-cbc\n"
+    "  -e, -d              encrypt, decrypt; the last one counts\n"
+    "  -in FILE            input (standard input)\n"
+    "  -out FILE           output (standard output); appears when it is complete\n"
+    "  -a, -base64         Base64 after encryption, or before decryption\n"
+    "  -A                  the Base64 is one line\n"
+    "  -nopad              no padding of the last block\n"
+    "Keys from a password, which is asked for unless one of these says where it is:\n"
+    "  -pass SOURCE        pass:PASSWORD, env:NAME, file:PATH, fd:NUMBER or stdin\n"
+    "  -k PASSWORD, -kfile FILE\n"
+    "  -pbkdf2, -iter N    PBKDF2 (10000 iterations, or N), as both sides should have it\n"
+    "  -md DIGEST          of the derivation (sha256)\n"
+    "  -salt, -nosalt      with a salt (the default), without\n"
+    "  -S HEX              this salt, which then is not written to the output\n"
+    "Keys as they are:\n"
+    "  -K HEX, -iv HEX\n"
+    "  -p, -P              print salt, key and IV; -P does nothing else\n"
+    "Parts of a stream; see docs/shards.md:\n"
+    "  --offset N          begin at this byte (K, M, G: powers of 1024)\n"
+    "  --length N          so many bytes\n"
+    "  --piece             the input is that part alone, not the whole (CTR)\n"
+    "How:\n"
+    "  --threads N         that read, work and write (the CPUs, 8 at most)\n"
+    "  -bufsize N          bytes of a piece (2M)\n"
+    "  --sync              wait until the output is on the disk\n"
+    "  --progress, --no-progress   in spite of what stderr is\n"
+    "  -v                  say how much was read and written, and by whom encrypted\n";
+
+/* ---- The table ------------------------------------------------------------------------- */
+
+enum kind { FLAG, FLAG_OFF, TEXT, SECRET, NUMBER_INT, NUMBER_64, NUMBER_SIZE, NUMBER_THREADS };
+
+struct rule {
+    const char *name;
+    enum kind kind;
+    size_t at; /* in struct enc_options */
+};
+#define AT(member) offsetof(struct enc_options, member)
+
+static const struct rule rules[] = {
+    {"e", FLAG_OFF, AT(decrypt)},
+    {"d", FLAG, AT(decrypt)},
+    {"in", TEXT, AT(in)},
+    {"out", TEXT, AT(out)},
+    {"a", FLAG, AT(base64)},
+    {"base64", FLAG, AT(base64)},
+    {"A", FLAG, AT(one_line)},
+    {"nopad", FLAG, AT(no_padding)},
+    {"pass", SECRET, AT(pass)},
+    {"k", SECRET, AT(password)},
+    {"kfile", TEXT, AT(key_file)},
+    {"pbkdf2", FLAG, AT(pbkdf2)},
+    {"iter", NUMBER_INT, AT(iterations)},
+    {"md", TEXT, AT(md)},
+    {"salt", FLAG_OFF, AT(no_salt)},
+    {"nosalt", FLAG, AT(no_salt)},
+    {"S", SECRET, AT(salt)},
+    {"K", SECRET, AT(key)},
+    {"iv", TEXT, AT(iv)},
+    {"p", FLAG, AT(print)},
+    {"P", FLAG, AT(print_only)},
+    {"v", FLAG, AT(verbose)},
+    {"bufsize", NUMBER_SIZE, AT(piece)},
+    {"offset", NUMBER_64, AT(offset)},
+    {"length", NUMBER_64, AT(length)},
+    {"piece", FLAG, AT(is_piece)},
+    {"threads", NUMBER_THREADS, AT(threads)},
+    {"sync", FLAG, AT(sync)},
+};
+enum { RULES = sizeof rules / sizeof rules[0] };
+
+/* ---- Values ---------------------------------------------------------------------------- */
+
+static int read_number(const struct rule *rule, const char *value, uint64_t least, uint64_t most,
+                       uint64_t *number)
+{
+    if (number_read(value, number) && *number >= least && *number <= most)
+        return 1;
+    return complain("-%s %s: expected a number from %llu to %llu", rule->name, value,
+                    (unsigned long long)least, (unsigned long long)most);
+}
+
+static int take_value(struct enc_options *options, const struct rule *rule, char *value)
+{
+    void *member = (char *)options + rule->at;
+    uint64_t n;
+    switch (rule->kind) {
+    case TEXT:
+        *(const char **)member = value;
+        return 1;
+    case SECRET:
+        *(char **)member = value;
+        return 1;
+    case NUMBER_INT:
+        if (!read_number(rule, value, 1, 0x7fffffff, &n))
+            return 0;
+        *(int *)member = (int)n;
+        return 1;
+    case NUMBER_THREADS:
+        if (!read_number(rule, value, 1, PIPELINE_THREADS, &n))
+            return 0;
+        *(unsigned *)member = (unsigned)n;
+        return 1;
+    case NUMBER_SIZE:
+        if (!read_number(rule, value, 0, (uint64_t)1 << 29, &n))
+            return 0;
+        *(size_t *)member = (size_t)n;
+        return 1;
+    default:
+        options->is_shard = 1;
+        return read_number(rule, value, 0, INT64_MAX, (uint64_t *)member);
+    }
+}
+
+static int take_other(struct enc_options *options, const char *name)
+{
+    static const char *const absent[] = {
+        "none", "z",         "engine", "provider", "propquery", "provider-path",
+        "rand", "writerand", "debug",  "saltlen",  "skeyopt",   NULL};
+    if (strcmp(name, "progress") == 0 || strcmp(name, "no-progress") == 0) {
+        options->progress = name[0] == 'p' ? PROGRESS_ALWAYS : PROGRESS_NEVER;
+        return 1;
+    }
+    for (int i = 0; absent[i] != NULL; i++)
+        if (strcmp(name, absent[i]) == 0)
+            return complain("-%s: of openssl enc's options this one is not here", name);
+    if (options->cipher != NULL && strcmp(options->cipher, name) != 0)
+        return complain("-%s: expected an option or one cipher, and there is -%s already", name,
+                        options->cipher);
+    options->cipher = name;
+    return 1;
+}
+
+static const struct rule *find_rule(const char *name)
+{
+    for (int i = 0; i < RULES; i++)
+        if (strcmp(rules[i].name, name) == 0)
+            return &rules[i];
+    return NULL;
+}
+
+/* One option, with its value if it has one; how many words that was, or 0. */
+static int take_option(struct enc_options *options, const char *name, char *value)
+{
+    const struct rule *rule = find_rule(name);
+    if (rule == NULL)
+        return take_other(options, name);
+    if (rule->kind == FLAG || rule->kind == FLAG_OFF) {
+        *(int *)((char *)options + rule->at) = rule->kind == FLAG;
+        return 1;
+    }
+    if (value == NULL)
+        return complain("-%s: its value is missing", name);
+    return take_value(options, rule, value) ? 2 : 0;
+}
+
+int enc_options_read(struct enc_options *options, int argc, char **argv)
+{
+    options->length = UINT64_MAX;
+    for (int i = 1, words; i < argc; i += words) {
+        const char *word = argv[i];
+        if (word[0] != '-' || word[1] == '\0')
+            return complain("\"%s\": expected an option; a file is named by -in or -out", word);
+        const char *name = word + (word[1] == '-' ? 2 : 1);
+        if (strcmp(name, "help") == 0 || strcmp(name, "h") == 0) {
+            (void)fputs(help, stdout);
+            return -1;
+        }
+        words = take_option(options, name, i + 1 < argc ? argv[i + 1] : NULL);
+        if (words == 0)
+            return 0;
+    }
+    if (options->cipher == NULL)
+        return complain("which cipher? Expected one such as -aes-256-ctr");
+    if (options->iterations != 0)
+        options->pbkdf2 = 1;
+    return 1;
+}

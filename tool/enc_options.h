@@ -1,0 +1,32 @@
+/*
+ * The options of `gpuaes enc`: those of openssl enc, and some more.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_TOOL_ENC_OPTIONS_H
+#define GPUAES_TOOL_ENC_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "progress.h"
+
+struct enc_options {
+    int decrypt, base64, one_line, no_padding, no_salt, print, print_only, verbose;
+    const char *in, *out, *cipher, *md, *iv;
+    char *key, *password, *pass, *salt; /* what is a secret is cleansed where it stands */
+    const char *key_file;
+    int pbkdf2;
+    int iterations; /* 0: as PBKDF2 has it by default, if at all */
+    size_t piece;   /* 0: by default */
+    unsigned threads;
+    int is_shard; /* an offset or a length was given */
+    uint64_t offset, length;
+    int sync, is_piece;
+    enum progress_wish progress;
+};
+
+/* 1; 0 with what is wrong said; -1 after the help that was asked for. */
+int enc_options_read(struct enc_options *options, int argc, char **argv);
+
+#endif

@@ -1,0 +1,143 @@
+/*
+ * `gpuaes info`: devices, engines and rates, and what openssl.cnf makes of gpuaes.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <inttypes.h>
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cuda/gpuaes.h"
+#include "configuration.h"
+#include "describe.h"
+#include "pipeline.h"
+#include "rates.h"
+#include "tool.h"
+
+static const double seconds_each = 0.05, seconds_quick = 0.002;
+static const size_t sizes[] = {16 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20};
+enum { SIZES = sizeof sizes / sizeof sizes[0], SIZES_QUICK = 3 };
+
+struct table {
+    struct rates rates;
+    int sizes;
+    double seconds; /* for each */
+};
+
+static void print_versions(const struct library *library)
+{
+    (void)printf("gpuaes %s, CUDA %s\n%s\n", PACKAGE_VERSION, gpuaes_build(),
+                 OpenSSL_version(OPENSSL_VERSION));
+    if (library->gpuaes != NULL)
+        (void)printf("provider: loaded\n");
+    else
+        (void)printf("provider: not loaded: %s\n", library->why_not);
+}
+
+static void print_devices(int ready, const char *why_not)
+{
+    struct gpuaes_device_info device;
+    struct gpuaes_statistics statistics;
+    char text[DESCRIBE_TEXT];
+    if (!ready)
+        (void)printf("GPU: none: %s\n", why_not);
+    for (unsigned n = 0; ready && gpuaes_device(n, &device); n++) {
+        describe_device(&device, text);
+        (void)printf("GPU %d: %s\n", device.ordinal, text);
+    }
+    gpuaes_get_statistics(&statistics);
+    if (ready)
+        (void)printf("start of the GPU: %" PRIu64 " ms\n", statistics.start_ms);
+    (void)printf("CPU: gpuaes enc uses %u threads%s\n", pipeline_threads(UINT64_MAX),
+                 ready ? "" : ", of libcrypto's AES alone");
+}
+
+static void print_configuration(void)
+{
+    struct configuration c;
+    configuration_examine(&c);
+    (void)printf("\nopenssl.cnf: %s\n", c.path);
+    if (c.uses_gpuaes)
+        (void)printf("  programs that read it use gpuaes\n");
+    else
+        (void)printf("  programs that read it do not use gpuaes: %s\n  what to change: %s\n",
+                     c.why_not, c.change);
+    if (c.note[0] != '\0')
+        (void)printf("  note: %s\n", c.note);
+}
+
+static void print_row(struct table *table, enum rates_work work, enum rates_memory memory)
+{
+    struct rate rate;
+    (void)printf("%-14s", rates_names[work]);
+    for (int i = 0; i < table->sizes; i++)
+        if (rates_measure(&table->rates, work, memory, sizes[i], table->seconds, &rate))
+            (void)printf(" %s %6.2f", rate.by_gpu ? "GPU" : "CPU", rate.ours);
+        else
+            (void)printf("          -");
+    (void)printf("\n");
+    (void)fflush(stdout);
+}
+
+static void print_table(struct table *table, enum rates_memory memory)
+{
+    (void)printf("\nEngine and GB/s of one update, AES-256, %s memory, one thread\n%-14s",
+                 memory == RATES_PINNED ? "pinned" : "ordinary", "");
+    for (int i = 0; i < table->sizes; i++) {
+        char text[DESCRIBE_TEXT];
+        describe_bytes(sizes[i], text);
+        (void)printf(" %10s", text);
+    }
+    (void)printf("\n");
+    for (int work = 0; work < RATES_WORKS; work++)
+        print_row(table, (enum rates_work)work, memory);
+}
+
+static int run(struct library *library, int quick)
+{
+    const char *why_not;
+    struct table table = {.sizes = quick ? SIZES_QUICK : SIZES,
+                          .seconds = quick ? seconds_quick : seconds_each};
+    int ready = rates_wait_for_device(library, &why_not);
+    print_versions(library);
+    print_devices(ready, why_not);
+    print_configuration();
+    if (library->gpuaes == NULL)
+        return 1;
+    if (!rates_open(&table.rates, library, sizes[table.sizes - 1]))
+        return complain("there is no memory for buffers");
+    print_table(&table, RATES_ORDINARY);
+    if (table.rates.memory[RATES_PINNED] != NULL)
+        print_table(&table, RATES_PINNED);
+    rates_close(&table.rates);
+    return 1;
+}
+
+static void usage(FILE *to)
+{
+    (void)fprintf(to, "usage: gpuaes info [--quick]\n"
+                      "\n"
+                      "GPUs, engines and rates, and what openssl.cnf makes of gpuaes.\n"
+                      "\n"
+                      "  --quick  lengths up to 256 KiB alone, measured briefly\n");
+}
+
+int info_command(int argc, char **argv)
+{
+    struct library library;
+    int quick = argc == 2 && strcmp(argv[1], "--quick") == 0;
+    if (argc > 1 && !quick) {
+        int helps = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-help") == 0;
+        usage(helps ? stdout : stderr);
+        return helps ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    rates_want_device();
+    int ok = library_open(&library);
+    if (ok) {
+        ok = run(&library, quick);
+        library_close(&library);
+    }
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}

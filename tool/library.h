@@ -1,0 +1,37 @@
+/*
+ * OpenSSL as the command uses it: a library context of its own, with the default
+ * provider and, where it is installed, ours.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_TOOL_LIBRARY_H
+#define GPUAES_TOOL_LIBRARY_H
+
+#include <openssl/evp.h>
+#include <openssl/provider.h>
+#include <stdint.h>
+
+/* Wherever gpuaes is there and has the algorithm. */
+#define PREFER_GPUAES "?provider=gpuaes"
+
+struct library {
+    OSSL_LIB_CTX *context;
+    OSSL_PROVIDER *base, *gpuaes; /* gpuaes: NULL where the module cannot be loaded */
+    char why_not[300];            /* it cannot */
+};
+
+/* 1, or 0 where not even the default provider can be had; it says so. */
+int library_open(struct library *library);
+void library_close(struct library *library);
+
+/*
+ * To be called before library_open(): so many bytes are to be worked on, by so many threads
+ * (UINT64_MAX where nobody knows). Says whether a device is worth its start, unless the
+ * environment has said it.
+ */
+void library_expect(uint64_t bytes, unsigned threads);
+
+/* A figure of our provider's statistics; 0 where it is not loaded. */
+uint64_t library_figure(const struct library *library, const char *name);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * The command gpuaes: which subcommand it is.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tool.h"
+
+static const struct command {
+    const char *name, *full_name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"enc", "gpuaes enc", enc_command},          {"dec", "gpuaes dec", dec_command},
+    {"base64", "gpuaes base64", base64_command}, {"info", "gpuaes info", info_command},
+    {"doctor", "gpuaes doctor", doctor_command}, {"bench", "gpuaes bench", bench_command},
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void usage(FILE *to)
+{
+    static const char text[] =
+        "usage: gpuaes COMMAND [OPTION...]\n"
+        "\n"
+        "  enc, dec   encrypt or decrypt a file or a pipe, as openssl enc does\n"
+        "  base64     encode or decode Base64, as base64 does\n"
+        "  info       GPUs, engines and rates, and what openssl.cnf makes of gpuaes\n"
+        "  doctor     what is wrong here, and what to do about it\n"
+        "  bench      rates beside OpenSSL's default provider, in a minute\n"
+        "\n"
+        "gpuaes COMMAND --help has the options; gpuaes(1) is the manual.\n";
+    (void)fputs(text, to);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int is_one_of(const char *word, const char *a, const char *b, const char *c)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    /* The configuration is for programs; what this one wants of OpenSSL, it says itself. */
+    (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
+    if (argc > 0 && strcmp(base_name(argv[0]), "base64") == 0) {
+        tool_name = "base64";
+        return base64_command(argc, argv);
+    }
+    if (argc < 2) {
+        usage(stderr);
+        return 2;
+    }
+    if (is_one_of(argv[1], "help", "--help", "-h") || strcmp(argv[1], "-help") == 0) {
+        usage(stdout);
+        return 0;
+    }
+    if (is_one_of(argv[1], "version", "--version", "-V")) {
+        (void)printf("gpuaes %s (%s)\n", PACKAGE_VERSION, OpenSSL_version(OPENSSL_VERSION));
+        return 0;
+    }
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            tool_name = commands[i].full_name;
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    (void)complain("there is no command \"%s\"; gpuaes --help lists them", argv[1]);
+    return 2;
+}

@@ -1,0 +1,27 @@
+/*
+ * Numbers in options.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "number.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int number_read(const char *text, uint64_t *number)
+{
+    static const char units[] = "kKMGT";
+    static const unsigned shifts[] = {10, 10, 20, 30, 40};
+    char *end;
+    if (*text < '0' || *text > '9')
+        return 0;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
+    unsigned shift = unit != NULL ? shifts[unit - units] : 0;
+    if (errno != 0 || end[unit != NULL] != '\0' || n > UINT64_MAX >> shift)
+        return 0;
+    *number = (uint64_t)n << shift;
+    return 1;
+}

@@ -1,0 +1,14 @@
+/*
+ * Numbers in options.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_TOOL_NUMBER_H
+#define GPUAES_TOOL_NUMBER_H
+
+#include <stdint.h>
+
+/* A decimal number with an optional k, K, M, G or T, powers of 1024. 0 if it is none. */
+int number_read(const char *text, uint64_t *number);
+
+#endif

@@ -1,0 +1,343 @@
+/*
+ * Where a stream goes to.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum { PIPE_BYTES = 1 << 20, PAGE = 4096, GROW = 256 << 20 };
+
+/* ---- The temporary file ------------------------------------------------------------------ */
+
+/* Deadly signals, of which users send some; SIGXFSZ becomes an error of write(). */
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+enum { SIGNALS = sizeof signals / sizeof signals[0] };
+
+/* What a signal removes. Changes with the signals blocked. */
+static const char *volatile doomed;
+
+static void on_signal(int number)
+{
+    if (doomed != NULL)
+        (void)unlink(doomed);
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+static void block_signals(sigset_t *before)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    for (int i = 0; i < SIGNALS; i++)
+        (void)sigaddset(&set, signals[i]);
+    (void)pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
+/* A signal that is ignored, as under nohup, stays so. */
+static void catch_signals(void)
+{
+    struct sigaction ours = {.sa_handler = on_signal}, there;
+    (void)sigfillset(&ours.sa_mask);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    for (int i = 0; i < SIGNALS; i++)
+        if (sigaction(signals[i], NULL, &there) == 0 && there.sa_handler != SIG_IGN)
+            (void)sigaction(signals[i], &ours, NULL);
+}
+
+/* ".NAME.XXXXXX" in the target's folder, with a name that is cut where it is too long. */
+static char *temporary_name(const char *target)
+{
+    char *folder = strdup(target), *base = strdup(target), *name = NULL;
+    if (folder != NULL && base != NULL &&
+        asprintf(&name, "%s/.%.200s.XXXXXX", dirname(folder), basename(base)) < 0)
+        name = NULL;
+    free(folder);
+    free(base);
+    return name;
+}
+
+static int open_temporary(struct output *output)
+{
+    sigset_t before;
+    output->temporary = temporary_name(output->target);
+    if (output->temporary == NULL)
+        return 0;
+    catch_signals();
+    block_signals(&before);
+    output->fd = mkostemp(output->temporary, O_CLOEXEC);
+    int error = errno;
+    if (output->fd >= 0)
+        doomed = output->temporary;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return output->fd >= 0;
+}
+
+/* Those of the file that it replaces, or what any new file gets. */
+static int set_permissions(const struct output *output, const struct stat *replaced)
+{
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    if (replaced != NULL && fchown(output->fd, replaced->st_uid, replaced->st_gid) != 0)
+        errno = 0; /* another user's file becomes ours, as with any other way to replace it */
+    return fchmod(output->fd, replaced != NULL ? replaced->st_mode & 0777 : 0666 & ~mask) == 0;
+}
+
+/* ---- Opening -------------------------------------------------------------------------- */
+
+static int is_tmpfs(int fd)
+{
+    struct statfs system;
+    return fstatfs(fd, &system) == 0 && system.f_type == TMPFS_MAGIC;
+}
+
+/* A shell opens what output is sent to for writing only, and such a file cannot be mapped. */
+static void reopen_for_mapping(struct output *output)
+{
+    int fd = open("/proc/self/fd/1", O_RDWR | O_CLOEXEC);
+    if (fd >= 0) {
+        output->fd = fd;
+        output->mapped = 1;
+    }
+}
+
+static int open_stdout(struct output *output)
+{
+    struct stat status;
+    output->name = "standard output";
+    output->fd = STDOUT_FILENO;
+    int flags = fcntl(output->fd, F_GETFL);
+    if (flags < 0 || fstat(output->fd, &status) != 0)
+        return 0;
+    (void)fcntl(output->fd, F_SETPIPE_SZ, PIPE_BYTES);
+    off_t at = S_ISREG(status.st_mode) ? lseek(output->fd, 0, SEEK_CUR) : -1;
+    output->seekable = at >= 0 && (flags & O_APPEND) == 0;
+    output->begin = at >= 0 ? (uint64_t)at : 0;
+    if (output->seekable && is_tmpfs(output->fd))
+        reopen_for_mapping(output);
+    return 1;
+}
+
+static int open_special(struct output *output, const char *path)
+{
+    output->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (output->fd >= 0)
+        (void)fcntl(output->fd, F_SETPIPE_SZ, PIPE_BYTES);
+    return output->fd >= 0;
+}
+
+/* A new file's name, behind links that lead to none. */
+static char *follow(const char *path)
+{
+    char *target = realpath(path, NULL);
+    return target != NULL || errno != ENOENT ? target : strdup(path);
+}
+
+int output_open(struct output *output, const char *path, int sync)
+{
+    struct stat status;
+    *output = (struct output){.fd = -1, .name = path, .sync = sync};
+    if (path == NULL || strcmp(path, "-") == 0)
+        return open_stdout(output);
+    int exists = stat(path, &status) == 0;
+    if (!exists && errno != ENOENT)
+        return 0;
+    if (exists && S_ISDIR(status.st_mode)) {
+        errno = EISDIR;
+        return 0;
+    }
+    if (exists && !S_ISREG(status.st_mode))
+        return open_special(output, path);
+    if (exists && access(path, W_OK) != 0)
+        return 0;
+    output->target = follow(path);
+    output->seekable = 1;
+    if (output->target == NULL || !open_temporary(output))
+        return 0;
+    output->mapped = is_tmpfs(output->fd);
+    return set_permissions(output, exists ? &status : NULL);
+}
+
+/* ---- Writing -------------------------------------------------------------------------- */
+
+/*
+ * On tmpfs, writers of one file wait for each other, and threads that map it do not: with
+ * four of them it takes half the time. A page for which there is no room would be a signal
+ * when it is touched, so all are asked for before. 0 where write() has to do it, or to
+ * say what is wrong.
+ */
+static int write_mapped(const struct output *output, const unsigned char *data, size_t bytes,
+                        uint64_t at)
+{
+    size_t before = (size_t)(at % PAGE), length = before + bytes;
+    char *map =
+        mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, output->fd, (off_t)(at - before));
+    if (map == MAP_FAILED)
+        return 0;
+    int ok = madvise(map, length, MADV_POPULATE_WRITE) == 0;
+    if (ok)
+        memcpy(map + before, data, bytes);
+    (void)munmap(map, length);
+    return ok;
+}
+
+static int write_at(const struct output *output, const unsigned char *data, size_t bytes,
+                    uint64_t at)
+{
+    for (size_t have = 0; have < bytes;) {
+        ssize_t n = output->seekable
+                        ? pwrite(output->fd, data + have, bytes - have, (off_t)(at + have))
+                        : write(output->fd, data + have, bytes - have);
+        if (n < 0 && errno != EINTR)
+            return 0;
+        have += n > 0 ? (size_t)n : 0;
+    }
+    return 1;
+}
+
+static int write_data(const struct output *output, const unsigned char *data, size_t bytes,
+                      uint64_t at)
+{
+    return (output->mapped && write_mapped(output, data, bytes, at)) ||
+           write_at(output, data, bytes, at);
+}
+
+static int write_piece(const struct output *output, struct piece *piece)
+{
+    uint64_t at = output->begin + piece->to;
+    if (!write_data(output, piece->data, piece->bytes, at))
+        return piece_fail(piece, "%s: %s", output->name, strerror(errno));
+    return !piece->broken;
+}
+
+/*
+ * What is mapped must be part of the file. A file of ours grows by much at once, since that
+ * waits for who writes, and is cut in the end; one that others see just so far as is needed.
+ */
+static int grow(struct output *output)
+{
+    struct stat status;
+    uint64_t end = output->begin + output->position;
+    if (end <= output->grown)
+        return 1;
+    if (output->target != NULL)
+        end += GROW;
+    else if (fstat(output->fd, &status) == 0 && (uint64_t)status.st_size > end)
+        end = (uint64_t)status.st_size;
+    output->grown = end;
+    return ftruncate(output->fd, (off_t)end) == 0;
+}
+
+int output_place(void *context, struct piece *piece)
+{
+    struct output *output = context;
+    piece->to = output->position;
+    output->position += piece->bytes;
+    if (output->mapped && !grow(output))
+        output->mapped = 0;
+    /* What is behind a broken piece is not to be written. */
+    return (output->seekable && !piece->broken) || write_piece(output, piece);
+}
+
+int output_write(void *context, struct piece *piece)
+{
+    const struct output *output = context;
+    return !output->seekable || write_piece(output, piece);
+}
+
+/* ---- The end -------------------------------------------------------------------------- */
+
+static void forget_temporary(struct output *output)
+{
+    doomed = NULL;
+    free(output->temporary);
+    output->temporary = NULL;
+}
+
+static int sync_folder(const char *target)
+{
+    char *name = strdup(target);
+    int fd = name != NULL ? open(dirname(name), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int ok = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    free(name);
+    return ok;
+}
+
+/* Cuts off what it grew too much, and has it on the disk if that is asked for. */
+static int complete(const struct output *output)
+{
+    if (output->target != NULL && output->grown > output->position &&
+        ftruncate(output->fd, (off_t)output->position) != 0)
+        return 0;
+    return !output->sync || fsync(output->fd) == 0 || errno == EINVAL || errno == EROFS;
+}
+
+static int close_output(struct output *output)
+{
+    int ok = complete(output), error = errno;
+    if (output->target == NULL && output->seekable)
+        (void)lseek(STDOUT_FILENO, (off_t)(output->begin + output->position), SEEK_SET);
+    if (close(output->fd) != 0) {
+        error = errno;
+        ok = 0;
+    }
+    output->fd = -1;
+    errno = error;
+    return ok;
+}
+
+int output_commit(struct output *output)
+{
+    sigset_t before;
+    int ok = close_output(output);
+    if (!ok || output->target == NULL)
+        return ok;
+    block_signals(&before);
+    ok = rename(output->temporary, output->target) == 0;
+    if (ok)
+        forget_temporary(output);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    ok = ok && (!output->sync || sync_folder(output->target));
+    if (ok) {
+        free(output->target);
+        output->target = NULL;
+    }
+    return ok;
+}
+
+void output_abandon(struct output *output)
+{
+    int error = errno;
+    if (output->target == NULL && output->seekable)
+        (void)lseek(STDOUT_FILENO, (off_t)(output->begin + output->position), SEEK_SET);
+    if (output->fd >= 0)
+        (void)close(output->fd);
+    output->fd = -1;
+    if (output->temporary != NULL) {
+        (void)unlink(output->temporary);
+        forget_temporary(output);
+    }
+    free(output->target);
+    output->target = NULL;
+    errno = error;
+}

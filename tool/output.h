@@ -1,0 +1,42 @@
+/*
+ * Where a stream goes to. A file appears under its name when it is complete and not
+ * before: it is written beside it under another one, which nothing leaves behind, be it
+ * an error, be it a signal that can be caught. What is no regular file is written
+ * directly.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_TOOL_OUTPUT_H
+#define GPUAES_TOOL_OUTPUT_H
+
+#include <stdint.h>
+
+#include "pipeline.h"
+
+struct output {
+    int fd;
+    const char *name; /* for messages */
+    char *target;     /* the file's name, links followed; NULL: written directly */
+    char *temporary;
+    int seekable;       /* several threads may write at once */
+    _Atomic int mapped; /* it is written by mapping it */
+    uint64_t grown;     /* then: bytes of the file so far */
+    int sync;           /* to the disk, before it gets its name */
+    uint64_t begin;     /* where the stream begins in the file */
+    uint64_t position;  /* of the next piece in the stream */
+};
+
+/* Opens a file; NULL or "-" is stdout. 1, or 0 with errno set. */
+int output_open(struct output *output, const char *path, int sync);
+
+/* The stages that find a piece's place, which is ordered, and write it, which is not. */
+stage_fn output_place;
+stage_fn output_write;
+
+/* Makes the file appear; 1, or 0 with errno set. */
+int output_commit(struct output *output);
+
+/* As if there had been none, as far as that can be. */
+void output_abandon(struct output *output);
+
+#endif

@@ -1,0 +1,257 @@
+/*
+ * Pieces of a stream, worked on by several threads.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include "pipeline.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "../cuda/gpuaes.h"
+
+enum { THREADS_BY_DEFAULT = 8, TICK_MS = 200 };
+
+/* ---- Pieces ------------------------------------------------------------------------- */
+
+unsigned char *piece_spare(const struct piece *piece)
+{
+    return piece->buffers[!piece->current];
+}
+
+void piece_use_spare(struct piece *piece, size_t bytes)
+{
+    piece->current = !piece->current;
+    piece->data = piece->buffers[piece->current];
+    piece->bytes = bytes;
+}
+
+int piece_fail(struct piece *piece, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(piece->error, sizeof piece->error, format, arguments);
+    va_end(arguments);
+    return 0;
+}
+
+/* ---- Buffers of a thread -------------------------------------------------------------- */
+
+struct buffers {
+    unsigned char *memory;
+    size_t bytes, used; /* used: of either buffer, at most */
+    size_t stride;
+    enum { NOT_PINNED, PINNED, CANNOT_PIN } pinned;
+};
+
+static int buffers_open(struct buffers *buffers, size_t room)
+{
+    size_t page = 4096;
+    buffers->stride = (PIECE_HEADROOM + room + page - 1) / page * page;
+    buffers->bytes = 2 * buffers->stride;
+    buffers->memory =
+        mmap(NULL, buffers->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return buffers->memory != MAP_FAILED;
+}
+
+/* Once there is a device, it gets at the buffers itself. */
+static void buffers_pin(struct buffers *buffers)
+{
+    if (buffers->pinned != NOT_PINNED || gpuaes_state() != GPUAES_READY)
+        return;
+    enum gpuaes_status status = gpuaes_pinned_register(buffers->memory, buffers->bytes);
+    buffers->pinned = status == GPUAES_OK ? PINNED : CANNOT_PIN;
+}
+
+/* What was in them is somebody's data. */
+static void buffers_close(struct buffers *buffers)
+{
+    size_t used = buffers->used + PIECE_HEADROOM;
+    if (used > buffers->stride)
+        used = buffers->stride;
+    gpuaes_cleanse(buffers->memory, used);
+    gpuaes_cleanse(buffers->memory + buffers->stride, used);
+    if (buffers->pinned == PINNED && gpuaes_pinned_unregister(buffers->memory) != GPUAES_OK)
+        return; /* a device may hold on to it: it stays */
+    (void)munmap(buffers->memory, buffers->bytes);
+}
+
+/* ---- Stages --------------------------------------------------------------------------- */
+
+static void fail(struct pipeline *pipeline, const char *error)
+{
+    (void)pthread_mutex_lock(&pipeline->lock);
+    if (!pipeline->failed)
+        (void)snprintf(pipeline->error, sizeof pipeline->error, "%s", error);
+    pipeline->failed = 1;
+    for (unsigned i = 0; i < pipeline->count; i++)
+        (void)pthread_cond_broadcast(&pipeline->passed[i]);
+    (void)pthread_mutex_unlock(&pipeline->lock);
+}
+
+static int wait_turn(struct pipeline *pipeline, unsigned stage, uint64_t number)
+{
+    (void)pthread_mutex_lock(&pipeline->lock);
+    while (pipeline->turn[stage] != number && !pipeline->failed)
+        (void)pthread_cond_wait(&pipeline->passed[stage], &pipeline->lock);
+    int ok = !pipeline->failed;
+    (void)pthread_mutex_unlock(&pipeline->lock);
+    return ok;
+}
+
+static void pass_turn(struct pipeline *pipeline, unsigned stage)
+{
+    (void)pthread_mutex_lock(&pipeline->lock);
+    pipeline->turn[stage]++;
+    (void)pthread_cond_broadcast(&pipeline->passed[stage]);
+    (void)pthread_mutex_unlock(&pipeline->lock);
+}
+
+static int run_stage(struct pipeline *pipeline, unsigned i, struct piece *piece)
+{
+    const struct stage *stage = &pipeline->stages[i];
+    if (stage->ordered && !wait_turn(pipeline, i, piece->number))
+        return 0;
+    if (!stage->run(stage->context, piece)) {
+        fail(pipeline, piece->error);
+        return 0;
+    }
+    if (stage->ordered)
+        pass_turn(pipeline, i);
+    return 1;
+}
+
+/* 0 when there is nothing more to do for this thread. */
+static int run_piece(struct pipeline *pipeline, struct piece *piece, struct buffers *buffers)
+{
+    piece->number = atomic_fetch_add(&pipeline->next, 1);
+    piece->absent = piece->last = piece->ends = piece->broken = 0;
+    piece->current = 0;
+    piece->data = piece->buffers[0];
+    piece->bytes = 0;
+    for (unsigned i = 0; i < pipeline->count && !piece->absent; i++) {
+        if (!run_stage(pipeline, i, piece))
+            return 0;
+        if (piece->bytes > buffers->used)
+            buffers->used = piece->bytes;
+    }
+    return !piece->absent && !piece->last;
+}
+
+struct worker {
+    struct pipeline *pipeline;
+    unsigned thread;
+};
+
+static void *work(void *argument)
+{
+    const struct worker *worker = argument;
+    struct pipeline *pipeline = worker->pipeline;
+    struct buffers buffers = {0};
+    struct piece piece = {.thread = worker->thread};
+    if (buffers_open(&buffers, pipeline->room)) {
+        for (int i = 0; i < 2; i++)
+            piece.buffers[i] = buffers.memory + (size_t)i * buffers.stride + PIECE_HEADROOM;
+        do
+            buffers_pin(&buffers);
+        while (run_piece(pipeline, &piece, &buffers));
+        buffers_close(&buffers);
+    } else {
+        fail(pipeline, "there is no memory for buffers");
+    }
+    (void)pthread_mutex_lock(&pipeline->lock);
+    pipeline->running--;
+    (void)pthread_cond_signal(&pipeline->ended);
+    (void)pthread_mutex_unlock(&pipeline->lock);
+    return NULL;
+}
+
+/* ---- All of it ------------------------------------------------------------------------ */
+
+unsigned pipeline_threads(uint64_t pieces)
+{
+    cpu_set_t set;
+    int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    unsigned threads = cpus < THREADS_BY_DEFAULT ? (unsigned)cpus : THREADS_BY_DEFAULT;
+    return pieces < threads ? (unsigned)pieces : threads;
+}
+
+void pipeline_add(struct pipeline *pipeline, stage_fn *run, void *context, int ordered)
+{
+    pipeline->stages[pipeline->count++] = (struct stage){run, context, ordered};
+}
+
+static void wait_for_end(struct pipeline *pipeline, void (*tick)(void *), void *context)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    (void)pthread_mutex_lock(&pipeline->lock);
+    while (pipeline->running != 0) {
+        until.tv_nsec += TICK_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        while (pipeline->running != 0 &&
+               pthread_cond_timedwait(&pipeline->ended, &pipeline->lock, &until) == 0)
+            ;
+        if (tick != NULL && pipeline->running != 0) {
+            (void)pthread_mutex_unlock(&pipeline->lock);
+            tick(context);
+            (void)pthread_mutex_lock(&pipeline->lock);
+        }
+    }
+    (void)pthread_mutex_unlock(&pipeline->lock);
+}
+
+static void open_sync(struct pipeline *pipeline)
+{
+    pthread_condattr_t attributes;
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_mutex_init(&pipeline->lock, NULL);
+    (void)pthread_cond_init(&pipeline->ended, &attributes);
+    for (unsigned i = 0; i < PIPELINE_STAGES; i++)
+        (void)pthread_cond_init(&pipeline->passed[i], NULL);
+    (void)pthread_condattr_destroy(&attributes);
+}
+
+/* Threads of ours take no signals: the handlers are for the first one. */
+static int start_threads(struct pipeline *pipeline, pthread_t *threads, struct worker *workers)
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    unsigned started = 0;
+    pipeline->running = pipeline->threads;
+    for (; started < pipeline->threads; started++) {
+        workers[started] = (struct worker){pipeline, started};
+        if (pthread_create(&threads[started], NULL, work, &workers[started]) != 0)
+            break;
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started != pipeline->threads) {
+        (void)pthread_mutex_lock(&pipeline->lock);
+        pipeline->running -= pipeline->threads - started;
+        (void)pthread_mutex_unlock(&pipeline->lock);
+        if (started == 0)
+            fail(pipeline, "no thread can be started");
+    }
+    return (int)started;
+}
+
+int pipeline_run(struct pipeline *pipeline, void (*tick)(void *), void *context)
+{
+    pthread_t threads[PIPELINE_THREADS];
+    struct worker workers[PIPELINE_THREADS];
+    open_sync(pipeline);
+    int started = start_threads(pipeline, threads, workers);
+    wait_for_end(pipeline, tick, context);
+    for (int i = 0; i < started; i++)
+        (void)pthread_join(threads[i], NULL);
+    return !pipeline->failed;
+}

@@ -1,0 +1,83 @@
+/*
+ * Pieces of a stream, worked on by several threads that are all alike: each takes the
+ * next piece through all stages, from reading to writing, while the others are at
+ * other stages of theirs. A stage that is `ordered` is passed by one piece at a time,
+ * in the order of the stream.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_TOOL_PIPELINE_H
+#define GPUAES_TOOL_PIPELINE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PIPELINE_STAGES = 8, PIPELINE_THREADS = 64, PIECE_HEADROOM = 64, PIECE_ERROR = 300 };
+
+struct piece {
+    uint64_t number; /* in the stream, from 0 */
+    unsigned thread; /* that works on it, from 0 */
+    int absent;      /* the stream ends before it; there are no further stages */
+    int last;        /* of this run */
+    int ends;        /* the last, and where the input ends, too */
+    int broken;      /* not valid behind what is here: to be written, and then to fail */
+
+    unsigned char *data; /* in one of the buffers */
+    size_t bytes;
+    uint64_t from, to; /* where it begins in the input, and goes to in the output */
+
+    uint64_t position;        /* in the data that is encrypted */
+    unsigned char before[16]; /* the block of ciphertext before it */
+
+    unsigned char *buffers[2]; /* with PIECE_HEADROOM before them */
+    unsigned current;          /* that of `data` */
+    char error[PIECE_ERROR];
+};
+
+/* Where the other buffer begins, and makes it the one with the data. */
+unsigned char *piece_spare(const struct piece *piece);
+void piece_use_spare(struct piece *piece, size_t bytes);
+
+/* For a stage: says what went wrong, and returns 0. */
+int piece_fail(struct piece *piece, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+typedef int stage_fn(void *context, struct piece *piece);
+
+struct stage {
+    stage_fn *run; /* 0 on failure, which ends everything */
+    void *context;
+    int ordered;
+};
+
+struct pipeline {
+    struct stage stages[PIPELINE_STAGES];
+    unsigned count;
+    unsigned threads;
+    size_t room; /* of a buffer */
+
+    _Atomic uint64_t done; /* input bytes */
+
+    /* The rest is the pipeline's own. */
+    _Atomic uint64_t next;
+    pthread_mutex_t lock;
+    pthread_cond_t passed[PIPELINE_STAGES], ended;
+    uint64_t turn[PIPELINE_STAGES];
+    unsigned running;
+    int failed;
+    char error[PIECE_ERROR];
+};
+
+/* How many threads there can be for so many pieces: as many as CPUs, 8 at most. */
+unsigned pipeline_threads(uint64_t pieces);
+
+void pipeline_add(struct pipeline *pipeline, stage_fn *run, void *context, int ordered);
+
+/*
+ * Runs all pieces; calls `tick`, if not NULL, some times a second meanwhile. 1, or 0
+ * with what went wrong in pipeline->error.
+ */
+int pipeline_run(struct pipeline *pipeline, void (*tick)(void *context), void *context);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * A line on the terminal that says how far it is.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include "progress.h"
+
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What is over so soon needs no line. */
+static const double delay = 0.5;
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void progress_begin(struct progress *progress, enum progress_wish wish,
+                    const _Atomic uint64_t *done, uint64_t total)
+{
+    *progress = (struct progress){.done = done, .total = total};
+    progress->shown = wish == PROGRESS_ALWAYS || (wish == PROGRESS_AUTO && isatty(STDERR_FILENO) &&
+                                                  tcgetpgrp(STDERR_FILENO) == getpgrp());
+    progress->begun = progress->drawn_at = now();
+}
+
+static void measure(struct progress *progress, double at, uint64_t done)
+{
+    double rate = (double)(done - progress->drawn_done) / (at - progress->drawn_at);
+    progress->rate = progress->rate > 0 ? 0.7 * progress->rate + 0.3 * rate : rate;
+    progress->drawn_at = at;
+    progress->drawn_done = done;
+}
+
+static int columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : 80;
+}
+
+static void draw_bar(double part, int width)
+{
+    char bar[101];
+    int cells = width < 100 ? width : 100;
+    for (int i = 0; i < cells; i++)
+        bar[i] = i < part * cells ? '#' : '-';
+    bar[cells] = '\0';
+    (void)fprintf(stderr, " [%s]", bar);
+}
+
+static void draw_left(double seconds)
+{
+    unsigned long s = seconds < 359999 ? (unsigned long)(seconds + 0.5) : 359999;
+    (void)fprintf(stderr, " %lu:%02lu:%02lu left", s / 3600, s / 60 % 60, s % 60);
+}
+
+void progress_tick(void *argument)
+{
+    struct progress *progress = argument;
+    double at = now();
+    uint64_t done = *progress->done, total = progress->total;
+    if (!progress->shown || at - progress->begun < delay)
+        return;
+    measure(progress, at, done);
+    (void)fprintf(stderr, "\r\033[K%8.2f GB %6.2f GB/s", (double)done / 1e9, progress->rate / 1e9);
+    if (total != UINT64_MAX && total != 0) {
+        double part = (double)done / (double)total;
+        int room = columns() - 50;
+        (void)fprintf(stderr, " %3.0f %%", 100 * part);
+        if (progress->rate > 0)
+            draw_left((double)(total - done) / progress->rate);
+        if (room > 4)
+            draw_bar(part, room);
+    }
+    (void)fflush(stderr);
+    progress->drawn = 1;
+}
+
+void progress_end(struct progress *progress)
+{
+    if (progress->drawn)
+        (void)fputs("\r\033[K", stderr);
+    progress->drawn = 0;
+}

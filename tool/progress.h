@@ -1,0 +1,34 @@
+/*
+ * A line on the terminal that says how far it is: rate, and time left.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_TOOL_PROGRESS_H
+#define GPUAES_TOOL_PROGRESS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct progress {
+    const _Atomic uint64_t *done;
+    uint64_t total; /* UINT64_MAX where nobody knows */
+    int shown;      /* draw at all */
+    double begun, drawn_at;
+    uint64_t drawn_done;
+    double rate; /* bytes a second, smoothed */
+    int drawn;   /* there is a line to be removed */
+};
+
+enum progress_wish { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
+
+/* AUTO: where stderr is a terminal and this process is in its foreground. */
+void progress_begin(struct progress *progress, enum progress_wish wish,
+                    const _Atomic uint64_t *done, uint64_t total);
+
+/* To be called some times a second; the argument is the struct progress. */
+void progress_tick(void *progress);
+
+/* Removes the line. */
+void progress_end(struct progress *progress);
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * Rates of updates through EVP.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include "rates.h"
+
+#include <openssl/params.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../cuda/gpuaes.h"
+#include "../test/bench/measure.h"
+#include "../test/bench/options.h"
+
+struct options options;
+
+const char *const rates_names[RATES_WORKS] = {
+    [RATES_CTR] = "CTR",
+    [RATES_ECB_ENCRYPT] = "ECB encrypt",
+    [RATES_ECB_DECRYPT] = "ECB decrypt",
+    [RATES_CBC_DECRYPT] = "CBC decrypt",
+    [RATES_CBC_ENCRYPT] = "CBC encrypt",
+    [RATES_BASE64_ENCODE] = "Base64 encode",
+    [RATES_BASE64_DECODE] = "Base64 decode",
+};
+
+static const char *const ciphers[RATES_WORKS] = {
+    [RATES_CTR] = "AES-256-CTR",         [RATES_ECB_ENCRYPT] = "AES-256-ECB",
+    [RATES_ECB_DECRYPT] = "AES-256-ECB", [RATES_CBC_DECRYPT] = "AES-256-CBC",
+    [RATES_CBC_ENCRYPT] = "AES-256-CBC", [RATES_BASE64_ENCODE] = "BASE64",
+    [RATES_BASE64_DECODE] = "BASE64",
+};
+
+/* ---- The device -------------------------------------------------------------------------- */
+
+void rates_want_device(void)
+{
+    (void)setenv("GPUAES_START", "eager", 0);
+}
+
+static int is_set_to(const char *name, const char *value)
+{
+    const char *is = secure_getenv(name);
+    return is != NULL && strcmp(is, value) == 0;
+}
+
+int rates_wait_for_device(struct library *library, const char **why_not)
+{
+    *why_not = "";
+    if (is_set_to("GPUAES_ENGINE", "cpu"))
+        *why_not = "GPUAES_ENGINE=cpu in the environment forbids it";
+    else if (is_set_to("GPUAES_START", "never"))
+        *why_not = "GPUAES_START=never in the environment forbids it";
+    if ((*why_not)[0] != '\0')
+        return 0;
+    /* A context of the provider's makes the provider start it, and measure. */
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(library->context, "AES-256-CTR", PREFER_GPUAES);
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    if (context != NULL && cipher != NULL)
+        (void)EVP_CipherInit_ex2(context, cipher, NULL, NULL, 1, NULL);
+    EVP_CIPHER_CTX_free(context);
+    EVP_CIPHER_free(cipher);
+    if (gpuaes_start(NULL, NULL, 1) == GPUAES_READY)
+        return 1;
+    *why_not = gpuaes_reason();
+    return 0;
+}
+
+/* ---- Buffers ------------------------------------------------------------------------------- */
+
+/* Input and output, with room for Base64. */
+static size_t room(const struct rates *rates)
+{
+    return rates->most / 3 * 4 + 4096;
+}
+
+int rates_open(struct rates *rates, const struct library *library, size_t most)
+{
+    *rates = (struct rates){.library = library, .most = most};
+    size_t bytes = 2 * room(rates);
+    void *ordinary = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (ordinary == MAP_FAILED)
+        return 0;
+    rates->memory[RATES_ORDINARY] = ordinary;
+    rates->memory[RATES_PINNED] = gpuaes_pinned_alloc(bytes);
+    for (int i = 0; i < 2; i++)
+        if (rates->memory[i] != NULL)
+            memset(rates->memory[i], 'A', bytes); /* Base64 as well */
+    return 1;
+}
+
+void rates_close(struct rates *rates)
+{
+    if (rates->memory[RATES_ORDINARY] != NULL)
+        (void)munmap(rates->memory[RATES_ORDINARY], 2 * room(rates));
+    gpuaes_pinned_free(rates->memory[RATES_PINNED], 2 * room(rates));
+    *rates = (struct rates){0};
+}
+
+/* ---- One case ------------------------------------------------------------------------------ */
+
+struct turn {
+    enum rates_work work;
+    EVP_CIPHER_CTX *contexts[SIDES]; /* of the reference: NULL where it is no cipher */
+    const unsigned char *in;
+    unsigned char *out;
+    size_t bytes, room;
+    int failed;
+};
+
+/* For so small updates as make no time of their own to be measured. */
+enum { LEAST_BYTES = 256 << 10 };
+
+static int update(struct turn *turn, int side)
+{
+    int n = 0;
+    int is_base64 = turn->work == RATES_BASE64_ENCODE || turn->work == RATES_BASE64_DECODE;
+    OSSL_PARAM outsize[] = {OSSL_PARAM_construct_size_t("outsize", &turn->room),
+                            OSSL_PARAM_construct_end()};
+    if (turn->contexts[side] == NULL)
+        return (turn->work == RATES_BASE64_ENCODE
+                    ? EVP_EncodeBlock(turn->out, turn->in, (int)turn->bytes)
+                    : EVP_DecodeBlock(turn->out, turn->in, (int)turn->bytes)) > 0;
+    return (!is_base64 || EVP_CIPHER_CTX_set_params(turn->contexts[side], outsize)) &&
+           EVP_CipherUpdate(turn->contexts[side], turn->out, &n, turn->in, (int)turn->bytes);
+}
+
+static size_t repeats(const struct turn *turn)
+{
+    return turn->bytes < LEAST_BYTES ? LEAST_BYTES / turn->bytes : 1;
+}
+
+static void take_turn(int side, void *argument)
+{
+    struct turn *turn = argument;
+    for (size_t i = repeats(turn); i > 0; i--)
+        if (!update(turn, side))
+            turn->failed = 1;
+}
+
+static EVP_CIPHER_CTX *new_context(const struct rates *rates, enum rates_work work,
+                                   const char *properties)
+{
+    static const unsigned char zeros[32];
+    int encrypts =
+        work != RATES_ECB_DECRYPT && work != RATES_CBC_DECRYPT && work != RATES_BASE64_DECODE;
+    int is_base64 = work == RATES_BASE64_ENCODE || work == RATES_BASE64_DECODE;
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(rates->library->context, ciphers[work], properties);
+    EVP_CIPHER_CTX *context = cipher != NULL ? EVP_CIPHER_CTX_new() : NULL;
+    if (context != NULL && (!EVP_CipherInit_ex2(context, cipher, is_base64 ? NULL : zeros,
+                                                is_base64 ? NULL : zeros, encrypts, NULL) ||
+                            (!is_base64 && !EVP_CIPHER_CTX_set_padding(context, 0)))) {
+        EVP_CIPHER_CTX_free(context);
+        context = NULL;
+    }
+    EVP_CIPHER_free(cipher);
+    return context;
+}
+
+int rates_measure(struct rates *rates, enum rates_work work, enum rates_memory memory, size_t bytes,
+                  double seconds, struct rate *rate)
+{
+    struct turn turn = {.work = work, .bytes = bytes / 12 * 12, .room = room(rates)};
+    *rate = (struct rate){0};
+    if (rates->memory[memory] == NULL || bytes > rates->most)
+        return 0;
+    if (work < RATES_BASE64_ENCODE) {
+        turn.bytes = bytes / 16 * 16;
+        turn.contexts[REFERENCE] = new_context(rates, work, "provider=default");
+    }
+    turn.contexts[OURS] = new_context(rates, work, "provider=gpuaes");
+    turn.in = rates->memory[memory];
+    turn.out = rates->memory[memory] + room(rates);
+    int ok = turn.contexts[OURS] != NULL &&
+             (work >= RATES_BASE64_ENCODE || turn.contexts[REFERENCE] != NULL);
+    if (ok) {
+        options.seconds = seconds;
+        uint64_t before = library_figure(rates->library, "gpu-bytes");
+        struct result result = measure(MOST_TURNS, take_turn, &turn);
+        uint64_t gpu = library_figure(rates->library, "gpu-bytes") - before;
+        double all = (double)(turn.bytes * repeats(&turn));
+        rate->ours = all / result.median[OURS] / 1e9;
+        rate->theirs = all / result.median[REFERENCE] / 1e9;
+        rate->by_gpu = (double)gpu > 0.5 * all * (double)result.turns;
+    }
+    EVP_CIPHER_CTX_free(turn.contexts[OURS]);
+    EVP_CIPHER_CTX_free(turn.contexts[REFERENCE]);
+    return ok && !turn.failed;
+}

@@ -1,0 +1,218 @@
+/*
+ * Where a stream comes from.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include "source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../cuda/gpuaes.h"
+
+enum { PIPE_BYTES = 1 << 20 };
+
+int source_open(struct source *source, const char *path)
+{
+    struct stat status;
+    int is_stdin = path == NULL || strcmp(path, "-") == 0;
+    *source = (struct source){.fd = STDIN_FILENO, .limit = UINT64_MAX};
+    source->name = is_stdin ? "standard input" : path;
+    if (!is_stdin)
+        source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (source->fd < 0 || fstat(source->fd, &status) != 0)
+        return 0;
+    if (S_ISDIR(status.st_mode)) {
+        errno = EISDIR;
+        return 0;
+    }
+    (void)fcntl(source->fd, F_SETPIPE_SZ, PIPE_BYTES);
+    (void)posix_fadvise(source->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    /* Files of /proc and the like are 0 bytes long, and yet can be read. */
+    source->seekable = S_ISREG(status.st_mode) && status.st_size > 0;
+    source->file_size = (uint64_t)status.st_size;
+    return source_begin(source);
+}
+
+int source_begin(struct source *source)
+{
+    off_t at = source->seekable ? lseek(source->fd, 0, SEEK_CUR) : 0;
+    if (at < 0)
+        return 0;
+    source->begin = (uint64_t)at;
+    source->size = source->begin < source->file_size ? source->file_size - source->begin : 0;
+    return 1;
+}
+
+void source_close(struct source *source)
+{
+    if (source->fd > STDERR_FILENO)
+        (void)close(source->fd);
+    gpuaes_cleanse(source->peeked, sizeof source->peeked);
+}
+
+/* ---- Reading -------------------------------------------------------------------------- */
+
+/* As many as there are, up to `bytes`; -1 on an error. */
+static ssize_t read_at(int fd, unsigned char *data, size_t bytes, uint64_t at)
+{
+    size_t have = 0;
+    while (have < bytes) {
+        ssize_t n = pread(fd, data + have, bytes - have, (off_t)(at + have));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        have += (size_t)n;
+    }
+    return (ssize_t)have;
+}
+
+static ssize_t read_on(int fd, unsigned char *data, size_t bytes)
+{
+    size_t have = 0;
+    while (have < bytes) {
+        ssize_t n = read(fd, data + have, bytes - have);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        have += (size_t)n;
+    }
+    return (ssize_t)have;
+}
+
+/* Moves what was peeked at. */
+static size_t take_peeked(struct source *source, unsigned char *data, size_t bytes)
+{
+    size_t n = bytes < source->peek_bytes ? bytes : source->peek_bytes;
+    if (data != NULL)
+        memcpy(data, source->peeked + source->peek_at, n);
+    source->peek_at += n;
+    source->peek_bytes -= n;
+    return n;
+}
+
+long source_peek(struct source *source, const unsigned char **data, size_t bytes)
+{
+    ssize_t n;
+    *data = source->peeked;
+    if (source->seekable) {
+        size_t most = bytes < source->size ? bytes : (size_t)source->size;
+        return read_at(source->fd, source->peeked, most, source->begin);
+    }
+    memmove(source->peeked, source->peeked + source->peek_at, source->peek_bytes);
+    source->peek_at = 0;
+    if (source->peek_bytes < bytes) {
+        n = read_on(source->fd, source->peeked + source->peek_bytes, bytes - source->peek_bytes);
+        if (n < 0)
+            return -1;
+        source->peek_bytes += (size_t)n;
+    }
+    return (long)(source->peek_bytes < bytes ? source->peek_bytes : bytes);
+}
+
+int source_skip(struct source *source, uint64_t bytes)
+{
+    if (source->seekable) {
+        if (bytes > source->size)
+            return 0;
+        source->begin += bytes;
+        source->size -= bytes;
+        return 1;
+    }
+    while (bytes != 0) {
+        const unsigned char *ignored;
+        long n = source_peek(source, &ignored, bytes < SOURCE_PEEK ? (size_t)bytes : SOURCE_PEEK);
+        if (n <= 0)
+            return (int)n;
+        bytes -= take_peeked(source, NULL, (size_t)n);
+    }
+    return 1;
+}
+
+int source_read_before(const struct source *source, unsigned char *data, size_t bytes)
+{
+    if (!source->seekable || source->begin < bytes)
+        return 0;
+    ssize_t n = read_at(source->fd, data, bytes, source->begin - bytes);
+    return n < 0 ? -1 : (size_t)n == bytes;
+}
+
+/* ---- Pieces --------------------------------------------------------------------------- */
+
+uint64_t source_expected(const struct source *source)
+{
+    if (!source->seekable)
+        return source->limit;
+    return source->size < source->limit ? source->size : source->limit;
+}
+
+uint64_t source_pieces(const struct source *source)
+{
+    uint64_t bytes = source_expected(source);
+    if (bytes == UINT64_MAX)
+        return UINT64_MAX;
+    return bytes <= source->first ? 1 : 1 + (bytes - source->first - 1) / source->piece + 1;
+}
+
+static int read_seekable(struct source *source, struct piece *piece)
+{
+    uint64_t end = source_expected(source);
+    piece->from = piece->number == 0 ? 0 : source->first + (piece->number - 1) * source->piece;
+    piece->absent = piece->number > 0 && piece->from >= end;
+    if (piece->absent)
+        return 1;
+    uint64_t most = piece->number == 0 ? source->first : source->piece;
+    piece->bytes = (size_t)(end - piece->from < most ? end - piece->from : most);
+    piece->last = piece->from + piece->bytes == end;
+    piece->ends = piece->last && end == source->size;
+    ssize_t n = read_at(source->fd, piece->data, piece->bytes, source->begin + piece->from);
+    if (n < 0)
+        return piece_fail(piece, "%s: %s", source->name, strerror(errno));
+    if ((size_t)n != piece->bytes)
+        return piece_fail(piece, "%s: it became shorter while it was read", source->name);
+    return 1;
+}
+
+static int read_ordered(struct source *source, struct piece *piece)
+{
+    const unsigned char *ignored;
+    uint64_t left = source->limit - source->taken;
+    uint64_t most = piece->number == 0 ? source->first : source->piece;
+    if (source->ended) {
+        piece->absent = 1;
+        return 1;
+    }
+    size_t wanted = (size_t)(most < left ? most : left);
+    size_t have = take_peeked(source, piece->data, wanted);
+    ssize_t n = read_on(source->fd, piece->data + have, wanted - have);
+    if (n < 0)
+        return piece_fail(piece, "%s: %s", source->name, strerror(errno));
+    piece->bytes = have + (size_t)n;
+    piece->from = source->taken;
+    source->taken += piece->bytes;
+    long more = piece->bytes < wanted ? 0 : source_peek(source, &ignored, 1);
+    if (more < 0)
+        return piece_fail(piece, "%s: %s", source->name, strerror(errno));
+    piece->ends = more == 0;
+    piece->last = source->ended = piece->ends || source->taken == source->limit;
+    return 1;
+}
+
+int source_read(void *context, struct piece *piece)
+{
+    struct source *source = context;
+    int ok = source->seekable ? read_seekable(source, piece) : read_ordered(source, piece);
+    if (ok && source->done != NULL)
+        *source->done += piece->absent ? 0 : piece->bytes;
+    return ok;
+}
