@@ -198,8 +198,7 @@ static int open_provider(struct provider *provider)
                                        .threads = provider->settings.threads,
                                        .devices = provider->settings.devices};
     (void)gpuaes_configure(&settings);
-    if (provider->settings.log != LOG_OFF)
-        statistics_print_at_exit();
+    statistics_begin(provider->settings.log != LOG_OFF);
     return 1;
 }
 

@@ -18,7 +18,7 @@
 
 static _Atomic uint64_t cpu_bytes[CPU_REASONS];
 static _Atomic pid_t printing_process; /* 0: nobody prints */
-static int forked;                     /* 1 in children of a process that prints */
+static int forked;                     /* 1 in children of the process that loaded us */
 
 void statistics_add_cpu_bytes(enum cpu_reason reason, uint64_t bytes)
 {
@@ -133,12 +133,13 @@ static void watch_forks(void)
     (void)pthread_atfork(NULL, NULL, begin_child);
 }
 
-void statistics_print_at_exit(void)
+void statistics_begin(int summary)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, watch_forks);
     pid_t nobody = 0;
-    (void)atomic_compare_exchange_strong(&printing_process, &nobody, getpid());
+    (void)pthread_once(&once, watch_forks);
+    if (summary)
+        (void)atomic_compare_exchange_strong(&printing_process, &nobody, getpid());
 }
 
 /* The process that asked; and each child of it that worked, so that servers show it. */

@@ -28,9 +28,10 @@ extern const OSSL_PARAM statistics_gettable[];
 int statistics_get(OSSL_PARAM params[]);
 
 /*
- * Prints the summary line when this process ends, and when a process forked from it
- * ends that has done something.
+ * Once the provider is loaded: a forked child counts from 0. With `summary` the line is
+ * printed when this process ends, and when a process forked from it ends that has done
+ * something.
  */
-void statistics_print_at_exit(void);
+void statistics_begin(int summary);
 
 #endif

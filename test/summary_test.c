@@ -46,6 +46,16 @@ static void do_nothing(void)
 {
 }
 
+/* Says what it counts, which nobody asked it to print at the end. */
+static void count(void)
+{
+    uint64_t bytes = 0;
+    OSSL_PARAM params[] = {OSSL_PARAM_uint64("cpu-bytes", &bytes), OSSL_PARAM_END};
+    work();
+    (void)OSSL_PROVIDER_get_params(providers.gpuaes, params);
+    fprintf(stderr, "counted %d\n", (int)bytes);
+}
+
 static void say_to_nobody(void)
 {
     int ends[2];
@@ -133,6 +143,12 @@ int main(void)
     tap_ok(status == STATUS, "a child that does nothing ends well");
     tap_ok(times(text, "gpuaes: summary ") == 1, "it prints nothing");
     tap_ok(times(text, " cpu-bytes=32768 ") == 1, "and its parent its line");
+
+    setenv("GPUAES_LOG", "off", 1);
+    status = run(count, text);
+    tap_ok(status == STATUS && !strcmp(text, "counted 65536\n"),
+           "without a summary a child counts from 0 as well");
+    setenv("GPUAES_LOG", "summary", 1);
 
     tap_ok(run(say_to_nobody, text) == STATUS, "a broken pipe does not end a process");
     tap_ok(run(say_beyond_limit, text) == STATUS, "a limit on files does not end one");
