@@ -212,6 +212,11 @@ const struct driver *emulator_driver(void)
     return refused == nullptr ? &table : nullptr;
 }
 
+const void *emulator_kernels(void)
+{
+    return driver_kernels();
+}
+
 unsigned emulator_calls(const char *function)
 {
     using namespace emulator;

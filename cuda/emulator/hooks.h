@@ -70,6 +70,9 @@ EMULATOR_API unsigned emulator_device_launches(int device);
 struct driver;
 EMULATOR_API const struct driver *emulator_driver(void);
 
+/* What its module_load_data takes: one image has the kernels of all that is linked with it. */
+EMULATOR_API const void *emulator_kernels(void);
+
 /* Memory as of cuMemAllocManaged in the current context; free it with mem_free. */
 EMULATOR_API void *emulator_managed_alloc(size_t bytes);
 

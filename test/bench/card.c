@@ -17,6 +17,16 @@ const struct driver *card(void)
     return &application;
 }
 
+int card_module(drv_module *module, const void *image)
+{
+    const void *(*emulated)(void);
+    void *hook = application_is_emulated ? application_hook("emulator_kernels") : NULL;
+    memcpy(&emulated, &hook, sizeof hook);
+    if (emulated != NULL)
+        image = emulated();
+    return image != NULL && application.module_load_data(module, image) == DRV_SUCCESS;
+}
+
 int card_attribute(int attribute, int ordinal)
 {
     int value = 0;

@@ -1,6 +1,6 @@
 /*
  * The card as an application uses it beside us: CUDA of its own, for memory, for
- * copies, and for the limits.
+ * copies, and for the kernels of the benchmark.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -19,6 +19,12 @@ int card_begin(int ordinal);
 
 /* The driver's functions, after card_begin(). */
 const struct driver *card(void);
+
+/*
+ * Loads kernels of the benchmark's own. On the emulator, whatever the image: it has them
+ * all. 1, or 0 where there is no image, or none for this device.
+ */
+int card_module(drv_module *module, const void *image);
 
 int card_attribute(int attribute, int ordinal);
 
