@@ -70,10 +70,11 @@ is(scalar(grep { $_->{against} !~ /, OpenSSL \d+\.\d+\.\d+/ } @of_cpu), 0, 'rows
 
 # Rows of each part, at least; those of the device only where there is one.
 my %least = (limits => 2, small => 90, bulk => 38, pinned => 1, start => 6, load => 4, speed => 1, enc => 4,
-    streams => 5, memory => 5);
+    streams => 5, memory => 5, expansion => 3);
 my %least_on_device = (limits => 8, kernels => 34, 'evp-kernels' => 4, 'base64-kernels' => 4, families => 16,
     'latency-api' => 40, 'latency-evp' => 40, bulk => 68, mixed => 16, devices => 10, base64 => 18, threads => 32,
-    'read-ahead' => 20, batch => 20, messages => 20);
+    'read-ahead' => 20, batch => 20, messages => 20, tables => 112,
+    reads => 13, expansion => 17);
 my $has_device = $result->{out} !~ /^# GPU: none/m && !stand_in();
 %least = (%least, %least_on_device) if $has_device;
 foreach my $part (sort keys %least) {
@@ -81,7 +82,7 @@ foreach my $part (sort keys %least) {
     cmp_ok($count, '>=', $least{$part}, "part $part: $count rows");
 }
 if (!$has_device) {
-    like($result->{out}, qr/^# skipped: $_: \S/m, "it says why there is nothing: $_") foreach 'kernels', 'devices';
+    like($result->{out}, qr/^# skipped: $_: \S/m, "it says why there is nothing: $_") foreach 'kernels', 'devices', 'tables', 'reads';
 }
 
 SKIP: {
@@ -92,6 +93,28 @@ SKIP: {
     my %memory = map { $_->{memory} => 1 } @two;
     is(join(', ', grep { $memory{$_} } 'device', 'pageable', 'pinned', 'registered'),
         'device, pageable, pinned, registered', 'in memory of each kind');
+}
+
+# ---- Published work --------------------------------------------------------------
+
+SKIP: {
+    skip('there is no device', 3) if !$has_device;
+    my @memories = ('constant', 'read-only', 'shared');
+    my %of_tables = map { $_->{operation} =~ /^(?:([\w-]+), \d tables?|gpuaes, (\w+))/ ? ($1 // $2 => 1) : () } @{$rows{tables}};
+    is(join(', ', sort(keys(%of_tables))), join(', ', sort(@memories, 'small', 'two_table', 'large', 'hybrid')),
+        'tables in each memory, and each family of ours');
+    my %of_reads = map { $_->{operation} =~ /^(random|coherent)$/ ? ("$1 $_->{memory} $_->{bytes}" => 1) : () } @{$rows{reads}};
+    is(scalar(keys(%of_reads)), 2 * @memories * 2, 'random and coherent reads of each memory and two tables');
+    my ($transfers) = grep { $_->{memory} eq 'pinned' && $_->{reference} } @{$rows{tables}};
+    ok($transfers, 'with transfers, too, beside the library');
+}
+SKIP: {
+    skip('needs the emulator', 6) if !$emulated || stand_in();
+    foreach my $part ('tables', 'reads', 'expansion') {
+        my $idle = bench(['--quick', $part], GPUAES_EMULATOR => 'idle-kernels=1');
+        isnt($idle->{status}, 0, "kernels that do nothing are an error: $part");
+        like($idle->{err}, qr/the kernel \w+ makes wrong results/, 'that names the first');
+    }
 }
 
 # ---- Whole programs ------------------------------------------------------------
@@ -156,6 +179,6 @@ my $help = bench(['--help']);
 is($help->{status}, 0, 'it helps');
 like($help->{out}, qr/^  $_ /m, "and describes the part $_")
     foreach 'limits', 'kernels', 'families', 'latency', 'small', 'bulk', 'mixed', 'threads', 'devices', 'start', 'load',
-    'base64', 'batch', 'messages', 'read-ahead', 'speed', 'enc', 'streams', 'memory';
+    'base64', 'batch', 'messages', 'read-ahead', 'tables', 'reads', 'expansion', 'speed', 'enc', 'streams', 'memory';
 
 done_testing();

@@ -55,6 +55,13 @@ static const struct part {
     {"batch", part_batch, NULL, NULL},
     {"batch", part_batch_overhead, "GPUAES_KERNEL", "small"},
     {"messages", part_messages, "GPUAES_READ_AHEAD_BYTES", "0"},
+    {"tables", part_reference_tables, NULL, NULL},
+    {"tables", part_reference_families, "GPUAES_KERNEL", "small"},
+    {"tables", part_reference_families, "GPUAES_KERNEL", "two_table"},
+    {"tables", part_reference_families, "GPUAES_KERNEL", "large"},
+    {"tables", part_reference_families, "GPUAES_KERNEL", "hybrid"},
+    {"reads", part_reference_reads, NULL, NULL},
+    {"expansion", part_reference_expansion, NULL, NULL},
     {"speed", part_speed, "GPUAES_START", NULL},
     {"enc", part_enc, "GPUAES_START", NULL},
     {"streams", part_streams, "GPUAES_START", NULL},
@@ -89,6 +96,10 @@ static void usage(FILE *to)
         "  read-ahead  CTR updates of 16 bytes to 1 MiB that are read ahead of; many streams\n"
         "  batch       many messages at once: rates over their number and their size\n"
         "  messages    many updates at once: in one launch, one by one, and what is chosen\n"
+        "Parts that repeat published work, with its kernels:\n"
+        "  tables      AES-CTR with tables in each kind of memory, beside ours, 4 KiB to 1 GiB\n"
+        "  reads       random and coherent reads of each kind of memory\n"
+        "  expansion   of keys, on the CPU and on the device\n"
         "Parts of whole programs, start and exit included:\n"
         "  speed       openssl speed, each mode\n"
         "  enc         openssl enc of files of 1 KiB, 64 MiB and 4 GiB\n"

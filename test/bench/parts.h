@@ -33,5 +33,9 @@ int part_memory(void);
 int part_batch(void);
 int part_batch_overhead(void);
 int part_messages(void);
+int part_reference_tables(void);
+int part_reference_families(void);
+int part_reference_reads(void);
+int part_reference_expansion(void);
 
 #endif

@@ -1,0 +1,290 @@
+/*
+ * Key expansion: on the CPU, on the device with a thread for each of many keys, and by
+ * the first thread of each block of a kernel, as published work did it, with what that
+ * costs a message.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../cuda/kernels/arguments.h"
+#include "api.h"
+#include "buffers.h"
+#include "options.h"
+#include "parts.h"
+#include "reference_run.h"
+#include "rows.h"
+#include "sides.h"
+
+/* ---- On the CPU ---------------------------------------------------------------------- */
+
+enum { CPU_KEYS = 256 };
+
+struct on_cpu {
+    unsigned key_bytes;
+    EVP_CIPHER_CTX *context;
+    unsigned char key[REFERENCE_KEY];
+};
+
+static void expand_on_cpu(int side, void *argument)
+{
+    struct on_cpu *c = argument;
+    struct gpuaes_key schedule;
+    for (int i = 0; i < CPU_KEYS; i++) {
+        c->key[0]++;
+        if (!(side == OURS ? gpuaes_key_expand(&schedule, c->key, c->key_bytes)
+                           : EVP_EncryptInit_ex(c->context, NULL, NULL, c->key, NULL))) {
+            (void)fputs("gpuaes_bench: a key is refused\n", stderr);
+            exit(EXIT_FAILURE);
+        }
+    }
+}
+
+/* Seconds that ours takes for a key. */
+static double cpu_row(unsigned bits)
+{
+    char cipher[32], name[32];
+    struct on_cpu c = {.key_bytes = bits / 8};
+    struct pair pair;
+    (void)snprintf(cipher, sizeof cipher, "AES-%u", bits);
+    (void)snprintf(name, sizeof name, "AES-%u-CTR", bits);
+    pair_open(&pair, name, 1);
+    c.context = pair.context[REFERENCE];
+    struct row row = {.part = "expansion",
+                      .cipher = cipher,
+                      .operation = "on the CPU",
+                      .bytes = c.key_bytes,
+                      .engine = "cpu",
+                      .against = of_openssl("EVP_EncryptInit_ex")};
+    struct result result = measure(101, expand_on_cpu, &c);
+    print_times(&row, &result, CPU_KEYS, "ns", 1e9);
+    pair_close(&pair);
+    return result.median[OURS] / CPU_KEYS;
+}
+
+/* ---- On the device, a thread a key ----------------------------------------------------- */
+
+struct on_device {
+    struct reference card;
+    struct reference_launch launch;
+    struct aes_batch_expand_arguments arguments;
+    struct aes_batch_key *keys;
+    uint32_t *schedules;
+    unsigned key_bytes;
+};
+
+static void expand_on_device(int side, void *argument)
+{
+    const struct on_device *d = argument;
+    (void)side;
+    reference_launch(&d->card, &d->launch);
+    card_wait(d->card.stream);
+}
+
+static void make_keys(struct on_device *d, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        d->keys[i] = (struct aes_batch_key){.rounds = d->key_bytes / 4 + 6};
+        memcpy(d->keys[i].words, reference_key, d->key_bytes);
+        d->keys[i].words[0] += i;
+    }
+    card_check(card()->memcpy_htod_async(d->arguments.keys, d->keys, count * sizeof *d->keys,
+                                         d->card.stream),
+               "cuMemcpyHtoDAsync");
+    card_wait(d->card.stream);
+}
+
+/* The grid is that of the library. */
+static void set_count(struct on_device *d, uint32_t count)
+{
+    unsigned grid = (count + d->launch.threads - 1) / d->launch.threads;
+    unsigned most = d->card.multiprocessors * 8;
+    d->arguments.count = count;
+    d->launch.grid = grid < most ? grid : most;
+}
+
+static void check_schedule(const struct on_device *d, uint32_t i)
+{
+    struct gpuaes_key right;
+    (void)gpuaes_key_expand(&right, (const unsigned char *)d->keys[i].words, d->key_bytes);
+    reference_compare("aes_batch_expand", d->schedules + (size_t)i * AES_BATCH_KEY_WORDS,
+                      right.encrypt, 16 * ((size_t)right.rounds + 1));
+}
+
+/* The last, and as many before as the CPU does in some milliseconds. */
+static void check_schedules(const struct on_device *d, uint32_t count)
+{
+    size_t bytes = (size_t)count * AES_BATCH_KEY_WORDS * 4;
+    card_check(card()->memset_d8_async(d->arguments.schedules, 0, bytes, d->card.stream),
+               "cuMemsetD8Async");
+    reference_launch(&d->card, &d->launch);
+    card_check(
+        card()->memcpy_dtoh_async(d->schedules, d->arguments.schedules, bytes, d->card.stream),
+        "cuMemcpyDtoHAsync");
+    card_wait(d->card.stream);
+    for (uint32_t i = 0; i < count; i += count / 4096 + 1)
+        check_schedule(d, i);
+    check_schedule(d, count - 1);
+}
+
+static void device_rows(struct on_device *d, uint32_t most, const double *on_cpu)
+{
+    char cipher[32], operation[64];
+    struct row row = {.part = "expansion",
+                      .cipher = cipher,
+                      .operation = operation,
+                      .statistic = "median",
+                      .memory = "device",
+                      .unit = "ns",
+                      .engine = "gpu",
+                      .against = "one core"};
+    for (unsigned size = 0; size < 3; size++) {
+        d->key_bytes = 16 + 8 * size;
+        make_keys(d, most);
+        for (uint32_t count = 1; count <= most; count *= 32) {
+            set_count(d, count);
+            check_schedules(d, count);
+            struct result result = measure_alone(51, expand_on_device, d);
+            (void)snprintf(cipher, sizeof cipher, "AES-%u", d->key_bytes * 8);
+            (void)snprintf(operation, sizeof operation, "on the device, %u keys", count);
+            row.bytes = d->key_bytes;
+            row.value[OURS] = result.median[OURS] / count * 1e9;
+            row.value[REFERENCE] = on_cpu[size] * 1e9;
+            row.spread = result.spread;
+            print_row(&row);
+        }
+    }
+}
+
+static void device_part(const struct reference *card_of, const double *on_cpu)
+{
+    uint32_t most = options.quick ? 32 : 1 << 20;
+    struct on_device d = {.card = *card_of, .launch = {.threads = 256, .shared = AES_SMALL_SHARED}};
+    struct buffer keys = buffer_take(PINNED, most * sizeof *d.keys);
+    struct buffer schedules = buffer_take(PINNED, (size_t)most * AES_BATCH_KEY_WORDS * 4);
+    struct buffer on_device[2] = {buffer_take(DEVICE, keys.bytes),
+                                  buffer_take(DEVICE, schedules.bytes)};
+    if (keys.p == NULL || schedules.p == NULL || on_device[0].p == NULL || on_device[1].p == NULL) {
+        print_skipped("expansion", "there is no memory for %u keys", most);
+    } else {
+        d.keys = (struct aes_batch_key *)(void *)keys.p;
+        d.schedules = (uint32_t *)(void *)schedules.p;
+        d.arguments.keys = card_address(on_device[0].p);
+        d.arguments.schedules = card_address(on_device[1].p);
+        d.launch.function = reference_function(card_of, "aes_batch_expand");
+        d.launch.arguments = &d.arguments;
+        if (d.launch.threads > card_of->most_threads)
+            d.launch.threads = card_of->most_threads;
+        device_rows(&d, most, on_cpu);
+    }
+    for (int i = 0; i < 2; i++)
+        buffer_give(&on_device[i]);
+    buffer_give(&keys);
+    buffer_give(&schedules);
+}
+
+/* ---- In each block of a message's kernel -------------------------------------------------- */
+
+struct message {
+    struct reference card;
+    struct reference_ctr ctr[SIDES];
+    enum reference_shape shape;
+    size_t length;
+    unsigned bits;
+};
+
+/* One message with a new key, from the key to the end of the work. */
+static void encrypt_message(int side, void *argument)
+{
+    struct message *m = argument;
+    struct gpuaes_key key;
+    if (side == REFERENCE) {
+        (void)gpuaes_key_expand(&key, reference_key, m->bits / 8);
+        memcpy(m->ctr[side].arguments.round_key, key.encrypt, sizeof key.encrypt);
+    }
+    reference_ctr_run(&m->card, &m->ctr[side], m->shape, m->length);
+    card_wait(m->card.stream);
+}
+
+static void check_message(struct message *m, const struct device_memory *memory)
+{
+    unsigned char *in = malloc(m->length), *result = malloc(m->length),
+                  *expected = malloc(m->length);
+    if (in == NULL || result == NULL || expected == NULL)
+        exit(EXIT_FAILURE);
+    card_check(card()->memset_d8_async(card_address(memory->out), 0, m->length, m->card.stream),
+               "cuMemsetD8Async");
+    encrypt_message(OURS, m);
+    card_check(card()->memcpy_dtoh_async(in, card_address(memory->in), m->length, m->card.stream),
+               "cuMemcpyDtoHAsync");
+    card_check(
+        card()->memcpy_dtoh_async(result, card_address(memory->out), m->length, m->card.stream),
+        "cuMemcpyDtoHAsync");
+    card_wait(m->card.stream);
+    reference_ctr_expect(m->bits, expected, in, m->length);
+    reference_compare("expand_4", result, expected, m->length);
+    free(in);
+    free(result);
+    free(expected);
+}
+
+static void message_rows(struct message *m, const struct device_memory *memory)
+{
+    char cipher[32];
+    struct row row = {.part = "expansion",
+                      .cipher = cipher,
+                      .operation = m->shape == RESIDENT
+                                       ? "message, key expanded in each block, resident"
+                                       : "message, key expanded in each block",
+                      .memory = "device",
+                      .placement = "apart",
+                      .engine = "gpu",
+                      .against = "expanded on the CPU"};
+    (void)snprintf(cipher, sizeof cipher, "AES-%u-CTR", m->bits);
+    for (m->length = 4 * KIB; m->length <= memory->bytes; m->length *= 16) {
+        check_message(m, memory);
+        struct result result = measure(51, encrypt_message, m);
+        row.bytes = m->length;
+        print_times(&row, &result, 1, "us", 1e6);
+    }
+}
+
+static void message_part(const struct reference *card_of)
+{
+    struct device_memory memory;
+    struct message m = {.card = *card_of};
+    static const char *const kernels[SIDES] = {"expand_4", "shared_4"};
+    if (!device_memory_open(&memory, options.quick ? 64 * KIB : 256 * MIB, "expansion"))
+        return;
+    for (m.bits = 128; m.bits <= 256; m.bits += 128)
+        for (int shape = 0; shape < REFERENCE_SHAPES; shape++) {
+            m.shape = (enum reference_shape)shape;
+            for (int side = 0; side < SIDES; side++) {
+                unsigned shared = 4 * REFERENCE_TABLE + (side == OURS ? REFERENCE_SCHEDULE : 0);
+                struct reference_ctr_arguments *a = &m.ctr[side].arguments;
+                reference_ctr_open(card_of, &m.ctr[side], kernels[side], m.bits, shared);
+                a->in = card_address(memory.in);
+                a->out = card_address(memory.out);
+            }
+            memcpy(m.ctr[OURS].arguments.round_key, reference_key, sizeof reference_key);
+            message_rows(&m, &memory);
+        }
+    device_memory_close(&memory);
+}
+
+int part_reference_expansion(void)
+{
+    double on_cpu[3];
+    struct reference reference;
+    warm_up();
+    for (unsigned size = 0; size < 3; size++)
+        on_cpu[size] = cpu_row(128 + 64 * size);
+    if (!reference_open(&reference, "expansion"))
+        return 0;
+    device_part(&reference, on_cpu);
+    message_part(&reference);
+    reference_close(&reference);
+    return 0;
+}
