@@ -48,6 +48,13 @@ static size_t next_size(size_t length)
     return length * (options.quick ? 16 : 4);
 }
 
+/* Larger sizes would take too long, and change nothing any more. */
+static int is_slow(const struct result *result)
+{
+    enum { LONGEST_MS = 30 };
+    return !options.quick && result->median[OURS] * 1e3 > LONGEST_MS;
+}
+
 static size_t turns_for(size_t length)
 {
     return length >= 64 * MIB ? 7 : 21;
@@ -94,6 +101,8 @@ static void size_rows(struct bench *b, const struct table *table)
         row.bytes = b->call.length = length;
         struct result result = measure(turns_for(length), beside_gpuaes, b);
         print_rates(&row, &result, (double)length);
+        if (is_slow(&result))
+            break;
     }
 }
 
