@@ -10,7 +10,8 @@
  *              sustained (over some seconds), "at 0.3 s" (from then on, for 0.1 s), or -
  *              for a value that is no measurement
  *   bytes      input of one turn; of one update in the parts read-ahead and speed
- *   memory     pageable, pinned, device, in>out where they differ, the file system, or -
+ *   memory     pageable, pinned, device, in>out where they differ, the file system, what the
+ *              part reads reads (constant, shared, read-only), or -
  *   placement  apart, in place, misaligned (input 1, output 3 bytes off), or -
  *   devices    GPUs that may be used
  *   threads    threads of the library, or threads or processes of the application
