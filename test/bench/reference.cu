@@ -4,6 +4,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include "reference_base64.cu"
 #include "reference_ctr.cu"
 #include "reference_reads.cu"
 

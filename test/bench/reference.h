@@ -83,6 +83,20 @@ REFERENCE_FUNCTION uint32_t reference_start(uint32_t thread, uint32_t chain, uin
     return x ^ x >> 16;
 }
 
+/*
+ * extern "C" void reference_base64_scalar(const struct reference_base64_arguments)
+ * extern "C" void reference_base64_vector(const struct reference_base64_arguments)
+ * Encode with a table of 64 characters in constant memory, padding where the input
+ * ends: a group of 3 bytes a thread, by single bytes; or four groups, by words and one
+ * vector, for which `in` is aligned to 4 and `out` to 16. A grid of one dimension with
+ * as many threads as there are groups, or fours of them.
+ */
+enum { REFERENCE_BASE64_FOUR = 4 };
+struct reference_base64_arguments {
+    uint64_t in, out;
+    uint64_t bytes; /* of input */
+};
+
 /* aes_batch_expand, the library's own, is in the image as well: see arguments.h. */
 
 /* The image for card_module(), or NULL in a build without a toolkit. */
