@@ -20,7 +20,7 @@
 #include "options.h"
 #include "parts.h"
 
-struct options options = {.seconds = 0.3, .speed_seconds = 10};
+struct options options = {.seconds = 0.3, .speed_seconds = 10, .case_seconds = 1};
 
 static const struct part {
     const char *name; /* what is named to get it; NULL: always there */
@@ -55,6 +55,9 @@ static const struct part {
     {"batch", part_batch, NULL, NULL},
     {"batch", part_batch_overhead, "GPUAES_KERNEL", "small"},
     {"messages", part_messages, "GPUAES_READ_AHEAD_BYTES", "0"},
+    {"encoders", part_encoders, NULL, NULL},
+    {"offload", part_offload, NULL, NULL},
+    {"files", part_files, NULL, NULL},
     {"tables", part_reference_tables, NULL, NULL},
     {"tables", part_reference_families, "GPUAES_KERNEL", "small"},
     {"tables", part_reference_families, "GPUAES_KERNEL", "two_table"},
@@ -77,6 +80,7 @@ static void usage(FILE *to)
         "  --quick            measure little, to see that all works; the figures mean nothing\n"
         "  --seconds=N        time for one row, both sides together (0.3)\n"
         "  --speed-seconds=N  of the part speed: time for CTR of 4 KiB, ours (10)\n"
+        "  --case-seconds=N   of the part offload: time for one case, at least (1)\n"
         "  --devices=LIST     of the part devices: GPUs beside the first one (all, then 0,1)\n"
         "  --help\n"
         "\n"
@@ -97,6 +101,9 @@ static void usage(FILE *to)
         "  batch       many messages at once: rates over their number and their size\n"
         "  messages    many updates at once: in one launch, one by one, and what is chosen\n"
         "Parts that repeat published work, with its kernels:\n"
+        "  encoders    Base64 of 1 to 36 MiB: a plain encoder, GPUs, libcrypto\n"
+        "  offload     Base64 of 3 KB to 300 MB over the bus: accesses, streams, power\n"
+        "  files       AES-256 over size beside one core and beside all\n"
         "  tables      AES-CTR with tables in each kind of memory, beside ours, 4 KiB to 1 GiB\n"
         "  reads       random and coherent reads of each kind of memory\n"
         "  expansion   of keys, on the CPU and on the device\n"
@@ -155,6 +162,7 @@ static int read_options(int argc, char **argv)
     static const struct option known[] = {{"quick", no_argument, NULL, 'q'},
                                           {"seconds", required_argument, NULL, 's'},
                                           {"speed-seconds", required_argument, NULL, 'p'},
+                                          {"case-seconds", required_argument, NULL, 'c'},
                                           {"devices", required_argument, NULL, 'd'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
@@ -167,6 +175,8 @@ static int read_options(int argc, char **argv)
             options.devices = optarg;
         else if (c == 's')
             right = (options.seconds = strtod(optarg, &end)) > 0 && *end == '\0';
+        else if (c == 'c')
+            right = (options.case_seconds = strtod(optarg, &end)) > 0 && *end == '\0';
         else if (c == 'p')
             right =
                 (options.speed_seconds = (unsigned)strtoul(optarg, &end, 10)) > 0 && *end == '\0';

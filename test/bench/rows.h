@@ -6,7 +6,7 @@
  *   part       the part of the benchmark
  *   cipher     AES-256-CTR, BASE64, or - where it is no matter of a cipher
  *   operation  encrypt, decrypt, encode, decode, or what is measured
- *   statistic  median (of single turns), p99 (99 % are not later), longest, mean,
+ *   statistic  median (of single turns), p99 (99 % are not later), longest, mean, least, most,
  *              sustained (over some seconds), "at 0.3 s" (from then on, for 0.1 s), or -
  *              for a value that is no measurement
  *   bytes      input of one turn; of one update in the parts read-ahead and speed
@@ -15,7 +15,8 @@
  *   placement  apart, in place, misaligned (input 1, output 3 bytes off), or -
  *   devices    GPUs that may be used
  *   threads    threads of the library, or threads or processes of the application
- *              where it has several
+ *              where it has several; streams in the part offload-streams; of the reference
+ *              in the part files
  *   ours, reference, unit
  *              the figure, and what it stands beside; - where there is none
  *   ratio      ours / reference
