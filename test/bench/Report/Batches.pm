@@ -1,0 +1,55 @@
+# Blocks of a report: many messages at once.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+package Report::Batches;
+
+use strict;
+use warnings;
+use Exporter qw(import);
+use Report::Tables;
+use Results;
+
+our @EXPORT = qw(block_batch block_batch_beside block_batch_mixed);
+
+# By `by`: the number of messages of 16 KiB, or the bytes of a message in batches of equal number.
+sub block_batch
+{
+    my ($by) = @_;
+    my ($other, $fixed) = $by eq 'messages' ? ('bytes', 16384) : ('messages', batch_count($results));
+    my (%cells, @columns);
+    foreach my $memory ('device', 'pinned') {
+        foreach my $cipher ('AES-256-CBC', 'AES-256-CTR') {
+            push(@columns, ($cipher =~ /CBC/ ? 'CBC encryption' : 'CTR') . ", $memory memory");
+            foreach my $keys (0, 1) {
+                $cells{$_->{$by}}[$#columns][$keys] = number_text($_->{ours})
+                    foreach grep { $_->{$other} == $fixed }
+                    batch_rows($results, $keys, cipher => $cipher, memory => $memory);
+            }
+        }
+    }
+    my @rows = map {
+        my $at = $_;
+        [$by eq 'messages' ? $at : size_text($at), map { join(' / ', map { $_ // '-' } @{$cells{$at}[$_] // ['-']}) } 0 .. $#columns]
+    } sort { $a <=> $b } keys(%cells);
+    return @rows ? table([$by, @columns], @rows) : not_measured('batch');
+}
+
+# Rows beside another way to do the same: one key beside many, a batch beside one call.
+sub block_batch_beside
+{
+    my ($against) = @_;
+    my @rows = map {
+        [size_text($_->{bytes}), "$_->{cipher}, $_->{operation}", $_->{threads}, number_text($_->{ours}),
+            number_text($_->{reference}), $_->{ratio} // '-']
+    } rows_like($results, part => 'batch', against => $against);
+    return @rows ? table(['bytes', '', 'threads', 'GB/s', $against, 'ratio'], @rows) : not_measured('batch');
+}
+
+sub block_batch_mixed
+{
+    my @rows = map { [$_->{operation}, number_text($_->{ours}), $_->{ratio}, $_->{spread} // '-'] }
+        rows_like($results, part => 'batch-mixed');
+    return @rows ? table(['order', 'microseconds', 'over the best', 'spread'], @rows) : not_measured('batch-mixed');
+}
+
+1;

@@ -1,0 +1,122 @@
+# Blocks of a report: on what machine it was made, what was to be reached, limits and noise.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+package Report::Machine;
+
+use strict;
+use warnings;
+use Exporter qw(import);
+use File::Basename qw(basename);
+use Aims;
+use Report::Tables;
+use Results;
+
+our @EXPORT = qw(block_machine block_on block_notes block_figure block_aims block_slower block_limits
+    block_devices block_rest block_spread);
+
+sub rows_of_machine
+{
+    my ($head, @labels) = @_;
+    return map { my $label = $_; map { [$label, s/\|/\\|/gr =~ s/\s+/ /gr] } @{$head->{$label} // []} } @labels;
+}
+
+# A table for each machine, with the runs on it.
+sub block_machine
+{
+    my (@machines, %runs);
+    foreach my $i (0 .. $#{$results->{files}}) {
+        my $head = $results->{head}[$i];
+        my $name = basename($results->{files}[$i]);
+        my $machine = table(['', ''], rows_of_machine($head, 'GPU', 'driver', 'gpuaes', 'OpenSSL', 'CPU', 'cores'));
+        push(@machines, $machine) if !$runs{$machine};
+        push(@{$runs{$machine}}, ['raw values', "[`$name`](" . basename($figures) . "/$name)"],
+            rows_of_machine($head, 'date', 'note'));
+    }
+    return join("\n", map { $_ . join('', map { '| ' . join(' | ', @$_) . " |\n" } @{$runs{$_}}) } @machines);
+}
+
+sub block_on { return machine_text($results) . ".\n" }
+
+# What stands in the heads of the runs, if anything, of how they were made.
+sub block_notes { return join('', map { "- $_\n" } map { @{$_->{note} // []} } @{$results->{head}}) }
+
+sub block_figure
+{
+    my ($name, $caption) = @_;
+    return -e "$figures/$name.svg"
+        ? "![$caption](" . basename($figures) . "/$name.svg)\n"
+        : "*No figure `$name`: not measured, or not drawn.*\n";
+}
+
+sub block_aims
+{
+    my @rows = map { [$_->{aim}, $_->{measured}, $_->{verdict}] } judged_aims($results);
+    my @sums = map {
+        my $verdict = $_;
+        scalar(grep { $_->[2] =~ /\Q$verdict\E/ } @rows) . " $verdict"
+    } 'reached', 'missed', 'not measured';
+    return table(['aim', 'measured', ''], @rows) . "\n" . join(', ', @sums) . ".\n";
+}
+
+# Rows in ordinary memory where ours was slower than the default provider.
+sub block_slower
+{
+    my @rows = sort { $a->{ratio} <=> $b->{ratio} } rows_like($results,
+        part => 'bulk', memory => 'pageable', ratio => sub { defined($_[0]) && $_[0] < 0.98 });
+    return "No row in ordinary memory was under 0.98 of the default provider's rate.\n" if !@rows;
+    return table(['bytes', 'cipher', '', '', 'ratio', 'spread', 'engine'], map {
+        [size_text($_->{bytes}), $_->{cipher}, $_->{operation}, $_->{placement},
+            @$_{'ratio', 'spread'}, $_->{engine} // '-']
+    } @rows);
+}
+
+sub block_limits
+{
+    my @rows;
+    foreach my $row (rows_like($results, part => 'limits')) {
+        my $what = join(', ', grep { defined } $row->{operation}, $row->{cipher});
+        $what .= ", $row->{threads} threads" if $row->{threads} > 1;
+        push(@rows, [$what, $row->{bytes} ? size_text($row->{bytes}) : '-', $row->{memory} // '-',
+            number_text($row->{ours}), $row->{unit}, $row->{spread} // '-']);
+    }
+    return @rows ? table(['limit', 'bytes', 'memory', 'measured', 'unit', 'spread'], @rows) : not_measured('limits');
+}
+
+sub block_devices
+{
+    my @rows = map {
+        [$_->{devices}, size_text($_->{bytes}), "$_->{cipher} $_->{operation}", "$_->{memory}, $_->{placement}",
+            number_text($_->{ours}), number_text($_->{reference}), number_text($_->{ratio}), $_->{spread} // '-']
+    } rows_like($results, part => 'devices');
+    return @rows
+        ? table(['GPUs', 'bytes', '', 'memory', 'GB/s', 'one GPU', 'ratio', 'spread'], @rows)
+        : not_measured('devices');
+}
+
+sub block_rest
+{
+    my @rows;
+    foreach my $row (rows_like($results, part => ['pinned', 'start', 'load'])) {
+        my $what = $row->{part} eq 'pinned' ? 'pinned memory that the library held at most'
+            : join(', ', grep { defined } $row->{operation}, $row->{statistic});
+        $what .= ', updates of ' . size_text($row->{bytes}) if $row->{bytes};
+        push(@rows, [$what, map { number_text($row->{$_}) } 'ours', 'reference']);
+        push(@{$rows[-1]}, $row->{unit}, $row->{against} // '-');
+    }
+    return @rows ? table(['what', 'ours', 'reference', 'unit', 'reference is'], @rows) : not_measured('start');
+}
+
+# How far the repetitions of a row lie apart.
+sub block_spread
+{
+    my @rows;
+    foreach my $part ('limits', 'kernels', 'latency-api', 'small', 'bulk', 'mixed', 'threads', 'devices', 'base64',
+        'read-ahead', 'speed', 'enc', 'streams') {
+        my @spreads = sort { $a <=> $b } values_of($results, 'spread', part => $part) or next;
+        push(@rows, [$part, scalar(@spreads), map { sprintf('%.1f %%', $_ * 100) } $spreads[$#spreads / 2],
+            $spreads[$#spreads * 0.95]]);
+    }
+    return table(['part', 'rows', 'median of the spreads', '95 % are below'], @rows);
+}
+
+1;

@@ -1,0 +1,167 @@
+# Blocks of a report: one update, or one call, of AES and Base64.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+package Report::Updates;
+
+use strict;
+use warnings;
+use Exporter qw(import);
+use Report::Tables;
+use Results;
+
+our @EXPORT = qw(block_kernels block_kernels_by_size block_families block_beside block_bulk block_mixed
+    block_threads block_cpu block_latency block_small block_base64 block_base64_kernels);
+
+my @base64 = map { [$_, operation => $_] } 'encode', 'encode, lines of 64', 'encode, lines of 76', 'decode';
+
+# AES at the largest length: bursts, sustained, the bound of tables, the part of a copy.
+sub block_kernels
+{
+    my @sizes = sizes_of($results, part => 'kernels') or return not_measured('kernels');
+    my @rows;
+    foreach my $bits (128, 192, 256) {
+        foreach my $mode (@modes) {
+            my ($name, %mode) = @$mode;
+            my %how = (%mode, part => 'kernels', placement => 'apart', bytes => $sizes[-1]);
+            $how{cipher} =~ s/256/$bits/;
+            my $burst = one_row(%how, statistic => 'median') or next;
+            my $bound = one_row(part => 'limits', operation => 'tables alone', cipher => $how{cipher} =~ s/CBC/ECB/r);
+            push(@rows, ["AES-$bits $name", number_text($burst->{ours}), $burst->{spread} // '-',
+                ours_text(one_row(%how, placement => 'in place', statistic => 'median')),
+                ours_text(one_row(%how, statistic => 'sustained')), ours_text($bound),
+                $burst->{ratio} ? sprintf('%.0f %%', $burst->{ratio} * 100) : '-']);
+        }
+    }
+    return table([size_text($sizes[-1]), 'burst', 'spread', 'in place', 'sustained', 'tables alone',
+        'of a device copy'], @rows);
+}
+
+sub block_kernels_by_size
+{
+    return table_by_size(\&ours_text, \@modes, [['', part => 'kernels', placement => 'apart', memory => 'device']])
+        // not_measured('kernels');
+}
+
+# Of one mode.
+sub block_families
+{
+    my ($mode) = @_;
+    my @mode = map { @$_[1 .. 4] } grep { $_->[0] eq $mode } @modes;
+    my @columns = map { [$_, engine => $_] } 'small', 'two_table', 'large', 'hybrid';
+    return table_by_size(\&ours_text, \@columns, [['', part => 'families', @mode]]) // not_measured('families');
+}
+
+# Rows beside another way to do the same: misaligned beside aligned, EVP beside bare calls.
+sub block_beside
+{
+    my ($part, $placement) = @_;
+    my @rows = map {
+        [size_text($_->{bytes}), "$_->{cipher} $_->{operation}", number_text($_->{ours}),
+            number_text($_->{reference}), $_->{ratio} // '-', $_->{spread} // '-']
+    } rows_like($results, part => $part, placement => $placement);
+    my ($row) = rows_like($results, part => $part, placement => $placement);
+    return @rows ? table(['bytes', '', 'GB/s', $row->{against}, 'ratio', 'spread'], @rows) : not_measured($part);
+}
+
+sub block_bulk
+{
+    my ($memory) = @_;
+    my @columns = (@modes, ['CBC encrypt', cipher => 'AES-256-CBC', operation => 'encrypt']);
+    my %how = (part => 'bulk', memory => $memory);
+    return table_by_size(\&pair_text, \@columns,
+        [['', %how, placement => 'apart'], [', in place', %how, placement => 'in place']])
+        // not_measured('bulk');
+}
+
+sub block_mixed
+{
+    my @groups = map { [", $_", part => 'mixed', memory => $_] }
+        'pinned>device', 'device>pinned', 'pageable>device', 'device>pageable';
+    return table_by_size(\&pair_text, \@modes, \@groups) // not_measured('mixed');
+}
+
+sub block_threads
+{
+    my (@rows, @all);
+    foreach my $placement ('apart', 'in place') {
+        foreach my $threads (1, 2, 4, 8) {
+            my %how = (part => 'threads', placement => $placement, threads => $threads);
+            my @found = map { my ($name, @mode) = @$_; one_row(%how, @mode) } @modes;
+            push(@rows, ["$threads, $placement", map { pair_text($_) } @found]) if grep { defined } @found;
+            push(@all, @found);
+        }
+    }
+    return @rows
+        ? with_references(table(['threads', map { $_->[0] } @modes], @rows), @all)
+        : not_measured('threads');
+}
+
+# CPU seconds that 10^9 bytes take: ours / the reference.
+sub block_cpu
+{
+    my (@rows, @all);
+    my $text = sub {
+        my ($row) = @_;
+        return $row ? join(' / ', map { number_text($_) } @$row{'cpu_ours', 'cpu_reference'}) : '-';
+    };
+    foreach my $memory ('pinned', 'pageable') {
+        foreach my $bytes (1 << 20, 16 << 20, 256 << 20, 1 << 30) {
+            my %how = (part => 'bulk', memory => $memory, placement => 'apart', bytes => $bytes);
+            my @found = map { my ($name, @mode) = @$_; one_row(%how, @mode) } @modes;
+            push(@rows, [size_text($bytes) . ", $memory", map { $text->($_) } @found]) if grep { defined } @found;
+            push(@all, @found);
+        }
+    }
+    return @rows
+        ? with_references(table(['bytes', map { $_->[0] } @modes], @rows), @all)
+        : not_measured('bulk');
+}
+
+sub block_latency
+{
+    my ($part) = @_;
+    my $both = sub {
+        my ($row) = @_;
+        return '-' if !$row;
+        my ($late) = rows_like($results, statistic => 'p99', map { $_ => $row->{$_} } 'part', 'cipher', 'operation', 'bytes');
+        return join(' / ', map { number_text($_) } $row->{ours}, $late ? $late->{ours} : undef, $row->{reference});
+    };
+    return table_by_size($both, \@modes, [['', part => $part]]) // not_measured('latency');
+}
+
+# The mean over key sizes of ours / the default provider's.
+sub block_small
+{
+    my @columns = (['CTR', 'encrypt'], ['ECB', 'encrypt'], ['ECB', 'decrypt'], ['CBC', 'encrypt'], ['CBC', 'decrypt']);
+    my (@rows, @found);
+    foreach my $bytes (sizes_of($results, part => 'small')) {
+        my @cells;
+        foreach my $column (@columns) {
+            my ($mode, $operation) = @$column;
+            my %how = (part => 'small', operation => $operation, bytes => $bytes);
+            my @ratios = values_of($results, 'ratio', %how, cipher => [map { "AES-$_-$mode" } 128, 192, 256]);
+            my $row = one_row(%how, cipher => "AES-256-$mode");
+            push(@found, $row);
+            my $sum = 0;
+            $sum += $_ foreach @ratios;
+            push(@cells, @ratios && $row ? sprintf('%.3f (%.0f ns)', $sum / @ratios, $row->{reference}) : '-');
+        }
+        push(@rows, [size_text($bytes), @cells]);
+    }
+    return @rows
+        ? with_references(table(['bytes', map { join(' ', @$_) } @columns], @rows), @found)
+        : not_measured('small');
+}
+
+sub block_base64
+{
+    return table_by_size(\&pair_text, [@base64[0, 1, 3]],
+        [map { [", $_", part => 'base64', memory => $_] } 'pinned', 'pageable']) // not_measured('base64');
+}
+
+sub block_base64_kernels
+{
+    return table_by_size(\&ours_text, \@base64, [['', part => 'base64-kernels']]) // not_measured('base64-kernels');
+}
+
+1;
