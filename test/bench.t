@@ -16,16 +16,19 @@ my $emulated = ($ENV{OPENSSL_MODULES} // '') =~ m{/emulated/?$};
 my $program = "$build/test/bench/gpuaes_bench" . ($emulated ? '_emulated' : '');
 plan(skip_all => "there is no $program: make bench-programs") if !-x $program;
 
-# A tool that tells the memory of two GPUs in use, and notes that it was asked.
+# A tool that tells the memory of two GPUs in use, and the power of one, and notes that it was asked.
 mkdir("$folder/bin");
-spew("$folder/bin/nvidia-smi", "#!/bin/sh\necho \"\$@\" >>$folder/asked\necho 1200\necho 34\n");
+spew("$folder/bin/nvidia-smi", "#!/bin/sh\necho \"\$@\" >>$folder/asked\n"
+        . "case \"\$*\" in *power.draw*) echo 98.5 ;; *) echo 1200; echo 34 ;; esac\n");
 chmod(0755, "$folder/bin/nvidia-smi");
 
 sub bench
 {
     my ($arguments, %settings) = @_;
     # The emulator takes seconds for a launch where all cores are busy.
-    my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', GPUAES_TIMEOUT_MS => 60000, PATH => "$folder/bin:$ENV{PATH}", %settings);
+    my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', GPUAES_TIMEOUT_MS => 60000, PATH => "$folder/bin:$ENV{PATH}",
+        FAKE_NVML => 'none', $emulated ? (LD_LIBRARY_PATH => "$build/test/fake:" . ($ENV{LD_LIBRARY_PATH} // '')) : (),
+        %settings);
     return run([$program, @$arguments], env => $env, seconds => 300);
 }
 
@@ -48,10 +51,10 @@ my %shapes = (
     bytes => qr/^\d+$/,
     devices => qr/^\d+$/,
     threads => qr/^\d+$/,
-    statistic => qr/^(?:median|p99|longest|mean|sustained|at \d+\.\d s|-)$/,
+    statistic => qr/^(?:median|p99|longest|mean|least|most|sustained|at \d+\.\d s|-)$/,
     placement => qr/^(?:apart|in place|misaligned|-)$/,
     ours => qr/^\d[-+.\de]*$/,
-    unit => qr{^(?:ns|us|ms|GB/s|Gword/s|MiB|KiB|%)$},
+    unit => qr{^(?:ns|us|ms|GB/s|Gword/s|MiB|KiB|W|%)$},
     engine => qr/^(?:gpu|cpu|mixed|read-ahead|small|two_table|large|hybrid|-)$/,
     map { $_ => qr/^(?:-|\d[-+.\de]*)$/ } 'reference', 'ratio', 'spread', 'cpu_ours', 'cpu_reference');
 my (%rows, @wrong);
@@ -70,11 +73,11 @@ is(scalar(grep { $_->{against} !~ /, OpenSSL \d+\.\d+\.\d+/ } @of_cpu), 0, 'rows
 
 # Rows of each part, at least; those of the device only where there is one.
 my %least = (limits => 2, small => 90, bulk => 38, pinned => 1, start => 6, load => 4, speed => 1, enc => 4,
-    streams => 5, memory => 5, expansion => 3);
+    streams => 5, memory => 5, expansion => 3, encoders => 4);
 my %least_on_device = (limits => 8, kernels => 34, 'evp-kernels' => 4, 'base64-kernels' => 4, families => 16,
     'latency-api' => 40, 'latency-evp' => 40, bulk => 68, mixed => 16, devices => 10, base64 => 18, threads => 32,
-    'read-ahead' => 20, batch => 20, messages => 20, tables => 112,
-    reads => 13, expansion => 17);
+    'read-ahead' => 20, batch => 20, messages => 20, tables => 112, reads => 13,
+    expansion => 17, encoders => 16, offload => 8, 'offload-streams' => 5, power => 12, files => 12);
 my $has_device = $result->{out} !~ /^# GPU: none/m && !stand_in();
 %least = (%least, %least_on_device) if $has_device;
 foreach my $part (sort keys %least) {
@@ -82,7 +85,8 @@ foreach my $part (sort keys %least) {
     cmp_ok($count, '>=', $least{$part}, "part $part: $count rows");
 }
 if (!$has_device) {
-    like($result->{out}, qr/^# skipped: $_: \S/m, "it says why there is nothing: $_") foreach 'kernels', 'devices', 'tables', 'reads';
+    like($result->{out}, qr/^# skipped: $_: \S/m, "it says why there is nothing: $_") foreach 'kernels', 'devices', 'tables',
+        'reads', 'encoders', 'offload', 'files';
 }
 
 SKIP: {
@@ -109,12 +113,29 @@ SKIP: {
     ok($transfers, 'with transfers, too, beside the library');
 }
 SKIP: {
-    skip('needs the emulator', 6) if !$emulated || stand_in();
+    skip('needs the emulator', 15) if !$emulated || stand_in();
     foreach my $part ('tables', 'reads', 'expansion') {
         my $idle = bench(['--quick', $part], GPUAES_EMULATOR => 'idle-kernels=1');
         isnt($idle->{status}, 0, "kernels that do nothing are an error: $part");
         like($idle->{err}, qr/the kernel \w+ makes wrong results/, 'that names the first');
     }
+    foreach my $part ('encoders', 'offload') {
+        my $idle = bench(['--quick', $part], GPUAES_EMULATOR => 'idle-kernels=1');
+        isnt($idle->{status}, 0, "so are they: $part");
+        like($idle->{err}, qr/encoded \d+ bytes wrongly/, 'which it says');
+    }
+
+    # Power by nvidia-smi; by the management library, of the moment or of the last second; by nobody.
+    my %watts = map { $_->{ours} => 1 } @{$rows{power}};
+    is(join(' ', keys(%watts)), '98.5', 'nvidia-smi tells the power');
+    foreach my $case ([120, 'of this moment', ''], [130, 'of the last second', 'old']) {
+        my ($power, $what, $kind) = @$case;
+        my $told = bench(['--quick', 'offload'], FAKE_NVML => $kind);
+        my @told = map { (split(/\t/))[9] } grep { /^power\t/ } rows_of($told);
+        is("@told", join(' ', ($power) x 12), "so does the management library: $what");
+    }
+    my $untold = bench(['--quick', 'offload'], PATH => '/nowhere');
+    like($untold->{out}, qr/^# skipped: power: neither NVML nor nvidia-smi tells$/m, 'or nobody does, which it says');
 }
 
 # ---- Whole programs ------------------------------------------------------------
@@ -172,13 +193,14 @@ ok(!$one->{status} && rows_of($one) && !grep({ !/^load\t/ } rows_of($one)), 'a p
 my $unknown = bench(['everything']);
 is($unknown->{status} >> 8, 2, 'an unknown part is refused');
 like($unknown->{err}, qr/there is no part everything.*^usage:/ms, 'with the usage');
-foreach my $time ('--seconds=soon', '--speed-seconds=0', '--speed-seconds=2s') {
+foreach my $time ('--seconds=soon', '--case-seconds=0', '--speed-seconds=0', '--speed-seconds=2s') {
     is(bench([$time])->{status} >> 8, 2, "a time that is none is refused: $time");
 }
 my $help = bench(['--help']);
 is($help->{status}, 0, 'it helps');
 like($help->{out}, qr/^  $_ /m, "and describes the part $_")
     foreach 'limits', 'kernels', 'families', 'latency', 'small', 'bulk', 'mixed', 'threads', 'devices', 'start', 'load',
-    'base64', 'batch', 'messages', 'read-ahead', 'tables', 'reads', 'expansion', 'speed', 'enc', 'streams', 'memory';
+    'base64', 'batch', 'messages', 'read-ahead', 'encoders', 'offload', 'files', 'tables', 'reads',
+    'expansion', 'speed', 'enc', 'streams', 'memory';
 
 done_testing();

@@ -5,7 +5,8 @@
  */
 #include "offload.h"
 
-#include "reference.h"
+#include <string.h>
+
 #include "rows.h"
 #include "sides.h"
 
@@ -17,25 +18,18 @@ int offload_open(struct offload *o, size_t most, const char *part)
 {
     static const char *const names[ACCESSES] = {"reference_base64_scalar",
                                                 "reference_base64_vector"};
-    drv_module module;
     memset(o, 0, sizeof *o);
-    if (gpuaes_state() != GPUAES_READY || !card_begin(0)) {
-        print_skipped(part, "%s", no_device());
+    if (!reference_open(&o->reference, part))
         return 0;
-    }
-    if (!card_module(&module, reference_image())) {
-        print_skipped(part, "there are no kernels for this device in this program");
-        return 0;
-    }
     for (int i = 0; i < ACCESSES; i++)
-        card_check(card()->module_get_function(&o->kernel[i], module, names[i]), names[i]);
-    int threads = card_attribute(DRV_ATTR_MAX_THREADS_PER_BLOCK, 0);
-    o->threads = threads < BLOCK ? (unsigned)threads : BLOCK;
+        o->kernel[i] = reference_function(&o->reference, names[i]);
+    o->threads = o->reference.most_threads < BLOCK ? o->reference.most_threads : BLOCK;
     o->device_in = buffer_take(DEVICE, most);
     o->device_out = buffer_take(DEVICE, base64_characters(most));
     if (o->device_in.p == NULL || o->device_out.p == NULL) {
         buffer_give(&o->device_in);
         buffer_give(&o->device_out);
+        reference_close(&o->reference);
         print_skipped(part, "there is no device memory");
         return 0;
     }
@@ -50,6 +44,7 @@ void offload_close(struct offload *o)
         card_check(card()->stream_destroy(o->stream[i]), "cuStreamDestroy");
     buffer_give(&o->device_in);
     buffer_give(&o->device_out);
+    reference_close(&o->reference);
 }
 
 static void wait_if_synchronous(const struct offload *o, drv_stream stream)

@@ -8,12 +8,13 @@
 #define GPUAES_BENCH_OFFLOAD_H
 
 #include "buffers.h"
-#include "card.h"
+#include "reference_run.h"
 
 enum access { SCALAR, VECTOR, ACCESSES };
 enum { OFFLOAD_STREAMS = 32 };
 
 struct offload {
+    struct reference reference;
     drv_function kernel[ACCESSES];
     unsigned threads; /* of a block */
     drv_stream stream[OFFLOAD_STREAMS];

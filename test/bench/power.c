@@ -11,57 +11,37 @@
 #include <unistd.h>
 
 #include "card.h"
+#include "nvml.h"
 
 /* ---- NVML ------------------------------------------------------------------------- */
 
-/*
- * Those functions of libnvidia-ml.so.1 that are called, as nvml.h has them (0 is
- * success), and the value of a field.
- */
-enum {
-    NVML_POWER_INSTANT = 186
-}; /* NVML_FI_DEV_POWER_INSTANT: milliwatts, not their mean over 1 s */
-struct nvml_field {
-    unsigned field, scope;
-    long long timestamp, latency_us;
-    int value_type, result;
-    union {
-        double real;
-        unsigned number;
-        unsigned long long large;
-    } value;
-};
 static struct {
-    int (*init)(void);
-    int (*by_bus_id)(const char *bus_id, void **device);
-    int (*by_index)(unsigned index, void **device);
-    int (*field_values)(void *device, int count, struct nvml_field *values);
-    int (*power_usage)(void *device, unsigned *milliwatts);
+#define MEMBER(member, symbol, parameters) int(*member) parameters;
+    NVML_FUNCTIONS(MEMBER)
+#undef MEMBER
 } nvml;
 
 static int nvml_load(void)
 {
-    static const char *const names[] = {"nvmlInit_v2", "nvmlDeviceGetHandleByPciBusId_v2",
-                                        "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetFieldValues",
-                                        "nvmlDeviceGetPowerUsage"};
-    void *to[] = {&nvml.init, &nvml.by_bus_id, &nvml.by_index, &nvml.field_values,
-                  &nvml.power_usage};
-    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL), *symbol;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (library == NULL || (symbol = dlsym(library, names[i])) == NULL)
-            return 0;
-        memcpy(to[i], &symbol, sizeof symbol);
-    }
-    return nvml.init() == 0;
+    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL), *found;
+    if (library == NULL)
+        return 0;
+#define FIND(member, symbol, parameters)                                                           \
+    if ((found = dlsym(library, #symbol)) == NULL)                                                 \
+        return 0;                                                                                  \
+    memcpy(&nvml.member, &found, sizeof found);
+    NVML_FUNCTIONS(FIND)
+#undef FIND
+    return nvml.init() == NVML_SUCCESS;
 }
 
 static double sample_nvml(const struct power *p)
 {
     struct nvml_field field = {.field = NVML_POWER_INSTANT};
     unsigned milliwatts = 0;
-    if (nvml.field_values(p->device, 1, &field) == 0 && field.result == 0)
+    if (nvml.field_values(p->device, 1, &field) == NVML_SUCCESS && field.result == NVML_SUCCESS)
         milliwatts = field.value.number;
-    else if (nvml.power_usage(p->device, &milliwatts) != 0)
+    else if (nvml.power_usage(p->device, &milliwatts) != NVML_SUCCESS)
         milliwatts = 0;
     return milliwatts / 1e3;
 }
@@ -106,8 +86,8 @@ const char *power_open(struct power *p, int ordinal)
 {
     memset(p, 0, sizeof *p);
     name_device(p, ordinal);
-    if (nvml_load() && (nvml.by_bus_id(p->bus_id, &p->device) == 0 ||
-                        nvml.by_index((unsigned)ordinal, &p->device) == 0)) {
+    if (nvml_load() && (nvml.by_bus_id(p->bus_id, &p->device) == NVML_SUCCESS ||
+                        nvml.by_index((unsigned)ordinal, &p->device) == NVML_SUCCESS)) {
         p->sample = sample_nvml;
         if (p->sample(p) > 0)
             return NULL;

@@ -1,0 +1,62 @@
+#!/usr/bin/perl
+# What `make report` measures with: files that have the card's name, in the order in which
+# the report takes them; nothing, and a reason, without a GPU.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use File::Basename qw(basename);
+use FindBin;
+use lib $FindBin::Bin;
+use Programs;
+use Test::More;
+
+my $emulated = ($ENV{OPENSSL_MODULES} // '') =~ m{/emulated/?$};
+my $program = "$build/test/bench/gpuaes_bench" . ($emulated ? '_emulated' : '');
+plan(skip_all => "there is no $program: make bench-programs") if !-x $program;
+plan(skip_all => 'the default provider has no GPU') if stand_in();
+
+my $to = "$folder/kept";
+mkdir($to);
+sub measure_all
+{
+    my ($settings, @sets) = @_;
+    my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', GPUAES_TIMEOUT_MS => 60000, %$settings);
+    return run(["$source/test/bench/measure_all", "--program=$program", "--to=$to", '--flags=--quick', @sets],
+        env => $env, seconds => 300);
+}
+sub kept { return join(' ', map { basename($_) } glob("$to/*")) }
+
+SKIP: {
+    skip('needs the emulator', 5) if !$emulated;
+    my $none = measure_all({GPUAES_EMULATOR => 'nodriver=1'});
+    isnt($none->{status}, 0, 'without a GPU it fails');
+    like($none->{err}, qr/^There is no GPU: .+\. Nothing is measured\.$/, 'and says why');
+    is($none->{out} . kept(), '', 'and measures nothing');
+
+    # On a card of an earlier run.
+    spew("$to/emulated-gpu-0$_.tsv", "# part\n") foreach '', '-x8', '-programs';
+    my $more = measure_all({}, 'devices');
+    is($more->{status}, 0, 'some is measured') or diag($more->{err});
+    is(join(' ', map { basename($_) } split(' ', $more->{out})),
+        join(' ', map { "emulated-gpu-0$_.tsv" } '', '-x2', '-programs', '-x8'),
+        'the file of one GPU comes first, then that of today, then others of this card');
+    unlink(glob("$to/*"));
+}
+
+my $result = measure_all({}, 'batch');
+SKIP: {
+    skip('there is no GPU', 4) if $result->{err} =~ /^There is no GPU/;
+    is($result->{status}, 0, 'one set is measured') or diag($result->{err});
+    my ($file) = $result->{out} =~ m{^\Q$to\E/([a-z0-9-]+-batch\.tsv)\n$};
+    ok($file && kept() eq $file, 'into a file that has the name of the card');
+    my $rows = slurp("$to/" . ($file // ''));
+    like($rows, qr/^batch\t/m, 'with its rows');
+    like($rows, qr/^# GPU: (?!none)/m, 'and the card');
+}
+
+my $unknown = measure_all({}, 'everything');
+isnt($unknown->{status}, 0, 'an unknown set is refused');
+like($unknown->{err}, qr/there is no set everything/, 'with a reason');
+
+done_testing();
