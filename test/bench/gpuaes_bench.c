@@ -58,6 +58,7 @@ static const struct part {
     {"encoders", part_encoders, NULL, NULL},
     {"offload", part_offload, NULL, NULL},
     {"files", part_files, NULL, NULL},
+    {"files", part_file_programs, "GPUAES_START", NULL},
     {"tables", part_reference_tables, NULL, NULL},
     {"tables", part_reference_families, "GPUAES_KERNEL", "small"},
     {"tables", part_reference_families, "GPUAES_KERNEL", "two_table"},
@@ -103,7 +104,7 @@ static void usage(FILE *to)
         "Parts that repeat published work, with its kernels:\n"
         "  encoders    Base64 of 1 to 36 MiB: a plain encoder, GPUs, libcrypto\n"
         "  offload     Base64 of 3 KB to 300 MB over the bus: accesses, streams, power\n"
-        "  files       AES-256 over size beside one core and beside all\n"
+        "  files       AES-256 over size beside one core and all, gpuaes enc beside openssl enc\n"
         "  tables      AES-CTR with tables in each kind of memory, beside ours, 4 KiB to 1 GiB\n"
         "  reads       random and coherent reads of each kind of memory\n"
         "  expansion   of keys, on the CPU and on the device\n"

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "options.h"
@@ -14,8 +15,11 @@
 static int programs(const char *part)
 {
     char seconds[40];
+    const char *modules = getenv("OPENSSL_MODULES");
+    int emulated = modules != NULL && strstr(modules, "/emulated") != NULL;
     (void)snprintf(seconds, sizeof seconds, "--speed-seconds=%u", options.speed_seconds);
-    execlp(PERL, PERL, PROGRAMS, "--stream=" STREAM, seconds, options.quick ? "--quick" : "--",
+    execlp(PERL, PERL, PROGRAMS, "--stream=" STREAM,
+           emulated ? "--command=" COMMAND_EMULATED : "--command=" COMMAND, seconds, options.quick ? "--quick" : "--",
            part, (char *)NULL);
     perror("gpuaes_bench: " PERL);
     return EXIT_FAILURE;
@@ -29,6 +33,11 @@ int part_speed(void)
 int part_enc(void)
 {
     return programs("enc");
+}
+
+int part_file_programs(void)
+{
+    return programs("files");
 }
 
 int part_streams(void)

@@ -36,6 +36,7 @@ int part_messages(void);
 int part_encoders(void);
 int part_offload(void);
 int part_files(void);
+int part_file_programs(void);
 int part_reference_tables(void);
 int part_reference_families(void);
 int part_reference_reads(void);

@@ -11,7 +11,7 @@ use Published;
 use Report::Tables;
 use Results;
 
-our @EXPORT = qw(block_published block_encoders block_offload block_offload_streams block_power block_files
+our @EXPORT = qw(block_published block_encoders block_offload block_offload_streams block_power block_files block_file_programs
     block_tables block_reads block_expansion block_expansion_device block_expansion_message block_payload);
 
 # ours / published; the latter as it was.
@@ -146,6 +146,16 @@ sub block_files
     }
     return table(['bytes', 'one core', "$cores cores", 'GPU, kernel alone', 'pinned memory', 'ordinary memory',
         'kernel, times all cores'], @rows);
+}
+
+# From file to file, by the command.
+sub block_file_programs
+{
+    my @rows = map {
+        [size_text($_->{bytes}), $_->{memory}, map({ number_text($_) } @$_{'ours', 'reference', 'ratio'}), $_->{spread} // '-']
+    } rows_like($results, part => 'files', operation => 'encrypt, gpuaes enc');
+    my ($row) = rows_like($results, part => 'files', operation => 'encrypt, gpuaes enc') or return not_measured('files');
+    return table(['bytes', '', '`gpuaes enc`', $row->{against}, 'times', 'spread'], @rows);
 }
 
 # ---- AES-CTR with tables in each memory ----------------------------------------------------
