@@ -29,7 +29,7 @@ sub bench
     my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', GPUAES_TIMEOUT_MS => 60000, PATH => "$folder/bin:$ENV{PATH}",
         FAKE_NVML => 'none', $emulated ? (LD_LIBRARY_PATH => "$build/test/fake:" . ($ENV{LD_LIBRARY_PATH} // '')) : (),
         %settings);
-    return run([$program, @$arguments], env => $env, seconds => 300);
+    return run([$program, @$arguments], env => $env, seconds => 1200);
 }
 
 sub rows_of { return grep { !/^#/ } split(/\n/, $_[0]->{out}) }

@@ -23,7 +23,7 @@ sub measure_all
     my ($settings, @sets) = @_;
     my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', GPUAES_TIMEOUT_MS => 60000, %$settings);
     return run(["$source/test/bench/measure_all", "--program=$program", "--to=$to", '--flags=--quick', @sets],
-        env => $env, seconds => 300);
+        env => $env, seconds => 900);
 }
 sub kept { return join(' ', map { basename($_) } glob("$to/*")) }
 
