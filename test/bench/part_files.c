@@ -83,7 +83,7 @@ static void rows_of_crowd(struct files *f, unsigned threads, int encrypt, size_t
 int part_files(void)
 {
     static struct files f;
-    size_t most = options.quick ? 256 * KIB : GIB;
+    size_t most = options.quick ? 256 * KIB : 256 * MIB;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     options.seconds *= 0.7; /* of many rows */
     warm_up();

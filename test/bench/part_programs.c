@@ -19,8 +19,8 @@ static int programs(const char *part)
     int emulated = modules != NULL && strstr(modules, "/emulated") != NULL;
     (void)snprintf(seconds, sizeof seconds, "--speed-seconds=%u", options.speed_seconds);
     execlp(PERL, PERL, PROGRAMS, "--stream=" STREAM,
-           emulated ? "--command=" COMMAND_EMULATED : "--command=" COMMAND, seconds, options.quick ? "--quick" : "--",
-           part, (char *)NULL);
+           emulated ? "--command=" COMMAND_EMULATED : "--command=" COMMAND, seconds,
+           options.quick ? "--quick" : "--", part, (char *)NULL);
     perror("gpuaes_bench: " PERL);
     return EXIT_FAILURE;
 }

@@ -111,7 +111,7 @@ sub block_spread
 {
     my @rows;
     foreach my $part ('limits', 'kernels', 'latency-api', 'small', 'bulk', 'mixed', 'threads', 'devices', 'base64',
-        'read-ahead', 'speed', 'enc', 'streams') {
+        'read-ahead', 'speed', 'enc', 'streams', 'encoders', 'offload-streams', 'files', 'tables', 'reads', 'expansion') {
         my @spreads = sort { $a <=> $b } values_of($results, 'spread', part => $part) or next;
         push(@rows, [$part, scalar(@spreads), map { sprintf('%.1f %%', $_ * 100) } $spreads[$#spreads / 2],
             $spreads[$#spreads * 0.95]]);
