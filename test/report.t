@@ -27,7 +27,8 @@ mkdir("$folder/$_") foreach 'all', 'load';
 my %figures = (bulk => ['pinned', 'pageable'], threads => ['threads'], kernels => ['kernels'], families => ['families'],
     'latency-api' => ['latency'], base64 => ['base64'], 'base64-kernels' => ['base64-kernels'], devices => ['devices'],
     batch => [map { ("batch-$_-messages", "batch-$_-sizes") } 'parallel', 'serial'],
-    'read-ahead' => ['read-ahead', 'read-ahead-streams'], streams => ['read-ahead-time', 'streams']);
+    encoders => ['encoders'], offload => ['offload'], 'offload-streams' => ['offload-streams'], files => ['files'],
+    tables => ['tables', 'tables-transfers', 'tables-ours'], 'read-ahead' => ['read-ahead', 'read-ahead-streams'], streams => ['read-ahead-time', 'streams']);
 my %on_record = map { map { $_->{part} => 1 } @{read_results($_)->{rows}} } @all;
 my @wanted = map { @{$figures{$_}} } grep { $on_record{$_} } sort keys(%figures);
 

@@ -60,8 +60,9 @@ sub offload_streams
 
 sub files
 {
-    my $cores = max(map { $_->{threads} } rows_like($results, part => 'files')) or return ();
-    my %how = (part => 'files', operation => 'encrypt', threads => $cores);
+    my %files = (part => 'files', cipher => 'AES-256-ECB');
+    my $cores = max(map { $_->{threads} } rows_like($results, %files)) or return ();
+    my %how = (%files, operation => 'encrypt', threads => $cores);
     return (
         curve('GPU, kernel alone', %how, memory => 'device'),
         curve('GPU, pinned memory', %how, memory => 'pinned'),

@@ -142,11 +142,12 @@ sub block_power
 
 sub block_files
 {
-    my $cores = max(map { $_->{threads} } rows_like($results, part => 'files')) or return not_measured('files');
+    my %files = (part => 'files', cipher => 'AES-256-ECB');
+    my $cores = max(map { $_->{threads} } rows_like($results, %files)) or return not_measured('files');
     my @rows;
     foreach my $operation ('encrypt', 'decrypt') {
-        foreach my $bytes (sizes_of($results, part => 'files', operation => $operation)) {
-            my %how = (part => 'files', operation => $operation, bytes => $bytes);
+        foreach my $bytes (sizes_of($results, %files, operation => $operation)) {
+            my %how = (%files, operation => $operation, bytes => $bytes);
             my $one = one_row(%how, memory => 'pageable', threads => 1);
             my ($kernel, $pinned, $pageable) = map { one_row(%how, memory => $_, threads => $cores) }
                 'device', 'pinned', 'pageable';
