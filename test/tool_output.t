@@ -92,8 +92,10 @@ my $out = "$place/out";
     ok(-l "$place/link" && slurp($out) eq $coded, 'stays, and what it names is replaced');
     symlink('new', "$place/loose") or die "link: $!";
     is(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/loose"])->{status}, 0, 'a link that leads nowhere');
-    ok(slurp("$place/loose") eq $coded, 'leads somewhere then');
-    unlink("$place/link", "$place/loose", "$place/new");
+    ok(-l "$place/loose" && slurp("$place/new") eq $coded, 'leads there then');
+    symlink('around', "$place/around") or die "link: $!";
+    like(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/around"])->{err}, qr/-out .*: Too many levels/, 'a link to itself');
+    unlink(map { "$place/$_" } qw(link loose new around));
 }
 {
     spew($out, $plain);
@@ -113,6 +115,8 @@ spew($out, 'before');
 my @failures = (
     ['an absent folder', ["$place/absent/out"], qr/-out .*: No such file/],
     ['a folder', [$place], qr/-out .*: Is a directory/],
+    ['a folder that is not there', ["$place/new/"], qr{-out .*/new/: Is a directory}],
+    ['no name', [''], qr/-out : No such file/],
     ['a folder as input', [$out, '-in', $place], qr/-in .*: Is a directory/],
     ['an absent input', [$out, '-in', "$folder/absent"], qr/-in .*: No such file/],
     ['memory that cannot be read', [$out, '-in', '/proc/self/mem'], qr{/proc/self/mem: Input/output error}],
@@ -124,19 +128,31 @@ foreach my $case (@failures) {
     like($result->{err}, qr/^gpuaes enc: $said/m, "$name: it says why");
     is(names() . slurp($out), 'outbefore', "$name: what was there stays, and nothing else is");
 }
+# Root may do everything, so it becomes somebody else, who can do with the module what root can.
+my @nobody = $> == 0 ? qw(setpriv --reuid=65534 --regid=65534 --groups=100) : ();
 SKIP: {
-    skip('root may do everything', 4) if $> == 0;
+    chmod(0711, $folder);
+    skip('the build folder is for root alone', 6) if run([@nobody, $gpuaes_command, '--version'])->{status};
+    my $try = sub { return run([@nobody, $gpuaes_command, 'enc', @cipher, '-in', $in, '-out', $_[0] // $out], env => $ours) };
+    chmod(0755, $place);
     chmod(0, $in);
-    like(gpuaes(['enc', @cipher, '-in', $in, '-out', $out])->{err}, qr/: Permission denied/, 'an input that may not be read');
-    chmod(0600, $in);
+    like($try->()->{err}, qr/-in .*: Permission denied/, 'an input that may not be read');
+    chmod(0644, $in);
     chmod(0400, $out);
-    like(gpuaes(['enc', @cipher, '-in', $in, '-out', $out])->{err}, qr/: Permission denied/, 'an output that may not be written');
-    chmod(0600, $out);
-    chmod(0500, $place);
-    like(gpuaes(['enc', @cipher, '-in', $in, '-out', $out])->{err}, qr/: Permission denied/, 'a folder that may not be written');
-    chmod(0700, $place);
+    like($try->()->{err}, qr/-out .*: Permission denied/, 'an output that may not be written');
+    chmod(0666, $out);
+    chmod(0555, $place);
+    like($try->()->{err}, qr/-out .*: no file can be made in its folder, .*: Permission denied/, 'a folder that may not be written');
+    chmod(0777, $place);
     is(names() . slurp($out), 'outbefore', 'what was there stays');
+    skip('it takes root to have files of others', 2) if !@nobody;
+    chown(1, 100, spew("$place/group", 'before'));
+    chmod(0664, "$place/group");
+    is($try->("$place/group")->{status}, 0, 'a file of another user');
+    is(sprintf('%d %d %o', (stat("$place/group"))[4, 5], S_IMODE((stat(_))[2])), '65534 100 664', 'keeps its group');
+    unlink("$place/group");
 }
+chmod(0700, $place);
 {
     my $full = gpuaes(['enc', @cipher, '-in', $in, '-out', '/dev/full']);
     is($full->{status} >> 8, 1, 'a device that is full');
@@ -199,6 +215,24 @@ foreach my $signal (qw(INT TERM HUP QUIT)) {
     is(names(), 'out', 'and nothing lies beside it');
 }
 
+# At any moment: the file is there or it is not, and nothing lies beside it.
+{
+    my @wrong;
+    my $long = spew("$folder/long", $plain x 40);
+    my $right = run(['openssl', 'enc', @cipher, '-in', $long], env => without_gpuaes())->{out};
+    foreach my $round (1 .. 24) {
+        spew($out, 'before');
+        my $pid = start([$gpuaes_command, 'enc', @cipher, '-bufsize', 65536, '-in', $long, '-out', $out], env => $ours);
+        select(undef, undef, undef, $round * 0.004);
+        kill($round % 2 ? 'TERM' : 'INT', $pid);
+        waitpid($pid, 0);
+        my $is = slurp($out) eq 'before' ? 'before' : slurp($out) eq $right ? 'coded' : 'something';
+        push(@wrong, "$round: $is, status $?, " . names()) if names() ne 'out' || $is eq ($? ? 'something' : 'before');
+    }
+    is("@wrong", '', 'a signal at any moment leaves all or nothing');
+    spew($out, $coded);
+}
+
 # ---- Pipes, devices, and other files ------------------------------------------------------------
 
 {
@@ -225,6 +259,14 @@ foreach my $signal (qw(INT TERM HUP QUIT)) {
 {
     my $result = run(['/bin/sh', '-c', '"$0" enc ' . "@cipher" . ' -in "$1" | head -c 1000', $gpuaes_command, $in], env => $ours);
     ok($result->{out} eq substr($coded, 0, 1000), 'to a pipe that closes');
+    my $zeros = spew("$folder/zeros", "\0" x 20_000_000);
+    foreach (['', qr/\A141\n\z/], ["trap '' PIPE; ", qr/^gpuaes enc: standard output: Broken pipe\n1$/m]) {
+        my ($before, $said) = @$_;
+        my $ended = run(['/bin/sh', '-c', "($before\"\$0\" enc @cipher -in \"\$1\"; echo \$? >&2) | head -c 1000", $gpuaes_command,
+                $zeros], env => {%$ours, GPUAES_LOG => 'off'});
+        like($ended->{err}, $said, $before ? 'which is an error where the signal is ignored' : 'which ends it, as it does others');
+    }
+    unlink($zeros);
 }
 {
     my $fifo = "$place/fifo";
@@ -248,6 +290,29 @@ ok(-c '/dev/null', 'is still a device');
                 . ' --piece --offset 1000) <"$1"', $gpuaes_command, $out], env => $ours);
     ok($rest->{out} eq substr($plain, 1000), 'standard input that somebody has read some of');
 }
+# Where one of the first three files is closed, another one gets its number.
+foreach my $where (grep { -d && -w } '/dev/shm', $folder) {
+    my $file = spew("$where/gpuaes-test-$$", $plain);
+    foreach (['>&-', 'standard output'], ['1<"$1"', 'standard output, open for reading'], ['2>&- >/dev/full', 'standard error']) {
+        my ($closed, $name) = @$_;
+        my $result = run(['/bin/sh', '-c', "\"\$0\" enc @cipher -in \"\$1\" $closed", $gpuaes_command, $file], env => $ours);
+        is($result->{status} >> 8, 1, "$where: $name that is closed is an error");
+        ok(slurp($file) eq $plain, 'and the input stays as it was');
+    }
+    unlink($file);
+}
+like(run(['/bin/sh', '-c', "\"\$0\" enc @cipher <&-", $gpuaes_command], env => $ours)->{err},
+    qr/^gpuaes enc: standard input: Bad file descriptor/m, 'standard input that is closed');
+like(run([$gpuaes_command, 'enc', '--help'], out => '/dev/full')->{err}, qr/^gpuaes enc: write error: No space left/m,
+    'a help that cannot be printed');
+{
+    my $result = run(['/bin/sh', '-c', "(\"\$0\" enc @cipher --length 100000 >\"\$1\"; cat) <\"\$2\"", $gpuaes_command, $out, $in], env => $ours);
+    ok(slurp($out) eq substr($coded, 0, 100000) && $result->{out} eq substr($plain, 100000),
+        'standard input is left where the part ends');
+    run(['/bin/sh', '-c', "echo before >\"\$1\"; \"\$0\" enc @cipher -in \"\$2\" -out /dev/stdout >>\"\$1\"", $gpuaes_command,
+            "$folder/several", $in], env => $ours);
+    ok(slurp("$folder/several") eq "before\n$coded", '/dev/stdout is what it is');
+}
 {
     open(my $file, '>', "$folder/sparse") or die "sparse: $!";
     truncate($file, 5_000_000);
@@ -256,9 +321,11 @@ ok(-c '/dev/null', 'is still a device');
     ok(gpuaes(['enc', @cipher, '-in', "$folder/sparse"])->{out} eq $theirs->{out}, 'a file with holes');
 }
 {
-    my $theirs = run(['openssl', 'enc', @cipher, '-in', '/proc/version'], env => without_gpuaes());
-    my $result = gpuaes(['enc', @cipher, '-in', '/proc/version']);
-    ok(length($result->{out}) && $result->{out} eq $theirs->{out}, 'a file of /proc, which does not say how long it is');
+    foreach my $file (grep { -r } '/proc/version', '/sys/kernel/mm/transparent_hugepage/enabled', '/sys/kernel/uevent_seqnum') {
+        my $theirs = run(['openssl', 'enc', @cipher, '-in', $file], env => without_gpuaes());
+        my $result = gpuaes(['enc', @cipher, '-in', $file]);
+        ok(length($result->{out}) && $result->{out} eq $theirs->{out}, "$file, which does not say how long it is");
+    }
 }
 {
     my $shown = gpuaes(['enc', @cipher, '--progress', '-in', $in, '-out', $out]);

@@ -47,7 +47,7 @@ static int fetch_cipher(struct enc *enc)
     if (cipher == NULL)
         return complain_openssl("-%s: expected an option or a cipher, such as -aes-256-ctr", name);
     enc->job.cipher = cipher;
-    if ((EVP_CIPHER_get_flags(cipher) & EVP_CIPH_FLAG_AEAD_CIPHER) != 0 ||
+    if ((EVP_CIPHER_get_flags(cipher) & (EVP_CIPH_FLAG_AEAD_CIPHER | EVP_CIPH_FLAG_CTS)) != 0 ||
         EVP_CIPHER_get_mode(cipher) == EVP_CIPH_XTS_MODE ||
         EVP_CIPHER_get_mode(cipher) == EVP_CIPH_WRAP_MODE || EVP_CIPHER_get_key_length(cipher) == 0)
         return complain("-%s: expected a cipher that needs no tag and no whole message, such as "
@@ -216,8 +216,8 @@ static int stream(struct enc *enc)
 {
     struct progress progress;
     if (!output_open(&enc->output, enc->options.out, enc->options.sync)) {
-        (void)complain("-out %s: %s", enc->options.out != NULL ? enc->options.out : "(stdout)",
-                       strerror(errno));
+        (void)complain("-out %s: %s%s", enc->options.out != NULL ? enc->options.out : "(stdout)",
+                       enc->output.hindrance, strerror(errno));
         output_abandon(&enc->output);
         return 0;
     }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
@@ -96,8 +97,10 @@ static int set_permissions(const struct output *output, const struct stat *repla
 {
     mode_t mask = umask(0);
     (void)umask(mask);
-    if (replaced != NULL && fchown(output->fd, replaced->st_uid, replaced->st_gid) != 0)
-        errno = 0; /* another user's file becomes ours, as with any other way to replace it */
+    /* Another user's file becomes ours, as with any other way to replace it. */
+    if (replaced != NULL && fchown(output->fd, replaced->st_uid, replaced->st_gid) != 0 &&
+        fchown(output->fd, (uid_t)-1, replaced->st_gid) != 0)
+        errno = 0;
     return fchmod(output->fd, replaced != NULL ? replaced->st_mode & 0777 : 0666 & ~mask) == 0;
 }
 
@@ -127,6 +130,10 @@ static int open_stdout(struct output *output)
     int flags = fcntl(output->fd, F_GETFL);
     if (flags < 0 || fstat(output->fd, &status) != 0)
         return 0;
+    if ((flags & O_ACCMODE) == O_RDONLY) { /* it must not be opened again for more than that */
+        errno = EBADF;
+        return 0;
+    }
     (void)fcntl(output->fd, F_SETPIPE_SZ, PIPE_BYTES);
     off_t at = S_ISREG(status.st_mode) ? lseek(output->fd, 0, SEEK_CUR) : -1;
     output->seekable = at >= 0 && (flags & O_APPEND) == 0;
@@ -144,23 +151,42 @@ static int open_special(struct output *output, const char *path)
     return output->fd >= 0;
 }
 
-/* A new file's name, behind links that lead to none. */
+/* What a link says, seen from where it is; NULL if this is none. */
+static char *read_link(const char *path)
+{
+    char text[PATH_MAX], *folder = strdup(path), *target = NULL;
+    ssize_t n = readlink(path, text, sizeof text - 1);
+    if (n > 0 && folder != NULL) {
+        text[n] = '\0';
+        if (asprintf(&target, "%s/%s", text[0] == '/' ? "" : dirname(folder), text) < 0)
+            target = NULL;
+    }
+    free(folder);
+    return target;
+}
+
+/* The file's name behind all links, though there may be no file yet. */
 static char *follow(const char *path)
 {
     char *target = realpath(path, NULL);
-    return target != NULL || errno != ENOENT ? target : strdup(path);
+    if (target != NULL || errno != ENOENT)
+        return target;
+    target = strdup(path);
+    for (char *next; target != NULL && (next = read_link(target)) != NULL; target = next)
+        free(target);
+    return target;
 }
 
 int output_open(struct output *output, const char *path, int sync)
 {
     struct stat status;
-    *output = (struct output){.fd = -1, .name = path, .sync = sync};
-    if (path == NULL || strcmp(path, "-") == 0)
+    *output = (struct output){.fd = -1, .name = path, .sync = sync, .hindrance = ""};
+    if (path == NULL || strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
         return open_stdout(output);
     int exists = stat(path, &status) == 0;
-    if (!exists && errno != ENOENT)
+    if (!exists && (errno != ENOENT || path[0] == '\0'))
         return 0;
-    if (exists && S_ISDIR(status.st_mode)) {
+    if (exists ? S_ISDIR(status.st_mode) : path[strlen(path) - 1] == '/') {
         errno = EISDIR;
         return 0;
     }
@@ -170,8 +196,12 @@ int output_open(struct output *output, const char *path, int sync)
         return 0;
     output->target = follow(path);
     output->seekable = 1;
-    if (output->target == NULL || !open_temporary(output))
+    if (output->target == NULL)
         return 0;
+    if (!open_temporary(output)) {
+        output->hindrance = "no file can be made in its folder, where one is written first: ";
+        return 0;
+    }
     output->mapped = is_tmpfs(output->fd);
     return set_permissions(output, exists ? &status : NULL);
 }

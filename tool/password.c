@@ -116,6 +116,8 @@ int password_ask(const char *cipher, int confirm, char password[PASSWORD_ROOM])
 {
     char prompt[200];
     int failed;
+    /* Without a terminal it comes from standard input, where data may follow. */
+    (void)setvbuf(stdin, NULL, _IONBF, 0);
     (void)snprintf(prompt, sizeof prompt, "enter %s %s password:", cipher,
                    confirm ? "encryption" : "decryption");
     do /* greater than 0: the two were not the same */

@@ -32,8 +32,8 @@ int source_open(struct source *source, const char *path)
     }
     (void)fcntl(source->fd, F_SETPIPE_SZ, PIPE_BYTES);
     (void)posix_fadvise(source->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    /* Files of /proc and the like are 0 bytes long, and yet can be read. */
-    source->seekable = S_ISREG(status.st_mode) && status.st_size > 0;
+    /* Files of /proc say that they have 0 bytes, those of /sys a page, and have others. */
+    source->seekable = S_ISREG(status.st_mode) && status.st_size > sysconf(_SC_PAGESIZE);
     source->file_size = (uint64_t)status.st_size;
     return source_begin(source);
 }
@@ -52,6 +52,8 @@ void source_close(struct source *source)
 {
     if (source->fd > STDERR_FILENO)
         (void)close(source->fd);
+    else if (source->seekable && source->done != NULL) /* for who reads on */
+        (void)lseek(source->fd, (off_t)(source->begin + *source->done), SEEK_SET);
     gpuaes_cleanse(source->peeked, sizeof source->peeked);
 }
 
