@@ -109,6 +109,20 @@ is(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/$long"])->{status}, 0, 'a
 is(names(), join(' ', sort($long, 'out')), 'nothing lies beside it');
 unlink("$place/$long", $out);
 
+SKIP: {
+    # As on a FAT file system.
+    skip('a sanitizer wants to be first', 2) if $ENV{GPUAES_SANITIZER};
+    spew("$folder/fat.c", "#include <errno.h>\nint fchmod(int f, unsigned m) { (void)f; (void)m; errno = EPERM; return -1; }\n"
+        . "int fchown(int f, unsigned u, unsigned g) { (void)u; (void)g; return fchmod(f, 0); }\n");
+    skip('there is no C compiler', 2) if run(['cc', '-shared', '-fPIC', '-o', "$folder/fat.so", "$folder/fat.c"])->{status};
+    foreach my $name ('new', 'old') {
+        spew("$place/$name", 'before') if $name eq 'old';
+        my $result = run([$gpuaes_command, 'enc', @cipher, '-in', $in, '-out', "$place/$name"], env => {%$ours, LD_PRELOAD => "$folder/fat.so"});
+        ok(!$result->{status} && slurp("$place/$name") eq $coded, "$name file where permissions cannot be set") or diag($result->{err});
+        unlink("$place/$name");
+    }
+}
+
 # ---- Errors -------------------------------------------------------------------------------
 
 spew($out, 'before');

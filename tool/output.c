@@ -92,8 +92,11 @@ static int open_temporary(struct output *output)
     return output->fd >= 0;
 }
 
-/* Those of the file that it replaces, or what any new file gets. */
-static int set_permissions(const struct output *output, const struct stat *replaced)
+/*
+ * Those of the file that it replaces, or what any new file gets, as far as this file system
+ * and this user can: until then nobody else may read it.
+ */
+static void set_permissions(const struct output *output, const struct stat *replaced)
 {
     mode_t mask = umask(0);
     (void)umask(mask);
@@ -101,7 +104,7 @@ static int set_permissions(const struct output *output, const struct stat *repla
     if (replaced != NULL && fchown(output->fd, replaced->st_uid, replaced->st_gid) != 0 &&
         fchown(output->fd, (uid_t)-1, replaced->st_gid) != 0)
         errno = 0;
-    return fchmod(output->fd, replaced != NULL ? replaced->st_mode & 0777 : 0666 & ~mask) == 0;
+    (void)fchmod(output->fd, replaced != NULL ? replaced->st_mode & 0777 : 0666 & ~mask);
 }
 
 /* ---- Opening -------------------------------------------------------------------------- */
@@ -203,7 +206,8 @@ int output_open(struct output *output, const char *path, int sync)
         return 0;
     }
     output->mapped = is_tmpfs(output->fd);
-    return set_permissions(output, exists ? &status : NULL);
+    set_permissions(output, exists ? &status : NULL);
+    return 1;
 }
 
 /* ---- Writing -------------------------------------------------------------------------- */
