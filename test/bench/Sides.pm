@@ -32,9 +32,10 @@ sub write_configurations
     open(my $file, '<', $sample) or die "$sample: $!\n";
     my $ours = join('', <$file>);
     close($file);
-    my $reference = $ours =~ s/^gpuaes = .*\n//mr =~ s/^\[gpuaes_section\]\nactivate = 1\n//mr
-        =~ s/\?provider=gpuaes$/?provider=default/mgr;
-    die "$sample is not the sample that it was\n" if $reference =~ /^[^#]*gpuaes/m;
+    my $reference = $ours;
+    my $listed = $reference =~ s/^gpuaes = .*\n//mg;
+    my $preferred = $reference =~ s/^(default_properties = )\?provider=gpuaes$/$1?provider=default/mg;
+    die "$sample is not the sample that it was\n" if !$listed || !$preferred || $reference =~ /^[^#]*provider=gpuaes/m;
     $ours = $reference if ($ENV{GPUAES_TEST_PROVIDER} // '') eq 'default';
     my @texts = ($ours, $reference);
     foreach my $side (OURS, REFERENCE) {
