@@ -159,7 +159,11 @@ SKIP: {
     like($try->()->{err}, qr/-out .*: no file can be made in its folder, .*: Permission denied/, 'a folder that may not be written');
     chmod(0777, $place);
     is(names() . slurp($out), 'outbefore', 'what was there stays');
-    skip('it takes root to have files of others', 2) if !@nobody;
+    skip('it takes root to have files of others', 4) if !@nobody;
+    chmod(01777, $place);
+    like($try->()->{err}, qr/-out .*: it cannot be replaced, .*: Operation not permitted/, "another user's file in a folder like /tmp");
+    is(names() . slurp($out), 'outbefore', 'stays, and that is known before anything is written');
+    chmod(0777, $place);
     chown(1, 100, spew("$place/group", 'before'));
     chmod(0664, "$place/group");
     is($try->("$place/group")->{status}, 0, 'a file of another user');
@@ -178,6 +182,16 @@ chmod(0700, $place);
     is($limited->{status} >> 8, 1, 'a limit of the size of files');
     like($limited->{err}, qr/^gpuaes enc: .*File too large/m, 'is named');
     is(names() . slurp($out), 'outbefore', 'what was there stays, and nothing else is');
+}
+SKIP: {
+    skip('no file can be mounted', 3) if $> != 0 || system('mount', '--bind', $in, $out);
+    my $result = gpuaes(['enc', @cipher, '-in', $in, '-out', $out]);
+    my $sent = run(['/bin/sh', '-c', "\"\$0\" enc @cipher -in \"\$1\" >\"\$2\"", $gpuaes_command, spew("$folder/other", $plain), $out], env => $ours);
+    system('umount', $out);
+    like($result->{err}, qr/^gpuaes enc: -out .*: it cannot be replaced, but standard output could be sent there: /m, 'a file that is a mount');
+    ok(!$sent->{status} && slurp($in) eq $coded, 'gets standard output, as is said');
+    is(names() . slurp($out), 'outbefore', 'nothing lies beside it');
+    spew($in, $plain);
 }
 SKIP: {
     my $small = "$folder/small";
@@ -210,7 +224,7 @@ SKIP: {
 
 # ---- Signals --------------------------------------------------------------------------------
 
-foreach my $signal (qw(INT TERM HUP QUIT)) {
+foreach my $signal (qw(INT TERM HUP QUIT ALRM USR1 XCPU)) {
     my ($pid, $to) = held('-out', $out);
     ok(wait_for(sub { largest() >= 49152 }), "$signal: output is being written");
     is(slurp($out), 'before', "$signal: not under its name");

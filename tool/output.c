@@ -28,8 +28,9 @@ enum { PIPE_BYTES = 1 << 20, PAGE = 4096, GROW = 256 << 20 };
 
 /* ---- The temporary file ------------------------------------------------------------------ */
 
-/* Deadly signals, of which users send some; SIGXFSZ becomes an error of write(). */
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+/* What somebody, or a limit, may end us by; SIGXFSZ becomes an error of write(). */
+static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,    SIGQUIT, SIGPIPE, SIGALRM,
+                              SIGUSR1, SIGUSR2, SIGVTALRM, SIGPROF, SIGXCPU, SIGIO};
 enum { SIGNALS = sizeof signals / sizeof signals[0] };
 
 /* What a signal removes. Changes with the signals blocked. */
@@ -180,6 +181,33 @@ static char *follow(const char *path)
     return target;
 }
 
+/*
+ * Whether a file can be replaced by another one: what is found out by rename() in the end
+ * comes too late. 1, or 0 with errno set.
+ */
+static int is_replaceable(const char *target, const struct stat *status)
+{
+    struct stat around;
+    struct statx file, beside;
+    char *name = strdup(target), *folder = name != NULL ? dirname(name) : NULL;
+    int ok = folder != NULL && stat(folder, &around) == 0;
+    if (ok && (around.st_mode & S_ISVTX) != 0 && geteuid() != 0 && geteuid() != status->st_uid &&
+        geteuid() != around.st_uid) {
+        errno = EPERM;
+        ok = 0;
+    }
+    /* A file may be mounted by itself, as containers get them. */
+    if (ok && statx(AT_FDCWD, target, 0, STATX_MNT_ID, &file) == 0 &&
+        statx(AT_FDCWD, folder, 0, STATX_MNT_ID, &beside) == 0 &&
+        (file.stx_mask & beside.stx_mask & STATX_MNT_ID) != 0 &&
+        file.stx_mnt_id != beside.stx_mnt_id) {
+        errno = EBUSY;
+        ok = 0;
+    }
+    free(name);
+    return ok;
+}
+
 int output_open(struct output *output, const char *path, int sync)
 {
     struct stat status;
@@ -201,6 +229,10 @@ int output_open(struct output *output, const char *path, int sync)
     output->seekable = 1;
     if (output->target == NULL)
         return 0;
+    if (exists && !is_replaceable(output->target, &status)) {
+        output->hindrance = "it cannot be replaced, but standard output could be sent there: ";
+        return 0;
+    }
     if (!open_temporary(output)) {
         output->hindrance = "no file can be made in its folder, where one is written first: ";
         return 0;
