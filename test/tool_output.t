@@ -368,6 +368,23 @@ like(run([$gpuaes_command, 'enc', '--help'], out => '/dev/full')->{err}, qr/^gpu
     close($to);
     waitpid($pid, 0);
     like(slurp("$folder/progress"), qr/\r\e\[K(?:gpuaes: .*)?\n?\z/, 'and takes the line away at the end');
+    # On a terminal by itself, and never wider than that is.
+    SKIP: {
+        skip('script is not installed', 8) if system('script --version >/dev/null 2>&1');
+        my $slow = spew("$folder/slow.sh", "stty cols \$1\n(head -c 5000 $in; while ! [ -e $folder/seen ]; do sleep 0.1; done) |\n"
+                . "    $gpuaes_command enc @cipher -out $out \$2\n");
+        foreach (map { my $option = $_; map { [$_, $option] } 20, 60 } '', '--no-progress') {
+            my ($columns, $option) = @$_;
+            unlink("$folder/seen");
+            my $watched = start(['script', '-qec', "sh $slow $columns $option", '/dev/null'], env => {%$ours, GPUAES_LOG => 'off'}, out => "$folder/terminal");
+            my $shown = $option ? sleep(1) : wait_for(sub { slurp("$folder/terminal") =~ m{0\.00 GB} });
+            spew("$folder/seen", '');
+            waitpid($watched, 0);
+            my @lines = slurp("$folder/terminal") =~ /\r\e\[K([^\r\n\e]*)/g;
+            ok($option ? !@lines : $shown && @lines, "$columns columns: " . ($option || 'by itself'));
+            is(scalar(grep { length >= $columns } @lines), 0, 'no line is too wide');
+        }
+    }
     my $quiet = gpuaes(['enc', @cipher, '-in', $in, '-out', $out]);
     unlike($quiet->{err}, qr{GB/s}, 'and nothing where stderr is no terminal');
 }
