@@ -5,13 +5,14 @@
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
 use warnings;
+use Cwd qw(abs_path);
 use FindBin;
 use lib $FindBin::Bin;
 use Programs;
 use Test::More;
 
 my $sample = slurp("$source/docs/gpuaes.cnf");
-my $cnf = "$folder/openssl.cnf";
+my $cnf = abs_path($folder) . '/openssl.cnf';
 my $on_emulator = $gpuaes_command =~ m{/emulated/};
 my $has_device = $on_emulator || -e '/dev/nvidiactl';
 
@@ -186,6 +187,12 @@ my ($absent, $take) = said();
 like($absent, qr/it cannot be read: No such file/, 'no such file: says why');
 like($take, qr/^set OPENSSL_CONF to $installed$/, 'and what to do');
 is(join('', said(undef, "$source/docs/gpuaes.cnf")), '', 'and doing it helps');
+
+# Where the file is a link, as Debian has it, what it leads to is to be changed.
+spew($cnf, $whole);
+symlink($cnf, "$folder/link.cnf") or die "link: $!";
+like(gpuaes(['doctor'], GPUAES_ENGINE => 'cpu', OPENSSL_CONF => "$folder/link.cnf")->{out}, qr/^Programs that read \Q$cnf\E use gpuaes\.$/m,
+    'a link is followed');
 
 # What takes more than a line that it could know.
 my @stuck = (

@@ -337,6 +337,9 @@ like(run([$gpuaes_command, 'enc', '--help'], out => '/dev/full')->{err}, qr/^gpu
     my $result = run(['/bin/sh', '-c', "(\"\$0\" enc @cipher --length 100000 >\"\$1\"; cat) <\"\$2\"", $gpuaes_command, $out, $in], env => $ours);
     ok(slurp($out) eq substr($coded, 0, 100000) && $result->{out} eq substr($plain, 100000),
         'standard input is left where the part ends');
+    my $few = run(['/bin/sh', '-c', "(\"\$0\" enc @cipher --length 100 >\"\$1\"; cat) <\"\$2\"", $gpuaes_command, $out,
+            spew("$folder/few", substr($plain, 0, 300))], env => $ours);
+    ok(slurp($out) eq substr($coded, 0, 100) && $few->{out} eq substr($plain, 100, 200), 'that of a short file, too');
     run(['/bin/sh', '-c', "echo before >\"\$1\"; \"\$0\" enc @cipher -in \"\$2\" -out /dev/stdout >>\"\$1\"", $gpuaes_command,
             "$folder/several", $in], env => $ours);
     ok(slurp("$folder/several") eq "before\n$coded", '/dev/stdout is what it is');

@@ -4,6 +4,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#define _GNU_SOURCE
 #include "configuration.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <openssl/evp.h>
 #include <openssl/provider.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -254,7 +256,9 @@ void configuration_examine(struct configuration *c)
 {
     *c = (struct configuration){0};
     char *path = CONF_get1_default_config_file();
-    (void)snprintf(c->path, sizeof c->path, "%s", path != NULL ? path : "");
+    char *real = path != NULL ? realpath(path, NULL) : NULL; /* sed -i would replace a link */
+    (void)snprintf(c->path, sizeof c->path, "%s", real != NULL ? real : path != NULL ? path : "");
+    free(real);
     OPENSSL_free(path);
     OPENSSL_load_builtin_modules();
     OSSL_LIB_CTX *context = OSSL_LIB_CTX_new();

@@ -52,8 +52,11 @@ void source_close(struct source *source)
 {
     if (source->fd > STDERR_FILENO)
         (void)close(source->fd);
-    else if (source->seekable && source->done != NULL) /* for who reads on */
+    /* For who reads on. A pipe takes nothing back. */
+    else if (source->seekable && source->done != NULL)
         (void)lseek(source->fd, (off_t)(source->begin + *source->done), SEEK_SET);
+    else if (source->peek_bytes != 0)
+        (void)lseek(source->fd, -(off_t)source->peek_bytes, SEEK_CUR);
     gpuaes_cleanse(source->peeked, sizeof source->peeked);
 }
 
