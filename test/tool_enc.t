@@ -223,6 +223,7 @@ my @wrong = (
     [['-aes-256-ctr', '-k', 'x', '-a=1'], qr/-a: it takes no value/],
     [['-aes-256-ctr', '-pass=secret'], qr/-pass: expected pass:PASSWORD/],
     [['-aes-256-ctr', '-k', 'x', '-z'], qr/-z: of openssl enc's options this one is not here/],
+    [['-aes-256-ctr', '-k', 'x', '--'], qr/"--": expected an option/],
     [['-aes-256-ctr', '-k', 'x', 'file'], qr/"file": expected an option; a file is named by -in or -out/],
     [['-aes-256-ctr', '-k', 'x', '-in', "$folder/absent"], qr/-in .*absent: No such file/],
     [['-aes-256-cbc', '-nopad', '-k', 'x', '-in', "$folder/password"], qr/cannot be encrypted: .*block length/],
@@ -260,6 +261,11 @@ SKIP: {
         env => {%$ours, OPENSSL_MODULES => '/nowhere'});
     ok(!$cpu->{status} && slurp($out) eq slurp($back) && $cpu->{err} =~ /^by a GPU     :\s+0$/m,
         'without the module the CPU does the same');
+    foreach my $command (['enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in], ['base64', $in]) {
+        my $wanted = run([$gpuaes_command, @$command], env => {%$ours, OPENSSL_MODULES => '/nowhere', GPUAES_ENGINE => 'gpu'});
+        is($wanted->{status} >> 8, 1, "$command->[0]: but not with GPUAES_ENGINE=gpu");
+        like($wanted->{err}, qr/^gpuaes \w+: GPUAES_ENGINE=gpu in the environment, but the provider gpuaes cannot be loaded: \w/m, 'which it says');
+    }
 }
 
 # ---- Devices that fail, and when one is started ------------------------------------------------

@@ -252,8 +252,9 @@ static int run(struct enc *enc)
     uint64_t pieces = source_pieces(&enc->source);
     enc->pipeline.threads = o->threads != 0 ? o->threads : pipeline_threads(pieces);
     library_expect(source_expected(&enc->source), enc->pipeline.threads);
-    if (!library_open(&enc->library) || !fetch_cipher(enc) || !shard_check(o, &enc->job) ||
-        !get_password(enc) || !source_begin(&enc->source) || !get_key(enc))
+    if (!library_open(&enc->library) || !library_check(&enc->library) || !fetch_cipher(enc) ||
+        !shard_check(o, &enc->job) || !get_password(enc) || !source_begin(&enc->source) ||
+        !get_key(enc))
         return 0;
     if (o->print || o->print_only)
         key_print(&enc->material, enc->job.cipher);

@@ -190,7 +190,7 @@ int enc_options_read(struct enc_options *options, int argc, char **argv)
     options->length = UINT64_MAX;
     for (int i = 1, words; i < argc; i += words) {
         char *word = argv[i];
-        if (word[0] != '-' || word[1] == '\0')
+        if (word[0] != '-' || word[1] == '\0' || strcmp(word, "--") == 0)
             return complain("\"%s\": expected an option; a file is named by -in or -out", word);
         char *name = word + (word[1] == '-' ? 2 : 1);
         if (strcmp(name, "help") == 0 || strcmp(name, "h") == 0) {
