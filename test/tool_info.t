@@ -59,6 +59,15 @@ foreach my $command (qw(enc base64 bench info)) {
 my $words = run(['bash', '-c', '. "$0"; COMP_WORDS=(gpuaes e); COMP_CWORD=1; _gpuaes gpuaes e gpuaes; echo "${COMPREPLY[@]}"',
         "$source/tool/completions/gpuaes"]);
 is($words->{out}, "enc\n", 'the completion knows the commands');
+# As bash cuts them, at the colon.
+spew("$folder/word.key", '');
+foreach (['file', "$folder/wor", "$folder/word.key"], ['env', 'GPUAES_TEST_OF_COMP', 'GPUAES_TEST_OF_COMPLETION'], ['pass', 'x', '']) {
+    my ($from, $typed, $offered) = @$_;
+    my $result = run(['bash', '-c', 'compopt() { :; }; . "$0"; COMP_WORDS=(gpuaes enc -pass "$1" : "$2"); COMP_CWORD=5; _gpuaes gpuaes "$2" :; '
+                . 'echo "${COMPREPLY[@]}"', "$source/tool/completions/gpuaes", $from, $typed],
+        env => {GPUAES_TEST_OF_COMPLETION => 1});
+    is($result->{out}, "$offered\n", "behind -pass $from: it completes what belongs there");
+}
 
 # ---- info, doctor, bench ------------------------------------------------------------------------
 

@@ -285,6 +285,14 @@ foreach my $signal (qw(INT TERM HUP QUIT ALRM USR1 XCPU)) {
     ok($result->{out} eq $coded, 'from a pipe that gives little at a time');
 }
 {
+    # Pipes that never wait, as ssh makes them for all who have them.
+    my $result = run(['/bin/sh', '-c', '(head -c 100000 "$1"; sleep 1; tail -c +100001 "$1") | (perl -e \'use Fcntl; '
+                . 'foreach (\\*STDIN, \\*STDOUT) { fcntl($_, F_SETFL, fcntl($_, F_GETFL, 0) | O_NONBLOCK) or die }\' && exec "$0" enc '
+                . "@cipher -bufsize 4096" . ') | (sleep 1; cat)', $gpuaes_command, spew("$folder/long", $plain x 5)], env => $ours);
+    ok(substr($result->{out}, 0, length($coded)) eq $coded && length($result->{out}) == 5 * length($plain),
+        'from pipe to pipe where none of them waits') or diag($result->{err});
+}
+{
     my $result = run(['/bin/sh', '-c', '"$0" enc ' . "@cipher" . ' -in "$1" | head -c 1000', $gpuaes_command, $in], env => $ours);
     ok($result->{out} eq substr($coded, 0, 1000), 'to a pipe that closes');
     my $zeros = spew("$folder/zeros", "\0" x 20_000_000);
@@ -378,7 +386,7 @@ like(run([$gpuaes_command, 'enc', '--help'], out => '/dev/full')->{err}, qr/^gpu
                 . "    $gpuaes_command enc @cipher -out $out \$2\n");
         foreach (map { my $option = $_; map { [$_, $option] } 20, 60 } '', '--no-progress') {
             my ($columns, $option) = @$_;
-            unlink("$folder/seen");
+            unlink("$folder/seen", "$folder/terminal");
             my $watched = start(['script', '-qec', "sh $slow $columns $option", '/dev/null'], env => {%$ours, GPUAES_LOG => 'off'}, out => "$folder/terminal");
             my $shown = $option ? sleep(1) : wait_for(sub { slurp("$folder/terminal") =~ m{0\.00 GB} });
             spew("$folder/seen", '');

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,12 +80,19 @@ static ssize_t read_at(int fd, unsigned char *data, size_t bytes, uint64_t at)
     return (ssize_t)have;
 }
 
+/* Whoever has the other end, or the terminal, too, may have made it one that never waits. */
+static int may_try_again(int fd)
+{
+    struct pollfd wanted = {.fd = fd, .events = POLLIN};
+    return errno == EINTR || (errno == EAGAIN && (poll(&wanted, 1, -1) > 0 || errno == EINTR));
+}
+
 static ssize_t read_on(int fd, unsigned char *data, size_t bytes)
 {
     size_t have = 0;
     while (have < bytes) {
         ssize_t n = read(fd, data + have, bytes - have);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && may_try_again(fd))
             continue;
         if (n < 0)
             return -1;
