@@ -11,7 +11,6 @@
 #include <libgen.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,8 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include "again.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -266,13 +267,6 @@ static int write_mapped(const struct output *output, const unsigned char *data, 
     return ok;
 }
 
-/* As with a source. */
-static int may_try_again(int fd)
-{
-    struct pollfd wanted = {.fd = fd, .events = POLLOUT};
-    return errno == EINTR || (errno == EAGAIN && (poll(&wanted, 1, -1) > 0 || errno == EINTR));
-}
-
 static int write_at(const struct output *output, const unsigned char *data, size_t bytes,
                     uint64_t at)
 {
@@ -280,7 +274,7 @@ static int write_at(const struct output *output, const unsigned char *data, size
         ssize_t n = output->seekable
                         ? pwrite(output->fd, data + have, bytes - have, (off_t)(at + have))
                         : write(output->fd, data + have, bytes - have);
-        if (n < 0 && !may_try_again(output->fd))
+        if (n < 0 && !may_try_again(output->fd, POLLOUT))
             return 0;
         have += n > 0 ? (size_t)n : 0;
     }

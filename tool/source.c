@@ -8,12 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../cuda/gpuaes.h"
+#include "again.h"
 
 enum { PIPE_BYTES = 1 << 20 };
 
@@ -80,19 +80,12 @@ static ssize_t read_at(int fd, unsigned char *data, size_t bytes, uint64_t at)
     return (ssize_t)have;
 }
 
-/* Whoever has the other end, or the terminal, too, may have made it one that never waits. */
-static int may_try_again(int fd)
-{
-    struct pollfd wanted = {.fd = fd, .events = POLLIN};
-    return errno == EINTR || (errno == EAGAIN && (poll(&wanted, 1, -1) > 0 || errno == EINTR));
-}
-
 static ssize_t read_on(int fd, unsigned char *data, size_t bytes)
 {
     size_t have = 0;
     while (have < bytes) {
         ssize_t n = read(fd, data + have, bytes - have);
-        if (n < 0 && may_try_again(fd))
+        if (n < 0 && may_try_again(fd, POLLIN))
             continue;
         if (n < 0)
             return -1;
