@@ -108,6 +108,9 @@ unset OPENSSL_CONF OPENSSL_MODULES
 PATH='$commands':\$PATH
 END
         kept('install', "make install\ncat /usr/local/etc/gpuaes.cnf >gpuaes.cnf"),
+        kept('doctor', "ldconfig\ngpuaes doctor || true",
+            'what=$(gpuaes doctor | sed -n \'s/.*What to change: write "\(.*\)" as its first line\.$/\1/p\' || true)'
+                . "\nsed -i \"1i \$what\" $openssl_cnf\ngpuaes doctor || true", "sed -i 1d $openssl_cnf"),
         kept('host', @host[0 .. 1], 'curl --version', $host[2], 'openssl list -providers'),
         kept('program', @program),
         kept('service', join(' ', $service =~ /^Environment=(.*)$/mg) . ' openssl list -providers'),
@@ -133,6 +136,11 @@ END
     is(join("\n", @three, ''), $host[0], 'it prints the three lines of the page');
     like(slurp("$folder/results/gpuaes.cnf"), qr{^\[gpuaes_section\]\nmodule = \Q$module_folder\E/gpuaes.so\n}m,
         'the file that it installs names the module');
+
+    like($result->('doctor.1', 'out'), qr/^The provider gpuaes \S+ is installed and loads\.$/m, 'gpuaes doctor finds the module');
+    like($result->('doctor.1', 'out'), qr/^Programs that read \S+ do not use gpuaes: /m, 'and that nobody uses it yet');
+    $ends->('doctor.2', 'what it says to change is done, to the letter');
+    like($result->('doctor.2', 'out'), qr/^Programs that read \S+ use gpuaes\.$/m, 'and is all that it takes');
 
     $ends->('host.1', 'a whole host: the three lines');
     like($result->('host.1', 'out'), $both, 'both providers are active');

@@ -127,7 +127,7 @@ spew("$folder/password.crlf", "a good one\r\n");
 my @derived = (['-aes-256-ctr'], ['-aes-128-cbc', '-md', 'md5'], ['-aes-256-cbc', '-pbkdf2'],
     ['-aes-256-ctr', '-iter', 77, '-md', 'sha512'], ['-aes-192-ecb', '-nosalt'],
     ['-aes-256-cbc', '-pbkdf2', '-S', '0102030405060708'], ['-aes-256-ctr', '-salt', '-S', '01020304'],
-    ['-aes-256-cbc', '-pbkdf2', '-iv', $iv]);
+    ['-aes-256-cbc', '-pbkdf2', '-iv', $iv], ['-aes-256-ctr', '-md=sha512', '--iter=3'], ['-aes-256-cbc', '-pbkdf2', '-K', $key]);
 both_ways("@$_", substr($random, 0, 1000), @$_, '-pass', 'pass:a good one') foreach @derived;
 both_ways("-nopad", substr($random, 0, 1024), '-aes-256-cbc', '-nopad', '-k', 'x');
 
@@ -170,6 +170,26 @@ SKIP: {
     my $dec = "$gpuaes_command dec -aes-256-ctr -pbkdf2 -in $out -out $back";
     run(['expect', $dialog->($dec, 'a good one')], env => $ours);
     ok(slurp($back) eq slurp($in), 'once for decryption');
+
+    # A signal at the prompt: the terminal shows again what is typed.
+    foreach my $signal (qw(INT TERM HUP)) {
+        unlink($back);
+        spew("$folder/dialog", join("\n", 'set timeout 40', "spawn $dec", 'expect "password:"', 'set tty $spawn_out(slave,name)',
+                'while {![string match "* -echo *" [exec stty -a <$tty]]} { after 20 }', "exec kill -$signal [exp_pid]",
+                'for {set i 0} {$i < 1000 && [string match "* -echo *" [exec stty -a <$tty]]} {incr i} { after 20 }',
+                'puts "ECHO=[string match "* echo *" [exec stty -a <$tty]]"', 'expect eof', 'catch wait') . "\n");
+        my $ended = run(['expect', "$folder/dialog"], env => $ours);
+        like($ended->{out}, qr/ECHO=1/, "SIG$signal at the prompt: the terminal is as it was");
+        ok(!-e $back, 'and there is no output');
+    }
+}
+
+SKIP: {
+    skip('setsid is not installed', 2) if system('setsid true 2>/dev/null');
+    my $blind = run(['setsid', '--wait', $gpuaes_command, 'enc', '-aes-256-ctr', '-pbkdf2', '-out', $out], env => $ours,
+        in => spew("$folder/both", "a good one\na good one\n" . slurp($in)));
+    good($blind, 'without a terminal, the password is the first line of standard input');
+    ok(openssl(['enc', '-d', '-aes-256-ctr', '-pbkdf2', '-k', 'a good one', '-in', $out])->{out} eq slurp($in), 'and the data is the rest');
 }
 
 foreach my $printing ('-p', '-P') {
@@ -183,6 +203,8 @@ my @wrong = (
     [[], qr/which cipher\? Expected one such as -aes-256-ctr/],
     [['-aes-256-xyz', '-k', 'x'], qr/-aes-256-xyz: expected an option or a cipher/],
     [['-aes-256-gcm', '-k', 'x'], qr/-aes-256-gcm: expected a cipher that needs no tag/],
+    (map { [["-$_", '-k', 'x'], qr/-$_: expected a cipher that needs no tag and no whole message/] }
+        qw(aes-256-cbc-cts aes-256-xts aes-128-siv aes-256-wrap chacha20-poly1305 null)),
     [['-aes-256-ctr', '-aes-256-cbc', '-k', 'x'], qr/-aes-256-cbc: expected an option or one cipher/],
     [['-aes-256-ctr', '-md', 'md55', '-k', 'x'], qr/-md md55: expected a digest/],
     [['-aes-256-ctr', '-iter', '0', '-k', 'x'], qr/-iter 0: expected a number from 1 to/],
@@ -197,7 +219,11 @@ my @wrong = (
     [['-aes-256-ctr', '-pass', 'fd:x'], qr/-pass fd:x: expected the number of an open file/],
     [['-aes-256-ctr', '-pass', 'fd:77'], qr/the password from descriptor 77: Bad file/],
     [['-aes-256-ctr', '-k', 'x', '-threads', '0'], qr/-threads 0: expected a number from 1 to 64/],
+    [['-aes-256-ctr', '-k', 'x', '-list'], qr/-list: of openssl enc's options this one is not here/],
+    [['-aes-256-ctr', '-k', 'x', '-a=1'], qr/-a: it takes no value/],
+    [['-aes-256-ctr', '-pass=secret'], qr/-pass: expected pass:PASSWORD/],
     [['-aes-256-ctr', '-k', 'x', '-z'], qr/-z: of openssl enc's options this one is not here/],
+    [['-aes-256-ctr', '-k', 'x', '--'], qr/"--": expected an option/],
     [['-aes-256-ctr', '-k', 'x', 'file'], qr/"file": expected an option; a file is named by -in or -out/],
     [['-aes-256-ctr', '-k', 'x', '-in', "$folder/absent"], qr/-in .*absent: No such file/],
     [['-aes-256-cbc', '-nopad', '-k', 'x', '-in', "$folder/password"], qr/cannot be encrypted: .*block length/],
@@ -235,6 +261,11 @@ SKIP: {
         env => {%$ours, OPENSSL_MODULES => '/nowhere'});
     ok(!$cpu->{status} && slurp($out) eq slurp($back) && $cpu->{err} =~ /^by a GPU     :\s+0$/m,
         'without the module the CPU does the same');
+    foreach my $command (['enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in], ['base64', $in]) {
+        my $wanted = run([$gpuaes_command, @$command], env => {%$ours, OPENSSL_MODULES => '/nowhere', GPUAES_ENGINE => 'gpu'});
+        is($wanted->{status} >> 8, 1, "$command->[0]: but not with GPUAES_ENGINE=gpu");
+        like($wanted->{err}, qr/^gpuaes \w+: GPUAES_ENGINE=gpu in the environment, but the provider gpuaes cannot be loaded: \w/m, 'which it says');
+    }
 }
 
 # ---- Devices that fail, and when one is started ------------------------------------------------

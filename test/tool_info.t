@@ -5,13 +5,14 @@
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
 use warnings;
+use Cwd qw(abs_path);
 use FindBin;
 use lib $FindBin::Bin;
 use Programs;
 use Test::More;
 
 my $sample = slurp("$source/docs/gpuaes.cnf");
-my $cnf = "$folder/openssl.cnf";
+my $cnf = abs_path($folder) . '/openssl.cnf';
 my $on_emulator = $gpuaes_command =~ m{/emulated/};
 my $has_device = $on_emulator || -e '/dev/nvidiactl';
 
@@ -58,6 +59,15 @@ foreach my $command (qw(enc base64 bench info)) {
 my $words = run(['bash', '-c', '. "$0"; COMP_WORDS=(gpuaes e); COMP_CWORD=1; _gpuaes gpuaes e gpuaes; echo "${COMPREPLY[@]}"',
         "$source/tool/completions/gpuaes"]);
 is($words->{out}, "enc\n", 'the completion knows the commands');
+# As bash cuts them, at the colon.
+spew("$folder/word.key", '');
+foreach (['file', "$folder/wor", "$folder/word.key"], ['env', 'GPUAES_TEST_OF_COMP', 'GPUAES_TEST_OF_COMPLETION'], ['pass', 'x', '']) {
+    my ($from, $typed, $offered) = @$_;
+    my $result = run(['bash', '-c', 'compopt() { :; }; . "$0"; COMP_WORDS=(gpuaes enc -pass "$1" : "$2"); COMP_CWORD=5; _gpuaes gpuaes "$2" :; '
+                . 'echo "${COMPREPLY[@]}"', "$source/tool/completions/gpuaes", $from, $typed],
+        env => {GPUAES_TEST_OF_COMPLETION => 1});
+    is($result->{out}, "$offered\n", "behind -pass $from: it completes what belongs there");
+}
 
 # ---- info, doctor, bench ------------------------------------------------------------------------
 
@@ -105,36 +115,117 @@ like(gpuaes(['bench', '--seconds=x'])->{err}, qr/--seconds=x: expected a number 
 
 # ---- Configurations that do not use it --------------------------------------------------------------
 
-# Changes of the sample: what is said is what to do, and doing it helps.
+# What the doctor says of a file: "" and "" where all is well with it, and a note.
+sub said
+{
+    my ($text, $path) = @_;
+    spew($cnf, $text) if defined($text);
+    my $out = gpuaes(['doctor'], GPUAES_ENGINE => 'cpu', OPENSSL_CONF => $path // $cnf)->{out};
+    my ($note) = $out =~ /^  A note: (.*)\.$/m;
+    return ('', '', $note // '') if $out =~ /^Programs that read \S+ use gpuaes\.$/m;
+    return $out =~ /^Programs that read \S+ do not use gpuaes: (.*)\.\n  What to change: (.*)\.$/m ? ($1, $2, '') : ($out, '', '');
+}
+
+# Does what was said, to the letter; only that the sample is what would be installed.
+my $installed = qr{/\S+/gpuaes\.cnf};
+sub follow
+{
+    my ($text, $what) = @_;
+    return ".include $source/docs/gpuaes.cnf\n$text" if $what =~ /write "\.include $installed" as its first line$/;
+    if ($what =~ /^change the line in \[(\w+)\] to "((\w+) = .*)"$/) {
+        my ($section, $line, $name) = ($1, $2, $3);
+        return $text =~ s/^(\[$section\]\n(?:[^\[].*\n)*?)$name = .*\n/$1$line\n/mr;
+    }
+    my ($line, $section) = $what =~ /write "(.*?)" into \[(\w+)\]/ or return $text;
+    $text =~ s/^(\[ ?$section ?\]\n)/$1$line\n/m;
+    return $what =~ /, and at the end of the file \[(\w+)\] with the line "(.*)"$/ ? "$text\n[$1]\n$2\n" : $text;
+}
+
+my $whole = <<'END';
+openssl_conf = start
+[start]
+providers = list
+alg_section = algs
+random = numbers
+[list]
+default = base
+gpuaes = ours
+[base]
+activate = 1
+[ours]
+activate = 1
+[algs]
+default_properties = ?provider=gpuaes
+[numbers]
+properties = ?provider=default
+END
+is(join('', said($whole)), '', 'a file that somebody wrote by hand');
+my %stock = map { $_ => slurp("$source/test/configurations/$_.cnf") =~ s/\@ROOT\@/$folder/gr } qw(debian12 ubuntu2404 fedora);
+my $included = ".include $source/docs/gpuaes.cnf\n";
+
+# Why not; it is followed until gpuaes is used, in so many steps.
 my @wrong = (
-    ['no such file', undef, qr/it cannot be read: No such file/, qr/set OPENSSL_CONF to the sample/],
-    ['an empty file', sub { '' }, qr/no line "openssl_conf = ..."/, qr/write "openssl_conf = openssl_init" at its top/],
-    ['no providers', sub { s/^providers = .*\n//mr }, qr/no line "providers = ..."/, qr/take the sections/],
-    ['gpuaes is not listed', sub { s/^gpuaes = .*\n//mr }, qr/no provider gpuaes is listed/, qr/write "gpuaes = gpuaes_section" into \[providers\]/],
-    ['gpuaes is not active', sub { s/(?<=\[gpuaes_section\]\n)activate = 1\n//r }, qr/does not activate it/, qr/write "activate = 1" into \[gpuaes_section\]/],
-    ['no default provider', sub { s/^default = .*\n//mr }, qr/activates gpuaes alone/, qr/write "default = default_section" into \[providers\]/],
-    ['no preference', sub { s/^default_properties = .*\n//mr }, qr/active, but not preferred/, qr/write "default_properties = \?provider=gpuaes" into \[algs\]/],
-    ['another preference', sub { s/^default_properties = .*\n/default_properties = fips=no\n/mr }, qr/active, but not preferred/,
-        qr/change the line in \[algs\] to "default_properties = fips=no,\?provider=gpuaes"/],
-    ['a line that is none', sub { "[x\n$_" }, qr/line 1 of it is wrong/, qr/correct that line/],
-    ['a wrong setting', sub { s/^\[gpuaes_section\]\n/[gpuaes_section]\nthreads = many\n/mr }, qr/the module is not loaded/, qr/its settings are right/],
+    ['an empty file', '', qr/no line "openssl_conf = ..."/, 1],
+    (map { ["the file of $_", $stock{$_}, qr/no line "providers = ..."|does not name gpuaes/, 1] } sort(keys %stock)),
+    ['no start', $whole =~ s/^openssl_conf = .*\n//r, qr/no line "openssl_conf = ..."/, 1],
+    ['no providers', $whole =~ s/^providers = .*\n//mr, qr/no line "providers = ..."/, 2],
+    ['gpuaes is not listed', $whole =~ s/^gpuaes = .*\n//mr, qr/does not name gpuaes/, 2],
+    ['gpuaes is not listed, but included', $included . ($whole =~ s/^gpuaes = .*\n//mr), qr/no provider gpuaes is in its list/, 1],
+    ['gpuaes is not active', $whole =~ s/(?<=\[ours\]\n)activate = 1\n//r, qr/does not activate it/, 1],
+    ['no default provider', $whole =~ s/^default = .*\n//mr, qr/activates gpuaes without the default/, 1],
+    ['a default provider that is not active', $whole =~ s/(?<=\[base\]\n)activate = 1\n//r, qr/activates gpuaes without the default/, 1],
+    ['no preference', $whole =~ s/^default_properties = .*\n//mr, qr/active, but not preferred/, 1],
+    ['no properties', $whole =~ s/^alg_section = .*\n//mr, qr/active, but not preferred/, 1],
+    ['another preference', $whole =~ s/^(default_properties) = .*/$1 = fips=no/mr, qr/active, but not preferred/, 1],
+    ['a preference in spite of it', $included . ($whole =~ s/^(default_properties) = .*/$1 = ?fips=yes/mr), qr/active, but not preferred/, 1],
 );
 foreach my $case (@wrong) {
-    my ($name, $change, $why, $what) = @$case;
-    unlink($cnf);
-    local $_ = $sample;
-    spew($cnf, $change->()) if $change;
-    my $result = gpuaes(['doctor'], GPUAES_ENGINE => 'cpu');
-    my $said = $result->{out} =~ /^Programs that read \Q$cnf\E do not use gpuaes: (.*)\n  What to change: (.*)/m ? [$1, $2] : ['', ''];
-    like($said->[0], $why, "$name: says why");
-    like($said->[1], $what, "$name: says what to change");
+    my ($name, $text, $reason, $steps) = @$case;
+    my ($why, $what) = said($text);
+    like($why, $reason, "$name: says why");
+    my @followed;
+    for (; $what ne '' && @followed < 4; ($why, $what) = said($text)) {
+        push(@followed, $what);
+        $text = follow($text, $what);
+    }
+    is(scalar(@followed), $steps, "$name: what is said helps") or diag(join("\n", @followed, $text));
+    is($why, '', 'gpuaes is used then');
 }
+unlink($cnf);
+my ($absent, $take) = said();
+like($absent, qr/it cannot be read: No such file/, 'no such file: says why');
+like($take, qr/^set OPENSSL_CONF to $installed$/, 'and what to do');
+is(join('', said(undef, "$source/docs/gpuaes.cnf")), '', 'and doing it helps');
+
+# Where the file is a link, as Debian has it, what it leads to is to be changed.
+spew($cnf, $whole);
+symlink($cnf, "$folder/link.cnf") or die "link: $!";
+like(gpuaes(['doctor'], GPUAES_ENGINE => 'cpu', OPENSSL_CONF => "$folder/link.cnf")->{out}, qr/^Programs that read \Q$cnf\E use gpuaes\.$/m,
+    'a link is followed');
+
+# What takes more than a line that it could know.
+my @stuck = (
+    ['a line that is none', "[x\n$whole", qr/line 1 of it is wrong/, qr/correct that line/],
+    ['a wrong setting', $whole =~ s/(?<=\[ours\]\n)/threads = many\n/r, qr/the module is not loaded/, qr/its settings are right/],
+    ['no module there', $whole =~ s/(?<=\[ours\]\n)/soft_load = 1\nmodule = \/nowhere\/gpuaes.so\n/r,
+        qr{the module /nowhere/gpuaes\.so is not there: No such file}, qr/install gpuaes there, or correct that path/],
+    ['a property that it has not', $whole =~ s/^(default_properties) = /$1 = fips=yes,/mr,
+        qr/gpuaes is loaded, but "default_properties = fips=yes,\?provider=gpuaes" asks for what it is not/, qr/no FIPS module/],
+);
+foreach my $case (@stuck) {
+    my ($name, $text, $reason, $advice) = @$case;
+    my ($why, $what) = said($text);
+    like($why, $reason, "$name: says why");
+    like($what, $advice, "$name: says what to change");
+}
+
+foreach (['no section for random numbers', $whole =~ s/^random = .*\n//mr], ['no properties in it', $whole =~ s/^(?=\[numbers\])/[x]\n/mr =~ s/^properties = .*/seed = x/mr])
 {
-    local $_ = $sample;
-    spew($cnf, s/^random = .*\n//mr);
-    like(gpuaes(['doctor'], GPUAES_ENGINE => 'cpu')->{out}, qr/^  A note: .*\[random\] against it\.$/m, 'without [random] there is a note');
-    spew($cnf, $sample);
-    unlike(gpuaes(['doctor'], GPUAES_ENGINE => 'cpu')->{out}, qr/A note/, 'and with it none');
+    my ($name, $text) = @$_;
+    my $note = (said($text))[2];
+    like($note, qr/random numbers are made by way of gpuaes/, "$name: there is a note");
+    is((said(follow($text, $note)))[2], '', "$name: and what it says helps");
 }
+is(join('', said($included . $stock{debian12})), '', 'and none where the sample is included');
 
 done_testing();

@@ -92,8 +92,10 @@ my $out = "$place/out";
     ok(-l "$place/link" && slurp($out) eq $coded, 'stays, and what it names is replaced');
     symlink('new', "$place/loose") or die "link: $!";
     is(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/loose"])->{status}, 0, 'a link that leads nowhere');
-    ok(slurp("$place/loose") eq $coded, 'leads somewhere then');
-    unlink("$place/link", "$place/loose", "$place/new");
+    ok(-l "$place/loose" && slurp("$place/new") eq $coded, 'leads there then');
+    symlink('around', "$place/around") or die "link: $!";
+    like(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/around"])->{err}, qr/-out .*: Too many levels/, 'a link to itself');
+    unlink(map { "$place/$_" } qw(link loose new around));
 }
 {
     spew($out, $plain);
@@ -107,12 +109,28 @@ is(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/$long"])->{status}, 0, 'a
 is(names(), join(' ', sort($long, 'out')), 'nothing lies beside it');
 unlink("$place/$long", $out);
 
+SKIP: {
+    # As on a FAT file system.
+    skip('a sanitizer wants to be first', 2) if $ENV{GPUAES_SANITIZER};
+    spew("$folder/fat.c", "#include <errno.h>\nint fchmod(int f, unsigned m) { (void)f; (void)m; errno = EPERM; return -1; }\n"
+        . "int fchown(int f, unsigned u, unsigned g) { (void)u; (void)g; return fchmod(f, 0); }\n");
+    skip('there is no C compiler', 2) if run(['cc', '-shared', '-fPIC', '-o', "$folder/fat.so", "$folder/fat.c"])->{status};
+    foreach my $name ('new', 'old') {
+        spew("$place/$name", 'before') if $name eq 'old';
+        my $result = run([$gpuaes_command, 'enc', @cipher, '-in', $in, '-out', "$place/$name"], env => {%$ours, LD_PRELOAD => "$folder/fat.so"});
+        ok(!$result->{status} && slurp("$place/$name") eq $coded, "$name file where permissions cannot be set") or diag($result->{err});
+        unlink("$place/$name");
+    }
+}
+
 # ---- Errors -------------------------------------------------------------------------------
 
 spew($out, 'before');
 my @failures = (
     ['an absent folder', ["$place/absent/out"], qr/-out .*: No such file/],
     ['a folder', [$place], qr/-out .*: Is a directory/],
+    ['a folder that is not there', ["$place/new/"], qr{-out .*/new/: Is a directory}],
+    ['no name', [''], qr/-out : No such file/],
     ['a folder as input', [$out, '-in', $place], qr/-in .*: Is a directory/],
     ['an absent input', [$out, '-in', "$folder/absent"], qr/-in .*: No such file/],
     ['memory that cannot be read', [$out, '-in', '/proc/self/mem'], qr{/proc/self/mem: Input/output error}],
@@ -124,19 +142,35 @@ foreach my $case (@failures) {
     like($result->{err}, qr/^gpuaes enc: $said/m, "$name: it says why");
     is(names() . slurp($out), 'outbefore', "$name: what was there stays, and nothing else is");
 }
+# Root may do everything, so it becomes somebody else, who can do with the module what root can.
+my @nobody = $> == 0 ? qw(setpriv --reuid=65534 --regid=65534 --groups=100) : ();
 SKIP: {
-    skip('root may do everything', 4) if $> == 0;
+    chmod(0711, $folder);
+    skip('the build folder is for root alone', 6) if run([@nobody, $gpuaes_command, '--version'])->{status};
+    my $try = sub { return run([@nobody, $gpuaes_command, 'enc', @cipher, '-in', $in, '-out', $_[0] // $out], env => $ours) };
+    chmod(0755, $place);
     chmod(0, $in);
-    like(gpuaes(['enc', @cipher, '-in', $in, '-out', $out])->{err}, qr/: Permission denied/, 'an input that may not be read');
-    chmod(0600, $in);
+    like($try->()->{err}, qr/-in .*: Permission denied/, 'an input that may not be read');
+    chmod(0644, $in);
     chmod(0400, $out);
-    like(gpuaes(['enc', @cipher, '-in', $in, '-out', $out])->{err}, qr/: Permission denied/, 'an output that may not be written');
-    chmod(0600, $out);
-    chmod(0500, $place);
-    like(gpuaes(['enc', @cipher, '-in', $in, '-out', $out])->{err}, qr/: Permission denied/, 'a folder that may not be written');
-    chmod(0700, $place);
+    like($try->()->{err}, qr/-out .*: Permission denied/, 'an output that may not be written');
+    chmod(0666, $out);
+    chmod(0555, $place);
+    like($try->()->{err}, qr/-out .*: no file can be made in its folder, .*: Permission denied/, 'a folder that may not be written');
+    chmod(0777, $place);
     is(names() . slurp($out), 'outbefore', 'what was there stays');
+    skip('it takes root to have files of others', 4) if !@nobody;
+    chmod(01777, $place);
+    like($try->()->{err}, qr/-out .*: it cannot be replaced, .*: Operation not permitted/, "another user's file in a folder like /tmp");
+    is(names() . slurp($out), 'outbefore', 'stays, and that is known before anything is written');
+    chmod(0777, $place);
+    chown(1, 100, spew("$place/group", 'before'));
+    chmod(0664, "$place/group");
+    is($try->("$place/group")->{status}, 0, 'a file of another user');
+    is(sprintf('%d %d %o', (stat("$place/group"))[4, 5], S_IMODE((stat(_))[2])), '65534 100 664', 'keeps its group');
+    unlink("$place/group");
 }
+chmod(0700, $place);
 {
     my $full = gpuaes(['enc', @cipher, '-in', $in, '-out', '/dev/full']);
     is($full->{status} >> 8, 1, 'a device that is full');
@@ -148,6 +182,16 @@ SKIP: {
     is($limited->{status} >> 8, 1, 'a limit of the size of files');
     like($limited->{err}, qr/^gpuaes enc: .*File too large/m, 'is named');
     is(names() . slurp($out), 'outbefore', 'what was there stays, and nothing else is');
+}
+SKIP: {
+    skip('no file can be mounted', 3) if $> != 0 || system('mount', '--bind', $in, $out);
+    my $result = gpuaes(['enc', @cipher, '-in', $in, '-out', $out]);
+    my $sent = run(['/bin/sh', '-c', "\"\$0\" enc @cipher -in \"\$1\" >\"\$2\"", $gpuaes_command, spew("$folder/other", $plain), $out], env => $ours);
+    system('umount', $out);
+    like($result->{err}, qr/^gpuaes enc: -out .*: it cannot be replaced, but standard output could be sent there: /m, 'a file that is a mount');
+    ok(!$sent->{status} && slurp($in) eq $coded, 'gets standard output, as is said');
+    is(names() . slurp($out), 'outbefore', 'nothing lies beside it');
+    spew($in, $plain);
 }
 SKIP: {
     my $small = "$folder/small";
@@ -180,7 +224,7 @@ SKIP: {
 
 # ---- Signals --------------------------------------------------------------------------------
 
-foreach my $signal (qw(INT TERM HUP QUIT)) {
+foreach my $signal (qw(INT TERM HUP QUIT ALRM USR1 XCPU)) {
     my ($pid, $to) = held('-out', $out);
     ok(wait_for(sub { largest() >= 49152 }), "$signal: output is being written");
     is(slurp($out), 'before', "$signal: not under its name");
@@ -197,6 +241,24 @@ foreach my $signal (qw(INT TERM HUP QUIT)) {
     waitpid($pid, 0);
     ok(!$? && slurp($out) eq $coded, 'without a signal it is there in the end') or diag(slurp("$folder/stderr"));
     is(names(), 'out', 'and nothing lies beside it');
+}
+
+# At any moment: the file is there or it is not, and nothing lies beside it.
+{
+    my @wrong;
+    my $long = spew("$folder/long", $plain x 40);
+    my $right = run(['openssl', 'enc', @cipher, '-in', $long], env => without_gpuaes())->{out};
+    foreach my $round (1 .. 24) {
+        spew($out, 'before');
+        my $pid = start([$gpuaes_command, 'enc', @cipher, '-bufsize', 65536, '-in', $long, '-out', $out], env => $ours);
+        select(undef, undef, undef, $round * 0.004);
+        kill($round % 2 ? 'TERM' : 'INT', $pid);
+        waitpid($pid, 0);
+        my $is = slurp($out) eq 'before' ? 'before' : slurp($out) eq $right ? 'coded' : 'something';
+        push(@wrong, "$round: $is, status $?, " . names()) if names() ne 'out' || $is eq ($? ? 'something' : 'before');
+    }
+    is("@wrong", '', 'a signal at any moment leaves all or nothing');
+    spew($out, $coded);
 }
 
 # ---- Pipes, devices, and other files ------------------------------------------------------------
@@ -223,8 +285,24 @@ foreach my $signal (qw(INT TERM HUP QUIT)) {
     ok($result->{out} eq $coded, 'from a pipe that gives little at a time');
 }
 {
+    # Pipes that never wait, as ssh makes them for all who have them.
+    my $result = run(['/bin/sh', '-c', '(head -c 100000 "$1"; sleep 1; tail -c +100001 "$1") | (perl -e \'use Fcntl; '
+                . 'foreach (\\*STDIN, \\*STDOUT) { fcntl($_, F_SETFL, fcntl($_, F_GETFL, 0) | O_NONBLOCK) or die }\' && exec "$0" enc '
+                . "@cipher -bufsize 4096" . ') | (sleep 1; cat)', $gpuaes_command, spew("$folder/long", $plain x 5)], env => $ours);
+    ok(substr($result->{out}, 0, length($coded)) eq $coded && length($result->{out}) == 5 * length($plain),
+        'from pipe to pipe where none of them waits') or diag($result->{err});
+}
+{
     my $result = run(['/bin/sh', '-c', '"$0" enc ' . "@cipher" . ' -in "$1" | head -c 1000', $gpuaes_command, $in], env => $ours);
     ok($result->{out} eq substr($coded, 0, 1000), 'to a pipe that closes');
+    my $zeros = spew("$folder/zeros", "\0" x 20_000_000);
+    foreach (['', qr/\A141\n\z/], ["trap '' PIPE; ", qr/^gpuaes enc: standard output: Broken pipe\n1$/m]) {
+        my ($before, $said) = @$_;
+        my $ended = run(['/bin/sh', '-c', "($before\"\$0\" enc @cipher -in \"\$1\"; echo \$? >&2) | head -c 1000", $gpuaes_command,
+                $zeros], env => {%$ours, GPUAES_LOG => 'off'});
+        like($ended->{err}, $said, $before ? 'which is an error where the signal is ignored' : 'which ends it, as it does others');
+    }
+    unlink($zeros);
 }
 {
     my $fifo = "$place/fifo";
@@ -248,6 +326,32 @@ ok(-c '/dev/null', 'is still a device');
                 . ' --piece --offset 1000) <"$1"', $gpuaes_command, $out], env => $ours);
     ok($rest->{out} eq substr($plain, 1000), 'standard input that somebody has read some of');
 }
+# Where one of the first three files is closed, another one gets its number.
+foreach my $where (grep { -d && -w } '/dev/shm', $folder) {
+    my $file = spew("$where/gpuaes-test-$$", $plain);
+    foreach (['>&-', 'standard output'], ['1<"$1"', 'standard output, open for reading'], ['2>&- >/dev/full', 'standard error']) {
+        my ($closed, $name) = @$_;
+        my $result = run(['/bin/sh', '-c', "\"\$0\" enc @cipher -in \"\$1\" $closed", $gpuaes_command, $file], env => $ours);
+        is($result->{status} >> 8, 1, "$where: $name that is closed is an error");
+        ok(slurp($file) eq $plain, 'and the input stays as it was');
+    }
+    unlink($file);
+}
+like(run(['/bin/sh', '-c', "\"\$0\" enc @cipher <&-", $gpuaes_command], env => $ours)->{err},
+    qr/^gpuaes enc: standard input: Bad file descriptor/m, 'standard input that is closed');
+like(run([$gpuaes_command, 'enc', '--help'], out => '/dev/full')->{err}, qr/^gpuaes enc: write error: No space left/m,
+    'a help that cannot be printed');
+{
+    my $result = run(['/bin/sh', '-c', "(\"\$0\" enc @cipher --length 100000 >\"\$1\"; cat) <\"\$2\"", $gpuaes_command, $out, $in], env => $ours);
+    ok(slurp($out) eq substr($coded, 0, 100000) && $result->{out} eq substr($plain, 100000),
+        'standard input is left where the part ends');
+    my $few = run(['/bin/sh', '-c', "(\"\$0\" enc @cipher --length 100 >\"\$1\"; cat) <\"\$2\"", $gpuaes_command, $out,
+            spew("$folder/few", substr($plain, 0, 300))], env => $ours);
+    ok(slurp($out) eq substr($coded, 0, 100) && $few->{out} eq substr($plain, 100, 200), 'that of a short file, too');
+    run(['/bin/sh', '-c', "echo before >\"\$1\"; \"\$0\" enc @cipher -in \"\$2\" -out /dev/stdout >>\"\$1\"", $gpuaes_command,
+            "$folder/several", $in], env => $ours);
+    ok(slurp("$folder/several") eq "before\n$coded", '/dev/stdout is what it is');
+}
 {
     open(my $file, '>', "$folder/sparse") or die "sparse: $!";
     truncate($file, 5_000_000);
@@ -256,9 +360,11 @@ ok(-c '/dev/null', 'is still a device');
     ok(gpuaes(['enc', @cipher, '-in', "$folder/sparse"])->{out} eq $theirs->{out}, 'a file with holes');
 }
 {
-    my $theirs = run(['openssl', 'enc', @cipher, '-in', '/proc/version'], env => without_gpuaes());
-    my $result = gpuaes(['enc', @cipher, '-in', '/proc/version']);
-    ok(length($result->{out}) && $result->{out} eq $theirs->{out}, 'a file of /proc, which does not say how long it is');
+    foreach my $file (grep { -r } '/proc/version', '/sys/kernel/mm/transparent_hugepage/enabled', '/sys/kernel/uevent_seqnum') {
+        my $theirs = run(['openssl', 'enc', @cipher, '-in', $file], env => without_gpuaes());
+        my $result = gpuaes(['enc', @cipher, '-in', $file]);
+        ok(length($result->{out}) && $result->{out} eq $theirs->{out}, "$file, which does not say how long it is");
+    }
 }
 {
     my $shown = gpuaes(['enc', @cipher, '--progress', '-in', $in, '-out', $out]);
@@ -273,6 +379,23 @@ ok(-c '/dev/null', 'is still a device');
     close($to);
     waitpid($pid, 0);
     like(slurp("$folder/progress"), qr/\r\e\[K(?:gpuaes: .*)?\n?\z/, 'and takes the line away at the end');
+    # On a terminal by itself, and never wider than that is.
+    SKIP: {
+        skip('script is not installed', 8) if system('script --version >/dev/null 2>&1');
+        my $slow = spew("$folder/slow.sh", "stty cols \$1\n(head -c 5000 $in; while ! [ -e $folder/seen ]; do sleep 0.1; done) |\n"
+                . "    $gpuaes_command enc @cipher -out $out \$2\n");
+        foreach (map { my $option = $_; map { [$_, $option] } 20, 60 } '', '--no-progress') {
+            my ($columns, $option) = @$_;
+            unlink("$folder/seen", "$folder/terminal");
+            my $watched = start(['script', '-qec', "sh $slow $columns $option", '/dev/null'], env => {%$ours, GPUAES_LOG => 'off'}, out => "$folder/terminal");
+            my $shown = $option ? sleep(1) : wait_for(sub { slurp("$folder/terminal") =~ m{0\.00 GB} });
+            spew("$folder/seen", '');
+            waitpid($watched, 0);
+            my @lines = slurp("$folder/terminal") =~ /\r\e\[K([^\r\n\e]*)/g;
+            ok($option ? !@lines : $shown && @lines, "$columns columns: " . ($option || 'by itself'));
+            is(scalar(grep { length >= $columns } @lines), 0, 'no line is too wide');
+        }
+    }
     my $quiet = gpuaes(['enc', @cipher, '-in', $in, '-out', $out]);
     unlike($quiet->{err}, qr{GB/s}, 'and nothing where stderr is no terminal');
 }

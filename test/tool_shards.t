@@ -148,6 +148,15 @@ foreach my $shards (1, 3, 8) {
     is(join('', @status), '0' x $shards, "$shards parts");
     ok(parts("$folder/hand", $shards) eq $coded, 'are the whole');
 }
+{
+    # The salt in front of it reaches into a part more.
+    my $whole = substr($plain, 0, (2 << 20) - 5);
+    my @password = ('-aes-256-ctr', '-pbkdf2', '-pass', "file:$folder/key");
+    run(['openssl', 'enc', @password, '-in', spew("$folder/whole", $whole), '-out', "$folder/whole.enc"], env => without_gpuaes());
+    my @status = map { run(["$source/docs/examples/shard", $_, 3, "$folder/whole.enc", "$folder/back", 'dec', @password], env => $ours)->{status} } 0 .. 2;
+    is("@status", '0 0 0', 'a salted file in 3 parts');
+    ok(parts("$folder/back", 3) eq $whole, 'is the whole again');
+}
 
 SKIP: {
     skip('GNU parallel is not installed', 4) if run(['parallel', '--version'])->{out} !~ /^GNU parallel/;

@@ -178,7 +178,7 @@ static int run(struct base64 *job)
         job->threads = pipeline_threads(source_pieces(&job->source));
     job->pipeline.threads = job->threads;
     library_expect(source_expected(&job->source), job->threads);
-    if (!library_open(&job->library))
+    if (!library_open(&job->library) || !library_check(&job->library))
         return 0;
     if (!output_open(&job->output, NULL, 0))
         return complain("write error: %s", strerror(errno));

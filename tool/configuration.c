@@ -4,6 +4,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#define _GNU_SOURCE
 #include "configuration.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <openssl/evp.h>
 #include <openssl/provider.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,9 +28,22 @@ static int because(struct configuration *c, const char *why, const char *change)
 
 /* ---- Reading the file -------------------------------------------------------------------- */
 
+/*
+ * A value of this section itself. NCONF_get_string() would take one of [default], too, where
+ * OpenSSL, which goes through the section, finds none.
+ */
+static const char *value_in(const CONF *conf, const char *section, const char *name)
+{
+    const STACK_OF(CONF_VALUE) *lines = section != NULL ? NCONF_get_section(conf, section) : NULL;
+    for (int i = 0; lines != NULL && i < sk_CONF_VALUE_num(lines); i++)
+        if (strcmp(sk_CONF_VALUE_value(lines, i)->name, name) == 0)
+            return sk_CONF_VALUE_value(lines, i)->value;
+    return NULL;
+}
+
 static int is_in(const CONF *conf, const char *section, const char *name)
 {
-    return section != NULL && NCONF_get_string(conf, section, name) != NULL;
+    return value_in(conf, section, name) != NULL;
 }
 
 /* The line of the section of providers that is about `name`: its section, or NULL. */
@@ -37,104 +52,144 @@ static const char *section_of(const CONF *conf, const char *providers, const cha
     const STACK_OF(CONF_VALUE) *lines = NCONF_get_section(conf, providers);
     for (int i = 0; lines != NULL && i < sk_CONF_VALUE_num(lines); i++) {
         const CONF_VALUE *line = sk_CONF_VALUE_value(lines, i);
-        const char *identity = NCONF_get_string(conf, line->value, "identity");
+        const char *identity = value_in(conf, line->value, "identity");
         if (strcmp(identity != NULL ? identity : line->name, name) == 0)
             return line->value;
     }
     return NULL;
 }
 
-static int check_providers(struct configuration *c, const CONF *conf, const char *init)
+/* The installed file, included, has all lines that are missing. */
+static int lacks(struct configuration *c, const char *why)
 {
     char text[CONFIGURATION_TEXT];
-    const char *providers = NCONF_get_string(conf, init, "providers");
-    if (providers == NULL)
-        return because(c, "its section for OpenSSL has no line \"providers = ...\"",
-                       "take the sections [openssl_init], [providers], [default_section] and "
-                       "[gpuaes_section] from the sample gpuaes.cnf");
-    const char *ours = section_of(conf, providers, "gpuaes");
-    if (ours == NULL) {
+    (void)snprintf(text, sizeof text, "%swrite \".include %s\" as its first line",
+                   access(INSTALLED_CNF, R_OK) != 0
+                       ? "install gpuaes, of which this file is missing here, and "
+                       : "",
+                   INSTALLED_CNF);
+    return because(c, why, text);
+}
+
+static int is_included(const CONF *conf)
+{
+    return NCONF_get_section(conf, "gpuaes_section") != NULL;
+}
+
+static int check_base(struct configuration *c, const CONF *conf, const char *providers)
+{
+    char text[CONFIGURATION_TEXT];
+    const char *base = section_of(conf, providers, "default");
+    if (base != NULL && is_in(conf, base, "activate"))
+        return 1;
+    if (base != NULL)
+        (void)snprintf(text, sizeof text, "write \"activate = 1\" into [%s]", base);
+    else
         (void)snprintf(text, sizeof text,
-                       "write \"gpuaes = gpuaes_section\" into [%s], and at the end of the file "
-                       "[gpuaes_section] with the line \"activate = 1\"",
+                       "write \"default = default_sect\" into [%s], and at the end of the file "
+                       "[default_sect] with the line \"activate = 1\"",
                        providers);
-        return because(c, "no provider gpuaes is listed in it", text);
+    return because(c,
+                   "it activates gpuaes without the default provider, so that OpenSSL has no "
+                   "digests and no random numbers",
+                   text);
+}
+
+static int check_providers(struct configuration *c, const CONF *conf, const char *init)
+{
+    static const char no_providers[] = "its section for OpenSSL has no line \"providers = ...\"";
+    char text[CONFIGURATION_TEXT];
+    const char *providers = value_in(conf, init, "providers");
+    if (providers == NULL && is_included(conf)) {
+        (void)snprintf(text, sizeof text, "write \"providers = gpuaes_providers\" into [%s]", init);
+        return because(c, no_providers, text);
+    }
+    if (providers == NULL)
+        return lacks(c, no_providers);
+    const char *ours = section_of(conf, providers, "gpuaes");
+    if (ours == NULL && !is_included(conf))
+        return lacks(c, "it does not name gpuaes");
+    if (ours == NULL) {
+        (void)snprintf(text, sizeof text, "write \"gpuaes = gpuaes_section\" into [%s]", providers);
+        return because(c, "no provider gpuaes is in its list of providers", text);
     }
     if (!is_in(conf, ours, "activate")) {
         (void)snprintf(text, sizeof text, "write \"activate = 1\" into [%s]", ours);
         return because(c, "it lists gpuaes, but does not activate it", text);
     }
-    const char *base = section_of(conf, providers, "default");
-    if (base == NULL || !is_in(conf, base, "activate")) {
-        (void)snprintf(text, sizeof text,
-                       "write \"default = default_section\" into [%s], and [default_section] "
-                       "with the line \"activate = 1\"",
-                       providers);
-        return because(c,
-                       "it activates gpuaes alone, so that OpenSSL has no digests and no random "
-                       "numbers",
-                       text);
-    }
-    return 1;
+    return check_base(c, conf, providers);
 }
 
 static int check_properties(struct configuration *c, const CONF *conf, const char *init)
 {
     char text[CONFIGURATION_TEXT];
-    const char *algorithms = NCONF_get_string(conf, init, "alg_section");
-    const char *properties =
-        algorithms != NULL ? NCONF_get_string(conf, algorithms, "default_properties") : NULL;
+    const char *algorithms = value_in(conf, init, "alg_section");
+    const char *properties = value_in(conf, algorithms, "default_properties");
     if (properties != NULL && strstr(properties, "provider=gpuaes") != NULL)
         return 1;
-    if (properties != NULL)
+    if (properties != NULL && properties[0] != '\0')
         (void)snprintf(text, sizeof text,
                        "change the line in [%s] to \"default_properties = %s,?provider=gpuaes\"",
                        algorithms, properties);
+    else if (algorithms != NULL)
+        (void)snprintf(text, sizeof text,
+                       "write \"default_properties = ?provider=gpuaes\" into [%s]", algorithms);
     else
         (void)snprintf(text, sizeof text,
-                       "write \"default_properties = ?provider=gpuaes\" into [%s]%s%s%s",
-                       algorithms != NULL ? algorithms : "algs",
-                       algorithms != NULL ? "" : ", and \"alg_section = algs\" into [",
-                       algorithms != NULL ? "" : init, algorithms != NULL ? "" : "]");
+                       "write \"alg_section = evp_properties\" into [%s], and at the end of the "
+                       "file [evp_properties] with the line \"default_properties = "
+                       "?provider=gpuaes\"",
+                       init);
     return because(c, "gpuaes is active, but not preferred: the default provider comes first",
                    text);
+}
+
+/* What works, but could be better. */
+static void check_random(struct configuration *c, const CONF *conf, const char *init)
+{
+    static const char slow[] = "OpenSSL's random numbers are made by way of gpuaes, which they "
+                               "need not";
+    const char *random = value_in(conf, init, "random");
+    if (is_in(conf, random, "properties"))
+        return;
+    if (random != NULL)
+        (void)snprintf(c->note, sizeof c->note,
+                       "%s: write \"properties = ?provider=default\" into [%s]", slow, random);
+    else
+        (void)snprintf(c->note, sizeof c->note,
+                       "%s: write \"random = random_sect\" into [%s], and at the end of the file "
+                       "[random_sect] with the line \"properties = ?provider=default\"",
+                       slow, init);
 }
 
 static int check_lines(struct configuration *c, const CONF *conf)
 {
     const char *init = NCONF_get_string(conf, "default", "openssl_conf");
     if (init == NULL)
-        return because(c, "it has no line \"openssl_conf = ...\" in front of its first section",
-                       "write \"openssl_conf = openssl_init\" at its top, and take the sections "
-                       "from the sample gpuaes.cnf");
+        return lacks(c, "it has no line \"openssl_conf = ...\" in front of its first section");
     if (!check_providers(c, conf, init) || !check_properties(c, conf, init))
         return 0;
-    const char *random = NCONF_get_string(conf, init, "random");
-    if (!is_in(conf, random, "properties"))
-        (void)snprintf(c->note, sizeof c->note,
-                       "OpenSSL's random numbers are made by way of gpuaes, which they need not: "
-                       "the sample gpuaes.cnf has a section [random] against it");
+    check_random(c, conf, init);
     return 1;
 }
 
-static int read_lines(struct configuration *c)
+/* The lines; NULL, and then it says why not. */
+static CONF *read_lines(struct configuration *c)
 {
     char text[CONFIGURATION_TEXT];
     long line = 0;
-    CONF *conf = NCONF_new(NULL);
     if (access(c->path, R_OK) != 0) {
-        NCONF_free(conf);
         (void)snprintf(text, sizeof text, "it cannot be read: %s", strerror(errno));
-        return because(c, text, "set OPENSSL_CONF to the sample gpuaes.cnf, or copy it there");
+        (void)because(c, text, "set OPENSSL_CONF to " INSTALLED_CNF);
+        return NULL;
     }
-    if (conf == NULL || NCONF_load(conf, c->path, &line) <= 0) {
-        NCONF_free(conf);
-        (void)snprintf(text, sizeof text, "line %ld of it is wrong: %s", line, openssl_reason());
-        return because(c, text, "correct that line");
-    }
-    int ok = check_lines(c, conf);
+    CONF *conf = NCONF_new(NULL);
+    if (conf != NULL && NCONF_load(conf, c->path, &line) > 0)
+        return conf;
     NCONF_free(conf);
-    return ok;
+    (void)snprintf(text, sizeof text, "line %ld of it is wrong: %s", line, openssl_reason());
+    (void)because(c, text, "correct that line");
+    return NULL;
 }
 
 /* ---- Trying it ----------------------------------------------------------------------------- */
@@ -156,25 +211,54 @@ static int has_digests(OSSL_LIB_CTX *context)
     return md != NULL;
 }
 
-/* The file is right, and yet it does not work: what OpenSSL says of the module itself. */
-static void find_reason(struct configuration *c, OSSL_LIB_CTX *context)
+/* The file is right, and the module is not loaded: what OpenSSL says of it by itself. */
+static void find_fault(struct configuration *c, OSSL_LIB_CTX *context, const char *module)
 {
     char text[CONFIGURATION_TEXT];
-    OSSL_PROVIDER *provider = OSSL_PROVIDER_load(context, "gpuaes");
-    (void)snprintf(text, sizeof text, "its lines are right, but the module is not loaded: %s",
-                   provider == NULL ? openssl_reason() : "OpenSSL does not say why");
+    if (module != NULL && access(module, R_OK) != 0) {
+        (void)snprintf(text, sizeof text, "its lines are right, but the module %s is not there: %s",
+                       module, strerror(errno));
+        (void)because(c, text, "install gpuaes there, or correct that path");
+        return;
+    }
+    (void)openssl_reason(); /* of looking for lines */
+    OSSL_PROVIDER *provider = module == NULL ? OSSL_PROVIDER_load(context, "gpuaes") : NULL;
+    const char *reason = openssl_reason();
+    (void)snprintf(text, sizeof text, "its lines are right, but the module is not loaded%s%s",
+                   reason[0] != '\0' ? ": " : "", reason);
     if (provider != NULL)
         (void)OSSL_PROVIDER_unload(provider);
     (void)because(c, text,
                   "see that gpuaes.so lies in the folder that \"openssl version -m\" names, or "
-                  "that OPENSSL_MODULES does, and that its settings are right");
+                  "that OPENSSL_MODULES does, and that its settings are right: a wrong one is "
+                  "reported on standard error");
+}
+
+static void find_reason(struct configuration *c, OSSL_LIB_CTX *context, const CONF *conf)
+{
+    char text[CONFIGURATION_TEXT];
+    const char *init = NCONF_get_string(conf, "default", "openssl_conf");
+    const char *ours = section_of(conf, value_in(conf, init, "providers"), "gpuaes");
+    if (!OSSL_PROVIDER_available(context, "gpuaes")) {
+        find_fault(c, context, value_in(conf, ours, "module"));
+        return;
+    }
+    const char *algorithms = value_in(conf, init, "alg_section");
+    (void)snprintf(text, sizeof text,
+                   "gpuaes is loaded, but \"default_properties = %s\" asks for what it is not",
+                   value_in(conf, algorithms, "default_properties"));
+    (void)because(c, text,
+                  "leave it so if that is required of this host (gpuaes is no FIPS module), or "
+                  "take the other conditions out of that line");
 }
 
 void configuration_examine(struct configuration *c)
 {
     *c = (struct configuration){0};
     char *path = CONF_get1_default_config_file();
-    (void)snprintf(c->path, sizeof c->path, "%s", path != NULL ? path : "");
+    char *real = path != NULL ? realpath(path, NULL) : NULL; /* sed -i would replace a link */
+    (void)snprintf(c->path, sizeof c->path, "%s", real != NULL ? real : path != NULL ? path : "");
+    free(real);
     OPENSSL_free(path);
     OPENSSL_load_builtin_modules();
     OSSL_LIB_CTX *context = OSSL_LIB_CTX_new();
@@ -184,8 +268,10 @@ void configuration_examine(struct configuration *c)
     (void)openssl_reason();
     c->uses_gpuaes = is_ours(context) && has_digests(context);
     (void)openssl_reason();
-    if (read_lines(c) && !c->uses_gpuaes)
-        find_reason(c, context);
+    CONF *conf = read_lines(c);
+    if (conf != NULL && check_lines(c, conf) && !c->uses_gpuaes)
+        find_reason(c, context, conf);
+    NCONF_free(conf);
     if (c->uses_gpuaes) /* by lines that are other than those known here */
         c->why_not[0] = c->change[0] = '\0';
     OSSL_LIB_CTX_free(context);

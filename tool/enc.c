@@ -47,7 +47,7 @@ static int fetch_cipher(struct enc *enc)
     if (cipher == NULL)
         return complain_openssl("-%s: expected an option or a cipher, such as -aes-256-ctr", name);
     enc->job.cipher = cipher;
-    if ((EVP_CIPHER_get_flags(cipher) & EVP_CIPH_FLAG_AEAD_CIPHER) != 0 ||
+    if ((EVP_CIPHER_get_flags(cipher) & (EVP_CIPH_FLAG_AEAD_CIPHER | EVP_CIPH_FLAG_CTS)) != 0 ||
         EVP_CIPHER_get_mode(cipher) == EVP_CIPH_XTS_MODE ||
         EVP_CIPHER_get_mode(cipher) == EVP_CIPH_WRAP_MODE || EVP_CIPHER_get_key_length(cipher) == 0)
         return complain("-%s: expected a cipher that needs no tag and no whole message, such as "
@@ -216,8 +216,8 @@ static int stream(struct enc *enc)
 {
     struct progress progress;
     if (!output_open(&enc->output, enc->options.out, enc->options.sync)) {
-        (void)complain("-out %s: %s", enc->options.out != NULL ? enc->options.out : "(stdout)",
-                       strerror(errno));
+        (void)complain("-out %s: %s%s", enc->options.out != NULL ? enc->options.out : "(stdout)",
+                       enc->output.hindrance, strerror(errno));
         output_abandon(&enc->output);
         return 0;
     }
@@ -252,8 +252,9 @@ static int run(struct enc *enc)
     uint64_t pieces = source_pieces(&enc->source);
     enc->pipeline.threads = o->threads != 0 ? o->threads : pipeline_threads(pieces);
     library_expect(source_expected(&enc->source), enc->pipeline.threads);
-    if (!library_open(&enc->library) || !fetch_cipher(enc) || !shard_check(o, &enc->job) ||
-        !get_password(enc) || !source_begin(&enc->source) || !get_key(enc))
+    if (!library_open(&enc->library) || !library_check(&enc->library) || !fetch_cipher(enc) ||
+        !shard_check(o, &enc->job) || !get_password(enc) || !source_begin(&enc->source) ||
+        !get_key(enc))
         return 0;
     if (o->print || o->print_only)
         key_print(&enc->material, enc->job.cipher);

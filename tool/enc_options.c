@@ -135,8 +135,8 @@ static int take_value(struct enc_options *options, const struct rule *rule, char
 static int take_other(struct enc_options *options, const char *name)
 {
     static const char *const absent[] = {
-        "none", "z",         "engine", "provider", "propquery", "provider-path",
-        "rand", "writerand", "debug",  "saltlen",  "skeyopt",   NULL};
+        "none",      "z",     "engine",  "provider", "propquery", "provider-path", "rand",
+        "writerand", "debug", "saltlen", "skeyopt",  "list",      "ciphers",       NULL};
     if (strcmp(name, "progress") == 0 || strcmp(name, "no-progress") == 0) {
         options->progress = name[0] == 'p' ? PROGRESS_ALWAYS : PROGRESS_NEVER;
         return 1;
@@ -159,29 +159,40 @@ static const struct rule *find_rule(const char *name)
     return NULL;
 }
 
-/* One option, with its value if it has one; how many words that was, or 0. */
-static int take_option(struct enc_options *options, const char *name, char *value)
+/*
+ * One option, with its value if it has one: behind a "=", or the next word. How many words
+ * that was, or 0.
+ */
+static int take_option(struct enc_options *options, char *name, char *next)
 {
+    char *equals = strchr(name, '=');
+    if (equals != NULL)
+        *equals = '\0';
     const struct rule *rule = find_rule(name);
+    int takes_value = rule != NULL && rule->kind != FLAG && rule->kind != FLAG_OFF;
+    if (equals != NULL && !takes_value)
+        return complain("-%s: it takes no value", name);
     if (rule == NULL)
         return take_other(options, name);
-    if (rule->kind == FLAG || rule->kind == FLAG_OFF) {
+    if (!takes_value) {
         *(int *)((char *)options + rule->at) = rule->kind == FLAG;
         return 1;
     }
-    if (value == NULL)
+    if (equals != NULL)
+        return take_value(options, rule, equals + 1);
+    if (next == NULL)
         return complain("-%s: its value is missing", name);
-    return take_value(options, rule, value) ? 2 : 0;
+    return take_value(options, rule, next) ? 2 : 0;
 }
 
 int enc_options_read(struct enc_options *options, int argc, char **argv)
 {
     options->length = UINT64_MAX;
     for (int i = 1, words; i < argc; i += words) {
-        const char *word = argv[i];
-        if (word[0] != '-' || word[1] == '\0')
+        char *word = argv[i];
+        if (word[0] != '-' || word[1] == '\0' || strcmp(word, "--") == 0)
             return complain("\"%s\": expected an option; a file is named by -in or -out", word);
-        const char *name = word + (word[1] == '-' ? 2 : 1);
+        char *name = word + (word[1] == '-' ? 2 : 1);
         if (strcmp(name, "help") == 0 || strcmp(name, "h") == 0) {
             (void)fputs(help, stdout);
             return -1;
@@ -191,7 +202,8 @@ int enc_options_read(struct enc_options *options, int argc, char **argv)
             return 0;
     }
     if (options->cipher == NULL)
-        return complain("which cipher? Expected one such as -aes-256-ctr");
+        return complain("which cipher? Expected one such as -aes-256-ctr; for Base64 alone there "
+                        "is gpuaes base64");
     if (options->iterations != 0)
         options->pbkdf2 = 1;
     return 1;

@@ -9,6 +9,7 @@
 #include <openssl/params.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tool.h"
 
@@ -44,6 +45,17 @@ int library_open(struct library *library)
     if (library->gpuaes == NULL)
         (void)snprintf(library->why_not, sizeof library->why_not, "%s", openssl_reason());
     return 1;
+}
+
+int library_check(const struct library *library)
+{
+    const char *engine = secure_getenv("GPUAES_ENGINE");
+    if (library->gpuaes != NULL || engine == NULL || strcmp(engine, "gpu") != 0)
+        return 1;
+    return complain(
+        "GPUAES_ENGINE=gpu in the environment, but the provider gpuaes cannot be loaded: "
+        "%s",
+        library->why_not);
 }
 
 void library_close(struct library *library)

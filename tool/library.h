@@ -24,6 +24,9 @@ struct library {
 int library_open(struct library *library);
 void library_close(struct library *library);
 
+/* 0 where our provider is not there, and the environment wants it; it says so. */
+int library_check(const struct library *library);
+
 /*
  * To be called before library_open(): so many bytes are to be worked on, by so many threads
  * (UINT64_MAX where nobody knows). Says whether a device is worth its start, unless the

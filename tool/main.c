@@ -3,9 +3,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tool.h"
 
@@ -45,13 +48,36 @@ static int is_one_of(const char *word, const char *a, const char *b, const char 
     return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
 }
 
+/*
+ * Where the caller closed one of the first three, the next file to be opened would get its
+ * number, and be taken for standard output. What stands there instead can only fail.
+ */
+static int hold_standard_files(void)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return 0;
+    return 1;
+}
+
+/* The status, once all that was printed has arrived. */
+static int printed(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    return complain("write error: %s", strerror(errno)) + 1;
+}
+
 int main(int argc, char **argv)
 {
+    if (!hold_standard_files())
+        return 1;
     /* The configuration is for programs; what this one wants of OpenSSL, it says itself. */
     (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
     if (argc > 0 && strcmp(base_name(argv[0]), "base64") == 0) {
         tool_name = "base64";
-        return base64_command(argc, argv);
+        return printed(base64_command(argc, argv));
     }
     if (argc < 2) {
         usage(stderr);
@@ -59,16 +85,16 @@ int main(int argc, char **argv)
     }
     if (is_one_of(argv[1], "help", "--help", "-h") || strcmp(argv[1], "-help") == 0) {
         usage(stdout);
-        return 0;
+        return printed(0);
     }
     if (is_one_of(argv[1], "version", "--version", "-V")) {
         (void)printf("gpuaes %s (%s)\n", PACKAGE_VERSION, OpenSSL_version(OPENSSL_VERSION));
-        return 0;
+        return printed(0);
     }
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0) {
             tool_name = commands[i].full_name;
-            return commands[i].run(argc - 1, argv + 1);
+            return printed(commands[i].run(argc - 1, argv + 1));
         }
     (void)complain("there is no command \"%s\"; gpuaes --help lists them", argv[1]);
     return 2;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "again.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -27,8 +30,9 @@ enum { PIPE_BYTES = 1 << 20, PAGE = 4096, GROW = 256 << 20 };
 
 /* ---- The temporary file ------------------------------------------------------------------ */
 
-/* Deadly signals, of which users send some; SIGXFSZ becomes an error of write(). */
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+/* What somebody, or a limit, may end us by; SIGXFSZ becomes an error of write(). */
+static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,    SIGQUIT, SIGPIPE, SIGALRM,
+                              SIGUSR1, SIGUSR2, SIGVTALRM, SIGPROF, SIGXCPU, SIGIO};
 enum { SIGNALS = sizeof signals / sizeof signals[0] };
 
 /* What a signal removes. Changes with the signals blocked. */
@@ -91,14 +95,19 @@ static int open_temporary(struct output *output)
     return output->fd >= 0;
 }
 
-/* Those of the file that it replaces, or what any new file gets. */
-static int set_permissions(const struct output *output, const struct stat *replaced)
+/*
+ * Those of the file that it replaces, or what any new file gets, as far as this file system
+ * and this user can: until then nobody else may read it.
+ */
+static void set_permissions(const struct output *output, const struct stat *replaced)
 {
     mode_t mask = umask(0);
     (void)umask(mask);
-    if (replaced != NULL && fchown(output->fd, replaced->st_uid, replaced->st_gid) != 0)
-        errno = 0; /* another user's file becomes ours, as with any other way to replace it */
-    return fchmod(output->fd, replaced != NULL ? replaced->st_mode & 0777 : 0666 & ~mask) == 0;
+    /* Another user's file becomes ours, as with any other way to replace it. */
+    if (replaced != NULL && fchown(output->fd, replaced->st_uid, replaced->st_gid) != 0 &&
+        fchown(output->fd, (uid_t)-1, replaced->st_gid) != 0)
+        errno = 0;
+    (void)fchmod(output->fd, replaced != NULL ? replaced->st_mode & 0777 : 0666 & ~mask);
 }
 
 /* ---- Opening -------------------------------------------------------------------------- */
@@ -127,6 +136,10 @@ static int open_stdout(struct output *output)
     int flags = fcntl(output->fd, F_GETFL);
     if (flags < 0 || fstat(output->fd, &status) != 0)
         return 0;
+    if ((flags & O_ACCMODE) == O_RDONLY) { /* it must not be opened again for more than that */
+        errno = EBADF;
+        return 0;
+    }
     (void)fcntl(output->fd, F_SETPIPE_SZ, PIPE_BYTES);
     off_t at = S_ISREG(status.st_mode) ? lseek(output->fd, 0, SEEK_CUR) : -1;
     output->seekable = at >= 0 && (flags & O_APPEND) == 0;
@@ -144,23 +157,69 @@ static int open_special(struct output *output, const char *path)
     return output->fd >= 0;
 }
 
-/* A new file's name, behind links that lead to none. */
+/* What a link says, seen from where it is; NULL if this is none. */
+static char *read_link(const char *path)
+{
+    char text[PATH_MAX], *folder = strdup(path), *target = NULL;
+    ssize_t n = readlink(path, text, sizeof text - 1);
+    if (n > 0 && folder != NULL) {
+        text[n] = '\0';
+        if (asprintf(&target, "%s/%s", text[0] == '/' ? "" : dirname(folder), text) < 0)
+            target = NULL;
+    }
+    free(folder);
+    return target;
+}
+
+/* The file's name behind all links, though there may be no file yet. */
 static char *follow(const char *path)
 {
     char *target = realpath(path, NULL);
-    return target != NULL || errno != ENOENT ? target : strdup(path);
+    if (target != NULL || errno != ENOENT)
+        return target;
+    target = strdup(path);
+    for (char *next; target != NULL && (next = read_link(target)) != NULL; target = next)
+        free(target);
+    return target;
+}
+
+/*
+ * Whether a file can be replaced by another one: what is found out by rename() in the end
+ * comes too late. 1, or 0 with errno set.
+ */
+static int is_replaceable(const char *target, const struct stat *status)
+{
+    struct stat around;
+    struct statx file, beside;
+    char *name = strdup(target), *folder = name != NULL ? dirname(name) : NULL;
+    int ok = folder != NULL && stat(folder, &around) == 0;
+    if (ok && (around.st_mode & S_ISVTX) != 0 && geteuid() != 0 && geteuid() != status->st_uid &&
+        geteuid() != around.st_uid) {
+        errno = EPERM;
+        ok = 0;
+    }
+    /* A file may be mounted by itself, as containers get them. */
+    if (ok && statx(AT_FDCWD, target, 0, STATX_MNT_ID, &file) == 0 &&
+        statx(AT_FDCWD, folder, 0, STATX_MNT_ID, &beside) == 0 &&
+        (file.stx_mask & beside.stx_mask & STATX_MNT_ID) != 0 &&
+        file.stx_mnt_id != beside.stx_mnt_id) {
+        errno = EBUSY;
+        ok = 0;
+    }
+    free(name);
+    return ok;
 }
 
 int output_open(struct output *output, const char *path, int sync)
 {
     struct stat status;
-    *output = (struct output){.fd = -1, .name = path, .sync = sync};
-    if (path == NULL || strcmp(path, "-") == 0)
+    *output = (struct output){.fd = -1, .name = path, .sync = sync, .hindrance = ""};
+    if (path == NULL || strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
         return open_stdout(output);
     int exists = stat(path, &status) == 0;
-    if (!exists && errno != ENOENT)
+    if (!exists && (errno != ENOENT || path[0] == '\0'))
         return 0;
-    if (exists && S_ISDIR(status.st_mode)) {
+    if (exists ? S_ISDIR(status.st_mode) : path[strlen(path) - 1] == '/') {
         errno = EISDIR;
         return 0;
     }
@@ -170,10 +229,19 @@ int output_open(struct output *output, const char *path, int sync)
         return 0;
     output->target = follow(path);
     output->seekable = 1;
-    if (output->target == NULL || !open_temporary(output))
+    if (output->target == NULL)
         return 0;
+    if (exists && !is_replaceable(output->target, &status)) {
+        output->hindrance = "it cannot be replaced, but standard output could be sent there: ";
+        return 0;
+    }
+    if (!open_temporary(output)) {
+        output->hindrance = "no file can be made in its folder, where one is written first: ";
+        return 0;
+    }
     output->mapped = is_tmpfs(output->fd);
-    return set_permissions(output, exists ? &status : NULL);
+    set_permissions(output, exists ? &status : NULL);
+    return 1;
 }
 
 /* ---- Writing -------------------------------------------------------------------------- */
@@ -206,7 +274,7 @@ static int write_at(const struct output *output, const unsigned char *data, size
         ssize_t n = output->seekable
                         ? pwrite(output->fd, data + have, bytes - have, (off_t)(at + have))
                         : write(output->fd, data + have, bytes - have);
-        if (n < 0 && errno != EINTR)
+        if (n < 0 && !may_try_again(output->fd, POLLOUT))
             return 0;
         have += n > 0 ? (size_t)n : 0;
     }

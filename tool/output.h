@@ -15,8 +15,9 @@
 
 struct output {
     int fd;
-    const char *name; /* for messages */
-    char *target;     /* the file's name, links followed; NULL: written directly */
+    const char *name;      /* for messages */
+    const char *hindrance; /* what could not be done, if that is not to open it; or "" */
+    char *target;          /* the file's name, links followed; NULL: written directly */
     char *temporary;
     int seekable;       /* several threads may write at once */
     _Atomic int mapped; /* it is written by mapping it */

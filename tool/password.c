@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "again.h"
 #include "tool.h"
 
 /* What follows the first line may be the data, so bytes are taken one by one. */
@@ -25,7 +26,7 @@ static int read_line(int fd, const char *name, char password[PASSWORD_ROOM])
     ssize_t n = 0;
     while (length < PASSWORD_ROOM - 1) {
         n = read(fd, &c, 1);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && may_try_again(fd, POLLIN))
             continue;
         if (n <= 0 || c == '\n')
             break;
@@ -116,6 +117,8 @@ int password_ask(const char *cipher, int confirm, char password[PASSWORD_ROOM])
 {
     char prompt[200];
     int failed;
+    /* Without a terminal it comes from standard input, where data may follow. */
+    (void)setvbuf(stdin, NULL, _IONBF, 0);
     (void)snprintf(prompt, sizeof prompt, "enter %s %s password:", cipher,
                    confirm ? "encryption" : "decryption");
     do /* greater than 0: the two were not the same */

@@ -220,11 +220,15 @@ static void open_sync(struct pipeline *pipeline)
     (void)pthread_condattr_destroy(&attributes);
 }
 
-/* Threads of ours take no signals: the handlers are for the first one. */
+/*
+ * Threads of ours take no signals: the handlers are for the first one. Only that nobody
+ * reads what is written is for who writes it.
+ */
 static int start_threads(struct pipeline *pipeline, pthread_t *threads, struct worker *workers)
 {
     sigset_t all, before;
     (void)sigfillset(&all);
+    (void)sigdelset(&all, SIGPIPE);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     unsigned started = 0;
     pipeline->running = pipeline->threads;

@@ -7,6 +7,7 @@
 #include "progress.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,40 +45,46 @@ static int columns(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : 80;
 }
 
-static void draw_bar(double part, int width)
+static void add_bar(char *line, size_t room, double part, int width)
 {
     char bar[101];
     int cells = width < 100 ? width : 100;
     for (int i = 0; i < cells; i++)
         bar[i] = i < part * cells ? '#' : '-';
     bar[cells] = '\0';
-    (void)fprintf(stderr, " [%s]", bar);
+    (void)snprintf(line, room, " [%s]", bar);
 }
 
-static void draw_left(double seconds)
+static void add_part(char *line, size_t room, double part, double seconds)
 {
     unsigned long s = seconds < 359999 ? (unsigned long)(seconds + 0.5) : 359999;
-    (void)fprintf(stderr, " %lu:%02lu:%02lu left", s / 3600, s / 60 % 60, s % 60);
+    (void)snprintf(line, room, " %3.0f %% %lu:%02lu:%02lu left", 100 * part, s / 3600, s / 60 % 60,
+                   s % 60);
 }
 
 void progress_tick(void *argument)
 {
     struct progress *progress = argument;
+    char line[200];
+    size_t end;
     double at = now();
     uint64_t done = *progress->done, total = progress->total;
+    int width = columns();
     if (!progress->shown || at - progress->begun < delay)
         return;
     measure(progress, at, done);
-    (void)fprintf(stderr, "\r\033[K%8.2f GB %6.2f GB/s", (double)done / 1e9, progress->rate / 1e9);
-    if (total != UINT64_MAX && total != 0) {
+    (void)snprintf(line, sizeof line, "%8.2f GB %6.2f GB/s", (double)done / 1e9,
+                   progress->rate / 1e9);
+    if (total != UINT64_MAX && total != 0 && progress->rate > 0) {
         double part = (double)done / (double)total;
-        int room = columns() - 50;
-        (void)fprintf(stderr, " %3.0f %%", 100 * part);
-        if (progress->rate > 0)
-            draw_left((double)(total - done) / progress->rate);
-        if (room > 4)
-            draw_bar(part, room);
+        end = strlen(line);
+        add_part(line + end, sizeof line - end, part, (double)(total - done) / progress->rate);
+        end = strlen(line);
+        if (width > 54)
+            add_bar(line + end, sizeof line - end, part, width - 50);
     }
+    /* What goes on in the next line would stay there. */
+    (void)fprintf(stderr, "\r\033[K%.*s", width - 1, line);
     (void)fflush(stderr);
     progress->drawn = 1;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../cuda/gpuaes.h"
+#include "again.h"
 
 enum { PIPE_BYTES = 1 << 20 };
 
@@ -32,8 +33,8 @@ int source_open(struct source *source, const char *path)
     }
     (void)fcntl(source->fd, F_SETPIPE_SZ, PIPE_BYTES);
     (void)posix_fadvise(source->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    /* Files of /proc and the like are 0 bytes long, and yet can be read. */
-    source->seekable = S_ISREG(status.st_mode) && status.st_size > 0;
+    /* Files of /proc say that they have 0 bytes, those of /sys a page, and have others. */
+    source->seekable = S_ISREG(status.st_mode) && status.st_size > sysconf(_SC_PAGESIZE);
     source->file_size = (uint64_t)status.st_size;
     return source_begin(source);
 }
@@ -52,6 +53,11 @@ void source_close(struct source *source)
 {
     if (source->fd > STDERR_FILENO)
         (void)close(source->fd);
+    /* For who reads on. A pipe takes nothing back. */
+    else if (source->seekable && source->done != NULL)
+        (void)lseek(source->fd, (off_t)(source->begin + *source->done), SEEK_SET);
+    else if (source->peek_bytes != 0)
+        (void)lseek(source->fd, -(off_t)source->peek_bytes, SEEK_CUR);
     gpuaes_cleanse(source->peeked, sizeof source->peeked);
 }
 
@@ -79,7 +85,7 @@ static ssize_t read_on(int fd, unsigned char *data, size_t bytes)
     size_t have = 0;
     while (have < bytes) {
         ssize_t n = read(fd, data + have, bytes - have);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && may_try_again(fd, POLLIN))
             continue;
         if (n < 0)
             return -1;

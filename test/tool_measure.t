@@ -1,0 +1,49 @@
+#!/usr/bin/perl
+# test/on_gpu_tool, which measures the command on a card, works: quickly, without a device. It
+# prints rows that can be read, and finds out where something else comes out.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use FindBin;
+use lib ($FindBin::Bin, "$FindBin::Bin/bench");
+use Programs;
+use Results;
+use Test::More;
+
+plan(skip_all => "coreutils' base64 is not installed") if run(['base64', '--version'])->{out} !~ /coreutils/;
+plan(skip_all => 'a sanitizer would measure for long') if $ENV{GPUAES_SANITIZER};
+
+sub measure
+{
+    my (%env) = @_;
+    return run(['sh', '-c', 'cd "$0" && exec "$@"', $build, "$source/test/on_gpu_tool", '--quick', "$folder/told"], seconds => 300,
+        env => {GPUAES_ENGINE => 'cpu', OPENSSL_MODULES => $ENV{OPENSSL_MODULES} // "$build/provider/.libs", %env});
+}
+
+my $result = measure();
+is($result->{status}, 0, 'it ends well') or diag($result->{err});
+my $table = read_results(spew("$folder/tool.tsv", $result->{out}));
+my ($head) = @{$table->{head}};
+is(scalar(grep { $head->{$_} } qw(date gpuaes OpenSSL cores)), 4, 'the head says what was measured with');
+my @rows = rows_like($table, part => 'tool', unit => 'GB/s');
+cmp_ok(scalar(@rows), '>=', 12, 'there are rows');
+is(scalar(grep { !($_->{ours} > 0) } @rows), 0, 'each with a rate');
+foreach (['AES-256-CTR', 'encrypt'], ['AES-256-CBC', 'encrypt'], ['AES-256-CBC', 'decrypt'], ['BASE64', 'encode'], ['BASE64', 'decode'])
+{
+    my ($cipher, $operation) = @$_;
+    my ($row) = rows_like($table, cipher => $cipher, operation => $operation, memory => 'tmpfs', threads => 8);
+    cmp_ok($row->{ratio} // 0, '>', 0, "$cipher $operation stands beside another program: $row->{against}");
+}
+like(slurp("$folder/told/$_->[0].txt"), $_->[1], "what $_->[0] says is kept")
+    foreach ['info', qr/^gpuaes \d/], ['doctor', qr/^The provider gpuaes/], ['bench', qr/^AES-256, GB/m];
+
+# Another base64, which is wrong in a byte.
+mkdir("$folder/bin");
+spew("$folder/bin/base64", "#!/bin/sh\nPATH=\${PATH#*:}\nbase64 \"\$@\" | sed 's/A/B/'\n");
+chmod(0755, "$folder/bin/base64");
+my $other = measure(PATH => "$folder/bin:$ENV{PATH}");
+is($other->{status} >> 8, 1, 'other bytes are an error');
+like($other->{err}, qr/^on_gpu_tool: BASE64 encode, .*: not the same bytes$/m, 'which is named');
+
+done_testing();
