@@ -12,7 +12,7 @@ use File::Temp qw(tempdir);
 use POSIX ();
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-our @EXPORT = qw(OURS REFERENCE $folder run_side side_environment take_turns print_case print_skipped
+our @EXPORT = qw(OURS REFERENCE $folder run_side side_environment take_turns print_case print_columns print_skipped
     quantile of_openssl);
 
 use constant {OURS => 0, REFERENCE => 1};
@@ -141,6 +141,8 @@ sub engine_of
     }
     return $ahead >= 0.9 * $bytes ? 'read-ahead' : $gpu >= 0.9 * $bytes ? 'gpu' : $ahead + $gpu > 0 ? 'mixed' : 'cpu';
 }
+
+sub print_columns { print '# ', join("\t", @columns), "\n"; return }
 
 # print_case(VALUES, column => text...): VALUES are those of both sides, turn by turn,
 # [[ours...], [reference...]]; the row has their medians. `cpu`: CPU seconds in the same
