@@ -45,6 +45,7 @@ my %two = (part => 'devices', devices => 2);
 my %speed = (part => 'speed', threads => 1);
 my %enc = (part => 'enc', operation => 'encrypt', unit => 'ms');
 my %streams = (part => 'streams', operation => 'whole process');
+my %tool = (part => 'tool', memory => 'tmpfs');
 
 # Batches of so many messages, so many of them under way.
 sub batch
@@ -146,6 +147,10 @@ my @aims = (
         column => 'ratio', of => {%streams, bytes => 2 * $GIB}],
     ['64 threads, each a stream of 16 KiB updates, times the default provider', least => 0.98, column => 'ratio',
         of => [{%streams, operation => 'streams', threads => 64}, {part => 'read-ahead', operation => 'encrypt, streams', threads => 64}]],
+    ['`gpuaes enc` from tmpfs to tmpfs, AES-256-CTR, and CBC decryption, times `openssl enc -bufsize 1M`', least => 4,
+        column => 'ratio', of => [{%tool, cipher => 'AES-256-CTR'}, {%tool, cipher => 'AES-256-CBC', operation => 'decrypt'}]],
+    ['`gpuaes base64`, both ways, from tmpfs to tmpfs, times `base64`', least => 5, column => 'ratio',
+        of => {%tool, cipher => 'BASE64'}],
 );
 
 # "48.7", or "48.7 to 49.1 (8 rows)".

@@ -9,7 +9,7 @@ use Exporter qw(import);
 use Report::Tables;
 use Results;
 
-our @EXPORT = qw(block_read_ahead block_read_ahead_streams block_programs block_streams block_memory);
+our @EXPORT = qw(block_read_ahead block_read_ahead_streams block_programs block_command block_streams block_memory);
 
 # ours / reference (ratio), and who did it.
 sub ratio_text
@@ -70,6 +70,27 @@ sub block_programs
     return @rows
         ? with_references(table(['program', 'ours', 'default', 'unit', 'ratio', 'spread', 'by'], @rows), @found)
         : not_measured('speed');
+}
+
+# From where to where, of a row about the command.
+sub way_text
+{
+    my ($row) = @_;
+    my ($from, $to) = split(/>/, $row->{memory});
+    return "$from to " . ($to // $from);
+}
+
+sub block_command
+{
+    my @found = rows_like($results, part => 'tool');
+    my @rows = map {
+        [$_->{cipher}, $_->{operation}, size_text($_->{bytes}), way_text($_), $_->{threads},
+            map({ number_text($_) } @$_{'ours', 'reference'}), $_->{ratio} // '-', $_->{engine} // '-']
+    } @found;
+    return @rows
+        ? with_references(table(['cipher', 'what', 'bytes', 'from, to', 'threads', 'GB/s', 'reference', 'ratio', 'by'],
+            @rows), @found)
+        : not_measured('tool');
 }
 
 sub block_streams
