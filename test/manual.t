@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# The manual of the library: it formats without a warning, names every function of
-# the header, and its example compiles without a warning and runs.
+# The manual: it formats without a warning; the library's names all that its header
+# declares, and its example compiles without a warning and runs; the provider's has every
+# setting, parameter, figure and algorithm; the command's every option.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -16,6 +17,51 @@ my @functions = slurp("$source/cuda/gpuaes.h") =~ /^GPUAES_API[^;(]*?(\w+)\(/mg;
 cmp_ok(scalar(@functions), '>', 20, 'the header declares functions');
 my @missing = grep { $manual !~ /\b\Q$_\E\(/ } @functions;
 is("@missing", '', 'each function of the header has its prototype in the manual');
+
+# What of NAMES the text does not have as a whole word. There, "-" may be "\-"; an option's
+# may be one or two.
+sub lacks
+{
+    my ($text, @names) = @_;
+    $text =~ s/\\-/-/g;
+    $text =~ s/--/-/g;
+    return join(' ', grep { my $name = s/^--/-/r; $text !~ /(?<![\w-])\Q$name\E(?![\w-])/ } @names);
+}
+
+# has_all(WHAT, PAGE, LEAST, NAMES...): at least so many names were found, each is on the page.
+sub has_all
+{
+    my ($what, $page, $least, @names) = @_;
+    my %names = map { $_ => 1 } @names;
+    cmp_ok(scalar(keys %names), '>=', $least, "$what are found");
+    return is(lacks(slurp("$source/docs/$page"), sort keys %names), '', "$what are in $page");
+}
+
+my $header = slurp("$source/cuda/gpuaes.h") =~ s{/\*.*?\*/}{}gsr;
+my @members = map { /(\w+)(?:\[\w+\])?(?=[,;])/g }
+    grep { !/\(/ } map { /^    (.*;)\s*$/mg } $header =~ /^struct gpuaes_(?!key)\w+ \{\n(.*?)^\};/msg;
+has_all('the constants of the header', 'libgpuaes.3', 30,
+    grep { !/^GPUAES_(?:H|API|OPS|BATCH_OPS)$/ } $header =~ /\b(GPUAES_[A-Z0-9_]+)\b/g);
+has_all('the members of its structs', 'libgpuaes.3', 30, @members);
+
+# Each is a page by its name, and there is no other: `man 3 gpuaes_aes`.
+my ($links) = slurp("$source/Makefile.am") =~ /^man3_links = (.*?[^\\])$/ms;
+is(join(' ', sort grep { /\w/ } split(/[\s\\]+/, $links)), join(' ', sort('gpuaes', @functions)),
+    'gpuaes(3), and a page for each function, are installed');
+
+my %code = map { $_ => join('', map { slurp($_) } glob("$source/$_/*.[ch]")) } qw(provider tool);
+my @settings = $code{provider} =~ /(?:read_number|read_word|find)\(provider, "([\w-]+)"/g;
+has_all('the settings', 'provider-gpuaes.7', 12, @settings);
+my %sections = map { s/\\//gr => 1 } slurp("$source/docs/provider-gpuaes.7") =~ /^\.SS (\S+)$/mg;
+is(join(' ', grep { !$sections{$_} } @settings), '', 'each setting has a section');
+has_all('the figures', 'provider-gpuaes.7', 15, slurp("$source/provider/statistics.c") =~ /OSSL_PARAM_\w+\("([\w-]+)"/g,
+    slurp("$source/provider/statistics.c") =~ /^#define \w+ "([\w-]+)"/mg);
+has_all('the parameters', 'provider-gpuaes.7', 4, $code{provider} =~ /^#define \w*PARAM_\w+ "([\w-]+)"/mg);
+
+my ($rules) = $code{tool} =~ /^static const struct rule rules\[\] = \{\n(.*?)^\};/ms;
+my @long = map { "--$_" } $code{tool} =~ /\{"([a-z0-9-]+)", (?:no|required|optional)_argument/g;
+has_all('the options of enc', 'gpuaes.1', 25, map { "-$_" } $rules =~ /^    \{"(\w+)"/mg);
+has_all('the options of base64 and bench', 'gpuaes.1', 9, @long);
 
 foreach my $page (qw(gpuaes.1 libgpuaes.3 provider-gpuaes.7)) {
   SKIP: {
