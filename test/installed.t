@@ -1,0 +1,101 @@
+#!/usr/bin/perl
+# The library as others get it: the header, libgpuaes.so and gpuaes.pc of `make install`
+# are enough to compile the manual's example; and what its soname promises, names and
+# the layout of structs, has not changed.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Programs;
+use Test::More;
+
+plan(skip_all => 'the default provider stands in') if stand_in();
+plan(skip_all => 'a sanitizer is not in the programs that link the library') if $ENV{GPUAES_SANITIZER};
+plan(skip_all => 'there is no C compiler') if system('cc --version >/dev/null 2>&1');
+
+delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS)};
+my $stage = "$folder/stage";
+my $made = run(['make', '-C', $build, "DESTDIR=$stage",
+        qw(install-libLTLIBRARIES install-includeHEADERS install-pkgconfigDATA)], seconds => 300);
+is($made->{status}, 0, 'library, header and gpuaes.pc are installed') or diag($made->{err});
+
+# ---- gpuaes.pc -----------------------------------------------------------------
+
+my ($file) = split(/\n/, run(['find', $stage, '-name', 'gpuaes.pc'])->{out});
+(my $pkgconfig = $file) =~ s{/gpuaes\.pc$}{};
+my ($prefix) = slurp($file) =~ /^prefix=(.*)$/m;
+my ($version) = slurp("$source/configure.ac") =~ /^AC_INIT\(\[gpuaes\], \[(.*?)\]\)/m;
+my ($example) = slurp("$source/docs/libgpuaes.3") =~ /^\.EX\n(.*?)^\.EE$/ms;
+spew("$folder/example.c", $example =~ s/\\-/-/gr =~ s/\\e/\\/gr);
+
+sub flags
+{
+    return run(['pkg-config', @_, 'gpuaes'], env => {PKG_CONFIG_PATH => $pkgconfig, PKG_CONFIG_SYSROOT_DIR => $stage});
+}
+
+SKIP: {
+    skip('pkg-config is not installed', 7) if system('pkg-config --version >/dev/null 2>&1');
+    is(flags('--modversion')->{out}, "$version\n", 'gpuaes.pc has the version');
+    is(flags('--print-requires')->{out} . flags('--print-requires-private')->{out}, '', 'and needs no other');
+    unlike(flags('--static', '--libs')->{out}, qr/crypto|cuda/, 'neither OpenSSL nor CUDA is linked');
+    my $command = 'cc -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -o example example.c ' .
+        '$(pkg-config --cflags --libs gpuaes)';
+    my $compiled = run(['sh', '-c', "cd '$folder' && $command"],
+        env => {PKG_CONFIG_PATH => $pkgconfig, PKG_CONFIG_SYSROOT_DIR => $stage});
+    # Of a prefix that is the system's own, pkg-config leaves the folders out.
+    if ($prefix eq '/usr') {
+        $compiled = run(['sh', '-c', "cd '$folder' && $command"], env => {PKG_CONFIG_PATH => $pkgconfig,
+                PKG_CONFIG_SYSROOT_DIR => $stage, PKG_CONFIG_ALLOW_SYSTEM_CFLAGS => 1, PKG_CONFIG_ALLOW_SYSTEM_LIBS => 1});
+    }
+    is($compiled->{status}, 0, 'the example compiles as the manual says') or diag($compiled->{err});
+    my ($library) = split(/\n/, run(['find', $stage, '-name', 'libgpuaes.so.0'])->{out});
+    $library =~ s{/[^/]*$}{};
+    my $needed = run(['readelf', '-dW', "$folder/example"])->{out};
+    like($needed, qr/NEEDED.*\[libgpuaes\.so\.0\]/, 'it needs libgpuaes.so.0');
+    my $ran = run(["$folder/example"], env => {LD_LIBRARY_PATH => $library});
+    if (-e '/dev/nvidiactl') {
+        is($ran->{status}, 0, 'the example ends well') or diag($ran->{err});
+        like($ran->{out}, qr{^\d+\.\d GB/s$}, 'the example prints a rate');
+    } else {
+        is($ran->{status} >> 8, 2, 'without a device the example ends with 2');
+        like($ran->{err}, qr/^no device: \w/, 'and says why');
+    }
+}
+
+# ---- What libgpuaes.so.0 promises ------------------------------------------------
+
+my @symbols = slurp("$source/packaging/debian/libgpuaes0.symbols") =~ /^ (\w+)\@Base /mg;
+my @exported = sort map { / [A-Z] (\w+)$/ ? $1 : () }
+    split(/\n/, run(['nm', '-D', '--defined-only', "$build/cuda/.libs/libgpuaes.so"])->{out});
+is("@exported", "@symbols", 'the library exports what Debian knows of');
+
+# Sizes, where each struct ends as a caller allocates it, and the last constant of each
+# enumeration. A change of any takes another soname, once there has been a release.
+my %promise = (
+    'sizeof(struct gpuaes_settings)' => 40,
+    'offsetof(struct gpuaes_settings, devices)' => 32,
+    'sizeof(struct gpuaes_device_info)' => 84,
+    'offsetof(struct gpuaes_device_info, driver_version)' => 80,
+    'sizeof(struct gpuaes_key)' => 484,
+    'sizeof(struct gpuaes_part)' => 40,
+    'sizeof(struct gpuaes_report)' => 2568,
+    'offsetof(struct gpuaes_report, part)' => 8,
+    'sizeof(struct gpuaes_message)' => 64,
+    'offsetof(struct gpuaes_message, len)' => 56,
+    'sizeof(struct gpuaes_statistics)' => 64,
+    'offsetof(struct gpuaes_statistics, pinned_peak)' => 56,
+    GPUAES_UNDEFINED => 8,
+    GPUAES_FAILED => 3,
+    GPUAES_FOREIGN => 3,
+    GPUAES_CBC_ENCRYPT => 4,
+    GPUAES_WAIT => 1,
+    GPUAES_ALLOCATE => 2,
+);
+spew("$folder/promise.c", "#include <gpuaes.h>\n" .
+        join('', map { "_Static_assert($_ == $promise{$_}, \"$_ is not $promise{$_}\");\n" } sort keys %promise));
+my $kept = run(['cc', '-std=c11', '-fsyntax-only', "-I$source/cuda", "$folder/promise.c"]);
+is($kept->{err}, '', 'structs and constants are as they were');
+
+done_testing();

@@ -1,0 +1,133 @@
+#!/usr/bin/perl
+# Debian's packages: they are built of the tarball without the CUDA toolkit, lintian finds
+# nothing, each has what it should; over a copy of this system they are installed, their own
+# tests run there, and nothing is left when they are purged.
+#
+# GPUAES_DEBS names a folder with packages that `make deb` has built: those are looked at
+# instead, such as some with kernels.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Programs;
+use Test::More;
+
+my %needed = (dh => 'debhelper', 'dpkg-buildpackage' => 'dpkg-dev', lintian => 'lintian');
+foreach my $tool (sort keys %needed) {
+    plan(skip_all => "$tool is not installed (Debian: $needed{$tool})") if !grep { -x "$_/$tool" } split(/:/, $ENV{PATH});
+}
+delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS OPENSSL_MODULES OPENSSL_CONF)};
+
+sub good
+{
+    my ($result, $name) = @_;
+    return is($result->{status}, 0, $name) || diag(substr("$result->{out}$result->{err}", -5000));
+}
+
+# ---- They are built ------------------------------------------------------------
+
+my $debs = $ENV{GPUAES_DEBS};
+if (!$debs) {
+    $debs = "$build/deb";
+    # What the tests of the build would run has run before, or will.
+    my $made = run(['make', '-C', $build, 'deb', 'DEB_CONFIGURE=--with-cuda=no'], seconds => 3600,
+        env => {DEB_BUILD_OPTIONS => 'nocheck'});
+    good($made, 'make deb');
+    like($made->{out}, qr/^This build has no kernels for GPUs: it works on the CPU only\.$/m, 'it says that it has no kernels');
+}
+my ($changes) = glob("$debs/gpuaes_*.changes");
+ok($changes, 'there is a .changes file') or BAIL_OUT("no packages in $debs");
+
+my $lintian = run(['lintian', '--allow-root', '--fail-on', 'error,warning', $changes], seconds => 600);
+good($lintian, 'lintian is content');
+unlike($lintian->{out}, qr/^[EW]:/m, 'with no error and no warning');
+
+my %package = map { m{/([\w-]+?)_[^/]*\.deb$} ? ($1 => $_) : () } grep { !/-dbgsym_/ } glob("$debs/*.deb");
+is(join(' ', sort keys %package), 'gpuaes libgpuaes-dev libgpuaes0 openssl-provider-gpuaes', 'four packages');
+
+# ---- What they have --------------------------------------------------------------
+
+my ($version) = run(['dpkg-deb', '-f', $package{gpuaes}, 'Version'])->{out} =~ /^(\S+)/;
+(my $upstream = $version) =~ s/-[^-]*$//;
+is($upstream, slurp("$source/configure.ac") =~ /^AC_INIT\(\[gpuaes\], \[(.*?)\]\)/m ? $1 : '', 'the version is that of configure.ac');
+my $triplet = run(['dpkg-architecture', '-qDEB_HOST_MULTIARCH'])->{out} =~ s/\n//r;
+
+# Without folders and what each package has under /usr/share/doc.
+sub files
+{
+    my ($name) = @_;
+    my @paths = map { m{ \.(/\S+)} ? $1 : () } split(/\n/, run(['dpkg-deb', '-c', $package{$name}])->{out});
+    return grep { !m{/$|^/usr/share/doc/} } @paths;
+}
+
+my $man3 = '/usr/share/man/man3';
+my @functions = slurp("$source/cuda/gpuaes.h") =~ /^GPUAES_API[^;(]*?(\w+)\(/mg;
+my %files = (
+    gpuaes => ['/usr/bin/gpuaes', '/usr/share/bash-completion/completions/gpuaes', '/usr/share/man/man1/gpuaes.1.gz'],
+    libgpuaes0 => ["/usr/lib/$triplet/libgpuaes.so.0", "/usr/lib/$triplet/libgpuaes.so.0.0.0"],
+    'libgpuaes-dev' => ['/usr/include/gpuaes.h', "/usr/lib/$triplet/libgpuaes.so", "/usr/lib/$triplet/pkgconfig/gpuaes.pc",
+        map { "$man3/$_.3.gz" } 'libgpuaes', 'gpuaes', @functions],
+    'openssl-provider-gpuaes' => ['/etc/gpuaes.cnf', "/usr/lib/$triplet/ossl-modules/gpuaes.so",
+        '/usr/share/man/man7/provider-gpuaes.7.gz'],
+);
+is(join("\n", sort(files($_))), join("\n", sort @{$files{$_}}), "$_ has its files, and no other") foreach sort keys %files;
+
+my %depends = map { $_ => run(['dpkg-deb', '-f', $package{$_}, 'Depends'])->{out} } keys %package;
+like($depends{$_}, qr/\blibgpuaes0 \(>= 0\.1\.0\)/, "$_ needs the library") foreach qw(gpuaes openssl-provider-gpuaes);
+like($depends{$_}, qr/\blibssl3/, "$_ needs OpenSSL") foreach qw(gpuaes openssl-provider-gpuaes);
+unlike($depends{libgpuaes0}, qr/ssl|cuda|nvidia|stdc/, 'the library needs neither OpenSSL nor a driver');
+
+# ---- They are installed, work, and go ----------------------------------------------
+
+# A copy of this system for as long as the script runs: an overlay in a mount namespace.
+my $in = "$folder/in";
+mkdir($in) or die "$in: $!";
+my $enter = <<"END";
+mount -t tmpfs tmpfs '$in'
+mkdir '$in/upper' '$in/work' '$in/root'
+mount -t overlay -o lowerdir=/,upperdir='$in/upper',workdir='$in/work' overlay '$in/root'
+mount -t proc proc '$in/root/proc'
+mount --bind /dev '$in/root/dev'
+chroot '$in/root' true
+END
+my $possible = $< == 0 && !run(['unshare', '--mount', 'sh', '-ec', $enter])->{status};
+
+SKIP: {
+    skip('that takes root, a mount namespace and an overlay', 5) if !$possible;
+    my $names = join(' ', sort keys %package);
+    my $copies = join(' ', map { "'$_'" } sort values %package);
+    my $script = $enter . <<"END";
+mkdir '$in/root/packages' && cp $copies '$in/root/packages'
+cp -r '$source/packaging/debian/tests' '$in/root/packages'
+cat >'$in/root/packages/run' <<'INSIDE'
+export LC_ALL=C DEBIAN_FRONTEND=noninteractive PATH=/usr/sbin:/usr/bin:/sbin:/bin
+unset OPENSSL_CONF OPENSSL_MODULES LD_LIBRARY_PATH
+cd /packages
+dpkg -i ./*.deb
+for test in openssl-enc command library; do
+    echo "== \$test"
+    AUTOPKGTEST_TMP=\$(mktemp -d) ./tests/\$test && echo "passed \$test"
+done
+# The line of README.Debian.
+cp -L /etc/ssl/openssl.cnf /packages/before.cnf
+sed -i '1i .include /etc/gpuaes.cnf' /etc/ssl/openssl.cnf
+openssl list -providers | grep -q '^  gpuaes\$' && echo 'a whole host'
+dpkg --purge $names
+openssl list -providers | grep -A 3 '^  default\$' | grep -q 'status: active' && echo 'without it again'
+INSIDE
+chroot '$in/root' bash -e /packages/run
+cd '$in/upper' && find . -path ./packages -prune -o -path ./tmp -prune -o -name '*gpuaes*' -print |
+    sed 's/^/left: /'
+END
+    my $ran = run(['unshare', '--mount', 'bash', '-ec', $script], seconds => 900);
+    good($ran, 'they are installed and purged');
+    my @passed = $ran->{out} =~ /^passed (\S+)$/mg;
+    is("@passed", 'openssl-enc command library', 'their own tests pass') or diag($ran->{out}, $ran->{err});
+    like($ran->{out}, qr/^a whole host$/m, 'one line in openssl.cnf gives the provider to every program');
+    like($ran->{out}, qr/^without it again$/m, 'and does no harm when the package is purged');
+    unlike($ran->{out}, qr/^left: /m, 'nothing is left then');
+}
+
+done_testing();
