@@ -95,17 +95,20 @@ AC_DEFINE_UNQUOTED([GPUAES_CUDA_BUILD], ["$gpuaes_cuda_version $gpuaes_cuda_targ
 
 AC_DEFUN([_GPUAES_CUDA_H],
 [gpuaes_cuda_root=$(dirname "$(dirname "$(readlink -f "$NVCC")")")
-for gpuaes_dir in "$gpuaes_cuda_root/include" "$gpuaes_cuda_root/targets/x86_64-linux/include" \
-                  /usr/include; do
+for gpuaes_dir in "$gpuaes_cuda_root/include" "$gpuaes_cuda_root"/targets/*/include /usr/include; do
     AS_IF([test $gpuaes_have_cuda_h = no && test -f "$gpuaes_dir/cuda.h"],
           [gpuaes_have_cuda_h=yes
            AS_IF([test "$gpuaes_dir" != /usr/include],
                  [CUDA_CPPFLAGS="-isystem $gpuaes_dir"])])
 done
-# The toolkit has a stub to link against; the driver itself comes with the machine.
-for gpuaes_dir in "$gpuaes_cuda_root/lib64/stubs" "$gpuaes_cuda_root/targets/x86_64-linux/lib/stubs" \
-                  /usr/lib/x86_64-linux-gnu/stubs; do
+# The toolkit has a stub to link against, which may be of another processor than what is
+# built; the driver itself comes with the machine.
+gpuaes_save_LIBS=$LIBS
+for gpuaes_dir in "$gpuaes_cuda_root/lib64/stubs" "$gpuaes_cuda_root"/targets/*/lib/stubs \
+                  /usr/lib/*-linux-gnu/stubs; do
     AS_IF([test -z "$CUDA_LIBS" && test -f "$gpuaes_dir/libcuda.so"],
-          [CUDA_LIBS="-L$gpuaes_dir -lcuda"])
+          [LIBS="-L$gpuaes_dir -lcuda"
+           AC_LINK_IFELSE([AC_LANG_CALL([], [cuInit])], [CUDA_LIBS=$LIBS])])
 done
+LIBS=$gpuaes_save_LIBS
 ])

@@ -79,6 +79,17 @@ like($depends{$_}, qr/\blibgpuaes0 \(>= 0\.1\.0\)/, "$_ needs the library") fore
 like($depends{$_}, qr/\blibssl3/, "$_ needs OpenSSL") foreach qw(gpuaes openssl-provider-gpuaes);
 unlike($depends{libgpuaes0}, qr/ssl|cuda|nvidia|stdc/, 'the library needs neither OpenSSL nor a driver');
 
+# ---- What their page prints ------------------------------------------------------
+
+SKIP: {
+    my ($parser) = grep { -x } map { "$_/apparmor_parser" } split(/:/, $ENV{PATH}), '/sbin';
+    skip('apparmor is not installed', 1) if !$parser;
+    my @rules = slurp("$source/docs/packaging.md") =~ /^```apparmor\n(.*?)^```$/msg;
+    my $profile = join('', "abi <abi/3.0>,\ninclude <tunables/global>\nprofile try /usr/bin/try {\n",
+        "include <abstractions/base>\ninclude <abstractions/openssl>\n", @rules, "}\n");
+    good(run([$parser, '--skip-kernel-load', '--skip-cache', spew("$folder/profile", $profile)]), 'the rules for AppArmor parse');
+}
+
 # ---- They are installed, work, and go ----------------------------------------------
 
 # A copy of this system for as long as the script runs: an overlay in a mount namespace.

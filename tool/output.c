@@ -26,7 +26,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { PIPE_BYTES = 1 << 20, PAGE = 4096, GROW = 256 << 20 };
+/* A page: the largest that a processor has. */
+enum { PIPE_BYTES = 1 << 20, PAGE = 1 << 16, GROW = 256 << 20 };
 
 /* ---- The temporary file ------------------------------------------------------------------ */
 
