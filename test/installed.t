@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # The library as others get it: the header, libgpuaes.so and gpuaes.pc of `make install`
-# are enough to compile the manual's example; and what its soname promises, names and
-# the layout of structs, has not changed.
+# are enough to compile the manual's example; what its soname promises, names and
+# the layout of structs, has not changed; and a process that uses it opens nothing else.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -97,5 +97,21 @@ spew("$folder/promise.c", "#include <gpuaes.h>\n" .
         join('', map { "_Static_assert($_ == $promise{$_}, \"$_ is not $promise{$_}\");\n" } sort keys %promise));
 my $kept = run(['cc', '-std=c11', '-fsyntax-only', "-I$source/cuda", "$folder/promise.c"]);
 is($kept->{err}, '', 'structs and constants are as they were');
+
+# ---- What a process has open -------------------------------------------------------
+
+# Of a driver it is the driver's business; test/on_gpu keeps it.
+my $opened = run(["$source/test/opened", $gpuaes_command], seconds => 300);
+SKIP: {
+    skip('that is for the emulator', 4) if $gpuaes_command !~ m{/test/emulated/};
+    is($opened->{status}, 0, 'the command works for test/opened') or diag($opened->{err});
+    my @open = $opened->{out} =~ /^open (.*)$/mg;
+    ok(@open > 1, 'which sees what is open');
+    is(join(' ', grep { !m{^(?:pipe|/dev/null)$} } @open), '', 'no file, socket or shared memory is open');
+    # Memory of the emulator's device is shared, as it may be with a driver.
+    my @mapped = $opened->{out} =~ /^([r-][w-][x-][ps] .*)$/mg;
+    is(join("\n", grep { !m{^(?:r--p|r-xp|rw-p) (?:\Q$gpuaes_command\E|.*\.so[.\d]*)$|^[r-][w-]-s /dev/zero$} } @mapped),
+        '', 'nothing but programs and libraries is mapped, and nothing both to write and to run');
+}
 
 done_testing();
