@@ -68,6 +68,15 @@ static inline void *application_hook(const char *name)
     return dlsym(application_library, name);
 }
 
+/* The library's own functions: the module's on the emulator, else those beside the module. */
+static inline void *library_function(const char *name)
+{
+    void *found = application_hook(name), *library;
+    if (found == NULL && (library = dlopen("libgpuaes.so.0", RTLD_NOW | RTLD_NOLOAD)) != NULL)
+        found = dlsym(library, name);
+    return found;
+}
+
 /*
  * Makes the primary context of a device current, as the CUDA runtime does.
  * 1, or 0 where there is no such device.

@@ -101,18 +101,18 @@ struct pipes {
     size_t count;
 };
 
-UNUSED static int pipes_open(struct pipes *p, const struct providers *providers, const char *name,
+UNUSED static int pipes_open(struct pipes *p, const struct providers *both, const char *name,
                              int by_evp)
 {
     memset(p, 0, sizeof *p);
     if (by_evp) {
-        p->cipher = fetch_ours(providers, name);
+        p->cipher = fetch_ours(both, name);
         p->evp = EVP_CIPHER_CTX_new();
         return p->cipher != NULL && p->evp != NULL;
     }
-    if (!pipes_find_functions(providers->gpuaes, name, &p->functions))
+    if (!pipes_find_functions(both->gpuaes, name, &p->functions))
         return 0;
-    p->direct = p->functions.newctx(OSSL_PROVIDER_get0_provider_ctx(providers->gpuaes));
+    p->direct = p->functions.newctx(OSSL_PROVIDER_get0_provider_ctx(both->gpuaes));
     return p->direct != NULL;
 }
 

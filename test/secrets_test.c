@@ -193,10 +193,10 @@ static int free_pinned_when_lost(EVP_CIPHER_CTX *context)
 {
     void *(*pinned_alloc)(size_t);
     void (*pinned_free)(void *, size_t);
-    void *symbol = application_hook("gpuaes_pinned_alloc");
+    void *symbol = library_function("gpuaes_pinned_alloc");
     int n;
     memcpy(&pinned_alloc, &symbol, sizeof symbol);
-    symbol = application_hook("gpuaes_pinned_free");
+    symbol = library_function("gpuaes_pinned_free");
     memcpy(&pinned_free, &symbol, sizeof symbol);
     unsigned char *p = pinned_alloc != NULL ? pinned_alloc(64 * KIB) : NULL;
     if (p == NULL)
