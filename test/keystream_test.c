@@ -76,26 +76,21 @@ static int opens(struct gpuaes_keystream **k)
 
 /* ---- Use ---------------------------------------------------------------------- */
 
-/*
- * What is late is waited for; it is asked for again only as the stream goes on, some of
- * which we do by ourselves. What is ordered in exchange gets a little time, too.
- */
+/* However slow it is. */
+static void wait_for_device(void)
+{
+    for (int i = 0; i < 60000 && emulator_under_way() != 0; i++)
+        sleep_ms(1);
+}
+
+/* What is late is asked for again only as the stream goes on, some of which we do by ourselves. */
 static int order_waiting(struct gpuaes_keystream *k)
 {
-    static long wait_ms = 10; /* more where that was too little */
-    for (unsigned i = 0, lates = 0; gpuaes_keystream_position(k) + 4 * KIB < LENGTH; i++) {
-        uint64_t late = statistics().late;
+    while (gpuaes_keystream_position(k) + 4 * KIB < LENGTH) {
         int more = gpuaes_keystream_order(k);
-        if (more)
-            sleep_ms(wait_ms);
+        wait_for_device();
         if (more || !gpuaes_keystream_is_open(k))
             return more;
-        if (i % 8 == 0 && i < 64) /* one that was late before */
-            sleep_ms(3 * wait_ms);
-        if (statistics().late != late) {
-            sleep_ms(3 * wait_ms);
-            wait_ms += ++lates > 2 && wait_ms < 200 ? wait_ms / 2 : 0;
-        }
         gpuaes_keystream_skip(k, 4 * KIB);
     }
     return 0;

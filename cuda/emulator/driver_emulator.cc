@@ -278,6 +278,15 @@ size_t emulator_left(void)
     return state().left;
 }
 
+size_t emulator_under_way(void)
+{
+    using namespace emulator;
+    if (forked)
+        return 0;
+    state_lock lock(state().mutex);
+    return count_operations();
+}
+
 size_t emulator_device_bytes(void)
 {
     using namespace emulator;

@@ -202,6 +202,7 @@ drv_result find_stream(drv_stream handle, drv_stream *found);
 void enqueue(drv_stream stream, CUstream_st::operation operation);
 void drop_queued_work();       /* of lost devices; what is running finishes */
 bool lost_devices_are_quiet(); /* nothing runs on them any more, but for what hangs */
+size_t count_operations();     /* queued or being done, but where a stream hangs */
 
 /* Lets the streams finish (or drops their work) and frees them; unlocks meanwhile. */
 void end_streams(drv_context context, state_lock &lock);

@@ -90,6 +90,12 @@ EMULATOR_API size_t emulator_objects(void);
 /* Of those, what contexts that were released for the last time still had. */
 EMULATOR_API size_t emulator_left(void);
 
+/*
+ * Operations that are queued or being done on all streams but those that hang: 0 once all
+ * that was begun is over. For tests that wait for the device, however slow it is.
+ */
+EMULATOR_API size_t emulator_under_way(void);
+
 /* Ranges that are registered now; in a forked child, that were when it was forked. */
 EMULATOR_API unsigned emulator_registered(void);
 

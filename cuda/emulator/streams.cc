@@ -145,6 +145,16 @@ bool lost_devices_are_quiet()
     return true;
 }
 
+size_t count_operations()
+{
+    size_t operations = 0;
+    for (drv_context context : state().contexts)
+        for (drv_stream stream : streams_of(context))
+            if (!stream->busy || !stream->hanging)
+                operations += stream->queue.size() + stream->busy;
+    return operations;
+}
+
 void end_streams(drv_context context, state_lock &lock)
 {
     std::vector<drv_stream> ending = streams_of(context);
