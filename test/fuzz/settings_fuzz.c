@@ -12,7 +12,7 @@
 
 #include "fuzz.h"
 
-enum { SETTINGS = 11, LONGEST = 40, MOST = 4 };
+enum { SETTINGS = 12, LONGEST = 40, MOST = 4 };
 enum { BAD_SETTING = 1 }; /* provider/errors.h */
 
 struct rule {
@@ -32,12 +32,13 @@ static const struct rule rules[SETTINGS] = {
     {"pinned-bytes", "GPUAES_PINNED_BYTES", NULL, 1 << 20, TIB},
     {"read-ahead-bytes", "GPUAES_READ_AHEAD_BYTES", NULL, 0, TIB},
     {"idle-seconds", "GPUAES_IDLE_SECONDS", NULL, 0, 1000000000},
+    {"batch-wait-us", "GPUAES_BATCH_WAIT_US", NULL, 0, 1000000},
     {"timeout-ms", "GPUAES_TIMEOUT_MS", NULL, 1, 3600000},
     {"threads", "GPUAES_THREADS", NULL, 1, 64},
     {"devices", "GPUAES_DEVICES", " all ", 0, 0},
     {"min-bytes", "GPUAES_MIN_BYTES", " auto ", 0, UINT64_MAX - 1},
 };
-enum { ENGINE_KEY = 0, START_KEY = 1, DEVICES_KEY = 9, MIN_BYTES_KEY = 10 };
+enum { ENGINE_KEY = 0, START_KEY = 1, DEVICES_KEY = 10, MIN_BYTES_KEY = 11 };
 
 struct settings {
     char value[SETTINGS][LONGEST + 1];
