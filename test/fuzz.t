@@ -17,8 +17,14 @@ plan(skip_all => 'the default provider stands in') if stand_in();
 my $seconds = $ENV{GPUAES_FUZZ_SECONDS} // 60;
 my $home = "$build/fuzz";
 my $sanitizers = 'address,undefined';
-# Whether the provider must say that a GPU worked.
-my %targets = (base64 => 1, batch => 0, evp => 1, settings => 0);
+# The figure of the provider that must not be 0.
+my %targets = (
+    ahead => 'read-ahead-bytes',
+    base64 => 'gpu-bytes',
+    batch => undef,
+    evp => 'gpu-bytes',
+    settings => undef
+);
 
 # ---- The build -------------------------------------------------------------------
 
@@ -103,10 +109,10 @@ sub judge
     my ($runs) = $log =~ /number_of_executed_units: (\d+)/;
     is($status, 0, "$name: nothing found")
         or diag(substr($log, -6000), "\nThe input: $home/$name-*, an argument for the program");
-    cmp_ok($runs // 0, '>', 100, "$name: runs");
+    cmp_ok($runs // 0, '>', 50, "$name: runs");
     diag("$name: " . ($runs // 'no') . ' runs');
     return if !$targets{$name};
-    cmp_ok(figure({err => $log}, 'gpu-bytes') // 0, '>', 0, "$name: a GPU worked");
+    cmp_ok(figure({err => $log}, $targets{$name}) // 0, '>', 0, "$name: a GPU worked");
     return;
 }
 
