@@ -9,6 +9,7 @@
 #include "mixes.h"
 
 static struct mix mix;
+static const struct gpuaes_settings patient = {.timeout_ms = 250000}; /* a sanitizer is slow */
 
 struct faulty {
     const char *options;
@@ -254,6 +255,7 @@ static int bystander(const void *polls)
     struct gpuaes_batch *batch;
     struct expected e;
     enum gpuaes_status status = GPUAES_BUSY;
+    gpuaes_configure(&patient);
     if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !mix_make(&mix, &rules) ||
         gpuaes_batch_open(&batch) != GPUAES_OK)
         return 10;
@@ -297,6 +299,7 @@ static int wiped(const void *options)
     enum { COUNT = 8 };
     static unsigned char data[COUNT][16], keys[COUNT][16];
     struct gpuaes_batch *batch;
+    gpuaes_configure(&patient);
     if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || gpuaes_batch_open(&batch) != GPUAES_OK)
         return 10;
     tap_random_bytes(&random_state, keys, sizeof keys);
@@ -339,6 +342,7 @@ static int wiped_elsewhere(const void *options)
     static const unsigned char key[16] = "no key at all ..";
     unsigned char block[2][16] = {"a block of text."}, iv[16] = {0};
     struct gpuaes_batch *batch;
+    gpuaes_configure(&patient);
     if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || gpuaes_batch_open(&batch) != GPUAES_OK)
         return 10;
     unsigned char *p = take(GPUAES_PINNED, (size_t)COUNT * LONG);
@@ -380,6 +384,7 @@ static int forked(const void *kind)
     const int *memory = kind;
     struct mix_rules rules = {*memory, *memory, 0, 20, 60, -1, 2, 0};
     struct gpuaes_batch *batch;
+    gpuaes_configure(&patient);
     if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !mix_make(&mix, &rules) ||
         gpuaes_batch_open(&batch) != GPUAES_OK)
         return 10;
@@ -410,7 +415,7 @@ static int forked(const void *kind)
 
 static int idle(const void *unused)
 {
-    struct gpuaes_settings settings = {.idle_seconds = 1};
+    struct gpuaes_settings settings = {.idle_seconds = 1, .timeout_ms = patient.timeout_ms};
     struct mix_rules rules = {GPUAES_PAGEABLE, GPUAES_PAGEABLE, 0, 5, 10, -1, 2, 0};
     struct gpuaes_batch *batch;
     (void)unused;
@@ -425,7 +430,7 @@ static int idle(const void *unused)
     if (gpuaes_state() != GPUAES_READY || gpuaes_batch_wait(batch) != GPUAES_OK ||
         !mix_is_right(&mix))
         return 12;
-    for (int i = 0; i < 50 && gpuaes_state() != GPUAES_OFF; i++)
+    for (int i = 0; i < 600 && gpuaes_state() != GPUAES_OFF; i++)
         usleep(100000);
     gpuaes_batch_reset(batch);
     struct gpuaes_statistics s;

@@ -243,8 +243,8 @@ static int fault(const void *options)
 /* Work of the application that takes longer than the limit for ours. */
 static int patience(const void *on_queue)
 {
-    enum { BIG = 1 << 20 };
-    struct gpuaes_settings settings = {.timeout_ms = 100};
+    enum { BIG = 4 << 20 };
+    struct gpuaes_settings settings = {.timeout_ms = 1000};
     struct gpuaes_queue *queue = NULL;
     struct expected e;
     gpuaes_configure(&settings);
@@ -284,7 +284,7 @@ static int idle(const void *unused)
     if (gpuaes_state() != GPUAES_READY)
         return 2;
     gpuaes_queue_close(queue);
-    for (int i = 0; i < 50 && gpuaes_state() != GPUAES_OFF; i++)
+    for (int i = 0; i < 600 && gpuaes_state() != GPUAES_OFF; i++)
         usleep(100000);
     struct gpuaes_statistics s;
     gpuaes_get_statistics(&s);

@@ -124,7 +124,7 @@ static int held(const void *unused)
     sleep(3);
     if (gpuaes_state() != GPUAES_READY || gpuaes_pinned_unregister(p) != GPUAES_OK)
         return 2;
-    for (int i = 0; i < 50 && gpuaes_state() != GPUAES_OFF; i++)
+    for (int i = 0; i < 600 && gpuaes_state() != GPUAES_OFF; i++)
         usleep(100000);
     return gpuaes_state() == GPUAES_OFF ? 0 : 3;
 }
