@@ -77,7 +77,7 @@ static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv
         give_up(batch, &batch->slice[batch->finished], &not_begun, 0);
     if (!lost) {
         (void)batch_wipe(batch, 1);
-        lane_cleanse_staging(batch->lane);
+        lane_cleanse_staging(batch->device, batch->lane);
     }
     return end(batch, lost);
 }
@@ -147,7 +147,7 @@ static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
     drv_result r = batch_wipe(batch, 0);
     if (r != DRV_SUCCESS) {
         (void)device_fault(batch->device, "cuMemsetD8Async", r); /* the result itself is right */
-        lane_cleanse_staging(batch->lane);
+        lane_cleanse_staging(batch->device, batch->lane);
     }
     return end(batch, 0);
 }

@@ -269,11 +269,14 @@ drv_result slot_wipe(struct slot *slot, const struct driver *driver, drv_ptr p, 
     return driver->memset_d8_async(p, 0, bytes, slot->stream);
 }
 
-void lane_cleanse_staging(const struct lane *lane)
+void lane_cleanse_staging(struct device *device, struct lane *lane)
 {
     for (unsigned i = 0; i < LANE_SLOTS; i++) {
         const struct slot *slot = &lane->slots[i];
-        if (slot->staging != NULL)
-            gpuaes_cleanse(slot->staging, slot->staging_bytes);
+        if (slot->staging == NULL)
+            continue;
+        if (slot->wiping)
+            (void)lane_wait(device, lane, slot, NULL);
+        gpuaes_cleanse(slot->staging, slot->staging_bytes);
     }
 }

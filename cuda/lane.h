@@ -113,7 +113,10 @@ drv_result lane_wait(struct device *device, struct lane *lane, const struct slot
 /* Overwrites device memory, or staging memory as the device sees it; queued, not waited for. */
 drv_result slot_wipe(struct slot *slot, const struct driver *driver, drv_ptr p, size_t bytes);
 
-/* The same by the CPU, after a fault: the device does nothing more, and may not be able to. */
-void lane_cleanse_staging(const struct lane *lane);
+/*
+ * The same by the CPU, after a fault: the device may not be able to. What was queued of it is
+ * waited for, so that no two write there at once.
+ */
+void lane_cleanse_staging(struct device *device, struct lane *lane);
 
 #endif

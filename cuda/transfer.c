@@ -213,7 +213,7 @@ static enum gpuaes_status run_from(struct run *run, int *lost)
         failed = 1;
     }
     if (!*lost && failed)
-        lane_cleanse_staging(run->lane);
+        lane_cleanse_staging(device, run->lane);
     return status;
 }
 

@@ -442,6 +442,12 @@ static void test_threads_alone(void)
                          .op = GPUAES_CTR,
                          .kind = 1},
           "a device that is lost while another works");
+    check((struct scene){.before = "devices=2",
+                         .after = "devices=2,fault-device=1,fault=event_query:3",
+                         .settings = {.devices = 3, .threads = 4},
+                         .play = play_loss,
+                         .op = GPUAES_CTR},
+          "staging memory is wiped once, after a fault while another device works");
 }
 
 int main(void)
