@@ -45,18 +45,32 @@ static size_t some_length(struct worker *w)
                             (size_t)1 << (4 + tap_random_below(&w->random, sanitized() ? 10 : 15)));
 }
 
+/* Which update was wrong, and how. */
+static void complain(const EVP_CIPHER_CTX *context, size_t length, int in_place, const int done[])
+{
+    const char *reason = ERR_reason_error_string(ERR_peek_error());
+    fprintf(stderr, "# %s of %zu bytes%s: results %d/%d, written %d/%d, %s\n",
+            EVP_CIPHER_get0_name(EVP_CIPHER_CTX_get0_cipher(context)), length,
+            in_place ? " in place" : "", done[0], done[1], done[2], done[3],
+            reason ? reason : "no error");
+    ERR_clear_error();
+}
+
 /* Some updates on both; 1 if all are the same. */
 static int go_on(struct worker *w, EVP_CIPHER_CTX *ours, EVP_CIPHER_CTX *reference, int in_place)
 {
-    int right = 1, n, m;
+    int right = 1;
     for (size_t updates = 1 + tap_random_below(&w->random, 4); right && updates; updates--) {
         size_t length = some_length(w);
+        int n = 0, m = 0;
         memset(w->in, (int)tap_random_next(&w->random), length);
         if (in_place)
             memcpy(w->ours, w->in, length);
-        right = EVP_CipherUpdate(ours, w->ours, &n, in_place ? w->ours : w->in, (int)length) &&
-                EVP_CipherUpdate(reference, w->reference, &m, w->in, (int)length) && n == m &&
-                !memcmp(w->ours, w->reference, (size_t)n);
+        int a = EVP_CipherUpdate(ours, w->ours, &n, in_place ? w->ours : w->in, (int)length);
+        int b = EVP_CipherUpdate(reference, w->reference, &m, w->in, (int)length);
+        right = a == 1 && b == 1 && n == m && !memcmp(w->ours, w->reference, (size_t)n);
+        if (!right)
+            complain(ours, length, in_place, (const int[]){a, b, n, m});
     }
     return right;
 }
@@ -142,24 +156,36 @@ static void emulate(const char *options)
     configure(options);
 }
 
-/* What happens at which part of the time, in hundredths. */
+/*
+ * What happens at which part of the time, in hundredths, or later: no more devices may be left,
+ * which waits for what came before. Where all is slow, the time may end before a device is lost.
+ */
 static const struct {
     int at;
+    unsigned devices;
     const char *options;
-} events[] = {{10, "devices=3,fault=mem_host_alloc:1:2,fault=mem_alloc:1:2"},
-              {20, "devices=3,register=none"},
-              {25, "devices=3,fault-device=0,lost=launch_kernel:1"},
-              {40, "devices=3,fault=mem_host_alloc:2:2,fault=mem_host_alloc:4:2"},
-              {50, "devices=3,fault-device=2,fault=event_record:1,fault=stream_query:1"},
-              {85, "devices=3,kernel-us=300"},
-              {95, "devices=3"}};
+} events[] = {
+    {10, 3, "devices=3,fault=mem_host_alloc:1:2,fault=mem_alloc:1:2"},
+    {20, 3, "devices=3,register=none"},
+    {25, 3, "devices=3,fault-device=0,lost=launch_kernel:1"},
+    {40, 2, "devices=3,stay-lost=1,fault=mem_host_alloc:2:2,fault=mem_host_alloc:4:2"},
+    {50, 2, "devices=3,stay-lost=1,fault-device=2,fault=event_record:1,fault=stream_query:1"},
+    {85, 1, "devices=3,stay-lost=1,kernel-us=300"},
+    {95, 1, "devices=3,stay-lost=1"}};
 enum { EVENTS = sizeof events / sizeof events[0] };
+
+static int is_due(size_t event, time_t now)
+{
+    return event < EVENTS && (now - began_at) * 100 >= events[event].at * (ends_at - began_at) &&
+           devices_in_use() <= events[event].devices;
+}
 
 static void watch(void)
 {
     size_t last = 0, next = 0;
     time_t moved_at = time(NULL), limit = sanitized() ? STANDSTILL_SANITIZED : STANDSTILL_SECONDS;
-    for (time_t now = time(NULL); now < ends_at; now = time(NULL)) {
+    for (time_t now = moved_at; now < ends_at || (next < EVENTS && now < ends_at + limit);
+         now = time(NULL)) {
         size_t all = atomic_load(&progress);
         if (all != last)
             moved_at = now;
@@ -168,7 +194,7 @@ static void watch(void)
             puts("Bail out! no thread makes progress: a deadlock");
             abort();
         }
-        if (next < EVENTS && (now - began_at) * 100 >= events[next].at * (ends_at - began_at))
+        if (is_due(next, now))
             emulate(events[next++].options);
         sleep_ms(50);
     }

@@ -140,7 +140,7 @@ static void configure(const char *text)
     own.options = parsed;
     own.configured = true;
     for (device_state &each : own.devices) {
-        each.lost = false;
+        each.lost = each.lost && parsed.stay_lost;
         each.launches = 0;
         for (unsigned &calls : each.calls)
             calls = 0;
@@ -150,6 +150,7 @@ static void configure(const char *text)
     own.left = 0;
     for (unsigned &each : own.calls)
         each = 0;
+    own.changed.notify_all(); /* who waits for a lost device to be quiet: it is none any more */
 }
 
 static void configure_once()

@@ -107,6 +107,7 @@ struct options {
     unsigned kernel_us = 0;
     unsigned copy_mbps = 0;
     unsigned idle_kernels = 0;
+    unsigned stay_lost = 0;
     unsigned hang = 0;
     bool absent_after_fork = false;
     bool register_files = true, register_any = true;

@@ -31,6 +31,8 @@
  *                       function returns DRV_LAUNCH_FAILED and queued work is
  *                       dropped: the device has fallen off the bus
  *   hang=N              the Nth kernel launched never ends
+ *   stay-lost=1         emulator_configure() heals no device: threads that are in the
+ *                       middle of something would take what was dropped for done
  *   fault-device=N      fault, lost and hang count only what is called with a
  *                       context of device N current, and only that one is lost
  *
