@@ -97,6 +97,7 @@ static void free_staging(const struct driver *driver, struct slot *slot)
     (void)driver->mem_free_host(slot->staging);
     statistics_give_pinned(slot->staging_bytes);
     slot->staging = NULL;
+    slot->staging_address = 0;
     slot->staging_bytes = 0;
 }
 
@@ -124,6 +125,7 @@ static drv_result grow_staging(const struct device *device, struct slot *slot, s
             (void)d->mem_free_host(p);
     }
     if (r != DRV_SUCCESS) {
+        slot->staging_address = 0;
         statistics_give_pinned(bytes);
         return r;
     }

@@ -115,7 +115,7 @@ drv_result slot_wipe(struct slot *slot, const struct driver *driver, drv_ptr p, 
 
 /*
  * The same by the CPU, after a fault: the device may not be able to. What was queued of it is
- * waited for, so that no two write there at once.
+ * waited for, as lane_wait() does, so that no two write there at once.
  */
 void lane_cleanse_staging(struct device *device, struct lane *lane);
 

@@ -199,7 +199,7 @@ static enum gpuaes_status run_from(struct run *run, int *lost)
         status = pump(run, &r);
     }
     /* Short memory in mid-work is a fault like any other. */
-    int in_flight = run->submitted != 0;
+    const int in_flight = run->submitted != 0;
     if (r != DRV_SUCCESS || status != GPUAES_OK) {
         if (r != DRV_SUCCESS)
             status =
@@ -208,7 +208,8 @@ static enum gpuaes_status run_from(struct run *run, int *lost)
     }
     close_windows(run, *lost);
     int failed = status == GPUAES_FAULT || status == GPUAES_UNDEFINED;
-    if (!*lost && (r = wipe(run, &needs)) != DRV_SUCCESS) {
+    /* Where preparing failed, buffers may be smaller than those that were wanted. */
+    if (!*lost && in_flight && (r = wipe(run, &needs)) != DRV_SUCCESS) {
         (void)device_fault(device, "cuMemsetD8Async", r); /* the result itself is right */
         failed = 1;
     }

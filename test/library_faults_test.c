@@ -80,9 +80,71 @@ static void test_faults(void)
     tap_ok(right, "a kernel that never ends is not waited for");
 }
 
+/* ---- Memory that is short when a call needs more than the one before ------------------ */
+
+struct growth {
+    const char *name;
+    size_t pinned_bytes; /* the limit; 0: the default */
+    int kind;            /* of the buffers */
+    size_t first, second;
+    const char *options; /* during the second call */
+};
+
+static int is_right(const struct growth *g, size_t bytes, enum gpuaes_status wanted)
+{
+    struct expected e;
+    struct gpuaes_report report;
+    unsigned char iv[16];
+    expect(&e, GPUAES_CTR, bytes);
+    memcpy(iv, e.iv, sizeof iv);
+    unsigned char *in = take(g->kind, bytes), *out = take(g->kind, bytes);
+    memcpy(in, e.plain, bytes);
+    enum gpuaes_status status =
+        gpuaes_aes(GPUAES_CTR, &e.schedule, iv, in, out, bytes, GPUAES_WAIT, &report);
+    int right = status == wanted && finishes(&e, GPUAES_CTR, &report, in, out, bytes);
+    give(g->kind, in, bytes);
+    give(g->kind, out, bytes);
+    free(e.plain);
+    free(e.cipher);
+    return right && gpuaes_state() == GPUAES_READY;
+}
+
+/* The call that needs more is refused, and the device is as good as before. */
+static int run_growth(const void *argument)
+{
+    const struct growth *g = argument;
+    struct gpuaes_settings settings = {.pinned_bytes = g->pinned_bytes, .timeout_ms = 60000};
+    gpuaes_configure(&settings);
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !is_right(g, g->first, GPUAES_OK))
+        return 10;
+    emulator_configure(g->options);
+    if (!is_right(g, g->second, GPUAES_NO_MEMORY))
+        return 11;
+    emulator_configure("");
+    return is_right(g, g->first, GPUAES_OK) ? 0 : 12;
+}
+
+static void test_growth(void)
+{
+    enum { KIB = 1 << 10, MIB = 1 << 20 };
+    static const struct growth cases[] = {
+        {"pinned memory up to its limit", 300 * KIB, GPUAES_PAGEABLE, 64 * KIB, 4 * MIB, ""},
+        {"none of it to be had", 0, GPUAES_PAGEABLE, 64 * KIB, 4 * MIB, "fault=mem_host_alloc:1:2"},
+        {"no address of it", 0, GPUAES_PAGEABLE, 64 * KIB, 4 * MIB,
+         "fault=mem_host_get_device_pointer:1:2"},
+        {"device memory, for some slots", 0, GPUAES_PINNED, 8 * MIB, 32 * MIB,
+         "fault=mem_alloc:2:2"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int status = in_child(run_growth, &cases[i]);
+        tap_ok(status == 0, "%s: a larger call is refused, and the device stays (%d)",
+               cases[i].name, status);
+    }
+}
+
 int main(void)
 {
     tap_random_seed(&random_state);
     test_faults();
+    test_growth();
     return tap_done();
 }
