@@ -22,7 +22,7 @@ sub over
     return \%over;
 }
 
-# Base64 on a GeForce GT 540M and a Core i5-450M, a thesis of 2013: milliseconds by bytes.
+# Base64 on a GeForce GT 540M and a Core i5-450M, work of 2011 to 2013: milliseconds by bytes.
 my @encoded = (1, 12, 24, 36);
 our %encoders = (
     'encode, plain' => over($MIB, \@encoded, 52, 612, 1232, 1826),

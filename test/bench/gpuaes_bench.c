@@ -81,7 +81,7 @@ static void usage(FILE *to)
         "  --quick            measure little, to see that all works; the figures mean nothing\n"
         "  --seconds=N        time for one row, both sides together (0.3)\n"
         "  --speed-seconds=N  of the part speed: time for CTR of 4 KiB, ours (10)\n"
-        "  --case-seconds=N   of the part offload: time for one case, at least (1)\n"
+        "  --case-seconds=N   of the part offload: time for one case of theirs, at least (1)\n"
         "  --devices=LIST     of the part devices: GPUs beside the first one (all, then 0,1)\n"
         "  --help\n"
         "\n"

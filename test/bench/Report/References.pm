@@ -73,7 +73,7 @@ sub block_published
 
 # ---- Base64 ---------------------------------------------------------------------------
 
-# Milliseconds, beside those of 2013; the library's are those that the asynchronous way stood beside.
+# Milliseconds, beside those of 2011 to 2013; the library's are those that the asynchronous way stood beside.
 sub block_encoders
 {
     my @columns = (
