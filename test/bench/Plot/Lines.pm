@@ -8,16 +8,10 @@ use warnings;
 use Exporter qw(import);
 use Results;
 
-our @EXPORT = qw($results @modes %size_axis curve limit curves_of_modes both_sides with_rows);
+our @EXPORT = qw($results %size_axis curve limit curves_of_modes both_sides with_rows);
 
 # Of read_results().
 our $results;
-
-our @modes = (
-    ['CTR', cipher => 'AES-256-CTR', operation => 'encrypt'],
-    ['ECB encrypt', cipher => 'AES-256-ECB', operation => 'encrypt'],
-    ['ECB decrypt', cipher => 'AES-256-ECB', operation => 'decrypt'],
-    ['CBC decrypt', cipher => 'AES-256-CBC', operation => 'decrypt']);
 
 our %size_axis = (
     xlabel => 'bytes of one update',

@@ -8,17 +8,11 @@ use warnings;
 use Exporter qw(import);
 use Results;
 
-our @EXPORT = qw($results $figures @modes table not_measured one_row pair_text ours_text with_references
+our @EXPORT = qw($results $figures table not_measured one_row pair_text ours_text with_references
     table_by_size);
 
 # Of read_results(); and the folder of the figures.
 our ($results, $figures);
-
-our @modes = (
-    ['CTR', cipher => 'AES-256-CTR', operation => 'encrypt'],
-    ['ECB encrypt', cipher => 'AES-256-ECB', operation => 'encrypt'],
-    ['ECB decrypt', cipher => 'AES-256-ECB', operation => 'decrypt'],
-    ['CBC decrypt', cipher => 'AES-256-CBC', operation => 'decrypt']);
 
 sub table
 {
