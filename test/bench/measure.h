@@ -1,5 +1,5 @@
 /*
- * Time, medians, and two sides that take turns.
+ * Time, medians, cores, and two sides that take turns.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -13,6 +13,9 @@ enum { OURS, REFERENCE, SIDES, MOST_TURNS = 1001 };
 /* Seconds since some moment; of the clock, and of all CPUs for this process. */
 double now(void);
 double cpu_now(void);
+
+/* Those that this process may use. */
+unsigned cores_allowed(void);
 
 /* The value that is `at` (0 to 1) of the way from the least to the most. Sorts. */
 double quantile(double *values, size_t count, double at);

@@ -5,8 +5,6 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <unistd.h>
-
 #include "api.h"
 #include "buffers.h"
 #include "crowd.h"
@@ -84,7 +82,7 @@ int part_files(void)
 {
     static struct files f;
     size_t most = options.quick ? 256 * KIB : 256 * MIB;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned cores = cores_allowed();
     options.seconds *= 0.7; /* of many rows */
     warm_up();
     if (gpuaes_state() != GPUAES_READY || !card_begin(0)) {
@@ -93,7 +91,7 @@ int part_files(void)
     }
     for (int encrypt = 1; encrypt >= 0; encrypt--) {
         rows_of_crowd(&f, 1, encrypt, most);
-        rows_of_crowd(&f, cores > 2 ? (unsigned)cores : 2, encrypt, most);
+        rows_of_crowd(&f, cores > 2 ? cores : 2, encrypt, most);
     }
     return 0;
 }

@@ -5,7 +5,6 @@
  */
 #include <openssl/core_names.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "options.h"
 #include "parts.h"
@@ -54,7 +53,7 @@ int part_header(void)
         printf("# gpuaes: %s\n", build);
     printf("# OpenSSL: %s\n", OpenSSL_version(OPENSSL_VERSION));
     print_line_of("/proc/cpuinfo", "model name", "CPU");
-    printf("# cores: %ld\n", sysconf(_SC_NPROCESSORS_ONLN));
+    printf("# cores: %u\n", cores_allowed());
     print_columns();
     return 0;
 }

@@ -6,7 +6,6 @@
  */
 #include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -96,14 +95,14 @@ int part_host_limits(void)
                 {"non-temporal copy", copy_non_temporal}
 #endif
     };
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned cores = cores_allowed();
     size_t bytes = options.quick ? MIB : GIB;
     struct buffer in = buffer_take(PAGEABLE, bytes), out = buffer_take(PAGEABLE, bytes);
     if (in.p == NULL || out.p == NULL)
         print_skipped("limits", "copies by the CPU: there is not enough memory");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && in.p != NULL && out.p != NULL; i++)
         for (int all = 0; all < (cores > 1 ? 2 : 1); all++) {
-            unsigned threads = !all ? 1 : cores < MOST_THREADS ? (unsigned)cores : MOST_THREADS;
+            unsigned threads = !all ? 1 : cores < MOST_THREADS ? cores : MOST_THREADS;
             struct copies copies = {rows[i].copy, out.p, in.p, bytes, threads};
             struct row row = {.part = "limits",
                               .operation = rows[i].operation,
