@@ -13,7 +13,7 @@
 #include "rows.h"
 #include "sides.h"
 
-enum { MULTIPROCESSOR_THREADS = 2048, BANKS = 32 };
+enum { BANKS = 32 };
 
 static const struct reads {
     const char *operation, *memory, *kernel;
@@ -104,9 +104,9 @@ int part_reference_reads(void)
     warm_up();
     if (!reference_open(&b.card, "reads"))
         return 0;
-    /* Two of the largest blocks fill a multiprocessor, so that tables are filled twice only. */
+    /* Few of the largest blocks fill a multiprocessor, so that tables are filled seldom. */
     b.launch.threads = b.card.most_threads;
-    b.launch.grid = b.card.multiprocessors * (MULTIPROCESSOR_THREADS / b.launch.threads);
+    b.launch.grid = b.card.multiprocessors * (b.card.threads / b.launch.threads);
     b.threads = b.launch.grid * b.launch.threads;
     b.arguments.steps =
         (uint32_t)(reads / (b.threads * (REFERENCE_CHAINS * REFERENCE_UNROLL)) + 1) *

@@ -13,13 +13,23 @@
 #include "rows.h"
 #include "sides.h"
 
-enum { THREADS = 256, MULTIPROCESSOR_THREADS = 2048, MULTIPROCESSOR_SHARED = 224 << 10 };
+enum { THREADS = 256 };
 
 const unsigned char reference_key[REFERENCE_KEY] = "the key of all published work..";
 
 /* The low half soon overflows. */
 static const unsigned char counter[GPUAES_BLOCK] = {1,    2,    3,    4,    5,    6,    7,    8,
                                                     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xf0};
+
+/* On the emulator, which does not tell, one block of the largest kind. */
+static void ask_multiprocessor(struct reference *r)
+{
+    int shared = card_attribute(DRV_ATTR_MAX_SHARED_PER_BLOCK_OPTIN, 0);
+    r->threads =
+        (unsigned)card_attribute_or(CARD_ATTR_MULTIPROCESSOR_THREADS, 0, (int)r->most_threads);
+    r->shared = (unsigned)card_attribute_or(CARD_ATTR_MULTIPROCESSOR_SHARED, 0, shared);
+    r->reserved = (unsigned)card_attribute_or(CARD_ATTR_RESERVED_SHARED, 0, 0);
+}
 
 int reference_open(struct reference *r, const char *part)
 {
@@ -34,6 +44,7 @@ int reference_open(struct reference *r, const char *part)
     r->stream = card_stream();
     r->multiprocessors = (unsigned)card_attribute(DRV_ATTR_MULTIPROCESSOR_COUNT, 0);
     r->most_threads = (unsigned)card_attribute(DRV_ATTR_MAX_THREADS_PER_BLOCK, 0);
+    ask_multiprocessor(r);
     return 1;
 }
 
@@ -86,8 +97,8 @@ void reference_ctr_open(const struct reference *r, struct reference_ctr *ctr, co
 /* Blocks of threads that the device holds at once. */
 static unsigned resident(const struct reference *r, const struct reference_launch *l)
 {
-    unsigned by_threads = MULTIPROCESSOR_THREADS / l->threads;
-    unsigned by_shared = l->shared != 0 ? MULTIPROCESSOR_SHARED / l->shared : by_threads;
+    unsigned by_threads = r->threads / l->threads;
+    unsigned by_shared = l->shared != 0 ? r->shared / (l->shared + r->reserved) : by_threads;
     return r->multiprocessors * (by_shared < by_threads ? by_shared : by_threads);
 }
 

@@ -16,6 +16,9 @@ struct reference {
     drv_module module;
     drv_stream stream;
     unsigned multiprocessors, most_threads; /* the latter: of a block */
+    /* Of a multiprocessor: its threads and bytes of shared memory, and what each block takes of
+       the latter beside what it asks for. */
+    unsigned threads, shared, reserved;
 };
 
 /* 1, or 0 where there is no device or no kernels for it, which it says of `part`. */
