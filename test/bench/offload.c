@@ -76,7 +76,7 @@ void offload_run(struct offload *o)
 {
     /* Whole vectors, so that all parts but the last are aligned and without padding. */
     size_t unit = 4 * bytes_of_thread[VECTOR];
-    size_t each = (o->length / o->streams + unit - 1) / unit * unit, bytes;
+    size_t each = ((o->length + o->streams - 1) / o->streams + unit - 1) / unit * unit, bytes;
     unsigned used = 0;
     for (size_t at = 0; at < o->length; at += bytes) {
         bytes = o->length - at < each ? o->length - at : each;
