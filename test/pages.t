@@ -26,7 +26,7 @@ sub blocks
 # ---- One context in C ------------------------------------------------------------
 
 SKIP: {
-    skip('there is no C compiler', 3) if system('cc --version >/dev/null 2>&1');
+    skip('there is no C compiler', 5) if system('cc --version >/dev/null 2>&1');
     my ($program) = blocks('one-context.md', 'c');
     my ($lines) = blocks('one-context.md', 'sh');
     spew("$folder/one_context.c", $program);

@@ -6,6 +6,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,7 +70,9 @@ static void say_to_nobody(void)
 /* What sshd does with its first child. */
 static void say_beyond_limit(void)
 {
-    char name[] = "/tmp/gpuaes-summary-XXXXXX";
+    const char *folder = getenv("TMPDIR");
+    char name[PATH_MAX];
+    (void)snprintf(name, sizeof name, "%s/gpuaes-summary-XXXXXX", folder != NULL ? folder : "/tmp");
     int file = mkstemp(name);
     unlink(name);
     say_to(file);
