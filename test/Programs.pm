@@ -11,8 +11,8 @@ use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
 
-our @EXPORT = qw(run start stop slurp spew stand_in with_gpuaes without_gpuaes figure
-    $source $build $folder $gpuaes_command);
+our @EXPORT = qw(run start stop slurp spew stand_in with_gpuaes without_gpuaes figure overlays
+    $source $build $folder $gpuaes_command @namespace);
 
 our $source = abs_path($ENV{TOP_SRCDIR} // dirname(__FILE__) . '/..');
 our $build = $ENV{TOP_BUILDDIR} ? abs_path($ENV{TOP_BUILDDIR}) : "$source/build";
@@ -20,6 +20,24 @@ our $build = $ENV{TOP_BUILDDIR} ? abs_path($ENV{TOP_BUILDDIR}) : "$source/build"
 our $gpuaes_command = $build . (($ENV{OPENSSL_MODULES} // '') =~ m{/test/emulated$} ? '/test/emulated' : '/tool') .
     '/gpuaes';
 our $folder = tempdir('gpuaes-test-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+
+# Runs a command in a mount namespace, as root there.
+our @namespace = ('unshare', '--mount', $< == 0 ? () : '--map-root-user');
+
+# Lines of a script there: IN becomes a file system of its own, and over each FOLDER, or at
+# [FOLDER, WHERE], lies a copy; what changes in the nth is in IN/upperN.
+sub overlays
+{
+    my ($in, @folders) = @_;
+    my $number = 0;
+    return join('', "mount -t tmpfs tmpfs '$in'\n", map {
+        my ($lower, $where) = ref($_) ? @$_ : ($_, $_);
+        my ($upper, $work) = map { "$in/$_" . ($number + 1) } 'upper', 'work';
+        $number++;
+        "mkdir -p '$upper' '$work' '$where'\n"
+            . "mount -t overlay -o lowerdir='$lower',upperdir='$upper',workdir='$work' overlay '$where'\n"
+    } @folders);
+}
 
 # 1 if the default provider stands in for ours: tests the tests.
 sub stand_in { return ($ENV{GPUAES_TEST_PROVIDER} // '') eq 'default' }

@@ -95,15 +95,12 @@ SKIP: {
 # A copy of this system for as long as the script runs: an overlay in a mount namespace.
 my $in = "$folder/in";
 mkdir($in) or die "$in: $!";
-my $enter = <<"END";
-mount -t tmpfs tmpfs '$in'
-mkdir '$in/upper' '$in/work' '$in/root'
-mount -t overlay -o lowerdir=/,upperdir='$in/upper',workdir='$in/work' overlay '$in/root'
+my $enter = overlays($in, ['/', "$in/root"]) . <<"END";
 mount -t proc proc '$in/root/proc'
 mount --bind /dev '$in/root/dev'
 chroot '$in/root' true
 END
-my $possible = $< == 0 && !run(['unshare', '--mount', 'sh', '-ec', $enter])->{status};
+my $possible = $< == 0 && !run([@namespace, 'sh', '-ec', $enter])->{status};
 
 SKIP: {
     skip('that takes root, a mount namespace and an overlay', 5) if !$possible;
@@ -129,10 +126,10 @@ dpkg --purge $names
 openssl list -providers | grep -A 3 '^  default\$' | grep -q 'status: active' && echo 'without it again'
 INSIDE
 chroot '$in/root' bash -e /packages/run
-cd '$in/upper' && find . -path ./packages -prune -o -path ./tmp -prune -o -name '*gpuaes*' -print |
+cd '$in/upper1' && find . -path ./packages -prune -o -path ./tmp -prune -o -name '*gpuaes*' -print |
     sed 's/^/left: /'
 END
-    my $ran = run(['unshare', '--mount', 'bash', '-ec', $script], seconds => 900);
+    my $ran = run([@namespace, 'bash', '-ec', $script], seconds => 900);
     good($ran, 'they are installed and purged');
     my @passed = $ran->{out} =~ /^passed (\S+)$/mg;
     is("@passed", 'openssl-enc command library', 'their own tests pass') or diag($ran->{out}, $ran->{err});

@@ -17,20 +17,11 @@ delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS OPENSSL_MODULES OP
 my $in = "$folder/in";
 my $prefix = "$folder/place";
 my $modules = "$prefix/lib/ossl-modules";
-my $root = $< == 0 ? '' : '--map-root-user';
 mkdir($_) or die "$_: $!" foreach $in, "$folder/build";
-my $enter = <<"END";
-mount -t tmpfs tmpfs '$in'
-number=0
-for folder in /etc /var/cache; do
-    number=\$((number + 1))
-    mkdir '$in'/upper\$number '$in'/work\$number
-    mount -t overlay -o lowerdir="\$folder",upperdir='$in'/upper\$number,workdir='$in'/work\$number overlay "\$folder"
-done
-END
+my $enter = overlays($in, '/etc', '/var/cache');
 plan(skip_all => 'that takes the openssl.cnf of Debian, and a mount namespace')
     if run(['sh', '-c', 'readlink -f "$(openssl version -d | sed \'s/.*"\(.*\)"/\1/\')/openssl.cnf"'])->{out} ne "/etc/ssl/openssl.cnf\n"
-    || run(['unshare', '--mount', split(/ /, $root), 'sh', '-ec', $enter])->{status};
+    || run([@namespace, 'sh', '-ec', $enter])->{status};
 
 sub good
 {
@@ -69,7 +60,7 @@ my $script = $enter . join('', map { "$_\n" }
         "'$prefix/bin/gpuaes' enc -aes-256-ctr -pbkdf2 -pass pass:example -in /usr/bin/openssl | " .
         'openssl enc -d -aes-256-ctr -pbkdf2 -pass pass:example | cmp - /usr/bin/openssl && echo the same',
         "'$prefix/bin/gpuaes' info --quick");
-my $ran = run(['unshare', '--mount', split(/ /, $root), 'bash', '-ec', $script], seconds => 300);
+my $ran = run([@namespace, 'bash', '-ec', $script], seconds => 300);
 good($ran, 'the three lines, as printed');
 like($ran->{out}, qr/^  default\n(?:    .*\n)+?    status: active\n  gpuaes\n(?:    .*\n)+?    status: active\n/m,
     'the last of them shows both providers');
