@@ -177,9 +177,10 @@ drv_result lane_prepare(struct device *device, struct lane *lane, const struct l
         drv_result r = DRV_SUCCESS;
         if (slot->wiping)
             r = device_wait(device, slot->stream, NULL);
-        slot->wiping = 0;
-        if (r == DRV_SUCCESS)
+        if (r == DRV_SUCCESS) {
+            slot->wiping = 0;
             r = prepare_slot(device, slot, needs);
+        }
         if (r != DRV_SUCCESS)
             return r;
     }

@@ -16,7 +16,7 @@ my $program = "$build/test/bench/gpuaes_bench" . ($emulated ? '_emulated' : '');
 plan(skip_all => "there is no $program: make bench-programs") if !-x $program;
 plan(skip_all => 'the default provider has no GPU') if stand_in();
 
-my $to = "$folder/kept";
+my $to = "$folder/kept so far";
 mkdir($to);
 sub measure_all
 {
@@ -25,7 +25,7 @@ sub measure_all
     return run(["$source/test/bench/measure_all", "--program=$program", "--to=$to", '--flags=--quick', @sets],
         env => $env, seconds => 900);
 }
-sub kept { return join(' ', map { basename($_) } glob("$to/*")) }
+sub kept { return join(' ', map { basename($_) } glob("'$to'/*")) }
 
 SKIP: {
     skip('needs the emulator', 5) if !$emulated;
@@ -36,12 +36,14 @@ SKIP: {
 
     # On a card of an earlier run.
     spew("$to/emulated-gpu-0$_.tsv", "# part\n") foreach '', '-x8', '-programs';
+    # On another, whose name begins like that.
+    spew("$to/emulated-gpu-0$_.tsv", "# part\n") foreach '-nvl', '-nvl-batch', '0';
     my $more = measure_all({}, 'devices');
     is($more->{status}, 0, 'some is measured') or diag($more->{err});
-    is(join(' ', map { basename($_) } split(' ', $more->{out})),
+    is(join(' ', map { basename($_) } split(/\n/, $more->{out})),
         join(' ', map { "emulated-gpu-0$_.tsv" } '', '-x2', '-programs', '-x8'),
         'the file of one GPU comes first, then that of today, then others of this card');
-    unlink(glob("$to/*"));
+    unlink(glob("'$to'/*"));
 }
 
 my $result = measure_all({}, 'batch');
@@ -53,6 +55,14 @@ SKIP: {
     my $rows = slurp("$to/" . ($file // ''));
     like($rows, qr/^batch\t/m, 'with its rows');
     like($rows, qr/^# GPU: (?!none)/m, 'and the card');
+}
+
+# The command, which is a program of its own.
+my $tool = measure_all({}, 'tool');
+SKIP: {
+    skip('there is no GPU', 2) if $tool->{err} =~ /^There is no GPU/;
+    is($tool->{status}, 0, 'the command is measured') or diag($tool->{err});
+    like(slurp((grep { /-tool\.tsv$/ } split(/\n/, $tool->{out}))[0] // ''), qr/^tool\tAES-256-CTR\tencrypt\t/m, 'with its rows');
 }
 
 my $unknown = measure_all({}, 'everything');

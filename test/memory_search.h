@@ -29,7 +29,8 @@ struct search {
     unsigned count;
     uint16_t slot[SEARCH_SLOTS]; /* number of a needle and one, by a hash of its first bytes */
     unsigned found[NEEDLES_MOST];
-    uintptr_t where[NEEDLES_MOST];   /* it was found last */
+    uintptr_t where[NEEDLES_MOST]; /* it was found last, not in a device's file if elsewhere, too */
+    int in_device_file;            /* what is searched now */
     int (*is_ignored)(const void *); /* memory that is nobody's; NULL: none */
     unsigned char window[SEARCH_WINDOW + NEEDLE];
     size_t own_bytes; /* of all of this, with what the test has there */
@@ -84,8 +85,8 @@ static void search_window(struct search *s, uintptr_t begin, size_t length)
             if (memcmp(s->needle[n], p, NEEDLE) ||
                 (s->is_ignored != NULL && s->is_ignored((const void *)(begin + i))))
                 continue;
-            s->found[n]++;
-            s->where[n] = begin + i;
+            if (s->found[n]++ == 0 || !s->in_device_file)
+                s->where[n] = begin + i;
         }
     }
 }
@@ -116,8 +117,10 @@ SEARCH_UNUSED static unsigned search_memory(struct search *s)
     while (fgets(line, sizeof line, maps))
         if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, access) == 3 &&
             access[1] == 'w' && (end <= own || begin >= own + s->own_bytes) &&
-            end - begin <= (uintptr_t)1 << 30)
+            end - begin <= (uintptr_t)1 << 30) {
+            s->in_device_file = strstr(line, " /dev/") != NULL;
             search_range(s, memory, begin, end);
+        }
     for (unsigned i = 0; i < s->count; i++)
         found += s->found[i] != 0;
     fclose(maps);

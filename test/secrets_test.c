@@ -134,13 +134,16 @@ static void show(const char *when)
         if (count_of(kind) != 0)
             fprintf(stderr, "# %s: %u blocks of %s are left %s\n", name_of_case, count_of(kind),
                     kind_names[kind], when);
-    for (unsigned i = 0, shown = 0; i < search->count && shown < 6; i++)
-        if (search->found[i] != 0 && ++shown) {
-            char line[300];
-            search_describe(search->where[i], line, sizeof line);
+    char line[300] = "", last[300] = "none"; /* a mapping is named once for all in a row */
+    for (unsigned i = 0; i < search->count; i++) {
+        if (search->found[i] == 0)
+            continue;
+        search_describe(search->where[i], line, sizeof line);
+        if (strcmp(line, last) != 0)
             fprintf(stderr, "# %s: block %u of %s at %#" PRIxPTR ": %s\n", name_of_case, i,
                     kind_names[secrets->kind[i]], search->where[i], line);
-        }
+        memcpy(last, line, sizeof last);
+    }
 }
 
 /* The device may be wiping still. */
@@ -455,13 +458,15 @@ static void set_environment(const char *settings)
     }
 }
 
-/* -1: the driver cannot do what it needs. */
+enum { CANNOT_FAIL = -1, NO_PROCESS = -2 };
+
+/* Its process, or one of those: of the driver, and of the machine. */
 static pid_t begin_case(const char *program, size_t number)
 {
     char argument[16];
     fflush(stdout);
     if (cases[number].fault != NULL && application_hook("emulator_configure") == NULL)
-        return -1;
+        return CANNOT_FAIL;
     pid_t child = fork();
     if (child == 0) {
         snprintf(argument, sizeof argument, "%zu", number);
@@ -469,17 +474,20 @@ static pid_t begin_case(const char *program, size_t number)
         execl("/proc/self/exe", program, argument, (char *)NULL);
         _exit(127);
     }
-    return child;
+    return child < 0 ? NO_PROCESS : child;
 }
 
 static void end_case(size_t number, pid_t child)
 {
     int status = -1;
-    if (child < 0) {
+    if (child == CANNOT_FAIL) {
         tap_skip("%s: this driver does not fail on demand", cases[number].name);
         return;
     }
-    waitpid(child, &status, 0);
+    if (child == NO_PROCESS)
+        fprintf(stderr, "# %s: fork failed\n", cases[number].name);
+    else
+        waitpid(child, &status, 0);
     tap_ok(status == 0, "%s: no secret is left%s", cases[number].name,
            cases[number].keeps_text ? " but on the device that failed" : "");
 }

@@ -28,11 +28,12 @@ my ($head) = @{$table->{head}};
 is(scalar(grep { $head->{$_} } qw(date gpuaes OpenSSL cores)), 4, 'the head says what was measured with');
 my @rows = rows_like($table, part => 'tool', unit => 'GB/s');
 cmp_ok(scalar(@rows), '>=', 12, 'there are rows');
+my $kind = $rows[0]{memory};    # tmpfs, where that has room
 is(scalar(grep { !($_->{ours} > 0) } @rows), 0, 'each with a rate');
 foreach (['AES-256-CTR', 'encrypt'], ['AES-256-CBC', 'encrypt'], ['AES-256-CBC', 'decrypt'], ['BASE64', 'encode'], ['BASE64', 'decode'])
 {
     my ($cipher, $operation) = @$_;
-    my ($row) = rows_like($table, cipher => $cipher, operation => $operation, memory => 'tmpfs', threads => 8);
+    my ($row) = rows_like($table, cipher => $cipher, operation => $operation, memory => $kind, threads => 8);
     cmp_ok($row->{ratio} // 0, '>', 0, "$cipher $operation stands beside another program: $row->{against}");
 }
 like(slurp("$folder/told/$_->[0].txt"), $_->[1], "what $_->[0] says is kept")
@@ -45,5 +46,15 @@ chmod(0755, "$folder/bin/base64");
 my $other = measure(PATH => "$folder/bin:$ENV{PATH}");
 is($other->{status} >> 8, 1, 'other bytes are an error');
 like($other->{err}, qr/^on_gpu_tool: BASE64 encode, .*: not the same bytes$/m, 'which is named');
+
+# Another df, which knows of no room.
+spew("$folder/bin/df", "#!/bin/sh\necho Avail Type\necho 10 tmpfs\n");
+chmod(0755, "$folder/bin/df");
+unlink("$folder/bin/base64", map { "$folder/told/$_.txt" } qw(doctor bench));
+my $full = measure(PATH => "$folder/bin:$ENV{PATH}");
+is($full->{status}, 0, 'without room it ends well') or diag($full->{err});
+like($full->{out}, qr/^# skipped: tool: there is no room for files of \d+ bytes$/m, 'and says what it skipped');
+unlike($full->{out}, qr/^tool\t/m, 'and measures no files');
+is(scalar(grep { -s "$folder/told/$_.txt" } qw(doctor bench)), 2, 'but all else');
 
 done_testing();

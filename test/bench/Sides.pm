@@ -13,7 +13,7 @@ use POSIX ();
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 our @EXPORT = qw(OURS REFERENCE $folder run_side side_environment take_turns print_case print_columns print_skipped
-    quantile of_openssl);
+    quantile of_openssl folder_for);
 
 use constant {OURS => 0, REFERENCE => 1};
 
@@ -110,6 +110,20 @@ sub take_turns
     my ($turns, $measured) = @_;
     foreach my $turn (0 .. $turns - 1) {
         $measured->(($_ + $turn) % 2) foreach OURS, REFERENCE;
+    }
+    return;
+}
+
+# ---- Files ------------------------------------------------------------------------
+
+# Where there is room for so many bytes, best in memory: a folder, and its kind.
+sub folder_for
+{
+    my ($bytes) = @_;
+    foreach my $folder ('/dev/shm', $ENV{TMPDIR} // '/tmp') {
+        next if !-w $folder;
+        my ($free, $kind) = map { split(' ') } (`df -k --output=avail,fstype $folder 2>/dev/null`)[1] // next;
+        return ($folder, $kind) if $free * 1024 > 1.1 * $bytes;
     }
     return;
 }
