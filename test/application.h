@@ -68,6 +68,29 @@ static inline void *application_hook(const char *name)
     return dlsym(application_library, name);
 }
 
+/* What a hook of the emulator counts, which must have it; 0 where the driver is another. */
+static inline size_t application_count(const char *hook)
+{
+    size_t (*count)(void);
+    void *symbol = application_hook(hook);
+    memcpy(&count, &symbol, sizeof symbol);
+    if (symbol == NULL && application_is_emulated)
+        abort();
+    return symbol != NULL ? count() : 0;
+}
+
+/* Sets "NAME=VALUE NAME=VALUE"; NULL sets nothing. For what is loaded after it. */
+static inline void application_environment(const char *settings)
+{
+    char copy[256];
+    snprintf(copy, sizeof copy, "%s", settings != NULL ? settings : "");
+    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
+        char *value = strchr(word, '=');
+        *value++ = '\0';
+        setenv(word, value, 1);
+    }
+}
+
 /* The library's own functions: the module's on the emulator, else those beside the module. */
 static inline void *library_function(const char *name)
 {

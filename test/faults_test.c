@@ -61,27 +61,6 @@ static unsigned calls_of(const char *function)
     return calls(function);
 }
 
-/* A number that only the emulator knows; else 0. */
-static size_t emulated(const char *hook)
-{
-    size_t (*count)(void);
-    void *symbol = application_hook(hook);
-    memcpy(&count, &symbol, sizeof symbol);
-    return symbol != NULL ? count() : 0;
-}
-
-/* Sets "NAME=VALUE NAME=VALUE". */
-static void set_environment(const char *settings)
-{
-    char copy[256];
-    snprintf(copy, sizeof copy, "%s", settings != NULL ? settings : "");
-    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
-        char *value = strchr(word, '=');
-        *value++ = '\0';
-        setenv(word, value, 1);
-    }
-}
-
 static int complain(int good, const char *what)
 {
     if (!good)
@@ -93,19 +72,21 @@ static int complain(int good, const char *what)
 static int nothing_grows(void)
 {
     int right = work_as_usual();
-    size_t before = emulated("emulator_objects");
+    size_t before = application_count("emulator_objects");
     right = work_as_usual() && right;
     return complain(right, "later work is wrong") &&
-           complain(emulated("emulator_objects") == before, "later work leaks");
+           complain(application_count("emulator_objects") == before, "later work leaks");
 }
 
 /* Where the device is still in use and nobody else's: all of it is freed when it is idle. */
 static int all_is_given_back(void)
 {
-    if (emulated("emulator_contexts") == 0 || application_is_emulated || devices_in_use() == 0)
+    if (application_count("emulator_contexts") == 0 || application_is_emulated ||
+        devices_in_use() == 0)
         return 1;
     return complain(is_released(), "the idle device is not released") &&
-           complain(emulated("emulator_left") == 0, "something is not freed in the release");
+           complain(application_count("emulator_left") == 0,
+                    "something is not freed in the release");
 }
 
 static int adds_up(void)
@@ -124,7 +105,7 @@ static int run_scenario(const struct scenario *s, const char *fault)
     struct result result = {0};
     int ready;
     alarm(100);
-    set_environment(s->settings);
+    application_environment(s->settings);
     if (is_short_of_memory(fault))
         setenv("GPUAES_IDLE_SECONDS", "1", 1);
     emulate(s, "");
@@ -140,9 +121,10 @@ static int run_scenario(const struct scenario *s, const char *fault)
             verdict = WRONG;
     }
     result.refused = verdict == REFUSED;
-    result.good = complain(verdict != WRONG, "wrong output, or a refusal without a reason") &&
-                  nothing_grows() && (verdict != GOOD || adds_up()) &&
-                  complain(emulated("emulator_unpinned_copies") == 0, "a copy of pageable memory");
+    result.good =
+        complain(verdict != WRONG, "wrong output, or a refusal without a reason") &&
+        nothing_grows() && (verdict != GOOD || adds_up()) &&
+        complain(application_count("emulator_unpinned_copies") == 0, "a copy of pageable memory");
     if (is_short_of_memory(fault))
         result.good &= all_is_given_back();
     result.faults = ahead_get().faults;

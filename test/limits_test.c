@@ -15,18 +15,10 @@ enum { CONTEXTS = 10000, PIECE = 9104, PINNED_LIMIT = 24 * MIB, DEVICE_LIMIT = 3
 
 static EVP_CIPHER_CTX *contexts[CONTEXTS];
 
-static size_t emulated(const char *hook)
-{
-    size_t (*count)(void);
-    void *symbol = application_hook(hook);
-    memcpy(&count, &symbol, sizeof symbol);
-    return count();
-}
-
 static int limits_hold(void)
 {
     struct ahead a = ahead_get();
-    size_t device = emulated("emulator_device_bytes");
+    size_t device = application_count("emulator_device_bytes");
     if (a.pinned_peak > PINNED_LIMIT || device > DEVICE_LIMIT)
         fprintf(stderr, "# %llu bytes pinned at most, %zu of the device\n",
                 (unsigned long long)a.pinned_peak, device);
@@ -117,7 +109,7 @@ static int many_contexts_on_a_stream(void)
     right = right && limits_hold();
     free_all();
     application_free(DEVICE, memory);
-    return right && emulated("emulator_device_bytes") < MIB;
+    return right && application_count("emulator_device_bytes") < MIB;
 }
 
 /* Long updates in place want more memory, each; beyond a number of them they do without. */
@@ -131,7 +123,7 @@ static int many_long_updates(void)
     right = right && limits_hold();
     free_all();
     application_free(DEVICE, memory);
-    return right && emulated("emulator_device_bytes") < MIB;
+    return right && application_count("emulator_device_bytes") < MIB;
 }
 
 static int long_updates_are_right(void)

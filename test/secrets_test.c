@@ -447,17 +447,6 @@ static void check_logs(const char *program)
     tap_ok(clean, "log=debug tells no secret");
 }
 
-static void set_environment(const char *settings)
-{
-    char copy[128];
-    snprintf(copy, sizeof copy, "%s", settings != NULL ? settings : "");
-    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
-        char *value = strchr(word, '=');
-        *value++ = '\0';
-        setenv(word, value, 1);
-    }
-}
-
 enum { CANNOT_FAIL = -1, NO_PROCESS = -2 };
 
 /* Its process, or one of those: of the driver, and of the machine. */
@@ -470,7 +459,7 @@ static pid_t begin_case(const char *program, size_t number)
     pid_t child = fork();
     if (child == 0) {
         snprintf(argument, sizeof argument, "%zu", number);
-        set_environment(cases[number].settings);
+        application_environment(cases[number].settings);
         execl("/proc/self/exe", program, argument, (char *)NULL);
         _exit(127);
     }

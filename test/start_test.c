@@ -58,18 +58,10 @@ static int starts_within(int ms)
     return has_started();
 }
 
-/* A hook of the emulator that counts something. */
-static size_t emulated(const char *hook)
-{
-    size_t (*bytes)(void);
-    void *symbol = application_emulated() ? dlsym(application_library, hook) : NULL;
-    memcpy(&bytes, &symbol, sizeof symbol);
-    return bytes();
-}
-
 static int is_released(void)
 {
-    return emulated("emulator_device_bytes") == 0 && emulated("emulator_pinned_bytes") == 0;
+    return application_count("emulator_device_bytes") == 0 &&
+           application_count("emulator_pinned_bytes") == 0;
 }
 
 /* One context's updates of 16 KiB, `bytes` in all; 1 if none of them failed. */
@@ -213,14 +205,14 @@ static int idle_device_is_released_and_comes_back(void)
     int right = update_is_right(MIB);
     uint64_t pinned = 1;
     OSSL_PARAM params[] = {OSSL_PARAM_uint64("pinned-bytes", &pinned), OSSL_PARAM_END};
-    right &= emulated("emulator_contexts") == 1 && !is_released();
-    for (int i = 0; i < 500 && emulated("emulator_contexts") != 0; i++)
+    right &= application_count("emulator_contexts") == 1 && !is_released();
+    for (int i = 0; i < 500 && application_count("emulator_contexts") != 0; i++)
         sleep_ms(10);
     OSSL_PROVIDER_get_params(providers.gpuaes, params);
     right &= is_released() && pinned == 0 && figures_get(&providers).gpu_bytes == MIB;
     right &= update_is_right(MIB);
     return right && figures_get(&providers).gpu_bytes == 2 * MIB &&
-           emulated("emulator_contexts") == 1;
+           application_count("emulator_contexts") == 1;
 }
 
 /* A child of a process that had a device must not start one, released or not. */
@@ -407,18 +399,6 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
-/* Sets "NAME=VALUE NAME=VALUE". */
-static void set_environment(const char *settings)
-{
-    char copy[256];
-    snprintf(copy, sizeof copy, "%s", settings);
-    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
-        char *value = strchr(word, '=');
-        *value++ = '\0';
-        setenv(word, value, 1);
-    }
-}
-
 static int run_case(const char *program, size_t number)
 {
     char text[16];
@@ -426,7 +406,7 @@ static int run_case(const char *program, size_t number)
     pid_t child = fork();
     if (child == 0) {
         snprintf(text, sizeof text, "%zu", number);
-        set_environment(cases[number].settings);
+        application_environment(cases[number].settings);
         setenv("GPUAES_EMULATOR", cases[number].emulator, 1);
         execl(program, program, text, (char *)NULL);
         _exit(127);
