@@ -28,11 +28,12 @@ sub command {
     return ($?, $output // '');
 }
 
-# The last lines of a long output, as a diagnostic.
+# The last lines of a long output, as a diagnostic, and behind them what failed earlier, with
+# the reasons that were given.
 sub show_end {
     my @lines = split(/\n/, shift);
-    splice(@lines, 0, @lines - 60) if @lines > 60;
-    diag(join("\n", @lines));
+    my @early = @lines > 60 ? splice(@lines, 0, @lines - 60) : ();
+    diag(join("\n", @lines, grep { /^(?:not ok|#)/ } @early));
 }
 
 sub build {
