@@ -63,29 +63,16 @@ void source_close(struct source *source)
 
 /* ---- Reading -------------------------------------------------------------------------- */
 
-/* As many as there are, up to `bytes`; -1 on an error. */
-static ssize_t read_at(int fd, unsigned char *data, size_t bytes, uint64_t at)
+/* As many as there are, up to `bytes`, from `at` on where one can seek; -1 on an error. */
+static ssize_t read_full(const struct source *source, unsigned char *data, size_t bytes,
+                         uint64_t at)
 {
     size_t have = 0;
     while (have < bytes) {
-        ssize_t n = pread(fd, data + have, bytes - have, (off_t)(at + have));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        if (n == 0)
-            break;
-        have += (size_t)n;
-    }
-    return (ssize_t)have;
-}
-
-static ssize_t read_on(int fd, unsigned char *data, size_t bytes)
-{
-    size_t have = 0;
-    while (have < bytes) {
-        ssize_t n = read(fd, data + have, bytes - have);
-        if (n < 0 && may_try_again(fd, POLLIN))
+        ssize_t n = source->seekable
+                        ? pread(source->fd, data + have, bytes - have, (off_t)(at + have))
+                        : read(source->fd, data + have, bytes - have);
+        if (n < 0 && may_try_again(source->fd, POLLIN))
             continue;
         if (n < 0)
             return -1;
@@ -113,12 +100,12 @@ long source_peek(struct source *source, const unsigned char **data, size_t bytes
     *data = source->peeked;
     if (source->seekable) {
         size_t most = bytes < source->size ? bytes : (size_t)source->size;
-        return read_at(source->fd, source->peeked, most, source->begin);
+        return read_full(source, source->peeked, most, source->begin);
     }
     memmove(source->peeked, source->peeked + source->peek_at, source->peek_bytes);
     source->peek_at = 0;
     if (source->peek_bytes < bytes) {
-        n = read_on(source->fd, source->peeked + source->peek_bytes, bytes - source->peek_bytes);
+        n = read_full(source, source->peeked + source->peek_bytes, bytes - source->peek_bytes, 0);
         if (n < 0)
             return -1;
         source->peek_bytes += (size_t)n;
@@ -149,7 +136,7 @@ int source_read_before(const struct source *source, unsigned char *data, size_t 
 {
     if (!source->seekable || source->begin < bytes)
         return 0;
-    ssize_t n = read_at(source->fd, data, bytes, source->begin - bytes);
+    ssize_t n = read_full(source, data, bytes, source->begin - bytes);
     return n < 0 ? -1 : (size_t)n == bytes;
 }
 
@@ -181,7 +168,7 @@ static int read_seekable(struct source *source, struct piece *piece)
     piece->bytes = (size_t)(end - piece->from < most ? end - piece->from : most);
     piece->last = piece->from + piece->bytes == end;
     piece->ends = piece->last && end == source->size;
-    ssize_t n = read_at(source->fd, piece->data, piece->bytes, source->begin + piece->from);
+    ssize_t n = read_full(source, piece->data, piece->bytes, source->begin + piece->from);
     if (n < 0)
         return piece_fail(piece, "%s: %s", source->name, strerror(errno));
     if ((size_t)n != piece->bytes)
@@ -200,7 +187,7 @@ static int read_ordered(struct source *source, struct piece *piece)
     }
     size_t wanted = (size_t)(most < left ? most : left);
     size_t have = take_peeked(source, piece->data, wanted);
-    ssize_t n = read_on(source->fd, piece->data + have, wanted - have);
+    ssize_t n = read_full(source, piece->data + have, wanted - have, 0);
     if (n < 0)
         return piece_fail(piece, "%s: %s", source->name, strerror(errno));
     piece->bytes = have + (size_t)n;

@@ -27,24 +27,13 @@ int card_module(drv_module *module, const void *image)
     return image != NULL && application.module_load_data(module, image) == DRV_SUCCESS;
 }
 
-static drv_result get_attribute(int *value, int attribute, int ordinal)
-{
-    drv_device device;
-    card_check(application.device_get(&device, ordinal), "cuDeviceGet");
-    return application.device_get_attribute(value, attribute, device);
-}
-
 int card_attribute(int attribute, int ordinal)
 {
+    drv_device device;
     int value = 0;
-    card_check(get_attribute(&value, attribute, ordinal), "cuDeviceGetAttribute");
+    card_check(application.device_get(&device, ordinal), "cuDeviceGet");
+    card_check(application.device_get_attribute(&value, attribute, device), "cuDeviceGetAttribute");
     return value;
-}
-
-int card_attribute_or(int attribute, int ordinal, int otherwise)
-{
-    int value = 0;
-    return get_attribute(&value, attribute, ordinal) == DRV_SUCCESS ? value : otherwise;
 }
 
 drv_stream card_stream(void)

@@ -28,17 +28,6 @@ int card_module(drv_module *module, const void *image);
 
 int card_attribute(int attribute, int ordinal);
 
-/* What a multiprocessor holds of threads and of bytes of shared memory, and what each
-   block takes of the latter for the system. CUdevice_attribute, as cuda/driver.h has others. */
-enum {
-    CARD_ATTR_MULTIPROCESSOR_THREADS = 39,
-    CARD_ATTR_MULTIPROCESSOR_SHARED = 81,
-    CARD_ATTR_RESERVED_SHARED = 111
-};
-
-/* The same, or `otherwise` where the driver, such as the emulator, does not tell it. */
-int card_attribute_or(int attribute, int ordinal, int otherwise);
-
 /* A new stream of the current context. Ends the program on an error. */
 drv_stream card_stream(void);
 

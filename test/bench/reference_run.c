@@ -21,16 +21,6 @@ const unsigned char reference_key[REFERENCE_KEY] = "the key of all published wor
 static const unsigned char counter[GPUAES_BLOCK] = {1,    2,    3,    4,    5,    6,    7,    8,
                                                     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xf0};
 
-/* On the emulator, which does not tell, one block of the largest kind. */
-static void ask_multiprocessor(struct reference *r)
-{
-    int shared = card_attribute(DRV_ATTR_MAX_SHARED_PER_BLOCK_OPTIN, 0);
-    r->threads =
-        (unsigned)card_attribute_or(CARD_ATTR_MULTIPROCESSOR_THREADS, 0, (int)r->most_threads);
-    r->shared = (unsigned)card_attribute_or(CARD_ATTR_MULTIPROCESSOR_SHARED, 0, shared);
-    r->reserved = (unsigned)card_attribute_or(CARD_ATTR_RESERVED_SHARED, 0, 0);
-}
-
 int reference_open(struct reference *r, const char *part)
 {
     if (gpuaes_state() != GPUAES_READY || !card_begin(0)) {
@@ -44,7 +34,9 @@ int reference_open(struct reference *r, const char *part)
     r->stream = card_stream();
     r->multiprocessors = (unsigned)card_attribute(DRV_ATTR_MULTIPROCESSOR_COUNT, 0);
     r->most_threads = (unsigned)card_attribute(DRV_ATTR_MAX_THREADS_PER_BLOCK, 0);
-    ask_multiprocessor(r);
+    r->threads = (unsigned)card_attribute(DRV_ATTR_MAX_THREADS_PER_MULTIPROCESSOR, 0);
+    r->shared = (unsigned)card_attribute(DRV_ATTR_MAX_SHARED_PER_MULTIPROCESSOR, 0);
+    r->reserved = (unsigned)card_attribute(DRV_ATTR_RESERVED_SHARED_PER_BLOCK, 0);
     return 1;
 }
 
