@@ -163,8 +163,7 @@ static struct result run_with(const struct scenario *s, const char *fault)
     return result;
 }
 
-/* ---- The faults of a scenario -----------------------------------------------------------------
- */
+/* ---- The faults of a scenario ----------------------------------------------------- */
 
 enum { KINDS = 6, MOST_FAULTS = FUNCTIONS * KINDS + 2, WORKERS_MOST = 16 };
 
@@ -230,6 +229,7 @@ static int is_left_out(const struct scenario *s)
 static void work(unsigned worker, unsigned workers, int plan_is_made)
 {
     const char *every = getenv("GPUAES_TEST_EVERY");
+    const char *hang = sanitized() ? "2000" : "300"; /* in ms; a kernel is slower there */
     unsigned step = every != NULL ? (unsigned)atoi(every) : sanitized() ? 3 : 1, turn = 0;
     for (unsigned i = 0; i < SCENARIOS; i++) {
         struct plan *plan = &plans[i];
@@ -240,7 +240,7 @@ static void work(unsigned worker, unsigned workers, int plan_is_made)
         for (unsigned k = 0; plan_is_made && k < plan->faults; k++) {
             struct fault *fault = &plan->fault[k];
             if ((k + i) % step == 0 && turn++ % workers == worker) {
-                setenv("GPUAES_TIMEOUT_MS", hangs(fault->options) ? "300" : "20000", 1);
+                setenv("GPUAES_TIMEOUT_MS", hangs(fault->options) ? hang : "20000", 1);
                 fault->tried = 1;
                 fault->result = run_with(&scenarios[i], fault->options);
             }
@@ -262,8 +262,7 @@ static void work_all(int plan_is_made)
         continue;
 }
 
-/* ---- Verdicts
- * ------------------------------------------------------------------------------------ */
+/* ---- Verdicts ---------------------------------------------------------------------- */
 
 /* Functions whose failure changes nothing, or only what is tried next. */
 static int may_go_unnoticed(const char *function)
@@ -285,6 +284,17 @@ static int may_go_unnoticed(const char *function)
     return 0;
 }
 
+/*
+ * How often the driver is asked whether it is done depends on the pace of both: but for
+ * the first time, the call that should have failed may never come.
+ */
+static int may_not_come(const struct fault *fault)
+{
+    const char *function = functions[fault->function];
+    return fault->call > 1 &&
+           (!strcmp(function, "event_query") || !strcmp(function, "stream_query"));
+}
+
 static int is_allowed(const struct scenario *s, const struct fault *fault)
 {
     return !fault->result.refused || s->refusal == ON_DEVICE || s->refusal == IN_PLACE ||
@@ -293,7 +303,7 @@ static int is_allowed(const struct scenario *s, const struct fault *fault)
 
 static unsigned judge(const struct scenario *s, const struct plan *plan)
 {
-    unsigned tried = 0, reached = 0, bad = 0, refused = 0, unnoticed = 0;
+    unsigned tried = 0, reached = 0, missed = 0, bad = 0, refused = 0, unnoticed = 0;
     for (unsigned k = 0; k < plan->faults; k++) {
         const struct fault *fault = &plan->fault[k];
         const struct result *r = &fault->result;
@@ -303,6 +313,7 @@ static unsigned judge(const struct scenario *s, const struct plan *plan)
         int was_reached = r->calls[fault->function] >= fault->call;
         tried++;
         reached += (unsigned)was_reached;
+        missed += !was_reached && !may_not_come(fault);
         refused += (unsigned)r->refused;
         bad += !r->good || !is_allowed(s, fault);
         if (was_reached && r->faults == 0 && !may_go_unnoticed(function)) {
@@ -312,8 +323,8 @@ static unsigned judge(const struct scenario *s, const struct plan *plan)
     }
     tap_ok(plan->none.good && plan->none.faults == 0 && !plan->none.refused,
            "%s: right without a fault", s->name);
-    /* One may be missed: how often the driver is asked whether it is done depends on its pace. */
-    tap_ok(reached != 0 && tried - reached <= 1 + tried / (s->varies ? 3 : 10) && bad == 0,
+    /* One may be missed: on a busy machine a device that is late is given up as one that hangs. */
+    tap_ok(reached != 0 && missed <= 1 + tried / (s->varies ? 3 : 10) && bad == 0,
            "%s: %u faults tried, %u reached, %u refused, all others right", s->name, tried, reached,
            refused);
     tap_ok(unnoticed == 0, "%s: the statistics say that the device failed", s->name);
