@@ -30,17 +30,17 @@ extern "C" {
 enum gpuaes_status {
     GPUAES_OK = 0,
     GPUAES_NOT_READY,    /* no device has been started, or it could not be */
-    GPUAES_BUSY,         /* every lane is in use and GPUAES_WAIT was not given */
+    GPUAES_BUSY,         /* others use all that there is, and GPUAES_WAIT was not given */
     GPUAES_NO_MEMORY,    /* device or pinned memory is short, or pinned_bytes reached */
     GPUAES_BAD_ARGUMENT, /* a length, a pointer or an enum out of its range */
-    GPUAES_BAD_RANGE,    /* a device range that leaves its allocation */
+    GPUAES_BAD_RANGE,    /* a device range that leaves its allocation, or is of no use here */
     GPUAES_BAD_INPUT,    /* Base64 text that is not valid; see *offset */
     GPUAES_FAULT,        /* the device failed; it is not used again */
     GPUAES_UNDEFINED     /* as FAULT, and `out` beyond what *report says is complete is
                             undefined, and so is `in` where it is the same memory */
 };
 
-/* A sentence for a status; static storage. */
+/* A status in words; static storage. */
 GPUAES_API const char *gpuaes_status_text(enum gpuaes_status status);
 
 /* ---- The devices' life -------------------------------------------------- */
@@ -193,7 +193,7 @@ enum gpuaes_op {
 enum { GPUAES_OPS = 4, GPUAES_BATCH_OPS = 5 };
 
 enum {
-    GPUAES_WAIT = 1 /* wait for a lane rather than return GPUAES_BUSY */
+    GPUAES_WAIT = 1 /* wait for other threads rather than return GPUAES_BUSY */
 };
 
 /*
@@ -489,9 +489,8 @@ GPUAES_API size_t gpuaes_base64_encoded_size(size_t len, size_t line_length);
 /*
  * Encodes `len` bytes into gpuaes_base64_encoded_size() characters, without a
  * final NUL. `in` and `out` are memory of any kind, as for gpuaes_aes(), and
- * must not overlap. On any
- * status but OK nothing is claimed of `out`, `in` is untouched, and the caller
- * encodes by itself. Flags as above.
+ * must not overlap. On any status but OK nothing is claimed of `out`, `in` is
+ * untouched, and the caller encodes by itself. `flags` is 0 or GPUAES_WAIT.
  */
 GPUAES_API enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, void *out,
                                                    size_t line_length, unsigned flags);
@@ -510,15 +509,14 @@ GPUAES_API enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, v
 
 /* Totals of the process since it began (in a forked child, since the fork). */
 struct gpuaes_statistics {
-    uint64_t bytes; /* input bytes that the device finished: AES and Base64 */
-    uint64_t
-        read_ahead_bytes;  /* bytes combined with keystream that was made ahead; not in `bytes` */
-    uint64_t late;         /* pieces of keystream that were not made when they were wanted */
-    uint64_t launches;     /* kernels launched */
-    uint64_t faults;       /* driver calls that failed, time-outs included */
-    uint64_t start_ms;     /* what the (last) start took, 0 before */
-    uint64_t pinned_bytes; /* pinned memory of the library now */
-    uint64_t pinned_peak;  /* the most it ever was */
+    uint64_t bytes;            /* input bytes that the device finished: AES and Base64 */
+    uint64_t read_ahead_bytes; /* combined with keystream that was made ahead; not in `bytes` */
+    uint64_t late;             /* pieces of keystream that were not made when they were wanted */
+    uint64_t launches;         /* kernels launched */
+    uint64_t faults;           /* driver calls that failed, time-outs included */
+    uint64_t start_ms;         /* what the (last) start took, 0 before */
+    uint64_t pinned_bytes;     /* pinned memory of the library now */
+    uint64_t pinned_peak;      /* the most it ever was */
 };
 GPUAES_API void gpuaes_get_statistics(struct gpuaes_statistics *statistics);
 
