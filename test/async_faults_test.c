@@ -8,9 +8,8 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "cases.h"
 #include "jobs.h"
 
 enum { JOBS = 48, STATUS = 42, LIMIT_SECONDS = 100 };
@@ -63,13 +62,6 @@ static int go_on_in_child(void)
     return good == JOBS ? STATUS : 1;
 }
 
-static int has_ended_well(pid_t child)
-{
-    int status = -1;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == STATUS;
-}
-
 static int fork_amid(long ms)
 {
     make_jobs();
@@ -83,7 +75,7 @@ static int fork_amid(long ms)
         exit(status);
     }
     right = right && jobs_resume(jobs, JOBS) && jobs_close(jobs, JOBS).right == JOBS;
-    return has_ended_well(child) && right ? STATUS : 1;
+    return exit_status(child) == STATUS && right ? STATUS : 1;
 }
 
 /* Jobs that are resumed before their results are there pause again. */
@@ -183,34 +175,21 @@ static int run_case(const char *name, long argument)
 /* 1 if it ended as it should; how many faults it says there were. */
 static int ends_well(const char *name, long argument, const char *options, unsigned *faults)
 {
-    int pipes[2];
-    char text[24], line[64];
-    if (pipe(pipes) != 0)
-        return 0;
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(pipes[1], STDOUT_FILENO);
-        close(pipes[0]);
-        setenv("GPUAES_EMULATOR", options, 1);
-        setenv("GPUAES_MIN_BYTES", "0", 1);
-        setenv("GPUAES_TIMEOUT_MS", strstr(options, "hang") != NULL ? "300" : "60000", 1);
-        snprintf(text, sizeof text, "%ld", argument);
-        execl("/proc/self/exe", "async_faults_test", name, text, (char *)NULL);
-        _exit(127);
-    }
-    close(pipes[1]);
-    FILE *output = fdopen(pipes[0], "r");
+    const char *settings = strstr(options, "hang") != NULL
+                               ? "GPUAES_MIN_BYTES=0 GPUAES_TIMEOUT_MS=300"
+                               : "GPUAES_MIN_BYTES=0 GPUAES_TIMEOUT_MS=60000";
+    char line[64];
+    int status;
+    FILE *output = case_hear(STDOUT_FILENO, &status, settings, options, "%s %ld", name, argument);
     while (fgets(line, sizeof line, output) != NULL)
         if (line[0] == '#')
             tap_diag("%.*s", (int)strcspn(line + 2, "\n"), line + 2);
         else if (faults != NULL)
             *faults = (unsigned)strtoul(line, NULL, 10);
     fclose(output);
-    int status = -1;
-    waitpid(child, &status, 0);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != STATUS)
-        tap_diag("%s %ld with %s: status %#x", name, argument, options, (unsigned)status);
-    return WIFEXITED(status) && WEXITSTATUS(status) == STATUS;
+    if (status != STATUS)
+        tap_diag("%s %ld with %s: status %d", name, argument, options, status);
+    return status == STATUS;
 }
 
 static void faults(void)

@@ -8,11 +8,9 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <stdatomic.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "../provider/engine_model.h"
-#include "application.h"
+#include "cases.h"
 #include "providers.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20 };
@@ -453,26 +451,6 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
-static int run_case(size_t number)
-{
-    char text[16];
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        snprintf(text, sizeof text, "%zu", number);
-        char *value = strchr(cases[number].settings, '=');
-        char name[32] = "";
-        memcpy(name, cases[number].settings, (size_t)(value - cases[number].settings));
-        setenv(name, value + 1, 1);
-        setenv("GPUAES_EMULATOR", cases[number].emulator, 1);
-        execl("/proc/self/exe", "engine_test", text, (char *)NULL);
-        _exit(127);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    return status == 0;
-}
-
 int main(int argc, char **argv)
 {
     if (argc == 2) {
@@ -491,6 +469,7 @@ int main(int argc, char **argv)
     test_drift_factor();
     test_noise();
     for (size_t i = 0; i < CASES; i++)
-        tap_ok(run_case(i), "%s", cases[i].name);
+        tap_ok(ended_well(case_begin(cases[i].settings, cases[i].emulator, "%zu", i)), "%s",
+               cases[i].name);
     return tap_done();
 }

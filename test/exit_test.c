@@ -6,9 +6,8 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "cases.h"
 #include "providers.h"
 
 enum { STATUS = 42, LIMIT_SECONDS = 20, TURNS = 8, STEP_MS = 45 };
@@ -57,30 +56,20 @@ static int begin_and_end(const char *how, long ms)
 /* 1 if the run ended as it wanted to. */
 static int ends_well(const char *how, long ms)
 {
-    char text[24];
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        setenv("GPUAES_START", "eager", 1);
-        if (getenv("GPUAES_EMULATOR") == NULL)
-            setenv("GPUAES_EMULATOR", "init-ms=150", 1);
-        snprintf(text, sizeof text, "%ld", ms);
-        alarm(LIMIT_SECONDS);
-        execl("/proc/self/exe", "exit_test", how, text, (char *)NULL);
-        _exit(127);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != STATUS)
-        tap_diag("%s after %ld ms: status %#x", how, ms, (unsigned)status);
-    return WIFEXITED(status) && WEXITSTATUS(status) == STATUS;
+    int status = exit_status(case_begin("GPUAES_START=eager", NULL, "%s %ld", how, ms));
+    if (status != STATUS)
+        tap_diag("%s after %ld ms: status %d", how, ms, status);
+    return status == STATUS;
 }
 
 int main(int argc, char **argv)
 {
     static const char *const ways[] = {"return", "thread", "_exit", "exec", "unload"};
-    if (argc == 3)
+    if (argc == 3) {
+        alarm(LIMIT_SECONDS);
         return begin_and_end(argv[1], strtol(argv[2], NULL, 10));
+    }
+    setenv("GPUAES_EMULATOR", "init-ms=150", 0);
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         int right = 1;
         for (long turn = 0; turn < TURNS; turn++)

@@ -10,10 +10,9 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 
+#include "cases.h"
 #include "fault_scenarios.h"
 
 static const char *const functions[] = {
@@ -23,9 +22,9 @@ static const char *const functions[] = {
 };
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
-/* What a run has to say, and what the one that waits for it adds. */
+/* What a run has to say. */
 struct result {
-    int good, refused, status;
+    int good, refused;
     uint64_t faults;
     unsigned calls[FUNCTIONS]; /* while the scenario ran */
 };
@@ -138,28 +137,14 @@ static int run_scenario(const struct scenario *s, const char *fault)
 static struct result run_with(const struct scenario *s, const char *fault)
 {
     struct result result = {0};
-    int ends[2];
-    char number[16];
-    if (pipe(ends))
-        return result;
-    pid_t child = fork();
-    if (child == 0) {
-        snprintf(number, sizeof number, "%d", (int)(s - scenarios));
-        dup2(ends[1], STDOUT_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        execl("/proc/self/exe", "faults_test", number, fault, (char *)NULL);
-        _exit(127);
-    }
-    close(ends[1]);
-    FILE *report = fdopen(ends[0], "r");
+    int status;
+    FILE *report =
+        case_hear(STDOUT_FILENO, &status, NULL, NULL, "%d %s", (int)(s - scenarios), fault);
     int told = fread(&result, sizeof result, 1, report) == 1;
     fclose(report);
-    waitpid(child, &result.status, 0);
-    result.good = told && result.good && result.status == 0;
+    result.good = told && result.good && status == 0;
     if (!result.good)
-        fprintf(stderr, "# %s, %s: status %#x%s\n", s->name, fault, (unsigned)result.status,
-                WIFSIGNALED(result.status) && WTERMSIG(result.status) == SIGALRM ? ", hung" : "");
+        fprintf(stderr, "# %s, %s: status %d\n", s->name, fault, status);
     return result;
 }
 

@@ -14,9 +14,9 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "cases.h"
 #include "providers.h"
 
 enum when { BEFORE, DURING, AFTER };
@@ -126,18 +126,6 @@ static int streams_of_its_own(void)
 }
 
 /* ---- Children ------------------------------------------------------------ */
-
-/* Waits for a child; 1 if it ended well. */
-static int ended_well(pid_t child)
-{
-    int status = 0;
-
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        return 0;
-    if (status)
-        fprintf(stderr, "# a child ended with status %#x\n", (unsigned)status);
-    return status == 0;
-}
 
 static void end(enum ending ending, int good)
 {
@@ -264,26 +252,16 @@ static int run_scenario(const struct scenario *scenario)
 int main(int argc, char **argv)
 {
     static const char *const memories[] = {"fork=shared", "fork=absent"};
-    char number[16];
     size_t memory, i;
-    pid_t process;
 
     if (argc > 1)
         return !run_scenario(&scenarios[strtoul(argv[1], NULL, 10) % SCENARIOS]);
     setenv("GPUAES_MIN_BYTES", "0", 1);
     for (memory = 0; memory < 2; memory++)
-        for (i = 0; i < SCENARIOS; i++) {
-            setenv("GPUAES_EMULATOR", memories[memory], 1);
-            snprintf(number, sizeof number, "%zu", i);
-            fflush(NULL);
-            process = fork();
-            if (process == 0) {
-                execl("/proc/self/exe", argv[0], number, (char *)NULL);
-                _exit(127);
-            }
-            tap_ok(ended_well(process), "fork %s use, child ends by %s, %u threads at work, %s",
+        for (i = 0; i < SCENARIOS; i++)
+            tap_ok(ended_well(case_begin(NULL, memories[memory], "%zu", i)),
+                   "fork %s use, child ends by %s, %u threads at work, %s",
                    when_names[scenarios[i].when], ending_names[scenarios[i].ending],
                    scenarios[i].threads, memories[memory]);
-        }
     return tap_done();
 }

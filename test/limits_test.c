@@ -6,9 +6,8 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <pthread.h>
-#include <sys/wait.h>
 
-#include "application.h"
+#include "cases.h"
 #include "read_ahead_streams.h"
 
 enum { CONTEXTS = 10000, PIECE = 9104, PINNED_LIMIT = 24 * MIB, DEVICE_LIMIT = 300 * MIB };
@@ -256,19 +255,7 @@ int main(int argc, char **argv)
     }
     setenv("GPUAES_MIN_BYTES", "9000", 1);
     setenv("GPUAES_PINNED_BYTES", "24M", 1);
-    for (size_t i = 0; i < CASES; i++) {
-        char number[16];
-        int status = -1;
-        fflush(stdout);
-        pid_t child = fork();
-        if (child == 0) {
-            snprintf(number, sizeof number, "%zu", i);
-            setenv("GPUAES_EMULATOR", cases[i].emulator, 1);
-            execl("/proc/self/exe", argv[0], number, (char *)NULL);
-            _exit(127);
-        }
-        waitpid(child, &status, 0);
-        tap_ok(status == 0, "%s", cases[i].name);
-    }
+    for (size_t i = 0; i < CASES; i++)
+        tap_ok(ended_well(case_begin(NULL, cases[i].emulator, "%zu", i)), "%s", cases[i].name);
     return tap_done();
 }

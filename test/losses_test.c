@@ -5,9 +5,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <sys/wait.h>
-
-#include "application.h"
+#include "cases.h"
 #include "read_ahead_streams.h"
 
 enum { STREAMS = 1000, AHEAD = 4, PIECE = 9100 /* min-bytes is 9000 */ };
@@ -107,23 +105,9 @@ int main(int argc, char **argv)
     }
     setenv("GPUAES_MIN_BYTES", "9000", 1);
     for (size_t i = 0; i < CASES; i++) {
-        char number[16], setting[64], *value;
-        int status = -1;
-        fflush(stdout);
-        pid_t child = fork();
-        if (child == 0) {
-            snprintf(number, sizeof number, "%zu", i);
-            snprintf(setting, sizeof setting, "%s", cases[i].settings);
-            if ((value = strchr(setting, '=')) != NULL) {
-                *value++ = '\0';
-                setenv(setting, value, 1);
-            }
-            setenv("GPUAES_EMULATOR", strstr(cases[i].fault, "devices=2") ? "devices=2" : "", 1);
-            execl("/proc/self/exe", argv[0], number, (char *)NULL);
-            _exit(127);
-        }
-        waitpid(child, &status, 0);
-        tap_ok(status == 0, "%d streams, %s: all right", STREAMS, cases[i].name);
+        const char *emulator = strstr(cases[i].fault, "devices=2") ? "devices=2" : "";
+        tap_ok(ended_well(case_begin(cases[i].settings, emulator, "%zu", i)),
+               "%d streams, %s: all right", STREAMS, cases[i].name);
     }
     return tap_done();
 }

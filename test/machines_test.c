@@ -7,8 +7,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <sys/wait.h>
-
+#include "cases.h"
 #include "fault_scenarios.h"
 
 /* ---- One machine --------------------------------------------------------------------- */
@@ -62,25 +61,11 @@ static int is_refused(void)
 /* 1 if it ended well; *bytes are what it printed. */
 static int run_on(const char *what, const char *machine, unsigned long long *bytes)
 {
-    int ends[2], status = -1;
-    fflush(NULL);
-    if (pipe(ends))
-        return 0;
+    int status;
+    FILE *report = case_hear(STDOUT_FILENO, &status, NULL, machine, "%s", what);
     *bytes = 0;
-    pid_t child = fork();
-    if (child == 0) {
-        setenv("GPUAES_EMULATOR", machine, 1);
-        dup2(ends[1], STDOUT_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        execl("/proc/self/exe", "machines_test", what, (char *)NULL);
-        _exit(127);
-    }
-    close(ends[1]);
-    FILE *report = fdopen(ends[0], "r");
     (void)!fscanf(report, "%llu", bytes);
     fclose(report);
-    waitpid(child, &status, 0);
     return status == 0;
 }
 

@@ -18,8 +18,8 @@
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 
+#include "cases.h"
 #include "fault_scenarios.h"
 
 /* ---- The caller's state ----------------------------------------------------------------- */
@@ -350,24 +350,10 @@ enum { CASES = sizeof cases / sizeof cases[0], SKIPPED = 77 };
 static int run_case(size_t number)
 {
     alarm(100);
-    int result = cases[number].run();
-    return result < 0 ? SKIPPED : !result;
-}
-
-static void be_case(size_t number)
-{
-    char text[16], settings[128];
-    snprintf(text, sizeof text, "%zu", number);
-    snprintf(settings, sizeof settings, "%s", cases[number].settings);
-    for (char *word = strtok(settings, " "); word != NULL; word = strtok(NULL, " ")) {
-        char *value = strchr(word, '=');
-        *value++ = '\0';
-        setenv(word, value, 1);
-    }
     if (strstr(cases[number].settings, "LOG") != NULL)
         (void)!freopen("/dev/null", "w", stderr);
-    execl("/proc/self/exe", "neighbours_test", text, (char *)NULL);
-    _exit(127);
+    int result = cases[number].run();
+    return result < 0 ? SKIPPED : !result;
 }
 
 int main(int argc, char **argv)
@@ -377,17 +363,12 @@ int main(int argc, char **argv)
     setenv("GPUAES_MIN_BYTES", "0", 0);
     setenv("GPUAES_EMULATOR", "devices=2", 0);
     for (size_t i = 0; i < CASES; i++) {
-        int status = -1;
-        fflush(stdout);
-        pid_t child = fork();
-        if (child == 0)
-            be_case(i);
-        waitpid(child, &status, 0);
-        if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
+        int status = exit_status(case_begin(cases[i].settings, NULL, "%zu", i));
+        if (status == SKIPPED)
             tap_skip("%s: there is no CUDA here", cases[i].name);
         else if (!tap_ok(status == 0, "%s: right, and nothing of the caller's changes",
                          cases[i].name))
-            tap_diag("status %#x", (unsigned)status);
+            tap_diag("status %d", status);
     }
     return tap_done();
 }

@@ -20,8 +20,8 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
+#include "cases.h"
 #include "fault_scenarios.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -35,12 +35,6 @@ const char *__asan_default_options(void)
 
 enum { THREADS = 6 };
 extern char **environ;
-
-static int ended_well(pid_t child)
-{
-    int status = -1;
-    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
-}
 
 /* Small work that any thread may do, with contexts of its own. */
 static int one_stream(unsigned number, int rounds)
@@ -408,17 +402,10 @@ int main(int argc, char **argv)
     setenv("GPUAES_MIN_BYTES", "0", 1);
     for (size_t i = 0; i < CASES; i++)
         for (int layout = 0; layout < 2; layout++) {
-            char number[16], options[64];
-            snprintf(number, sizeof number, "%zu", i);
+            char options[64];
             snprintf(options, sizeof options, "%s,%s", layouts[layout], cases[i].emulator);
-            fflush(stdout);
-            pid_t child = fork();
-            if (child == 0) {
-                setenv("GPUAES_EMULATOR", options, 1);
-                execl("/proc/self/exe", argv[0], number, (char *)NULL);
-                _exit(127);
-            }
-            tap_ok(ended_well(child), "%s, %s", cases[i].name, layouts[layout]);
+            tap_ok(ended_well(case_begin(NULL, options, "%zu", i)), "%s, %s", cases[i].name,
+                   layouts[layout]);
         }
     return tap_done();
 }

@@ -8,10 +8,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <signal.h>
-#include <sys/wait.h>
-
-#include "application.h"
+#include "cases.h"
 #include "read_ahead_streams.h"
 
 enum { SOME = 300 * KIB };
@@ -98,38 +95,17 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The child's side: this program again. */
-static void be_scenario(enum moment moment, const char *options, int out)
-{
-    char number[16];
-    snprintf(number, sizeof number, "%d", (int)moment);
-    setenv("GPUAES_EMULATOR", moment == BEFORE_START ? options : "", 1);
-    dup2(out, STDOUT_FILENO);
-    execl("/proc/self/exe", "read_ahead_faults_test", number, options, (char *)NULL);
-    _exit(127);
-}
-
 static struct result run_with(enum moment moment, const char *options)
 {
     struct result result = {0, 0, 0, -now()};
-    int ends[2], status = -1;
-    fflush(NULL);
-    if (pipe(ends))
-        return result;
-    pid_t child = fork();
-    if (child == 0)
-        be_scenario(moment, options, ends[1]);
-    close(ends[1]);
-    FILE *report = fdopen(ends[0], "r");
-    result.good = report && fscanf(report, "%llu %llu", &result.faults, &result.bytes) == 2;
-    if (report)
-        fclose(report);
-    result.good = waitpid(child, &status, 0) == child && status == 0 && result.good;
+    int status;
+    FILE *report = case_hear(STDOUT_FILENO, &status, NULL, moment == BEFORE_START ? options : "",
+                             "%d %s", (int)moment, options);
+    result.good = fscanf(report, "%llu %llu", &result.faults, &result.bytes) == 2 && status == 0;
     result.seconds += now();
+    fclose(report);
     if (!result.good)
-        fprintf(stderr, "# GPUAES_EMULATOR=%s %s: status %#x%s\n", options, moments[moment],
-                (unsigned)status,
-                WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? ", hung" : "");
+        fprintf(stderr, "# GPUAES_EMULATOR=%s %s: status %d\n", options, moments[moment], status);
     return result;
 }
 

@@ -12,8 +12,8 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
 
+#include "cases.h"
 #include "read_ahead_streams.h"
 
 enum ending { BY_EXIT, BY_IMMEDIATE_EXIT, BY_EXEC, ENDINGS };
@@ -34,16 +34,6 @@ static const char *const names[STREAMS] = {"AES-256-CTR", "AES-128-CTR"};
 static const unsigned char other_iv[BLOCK] = "and another IV.";
 
 /* ---- Children ----------------------------------------------------------------- */
-
-static int ended_well(pid_t child)
-{
-    int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        return 0;
-    if (status)
-        fprintf(stderr, "# a child ended with status %#x\n", (unsigned)status);
-    return status == 0;
-}
 
 /* From where the parent was, in large steps and in small ones. */
 static int goes_on(struct stream *s)
@@ -185,18 +175,9 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < 2 * ENDINGS * 2; i++) {
         int ending = i / 2 % ENDINGS, threads = i % 2 * THREADS;
-        char numbers[2][16];
-        snprintf(numbers[0], sizeof numbers[0], "%d", ending);
-        snprintf(numbers[1], sizeof numbers[1], "%d", threads);
-        setenv("GPUAES_EMULATOR", memories[i / (2 * ENDINGS)], 1);
-        fflush(NULL);
-        pid_t process = fork();
-        if (process == 0) {
-            execl("/proc/self/exe", argv[0], numbers[0], numbers[1], (char *)NULL);
-            _exit(127);
-        }
-        tap_ok(ended_well(process), "child ends by %s, %d threads at work, %s",
-               ending_names[ending], threads, memories[i / (2 * ENDINGS)]);
+        const char *memory = memories[i / (2 * ENDINGS)];
+        tap_ok(ended_well(case_begin(NULL, memory, "%d %d", ending, threads)),
+               "child ends by %s, %d threads at work, %s", ending_names[ending], threads, memory);
     }
     return tap_done();
 }

@@ -6,10 +6,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <signal.h>
-#include <sys/wait.h>
-
-#include "application.h"
+#include "cases.h"
 #include "read_ahead_streams.h"
 
 enum { SOME = 300 * KIB, STATUS = 42 };
@@ -297,61 +294,33 @@ static const struct {
 } cases[] = {
     {"a stream is read ahead of", "", "", is_read_ahead_of, 0},
     {"not before it has run for a MiB", "", "", not_before_its_time, 0},
-    {"read-ahead-bytes=0: never", "READ_AHEAD_BYTES=0 MIN_BYTES=1G START=eager", "",
-     is_not_read_ahead_of, 0},
-    {"read-ahead-bytes too small for a ring: never",
-     "READ_AHEAD_BYTES=700K MIN_BYTES=1G START=eager", "", is_not_read_ahead_of, 0},
-    {"start=never: never", "MIN_BYTES=1G START=never", "", is_not_read_ahead_of, 0},
-    {"engine=cpu: never", "ENGINE=cpu START=eager", "", is_not_read_ahead_of, 0},
-    {"no device: never", "MIN_BYTES=1G START=eager", "devices=0", is_not_read_ahead_of, 0},
-    {"nothing can be pinned: never", "MIN_BYTES=1G START=eager", "pinned=1", is_not_read_ahead_of,
+    {"read-ahead-bytes=0: never",
+     "GPUAES_READ_AHEAD_BYTES=0 GPUAES_MIN_BYTES=1G GPUAES_START=eager", "", is_not_read_ahead_of,
      0},
-    {"engine=gpu: small updates are", "ENGINE=gpu MIN_BYTES=auto", "", is_read_ahead_of, 0},
-    {"read-ahead-bytes for one small ring", "READ_AHEAD_BYTES=768K", "", a_small_cap, 0},
-    {"large updates go to the device", "MIN_BYTES=128K", "", large_ones_go_to_the_device, 0},
+    {"read-ahead-bytes too small for a ring: never",
+     "GPUAES_READ_AHEAD_BYTES=700K GPUAES_MIN_BYTES=1G GPUAES_START=eager", "",
+     is_not_read_ahead_of, 0},
+    {"start=never: never", "GPUAES_MIN_BYTES=1G GPUAES_START=never", "", is_not_read_ahead_of, 0},
+    {"engine=cpu: never", "GPUAES_ENGINE=cpu GPUAES_START=eager", "", is_not_read_ahead_of, 0},
+    {"no device: never", "GPUAES_MIN_BYTES=1G GPUAES_START=eager", "devices=0",
+     is_not_read_ahead_of, 0},
+    {"nothing can be pinned: never", "GPUAES_MIN_BYTES=1G GPUAES_START=eager", "pinned=1",
+     is_not_read_ahead_of, 0},
+    {"engine=gpu: small updates are", "GPUAES_ENGINE=gpu GPUAES_MIN_BYTES=auto", "",
+     is_read_ahead_of, 0},
+    {"read-ahead-bytes for one small ring", "GPUAES_READ_AHEAD_BYTES=768K", "", a_small_cap, 0},
+    {"large updates go to the device", "GPUAES_MIN_BYTES=128K", "", large_ones_go_to_the_device, 0},
     {"segments come late", "", "", late_segments, 0},
     {"a stream in a hurry", "", "", a_stream_in_a_hurry, 0},
     {"streams end with segments in flight", "", "", ends_with_segments_in_flight, 0},
-    {"an idle device is released", "IDLE_SECONDS=1", "", an_idle_device_is_released, 0},
-    {"a busy device is kept", "IDLE_SECONDS=1", "", a_busy_device_is_kept, 0},
+    {"an idle device is released", "GPUAES_IDLE_SECONDS=1", "", an_idle_device_is_released, 0},
+    {"a busy device is kept", "GPUAES_IDLE_SECONDS=1", "", a_busy_device_is_kept, 0},
     {"exit() with segments in flight", "", "", exits, STATUS},
     {"_exit() with segments in flight", "", "", exits_at_once, STATUS},
     {"exec() with segments in flight", "", "", execs, STATUS},
     {"unload with segments in flight", "", "", unloads, STATUS},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
-
-/* Sets "KEY=VALUE KEY=VALUE". */
-static void set_environment(const char *settings)
-{
-    char copy[256], name[64];
-    snprintf(copy, sizeof copy, "%s", settings);
-    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
-        char *value = strchr(word, '=');
-        *value++ = '\0';
-        snprintf(name, sizeof name, "GPUAES_%s", word);
-        setenv(name, value, 1);
-    }
-}
-
-static int run_case(size_t number)
-{
-    char text[16];
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        snprintf(text, sizeof text, "%zu", number);
-        set_environment(cases[number].settings);
-        setenv("GPUAES_EMULATOR", cases[number].emulator, 1);
-        execl("/proc/self/exe", "read_ahead_life_test", text, (char *)NULL);
-        _exit(127);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    if (WIFSIGNALED(status))
-        fprintf(stderr, "# ended by signal %d\n", WTERMSIG(status));
-    return WIFEXITED(status) && WEXITSTATUS(status) == cases[number].status;
-}
 
 int main(int argc, char **argv)
 {
@@ -368,6 +337,8 @@ int main(int argc, char **argv)
         return right ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     for (size_t i = 0; i < CASES; i++)
-        tap_ok(run_case(i), "%s", cases[i].name);
+        tap_ok(exit_status(case_begin(cases[i].settings, cases[i].emulator, "%zu", i)) ==
+                   cases[i].status,
+               "%s", cases[i].name);
     return tap_done();
 }

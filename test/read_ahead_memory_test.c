@@ -11,9 +11,8 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <inttypes.h>
-#include <sys/wait.h>
 
-#include "application.h"
+#include "cases.h"
 #include "memory_search.h"
 #include "read_ahead_streams.h"
 
@@ -63,7 +62,6 @@ static void fill_search(void)
 static int expect(void)
 {
     struct tap_random random = {1};
-    int status = -1;
     text = malloc(LENGTH);
     search = search_new(LENGTH);
     if (text == NULL || search == NULL)
@@ -73,7 +71,7 @@ static int expect(void)
     pid_t child = fork();
     if (child == 0)
         fill_search();
-    return waitpid(child, &status, 0) == child && status == 0;
+    return ended_well(child);
 }
 
 /* ---- Search ------------------------------------------------------------------- */
@@ -334,23 +332,11 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     for (size_t i = 0; i < CASES; i++) {
-        char number[16], setting[64], *value;
-        int status = -1;
-        fflush(stdout);
-        pid_t child = fork();
-        if (child == 0) {
-            snprintf(number, sizeof number, "%zu", i);
-            snprintf(setting, sizeof setting, "%s", cases[i].settings);
-            if ((value = strchr(setting, '=')) != NULL) {
-                *value++ = '\0';
-                /* Searching is slow here, and is no work of the device's. */
-                setenv(setting, cases[i].run == be_idle && sanitized() ? "20" : value, 1);
-            }
-            execl("/proc/self/exe", argv[0], number, (char *)NULL);
-            _exit(127);
-        }
-        waitpid(child, &status, 0);
-        tap_ok(status == 0, "%s: %s", cases[i].name,
+        const char *settings = cases[i].settings;
+        /* Searching is slow here, and is no work of the device's. */
+        if (cases[i].run == be_idle && sanitized())
+            settings = "GPUAES_IDLE_SECONDS=20";
+        tap_ok(ended_well(case_begin(settings, NULL, "%zu", i)), "%s: %s", cases[i].name,
                cases[i].run ? "no keystream is left" : "the limit holds, and all are right");
     }
     return tap_done();

@@ -10,10 +10,8 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include <sys/wait.h>
-
 #include "../cuda/gpuaes.h"
-#include "application.h"
+#include "cases.h"
 #include "memory_search.h"
 #include "read_ahead_streams.h"
 
@@ -277,10 +275,10 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 /* Memory of that kind with the input in it, or NULL. */
 static unsigned char *place_input(const struct test_case *c, const unsigned char *in)
 {
-    unsigned char *p = c->place == PAGEABLE ? secrets->out : application_alloc(c->place, c->bytes);
-    if (p != NULL && !application_write(c->place, p, in, c->bytes))
-        return NULL;
-    return p;
+    if (c->place == PAGEABLE)
+        return memcpy(secrets->out, in, c->bytes);
+    unsigned char *p = application_alloc(c->place, c->bytes);
+    return p != NULL && application_write(c->place, p, in, c->bytes) ? p : NULL;
 }
 
 /* One update of all of it; 1 if it is right, or refused where it may be. */
@@ -339,9 +337,9 @@ static int start_device(void)
     return ok && (getenv("GPUAES_MIN_BYTES") == NULL || ahead_get().launches > 0);
 }
 
-static int prepare(const struct test_case *c)
+/* What is looked for; 1 if it is there. */
+static int make_search(const struct test_case *c)
 {
-    int status = -1;
     search = search_new(sizeof *secrets);
     if (search == NULL)
         return 0;
@@ -349,7 +347,12 @@ static int prepare(const struct test_case *c)
     pid_t child = fork();
     if (child == 0)
         make_secrets(c);
-    if (waitpid(child, &status, 0) != child || status != 0)
+    return ended_well(child);
+}
+
+static int prepare(const struct test_case *c)
+{
+    if (!make_search(c))
         return 0;
     void *symbol = application_hook("emulator_is_inside_device");
     memcpy(&search->is_ignored, &symbol, sizeof symbol);
@@ -401,88 +404,56 @@ static int tells_secret(const char *text, size_t length)
 }
 
 /* Some cases again with log=debug, and what they say. */
-static int log_is_clean(const char *program, size_t number)
+static int log_is_clean(size_t number)
 {
     static char text[MIB];
-    char argument[16];
-    FILE *log = tmpfile();
-    int status = -1;
-    search = search_new(sizeof *secrets);
-    if (log == NULL || search == NULL)
+    int status;
+    if (!make_search(&cases[number]))
         return 0;
-    secrets = (struct secrets *)(void *)search->own;
-    pid_t child = fork();
-    if (child == 0)
-        make_secrets(&cases[number]);
-    waitpid(child, &status, 0);
-    child = fork();
-    if (child == 0) {
-        snprintf(argument, sizeof argument, "%zu", number);
-        setenv("GPUAES_LOG", "debug", 1);
-        dup2(fileno(log), STDERR_FILENO);
-        execl("/proc/self/exe", program, argument, (char *)NULL);
-        _exit(127);
-    }
-    waitpid(child, &status, 0);
-    rewind(log);
+    FILE *log = case_hear(STDERR_FILENO, &status, "GPUAES_LOG=debug", NULL, "%zu", number);
     size_t length = fread(text, 1, sizeof text, log);
     fclose(log);
-    int clean = WIFEXITED(status) && search->count != 0 &&
-                memmem(text, length, "summary", 7) != NULL && !tells_secret(text, length);
+    int clean = status >= 0 && search->count != 0 && memmem(text, length, "summary", 7) != NULL &&
+                !tells_secret(text, length);
     munmap(search, search->own_bytes);
     return clean;
 }
 
-static void check_logs(const char *program)
+static void check_logs(void)
 {
     int clean = 1;
     unsetenv("GPUAES_MIN_BYTES"); /* so that the choice of engine is explained, too */
     for (size_t i = 0; i < CASES && clean; i += 3)
         if (cases[i].settings == NULL && cases[i].fault == NULL && cases[i].place == PAGEABLE)
-            clean = log_is_clean(program, i);
+            clean = log_is_clean(i);
     setenv("GPUAES_MIN_BYTES", "0", 1);
     for (size_t i = 0; i < CASES && clean; i += 2)
         if (cases[i].fault != NULL)
-            clean = log_is_clean(program, i);
+            clean = log_is_clean(i);
     tap_ok(clean, "log=debug tells no secret");
 }
 
-enum { CANNOT_FAIL = -1, NO_PROCESS = -2 };
+enum { CANNOT_FAIL = -2 };
 
-/* Its process, or one of those: of the driver, and of the machine. */
-static pid_t begin_case(const char *program, size_t number)
+/* Its process; -1 if there is none; or CANNOT_FAIL, where this driver does not on demand. */
+static pid_t begin_case(size_t number)
 {
-    char argument[16];
-    fflush(stdout);
     if (cases[number].fault != NULL && application_hook("emulator_configure") == NULL)
         return CANNOT_FAIL;
-    pid_t child = fork();
-    if (child == 0) {
-        snprintf(argument, sizeof argument, "%zu", number);
-        application_environment(cases[number].settings);
-        execl("/proc/self/exe", program, argument, (char *)NULL);
-        _exit(127);
-    }
-    return child < 0 ? NO_PROCESS : child;
+    return case_begin(cases[number].settings, NULL, "%zu", number);
 }
 
 static void end_case(size_t number, pid_t child)
 {
-    int status = -1;
-    if (child == CANNOT_FAIL) {
+    if (child == CANNOT_FAIL)
         tap_skip("%s: this driver does not fail on demand", cases[number].name);
-        return;
-    }
-    if (child == NO_PROCESS)
-        fprintf(stderr, "# %s: fork failed\n", cases[number].name);
     else
-        waitpid(child, &status, 0);
-    tap_ok(status == 0, "%s: no secret is left%s", cases[number].name,
-           cases[number].keeps_text ? " but on the device that failed" : "");
+        tap_ok(ended_well(child), "%s: no secret is left%s", cases[number].name,
+               cases[number].keeps_text ? " but on the device that failed" : "");
 }
 
 /* Several at once: on a card, much memory is searched. */
-static void check_cases(const char *program)
+static void check_cases(void)
 {
     enum { AT_ONCE = 8 };
     pid_t child[CASES];
@@ -491,7 +462,7 @@ static void check_cases(const char *program)
            ahead = step * (processors < AT_ONCE ? (size_t)processors : AT_ONCE);
     for (size_t i = 0; i < CASES + ahead; i += step) {
         if (i < CASES)
-            child[i] = begin_case(program, i);
+            child[i] = begin_case(i);
         if (i >= ahead)
             end_case(i - ahead, child[i - ahead]);
     }
@@ -507,8 +478,8 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     setenv("GPUAES_MIN_BYTES", "0", 1);
-    check_cases(argv[0]);
+    check_cases();
     if (application_hook("emulator_configure") != NULL && !sanitized())
-        check_logs(argv[0]);
+        check_logs();
     return tap_done();
 }

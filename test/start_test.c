@@ -5,10 +5,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "application.h"
+#include "cases.h"
 #include "providers.h"
 
 enum { MIB = 1 << 20, HUGE_UPDATE = 48 * MIB };
@@ -218,15 +215,14 @@ static int idle_device_is_released_and_comes_back(void)
 /* A child of a process that had a device must not start one, released or not. */
 static int child_of_a_released_one_starts_nothing(void)
 {
-    int right = update_is_right(MIB), status = -1;
+    int right = update_is_right(MIB);
     sleep_ms(2500);
     fflush(stdout);
     pid_t child = fork();
     if (child == 0)
         _exit(update_is_right(MIB) && figures_get(&providers).faults == 0 && !has_started() ? 0
                                                                                             : 1);
-    waitpid(child, &status, 0);
-    return right && status == 0;
+    return ended_well(child) && right;
 }
 
 /* Four streams may hang; the wait is one timeout, not four. */
@@ -399,23 +395,6 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
-static int run_case(const char *program, size_t number)
-{
-    char text[16];
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        snprintf(text, sizeof text, "%zu", number);
-        application_environment(cases[number].settings);
-        setenv("GPUAES_EMULATOR", cases[number].emulator, 1);
-        execl(program, program, text, (char *)NULL);
-        _exit(127);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    return status == 0;
-}
-
 int main(int argc, char **argv)
 {
     if (argc == 2) {
@@ -426,6 +405,7 @@ int main(int argc, char **argv)
         return right ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     for (size_t i = 0; i < CASES; i++)
-        tap_ok(run_case("/proc/self/exe", i), "%s", cases[i].name);
+        tap_ok(ended_well(case_begin(cases[i].settings, cases[i].emulator, "%zu", i)), "%s",
+               cases[i].name);
     return tap_done();
 }
