@@ -53,14 +53,22 @@ static void on_ready(void *unused)
         read_ahead_measure();
 }
 
+/* Once in a process, by whoever meets it first: it may have failed in the background. */
+static void explain_absence(const struct provider *provider)
+{
+    static atomic_flag explained = ATOMIC_FLAG_INIT;
+    if (provider->settings.log == LOG_DEBUG && !atomic_flag_test_and_set(&explained))
+        (void)fprintf(stderr, "gpuaes: debug no device: %s\n", gpuaes_reason());
+}
+
 static enum gpuaes_state start(const struct provider *provider, int wait)
 {
     atomic_store(&seen_bytes, 0); /* after an idle release it counts anew */
     engine_stream_forget(&stream);
     enum gpuaes_state state =
         gpuaes_start(engine_is_forced(provider) ? NULL : on_ready, NULL, wait);
-    if (provider->settings.log == LOG_DEBUG && state == GPUAES_FAILED)
-        (void)fprintf(stderr, "gpuaes: debug no device: %s\n", gpuaes_reason());
+    if (state == GPUAES_FAILED)
+        explain_absence(provider);
     return state;
 }
 
@@ -103,6 +111,8 @@ enum gpuaes_state engine_start_for(const struct provider *provider, size_t len)
 {
     const struct settings *s = &provider->settings;
     enum gpuaes_state state = gpuaes_state();
+    if (state == GPUAES_FAILED)
+        explain_absence(provider);
     if (state == GPUAES_READY || state == GPUAES_FAILED || s->start == START_NEVER)
         return state;
     if (engine_is_forced(provider))

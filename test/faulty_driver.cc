@@ -71,6 +71,42 @@ void *open_driver()
     return nullptr;
 }
 
+/* The emulator has all kernels in one image: whatever is loaded stands for it. */
+decltype(driver::module_load_data) load_emulated;
+const void *emulated_image;
+void *(*alloc_emulated)(size_t);
+/* Not in the table: only tests call it. */
+drv_result (*alloc_managed)(drv_ptr *, size_t, unsigned);
+
+drv_result alloc_managed_emulated(drv_ptr *p, size_t bytes, unsigned)
+{
+    *p = reinterpret_cast<drv_ptr>(alloc_emulated(bytes));
+    return *p ? DRV_SUCCESS : DRV_OUT_OF_MEMORY;
+}
+
+template <class F> void find_in(void *library, const char *symbol, F &function)
+{
+    function = reinterpret_cast<F>(dlsym(library, symbol));
+    if (!function)
+        stop(std::string("the driver has no ") + symbol);
+}
+
+void use_emulated(driver &table, void *library)
+{
+    const driver *(*emulator)();
+    const void *(*kernels)();
+    find_in(library, "emulator_driver", emulator);
+    find_in(library, "emulator_kernels", kernels);
+    find_in(library, "emulator_managed_alloc", alloc_emulated);
+    table = *emulator();
+    alloc_managed = alloc_managed_emulated;
+    load_emulated = table.module_load_data;
+    emulated_image = kernels();
+    table.module_load_data = [](drv_module *module, const void *image) {
+        return load_emulated(module, image ? emulated_image : nullptr);
+    };
+}
+
 const driver &real()
 {
     static driver table;
@@ -79,14 +115,12 @@ const driver &real()
         void *library = open_driver();
         if (!library)
             stop("no driver; GPUAES_DRIVER may name it");
-        if (void *emulated = dlsym(library, "emulator_driver")) {
-            table = *reinterpret_cast<const driver *(*)()>(emulated)();
+        if (dlsym(library, "emulator_driver")) {
+            use_emulated(table, library);
             return;
         }
-#define FIND(member, symbol, parameters)                                                           \
-    table.member = reinterpret_cast<decltype(table.member)>(dlsym(library, #symbol));              \
-    if (!table.member)                                                                             \
-        stop("the driver has no " #symbol);
+        find_in(library, "cuMemAllocManaged", alloc_managed);
+#define FIND(member, symbol, parameters) find_in(library, #symbol, table.member);
         DRIVER_FUNCTIONS(FIND)
 #undef FIND
     });
@@ -159,8 +193,16 @@ failure parse(const std::string &text)
 extern "C" {
 DRIVER_FUNCTIONS(EXPORT)
 
+drv_result cuMemAllocManaged(drv_ptr *p, size_t bytes, unsigned flags);
+
 void emulator_configure(const char *options);
 unsigned emulator_calls(const char *function);
+}
+
+drv_result cuMemAllocManaged(drv_ptr *p, size_t bytes, unsigned flags)
+{
+    (void)real();
+    return alloc_managed(p, bytes, flags);
 }
 
 void emulator_configure(const char *options)

@@ -1,7 +1,8 @@
 /*
  * The summary line: of a process, and of a child that it forks. A child that worked
  * prints its own figures, one that did not prints nothing, and neither is ended by a
- * standard error that cannot be written to.
+ * standard error that cannot be written to. And the line of log=debug on a device that
+ * there is not.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -11,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../cuda/gpuaes.h"
+#include "application.h"
 #include "providers.h"
 
 enum { STATUS = 42, PARENT_BYTES = 32768, CHILD_BYTES = 65536, TEXT_BYTES = 8192 };
@@ -80,11 +83,26 @@ static void say_beyond_limit(void)
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
 }
 
+/* Has no device, and learns that in the background. */
+static void miss_device(void)
+{
+    enum gpuaes_state (*state)(void);
+    void *symbol = library_function("gpuaes_state");
+    memcpy(&state, &symbol, sizeof symbol);
+    if (symbol == NULL)
+        _exit(1);
+    do {
+        encrypt(CHILD_BYTES);
+        usleep(1000);
+    } while (state() != GPUAES_FAILED);
+    work();
+    work();
+}
+
 /* A process that works and forks; it ends as its child ended. */
-static void be_parent(void (*child)(void))
+static void fork_and(void (*child)(void))
 {
     int status;
-    providers = providers_load();
     encrypt(PARENT_BYTES);
     pid_t pid = fork();
     if (pid == 0) {
@@ -95,8 +113,8 @@ static void be_parent(void (*child)(void))
     exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-/* Runs such a pair; what both print goes to `text`. Returns the child's status. */
-static int run(void (*child)(void), char text[TEXT_BYTES])
+/* Runs it in a process of its own, or in a child of that; what all print goes to `text`. */
+static int run_in(int is_forked, void (*child)(void), char text[TEXT_BYTES])
 {
     int ends[2], status;
     size_t have = 0;
@@ -107,7 +125,11 @@ static int run(void (*child)(void), char text[TEXT_BYTES])
     if (pid == 0) {
         close(ends[0]);
         say_to(ends[1]);
-        be_parent(child);
+        providers = providers_load();
+        if (is_forked)
+            fork_and(child);
+        child();
+        exit(STATUS);
     }
     close(ends[1]);
     while (have < TEXT_BYTES - 1 && (n = read(ends[0], text + have, TEXT_BYTES - 1 - have)) > 0)
@@ -116,6 +138,12 @@ static int run(void (*child)(void), char text[TEXT_BYTES])
     close(ends[0]);
     waitpid(pid, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Returns the child's status. */
+static int run(void (*child)(void), char text[TEXT_BYTES])
+{
+    return run_in(1, child, text);
 }
 
 static int times(const char *text, const char *word)
@@ -152,6 +180,16 @@ int main(void)
     tap_ok(status == STATUS && !strcmp(text, "counted 65536\n"),
            "without a summary a child counts from 0 as well");
     setenv("GPUAES_LOG", "summary", 1);
+
+    setenv("GPUAES_ENGINE", "auto", 1);
+    setenv("GPUAES_START", "eager", 1);
+    setenv("GPUAES_LOG", "debug", 1);
+    setenv("GPUAES_EMULATOR", "devices=0", 1);
+    setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
+    status = run_in(0, miss_device, text);
+    tap_ok(status == STATUS && times(text, "gpuaes: debug no device: ") == 1,
+           "who has no device is told so once");
+    setenv("GPUAES_ENGINE", "cpu", 1);
 
     tap_ok(run(say_to_nobody, text) == STATUS, "a broken pipe does not end a process");
     tap_ok(run(say_beyond_limit, text) == STATUS, "a limit on files does not end one");

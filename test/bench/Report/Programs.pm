@@ -51,6 +51,7 @@ sub program_text
     my $cipher = lc($row->{cipher});
     if ($row->{part} eq 'speed') {
         return join(' ', "`openssl speed -evp $cipher", $row->{operation} eq 'decrypt' ? '-decrypt' : (),
+            $row->{operation} =~ /(\d+) jobs/ ? "-async_jobs $1" : (),
             $row->{threads} > 1 ? "-multi $row->{threads}" : (), "-bytes $row->{bytes}`");
     }
     my $size = size_text($row->{bytes});
