@@ -44,7 +44,6 @@ cuda_libgpuaes_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 
 lib_LTLIBRARIES += cuda/libgpuaes.la
 cuda_libgpuaes_la_SOURCES = cuda/driver_cuda.c cuda/kernels_image.c
-EXTRA_cuda_libgpuaes_la_SOURCES = cuda/driver_check.c
 cuda_libgpuaes_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 cuda_libgpuaes_la_CPPFLAGS = $(AM_CPPFLAGS)
 cuda_libgpuaes_la_LDFLAGS = $(AM_LDFLAGS) $(GPUAES_SHARED_LDFLAGS) -version-info 0:0:0

@@ -37,6 +37,4 @@ if HAVE_LIBCUDA
 noinst_PROGRAMS += docs/examples/device_memory
 docs_examples_device_memory_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 docs_examples_device_memory_LDADD = $(LIBCRYPTO_LIBS) $(CUDA_LIBS)
-else
-EXTRA_DIST += docs/examples/device_memory.c
 endif

@@ -49,8 +49,6 @@ test_two_libcryptos_test_LDADD = -l:libcrypto.a $(SYSTEM_LIBS) -ldl -lpthread
 test_two_libcryptos_exported_test_SOURCES = test/two_libcryptos_test.c
 test_two_libcryptos_exported_test_LDADD = $(test_two_libcryptos_test_LDADD)
 test_two_libcryptos_exported_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
-else
-EXTRA_DIST += test/two_libcryptos_test.c
 endif
 # Programs that link libgpuaes and the emulator themselves.
 library_tests = \
@@ -140,70 +138,7 @@ EXTRA_DIST += test/Programs.pm test/Sanitize.pm test/application.h test/cases.h 
 	$(wildcard $(srcdir)/test/configurations/*) \
 	test/clients/Client.pm test/clients/cryptography_client.py \
 	test/clients/docker_stand_in test/clients/openssl_client.rb \
-	$(evp_scripts) $(emulator_scripts) $(client_scripts) $(sanitizer_scripts)
-
-# ---- Programs --------------------------------------------------------------
-
-if HAVE_CXX
-check_PROGRAMS += $(evp_tests) $(evp_emulator_tests) $(emulator_tests)
-# The model of costs by itself, too.
-test_engine_test_SOURCES = test/engine_test.c provider/engine_model.c provider/engine_model.h
-test_engine_test_CFLAGS = $(AM_CFLAGS)
-test_engine_stream_test_SOURCES = test/engine_stream_test.c provider/engine_stream.c \
-	provider/engine_stream.h
-test_engine_stream_test_CFLAGS = $(AM_CFLAGS)
-test_gather_choice_test_SOURCES = test/gather_choice_test.c provider/engine_model.c \
-	provider/gather_choice.c provider/gather_choice.h
-test_gather_choice_test_CFLAGS = $(AM_CFLAGS)
-test_neighbours_test_LDADD = $(LDADD) -lm
-test_secrets_test_SOURCES = test/secrets_test.c cuda/aes_key.c cuda/gpuaes.h
-test_secrets_test_CFLAGS = $(AM_CFLAGS)
-test_emulator_test_SOURCES = test/emulator_test.cc test/emulator_kernels.cu test/emulator_kernels.h
-test_emulator_test_LDADD = cuda/emulator/libemulator.la $(SYSTEM_LIBS)
-# The kernels as objects: nothing refers to them, so a program would not get them
-# out of the archive.
-library_test_libs = cuda/libgpuaes_core.la $(KERNEL_SOURCES:.cu=.lo) \
-	cuda/emulator/libemulator.la $(LIBCRYPTO_LIBS) $(SYSTEM_LIBS)
-test_batch_devices_test_LDADD = $(library_test_libs)
-test_batch_faults_test_LDADD = $(library_test_libs)
-test_batch_limits_test_LDADD = $(library_test_libs)
-test_batch_test_LDADD = $(library_test_libs)
-test_batch_threads_test_LDADD = $(library_test_libs)
-test_devices_test_LDADD = $(library_test_libs)
-test_keystream_test_LDADD = $(library_test_libs)
-test_library_faults_test_LDADD = $(library_test_libs)
-test_library_test_LDADD = $(library_test_libs)
-test_queue_test_LDADD = $(library_test_libs)
-test_registration_test_LDADD = $(library_test_libs)
-nodist_EXTRA_test_batch_devices_test_SOURCES = test/link_by_cxx.cc
-nodist_EXTRA_test_batch_faults_test_SOURCES = test/link_by_cxx.cc
-nodist_EXTRA_test_batch_limits_test_SOURCES = test/link_by_cxx.cc
-nodist_EXTRA_test_batch_test_SOURCES = test/link_by_cxx.cc
-nodist_EXTRA_test_batch_threads_test_SOURCES = test/link_by_cxx.cc
-nodist_EXTRA_test_devices_test_SOURCES = test/link_by_cxx.cc
-nodist_EXTRA_test_keystream_test_SOURCES = test/link_by_cxx.cc
-nodist_EXTRA_test_library_faults_test_SOURCES = test/link_by_cxx.cc
-nodist_EXTRA_test_base64_kernels_test_SOURCES = test/link_by_cxx.cc
-test_base64_kernels_test_LDADD = $(library_test_libs)
-nodist_EXTRA_test_library_test_SOURCES = test/link_by_cxx.cc
-nodist_EXTRA_test_queue_test_SOURCES = test/link_by_cxx.cc
-nodist_EXTRA_test_registration_test_SOURCES = test/link_by_cxx.cc
-# The provider's code, too.
-provider_test_libs = provider/libprovider_core.la $(library_test_libs) $(LIBBASE64_LIBS)
-test_messages_faults_test_LDADD = $(provider_test_libs)
-nodist_EXTRA_test_messages_faults_test_SOURCES = test/link_by_cxx.cc
-test_messages_test_LDADD = $(provider_test_libs)
-nodist_EXTRA_test_messages_test_SOURCES = test/link_by_cxx.cc
-test_aes_kernels_test_LDADD = $(library_test_libs)
-nodist_EXTRA_test_aes_kernels_test_SOURCES = test/link_by_cxx.cc
-test_aes_hybrid_test_SOURCES = test/aes_hybrid_test.c test/sbox_kernels.cu
-test_aes_hybrid_test_LDADD = $(library_test_libs)
-nodist_EXTRA_test_aes_hybrid_test_SOURCES = test/link_by_cxx.cc
-else
-EXTRA_DIST += test/emulator_test.cc test/emulator_kernels.cu test/emulator_kernels.h \
-	test/aes_hybrid_test.c test/engine_stream_test.c test/engine_test.c test/sbox_kernels.cu
-endif
-emulated_kernel_dependencies += test/emulator_kernels.d test/sbox_kernels.d
+	$(long_scripts) $(evp_scripts) $(emulator_scripts) $(client_scripts) $(sanitizer_scripts)
 
 # ---- What tests run against ------------------------------------------------
 
@@ -251,6 +186,65 @@ test/fake/libnvidia-ml.so.1: test/fake_nvml.c test/bench/nvml.h
 	    -fPIC -shared -Wl,-soname,libnvidia-ml.so.1 -o $@ $(srcdir)/test/fake_nvml.c
 fake_nvml = test/fake/libnvidia-ml.so.1
 endif
+
+# ---- Programs --------------------------------------------------------------
+
+if HAVE_CXX
+check_PROGRAMS += $(evp_tests) $(evp_emulator_tests) $(emulator_tests)
+# The model of costs by itself, too.
+test_engine_test_SOURCES = test/engine_test.c provider/engine_model.c provider/engine_model.h
+test_engine_test_CFLAGS = $(AM_CFLAGS)
+test_engine_stream_test_SOURCES = test/engine_stream_test.c provider/engine_stream.c \
+	provider/engine_stream.h
+test_engine_stream_test_CFLAGS = $(AM_CFLAGS)
+test_gather_choice_test_SOURCES = test/gather_choice_test.c provider/engine_model.c \
+	provider/gather_choice.c provider/gather_choice.h
+test_gather_choice_test_CFLAGS = $(AM_CFLAGS)
+test_secrets_test_SOURCES = test/secrets_test.c cuda/aes_key.c cuda/gpuaes.h
+test_secrets_test_CFLAGS = $(AM_CFLAGS)
+test_emulator_test_SOURCES = test/emulator_test.cc test/emulator_kernels.cu test/emulator_kernels.h
+test_emulator_test_LDADD = cuda/emulator/libemulator.la $(SYSTEM_LIBS)
+# The kernels as objects: nothing refers to them, so a program would not get them
+# out of the archive.
+library_test_libs = cuda/libgpuaes_core.la $(KERNEL_SOURCES:.cu=.lo) \
+	cuda/emulator/libemulator.la $(LIBCRYPTO_LIBS) $(SYSTEM_LIBS)
+test_aes_hybrid_test_SOURCES = test/aes_hybrid_test.c test/sbox_kernels.cu
+test_aes_hybrid_test_LDADD = $(library_test_libs)
+test_aes_kernels_test_LDADD = $(library_test_libs)
+test_base64_kernels_test_LDADD = $(library_test_libs)
+test_batch_devices_test_LDADD = $(library_test_libs)
+test_batch_faults_test_LDADD = $(library_test_libs)
+test_batch_limits_test_LDADD = $(library_test_libs)
+test_batch_test_LDADD = $(library_test_libs)
+test_batch_threads_test_LDADD = $(library_test_libs)
+test_devices_test_LDADD = $(library_test_libs)
+test_keystream_test_LDADD = $(library_test_libs)
+test_library_faults_test_LDADD = $(library_test_libs)
+test_library_test_LDADD = $(library_test_libs)
+test_queue_test_LDADD = $(library_test_libs)
+test_registration_test_LDADD = $(library_test_libs)
+nodist_EXTRA_test_aes_hybrid_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_aes_kernels_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_base64_kernels_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_batch_devices_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_batch_faults_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_batch_limits_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_batch_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_batch_threads_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_devices_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_keystream_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_library_faults_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_library_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_queue_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_registration_test_SOURCES = test/link_by_cxx.cc
+# The provider's code, too.
+provider_test_libs = provider/libprovider_core.la $(library_test_libs) $(LIBBASE64_LIBS)
+test_messages_faults_test_LDADD = $(provider_test_libs)
+nodist_EXTRA_test_messages_faults_test_SOURCES = test/link_by_cxx.cc
+test_messages_test_LDADD = $(provider_test_libs)
+nodist_EXTRA_test_messages_test_SOURCES = test/link_by_cxx.cc
+endif
+emulated_kernel_dependencies += test/emulator_kernels.d test/sbox_kernels.d
 
 # ---- Targets ---------------------------------------------------------------
 

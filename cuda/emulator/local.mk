@@ -2,7 +2,9 @@
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
-emulator_sources = \
+if HAVE_CXX
+noinst_LTLIBRARIES += cuda/emulator/libemulator.la
+cuda_emulator_libemulator_la_SOURCES = \
 	cuda/emulator/contexts.cc \
 	cuda/emulator/copies.cc \
 	cuda/emulator/device.h \
@@ -16,12 +18,8 @@ emulator_sources = \
 	cuda/emulator/modules.cc \
 	cuda/emulator/options.cc \
 	cuda/emulator/sanitizers.h \
-	cuda/emulator/streams.cc
-EXTRA_DIST += $(emulator_sources)
-
-if HAVE_CXX
-noinst_LTLIBRARIES += cuda/emulator/libemulator.la
-cuda_emulator_libemulator_la_SOURCES = $(emulator_sources) $(KERNEL_SOURCES)
+	cuda/emulator/streams.cc \
+	$(KERNEL_SOURCES)
 endif
 
 # Kernels for the emulator: device code, by the host's compiler.

@@ -27,7 +27,7 @@ test_fuzz_settings_fuzz_LDADD = $(fuzz_libs)
 test_fuzz_settings_fuzz_LDFLAGS = $(fuzz_ldflags)
 nodist_EXTRA_test_fuzz_settings_fuzz_SOURCES = test/link_by_cxx.cc
 endif
-EXTRA_DIST += test/fuzz/fuzz.h $(fuzz_programs:_fuzz=.corpus) $(long_scripts)
+EXTRA_DIST += test/fuzz/fuzz.h $(fuzz_programs:_fuzz=.corpus)
 
 fuzz-programs: $(fuzz_programs)
 
