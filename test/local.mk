@@ -130,9 +130,10 @@ sanitizer_scripts = \
 	test/sanitize_address.t \
 	test/sanitize_thread.t
 
-EXTRA_DIST += test/Programs.pm test/Sanitize.pm test/application.h test/cases.h test/emulated.map test/opened \
-	test/fault_scenarios.h test/fault_work.h test/jobs.h test/library.h test/memory_search.h \
-	test/messages.h test/mixes.h test/on_gpu test/on_gpu_tool test/on_gpu_trust test/pipes.h \
+EXTRA_DIST += test/Programs.pm test/Sanitize.pm test/application.h test/cases.h \
+	test/emulated.map test/fake_nvml.c test/fault_scenarios.h test/fault_work.h \
+	test/faulty_driver.cc test/jobs.h test/library.h test/memory_search.h test/messages.h \
+	test/mixes.h test/on_gpu test/on_gpu_tool test/on_gpu_trust test/opened test/pipes.h \
 	test/providers.h test/read_ahead_streams.h test/tap.h test/vectors.h \
 	test/torch_stub/torch.py \
 	$(wildcard $(srcdir)/test/configurations/*) \
@@ -170,7 +171,6 @@ test_emulated_gpuaes_LDFLAGS = $(AM_LDFLAGS) \
 test_emulated_gpuaes_DEPENDENCIES = tool/libtool_core.la test/emulated/gpuaes.so
 
 # A driver that fails on demand before the real one.
-EXTRA_DIST += test/faulty_driver.cc
 CLEANFILES += test/faulty/libcuda.so.1
 test/faulty/libcuda.so.1: test/faulty_driver.cc cuda/driver.h
 	@$(MKDIR_P) $(@D)
@@ -178,7 +178,6 @@ test/faulty/libcuda.so.1: test/faulty_driver.cc cuda/driver.h
 	    -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $(srcdir)/test/faulty_driver.cc $(SYSTEM_LIBS)
 faulty_driver = test/faulty/libcuda.so.1
 # A management library of GPUs for the benchmark's test.
-EXTRA_DIST += test/fake_nvml.c
 CLEANFILES += test/fake/libnvidia-ml.so.1
 test/fake/libnvidia-ml.so.1: test/fake_nvml.c test/bench/nvml.h
 	@$(MKDIR_P) $(@D)
@@ -246,6 +245,21 @@ nodist_EXTRA_test_messages_test_SOURCES = test/link_by_cxx.cc
 endif
 emulated_kernel_dependencies += test/emulator_kernels.d test/sbox_kernels.d
 
+EXTRA_PROGRAMS += $(real_tests)
+CLEANFILES += $(real_tests)
+EXTRA_DIST += test/leaky_kernel.cu
+test_device_secrets_test_SOURCES = test/device_secrets_test.c cuda/aes_key.c cuda/gpuaes.h
+test_device_secrets_test_CFLAGS = $(AM_CFLAGS)
+test_timing_test_LDADD = cuda/libgpuaes.la $(SYSTEM_LIBS)
+if HAVE_CUDA
+CLEANFILES += test/leaky_kernel.fatbin test/leaky_kernel.fatbin.d
+test/leaky_kernel.fatbin: test/leaky_kernel.cu cuda/kernels.flags
+	@$(MKDIR_P) $(@D)
+	$(compile_fatbin) $(srcdir)/test/leaky_kernel.cu && mv -f $@.new $@
+-include test/leaky_kernel.fatbin.d
+$(test_timing_test_OBJECTS): test/leaky_kernel.fatbin
+endif
+
 # ---- Targets ---------------------------------------------------------------
 
 # TESTS="test/a_test test/b.t" on the command line runs those alone.
@@ -277,21 +291,6 @@ check-real: all
 	$(call prove,provider/.libs,$(or $(TESTS),$(evp_tests) $(evp_scripts) $(client_scripts)))
 	$(if $(TESTS),,$(call prove,provider/.libs,$(real_tests)))
 	$(if $(TESTS),,$(call prove,provider/.libs,$(faulty_tests),LD_LIBRARY_PATH='$(abs_top_builddir)/test/faulty' GPUAES_TEST_EVERY=8))
-
-EXTRA_PROGRAMS += $(real_tests)
-CLEANFILES += $(real_tests)
-EXTRA_DIST += test/leaky_kernel.cu
-test_device_secrets_test_SOURCES = test/device_secrets_test.c cuda/aes_key.c cuda/gpuaes.h
-test_device_secrets_test_CFLAGS = $(AM_CFLAGS)
-test_timing_test_LDADD = cuda/libgpuaes.la $(SYSTEM_LIBS)
-if HAVE_CUDA
-CLEANFILES += test/leaky_kernel.fatbin test/leaky_kernel.fatbin.d
-test/leaky_kernel.fatbin: test/leaky_kernel.cu cuda/kernels.flags
-	@$(MKDIR_P) $(@D)
-	$(compile_fatbin) $(srcdir)/test/leaky_kernel.cu && mv -f $@.new $@
--include test/leaky_kernel.fatbin.d
-$(test_timing_test_OBJECTS): test/leaky_kernel.fatbin
-endif
 
 # A selection of some minutes, for the build of a package; of its programs alone where an
 # emulator of another processor runs them.
