@@ -45,7 +45,7 @@ has_all('the constants of the header', 'libgpuaes.3', 30,
 has_all('the members of its structs', 'libgpuaes.3', 30, @members);
 
 # Each is a page by its name, and there is no other: `man 3 gpuaes_aes`.
-my ($links) = slurp("$source/Makefile.am") =~ /^man3_links = (.*?[^\\])$/ms;
+my ($links) = slurp("$source/docs/local.mk") =~ /^man3_links = (.*?[^\\])$/ms;
 is(join(' ', sort grep { /\w/ } split(/[\s\\]+/, $links)), join(' ', sort('gpuaes', @functions)),
     'gpuaes(3), and a page for each function, are installed');
 

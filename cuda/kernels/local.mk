@@ -1,0 +1,55 @@
+# The kernels, and how any file of kernels becomes a fat binary.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+
+KERNEL_SOURCES = \
+	cuda/kernels/aes_batch.cu \
+	cuda/kernels/aes_batch_keys.cu \
+	cuda/kernels/aes_hybrid.cu \
+	cuda/kernels/aes_large.cu \
+	cuda/kernels/aes_small.cu \
+	cuda/kernels/aes_two_table.cu \
+	cuda/kernels/base64_decode.cu \
+	cuda/kernels/base64_encode.cu \
+	cuda/kernels/cbc_chain.cu
+EXTRA_DIST += \
+	$(KERNEL_SOURCES) \
+	cuda/kernels/aes_batch.cuh \
+	cuda/kernels/aes_batch_messages.cuh \
+	cuda/kernels/aes_batch_quads.cuh \
+	cuda/kernels/aes_inverse_sbox.blif \
+	cuda/kernels/aes_kernels.cuh \
+	cuda/kernels/aes_modes.cuh \
+	cuda/kernels/aes_rounds.cuh \
+	cuda/kernels/aes_sbox.blif \
+	cuda/kernels/aes_sbox_circuits.cuh \
+	cuda/kernels/aes_tables.cuh \
+	cuda/kernels/bitslice.cuh \
+	cuda/kernels/blocks.cuh \
+	cuda/kernels/hybrid_blocks.cuh \
+	cuda/kernels/hybrid_ctr.cuh \
+	cuda/kernels/hybrid_inside.cuh \
+	cuda/kernels/intrinsics.cuh \
+	cuda/kernels/kernels.cu \
+	cuda/kernels/make_sbox_circuits.py \
+	cuda/kernels/work_queue.cuh
+
+# One fat binary, embedded by kernels_image.c with .incbin. It takes minutes,
+# so it is made again only when a kernel, the compiler or its flags changed.
+compile_fatbin = $(AM_V_NVCC)$(NVCC) -fatbin --threads 0 -std=c++17 $(NVCCFLAGS) $(CUDA_GENCODE) \
+	-MMD -MP -MF $@.d -MT $@ -o $@.new
+# configure writes it.
+DISTCLEANFILES = cuda/kernels.flags
+if HAVE_CUDA
+CLEANFILES += cuda/kernels.fatbin cuda/kernels.fatbin.d
+cuda/kernels.fatbin: cuda/kernels/kernels.cu cuda/kernels.flags
+	@$(MKDIR_P) $(@D)
+	$(compile_fatbin) $(srcdir)/cuda/kernels/kernels.cu && mv -f $@.new $@
+-include cuda/kernels.fatbin.d
+$(cuda_libgpuaes_la_OBJECTS): cuda/kernels.fatbin
+endif
+
+AM_V_NVCC = $(am__v_NVCC_@AM_V@)
+am__v_NVCC_ = $(am__v_NVCC_@AM_DEFAULT_V@)
+am__v_NVCC_0 = @echo "  NVCC    " $@;
+am__v_NVCC_1 =
