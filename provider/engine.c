@@ -52,6 +52,8 @@ size_t engine_floor(const struct provider *provider)
     enum gpuaes_state state = gpuaes_state();
     int may_come = state == GPUAES_READY || state == GPUAES_STARTING ||
                    (state == GPUAES_OFF && s->start != START_NEVER);
+    if (state == GPUAES_FAILED)
+        engine_explain_absence(provider); /* the start fails in the background */
     if (!may_come && s->engine != ENGINE_GPU)
         return SIZE_MAX;
     if (has_fixed_minimum(s))

@@ -95,6 +95,9 @@ int engine_finds_device_memory(const struct work *work);
 /* GPUAES_WAIT where the settings insist on the device, else 0. */
 unsigned engine_flags(const struct provider *provider);
 
+/* With log=debug, says why there is no device, once in a process: whoever learns it first. */
+void engine_explain_absence(const struct provider *provider);
+
 /* With log=debug, says why the device did not do what it was chosen for. */
 void engine_explain_failure(const struct provider *provider, enum gpuaes_status status);
 

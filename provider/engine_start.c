@@ -53,8 +53,7 @@ static void on_ready(void *unused)
         read_ahead_measure();
 }
 
-/* Once in a process, by whoever meets it first: it may have failed in the background. */
-static void explain_absence(const struct provider *provider)
+void engine_explain_absence(const struct provider *provider)
 {
     static atomic_flag explained = ATOMIC_FLAG_INIT;
     if (provider->settings.log == LOG_DEBUG && !atomic_flag_test_and_set(&explained))
@@ -68,7 +67,7 @@ static enum gpuaes_state start(const struct provider *provider, int wait)
     enum gpuaes_state state =
         gpuaes_start(engine_is_forced(provider) ? NULL : on_ready, NULL, wait);
     if (state == GPUAES_FAILED)
-        explain_absence(provider);
+        engine_explain_absence(provider);
     return state;
 }
 
@@ -111,8 +110,6 @@ enum gpuaes_state engine_start_for(const struct provider *provider, size_t len)
 {
     const struct settings *s = &provider->settings;
     enum gpuaes_state state = gpuaes_state();
-    if (state == GPUAES_FAILED)
-        explain_absence(provider);
     if (state == GPUAES_READY || state == GPUAES_FAILED || s->start == START_NEVER)
         return state;
     if (engine_is_forced(provider))
