@@ -311,6 +311,9 @@ SKIP: {
         last if figure($much, 'launches');
     }
     cmp_ok(figure($much, 'launches'), '>', 0, 'a long one does');
+    my $serial = run([$gpuaes_command, 'enc', '-aes-256-cbc', '-K', $key, '-iv', $iv, '-threads', 1, '-in', "$folder/large",
+            '-out', '/dev/null'], env => \%auto, seconds => 300);
+    is(join(' ', map { figure($serial, $_) } 'start-ms', 'launches'), '0 0', 'what no device does starts none');
     unlink("$folder/large");
 }
 

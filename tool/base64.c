@@ -177,8 +177,11 @@ static int run(struct base64 *job)
     if (job->threads == 0)
         job->threads = pipeline_threads(source_pieces(&job->source));
     job->pipeline.threads = job->threads;
+    if (!library_open(&job->library))
+        return 0;
     library_expect(source_expected(&job->source), job->threads);
-    if (!library_open(&job->library) || !library_check(&job->library))
+    library_load(&job->library);
+    if (!library_check(&job->library))
         return 0;
     if (!output_open(&job->output, NULL, 0))
         return complain("write error: %s", strerror(errno));

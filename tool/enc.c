@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <openssl/crypto.h>
+#include <openssl/err.h>
 #include <openssl/rand.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +40,17 @@ struct enc {
 };
 
 /* ---- Cipher and key -------------------------------------------------------------------- */
+
+/* 0 where one message is serial, or the device does not have the mode. */
+static int is_for_device(const struct enc *enc)
+{
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(enc->library.context, enc->options.cipher, NULL);
+    int mode = cipher != NULL ? EVP_CIPHER_get_mode(cipher) : 0;
+    EVP_CIPHER_free(cipher);
+    ERR_clear_error();
+    return mode == EVP_CIPH_CTR_MODE || mode == EVP_CIPH_ECB_MODE ||
+           (mode == EVP_CIPH_CBC_MODE && enc->options.decrypt);
+}
 
 static int fetch_cipher(struct enc *enc)
 {
@@ -251,10 +263,12 @@ static int run(struct enc *enc)
     enc->source.piece = enc->source.first = o->piece != 0 ? o->piece : PIECE;
     uint64_t pieces = source_pieces(&enc->source);
     enc->pipeline.threads = o->threads != 0 ? o->threads : pipeline_threads(pieces);
-    library_expect(source_expected(&enc->source), enc->pipeline.threads);
-    if (!library_open(&enc->library) || !library_check(&enc->library) || !fetch_cipher(enc) ||
-        !shard_check(o, &enc->job) || !get_password(enc) || !source_begin(&enc->source) ||
-        !get_key(enc))
+    if (!library_open(&enc->library))
+        return 0;
+    library_expect(is_for_device(enc) ? source_expected(&enc->source) : 0, enc->pipeline.threads);
+    library_load(&enc->library);
+    if (!library_check(&enc->library) || !fetch_cipher(enc) || !shard_check(o, &enc->job) ||
+        !get_password(enc) || !source_begin(&enc->source) || !get_key(enc))
         return 0;
     if (o->print || o->print_only)
         key_print(&enc->material, enc->job.cipher);

@@ -136,6 +136,7 @@ int info_command(int argc, char **argv)
     rates_want_device();
     int ok = library_open(&library);
     if (ok) {
+        library_load(&library);
         ok = run(&library, quick);
         library_close(&library);
     }

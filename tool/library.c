@@ -41,10 +41,14 @@ int library_open(struct library *library)
         library_close(library);
         return complain_openssl("the default provider of OpenSSL cannot be loaded");
     }
+    return 1;
+}
+
+void library_load(struct library *library)
+{
     library->gpuaes = OSSL_PROVIDER_load(library->context, "gpuaes");
     if (library->gpuaes == NULL)
         (void)snprintf(library->why_not, sizeof library->why_not, "%s", openssl_reason());
-    return 1;
 }
 
 int library_check(const struct library *library)

@@ -20,15 +20,18 @@ struct library {
     char why_not[300];            /* it cannot */
 };
 
-/* 1, or 0 where not even the default provider can be had; it says so. */
+/* With the default provider alone. 1, or 0 where not even that can be had; it says so. */
 int library_open(struct library *library);
 void library_close(struct library *library);
+
+/* Our provider, too, where it is installed. */
+void library_load(struct library *library);
 
 /* 0 where our provider is not there, and the environment wants it; it says so. */
 int library_check(const struct library *library);
 
 /*
- * To be called before library_open(): so many bytes are to be worked on, by so many threads
+ * To be called before library_load(): so many bytes a device could work on, for so many threads
  * (UINT64_MAX where nobody knows). Says whether a device is worth its start, unless the
  * environment has said it.
  */
