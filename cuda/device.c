@@ -49,6 +49,13 @@ static int describe(struct device *device, struct device_reason *reason)
                 reason, "cuDeviceGetAttribute",
                 d->device_get_attribute(wanted[i].value, wanted[i].attribute, device->ordinal)))
             return 0;
+    const char *unknown = kernels_unknown_family();
+    if (unknown != NULL) {
+        (void)snprintf(reason->text, sizeof reason->text,
+                       "GPUAES_KERNEL is \"%.40s\", expected small, two_table, large or hybrid",
+                       unknown);
+        return 0;
+    }
     if (mode == DRV_COMPUTE_MODE_PROHIBITED) {
         (void)snprintf(reason->text, sizeof reason->text, "%s is in prohibited compute mode",
                        info->name);

@@ -121,7 +121,13 @@ static enum kernel_size forced_size(void)
     int size = 0;
     while (name != NULL && size < KERNEL_SIZES && strcmp(name, size_names[size]) != 0)
         size++;
-    return name != NULL ? (enum kernel_size)size : KERNEL_SIZES;
+    return name != NULL ? (enum kernel_size)size : KERNEL_SIZES; /* KERNEL_SIZES: none of them */
+}
+
+const char *kernels_unknown_family(void)
+{
+    const char *name = secure_getenv("GPUAES_KERNEL");
+    return forced_size() == KERNEL_SIZES ? name : NULL;
 }
 
 drv_result kernels_load(const struct driver *driver, drv_device device, struct kernels *kernels)

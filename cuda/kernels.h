@@ -29,6 +29,9 @@ struct kernels {
     enum kernel_size forced; /* KERNEL_SIZES: none, the size decides */
 };
 
+/* What GPUAES_KERNEL in the environment says where it names no family of kernels; or NULL. */
+const char *kernels_unknown_family(void);
+
 /*
  * Loads every kernel, with the device's context current: launches later load
  * nothing. On an error nothing stays loaded.

@@ -380,6 +380,8 @@ static const struct {
     {"a device in prohibited mode is no failure", "GPUAES_MIN_BYTES=0", "compute-mode=2",
      a_failed_start_is_no_failure},
     {"no driver is no failure", "GPUAES_MIN_BYTES=0", "nodriver=1", a_failed_start_is_no_failure},
+    {"a family of kernels that there is not is no failure",
+     "GPUAES_MIN_BYTES=0 GPUAES_KERNEL=huge", "", a_failed_start_is_no_failure},
     {"device-memory=1 starts the device and waits", "", "init-ms=100",
      device_memory_starts_at_once},
     {"device-memory=1 without a device is refused", "", "devices=0", device_memory_is_refused},
