@@ -307,7 +307,7 @@ check-quick: all
 	$(call prove,test/emulated,$(quick_programs) $(quick_scripts),GPUAES_TEST_CASES=$(QUICK_CASES))
 QUICK_CASES = 20
 
-# The build and some tests for another processor, in aarch64/: a quarter of an hour the
+# The build and some tests for another processor, in aarch64/: ten minutes the
 # first time, and it fetches OpenSSL.
 check-aarch64:
 	$(srcdir)/test/cross_aarch64 aarch64

@@ -64,9 +64,9 @@ static int lacks(struct configuration *c, const char *why)
 {
     char text[CONFIGURATION_TEXT];
     (void)snprintf(text, sizeof text, "%swrite \".include %s\" as its first line",
-                   access(INSTALLED_CNF, R_OK) != 0
-                       ? "install gpuaes, of which this file is missing here, and "
-                       : "",
+                   access(INSTALLED_CNF, R_OK) != 0 ? "install gpuaes (" INSTALLED_CNF
+                                                      " is missing), then "
+                                                    : "",
                    INSTALLED_CNF);
     return because(c, why, text);
 }

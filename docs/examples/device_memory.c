@@ -4,6 +4,8 @@
  *
  *     device_memory [MIB]
  *
+ * Compile it with: cc -O2 device_memory.c -I/usr/local/cuda/include -lcrypto -lcuda
+ *
  * Prints the rate of a second pass: the first starts the device and finds the
  * kernels. MIB is 256 unless it is given.
  *
