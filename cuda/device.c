@@ -175,12 +175,13 @@ static drv_result wait_within(const struct driver *d, drv_stream stream, drv_eve
 {
     int64_t begun = device_now_ns();
     for (;;) {
-        drv_result r = event != NULL ? d->event_query(event) : d->stream_query(stream);
+        drv_result r = query(d, stream, event);
         if (r != DRV_NOT_READY)
             return r;
         int64_t waited = device_now_ns() - begun;
+        /* The process may have been stopped since that query, and not the device. */
         if (limit_ns >= 0 && waited > limit_ns)
-            return DRV_NOT_READY;
+            return query(d, stream, event);
         if (waited < SPIN_NS)
             relax();
         else
