@@ -196,6 +196,13 @@ static drv_result empty(struct ring *ring, int entered)
     return r;
 }
 
+/* Its memory is left alone for ever, and others may have as much. */
+static void lose(const struct ring_claim *claim)
+{
+    atomic_fetch_sub(&rings.bytes, claim->ring->segment_bytes * RING_SEGMENTS);
+    set_state(claim, STATE_LOST);
+}
+
 /* A ring of ours, for another owner or none. 0: it is lost. */
 static int empty_or_lose(const struct ring_claim *claim)
 {
@@ -209,7 +216,7 @@ static int empty_or_lose(const struct ring_claim *claim)
         device_leave(device);
     }
     if (r != DRV_SUCCESS)
-        set_state(claim, STATE_LOST);
+        lose(claim);
     return r == DRV_SUCCESS;
 }
 
@@ -233,8 +240,7 @@ static int forget_if_lost(const struct ring_claim *claim)
     const struct ring *ring = claim->ring;
     if (ring->device == NULL || atomic_load(&ring->device->use) != DEVICE_LOST)
         return 0;
-    atomic_fetch_sub(&rings.bytes, ring->segment_bytes * RING_SEGMENTS);
-    set_state(claim, STATE_LOST);
+    lose(claim);
     return 1;
 }
 
