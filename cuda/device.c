@@ -5,6 +5,7 @@
  */
 #include "device.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -108,6 +109,17 @@ drv_result device_release(struct device *device)
     if (r != DRV_SUCCESS)
         return r;
     return device->driver->primary_ctx_release(device->ordinal);
+}
+
+int device_has_pinned(const struct driver *driver, const void *p)
+{
+    int attribute = DRV_POINTER_MEMORY_TYPE;
+    unsigned type = 0;
+    void *value = &type;
+    drv_result r = driver->pointer_get_attributes(1, &attribute, &value, (drv_ptr)(uintptr_t)p);
+    if (r == DRV_INVALID_CONTEXT || r == DRV_DEINITIALIZED)
+        return 0;
+    return r != DRV_SUCCESS || type == DRV_MEMORY_HOST; /* a lost device answers nothing */
 }
 
 /* ---- Use --------------------------------------------------------------------- */

@@ -173,11 +173,13 @@ static enum gpuaes_status allocate_memory(struct ring *ring, struct device *devi
 
 /*
  * Waits, where the device is `entered`, and cleanses; what the device may still write
- * to is not touched.
+ * to, or has no more, is not touched.
  */
 static drv_result empty(struct ring *ring, int entered)
 {
     drv_result r = entered ? DRV_SUCCESS : DRV_UNKNOWN;
+    if (!device_has_pinned(ring->device->driver, ring->segment[0].bytes))
+        return DRV_UNKNOWN;
     for (int i = 0; i < RING_SEGMENTS; i++) {
         struct segment *s = &ring->segment[i];
         int made = !s->under_way;

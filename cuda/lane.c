@@ -280,6 +280,7 @@ void lane_cleanse_staging(struct device *device, struct lane *lane)
             continue;
         if (slot->wiping)
             (void)lane_wait(device, lane, slot, NULL);
-        gpuaes_cleanse(slot->staging, slot->staging_bytes);
+        if (device_has_pinned(device->driver, slot->staging))
+            gpuaes_cleanse(slot->staging, slot->staging_bytes);
     }
 }

@@ -479,6 +479,11 @@ static void await_transition(void)
     (void)pthread_mutex_unlock(&life.lock);
 }
 
+int life_has_pinned(const void *p)
+{
+    return life.driver.pointer_get_attributes == NULL || device_has_pinned(&life.driver, p);
+}
+
 int life_enter(struct visit *visit)
 {
     int entered = is_start_thread;

@@ -65,6 +65,9 @@ void life_drop(struct device *device, const char *reason);
  */
 int life_exchange_capture_mode(int mode);
 
+/* device_has_pinned(), also where no device is in use. */
+int life_has_pinned(const void *p);
+
 /* A thread of the library: detached, all signals blocked. 1, or 0 if there is none. */
 int life_begin_thread(void *(*run)(void *));
 
