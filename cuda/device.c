@@ -91,6 +91,7 @@ int device_start(struct device *device, const struct driver *driver, int ordinal
         !describe(device, reason))
         return 0;
     lanes_init(&device->lanes);
+    spares_init(&device->spares);
     return take_context(device, reason);
 }
 
@@ -102,7 +103,9 @@ drv_result device_release(struct device *device)
         return r;
     r = rings_free(device);
     if (r == DRV_SUCCESS)
-        r = lanes_free(device);
+        r = lanes_end(device);
+    if (r == DRV_SUCCESS)
+        spares_free(device);
     if (r == DRV_SUCCESS)
         (void)device->driver->module_unload(device->kernels.module);
     (void)device->driver->ctx_pop_current(&popped);
@@ -179,6 +182,11 @@ static void sleep_after(int64_t waited)
     ns = ns < SLEEP_NS ? SLEEP_NS : ns > SLEEP_MOST_NS ? SLEEP_MOST_NS : ns;
     struct timespec t = {0, (long)ns};
     (void)nanosleep(&t, NULL);
+}
+
+static drv_result query(const struct driver *d, drv_stream stream, drv_event event)
+{
+    return event != NULL ? d->event_query(event) : d->stream_query(stream);
 }
 
 /* limit_ns < 0: none. */

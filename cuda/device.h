@@ -12,6 +12,7 @@
 #include "gpuaes.h"
 #include "kernels.h"
 #include "lane.h"
+#include "spares.h"
 
 enum device_use {
     DEVICE_OUT,
@@ -27,6 +28,7 @@ struct device {
     struct kernels kernels;
     struct gpuaes_device_info info;
     struct lanes lanes;
+    struct spares spares;
     atomic_int use; /* enum device_use; see life.c */
 };
 

@@ -12,6 +12,7 @@ evp_tests = \
 	test/async_test \
 	test/base64_test \
 	test/device_memory_test \
+	test/frees_test \
 	test/gather_test \
 	test/load_unload_test \
 	test/pipeline_test \
