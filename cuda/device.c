@@ -120,9 +120,10 @@ int device_has_pinned(const struct driver *driver, const void *p)
     unsigned type = 0;
     void *value = &type;
     drv_result r = driver->pointer_get_attributes(1, &attribute, &value, (drv_ptr)(uintptr_t)p);
-    if (r == DRV_INVALID_CONTEXT || r == DRV_DEINITIALIZED)
-        return 0;
-    return r != DRV_SUCCESS || type == DRV_MEMORY_HOST; /* a lost device answers nothing */
+    if (r == DRV_SUCCESS)
+        return type == DRV_MEMORY_HOST;
+    statistics_add_fault();
+    return r != DRV_INVALID_CONTEXT && r != DRV_DEINITIALIZED; /* a lost device answers nothing */
 }
 
 /* ---- Use --------------------------------------------------------------------- */

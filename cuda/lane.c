@@ -10,6 +10,7 @@
 
 #include "device.h"
 #include "life.h"
+#include "statistics.h"
 
 void lanes_init(struct lanes *lanes)
 {
@@ -162,6 +163,8 @@ static drv_result prepare_slot(struct device *device, struct slot *slot,
         r = d->stream_create(&slot->stream, DRV_STREAM_NON_BLOCKING);
     if (r == DRV_SUCCESS && slot->event == NULL)
         r = d->event_create(&slot->event, DRV_EVENT_DISABLE_TIMING);
+    if (r == DRV_OUT_OF_MEMORY) /* fewer slots may do */
+        statistics_add_fault();
     for (int i = 0; i < 2 && r == DRV_SUCCESS; i++)
         r = grow_buffer(device, &slot->buffer[i], &slot->buffer_bytes[i], needs->buffer[i]);
     if (r == DRV_SUCCESS)
@@ -182,6 +185,8 @@ drv_result lane_prepare(struct device *device, struct lane *lane, const struct l
         drv_result r = DRV_SUCCESS;
         if (slot->wiping)
             r = device_wait(device, slot->stream, NULL);
+        if (r == DRV_OUT_OF_MEMORY)
+            statistics_add_fault();
         if (r == DRV_SUCCESS) {
             slot->wiping = 0;
             r = prepare_slot(device, slot, needs);

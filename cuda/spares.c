@@ -50,19 +50,28 @@ static int take_spare(struct spares *spares, enum block_kind kind, size_t least,
     return found != NULL;
 }
 
+static drv_result allocate_pinned(const struct driver *d, struct block *block)
+{
+    void *p = NULL;
+    drv_result r =
+        d->mem_host_alloc(&p, block->bytes, DRV_HOST_ALLOC_PORTABLE | DRV_HOST_ALLOC_MAPPED);
+    if (r != DRV_SUCCESS)
+        statistics_give_pinned(block->bytes);
+    block->host = p;
+    return r;
+}
+
+/* A driver that is short of memory counts as a fault, also where less of it will do. */
 static drv_result allocate(const struct driver *d, enum block_kind kind, size_t bytes,
                            struct block *block)
 {
-    void *p = NULL;
     *block = (struct block){.bytes = bytes};
-    if (kind == BLOCK_DEVICE)
-        return d->mem_alloc(&block->address, bytes);
-    if (!statistics_take_pinned(bytes, life_settings()->pinned_bytes))
+    if (kind == BLOCK_PINNED && !statistics_take_pinned(bytes, life_settings()->pinned_bytes))
         return DRV_OUT_OF_MEMORY;
-    drv_result r = d->mem_host_alloc(&p, bytes, DRV_HOST_ALLOC_PORTABLE | DRV_HOST_ALLOC_MAPPED);
-    if (r != DRV_SUCCESS)
-        statistics_give_pinned(bytes);
-    block->host = p;
+    drv_result r =
+        kind == BLOCK_PINNED ? allocate_pinned(d, block) : d->mem_alloc(&block->address, bytes);
+    if (r == DRV_OUT_OF_MEMORY)
+        statistics_add_fault();
     return r;
 }
 
@@ -81,6 +90,7 @@ drv_result spares_take(struct device *device, enum block_kind kind, size_t least
     if (r == DRV_SUCCESS && block->address == 0) {
         r = d->mem_host_get_device_pointer(&block->address, block->host, 0);
         if (r != DRV_SUCCESS) {
+            statistics_add_fault();
             block->address = 0;
             spares_give(device, block); /* for another attempt */
         }
