@@ -118,9 +118,14 @@ static drv_result look(struct gpuaes_batch *batch, int *expired)
         batch->lane->follows = 0;
         batch->progress_ns = device_now_ns();
     }
-    drv_result r = d->event_query(batch_slot(batch, batch->finished)->event);
+    drv_event event = batch_slot(batch, batch->finished)->event;
+    drv_result r = d->event_query(event);
     *expired = r == DRV_NOT_READY && device_now_ns() - batch->progress_ns >
                                          (int64_t)life_settings()->timeout_ms * 1000000;
+    if (*expired) { /* or the process has been stopped since that query, and not the device */
+        r = d->event_query(event);
+        *expired = r == DRV_NOT_READY;
+    }
     batch->lane->timed_out |= *expired;
     return r;
 }

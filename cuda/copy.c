@@ -56,7 +56,8 @@ static enum gpuaes_status copy_on_lane(struct device *device, unsigned char *to,
     enum gpuaes_status status = GPUAES_OK;
     if (r != DRV_SUCCESS)
         status = device_fault(device, "a copy", r);
-    if (r != DRV_NOT_READY && slot->staging != NULL)
+    if (r != DRV_NOT_READY && slot->staging != NULL &&
+        (r == DRV_SUCCESS || device_has_pinned(device->driver, slot->staging)))
         gpuaes_cleanse(slot->staging, len < COPY_PIECE ? len : COPY_PIECE);
     lane_return(device, lane, r == DRV_NOT_READY);
     return status;

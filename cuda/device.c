@@ -5,6 +5,7 @@
  */
 #include "device.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -90,6 +91,7 @@ int device_start(struct device *device, const struct driver *driver, int ordinal
         !describe(device, reason))
         return 0;
     lanes_init(&device->lanes);
+    spares_init(&device->spares);
     return take_context(device, reason);
 }
 
@@ -101,13 +103,27 @@ drv_result device_release(struct device *device)
         return r;
     r = rings_free(device);
     if (r == DRV_SUCCESS)
-        r = lanes_free(device);
+        r = lanes_end(device);
+    if (r == DRV_SUCCESS)
+        spares_free(device);
     if (r == DRV_SUCCESS)
         (void)device->driver->module_unload(device->kernels.module);
     (void)device->driver->ctx_pop_current(&popped);
     if (r != DRV_SUCCESS)
         return r;
     return device->driver->primary_ctx_release(device->ordinal);
+}
+
+int device_has_pinned(const struct driver *driver, const void *p)
+{
+    int attribute = DRV_POINTER_MEMORY_TYPE;
+    unsigned type = 0;
+    void *value = &type;
+    drv_result r = driver->pointer_get_attributes(1, &attribute, &value, (drv_ptr)(uintptr_t)p);
+    if (r == DRV_SUCCESS)
+        return type == DRV_MEMORY_HOST;
+    statistics_add_fault();
+    return r != DRV_INVALID_CONTEXT && r != DRV_DEINITIALIZED; /* a lost device answers nothing */
 }
 
 /* ---- Use --------------------------------------------------------------------- */
@@ -169,18 +185,24 @@ static void sleep_after(int64_t waited)
     (void)nanosleep(&t, NULL);
 }
 
+static drv_result query(const struct driver *d, drv_stream stream, drv_event event)
+{
+    return event != NULL ? d->event_query(event) : d->stream_query(stream);
+}
+
 /* limit_ns < 0: none. */
 static drv_result wait_within(const struct driver *d, drv_stream stream, drv_event event,
                               int64_t limit_ns)
 {
     int64_t begun = device_now_ns();
     for (;;) {
-        drv_result r = event != NULL ? d->event_query(event) : d->stream_query(stream);
+        drv_result r = query(d, stream, event);
         if (r != DRV_NOT_READY)
             return r;
         int64_t waited = device_now_ns() - begun;
+        /* The process may have been stopped since that query, and not the device. */
         if (limit_ns >= 0 && waited > limit_ns)
-            return DRV_NOT_READY;
+            return query(d, stream, event);
         if (waited < SPIN_NS)
             relax();
         else

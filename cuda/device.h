@@ -12,6 +12,7 @@
 #include "gpuaes.h"
 #include "kernels.h"
 #include "lane.h"
+#include "spares.h"
 
 enum device_use {
     DEVICE_OUT,
@@ -27,6 +28,7 @@ struct device {
     struct kernels kernels;
     struct gpuaes_device_info info;
     struct lanes lanes;
+    struct spares spares;
     atomic_int use; /* enum device_use; see life.c */
 };
 
@@ -40,8 +42,17 @@ struct device_reason {
 int device_start(struct device *device, const struct driver *driver, int ordinal,
                  struct device_reason *reason);
 
-/* Undoes a start; nothing of the device may be in use. */
+/*
+ * Undoes a start; nothing of the device may be in use. Frees memory, and so waits for all that
+ * the application has queued on the device, however long that takes.
+ */
 drv_result device_release(struct device *device);
+
+/*
+ * 0 if the driver says that it has no such pinned memory: it went with its context, which the
+ * application has reset. Not for the hot path; needs no context.
+ */
+int device_has_pinned(const struct driver *driver, const void *p);
 
 /* Makes its context current until device_leave(). 0 if it failed there. */
 int device_enter(struct device *device);

@@ -50,7 +50,9 @@ GPUAES_API const char *gpuaes_status_text(enum gpuaes_status status);
 struct gpuaes_settings {
     size_t pinned_bytes;     /* cap over all pinned memory of the library; 0 means 256 MiB */
     unsigned timeout_ms;     /* longest wait for a device that makes no progress; 0 means 10000 */
-    unsigned idle_seconds;   /* release the devices after so long without work; 0 means never */
+    unsigned idle_seconds;   /* release the devices after so long without work, in the background,
+                                for as long as the application's work on them takes; 0 means
+                                never */
     unsigned threads;        /* threads that move the data of one call, the caller's included;
                                 0 means 1; at most 64 */
     size_t read_ahead_bytes; /* of pinned_bytes, what keystream made ahead may take; 0 means
@@ -68,7 +70,7 @@ GPUAES_API int gpuaes_configure(const struct gpuaes_settings *settings);
 
 enum gpuaes_state {
     GPUAES_OFF,      /* not started, or released after idle_seconds */
-    GPUAES_STARTING, /* a background thread is at it */
+    GPUAES_STARTING, /* a background thread is at it, or at a release */
     GPUAES_READY,
     GPUAES_FAILED /* cannot be started in this process, or was lost; see gpuaes_reason() */
 };
@@ -87,8 +89,14 @@ GPUAES_API const char *gpuaes_reason(void);
  * has been tried already. `on_ready(arg)`, if not NULL, runs in that thread
  * once the device can be used and before the state becomes READY; gpuaes_aes()
  * and the Base64 functions work inside it (and only there, until then). With
- * `wait`, returns when the start has ended either way. Returns the state.
+ * `wait`, returns when the start has ended either way, however long it takes; but for
+ * a release that is under way it waits for timeout_ms at most. Returns the state.
  * Takes 0.3 s on a host whose driver is asleep.
+ *
+ * From then on until the process ends the application must not reset the device
+ * (cudaDeviceReset(), cuDevicePrimaryCtxReset()): it takes the library's memory away.
+ * Calls then fail where the driver can be asked first, and the device is given up;
+ * gpuaes_keystream_xor(), and calls after the context was made anew, cannot ask.
  */
 typedef void gpuaes_ready_fn(void *arg);
 GPUAES_API enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, int wait);
@@ -136,8 +144,9 @@ GPUAES_API enum gpuaes_memory gpuaes_memory_kind(const void *p, size_t len);
 /*
  * Pinned memory, at least page-aligned, outside the cap of `pinned_bytes`
  * (it is the caller's). NULL if there is none or no device is READY. It is
- * cleansed when freed. Costs 0.36 ms per MiB: allocate once. A forked child
- * may neither use nor free it.
+ * cleansed when freed. Costs 0.36 ms per MiB: allocate once. Freeing it waits for all
+ * that is queued on the devices, as cuMemFreeHost() does. A forked child may neither use
+ * nor free it.
  */
 GPUAES_API void *gpuaes_pinned_alloc(size_t bytes);
 GPUAES_API void gpuaes_pinned_free(void *p, size_t bytes);
@@ -413,7 +422,7 @@ GPUAES_API enum gpuaes_status gpuaes_queue_aes(struct gpuaes_queue *queue, enum 
  */
 GPUAES_API enum gpuaes_status gpuaes_queue_wait(struct gpuaes_queue *queue, unsigned char iv[16]);
 
-/* Waits, and frees what the queue owns. NULL is ignored. */
+/* Waits for the stream, and keeps what the queue had for others. NULL is ignored. */
 GPUAES_API void gpuaes_queue_close(struct gpuaes_queue *queue);
 
 /* ---- CTR keystream made ahead -------------------------------------------- */

@@ -126,13 +126,13 @@ static drv_result turn(struct gpuaes_keystream *k)
 
 /* ---- Use ------------------------------------------------------------------------ */
 
-/* The position is in a segment that is not made. DRV_NOT_READY: for longer than may be. */
-static drv_result miss(struct gpuaes_keystream *k, struct span *span)
+/* The position is in a segment that is not made. 1: for longer than may be. */
+static int miss(struct gpuaes_keystream *k, struct span *span)
 {
     int64_t now = device_now_ns();
     if (span->missed_at != 0) {
         if (now - span->missed_at > (int64_t)life_settings()->timeout_ms * 1000000)
-            return DRV_NOT_READY;
+            return 1;
         if (k->ask_bytes < ASK_MOST)
             k->ask_bytes *= 2;
     } else {
@@ -145,7 +145,7 @@ static drv_result miss(struct gpuaes_keystream *k, struct span *span)
         k->ask_bytes = ASK_BYTES;
     }
     k->ask_at = k->position + k->ask_bytes;
-    return DRV_SUCCESS;
+    return 0;
 }
 
 static void use(struct gpuaes_keystream *k, const struct segment *segment, const struct span *span)
@@ -170,8 +170,12 @@ static drv_result look(struct gpuaes_keystream *k)
     drv_result r = DRV_SUCCESS;
     if (segment->under_way)
         r = k->claim.ring->device->driver->event_query(segment->made);
-    if (r == DRV_NOT_READY)
-        return miss(k, span);
+    if (r == DRV_NOT_READY) {
+        if (!miss(k, span))
+            return DRV_SUCCESS;
+        /* The process may have been stopped since that query, and not the device. */
+        r = k->claim.ring->device->driver->event_query(segment->made);
+    }
     if (r != DRV_SUCCESS)
         return r;
     segment->under_way = 0;

@@ -116,39 +116,52 @@ static void uncount_bytes(size_t bytes)
     atomic_fetch_sub(&rings.bytes, bytes);
 }
 
-/* All that there is of it; the device is entered. */
+/* It stays pinned, for other uses. */
+static void spare_bytes(struct device *device, struct block *block)
+{
+    block->address = 0; /* not known */
+    spares_give(device, block);
+    atomic_fetch_sub(&rings.bytes, block->bytes);
+}
+
+/* All but its memory; the device is entered. */
 static void destroy(struct ring *ring, const struct driver *d)
 {
     for (int i = 0; i < RING_SEGMENTS && ring->segment[i].made != NULL; i++)
         (void)d->event_destroy(ring->segment[i].made);
     if (ring->stream != NULL)
         (void)d->stream_destroy(ring->stream);
-    if (ring->segment[0].bytes != NULL)
-        (void)d->mem_free_host(ring->segment[0].bytes);
     for (int i = 0; i < RING_SEGMENTS; i++)
         ring->segment[i] = (struct segment){0};
     ring->stream = NULL;
 }
 
-static drv_result create(struct ring *ring, const struct driver *d, size_t bytes)
+/* The memory comes last: it cannot be freed again before the device is released. */
+static drv_result create(struct ring *ring, struct device *device, size_t bytes)
 {
+    const struct driver *d = device->driver;
+    struct block block = {.bytes = bytes * RING_SEGMENTS};
     void *p = NULL;
-    drv_ptr address = 0;
-    drv_result r = d->mem_host_alloc(&p, bytes * RING_SEGMENTS,
-                                     DRV_HOST_ALLOC_PORTABLE | DRV_HOST_ALLOC_MAPPED);
-    if (r != DRV_SUCCESS)
-        return r;
-    ring->segment[0].bytes = p;
-    r = d->mem_host_get_device_pointer(&address, p, 0);
-    if (r == DRV_SUCCESS)
-        r = d->stream_create(&ring->stream, DRV_STREAM_NON_BLOCKING);
-    for (size_t i = 0; i < RING_SEGMENTS && r == DRV_SUCCESS; i++) {
-        ring->segment[i].bytes = (unsigned char *)p + i * bytes;
-        ring->segment[i].address = address + i * bytes;
+    drv_result r = d->stream_create(&ring->stream, DRV_STREAM_NON_BLOCKING);
+    for (size_t i = 0; i < RING_SEGMENTS && r == DRV_SUCCESS; i++)
         r = d->event_create(&ring->segment[i].made, DRV_EVENT_DISABLE_TIMING);
+    if (r == DRV_SUCCESS)
+        r = d->mem_host_alloc(&p, block.bytes, DRV_HOST_ALLOC_PORTABLE | DRV_HOST_ALLOC_MAPPED);
+    if (r == DRV_SUCCESS) {
+        block.host = p;
+        r = d->mem_host_get_device_pointer(&block.address, p, 0);
     }
-    if (r != DRV_SUCCESS)
-        destroy(ring, d);
+    for (size_t i = 0; i < RING_SEGMENTS && r == DRV_SUCCESS; i++) {
+        ring->segment[i].bytes = block.host + i * bytes;
+        ring->segment[i].address = block.address + i * bytes;
+    }
+    if (r == DRV_SUCCESS)
+        return r;
+    destroy(ring, d);
+    if (block.host == NULL)
+        uncount_bytes(block.bytes);
+    else
+        spare_bytes(device, &block);
     return r;
 }
 
@@ -159,11 +172,9 @@ static enum gpuaes_status allocate_memory(struct ring *ring, struct device *devi
         bytes = bytes / 2 / PAGE_BYTES * PAGE_BYTES;
     if (bytes < SMALLEST_SEGMENT)
         return GPUAES_NO_MEMORY;
-    drv_result r = create(ring, device->driver, bytes);
-    if (r != DRV_SUCCESS) {
-        uncount_bytes(bytes * RING_SEGMENTS);
+    drv_result r = create(ring, device, bytes);
+    if (r != DRV_SUCCESS)
         return device_fault(device, "memory for keystream", r);
-    }
     ring->segment_bytes = bytes;
     ring->device = device;
     return GPUAES_OK;
@@ -173,11 +184,13 @@ static enum gpuaes_status allocate_memory(struct ring *ring, struct device *devi
 
 /*
  * Waits, where the device is `entered`, and cleanses; what the device may still write
- * to is not touched.
+ * to, or has no more, is not touched.
  */
 static drv_result empty(struct ring *ring, int entered)
 {
     drv_result r = entered ? DRV_SUCCESS : DRV_UNKNOWN;
+    if (!device_has_pinned(ring->device->driver, ring->segment[0].bytes))
+        return DRV_UNKNOWN;
     for (int i = 0; i < RING_SEGMENTS; i++) {
         struct segment *s = &ring->segment[i];
         int made = !s->under_way;
@@ -196,6 +209,13 @@ static drv_result empty(struct ring *ring, int entered)
     return r;
 }
 
+/* Its memory is left alone for ever, and others may have as much. */
+static void lose(const struct ring_claim *claim)
+{
+    atomic_fetch_sub(&rings.bytes, claim->ring->segment_bytes * RING_SEGMENTS);
+    set_state(claim, STATE_LOST);
+}
+
 /* A ring of ours, for another owner or none. 0: it is lost. */
 static int empty_or_lose(const struct ring_claim *claim)
 {
@@ -209,7 +229,7 @@ static int empty_or_lose(const struct ring_claim *claim)
         device_leave(device);
     }
     if (r != DRV_SUCCESS)
-        set_state(claim, STATE_LOST);
+        lose(claim);
     return r == DRV_SUCCESS;
 }
 
@@ -227,14 +247,12 @@ static int has_memory(const struct ring_claim *claim)
     return device != NULL && atomic_load(&device->use) == DEVICE_IN_USE;
 }
 
-/* Its memory is left alone for ever, and others may have as much. */
 static int forget_if_lost(const struct ring_claim *claim)
 {
     const struct ring *ring = claim->ring;
     if (ring->device == NULL || atomic_load(&ring->device->use) != DEVICE_LOST)
         return 0;
-    atomic_fetch_sub(&rings.bytes, ring->segment_bytes * RING_SEGMENTS);
-    set_state(claim, STATE_LOST);
+    lose(claim);
     return 1;
 }
 
@@ -362,6 +380,7 @@ drv_result rings_free(struct device *device)
         drv_result r = empty(ring, 1);
         if (r != DRV_SUCCESS)
             return r;
+        (void)device->driver->mem_free_host(ring->segment[0].bytes);
         destroy(ring, device->driver);
         uncount_bytes(ring->segment_bytes * RING_SEGMENTS);
         ring->device = NULL;

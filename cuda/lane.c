@@ -89,66 +89,72 @@ void lanes_wake(struct device *device)
 
 /* ---- Buffers ---------------------------------------------------------------- */
 
-static void free_staging(const struct driver *driver, struct slot *slot)
+/*
+ * Staging memory comes in few sizes, since it has a cap that what was outgrown counts for:
+ * what most need, what calls need at most, and batches.
+ */
+static size_t staging_size(size_t bytes, size_t now)
 {
+    static const size_t sizes[] = {BUFFER_ROUNDING, (2 << 20) + BUFFER_ROUNDING, 7 << 19};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (bytes <= sizes[i])
+            return sizes[i];
+    return bytes > 2 * now ? bytes : 2 * now;
+}
+
+static void give_staging(struct device *device, struct slot *slot)
+{
+    const struct block staging = {slot->staging, slot->staging_address, slot->staging_bytes};
     if (slot->staging == NULL)
         return;
     gpuaes_cleanse(slot->staging, slot->staging_bytes);
-    (void)driver->mem_free_host(slot->staging);
-    statistics_give_pinned(slot->staging_bytes);
+    spares_give(device, &staging);
     slot->staging = NULL;
     slot->staging_address = 0;
     slot->staging_bytes = 0;
 }
 
-static void free_buffer(const struct driver *driver, drv_ptr *buffer, size_t *bytes)
+static void give_buffer(struct device *device, drv_ptr *buffer, size_t *bytes)
 {
     if (*buffer != 0)
-        (void)driver->mem_free(*buffer);
+        spares_give(device, &(struct block){.address = *buffer, .bytes = *bytes});
     *buffer = 0;
     *bytes = 0;
 }
 
-static drv_result grow_staging(const struct device *device, struct slot *slot, size_t bytes)
+static drv_result grow_staging(struct device *device, struct slot *slot, size_t bytes)
 {
-    const struct driver *d = device->driver;
+    struct block grown;
     if (slot->staging_bytes >= bytes)
         return DRV_SUCCESS;
-    free_staging(d, slot);
-    if (!statistics_take_pinned(bytes, life_settings()->pinned_bytes))
-        return DRV_OUT_OF_MEMORY;
-    void *p = NULL;
-    drv_result r = d->mem_host_alloc(&p, bytes, DRV_HOST_ALLOC_PORTABLE | DRV_HOST_ALLOC_MAPPED);
-    if (r == DRV_SUCCESS) {
-        r = d->mem_host_get_device_pointer(&slot->staging_address, p, 0);
-        if (r != DRV_SUCCESS)
-            (void)d->mem_free_host(p);
-    }
-    if (r != DRV_SUCCESS) {
-        slot->staging_address = 0;
-        statistics_give_pinned(bytes);
+    drv_result r =
+        spares_take(device, BLOCK_PINNED, bytes, staging_size(bytes, slot->staging_bytes), &grown);
+    if (r != DRV_SUCCESS)
         return r;
-    }
-    slot->staging = p;
-    slot->staging_bytes = bytes;
+    give_staging(device, slot);
+    slot->staging = grown.host;
+    slot->staging_address = grown.address;
+    slot->staging_bytes = grown.bytes;
     return DRV_SUCCESS;
 }
 
-static drv_result grow_buffer(const struct driver *driver, drv_ptr *buffer, size_t *now,
-                              size_t bytes)
+/* At least to twice the size, so that all that was outgrown is no more than what there is. */
+static drv_result grow_buffer(struct device *device, drv_ptr *buffer, size_t *now, size_t bytes)
 {
+    struct block grown;
     if (*now >= bytes)
         return DRV_SUCCESS;
-    free_buffer(driver, buffer, now);
-    drv_result r = driver->mem_alloc(buffer, bytes);
-    if (r == DRV_SUCCESS)
-        *now = bytes;
-    else
-        *buffer = 0;
-    return r;
+    drv_result r =
+        spares_take(device, BLOCK_DEVICE, bytes, bytes > 2 * *now ? bytes : 2 * *now, &grown);
+    if (r != DRV_SUCCESS)
+        return r;
+    give_buffer(device, buffer, now);
+    *buffer = grown.address;
+    *now = grown.bytes;
+    return DRV_SUCCESS;
 }
 
-static drv_result prepare_slot(const struct device *device, struct slot *slot,
+static drv_result prepare_slot(struct device *device, struct slot *slot,
                                const struct lane_needs *needs)
 {
     const struct driver *d = device->driver;
@@ -157,10 +163,12 @@ static drv_result prepare_slot(const struct device *device, struct slot *slot,
         r = d->stream_create(&slot->stream, DRV_STREAM_NON_BLOCKING);
     if (r == DRV_SUCCESS && slot->event == NULL)
         r = d->event_create(&slot->event, DRV_EVENT_DISABLE_TIMING);
+    if (r == DRV_OUT_OF_MEMORY) /* fewer slots may do */
+        statistics_add_fault();
     for (int i = 0; i < 2 && r == DRV_SUCCESS; i++)
-        r = grow_buffer(d, &slot->buffer[i], &slot->buffer_bytes[i], needs->buffer[i]);
+        r = grow_buffer(device, &slot->buffer[i], &slot->buffer_bytes[i], needs->buffer[i]);
     if (r == DRV_SUCCESS)
-        r = grow_buffer(d, &slot->scratch, &slot->scratch_bytes, needs->scratch);
+        r = grow_buffer(device, &slot->scratch, &slot->scratch_bytes, needs->scratch);
     if (r == DRV_SUCCESS)
         r = grow_staging(device, slot, needs->staging);
     return r;
@@ -177,6 +185,8 @@ drv_result lane_prepare(struct device *device, struct lane *lane, const struct l
         drv_result r = DRV_SUCCESS;
         if (slot->wiping)
             r = device_wait(device, slot->stream, NULL);
+        if (r == DRV_OUT_OF_MEMORY)
+            statistics_add_fault();
         if (r == DRV_SUCCESS) {
             slot->wiping = 0;
             r = prepare_slot(device, slot, needs);
@@ -197,17 +207,17 @@ drv_result lane_prepare_some(struct device *device, struct lane *lane, struct la
     return r;
 }
 
-/* Once nothing is under way on it. */
-static drv_result free_slot(const struct device *device, struct slot *slot)
+/* Once nothing is under way on it; its memory becomes spare. */
+static drv_result end_slot(struct device *device, struct slot *slot)
 {
     const struct driver *d = device->driver;
     drv_result r = slot->stream != NULL ? device_wait(device, slot->stream, NULL) : DRV_SUCCESS;
     if (r != DRV_SUCCESS)
         return r;
-    free_staging(d, slot);
+    give_staging(device, slot);
     for (int b = 0; b < 2; b++)
-        free_buffer(d, &slot->buffer[b], &slot->buffer_bytes[b]);
-    free_buffer(d, &slot->scratch, &slot->scratch_bytes);
+        give_buffer(device, &slot->buffer[b], &slot->buffer_bytes[b]);
+    give_buffer(device, &slot->scratch, &slot->scratch_bytes);
     if (slot->event != NULL)
         (void)d->event_destroy(slot->event);
     if (slot->stream != NULL)
@@ -215,12 +225,12 @@ static drv_result free_slot(const struct device *device, struct slot *slot)
     return DRV_SUCCESS;
 }
 
-drv_result lanes_free(struct device *device)
+drv_result lanes_end(struct device *device)
 {
     for (int i = 0; i < LANES; i++) {
         struct lane *lane = &device->lanes.lane[i];
         for (int s = 0; s < LANE_SLOTS; s++) {
-            drv_result r = free_slot(device, &lane->slots[s]);
+            drv_result r = end_slot(device, &lane->slots[s]);
             if (r != DRV_SUCCESS)
                 return r;
         }
@@ -280,6 +290,7 @@ void lane_cleanse_staging(struct device *device, struct lane *lane)
             continue;
         if (slot->wiping)
             (void)lane_wait(device, lane, slot, NULL);
-        gpuaes_cleanse(slot->staging, slot->staging_bytes);
+        if (device_has_pinned(device->driver, slot->staging))
+            gpuaes_cleanse(slot->staging, slot->staging_bytes);
     }
 }

@@ -52,10 +52,10 @@ struct lanes {
 void lanes_init(struct lanes *lanes);
 
 /*
- * Frees what all lanes own; none is taken. Staging memory is cleansed. On an error the
- * device may still be at work on what is left.
+ * Ends all lanes, of which none is taken; their memory, cleansed, becomes spare. On an error
+ * the device may still be at work on what is left.
  */
-drv_result lanes_free(struct device *device);
+drv_result lanes_end(struct device *device);
 
 /*
  * A lane of one's own, for a call that gives it back, or for a batch. With GPUAES_WAIT
@@ -77,7 +77,7 @@ void lane_return(struct device *device, struct lane *lane, int lost);
 /*
  * Makes sure that the first `slots` slots have a stream, an event and buffers
  * of at least these sizes (0: not needed). DRV_OUT_OF_MEMORY also where the
- * cap on pinned memory would be passed.
+ * cap on pinned memory would be passed. Frees nothing: see spares.h.
  */
 struct lane_needs {
     unsigned slots;

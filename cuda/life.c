@@ -40,6 +40,7 @@ static struct {
 
     pthread_mutex_t adoption; /* one at a time */
     atomic_int state;         /* written under the lock */
+    atomic_int releasing;     /* memory is being freed, however long that takes */
     atomic_int users;         /* visits and holds */
     atomic_uint turns;        /* threads that have asked for a device */
     _Atomic uint64_t in_use;  /* bit n: device n is; written under the lock */
@@ -323,6 +324,15 @@ static void release_devices(void)
     (void)pthread_mutex_unlock(&life.lock);
 }
 
+/* Who waited to know whether the devices are idle need not wait for what comes now. */
+static void set_releasing(void)
+{
+    (void)pthread_mutex_lock(&life.lock);
+    atomic_store(&life.releasing, 1);
+    (void)pthread_cond_broadcast(&life.changed);
+    (void)pthread_mutex_unlock(&life.lock);
+}
+
 /* Returns when the devices are released or lost. */
 static void watch_idleness(void)
 {
@@ -350,6 +360,7 @@ static void watch_idleness(void)
         atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
         end_transition(GPUAES_READY);
     }
+    set_releasing();
     release_devices();
 }
 
@@ -400,8 +411,25 @@ static void begin(gpuaes_ready_fn *on_ready, void *arg)
     life.on_ready = on_ready;
     life.on_ready_arg = arg;
     atomic_store(&life.state, GPUAES_STARTING);
+    atomic_store(&life.releasing, 0);
     if (!life_begin_thread(start_thread))
         fail("no thread could be created");
+}
+
+/* Under the lock. 0 if a release takes longer than timeout_ms: a start may, a release must not. */
+static int await_start(void)
+{
+    int r = 0;
+    struct timespec limit;
+    (void)clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += life.settings.timeout_ms / 1000;
+    limit.tv_nsec += (long)(life.settings.timeout_ms % 1000) * 1000000;
+    limit.tv_sec += limit.tv_nsec / 1000000000;
+    limit.tv_nsec %= 1000000000;
+    while (r == 0 && atomic_load(&life.state) == GPUAES_STARTING)
+        r = atomic_load(&life.releasing) ? pthread_cond_timedwait(&life.changed, &life.lock, &limit)
+                                         : pthread_cond_wait(&life.changed, &life.lock);
+    return r == 0;
 }
 
 enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, int wait)
@@ -417,8 +445,7 @@ enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, int wait)
     do {
         if (atomic_load(&life.state) == GPUAES_OFF)
             begin(on_ready, arg);
-        while (wait && atomic_load(&life.state) == GPUAES_STARTING)
-            (void)pthread_cond_wait(&life.changed, &life.lock);
+        wait = wait && await_start();
     } while (wait && atomic_load(&life.state) == GPUAES_OFF);
     (void)pthread_mutex_unlock(&life.lock);
     (void)pthread_setcancelstate(cancel_state, NULL);
@@ -470,13 +497,18 @@ int life_exchange_capture_mode(int mode)
     return mode;
 }
 
-/* While idle devices are released, or are found not to be idle after all. */
+/* Until idle devices are being released, or are found not to be idle after all. */
 static void await_transition(void)
 {
     (void)pthread_mutex_lock(&life.lock);
-    while (atomic_load(&life.state) == GPUAES_STARTING)
+    while (atomic_load(&life.state) == GPUAES_STARTING && !atomic_load(&life.releasing))
         (void)pthread_cond_wait(&life.changed, &life.lock);
     (void)pthread_mutex_unlock(&life.lock);
+}
+
+int life_has_pinned(const void *p)
+{
+    return life.driver.pointer_get_attributes == NULL || device_has_pinned(&life.driver, p);
 }
 
 int life_enter(struct visit *visit)
@@ -516,31 +548,4 @@ void life_leave(struct visit *visit)
     (void)pthread_setcancelstate(visit->cancel_state, NULL);
     life_unhold();
     errno = visit->error;
-}
-
-/* ---- Statuses -------------------------------------------------------------- */
-
-const char *gpuaes_status_text(enum gpuaes_status status)
-{
-    switch (status) {
-    case GPUAES_OK:
-        return "success";
-    case GPUAES_NOT_READY:
-        return "no device is ready";
-    case GPUAES_BUSY:
-        return "the device is busy";
-    case GPUAES_NO_MEMORY:
-        return "device or pinned memory is short";
-    case GPUAES_BAD_ARGUMENT:
-        return "bad argument";
-    case GPUAES_BAD_RANGE:
-        return "a device range leaves its allocation";
-    case GPUAES_BAD_INPUT:
-        return "invalid Base64";
-    case GPUAES_FAULT:
-        return "the device failed";
-    case GPUAES_UNDEFINED:
-        return "the device failed and the output is undefined";
-    }
-    return "unknown status";
 }

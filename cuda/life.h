@@ -3,8 +3,8 @@
  *
  * Locks, in the order in which they may be taken: adoption (life.c), the
  * life's (life.c), the lanes' of a device (lane.c); the pool's (pool.c) and
- * that of the registered ranges (pinned.c, registration.c) are taken with no
- * other, and no other within them. None is held during a call of a callback or
+ * those of the registered ranges (pinned.c, registration.c) and of spare memory
+ * (spares.c) are taken with no other, and no other within them. None is held during a call of a callback or
  * a wait for a device. A forked child takes none of them.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -21,7 +21,8 @@ enum { MAX_DEVICES = 64 }; /* bits of gpuaes_settings.devices */
  * Enters: the thread cannot be cancelled, a capture of a CUDA graph elsewhere in
  * the process forbids it nothing, and no device is released until life_leave(),
  * which undoes all of it. 0, with nothing changed, unless the state is READY (or
- * the caller is the start's own thread).
+ * the caller is the start's own thread). While devices are being released it does not wait
+ * for that, which may take as long as the application's work does.
  */
 struct visit {
     int cancel_state;
@@ -64,6 +65,9 @@ void life_drop(struct device *device, const char *reason);
  * returns the mode that it had, to be set again by the same call.
  */
 int life_exchange_capture_mode(int mode);
+
+/* device_has_pinned(), also where no device is in use. */
+int life_has_pinned(const void *p);
 
 /* A thread of the library: detached, all signals blocked. 1, or 0 if there is none. */
 int life_begin_thread(void *(*run)(void *));

@@ -36,7 +36,9 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/queue.c \
 	cuda/registration.c cuda/registration.h \
 	cuda/route.c cuda/route.h \
+	cuda/spares.c cuda/spares.h \
 	cuda/statistics.c cuda/statistics.h \
+	cuda/status.c \
 	cuda/transfer.c cuda/transfer.h \
 	cuda/window.c cuda/window.h \
 	cuda/work.c cuda/work.h

@@ -54,7 +54,8 @@ void gpuaes_pinned_free(void *p, size_t bytes)
     struct visit visit;
     if (p == NULL || fork_is_child()) /* where the pages may not be there */
         return;
-    gpuaes_cleanse(p, bytes);
+    if (life_has_pinned(p))
+        gpuaes_cleanse(p, bytes);
     struct device *device = enter(&visit);
     if (device == NULL) /* all are lost: leaked */
         return;

@@ -18,13 +18,14 @@
 struct gpuaes_queue {
     struct device *device;
     drv_stream stream;
-    drv_ptr next; /* one block; the scratch memory follows it */
+    struct block memory, large_memory;
+    drv_ptr next; /* one block of the memory; the scratch memory follows it */
     struct kernels_scratch scratch;
     struct kernels_scratch large; /* of 0 bytes: there is none */
     drv_event before;             /* what was on the stream before what is pending */
     int pending;                  /* work has been queued since the last wait */
     int chained;                  /* `next` holds a block */
-    unsigned char *read_back;     /* pinned: the block, for the CPU */
+    struct block read_back;       /* pinned: the block, for the CPU */
 };
 
 /*
@@ -35,10 +36,9 @@ struct gpuaes_queue {
 enum {
     SCRATCH_BYTES = 8 << 10,
     LARGE_BYTES = (4 << 20) + (64 << 10),
-    LARGE_FROM = 2 << 20, /* length of a call */
-    LARGE_MOST = 64,      /* queues */
-    READ_BACK_BYTES = 64,
-    READ_BACK_PINNED = 4096 /* what that takes */
+    LARGE_FROM = 2 << 20,  /* length of a call */
+    LARGE_MOST = 64,       /* queues */
+    READ_BACK_BYTES = 4096 /* a page, which is what can be pinned */
 };
 
 static atomic_int large_scratches;
@@ -63,51 +63,52 @@ static struct device *find_device(struct device *entered, drv_stream stream, int
 
 static drv_result take_memory(struct gpuaes_queue *queue)
 {
-    const struct driver *d = queue->device->driver;
-    void *read_back = NULL;
-    if (!statistics_take_pinned(READ_BACK_PINNED, life_settings()->pinned_bytes))
-        return DRV_OUT_OF_MEMORY;
-    drv_result r = d->mem_host_alloc(&read_back, READ_BACK_BYTES, DRV_HOST_ALLOC_PORTABLE);
+    struct device *device = queue->device;
+    struct block read_back, next;
+    drv_result r = spares_take(device, BLOCK_PINNED, READ_BACK_BYTES, READ_BACK_BYTES, &read_back);
+    if (r != DRV_SUCCESS)
+        return r;
+    r = device->driver->event_create(&queue->before, DRV_EVENT_DISABLE_TIMING);
     if (r == DRV_SUCCESS) {
-        r = d->event_create(&queue->before, DRV_EVENT_DISABLE_TIMING);
-        if (r == DRV_SUCCESS && (r = d->mem_alloc(&queue->next, SCRATCH_BYTES)) != DRV_SUCCESS)
-            (void)d->event_destroy(queue->before);
+        r = spares_take(device, BLOCK_DEVICE, SCRATCH_BYTES, SCRATCH_BYTES, &next);
         if (r != DRV_SUCCESS)
-            (void)d->mem_free_host(read_back);
+            (void)device->driver->event_destroy(queue->before);
     }
     if (r != DRV_SUCCESS) {
-        statistics_give_pinned(READ_BACK_PINNED);
+        spares_give(device, &read_back);
         return r;
     }
     queue->read_back = read_back;
+    queue->memory = next;
+    queue->next = next.address;
     queue->scratch.address = queue->next + GPUAES_BLOCK;
     queue->scratch.bytes = SCRATCH_BYTES - GPUAES_BLOCK;
     return DRV_SUCCESS;
 }
 
+/* To others: freeing it would wait for more than our own work. */
 static void give_memory(struct gpuaes_queue *queue)
 {
-    const struct driver *d = queue->device->driver;
-    (void)d->event_destroy(queue->before);
-    (void)d->mem_free(queue->next);
+    struct device *device = queue->device;
+    (void)device->driver->event_destroy(queue->before);
+    spares_give(device, &queue->memory);
     if (queue->large.bytes != 0) {
-        (void)d->mem_free(queue->large.address);
+        spares_give(device, &queue->large_memory);
         atomic_fetch_sub(&large_scratches, 1);
     }
-    (void)d->mem_free_host(queue->read_back);
-    statistics_give_pinned(READ_BACK_PINNED);
+    spares_give(device, &queue->read_back);
 }
 
 /* What a call of so much works with; want of memory only makes it slower. */
 static const struct kernels_scratch *scratch_for(struct gpuaes_queue *queue, enum gpuaes_op op,
                                                  size_t len)
 {
-    drv_ptr p;
+    struct block *memory = &queue->large_memory;
     if (op != GPUAES_CBC_DECRYPT || len <= LARGE_FROM)
         return &queue->scratch;
     if (queue->large.bytes == 0 && atomic_fetch_add(&large_scratches, 1) < LARGE_MOST &&
-        queue->device->driver->mem_alloc(&p, LARGE_BYTES) == DRV_SUCCESS)
-        queue->large = (struct kernels_scratch){.address = p, .bytes = LARGE_BYTES};
+        spares_take(queue->device, BLOCK_DEVICE, LARGE_BYTES, LARGE_BYTES, memory) == DRV_SUCCESS)
+        queue->large = (struct kernels_scratch){.address = memory->address, .bytes = LARGE_BYTES};
     if (queue->large.bytes != 0)
         return &queue->large;
     atomic_fetch_sub(&large_scratches, 1);
@@ -267,7 +268,7 @@ static drv_result wait_for(struct gpuaes_queue *queue, unsigned char iv[GPUAES_B
     const struct device *device = queue->device;
     drv_result r = DRV_SUCCESS;
     if (iv != NULL)
-        r = device->driver->memcpy_dtoh_async(queue->read_back, queue->next, GPUAES_BLOCK,
+        r = device->driver->memcpy_dtoh_async(queue->read_back.host, queue->next, GPUAES_BLOCK,
                                               queue->stream);
     /* What the application had queued before us is not under our limit. */
     if (r == DRV_SUCCESS)
@@ -276,7 +277,7 @@ static drv_result wait_for(struct gpuaes_queue *queue, unsigned char iv[GPUAES_B
         r = device_wait(device, queue->stream, NULL);
     queue->pending = r != DRV_SUCCESS;
     if (r == DRV_SUCCESS && iv != NULL)
-        memcpy(iv, queue->read_back, GPUAES_BLOCK);
+        memcpy(iv, queue->read_back.host, GPUAES_BLOCK);
     return r;
 }
 

@@ -185,10 +185,10 @@ static enum gpuaes_status run_from(struct run *run, int *lost)
     routes_plan(&run->routes, run->t, device, run->from, &needs);
     size_t piece = run->routes.piece_units * run->t->in_unit;
     run->pieces = (run->t->in_bytes - run->from + piece - 1) / piece;
-    run->slots = needs.slots;
     enum gpuaes_status status = GPUAES_OK;
     const char *what = "preparing buffers";
-    drv_result r = lane_prepare(device, run->lane, &needs);
+    drv_result r = lane_prepare_some(device, run->lane, &needs);
+    run->slots = needs.slots;
     if (r == DRV_NOT_READY)
         *lost = 1;
     if (r == DRV_SUCCESS &&

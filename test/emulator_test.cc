@@ -376,6 +376,25 @@ static void test_memory()
     is(static_cast<long long>(emulator_contexts()), 1, "and that there is a context");
 }
 
+static void test_frees()
+{
+    fixture f("frees-wait=1,kernel-us=20000");
+    drv_ptr memory;
+    cuda.mem_alloc(&memory, 64);
+    f.words()[0] = 7;
+    f.launch("test_add", 1, 1, 0, 1, 1);
+    is(cuda.mem_free(memory), 0, "memory is freed");
+    is(cuda.stream_query(f.stream), 0, "once all that is under way is done");
+}
+
+static void test_reset()
+{
+    fixture f("");
+    emulator_reset(0);
+    is(static_cast<long long>(emulator_contexts()), 0, "a reset leaves no context");
+    is(cuda.ctx_push_current(f.context), DRV_INVALID_CONTEXT, "nor one that was known");
+}
+
 static void test_idle_kernels()
 {
     fixture f("idle-kernels=1");
@@ -507,6 +526,8 @@ int main()
     test_launch_cost();
     test_streams();
     test_memory();
+    test_frees();
+    test_reset();
     test_idle_kernels();
     test_pointers();
     test_contexts();

@@ -387,6 +387,25 @@ static int play_devices(void)
     return right;
 }
 
+/* Room for one ring: once its device is lost another device may have as much. */
+static int play_share(void)
+{
+    struct gpuaes_keystream *k, *l;
+    char options[96];
+    size_t given = 0;
+    if (!starts() || !opens(&k) || !gives(k, 400 * KIB))
+        return 0;
+    snprintf(options, sizeof options, "devices=2,fault-device=%d,lost=launch_kernel:1,stay-lost=1",
+             emulator_device_launches(0) == 0);
+    emulator_configure(options);
+    int right = goes_to(k, LENGTH, &given) && is_over(k);
+    gpuaes_keystream_close(k);
+    right = right && gpuaes_state() == GPUAES_READY && opens(&l) && gives(l, 600 * KIB);
+    if (right)
+        gpuaes_keystream_close(l);
+    return right && statistics().faults != 0;
+}
+
 int main(void)
 {
     const struct gpuaes_settings usual = {0};
@@ -409,5 +428,9 @@ int main(void)
     check((struct scene){"fork=absent", usual, play_fork}, "a fork, pinned memory is absent");
     check((struct scene){"devices=2", {.devices = GPUAES_ALL_DEVICES}, play_devices},
           "two devices, of which one is lost");
+    check((struct scene){"devices=2",
+                         {.devices = GPUAES_ALL_DEVICES, .read_ahead_bytes = 768 * KIB},
+                         play_share},
+          "room for one, whose device is lost");
     return tap_done();
 }

@@ -5,6 +5,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include "../cuda/device.h"
 #include "library.h"
 
 struct faulty {
@@ -88,6 +89,7 @@ struct growth {
     int kind;            /* of the buffers */
     size_t first, second;
     const char *options; /* during the second call */
+    enum gpuaes_status status;
 };
 
 static int is_right(const struct growth *g, size_t bytes, enum gpuaes_status wanted)
@@ -109,7 +111,7 @@ static int is_right(const struct growth *g, size_t bytes, enum gpuaes_status wan
     return right && gpuaes_state() == GPUAES_READY;
 }
 
-/* The call that needs more is refused, and the device is as good as before. */
+/* The call that needs more makes do with less or is refused; the device is as good as before. */
 static int run_growth(const void *argument)
 {
     const struct growth *g = argument;
@@ -118,27 +120,68 @@ static int run_growth(const void *argument)
     if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !is_right(g, g->first, GPUAES_OK))
         return 10;
     emulator_configure(g->options);
-    if (!is_right(g, g->second, GPUAES_NO_MEMORY))
+    if (!is_right(g, g->second, g->status))
         return 11;
     emulator_configure("");
     return is_right(g, g->first, GPUAES_OK) ? 0 : 12;
 }
 
+/* As often as a call tries it: for four slots, three, two, one, each in two sizes. */
+#define ONCE(function, call) "fault=" function ":" #call ":2,"
+#define ALWAYS(function)                                                                           \
+    ONCE(function, 1)                                                                              \
+    ONCE(function, 2)                                                                              \
+    ONCE(function, 3) ONCE(function, 4) ONCE(function, 5) ONCE(function, 6) ONCE(function, 7)      \
+        ONCE(function, 8)
+
 static void test_growth(void)
 {
     enum { KIB = 1 << 10, MIB = 1 << 20 };
     static const struct growth cases[] = {
-        {"pinned memory up to its limit", 300 * KIB, GPUAES_PAGEABLE, 64 * KIB, 4 * MIB, ""},
-        {"none of it to be had", 0, GPUAES_PAGEABLE, 64 * KIB, 4 * MIB, "fault=mem_host_alloc:1:2"},
+        {"pinned memory up to its limit", 300 * KIB, GPUAES_PAGEABLE, 64 * KIB, 4 * MIB, "",
+         GPUAES_NO_MEMORY},
+        {"pinned memory for some slots", 8 * MIB, GPUAES_PAGEABLE, 2 * MIB, 24 * MIB, "",
+         GPUAES_OK},
+        {"pinned memory for one size", 0, GPUAES_PAGEABLE, 64 * KIB, 4 * MIB,
+         "fault=mem_host_alloc:1:2", GPUAES_OK},
+        {"none of it to be had", 0, GPUAES_PAGEABLE, 64 * KIB, 4 * MIB, ALWAYS("mem_host_alloc"),
+         GPUAES_NO_MEMORY},
         {"no address of it", 0, GPUAES_PAGEABLE, 64 * KIB, 4 * MIB,
-         "fault=mem_host_get_device_pointer:1:2"},
+         ALWAYS("mem_host_get_device_pointer"), GPUAES_NO_MEMORY},
         {"device memory, for some slots", 0, GPUAES_PINNED, 8 * MIB, 32 * MIB,
-         "fault=mem_alloc:2:2"}};
+         "fault=mem_alloc:2:2", GPUAES_OK},
+        {"no device memory", 0, GPUAES_PINNED, 8 * MIB, 32 * MIB, ALWAYS("mem_alloc"),
+         GPUAES_NO_MEMORY}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int status = in_child(run_growth, &cases[i]);
-        tap_ok(status == 0, "%s: a larger call is refused, and the device stays (%d)",
-               cases[i].name, status);
+        tap_ok(status == 0, "%s: a larger call gets %s, and the device stays (%d)", cases[i].name,
+               gpuaes_status_text(cases[i].status), status);
     }
+}
+
+/* ---- A process that is stopped ---------------------------------------------------------- */
+
+enum { TIMEOUT_MS = 50 };
+static int queries;
+
+/* The first answer comes late, as after a SIGSTOP, and is not true any more. */
+static drv_result query_before_a_stop(drv_stream stream)
+{
+    (void)stream;
+    if (queries++ != 0)
+        return DRV_SUCCESS;
+    usleep(4 * TIMEOUT_MS * 1000);
+    return DRV_NOT_READY;
+}
+
+static int run_stop(const void *unused)
+{
+    struct gpuaes_settings settings = {.timeout_ms = TIMEOUT_MS};
+    struct driver driver = {.stream_query = query_before_a_stop};
+    struct device device = {.driver = &driver};
+    (void)unused;
+    gpuaes_configure(&settings);
+    return device_wait(&device, NULL, NULL) == DRV_SUCCESS && queries == 2 ? 0 : 1;
 }
 
 int main(void)
@@ -146,5 +189,6 @@ int main(void)
     tap_random_seed(&random_state);
     test_faults();
     test_growth();
+    tap_ok(in_child(run_stop, NULL) == 0, "a process that was stopped looks again");
     return tap_done();
 }

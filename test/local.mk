@@ -12,6 +12,7 @@ evp_tests = \
 	test/async_test \
 	test/base64_test \
 	test/device_memory_test \
+	test/frees_test \
 	test/gather_test \
 	test/load_unload_test \
 	test/pipeline_test \
@@ -62,7 +63,8 @@ library_tests = \
 	test/library_faults_test \
 	test/library_test \
 	test/queue_test \
-	test/registration_test
+	test/registration_test \
+	test/reset_test
 emulator_tests = \
 	test/aes_hybrid_test \
 	test/aes_kernels_test \
@@ -223,6 +225,7 @@ test_library_faults_test_LDADD = $(library_test_libs)
 test_library_test_LDADD = $(library_test_libs)
 test_queue_test_LDADD = $(library_test_libs)
 test_registration_test_LDADD = $(library_test_libs)
+test_reset_test_LDADD = $(library_test_libs)
 nodist_EXTRA_test_aes_hybrid_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_aes_kernels_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_base64_kernels_test_SOURCES = test/link_by_cxx.cc
@@ -237,6 +240,7 @@ nodist_EXTRA_test_library_faults_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_library_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_queue_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_registration_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_reset_test_SOURCES = test/link_by_cxx.cc
 # The provider's code, too.
 provider_test_libs = provider/libprovider_core.la $(library_test_libs) $(LIBBASE64_LIBS)
 test_messages_faults_test_LDADD = $(provider_test_libs)

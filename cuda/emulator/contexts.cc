@@ -4,6 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "emulator.h"
+#include "hooks.h"
 
 #include <cstdio>
 #include <time.h>
@@ -187,16 +188,8 @@ drv_result primary_ctx_retain(drv_context *context, drv_device device)
     return DRV_SUCCESS;
 }
 
-drv_result primary_ctx_release(drv_device device)
+static void end_primary(device_state &own, state_lock &lock)
 {
-    state_lock lock(state().mutex);
-    if (!device_exists(device))
-        return DRV_INVALID_DEVICE;
-    device_state &own = state().devices[device];
-    if (own.retained == 0)
-        return DRV_INVALID_CONTEXT;
-    if (--own.retained)
-        return DRV_SUCCESS;
     drv_context context = own.primary;
     own.primary = nullptr;
     state().left += objects_of(context);
@@ -208,6 +201,19 @@ drv_result primary_ctx_release(drv_device device)
     for (drv_module each : context->modules)
         delete each;
     delete context;
+}
+
+drv_result primary_ctx_release(drv_device device)
+{
+    state_lock lock(state().mutex);
+    if (!device_exists(device))
+        return DRV_INVALID_DEVICE;
+    device_state &own = state().devices[device];
+    if (own.retained == 0)
+        return DRV_INVALID_CONTEXT;
+    if (--own.retained)
+        return DRV_SUCCESS;
+    end_primary(own, lock);
     return DRV_SUCCESS;
 }
 
@@ -243,3 +249,13 @@ drv_result ctx_pop_current(drv_context *context)
 }
 
 } // namespace emulator
+
+void emulator_reset(int device)
+{
+    using namespace emulator;
+    state_lock lock(state().mutex);
+    if (forked || !device_exists(device) || !state().devices[device].primary)
+        return;
+    state().devices[device].retained = 0;
+    end_primary(state().devices[device], lock);
+}

@@ -107,6 +107,7 @@ struct options {
     unsigned kernel_us = 0;
     unsigned copy_mbps = 0;
     unsigned idle_kernels = 0;
+    unsigned frees_wait = 0;
     unsigned stay_lost = 0;
     unsigned hang = 0;
     bool absent_after_fork = false;
@@ -204,6 +205,9 @@ void enqueue(drv_stream stream, CUstream_st::operation operation);
 void drop_queued_work();       /* of lost devices; what is running finishes */
 bool lost_devices_are_quiet(); /* nothing runs on them any more, but for what hangs */
 size_t count_operations();     /* queued or being done, but where a stream hangs */
+
+/* Until all that is queued in the context is done, or dropped, or the context ends. */
+void await_context(drv_context context, state_lock &lock);
 
 /* Lets the streams finish (or drops their work) and frees them; unlocks meanwhile. */
 void end_streams(drv_context context, state_lock &lock);

@@ -25,6 +25,8 @@
  *   copy-mbps=N         every copy takes as long as at N MB/s
  *   idle-kernels=1      kernels do nothing: a device as fast as the two above say,
  *                       faster than the CPU too, whose results mean nothing
+ *   frees-wait=N        1: mem_free and mem_free_host, as those of a card, return once all that
+ *                       was queued in their context is done; 2: mem_host_unregister, too
  *   fault=FUNCTION:N[:CODE]  the Nth call (from 1) of FUNCTION fails with CODE
  *                            (999); may be given several times
  *   lost=FUNCTION:N     from the Nth call of FUNCTION on every call of every
@@ -77,6 +79,12 @@ EMULATOR_API const void *emulator_kernels(void);
 
 /* Memory as of cuMemAllocManaged in the current context; free it with mem_free. */
 EMULATOR_API void *emulator_managed_alloc(size_t bytes);
+
+/*
+ * What cudaDeviceReset() does of the application: the primary context of a device and all that
+ * is in it are gone, whoever has retained it. Waits for what is under way.
+ */
+EMULATOR_API void emulator_reset(int device);
 
 /* Contexts of all devices, and bytes of their memory and of pinned memory, in use now. */
 EMULATOR_API size_t emulator_contexts(void);

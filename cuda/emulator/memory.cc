@@ -121,11 +121,19 @@ drv_result mem_alloc(drv_ptr *pointer, size_t bytes)
     return error;
 }
 
+/* What a card's driver waits for before it frees memory; `level` is the option's. */
+static void wait_to_free(unsigned level, state_lock &lock)
+{
+    if (state().options.frees_wait >= level)
+        await_context(current_context(), lock);
+}
+
 drv_result mem_free(drv_ptr pointer)
 {
     state_lock lock(state().mutex);
     if (!current_context())
         return DRV_INVALID_CONTEXT;
+    wait_to_free(1, lock);
     if (!pointer)
         return DRV_SUCCESS;
     const region *found = state().device_memory.at(pointer);
@@ -208,6 +216,7 @@ drv_result mem_free_host(void *pointer)
     state_lock lock(state().mutex);
     if (!current_context())
         return DRV_INVALID_CONTEXT;
+    wait_to_free(1, lock);
     const region *found = state().host_memory.at(address_of(pointer));
     if (!found || found->begin != address_of(pointer) || found->kind != memory_kind::pinned)
         return DRV_INVALID_VALUE;
@@ -289,6 +298,7 @@ drv_result mem_host_unregister(void *pointer)
     state_lock lock(state().mutex);
     if (!current_context())
         return DRV_INVALID_CONTEXT;
+    wait_to_free(2, lock);
     const region *found = state().host_memory.at(address_of(pointer));
     if (!found || found->begin != address_of(pointer) || found->kind != memory_kind::registered)
         return DRV_NOT_REGISTERED;

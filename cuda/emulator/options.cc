@@ -109,6 +109,7 @@ static void parse_item(options &parsed, const std::string &item)
                    {"kernel-us", &options::kernel_us},
                    {"copy-mbps", &options::copy_mbps},
                    {"idle-kernels", &options::idle_kernels},
+                   {"frees-wait", &options::frees_wait},
                    {"stay-lost", &options::stay_lost},
                    {"hang", &options::hang},
                    {"fault-device", &options::fault_device}};

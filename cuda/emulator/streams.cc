@@ -9,6 +9,7 @@
  */
 #include "emulator.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -153,6 +154,23 @@ size_t count_operations()
             if (!stream->busy || !stream->hanging)
                 operations += stream->queue.size() + stream->busy;
     return operations;
+}
+
+void await_context(drv_context context, state_lock &lock)
+{
+    std::vector<mark_pointer> ends;
+    for (drv_stream stream : streams_of(context)) {
+        if (stream->finished || (stream->queue.empty() && !stream->busy))
+            continue;
+        CUstream_st::operation end;
+        ends.push_back(end.mark = std::make_shared<emulated_mark>());
+        enqueue(stream, std::move(end));
+    }
+    state().changed.wait(lock, [&] {
+        bool reached = !state().contexts.count(context) || is_lost(context);
+        return reached || std::all_of(ends.begin(), ends.end(),
+                                      [](const mark_pointer &each) { return each->reached; });
+    });
 }
 
 void end_streams(drv_context context, state_lock &lock)

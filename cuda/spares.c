@@ -1,0 +1,130 @@
+/*
+ * Memory that is kept rather than freed.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "spares.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "device.h"
+#include "life.h"
+#include "statistics.h"
+
+/* So many times what is needed a spare one may be, so that large ones are there for large needs. */
+enum { FIT = 4 };
+
+struct spare {
+    struct spare *next;
+    struct block block;
+};
+
+void spares_init(struct spares *spares)
+{
+    (void)pthread_mutex_init(&spares->lock, NULL);
+    spares->first = NULL;
+}
+
+/* The smallest of `least` to `most` bytes. */
+static int take_spare(struct spares *spares, enum block_kind kind, size_t least, size_t most,
+                      struct block *block)
+{
+    struct spare **best = NULL;
+    (void)pthread_mutex_lock(&spares->lock);
+    for (struct spare **link = &spares->first; *link != NULL; link = &(*link)->next) {
+        if (best != NULL && (*best)->block.bytes == least)
+            break;
+        const struct block *each = &(*link)->block;
+        if ((each->host != NULL) == (kind == BLOCK_PINNED) && each->bytes >= least &&
+            each->bytes <= most && (best == NULL || each->bytes < (*best)->block.bytes))
+            best = link;
+    }
+    struct spare *found = best != NULL ? *best : NULL;
+    if (found != NULL) {
+        *best = found->next;
+        *block = found->block;
+    }
+    (void)pthread_mutex_unlock(&spares->lock);
+    free(found);
+    return found != NULL;
+}
+
+static drv_result allocate_pinned(const struct driver *d, struct block *block)
+{
+    void *p = NULL;
+    drv_result r =
+        d->mem_host_alloc(&p, block->bytes, DRV_HOST_ALLOC_PORTABLE | DRV_HOST_ALLOC_MAPPED);
+    if (r != DRV_SUCCESS)
+        statistics_give_pinned(block->bytes);
+    block->host = p;
+    return r;
+}
+
+/* A driver that is short of memory counts as a fault, also where less of it will do. */
+static drv_result allocate(const struct driver *d, enum block_kind kind, size_t bytes,
+                           struct block *block)
+{
+    *block = (struct block){.bytes = bytes};
+    if (kind == BLOCK_PINNED && !statistics_take_pinned(bytes, life_settings()->pinned_bytes))
+        return DRV_OUT_OF_MEMORY;
+    drv_result r =
+        kind == BLOCK_PINNED ? allocate_pinned(d, block) : d->mem_alloc(&block->address, bytes);
+    if (r == DRV_OUT_OF_MEMORY)
+        statistics_add_fault();
+    return r;
+}
+
+drv_result spares_take(struct device *device, enum block_kind kind, size_t least, size_t wanted,
+                       struct block *block)
+{
+    const struct driver *d = device->driver;
+    drv_result r = DRV_SUCCESS;
+    if (!take_spare(&device->spares, kind, least, least * FIT, block)) {
+        r = allocate(d, kind, wanted, block);
+        if (r == DRV_OUT_OF_MEMORY && wanted > least)
+            r = allocate(d, kind, least, block);
+        if (r == DRV_OUT_OF_MEMORY && take_spare(&device->spares, kind, least, SIZE_MAX, block))
+            r = DRV_SUCCESS;
+    }
+    if (r == DRV_SUCCESS && block->address == 0) {
+        r = d->mem_host_get_device_pointer(&block->address, block->host, 0);
+        if (r != DRV_SUCCESS) {
+            statistics_add_fault();
+            block->address = 0;
+            spares_give(device, block); /* for another attempt */
+        }
+    }
+    return r;
+}
+
+void spares_give(struct device *device, const struct block *block)
+{
+    struct spares *spares = &device->spares;
+    struct spare *spare = malloc(sizeof *spare);
+    if (spare == NULL) /* nobody has it until the context ends */
+        return;
+    spare->block = *block;
+    (void)pthread_mutex_lock(&spares->lock);
+    spare->next = spares->first;
+    spares->first = spare;
+    (void)pthread_mutex_unlock(&spares->lock);
+}
+
+void spares_free(struct device *device)
+{
+    const struct driver *d = device->driver;
+    struct spare *next;
+    for (struct spare *spare = device->spares.first; spare != NULL; spare = next) {
+        next = spare->next;
+        if (spare->block.host == NULL) {
+            (void)d->mem_free(spare->block.address);
+        } else {
+            (void)d->mem_free_host(spare->block.host);
+            statistics_give_pinned(spare->block.bytes);
+        }
+        free(spare);
+    }
+    device->spares.first = NULL;
+    (void)pthread_mutex_destroy(&device->spares.lock);
+}

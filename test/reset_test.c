@@ -1,0 +1,170 @@
+/*
+ * An application that resets the device, as cudaDeviceReset() does, while the library has
+ * memory on it: forbidden, and no reason to crash where the driver can be asked first. What
+ * is freed, closed or waited for touches nothing that went with the context; calls fail, and
+ * the rest of the process goes on without the device. On the emulator.
+ *
+ * Each case is a child of its own.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "library.h"
+
+enum { BYTES = 1 << 20 };
+
+static struct expected e;
+
+static int is_given_up(void)
+{
+    enum gpuaes_state state = gpuaes_state();
+    if (state != GPUAES_FAILED)
+        fprintf(stderr, "# the state is %d\n", state);
+    return state == GPUAES_FAILED;
+}
+
+/* ---- Cases: 1 if all is right --------------------------------------------------------------- */
+
+static int call_fails(void)
+{
+    struct gpuaes_report report;
+    unsigned char iv[16], *out = malloc(BYTES);
+    memcpy(iv, e.iv, sizeof iv);
+    int right = gpuaes_aes(GPUAES_CTR, &e.schedule, iv, e.plain, out, BYTES, 0, NULL) == GPUAES_OK;
+    emulator_reset(0);
+    memcpy(iv, e.iv, sizeof iv);
+    right =
+        right &&
+        gpuaes_aes(GPUAES_CTR, &e.schedule, iv, e.plain, out, BYTES, 0, &report) == GPUAES_FAULT &&
+        finishes(&e, GPUAES_CTR, &report, e.plain, out, BYTES);
+    free(out);
+    return right && is_given_up();
+}
+
+/* What is late is asked for again only as the stream goes on. */
+static struct gpuaes_keystream *make_keystream(void)
+{
+    struct gpuaes_keystream *k;
+    unsigned char out[64];
+    if (gpuaes_keystream_open(&k, &e.schedule, e.iv, GPUAES_ALLOCATE) != GPUAES_OK)
+        return NULL;
+    for (int i = 0; i < 60000 && emulator_under_way() != 0; i++)
+        usleep(1000);
+    while (!gpuaes_keystream_order(k) && gpuaes_keystream_position(k) < BYTES / 2)
+        gpuaes_keystream_skip(k, 4096);
+    size_t at = (size_t)gpuaes_keystream_position(k);
+    int right = gpuaes_keystream_xor(k, e.plain + at, out, sizeof out) == sizeof out &&
+                memcmp(out, e.cipher + at, sizeof out) == 0;
+    return right ? k : NULL;
+}
+
+static int keystream_closes(void)
+{
+    struct gpuaes_keystream *k = make_keystream();
+    emulator_reset(0);
+    if (k == NULL)
+        return 0;
+    gpuaes_keystream_close(k);
+    return is_given_up();
+}
+
+/* The device was given up before, for another reason, and reset then. */
+static int keystream_closes_later(void)
+{
+    struct gpuaes_keystream *k = make_keystream();
+    unsigned char iv[16] = {0}, out[4096];
+    emulator_configure("fault=launch_kernel:1");
+    if (k == NULL ||
+        gpuaes_aes(GPUAES_CTR, &e.schedule, iv, e.plain, out, sizeof out, 0, NULL) != GPUAES_FAULT)
+        return 0;
+    emulator_reset(0);
+    gpuaes_keystream_close(k);
+    return is_given_up();
+}
+
+static int pinned_is_freed(void)
+{
+    void *p = gpuaes_pinned_alloc(BYTES);
+    emulator_reset(0);
+    gpuaes_pinned_free(p, BYTES);
+    return p != NULL && is_given_up();
+}
+
+static int queue_closes(void)
+{
+    struct gpuaes_queue *queue;
+    unsigned char *p = take(GPUAES_PINNED, 4096), iv[16];
+    int right =
+        gpuaes_queue_open(&queue, NULL, 0) == GPUAES_OK &&
+        gpuaes_queue_aes(queue, GPUAES_CBC_DECRYPT, &e.schedule, e.iv, p, p, 4096) == GPUAES_OK;
+    emulator_reset(0);
+    right = right && gpuaes_queue_wait(queue, iv) == GPUAES_FAULT;
+    gpuaes_queue_close(queue);
+    return right && is_given_up();
+}
+
+static int batch_closes(void)
+{
+    struct gpuaes_batch *batch;
+    unsigned char *out = malloc(BYTES);
+    struct gpuaes_message message = {.op = GPUAES_CTR,
+                                     .schedule = &e.schedule,
+                                     .iv = e.iv,
+                                     .in = e.plain,
+                                     .out = out,
+                                     .len = BYTES};
+    int right = gpuaes_batch_open(&batch) == GPUAES_OK &&
+                gpuaes_batch_add(batch, &message) == GPUAES_OK &&
+                gpuaes_batch_submit(batch, 0) == GPUAES_OK;
+    emulator_reset(0);
+    enum gpuaes_status status = gpuaes_batch_wait(batch);
+    right = right && (status == GPUAES_FAULT || status == GPUAES_UNDEFINED);
+    gpuaes_batch_close(batch);
+    free(out);
+    return right && is_given_up();
+}
+
+/* What the lanes have is gone as well. */
+static int idle_release_fails(void)
+{
+    unsigned char iv[16] = {0}, out[4096];
+    int right =
+        gpuaes_aes(GPUAES_CTR, &e.schedule, iv, e.plain, out, sizeof out, 0, NULL) == GPUAES_OK;
+    emulator_reset(0);
+    for (int i = 0; i < 3000 && gpuaes_state() != GPUAES_FAILED; i++)
+        usleep(10000);
+    return right && is_given_up();
+}
+
+static int run_case(const void *argument)
+{
+    int (*run)(void);
+    struct gpuaes_settings settings = {.idle_seconds = 0, .timeout_ms = 250000};
+    memcpy(&run, argument, sizeof run);
+    if (run == idle_release_fails)
+        settings.idle_seconds = 1;
+    gpuaes_configure(&settings);
+    expect(&e, GPUAES_CTR, BYTES);
+    int right = gpuaes_start(NULL, NULL, 1) == GPUAES_READY && run();
+    expected_free(&e);
+    return !right;
+}
+
+int main(void)
+{
+    static const struct {
+        const char *name;
+        int (*run)(void);
+    } cases[] = {{"a call fails, and can be finished by the CPU", call_fails},
+                 {"keystream is closed", keystream_closes},
+                 {"keystream of a device that was lost is closed", keystream_closes_later},
+                 {"pinned memory is freed", pinned_is_freed},
+                 {"a queue is waited for and closed", queue_closes},
+                 {"a batch is waited for and closed", batch_closes},
+                 {"a release for want of work gives the device up", idle_release_fails}};
+    tap_random_seed(&random_state);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int status = in_child(run_case, &cases[i].run);
+        tap_ok(status == 0, "after a reset %s (%d)", cases[i].name, status);
+    }
+    return tap_done();
+}
