@@ -19,6 +19,7 @@ evp_tests = \
 	test/read_ahead_test \
 	test/read_ahead_threads_test \
 	test/read_ahead_walks_test \
+	test/stream_order_test \
 	test/stream_test \
 	test/summary_test \
 	test/threads_test

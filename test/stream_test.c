@@ -425,7 +425,7 @@ static int loss_before_other_stream(drv_stream first, drv_stream *second)
     application.stream_create(second, DRV_STREAM_NON_BLOCKING);
     text = application_alloc(DEVICE, sizeof seen);
     application_write(DEVICE, text, r.host, sizeof seen);
-    emulate("devices=2,fault-device=0,lost=stream_query:1");
+    emulate("devices=2,fault-device=0,lost=event_query:1");
     good = !set_stream(r.ours, *second);
     good = !set_stream(r.ours, *second) && good && is_refused(&r, text); /* still */
     good = good && starts_again(&r) && set_stream(r.ours, *second) &&
@@ -472,9 +472,9 @@ static int run_losses(const char *devices)
     slow_bytes = 64 << 10;
     application.stream_create(&first, DRV_STREAM_NON_BLOCKING);
     if (!strcmp(devices, "0"))
-        _exit(!loss_before_cpu(first, "devices=2,lost=stream_query:1"));
+        _exit(!loss_before_cpu(first, "devices=2,lost=event_query:1"));
     _exit(!loss_before_other_stream(first, &second) ||
-          !loss_before_cpu(second, "devices=2,fault-device=1,lost=stream_query:1"));
+          !loss_before_cpu(second, "devices=2,fault-device=1,lost=event_query:1"));
 }
 
 /* ---- No thread in an ASYNC job ---------------------------------------------- */

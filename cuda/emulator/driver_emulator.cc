@@ -4,10 +4,11 @@
  *
  * Stricter than a card: a stream or event is used with its own context current;
  * mem_free waits for nothing, so memory must not be in use; fresh memory is
- * filled with 0xA5; no capture of a graph spreads to another stream by an event. Laxer: kernels can reach all memory of the process;
+ * filled with 0xA5. Laxer: kernels can reach all memory of the process;
  * __launch_bounds__ is not checked; blocks of a grid run one after another, so
  * a kernel in which blocks wait for each other hangs; races in shared memory
- * do not show.
+ * do not show; a capture of a graph does not spread to other streams by events,
+ * and forbids other threads nothing.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
