@@ -219,7 +219,9 @@ static drv_result put(struct gpuaes_queue *queue, enum gpuaes_op op, unsigned ro
                       const struct memory *in_memory)
 {
     const struct device *device = queue->device;
-    drv_result r = spans_begin(&queue->spans, device->driver, queue->stream);
+    drv_result r = device_may_use(device, queue->stream);
+    if (r == DRV_SUCCESS)
+        r = spans_begin(&queue->spans, device->driver, queue->stream);
     if (r != DRV_SUCCESS)
         return r;
     if (op == GPUAES_CBC_DECRYPT)
@@ -281,7 +283,9 @@ static drv_result wait_for(struct gpuaes_queue *queue, unsigned char iv[GPUAES_B
 {
     const struct device *device = queue->device;
     const struct driver *d = device->driver;
-    drv_result r = spans_begin(&queue->spans, d, queue->stream);
+    drv_result r = device_may_use(device, queue->stream);
+    if (r == DRV_SUCCESS)
+        r = spans_begin(&queue->spans, d, queue->stream);
     if (r == DRV_SUCCESS && iv != NULL)
         r = d->memcpy_dtoh_async(queue->read_back, queue->next, GPUAES_BLOCK, queue->stream);
     if (r == DRV_SUCCESS)

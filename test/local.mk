@@ -11,6 +11,7 @@ evp_tests = \
 	test/aes_parameters_test \
 	test/async_test \
 	test/base64_test \
+	test/capture_test \
 	test/device_memory_test \
 	test/gather_test \
 	test/load_unload_test \
