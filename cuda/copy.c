@@ -46,6 +46,8 @@ static enum gpuaes_status copy_on_lane(struct device *device, unsigned char *to,
     drv_result r = lane_prepare(device, lane, &needs);
     /* After what the application put on the legacy stream. */
     if (r == DRV_SUCCESS)
+        r = device_may_use(device, DRV_STREAM_LEGACY);
+    if (r == DRV_SUCCESS)
         r = device->driver->event_record(slot->event, DRV_STREAM_LEGACY);
     if (r == DRV_SUCCESS)
         r = device_wait_for_application(device, slot->event);

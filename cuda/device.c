@@ -144,13 +144,20 @@ void device_leave(struct device *device)
         (void)device_fault(device, "cuCtxPopCurrent", r);
 }
 
+drv_result device_may_use(const struct device *device, drv_stream stream)
+{
+    int status = DRV_NOT_CAPTURED;
+    drv_result r = device->driver->stream_is_capturing(stream, &status);
+    return r == DRV_SUCCESS && status != DRV_NOT_CAPTURED ? DRV_CAPTURE_FIRST : r;
+}
+
 enum gpuaes_status device_fault(struct device *device, const char *what, drv_result result)
 {
+    if (result >= DRV_CAPTURE_FIRST && result <= DRV_CAPTURE_LAST)
+        return GPUAES_BUSY; /* with the application's capture of a graph, not broken */
     statistics_add_fault();
     if (result == DRV_OUT_OF_MEMORY)
         return GPUAES_NO_MEMORY;
-    if (result >= DRV_CAPTURE_FIRST && result <= DRV_CAPTURE_LAST)
-        return GPUAES_BUSY; /* with the application's capture of a graph, not broken */
     struct device_reason reason;
     if (result == DRV_NOT_READY)
         (void)snprintf(reason.text, sizeof reason.text, "the device did not finish in time");

@@ -68,6 +68,13 @@ enum gpuaes_status device_fault(struct device *device, const char *what, drv_res
 int device_call_failed(struct device_reason *reason, const char *function, drv_result result);
 
 /*
+ * Whether a stream of the application takes work: DRV_SUCCESS, or one of the errors of a
+ * capture where the work would become part of a CUDA graph, or, on the legacy stream, would
+ * invalidate a capture on one that it waits for. To be asked before anything is put on it.
+ */
+drv_result device_may_use(const struct device *device, drv_stream stream);
+
+/*
  * Waits until `event` (or, where that is NULL, all of `stream`) is done:
  * spins for the first moments, then sleeps in short turns, timeout_ms at most.
  * DRV_NOT_READY means that the time is up.

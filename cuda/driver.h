@@ -52,6 +52,9 @@ enum {
     DRV_NOT_PERMITTED = 800,
     DRV_NOT_SUPPORTED = 801,
     DRV_CAPTURE_FIRST = 900, /* a call that a capture of a graph forbids */
+    DRV_CAPTURE_INVALIDATED = 901,
+    DRV_CAPTURE_IMPLICIT = 906, /* the legacy stream, while one that it waits for is captured */
+    DRV_CAPTURED_EVENT = 907,
     DRV_CAPTURE_LAST = 908,
     DRV_UNKNOWN = 999
 };
@@ -86,6 +89,9 @@ enum {
 enum { DRV_MEMORY_HOST = 1, DRV_MEMORY_DEVICE = 2 };
 
 enum { DRV_CAPTURE_RELAXED = 2 }; /* CUstreamCaptureMode */
+
+/* CUstreamCaptureStatus */
+enum { DRV_NOT_CAPTURED = 0, DRV_CAPTURED = 1, DRV_CAPTURED_INVALID = 2 };
 
 /* Flags */
 enum {
@@ -129,6 +135,7 @@ enum {
     F(stream_create, cuStreamCreate, (drv_stream * stream, unsigned flags))                        \
     F(stream_destroy, cuStreamDestroy_v2, (drv_stream stream))                                     \
     F(stream_query, cuStreamQuery, (drv_stream stream))                                            \
+    F(stream_is_capturing, cuStreamIsCapturing, (drv_stream stream, int *status))                  \
     F(stream_get_ctx, cuStreamGetCtx, (drv_stream stream, drv_context * context))                  \
     F(stream_wait_event, cuStreamWaitEvent, (drv_stream stream, drv_event event, unsigned flags))  \
     F(event_create, cuEventCreate, (drv_event * event, unsigned flags))                            \

@@ -30,7 +30,8 @@ extern "C" {
 enum gpuaes_status {
     GPUAES_OK = 0,
     GPUAES_NOT_READY,    /* no device has been started, or it could not be */
-    GPUAES_BUSY,         /* others use all that there is, and GPUAES_WAIT was not given */
+    GPUAES_BUSY,         /* others use all that there is, and GPUAES_WAIT was not given; or the
+                            application captures a CUDA graph, see below */
     GPUAES_NO_MEMORY,    /* device or pinned memory is short, or pinned_bytes reached */
     GPUAES_BAD_ARGUMENT, /* a length, a pointer or an enum out of its range */
     GPUAES_BAD_RANGE,    /* a device range that leaves its allocation, or is of no use here */
@@ -39,6 +40,16 @@ enum gpuaes_status {
     GPUAES_UNDEFINED     /* as FAULT, and `out` beyond what *report says is complete is
                             undefined, and so is `in` where it is the same memory */
 };
+
+/*
+ * While the application captures a CUDA graph, nothing of ours becomes part of it, and no
+ * capture is invalidated. On device memory, calls follow the legacy default stream (see
+ * gpuaes_aes()), which cannot be used while a stream that it waits for, one of that device not
+ * created as non-blocking, is captured: they return BUSY, also with GPUAES_WAIT, having done
+ * nothing, and can be repeated when the capture has ended. So do gpuaes_queue_aes() and
+ * gpuaes_queue_wait() on a stream that is captured itself. Other calls go on as ever. A capture
+ * must not begin in another thread during a call that it would concern.
+ */
 
 /* A status in words; static storage. */
 GPUAES_API const char *gpuaes_status_text(enum gpuaes_status status);
@@ -163,9 +174,10 @@ GPUAES_API enum gpuaes_status gpuaes_pinned_register(void *p, size_t bytes);
 GPUAES_API enum gpuaes_status gpuaes_pinned_unregister(void *p);
 
 /*
- * Copies `len` bytes between memory of any two kinds that do not overlap, and
- * returns when they are there. For pieces of some bytes: bulk data is better
- * left to the application's own copies.
+ * Copies `len` bytes between memory of any two kinds that do not overlap, after
+ * what is queued on the legacy default stream, and returns when they are there.
+ * For pieces of some bytes: bulk data is better left to the application's own
+ * copies. BUSY while a capture of a CUDA graph forbids it.
  */
 GPUAES_API enum gpuaes_status gpuaes_copy(void *to, const void *from, size_t len);
 
@@ -341,7 +353,8 @@ GPUAES_API enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, un
 /*
  * Whether it is done: BUSY if not, else as gpuaes_batch_wait(). Does not wait, unless
  * something has failed: then until the device does nothing more for the batch, as
- * gpuaes_batch_wait() does. BAD_ARGUMENT before it is submitted.
+ * gpuaes_batch_wait() does. BAD_ARGUMENT before it is submitted. In a forked child both
+ * return NOT_READY for a batch that was under way: it is the parent's.
  *
  * Some batches go on only within calls of this and of gpuaes_batch_wait(). What is
  * begun by itself is four slices of messages that follow each other, or as many as there
@@ -394,7 +407,8 @@ struct gpuaes_queue;
  * `stream` is a CUstream (or cudaStream_t) of the primary context of a device
  * in use, which must outlive the queue; NULL is the legacy default stream of
  * `device`, CUDA's ordinal, which is ignored otherwise. OK; NOT_READY;
- * NO_MEMORY; BAD_ARGUMENT for a stream of another context.
+ * NO_MEMORY; BAD_ARGUMENT for a stream of another context, and for
+ * CU_STREAM_PER_THREAD, which is another stream in each thread.
  */
 GPUAES_API enum gpuaes_status gpuaes_queue_open(struct gpuaes_queue **queue, void *stream,
                                                 int device);
@@ -407,9 +421,10 @@ GPUAES_API enum gpuaes_status gpuaes_queue_open(struct gpuaes_queue **queue, voi
  * CBC_DECRYPT, NULL continues after the queue's last call.
  *
  * OK means queued. On any other status nothing of this call will be done
- * (FAULT: or some of it; `out` is undefined). An error of the device that
- * happens later is seen by gpuaes_queue_wait() and by the application's own
- * CUDA calls.
+ * (FAULT: or some of it; `out` is undefined): BUSY while the stream is captured
+ * into a CUDA graph, or, for the legacy stream, one that it waits for. An error
+ * of the device that happens later is seen by gpuaes_queue_wait() and by the
+ * application's own CUDA calls.
  */
 GPUAES_API enum gpuaes_status gpuaes_queue_aes(struct gpuaes_queue *queue, enum gpuaes_op op,
                                                const struct gpuaes_key *key,
@@ -417,12 +432,19 @@ GPUAES_API enum gpuaes_status gpuaes_queue_aes(struct gpuaes_queue *queue, enum 
                                                void *out, size_t len);
 
 /*
- * Waits until the stream has done all that was queued on it. `iv`, if not NULL,
- * becomes what continues after the queue's last CBC_DECRYPT. OK, or FAULT.
+ * Waits until the stream has done all that was queued on it: without limit for
+ * the application's work, and timeout_ms for that of each call of the queue. (Of
+ * calls before the last 8 since a wait, a hang is not told from the application's
+ * work.) `iv`, if not NULL, becomes what continues after the queue's last
+ * CBC_DECRYPT; BAD_ARGUMENT where there was none. OK; FAULT; BUSY, without having
+ * waited, as gpuaes_queue_aes().
  */
 GPUAES_API enum gpuaes_status gpuaes_queue_wait(struct gpuaes_queue *queue, unsigned char iv[16]);
 
-/* Waits for the stream, and keeps what the queue had for others. NULL is ignored. */
+/*
+ * Waits for the work of the queue, and so for what was on the stream before that, also while
+ * the stream is captured; keeps what the queue had for others. NULL is ignored.
+ */
 GPUAES_API void gpuaes_queue_close(struct gpuaes_queue *queue);
 
 /* ---- CTR keystream made ahead -------------------------------------------- */

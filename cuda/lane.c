@@ -251,6 +251,8 @@ drv_result lane_follow(struct device *device, struct lane *lane, unsigned slots)
     if (lane->application == NULL)
         r = d->event_create(&lane->application, DRV_EVENT_DISABLE_TIMING);
     if (r == DRV_SUCCESS)
+        r = device_may_use(device, DRV_STREAM_LEGACY);
+    if (r == DRV_SUCCESS)
         r = d->event_record(lane->application, DRV_STREAM_LEGACY);
     for (unsigned i = 0; i < slots && r == DRV_SUCCESS; i++)
         r = d->stream_wait_event(lane->slots[i].stream, lane->application, 0);

@@ -36,6 +36,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/queue.c \
 	cuda/registration.c cuda/registration.h \
 	cuda/route.c cuda/route.h \
+	cuda/spans.c cuda/spans.h \
 	cuda/spares.c cuda/spares.h \
 	cuda/statistics.c cuda/statistics.h \
 	cuda/status.c \

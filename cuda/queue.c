@@ -13,6 +13,7 @@
 #include "aes.h"
 #include "life.h"
 #include "memory.h"
+#include "spans.h"
 #include "statistics.h"
 
 struct gpuaes_queue {
@@ -22,8 +23,7 @@ struct gpuaes_queue {
     drv_ptr next; /* one block of the memory; the scratch memory follows it */
     struct kernels_scratch scratch;
     struct kernels_scratch large; /* of 0 bytes: there is none */
-    drv_event before;             /* what was on the stream before what is pending */
-    int pending;                  /* work has been queued since the last wait */
+    struct spans spans;           /* what of the stream is ours */
     int chained;                  /* `next` holds a block */
     struct block read_back;       /* pinned: the block, for the CPU */
 };
@@ -45,17 +45,17 @@ static atomic_int large_scratches;
 
 /* ---- Open and close ---------------------------------------------------------- */
 
-static int has_no_context(drv_stream stream)
-{
-    return stream == NULL || stream == DRV_STREAM_LEGACY || stream == DRV_STREAM_PER_THREAD;
-}
-
-/* With some device entered; NULL for a stream of another context. */
+/*
+ * With some device entered; NULL for a stream of another context, and for one that is
+ * another in each thread.
+ */
 static struct device *find_device(struct device *entered, drv_stream stream, int ordinal)
 {
     drv_context context;
-    if (has_no_context(stream))
+    if (stream == NULL || stream == DRV_STREAM_LEGACY)
         return life_device_of(ordinal);
+    if (stream == DRV_STREAM_PER_THREAD)
+        return NULL;
     if (entered->driver->stream_get_ctx(stream, &context) != DRV_SUCCESS)
         return NULL;
     return life_device_of_context(context);
@@ -68,12 +68,7 @@ static drv_result take_memory(struct gpuaes_queue *queue)
     drv_result r = spares_take(device, BLOCK_PINNED, READ_BACK_BYTES, READ_BACK_BYTES, &read_back);
     if (r != DRV_SUCCESS)
         return r;
-    r = device->driver->event_create(&queue->before, DRV_EVENT_DISABLE_TIMING);
-    if (r == DRV_SUCCESS) {
-        r = spares_take(device, BLOCK_DEVICE, SCRATCH_BYTES, SCRATCH_BYTES, &next);
-        if (r != DRV_SUCCESS)
-            (void)device->driver->event_destroy(queue->before);
-    }
+    r = spares_take(device, BLOCK_DEVICE, SCRATCH_BYTES, SCRATCH_BYTES, &next);
     if (r != DRV_SUCCESS) {
         spares_give(device, &read_back);
         return r;
@@ -90,7 +85,7 @@ static drv_result take_memory(struct gpuaes_queue *queue)
 static void give_memory(struct gpuaes_queue *queue)
 {
     struct device *device = queue->device;
-    (void)device->driver->event_destroy(queue->before);
+    spans_free(&queue->spans, device->driver);
     spares_give(device, &queue->memory);
     if (queue->large.bytes != 0) {
         spares_give(device, &queue->large_memory);
@@ -211,11 +206,37 @@ static drv_result chain(struct gpuaes_queue *queue, struct aes_arguments *argume
                                 queue->stream);
 }
 
+static enum gpuaes_status failure(const struct gpuaes_queue *queue, const char *what, drv_result r)
+{
+    return device_fault(queue->device, what, r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
+}
+
+/* The work of a call, between the events that tell it from the application's. */
+static drv_result put(struct gpuaes_queue *queue, enum gpuaes_op op, unsigned rounds,
+                      struct aes_arguments *arguments, const unsigned char *iv,
+                      const struct memory *in_memory)
+{
+    const struct device *device = queue->device;
+    drv_result r = device_may_use(device, queue->stream);
+    if (r == DRV_SUCCESS)
+        r = spans_begin(&queue->spans, device->driver, queue->stream);
+    if (r != DRV_SUCCESS)
+        return r;
+    if (op == GPUAES_CBC_DECRYPT)
+        r = chain(queue, arguments, iv, in_memory);
+    if (r == DRV_SUCCESS)
+        r = kernels_launch_aes(device->driver, &device->kernels, op, rounds, arguments,
+                               scratch_for(queue, op, arguments->blocks * GPUAES_BLOCK),
+                               queue->stream);
+    /* Also where something has failed: the rest is on the stream. */
+    drv_result ended = spans_end(&queue->spans, device->driver, queue->stream);
+    return r == DRV_SUCCESS ? ended : r;
+}
+
 static enum gpuaes_status run(struct gpuaes_queue *queue, enum gpuaes_op op,
                               const struct gpuaes_key *key, const unsigned char *iv, const void *in,
                               const void *out, size_t len)
 {
-    struct device *device = queue->device;
     struct memory in_memory, out_memory;
     enum gpuaes_status status = look(queue, in, len, &in_memory);
     if (status == GPUAES_OK)
@@ -227,18 +248,10 @@ static enum gpuaes_status run(struct gpuaes_queue *queue, enum gpuaes_op op,
     arguments.in = in_memory.address;
     arguments.out = out_memory.address;
     arguments.blocks = len / GPUAES_BLOCK;
-    drv_result r = DRV_SUCCESS;
-    if (!queue->pending)
-        r = device->driver->event_record(queue->before, queue->stream);
-    queue->pending = 1;
-    if (r == DRV_SUCCESS && op == GPUAES_CBC_DECRYPT)
-        r = chain(queue, &arguments, iv, &in_memory);
-    if (r == DRV_SUCCESS)
-        r = kernels_launch_aes(device->driver, &device->kernels, op, key->rounds, &arguments,
-                               scratch_for(queue, op, len), queue->stream);
+    drv_result r = put(queue, op, key->rounds, &arguments, iv, &in_memory);
     gpuaes_cleanse(&arguments, sizeof arguments);
     if (r != DRV_SUCCESS)
-        return device_fault(device, "queueing work", r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
+        return failure(queue, "queueing work", r);
     queue->chained |= op == GPUAES_CBC_DECRYPT;
     statistics_add_bytes(len);
     return GPUAES_OK;
@@ -263,19 +276,20 @@ enum gpuaes_status gpuaes_queue_aes(struct gpuaes_queue *queue, enum gpuaes_op o
     return status;
 }
 
+/* The application's work on the stream is before what is queued here, and so is not ours. */
 static drv_result wait_for(struct gpuaes_queue *queue, unsigned char iv[GPUAES_BLOCK])
 {
     const struct device *device = queue->device;
-    drv_result r = DRV_SUCCESS;
-    if (iv != NULL)
-        r = device->driver->memcpy_dtoh_async(queue->read_back.host, queue->next, GPUAES_BLOCK,
-                                              queue->stream);
-    /* What the application had queued before us is not under our limit. */
+    const struct driver *d = device->driver;
+    drv_result r = device_may_use(device, queue->stream);
     if (r == DRV_SUCCESS)
-        r = device_wait_for_application(device, queue->before);
+        r = spans_begin(&queue->spans, d, queue->stream);
+    if (r == DRV_SUCCESS && iv != NULL)
+        r = d->memcpy_dtoh_async(queue->read_back.host, queue->next, GPUAES_BLOCK, queue->stream);
     if (r == DRV_SUCCESS)
-        r = device_wait(device, queue->stream, NULL);
-    queue->pending = r != DRV_SUCCESS;
+        r = spans_end(&queue->spans, d, queue->stream);
+    if (r == DRV_SUCCESS)
+        r = spans_wait(&queue->spans, device);
     if (r == DRV_SUCCESS && iv != NULL)
         memcpy(iv, queue->read_back.host, GPUAES_BLOCK);
     return r;
@@ -284,13 +298,15 @@ static drv_result wait_for(struct gpuaes_queue *queue, unsigned char iv[GPUAES_B
 enum gpuaes_status gpuaes_queue_wait(struct gpuaes_queue *queue, unsigned char iv[GPUAES_BLOCK])
 {
     struct visit visit;
+    if (iv != NULL && !queue->chained)
+        return GPUAES_BAD_ARGUMENT;
     if (enter(queue, &visit) != GPUAES_OK)
         return GPUAES_FAULT;
     drv_result r = wait_for(queue, iv);
     enum gpuaes_status status =
-        r == DRV_SUCCESS ? GPUAES_OK : device_fault(queue->device, "work on a stream", r);
+        r == DRV_SUCCESS ? GPUAES_OK : failure(queue, "work on a stream", r);
     leave(queue, &visit);
-    return status == GPUAES_OK ? GPUAES_OK : GPUAES_FAULT;
+    return status;
 }
 
 void gpuaes_queue_close(struct gpuaes_queue *queue)
@@ -299,11 +315,11 @@ void gpuaes_queue_close(struct gpuaes_queue *queue)
     if (queue == NULL)
         return;
     if (enter(queue, &visit) == GPUAES_OK) {
-        drv_result r = wait_for(queue, NULL);
+        drv_result r = spans_wait(&queue->spans, queue->device);
         if (r == DRV_SUCCESS)
             give_memory(queue);
         else /* its memory may be in use for ever */
-            (void)device_fault(queue->device, "work on a stream", r);
+            (void)failure(queue, "work on a stream", r);
         leave(queue, &visit);
     }
     life_unhold();

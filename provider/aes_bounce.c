@@ -30,16 +30,28 @@ static int copy(const struct aes_context *c, void *to, const void *from, size_t 
     enum gpuaes_status status = len == 0 ? GPUAES_OK : offload_copy(to, from, len);
     if (status == GPUAES_OK)
         return 1;
+    if (status == GPUAES_BUSY) {
+        error_raise(c->provider, ERROR_CAPTURED,
+                    "device memory cannot be used until that ends, but through a cuda-stream "
+                    "that is not captured");
+        return 0;
+    }
     error_raise(c->provider,
                 status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_DEVICE_MEMORY,
                 "a copy of %zu bytes: %s", len, gpuaes_status_text(status));
     return 0;
 }
 
-/* `in` and `out` of `host` are host memory for as much as `call` has. */
+/*
+ * `in` and `out` of `host` are host memory for as much as `call` has. The CPU's context moves
+ * only where a first copy has shown that device memory can be used now.
+ */
 static int run(struct aes_context *c, const struct call *call, struct call *host)
 {
+    int shown = call->bounced != BOUNCE_OUT && call->in_bytes != 0;
     host->bounced = 0;
+    if (!shown && call->room != 0 && !copy(c, host->out, call->out, 1))
+        return 0;
     return copy(c, (void *)(uintptr_t)host->in, call->in, call->in_bytes) && aes_on_cpu(c, host) &&
            copy(c, call->out, host->out, *host->out_bytes);
 }

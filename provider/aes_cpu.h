@@ -12,6 +12,8 @@
 /* What became of a call. DECLINED: nothing, another way is left. */
 enum { REFUSED = 0, DONE = 1, DECLINED = -1 };
 
+enum { BOUNCE_IN = 1, BOUNCE_OUT = 2 }; /* sides of a call */
+
 /* One call of update() or cipher(). */
 struct call {
     unsigned char *out;
@@ -20,8 +22,8 @@ struct call {
     const unsigned char *in;
     size_t in_bytes;
     int oneshot;
-    int bounced; /* `in` or `out` is not for the CPU to touch: host buffers stand in */
-    size_t held; /* what the context held back before; known where `bounced` */
+    unsigned bounced; /* what is not for the CPU to touch: host buffers stand in */
+    size_t held;      /* what the context held back before; known where `bounced` */
 };
 
 /*

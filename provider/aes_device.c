@@ -51,9 +51,10 @@ static int run(struct aes_context *c, const struct call *call, size_t held)
     return aes_on_cpu(c, call);
 }
 
-static int is_for_device(const struct offload_places *places)
+static unsigned sides_on_device(const struct offload_places *places)
 {
-    return places->in_kind == GPUAES_DEVICE || places->out_kind == GPUAES_DEVICE;
+    return (places->in_kind == GPUAES_DEVICE ? BOUNCE_IN : 0U) |
+           (places->out_kind == GPUAES_DEVICE ? BOUNCE_OUT : 0U);
 }
 
 /* Without a key, the CPU will say so. */
@@ -79,7 +80,7 @@ int aes_device_update(struct aes_context *c, const struct call *given)
     int result = aes_stream_update(c, &call, held, &places);
     if (result != DECLINED)
         return result;
-    call.bounced = is_for_device(&places);
+    call.bounced = sides_on_device(&places);
     return call.bounced ? run(c, &call, held) : DECLINED;
 }
 
@@ -90,7 +91,7 @@ int aes_device_found(struct aes_context *c, const struct call *given)
     size_t held, writes;
     if (!measure(c, &call, &held, &writes) || !locate(c, &call, writes, &places))
         return REFUSED;
-    call.bounced = is_for_device(&places);
+    call.bounced = sides_on_device(&places);
     return call.bounced ? run(c, &call, held) : DECLINED;
 }
 

@@ -50,11 +50,26 @@ int aes_stream_check(const struct aes_context *c)
     return 0;
 }
 
-/* Waits; `iv` gets where a chain ends. BUSY: nothing was done, and nothing is lost. */
+/* Nothing was done, and nothing is lost. */
+static int can_be_repeated(enum gpuaes_status status)
+{
+    return status == GPUAES_BUSY || status == GPUAES_NO_MEMORY;
+}
+
+static void raise_captured(const struct aes_context *c)
+{
+    error_raise(c->provider, ERROR_CAPTURED,
+                "cuda-stream takes no update and cannot be waited for until that ends; nothing "
+                "was done, and the call can be repeated then");
+}
+
+/* Waits; `iv` gets where a chain ends. */
 static enum gpuaes_status wait(const struct aes_context *c, unsigned char iv[GPUAES_BLOCK])
 {
     enum gpuaes_status status = offload_queue_wait(c->stream.queue, c->stream.chained ? iv : NULL);
     if (status == GPUAES_BUSY)
+        raise_captured(c);
+    else if (status == GPUAES_NO_MEMORY)
         error_raise(c->provider, ERROR_OUT_OF_MEMORY,
                     "no thread could be made to wait for cuda-stream; the call can be repeated");
     else if (status != GPUAES_OK)
@@ -71,7 +86,7 @@ static enum gpuaes_status settle(struct aes_context *c)
     if (c->stream.queue == NULL)
         return GPUAES_OK;
     enum gpuaes_status status = wait(c, iv);
-    if (status == GPUAES_BUSY)
+    if (can_be_repeated(status))
         return status;
     if (c->stream.chained && (status != GPUAES_OK || !aes_set_position(c, iv))) {
         c->stream.lost = 1;
@@ -89,7 +104,7 @@ int aes_stream_settle(struct aes_context *c)
 int aes_stream_close(struct aes_context *c)
 {
     enum gpuaes_status status = settle(c);
-    if (status == GPUAES_BUSY)
+    if (can_be_repeated(status))
         return 0;
     offload_queue_close(c->stream.queue);
     c->stream.queue = NULL;
@@ -175,6 +190,10 @@ int aes_stream_update(struct aes_context *c, const struct call *call, size_t hel
     if (status == GPUAES_FAULT) {
         error_raise(c->provider, ERROR_OUTPUT_UNDEFINED, "cuda-stream: %s %s",
                     gpuaes_status_text(status), gpuaes_reason());
+        return REFUSED;
+    }
+    if (status == GPUAES_BUSY) {
+        raise_captured(c);
         return REFUSED;
     }
     if (status != GPUAES_OK) /* nothing of it was queued */

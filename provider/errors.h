@@ -23,7 +23,8 @@
     E(NOT_INITIALISED, 11, "not initialised")                                                      \
     E(FINISHED, 12, "already finished")                                                            \
     E(DEVICE_MEMORY, 13, "device memory cannot be used here")                                      \
-    E(BAD_PIPES, 14, "wrong number of pipes")
+    E(BAD_PIPES, 14, "wrong number of pipes")                                                      \
+    E(CAPTURED, 15, "a CUDA graph is being captured")
 
 enum error_reason {
 #define ERROR_ENUM(name, number, sentence) ERROR_##name = (number),

@@ -93,7 +93,7 @@ static void *copy(void *arg)
 enum gpuaes_status offload_copy(void *to, const void *from, size_t len)
 {
     struct copy c = {to, from, len, GPUAES_OK};
-    return offload_call(copy, &c) ? c.status : GPUAES_BUSY;
+    return offload_call(copy, &c) ? c.status : GPUAES_NO_MEMORY;
 }
 
 struct aes {
@@ -239,7 +239,7 @@ enum gpuaes_status offload_queue_open(struct gpuaes_queue **queue, void *stream,
 {
     struct queue_call q = {.stream = stream, .device = device};
     if (!offload_call(queue_open, &q))
-        return GPUAES_BUSY;
+        return GPUAES_NO_MEMORY;
     *queue = q.status == GPUAES_OK ? q.queue : NULL;
     return q.status;
 }
@@ -255,7 +255,7 @@ static void *queue_aes(void *arg)
 enum gpuaes_status offload_queue_aes(struct gpuaes_queue *queue, const struct offload_aes *work)
 {
     struct aes a = {.work = work, .queue = queue, .status = GPUAES_OK};
-    return offload_call(queue_aes, &a) ? a.status : GPUAES_BUSY;
+    return offload_call(queue_aes, &a) ? a.status : GPUAES_NO_MEMORY;
 }
 
 static void *queue_wait(void *arg)
@@ -268,7 +268,7 @@ static void *queue_wait(void *arg)
 enum gpuaes_status offload_queue_wait(struct gpuaes_queue *queue, unsigned char iv[GPUAES_BLOCK])
 {
     struct queue_call q = {.queue = queue, .iv = iv};
-    return offload_call(queue_wait, &q) ? q.status : GPUAES_BUSY;
+    return offload_call(queue_wait, &q) ? q.status : GPUAES_NO_MEMORY;
 }
 
 static void *queue_close(void *arg)

@@ -25,12 +25,12 @@ struct offload_places {
 /* 1, or 0 if no thread could be made: then nothing is known. */
 int offload_locate(struct offload_places *places);
 
-/* As gpuaes_copy(); BUSY also where no thread could be made. So is the next. */
+/* As gpuaes_copy(); NO_MEMORY also where no thread could be made. */
 enum gpuaes_status offload_copy(void *to, const void *from, size_t len);
 
 /*
- * As gpuaes_aes(). With GPUAES_WAIT, a device that has been released since it
- * was chosen, for want of work, is started again.
+ * As gpuaes_aes(); BUSY also where no thread could be made. With GPUAES_WAIT, a device
+ * that has been released since it was chosen, for want of work, is started again.
  */
 struct offload_aes {
     enum gpuaes_op op;
@@ -66,7 +66,10 @@ struct offload_base64 {
 };
 enum gpuaes_status offload_base64(struct offload_base64 *work);
 
-/* As gpuaes_queue_open() and so on; with `iv` NULL the queue continues. */
+/*
+ * As gpuaes_queue_open() and so on; with `iv` NULL the queue continues. NO_MEMORY also where
+ * no thread could be made.
+ */
 enum gpuaes_status offload_queue_open(struct gpuaes_queue **queue, void *stream, int device);
 enum gpuaes_status offload_queue_aes(struct gpuaes_queue *queue, const struct offload_aes *work);
 enum gpuaes_status offload_queue_wait(struct gpuaes_queue *queue, unsigned char iv[GPUAES_BLOCK]);

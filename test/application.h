@@ -115,6 +115,51 @@ static inline int application_begin(int ordinal)
            application.ctx_push_current(context) == DRV_SUCCESS;
 }
 
+/* ---- Captures of graphs: not in the table, either -------------------------- */
+
+static inline void *application_symbol(const char *emulated, const char *real)
+{
+    void *symbol = dlsym(application_library, application_is_emulated ? emulated : real);
+    if (symbol == NULL) {
+        (void)fprintf(stderr, "the driver has no %s\n", application_is_emulated ? emulated : real);
+        abort();
+    }
+    return symbol;
+}
+
+/* In the mode that forbids most to other threads, too. 1, or 0 if it failed. */
+static inline int application_begin_capture(drv_stream stream)
+{
+    void *symbol = application_symbol("emulator_begin_capture", "cuStreamBeginCapture_v2");
+    int (*emulated)(drv_stream);
+    drv_result (*real)(drv_stream, int);
+    memcpy(&emulated, &symbol, sizeof symbol);
+    memcpy(&real, &symbol, sizeof symbol);
+    return (application_is_emulated ? emulated(stream) : real(stream, 0)) == DRV_SUCCESS;
+}
+
+/* The number of nodes of the graph, which is not kept; -1 where the capture was invalidated. */
+static inline int application_end_capture(drv_stream stream)
+{
+    void *symbol = application_symbol("emulator_end_capture", "cuStreamEndCapture"), *graph = NULL;
+    int (*emulated)(drv_stream);
+    drv_result (*end)(drv_stream, void **), (*nodes)(void *, void *, size_t *), (*destroy)(void *);
+    size_t count = 0;
+    memcpy(&emulated, &symbol, sizeof symbol);
+    if (application_is_emulated)
+        return emulated(stream);
+    memcpy(&end, &symbol, sizeof symbol);
+    symbol = application_symbol(NULL, "cuGraphGetNodes");
+    memcpy(&nodes, &symbol, sizeof symbol);
+    symbol = application_symbol(NULL, "cuGraphDestroy");
+    memcpy(&destroy, &symbol, sizeof symbol);
+    if (end(stream, &graph) != DRV_SUCCESS || graph == NULL)
+        return -1;
+    int known = nodes(graph, NULL, &count) == DRV_SUCCESS;
+    (void)destroy(graph);
+    return known ? (int)count : -1;
+}
+
 /* ---- Memory of any kind -------------------------------------------------- */
 
 enum place { DEVICE, MANAGED, PINNED, PAGEABLE, PLACES };

@@ -11,6 +11,7 @@ evp_tests = \
 	test/aes_parameters_test \
 	test/async_test \
 	test/base64_test \
+	test/capture_test \
 	test/device_memory_test \
 	test/frees_test \
 	test/gather_test \
@@ -20,6 +21,7 @@ evp_tests = \
 	test/read_ahead_test \
 	test/read_ahead_threads_test \
 	test/read_ahead_walks_test \
+	test/stream_order_test \
 	test/stream_test \
 	test/summary_test \
 	test/threads_test
@@ -137,7 +139,8 @@ EXTRA_DIST += test/Programs.pm test/Sanitize.pm test/application.h test/cases.h 
 	test/emulated.map test/fake_nvml.c test/fault_scenarios.h test/fault_work.h \
 	test/faulty_driver.cc test/jobs.h test/library.h test/memory_search.h test/messages.h \
 	test/mixes.h test/on_gpu test/on_gpu_tool test/on_gpu_trust test/opened test/pipes.h \
-	test/providers.h test/read_ahead_streams.h test/tap.h test/vectors.h test/with_emulated_driver \
+	test/providers.h test/read_ahead_streams.h test/streams.h test/tap.h test/vectors.h \
+	test/with_emulated_driver \
 	test/torch_stub/torch.py \
 	$(wildcard $(srcdir)/test/configurations/*) \
 	test/clients/Client.pm test/clients/cryptography_client.py \

@@ -15,73 +15,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "application.h"
-#include "providers.h"
+#include "streams.h"
 
-enum { BLOCK = 16, ROOM = 160000, UPDATES = 16 };
+enum { ROOM = 160000, UPDATES = 16 };
 
 /* Of an update that keeps the device busy for a while: the emulator is slowed down. */
 static size_t slow_bytes;
 
-static struct providers providers;
 static struct tap_random chance;
-static const unsigned char key[32] = "the key of the stream", iv[BLOCK] = "\xff\xff\xff\xff";
 
 static size_t below(size_t limit)
 {
     return tap_random_below(&chance, limit);
 }
 
-/* Options of the emulator from here on; a card is slow enough by itself. */
-static void emulate(const char *options)
-{
-    void *symbol =
-        application_is_emulated ? dlsym(application_library, "emulator_configure") : NULL;
-    void (*configure)(const char *);
-
-    memcpy(&configure, &symbol, sizeof symbol);
-    if (symbol != NULL)
-        configure(options);
-}
-
-static int set_stream(EVP_CIPHER_CTX *context, drv_stream stream)
-{
-    uint64_t handle = (uintptr_t)stream;
-    OSSL_PARAM params[] = {OSSL_PARAM_uint64("cuda-stream", &handle), OSSL_PARAM_END};
-
-    return EVP_CIPHER_CTX_set_params(context, params);
-}
-
-/* Padding is off: a padded decryption keeps a block back, and so waits. */
-static EVP_CIPHER_CTX *new_context(int ours, const char *name, int encrypt, drv_stream stream)
-{
-    EVP_CIPHER *cipher = ours ? fetch_ours(&providers, name) : fetch_reference(&providers, name);
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    int ok = EVP_CipherInit_ex2(context, cipher, key, iv, encrypt, NULL) &&
-             EVP_CIPHER_CTX_set_padding(context, 0) && (!ours || set_stream(context, stream));
-
-    EVP_CIPHER_free(cipher);
-    if (ok)
-        return context;
-    ERR_print_errors_fp(stderr);
-    EVP_CIPHER_CTX_free(context);
-    return NULL;
-}
-
 static int is_busy(drv_stream stream)
 {
     return application.stream_query(stream) == DRV_NOT_READY;
-}
-
-static int reason_is(const char *text)
-{
-    const char *reason = ERR_reason_error_string(ERR_peek_error());
-    int is = reason && !strcmp(reason, text);
-
-    if (!is)
-        tap_diag("the reason is \"%s\"", reason ? reason : "");
-    ERR_clear_error();
-    return is;
 }
 
 /* ---- Walks ---------------------------------------------------------------- */
@@ -420,21 +370,10 @@ static void check_loss(drv_stream stream)
     good = EVP_CipherUpdate(r.ours, r.out, &n, r.in, 4096);
     emulate("devices=2,lost=launch_kernel:1");
     good = good && !EVP_CipherUpdate(r.ours, r.out, &n, r.in, 4096);
-    tap_ok(good && reason_is("the GPU failed and the output buffer is undefined"),
-           "a device that is lost: the update fails");
+    tap_ok(good && reason_is(undefined), "a device that is lost: the update fails");
     tap_ok(!EVP_CipherUpdate(r.ours, r.out, &n, r.in, 7), "and so does the next");
     ERR_clear_error();
     end(&r);
-}
-
-static const char undefined[] = "the GPU failed and the output buffer is undefined";
-
-static int stop_stream(EVP_CIPHER_CTX *context)
-{
-    unsigned zero = 0;
-    OSSL_PARAM off[] = {OSSL_PARAM_uint("device-memory", &zero), OSSL_PARAM_END};
-
-    return EVP_CIPHER_CTX_set_params(context, off);
 }
 
 /* A chain on `stream`, of which nothing has been waited for. */
@@ -486,7 +425,7 @@ static int loss_before_other_stream(drv_stream first, drv_stream *second)
     application.stream_create(second, DRV_STREAM_NON_BLOCKING);
     text = application_alloc(DEVICE, sizeof seen);
     application_write(DEVICE, text, r.host, sizeof seen);
-    emulate("devices=2,fault-device=0,lost=stream_query:1");
+    emulate("devices=2,fault-device=0,lost=event_query:1");
     good = !set_stream(r.ours, *second);
     good = !set_stream(r.ours, *second) && good && is_refused(&r, text); /* still */
     good = good && starts_again(&r) && set_stream(r.ours, *second) &&
@@ -533,9 +472,9 @@ static int run_losses(const char *devices)
     slow_bytes = 64 << 10;
     application.stream_create(&first, DRV_STREAM_NON_BLOCKING);
     if (!strcmp(devices, "0"))
-        _exit(!loss_before_cpu(first, "devices=2,lost=stream_query:1"));
+        _exit(!loss_before_cpu(first, "devices=2,lost=event_query:1"));
     _exit(!loss_before_other_stream(first, &second) ||
-          !loss_before_cpu(second, "devices=2,fault-device=1,lost=stream_query:1"));
+          !loss_before_cpu(second, "devices=2,fault-device=1,lost=event_query:1"));
 }
 
 /* ---- No thread in an ASYNC job ---------------------------------------------- */

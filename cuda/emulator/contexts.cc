@@ -230,7 +230,7 @@ drv_result ctx_push_current(drv_context context)
     return DRV_SUCCESS;
 }
 
-/* There are no captures here; the mode is kept as each thread set it. */
+/* It forbids nothing here; the mode is kept as each thread set it. */
 drv_result thread_exchange_stream_capture_mode(int *mode)
 {
     static __thread int current; /* 0: global */

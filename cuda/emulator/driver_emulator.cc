@@ -7,7 +7,8 @@
  * be in use; fresh memory is filled with 0xA5. Laxer: kernels can reach all memory of the process;
  * __launch_bounds__ is not checked; blocks of a grid run one after another, so
  * a kernel in which blocks wait for each other hangs; races in shared memory
- * do not show.
+ * do not show; a capture of a graph does not spread to other streams by events,
+ * and forbids other threads nothing.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

@@ -48,12 +48,16 @@ struct CUstream_st {
     bool hanging = false;  /* busy with what never ends */
     bool closing = false;  /* the worker ends once the queue is empty */
     bool finished = false; /* the worker has ended */
+    bool blocking = true;  /* ordered by the legacy stream */
+    int capture = DRV_NOT_CAPTURED;
+    int nodes = 0; /* of the graph that it is captured into */
     pthread_t worker;
 };
 
 struct CUevent_st {
     drv_context context;
-    mark_pointer last; /* where it was last recorded */
+    mark_pointer last;               /* where it was last recorded */
+    drv_stream captured_by = nullptr; /* that was in a capture of this stream */
 };
 
 struct CUfunc_st {
@@ -200,6 +204,8 @@ size_t objects_of(drv_context context);
 /* ---- streams.cc: all need the lock ------------------------------------------------ */
 
 /* Finds a stream of the current context; starts one that has no handle if need be. */
+drv_result find_any_stream(drv_stream handle, drv_stream *found);
+/* The same, to use it for what a capture forbids, or takes into its graph. */
 drv_result find_stream(drv_stream handle, drv_stream *found);
 void enqueue(drv_stream stream, CUstream_st::operation operation);
 void drop_queued_work();       /* of lost devices; what is running finishes */
@@ -211,6 +217,16 @@ void await_context(drv_context context, state_lock &lock);
 
 /* Lets the streams finish (or drops their work) and frees them; unlocks meanwhile. */
 void end_streams(drv_context context, state_lock &lock);
+
+/* ---- captures.cc: all need the lock ------------------------------------------------ */
+
+/* What the use of a stream gives, that may be captured or wait for one that is. */
+drv_result use_beside_captures(drv_stream stream);
+/* 1 if the operation has become a node of a graph, and so is not to be done. */
+bool take_into_graph(drv_stream stream);
+/* To ask how far it is: DRV_CAPTURE_FIRST if that is forbidden. */
+drv_result query_beside_captures(drv_stream stream);
+drv_result query_beside_captures(drv_event event);
 
 /* ---- memory.cc: needs the lock ------------------------------------------------------ */
 

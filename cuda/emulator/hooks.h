@@ -86,6 +86,17 @@ EMULATOR_API void *emulator_managed_alloc(size_t bytes);
  */
 EMULATOR_API void emulator_reset(int device);
 
+/*
+ * cuStreamBeginCapture() and cuStreamEndCapture(): a stream, not the legacy one, is captured
+ * into a graph meanwhile. What it is given never runs. What a capture forbids (to ask how far
+ * the stream is, or to use the legacy stream, which waits for it unless it is non-blocking)
+ * invalidates it. A drv_result; the number of nodes, or -1 where it was invalidated or there
+ * was none.
+ */
+struct CUstream_st;
+EMULATOR_API int emulator_begin_capture(struct CUstream_st *stream);
+EMULATOR_API int emulator_end_capture(struct CUstream_st *stream);
+
 /* Contexts of all devices, and bytes of their memory and of pinned memory, in use now. */
 EMULATOR_API size_t emulator_contexts(void);
 EMULATOR_API size_t emulator_device_bytes(void);

@@ -88,7 +88,7 @@ static std::unique_ptr<CUstream_st> start_stream(drv_context context)
 
 /* ---- For the other files --------------------------------------------------------- */
 
-drv_result find_stream(drv_stream handle, drv_stream *found)
+drv_result find_any_stream(drv_stream handle, drv_stream *found)
 {
     drv_context context = current_context();
     if (!context)
@@ -109,8 +109,16 @@ drv_result find_stream(drv_stream handle, drv_stream *found)
     return DRV_SUCCESS;
 }
 
+drv_result find_stream(drv_stream handle, drv_stream *found)
+{
+    drv_result error = find_any_stream(handle, found);
+    return error ? error : use_beside_captures(*found);
+}
+
 void enqueue(drv_stream stream, CUstream_st::operation operation)
 {
+    if (take_into_graph(stream))
+        return;
     stream->queue.push_back(std::move(operation));
     stream->wake.notify_one();
 }
@@ -219,6 +227,7 @@ drv_result stream_create(drv_stream *stream, unsigned flags)
     *stream = start_stream(context).release();
     if (!*stream)
         return DRV_OUT_OF_MEMORY;
+    (*stream)->blocking = (flags & DRV_STREAM_NON_BLOCKING) == 0;
     context->streams.insert(*stream);
     return DRV_SUCCESS;
 }
@@ -253,6 +262,8 @@ drv_result stream_query(drv_stream stream)
 {
     state_lock lock(state().mutex);
     drv_result error = find_stream(stream, &stream);
+    if (!error)
+        error = query_beside_captures(stream);
     if (error)
         return error;
     if (lost_meanwhile(stream->context, lock))
@@ -270,7 +281,7 @@ drv_result stream_get_ctx(drv_stream stream, drv_context *context)
             *context = each;
             return DRV_SUCCESS;
         }
-    drv_result error = find_stream(stream, &stream);
+    drv_result error = find_any_stream(stream, &stream);
     if (!error)
         *context = stream->context;
     return error;
@@ -310,7 +321,7 @@ drv_result event_create(drv_event *event, unsigned flags)
         return DRV_INVALID_CONTEXT;
     if (!event)
         return DRV_INVALID_VALUE;
-    *event = new CUevent_st{context, nullptr};
+    *event = new CUevent_st{context, nullptr, nullptr};
     context->events.insert(*event);
     return DRV_SUCCESS;
 }
@@ -335,6 +346,7 @@ drv_result event_record(drv_event event, drv_stream stream)
         return error;
     if (!stream->context->events.count(event))
         return DRV_INVALID_HANDLE;
+    event->captured_by = stream->capture == DRV_CAPTURED ? stream : nullptr;
     CUstream_st::operation record;
     record.mark = event->last = std::make_shared<emulated_mark>();
     if (state().options.idle_kernels && stream->queue.empty() && !stream->busy)
@@ -351,6 +363,9 @@ drv_result event_query(drv_event event)
         return DRV_INVALID_CONTEXT;
     if (!event_exists(event))
         return DRV_INVALID_HANDLE;
+    drv_result error = query_beside_captures(event);
+    if (error)
+        return error;
     if (lost_meanwhile(event->context, lock))
         return DRV_LAUNCH_FAILED;
     return !event->last || event->last->reached ? DRV_SUCCESS : DRV_NOT_READY;
