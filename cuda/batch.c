@@ -351,8 +351,10 @@ enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
     for (; status == GPUAES_OK && i < count; i++) {
         one.len = len != NULL ? len[i] : message->len;
         size_t offset = at != NULL ? at[i] : next;
-        one.in = (const unsigned char *)message->in + offset;
-        one.out = (unsigned char *)message->out + offset;
+        if (message->in != NULL) /* which is refused, as long as it stays so */
+            one.in = (const unsigned char *)message->in + offset;
+        if (message->out != NULL)
+            one.out = (unsigned char *)message->out + offset;
         one.iv = iv != NULL ? iv + i * GPUAES_BLOCK : NULL;
         next = offset + one.len;
         if (batch->messages != messages && add_alike(batch, &one))

@@ -52,8 +52,12 @@ static struct {
     double latest;    /* when the last one came */
     double window;    /* threads among them wait for so long; 0: there are jobs alone */
     int runs, sleeps; /* the thread; it wants to be woken */
+    int is_torn;      /* the process was forked without the lock */
     _Atomic(const struct gather_cell *) open; /* of the first one */
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &queue.first};
+
+/* How often this thread is where it has the lock: more than once, in the handler of a signal. */
+static _Thread_local volatile int at_lock;
 
 /* What only the gathering thread touches. */
 struct group {
@@ -271,27 +275,50 @@ static void make_condition(void)
     (void)pthread_condattr_destroy(&attributes);
 }
 
-/* So nothing is taken from the queue during a fork. */
+/*
+ * So nothing is taken from the queue during a fork. But where a signal's handler forks, this
+ * thread may have been interrupted with the lock, and would wait for itself.
+ */
 static void before_fork(void)
 {
-    (void)pthread_mutex_lock(&queue.lock);
+    if (at_lock++ == 0)
+        (void)pthread_mutex_lock(&queue.lock);
 }
 
-static void after_fork(void)
+static void after_fork_in_parent(void)
 {
-    (void)pthread_mutex_unlock(&queue.lock);
+    if (at_lock == 1)
+        (void)pthread_mutex_unlock(&queue.lock);
+    at_lock--;
+}
+
+/* Neither the thread is here nor who waits for it, unless to learn just that. */
+static void after_fork_in_child(void)
+{
+    queue.is_torn |= at_lock != 1;
+    (void)pthread_mutex_init(&queue.lock, NULL);
+    queue.first = NULL;
+    queue.last = &queue.first;
+    queue.count = 0;
+    atomic_store(&queue.open, NULL);
+    at_lock--;
 }
 
 static void set_up(void)
 {
     make_condition();
-    (void)pthread_atfork(before_fork, after_fork, after_fork);
+    (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* The lock is held. */
+/*
+ * The lock is held. In a forked child, where the device has failed, there is none, and none must
+ * be: it would go on with its parent's groups.
+ */
 static int is_thread_there(void)
 {
     static struct helper_call call = {.function = gather};
+    if (gpuaes_state() == GPUAES_FAILED)
+        return 0;
     if (!queue.runs)
         queue.runs = helper_begin(&call);
     return queue.runs;
@@ -319,11 +346,13 @@ static int wait_in_queue(struct gathered *g, double window)
     g->next = NULL;
     g->thread = pthread_self();
     g->came = measure_now_ns();
+    at_lock++;
     (void)pthread_mutex_lock(&queue.lock);
     int fits = queue.count < QUEUE_MOST && is_thread_there();
     if (fits)
         append(g, window);
     (void)pthread_mutex_unlock(&queue.lock);
+    at_lock--;
     return fits;
 }
 
@@ -363,11 +392,11 @@ int gather_is_asked(struct aes_context *c, size_t bytes)
 
 /*
  * A child of the process in which it waited. Where a thread writes during a fork, the child may
- * find the later of two things done and not the earlier.
+ * find the later of two things done and not the earlier; hence the lock.
  */
 static int find_orphaned(struct aes_context *c, const struct gathered *g)
 {
-    if (!g->taken)
+    if (!g->taken && !queue.is_torn)
         return DECLINED;
     error_raise(c->provider, ERROR_OUTPUT_UNDEFINED, "the process was forked meanwhile");
     return REFUSED;

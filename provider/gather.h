@@ -36,7 +36,10 @@ int gather_is_asked(struct aes_context *context, size_t bytes);
 /* The shortest update that may be. */
 size_t gather_floor(const struct provider *provider);
 
-/* An update of such a context. DECLINED: nothing was done, it goes by itself. */
+/*
+ * An update of such a context. DECLINED: nothing was done, it goes by itself, as all do in a
+ * forked child.
+ */
 int gather_update(struct aes_context *context, const struct call *call);
 
 #endif

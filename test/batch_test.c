@@ -321,6 +321,27 @@ static void test_refusals(void)
     give(GPUAES_DEVICE, p, 4096);
 }
 
+/* Nor are records of an array that is not there: not the second one, either. */
+static void test_no_array(void)
+{
+    struct gpuaes_batch *batch = open_batch();
+    unsigned char key[16] = {1}, text[16];
+    size_t count = 0;
+    for (int side = 0; side < 2; side++) {
+        struct gpuaes_message none = {GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, text, text, 16};
+        if (side == 0)
+            none.in = NULL;
+        else
+            none.out = NULL;
+        enum gpuaes_status status = gpuaes_batch_gather(batch, &none, 2, NULL, NULL, NULL, &count);
+        tap_ok(status == GPUAES_BAD_ARGUMENT && count == 2 &&
+                   gpuaes_batch_status(batch, 1) == GPUAES_BAD_ARGUMENT,
+               "records without %s are refused", side == 0 ? "input" : "output");
+        gpuaes_batch_reset(batch);
+    }
+    gpuaes_batch_close(batch);
+}
+
 /* ---- Without 128 KiB of shared memory; without a device -----------------------------------------
  */
 
@@ -372,5 +393,6 @@ int main(void)
     test_reuse();
     test_poll();
     test_refusals();
+    test_no_array();
     return tap_done();
 }

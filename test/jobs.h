@@ -20,6 +20,7 @@ struct job {
     const struct cipher_row *row; /* NULL: any */
     int encrypt;                  /* -1: either */
     size_t updates, longest, least;
+    int goes_on; /* it ends amid a message */
     const struct providers *providers;
 
     ASYNC_JOB *job;
@@ -96,7 +97,7 @@ static int job_run(void *argument)
     struct job *j = *(struct job **)argument;
     for (size_t i = 0; i < j->updates && j->right; i++)
         j->right = job_update(j);
-    j->right = j->right && job_end(j);
+    j->right = j->right && (j->goes_on || job_end(j));
     return 1;
 }
 

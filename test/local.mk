@@ -38,6 +38,7 @@ evp_emulator_tests = \
 	test/processes_test \
 	test/fork_test \
 	test/gather_choice_test \
+	test/gather_fork_test \
 	test/read_ahead_faults_test \
 	test/read_ahead_fork_test \
 	test/read_ahead_life_test \
@@ -45,6 +46,8 @@ evp_emulator_tests = \
 	test/secrets_test \
 	test/start_test \
 	test/stress_test
+# It has a function that the module calls.
+test_gather_fork_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 # They have another copy of libcrypto than the module; the second one exports it.
 if HAVE_STATIC_LIBCRYPTO
 evp_tests += test/two_libcryptos_test test/two_libcryptos_exported_test
