@@ -416,19 +416,32 @@ static void begin(gpuaes_ready_fn *on_ready, void *arg)
         fail("no thread could be created");
 }
 
+static struct timespec deadline(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += life.settings.timeout_ms / 1000;
+    t.tv_nsec += (long)(life.settings.timeout_ms % 1000) * 1000000;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
 /* Under the lock. 0 if a release takes longer than timeout_ms: a start may, a release must not. */
 static int await_start(void)
 {
-    int r = 0;
     struct timespec limit;
-    (void)clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += life.settings.timeout_ms / 1000;
-    limit.tv_nsec += (long)(life.settings.timeout_ms % 1000) * 1000000;
-    limit.tv_sec += limit.tv_nsec / 1000000000;
-    limit.tv_nsec %= 1000000000;
-    while (r == 0 && atomic_load(&life.state) == GPUAES_STARTING)
-        r = atomic_load(&life.releasing) ? pthread_cond_timedwait(&life.changed, &life.lock, &limit)
-                                         : pthread_cond_wait(&life.changed, &life.lock);
+    int r = 0, limited = 0;
+    while (r == 0 && atomic_load(&life.state) == GPUAES_STARTING) {
+        if (!atomic_load(&life.releasing)) {
+            r = pthread_cond_wait(&life.changed, &life.lock);
+            continue;
+        }
+        if (!limited) /* not before: the start's thread sets what the application has left open */
+            limit = deadline();
+        limited = 1;
+        r = pthread_cond_timedwait(&life.changed, &life.lock, &limit);
+    }
     return r == 0;
 }
 
