@@ -46,6 +46,7 @@ static void *aes_newctx(struct provider *provider, enum aes_mode mode, unsigned 
     c->provider = provider;
     c->mode = mode;
     c->key_bytes = key_bytes;
+    c->generation = job_generation();
     aes_rearm(c);
     engine_context_created(provider);
     return c;
@@ -57,9 +58,20 @@ static void forget_counts(struct aes_context *c)
     memset(c->cpu_bytes, 0, sizeof c->cpu_bytes);
 }
 
+void aes_count_own(struct aes_context *c, size_t bytes)
+{
+    unsigned generation = job_generation();
+    if (c->generation == generation)
+        return;
+    c->generation = generation;
+    c->countdown = c->armed - (int64_t)bytes;
+    forget_counts(c);
+}
+
 /* Hands what was counted to the statistics of the process. */
 static void settle(struct aes_context *c)
 {
+    aes_count_own(c, 0);
     (void)aes_fold(c);
     uint64_t others = c->counted - c->gpu;
     for (int reason = 0; reason < CPU_REASONS; reason++)
@@ -98,6 +110,7 @@ struct aes_context *aes_copy_context(const struct aes_context *c)
     }
     /* What was counted is the original's, which others may be copying too. */
     copy->countdown = copy->armed;
+    copy->generation = job_generation();
     copy->waiting = NULL;
     forget_counts(copy);
     copy->pipeline = NULL;

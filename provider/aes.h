@@ -55,7 +55,8 @@ struct aes_context {
      * left of `counted` was so for the reason `others`. */
     uint64_t cpu_bytes[CPU_REASONS];
     enum cpu_reason others;
-    int stays_on_cpu; /* so the last choice was; until the next initialisation */
+    unsigned generation; /* of the process whose counts those are, see job_generation() */
+    int stays_on_cpu;    /* so the last choice was; until the next initialisation */
     const struct cpu_cipher *functions;
     struct provider *provider;
 
@@ -116,6 +117,12 @@ struct aes_context *aes_copy_context(const struct aes_context *original);
 
 /* CUDA's handles that are no pointers. */
 enum { AES_STREAM_LEGACY = 1, AES_STREAM_PER_THREAD = 2 };
+
+/*
+ * What a forked child finds counted is its parent's, and is forgotten; so are small updates that
+ * the child itself has done since. Not so `bytes`, of the update that is just being done.
+ */
+void aes_count_own(struct aes_context *context, size_t bytes);
 
 /* Brings `counted` up to date; returns the bytes since the last time. */
 uint64_t aes_fold(struct aes_context *context);

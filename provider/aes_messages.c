@@ -193,6 +193,7 @@ void aes_flight_wait(struct aes_flight *f)
 static int update_alone(const struct aes_message *m, enum cpu_reason why)
 {
     struct aes_context *c = m->context;
+    aes_count_own(c, 0); /* now, as what is counted tells below */
     uint64_t folded = c->counted;
     int counts = m->call.in_bytes >= c->small && c->keystream == NULL;
     int ok = aes_update_alone(c, &m->call);

@@ -199,6 +199,7 @@ static void count_towards_start(const struct aes_context *c, size_t in_bytes, ui
 int aes_update_call(struct aes_context *c, const struct call *call)
 {
     struct work work;
+    aes_count_own(c, call->in_bytes);
     if (!aes_pipeline_check(c))
         return REFUSED;
     int gathers = c->gathers != GATHERS_NOT && gather_is_asked(c, call->in_bytes);

@@ -60,7 +60,7 @@ void job_wait_end(struct job_wait *wait);
  */
 void job_wait_out(struct job_wait *wait);
 
-/* How many forks it took to get here, from the process where the first wait was begun. */
+/* How many forks it took to get here, from the process that asked first. */
 unsigned job_generation(void);
 
 #endif

@@ -16,22 +16,41 @@
 #include "application.h"
 #include "providers.h"
 
-enum { STATUS = 42, PARENT_BYTES = 32768, CHILD_BYTES = 65536, TEXT_BYTES = 8192 };
+enum {
+    STATUS = 42,
+    PARENT_BYTES = 32768,
+    CHILD_BYTES = 65536,
+    LARGE_BYTES = 2 << 20,
+    TEXT_BYTES = 8192
+};
 
 static struct providers providers;
-static unsigned char data[CHILD_BYTES];
+static unsigned char data[LARGE_BYTES];
+static EVP_CIPHER_CTX *parents; /* that a child inherits */
 
-static void encrypt(int bytes)
+static EVP_CIPHER_CTX *begin(void)
 {
     static const unsigned char key[32] = "a key", iv[16] = "";
     EVP_CIPHER *cipher = fetch_ours(&providers, "AES-256-CTR");
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    int n;
-    if (!EVP_CipherInit_ex2(context, cipher, key, iv, 1, NULL) ||
-        !EVP_CipherUpdate(context, data, &n, data, bytes))
+    if (!EVP_CipherInit_ex2(context, cipher, key, iv, 1, NULL))
         _exit(1);
-    EVP_CIPHER_CTX_free(context);
     EVP_CIPHER_free(cipher);
+    return context;
+}
+
+static void update(EVP_CIPHER_CTX *context, int bytes)
+{
+    int n;
+    if (!EVP_CipherUpdate(context, data, &n, data, bytes))
+        _exit(1);
+}
+
+static void encrypt(int bytes)
+{
+    EVP_CIPHER_CTX *context = begin();
+    update(context, bytes);
+    EVP_CIPHER_CTX_free(context);
 }
 
 static void say_to(int descriptor)
@@ -48,6 +67,24 @@ static void work(void)
 
 static void do_nothing(void)
 {
+}
+
+static void free_what_is_there(void)
+{
+    EVP_CIPHER_CTX_free(parents);
+}
+
+static void begin_again(void)
+{
+    EVP_CipherInit_ex2(parents, NULL, NULL, NULL, 1, NULL);
+    update(parents, CHILD_BYTES);
+    EVP_CIPHER_CTX_free(parents);
+}
+
+static void go_on(void)
+{
+    update(parents, LARGE_BYTES);
+    EVP_CIPHER_CTX_free(parents);
 }
 
 /* Says what it counts, which nobody asked it to print at the end. */
@@ -103,13 +140,15 @@ static void miss_device(void)
 static void fork_and(void (*child)(void))
 {
     int status;
-    encrypt(PARENT_BYTES);
+    parents = begin();
+    update(parents, PARENT_BYTES);
     pid_t pid = fork();
     if (pid == 0) {
         child();
         exit(STATUS);
     }
     waitpid(pid, &status, 0);
+    EVP_CIPHER_CTX_free(parents);
     exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
@@ -174,6 +213,21 @@ int main(void)
     tap_ok(status == STATUS, "a child that does nothing ends well");
     tap_ok(times(text, "gpuaes: summary ") == 1, "it prints nothing");
     tap_ok(times(text, " cpu-bytes=32768 ") == 1, "and its parent its line");
+
+    status = run(free_what_is_there, text);
+    tap_ok(status == STATUS && times(text, "gpuaes: summary ") == 1,
+           "nor does one that frees what its parent worked with");
+    tap_ok(times(text, " cpu-bytes=32768 ") == 1, "which is the parent's to count");
+
+    status = run(begin_again, text);
+    tap_ok(status == STATUS && times(text, " cpu-bytes=65536 ") == 1,
+           "a child that works with that counts its own");
+    setenv("GPUAES_ENGINE", "auto", 1);
+    setenv("GPUAES_START", "never", 1);
+    status = run(go_on, text);
+    tap_ok(status == STATUS && times(text, " cpu-bytes=2097152 ") == 1,
+           "so does one that goes on amid a message");
+    setenv("GPUAES_ENGINE", "cpu", 1);
 
     setenv("GPUAES_LOG", "off", 1);
     status = run(count, text);
