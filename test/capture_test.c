@@ -84,6 +84,15 @@ static int update(struct run *r)
            EVP_CipherUpdate(r->reference, expected + at, &m, host + at, UPDATE) && m == UPDATE;
 }
 
+static int updates(struct run *r, int count)
+{
+    int good = 1;
+
+    while (good && count-- > 0)
+        good = update(r);
+    return good;
+}
+
 static int is_refused(struct run *r, int length)
 {
     int n = -1;
@@ -130,8 +139,7 @@ static void check_stream(const char *name, int encrypt, drv_stream stream, const
     application.memset_d8_async(end_of_out, 2, BLOCK, stream);
     nodes = application_end_capture(stream);
     tap_ok(nodes == 1, "the graph is the application's alone (%d nodes)", nodes);
-    tap_ok(update(&r) && update(&r) && output_is_right(&r, stream),
-           "and then it goes on from where it was");
+    tap_ok(updates(&r, 2) && output_is_right(&r, stream), "and then it goes on from where it was");
     end(&r);
 }
 
@@ -216,7 +224,9 @@ static void check_held_block(drv_stream blocking)
 {
     struct run r = begin_waiting("AES-128-CBC", 0);
     unsigned char seen[BYTES];
-    int n = 0, m = 0, held = UPDATE - BLOCK, good;
+    const int held = UPDATE - BLOCK;
+    const size_t total = UPDATE + UPDATE - BLOCK;
+    int n = 0, m = 0, good;
 
     EVP_CIPHER_CTX_set_padding(r.ours, 1);
     EVP_CIPHER_CTX_set_padding(r.reference, 1);
@@ -227,8 +237,7 @@ static void check_held_block(drv_stream blocking)
            EVP_CipherUpdate(r.ours, out + held, &n, in + UPDATE, UPDATE) && n == UPDATE;
     EVP_CipherUpdate(r.reference, expected, &m, host, UPDATE);
     EVP_CipherUpdate(r.reference, expected + held, &m, host + UPDATE, UPDATE);
-    tap_ok(good && application_read(seen, DEVICE, out, (size_t)(held + UPDATE)) &&
-               !memcmp(seen, expected, (size_t)(held + UPDATE)),
+    tap_ok(good && application_read(seen, DEVICE, out, total) && !memcmp(seen, expected, total),
            "nor has a padded decryption, which holds a block back");
     end(&r);
 }
@@ -243,7 +252,7 @@ static void check_legacy(drv_stream own, drv_stream blocking)
            "and goes on afterwards");
     end(&r);
     r = begin("AES-192-CBC", 0, own);
-    good = application_begin_capture(blocking) && update(&r) && update(&r) &&
+    good = application_begin_capture(blocking) && updates(&r, 2) &&
            application_end_capture(blocking) == 0;
     tap_ok(good && output_is_right(&r, own), "another stream is not concerned");
     end(&r);
@@ -252,8 +261,8 @@ static void check_legacy(drv_stream own, drv_stream blocking)
 static void check_beside(drv_stream own)
 {
     struct run r = begin_waiting("AES-128-CTR", 1);
-    int good = application_begin_capture(own) && update(&r) && update(&r) &&
-               application_end_capture(own) == 0;
+    int good =
+        application_begin_capture(own) && updates(&r, 2) && application_end_capture(own) == 0;
 
     tap_ok(good && output_is_right(&r, NULL),
            "nothing is refused where the captured stream is not ordered by the legacy stream");

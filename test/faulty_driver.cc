@@ -5,7 +5,8 @@
  *
  * It has two of the emulator's hooks, with the same meaning (cuda/emulator/hooks.h):
  * emulator_configure(), with fault=, lost= and hang= alone, and emulator_calls(). Queued
- * work goes on behind a failure; with hang=N nothing seems to end from the Nth launch on.
+ * work goes on behind a failure; with hang=N nothing seems to end that is queued from the Nth
+ * launch on.
  *
  * GPUAES_DRIVER names the driver behind, also a module that is built on the emulator.
  *
@@ -14,12 +15,15 @@
 #include "../cuda/driver.h"
 
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <mutex>
+#include <set>
 #include <string>
+#include <tuple>
 
 namespace
 {
@@ -48,6 +52,7 @@ std::mutex mutex; /* of what follows */
 failure fault, loss;
 unsigned hang, calls[FUNCTIONS];
 bool lost, hanging;
+std::set<drv_event> late; /* recorded while hanging */
 
 [[noreturn]] void stop(const std::string &what)
 {
@@ -75,13 +80,44 @@ void *open_driver()
 decltype(driver::module_load_data) load_emulated;
 const void *emulated_image;
 void *(*alloc_emulated)(size_t);
-/* Not in the table: only tests call it. */
+/* Not in the table: only tests call them. */
 drv_result (*alloc_managed)(drv_ptr *, size_t, unsigned);
+drv_result (*begin_capture)(drv_stream, int);
+drv_result (*end_capture)(drv_stream, void **);
+drv_result (*get_nodes)(void *, void *, size_t *);
+drv_result (*destroy_graph)(void *);
 
 drv_result alloc_managed_emulated(drv_ptr *p, size_t bytes, unsigned)
 {
     *p = reinterpret_cast<drv_ptr>(alloc_emulated(bytes));
     return *p ? DRV_SUCCESS : DRV_OUT_OF_MEMORY;
+}
+
+/* Of a graph nothing is known but the number of its nodes, which stands for it. */
+int (*begin_emulated)(drv_stream);
+int (*end_emulated)(drv_stream);
+
+drv_result begin_capture_emulated(drv_stream stream, int)
+{
+    return begin_emulated(stream);
+}
+
+drv_result end_capture_emulated(drv_stream stream, void **graph)
+{
+    const int nodes = end_emulated(stream);
+    *graph = nodes < 0 ? nullptr : reinterpret_cast<void *>(static_cast<uintptr_t>(nodes) + 1);
+    return nodes < 0 ? DRV_CAPTURE_INVALIDATED : DRV_SUCCESS;
+}
+
+drv_result get_nodes_emulated(void *graph, void *, size_t *count)
+{
+    *count = reinterpret_cast<uintptr_t>(graph) - 1;
+    return DRV_SUCCESS;
+}
+
+drv_result destroy_graph_emulated(void *)
+{
+    return DRV_SUCCESS;
 }
 
 template <class F> void find_in(void *library, const char *symbol, F &function)
@@ -98,8 +134,14 @@ void use_emulated(driver &table, void *library)
     find_in(library, "emulator_driver", emulator);
     find_in(library, "emulator_kernels", kernels);
     find_in(library, "emulator_managed_alloc", alloc_emulated);
+    find_in(library, "emulator_begin_capture", begin_emulated);
+    find_in(library, "emulator_end_capture", end_emulated);
     table = *emulator();
     alloc_managed = alloc_managed_emulated;
+    begin_capture = begin_capture_emulated;
+    end_capture = end_capture_emulated;
+    get_nodes = get_nodes_emulated;
+    destroy_graph = destroy_graph_emulated;
     load_emulated = table.module_load_data;
     emulated_image = kernels();
     table.module_load_data = [](drv_module *module, const void *image) {
@@ -120,6 +162,10 @@ const driver &real()
             return;
         }
         find_in(library, "cuMemAllocManaged", alloc_managed);
+        find_in(library, "cuStreamBeginCapture_v2", begin_capture);
+        find_in(library, "cuStreamEndCapture", end_capture);
+        find_in(library, "cuGraphGetNodes", get_nodes);
+        find_in(library, "cuGraphDestroy", destroy_graph);
 #define FIND(member, symbol, parameters) find_in(library, #symbol, table.member);
         DRIVER_FUNCTIONS(FIND)
 #undef FIND
@@ -142,9 +188,18 @@ drv_result begin_call(unsigned function)
         return DRV_LAUNCH_FAILED;
     if (function == fault.function && call == fault.call)
         return fault.code;
-    if (hanging && (function == FUNCTION_event_query || function == FUNCTION_stream_query))
+    if (hanging && function == FUNCTION_stream_query)
         return DRV_NOT_READY;
     return DRV_SUCCESS;
+}
+
+/* Of an event: DRV_NOT_READY for a question whether it is reached that is behind what hangs. */
+drv_result look_at_event(unsigned function, drv_event event)
+{
+    std::lock_guard<std::mutex> lock(mutex);
+    if (function == FUNCTION_event_record && hanging)
+        late.insert(event);
+    return function == FUNCTION_event_query && late.count(event) ? DRV_NOT_READY : DRV_SUCCESS;
 }
 
 template <unsigned index, auto member> struct entry;
@@ -153,6 +208,9 @@ struct entry<index, member> {
     static drv_result call(P... parameters)
     {
         drv_result error = begin_call(index);
+        if constexpr (index == FUNCTION_event_record || index == FUNCTION_event_query)
+            if (!error)
+                error = look_at_event(index, std::get<0>(std::tie(parameters...)));
         return error ? error : (real().*member)(parameters...);
     }
 };
@@ -194,6 +252,10 @@ extern "C" {
 DRIVER_FUNCTIONS(EXPORT)
 
 drv_result cuMemAllocManaged(drv_ptr *p, size_t bytes, unsigned flags);
+drv_result cuStreamBeginCapture_v2(drv_stream stream, int mode);
+drv_result cuStreamEndCapture(drv_stream stream, void **graph);
+drv_result cuGraphGetNodes(void *graph, void *nodes, size_t *count);
+drv_result cuGraphDestroy(void *graph);
 
 void emulator_configure(const char *options);
 unsigned emulator_calls(const char *function);
@@ -205,12 +267,37 @@ drv_result cuMemAllocManaged(drv_ptr *p, size_t bytes, unsigned flags)
     return alloc_managed(p, bytes, flags);
 }
 
+drv_result cuStreamBeginCapture_v2(drv_stream stream, int mode)
+{
+    (void)real();
+    return begin_capture(stream, mode);
+}
+
+drv_result cuStreamEndCapture(drv_stream stream, void **graph)
+{
+    (void)real();
+    return end_capture(stream, graph);
+}
+
+drv_result cuGraphGetNodes(void *graph, void *nodes, size_t *count)
+{
+    (void)real();
+    return get_nodes(graph, nodes, count);
+}
+
+drv_result cuGraphDestroy(void *graph)
+{
+    (void)real();
+    return destroy_graph(graph);
+}
+
 void emulator_configure(const char *options)
 {
     std::lock_guard<std::mutex> lock(mutex);
     fault = loss = {};
     hang = 0;
     lost = hanging = false;
+    late.clear();
     for (unsigned &each : calls)
         each = 0;
     std::string rest = options;

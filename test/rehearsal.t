@@ -26,6 +26,7 @@ my @programs = (
     ['aes_differential_test'],
     ['async_test'],
     ['base64_test'],
+    ['capture_test'],
     ['device_memory_test'],
     ['gather_test'],
     ['neighbours_test'],

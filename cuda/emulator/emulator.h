@@ -56,7 +56,7 @@ struct CUstream_st {
 
 struct CUevent_st {
     drv_context context;
-    mark_pointer last;               /* where it was last recorded */
+    mark_pointer last;                /* where it was last recorded */
     drv_stream captured_by = nullptr; /* that was in a capture of this stream */
 };
 
