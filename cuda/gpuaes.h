@@ -38,7 +38,8 @@ enum gpuaes_status {
     GPUAES_BAD_INPUT,    /* Base64 text that is not valid; see *offset */
     GPUAES_FAULT,        /* the device failed; it is not used again */
     GPUAES_UNDEFINED     /* as FAULT, and `out` beyond what *report says is complete is
-                            undefined, and so is `in` where it is the same memory */
+                            undefined, and so is `in` where it is the same memory: a device
+                            that hangs may still write there until the process ends */
 };
 
 /*
@@ -521,7 +522,8 @@ GPUAES_API size_t gpuaes_base64_encoded_size(size_t len, size_t line_length);
  * Encodes `len` bytes into gpuaes_base64_encoded_size() characters, without a
  * final NUL. `in` and `out` are memory of any kind, as for gpuaes_aes(), and
  * must not overlap. On any status but OK nothing is claimed of `out`, `in` is
- * untouched, and the caller encodes by itself. `flags` is 0 or GPUAES_WAIT.
+ * untouched, and the caller encodes by itself; with UNDEFINED not to `out`, which
+ * a device that hangs may still write to. `flags` is 0 or GPUAES_WAIT.
  */
 GPUAES_API enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, void *out,
                                                    size_t line_length, unsigned flags);
@@ -531,7 +533,7 @@ GPUAES_API enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, v
  * multiple of 4 and no '=' may occur (the last quad of a padded text is the
  * caller's). Writes len / 4 * 3 bytes. `in` and `out` must not overlap. With
  * BAD_INPUT, *offset is that of the first character that is not in the
- * alphabet, and `out` is undefined.
+ * alphabet, and `out` is undefined; else as above.
  */
 GPUAES_API enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, void *out,
                                                    unsigned flags, size_t *offset);

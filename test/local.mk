@@ -28,6 +28,7 @@ evp_tests = \
 # The same, but they need faults and other tricks of the emulator.
 evp_emulator_tests = \
 	test/async_faults_test \
+	test/base64_faults_test \
 	test/engine_test \
 	test/exit_test \
 	test/faulty_driver_test \
