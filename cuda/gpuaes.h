@@ -540,7 +540,10 @@ GPUAES_API enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, v
 
 /* ---- Statistics --------------------------------------------------------- */
 
-/* Totals of the process since it began (in a forked child, since the fork). */
+/*
+ * Totals of the process since it began (in a forked child, since the fork). Work inside
+ * on_ready() of gpuaes_start() is left out.
+ */
 struct gpuaes_statistics {
     uint64_t bytes;            /* input bytes that the device finished: AES and Base64 */
     uint64_t read_ahead_bytes; /* combined with keystream that was made ahead; not in `bytes` */

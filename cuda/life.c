@@ -380,8 +380,10 @@ static void *start_thread(void *unused)
         (void)pthread_mutex_unlock(&life.lock);
         return NULL;
     }
+    statistics_leave_out(1);
     if (life.on_ready != NULL)
         life.on_ready(life.on_ready_arg);
+    statistics_leave_out(0);
     is_start_thread = 0;
     statistics_set_start_ms((uint64_t)(now_ns(CLOCK_MONOTONIC) - begun) / 1000000);
     atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
