@@ -114,10 +114,11 @@ typedef void gpuaes_ready_fn(void *arg);
 GPUAES_API enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, int wait);
 
 /*
- * 1 if the application itself runs CUDA in this process, so that a start would
- * cost next to nothing; else 0. Loads no driver.
+ * The devices whose primary context is there, bit n: CUDA device n. While the state is
+ * OFF the application itself runs CUDA on them, so that to start them would cost next to
+ * nothing. Loads no driver; without one, that is a search under the dynamic linker's lock.
  */
-GPUAES_API int gpuaes_application_uses_cuda(void);
+GPUAES_API uint64_t gpuaes_application_devices(void);
 
 struct gpuaes_device_info {
     int ordinal; /* CUDA's number of the device in this process */
@@ -147,9 +148,10 @@ enum gpuaes_memory {
 };
 
 /*
- * What kind of memory `len` bytes at `p` are; PAGEABLE while no device is
- * READY. A range whose first and last byte differ in kind is PAGEABLE if the
- * CPU can read it. 0.1 us.
+ * What kind of memory `len` bytes at `p` are. While no device is READY, what the
+ * application's own CUDA knows of them, which costs no start: FOREIGN for device and
+ * managed memory, PINNED, or PAGEABLE. A range whose first and last byte differ in kind is
+ * PAGEABLE if the CPU can read it. 0.1 us; where no driver is loaded, a search for it.
  */
 GPUAES_API enum gpuaes_memory gpuaes_memory_kind(const void *p, size_t len);
 

@@ -454,14 +454,6 @@ enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, int wait)
     return gpuaes_state();
 }
 
-int gpuaes_application_uses_cuda(void)
-{
-    int error = errno; /* the dynamic linker looks for files */
-    int in_use = driver_in_use();
-    errno = error;
-    return in_use;
-}
-
 int gpuaes_device(unsigned n, struct gpuaes_device_info *info)
 {
     struct visit visit;
