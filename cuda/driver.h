@@ -175,10 +175,11 @@ struct driver {
 const char *driver_open(struct driver *table);
 
 /*
- * 1 if the application has already loaded a driver into this process and uses
- * the primary context of a device, else 0. Never loads anything.
+ * The driver where somebody, the application above all, has loaded it into this
+ * process already, initialised or not; else NULL. Never loads anything. Once
+ * there is one, costs a load; before, a search under the dynamic linker's lock.
  */
-int driver_in_use(void);
+const struct driver *driver_of_application(void);
 
 /* The image for module_load_data, or NULL in a build without a toolkit. */
 const void *driver_kernels(void);

@@ -4,16 +4,18 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "driver.h"
 
 static const char library[] = "libcuda.so.1";
 
+/* NULL, or the symbol that is missing. */
 static const char *resolve(void *handle, struct driver *table)
 {
-    static char missing[96];
     const struct {
         const char *symbol;
         void *member;
@@ -26,11 +28,8 @@ static const char *resolve(void *handle, struct driver *table)
         /* POSIX: a function pointer fits the void pointer that dlsym() returns. */
         void **member = rows[i].member;
         *member = dlsym(handle, rows[i].symbol);
-        if (*member == NULL) {
-            (void)snprintf(missing, sizeof missing, "%s has no %s: the driver is too old", library,
-                           rows[i].symbol);
-            return missing;
-        }
+        if (*member == NULL)
+            return rows[i].symbol;
     }
     return NULL;
 }
@@ -43,22 +42,29 @@ const char *driver_open(struct driver *table)
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL)
         return "libcuda.so.1 cannot be loaded: is the NVIDIA driver installed?";
-    return resolve(handle, table);
+    const char *missing = resolve(handle, table);
+    if (missing == NULL)
+        return NULL;
+    static char reason[96];
+    (void)snprintf(reason, sizeof reason, "%s has no %s: the driver is too old", library, missing);
+    return reason;
 }
 
-int driver_in_use(void)
+/* What is found stays loaded: calls may be under way when the application closes it. */
+const struct driver *driver_of_application(void)
 {
+    static _Atomic(struct driver *) found;
+    struct driver *table = atomic_load_explicit(&found, memory_order_acquire), *other = NULL;
+    if (table != NULL)
+        return table;
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     if (handle == NULL)
-        return 0;
-    drv_result (*get_state)(drv_device, unsigned *, int *);
-    *(void **)&get_state = dlsym(handle, "cuDevicePrimaryCtxGetState");
-    unsigned flags;
-    int active = 0;
-    /* Fails where the application has not initialised CUDA, and behind the last device. */
-    for (int ordinal = 0; get_state != NULL && !active; ordinal++)
-        if (get_state(ordinal, &flags, &active) != DRV_SUCCESS)
-            break;
+        return NULL;
+    table = malloc(sizeof *table);
+    if (table != NULL && resolve(handle, table) == NULL &&
+        atomic_compare_exchange_strong(&found, &other, table))
+        return table;
+    free(table);
     (void)dlclose(handle);
-    return active != 0;
+    return other;
 }

@@ -38,7 +38,8 @@ enum gpuaes_status {
     GPUAES_BAD_INPUT,    /* Base64 text that is not valid; see *offset */
     GPUAES_FAULT,        /* the device failed; it is not used again */
     GPUAES_UNDEFINED     /* as FAULT, and `out` beyond what *report says is complete is
-                            undefined, and so is `in` where it is the same memory */
+                            undefined, and so is `in` where it is the same memory: a device
+                            that hangs may still write there until the process ends */
 };
 
 /*
@@ -113,10 +114,11 @@ typedef void gpuaes_ready_fn(void *arg);
 GPUAES_API enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, int wait);
 
 /*
- * 1 if the application itself runs CUDA in this process, so that a start would
- * cost next to nothing; else 0. Loads no driver.
+ * The devices whose primary context is there, bit n: CUDA device n. While the state is
+ * OFF the application itself runs CUDA on them, so that to start them would cost next to
+ * nothing. Loads no driver; without one, that is a search under the dynamic linker's lock.
  */
-GPUAES_API int gpuaes_application_uses_cuda(void);
+GPUAES_API uint64_t gpuaes_application_devices(void);
 
 struct gpuaes_device_info {
     int ordinal; /* CUDA's number of the device in this process */
@@ -146,9 +148,10 @@ enum gpuaes_memory {
 };
 
 /*
- * What kind of memory `len` bytes at `p` are; PAGEABLE while no device is
- * READY. A range whose first and last byte differ in kind is PAGEABLE if the
- * CPU can read it. 0.1 us.
+ * What kind of memory `len` bytes at `p` are. While no device is READY, what the
+ * application's own CUDA knows of them, which costs no start: FOREIGN for device and
+ * managed memory, PINNED, or PAGEABLE. A range whose first and last byte differ in kind is
+ * PAGEABLE if the CPU can read it. 0.1 us; where no driver is loaded, a search for it.
  */
 GPUAES_API enum gpuaes_memory gpuaes_memory_kind(const void *p, size_t len);
 
@@ -521,7 +524,8 @@ GPUAES_API size_t gpuaes_base64_encoded_size(size_t len, size_t line_length);
  * Encodes `len` bytes into gpuaes_base64_encoded_size() characters, without a
  * final NUL. `in` and `out` are memory of any kind, as for gpuaes_aes(), and
  * must not overlap. On any status but OK nothing is claimed of `out`, `in` is
- * untouched, and the caller encodes by itself. `flags` is 0 or GPUAES_WAIT.
+ * untouched, and the caller encodes by itself; with UNDEFINED not to `out`, which
+ * a device that hangs may still write to. `flags` is 0 or GPUAES_WAIT.
  */
 GPUAES_API enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, void *out,
                                                    size_t line_length, unsigned flags);
@@ -531,14 +535,17 @@ GPUAES_API enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, v
  * multiple of 4 and no '=' may occur (the last quad of a padded text is the
  * caller's). Writes len / 4 * 3 bytes. `in` and `out` must not overlap. With
  * BAD_INPUT, *offset is that of the first character that is not in the
- * alphabet, and `out` is undefined.
+ * alphabet, and `out` is undefined; else as above.
  */
 GPUAES_API enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, void *out,
                                                    unsigned flags, size_t *offset);
 
 /* ---- Statistics --------------------------------------------------------- */
 
-/* Totals of the process since it began (in a forked child, since the fork). */
+/*
+ * Totals of the process since it began (in a forked child, since the fork). Work inside
+ * on_ready() of gpuaes_start() is left out.
+ */
 struct gpuaes_statistics {
     uint64_t bytes;            /* input bytes that the device finished: AES and Base64 */
     uint64_t read_ahead_bytes; /* combined with keystream that was made ahead; not in `bytes` */

@@ -380,8 +380,10 @@ static void *start_thread(void *unused)
         (void)pthread_mutex_unlock(&life.lock);
         return NULL;
     }
+    statistics_leave_out(1);
     if (life.on_ready != NULL)
         life.on_ready(life.on_ready_arg);
+    statistics_leave_out(0);
     is_start_thread = 0;
     statistics_set_start_ms((uint64_t)(now_ns(CLOCK_MONOTONIC) - begun) / 1000000);
     atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
@@ -463,14 +465,6 @@ enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, int wait)
     (void)pthread_mutex_unlock(&life.lock);
     (void)pthread_setcancelstate(cancel_state, NULL);
     return gpuaes_state();
-}
-
-int gpuaes_application_uses_cuda(void)
-{
-    int error = errno; /* the dynamic linker looks for files */
-    int in_use = driver_in_use();
-    errno = error;
-    return in_use;
 }
 
 int gpuaes_device(unsigned n, struct gpuaes_device_info *info)

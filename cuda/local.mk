@@ -10,6 +10,7 @@ noinst_LTLIBRARIES += cuda/libgpuaes_core.la
 cuda_libgpuaes_core_la_SOURCES = \
 	cuda/aes.c cuda/aes.h \
 	cuda/aes_key.c \
+	cuda/application.c cuda/application.h \
 	cuda/base64.c \
 	cuda/batch.c cuda/batch.h \
 	cuda/batch_keys.c cuda/batch_keys.h \

@@ -5,6 +5,7 @@
  */
 #include "memory.h"
 
+#include "application.h"
 #include "life.h"
 #include "registration.h"
 
@@ -19,7 +20,7 @@ struct range {
     drv_context context;
 };
 
-static drv_result query(const struct device *device, const void *p, struct range *range)
+static drv_result query(const struct driver *driver, const void *p, struct range *range)
 {
     static const int wanted[ATTRIBUTES] = {
         DRV_POINTER_MEMORY_TYPE,    DRV_POINTER_IS_MANAGED, DRV_POINTER_DEVICE_ORDINAL,
@@ -32,8 +33,14 @@ static drv_result query(const struct device *device, const void *p, struct range
                                 &range->bytes, &range->context, &range->address};
     for (int i = 0; i < ATTRIBUTES; i++)
         attributes[i] = wanted[i];
-    return device->driver->pointer_get_attributes(ATTRIBUTES, attributes, values,
-                                                  memory_address(p));
+    return driver->pointer_get_attributes(ATTRIBUTES, attributes, values, memory_address(p));
+}
+
+/* All of `len` bytes at `p`. */
+static int holds(const struct range *range, const void *p, size_t len)
+{
+    return memory_address(p) >= range->start && len <= range->bytes &&
+           memory_address(p) - range->start <= range->bytes - len;
 }
 
 /* The device that works on a device or managed range. */
@@ -57,15 +64,14 @@ enum gpuaes_status memory_look(struct device *entered, const void *p, size_t len
     *memory = (struct memory){.kind = GPUAES_PAGEABLE};
     do {
         since = registration_count();
-        drv_result r = query(entered, p, &range);
+        drv_result r = query(entered->driver, p, &range);
         if (r != DRV_SUCCESS)
             return device_fault(entered, "cuPointerGetAttributes", r);
         if (range.type == 0)
             return GPUAES_OK;
         temporary = range.type == DRV_MEMORY_HOST && registration_touches(p, len);
     } while (range.type == DRV_MEMORY_HOST && registration_count() != since);
-    int whole = memory_address(p) >= range.start && len <= range.bytes &&
-                memory_address(p) - range.start <= range.bytes - len;
+    int whole = holds(&range, p, len);
     /* What another device's context would say of device memory is 0. */
     memory->address = range.type == DRV_MEMORY_HOST ? range.address : memory_address(p);
     memory->begin = range.start;
@@ -100,12 +106,28 @@ enum gpuaes_status memory_device(const struct memory *in, const struct memory *o
     return GPUAES_OK;
 }
 
+/* No device is in use: what the application has on one is foreign. */
+static enum gpuaes_memory kind_to_application(const void *p, size_t len)
+{
+    struct application application;
+    struct range range;
+    if (!application_enter(&application))
+        return GPUAES_PAGEABLE;
+    int known = query(application.driver, p, &range) == DRV_SUCCESS && range.type != 0;
+    application_leave(&application);
+    if (known && range.type == DRV_MEMORY_DEVICE && !range.managed)
+        return GPUAES_FOREIGN;
+    if (!known || !holds(&range, p, len))
+        return GPUAES_PAGEABLE;
+    return range.managed ? GPUAES_FOREIGN : GPUAES_PINNED;
+}
+
 enum gpuaes_memory gpuaes_memory_kind(const void *p, size_t len)
 {
     struct visit visit;
     struct memory memory = {.kind = GPUAES_PAGEABLE};
     if (!life_enter(&visit))
-        return memory.kind;
+        return kind_to_application(p, len);
     struct device *device = life_own_device();
     if (device != NULL && device_enter(device)) {
         if (memory_look(device, p, len, &memory) == GPUAES_BAD_RANGE)

@@ -13,29 +13,42 @@ static struct {
     _Atomic uint64_t bytes, read_ahead, late, launches, faults, start_ms, pinned, pinned_peak;
 } totals;
 
+static _Thread_local int left_out;
+
 static void add(_Atomic uint64_t *counter, uint64_t n)
 {
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
+static void add_work(_Atomic uint64_t *counter, uint64_t n)
+{
+    if (!left_out)
+        add(counter, n);
+}
+
+void statistics_leave_out(int leave_out)
+{
+    left_out = leave_out;
+}
+
 void statistics_add_bytes(uint64_t bytes)
 {
-    add(&totals.bytes, bytes);
+    add_work(&totals.bytes, bytes);
 }
 
 void statistics_add_read_ahead(uint64_t bytes)
 {
-    add(&totals.read_ahead, bytes);
+    add_work(&totals.read_ahead, bytes);
 }
 
 void statistics_add_late(void)
 {
-    add(&totals.late, 1);
+    add_work(&totals.late, 1);
 }
 
 void statistics_add_launch(void)
 {
-    add(&totals.launches, 1);
+    add_work(&totals.launches, 1);
 }
 
 void statistics_add_fault(void)

@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Whether the work of the calling thread is left out from here on: samples. Faults count. */
+void statistics_leave_out(int leave_out);
+
 void statistics_add_bytes(uint64_t bytes);
 void statistics_add_read_ahead(uint64_t bytes);
 void statistics_add_late(void);

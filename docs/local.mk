@@ -6,7 +6,7 @@ dist_man1_MANS = docs/gpuaes.1
 dist_man7_MANS = docs/provider-gpuaes.7
 dist_man3_MANS = docs/libgpuaes.3
 # It is found as gpuaes(3), and by the name of each function, too.
-man3_links = gpuaes gpuaes_aes gpuaes_application_uses_cuda gpuaes_base64_decode \
+man3_links = gpuaes gpuaes_aes gpuaes_application_devices gpuaes_base64_decode \
 	gpuaes_base64_encode gpuaes_base64_encoded_size gpuaes_batch_add gpuaes_batch_close \
 	gpuaes_batch_forget gpuaes_batch_gather gpuaes_batch_open gpuaes_batch_poll gpuaes_batch_reset \
 	gpuaes_batch_status gpuaes_batch_submit gpuaes_batch_wait gpuaes_build gpuaes_cleanse \

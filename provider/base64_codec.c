@@ -73,6 +73,15 @@ int base64_choose(struct base64_count *count, struct provider *provider, struct 
     return -1;
 }
 
+int base64_cpu_may_go_on(const struct provider *provider, enum gpuaes_status status)
+{
+    if (status == GPUAES_UNDEFINED)
+        error_raise(provider, ERROR_OUTPUT_UNDEFINED, "the device may still write to it");
+    else
+        engine_explain_failure(provider, status);
+    return status != GPUAES_UNDEFINED;
+}
+
 int base64_format_set(struct base64_format *format, const struct provider *provider,
                       const OSSL_PARAM params[])
 {
@@ -182,10 +191,11 @@ static size_t encode_lines(struct base64_encoding *e, unsigned char *out, const 
 
 /*
  * Groups of three, by the GPU: *done is how much it, and the CPU up to the
- * first line's start, encoded into *written characters.
+ * first line's start, encoded into *written characters. 0 where nobody can do
+ * the rest.
  */
-static void encode_on_device(struct base64_encoding *e, unsigned char *out, const unsigned char *in,
-                             size_t len, size_t *done, size_t *written)
+static int encode_on_device(struct base64_encoding *e, unsigned char *out, const unsigned char *in,
+                            size_t len, size_t *done, size_t *written)
 {
     size_t unit = e->line_length ? e->line_length / 4 * 3 : 3;
     size_t head = e->column ? (e->line_length - e->column) / 4 * 3 : 0;
@@ -193,7 +203,7 @@ static void encode_on_device(struct base64_encoding *e, unsigned char *out, cons
     enum gpuaes_status status;
 
     if (bulk == 0)
-        return;
+        return 1;
     *written = encode_lines(e, out, in, head);
     *done = head;
     base64_count_add(&e->count, head, len);
@@ -203,12 +213,13 @@ static void encode_on_device(struct base64_encoding *e, unsigned char *out, cons
                                   .line_length = e->line_length,
                                   .flags = engine_flags(e->provider)};
     status = offload_base64(&work);
-    if (status == GPUAES_OK) {
-        *done += bulk;
-        *written += gpuaes_base64_encoded_size(bulk, e->line_length);
-    } else {
-        engine_explain_failure(e->provider, status);
+    if (status != GPUAES_OK) {
+        e->undefined = !base64_cpu_may_go_on(e->provider, status);
+        return !e->undefined;
     }
+    *done += bulk;
+    *written += gpuaes_base64_encoded_size(bulk, e->line_length);
+    return 1;
 }
 
 int base64_encoding_update(struct base64_encoding *e, unsigned char *out, const unsigned char *in,
@@ -232,8 +243,8 @@ int base64_encoding_update(struct base64_encoding *e, unsigned char *out, const 
         base64_count_add(&e->count, 3, update);
     }
     groups = len / 3 * 3;
-    if (device)
-        encode_on_device(e, out, in, groups, &done, &written);
+    if (device && !encode_on_device(e, out, in, groups, &done, &written))
+        return 0;
     encode_lines(e, out + written, in + done, groups - done);
     base64_count_add(&e->count, groups - done, update);
     if (device == (done > groups / 2))

@@ -48,6 +48,12 @@ void base64_count_end(struct base64_count *count);
  */
 int base64_choose(struct base64_count *count, struct provider *provider, struct work *work);
 
+/*
+ * Whether the CPU may do what the device failed to do. Not where the device may
+ * still write to the output: that error is raised.
+ */
+int base64_cpu_may_go_on(const struct provider *provider, enum gpuaes_status status);
+
 /* ---- Format: what the cipher, the encoder and the decoder have as parameters -- */
 
 struct base64_format {
@@ -75,6 +81,7 @@ struct base64_encoding {
     size_t column; /* of the next character */
     unsigned char held[3];
     unsigned held_bytes; /* 0 to 2: less than a group of three */
+    int undefined;       /* the device may write to the output at any time, and it must stay */
     struct base64_count count;
 };
 
@@ -86,7 +93,10 @@ void base64_encoding_start(struct base64_encoding *e, struct provider *provider,
 /* Characters that an update of `len` bytes writes, exactly; SIZE_MAX if that is too large. */
 size_t base64_encoding_size(const struct base64_encoding *e, size_t len);
 
-/* 0 where base64_choose() finds nobody; nothing is consumed. */
+/*
+ * 0 where base64_choose() finds nobody; nothing is consumed. And where the
+ * output is undefined: the state is only good for base64_encoding_clear().
+ */
 int base64_encoding_update(struct base64_encoding *e, unsigned char *out, const unsigned char *in,
                            size_t len);
 
@@ -112,6 +122,7 @@ struct base64_decoding {
     unsigned held;    /* its characters so far, padding included: 0 to 3 */
     unsigned pads;    /* '=' among them */
     int padded;       /* a padded quad is complete: no characters may follow */
+    int undefined;    /* as in base64_encoding */
 
     /* Strict lines only. */
     size_t column; /* of the next character */
@@ -132,8 +143,8 @@ size_t base64_decoding_size(const struct base64_decoding *d, const unsigned char
                             size_t room);
 
 /*
- * Decodes into `out`, *produced bytes. 0 on invalid text, and where
- * base64_choose() finds nobody: the error is raised, what stands in `out` is
+ * Decodes into `out`, *produced bytes. 0 on invalid text, where base64_choose()
+ * finds nobody, and where the output is undefined: the error is raised, what stands in `out` is
  * not to be used, and the state is only good for base64_decoding_clear().
  */
 int base64_decoding_update(struct base64_decoding *d, unsigned char *out, size_t *produced,

@@ -149,7 +149,8 @@ static int decoder_decode(void *ctx, OSSL_CORE_BIO *in, int selection, OSSL_CALL
          deliver(&bytes, data_cb, data_cbarg);
     base64_decoding_clear(&decoding);
     OPENSSL_clear_free(text.data, text.room);
-    OPENSSL_clear_free(bytes.data, bytes.room);
+    if (!decoding.undefined) /* or the device might write to what others have there by then */
+        OPENSSL_clear_free(bytes.data, bytes.room);
     return ok;
 }
 

@@ -273,16 +273,19 @@ static size_t bulk_of(const unsigned char *in, size_t len)
     return bulk && in[bulk - 1] == '=' ? bulk - 4 : bulk;
 }
 
-/* Text without separators: the bulk on the device; *done is how much it did. */
-static void decode_on_device(struct base64_decoding *d, unsigned char **out,
-                             const unsigned char *in, size_t len, size_t *done)
+/*
+ * Text without separators: the bulk on the device; *done is how much it did. 0
+ * where nobody can do the rest.
+ */
+static int decode_on_device(struct base64_decoding *d, unsigned char **out, const unsigned char *in,
+                            size_t len, size_t *done)
 {
     size_t bulk = bulk_of(in, len);
     enum gpuaes_status status;
 
     *done = 0;
     if (bulk == 0)
-        return;
+        return 1;
     struct offload_base64 work = {
         .in = in, .out = *out, .bytes = bulk, .flags = engine_flags(d->provider), .decodes = 1};
     status = offload_base64(&work);
@@ -290,8 +293,9 @@ static void decode_on_device(struct base64_decoding *d, unsigned char **out,
         *done = bulk;
         *out += bulk / 4 * 3;
     } else if (status != GPUAES_BAD_INPUT) {
-        engine_explain_failure(d->provider, status);
+        d->undefined = !base64_cpu_may_go_on(d->provider, status);
     }
+    return !d->undefined;
 }
 
 /*
@@ -312,8 +316,8 @@ static int decode_gathered(struct base64_decoding *d, unsigned char **out, const
         gathered += span;
         i += span;
     }
-    if (!wrong)
-        decode_on_device(d, out, scratch, gathered, &on_device);
+    if (!wrong && !decode_on_device(d, out, scratch, gathered, &on_device))
+        return 0;
     if (on_device == 0) {
         *d = before;
         *done = 0;
@@ -366,8 +370,8 @@ static int decode_bare(struct base64_decoding *d, unsigned char **out, const uns
         head = len;
     if (!decode_cpu(d, out, in, head, d->offset))
         return 0;
-    if (!d->padded)
-        decode_on_device(d, out, in + head, len - head, &done);
+    if (!d->padded && !decode_on_device(d, out, in + head, len - head, &done))
+        return 0;
     base64_count_add(&d->count, len - done, update);
     *on_device = done;
     return decode_cpu(d, out, in + head + done, len - head - done, d->offset + head + done);

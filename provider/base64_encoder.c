@@ -124,7 +124,8 @@ static int encoder_encode(void *ctx, OSSL_CORE_BIO *out, const void *raw,
     }
     ok = encode_pieces(&encoding, out, text, bytes, len);
     base64_encoding_clear(&encoding);
-    OPENSSL_clear_free(text, room);
+    if (!encoding.undefined) /* or the device might write to what others have there by then */
+        OPENSSL_clear_free(text, room);
     return ok;
 }
 

@@ -86,8 +86,10 @@ enum engine_choice engine_find_memory(struct work *work)
     work->memory = work->in == work->out ? MEMORY_IN_PLACE : MEMORY_APART;
     if (is_known_pageable(work) || !offload_locate(&places))
         return CHOICE_GPU;
-    if (places.in_kind >= GPUAES_DEVICE || places.out_kind >= GPUAES_DEVICE)
+    if (places.in_kind >= GPUAES_DEVICE || places.out_kind >= GPUAES_DEVICE) {
+        engine_note_cuda();
         return CHOICE_GPU_ONLY;
+    }
     if (places.in_kind == GPUAES_PINNED && places.out_kind == GPUAES_PINNED)
         work->memory = MEMORY_PINNED;
     if (places.in_kind == GPUAES_PAGEABLE && places.out_kind == GPUAES_PAGEABLE) {
@@ -194,10 +196,14 @@ enum engine_choice engine_without_device(const struct provider *provider)
 {
     if (provider->settings.engine != ENGINE_GPU)
         return CHOICE_CPU;
-    const char *reason = gpuaes_reason();
-    error_raise(provider, ERROR_NO_DEVICE, "engine=gpu, but %s",
-                reason[0] != '\0' ? reason : "start=never forbids to start it");
+    error_raise(provider, ERROR_NO_DEVICE, "engine=gpu, but %s", engine_absence(provider));
     return CHOICE_FAIL;
+}
+
+/* While no device is ready: the CPU would crash on it, so that it has to wait. */
+static int is_in_device_memory(struct work *work)
+{
+    return engine_saw_cuda() && engine_find_memory(work) == CHOICE_GPU_ONLY;
 }
 
 enum engine_choice engine_choose(struct provider *provider, struct work *work)
@@ -210,5 +216,7 @@ enum engine_choice engine_choose(struct provider *provider, struct work *work)
     if (engine_start_for(provider, work->len) == GPUAES_READY)
         return choose_ready(provider, work);
     work->why = CPU_NO_DEVICE;
+    if (is_in_device_memory(work))
+        return engine_require(provider) ? choose_ready(provider, work) : CHOICE_FAIL;
     return engine_without_device(provider);
 }

@@ -52,12 +52,13 @@ enum engine_choice {
     CHOICE_CPU,
     CHOICE_GPU,
     CHOICE_GPU_ONLY, /* device memory: the CPU cannot read it */
-    CHOICE_FAIL      /* engine=gpu and no device; the error is raised */
+    CHOICE_FAIL      /* no device, and engine=gpu or device memory; the error is raised */
 };
 
 /*
  * Chooses for one piece of work. Starts the device where the settings ask for
- * it, and waits for the start only where they say so.
+ * it, and waits for the start only where they say so, and for device memory of an
+ * application whose CUDA was seen.
  */
 enum engine_choice engine_choose(struct provider *provider, struct work *work);
 
@@ -95,6 +96,9 @@ int engine_finds_device_memory(const struct work *work);
 /* GPUAES_WAIT where the settings insist on the device, else 0. */
 unsigned engine_flags(const struct provider *provider);
 
+/* Why none is ready, once a start has been waited for, in words that follow "but". */
+const char *engine_absence(const struct provider *provider);
+
 /* With log=debug, says why there is no device, once in a process: whoever learns it first. */
 void engine_explain_absence(const struct provider *provider);
 
@@ -121,9 +125,13 @@ void engine_count_stream(const struct provider *provider, uint64_t bytes);
  */
 enum gpuaes_state engine_start_for(const struct provider *provider, size_t len);
 
+/* CUDA of the application was seen: what memory is can be asked without a start. */
+void engine_note_cuda(void);
+int engine_saw_cuda(void);
+
 /*
- * A device for what cannot do without (`device-memory`): started if need be,
- * and waited for. 0 where there is none; the error is raised.
+ * A device for what cannot do without (device memory): started if need be, and
+ * waited for. 0 where there is none; the error is raised.
  */
 int engine_require(struct provider *provider);
 

@@ -16,15 +16,18 @@
 #include "provider.h"
 #include "read_ahead_measure.h"
 
-/* An update that may start the device at once where CUDA already runs. */
+/* An update that starts the device where the application already runs CUDA on it. */
 enum { SHARED_START_BYTES = 1 << 20 };
 
 /*
  * Whether the application uses CUDA is asked of the dynamic linker, which looks for a file
  * under a lock: 16 threads that asked with each update of 1 MiB lost three quarters of their
- * rate. So it is asked by one thread, ever more seldom.
+ * rate. So it is asked by one thread, ever more seldom, once there was a first answer.
  */
 static const int64_t ASK_NS = 1000000, ASK_MOST_NS = 1000000000;
+
+/* For good, since its memory may be a device's from then on. */
+static atomic_int cuda_was_seen;
 
 /* Towards start-bytes, for the whole process. */
 static _Atomic uint64_t seen_bytes;
@@ -60,6 +63,15 @@ void engine_explain_absence(const struct provider *provider)
         (void)fprintf(stderr, "gpuaes: debug no device: %s\n", gpuaes_reason());
 }
 
+const char *engine_absence(const struct provider *provider)
+{
+    const char *reason = gpuaes_reason();
+    if (reason[0] != '\0')
+        return reason;
+    return provider->settings.start == START_NEVER ? "start=never forbids to start it"
+                                                   : "the idle one is still being released";
+}
+
 static enum gpuaes_state start(const struct provider *provider, int wait)
 {
     atomic_store(&seen_bytes, 0); /* after an idle release it counts anew */
@@ -86,15 +98,32 @@ static void start_if_counted(const struct provider *provider)
         (void)start(provider, 0);
 }
 
-static int application_uses_cuda(void)
+void engine_note_cuda(void)
+{
+    if (!engine_saw_cuda())
+        atomic_store_explicit(&cuda_was_seen, 1, memory_order_relaxed);
+}
+
+int engine_saw_cuda(void)
+{
+    return atomic_load_explicit(&cuda_was_seen, memory_order_relaxed);
+}
+
+static int application_uses(uint64_t devices)
 {
     static _Atomic int64_t ask_at;
     static _Atomic int64_t interval = ASK_NS;
     int64_t now = now_ns(), due = atomic_load(&ask_at), wait = atomic_load(&interval);
-    if (now < due || !atomic_compare_exchange_strong(&ask_at, &due, now + wait))
+    int is_first = due == 0;
+    if (!is_first && (now < due || !atomic_compare_exchange_strong(&ask_at, &due, now + wait)))
         return 0;
     atomic_store(&interval, wait < ASK_MOST_NS ? wait * 2 : wait);
-    return gpuaes_application_uses_cuda();
+    uint64_t used = gpuaes_application_devices();
+    if (used != 0)
+        engine_note_cuda();
+    if (is_first)
+        atomic_store(&ask_at, now + wait);
+    return (used & devices) != 0;
 }
 
 void engine_count_stream(const struct provider *provider, uint64_t bytes)
@@ -116,8 +145,9 @@ enum gpuaes_state engine_start_for(const struct provider *provider, size_t len)
         return start(provider, 1);
     if (state == GPUAES_STARTING)
         return state;
-    if (len >= SHARED_START_BYTES && ASYNC_get_current_job() == NULL && application_uses_cuda())
-        return start(provider, 1);
+    if (len >= SHARED_START_BYTES && ASYNC_get_current_job() == NULL &&
+        application_uses(s->devices))
+        return start(provider, 0);
     start_if_counted(provider);
     return gpuaes_state();
 }
@@ -126,7 +156,7 @@ int engine_require(struct provider *provider)
 {
     const struct settings *s = &provider->settings;
     if (s->engine == ENGINE_CPU) {
-        error_raise(provider, ERROR_NO_DEVICE, "engine=cpu, but device-memory needs one");
+        error_raise(provider, ERROR_NO_DEVICE, "engine=cpu, but device memory needs one");
         return 0;
     }
     enum gpuaes_state state = gpuaes_state();
@@ -134,8 +164,7 @@ int engine_require(struct provider *provider)
         state = start(provider, 1);
     if (state == GPUAES_READY)
         return 1;
-    const char *reason = gpuaes_reason();
-    error_raise(provider, ERROR_NO_DEVICE, "device-memory needs one, but %s",
-                reason[0] != '\0' ? reason : "start=never forbids to start it");
+    error_raise(provider, ERROR_NO_DEVICE, "device memory needs one, but %s",
+                engine_absence(provider));
     return 0;
 }

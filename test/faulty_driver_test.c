@@ -1,13 +1,16 @@
 /*
  * The driver that fails on demand (faulty_driver.cc), before the emulator: it forwards,
- * counts, fails once, loses the device and seems to hang.
+ * counts, fails once, loses the device and seems to hang. And what libgpuaes, with its table
+ * of a libcuda.so.1, learns of an application that has loaded that: no start.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "../cuda/driver.h"
+#include "../cuda/gpuaes.h"
 #include "tap.h"
 
 static struct driver driver;
@@ -37,13 +40,56 @@ static int open_it(void)
     return configure != NULL && calls != NULL;
 }
 
+/* ---- An application beside libgpuaes ------------------------------------------------------ */
+
+static uint64_t (*devices)(void);
+static enum gpuaes_memory (*memory_kind)(const void *, size_t);
+
+static int open_library(void)
+{
+    const char *top = getenv("TOP_BUILDDIR");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/cuda/.libs/libgpuaes.so.0", top ? top : ".");
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol;
+    if (library == NULL)
+        return 0;
+    symbol = dlsym(library, "gpuaes_application_devices");
+    memcpy(&devices, &symbol, sizeof symbol);
+    symbol = dlsym(library, "gpuaes_memory_kind");
+    memcpy(&memory_kind, &symbol, sizeof symbol);
+    return devices != NULL && memory_kind != NULL;
+}
+
+static void test_application(drv_ptr memory, size_t bytes)
+{
+    static unsigned char ordinary[64];
+    void *pinned = NULL;
+    int here = driver.mem_host_alloc(&pinned, sizeof ordinary, DRV_HOST_ALLOC_PORTABLE);
+    errno = ERANGE;
+    const void *p = (const void *)(uintptr_t)memory;
+    tap_ok(devices() == 1, "the library sees whose context the application has");
+    tap_ok(memory_kind(p, bytes) == GPUAES_FOREIGN && memory_kind(p, bytes + 1) == GPUAES_FOREIGN,
+           "device memory is known without a start");
+    tap_ok(here == DRV_SUCCESS && memory_kind(pinned, sizeof ordinary) == GPUAES_PINNED &&
+               memory_kind(ordinary, sizeof ordinary) == GPUAES_PAGEABLE,
+           "so is pinned memory, and ordinary");
+    tap_ok(errno == ERANGE, "errno stays");
+    configure("fault=cuPointerGetAttributes:1");
+    tap_ok(memory_kind(p, bytes) == GPUAES_PAGEABLE && memory_kind(p, bytes) == GPUAES_FOREIGN,
+           "what the driver cannot say is ordinary");
+    (void)driver.mem_free_host(pinned);
+}
+
 int main(void)
 {
     drv_context context;
     drv_ptr p = 0;
     int count = 0;
+    tap_ok(open_library() && devices() == 0 && memory_kind(&p, sizeof p) == GPUAES_PAGEABLE,
+           "without a driver, the library knows of no application");
     if (!tap_ok(open_it(), "it has all functions, and the hooks"))
         return tap_done();
+    tap_ok(devices() == 0, "nor where none has initialised it");
     tap_ok(driver.init(0) == DRV_SUCCESS && driver.device_get_count(&count) == DRV_SUCCESS &&
                count == 1 && driver.primary_ctx_retain(&context, 0) == DRV_SUCCESS &&
                driver.ctx_push_current(context) == DRV_SUCCESS,
@@ -54,6 +100,7 @@ int main(void)
         results[i] = driver.mem_alloc(&p, 100);
     tap_ok(!results[0] && results[1] == DRV_OUT_OF_MEMORY && !results[2] && calls("mem_alloc") == 3,
            "one call fails, and calls are counted");
+    test_application(p, 100);
     configure("lost=device_get_count:2");
     for (int i = 0; i < 2; i++)
         results[i] = driver.device_get_count(&count);

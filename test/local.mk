@@ -21,6 +21,7 @@ evp_tests = \
 	test/read_ahead_test \
 	test/read_ahead_threads_test \
 	test/read_ahead_walks_test \
+	test/start_waits_test \
 	test/stream_order_test \
 	test/stream_test \
 	test/summary_test \
@@ -28,6 +29,7 @@ evp_tests = \
 # The same, but they need faults and other tricks of the emulator.
 evp_emulator_tests = \
 	test/async_faults_test \
+	test/base64_faults_test \
 	test/engine_test \
 	test/exit_test \
 	test/faulty_driver_test \

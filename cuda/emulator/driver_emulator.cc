@@ -164,6 +164,19 @@ static void configure_once()
     });
 }
 
+/* in-use=BITS: what the application is to have done before. */
+static void use_devices()
+{
+    drv_context context;
+    state_lock lock(state().mutex);
+    const unsigned bits = state().options.in_use;
+    state().initialized = state().initialized || bits != 0;
+    lock.unlock();
+    for (int device = 0; device < MAX_DEVICES; device++)
+        if (bits >> device & 1)
+            primary_ctx_retain(&context, device);
+}
+
 } // namespace emulator
 
 /* ---- driver.h ------------------------------------------------------------------------- */
@@ -181,17 +194,18 @@ const char *driver_open(struct driver *table)
     return nullptr;
 }
 
-int driver_in_use(void)
+const struct driver *driver_of_application(void)
 {
     using namespace emulator;
     if (forked)
-        return 0;
+        return nullptr;
     configure_once();
+    static std::once_flag once;
+    std::call_once(once, use_devices);
     state_lock lock(state().mutex);
-    bool in_use = state().options.in_use != 0;
-    for (const device_state &each : state().devices)
-        in_use = in_use || each.primary;
-    return in_use;
+    const bool loaded = state().initialized;
+    lock.unlock();
+    return loaded ? emulator_driver() : nullptr;
 }
 
 const char *driver_build(void)

@@ -19,7 +19,8 @@
  *                       that can be written, none of a file, nothing  (all)
  *   fork=shared|absent  pinned memory in a forked child             (shared)
  *   nodriver=1          driver_open finds no libcuda.so.1
- *   in-use=1            driver_in_use() says so
+ *   in-use=BITS         the application has the primary context of device n for each bit n,
+ *                       once driver_of_application() is called
  *   init-ms=N           cuInit takes that long
  *   kernel-us=N         every kernel takes that much longer
  *   copy-mbps=N         every copy takes as long as at N MB/s

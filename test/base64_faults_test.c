@@ -1,0 +1,207 @@
+/*
+ * Base64 where the device does not finish in time and goes on later: it may still write to the
+ * output then, so that the call must fail, and what was the provider's own output must stay.
+ * For the emulator only; each case is a run of this program of its own.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <malloc.h>
+#include <openssl/core_names.h>
+#include <openssl/core_object.h>
+#include <openssl/decoder.h>
+#include <openssl/encoder.h>
+
+#include "../provider/errors.h"
+#include "cases.h"
+#include "providers.h"
+
+enum { MIB = 1 << 20, BLOCKS = 128 };
+
+static struct providers providers;
+
+/* Until the device has done what it was late with, at most a minute; 1 if it has. */
+static int device_is_quiet(void)
+{
+    for (int i = 0; i < 60000 && application_count("emulator_under_way") != 0; i++)
+        usleep(1000);
+    return application_count("emulator_under_way") == 0;
+}
+
+static int says_undefined(void)
+{
+    int reason = ERR_GET_REASON(ERR_peek_error());
+    if (reason != ERROR_OUTPUT_UNDEFINED)
+        ERR_print_errors_fp(stderr);
+    return reason == ERROR_OUTPUT_UNDEFINED;
+}
+
+static int is_filled(const unsigned char *p, size_t bytes)
+{
+    return p[0] == 'Z' && memcmp(p, p + 1, bytes - 1) == 0;
+}
+
+/* ---- The cipher -------------------------------------------------------------------------- */
+
+/* Of `bytes`, in memory of the application, which has another use for it afterwards. */
+static int update_fails(int encrypt, enum place place, size_t bytes, size_t line_length)
+{
+    size_t room = 2 * bytes;
+    OSSL_PARAM params[] = {OSSL_PARAM_size_t("outsize", &room),
+                           OSSL_PARAM_size_t("line-length", &line_length), OSSL_PARAM_END};
+    EVP_CIPHER *cipher = fetch_ours(&providers, "BASE64");
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    int n = 0, right = application_begin(0);
+    unsigned char *in = application_alloc(place, bytes), *out = application_alloc(place, room);
+    memset(in, 'A', bytes); /* text and what becomes one */
+    for (size_t i = line_length; line_length != 0 && i < bytes; i += line_length + 1)
+        in[i] = '\n';
+    right = right && EVP_CipherInit_ex2(context, cipher, NULL, NULL, encrypt, params) &&
+            !EVP_CipherUpdate(context, out, &n, in, (int)bytes) && says_undefined();
+    memset(out, 'Z', room);
+    right = right && device_is_quiet();
+    if (right && is_filled(out, room)) {
+        fprintf(stderr, "# the device was not late\n");
+        right = 0;
+    }
+    EVP_CIPHER_CTX_free(context);
+    EVP_CIPHER_free(cipher);
+    return right;
+}
+
+static int encoding_to_pinned_memory(void)
+{
+    return update_fails(1, PINNED, 3 << 16, 0);
+}
+
+static int encoding_to_registered_memory(void)
+{
+    return update_fails(1, PAGEABLE, 24 * MIB, 76);
+}
+
+static int decoding_to_pinned_memory(void)
+{
+    return update_fails(0, PINNED, 1 << 18, 0);
+}
+
+static int decoding_of_lines(void)
+{
+    return update_fails(0, PINNED, 65 << 12, 64);
+}
+
+static int decoding_to_registered_memory(void)
+{
+    return update_fails(0, PAGEABLE, 24 * MIB, 0);
+}
+
+/* ---- Encoder and decoder ----------------------------------------------------------------- */
+
+static const void *give_object(OSSL_ENCODER_INSTANCE *instance, void *object)
+{
+    (void)instance;
+    return object;
+}
+
+static void keep_object(void *object)
+{
+    (void)object;
+}
+
+static int take_nothing(OSSL_DECODER_INSTANCE *instance, const OSSL_PARAM *params, void *arg)
+{
+    (void)instance;
+    (void)params;
+    (void)arg;
+    return 1;
+}
+
+/* What others allocate afterwards is theirs alone. */
+static int others_are_spared(void)
+{
+    unsigned char *blocks[BLOCKS];
+    int right = 1;
+    for (int i = 0; i < BLOCKS; i++) {
+        blocks[i] = malloc(MIB);
+        memset(blocks[i], 'Z', MIB);
+    }
+    right &= device_is_quiet();
+    for (int i = 0; i < BLOCKS; i++)
+        right &= is_filled(blocks[i], MIB);
+    return right;
+}
+
+static int encoder_fails(void)
+{
+    enum { BYTES = 12 * MIB };
+    OSSL_ENCODER *encoder =
+        OSSL_ENCODER_fetch(providers.ours, "OCTETS", "provider=gpuaes,output=base64");
+    OSSL_ENCODER_CTX *context = OSSL_ENCODER_CTX_new();
+    unsigned char *in = application_begin(0) ? application_alloc(PINNED, BYTES) : NULL,
+                  *text = NULL;
+    OSSL_PARAM object[] = {OSSL_PARAM_octet_string(OSSL_OBJECT_PARAM_DATA, in, BYTES),
+                           OSSL_PARAM_END};
+    size_t length = 0;
+    if (in == NULL)
+        return 0;
+    memset(in, 7, BYTES);
+    int right = OSSL_ENCODER_CTX_add_encoder(context, encoder) &&
+                OSSL_ENCODER_CTX_set_construct(context, give_object) &&
+                OSSL_ENCODER_CTX_set_construct_data(context, object) &&
+                OSSL_ENCODER_CTX_set_cleanup(context, keep_object) &&
+                !OSSL_ENCODER_to_data(context, &text, &length) && says_undefined();
+    OSSL_ENCODER_CTX_set_construct_data(context, NULL);
+    OSSL_ENCODER_CTX_free(context);
+    OSSL_ENCODER_free(encoder);
+    return right && others_are_spared();
+}
+
+/* It reads ever larger pieces: the one of 16 MiB is the device's. */
+static int decoder_fails(void)
+{
+    enum { BYTES = 22 * MIB };
+    OSSL_DECODER *decoder =
+        OSSL_DECODER_fetch(providers.ours, "OCTETS", "provider=gpuaes,input=base64");
+    OSSL_DECODER_CTX *context = OSSL_DECODER_CTX_new();
+    unsigned char *text = malloc(BYTES);
+    const unsigned char *p = text;
+    size_t left = BYTES;
+    memset(text, 'A', BYTES);
+    int right = OSSL_DECODER_CTX_add_decoder(context, decoder) &&
+                OSSL_DECODER_CTX_set_construct(context, take_nothing) &&
+                OSSL_DECODER_CTX_set_construct_data(context, text) &&
+                OSSL_DECODER_CTX_set_input_type(context, "BASE64") &&
+                !OSSL_DECODER_from_data(context, &p, &left) && says_undefined();
+    OSSL_DECODER_CTX_free(context);
+    OSSL_DECODER_free(decoder);
+    return right && others_are_spared();
+}
+
+#define LATE "GPUAES_TIMEOUT_MS=300 GPUAES_MIN_BYTES="
+static const struct {
+    const char *name, *settings;
+    int (*run)(void);
+} cases[] = {
+    {"encoding to pinned memory fails", LATE "0", encoding_to_pinned_memory},
+    {"so does encoding to memory that is registered", LATE "0", encoding_to_registered_memory},
+    {"decoding to pinned memory fails", LATE "0", decoding_to_pinned_memory},
+    {"so does that of lines", LATE "0", decoding_of_lines},
+    {"so does decoding to memory that is registered", LATE "0", decoding_to_registered_memory},
+    {"the encoder fails, and keeps the memory", LATE "0", encoder_fails},
+    {"so does the decoder", LATE "16M", decoder_fails},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+int main(int argc, char **argv)
+{
+    if (argc == 2) {
+        alarm(120);
+        mallopt(M_MMAP_MAX, 0); /* so that what is freed is the next one's */
+        providers = providers_load();
+        return cases[strtoul(argv[1], NULL, 10)].run() ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    pid_t children[CASES];
+    for (size_t i = 0; i < CASES; i++)
+        children[i] = case_begin(cases[i].settings, "kernel-us=4000000", "%zu", i);
+    for (size_t i = 0; i < CASES; i++)
+        tap_ok(ended_well(children[i]), "%s", cases[i].name);
+    return tap_done();
+}
