@@ -16,7 +16,7 @@ enum { JOBS = 48, STATUS = 42, LIMIT_SECONDS = 100 };
 
 static struct providers providers;
 static struct tap_random seeds;
-static struct job *jobs;
+static struct job *jobs, *others;
 
 static const struct job some = {
     .encrypt = -1, .updates = 4, .least = 100, .longest = 4000, .providers = &providers};
@@ -82,7 +82,7 @@ static int continue_message(struct job *j)
 
 static int fork_amid(long ms)
 {
-    struct job *others = jobs_make(1, &message, &seeds);
+    others = jobs_make(1, &message, &seeds);
     int right = jobs_start(others, 1) && jobs_resume(others, 1) && others->pauses != 0;
     make_jobs();
     right = jobs_start(jobs, JOBS) && right;
