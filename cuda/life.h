@@ -4,8 +4,8 @@
  * Locks, in the order in which they may be taken: adoption (life.c), the
  * life's (life.c), the lanes' of a device (lane.c); the pool's (pool.c) and
  * those of the registered ranges (pinned.c, registration.c) and of spare memory
- * (spares.c) are taken with no other, and no other within them. None is held during a call of a callback or
- * a wait for a device. A forked child takes none of them.
+ * (spares.c) are taken with no other, and no other within them. None is held during a call of a
+ * callback or a wait for a device. A forked child takes none of them.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

@@ -16,6 +16,7 @@
 #include "base64_codec.h"
 #include "engine.h"
 #include "errors.h"
+#include "job.h"
 #include "offload.h"
 #include "statistics.h"
 
@@ -25,8 +26,18 @@ enum {
     COUNTS_TO_START = 64 << 10, /* smaller updates are no reason to start a device */
 };
 
+/* What a forked child finds here its parent counts. */
+static void count_own(struct base64_count *count)
+{
+    unsigned generation = job_generation();
+    if (count->generation != generation)
+        count->bytes = count->to_start = 0;
+    count->generation = generation;
+}
+
 void base64_count_add(struct base64_count *count, size_t bytes, size_t update)
 {
+    count_own(count);
     count->bytes += bytes;
     if (update >= COUNTS_TO_START)
         count->to_start += bytes;
@@ -42,6 +53,7 @@ void base64_count_add(struct base64_count *count, size_t bytes, size_t update)
 
 void base64_count_end(struct base64_count *count)
 {
+    count_own(count);
     engine_count(count->to_start);
     if (count->bytes)
         statistics_add_cpu_bytes(count->why, count->bytes);

@@ -325,7 +325,7 @@ static void test_refusals(void)
 static void test_no_array(void)
 {
     struct gpuaes_batch *batch = open_batch();
-    unsigned char key[16] = {1}, text[16];
+    unsigned char key[16] = {1}, text[16] = {0};
     size_t count = 0;
     for (int side = 0; side < 2; side++) {
         struct gpuaes_message none = {GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, text, text, 16};

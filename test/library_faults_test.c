@@ -131,8 +131,8 @@ static int run_growth(const void *argument)
 #define ALWAYS(function)                                                                           \
     ONCE(function, 1)                                                                              \
     ONCE(function, 2)                                                                              \
-    ONCE(function, 3) ONCE(function, 4) ONCE(function, 5) ONCE(function, 6) ONCE(function, 7)      \
-        ONCE(function, 8)
+    ONCE(function, 3)                                                                              \
+    ONCE(function, 4) ONCE(function, 5) ONCE(function, 6) ONCE(function, 7) ONCE(function, 8)
 
 static void test_growth(void)
 {

@@ -48,7 +48,7 @@ static int update(const char *name, int encrypt, enum place from, enum place to,
     static const unsigned char key[32] = "a key", iv[16] = "\xff\xff";
     size_t len = (size_t)bytes;
     EVP_CIPHER *ciphers[] = {fetch_ours(&providers, name), fetch_reference(&providers, name)};
-    unsigned char *host = malloc(len), *got = malloc(len), *expected = malloc(len + 16);
+    unsigned char *host = malloc(len), *got = malloc(len), *expected = calloc(1, len + 16);
     unsigned char *in = application_alloc(from, len), *out = application_alloc(to, len);
     int n[2] = {0, 0}, right = application_write(from, in, memset(host, 0x5a, len), len);
     for (int i = 0; i < 2 && right; i++) {

@@ -21,22 +21,39 @@ enum {
     PARENT_BYTES = 32768,
     CHILD_BYTES = 65536,
     LARGE_BYTES = 2 << 20,
+    BASE64_BYTES = 3000,
     TEXT_BYTES = 8192
 };
 
 static struct providers providers;
 static unsigned char data[LARGE_BYTES];
-static EVP_CIPHER_CTX *parents; /* that a child inherits */
+static EVP_CIPHER_CTX *parents, *parents_base64; /* that a child inherits */
 
-static EVP_CIPHER_CTX *begin(void)
+static EVP_CIPHER_CTX *begin_with(const char *name, const unsigned char *key)
 {
-    static const unsigned char key[32] = "a key", iv[16] = "";
-    EVP_CIPHER *cipher = fetch_ours(&providers, "AES-256-CTR");
+    size_t room = sizeof data;
+    OSSL_PARAM params[] = {OSSL_PARAM_size_t("outsize", &room), OSSL_PARAM_END};
+    EVP_CIPHER *cipher = fetch_ours(&providers, name);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    if (!EVP_CipherInit_ex2(context, cipher, key, iv, 1, NULL))
+    if (!EVP_CipherInit_ex2(context, cipher, key, key, 1, key == NULL ? params : NULL))
         _exit(1);
     EVP_CIPHER_free(cipher);
     return context;
+}
+
+static EVP_CIPHER_CTX *begin(void)
+{
+    static const unsigned char key[32] = "a key, of which 16 are the IV";
+    return begin_with("AES-256-CTR", key);
+}
+
+/* It may write twice as much. */
+static void encode(EVP_CIPHER_CTX *context)
+{
+    static unsigned char text[2 * BASE64_BYTES];
+    int n;
+    if (!EVP_CipherUpdate(context, text, &n, data, BASE64_BYTES))
+        _exit(1);
 }
 
 static void update(EVP_CIPHER_CTX *context, int bytes)
@@ -72,6 +89,7 @@ static void do_nothing(void)
 static void free_what_is_there(void)
 {
     EVP_CIPHER_CTX_free(parents);
+    EVP_CIPHER_CTX_free(parents_base64);
 }
 
 static void begin_again(void)
@@ -141,7 +159,9 @@ static void fork_and(void (*child)(void))
 {
     int status;
     parents = begin();
-    update(parents, PARENT_BYTES);
+    update(parents, PARENT_BYTES - BASE64_BYTES);
+    parents_base64 = begin_with("BASE64", NULL);
+    encode(parents_base64);
     pid_t pid = fork();
     if (pid == 0) {
         child();
@@ -149,6 +169,7 @@ static void fork_and(void (*child)(void))
     }
     waitpid(pid, &status, 0);
     EVP_CIPHER_CTX_free(parents);
+    EVP_CIPHER_CTX_free(parents_base64);
     exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
