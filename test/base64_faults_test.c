@@ -51,7 +51,9 @@ static int update_fails(int encrypt, enum place place, size_t bytes, size_t line
     EVP_CIPHER *cipher = fetch_ours(&providers, "BASE64");
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     int n = 0, right = application_begin(0);
-    unsigned char *in = application_alloc(place, bytes), *out = application_alloc(place, room);
+    static unsigned char *in, *out; /* they stay: the device may use them at any time */
+    in = application_alloc(place, bytes);
+    out = application_alloc(place, room);
     memset(in, 'A', bytes); /* text and what becomes one */
     for (size_t i = line_length; line_length != 0 && i < bytes; i += line_length + 1)
         in[i] = '\n';
@@ -161,7 +163,8 @@ static int decoder_fails(void)
     OSSL_DECODER *decoder =
         OSSL_DECODER_fetch(providers.ours, "OCTETS", "provider=gpuaes,input=base64");
     OSSL_DECODER_CTX *context = OSSL_DECODER_CTX_new();
-    unsigned char *text = malloc(BYTES);
+    static unsigned char *text; /* it stays: the device may use it at any time */
+    text = malloc(BYTES);
     const unsigned char *p = text;
     size_t left = BYTES;
     memset(text, 'A', BYTES);

@@ -75,7 +75,8 @@ static void test_application(drv_ptr memory, size_t bytes)
            "so is pinned memory, and ordinary");
     tap_ok(errno == ERANGE, "errno stays");
     configure("fault=cuPointerGetAttributes:1");
-    tap_ok(memory_kind(p, bytes) == GPUAES_PAGEABLE && memory_kind(p, bytes) == GPUAES_FOREIGN,
+    enum gpuaes_memory first = memory_kind(p, bytes), second = memory_kind(p, bytes);
+    tap_ok(first == GPUAES_PAGEABLE && second == GPUAES_FOREIGN,
            "what the driver cannot say is ordinary");
     (void)driver.mem_free_host(pinned);
 }

@@ -86,9 +86,9 @@ static void test_faults(void)
 struct growth {
     const char *name;
     size_t pinned_bytes; /* the limit; 0: the default */
-    int kind;            /* of the buffers */
     size_t first, second;
     const char *options; /* during the second call */
+    int kind;            /* of the buffers */
     enum gpuaes_status status;
 };
 
@@ -138,19 +138,19 @@ static void test_growth(void)
 {
     enum { KIB = 1 << 10, MIB = 1 << 20 };
     static const struct growth cases[] = {
-        {"pinned memory up to its limit", 300 * KIB, GPUAES_PAGEABLE, 64 * KIB, 4 * MIB, "",
+        {"pinned memory up to its limit", 300 * KIB, 64 * KIB, 4 * MIB, "", GPUAES_PAGEABLE,
          GPUAES_NO_MEMORY},
-        {"pinned memory for some slots", 8 * MIB, GPUAES_PAGEABLE, 2 * MIB, 24 * MIB, "",
+        {"pinned memory for some slots", 8 * MIB, 2 * MIB, 24 * MIB, "", GPUAES_PAGEABLE,
          GPUAES_OK},
-        {"pinned memory for one size", 0, GPUAES_PAGEABLE, 64 * KIB, 4 * MIB,
-         "fault=mem_host_alloc:1:2", GPUAES_OK},
-        {"none of it to be had", 0, GPUAES_PAGEABLE, 64 * KIB, 4 * MIB, ALWAYS("mem_host_alloc"),
+        {"pinned memory for one size", 0, 64 * KIB, 4 * MIB, "fault=mem_host_alloc:1:2",
+         GPUAES_PAGEABLE, GPUAES_OK},
+        {"none of it to be had", 0, 64 * KIB, 4 * MIB, ALWAYS("mem_host_alloc"), GPUAES_PAGEABLE,
          GPUAES_NO_MEMORY},
-        {"no address of it", 0, GPUAES_PAGEABLE, 64 * KIB, 4 * MIB,
-         ALWAYS("mem_host_get_device_pointer"), GPUAES_NO_MEMORY},
-        {"device memory, for some slots", 0, GPUAES_PINNED, 8 * MIB, 32 * MIB,
-         "fault=mem_alloc:2:2", GPUAES_OK},
-        {"no device memory", 0, GPUAES_PINNED, 8 * MIB, 32 * MIB, ALWAYS("mem_alloc"),
+        {"no address of it", 0, 64 * KIB, 4 * MIB, ALWAYS("mem_host_get_device_pointer"),
+         GPUAES_PAGEABLE, GPUAES_NO_MEMORY},
+        {"device memory, for some slots", 0, 8 * MIB, 32 * MIB, "fault=mem_alloc:2:2",
+         GPUAES_PINNED, GPUAES_OK},
+        {"no device memory", 0, 8 * MIB, 32 * MIB, ALWAYS("mem_alloc"), GPUAES_PINNED,
          GPUAES_NO_MEMORY}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int status = in_child(run_growth, &cases[i]);
