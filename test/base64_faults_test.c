@@ -126,8 +126,10 @@ static int others_are_spared(void)
         memset(blocks[i], 'Z', MIB);
     }
     right &= device_is_quiet();
-    for (int i = 0; i < BLOCKS; i++)
+    for (int i = 0; i < BLOCKS; i++) {
         right &= is_filled(blocks[i], MIB);
+        free(blocks[i]);
+    }
     return right;
 }
 
