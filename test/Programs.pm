@@ -11,8 +11,8 @@ use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
 
-our @EXPORT = qw(run start stop slurp spew stand_in with_gpuaes without_gpuaes figure overlays
-    $source $build $folder $gpuaes_command @namespace);
+our @EXPORT = qw(run start stop slurp spew stand_in with_gpuaes without_gpuaes figure libraries
+    overlays $source $build $folder $gpuaes_command @namespace);
 
 our $source = abs_path($ENV{TOP_SRCDIR} // dirname(__FILE__) . '/..');
 our $build = $ENV{TOP_BUILDDIR} ? abs_path($ENV{TOP_BUILDDIR}) : "$source/build";
@@ -54,6 +54,9 @@ sub with_gpuaes
     };
 }
 sub without_gpuaes { return {OPENSSL_CONF => '/dev/null', @_} }
+
+# LD_LIBRARY_PATH with these folders first: the driver may be found by what is in it.
+sub libraries { return join(':', @_, grep { $_ } $ENV{LD_LIBRARY_PATH}) }
 
 sub slurp
 {

@@ -8,7 +8,8 @@
  * work goes on behind a failure; with hang=N nothing seems to end that is queued from the Nth
  * launch on.
  *
- * GPUAES_DRIVER names the driver behind, also a module that is built on the emulator.
+ * GPUAES_DRIVER names the driver behind, also a module that is built on the emulator; without,
+ * it is the next one of LD_LIBRARY_PATH, or what is in a usual place.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -22,6 +23,7 @@
 #include <dlfcn.h>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <tuple>
 
@@ -62,16 +64,26 @@ std::set<drv_event> late; /* recorded while hanging */
 
 /* ---- The driver behind ------------------------------------------------------------------ */
 
+/* By its path, since the name alone is ours; NULL if that is what is there. */
+void *open_driver_in(const std::string &folder)
+{
+    void *library = dlopen((folder + "/libcuda.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
+    return library && dlsym(library, "emulator_calls") ? nullptr : library;
+}
+
 void *open_driver()
 {
-    static const char *const places[] = {"/usr/lib/x86_64-linux-gnu/libcuda.so.1",
-                                         "/usr/lib/aarch64-linux-gnu/libcuda.so.1",
-                                         "/usr/lib64/libcuda.so.1"};
-    const char *given = getenv("GPUAES_DRIVER");
+    const char *given = getenv("GPUAES_DRIVER"), *path = getenv("LD_LIBRARY_PATH");
     if (given)
         return dlopen(given, RTLD_NOW | RTLD_LOCAL);
-    for (const char *each : places)
-        if (void *library = dlopen(each, RTLD_NOW | RTLD_LOCAL))
+    std::istringstream folders(path ? path : "");
+    for (std::string folder; std::getline(folders, folder, ':');)
+        if (void *library = folder.empty() ? nullptr : open_driver_in(folder))
+            return library;
+    /* Where distributions have it, and containers get it. */
+    for (const char *folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+                               "/usr/lib64", "/usr/local/nvidia/lib64"})
+        if (void *library = open_driver_in(folder))
             return library;
     return nullptr;
 }

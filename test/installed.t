@@ -54,7 +54,7 @@ SKIP: {
     $library =~ s{/[^/]*$}{};
     my $needed = run(['readelf', '-dW', "$folder/example"])->{out};
     like($needed, qr/NEEDED.*\[libgpuaes\.so\.0\]/, 'it needs libgpuaes.so.0');
-    my $ran = run(["$folder/example"], env => {LD_LIBRARY_PATH => $library});
+    my $ran = run(["$folder/example"], env => {LD_LIBRARY_PATH => libraries($library)});
     if (-e '/dev/nvidiactl') {
         is($ran->{status}, 0, 'the example ends well') or diag($ran->{err});
         like($ran->{out}, qr{^\d+\.\d GB/s$}, 'the example prints a rate');

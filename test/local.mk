@@ -303,7 +303,7 @@ check-real: all
 	$(MAKE) $(AM_MAKEFLAGS) $(evp_tests) $(real_tests) $(faulty_tests) $(script_programs) $(faulty_driver)
 	$(call prove,provider/.libs,$(or $(TESTS),$(evp_tests) $(evp_scripts) $(client_scripts)))
 	$(if $(TESTS),,$(call prove,provider/.libs,$(real_tests)))
-	$(if $(TESTS),,$(call prove,provider/.libs,$(faulty_tests),LD_LIBRARY_PATH='$(abs_top_builddir)/test/faulty' GPUAES_TEST_EVERY=8))
+	$(if $(TESTS),,$(call prove,provider/.libs,$(faulty_tests),LD_LIBRARY_PATH="$(abs_top_builddir)/test/faulty$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" GPUAES_TEST_EVERY=8))
 
 # A selection of some minutes, for the build of a package; of its programs alone where an
 # emulator of another processor runs them.

@@ -83,7 +83,7 @@ SKIP: {
             '-Werror', "-I$source/cuda", '-o', "$folder/example", "$folder/example.c",
             "-L$build/cuda/.libs", '-lgpuaes']);
     is($compiled->{status}, 0, 'the example compiles') or diag($compiled->{err});
-    my $result = run(["$folder/example"], env => {LD_LIBRARY_PATH => "$build/cuda/.libs"});
+    my $result = run(["$folder/example"], env => {LD_LIBRARY_PATH => libraries("$build/cuda/.libs")});
     if (-e '/dev/nvidiactl') {
         is($result->{status}, 0, 'the example ends well') or diag($result->{err});
         like($result->{out}, qr{^\d+\.\d GB/s$}, 'the example prints a rate');

@@ -63,7 +63,7 @@ sub compare
 {
     my ($name, $command, $environment) = @_;
     my %both = (
-        LD_LIBRARY_PATH => "$openssl/lib",
+        LD_LIBRARY_PATH => libraries("$openssl/lib"),
         OPENSSL_ENGINES => "$openssl/source/engines",
         GPUAES_MIN_BYTES => 0,
         GPUAES_LOG => 'summary'
@@ -115,7 +115,7 @@ sub cipher_data
 my @files = map { glob("$data/$_*.txt") } qw(evpciph_ evpencod evprand evpmac_c evpkdf_k);
 cipher_data($_) foreach @files;
 my $help = run(["$openssl/source/test/evp_test", '-help'],
-    env => {LD_LIBRARY_PATH => "$openssl/lib", OPENSSL_CONF => '/dev/null'});
+    env => {LD_LIBRARY_PATH => libraries("$openssl/lib"), OPENSSL_CONF => '/dev/null'});
 SKIP: {
     skip('this evp_test cannot cut its data into pieces', 1)
         if "$help->{out}$help->{err}" !~ /-chunk/;
@@ -134,7 +134,7 @@ cmp_ok(figure($extra, 'gpu-bytes'), '>', 0, 'evp_extra_test: a GPU worked');
 # ---- Base64 -------------------------------------------------------------------------
 
 my $base64 = run(["$build/test/openssl_base64_data", glob("$data/evpencod.txt")],
-    env => {LD_LIBRARY_PATH => "$openssl/lib", OPENSSL_CONF => $ours, GPUAES_MIN_BYTES => 0,
+    env => {LD_LIBRARY_PATH => libraries("$openssl/lib"), OPENSSL_CONF => $ours, GPUAES_MIN_BYTES => 0,
         GPUAES_LOG => 'summary'});
 is($base64->{status}, 0, 'evpencod.txt by the cipher BASE64: passes') or diag($base64->{err});
 like($base64->{out}, qr/^\d+ texts, [1-9]\d* of them /m, 'and counts what it did');

@@ -28,8 +28,7 @@ my @programs = qw(aes_differential_test aes_known_answer_test aes_parameters_tes
     stream_test threads_test);
 
 foreach my $folder (@folders) {
-    my $path = join(':', "$folder/lib", $ENV{LD_LIBRARY_PATH} // ());
-    my $environment = {LD_LIBRARY_PATH => $path, OPENSSL_CONF => '/dev/null'};
+    my $environment = {LD_LIBRARY_PATH => libraries("$folder/lib"), OPENSSL_CONF => '/dev/null'};
     my ($version) = slurp("$folder/lib/pkgconfig/libcrypto.pc") =~ /^Version: (\S+)/m;
     foreach my $program (@programs) {
         my $result = run(["$build/test/$program"], env => $environment, seconds => 600);

@@ -31,11 +31,13 @@ my @programs = (
     ['gather_test'],
     ['neighbours_test'],
     ['read_ahead_threads_test'],
+    ['tool_base64.t'],
     ['two_libcryptos_test'],
     ['faults_test', GPUAES_TEST_EVERY => 20]);
 foreach my $case (@programs) {
     my ($program, %environment) = @$case;
-    my $result = run([@rehearse, "$build/test/$program"], seconds => 900,
+    my @command = $program =~ /\.t$/ ? ($^X, "$source/test/$program") : "$build/test/$program";
+    my $result = run([@rehearse, @command], seconds => 900,
         env => {GPUAES_TEST_CASES => 30, %environment});
     my $held = () = $result->{out} =~ /^ok (?!.*# SKIP)/mg;
     ok($result->{status} == 0 && $held > 0 && $result->{out} !~ /^not ok (?!.*# TODO)/m,
