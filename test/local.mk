@@ -117,7 +117,8 @@ evp_scripts = \
 	test/tool_measure.t \
 	test/tool_output.t \
 	test/tool_secrets.t \
-	test/tool_shards.t
+	test/tool_shards.t \
+	test/tool_tmpfs.t
 emulator_scripts = \
 	test/module.t \
 	test/rehearsal.t \
@@ -132,7 +133,7 @@ client_scripts = \
 	test/clients/ruby.t \
 	test/clients/ssh.t
 # Those of the command, with threads and signals, that are worth a run under a sanitizer.
-sanitized_scripts = test/tool_output.t
+sanitized_scripts = test/tool_output.t test/tool_tmpfs.t
 # Programs that scripts run.
 script_programs = $(bench_programs)
 # Builds of their own under a sanitizer: long.

@@ -18,6 +18,7 @@ tool_libtool_core_la_SOURCES = \
 	tool/info.c \
 	tool/key.c tool/key.h \
 	tool/library.c tool/library.h \
+	tool/mapped.c tool/mapped.h \
 	tool/message.c \
 	tool/number.c tool/number.h \
 	tool/output.c tool/output.h \

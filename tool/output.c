@@ -10,24 +10,16 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "again.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
-/* A page: the largest that a processor has. */
-enum { PIPE_BYTES = 1 << 20, PAGE = 1 << 16, GROW = 256 << 20 };
+enum { PIPE_BYTES = 1 << 20 };
 
 /* ---- The temporary file ------------------------------------------------------------------ */
 
@@ -113,19 +105,13 @@ static void set_permissions(const struct output *output, const struct stat *repl
 
 /* ---- Opening -------------------------------------------------------------------------- */
 
-static int is_tmpfs(int fd)
-{
-    struct statfs system;
-    return fstatfs(fd, &system) == 0 && system.f_type == TMPFS_MAGIC;
-}
-
 /* A shell opens what output is sent to for writing only, and such a file cannot be mapped. */
 static void reopen_for_mapping(struct output *output)
 {
     int fd = open("/proc/self/fd/1", O_RDWR | O_CLOEXEC);
     if (fd >= 0) {
-        output->fd = fd;
-        output->mapped = 1;
+        output->fd = output->mapped.fd = fd;
+        output->maps = 1;
     }
 }
 
@@ -145,7 +131,7 @@ static int open_stdout(struct output *output)
     off_t at = S_ISREG(status.st_mode) ? lseek(output->fd, 0, SEEK_CUR) : -1;
     output->seekable = at >= 0 && (flags & O_APPEND) == 0;
     output->begin = at >= 0 ? (uint64_t)at : 0;
-    if (output->seekable && is_tmpfs(output->fd))
+    if (output->seekable && mapped_open(&output->mapped, output->fd, 1))
         reopen_for_mapping(output);
     return 1;
 }
@@ -240,33 +226,12 @@ int output_open(struct output *output, const char *path, int sync)
         output->hindrance = "no file can be made in its folder, where one is written first: ";
         return 0;
     }
-    output->mapped = is_tmpfs(output->fd);
+    output->maps = mapped_open(&output->mapped, output->fd, 0);
     set_permissions(output, exists ? &status : NULL);
     return 1;
 }
 
 /* ---- Writing -------------------------------------------------------------------------- */
-
-/*
- * On tmpfs, writers of one file wait for each other, and threads that map it do not: with
- * four of them it takes half the time. A page for which there is no room would be a signal
- * when it is touched, so all are asked for before. 0 where write() has to do it, or to
- * say what is wrong.
- */
-static int write_mapped(const struct output *output, const unsigned char *data, size_t bytes,
-                        uint64_t at)
-{
-    size_t before = (size_t)(at % PAGE), length = before + bytes;
-    char *map =
-        mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, output->fd, (off_t)(at - before));
-    if (map == MAP_FAILED)
-        return 0;
-    int ok = madvise(map, length, MADV_POPULATE_WRITE) == 0;
-    if (ok)
-        memcpy(map + before, data, bytes);
-    (void)munmap(map, length);
-    return ok;
-}
 
 static int write_at(const struct output *output, const unsigned char *data, size_t bytes,
                     uint64_t at)
@@ -282,14 +247,13 @@ static int write_at(const struct output *output, const unsigned char *data, size
     return 1;
 }
 
-static int write_data(const struct output *output, const unsigned char *data, size_t bytes,
-                      uint64_t at)
+static int write_data(struct output *output, const unsigned char *data, size_t bytes, uint64_t at)
 {
-    return (output->mapped && write_mapped(output, data, bytes, at)) ||
+    return (output->maps && mapped_write(&output->mapped, data, bytes, at)) ||
            write_at(output, data, bytes, at);
 }
 
-static int write_piece(const struct output *output, struct piece *piece)
+static int write_piece(struct output *output, struct piece *piece)
 {
     uint64_t at = output->begin + piece->to;
     if (!write_data(output, piece->data, piece->bytes, at))
@@ -297,38 +261,20 @@ static int write_piece(const struct output *output, struct piece *piece)
     return !piece->broken;
 }
 
-/*
- * What is mapped must be part of the file. A file of ours grows by much at once, since that
- * waits for who writes, and is cut in the end; one that others see just so far as is needed.
- */
-static int grow(struct output *output)
-{
-    struct stat status;
-    uint64_t end = output->begin + output->position;
-    if (end <= output->grown)
-        return 1;
-    if (output->target != NULL)
-        end += GROW;
-    else if (fstat(output->fd, &status) == 0 && (uint64_t)status.st_size > end)
-        end = (uint64_t)status.st_size;
-    output->grown = end;
-    return ftruncate(output->fd, (off_t)end) == 0;
-}
-
 int output_place(void *context, struct piece *piece)
 {
     struct output *output = context;
     piece->to = output->position;
     output->position += piece->bytes;
-    if (output->mapped && !grow(output))
-        output->mapped = 0;
+    if (output->maps && !mapped_grow(&output->mapped, output->begin + output->position))
+        output->maps = 0;
     /* What is behind a broken piece is not to be written. */
     return (output->seekable && !piece->broken) || write_piece(output, piece);
 }
 
 int output_write(void *context, struct piece *piece)
 {
-    const struct output *output = context;
+    struct output *output = context;
     return !output->seekable || write_piece(output, piece);
 }
 
@@ -352,11 +298,15 @@ static int sync_folder(const char *target)
     return ok;
 }
 
-/* Cuts off what it grew too much, and has it on the disk if that is asked for. */
-static int complete(const struct output *output)
+static int cut(struct output *output)
 {
-    if (output->target != NULL && output->grown > output->position &&
-        ftruncate(output->fd, (off_t)output->position) != 0)
+    return mapped_cut(&output->mapped, output->begin + output->position);
+}
+
+/* Has it on the disk if that is asked for. */
+static int complete(struct output *output)
+{
+    if (!cut(output))
         return 0;
     return !output->sync || fsync(output->fd) == 0 || errno == EINVAL || errno == EROFS;
 }
@@ -397,8 +347,10 @@ int output_commit(struct output *output)
 void output_abandon(struct output *output)
 {
     int error = errno;
-    if (output->target == NULL && output->seekable)
+    if (output->target == NULL && output->seekable) {
+        (void)cut(output);
         (void)lseek(STDOUT_FILENO, (off_t)(output->begin + output->position), SEEK_SET);
+    }
     if (output->fd >= 0)
         (void)close(output->fd);
     output->fd = -1;

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "mapped.h"
 #include "pipeline.h"
 
 struct output {
@@ -19,12 +20,11 @@ struct output {
     const char *hindrance; /* what could not be done, if that is not to open it; or "" */
     char *target;          /* the file's name, links followed; NULL: written directly */
     char *temporary;
-    int seekable;       /* several threads may write at once */
-    _Atomic int mapped; /* it is written by mapping it */
-    uint64_t grown;     /* then: bytes of the file so far */
-    int sync;           /* to the disk, before it gets its name */
-    uint64_t begin;     /* where the stream begins in the file */
-    uint64_t position;  /* of the next piece in the stream */
+    int seekable;             /* several threads may write at once */
+    _Atomic int maps;         /* it is written by mapping it */
+    struct mapped mapped;     /* then */
+    int sync;                 /* to the disk, before it gets its name */
+    uint64_t begin, position; /* where the stream begins in the file, and its next piece in that */
 };
 
 /* Opens a file; NULL or "-" is stdout. 1, or 0 with errno set. */

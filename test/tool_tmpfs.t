@@ -1,0 +1,104 @@
+#!/usr/bin/perl
+# Outputs on tmpfs, which the command maps and gives huge pages: the bytes, and the size to the
+# byte, whatever pieces begin and end where, whoever else sees the file, and when it is full.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Programs;
+use Test::More;
+
+my $place = "/dev/shm/gpuaes-test-$$";
+my ($kind) = -w '/dev/shm' ? (run(['stat', '-f', '-c', '%T %a %S', '/dev/shm'])->{out} =~ /^(tmpfs .*)/) : ();
+my (undef, $free, $block) = split(' ', $kind // '');
+plan(skip_all => 'there is no tmpfs with room at /dev/shm') if !$kind || $free * $block < 128 << 20;
+mkdir($place, 0700) or die "$place: $!";
+END { system('rm', '-rf', $place) if $place }
+
+my $ours = with_gpuaes();
+my ($MIB, $EXTENT) = (1 << 20, 2 << 20);
+my @cipher = ('-aes-256-ctr', '-K', '0f' x 32, '-iv', 'f0' x 16);
+my $random = join('', map { pack('N', $_ * 2654435761 % 2**32) } 1 .. $MIB) x 3;    # 12 MiB
+my ($in, $out, $expected) = ("$folder/in", "$place/out", "$folder/expected");
+
+# A shell's line of ours, with the command as $0, the input $1 and the output $2.
+sub shell { my ($line, $to) = @_; return run(['/bin/sh', '-c', $line, $gpuaes_command, $in, $to // $out], env => $ours) }
+
+# What a line of others prints.
+sub expect
+{
+    my ($line) = @_;
+    my $result = run(['/bin/sh', '-c', "$line >\"\$2\"", 'sh', $in, $expected], env => without_gpuaes());
+    die "$line: $result->{err}\n" if $result->{status};
+    return slurp($expected);
+}
+
+sub same
+{
+    my ($name, $wanted, $path) = @_;
+    my $got = slurp($path // $out);
+    return ok($got eq $wanted, $name) || diag(length($got) . ' bytes, expected ' . length($wanted));
+}
+
+# ---- Pieces that begin and end anywhere -----------------------------------------------------
+
+foreach my $bytes ($EXTENT / 2 - 1, $EXTENT / 2, $EXTENT - 1, $EXTENT, $EXTENT + 1, 2 * $EXTENT, 5 * $EXTENT + 12345) {
+    spew($in, substr($random, 1, $bytes));
+    foreach my $options ('', '-bufsize 1000000', '-bufsize 3000000 --threads 3', '-bufsize 6M') {
+        is(shell("exec \"\$0\" enc @cipher $options -in \"\$1\" -out \"\$2\"")->{status}, 0, "$bytes bytes $options");
+        same('are right', expect("exec openssl enc @cipher -in \"\$1\""));
+    }
+    my @salted = ($cipher[0], '-pbkdf2', '-iter', 1, '-S', '01' x 8, '-pass', 'pass:word');
+    shell("exec \"\$0\" enc @salted -in \"\$1\" -out \"\$2\"");
+    same('and with a key from a password', expect("exec openssl enc @salted -in \"\$1\""));
+    my $text = expect('exec base64 "$1"');
+    shell('exec "$0" base64 "$1" >"$2"');
+    same('as Base64 to standard output', $text);
+    shell('"$0" base64 "$1" | "$0" base64 -d >"$2"');
+    same('and back', substr($random, 1, $bytes));
+}
+
+# ---- A file that others see ------------------------------------------------------------------
+
+my $plain = substr($random, 0, 5 * $EXTENT + 12345);
+spew($in, $plain);
+my $coded = expect("exec openssl enc @cipher -in \"\$1\"");
+shell("(echo before; \"\$0\" enc @cipher -in \"\$1\"; echo behind) >\"\$2\"");
+same('lines before and behind', "before\n${coded}behind\n");
+spew($out, "x$random");
+shell("\"\$0\" enc @cipher -in \"\$1\" 1<>\"\$2\"");
+same('the beginning of a longer file', $coded . substr("x$random", length($coded)));
+shell('{ head -c 3000000 "$1" | base64 -w 0; printf "*"; head -c 5000000 "$1"; } >"$2"', "$folder/damaged");
+shell("exec \"\$0\" base64 -d \"$folder/damaged\" >\"\$2\"");
+same('what is before an error', substr($plain, 0, 3000000));
+
+# ---- A file system of its own ----------------------------------------------------------------
+
+SKIP: {
+    my $own = "$folder/own";
+    mkdir($own);
+    skip('no file system can be mounted', 9)
+        if $> != 0 || system('mount', '-t', 'tmpfs', '-o', 'size=16m', 'gpuaes-test', $own);
+    foreach my $options ('huge=never', 'huge=always') {
+    SKIP: {
+            skip("a kernel without $options", 3) if system('mount', '-o', "remount,size=16m,$options", $own);
+            shell("exec \"\$0\" enc @cipher -in \"\$1\" -out \"\$2\"", "$own/out");
+            same("$options: a file that fits", $coded, "$own/out");
+            my $full = shell("exec \"\$0\" enc @cipher -in \"\$1\" -out \"\$2\"", "$own/more");
+            ok($full->{status} && $full->{err} =~ /No space left on device/, 'and another that does not') or diag($full->{err});
+            is(join(' ', map { s{.*/}{}r } glob("$own/* $own/.[!.]*")), 'out', 'of which nothing is left');
+            unlink("$own/out");
+        }
+    }
+    # 4 KiB pages, or 64: an extent would be 2 MiB.
+    shell("head -c 100000 \"\$1\" | \"\$0\" enc @cipher -out \"\$2\"", "$own/small");
+    cmp_ok((stat("$own/small"))[12] * 512, '<', 300000, 'a small file takes no huge page');
+    my $odd = "$own/odd";
+    shell("head -c 5000001 \"\$1\" | \"\$0\" enc @cipher -out \"\$2\"", $odd);
+    cmp_ok((stat($odd))[12] * 512, '<', 5300000, 'a large one keeps no more than it has');
+    like(run(['df', '--output=used', '-B1', $own])->{out}, qr/\n\s*5[0-5]\d{5}\s*$/, 'nor does the file system');
+    system('umount', $own);
+}
+done_testing();

@@ -1,0 +1,161 @@
+/*
+ * A file on tmpfs that is written by mapping it.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include "mapped.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+/*
+ * EXTENT: a huge page. BATCH: small pages that are populated, and still in the cache when they
+ * are written. PAGE: the largest small page that a processor has.
+ */
+enum { EXTENT = 2 << 20, BATCH = 256 << 10, PAGE = 1 << 16, GROW = 256 << 20 };
+
+/*
+ * So many more extents that take longer than their small pages would, than do not: memory is in
+ * pieces. While a GPU starts, all of them may be slow for some tenths of a second.
+ */
+enum { MANY = 64, SLOW_NS = 4000000 };
+
+int mapped_open(struct mapped *file, int fd, int seen)
+{
+    struct statfs system;
+    struct stat status;
+    if (fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC || fstat(fd, &status) != 0)
+        return 0;
+    *file = (struct mapped){.fd = fd, .seen = seen, .before = (uint64_t)status.st_size};
+    (void)pthread_mutex_init(&file->lock, NULL);
+    (void)pthread_cond_init(&file->changed, NULL);
+    return 1;
+}
+
+/* ftruncate() waits for who writes: a file that nobody sees grows by much at once. */
+int mapped_grow(struct mapped *file, uint64_t end)
+{
+    if (end <= file->grown)
+        return 1;
+    end = (end + EXTENT - 1) / EXTENT * EXTENT + (file->seen ? 0 : GROW);
+    if (end < file->before)
+        end = file->before;
+    if (ftruncate(file->fd, (off_t)end) != 0)
+        return 0;
+    file->grown = end;
+    return 1;
+}
+
+int mapped_cut(struct mapped *file, uint64_t end)
+{
+    struct stat status;
+    if (end < file->before)
+        end = file->before;
+    /* Who else writes to it may have made it longer. */
+    if (file->grown <= end || fstat(file->fd, &status) != 0 ||
+        (uint64_t)status.st_size != file->grown)
+        return 1;
+    return ftruncate(file->fd, (off_t)end) == 0;
+}
+
+/* ---- Pages -------------------------------------------------------------------------------- */
+
+static long long now_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/*
+ * Best effort: fill() asks for what is missing, and finds out where there is no room. Returns what
+ * it adds to the hindrance.
+ */
+static int collapse(char *extent)
+{
+    if (madvise(extent, 1, MADV_POPULATE_WRITE) != 0) /* there must be a page to begin with */
+        return 0;
+    long long begin = now_ns();
+    if (madvise(extent, EXTENT, MADV_COLLAPSE) == 0)
+        return now_ns() - begin > SLOW_NS ? 1 : -1;
+    return errno == EAGAIN || errno == EBUSY ? 0 : MANY;
+}
+
+/*
+ * An extent can be in several pieces. Who comes first makes it huge, and the others wait for
+ * that, since a page that is written meanwhile hinders it.
+ */
+static void make_huge(struct mapped *file, char *extent, uint64_t number)
+{
+    uint64_t *state = &file->extents[number % MAPPED_EXTENTS];
+    const uint64_t busy = 2 * number + 1, done = 2 * number + 2;
+    (void)pthread_mutex_lock(&file->lock);
+    while (*state == busy)
+        (void)pthread_cond_wait(&file->changed, &file->lock);
+    if (*state != done && file->hindrance < MANY) {
+        *state = busy;
+        (void)pthread_mutex_unlock(&file->lock);
+        int more = collapse(extent);
+        (void)pthread_mutex_lock(&file->lock);
+        if (more > 0 || file->hindrance > 0)
+            file->hindrance += (unsigned)more;
+        *state = done;
+        (void)pthread_cond_broadcast(&file->changed);
+    }
+    (void)pthread_mutex_unlock(&file->lock);
+}
+
+/*
+ * A page for which there is no room would be a signal when it is touched, so they are asked for
+ * before.
+ */
+static int fill(char *map, size_t at, const unsigned char *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes;) {
+        size_t from = (at + i) / PAGE * PAGE, end = from + BATCH;
+        if (end > at + bytes)
+            end = at + bytes;
+        if (madvise(map + from, end - from, MADV_POPULATE_WRITE) != 0)
+            return 0;
+        memcpy(map + at + i, data + i, end - at - i);
+        i = end - at;
+    }
+    return 1;
+}
+
+/* ---- Writing -------------------------------------------------------------------------------- */
+
+int mapped_write(struct mapped *file, const unsigned char *data, size_t bytes, uint64_t at)
+{
+    size_t before = (size_t)(at % EXTENT), end = before + bytes;
+    size_t whole = (end + EXTENT - 1) / EXTENT * EXTENT;
+    if (at - before + whole <= file->grown)
+        end = whole;
+    /* Huge pages must lie in memory as they lie in the file. */
+    char *reserved = mmap(NULL, end + EXTENT, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (reserved == MAP_FAILED)
+        return 0;
+    char *map = reserved + (EXTENT - (uintptr_t)reserved % EXTENT) % EXTENT;
+    int ok = mmap(map, end, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file->fd,
+                  (off_t)(at - before)) != MAP_FAILED;
+    if (ok && bytes >= EXTENT / 2) /* a small file needs none */
+        for (size_t i = 0; i + EXTENT <= end; i += EXTENT)
+            make_huge(file, map + i, (at + i) / EXTENT);
+    ok = ok && fill(map, before, data, bytes);
+    (void)munmap(reserved, end + EXTENT);
+    return ok;
+}
