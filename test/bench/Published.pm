@@ -22,13 +22,14 @@ sub over
     return \%over;
 }
 
-# Base64 on a GeForce GT 540M and a Core i5-450M, work of 2011 to 2013: milliseconds by bytes.
-my @encoded = (1, 12, 24, 36);
+# Base64 on a GeForce GT 540M and a Core i5-450M, work of 2011 to 2013: milliseconds by bytes,
+# in whole groups of three, as the benchmark has them.
+my @encoded = map { $_ * $MIB - $_ * $MIB % 3 } 1, 12, 24, 36;
 our %encoders = (
-    'encode, plain' => over($MIB, \@encoded, 52, 612, 1232, 1826),
-    'encode, synchronous' => over($MIB, \@encoded, 5, 43, 85, 141),
-    'encode, asynchronous' => over($MIB, \@encoded, 5, 39, 76, 113),
-    'encode, library' => over($MIB, \@encoded, 3, 53, 106, 349));
+    'encode, plain' => over(1, \@encoded, 52, 612, 1232, 1826),
+    'encode, synchronous' => over(1, \@encoded, 5, 43, 85, 141),
+    'encode, asynchronous' => over(1, \@encoded, 5, 39, 76, 113),
+    'encode, library' => over(1, \@encoded, 3, 53, 106, 349));
 
 # Base64 on a Tesla P100, 2019: GB/s read and written by bytes, and the speed-up by streams.
 my @offloaded = (3e3, 3e4, 3e5, 3e6, 3e7, 3e8);
