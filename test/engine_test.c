@@ -263,14 +263,6 @@ static void test_noise(void)
 
 static struct providers providers;
 
-static void emulate(const char *options)
-{
-    void *symbol = dlsym(application_library, "emulator_configure");
-    void (*configure)(const char *);
-    memcpy(&configure, &symbol, sizeof symbol);
-    configure(options);
-}
-
 static uint64_t figure(const char *name)
 {
     uint64_t value = 0;

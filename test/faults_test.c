@@ -42,14 +42,11 @@ static int is_short_of_memory(const char *options)
 
 /* ---- One run --------------------------------------------------------------------------- */
 
-static void emulate(const struct scenario *s, const char *fault)
+static void emulate_for(const struct scenario *s, const char *fault)
 {
-    void (*configure)(const char *);
     char options[192];
-    void *symbol = application_hook("emulator_configure");
-    memcpy(&configure, &symbol, sizeof symbol);
     snprintf(options, sizeof options, "%s,%s", s->emulator ? s->emulator : "", fault);
-    configure(options);
+    emulate(options);
 }
 
 static unsigned calls_of(const char *function)
@@ -107,15 +104,15 @@ static int run_scenario(const struct scenario *s, const char *fault)
     application_environment(s->settings);
     if (is_short_of_memory(fault))
         setenv("GPUAES_IDLE_SECONDS", "1", 1);
-    emulate(s, "");
+    emulate_for(s, "");
     providers = providers_load();
     ready = complain(s->prepare(s), "the scenario cannot be prepared");
-    emulate(s, fault);
+    emulate_for(s, fault);
     enum verdict verdict = ready ? s->run(s) : WRONG;
     for (size_t i = 0; i < FUNCTIONS; i++)
         result.calls[i] = calls_of(functions[i]);
     if (s->check != NULL) {
-        emulate(s, "");
+        emulate_for(s, "");
         if (verdict == GOOD && !s->check())
             verdict = WRONG;
     }

@@ -29,15 +29,6 @@ static const char spin[] =
     "setp.lt.u64 %p, %now, 20000000000;\n@%p bra again;\ndone: ret;\n}\n";
 static volatile unsigned *word; /* what it waits for */
 
-static void emulate(const char *options)
-{
-    void (*configure)(const char *);
-    void *symbol = application_hook("emulator_configure");
-    memcpy(&configure, &symbol, sizeof symbol);
-    if (symbol != NULL)
-        configure(options);
-}
-
 static const void *kernels(void)
 {
     const void *(*image)(void);

@@ -71,13 +71,10 @@ static int work_again(struct memory *memory)
 static int run_case(size_t number)
 {
     struct memory *memory = memory_new(1);
-    void *symbol = application_hook("emulator_configure");
-    void (*configure)(const char *);
-    memcpy(&configure, &symbol, sizeof symbol);
     alarm(200);
     providers = providers_load();
     int right = open_streams(memory) && go_on() && ahead_get().faults == 0;
-    configure(cases[number].fault);
+    emulate(cases[number].fault);
     if (strstr(cases[number].settings, "IDLE") != NULL)
         for (int i = 0; i < 500 && ahead_get().faults == 0; i++)
             sleep_ms(10);

@@ -21,14 +21,6 @@ static const char *const moments[] = {"before the start", "before a ring begins"
 
 static const unsigned char other_iv[BLOCK] = "and another IV.";
 
-static void emulate(const char *options)
-{
-    void *symbol = dlsym(application_library, "emulator_configure");
-    void (*configure)(const char *);
-    memcpy(&configure, &symbol, sizeof symbol);
-    configure(options);
-}
-
 static int go_on(struct stream *s, size_t length)
 {
     int right = 1;

@@ -23,14 +23,6 @@ const char *__asan_default_options(void)
 static struct memory *memory;
 static const unsigned char other_iv[BLOCK] = "and another IV.";
 
-static void emulate(const char *options)
-{
-    void *symbol = application_emulated() ? dlsym(application_library, "emulator_configure") : NULL;
-    void (*configure)(const char *);
-    memcpy(&configure, &symbol, sizeof symbol);
-    configure(options);
-}
-
 /* ---- Settings: 1 if all is as it should be --------------------------------------------- */
 
 /* A stream long enough, at a pace; whether it was right. */

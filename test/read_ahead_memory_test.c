@@ -32,14 +32,6 @@ static struct search *search;
 static unsigned char *expected; /* of `text`; in memory that is not searched */
 static unsigned char *text;
 
-static void emulate(const char *options)
-{
-    void *symbol = application_emulated() ? dlsym(application_library, "emulator_configure") : NULL;
-    void (*configure)(const char *);
-    memcpy(&configure, &symbol, sizeof symbol);
-    configure(options);
-}
-
 /* ---- What is expected --------------------------------------------------------- */
 
 static void fill_search(void)

@@ -48,15 +48,6 @@ struct test_case {
     int may_refuse, keeps_text;
 };
 
-static void emulate(const char *options)
-{
-    void *symbol = application_hook("emulator_configure");
-    void (*configure)(const char *);
-    memcpy(&configure, &symbol, sizeof symbol);
-    if (configure != NULL)
-        configure(options);
-}
-
 /* ---- What is looked for --------------------------------------------------------------- */
 
 static void add(const void *block, enum kind kind)

@@ -33,15 +33,6 @@ static int becomes(enum gpuaes_state wanted)
     return state() == wanted;
 }
 
-/* From here on, as GPUAES_EMULATOR has it. */
-static void emulate(const char *options)
-{
-    void (*configure)(const char *);
-    void *symbol = application_hook("emulator_configure");
-    memcpy(&configure, &symbol, sizeof configure);
-    configure(options);
-}
-
 /* One update from a fresh context without parameters: 1 if it is right, 0 if it fails. */
 static int update(const char *name, int encrypt, enum place from, enum place to, int bytes)
 {

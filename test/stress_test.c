@@ -148,14 +148,6 @@ static void *work(void *argument)
 
 /* ---- Faults and the watch ----------------------------------------------------------------- */
 
-static void emulate(const char *options)
-{
-    void *symbol = application_hook("emulator_configure");
-    void (*configure)(const char *);
-    memcpy(&configure, &symbol, sizeof symbol);
-    configure(options);
-}
-
 /*
  * What happens at which part of the time, in hundredths, or later: no more devices may be left,
  * which waits for what came before. Where all is slow, the time may end before a device is lost.
