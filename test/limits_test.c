@@ -259,10 +259,8 @@ int main(int argc, char **argv)
         providers_unload(&providers);
         return !right;
     }
-    if (stand_in()) {
-        printf("1..0 # SKIP the default provider has no device\n");
-        return EXIT_SUCCESS;
-    }
+    if (stand_in())
+        return tap_skip_all("the default provider has no device");
     setenv("GPUAES_MIN_BYTES", "9000", 1);
     setenv("GPUAES_PINNED_BYTES", "24M", 1);
     for (size_t i = 0; i < CASES; i++)

@@ -211,10 +211,8 @@ int main(int argc, char **argv)
         providers_unload(&providers);
         return right ? EXIT_SUCCESS : EXIT_FAILURE;
     }
-    if (stand_in()) {
-        printf("1..0 # SKIP the default provider starts nothing\n");
-        return EXIT_SUCCESS;
-    }
+    if (stand_in())
+        return tap_skip_all("the default provider starts nothing");
     int emulated = application_hook("emulator_contexts") != NULL;
     pid_t children[CASES];
     for (size_t i = 0; i < CASES; i++)

@@ -217,10 +217,8 @@ int main(void)
     int emulated = is_emulated(), i;
     pid_t children[ROWS];
 
-    if (stand_in()) {
-        printf("1..0 # SKIP the default provider knows no streams\n");
-        return EXIT_SUCCESS;
-    }
+    if (stand_in())
+        return tap_skip_all("the default provider knows no streams");
     /* Theirs takes longer; ours is done in much less, also on a machine that is busy. */
     setenv("GPUAES_TIMEOUT_MS", emulated ? "2500" : "200", 1);
     for (i = 0; i < ROWS; i++) {
