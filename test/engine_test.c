@@ -271,12 +271,6 @@ static uint64_t figure(const char *name)
     return value;
 }
 
-static void sleep_ms(long ms)
-{
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
-}
-
 /* The context stays: the first one starts the device. */
 static EVP_CIPHER_CTX *open_context(const char *name)
 {

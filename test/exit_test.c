@@ -12,12 +12,6 @@
 
 enum { STATUS = 42, LIMIT_SECONDS = 20, TURNS = 8, STEP_MS = 45 };
 
-static void sleep_ms(long ms)
-{
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
-}
-
 static void *leave(void *unused)
 {
     (void)unused;

@@ -80,21 +80,14 @@ struct result {
     double seconds;
 };
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static struct result run_with(enum moment moment, const char *options)
 {
-    struct result result = {0, 0, 0, -now()};
+    struct result result = {0, 0, 0, -clock_seconds(CLOCK_MONOTONIC)};
     int status;
     FILE *report = case_hear(STDOUT_FILENO, &status, NULL, moment == BEFORE_START ? options : "",
                              "%d %s", (int)moment, options);
     result.good = fscanf(report, "%llu %llu", &result.faults, &result.bytes) == 2 && status == 0;
-    result.seconds += now();
+    result.seconds += clock_seconds(CLOCK_MONOTONIC);
     fclose(report);
     if (!result.good)
         fprintf(stderr, "# GPUAES_EMULATOR=%s %s: status %d\n", options, moments[moment], status);

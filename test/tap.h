@@ -1,6 +1,6 @@
 /*
- * Test Anything Protocol for the C test programs, and the random numbers that
- * they share. One program, one plan: tap_ok() for each assertion, tap_done() as
+ * Test Anything Protocol for the C test programs, and what they share of time and
+ * random numbers. One program, one plan: tap_ok() for each assertion, tap_done() as
  * the value of main(). Not for use from several threads at once.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -87,6 +87,23 @@ TAP_UNUSED static int tap_skip_all(const char *reason)
 TAP_UNUSED static int sanitized(void)
 {
     return getenv("GPUAES_SANITIZER") != NULL;
+}
+
+/* ---- Time ---------------------------------------------------------------- */
+
+TAP_UNUSED static void sleep_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+TAP_UNUSED static double clock_seconds(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 /* ---- Random numbers: xorshift64*, not for secrets ------------------------ */
