@@ -221,8 +221,7 @@ static int walk_is_right(const struct cipher_row *row, int encrypt, enum place i
 
 static void check_walks(void)
 {
-    const char *wanted = getenv("GPUAES_TEST_CASES");
-    size_t rounds = (wanted ? strtoull(wanted, NULL, 10) : 600) / (CIPHER_ROWS * 32) + 1;
+    size_t rounds = setting("GPUAES_TEST_CASES", 600) / (CIPHER_ROWS * 32) + 1;
     struct figures before = figures_get(&providers), after;
     size_t row, pair, i;
 

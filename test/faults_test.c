@@ -210,9 +210,8 @@ static int is_left_out(const struct scenario *s)
 /* One of `workers`: takes turns with the others. */
 static void work(unsigned worker, unsigned workers, int plan_is_made)
 {
-    const char *every = getenv("GPUAES_TEST_EVERY");
     const char *hang = sanitized() ? "2000" : "300"; /* in ms; a kernel is slower there */
-    unsigned step = every != NULL ? (unsigned)atoi(every) : sanitized() ? 3 : 1, turn = 0;
+    unsigned step = (unsigned)setting("GPUAES_TEST_EVERY", sanitized() ? 3 : 1), turn = 0;
     for (unsigned i = 0; i < SCENARIOS; i++) {
         struct plan *plan = &plans[i];
         if (is_left_out(&scenarios[i]))

@@ -178,8 +178,7 @@ static int walk_is_right(const struct cipher_row *row, int encrypt, drv_stream s
 
 static void check_walks(drv_stream stream, enum scope scope, const char *what)
 {
-    const char *wanted = getenv("GPUAES_TEST_CASES");
-    size_t rounds = (wanted ? strtoull(wanted, NULL, 10) : 200) / (CIPHER_ROWS * 2) + 1;
+    size_t rounds = setting("GPUAES_TEST_CASES", 200) / (CIPHER_ROWS * 2) + 1;
     size_t row, i, wrong = 0;
 
     for (row = 0; row < CIPHER_ROWS; row++)

@@ -224,12 +224,6 @@ static void close_shared(void)
     EVP_CIPHER_free(base64);
 }
 
-static size_t setting(const char *name, size_t otherwise)
-{
-    const char *value = getenv(name);
-    return value != NULL ? strtoull(value, NULL, 10) : otherwise;
-}
-
 static void begin(struct worker *w, uint64_t seed)
 {
     w->random.state = seed | 1;

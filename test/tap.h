@@ -89,6 +89,14 @@ TAP_UNUSED static int sanitized(void)
     return getenv("GPUAES_SANITIZER") != NULL;
 }
 
+/* The number that is in the environment, where the name is. */
+TAP_UNUSED static size_t setting(const char *name, size_t otherwise)
+{
+    const char *value = getenv(name);
+
+    return value ? strtoull(value, NULL, 10) : otherwise;
+}
+
 /* ---- Time ---------------------------------------------------------------- */
 
 TAP_UNUSED static void sleep_ms(long ms)
