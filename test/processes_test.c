@@ -23,15 +23,7 @@
 
 #include "cases.h"
 #include "fault_scenarios.h"
-
-#ifdef __SANITIZE_ADDRESS__
-/* LeakSanitizer looks for the parent's threads in a child that ends, and hangs. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "detect_leaks=0";
-}
-#endif
+#include "leaks_allowed.h" /* children end beside threads */
 
 enum { THREADS = 6 };
 extern char **environ;

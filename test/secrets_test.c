@@ -12,17 +12,9 @@
 #define _GNU_SOURCE
 #include "../cuda/gpuaes.h"
 #include "cases.h"
+#include "leaks_allowed.h" /* a device that is lost keeps memory */
 #include "memory_search.h"
 #include "read_ahead_streams.h"
-
-#ifdef __SANITIZE_ADDRESS__
-/* A device that is lost keeps what it may still write to. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "detect_leaks=0";
-}
-#endif
 
 enum { MOST = 9 * MIB, STEP = 4096, TEXT_AT = 64 };
 enum kind { KEY, SCHEDULE, KEYSTREAM, PLAINTEXT, KINDS };
