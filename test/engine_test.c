@@ -447,13 +447,8 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 
 int main(int argc, char **argv)
 {
-    if (argc == 2) {
-        alarm(120);
-        providers = providers_load();
-        int right = cases[strtoul(argv[1], NULL, 10)].run();
-        providers_unload(&providers);
-        return right ? EXIT_SUCCESS : EXIT_FAILURE;
-    }
+    if (argc == 2)
+        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, &providers, 120);
     test_lines();
     test_sizes();
     test_slow_device();
