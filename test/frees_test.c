@@ -94,19 +94,13 @@ static int make_memory(void)
 
 static EVP_CIPHER_CTX *begin(int ours, const char *name, drv_stream stream)
 {
-    EVP_CIPHER *cipher = ours ? fetch_ours(&providers, name) : fetch_reference(&providers, name);
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    const struct scenario decryption = {.cipher = name};
     uint64_t handle = (uintptr_t)stream;
     OSSL_PARAM params[] = {OSSL_PARAM_uint64("cuda-stream", &handle), OSSL_PARAM_END};
-    int ok = EVP_CipherInit_ex2(context, cipher, fault_key, fault_iv, 0,
-                                stream != NULL ? params : NULL) &&
-             EVP_CIPHER_CTX_set_padding(context, 0);
-    EVP_CIPHER_free(cipher);
-    if (ok)
-        return context;
-    ERR_print_errors_fp(stderr);
-    EVP_CIPHER_CTX_free(context);
-    return NULL;
+    EVP_CIPHER_CTX *context = open_context(&decryption, ours, stream != NULL ? params : NULL);
+    if (context == NULL)
+        ERR_print_errors_fp(stderr);
+    return context;
 }
 
 /* The update, and the end of its context, which on a stream waits for that alone. */
