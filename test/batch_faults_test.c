@@ -174,10 +174,8 @@ static void test_slices(void)
 {
     static const char *const options[] = {"fault=launch_kernel:3", "fault=memcpy_dtoh_async:5",
                                           "fault=event_query:40"};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        int status = in_child(run_sliced, options[i]);
-        tap_ok(status == 0, "%s: what was done before is complete (%d)", options[i], status);
-    }
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        child_ok(run_sliced, options[i], "%s: what was done before is complete", options[i]);
 }
 
 static void test_hangs(void)
@@ -239,11 +237,9 @@ static void test_in_place(void)
                                             {"fault=event_query:3", LONG, GPUAES_FAULT},
                                             {"fault=memcpy_dtoh_async:1", LONG, GPUAES_UNDEFINED},
                                             {"fault=launch_kernel:1", SHORT, GPUAES_UNDEFINED}};
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
-        int status = in_child(in_place, &tests[i]);
-        tap_ok(status == 0, "%s, %zu bytes in place: %s (%d)", tests[i].options, tests[i].bytes,
-               gpuaes_status_text(tests[i].expected), status);
-    }
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+        child_ok(in_place, &tests[i], "%s, %zu bytes in place: %s", tests[i].options,
+                 tests[i].bytes, gpuaes_status_text(tests[i].expected));
 }
 
 /* ---- A fault elsewhere ---------------------------------------------------------------------- */
@@ -368,13 +364,10 @@ static void test_wiping(void)
 {
     static const char *const options[] = {"fault=launch_kernel:2", "fault=memcpy_dtoh_async:1",
                                           "fault=memset_d8_async:2"};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        int status = in_child(wiped, options[i]);
-        tap_ok(status == 0, "%s: no key is left on the device (%d)", options[i], status);
-    }
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        child_ok(wiped, options[i], "%s: no key is left on the device", options[i]);
     const char *option = "fault=memset_d8_async:1";
-    int status = in_child(wiped_elsewhere, option);
-    tap_ok(status == 0, "%s: text is left in one slot alone (%d)", option, status);
+    child_ok(wiped_elsewhere, option, "%s: text is left in one slot alone", option);
 }
 
 /* ---- Fork ------------------------------------------------------------------------------- */
@@ -452,17 +445,12 @@ int main(void)
     test_hangs();
     test_in_place();
     test_wiping();
-    for (int polls = 0; polls < 2; polls++) {
-        int status = in_child(bystander, &polls);
-        tap_ok(status == 0, "a batch under way is done after a fault elsewhere, %s (%d)",
-               polls ? "polled" : "waited for", status);
-    }
-    for (int i = 0; i < 2; i++) {
-        int status = in_child(forked, &kinds[i]);
-        tap_ok(status == 0, "a fork while a batch of %s memory is under way (%d)",
-               kind_names[kinds[i]], status);
-    }
-    int status = in_child(idle, NULL);
-    tap_ok(status == 0, "devices are not released while a batch is under way (%d)", status);
+    for (int polls = 0; polls < 2; polls++)
+        child_ok(bystander, &polls, "a batch under way is done after a fault elsewhere, %s",
+                 polls ? "polled" : "waited for");
+    for (int i = 0; i < 2; i++)
+        child_ok(forked, &kinds[i], "a fork while a batch of %s memory is under way",
+                 kind_names[kinds[i]]);
+    child_ok(idle, NULL, "devices are not released while a batch is under way");
     return tap_done();
 }

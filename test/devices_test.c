@@ -108,9 +108,8 @@ static void test_choice(void)
                          .settings = {.devices = 3},
                          .play = play_second_alone},
           "a device that does not load the kernels is left out");
-    tap_ok(in_child(none_starts, "devices=2,fault=module_load_data:1,"
-                                 "fault=module_load_data:2") == 0,
-           "the start fails where no device can be started");
+    child_ok(none_starts, "devices=2,fault=module_load_data:1,fault=module_load_data:2",
+             "the start fails where no device can be started");
 }
 
 /* ---- Work ---------------------------------------------------------------------------- */

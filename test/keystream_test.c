@@ -41,10 +41,7 @@ static int play_in_child(const void *argument)
 
 static void check(struct scene scene, const char *what)
 {
-    int status = in_child(play_in_child, &scene);
-    if (status != 0)
-        tap_diag("status %d", status);
-    tap_ok(status == 0, "%s", what);
+    child_ok(play_in_child, &scene, "%s", what);
 }
 
 static int starts(void)

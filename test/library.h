@@ -177,4 +177,19 @@ static inline int in_child(int (*body)(const void *), const void *argument)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
 }
 
+/* An assertion: the body returns 0 in such a child. */
+TAP_PRINTF(3, 4)
+static inline int child_ok(int (*body)(const void *), const void *argument, const char *format, ...)
+{
+    char what[256];
+    va_list arguments;
+    int status = in_child(body, argument);
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    if (status != 0)
+        tap_diag("status %d", status);
+    return tap_ok(status == 0, "%s", what);
+}
+
 #endif
