@@ -9,7 +9,6 @@
 #include "mixes.h"
 
 static struct mix mix;
-static const struct gpuaes_settings patient = {.timeout_ms = 250000}; /* a sanitizer is slow */
 
 struct faulty {
     const char *options;
@@ -129,6 +128,14 @@ static void test_steps(void)
     }
 }
 
+/* To its end, under options of the emulator. */
+static enum gpuaes_status run_with(struct gpuaes_batch *batch, const char *options)
+{
+    emulator_configure(options);
+    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
+    return status == GPUAES_OK ? gpuaes_batch_wait(batch) : status;
+}
+
 /* Several slices: those before the fault are complete. */
 static int run_sliced(const void *options)
 {
@@ -151,11 +158,7 @@ static int run_sliced(const void *options)
     }
     if (gpuaes_batch_gather(batch, &all, COUNT, NULL, NULL, ivs[0], NULL) != GPUAES_OK)
         return 11;
-    emulator_configure(options);
-    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
-    if (status == GPUAES_OK)
-        status = gpuaes_batch_wait(batch);
-    if (status != GPUAES_FAULT)
+    if (run_with(batch, options) != GPUAES_FAULT)
         return 12;
     size_t complete = 0;
     for (size_t i = 0; i < COUNT; i++) {
@@ -217,10 +220,7 @@ static int in_place(const void *argument)
     memcpy(p, e.plain, test->bytes);
     if (gpuaes_batch_add(batch, &m) != GPUAES_OK)
         return 11;
-    emulator_configure(test->options);
-    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
-    if (status == GPUAES_OK)
-        status = gpuaes_batch_wait(batch);
+    enum gpuaes_status status = run_with(batch, test->options);
     if (status != test->expected || gpuaes_batch_status(batch, 0) != status)
         return 12;
     if (status == GPUAES_FAULT && memcmp(p, e.plain, test->bytes) != 0)
@@ -305,11 +305,7 @@ static int wiped(const void *options)
         if (gpuaes_batch_add(batch, &m) != GPUAES_OK)
             return 11;
     }
-    emulator_configure(options);
-    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
-    if (status == GPUAES_OK)
-        status = gpuaes_batch_wait(batch);
-    if (status != GPUAES_FAULT)
+    if (run_with(batch, options) != GPUAES_FAULT)
         return 12;
     for (int i = 0; i < 1000 && count_keys(batch, keys, COUNT) != 0; i++)
         usleep(10000);

@@ -74,13 +74,12 @@ static void *wait_for_lane(void *batch)
 /* Those who wait for a lane learn that the device is lost. */
 static int woken(const void *unused)
 {
-    struct gpuaes_settings settings = {.timeout_ms = 250000};
     struct gpuaes_batch *batch[MOST + MORE], *more, *later;
     struct expected e;
     pthread_t thread;
     void *status;
     (void)unused;
-    gpuaes_configure(&settings);
+    gpuaes_configure(&patient);
     if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !fill_lanes(batch))
         return 10;
     more = batch[MOST];

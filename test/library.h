@@ -30,6 +30,7 @@ static struct driver application; /* its own calls of the driver */
 static const char *const op_names[GPUAES_BATCH_OPS] = {"ECB encrypt", "ECB decrypt", "CBC decrypt",
                                                        "CTR", "CBC encrypt"};
 static const char *const kind_names[] = {"pageable", "pinned", "device"};
+static const struct gpuaes_settings patient = {.timeout_ms = 250000}; /* a sanitizer is slow */
 
 /* ---- The reference ----------------------------------------------------------- */
 

@@ -22,8 +22,6 @@ enum {
     ROOM = SEGMENTS + 3 * PAGE
 };
 
-static const struct gpuaes_settings patient = {.timeout_ms = 250000}; /* a sanitizer is slow */
-
 static unsigned char *pages(size_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

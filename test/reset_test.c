@@ -138,7 +138,7 @@ static int idle_release_fails(void)
 static int run_case(const void *argument)
 {
     int (*run)(void);
-    struct gpuaes_settings settings = {.idle_seconds = 0, .timeout_ms = 250000};
+    struct gpuaes_settings settings = patient;
     memcpy(&run, argument, sizeof run);
     if (run == idle_release_fails)
         settings.idle_seconds = 1;
