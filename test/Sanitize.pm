@@ -12,9 +12,6 @@ use File::Basename qw(dirname);
 use File::Path qw(make_path);
 use Test::More;
 
-# A process that ends in the middle of a start frees nothing.
-my %leaks_on_purpose = map { $_ => 1 } qw(test/exit_test);
-
 # Runs a command; returns its status and its output, standard error included.
 sub command {
     my @command = @_;
@@ -89,8 +86,6 @@ sub run {
     my (undef, $programs) = command('make', '--silent', '--no-print-directory', "list-$list");
     my @results;
     foreach my $program (split(' ', $programs)) {
-        local $ENV{ASAN_OPTIONS} = $ENV{ASAN_OPTIONS} // '';
-        $ENV{ASAN_OPTIONS} .= ':detect_leaks=0' if $leaks_on_purpose{$program};
         my @command = $program =~ /\.t$/ ? ($^X, "$source/$program") : "./$program";
         push(@results, [$program, command('timeout', '1200', @command)]);
     }

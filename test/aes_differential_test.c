@@ -461,7 +461,6 @@ static int run_case(const struct cipher_row *row, const struct kind *kind, int e
 /* One assertion: some cases of one cipher, kind and direction. */
 static void run_group(size_t group, size_t cases, uint64_t seed)
 {
-    const char *only = getenv("GPUAES_TEST_ONLY");
     const struct cipher_row *row = &cipher_rows[group / 2 % CIPHER_ROWS];
     const struct kind *kind = &kinds[group / 2 / CIPHER_ROWS];
     int encrypt = group % 2 == 0;
@@ -470,7 +469,7 @@ static void run_group(size_t group, size_t cases, uint64_t seed)
     for (i = 0; i < cases && failed < 3; i++) {
         size_t number = group * cases + i;
 
-        if (!only || strtoull(only, NULL, 10) == number)
+        if (setting("GPUAES_TEST_ONLY", number) == number)
             failed += !run_case(row, kind, encrypt, seed, number);
     }
     tap_ok(failed == 0, "%s %s: %s, %zu cases", row->name, encrypt ? "encrypt" : "decrypt",
@@ -498,9 +497,8 @@ static void allocate(void)
 
 int main(void)
 {
-    const char *wanted = getenv("GPUAES_TEST_CASES");
     size_t groups = KINDS * CIPHER_ROWS * 2, i;
-    size_t cases = (wanted ? strtoull(wanted, NULL, 10) : 6000) / groups + 1;
+    size_t cases = setting("GPUAES_TEST_CASES", 6000) / groups + 1;
     struct tap_random random;
     struct figures figures;
 

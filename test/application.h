@@ -68,6 +68,18 @@ static inline void *application_hook(const char *name)
     return dlsym(application_library, name);
 }
 
+/* Options of the emulator from here on, which must take them; nothing where the driver has none. */
+static inline void emulate(const char *options)
+{
+    void (*configure)(const char *);
+    void *symbol = application_hook("emulator_configure");
+    memcpy(&configure, &symbol, sizeof symbol);
+    if (symbol == NULL && application_is_emulated)
+        abort();
+    if (symbol != NULL)
+        configure(options);
+}
+
 /* What a hook of the emulator counts, which must have it; 0 where the driver is another. */
 static inline size_t application_count(const char *hook)
 {

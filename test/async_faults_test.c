@@ -29,12 +29,6 @@ static void make_jobs(void)
         jobs[i].row = &cipher_rows[3 + i % 3];
 }
 
-static void sleep_ms(long ms)
-{
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
-}
-
 /* ---- The cases ---------------------------------------------------------------------- */
 
 /* The options in the environment do it. */

@@ -187,21 +187,15 @@ static int lost(const void *unused)
     return 0;
 }
 
-static void check(int (*body)(const void *), const void *argument, const char *what)
-{
-    int status = in_child(body, argument);
-    tap_ok(status == 0, "%s (%d)", what, status);
-}
-
 int main(void)
 {
     static const uint64_t first = 1, both = 3;
     tap_random_seed(&random_state);
-    check(managed, &both, "managed memory is worked on by its own device");
-    check(managed, &first, "also where only the application uses that");
-    check(mixed, NULL, "memory of two devices is refused, managed memory, too");
-    check(capture, NULL, "a batch while the application captures a graph");
-    check(released, NULL, "memory of a device that was released meanwhile");
-    check(lost, NULL, "memory of a device that was lost");
+    child_ok(managed, &both, "managed memory is worked on by its own device");
+    child_ok(managed, &first, "also where only the application uses that");
+    child_ok(mixed, NULL, "memory of two devices is refused, managed memory, too");
+    child_ok(capture, NULL, "a batch while the application captures a graph");
+    child_ok(released, NULL, "memory of a device that was released meanwhile");
+    child_ok(lost, NULL, "memory of a device that was lost");
     return tap_done();
 }

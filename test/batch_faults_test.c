@@ -9,7 +9,6 @@
 #include "mixes.h"
 
 static struct mix mix;
-static const struct gpuaes_settings patient = {.timeout_ms = 250000}; /* a sanitizer is slow */
 
 struct faulty {
     const char *options;
@@ -129,6 +128,14 @@ static void test_steps(void)
     }
 }
 
+/* To its end, under options of the emulator. */
+static enum gpuaes_status run_with(struct gpuaes_batch *batch, const char *options)
+{
+    emulator_configure(options);
+    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
+    return status == GPUAES_OK ? gpuaes_batch_wait(batch) : status;
+}
+
 /* Several slices: those before the fault are complete. */
 static int run_sliced(const void *options)
 {
@@ -151,11 +158,7 @@ static int run_sliced(const void *options)
     }
     if (gpuaes_batch_gather(batch, &all, COUNT, NULL, NULL, ivs[0], NULL) != GPUAES_OK)
         return 11;
-    emulator_configure(options);
-    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
-    if (status == GPUAES_OK)
-        status = gpuaes_batch_wait(batch);
-    if (status != GPUAES_FAULT)
+    if (run_with(batch, options) != GPUAES_FAULT)
         return 12;
     size_t complete = 0;
     for (size_t i = 0; i < COUNT; i++) {
@@ -174,10 +177,8 @@ static void test_slices(void)
 {
     static const char *const options[] = {"fault=launch_kernel:3", "fault=memcpy_dtoh_async:5",
                                           "fault=event_query:40"};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        int status = in_child(run_sliced, options[i]);
-        tap_ok(status == 0, "%s: what was done before is complete (%d)", options[i], status);
-    }
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        child_ok(run_sliced, options[i], "%s: what was done before is complete", options[i]);
 }
 
 static void test_hangs(void)
@@ -219,10 +220,7 @@ static int in_place(const void *argument)
     memcpy(p, e.plain, test->bytes);
     if (gpuaes_batch_add(batch, &m) != GPUAES_OK)
         return 11;
-    emulator_configure(test->options);
-    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
-    if (status == GPUAES_OK)
-        status = gpuaes_batch_wait(batch);
+    enum gpuaes_status status = run_with(batch, test->options);
     if (status != test->expected || gpuaes_batch_status(batch, 0) != status)
         return 12;
     if (status == GPUAES_FAULT && memcmp(p, e.plain, test->bytes) != 0)
@@ -239,11 +237,9 @@ static void test_in_place(void)
                                             {"fault=event_query:3", LONG, GPUAES_FAULT},
                                             {"fault=memcpy_dtoh_async:1", LONG, GPUAES_UNDEFINED},
                                             {"fault=launch_kernel:1", SHORT, GPUAES_UNDEFINED}};
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
-        int status = in_child(in_place, &tests[i]);
-        tap_ok(status == 0, "%s, %zu bytes in place: %s (%d)", tests[i].options, tests[i].bytes,
-               gpuaes_status_text(tests[i].expected), status);
-    }
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+        child_ok(in_place, &tests[i], "%s, %zu bytes in place: %s", tests[i].options,
+                 tests[i].bytes, gpuaes_status_text(tests[i].expected));
 }
 
 /* ---- A fault elsewhere ---------------------------------------------------------------------- */
@@ -309,11 +305,7 @@ static int wiped(const void *options)
         if (gpuaes_batch_add(batch, &m) != GPUAES_OK)
             return 11;
     }
-    emulator_configure(options);
-    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
-    if (status == GPUAES_OK)
-        status = gpuaes_batch_wait(batch);
-    if (status != GPUAES_FAULT)
+    if (run_with(batch, options) != GPUAES_FAULT)
         return 12;
     for (int i = 0; i < 1000 && count_keys(batch, keys, COUNT) != 0; i++)
         usleep(10000);
@@ -368,13 +360,10 @@ static void test_wiping(void)
 {
     static const char *const options[] = {"fault=launch_kernel:2", "fault=memcpy_dtoh_async:1",
                                           "fault=memset_d8_async:2"};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        int status = in_child(wiped, options[i]);
-        tap_ok(status == 0, "%s: no key is left on the device (%d)", options[i], status);
-    }
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        child_ok(wiped, options[i], "%s: no key is left on the device", options[i]);
     const char *option = "fault=memset_d8_async:1";
-    int status = in_child(wiped_elsewhere, option);
-    tap_ok(status == 0, "%s: text is left in one slot alone (%d)", option, status);
+    child_ok(wiped_elsewhere, option, "%s: text is left in one slot alone", option);
 }
 
 /* ---- Fork ------------------------------------------------------------------------------- */
@@ -452,17 +441,12 @@ int main(void)
     test_hangs();
     test_in_place();
     test_wiping();
-    for (int polls = 0; polls < 2; polls++) {
-        int status = in_child(bystander, &polls);
-        tap_ok(status == 0, "a batch under way is done after a fault elsewhere, %s (%d)",
-               polls ? "polled" : "waited for", status);
-    }
-    for (int i = 0; i < 2; i++) {
-        int status = in_child(forked, &kinds[i]);
-        tap_ok(status == 0, "a fork while a batch of %s memory is under way (%d)",
-               kind_names[kinds[i]], status);
-    }
-    int status = in_child(idle, NULL);
-    tap_ok(status == 0, "devices are not released while a batch is under way (%d)", status);
+    for (int polls = 0; polls < 2; polls++)
+        child_ok(bystander, &polls, "a batch under way is done after a fault elsewhere, %s",
+                 polls ? "polled" : "waited for");
+    for (int i = 0; i < 2; i++)
+        child_ok(forked, &kinds[i], "a fork while a batch of %s memory is under way",
+                 kind_names[kinds[i]]);
+    child_ok(idle, NULL, "devices are not released while a batch is under way");
     return tap_done();
 }

@@ -74,13 +74,12 @@ static void *wait_for_lane(void *batch)
 /* Those who wait for a lane learn that the device is lost. */
 static int woken(const void *unused)
 {
-    struct gpuaes_settings settings = {.timeout_ms = 250000};
     struct gpuaes_batch *batch[MOST + MORE], *more, *later;
     struct expected e;
     pthread_t thread;
     void *status;
     (void)unused;
-    gpuaes_configure(&settings);
+    gpuaes_configure(&patient);
     if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !fill_lanes(batch))
         return 10;
     more = batch[MOST];
@@ -367,13 +366,13 @@ static int long_messages(const void *unused)
     struct gpuaes_settings settings = {.timeout_ms = 4000};
     struct gpuaes_batch *batch = open_batch();
     struct expected e[COUNT];
-    unsigned char *p[COUNT], *got;
+    static unsigned char got[LONG];
+    unsigned char *p[COUNT];
     (void)unused;
     gpuaes_configure(&settings);
     become_an_application(0);
     if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
         return 10;
-    got = malloc(LONG);
     for (int i = 0; i < COUNT; i++) {
         expect(&e[i], GPUAES_CBC_ENCRYPT, lengths[i]);
         p[i] = take(i == 0 ? GPUAES_PAGEABLE : GPUAES_DEVICE, lengths[i]);
@@ -404,21 +403,15 @@ static int long_messages(const void *unused)
     return 0;
 }
 
-static void check(int (*body)(const void *), const void *argument, const char *what)
-{
-    int status = in_child(body, argument);
-    tap_ok(status == 0, "%s (%d)", what, status);
-}
-
 int main(void)
 {
     tap_random_seed(&random_state);
-    check(lanes, NULL, "batches that nobody polls leave lanes to others");
-    check(woken, NULL, "who waits for a lane learns that the device is lost");
-    check(pinned, NULL, "batches leave pinned memory to others");
-    check(short_of_pinned, "", "a batch under a low cap on pinned memory");
-    check(short_of_pinned, "memory=6", "a batch where the device has little memory");
-    check(long_messages, NULL, "a message that takes longer than the time-out");
+    child_ok(lanes, NULL, "batches that nobody polls leave lanes to others");
+    child_ok(woken, NULL, "who waits for a lane learns that the device is lost");
+    child_ok(pinned, NULL, "batches leave pinned memory to others");
+    child_ok(short_of_pinned, "", "a batch under a low cap on pinned memory");
+    child_ok(short_of_pinned, "memory=6", "a batch where the device has little memory");
+    child_ok(long_messages, NULL, "a message that takes longer than the time-out");
     become_an_application(0);
     tap_ok(gpuaes_start(NULL, NULL, 1) == GPUAES_READY, "the device starts");
     test_counts();

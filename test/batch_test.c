@@ -379,9 +379,9 @@ static int no_device(const void *unused)
 int main(void)
 {
     tap_random_seed(&random_state);
-    tap_ok(in_child(no_device, NULL) == 0, "no message is taken without a device");
-    tap_ok(in_child(small_kernels, NULL) == 0, "a device with little shared memory");
-    tap_ok(in_child(quads, NULL) == 0, "serial messages, four lanes each");
+    child_ok(no_device, NULL, "no message is taken without a device");
+    child_ok(small_kernels, NULL, "a device with little shared memory");
+    child_ok(quads, NULL, "serial messages, four lanes each");
     become_an_application(0);
     tap_ok(gpuaes_start(NULL, NULL, 1) == GPUAES_READY, "the device starts");
     test_kinds();

@@ -309,10 +309,8 @@ int main(void)
     size_t i;
 
     setenv("GPUAES_MIN_BYTES", "0", 0);
-    if (stand_in()) {
-        printf("1..0 # SKIP the default provider knows no streams\n");
-        return EXIT_SUCCESS;
-    }
+    if (stand_in())
+        return tap_skip_all("the default provider knows no streams");
     tap_random_seed(&chance);
     providers = providers_load();
     if (!application_begin(0) ||

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "application.h"
+#include "providers.h"
 #include "tap.h"
 
 enum { CASE_ARGUMENTS = 2, CASE_TEXT = 256 };
@@ -56,6 +57,16 @@ static inline pid_t case_begin(const char *settings, const char *emulator, const
     pid_t child = case_fork(NULL, -1, settings, emulator, format, arguments);
     va_end(arguments);
     return child;
+}
+
+/* The case that this process is, with the providers loaded; 0 if it is right within the seconds. */
+static inline int case_run(int (*run)(void), struct providers *p, unsigned seconds)
+{
+    alarm(seconds);
+    *p = providers_load();
+    int right = run();
+    providers_unload(p);
+    return !right;
 }
 
 /* What a child has exited with; -1 if it was ended by a signal, or is none. */

@@ -125,8 +125,7 @@ int main(int argc, char **argv)
 {
     (void)argc;
     search_bind_now(argv);
-    const char *wanted = getenv("GPUAES_TEST_GIB");
-    size_t bytes = (wanted ? strtoull(wanted, NULL, 10) : 4) << 30;
+    size_t bytes = setting("GPUAES_TEST_GIB", 4) << 30;
     unsigned marked, found;
     setenv("GPUAES_MIN_BYTES", "0", 1);
     setenv("GPUAES_IDLE_SECONDS", "1", 1);

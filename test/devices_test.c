@@ -26,8 +26,8 @@ static int play_in_child(const void *argument)
     const struct scene *scene = argument;
     emulator_configure(scene->before);
     struct gpuaes_settings settings = scene->settings;
-    if (settings.timeout_ms == 0) /* a sanitizer is slow */
-        settings.timeout_ms = 250000;
+    if (settings.timeout_ms == 0)
+        settings.timeout_ms = patient.timeout_ms;
     gpuaes_configure(&settings);
     if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
         return 99;
@@ -108,9 +108,8 @@ static void test_choice(void)
                          .settings = {.devices = 3},
                          .play = play_second_alone},
           "a device that does not load the kernels is left out");
-    tap_ok(in_child(none_starts, "devices=2,fault=module_load_data:1,"
-                                 "fault=module_load_data:2") == 0,
-           "the start fails where no device can be started");
+    child_ok(none_starts, "devices=2,fault=module_load_data:1,fault=module_load_data:2",
+             "the start fails where no device can be started");
 }
 
 /* ---- Work ---------------------------------------------------------------------------- */

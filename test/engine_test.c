@@ -263,26 +263,12 @@ static void test_noise(void)
 
 static struct providers providers;
 
-static void emulate(const char *options)
-{
-    void *symbol = dlsym(application_library, "emulator_configure");
-    void (*configure)(const char *);
-    memcpy(&configure, &symbol, sizeof symbol);
-    configure(options);
-}
-
 static uint64_t figure(const char *name)
 {
     uint64_t value = 0;
     OSSL_PARAM params[] = {OSSL_PARAM_uint64(name, &value), OSSL_PARAM_END};
     OSSL_PROVIDER_get_params(providers.gpuaes, params);
     return value;
-}
-
-static void sleep_ms(long ms)
-{
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
 }
 
 /* The context stays: the first one starts the device. */
@@ -461,13 +447,8 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 
 int main(int argc, char **argv)
 {
-    if (argc == 2) {
-        alarm(120);
-        providers = providers_load();
-        int right = cases[strtoul(argv[1], NULL, 10)].run();
-        providers_unload(&providers);
-        return right ? EXIT_SUCCESS : EXIT_FAILURE;
-    }
+    if (argc == 2)
+        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, &providers, 120);
     test_lines();
     test_sizes();
     test_slow_device();

@@ -13,17 +13,9 @@
 
 #include "cases.h"
 #include "jobs.h"
+#include "leaks_allowed.h" /* children end beside threads */
 
 enum { PIECE = 20000, UPDATES = 5, LIMIT_SECONDS = 100 };
-
-#ifdef __SANITIZE_ADDRESS__
-/* LeakSanitizer looks for the parent's threads in a child that ends, and hangs. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "detect_leaks=0";
-}
-#endif
 
 static struct providers providers;
 static EVP_CIPHER_CTX *ours, *reference;

@@ -74,12 +74,6 @@ static void *work(void *argument)
     return NULL;
 }
 
-static size_t setting(const char *name, size_t otherwise)
-{
-    const char *value = getenv(name);
-    return value ? strtoull(value, NULL, 10) : otherwise;
-}
-
 /* `row` NULL: any cipher. */
 static void run_threads(size_t threads, const struct cipher_row *row, struct tap_random *random)
 {

@@ -30,6 +30,7 @@ static struct driver application; /* its own calls of the driver */
 static const char *const op_names[GPUAES_BATCH_OPS] = {"ECB encrypt", "ECB decrypt", "CBC decrypt",
                                                        "CTR", "CBC encrypt"};
 static const char *const kind_names[] = {"pageable", "pinned", "device"};
+static const struct gpuaes_settings patient = {.timeout_ms = 250000}; /* a sanitizer is slow */
 
 /* ---- The reference ----------------------------------------------------------- */
 
@@ -175,6 +176,21 @@ static inline int in_child(int (*body)(const void *), const void *argument)
     int status = -1;
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
+}
+
+/* An assertion: the body returns 0 in such a child. */
+TAP_PRINTF(3, 4)
+static inline int child_ok(int (*body)(const void *), const void *argument, const char *format, ...)
+{
+    char what[256];
+    va_list arguments;
+    int status = in_child(body, argument);
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    if (status != 0)
+        tap_diag("status %d", status);
+    return tap_ok(status == 0, "%s", what);
 }
 
 #endif

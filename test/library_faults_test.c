@@ -152,11 +152,9 @@ static void test_growth(void)
          GPUAES_PINNED, GPUAES_OK},
         {"no device memory", 0, 8 * MIB, 32 * MIB, ALWAYS("mem_alloc"), GPUAES_PINNED,
          GPUAES_NO_MEMORY}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        int status = in_child(run_growth, &cases[i]);
-        tap_ok(status == 0, "%s: a larger call gets %s, and the device stays (%d)", cases[i].name,
-               gpuaes_status_text(cases[i].status), status);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        child_ok(run_growth, &cases[i], "%s: a larger call gets %s, and the device stays",
+                 cases[i].name, gpuaes_status_text(cases[i].status));
 }
 
 /* ---- A process that is stopped ---------------------------------------------------------- */
@@ -189,6 +187,6 @@ int main(void)
     tap_random_seed(&random_state);
     test_faults();
     test_growth();
-    tap_ok(in_child(run_stop, NULL) == 0, "a process that was stopped looks again");
+    child_ok(run_stop, NULL, "a process that was stopped looks again");
     return tap_done();
 }

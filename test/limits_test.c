@@ -163,13 +163,6 @@ static int long_updates_are_right(void)
 
 /* ---- Waiting -------------------------------------------------------------------------------- */
 
-static double seconds(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* A tenth of the time at most, for short sleeps; a busy wait takes all of it. */
 static int was_asleep(double cpu, double wall, const char *what)
 {
@@ -192,16 +185,16 @@ static int one_update(void)
 
 static int a_slow_start_and_kernels(void)
 {
-    double wall = -seconds(CLOCK_MONOTONIC), cpu = -seconds(CLOCK_THREAD_CPUTIME_ID);
+    double wall = -clock_seconds(CLOCK_MONOTONIC), cpu = -clock_seconds(CLOCK_THREAD_CPUTIME_ID);
     int right = one_update();
-    right &= was_asleep(cpu + seconds(CLOCK_THREAD_CPUTIME_ID), wall + seconds(CLOCK_MONOTONIC),
-                        "a start");
-    wall = -seconds(CLOCK_MONOTONIC);
-    cpu = -seconds(CLOCK_THREAD_CPUTIME_ID);
+    right &= was_asleep(cpu + clock_seconds(CLOCK_THREAD_CPUTIME_ID),
+                        wall + clock_seconds(CLOCK_MONOTONIC), "a start");
+    wall = -clock_seconds(CLOCK_MONOTONIC);
+    cpu = -clock_seconds(CLOCK_THREAD_CPUTIME_ID);
     for (int i = 0; i < 10; i++)
         right &= one_update();
-    return right & was_asleep(cpu + seconds(CLOCK_THREAD_CPUTIME_ID),
-                              wall + seconds(CLOCK_MONOTONIC), "kernels");
+    return right & was_asleep(cpu + clock_seconds(CLOCK_THREAD_CPUTIME_ID),
+                              wall + clock_seconds(CLOCK_MONOTONIC), "kernels");
 }
 
 static void *some_updates(void *unused)
@@ -220,7 +213,7 @@ static int threads_that_wait_for_a_lane(void)
     pthread_t threads[THREADS];
     void *result;
     int right = one_update();
-    double wall = -seconds(CLOCK_MONOTONIC), cpu = -seconds(CLOCK_PROCESS_CPUTIME_ID);
+    double wall = -clock_seconds(CLOCK_MONOTONIC), cpu = -clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, some_updates, NULL);
     for (int i = 0; i < THREADS; i++) {
@@ -228,8 +221,8 @@ static int threads_that_wait_for_a_lane(void)
         right &= result != NULL;
     }
     /* Sixteen of them wait for the device at a time. */
-    return right & was_asleep((cpu + seconds(CLOCK_PROCESS_CPUTIME_ID)) / 16,
-                              wall + seconds(CLOCK_MONOTONIC), "lanes");
+    return right & was_asleep((cpu + clock_seconds(CLOCK_PROCESS_CPUTIME_ID)) / 16,
+                              wall + clock_seconds(CLOCK_MONOTONIC), "lanes");
 }
 
 /* ---- Cases --------------------------------------------------------------------------------------
@@ -252,17 +245,10 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 
 int main(int argc, char **argv)
 {
-    if (argc > 1) {
-        alarm(200);
-        providers = providers_load();
-        int right = cases[strtoul(argv[1], NULL, 10) % CASES].run();
-        providers_unload(&providers);
-        return !right;
-    }
-    if (stand_in()) {
-        printf("1..0 # SKIP the default provider has no device\n");
-        return EXIT_SUCCESS;
-    }
+    if (argc > 1)
+        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, &providers, 200);
+    if (stand_in())
+        return tap_skip_all("the default provider has no device");
     setenv("GPUAES_MIN_BYTES", "9000", 1);
     setenv("GPUAES_PINNED_BYTES", "24M", 1);
     for (size_t i = 0; i < CASES; i++)

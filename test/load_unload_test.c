@@ -53,8 +53,7 @@ static unsigned threads_now(void)
 
 int main(void)
 {
-    const char *wanted = getenv("GPUAES_TEST_CYCLES");
-    unsigned cycles = wanted ? (unsigned)strtoul(wanted, NULL, 10) : 20, i, threads = 0;
+    unsigned cycles = (unsigned)setting("GPUAES_TEST_CYCLES", 20), i, threads = 0;
     struct providers providers;
 
     setenv("GPUAES_MIN_BYTES", "0", 0);

@@ -234,8 +234,7 @@ static int run_case(const struct cipher_row *row, struct tap_random *random, int
 
 static void test_random_cases(const char *settings, int by_evp)
 {
-    const char *given = getenv("GPUAES_TEST_CASES");
-    int cases = given ? atoi(given) : sanitized() ? 8 : 40, i;
+    int cases = (int)setting("GPUAES_TEST_CASES", sanitized() ? 8 : 40), i;
     size_t row;
 
     for (row = 0; row < CIPHER_ROWS; row++) {

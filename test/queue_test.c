@@ -300,18 +300,14 @@ static void test_processes(void)
     static const char *const faults[] = {"lost=launch_kernel:1", "fault=launch_kernel:1",
                                          "lost=event_query:1", "fault=event_query:1:700", "hang=1"};
     const uint64_t both = 3, first = 1;
-    tap_ok(in_child(no_device, NULL) == 0, "no queue without a device");
-    tap_ok(in_child(second_device, &both) == 0, "a stream of the second device");
-    tap_ok(in_child(second_device, &first) == 0, "which is refused where that is not in use");
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        int status = in_child(fault, faults[i]);
-        tap_ok(status == 0, "%s is reported (%d)", faults[i], status);
-    }
-    int status = in_child(patience, NULL);
-    tap_ok(status == 0, "the application's work is not under the limit of ours (%d)", status);
-    status = in_child(patience, &both);
-    tap_ok(status == 0, "nor is it on a queue (%d)", status);
-    tap_ok(in_child(idle, NULL) == 0, "the device is kept while a queue is open");
+    child_ok(no_device, NULL, "no queue without a device");
+    child_ok(second_device, &both, "a stream of the second device");
+    child_ok(second_device, &first, "which is refused where that is not in use");
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        child_ok(fault, faults[i], "%s is reported", faults[i]);
+    child_ok(patience, NULL, "the application's work is not under the limit of ours");
+    child_ok(patience, &both, "nor is it on a queue");
+    child_ok(idle, NULL, "the device is kept while a queue is open");
 }
 
 int main(void)

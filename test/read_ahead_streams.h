@@ -24,12 +24,6 @@ enum { BEGINS_AFTER = MIB };
 
 static struct providers providers;
 
-UNUSED static void sleep_ms(long ms)
-{
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
-}
-
 /* ---- What the provider says of itself ----------------------------------------- */
 
 struct ahead {

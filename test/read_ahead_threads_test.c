@@ -114,9 +114,8 @@ static void check(int right, uint64_t before, uint64_t least, const char *what)
 
 int main(void)
 {
-    const char *wanted = getenv("GPUAES_TEST_THREADS");
     static struct worker workers[MOST_THREADS];
-    threads = wanted ? (unsigned)strtoul(wanted, NULL, 10) : 4;
+    threads = (unsigned)setting("GPUAES_TEST_THREADS", 4);
     threads = threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
     if (!tap_ok(ahead_begin(), "the device is there"))
         return tap_done();

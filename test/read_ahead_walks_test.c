@@ -202,8 +202,7 @@ static int take_walk(struct walk *w)
 
 int main(void)
 {
-    const char *cases = getenv("GPUAES_TEST_CASES"), *only = getenv("GPUAES_TEST_ONLY");
-    size_t count = cases ? strtoull(cases, NULL, 10) : 12, wrong = 0;
+    size_t count = setting("GPUAES_TEST_CASES", 12), wrong = 0;
     struct tap_random seeds;
     tap_random_seed(&seeds);
     struct memory *memory = memory_new(tap_random_next(&seeds));
@@ -213,7 +212,7 @@ int main(void)
         struct walk *w = calloc(1, sizeof *w);
         w->memory = memory;
         w->chance.state = tap_random_next(&seeds) | 1;
-        if (only == NULL || strtoull(only, NULL, 10) == i) {
+        if (setting("GPUAES_TEST_ONLY", i) == i) {
             uint64_t before = ahead_get().bytes;
             int right = take_walk(w);
             wrong += (size_t)!tap_ok(right, "walk %zu is right, %llu bytes served", i,

@@ -22,8 +22,6 @@ enum {
     ROOM = SEGMENTS + 3 * PAGE
 };
 
-static const struct gpuaes_settings patient = {.timeout_ms = 250000}; /* a sanitizer is slow */
-
 static unsigned char *pages(size_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -406,18 +404,16 @@ static void test_faults(void)
         {"hang=2", GPUAES_ECB_ENCRYPT, 0, 1},
         {"hang=3", GPUAES_CBC_DECRYPT, 1, 1},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        int status = in_child(run_fault, &cases[i]);
-        tap_ok(status == 0, "%s while memory is registered (%d)", cases[i].options, status);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        child_ok(run_fault, &cases[i], "%s while memory is registered", cases[i].options);
 }
 
 static void test_alone(void)
 {
     /* First: children must come from a process without a device. */
-    tap_ok(in_child(no_device, NULL) == 0, "without a device nothing can be registered");
-    tap_ok(in_child(little_memory, NULL) == 0, "nor where memory cannot be locked");
-    tap_ok(in_child(held, NULL) == 0, "the device is kept while memory is registered");
+    child_ok(no_device, NULL, "without a device nothing can be registered");
+    child_ok(little_memory, NULL, "nor where memory cannot be locked");
+    child_ok(held, NULL, "the device is kept while memory is registered");
     test_faults();
     tap_ok(started("", &patient), "the device starts");
     test_application();

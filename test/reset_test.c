@@ -138,7 +138,7 @@ static int idle_release_fails(void)
 static int run_case(const void *argument)
 {
     int (*run)(void);
-    struct gpuaes_settings settings = {.idle_seconds = 0, .timeout_ms = 250000};
+    struct gpuaes_settings settings = patient;
     memcpy(&run, argument, sizeof run);
     if (run == idle_release_fails)
         settings.idle_seconds = 1;
@@ -162,9 +162,7 @@ int main(void)
                  {"a batch is waited for and closed", batch_closes},
                  {"a release for want of work gives the device up", idle_release_fails}};
     tap_random_seed(&random_state);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        int status = in_child(run_case, &cases[i].run);
-        tap_ok(status == 0, "after a reset %s (%d)", cases[i].name, status);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        child_ok(run_case, &cases[i].run, "after a reset %s", cases[i].name);
     return tap_done();
 }

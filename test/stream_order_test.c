@@ -47,10 +47,7 @@ static unsigned char expected[BYTES];
 
 static double now_ms(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+    return clock_seconds(CLOCK_MONOTONIC) * 1e3;
 }
 
 static int prepare(void)
@@ -217,10 +214,8 @@ int main(void)
     int emulated = is_emulated(), i;
     pid_t children[ROWS];
 
-    if (stand_in()) {
-        printf("1..0 # SKIP the default provider knows no streams\n");
-        return EXIT_SUCCESS;
-    }
+    if (stand_in())
+        return tap_skip_all("the default provider knows no streams");
     /* Theirs takes longer; ours is done in much less, also on a machine that is busy. */
     setenv("GPUAES_TIMEOUT_MS", emulated ? "2500" : "200", 1);
     for (i = 0; i < ROWS; i++) {

@@ -178,8 +178,7 @@ static int walk_is_right(const struct cipher_row *row, int encrypt, drv_stream s
 
 static void check_walks(drv_stream stream, enum scope scope, const char *what)
 {
-    const char *wanted = getenv("GPUAES_TEST_CASES");
-    size_t rounds = (wanted ? strtoull(wanted, NULL, 10) : 200) / (CIPHER_ROWS * 2) + 1;
+    size_t rounds = setting("GPUAES_TEST_CASES", 200) / (CIPHER_ROWS * 2) + 1;
     size_t row, i, wrong = 0;
 
     for (row = 0; row < CIPHER_ROWS; row++)
@@ -522,10 +521,8 @@ int main(void)
 
     setenv("GPUAES_MIN_BYTES", "0", 0);
     setenv("GPUAES_EMULATOR", "devices=2", 0);
-    if (stand_in()) {
-        printf("1..0 # SKIP the default provider knows no streams\n");
-        return EXIT_SUCCESS;
-    }
+    if (stand_in())
+        return tap_skip_all("the default provider knows no streams");
     tap_ok(run_losses("0"), "a chain that is lost is refused, then restarted on the CPU");
     tap_ok(run_losses("all"), "and on a stream of another device");
     tap_random_seed(&chance);

@@ -15,18 +15,6 @@ static struct providers providers;
 static const unsigned char key[32] = "the key of the stream", iv[BLOCK] = "\xff\xff\xff\xff";
 static const char undefined[] UNUSED = "the GPU failed and the output buffer is undefined";
 
-/* Options of the emulator from here on; a card is slow enough by itself. */
-UNUSED static void emulate(const char *options)
-{
-    void *symbol =
-        application_is_emulated ? dlsym(application_library, "emulator_configure") : NULL;
-    void (*configure)(const char *);
-
-    memcpy(&configure, &symbol, sizeof symbol);
-    if (symbol != NULL)
-        configure(options);
-}
-
 UNUSED static int set_stream(EVP_CIPHER_CTX *context, drv_stream stream)
 {
     uint64_t handle = (uintptr_t)stream;

@@ -1,6 +1,6 @@
 /*
- * Test Anything Protocol for the C test programs, and the random numbers that
- * they share. One program, one plan: tap_ok() for each assertion, tap_done() as
+ * Test Anything Protocol for the C test programs, and what they share of time and
+ * random numbers. One program, one plan: tap_ok() for each assertion, tap_done() as
  * the value of main(). Not for use from several threads at once.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -76,10 +76,42 @@ TAP_UNUSED static int tap_done(void)
     return tap_state.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* The plan of a program that has nothing to assert here, and its exit status; the text says why. */
+TAP_UNUSED static int tap_skip_all(const char *reason)
+{
+    printf("1..0 # SKIP %s\n", reason);
+    return EXIT_SUCCESS;
+}
+
 /* 1 under a sanitizer (see Sanitize.pm), which takes long: more of the same is left out. */
 TAP_UNUSED static int sanitized(void)
 {
     return getenv("GPUAES_SANITIZER") != NULL;
+}
+
+/* The number that is in the environment, where the name is. */
+TAP_UNUSED static size_t setting(const char *name, size_t otherwise)
+{
+    const char *value = getenv(name);
+
+    return value ? strtoull(value, NULL, 10) : otherwise;
+}
+
+/* ---- Time ---------------------------------------------------------------- */
+
+TAP_UNUSED static void sleep_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+TAP_UNUSED static double clock_seconds(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 /* ---- Random numbers: xorshift64*, not for secrets ------------------------ */

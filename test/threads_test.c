@@ -89,13 +89,6 @@ static void *work(void *argument)
     return NULL;
 }
 
-static size_t setting(const char *name, size_t otherwise)
-{
-    const char *value = getenv(name);
-
-    return value ? strtoull(value, NULL, 10) : otherwise;
-}
-
 int main(void)
 {
     size_t threads = setting("GPUAES_TEST_THREADS", 8), i;
