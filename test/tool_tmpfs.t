@@ -84,6 +84,17 @@ foreach my $case ([3000000, 3500000], [10000000, 20000000]) {
     same("what others write at $at meanwhile", substr($coded, 0, $bytes) . "\0" x ($at - $bytes) . 'other');
 }
 
+# Others make it shorter again and again, now and then between that a page is there and is written.
+my $zeros = "$folder/zeros";
+spew($zeros, '');
+truncate($zeros, 100 * $MIB);
+foreach my $round (1 .. 3) {
+    spew($out, '');
+    my $result = shell('perl -e \'for (1 .. 60000) { truncate($ARGV[0], 0); select(undef, undef, undef, 0.001) }\' "$2" & '
+        . "GPUAES_ENGINE=cpu \"\$0\" enc @cipher -in $zeros 1<>\"\$2\"; status=\$?; kill \$!; exit \$status");
+    is($result->{status}, 0, 'a file that becomes shorter while it is written') or diag($result->{err});
+}
+
 # ---- A file system of its own ----------------------------------------------------------------
 
 SKIP: {

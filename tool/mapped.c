@@ -9,6 +9,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
@@ -34,12 +37,50 @@ enum { EXTENT = 2 << 20, BATCH = 256 << 10, PAGE = 1 << 16, GROW = 256 << 20 };
  */
 enum { MANY = 64, SLOW_NS = 4000000 };
 
+/* ---- Pages that others take away ---------------------------------------------------------- */
+
+/* Where a thread that writes to a page is to go on if there is none; NULL while it does not. */
+static _Thread_local sigjmp_buf *volatile way_out;
+
+static void on_no_page(int number)
+{
+    if (way_out != NULL)
+        siglongjmp(*way_out, 1);
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+/* The mask of signals is the same in the handler, so that it need not be kept for the way out. */
+static void catch_no_page(void)
+{
+    struct sigaction ours = {.sa_handler = on_no_page, .sa_flags = SA_NODEFER};
+    (void)sigaction(SIGBUS, &ours, NULL);
+}
+
+/* 0 where somebody has made the file shorter meanwhile. */
+static int copy(char *to, const unsigned char *from, size_t bytes)
+{
+    sigjmp_buf here;
+    int ok = sigsetjmp(here, 0) == 0;
+    if (ok) {
+        way_out = &here;
+        atomic_signal_fence(memory_order_seq_cst);
+        memcpy(to, from, bytes);
+        atomic_signal_fence(memory_order_seq_cst);
+    }
+    way_out = NULL;
+    return ok;
+}
+
+/* ---- The file ------------------------------------------------------------------------------ */
+
 int mapped_open(struct mapped *file, int fd, int seen)
 {
     struct statfs system;
     if (fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC)
         return 0;
     *file = (struct mapped){.fd = fd, .seen = seen};
+    catch_no_page();
     (void)pthread_mutex_init(&file->lock, NULL);
     (void)pthread_cond_init(&file->changed, NULL);
     return 1;
@@ -125,9 +166,9 @@ static int fill(char *map, size_t at, const unsigned char *data, size_t bytes)
         size_t from = (at + i) / PAGE * PAGE, end = from + BATCH;
         if (end > at + bytes)
             end = at + bytes;
-        if (madvise(map + from, end - from, MADV_POPULATE_WRITE) != 0)
+        if (madvise(map + from, end - from, MADV_POPULATE_WRITE) != 0 ||
+            !copy(map + at + i, data + i, end - at - i))
             return 0;
-        memcpy(map + at + i, data + i, end - at - i);
         i = end - at;
     }
     return 1;
