@@ -50,10 +50,9 @@ static void on_no_page(int number)
     (void)raise(number);
 }
 
-/* The mask of signals is the same in the handler, so that it need not be kept for the way out. */
 static void catch_no_page(void)
 {
-    struct sigaction ours = {.sa_handler = on_no_page, .sa_flags = SA_NODEFER};
+    struct sigaction ours = {.sa_handler = on_no_page};
     (void)sigaction(SIGBUS, &ours, NULL);
 }
 
@@ -61,7 +60,7 @@ static void catch_no_page(void)
 static int copy(char *to, const unsigned char *from, size_t bytes)
 {
     sigjmp_buf here;
-    int ok = sigsetjmp(here, 0) == 0;
+    int ok = sigsetjmp(here, 1) == 0;
     if (ok) {
         way_out = &here;
         atomic_signal_fence(memory_order_seq_cst);
