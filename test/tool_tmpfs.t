@@ -74,6 +74,27 @@ shell('{ head -c 3000000 "$1" | base64 -w 0; printf "*"; head -c 5000000 "$1"; }
 shell("exec \"\$0\" base64 -d \"$folder/damaged\" >\"\$2\"");
 same('what is before an error', substr($plain, 0, 3000000));
 
+# Others write behind it while it is written: first where it will end in the same huge page.
+foreach my $case ([3000000, 3500000], [10000000, 20000000]) {
+    my ($bytes, $at) = @$case;
+    spew($out, '');
+    shell('{ head -c 2500000 "$1"; until [ -s "$2" ]; do sleep 0.01; done; '
+        . "printf other | dd of=\"\$2\" bs=1 seek=$at conv=notrunc 2>/dev/null; head -c $bytes \"\$1\" | tail -c +2500001; } | "
+        . "\"\$0\" enc @cipher 1<>\"\$2\"");
+    same("what others write at $at meanwhile", substr($coded, 0, $bytes) . "\0" x ($at - $bytes) . 'other');
+}
+
+# Others make it shorter again and again, now and then between that a page is there and is written.
+my $zeros = "$folder/zeros";
+spew($zeros, '');
+truncate($zeros, 100 * $MIB);
+foreach my $round (1 .. 3) {
+    spew($out, '');
+    my $result = shell('perl -e \'for (1 .. 60000) { truncate($ARGV[0], 0); select(undef, undef, undef, 0.001) }\' "$2" & '
+        . "GPUAES_ENGINE=cpu \"\$0\" enc @cipher -in $zeros 1<>\"\$2\"; status=\$?; kill \$!; exit \$status");
+    is($result->{status}, 0, 'a file that becomes shorter while it is written') or diag($result->{err});
+}
+
 # ---- A file system of its own ----------------------------------------------------------------
 
 SKIP: {

@@ -7,10 +7,13 @@
 #include "mapped.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,27 +37,67 @@ enum { EXTENT = 2 << 20, BATCH = 256 << 10, PAGE = 1 << 16, GROW = 256 << 20 };
  */
 enum { MANY = 64, SLOW_NS = 4000000 };
 
+/* ---- Pages that others take away ---------------------------------------------------------- */
+
+/* Where a thread that writes to a page is to go on if there is none; NULL while it does not. */
+static _Thread_local sigjmp_buf *volatile way_out;
+
+static void on_no_page(int number)
+{
+    if (way_out != NULL)
+        siglongjmp(*way_out, 1);
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+static void catch_no_page(void)
+{
+    struct sigaction ours = {.sa_handler = on_no_page};
+    (void)sigaction(SIGBUS, &ours, NULL);
+}
+
+/* 0 where somebody has made the file shorter meanwhile. */
+static int copy(char *to, const unsigned char *from, size_t bytes)
+{
+    sigjmp_buf here;
+    int ok = sigsetjmp(here, 1) == 0;
+    if (ok) {
+        way_out = &here;
+        atomic_signal_fence(memory_order_seq_cst);
+        memcpy(to, from, bytes);
+        atomic_signal_fence(memory_order_seq_cst);
+    }
+    way_out = NULL;
+    return ok;
+}
+
+/* ---- The file ------------------------------------------------------------------------------ */
+
 int mapped_open(struct mapped *file, int fd, int seen)
 {
     struct statfs system;
-    struct stat status;
-    if (fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC || fstat(fd, &status) != 0)
+    if (fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC)
         return 0;
-    *file = (struct mapped){.fd = fd, .seen = seen, .before = (uint64_t)status.st_size};
+    *file = (struct mapped){.fd = fd, .seen = seen};
+    catch_no_page();
     (void)pthread_mutex_init(&file->lock, NULL);
     (void)pthread_cond_init(&file->changed, NULL);
     return 1;
 }
 
-/* ftruncate() waits for who writes: a file that nobody sees grows by much at once. */
+/*
+ * ftruncate() waits for who writes: a file that nobody sees grows by much at once. What others see
+ * may be theirs where it is none of this stream, and grow meanwhile: it is made just so long as the
+ * stream is, and in a way that can make nothing shorter.
+ */
 int mapped_grow(struct mapped *file, uint64_t end)
 {
     if (end <= file->grown)
         return 1;
-    end = (end + EXTENT - 1) / EXTENT * EXTENT + (file->seen ? 0 : GROW);
-    if (end < file->before)
-        end = file->before;
-    if (ftruncate(file->fd, (off_t)end) != 0)
+    if (!file->seen)
+        end = (end + EXTENT - 1) / EXTENT * EXTENT + GROW;
+    if (file->seen ? fallocate(file->fd, 0, (off_t)end - 1, 1) != 0
+                   : ftruncate(file->fd, (off_t)end) != 0)
         return 0;
     file->grown = end;
     return 1;
@@ -62,14 +105,7 @@ int mapped_grow(struct mapped *file, uint64_t end)
 
 int mapped_cut(struct mapped *file, uint64_t end)
 {
-    struct stat status;
-    if (end < file->before)
-        end = file->before;
-    /* Who else writes to it may have made it longer. */
-    if (file->grown <= end || fstat(file->fd, &status) != 0 ||
-        (uint64_t)status.st_size != file->grown)
-        return 1;
-    return ftruncate(file->fd, (off_t)end) == 0;
+    return file->seen || file->grown <= end || ftruncate(file->fd, (off_t)end) == 0;
 }
 
 /* ---- Pages -------------------------------------------------------------------------------- */
@@ -129,9 +165,9 @@ static int fill(char *map, size_t at, const unsigned char *data, size_t bytes)
         size_t from = (at + i) / PAGE * PAGE, end = from + BATCH;
         if (end > at + bytes)
             end = at + bytes;
-        if (madvise(map + from, end - from, MADV_POPULATE_WRITE) != 0)
+        if (madvise(map + from, end - from, MADV_POPULATE_WRITE) != 0 ||
+            !copy(map + at + i, data + i, end - at - i))
             return 0;
-        memcpy(map + at + i, data + i, end - at - i);
         i = end - at;
     }
     return 1;
@@ -143,19 +179,23 @@ int mapped_write(struct mapped *file, const unsigned char *data, size_t bytes, u
 {
     size_t before = (size_t)(at % EXTENT), end = before + bytes;
     size_t whole = (end + EXTENT - 1) / EXTENT * EXTENT;
-    if (at - before + whole <= file->grown)
-        end = whole;
     /* Huge pages must lie in memory as they lie in the file. */
-    char *reserved = mmap(NULL, end + EXTENT, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *reserved = mmap(NULL, whole + EXTENT, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (reserved == MAP_FAILED)
         return 0;
     char *map = reserved + (EXTENT - (uintptr_t)reserved % EXTENT) % EXTENT;
-    int ok = mmap(map, end, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file->fd,
+    int ok = mmap(map, whole, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file->fd,
                   (off_t)(at - before)) != MAP_FAILED;
-    if (ok && bytes >= EXTENT / 2) /* a small file needs none */
-        for (size_t i = 0; i + EXTENT <= end; i += EXTENT)
-            make_huge(file, map + i, (at + i) / EXTENT);
-    ok = ok && fill(map, before, data, bytes);
-    (void)munmap(reserved, end + EXTENT);
+    for (size_t i = before; ok && i < end;) {
+        size_t first = i / EXTENT * EXTENT, next = first + EXTENT;
+        /* A small file needs none; the file may have grown by the rest of the last one by now. */
+        if (bytes >= EXTENT / 2 && at - before + next <= file->grown)
+            make_huge(file, map + first, (at - before + first) / EXTENT);
+        if (next > end)
+            next = end;
+        ok = fill(map, i, data + (i - before), next - i);
+        i = next;
+    }
+    (void)munmap(reserved, whole + EXTENT);
     return ok;
 }

@@ -19,8 +19,7 @@ enum { MAPPED_EXTENTS = 256 };
 struct mapped {
     int fd;
     int seen;               /* others see the file while it is written */
-    uint64_t before;        /* its size before */
-    _Atomic uint64_t grown; /* its size by now; 0: as it was */
+    _Atomic uint64_t grown; /* what ends here or before is part of it */
 
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;

@@ -222,13 +222,14 @@ static void open_sync(struct pipeline *pipeline)
 
 /*
  * Threads of ours take no signals: the handlers are for the first one. Only that nobody
- * reads what is written is for who writes it.
+ * reads what is written, or that a page of it is gone, is for who writes it.
  */
 static int start_threads(struct pipeline *pipeline, pthread_t *threads, struct worker *workers)
 {
     sigset_t all, before;
     (void)sigfillset(&all);
     (void)sigdelset(&all, SIGPIPE);
+    (void)sigdelset(&all, SIGBUS);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     unsigned started = 0;
     pipeline->running = pipeline->threads;
