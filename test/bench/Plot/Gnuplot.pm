@@ -1,6 +1,6 @@
 # Figures by gnuplot, each as SVG and as PNG.
 #
-# Colours are those of Okabe and Ito, which tell apart for colour-blind eyes too;
+# Colours are those of Okabe and Ito, and two more, which tell apart for colour-blind eyes too;
 # each line has a mark of its own as well. What is measured beside ours is dotted,
 # limits are dashed.
 #
@@ -17,8 +17,8 @@ our @EXPORT = qw($gnuplot $folder $machine draw_lines draw_bars);
 # The program, where figures go, and what is measured on.
 our ($gnuplot, $folder, $machine) = ('gnuplot');
 
-my @colours = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#000000', '#7F7F7F');
-my @marks = (7, 5, 9, 13, 11, 4, 6, 8);
+my @colours = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#000000', '#7F7F7F', '#661100');
+my @marks = (7, 5, 9, 13, 11, 4, 6, 8, 12);
 
 # As a string of gnuplot's, without its mark-up.
 sub quoted
