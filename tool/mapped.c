@@ -15,8 +15,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../test/bench/measure.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -35,7 +36,8 @@ enum { EXTENT = 2 << 20, BATCH = 256 << 10, PAGE = 1 << 16, GROW = 256 << 20 };
  * So many more extents that take longer than their small pages would, than do not: memory is in
  * pieces. While a GPU starts, all of them may be slow for some tenths of a second.
  */
-enum { MANY = 64, SLOW_NS = 4000000 };
+enum { MANY = 64 };
+static const double slow = 0.004;
 
 /* ---- Pages that others take away ---------------------------------------------------------- */
 
@@ -94,28 +96,24 @@ int mapped_grow(struct mapped *file, uint64_t end)
 {
     if (end <= file->grown)
         return 1;
-    if (!file->seen)
+    int ok;
+    if (file->seen) {
+        ok = fallocate(file->fd, 0, (off_t)end - 1, 1) == 0;
+    } else {
         end = (end + EXTENT - 1) / EXTENT * EXTENT + GROW;
-    if (file->seen ? fallocate(file->fd, 0, (off_t)end - 1, 1) != 0
-                   : ftruncate(file->fd, (off_t)end) != 0)
-        return 0;
-    file->grown = end;
-    return 1;
+        ok = ftruncate(file->fd, (off_t)end) == 0;
+    }
+    if (ok)
+        file->grown = end;
+    return ok;
 }
 
-int mapped_cut(struct mapped *file, uint64_t end)
+int mapped_cut(const struct mapped *file, uint64_t end)
 {
     return file->seen || file->grown <= end || ftruncate(file->fd, (off_t)end) == 0;
 }
 
 /* ---- Pages -------------------------------------------------------------------------------- */
-
-static long long now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
 
 /*
  * Best effort: fill() asks for what is missing, and finds out where there is no room. Returns what
@@ -125,9 +123,9 @@ static int collapse(char *extent)
 {
     if (madvise(extent, 1, MADV_POPULATE_WRITE) != 0) /* there must be a page to begin with */
         return 0;
-    long long begin = now_ns();
+    double begin = now();
     if (madvise(extent, EXTENT, MADV_COLLAPSE) == 0)
-        return now_ns() - begin > SLOW_NS ? 1 : -1;
+        return now() - begin > slow ? 1 : -1;
     return errno == EAGAIN || errno == EBUSY ? 0 : MANY;
 }
 

@@ -30,14 +30,14 @@ struct mapped {
 /* `fd` must be open for reading and writing once it is written. 0 where it is not on tmpfs. */
 int mapped_open(struct mapped *file, int fd, int seen);
 
-/* Makes the file so long that what ends here can be written; one thread at a time. 0 on an error.
- */
+/* Makes the file so long that what ends here can be written; one thread at a time. 0: it failed. */
 int mapped_grow(struct mapped *file, uint64_t end);
 
 /* Any thread, below what it has grown to. 0 where write() has to do it, or to say what is wrong. */
 int mapped_write(struct mapped *file, const unsigned char *data, size_t bytes, uint64_t at);
 
-/* Cuts off what it has grown too much behind this end. 0 on an error, with errno set. */
-int mapped_cut(struct mapped *file, uint64_t end);
+/* Cuts off what it has grown too much behind this end, if nobody else sees it. 0 on an error, with
+ * errno set. */
+int mapped_cut(const struct mapped *file, uint64_t end);
 
 #endif

@@ -298,15 +298,10 @@ static int sync_folder(const char *target)
     return ok;
 }
 
-static int cut(struct output *output)
+/* Cuts off what it grew too much, and has it on the disk if that is asked for. */
+static int complete(const struct output *output)
 {
-    return mapped_cut(&output->mapped, output->begin + output->position);
-}
-
-/* Has it on the disk if that is asked for. */
-static int complete(struct output *output)
-{
-    if (!cut(output))
+    if (!mapped_cut(&output->mapped, output->begin + output->position))
         return 0;
     return !output->sync || fsync(output->fd) == 0 || errno == EINVAL || errno == EROFS;
 }
@@ -347,10 +342,8 @@ int output_commit(struct output *output)
 void output_abandon(struct output *output)
 {
     int error = errno;
-    if (output->target == NULL && output->seekable) {
-        (void)cut(output);
+    if (output->target == NULL && output->seekable)
         (void)lseek(STDOUT_FILENO, (off_t)(output->begin + output->position), SEEK_SET);
-    }
     if (output->fd >= 0)
         (void)close(output->fd);
     output->fd = -1;

@@ -9,18 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../test/bench/measure.h"
 
 /* What is over so soon needs no line. */
 static const double delay = 0.5;
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 void progress_begin(struct progress *progress, enum progress_wish wish,
                     const _Atomic uint64_t *done, uint64_t total)
@@ -31,7 +25,7 @@ void progress_begin(struct progress *progress, enum progress_wish wish,
     progress->begun = progress->drawn_at = now();
 }
 
-static void measure(struct progress *progress, double at, uint64_t done)
+static void measure_rate(struct progress *progress, double at, uint64_t done)
 {
     double rate = (double)(done - progress->drawn_done) / (at - progress->drawn_at);
     progress->rate = progress->rate > 0 ? 0.7 * progress->rate + 0.3 * rate : rate;
@@ -72,7 +66,7 @@ void progress_tick(void *argument)
     int width = columns();
     if (!progress->shown || at - progress->begun < delay)
         return;
-    measure(progress, at, done);
+    measure_rate(progress, at, done);
     (void)snprintf(line, sizeof line, "%8.2f GB %6.2f GB/s", (double)done / 1e9,
                    progress->rate / 1e9);
     if (total != UINT64_MAX && total != 0 && progress->rate > 0) {
