@@ -95,6 +95,13 @@ foreach my $round (1 .. 3) {
     is($result->{status}, 0, 'a file that becomes shorter while it is written') or diag($result->{err});
 }
 
+# ---- A limit on files, in units of 512 bytes ---------------------------------------------------
+
+shell("ulimit -f 30000; exec \"\$0\" enc @cipher -in \"\$1\" -out \"\$2\"");
+same('a file that fits under a limit, if not by as much as it would grow', $coded);
+my $limited = shell("ulimit -f 10000; exec \"\$0\" enc @cipher -in \"\$1\" >\"\$2\"");
+ok($limited->{status} && $limited->{err} =~ /File too large/, 'and one that does not') or diag($limited->{err});
+
 # ---- A file system of its own ----------------------------------------------------------------
 
 SKIP: {
