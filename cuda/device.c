@@ -13,8 +13,14 @@
 #include "life.h"
 #include "statistics.h"
 
-/* Long waits end late by a 64th at most. */
-enum { SPIN_NS = 200000, SLEEP_NS = 20000, SLEEP_MOST_NS = 1000000, SLEEP_SHARE = 64 };
+/* Long waits end late by a 64th at most, and their limit is that of ten looks at least. */
+enum {
+    SPIN_NS = 200000,
+    SLEEP_NS = 20000,
+    SLEEP_MOST_NS = 1000000,
+    SLEEP_SHARE = 64,
+    LOOKS_LEAST = 10
+};
 
 /* ---- Start and release ------------------------------------------------------ */
 
@@ -201,15 +207,15 @@ static drv_result query(const struct driver *d, drv_stream stream, drv_event eve
 static drv_result wait_within(const struct driver *d, drv_stream stream, drv_event event,
                               int64_t limit_ns)
 {
-    int64_t begun = device_now_ns();
+    int64_t looked = device_now_ns(), waited = 0;
     for (;;) {
+        int64_t now = device_now_ns(), turn = now - looked;
+        /* A long turn is of a process that was stopped, perhaps with its whole machine. */
+        waited += limit_ns >= 0 && turn > limit_ns / LOOKS_LEAST ? limit_ns / LOOKS_LEAST : turn;
+        looked = now;
         drv_result r = query(d, stream, event);
-        if (r != DRV_NOT_READY)
+        if (r != DRV_NOT_READY || (limit_ns >= 0 && waited > limit_ns))
             return r;
-        int64_t waited = device_now_ns() - begun;
-        /* The process may have been stopped since that query, and not the device. */
-        if (limit_ns >= 0 && waited > limit_ns)
-            return query(d, stream, event);
         if (waited < SPIN_NS)
             relax();
         else

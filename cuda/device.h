@@ -76,7 +76,8 @@ drv_result device_may_use(const struct device *device, drv_stream stream);
 
 /*
  * Waits until `event` (or, where that is NULL, all of `stream`) is done:
- * spins for the first moments, then sleeps in short turns, timeout_ms at most.
+ * spins for the first moments, then sleeps in short turns, timeout_ms at most
+ * (and for ten looks at least, where the process does not get to run so often).
  * DRV_NOT_READY means that the time is up.
  */
 drv_result device_wait(const struct device *device, drv_stream stream, drv_event event);

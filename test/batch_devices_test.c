@@ -35,10 +35,9 @@ static int managed(const void *devices)
     struct gpuaes_settings settings = {.devices = *(const uint64_t *)devices};
     struct expected e;
     emulator_configure("devices=2");
-    gpuaes_configure(&settings);
     become_an_application(0);
     become_an_application(1);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+    if (!starts_with(&settings))
         return 10;
     unsigned char *p = emulator_managed_alloc(BYTES), *filled = gpuaes_pinned_alloc(BYTES);
     expect(&e, GPUAES_CTR, BYTES);
@@ -81,13 +80,12 @@ static int mixed(const void *unused)
     void *memory[2][2]; /* device and managed memory of each */
     (void)unused;
     emulator_configure("devices=2");
-    gpuaes_configure(&settings);
     for (int i = 0; i < 2; i++) {
         become_an_application(i);
         memory[i][0] = take(GPUAES_DEVICE, 4096);
         memory[i][1] = emulator_managed_alloc(4096);
     }
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || gpuaes_batch_open(&batch) != GPUAES_OK)
+    if (!starts_with(&settings) || gpuaes_batch_open(&batch) != GPUAES_OK)
         return 10;
     expect(&e, GPUAES_CTR, 4096);
     for (int first = 0; first < 4; first++) {
@@ -112,7 +110,7 @@ static int capture(const void *unused)
     struct expected e;
     (void)unused;
     become_an_application(0);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+    if (!starts_with(NULL))
         return 10;
     unsigned char *p = take(GPUAES_DEVICE, BYTES);
     expect(&e, GPUAES_CTR, BYTES);
@@ -138,9 +136,8 @@ static int released(const void *unused)
     struct expected e;
     (void)unused;
     emulator_configure("devices=2");
-    gpuaes_configure(&settings);
     become_an_application(1);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+    if (!starts_with(&settings))
         return 10;
     unsigned char *p = take(GPUAES_DEVICE, BYTES);
     expect(&e, GPUAES_CBC_ENCRYPT, BYTES);
@@ -153,7 +150,7 @@ static int released(const void *unused)
         return 12;
     if (gpuaes_batch_submit(batch, 0) != GPUAES_NOT_READY)
         return 13;
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+    if (!starts_with(NULL))
         return 14;
     if (gpuaes_batch_submit(batch, 0) != GPUAES_OK || gpuaes_batch_wait(batch) != GPUAES_OK)
         return 15;
@@ -168,9 +165,8 @@ static int lost(const void *unused)
     struct expected e;
     (void)unused;
     emulator_configure("devices=2");
-    gpuaes_configure(&settings);
     become_an_application(1);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+    if (!starts_with(&settings))
         return 10;
     unsigned char *p = take(GPUAES_DEVICE, BYTES);
     expect(&e, GPUAES_CTR, BYTES);

@@ -43,8 +43,7 @@ static int run_faulty(const void *argument)
     struct mix_rules rules = {f->in_kind, f->out_kind, f->in_place, f->count,
                               f->longest, f->op,       4,           0};
     struct gpuaes_batch *batch;
-    gpuaes_configure(&settings);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !mix_make(&mix, &rules))
+    if (!starts_with(&settings) || !mix_make(&mix, &rules))
         return 10;
     mix_fill(&mix);
     if (gpuaes_batch_open(&batch) != GPUAES_OK || !mix_add(batch, &mix))
@@ -143,7 +142,7 @@ static int run_sliced(const void *options)
     struct gpuaes_batch *batch;
     struct expected e;
     expect(&e, GPUAES_CTR, BYTES);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || gpuaes_batch_open(&batch) != GPUAES_OK)
+    if (!starts_with(NULL) || gpuaes_batch_open(&batch) != GPUAES_OK)
         return 10;
     unsigned char *p = malloc(BYTES), (*ivs)[16] = calloc(COUNT, 16);
     struct gpuaes_message all = {GPUAES_CTR, NULL, 0, &e.schedule, NULL, p, p, 16};
@@ -211,7 +210,7 @@ static int in_place(const void *argument)
     const struct in_place *test = argument;
     struct gpuaes_batch *batch;
     struct expected e;
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || gpuaes_batch_open(&batch) != GPUAES_OK)
+    if (!starts_with(NULL) || gpuaes_batch_open(&batch) != GPUAES_OK)
         return 10;
     unsigned char *p = gpuaes_pinned_alloc(test->bytes);
     expect(&e, GPUAES_CBC_ENCRYPT, test->bytes);
@@ -251,9 +250,7 @@ static int bystander(const void *polls)
     struct gpuaes_batch *batch;
     struct expected e;
     enum gpuaes_status status = GPUAES_BUSY;
-    gpuaes_configure(&patient);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !mix_make(&mix, &rules) ||
-        gpuaes_batch_open(&batch) != GPUAES_OK)
+    if (!starts_with(NULL) || !mix_make(&mix, &rules) || gpuaes_batch_open(&batch) != GPUAES_OK)
         return 10;
     mix_fill(&mix);
     expect(&e, GPUAES_CTR, 4096);
@@ -295,8 +292,7 @@ static int wiped(const void *options)
     enum { COUNT = 8 };
     static unsigned char data[COUNT][16], keys[COUNT][16];
     struct gpuaes_batch *batch;
-    gpuaes_configure(&patient);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || gpuaes_batch_open(&batch) != GPUAES_OK)
+    if (!starts_with(NULL) || gpuaes_batch_open(&batch) != GPUAES_OK)
         return 10;
     tap_random_bytes(&random_state, keys, sizeof keys);
     for (int i = 0; i < COUNT; i++) {
@@ -334,8 +330,7 @@ static int wiped_elsewhere(const void *options)
     static const unsigned char key[16] = "no key at all ..";
     unsigned char block[2][16] = {"a block of text."}, iv[16] = {0};
     struct gpuaes_batch *batch;
-    gpuaes_configure(&patient);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || gpuaes_batch_open(&batch) != GPUAES_OK)
+    if (!starts_with(NULL) || gpuaes_batch_open(&batch) != GPUAES_OK)
         return 10;
     unsigned char *p = take(GPUAES_PINNED, (size_t)COUNT * LONG);
     for (size_t at = 0; at < (size_t)COUNT * LONG; at += 16)
@@ -373,9 +368,7 @@ static int forked(const void *kind)
     const int *memory = kind;
     struct mix_rules rules = {*memory, *memory, 0, 20, 60, -1, 2, 0};
     struct gpuaes_batch *batch;
-    gpuaes_configure(&patient);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !mix_make(&mix, &rules) ||
-        gpuaes_batch_open(&batch) != GPUAES_OK)
+    if (!starts_with(NULL) || !mix_make(&mix, &rules) || gpuaes_batch_open(&batch) != GPUAES_OK)
         return 10;
     mix_fill(&mix);
     emulator_configure("kernel-us=100000");
@@ -404,12 +397,11 @@ static int forked(const void *kind)
 
 static int idle(const void *unused)
 {
-    struct gpuaes_settings settings = {.idle_seconds = 1, .timeout_ms = patient.timeout_ms};
+    struct gpuaes_settings settings = {.idle_seconds = 1};
     struct mix_rules rules = {GPUAES_PAGEABLE, GPUAES_PAGEABLE, 0, 5, 10, -1, 2, 0};
     struct gpuaes_batch *batch;
     (void)unused;
-    gpuaes_configure(&settings);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !mix_make(&mix, &rules) ||
+    if (!starts_with(&settings) || !mix_make(&mix, &rules) ||
         gpuaes_batch_open(&batch) != GPUAES_OK)
         return 10;
     mix_fill(&mix);

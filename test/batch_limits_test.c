@@ -45,8 +45,7 @@ static int lanes(const void *unused)
     struct expected e;
     unsigned char got[4096], iv[16];
     (void)unused;
-    gpuaes_configure(&settings);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !fill_lanes(batch))
+    if (!starts_with(&settings) || !fill_lanes(batch))
         return 10;
     more = batch[MOST];
     if (gpuaes_batch_submit(more, 0) != GPUAES_BUSY)
@@ -79,8 +78,7 @@ static int woken(const void *unused)
     pthread_t thread;
     void *status;
     (void)unused;
-    gpuaes_configure(&patient);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !fill_lanes(batch))
+    if (!starts_with(NULL) || !fill_lanes(batch))
         return 10;
     more = batch[MOST];
     later = batch[MOST + 1];
@@ -117,7 +115,7 @@ static int pinned(const void *unused)
     unsigned char key[16] = {0}, *p, iv[16] = {0};
     (void)unused;
     emulator_configure("idle-kernels=1");
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+    if (!starts_with(NULL))
         return 10;
     p = calloc(1, BYTES);
     for (unsigned i = 0; i < MOST; i++) {
@@ -154,9 +152,7 @@ static int short_of_pinned(const void *options)
     struct gpuaes_statistics s;
     struct expected e;
     int under_cap = strcmp(options, "") == 0;
-    if (under_cap)
-        gpuaes_configure(&settings);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+    if (!starts_with(under_cap ? &settings : NULL))
         return 10;
     expect(&e, GPUAES_ECB_ENCRYPT, BYTES);
     struct gpuaes_message all = {.op = GPUAES_ECB_ENCRYPT,
@@ -369,9 +365,8 @@ static int long_messages(const void *unused)
     static unsigned char got[LONG];
     unsigned char *p[COUNT];
     (void)unused;
-    gpuaes_configure(&settings);
     become_an_application(0);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+    if (!starts_with(&settings))
         return 10;
     for (int i = 0; i < COUNT; i++) {
         expect(&e[i], GPUAES_CBC_ENCRYPT, lengths[i]);
@@ -413,7 +408,7 @@ int main(void)
     child_ok(short_of_pinned, "memory=6", "a batch where the device has little memory");
     child_ok(long_messages, NULL, "a message that takes longer than the time-out");
     become_an_application(0);
-    tap_ok(gpuaes_start(NULL, NULL, 1) == GPUAES_READY, "the device starts");
+    tap_ok(starts_with(NULL), "the device starts");
     test_counts();
     test_stamps();
     test_both_ways();

@@ -25,11 +25,7 @@ static int play_in_child(const void *argument)
 {
     const struct scene *scene = argument;
     emulator_configure(scene->before);
-    struct gpuaes_settings settings = scene->settings;
-    if (settings.timeout_ms == 0)
-        settings.timeout_ms = patient.timeout_ms;
-    gpuaes_configure(&settings);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+    if (!starts_with(&scene->settings))
         return 99;
     return scene->play(scene);
 }
@@ -82,7 +78,7 @@ static int none_starts(const void *options)
 {
     struct gpuaes_settings settings = {.devices = GPUAES_ALL_DEVICES};
     emulator_configure(options);
-    gpuaes_configure(&settings);
+    configure(&settings);
     return gpuaes_start(NULL, NULL, 1) == GPUAES_FAILED && gpuaes_reason()[0] != '\0' ? 0 : 1;
 }
 

@@ -27,10 +27,7 @@ static int play_in_child(const void *argument)
 {
     const struct scene *scene = argument;
     emulator_configure(scene->emulator);
-    struct gpuaes_settings settings = scene->settings;
-    if (settings.timeout_ms == 0)
-        settings.timeout_ms = patient.timeout_ms;
-    gpuaes_configure(&settings);
+    configure(&scene->settings);
     expect(&e, GPUAES_CTR, LENGTH);
     out = malloc(LENGTH);
     int right = scene->play();

@@ -30,7 +30,6 @@ static struct driver application; /* its own calls of the driver */
 static const char *const op_names[GPUAES_BATCH_OPS] = {"ECB encrypt", "ECB decrypt", "CBC decrypt",
                                                        "CTR", "CBC encrypt"};
 static const char *const kind_names[] = {"pageable", "pinned", "device"};
-static const struct gpuaes_settings patient = {.timeout_ms = 250000}; /* a sanitizer is slow */
 
 /* ---- The reference ----------------------------------------------------------- */
 
@@ -92,6 +91,26 @@ static inline void become_an_application(int device)
     application.init(0);
     application.primary_ctx_retain(&context, device);
     application.ctx_push_current(context);
+}
+
+/*
+ * Where settings name no time limit they get a long one: under a sanitizer, on a busy
+ * machine, slow is not lost.
+ */
+static inline void configure(const struct gpuaes_settings *settings)
+{
+    struct gpuaes_settings patient = *settings;
+    if (patient.timeout_ms == 0)
+        patient.timeout_ms = 250000;
+    gpuaes_configure(&patient);
+}
+
+/* NULL: with the defaults. */
+static inline int starts_with(const struct gpuaes_settings *settings)
+{
+    static const struct gpuaes_settings defaults;
+    configure(settings != NULL ? settings : &defaults);
+    return gpuaes_start(NULL, NULL, 1) == GPUAES_READY;
 }
 
 /* ---- Calls ---------------------------------------------------------------------- */

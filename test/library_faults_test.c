@@ -23,10 +23,9 @@ static int run_faulty(const void *argument)
     struct expected e;
     struct gpuaes_report report;
     unsigned char iv[16];
-    gpuaes_configure(&settings);
     expect(&e, f->op, BYTES);
     memcpy(iv, e.iv, sizeof iv);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+    if (!starts_with(&settings))
         return 10;
     unsigned char *in = gpuaes_pinned_alloc(BYTES);
     unsigned char *out = f->in_place ? in : gpuaes_pinned_alloc(BYTES);
@@ -116,8 +115,7 @@ static int run_growth(const void *argument)
 {
     const struct growth *g = argument;
     struct gpuaes_settings settings = {.pinned_bytes = g->pinned_bytes, .timeout_ms = 60000};
-    gpuaes_configure(&settings);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || !is_right(g, g->first, GPUAES_OK))
+    if (!starts_with(&settings) || !is_right(g, g->first, GPUAES_OK))
         return 10;
     emulator_configure(g->options);
     if (!is_right(g, g->second, g->status))
@@ -159,27 +157,49 @@ static void test_growth(void)
 
 /* ---- A process that is stopped ---------------------------------------------------------- */
 
-enum { TIMEOUT_MS = 50 };
+enum { TIMEOUT_MS = 50, STOPS = 5 };
 static int queries;
 
-/* The first answer comes late, as after a SIGSTOP, and is not true any more. */
+/* The first answers come late, as after a SIGSTOP, and are not true any more. */
 static drv_result query_before_a_stop(drv_stream stream)
 {
     (void)stream;
-    if (queries++ != 0)
+    if (queries++ == STOPS)
         return DRV_SUCCESS;
     usleep(4 * TIMEOUT_MS * 1000);
     return DRV_NOT_READY;
 }
 
-static int run_stop(const void *unused)
+static drv_result query_for_ever(drv_stream stream)
+{
+    (void)stream;
+    queries++;
+    return DRV_NOT_READY;
+}
+
+static drv_result wait_with(drv_result (*query)(drv_stream))
 {
     struct gpuaes_settings settings = {.timeout_ms = TIMEOUT_MS};
-    struct driver driver = {.stream_query = query_before_a_stop};
+    struct driver driver = {.stream_query = query};
     struct device device = {.driver = &driver};
-    (void)unused;
     gpuaes_configure(&settings);
-    return device_wait(&device, NULL, NULL) == DRV_SUCCESS && queries == 2 ? 0 : 1;
+    return device_wait(&device, NULL, NULL);
+}
+
+/* The device may have been stopped with it, as by a machine that is moved to another host. */
+static int run_stops(const void *unused)
+{
+    (void)unused;
+    return wait_with(query_before_a_stop) == DRV_SUCCESS && queries == STOPS + 1 ? 0 : 1;
+}
+
+static int run_hang(const void *unused)
+{
+    int64_t begun = device_now_ns();
+    (void)unused;
+    drv_result r = wait_with(query_for_ever);
+    int64_t waited = device_now_ns() - begun;
+    return r == DRV_NOT_READY && queries > STOPS && waited > TIMEOUT_MS * INT64_C(1000000) ? 0 : 1;
 }
 
 int main(void)
@@ -187,6 +207,7 @@ int main(void)
     tap_random_seed(&random_state);
     test_faults();
     test_growth();
-    child_ok(run_stop, NULL, "a process that was stopped looks again");
+    child_ok(run_stops, NULL, "a process that was stopped looks again, and waits on");
+    child_ok(run_hang, NULL, "though not for ever");
     return tap_done();
 }
