@@ -11,7 +11,7 @@ use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
 
-our @EXPORT = qw(run start stop slurp spew stand_in with_gpuaes without_gpuaes figure libraries
+our @EXPORT = qw(run start stop slurp spew stand_in skip_if_configured with_gpuaes without_gpuaes figure libraries
     overlays $source $build $folder $gpuaes_command @namespace);
 
 our $source = abs_path($ENV{TOP_SRCDIR} // dirname(__FILE__) . '/..');
@@ -41,6 +41,13 @@ sub overlays
 
 # 1 if the default provider stands in for ours: tests the tests.
 sub stand_in { return ($ENV{GPUAES_TEST_PROVIDER} // '') eq 'default' }
+
+# For tests that configure another build: automake forbids it where the sources are one.
+sub skip_if_configured
+{
+    plan(skip_all => 'the sources themselves are configured, which forbids another build') if -f "$source/config.status";
+    return;
+}
 
 # Environments: the sample configuration with every whole block for the device,
 # and a stock OpenSSL.

@@ -10,6 +10,7 @@ use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use File::Path qw(make_path);
+use Programs qw(skip_if_configured);
 use Test::More;
 
 # Runs a command; returns its status and its output, standard error included.
@@ -59,6 +60,7 @@ sub run {
     # This may run inside a make whose settings are not for ours.
     delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS)};
 
+    skip_if_configured();
     my $probe = 'int main(void) { return 0; }';
     my $compiler = $ENV{CC} // 'cc';
     if (system("echo '$probe' | $compiler -fsanitize=$sanitizer -x c -o /dev/null - 2>/dev/null")) {

@@ -13,6 +13,7 @@ use Programs;
 use Test::More;
 
 plan(skip_all => 'the default provider stands in') if stand_in();
+skip_if_configured();
 
 my $seconds = $ENV{GPUAES_FUZZ_SECONDS} // 60;
 my $home = "$build/fuzz";

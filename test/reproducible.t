@@ -14,6 +14,7 @@ use Programs;
 use Test::More;
 
 plan(skip_all => 'the default provider stands in') if stand_in();
+skip_if_configured();
 my $flags = run([qw(grep ^GPUAES_CFLAGS), "$build/Makefile"])->{out};
 plan(skip_all => 'the compiler leaves the paths of the build in its output, or a sanitizer does')
     if $flags !~ /-ffile-prefix-map/;
