@@ -54,11 +54,12 @@ mkdir($in) or die "$in: $!";
 my $enter = overlays($in, '/usr/local', '/etc', '/var/cache', $module_folder);
 
 # Libtool links the module again to install it, and other tests write to the build folder
-# meanwhile, which may not change below an overlay: so a copy of what `make` has made.
+# meanwhile, which may not change below an overlay: so a copy of what `make` has made (and of
+# its scripts, where the sources themselves were configured).
 my $copy_build = <<"END";
 mkdir '$in/build'
 cd '$build'
-{ find . -maxdepth 1 -type f; find cuda docs provider tool test -name '*_test*' -prune -o -print; } |
+{ find . -maxdepth 1 -type f; find \$(ls -d build-aux cuda docs m4 packaging provider test tool 2>/dev/null) -name '*_test*' -prune -o -print; } |
     tar -cf - --no-recursion -T - | tar -C '$in/build' --no-same-owner -xpf -
 mount --bind '$in/build' '$build'
 END
