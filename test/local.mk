@@ -141,12 +141,13 @@ sanitizer_scripts = \
 	test/sanitize_address.t \
 	test/sanitize_thread.t
 
-EXTRA_DIST += test/Programs.pm test/Sanitize.pm test/application.h test/cases.h \
-	test/emulated.map test/fake_nvml.c test/fault_scenarios.h test/fault_work.h \
-	test/faulty_driver.cc test/jobs.h test/leaks_allowed.h test/library.h test/memory_search.h \
-	test/messages.h test/mixes.h test/on_gpu test/on_gpu_tool test/on_gpu_trust \
-	test/opened test/pipes.h test/providers.h test/read_ahead_streams.h test/streams.h \
-	test/tap.h test/vectors.h test/with_emulated_driver \
+EXTRA_DIST += test/Programs.pm test/Sanitize.pm test/application.h test/asan_forks.h \
+	test/cases.h test/emulated.map test/fake_nvml.c test/fault_scenarios.h \
+	test/fault_work.h test/faulty_driver.cc test/jobs.h test/leaks_allowed.h \
+	test/library.h test/memory_search.h test/messages.h test/mixes.h test/on_gpu \
+	test/on_gpu_tool test/on_gpu_trust test/opened test/pipes.h test/providers.h \
+	test/read_ahead_streams.h test/streams.h test/tap.h test/vectors.h \
+	test/with_emulated_driver \
 	test/torch_stub/torch.py \
 	$(wildcard $(srcdir)/test/configurations/*) \
 	test/clients/Client.pm test/clients/cryptography_client.py \

@@ -16,6 +16,10 @@
 #include <string.h>
 #include <time.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include "asan_forks.h"
+#endif
+
 #define TAP_UNUSED __attribute__((unused))
 #define TAP_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
