@@ -1,12 +1,11 @@
 /*
  * Forked children that AddressSanitizer stops for ever.
  *
- * That of gcc 12 and clang 14 lets a thread fork while another one holds a lock of its
- * allocator; in the child that lock is never released. (Glibc's own malloc() cannot have
- * that, later versions of the sanitizer neither.) A child that is found in the sanitizer's
- * code three times at the same place is ended, and says so in the file that
- * GPUAES_TEST_FORKS names, so that the test may be run again. What waits for anything
- * else, our own locks among it, is left to the test's limits.
+ * That of gcc 12 lets a thread fork while another one holds a lock of its allocator; in
+ * the child that lock is never released. (Glibc's own malloc() cannot have that.) A child
+ * that is found in the sanitizer's code three times at the same place is ended, and says
+ * so in the file that GPUAES_TEST_FORKS names, so that the test may be run again. What
+ * waits for anything else, our own locks among it, is left to the test's limits.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
