@@ -203,18 +203,18 @@ static drv_result query(const struct driver *d, drv_stream stream, drv_event eve
     return event != NULL ? d->event_query(event) : d->stream_query(stream);
 }
 
-/* limit_ns < 0: none. */
 static drv_result wait_within(const struct driver *d, drv_stream stream, drv_event event,
                               int64_t limit_ns)
 {
     int64_t looked = device_now_ns(), waited = 0;
+    const int64_t most = limit_ns / LOOKS_LEAST;
     for (;;) {
         int64_t now = device_now_ns(), turn = now - looked;
         /* A long turn is of a process that was stopped, perhaps with its whole machine. */
-        waited += limit_ns >= 0 && turn > limit_ns / LOOKS_LEAST ? limit_ns / LOOKS_LEAST : turn;
+        waited += turn < most ? turn : most;
         looked = now;
         drv_result r = query(d, stream, event);
-        if (r != DRV_NOT_READY || (limit_ns >= 0 && waited > limit_ns))
+        if (r != DRV_NOT_READY || waited > limit_ns)
             return r;
         if (waited < SPIN_NS)
             relax();
@@ -231,5 +231,5 @@ drv_result device_wait(const struct device *device, drv_stream stream, drv_event
 
 drv_result device_wait_for_application(const struct device *device, drv_event event)
 {
-    return wait_within(device->driver, NULL, event, -1);
+    return wait_within(device->driver, NULL, event, INT64_MAX);
 }

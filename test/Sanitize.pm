@@ -10,20 +10,14 @@ use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use File::Path qw(make_path);
-use Programs qw(skip_if_configured slurp);
+use Programs qw(skip_if_configured slurp start);
 use Test::More;
 
 # Runs a command; returns its status and its output, standard error included. Of what
 # timeout(1) runs nothing is left then: a child that hangs would keep a pipe open.
 sub command {
-    my @command = @_;
     my $file = "$Programs::folder/output";
-    my $pid = fork() // die "fork: $!";
-    if (!$pid) {
-        open(STDOUT, '>', $file) or die "$file: $!";
-        open(STDERR, '>&', \*STDOUT) or die "dup: $!";
-        exec(@command) or die "$command[0]: $!";
-    }
+    my $pid = start(['sh', '-c', 'exec "$@" 2>&1', 'sh', @_], out => $file, seconds => 7200);
     waitpid($pid, 0);
     my $status = $?;
     kill('KILL', -$pid);

@@ -67,7 +67,7 @@ is(scalar(@files), 2, "the library and the module: @files");
 foreach my $file (@files) {
     my ($first, $other) = map { slurp("$folder/$_$file") } qw(first second);
     ok(length($first) && $first eq $other, "$file is the same, " . length($first) . ' bytes');
-    my ($named) = $first =~ m{(?!\Q$prefix\E/lib)(\Q$source\E|\Q$folder\E)};
+    my ($named) = $first =~ m{(?!\Q$prefix\E/lib)(\Q$build\E|\Q$source\E|\Q$folder\E)};
     is($named, undef, "$file names no folder of the build");
 }
 SKIP: {
