@@ -65,6 +65,7 @@ library_tests = \
 	test/batch_limits_test \
 	test/batch_test \
 	test/batch_threads_test \
+	test/clock_test \
 	test/devices_test \
 	test/keystream_test \
 	test/library_faults_test \
@@ -229,6 +230,7 @@ test_batch_faults_test_LDADD = $(library_test_libs)
 test_batch_limits_test_LDADD = $(library_test_libs)
 test_batch_test_LDADD = $(library_test_libs)
 test_batch_threads_test_LDADD = $(library_test_libs)
+test_clock_test_LDADD = $(library_test_libs)
 test_devices_test_LDADD = $(library_test_libs)
 test_keystream_test_LDADD = $(library_test_libs)
 test_library_faults_test_LDADD = $(library_test_libs)
@@ -244,6 +246,7 @@ nodist_EXTRA_test_batch_faults_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_batch_limits_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_batch_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_batch_threads_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_clock_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_devices_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_keystream_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_library_faults_test_SOURCES = test/link_by_cxx.cc
