@@ -4,7 +4,8 @@
  * This header is the contract of the library, libgpuaes(3) its manual. It needs neither CUDA's
  * headers nor OpenSSL's. All sizes are in bytes, a block is 16 bytes. Every function may be called
  * from any thread, and from several at once, unless it says otherwise. No function changes the
- * caller's current CUDA context.
+ * caller's current CUDA context. Calls use up to 24 KiB of the caller's stack with driver 580, most
+ * of it in the driver: leave 64 KiB.
  *
  * The library has no AES for the CPU: a call that the devices could not finish
  * says what they did finish, and the caller does the rest.

@@ -186,7 +186,7 @@ void aes_read_ahead_consider(struct aes_context *c, uint64_t bytes)
     read_ahead_want();
     if (c->ahead.run < enough(c) || gpuaes_state() != GPUAES_READY)
         return;
-    if (job_is_current()) { /* the driver has no room on the stack of a job */
+    if (offload_needs_thread()) { /* handing each segment over would cost more than it gains */
         c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
         return;
     }
@@ -312,13 +312,13 @@ static int finish(struct aes_context *c, const struct call *call, size_t done)
     int ok = 1;
     if (done != 0)
         note_combined(c, done);
-    int in_job = job_is_current();
-    if (!in_job && c->ahead.turns++ % TRIAL_EVERY != 0)
+    int needs_thread = offload_needs_thread();
+    if (!needs_thread && c->ahead.turns++ % TRIAL_EVERY != 0)
         done = combine(c, call, done);
     if (done != call->in_bytes)
         ok = finish_on_cpu(c, call, done);
     int useless = c->ahead.useless && !engine_is_forced(c->provider);
-    if (!ok || useless || in_job || !gpuaes_keystream_is_open(c->keystream)) {
+    if (!ok || useless || needs_thread || !gpuaes_keystream_is_open(c->keystream)) {
         ok = end(c) && ok;
         aes_rearm(c);
     }

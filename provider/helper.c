@@ -13,7 +13,7 @@
 #include <time.h>
 
 /* As many as a device has lanes: more could not work. */
-enum { MOST = 16, IDLE_SECONDS = 5 };
+enum { MOST = 16, IDLE_SECONDS = 5, LEAST_STACK = 1 << 20 };
 
 /* The lock is taken with no other, and none within it. */
 static struct {
@@ -85,17 +85,29 @@ static void *help(void *unused)
     return unused;
 }
 
-/* Detached, with all signals blocked: they are for the application's threads. */
+/* The driver runs on its stack: an application may have made the usual size too small. */
+static void set_attributes(pthread_attr_t *attributes)
+{
+    size_t bytes = 0;
+    (void)pthread_attr_init(attributes);
+    (void)pthread_attr_setdetachstate(attributes, PTHREAD_CREATE_DETACHED);
+    (void)pthread_attr_getstacksize(attributes, &bytes);
+    if (bytes < LEAST_STACK)
+        (void)pthread_attr_setstacksize(attributes, LEAST_STACK);
+}
+
+/* With all signals blocked: they are for the application's threads. */
 static int make_thread(void)
 {
     sigset_t all, before;
     pthread_t thread;
+    pthread_attr_t attributes;
+    set_attributes(&attributes);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int made = pthread_create(&thread, NULL, help, NULL) == 0;
+    int made = pthread_create(&thread, &attributes, help, NULL) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (made)
-        (void)pthread_detach(thread);
+    (void)pthread_attr_destroy(&attributes);
     return made;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Threads of ours that call the driver where the caller cannot: in an ASYNC job, whose stack
- * has 32 KiB. They are made when they are needed, and end when they are not, after some seconds.
+ * Threads of ours that call the driver where the caller's stack has no room for it, as that of
+ * an ASYNC job. They are made when they are needed, and end after some seconds without work.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

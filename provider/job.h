@@ -12,7 +12,8 @@
  * than SP 800-90A allows, 64 KiB; so longer updates are somebody else's, and so are all of CBC.
  * Whoever calls those with a lock of his own must say so: ASYNC_block_pause() makes us block.
  *
- * A program that has libcrypto linked into it has jobs of its own, which are not seen here.
+ * A program that has libcrypto linked into it has jobs of its own, which are not seen here: they do
+ * not pause.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

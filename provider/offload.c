@@ -1,5 +1,5 @@
 /*
- * Calls of libgpuaes, from ASYNC jobs too.
+ * Calls of libgpuaes, from ASYNC jobs and small stacks too.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -12,6 +12,7 @@
 
 #include "engine_measure.h"
 #include "helper.h"
+#include "stack.h"
 
 /* ---- Calls by another thread ------------------------------------------------------- */
 
@@ -44,15 +45,21 @@ static int hand_over(offload_fn *function, void *arg, struct job_wait **waiting)
     return result;
 }
 
+/* Where the bounds of the stack are not known, a job is. */
+int offload_needs_thread(void)
+{
+    return job_is_current() || !stack_has_room_for_driver();
+}
+
 double offload_hand_over_ns(void)
 {
     static const double thread_ns = 20000;
-    return job_is_current() ? thread_ns : 0;
+    return offload_needs_thread() ? thread_ns : 0;
 }
 
 int offload_call(offload_fn *function, void *arg)
 {
-    if (job_is_current())
+    if (offload_needs_thread())
         return hand_over(function, arg, NULL) == CALLED;
     (void)function(arg);
     return 1;

@@ -1,9 +1,9 @@
 /*
  * Calls of libgpuaes that may call the driver, from wherever we are called.
  *
- * An ASYNC job has a stack of 32 KiB, too little for the driver: there, a
- * thread of our own makes the call and the job waits for it, or pauses. Elsewhere
- * the caller makes it itself.
+ * Where the caller's stack has no room for the driver (stack.h), a thread of our own makes
+ * the call and the caller waits for it; an ASYNC job may pause instead. Elsewhere the caller
+ * makes the call itself.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -52,7 +52,10 @@ struct offload_pause {
 };
 enum gpuaes_status offload_aes(const struct offload_aes *work, const struct offload_pause *pause);
 
-/* What a call takes from here, beside itself. */
+/* Returns 1 if calls from here are made by another thread, 0 if by the caller. */
+int offload_needs_thread(void);
+
+/* What a call costs in addition because another thread makes it; 0 where the caller does. */
 double offload_hand_over_ns(void);
 
 /* As gpuaes_base64_encode(), or, with `decodes`, gpuaes_base64_decode(). */

@@ -54,7 +54,7 @@ static void lose(unsigned fault_device)
 
 /*
  * The driver needs more room than the stack of an ASYNC job has (32 KiB), which is not the
- * thread's own.
+ * thread's own. Callers make sure of 64 KiB some frames above.
  */
 static void check_stack()
 {
@@ -75,7 +75,7 @@ static void check_stack()
     };
     static thread_local const bounds own;
     const uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-    if (here < own.begin + (64 << 10) || here >= own.end) {
+    if (here < own.begin + (48 << 10) || here >= own.end) {
         fprintf(stderr, "emulator: the driver was called on a stack without room for it\n");
         abort();
     }
