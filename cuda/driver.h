@@ -169,8 +169,9 @@ struct driver {
 
 /*
  * Fills *table. Returns NULL, or a sentence (static storage) that says why
- * there is no driver: no device files, no libcuda.so.1, a symbol that is
- * missing. Calls no driver function. Called once a process, under a lock.
+ * there is no driver: no device files, no libcuda.so.1 where it was when this
+ * library was loaded, a symbol that is missing. Calls no driver function.
+ * Called once a process, under a lock; the caller has asked root_changed().
  */
 const char *driver_open(struct driver *table);
 

@@ -1,5 +1,5 @@
 /*
- * The real driver: libcuda.so.1, opened when it is first needed.
+ * The real driver: libcuda.so.1, opened when it is first needed, where it was when we were loaded.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -7,9 +7,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "driver.h"
+#include "driver_path.h"
 
 static const char library[] = "libcuda.so.1";
 
@@ -34,14 +35,34 @@ static const char *resolve(void *handle, struct driver *table)
     return NULL;
 }
 
+static int is_device(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) == 0 && S_ISCHR(file.st_mode);
+}
+
+/* The application's, if it has loaded one: two would not share a context. */
+static void *open_library(const char **why)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (handle != NULL)
+        return handle;
+    const char *path = driver_path(why);
+    if (path == NULL)
+        return NULL;
+    *why = "libcuda.so.1 cannot be loaded: is the NVIDIA driver installed?";
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
 const char *driver_open(struct driver *table)
 {
+    const char *why;
     /* Cheaper than loading the driver to learn that there is no device. */
-    if (access("/dev/nvidiactl", F_OK) != 0 && access("/dev/dxg", F_OK) != 0)
+    if (!is_device("/dev/nvidiactl") && !is_device("/dev/dxg"))
         return "no NVIDIA device files (/dev/nvidiactl)";
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    void *handle = open_library(&why);
     if (handle == NULL)
-        return "libcuda.so.1 cannot be loaded: is the NVIDIA driver installed?";
+        return why;
     const char *missing = resolve(handle, table);
     if (missing == NULL)
         return NULL;

@@ -24,6 +24,7 @@
 
 #include "fork.h"
 #include "keystream_ring.h"
+#include "root.h"
 #include "statistics.h"
 
 enum { DEFAULT_TIMEOUT_MS = 10000 };
@@ -173,13 +174,14 @@ struct device *life_own_device(void)
     return count == 0 ? NULL : devices[(turn - 1) % count];
 }
 
-/* Under the adoption's lock. */
+/* Under the adoption's lock. Loads kernels, for which the driver may open libraries. */
 static int adopt(struct device *device, int ordinal)
 {
     struct device_reason reason;
     unsigned flags;
     int active = 0;
-    if (life.driver.primary_ctx_get_state(ordinal, &flags, &active) != DRV_SUCCESS || !active)
+    if (life.driver.primary_ctx_get_state(ordinal, &flags, &active) != DRV_SUCCESS || !active ||
+        root_changed() != NULL)
         return 0;
     int started = device_start(device, &life.driver, ordinal, &reason);
     set_use(device, started ? DEVICE_GUEST : DEVICE_LOST);
@@ -237,6 +239,10 @@ static int open_driver(struct device_reason *reason)
         return reject(reason, "this is a set-user-ID or privileged process");
     if (driver_kernels() == NULL)
         return reject(reason, "gpuaes was built without the CUDA toolkit");
+    /* Each time: a driver that is loaded already may open more libraries when it starts again. */
+    const char *changed = root_changed();
+    if (changed != NULL)
+        return reject(reason, changed);
     if (!life.driver_opened) {
         const char *why = driver_open(&life.driver);
         if (why != NULL)
@@ -370,6 +376,7 @@ static void *start_thread(void *unused)
     struct device_reason reason = {""};
     int64_t begun = now_ns(CLOCK_MONOTONIC);
     is_start_thread = 1;
+    root_keep();
     set_defaults(&life.settings);
     int ok = open_driver(&reason);
     if (ok)

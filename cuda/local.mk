@@ -36,6 +36,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/pool.c cuda/pool.h \
 	cuda/queue.c \
 	cuda/registration.c cuda/registration.h \
+	cuda/root.c cuda/root.h \
 	cuda/route.c cuda/route.h \
 	cuda/spans.c cuda/spans.h \
 	cuda/spares.c cuda/spares.h \
@@ -47,7 +48,8 @@ cuda_libgpuaes_core_la_SOURCES = \
 cuda_libgpuaes_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 
 lib_LTLIBRARIES += cuda/libgpuaes.la
-cuda_libgpuaes_la_SOURCES = cuda/driver_cuda.c cuda/kernels_image.c
+cuda_libgpuaes_la_SOURCES = cuda/driver_cuda.c cuda/driver_path.c cuda/driver_path.h \
+	cuda/kernels_image.c
 cuda_libgpuaes_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 cuda_libgpuaes_la_CPPFLAGS = $(AM_CPPFLAGS)
 cuda_libgpuaes_la_LDFLAGS = $(AM_LDFLAGS) $(GPUAES_SHARED_LDFLAGS) -version-info 0:0:0

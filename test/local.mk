@@ -73,11 +73,13 @@ library_tests = \
 	test/library_test \
 	test/queue_test \
 	test/registration_test \
-	test/reset_test
+	test/reset_test \
+	test/root_test
 emulator_tests = \
 	test/aes_hybrid_test \
 	test/aes_kernels_test \
 	test/base64_kernels_test \
+	test/driver_path_test \
 	test/emulator_test \
 	test/engine_stream_test \
 	test/messages_faults_test \
@@ -146,7 +148,7 @@ sanitizer_scripts = \
 EXTRA_DIST += test/Programs.pm test/Sanitize.pm test/application.h test/asan_forks.h \
 	test/cases.h test/emulated.map test/fake_nvml.c test/fault_scenarios.h \
 	test/fault_work.h test/faulty_driver.cc test/jobs.h test/leaks_allowed.h \
-	test/library.h test/memory_search.h test/messages.h test/mixes.h test/on_gpu \
+	test/library.h test/memory_search.h test/messages.h test/mixes.h test/noticed_driver.c test/on_gpu \
 	test/on_gpu_tool test/on_gpu_trust test/opened test/pipes.h test/providers.h \
 	test/read_ahead_streams.h test/streams.h test/tap.h test/vectors.h \
 	test/with_emulated_driver \
@@ -239,6 +241,7 @@ test_library_test_LDADD = $(library_test_libs)
 test_queue_test_LDADD = $(library_test_libs)
 test_registration_test_LDADD = $(library_test_libs)
 test_reset_test_LDADD = $(library_test_libs)
+test_root_test_LDADD = $(library_test_libs)
 nodist_EXTRA_test_aes_hybrid_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_aes_kernels_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_base64_kernels_test_SOURCES = test/link_by_cxx.cc
@@ -255,6 +258,18 @@ nodist_EXTRA_test_library_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_queue_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_registration_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_reset_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_root_test_SOURCES = test/link_by_cxx.cc
+# The real table of the driver, and no emulator.
+test_driver_path_test_SOURCES = test/driver_path_test.c cuda/driver_cuda.c cuda/driver_path.c \
+	cuda/driver_path.h
+test_driver_path_test_CFLAGS = $(AM_CFLAGS)
+test_driver_path_test_LDADD = cuda/libgpuaes_core.la $(SYSTEM_LIBS)
+EXTRA_test_driver_path_test_DEPENDENCIES = test/noticed/libcuda.so.1
+CLEANFILES += test/noticed/libcuda.so.1
+test/noticed/libcuda.so.1: test/noticed_driver.c
+	@$(MKDIR_P) $(@D)
+	$(AM_V_CC)$(CC) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) -fno-sanitize=all \
+	    -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $(srcdir)/test/noticed_driver.c
 # The provider's code, too.
 provider_test_libs = provider/libprovider_core.la $(library_test_libs) $(LIBBASE64_LIBS)
 test_messages_faults_test_LDADD = $(provider_test_libs)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../cuda/gpuaes.h"
@@ -34,9 +35,12 @@ static int examine_module(const struct library *library)
 
 static const char *advice(void)
 {
-    if (access("/dev/nvidiactl", F_OK) != 0)
+    struct stat file;
+    if (stat("/dev/nvidiactl", &file) != 0)
         return "There is no /dev/nvidiactl: either there is no NVIDIA GPU, or its driver is not "
                "installed, or this is a container that was not given the GPU.";
+    if (!S_ISCHR(file.st_mode))
+        return "/dev/nvidiactl is not a character device: the driver did not make it.";
     if (access("/dev/nvidiactl", R_OK | W_OK) != 0)
         return "This user may not open /dev/nvidiactl.";
     return "\"nvidia-smi\" says whether the driver works; provider-gpuaes(7) lists what else "
