@@ -16,7 +16,7 @@
 #include "errors.h"
 #include "provider.h"
 
-/* Makes EVP offer some room beyond the input's length: enough for 96 bytes and for the end. */
+/* Makes EVP promise some room beyond the input's length: enough for 93 bytes and for the end. */
 enum { BLOCK_SIZE = 32 };
 
 #define PARAM_OUTSIZE "outsize"
@@ -158,7 +158,7 @@ static int fits(const struct base64_cipher *c, size_t needed, size_t available)
         return 1;
     error_raise(c->provider, ERROR_OUTPUT_TOO_SMALL,
                 "%zu bytes needed, %zu available: tell the room there really is by the parameter "
-                "\"" PARAM_OUTSIZE "\" before each update; with openssl enc use -bufsize 96",
+                "\"" PARAM_OUTSIZE "\" before each update; with openssl enc use -bufsize 93",
                 needed, available);
     return 0;
 }
@@ -182,11 +182,22 @@ static int apart(const struct base64_cipher *c, const unsigned char *out, size_t
     return 0;
 }
 
+/*
+ * EVP_EncryptUpdate(3) asks its callers for a byte less than EVP then says there is. What it
+ * says is its own sum, and so must not be taken for what the buffer has.
+ */
+static size_t promised(size_t outsize, size_t inl)
+{
+    size_t room = inl + BLOCK_SIZE - 1;
+
+    return outsize < room ? outsize : room;
+}
+
 static int cipher_update(void *ctx, unsigned char *out, size_t *outl, size_t outsize,
                          const unsigned char *in, size_t inl)
 {
     struct base64_cipher *c = ctx;
-    size_t room = c->outsize_set ? c->outsize : outsize, needed;
+    size_t room = c->outsize_set ? c->outsize : promised(outsize, inl), needed;
 
     c->outsize_set = 0;
     *outl = 0;

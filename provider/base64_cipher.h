@@ -1,8 +1,8 @@
 /*
  * Base64 as a keyless cipher, "BASE64": encryption encodes, decryption decodes.
  *
- * EVP promises a cipher only the input's length and one block of room, and
- * encoding grows by a third. So `outsize` is always honoured: an update that
+ * EVP promises a cipher only the input's length and a block less one byte of room,
+ * and encoding grows by a third. So `outsize` is always honoured: an update that
  * does not fit is refused with OUTPUT_TOO_SMALL and has consumed nothing, and
  * an application that has given more room says so before the update:
  *

@@ -354,6 +354,45 @@ static int reason(void)
     return found;
 }
 
+/*
+ * Without outsize nothing is written beyond the input's length and a block less one byte, which
+ * is what EVP_EncryptUpdate(3) asks callers for. Returns whether an update of `length` bytes behind
+ * `held` others keeps to it, encoded or refused.
+ */
+static int keeps_to_promise(size_t held, size_t length)
+{
+    struct format format = {0, 0};
+    struct bytes plain = random_bytes(held + length), out = allocate(512);
+    size_t room = length + (size_t)EVP_CIPHER_get_block_size(base64) - 1;
+    EVP_CIPHER_CTX *context = begin(1, format);
+    int written = 0, kept = 1;
+
+    memset(out.data, 0xff, 512);
+    if (!EVP_CipherUpdate(context, out.data, &written, plain.data, (int)held) || written != 0)
+        kept = 0;
+    if (!EVP_CipherUpdate(context, out.data, &written, plain.data + held, (int)length) &&
+        reason() != OUTPUT_TOO_SMALL)
+        kept = 0;
+    for (size_t i = room; i < 512; i++)
+        kept = kept && out.data[i] == 0xff;
+    if (!kept || (size_t)written > room)
+        tap_diag("%zu bytes behind %zu: %d of %zu bytes", length, held, written, room);
+    EVP_CIPHER_CTX_free(context);
+    free(plain.data);
+    free(out.data);
+    return kept && (size_t)written <= room;
+}
+
+static void test_promise(void)
+{
+    int ok = 1;
+
+    for (size_t held = 0; held < 3; held++)
+        for (size_t length = 1; length <= 200; length++)
+            ok &= keeps_to_promise(held, length);
+    tap_ok(ok, "1 to 200 bytes: no byte beyond what EVP_EncryptUpdate(3) promises");
+}
+
 static void test_outsize(void)
 {
     struct format format = {0, 0};
@@ -365,15 +404,15 @@ static void test_outsize(void)
     tap_ok(EVP_CIPHER_get_key_length(base64) == 0 && EVP_CIPHER_get_iv_length(base64) == 0 &&
                EVP_CIPHER_get_block_size(base64) == 32,
            "no key, no IV, block size 32");
-    tap_ok(EVP_CipherUpdate(context, out.data, &written, plain.data, 96) && written == 128,
-           "96 bytes fit into what EVP promises");
-    tap_ok(!EVP_CipherUpdate(context, out.data + 128, &written, plain.data + 96, 2904) &&
+    tap_ok(EVP_CipherUpdate(context, out.data, &written, plain.data, 93) && written == 124,
+           "93 bytes fit into what EVP promises");
+    tap_ok(!EVP_CipherUpdate(context, out.data + 124, &written, plain.data + 93, 2907) &&
                reason() == OUTPUT_TOO_SMALL,
-           "2904 bytes do not, and are refused");
-    out.length = 128;
-    tap_ok(!update(context, &out, 3871, plain.data + 96, 2904) && reason() == OUTPUT_TOO_SMALL,
+           "2907 bytes do not, and are refused");
+    out.length = 124;
+    tap_ok(!update(context, &out, 3875, plain.data + 93, 2907) && reason() == OUTPUT_TOO_SMALL,
            "nor into one byte less than needed");
-    tap_ok(update(context, &out, 3872, plain.data + 96, 2904) && finish(context, &out) &&
+    tap_ok(update(context, &out, 3876, plain.data + 93, 2907) && finish(context, &out) &&
                same(&out, &text),
            "they fit once outsize says so, and nothing had been consumed");
     tap_ok(!EVP_CipherUpdate(context, out.data, &written, plain.data, 3) && reason() == FINISHED,
@@ -594,6 +633,7 @@ int main(void)
     if (!tap_ok(base64 != NULL, "the cipher BASE64 is found"))
         return tap_done();
     test_vectors();
+    test_promise();
     test_outsize();
     test_parameters();
     test_wrong();

@@ -9,8 +9,8 @@
  * the seconds that the second took: the first may start a GPU and touches the
  * memory for the first time.
  *
- * EVP promises a cipher the input's length and one block of room. The output
- * here has more, and the parameter "outsize" says how much before each update.
+ * EVP promises a cipher the input's length and a block less one byte of room. The
+ * output here has more, and the parameter "outsize" says how much before each update.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
