@@ -5,6 +5,8 @@
  */
 #include "base64_decoder.h"
 
+#include <inttypes.h>
+#include <openssl/bio.h>
 #include <openssl/core_names.h>
 #include <openssl/core_object.h>
 #include <openssl/crypto.h>
@@ -82,15 +84,26 @@ static int grow(const struct provider *provider, struct buffer *b, size_t more)
     return 1;
 }
 
-/* Reads until `text` is full or the BIO is at its end; returns the length. */
-static size_t read_piece(const struct provider *provider, OSSL_CORE_BIO *bio, unsigned char *text,
-                         size_t room)
+/*
+ * Fills `text`, or reads up to the BIO's end. A read that fails does not tell the end from an
+ * error or from "not yet": BIO_eof() does. 0 if it is not the end: the error is raised.
+ */
+static int read_piece(const struct base64_decoding *decoding, OSSL_CORE_BIO *bio,
+                      struct buffer *text)
 {
-    size_t len = 0, read = 0;
+    const struct provider *provider = decoding->provider;
+    size_t read = 0;
 
-    while (len < room && provider->bio_read(bio, text + len, room - len, &read) && read)
-        len += read;
-    return len;
+    text->used = 0;
+    while (text->used < text->room &&
+           provider->bio_read(bio, text->data + text->used, text->room - text->used, &read))
+        text->used += read;
+    if (text->used == text->room || provider->bio_ctrl(bio, BIO_CTRL_EOF, 0, NULL) > 0)
+        return 1;
+    error_raise(provider, ERROR_READ_FAILED,
+                "after %" PRIu64 " characters, where BIO_eof() does not say that the text ends",
+                decoding->offset + text->used);
+    return 0;
 }
 
 /* All of the BIO into `b`. */
@@ -101,7 +114,8 @@ static int decode_pieces(struct base64_decoding *decoding, OSSL_CORE_BIO *bio, s
     size_t produced;
 
     for (;;) {
-        text->used = read_piece(provider, bio, text->data, text->room);
+        if (!read_piece(decoding, bio, text))
+            return 0;
         if (text->used == 0)
             return base64_decoding_end(decoding);
         if (!grow(provider, bytes, (text->used / 4 + 1) * 3) ||

@@ -5,7 +5,8 @@
  * (OSSL_DECODER_CTX_set_construct) an object of type OSSL_OBJECT_UNKNOWN, data
  * type "OCTETS", with the bytes as "data" (OSSL_OBJECT_PARAM_DATA), which are
  * valid during the call. Set the input type "BASE64" on the OSSL_DECODER_CTX.
- * Invalid text is an error that names the offset.
+ * Invalid text is an error that names the offset. So is a read that fails where BIO_eof() does
+ * not say that the BIO is at its end, as with one that does not block.
  *
  * Parameters, through OSSL_DECODER_CTX_set_params(): line-length and
  * skip-white-space, as in base64_codec.h.

@@ -24,7 +24,8 @@
     E(FINISHED, 12, "already finished")                                                            \
     E(DEVICE_MEMORY, 13, "device memory cannot be used here")                                      \
     E(BAD_PIPES, 14, "wrong number of pipes")                                                      \
-    E(CAPTURED, 15, "a CUDA graph is being captured")
+    E(CAPTURED, 15, "a CUDA graph is being captured")                                              \
+    E(READ_FAILED, 16, "reading the text failed")
 
 enum error_reason {
 #define ERROR_ENUM(name, number, sentence) ERROR_##name = (number),

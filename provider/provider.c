@@ -154,6 +154,9 @@ static void learn_upcalls(struct provider *provider, const OSSL_DISPATCH *in)
         case OSSL_FUNC_BIO_READ_EX:
             provider->bio_read = OSSL_FUNC_BIO_read_ex(in);
             break;
+        case OSSL_FUNC_BIO_CTRL:
+            provider->bio_ctrl = OSSL_FUNC_BIO_ctrl(in);
+            break;
         case OSSL_FUNC_BIO_WRITE_EX:
             provider->bio_write = OSSL_FUNC_BIO_write_ex(in);
             break;

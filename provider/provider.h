@@ -22,6 +22,7 @@ struct provider {
     OSSL_FUNC_core_set_error_debug_fn *set_error_debug;
     OSSL_FUNC_core_vset_error_fn *vset_error;
     OSSL_FUNC_BIO_read_ex_fn *bio_read;
+    OSSL_FUNC_BIO_ctrl_fn *bio_ctrl;
     OSSL_FUNC_BIO_write_ex_fn *bio_write;
 
     struct settings settings;

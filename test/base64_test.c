@@ -9,6 +9,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include <openssl/bio.h>
 #include <openssl/core_names.h>
 #include <openssl/core_object.h>
 #include <openssl/decoder.h>
@@ -20,7 +21,12 @@ static struct providers providers;
 static struct tap_random random_state;
 static EVP_CIPHER *base64;
 
-enum { BAD_BASE64 = 7, OUTPUT_TOO_SMALL = 6, FINISHED = 12 }; /* provider/errors.h */
+enum {
+    OUTPUT_TOO_SMALL = 6,
+    BAD_BASE64 = 7,
+    FINISHED = 12,
+    READ_FAILED = 16
+}; /* provider/errors.h */
 
 struct format {
     size_t line_length;
@@ -541,24 +547,30 @@ static int encode_object(const struct bytes *plain, struct bytes *text, size_t l
     return ok;
 }
 
-static int decode_object(const struct bytes *text, struct bytes *plain, struct format format)
+static int decode_bio(BIO *bio, struct bytes *plain, struct format format)
 {
     OSSL_DECODER *decoder =
         OSSL_DECODER_fetch(providers.ours, "OCTETS", "provider=gpuaes,input=base64");
     OSSL_DECODER_CTX *context = OSSL_DECODER_CTX_new();
     OSSL_PARAM params[] = {OSSL_PARAM_size_t("line-length", &format.line_length),
                            OSSL_PARAM_int("skip-white-space", &format.skip), OSSL_PARAM_END};
-    const unsigned char *p = text->data;
-    size_t left = text->length;
     int ok = decoder && OSSL_DECODER_CTX_add_decoder(context, decoder) &&
              OSSL_DECODER_CTX_set_construct(context, take_object) &&
              OSSL_DECODER_CTX_set_construct_data(context, plain) &&
              OSSL_DECODER_CTX_set_input_type(context, "BASE64") &&
-             OSSL_DECODER_CTX_set_params(context, params) &&
-             OSSL_DECODER_from_data(context, &p, &left);
+             OSSL_DECODER_CTX_set_params(context, params) && OSSL_DECODER_from_bio(context, bio);
 
     OSSL_DECODER_CTX_free(context);
     OSSL_DECODER_free(decoder);
+    return ok;
+}
+
+static int decode_object(const struct bytes *text, struct bytes *plain, struct format format)
+{
+    BIO *bio = BIO_new_mem_buf(text->data, (int)text->length);
+    int ok = decode_bio(bio, plain, format);
+
+    BIO_free(bio);
     return ok;
 }
 
@@ -583,6 +595,63 @@ static void test_objects(void)
     }
     tap_ok(!decode_object(&bad, &none, formats[0]) && error_names(5),
            "the decoder's error names the offset");
+}
+
+/* Writes all of the text to a BIO that grows. */
+static BIO *written(BIO *bio, const struct bytes *text)
+{
+    if (bio == NULL || BIO_write(bio, text->data, (int)text->length) != (int)text->length)
+        abort();
+    return bio;
+}
+
+/* A read of a pair's end that is empty fails: only BIO_eof() tells whether more may come. */
+static void test_ends(void)
+{
+    static const size_t lengths[] = {3000, 600000};
+    static const struct format format = {0, 0};
+
+    for (unsigned i = 0; i < 4; i++) {
+        size_t length = lengths[i / 2];
+        int closed = (int)(i % 2);
+        struct bytes plain = random_bytes(length), back = {NULL, 0};
+        struct bytes text = reference(plain.data, length, 0);
+        BIO *reader, *writer;
+        int decoded;
+
+        if (!BIO_new_bio_pair(&writer, text.length, &reader, 1))
+            abort();
+        written(writer, &text);
+        if (closed)
+            BIO_shutdown_wr(writer);
+        decoded = decode_bio(reader, &back, format);
+        if (closed)
+            tap_ok(decoded && same(&back, &plain), "decoder, %zu bytes, the writer has closed",
+                   length);
+        else
+            tap_ok(!decoded && back.data == NULL && reason() == READ_FAILED,
+                   "decoder, %zu bytes, more may come: an error, and nothing is handed on", length);
+        BIO_free(reader);
+        BIO_free(writer);
+        free(plain.data);
+        free(text.data);
+        free(back.data);
+    }
+}
+
+static void test_growing(void)
+{
+    static const struct format format = {0, 0};
+    struct bytes plain = random_bytes(3000), back = {NULL, 0};
+    struct bytes text = reference(plain.data, plain.length, 0);
+    BIO *bio = written(BIO_new(BIO_s_mem()), &text);
+
+    tap_ok(decode_bio(bio, &back, format) && same(&back, &plain),
+           "decoder, memory that could grow: its end is the text's");
+    BIO_free(bio);
+    free(plain.data);
+    free(text.data);
+    free(back.data);
 }
 
 /* ---- The figures -------------------------------------------------------------- */
@@ -641,6 +710,8 @@ int main(void)
     test_copies();
     test_random();
     test_objects();
+    test_ends();
+    test_growing();
     test_figures();
     EVP_CIPHER_free(base64);
     providers_unload(&providers);
