@@ -29,14 +29,14 @@ nobase_dist_doc_DATA = docs/gpuaes.cnf \
 	docs/benchmarks.md docs/design.md docs/packaging.md docs/read-ahead.md docs/shards.md \
 	docs/configuration/one-container.md docs/configuration/one-context.md \
 	docs/configuration/one-program.md docs/configuration/whole-host.md \
-	docs/examples/base64_client.c docs/examples/device_memory.c docs/examples/encrypt_file.c \
-	docs/examples/torch_tensor.py \
+	docs/examples/base64_client.c docs/examples/base64_objects.c docs/examples/device_memory.c \
+	docs/examples/encrypt_file.c docs/examples/torch_tensor.py \
 	$(patsubst $(srcdir)/%,%,$(foreach kind,svg tsv,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind))))
 examplesdir = $(docdir)/docs/examples
 dist_examples_SCRIPTS = docs/examples/shard docs/examples/shards.sbatch
 EXTRA_DIST += $(foreach kind,md png,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind)))
 
-noinst_PROGRAMS += docs/examples/base64_client docs/examples/encrypt_file
+noinst_PROGRAMS += docs/examples/base64_client docs/examples/base64_objects docs/examples/encrypt_file
 # An application of CUDA, which links the driver; all others of ours do not.
 if HAVE_LIBCUDA
 noinst_PROGRAMS += docs/examples/device_memory

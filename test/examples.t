@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# The examples that use device memory: the C program on a card, the Python program
-# with PyTorch where that is installed, and on the emulator with a stand-in for it.
+# The examples. Of those that use device memory, the C program runs on a card, and the Python
+# program with PyTorch where that is installed, on the emulator with a stand-in for it.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -25,6 +25,29 @@ sub check
     my $bytes = figure($result, 'gpu-bytes') // 0;
     cmp_ok($bytes, '>=', 4 << 20, "$name had the GPU do it");
     return;
+}
+
+# Base64 as a cipher, and as encoder and decoder: text as coreutils write it, both ways.
+my $with_gpuaes = with_gpuaes();
+my $bytes = join('', map { pack('N', $_ * 2654435761 % 2**32) } 1 .. 50_000);
+foreach my $example ('base64_client', 'base64_objects') {
+    foreach my $case (['', 0], ['f', 0], [$bytes, 0], [$bytes, 64], ["$bytes.", 76]) {
+        my ($plain, $line) = @$case;
+        my $name = "$example, " . length($plain) . " bytes, lines of $line";
+        my ($in, $text, $out) = map { "$folder/$_" } 'in', 'text', 'out';
+        spew($in, $plain);
+        my $encoded = run(["$build/docs/examples/$example", 'encode', '-l', $line, $in, $text], env => $with_gpuaes);
+        my $decoded = run(["$build/docs/examples/$example", 'decode', '-l', $line, $text, $out], env => $with_gpuaes);
+        my $expected = run(['base64', '-w', $line, $in])->{out};
+        is($encoded->{status}, 0, "$name: encodes") or diag($encoded->{err});
+        ok(slurp($text) eq $expected, "$name: as base64 does");
+        is($decoded->{status}, 0, "$name: decodes") or diag($decoded->{err});
+        ok(slurp($out) eq $plain, "$name: to what it was");
+    }
+    spew("$folder/text", 'Zm9v!mFy');
+    my $refused = run(["$build/docs/examples/$example", 'decode', "$folder/text", "$folder/out"], env => $with_gpuaes);
+    is($refused->{status} >> 8, 1, "$example: text that is none is refused");
+    like($refused->{err}, qr/at offset 4:/, "$example: the error names the offset");
 }
 
 SKIP: {
