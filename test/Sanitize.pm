@@ -89,8 +89,8 @@ sub run {
     $ENV{TOP_SRCDIR} = $source;
     $ENV{TOP_BUILDDIR} = $folder;
     $ENV{OPENSSL_MODULES} = "$folder/test/emulated";
-    $ENV{GPUAES_MODULES_REAL} = "$folder/provider/.libs";
-    $ENV{GPUAES_SANITIZER} = $sanitizer;
+    $ENV{GPUAES_TEST_MODULES_REAL} = "$folder/provider/.libs";
+    $ENV{GPUAES_TEST_SANITIZER} = $sanitizer;
     $ENV{GPUAES_TEST_FORKS} = "$folder/forks.log";
     $ENV{UBSAN_OPTIONS} //= 'print_stacktrace=1';
     $ENV{TSAN_OPTIONS} //= 'die_after_fork=0';

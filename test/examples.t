@@ -11,7 +11,7 @@ use Programs;
 use Test::More;
 
 plan(skip_all => 'the default provider stands in') if stand_in();
-plan(skip_all => 'a sanitizer is not in the programs that load the module') if $ENV{GPUAES_SANITIZER};
+plan(skip_all => 'a sanitizer is not in the programs that load the module') if $ENV{GPUAES_TEST_SANITIZER};
 
 my $emulated = run(['nm', '-D', '--defined-only', "$ENV{OPENSSL_MODULES}/gpuaes.so"])->{out} =~
     /emulator_driver/;

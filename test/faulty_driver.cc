@@ -8,7 +8,7 @@
  * work goes on behind a failure; with hang=N nothing seems to end that is queued from the Nth
  * launch on.
  *
- * GPUAES_DRIVER names the driver behind, also a module that is built on the emulator; without,
+ * GPUAES_TEST_DRIVER names the driver behind, also a module that is built on the emulator; without,
  * it is the next one of LD_LIBRARY_PATH, or what is in a usual place.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -73,7 +73,7 @@ void *open_driver_in(const std::string &folder)
 
 void *open_driver()
 {
-    const char *given = getenv("GPUAES_DRIVER"), *path = getenv("LD_LIBRARY_PATH");
+    const char *given = getenv("GPUAES_TEST_DRIVER"), *path = getenv("LD_LIBRARY_PATH");
     if (given)
         return dlopen(given, RTLD_NOW | RTLD_LOCAL);
     std::istringstream folders(path ? path : "");
@@ -168,7 +168,7 @@ const driver &real()
     std::call_once(once, [] {
         void *library = open_driver();
         if (!library)
-            stop("no driver; GPUAES_DRIVER may name it");
+            stop("no driver; GPUAES_TEST_DRIVER may name it");
         if (dlsym(library, "emulator_driver")) {
             use_emulated(table, library);
             return;

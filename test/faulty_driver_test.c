@@ -22,7 +22,7 @@ static int open_it(void)
     const char *top = getenv("TOP_BUILDDIR"), *modules = getenv("OPENSSL_MODULES");
     char path[4096];
     snprintf(path, sizeof path, "%s/gpuaes.so", modules ? modules : ".");
-    setenv("GPUAES_DRIVER", path, 1);
+    setenv("GPUAES_TEST_DRIVER", path, 1);
     snprintf(path, sizeof path, "%s/test/faulty/libcuda.so.1", top ? top : ".");
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol;
     if (library == NULL)

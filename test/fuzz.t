@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# The fuzz targets of test/fuzz/, each for GPUAES_FUZZ_SECONDS (60), all at the same time,
+# The fuzz targets of test/fuzz/, each for GPUAES_TEST_FUZZ_SECONDS (60), all at the same time,
 # on a build by clang with libFuzzer and two sanitizers. They begin with their corpora:
 # what once was found is tried again first. CLANG names another clang.
 #
@@ -15,7 +15,7 @@ use Test::More;
 plan(skip_all => 'the default provider stands in') if stand_in();
 skip_if_configured();
 
-my $seconds = $ENV{GPUAES_FUZZ_SECONDS} // 60;
+my $seconds = $ENV{GPUAES_TEST_FUZZ_SECONDS} // 60;
 my $home = "$build/fuzz";
 my $sanitizers = 'address,undefined';
 # The figure of the provider that must not be 0.

@@ -305,7 +305,7 @@ PROVE_JOBS = 2
 # here, scripts beside the sources.
 prove = @test -n '$(PROVE)' || { echo 'prove (it comes with perl) is needed' >&2; exit 1; }; \
 	env OPENSSL_MODULES='$(abs_top_builddir)/$(1)' \
-	    GPUAES_MODULES_REAL='$(abs_top_builddir)/provider/.libs' \
+	    GPUAES_TEST_MODULES_REAL='$(abs_top_builddir)/provider/.libs' \
 	    TOP_SRCDIR='$(abs_top_srcdir)' TOP_BUILDDIR='$(abs_top_builddir)' $(3) \
 	    $(PROVE) $(PROVE_FLAGS) -j$(PROVE_JOBS) \
 	    $(foreach t,$(2),$(if $(filter %.t,$(t)),$(srcdir)/)$(t))

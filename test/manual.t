@@ -73,7 +73,7 @@ foreach my $page (qw(gpuaes.1 libgpuaes.3 provider-gpuaes.7)) {
 
 SKIP: {
     my $compiler = $ENV{CC} // 'cc';
-    skip('a sanitizer is not in the example', 3) if $ENV{GPUAES_SANITIZER};
+    skip('a sanitizer is not in the example', 3) if $ENV{GPUAES_TEST_SANITIZER};
     skip("there is no C compiler ($compiler)", 3) if system("$compiler --version >/dev/null 2>&1");
     my ($example) = $manual =~ /^\.EX\n(.*?)^\.EE$/ms;
     $example =~ s/\\-/-/g;

@@ -14,7 +14,7 @@ use Test::More;
 
 plan(skip_all => 'the default provider stands in') if stand_in();
 
-my $real_folder = $ENV{GPUAES_MODULES_REAL} // "$build/provider/.libs";
+my $real_folder = $ENV{GPUAES_TEST_MODULES_REAL} // "$build/provider/.libs";
 my $real = "$real_folder/gpuaes.so";
 my $library = "$build/cuda/.libs/libgpuaes.so";
 my $key = '00112233445566778899aabbccddeeff' x 2;
@@ -218,7 +218,7 @@ like($wins->{out}, qr/^\s+gpuaes$/m, 'the environment wins over openssl.cnf');
 
 SKIP: {
     my $program = "$build/test/load_unload_test";
-    skip('valgrind cannot run a sanitizer build', 1) if $ENV{GPUAES_SANITIZER};
+    skip('valgrind cannot run a sanitizer build', 1) if $ENV{GPUAES_TEST_SANITIZER};
     skip('valgrind is not installed', 1) if system('valgrind --version >/dev/null 2>&1');
     skip("there is no $program", 1) if !-x $program;
 

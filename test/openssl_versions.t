@@ -4,9 +4,9 @@
 # test/debian_openssl builds one, for instance the 3.5 of Debian's trixie, which has EVP
 # pipelines; then
 #
-#   make check TESTS=test/openssl_versions.t GPUAES_OPENSSL=FOLDER
+#   make check TESTS=test/openssl_versions.t GPUAES_TEST_OPENSSL=FOLDER
 #
-# runs with it. GPUAES_OPENSSL names folders, with colons between them; without it those
+# runs with it. GPUAES_TEST_OPENSSL names folders, with colons between them; without it those
 # are taken that `make check-openssl` has built.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -17,11 +17,11 @@ use lib $FindBin::Bin;
 use Programs;
 use Test::More;
 
-my @folders = split(/:/, $ENV{GPUAES_OPENSSL} // join(':', glob("$build/openssl-*")));
+my @folders = split(/:/, $ENV{GPUAES_TEST_OPENSSL} // join(':', glob("$build/openssl-*")));
 @folders = grep { -e "$_/lib/libcrypto.so.3" } @folders;
-plan(skip_all => 'there is no other OpenSSL: GPUAES_OPENSSL names none, and'
+plan(skip_all => 'there is no other OpenSSL: GPUAES_TEST_OPENSSL names none, and'
         . ' `make check-openssl` has built none') if !@folders;
-plan(skip_all => 'a sanitizer has seen this code') if $ENV{GPUAES_SANITIZER};
+plan(skip_all => 'a sanitizer has seen this code') if $ENV{GPUAES_TEST_SANITIZER};
 
 my @programs = qw(aes_differential_test aes_known_answer_test aes_parameters_test base64_test
     device_memory_test load_unload_test pipeline_test read_ahead_test read_ahead_walks_test

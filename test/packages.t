@@ -3,7 +3,7 @@
 # nothing, each has what it should; over a copy of this system they are installed, their own
 # tests run there, and nothing is left when they are purged.
 #
-# GPUAES_DEBS names a folder with packages that `make deb` has built: those are looked at
+# GPUAES_TEST_DEBS names a folder with packages that `make deb` has built: those are looked at
 # instead, such as some with kernels.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -28,7 +28,7 @@ sub good
 
 # ---- They are built ------------------------------------------------------------
 
-my $debs = $ENV{GPUAES_DEBS};
+my $debs = $ENV{GPUAES_TEST_DEBS};
 if (!$debs) {
     $debs = "$build/deb";
     # What the tests of the build would run has run before, or will.

@@ -90,7 +90,7 @@ TAP_UNUSED static int tap_skip_all(const char *reason)
 /* 1 under a sanitizer (see Sanitize.pm), which takes long: more of the same is left out. */
 TAP_UNUSED static int sanitized(void)
 {
-    return getenv("GPUAES_SANITIZER") != NULL;
+    return getenv("GPUAES_TEST_SANITIZER") != NULL;
 }
 
 /* The number that is in the environment, where the name is. */

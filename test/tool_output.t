@@ -111,7 +111,7 @@ unlink("$place/$long", $out);
 
 SKIP: {
     # As on a FAT file system.
-    skip('a sanitizer wants to be first', 2) if $ENV{GPUAES_SANITIZER};
+    skip('a sanitizer wants to be first', 2) if $ENV{GPUAES_TEST_SANITIZER};
     spew("$folder/fat.c", "#include <errno.h>\nint fchmod(int f, unsigned m) { (void)f; (void)m; errno = EPERM; return -1; }\n"
         . "int fchown(int f, unsigned u, unsigned g) { (void)u; (void)g; return fchmod(f, 0); }\n");
     skip('there is no C compiler', 2) if run(['cc', '-shared', '-fPIC', '-o', "$folder/fat.so", "$folder/fat.c"])->{status};

@@ -12,7 +12,7 @@ use POSIX qw(mkfifo);
 use Programs;
 use Test::More;
 
-plan(skip_all => 'a sanitizer keeps copies') if $ENV{GPUAES_SANITIZER};
+plan(skip_all => 'a sanitizer keeps copies') if $ENV{GPUAES_TEST_SANITIZER};
 
 my $ours = with_gpuaes();
 my $word = 'Correct horse battery staple';

@@ -31,7 +31,7 @@ sub needs
 {
     my @wanted = @_;
     plan(skip_all => 'the default provider stands in') if stand_in();
-    plan(skip_all => 'a sanitizer is not in the programs that load the module') if $ENV{GPUAES_SANITIZER};
+    plan(skip_all => 'a sanitizer is not in the programs that load the module') if $ENV{GPUAES_TEST_SANITIZER};
     plan(skip_all => 'no socket can be bound on loopback') if !free_port();
     my @paths;
     while (my ($program, $package) = splice(@wanted, 0, 2)) {
