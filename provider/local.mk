@@ -39,6 +39,7 @@ provider_libprovider_core_la_SOURCES = \
 	provider/offload.c provider/offload.h \
 	provider/provider.c provider/provider.h \
 	provider/read_ahead_measure.c provider/read_ahead_measure.h \
+	provider/settings.c provider/settings.h \
 	provider/stack.c provider/stack.h \
 	provider/statistics.c provider/statistics.h
 provider_libs = $(LIBCRYPTO_LIBS) $(LIBBASE64_LIBS) $(SYSTEM_LIBS)

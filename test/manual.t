@@ -50,10 +50,19 @@ is(join(' ', sort grep { /\w/ } split(/[\s\\]+/, $links)), join(' ', sort('gpuae
     'gpuaes(3), and a page for each function, are installed');
 
 my %code = map { $_ => join('', map { slurp($_) } glob("$source/$_/*.[ch]")) } qw(provider tool);
-my @settings = $code{provider} =~ /(?:read_number|read_word|find)\(provider, "([\w-]+)"/g;
+my @settings = $code{provider} =~ /(?:read_number|read_word|->find)\((?:&reader|reader->arg), "([\w-]+)"/g;
 has_all('the settings', 'provider-gpuaes.7', 12, @settings);
 my %sections = map { s/\\//gr => 1 } slurp("$source/docs/provider-gpuaes.7") =~ /^\.SS (\S+)$/mg;
 is(join(' ', grep { !$sections{$_} } @settings), '', 'each setting has a section');
+my ($known) = $code{provider} =~ /^static const char \*const keys\[\] = \{\n(.*?)^\};/ms;
+is(join(' ', sort($known =~ /"([\w-]+)"/g)), join(' ', sort(@settings)), 'each setting that is read is known, and no other');
+
+# The provider warns of a variable that it does not know: those of tests have a prefix.
+my %variables = map { uc('GPUAES_' . s/-/_/gr) => 1 } @settings, 'kernel', 'emulator';
+my $tests = join('', map { slurp($_) } grep { -f } glob("$source/test/*"), glob("$source/test/{clients,bench,fuzz}/*"));
+my %read = map { $_ => 1 } $tests =~ /(?:\$ENV\{|getenv\("|\$\{)(GPUAES_\w+)/g;
+cmp_ok(scalar(keys %read), '>', 10, 'tests read variables');
+is(join(' ', grep { !$variables{$_} && !/^GPUAES_TEST_/ } sort(keys %read)), '', 'a variable of tests begins with GPUAES_TEST_');
 has_all('the figures', 'provider-gpuaes.7', 15, slurp("$source/provider/statistics.c") =~ /OSSL_PARAM_\w+\("([\w-]+)"/g,
     slurp("$source/provider/statistics.c") =~ /^#define \w+ "([\w-]+)"/mg);
 has_all('the parameters', 'provider-gpuaes.7', 4, $code{provider} =~ /^#define \w*PARAM_\w+ "([\w-]+)"/mg);

@@ -189,6 +189,40 @@ foreach (@wrong) {
     refused('in openssl.cnf', $name, $value, $expected, OPENSSL_CONF => configuration("$name = $value"));
 }
 
+# A line that is no setting, and what the sentence suggests.
+foreach (['engin', 'engine'], ['Engine', 'engine'], ['min_bytes', 'min-bytes'], ['thread', 'threads'], ['timeout', 'timeout-ms'], ['colour', undef]) {
+    my ($name, $meant) = @$_;
+    my $result = run(['openssl', 'list', '-providers'], env => without_gpuaes(OPENSSL_CONF => configuration("$name = 1")));
+    my $advice = $meant ? "did you mean $meant?" : 'provider-gpuaes(7) lists the settings';
+    is($result->{err}, "gpuaes: setting $name is unknown, $advice\n", "$name in openssl.cnf: it is said to be unknown");
+    unlike($result->{out}, qr/^\s+gpuaes$/m, "$name in openssl.cnf: it does not load");
+}
+foreach my $section ("sub = more", "engine = more") {
+    my $result = run(['openssl', 'list', '-providers'], env => without_gpuaes(OPENSSL_CONF => configuration("$section\n[more]\nkey = 1\n[gpuaes_section]")));
+    my ($name) = split(/ /, $section);
+    like($result->{err}, qr/^gpuaes: setting $name\.key is unknown/, "a section within ours ($section) is refused");
+}
+foreach my $line ('identity = gpuaes', '1.activate = 1', "# engin = gpu\n") {
+    my $result = run(['openssl', 'list', '-providers'], env => without_gpuaes(OPENSSL_CONF => configuration($line)));
+    is($result->{err}, '', "OpenSSL's own is no setting: $line");
+    like($result->{out}, qr/^\s+gpuaes$/m, 'and it loads');
+}
+# Where our section is not what is loaded, as another program's start in the same file, nothing is refused.
+{
+    my $elsewhere = slurp(configuration('engin = gpu')) =~ s/^openssl_conf = /other_conf = /mr;
+    my $result = run(['openssl', 'list', '-providers', '-provider', 'gpuaes'],
+        env => without_gpuaes(OPENSSL_CONF => spew("$folder/elsewhere.cnf", $elsewhere)));
+    like($result->{out}, qr/^\s+gpuaes$/m, 'an unknown line of a section that is not used does no harm') or diag($result->{err});
+}
+# The environment has other programs' variables, too: a name that is unknown is said, once.
+{
+    my $result = run(['openssl', 'list', '-providers', '-provider', 'gpuaes', '-provider', 'default'],
+        env => without_gpuaes(GPUAES_ENGIN => 'gpu', GPUAES_KERNEL => 'small', GPUAES_TEST_ANYTHING => 1, GPUAES_COLOUR => 1, GPUAESX => 1));
+    is(join("\n", sort(split(/\n/, $result->{err}))), 'gpuaes: GPUAES_COLOUR in the environment is unknown, provider-gpuaes(7) lists the settings'
+            . "\ngpuaes: GPUAES_ENGIN in the environment is unknown, did you mean GPUAES_ENGINE?", 'unknown variables are reported, once');
+    like($result->{out}, qr/^\s+gpuaes$/m, 'and it loads');
+}
+
 # What a value says is shown, but not obeyed: neither lines nor escape sequences.
 {
     my $value = "x\ngpuaes: summary gpu-bytes=1\e[2J" . 'y' x 1000;

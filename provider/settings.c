@@ -1,0 +1,340 @@
+/*
+ * The settings: reading and checking them.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include "settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "../cuda/gpuaes.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+enum { DEVICES_MOST = 64, THREADS_MOST = 64, NAME_MOST = 32 };
+
+/* settings_read() has a line for each. */
+static const char *const keys[] = {
+    "engine",  "start",   "start-bytes",  "batch-wait-us",    "idle-seconds", "min-bytes",
+    "devices", "threads", "pinned-bytes", "read-ahead-bytes", "timeout-ms",   "log",
+};
+enum { KEYS = sizeof keys / sizeof keys[0] };
+
+/* What OpenSSL itself reads in a provider's section; see config(5). */
+static const char *const openssl_keys[] = {"identity", "module", "activate", "soft_load"};
+
+static const char variable_prefix[] = "GPUAES_";
+
+/* How entries of the environment begin that are no settings: libgpuaes and the tests read them. */
+static const char *const other_variables[] = {"GPUAES_KERNEL=", "GPUAES_EMULATOR=", "GPUAES_TEST_"};
+
+/* The beginning of a text, and what a terminal might obey or a log take for a line as '?'. */
+static void show(char *text, size_t size, const char *value)
+{
+    size_t n = 0;
+    for (; value[n] != '\0' && n + 4 < size; n++)
+        text[n] = value[n];
+    for (size_t i = 0; i < n; i++)
+        if (text[i] < ' ' || text[i] > '~')
+            text[i] = '?';
+    (void)snprintf(text + n, size - n, "%s", value[n] != '\0' ? "..." : "");
+}
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+struct reader {
+    settings_find_fn *find;
+    const void *arg;
+    struct settings_fault *fault;
+};
+
+static int refuse(const struct reader *reader, const char *key, const char *value,
+                  const char *expected)
+{
+    struct settings_fault *fault = reader->fault;
+    fault->key = key;
+    show(fault->value, sizeof fault->value, value);
+    (void)snprintf(fault->expected, sizeof fault->expected, "%s", expected);
+    return 0;
+}
+
+/* One of `words` (ended by NULL); its index goes to *choice. */
+static int read_word(const struct reader *reader, const char *key, const char *const *words,
+                     const char *expected, int *choice)
+{
+    const char *value = reader->find(reader->arg, key);
+    if (value == NULL)
+        return 1;
+    for (int i = 0; words[i] != NULL; i++)
+        if (strcmp(value, words[i]) == 0) {
+            *choice = i;
+            return 1;
+        }
+    return refuse(reader, key, value, expected);
+}
+
+/* A decimal number with an optional K, M or G (powers of 1024). 0 if it is none. */
+static int parse_number(const char *text, uint64_t *number)
+{
+    char *end;
+    if (*text < '0' || *text > '9')
+        return 0;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    if (errno != 0)
+        return 0;
+    unsigned shift = 0;
+    if (*end == 'K' || *end == 'M' || *end == 'G')
+        shift = *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
+    if (shift != 0)
+        end++;
+    if (*end != '\0' || n > UINT64_MAX >> shift)
+        return 0;
+    *number = (uint64_t)n << shift;
+    return 1;
+}
+
+static int read_number(const struct reader *reader, const char *key, uint64_t least, uint64_t most,
+                       uint64_t *number)
+{
+    const char *value = reader->find(reader->arg, key);
+    if (value == NULL)
+        return 1;
+    uint64_t n;
+    if (parse_number(value, &n) && n >= least && n <= most) {
+        *number = n;
+        return 1;
+    }
+    char expected[sizeof reader->fault->expected];
+    (void)snprintf(expected, sizeof expected, "a number from %llu to %llu",
+                   (unsigned long long)least, (unsigned long long)most);
+    return refuse(reader, key, value, expected);
+}
+
+static int read_min_bytes(const struct reader *reader, size_t *min_bytes)
+{
+    const char *value = reader->find(reader->arg, "min-bytes");
+    uint64_t n;
+    if (value == NULL || strcmp(value, "auto") == 0)
+        return 1;
+    if (!parse_number(value, &n) || n >= MIN_BYTES_AUTO)
+        return refuse(reader, "min-bytes", value, "\"auto\" or a number of bytes");
+    *min_bytes = (size_t)n;
+    return 1;
+}
+
+/* Ordinals with commas between them, each a bit. 0 if it is no such list. */
+static int parse_ordinals(const char *text, uint64_t *devices)
+{
+    uint64_t found = 0;
+    for (;;) {
+        unsigned ordinal = 0;
+        const char *begin = text;
+        for (; *text >= '0' && *text <= '9' && text - begin < 2; text++)
+            ordinal = ordinal * 10 + (unsigned)(*text - '0');
+        if (text == begin || ordinal >= DEVICES_MOST)
+            return 0;
+        found |= (uint64_t)1 << ordinal;
+        if (*text == '\0')
+            break;
+        if (*text++ != ',')
+            return 0;
+    }
+    *devices = found;
+    return 1;
+}
+
+static int read_devices(const struct reader *reader, uint64_t *devices)
+{
+    const char *value = reader->find(reader->arg, "devices");
+    if (value == NULL || parse_ordinals(value, devices))
+        return 1;
+    if (strcmp(value, "all") != 0)
+        return refuse(reader, "devices", value,
+                      "\"all\" or numbers of CUDA devices such as \"0\" or \"0,2\"");
+    *devices = GPUAES_ALL_DEVICES;
+    return 1;
+}
+
+int settings_read(struct settings *settings, settings_find_fn *find, const void *arg,
+                  struct settings_fault *fault)
+{
+    static const char *const engines[] = {"auto", "gpu", "cpu", NULL};
+    static const char *const starts[] = {"auto", "eager", "never", NULL};
+    static const char *const logs[] = {"off", "summary", "debug", NULL};
+    const struct reader reader = {find, arg, fault};
+    int engine = ENGINE_AUTO, start = START_AUTO, log = LOG_OFF;
+    uint64_t start_bytes = 128 * MIB, pinned_bytes = 256 * MIB, read_ahead_bytes = 64 * MIB;
+    uint64_t idle_seconds = 60, timeout_ms = 10000, batch_wait_us = 0, threads = 1, devices = 1;
+    size_t min_bytes = MIN_BYTES_AUTO;
+
+    if (!read_word(&reader, "engine", engines, "auto, gpu or cpu", &engine) ||
+        !read_word(&reader, "start", starts, "auto, eager or never", &start) ||
+        !read_word(&reader, "log", logs, "off, summary or debug", &log) ||
+        !read_number(&reader, "start-bytes", 0, UINT64_MAX, &start_bytes) ||
+        !read_number(&reader, "pinned-bytes", MIB, (uint64_t)1 << 40, &pinned_bytes) ||
+        !read_number(&reader, "read-ahead-bytes", 0, (uint64_t)1 << 40, &read_ahead_bytes) ||
+        !read_number(&reader, "idle-seconds", 0, 1000000000, &idle_seconds) ||
+        !read_number(&reader, "batch-wait-us", 0, 1000000, &batch_wait_us) ||
+        !read_number(&reader, "timeout-ms", 1, 3600000, &timeout_ms) ||
+        !read_number(&reader, "threads", 1, THREADS_MOST, &threads) ||
+        !read_devices(&reader, &devices) || !read_min_bytes(&reader, &min_bytes))
+        return 0;
+    *settings = (struct settings){
+        .engine = (enum engine_setting)engine,
+        .start = (enum start_setting)start,
+        .log = (enum log_setting)log,
+        .start_bytes = start_bytes,
+        .min_bytes = min_bytes,
+        .batch_wait_us = (unsigned)batch_wait_us,
+        .pinned_bytes = (size_t)pinned_bytes,
+        .read_ahead_bytes = (size_t)read_ahead_bytes,
+        .timeout_ms = (unsigned)timeout_ms,
+        .idle_seconds = (unsigned)idle_seconds,
+        .threads = (unsigned)threads,
+        .devices = devices,
+    };
+    return 1;
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+/* Small letters and hyphens become those of a variable, or the other way. */
+static char fold(char c, int to_variable)
+{
+    if (to_variable)
+        return (char)(c == '-' ? '_' : c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+    return (char)(c == '_' ? '-' : c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+void settings_variable(const char *key, char name[SETTINGS_TEXT])
+{
+    size_t at = strlen(variable_prefix);
+    memcpy(name, variable_prefix, at);
+    for (; *key != '\0' && at + 1 < SETTINGS_TEXT; key++, at++)
+        name[at] = fold(*key, 1);
+    name[at] = '\0';
+}
+
+const char *settings_in_environment(const void *unused, const char *key)
+{
+    char name[SETTINGS_TEXT];
+    (void)unused;
+    settings_variable(key, name);
+    return secure_getenv(name);
+}
+
+static int is_one_of(const char *const *names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+/* How many letters must be changed, put in or taken out (Levenshtein's distance). */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[NAME_MOST + 1];
+    unsigned length = (unsigned)strlen(b);
+    for (unsigned j = 0; j <= length; j++)
+        row[j] = j;
+    for (; *a != '\0'; a++) {
+        unsigned diagonal = row[0]++;
+        for (unsigned j = 1; j <= length; j++) {
+            unsigned best = diagonal + (*a != b[j - 1]);
+            diagonal = row[j];
+            best = row[j] + 1 < best ? row[j] + 1 : best;
+            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+        }
+    }
+    return row[length];
+}
+
+/* The setting that is meant: a third of its letters may be wrong, or its end be missing. */
+static const char *nearest(const char *name)
+{
+    char folded[NAME_MOST];
+    const char *found = NULL;
+    unsigned least = NAME_MOST;
+    size_t length = strlen(name);
+    if (length >= sizeof folded)
+        return NULL;
+    for (size_t i = 0; i <= length; i++)
+        folded[i] = fold(name[i], 0);
+    for (size_t i = 0; i < KEYS; i++) {
+        unsigned d = distance(folded, keys[i]);
+        int is_near =
+            d <= strlen(keys[i]) / 3 || (length > 2 && strncmp(folded, keys[i], length) == 0);
+        if (is_near && d < least) {
+            found = keys[i];
+            least = d;
+        }
+    }
+    return found;
+}
+
+int settings_is_unknown(const char *name, char sentence[SETTINGS_TEXT])
+{
+    const char *dot = strchr(name, '.'); /* OpenSSL takes "1.activate" for "activate" */
+    if (is_one_of(keys, KEYS, name) ||
+        is_one_of(openssl_keys, sizeof openssl_keys / sizeof openssl_keys[0],
+                  dot != NULL ? dot + 1 : name))
+        return 0;
+    char shown[64];
+    show(shown, sizeof shown, name);
+    const char *near = nearest(name);
+    if (near != NULL)
+        (void)snprintf(sentence, SETTINGS_TEXT, "%s is unknown, did you mean %s?", shown, near);
+    else
+        (void)snprintf(sentence, SETTINGS_TEXT,
+                       "%s is unknown, provider-gpuaes(7) lists the settings", shown);
+    return 1;
+}
+
+/* The sentence about one entry of the environment, if there is anything to say of it. */
+static int is_unknown_variable(const char *entry, char sentence[SETTINGS_TEXT])
+{
+    char name[SETTINGS_TEXT], meant[SETTINGS_TEXT], shown[64];
+    const char *end = strchr(entry, '=');
+    size_t prefix = strlen(variable_prefix);
+    if (end == NULL || strncmp(entry, variable_prefix, prefix) != 0)
+        return 0;
+    for (size_t i = 0; i < sizeof other_variables / sizeof other_variables[0]; i++)
+        if (strncmp(entry, other_variables[i], strlen(other_variables[i])) == 0)
+            return 0;
+    (void)snprintf(name, sizeof name, "%.*s", (int)(end - entry), entry);
+    for (size_t i = 0; i < KEYS; i++) {
+        settings_variable(keys[i], meant);
+        if (strcmp(meant, name) == 0)
+            return 0;
+    }
+    show(shown, sizeof shown, name);
+    const char *near = nearest(name + prefix);
+    if (near == NULL) {
+        (void)snprintf(sentence, SETTINGS_TEXT,
+                       "%s in the environment is unknown, provider-gpuaes(7) lists the settings",
+                       shown);
+        return 1;
+    }
+    settings_variable(near, meant);
+    (void)snprintf(sentence, SETTINGS_TEXT, "%s in the environment is unknown, did you mean %.48s?",
+                   shown, meant);
+    return 1;
+}
+
+int settings_unknown_variable(size_t *next, char sentence[SETTINGS_TEXT])
+{
+    if (environ == NULL || getauxval(AT_SECURE) != 0) /* there it does not count */
+        return 0;
+    while (environ[*next] != NULL)
+        if (is_unknown_variable(environ[(*next)++], sentence))
+            return 1;
+    return 0;
+}

@@ -1,0 +1,68 @@
+/*
+ * The settings: their names, values and limits. provider-gpuaes(7) describes each. Knows
+ * neither OpenSSL nor CUDA, so that the command checks a configuration by the same rules.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_SETTINGS_H
+#define GPUAES_SETTINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum engine_setting { ENGINE_AUTO, ENGINE_GPU, ENGINE_CPU };
+enum start_setting { START_AUTO, START_EAGER, START_NEVER };
+enum log_setting { LOG_OFF, LOG_SUMMARY, LOG_DEBUG };
+
+#define MIN_BYTES_AUTO SIZE_MAX
+
+struct settings {
+    enum engine_setting engine;
+    enum start_setting start;
+    enum log_setting log;
+    uint64_t start_bytes;
+    size_t min_bytes;       /* MIN_BYTES_AUTO: what was measured */
+    unsigned batch_wait_us; /* 0: threads do not wait for each other */
+
+    size_t pinned_bytes;
+    size_t read_ahead_bytes; /* 0: nothing is read ahead */
+    unsigned timeout_ms;
+    unsigned idle_seconds;
+    unsigned threads; /* that move the data of one call */
+    uint64_t devices; /* bit n: CUDA device n */
+};
+
+enum { SETTINGS_TEXT = 192 };
+
+/* A value that is refused. `value` is shortened and printable. */
+struct settings_fault {
+    const char *key;
+    char value[64], expected[64];
+};
+
+/* Returns the value of a key, or NULL where it is not set. */
+typedef const char *settings_find_fn(const void *arg, const char *key);
+
+/* Reads every setting. Returns 1, or 0 where a value is wrong: `fault` says which. */
+int settings_read(struct settings *settings, settings_find_fn *find, const void *arg,
+                  struct settings_fault *fault);
+
+/* A settings_find_fn: GPUAES_KEY of the environment; NULL in a set-user-ID process. */
+const char *settings_in_environment(const void *unused, const char *key);
+
+/* Writes the name of a key's variable in the environment, as GPUAES_MIN_BYTES. */
+void settings_variable(const char *key, char name[SETTINGS_TEXT]);
+
+/*
+ * Returns 1 if a line of that name in the provider's section is neither a setting nor one of
+ * OpenSSL's own, and then writes a sentence that says so and names the nearest setting.
+ */
+int settings_is_unknown(const char *name, char sentence[SETTINGS_TEXT]);
+
+/*
+ * Looks for a variable GPUAES_* that is no setting, from the *next-th of the environment on;
+ * begin with 0. Returns 1 and a sentence as above, or 0 where there is no other.
+ */
+int settings_unknown_variable(size_t *next, char sentence[SETTINGS_TEXT]);
+
+#endif
