@@ -59,13 +59,14 @@ GPUAES_API const char *gpuaes_status_text(enum gpuaes_status status);
 /* ---- The devices' life -------------------------------------------------- */
 
 #define GPUAES_ALL_DEVICES UINT64_MAX
+#define GPUAES_IDLE_DEFAULT 0xffffffffu
 
 struct gpuaes_settings {
     size_t pinned_bytes;     /* cap over all pinned memory of the library; 0 means 256 MiB */
     unsigned timeout_ms;     /* longest wait for a device that makes no progress; 0 means 10000 */
     unsigned idle_seconds;   /* release the devices after so long without work, in the background,
                                 for as long as the application's work on them takes; 0 means
-                                never */
+                                never, GPUAES_IDLE_DEFAULT 60 */
     unsigned threads;        /* threads that move the data of one call, the caller's included;
                                 0 means 1; at most 64 */
     size_t read_ahead_bytes; /* of pinned_bytes, what keystream made ahead may take; 0 means
@@ -75,11 +76,21 @@ struct gpuaes_settings {
 };
 
 /*
- * Sets what the process's one set of devices works with. The first call of a
- * process counts; later ones, and calls after a start, change nothing and
- * return 0, the first returns 1.
+ * Sets what the process's one set of devices works with. Several callers, such as an application
+ * and the library contexts that load the provider, agree as long as no start has begun: a value
+ * that means a default gives way to another one. Of two others the smaller pinned_bytes, threads
+ * and read_ahead_bytes count, the longer timeout_ms and idle_seconds (0, never, is the longest),
+ * and the devices that are in both; where there are none, the call changes nothing. Once a start
+ * has begun, and in a forked child of a process that has started, no call changes anything.
+ * Returns 1 if all values of `settings` that do not mean a default are in force then, 0 otherwise.
  */
 GPUAES_API int gpuaes_configure(const struct gpuaes_settings *settings);
+
+/*
+ * Writes what is in force, with the defaults' values. Returns 1, or 0 in a forked child of a
+ * process that has started, which has no devices.
+ */
+GPUAES_API int gpuaes_get_settings(struct gpuaes_settings *settings);
 
 enum gpuaes_state {
     GPUAES_OFF,      /* not started, or released after idle_seconds */

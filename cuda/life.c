@@ -27,7 +27,7 @@
 #include "root.h"
 #include "statistics.h"
 
-enum { DEFAULT_TIMEOUT_MS = 10000 };
+enum { DEFAULT_TIMEOUT_MS = 10000, DEFAULT_IDLE_SECONDS = 60 };
 #define DEFAULT_PINNED_BYTES ((size_t)256 << 20)
 #define DEFAULT_READ_AHEAD_BYTES ((size_t)64 << 20)
 
@@ -35,7 +35,8 @@ static struct {
     pthread_mutex_t lock; /* of what follows down to the blank line */
     pthread_cond_t changed;
     int configured, driver_opened;
-    struct gpuaes_settings settings;
+    int begun;                       /* a start has: the settings are constant */
+    struct gpuaes_settings settings; /* with defaults once a start has begun */
     gpuaes_ready_fn *on_ready;
     void *on_ready_arg;
 
@@ -104,21 +105,34 @@ static void end_transition(enum gpuaes_state state)
     (void)pthread_mutex_unlock(&life.lock);
 }
 
-int gpuaes_configure(const struct gpuaes_settings *settings)
+/* 0 stands for a default. */
+static uint64_t smaller(uint64_t a, uint64_t b)
 {
-    if (fork_is_child())
-        return 0;
-    (void)pthread_mutex_lock(&life.lock);
-    int first = !life.configured && atomic_load(&life.state) == GPUAES_OFF;
-    if (first) {
-        life.settings = *settings;
-        life.configured = 1;
-    }
-    (void)pthread_mutex_unlock(&life.lock);
-    return first;
+    return b == 0 || (a != 0 && a < b) ? a : b;
 }
 
-/* Once a start has begun, which is when nobody configures any more. */
+static unsigned longer_idle(unsigned a, unsigned b)
+{
+    if (a == GPUAES_IDLE_DEFAULT || b == GPUAES_IDLE_DEFAULT)
+        return a == GPUAES_IDLE_DEFAULT ? b : a;
+    return a == 0 || b == 0 ? 0 : a > b ? a : b;
+}
+
+/* Returns 0, having changed nothing, where both name devices and have none in common. */
+static int merge(struct gpuaes_settings *into, const struct gpuaes_settings *from)
+{
+    if (into->devices != 0 && from->devices != 0 && (into->devices & from->devices) == 0)
+        return 0;
+    into->devices = into->devices == 0 || from->devices == 0 ? into->devices | from->devices
+                                                             : into->devices & from->devices;
+    into->pinned_bytes = smaller(into->pinned_bytes, from->pinned_bytes);
+    into->read_ahead_bytes = smaller(into->read_ahead_bytes, from->read_ahead_bytes);
+    into->threads = (unsigned)smaller(into->threads, from->threads);
+    into->timeout_ms = into->timeout_ms > from->timeout_ms ? into->timeout_ms : from->timeout_ms;
+    into->idle_seconds = longer_idle(into->idle_seconds, from->idle_seconds);
+    return 1;
+}
+
 static void set_defaults(struct gpuaes_settings *settings)
 {
     if (settings->timeout_ms == 0)
@@ -133,6 +147,46 @@ static void set_defaults(struct gpuaes_settings *settings)
         settings->devices = 1;
     if (settings->read_ahead_bytes == 0)
         settings->read_ahead_bytes = DEFAULT_READ_AHEAD_BYTES;
+    if (settings->idle_seconds == GPUAES_IDLE_DEFAULT)
+        settings->idle_seconds = DEFAULT_IDLE_SECONDS;
+}
+
+/* Every value of `wanted` is the one in `is`, or stands for a default. */
+static int is_met(const struct gpuaes_settings *wanted, const struct gpuaes_settings *is)
+{
+    return (wanted->pinned_bytes == 0 || wanted->pinned_bytes == is->pinned_bytes) &&
+           (wanted->read_ahead_bytes == 0 || wanted->read_ahead_bytes == is->read_ahead_bytes) &&
+           (wanted->threads == 0 || wanted->threads == is->threads) &&
+           (wanted->timeout_ms == 0 || wanted->timeout_ms == is->timeout_ms) &&
+           (wanted->devices == 0 || wanted->devices == is->devices) &&
+           (wanted->idle_seconds == GPUAES_IDLE_DEFAULT ||
+            wanted->idle_seconds == is->idle_seconds);
+}
+
+int gpuaes_configure(const struct gpuaes_settings *settings)
+{
+    if (fork_is_child())
+        return 0;
+    (void)pthread_mutex_lock(&life.lock);
+    if (!life.begun && life.configured)
+        (void)merge(&life.settings, settings);
+    else if (!life.begun)
+        life.settings = *settings;
+    life.configured = 1;
+    int met = is_met(settings, &life.settings);
+    (void)pthread_mutex_unlock(&life.lock);
+    return met;
+}
+
+int gpuaes_get_settings(struct gpuaes_settings *settings)
+{
+    if (fork_is_child())
+        return 0;
+    (void)pthread_mutex_lock(&life.lock);
+    *settings = life.settings;
+    (void)pthread_mutex_unlock(&life.lock);
+    set_defaults(settings);
+    return 1;
 }
 
 /* ---- Devices in use ---------------------------------------------------------- */
@@ -377,7 +431,6 @@ static void *start_thread(void *unused)
     int64_t begun = now_ns(CLOCK_MONOTONIC);
     is_start_thread = 1;
     root_keep();
-    set_defaults(&life.settings);
     int ok = open_driver(&reason);
     if (ok)
         (void)life_exchange_capture_mode(DRV_CAPTURE_RELAXED);
@@ -432,6 +485,9 @@ static void begin(gpuaes_ready_fn *on_ready, void *arg)
 {
     life.on_ready = on_ready;
     life.on_ready_arg = arg;
+    if (!life.begun)
+        set_defaults(&life.settings);
+    life.begun = 1;
     atomic_store(&life.state, GPUAES_STARTING);
     atomic_store(&life.releasing, 0);
     if (!life_begin_thread(start_thread))
@@ -460,7 +516,7 @@ static int await_start(void)
             r = pthread_cond_wait(&life.changed, &life.lock);
             continue;
         }
-        if (!limited) /* not before: the start's thread sets what the application has left open */
+        if (!limited) /* not before: the start itself has no limit */
             limit = deadline();
         limited = 1;
         r = pthread_cond_clockwait(&life.changed, &life.lock, CLOCK_MONOTONIC, &limit);

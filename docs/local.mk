@@ -10,7 +10,8 @@ man3_links = gpuaes gpuaes_aes gpuaes_application_devices gpuaes_base64_decode \
 	gpuaes_base64_encode gpuaes_base64_encoded_size gpuaes_batch_add gpuaes_batch_close \
 	gpuaes_batch_forget gpuaes_batch_gather gpuaes_batch_open gpuaes_batch_poll gpuaes_batch_reset \
 	gpuaes_batch_status gpuaes_batch_submit gpuaes_batch_wait gpuaes_build gpuaes_cleanse \
-	gpuaes_configure gpuaes_copy gpuaes_device gpuaes_get_statistics gpuaes_key_expand \
+	gpuaes_configure gpuaes_copy gpuaes_device gpuaes_get_settings gpuaes_get_statistics \
+	gpuaes_key_expand \
 	gpuaes_keystream_close gpuaes_keystream_is_open gpuaes_keystream_open gpuaes_keystream_order \
 	gpuaes_keystream_position gpuaes_keystream_skip gpuaes_keystream_xor \
 	gpuaes_memory_kind gpuaes_pinned_alloc gpuaes_pinned_free gpuaes_pinned_register \

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../cuda/gpuaes.h"
 #include "errors.h"
 #include "provider.h"
 
@@ -136,8 +137,87 @@ static void warn_of_variables(void)
         (void)fprintf(stderr, "gpuaes: %s\n", sentence);
 }
 
+/* ---- Settings of the process --------------------------------------------------------------- */
+
+/* All library contexts have the same GPUs, with the same of these. `unset` is no wish. */
+struct shared {
+    const char *key;
+    uint64_t wanted, unset, is;
+};
+
+/* A number, or CUDA devices as in the setting. */
+static void describe(const char *key, uint64_t value, char text[SETTINGS_TEXT])
+{
+    size_t at = 0;
+    if (strcmp(key, "devices") != 0 || value == GPUAES_ALL_DEVICES) {
+        (void)snprintf(text, SETTINGS_TEXT, value == GPUAES_ALL_DEVICES ? "all" : "%llu",
+                       (unsigned long long)value);
+        return;
+    }
+    for (unsigned n = 0; n < 64; n++)
+        if ((value >> n & 1) != 0 && at + 4 < SETTINGS_TEXT)
+            at += (size_t)snprintf(text + at, SETTINGS_TEXT - at, "%s%u", at == 0 ? "" : ",", n);
+}
+
+static void compare(const struct shared *s, char sentence[2 * SETTINGS_TEXT])
+{
+    char wanted[SETTINGS_TEXT], is[SETTINGS_TEXT];
+    describe(s->key, s->wanted, wanted);
+    describe(s->key, s->is, is);
+    (void)snprintf(sentence, 2 * SETTINGS_TEXT,
+                   "%s has the value \"%.48s\", but the GPUs of this process work with %.48s, "
+                   "which was set before in another library context or by the application",
+                   s->key, wanted, is);
+}
+
+/* Once for each key: an application may make library contexts by the thousand. */
+static void warn_of_differences(const struct shared *shared, size_t count)
+{
+    static atomic_uint warned;
+    char sentence[2 * SETTINGS_TEXT];
+    for (size_t i = 0; i < count; i++) {
+        const struct shared *s = &shared[i];
+        if (s->wanted == s->unset || s->wanted == s->is ||
+            (atomic_fetch_or(&warned, 1U << i) & 1U << i) != 0)
+            continue;
+        compare(s, sentence);
+        (void)fprintf(stderr, "gpuaes: setting %s\n", sentence);
+    }
+}
+
+/* Where what is wished cannot be had, it says so; GPUs that were not wished are refused. */
+static int share(const struct provider *provider)
+{
+    const struct settings *s = &provider->settings;
+    size_t ahead = s->read_ahead_bytes == READ_AHEAD_DEFAULT ? 0 : s->read_ahead_bytes;
+    struct gpuaes_settings wanted = {.pinned_bytes = s->pinned_bytes,
+                                     .read_ahead_bytes = ahead,
+                                     .timeout_ms = s->timeout_ms,
+                                     .idle_seconds = s->idle_seconds,
+                                     .threads = s->threads,
+                                     .devices = s->devices};
+    struct gpuaes_settings is;
+    if (gpuaes_configure(&wanted) || !gpuaes_get_settings(&is))
+        return 1;
+    const struct shared shared[] = {
+        {"devices", wanted.devices, 0, is.devices},
+        {"pinned-bytes", wanted.pinned_bytes, 0, is.pinned_bytes},
+        {"read-ahead-bytes", wanted.read_ahead_bytes, 0, is.read_ahead_bytes},
+        {"timeout-ms", wanted.timeout_ms, 0, is.timeout_ms},
+        {"idle-seconds", wanted.idle_seconds, GPUAES_IDLE_DEFAULT, is.idle_seconds},
+        {"threads", wanted.threads, 0, is.threads},
+    };
+    if (wanted.devices != 0 && (is.devices & ~wanted.devices) != 0) {
+        char sentence[2 * SETTINGS_TEXT];
+        compare(&shared[0], sentence);
+        return refuse(provider, sentence);
+    }
+    warn_of_differences(shared, sizeof shared / sizeof shared[0]);
+    return 1;
+}
+
 int config_read(struct provider *provider)
 {
     warn_of_variables();
-    return check_names(provider) && read_values(provider);
+    return check_names(provider) && read_values(provider) && share(provider);
 }

@@ -12,8 +12,9 @@
 struct provider;
 
 /*
- * Reads every setting into provider->settings. Returns 0 if a value is wrong or a line of the
- * section is unknown: the reason stands in the error queue and on stderr, since OpenSSL is silent
+ * Reads every setting into provider->settings, and puts those of the process into force.
+ * Returns 0 if a value is wrong, a line of the section is unknown, or its devices are not those
+ * of the process: the reason stands in the error queue and on stderr, since OpenSSL is silent
  * about a provider that refuses to load from openssl.cnf. Unknown variables of the environment
  * are reported on stderr.
  */

@@ -109,8 +109,10 @@ int engine_saw_cuda(void)
     return atomic_load_explicit(&cuda_was_seen, memory_order_relaxed);
 }
 
-static int application_uses(uint64_t devices)
+/* The application runs CUDA on a device that the process may use. */
+static int application_is_there(void)
 {
+    struct gpuaes_settings settings;
     static _Atomic int64_t ask_at;
     static _Atomic int64_t interval = ASK_NS;
     int64_t now = now_ns(), due = atomic_load(&ask_at), wait = atomic_load(&interval);
@@ -123,7 +125,7 @@ static int application_uses(uint64_t devices)
         engine_note_cuda();
     if (is_first)
         atomic_store(&ask_at, now + wait);
-    return (used & devices) != 0;
+    return used != 0 && gpuaes_get_settings(&settings) && (used & settings.devices) != 0;
 }
 
 void engine_count_stream(const struct provider *provider, uint64_t bytes)
@@ -145,8 +147,7 @@ enum gpuaes_state engine_start_for(const struct provider *provider, size_t len)
         return start(provider, 1);
     if (state == GPUAES_STARTING)
         return state;
-    if (len >= SHARED_START_BYTES && ASYNC_get_current_job() == NULL &&
-        application_uses(s->devices))
+    if (len >= SHARED_START_BYTES && ASYNC_get_current_job() == NULL && application_is_there())
         return start(provider, 0);
     start_if_counted(provider);
     return gpuaes_state();

@@ -194,13 +194,6 @@ static int open_provider(struct provider *provider)
     }
     (void)snprintf(provider->build, sizeof provider->build, "gpuaes %s, CUDA %s", PACKAGE_VERSION,
                    gpuaes_build());
-    struct gpuaes_settings settings = {.pinned_bytes = provider->settings.pinned_bytes,
-                                       .read_ahead_bytes = provider->settings.read_ahead_bytes,
-                                       .timeout_ms = provider->settings.timeout_ms,
-                                       .idle_seconds = provider->settings.idle_seconds,
-                                       .threads = provider->settings.threads,
-                                       .devices = provider->settings.devices};
-    (void)gpuaes_configure(&settings);
     statistics_begin(provider->settings.log != LOG_OFF);
     return 1;
 }

@@ -170,8 +170,9 @@ int settings_read(struct settings *settings, settings_find_fn *find, const void 
     static const char *const logs[] = {"off", "summary", "debug", NULL};
     const struct reader reader = {find, arg, fault};
     int engine = ENGINE_AUTO, start = START_AUTO, log = LOG_OFF;
-    uint64_t start_bytes = 128 * MIB, pinned_bytes = 256 * MIB, read_ahead_bytes = 64 * MIB;
-    uint64_t idle_seconds = 60, timeout_ms = 10000, batch_wait_us = 0, threads = 1, devices = 1;
+    uint64_t start_bytes = 128 * MIB, batch_wait_us = 0;
+    uint64_t pinned_bytes = 0, read_ahead_bytes = READ_AHEAD_DEFAULT, timeout_ms = 0, threads = 0;
+    uint64_t idle_seconds = GPUAES_IDLE_DEFAULT, devices = 0;
     size_t min_bytes = MIN_BYTES_AUTO;
 
     if (!read_word(&reader, "engine", engines, "auto, gpu or cpu", &engine) ||

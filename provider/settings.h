@@ -15,6 +15,7 @@ enum start_setting { START_AUTO, START_EAGER, START_NEVER };
 enum log_setting { LOG_OFF, LOG_SUMMARY, LOG_DEBUG };
 
 #define MIN_BYTES_AUTO SIZE_MAX
+#define READ_AHEAD_DEFAULT SIZE_MAX
 
 struct settings {
     enum engine_setting engine;
@@ -24,12 +25,13 @@ struct settings {
     size_t min_bytes;       /* MIN_BYTES_AUTO: what was measured */
     unsigned batch_wait_us; /* 0: threads do not wait for each other */
 
-    size_t pinned_bytes;
-    size_t read_ahead_bytes; /* 0: nothing is read ahead */
-    unsigned timeout_ms;
-    unsigned idle_seconds;
-    unsigned threads; /* that move the data of one call */
-    uint64_t devices; /* bit n: CUDA device n */
+    /* Of the whole process. What is not set is libgpuaes's default, as is its number here. */
+    size_t pinned_bytes;     /* 0: not set */
+    size_t read_ahead_bytes; /* 0: nothing is read ahead; READ_AHEAD_DEFAULT: not set */
+    unsigned timeout_ms;     /* 0: not set */
+    unsigned idle_seconds;   /* 0: never; GPUAES_IDLE_DEFAULT: not set */
+    unsigned threads;        /* that move the data of one call; 0: not set */
+    uint64_t devices;        /* bit n: CUDA device n; 0: not set */
 };
 
 enum { SETTINGS_TEXT = 192 };

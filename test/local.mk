@@ -32,6 +32,7 @@ evp_emulator_tests = \
 	test/async_faults_test \
 	test/base64_faults_test \
 	test/engine_test \
+	test/contexts_test \
 	test/exit_test \
 	test/faulty_driver_test \
 	test/faults_test \
