@@ -151,6 +151,14 @@ static int prints(const uint64_t f[FIGURES])
     return forked && f[GPU_BYTES] + f[CPU_BYTES] + f[READ_AHEAD_BYTES] != 0;
 }
 
+static int is_zero(const uint64_t f[FIGURES])
+{
+    uint64_t all = 0;
+    for (int i = 0; i < FIGURES; i++)
+        all |= f[i];
+    return all == 0;
+}
+
 /* A broken pipe, or a limit such as sshd puts on its children, must not end them. */
 static void ignore_what_writing_raises(void)
 {
@@ -173,8 +181,10 @@ __attribute__((destructor)) static void print_summary(void)
         return;
     ignore_what_writing_raises();
     char line[LINE_SIZE];
-    int n = snprintf(line, sizeof line, "gpuaes: summary");
-    for (int i = 0; i < FIGURES; i++)
+    int n =
+        snprintf(line, sizeof line, "gpuaes: summary%s",
+                 is_zero(f) ? " nothing was used: no update of 1 KiB or more came to gpuaes" : "");
+    for (int i = 0; i < FIGURES && !is_zero(f); i++)
         n += snprintf(line + n, sizeof line - (size_t)n, " %s=%" PRIu64, names[i], f[i]);
     (void)snprintf(line + n, sizeof line - (size_t)n, " pid=%ld\n", (long)getpid());
     (void)fputs(line, stderr);

@@ -235,6 +235,13 @@ int main(void)
     tap_ok(times(text, "gpuaes: summary ") == 1, "it prints nothing");
     tap_ok(times(text, " cpu-bytes=32768 ") == 1, "and its parent its line");
 
+    status = run_in(0, do_nothing, text);
+    tap_ok(status == STATUS &&
+               times(text, "gpuaes: summary nothing was used: no update of 1 KiB or more came to "
+                           "gpuaes pid=") == 1 &&
+               times(text, "bytes=") == 0,
+           "a process that uses nothing says so, and shows no figures");
+
     status = run(free_what_is_there, text);
     tap_ok(status == STATUS && times(text, "gpuaes: summary ") == 1,
            "nor does one that frees what its parent worked with");
