@@ -292,10 +292,10 @@ int settings_is_unknown(const char *name, char sentence[SETTINGS_TEXT])
     show(shown, sizeof shown, name);
     const char *near = nearest(name);
     if (near != NULL)
-        (void)snprintf(sentence, SETTINGS_TEXT, "%s is unknown, did you mean %s?", shown, near);
+        (void)snprintf(sentence, SETTINGS_TEXT, "%s is unknown (did you mean %s?)", shown, near);
     else
         (void)snprintf(sentence, SETTINGS_TEXT,
-                       "%s is unknown, provider-gpuaes(7) lists the settings", shown);
+                       "%s is unknown (provider-gpuaes(7) lists the settings)", shown);
     return 1;
 }
 
@@ -320,13 +320,13 @@ static int is_unknown_variable(const char *entry, char sentence[SETTINGS_TEXT])
     const char *near = nearest(name + prefix);
     if (near == NULL) {
         (void)snprintf(sentence, SETTINGS_TEXT,
-                       "%s in the environment is unknown, provider-gpuaes(7) lists the settings",
+                       "%s in the environment is unknown (provider-gpuaes(7) lists the settings)",
                        shown);
         return 1;
     }
     settings_variable(near, meant);
-    (void)snprintf(sentence, SETTINGS_TEXT, "%s in the environment is unknown, did you mean %.48s?",
-                   shown, meant);
+    (void)snprintf(sentence, SETTINGS_TEXT,
+                   "%s in the environment is unknown (did you mean %.48s?)", shown, meant);
     return 1;
 }
 

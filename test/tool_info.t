@@ -85,7 +85,10 @@ like($doctor->{out}, qr/^The provider gpuaes \S+ is installed and loads\.$/m, 'd
 like($doctor->{out}, qr/^Programs that read \Q$cnf\E use gpuaes\.$/m, 'doctor: the configuration is right');
 if ($has_device) {
     like($info->{out}, qr/^GPU 0: .*, compute capability \d+\.\d, \d+ multiprocessors, driver/m, 'info: the GPU');
-    like($doctor->{out}, qr/^GPU 0 can be used: \w.*\n1 MiB that it encrypted is what the CPU makes of it\.$/m, 'doctor: the GPU works');
+    like($doctor->{out}, qr/^GPU 0 can be used: \w.*$/m, 'doctor: the GPU can be used');
+    my $offloaded = qr/^An update of 1 MiB was offloaded: what the GPU encrypted is what the CPU makes of it\.$/m;
+    like($doctor->{out}, $offloaded, 'doctor: it does an update of the provider');
+    like(gpuaes(['doctor'], GPUAES_MIN_BYTES => '1G', GPUAES_ENGINE => 'auto')->{out}, $offloaded, 'whatever else goes to it');
     like($doctor->{out}, qr/^All is well\.$/m, 'doctor: all is well');
     is($doctor->{status}, 0, 'and so it ends');
 } else {
@@ -105,6 +108,25 @@ like($none->{out}, qr/^CTR +(?:CPU +\d+\.\d\d *){3}$/m, 'and the CPU does all');
 my $lost = gpuaes(['doctor'], OPENSSL_MODULES => '/nowhere');
 like($lost->{out}, qr{^The provider cannot be loaded: .*\n  Put gpuaes\.so into /nowhere, or}m, 'doctor: no module');
 isnt($lost->{status}, 0, 'which is not well');
+
+# A wrong setting is named, with its value and what was expected, and the module is not to blame.
+my $wrong = gpuaes(['doctor'], GPUAES_ENGINE => 'fast');
+like($wrong->{out}, qr/^The provider cannot be loaded: GPUAES_ENGINE in the environment has the value "fast", expected auto, gpu or cpu\.\n  Correct that variable, or unset it\.$/m,
+    'doctor: a wrong setting in the environment');
+unlike($wrong->{out}, qr/Put gpuaes\.so|lines are right/, 'and nothing else is suspected');
+isnt($wrong->{status}, 0, 'which is not well');
+my $mistyped = gpuaes(['doctor'], GPUAES_ENGIN => 'gpu', GPUAES_TEST_ANYTHING => 1);
+like($mistyped->{out}, qr/^GPUAES_ENGIN in the environment is unknown \(did you mean GPUAES_ENGINE\?\)\.\n  Correct that variable/m, 'doctor: an unknown variable');
+unlike($mistyped->{out}, qr/GPUAES_TEST/, 'and of no other one');
+isnt($mistyped->{status}, 0, 'which is not well');
+# Settings of the process that the file has are not in the way of the device, nor the other way.
+spew($cnf, $sample =~ s/^soft_load = 1\n/soft_load = 1\nidle-seconds = 7\nthreads = 2\n/mr);
+foreach my $command ('doctor', 'info') {
+    my $result = gpuaes([$command, $command eq 'info' ? '--quick' : ()]);
+    is($result->{err}, '', "$command: settings of the file are no problem");
+    like($result->{out}, qr/^ *[Pp]rograms that read .* use gpuaes\.?$/m, "$command: programs use it");
+}
+spew($cnf, $sample);
 
 my $bench = gpuaes(['bench', '--quick']);
 is($bench->{status}, 0, 'bench --quick') or diag($bench->{err});
@@ -206,7 +228,12 @@ like(gpuaes(['doctor'], GPUAES_ENGINE => 'cpu', OPENSSL_CONF => "$folder/link.cn
 # What takes more than a line that it could know.
 my @stuck = (
     ['a line that is none', "[x\n$whole", qr/line 1 of it is wrong/, qr/correct that line/],
-    ['a wrong setting', $whole =~ s/(?<=\[ours\]\n)/threads = many\n/r, qr/the module is not loaded/, qr/its settings are right/],
+    ['a wrong setting', $whole =~ s/(?<=\[ours\]\n)/threads = many\n/r,
+        qr/^its setting threads has the value "many", expected a number from 1 to 64$/, qr/^correct the line "threads = many" in \[ours\]$/],
+    ['a setting that is unknown', $whole =~ s/(?<=\[ours\]\n)/soft_load = 1\nengin = gpu\n/r,
+        qr/^its setting engin is unknown \(did you mean engine\?\)$/, qr/^correct or delete the line "engin = gpu" in \[ours\]$/],
+    ['a section within the section', $whole =~ s/(?<=\[ours\]\n)/engine = more\n/r . "[more]\nx = 1\n",
+        qr/^its setting engine names the section \[more\], and gpuaes has no such$/, qr/^correct or delete the line "engine = more" in \[ours\]$/],
     ['no module there', $whole =~ s/(?<=\[ours\]\n)/soft_load = 1\nmodule = \/nowhere\/gpuaes.so\n/r,
         qr{the module /nowhere/gpuaes\.so is not there: No such file}, qr/install gpuaes there, or correct that path/],
     ['a property that it has not', $whole =~ s/^(default_properties) = /$1 = fips=yes,/mr,

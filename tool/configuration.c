@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../provider/settings.h"
 #include "tool.h"
 
 /* Sets both sentences and returns 0. */
@@ -192,6 +193,77 @@ static CONF *read_lines(struct configuration *c)
     return NULL;
 }
 
+/* ---- Settings --------------------------------------------------------------------------- */
+
+int configuration_environment(char why_not[CONFIGURATION_TEXT])
+{
+    char name[SETTINGS_TEXT];
+    struct settings settings;
+    struct settings_fault fault;
+    if (settings_read(&settings, settings_in_environment, NULL, &fault))
+        return 1;
+    settings_variable(fault.key, name);
+    (void)snprintf(why_not, CONFIGURATION_TEXT,
+                   "%s in the environment has the value \"%s\", expected %s", name, fault.value,
+                   fault.expected);
+    return 0;
+}
+
+struct section {
+    const CONF *conf;
+    const char *name;
+};
+
+/* A settings_find_fn: the environment wins. */
+static const char *find(const void *arg, const char *key)
+{
+    const struct section *section = arg;
+    const char *value = settings_in_environment(NULL, key);
+    return value != NULL ? value : value_in(section->conf, section->name, key);
+}
+
+static int check_names(struct configuration *c, const CONF *conf, const char *section)
+{
+    char text[CONFIGURATION_TEXT], change[CONFIGURATION_TEXT], sentence[SETTINGS_TEXT];
+    const STACK_OF(CONF_VALUE) *lines = NCONF_get_section(conf, section);
+    for (int i = 0; i < sk_CONF_VALUE_num(lines); i++) {
+        const CONF_VALUE *line = sk_CONF_VALUE_value(lines, i);
+        int is_section = NCONF_get_section(conf, line->value) != NULL;
+        if (!is_section && !settings_is_unknown(line->name, sentence))
+            continue;
+        if (is_section)
+            (void)snprintf(text, sizeof text,
+                           "its setting %s names the section [%s], and gpuaes has no such",
+                           line->name, line->value);
+        else
+            (void)snprintf(text, sizeof text, "its setting %s", sentence);
+        (void)snprintf(change, sizeof change, "correct or delete the line \"%s = %s\" in [%s]",
+                       line->name, line->value, section);
+        return because(c, text, change);
+    }
+    return 1;
+}
+
+/* The names and values in the provider's section, and the environment's, which win. */
+static int check_settings(struct configuration *c, const CONF *conf, const char *name)
+{
+    char text[CONFIGURATION_TEXT], change[CONFIGURATION_TEXT];
+    const struct section section = {conf, name};
+    struct settings settings;
+    struct settings_fault fault;
+    if (!configuration_environment(text))
+        return because(c, text, "correct that variable, or unset it");
+    if (!check_names(c, conf, name))
+        return 0;
+    if (settings_read(&settings, find, &section, &fault))
+        return 1;
+    (void)snprintf(text, sizeof text, "its setting %s has the value \"%s\", expected %s", fault.key,
+                   fault.value, fault.expected);
+    (void)snprintf(change, sizeof change, "correct the line \"%s = %s\" in [%s]", fault.key,
+                   fault.value, name);
+    return because(c, text, change);
+}
+
 /* ---- Trying it ----------------------------------------------------------------------------- */
 
 static int is_ours(OSSL_LIB_CTX *context)
@@ -211,10 +283,14 @@ static int has_digests(OSSL_LIB_CTX *context)
     return md != NULL;
 }
 
-/* The file is right, and the module is not loaded: what OpenSSL says of it by itself. */
-static void find_fault(struct configuration *c, OSSL_LIB_CTX *context, const char *module)
+/* The lines are there, and the module is not loaded: what OpenSSL says of it by itself. */
+static void find_fault(struct configuration *c, OSSL_LIB_CTX *context, const CONF *conf,
+                       const char *section)
 {
     char text[CONFIGURATION_TEXT];
+    const char *module = value_in(conf, section, "module");
+    if (!check_settings(c, conf, section))
+        return;
     if (module != NULL && access(module, R_OK) != 0) {
         (void)snprintf(text, sizeof text, "its lines are right, but the module %s is not there: %s",
                        module, strerror(errno));
@@ -230,8 +306,7 @@ static void find_fault(struct configuration *c, OSSL_LIB_CTX *context, const cha
         (void)OSSL_PROVIDER_unload(provider);
     (void)because(c, text,
                   "see that gpuaes.so lies in the folder that \"openssl version -m\" names, or "
-                  "that OPENSSL_MODULES does, and that its settings are right: a wrong one is "
-                  "reported on standard error");
+                  "that OPENSSL_MODULES does");
 }
 
 static void find_reason(struct configuration *c, OSSL_LIB_CTX *context, const CONF *conf)
@@ -240,7 +315,7 @@ static void find_reason(struct configuration *c, OSSL_LIB_CTX *context, const CO
     const char *init = NCONF_get_string(conf, "default", "openssl_conf");
     const char *ours = section_of(conf, value_in(conf, init, "providers"), "gpuaes");
     if (!OSSL_PROVIDER_available(context, "gpuaes")) {
-        find_fault(c, context, value_in(conf, ours, "module"));
+        find_fault(c, context, conf, ours);
         return;
     }
     const char *algorithms = value_in(conf, init, "alg_section");

@@ -17,7 +17,13 @@ struct configuration {
     char note[CONFIGURATION_TEXT]; /* works, but could be better */
 };
 
-/* Looks at the file that programs read which are started from here. */
+/*
+ * Looks at the file that programs read which are started from here. Call it before a device is
+ * started: what the file sets for the whole process comes into force, and could not afterwards.
+ */
 void configuration_examine(struct configuration *configuration);
+
+/* Returns 1, or 0 and a sentence where a setting in the environment has a wrong value. */
+int configuration_environment(char why_not[CONFIGURATION_TEXT]);
 
 #endif

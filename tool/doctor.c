@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../cuda/gpuaes.h"
+#include "../provider/settings.h"
 #include "configuration.h"
 #include "describe.h"
 #include "rates.h"
@@ -27,10 +28,26 @@ static int examine_module(const struct library *library)
         return 1;
     }
     const char *folder = getenv("OPENSSL_MODULES");
+    char text[CONFIGURATION_TEXT];
+    if (!configuration_environment(text)) {
+        (void)printf("The provider cannot be loaded: %s.\n  Correct that variable, or unset it.\n",
+                     text);
+        return 0;
+    }
     (void)printf("The provider cannot be loaded: %s.\n  Put gpuaes.so into %s, or set "
                  "OPENSSL_MODULES to the folder where it is.\n",
                  library->why_not, folder != NULL ? folder : MODULES_FOLDER);
     return 0;
+}
+
+/* The provider says it on stderr, too, wherever it is loaded. */
+static int examine_environment(void)
+{
+    char sentence[SETTINGS_TEXT];
+    int well = 1;
+    for (size_t next = 0; settings_unknown_variable(&next, sentence); well = 0)
+        (void)printf("%s.\n  Correct that variable, or unset it.\n", sentence);
+    return well;
 }
 
 static const char *advice(void)
@@ -64,36 +81,53 @@ static int examine_device(struct library *library)
     return 1;
 }
 
-/* The same bytes by the GPU and by the CPU. */
-static int compare(const struct library *library, unsigned char *data, unsigned char *expected)
+/* One update; 0 if it failed. */
+static int encrypt(const struct library *library, const char *properties, unsigned char *out,
+                   const unsigned char *in)
 {
-    static const unsigned char key[32] = {1, 2, 3};
-    unsigned char iv[16] = {250};
-    struct gpuaes_key schedule;
+    static const unsigned char key[32] = {1, 2, 3}, iv[16] = {250};
     int n = 0;
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(library->context, "AES-256-CTR", "provider=default");
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(library->context, "AES-256-CTR", properties);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    int ok =
-        cipher != NULL && context != NULL && EVP_EncryptInit_ex2(context, cipher, key, iv, NULL) &&
-        EVP_EncryptUpdate(context, expected, &n, data, PROBE) &&
-        gpuaes_key_expand(&schedule, key, sizeof key) &&
-        gpuaes_aes(GPUAES_CTR, &schedule, iv, data, data, PROBE, GPUAES_WAIT, NULL) == GPUAES_OK &&
-        memcmp(data, expected, PROBE) == 0;
+    int ok = cipher != NULL && context != NULL &&
+             EVP_EncryptInit_ex2(context, cipher, key, iv, NULL) &&
+             EVP_EncryptUpdate(context, out, &n, in, PROBE);
     EVP_CIPHER_CTX_free(context);
     EVP_CIPHER_free(cipher);
     return ok;
 }
 
-static int examine_result(const struct library *library)
+/* An update as a program makes it, by the provider on the GPU, and the same by the CPU. */
+static int offload(const struct library *library, unsigned char *data, unsigned char *expected)
+{
+    uint64_t before = library_figure(library, "gpu-bytes");
+    if (!encrypt(library, "provider=default", expected, data))
+        return complain_openssl("the CPU cannot encrypt");
+    if (!encrypt(library, "provider=gpuaes", data, data)) {
+        (void)printf("An update of 1 MiB could not be offloaded: %s.\n", openssl_reason());
+        return 0;
+    }
+    if (library_figure(library, "gpu-bytes") - before < PROBE) {
+        (void)printf("An update of 1 MiB was not offloaded, though engine=gpu asks for that.\n");
+        return 0;
+    }
+    int same = memcmp(data, expected, PROBE) == 0;
+    if (same)
+        (void)printf("An update of 1 MiB was offloaded: what the GPU encrypted is what the CPU "
+                     "makes of it.\n");
+    else
+        (void)printf("An update of 1 MiB was offloaded, and did not become what the CPU makes of "
+                     "it: do not use this GPU, and please report it.\n");
+    return same;
+}
+
+/* `offloading` has the provider with engine=gpu. */
+static int examine_offload(const struct library *offloading)
 {
     unsigned char *data = calloc(2, PROBE);
-    int ok = data != NULL && compare(library, data, data + PROBE);
+    int ok = data != NULL ? offload(offloading, data, data + PROBE)
+                          : complain("there is no memory for buffers");
     free(data);
-    if (ok)
-        (void)printf("1 MiB that it encrypted is what the CPU makes of it.\n");
-    else
-        (void)printf("1 MiB that it was given to encrypt did not become what the CPU makes of "
-                     "it: do not use this GPU, and please report it.\n");
     return ok;
 }
 
@@ -114,38 +148,73 @@ static int examine_gain(struct library *library)
     return 1;
 }
 
-static int examine_configuration(void)
+static int examine_configuration(const struct configuration *c)
 {
-    struct configuration c;
-    configuration_examine(&c);
-    if (c.uses_gpuaes)
-        (void)printf("Programs that read %s use gpuaes.\n", c.path);
+    if (c->uses_gpuaes)
+        (void)printf("Programs that read %s use gpuaes.\n", c->path);
     else
         (void)printf("Programs that read %s do not use gpuaes: %s.\n  What to change: %s.\n",
-                     c.path, c.why_not, c.change);
-    if (c.note[0] != '\0')
-        (void)printf("  A note: %s.\n", c.note);
-    return c.uses_gpuaes;
+                     c->path, c->why_not, c->change);
+    if (c->note[0] != '\0')
+        (void)printf("  A note: %s.\n", c->note);
+    return c->uses_gpuaes;
 }
 
 /* ---- The command ---------------------------------------------------------------------------- */
 
-static int run(struct library *library)
+static int run(struct library *library, const struct library *offloading)
 {
+    struct configuration configuration;
+    configuration_examine(&configuration);
     int module = examine_module(library);
+    int environment = examine_environment();
     int device = examine_device(library);
-    int right = !device || examine_result(library);
-    if (module && device && right)
+    int right = module && device && examine_offload(offloading);
+    if (right)
         (void)examine_gain(library);
-    int configured = examine_configuration();
-    int well = module && device && right && configured;
+    int configured = examine_configuration(&configuration);
+    int well = right && environment && configured;
     (void)printf(well ? "All is well.\n" : "Not all is well.\n");
     return well;
 }
 
+/* Sets a variable, or takes it away for NULL. */
+static void put_variable(const char *name, const char *value)
+{
+    if (value != NULL)
+        (void)setenv(name, value, 1);
+    else
+        (void)unsetenv(name);
+}
+
+/*
+ * Loads the provider with the settings that send an update to the GPU, whatever those of the
+ * user are, into a library context of its own. The environment wins, so it is changed meanwhile:
+ * no other thread has been started yet.
+ */
+static int open_offloading(struct library *library)
+{
+    static const char *const names[] = {"GPUAES_ENGINE", "GPUAES_MIN_BYTES"};
+    static const char *const values[] = {"gpu", "auto"};
+    char *users[2];
+    for (int i = 0; i < 2; i++) {
+        const char *value = getenv(names[i]);
+        users[i] = value != NULL ? strdup(value) : NULL;
+        put_variable(names[i], values[i]);
+    }
+    int ok = library_open(library);
+    if (ok)
+        library_load(library);
+    for (int i = 0; i < 2; i++) {
+        put_variable(names[i], users[i]);
+        free(users[i]);
+    }
+    return ok;
+}
+
 int doctor_command(int argc, char **argv)
 {
-    struct library library;
+    struct library library, offloading;
     if (argc > 1) {
         int helps = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-help") == 0;
         (void)fprintf(helps ? stdout : stderr,
@@ -154,10 +223,14 @@ int doctor_command(int argc, char **argv)
         return helps ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     rates_want_device();
-    if (!library_open(&library))
+    if (!open_offloading(&offloading))
         return EXIT_FAILURE;
-    library_load(&library);
-    int ok = run(&library);
-    library_close(&library);
+    int ok = library_open(&library);
+    if (ok) {
+        library_load(&library);
+        ok = run(&library, &offloading);
+        library_close(&library);
+    }
+    library_close(&offloading);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

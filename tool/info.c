@@ -54,18 +54,16 @@ static void print_devices(int ready, const char *why_not)
                  ready ? "" : ", of libcrypto's AES alone");
 }
 
-static void print_configuration(void)
+static void print_configuration(const struct configuration *c)
 {
-    struct configuration c;
-    configuration_examine(&c);
-    (void)printf("\nopenssl.cnf: %s\n", c.path);
-    if (c.uses_gpuaes)
+    (void)printf("\nopenssl.cnf: %s\n", c->path);
+    if (c->uses_gpuaes)
         (void)printf("  programs that read it use gpuaes\n");
     else
         (void)printf("  programs that read it do not use gpuaes: %s\n  what to change: %s\n",
-                     c.why_not, c.change);
-    if (c.note[0] != '\0')
-        (void)printf("  note: %s\n", c.note);
+                     c->why_not, c->change);
+    if (c->note[0] != '\0')
+        (void)printf("  note: %s\n", c->note);
 }
 
 static void print_row(struct table *table, enum rates_work work, enum rates_memory memory)
@@ -100,10 +98,12 @@ static int run(struct library *library, int quick)
     const char *why_not;
     struct table table = {.sizes = quick ? SIZES_QUICK : SIZES,
                           .seconds = quick ? seconds_quick : seconds_each};
+    struct configuration configuration;
+    configuration_examine(&configuration);
     int ready = rates_wait_for_device(library, &why_not);
     print_versions(library);
     print_devices(ready, why_not);
-    print_configuration();
+    print_configuration(&configuration);
     if (library->gpuaes == NULL)
         return 1;
     if (!rates_open(&table.rates, library, sizes[table.sizes - 1]))

@@ -29,6 +29,7 @@ tool_libtool_core_la_SOURCES = \
 	tool/shard.c tool/shard.h \
 	tool/source.c tool/source.h \
 	tool/tool.h \
+	provider/settings.c provider/settings.h \
 	test/bench/measure.c test/bench/measure.h test/bench/options.h
 tool_libtool_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(tool_cppflags)
 tool_cppflags = -DMODULES_FOLDER='"$(modulesdir)"' \
