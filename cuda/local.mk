@@ -53,6 +53,7 @@ cuda_libgpuaes_la_SOURCES = cuda/driver_cuda.c cuda/driver_path.c cuda/driver_pa
 cuda_libgpuaes_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 cuda_libgpuaes_la_CPPFLAGS = $(AM_CPPFLAGS)
 cuda_libgpuaes_la_LDFLAGS = $(AM_LDFLAGS) $(GPUAES_SHARED_LDFLAGS) -version-info 0:0:0
+EXTRA_cuda_libgpuaes_la_DEPENDENCIES = folders
 cuda_libgpuaes_la_LIBADD = cuda/libgpuaes_core.la $(SYSTEM_LIBS)
 if HAVE_CUDA_H
 cuda_libgpuaes_la_SOURCES += cuda/driver_check.c

@@ -20,7 +20,7 @@ man3_links = gpuaes gpuaes_aes gpuaes_application_devices gpuaes_base64_decode \
 
 # The sample with the module's own path, so that OpenSSL finds it wherever it is. An
 # installed one that somebody changed is kept.
-docs/installed.cnf: docs/gpuaes.cnf Makefile
+docs/installed.cnf: docs/gpuaes.cnf folders
 	$(AM_V_GEN)$(MKDIR_P) docs && sed '/^\[gpuaes_section\]/a module = $(modulesdir)/gpuaes.so' \
 	    $(srcdir)/docs/gpuaes.cnf >$@
 CLEANFILES += docs/installed.cnf

@@ -20,7 +20,8 @@ AC_DEFUN([GPUAES_LIBCRYPTO],
 
 AC_ARG_WITH([modulesdir],
   [AS_HELP_STRING([--with-modulesdir=DIR],
-                  [where OpenSSL looks for provider modules [pkg-config's answer]])],
+                  [where the module goes [OpenSSL's own folder if that is under PREFIX,
+                   else LIBDIR/ossl-modules]])],
   [], [with_modulesdir=])
 AS_CASE([$with_modulesdir],
   [yes | no], [AC_MSG_ERROR([--with-modulesdir wants a directory])],
@@ -28,7 +29,12 @@ AS_CASE([$with_modulesdir],
   [AS_IF([test -z "$gpuaes_modulesdir" && test -n "$OPENSSL"],
          [gpuaes_modulesdir=$("$OPENSSL" version -m 2>/dev/null |
                               sed -n 's/^MODULESDIR: "\(.*\)"$/\1/p')])
-   modulesdir=${gpuaes_modulesdir:-'${libdir}/ossl-modules'}])
+   # Under another prefix OpenSSL's folder is the host's, and not ours to write to.
+   gpuaes_prefix=$prefix
+   AS_IF([test "$gpuaes_prefix" = NONE], [gpuaes_prefix=$ac_default_prefix])
+   AS_CASE([$gpuaes_modulesdir],
+     ["$gpuaes_prefix"/lib*], [modulesdir=$gpuaes_modulesdir],
+     [modulesdir=$libdir/ossl-modules])])
 AC_SUBST([modulesdir])
 ])
 

@@ -48,6 +48,7 @@ modules_LTLIBRARIES += provider/gpuaes.la
 provider_gpuaes_la_SOURCES =
 provider_gpuaes_la_LDFLAGS = $(AM_LDFLAGS) $(GPUAES_SHARED_LDFLAGS) $(RPATH_LDFLAGS) \
 	-module -avoid-version -shared -export-symbols-regex '^OSSL_provider_init$$'
+EXTRA_provider_gpuaes_la_DEPENDENCIES = folders
 provider_gpuaes_la_LIBADD = provider/libprovider_core.la cuda/libgpuaes.la $(provider_libs)
 
 # Installing the module links it again, against the installed library. The

@@ -45,13 +45,13 @@ SKIP: {
 
 my $openssl_cnf = '/etc/ssl/openssl.cnf';
 my ($openssl_folder) = run(['openssl', 'version', '-d'])->{out} =~ /"(.*)"/;
-my ($module_folder) = slurp("$build/Makefile") =~ /^modulesdir = (.*)$/m;
+my ($module_folder) = run(['make', '-s', '-C', $build, '--eval=show: ; @echo $(modulesdir)', 'show'])->{out} =~ /(.*)\n\z/;
 my ($prefix) = slurp("$build/Makefile") =~ /^prefix = (.*)$/m;
 my $in = "$folder/in";     # its own file system, so that others can lie on it
 mkdir($in) or die "$in: $!";
 
 # Folders of the host that are written to.
-my $enter = overlays($in, '/usr/local', '/etc', '/var/cache', $module_folder);
+my $enter = overlays($in, '/usr/local', '/etc', '/var/cache');
 
 # Libtool links the module again to install it, and other tests write to the build folder
 # meanwhile, which may not change below an overlay: so a copy of what `make` has made (and of
@@ -64,7 +64,8 @@ cd '$build'
 mount --bind '$in/build' '$build'
 END
 
-my $possible = $prefix eq '/usr/local' && run(['readlink', '-f', "$openssl_folder/openssl.cnf"])->{out} eq "$openssl_cnf\n";
+my $possible = "$prefix $module_folder" eq '/usr/local /usr/local/lib/ossl-modules'
+    && run(['readlink', '-f', "$openssl_folder/openssl.cnf"])->{out} eq "$openssl_cnf\n";
 $possible &&= !run([@namespace, 'sh', '-ec', "$enter: >>$openssl_cnf"])->{status};
 
 # Lines of the script that run blocks, and keep what came of the nth in NAME.n.*.

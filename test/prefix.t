@@ -1,7 +1,8 @@
 #!/usr/bin/perl
-# `make install` into a folder of one's own: the three lines that it prints make it work,
-# done as they are printed, in a mount namespace over a copy of /etc with Debian's stock
-# openssl.cnf; `make uninstall` leaves nothing there.
+# `make install` into folders of one's own, one after the other from one build folder: nothing
+# goes elsewhere; the lines that it prints make it work, done as they are printed, for a user
+# without root and, in a mount namespace over a copy of /etc with Debian's stock openssl.cnf,
+# for a whole host; `make uninstall` leaves nothing there.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -30,17 +31,75 @@ sub good
     return is($result->{status}, 0, $name) || diag(substr("$result->{out}$result->{err}", -3000));
 }
 
-# ---- make install ------------------------------------------------------------
-
 # Without a C++ compiler, and so without the emulator, which is not installed.
-my $configured = run(['sh', '-c', "cd '$folder/build' && exec '$source/configure' --prefix='$prefix' " .
-            "--with-modulesdir='$modules' --with-cuda=no CXX=false CFLAGS=-O1"], seconds => 600);
-good($configured, 'it is configured with a prefix of its own');
-my $installed = run(['make', '-C', "$folder/build", '-j2', 'install'], seconds => 1800);
-good($installed, 'make install');
+sub configure
+{
+    my (@arguments) = @_;
+    return run(['sh', '-c', "cd '$folder/build' && exec '$source/configure' \"\$0\" \"\$@\" --cache-file=config.cache " .
+                '--with-cuda=no CXX=false CFLAGS=-O1', @arguments], seconds => 600);
+}
 
-my @lines = $installed->{out} =~ /^    (.*)$/mg;
-my @printed = grep { /^(?:sudo|openssl) / } @lines;
+# install(USER): runs `make install` as root or as another user, which a namespace makes of
+# this one, and returns what it did, and the lines that it prints.
+sub install
+{
+    my ($user) = @_;
+    my $result = run([@$user, 'make', '-C', "$folder/build", '-j2', 'install'], seconds => 1800);
+    good($result, 'make install');
+    return ($result->{out}, $result->{out} =~ /^gpuaes is installed\..*\n\n((?:    .*\n)+)/m ? $1 =~ /^    (.*)$/mg : ());
+}
+
+sub uninstall
+{
+    my ($prefix) = @_;
+    good(run(['make', '-C', "$folder/build", 'uninstall'], seconds => 120), 'make uninstall');
+    my @left = split(/\n/, run(['find', $prefix, '-mindepth', '1'])->{out});
+    return is("@left", '', 'no file and no folder is left');
+}
+
+# ---- Where the module goes ------------------------------------------------------
+
+my $own = "$folder/.local";
+my $openssl_modules = run(['openssl', 'version', '-m'])->{out} =~ /"(.*)"/ ? $1 : '';
+SKIP: {
+    skip("OpenSSL's prefix is not /usr", 1) if $openssl_modules !~ m{^/usr/lib};
+    like(configure('--prefix=/usr')->{out}, qr/^  module goes to +\Q$openssl_modules\E$/m,
+        "with OpenSSL's prefix the module goes to its folder");
+}
+my $configured = configure("--prefix=$own");
+good($configured, 'it is configured with a prefix of its own');
+like($configured->{out}, qr{^  module goes to +\Q$own\E/lib/ossl-modules$}m, 'with another prefix it goes there')
+    or die('make install would write to the folder of the host');
+
+# ---- A user without root ----------------------------------------------------------
+
+SKIP: {
+    my @user = $< ? () : qw(unshare --user --map-user=1000 --map-group=1000);
+    skip('that takes a user namespace', 13) if @user && run([@user, 'true'])->{status};
+    my ($out, @lines) = install(\@user);
+    is("@lines[0, 1]", "export PATH=\"$own/bin:\$PATH\" export OPENSSL_CONF=$own/etc/gpuaes.cnf", 'a user sets the environment');
+    unlike($out, qr/sudo/, 'and needs no sudo');
+    my $ran = run(['bash', '-ec', join('', map { "$_\n" } @lines, 'gpuaes info --quick',
+                'GPUAES_LOG=summary openssl enc -aes-256-ctr -k example -pbkdf2 -in /bin/sh -out /dev/null 2>&1')], seconds => 300);
+    good($ran, 'the lines, as printed');
+    like($ran->{out}, qr/^  gpuaes\n(?:    .*\n)+?    status: active\n/m, 'OpenSSL has it');
+    like($ran->{out}, qr/^gpuaes: summary .*cpu-bytes=[1-9]/m, 'and uses it');
+    like($ran->{out}, qr/^provider: loaded$/m, 'the command finds the module');
+    (undef, @lines) = do { local $ENV{PATH} = "$ENV{PATH}:$own/bin"; install(\@user) };
+    is($lines[0], "export OPENSSL_CONF=$own/etc/gpuaes.cnf", 'PATH is not named where it has the folder');
+
+    spew("$own/etc/gpuaes.cnf", slurp("$own/etc/gpuaes.cnf") =~ s{^(module = )}{$1/old}mr);
+    ($out) = install(\@user);
+    like($out, qr{/etc/gpuaes.cnf was there and is kept, but .*\n    module = \Q$own\E/lib/ossl-modules/gpuaes\.so$}m,
+        'a configuration that names another module is pointed out');
+    unlink("$own/etc/gpuaes.cnf");
+    uninstall($own);
+}
+
+# ---- Configured again, for a whole host --------------------------------------------
+
+good(configure("--prefix=$prefix"), 'it is configured again with another prefix');
+my (undef, @printed) = install($< == 0 ? [] : \@namespace);
 is(scalar(@printed), 3, 'it prints three lines');
 is($printed[1], "sudo sed -i '1i .include $prefix/etc/gpuaes.cnf' /etc/ssl/openssl.cnf", 'with the paths of this system');
 
@@ -78,8 +137,6 @@ SKIP: {
 
 # ---- make uninstall -----------------------------------------------------------------
 
-good(run(['make', '-C', "$folder/build", 'uninstall'], seconds => 120), 'make uninstall');
-my @left = split(/\n/, run(['find', $prefix, '!', '-type', 'd'])->{out});
-is("@left", '', 'nothing is left');
+uninstall($prefix);
 
 done_testing();

@@ -34,6 +34,7 @@ tool_libtool_core_la_SOURCES = \
 tool_libtool_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(tool_cppflags)
 tool_cppflags = -DMODULES_FOLDER='"$(modulesdir)"' \
 	-DINSTALLED_CNF='"$(sysconfdir)/gpuaes.cnf"'
+$(tool_libtool_core_la_OBJECTS): folders
 
 bin_PROGRAMS += tool/gpuaes
 tool_gpuaes_SOURCES = tool/main.c
