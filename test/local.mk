@@ -113,6 +113,7 @@ evp_scripts = \
 	test/openssl_programs.t \
 	test/openssl_versions.t \
 	test/pages.t \
+	test/quickstart.t \
 	test/report.t \
 	test/report_references.t \
 	test/static_client.t \
