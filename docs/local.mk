@@ -5,18 +5,17 @@
 dist_man1_MANS = docs/gpuaes.1
 dist_man7_MANS = docs/provider-gpuaes.7
 dist_man3_MANS = docs/libgpuaes.3
-# It is found as gpuaes(3), and by the name of each function, too.
-man3_links = gpuaes gpuaes_aes gpuaes_application_devices gpuaes_base64_decode \
-	gpuaes_base64_encode gpuaes_base64_encoded_size gpuaes_batch_add gpuaes_batch_close \
-	gpuaes_batch_forget gpuaes_batch_gather gpuaes_batch_open gpuaes_batch_poll gpuaes_batch_reset \
-	gpuaes_batch_status gpuaes_batch_submit gpuaes_batch_wait gpuaes_build gpuaes_cleanse \
-	gpuaes_configure gpuaes_copy gpuaes_device gpuaes_get_settings gpuaes_get_statistics \
-	gpuaes_key_expand \
-	gpuaes_keystream_close gpuaes_keystream_is_open gpuaes_keystream_open gpuaes_keystream_order \
-	gpuaes_keystream_position gpuaes_keystream_skip gpuaes_keystream_xor \
-	gpuaes_memory_kind gpuaes_pinned_alloc gpuaes_pinned_free gpuaes_pinned_register \
-	gpuaes_pinned_unregister gpuaes_queue_aes gpuaes_queue_close gpuaes_queue_open \
-	gpuaes_queue_wait gpuaes_reason gpuaes_start gpuaes_state gpuaes_status_text
+# Each function has a page of its own, made of that one.
+function_names = $(shell sed 's/ .*//' $(srcdir)/docs/functions)
+function_page = $(srcdir)/docs/function_page $(srcdir)/docs
+EXTRA_DIST += docs/function_page docs/functions
+
+# The documents name the folders of the default prefix; installed, those of this one.
+documents = $(addprefix $(docdir)/,$(filter %.md,$(dist_doc_DATA) $(nobase_dist_doc_DATA))) \
+	$(man1dir)/gpuaes.1 $(man7dir)/provider-gpuaes.7
+name_folders = sed -i -e 's|/usr/local/etc|$(sysconfdir)|g' \
+	-e 's|/usr/local/lib/ossl-modules|$(modulesdir)|g' \
+	-e 's|/usr/local/share/doc/gpuaes|$(docdir)|g'
 
 # The sample with the module's own path, so that OpenSSL finds it wherever it is. An
 # installed one that somebody changed is kept.

@@ -44,10 +44,17 @@ has_all('the constants of the header', 'libgpuaes.3', 30,
     grep { !/^GPUAES_(?:H|API|OPS|BATCH_OPS)$/ } $header =~ /\b(GPUAES_[A-Z0-9_]+)\b/g);
 has_all('the members of its structs', 'libgpuaes.3', 30, @members);
 
-# Each is a page by its name, and there is no other: `man 3 gpuaes_aes`.
-my ($links) = slurp("$source/docs/local.mk") =~ /^man3_links = (.*?[^\\])$/ms;
-is(join(' ', sort grep { /\w/ } split(/[\s\\]+/, $links)), join(' ', sort('gpuaes', @functions)),
-    'gpuaes(3), and a page for each function, are installed');
+# Each has a page with a line of its own: `man 3 gpuaes_aes`, `man -k gpuaes`.
+my %purpose = slurp("$source/docs/functions") =~ /^(\S+) (.+)$/mg;
+is(join(' ', sort keys %purpose), join(' ', sort @functions), 'each function has a purpose in docs/functions');
+my %same = map { $_ => 1 } values %purpose;
+is(scalar(keys %same), scalar(@functions), 'and none is that of another');
+my @pages = map { {name => $_, %{run(["$source/docs/function_page", "$source/docs", $_])}} } @functions;
+is(join("\n", map { $_->{err} } @pages), join("\n", map { '' } @pages), 'their pages are made');
+is(join(' ', grep { $_ } map { my $page = $_; $page->{out} =~ /^\.BI? .*\b$page->{name}\(/m ? '' : $page->{name} } @pages), '',
+    'with the prototype of each');
+is(join(' ', map { $_->{name} } grep { $_->{out} !~ /^\.SH NAME\n\Q$_->{name} \- $purpose{$_->{name}}\E\n/m } @pages), '',
+    'and with its purpose');
 
 my %code = map { $_ => join('', map { slurp($_) } glob("$source/$_/*.[ch]")) } qw(provider tool);
 my @settings = $code{provider} =~ /(?:read_number|read_word|->find)\((?:&reader|reader->arg), "([\w-]+)"/g;
@@ -78,6 +85,11 @@ foreach my $page (qw(gpuaes.1 libgpuaes.3 provider-gpuaes.7)) {
         my $result = run(['groff', '-man', '-ww', '-Tutf8', "$source/docs/$page"]);
         is($result->{err}, '', "$page formats without a warning");
     }
+}
+SKIP: {
+    skip('groff is not installed', 1) if system('groff --version >/dev/null 2>&1');
+    spew("$folder/pages.3", join('', map { $_->{out} } @pages));
+    is(run(['groff', '-man', '-ww', '-Tutf8', "$folder/pages.3"])->{err}, '', 'the pages of functions format without a warning');
 }
 
 SKIP: {

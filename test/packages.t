@@ -26,6 +26,27 @@ sub good
     return is($result->{status}, 0, $name) || diag(substr("$result->{out}$result->{err}", -5000));
 }
 
+# ---- What the build asks for -----------------------------------------------------
+
+# build_with(TOOL, SCRIPT): `build_deb` with another program in place of this one of dpkg's.
+sub build_with
+{
+    my ($tool, $script) = @_;
+    my $stand_ins = "$folder/instead-of-$tool";
+    mkdir($stand_ins) or die "$stand_ins: $!";
+    chmod(0755, spew("$stand_ins/$tool", "#!/bin/sh\n$script\n"));
+    return run(["$source/packaging/build_deb", "$folder/gpuaes-0.1.0.tar.gz", "$folder/deb"],
+        env => {PATH => "$stand_ins:$ENV{PATH}", DEB_BUILD_OPTIONS => ''});
+}
+
+run(['tar', '-czf', "$folder/gpuaes-0.1.0.tar.gz", '-C', $source, '--transform', 's,^,gpuaes-0.1.0/,', 'packaging/debian']);
+my $refused = build_with('dpkg-checkbuilddeps', "echo 'Unmet build dependencies: build-essential:native' >&2; exit 1");
+isnt($refused->{status}, 0, 'without what it needs the build does not begin');
+like($refused->{err}, qr{^build_deb: Unmet .*\n.*\n    sudo apt-get install build-essential\n    sudo apt-get build-dep /.*/packaging$}m,
+    'and it says how to install that');
+is(build_with('dpkg-buildpackage', 'printf "<%s>" "${DEB_BUILD_OPTIONS%=*}"; exit 1')->{out}, '<parallel>',
+    'dpkg gets no empty option, of which it would warn');
+
 # ---- They are built ------------------------------------------------------------
 
 my $debs = $ENV{GPUAES_TEST_DEBS};
@@ -35,6 +56,9 @@ if (!$debs) {
     my $made = run(['make', '-C', $build, 'deb', 'DEB_CONFIGURE=--with-cuda=no'], seconds => 3600,
         env => {DEB_BUILD_OPTIONS => 'nocheck'});
     good($made, 'make deb');
+    my ($to_install) = $made->{out} =~ /^    sudo apt install (.*)$/m;
+    my @debs = split(/\n/, run(['bash', '-c', "ls $to_install"])->{out});
+    is(scalar(@debs), 3, 'it says how to install the packages');
     like($made->{out}, qr/^This build has no kernels for GPUs: it works on the CPU only\.$/m, 'it says that it has no kernels');
 }
 my ($changes) = glob("$debs/gpuaes_*.changes");
@@ -73,6 +97,15 @@ my %files = (
         '/usr/share/man/man7/provider-gpuaes.7.gz'],
 );
 is(join("\n", sort(files($_))), join("\n", sort @{$files{$_}}), "$_ has its files, and no other") foreach sort keys %files;
+
+# What documents say of paths holds for the package.
+foreach my $name (sort keys %package) {
+    run(['dpkg-deb', '-x', $package{$name}, "$folder/$name"], seconds => 300);
+    my $texts = run(['sh', '-c', "find '$folder/$name/usr/share' -type f -exec zcat -f {} + | grep -E '/usr/local/(etc|lib|share)|SYSCONFDIR'"]);
+    is($texts->{out}, '', "$name names no folder of another prefix");
+}
+like(slurp("$folder/openssl-provider-gpuaes/usr/share/doc/openssl-provider-gpuaes/configuration/whole-host.md"),
+    qr{^sudo sed -i '1i \.include /etc/gpuaes\.cnf'}m, 'the page for a whole host names the file of the package');
 
 my %depends = map { $_ => run(['dpkg-deb', '-f', $package{$_}, 'Depends'])->{out} } keys %package;
 like($depends{$_}, qr/\blibgpuaes0 \(>= 0\.1\.0\)/, "$_ needs the library") foreach qw(gpuaes openssl-provider-gpuaes);

@@ -103,6 +103,12 @@ my (undef, @printed) = install($< == 0 ? [] : \@namespace);
 is(scalar(@printed), 3, 'it prints three lines');
 is($printed[1], "sudo sed -i '1i .include $prefix/etc/gpuaes.cnf' /etc/ssl/openssl.cnf", 'with the paths of this system');
 
+# Documents are written for the default prefix.
+my @named = map { "$prefix/share/$_" } qw(man/man7/provider-gpuaes.7 doc/gpuaes/README.md
+    doc/gpuaes/docs/configuration/whole-host.md);
+is(join(' ', grep { slurp($_) !~ m{\Q$prefix\E/etc/gpuaes\.cnf} } @named), '', 'the pages name the folders of this prefix');
+is(run(['grep', '-rE', '/usr/local/(etc|lib|share)|SYSCONFDIR', "$prefix/share"])->{out}, '', 'and of no other');
+
 my %wanted = map { $_ => 1 } map { "$prefix/$_" }
     qw(bin/gpuaes etc/gpuaes.cnf include/gpuaes.h lib/libgpuaes.so lib/libgpuaes.so.0 lib/pkgconfig/gpuaes.pc
     lib/ossl-modules/gpuaes.so share/man/man1/gpuaes.1 share/man/man3/gpuaes.3 share/man/man3/gpuaes_batch_add.3

@@ -49,6 +49,12 @@ SKIP: {
     is(join(' ', glob("$folder/load/*")), '', 'and there are no figures');
 }
 
+SKIP: {
+    skip('there is no build', 1) if !-f "$build/Makefile";
+    my $without = run(['make', '-s', '-C', $build, 'report', 'GNUPLOT=', 'bench_programs=test/nowhere']);
+    like($without->{err}, qr/^report needs gnuplot/, 'without gnuplot `make report` says so before it builds anything');
+}
+
 # ---- The report -------------------------------------------------------------------
 
 my $report = report("$folder/all", @all);

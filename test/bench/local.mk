@@ -101,8 +101,9 @@ CLEANFILES += report.new
 
 # Both: measures all on this machine's card, keeps the values in DOCS/benchmarks under the
 # card's name, and makes the report of them. REPORT_SETS: some of it, see test/bench/measure_all.
-report: bench-programs
+report:
 	$(need_gnuplot)
+	$(MAKE) $(AM_MAKEFLAGS) bench-programs
 	$(bench_environment) $(PERL) $(srcdir)/test/bench/measure_all --program=$(bench_program) \
 	    --to='$(DOCS)/benchmarks' --flags='$(BENCH_FLAGS)' $(REPORT_SETS) >report.files
 	$(MAKE) $(AM_MAKEFLAGS) bench-report TSV="$$(cat report.files)" DOCS='$(DOCS)'
