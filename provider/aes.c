@@ -112,6 +112,7 @@ struct aes_context *aes_copy_context(const struct aes_context *c)
     copy->countdown = copy->armed;
     copy->generation = job_generation();
     copy->waiting = NULL;
+    copy->iv_lent = 0;
     forget_counts(copy);
     copy->pipeline = NULL;
     if (!aes_read_ahead_copy(copy, c) || !aes_stream_copy(copy, c)) {
@@ -154,25 +155,20 @@ int aes_init(struct aes_context *c, int encrypting, const unsigned char *key, si
 {
     OSSL_FUNC_cipher_encrypt_init_fn *init =
         encrypting ? c->functions->encrypt_init : c->functions->decrypt_init;
-    const unsigned char *cpu_iv = iv;
-    size_t cpu_iv_bytes = iv_bytes;
-    if (iv == NULL && c->moved && c->mode == AES_CBC) {
-        /* Asks for the original IV again, which the CPU no longer knows. */
-        cpu_iv = c->iv;
-        cpu_iv_bytes = sizeof c->iv;
-    }
+    /* Without one, CBC begins again with the original IV, and CTR goes on with its counter. */
+    int takes_iv = c->mode != AES_ECB && iv != NULL && iv_bytes == GPUAES_BLOCK;
+    int repeats_iv = c->mode == AES_CBC && iv == NULL && c->has_iv;
     if (!aes_check_params(c, params))
         return 0;
     int ok = aes_read_ahead_end(c);
     aes_read_ahead_forget_run(c);
     settle(c);
     c->encrypting = encrypting;
-    ok = init(c->cpu, key, key_bytes, cpu_iv, cpu_iv_bytes, params) && ok;
+    ok = init(c->cpu, key, key_bytes, iv, iv_bytes, params) && ok;
     /* An IV is taken first, whatever is refused after it; then the key. */
-    if (cpu_iv != NULL && c->mode != AES_ECB && cpu_iv_bytes == sizeof c->iv) {
-        memmove(c->iv, cpu_iv, sizeof c->iv);
+    if (takes_iv || repeats_iv) {
         c->has_iv = 1;
-        c->moved = c->stream.chained = c->stream.lost = 0;
+        c->stream.chained = c->stream.lost = 0;
     }
     if (ok && key != NULL)
         note_key(c, key);

@@ -74,8 +74,7 @@ struct aes_context {
     struct job_wait *waiting; /* of a job that is paused in an update; else NULL */
     double beside_ns;         /* for which it was paused longer than its own work took */
 
-    int moved; /* the CPU's context was given another IV than the application's: */
-    unsigned char iv[GPUAES_BLOCK];
+    int iv_lent; /* the application has a pointer to the IV in `cpu`; see aes_get_params() */
     unsigned char key[32];
     int expanded;
     struct gpuaes_key schedule;

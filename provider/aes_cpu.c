@@ -88,36 +88,51 @@ int aes_find_held(const struct aes_context *c, size_t *held)
 /* ---- Where it stands ------------------------------------------------------------------ */
 
 /*
- * As a pointer: where a string is asked for, libcrypto 3.5 leaves the error of its first guess
- * in the application's queue.
+ * An IV, where the CPU's context has it. It is asked for as a pointer also because libcrypto 3.5
+ * leaves the error of its first guess in the application's queue where a string is asked for.
  */
+static unsigned char *find_iv(const struct aes_context *c, const char *name)
+{
+    void *iv = NULL;
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_ptr(name, &iv, GPUAES_BLOCK),
+                           OSSL_PARAM_construct_end()};
+    int ok = c->functions->get_ctx_params(c->cpu, params) && params[0].return_size == GPUAES_BLOCK;
+    return ok ? iv : NULL;
+}
+
 int aes_get_position(const struct aes_context *c, unsigned char iv[GPUAES_BLOCK])
 {
-    void *theirs = NULL;
-    OSSL_PARAM params[] = {
-        OSSL_PARAM_construct_octet_ptr(OSSL_CIPHER_PARAM_UPDATED_IV, &theirs, GPUAES_BLOCK),
-        OSSL_PARAM_construct_end()};
     if (c->mode == AES_ECB)
         return 1;
-    if (!c->functions->get_ctx_params(c->cpu, params) || theirs == NULL ||
-        params[0].return_size != GPUAES_BLOCK)
+    const unsigned char *updated = find_iv(c, OSSL_CIPHER_PARAM_UPDATED_IV);
+    if (updated == NULL)
         return 0;
-    memcpy(iv, theirs, GPUAES_BLOCK);
+    memcpy(iv, updated, GPUAES_BLOCK);
     return 1;
 }
 
-/* `num` means nothing in CBC, but what was set must be read back. */
+/*
+ * By an initialisation, which takes the IV as the original one, too: that is put back in its place,
+ * to which the application may have a pointer. `num` means nothing in CBC, but what was set
+ * must be read back.
+ */
 int aes_set_position(struct aes_context *c, const unsigned char iv[GPUAES_BLOCK])
 {
     unsigned num = 0;
+    unsigned char *original, saved[GPUAES_BLOCK];
     if (c->mode == AES_ECB)
         return 1;
     if (c->mode == AES_CBC && !aes_get_uint(c, OSSL_CIPHER_PARAM_NUM, &num))
         return 0;
+    original = find_iv(c, OSSL_CIPHER_PARAM_IV);
+    if (original == NULL)
+        return 0;
     OSSL_FUNC_cipher_encrypt_init_fn *init =
         c->encrypting ? c->functions->encrypt_init : c->functions->decrypt_init;
-    c->moved = 1;
-    if (!init(c->cpu, NULL, 0, iv, GPUAES_BLOCK, NULL))
+    memcpy(saved, original, sizeof saved);
+    int ok = init(c->cpu, NULL, 0, iv, GPUAES_BLOCK, NULL);
+    memcpy(original, saved, sizeof saved);
+    if (!ok)
         return 0;
     return num == 0 || set_uint(c->functions, c->cpu, OSSL_CIPHER_PARAM_NUM, num);
 }

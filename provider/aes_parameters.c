@@ -169,21 +169,26 @@ static int get_own(const struct aes_context *c, OSSL_PARAM params[])
             OSSL_PARAM_set_uint64(stream, c->stream.handle));
 }
 
+/*
+ * Gives the application a pointer to the IV in the CPU's context, as the default provider does. It
+ * shows the IV after each update, and what is written there is the IV of the next one. So
+ * that context must never be behind: there is no more reading ahead.
+ */
+static int lend_iv(struct aes_context *c)
+{
+    int ok = aes_read_ahead_end(c);
+    c->iv_lent = 1;
+    aes_rearm(c);
+    return ok;
+}
+
 int aes_get_params(struct aes_context *context, OSSL_PARAM params[])
 {
     struct aes_context *c = context->pipeline == NULL ? context : context->pipeline->pipe[0];
-    if ((c->stream.chained || c->stream.lost) &&
-        OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_UPDATED_IV) != NULL && !aes_stream_settle(c))
+    const OSSL_PARAM *iv = OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_UPDATED_IV);
+    int lends = iv != NULL && iv->data_type == OSSL_PARAM_OCTET_PTR && !c->iv_lent;
+    if ((c->stream.chained || c->stream.lost) && iv != NULL && !aes_stream_settle(c))
         return 0;
-    if (!aes_read_ahead_settle(c) || !c->functions->get_ctx_params(c->cpu, params) ||
-        !get_own(c, params))
-        return 0;
-    if (!c->moved)
-        return 1;
-    OSSL_PARAM *p = OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_IV);
-    if (p == NULL)
-        return 1;
-    return p->data_type == OSSL_PARAM_OCTET_PTR
-               ? OSSL_PARAM_set_octet_ptr(p, c->iv, sizeof c->iv)
-               : OSSL_PARAM_set_octet_string(p, c->iv, sizeof c->iv);
+    return (!lends || lend_iv(c)) && aes_read_ahead_settle(c) &&
+           c->functions->get_ctx_params(c->cpu, params) && get_own(c, params);
 }

@@ -123,7 +123,7 @@ int aes_read_ahead_copy(struct aes_context *copy, const struct aes_context *orig
 
 static int is_possible(const struct aes_context *c)
 {
-    return c->mode == AES_CTR && c->keystream == NULL && !c->device_memory &&
+    return c->mode == AES_CTR && c->keystream == NULL && !c->iv_lent && !c->device_memory &&
            c->stream.queue == NULL && aes_is_eligible(c) && engine_may_read_ahead(c->provider);
 }
 

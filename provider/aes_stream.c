@@ -168,13 +168,17 @@ static enum gpuaes_status queue_blocks(struct aes_context *c, const struct call 
     return status;
 }
 
-/* Whole blocks, in memory that the device reaches by itself. */
+/*
+ * Whole blocks, in memory that the device reaches by itself. During a chain the host does not know
+ * the IV, so none begins where the application has a pointer to it.
+ */
 static int can_be_queued(const struct aes_context *c, const struct call *call, size_t held,
                          const struct offload_places *places)
 {
     struct split split;
     return places->in_kind != GPUAES_PAGEABLE && places->out_kind != GPUAES_PAGEABLE &&
-           aes_is_eligible(c) && aes_make_split(c, call, held, &split) && split.head_out == 0 &&
+           aes_is_eligible(c) && !(c->mode == AES_CBC && c->iv_lent) &&
+           aes_make_split(c, call, held, &split) && split.head_out == 0 &&
            split.middle == call->in_bytes;
 }
 
@@ -201,7 +205,7 @@ int aes_stream_update(struct aes_context *c, const struct call *call, size_t hel
     c->gpu += call->in_bytes;
     *call->out_bytes = call->in_bytes;
     if (c->mode == AES_CBC)
-        c->stream.chained = c->moved = 1;
+        c->stream.chained = 1;
     if (c->mode != AES_CTR)
         return DONE;
     aes_advance_counter(iv, call->in_bytes / GPUAES_BLOCK);

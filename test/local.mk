@@ -15,6 +15,7 @@ evp_tests = \
 	test/device_memory_test \
 	test/frees_test \
 	test/gather_test \
+	test/iv_pointers_test \
 	test/load_unload_test \
 	test/pipeline_test \
 	test/neighbours_test \

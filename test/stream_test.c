@@ -44,6 +44,7 @@ struct walk {
     unsigned char *in, *out;               /* `out` may be `in` */
     unsigned char *text, *expected, *seen; /* on the host */
     int encrypt;
+    unsigned char *iv[2]; /* pointers to the updated IVs of both; NULL: not asked for */
     size_t consumed, written;
 };
 
@@ -65,7 +66,30 @@ static int update(struct walk *w, size_t length)
     }
     w->consumed += length;
     w->written += (size_t)m;
-    return 1;
+    return w->iv[0] == NULL || !memcmp(w->iv[0], w->iv[1], BLOCK);
+}
+
+/* From now on they are compared after each update; perhaps another IV is written there. */
+static int hold_ivs(struct walk *w)
+{
+    unsigned char other[BLOCK];
+    int i, good = 1, writes = (int)below(2);
+
+    if (w->row->mode == ECB)
+        return 1;
+    tap_random_bytes(&chance, other, sizeof other);
+    for (i = 0; i < 2; i++) {
+        void *updated = NULL;
+        OSSL_PARAM params[] = {
+            OSSL_PARAM_construct_octet_ptr(OSSL_CIPHER_PARAM_UPDATED_IV, &updated, BLOCK),
+            OSSL_PARAM_END};
+
+        good &= EVP_CIPHER_CTX_get_params(i == 0 ? w->ours : w->reference, params) && updated;
+        w->iv[i] = updated;
+        if (good && writes)
+            memcpy(updated, other, BLOCK);
+    }
+    return good && !memcmp(w->iv[0], w->iv[1], BLOCK);
 }
 
 static int same_position(const struct walk *w)
@@ -90,19 +114,22 @@ static int change(struct walk *w)
 {
     EVP_CIPHER_CTX **side[] = {&w->ours, &w->reference};
     unsigned char other[BLOCK];
-    int i, good = 1, what = (int)below(4), padding = (int)below(2), with_iv = (int)below(2);
+    int i, good = 1, what = (int)below(5), padding = (int)below(2), with_iv = (int)below(2);
 
     tap_random_bytes(&chance, other, sizeof other);
     if (what == 0)
         return same_position(w);
+    if (what == 1)
+        return hold_ivs(w);
     for (i = 0; i < 2; i++) {
-        if (what == 1) {
+        if (what == 2) {
             EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
 
             good &= EVP_CIPHER_CTX_copy(copy, *side[i]);
             EVP_CIPHER_CTX_free(*side[i]);
             *side[i] = copy;
-        } else if (what == 2) {
+            w->iv[i] = NULL;
+        } else if (what == 3) {
             good &=
                 EVP_CipherInit_ex2(*side[i], NULL, NULL, with_iv ? other : NULL, w->encrypt, NULL);
         } else {
