@@ -157,7 +157,7 @@ static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
     return end(batch, 0);
 }
 
-/* The context is gone, and with it all work in it and all means to learn more. */
+/* The context is gone, or soon will be, and with it all work in it and all means to learn more. */
 static enum gpuaes_status abandon(struct gpuaes_batch *batch)
 {
     const struct batch_flight not_begun = {0};
@@ -180,7 +180,8 @@ enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
         return batch->result;
     if (fork_is_child())
         return GPUAES_NOT_READY;
-    life_reenter(&visit);
+    if (!life_reenter(&visit))
+        return abandon(batch);
     enum gpuaes_status status;
     int entered = device_enter(batch->device);
     if (!entered)

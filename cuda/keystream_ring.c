@@ -18,7 +18,7 @@ enum {
     STATE_FREE,
     STATE_IDLE, /* it has an owner, who is not using it */
     STATE_BUSY, /* somebody is using it, or about to give it to somebody */
-    STATE_LOST, /* its device failed, and may write to it at any time */
+    STATE_LOST, /* nobody touches its memory again: its device failed, or the process ends */
     STATES
 };
 
@@ -28,9 +28,6 @@ enum { PAGE_BYTES = 4096 };
 
 /* An owner that has ordered nothing for so long may lose its ring to another one. */
 static const int64_t IDLE_NS = 1000000000;
-
-/* At the exit of the process, those that use a ring are waited for so long at most. */
-static const int64_t CLOSE_NS = 10000000;
 
 static struct {
     _Atomic uint64_t bytes; /* pinned memory of all of them */
@@ -51,8 +48,14 @@ static uint64_t word_of(uint64_t ownership, unsigned state)
 
 /* ---- Changing hands ------------------------------------------------------------ */
 
+/*
+ * The end of a use. Once the process ends, the ring is lost by that, whatever state was wanted.
+ * This load, from the cache line of the word, costs an update nothing beside the swap.
+ */
 static void set_state(const struct ring_claim *claim, unsigned state)
 {
+    if (atomic_load_explicit(&claim->ring->closing, memory_order_relaxed))
+        state = STATE_LOST;
     atomic_store_explicit(&claim->ring->word, word_of(claim->ownership, state),
                           memory_order_release);
 }
@@ -324,6 +327,8 @@ static int seize_for_now(struct ring *ring)
 {
     uint64_t word = atomic_load(&ring->word);
     unsigned state = (unsigned)(word % STATES);
+    if (atomic_load(&ring->closing))
+        return 0;
     if (state == STATE_LOST)
         return 1;
     if (state == STATE_BUSY ||
@@ -357,18 +362,22 @@ void rings_unseize(void)
     }
 }
 
-void rings_close(void)
+/* 1 if nobody uses the ring, nor will again. */
+static int close_ring(struct ring *ring)
 {
-    const struct timespec pause = {0, 20000};
-    int64_t begun = device_now_ns();
-    for (int i = 0; i < RINGS; i++) {
-        struct ring_claim claim;
-        struct ring *ring = &rings.ring[i];
-        while (!seize(ring, STATE_FREE, &claim) && !seize(ring, STATE_IDLE, &claim) &&
-               atomic_load(&ring->word) % STATES != STATE_LOST &&
-               device_now_ns() - begun < CLOSE_NS)
-            (void)nanosleep(&pause, NULL);
-    }
+    struct ring_claim claim;
+    atomic_store(&ring->closing, 1);
+    if (seize(ring, STATE_FREE, &claim) || seize(ring, STATE_IDLE, &claim))
+        set_state(&claim, STATE_LOST);
+    return atomic_load(&ring->word) % STATES == STATE_LOST;
+}
+
+int rings_close(void)
+{
+    int closed = 1;
+    for (int i = 0; i < RINGS; i++)
+        closed &= close_ring(&rings.ring[i]);
+    return closed;
 }
 
 drv_result rings_free(struct device *device)

@@ -27,6 +27,7 @@ struct segment {
 
 struct ring {
     _Atomic uint64_t word; /* state and number of the ownership; see keystream_ring.c */
+    _Atomic int closing;   /* the process ends: the use that is under way is the last one */
     _Atomic int64_t last_use;
     struct device *device; /* NULL: it has no memory */
     drv_stream stream;
@@ -71,7 +72,10 @@ int rings_seize(void);
 drv_result rings_free(struct device *device);
 void rings_unseize(void);
 
-/* For the exit of the process: nobody touches the memory of a ring any more. */
-void rings_close(void);
+/*
+ * For the exit of the process: takes all rings away for good. 0 where a thread is just using one,
+ * which is taken at the end of that use; 1 once no thread uses one any more.
+ */
+int rings_close(void);
 
 #endif

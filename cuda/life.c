@@ -3,9 +3,9 @@
  *
  * A CUDA context costs 0.3 s, so it is taken in a thread of its own, which
  * then stays to release the devices when they have been idle for long. That
- * thread is never joined: the library is linked so that it is never unmapped,
- * and nothing here runs when the process exits, where the driver may be
- * shutting down under us.
+ * thread is never joined: the library is linked so that it is never unmapped.
+ * When the process exits, all that is done here is to keep other threads from
+ * memory that the driver is about to take away.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -43,7 +43,8 @@ static struct {
     pthread_mutex_t adoption; /* one at a time */
     atomic_int state;         /* written under the lock */
     atomic_int releasing;     /* memory is being freed, however long that takes */
-    atomic_int users;         /* visits and holds */
+    atomic_int visits, holds; /* of life_enter() and life_hold() */
+    atomic_int ending;        /* the process is: there are no more visits */
     atomic_uint turns;        /* threads that have asked for a device */
     _Atomic uint64_t in_use;  /* bit n: device n is; written under the lock */
     _Atomic int64_t last_use;
@@ -307,13 +308,30 @@ static int open_driver(struct device_reason *reason)
 }
 
 /*
+ * The exit waits for other threads for so long at most, which is longer than they need on a machine
+ * that is very busy. A pause counts for a part of it at most: the process may have been stopped.
+ */
+static const int64_t EXIT_NS = 1000000000, EXIT_PAUSE_MOST_NS = 50000000;
+
+/*
  * Handlers run in the opposite order of their registration: after cuInit() ours comes before
- * the driver's, which may take away memory that other threads combine with.
+ * the driver's, which may take away the pinned memory that other threads copy from or to. From now
+ * on they work with the CPU. A thread that was stopped in the middle of such a copy touches that
+ * memory if it ever goes on.
  */
 static void at_exit(void)
 {
-    if (!fork_is_child())
-        rings_close();
+    const struct timespec pause = {0, 20000};
+    int64_t looked = now_ns(CLOCK_MONOTONIC), waited = 0;
+    if (fork_is_child())
+        return;
+    atomic_store(&life.ending, 1);
+    while ((!rings_close() || atomic_load(&life.visits) != 0) && waited < EXIT_NS) {
+        (void)nanosleep(&pause, NULL);
+        int64_t now = now_ns(CLOCK_MONOTONIC), turn = now - looked;
+        waited += turn < EXIT_PAUSE_MOST_NS ? turn : EXIT_PAUSE_MOST_NS;
+        looked = now;
+    }
 }
 
 static void watch_exit(void)
@@ -393,6 +411,12 @@ static void set_releasing(void)
     (void)pthread_mutex_unlock(&life.lock);
 }
 
+/* In this order: a visit that leaves a hold behind begins that before its end. */
+static int is_used(void)
+{
+    return atomic_load(&life.visits) != 0 || atomic_load(&life.holds) != 0;
+}
+
 /* Returns when the devices are released or lost. */
 static void watch_idleness(void)
 {
@@ -405,17 +429,17 @@ static void watch_idleness(void)
             continue;
         }
         if (atomic_load(&life.state) != GPUAES_READY)
-            return;                          /* lost */
-        if (atomic_load(&life.users) != 0) { /* at work for long, or memory is held */
+            return;      /* lost */
+        if (is_used()) { /* at work for long, or memory is held */
             atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
             continue;
         }
-        /* Entering raises `users` and then looks at the state; we do it in the
+        /* Entering raises `visits` and then looks at the state; we do it in the
          * other order, so that one of the two sees the other. */
         int ready = GPUAES_READY;
         if (!atomic_compare_exchange_strong(&life.state, &ready, GPUAES_STARTING))
             return;
-        if (atomic_load(&life.users) == 0 && rings_seize())
+        if (!is_used() && rings_seize())
             break;
         atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
         end_transition(GPUAES_READY);
@@ -564,15 +588,20 @@ const char *gpuaes_build(void)
 
 /* ---- Use ------------------------------------------------------------------- */
 
+static void end_use(atomic_int *uses)
+{
+    atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
+    atomic_fetch_sub(uses, 1);
+}
+
 void life_hold(void)
 {
-    atomic_fetch_add(&life.users, 1);
+    atomic_fetch_add(&life.holds, 1);
 }
 
 void life_unhold(void)
 {
-    atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
-    atomic_fetch_sub(&life.users, 1);
+    end_use(&life.holds);
 }
 
 int life_exchange_capture_mode(int mode)
@@ -595,21 +624,29 @@ int life_has_pinned(const void *p)
     return life.driver.pointer_get_attributes == NULL || device_has_pinned(&life.driver, p);
 }
 
+/*
+ * Raises `visits` before it looks whether that may be, where the watcher and the exit's handler do
+ * it in the other order. All of it is sequentially consistent, so that one of the two sees the
+ * other.
+ */
+static int begin_visit(int in_any_state)
+{
+    atomic_fetch_add(&life.visits, 1);
+    if (!atomic_load(&life.ending) && (in_any_state || atomic_load(&life.state) == GPUAES_READY))
+        return 1;
+    end_use(&life.visits);
+    return 0;
+}
+
 int life_enter(struct visit *visit)
 {
-    int entered = is_start_thread;
     visit->error = errno;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &visit->cancel_state);
-    if (entered)
-        life_hold();
-    while (!entered && gpuaes_state() == GPUAES_READY) {
-        life_hold();
-        /* Sequentially consistent, as is the watcher's look at `users`. */
-        entered = atomic_load(&life.state) == GPUAES_READY;
-        if (!entered) {
-            life_unhold();
+    int entered = is_start_thread && begin_visit(1);
+    while (!entered && gpuaes_state() == GPUAES_READY && !atomic_load(&life.ending)) {
+        entered = begin_visit(0);
+        if (!entered)
             await_transition();
-        }
     }
     if (entered)
         visit->capture_mode = life_exchange_capture_mode(DRV_CAPTURE_RELAXED);
@@ -618,18 +655,22 @@ int life_enter(struct visit *visit)
     return entered;
 }
 
-void life_reenter(struct visit *visit)
+int life_reenter(struct visit *visit)
 {
     visit->error = errno;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &visit->cancel_state);
-    life_hold();
-    visit->capture_mode = life_exchange_capture_mode(DRV_CAPTURE_RELAXED);
+    int entered = begin_visit(1);
+    if (entered)
+        visit->capture_mode = life_exchange_capture_mode(DRV_CAPTURE_RELAXED);
+    else
+        (void)pthread_setcancelstate(visit->cancel_state, NULL);
+    return entered;
 }
 
 void life_leave(struct visit *visit)
 {
     (void)life_exchange_capture_mode(visit->capture_mode);
     (void)pthread_setcancelstate(visit->cancel_state, NULL);
-    life_unhold();
+    end_use(&life.visits);
     errno = visit->error;
 }

@@ -20,9 +20,10 @@ enum { MAX_DEVICES = 64 }; /* bits of gpuaes_settings.devices */
 /*
  * Enters: the thread cannot be cancelled, a capture of a CUDA graph elsewhere in
  * the process forbids it nothing, and no device is released until life_leave(),
- * which undoes all of it. 0, with nothing changed, unless the state is READY (or
- * the caller is the start's own thread). While devices are being released it does not wait
- * for that, which may take as long as the application's work does.
+ * which undoes all of it. The exit of the process waits for that, too, before the driver takes
+ * pinned memory away, and no visit begins after it. 0, with nothing changed, then, and unless the
+ * state is READY (or the caller is the start's own thread). While devices are being released it
+ * does not wait for that, which may take as long as the application's work does.
  */
 struct visit {
     int cancel_state;
@@ -31,8 +32,9 @@ struct visit {
 };
 int life_enter(struct visit *visit);
 
-/* The same in any state, for what has held (see below) since it entered. */
-void life_reenter(struct visit *visit);
+/* The same in any state, for what has held (see below) since it entered. 0 once the process ends.
+ */
+int life_reenter(struct visit *visit);
 void life_leave(struct visit *visit);
 
 /* While held, no device is released when idle: somebody has its memory. */

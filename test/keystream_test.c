@@ -1,12 +1,15 @@
 /*
  * Keystream made ahead, by libgpuaes itself on the emulator: that it is right, how the
  * position moves, limits of memory, and what ends it: another keystream, the release of
- * an idle device, a device that fails or hangs, a fork. The expected bytes are
- * libcrypto's. Each scene is a process of its own.
+ * an idle device, a device that fails or hangs, a fork, the end of the process. The expected bytes
+ * are libcrypto's. Each scene is a process of its own.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -392,6 +395,46 @@ static int play_share(void)
     return right && statistics().faults != 0;
 }
 
+/* ---- Exit ---------------------------------------------------------------------- */
+
+static const void *unreadable;
+static atomic_int is_stopped;
+
+static void stop(int number)
+{
+    (void)number;
+    is_stopped = 1;
+    for (;;)
+        pause();
+}
+
+static void *use_and_stop(void *k)
+{
+    (void)gpuaes_keystream_xor(k, unreadable, out, 4 * KIB);
+    _exit(1);
+}
+
+static void end_well(void)
+{
+    _exit(0);
+}
+
+/* A thread stops for ever in the middle of a use of keystream; the process ends all the same. */
+static int play_stopped_at_exit(void)
+{
+    struct gpuaes_keystream *k;
+    struct sigaction action = {.sa_handler = stop};
+    pthread_t thread;
+    unreadable = mmap(NULL, 4 * KIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (unreadable == MAP_FAILED || atexit(end_well) != 0 || !starts() || !opens(&k) ||
+        !order_waiting(k) || sigaction(SIGSEGV, &action, NULL) != 0 ||
+        pthread_create(&thread, NULL, use_and_stop, k) != 0)
+        return 0;
+    while (!is_stopped)
+        sleep_ms(1);
+    exit(1);
+}
+
 int main(void)
 {
     const struct gpuaes_settings usual = {0};
@@ -418,5 +461,7 @@ int main(void)
                          {.devices = GPUAES_ALL_DEVICES, .read_ahead_bytes = 768 * KIB},
                          play_share},
           "room for one, whose device is lost");
+    check((struct scene){"ends-at-exit=1", usual, play_stopped_at_exit},
+          "the process ends while a thread is stopped in the middle of a use");
     return tap_done();
 }

@@ -34,6 +34,7 @@ evp_emulator_tests = \
 	test/base64_faults_test \
 	test/engine_test \
 	test/contexts_test \
+	test/exit_streams_test \
 	test/exit_test \
 	test/faulty_driver_test \
 	test/faults_test \
@@ -90,6 +91,7 @@ emulator_tests = \
 # Those that use several threads, and so are worth a run under TSan.
 threaded_tests = \
 	test/async_test \
+	test/exit_streams_test \
 	test/gather_test \
 	test/batch_threads_test \
 	test/devices_test \

@@ -7,6 +7,7 @@
 #include "hooks.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <time.h>
 
 namespace emulator
@@ -63,6 +64,8 @@ drv_result init(unsigned flags)
         return DRV_INVALID_VALUE;
     if (state().options.devices == 0)
         return DRV_NO_DEVICE;
+    if (state().options.ends_at_exit && !state().initialized)
+        (void)atexit(end_driver);
     state().initialized = true;
     return DRV_SUCCESS;
 }

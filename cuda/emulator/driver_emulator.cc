@@ -90,6 +90,8 @@ static drv_result begin_call(unsigned function)
         return DRV_NOT_INITIALIZED;
     state_lock lock(state().mutex);
     driver_state &own = state();
+    if (own.ended)
+        return DRV_DEINITIALIZED;
     drv_context context = current_context();
     const unsigned device = own.options.fault_device;
     unsigned call = ++own.calls[function];
@@ -114,6 +116,17 @@ static drv_result begin_call(unsigned function)
     if (!own.initialized && function != FUNCTION_init && function != FUNCTION_driver_get_version)
         return DRV_NOT_INITIALIZED;
     return DRV_SUCCESS;
+}
+
+void end_driver()
+{
+    if (forked)
+        return;
+    state_lock lock(state().mutex);
+    state().ended = true;
+    lose(MAX_DEVICES);
+    state().changed.wait(lock, lost_devices_are_quiet);
+    forbid_pinned_memory();
 }
 
 /* What the table points to: begin_call(), then the function itself. */

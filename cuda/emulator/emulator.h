@@ -113,6 +113,7 @@ struct options {
     unsigned idle_kernels = 0;
     unsigned frees_wait = 0;
     unsigned stay_lost = 0;
+    unsigned ends_at_exit = 0;
     unsigned hang = 0;
     bool absent_after_fork = false;
     bool register_files = true, register_any = true;
@@ -172,6 +173,7 @@ struct driver_state {
     std::condition_variable changed; /* a mark was reached, the device lost, a context ends */
     bool configured = false;
     bool initialized = false;
+    bool ended = false;
     emulator::options options;
     device_state devices[MAX_DEVICES];
     std::set<drv_context> contexts; /* live */
@@ -228,9 +230,15 @@ bool take_into_graph(drv_stream stream);
 drv_result query_beside_captures(drv_stream stream);
 drv_result query_beside_captures(drv_event event);
 
-/* ---- memory.cc: needs the lock ------------------------------------------------------ */
+/* ---- memory.cc: need the lock ------------------------------------------------------- */
 
 void free_memory_of(drv_context context);
+void forbid_pinned_memory(); /* from now on the process ends where it touches any */
+
+/* ---- driver_emulator.cc ------------------------------------------------------------- */
+
+/* What a driver's handler may do when the process exits. */
+void end_driver();
 
 /* ---- The functions of the table ------------------------------------------------------ */
 

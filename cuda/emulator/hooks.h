@@ -36,6 +36,9 @@
  *   hang=N              the Nth kernel launched never ends
  *   stay-lost=1         emulator_configure() heals no device: threads that are in the
  *                       middle of something would take what was dropped for done
+ *   ends-at-exit=1      at exit a handler of the driver, registered by the first cuInit, stops
+ *                       the devices and takes pinned memory away, as one of a card may; every
+ *                       call then returns DRV_DEINITIALIZED
  *   fault-device=N      fault, lost and hang count only what is called with a
  *                       context of device N current, and only that one is lost
  *

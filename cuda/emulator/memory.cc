@@ -320,6 +320,13 @@ void free_memory_of(drv_context context)
         }
 }
 
+void forbid_pinned_memory()
+{
+    for (const auto &each : state().host_memory.all)
+        if (each.second.kind == memory_kind::pinned)
+            (void)mprotect(pointer_of(each.first), page_up(each.second.bytes), PROT_NONE);
+}
+
 /* ---- Pointers --------------------------------------------------------------------------- */
 
 /* Memory of another device is beyond the current context's kernels. */

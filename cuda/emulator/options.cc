@@ -111,6 +111,7 @@ static void parse_item(options &parsed, const std::string &item)
                    {"idle-kernels", &options::idle_kernels},
                    {"frees-wait", &options::frees_wait},
                    {"stay-lost", &options::stay_lost},
+                   {"ends-at-exit", &options::ends_at_exit},
                    {"hang", &options::hang},
                    {"fault-device", &options::fault_device}};
     size_t equals = item.find('=');
