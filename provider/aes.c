@@ -19,11 +19,14 @@
 #include "aes_stream.h"
 #include "aes_update.h"
 #include "engine.h"
+#include "skey.h"
 #include "statistics.h"
 
 static OSSL_FUNC_cipher_dupctx_fn aes_dupctx;
 static OSSL_FUNC_cipher_encrypt_init_fn aes_encrypt_init;
 static OSSL_FUNC_cipher_decrypt_init_fn aes_decrypt_init;
+static cipher_skey_init_fn aes_encrypt_skey_init;
+static cipher_skey_init_fn aes_decrypt_skey_init;
 static OSSL_FUNC_cipher_cipher_fn aes_cipher;
 static OSSL_FUNC_cipher_get_ctx_params_fn aes_get_ctx_params;
 static OSSL_FUNC_cipher_set_ctx_params_fn aes_set_ctx_params;
@@ -194,6 +197,28 @@ static int aes_decrypt_init(void *context, const unsigned char *key, size_t key_
     return aes_init(context, 0, key, key_bytes, iv, iv_bytes, params);
 }
 
+/* NULL: the key stays as it is, and the IV or the parameters are new. */
+static int skey_init(void *context, int encrypting, const struct skey *key, const unsigned char *iv,
+                     size_t iv_bytes, const OSSL_PARAM params[])
+{
+    aes_pipeline_end(context);
+    return key == NULL
+               ? aes_init(context, encrypting, NULL, 0, iv, iv_bytes, params)
+               : aes_init(context, encrypting, key->bytes, key->length, iv, iv_bytes, params);
+}
+
+static int aes_encrypt_skey_init(void *context, void *key, const unsigned char *iv, size_t iv_bytes,
+                                 const OSSL_PARAM params[])
+{
+    return skey_init(context, 1, key, iv, iv_bytes, params);
+}
+
+static int aes_decrypt_skey_init(void *context, void *key, const unsigned char *iv, size_t iv_bytes,
+                                 const OSSL_PARAM params[])
+{
+    return skey_init(context, 0, key, iv, iv_bytes, params);
+}
+
 /* ---- Data --------------------------------------------------------------------------- */
 
 static int read_ahead(struct aes_context *c, unsigned char *out, size_t *out_bytes, size_t room,
@@ -341,6 +366,8 @@ static int aes_set_ctx_params(void *context, const OSSL_PARAM params[])
         FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, aes_##bits##_##mode##_gettable_ctx_params), \
         FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, aes_set_ctx_params),                             \
         FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, aes_##bits##_##mode##_settable_ctx_params), \
+        FUNCTION(CIPHER_ENCRYPT_SKEY_INIT, aes_encrypt_skey_init),                                 \
+        FUNCTION(CIPHER_DECRYPT_SKEY_INIT, aes_decrypt_skey_init),                                 \
         FUNCTION(PIPELINE_ENCRYPT_INIT, aes_pipeline_encrypt_init),                                \
         FUNCTION(PIPELINE_DECRYPT_INIT, aes_pipeline_decrypt_init),                                \
         FUNCTION(PIPELINE_UPDATE, aes_pipeline_update),                                            \

@@ -24,6 +24,7 @@ provider_libprovider_core_la_SOURCES = \
 	provider/batch_pool.c provider/batch_pool.h \
 	provider/config.c provider/config.h \
 	provider/core_pipeline.h \
+	provider/core_skey.h \
 	provider/cpu.c provider/cpu.h \
 	provider/engine.c provider/engine.h \
 	provider/engine_measure.c provider/engine_measure.h \
@@ -40,6 +41,7 @@ provider_libprovider_core_la_SOURCES = \
 	provider/provider.c provider/provider.h \
 	provider/read_ahead_measure.c provider/read_ahead_measure.h \
 	provider/settings.c provider/settings.h \
+	provider/skey.c provider/skey.h \
 	provider/stack.c provider/stack.h \
 	provider/statistics.c provider/statistics.h
 provider_libs = $(LIBCRYPTO_LIBS) $(LIBBASE64_LIBS) $(SYSTEM_LIBS)

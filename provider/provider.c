@@ -21,6 +21,7 @@
 #include "batch_pool.h"
 #include "errors.h"
 #include "offload.h"
+#include "skey.h"
 #include "statistics.h"
 
 static OSSL_FUNC_provider_teardown_fn provider_teardown;
@@ -48,6 +49,15 @@ static const OSSL_ALGORITHM decoders[] = {
     {"OCTETS", "provider=gpuaes,input=base64", base64_decoder_functions, "Base64 on CUDA"},
     {NULL, NULL, NULL, NULL}};
 
+/*
+ * The properties are those of the ciphers: whoever prefers our ciphers must get our keys, too,
+ * since libcrypto refuses a key of another provider than the cipher's.
+ */
+static const OSSL_ALGORITHM skeymgmts[] = {
+    {"AES:2.16.840.1.101.3.4.1", "provider=gpuaes", skey_aes_functions, "AES keys"},
+    {"GENERIC-SECRET", "provider=gpuaes", skey_generic_functions, "Keys of any kind"},
+    {NULL, NULL, NULL, NULL}};
+
 static const OSSL_ALGORITHM *provider_query_operation(void *provider, int operation, int *no_cache)
 {
     (void)provider;
@@ -59,6 +69,8 @@ static const OSSL_ALGORITHM *provider_query_operation(void *provider, int operat
         return encoders;
     case OSSL_OP_DECODER:
         return decoders;
+    case OPERATION_SKEYMGMT:
+        return skeymgmts;
     default:
         return NULL;
     }

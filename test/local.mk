@@ -22,6 +22,7 @@ evp_tests = \
 	test/read_ahead_test \
 	test/read_ahead_threads_test \
 	test/read_ahead_walks_test \
+	test/skey_test \
 	test/small_stack_test \
 	test/start_waits_test \
 	test/stream_order_test \

@@ -1,0 +1,101 @@
+/*
+ * The key management for opaque symmetric keys.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "skey.h"
+
+#include <openssl/crypto.h>
+#include <openssl/params.h>
+#include <string.h>
+
+#include "errors.h"
+#include "provider.h"
+
+static skeymgmt_free_fn skey_free;
+static skeymgmt_import_fn aes_import;
+static skeymgmt_import_fn generic_import;
+static skeymgmt_export_fn skey_export;
+static skeymgmt_import_settable_params_fn skey_settable;
+
+static void skey_free(void *key)
+{
+    struct skey *k = key;
+    if (k != NULL)
+        OPENSSL_clear_free(k, sizeof *k + k->length);
+}
+
+static int is_aes_length(size_t bytes)
+{
+    return bytes == 16 || bytes == 24 || bytes == 32;
+}
+
+static struct skey *import(struct provider *provider, int selection, const OSSL_PARAM params[],
+                           int aes)
+{
+    const OSSL_PARAM *p = OSSL_PARAM_locate_const(params, SKEY_PARAM_RAW_BYTES);
+    if ((selection & SKEYMGMT_SELECT_SECRET_KEY) == 0)
+        return NULL;
+    if (p == NULL || p->data_type != OSSL_PARAM_OCTET_STRING || p->data == NULL ||
+        p->data_size == 0) {
+        error_raise(provider, ERROR_BAD_PARAMETER,
+                    SKEY_PARAM_RAW_BYTES " must be an octet string of the bytes of the key");
+        return NULL;
+    }
+    if (aes && !is_aes_length(p->data_size)) {
+        error_raise(provider, ERROR_BAD_PARAMETER,
+                    SKEY_PARAM_RAW_BYTES " of an AES key must be 16, 24 or 32 bytes, not %zu",
+                    p->data_size);
+        return NULL;
+    }
+    struct skey *key = OPENSSL_malloc(sizeof *key + p->data_size);
+    if (key == NULL)
+        return NULL;
+    key->length = p->data_size;
+    memcpy(key->bytes, p->data, p->data_size);
+    return key;
+}
+
+static void *aes_import(void *provider, int selection, const OSSL_PARAM params[])
+{
+    return import(provider, selection, params, 1);
+}
+
+static void *generic_import(void *provider, int selection, const OSSL_PARAM params[])
+{
+    return import(provider, selection, params, 0);
+}
+
+static int skey_export(void *key, int selection, OSSL_CALLBACK *callback, void *argument)
+{
+    struct skey *k = key;
+    if (k == NULL || (selection & SKEYMGMT_SELECT_SECRET_KEY) == 0)
+        return 0;
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_octet_string(SKEY_PARAM_RAW_BYTES, k->bytes, k->length),
+        OSSL_PARAM_construct_end()};
+    return callback(params, argument);
+}
+
+static const OSSL_PARAM *skey_settable(void *provider)
+{
+    static const OSSL_PARAM settable[] = {OSSL_PARAM_octet_string(SKEY_PARAM_RAW_BYTES, NULL, 0),
+                                          OSSL_PARAM_END};
+    (void)provider;
+    return settable;
+}
+
+#define FUNCTION(id, function)                                                                     \
+    {                                                                                              \
+        id, (void (*)(void))(function)                                                             \
+    }
+#define SKEY_DEFINE(type)                                                                          \
+    const OSSL_DISPATCH skey_##type##_functions[] = {                                              \
+        FUNCTION(SKEYMGMT_FREE, skey_free),                                                        \
+        FUNCTION(SKEYMGMT_IMPORT, type##_import),                                                  \
+        FUNCTION(SKEYMGMT_EXPORT, skey_export),                                                    \
+        FUNCTION(SKEYMGMT_IMPORT_SETTABLE_PARAMS, skey_settable),                                  \
+        {0, NULL}};
+
+SKEY_DEFINE(aes)
+SKEY_DEFINE(generic)

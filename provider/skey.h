@@ -1,0 +1,28 @@
+/*
+ * Opaque symmetric keys (EVP_SKEY, since OpenSSL 3.5). libcrypto gives a cipher only keys of
+ * the cipher's own provider, so the ciphers need a key management here. It has the types of
+ * the default provider, "AES" and "GENERIC-SECRET", and takes and gives the same parameter.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_SKEY_H
+#define GPUAES_SKEY_H
+
+#include <openssl/core.h>
+#include <openssl/core_dispatch.h>
+
+#include "core_skey.h"
+
+/*
+ * The object behind an EVP_SKEY of this provider. It is our own, not one of the default
+ * provider: OpenSSL 3.5 frees the bytes of those without cleansing them.
+ */
+struct skey {
+    size_t length;
+    unsigned char bytes[];
+};
+
+extern const OSSL_DISPATCH skey_aes_functions[];
+extern const OSSL_DISPATCH skey_generic_functions[];
+
+#endif
