@@ -36,6 +36,7 @@ evp_emulator_tests = \
 	test/engine_test \
 	test/contexts_test \
 	test/exit_streams_test \
+	test/exit_ways_test \
 	test/exit_test \
 	test/faulty_driver_test \
 	test/faults_test \

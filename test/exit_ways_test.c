@@ -1,0 +1,170 @@
+/*
+ * A process that ends while threads stream through the device: by return from main(), by exit(),
+ * there or in another thread, by quick_exit() and by _exit(); with OPENSSL_cleanup() as libcrypto
+ * has it (an exit handler in OpenSSL 3, a destructor in 4, of which no thread is told), with one
+ * by the application while they stream, and without any, so that no provider is torn down. It
+ * ends as it would have without us, and until then every update succeeds. Each case is a run of
+ * this program of its own.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "cases.h"
+#include "leaks_allowed.h" /* some cases end with everything still there */
+#include "read_ahead_streams.h"
+
+enum {
+    STATUS = 42,
+    FAILED = 3,
+    LIMIT = 120,
+    STREAMS = 4,
+    LARGE = 256 * KIB, /* an update for the device; those of PACED bytes are read ahead of */
+    MORE = 8           /* updates of each thread while the process ends */
+};
+
+static struct {
+    EVP_CIPHER *cipher;
+    size_t length; /* of an update */
+    atomic_uint updates;
+} streams[STREAMS];
+
+static atomic_int ending; /* the provider may be gone, and its figures with it */
+
+/* ---- What streams ------------------------------------------------------------------- */
+
+/* At the pace of the device, so that keystream of it is always there to be used. */
+static void *stream(void *number)
+{
+    size_t i = (size_t)(uintptr_t)number, length = streams[i].length;
+    unsigned char *text = calloc(1, length);
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    struct ahead before = ahead_get(), now = before;
+    int n = 0, lates = 0;
+    if (text == NULL ||
+        !EVP_CipherInit_ex2(context, streams[i].cipher, usual_key, usual_iv, 1, NULL))
+        _exit(FAILED);
+    while (EVP_CipherUpdate(context, text, &n, text, (int)length) && n == (int)length) {
+        atomic_fetch_add(&streams[i].updates, 1);
+        if (ending || length != PACED) {
+            sleep_ms(1);
+            continue;
+        }
+        before = now;
+        now = ahead_get();
+        keep_pace(&before, &now, &lates);
+    }
+    _exit(FAILED);
+}
+
+/* Waits until every thread has done some more updates; the alarm ends what does not come. */
+static void wait_for_updates(void)
+{
+    unsigned from[STREAMS];
+    for (int i = 0; i < STREAMS; i++)
+        from[i] = atomic_load(&streams[i].updates);
+    for (int i = 0; i < STREAMS; i++)
+        while (atomic_load(&streams[i].updates) - from[i] < MORE)
+            sleep_ms(1);
+}
+
+/* In the application's default context, which OPENSSL_cleanup() frees. */
+static int load(void)
+{
+    providers.properties = stand_in() ? "provider=default" : "provider=gpuaes";
+    providers.gpuaes = stand_in() ? NULL : OSSL_PROVIDER_load(NULL, "gpuaes");
+    providers.ours_default = OSSL_PROVIDER_load(NULL, "default");
+    return (stand_in() || providers.gpuaes != NULL) && providers.ours_default != NULL &&
+           ahead_start(LIMIT * 1000L);
+}
+
+/* Half of the threads stream through keystream made ahead, half by updates for the device. */
+static int begin(void)
+{
+    pthread_t thread;
+    for (uintptr_t i = 0; i < STREAMS; i++) {
+        streams[i].length = i % 2 == 0 ? PACED : LARGE;
+        streams[i].cipher = fetch_ours(&providers, i < 2 ? "AES-256-CTR" : "AES-128-CTR");
+        if (streams[i].cipher == NULL || pthread_create(&thread, NULL, stream, (void *)i) != 0)
+            return 0;
+    }
+    struct ahead before = ahead_get(), now;
+    do {
+        sleep_ms(1);
+        now = ahead_get();
+    } while (!stand_in() && (now.bytes - before.bytes < 512 * KIB ||
+                             now.gpu - before.gpu - (now.bytes - before.bytes) < 4 * LARGE));
+    wait_for_updates();
+    return 1;
+}
+
+/* ---- How it ends --------------------------------------------------------------------- */
+
+static void *leave(void *unused)
+{
+    (void)unused;
+    exit(STATUS);
+}
+
+static int end(const char *way, const char *cleanup)
+{
+    pthread_t thread;
+    ending = 1;
+    if (strcmp(cleanup, "explicit") == 0) {
+        OPENSSL_cleanup();
+        wait_for_updates();
+    }
+    if (strcmp(way, "exit") == 0)
+        exit(STATUS);
+    else if (strcmp(way, "thread") == 0 && pthread_create(&thread, NULL, leave, NULL) == 0)
+        pthread_join(thread, NULL);
+    else if (strcmp(way, "quick_exit") == 0)
+        quick_exit(STATUS);
+    else if (strcmp(way, "_exit") == 0)
+        _exit(STATUS);
+    return STATUS;
+}
+
+/*
+ * The handlers are registered before libcrypto's and ours, and so run after them: what these
+ * have taken away the threads then must do without.
+ */
+static int run(const char *way, const char *cleanup)
+{
+    alarm(LIMIT);
+    if (atexit(wait_for_updates) != 0 || at_quick_exit(wait_for_updates) != 0)
+        return FAILED;
+    if (strcmp(cleanup, "never") == 0 && !OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL))
+        return FAILED;
+    if (load() && begin())
+        return end(way, cleanup);
+    ERR_print_errors_fp(stderr);
+    _exit(FAILED); /* the handlers would wait for threads that there are not */
+}
+
+static void test(const char *way, const char *cleanup)
+{
+    int status = exit_status(case_begin("GPUAES_START=eager GPUAES_MIN_BYTES=64K", "ends-at-exit=1",
+                                        "%s %s", way, cleanup));
+    if (status != STATUS)
+        tap_diag("status %d", status);
+    tap_ok(status == STATUS, "threads stream while the process ends: %s, OPENSSL_cleanup() %s", way,
+           cleanup);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const ways[] = {"return", "exit", "thread", "quick_exit", "_exit"};
+    if (argc == 3)
+        return run(argv[1], argv[2]);
+    tap_diag("%s", OpenSSL_version(OPENSSL_VERSION));
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        int handlers = strstr(ways[i], "_exit") == NULL; /* that exit handlers run */
+        if (handlers)
+            test(ways[i], "by-libcrypto");
+        test(ways[i], "never");
+        test(ways[i], "explicit");
+    }
+    return tap_done();
+}
