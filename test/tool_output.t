@@ -314,6 +314,29 @@ foreach my $signal (qw(INT TERM HUP QUIT ALRM USR1 XCPU)) {
     ok(-p $fifo, 'and stays one');
     unlink($fifo);
 }
+# A file that is open has its name in /proc, and what that says is another one, or none.
+foreach my $name ('/dev/fd/7', '/proc/self/fd/7', "$folder/seven") {
+    symlink('/dev/fd/7', $name) if $name =~ /seven/;
+    my $script = "\"\$0\" enc @cipher -bufsize 4096 -in \"\$1\" -out \"\$3\"";
+    my @words = ($gpuaes_command, $in, "$place/open", $name);
+    my $before = names();
+    my $result = run(['/bin/sh', '-c', "exec 7<>\"\$2\"; rm \"\$2\"; $script && cat <&7", @words], env => $ours);
+    is($result->{status}, 0, "$name of a file that has no name any more") or diag($result->{err});
+    ok($result->{out} eq $coded, 'is written to');
+    is(names(), $before, 'and nothing else is');
+    my $inode = (stat(spew("$place/open", 'before')))[1];
+    $result = run(['/bin/sh', '-c', "exec 7>>\"\$2\"; $script; echo more >&7", @words], env => $ours);
+    is($result->{status}, 0, "$name of a file that others append to") or diag($result->{err});
+    ok(slurp("$place/open") eq "${coded}more\n", 'has both');
+    is((stat("$place/open"))[1], $inode, 'and is the same file');
+    unlink("$place/open");
+}
+{
+    my $there = run(['/bin/sh', '-c', "cd \"\$2\" && exec \"\$0\" enc @cipher -in \"\$1\" -out /proc/self/cwd/open", $gpuaes_command,
+            $in, $place], env => $ours);
+    ok(!$there->{status} && slurp("$place/open") eq $coded, 'a folder by its name in /proc') or diag($there->{err});
+    unlink("$place/open");
+}
 is(gpuaes(['enc', @cipher, '-in', $in, '-out', '/dev/null'])->{status}, 0, '/dev/null');
 ok(-c '/dev/null', 'is still a device');
 {

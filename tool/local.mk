@@ -26,6 +26,7 @@ tool_libtool_core_la_SOURCES = \
 	tool/pipeline.c tool/pipeline.h \
 	tool/progress.c tool/progress.h \
 	tool/rates.c tool/rates.h \
+	tool/replacement.c tool/replacement.h \
 	tool/shard.c tool/shard.h \
 	tool/source.c tool/source.h \
 	tool/tool.h \

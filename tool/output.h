@@ -1,8 +1,7 @@
 /*
  * Where a stream goes to. A file appears under its name when it is complete and not
- * before: it is written beside it under another one, which nothing leaves behind, be it
- * an error, be it a signal that can be caught. What is no regular file is written
- * directly.
+ * before: see replacement.h. What is no regular file is written directly, and so is what
+ * somebody has opened already, as /dev/fd/N names it.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -13,13 +12,15 @@
 
 #include "mapped.h"
 #include "pipeline.h"
+#include "replacement.h"
 
 struct output {
     int fd;
     const char *name;      /* for messages */
     const char *hindrance; /* what could not be done, if that is not to open it; or "" */
-    char *target;          /* the file's name, links followed; NULL: written directly */
-    char *temporary;
+    int is_stdout;
+    struct replacement
+        replacement;          /* where it has a folder: the file is made there, to be renamed */
     int seekable;             /* several threads may write at once */
     _Atomic int maps;         /* it is written by mapping it */
     struct mapped mapped;     /* then */

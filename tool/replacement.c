@@ -1,0 +1,237 @@
+/*
+ * A file that appears under its name when it is complete.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include "replacement.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { LINKS = 40, NAMES = 100 };
+
+/* ---- Signals ------------------------------------------------------------------------------- */
+
+/* What somebody, or a limit, may end us by; SIGXFSZ becomes an error of write(). */
+static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,    SIGQUIT, SIGPIPE, SIGALRM,
+                              SIGUSR1, SIGUSR2, SIGVTALRM, SIGPROF, SIGXCPU, SIGIO};
+enum { SIGNALS = sizeof signals / sizeof signals[0] };
+
+/* What a signal removes. Changes with the signals blocked. */
+static const struct replacement *volatile doomed;
+
+static void on_signal(int number)
+{
+    const struct replacement *r = doomed;
+    if (r != NULL)
+        (void)unlinkat(r->folder, r->temporary, 0);
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+static void block_signals(sigset_t *before)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    for (int i = 0; i < SIGNALS; i++)
+        (void)sigaddset(&set, signals[i]);
+    (void)pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
+/* A signal that is ignored, as under nohup, stays so. */
+static void catch_signals(void)
+{
+    struct sigaction ours = {.sa_handler = on_signal}, there;
+    (void)sigfillset(&ours.sa_mask);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    for (int i = 0; i < SIGNALS; i++)
+        if (sigaction(signals[i], NULL, &there) == 0 && there.sa_handler != SIG_IGN)
+            (void)sigaction(signals[i], &ours, NULL);
+}
+
+/* ---- Where it is ----------------------------------------------------------------------------- */
+
+/* Opens the folder of a file that `path` names, seen from the folder that is open so far. */
+static int enter(struct replacement *r, const char *path)
+{
+    char folder[PATH_MAX] = ".";
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    size_t length = strlen(name);
+    if (length == 0 || length > NAME_MAX) {
+        errno = length == 0 ? EISDIR : ENAMETOOLONG;
+        return 0;
+    }
+    if (slash != NULL)
+        (void)snprintf(folder, sizeof folder, "%.*s", (int)(name - path), path);
+    int fd = openat(r->folder, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    if (r->folder >= 0)
+        (void)close(r->folder);
+    r->folder = fd;
+    memcpy(r->name, name, length + 1);
+    return 1;
+}
+
+static int is_in_proc(int folder)
+{
+    struct statfs system;
+    return fstatfs(folder, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
+/*
+ * The kernel follows the folders: a link of /proc leads to what is open, and its text is only a
+ * description, which may name another file, or none.
+ */
+static int follow(struct replacement *r, const char *path)
+{
+    char text[PATH_MAX];
+    if ((size_t)snprintf(text, sizeof text, "%s", path) >= sizeof text) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    for (int links = 0; links <= LINKS; links++) {
+        if (!enter(r, text))
+            return -1;
+        ssize_t n = readlinkat(r->folder, r->name, text, sizeof text - 1);
+        if (n < 0)
+            return errno == EINVAL || errno == ENOENT ? 1 : -1;
+        if (is_in_proc(r->folder))
+            return 0;
+        text[n] = '\0';
+    }
+    errno = ELOOP;
+    return -1;
+}
+
+static void leave_folder(struct replacement *r)
+{
+    int error = errno;
+    if (r->folder >= 0)
+        (void)close(r->folder);
+    r->folder = -1;
+    errno = error;
+}
+
+int replacement_find(struct replacement *r, const char *path)
+{
+    *r = (struct replacement){.path = path, .folder = AT_FDCWD};
+    int found = follow(r, path);
+    if (found <= 0)
+        leave_folder(r);
+    return found;
+}
+
+int replacement_is_possible(const struct replacement *r, const struct stat *status)
+{
+    struct stat around;
+    struct statx file, folder;
+    if (fstat(r->folder, &around) != 0)
+        return 0;
+    if ((around.st_mode & S_ISVTX) != 0 && geteuid() != 0 && geteuid() != status->st_uid &&
+        geteuid() != around.st_uid) {
+        errno = EPERM;
+        return 0;
+    }
+    /* A file may be mounted by itself, as containers get them. */
+    if (statx(r->folder, r->name, AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &file) == 0 &&
+        statx(r->folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &folder) == 0 &&
+        (file.stx_mask & folder.stx_mask & STATX_MNT_ID) != 0 &&
+        file.stx_mnt_id != folder.stx_mnt_id) {
+        errno = EBUSY;
+        return 0;
+    }
+    return 1;
+}
+
+/* ---- The temporary file ---------------------------------------------------------------------- */
+
+static mode_t new_mode(void)
+{
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    return 0666 & ~mask;
+}
+
+/* ".NAME.1a2b3c4d", with a name that is cut where it is too long. */
+static int open_new(struct replacement *r, mode_t mode)
+{
+    for (int i = 0; i < NAMES; i++) {
+        unsigned random;
+        if (getrandom(&random, sizeof random, 0) != sizeof random)
+            return -1;
+        (void)snprintf(r->temporary, sizeof r->temporary, ".%.200s.%08x", r->name, random);
+        int fd = openat(r->folder, r->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+int replacement_create(struct replacement *r, int exists)
+{
+    sigset_t before;
+    struct stat status;
+    r->mode = exists && stat(r->path, &status) == 0 ? status.st_mode & 0777 : new_mode();
+    catch_signals();
+    block_signals(&before);
+    int fd = open_new(r, 0600), error = errno;
+    if (fd >= 0)
+        doomed = r;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return fd;
+}
+
+/* Another user's file becomes ours, as with any other way to replace it. */
+void replacement_permit(const struct replacement *r, int fd)
+{
+    struct stat replaced;
+    if (stat(r->path, &replaced) == 0 && fchown(fd, replaced.st_uid, replaced.st_gid) != 0 &&
+        fchown(fd, (uid_t)-1, replaced.st_gid) != 0)
+        errno = 0;
+    (void)fchmod(fd, r->mode);
+}
+
+/* ---- The end ------------------------------------------------------------------------------- */
+
+static int sync_folder(int folder)
+{
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int ok = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return ok;
+}
+
+int replacement_commit(struct replacement *r, int sync)
+{
+    sigset_t before;
+    block_signals(&before);
+    int ok = renameat(r->folder, r->temporary, r->folder, r->name) == 0;
+    if (ok)
+        doomed = NULL;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    ok = ok && (!sync || sync_folder(r->folder));
+    if (ok)
+        leave_folder(r);
+    return ok;
+}
+
+void replacement_abandon(struct replacement *r)
+{
+    int error = errno;
+    if (doomed == r)
+        (void)unlinkat(r->folder, r->temporary, 0);
+    doomed = NULL;
+    leave_folder(r);
+    errno = error;
+}
