@@ -64,6 +64,35 @@ sub largest
     return $most;
 }
 
+sub mode { my ($path) = @_; return sprintf('%o', S_IMODE((stat($path))[2])) }
+
+# ACLs as the kernel has them. Each entry is a tag, permissions and an id; the tags are:
+my ($USER_OBJ, $USER, $GROUP_OBJ, $MASK, $OTHER, $NO_ID) = (1, 2, 4, 0x10, 0x20, 0xffffffff);
+my $has_acls = eval { require 'syscall.ph'; 1 };
+sub acl { my (@entries) = @_; return pack('L<(S<S<L<)*', 2, map { @$_, ($NO_ID) x (3 - @$_) } @entries) }
+
+sub set_acl
+{
+    my ($path, $kind, @entries) = @_;
+    my ($name, $acl) = ("system.posix_acl_$kind", acl(@entries));
+    return syscall(&SYS_setxattr(), $path, $name, $acl, length($acl), 0) == 0;
+}
+
+# In hexadecimal digits, or '' where there is none.
+sub get_acl
+{
+    my ($path) = @_;
+    my ($name, $acl) = ('system.posix_acl_access', "\0" x 65536);
+    my $bytes = syscall(&SYS_getxattr(), $path, $name, $acl, length($acl));
+    return $bytes < 0 ? '' : unpack('H*', substr($acl, 0, $bytes));
+}
+
+sub remove_acl
+{
+    my ($path, $name) = (@_, 'system.posix_acl_access');
+    return syscall(&SYS_removexattr(), $path, $name) == 0;
+}
+
 # ---- A complete output, and permissions --------------------------------------------------
 
 my $out = "$place/out";
@@ -108,6 +137,36 @@ my $long = 'n' x 255;
 is(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/$long"])->{status}, 0, 'a name as long as there can be');
 is(names(), join(' ', sort($long, 'out')), 'nothing lies beside it');
 unlink("$place/$long", $out);
+
+# The default ACL of a folder says what a new file gets, and umask does not.
+my @private = ([$USER_OBJ, 7], [$GROUP_OBJ, 0], [$OTHER, 0]);
+my @for_daemon = ([$USER_OBJ, 7], [$USER, 7, 1], [$GROUP_OBJ, 5], [$MASK, 7], [$OTHER, 4]);
+SKIP: {
+    mkdir("$place/acl");
+    skip('no ACL can be set', 8) if !$has_acls || !set_acl("$place/acl", 'default', @private);
+    foreach my $case (['plain', @private], ['with an entry for another user', @for_daemon]) {
+        my ($name, @entries) = @$case;
+        set_acl("$place/acl", 'default', @entries);
+        my ($new, $theirs) = map { "$place/acl/$_" } qw(new theirs);
+        gpuaes(['enc', @cipher, '-in', $in, '-out', $new]);
+        run(['openssl', 'enc', @cipher, '-in', $in, '-out', $theirs], env => without_gpuaes());
+        is(mode($new), mode($theirs), "a default ACL, $name: a new file has the mode that openssl enc gives it");
+        is(get_acl($new), get_acl($theirs), 'and its ACL');
+        spew("$place/acl/old", 'before');
+        remove_acl("$place/acl/old");
+        chmod(0640, "$place/acl/old");
+        gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/acl/old"]);
+        is(mode("$place/acl/old"), '640', 'a file without an ACL keeps its mode');
+        is(get_acl("$place/acl/old"), '', 'and gets no ACL');
+    }
+}
+SKIP: {
+    skip('no ACL can be set', 3) if !$has_acls || !set_acl(spew($out, 'before'), 'access', @for_daemon);
+    is(gpuaes(['enc', @cipher, '-in', $in, '-out', $out])->{status}, 0, 'a file with an ACL');
+    is(get_acl($out), unpack('H*', acl(@for_daemon)), 'keeps it');
+    is(mode($out), '774', 'and its mode');
+}
+system('rm', '-rf', "$place/acl", $out);
 
 SKIP: {
     # As on a FAT file system.
@@ -169,6 +228,29 @@ SKIP: {
     is($try->("$place/group")->{status}, 0, 'a file of another user');
     is(sprintf('%d %d %o', (stat("$place/group"))[4, 5], S_IMODE((stat(_))[2])), '65534 100 664', 'keeps its group');
     unlink("$place/group");
+}
+# Where the group cannot be passed on, nobody may do more than before, in whichever group they are.
+SKIP: {
+    skip('it takes root to have files of others', 8) if !@nobody || run([@nobody, $gpuaes_command, '--version'])->{status};
+    chmod(0777, $place);
+    chmod(0644, $in);
+    my $file = "$place/group";
+    my $try = sub {
+        my ($name, $wanted) = @_;
+        my $result = run([@nobody, $gpuaes_command, 'enc', @cipher, '-in', $in, '-out', $file], env => $ours);
+        is($result->{status}, 0, "$name of a group that this user is not in") or diag($result->{err});
+        is(sprintf('%d %d ', (stat($file))[4, 5]) . mode($file), "65534 65534 $wanted", "is $wanted then");
+        unlink($file);
+    };
+    foreach my $case ([0660, '600'], [0664, '644'], [0606, '600']) {
+        my ($mode, $wanted) = @$case;
+        chown(65534, 4242, spew($file, 'before'));
+        chmod($mode, $file);
+        $try->(sprintf('a file %o', $mode), $wanted);
+    }
+    skip('no ACL can be set', 2) if !$has_acls || !set_acl(spew($file, 'before'), 'access', @for_daemon);
+    chown(65534, 4242, $file);
+    $try->('a file with an ACL', '700');
 }
 chmod(0700, $place);
 {
@@ -233,6 +315,18 @@ foreach my $signal (qw(INT TERM HUP QUIT ALRM USR1 XCPU)) {
     waitpid($pid, 0);
     ok(WIFSIGNALED($?) && WTERMSIG($?) == eval("POSIX::SIG$signal()"), "$signal: the process ends by it");
     is(names() . slurp($out), 'outbefore', "$signal: what was there stays, and nothing else is");
+}
+# Until it is complete it is for its user alone, whatever it becomes then.
+foreach my $name ('new', 'out') {
+    chmod(0644, $out);
+    my ($pid, $to) = held('-out', "$place/$name");
+    ok(wait_for(sub { largest() >= 49152 }), "$name: output is being written");
+    is(join(' ', map { mode($_) } glob("$place/.$name.*")), '600', 'to a file that nobody else may read');
+    close($to);
+    waitpid($pid, 0);
+    is(mode("$place/$name"), '644', 'which others may read in the end');
+    unlink("$place/new");
+    spew($out, 'before');
 }
 {
     my ($pid, $to) = held('-out', $out);

@@ -8,12 +8,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum { LINKS = 40, NAMES = 100 };
@@ -154,13 +156,6 @@ int replacement_is_possible(const struct replacement *r, const struct stat *stat
 
 /* ---- The temporary file ---------------------------------------------------------------------- */
 
-static mode_t new_mode(void)
-{
-    mode_t mask = umask(0);
-    (void)umask(mask);
-    return 0666 & ~mask;
-}
-
 /* ".NAME.1a2b3c4d", with a name that is cut where it is too long. */
 static int open_new(struct replacement *r, mode_t mode)
 {
@@ -176,29 +171,78 @@ static int open_new(struct replacement *r, mode_t mode)
     return -1;
 }
 
+/*
+ * What a new file gets depends on umask, on the folder's default ACL and on the file system: the
+ * kernel says it, by what it gives to this one while it is empty. With an ACL, the group's bits
+ * are its mask, so that they take away and give back what all of its entries allow.
+ */
 int replacement_create(struct replacement *r, int exists)
 {
     sigset_t before;
     struct stat status;
-    r->mode = exists && stat(r->path, &status) == 0 ? status.st_mode & 0777 : new_mode();
     catch_signals();
     block_signals(&before);
-    int fd = open_new(r, 0600), error = errno;
-    if (fd >= 0)
+    int fd = open_new(r, exists ? 0600 : 0666), error = errno;
+    if (fd >= 0) {
         doomed = r;
+        r->mode = fstat(fd, &status) == 0 ? status.st_mode & 0777 : 0600;
+        (void)fchmod(fd, 0600);
+    }
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return fd;
 }
 
-/* Another user's file becomes ours, as with any other way to replace it. */
+/* ---- Permissions ------------------------------------------------------------------------------
+ */
+
+static const char acl_name[] = "system.posix_acl_access";
+
+static int is_without_acl(void)
+{
+    return errno == ENODATA || errno == EOPNOTSUPP;
+}
+
+/* Passes on owner and group, as far as this user can; whether the group is the same now. */
+static int pass_on_group(int fd, const struct stat *replaced)
+{
+    struct stat status;
+    /* Another user's file becomes ours, as with any other way to replace it. */
+    if (fchown(fd, replaced->st_uid, replaced->st_gid) != 0 &&
+        fchown(fd, (uid_t)-1, replaced->st_gid) != 0)
+        errno = 0;
+    return fstat(fd, &status) == 0 && status.st_gid == replaced->st_gid;
+}
+
+/*
+ * Passes on the ACL, or the lack of one where the folder gave one to the new file. 1: all
+ * permissions are set by that; 0: the mode is still to be set; -1: the ACL cannot be passed on.
+ */
+static int pass_on_acl(const struct replacement *r, int fd, int keeps_group)
+{
+    char acl[XATTR_SIZE_MAX];
+    ssize_t bytes = getxattr(r->path, acl_name, acl, sizeof acl);
+    if (bytes >= 0) /* which has the group's bits as well */
+        return keeps_group && fsetxattr(fd, acl_name, acl, (size_t)bytes, 0) == 0 ? 1 : -1;
+    return is_without_acl() && (fremovexattr(fd, acl_name) == 0 || is_without_acl()) ? 0 : -1;
+}
+
 void replacement_permit(const struct replacement *r, int fd)
 {
     struct stat replaced;
-    if (stat(r->path, &replaced) == 0 && fchown(fd, replaced.st_uid, replaced.st_gid) != 0 &&
-        fchown(fd, (uid_t)-1, replaced.st_gid) != 0)
-        errno = 0;
-    (void)fchmod(fd, r->mode);
+    mode_t mode = r->mode;
+    if (stat(r->path, &replaced) == 0) {
+        int keeps_group = pass_on_group(fd, &replaced), acl = pass_on_acl(r, fd, keeps_group);
+        if (acl > 0)
+            return;
+        mode = replaced.st_mode & 0777;
+        if (acl < 0)
+            mode &= 0700;
+        /* Where the groups differ, anybody may have been in either class. */
+        else if (!keeps_group)
+            mode &= 0700 | (mode & 070) >> 3 | (mode & 07) << 3;
+    }
+    (void)fchmod(fd, mode);
 }
 
 /* ---- The end ------------------------------------------------------------------------------- */

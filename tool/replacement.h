@@ -16,7 +16,7 @@ struct replacement {
     const char *path; /* as the user named it */
     int folder;       /* where that leads to, with all links followed; -1: there is none */
     char name[NAME_MAX + 1], temporary[NAME_MAX + 1]; /* in there */
-    mode_t mode;                                      /* that it gets */
+    mode_t mode;                                      /* if it replaces no file */
 };
 
 /*
@@ -39,7 +39,7 @@ int replacement_create(struct replacement *r, int exists);
 
 /*
  * Gives the file its permissions: those of the file that it replaces, or what open() gives to a new
- * one, as far as the file system and this user can.
+ * one; fewer where the file system or this user cannot pass them on.
  */
 void replacement_permit(const struct replacement *r, int fd);
 
