@@ -7,6 +7,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
+use POSIX qw(mkfifo SIGBUS WIFSIGNALED WTERMSIG);
 use Programs;
 use Test::More;
 
@@ -93,6 +94,27 @@ foreach my $round (1 .. 3) {
     my $result = shell('perl -e \'for (1 .. 60000) { truncate($ARGV[0], 0); select(undef, undef, undef, 0.001) }\' "$2" & '
         . "GPUAES_ENGINE=cpu \"\$0\" enc @cipher -in $zeros 1<>\"\$2\"; status=\$?; kill \$!; exit \$status");
     is($result->{status}, 0, 'a file that becomes shorter while it is written') or diag($result->{err});
+}
+
+# ---- A signal --------------------------------------------------------------------------------
+
+# The one that says that a page is gone, from somebody else.
+SKIP: {
+    skip('a sanitizer makes a report of it', 2) if $ENV{GPUAES_TEST_SANITIZER};
+    my $fifo = "$folder/fifo";
+    mkfifo($fifo, 0600) or die "fifo: $!";
+    unlink($out);
+    my $pid = start([$gpuaes_command, 'enc', @cipher, '-bufsize', 4096, '-in', $fifo, '-out', $out], env => $ours);
+    open(my $to, '>', $fifo) or die "fifo: $!";
+    syswrite($to, $random, 60000);
+    for (1 .. 600) {
+        last if grep { -s } glob("$place/.out.*");
+        select(undef, undef, undef, 0.1);
+    }
+    kill('BUS', $pid);
+    waitpid($pid, 0);
+    ok(WIFSIGNALED($?) && WTERMSIG($?) == SIGBUS, 'SIGBUS from others ends the process');
+    is(join(' ', glob("$place/.out* $out*")), '', 'and leaves nothing');
 }
 
 # ---- A limit on files, in units of 512 bytes ---------------------------------------------------

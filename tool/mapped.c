@@ -44,18 +44,21 @@ static const double slow = 0.004;
 /* Where a thread that writes to a page is to go on if there is none; NULL while it does not. */
 static _Thread_local sigjmp_buf *volatile way_out;
 
+/* What SIGBUS did before, and does where no such thread gets it. */
+static struct sigaction otherwise;
+
 static void on_no_page(int number)
 {
     if (way_out != NULL)
         siglongjmp(*way_out, 1);
-    (void)signal(number, SIG_DFL);
+    (void)sigaction(number, &otherwise, NULL);
     (void)raise(number);
 }
 
 static void catch_no_page(void)
 {
     struct sigaction ours = {.sa_handler = on_no_page};
-    (void)sigaction(SIGBUS, &ours, NULL);
+    (void)sigaction(SIGBUS, &ours, &otherwise);
 }
 
 /* 0 where somebody has made the file shorter meanwhile. */

@@ -22,11 +22,6 @@ enum { LINKS = 40, NAMES = 100 };
 
 /* ---- Signals ------------------------------------------------------------------------------- */
 
-/* What somebody, or a limit, may end us by; SIGXFSZ becomes an error of write(). */
-static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,    SIGQUIT, SIGPIPE, SIGALRM,
-                              SIGUSR1, SIGUSR2, SIGVTALRM, SIGPROF, SIGXCPU, SIGIO};
-enum { SIGNALS = sizeof signals / sizeof signals[0] };
-
 /* What a signal removes. Changes with the signals blocked. */
 static const struct replacement *volatile doomed;
 
@@ -41,22 +36,31 @@ static void on_signal(int number)
 
 static void block_signals(sigset_t *before)
 {
-    sigset_t set;
-    (void)sigemptyset(&set);
-    for (int i = 0; i < SIGNALS; i++)
-        (void)sigaddset(&set, signals[i]);
-    (void)pthread_sigmask(SIG_BLOCK, &set, before);
+    sigset_t all;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, before);
 }
 
-/* A signal that is ignored, as under nohup, stays so. */
+/* By default these do not end a process. */
+static int is_harmless(int number)
+{
+    return number == SIGCHLD || number == SIGCONT || number == SIGURG || number == SIGWINCH ||
+           number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+}
+
+/*
+ * A signal that is ignored, as under nohup, stays so, and one that has a handler keeps it.
+ * SIGXFSZ becomes an error of write().
+ */
 static void catch_signals(void)
 {
     struct sigaction ours = {.sa_handler = on_signal}, there;
     (void)sigfillset(&ours.sa_mask);
     (void)signal(SIGXFSZ, SIG_IGN);
-    for (int i = 0; i < SIGNALS; i++)
-        if (sigaction(signals[i], NULL, &there) == 0 && there.sa_handler != SIG_IGN)
-            (void)sigaction(signals[i], &ours, NULL);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (!is_harmless(number) && sigaction(number, NULL, &there) == 0 &&
+            there.sa_handler == SIG_DFL)
+            (void)sigaction(number, &ours, NULL); /* not of SIGKILL and SIGSTOP */
 }
 
 /* ---- Where it is ----------------------------------------------------------------------------- */
