@@ -20,6 +20,7 @@ my $key = join('', map { sprintf('%02x', $_ * 29 + 7 & 255) } 1 .. 32);
 my $fifo = "$folder/fifo";
 mkfifo($fifo, 0600) or die "fifo: $!";
 spew("$folder/word", "$word\n");
+spew("$folder/other", "other\n");
 
 # How often a text stands in the memory of a process, or undef where that cannot be read.
 sub count_in_memory
@@ -38,7 +39,7 @@ sub count_in_memory
     return $read ? $count : undef;
 }
 
-# Runs it until it has taken some input; its command line, and how often the text is there.
+# Its command line as soon as it waits for input; and when it has taken some, how often the text is there.
 sub look_for
 {
     my ($text, @options) = @_;
@@ -46,26 +47,33 @@ sub look_for
     my $pid = start([$gpuaes_command, 'enc', '-aes-256-ctr', '-bufsize', 4096, @options, '-in', $fifo], env => $ours,
         in => "$folder/word", out => $out);
     open(my $to, '>', $fifo) or die "fifo: $!";
+    my $line = slurp("/proc/$pid/cmdline");    # now that it has opened its input
     syswrite($to, 'x' x 60000);
     for (1 .. 600) {
         last if (-s $out // 0) >= 40000;
         select(undef, undef, undef, 0.1);
     }
-    my @found = (slurp("/proc/$pid/cmdline"), count_in_memory($pid, $text), -s $out);
+    my @found = ($line, count_in_memory($pid, $text), -s $out);
     close($to);
     waitpid($pid, 0);
     return @found;
 }
 
 # That what is searched for would be found: a file's name stays.
-my (undef, $seen) = look_for("$folder/word", '-pbkdf2', '-pass', "file:$folder/word");
+my (undef, $seen) = look_for("$folder/word", '-pbkdf2', '-kfile', "$folder/word");
 plan(skip_all => 'the memory of a process cannot be read here') if !defined($seen);
 cmp_ok($seen, '>', 0, 'what stands in memory is found');
 
 foreach my $case (
     [$word, '-pbkdf2', '-k', $word], [$word, '-pbkdf2', '-pass', "pass:$word"], [$word, "-pass=pass:$word"],
     [$word, '-pass', "file:$folder/word"], [$word, '-kfile', "$folder/word"], [$word, '-pass', 'stdin'],
-    [$key, '-K', $key, '-iv', '01' x 16], [$key, "--K=$key", '-iv', '01' x 16]
+    [$key, '-K', $key, '-iv', '01' x 16], [$key, "--K=$key", '-iv', '01' x 16],
+    # Those that are not used, since there is another one.
+    [$word, '-k', $word, '-k', 'other'], [$word, "--k=$word", '-kfile', "$folder/other"],
+    [$word, '-pass', "pass:$word", '-pass=pass:other'], [$word, '-pass', "pass:$word", '-k', 'other'],
+    [$word, '-kfile', "$folder/other", "--pass=pass:$word"], [$word, '-k', $word, '-K', '01' x 32, '-iv', '01' x 16],
+    [$word, '-pass', "pass:$word", '-K', '01' x 32, '-iv', '01' x 16],
+    [$key, '-K', $key, "-K=@{['01' x 32]}", '-iv', '01' x 16]
     )
 {
     my ($text, @options) = @$case;

@@ -150,23 +150,25 @@ static int derive(struct enc *enc)
 
 static int get_key(struct enc *enc)
 {
-    struct enc_options *o = &enc->options;
+    const struct enc_options *o = &enc->options;
     int iv_bytes = EVP_CIPHER_get_iv_length(enc->job.cipher);
     if (enc->has_password && !derive(enc))
         return 0;
-    OPENSSL_cleanse(enc->password, sizeof enc->password);
     if (o->iv != NULL && iv_bytes == 0)
         (void)complain("warning: -iv is not used by this cipher");
     if (o->iv != NULL && iv_bytes != 0 && !key_read_hex("-iv", o->iv, enc->material.iv, iv_bytes))
         return 0;
     if (o->iv == NULL && !enc->has_password && iv_bytes != 0)
         return complain("-iv is missing: with -K, expected %d hexadecimal digits", 2 * iv_bytes);
-    if (o->key == NULL)
-        return 1;
-    int ok =
-        key_read_hex("-K", o->key, enc->material.key, EVP_CIPHER_get_key_length(enc->job.cipher));
-    OPENSSL_cleanse(o->key, strlen(o->key));
-    return ok;
+    return o->key == NULL || key_read_hex("-K", o->key, enc->material.key,
+                                          EVP_CIPHER_get_key_length(enc->job.cipher));
+}
+
+/* All that the key was made from. */
+static void forget_secrets(struct enc *enc)
+{
+    enc_options_forget(&enc->options);
+    OPENSSL_cleanse(enc->password, sizeof enc->password);
 }
 
 /* ---- The stream ------------------------------------------------------------------------ */
@@ -270,6 +272,7 @@ static int run(struct enc *enc)
     if (!library_check(&enc->library) || !fetch_cipher(enc) || !shard_check(o, &enc->job) ||
         !get_password(enc) || !source_begin(&enc->source) || !get_key(enc))
         return 0;
+    forget_secrets(enc);
     if (o->print || o->print_only)
         key_print(&enc->material, enc->job.cipher);
     if (o->print_only)
@@ -291,7 +294,7 @@ static int close_enc(struct enc *enc, int ok)
         source_close(&enc->source);
     library_close(&enc->library);
     OPENSSL_cleanse(&enc->material, sizeof enc->material);
-    OPENSSL_cleanse(enc->password, sizeof enc->password);
+    forget_secrets(enc);
     return ok ? 0 : 1;
 }
 
@@ -300,8 +303,10 @@ static int enc_main(int argc, char **argv, int decrypt)
     static struct enc enc;
     enc.options.decrypt = decrypt;
     int read = enc_options_read(&enc.options, argc, argv);
-    if (read <= 0)
+    if (read <= 0) {
+        forget_secrets(&enc);
         return read < 0 ? 0 : 1;
+    }
     return close_enc(&enc, run(&enc));
 }
 

@@ -5,6 +5,7 @@
  */
 #include "enc_options.h"
 
+#include <openssl/crypto.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +101,32 @@ static int read_number(const struct rule *rule, const char *value, uint64_t leas
                     (unsigned long long)least, (unsigned long long)most);
 }
 
+static void forget(char **secret)
+{
+    if (*secret != NULL)
+        OPENSSL_clear_free(*secret, strlen(*secret));
+    *secret = NULL;
+}
+
+/*
+ * Other users can read the command line: a secret is taken off it at once, whether it will be used
+ * or not, such as one of which there are two.
+ */
+static int take_secret(char **secret, char *value)
+{
+    forget(secret);
+    *secret = OPENSSL_strdup(value);
+    OPENSSL_cleanse(value, strlen(value));
+    return *secret != NULL || complain("out of memory");
+}
+
+void enc_options_forget(struct enc_options *options)
+{
+    for (int i = 0; i < RULES; i++)
+        if (rules[i].kind == SECRET)
+            forget((char **)(void *)((char *)options + rules[i].at));
+}
+
 static int take_value(struct enc_options *options, const struct rule *rule, char *value)
 {
     void *member = (char *)options + rule->at;
@@ -109,8 +136,7 @@ static int take_value(struct enc_options *options, const struct rule *rule, char
         *(const char **)member = value;
         return 1;
     case SECRET:
-        *(char **)member = value;
-        return 1;
+        return take_secret(member, value);
     case NUMBER_INT:
         if (!read_number(rule, value, 1, 0x7fffffff, &n))
             return 0;

@@ -14,7 +14,7 @@
 struct enc_options {
     int decrypt, base64, one_line, no_padding, no_salt, print, print_only, verbose;
     const char *in, *out, *cipher, *md, *iv;
-    char *key, *password, *pass, *salt; /* what is a secret is cleansed where it stands */
+    char *key, *password, *pass, *salt; /* copies */
     const char *key_file;
     int pbkdf2;
     int iterations; /* 0: as PBKDF2 has it by default, if at all */
@@ -26,7 +26,13 @@ struct enc_options {
     enum progress_wish progress;
 };
 
-/* 1; 0 with what is wrong said; -1 after the help that was asked for. */
+/*
+ * Returns 1; 0 with what is wrong said; or -1 after the help that was asked for. Takes the secrets
+ * off the command line.
+ */
 int enc_options_read(struct enc_options *options, int argc, char **argv);
+
+/* Cleanses and frees the secrets. */
+void enc_options_forget(struct enc_options *options);
 
 #endif
