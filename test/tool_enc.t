@@ -151,6 +151,61 @@ good($by_descriptor, 'the password by -pass fd:7');
 ok(openssl(['enc', '-d', '-aes-256-ctr', '-pbkdf2', '-k', 'a good one', '-in', $out])->{out} eq slurp($in),
     'fd:7 is that password');
 
+# How much of a line is the password: openssl enc has one limit for -kfile and another for -pass.
+my @derive = ('enc', '-aes-256-ctr', '-nosalt', '-pbkdf2', '-iter', 1);
+my $secret = "$folder/secret";
+sub characters { my ($count) = @_; return join('', map { chr(33 + $_ * 7 % 90) } 1 .. $count) }
+
+# What openssl enc and gpuaes enc make of a password that is given so: both have the file as
+# descriptor 7 and as standard input, which they read on where `\@more` does not say -P.
+sub both_derive
+{
+    my ($text, $given, @more) = @_;
+    spew($secret, $text);
+    return map {
+        my ($command, $env) = @$_;
+        run(['/bin/sh', '-c', 'exec "$@" 7<"$0"', $secret, $command, @derive, @$given, @more], env => $env, in => $secret)
+    } ['openssl', without_gpuaes()], [$gpuaes_command, $ours];
+}
+
+my @lines = map { my $line = characters($_); map { "$line$_" } "\n", "\r\n", '' } 120, 126, 127, 128, 1022, 1023, 1024, 1100;
+foreach my $given (['-kfile', $secret], ['-kfile', '-'], ['-pass', "file:$secret"], ['-pass', 'stdin'], ['-pass', 'fd:7']) {
+    my @wrong;
+    foreach my $text (@lines, "ab\0cd\n", "ab\r\0\n", "a\rb\r\r\n", "ab\n\ncd\n", '') {
+        my ($theirs, $result) = both_derive($text, $given, '-P');
+        push(@wrong, length($text) . ": $result->{err}")
+            if !$theirs->{status} != !$result->{status} || $theirs->{out} ne $result->{out};
+    }
+    is("@wrong", '', "@$given: OpenSSL's password, however long the line is and however it ends");
+}
+foreach my $count (10, 1022, 1023, 1100) {
+    my ($theirs, $result) = both_derive(characters($count) . "\n$random", ['-pass', 'stdin']);
+    ok(!$result->{status} && $theirs->{out} eq $result->{out}, "a password of $count bytes: the data begins where OpenSSL's does");
+}
+foreach my $count (0, 127, 128, 1023, 1024, 5000) {
+    my $word = characters($count);
+    foreach my $given (['-k', $word], ['-pass', "pass:$word"], ['-pass', 'env:SECRET']) {
+        local $ENV{SECRET} = $word;
+        my ($theirs, $result) = both_derive('', $given, '-P');
+        ok(!$result->{status} && $theirs->{out} eq $result->{out}, "$given->[0] of $count bytes") or diag($result->{err});
+    }
+}
+foreach my $given (['-k', 'a', '-k', 'b'], ['-k', 'a', '-kfile', $secret], ['-kfile', $secret, '-k', 'a'], ['-pass', 'pass:b', '-k', 'a'],
+    ['-k', 'a', '-pass', 'pass:b'], ['-kfile', $secret, '-pass', 'pass:b'], ['-pass', 'pass:b', '-pass', 'pass:c'])
+{
+    my ($theirs, $result) = both_derive("word\n", $given, '-P');
+    ok(!$result->{status} && $theirs->{out} eq $result->{out}, join(' ', map { m{/} ? 'FILE' : $_ } @$given) . ': the password that OpenSSL takes');
+}
+foreach my $case ([$lines[9], ['-kfile', $secret], qr/warning: the password from \S+ is the first 127 bytes/],
+    [$lines[-1], ['-pass', 'fd:7'], qr/warning: the password from descriptor 7 is the first 1023 bytes/],
+    ["ab\0cd\n", ['-kfile', $secret], qr/warning: the password from \S+ ends before the first zero byte/],
+    ["\0cd\n", ['-kfile', $secret], qr/the password from \S+ begins with a zero byte/])
+{
+    my ($text, $given, $said) = @$case;
+    my (undef, $result) = both_derive($text, $given, '-P');
+    like($result->{err}, qr/^gpuaes enc: $said/m, 'what is not part of it is said');
+}
+
 SKIP: {
     skip('expect is not installed', 4) if system('expect -v >/dev/null 2>&1');
     my $dialog = sub {

@@ -35,8 +35,7 @@ struct enc {
     struct base64_decode decode;
     struct key_material material;
     struct pipeline pipeline;
-    char password[PASSWORD_ROOM];
-    int has_password;
+    char *password;
 };
 
 /* ---- Cipher and key -------------------------------------------------------------------- */
@@ -73,19 +72,18 @@ static int fetch_cipher(struct enc *enc)
 
 static int get_password(struct enc *enc)
 {
-    struct enc_options *o = &enc->options;
-    enc->has_password = 1;
+    const struct enc_options *o = &enc->options;
     if (o->password != NULL)
-        return password_take(o->password, enc->password);
-    if (o->key_file != NULL)
-        return password_from_key_file(o->key_file, enc->password);
-    if (o->pass != NULL)
-        return password_from(o->pass, enc->password);
-    enc->has_password = 0;
-    if (o->key != NULL)
+        enc->password = OPENSSL_strdup(o->password);
+    else if (o->key_file != NULL)
+        enc->password = password_from_key_file(o->key_file);
+    else if (o->pass != NULL)
+        enc->password = password_from(o->pass);
+    else if (o->key == NULL)
+        enc->password = password_ask(EVP_CIPHER_get0_name(enc->job.cipher), !o->decrypt);
+    else
         return 1;
-    enc->has_password = 1;
-    return password_ask(EVP_CIPHER_get0_name(enc->job.cipher), !o->decrypt, enc->password);
+    return enc->password != NULL;
 }
 
 /* The header's 16 bytes, from the input's beginning. */
@@ -152,13 +150,13 @@ static int get_key(struct enc *enc)
 {
     const struct enc_options *o = &enc->options;
     int iv_bytes = EVP_CIPHER_get_iv_length(enc->job.cipher);
-    if (enc->has_password && !derive(enc))
+    if (enc->password != NULL && !derive(enc))
         return 0;
     if (o->iv != NULL && iv_bytes == 0)
         (void)complain("warning: -iv is not used by this cipher");
     if (o->iv != NULL && iv_bytes != 0 && !key_read_hex("-iv", o->iv, enc->material.iv, iv_bytes))
         return 0;
-    if (o->iv == NULL && !enc->has_password && iv_bytes != 0)
+    if (o->iv == NULL && enc->password == NULL && iv_bytes != 0)
         return complain("-iv is missing: with -K, expected %d hexadecimal digits", 2 * iv_bytes);
     return o->key == NULL || key_read_hex("-K", o->key, enc->material.key,
                                           EVP_CIPHER_get_key_length(enc->job.cipher));
@@ -168,7 +166,8 @@ static int get_key(struct enc *enc)
 static void forget_secrets(struct enc *enc)
 {
     enc_options_forget(&enc->options);
-    OPENSSL_cleanse(enc->password, sizeof enc->password);
+    password_free(enc->password);
+    enc->password = NULL;
 }
 
 /* ---- The stream ------------------------------------------------------------------------ */

@@ -131,6 +131,11 @@ static int take_value(struct enc_options *options, const struct rule *rule, char
 {
     void *member = (char *)options + rule->at;
     uint64_t n;
+    /* These say the same thing: the last one counts. */
+    if (rule->at == AT(password))
+        options->key_file = NULL;
+    if (rule->at == AT(key_file))
+        forget(&options->password);
     switch (rule->kind) {
     case TEXT:
         *(const char **)member = value;

@@ -18,115 +18,151 @@
 #include "again.h"
 #include "tool.h"
 
-/* What follows the first line may be the data, so bytes are taken one by one. */
-static int read_line(int fd, const char *name, char password[PASSWORD_ROOM])
+/* In bytes, what openssl enc takes of a line at most; the prompt's is a buffer of that size. */
+enum { LINE = 1023, KEY_FILE_LINE = 127, PROMPT = 512 };
+
+/* A copy of the line, or NULL where openssl enc finds no password either. */
+static char *from_line(const char *name, const char *line, size_t length, size_t most)
 {
+    if (length != 0 && line[0] == '\0') {
+        (void)complain("the password from %s begins with a zero byte", name);
+        return NULL;
+    }
+    if (strlen(line) < length)
+        (void)complain("warning: the password from %s ends before the first zero byte, as with "
+                       "openssl enc",
+                       name);
+    else if (length == most)
+        (void)complain("warning: the password from %s is the first %zu bytes, as with openssl enc",
+                       name, most);
+    return OPENSSL_strdup(line);
+}
+
+/*
+ * What follows the line, or the bytes that are taken of it at most, may be the data, so bytes are
+ * read one by one.
+ */
+static char *read_line(int fd, const char *name, size_t most)
+{
+    char line[LINE + 1], c = '\0', *password = NULL;
     size_t length = 0;
-    char c = '\0';
-    ssize_t n = 0;
-    while (length < PASSWORD_ROOM - 1) {
+    ssize_t n = 1;
+    while (length < most) {
         n = read(fd, &c, 1);
         if (n < 0 && may_try_again(fd, POLLIN))
             continue;
         if (n <= 0 || c == '\n')
             break;
-        password[length++] = c;
+        line[length++] = c;
     }
-    int full = length == PASSWORD_ROOM - 1;
-    OPENSSL_cleanse(&c, 1);
-    password[length] = '\0';
+    line[length] = '\0';
     if (n < 0)
-        return complain("the password from %s: %s", name, strerror(errno));
-    if (full)
-        return complain("the password from %s is longer than %d bytes", name, PASSWORD_ROOM - 2);
-    if (n == 0 && length == 0)
-        return complain("there is no password in %s", name);
-    return 1;
+        (void)complain("the password from %s: %s", name, strerror(errno));
+    else if (n == 0 && length == 0)
+        (void)complain("there is no password in %s", name);
+    else
+        password = from_line(name, line, length, most);
+    OPENSSL_cleanse(&c, 1);
+    OPENSSL_cleanse(line, sizeof line);
+    return password;
 }
 
-static int password_from_file(const char *path, char password[PASSWORD_ROOM])
+static char *from_file(const char *path, size_t most)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return complain("the password from %s: %s", path, strerror(errno));
-    int ok = read_line(fd, path, password);
+    if (fd < 0) {
+        (void)complain("the password from %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    char *password = read_line(fd, path, most);
     (void)close(fd);
-    return ok;
+    return password;
 }
 
-int password_from_key_file(const char *path, char password[PASSWORD_ROOM])
+static char *from_stdin(size_t most)
 {
-    if (!password_from_file(path, password))
-        return 0;
+    return read_line(STDIN_FILENO, "standard input", most);
+}
+
+char *password_from_key_file(const char *path)
+{
+    char *password =
+        strcmp(path, "-") == 0 ? from_stdin(KEY_FILE_LINE) : from_file(path, KEY_FILE_LINE);
+    if (password == NULL)
+        return NULL;
     size_t length = strlen(password);
     while (length != 0 && password[length - 1] == '\r')
         password[--length] = '\0';
-    return length != 0 || complain("-kfile %s: the password is empty", path);
+    if (length != 0)
+        return password;
+    (void)complain("-kfile %s: the password is empty", path);
+    password_free(password);
+    return NULL;
 }
 
-int password_take(char *value, char password[PASSWORD_ROOM])
-{
-    size_t length = strlen(value);
-    if (length >= PASSWORD_ROOM)
-        return complain("the password is longer than %d bytes", PASSWORD_ROOM - 1);
-    memcpy(password, value, length + 1);
-    OPENSSL_cleanse(value, length);
-    return 1;
-}
-
-static int from_environment(const char *name, char password[PASSWORD_ROOM])
+static char *from_environment(const char *name)
 {
     const char *value = getenv(name);
-    if (value == NULL)
-        return complain("-pass env:%s: there is no such variable in the environment", name);
-    if (strlen(value) >= PASSWORD_ROOM)
-        return complain("the password is longer than %d bytes", PASSWORD_ROOM - 1);
-    memcpy(password, value, strlen(value) + 1);
-    return 1;
+    if (value != NULL)
+        return OPENSSL_strdup(value);
+    (void)complain("-pass env:%s: there is no such variable in the environment", name);
+    return NULL;
 }
 
-static int from_descriptor(const char *number, char password[PASSWORD_ROOM])
+static char *from_descriptor(const char *number)
 {
     char *end;
     errno = 0;
     long fd = strtol(number, &end, 10);
-    if (*number < '0' || *number > '9' || *end != '\0' || errno != 0 || fd > 1 << 20)
-        return complain("-pass fd:%s: expected the number of an open file", number);
+    if (*number < '0' || *number > '9' || *end != '\0' || errno != 0 || fd > 1 << 20) {
+        (void)complain("-pass fd:%s: expected the number of an open file", number);
+        return NULL;
+    }
     char name[40];
     (void)snprintf(name, sizeof name, "descriptor %ld", fd);
-    return read_line((int)fd, name, password);
+    return read_line((int)fd, name, LINE);
 }
 
-int password_from(char *source, char password[PASSWORD_ROOM])
+char *password_from(const char *source)
 {
     if (strncmp(source, "pass:", 5) == 0)
-        return password_take(source + 5, password);
+        return OPENSSL_strdup(source + 5);
     if (strncmp(source, "env:", 4) == 0)
-        return from_environment(source + 4, password);
+        return from_environment(source + 4);
     if (strncmp(source, "file:", 5) == 0)
-        return password_from_file(source + 5, password);
+        return from_file(source + 5, LINE);
     if (strncmp(source, "fd:", 3) == 0)
-        return from_descriptor(source + 3, password);
+        return from_descriptor(source + 3);
     if (strcmp(source, "stdin") == 0)
-        return read_line(STDIN_FILENO, "standard input", password);
+        return from_stdin(LINE);
     /* It may be a password whose "pass:" was forgotten, so it is not repeated. */
-    return complain("-pass: expected pass:PASSWORD, env:NAME, file:PATH, fd:NUMBER or stdin");
+    (void)complain("-pass: expected pass:PASSWORD, env:NAME, file:PATH, fd:NUMBER or stdin");
+    return NULL;
 }
 
-int password_ask(const char *cipher, int confirm, char password[PASSWORD_ROOM])
+char *password_ask(const char *cipher, int confirm)
 {
-    char prompt[200];
+    char prompt[200], answer[PROMPT + 1], *password = NULL;
     int failed;
     /* Without a terminal it comes from standard input, where data may follow. */
     (void)setvbuf(stdin, NULL, _IONBF, 0);
     (void)snprintf(prompt, sizeof prompt, "enter %s %s password:", cipher,
                    confirm ? "encryption" : "decryption");
     do /* greater than 0: the two were not the same */
-        failed = EVP_read_pw_string(password, PASSWORD_ROOM / 2, prompt, confirm);
+        failed = EVP_read_pw_string(answer, PROMPT, prompt, confirm);
     while (failed > 0);
     if (failed < 0)
-        return complain("no password was given");
-    if (password[0] == '\0')
-        return complain("the password is empty");
-    return 1;
+        (void)complain("no password was given");
+    else if (answer[0] == '\0')
+        (void)complain("the password is empty");
+    else
+        password = OPENSSL_strdup(answer);
+    OPENSSL_cleanse(answer, sizeof answer);
+    return password;
+}
+
+void password_free(char *password)
+{
+    if (password != NULL)
+        OPENSSL_clear_free(password, strlen(password));
 }

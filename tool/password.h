@@ -6,23 +6,24 @@
 #ifndef GPUAES_TOOL_PASSWORD_H
 #define GPUAES_TOOL_PASSWORD_H
 
-#include <stddef.h>
-
-enum { PASSWORD_ROOM = 1024 };
-
 /*
- * A password as "pass:...", "env:NAME", "file:PATH", "fd:NUMBER" or "stdin" name it, of which
- * the first line counts. What stands in `source` itself is cleansed. 1, or 0: it says why.
+ * Each returns a password, for password_free(); or NULL after saying why there is none. A line is
+ * cut where openssl enc cuts it: after 1023 bytes, or 127 with -kfile, or before a zero byte. It
+ * says so.
  */
-int password_from(char *source, char password[PASSWORD_ROOM]);
 
-/* The first line of a file, for -kfile, which ignores a carriage return at its end. */
-int password_from_key_file(const char *path, char password[PASSWORD_ROOM]);
+/* As "pass:...", "env:NAME", "file:PATH", "fd:NUMBER" or "stdin" name it: of the last three, the
+ * first line. */
+char *password_from(const char *source);
 
-/* One that was given as an option's value, which is cleansed. */
-int password_take(char *value, char password[PASSWORD_ROOM]);
+/* The first line of a file, or of standard input for "-", as -kfile reads it: without carriage
+ * returns at its end. */
+char *password_from_key_file(const char *path);
 
 /* Asks on the terminal; twice, where `confirm`. */
-int password_ask(const char *cipher, int confirm, char password[PASSWORD_ROOM]);
+char *password_ask(const char *cipher, int confirm);
+
+/* Cleanses it, too. Takes NULL. */
+void password_free(char *password);
 
 #endif
