@@ -48,9 +48,13 @@ UNUSED static int stop_stream(EVP_CIPHER_CTX *context)
     return EVP_CIPHER_CTX_set_params(context, off);
 }
 
+/*
+ * Whether the call that failed just now said so: that is the newest error. Older ones may be of
+ * calls that succeeded, such as the default provider's EVP_CIPHER_CTX_get_updated_iv() in 3.5.
+ */
 UNUSED static int reason_is(const char *text)
 {
-    const char *reason = ERR_reason_error_string(ERR_peek_error());
+    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
     int is = reason && !strcmp(reason, text);
 
     if (!is)
