@@ -190,12 +190,11 @@ static int run_case(const char *name, long argument)
 /* 1 if it ended as it should; how many faults it says there were. */
 static int ends_well(const char *name, long argument, const char *options, unsigned *faults)
 {
-    const char *settings = strstr(options, "hang") != NULL
-                               ? "GPUAES_MIN_BYTES=0 GPUAES_TIMEOUT_MS=300"
-                               : "GPUAES_MIN_BYTES=0 GPUAES_TIMEOUT_MS=60000";
     char line[64];
     int status;
-    FILE *output = case_hear(STDOUT_FILENO, &status, settings, options, "%s %ld", name, argument);
+    set_timeout_for(options);
+    FILE *output =
+        case_hear(STDOUT_FILENO, &status, "GPUAES_MIN_BYTES=0", options, "%s %ld", name, argument);
     while (fgets(line, sizeof line, output) != NULL)
         if (line[0] == '#')
             tap_diag("%.*s", (int)strcspn(line + 2, "\n"), line + 2);

@@ -39,7 +39,7 @@ static int keeps_promises(const struct gpuaes_batch *batch, enum gpuaes_status r
 static int run_faulty(const void *argument)
 {
     const struct faulty *f = argument;
-    struct gpuaes_settings settings = {.timeout_ms = 300};
+    struct gpuaes_settings settings = {.timeout_ms = timeout_for(f->options)};
     struct mix_rules rules = {f->in_kind, f->out_kind, f->in_place, f->count,
                               f->longest, f->op,       4,           0};
     struct gpuaes_batch *batch;

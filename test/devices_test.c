@@ -316,7 +316,7 @@ static void test_losses(void)
         }
     check((struct scene){.before = "devices=2",
                          .after = "devices=2,fault-device=1,hang=2",
-                         .settings = {.devices = 3, .timeout_ms = 3000},
+                         .settings = {.devices = 3, .timeout_ms = 5000},
                          .play = play_hang,
                          .op = GPUAES_CTR,
                          .kind = 1},

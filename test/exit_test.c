@@ -11,7 +11,7 @@
 #include "leaks_allowed.h" /* who ends in the middle of a start frees nothing */
 #include "providers.h"
 
-enum { STATUS = 42, LIMIT_SECONDS = 20, TURNS = 8, STEP_MS = 45 };
+enum { STATUS = 42, LIMIT_SECONDS = 100, TURNS = 8, STEP_MS = 45 };
 
 static void *leave(void *unused)
 {

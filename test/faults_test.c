@@ -80,7 +80,7 @@ static int all_is_given_back(void)
     if (application_count("emulator_contexts") == 0 || application_is_emulated ||
         devices_in_use() == 0)
         return 1;
-    return complain(is_released(), "the idle device is not released") &&
+    return complain(is_released(60), "the idle device is not released") &&
            complain(application_count("emulator_left") == 0,
                     "something is not freed in the release");
 }
@@ -100,7 +100,7 @@ static int run_scenario(const struct scenario *s, const char *fault)
 {
     struct result result = {0};
     int ready;
-    alarm(100);
+    alarm(200);
     application_environment(s->settings);
     if (is_short_of_memory(fault))
         setenv("GPUAES_IDLE_SECONDS", "1", 1);
@@ -210,7 +210,6 @@ static int is_left_out(const struct scenario *s)
 /* One of `workers`: takes turns with the others. */
 static void work(unsigned worker, unsigned workers, int plan_is_made)
 {
-    const char *hang = sanitized() ? "2000" : "300"; /* in ms; a kernel is slower there */
     unsigned step = (unsigned)setting("GPUAES_TEST_EVERY", sanitized() ? 3 : 1), turn = 0;
     for (unsigned i = 0; i < SCENARIOS; i++) {
         struct plan *plan = &plans[i];
@@ -221,7 +220,7 @@ static void work(unsigned worker, unsigned workers, int plan_is_made)
         for (unsigned k = 0; plan_is_made && k < plan->faults; k++) {
             struct fault *fault = &plan->fault[k];
             if ((k + i) % step == 0 && turn++ % workers == worker) {
-                setenv("GPUAES_TIMEOUT_MS", hangs(fault->options) ? hang : "20000", 1);
+                set_timeout_for(fault->options);
                 fault->tried = 1;
                 fault->result = run_with(&scenarios[i], fault->options);
             }

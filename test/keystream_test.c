@@ -452,7 +452,7 @@ int main(void)
     check((struct scene){"", {.idle_seconds = 2}, play_idle}, "an idle device is released");
     check((struct scene){"", usual, play_fault_at_once}, "the device is lost at once");
     check((struct scene){"", usual, play_fault_later}, "the device is lost later");
-    check((struct scene){"", {.timeout_ms = 1500}, play_hang}, "a kernel hangs");
+    check((struct scene){"", {.timeout_ms = 2000}, play_hang}, "a kernel hangs");
     check((struct scene){"fork=shared", usual, play_fork}, "a fork, pinned memory is shared");
     check((struct scene){"fork=absent", usual, play_fork}, "a fork, pinned memory is absent");
     check((struct scene){"devices=2", {.devices = GPUAES_ALL_DEVICES}, play_devices},

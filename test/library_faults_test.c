@@ -19,7 +19,7 @@ static int run_faulty(const void *argument)
 {
     enum { BYTES = 1 << 19 };
     const struct faulty *f = argument;
-    struct gpuaes_settings settings = {.timeout_ms = 300};
+    struct gpuaes_settings settings = {.timeout_ms = timeout_for(f->options)};
     struct expected e;
     struct gpuaes_report report;
     unsigned char iv[16];

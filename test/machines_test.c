@@ -16,7 +16,7 @@
 static int run_updates_of_all_modes(void)
 {
     int right = 1;
-    alarm(60);
+    alarm(200);
     providers = providers_load();
     for (size_t i = 0; i < SCENARIOS; i++) {
         const struct scenario *s = &scenarios[i];
@@ -39,7 +39,7 @@ static int run_updates_of_all_modes(void)
 static int is_refused(void)
 {
     static unsigned char buffer[64 * KIB];
-    alarm(60);
+    alarm(200);
     providers = providers_load();
     EVP_CIPHER *cipher = fetch_ours(&providers, "AES-256-CTR");
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();

@@ -15,6 +15,7 @@
 #include "../provider/aes.h"
 #include "../provider/aes_messages.h"
 #include "../provider/aes_update.h"
+#include "../provider/engine_measure.h"
 #include "pipes.h"
 
 enum { BLOCK = 16, MOST = 96, LENGTH = 1500, ROOM = 4096, ROUNDS = 3 };
@@ -211,8 +212,9 @@ UNUSED static int run_child(const char *options, child_fn *function, const void 
     pid_t child = fork();
 
     if (child == 0) {
-        alarm(100);
+        alarm(200);
         setenv("GPUAES_EMULATOR", options, 1);
+        set_timeout_for(options);
         load();
         status = function(argument);
         providers_unload(&providers);

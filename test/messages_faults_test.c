@@ -113,7 +113,6 @@ static void test_faults(void)
     unsigned calls[FUNCTIONS] = {0};
     int where, verdict;
 
-    setenv("GPUAES_TIMEOUT_MS", "300", 1);
     for (where = APART; where <= PINNED_IN_PLACE; where++) {
         verdict = pipe(pipe_ends) == 0 ? run_child("devices=1", count_calls, &where) : -1;
         if (!tap_ok(verdict == RIGHT &&

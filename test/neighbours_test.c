@@ -271,7 +271,7 @@ static int cancelled_threads(void)
         }
         right &= update_is_right("AES-256-CTR", ordinary[0], ordinary[1], 200000);
     }
-    return right && (stand_in() || is_released()) && all_sizes();
+    return right && (stand_in() || is_released(60)) && all_sizes();
 }
 
 /* ---- Limits
@@ -349,7 +349,7 @@ enum { CASES = sizeof cases / sizeof cases[0], SKIPPED = 77 };
 
 static int run_case(size_t number)
 {
-    alarm(100);
+    alarm(200);
     if (strstr(cases[number].settings, "LOG") != NULL)
         (void)!freopen("/dev/null", "w", stderr);
     int result = cases[number].run();

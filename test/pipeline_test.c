@@ -433,9 +433,9 @@ static int run_with_faults(const char *options)
     struct tap_random random = {.state = 99};
     int ok = 1, i;
 
-    alarm(100);
+    alarm(200);
     setenv("GPUAES_EMULATOR", options, 1);
-    setenv("GPUAES_TIMEOUT_MS", "500", 1);
+    set_timeout_for(options);
     providers = providers_load();
     for (i = 0; ok && i < 5 * CIPHER_ROWS; i++)
         ok = run_case(&cipher_rows[i % CIPHER_ROWS], &random, 0);

@@ -226,7 +226,7 @@ static int second_device(const void *argument)
 
 static int fault(const void *options)
 {
-    struct gpuaes_settings settings = {.timeout_ms = 300};
+    struct gpuaes_settings settings = {.timeout_ms = timeout_for(options)};
     struct gpuaes_queue *queue;
     struct gpuaes_key key;
     unsigned char iv[16] = {0};
@@ -249,8 +249,8 @@ static int fault(const void *options)
 /* Work of the application that takes longer than the limit for ours. */
 static int patience(const void *on_queue)
 {
-    enum { BIG = 4 << 20 };
-    struct gpuaes_settings settings = {.timeout_ms = 1000};
+    enum { BIG = 10 << 20 };
+    struct gpuaes_settings settings = {.timeout_ms = 3000};
     struct gpuaes_queue *queue = NULL;
     struct expected e;
     if (!starts_with(&settings))

@@ -136,7 +136,7 @@ static void check_hangs(void)
                 {BEFORE_RING, "hang=3"},
                 {IN_MID_STREAM, "hang=1"},
                 {IN_MID_STREAM, "hang=2"}};
-    setenv("GPUAES_TIMEOUT_MS", "1500", 1);
+    setenv("GPUAES_TIMEOUT_MS", "2000", 1);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct result result = run_with(rows[i].moment, rows[i].options);
         tap_ok(result.good && result.faults && result.seconds < 60,

@@ -267,7 +267,7 @@ UNUSED static int stream_hurry(struct stream *s, size_t length, size_t piece)
 
 /* ---- Pace --------------------------------------------------------------------- */
 
-enum { PACED = 8 * KIB, LIMIT_SECONDS = 30, LIMIT_SANITIZED = 200, SLOWEST_MS = 200 };
+enum { PACED = 8 * KIB, LIMIT_SECONDS = 100, LIMIT_SANITIZED = 200, SLOWEST_MS = 200 };
 
 /* What the device is given for each 256 KiB; more, once that has been too little. */
 static _Atomic long pace_ms = 10;

@@ -367,7 +367,7 @@ struct fault_case {
 static int run_fault(const void *argument)
 {
     const struct fault_case *c = argument;
-    struct gpuaes_settings settings = {.timeout_ms = c->hangs ? 300 : 50000};
+    struct gpuaes_settings settings = {.timeout_ms = timeout_for(c->options)};
     struct gpuaes_report report;
     struct expected e;
     size_t len = c->in_place ? IN_PLACE : LARGE;

@@ -86,7 +86,7 @@ static int bytes_add_up_to_a_start(void)
     int right = 1;
     for (int i = 0; i < 8 && !has_started(); i++)
         right &= update_is_right(MIB);
-    return right && starts_within(5000);
+    return right && starts_within(60000);
 }
 
 static int64_t now_ms(void)
@@ -108,7 +108,7 @@ static int stream_for(int ms)
 static int a_stream_starts(void)
 {
     int64_t begun = now_ms();
-    return stream_for(20000) && starts_within(5000) && now_ms() - begun >= 380;
+    return stream_for(20000) && starts_within(60000) && now_ms() - begun >= 380;
 }
 
 static int slow_streams_never_start(void)
@@ -139,8 +139,8 @@ static int streams_never_start(void)
 /* What a stream holds of the device is given back when it pauses, and comes again. */
 static int a_stream_goes_on_after_a_release(void)
 {
-    int right = stream_for(20000) && starts_within(5000) && !is_released();
-    for (int i = 0; i < 5000 && !is_released(); i++)
+    int right = stream_for(20000) && starts_within(60000) && !is_released();
+    for (int i = 0; i < 60000 && !is_released(); i++)
         sleep_ms(1);
     sleep_ms(100); /* to OFF it is not far */
     right &= is_released();
@@ -158,7 +158,7 @@ static int never_means_never(void)
 
 static int eager_starts_with_a_context(void)
 {
-    return update_is_right(16) && starts_within(5000);
+    return update_is_right(16) && starts_within(60000);
 }
 
 static int cuda_in_the_process_starts_at_once(void)
@@ -181,12 +181,12 @@ static int the_start_delays_nobody(void)
     int right = update_is_right(MIB) && !has_started();
     for (int i = 0; i < 20; i++)
         right &= update_is_right(70000);
-    return right && starts_within(5000) && update_is_right(MIB);
+    return right && starts_within(60000) && update_is_right(MIB);
 }
 
 static int a_huge_update_is_right_across_the_start(void)
 {
-    return update_is_right(HUGE_UPDATE) && starts_within(5000) && update_is_right(MIB);
+    return update_is_right(HUGE_UPDATE) && starts_within(60000) && update_is_right(MIB);
 }
 
 static int idle_device_is_released_and_comes_back(void)
@@ -195,7 +195,7 @@ static int idle_device_is_released_and_comes_back(void)
     uint64_t pinned = 1;
     OSSL_PARAM params[] = {OSSL_PARAM_uint64("pinned-bytes", &pinned), OSSL_PARAM_END};
     right &= application_count("emulator_contexts") == 1 && !is_released();
-    for (int i = 0; i < 500 && application_count("emulator_contexts") != 0; i++)
+    for (int i = 0; i < 6000 && application_count("emulator_contexts") != 0; i++)
         sleep_ms(10);
     OSSL_PROVIDER_get_params(providers.gpuaes, params);
     right &= is_released() && pinned == 0 && figures_get(&providers).gpu_bytes == MIB;
@@ -225,7 +225,7 @@ static int one_timeout_for_all(void)
     int right = update_is_right(3 * MIB);
     took += clock_seconds(CLOCK_MONOTONIC);
     tap_diag("%.2f s", took);
-    return right && took >= 4 && took < 7.5;
+    return right && took >= 4 && took < 15;
 }
 
 static int engine_gpu_fails_without_a_device(void)
@@ -297,7 +297,7 @@ static int device_memory_outlives_a_release(void)
     EVP_CIPHER_CTX *context = device_memory_context();
     right = right && application_write(DEVICE, memory, zeros, 64) && context != NULL &&
             EVP_CipherUpdate(context, memory, &n, memory, 21);
-    for (int i = 0; i < 500 && pinned != 0; i++) {
+    for (int i = 0; i < 6000 && pinned != 0; i++) {
         sleep_ms(10);
         OSSL_PROVIDER_get_params(providers.gpuaes, params);
     }
@@ -353,7 +353,7 @@ static const struct {
      eager_starts_with_a_context},
     {"CUDA in the process starts it at once", "", "in-use=1", cuda_in_the_process_starts_at_once},
     {"so does CUDA that comes later", "GPUAES_START_BYTES=1G", "", cuda_that_comes_later_starts_it},
-    {"a slow start delays nobody", "GPUAES_START_BYTES=0", "init-ms=300", the_start_delays_nobody},
+    {"a slow start delays nobody", "GPUAES_START_BYTES=0", "init-ms=2000", the_start_delays_nobody},
     {"a huge update is right across the start", "GPUAES_START_BYTES=0", "init-ms=5",
      a_huge_update_is_right_across_the_start},
     {"an idle device is released, and comes back", "GPUAES_MIN_BYTES=0 GPUAES_IDLE_SECONDS=1", "",

@@ -118,6 +118,24 @@ TAP_UNUSED static double clock_seconds(clockid_t clock)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/*
+ * The timeout-ms of a test whose emulator has these options. It is short only where a kernel is to
+ * hang: on a busy machine all others are slow, and none of them is lost.
+ */
+TAP_UNUSED static unsigned timeout_for(const char *options)
+{
+    return strstr(options, "hang") != NULL ? 2000 : 60000;
+}
+
+/* The same for the provider of processes that begin from here on. */
+TAP_UNUSED static void set_timeout_for(const char *options)
+{
+    char text[16];
+
+    (void)snprintf(text, sizeof text, "%u", timeout_for(options));
+    setenv("GPUAES_TIMEOUT_MS", text, 1);
+}
+
 /* ---- Random numbers: xorshift64*, not for secrets ------------------------ */
 
 struct tap_random {

@@ -332,7 +332,7 @@ SKIP: {
     foreach my $emulator ('lost=launch_kernel:9', 'fault=launch_kernel:5', 'fault=mem_host_register:1', 'register=none',
         'fault=mem_host_register:2', 'pinned=1', 'nodriver=1', 'devices=0')
     {
-        my %broken = (%$ours, GPUAES_EMULATOR => $emulator, GPUAES_TIMEOUT_MS => 300);
+        my %broken = (%$ours, GPUAES_EMULATOR => $emulator, GPUAES_TIMEOUT_MS => 60000);
         my @case = ('-K', $key, '-iv', $iv, '-bufsize', 8192, '-threads', 3);
         my $encrypt = run([$gpuaes_command, 'enc', '-aes-256-ctr', @case, '-in', $in, '-out', $back], env => \%broken);
         ok(!$encrypt->{status} && slurp($back) eq slurp($out), "$emulator: the right bytes") or diag($encrypt->{err});
@@ -341,7 +341,7 @@ SKIP: {
     }
     # It may still write to the buffer, so that nobody can say what will be in it.
     my $hung = run([$gpuaes_command, 'enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-bufsize', 8192, '-in', $in,
-            '-out', "$folder/none"], env => {%$ours, GPUAES_EMULATOR => 'hang=7', GPUAES_TIMEOUT_MS => 300});
+            '-out', "$folder/none"], env => {%$ours, GPUAES_EMULATOR => 'hang=7', GPUAES_TIMEOUT_MS => 2000});
     is($hung->{status} >> 8, 1, 'a device that hangs on to the output: it fails');
     like($hung->{err}, qr/^gpuaes enc: the data cannot be encrypted: .*undefined/m, 'and says why');
     ok(!-e "$folder/none", 'and leaves no output');
