@@ -90,7 +90,7 @@ emulator_tests = \
 	test/messages_faults_test \
 	test/messages_test \
 	$(library_tests)
-# Those that use several threads, and so are worth a run under TSan.
+# Those that use several threads, and so are worth a run under ThreadSanitizer.
 threaded_tests = \
 	test/async_test \
 	test/exit_streams_test \
@@ -133,8 +133,9 @@ evp_scripts = \
 emulator_scripts = \
 	test/module.t \
 	test/rehearsal.t \
-	test/reproducible.t
-# Runs for a minute or more, mostly in the shadow of others if it begins first.
+	test/reproducible.t \
+	test/run_test.t
+# Runs for a minute or more, on as many cores as there are.
 long_scripts = test/fuzz.t
 # What evp_scripts are, for programs of others, where those are installed.
 client_scripts = \
@@ -147,17 +148,19 @@ client_scripts = \
 sanitized_scripts = test/tool_output.t test/tool_tmpfs.t
 # Programs that scripts run.
 script_programs = $(bench_programs)
-# Builds of their own under a sanitizer: long.
-sanitizer_scripts = \
-	test/sanitize_address.t \
-	test/sanitize_thread.t
+# Builds of their own under a sanitizer, and what runs there: long.
+sanitizer_scripts = test/sanitize_build.t
+sanitizer_tests = \
+	$(addprefix asan/,$(evp_tests) $(evp_emulator_tests) $(emulator_tests) $(sanitized_scripts)) \
+	$(addprefix tsan/,$(threaded_tests) $(sanitized_scripts))
 
 EXTRA_DIST += test/Programs.pm test/Sanitize.pm test/application.h test/asan_forks.h \
 	test/cases.h test/emulated.map test/fake_nvml.c test/fault_scenarios.h \
 	test/fault_work.h test/faulty_driver.cc test/jobs.h test/leaks_allowed.h \
 	test/library.h test/memory_search.h test/messages.h test/mixes.h test/noticed_driver.c test/on_gpu \
 	test/on_gpu_tool test/on_gpu_trust test/opened test/pipes.h test/providers.h \
-	test/read_ahead_streams.h test/streams.h test/tap.h test/vectors.h \
+	test/read_ahead_streams.h test/run_test test/streams.h test/tap.h \
+	test/vectors.h \
 	test/with_emulated_driver \
 	test/torch_stub/torch.py \
 	$(wildcard $(srcdir)/test/configurations/*) \
@@ -304,18 +307,18 @@ endif
 # ---- Targets ---------------------------------------------------------------
 
 # TESTS="test/a_test test/b.t" on the command line runs those alone.
-all_tests = $(long_scripts) $(evp_emulator_tests) $(evp_tests) $(emulator_tests) \
-	$(evp_scripts) $(emulator_scripts) $(client_scripts)
+all_tests = $(evp_emulator_tests) $(evp_tests) $(emulator_tests) \
+	$(evp_scripts) $(emulator_scripts) $(client_scripts) $(long_scripts)
 PROVE_FLAGS = --failures --timer
 PROVE_JOBS = 2
 # $(call prove, folder of the module, tests, more environment): built programs lie
-# here, scripts beside the sources.
+# here, scripts beside the sources, and what Sanitize.pm runs in a folder of its own.
 prove = @test -n '$(PROVE)' || { echo 'prove (it comes with perl) is needed' >&2; exit 1; }; \
 	env OPENSSL_MODULES='$(abs_top_builddir)/$(1)' \
 	    GPUAES_TEST_MODULES_REAL='$(abs_top_builddir)/provider/.libs' \
 	    TOP_SRCDIR='$(abs_top_srcdir)' TOP_BUILDDIR='$(abs_top_builddir)' $(3) \
-	    $(PROVE) $(PROVE_FLAGS) -j$(PROVE_JOBS) \
-	    $(foreach t,$(2),$(if $(filter %.t,$(t)),$(srcdir)/)$(t))
+	    $(PROVE) $(PROVE_FLAGS) -j$(PROVE_JOBS) --exec '$(srcdir)/test/run_test' \
+	    $(foreach t,$(2),$(if $(filter %.t,$(filter-out asan/% tsan/%,$(t))),$(srcdir)/)$(t))
 
 if HAVE_CXX
 check-local: $(script_programs) $(faulty_driver) $(fake_nvml)
@@ -353,10 +356,12 @@ check-aarch64:
 	$(srcdir)/test/cross_aarch64 aarch64
 EXTRA_DIST += test/cross_aarch64
 
-# Everything that a change must pass.
+# Everything that a change must pass. The builds begin first, and are ready when the quick tests are.
 check-all: all $(faulty_driver) $(fake_nvml)
 	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(script_programs)
-	$(call prove,test/emulated,$(sanitizer_scripts) $(all_tests))
+	@echo 'One line for each test: first those of this build, while two more are built under'
+	@echo 'sanitizers, then minutes of fuzzing, then those of the builds in asan/ and tsan/.'
+	$(call prove,test/emulated,$(sanitizer_scripts) $(all_tests) $(sanitizer_tests))
 
 # OpenSSL's own tests, of each of these releases of Debian: minutes the first time, and
 # it fetches OpenSSL. MODULE=provider/.libs takes the installed kind of module to a card.
@@ -369,15 +374,13 @@ EXTRA_PROGRAMS += test/openssl_base64_data
 CLEANFILES += test/openssl_base64_data
 EXTRA_DIST += test/debian_openssl test/openssl_data.t test/static_client.c
 
-# For the sanitizer scripts and test/on_gpu: what to build, and what to run.
+# For the builds under sanitizers and test/on_gpu: what to build, and what to run.
 test-programs: all $(faulty_driver) $(fake_nvml)
 	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
-list-address:
-	@echo $(evp_tests) $(evp_emulator_tests) $(emulator_tests) $(sanitized_scripts)
+thread-programs: all $(faulty_driver) $(fake_nvml)
+	$(MAKE) $(AM_MAKEFLAGS) $(threaded_tests)
 list-evp:
 	@echo $(evp_tests)
-list-thread:
-	@echo $(threaded_tests) $(sanitized_scripts)
 
-.PHONY: check-aarch64 check-all check-openssl check-quick check-real list-address list-evp \
-	list-thread test-programs
+.PHONY: check-aarch64 check-all check-openssl check-quick check-real list-evp test-programs \
+	thread-programs
