@@ -156,8 +156,9 @@ sanitizer_tests = \
 
 EXTRA_DIST += test/Programs.pm test/Sanitize.pm test/application.h test/asan_forks.h \
 	test/cases.h test/emulated.map test/fake_nvml.c test/fault_scenarios.h \
-	test/fault_work.h test/faulty_driver.cc test/jobs.h test/leaks_allowed.h \
-	test/library.h test/memory_search.h test/messages.h test/mixes.h test/noticed_driver.c test/on_gpu \
+	test/fault_work.h test/faulty_driver.cc test/in_chroot test/jobs.h test/leaks_allowed.h \
+	test/library.h test/memory_search.h test/messages.h test/mixes.h \
+	test/noticed_driver.c test/on_gpu \
 	test/on_gpu_tool test/on_gpu_trust test/opened test/pipes.h test/providers.h \
 	test/read_ahead_streams.h test/run_test test/streams.h test/tap.h \
 	test/vectors.h \
