@@ -13,7 +13,6 @@
 #include <inttypes.h>
 
 #include "cases.h"
-#include "leaks_allowed.h" /* a device that is lost keeps memory */
 #include "memory_search.h"
 #include "read_ahead_streams.h"
 

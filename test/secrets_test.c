@@ -12,7 +12,6 @@
 #define _GNU_SOURCE
 #include "../cuda/gpuaes.h"
 #include "cases.h"
-#include "leaks_allowed.h" /* a device that is lost keeps memory */
 #include "memory_search.h"
 #include "read_ahead_streams.h"
 
