@@ -34,7 +34,7 @@ like(gpuaes(['--version'])->{out}, qr/^gpuaes \d+\.\d+\.\d+ \(OpenSSL 3/, '--ver
 is(gpuaes([])->{status} >> 8, 2, 'without a command it fails');
 my $unknown = gpuaes(['encrypt']);
 is($unknown->{status} >> 8, 2, 'and with one that is not there');
-like($unknown->{err}, qr/^gpuaes: there is no command "encrypt"/, 'which it says');
+like($unknown->{err}, qr/^gpuaes: there is no command "encrypt"; did you mean "enc"\? gpuaes --help lists them$/, 'which it says');
 foreach my $command (@commands) {
     my $result = gpuaes([$command, '--help']);
     is($result->{status}, 0, "$command --help");
@@ -86,7 +86,7 @@ like($doctor->{out}, qr/^Programs that read \Q$cnf\E use gpuaes\.$/m, 'doctor: t
 if ($has_device) {
     like($info->{out}, qr/^GPU 0: .*, compute capability \d+\.\d, \d+ multiprocessors, driver/m, 'info: the GPU');
     like($doctor->{out}, qr/^GPU 0 can be used: \w.*$/m, 'doctor: the GPU can be used');
-    my $offloaded = qr/^An update of 1 MiB was offloaded: what the GPU encrypted is what the CPU makes of it\.$/m;
+    my $offloaded = qr/^Self-test passed: an update of 1 MiB was offloaded, and the GPU's result matches the CPU's\.$/m;
     like($doctor->{out}, $offloaded, 'doctor: it does an update of the provider');
     like(gpuaes(['doctor'], GPUAES_MIN_BYTES => '1G', GPUAES_ENGINE => 'auto')->{out}, $offloaded, 'whatever else goes to it');
     like($doctor->{out}, qr/^All is well\.$/m, 'doctor: all is well');
@@ -133,7 +133,17 @@ is($bench->{status}, 0, 'bench --quick') or diag($bench->{err});
 my @rows = $bench->{out} =~ /^\S.*? +\d+ KiB +\d+\.\d\d .*PU/mg;
 is(scalar(@rows), 14, 'has a row for each mode and size');
 is(scalar(grep { length > 80 } split(/\n/, $bench->{out})), 0, 'in a table that fits a terminal');
-like(gpuaes(['bench', '--seconds=x'])->{err}, qr/--seconds=x: expected a number of seconds/, 'bench: a wrong number');
+foreach my $case (['bench', '--seconds=x', qr/--seconds=x: expected a number of seconds/], ['bench', '--seconds', qr/--seconds: its value is missing/],
+    ['bench', '--quick=1', qr/--quick: it takes no value/], ['bench', 'foo', qr/unexpected argument "foo" \(see gpuaes bench --help\)/],
+    ['bench', '--secnods=3', qr/unknown option --secnods; did you mean --seconds\?/], ['info', 'foo', qr/unexpected argument "foo"/],
+    ['info', '--quik', qr/unknown option --quik; did you mean --quick\?/], ['doctor', '-x', qr/unknown option -x \(see gpuaes doctor --help\)/])
+{
+    my ($command, $word, $said) = @$case;
+    my $result = gpuaes([$command, $word]);
+    is($result->{status} >> 8, 1, "$command $word: refused");
+    like($result->{err}, qr/^gpuaes $command: $said/, 'and it says why');
+    is($result->{out}, '', 'and prints nothing else');
+}
 
 # ---- Configurations that do not use it --------------------------------------------------------------
 
@@ -237,7 +247,7 @@ my @stuck = (
     ['no module there', $whole =~ s/(?<=\[ours\]\n)/soft_load = 1\nmodule = \/nowhere\/gpuaes.so\n/r,
         qr{the module /nowhere/gpuaes\.so is not there: No such file}, qr/install gpuaes there, or correct that path/],
     ['a property that it has not', $whole =~ s/^(default_properties) = /$1 = fips=yes,/mr,
-        qr/gpuaes is loaded, but "default_properties = fips=yes,\?provider=gpuaes" asks for what it is not/, qr/no FIPS module/],
+        qr/gpuaes is loaded, but "default_properties = fips=yes,\?provider=gpuaes" requests properties that gpuaes does not have/, qr/no FIPS module/],
 );
 foreach my $case (@stuck) {
     my ($name, $text, $reason, $advice) = @$case;

@@ -119,7 +119,7 @@ foreach my $case (
     [['enc', '-aes-256-ctr', '-a', '--offset', 48], qr/--offset: not together with -a/],
     [['enc', '-aes-256-ecb', '--piece', '--offset', 16], qr/--piece: expected -aes-...-ctr/],
     [['enc', '-aes-256-ctr', '--piece'], qr/--piece: expected --offset, too/],
-    [['enc', '-aes-256-ctr', '--offset', '1x'], qr/-offset 1x: expected a number/],
+    [['enc', '-aes-256-ctr', '--offset', '1x'], qr/-offset 1x: expected a whole number/],
     )
 {
     my ($options, $said) = @$case;
@@ -231,6 +231,16 @@ END
     diag(map { slurp("$place/$_.log") } qw(munged slurmctld slurmd)) if !$up;
     stop($_) foreach reverse(@daemons);
     return $up;
+}
+
+foreach my $case ([8, 8, qr/INDEX 8: expected a number from 0 to 7/], [0, 0, qr/SHARDS 0: expected a number from 1 on/],
+    ['x', 8, qr/INDEX x: expected a number from 0 to 7/], [-1, 8, qr/INDEX -1: expected/], ['0', '8k', qr/SHARDS 8k: expected/])
+{
+    my ($index, $shards, $said) = @$case;
+    my $result = run(["$source/docs/examples/shard", $index, $shards, $big, "$folder/refused", 'enc', @options], env => $ours);
+    is($result->{status} >> 8, 2, "shard $index $shards: refused");
+    like($result->{err}, qr/^shard: $said/, 'and it says why');
+    is(join(' ', glob("$folder/refused*")), '', 'and makes no file');
 }
 
 SKIP: {

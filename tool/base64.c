@@ -78,10 +78,8 @@ static int read_sizes(int option, const char *text, struct base64 *job)
     uint64_t n;
     int is_threads = option == OPTION_THREADS;
     uint64_t most = is_threads ? PIPELINE_THREADS : (uint64_t)1 << 29;
-    if (!number_read(text, &n) || n == 0 || n > most)
-        return complain("--%s=%s: expected a number from 1 to %llu",
-                        is_threads ? "threads" : "buffer-size", text, (unsigned long long)most) -
-               1;
+    if (!number_read_option(is_threads ? "--threads=" : "--buffer-size=", text, 1, most, &n))
+        return -1;
     if (is_threads)
         job->threads = (unsigned)n;
     else

@@ -225,14 +225,14 @@ void base64_decode_add(struct base64_decode *job, struct pipeline *pipeline)
 }
 
 size_t base64_decode_some(enum base64_between between, const unsigned char *text, size_t characters,
-                          unsigned char *out, size_t room)
+                          unsigned char *out, size_t room, int *right)
 {
     const struct base64_decode job = {.between = between};
     unsigned char stripped[4096], decoded[4096];
     size_t n =
         strip(between, text, characters < sizeof stripped ? characters : sizeof stripped, stripped);
     size_t written;
-    (void)decode_on_cpu(&job, stripped, n, decoded, &written);
+    *right = decode_on_cpu(&job, stripped, n, decoded, &written);
     if (written > room)
         written = room;
     memcpy(out, decoded, written);

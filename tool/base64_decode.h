@@ -34,9 +34,9 @@ void base64_decode_add(struct base64_decode *job, struct pipeline *pipeline);
 
 /*
  * Decodes a text that is at hand: its first bytes, at most `room`. Returns how many there
- * are in front of whatever is wrong.
+ * are in front of whatever is wrong; `right` is set to whether all of the text is Base64.
  */
 size_t base64_decode_some(enum base64_between between, const unsigned char *text, size_t characters,
-                          unsigned char *out, size_t room);
+                          unsigned char *out, size_t room, int *right);
 
 #endif

@@ -4,13 +4,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "describe.h"
 #include "rates.h"
 #include "tool.h"
+#include "words.h"
 
 static const size_t sizes[] = {16 << 10, 256 << 10, 4 << 20, 64 << 20, 256 << 20};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
@@ -20,44 +20,30 @@ struct bench {
     size_t most;
 };
 
-static void usage(FILE *to)
-{
-    (void)fprintf(to, "usage: gpuaes bench [--seconds=N] [--quick]\n"
-                      "\n"
-                      "Rates of one thread beside OpenSSL's default provider (Base64: beside "
-                      "libcrypto's\nfunctions), in turns; medians, GB/s of input.\n"
-                      "\n"
-                      "  --seconds=N  about so long (60)\n"
-                      "  --quick      to see that it works; the figures mean little\n");
-}
+static const char usage[] = "usage: gpuaes bench [--seconds=N] [--quick]\n"
+                            "\n"
+                            "Rates of one thread beside OpenSSL's default provider (Base64: beside "
+                            "libcrypto's\nfunctions), in turns; medians, GB/s of input.\n"
+                            "\n"
+                            "  --seconds=N  about so long (60)\n"
+                            "  --quick      to see that it works; the figures mean little\n";
 
 static int read_options(int argc, char **argv, struct bench *bench)
 {
-    static const struct option known[] = {{"seconds", required_argument, NULL, 's'},
-                                          {"quick", no_argument, NULL, 'q'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    for (int c; (c = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        char *end = NULL;
-        if (c == 'h') {
-            usage(stdout);
-            return -1;
-        }
-        if (c == 'q') {
-            bench->seconds = 1;
-            bench->most = 1 << 20;
-        } else if (c != 's') {
-            usage(stderr);
-            return 0;
-        } else if ((bench->seconds = strtod(optarg, &end)) <= 0 || bench->seconds > 86400 ||
-                   *end != '\0') {
-            return complain("--seconds=%s: expected a number of seconds", optarg);
-        }
+    int quick = 0;
+    const char *seconds = NULL;
+    char *end = NULL;
+    const struct word known[] = {{"seconds", NULL, &seconds}, {"quick", &quick, NULL}, {0}};
+    int read = words_read(argc, argv, known, usage);
+    if (read <= 0)
+        return read;
+    if (quick) {
+        bench->seconds = 1;
+        bench->most = 1 << 20;
     }
-    if (optind < argc) {
-        usage(stderr);
-        return 0;
-    }
+    if (seconds != NULL &&
+        ((bench->seconds = strtod(seconds, &end)) <= 0 || bench->seconds > 86400 || *end != '\0'))
+        return complain("--seconds=%s: expected a number of seconds", seconds);
     return 1;
 }
 

@@ -320,7 +320,8 @@ static void find_reason(struct configuration *c, OSSL_LIB_CTX *context, const CO
     }
     const char *algorithms = value_in(conf, init, "alg_section");
     (void)snprintf(text, sizeof text,
-                   "gpuaes is loaded, but \"default_properties = %s\" asks for what it is not",
+                   "gpuaes is loaded, but \"default_properties = %s\" requests properties that "
+                   "gpuaes does not have",
                    value_in(conf, algorithms, "default_properties"));
     (void)because(c, text,
                   "leave it so if that is required of this host (gpuaes is no FIPS module), or "

@@ -16,8 +16,13 @@
 #include "describe.h"
 #include "rates.h"
 #include "tool.h"
+#include "words.h"
 
 enum { PROBE = 1 << 20 };
+
+static const char usage[] = "usage: gpuaes doctor\n\n"
+                            "Says what is wrong here, and what to do about it. "
+                            "Ends with 0 if all is well.\n";
 
 /* ---- The parts ---------------------------------------------------------------------------- */
 
@@ -113,11 +118,12 @@ static int offload(const struct library *library, unsigned char *data, unsigned 
     }
     int same = memcmp(data, expected, PROBE) == 0;
     if (same)
-        (void)printf("An update of 1 MiB was offloaded: what the GPU encrypted is what the CPU "
-                     "makes of it.\n");
+        (void)printf("Self-test passed: an update of 1 MiB was offloaded, and the GPU's result "
+                     "matches the CPU's.\n");
     else
-        (void)printf("An update of 1 MiB was offloaded, and did not become what the CPU makes of "
-                     "it: do not use this GPU, and please report it.\n");
+        (void)printf(
+            "Self-test failed: an update of 1 MiB was offloaded, and the GPU's result does "
+            "not match the CPU's: do not use this GPU, and please report it.\n");
     return same;
 }
 
@@ -215,13 +221,9 @@ static int open_offloading(struct library *library)
 int doctor_command(int argc, char **argv)
 {
     struct library library, offloading;
-    if (argc > 1) {
-        int helps = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-help") == 0;
-        (void)fprintf(helps ? stdout : stderr,
-                      "usage: gpuaes doctor\n\nSays what is wrong here, and what to do about it. "
-                      "Ends with 0 if all is well.\n");
-        return helps ? EXIT_SUCCESS : EXIT_FAILURE;
-    }
+    int read = words_read(argc, argv, &(struct word){0}, usage);
+    if (read <= 0)
+        return read < 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     rates_want_device();
     if (!open_offloading(&offloading))
         return EXIT_FAILURE;

@@ -13,6 +13,7 @@
 #include "base64_decode.h"
 #include "base64_encode.h"
 #include "cipher.h"
+#include "ciphers.h"
 #include "enc_options.h"
 #include "key.h"
 #include "library.h"
@@ -56,13 +57,11 @@ static int fetch_cipher(struct enc *enc)
     const char *name = enc->options.cipher;
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(enc->library.context, name, PREFER_GPUAES);
     if (cipher == NULL)
-        return complain_openssl("-%s: expected an option or a cipher, such as -aes-256-ctr", name);
+        return complain_openssl("-%s: the cipher cannot be fetched", name);
     enc->job.cipher = cipher;
-    if ((EVP_CIPHER_get_flags(cipher) & (EVP_CIPH_FLAG_AEAD_CIPHER | EVP_CIPH_FLAG_CTS)) != 0 ||
-        EVP_CIPHER_get_mode(cipher) == EVP_CIPH_XTS_MODE ||
-        EVP_CIPHER_get_mode(cipher) == EVP_CIPH_WRAP_MODE || EVP_CIPHER_get_key_length(cipher) == 0)
-        return complain("-%s: expected a cipher that needs no tag and no whole message, such as "
-                        "-aes-256-ctr",
+    if (!ciphers_is_usable(cipher))
+        return complain("-%s: AEAD, XTS, CTS and key-wrap ciphers are not supported; use for "
+                        "example -aes-256-ctr",
                         name);
     enc->job.encrypt = !enc->options.decrypt;
     enc->job.padding = !enc->options.no_padding;
@@ -86,6 +85,13 @@ static int get_password(struct enc *enc)
     return enc->password != NULL;
 }
 
+/* Whether it is what SALT_MAGIC becomes in Base64. */
+static int begins_in_base64(const unsigned char *data, long n)
+{
+    static const char magic[] = "U2FsdGVkX1";
+    return n >= (long)sizeof magic - 1 && memcmp(data, magic, sizeof magic - 1) == 0;
+}
+
 /* The header's 16 bytes, from the input's beginning. */
 static int read_header(struct enc *enc, unsigned char header[SALT_HEADER])
 {
@@ -94,14 +100,18 @@ static int read_header(struct enc *enc, unsigned char header[SALT_HEADER])
     long n = source_peek(&enc->source, &data, enc->options.base64 ? SOURCE_PEEK / 8 : SALT_HEADER);
     if (n < 0)
         return complain("%s: %s", enc->source.name, strerror(errno));
+    int is_base64 = 1;
     if (enc->options.base64)
-        n = (long)base64_decode_some(BASE64_WHITE_SPACE, data, (size_t)n, header, SALT_HEADER);
+        n = (long)base64_decode_some(BASE64_WHITE_SPACE, data, (size_t)n, header, SALT_HEADER,
+                                     &is_base64);
     else
         memcpy(header, data, (size_t)n);
+    if (n < SALT_HEADER && !is_base64)
+        return complain("%s: not Base64, which -a expects", enc->source.name);
     if (n < SALT_HEADER || memcmp(header, SALT_MAGIC, SALT_BYTES) != 0)
         return complain("%s: bad magic number: it does not begin with \"" SALT_MAGIC
-                        "\" and a salt; was it encrypted with -S, -nosalt or -K?",
-                        enc->source.name);
+                        "\" and a salt; was it encrypted with %s-S, -nosalt or -K?",
+                        enc->source.name, begins_in_base64(header, n) ? "-a, " : "");
     if (enc->options.base64)
         enc->job.drop = SALT_HEADER;
     else

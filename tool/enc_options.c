@@ -10,14 +10,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ciphers.h"
 #include "number.h"
 #include "pipeline.h"
+#include "suggest.h"
 #include "tool.h"
+#include "words.h"
 
 static const char help[] =
     "usage: gpuaes enc|dec -CIPHER [OPTION...]\n"
     "\n"
-    "Encrypts or decrypts as openssl enc does, with its options; its files are ours.\n"
+    "Encrypts or decrypts files. Options and file format are compatible with openssl enc.\n"
     "\n"
     "  -CIPHER             such as -aes-256-ctr, -aes-128-ecb, -aes-256-cbc\n"
     "  -e, -d              encrypt, decrypt; the last one counts\n"
@@ -44,7 +47,8 @@ static const char help[] =
     "  --threads N         that read, work and write (the CPUs, 8 at most)\n"
     "  -bufsize N          bytes of a piece (2M)\n"
     "  --sync              wait until the output is on the disk\n"
-    "  --progress, --no-progress   in spite of what stderr is\n"
+    "  --progress, --no-progress   always / never show progress (default: only if stderr\n"
+    "                      is a terminal)\n"
     "  -v                  say how much was read and written, and by whom encrypted\n";
 
 /* ---- The table ------------------------------------------------------------------------- */
@@ -95,10 +99,9 @@ enum { RULES = sizeof rules / sizeof rules[0] };
 static int read_number(const struct rule *rule, const char *value, uint64_t least, uint64_t most,
                        uint64_t *number)
 {
-    if (number_read(value, number) && *number >= least && *number <= most)
-        return 1;
-    return complain("-%s %s: expected a number from %llu to %llu", rule->name, value,
-                    (unsigned long long)least, (unsigned long long)most);
+    char option[24];
+    (void)snprintf(option, sizeof option, "-%s ", rule->name);
+    return number_read_option(option, value, least, most, number);
 }
 
 static void forget(char **secret)
@@ -163,20 +166,50 @@ static int take_value(struct enc_options *options, const struct rule *rule, char
     }
 }
 
+/* ---- Words without a rule ---------------------------------------------------------------- */
+
+/* Options of openssl enc that are not here, and why. */
+static const struct absent {
+    const char *name, *why;
+} absent[] = {
+    {"none", "there would be nothing to encrypt; for Base64 alone use gpuaes base64"},
+    {"z", "zlib compression is not supported; compress before, as with gzip or zstd"},
+    {"engine", "engines are not supported"},
+    {"provider", "the command uses OpenSSL's default provider and gpuaes only"},
+    {"provider-path", "the folder of gpuaes.so is named by OPENSSL_MODULES in the environment"},
+    {"provparam", "the settings of gpuaes are GPUAES_... in the environment"},
+    {"propquery", "the command uses OpenSSL's default provider and gpuaes only"},
+    {"debug", "OpenSSL's debugging output is not supported"},
+};
+enum { ABSENT = sizeof absent / sizeof absent[0] };
+
+static int unknown_option(const char *name)
+{
+    static const char *const others[] = {
+        "progress",    "no-progress", "help",        "aes-256-ctr", "aes-192-ctr", "aes-128-ctr",
+        "aes-256-cbc", "aes-192-cbc", "aes-128-cbc", "aes-256-ecb", "aes-192-ecb", "aes-128-ecb"};
+    struct suggestion suggestion;
+    suggestion_begin(&suggestion, name);
+    for (int i = 0; i < RULES; i++)
+        suggestion_try(&suggestion, rules[i].name);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        suggestion_try(&suggestion, others[i]);
+    return words_unknown("-", &suggestion);
+}
+
 static int take_other(struct enc_options *options, const char *name)
 {
-    static const char *const absent[] = {
-        "none",      "z",     "engine",  "provider", "propquery", "provider-path", "rand",
-        "writerand", "debug", "saltlen", "skeyopt",  "list",      "ciphers",       NULL};
     if (strcmp(name, "progress") == 0 || strcmp(name, "no-progress") == 0) {
         options->progress = name[0] == 'p' ? PROGRESS_ALWAYS : PROGRESS_NEVER;
         return 1;
     }
-    for (int i = 0; absent[i] != NULL; i++)
-        if (strcmp(name, absent[i]) == 0)
-            return complain("-%s: of openssl enc's options this one is not here", name);
+    for (int i = 0; i < ABSENT; i++)
+        if (strcmp(name, absent[i].name) == 0)
+            return complain("-%s: %s", name, absent[i].why);
+    if (!ciphers_has(name))
+        return unknown_option(name);
     if (options->cipher != NULL && strcmp(options->cipher, name) != 0)
-        return complain("-%s: expected an option or one cipher, and there is -%s already", name,
+        return complain("-%s: expected one cipher, but -%s is given already", name,
                         options->cipher);
     options->cipher = name;
     return 1;
@@ -201,10 +234,12 @@ static int take_option(struct enc_options *options, char *name, char *next)
         *equals = '\0';
     const struct rule *rule = find_rule(name);
     int takes_value = rule != NULL && rule->kind != FLAG && rule->kind != FLAG_OFF;
+    if (rule == NULL && !take_other(options, name))
+        return 0;
     if (equals != NULL && !takes_value)
         return complain("-%s: it takes no value", name);
     if (rule == NULL)
-        return take_other(options, name);
+        return 1;
     if (!takes_value) {
         *(int *)((char *)options + rule->at) = rule->kind == FLAG;
         return 1;
@@ -233,8 +268,8 @@ int enc_options_read(struct enc_options *options, int argc, char **argv)
             return 0;
     }
     if (options->cipher == NULL)
-        return complain("which cipher? Expected one such as -aes-256-ctr; for Base64 alone there "
-                        "is gpuaes base64");
+        return complain("which cipher? Expected one such as -aes-256-ctr ; for "
+                        "Base64 alone there is gpuaes base64");
     if (options->iterations != 0)
         options->pbkdf2 = 1;
     return 1;

@@ -7,7 +7,6 @@
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../cuda/gpuaes.h"
 #include "configuration.h"
@@ -15,6 +14,7 @@
 #include "pipeline.h"
 #include "rates.h"
 #include "tool.h"
+#include "words.h"
 
 static const double seconds_each = 0.05, seconds_quick = 0.002;
 static const size_t sizes[] = {16 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20};
@@ -115,24 +115,20 @@ static int run(struct library *library, int quick)
     return 1;
 }
 
-static void usage(FILE *to)
-{
-    (void)fprintf(to, "usage: gpuaes info [--quick]\n"
-                      "\n"
-                      "GPUs, engines and rates, and what openssl.cnf makes of gpuaes.\n"
-                      "\n"
-                      "  --quick  lengths up to 256 KiB alone, measured briefly\n");
-}
+static const char usage[] = "usage: gpuaes info [--quick]\n"
+                            "\n"
+                            "Shows GPUs, engines and rates, and how openssl.cnf uses gpuaes.\n"
+                            "\n"
+                            "  --quick  lengths up to 256 KiB alone, measured briefly\n";
 
 int info_command(int argc, char **argv)
 {
     struct library library;
-    int quick = argc == 2 && strcmp(argv[1], "--quick") == 0;
-    if (argc > 1 && !quick) {
-        int helps = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-help") == 0;
-        usage(helps ? stdout : stderr);
-        return helps ? EXIT_SUCCESS : EXIT_FAILURE;
-    }
+    int quick = 0;
+    const struct word known[] = {{"quick", &quick, NULL}, {0}};
+    int read = words_read(argc, argv, known, usage);
+    if (read <= 0)
+        return read < 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     rates_want_device();
     int ok = library_open(&library);
     if (ok) {

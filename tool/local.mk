@@ -10,6 +10,7 @@ tool_libtool_core_la_SOURCES = \
 	tool/base64_encode.c tool/base64_encode.h \
 	tool/bench.c \
 	tool/cipher.c tool/cipher.h \
+	tool/ciphers.c tool/ciphers.h \
 	tool/configuration.c tool/configuration.h \
 	tool/describe.c tool/describe.h \
 	tool/doctor.c \
@@ -29,8 +30,10 @@ tool_libtool_core_la_SOURCES = \
 	tool/replacement.c tool/replacement.h \
 	tool/shard.c tool/shard.h \
 	tool/source.c tool/source.h \
+	tool/suggest.c tool/suggest.h \
 	tool/tool.h \
 	provider/settings.c provider/settings.h \
+	tool/words.c tool/words.h \
 	test/bench/measure.c test/bench/measure.h test/bench/options.h
 tool_libtool_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(tool_cppflags)
 tool_cppflags = -DMODULES_FOLDER='"$(modulesdir)"' \

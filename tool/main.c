@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "suggest.h"
 #include "tool.h"
 
 static const struct command {
@@ -69,6 +70,19 @@ static int printed(int status)
     return complain("write error: %s", strerror(errno)) + 1;
 }
 
+static void unknown_command(const char *word)
+{
+    struct suggestion suggestion;
+    suggestion_begin(&suggestion, word);
+    for (size_t i = 0; i < COMMANDS; i++)
+        suggestion_try(&suggestion, commands[i].name);
+    if (suggestion.best != NULL)
+        (void)complain("there is no command \"%s\"; did you mean \"%s\"? gpuaes --help lists them",
+                       word, suggestion.best);
+    else
+        (void)complain("there is no command \"%s\"; gpuaes --help lists them", word);
+}
+
 int main(int argc, char **argv)
 {
     if (!hold_standard_files())
@@ -96,6 +110,6 @@ int main(int argc, char **argv)
             tool_name = commands[i].full_name;
             return printed(commands[i].run(argc - 1, argv + 1));
         }
-    (void)complain("there is no command \"%s\"; gpuaes --help lists them", argv[1]);
+    unknown_command(argv[1]);
     return 2;
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool.h"
+
 int number_read(const char *text, uint64_t *number)
 {
     static const char units[] = "kKMGT";
@@ -24,4 +26,14 @@ int number_read(const char *text, uint64_t *number)
         return 0;
     *number = (uint64_t)n << shift;
     return 1;
+}
+
+int number_read_option(const char *option, const char *text, uint64_t least, uint64_t most,
+                       uint64_t *number)
+{
+    if (number_read(text, number) && *number >= least && *number <= most)
+        return 1;
+    return complain("%s%s: expected a whole number from %llu to %llu%s", option, text,
+                    (unsigned long long)least, (unsigned long long)most,
+                    most < 1024 ? "" : "; K, M, G or T behind it are powers of 1024, as in 64K");
 }

@@ -11,4 +11,11 @@
 /* A decimal number with an optional k, K, M, G or T, powers of 1024. 0 if it is none. */
 int number_read(const char *text, uint64_t *number);
 
+/*
+ * The same, for a number from `least` to `most`. Otherwise it says what is expected of the option,
+ * written as "-bufsize " or "--threads=", and returns 0.
+ */
+int number_read_option(const char *option, const char *text, uint64_t least, uint64_t most,
+                       uint64_t *number);
+
 #endif
