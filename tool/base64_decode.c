@@ -76,10 +76,14 @@ static size_t strip(enum base64_between between, const unsigned char *in, size_t
 
 /*
  * Decodes a group of `n` characters, up to four, and returns whether it is right. What is in
- * front of the first wrong character is decoded in any case, as coreutils does it.
+ * front of the first wrong character is decoded in any case, as coreutils does it. As in
+ * coreutils 9.5 and newer, padding at the end may be missing, and the bits that it leaves unused
+ * must be 0; not so for what openssl enc reads.
  */
-static int decode_group(const unsigned char *in, size_t n, unsigned char *out, size_t *written)
+static int decode_group(enum base64_between between, const unsigned char *in, size_t n,
+                        unsigned char *out, size_t *written)
 {
+    const int is_openssl = between == BASE64_WHITE_SPACE;
     unsigned char v[4] = {NO_CHARACTER, NO_CHARACTER, NO_CHARACTER, NO_CHARACTER};
     *written = 0;
     for (size_t i = 0; i < n; i++)
@@ -88,10 +92,11 @@ static int decode_group(const unsigned char *in, size_t n, unsigned char *out, s
         return 0;
     out[(*written)++] = (unsigned char)(v[0] << 2 | v[1] >> 4);
     if (v[2] > 63)
-        return v[2] == PADDING && v[3] == PADDING;
+        return ((v[2] == PADDING && v[3] == PADDING) || (n == 2 && !is_openssl)) &&
+               ((v[1] & 15) == 0 || is_openssl);
     out[(*written)++] = (unsigned char)(v[1] << 4 | v[2] >> 2);
     if (v[3] > 63)
-        return v[3] == PADDING;
+        return (v[3] == PADDING || (n == 3 && !is_openssl)) && ((v[2] & 3) == 0 || is_openssl);
     out[(*written)++] = (unsigned char)(v[2] << 6 | v[3]);
     return 1;
 }
@@ -125,7 +130,7 @@ static int decode_on_cpu(const struct base64_decode *job, const unsigned char *i
         size_t group = n - i < 4 ? n - i : 4;
         if (group == 0)
             break;
-        int ok = decode_group(in + i, group, out + *written, &some);
+        int ok = decode_group(job->between, in + i, group, out + *written, &some);
         *written += some;
         i += group;
         if (!ok || (job->between == BASE64_WHITE_SPACE && i < n))
