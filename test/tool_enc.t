@@ -252,6 +252,51 @@ foreach my $printing ('-p', '-P') {
     is(gpuaes(\@options)->{out}, openssl(\@options)->{out}, "$printing prints what OpenSSL prints");
 }
 
+# ---- Options of newer OpenSSL ------------------------------------------------------------------
+
+# OpenSSL 3.5 made these, with -saltlen N -pbkdf2 -iter 5; it takes 17 for 16.
+my %salted = (
+    1 => '53616c7465645f5f4d26a9294491305c13807719cc1eb2fdb9fe804049c04108b3147e4f8231debc8e',
+    12 => '53616c7465645f5fcbd370c027e2acb372c5a4d511e0c856387ed8e4a81af0147f4ff9299cbfe42e3e914b073846384707431900',
+    16 => '53616c7465645f5f953d21fa69927790f8bb6055c5acf389527fd40efbc10b6a9b8edd0b4f136109487f424cda589ec3e5828a5553a3f906',
+    17 => '53616c7465645f5fb414a6a7a92eee9f9983a12ffe418e8b8636b1a9d14551cd90a3cb07de4b9c54d1a3b416d8f138e8ffed0e0d9b7dcbea',
+);
+my @salting = ('-aes-256-cbc', '-pbkdf2', '-iter', 5, '-k', 'secret', '-saltlen');
+foreach my $bytes (sort { $a <=> $b } keys %salted) {
+    my $theirs = pack('H*', $salted{$bytes});
+    spew($out, $theirs);
+    is(gpuaes(['dec', @salting, $bytes, '-in', $out])->{out}, 'sixteen bytes or so', "-saltlen $bytes: what OpenSSL 3.5 wrote is read");
+    my $used = $bytes < 16 ? $bytes : 16;
+    spew($in, 'sixteen bytes or so');
+    my $again = gpuaes(['enc', @salting, $bytes, '-S', unpack('H*', substr($theirs, 8, $used)), '-in', $in])->{out};
+    is(unpack('H*', $again), unpack('H*', substr($theirs, 8 + $used)), "-saltlen $bytes: with that salt, the same bytes come out");
+    foreach my $base64 ([], ['-a'], ['-a', '-A']) {
+        my $coded = gpuaes(['enc', @salting, $bytes, @$base64, '-in', $in, '-out', $out]);
+        my $decoded = gpuaes(['dec', @salting, $bytes, @$base64, '-in', $out]);
+        is($decoded->{out}, 'sixteen bytes or so', "-saltlen $bytes @$base64: there and back") or diag($coded->{err}, $decoded->{err});
+    }
+}
+like(gpuaes(['enc', @salting, 17, '-in', $in])->{err}, qr/^gpuaes enc: warning: -saltlen 17: 16 bytes are used, the most/m, 'more than can be is said');
+my $unused = gpuaes(['enc', '-aes-256-cbc', '-k', 'x', '-saltlen', 12, '-in', $in, '-out', $out]);
+like($unused->{err}, qr/^gpuaes enc: warning: -saltlen is not used without -pbkdf2/m, 'without PBKDF2 it is not used');
+is(openssl(['enc', '-d', '-aes-256-cbc', '-k', 'x', '-in', $out])->{out}, 'sixteen bytes or so', 'as in OpenSSL');
+SKIP: {
+    skip('this OpenSSL has no -saltlen', 4) if openssl(['enc', '-help'])->{err} !~ /-saltlen/;
+    both_ways('-saltlen 11', substr($random, 0, 5000), @salting, 11, '-bufsize', 912);
+}
+
+my $list = gpuaes(['enc', '-list'])->{out};
+like($list, qr/^Supported ciphers:\n/, '-list');
+like($list, qr/-$_\s/, "with $_") foreach qw(aes-256-ctr aes128 camellia-192-cbc des-ede3-cbc);
+unlike($list, qr/gcm|xts|-cts|siv|wrap/, 'and nothing that is refused');
+is(gpuaes(['enc', '-ciphers'])->{out}, $list, '-ciphers is the same');
+
+good(gpuaes(['enc', '-aes-256-ctr', '-pbkdf2', '-k', 'x', '-writerand', "$folder/seed", '-in', $in, '-out', $out]), '-writerand');
+cmp_ok(-s "$folder/seed", '>', 0, 'writes a file');
+my $seeded = gpuaes(['enc', '-aes-256-ctr', '-pbkdf2', '-k', 'x', '-rand', "$folder/seed:$in", '-in', $in, '-out', $out]);
+good($seeded, '-rand reads two');
+is(openssl(['enc', '-d', '-aes-256-ctr', '-pbkdf2', '-k', 'x', '-in', $out])->{out}, 'sixteen bytes or so', 'and encrypts');
+
 # ---- What is wrong -----------------------------------------------------------------------------
 
 my @wrong = (
@@ -281,6 +326,10 @@ my @wrong = (
     [['-aes-256-ctr', '-pass', 'fd:x'], qr/-pass fd:x: expected the number of an open file/],
     [['-aes-256-ctr', '-pass', 'fd:77'], qr/the password from descriptor 77: Bad file/],
     [['-aes-256-ctr', '-k', 'x', '-threads', '0'], qr/-threads 0: expected a whole number from 1 to 64$/m],
+    (map { [['-aes-256-ctr', $_, 'x:y', '-k', 'x'], qr/$_: keys that stay inside their provider are not supported; use -K/] }
+        qw(-skeyopt -skeymgmt -skeyuri)),
+    [['-aes-256-ctr', '-k', 'x', '-pbkdf2', '-saltlen', 0], qr/-saltlen 0: expected a whole number from 1 to/],
+    [['-aes-256-ctr', '-k', 'x', '-rand', "$folder/absent"], qr/-rand .*absent: it cannot be read/],
     [['-aes-256-ctr', '-k', 'x', '-a=1'], qr/-a: it takes no value/],
     [['-aes-256-ctr', '-pass=secret'], qr/-pass: expected pass:PASSWORD/],
     [['-aes-256-ctr', '-k', 'x', '-z'], qr/-z: zlib compression is not supported; compress before/],
@@ -309,7 +358,7 @@ like($short->{err}, qr/-K has 2 hexadecimal digits, expected 64: zeros take the 
 openssl(['enc', '-aes-256-ctr', '-K', '01', '-iv', '02', '-in', $in, '-out', $back]);
 ok(slurp($out) eq slurp($back), 'as OpenSSL fills it up');
 my $old = gpuaes(['enc', '-aes-256-ctr', '-k', 'x', '-in', $in, '-out', $out]);
-like($old->{err}, qr/-pbkdf2 or -iter is better/, 'the old derivation is named as such');
+like($old->{err}, qr/warning: deprecated key derivation, weak against password guessing; use -pbkdf2 or -iter$/m, 'the old derivation is named as such');
 
 spew($in, $random);
 openssl(['enc', '-aes-256-cbc', '-pbkdf2', '-k', 'right', '-in', $in, '-out', $out]);

@@ -18,7 +18,7 @@ struct cipher_job {
     int encrypt, padding;
     int parallel;
     const struct key_material *material;
-    unsigned char prefix[SALT_HEADER]; /* goes before the first piece's output */
+    unsigned char prefix[SALT_HEADER_MOST]; /* goes before the first piece's output */
     size_t prefix_bytes;
     size_t drop; /* bytes that come before the data of the first piece */
 

@@ -92,53 +92,92 @@ static int begins_in_base64(const unsigned char *data, long n)
     return n >= (long)sizeof magic - 1 && memcmp(data, magic, sizeof magic - 1) == 0;
 }
 
-/* The header's 16 bytes, from the input's beginning. */
-static int read_header(struct enc *enc, unsigned char header[SALT_HEADER])
+/* The header from the input's beginning: SALT_MAGIC, and `salt_bytes`, which it reads into `salt`.
+ */
+static int read_header(struct enc *enc, unsigned char *salt, int salt_bytes)
 {
+    unsigned char header[SALT_HEADER_MOST];
+    const size_t header_bytes = SALT_MAGIC_BYTES + (size_t)salt_bytes;
     const unsigned char *data;
     /* Base64 has a third more, and lines. */
-    long n = source_peek(&enc->source, &data, enc->options.base64 ? SOURCE_PEEK / 8 : SALT_HEADER);
+    long n = source_peek(&enc->source, &data, enc->options.base64 ? SOURCE_PEEK / 8 : header_bytes);
     if (n < 0)
         return complain("%s: %s", enc->source.name, strerror(errno));
     int is_base64 = 1;
     if (enc->options.base64)
-        n = (long)base64_decode_some(BASE64_WHITE_SPACE, data, (size_t)n, header, SALT_HEADER,
+        n = (long)base64_decode_some(BASE64_WHITE_SPACE, data, (size_t)n, header, header_bytes,
                                      &is_base64);
     else
         memcpy(header, data, (size_t)n);
-    if (n < SALT_HEADER && !is_base64)
+    if (n < (long)header_bytes && !is_base64)
         return complain("%s: not Base64, which -a expects", enc->source.name);
-    if (n < SALT_HEADER || memcmp(header, SALT_MAGIC, SALT_BYTES) != 0)
+    if (n < (long)header_bytes || memcmp(header, SALT_MAGIC, SALT_MAGIC_BYTES) != 0)
         return complain("%s: bad magic number: it does not begin with \"" SALT_MAGIC
                         "\" and a salt; was it encrypted with %s-S, -nosalt or -K?",
                         enc->source.name, begins_in_base64(header, n) ? "-a, " : "");
     if (enc->options.base64)
-        enc->job.drop = SALT_HEADER;
+        enc->job.drop = header_bytes;
     else
-        (void)source_skip(&enc->source, SALT_HEADER);
+        (void)source_skip(&enc->source, header_bytes);
+    memcpy(salt, header + SALT_MAGIC_BYTES, (size_t)salt_bytes);
     return 1;
+}
+
+/* As OpenSSL 3.2 and newer choose it. 0: no salt. */
+static int choose_salt_bytes(const struct enc_options *o)
+{
+    if (o->no_salt)
+        return 0;
+    if (o->salt_bytes != 0 && !o->pbkdf2)
+        (void)complain("warning: -saltlen is not used without -pbkdf2 or -iter");
+    if (o->salt_bytes == 0 || !o->pbkdf2)
+        return SALT_BYTES;
+    if (o->salt_bytes > SALT_MOST_BYTES)
+        (void)complain("warning: -saltlen %d: %d bytes are used, the most there can be",
+                       o->salt_bytes, SALT_MOST_BYTES);
+    return o->salt_bytes < SALT_MOST_BYTES ? o->salt_bytes : SALT_MOST_BYTES;
+}
+
+/* ---- Random numbers ---------------------------------------------------------------------- */
+
+/* Adds the files of -rand, whose names are separated by ":", to the state of the generator. */
+static int add_random_files(const char *list)
+{
+    char path[4096];
+    for (size_t n; list != NULL && *list != '\0'; list += n + (list[n] == ':')) {
+        n = strcspn(list, ":");
+        if (n == 0)
+            continue;
+        (void)snprintf(path, sizeof path, "%.*s", (int)(n < sizeof path ? n : sizeof path), list);
+        if (RAND_load_file(path, -1) <= 0)
+            return complain_openssl("-rand %s: it cannot be read", path);
+    }
+    return 1;
+}
+
+static int write_random_file(const char *path)
+{
+    return path == NULL || RAND_write_file(path) > 0 ||
+           complain_openssl("-writerand %s: it cannot be written", path);
 }
 
 static int get_salt(struct enc *enc)
 {
     const struct enc_options *o = &enc->options;
-    unsigned char header[SALT_HEADER];
-    enc->material.has_salt = !o->no_salt;
-    if (o->no_salt)
+    unsigned char *salt = enc->material.salt;
+    int bytes = enc->material.salt_bytes = choose_salt_bytes(o);
+    if (bytes == 0)
         return 1;
     if (o->salt != NULL)
-        return key_read_hex("-S", o->salt, enc->material.salt, SALT_BYTES);
-    if (o->decrypt) {
-        if (!read_header(enc, header))
-            return 0;
-        memcpy(enc->material.salt, header + SALT_BYTES, SALT_BYTES);
-        return 1;
-    }
-    if (RAND_bytes_ex(enc->library.context, enc->material.salt, SALT_BYTES, 0) <= 0)
+        return key_read_hex("-S", o->salt, salt, bytes);
+    if (o->decrypt)
+        return read_header(enc, salt, bytes);
+    /* Of the context that -rand has added to. */
+    if (RAND_bytes(salt, bytes) <= 0)
         return complain_openssl("there are no random bytes for a salt");
-    memcpy(enc->job.prefix, SALT_MAGIC, SALT_BYTES);
-    memcpy(enc->job.prefix + SALT_BYTES, enc->material.salt, SALT_BYTES);
-    enc->job.prefix_bytes = SALT_HEADER;
+    memcpy(enc->job.prefix, SALT_MAGIC, SALT_MAGIC_BYTES);
+    memcpy(enc->job.prefix + SALT_MAGIC_BYTES, salt, (size_t)bytes);
+    enc->job.prefix_bytes = SALT_MAGIC_BYTES + (size_t)bytes;
     return 1;
 }
 
@@ -274,7 +313,7 @@ static int run(struct enc *enc)
     enc->source.piece = enc->source.first = o->piece != 0 ? o->piece : PIECE;
     uint64_t pieces = source_pieces(&enc->source);
     enc->pipeline.threads = o->threads != 0 ? o->threads : pipeline_threads(pieces);
-    if (!library_open(&enc->library))
+    if (!add_random_files(o->random_files) || !library_open(&enc->library))
         return 0;
     library_expect(is_for_device(enc) ? source_expected(&enc->source) : 0, enc->pipeline.threads);
     library_load(&enc->library);
@@ -285,12 +324,12 @@ static int run(struct enc *enc)
     if (o->print || o->print_only)
         key_print(&enc->material, enc->job.cipher);
     if (o->print_only)
-        return 1;
+        return write_random_file(o->write_random);
     memcpy(enc->job.before, enc->material.iv, sizeof enc->job.before);
     if (!shard_enter(o, &enc->source, &enc->job))
         return 0;
     cut_pieces(enc);
-    return stream(enc);
+    return stream(enc) && write_random_file(o->write_random);
 }
 
 static int close_enc(struct enc *enc, int ok)

@@ -35,10 +35,13 @@ static const char help[] =
     "  -pbkdf2, -iter N    PBKDF2 (10000 iterations, or N), as both sides should have it\n"
     "  -md DIGEST          of the derivation (sha256)\n"
     "  -salt, -nosalt      with a salt (the default), without\n"
+    "  -saltlen N          bytes of the salt with PBKDF2, up to 16 (8); both sides need the same\n"
     "  -S HEX              this salt, which then is not written to the output\n"
     "Keys as they are:\n"
     "  -K HEX, -iv HEX\n"
     "  -p, -P              print salt, key and IV; -P does nothing else\n"
+    "  -rand FILES         add these files to the random number generator, for the salt\n"
+    "  -writerand FILE     write random bytes to this file, for a later -rand\n"
     "Parts of a stream; see docs/shards.md:\n"
     "  --offset N          begin at this byte (K, M, G: powers of 1024)\n"
     "  --length N          so many bytes\n"
@@ -49,7 +52,8 @@ static const char help[] =
     "  --sync              wait until the output is on the disk\n"
     "  --progress, --no-progress   always / never show progress (default: only if stderr\n"
     "                      is a terminal)\n"
-    "  -v                  say how much was read and written, and by whom encrypted\n";
+    "  -v                  say how much was read and written, and by whom encrypted\n"
+    "  -list, -ciphers     print the names of all ciphers, and do nothing else\n";
 
 /* ---- The table ------------------------------------------------------------------------- */
 
@@ -80,6 +84,9 @@ static const struct rule rules[] = {
     {"salt", FLAG_OFF, AT(no_salt)},
     {"nosalt", FLAG, AT(no_salt)},
     {"S", SECRET, AT(salt)},
+    {"saltlen", NUMBER_INT, AT(salt_bytes)},
+    {"rand", TEXT, AT(random_files)},
+    {"writerand", TEXT, AT(write_random)},
     {"K", SECRET, AT(key)},
     {"iv", TEXT, AT(iv)},
     {"p", FLAG, AT(print)},
@@ -168,6 +175,9 @@ static int take_value(struct enc_options *options, const struct rule *rule, char
 
 /* ---- Words without a rule ---------------------------------------------------------------- */
 
+static const char opaque[] = "keys that stay inside their provider are not supported; use -K, or "
+                             "a password";
+
 /* Options of openssl enc that are not here, and why. */
 static const struct absent {
     const char *name, *why;
@@ -179,15 +189,19 @@ static const struct absent {
     {"provider-path", "the folder of gpuaes.so is named by OPENSSL_MODULES in the environment"},
     {"provparam", "the settings of gpuaes are GPUAES_... in the environment"},
     {"propquery", "the command uses OpenSSL's default provider and gpuaes only"},
+    {"skeyopt", opaque},
+    {"skeymgmt", opaque},
+    {"skeyuri", opaque},
     {"debug", "OpenSSL's debugging output is not supported"},
 };
 enum { ABSENT = sizeof absent / sizeof absent[0] };
 
 static int unknown_option(const char *name)
 {
-    static const char *const others[] = {
-        "progress",    "no-progress", "help",        "aes-256-ctr", "aes-192-ctr", "aes-128-ctr",
-        "aes-256-cbc", "aes-192-cbc", "aes-128-cbc", "aes-256-ecb", "aes-192-ecb", "aes-128-ecb"};
+    static const char *const others[] = {"progress",    "no-progress", "help",        "list",
+                                         "aes-256-ctr", "aes-192-ctr", "aes-128-ctr", "aes-256-cbc",
+                                         "aes-192-cbc", "aes-128-cbc", "aes-256-ecb", "aes-192-ecb",
+                                         "aes-128-ecb"};
     struct suggestion suggestion;
     suggestion_begin(&suggestion, name);
     for (int i = 0; i < RULES; i++)
@@ -263,12 +277,16 @@ int enc_options_read(struct enc_options *options, int argc, char **argv)
             (void)fputs(help, stdout);
             return -1;
         }
+        if (strcmp(name, "list") == 0 || strcmp(name, "ciphers") == 0) {
+            ciphers_print();
+            return -1;
+        }
         words = take_option(options, name, i + 1 < argc ? argv[i + 1] : NULL);
         if (words == 0)
             return 0;
     }
     if (options->cipher == NULL)
-        return complain("which cipher? Expected one such as -aes-256-ctr ; for "
+        return complain("which cipher? Expected one such as -aes-256-ctr (-list shows all); for "
                         "Base64 alone there is gpuaes base64");
     if (options->iterations != 0)
         options->pbkdf2 = 1;

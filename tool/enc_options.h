@@ -18,7 +18,9 @@ struct enc_options {
     const char *key_file;
     int pbkdf2;
     int iterations; /* 0: as PBKDF2 has it by default, if at all */
-    size_t piece;   /* 0: by default */
+    int salt_bytes; /* 0: by default */
+    const char *random_files, *write_random;
+    size_t piece; /* 0: by default */
     unsigned threads;
     int is_shard; /* an offset or a length was given */
     uint64_t offset, length;

@@ -34,9 +34,9 @@ static int by_pbkdf2(struct key_material *material, const EVP_CIPHER *cipher, co
 {
     unsigned char both[EVP_MAX_KEY_LENGTH + EVP_MAX_IV_LENGTH];
     int key_bytes = EVP_CIPHER_get_key_length(cipher), iv_bytes = EVP_CIPHER_get_iv_length(cipher);
-    int ok = PKCS5_PBKDF2_HMAC(
-        password, (int)strlen(password), material->has_salt ? material->salt : NULL,
-        material->has_salt ? SALT_BYTES : 0, iterations, md, key_bytes + iv_bytes, both);
+    int ok = PKCS5_PBKDF2_HMAC(password, (int)strlen(password),
+                               material->salt_bytes != 0 ? material->salt : NULL,
+                               material->salt_bytes, iterations, md, key_bytes + iv_bytes, both);
     if (ok) {
         memcpy(material->key, both, (size_t)key_bytes);
         memcpy(material->iv, both + key_bytes, (size_t)iv_bytes);
@@ -52,9 +52,9 @@ int key_derive(struct key_material *material, const EVP_CIPHER *cipher, const EV
     if (iterations != 0) {
         ok = by_pbkdf2(material, cipher, md, password, iterations);
     } else {
-        (void)complain("warning: an old way to make a key from a password, which is quick to "
-                       "try out: -pbkdf2 or -iter is better");
-        ok = EVP_BytesToKey(cipher, md, material->has_salt ? material->salt : NULL,
+        (void)complain("warning: deprecated key derivation, weak against password guessing; use "
+                       "-pbkdf2 or -iter");
+        ok = EVP_BytesToKey(cipher, md, material->salt_bytes != 0 ? material->salt : NULL,
                             (const unsigned char *)password, (int)strlen(password), 1,
                             material->key, material->iv) > 0;
     }
@@ -73,7 +73,7 @@ static void print_bytes(const char *name, const unsigned char *bytes, int count)
 
 void key_print(const struct key_material *material, const EVP_CIPHER *cipher)
 {
-    print_bytes("salt=", material->salt, material->has_salt ? SALT_BYTES : 0);
+    print_bytes("salt=", material->salt, material->salt_bytes);
     print_bytes("key=", material->key, EVP_CIPHER_get_key_length(cipher));
     print_bytes("iv =", material->iv, EVP_CIPHER_get_iv_length(cipher));
     (void)fflush(stdout);

@@ -9,12 +9,17 @@
 #include <openssl/evp.h>
 
 #define SALT_MAGIC "Salted__"
-enum { SALT_BYTES = 8, SALT_HEADER = 16 };
+enum {
+    SALT_MAGIC_BYTES = 8,
+    SALT_BYTES = 8,       /* by default */
+    SALT_MOST_BYTES = 16, /* with -saltlen */
+    SALT_HEADER_MOST = SALT_MAGIC_BYTES + SALT_MOST_BYTES
+};
 
 struct key_material {
     unsigned char key[EVP_MAX_KEY_LENGTH], iv[EVP_MAX_IV_LENGTH];
-    unsigned char salt[SALT_BYTES];
-    int has_salt;
+    unsigned char salt[SALT_MOST_BYTES];
+    int salt_bytes; /* 0: without a salt */
 };
 
 /*
