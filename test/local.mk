@@ -89,6 +89,7 @@ emulator_tests = \
 	test/engine_stream_test \
 	test/messages_faults_test \
 	test/messages_test \
+	test/offload_test \
 	$(library_tests)
 # Those that use several threads, and so are worth a run under ThreadSanitizer.
 threaded_tests = \
@@ -227,6 +228,8 @@ test_engine_stream_test_CFLAGS = $(AM_CFLAGS)
 test_gather_choice_test_SOURCES = test/gather_choice_test.c provider/engine_model.c \
 	provider/gather_choice.c provider/gather_choice.h
 test_gather_choice_test_CFLAGS = $(AM_CFLAGS)
+test_offload_test_SOURCES = test/offload_test.c tool/offload_model.c tool/offload_model.h
+test_offload_test_CFLAGS = $(AM_CFLAGS)
 test_secrets_test_SOURCES = test/secrets_test.c cuda/aes_key.c cuda/gpuaes.h
 test_secrets_test_CFLAGS = $(AM_CFLAGS)
 test_emulator_test_SOURCES = test/emulator_test.cc test/emulator_kernels.cu test/emulator_kernels.h

@@ -385,7 +385,7 @@ SKIP: {
 # ---- Devices that fail, and when one is started ------------------------------------------------
 
 SKIP: {
-    skip('this needs the emulator', 24) if stand_in() || $gpuaes_command !~ m{/emulated/};
+    skip('this needs the emulator', 33) if stand_in() || $gpuaes_command !~ m{/emulated/};
     openssl(['enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in, '-out', $out]);
     openssl(['enc', '-aes-256-cbc', '-K', $key, '-iv', $iv, '-in', $in, '-out', "$out.cbc"]);
     foreach my $emulator ('lost=launch_kernel:9', 'fault=launch_kernel:5', 'fault=mem_host_register:1', 'register=none',
@@ -410,21 +410,41 @@ SKIP: {
     like($strict->{err}, qr/^gpuaes enc: the data cannot be encrypted: .*engine=gpu, but/m, 'and says why');
     ok(!-e "$folder/none", 'and leaves no output');
 
-    # By itself it starts a device for what takes long, and for nothing else.
-    my %auto = (GPUAES_LOG => 'summary');
+    # By itself it starts a device where one gains, and for nothing else. Here, what is measured means
+    # nothing: it is told what it found.
+    my %auto = (GPUAES_LOG => 'summary', GPUAES_TEST_OFFLOAD => 'yes');
+    foreach my $case (['enc', '-aes-256-ctr', $in, slurp($out)], ['dec', '-aes-256-cbc', "$out.cbc", slurp($in)]) {
+        my ($direction, $cipher, $from, $expected) = @$case;
+        foreach my $answer ('yes', 'no') {
+            my $result = run([$gpuaes_command, $direction, $cipher, '-K', $key, '-iv', $iv, '-threads', 3, '-bufsize', 912, '-in', $from],
+                env => {%auto, GPUAES_TEST_OFFLOAD => $answer});
+            ok(!$result->{status} && $result->{out} eq $expected, "$direction $cipher: the right bytes, a GPU gains: $answer") or diag($result->{err});
+            my $coded = run([$gpuaes_command, 'enc', $cipher, '-a', '-K', $key, '-iv', $iv, '-threads', 3, '-bufsize', 912, '-in', $in, '-out', $back],
+                env => {%auto, GPUAES_TEST_OFFLOAD => $answer});
+            my $plain = run([$gpuaes_command, 'dec', $cipher, '-a', '-K', $key, '-iv', $iv, '-threads', 3, '-bufsize', 912, '-in', $back],
+                env => {%auto, GPUAES_TEST_OFFLOAD => $answer});
+            ok(!$coded->{status} && $plain->{out} eq slurp($in), "there and back in Base64, a GPU gains: $answer");
+        }
+    }
     my $little = run([$gpuaes_command, 'enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in, '-out', $back], env => \%auto);
-    is(join(' ', map { figure($little, $_) } 'start-ms', 'launches'), '0 0', 'a short file starts no device');
+    is(join(' ', map { figure($little, $_) // 0 } 'start-ms', 'launches'), '0 0', 'a short file starts no device');
     open(my $file, '>', "$folder/large") or die "large: $!";
     truncate($file, 300 << 20);
     close($file);
+    my $through_pipe = sub {
+        my ($answer, $seconds) = @_;
+        return run(['/bin/sh', '-c', '"$0" enc -aes-256-ctr -K 00 -iv 00 -threads 1 -in "$1" | '
+                    . '(dd bs=1M count=40 iflag=fullblock of=/dev/null 2>/dev/null; sleep "$2"; cat >/dev/null)', $gpuaes_command,
+                "$folder/large", $seconds], env => {%auto, GPUAES_TEST_OFFLOAD => $answer});
+    };
     my $much;
     foreach my $seconds (0.3, 3, 30) {
-        $much = run(['/bin/sh', '-c', '"$0" enc -aes-256-ctr -K 00 -iv 00 -threads 1 -in "$1" | '
-                    . '(dd bs=64k count=1 of=/dev/null 2>/dev/null; sleep "$2"; cat >/dev/null)', $gpuaes_command,
-                "$folder/large", $seconds], env => \%auto);
+        $much = $through_pipe->('yes', $seconds);
         last if figure($much, 'launches');
     }
-    cmp_ok(figure($much, 'launches'), '>', 0, 'a long one does');
+    cmp_ok(figure($much, 'launches'), '>', 0, 'a long one does, where that gains');
+    my $same = $through_pipe->('no', 0);
+    is(join(' ', map { figure($same, $_) // 0 } 'start-ms', 'launches'), '0 0', 'and none, where the CPU is as fast');
     my $serial = run([$gpuaes_command, 'enc', '-aes-256-cbc', '-K', $key, '-iv', $iv, '-threads', 1, '-in', "$folder/large",
             '-out', '/dev/null'], env => \%auto, seconds => 300);
     is(join(' ', map { figure($serial, $_) } 'start-ms', 'launches'), '0 0', 'what no device does starts none');

@@ -156,6 +156,7 @@ static void build(struct base64 *job)
         job->encoding.piece = job->source.piece;
         base64_encode_open(&job->encoding, &job->library);
         pipeline_add(pipeline, base64_encode_piece, &job->encoding, 0);
+        pipeline_offloadable(pipeline);
         pipeline->room = base64_encode_room(&job->encoding);
     }
     pipeline_add(pipeline, output_place, &job->output, 1);
@@ -177,7 +178,7 @@ static int run(struct base64 *job)
     job->pipeline.threads = job->threads;
     if (!library_open(&job->library))
         return 0;
-    library_expect(source_expected(&job->source), job->threads);
+    int measures = library_measures(1);
     library_load(&job->library);
     if (!library_check(&job->library))
         return 0;
@@ -185,6 +186,8 @@ static int run(struct base64 *job)
         return complain("write error: %s", strerror(errno));
     job->output.name = "write error";
     build(job);
+    offload_begin(&job->pipeline.offload, &job->library, measures, job->threads,
+                  source_expected(&job->source));
     if (!pipeline_run(&job->pipeline, NULL, NULL)) {
         output_abandon(&job->output);
         return complain("%s", job->pipeline.error);

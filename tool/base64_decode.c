@@ -227,6 +227,7 @@ void base64_decode_add(struct base64_decode *job, struct pipeline *pipeline)
     pipeline_add(pipeline, strip_piece, job, 0);
     pipeline_add(pipeline, carry_over, job, 1);
     pipeline_add(pipeline, decode_piece, job, 0);
+    pipeline_offloadable(pipeline);
 }
 
 size_t base64_decode_some(enum base64_between between, const unsigned char *text, size_t characters,

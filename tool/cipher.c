@@ -106,10 +106,35 @@ static int transform(const struct cipher_job *job, EVP_CIPHER_CTX *context, stru
     return 1;
 }
 
+static EVP_CIPHER_CTX *new_context(const struct cipher_job *job, EVP_CIPHER *cipher)
+{
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    if (context != NULL &&
+        EVP_CipherInit_ex2(context, cipher, job->material->key, job->material->iv, job->encrypt,
+                           NULL) &&
+        EVP_CIPHER_CTX_set_padding(context, job->padding))
+        return context;
+    EVP_CIPHER_CTX_free(context);
+    return NULL;
+}
+
+/* The thread's context: of our provider's cipher, once a GPU was chosen. NULL on failure. */
+static EVP_CIPHER_CTX *context_of(struct cipher_job *job, unsigned thread)
+{
+    EVP_CIPHER_CTX **context = &job->contexts[thread];
+    if (offload_is_chosen(job->offload) && EVP_CIPHER_CTX_get0_cipher(*context) != job->cipher) {
+        EVP_CIPHER_CTX_free(*context);
+        *context = new_context(job, job->cipher);
+    }
+    return *context;
+}
+
 static int run_parallel(void *context, struct piece *piece)
 {
-    const struct cipher_job *job = context;
-    EVP_CIPHER_CTX *cipher = job->contexts[piece->thread];
+    struct cipher_job *job = context;
+    EVP_CIPHER_CTX *cipher = context_of(job, piece->thread);
+    if (cipher == NULL)
+        return cipher_failed(job, piece);
     return begin_piece(job, cipher, piece) ? transform(job, cipher, piece)
                                            : cipher_failed(job, piece);
 }
@@ -120,31 +145,23 @@ static int run_ordered(void *context, struct piece *piece)
     return find_start(job, piece) && transform(job, job->contexts[0], piece);
 }
 
-static EVP_CIPHER_CTX *new_context(const struct cipher_job *job)
-{
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    if (context != NULL &&
-        EVP_CipherInit_ex2(context, job->cipher, job->material->key, job->material->iv,
-                           job->encrypt, NULL) &&
-        EVP_CIPHER_CTX_set_padding(context, job->padding))
-        return context;
-    EVP_CIPHER_CTX_free(context);
-    return NULL;
-}
-
 int cipher_add(struct cipher_job *job, struct pipeline *pipeline)
 {
     job->mode = EVP_CIPHER_get_mode(job->cipher);
     job->parallel = cipher_is_parallel(job->cipher, job->encrypt);
+    job->offload = &pipeline->offload;
+    EVP_CIPHER *first = offload_is_chosen(job->offload) ? job->cipher : job->on_cpu;
     unsigned contexts = job->parallel ? pipeline->threads : 1;
     for (unsigned i = 0; i < contexts; i++) {
-        job->contexts[i] = new_context(job);
+        job->contexts[i] = new_context(job, first);
         if (job->contexts[i] == NULL)
             return complain_openssl("%s cannot be used", EVP_CIPHER_get0_name(job->cipher));
     }
     if (job->parallel)
         pipeline_add(pipeline, find_start, job, 1);
     pipeline_add(pipeline, job->parallel ? run_parallel : run_ordered, job, !job->parallel);
+    if (job->parallel)
+        pipeline_offloadable(pipeline);
     return 1;
 }
 

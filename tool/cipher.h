@@ -14,6 +14,8 @@
 
 struct cipher_job {
     EVP_CIPHER *cipher;
+    EVP_CIPHER *on_cpu; /* the default provider's, until the pipeline has chosen a GPU */
+    const struct offload *offload;
     int mode; /* EVP_CIPH_... */
     int encrypt, padding;
     int parallel;
@@ -33,7 +35,7 @@ struct cipher_job {
 int cipher_is_parallel(const EVP_CIPHER *cipher, int encrypt);
 
 /*
- * Completes a job of which cipher, encrypt, padding, material, position and before are set,
+ * Completes a job of which cipher, on_cpu, encrypt, padding, material, position and before are set,
  * and adds its stages. 1, or 0: it says why.
  */
 int cipher_add(struct cipher_job *job, struct pipeline *pipeline);

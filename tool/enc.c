@@ -59,6 +59,9 @@ static int fetch_cipher(struct enc *enc)
     if (cipher == NULL)
         return complain_openssl("-%s: the cipher cannot be fetched", name);
     enc->job.cipher = cipher;
+    enc->job.on_cpu = EVP_CIPHER_fetch(enc->library.context, name, "provider=default");
+    if (enc->job.on_cpu == NULL)
+        return complain_openssl("-%s: the cipher cannot be fetched", name);
     if (!ciphers_is_usable(cipher))
         return complain("-%s: AEAD, XTS, CTS and key-wrap ciphers are not supported; use for "
                         "example -aes-256-ctr",
@@ -255,6 +258,7 @@ static int finish_building(struct enc *enc)
     if (enc->options.base64 && !enc->options.decrypt) {
         base64_encode_open(&enc->encode, &enc->library);
         pipeline_add(pipeline, base64_encode_piece, &enc->encode, 0);
+        pipeline_offloadable(pipeline);
     }
     pipeline_add(pipeline, output_place, &enc->output, 1);
     pipeline_add(pipeline, output_write, &enc->output, 0);
@@ -315,7 +319,7 @@ static int run(struct enc *enc)
     enc->pipeline.threads = o->threads != 0 ? o->threads : pipeline_threads(pieces);
     if (!add_random_files(o->random_files) || !library_open(&enc->library))
         return 0;
-    library_expect(is_for_device(enc) ? source_expected(&enc->source) : 0, enc->pipeline.threads);
+    int measures = library_measures(is_for_device(enc));
     library_load(&enc->library);
     if (!library_check(&enc->library) || !fetch_cipher(enc) || !shard_check(o, &enc->job) ||
         !get_password(enc) || !source_begin(&enc->source) || !get_key(enc))
@@ -329,6 +333,8 @@ static int run(struct enc *enc)
     if (!shard_enter(o, &enc->source, &enc->job))
         return 0;
     cut_pieces(enc);
+    offload_begin(&enc->pipeline.offload, &enc->library, measures, enc->pipeline.threads,
+                  source_expected(&enc->source));
     return stream(enc) && write_random_file(o->write_random);
 }
 
@@ -336,6 +342,7 @@ static int close_enc(struct enc *enc, int ok)
 {
     cipher_close(&enc->job);
     EVP_CIPHER_free(enc->job.cipher);
+    EVP_CIPHER_free(enc->job.on_cpu);
     base64_encode_close(&enc->encode);
     base64_decode_close(&enc->decode);
     if (enc->source.name != NULL)

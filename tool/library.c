@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "library.h"
 
+#include <openssl/err.h>
 #include <openssl/params.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,19 +14,27 @@
 
 #include "tool.h"
 
-/*
- * Less for each thread, and the CPUs are done before a device is there (0.3 s), whose
- * exit takes 0.1 s more.
- */
-static const uint64_t worth_a_start = (uint64_t)256 << 20;
-
-void library_expect(uint64_t bytes, unsigned threads)
+int library_measures(int is_for_device)
 {
     /* Those settings want a device, or none, whatever it costs. */
-    if (secure_getenv("GPUAES_ENGINE") != NULL || secure_getenv("GPUAES_MIN_BYTES") != NULL)
-        return;
-    if (bytes != UINT64_MAX)
-        (void)setenv("GPUAES_START", bytes / worth_a_start >= threads ? "eager" : "never", 0);
+    if (secure_getenv("GPUAES_ENGINE") != NULL || secure_getenv("GPUAES_MIN_BYTES") != NULL ||
+        secure_getenv("GPUAES_START") != NULL)
+        return 0;
+    /* It starts with a context for AES of the provider's, and not by what the provider counts. */
+    (void)setenv("GPUAES_START", is_for_device ? "eager" : "never", 1);
+    (void)setenv("GPUAES_START_BYTES", "9223372036854775807", 0);
+    return is_for_device;
+}
+
+void library_start_device(const struct library *library)
+{
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(library->context, "AES-256-CTR", "provider=gpuaes");
+    EVP_CIPHER_CTX *context = cipher != NULL ? EVP_CIPHER_CTX_new() : NULL;
+    if (context != NULL)
+        (void)EVP_CipherInit_ex2(context, cipher, NULL, NULL, 1, NULL);
+    EVP_CIPHER_CTX_free(context);
+    EVP_CIPHER_free(cipher);
+    ERR_clear_error();
 }
 
 int library_open(struct library *library)

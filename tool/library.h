@@ -31,11 +31,14 @@ void library_load(struct library *library);
 int library_check(const struct library *library);
 
 /*
- * To be called before library_load(): so many bytes a device could work on, for so many threads
- * (UINT64_MAX where nobody knows). Says whether a device is worth its start, unless the
- * environment has said it.
+ * Call it before library_load(). Returns 1 where it is left to this command whether a device is
+ * started, by library_start_device(), and 0 where the environment has said it, or where no device
+ * can do this work: then none starts.
  */
-void library_expect(uint64_t bytes, unsigned threads);
+int library_measures(int is_for_device);
+
+/* Has the provider start its device, in the background. */
+void library_start_device(const struct library *library);
 
 /* A figure of our provider's statistics; 0 where it is not loaded. */
 uint64_t library_figure(const struct library *library, const char *name);

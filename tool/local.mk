@@ -22,6 +22,8 @@ tool_libtool_core_la_SOURCES = \
 	tool/mapped.c tool/mapped.h \
 	tool/message.c \
 	tool/number.c tool/number.h \
+	tool/offload.c tool/offload.h \
+	tool/offload_model.c tool/offload_model.h \
 	tool/output.c tool/output.h \
 	tool/password.c tool/password.h \
 	tool/pipeline.c tool/pipeline.h \

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "../cuda/gpuaes.h"
+#include "../test/bench/measure.h"
 
 enum { THREADS_BY_DEFAULT = 8, TICK_MS = 200 };
 
@@ -113,15 +114,25 @@ static void pass_turn(struct pipeline *pipeline, unsigned stage)
     (void)pthread_mutex_unlock(&pipeline->lock);
 }
 
-static int run_stage(struct pipeline *pipeline, unsigned i, struct piece *piece)
+/* What a piece took of its thread, in seconds. */
+struct spent {
+    double offloadable, waiting;
+};
+
+static int run_stage(struct pipeline *pipeline, unsigned i, struct piece *piece,
+                     struct spent *spent)
 {
     const struct stage *stage = &pipeline->stages[i];
+    double called = now();
     if (stage->ordered && !wait_turn(pipeline, i, piece->number))
         return 0;
+    double begun = now();
     if (!stage->run(stage->context, piece)) {
         fail(pipeline, piece->error);
         return 0;
     }
+    spent->waiting += begun - called;
+    spent->offloadable += stage->offloadable ? now() - begun : 0;
     if (stage->ordered)
         pass_turn(pipeline, i);
     return 1;
@@ -135,12 +146,17 @@ static int run_piece(struct pipeline *pipeline, struct piece *piece, struct buff
     piece->current = 0;
     piece->data = piece->buffers[0];
     piece->bytes = 0;
+    uint64_t read = 0;
+    struct spent spent = {0};
     for (unsigned i = 0; i < pipeline->count && !piece->absent; i++) {
-        if (!run_stage(pipeline, i, piece))
+        if (!run_stage(pipeline, i, piece, &spent))
             return 0;
+        read = i == 0 ? piece->bytes : read;
         if (piece->bytes > buffers->used)
             buffers->used = piece->bytes;
     }
+    if (!piece->absent)
+        offload_count(&pipeline->offload, read, spent.offloadable, spent.waiting);
     return !piece->absent && !piece->last;
 }
 
@@ -184,7 +200,12 @@ unsigned pipeline_threads(uint64_t pieces)
 
 void pipeline_add(struct pipeline *pipeline, stage_fn *run, void *context, int ordered)
 {
-    pipeline->stages[pipeline->count++] = (struct stage){run, context, ordered};
+    pipeline->stages[pipeline->count++] = (struct stage){run, context, ordered, 0};
+}
+
+void pipeline_offloadable(struct pipeline *pipeline)
+{
+    pipeline->stages[pipeline->count - 1].offloadable = 1;
 }
 
 static void wait_for_end(struct pipeline *pipeline, void (*tick)(void *), void *context)

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "offload.h"
+
 enum { PIPELINE_STAGES = 8, PIPELINE_THREADS = 64, PIECE_HEADROOM = 64, PIECE_ERROR = 300 };
 
 struct piece {
@@ -49,6 +51,7 @@ struct stage {
     stage_fn *run; /* 0 on failure, which ends everything */
     void *context;
     int ordered;
+    int offloadable; /* a GPU can do it */
 };
 
 struct pipeline {
@@ -57,7 +60,8 @@ struct pipeline {
     unsigned threads;
     size_t room; /* of a buffer */
 
-    _Atomic uint64_t done; /* input bytes */
+    _Atomic uint64_t done;  /* input bytes */
+    struct offload offload; /* begun by the caller */
 
     /* The rest is the pipeline's own. */
     _Atomic uint64_t next;
@@ -73,6 +77,9 @@ struct pipeline {
 unsigned pipeline_threads(uint64_t pieces);
 
 void pipeline_add(struct pipeline *pipeline, stage_fn *run, void *context, int ordered);
+
+/* Says of the stage that was added last that a GPU can do it. */
+void pipeline_offloadable(struct pipeline *pipeline);
 
 /*
  * Runs all pieces; calls `tick`, if not NULL, some times a second meanwhile. 1, or 0

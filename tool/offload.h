@@ -1,0 +1,42 @@
+/*
+ * Whether the work of a pipeline moves from the CPU to a GPU: chosen while it runs, from what its
+ * own pieces took.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_TOOL_OFFLOAD_H
+#define GPUAES_TOOL_OFFLOAD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "library.h"
+#include "offload_model.h"
+
+struct offload {
+    const struct library *library;
+    unsigned threads;
+    uint64_t total;    /* bytes; UINT64_MAX where nobody knows */
+    atomic_int chosen; /* a GPU is to work */
+
+    /* The rest is its own. */
+    pthread_mutex_t lock;
+    struct offload_figures figures; /* so far */
+    double begun;
+    double next_pieces; /* when it is looked at again */
+};
+
+/*
+ * `measures` is library_measures(): where it is 0, or the provider is absent, the environment has
+ * chosen, and `chosen` is 1 at once. Call it before the pipeline begins.
+ */
+void offload_begin(struct offload *offload, const struct library *library, int measures,
+                   unsigned threads, uint64_t total);
+
+/* A piece of so many bytes is done. The first time that a GPU is expected to gain, starts it. */
+void offload_count(struct offload *offload, uint64_t bytes, double offloadable, double waiting);
+
+int offload_is_chosen(const struct offload *offload);
+
+#endif
