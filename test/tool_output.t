@@ -502,7 +502,10 @@ like(run([$gpuaes_command, 'enc', '--help'], out => '/dev/full')->{err}, qr/^gpu
     ok(wait_for(sub { slurp("$folder/progress") =~ m{ GB/s} }), 'shows a rate after a while');
     close($to);
     waitpid($pid, 0);
-    like(slurp("$folder/progress"), qr/\r\e\[K(?:gpuaes: .*)?\n?\z/, 'and takes the line away at the end');
+    like(slurp("$folder/progress"), qr/\r\e\[K\d+ bytes in \d+\.\d\d s, \d+\.\d\d GB\/s\n(?:gpuaes: .*)?\n?\z/,
+        'and takes the line away at the end, for bytes, seconds and rate');
+    my $coded = run([$gpuaes_command, 'base64', '--progress', $in], env => $ours);
+    like($coded->{err}, qr/^${\length($plain)} bytes in \d+\.\d\d s, /m, 'base64 --progress sums up, too');
     # On a terminal by itself, and never wider than that is.
     SKIP: {
         skip('script is not installed', 8) if system('script --version >/dev/null 2>&1');
@@ -515,13 +518,29 @@ like(run([$gpuaes_command, 'enc', '--help'], out => '/dev/full')->{err}, qr/^gpu
             my $shown = $option ? sleep(1) : wait_for(sub { slurp("$folder/terminal") =~ m{0\.00 GB} });
             spew("$folder/seen", '');
             waitpid($watched, 0);
-            my @lines = slurp("$folder/terminal") =~ /\r\e\[K([^\r\n\e]*)/g;
+            my @lines = slurp("$folder/terminal") =~ /\r\e\[K([^\r\n\e]*)(?=\r\e)/g;
             ok($option ? !@lines : $shown && @lines, "$columns columns: " . ($option || 'by itself'));
             is(scalar(grep { length >= $columns } @lines), 0, 'no line is too wide');
         }
     }
-    my $quiet = gpuaes(['enc', @cipher, '-in', $in, '-out', $out]);
-    unlike($quiet->{err}, qr{GB/s}, 'and nothing where stderr is no terminal');
+    foreach my $command (['enc', @cipher, '-in', $in, '-out', $out], ['base64', $in]) {
+        my $quiet = gpuaes($command);
+        unlike($quiet->{err}, qr{GB/s}, "$command->[0]: and nothing where stderr is no terminal");
+    }
+
+    # Ciphertext on a terminal.
+    SKIP: {
+        skip('script is not installed', 8) if system('script --version >/dev/null 2>&1');
+        my $on_terminal = sub { return run(['script', '-qec', "$gpuaes_command @_", '/dev/null'], env => {%$ours, GPUAES_LOG => 'off'}) };
+        my $refused = $on_terminal->('enc', @cipher, '-in', $in);
+        is($refused->{status} >> 8, 1, 'ciphertext is not written to a terminal');
+        like($refused->{out}, qr/^gpuaes enc: the encrypted data would go to the terminal: name a file by -out, or add -a/, 'which says what to do');
+        cmp_ok(length($refused->{out}), '<', 300, 'and nothing else comes');
+        foreach my $good (['enc', '-a'], ['enc', '-out', '-'], ['enc', '-P'], ['dec'], ['enc', '-out', $out]) {
+            my ($direction, @more) = @$good;
+            is($on_terminal->($direction, @cipher, @more, '-in', $in)->{status}, 0, "$direction @more is no such case");
+        }
+    }
 }
 
 done_testing();

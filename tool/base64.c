@@ -14,10 +14,19 @@
 #include "library.h"
 #include "number.h"
 #include "output.h"
+#include "progress.h"
 #include "source.h"
 #include "tool.h"
 
-enum { WRAP = 76, PIECE = 2 << 20, SLACK = 64, OPTION_THREADS = 256, OPTION_BUFFER };
+enum {
+    WRAP = 76,
+    PIECE = 2 << 20,
+    SLACK = 64,
+    OPTION_THREADS = 256,
+    OPTION_BUFFER,
+    OPTION_PROGRESS,
+    OPTION_NO_PROGRESS
+};
 
 struct base64 {
     int decode, ignore_garbage;
@@ -25,6 +34,7 @@ struct base64 {
     const char *in;
     size_t piece;
     unsigned threads;
+    enum progress_wish progress;
     struct library library;
     struct source source;
     struct output output;
@@ -48,6 +58,7 @@ static void usage(void)
         "  -w, --wrap=COLS       lines of so many characters (76); 0: no lines\n"
         "      --threads=N       that read, work and write (the CPUs, 8 at most)\n"
         "      --buffer-size=N   bytes of a piece (2M)\n"
+        "      --progress, --no-progress   always / never show progress\n"
         "      --help\n"
         "      --version\n"
         "\n"
@@ -102,6 +113,10 @@ static int take_option(int option, struct base64 *job)
     case OPTION_THREADS:
     case OPTION_BUFFER:
         return read_sizes(option, optarg, job);
+    case OPTION_PROGRESS:
+    case OPTION_NO_PROGRESS:
+        job->progress = option == OPTION_PROGRESS ? PROGRESS_ALWAYS : PROGRESS_NEVER;
+        return 1;
     case 'h':
         usage();
         return 0;
@@ -120,6 +135,8 @@ static int read_options(int argc, char **argv, struct base64 *job)
                                           {"wrap", required_argument, NULL, 'w'},
                                           {"threads", required_argument, NULL, OPTION_THREADS},
                                           {"buffer-size", required_argument, NULL, OPTION_BUFFER},
+                                          {"progress", no_argument, NULL, OPTION_PROGRESS},
+                                          {"no-progress", no_argument, NULL, OPTION_NO_PROGRESS},
                                           {"help", no_argument, NULL, 'h'},
                                           {"version", no_argument, NULL, 'V'},
                                           {NULL, 0, NULL, 0}};
@@ -165,6 +182,7 @@ static void build(struct base64 *job)
 
 static int run(struct base64 *job)
 {
+    struct progress progress;
     size_t unit = job->piece < BASE64_UNIT ? BASE64_UNIT : job->piece / BASE64_UNIT * BASE64_UNIT;
     if (!source_open(&job->source, job->in)) {
         if (errno == EISDIR || job->in == NULL)
@@ -188,11 +206,18 @@ static int run(struct base64 *job)
     build(job);
     offload_begin(&job->pipeline.offload, &job->library, measures, job->threads,
                   source_expected(&job->source));
-    if (!pipeline_run(&job->pipeline, NULL, NULL)) {
+    progress_begin(&progress, job->progress, &job->pipeline.done, source_expected(&job->source),
+                   job->output.fd);
+    int ok = pipeline_run(&job->pipeline, progress_tick, &progress);
+    progress_end(&progress);
+    if (!ok) {
         output_abandon(&job->output);
         return complain("%s", job->pipeline.error);
     }
-    return output_commit(&job->output) || complain("write error: %s", strerror(errno));
+    if (!output_commit(&job->output))
+        return complain("write error: %s", strerror(errno));
+    progress_summary(&progress);
+    return 1;
 }
 
 int base64_command(int argc, char **argv)

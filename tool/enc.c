@@ -9,6 +9,7 @@
 #include <openssl/rand.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base64_decode.h"
 #include "base64_encode.h"
@@ -291,7 +292,7 @@ static int stream(struct enc *enc)
     int ok = finish_building(enc);
     if (ok) {
         progress_begin(&progress, enc->options.progress, &enc->pipeline.done,
-                       source_expected(&enc->source));
+                       source_expected(&enc->source), enc->output.fd);
         ok = pipeline_run(&enc->pipeline, progress_tick, &progress);
         progress_end(&progress);
         if (!ok)
@@ -301,16 +302,26 @@ static int stream(struct enc *enc)
         ok = complain("%s: %s", enc->output.name, strerror(errno));
     if (!ok)
         output_abandon(&enc->output);
-    else
+    if (ok) {
+        progress_summary(&progress);
         report(enc);
+    }
     return ok;
 }
 
 /* ---- The command ----------------------------------------------------------------------- */
 
+static int is_ciphertext_for_terminal(const struct enc_options *o)
+{
+    return !o->decrypt && !o->base64 && !o->print_only && o->out == NULL && isatty(STDOUT_FILENO);
+}
+
 static int run(struct enc *enc)
 {
     struct enc_options *o = &enc->options;
+    if (is_ciphertext_for_terminal(o))
+        return complain("the encrypted data would go to the terminal: name a file by -out, or add "
+                        "-a for Base64; -out - writes it all the same");
     if (!source_open(&enc->source, o->in))
         return complain("-in %s: %s", o->in != NULL ? o->in : "(stdin)", strerror(errno));
     enc->source.limit = o->length;

@@ -17,11 +17,12 @@
 static const double delay = 0.5;
 
 void progress_begin(struct progress *progress, enum progress_wish wish,
-                    const _Atomic uint64_t *done, uint64_t total)
+                    const _Atomic uint64_t *done, uint64_t total, int out)
 {
     *progress = (struct progress){.done = done, .total = total};
-    progress->shown = wish == PROGRESS_ALWAYS || (wish == PROGRESS_AUTO && isatty(STDERR_FILENO) &&
-                                                  tcgetpgrp(STDERR_FILENO) == getpgrp());
+    progress->sums_up = wish == PROGRESS_ALWAYS;
+    progress->shown = progress->sums_up || (wish == PROGRESS_AUTO && isatty(STDERR_FILENO) &&
+                                            !isatty(out) && tcgetpgrp(STDERR_FILENO) == getpgrp());
     progress->begun = progress->drawn_at = now();
 }
 
@@ -80,7 +81,7 @@ void progress_tick(void *argument)
     /* What goes on in the next line would stay there. */
     (void)fprintf(stderr, "\r\033[K%.*s", width - 1, line);
     (void)fflush(stderr);
-    progress->drawn = 1;
+    progress->drawn = progress->sums_up = 1;
 }
 
 void progress_end(struct progress *progress)
@@ -88,4 +89,13 @@ void progress_end(struct progress *progress)
     if (progress->drawn)
         (void)fputs("\r\033[K", stderr);
     progress->drawn = 0;
+}
+
+void progress_summary(const struct progress *progress)
+{
+    double seconds = now() - progress->begun;
+    uint64_t done = *progress->done;
+    if (progress->sums_up)
+        (void)fprintf(stderr, "%llu bytes in %.2f s, %.2f GB/s\n", (unsigned long long)done,
+                      seconds, seconds > 0 ? (double)done / 1e9 / seconds : 0);
 }
