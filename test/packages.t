@@ -89,7 +89,8 @@ sub files
 my $man3 = '/usr/share/man/man3';
 my @functions = slurp("$source/cuda/gpuaes.h") =~ /^GPUAES_API[^;(]*?(\w+)\(/mg;
 my %files = (
-    gpuaes => ['/usr/bin/gpuaes', '/usr/share/bash-completion/completions/gpuaes', '/usr/share/man/man1/gpuaes.1.gz'],
+    gpuaes => ['/usr/bin/gpuaes', '/usr/share/bash-completion/completions/gpuaes',
+        '/usr/share/fish/vendor_completions.d/gpuaes.fish', '/usr/share/zsh/vendor-completions/_gpuaes', '/usr/share/man/man1/gpuaes.1.gz'],
     libgpuaes0 => ["/usr/lib/$triplet/libgpuaes.so.0", "/usr/lib/$triplet/libgpuaes.so.0.0.0"],
     'libgpuaes-dev' => ['/usr/include/gpuaes.h', "/usr/lib/$triplet/libgpuaes.so", "/usr/lib/$triplet/pkgconfig/gpuaes.pc",
         map { "$man3/$_.3.gz" } 'libgpuaes', 'gpuaes', @functions],

@@ -7,6 +7,7 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use FindBin;
+use JSON::PP qw(decode_json);
 use lib $FindBin::Bin;
 use Programs;
 use Test::More;
@@ -42,6 +43,7 @@ foreach my $command (@commands) {
     isnt(gpuaes([$command, '--no-such-option'])->{status}, 0, "$command refuses other options");
 }
 
+my $no_fish = system('fish --version >/dev/null 2>&1');
 # The manual names every option that the help does, and the completion offers them.
 my $manual = slurp("$source/docs/gpuaes.1");
 $manual =~ s/\\-/-/g;
@@ -55,6 +57,21 @@ foreach my $command (qw(enc base64 bench info)) {
     my %offered = map { $_ => 1 } @words;
     @missing = grep { $_ ne '-CIPHER' && !$offered{$_} } @options;
     is("@missing", '', 'and the completion offers them all');
+    # Those of zsh and fish name them; with fish at hand, it offers them.
+    my $zsh = slurp("$source/tool/completions/_gpuaes");
+    @missing = grep { $_ ne '-CIPHER' && $_ !~ /^-h/ && $zsh !~ /(?<![\w-])\Q$_\E(?![\w-])/ } @options;
+    is("@missing", '', 'and that of zsh names them all');
+    SKIP: {
+        skip('fish is not installed', 1) if $no_fish;
+        my $fish = run(['fish', '-N', '-c', 'source $argv[1]; complete -C "gpuaes $argv[2] -"; complete -C "gpuaes $argv[2] --"',
+                "$source/tool/completions/gpuaes.fish", $command], env => {HOME => $folder})->{out};
+        @missing = grep { $_ ne '-CIPHER' && $fish !~ /^\Q$_\E(?:\t|$)/m } @options;
+        is("@missing", '', 'and that of fish offers them all') or diag($fish);
+    }
+}
+SKIP: {
+    skip('zsh is not installed', 1) if system('zsh --version >/dev/null 2>&1');
+    is(run(['zsh', '-n', "$source/tool/completions/_gpuaes"])->{status}, 0, 'zsh can read its own');
 }
 my $words = run(['bash', '-c', '. "$0"; COMP_WORDS=(gpuaes e); COMP_CWORD=1; _gpuaes gpuaes e gpuaes; echo "${COMPREPLY[@]}"',
         "$source/tool/completions/gpuaes"]);
@@ -127,6 +144,17 @@ foreach my $command ('doctor', 'info') {
     like($result->{out}, qr/^ *[Pp]rograms that read .* use gpuaes\.?$/m, "$command: programs use it");
 }
 spew($cnf, $sample);
+my $told = decode_json(gpuaes(['info', '--quick', '--json'])->{out});
+is(scalar(@{$told->{gpus}}) > 0, !!$has_device, 'info --json: the GPUs');
+ok($told->{provider_loaded} && $told->{configuration}{uses_gpuaes}, 'and what else it says');
+is($told->{configuration}{path}, $cnf, 'of which file');
+is(scalar(grep { $_->{memory} eq 'pageable' && $_->{gpuaes} > 0 } @{$told->{rates}}), 21, 'with a rate for each mode and size');
+$told = decode_json(gpuaes(['bench', '--quick', '--json', '--cipher=cbc'])->{out});
+my %works = map { ("$_->{work}, $_->{bytes}" => 1) } @{$told->{rows}};
+is(join('; ', sort keys %works), 'CBC decrypt, 16384; CBC decrypt, 262144; CBC encrypt, 16384; CBC encrypt, 262144', 'bench --json --cipher');
+my $one = gpuaes(['bench', '--quick', '--cipher=aes-256-ctr', '--size', '192K']);
+is(join('', $one->{out} =~ /^(CTR|ECB|CBC|Base64).* KiB /mg), 'CTR', 'bench --cipher --size: one row');
+like($one->{out}, qr/^CTR +192 KiB +\d/m, 'of that size');
 
 my $bench = gpuaes(['bench', '--quick']);
 is($bench->{status}, 0, 'bench --quick') or diag($bench->{err});
@@ -134,6 +162,7 @@ my @rows = $bench->{out} =~ /^\S.*? +\d+ KiB +\d+\.\d\d .*PU/mg;
 is(scalar(@rows), 14, 'has a row for each mode and size');
 is(scalar(grep { length > 80 } split(/\n/, $bench->{out})), 0, 'in a table that fits a terminal');
 foreach my $case (['bench', '--seconds=x', qr/--seconds=x: expected a number of seconds/], ['bench', '--seconds', qr/--seconds: its value is missing/],
+    ['bench', '--cipher=gcm', qr/--cipher=gcm: expected ctr, ecb, cbc or base64/], ['bench', '--size=1MB', qr/--size=1MB: expected a whole number from 64 to/],
     ['bench', '--quick=1', qr/--quick: it takes no value/], ['bench', 'foo', qr/unexpected argument "foo" \(see gpuaes bench --help\)/],
     ['bench', '--secnods=3', qr/unknown option --secnods; did you mean --seconds\?/], ['info', 'foo', qr/unexpected argument "foo"/],
     ['info', '--quik', qr/unknown option --quik; did you mean --quick\?/], ['doctor', '-x', qr/unknown option -x \(see gpuaes doctor --help\)/])

@@ -4,47 +4,94 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "describe.h"
+#include "json.h"
+#include "number.h"
 #include "rates.h"
 #include "tool.h"
 #include "words.h"
 
-static const size_t sizes[] = {16 << 10, 256 << 10, 4 << 20, 64 << 20, 256 << 20};
-enum { SIZES = sizeof sizes / sizeof sizes[0] };
+enum { SIZES = 5, QUICK_SIZES = 2 };
 
 struct bench {
     double seconds; /* for all of it */
-    size_t most;
+    size_t sizes[SIZES];
+    int size_count;
+    int works[RATES_WORKS]; /* which are measured */
+    int json;
 };
 
-static const char usage[] = "usage: gpuaes bench [--seconds=N] [--quick]\n"
-                            "\n"
-                            "Rates of one thread beside OpenSSL's default provider (Base64: beside "
-                            "libcrypto's\nfunctions), in turns; medians, GB/s of input.\n"
-                            "\n"
-                            "  --seconds=N  about so long (60)\n"
-                            "  --quick      to see that it works; the figures mean little\n";
+static const char usage[] =
+    "usage: gpuaes bench [--seconds=N] [--quick] [--cipher=NAME] [--size=N] [--json]\n"
+    "\n"
+    "Rates of one thread beside OpenSSL's default provider (Base64: beside libcrypto's\n"
+    "functions), in turns; medians, GB/s of input.\n"
+    "\n"
+    "  --seconds=N    about so long (60)\n"
+    "  --quick        to see that it works; the figures mean little\n"
+    "  --cipher=NAME  this one only: ctr, ecb, cbc or base64; or one direction, as in\n"
+    "                 cbc-decrypt or base64-encode\n"
+    "  --size=N       updates of N bytes only, as in 64K or 16M\n"
+    "  --json         for programs\n";
+
+/* Whether a name of the option means the work: "cbc", "aes-256-cbc", "cbc-decrypt". */
+static int is_meant(const char *name, const char *work)
+{
+    static const char aes[] = "aes-256-";
+    if (strncasecmp(name, aes, sizeof aes - 1) == 0)
+        name += sizeof aes - 1;
+    for (; *name != '\0'; name++, work++)
+        if (tolower((unsigned char)*name) != (*work == ' ' ? '-' : tolower((unsigned char)*work)))
+            return 0;
+    return *work == '\0' || *work == ' ';
+}
+
+static int choose_works(struct bench *bench, const char *name)
+{
+    int chosen = 0;
+    for (int work = 0; work < RATES_WORKS; work++)
+        chosen += bench->works[work] = name == NULL || is_meant(name, rates_names[work]);
+    return chosen != 0 ||
+           complain("--cipher=%s: expected ctr, ecb, cbc or base64, or one direction, as in "
+                    "cbc-decrypt",
+                    name);
+}
+
+static int choose_size(struct bench *bench, const char *text)
+{
+    uint64_t bytes;
+    if (!number_read_option("--size=", text, 64, (uint64_t)1 << 30, &bytes))
+        return 0;
+    bench->sizes[0] = (size_t)bytes;
+    bench->size_count = 1;
+    return 1;
+}
 
 static int read_options(int argc, char **argv, struct bench *bench)
 {
     int quick = 0;
-    const char *seconds = NULL;
+    const char *seconds = NULL, *cipher = NULL, *size = NULL;
     char *end = NULL;
-    const struct word known[] = {{"seconds", NULL, &seconds}, {"quick", &quick, NULL}, {0}};
+    const struct word known[] = {{"seconds", NULL, &seconds},  {"quick", &quick, NULL},
+                                 {"cipher", NULL, &cipher},    {"size", NULL, &size},
+                                 {"json", &bench->json, NULL}, {0}};
     int read = words_read(argc, argv, known, usage);
     if (read <= 0)
         return read;
     if (quick) {
         bench->seconds = 1;
-        bench->most = 1 << 20;
+        bench->size_count = QUICK_SIZES;
     }
     if (seconds != NULL &&
         ((bench->seconds = strtod(seconds, &end)) <= 0 || bench->seconds > 86400 || *end != '\0'))
         return complain("--seconds=%s: expected a number of seconds", seconds);
-    return 1;
+    return choose_works(bench, cipher) && (size == NULL || choose_size(bench, size));
 }
 
 static void print_side(struct rates *rates, enum rates_work work, enum rates_memory memory,
@@ -73,34 +120,66 @@ static void print_row(struct rates *rates, enum rates_work work, size_t bytes, d
     (void)fflush(stdout);
 }
 
+static void print_row_json(struct rates *rates, enum rates_work work, size_t bytes, double seconds)
+{
+    struct rate rate;
+    for (int memory = RATES_ORDINARY; memory <= RATES_PINNED; memory++)
+        if (rates_measure(rates, work, (enum rates_memory)memory, bytes, seconds, &rate))
+            rates_print_json(work, (enum rates_memory)memory, bytes, &rate);
+}
+
+static void print_head(const struct bench *bench, const char *why_no_device)
+{
+    if (bench->json) {
+        json_open(NULL, '{');
+        json_text("unit", "GB/s");
+        json_text("no_gpu", why_no_device);
+        json_open("rows", '[');
+        return;
+    }
+    if (why_no_device[0] != '\0')
+        (void)printf("No GPU: %s\n\n", why_no_device);
+    (void)printf("AES-256, GB/s           %9s  %-18s  %-18s\n%-14s %8s %9s  %-18s  %-18s\n",
+                 "default", "pageable memory", "pinned memory", "", "update", "provider",
+                 "  gpuaes", "  gpuaes");
+}
+
+static void print_end(const struct bench *bench)
+{
+    if (!bench->json)
+        return;
+    json_close(']');
+    json_close('}');
+}
+
 static int run(struct library *library, const struct bench *bench)
 {
     struct rates rates;
     const char *why_not;
     if (library->gpuaes == NULL)
         return complain("the provider gpuaes cannot be loaded: %s", library->why_not);
-    if (!rates_wait_for_device(library, &why_not))
-        (void)printf("No GPU: %s\n\n", why_not);
-    if (!rates_open(&rates, library, bench->most))
+    (void)rates_wait_for_device(library, &why_not);
+    if (!rates_open(&rates, library, bench->sizes[bench->size_count - 1]))
         return complain("there is no memory for buffers");
     int rows = 0;
-    for (int i = 0; i < SIZES; i++)
-        rows += sizes[i] <= bench->most ? RATES_WORKS : 0;
-    double seconds = bench->seconds / rows / (rates.memory[RATES_PINNED] != NULL ? 2 : 1);
-    (void)printf("AES-256, GB/s           %9s  %-18s  %-18s\n%-14s %8s %9s  %-18s  %-18s\n",
-                 "default", "ordinary memory", "pinned memory", "", "update", "provider",
-                 "  gpuaes", "  gpuaes");
     for (int work = 0; work < RATES_WORKS; work++)
-        for (int i = 0; i < SIZES; i++)
-            if (sizes[i] <= bench->most)
-                print_row(&rates, (enum rates_work)work, sizes[i], seconds);
+        rows += bench->works[work] ? bench->size_count : 0;
+    double seconds = bench->seconds / rows / (rates.memory[RATES_PINNED] != NULL ? 2 : 1);
+    print_head(bench, why_not);
+    for (int work = 0; work < RATES_WORKS; work++)
+        for (int i = 0; bench->works[work] && i < bench->size_count; i++)
+            (bench->json ? print_row_json : print_row)(&rates, (enum rates_work)work,
+                                                       bench->sizes[i], seconds);
+    print_end(bench);
     rates_close(&rates);
     return 1;
 }
 
 int bench_command(int argc, char **argv)
 {
-    struct bench bench = {.seconds = 60, .most = sizes[SIZES - 1]};
+    struct bench bench = {.seconds = 60,
+                          .sizes = {16 << 10, 256 << 10, 4 << 20, 64 << 20, 256 << 20},
+                          .size_count = SIZES};
     struct library library;
     int read = read_options(argc, argv, &bench);
     if (read <= 0)

@@ -20,7 +20,7 @@ void describe_bytes(size_t bytes, char text[DESCRIBE_TEXT])
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
     unsigned unit = 0;
-    for (; unit < 3 && bytes >= 1024; unit++)
+    for (; unit < 3 && bytes >= 1024 && bytes % 1024 == 0; unit++)
         bytes /= 1024;
     (void)snprintf(text, DESCRIBE_TEXT, "%zu %s", bytes, units[unit]);
 }

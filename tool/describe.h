@@ -14,7 +14,7 @@ enum { DESCRIBE_TEXT = 160 };
 
 void describe_device(const struct gpuaes_device_info *device, char text[DESCRIBE_TEXT]);
 
-/* "64 KiB", "1 MiB" */
+/* "64 KiB", "1 MiB"; in the largest unit that has a whole number of them. */
 void describe_bytes(size_t bytes, char text[DESCRIBE_TEXT]);
 
 #endif

@@ -11,6 +11,7 @@
 #include "../cuda/gpuaes.h"
 #include "configuration.h"
 #include "describe.h"
+#include "json.h"
 #include "pipeline.h"
 #include "rates.h"
 #include "tool.h"
@@ -25,6 +26,12 @@ struct table {
     int sizes;
     double seconds; /* for each */
 };
+
+static struct table new_table(int quick)
+{
+    return (struct table){.sizes = quick ? SIZES_QUICK : SIZES,
+                          .seconds = quick ? seconds_quick : seconds_each};
+}
 
 static void print_versions(const struct library *library)
 {
@@ -82,7 +89,7 @@ static void print_row(struct table *table, enum rates_work work, enum rates_memo
 static void print_table(struct table *table, enum rates_memory memory)
 {
     (void)printf("\nEngine and GB/s of one update, AES-256, %s memory, one thread\n%-14s",
-                 memory == RATES_PINNED ? "pinned" : "ordinary", "");
+                 memory == RATES_PINNED ? "pinned" : "pageable", "");
     for (int i = 0; i < table->sizes; i++) {
         char text[DESCRIBE_TEXT];
         describe_bytes(sizes[i], text);
@@ -96,8 +103,7 @@ static void print_table(struct table *table, enum rates_memory memory)
 static int run(struct library *library, int quick)
 {
     const char *why_not;
-    struct table table = {.sizes = quick ? SIZES_QUICK : SIZES,
-                          .seconds = quick ? seconds_quick : seconds_each};
+    struct table table = new_table(quick);
     struct configuration configuration;
     configuration_examine(&configuration);
     int ready = rates_wait_for_device(library, &why_not);
@@ -115,17 +121,92 @@ static int run(struct library *library, int quick)
     return 1;
 }
 
-static const char usage[] = "usage: gpuaes info [--quick]\n"
+/* ---- For programs ---------------------------------------------------------------------------- */
+
+static void print_devices_json(int ready, const char *why_not)
+{
+    struct gpuaes_device_info device;
+    struct gpuaes_statistics statistics;
+    json_text("no_gpu", why_not);
+    json_open("gpus", '[');
+    for (unsigned n = 0; ready && gpuaes_device(n, &device); n++) {
+        json_open(NULL, '{');
+        json_count("device", (uint64_t)device.ordinal);
+        json_text("name", device.name);
+        json_count("compute_major", (uint64_t)device.compute_major);
+        json_count("compute_minor", (uint64_t)device.compute_minor);
+        json_count("multiprocessors", (uint64_t)device.multiprocessors);
+        json_count("driver", (uint64_t)device.driver_version);
+        json_close('}');
+    }
+    json_close(']');
+    gpuaes_get_statistics(&statistics);
+    json_count("start_ms", statistics.start_ms);
+    json_count("enc_threads", pipeline_threads(UINT64_MAX));
+}
+
+static void print_configuration_json(const struct configuration *c)
+{
+    json_open("configuration", '{');
+    json_text("path", c->path);
+    json_truth("uses_gpuaes", c->uses_gpuaes);
+    json_text("why_not", c->why_not);
+    json_text("change", c->change);
+    json_text("note", c->note);
+    json_close('}');
+}
+
+static void print_rates_json(struct table *table)
+{
+    struct rate rate;
+    json_open("rates", '[');
+    for (int work = 0; work < RATES_WORKS; work++)
+        for (int i = 0; i < table->sizes; i++)
+            for (int memory = RATES_ORDINARY; memory <= RATES_PINNED; memory++)
+                if (rates_measure(&table->rates, (enum rates_work)work, (enum rates_memory)memory,
+                                  sizes[i], table->seconds, &rate))
+                    rates_print_json((enum rates_work)work, (enum rates_memory)memory, sizes[i],
+                                     &rate);
+    json_close(']');
+}
+
+static int run_json(struct library *library, int quick)
+{
+    const char *why_not;
+    struct table table = new_table(quick);
+    struct configuration configuration;
+    configuration_examine(&configuration);
+    int ready = rates_wait_for_device(library, &why_not);
+    int measures = library->gpuaes != NULL;
+    if (measures && !rates_open(&table.rates, library, sizes[table.sizes - 1]))
+        return complain("there is no memory for buffers");
+    json_open(NULL, '{');
+    json_text("gpuaes", PACKAGE_VERSION);
+    json_text("cuda", gpuaes_build());
+    json_text("openssl", OpenSSL_version(OPENSSL_VERSION));
+    json_truth("provider_loaded", measures);
+    json_text("provider_why_not", library->why_not);
+    print_devices_json(ready, why_not);
+    print_configuration_json(&configuration);
+    if (measures)
+        print_rates_json(&table);
+    json_close('}');
+    rates_close(&table.rates);
+    return 1;
+}
+
+static const char usage[] = "usage: gpuaes info [--quick] [--json]\n"
                             "\n"
                             "Shows GPUs, engines and rates, and how openssl.cnf uses gpuaes.\n"
                             "\n"
-                            "  --quick  lengths up to 256 KiB alone, measured briefly\n";
+                            "  --quick  lengths up to 256 KiB alone, measured briefly\n"
+                            "  --json   for programs\n";
 
 int info_command(int argc, char **argv)
 {
     struct library library;
-    int quick = 0;
-    const struct word known[] = {{"quick", &quick, NULL}, {0}};
+    int quick = 0, json = 0;
+    const struct word known[] = {{"quick", &quick, NULL}, {"json", &json, NULL}, {0}};
     int read = words_read(argc, argv, known, usage);
     if (read <= 0)
         return read < 0 ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -133,7 +214,7 @@ int info_command(int argc, char **argv)
     int ok = library_open(&library);
     if (ok) {
         library_load(&library);
-        ok = run(&library, quick);
+        ok = json ? run_json(&library, quick) : run(&library, quick);
         library_close(&library);
     }
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;

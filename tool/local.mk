@@ -17,6 +17,7 @@ tool_libtool_core_la_SOURCES = \
 	tool/enc.c \
 	tool/enc_options.c tool/enc_options.h \
 	tool/info.c \
+	tool/json.c tool/json.h \
 	tool/key.c tool/key.h \
 	tool/library.c tool/library.h \
 	tool/mapped.c tool/mapped.h \
@@ -48,3 +49,7 @@ tool_gpuaes_LDADD = tool/libtool_core.la cuda/libgpuaes.la $(LDADD)
 
 completionsdir = $(datadir)/bash-completion/completions
 dist_completions_DATA = tool/completions/gpuaes
+zshcompletionsdir = $(datadir)/zsh/site-functions
+dist_zshcompletions_DATA = tool/completions/_gpuaes
+fishcompletionsdir = $(datadir)/fish/vendor_completions.d
+dist_fishcompletions_DATA = tool/completions/gpuaes.fish

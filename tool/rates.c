@@ -14,6 +14,7 @@
 #include "../cuda/gpuaes.h"
 #include "../test/bench/measure.h"
 #include "../test/bench/options.h"
+#include "json.h"
 
 struct options options;
 
@@ -99,6 +100,19 @@ void rates_close(struct rates *rates)
         (void)munmap(rates->memory[RATES_ORDINARY], 2 * room(rates));
     gpuaes_pinned_free(rates->memory[RATES_PINNED], 2 * room(rates));
     *rates = (struct rates){0};
+}
+
+void rates_print_json(enum rates_work work, enum rates_memory memory, size_t bytes,
+                      const struct rate *rate)
+{
+    json_open(NULL, '{');
+    json_text("work", rates_names[work]);
+    json_text("memory", memory == RATES_PINNED ? "pinned" : "pageable");
+    json_count("bytes", bytes);
+    json_text("engine", rate->by_gpu ? "GPU" : "CPU");
+    json_figure("gpuaes", rate->ours);
+    json_figure("default", rate->theirs);
+    json_close('}');
 }
 
 /* ---- One case ------------------------------------------------------------------------------ */

@@ -49,6 +49,10 @@ int rates_wait_for_device(struct library *library, const char **why_not);
 int rates_open(struct rates *rates, const struct library *library, size_t most);
 void rates_close(struct rates *rates);
 
+/* Prints one as an object of JSON, in the array that is open. */
+void rates_print_json(enum rates_work work, enum rates_memory memory, size_t bytes,
+                      const struct rate *rate);
+
 /* Measures for so many seconds; 1, or 0 where it cannot be done. */
 int rates_measure(struct rates *rates, enum rates_work work, enum rates_memory memory, size_t bytes,
                   double seconds, struct rate *rate);

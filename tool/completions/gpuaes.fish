@@ -1,0 +1,54 @@
+# fish completion for gpuaes(1)
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+
+complete -c gpuaes -f
+complete -c gpuaes -n __fish_use_subcommand -a 'enc dec' -d 'encrypt or decrypt files'
+complete -c gpuaes -n __fish_use_subcommand -a base64 -d 'encode or decode Base64'
+complete -c gpuaes -n __fish_use_subcommand -a info -d 'GPUs, engines and rates'
+complete -c gpuaes -n __fish_use_subcommand -a doctor -d 'what is wrong, and what to do'
+complete -c gpuaes -n __fish_use_subcommand -a bench -d 'rates beside the default provider'
+complete -c gpuaes -n __fish_use_subcommand -a 'help version'
+
+# enc and dec: options have one dash, or two.
+set -l enc '__fish_seen_subcommand_from enc dec'
+for bits in 128 192 256
+    for mode in ctr cbc ecb
+        complete -c gpuaes -n $enc -o aes-$bits-$mode
+    end
+end
+for flag in e d a base64 A nopad pbkdf2 salt nosalt p P v list ciphers
+    complete -c gpuaes -n $enc -o $flag
+end
+for file in in out kfile rand writerand
+    complete -c gpuaes -n $enc -o $file -r -F
+end
+for value in k iter saltlen S K iv bufsize
+    complete -c gpuaes -n $enc -o $value -x
+end
+complete -c gpuaes -n $enc -o md -x -a 'sha256 sha384 sha512 sha1 md5'
+complete -c gpuaes -n $enc -o pass -x -a 'env: file: fd: stdin pass:'
+for value in offset length threads
+    complete -c gpuaes -n $enc -l $value -x
+end
+for flag in piece sync progress no-progress help
+    complete -c gpuaes -n $enc -l $flag
+end
+
+set -l base64 '__fish_seen_subcommand_from base64'
+complete -c gpuaes -n $base64 -F
+complete -c gpuaes -n $base64 -s d -l decode
+complete -c gpuaes -n $base64 -s i -l ignore-garbage
+complete -c gpuaes -n $base64 -s w -l wrap -x
+complete -c gpuaes -n $base64 -l threads -x
+complete -c gpuaes -n $base64 -l buffer-size -x
+for flag in progress no-progress help version
+    complete -c gpuaes -n $base64 -l $flag
+end
+
+set -l bench '__fish_seen_subcommand_from bench'
+complete -c gpuaes -n $bench -l seconds -x
+complete -c gpuaes -n $bench -l cipher -x -a 'ctr ecb ecb-encrypt ecb-decrypt cbc cbc-encrypt cbc-decrypt base64 base64-encode base64-decode'
+complete -c gpuaes -n $bench -l size -x -a '16K 256K 4M 64M 256M'
+complete -c gpuaes -n '__fish_seen_subcommand_from bench info' -l quick
+complete -c gpuaes -n '__fish_seen_subcommand_from bench info' -l json
+complete -c gpuaes -n '__fish_seen_subcommand_from bench info doctor' -l help
