@@ -174,6 +174,18 @@ foreach my $case (['bench', '--seconds=x', qr/--seconds=x: expected a number of 
     is($result->{out}, '', 'and prints nothing else');
 }
 
+# ---- What README says of the emulator ------------------------------------------------------------
+
+SKIP: {
+    skip('this needs the emulator', 3) if !$on_emulator;
+    my ($lines) = slurp("$source/README.md") =~ /^## Try it without a GPU\n.*?\n\n(    .*?)\n\n/ms;
+    my $lines_here = $lines =~ s/^ *cd build$/cd '$build'/mr =~ s{\bexample\.enc\b}{$folder/example.enc}gr;
+    my $tried = run(['sh', '-ec', $lines_here], env => {OPENSSL_CONF => $cnf}, seconds => 300);
+    is($tried->{status}, 0, 'the lines of README run') or diag($lines_here, $tried->{err});
+    like($tried->{err}, qr/^by a GPU     : +[1-9]\d+$/m, 'the emulator encrypts');
+    like($tried->{out}, qr/^GPU 0: /m, 'and is shown');
+}
+
 # ---- Configurations that do not use it --------------------------------------------------------------
 
 # What the doctor says of a file: "" and "" where all is well with it, and a note.
