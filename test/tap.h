@@ -119,20 +119,20 @@ TAP_UNUSED static double clock_seconds(clockid_t clock)
 }
 
 /*
- * The timeout-ms of a test whose emulator has these options. It is short only where a kernel is to
+ * The timeout-ms of a test with such options of the emulator. It is short only where a kernel is to
  * hang: on a busy machine all others are slow, and none of them is lost.
  */
-TAP_UNUSED static unsigned timeout_for(const char *options)
+TAP_UNUSED static unsigned timeout_for(const char *emulator)
 {
-    return strstr(options, "hang") != NULL ? 2000 : 60000;
+    return strstr(emulator, "hang") != NULL ? 2000 : 60000;
 }
 
 /* The same for the provider of processes that begin from here on. */
-TAP_UNUSED static void set_timeout_for(const char *options)
+TAP_UNUSED static void set_timeout_for(const char *emulator)
 {
     char text[16];
 
-    (void)snprintf(text, sizeof text, "%u", timeout_for(options));
+    (void)snprintf(text, sizeof text, "%u", timeout_for(emulator));
     setenv("GPUAES_TIMEOUT_MS", text, 1);
 }
 
