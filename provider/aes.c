@@ -19,6 +19,8 @@
 #include "aes_stream.h"
 #include "aes_update.h"
 #include "engine.h"
+#include "offload.h"
+#include "process.h"
 #include "skey.h"
 #include "statistics.h"
 
@@ -49,7 +51,7 @@ static void *aes_newctx(struct provider *provider, enum aes_mode mode, unsigned 
     c->provider = provider;
     c->mode = mode;
     c->key_bytes = key_bytes;
-    c->generation = job_generation();
+    c->generation = process_generation();
     aes_rearm(c);
     engine_context_created(provider);
     return c;
@@ -63,7 +65,7 @@ static void forget_counts(struct aes_context *c)
 
 void aes_count_own(struct aes_context *c, size_t bytes)
 {
-    unsigned generation = job_generation();
+    unsigned generation = process_generation();
     if (c->generation == generation)
         return;
     c->generation = generation;
@@ -92,8 +94,6 @@ void aes_freectx(void *context)
     if (c == NULL)
         return;
     aes_pipeline_end(c);
-    if (c->waiting != NULL)
-        job_wait_out(c->waiting);
     (void)aes_read_ahead_end(c);
     settle(c);
     offload_queue_close(c->stream.queue);
@@ -113,8 +113,7 @@ struct aes_context *aes_copy_context(const struct aes_context *c)
     }
     /* What was counted is the original's, which others may be copying too. */
     copy->countdown = copy->armed;
-    copy->generation = job_generation();
-    copy->waiting = NULL;
+    copy->generation = process_generation();
     copy->iv_lent = 0;
     forget_counts(copy);
     copy->pipeline = NULL;
@@ -279,12 +278,6 @@ HOT static int aes_cipher(void *context, unsigned char *out, size_t *out_bytes, 
     if (__builtin_expect(in_bytes >= c->small, 0))
         return counted_cipher(c, out, out_bytes, room, in, in_bytes);
     return c->cpu_cipher(c->cpu, out, out_bytes, room, in, in_bytes);
-}
-
-int aes_update_alone(struct aes_context *c, const struct call *call)
-{
-    OSSL_FUNC_cipher_update_fn *function = call->oneshot ? aes_cipher : aes_update;
-    return function(c, call->out, call->out_bytes, call->room, call->in, call->in_bytes);
 }
 
 int aes_final(void *context, unsigned char *out, size_t *out_bytes, size_t room)

@@ -11,7 +11,6 @@
 
 #include "../cuda/gpuaes.h"
 #include "cpu.h"
-#include "job.h"
 #include "provider.h"
 #include "statistics.h"
 
@@ -55,7 +54,7 @@ struct aes_context {
      * left of `counted` was so for the reason `others`. */
     uint64_t cpu_bytes[CPU_REASONS];
     enum cpu_reason others;
-    unsigned generation; /* of the process whose counts those are, see job_generation() */
+    unsigned generation; /* of the process whose counts those are, see process_generation() */
     int stays_on_cpu;    /* so the last choice was; until the next initialisation */
     const struct cpu_cipher *functions;
     struct provider *provider;
@@ -67,12 +66,6 @@ struct aes_context {
     int has_key, has_iv;
     int tls;      /* TLS records: all of it is the CPU's */
     int finished; /* until the next initialisation, likewise */
-
-    int gathers;              /* whether updates may be gathered: see gather.h */
-    size_t unasked;           /* bytes since the last question whether to */
-    size_t alone;             /* as `large`, for those that are not */
-    struct job_wait *waiting; /* of a job that is paused in an update; else NULL */
-    double beside_ns;         /* for which it was paused longer than its own work took */
 
     int iv_lent; /* the application has a pointer to the IV in `cpu`; see aes_get_params() */
     unsigned char key[32];

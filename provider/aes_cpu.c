@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "aes_bounce.h"
-#include "job.h"
 
 int aes_get_uint(const struct aes_context *c, const char *name, unsigned *value)
 {
@@ -47,11 +46,6 @@ int aes_on_cpu_released(struct aes_context *c, const struct call *call)
         return 0;
     int ok = aes_on_cpu(c, call);
     return set_uint(c->functions, c->cpu, OSSL_CIPHER_PARAM_PADDING, padding) && ok;
-}
-
-int aes_may_pause(const struct aes_context *c, const struct call *call)
-{
-    return c->mode == AES_CBC || call->in_bytes > JOB_LONGEST_RANDOM;
 }
 
 /* ---- What is held back --------------------------------------------------------------- */

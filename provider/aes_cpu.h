@@ -39,9 +39,6 @@ int aes_on_cpu_released(struct aes_context *context, const struct call *call);
  */
 int aes_find_held(const struct aes_context *context, size_t *held);
 
-/* In an ASYNC job, that is: see job.h. */
-int aes_may_pause(const struct aes_context *context, const struct call *call);
-
 /* The IV that continues the stream at a block boundary. ECB has none. */
 int aes_get_position(const struct aes_context *context, unsigned char iv[GPUAES_BLOCK]);
 int aes_set_position(struct aes_context *context, const unsigned char iv[GPUAES_BLOCK]);

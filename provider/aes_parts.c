@@ -32,7 +32,7 @@ const struct gpuaes_key *aes_schedule(struct aes_context *c)
     return &c->schedule;
 }
 
-int aes_do_head(struct aes_context *c, const struct call *call, const struct split *s)
+static int do_head(struct aes_context *c, const struct call *call, const struct split *s)
 {
     size_t written = 0;
     struct call head = *call;
@@ -57,10 +57,7 @@ static enum gpuaes_status run_middle(struct aes_context *c, const struct call *c
                                .flags = insist ? GPUAES_WAIT : engine_flags(c->provider),
                                .report = report};
     report->parts = 0;
-    struct offload_pause pause = {.waiting = &c->waiting, .beside_ns = &c->beside_ns};
-    enum gpuaes_status status = work.key == NULL
-                                    ? GPUAES_BAD_ARGUMENT
-                                    : offload_aes(&work, aes_may_pause(c, call) ? &pause : NULL);
+    enum gpuaes_status status = work.key == NULL ? GPUAES_BAD_ARGUMENT : offload_aes(&work);
     if (status != GPUAES_OK)
         engine_explain_failure(c->provider, status);
     return status;
@@ -103,7 +100,7 @@ static size_t bytes_done(const struct gpuaes_report *report)
     return done;
 }
 
-int aes_do_tail(struct aes_context *c, const struct call *call, const struct split *s)
+static int do_tail(struct aes_context *c, const struct call *call, const struct split *s)
 {
     size_t in_at = s->head_in + s->middle, out_at = s->head_out + s->middle, written = 0;
     struct call tail = {.out = call->out + out_at,
@@ -141,10 +138,10 @@ static int do_middle_and_tail(struct aes_context *c, const struct call *call, co
                     "after %zu of %zu bytes", s->head_in + done, call->in_bytes);
         return 0;
     }
-    return finish_parts(c, call, s, &report) && aes_do_tail(c, call, s);
+    return finish_parts(c, call, s, &report) && do_tail(c, call, s);
 }
 
 int aes_run_split(struct aes_context *c, const struct call *call, const struct split *s, int insist)
 {
-    return aes_do_head(c, call, s) && do_middle_and_tail(c, call, s, insist);
+    return do_head(c, call, s) && do_middle_and_tail(c, call, s, insist);
 }

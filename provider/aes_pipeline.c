@@ -7,7 +7,6 @@
 
 #include <openssl/crypto.h>
 
-#include "engine.h"
 #include "errors.h"
 
 /* ---- Pipes ----------------------------------------------------------------------- */
@@ -30,20 +29,12 @@ void aes_pipeline_end(struct aes_context *c)
     aes_rearm(c);
 }
 
-static struct aes_pipeline *new_pipeline(void)
-{
-    struct aes_pipeline *p = OPENSSL_zalloc(sizeof *p);
-    for (size_t i = 0; p != NULL && i < PIPES_MOST; i++)
-        p->list[i] = &p->message[i];
-    return p;
-}
-
 static int add_pipe(struct aes_pipeline *p, const struct aes_context *original)
 {
     struct aes_context *pipe = aes_copy_context(original);
     if (pipe == NULL)
         return 0;
-    p->message[p->pipes].context = p->pipe[p->pipes] = pipe;
+    p->pipe[p->pipes] = pipe;
     p->pipes++;
     return 1;
 }
@@ -52,7 +43,7 @@ static int add_pipe(struct aes_pipeline *p, const struct aes_context *original)
 static int set_pipes(struct aes_context *c, size_t pipes)
 {
     if (c->pipeline == NULL)
-        c->pipeline = new_pipeline();
+        c->pipeline = OPENSSL_zalloc(sizeof *c->pipeline);
     if (c->pipeline == NULL)
         return 0;
     free_pipes(c->pipeline, pipes);
@@ -68,7 +59,7 @@ int aes_pipeline_copy(struct aes_context *copy, const struct aes_context *origin
     copy->pipeline = NULL;
     if (p == NULL)
         return 1;
-    copy->pipeline = new_pipeline();
+    copy->pipeline = OPENSSL_zalloc(sizeof *copy->pipeline);
     for (size_t i = 0; copy->pipeline != NULL && i < p->pipes; i++)
         if (!add_pipe(copy->pipeline, p->pipe[i]))
             break;
@@ -141,14 +132,6 @@ static int check_call(const struct aes_context *c, size_t pipes, const void *out
     return 0;
 }
 
-static size_t sum(const size_t *bytes, size_t count)
-{
-    size_t all = 0;
-    for (size_t i = 0; i < count; i++)
-        all += bytes[i];
-    return all;
-}
-
 int aes_pipeline_update(void *context, size_t pipes, unsigned char **out, size_t *out_bytes,
                         const size_t *room, const unsigned char **in, const size_t *in_bytes)
 {
@@ -159,22 +142,10 @@ int aes_pipeline_update(void *context, size_t pipes, unsigned char **out, size_t
         error_raise(c->provider, ERROR_BAD_PARAMETER, "no input");
         return 0;
     }
-    if (sum(in_bytes, pipes) < engine_floor(c->provider)) {
-        int ok = 1;
-        for (size_t i = 0; i < pipes; i++)
-            ok &= aes_update(c->pipeline->pipe[i], out[i], &out_bytes[i], room[i], in[i],
-                             in_bytes[i]);
-        return ok;
-    }
-    for (size_t i = 0; i < pipes; i++) {
-        struct call *call = &c->pipeline->message[i].call;
-        call->out = out[i];
-        call->out_bytes = &out_bytes[i];
-        call->room = room[i];
-        call->in = in[i];
-        call->in_bytes = in_bytes[i];
-    }
-    return aes_messages_run(c->provider, c->pipeline->list, pipes);
+    int ok = 1;
+    for (size_t i = 0; i < pipes; i++)
+        ok &= aes_update(c->pipeline->pipe[i], out[i], &out_bytes[i], room[i], in[i], in_bytes[i]);
+    return ok;
 }
 
 int aes_pipeline_final(void *context, size_t pipes, unsigned char **out, size_t *out_bytes,

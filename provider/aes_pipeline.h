@@ -10,7 +10,7 @@
 #ifndef GPUAES_AES_PIPELINE_H
 #define GPUAES_AES_PIPELINE_H
 
-#include "aes_messages.h"
+#include "aes.h"
 #include "core_pipeline.h"
 
 /*
@@ -25,7 +25,6 @@ pipeline_final_fn aes_pipeline_final;
 struct aes_pipeline {
     size_t pipes;
     struct aes_context *pipe[PIPES_MOST];
-    struct aes_message message[PIPES_MOST], *list[PIPES_MOST];
 };
 
 /* Frees the pipes: the context is one for a single message again. */

@@ -14,7 +14,6 @@
 #include "aes_update.h"
 #include "engine.h"
 #include "engine_measure.h"
-#include "job.h"
 #include "offload.h"
 #include "read_ahead_measure.h"
 

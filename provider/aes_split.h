@@ -34,13 +34,6 @@ int aes_make_split(const struct aes_context *context, const struct call *call, s
 int aes_run_split(struct aes_context *context, const struct call *call, const struct split *split,
                   int insist);
 
-/*
- * The CPU's parts of that: the head brings its context to a block boundary with nothing held
- * back; the tail, from where the middle ends, sets *call->out_bytes.
- */
-int aes_do_head(struct aes_context *context, const struct call *call, const struct split *split);
-int aes_do_tail(struct aes_context *context, const struct call *call, const struct split *split);
-
 /* What the device does of a context's work, and the key schedule for it. */
 enum gpuaes_op aes_op(const struct aes_context *context);
 const struct gpuaes_key *aes_schedule(struct aes_context *context);

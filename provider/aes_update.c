@@ -12,24 +12,12 @@
 #include "aes_stream.h"
 #include "engine.h"
 #include "engine_measure.h"
-#include "gather.h"
-#include "gather_choice.h"
-#include "job.h"
 
 /* ---- Whether ----------------------------------------------------------------------- */
 
 static enum engine_work work_of(const struct aes_context *c)
 {
     return (enum engine_work)aes_op(c);
-}
-
-int aes_is_eligible_among_many(const struct aes_context *c)
-{
-    if (!c->has_key || c->tls || c->finished || (c->mode != AES_ECB && !c->has_iv))
-        return 0;
-    /* Turning the direction without giving the key again leaves the default
-     * provider with the schedule of the other one: what it makes of it is its own. */
-    return c->mode == AES_CTR || c->encrypting == c->key_encrypting;
 }
 
 static int is_serial(const struct aes_context *c)
@@ -39,7 +27,12 @@ static int is_serial(const struct aes_context *c)
 
 int aes_is_eligible(const struct aes_context *c)
 {
-    return !is_serial(c) && aes_is_eligible_among_many(c);
+    if (!c->has_key || c->tls || c->finished || is_serial(c) ||
+        (c->mode != AES_ECB && !c->has_iv))
+        return 0;
+    /* Turning the direction without giving the key again leaves the default
+     * provider with the schedule of the other one: what it makes of it is its own. */
+    return c->mode == AES_CTR || c->encrypting == c->key_encrypting;
 }
 
 uint64_t aes_fold(struct aes_context *c)
@@ -49,9 +42,6 @@ uint64_t aes_fold(struct aes_context *c)
     c->countdown = c->armed;
     return bytes;
 }
-
-/* An ASYNC job is noticed after so many bytes. */
-enum { GATHER_LOOK = 1 << 20 };
 
 /* Why updates that do not take the long way are the CPU's. */
 static enum cpu_reason find_others(const struct aes_context *c, size_t floor)
@@ -67,7 +57,6 @@ void aes_rearm(struct aes_context *c)
     /* Every pointer must be looked at, or every call refused. */
     if (c->device_memory || c->stream.lost || c->keystream != NULL || c->pipeline != NULL) {
         c->small = 0;
-        c->gathers = GATHERS_NOT;
         c->armed = c->countdown = -1;
         return;
     }
@@ -78,12 +67,8 @@ void aes_rearm(struct aes_context *c)
         floor = ENGINE_ASK_AGAIN;
     /* It takes no device to do updates under 1 KiB, and no figures. */
     c->small = engine_is_forced(c->provider) ? 0 : 1024;
-    c->gathers = gather_is_possible(c);
-    c->alone = floor;
-    c->large = c->gathers && gather_floor(c->provider) < floor ? gather_floor(c->provider) : floor;
+    c->large = floor;
     uint64_t armed = aes_read_ahead_distance(c);
-    if (armed > GATHER_LOOK && is_serial(c) && engine_floor(c->provider) != SIZE_MAX)
-        armed = engine_is_forced(c->provider) ? 1 : GATHER_LOOK;
     if (armed > floor && c->stays_on_cpu)
         armed = floor;
     c->armed = c->countdown = armed > INT64_MAX ? INT64_MAX : (int64_t)armed - 1;
@@ -122,12 +107,10 @@ static int offer(struct aes_context *c, const struct call *call, struct work *wo
         return DECLINED;
     }
     uint64_t before = c->gpu;
-    c->beside_ns = 0;
     if (!aes_run_split(c, call, &split, 0))
         return REFUSED;
     uint64_t left = split.middle - (c->gpu - before);
     c->cpu_bytes[work->why] += left;
-    work->begun += c->beside_ns;
     if (left == 0)
         engine_done(work, MODEL_GPU);
     return DONE;
@@ -188,11 +171,7 @@ static void count_towards_start(const struct aes_context *c, size_t in_bytes, ui
 {
     uint64_t large = in_bytes >= MEASURE_FLOOR ? in_bytes : 0;
     engine_count(large);
-    int may_gather = is_serial(c) && job_is_current() && gather_may_pay();
-    int may_gain = c->mode == AES_CTR ? engine_may_read_ahead(c->provider) : may_gather;
-    if (may_gather && engine_is_forced(c->provider))
-        (void)engine_start_for(c->provider, in_bytes);
-    if (bytes != large && may_gain)
+    if (bytes != large && c->mode == AES_CTR && engine_may_read_ahead(c->provider))
         engine_count_stream(c->provider, bytes - large);
 }
 
@@ -202,20 +181,13 @@ int aes_update_call(struct aes_context *c, const struct call *call)
     aes_count_own(c, call->in_bytes);
     if (!aes_pipeline_check(c))
         return REFUSED;
-    int gathers = c->gathers != GATHERS_NOT && gather_is_asked(c, call->in_bytes);
-    int result = gathers ? gather_update(c, call) : DECLINED;
-    if (result != DECLINED)
-        return result;
-    if (c->gathers && c->countdown >= 0 && call->in_bytes < c->alone)
-        return aes_on_cpu(c, call);
+    int result = DECLINED;
     uint64_t bytes = aes_fold(c);
     count_towards_start(c, call->in_bytes, bytes);
     aes_rearm(c);
     if (!aes_stream_check(c))
         return REFUSED;
-    if (!gathers && c->gathers == GATHERS && gather_is_asked(c, call->in_bytes))
-        result = gather_update(c, call);
-    if (result == DECLINED && c->device_memory)
+    if (c->device_memory)
         result = aes_device_update(c, call);
     if (result == DECLINED)
         result = offer(c, call, &work);

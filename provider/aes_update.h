@@ -8,12 +8,8 @@
 
 #include "aes_cpu.h"
 
-/*
- * The context is in a state that the device can take over; by itself, or beside others,
- * since CBC encryption is serial.
- */
+/* Returns 1 if the context is in a state that the device can take over, 0 otherwise. */
 int aes_is_eligible(const struct aes_context *context);
-int aes_is_eligible_among_many(const struct aes_context *context);
 
 /*
  * As OSSL_FUNC_cipher_update() and OSSL_FUNC_cipher_cipher(): whole blocks in
@@ -25,8 +21,5 @@ int aes_update_large(struct aes_context *context, unsigned char *out, size_t *ou
                      size_t room, const unsigned char *in, size_t in_bytes);
 int aes_cipher_large(struct aes_context *context, unsigned char *out, size_t *out_bytes,
                      size_t room, const unsigned char *in, size_t in_bytes);
-
-/* The same for an update of any size, as the dispatch function does it (aes.c). */
-int aes_update_alone(struct aes_context *context, const struct call *call);
 
 #endif

@@ -16,8 +16,8 @@
 #include "base64_codec.h"
 #include "engine.h"
 #include "errors.h"
-#include "job.h"
 #include "offload.h"
+#include "process.h"
 #include "statistics.h"
 
 enum {
@@ -29,7 +29,7 @@ enum {
 /* What a forked child finds here its parent counts. */
 static void count_own(struct base64_count *count)
 {
-    unsigned generation = job_generation();
+    unsigned generation = process_generation();
     if (count->generation != generation)
         count->bytes = count->to_start = 0;
     count->generation = generation;

@@ -35,7 +35,7 @@ struct base64_count {
     uint64_t bytes;
     enum cpu_reason why; /* of all of them */
     uint64_t to_start;   /* those of updates large enough to count towards a start */
-    unsigned generation; /* of the process whose bytes those are, see job_generation() */
+    unsigned generation; /* of the process whose bytes those are, see process_generation() */
 };
 
 /* Adds what an update of `update` bytes did on the CPU; and puts the rest into the statistics. */

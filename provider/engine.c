@@ -5,6 +5,7 @@
  */
 #include "engine.h"
 
+#include <openssl/async.h>
 #include <stdio.h>
 
 #include "cpu.h"
@@ -165,7 +166,6 @@ static enum engine_choice choose_by_model(struct provider *provider, struct work
 {
     work->line_ns[MODEL_CPU] = measured_cpu_ns(provider, work);
     work->line_ns[MODEL_GPU] = measured_gpu_ns(work, work->memory == MEMORY_PINNED);
-    work->line_ns[MODEL_GPU] += offload_hand_over_ns();
     struct model_cell *cell = cell_of(work);
     struct model_choice choice = model_choose(cell, work->line_ns);
     explain(provider, work, &choice);
@@ -186,8 +186,13 @@ void engine_explain_failure(const struct provider *provider, enum gpuaes_status 
 static enum engine_choice choose_ready(struct provider *provider, struct work *work)
 {
     enum engine_choice choice = engine_find_memory(work);
-    if (choice == CHOICE_GPU && !engine_is_forced(provider))
-        choice = choose_by_model(provider, work);
+    work->why = CPU_FAILED;
+    if (choice != CHOICE_GPU || engine_is_forced(provider))
+        return choice;
+    work->why = CPU_UNSUITED;
+    if (ASYNC_get_current_job() != NULL) /* its thread has other jobs, which would wait, too */
+        return CHOICE_CPU;
+    choice = choose_by_model(provider, work);
     work->why = choice == CHOICE_CPU ? CPU_FASTER : CPU_FAILED;
     return choice;
 }

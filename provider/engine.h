@@ -22,7 +22,7 @@ enum engine_work {
     WORK_ECB_DECRYPT = GPUAES_ECB_DECRYPT,
     WORK_CBC_DECRYPT = GPUAES_CBC_DECRYPT,
     WORK_CTR = GPUAES_CTR,
-    WORK_CBC_ENCRYPT = GPUAES_CBC_ENCRYPT, /* of many messages at once: engine_messages.h */
+    WORK_CBC_ENCRYPT = GPUAES_CBC_ENCRYPT, /* never the device's: it is serial */
     WORK_BASE64_ENCODE,
     WORK_BASE64_DECODE,
     ENGINE_WORKS

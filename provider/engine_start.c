@@ -10,7 +10,6 @@
 
 #include "engine.h"
 #include "engine_measure.h"
-#include "engine_messages.h"
 #include "engine_stream.h"
 #include "errors.h"
 #include "provider.h"
@@ -51,7 +50,6 @@ static void on_ready(void *unused)
 {
     (void)unused;
     measure_gpu();
-    engine_messages_measure();
     if (read_ahead_is_wanted())
         read_ahead_measure();
 }

@@ -8,7 +8,6 @@ provider_libprovider_core_la_SOURCES = \
 	provider/aes_bounce.c provider/aes_bounce.h \
 	provider/aes_cpu.c provider/aes_cpu.h \
 	provider/aes_device.c provider/aes_device.h \
-	provider/aes_messages.c provider/aes_messages.h \
 	provider/aes_parameters.c provider/aes_parameters.h \
 	provider/aes_parts.c \
 	provider/aes_pipeline.c provider/aes_pipeline.h \
@@ -21,23 +20,18 @@ provider_libprovider_core_la_SOURCES = \
 	provider/base64_decoder.c provider/base64_decoder.h \
 	provider/base64_decoding.c \
 	provider/base64_encoder.c provider/base64_encoder.h \
-	provider/batch_pool.c provider/batch_pool.h \
 	provider/config.c provider/config.h \
 	provider/core_pipeline.h \
 	provider/core_skey.h \
 	provider/cpu.c provider/cpu.h \
 	provider/engine.c provider/engine.h \
 	provider/engine_measure.c provider/engine_measure.h \
-	provider/engine_messages.c provider/engine_messages.h \
 	provider/engine_model.c provider/engine_model.h \
 	provider/engine_start.c \
 	provider/engine_stream.c provider/engine_stream.h \
 	provider/errors.c provider/errors.h \
-	provider/gather.c provider/gather.h \
-	provider/gather_choice.c provider/gather_choice.h \
-	provider/helper.c provider/helper.h \
-	provider/job.c provider/job.h \
 	provider/offload.c provider/offload.h \
+	provider/process.c provider/process.h \
 	provider/provider.c provider/provider.h \
 	provider/read_ahead_measure.c provider/read_ahead_measure.h \
 	provider/settings.c provider/settings.h \

@@ -1,9 +1,8 @@
 /*
  * Calls of libgpuaes that may call the driver, from wherever we are called.
  *
- * Where the caller's stack has no room for the driver (stack.h), a thread of our own makes
- * the call and the caller waits for it; an ASYNC job may pause instead. Elsewhere the caller
- * makes the call itself.
+ * Where the caller's stack has no room for the driver (stack.h), a new thread makes the call and
+ * the caller waits for it. Elsewhere the caller makes the call itself.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +13,9 @@
 #include <stdint.h>
 
 #include "../cuda/gpuaes.h"
-#include "job.h"
+
+/* Returns 1 if calls from here are made by a new thread, 0 if by the caller. */
+int offload_needs_thread(void);
 
 /* Two ranges and the kinds of memory that they are; a range of no bytes is PAGEABLE. */
 struct offload_places {
@@ -42,21 +43,7 @@ struct offload_aes {
     unsigned flags;
     struct gpuaes_report *report;
 };
-/*
- * For a job that may pause (see job.h), or NULL: where to find the wait while it is paused;
- * what is added to on the clock while it was not for the call that it waited.
- */
-struct offload_pause {
-    struct job_wait **waiting;
-    double *beside_ns;
-};
-enum gpuaes_status offload_aes(const struct offload_aes *work, const struct offload_pause *pause);
-
-/* Returns 1 if calls from here are made by another thread, 0 if by the caller. */
-int offload_needs_thread(void);
-
-/* What a call costs in addition because another thread makes it; 0 where the caller does. */
-double offload_hand_over_ns(void);
+enum gpuaes_status offload_aes(const struct offload_aes *work);
 
 /* As gpuaes_base64_encode(), or, with `decodes`, gpuaes_base64_decode(). */
 struct offload_base64 {
@@ -76,19 +63,11 @@ enum gpuaes_status offload_base64(struct offload_base64 *work);
 enum gpuaes_status offload_queue_open(struct gpuaes_queue **queue, void *stream, int device);
 enum gpuaes_status offload_queue_aes(struct gpuaes_queue *queue, const struct offload_aes *work);
 enum gpuaes_status offload_queue_wait(struct gpuaes_queue *queue, unsigned char iv[GPUAES_BLOCK]);
-/* Where no thread can be made, the next opening or closing does it, or the last call. */
+/* Where no thread can be made, the queue stays open until the process ends. */
 void offload_queue_close(struct gpuaes_queue *queue);
-void offload_close_left(void);
 
 /* As gpuaes_keystream_close(); likewise. */
 void offload_keystream_close(struct gpuaes_keystream *keystream);
-
-/*
- * Calls a function that calls the driver; the caller waits for it. 1, or 0 if nothing was
- * called because no thread could be made.
- */
-typedef void *offload_fn(void *arg);
-int offload_call(offload_fn *function, void *arg);
 
 /* CUDA's ordinal of device `n` of those in use; -1 where there are not so many. */
 int offload_device(unsigned n);

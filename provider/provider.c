@@ -18,7 +18,6 @@
 #include "base64_cipher.h"
 #include "base64_decoder.h"
 #include "base64_encoder.h"
-#include "batch_pool.h"
 #include "errors.h"
 #include "offload.h"
 #include "skey.h"
@@ -132,8 +131,6 @@ static const OSSL_ITEM *provider_get_reason_strings(void *provider)
 static void provider_teardown(void *context)
 {
     struct provider *provider = context;
-    offload_close_left();
-    batch_pool_empty();
     cpu_close(&provider->cpu);
     OPENSSL_free(provider->gettable);
     OPENSSL_free(provider);

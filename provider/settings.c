@@ -21,8 +21,8 @@ enum { DEVICES_MOST = 64, THREADS_MOST = 64, NAME_MOST = 32 };
 
 /* settings_read() has a line for each. */
 static const char *const keys[] = {
-    "engine",  "start",   "start-bytes",  "batch-wait-us",    "idle-seconds", "min-bytes",
-    "devices", "threads", "pinned-bytes", "read-ahead-bytes", "timeout-ms",   "log",
+    "engine",  "start",        "start-bytes",      "idle-seconds", "min-bytes", "devices",
+    "threads", "pinned-bytes", "read-ahead-bytes", "timeout-ms",   "log",
 };
 enum { KEYS = sizeof keys / sizeof keys[0] };
 
@@ -170,7 +170,7 @@ int settings_read(struct settings *settings, settings_find_fn *find, const void 
     static const char *const logs[] = {"off", "summary", "debug", NULL};
     const struct reader reader = {find, arg, fault};
     int engine = ENGINE_AUTO, start = START_AUTO, log = LOG_OFF;
-    uint64_t start_bytes = 128 * MIB, batch_wait_us = 0;
+    uint64_t start_bytes = 128 * MIB;
     uint64_t pinned_bytes = 0, read_ahead_bytes = READ_AHEAD_DEFAULT, timeout_ms = 0, threads = 0;
     uint64_t idle_seconds = GPUAES_IDLE_DEFAULT, devices = 0;
     size_t min_bytes = MIN_BYTES_AUTO;
@@ -182,7 +182,6 @@ int settings_read(struct settings *settings, settings_find_fn *find, const void 
         !read_number(&reader, "pinned-bytes", MIB, (uint64_t)1 << 40, &pinned_bytes) ||
         !read_number(&reader, "read-ahead-bytes", 0, (uint64_t)1 << 40, &read_ahead_bytes) ||
         !read_number(&reader, "idle-seconds", 0, 1000000000, &idle_seconds) ||
-        !read_number(&reader, "batch-wait-us", 0, 1000000, &batch_wait_us) ||
         !read_number(&reader, "timeout-ms", 1, 3600000, &timeout_ms) ||
         !read_number(&reader, "threads", 1, THREADS_MOST, &threads) ||
         !read_devices(&reader, &devices) || !read_min_bytes(&reader, &min_bytes))
@@ -193,7 +192,6 @@ int settings_read(struct settings *settings, settings_find_fn *find, const void 
         .log = (enum log_setting)log,
         .start_bytes = start_bytes,
         .min_bytes = min_bytes,
-        .batch_wait_us = (unsigned)batch_wait_us,
         .pinned_bytes = (size_t)pinned_bytes,
         .read_ahead_bytes = (size_t)read_ahead_bytes,
         .timeout_ms = (unsigned)timeout_ms,

@@ -201,7 +201,7 @@ my $help = bench(['--help']);
 is($help->{status}, 0, 'it helps');
 like($help->{out}, qr/^  $_ /m, "and describes the part $_")
     foreach 'limits', 'kernels', 'families', 'latency', 'small', 'bulk', 'mixed', 'threads', 'devices', 'start', 'load',
-    'base64', 'batch', 'messages', 'read-ahead', 'encoders', 'offload', 'files', 'tables', 'reads',
+    'base64', 'batch', 'read-ahead', 'encoders', 'offload', 'files', 'tables', 'reads',
     'expansion', 'speed', 'enc', 'streams', 'memory';
 
 done_testing();

@@ -34,7 +34,6 @@ struct scenario {
     int encrypt, in_place;
     enum place place;
     enum refusal refusal;
-    int varies; /* in the number of calls: with what comes together by chance */
 };
 
 enum { ODD = 5 };

@@ -304,7 +304,7 @@ static unsigned judge(const struct scenario *s, const struct plan *plan)
     tap_ok(plan->none.good && plan->none.faults == 0 && !plan->none.refused,
            "%s: right without a fault", s->name);
     /* One may be missed: on a busy machine a device that is late is given up as one that hangs. */
-    tap_ok(reached != 0 && missed <= 1 + tried * (s->varies ? 6 : 1) / 10 && bad == 0,
+    tap_ok(reached != 0 && missed <= 1 + tried / 10 && bad == 0,
            "%s: %u faults tried, %u reached, %u refused, all others right", s->name, tried, reached,
            refused);
     tap_ok(unnoticed == 0, "%s: the statistics say that the device failed", s->name);

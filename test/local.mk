@@ -14,7 +14,6 @@ evp_tests = \
 	test/capture_test \
 	test/device_memory_test \
 	test/frees_test \
-	test/gather_test \
 	test/iv_pointers_test \
 	test/load_unload_test \
 	test/pipeline_test \
@@ -31,7 +30,6 @@ evp_tests = \
 	test/threads_test
 # The same, but they need faults and other tricks of the emulator.
 evp_emulator_tests = \
-	test/async_faults_test \
 	test/base64_faults_test \
 	test/engine_test \
 	test/contexts_test \
@@ -45,8 +43,6 @@ evp_emulator_tests = \
 	test/machines_test \
 	test/processes_test \
 	test/fork_test \
-	test/gather_choice_test \
-	test/gather_fork_test \
 	test/read_ahead_faults_test \
 	test/read_ahead_fork_test \
 	test/read_ahead_life_test \
@@ -54,8 +50,6 @@ evp_emulator_tests = \
 	test/secrets_test \
 	test/start_test \
 	test/stress_test
-# It has a function that the module calls.
-test_gather_fork_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 # They have another copy of libcrypto than the module; the second one exports it.
 if HAVE_STATIC_LIBCRYPTO
 evp_tests += test/two_libcryptos_test test/two_libcryptos_exported_test
@@ -87,19 +81,15 @@ emulator_tests = \
 	test/driver_path_test \
 	test/emulator_test \
 	test/engine_stream_test \
-	test/messages_faults_test \
-	test/messages_test \
 	test/offload_test \
 	$(library_tests)
 # Those that use several threads, and so are worth a run under ThreadSanitizer.
 threaded_tests = \
 	test/async_test \
 	test/exit_streams_test \
-	test/gather_test \
 	test/batch_threads_test \
 	test/devices_test \
 	test/emulator_test \
-	test/messages_test \
 	test/read_ahead_threads_test \
 	test/registration_test \
 	test/stress_test \
@@ -158,7 +148,7 @@ sanitizer_tests = \
 EXTRA_DIST += test/Programs.pm test/Sanitize.pm test/application.h test/asan_forks.h \
 	test/cases.h test/emulated.map test/fake_nvml.c test/fault_scenarios.h \
 	test/fault_work.h test/faulty_driver.cc test/in_chroot test/jobs.h test/leaks_allowed.h \
-	test/library.h test/memory_search.h test/messages.h test/mixes.h \
+	test/library.h test/memory_search.h test/mixes.h \
 	test/noticed_driver.c test/on_gpu \
 	test/on_gpu_tool test/on_gpu_trust test/opened test/pipes.h test/providers.h \
 	test/read_ahead_streams.h test/run_test test/streams.h test/tap.h \
@@ -225,9 +215,6 @@ test_engine_test_CFLAGS = $(AM_CFLAGS)
 test_engine_stream_test_SOURCES = test/engine_stream_test.c provider/engine_stream.c \
 	provider/engine_stream.h
 test_engine_stream_test_CFLAGS = $(AM_CFLAGS)
-test_gather_choice_test_SOURCES = test/gather_choice_test.c provider/engine_model.c \
-	provider/gather_choice.c provider/gather_choice.h
-test_gather_choice_test_CFLAGS = $(AM_CFLAGS)
 test_offload_test_SOURCES = test/offload_test.c tool/offload_model.c tool/offload_model.h
 test_offload_test_CFLAGS = $(AM_CFLAGS)
 test_secrets_test_SOURCES = test/secrets_test.c cuda/aes_key.c cuda/gpuaes.h
@@ -284,12 +271,6 @@ test/noticed/libcuda.so.1: test/noticed_driver.c
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CC)$(CC) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) -fno-sanitize=all \
 	    -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $(srcdir)/test/noticed_driver.c
-# The provider's code, too.
-provider_test_libs = provider/libprovider_core.la $(library_test_libs) $(LIBBASE64_LIBS)
-test_messages_faults_test_LDADD = $(provider_test_libs)
-nodist_EXTRA_test_messages_faults_test_SOURCES = test/link_by_cxx.cc
-test_messages_test_LDADD = $(provider_test_libs)
-nodist_EXTRA_test_messages_test_SOURCES = test/link_by_cxx.cc
 endif
 emulated_kernel_dependencies += test/emulator_kernels.d test/sbox_kernels.d
 

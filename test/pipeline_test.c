@@ -297,10 +297,12 @@ static void test_vectors(int by_evp)
         for (encrypt = 0; encrypt < 2; encrypt++)
             good &= run_vector(&vectors[i], encrypt, length, by_evp);
         after = figures_get(&providers);
-        good &= tap_ok(after.gpu_bytes - before.gpu_bytes == 2 * KNOWN_PIPES * length &&
-                           after.launches > before.launches && after.faults == before.faults,
-                       "%s %s: all of it on the device, both ways", vectors[i].source,
-                       vectors[i].cipher);
+        /* CBC encryption is serial. */
+        size_t ways = strstr(vectors[i].cipher, "CBC") != NULL ? 1 : 2;
+        good &=
+            tap_ok(after.gpu_bytes - before.gpu_bytes == ways * KNOWN_PIPES * length &&
+                       after.launches > before.launches && after.faults == before.faults,
+                   "%s %s: the device does what is parallel", vectors[i].source, vectors[i].cipher);
         for (encrypt = 0; encrypt < 2; encrypt++)
             for (first = 1; first < length; first += 5)
                 good &= run_vector(&vectors[i], encrypt, first, by_evp);
@@ -446,10 +448,10 @@ static int run_with_faults(const char *options)
 
 static void test_faults(void)
 {
-    static const char *const options[] = {"fault=launch_kernel:3",     "fault=memcpy_htod_async:4",
-                                          "fault=memcpy_dtoh_async:2", "fault=event_record:5",
-                                          "lost=stream_create:2",      "lost=launch_kernel:4",
-                                          "lost=event_query:9",        "hang=2"};
+    static const char *const options[] = {"fault=launch_kernel:3", "fault=memcpy_htod_async:4",
+                                          "fault=stream_query:2",  "fault=memset_d8_async:1",
+                                          "lost=stream_create:1",  "lost=launch_kernel:4",
+                                          "lost=stream_query:3",   "hang=2"};
     size_t i;
 
     for (i = 0; i < sizeof options / sizeof options[0]; i++) {

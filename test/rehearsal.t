@@ -28,7 +28,6 @@ my @programs = (
     ['base64_test'],
     ['capture_test'],
     ['device_memory_test'],
-    ['gather_test'],
     ['neighbours_test'],
     ['read_ahead_threads_test'],
     ['tool_base64.t'],

@@ -54,7 +54,6 @@ static const struct part {
     {"read-ahead", part_read_ahead, NULL, NULL},
     {"batch", part_batch, NULL, NULL},
     {"batch", part_batch_overhead, "GPUAES_KERNEL", "small"},
-    {"messages", part_messages, "GPUAES_READ_AHEAD_BYTES", "0"},
     {"encoders", part_encoders, NULL, NULL},
     {"offload", part_offload, NULL, NULL},
     {"files", part_files, NULL, NULL},
@@ -100,7 +99,6 @@ static void usage(FILE *to)
         "  base64      the BASE64 cipher beside EVP_EncodeBlock() and EVP_DecodeBlock()\n"
         "  read-ahead  CTR updates of 16 bytes to 1 MiB that are read ahead of; many streams\n"
         "  batch       many messages at once: rates over their number and their size\n"
-        "  messages    many updates at once: in one launch, one by one, and what is chosen\n"
         "Parts that repeat published work, with its kernels:\n"
         "  encoders    Base64 of 1 to 36 MiB: a plain encoder, GPUs, libcrypto\n"
         "  offload     Base64 of 3 KB to 300 MB over the bus: accesses, streams, power\n"

@@ -31,7 +31,6 @@ test_bench_libbench_la_SOURCES = \
 	test/bench/part_latency.c \
 	test/bench/part_limits.c \
 	test/bench/part_load.c \
-	test/bench/part_messages.c \
 	test/bench/part_offload.c \
 	test/bench/part_programs.c \
 	test/bench/part_read_ahead.c \
@@ -47,7 +46,7 @@ test_bench_libbench_la_SOURCES = \
 	test/bench/rows.c test/bench/rows.h \
 	test/bench/sides.c test/bench/sides.h \
 	test/bench/worker.c test/bench/worker.h
-test_bench_libbench_la_LIBADD = provider/libprovider_core.la
+
 test_bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) $(bench_cppflags)
 bench_cppflags = -DLOAD_PROVIDER='"$(abs_top_builddir)/test/bench/load_provider"' \
 	-DSTREAM='"$(abs_top_builddir)/test/bench/stream"' \

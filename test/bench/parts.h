@@ -32,7 +32,6 @@ int part_streams(void);
 int part_memory(void);
 int part_batch(void);
 int part_batch_overhead(void);
-int part_messages(void);
 int part_encoders(void);
 int part_offload(void);
 int part_files(void);

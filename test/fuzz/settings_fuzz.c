@@ -32,7 +32,6 @@ static const struct rule rules[SETTINGS] = {
     {"pinned-bytes", "GPUAES_PINNED_BYTES", NULL, 1 << 20, TIB},
     {"read-ahead-bytes", "GPUAES_READ_AHEAD_BYTES", NULL, 0, TIB},
     {"idle-seconds", "GPUAES_IDLE_SECONDS", NULL, 0, 1000000000},
-    {"batch-wait-us", "GPUAES_BATCH_WAIT_US", NULL, 0, 1000000},
     {"timeout-ms", "GPUAES_TIMEOUT_MS", NULL, 1, 3600000},
     {"threads", "GPUAES_THREADS", NULL, 1, 64},
     {"devices", "GPUAES_DEVICES", " all ", 0, 0},
