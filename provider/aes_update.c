@@ -27,8 +27,7 @@ static int is_serial(const struct aes_context *c)
 
 int aes_is_eligible(const struct aes_context *c)
 {
-    if (!c->has_key || c->tls || c->finished || is_serial(c) ||
-        (c->mode != AES_ECB && !c->has_iv))
+    if (!c->has_key || c->tls || c->finished || is_serial(c) || (c->mode != AES_ECB && !c->has_iv))
         return 0;
     /* Turning the direction without giving the key again leaves the default
      * provider with the schedule of the other one: what it makes of it is its own. */

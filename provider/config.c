@@ -49,7 +49,7 @@ static const char *find(const void *arg, const char *key)
 
 static int read_values(struct provider *provider)
 {
-    struct settings_fault fault;
+    struct settings_fault fault = {0};
     char sentence[SETTINGS_TEXT];
     if (settings_read(&provider->settings, find, provider, &fault))
         return 1;

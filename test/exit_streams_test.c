@@ -51,7 +51,7 @@ static void *encrypt(void *count)
 /* Until each thread that goes on has done so many updates more. */
 static void await_updates(size_t more)
 {
-    size_t begun[THREADS_MOST];
+    size_t begun[THREADS_MOST] = {0};
     for (unsigned i = 0; i < load->threads; i++)
         begun[i] = atomic_load(&updates[i]);
     for (unsigned i = first_exits ? 1 : 0; i < load->threads; i++)
