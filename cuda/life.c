@@ -414,7 +414,9 @@ static void set_releasing(void)
 /* In this order: a visit that leaves a hold behind begins that before its end. */
 static int is_used(void)
 {
-    return atomic_load(&life.visits) != 0 || atomic_load(&life.holds) != 0;
+    /* A visit may give its hold back between the first two loads. */
+    return atomic_load(&life.visits) != 0 || atomic_load(&life.holds) != 0 ||
+           atomic_load(&life.visits) != 0;
 }
 
 /* Returns when the devices are released or lost. */
@@ -465,8 +467,11 @@ static void *start_thread(void *unused)
         return NULL;
     }
     statistics_leave_out(1);
-    if (life.on_ready != NULL)
+    struct visit visit; /* it works on pinned memory, which the exit must not take away */
+    if (life.on_ready != NULL && life_enter(&visit)) {
         life.on_ready(life.on_ready_arg);
+        life_leave(&visit);
+    }
     statistics_leave_out(0);
     is_start_thread = 0;
     statistics_set_start_ms((uint64_t)(now_ns(CLOCK_MONOTONIC) - begun) / 1000000);

@@ -54,8 +54,11 @@ void gpuaes_pinned_free(void *p, size_t bytes)
     struct visit visit;
     if (p == NULL || fork_is_child()) /* where the pages may not be there */
         return;
-    if (life_has_pinned(p))
-        gpuaes_cleanse(p, bytes);
+    if (life_reenter(&visit)) { /* it is held; the exit waits for that */
+        if (life_has_pinned(p))
+            gpuaes_cleanse(p, bytes);
+        life_leave(&visit);
+    }
     struct device *device = enter(&visit);
     if (device == NULL) /* all are lost: leaked */
         return;
