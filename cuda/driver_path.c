@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <link.h>
 #include <stdint.h>
@@ -140,7 +141,12 @@ static Dl_serinfo *search_list(struct link_map *object)
 
 static int is_system_folder(const char *folder)
 {
-    return strncmp(folder, "/lib", 4) == 0 || strncmp(folder, "/usr/lib", 8) == 0;
+    static const char *const folders[] = {"/lib",     "/lib64",     "/lib/*-linux-gnu*",
+                                          "/usr/lib", "/usr/lib64", "/usr/lib/*-linux-gnu*"};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+        if (fnmatch(folders[i], folder, FNM_PATHNAME) == 0)
+            return 1;
+    return 0;
 }
 
 /* The system's folders end the list, and come behind the cache; nothing else marks them. */
