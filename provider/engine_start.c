@@ -3,7 +3,6 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <openssl/async.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
@@ -12,6 +11,7 @@
 #include "engine_measure.h"
 #include "engine_stream.h"
 #include "errors.h"
+#include "offload.h"
 #include "provider.h"
 #include "read_ahead_measure.h"
 
@@ -145,7 +145,7 @@ enum gpuaes_state engine_start_for(const struct provider *provider, size_t len)
         return start(provider, 1);
     if (state == GPUAES_STARTING)
         return state;
-    if (len >= SHARED_START_BYTES && ASYNC_get_current_job() == NULL && application_is_there())
+    if (len >= SHARED_START_BYTES && !offload_needs_thread() && application_is_there())
         return start(provider, 0);
     start_if_counted(provider);
     return gpuaes_state();

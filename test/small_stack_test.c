@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "providers.h"
+#include "cases.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, BYTES = MIB, BLOCK = 16, LEAST_STACK = 24 * KIB };
 /* What provider/stack.c wants to be left before it lets the driver be called. */
@@ -127,6 +127,19 @@ static int update_is_right(const struct cipher_row *row, int encrypts,
     return right;
 }
 
+static size_t least_stack(void)
+{
+    return sanitized() ? 64 * KIB : LEAST_STACK; /* their frames are larger */
+}
+
+static void make_buffers(struct tap_random *random)
+{
+    in = malloc(BYTES);
+    out = malloc(BYTES);
+    expected = malloc(BYTES);
+    tap_random_bytes(random, in, BYTES);
+}
+
 /* All ciphers, decrypting, so that CBC is the device's as well. */
 static void all_ciphers(const char *where, int (*run)(struct update *, size_t), size_t stack_bytes)
 {
@@ -144,19 +157,28 @@ static void all_ciphers(const char *where, int (*run)(struct update *, size_t), 
                (unsigned long long)bytes);
 }
 
-int main(void)
+/* An update that looks whether the application runs CUDA, which asks the driver. */
+static int looks_for_cuda(void)
+{
+    return update_is_right(&cipher_rows[CIPHER_ROWS - 1], 1, in_coroutine, least_stack());
+}
+
+int main(int argc, char **argv)
 {
     struct tap_random random;
-    size_t least = sanitized() ? 64 * KIB : LEAST_STACK; /* their frames are larger */
+    size_t least = least_stack();
+    (void)argv;
     tap_random_seed(&random);
+    if (argc > 1) {
+        make_buffers(&random);
+        return case_run(looks_for_cuda, &providers, 200);
+    }
+    tap_ok(exit_status(case_begin(NULL, "in-use=1", "1")) == 0,
+           "an update on a small stack, in an application that runs CUDA");
     setenv("GPUAES_ENGINE", "gpu", 1);
     setenv("GPUAES_MIN_BYTES", "0", 1);
     providers = providers_load();
-    in = malloc(BYTES);
-    out = malloc(BYTES);
-    expected = malloc(BYTES);
-    tap_random_bytes(&random, in, BYTES);
-
+    make_buffers(&random);
     for (size_t stack = least; stack <= 384 * KIB; stack *= 4)
         all_ciphers("a thread with a stack", in_thread, stack);
     for (size_t stack = least; stack <= 384 * KIB; stack *= 4)
