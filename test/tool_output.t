@@ -334,6 +334,19 @@ foreach my $name ('new', 'out') {
     unlink("$place/new");
     spew($out, 'before');
 }
+# Whoever makes a file of the name meanwhile gets no say in who may read the output.
+{
+    my $before = umask(077);
+    my ($pid, $to) = held('-out', "$place/new");
+    ok(wait_for(sub { largest() >= 49152 }), 'output is being written');
+    spew("$place/new", '');
+    chmod(0666, "$place/new");
+    close($to);
+    waitpid($pid, 0);
+    is(mode("$place/new"), '600', 'the file has the permissions of a new one, not of one that came meanwhile');
+    unlink("$place/new");
+    umask($before);
+}
 {
     my ($pid, $to) = held('-out', $out);
     ok(wait_for(sub { largest() >= 49152 }), 'output is being written');

@@ -86,7 +86,7 @@ int output_open(struct output *output, const char *path, int sync)
         output->hindrance = "it cannot be replaced, but standard output could be sent there: ";
         return 0;
     }
-    output->fd = replacement_create(r, exists);
+    output->fd = replacement_create(r, exists ? &status : NULL);
     if (output->fd < 0) {
         output->hindrance = "no file can be made in its folder, where one is written first: ";
         return 0;

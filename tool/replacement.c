@@ -93,6 +93,17 @@ static int is_in_proc(int folder)
     return fstatfs(folder, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
+/* As fs.protected_symlinks has it: in a folder such as /tmp, no link of another user's. */
+static int may_follow(const struct replacement *r)
+{
+    struct stat link, folder;
+    if (fstat(r->folder, &folder) != 0 ||
+        fstatat(r->folder, r->name, &link, AT_SYMLINK_NOFOLLOW) != 0)
+        return 0;
+    return (folder.st_mode & (S_ISVTX | S_IWOTH)) != (S_ISVTX | S_IWOTH) ||
+           link.st_uid == geteuid() || link.st_uid == folder.st_uid;
+}
+
 /*
  * The kernel follows the folders: a link of /proc leads to what is open, and its text is only a
  * description, which may name another file, or none.
@@ -112,6 +123,10 @@ static int follow(struct replacement *r, const char *path)
             return errno == EINVAL || errno == ENOENT ? 1 : -1;
         if (is_in_proc(r->folder))
             return 0;
+        if (!may_follow(r)) {
+            errno = EACCES;
+            return -1;
+        }
         text[n] = '\0';
     }
     errno = ELOOP;
@@ -180,13 +195,18 @@ static int open_new(struct replacement *r, mode_t mode)
  * kernel says it, by what it gives to this one while it is empty. With an ACL, the group's bits
  * are its mask, so that they take away and give back what all of its entries allow.
  */
-int replacement_create(struct replacement *r, int exists)
+int replacement_create(struct replacement *r, const struct stat *replaced)
 {
     sigset_t before;
     struct stat status;
+    r->exists = replaced != NULL;
+    if (r->exists) {
+        r->device = replaced->st_dev;
+        r->inode = replaced->st_ino;
+    }
     catch_signals();
     block_signals(&before);
-    int fd = open_new(r, exists ? 0600 : 0666), error = errno;
+    int fd = open_new(r, r->exists ? 0600 : 0666), error = errno;
     if (fd >= 0) {
         doomed = r;
         r->mode = fstat(fd, &status) == 0 ? status.st_mode & 0777 : 0600;
@@ -235,7 +255,8 @@ void replacement_permit(const struct replacement *r, int fd)
 {
     struct stat replaced;
     mode_t mode = r->mode;
-    if (stat(r->path, &replaced) == 0) {
+    if (r->exists && fstatat(r->folder, r->name, &replaced, AT_SYMLINK_NOFOLLOW) == 0 &&
+        replaced.st_dev == r->device && replaced.st_ino == r->inode) {
         int keeps_group = pass_on_group(fd, &replaced), acl = pass_on_acl(r, fd, keeps_group);
         if (acl > 0)
             return;

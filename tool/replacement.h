@@ -17,6 +17,9 @@ struct replacement {
     int folder;       /* where that leads to, with all links followed; -1: there is none */
     char name[NAME_MAX + 1], temporary[NAME_MAX + 1]; /* in there */
     mode_t mode;                                      /* if it replaces no file */
+    int exists;                                       /* it replaces this one: */
+    dev_t device;
+    ino_t inode;
 };
 
 /*
@@ -32,10 +35,11 @@ int replacement_find(struct replacement *r, const char *path);
 int replacement_is_possible(const struct replacement *r, const struct stat *status);
 
 /*
- * Makes the temporary file, which must not move in memory from here on. `exists`: there is a file
- * to be replaced. Returns the descriptor, for reading and writing, or -1 with errno set.
+ * Makes the temporary file, which must not move in memory from here on. `replaced` is
+ * the file to be replaced, or NULL if there is none: the new one gets the permissions of that file
+ * alone, not of one that somebody else puts in its place. Returns the descriptor, for reading and writing, or -1 with errno set.
  */
-int replacement_create(struct replacement *r, int exists);
+int replacement_create(struct replacement *r, const struct stat *replaced);
 
 /*
  * Gives the file its permissions: those of the file that it replaces, or what open() gives to a new
