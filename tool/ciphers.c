@@ -44,7 +44,8 @@ static void add_name(const char *name, void *argument)
     char *to = names->text[names->count++];
     (void)snprintf(to, NAME_ROOM, "%s", name);
     for (; *to != '\0'; to++)
-        *to = *to >= 'A' && *to <= 'Z' ? (char)(*to - 'A' + 'a') : *to;
+        if (*to >= 'A' && *to <= 'Z')
+            *to = (char)(*to - 'A' + 'a');
 }
 
 static void add_cipher(EVP_CIPHER *cipher, void *names)

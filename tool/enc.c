@@ -46,7 +46,8 @@ struct enc {
 static int is_for_device(const struct enc *enc)
 {
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(enc->library.context, enc->options.cipher, NULL);
-    int mode = cipher != NULL ? EVP_CIPHER_get_mode(cipher) : 0;
+    const int is_aes = cipher != NULL && strncmp(EVP_CIPHER_get0_name(cipher), "AES-", 4) == 0;
+    int mode = is_aes ? EVP_CIPHER_get_mode(cipher) : 0;
     EVP_CIPHER_free(cipher);
     ERR_clear_error();
     return mode == EVP_CIPH_CTR_MODE || mode == EVP_CIPH_ECB_MODE ||
