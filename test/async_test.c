@@ -25,7 +25,7 @@ static size_t run_all(size_t least, size_t longest)
     for (size_t i = 0; i < 2 * CIPHER_ROWS; i++) {
         struct job j = {.providers = &providers,
                         .row = &cipher_rows[i / 2],
-                        .encrypt = i % 2,
+                        .encrypt = (int)(i % 2),
                         .updates = 4,
                         .least = least,
                         .longest = longest,

@@ -208,6 +208,9 @@ MpiDefault=none
 NodeName=$host NodeAddr=127.0.0.1 CPUs=2
 PartitionName=all Nodes=$host Default=YES MaxTime=5 State=UP
 END
+    # From 23.11 on slurmd insists on control groups, which a container may not have.
+    my ($year) = run(['/usr/sbin/slurmd', '-V'])->{out} =~ /^slurm\D*(\d+)/;
+    spew("$place/cgroup.conf", "CgroupPlugin=disabled\n") if ($year // 0) >= 23;
     my %env = (SLURM_CONF => "$place/slurm.conf", PATH => "$ENV{PATH}:/usr/sbin");
     my $daemon = sub {
         my ($name, @command) = @_;

@@ -12,7 +12,7 @@
 
 #include "fuzz.h"
 
-enum { SETTINGS = 12, LONGEST = 40, MOST = 4 };
+enum { SETTINGS = 11, LONGEST = 40, MOST = 4 };
 enum { BAD_SETTING = 1 }; /* provider/errors.h */
 
 struct rule {
@@ -37,7 +37,7 @@ static const struct rule rules[SETTINGS] = {
     {"devices", "GPUAES_DEVICES", " all ", 0, 0},
     {"min-bytes", "GPUAES_MIN_BYTES", " auto ", 0, UINT64_MAX - 1},
 };
-enum { ENGINE_KEY = 0, START_KEY = 1, DEVICES_KEY = 10, MIN_BYTES_KEY = 11 };
+enum { ENGINE_KEY = 0, START_KEY = 1, DEVICES_KEY = 9, MIN_BYTES_KEY = 10 };
 
 struct settings {
     char value[SETTINGS][LONGEST + 1];
