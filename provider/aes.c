@@ -232,9 +232,14 @@ static int read_ahead(struct aes_context *c, unsigned char *out, size_t *out_byt
     return aes_read_ahead_update(c, &call);
 }
 
-/* From 1 KiB on, where that does not show, updates are counted. */
-static int counted_update(struct aes_context *c, unsigned char *out, size_t *out_bytes, size_t room,
-                          const unsigned char *in, size_t in_bytes)
+/*
+ * From 1 KiB on, where that does not show, updates are counted. By themselves: inlined, they would
+ * give the hot path their stack frame, and its protection.
+ */
+#define COLD __attribute__((noinline))
+
+COLD static int counted_update(struct aes_context *c, unsigned char *out, size_t *out_bytes,
+                               size_t room, const unsigned char *in, size_t in_bytes)
 {
     if (c->keystream != NULL)
         return read_ahead(c, out, out_bytes, room, in, in_bytes, 0);
@@ -244,8 +249,8 @@ static int counted_update(struct aes_context *c, unsigned char *out, size_t *out
     return aes_update_large(c, out, out_bytes, room, in, in_bytes);
 }
 
-static int counted_cipher(struct aes_context *c, unsigned char *out, size_t *out_bytes, size_t room,
-                          const unsigned char *in, size_t in_bytes)
+COLD static int counted_cipher(struct aes_context *c, unsigned char *out, size_t *out_bytes,
+                               size_t room, const unsigned char *in, size_t in_bytes)
 {
     if (c->keystream != NULL)
         return read_ahead(c, out, out_bytes, room, in, in_bytes, 1);
