@@ -199,7 +199,7 @@ int configuration_environment(char why_not[CONFIGURATION_TEXT])
 {
     char name[SETTINGS_TEXT];
     struct settings settings;
-    struct settings_fault fault;
+    struct settings_fault fault = {0};
     if (settings_read(&settings, settings_in_environment, NULL, &fault))
         return 1;
     settings_variable(fault.key, name);
@@ -250,7 +250,7 @@ static int check_settings(struct configuration *c, const CONF *conf, const char 
     char text[CONFIGURATION_TEXT], change[CONFIGURATION_TEXT];
     const struct section section = {conf, name};
     struct settings settings;
-    struct settings_fault fault;
+    struct settings_fault fault = {0};
     if (!configuration_environment(text))
         return because(c, text, "correct that variable, or unset it");
     if (!check_names(c, conf, name))
