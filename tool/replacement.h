@@ -35,9 +35,10 @@ int replacement_find(struct replacement *r, const char *path);
 int replacement_is_possible(const struct replacement *r, const struct stat *status);
 
 /*
- * Makes the temporary file, which must not move in memory from here on. `replaced` is
- * the file to be replaced, or NULL if there is none: the new one gets the permissions of that file
- * alone, not of one that somebody else puts in its place. Returns the descriptor, for reading and writing, or -1 with errno set.
+ * Makes the temporary file; `r` must not move in memory from here on. `replaced` describes the file
+ * to be replaced, or is NULL if there is none: the new file gets the permissions of that file alone,
+ * not of one that somebody else puts in its place. Returns the descriptor, for reading and writing,
+ * or -1 with errno set.
  */
 int replacement_create(struct replacement *r, const struct stat *replaced);
 
