@@ -36,9 +36,9 @@ int replacement_is_possible(const struct replacement *r, const struct stat *stat
 
 /*
  * Makes the temporary file; `r` must not move in memory from here on. `replaced` describes the file
- * to be replaced, or is NULL if there is none: the new file gets the permissions of that file alone,
- * not of one that somebody else puts in its place. Returns the descriptor, for reading and writing,
- * or -1 with errno set.
+ * to be replaced, or is NULL if there is none: the new file gets the permissions of that file
+ * alone, not of one that somebody else puts in its place. Returns the descriptor, for reading and
+ * writing, or -1 with errno set.
  */
 int replacement_create(struct replacement *r, const struct stat *replaced);
 
