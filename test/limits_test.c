@@ -1,11 +1,13 @@
 /*
  * What a process can be made to take: pinned memory and device memory stay within their
- * limits with 10,000 contexts of each kind, and whoever waits for the device sleeps. For
- * the emulator only; each case is a run of this program of its own.
+ * limits with 10,000 contexts of each kind, and waits for the device sleep. For the emulator
+ * only; each case is a run of this program of its own.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <pthread.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
 
 #include "cases.h"
 #include "read_ahead_streams.h"
@@ -163,13 +165,68 @@ static int long_updates_are_right(void)
 
 /* ---- Waiting -------------------------------------------------------------------------------- */
 
-/* A tenth of the time at most, for short sleeps; a busy wait takes all of it. */
-static int was_asleep(double cpu, double wall, const char *what)
+/* A thread of this process as Linux shows it: 'S' while it sleeps, 'R' if it runs or could. */
+struct look {
+    char state;
+    unsigned long gave_way, was_stopped; /* voluntary and other context switches */
+};
+
+static struct look look_at(pid_t thread)
 {
-    double most = wall / (sanitized() ? 2 : 10);
-    if (cpu > most || wall < 0.2)
-        fprintf(stderr, "# %s: %.3f s of CPU in %.3f s\n", what, cpu, wall);
-    return cpu <= most && wall >= 0.2;
+    struct look look = {0};
+    char path[64], line[128];
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)thread);
+    FILE *status = fopen(path, "r");
+    while (status != NULL && fgets(line, sizeof line, status) != NULL)
+        (void)(sscanf(line, "State: %c", &look.state) ||
+               sscanf(line, "voluntary_ctxt_switches: %lu", &look.gave_way) ||
+               sscanf(line, "nonvoluntary_ctxt_switches: %lu", &look.was_stopped));
+    if (status != NULL)
+        fclose(status);
+    return look;
+}
+
+/* Sleeps that show that a thread polls, looks that show that one is blocked, and their times. */
+enum { SLEEPS = 20, LOOKS = 10, BETWEEN_LOOKS_MS = 20, LOOKS_MOST_MS = 60000 };
+enum { WAITING_THREADS = 48, DEVICE_LANES = 16 /* LANES of cuda/lane.h */ };
+#define LONG_KERNELS "kernel-us=100000000,idle-kernels=1"
+
+static _Atomic pid_t updating[WAITING_THREADS]; /* 0: there is none */
+static atomic_int ended;
+
+/*
+ * 1 once so many of the updating threads are blocked: they slept all the time, from look to look. A
+ * thread that waits busily runs, or is about to; one that polls has run.
+ */
+static int are_blocked(unsigned count)
+{
+    struct look last[WAITING_THREADS] = {{0}};
+    unsigned looks[WAITING_THREADS] = {0}, blocked = 0;
+    for (int i = 0; i < LOOKS_MOST_MS && blocked != count; i += BETWEEN_LOOKS_MS) {
+        blocked = 0;
+        for (unsigned k = 0; k < WAITING_THREADS && updating[k] != 0; k++) {
+            struct look now = look_at(updating[k]);
+            int slept = now.state == 'S' && now.gave_way == last[k].gave_way &&
+                        now.was_stopped == last[k].was_stopped;
+            looks[k] = slept ? looks[k] + 1 : 0;
+            blocked += looks[k] >= LOOKS;
+            last[k] = now;
+        }
+        if (blocked != count)
+            sleep_ms(BETWEEN_LOOKS_MS);
+    }
+    if (blocked != count)
+        fprintf(stderr, "# %u threads are blocked, expected %u\n", blocked, count);
+    return blocked == count;
+}
+
+/* 1 once the thread has slept several times. */
+static int sleeps_between_looks(pid_t thread)
+{
+    unsigned long first = look_at(thread).gave_way;
+    for (int i = 0; i < LOOKS_MOST_MS && look_at(thread).gave_way < first + SLEEPS; i++)
+        sleep_ms(1);
+    return look_at(thread).gave_way >= first + SLEEPS;
 }
 
 static int one_update(void)
@@ -183,46 +240,64 @@ static int one_update(void)
     return right;
 }
 
-static int a_slow_start_and_kernels(void)
+static void *update_in_thread(void *number)
 {
-    double wall = -clock_seconds(CLOCK_MONOTONIC), cpu = -clock_seconds(CLOCK_THREAD_CPUTIME_ID);
-    int right = one_update();
-    right &= was_asleep(cpu + clock_seconds(CLOCK_THREAD_CPUTIME_ID),
-                        wall + clock_seconds(CLOCK_MONOTONIC), "a start");
-    wall = -clock_seconds(CLOCK_MONOTONIC);
-    cpu = -clock_seconds(CLOCK_THREAD_CPUTIME_ID);
-    for (int i = 0; i < 10; i++)
-        right &= one_update();
-    return right & was_asleep(cpu + clock_seconds(CLOCK_THREAD_CPUTIME_ID),
-                              wall + clock_seconds(CLOCK_MONOTONIC), "kernels");
+    updating[(uintptr_t)number] = (pid_t)syscall(SYS_gettid);
+    (void)one_update();
+    ended++;
+    return NULL;
 }
 
-static void *some_updates(void *unused)
+static void begin_updates(unsigned threads)
 {
-    (void)unused;
-    int right = 1;
-    for (int i = 0; i < 4; i++)
-        right &= one_update();
-    return right ? &providers : NULL;
+    pthread_t thread;
+    for (uintptr_t i = 0; i < threads; i++)
+        pthread_create(&thread, NULL, update_in_thread, (void *)i);
+    for (unsigned i = 0; i < threads; i++)
+        while (updating[i] == 0)
+            sleep_ms(1);
+}
+
+/* As many kernels as that are at work, and no update has ended. */
+static int have_launched(unsigned kernels)
+{
+    void *symbol = application_hook("emulator_launches");
+    unsigned (*launches)(const char *);
+    memcpy(&launches, &symbol, sizeof launches);
+    for (int i = 0; i < LOOKS_MOST_MS && launches(NULL) < kernels; i++)
+        sleep_ms(1);
+    return launches(NULL) == kernels && ended == 0;
+}
+
+/* The device takes longer than the test. So this process ends by itself, with updates under way. */
+static int end_now(int right)
+{
+    fflush(NULL);
+    _exit(right ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+static int a_start(void)
+{
+    begin_updates(1);
+    return end_now(are_blocked(1) && ended == 0);
+}
+
+static int a_kernel(void)
+{
+    int right = one_update();
+    emulate(LONG_KERNELS);
+    begin_updates(1);
+    return end_now(right && have_launched(1) && sleeps_between_looks(updating[0]) && ended == 0);
 }
 
 /* More threads than there are lanes: the others sleep until one is free. */
-static int threads_that_wait_for_a_lane(void)
+static int a_lane(void)
 {
-    enum { THREADS = 48 };
-    pthread_t threads[THREADS];
-    void *result;
     int right = one_update();
-    double wall = -clock_seconds(CLOCK_MONOTONIC), cpu = -clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
-    for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, some_updates, NULL);
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], &result);
-        right &= result != NULL;
-    }
-    /* Sixteen of them wait for the device at a time. */
-    return right & was_asleep((cpu + clock_seconds(CLOCK_PROCESS_CPUTIME_ID)) / 16,
-                              wall + clock_seconds(CLOCK_MONOTONIC), "lanes");
+    emulate(LONG_KERNELS);
+    begin_updates(WAITING_THREADS);
+    return end_now(right && have_launched(DEVICE_LANES) &&
+                   are_blocked(WAITING_THREADS - DEVICE_LANES) && ended == 0);
 }
 
 /* ---- Cases --------------------------------------------------------------------------------------
@@ -236,10 +311,9 @@ static const struct {
     {"10,000 contexts on a stream: the limits hold", "", many_contexts_on_a_stream},
     {"100 long updates on a stream: the limits hold", "idle-kernels=1", many_long_updates},
     {"long updates on a stream are right", "", long_updates_are_right},
-    {"whoever waits for a start or a kernel sleeps", "init-ms=400,kernel-us=40000",
-     a_slow_start_and_kernels},
-    {"whoever waits for a lane sleeps", "kernel-us=30000,idle-kernels=1",
-     threads_that_wait_for_a_lane},
+    {"a wait for a start sleeps", "init-ms=100000", a_start},
+    {"a wait for a kernel sleeps", "", a_kernel},
+    {"a wait for a lane sleeps", "", a_lane},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
@@ -251,6 +325,7 @@ int main(int argc, char **argv)
         return tap_skip_all("the default provider has no device");
     setenv("GPUAES_MIN_BYTES", "9000", 1);
     setenv("GPUAES_PINNED_BYTES", "24M", 1);
+    set_timeout_for("");
     for (size_t i = 0; i < CASES; i++)
         tap_ok(ended_well(case_begin(NULL, cases[i].emulator, "%zu", i)), "%s", cases[i].name);
     return tap_done();
