@@ -108,7 +108,7 @@ static int stream_for(int ms)
 static int a_stream_starts(void)
 {
     int64_t begun = now_ms();
-    return stream_for(20000) && starts_within(60000) && now_ms() - begun >= 380;
+    return stream_for(100000) && starts_within(60000) && now_ms() - begun >= 380;
 }
 
 static int slow_streams_never_start(void)
@@ -139,12 +139,12 @@ static int streams_never_start(void)
 /* What a stream holds of the device is given back when it pauses, and comes again. */
 static int a_stream_goes_on_after_a_release(void)
 {
-    int right = stream_for(20000) && starts_within(60000) && !is_released();
+    int right = stream_for(100000) && starts_within(60000);
     for (int i = 0; i < 60000 && !is_released(); i++)
         sleep_ms(1);
     sleep_ms(100); /* to OFF it is not far */
     right &= is_released();
-    for (int64_t begun = now_ms(); is_released() && now_ms() - begun < 20000;)
+    for (int64_t begun = now_ms(); is_released() && now_ms() - begun < 100000;)
         right &= small_updates("AES-256-CTR", MIB);
     return right && !is_released() && figures_get(&providers).faults == 0;
 }
@@ -225,7 +225,7 @@ static int one_timeout_for_all(void)
     int right = update_is_right(3 * MIB);
     took += clock_seconds(CLOCK_MONOTONIC);
     tap_diag("%.2f s", took);
-    return right && took >= 4 && took < 15;
+    return right && took >= 10 && took < 35;
 }
 
 static int engine_gpu_fails_without_a_device(void)
@@ -353,14 +353,14 @@ static const struct {
      eager_starts_with_a_context},
     {"CUDA in the process starts it at once", "", "in-use=1", cuda_in_the_process_starts_at_once},
     {"so does CUDA that comes later", "GPUAES_START_BYTES=1G", "", cuda_that_comes_later_starts_it},
-    {"a slow start delays nobody", "GPUAES_START_BYTES=0", "init-ms=2000", the_start_delays_nobody},
+    {"a slow start delays nobody", "GPUAES_START_BYTES=0", "init-ms=6000", the_start_delays_nobody},
     {"a huge update is right across the start", "GPUAES_START_BYTES=0", "init-ms=5",
      a_huge_update_is_right_across_the_start},
-    {"an idle device is released, and comes back", "GPUAES_MIN_BYTES=0 GPUAES_IDLE_SECONDS=1", "",
+    {"an idle device is released, and comes back", "GPUAES_MIN_BYTES=0 GPUAES_IDLE_SECONDS=5", "",
      idle_device_is_released_and_comes_back},
     {"a child of a process whose device was released starts nothing",
      "GPUAES_MIN_BYTES=0 GPUAES_IDLE_SECONDS=1", "", child_of_a_released_one_starts_nothing},
-    {"a device that hangs is waited for once", "GPUAES_MIN_BYTES=0 GPUAES_TIMEOUT_MS=4000",
+    {"a device that hangs is waited for once", "GPUAES_MIN_BYTES=0 GPUAES_TIMEOUT_MS=10000",
      "hang=1", one_timeout_for_all},
     {"engine=gpu fails clearly without a device", "GPUAES_ENGINE=gpu", "devices=0",
      engine_gpu_fails_without_a_device},
@@ -389,7 +389,7 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 int main(int argc, char **argv)
 {
     if (argc == 2)
-        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, &providers, 120);
+        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, &providers, 300);
     for (size_t i = 0; i < CASES; i++)
         tap_ok(ended_well(case_begin(cases[i].settings, cases[i].emulator, "%zu", i)), "%s",
                cases[i].name);
