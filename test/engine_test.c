@@ -279,9 +279,8 @@ static EVP_CIPHER_CTX *open_context(const char *name)
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     EVP_CipherInit_ex2(context, cipher, key, iv, 1, NULL);
     EVP_CIPHER_free(cipher);
-    for (int i = 0; i < 5000 && figure("start-ms") == 0; i++)
+    for (int i = 0; i < 60000 && figure("devices") == 0; i++)
         sleep_ms(1);
-    sleep_ms(10); /* from the figure to READY it is not far */
     return context;
 }
 
@@ -327,15 +326,18 @@ static int fast_device_gets_work(void)
     return right;
 }
 
-/* Kernels that really compute are slower than any CPU. */
-static int slow_device_gets_none(void)
+/*
+ * Kernels that really compute are slower than any CPU, unless others take that from one update of
+ * 64 KiB and the next. A device that is taken for the faster one gets nearly all.
+ */
+static int slow_device_gets_little(void)
 {
     EVP_CIPHER_CTX *context = open_context("AES-256-CTR");
     unsigned char *buffer = take(PINNED);
     unsigned got = on_device(context, buffer, LENGTH, 50) + on_device(context, buffer, MIB, 50) +
                    on_device(context, buffer, 64 * KIB, 50);
     EVP_CIPHER_CTX_free(context);
-    return got == 0 && figure("cpu-bytes-faster") > 0;
+    return got <= 15 && figure("cpu-bytes-faster") > 0;
 }
 
 static int changes_are_followed(void)
@@ -343,7 +345,7 @@ static int changes_are_followed(void)
     EVP_CIPHER_CTX *context = open_context("AES-256-CTR");
     unsigned char *buffer = take(PINNED);
     int fast = device_gets_all(context, buffer);
-    emulate("idle-kernels=1,kernel-us=10000");
+    emulate("idle-kernels=1,kernel-us=200000");
     unsigned slow = on_device(context, buffer, LENGTH, 100);
     tap_diag("slow: %u of 100", slow);
     emulate("idle-kernels=1");
@@ -434,10 +436,10 @@ static const struct {
     int (*run)(void);
 } cases[] = {
     {"a fast device gets large updates", "GPUAES_START=eager", FAST, fast_device_gets_work},
-    {"a slow device gets none", "GPUAES_START=eager", "", slow_device_gets_none},
+    {"a slow device gets hardly anything", "GPUAES_START=eager", "", slow_device_gets_little},
     {"a device that becomes slow is left, and found when it is fast again", "GPUAES_START=eager",
      FAST, changes_are_followed},
-    {"each kind of memory is judged by itself", "GPUAES_START=eager", FAST ",copy-mbps=50",
+    {"each kind of memory is judged by itself", "GPUAES_START=eager", FAST ",copy-mbps=10",
      memory_is_judged_by_itself},
     {"the figures say why the CPU did it", "GPUAES_START=eager", "", figures_say_why},
     {"that the device failed", "GPUAES_START=eager", FAST, figures_say_that_it_failed},
@@ -448,7 +450,7 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 int main(int argc, char **argv)
 {
     if (argc == 2)
-        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, &providers, 120);
+        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, &providers, 300);
     test_lines();
     test_sizes();
     test_slow_device();
