@@ -303,7 +303,7 @@ static int wiped(const void *options)
     }
     if (run_with(batch, options) != GPUAES_FAULT)
         return 12;
-    for (int i = 0; i < 1000 && count_keys(batch, keys, COUNT) != 0; i++)
+    for (int i = 0; i < 6000 && count_keys(batch, keys, COUNT) != 0; i++)
         usleep(10000);
     return count_keys(batch, keys, COUNT) == 0 ? 0 : 13;
 }
@@ -346,7 +346,7 @@ static int wiped_elsewhere(const void *options)
     if (gpuaes_batch_submit(batch, 0) != GPUAES_OK || gpuaes_batch_wait(batch) != GPUAES_OK ||
         batch->slots < 2 || gpuaes_state() != GPUAES_FAILED)
         return 12;
-    for (int i = 0; i < 1000 && count_texts(batch, block) > 1; i++)
+    for (int i = 0; i < 6000 && count_texts(batch, block) > 1; i++)
         usleep(10000);
     return count_texts(batch, block) == 1 ? 0 : 13;
 }

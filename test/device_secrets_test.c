@@ -137,7 +137,7 @@ int main(int argc, char **argv)
         return tap_done();
     }
     tap_ok(work() && ahead_get().gpu > 0, "the device does some work");
-    for (int i = 0; i < 1000 && ahead_get().pinned != 0; i++)
+    for (int i = 0; i < 6000 && ahead_get().pinned != 0; i++)
         sleep_ms(10);
     tap_ok(ahead_get().pinned == 0, "the library has freed its memory");
     leave_marks();

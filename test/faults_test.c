@@ -323,6 +323,7 @@ int main(int argc, char **argv)
                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (plans == MAP_FAILED)
         return EXIT_FAILURE;
+    set_timeout_for("");
     work_all(0);
     for (int i = 0; i < SCENARIOS; i++)
         if (!is_left_out(&scenarios[i]))

@@ -16,7 +16,7 @@ static const struct {
 } cases[] = {
     {"the device is lost by a launch", "", "lost=launch_kernel:300", 1},
     {"the device is lost by a copy", "", "lost=memcpy_htod_async:200", 1},
-    {"a kernel hangs", "GPUAES_TIMEOUT_MS=5000", "hang=300", 1},
+    {"a kernel hangs", "GPUAES_TIMEOUT_MS=15000", "hang=300", 1},
     {"a launch fails", "", "fault=launch_kernel:300", 1},
     {"a release of the idle device fails", "GPUAES_IDLE_SECONDS=1", "lost=mem_free_host:1", 1},
     {"one of two devices is lost", "GPUAES_DEVICES=all", "devices=2,lost=launch_kernel:300", 1},

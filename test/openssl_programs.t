@@ -219,9 +219,9 @@ sub client
 {
     my ($port, $arguments, %how) = @_;
     my $result;
-    for (1 .. 50) {
+    for (1 .. 600) {
         $result = openssl(['s_client', '-connect', "127.0.0.1:$port", '-tls1_2', '-cipher', $suite, @$arguments],
-            env => $gpuaes, seconds => 40, %how);
+            env => $gpuaes, seconds => 200, %how);
         last if !$result->{status};
         last if $result->{err} !~ /connect:errno|Connection refused/;
         select(undef, undef, undef, 0.1);
@@ -235,7 +235,7 @@ sub handshake
     my $port = free_port();
     chdir($folder) or die "$folder: $!";
     my $server = start(['openssl', 's_server', '-WWW', '-accept', "127.0.0.1:$port", '-cert', $certificate, '-key',
-            $private, '-tls1_2', '-cipher', $suite, @etm], env => $gpuaes, seconds => 100,
+            $private, '-tls1_2', '-cipher', $suite, @etm], env => $gpuaes, seconds => 600,
         err => "$folder/server");
     my $hello = client($port, ['-tlsextdebug', @etm]);
     good($hello, "TLS 1.2 $name: the handshake") or diag(slurp("$folder/server"));
@@ -256,9 +256,9 @@ sub handshake
     open(my $held, '+<', "$folder/input$port") or die "fifo: $!";
     $server = start(['openssl', 's_server', '-quiet', '-naccept', 1, '-accept', "127.0.0.1:$port", '-cert',
             $certificate, '-key', $private, '-tls1_2', '-cipher', $suite, @etm], env => $gpuaes,
-        in => "$folder/input$port", out => "$folder/received", err => "$folder/server", seconds => 100);
+        in => "$folder/input$port", out => "$folder/received", err => "$folder/server", seconds => 600);
     client($port, ['-quiet', '-no_ign_eof', '-nocommands', @etm], in => $plain);
-    for (1 .. 50) {
+    for (1 .. 600) {
         last if -s "$folder/received" >= 200013;
         select(undef, undef, undef, 0.1);
     }

@@ -200,7 +200,7 @@ static int ends_with_segments_in_flight(void)
 
 static int pinned_falls_to_nothing(void)
 {
-    for (int i = 0; i < 3000 && ahead_get().pinned; i++)
+    for (int i = 0; i < 6000 && ahead_get().pinned; i++)
         sleep_ms(10);
     if (ahead_get().pinned)
         fprintf(stderr, "# %llu bytes stay pinned\n", (unsigned long long)ahead_get().pinned);

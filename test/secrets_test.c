@@ -129,9 +129,11 @@ static void show(const char *when)
     }
 }
 
-/* The device may be wiping still. */
+/* The device may be wiping still, and a card says nothing of it. */
 static int is_clean(const char *when, int but_text)
 {
+    for (int i = 0; i < 60000 && application_count("emulator_under_way") != 0; i++)
+        sleep_ms(1);
     int tries =
         search->is_ignored != NULL ? 40 : 3; /* a card is fast, a driver's memory is large */
     for (int i = 0; i < tries; i++) {
@@ -201,7 +203,7 @@ static int free_pinned_when_lost(EVP_CIPHER_CTX *context)
 static int be_idle(EVP_CIPHER_CTX *context)
 {
     (void)context;
-    for (int i = 0; i < 1000 && ahead_get().pinned; i++)
+    for (int i = 0; i < 6000 && ahead_get().pinned; i++)
         sleep_ms(10);
     return ahead_get().pinned == 0;
 }

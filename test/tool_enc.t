@@ -210,7 +210,7 @@ SKIP: {
     skip('expect is not installed', 4) if system('expect -v >/dev/null 2>&1');
     my $dialog = sub {
         my ($command, @answers) = @_;
-        return spew("$folder/dialog", join("\n", 'set timeout 40', "spawn $command",
+        return spew("$folder/dialog", join("\n", 'set timeout 200', "spawn $command",
                 # OpenSSL asks first, and only then has the terminal show nothing.
                 'proc hidden {tty} { while {![string match "* -echo *" [exec stty -a <$tty]]} { after 20 } }',
                 (map { qq(expect "password:"\nhidden \$spawn_out(slave,name)\nsend "$_\\r") } @answers), 'expect eof',
@@ -229,7 +229,7 @@ SKIP: {
     # A signal at the prompt: the terminal shows again what is typed.
     foreach my $signal (qw(INT TERM HUP)) {
         unlink($back);
-        spew("$folder/dialog", join("\n", 'set timeout 40', "spawn $dec", 'expect "password:"', 'set tty $spawn_out(slave,name)',
+        spew("$folder/dialog", join("\n", 'set timeout 200', "spawn $dec", 'expect "password:"', 'set tty $spawn_out(slave,name)',
                 'while {![string match "* -echo *" [exec stty -a <$tty]]} { after 20 }', "exec kill -$signal [exp_pid]",
                 'for {set i 0} {$i < 1000 && [string match "* -echo *" [exec stty -a <$tty]]} {incr i} { after 20 }',
                 'puts "ECHO=[string match "* echo *" [exec stty -a <$tty]]"', 'expect eof', 'catch wait') . "\n");

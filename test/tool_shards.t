@@ -214,18 +214,18 @@ END
     my %env = (SLURM_CONF => "$place/slurm.conf", PATH => "$ENV{PATH}:/usr/sbin");
     my $daemon = sub {
         my ($name, @command) = @_;
-        return start(\@command, env => \%env, err => "$place/$name.log", out => "$place/$name.log", seconds => 200);
+        return start(\@command, env => \%env, err => "$place/$name.log", out => "$place/$name.log", seconds => 1200);
     };
     my @daemons = ($daemon->('munged', '/usr/sbin/munged', '--foreground', '--force', "--socket=$place/munge/socket",
             "--key-file=$place/munge/key", "--pid-file=$place/munge/pid", "--log-file=$place/munge/log",
             "--seed-file=$place/munge/seed"));
-    for (1 .. 100) {
+    for (1 .. 600) {
         last if -S "$place/munge/socket";
         select(undef, undef, undef, 0.1);
     }
     push(@daemons, $daemon->('slurmctld', 'slurmctld', '-D', '-i'), $daemon->('slurmd', 'slurmd', '-D', '-N', $host));
     my $up = 0;
-    for (1 .. 150) {
+    for (1 .. 600) {
         $up = run(['sinfo', '-h', '-o', '%t'], env => \%env)->{out} =~ /^idle/;
         last if $up;
         select(undef, undef, undef, 0.2);
@@ -252,11 +252,11 @@ SKIP: {
     my $up = with_slurm(sub {
         my ($env) = @_;
         my @command = ('sbatch', '--wait', '--array=0-7', "$source/docs/examples/shards.sbatch", $big);
-        my $result = run([@command, "$folder/slurmed", 'enc', @options], env => {%$ours, %$env}, seconds => 150);
+        my $result = run([@command, "$folder/slurmed", 'enc', @options], env => {%$ours, %$env}, seconds => 500);
         is($result->{status}, 0, 'an array of jobs under Slurm') or diag($result->{err}, map { slurp($_) } glob("$folder/gpuaes-*.log"));
         ok(parts("$folder/slurmed", 8) eq $coded, 'makes the whole');
         $command[2] = '--array=0-0';
-        my $failed = run([@command, "$folder/absent/slurmed", 'enc', @options], env => {%$ours, %$env}, seconds => 150);
+        my $failed = run([@command, "$folder/absent/slurmed", 'enc', @options], env => {%$ours, %$env}, seconds => 500);
         isnt($failed->{status}, 0, 'it ends as a job does that fails');
     });
     ok($up, 'Slurm runs');
