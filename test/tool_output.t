@@ -230,6 +230,30 @@ SKIP: {
     is(sprintf('%d %d %o', (stat("$place/group"))[4, 5], S_IMODE((stat(_))[2])), '65534 100 664', 'keeps its group');
     unlink("$place/group");
 }
+# In a folder like /tmp another user may have put there what root is about to write to.
+SKIP: {
+    skip('it takes root to have files of others', 5) if !@nobody;
+    chmod(01777, $place);
+    chown(65534, 65534, spew("$place/trap", 'before'));
+    my $result = gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/trap"]);
+    like($result->{err}, qr/-out .*: another user's file, in a folder with the sticky bit, .*: Permission denied/,
+        "another user's file in a folder like /tmp: root does not replace it");
+    is(slurp("$place/trap") . (stat("$place/trap"))[4], 'before65534', 'and it stays');
+    unlink("$place/trap");
+
+    mkfifo("$place/trap", 0666) && chown(65534, 65534, "$place/trap") or die "fifo: $!";
+    sysopen(my $reader, "$place/trap", O_RDONLY | O_NONBLOCK) or die "fifo: $!";
+    $result = gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/trap"]);
+    like($result->{err}, qr/-out .*: another user's file, .*: Permission denied/, "another user's named pipe there: the same");
+    ok(!sysread($reader, my $got, 1), 'and gets nothing');
+    close($reader);
+    unlink("$place/trap");
+
+    chmod(0755, $place);
+    chown(65534, 65534, spew("$place/trap", 'before'));
+    is(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/trap"])->{status}, 0, "root replaces another user's file elsewhere");
+    unlink("$place/trap");
+}
 # Where the group cannot be passed on, nobody may do more than before, in whichever group they are.
 SKIP: {
     skip('it takes root to have files of others', 8) if !@nobody || run([@nobody, $gpuaes_command, '--version'])->{status};

@@ -77,9 +77,18 @@ int output_open(struct output *output, const char *path, int sync)
         errno = EISDIR;
         return 0;
     }
-    int found = exists && !S_ISREG(status.st_mode) ? 0 : replacement_find(r, path);
+    int found = replacement_find(r, path);
     if (found <= 0)
         return found == 0 && open_in_place(output, path);
+    if (exists && !replacement_is_safe(r, &status)) {
+        output->hindrance = "another user's file, in a folder with the sticky bit, where anybody "
+                            "may put one: ";
+        return 0;
+    }
+    if (exists && !S_ISREG(status.st_mode)) {
+        replacement_abandon(r);
+        return open_in_place(output, path);
+    }
     if (exists && access(path, W_OK) != 0)
         return 0;
     if (exists && !replacement_is_possible(r, &status)) {

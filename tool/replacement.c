@@ -93,15 +93,24 @@ static int is_in_proc(int folder)
     return fstatfs(folder, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-/* As fs.protected_symlinks has it: in a folder such as /tmp, no link of another user's. */
+/*
+ * In a folder such as /tmp, where `writers` may make files, another user may have put this one
+ * there as a trap; the folder's owner could do that anywhere below it.
+ */
+static int is_trusted(const struct stat *folder, mode_t writers, uid_t owner)
+{
+    return (folder->st_mode & S_ISVTX) == 0 || (folder->st_mode & writers) == 0 ||
+           owner == geteuid() || owner == folder->st_uid;
+}
+
+/* As the kernel's fs.protected_symlinks = 1 has it. */
 static int may_follow(const struct replacement *r)
 {
     struct stat link, folder;
     if (fstat(r->folder, &folder) != 0 ||
         fstatat(r->folder, r->name, &link, AT_SYMLINK_NOFOLLOW) != 0)
         return 0;
-    return (folder.st_mode & (S_ISVTX | S_IWOTH)) != (S_ISVTX | S_IWOTH) ||
-           link.st_uid == geteuid() || link.st_uid == folder.st_uid;
+    return is_trusted(&folder, S_IWOTH, link.st_uid);
 }
 
 /*
@@ -149,6 +158,16 @@ int replacement_find(struct replacement *r, const char *path)
     if (found <= 0)
         leave_folder(r);
     return found;
+}
+
+/* As fs.protected_regular = 2 and fs.protected_fifos = 2 have it for open() with O_CREAT. */
+int replacement_is_safe(const struct replacement *r, const struct stat *status)
+{
+    struct stat folder;
+    if (fstat(r->folder, &folder) != 0)
+        return 0;
+    errno = EACCES;
+    return is_trusted(&folder, S_IWOTH | S_IWGRP, status->st_uid);
 }
 
 int replacement_is_possible(const struct replacement *r, const struct stat *status)

@@ -29,6 +29,12 @@ struct replacement {
 int replacement_find(struct replacement *r, const char *path);
 
 /*
+ * Whether nobody else can have put the file there, of which `status` tells, to get what is written
+ * to it. That is so for root, too. Returns 1, or 0 with errno set.
+ */
+int replacement_is_safe(const struct replacement *r, const struct stat *status);
+
+/*
  * Whether the file, of which `status` tells, can be replaced: what rename() finds out in the end
  * comes too late. Returns 1, or 0 with errno set.
  */
