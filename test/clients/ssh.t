@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# OpenSSH: scp with aes256-ctr to and from an sshd of our own, both with the sample
-# configuration, with keys that change on the way.
+# OpenSSH: scp with aes128-ctr to and from an sshd of our own, both with the sample
+# configuration, with keys that change on the way. Not aes256-ctr: OpenSSL 3.5's random number
+# generator, which OpenSSH asks first, makes that the default provider's.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -22,7 +23,7 @@ my $much = spew("$folder/much", $mebibyte x 48);    # keystream is made from 32 
 run([$keygen, '-q', '-t', 'ed25519', '-N', '', '-f', "$folder/$_"]) foreach qw(host user);
 
 my $rekey = '1M';
-my $release = run(["ssh", "-V"])->{err} =~ /OpenSSH_(\d+)/ ? $1 : 0;
+my $release = run(['ssh', '-V'])->{err} =~ /OpenSSH_(\d+)/ ? $1 : 0;
 
 # What the package's service makes when it starts: where sshd shuts its first child in.
 my $empty = '/run/sshd';
@@ -41,7 +42,7 @@ PermitRootLogin yes
 StrictModes no
 UsePAM no
 PidFile none
-Ciphers aes256-ctr
+Ciphers aes128-ctr
 Subsystem sftp internal-sftp
 END
     return server([$sshd, '-D', '-e', '-f', "$folder/sshd_config"], env => with_gpuaes(%env),
@@ -52,7 +53,7 @@ END
 sub scp
 {
     my ($port, $from, $to, %env) = @_;
-    return run([$scp, '-q', '-F', '/dev/null', '-P', $port, '-i', "$folder/user", '-o', 'Ciphers=aes256-ctr',
+    return run([$scp, '-q', '-F', '/dev/null', '-P', $port, '-i', "$folder/user", '-o', 'Ciphers=aes128-ctr',
             '-o', 'BatchMode=yes', '-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null',
             '-o', "RekeyLimit=$rekey", $from, $to], env => with_gpuaes(%env), seconds => 200);
 }
@@ -62,7 +63,9 @@ sub there_and_back
 {
     my ($name, $plain, $figure, $least, %env) = @_;
     my $port = free_port();
-    my $server = sshd($port, %env);
+    # From OpenSSH 10 on, a process of its own talks with clients before they log in: it is not
+    # forked, and its filter of system calls ends it where a GPU starts.
+    my $server = sshd($port, $release >= 10 ? (GPUAES_MIN_BYTES => 'auto') : %env);
     my ($there, $back) = ("$folder/there", "$folder/back");
     unlink($there, $back);
     my $up;
@@ -74,11 +77,7 @@ sub there_and_back
     good(scp($port, "$user\@127.0.0.1:$there", $back, %env), "$name: scp from the server");
     ok(slurp($there) eq slurp($plain), "$name: the file is there");
     ok(slurp($back) eq slurp($plain), "$name: and back again");
-SKIP: {
-        skip('OpenSSH 10 takes AES of the default provider, whatever is preferred', 1)
-            if $release >= 10 && total($up->{err}, $figure) == 0;
-        cmp_ok(total($up->{err}, $figure), '>=', $least, "$name: $figure of scp");
-    }
+    cmp_ok(total($up->{err}, $figure), '>=', $least, "$name: $figure of scp");
     is(total($up->{err}, 'faults'), 0, "$name: no fault");
     ok(end_server($server), "$name: the server ends");
     return;
