@@ -153,7 +153,7 @@ GPUAES_API const char *gpuaes_build(void);
 /* ---- Memory ------------------------------------------------------------- */
 
 enum gpuaes_memory {
-    GPUAES_PAGEABLE, /* ordinary memory */
+    GPUAES_PAGEABLE, /* host memory that is not pinned */
     GPUAES_PINNED,   /* page-locked: the device reads and writes it itself */
     GPUAES_DEVICE,   /* device or managed memory of a device in use */
     GPUAES_FOREIGN   /* memory of a device or context that is not in use */

@@ -422,7 +422,7 @@ static void test_pointers()
     };
     int local = 0;
     drv_ptr local_pointer = reinterpret_cast<uintptr_t>(&local);
-    is(ask(local_pointer), 0, "attributes of ordinary memory");
+    is(ask(local_pointer), 0, "attributes of pageable memory");
     ok(!type && !device && !managed && !ordinal, "are zero");
     ask(f.memory + 5);
     ok(type == DRV_MEMORY_DEVICE && device == f.memory + 5 && !managed, "of device memory");

@@ -12,7 +12,7 @@
 
 /* ---- One machine --------------------------------------------------------------------- */
 
-/* All updates of ordinary memory of some 100 KiB, and the bytes that the device did. */
+/* All updates of pageable memory of some 100 KiB, and the bytes that the device did. */
 static int run_updates_of_all_modes(void)
 {
     int right = 1;

@@ -122,7 +122,7 @@ has_row('64 KiB | AES-128-CTR | 12.0 | 8.00 | 1.5', 'a key that each block expan
 has_row('8 KiB | 22 % | none', 'descriptors that cost nothing');
 has_row('256 B | 45 % | 40 %', 'and that do');
 has_row('AES-256, the kernel alone, times all cores of the CPU | 25 | 35.0 | 1.40', 'in short: times what was published');
-has_row('Base64 of 36 MB of ordinary memory, asynchronous, ms | 113 | 4.50 | 25.1', 'and of times, the other way round');
+has_row('Base64 of 36 MB of pageable memory, asynchronous, ms | 113 | 4.50 | 25.1', 'and of times, the other way round');
 
 # ---- A run without them -------------------------------------------------------------------
 

@@ -114,7 +114,7 @@ static void print_row(struct rates *rates, enum rates_work work, size_t bytes, d
     double theirs = 0;
     describe_bytes(bytes, text);
     (void)printf("%-14s %8s", rates_names[work], text);
-    print_side(rates, work, RATES_ORDINARY, bytes, seconds, &theirs);
+    print_side(rates, work, RATES_PAGEABLE, bytes, seconds, &theirs);
     print_side(rates, work, RATES_PINNED, bytes, seconds, &theirs);
     (void)printf("\n");
     (void)fflush(stdout);
@@ -123,7 +123,7 @@ static void print_row(struct rates *rates, enum rates_work work, size_t bytes, d
 static void print_row_json(struct rates *rates, enum rates_work work, size_t bytes, double seconds)
 {
     struct rate rate;
-    for (int memory = RATES_ORDINARY; memory <= RATES_PINNED; memory++)
+    for (int memory = RATES_PAGEABLE; memory <= RATES_PINNED; memory++)
         if (rates_measure(rates, work, (enum rates_memory)memory, bytes, seconds, &rate))
             rates_print_json(work, (enum rates_memory)memory, bytes, &rate);
 }

@@ -140,14 +140,14 @@ static int examine_offload(const struct library *offloading)
 static int examine_gain(struct library *library)
 {
     struct rates rates;
-    struct rate ordinary, pinned;
+    struct rate pageable, pinned;
     size_t bytes = 32 << 20;
     if (!rates_open(&rates, library, bytes))
         return complain("there is no memory for buffers");
-    if (rates_measure(&rates, RATES_CTR, RATES_ORDINARY, bytes, 0.5, &ordinary))
-        (void)printf("AES-256-CTR of 32 MiB: %.1f GB/s with gpuaes, %.1f GB/s without, in ordinary "
+    if (rates_measure(&rates, RATES_CTR, RATES_PAGEABLE, bytes, 0.5, &pageable))
+        (void)printf("AES-256-CTR of 32 MiB: %.1f GB/s with gpuaes, %.1f GB/s without, in pageable "
                      "memory.\n",
-                     ordinary.ours, ordinary.theirs);
+                     pageable.ours, pageable.theirs);
     if (rates_measure(&rates, RATES_CTR, RATES_PINNED, bytes, 0.5, &pinned))
         (void)printf("  In pinned memory: %.1f GB/s with gpuaes.\n", pinned.ours);
     rates_close(&rates);

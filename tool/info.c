@@ -114,7 +114,7 @@ static int run(struct library *library, int quick)
         return 1;
     if (!rates_open(&table.rates, library, sizes[table.sizes - 1]))
         return complain("there is no memory for buffers");
-    print_table(&table, RATES_ORDINARY);
+    print_table(&table, RATES_PAGEABLE);
     if (table.rates.memory[RATES_PINNED] != NULL)
         print_table(&table, RATES_PINNED);
     rates_close(&table.rates);
@@ -162,7 +162,7 @@ static void print_rates_json(struct table *table)
     json_open("rates", '[');
     for (int work = 0; work < RATES_WORKS; work++)
         for (int i = 0; i < table->sizes; i++)
-            for (int memory = RATES_ORDINARY; memory <= RATES_PINNED; memory++)
+            for (int memory = RATES_PAGEABLE; memory <= RATES_PINNED; memory++)
                 if (rates_measure(&table->rates, (enum rates_work)work, (enum rates_memory)memory,
                                   sizes[i], table->seconds, &rate))
                     rates_print_json((enum rates_work)work, (enum rates_memory)memory, sizes[i],

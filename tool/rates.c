@@ -82,11 +82,11 @@ int rates_open(struct rates *rates, const struct library *library, size_t most)
 {
     *rates = (struct rates){.library = library, .most = most};
     size_t bytes = 2 * room(rates);
-    void *ordinary = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+    void *pageable = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (ordinary == MAP_FAILED)
+    if (pageable == MAP_FAILED)
         return 0;
-    rates->memory[RATES_ORDINARY] = ordinary;
+    rates->memory[RATES_PAGEABLE] = pageable;
     rates->memory[RATES_PINNED] = gpuaes_pinned_alloc(bytes);
     for (int i = 0; i < 2; i++)
         if (rates->memory[i] != NULL)
@@ -96,8 +96,8 @@ int rates_open(struct rates *rates, const struct library *library, size_t most)
 
 void rates_close(struct rates *rates)
 {
-    if (rates->memory[RATES_ORDINARY] != NULL)
-        (void)munmap(rates->memory[RATES_ORDINARY], 2 * room(rates));
+    if (rates->memory[RATES_PAGEABLE] != NULL)
+        (void)munmap(rates->memory[RATES_PAGEABLE], 2 * room(rates));
     gpuaes_pinned_free(rates->memory[RATES_PINNED], 2 * room(rates));
     *rates = (struct rates){0};
 }

@@ -14,10 +14,10 @@
 struct rates {
     const struct library *library;
     size_t most;              /* bytes of an update, at most */
-    unsigned char *memory[2]; /* ordinary, pinned; NULL: there is none */
+    unsigned char *memory[2]; /* pageable, pinned; NULL: there is none */
 };
 
-enum rates_memory { RATES_ORDINARY, RATES_PINNED };
+enum rates_memory { RATES_PAGEABLE, RATES_PINNED };
 
 /* Modes and directions, in the order of tables. */
 enum rates_work {

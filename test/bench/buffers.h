@@ -13,7 +13,7 @@ enum kind {
     PAGEABLE,
     PINNED,      /* by gpuaes_pinned_alloc() */
     DEVICE,      /* of the current context of the thread; see card.h */
-    REGISTERED,  /* ordinary memory, by gpuaes_pinned_register() */
+    REGISTERED,  /* pageable memory, by gpuaes_pinned_register() */
     HUGE_PAGES,  /* the same, of transparent huge pages */
     INTERLEAVED, /* the same, its pages spread over the nodes of the machine */
     KINDS

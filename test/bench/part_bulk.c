@@ -24,7 +24,7 @@ static size_t turns_for(size_t length)
     return length >= 256 * MIB ? 7 : length >= 16 * MIB ? 15 : 51;
 }
 
-/* The provider learns from updates of several MiB of ordinary memory: let it. */
+/* The provider learns from updates of several MiB of pageable memory: let it. */
 static void teach(struct pair *p, const char *cipher, int encrypt)
 {
     enum { LESSONS = 3 };

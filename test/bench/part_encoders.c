@@ -1,6 +1,6 @@
 /*
  * Base64 of 1 to 36 MiB as work of 2011 to 2013 compared it: an encoder that is written
- * plainly, a GPU with synchronous copies of ordinary memory, a GPU with pinned memory
+ * plainly, a GPU with synchronous copies of pageable memory, a GPU with pinned memory
  * and several streams, which is libgpuaes here, and the platform's library.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0

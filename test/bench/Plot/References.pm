@@ -66,7 +66,7 @@ sub files
     return (
         curve('GPU, kernel alone', %how, memory => 'device'),
         curve('GPU, pinned memory', %how, memory => 'pinned'),
-        curve('GPU, ordinary memory', %how, memory => 'pageable'),
+        curve('GPU, pageable memory', %how, memory => 'pageable'),
         curve("$cores cores", %how, memory => 'pageable', y => 'reference'),
         curve('one core', %how, memory => 'pageable', threads => 1, y => 'reference'));
 }

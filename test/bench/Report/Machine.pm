@@ -58,12 +58,12 @@ sub block_aims
     return table(['aim', 'measured', ''], @rows) . "\n" . join(', ', @sums) . ".\n";
 }
 
-# Rows in ordinary memory where ours was slower than the default provider.
+# Rows in pageable memory where ours was slower than the default provider.
 sub block_slower
 {
     my @rows = sort { $a->{ratio} <=> $b->{ratio} } rows_like($results,
         part => 'bulk', memory => 'pageable', ratio => sub { defined($_[0]) && $_[0] < 0.98 });
-    return "No row in ordinary memory was under 0.98 of the default provider's rate.\n" if !@rows;
+    return "No row in pageable memory was under 0.98 of the default provider's rate.\n" if !@rows;
     return table(['bytes', 'cipher', '', '', 'ratio', 'spread', 'engine'], map {
         [size_text($_->{bytes}), $_->{cipher}, $_->{operation}, $_->{placement},
             @$_{'ratio', 'spread'}, $_->{engine} // '-']

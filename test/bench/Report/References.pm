@@ -53,7 +53,7 @@ sub block_published
 {
     my %base64 = (part => 'encoders', operation => 'encode, asynchronous', memory => 'pageable', bytes => 36 * $MIB);
     my @rows = (
-        ['Base64 of 36 MB of ordinary memory, asynchronous, ms', $encoders{'encode, asynchronous'}{36 * $MIB},
+        ['Base64 of 36 MB of pageable memory, asynchronous, ms', $encoders{'encode, asynchronous'}{36 * $MIB},
             most_of('ours', %base64)],
         ['Base64 of 300 MB over the bus, read and written, GB/s', $offload{'encode, scalar'}{3e8},
             most_of('ours', part => 'offload', operation => 'encode, libgpuaes', bytes => 3e8)],
@@ -155,7 +155,7 @@ sub block_files
                 map({ ours_text($_) } $kernel, $pinned, $pageable), number_text($kernel ? $kernel->{ratio} : undef)]);
         }
     }
-    return table(['bytes', 'one core', "$cores cores", 'GPU, kernel alone', 'pinned memory', 'ordinary memory',
+    return table(['bytes', 'one core', "$cores cores", 'GPU, kernel alone', 'pinned memory', 'pageable memory',
         'kernel, times all cores'], @rows);
 }
 
