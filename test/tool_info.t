@@ -85,6 +85,13 @@ foreach (['file', "$folder/wor", "$folder/word.key"], ['env', 'GPUAES_TEST_OF_CO
         env => {GPUAES_TEST_OF_COMPLETION => 1});
     is($result->{out}, "$offered\n", "behind -pass $from: it completes what belongs there");
 }
+spew("$folder/with blanks in it", '');
+foreach my $before ('-pass file', '-in') {
+    my $behind = $before =~ /pass/ ? 'enc -pass file :' : 'enc -in';
+    my $result = run(['bash', '-c', 'compopt() { :; }; . "$0"; COMP_WORDS=(gpuaes $1 "$2"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1));'
+                . ' _gpuaes gpuaes "$2" "${COMP_WORDS[COMP_CWORD - 1]}"; printf "%s\n" "${COMPREPLY[@]}"', "$source/tool/completions/gpuaes", $behind, "$folder/with"]);
+    is($result->{out}, "$folder/with blanks in it\n", "behind $before: a name with blanks is one");
+}
 
 # ---- info, doctor, bench ------------------------------------------------------------------------
 
