@@ -48,8 +48,11 @@ sub make_build
     my ($b) = @_;
     my @in_folder = ('sh', '-c', 'cd "$0" && exec "$@"', "$build/$b->{folder}");
     my @commands = ([@in_folder, 'make', '-j2', $b->{target}]);
-    # No --enable-werror: sanitizers make gcc warn where nothing is wrong.
-    unshift(@commands, [@in_folder, "$source/configure", '--with-cuda=no', "--enable-sanitizer=$b->{sanitizer}"])
+    # No --enable-werror: sanitizers make gcc warn where nothing is wrong. Reports need names and lines
+    # alone, and -g takes longer.
+    unshift(@commands,
+        [@in_folder, "$source/configure", '--with-cuda=no', "--enable-sanitizer=$b->{sanitizer}",
+            map { "$_=-O2 -g1" } qw(CFLAGS CXXFLAGS)])
         if !-f "$build/$b->{folder}/Makefile";
     foreach my $command (@commands) {
         my $result = run($command, seconds => 7200);

@@ -51,7 +51,7 @@ struct search {
     unsigned char own[];
 };
 
-/* No checks of a sanitizer here: they took two thirds of the time of whole tests. */
+/* No checks of a sanitizer here: they took most of the time of a case. */
 #define SEARCH_UNCHECKED __attribute__((no_sanitize("address", "undefined", "thread")))
 
 /*
