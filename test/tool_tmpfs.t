@@ -45,7 +45,10 @@ sub same
 
 # ---- Pieces that begin and end anywhere -----------------------------------------------------
 
-foreach my $bytes ($EXTENT / 2 - 1, $EXTENT / 2, $EXTENT - 1, $EXTENT, $EXTENT + 1, 2 * $EXTENT, 5 * $EXTENT + 12345) {
+# Fewer under a sanitizer, to which it matters which threads write what, and not each size.
+my @sizes = $ENV{GPUAES_TEST_SANITIZER} ? ($EXTENT / 2 - 1, $EXTENT + 1, 5 * $EXTENT + 12345)
+    : ($EXTENT / 2 - 1, $EXTENT / 2, $EXTENT - 1, $EXTENT, $EXTENT + 1, 2 * $EXTENT, 5 * $EXTENT + 12345);
+foreach my $bytes (@sizes) {
     spew($in, substr($random, 1, $bytes));
     foreach my $options ('', '-bufsize 1000000', '-bufsize 3000000 --threads 3', '-bufsize 6M') {
         is(shell("exec \"\$0\" enc @cipher $options -in \"\$1\" -out \"\$2\"")->{status}, 0, "$bytes bytes $options");
