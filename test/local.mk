@@ -141,9 +141,11 @@ sanitized_scripts = test/tool_output.t test/tool_tmpfs.t
 script_programs = $(bench_programs)
 # Builds of their own under a sanitizer, and what runs there: long.
 sanitizer_scripts = test/sanitize_build.t
+# The longest first, lest one of them be left when all others are done.
 sanitizer_tests = \
-	$(addprefix asan/,$(evp_tests) $(evp_emulator_tests) $(emulator_tests) $(sanitized_scripts)) \
-	$(addprefix tsan/,$(threaded_tests) $(sanitized_scripts))
+	$(addprefix tsan/,$(sanitized_scripts)) asan/test/faults_test \
+	$(addprefix asan/,$(sanitized_scripts)) $(addprefix tsan/,$(threaded_tests)) \
+	$(addprefix asan/,$(evp_emulator_tests:test/faults_test=) $(evp_tests) $(emulator_tests))
 
 EXTRA_DIST += test/Programs.pm test/Sanitize.pm test/application.h test/asan_forks.h \
 	test/cases.h test/emulated.map test/fake_nvml.c test/fault_scenarios.h \
