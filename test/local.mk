@@ -297,7 +297,8 @@ endif
 all_tests = $(evp_emulator_tests) $(evp_tests) $(emulator_tests) \
 	$(evp_scripts) $(emulator_scripts) $(client_scripts) $(long_scripts)
 PROVE_FLAGS = --failures --timer
-PROVE_JOBS = 2
+# On two cores: tests wait for a sixth of their time, for children, time limits and idle devices.
+PROVE_JOBS = 3
 # $(call prove, folder of the module, tests, more environment): built programs lie
 # here, scripts beside the sources, and what Sanitize.pm runs in a folder of its own.
 prove = @test -n '$(PROVE)' || { echo 'prove (it comes with perl) is needed' >&2; exit 1; }; \
