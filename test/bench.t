@@ -13,7 +13,7 @@ use Test::More;
 
 # With the emulator's module, the program that has one state with it.
 my $emulated = ($ENV{OPENSSL_MODULES} // '') =~ m{/emulated/?$};
-my $program = "$build/test/bench/gpuaes_bench" . ($emulated ? '_emulated' : '');
+my $program = "$build/bench/gpuaes_bench" . ($emulated ? '_emulated' : '');
 plan(skip_all => "there is no $program: make bench-programs") if !-x $program;
 
 # A tool that tells the memory of two GPUs in use, and the power of one, and notes that it was asked.
@@ -174,12 +174,12 @@ SKIP: {
 my $tsv = spew("$folder/all.tsv", $result->{out});
 SKIP: {
     skip('gnuplot is not installed', 2) if !grep { -x "$_/gnuplot" } split(/:/, $ENV{PATH});
-    my $plot = run(["$source/test/bench/plot", $folder, $tsv]);
+    my $plot = run(["$source/bench/plot", $folder, $tsv]);
     is($plot->{status}, 0, 'the figures are drawn') or diag($plot->{err});
     is(join(' ', grep { $has_device } $plot->{err} =~ /^plot: (.*): not measured$/mg), '', 'and all of them');
 }
 foreach my $template ('template', 'read-ahead-template') {
-    my $report = run(["$source/test/bench/report", "--template=$source/docs/benchmarks/$template.md", $tsv]);
+    my $report = run(["$source/bench/report", "--template=$source/docs/benchmarks/$template.md", $tsv]);
     is($report->{status}, 0, "a report is made of it: $template") or diag($report->{err});
     my @lacks = $report->{out} =~ /\*Not in this run: part `([\w-]+)`/g;
     # 17 MB in seven orders: not with --quick; and the command is measured by test/on_gpu_tool.

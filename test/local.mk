@@ -148,7 +148,7 @@ sanitizer_tests = \
 	$(addprefix asan/,$(evp_emulator_tests:test/faults_test=) $(evp_tests) $(emulator_tests))
 
 EXTRA_DIST += test/Programs.pm test/Sanitize.pm test/application.h test/asan_forks.h \
-	test/cases.h test/emulated.map test/fake_nvml.c test/fault_scenarios.h \
+	test/cases.h test/emulated.map test/fault_scenarios.h \
 	test/fault_work.h test/faulty_driver.cc test/in_chroot test/jobs.h test/leaks_allowed.h \
 	test/library.h test/memory_search.h test/mixes.h \
 	test/noticed_driver.c test/on_gpu \
@@ -200,10 +200,10 @@ test/faulty/libcuda.so.1: test/faulty_driver.cc cuda/driver.h
 faulty_driver = test/faulty/libcuda.so.1
 # A management library of GPUs for the benchmark's test.
 CLEANFILES += test/fake/libnvidia-ml.so.1
-test/fake/libnvidia-ml.so.1: test/fake_nvml.c test/bench/nvml.h
+test/fake/libnvidia-ml.so.1: bench/fake_nvml.c bench/nvml.h
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CC)$(CC) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) -fno-sanitize=all \
-	    -fPIC -shared -Wl,-soname,libnvidia-ml.so.1 -o $@ $(srcdir)/test/fake_nvml.c
+	    -fPIC -shared -Wl,-soname,libnvidia-ml.so.1 -o $@ $(srcdir)/bench/fake_nvml.c
 fake_nvml = test/fake/libnvidia-ml.so.1
 endif
 

@@ -66,7 +66,7 @@ is(join(' ', sort($known =~ /"([\w-]+)"/g)), join(' ', sort(@settings)), 'each s
 
 # The provider warns of a variable that it does not know: those of tests have a prefix.
 my %variables = map { uc('GPUAES_' . s/-/_/gr) => 1 } @settings, 'kernel', 'emulator';
-my $tests = join('', map { slurp($_) } grep { -f } glob("$source/test/*"), glob("$source/test/{clients,bench,fuzz}/*"));
+my $tests = join('', map { slurp($_) } grep { -f } glob("$source/test/*"), glob("$source/{bench,test/clients,test/fuzz}/*"));
 my %read = map { $_ => 1 } $tests =~ /(?:\$ENV\{|getenv\("|\$\{)(GPUAES_\w+)/g;
 cmp_ok(scalar(keys %read), '>', 10, 'tests read variables');
 is(join(' ', grep { !$variables{$_} && !/^GPUAES_TEST_/ } sort(keys %read)), '', 'a variable of tests begins with GPUAES_TEST_');

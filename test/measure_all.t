@@ -12,7 +12,7 @@ use Programs;
 use Test::More;
 
 my $emulated = ($ENV{OPENSSL_MODULES} // '') =~ m{/emulated/?$};
-my $program = "$build/test/bench/gpuaes_bench" . ($emulated ? '_emulated' : '');
+my $program = "$build/bench/gpuaes_bench" . ($emulated ? '_emulated' : '');
 plan(skip_all => "there is no $program: make bench-programs") if !-x $program;
 plan(skip_all => 'the default provider has no GPU') if stand_in();
 
@@ -22,7 +22,7 @@ sub measure_all
 {
     my ($settings, @sets) = @_;
     my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', GPUAES_TIMEOUT_MS => 60000, %$settings);
-    return run(["$source/test/bench/measure_all", "--program=$program", "--to=$to", '--flags=--quick', @sets],
+    return run(["$source/bench/measure_all", "--program=$program", "--to=$to", '--flags=--quick', @sets],
         env => $env, seconds => 900);
 }
 sub kept { return join(' ', map { basename($_) } glob("'$to'/*")) }

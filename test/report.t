@@ -6,7 +6,7 @@
 use strict;
 use warnings;
 use FindBin;
-use lib $FindBin::Bin, "$FindBin::Bin/bench";
+use lib $FindBin::Bin, "$FindBin::Bin/../bench";
 use Aims;
 use Programs;
 use Results;
@@ -17,7 +17,7 @@ my ($gnuplot) = grep { -x $_ } map { "$_/gnuplot" } split(/:/, $ENV{PATH});
 sub report
 {
     my ($figures, @files) = @_;
-    return run(["$source/test/bench/report", "--figures=$figures", @files]);
+    return run(["$source/bench/report", "--figures=$figures", @files]);
 }
 
 # Those on record; the first is that of one GPU.
@@ -36,7 +36,7 @@ my @wanted = map { @{$figures{$_}} } grep { $on_record{$_} } sort keys(%figures)
 
 SKIP: {
     skip('gnuplot is not installed', 5) if !$gnuplot;
-    my $plot = run(["$source/test/bench/plot", "$folder/all", @all]);
+    my $plot = run(["$source/bench/plot", "$folder/all", @all]);
     is($plot->{status}, 0, 'the figures are drawn') or diag($plot->{err});
     unlike($plot->{err}, qr/line \d+|error/i, 'without a complaint');
     my @missing = grep { slurp("$folder/all/$_.svg") !~ /<svg/ || slurp("$folder/all/$_.png") !~ /^\x89PNG/ } @wanted;
@@ -44,7 +44,7 @@ SKIP: {
 
     # Figures of a run before, of parts that were not measured this time, go.
     spew("$folder/load/$_.svg", '<svg>') foreach 'kernels', 'devices';
-    $plot = run(["$source/test/bench/plot", "$folder/load", $load]);
+    $plot = run(["$source/bench/plot", "$folder/load", $load]);
     is($plot->{status}, 0, 'where nothing is to be drawn, it ends well');
     is(join(' ', glob("$folder/load/*")), '', 'and there are no figures');
 }
@@ -115,12 +115,12 @@ foreach my $case ([4, 6.5, '2.50 reached'], [4, 7.5, '3.50 **missed**'], ['-', 2
 
 my $row = one_row('read-ahead', 'AES-256-CTR', 'encrypt', 'median', 4096, 'pageable', 'in place', 1, 1, 24.567, 6.1,
     'GB/s', 4.03, '-', '-', '-', 'read-ahead', 'default provider');
-my $notes = run(["$source/test/bench/report", '--template=' . spew("$folder/notes.md", "\@notes\@\n"),
+my $notes = run(["$source/bench/report", '--template=' . spew("$folder/notes.md", "\@notes\@\n"),
     spew("$folder/noted.tsv", "# note: by hand\n" . slurp($row))]);
 is($notes->{out}, "- by hand\n", 'notes of a run are in the report');
 my $template = spew("$folder/template.md", "ours \@value ours part=read-ahead; bytes=4096\@, theirs "
         . "\@value reference part=read-ahead; memory=pageable\@; \@value ours part=speed\@\n");
-my $text = run(["$source/test/bench/report", "--template=$template", $row]);
+my $text = run(["$source/bench/report", "--template=$template", $row]);
 is($text->{out}, "ours 24.6, theirs 6.10; *(not measured)*\n", 'stand for a row, or for none');
 
 my $broken = report($folder, spew("$folder/broken.tsv", "one\ttwo\n"));

@@ -6,7 +6,7 @@
 use strict;
 use warnings;
 use FindBin;
-use lib $FindBin::Bin, "$FindBin::Bin/bench";
+use lib $FindBin::Bin, "$FindBin::Bin/../bench";
 use Programs;
 use Published;
 use Test::More;
@@ -84,7 +84,7 @@ my $tsv = spew("$folder/run.tsv", join("\n", "# date: 2026-11-21", '# GPU: Some 
 
 SKIP: {
     skip('gnuplot is not installed', 3) if !$gnuplot;
-    my $plot = run(["$source/test/bench/plot", $folder, $tsv]);
+    my $plot = run(["$source/bench/plot", $folder, $tsv]);
     is($plot->{status}, 0, 'the figures are drawn') or diag($plot->{err});
     my @names = ('encoders', 'offload', 'offload-streams', 'files', 'tables', 'tables-transfers', 'tables-ours');
     is(join(' ', grep { $plot->{out} !~ /^$_$/m } @names), '', "each of them: @names");
@@ -93,7 +93,7 @@ SKIP: {
 
 # ---- Its tables ------------------------------------------------------------------------
 
-my $report = run(["$source/test/bench/report", "--figures=$folder", $tsv]);
+my $report = run(["$source/bench/report", "--figures=$folder", $tsv]);
 is($report->{status}, 0, 'the report is written') or diag($report->{err});
 is($report->{err}, '', 'without a complaint');
 
@@ -127,7 +127,7 @@ has_row('Base64 of 36 MB of pageable memory, asynchronous, ms | 113 | 4.50 | 25.
 # ---- A run without them -------------------------------------------------------------------
 
 my $none = spew("$folder/none.tsv", join("\n", '# ' . join("\t", @columns), grep({ /gpuaes enc/ } @lines), $lines[-1], ''));
-$report = run(["$source/test/bench/report", "--figures=$folder/none", $none]);
+$report = run(["$source/bench/report", "--figures=$folder/none", $none]);
 is($report->{err}, '', 'a run without them is reported without a complaint');
 like($report->{out}, qr/\*Not in this run: part `$_`/, "and not measured is: $_")
     foreach 'encoders', 'offload', 'offload-streams', 'power', 'files', 'tables', 'reads', 'expansion';

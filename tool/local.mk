@@ -37,7 +37,7 @@ tool_libtool_core_la_SOURCES = \
 	tool/tool.h \
 	provider/settings.c provider/settings.h \
 	tool/words.c tool/words.h \
-	test/bench/measure.c test/bench/measure.h test/bench/options.h
+	bench/measure.c bench/measure.h bench/options.h
 tool_libtool_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(tool_cppflags)
 tool_cppflags = -DMODULES_FOLDER='"$(modulesdir)"' \
 	-DINSTALLED_CNF='"$(sysconfdir)/gpuaes.cnf"'

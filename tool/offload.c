@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../test/bench/measure.h"
+#include "../bench/measure.h"
 
 /* Pieces of each thread before the first look: the first ones touch fresh memory. */
 enum { FIRST_LOOK = 8 };

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "../cuda/gpuaes.h"
-#include "../test/bench/measure.h"
+#include "../bench/measure.h"
 
 enum { THREADS_BY_DEFAULT = 8, TICK_MS = 200 };
 

@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "../test/bench/measure.h"
+#include "../bench/measure.h"
 
 /* What is over so soon needs no line. */
 static const double delay = 0.5;

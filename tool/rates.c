@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 
 #include "../cuda/gpuaes.h"
-#include "../test/bench/measure.h"
-#include "../test/bench/options.h"
+#include "../bench/measure.h"
+#include "../bench/options.h"
 #include "json.h"
 
 struct options options;

@@ -1,6 +1,6 @@
 /*
  * A program that streams, as many do: AES-256-CTR in small updates of one context a
- * thread, by whatever providers OPENSSL_CONF names. test/bench/programs runs it, beside
+ * thread, by whatever providers OPENSSL_CONF names. bench/programs runs it, beside
  * itself on the default provider alone, and takes the time of the whole process.
  *
  *     stream [OPTION...] BYTES PIECE

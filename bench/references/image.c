@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "reference.h"
+#include "references.h"
 
 #include <stddef.h>
 
@@ -15,7 +15,7 @@ __asm__(".pushsection .rodata\n"
         ".globl gpuaes_reference_image\n"
         ".type gpuaes_reference_image, @object\n"
         "gpuaes_reference_image:\n"
-        ".incbin \"test/bench/reference.fatbin\"\n"
+        ".incbin \"bench/references/references.fatbin\"\n"
         ".size gpuaes_reference_image, . - gpuaes_reference_image\n"
         ".popsection\n");
 

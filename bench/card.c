@@ -5,7 +5,7 @@
  */
 #include "card.h"
 
-#include "../application.h"
+#include "../test/application.h"
 
 int card_begin(int ordinal)
 {

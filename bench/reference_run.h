@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "card.h"
-#include "reference.h"
+#include "references/references.h"
 
 /* The kernels on the first device. */
 struct reference {

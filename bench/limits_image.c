@@ -15,7 +15,7 @@ __asm__(".pushsection .rodata\n"
         ".globl gpuaes_limits_image\n"
         ".type gpuaes_limits_image, @object\n"
         "gpuaes_limits_image:\n"
-        ".incbin \"test/bench/limits.fatbin\"\n"
+        ".incbin \"bench/limits.fatbin\"\n"
         ".size gpuaes_limits_image, . - gpuaes_limits_image\n"
         ".popsection\n");
 

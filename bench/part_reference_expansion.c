@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../cuda/kernels/arguments.h"
+#include "../cuda/kernels/arguments.h"
 #include "api.h"
 #include "buffers.h"
 #include "options.h"

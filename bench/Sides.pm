@@ -18,7 +18,7 @@ our @EXPORT = qw(OURS REFERENCE $folder run_side side_environment take_turns pri
 use constant {OURS => 0, REFERENCE => 1};
 
 our $folder = tempdir('gpuaes-bench-XXXXXX', TMPDIR => 1, CLEANUP => 1);
-my $sample = dirname(__FILE__) . '/../../docs/gpuaes.cnf';
+my $sample = dirname(__FILE__) . '/../docs/gpuaes.cnf';
 my @columns = qw(part cipher operation statistic bytes memory placement devices threads ours reference
     unit ratio spread cpu_ours cpu_reference engine against);
 my $openssl = (split(' ', `openssl version`))[1];

@@ -8,8 +8,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_BENCH_REFERENCE_H
-#define GPUAES_BENCH_REFERENCE_H
+#ifndef GPUAES_BENCH_REFERENCES_H
+#define GPUAES_BENCH_REFERENCES_H
 
 #include <stdint.h>
 

@@ -1,10 +1,10 @@
 /*
- * Base64 as others encode it: see reference.h.
+ * Base64 as others encode it: see references.h.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "../../cuda/kernels/intrinsics.cuh"
-#include "reference.h"
+#include "references.h"
 
 static __constant__ unsigned char reference_alphabet[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

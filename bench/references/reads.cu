@@ -1,9 +1,9 @@
 /*
- * Bare reads of each kind of memory: see reference.h.
+ * Bare reads of each kind of memory: see references.h.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "reference.h"
+#include "references.h"
 
 #include "../../cuda/kernels/blocks.cuh"
 

@@ -4,8 +4,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "reference_base64.cu"
-#include "reference_ctr.cu"
-#include "reference_reads.cu"
+#include "base64.cu"
+#include "ctr.cu"
+#include "reads.cu"
 
 #include "../../cuda/kernels/aes_batch_keys.cu"

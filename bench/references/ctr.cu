@@ -1,10 +1,10 @@
 /*
  * AES in CTR mode as published work did it, with T-tables in each kind of memory: see
- * reference.h.
+ * references.h.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "reference.h"
+#include "references.h"
 
 #include "../../cuda/kernels/aes_tables.cuh"
 #include "../../cuda/kernels/blocks.cuh"

@@ -1,5 +1,5 @@
 /*
- * A management library of GPUs in place of libnvidia-ml.so.1: bench.t runs the benchmark
+ * A management library of GPUs in place of libnvidia-ml.so.1: test/bench.t runs the benchmark
  * with it. The first device takes 120 W at this moment; where FAKE_NVML is "old", it can
  * only tell the 130 W of the last second, and where it is "none", there is nothing.
  *
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/nvml.h"
+#include "nvml.h"
 
 #define DECLARATION(member, symbol, parameters)                                                    \
     int symbol parameters __attribute__((visibility("default")));

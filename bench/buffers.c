@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../cuda/gpuaes.h"
+#include "../cuda/gpuaes.h"
 #include "card.h"
 #include "options.h"
 

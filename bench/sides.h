@@ -7,8 +7,8 @@
 #ifndef GPUAES_BENCH_SIDES_H
 #define GPUAES_BENCH_SIDES_H
 
-#include "../../cuda/gpuaes.h"
-#include "../providers.h"
+#include "../cuda/gpuaes.h"
+#include "../test/providers.h"
 #include "measure.h"
 
 extern struct providers providers;

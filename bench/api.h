@@ -7,7 +7,7 @@
 #ifndef GPUAES_BENCH_API_H
 #define GPUAES_BENCH_API_H
 
-#include "../../cuda/gpuaes.h"
+#include "../cuda/gpuaes.h"
 #include "card.h"
 
 struct call {

@@ -1,0 +1,133 @@
+# The benchmark, and the report of what it measured.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+
+# The program on its libraries, and on the module with the emulator, which has the
+# library's functions as well: so that there is one state in the process.
+EXTRA_LTLIBRARIES += bench/libbench.la
+CLEANFILES += bench/libbench.la
+bench_libbench_la_SOURCES = \
+	bench/api.c bench/api.h \
+	bench/batches.h \
+	bench/buffers.c bench/buffers.h \
+	bench/card.c bench/card.h \
+	bench/crowd.c bench/crowd.h \
+	bench/limits.h bench/limits_image.c \
+	bench/measure.c bench/measure.h \
+	bench/offload.c bench/offload.h \
+	bench/options.h \
+	bench/part_base64.c \
+	bench/part_base64_kernels.c \
+	bench/part_batch.c \
+	bench/part_batch_mixed.c \
+	bench/part_bulk.c \
+	bench/part_devices.c \
+	bench/part_encoders.c \
+	bench/part_evp_kernels.c \
+	bench/part_files.c \
+	bench/part_header.c \
+	bench/part_host_limits.c \
+	bench/part_kernels.c \
+	bench/part_latency.c \
+	bench/part_limits.c \
+	bench/part_load.c \
+	bench/part_offload.c \
+	bench/part_programs.c \
+	bench/part_read_ahead.c \
+	bench/part_reference_expansion.c \
+	bench/part_reference_reads.c \
+	bench/part_reference_tables.c \
+	bench/part_small.c \
+	bench/part_start.c \
+	bench/parts.h \
+	bench/nvml.h bench/power.c bench/power.h \
+	bench/reference_run.c bench/reference_run.h \
+	bench/references/image.c bench/references/references.h \
+	bench/rows.c bench/rows.h \
+	bench/sides.c bench/sides.h \
+	bench/worker.c bench/worker.h
+
+bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) $(bench_cppflags)
+bench_cppflags = -DLOAD_PROVIDER='"$(abs_top_builddir)/bench/load_provider"' \
+	-DSTREAM='"$(abs_top_builddir)/bench/stream"' \
+	-DCOMMAND='"$(abs_top_builddir)/tool/gpuaes"' \
+	-DCOMMAND_EMULATED='"$(abs_top_builddir)/test/emulated/gpuaes"' \
+	-DPROGRAMS='"$(abs_srcdir)/bench/programs"' -DPERL='"$(PERL)"'
+
+EXTRA_PROGRAMS += $(bench_programs)
+bench_gpuaes_bench_LDADD = bench/libbench.la cuda/libgpuaes.la $(LDADD)
+CLEANFILES += $(bench_programs)
+bench_programs = bench/gpuaes_bench bench/load_provider bench/stream
+if HAVE_CXX
+bench_programs += bench/gpuaes_bench_emulated
+bench_gpuaes_bench_emulated_SOURCES = bench/gpuaes_bench.c
+bench_gpuaes_bench_emulated_LDADD = bench/libbench.la \
+	test/emulated/.libs/gpuaes.so $(LDADD)
+bench_gpuaes_bench_emulated_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--no-as-needed -Wl,-rpath,$(abs_top_builddir)/test/emulated/.libs
+bench_gpuaes_bench_emulated_DEPENDENCIES = bench/libbench.la test/emulated/gpuaes.so
+endif
+
+bench-programs: all $(bench_programs)
+
+# Measures into bench.tsv; BENCH_FLAGS: options and parts, see bench/gpuaes_bench --help.
+# BENCH_MODULE=test/emulated takes the emulator: its figures mean nothing.
+BENCH_MODULE = provider/.libs
+bench_program = bench/gpuaes_bench$(if $(filter test/emulated,$(BENCH_MODULE)),_emulated)
+bench_environment = OPENSSL_MODULES='$(abs_top_builddir)/$(BENCH_MODULE)'
+bench: bench-programs
+	$(bench_environment) $(bench_program) $(BENCH_FLAGS) >bench.tsv.new
+	mv -f bench.tsv.new bench.tsv
+CLEANFILES += bench.tsv bench.tsv.new
+
+# Draws the figures of runs, and writes the report on them, into DOCS. The first of TSV is
+# that of one GPU; others add what it does not have.
+DOCS = $(srcdir)/docs
+TSV = bench.tsv
+need_gnuplot = @test -n '$(GNUPLOT)' || { echo '$@ needs gnuplot (Debian: gnuplot-nox)' >&2; exit 1; }
+make_page = $(PERL) $(srcdir)/bench/report --figures='$(DOCS)/benchmarks' \
+	--template='$(srcdir)/docs/benchmarks/$(1)' $(TSV) >report.new && mv -f report.new '$(DOCS)/$(2)'
+bench-report:
+	$(need_gnuplot)
+	for file in $(TSV); do \
+	    to='$(DOCS)/benchmarks/'$$(basename "$$file"); \
+	    cmp -s "$$file" "$$to" || cp "$$file" "$$to" || exit; \
+	done
+	$(PERL) $(srcdir)/bench/plot --gnuplot='$(GNUPLOT)' '$(DOCS)/benchmarks' $(TSV)
+	$(call make_page,template.md,benchmarks.md)
+	$(call make_page,read-ahead-template.md,read-ahead.md)
+CLEANFILES += report.new
+
+# Both: measures all on this machine's card, keeps the values in DOCS/benchmarks under the
+# card's name, and makes the report of them. REPORT_SETS: some of it, see bench/measure_all.
+report:
+	$(need_gnuplot)
+	$(MAKE) $(AM_MAKEFLAGS) bench-programs
+	$(bench_environment) $(PERL) $(srcdir)/bench/measure_all --program=$(bench_program) \
+	    --to='$(DOCS)/benchmarks' --flags='$(BENCH_FLAGS)' $(REPORT_SETS) >report.files
+	$(MAKE) $(AM_MAKEFLAGS) bench-report TSV="$$(cat report.files)" DOCS='$(DOCS)'
+CLEANFILES += report.files
+
+reference_sources = bench/references/base64.cu bench/references/ctr.cu \
+	bench/references/reads.cu
+emulated_kernel_dependencies += $(reference_sources:.cu=.d)
+EXTRA_DIST += bench/fake_nvml.c bench/limits.cu bench/references/references.cu $(reference_sources) \
+	bench/Aims.pm bench/Published.pm bench/Results.pm bench/Sides.pm \
+	bench/Plot/Gnuplot.pm bench/Plot/Lines.pm bench/Plot/References.pm \
+	bench/Report/Batches.pm bench/Report/Machine.pm bench/Report/Programs.pm \
+	bench/Report/References.pm bench/Report/Tables.pm bench/Report/Updates.pm \
+	bench/measure_all bench/plot bench/programs bench/report
+
+# Kernels that reach the limits of a device, and those of published work; embedded as the
+# others are.
+if HAVE_CUDA
+bench_images = bench/limits.fatbin bench/references/references.fatbin
+CLEANFILES += $(bench_images) $(bench_images:=.d)
+$(bench_images): bench/%.fatbin: bench/%.cu cuda/kernels.flags
+	@$(MKDIR_P) $(@D)
+	$(compile_fatbin) $(srcdir)/bench/$*.cu && mv -f $@.new $@
+-include $(bench_images:=.d)
+$(bench_libbench_la_OBJECTS): $(bench_images)
+endif
+
+.PHONY: bench bench-programs bench-report report
