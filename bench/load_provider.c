@@ -13,14 +13,13 @@
 #include <openssl/provider.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../base/clock.h"
 
 static double now_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+    return clock_seconds(CLOCK_MONOTONIC) * 1e3;
 }
 
 static double resident_kib(void)

@@ -8,28 +8,21 @@
 
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../base/clock.h"
 #include "options.h"
 
 enum { LEAST_TURNS = 3 };
 
-static double seconds_of(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 double now(void)
 {
-    return seconds_of(CLOCK_MONOTONIC);
+    return clock_seconds(CLOCK_MONOTONIC);
 }
 
 double cpu_now(void)
 {
-    return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static int compare(const void *a, const void *b)

@@ -26,8 +26,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../base/clock.h"
 
 enum { MOST_THREADS = 1024, MOST_SLICES = 1024, LOOKS = 64 };
 
@@ -38,9 +39,7 @@ static double slices[MOST_SLICES]; /* bytes in each, of the first thread */
 
 static double now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return clock_seconds(CLOCK_MONOTONIC);
 }
 
 static void fail(const char *what)

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "../base/clock.h"
 #include "batch.h"
 #include "fork.h"
 #include "life.h"
@@ -94,7 +95,7 @@ static drv_result pump(struct gpuaes_batch *batch)
             continue;
         r = d->event_query(batch_slot(batch, i)->event);
         if (r == DRV_SUCCESS) {
-            batch->progress_ns = device_now_ns();
+            batch->progress_ns = clock_ns(CLOCK_MONOTONIC);
             r = batch_slice_go_on(batch, i);
         } else if (r == DRV_NOT_READY) {
             r = DRV_SUCCESS;
@@ -116,11 +117,11 @@ static drv_result look(struct gpuaes_batch *batch, int *expired)
         if (r != DRV_SUCCESS)
             return r;
         batch->lane->follows = 0;
-        batch->progress_ns = device_now_ns();
+        batch->progress_ns = clock_ns(CLOCK_MONOTONIC);
     }
     drv_event event = batch_slot(batch, batch->finished)->event;
     drv_result r = d->event_query(event);
-    *expired = r == DRV_NOT_READY && device_now_ns() - batch->progress_ns >
+    *expired = r == DRV_NOT_READY && clock_ns(CLOCK_MONOTONIC) - batch->progress_ns >
                                          (int64_t)life_settings()->timeout_ms * 1000000;
     if (*expired) { /* or the process has been stopped since that query, and not the device */
         r = d->event_query(event);
@@ -141,7 +142,7 @@ static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
             batch_slice_deliver(batch, batch->finished++);
         int busy = r == DRV_NOT_READY && !expired;
         if (r == DRV_SUCCESS)
-            batch->progress_ns = device_now_ns();
+            batch->progress_ns = clock_ns(CLOCK_MONOTONIC);
         if (r == DRV_SUCCESS || busy)
             r = pump(batch);
         if (r != DRV_SUCCESS)
@@ -222,7 +223,7 @@ static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned fla
     batch->submitted = batch->finished = 0;
     batch->done_bytes = 0;
     batch->result = GPUAES_OK;
-    batch->progress_ns = device_now_ns();
+    batch->progress_ns = clock_ns(CLOCK_MONOTONIC);
     r = pump(batch);
     return r == DRV_SUCCESS ? GPUAES_OK : fail(batch, "a copy or a kernel", r);
 }

@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "../base/clock.h"
 #include "keystream_ring.h"
 #include "life.h"
 #include "statistics.h"
@@ -183,18 +183,11 @@ static void relax(void)
 #endif
 }
 
-int64_t device_now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void sleep_after(int64_t waited)
 {
     int64_t ns = waited / SLEEP_SHARE;
     ns = ns < SLEEP_NS ? SLEEP_NS : ns > SLEEP_MOST_NS ? SLEEP_MOST_NS : ns;
-    struct timespec t = {0, (long)ns};
+    struct timespec t = clock_timespec(ns);
     (void)nanosleep(&t, NULL);
 }
 
@@ -206,10 +199,10 @@ static drv_result query(const struct driver *d, drv_stream stream, drv_event eve
 static drv_result wait_within(const struct driver *d, drv_stream stream, drv_event event,
                               int64_t limit_ns)
 {
-    int64_t looked = device_now_ns(), waited = 0;
+    int64_t looked = clock_ns(CLOCK_MONOTONIC), waited = 0;
     const int64_t most = limit_ns / LOOKS_LEAST;
     for (;;) {
-        int64_t now = device_now_ns(), turn = now - looked;
+        int64_t now = clock_ns(CLOCK_MONOTONIC), turn = now - looked;
         /* A long turn is of a process that was stopped, perhaps with its whole machine. */
         waited += turn < most ? turn : most;
         looked = now;

@@ -82,9 +82,6 @@ drv_result device_may_use(const struct device *device, drv_stream stream);
  */
 drv_result device_wait(const struct device *device, drv_stream stream, drv_event event);
 
-/* The clock of such waits. */
-int64_t device_now_ns(void);
-
 /* The same without a limit: what the application has queued may take as long as it likes. */
 drv_result device_wait_for_application(const struct device *device, drv_event event);
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/clock.h"
 #include "aes.h"
 #include "fork.h"
 #include "host_copy.h"
@@ -129,7 +130,7 @@ static drv_result turn(struct gpuaes_keystream *k)
 /* The position is in a segment that is not made. 1: for longer than may be. */
 static int miss(struct gpuaes_keystream *k, struct span *span)
 {
-    int64_t now = device_now_ns();
+    int64_t now = clock_ns(CLOCK_MONOTONIC);
     if (span->missed_at != 0) {
         if (now - span->missed_at > (int64_t)life_settings()->timeout_ms * 1000000)
             return 1;

@@ -9,8 +9,7 @@
  */
 #include "keystream_ring.h"
 
-#include <time.h>
-
+#include "../base/clock.h"
 #include "life.h"
 #include "statistics.h"
 
@@ -33,13 +32,6 @@ static struct {
     _Atomic uint64_t bytes; /* pinned memory of all of them */
     struct ring ring[RINGS];
 } rings;
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static uint64_t word_of(uint64_t ownership, unsigned state)
 {
@@ -75,7 +67,8 @@ void ring_leave(const struct ring_claim *claim)
 
 void ring_leave_used(const struct ring_claim *claim)
 {
-    atomic_store_explicit(&claim->ring->last_use, now_ns(), memory_order_relaxed);
+    atomic_store_explicit(&claim->ring->last_use, clock_ns(CLOCK_MONOTONIC_COARSE),
+                          memory_order_relaxed);
     ring_leave(claim);
 }
 
@@ -276,7 +269,7 @@ static int take_free(int with_memory, struct ring_claim *claim)
 
 static int take_from_idle_owner(struct ring_claim *claim)
 {
-    int64_t before = now_ns() - IDLE_NS;
+    int64_t before = clock_ns(CLOCK_MONOTONIC_COARSE) - IDLE_NS;
     for (int i = 0; i < RINGS; i++) {
         struct ring *ring = &rings.ring[i];
         if (atomic_load_explicit(&ring->last_use, memory_order_relaxed) > before ||
@@ -309,7 +302,7 @@ enum gpuaes_status ring_take(struct device *device, int allocate, struct ring_cl
             status = GPUAES_OK;
     }
     if (status == GPUAES_OK)
-        atomic_store(&claim->ring->last_use, now_ns());
+        atomic_store(&claim->ring->last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
     return status;
 }
 

@@ -6,7 +6,6 @@
 #include "lane.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "device.h"
 #include "life.h"
@@ -31,12 +30,6 @@ static struct lane *find_free(struct lanes *lanes, enum lane_use use)
     return NULL;
 }
 
-static struct timespec time_limit(void)
-{
-    int64_t at = device_now_ns() + (int64_t)life_settings()->timeout_ms * 1000000;
-    return (struct timespec){(time_t)(at / 1000000000), (long)(at % 1000000000)};
-}
-
 /* Whoever holds a lane for a call gives it back; a batch may never be polled. */
 static int wait_for_one(struct lanes *lanes, enum lane_use use, const struct timespec *limit)
 {
@@ -51,7 +44,7 @@ struct lane *lane_take(struct device *device, enum lane_use use, unsigned flags)
     (void)pthread_mutex_lock(&lanes->lock);
     struct lane *lane = find_free(lanes, use);
     int waits = (flags & GPUAES_WAIT) != 0;
-    struct timespec limit = lane == NULL ? time_limit() : (struct timespec){0, 0};
+    struct timespec limit = lane == NULL ? life_deadline() : (struct timespec){0, 0};
     while (lane == NULL && waits && atomic_load(&device->use) != DEVICE_LOST) {
         waits = wait_for_one(lanes, use, &limit);
         lane = find_free(lanes, use);

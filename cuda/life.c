@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <time.h>
 
+#include "../base/clock.h"
 #include "fork.h"
 #include "keystream_ring.h"
 #include "root.h"
@@ -56,13 +56,6 @@ static struct {
           .adoption = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local int is_start_thread;
-
-static int64_t now_ns(clockid_t clock)
-{
-    struct timespec t;
-    (void)clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- State ---------------------------------------------------------------- */
 
@@ -322,13 +315,13 @@ static const int64_t EXIT_NS = 1000000000, EXIT_PAUSE_MOST_NS = 50000000;
 static void at_exit(void)
 {
     const struct timespec pause = {0, 20000};
-    int64_t looked = now_ns(CLOCK_MONOTONIC), waited = 0;
+    int64_t looked = clock_ns(CLOCK_MONOTONIC), waited = 0;
     if (fork_is_child())
         return;
     atomic_store(&life.ending, 1);
     while ((!rings_close() || atomic_load(&life.visits) != 0) && waited < EXIT_NS) {
         (void)nanosleep(&pause, NULL);
-        int64_t now = now_ns(CLOCK_MONOTONIC), turn = now - looked;
+        int64_t now = clock_ns(CLOCK_MONOTONIC), turn = now - looked;
         waited += turn < EXIT_PAUSE_MOST_NS ? turn : EXIT_PAUSE_MOST_NS;
         looked = now;
     }
@@ -424,16 +417,16 @@ static void watch_idleness(void)
 {
     int64_t limit = (int64_t)life.settings.idle_seconds * 1000000000;
     for (;;) {
-        int64_t rest = atomic_load(&life.last_use) + limit - now_ns(CLOCK_MONOTONIC_COARSE);
+        int64_t rest = atomic_load(&life.last_use) + limit - clock_ns(CLOCK_MONOTONIC_COARSE);
         if (rest > 0) {
-            struct timespec t = {(time_t)(rest / 1000000000), (long)(rest % 1000000000)};
+            struct timespec t = clock_timespec(rest);
             (void)nanosleep(&t, NULL);
             continue;
         }
         if (atomic_load(&life.state) != GPUAES_READY)
             return;      /* lost */
         if (is_used()) { /* at work for long, or memory is held */
-            atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
+            atomic_store(&life.last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
             continue;
         }
         /* Entering raises `visits` and then looks at the state; we do it in the
@@ -443,7 +436,7 @@ static void watch_idleness(void)
             return;
         if (!is_used() && rings_seize())
             break;
-        atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
+        atomic_store(&life.last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
         end_transition(GPUAES_READY);
     }
     set_releasing();
@@ -454,7 +447,7 @@ static void *start_thread(void *unused)
 {
     (void)unused;
     struct device_reason reason = {""};
-    int64_t begun = now_ns(CLOCK_MONOTONIC);
+    int64_t begun = clock_ns(CLOCK_MONOTONIC);
     is_start_thread = 1;
     root_keep();
     int ok = open_driver(&reason);
@@ -474,8 +467,8 @@ static void *start_thread(void *unused)
     }
     statistics_leave_out(0);
     is_start_thread = 0;
-    statistics_set_start_ms((uint64_t)(now_ns(CLOCK_MONOTONIC) - begun) / 1000000);
-    atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
+    statistics_set_start_ms((uint64_t)(clock_ns(CLOCK_MONOTONIC) - begun) / 1000000);
+    atomic_store(&life.last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
 
     end_transition(GPUAES_READY); /* or FAILED it is, by a fault in on_ready */
     if (life.settings.idle_seconds != 0)
@@ -523,16 +516,9 @@ static void begin(gpuaes_ready_fn *on_ready, void *arg)
         fail("no thread could be created");
 }
 
-/* By a clock that nobody sets. */
-static struct timespec deadline(void)
+struct timespec life_deadline(void)
 {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += life.settings.timeout_ms / 1000;
-    t.tv_nsec += (long)(life.settings.timeout_ms % 1000) * 1000000;
-    t.tv_sec += t.tv_nsec / 1000000000;
-    t.tv_nsec %= 1000000000;
-    return t;
+    return clock_timespec(clock_ns(CLOCK_MONOTONIC) + (int64_t)life.settings.timeout_ms * 1000000);
 }
 
 /* Under the lock. 0 if a release takes longer than timeout_ms: a start may, a release must not. */
@@ -546,7 +532,7 @@ static int await_start(void)
             continue;
         }
         if (!limited) /* not before: the start itself has no limit */
-            limit = deadline();
+            limit = life_deadline();
         limited = 1;
         r = pthread_cond_clockwait(&life.changed, &life.lock, CLOCK_MONOTONIC, &limit);
     }
@@ -595,7 +581,7 @@ const char *gpuaes_build(void)
 
 static void end_use(atomic_int *uses)
 {
-    atomic_store(&life.last_use, now_ns(CLOCK_MONOTONIC_COARSE));
+    atomic_store(&life.last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
     atomic_fetch_sub(uses, 1);
 }
 

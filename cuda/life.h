@@ -12,6 +12,8 @@
 #ifndef GPUAES_LIFE_H
 #define GPUAES_LIFE_H
 
+#include <time.h>
+
 #include "device.h"
 #include "gpuaes.h"
 
@@ -43,6 +45,9 @@ void life_unhold(void);
 
 /* What is set, with defaults in the place of zeros. Constant once a device is in use. */
 const struct gpuaes_settings *life_settings(void);
+
+/* The time of CLOCK_MONOTONIC, which nobody sets, that is timeout_ms from now. */
+struct timespec life_deadline(void);
 
 /* The devices in use, by ordinal; how many. For callers that have entered. */
 unsigned life_devices(struct device *devices[MAX_DEVICES]);

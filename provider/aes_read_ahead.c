@@ -10,10 +10,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "../base/clock.h"
 #include "aes_split.h"
 #include "aes_update.h"
 #include "engine.h"
-#include "engine_measure.h"
 #include "offload.h"
 #include "read_ahead_measure.h"
 
@@ -296,10 +296,10 @@ static int finish_on_cpu(struct aes_context *c, const struct call *call, size_t 
     if (!aes_read_ahead_settle(c))
         return 0;
     int observed = left >= READ_AHEAD_OBSERVED;
-    double begun = observed ? measure_now_ns() : 0;
+    int64_t begun = observed ? clock_ns(CLOCK_MONOTONIC) : 0;
     int ok = aes_on_cpu(c, &rest) && written == left;
     if (observed)
-        c->ahead.useless |= !read_ahead_observe(c->key_bytes, 1, left, measure_now_ns() - begun);
+        c->ahead.useless |= !read_ahead_observe(c->key_bytes, 1, left, clock_ns_since(begun));
     c->countdown -= (int64_t)left;
     note_done_by_cpu(c, left);
     return ok;
@@ -330,10 +330,10 @@ int aes_read_ahead_update(struct aes_context *c, const struct call *call)
     if (is_other(c, call))
         return go_by(c, call);
     int sampled = c->ahead.sample_in != 0 && --c->ahead.sample_in == 0;
-    double begun = sampled ? measure_now_ns() : 0;
+    int64_t begun = sampled ? clock_ns(CLOCK_MONOTONIC) : 0;
     size_t done = gpuaes_keystream_xor(c->keystream, call->in, call->out, call->in_bytes);
     if (sampled)
-        c->ahead.useless |= !read_ahead_observe(c->key_bytes, 0, done, measure_now_ns() - begun);
+        c->ahead.useless |= !read_ahead_observe(c->key_bytes, 0, done, clock_ns_since(begun));
     if (done != call->in_bytes)
         return finish(c, call, done);
     note_combined(c, done);

@@ -8,6 +8,7 @@
 #include <openssl/async.h>
 #include <stdio.h>
 
+#include "../base/clock.h"
 #include "cpu.h"
 #include "engine_measure.h"
 #include "errors.h"
@@ -132,14 +133,13 @@ static void begin_observation(struct work *work, struct model_cell *cell,
     work->cell = cell;
     work->weight = (double)unobserved / (double)work->len;
     unobserved = 0;
-    work->begun = measure_now_ns();
+    work->begun = clock_ns(CLOCK_MONOTONIC);
 }
 
 void engine_done(const struct work *work, enum model_side side)
 {
     if (work->cell != NULL)
-        model_observe(work->cell, side, work->line_ns, measure_now_ns() - work->begun,
-                      work->weight);
+        model_observe(work->cell, side, work->line_ns, clock_ns_since(work->begun), work->weight);
 }
 
 static void explain(const struct provider *provider, const struct work *work,

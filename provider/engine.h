@@ -43,7 +43,8 @@ struct work {
     enum cpu_reason why;     /* where it chose the CPU, and if the device then fails */
     struct model_cell *cell; /* NULL: not to be observed */
     double line_ns[MODEL_SIDES];
-    double begun, weight;
+    int64_t begun;
+    double weight;
 };
 
 /* ---- Choice ---------------------------------------------------------------------- */

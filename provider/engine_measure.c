@@ -13,8 +13,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../base/clock.h"
 #include "cpu.h"
 #include "engine_model.h"
 #include "provider.h"
@@ -31,13 +31,6 @@ static struct cost_line gpu_lines[ENGINE_WORKS][KINDS];
 
 /* Nanoseconds a byte; 0: not known. */
 static _Atomic double cpu_cached[ENGINE_WORKS][AES_KEY_SIZES];
-
-double measure_now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 /* fmin() would bring libm along. */
 static double smaller(double a, double b)
@@ -64,10 +57,10 @@ static double best_gpu(enum engine_work work, const struct gpuaes_key *key, unsi
 {
     double best = HUGE_VAL;
     for (int i = 0; i < rounds; i++) {
-        double begun = measure_now_ns();
+        int64_t begun = clock_ns(CLOCK_MONOTONIC);
         if (!run_gpu(work, key, buffer, len))
             return HUGE_VAL;
-        best = smaller(best, measure_now_ns() - begun);
+        best = smaller(best, clock_ns_since(begun));
         if (i > 0 && best > slow_ns) /* the first call of all allocates */
             break;
     }
@@ -152,11 +145,11 @@ static double measure_cpu(struct provider *provider, enum engine_work work, unsi
     unsigned char *buffer = OPENSSL_zalloc((size_t)CPU_SAMPLE * 3);
     double best = HUGE_VAL;
     for (int i = 0; i < CPU_ROUNDS && buffer != NULL; i++) {
-        double begun = measure_now_ns();
+        int64_t begun = clock_ns(CLOCK_MONOTONIC);
         int ok = key_bytes == 0 ? run_cpu_base64(work, buffer)
                                 : run_cpu_aes(provider, work, key_bytes, buffer);
         if (ok)
-            best = smaller(best, measure_now_ns() - begun);
+            best = smaller(best, clock_ns_since(begun));
     }
     OPENSSL_free(buffer);
     /* Not to be measured again if it failed: then the CPU counts as fast. */

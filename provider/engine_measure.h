@@ -32,7 +32,4 @@ double measured_gpu_ns(const struct work *work, int pinned);
  */
 double measured_cpu_ns(struct provider *provider, const struct work *work);
 
-/* Monotonic time. */
-double measure_now_ns(void);
-
 #endif

@@ -5,8 +5,8 @@
  */
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "../base/clock.h"
 #include "engine.h"
 #include "engine_measure.h"
 #include "engine_stream.h"
@@ -37,13 +37,6 @@ void engine_count(uint64_t bytes)
 {
     if (bytes != 0 && gpuaes_state() == GPUAES_OFF)
         atomic_fetch_add_explicit(&seen_bytes, bytes, memory_order_relaxed);
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static void on_ready(void *unused)
@@ -113,7 +106,8 @@ static int application_is_there(void)
     struct gpuaes_settings settings;
     static _Atomic int64_t ask_at;
     static _Atomic int64_t interval = ASK_NS;
-    int64_t now = now_ns(), due = atomic_load(&ask_at), wait = atomic_load(&interval);
+    int64_t now = clock_ns(CLOCK_MONOTONIC_COARSE), due = atomic_load(&ask_at),
+            wait = atomic_load(&interval);
     int is_first = due == 0;
     if (!is_first && (now < due || !atomic_compare_exchange_strong(&ask_at, &due, now + wait)))
         return 0;
@@ -131,7 +125,7 @@ void engine_count_stream(const struct provider *provider, uint64_t bytes)
     const struct settings *s = &provider->settings;
     if (s->start != START_AUTO || s->engine == ENGINE_CPU || gpuaes_state() != GPUAES_OFF)
         return;
-    if (engine_stream_add(&stream, now_ns(), bytes, s->start_bytes))
+    if (engine_stream_add(&stream, clock_ns(CLOCK_MONOTONIC_COARSE), bytes, s->start_bytes))
         (void)start(provider, 0);
 }
 

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "../base/clock.h"
 #include "../cuda/gpuaes.h"
 #include "cpu.h"
 #include "engine.h"
@@ -52,7 +53,8 @@ struct side {
 static struct belief {
     struct side side[2]; /* combined; by the CPU */
     atomic_int judged;   /* the measurement was compared with the CPU's rate */
-    _Atomic double rest_until, rest;
+    _Atomic int64_t rest_until;
+    _Atomic double rest;
 } beliefs[AES_KEY_SIZES];
 
 void read_ahead_want(void)
@@ -69,23 +71,24 @@ int read_ahead_is_wanted(void)
 
 static void pass_time(double ns)
 {
-    double begun = measure_now_ns();
-    while (measure_now_ns() - begun < ns)
+    int64_t begun = clock_ns(CLOCK_MONOTONIC);
+    while (clock_ns_since(begun) < ns)
         continue;
 }
 
 /* 0: too little was made in time to tell. */
 static double use(struct gpuaes_keystream *keystream, unsigned char *piece)
 {
-    double spent = 0, begun_all = measure_now_ns();
+    double spent = 0;
+    int64_t begun_all = clock_ns(CLOCK_MONOTONIC);
     uint64_t combined = 0;
     while (combined < SAMPLE && gpuaes_keystream_is_open(keystream) &&
-           measure_now_ns() - begun_all < measure_most_ns) {
-        double begun = measure_now_ns();
+           clock_ns_since(begun_all) < measure_most_ns) {
+        int64_t begun = clock_ns(CLOCK_MONOTONIC);
         size_t done = gpuaes_keystream_xor(keystream, piece, piece, PIECE);
         if (done < PIECE && gpuaes_keystream_order(keystream))
             done += gpuaes_keystream_xor(keystream, piece + done, piece + done, PIECE - done);
-        spent += measure_now_ns() - begun;
+        spent += clock_ns_since(begun);
         combined += done;
         if (done == PIECE)
             continue;
@@ -120,7 +123,7 @@ static void rest(struct belief *b)
     double ns = atomic_load(&b->rest);
     ns = ns == 0 ? rest_first_ns : ns * 2 < rest_most_ns ? ns * 2 : rest_most_ns;
     atomic_store(&b->rest, ns);
-    atomic_store(&b->rest_until, measure_now_ns() + ns);
+    atomic_store(&b->rest_until, clock_ns(CLOCK_MONOTONIC) + (int64_t)ns);
     for (int i = 0; i < 2; i++) {
         atomic_store(&b->side[i].samples, 0);
         atomic_store(&b->side[i].ns_per_byte, 0);
@@ -134,7 +137,7 @@ int read_ahead_pays(struct provider *provider, unsigned key_bytes)
     if (!atomic_exchange(&b->judged, 1) &&
         atomic_load(&measured) * PIECE >= measured_cpu_ns(provider, &work) * margin_measured)
         rest(b);
-    return measure_now_ns() >= atomic_load(&b->rest_until);
+    return clock_ns(CLOCK_MONOTONIC) >= atomic_load(&b->rest_until);
 }
 
 int read_ahead_observe(unsigned key_bytes, int by_cpu, size_t bytes, double ns)

@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../base/clock.h"
 #if defined(__SANITIZE_ADDRESS__)
 #include "asan_forks.h"
 #endif
@@ -108,14 +108,6 @@ TAP_UNUSED static void sleep_ms(long ms)
     struct timespec t = {ms / 1000, ms % 1000 * 1000000};
 
     nanosleep(&t, NULL);
-}
-
-TAP_UNUSED static double clock_seconds(clockid_t clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 /*

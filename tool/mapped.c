@@ -17,7 +17,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "../bench/measure.h"
+#include "../base/clock.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -126,9 +126,9 @@ static int collapse(char *extent)
 {
     if (madvise(extent, 1, MADV_POPULATE_WRITE) != 0) /* there must be a page to begin with */
         return 0;
-    double begin = now();
+    double begin = clock_seconds(CLOCK_MONOTONIC);
     if (madvise(extent, EXTENT, MADV_COLLAPSE) == 0)
-        return now() - begin > slow ? 1 : -1;
+        return clock_seconds(CLOCK_MONOTONIC) - begin > slow ? 1 : -1;
     return errno == EAGAIN || errno == EBUSY ? 0 : MANY;
 }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../bench/measure.h"
+#include "../base/clock.h"
 
 /* Pieces of each thread before the first look: the first ones touch fresh memory. */
 enum { FIRST_LOOK = 8 };
@@ -28,14 +28,14 @@ void offload_begin(struct offload *offload, const struct library *library, int m
     offload->chosen = !measures || library->gpuaes == NULL;
     offload->next_pieces = (double)threads * FIRST_LOOK;
     offload->figures.threads = threads;
-    offload->begun = now();
+    offload->begun = clock_seconds(CLOCK_MONOTONIC);
     (void)pthread_mutex_init(&offload->lock, NULL);
 }
 
 static void look(struct offload *offload)
 {
     struct offload_figures *f = &offload->figures;
-    f->seconds = now() - offload->begun;
+    f->seconds = clock_seconds(CLOCK_MONOTONIC) - offload->begun;
     f->left = offload->total != UINT64_MAX ? (double)offload->total - f->bytes : -1;
     /* Less often as time goes by. */
     offload->next_pieces = 2 * f->pieces;

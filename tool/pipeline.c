@@ -12,10 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "../base/clock.h"
 #include "../cuda/gpuaes.h"
-#include "../bench/measure.h"
 
 enum { THREADS_BY_DEFAULT = 8, TICK_MS = 200 };
 
@@ -123,16 +122,16 @@ static int run_stage(struct pipeline *pipeline, unsigned i, struct piece *piece,
                      struct spent *spent)
 {
     const struct stage *stage = &pipeline->stages[i];
-    double called = now();
+    double called = clock_seconds(CLOCK_MONOTONIC);
     if (stage->ordered && !wait_turn(pipeline, i, piece->number))
         return 0;
-    double begun = now();
+    double begun = clock_seconds(CLOCK_MONOTONIC);
     if (!stage->run(stage->context, piece)) {
         fail(pipeline, piece->error);
         return 0;
     }
     spent->waiting += begun - called;
-    spent->offloadable += stage->offloadable ? now() - begun : 0;
+    spent->offloadable += stage->offloadable ? clock_seconds(CLOCK_MONOTONIC) - begun : 0;
     if (stage->ordered)
         pass_turn(pipeline, i);
     return 1;
@@ -210,13 +209,11 @@ void pipeline_offloadable(struct pipeline *pipeline)
 
 static void wait_for_end(struct pipeline *pipeline, void (*tick)(void *), void *context)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t next = clock_ns(CLOCK_MONOTONIC);
     (void)pthread_mutex_lock(&pipeline->lock);
     while (pipeline->running != 0) {
-        until.tv_nsec += TICK_MS * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        next += TICK_MS * 1000000;
+        struct timespec until = clock_timespec(next);
         while (pipeline->running != 0 &&
                pthread_cond_timedwait(&pipeline->ended, &pipeline->lock, &until) == 0)
             ;

@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "../bench/measure.h"
+#include "../base/clock.h"
 
 /* What is over so soon needs no line. */
 static const double delay = 0.5;
@@ -23,7 +23,7 @@ void progress_begin(struct progress *progress, enum progress_wish wish,
     progress->sums_up = wish == PROGRESS_ALWAYS;
     progress->shown = progress->sums_up || (wish == PROGRESS_AUTO && isatty(STDERR_FILENO) &&
                                             !isatty(out) && tcgetpgrp(STDERR_FILENO) == getpgrp());
-    progress->begun = progress->drawn_at = now();
+    progress->begun = progress->drawn_at = clock_seconds(CLOCK_MONOTONIC);
 }
 
 static void measure_rate(struct progress *progress, double at, uint64_t done)
@@ -62,7 +62,7 @@ void progress_tick(void *argument)
     struct progress *progress = argument;
     char line[200];
     size_t end;
-    double at = now();
+    double at = clock_seconds(CLOCK_MONOTONIC);
     uint64_t done = *progress->done, total = progress->total;
     int width = columns();
     if (!progress->shown || at - progress->begun < delay)
@@ -93,7 +93,7 @@ void progress_end(struct progress *progress)
 
 void progress_summary(const struct progress *progress)
 {
-    double seconds = now() - progress->begun;
+    double seconds = clock_seconds(CLOCK_MONOTONIC) - progress->begun;
     uint64_t done = *progress->done;
     if (progress->sums_up)
         (void)fprintf(stderr, "%llu bytes in %.2f s, %.2f GB/s\n", (unsigned long long)done,

@@ -1,0 +1,5 @@
+# What cuda/, provider/ and tool/ share: headers that know neither CUDA nor OpenSSL.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+
+noinst_HEADERS = base/clock.h
