@@ -45,7 +45,8 @@ bench_libbench_la_SOURCES = \
 	bench/references/image.c bench/references/references.h \
 	bench/rows.c bench/rows.h \
 	bench/sides.c bench/sides.h \
-	bench/worker.c bench/worker.h
+	bench/worker.c bench/worker.h \
+	tool/turns.c tool/turns.h
 
 bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) $(bench_cppflags)
 bench_cppflags = -DLOAD_PROVIDER='"$(abs_top_builddir)/bench/load_provider"' \

@@ -1,5 +1,5 @@
 /*
- * Time, medians, and two sides that take turns.
+ * Time, cores, and what turns of one or two sides took.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -7,13 +7,11 @@
 #include "measure.h"
 
 #include <sched.h>
-#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../base/clock.h"
 #include "options.h"
-
-enum { LEAST_TURNS = 3 };
 
 double now(void)
 {
@@ -25,84 +23,81 @@ double cpu_now(void)
     return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 unsigned cores_allowed(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
 }
 
-double quantile(double *values, size_t count, double at)
-{
-    qsort(values, count, sizeof *values, compare);
-    return values[(size_t)(at * (double)(count - 1) + 0.5)];
-}
-
-static double added_cpu;
+/* Of the turn under way, and of all turns of each side. */
+static double added_cpu, cpu_began, cpu_spent[SIDES];
+static useconds_t rest;
 
 void measure_add_cpu(double seconds)
 {
     added_cpu += seconds;
 }
 
-static useconds_t rest;
-
 void measure_rest(double for_seconds)
 {
     rest = (useconds_t)(for_seconds * 1e6);
 }
 
-/* Seconds of each turn, and ours / reference of each pair of turns. */
-static double seconds[SIDES][MOST_TURNS], ratios[MOST_TURNS];
+static void before_turn(int side, void *argument)
+{
+    (void)side;
+    (void)argument;
+    if (rest != 0)
+        usleep(rest);
+    added_cpu = 0;
+    cpu_began = cpu_now();
+}
 
-static struct result run(int sides, size_t most, measured_fn *measured, void *argument)
+static void after_turn(int side, void *argument)
+{
+    (void)argument;
+    cpu_spent[side] += cpu_now() - cpu_began + added_cpu;
+}
+
+static struct result run(int sides, size_t most, turn_fn *measured, void *argument)
 {
     struct result result = {0};
-    for (int side = 0; side < sides; side++)
-        measured(side, argument);
-    most = options.quick ? LEAST_TURNS : most < MOST_TURNS ? most : MOST_TURNS;
-    double deadline = now() + options.seconds;
-    size_t i = 0;
-    for (; i < most && (i < LEAST_TURNS || now() < deadline); i++) {
-        for (int turn = 0; turn < sides; turn++) {
-            int side = (turn + (int)i) % sides;
-            if (rest != 0)
-                usleep(rest);
-            added_cpu = 0;
-            double cpu = cpu_now(), began = now();
-            measured(side, argument);
-            seconds[side][i] = now() - began;
-            result.cpu[side] += cpu_now() - cpu + added_cpu;
-        }
-        ratios[i] = sides == 1 ? seconds[OURS][i] : seconds[OURS][i] / seconds[REFERENCE][i];
-    }
-    result.turns = i;
+    struct turns turns = {.turn = measured,
+                          .before = before_turn,
+                          .after = after_turn,
+                          .argument = argument,
+                          .sides = sides,
+                          .most = options.quick       ? LEAST_TURNS
+                                  : most < MOST_TURNS ? most
+                                                      : MOST_TURNS,
+                          .limit = options.seconds};
+    double ratios[MOST_TURNS]; /* ours / reference of each pair of turns */
+    memset(cpu_spent, 0, sizeof cpu_spent);
+    turns_take(&turns);
+    for (size_t i = 0; i < turns.count; i++)
+        ratios[i] = turns.seconds[OURS][i] / (sides == 1 ? 1 : turns.seconds[REFERENCE][i]);
+    result.turns = turns.count;
     for (int side = 0; side < sides; side++) {
-        result.median[side] = quantile(seconds[side], i, 0.5);
-        result.late[side] = quantile(seconds[side], i, 0.99);
-        result.cpu[side] /= (double)i;
+        result.median[side] = quantile(turns.seconds[side], turns.count, 0.5);
+        result.late[side] = quantile(turns.seconds[side], turns.count, 0.99);
+        result.cpu[side] = cpu_spent[side] / (double)turns.count;
     }
-    result.spread =
-        (quantile(ratios, i, 0.75) - quantile(ratios, i, 0.25)) / quantile(ratios, i, 0.5);
+    result.spread = (quantile(ratios, turns.count, 0.75) - quantile(ratios, turns.count, 0.25)) /
+                    quantile(ratios, turns.count, 0.5);
     return result;
 }
 
-struct result measure(size_t most, measured_fn *measured, void *argument)
+struct result measure(size_t most, turn_fn *measured, void *argument)
 {
     return run(SIDES, most, measured, argument);
 }
 
-struct result measure_alone(size_t most, measured_fn *measured, void *argument)
+struct result measure_alone(size_t most, turn_fn *measured, void *argument)
 {
     return run(1, most, measured, argument);
 }
 
-double measure_sustained(double for_seconds, measured_fn *measured, void *argument)
+double measure_sustained(double for_seconds, turn_fn *measured, void *argument)
 {
     size_t turns = 0;
     double began = now(), ended;

@@ -1,5 +1,5 @@
 /*
- * Time, medians, cores, and two sides that take turns.
+ * Time, cores, and what turns of one or two sides took.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-enum { OURS, REFERENCE, SIDES, MOST_TURNS = 1001 };
+#include "../tool/turns.h"
 
 /* Seconds since some moment; of the clock, and of all CPUs for this process. */
 double now(void);
@@ -16,12 +16,6 @@ double cpu_now(void);
 
 /* Those that this process may use. */
 unsigned cores_allowed(void);
-
-/* The value that is `at` (0 to 1) of the way from the least to the most. Sorts. */
-double quantile(double *values, size_t count, double at);
-
-/* What one side does in one turn. */
-typedef void measured_fn(int side, void *argument);
 
 struct result {
     size_t turns;
@@ -31,14 +25,11 @@ struct result {
                       of a side alone, of its time */
 };
 
-/*
- * One turn each to warm up, then `most` turns each, fewer (but three) once the
- * time for one row is spent. Who goes first changes from turn to turn.
- */
-struct result measure(size_t most, measured_fn *measured, void *argument);
+/* Takes turns (see turns_take()) until the time for one row is spent. */
+struct result measure(size_t most, turn_fn *measured, void *argument);
 
 /* The same with OURS alone. */
-struct result measure_alone(size_t most, measured_fn *measured, void *argument);
+struct result measure_alone(size_t most, turn_fn *measured, void *argument);
 
 /* Adds CPU seconds that another process spent for the turn that is being measured. */
 void measure_add_cpu(double seconds);
@@ -50,6 +41,6 @@ void measure_add_cpu(double seconds);
 void measure_rest(double seconds);
 
 /* Turns of OURS one after the other for so long; the mean of their times. */
-double measure_sustained(double seconds, measured_fn *measured, void *argument);
+double measure_sustained(double seconds, turn_fn *measured, void *argument);
 
 #endif

@@ -55,7 +55,7 @@ void pair_close(struct pair *pair);
 void pair_memory(struct pair *pair, unsigned char *in, unsigned char *out);
 
 /*
- * A measured_fn of a pair: the updates of one side. Ends the program where one
+ * A turn_fn of a pair: the updates of one side. Ends the program where one
  * fails. Updates above 1 GiB are made in pieces, since EVP counts in an int.
  */
 void pair_updates(int side, void *pair);

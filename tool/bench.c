@@ -1,6 +1,6 @@
 /*
  * `gpuaes bench`: rates beside OpenSSL's default provider, in a minute. The whole benchmark
- * is in bench.
+ * is in bench/.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

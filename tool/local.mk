@@ -35,9 +35,9 @@ tool_libtool_core_la_SOURCES = \
 	tool/source.c tool/source.h \
 	tool/suggest.c tool/suggest.h \
 	tool/tool.h \
-	provider/settings.c provider/settings.h \
+	tool/turns.c tool/turns.h \
 	tool/words.c tool/words.h \
-	bench/measure.c bench/measure.h bench/options.h
+	provider/settings.c provider/settings.h
 tool_libtool_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(tool_cppflags)
 tool_cppflags = -DMODULES_FOLDER='"$(modulesdir)"' \
 	-DINSTALLED_CNF='"$(sysconfdir)/gpuaes.cnf"'

@@ -12,11 +12,8 @@
 #include <sys/mman.h>
 
 #include "../cuda/gpuaes.h"
-#include "../bench/measure.h"
-#include "../bench/options.h"
 #include "json.h"
-
-struct options options;
+#include "turns.h"
 
 const char *const rates_names[RATES_WORKS] = {
     [RATES_CTR] = "CTR",
@@ -192,14 +189,18 @@ int rates_measure(struct rates *rates, enum rates_work work, enum rates_memory m
     int ok = turn.contexts[OURS] != NULL &&
              (work >= RATES_BASE64_ENCODE || turn.contexts[REFERENCE] != NULL);
     if (ok) {
-        options.seconds = seconds;
+        struct turns turns = {.turn = take_turn,
+                              .argument = &turn,
+                              .sides = SIDES,
+                              .most = MOST_TURNS,
+                              .limit = seconds};
         uint64_t before = library_figure(rates->library, "gpu-bytes");
-        struct result result = measure(MOST_TURNS, take_turn, &turn);
+        turns_take(&turns);
         uint64_t gpu = library_figure(rates->library, "gpu-bytes") - before;
         double all = (double)(turn.bytes * repeats(&turn));
-        rate->ours = all / result.median[OURS] / 1e9;
-        rate->theirs = all / result.median[REFERENCE] / 1e9;
-        rate->by_gpu = (double)gpu > 0.5 * all * (double)result.turns;
+        rate->ours = all / quantile(turns.seconds[OURS], turns.count, 0.5) / 1e9;
+        rate->theirs = all / quantile(turns.seconds[REFERENCE], turns.count, 0.5) / 1e9;
+        rate->by_gpu = (double)gpu > 0.5 * all * (double)turns.count;
     }
     EVP_CIPHER_CTX_free(turn.contexts[OURS]);
     EVP_CIPHER_CTX_free(turn.contexts[REFERENCE]);
