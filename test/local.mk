@@ -103,6 +103,7 @@ evp_scripts = \
 	test/bench.t \
 	test/configuration.t \
 	test/examples.t \
+	test/includes.t \
 	test/installed.t \
 	test/manual.t \
 	test/measure_all.t \
@@ -149,7 +150,7 @@ sanitizer_tests = \
 
 EXTRA_DIST += test/Programs.pm test/Sanitize.pm test/application.h test/asan_forks.h \
 	test/cases.h test/emulated.map test/fault_scenarios.h \
-	test/fault_work.h test/faulty_driver.cc test/in_chroot test/jobs.h test/leaks_allowed.h \
+	test/fault_work.h test/faulty_driver.cc test/in_chroot test/includes test/jobs.h test/leaks_allowed.h \
 	test/library.h test/memory_search.h test/mixes.h \
 	test/noticed_driver.c test/on_gpu \
 	test/on_gpu_tool test/on_gpu_trust test/opened test/pipes.h test/providers.h \
