@@ -5,6 +5,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include "../base/key_size.h"
 #include "buffers.h"
 #include "card.h"
 #include "limits.h"
@@ -115,7 +116,7 @@ static void print_bounds(double words)
         for (unsigned bits = 128; bits <= 256; bits += 64) {
             /* CTR keeps what a page of counters shares: 27 words of the first two rounds and
                5 of the third, less what keeping it takes. */
-            unsigned rounds = bits / 32 + 6;
+            unsigned rounds = key_size_rounds(bits / 8);
             double lookups = 16.0 * rounds - (ctr ? 30 : 0);
             char cipher[32];
             struct row row = {.part = "limits",

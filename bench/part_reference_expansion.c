@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/key_size.h"
 #include "../cuda/kernels/arguments.h"
 #include "api.h"
 #include "buffers.h"
@@ -86,7 +87,7 @@ static void expand_on_device(int side, void *argument)
 static void make_keys(struct on_device *d, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        d->keys[i] = (struct aes_batch_key){.rounds = d->key_bytes / 4 + 6};
+        d->keys[i] = (struct aes_batch_key){.rounds = key_size_rounds(d->key_bytes)};
         memcpy(d->keys[i].words, reference_key, d->key_bytes);
         d->keys[i].words[0] += i;
     }

@@ -52,9 +52,8 @@ void aes_add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
 void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,
                         const struct gpuaes_key *key, const unsigned char *iv)
 {
-    int decrypts = op == GPUAES_ECB_DECRYPT || op == GPUAES_CBC_DECRYPT;
     memset(arguments, 0, sizeof *arguments);
-    memcpy(arguments->round_key, decrypts ? key->decrypt : key->encrypt,
+    memcpy(arguments->round_key, aes_decrypts(op) ? key->decrypt : key->encrypt,
            sizeof arguments->round_key);
     if (iv != NULL)
         memcpy(arguments->iv, iv, sizeof arguments->iv);
@@ -246,7 +245,7 @@ int aes_bad_arguments(enum gpuaes_op op, const struct gpuaes_key *key, const voi
                       const void *out, size_t len)
 {
     return (unsigned)op >= GPUAES_OPS || len % GPUAES_BLOCK != 0 || overlap(in, out, len) ||
-           key == NULL || (key->rounds != 10 && key->rounds != 12 && key->rounds != 14);
+           key == NULL || !key_size_is_valid(key_size_of(key->rounds));
 }
 
 static void count_bytes(const struct aes_work *w)
@@ -274,7 +273,6 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
                               unsigned flags, struct gpuaes_report *report)
 {
     struct aes_work w; /* large: not all of it is set */
-    int has_iv = op == GPUAES_CTR || op == GPUAES_CBC_DECRYPT;
     if (report != NULL)
         report->parts = 0;
     if (aes_bad_arguments(op, key, in, out, len))
@@ -293,11 +291,11 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
     w.op = op;
     w.key = key;
     memset(w.iv, 0, GPUAES_BLOCK);
-    if (has_iv)
+    if (aes_takes_iv(op))
         memcpy(w.iv, iv, GPUAES_BLOCK);
     enum gpuaes_status status = work_run(&w.work);
     count_bytes(&w);
-    if (has_iv && status == GPUAES_OK)
+    if (aes_takes_iv(op) && status == GPUAES_OK)
         memcpy(iv, w.continues[w.work.parts - 1], GPUAES_BLOCK);
     if (report != NULL)
         fill_report(report, &w);

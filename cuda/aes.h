@@ -6,8 +6,19 @@
 #ifndef GPUAES_AES_H
 #define GPUAES_AES_H
 
+#include "../base/key_size.h"
 #include "gpuaes.h"
 #include "kernels/arguments.h"
+
+static inline int aes_decrypts(enum gpuaes_op op)
+{
+    return op == GPUAES_ECB_DECRYPT || op == GPUAES_CBC_DECRYPT;
+}
+
+static inline int aes_takes_iv(enum gpuaes_op op)
+{
+    return op != GPUAES_ECB_ENCRYPT && op != GPUAES_ECB_DECRYPT;
+}
 
 /* Adds to a 128-bit big-endian number. */
 void aes_add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks);

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "../base/key_size.h"
 #include "gpuaes.h"
 
 /* Four bytes times x each, in GF(2^8). */
@@ -65,12 +66,12 @@ static uint32_t load_word(const unsigned char *p)
 
 int gpuaes_key_expand(struct gpuaes_key *schedule, const unsigned char *key, size_t key_bytes)
 {
-    if (key_bytes != 16 && key_bytes != 24 && key_bytes != 32)
+    if (!key_size_is_valid(key_bytes))
         return 0;
     unsigned n = (unsigned)key_bytes / 4;
     uint32_t *w = schedule->encrypt;
     memset(schedule, 0, sizeof *schedule);
-    schedule->rounds = n + 6;
+    schedule->rounds = key_size_rounds(key_bytes);
     unsigned words = 4 * (schedule->rounds + 1);
 
     for (unsigned i = 0; i < n; i++)

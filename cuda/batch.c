@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aes.h"
 #include "fork.h"
 #include "life.h"
 
@@ -169,16 +170,15 @@ static int has_room(struct gpuaes_batch *batch)
 static int is_bad(const struct gpuaes_message *m)
 {
     uintptr_t in = (uintptr_t)m->in, out = (uintptr_t)m->out;
-    unsigned rounds = m->schedule != NULL ? m->schedule->rounds : 0;
     if ((unsigned)m->op >= GPUAES_BATCH_OPS || m->len % GPUAES_BLOCK != 0 ||
         m->len > GPUAES_BATCH_DEVICE_BYTES || (m->len != 0 && (in == 0 || out == 0)) ||
         (in != out && in < out + m->len && out < in + m->len))
         return 1;
-    if (m->iv == NULL && m->op != GPUAES_ECB_ENCRYPT && m->op != GPUAES_ECB_DECRYPT)
+    if (m->iv == NULL && aes_takes_iv(m->op))
         return 1;
-    if (m->key != NULL)
-        return m->key_bytes != 16 && m->key_bytes != 24 && m->key_bytes != 32;
-    return rounds != 10 && rounds != 12 && rounds != 14;
+    if (m->key == NULL && m->schedule == NULL)
+        return 1;
+    return !key_size_is_valid(m->key != NULL ? m->key_bytes : key_size_of(m->schedule->rounds));
 }
 
 static uint32_t find_key(struct gpuaes_batch *batch, const struct gpuaes_message *m)
@@ -187,7 +187,7 @@ static uint32_t find_key(struct gpuaes_batch *batch, const struct gpuaes_message
         return batch_keys_find(&batch->keys, m->key, m->key_bytes, NULL);
     /* A schedule begins with the key. */
     return batch_keys_find(&batch->keys, (const unsigned char *)m->schedule->encrypt,
-                           (m->schedule->rounds - 6) * 4, m->schedule);
+                           key_size_of(m->schedule->rounds), m->schedule);
 }
 
 /* How much pinned memory there is, and in how many pieces. */
@@ -216,8 +216,7 @@ static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message
     struct batch_message *m = &batch->message[batch->messages];
     const struct batch_range *in = &batch->range[0];
     const struct batch_range *out = message->in == message->out ? in : &batch->range[1];
-    int decrypts = message->op == GPUAES_ECB_DECRYPT || message->op == GPUAES_CBC_DECRYPT;
-    unsigned size = batch->keys.key[key].rounds / 2 - 5;
+    unsigned size = key_size_index(key_size_of(batch->keys.key[key].rounds));
     m->device.in = in->address + (memory_address(message->in) - in->begin);
     m->device.out = out->address + (memory_address(message->out) - out->begin);
     if (message->iv != NULL)
@@ -232,7 +231,7 @@ static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message
     m->out = message->out;
     m->number = batch->numbers;
     m->op = (unsigned char)message->op;
-    m->group = (unsigned char)(decrypts ? KEY_SIZES + size : size);
+    m->group = (unsigned char)(aes_decrypts(message->op) ? KEY_SIZES + size : size);
     m->in_range = in->number;
     m->out_range = out->number;
     m->in_kind = (unsigned char)in->kind;

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/key_size.h"
+
 enum { FIRST_ROOM = 16, SCHEDULES = 64 };
 
 static uint32_t place_of(const struct batch_keys *keys, const unsigned char *key, size_t key_bytes)
@@ -30,7 +32,7 @@ static uint32_t place_of(const struct batch_keys *keys, const unsigned char *key
 static int is_key(const struct batch_key *entry, const unsigned char *key, size_t key_bytes)
 {
     uint64_t differ = 0, a, b;
-    if (entry->rounds != key_bytes / 4 + 6)
+    if (entry->rounds != key_size_rounds(key_bytes))
         return 0;
     for (size_t i = 0; i < key_bytes; i += sizeof a) {
         memcpy(&a, entry->bytes + i, sizeof a);
@@ -43,7 +45,7 @@ static int is_key(const struct batch_key *entry, const unsigned char *key, size_
 static void put(struct batch_keys *keys, uint32_t number)
 {
     const struct batch_key *entry = &keys->key[number];
-    uint32_t at = place_of(keys, entry->bytes, (entry->rounds - 6) * 4);
+    uint32_t at = place_of(keys, entry->bytes, key_size_of(entry->rounds));
     while (keys->table[at] != 0)
         at = (at + 1) & (keys->table_size - 1);
     keys->table[at] = number + 1;
@@ -119,7 +121,7 @@ static uint32_t add(struct batch_keys *keys, uint32_t at, const unsigned char *k
     struct batch_key *entry = &keys->key[keys->count];
     memset(entry, 0, sizeof *entry);
     memcpy(entry->bytes, key, key_bytes);
-    entry->rounds = (unsigned)key_bytes / 4 + 6;
+    entry->rounds = key_size_rounds(key_bytes);
     if (schedule != NULL && keys->schedules < SCHEDULES) {
         keys->schedule[keys->schedules++] = *schedule;
         entry->schedule = keys->schedules;
@@ -184,7 +186,7 @@ const struct gpuaes_key *batch_keys_schedule(struct batch_keys *keys, uint32_t n
         if (keys->schedules == SCHEDULES)
             drop_schedules(keys);
         (void)gpuaes_key_expand(&keys->schedule[keys->schedules++], key->bytes,
-                                (key->rounds - 6) * 4);
+                                key_size_of(key->rounds));
         key->schedule = keys->schedules;
     }
     return &keys->schedule[key->schedule - 1];

@@ -216,7 +216,8 @@ static drv_result launch_hybrid(const struct call *call, const struct aes_argume
     drv_result r =
         call->driver->memset_d8_async(hybrid.queue, 0, sizeof(struct aes_queue), call->stream);
     if (r == DRV_SUCCESS)
-        r = kernels_launch(call->driver, kernels->aes[call->op][size][(call->rounds - 10) / 2],
+        r = kernels_launch(call->driver,
+                           kernels->aes[call->op][size][key_size_index(key_size_of(call->rounds))],
                            kernels->multiprocessors, block_threads(kernels, size),
                            shared_bytes(kernels, size), call->stream, &hybrid);
     gpuaes_cleanse(&hybrid, sizeof hybrid);
@@ -233,7 +234,8 @@ static drv_result launch_plain(const struct call *call, enum kernel_size size,
         blocks_of_grid *= 6;
     else if (call->op == GPUAES_CTR)
         workers = (arguments->blocks / CTR_TILE + 2) * WARP;
-    return kernels_launch(call->driver, kernels->aes[call->op][size][(call->rounds - 10) / 2],
+    return kernels_launch(call->driver,
+                          kernels->aes[call->op][size][key_size_index(key_size_of(call->rounds))],
                           smaller((workers + threads - 1) / threads, blocks_of_grid), threads,
                           shared_bytes(kernels, size), call->stream, arguments);
 }

@@ -6,6 +6,7 @@
 #ifndef GPUAES_KERNELS_H
 #define GPUAES_KERNELS_H
 
+#include "../base/key_size.h"
 #include "driver.h"
 #include "gpuaes.h"
 #include "kernels/arguments.h"
@@ -13,7 +14,6 @@
 enum kernel_size { KERNEL_SMALL, KERNEL_TWO_TABLE, KERNEL_LARGE, KERNEL_HYBRID, KERNEL_SIZES };
 /* The hybrid for `in` or `out` that is not aligned to 16: chosen by that alone. */
 enum { KERNEL_HYBRID_UNALIGNED = KERNEL_SIZES, AES_KERNELS };
-enum { KEY_SIZES = 3 }; /* 10, 12 and 14 rounds */
 
 struct kernels {
     drv_module module;
@@ -88,7 +88,7 @@ size_t kernels_batch_chain_bytes(const struct kernels *kernels, uint32_t blocks)
  */
 struct kernels_batch_kind {
     int decrypts, many;
-    unsigned rounds;
+    unsigned key_size; /* its index */
 };
 drv_result kernels_launch_batch(const struct driver *driver, const struct kernels *kernels,
                                 const struct kernels_batch_kind *kind,

@@ -142,6 +142,6 @@ drv_result kernels_launch_batch(const struct driver *driver, const struct kernel
             serial_warps < kernels->batch_lane_keys ? serial_warps : kernels->batch_lane_keys;
     unsigned shared =
         kernels->batch_shared[kind->many] + arguments->lane_keys * AES_BATCH_LANES_SHARED;
-    return kernels_launch(driver, kernels->batch[kind->decrypts][kind->many][kind->rounds / 2 - 5],
-                          grid, threads_of(kernels), shared, stream, arguments);
+    return kernels_launch(driver, kernels->batch[kind->decrypts][kind->many][kind->key_size], grid,
+                          threads_of(kernels), shared, stream, arguments);
 }

@@ -25,7 +25,7 @@ static const OSSL_PARAM own[] = {OSSL_PARAM_uint(PARAM_DEVICE_MEMORY, NULL),
 /* ---- What there is ------------------------------------------------------------------ */
 
 enum { GETTABLE, SETTABLE, LISTS, LIST_LENGTH = 32 };
-static OSSL_PARAM lists[LISTS][AES_MODES][AES_KEY_SIZES][LIST_LENGTH];
+static OSSL_PARAM lists[LISTS][AES_MODES][KEY_SIZES][LIST_LENGTH];
 static pthread_mutex_t lists_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void append(OSSL_PARAM *list, const OSSL_PARAM *from)
@@ -40,7 +40,7 @@ static void append(OSSL_PARAM *list, const OSSL_PARAM *from)
 static const OSSL_PARAM *find_list(int which, enum aes_mode mode, unsigned key_bytes,
                                    const OSSL_PARAM *theirs)
 {
-    OSSL_PARAM *list = lists[which][mode][key_bytes / 8 - 2];
+    OSSL_PARAM *list = lists[which][mode][key_size_index(key_bytes)];
     (void)pthread_mutex_lock(&lists_lock);
     if (list[0].key == NULL) {
         append(list, own);

@@ -9,10 +9,10 @@
 #include <pthread.h>
 #include <string.h>
 
-static struct cpu_cipher ciphers[AES_MODES][AES_KEY_SIZES];
+static struct cpu_cipher ciphers[AES_MODES][KEY_SIZES];
 static pthread_mutex_t ciphers_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static const char *const names[AES_MODES][AES_KEY_SIZES] = {
+static const char *const names[AES_MODES][KEY_SIZES] = {
     [AES_ECB] = {"AES-128-ECB", "AES-192-ECB", "AES-256-ECB"},
     [AES_CBC] = {"AES-128-CBC", "AES-192-CBC", "AES-256-CBC"},
     [AES_CTR] = {"AES-128-CTR", "AES-192-CTR", "AES-256-CTR"},
@@ -20,7 +20,7 @@ static const char *const names[AES_MODES][AES_KEY_SIZES] = {
 
 const struct cpu_cipher *cpu_cipher(enum aes_mode mode, unsigned key_bytes)
 {
-    return &ciphers[mode][key_bytes / 8 - 2];
+    return &ciphers[mode][key_size_index(key_bytes)];
 }
 
 static void learn_function(struct cpu_cipher *c, const OSSL_DISPATCH *f)
@@ -78,11 +78,11 @@ static int learn_all(OSSL_PROVIDER *provider)
     const OSSL_ALGORITHM *all = OSSL_PROVIDER_query_operation(provider, OSSL_OP_CIPHER, &no_cache);
     for (const OSSL_ALGORITHM *a = all; a != NULL && a->algorithm_names != NULL; a++)
         for (int mode = 0; mode < AES_MODES; mode++)
-            for (int k = 0; k < AES_KEY_SIZES; k++)
+            for (int k = 0; k < KEY_SIZES; k++)
                 if (is_named(a, names[mode][k]))
                     learnt += learn(&ciphers[mode][k], a->implementation);
     OSSL_PROVIDER_unquery_operation(provider, OSSL_OP_CIPHER, all);
-    return learnt == AES_MODES * AES_KEY_SIZES;
+    return learnt == AES_MODES * KEY_SIZES;
 }
 
 int cpu_open(struct cpu *cpu)

@@ -14,8 +14,9 @@
 #include <openssl/core_dispatch.h>
 #include <openssl/provider.h>
 
+#include "../base/key_size.h"
+
 enum aes_mode { AES_ECB, AES_CBC, AES_CTR, AES_MODES };
-enum { AES_KEY_SIZES = 3 }; /* 128, 192, 256 bits */
 
 struct cpu_cipher {
     OSSL_FUNC_cipher_newctx_fn *newctx;

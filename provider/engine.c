@@ -24,7 +24,7 @@ enum { OBSERVED_BYTES = 1 << 20 };
 /* Classes of lengths, each twice the one before, from the floor to 64 MiB and more. */
 enum { CLASSES = 11 };
 
-static struct model_cell cells[ENGINE_WORKS][AES_KEY_SIZES][WORK_MEMORIES][CLASSES];
+static struct model_cell cells[ENGINE_WORKS][KEY_SIZES][WORK_MEMORIES][CLASSES];
 
 static int has_fixed_minimum(const struct settings *s)
 {
@@ -116,8 +116,7 @@ static struct model_cell *cell_of(const struct work *work)
     for (size_t limit = (size_t)MEASURE_FLOOR * 2; class < CLASSES - 1 && work->len >= limit;
          limit *= 2)
         class ++;
-    unsigned key = work->key_bytes == 0 ? 0 : work->key_bytes / 8 - 2;
-    return &cells[work->kind][key][work->memory][class];
+    return &cells[work->kind][key_size_index(work->key_bytes)][work->memory][class];
 }
 
 /* Bytes of this thread since one of its works was observed last. */

@@ -30,7 +30,7 @@ static const double slow_ns = 2e6;
 static struct cost_line gpu_lines[ENGINE_WORKS][KINDS];
 
 /* Nanoseconds a byte; 0: not known. */
-static _Atomic double cpu_cached[ENGINE_WORKS][AES_KEY_SIZES];
+static _Atomic double cpu_cached[ENGINE_WORKS][KEY_SIZES];
 
 /* fmin() would bring libm along. */
 static double smaller(double a, double b)
@@ -156,14 +156,9 @@ static double measure_cpu(struct provider *provider, enum engine_work work, unsi
     return best < HUGE_VAL ? best / CPU_SAMPLE : 1e-9;
 }
 
-static unsigned key_index(unsigned key_bytes)
-{
-    return key_bytes == 0 ? 0 : key_bytes / 8 - 2;
-}
-
 double measured_cpu_ns(struct provider *provider, const struct work *work)
 {
-    _Atomic double *slot = &cpu_cached[work->kind][key_index(work->key_bytes)];
+    _Atomic double *slot = &cpu_cached[work->kind][key_size_index(work->key_bytes)];
     double rate = atomic_load(slot);
     if (rate <= 0) {
         rate = measure_cpu(provider, work->kind, work->key_bytes);

@@ -55,7 +55,7 @@ static struct belief {
     atomic_int judged;   /* the measurement was compared with the CPU's rate */
     _Atomic int64_t rest_until;
     _Atomic double rest;
-} beliefs[AES_KEY_SIZES];
+} beliefs[KEY_SIZES];
 
 void read_ahead_want(void)
 {
@@ -115,7 +115,7 @@ void read_ahead_measure(void)
 
 static struct belief *belief_of(unsigned key_bytes)
 {
-    return &beliefs[key_bytes / 8 - 2];
+    return &beliefs[key_size_index(key_bytes)];
 }
 
 static void rest(struct belief *b)

@@ -9,6 +9,7 @@
 #include <openssl/params.h>
 #include <string.h>
 
+#include "../base/key_size.h"
 #include "errors.h"
 #include "provider.h"
 
@@ -25,11 +26,6 @@ static void skey_free(void *key)
         OPENSSL_clear_free(k, sizeof *k + k->length);
 }
 
-static int is_aes_length(size_t bytes)
-{
-    return bytes == 16 || bytes == 24 || bytes == 32;
-}
-
 static struct skey *import(struct provider *provider, int selection, const OSSL_PARAM params[],
                            int aes)
 {
@@ -42,7 +38,7 @@ static struct skey *import(struct provider *provider, int selection, const OSSL_
                     SKEY_PARAM_RAW_BYTES " must be an octet string of the bytes of the key");
         return NULL;
     }
-    if (aes && !is_aes_length(p->data_size)) {
+    if (aes && !key_size_is_valid(p->data_size)) {
         error_raise(provider, ERROR_BAD_PARAMETER,
                     SKEY_PARAM_RAW_BYTES " of an AES key must be 16, 24 or 32 bytes, not %zu",
                     p->data_size);

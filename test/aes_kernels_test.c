@@ -59,7 +59,7 @@ static void make_expected(struct text *text, const unsigned char key[32])
     };
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
     int n = 0;
-    EVP_CipherInit_ex(c, ciphers[text->op][text->key_bytes / 8 - 2](), NULL, key, text->iv,
+    EVP_CipherInit_ex(c, ciphers[text->op][key_size_index(text->key_bytes)](), NULL, key, text->iv,
                       text->op == GPUAES_ECB_ENCRYPT || text->op == GPUAES_CTR);
     EVP_CIPHER_CTX_set_padding(c, 0);
     EVP_CipherUpdate(c, text->expected, &n, text->message, sizeof text->message);

@@ -152,8 +152,8 @@ static int run_sliced(const void *options)
         memcpy(ivs[i], &i, sizeof i);
         memcpy(next, ivs[i], 16);
         if (i % 1000 == 0)
-            reference(GPUAES_CTR, e.key, e.schedule.rounds * 4 - 24, next, zero, e.cipher + i * 16,
-                      16);
+            reference(GPUAES_CTR, e.key, key_size_of(e.schedule.rounds), next, zero,
+                      e.cipher + i * 16, 16);
     }
     if (gpuaes_batch_gather(batch, &all, COUNT, NULL, NULL, ivs[0], NULL) != GPUAES_OK)
         return 11;

@@ -151,8 +151,8 @@ static void test_gather(void)
             len[i] = shape == 2 ? 16 * tap_random_below(&random_state, PAGE / 16) : PAGE;
             size_t from = shape == 0 ? i * PAGE : at[i];
             memcpy(iv, ivs[i], 16);
-            reference(all.op, e.key, e.schedule.rounds * 4 - 24, iv, e.plain + from, want + from,
-                      len[i]);
+            reference(all.op, e.key, key_size_of(e.schedule.rounds), iv, e.plain + from,
+                      want + from, len[i]);
         }
         int right = gpuaes_batch_gather(batch, &all, COUNT, shape == 0 ? NULL : at,
                                         shape == 2 ? len : NULL, ivs[0], &added) == GPUAES_OK &&

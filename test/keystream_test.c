@@ -187,7 +187,7 @@ static int wraps(unsigned bytes)
     for (unsigned i = 15; i > 12; i--, back >>= 8)
         e.iv[i] = (unsigned char)(0xff - (back & 0xff));
     memcpy(iv, e.iv, sizeof iv);
-    reference(GPUAES_CTR, e.key, e.schedule.rounds * 4 - 24, iv, e.plain, e.cipher, LENGTH);
+    reference(GPUAES_CTR, e.key, key_size_of(e.schedule.rounds), iv, e.plain, e.cipher, LENGTH);
     if (!opens(&k))
         return 0;
     size_t given = 0;

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../base/key_size.h"
 #include "../cuda/driver.h"
 #include "../cuda/emulator/hooks.h"
 #include "../cuda/gpuaes.h"
@@ -42,7 +43,7 @@ static inline const EVP_CIPHER *reference_cipher(enum gpuaes_op op, size_t key_b
         {EVP_aes_128_ctr, EVP_aes_192_ctr, EVP_aes_256_ctr},
         {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc},
     };
-    return ciphers[op][key_bytes / 8 - 2]();
+    return ciphers[op][key_size_index(key_bytes)]();
 }
 
 /* Leaves in `iv` what continues the stream. */
@@ -162,7 +163,7 @@ static inline int finishes(const struct expected *e, enum gpuaes_op op,
                            const struct gpuaes_report *report, const unsigned char *in,
                            unsigned char *out, size_t len)
 {
-    size_t key_bytes = e->schedule.rounds * 4 - 24;
+    size_t key_bytes = key_size_of(e->schedule.rounds);
     unsigned char iv[16];
     size_t end = 0;
     memcpy(iv, e->iv, sizeof iv);
