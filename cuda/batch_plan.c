@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/minmax.h"
 #include "batch.h"
 
 /*
@@ -126,7 +127,7 @@ int batch_cut(struct gpuaes_batch *batch, const struct device *device, struct la
               round_up(slice.plan + slice.schedules + slice.chain, BUFFER_ROUNDING));
         at = slice.end;
     }
-    needs->slots = batch->slices < LANE_SLOTS ? batch->slices : LANE_SLOTS;
+    needs->slots = min_unsigned(batch->slices, LANE_SLOTS);
     return 1;
 }
 

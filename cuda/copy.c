@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "../base/minmax.h"
 #include "life.h"
 #include "memory.h"
 
@@ -52,7 +53,7 @@ static enum gpuaes_status copy_on_lane(struct device *device, unsigned char *to,
     if (r == DRV_SUCCESS)
         r = device_wait_for_application(device, slot->event);
     for (size_t at = 0; at < len && r == DRV_SUCCESS; at += COPY_PIECE) {
-        size_t n = len - at < COPY_PIECE ? len - at : COPY_PIECE;
+        size_t n = min_u64(len - at, COPY_PIECE);
         r = copy_piece(device, slot, to + at, to_kind, from + at, from_kind, n);
     }
     enum gpuaes_status status = GPUAES_OK;
@@ -60,7 +61,7 @@ static enum gpuaes_status copy_on_lane(struct device *device, unsigned char *to,
         status = device_fault(device, "a copy", r);
     if (r != DRV_NOT_READY && slot->staging != NULL &&
         (r == DRV_SUCCESS || device_has_pinned(device->driver, slot->staging)))
-        gpuaes_cleanse(slot->staging, len < COPY_PIECE ? len : COPY_PIECE);
+        gpuaes_cleanse(slot->staging, min_u64(len, COPY_PIECE));
     lane_return(device, lane, r == DRV_NOT_READY);
     return status;
 }

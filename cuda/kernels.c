@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/minmax.h"
 #include "statistics.h"
 
 enum { SMALL_THREADS = 256, LARGE_THREADS = 1024, BASE64_THREADS = 256, WARP = 32 };
@@ -33,19 +34,9 @@ static const char *const size_names[] = {
     [KERNEL_HYBRID_UNALIGNED] = "hybrid_unaligned",
 };
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static unsigned smaller(uint64_t a, unsigned b)
-{
-    return a < b ? (unsigned)a : b;
-}
-
 static unsigned block_threads(const struct kernels *kernels, int size)
 {
-    return smaller(size == KERNEL_SMALL ? SMALL_THREADS : LARGE_THREADS, kernels->max_threads);
+    return min_unsigned(size == KERNEL_SMALL ? SMALL_THREADS : LARGE_THREADS, kernels->max_threads);
 }
 
 static unsigned shared_bytes(const struct kernels *kernels, int size)
@@ -190,7 +181,7 @@ size_t kernels_scratch_bytes(const struct kernels *kernels, enum gpuaes_op op, u
                              int chained)
 {
     if (op == GPUAES_CBC_DECRYPT && chained)
-        return SCRATCH_CHAIN + AES_CHAIN_BYTES(least(blocks, CHAINED_BLOCKS));
+        return SCRATCH_CHAIN + AES_CHAIN_BYTES(min_u64(blocks, CHAINED_BLOCKS));
     return choose_size(kernels, op, blocks) == KERNEL_HYBRID ? SCRATCH_CHAIN : 0;
 }
 
@@ -236,7 +227,7 @@ static drv_result launch_plain(const struct call *call, enum kernel_size size,
         workers = (arguments->blocks / CTR_TILE + 2) * WARP;
     return kernels_launch(call->driver,
                           kernels->aes[call->op][size][key_size_index(key_size_of(call->rounds))],
-                          smaller((workers + threads - 1) / threads, blocks_of_grid), threads,
+                          min_unsigned((workers + threads - 1) / threads, blocks_of_grid), threads,
                           shared_bytes(kernels, size), call->stream, arguments);
 }
 
@@ -256,10 +247,10 @@ static drv_result launch_part(const struct call *call, struct aes_arguments *arg
     if (arguments->chain != 0) {
         unsigned threads = block_threads(kernels, KERNEL_SMALL);
         uint64_t entries = AES_CHAIN_BYTES(arguments->blocks) / 16;
-        drv_result r =
-            kernels_launch(call->driver, kernels->cbc_chain,
-                           smaller((entries + threads - 1) / threads, kernels->multiprocessors * 8),
-                           threads, 0, call->stream, arguments);
+        drv_result r = kernels_launch(
+            call->driver, kernels->cbc_chain,
+            min_unsigned((entries + threads - 1) / threads, kernels->multiprocessors * 8), threads,
+            0, call->stream, arguments);
         if (r != DRV_SUCCESS)
             return r;
     }
@@ -275,7 +266,7 @@ static drv_result launch_chained(const struct call *call, const struct aes_argum
     drv_result r = DRV_SUCCESS;
     part.chain = call->scratch.address + SCRATCH_CHAIN;
     for (uint64_t at = 0; at < whole->blocks && r == DRV_SUCCESS; at += part.blocks) {
-        part.blocks = least(whole->blocks - at, chunks * AES_CHUNK);
+        part.blocks = min_u64(whole->blocks - at, chunks * AES_CHUNK);
         part.in = whole->in + at * GPUAES_BLOCK;
         part.out = whole->out + at * GPUAES_BLOCK;
         part.iv_at = at == 0 ? whole->iv_at : carry;
@@ -309,8 +300,8 @@ static drv_result launch_base64(const struct driver *driver, const struct kernel
                                 drv_function function, uint64_t vectors, void *arguments,
                                 drv_stream stream)
 {
-    unsigned threads = smaller(BASE64_THREADS, kernels->max_threads);
-    unsigned grid = smaller(vectors / threads + 1, kernels->multiprocessors * 256);
+    unsigned threads = min_unsigned(BASE64_THREADS, kernels->max_threads);
+    unsigned grid = min_unsigned(vectors / threads + 1, kernels->multiprocessors * 256);
     return kernels_launch(driver, function, grid, threads, 0, stream, arguments);
 }
 

@@ -5,13 +5,14 @@
  */
 #include <stdio.h>
 
+#include "../base/minmax.h"
 #include "kernels.h"
 
 enum { WARP = 32, THREADS = 1024, ROWS_MOST = 8, SMALL_THREADS = 256 };
 
 static unsigned threads_of(const struct kernels *kernels)
 {
-    return kernels->max_threads < THREADS ? kernels->max_threads : THREADS;
+    return min_unsigned(THREADS, kernels->max_threads);
 }
 
 static uint32_t warps_of(const struct kernels *kernels)
@@ -75,10 +76,9 @@ static drv_result launch_small(const struct driver *driver, const struct kernels
                                drv_function function, uint32_t count, unsigned shared,
                                drv_stream stream, void *arguments)
 {
-    unsigned threads = SMALL_THREADS < kernels->max_threads ? SMALL_THREADS : kernels->max_threads;
-    uint32_t grid = (count + threads - 1) / threads, most = kernels->multiprocessors * 8;
-    return kernels_launch(driver, function, grid < most ? grid : most, threads, shared, stream,
-                          arguments);
+    unsigned threads = min_unsigned(SMALL_THREADS, kernels->max_threads);
+    unsigned grid = min_unsigned((count + threads - 1) / threads, kernels->multiprocessors * 8);
+    return kernels_launch(driver, function, grid, threads, shared, stream, arguments);
 }
 
 drv_result kernels_launch_batch_expand(const struct driver *driver, const struct kernels *kernels,
@@ -124,7 +124,6 @@ drv_result kernels_launch_batch(const struct driver *driver, const struct kernel
 {
     uint32_t spans = kernels_batch_spans(kernels, blocks);
     struct serial_shape shape = shape_serial(kernels, arguments->serial);
-    uint32_t grid = kernels->multiprocessors;
     arguments->rows = rows_of(kernels, blocks);
     arguments->quads = shape.quads;
     if (arguments->chain != 0) {
@@ -133,13 +132,11 @@ drv_result kernels_launch_batch(const struct driver *driver, const struct kernel
         if (r != DRV_SUCCESS)
             return r;
     }
-    if (spans + shape.blocks < grid)
-        grid = spans + shape.blocks;
+    uint32_t grid = min_unsigned(spans + shape.blocks, kernels->multiprocessors);
     uint32_t serial_warps = (shape.units + grid - 1) / grid;
     arguments->lane_keys = 0;
     if (kind->many && !shape.quads)
-        arguments->lane_keys =
-            serial_warps < kernels->batch_lane_keys ? serial_warps : kernels->batch_lane_keys;
+        arguments->lane_keys = min_unsigned(serial_warps, kernels->batch_lane_keys);
     unsigned shared =
         kernels->batch_shared[kind->many] + arguments->lane_keys * AES_BATCH_LANES_SHARED;
     return kernels_launch(driver, kernels->batch[kind->decrypts][kind->many][kind->key_size], grid,

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
+#include "../base/minmax.h"
 #include "aes.h"
 #include "fork.h"
 #include "host_copy.h"
@@ -65,7 +66,7 @@ static uint64_t bytes_to_order(const struct gpuaes_keystream *k)
     uint64_t bytes = FIRST_BYTES;
     while (bytes < k->claim.ring->segment_bytes && bytes * GROWTH <= k->used)
         bytes *= 2;
-    return bytes < k->claim.ring->segment_bytes ? bytes : k->claim.ring->segment_bytes;
+    return min_u64(bytes, k->claim.ring->segment_bytes);
 }
 
 static drv_result launch(const struct gpuaes_keystream *k, const struct segment *segment,
@@ -248,7 +249,7 @@ size_t gpuaes_keystream_xor(struct gpuaes_keystream *k, const void *in, void *ou
 
 void gpuaes_keystream_skip(struct gpuaes_keystream *k, size_t len)
 {
-    size_t made = len < k->left ? len : k->left;
+    size_t made = min_u64(len, k->left);
     if (made != 0) /* there may be no ring yet */
         k->next += made;
     k->left -= made;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/minmax.h"
 #include "host_copy.h"
 
 /*
@@ -56,7 +57,7 @@ static size_t piece_size(const struct routes *routes, const struct transfer *t, 
     size_t size = bytes / SHARE;
     if (size < MIN_PIECE)
         size = MIN_PIECE;
-    return size < limit ? size : limit;
+    return min_u64(size, limit);
 }
 
 static void open_windows(struct routes *routes, const struct transfer *t, size_t from)
@@ -91,7 +92,7 @@ void routes_plan(struct routes *routes, const struct transfer *t, const struct d
         routes->piece_units = 1;
     size_t in = routes->piece_units * t->in_unit, out = routes->piece_units * t->out_unit;
     size_t pieces = (bytes + in - 1) / in;
-    needs->slots = pieces < LANE_SLOTS ? (unsigned)pieces : LANE_SLOTS;
+    needs->slots = min_unsigned(pieces, LANE_SLOTS);
 
     int in_buffer = routes->in >= ROUTE_DMA;
     int out_buffer = routes->out >= ROUTE_DMA && routes->out != ROUTE_STAGED;
@@ -106,7 +107,7 @@ void routes_plan(struct routes *routes, const struct transfer *t, const struct d
     if (routes->staging + t->extra != 0)
         needs->staging = round_up(routes->staging + t->extra, BUFFER_ROUNDING);
     if (t->scratch != NULL)
-        needs->scratch = t->scratch(t, device, bytes < in ? bytes : in, same);
+        needs->scratch = t->scratch(t, device, min_u64(bytes, in), same);
 }
 
 /* ---- Windows ------------------------------------------------------------------- */
@@ -138,7 +139,7 @@ static size_t stretch(const struct window *window, const unsigned char *p, size_
         return window_span(window, p, bytes);
     *staging = p < window->begin ? edges : edges + page_bytes();
     size_t before = p < window->begin ? (size_t)(window->begin - p) : bytes;
-    return before < bytes ? before : bytes;
+    return min_u64(before, bytes);
 }
 
 static drv_result window_in(const struct routes *routes, const struct device *device,

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "../base/minmax.h"
 #include "route.h"
 #include "statistics.h"
 
@@ -37,8 +38,8 @@ static struct piece piece_at(const struct run *run, size_t number)
     size_t in = units * t->in_unit, out = units * t->out_unit;
     p.in_at = before * t->in_unit;
     p.out_at = before * t->out_unit;
-    p.in_bytes = t->in_bytes - p.in_at < in ? t->in_bytes - p.in_at : in;
-    p.out_bytes = t->out_bytes - p.out_at < out ? t->out_bytes - p.out_at : out;
+    p.in_bytes = min_u64(t->in_bytes - p.in_at, in);
+    p.out_bytes = min_u64(t->out_bytes - p.out_at, out);
     return p;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "work.h"
 
+#include "../base/minmax.h"
 #include "life.h"
 #include "pool.h"
 
@@ -18,11 +19,6 @@ enum { PART_UNITS = 4096 };
 size_t work_out_bytes(const struct work *work, size_t in_bytes)
 {
     return in_bytes == work->in_bytes ? work->out_bytes : in_bytes / work->in_unit * work->out_unit;
-}
-
-static unsigned least(size_t a, unsigned b)
-{
-    return a < b ? (unsigned)a : b;
 }
 
 /* Then one device can do it, and no other. */
@@ -48,11 +44,11 @@ static unsigned count_parts(const struct work *work, unsigned devices)
     if (work->registers || (work->whole && work->in_memory.kind == GPUAES_DEVICE))
         return 1;
     if (staged)
-        parts = least(settings->pinned_bytes / PART_STAGING, settings->threads);
+        parts = min_unsigned(settings->pinned_bytes / PART_STAGING, settings->threads);
     else if (!is_on_device(work))
         parts = devices;
-    parts = least(work->in_bytes / (staged ? PART_STAGED : PART_PINNED), parts);
-    return parts == 0 ? 1 : least(parts, GPUAES_PARTS);
+    parts = min_unsigned(work->in_bytes / (staged ? PART_STAGED : PART_PINNED), parts);
+    return parts == 0 ? 1 : min_unsigned(parts, GPUAES_PARTS);
 }
 
 /* The calling thread's own device comes first; memory of a device is for that one. */
@@ -71,7 +67,7 @@ static void cut(struct work *work, struct device *first)
         struct device *device =
             is_on_device(work) || own == count ? first : devices[(own + work->parts) % count];
         work->part[work->parts++] =
-            (struct part){.at = at, .bytes = left < size ? left : size, .device = device};
+            (struct part){.at = at, .bytes = min_u64(left, size), .device = device};
     }
 }
 

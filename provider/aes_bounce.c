@@ -8,6 +8,7 @@
 #include <openssl/crypto.h>
 #include <string.h>
 
+#include "../base/minmax.h"
 #include "errors.h"
 #include "offload.h"
 
@@ -68,7 +69,7 @@ static int run_image(struct aes_context *c, const struct call *call)
         return 0;
     host.in = image + (in - low);
     host.out = image + (out - low);
-    host.room = call->room < call->in_bytes + SLACK ? call->room : call->in_bytes + SLACK;
+    host.room = min_u64(call->room, call->in_bytes + SLACK);
     int ok = run(c, call, &host);
     OPENSSL_clear_free(image, size);
     return ok;
@@ -81,12 +82,12 @@ static int run_pieces(struct aes_context *c, const struct call *call, unsigned c
     size_t total = 0, written;
     do {
         struct call piece = rest, host;
-        piece.in_bytes = rest.in_bytes < most ? rest.in_bytes : most;
+        piece.in_bytes = min_u64(rest.in_bytes, most);
         host = piece;
         host.in = memory;
         host.out = memory + most;
         host.out_bytes = &written;
-        host.room = rest.room < most + SLACK ? rest.room : most + SLACK;
+        host.room = min_u64(rest.room, most + SLACK);
         written = 0;
         if (!run(c, &piece, &host))
             return 0;
@@ -104,7 +105,7 @@ int aes_bounce(struct aes_context *c, const struct call *call)
 {
     if (needs_image(call))
         return run_image(c, call);
-    size_t most = call->in_bytes < PIECE ? call->in_bytes : PIECE;
+    size_t most = min_u64(call->in_bytes, PIECE);
     unsigned char *memory = OPENSSL_malloc(2 * most + SLACK);
     if (memory == NULL)
         return 0;
@@ -121,8 +122,7 @@ int aes_bounced_final(struct aes_context *c, unsigned char *out, size_t *out_byt
     if (before == NULL)
         return 0;
     *out_bytes = 0;
-    int ok =
-        c->functions->final(c->cpu, block, out_bytes, room < sizeof block ? room : sizeof block);
+    int ok = c->functions->final(c->cpu, block, out_bytes, min_u64(room, sizeof block));
     if (ok && !copy(c, out, block, *out_bytes)) {
         void *after = c->cpu;
         c->cpu = before;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
+#include "../base/minmax.h"
 #include "cpu.h"
 #include "engine_model.h"
 #include "provider.h"
@@ -31,12 +32,6 @@ static struct cost_line gpu_lines[ENGINE_WORKS][KINDS];
 
 /* Nanoseconds a byte; 0: not known. */
 static _Atomic double cpu_cached[ENGINE_WORKS][KEY_SIZES];
-
-/* fmin() would bring libm along. */
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- The device -------------------------------------------------------------------- */
 
@@ -60,7 +55,7 @@ static double best_gpu(enum engine_work work, const struct gpuaes_key *key, unsi
         int64_t begun = clock_ns(CLOCK_MONOTONIC);
         if (!run_gpu(work, key, buffer, len))
             return HUGE_VAL;
-        best = smaller(best, clock_ns_since(begun));
+        best = min_double(best, clock_ns_since(begun));
         if (i > 0 && best > slow_ns) /* the first call of all allocates */
             break;
     }
@@ -149,7 +144,7 @@ static double measure_cpu(struct provider *provider, enum engine_work work, unsi
         int ok = key_bytes == 0 ? run_cpu_base64(work, buffer)
                                 : run_cpu_aes(provider, work, key_bytes, buffer);
         if (ok)
-            best = smaller(best, clock_ns_since(begun));
+            best = min_double(best, clock_ns_since(begun));
     }
     OPENSSL_free(buffer);
     /* Not to be measured again if it failed: then the CPU counts as fast. */

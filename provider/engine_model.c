@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdatomic.h>
 
+#include "../base/minmax.h"
+
 /*
  * The device must be expected to take at most this part of the CPU's time: what
  * the lines do not know (other threads, caches, a busy bus) must not make a program
@@ -34,26 +36,15 @@ static void put(_Atomic double *value, double to)
     atomic_store_explicit(value, to, memory_order_relaxed);
 }
 
-/* fmin() and fmax() would bring libm along. */
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* ---- Lines ------------------------------------------------------------------------- */
 
 void cost_line_set(struct cost_line *line, size_t short_bytes, double short_ns, size_t long_bytes,
                    double long_ns)
 {
-    double slope = larger(0, (long_ns - short_ns) / (double)(long_bytes - short_bytes));
+    double slope = max_double(0, (long_ns - short_ns) / (double)(long_bytes - short_bytes));
     double fixed = short_ns - slope * (double)short_bytes;
     put(&line->per_byte, fixed < 0 ? short_ns / (double)short_bytes : slope);
-    put(&line->fixed, larger(fixed, 0));
+    put(&line->fixed, max_double(fixed, 0));
 }
 
 double cost_line_ns(const struct cost_line *line, size_t bytes)
@@ -86,8 +77,8 @@ static double wait_for_try(const struct model_cell *cell, const struct model_cho
         return HUGE_VAL;
     double first = ns < other * soon_below ? MODEL_SOON : MODEL_LATE;
     unsigned tries = atomic_load_explicit(&cell->tries, memory_order_relaxed);
-    double share = smaller(first * (double)(1U << tries), MODEL_RAREST);
-    return larger(other * LEAST_PIECES * (double)(1U << tries), (ns - other) * share);
+    double share = min_double(first * (double)(1U << tries), MODEL_RAREST);
+    return max_double(other * LEAST_PIECES * (double)(1U << tries), (ns - other) * share);
 }
 
 /* One thread alone gets the try. */
@@ -129,7 +120,7 @@ static double follow(double factor, double latest, double now)
 {
     double old = factor > 0 ? factor : 1;
     if (now > old * MODEL_DRIFT)
-        return latest > old * MODEL_DRIFT ? smaller(latest, now) : old;
+        return latest > old * MODEL_DRIFT ? min_double(latest, now) : old;
     if (factor <= 0 || now < old / MODEL_DRIFT)
         return now; /* nothing is fast by chance */
     return old + (now - old) / 4;

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "../base/clock.h"
+#include "../base/minmax.h"
 #include "../cuda/gpuaes.h"
 
 enum { THREADS_BY_DEFAULT = 8, TICK_MS = 200 };
@@ -194,7 +195,7 @@ unsigned pipeline_threads(uint64_t pieces)
     cpu_set_t set;
     int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     unsigned threads = cpus < THREADS_BY_DEFAULT ? (unsigned)cpus : THREADS_BY_DEFAULT;
-    return pieces < threads ? (unsigned)pieces : threads;
+    return min_unsigned(pieces, threads);
 }
 
 void pipeline_add(struct pipeline *pipeline, stage_fn *run, void *context, int ordered)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/minmax.h"
 #include "../cuda/gpuaes.h"
 #include "again.h"
 
@@ -86,7 +87,7 @@ static ssize_t read_full(const struct source *source, unsigned char *data, size_
 /* Moves what was peeked at. */
 static size_t take_peeked(struct source *source, unsigned char *data, size_t bytes)
 {
-    size_t n = bytes < source->peek_bytes ? bytes : source->peek_bytes;
+    size_t n = min_u64(bytes, source->peek_bytes);
     if (data != NULL)
         memcpy(data, source->peeked + source->peek_at, n);
     source->peek_at += n;
@@ -146,7 +147,7 @@ uint64_t source_expected(const struct source *source)
 {
     if (!source->seekable)
         return source->limit;
-    return source->size < source->limit ? source->size : source->limit;
+    return min_u64(source->size, source->limit);
 }
 
 uint64_t source_pieces(const struct source *source)
@@ -165,7 +166,7 @@ static int read_seekable(struct source *source, struct piece *piece)
     if (piece->absent)
         return 1;
     uint64_t most = piece->number == 0 ? source->first : source->piece;
-    piece->bytes = (size_t)(end - piece->from < most ? end - piece->from : most);
+    piece->bytes = min_u64(end - piece->from, most);
     piece->last = piece->from + piece->bytes == end;
     piece->ends = piece->last && end == source->size;
     ssize_t n = read_full(source, piece->data, piece->bytes, source->begin + piece->from);
@@ -185,7 +186,7 @@ static int read_ordered(struct source *source, struct piece *piece)
         piece->absent = 1;
         return 1;
     }
-    size_t wanted = (size_t)(most < left ? most : left);
+    size_t wanted = min_u64(most, left);
     size_t have = take_peeked(source, piece->data, wanted);
     ssize_t n = read_full(source, piece->data + have, wanted - have, 0);
     if (n < 0)

@@ -7,12 +7,9 @@
 
 #include <string.h>
 
-enum { LONGEST = 31 };
+#include "../base/minmax.h"
 
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
+enum { LONGEST = 31 };
 
 /* Characters to insert, delete, replace, or swap with their neighbours (optimal string alignment).
  */
@@ -26,9 +23,9 @@ static unsigned edit_distance(const char *a, size_t a_bytes, const char *b, size
     for (size_t i = 1; i <= a_bytes; i++)
         for (size_t j = 1; j <= b_bytes; j++) {
             unsigned replaced = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            d[i][j] = least(replaced, least(d[i - 1][j], d[i][j - 1]) + 1);
+            d[i][j] = min_unsigned(replaced, min_unsigned(d[i - 1][j], d[i][j - 1]) + 1);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
+                d[i][j] = min_unsigned(d[i][j], d[i - 2][j - 2] + 1);
         }
     return d[a_bytes][b_bytes];
 }
@@ -36,7 +33,7 @@ static unsigned edit_distance(const char *a, size_t a_bytes, const char *b, size
 /* One word begins with the other: "encrypt" and "enc", "prog" and "progress". */
 static int is_beginning(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
 {
-    size_t n = a_bytes < b_bytes ? a_bytes : b_bytes;
+    size_t n = min_u64(a_bytes, b_bytes);
     return n >= 3 && memcmp(a, b, n) == 0;
 }
 
