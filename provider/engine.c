@@ -24,6 +24,16 @@ enum { OBSERVED_BYTES = 1 << 20 };
 /* Classes of lengths, each twice the one before, from the floor to 64 MiB and more. */
 enum { CLASSES = 11 };
 
+const struct work_row work_rows[ENGINE_WORKS] = {
+    [WORK_ECB_ENCRYPT] = {"ECB encrypt", AES_ECB, 1},
+    [WORK_ECB_DECRYPT] = {"ECB decrypt", AES_ECB, 0},
+    [WORK_CBC_DECRYPT] = {"CBC decrypt", AES_CBC, 0},
+    [WORK_CTR] = {"CTR", AES_CTR, 1},
+    [WORK_CBC_ENCRYPT] = {"CBC encrypt", AES_CBC, 1},
+    [WORK_BASE64_ENCODE] = {.name = "Base64 encode"},
+    [WORK_BASE64_DECODE] = {.name = "Base64 decode"},
+};
+
 static struct model_cell cells[ENGINE_WORKS][KEY_SIZES][WORK_MEMORIES][CLASSES];
 
 static int has_fixed_minimum(const struct settings *s)
@@ -144,20 +154,15 @@ void engine_done(const struct work *work, enum model_side side)
 static void explain(const struct provider *provider, const struct work *work,
                     const struct model_choice *choice)
 {
-    static const char *const names[ENGINE_WORKS] = {
-        [WORK_ECB_ENCRYPT] = "ECB encrypt",    [WORK_ECB_DECRYPT] = "ECB decrypt",
-        [WORK_CBC_DECRYPT] = "CBC decrypt",    [WORK_CTR] = "CTR",
-        [WORK_CBC_ENCRYPT] = "CBC encrypt",    [WORK_BASE64_ENCODE] = "Base64 encode",
-        [WORK_BASE64_DECODE] = "Base64 decode"};
     static const char *const memories[WORK_MEMORIES] = {[MEMORY_PINNED] = "pinned",
                                                         [MEMORY_APART] = "pageable",
                                                         [MEMORY_IN_PLACE] = "pageable in-place"};
     if (provider->settings.log == LOG_DEBUG)
         (void)fprintf(
             stderr, "gpuaes: debug %s of %zu %s bytes: GPU %.0f us, CPU %.0f us (%s): %s%s\n",
-            names[work->kind], work->len, memories[work->memory], choice->ns[MODEL_GPU] / 1e3,
-            choice->ns[MODEL_CPU] / 1e3, choice->seen ? "observed" : "expected",
-            choice->side == MODEL_GPU ? "GPU" : "CPU",
+            work_rows[work->kind].name, work->len, memories[work->memory],
+            choice->ns[MODEL_GPU] / 1e3, choice->ns[MODEL_CPU] / 1e3,
+            choice->seen ? "observed" : "expected", choice->side == MODEL_GPU ? "GPU" : "CPU",
             choice->is_try ? ", to see what it takes" : "");
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "../cuda/gpuaes.h"
+#include "cpu.h"
 #include "engine_model.h"
 #include "statistics.h"
 
@@ -27,6 +28,14 @@ enum engine_work {
     WORK_BASE64_DECODE,
     ENGINE_WORKS
 };
+
+/* What each of them is called, and for AES how it is done. */
+struct work_row {
+    const char *name;
+    enum aes_mode mode;
+    int encrypts;
+};
+extern const struct work_row work_rows[ENGINE_WORKS];
 
 /* So are these kinds of memory. */
 enum work_memory { MEMORY_PINNED, MEMORY_APART, MEMORY_IN_PLACE, WORK_MEMORIES };

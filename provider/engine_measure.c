@@ -106,16 +106,11 @@ static int run_cpu_aes(struct provider *provider, enum engine_work work, unsigne
                        unsigned char *buffer)
 {
     static const unsigned char zeros[32];
-    static const enum aes_mode modes[] = {[WORK_ECB_ENCRYPT] = AES_ECB,
-                                          [WORK_ECB_DECRYPT] = AES_ECB,
-                                          [WORK_CBC_DECRYPT] = AES_CBC,
-                                          [WORK_CTR] = AES_CTR,
-                                          [WORK_CBC_ENCRYPT] = AES_CBC};
-    enum aes_mode mode = modes[work];
-    const struct cpu_cipher *cipher = cpu_cipher(mode, key_bytes);
-    int decrypts = work == WORK_ECB_DECRYPT || work == WORK_CBC_DECRYPT;
-    OSSL_FUNC_cipher_encrypt_init_fn *init = decrypts ? cipher->decrypt_init : cipher->encrypt_init;
-    size_t written, iv_bytes = mode == AES_ECB ? 0 : GPUAES_BLOCK;
+    const struct work_row *row = &work_rows[work];
+    const struct cpu_cipher *cipher = cpu_cipher(row->mode, key_bytes);
+    OSSL_FUNC_cipher_encrypt_init_fn *init =
+        row->encrypts ? cipher->encrypt_init : cipher->decrypt_init;
+    size_t written, iv_bytes = row->mode == AES_ECB ? 0 : GPUAES_BLOCK;
     void *context = cipher->newctx(provider->cpu.context);
     int ok =
         context != NULL && init(context, zeros, key_bytes, zeros, iv_bytes, NULL) &&

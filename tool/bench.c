@@ -56,7 +56,7 @@ static int choose_works(struct bench *bench, const char *name)
 {
     int chosen = 0;
     for (int work = 0; work < RATES_WORKS; work++)
-        chosen += bench->works[work] = name == NULL || is_meant(name, rates_names[work]);
+        chosen += bench->works[work] = name == NULL || is_meant(name, rates_rows[work].name);
     return chosen != 0 ||
            complain("--cipher=%s: expected ctr, ecb, cbc or base64, or one direction, as in "
                     "cbc-decrypt",
@@ -113,7 +113,7 @@ static void print_row(struct rates *rates, enum rates_work work, size_t bytes, d
     char text[DESCRIBE_TEXT];
     double theirs = 0;
     describe_bytes(bytes, text);
-    (void)printf("%-14s %8s", rates_names[work], text);
+    (void)printf("%-14s %8s", rates_rows[work].name, text);
     print_side(rates, work, RATES_PAGEABLE, bytes, seconds, &theirs);
     print_side(rates, work, RATES_PINNED, bytes, seconds, &theirs);
     (void)printf("\n");

@@ -76,7 +76,7 @@ static void print_configuration(const struct configuration *c)
 static void print_row(struct table *table, enum rates_work work, enum rates_memory memory)
 {
     struct rate rate;
-    (void)printf("%-14s", rates_names[work]);
+    (void)printf("%-14s", rates_rows[work].name);
     for (int i = 0; i < table->sizes; i++)
         if (rates_measure(&table->rates, work, memory, sizes[i], table->seconds, &rate))
             (void)printf(" %s %6.2f", rate.by_gpu ? "GPU" : "CPU", rate.ours);

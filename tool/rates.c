@@ -15,21 +15,14 @@
 #include "json.h"
 #include "turns.h"
 
-const char *const rates_names[RATES_WORKS] = {
-    [RATES_CTR] = "CTR",
-    [RATES_ECB_ENCRYPT] = "ECB encrypt",
-    [RATES_ECB_DECRYPT] = "ECB decrypt",
-    [RATES_CBC_DECRYPT] = "CBC decrypt",
-    [RATES_CBC_ENCRYPT] = "CBC encrypt",
-    [RATES_BASE64_ENCODE] = "Base64 encode",
-    [RATES_BASE64_DECODE] = "Base64 decode",
-};
-
-static const char *const ciphers[RATES_WORKS] = {
-    [RATES_CTR] = "AES-256-CTR",         [RATES_ECB_ENCRYPT] = "AES-256-ECB",
-    [RATES_ECB_DECRYPT] = "AES-256-ECB", [RATES_CBC_DECRYPT] = "AES-256-CBC",
-    [RATES_CBC_ENCRYPT] = "AES-256-CBC", [RATES_BASE64_ENCODE] = "BASE64",
-    [RATES_BASE64_DECODE] = "BASE64",
+const struct rates_row rates_rows[RATES_WORKS] = {
+    [RATES_CTR] = {"CTR", "AES-256-CTR", 1, 0},
+    [RATES_ECB_ENCRYPT] = {"ECB encrypt", "AES-256-ECB", 1, 0},
+    [RATES_ECB_DECRYPT] = {"ECB decrypt", "AES-256-ECB", 0, 0},
+    [RATES_CBC_DECRYPT] = {"CBC decrypt", "AES-256-CBC", 0, 0},
+    [RATES_CBC_ENCRYPT] = {"CBC encrypt", "AES-256-CBC", 1, 0},
+    [RATES_BASE64_ENCODE] = {"Base64 encode", "BASE64", 1, 1},
+    [RATES_BASE64_DECODE] = {"Base64 decode", "BASE64", 0, 1},
 };
 
 /* ---- The device -------------------------------------------------------------------------- */
@@ -103,7 +96,7 @@ void rates_print_json(enum rates_work work, enum rates_memory memory, size_t byt
                       const struct rate *rate)
 {
     json_open(NULL, '{');
-    json_text("work", rates_names[work]);
+    json_text("work", rates_rows[work].name);
     json_text("memory", memory == RATES_PINNED ? "pinned" : "pageable");
     json_count("bytes", bytes);
     json_text("engine", rate->by_gpu ? "GPU" : "CPU");
@@ -115,7 +108,7 @@ void rates_print_json(enum rates_work work, enum rates_memory memory, size_t byt
 /* ---- One case ------------------------------------------------------------------------------ */
 
 struct turn {
-    enum rates_work work;
+    const struct rates_row *row;
     EVP_CIPHER_CTX *contexts[SIDES]; /* of the reference: NULL where it is no cipher */
     const unsigned char *in;
     unsigned char *out;
@@ -129,14 +122,12 @@ enum { LEAST_BYTES = 256 << 10 };
 static int update(struct turn *turn, int side)
 {
     int n = 0;
-    int is_base64 = turn->work == RATES_BASE64_ENCODE || turn->work == RATES_BASE64_DECODE;
     OSSL_PARAM outsize[] = {OSSL_PARAM_construct_size_t("outsize", &turn->room),
                             OSSL_PARAM_construct_end()};
     if (turn->contexts[side] == NULL)
-        return (turn->work == RATES_BASE64_ENCODE
-                    ? EVP_EncodeBlock(turn->out, turn->in, (int)turn->bytes)
-                    : EVP_DecodeBlock(turn->out, turn->in, (int)turn->bytes)) > 0;
-    return (!is_base64 || EVP_CIPHER_CTX_set_params(turn->contexts[side], outsize)) &&
+        return (turn->row->encrypts ? EVP_EncodeBlock(turn->out, turn->in, (int)turn->bytes)
+                                    : EVP_DecodeBlock(turn->out, turn->in, (int)turn->bytes)) > 0;
+    return (!turn->row->is_base64 || EVP_CIPHER_CTX_set_params(turn->contexts[side], outsize)) &&
            EVP_CipherUpdate(turn->contexts[side], turn->out, &n, turn->in, (int)turn->bytes);
 }
 
@@ -153,18 +144,15 @@ static void take_turn(int side, void *argument)
             turn->failed = 1;
 }
 
-static EVP_CIPHER_CTX *new_context(const struct rates *rates, enum rates_work work,
+static EVP_CIPHER_CTX *new_context(const struct rates *rates, const struct rates_row *row,
                                    const char *properties)
 {
     static const unsigned char zeros[32];
-    int encrypts =
-        work != RATES_ECB_DECRYPT && work != RATES_CBC_DECRYPT && work != RATES_BASE64_DECODE;
-    int is_base64 = work == RATES_BASE64_ENCODE || work == RATES_BASE64_DECODE;
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(rates->library->context, ciphers[work], properties);
+    const unsigned char *key = row->is_base64 ? NULL : zeros;
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(rates->library->context, row->cipher, properties);
     EVP_CIPHER_CTX *context = cipher != NULL ? EVP_CIPHER_CTX_new() : NULL;
-    if (context != NULL && (!EVP_CipherInit_ex2(context, cipher, is_base64 ? NULL : zeros,
-                                                is_base64 ? NULL : zeros, encrypts, NULL) ||
-                            (!is_base64 && !EVP_CIPHER_CTX_set_padding(context, 0)))) {
+    if (context != NULL && (!EVP_CipherInit_ex2(context, cipher, key, key, row->encrypts, NULL) ||
+                            (!row->is_base64 && !EVP_CIPHER_CTX_set_padding(context, 0)))) {
         EVP_CIPHER_CTX_free(context);
         context = NULL;
     }
@@ -175,19 +163,19 @@ static EVP_CIPHER_CTX *new_context(const struct rates *rates, enum rates_work wo
 int rates_measure(struct rates *rates, enum rates_work work, enum rates_memory memory, size_t bytes,
                   double seconds, struct rate *rate)
 {
-    struct turn turn = {.work = work, .bytes = bytes / 12 * 12, .room = room(rates)};
+    const struct rates_row *row = &rates_rows[work];
+    struct turn turn = {.row = row, .bytes = bytes / 12 * 12, .room = room(rates)};
     *rate = (struct rate){0};
     if (rates->memory[memory] == NULL || bytes > rates->most)
         return 0;
-    if (work < RATES_BASE64_ENCODE) {
+    if (!row->is_base64) {
         turn.bytes = bytes / 16 * 16;
-        turn.contexts[REFERENCE] = new_context(rates, work, "provider=default");
+        turn.contexts[REFERENCE] = new_context(rates, row, "provider=default");
     }
-    turn.contexts[OURS] = new_context(rates, work, "provider=gpuaes");
+    turn.contexts[OURS] = new_context(rates, row, "provider=gpuaes");
     turn.in = rates->memory[memory];
     turn.out = rates->memory[memory] + room(rates);
-    int ok = turn.contexts[OURS] != NULL &&
-             (work >= RATES_BASE64_ENCODE || turn.contexts[REFERENCE] != NULL);
+    int ok = turn.contexts[OURS] != NULL && (row->is_base64 || turn.contexts[REFERENCE] != NULL);
     if (ok) {
         struct turns turns = {.turn = take_turn,
                               .argument = &turn,

@@ -30,7 +30,11 @@ enum rates_work {
     RATES_BASE64_DECODE,
     RATES_WORKS
 };
-extern const char *const rates_names[RATES_WORKS];
+struct rates_row {
+    const char *name, *cipher;
+    int encrypts, is_base64;
+};
+extern const struct rates_row rates_rows[RATES_WORKS];
 
 struct rate {
     double ours, theirs; /* GB/s of input, medians; theirs: the default provider's or libcrypto's */
