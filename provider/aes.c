@@ -312,11 +312,6 @@ static int aes_set_ctx_params(void *context, const OSSL_PARAM params[])
 
 /* ---- The matrix ------------------------------------------------------------------------ */
 
-#define FUNCTION(id, function)                                                                     \
-    {                                                                                              \
-        id, (void (*)(void))(function)                                                             \
-    }
-
 /* What has no context to find the cipher by. */
 #define AES_DEFINE(bits, MODE, mode, names)                                                        \
     static OSSL_FUNC_cipher_newctx_fn aes_##bits##_##mode##_newctx;                                \

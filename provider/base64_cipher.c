@@ -327,10 +327,6 @@ static const OSSL_PARAM *cipher_settable_ctx_params(void *ctx, void *provctx)
     return ctx_settable;
 }
 
-#define FUNCTION(id, function)                                                                     \
-    {                                                                                              \
-        (id), (void (*)(void))(function)                                                           \
-    }
 const OSSL_DISPATCH base64_cipher_functions[] = {
     FUNCTION(OSSL_FUNC_CIPHER_NEWCTX, cipher_newctx),
     FUNCTION(OSSL_FUNC_CIPHER_FREECTX, cipher_freectx),

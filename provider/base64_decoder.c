@@ -168,10 +168,6 @@ static int decoder_decode(void *ctx, OSSL_CORE_BIO *in, int selection, OSSL_CALL
     return ok;
 }
 
-#define FUNCTION(id, function)                                                                     \
-    {                                                                                              \
-        (id), (void (*)(void))(function)                                                           \
-    }
 const OSSL_DISPATCH base64_decoder_functions[] = {
     FUNCTION(OSSL_FUNC_DECODER_NEWCTX, decoder_newctx),
     FUNCTION(OSSL_FUNC_DECODER_FREECTX, decoder_freectx),

@@ -129,10 +129,6 @@ static int encoder_encode(void *ctx, OSSL_CORE_BIO *out, const void *raw,
     return ok;
 }
 
-#define FUNCTION(id, function)                                                                     \
-    {                                                                                              \
-        (id), (void (*)(void))(function)                                                           \
-    }
 const OSSL_DISPATCH base64_encoder_functions[] = {
     FUNCTION(OSSL_FUNC_ENCODER_NEWCTX, encoder_newctx),
     FUNCTION(OSSL_FUNC_ENCODER_FREECTX, encoder_freectx),

@@ -13,6 +13,12 @@
 #include "config.h"
 #include "cpu.h"
 
+/* A row of a dispatch table. */
+#define FUNCTION(id, function)                                                                     \
+    {                                                                                              \
+        (id), (void (*)(void))(function)                                                           \
+    }
+
 struct provider {
     const OSSL_CORE_HANDLE *core;
 

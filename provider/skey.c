@@ -81,10 +81,6 @@ static const OSSL_PARAM *skey_settable(void *provider)
     return settable;
 }
 
-#define FUNCTION(id, function)                                                                     \
-    {                                                                                              \
-        id, (void (*)(void))(function)                                                             \
-    }
 #define SKEY_DEFINE(type)                                                                          \
     const OSSL_DISPATCH skey_##type##_functions[] = {                                              \
         FUNCTION(SKEYMGMT_FREE, skey_free),                                                        \
