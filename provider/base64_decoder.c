@@ -12,59 +12,19 @@
 #include <openssl/crypto.h>
 #include <openssl/params.h>
 
-#include "base64_codec.h"
+#include "base64_coder.h"
 #include "errors.h"
 #include "provider.h"
 
 /* Text decoded at one time; small ones do not pay for a buffer of the largest size. */
 enum { FIRST_PIECE = 16 << 10, LAST_PIECE = 16 << 20 };
 
-struct decoder {
-    struct provider *provider;
-    struct base64_format format;
-};
-
 struct buffer {
     unsigned char *data;
     size_t used, room;
 };
 
-static OSSL_FUNC_decoder_newctx_fn decoder_newctx;
-static OSSL_FUNC_decoder_freectx_fn decoder_freectx;
-static OSSL_FUNC_decoder_set_ctx_params_fn decoder_set_ctx_params;
-static OSSL_FUNC_decoder_settable_ctx_params_fn decoder_settable_ctx_params;
 static OSSL_FUNC_decoder_decode_fn decoder_decode;
-
-static void *decoder_newctx(void *provctx)
-{
-    struct decoder *d = OPENSSL_zalloc(sizeof *d);
-
-    if (d)
-        d->provider = provctx;
-    else
-        error_raise(provctx, ERROR_OUT_OF_MEMORY, "a decoder of %zu bytes", sizeof *d);
-    return d;
-}
-
-static void decoder_freectx(void *ctx)
-{
-    OPENSSL_free(ctx);
-}
-
-static int decoder_set_ctx_params(void *ctx, const OSSL_PARAM params[])
-{
-    struct decoder *d = ctx;
-
-    return base64_format_set(&d->format, d->provider, params);
-}
-
-static const OSSL_PARAM *decoder_settable_ctx_params(void *provctx)
-{
-    static const OSSL_PARAM settable[] = {BASE64_FORMAT_SETTABLE, OSSL_PARAM_END};
-
-    (void)provctx;
-    return settable;
-}
 
 /* Makes room for `more` bytes; the buffer at least doubles, so that it is copied rarely. */
 static int grow(const struct provider *provider, struct buffer *b, size_t more)
@@ -150,7 +110,7 @@ static int deliver(struct buffer *bytes, OSSL_CALLBACK *data_cb, void *data_cbar
 static int decoder_decode(void *ctx, OSSL_CORE_BIO *in, int selection, OSSL_CALLBACK *data_cb,
                           void *data_cbarg, OSSL_PASSPHRASE_CALLBACK *cb, void *cbarg)
 {
-    const struct decoder *d = ctx;
+    const struct base64_coder *d = ctx;
     struct base64_decoding decoding;
     struct buffer text = {NULL, 0, 0}, bytes = {NULL, 0, 0};
     int ok;
@@ -169,10 +129,10 @@ static int decoder_decode(void *ctx, OSSL_CORE_BIO *in, int selection, OSSL_CALL
 }
 
 const OSSL_DISPATCH base64_decoder_functions[] = {
-    FUNCTION(OSSL_FUNC_DECODER_NEWCTX, decoder_newctx),
-    FUNCTION(OSSL_FUNC_DECODER_FREECTX, decoder_freectx),
-    FUNCTION(OSSL_FUNC_DECODER_SET_CTX_PARAMS, decoder_set_ctx_params),
-    FUNCTION(OSSL_FUNC_DECODER_SETTABLE_CTX_PARAMS, decoder_settable_ctx_params),
+    FUNCTION(OSSL_FUNC_DECODER_NEWCTX, base64_coder_newctx),
+    FUNCTION(OSSL_FUNC_DECODER_FREECTX, base64_coder_freectx),
+    FUNCTION(OSSL_FUNC_DECODER_SET_CTX_PARAMS, base64_coder_set_ctx_params),
+    FUNCTION(OSSL_FUNC_DECODER_SETTABLE_CTX_PARAMS, base64_coder_settable_ctx_params),
     FUNCTION(OSSL_FUNC_DECODER_DECODE, decoder_decode),
     {0, NULL},
 };

@@ -10,54 +10,14 @@
 #include <openssl/crypto.h>
 #include <openssl/params.h>
 
-#include "base64_codec.h"
+#include "base64_coder.h"
 #include "errors.h"
 #include "provider.h"
 
 /* Bytes encoded at one time: large for the GPU's sake, a multiple of all lines. */
 enum { PIECE = (48 / 3 * 57) << 14 };
 
-struct encoder {
-    struct provider *provider;
-    struct base64_format format;
-};
-
-static OSSL_FUNC_encoder_newctx_fn encoder_newctx;
-static OSSL_FUNC_encoder_freectx_fn encoder_freectx;
-static OSSL_FUNC_encoder_set_ctx_params_fn encoder_set_ctx_params;
-static OSSL_FUNC_encoder_settable_ctx_params_fn encoder_settable_ctx_params;
 static OSSL_FUNC_encoder_encode_fn encoder_encode;
-
-static void *encoder_newctx(void *provctx)
-{
-    struct encoder *e = OPENSSL_zalloc(sizeof *e);
-
-    if (e)
-        e->provider = provctx;
-    else
-        error_raise(provctx, ERROR_OUT_OF_MEMORY, "an encoder of %zu bytes", sizeof *e);
-    return e;
-}
-
-static void encoder_freectx(void *ctx)
-{
-    OPENSSL_free(ctx);
-}
-
-static int encoder_set_ctx_params(void *ctx, const OSSL_PARAM params[])
-{
-    struct encoder *e = ctx;
-
-    return base64_format_set(&e->format, e->provider, params);
-}
-
-static const OSSL_PARAM *encoder_settable_ctx_params(void *provctx)
-{
-    static const OSSL_PARAM settable[] = {BASE64_FORMAT_SETTABLE, OSSL_PARAM_END};
-
-    (void)provctx;
-    return settable;
-}
 
 static int write_all(const struct provider *provider, OSSL_CORE_BIO *bio, const unsigned char *text,
                      size_t len)
@@ -96,7 +56,7 @@ static int encoder_encode(void *ctx, OSSL_CORE_BIO *out, const void *raw,
                           const OSSL_PARAM abstract[], int selection, OSSL_PASSPHRASE_CALLBACK *cb,
                           void *cbarg)
 {
-    const struct encoder *e = ctx;
+    const struct base64_coder *e = ctx;
     const OSSL_PARAM *object = abstract ? abstract : raw, *data = NULL;
     struct base64_encoding encoding;
     const void *bytes = NULL;
@@ -130,10 +90,10 @@ static int encoder_encode(void *ctx, OSSL_CORE_BIO *out, const void *raw,
 }
 
 const OSSL_DISPATCH base64_encoder_functions[] = {
-    FUNCTION(OSSL_FUNC_ENCODER_NEWCTX, encoder_newctx),
-    FUNCTION(OSSL_FUNC_ENCODER_FREECTX, encoder_freectx),
-    FUNCTION(OSSL_FUNC_ENCODER_SET_CTX_PARAMS, encoder_set_ctx_params),
-    FUNCTION(OSSL_FUNC_ENCODER_SETTABLE_CTX_PARAMS, encoder_settable_ctx_params),
+    FUNCTION(OSSL_FUNC_ENCODER_NEWCTX, base64_coder_newctx),
+    FUNCTION(OSSL_FUNC_ENCODER_FREECTX, base64_coder_freectx),
+    FUNCTION(OSSL_FUNC_ENCODER_SET_CTX_PARAMS, base64_coder_set_ctx_params),
+    FUNCTION(OSSL_FUNC_ENCODER_SETTABLE_CTX_PARAMS, base64_coder_settable_ctx_params),
     FUNCTION(OSSL_FUNC_ENCODER_ENCODE, encoder_encode),
     {0, NULL},
 };

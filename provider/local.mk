@@ -17,6 +17,7 @@ provider_libprovider_core_la_SOURCES = \
 	provider/aes_update.c provider/aes_update.h \
 	provider/base64_cipher.c provider/base64_cipher.h \
 	provider/base64_codec.c provider/base64_codec.h \
+	provider/base64_coder.c provider/base64_coder.h \
 	provider/base64_decoder.c provider/base64_decoder.h \
 	provider/base64_decoding.c \
 	provider/base64_encoder.c provider/base64_encoder.h \
