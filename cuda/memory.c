@@ -125,15 +125,17 @@ static enum gpuaes_memory kind_to_application(const void *p, size_t len)
 enum gpuaes_memory gpuaes_memory_kind(const void *p, size_t len)
 {
     struct visit visit;
-    struct memory memory = {.kind = GPUAES_PAGEABLE};
+    struct memory memory;
+    enum gpuaes_status status = GPUAES_FAULT;
     if (!life_enter(&visit))
         return kind_to_application(p, len);
     struct device *device = life_own_device();
     if (device != NULL && device_enter(device)) {
-        if (memory_look(device, p, len, &memory) == GPUAES_BAD_RANGE)
-            memory.kind = GPUAES_FOREIGN;
+        status = memory_look(device, p, len, &memory);
         device_leave(device);
     }
     life_leave(&visit);
-    return memory.kind;
+    if (status == GPUAES_BAD_RANGE)
+        return GPUAES_FOREIGN;
+    return status == GPUAES_OK ? memory.kind : kind_to_application(p, len);
 }

@@ -258,7 +258,7 @@ static int is_other(const struct aes_context *c, const struct call *call)
         return 0;
     struct work work = {
         .kind = WORK_CTR, .key_bytes = c->key_bytes, .in = in, .out = out, .len = len};
-    return engine_finds_device_memory(&work);
+    return !engine_rules_out_device_memory(&work);
 }
 
 /*

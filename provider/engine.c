@@ -66,7 +66,8 @@ size_t engine_floor(const struct provider *provider)
                    (state == GPUAES_OFF && s->start != START_NEVER);
     if (state == GPUAES_FAILED)
         engine_explain_absence(provider); /* the start fails in the background */
-    if (!may_come && s->engine != ENGINE_GPU)
+    /* Without a device, memory of the application's CUDA is refused: the CPU would crash on it. */
+    if (!may_come && s->engine != ENGINE_GPU && !engine_saw_cuda())
         return SIZE_MAX;
     if (has_fixed_minimum(s))
         return s->min_bytes;
@@ -112,10 +113,10 @@ enum engine_choice engine_find_memory(struct work *work)
     return CHOICE_GPU;
 }
 
-int engine_finds_device_memory(const struct work *work)
+int engine_rules_out_device_memory(const struct work *work)
 {
     struct work looked_at = *work;
-    return gpuaes_state() == GPUAES_READY && engine_find_memory(&looked_at) == CHOICE_GPU_ONLY;
+    return gpuaes_state() == GPUAES_READY && engine_find_memory(&looked_at) != CHOICE_GPU_ONLY;
 }
 
 /* ---- The model ------------------------------------------------------------------------ */

@@ -100,8 +100,8 @@ int engine_is_forced(const struct provider *provider);
 /* The settings allow keystream to be made ahead, and there is a device or one may come. */
 int engine_may_read_ahead(const struct provider *provider);
 
-/* Part of `work` is device memory, also of a device that is not in use. */
-int engine_finds_device_memory(const struct work *work);
+/* 1 if no part of `work` is device memory. 0 also while no device is ready: ask engine_choose(). */
+int engine_rules_out_device_memory(const struct work *work);
 
 /* GPUAES_WAIT where the settings insist on the device, else 0. */
 unsigned engine_flags(const struct provider *provider);
