@@ -16,18 +16,24 @@
 #include "errors.h"
 #include "offload.h"
 
-/* Both ranges are looked at before anything happens. */
+/*
+ * Both ranges are looked at before anything happens. Kinds mean something only if the device was
+ * there all the time: one that was released meanwhile, for want of work, is started again.
+ */
 static int locate(const struct aes_context *c, const struct call *call, size_t writes,
                   struct offload_places *places)
 {
     *places = (struct offload_places){
         .in = call->in, .out = call->out, .in_bytes = call->in_bytes, .out_bytes = writes};
-    /* Kinds mean something only if the device was there all the time. */
-    if (!offload_locate(places) || gpuaes_state() != GPUAES_READY) {
-        error_raise(c->provider, ERROR_DEVICE_MEMORY, "what memory it is cannot be found: %s",
-                    gpuaes_reason());
-        return 0;
-    }
+    do {
+        if (!engine_require(c->provider))
+            return 0;
+        if (!offload_locate(places)) {
+            error_raise(c->provider, ERROR_DEVICE_MEMORY,
+                        "what memory it is cannot be found: no thread could be created");
+            return 0;
+        }
+    } while (gpuaes_state() != GPUAES_READY);
     if (places->in_kind != GPUAES_FOREIGN && places->out_kind != GPUAES_FOREIGN)
         return 1;
     int input = places->in_kind == GPUAES_FOREIGN;
@@ -74,8 +80,7 @@ int aes_device_update(struct aes_context *c, const struct call *given)
     size_t held, writes;
     if (call.in == NULL || call.out == NULL || call.in_bytes == 0)
         return DECLINED;
-    if (!engine_require(c->provider) || !measure(c, &call, &held, &writes) ||
-        !locate(c, &call, writes, &places))
+    if (!measure(c, &call, &held, &writes) || !locate(c, &call, writes, &places))
         return REFUSED;
     int result = aes_stream_update(c, &call, held, &places);
     if (result != DECLINED)

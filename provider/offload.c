@@ -49,10 +49,18 @@ struct copy {
     enum gpuaes_status status;
 };
 
+/* 1 if a device that was released since it was chosen, for want of work, has been started again. */
+static int is_back(enum gpuaes_status status)
+{
+    return status == GPUAES_NOT_READY && gpuaes_start(NULL, NULL, 1) == GPUAES_READY;
+}
+
 static void *copy(void *arg)
 {
     struct copy *c = arg;
     c->status = gpuaes_copy(c->to, c->from, c->len);
+    if (is_back(c->status))
+        c->status = gpuaes_copy(c->to, c->from, c->len);
     return NULL;
 }
 
@@ -77,8 +85,7 @@ static void *aes(void *arg)
 {
     struct aes *a = arg;
     a->status = run_aes(a->work);
-    if (a->status == GPUAES_NOT_READY && (a->work->flags & GPUAES_WAIT) != 0 &&
-        gpuaes_start(NULL, NULL, 1) == GPUAES_READY)
+    if ((a->work->flags & GPUAES_WAIT) != 0 && is_back(a->status))
         a->status = run_aes(a->work);
     return NULL;
 }
@@ -126,6 +133,8 @@ static void *queue_open(void *arg)
 {
     struct queue_call *q = arg;
     q->status = gpuaes_queue_open(&q->queue, q->stream, q->device);
+    if (is_back(q->status))
+        q->status = gpuaes_queue_open(&q->queue, q->stream, q->device);
     return NULL;
 }
 

@@ -26,7 +26,10 @@ struct offload_places {
 /* 1, or 0 if no thread could be made: then nothing is known. */
 int offload_locate(struct offload_places *places);
 
-/* As gpuaes_copy(); NO_MEMORY also where no thread could be made. */
+/*
+ * As gpuaes_copy(); NO_MEMORY also where no thread could be made. A device that has been
+ * released since it was chosen, for want of work, is started again.
+ */
 enum gpuaes_status offload_copy(void *to, const void *from, size_t len);
 
 /*
@@ -58,7 +61,7 @@ enum gpuaes_status offload_base64(struct offload_base64 *work);
 
 /*
  * As gpuaes_queue_open() and so on; with `iv` NULL the queue continues. NO_MEMORY also where
- * no thread could be made.
+ * no thread could be made. To open one, a device that has been released is started again.
  */
 enum gpuaes_status offload_queue_open(struct gpuaes_queue **queue, void *stream, int device);
 enum gpuaes_status offload_queue_aes(struct gpuaes_queue *queue, const struct offload_aes *work);

@@ -47,6 +47,7 @@ evp_emulator_tests = \
 	test/read_ahead_fork_test \
 	test/read_ahead_life_test \
 	test/read_ahead_memory_test \
+	test/releases_test \
 	test/secrets_test \
 	test/start_test \
 	test/stress_test

@@ -1,0 +1,247 @@
+/*
+ * Device memory, and a device that is released for want of work, or lost, in the middle of an
+ * update or between two: the device is started again, or the update is refused. On a card the CPU
+ * would crash on that memory; on the emulator the figures show that it stayed away.
+ *
+ * Before each call of the library the provider asks libcrypto for the current job. This program
+ * answers in its place, and can so let the device be released just there: an update that has
+ * been given to the device would else have to stand still for a second. Each case is a run of this
+ * program of its own. For the emulator only.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <openssl/async.h>
+
+#include "../cuda/gpuaes.h"
+#include "../provider/errors.h"
+#include "cases.h"
+
+enum { KIB = 1 << 10, BYTES = 256 * KIB, SMALL = 8 * KIB };
+
+static struct providers providers;
+static const unsigned char key[32] = "a key", iv[16] = "\xff\xff";
+
+static enum gpuaes_state state(void)
+{
+    enum gpuaes_state (*function)(void);
+    void *symbol = library_function("gpuaes_state");
+    memcpy(&function, &symbol, sizeof function);
+    return function();
+}
+
+/* At most a minute. */
+static int becomes(enum gpuaes_state wanted)
+{
+    for (int i = 0; i < 60000 && state() != wanted; i++)
+        sleep_ms(1);
+    return state() == wanted;
+}
+
+/* ---- Releases between calls ------------------------------------------------------------ */
+
+static _Thread_local unsigned calls_until_release; /* 0: none comes */
+static int was_released;
+
+/* In the place of libcrypto's: there is no job. */
+ASYNC_JOB *ASYNC_get_current_job(void)
+{
+    if (calls_until_release != 0 && --calls_until_release == 0)
+        was_released = state() == GPUAES_READY && becomes(GPUAES_OFF);
+    return NULL;
+}
+
+/* ---- Updates --------------------------------------------------------------------------- */
+
+/* A context of ours and one of the default provider, at the same place of the same text. */
+struct pair {
+    EVP_CIPHER_CTX *context[2];
+    enum place from, to;
+    unsigned char *in, *out, *plain, *got, *expected;
+};
+
+static struct pair pair_open(const char *name, int encrypt, enum place from, enum place to,
+                             int asks)
+{
+    struct pair p = {.from = from, .to = to};
+    unsigned value = 1;
+    EVP_CIPHER *ciphers[] = {fetch_ours(&providers, name), fetch_reference(&providers, name)};
+    OSSL_PARAM params[] = {OSSL_PARAM_uint("device-memory", &value), OSSL_PARAM_END};
+    for (int i = 0; i < 2; i++) {
+        p.context[i] = EVP_CIPHER_CTX_new();
+        if (!EVP_CipherInit_ex2(p.context[i], ciphers[i], key, iv, encrypt,
+                                i == 0 && asks ? params : NULL))
+            abort();
+        EVP_CIPHER_CTX_set_padding(p.context[i], 0);
+        EVP_CIPHER_free(ciphers[i]);
+    }
+    p.in = application_alloc(from, BYTES);
+    p.out = application_alloc(to, BYTES);
+    p.plain = malloc(BYTES);
+    p.got = malloc(BYTES);
+    p.expected = malloc(BYTES);
+    memset(p.plain, 0x5a, BYTES);
+    if (!application_write(from, p.in, p.plain, BYTES))
+        abort();
+    return p;
+}
+
+static void pair_close(struct pair *p)
+{
+    for (int i = 0; i < 2; i++)
+        EVP_CIPHER_CTX_free(p->context[i]);
+    application_free(p->from, p->in);
+    application_free(p->to, p->out);
+    free(p->plain);
+    free(p->got);
+    free(p->expected);
+}
+
+/* Ours of the device's memory, and then whether it has done the same as the other. */
+static int pair_update(struct pair *p, int bytes)
+{
+    int n[2];
+    return EVP_CipherUpdate(p->context[0], p->out, &n[0], p->in, bytes) &&
+           EVP_CipherUpdate(p->context[1], p->expected, &n[1], p->plain, bytes) && n[0] == n[1] &&
+           application_read(p->got, p->to, p->out, (size_t)n[0]) &&
+           memcmp(p->got, p->expected, (size_t)n[0]) == 0;
+}
+
+/* Of ours alone: it is refused for want of a device. */
+static int is_refused(struct pair *p)
+{
+    int n, refused = !EVP_CipherUpdate(p->context[0], p->out, &n, p->in, BYTES) &&
+                     ERR_GET_REASON(ERR_peek_error()) == ERROR_NO_DEVICE;
+    ERR_clear_error();
+    return refused;
+}
+
+/* ---- Cases: 1 if all is as it should be ------------------------------------------------- */
+
+/* 1 once the device is there, and the provider has seen what memory the application has. */
+static int is_seen(void)
+{
+    uint64_t before = figures_get(&providers).gpu_bytes;
+    for (int i = 0; i < 10 && figures_get(&providers).gpu_bytes == before; i++) {
+        struct pair asks = pair_open("AES-128-ECB", 1, DEVICE, DEVICE, 1);
+        struct pair p = pair_open("AES-128-ECB", 1, DEVICE, DEVICE, 0);
+        before = figures_get(&providers).gpu_bytes;
+        if (!pair_update(&p, BYTES))
+            return 0;
+        pair_close(&asks);
+        pair_close(&p);
+    }
+    return figures_get(&providers).gpu_bytes != before;
+}
+
+/*
+ * Two updates, with the release before each call of the library in turn that they make. The first
+ * leaves a part of a block, so that the second has a head, a middle and a tail.
+ */
+static int releases_come_anywhere(const char *name, int encrypt, enum place from, enum place to,
+                                  int asks)
+{
+    unsigned releases = 0, call = 1;
+    int right = application_begin(0) && is_seen(), reached = 1;
+    for (; right && reached; call++) {
+        struct pair p = pair_open(name, encrypt, from, to, asks);
+        struct figures before = figures_get(&providers);
+        was_released = 0;
+        calls_until_release = call;
+        right = pair_update(&p, BYTES - 7) && pair_update(&p, BYTES - 64);
+        reached = calls_until_release == 0;
+        calls_until_release = 0;
+        struct figures after = figures_get(&providers);
+        right = right && after.gpu_bytes - before.gpu_bytes >= 2 * BYTES - 128;
+        releases += (unsigned)was_released;
+        if (!right)
+            fprintf(stderr, "# %s, a release before call %u of the library\n", name, call);
+        pair_close(&p);
+    }
+    if (releases < 3)
+        fprintf(stderr, "# %u releases came before %u calls\n", releases, call);
+    return right && releases >= 3;
+}
+
+static int ctr_goes_on(void)
+{
+    return releases_come_anywhere("AES-256-CTR", 1, DEVICE, DEVICE, 0);
+}
+
+static int cbc_goes_on(void)
+{
+    return releases_come_anywhere("AES-128-CBC", 0, DEVICE, PAGEABLE, 0);
+}
+
+static int ecb_goes_on_by_its_parameter(void)
+{
+    return releases_come_anywhere("AES-192-ECB", 1, PAGEABLE, MANAGED, 1);
+}
+
+/* The release ends the keystream: what comes then is looked at as in any other context. */
+static int a_stream_that_was_read_ahead_of_goes_on(void)
+{
+    if (!application_begin(0))
+        return 0;
+    struct pair p = pair_open("AES-256-CTR", 1, DEVICE, DEVICE, 0);
+    unsigned char *host = malloc(SMALL);
+    int n, right = becomes(GPUAES_READY);
+    uint64_t launches = figures_get(&providers).launches;
+    memset(host, 0x5a, SMALL);
+    for (int i = 0; right && figures_get(&providers).launches == launches && i < 1000; i++)
+        right = EVP_CipherUpdate(p.context[0], host, &n, host, SMALL) &&
+                EVP_CipherUpdate(p.context[1], p.expected, &n, p.plain, SMALL);
+    right = right && figures_get(&providers).launches != launches && becomes(GPUAES_OFF);
+    struct figures before = figures_get(&providers), after;
+    right = right && pair_update(&p, BYTES);
+    after = figures_get(&providers);
+    right =
+        right && after.gpu_bytes - before.gpu_bytes == BYTES && after.cpu_bytes == before.cpu_bytes;
+    free(host);
+    pair_close(&p);
+    return right;
+}
+
+/* At the question what memory it is; from then on there is no device. */
+static int a_device_that_is_lost_is_missed(void)
+{
+    int right = application_begin(0) && is_seen();
+    struct pair p = pair_open("AES-256-CTR", 1, DEVICE, DEVICE, 0);
+    emulate("fault=pointer_get_attributes:1");
+    right = right && is_refused(&p) && state() == GPUAES_FAILED && is_refused(&p);
+    pair_close(&p);
+    p = pair_open("AES-256-CTR", 1, DEVICE, DEVICE, 0);
+    right = right && is_refused(&p);
+    pair_close(&p);
+    p = pair_open("AES-256-CTR", 1, PAGEABLE, PAGEABLE, 0);
+    right = right && pair_update(&p, BYTES);
+    pair_close(&p);
+    return right;
+}
+
+static const struct {
+    const char *name, *settings;
+    int (*run)(void);
+} cases[] = {
+    {"CTR goes on", "GPUAES_IDLE_SECONDS=1", ctr_goes_on},
+    {"CBC goes on, with what is held back", "GPUAES_IDLE_SECONDS=1", cbc_goes_on},
+    {"ECB goes on by its parameter", "GPUAES_IDLE_SECONDS=1", ecb_goes_on_by_its_parameter},
+    {"a stream that was read ahead of goes on",
+     "GPUAES_IDLE_SECONDS=1 GPUAES_ENGINE=gpu GPUAES_START=eager",
+     a_stream_that_was_read_ahead_of_goes_on},
+    {"without a device it is refused", "GPUAES_IDLE_SECONDS=0", a_device_that_is_lost_is_missed},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+int main(int argc, char **argv)
+{
+    pid_t children[CASES];
+    if (argc == 2)
+        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, &providers, 300);
+    if (stand_in() || application_hook("emulator_contexts") == NULL)
+        return tap_skip_all("for the emulator only");
+    for (size_t i = 0; i < CASES; i++)
+        children[i] = case_begin(cases[i].settings, "", "%zu", i);
+    for (size_t i = 0; i < CASES; i++)
+        tap_ok(ended_well(children[i]), "%s", cases[i].name);
+    return tap_done();
+}
