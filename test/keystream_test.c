@@ -232,18 +232,63 @@ static int play_busy(void)
     return right;
 }
 
+static unsigned char *held_text; /* cannot be read until may_go_on */
+static atomic_int is_held, may_go_on;
+
+static void hold(int number)
+{
+    (void)number;
+    is_held = 1;
+    while (!may_go_on)
+        sleep_ms(1);
+    (void)mprotect(held_text, 4 * KIB, PROT_READ);
+}
+
+static void *use_and_hold(void *k)
+{
+    return gpuaes_keystream_xor(k, held_text, out, 4 * KIB) != 0 ? k : NULL;
+}
+
+/* While `k` is in the middle of a use, which does not count as resting however long it takes. */
+static int is_refused_beside(struct gpuaes_keystream *k)
+{
+    struct gpuaes_keystream *l;
+    struct sigaction action = {.sa_handler = hold}, before;
+    pthread_t thread;
+    void *used;
+    held_text = mmap(NULL, 4 * KIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (held_text == MAP_FAILED || !order_waiting(k) || sigaction(SIGSEGV, &action, &before) != 0 ||
+        pthread_create(&thread, NULL, use_and_hold, k) != 0)
+        return 0;
+    while (!is_held)
+        sleep_ms(1);
+    int right = open_flags(&l, GPUAES_ALLOCATE) == GPUAES_NO_MEMORY && l == NULL;
+    may_go_on = 1;
+    pthread_join(thread, &used);
+    (void)sigaction(SIGSEGV, &before, NULL);
+    return right && used != NULL;
+}
+
+/* At most a minute. */
+static int opens_at_last(struct gpuaes_keystream **k)
+{
+    int opened = opens(k);
+    for (int i = 0; i < 6000 && !opened; i++) {
+        sleep_ms(10);
+        opened = opens(k);
+    }
+    return opened;
+}
+
 /* Room for one: another gets what that one has once it rests, or gives it back. */
 static int play_cap(void)
 {
     struct gpuaes_keystream *k, *l;
-    int right = starts() && opens(&k) && gives(k, 600 * KIB) &&
-                open_flags(&l, GPUAES_ALLOCATE) == GPUAES_NO_MEMORY && l == NULL;
-    if (!right)
+    if (!starts() || !opens(&k) || !gives(k, 600 * KIB) || !is_refused_beside(k))
         return 0;
-    sleep_ms(1200);
     uint64_t position = gpuaes_keystream_position(k);
-    right =
-        opens(&l) && is_over(k) && gpuaes_keystream_position(k) == position && gives(l, 600 * KIB);
+    int right = opens_at_last(&l) && is_over(k) && gpuaes_keystream_position(k) == position &&
+                gives(l, 600 * KIB);
     gpuaes_keystream_close(k);
     k = NULL;
     right = right && gives(l, 900 * KIB); /* the one that lost it has given nothing back */
