@@ -296,6 +296,8 @@ static unsigned judge(const struct scenario *s, const struct plan *plan)
         missed += !was_reached && !may_not_come(fault);
         refused += (unsigned)r->refused;
         bad += !r->good || !is_allowed(s, fault);
+        if (!is_allowed(s, fault))
+            fprintf(stderr, "# %s, %s: refused though nothing hangs\n", s->name, fault->options);
         if (was_reached && r->faults == 0 && !may_go_unnoticed(function)) {
             fprintf(stderr, "# %s, %s: no fault is counted\n", s->name, fault->options);
             unnoticed++;
