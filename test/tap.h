@@ -116,7 +116,7 @@ TAP_UNUSED static void sleep_ms(long ms)
  */
 TAP_UNUSED static unsigned timeout_for(const char *emulator)
 {
-    return strstr(emulator, "hang") != NULL ? 2000 : 60000;
+    return strstr(emulator, "hang=") != NULL ? 2000 : 60000;
 }
 
 /* The same for the provider of processes that begin from here on. */
