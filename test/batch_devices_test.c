@@ -132,7 +132,7 @@ static int capture(const void *unused)
 /* A guest is adopted again after all devices were released. */
 static int released(const void *unused)
 {
-    struct gpuaes_settings settings = {.idle_seconds = 1};
+    struct gpuaes_settings settings = {.idle_seconds = 4};
     struct expected e;
     (void)unused;
     emulator_configure("devices=2");

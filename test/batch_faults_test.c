@@ -397,7 +397,7 @@ static int forked(const void *kind)
 
 static int idle(const void *unused)
 {
-    struct gpuaes_settings settings = {.idle_seconds = 1};
+    struct gpuaes_settings settings = {.idle_seconds = 4};
     struct mix_rules rules = {GPUAES_PAGEABLE, GPUAES_PAGEABLE, 0, 5, 10, -1, 2, 0};
     struct gpuaes_batch *batch;
     (void)unused;
@@ -407,7 +407,7 @@ static int idle(const void *unused)
     mix_fill(&mix);
     if (!mix_add(batch, &mix) || gpuaes_batch_submit(batch, 0) != GPUAES_OK)
         return 11;
-    sleep(3);
+    sleep(6);
     if (gpuaes_state() != GPUAES_READY || gpuaes_batch_wait(batch) != GPUAES_OK ||
         !mix_is_right(&mix))
         return 12;

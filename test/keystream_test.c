@@ -494,7 +494,7 @@ int main(void)
           "read_ahead_bytes is too small for any");
     check((struct scene){"", {.pinned_bytes = 767 * KIB}, play_no_memory}, "so is pinned_bytes");
     check((struct scene){"pinned=1", usual, play_no_memory}, "the system has no more");
-    check((struct scene){"", {.idle_seconds = 2}, play_idle}, "an idle device is released");
+    check((struct scene){"", {.idle_seconds = 10}, play_idle}, "an idle device is released");
     check((struct scene){"", usual, play_fault_at_once}, "the device is lost at once");
     check((struct scene){"", usual, play_fault_later}, "the device is lost later");
     check((struct scene){"", {.timeout_ms = 2000}, play_hang}, "a kernel hangs");

@@ -278,12 +278,12 @@ static int patience(const void *on_queue)
 
 static int idle(const void *unused)
 {
-    struct gpuaes_settings settings = {.idle_seconds = 1};
+    struct gpuaes_settings settings = {.idle_seconds = 4};
     struct gpuaes_queue *queue;
     (void)unused;
     if (!starts_with(&settings) || gpuaes_queue_open(&queue, NULL, 0) != GPUAES_OK)
         return 1;
-    sleep(3);
+    sleep(6);
     if (gpuaes_state() != GPUAES_READY)
         return 2;
     gpuaes_queue_close(queue);

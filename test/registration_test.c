@@ -113,12 +113,12 @@ static int little_memory(const void *unused)
 /* With idle_seconds the device is kept as long as something is registered. */
 static int held(const void *unused)
 {
-    struct gpuaes_settings settings = {.idle_seconds = 1};
+    struct gpuaes_settings settings = {.idle_seconds = 4};
     unsigned char *p = pages(PAGE);
     (void)unused;
     if (!started("", &settings) || gpuaes_pinned_register(p, PAGE) != GPUAES_OK)
         return 1;
-    sleep(3);
+    sleep(6);
     if (gpuaes_state() != GPUAES_READY || gpuaes_pinned_unregister(p) != GPUAES_OK)
         return 2;
     for (int i = 0; i < 600 && gpuaes_state() != GPUAES_OFF; i++)

@@ -130,7 +130,7 @@ static int idle_release_fails(void)
     int right =
         gpuaes_aes(GPUAES_CTR, &e.schedule, iv, e.plain, out, sizeof out, 0, NULL) == GPUAES_OK;
     emulator_reset(0);
-    for (int i = 0; i < 3000 && gpuaes_state() != GPUAES_FAILED; i++)
+    for (int i = 0; i < 6000 && gpuaes_state() != GPUAES_FAILED; i++)
         usleep(10000);
     return right && is_given_up();
 }
@@ -141,7 +141,7 @@ static int run_case(const void *argument)
     struct gpuaes_settings settings = {0};
     memcpy(&run, argument, sizeof run);
     if (run == idle_release_fails)
-        settings.idle_seconds = 1;
+        settings.idle_seconds = 4;
     expect(&e, GPUAES_CTR, BYTES);
     int right = starts_with(&settings) && run();
     expected_free(&e);
