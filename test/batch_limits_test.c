@@ -40,7 +40,7 @@ static int fill_lanes(struct gpuaes_batch *batch[MOST + MORE])
 
 static int lanes(const void *unused)
 {
-    struct gpuaes_settings settings = {.timeout_ms = 3000};
+    struct gpuaes_settings settings = {.timeout_ms = 10000};
     struct gpuaes_batch *batch[MOST + MORE], *more;
     struct expected e;
     unsigned char got[4096], iv[16];

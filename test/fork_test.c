@@ -137,7 +137,7 @@ static void be_child(const struct scenario *scenario, struct streams *inherited)
     pid_t grandchild;
     int good;
 
-    alarm(100);
+    alarm(200);
     good = (!inherited || streams_go_on(inherited, 2)) && streams_of_its_own();
     grandchild = fork();
     if (grandchild == 0)
@@ -218,7 +218,7 @@ static int run_scenario(const struct scenario *scenario)
     struct streams unused;
     int good = 1;
 
-    alarm(200);
+    alarm(300);
     providers = providers_load();
     if (scenario->when == BEFORE) {
         streams_open(&unused); /* contexts, but not a byte yet */

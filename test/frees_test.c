@@ -190,7 +190,7 @@ static int release_waits(void)
     void *symbol = application_hook("emulator_calls");
     memcpy(&count, &symbol, sizeof symbol);
     int right = begins("frees-wait=1");
-    for (int i = 0; right && i < 3000 && calls == 0; i++) {
+    for (int i = 0; right && i < 6000 && calls == 0; i++) {
         sleep_ms(10);
         calls = count("mem_free") + count("mem_free_host");
     }
@@ -212,13 +212,13 @@ static const struct {
      updates_grow_further, 0},
     {"nor do contexts on a stream that end", "GPUAES_MIN_BYTES=0", streams_end, 0},
     {"a release that waits holds nobody up",
-     "GPUAES_MIN_BYTES=4096 GPUAES_IDLE_SECONDS=1 GPUAES_TIMEOUT_MS=2000", release_waits, 1},
+     "GPUAES_MIN_BYTES=4096 GPUAES_IDLE_SECONDS=1 GPUAES_TIMEOUT_MS=10000", release_waits, 1},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
 static int run_case(size_t number)
 {
-    alarm(sanitized() ? 600 : 120);
+    alarm(sanitized() ? 600 : 300);
     if (!application_emulated() && (cases[number].emulated || !application_real()))
         return SKIPPED;
     int right = cases[number].run();

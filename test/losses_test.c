@@ -71,7 +71,7 @@ static int work_again(struct memory *memory)
 static int run_case(size_t number)
 {
     struct memory *memory = memory_new(1);
-    alarm(200);
+    alarm(300);
     providers = providers_load();
     int right = open_streams(memory) && go_on() && ahead_get().faults == 0;
     emulate(cases[number].fault);

@@ -68,7 +68,7 @@ static void end(enum ending ending, int right)
 
 static void be_child(enum ending ending, struct stream streams[STREAMS])
 {
-    alarm(100);
+    alarm(200);
     int right = all_go_on(streams) && life_of_its_own(streams[0].memory, &streams[1]);
     pid_t grandchild = fork();
     if (grandchild == 0)
@@ -126,7 +126,7 @@ static int run_scenario(enum ending ending, unsigned threads)
     struct memory *memory = memory_new(1);
     pthread_t workers[THREADS];
     struct stream streams[STREAMS] = {{.side = {NULL}}};
-    alarm(120);
+    alarm(300);
     int right = ahead_begin();
     for (int i = 0; i < STREAMS; i++)
         right = stream_begin(&streams[i], memory, names[i]) && right;

@@ -82,7 +82,7 @@ UNUSED static int ahead_begin(void)
     setenv("GPUAES_MIN_BYTES", "1G", 0);
     setenv("GPUAES_START", "eager", 0);
     providers = providers_load();
-    if (ahead_start(20000))
+    if (ahead_start(60000))
         return 1;
     fprintf(stderr, "# the device does not start\n");
     return 0;

@@ -20,13 +20,13 @@ my @pythons = grep { !$is{run([$_, '-c', 'import cryptography; print(cryptograph
 needs($pythons[0] => 'python3-cryptography');
 
 foreach my $python (@pythons) {
-    my $stock = run([$python, $program], env => without_gpuaes(), seconds => 120);
+    my $stock = run([$python, $program], env => without_gpuaes());
     good($stock, "$python: it works without us");
     my ($name) = $stock->{out} =~ /^libcrypto: (.*)$/m;
     foreach (['with every default', {GPUAES_MIN_BYTES => 'auto'}, 'cpu-bytes'], ['with each block on the GPU', {}, 'gpu-bytes'])
     {
         my ($how, $env, $figure) = @$_;
-        my $ours = run([$python, $program], env => with_gpuaes(%$env), seconds => 120);
+        my $ours = run([$python, $program], env => with_gpuaes(%$env));
         good($ours, "$name, $how: it ends well");
         is($ours->{out}, $stock->{out}, "$name, $how: the same results");
         cmp_ok(total($ours->{err}, $figure), '>=', 15_000_000, "$name, $how: $figure");
