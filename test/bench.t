@@ -26,7 +26,7 @@ sub bench
 {
     my ($arguments, %settings) = @_;
     # The emulator takes seconds for a launch where all cores are busy.
-    my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', GPUAES_TIMEOUT_MS => 60000, PATH => "$folder/bin:$ENV{PATH}",
+    my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', GPUAES_TIMEOUT_MS => 600000, PATH => "$folder/bin:$ENV{PATH}",
         FAKE_NVML => 'none', $emulated ? (LD_LIBRARY_PATH => libraries("$build/test/fake")) : (),
         %settings);
     return run([$program, @$arguments], env => $env, seconds => 1200);

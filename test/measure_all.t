@@ -21,7 +21,7 @@ mkdir($to);
 sub measure_all
 {
     my ($settings, @sets) = @_;
-    my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', GPUAES_TIMEOUT_MS => 60000, %$settings);
+    my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', GPUAES_TIMEOUT_MS => 600000, %$settings);
     return run(["$source/bench/measure_all", "--program=$program", "--to=$to", '--flags=--quick', @sets],
         env => $env, seconds => 900);
 }
