@@ -26,12 +26,13 @@ CLEANFILES += docs/installed.cnf
 
 # Installed as they lie here, since they name each other.
 nobase_dist_doc_DATA = docs/gpuaes.cnf \
-	docs/benchmarks.md docs/architecture.md docs/packaging.md docs/read-ahead.md docs/shards.md \
+	docs/architecture.md docs/benchmarks.md docs/packaging.md docs/read-ahead.md docs/shards.md \
 	docs/configuration/one-container.md docs/configuration/one-context.md \
 	docs/configuration/one-program.md docs/configuration/whole-host.md \
 	docs/examples/base64_client.c docs/examples/base64_objects.c docs/examples/device_memory.c \
 	docs/examples/encrypt_file.c docs/examples/torch_tensor.py \
-	$(patsubst $(srcdir)/%,%,$(foreach kind,svg tsv,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind))))
+	$(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/docs/decisions/*.md) \
+	$(foreach kind,svg tsv,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind))))
 examplesdir = $(docdir)/docs/examples
 dist_examples_SCRIPTS = docs/examples/shard docs/examples/shards.sbatch
 EXTRA_DIST += $(foreach kind,md png,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind)))

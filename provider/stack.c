@@ -11,7 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Calls were seen to use 24 KiB; docs/architecture.md says how. The rest is for signal handlers. */
+/*
+ * Calls were seen to use 24 KiB: see docs/decisions/small-stacks.md. The rest is for signal
+ * handlers.
+ */
 enum { STACK_FOR_DRIVER = 64 << 10 };
 
 struct bounds {

@@ -3,7 +3,7 @@
  *
  * write() adds pages to a file one at a time under one lock, and threads that map it meet at
  * the same lock for each page of 4 KiB. So extents are made huge pages first, by MADV_COLLAPSE
- * (Linux 6.1), which no mount option is needed for: see docs/architecture.md for rates.
+ * (Linux 6.1), which no mount option is needed for: see docs/decisions/writing-files.md.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

@@ -5,7 +5,7 @@
  */
 #include "offload_model.h"
 
-/* Of a GPU, measured on an H200's host: see docs/architecture.md. */
+/* Of a GPU, measured on an H200's host: see docs/decisions/command-cpu-or-gpu.md. */
 static const double start_seconds = 0.35, exit_seconds = 0.1;
 /* What a thread still waits for the GPU. */
 static const double seconds_a_byte = 0.11e-9, seconds_a_piece = 20e-6;
