@@ -89,7 +89,7 @@ my @aims = (
     ['pinned to pinned, 256 KiB, GB/s', least => 11, of => [parallel(%pinned, bytes => 256 * $KIB)]],
     ['pageable memory, 256 MiB, CTR, the calling thread alone, GB/s', least => 7.5, of => {%ctr, threads => 1}],
     ['pageable memory, 256 MiB, CTR, threads=4, GB/s', least => 22, of => {%ctr, threads => 4}],
-    ['pageable memory, 256 MiB, ECB and CBC decryption, apart, GB/s', least => 8.5,
+    ['pageable memory, 256 MiB, ECB and CBC decryption, out of place, GB/s', least => 8.5,
         of => {%pageable, %decrypt, placement => 'apart', cipher => ['AES-256-ECB', 'AES-256-CBC']}],
     ['pageable memory, 256 MiB, ECB and CBC decryption, in place, GB/s', least => 13,
         of => {%pageable, %decrypt, placement => 'in place', cipher => ['AES-256-ECB', 'AES-256-CBC']}],

@@ -9,7 +9,7 @@ use Exporter qw(import);
 use Report::Tables;
 use Results;
 
-our @EXPORT = qw(block_batch block_batch_beside block_batch_mixed);
+our @EXPORT = qw(block_batch block_batch_compared block_batch_mixed);
 
 # By `by`: the number of messages of 16 KiB, or the bytes of a message in batches of equal number.
 sub block_batch
@@ -34,8 +34,8 @@ sub block_batch
     return @rows ? table([$by, @columns], @rows) : not_measured('batch');
 }
 
-# Rows beside another way to do the same: one key beside many, a batch beside one call.
-sub block_batch_beside
+# Rows compared with another way to do the same: many keys and one, a batch and one call.
+sub block_batch_compared
 {
     my ($against) = @_;
     my @rows = map {

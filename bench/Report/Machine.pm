@@ -65,7 +65,7 @@ sub block_slower
         part => 'bulk', memory => 'pageable', ratio => sub { defined($_[0]) && $_[0] < 0.98 });
     return "No row in pageable memory was under 0.98 of the default provider's rate.\n" if !@rows;
     return table(['bytes', 'cipher', '', '', 'ratio', 'spread', 'engine'], map {
-        [size_text($_->{bytes}), $_->{cipher}, $_->{operation}, $_->{placement},
+        [size_text($_->{bytes}), $_->{cipher}, $_->{operation}, placement_text($_->{placement}),
             @$_{'ratio', 'spread'}, $_->{engine} // '-']
     } @rows);
 }
@@ -85,7 +85,7 @@ sub block_limits
 sub block_devices
 {
     my @rows = map {
-        [$_->{devices}, size_text($_->{bytes}), "$_->{cipher} $_->{operation}", "$_->{memory}, $_->{placement}",
+        [$_->{devices}, size_text($_->{bytes}), "$_->{cipher} $_->{operation}", "$_->{memory}, " . placement_text($_->{placement}),
             number_text($_->{ours}), number_text($_->{reference}), number_text($_->{ratio}), $_->{spread} // '-']
     } rows_like($results, part => 'devices');
     return @rows

@@ -8,7 +8,7 @@ use warnings;
 use Exporter qw(import);
 use Results;
 
-our @EXPORT = qw($results $figures table not_measured one_row pair_text ours_text with_references
+our @EXPORT = qw($results $figures table not_measured one_row pair_text ours_text placement_text with_references
     table_by_size);
 
 # Of read_results(); and the folder of the figures.
@@ -45,14 +45,17 @@ sub pair_text
     return $text . ($mark{$row->{engine} // ''} // '');
 }
 
+# The rows' own word for "out of place" is shorter.
+sub placement_text { my ($placement) = @_; return $placement eq 'apart' ? 'out of place' : $placement }
+
 sub ours_text { my ($row) = @_; return number_text($row ? $row->{ours} : undef) }
 
-# What the rows of a table stand beside, below it.
+# What the rows of a table are compared with, below it.
 sub with_references
 {
     my ($table, @found) = @_;
     my %against = map { $_->{against} => 1 } grep { $_ && $_->{against} } @found;
-    return $table . (%against ? "\nBeside: " . join('; ', sort keys(%against)) . ".\n" : '');
+    return $table . (%against ? "\nCompared with: " . join('; ', sort keys(%against)) . ".\n" : '');
 }
 
 # A table of sizes by columns, each with criteria of its own; rows without any figure

@@ -9,7 +9,7 @@ use Exporter qw(import);
 use Report::Tables;
 use Results;
 
-our @EXPORT = qw(block_kernels block_kernels_by_size block_families block_beside block_bulk block_mixed
+our @EXPORT = qw(block_kernels block_kernels_by_size block_families block_compared block_bulk block_mixed
     block_threads block_cpu block_latency block_small block_base64 block_base64_kernels);
 
 my @base64 = map { [$_, operation => $_] } 'encode', 'encode, lines of 64', 'encode, lines of 76', 'decode';
@@ -51,8 +51,8 @@ sub block_families
     return table_by_size(\&ours_text, \@columns, [['', part => 'families', @mode]]) // not_measured('families');
 }
 
-# Rows beside another way to do the same: misaligned beside aligned, EVP beside bare calls.
-sub block_beside
+# Rows compared with another way to do the same: misaligned and aligned, EVP and bare calls.
+sub block_compared
 {
     my ($part, $placement) = @_;
     my @rows = map {
@@ -87,7 +87,7 @@ sub block_threads
         foreach my $threads (1, 2, 4, 8) {
             my %how = (part => 'threads', placement => $placement, threads => $threads);
             my @found = map { my ($name, @mode) = @$_; one_row(%how, @mode) } @modes;
-            push(@rows, ["$threads, $placement", map { pair_text($_) } @found]) if grep { defined } @found;
+            push(@rows, ["$threads, " . placement_text($placement), map { pair_text($_) } @found]) if grep { defined } @found;
             push(@all, @found);
         }
     }
