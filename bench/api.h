@@ -1,6 +1,6 @@
 /*
- * One call of libgpuaes as something to measure, beside a copy of the same bytes
- * within device memory, or beside another call.
+ * One call of libgpuaes as something to measure, compared with a copy of the same
+ * bytes within device memory, or with another call.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

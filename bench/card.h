@@ -1,5 +1,5 @@
 /*
- * The card as an application uses it beside us: CUDA of its own, for memory, for
+ * The card as an application uses it concurrently with gpuaes: CUDA of its own, for memory, for
  * copies, and for the kernels of the benchmark.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0

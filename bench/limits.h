@@ -1,6 +1,6 @@
 /*
- * Kernels that reach a limit of the device, for the lines that other figures
- * are drawn beside. The benchmark loads them from an image of their own.
+ * Kernels that reach a limit of the device, for the reference lines of
+ * figures. The benchmark loads them from an image of their own.
  *
  * Included by C host code and by nvcc: plain types only.
  *

@@ -1,6 +1,6 @@
 /*
- * Base64 of host memory by kernels as others wrote them, with copies of our own: what
- * the parts encoders and offload measure beside libgpuaes.
+ * Base64 of host memory by kernels as others wrote them, with copies of our own: which
+ * the parts encoders and offload compare with libgpuaes.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

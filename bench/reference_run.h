@@ -16,8 +16,8 @@ struct reference {
     drv_module module;
     drv_stream stream;
     unsigned multiprocessors, most_threads; /* the latter: of a block */
-    /* Of a multiprocessor: its threads and bytes of shared memory, and what each block takes of
-       the latter beside what it asks for. */
+    /* Of a multiprocessor: its threads and bytes of shared memory, and the bytes of the latter
+       that each block takes in addition to those it asks for. */
     unsigned threads, shared, reserved;
 };
 

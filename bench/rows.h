@@ -18,12 +18,12 @@
  *              where it has several; streams in the part offload-streams; of the reference
  *              in the part files
  *   ours, reference, unit
- *              the figure, and what it stands beside; - where there is none
+ *              the figure, and the one it is compared with; - where there is none
  *   ratio      ours / reference
  *   spread     distance of the quartiles of the time ratio, as a part of its median
  *   cpu_ours, cpu_reference
  *              CPU seconds of the process per 10^9 bytes, or -
- *   engine     who did it, by the bytes that the device is said to have done: gpu, cpu,
+ *   engine     the side that did it, by the bytes that the device is said to have done: gpu, cpu,
  *              mixed; read-ahead, where 0.9 were combined with its keystream; the family
  *              of kernels that was forced; or -
  *   against    what the reference is

@@ -20,7 +20,7 @@ void warm_up(void);
 const char *no_device(void);
 
 /*
- * What a row stands beside, with the version of OpenSSL, since newer ones are several
+ * What a row is compared with, and the version of OpenSSL, since newer ones are several
  * times faster: "default provider, OpenSSL 3.0.13". Static storage, valid until
  * the next call.
  */
@@ -60,7 +60,7 @@ void pair_memory(struct pair *pair, unsigned char *in, unsigned char *out);
  */
 void pair_updates(int side, void *pair);
 
-/* Who did it: by the bytes that the device is said to have done since `before`. */
+/* The side that did it, by the bytes that the device is said to have done since `before`. */
 const char *engine_since(const struct figures *before, double bytes);
 
 /* A figure of the provider by its name; 0 where it has none. */

@@ -290,7 +290,7 @@ struct gpuaes_batch;
  * Limits. Of a batch: messages, and keys that differ. Of a message: 1 GiB in device
  * memory; if either side is memory of the CPU, 16 MiB in pinned and 2 MiB in pageable
  * memory, since larger ones are better off with gpuaes_aes(). At most 8 batches are
- * under way on a device, beside as many calls or more.
+ * under way on a device, concurrently with as many calls or more.
  */
 enum {
     GPUAES_BATCH_MESSAGES = 1 << 20,

@@ -1,7 +1,7 @@
 /*
- * Lanes: what one caller needs to keep the device busy. A lane has slots, each
- * with a stream, an event, device buffers and a pinned staging buffer, so that
- * the copies of one piece run beside the kernel of another.
+ * Lanes are stream sets: the streams and buffers with which one call keeps the device
+ * busy. A lane has slots, each with a stream, an event, device buffers and a pinned
+ * staging buffer, so that the copies of one piece overlap the kernel of another.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 struct device;
 
 /*
- * Batches, which hold a lane between calls, take none but the last of them. Calls take those,
+ * Batches, which hold a lane between calls, take only the last BATCH_LANES. Calls take those,
  * too, once the others are taken.
  */
 enum { LANES = 16, BATCH_LANES = 8, LANE_SLOTS = 4 };
@@ -31,14 +31,14 @@ struct slot {
     size_t staging_bytes;
     drv_ptr scratch; /* device memory of the kernels */
     size_t scratch_bytes;
-    int wiping; /* work was queued that nobody has waited for */
+    int wiping; /* a wipe was queued and not waited for yet */
 };
 
 struct lane {
     struct slot slots[LANE_SLOTS];
-    drv_event application; /* what the application had queued when the work began */
-    int follows;           /* comes after that, however long it takes */
-    int timed_out;         /* a wait was in vain: the next ones only look */
+    drv_event application; /* marks what the application had queued when the work began */
+    int follows;           /* the work comes after that, however long it takes */
+    int timed_out;         /* a wait timed out: the next ones only look */
     int taken;
     int lost; /* the device may still write to it: never touched again */
 };
@@ -52,32 +52,32 @@ struct lanes {
 void lanes_init(struct lanes *lanes);
 
 /*
- * Ends all lanes, of which none is taken; their memory, cleansed, becomes spare. On an error
- * the device may still be at work on what is left.
+ * Ends all lanes, none of which may be taken, and gives their memory, cleansed, to the pool. On
+ * an error the device may still be at work on the rest.
  */
 drv_result lanes_end(struct device *device);
 
 /*
- * A lane of one's own, for a call that gives it back, or for a batch. With GPUAES_WAIT
- * in flags a call waits for one; a batch does so for timeout_ms at most. NULL if all
- * are taken, and for those that wait once the device is lost.
+ * Takes a lane, for a call or for a batch; lane_return() gives it back. With GPUAES_WAIT in
+ * flags a call waits for one, a batch for timeout_ms at most. Returns NULL if all are taken,
+ * and to a waiting caller once the device is lost.
  */
 enum lane_use { LANE_CALL, LANE_BATCH };
 struct lane *lane_take(struct device *device, enum lane_use use, unsigned flags);
 
-/* Why there was none. */
+/* The status for a call that lane_take() gave no lane. */
 enum gpuaes_status lane_refusal(const struct device *device);
 
-/* The device is lost: nobody needs to wait any more. */
+/* Wakes the threads that wait for a lane: the device is lost. */
 void lanes_wake(struct device *device);
 
-/* Nothing may be under way on it, except where `lost` is given. */
+/* Gives a lane back. Nothing may be under way on it, except with `lost`. */
 void lane_return(struct device *device, struct lane *lane, int lost);
 
 /*
  * Makes sure that the first `slots` slots have a stream, an event and buffers
  * of at least these sizes (0: not needed). DRV_OUT_OF_MEMORY also where the
- * cap on pinned memory would be passed. Frees nothing: see spares.h.
+ * cap on pinned memory would be exceeded. Frees nothing: see spares.h.
  */
 struct lane_needs {
     unsigned slots;
@@ -86,7 +86,7 @@ struct lane_needs {
 };
 drv_result lane_prepare(struct device *device, struct lane *lane, const struct lane_needs *needs);
 
-/* Where memory is short, only as many slots as there is enough for; not with none, though. */
+/* The same with fewer slots where memory is short, but at least one. */
 drv_result lane_prepare_some(struct device *device, struct lane *lane, struct lane_needs *needs);
 
 /* Sizes of buffers are multiples of this, so that they seldom grow. */
@@ -97,15 +97,15 @@ static inline size_t round_up(size_t n, size_t unit)
 }
 
 /*
- * Work on device memory comes after what the application put on the legacy stream: the
- * first `slots` slots do, from here on.
+ * From here on, work in the first `slots` slots comes after all work that the application has
+ * put on the legacy stream. For work on device memory.
  */
 drv_result lane_follow(struct device *device, struct lane *lane, unsigned slots);
 
 /*
- * Waits for an event of a slot, or, where that is NULL, for all that is queued on it: without
- * limit for what the lane follows, then for timeout_ms. One such time for all waits until
- * the lane is given back: a device that hangs does so on every stream.
+ * Waits for an event of a slot, or, where that is NULL, for all work queued on it: without
+ * limit for the application's work that the lane follows, then for timeout_ms. All waits until
+ * the lane is given back share that limit: a device that hangs does so on every stream.
  */
 drv_result lane_wait(struct device *device, struct lane *lane, const struct slot *slot,
                      drv_event event);
@@ -114,8 +114,8 @@ drv_result lane_wait(struct device *device, struct lane *lane, const struct slot
 drv_result slot_wipe(struct slot *slot, const struct driver *driver, drv_ptr p, size_t bytes);
 
 /*
- * The same by the CPU, after a fault: the device may not be able to. What was queued of it is
- * waited for, as lane_wait() does, so that no two write there at once.
+ * Overwrites staging memory by the CPU, after a fault: the device may not be able to. Waits for
+ * a wipe that is queued, as lane_wait() does, so that CPU and device do not write there at once.
  */
 void lane_cleanse_staging(struct device *device, struct lane *lane);
 

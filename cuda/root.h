@@ -1,8 +1,8 @@
 /*
  * The root directory and the mount namespace that the process had when the library was loaded.
  *
- * The driver is opened late, and is code: where they are others by then, its name may lead to a
- * file of somebody who may write there, but must not become this process.
+ * The driver is opened late, and is code: if they have changed by then, its name may lead to a
+ * file of another user, whose code must not run with this process's rights.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

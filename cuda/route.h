@@ -1,13 +1,13 @@
 /*
- * Routes: how the data of a piece gets to where kernels read it, and from where
- * they write it. Input and output have one each:
- *   direct   kernels reach it: device memory, and pinned memory of small work
- *   DMA      the copy engines move it: pinned memory
- *   staged   the CPU moves it to or from pinned staging memory, which kernels
- *            write themselves: pageable memory
- *   window   the copy engines move it, as its pages are registered for the
- *            moment; what is beside whole pages is staged
- *   none     no input: a keystream, which the CPU combines with it
+ * Routes are transfer paths: how the data of a piece gets to the memory that kernels
+ * read, and from the memory that they write. Input and output have one each:
+ *   direct   zero-copy: kernels reach device memory, and pinned memory of small work
+ *   DMA      the copy engines move pinned memory
+ *   staged   the CPU moves pageable memory to or from pinned staging memory, which
+ *            kernels access directly
+ *   window   the copy engines move pageable memory whose pages are registered for
+ *            the moment; the edges outside of whole pages are staged
+ *   none     no input: kernels make a keystream, which the CPU combines with it
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -27,19 +27,19 @@ struct routes {
     size_t staging;    /* bytes of it that hold data */
 };
 
-/* Decides, from byte `from` of the input on, and says what the lane must have for it. */
+/* Plans the paths from byte `from` of the input on; `needs`: what the lane must have for it. */
 void routes_plan(struct routes *routes, const struct transfer *t, const struct device *device,
                  size_t from, struct lane_needs *needs);
 
-/* Registers what the piece needs; 0 where that cannot be. */
+/* Registers the pages that the piece needs. Returns 0 where they cannot be registered. */
 int routes_reach(struct routes *routes, const struct transfer *t, const struct device *device,
                  const struct piece *piece);
 
-/* Unregisters what lies before the end of this piece. */
+/* Unregisters the pages before the end of this piece. */
 void routes_pass(struct routes *routes, const struct transfer *t, const struct device *device,
                  const struct piece *piece);
 
-/* Queues the copies of a piece; `*in` and `*out` are where kernels find and leave it. */
+/* Queues the copies of a piece. Kernels read at `*in` and write at `out`. */
 drv_result routes_move_in(const struct routes *routes, const struct transfer *t,
                           const struct device *device, struct slot *slot, const struct piece *piece,
                           drv_ptr *in);

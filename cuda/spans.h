@@ -1,7 +1,7 @@
 /*
- * Which stretches of a stream of the application are ours: each call has an event before its
- * work and one behind it. What lies between them is under our limit of time; what the
- * application has queued before, among and behind our calls may take as long as it likes.
+ * Stream events around our work on a stream of the application: each call has one event before
+ * its work and one after it. The time limit holds between the two; work that the application
+ * has queued before, between and after our calls may take as long as it likes.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 
 #include "device.h"
 
-/* The last ones; of those that are older a hang is taken for the application's work. */
+/* Only the last pairs are kept; a hang in an older one is taken for the application's work. */
 enum { SPANS = 8 };
 
 struct spans {
@@ -20,11 +20,14 @@ struct spans {
     unsigned first, count; /* not waited for yet */
 };
 
-/* Around all that a call queues, with its device entered. Nothing counts that has not ended. */
+/*
+ * To be called before and after a call's work is queued, with its device entered. A pair that has
+ * only begun does not count.
+ */
 drv_result spans_begin(struct spans *spans, const struct driver *driver, drv_stream stream);
 drv_result spans_end(struct spans *spans, const struct driver *driver, drv_stream stream);
 
-/* Until all of them have been done. DRV_NOT_READY: one took longer than it may. */
+/* Waits until all of them are done. Returns DRV_NOT_READY if one exceeds the time limit. */
 drv_result spans_wait(struct spans *spans, const struct device *device);
 
 void spans_free(struct spans *spans, const struct driver *driver);

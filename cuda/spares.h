@@ -1,9 +1,9 @@
 /*
- * Memory that is kept rather than freed. cuMemFree() and cuMemFreeHost() wait for all
- * work of their context, that of the application included: a kernel of it that runs for
- * long, or until the caller does something else, would hold an update up. So nothing is
- * freed while a device is in use: what has become too small, or has no owner any more,
- * lies here for whoever needs memory next, and is freed when the device is released.
+ * A device's memory pool: memory that is kept rather than freed. cuMemFree() and cuMemFreeHost()
+ * wait for all work of their context, that of the application included: a kernel of it that runs
+ * for long, or until the caller does something else, would hold an update up. So nothing is freed
+ * while a device is in use: memory that has become too small, or has no owner any more, stays in
+ * this pool for the next call that needs some, and is freed when the device is released.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -32,8 +32,8 @@ void spares_init(struct spares *spares);
 /*
  * Memory of `least` bytes or more: a spare one that is not much larger, else a new one of
  * `wanted` bytes; where that is refused a new one of `least` bytes, then any spare one.
- * The device is entered. DRV_OUT_OF_MEMORY also where the cap on pinned memory would be
- * passed, for which spare memory counts.
+ * The device is entered. DRV_OUT_OF_MEMORY also where the cap on pinned memory, for which
+ * spare memory counts, would be exceeded.
  */
 enum block_kind { BLOCK_DEVICE, BLOCK_PINNED };
 drv_result spares_take(struct device *device, enum block_kind kind, size_t least, size_t wanted,
@@ -42,7 +42,7 @@ drv_result spares_take(struct device *device, enum block_kind kind, size_t least
 /* Nothing is under way on it, and there is no secret in it. Makes no call of the driver. */
 void spares_give(struct device *device, const struct block *block);
 
-/* Frees all of it, which may wait; the device is entered, and nobody else uses it. */
+/* Frees all of it, which may wait. The device is entered, and no other thread uses it. */
 void spares_free(struct device *device);
 
 #endif

@@ -13,22 +13,22 @@
 
 struct window {
     unsigned char *begin, *end; /* the whole pages */
-    unsigned char *low, *high;  /* what is registered of them */
+    unsigned char *low, *high;  /* the part of them that is registered */
 };
 
 void window_open(struct window *window, const void *p, size_t bytes);
 
-/* Registers on, until all whole pages below `upto` are. 0 where that fails. */
+/* Registers all whole pages below `upto`. Returns 0 where that fails. */
 int window_reach(struct window *window, const struct device *device, const unsigned char *upto);
 
-/* Unregisters what lies below `upto`. */
+/* Unregisters the pages below `upto`. */
 void window_pass(struct window *window, const struct device *device, const unsigned char *upto);
 
-/* Unregisters, or leaks, what is registered still. */
+/* Unregisters, or leaks, the pages that are still registered. */
 void window_close(struct window *window, const struct device *device);
 void window_leak(struct window *window);
 
-/* How many of `bytes` at `p`, which is registered, one copy may move. */
+/* Returns how many of `bytes` at `p`, which is registered, one copy may move. */
 size_t window_span(const struct window *window, const unsigned char *p, size_t bytes);
 
 #endif

@@ -35,8 +35,8 @@ AES_CIPHERS(AES_DECLARE)
  * line; the rest is for initialisation and for updates that may be offloaded.
  *
  * The default provider's context (`cpu`) holds the state of the cipher, always:
- * after the device has done a part, it is set to where that part ended, and
- * what it holds back is asked of it, never kept beside it.
+ * after the device has done a part, it is set to where that part ended. The bytes
+ * that it holds back are asked of it, never stored a second time.
  */
 struct aes_context {
     void *cpu;

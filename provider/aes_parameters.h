@@ -18,8 +18,8 @@ const OSSL_PARAM *aes_settable_params(struct provider *provider, enum aes_mode m
                                       unsigned key_bytes);
 
 /*
- * What initialisation sets beside the default provider: aes_check_params()
- * before it, with an error where something cannot be, aes_apply_params() after.
+ * Our parameters at initialisation: aes_check_params() before the default provider's part, which
+ * raises an error for a value that cannot be set; aes_apply_params() after it.
  */
 int aes_check_params(const struct aes_context *context, const OSSL_PARAM params[]);
 int aes_apply_params(struct aes_context *context, const OSSL_PARAM params[]);

@@ -43,9 +43,9 @@ void base64_count_add(struct base64_count *count, size_t bytes, size_t update);
 void base64_count_end(struct base64_count *count);
 
 /*
- * Who does an update, as kind, in, out and len of `work` describe it: 1 the GPU, 0 the
- * CPU, -1 nobody, since the settings insist on a GPU and there is none, or since it is
- * device memory: the error is raised. Does not touch the memory.
+ * Chooses for an update that kind, in, out and len of `work` describe. Returns 1 for the GPU, 0 for
+ * the CPU, and -1, with the error raised, if neither can: the settings insist on a GPU and there is
+ * none, or it is device memory. Does not touch the memory.
  */
 int base64_choose(struct base64_count *count, struct provider *provider, struct work *work);
 

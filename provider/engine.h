@@ -109,7 +109,7 @@ unsigned engine_flags(const struct provider *provider);
 /* Why none is ready, once a start has been waited for, in words that follow "but". */
 const char *engine_absence(const struct provider *provider);
 
-/* With log=debug, says why there is no device, once in a process: whoever learns it first. */
+/* With log=debug, says why there is no device, once in a process. */
 void engine_explain_absence(const struct provider *provider);
 
 /* With log=debug, says why the device did not do what it was chosen for. */

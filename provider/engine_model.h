@@ -1,5 +1,5 @@
 /*
- * What work costs on either side, and which side that speaks for.
+ * The cost of work on either side, and the choice that follows from it.
  *
  * A cost is a line, which was measured, times a factor, which the application's
  * own work has shown since. There is a cell for each kind of work, key size, kind
@@ -11,18 +11,18 @@
  * - A side that has become slow by more than MODEL_DRIFT is left after two pieces of
  *   work in a row that say so (one alone may be chance), one by one in each cell.
  *   What drifts by less is followed by a quarter of the difference each time.
- * - The side that is not favoured is tried again when the other one has worked
- *   MODEL_SOON times as long as the try is expected to lose, and after each try in vain
- *   twice as long as before, up to MODEL_RAREST times: k tries in vain cost
- *   k / 2^(k + 1) of the time, 1 % from the ninth on, as far as they take what was
- *   expected. What was bad luck is found out at once, and a side that has become fast
- *   after at most MODEL_RAREST times what a try was expected to lose.
+ * - The side that is not preferred is probed when the other one has worked MODEL_SOON
+ *   times as long as the probe is expected to lose, and after each probe without gain
+ *   twice as long as before, up to MODEL_RAREST times: k such probes cost
+ *   k / 2^(k + 1) of the time, 1 % from the ninth on, as far as they take the expected
+ *   time. A chance slowdown is found out at once, and a side that has become fast
+ *   after at most MODEL_RAREST times the expected loss of a probe.
  * - A side that is expected to take four times as long as the other one begins with
- *   MODEL_LATE instead: a try of it may be long.
- * - A stay on a side that was shorter than the wait for it counts as a try in vain,
- *   so that a side that is fast and slow in turns is taken ever more rarely.
- * - The CPU is not tried where it is expected to take four times as long: no CPU
- *   changes by so much, and one such try would be long.
+ *   MODEL_LATE instead: a probe of it may be long.
+ * - A stay on a side that was shorter than the wait for it counts as a probe without
+ *   gain, so that a side that is fast and slow in turns is taken ever more rarely.
+ * - The CPU is not probed where it is expected to take four times as long: no CPU
+ *   changes by so much, and one such probe would be long.
  *
  * Any thread may call any of this at any time: an observation that is lost in a
  * race costs a little time, nothing else.
@@ -63,10 +63,10 @@ struct model_cell {
     } sides[MODEL_SIDES];
     _Atomic int favoured;      /* enum model_side */
     _Atomic double stayed;     /* ns of work on that side since it came */
-    _Atomic double came_after; /* the wait for the try that brought it */
-    _Atomic double held;       /* as `stayed`, but since the last try of the other side */
-    _Atomic double waited;     /* for that try */
-    _Atomic unsigned tries;    /* in vain, in a row */
+    _Atomic double came_after; /* the wait for the probe that brought it */
+    _Atomic double held;       /* as `stayed`, but since the last probe of the other side */
+    _Atomic double waited;     /* for that probe */
+    _Atomic unsigned tries;    /* probes without gain, in a row */
 };
 
 struct model_choice {

@@ -1,5 +1,5 @@
 /*
- * CUDA as an application of its own uses it beside us: to allocate device memory,
+ * CUDA as an application uses it concurrently with gpuaes: to allocate device memory,
  * to queue work, to look what is there. The same program runs on the emulator
  * that is built into the module under test, and on a card.
  *
@@ -103,7 +103,7 @@ static inline void application_environment(const char *settings)
     }
 }
 
-/* The library's own functions: the module's on the emulator, else those beside the module. */
+/* The library's own functions: the module's on the emulator, else those in the module's folder. */
 static inline void *library_function(const char *name)
 {
     void *found = application_hook(name), *library;

@@ -218,7 +218,7 @@ static enum verdict run_pipeline(const struct scenario *s)
     return right ? GOOD : WRONG;
 }
 
-/* A batch of the C interface; who is refused must say so. */
+/* A batch of the C interface; a refusal must say so. */
 static enum verdict run_batch(const struct scenario *s)
 {
     enum gpuaes_status (*open_batch)(struct gpuaes_batch **), (*wait_for)(struct gpuaes_batch *),

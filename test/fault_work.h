@@ -1,6 +1,6 @@
 /*
- * What the scenarios of faults have in common: how one looks, what it may answer, and updates of
- * host memory beside the default provider's.
+ * What the scenarios of faults have in common: their shape, the answers they may give, and
+ * updates of host memory compared with the default provider's.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -18,13 +18,13 @@ enum refusal {
     NEVER,
     IF_IT_HANGS, /* the device may still write to the output */
     IN_PLACE,    /* and it may have overwritten input, too */
-    ON_DEVICE    /* there is nobody else who could do it */
+    ON_DEVICE    /* no other side could do it */
 };
 
 struct scenario {
     const char *name;
     const char *settings;                     /* of the provider: "GPUAES_A=1 GPUAES_B=2" */
-    const char *emulator;                     /* options beside the fault */
+    const char *emulator;                     /* options in addition to the fault */
     int (*prepare)(const struct scenario *s); /* before calls are counted; 1 */
     enum verdict (*run)(const struct scenario *s);
     int (*check)(void); /* once the driver works again; NULL: nothing is left to check */

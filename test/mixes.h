@@ -112,7 +112,7 @@ static inline void mix_free(struct mix *mix)
     free(mix->expected);
 }
 
-/* Input, and output that is the same beside the messages. */
+/* Input, and output that is equal to it outside of the messages. */
 static inline void mix_fill(const struct mix *mix)
 {
     gpuaes_copy(mix->in, mix->plain, mix->bytes);

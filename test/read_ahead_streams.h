@@ -1,5 +1,5 @@
 /*
- * CTR streams, ours beside the default provider's, for the tests of read-ahead:
+ * CTR streams, ours compared with the default provider's, for the tests of read-ahead:
  * every call is compared in its result, its bytes and what lies around them, and
  * a stream can be run until keystream of the device is used for it.
  *

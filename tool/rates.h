@@ -1,6 +1,6 @@
 /*
- * Rates of updates through EVP, our provider's and the default provider's in turns, and who
- * did ours.
+ * Rates of updates through EVP, our provider's and the default provider's in turns, and which
+ * side did ours.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /*
- * Kernels as published work had them, for the figures beside ours: AES in CTR mode
+ * Kernels as published work had them, to compare figures with: AES in CTR mode
  * with its tables in each kind of memory, bare reads of each, and the expansion of
  * keys. They are not how AES should be done today: the time of most of them depends on
  * key and data, which is why the library has none of them.

@@ -86,7 +86,7 @@ EMULATOR_API void *emulator_managed_alloc(size_t bytes);
 
 /*
  * What cudaDeviceReset() does of the application: the primary context of a device and all that
- * is in it are gone, whoever has retained it. Waits for what is under way.
+ * is in it are gone, even while retained. Waits for work that is under way.
  */
 EMULATOR_API void emulator_reset(int device);
 

@@ -71,7 +71,7 @@ enum {
     AES_TWO_TABLE_SHARED = 2 * AES_TABLE_SHARED,
     AES_LARGE_SHARED = 4 * AES_TABLE_SHARED,
     AES_HYBRID_WARP_SHARED = 1024 + 128,
-    /* `many`, beside the tables: for each warp, and for some that have serial messages. */
+    /* `many`, in addition to the tables: for each warp, and for some with serial messages. */
     AES_BATCH_WARP_SHARED = AES_BATCH_KEY_WORDS * 4,
     AES_BATCH_LANES_SHARED = 32 * AES_BATCH_WARP_SHARED
 };
