@@ -1,5 +1,5 @@
 /*
- * What AES by calls and AES on queues share.
+ * Shared by AES in calls and AES on streams of the application.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +27,7 @@ void aes_add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks);
 void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,
                         const struct gpuaes_key *key, const unsigned char *iv);
 
-/* What a caller may not ask for. */
+/* Returns 1 if the arguments break the contract of gpuaes_aes(), 0 otherwise. */
 int aes_bad_arguments(enum gpuaes_op op, const struct gpuaes_key *key, const void *in,
                       const void *out, size_t len);
 

@@ -10,9 +10,9 @@
 #include "driver.h"
 
 /*
- * To ask it: as life_enter() has it, the thread cannot be cancelled, and a capture of a CUDA
- * graph forbids it nothing until application_leave(). 0, with nothing changed, where the
- * process has no driver yet, and in a forked child.
+ * Call before asking that driver. As after life_enter(), the thread cannot be cancelled, and a
+ * capture of a CUDA graph forbids it nothing until application_leave(). Returns 0, with nothing
+ * changed, where the process has no driver yet, and in a forked child.
  */
 struct application {
     const struct driver *driver;

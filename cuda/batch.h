@@ -29,7 +29,7 @@ struct batch_message {
     unsigned char op, group, in_kind, out_kind;
 };
 
-/* What one launch has. */
+/* The messages of one launch. */
 struct batch_group {
     uint32_t parallel, serial, blocks; /* messages; blocks of the parallel ones */
     uint32_t key;                      /* of the first message */
@@ -81,8 +81,8 @@ struct gpuaes_batch {
     uint32_t *order, *order_too; /* serial messages of a slice, to sort them */
     struct batch_range range[2]; /* of input, of output */
     uint32_t ranges;             /* that were asked for */
-    struct device *owner;        /* of device memory; NULL: any will do, but rather */
-    struct device *managed;      /* that of managed memory, if not NULL */
+    struct device *owner;        /* of device memory; NULL: any device will do, */
+    struct device *managed;      /* preferably that of managed memory, if not NULL */
     uint64_t pinned_bytes, pinned_runs;
     int on_device, on_host; /* a message is in device memory; one is not */
 
@@ -104,7 +104,7 @@ enum batch_route { BATCH_DIRECT, BATCH_DMA, BATCH_STAGED };
 enum batch_route batch_route(const struct gpuaes_batch *batch, const struct batch_message *message,
                              int kind);
 
-/* Cuts it, and says what a lane needs; 0 where there is no memory for that. */
+/* Cuts the batch into slices and sets what a lane needs. Returns 0 if memory is short. */
 int batch_cut(struct gpuaes_batch *batch, const struct device *device, struct lane_needs *needs);
 
 /* Where the messages of a slice have their places in the slot's buffers. */
@@ -115,30 +115,30 @@ void batch_next_place(const struct gpuaes_batch *batch, const struct batch_messa
                       struct batch_place *place);
 
 /*
- * Lays out what the kernels of a slice need to know, in the slot's staging memory, as
- * it will be in its scratch memory: `plan` bytes at most. `layout` is filled in.
+ * Lays out the arguments of a slice's kernels in the slot's staging memory, as they
+ * will be in its scratch memory: `plan` bytes at most. `layout` is filled in.
  */
 void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, struct slot *slot,
                    struct batch_layout *layout);
 
 /* ---- batch_slice.c ---- */
 
-/* What a slice has while it is under way. */
+/* The slot and the progress of a slice that is under way. */
 struct slot *batch_slot(const struct gpuaes_batch *batch, uint32_t slice);
 struct batch_flight *batch_flight_of(struct gpuaes_batch *batch, uint32_t slice);
 
 /*
- * Queues the work of a slice, or, where its flight is not `queued`, once that is done,
- * what comes next. The slot's event is behind it.
+ * The first queues the work of a slice. The second queues its next step once the last one is done,
+ * while its flight is not `queued`. Both record the slot's event afterwards.
  */
 drv_result batch_slice_begin(struct gpuaes_batch *batch, uint32_t slice);
 drv_result batch_slice_go_on(struct gpuaes_batch *batch, uint32_t slice);
 
-/* All of a slice's work is done. */
+/* Call when all of a slice's work is done. */
 void batch_slice_deliver(struct gpuaes_batch *batch, uint32_t slice);
 
 /*
- * Wipes what the slots hold of the messages; queued, not waited for. After a fault,
+ * Wipes the messages' data in the slots; queued, not waited for. After a fault,
  * also the keys that the slices may not have wiped.
  */
 drv_result batch_wipe(const struct gpuaes_batch *batch, int failed);

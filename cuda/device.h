@@ -1,5 +1,5 @@
 /*
- * One device: what the library has on it, faults and waiting.
+ * One device: its context, kernels and memory, faults and waiting.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -82,7 +82,7 @@ drv_result device_may_use(const struct device *device, drv_stream stream);
  */
 drv_result device_wait(const struct device *device, drv_stream stream, drv_event event);
 
-/* The same without a limit: what the application has queued may take as long as it likes. */
+/* The same without a limit, for work of the application, which may take as long as it likes. */
 drv_result device_wait_for_application(const struct device *device, drv_event event);
 
 #endif

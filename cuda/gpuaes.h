@@ -126,8 +126,8 @@ typedef void gpuaes_ready_fn(void *arg);
 GPUAES_API enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, int wait);
 
 /*
- * The devices whose primary context is there, bit n: CUDA device n. While the state is
- * OFF the application itself runs CUDA on them, so that to start them would cost next to
+ * Returns the devices that have a primary context, bit n for CUDA device n. While the state is
+ * OFF the application itself runs CUDA on them, so that starting them would cost next to
  * nothing. Loads no driver; without one, that is a search under the dynamic linker's lock.
  */
 GPUAES_API uint64_t gpuaes_application_devices(void);
@@ -224,7 +224,7 @@ enum gpuaes_op {
     GPUAES_ECB_DECRYPT,
     GPUAES_CBC_DECRYPT,
     GPUAES_CTR,
-    GPUAES_CBC_ENCRYPT /* a block after the other: in batches alone */
+    GPUAES_CBC_ENCRYPT /* serial: in batches only */
 };
 enum { GPUAES_OPS = 4, GPUAES_BATCH_OPS = 5 };
 
@@ -236,7 +236,7 @@ enum {
  * What a call completed. It may have been cut into parts, which follow each
  * other without a gap: large work over several devices, or over several threads.
  * Of each part, the first `done` bytes (a multiple of 16) are complete, and `iv`
- * is what continues the stream behind them (not used by ECB).
+ * is the IV that continues the stream after them (not used by ECB).
  */
 enum { GPUAES_PARTS = 64 };
 struct gpuaes_part {
@@ -251,17 +251,17 @@ struct gpuaes_report {
 /*
  * Runs whole blocks: `len` is a multiple of 16, any size. `in` and `out` are
  * each memory of any kind, at any alignment; they are the same or do not
- * overlap. Device and managed memory is worked on by the device that owns it,
- * after what the application has queued on that device's legacy default stream;
+ * overlap. The device that owns device or managed memory works on it, after all
+ * work that the application has queued on that device's legacy default stream;
  * `in` and `out` must not belong to two devices. Returns when the output is
- * there.
+ * complete.
  *
  * `iv` is not used by ECB. For CTR it is the 128-bit big-endian counter block
- * of the first block, for CBC the block before the first. With OK, it is on
- * return what continues the stream; on any other status it is unchanged.
+ * of the first block, for CBC the block before the first. With OK, it
+ * becomes the IV that continues the stream; on any other status it is unchanged.
  *
- * *report (NULL where the caller does not care) says what is complete: all of
- * it when the status is OK. On every other status but UNDEFINED the input of
+ * *report (may be NULL) says which bytes are complete: all of them when the status is
+ * OK. On every other status but UNDEFINED the input of
  * what is not complete is as it was, also where `in` is `out`, and nothing
  * writes to `out` any more. A device that fails is dropped, and the others do
  * its part.
@@ -276,8 +276,8 @@ GPUAES_API enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_
 /* ---- The batch ------------------------------------------------------------ */
 
 /*
- * Many messages, each with its own key, IV, mode and place, in few launches: what a
- * single stream cannot give. CBC encryption runs a message a thread, everything else
+ * Many messages, each with its own key, IV, mode and place, in few launches, which a
+ * single stream cannot have. CBC encryption runs a message a thread, everything else
  * a block a thread. A batch is opened once and used again and again: messages are
  * added, it is submitted, polled or waited for, and reset; once it has grown that
  * allocates nothing. Calls on one batch must not overlap in time; different batches
@@ -308,9 +308,9 @@ enum {
  */
 struct gpuaes_message {
     enum gpuaes_op op;
-    const unsigned char *key; /* kept once, however many messages have it; or NULL, and */
+    const unsigned char *key; /* raw key; messages with equal keys share one copy. NULL: */
     size_t key_bytes;
-    const struct gpuaes_key *schedule; /* this is used */
+    const struct gpuaes_key *schedule; /* is used instead */
     const unsigned char *iv;           /* 16 bytes as for gpuaes_aes(); not used by ECB */
     const void *in;
     void *out;
@@ -346,7 +346,7 @@ GPUAES_API enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
                                                   const unsigned char *iv, size_t *added);
 
 /*
- * Begins, and returns. Work on device memory comes after what the application has
+ * Starts the work and returns. Work on device memory comes after all work that the application has
  * queued on the device's legacy default stream; managed memory is worked on by its own
  * device. NOT_READY, NO_MEMORY and BUSY (as many as there may be are under way, or a
  * capture of a CUDA graph forbids it): nothing was begun, and it may be submitted
@@ -366,17 +366,16 @@ GPUAES_API enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
 GPUAES_API enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, unsigned flags);
 
 /*
- * Whether it is done: BUSY if not, else as gpuaes_batch_wait(). Does not wait, unless
+ * Returns BUSY until the batch is done, then as gpuaes_batch_wait(). Does not wait, unless
  * something has failed: then until the device does nothing more for the batch, as
  * gpuaes_batch_wait() does. BAD_ARGUMENT before it is submitted. In a forked child both
  * return NOT_READY for a batch that was under way: it is the parent's.
  *
- * Some batches go on only within calls of this and of gpuaes_batch_wait(). What is
- * begun by itself is four slices of messages that follow each other, or as many as there
- * is memory for; a slice has up to 16384 messages, 1 GiB, 16 MiB on their way to or from
- * memory of the CPU, and between 1.8 and 3.5 MiB in pageable memory. Of each message of
- * CBC encryption 256 KiB are encrypted at a time. A key is expanded once for a slice and
- * direction, at most.
+ * Some batches go on only within calls of this and of gpuaes_batch_wait(). Four slices
+ * of consecutive messages, or as many as there is memory for, start at once; a slice has up to
+ * 16384 messages, 1 GiB, 16 MiB on their way to or from memory of the CPU, and between 1.8 and 3.5
+ * MiB in pageable memory. Of each message of CBC encryption 256 KiB are encrypted at a time. A key
+ * is expanded once for a slice and direction, at most.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_poll(struct gpuaes_batch *batch);
 
@@ -389,11 +388,11 @@ GPUAES_API enum gpuaes_status gpuaes_batch_poll(struct gpuaes_batch *batch);
 GPUAES_API enum gpuaes_status gpuaes_batch_wait(struct gpuaes_batch *batch);
 
 /*
- * Of one message: OK if `out` is complete; BUSY if that is not known yet; what
- * gpuaes_batch_add() said of it; after a fault, FAULT: it is not complete, `in` is as
- * it was, and nothing writes to `out` any more; UNDEFINED: neither is certain. A
- * number that is not there: BAD_ARGUMENT. What follows the message is the caller's to
- * know: of CBC the last block of ciphertext, of CTR the counter.
+ * The status of one message: OK if `out` is complete; BUSY if that is not known yet; the status
+ * with which gpuaes_batch_add() refused it; after a fault, FAULT: it is not complete, `in` is as
+ * it was, and nothing writes to `out` any more; UNDEFINED: neither is certain. BAD_ARGUMENT
+ * for a number without a message. The batch keeps no IV that continues a message: the caller
+ * derives it from the last block of ciphertext (CBC) or the counter (CTR).
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_status(const struct gpuaes_batch *batch, size_t number);
 

@@ -29,7 +29,7 @@ struct kernels {
     enum kernel_size forced; /* KERNEL_SIZES: none, the size decides */
 };
 
-/* What GPUAES_KERNEL in the environment says where it names no family of kernels; or NULL. */
+/* The value of GPUAES_KERNEL in the environment if it names no family of kernels, else NULL. */
 const char *kernels_unknown_family(void);
 
 /*
@@ -51,7 +51,7 @@ struct kernels_scratch {
 };
 
 /*
- * What the launch of so much work would use, 0 for nothing: never more than
+ * Returns the scratch memory that a launch of `blocks` blocks would use: 0, or at most
  * 4 MiB and some bytes. `chained`: CBC in place, or with `iv_at` or `next`.
  */
 size_t kernels_scratch_bytes(const struct kernels *kernels, enum gpuaes_op op, uint64_t blocks,
@@ -76,8 +76,8 @@ drv_result kernels_launch_aes(const struct driver *driver, const struct kernels 
 drv_result kernels_load_batch(const struct driver *driver, struct kernels *kernels, int shared);
 
 /*
- * Spans that so many parallel blocks are cut into, and what the chains of all groups take
- * that have so many together.
+ * The number of spans into which `blocks` parallel blocks are cut, and the bytes that the chains
+ * of all groups with `blocks` blocks together take.
  */
 uint32_t kernels_batch_spans(const struct kernels *kernels, uint32_t blocks);
 size_t kernels_batch_chain_bytes(const struct kernels *kernels, uint32_t blocks);
@@ -95,18 +95,18 @@ drv_result kernels_launch_batch(const struct driver *driver, const struct kernel
                                 struct aes_batch_arguments *arguments, uint32_t blocks,
                                 drv_stream stream);
 
-/* Expands keys before; some. */
+/* Expands the keys listed in `arguments`. Launch it before the batch kernels that use them. */
 drv_result kernels_launch_batch_expand(const struct driver *driver, const struct kernels *kernels,
                                        struct aes_batch_expand_arguments *arguments,
                                        drv_stream stream);
 
-/* What all launches go through. */
+/* Launches a kernel; all launches go through this. */
 drv_result kernels_launch(const struct driver *driver, drv_function function, unsigned grid,
                           unsigned threads, unsigned shared, drv_stream stream, void *arguments);
 
 /* ---- Base64 ---- */
 
-/* Sets `reciprocal`. */
+/* Queue Base64; the first sets `reciprocal` in its arguments. */
 drv_result kernels_launch_base64_encode(const struct driver *driver, const struct kernels *kernels,
                                         struct base64_encode_arguments *arguments,
                                         drv_stream stream);

@@ -2,9 +2,9 @@
  * Rings of keystream: pinned memory in three segments that a device writes ahead
  * of their use, and what is needed to order them.
  *
- * A ring belongs to nobody, or to the keystream (keystream.c) that has taken it.
- * It can be taken away from an owner that is not just using it: when the devices
- * are released for want of work, or for a keystream that has more use for it.
+ * A ring is free, or leased to the keystream (keystream.c) that has taken it. The
+ * library reclaims it from an owner that is not using it at that moment: when idle devices
+ * are released, or for a keystream that has more use for it.
  * So its memory is only touched between ring_enter() and ring_leave(), which cost
  * one atomic operation and a store.
  *
@@ -35,7 +35,7 @@ struct ring {
     struct segment segment[RING_SEGMENTS];
 };
 
-/* A ring, as its owner knows it. */
+/* A lease: the ring and the number of its ownership. */
 struct ring_claim {
     struct ring *ring;
     uint64_t ownership;
@@ -49,11 +49,11 @@ struct ring_claim {
  */
 enum gpuaes_status ring_take(struct device *device, int allocate, struct ring_claim *claim);
 
-/* 1, or 0 where the ring has been taken away: then the claim is worth nothing. */
+/* Returns 1, or 0 if the ring was reclaimed: then the lease is over. */
 int ring_enter(const struct ring_claim *claim);
 void ring_leave(const struct ring_claim *claim);
 
-/* As ring_leave(); it has been used, and is not idle. */
+/* As ring_leave(), and marks the ring as used, so that it does not count as idle. */
 void ring_leave_used(const struct ring_claim *claim);
 
 /*
@@ -63,8 +63,8 @@ void ring_leave_used(const struct ring_claim *claim);
 void ring_give(const struct ring_claim *claim);
 
 /*
- * For the thread that releases devices, while nobody else can enter one. Takes all
- * rings away from their owners; 0, and all are as they were, where one is being used.
+ * For the thread that releases devices, while no other thread can enter one. Reclaims all
+ * rings from their owners; returns 0, with nothing changed, if one is being used.
  * rings_free() frees the memory of those of a device, which is entered;
  * rings_unseize() lets all be taken again.
  */

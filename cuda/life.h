@@ -1,10 +1,10 @@
 /*
- * The life of the process's one set of devices: start, use, idle release, loss.
+ * The runtime: the process's one set of devices, their start, use, idle release and loss.
  *
  * Locks, in the order in which they may be taken: adoption (life.c), the
- * life's (life.c), the lanes' of a device (lane.c); the pool's (pool.c) and
- * those of the registered ranges (pinned.c, registration.c) and of spare memory
- * (spares.c) are taken with no other, and no other within them. None is held during a call of a
+ * runtime's (life.c), the lanes' of a device (lane.c); the helpers' (pool.c) and
+ * those of the registered ranges (pinned.c, registration.c) and of the memory pool
+ * (spares.c) are leaves: no lock is taken within them. None is held during a call of a
  * callback or a wait for a device. A forked child takes none of them.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -39,11 +39,11 @@ int life_enter(struct visit *visit);
 int life_reenter(struct visit *visit);
 void life_leave(struct visit *visit);
 
-/* While held, no device is released when idle: somebody has its memory. */
+/* While held, no device is released when idle, because a caller has its memory. */
 void life_hold(void);
 void life_unhold(void);
 
-/* What is set, with defaults in the place of zeros. Constant once a device is in use. */
+/* The settings in force, with defaults in the place of zeros. Constant once a device is in use. */
 const struct gpuaes_settings *life_settings(void);
 
 /* The time of CLOCK_MONOTONIC, which nobody sets, that is timeout_ms from now. */
@@ -52,12 +52,12 @@ struct timespec life_deadline(void);
 /* The devices in use, by ordinal; how many. For callers that have entered. */
 unsigned life_devices(struct device *devices[MAX_DEVICES]);
 
-/* The one for small work of the calling thread: threads take turns. NULL if none is left. */
+/* The device for small work of the calling thread; threads take turns. NULL: none is left. */
 struct device *life_own_device(void);
 
 /*
- * The device of that ordinal, to work on memory that it owns: one in use, or
- * one that the application uses, which is then prepared. NULL where neither is.
+ * Returns the device of that ordinal, to work on memory that it owns: one in use, or one
+ * that the application uses, which it prepares. NULL if the device is neither.
  */
 struct device *life_device_of(int ordinal);
 

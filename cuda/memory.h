@@ -1,5 +1,5 @@
 /*
- * Kinds of memory: what the driver knows about a pointer.
+ * The kind of memory at a pointer, as the driver knows it.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

@@ -5,7 +5,7 @@
  * Another call on the same memory must not take it for pinned, since it may be
  * unregistered at any moment; and a fork must not happen while pages are
  * registered, as the kernel would then give parent and child copies of them
- * beneath the device. Both is kept here.
+ * beneath the device. This file guards against both.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,7 @@ int registration_begin(const struct device *device, void *p, size_t bytes);
 /* Unregisters what one registration_begin() registered. */
 void registration_end(const struct device *device, void *p);
 
-/* Leaves one for ever: the device may still use it. */
+/* Gives one up without unregistering it: the device may still use it. */
 void registration_leak(void);
 
 /* Changes whenever a range is unregistered. */

@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether the work of the calling thread is left out from here on: samples. Faults count. */
+/* With 1, leaves the calling thread's work (samples) out of the counts until called with 0. Faults
+ * count all the same. */
 void statistics_leave_out(int leave_out);
 
 void statistics_add_bytes(uint64_t bytes);

@@ -1,5 +1,5 @@
 /*
- * Transfers: a job cut into pieces, which go through the slots of a lane in
+ * Transfers: a shard of a call cut into pieces, which go through the slots of a lane in
  * turn: copy in, kernel, copy out, each piece on its own stream, so that the
  * copies of one overlap the kernel of another and the work of the CPU.
  *
@@ -27,11 +27,11 @@ struct transfer {
      * only the job's last piece may be less. */
     size_t in_unit, out_unit;
 
-    int apart;     /* kernels are better off with input and output in different places */
-    int keystream; /* what is not registered: kernels make a keystream, which the CPU
+    int apart;     /* kernels are faster out of place */
+    int keystream; /* unregistered memory: kernels make a keystream, which the CPU
                       combines with the input */
     int registers; /* pageable memory is registered as the work goes on, if it can be */
-    size_t extra;  /* room for the job at the end of the staging memory */
+    size_t extra;  /* bytes at the end of the staging memory that are the mode's own */
 
     /* Device memory that a launch of so many bytes wants in slot->scratch, with input
      * and output in the same place or not. NULL: none. */

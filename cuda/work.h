@@ -1,5 +1,5 @@
 /*
- * Work: what one call of the library asks for, cut into parts for several
+ * Jobs (struct work): one call of the library, cut into shards (struct part) for several
  * devices and threads.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -36,7 +36,7 @@ struct work {
 
     /* Called once, with the parts known, before anything is written. NULL: nothing to do. */
     void (*begin)(struct work *work);
-    /* Runs what is not done of a part, with its device entered; raises `done`. */
+    /* Runs the unfinished rest of a part, with its device entered; raises `done`. */
     enum gpuaes_status (*run)(struct work *work, unsigned number);
 
     struct memory in_memory, out_memory;

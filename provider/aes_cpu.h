@@ -9,7 +9,7 @@
 
 #include "aes.h"
 
-/* What became of a call. DECLINED: nothing, another way is left. */
+/* The result of a handler. DECLINED: it did nothing, and another handler may do the call. */
 enum { REFUSED = 0, DONE = 1, DECLINED = -1 };
 
 enum { BOUNCE_IN = 1, BOUNCE_OUT = 2 }; /* sides of a call */
@@ -22,8 +22,8 @@ struct call {
     const unsigned char *in;
     size_t in_bytes;
     int oneshot;
-    unsigned bounced; /* what is not for the CPU to touch: host buffers stand in */
-    size_t held;      /* what the context held back before; known where `bounced` */
+    unsigned bounced; /* sides that the CPU must not touch: host buffers stand in */
+    size_t held;      /* bytes that the context held back before; known where `bounced` */
 };
 
 /*

@@ -9,8 +9,8 @@
 #include "aes_cpu.h"
 
 /*
- * A call on a context with `device-memory`. DECLINED: the memory is the CPU's
- * to touch, and nothing that is queued on a stream is in the way.
+ * A call on a context with `device-memory`. DECLINED: the CPU can touch the
+ * memory, and no work queued on a stream conflicts.
  */
 int aes_device_update(struct aes_context *context, const struct call *call);
 int aes_device_final(struct aes_context *context, unsigned char *out, size_t *out_bytes,

@@ -11,7 +11,7 @@
 int aes_get_params(struct aes_context *context, OSSL_PARAM params[]);
 int aes_set_params(struct aes_context *context, const OSSL_PARAM params[]);
 
-/* The default provider's, with ours behind; they stay as long as the process. */
+/* The default provider's, followed by ours; they stay as long as the process. */
 const OSSL_PARAM *aes_gettable_params(struct provider *provider, enum aes_mode mode,
                                       unsigned key_bytes);
 const OSSL_PARAM *aes_settable_params(struct provider *provider, enum aes_mode mode,

@@ -10,17 +10,17 @@
 #include "offload.h"
 
 /*
- * A chain that ends on a device that failed is lost: nobody knows the IV. 0 if it
- * is so, and then all calls are refused until an initialisation gives one.
+ * Returns 0 if the IV is lost because the chain ended on a device that failed. Then all calls
+ * are refused until an initialisation gives an IV.
  */
 int aes_stream_check(const struct aes_context *context);
 
-/* Names the stream, which may be another than before; 0 may leave none. */
+/* Binds the context to a stream, which may be another than before. On 0 there may be none. */
 int aes_stream_open(struct aes_context *context, uint64_t handle);
 
 /*
- * Waits, and works without a stream from now on. 0 if queued work failed, or, and
- * then the stream stays, if it could not be waited for.
+ * Waits, and works without a stream from now on. Returns 0 if queued work failed, or if the
+ * wait was not possible; then the stream stays.
  */
 int aes_stream_close(struct aes_context *context);
 

@@ -38,7 +38,7 @@ struct base64_count {
     unsigned generation; /* of the process whose bytes those are, see process_generation() */
 };
 
-/* Adds what an update of `update` bytes did on the CPU; and puts the rest into the statistics. */
+/* Adds bytes that an update of `update` bytes did on the CPU; puts the rest into the statistics. */
 void base64_count_add(struct base64_count *count, size_t bytes, size_t update);
 void base64_count_end(struct base64_count *count);
 
@@ -50,8 +50,8 @@ void base64_count_end(struct base64_count *count);
 int base64_choose(struct base64_count *count, struct provider *provider, struct work *work);
 
 /*
- * Whether the CPU may do what the device failed to do. Not where the device may
- * still write to the output: that error is raised.
+ * Returns 1 if the CPU may finish the work of a device that failed, and 0, with the error
+ * raised, if the device may still write to the output.
  */
 int base64_cpu_may_go_on(const struct provider *provider, enum gpuaes_status status);
 
@@ -95,8 +95,8 @@ void base64_encoding_start(struct base64_encoding *e, struct provider *provider,
 size_t base64_encoding_size(const struct base64_encoding *e, size_t len);
 
 /*
- * 0 where base64_choose() finds nobody; nothing is consumed. And where the
- * output is undefined: the state is only good for base64_encoding_clear().
+ * Returns 0 where base64_choose() does, with nothing consumed; and where the output
+ * is undefined: then only base64_encoding_clear() may follow.
  */
 int base64_encoding_update(struct base64_encoding *e, unsigned char *out, const unsigned char *in,
                            size_t len);
@@ -144,9 +144,9 @@ size_t base64_decoding_size(const struct base64_decoding *d, const unsigned char
                             size_t room);
 
 /*
- * Decodes into `out`, *produced bytes. 0 on invalid text, where base64_choose()
- * finds nobody, and where the output is undefined: the error is raised, what stands in `out` is
- * not to be used, and the state is only good for base64_decoding_clear().
+ * Decodes into `out`, *produced bytes. Returns 0, with the error raised, on invalid text, where
+ * base64_choose() returns -1, and where the output is undefined. Then the contents of `out` must
+ * not be used, and only base64_decoding_clear() may follow.
  */
 int base64_decoding_update(struct base64_decoding *d, unsigned char *out, size_t *produced,
                            const unsigned char *in, size_t len);

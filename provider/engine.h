@@ -47,7 +47,7 @@ struct work {
     const void *in, *out;
     size_t len; /* of the input */
 
-    /* What engine_choose() says of it: */
+    /* Set by engine_choose(): */
     enum work_memory memory;
     enum cpu_reason why;     /* where it chose the CPU, and if the device then fails */
     struct model_cell *cell; /* NULL: not to be observed */
@@ -117,7 +117,7 @@ void engine_explain_failure(const struct provider *provider, enum gpuaes_status 
 
 /* ---- Start ------------------------------------------------------------------------- */
 
-/* Told of every new context, for start=eager. */
+/* Call for every new context, for start=eager. */
 void engine_context_created(struct provider *provider);
 
 /* Counts work towards `start-bytes`, for the whole process, while no device is started. */
@@ -135,13 +135,13 @@ void engine_count_stream(const struct provider *provider, uint64_t bytes);
  */
 enum gpuaes_state engine_start_for(const struct provider *provider, size_t len);
 
-/* CUDA of the application was seen: what memory is can be asked without a start. */
+/* CUDA of the application was seen: kinds of memory can be asked without a start. */
 void engine_note_cuda(void);
 int engine_saw_cuda(void);
 
 /*
- * A device for what cannot do without (device memory): started if need be, and
- * waited for. 0 where there is none; the error is raised.
+ * For work that cannot do without a device (device memory): starts one if need be, and
+ * waits for it. Returns 0, with the error raised, if there is none.
  */
 int engine_require(struct provider *provider);
 

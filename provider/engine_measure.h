@@ -1,5 +1,5 @@
 /*
- * What a piece of work costs on either engine, as samples on this machine say.
+ * The cost of a piece of work on the CPU and on the device, from samples on this machine.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

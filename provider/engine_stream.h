@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * What has been seen of the stream under way; begun is 0 where there is none. Of all threads
- * together; what two of them do at once here may be lost without harm.
+ * The stream under way, of all threads together; begun is 0 where there is none. Updates that two
+ * threads make at once may be lost without harm.
  */
 struct engine_stream {
     _Atomic int64_t begun, last; /* ns of a monotonic clock that is not 0 */
@@ -19,8 +19,8 @@ struct engine_stream {
 };
 
 /*
- * Adds `bytes` at `now` (ns). 1 once at least `least` bytes have come over a time and at a
- * rate that say that a device pays. From any thread.
+ * Adds `bytes` at `now` (ns). Returns 1 once at least `least` bytes have come over a time and at
+ * a rate for which a device pays. From any thread.
  */
 int engine_stream_add(struct engine_stream *stream, int64_t now, uint64_t bytes, uint64_t least);
 

@@ -23,7 +23,7 @@ struct offload_places {
     size_t in_bytes, out_bytes;
     enum gpuaes_memory in_kind, out_kind;
 };
-/* 1, or 0 if no thread could be made: then nothing is known. */
+/* Sets the kinds. Returns 1, or 0 if no thread could be created: then they are unknown. */
 int offload_locate(struct offload_places *places);
 
 /*
@@ -34,7 +34,7 @@ enum gpuaes_status offload_copy(void *to, const void *from, size_t len);
 
 /*
  * As gpuaes_aes(); BUSY also where no thread could be made. With GPUAES_WAIT, a device
- * that has been released since it was chosen, for want of work, is started again.
+ * that has been released since it was chosen, because it was idle, is started again.
  */
 struct offload_aes {
     enum gpuaes_op op;

@@ -10,19 +10,19 @@
 
 struct provider;
 
-/* There are streams for it: then the start measures it, in the background. */
+/* Call when there are streams for it: then the start measures it, in the background. */
 void read_ahead_want(void);
 int read_ahead_is_wanted(void);
 
 /*
  * Makes and uses some MiB of keystream, in the start's thread: a millisecond, and those of
- * allocating its memory; where the device is late, 20.
+ * allocating its memory; with underruns, 20.
  */
 void read_ahead_measure(void);
 
 /*
- * Expected to be faster than this CPU. What has not been measured is; what was seen to be
- * slower is not for a while.
+ * Returns 1 if read-ahead is expected to be faster than this CPU: also while it has not been
+ * measured, and not for a while after it was seen to be slower.
  */
 int read_ahead_pays(struct provider *provider, unsigned key_bytes);
 
@@ -30,9 +30,9 @@ int read_ahead_pays(struct provider *provider, unsigned key_bytes);
 enum { READ_AHEAD_OBSERVED = 4 << 10 };
 
 /*
- * Tells how long so many bytes of an application took: to combine, or, which must be
- * tried now and then in the same streams, by the CPU alone. 0 when that shows that it
- * does not pay.
+ * Reports how long `bytes` of an application took: to combine, or by the CPU alone, which is
+ * to be probed now and then in the same streams. Returns 0 when that shows that read-ahead does
+ * not pay.
  */
 int read_ahead_observe(unsigned key_bytes, int by_cpu, size_t bytes, double ns);
 

@@ -22,7 +22,7 @@ struct settings {
     enum start_setting start;
     enum log_setting log;
     uint64_t start_bytes;
-    size_t min_bytes; /* MIN_BYTES_AUTO: what was measured */
+    size_t min_bytes; /* MIN_BYTES_AUTO: the measured threshold */
 
     /* Of the whole process. What is not set is libgpuaes's default, as is its number here. */
     size_t pinned_bytes;     /* 0: not set */

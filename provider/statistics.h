@@ -1,5 +1,5 @@
 /*
- * What was done where, for the whole process: provider parameters and the
+ * Bytes done by each side, for the whole process: provider parameters and the
  * summary line.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -10,9 +10,9 @@
 #include <openssl/core.h>
 #include <stdint.h>
 
-/* Why input bytes were the CPU's. */
+/* Why the CPU did input bytes. */
 enum cpu_reason {
-    CPU_SMALL,     /* below what may be worth a device, or what was set */
+    CPU_SMALL,     /* too small for a device, or below min-bytes */
     CPU_UNSUITED,  /* CBC encryption, TLS records, overlapping buffers and the like */
     CPU_NO_DEVICE, /* none was ready, or is allowed */
     CPU_FASTER,    /* as was expected */

@@ -1,5 +1,5 @@
 /*
- * What OpenSSL's configuration file makes of gpuaes.
+ * Whether, and how, OpenSSL's configuration file uses gpuaes.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

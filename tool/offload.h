@@ -1,6 +1,6 @@
 /*
- * Whether the work of a pipeline moves from the CPU to a GPU: chosen while it runs, from what its
- * own pieces took.
+ * Whether the work of a pipeline moves from the CPU to a GPU: chosen while it runs, from the times
+ * of its own pieces.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

@@ -24,7 +24,7 @@ struct piece {
     int absent;      /* the stream ends before it; there are no further stages */
     int last;        /* of this run */
     int ends;        /* the last, and where the input ends, too */
-    int broken;      /* not valid behind what is here: to be written, and then to fail */
+    int broken;      /* invalid input follows: write this, then fail */
 
     unsigned char *data; /* in one of the buffers */
     size_t bytes;
@@ -38,7 +38,7 @@ struct piece {
     char error[PIECE_ERROR];
 };
 
-/* Where the other buffer begins, and makes it the one with the data. */
+/* The first returns the buffer that has no data; the second makes it the one with the data. */
 unsigned char *piece_spare(const struct piece *piece);
 void piece_use_spare(struct piece *piece, size_t bytes);
 
@@ -48,7 +48,7 @@ int piece_fail(struct piece *piece, const char *format, ...) __attribute__((form
 typedef int stage_fn(void *context, struct piece *piece);
 
 struct stage {
-    stage_fn *run; /* 0 on failure, which ends everything */
+    stage_fn *run; /* returns 0 on failure, which ends the pipeline */
     void *context;
     int ordered;
     int offloadable; /* a GPU can do it */

@@ -1,5 +1,5 @@
 /*
- * A line on the terminal that says how far it is: rate, and time left.
+ * A progress line on the terminal: rate, and time left.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 struct progress {
     const _Atomic uint64_t *done;
-    uint64_t total; /* UINT64_MAX where nobody knows */
+    uint64_t total; /* UINT64_MAX: unknown */
     int shown;      /* draw at all */
     double begun, drawn_at;
     uint64_t drawn_done;

@@ -52,7 +52,7 @@ int source_skip(struct source *source, uint64_t bytes);
 /* Reads some bytes that come before what is next, of a seekable source. As above. */
 int source_read_before(const struct source *source, unsigned char *data, size_t bytes);
 
-/* Bytes that pieces will have; UINT64_MAX where nobody knows. */
+/* Bytes that all pieces together will have; UINT64_MAX if that is unknown. */
 uint64_t source_expected(const struct source *source);
 
 /* How many pieces there are at most. */

@@ -14,16 +14,16 @@ int info_command(int argc, char **argv);
 int doctor_command(int argc, char **argv);
 int bench_command(int argc, char **argv);
 
-/* What messages begin with: "gpuaes enc", say. */
+/* The name that messages begin with, such as "gpuaes enc". */
 extern const char *tool_name;
 
 /* Says what is wrong on stderr, and returns 0. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same, with what OpenSSL has to say, if anything. */
+/* The same, followed by OpenSSL's last error, if any. */
 int complain_openssl(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What OpenSSL says of its last error, as a sentence; "" if there was none. Forgets it. */
+/* Returns OpenSSL's last error as a sentence, "" if there was none, and clears the queue. */
 const char *openssl_reason(void);
 
 #endif
