@@ -103,6 +103,7 @@ faulty_tests = test/faults_test
 evp_scripts = \
 	test/bench.t \
 	test/configuration.t \
+	test/documents.t \
 	test/examples.t \
 	test/includes.t \
 	test/installed.t \

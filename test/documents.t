@@ -1,0 +1,37 @@
+#!/usr/bin/perl
+# The documents: each link to a file of ours leads to one, each link to a heading to a heading.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use FindBin;
+use lib $FindBin::Bin;
+use Programs;
+use Test::More;
+
+# The anchors of a page's headings, as GitHub makes them.
+sub anchors
+{
+    my ($page) = @_;
+    (my $text = slurp($page)) =~ s/^```.*?^```$//msg;
+    return map { s/[^\w -]//gr =~ tr/ /-/r } map { lc } $text =~ /^#+ (.*)$/mg;
+}
+
+my @pages = (glob("$source/*.md"), glob("$source/docs/*.md"), glob("$source/docs/*/*.md"));
+cmp_ok(scalar(@pages), '>', 20, 'there are documents');
+foreach my $page (@pages) {
+    my $name = $page =~ s/^\Q$source\E\///r;
+    # Templates become pages of docs/.
+    my $from = $name =~ /template\.md$/ ? "$source/docs" : dirname($page);
+    my @wrong;
+    foreach my $link (slurp($page) =~ /\]\(([^)\s]+)\)/g) {
+        next if $link =~ /^https?:/;
+        my ($file, $anchor) = $link =~ /^([^#]*)#?(.*)$/;
+        my $path = $file eq '' ? $page : "$from/$file";
+        push(@wrong, $link) if !-e $path || ($anchor ne '' && !grep { $_ eq $anchor } anchors($path));
+    }
+    is("@wrong", '', "$name: its links lead somewhere");
+}
+
+done_testing();
