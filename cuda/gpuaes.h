@@ -67,8 +67,10 @@ struct gpuaes_settings {
     unsigned idle_seconds;   /* release the devices after so long without work, in the background,
                                 for as long as the application's work on them takes; 0 means
                                 never, GPUAES_IDLE_DEFAULT 60 */
-    unsigned threads;        /* threads that move the data of one call, the caller's included;
-                                0 means 1; at most 64 */
+    unsigned threads;        /* threads that move the data of one call in pageable memory, the
+                                caller's included; at most 64. 0 means automatic: one for each
+                                4 MiB, at most four, and at most half of the CPUs that the calling
+                                thread may use. They share three helpers with all other calls */
     size_t read_ahead_bytes; /* of pinned_bytes, what keystream made ahead may take; 0 means
                                 64 MiB */
     uint64_t devices;        /* bit n: CUDA device n; 0 means device 0 alone. Those that do not
@@ -87,7 +89,8 @@ struct gpuaes_settings {
 GPUAES_API int gpuaes_configure(const struct gpuaes_settings *settings);
 
 /*
- * Writes what is in force, with the defaults' values. Returns 1, or 0 in a forked child of a
+ * Writes what is in force, with the defaults' values; automatic threads as a large call of the
+ * calling thread would have them. Returns 1, or 0 in a forked child of a
  * process that has started, which has no devices.
  */
 GPUAES_API int gpuaes_get_settings(struct gpuaes_settings *settings);

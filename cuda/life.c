@@ -24,6 +24,7 @@
 #include "../base/clock.h"
 #include "fork.h"
 #include "keystream_ring.h"
+#include "pool.h"
 #include "root.h"
 #include "statistics.h"
 
@@ -133,8 +134,6 @@ static void set_defaults(struct gpuaes_settings *settings)
         settings->timeout_ms = DEFAULT_TIMEOUT_MS;
     if (settings->pinned_bytes == 0)
         settings->pinned_bytes = DEFAULT_PINNED_BYTES;
-    if (settings->threads == 0)
-        settings->threads = 1;
     if (settings->threads > GPUAES_PARTS)
         settings->threads = GPUAES_PARTS;
     if (settings->devices == 0)
@@ -180,6 +179,8 @@ int gpuaes_get_settings(struct gpuaes_settings *settings)
     *settings = life.settings;
     (void)pthread_mutex_unlock(&life.lock);
     set_defaults(settings);
+    if (settings->threads == 0)
+        settings->threads = pool_automatic_threads();
     return 1;
 }
 

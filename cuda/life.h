@@ -43,7 +43,10 @@ void life_leave(struct visit *visit);
 void life_hold(void);
 void life_unhold(void);
 
-/* The settings in force, with defaults in the place of zeros. Constant once a device is in use. */
+/*
+ * The settings in force, with defaults in the place of zeros, except for `threads`: 0 means that
+ * each update chooses. Constant once a device is in use.
+ */
 const struct gpuaes_settings *life_settings(void);
 
 /* The time of CLOCK_MONOTONIC, which nobody sets, that is timeout_ms from now. */

@@ -3,14 +3,16 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#define _GNU_SOURCE
 #include "pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stddef.h>
 
 #include "life.h"
 
-enum { HELPERS = GPUAES_PARTS - 1 };
+enum { MOST_AUTOMATIC = 4 };
 
 /* Somebody's call; on the caller's stack, and in the list while something is left to take. */
 struct batch {
@@ -64,11 +66,11 @@ static void *help(void *unused)
 }
 
 /* Under the lock. */
-static void call_helpers(unsigned wanted)
+static void call_helpers(unsigned wanted, unsigned most)
 {
     for (unsigned i = 0; i < wanted; i++) {
         if (i >= pool.idle) {
-            if (pool.helpers == HELPERS || !life_begin_thread(help))
+            if (pool.helpers >= most || !life_begin_thread(help))
                 return;
             pool.helpers++;
         }
@@ -76,7 +78,17 @@ static void call_helpers(unsigned wanted)
     }
 }
 
-void pool_run(void (*run)(void *arg, unsigned number), void *arg, unsigned count)
+unsigned pool_automatic_threads(void)
+{
+    cpu_set_t cpus[8]; /* one is refused where the kernel may have more than 1024 */
+    if (sched_getaffinity(0, sizeof cpus, cpus) != 0)
+        return 1;
+    unsigned half = (unsigned)CPU_COUNT_S(sizeof cpus, cpus) / 2;
+    return half == 0 ? 1 : half < MOST_AUTOMATIC ? half : MOST_AUTOMATIC;
+}
+
+void pool_run(void (*run)(void *arg, unsigned number), void *arg, unsigned count,
+              unsigned most_helpers)
 {
     struct batch batch = {.run = run, .arg = arg, .count = count};
     if (count == 1) {
@@ -86,7 +98,7 @@ void pool_run(void (*run)(void *arg, unsigned number), void *arg, unsigned count
     (void)pthread_mutex_lock(&pool.lock);
     batch.next = pool.first;
     pool.first = &batch;
-    call_helpers(count - 1);
+    call_helpers(count - 1, most_helpers);
     while (batch.taken < batch.count)
         run_next(&batch);
     while (batch.done < batch.count)

@@ -8,10 +8,19 @@
 #define GPUAES_POOL_H
 
 /*
+ * Returns how many threads may move the data of one call where no number is set: up to four, and at
+ * most half of the CPUs that the calling thread may use, but one. It asks the kernel each time,
+ * since an application may change what its threads may use.
+ */
+unsigned pool_automatic_threads(void);
+
+/*
  * Runs run(arg, 0) to run(arg, count - 1), each once, on the calling thread and
  * on helpers, and returns when all have returned. Where helpers are busy or
- * cannot be created, the calling thread does their part.
+ * cannot be created, the calling thread does their part. None is created while the
+ * process has `most_helpers`.
  */
-void pool_run(void (*run)(void *arg, unsigned number), void *arg, unsigned count);
+void pool_run(void (*run)(void *arg, unsigned number), void *arg, unsigned count,
+              unsigned most_helpers);
 
 #endif

@@ -9,8 +9,11 @@
 #include "life.h"
 #include "pool.h"
 
-/* Smaller parts are not worth the hand-over to another thread. */
-enum { PART_STAGED = 1 << 20, PART_PINNED = 8 << 20 };
+/*
+ * Smaller parts are not worth the hand-over to another thread; where nobody asked for several
+ * threads, the CPU's time counts, too.
+ */
+enum { PART_STAGED = 1 << 20, PART_AUTOMATIC = 4 << 20, PART_PINNED = 8 << 20 };
 /* Staging memory that the lane of a part may take. */
 enum { PART_STAGING = 8 << 20 };
 /* Parts begin at multiples of so many units. */
@@ -27,24 +30,35 @@ static int is_on_device(const struct work *work)
     return work->in_memory.kind == GPUAES_DEVICE || work->out_memory.kind == GPUAES_DEVICE;
 }
 
+static int is_pageable(const struct work *work)
+{
+    return work->in_memory.kind == GPUAES_PAGEABLE || work->out_memory.kind == GPUAES_PAGEABLE;
+}
+
+static unsigned count_threads(const struct work *work)
+{
+    if (life_settings()->threads != 0)
+        return life_settings()->threads;
+    unsigned parts = min_unsigned(work->in_bytes / PART_AUTOMATIC, GPUAES_PARTS);
+    return is_pageable(work) && parts > 1 ? min_unsigned(pool_automatic_threads(), parts) : 1;
+}
+
 static int is_worth_registering(const struct work *work)
 {
     int in = work->in_memory.kind == GPUAES_PAGEABLE;
     int out = work->out_memory.kind == GPUAES_PAGEABLE;
     const struct work_registration *when = &work->registration[in && out && work->in != work->out];
-    return (in || out) && work->in_bytes >= when->from && life_settings()->threads <= when->threads;
+    return (in || out) && work->in_bytes >= when->from && work->threads <= when->threads;
 }
 
 static unsigned count_parts(const struct work *work, unsigned devices)
 {
-    const struct gpuaes_settings *settings = life_settings();
-    int staged =
-        work->in_memory.kind == GPUAES_PAGEABLE || work->out_memory.kind == GPUAES_PAGEABLE;
+    int staged = is_pageable(work);
     unsigned parts = 1;
     if (work->registers || (work->whole && work->in_memory.kind == GPUAES_DEVICE))
         return 1;
     if (staged)
-        parts = min_unsigned(settings->pinned_bytes / PART_STAGING, settings->threads);
+        parts = min_unsigned(life_settings()->pinned_bytes / PART_STAGING, work->threads);
     else if (!is_on_device(work))
         parts = devices;
     parts = min_unsigned(work->in_bytes / (staged ? PART_STAGED : PART_PINNED), parts);
@@ -69,6 +83,13 @@ static void cut(struct work *work, struct device *first)
         work->part[work->parts++] =
             (struct part){.at = at, .bytes = min_u64(left, size), .device = device};
     }
+}
+
+/* For calls of all threads together. */
+static unsigned count_helpers(const struct work *work)
+{
+    int automatic = life_settings()->threads == 0 && is_pageable(work);
+    return automatic ? work->threads - 1 : GPUAES_PARTS - 1;
 }
 
 static void run_part(void *arg, unsigned number)
@@ -147,11 +168,12 @@ enum gpuaes_status work_run(struct work *work)
         return GPUAES_NOT_READY;
     enum gpuaes_status status = look(work, &device);
     if (status == GPUAES_OK) {
+        work->threads = count_threads(work);
         work->registers = is_worth_registering(work);
         cut(work, device);
         if (work->begin != NULL)
             work->begin(work);
-        pool_run(run_part, work, work->parts);
+        pool_run(run_part, work, work->parts, count_helpers(work));
         for (unsigned i = 0; i < work->parts && !is_on_device(work); i++)
             run_again(work, i);
         status = combine(work);

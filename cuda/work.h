@@ -40,7 +40,8 @@ struct work {
     enum gpuaes_status (*run)(struct work *work, unsigned number);
 
     struct memory in_memory, out_memory;
-    int registers; /* pageable memory is to be */
+    unsigned threads; /* that may move it, where it is pageable */
+    int registers;    /* pageable memory is to be */
     unsigned parts;
     struct part part[GPUAES_PARTS]; /* set up to `parts` */
 };

@@ -129,6 +129,18 @@ static int read_min_bytes(const struct reader *reader, size_t *min_bytes)
     return 1;
 }
 
+static int read_threads(const struct reader *reader, unsigned *threads)
+{
+    const char *value = reader->find(reader->arg, "threads");
+    uint64_t n;
+    if (value == NULL || strcmp(value, "auto") == 0)
+        return 1;
+    if (!parse_number(value, &n) || n < 1 || n > THREADS_MOST)
+        return refuse(reader, "threads", value, "\"auto\" or a number from 1 to 64");
+    *threads = (unsigned)n;
+    return 1;
+}
+
 /* Ordinals with commas between them, each a bit. 0 if it is no such list. */
 static int parse_ordinals(const char *text, uint64_t *devices)
 {
@@ -171,9 +183,10 @@ int settings_read(struct settings *settings, settings_find_fn *find, const void 
     const struct reader reader = {find, arg, fault};
     int engine = ENGINE_AUTO, start = START_AUTO, log = LOG_OFF;
     uint64_t start_bytes = 128 * MIB;
-    uint64_t pinned_bytes = 0, read_ahead_bytes = READ_AHEAD_DEFAULT, timeout_ms = 0, threads = 0;
+    uint64_t pinned_bytes = 0, read_ahead_bytes = READ_AHEAD_DEFAULT, timeout_ms = 0;
     uint64_t idle_seconds = GPUAES_IDLE_DEFAULT, devices = 0;
     size_t min_bytes = MIN_BYTES_AUTO;
+    unsigned threads = 0;
 
     if (!read_word(&reader, "engine", engines, "auto, gpu or cpu", &engine) ||
         !read_word(&reader, "start", starts, "auto, eager or never", &start) ||
@@ -183,8 +196,8 @@ int settings_read(struct settings *settings, settings_find_fn *find, const void 
         !read_number(&reader, "read-ahead-bytes", 0, (uint64_t)1 << 40, &read_ahead_bytes) ||
         !read_number(&reader, "idle-seconds", 0, 1000000000, &idle_seconds) ||
         !read_number(&reader, "timeout-ms", 1, 3600000, &timeout_ms) ||
-        !read_number(&reader, "threads", 1, THREADS_MOST, &threads) ||
-        !read_devices(&reader, &devices) || !read_min_bytes(&reader, &min_bytes))
+        !read_threads(&reader, &threads) || !read_devices(&reader, &devices) ||
+        !read_min_bytes(&reader, &min_bytes))
         return 0;
     *settings = (struct settings){
         .engine = (enum engine_setting)engine,
@@ -196,7 +209,7 @@ int settings_read(struct settings *settings, settings_find_fn *find, const void 
         .read_ahead_bytes = (size_t)read_ahead_bytes,
         .timeout_ms = (unsigned)timeout_ms,
         .idle_seconds = (unsigned)idle_seconds,
-        .threads = (unsigned)threads,
+        .threads = threads,
         .devices = devices,
     };
     return 1;

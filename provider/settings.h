@@ -29,7 +29,7 @@ struct settings {
     size_t read_ahead_bytes; /* 0: nothing is read ahead; READ_AHEAD_DEFAULT: not set */
     unsigned timeout_ms;     /* 0: not set */
     unsigned idle_seconds;   /* 0: never; GPUAES_IDLE_DEFAULT: not set */
-    unsigned threads;        /* that move the data of one call; 0: not set */
+    unsigned threads;        /* that move the data of one call; 0: auto, or not set */
     uint64_t devices;        /* bit n: CUDA device n; 0: not set */
 };
 

@@ -61,6 +61,7 @@ test_two_libcryptos_exported_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 endif
 # Programs that link libgpuaes and the emulator themselves.
 library_tests = \
+	test/automatic_threads_test \
 	test/batch_devices_test \
 	test/batch_faults_test \
 	test/batch_limits_test \
@@ -87,6 +88,7 @@ emulator_tests = \
 # Those that use several threads, and so are worth a run under ThreadSanitizer.
 threaded_tests = \
 	test/async_test \
+	test/automatic_threads_test \
 	test/exit_streams_test \
 	test/batch_threads_test \
 	test/devices_test \
@@ -233,6 +235,7 @@ library_test_libs = cuda/libgpuaes_core.la $(KERNEL_SOURCES:.cu=.lo) \
 test_aes_hybrid_test_SOURCES = test/aes_hybrid_test.c test/sbox_kernels.cu
 test_aes_hybrid_test_LDADD = $(library_test_libs)
 test_aes_kernels_test_LDADD = $(library_test_libs)
+test_automatic_threads_test_LDADD = $(library_test_libs)
 test_base64_kernels_test_LDADD = $(library_test_libs)
 test_batch_devices_test_LDADD = $(library_test_libs)
 test_batch_faults_test_LDADD = $(library_test_libs)
@@ -251,6 +254,7 @@ test_root_test_LDADD = $(library_test_libs)
 nodist_EXTRA_test_aes_hybrid_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_aes_kernels_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_base64_kernels_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_automatic_threads_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_batch_devices_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_batch_faults_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_batch_limits_test_SOURCES = test/link_by_cxx.cc

@@ -150,7 +150,9 @@ my @wrong = (
     ['timeout-ms', '0', 'number'],
     ['timeout-ms', '1 s', 'number'],
     ['log', 'loud', 'off, summary or debug'],
-    ['threads', '0', 'number'],
+    ['threads', '0', '"auto" or a number from 1 to 64'],
+    ['threads', 'Auto', '"auto" or a number from 1 to 64'],
+    ['threads', '4x', 'number'],
     ['threads', '65', 'number'],
     ['devices', '', 'numbers of CUDA devices'],
     ['devices', 'none', 'numbers of CUDA devices'],
@@ -236,7 +238,7 @@ foreach my $line ('identity = gpuaes', '1.activate = 1', "# engin = gpu\n") {
 
 foreach (['engine', 'cpu'], ['start', 'never'], ['start-bytes', '64M'], ['idle-seconds', '0'],
     ['min-bytes', 'auto'], ['min-bytes', '1M'], ['pinned-bytes', '16M'], ['timeout-ms', '500'], ['log', 'off'],
-    ['threads', '64'], ['devices', 'all'], ['devices', '0'], ['devices', '2,0,63'])
+    ['threads', '64'], ['threads', 'auto'], ['devices', 'all'], ['devices', '0'], ['devices', '2,0,63'])
 {
     my ($name, $value) = @$_;
     my $result = run(['openssl', 'list', '-providers'],

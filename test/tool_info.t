@@ -109,6 +109,7 @@ like($doctor->{out}, qr/^The provider gpuaes \S+ is installed and loads\.$/m, 'd
 like($doctor->{out}, qr/^Programs that read \Q$cnf\E use gpuaes\.$/m, 'doctor: the configuration is right');
 if ($has_device) {
     like($info->{out}, qr/^GPU 0: .*, compute capability \d+\.\d, \d+ multiprocessors, driver/m, 'info: the GPU');
+    like($info->{out}, qr/^CPU: a large update in pageable memory uses up to [1-4] threads$/m, 'info: threads of an update');
     like($doctor->{out}, qr/^GPU 0 can be used: \w.*$/m, 'doctor: the GPU can be used');
     my $offloaded = qr/^Self-test passed: an update of 1 MiB was offloaded, and the GPU's result matches the CPU's\.$/m;
     like($doctor->{out}, $offloaded, 'doctor: it does an update of the provider');
@@ -149,10 +150,13 @@ foreach my $command ('doctor', 'info') {
     my $result = gpuaes([$command, $command eq 'info' ? '--quick' : ()]);
     is($result->{err}, '', "$command: settings of the file are no problem");
     like($result->{out}, qr/^ *[Pp]rograms that read .* use gpuaes\.?$/m, "$command: programs use it");
+    like($result->{out}, qr/^CPU: a large update in pageable memory uses up to 2 threads$/m, 'info: as many threads as are set')
+        if $command eq 'info' && $has_device;
 }
 spew($cnf, $sample);
 my $told = decode_json(gpuaes(['info', '--quick', '--json'])->{out});
 is(scalar(@{$told->{gpus}}) > 0, !!$has_device, 'info --json: the GPUs');
+is(($told->{update_threads} // 0) > 0, !!$has_device, 'and threads of an update');
 ok($told->{provider_loaded} && $told->{configuration}{uses_gpuaes}, 'and what else it says');
 is($told->{configuration}{path}, $cnf, 'of which file');
 is(scalar(grep { $_->{memory} eq 'pageable' && $_->{gpuaes} > 0 } @{$told->{rates}}), 21, 'with a rate for each mode and size');
@@ -287,7 +291,7 @@ like(gpuaes(['doctor'], GPUAES_ENGINE => 'cpu', OPENSSL_CONF => "$folder/link.cn
 my @stuck = (
     ['a line that is none', "[x\n$whole", qr/line 1 of it is wrong/, qr/correct that line/],
     ['a wrong setting', $whole =~ s/(?<=\[ours\]\n)/threads = many\n/r,
-        qr/^its setting threads has the value "many", expected a number from 1 to 64$/, qr/^correct the line "threads = many" in \[ours\]$/],
+        qr/^its setting threads has the value "many", expected "auto" or a number from 1 to 64$/, qr/^correct the line "threads = many" in \[ours\]$/],
     ['a setting that is unknown', $whole =~ s/(?<=\[ours\]\n)/soft_load = 1\nengin = gpu\n/r,
         qr/^its setting engin is unknown \(did you mean engine\?\)$/, qr/^correct or delete the line "engin = gpu" in \[ours\]$/],
     ['a section within the section', $whole =~ s/(?<=\[ours\]\n)/engine = more\n/r . "[more]\nx = 1\n",

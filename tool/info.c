@@ -47,6 +47,7 @@ static void print_devices(int ready, const char *why_not)
 {
     struct gpuaes_device_info device;
     struct gpuaes_statistics statistics;
+    struct gpuaes_settings settings;
     char text[DESCRIBE_TEXT];
     if (!ready)
         (void)printf("GPU: none: %s\n", why_not);
@@ -57,6 +58,9 @@ static void print_devices(int ready, const char *why_not)
     gpuaes_get_statistics(&statistics);
     if (ready)
         (void)printf("start of the GPU: %" PRIu64 " ms\n", statistics.start_ms);
+    if (ready && gpuaes_get_settings(&settings))
+        (void)printf("CPU: a large update in pageable memory uses up to %u threads\n",
+                     settings.threads);
     (void)printf("CPU: gpuaes enc uses %u threads%s\n", pipeline_threads(UINT64_MAX),
                  ready ? "" : ", of libcrypto's AES alone");
 }
@@ -127,6 +131,7 @@ static void print_devices_json(int ready, const char *why_not)
 {
     struct gpuaes_device_info device;
     struct gpuaes_statistics statistics;
+    struct gpuaes_settings settings;
     json_text("no_gpu", why_not);
     json_open("gpus", '[');
     for (unsigned n = 0; ready && gpuaes_device(n, &device); n++) {
@@ -142,6 +147,8 @@ static void print_devices_json(int ready, const char *why_not)
     json_close(']');
     gpuaes_get_statistics(&statistics);
     json_count("start_ms", statistics.start_ms);
+    if (ready && gpuaes_get_settings(&settings))
+        json_count("update_threads", settings.threads);
     json_count("enc_threads", pipeline_threads(UINT64_MAX));
 }
 

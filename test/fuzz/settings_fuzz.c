@@ -34,7 +34,7 @@ static const struct rule rules[SETTINGS] = {
     {"read-ahead-bytes", "GPUAES_READ_AHEAD_BYTES", NULL, 0, TIB},
     {"idle-seconds", "GPUAES_IDLE_SECONDS", NULL, 0, 1000000000},
     {"timeout-ms", "GPUAES_TIMEOUT_MS", NULL, 1, 3600000},
-    {"threads", "GPUAES_THREADS", NULL, 1, 64},
+    {"threads", "GPUAES_THREADS", " auto ", 1, 64},
     {"devices", "GPUAES_DEVICES", " all ", 0, 0},
     {"min-bytes", "GPUAES_MIN_BYTES", " auto ", 0, UINT64_MAX - 1},
 };
