@@ -32,6 +32,7 @@ bench_libbench_la_SOURCES = \
 	bench/part_limits.c \
 	bench/part_load.c \
 	bench/part_offload.c \
+	bench/part_pageable.c \
 	bench/part_programs.c \
 	bench/part_read_ahead.c \
 	bench/part_reference_expansion.c \

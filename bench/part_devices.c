@@ -238,8 +238,8 @@ static int devices_rows(const char *list, unsigned *found)
 {
     static struct station station; /* each worker's own, after the fork */
     struct crew crew = {.order = COUNT_DEVICES};
-    if (!worker_start(&crew.worker[OURS], list, work, &station) ||
-        !worker_start(&crew.worker[REFERENCE], "0", work, &station))
+    if (!worker_start(&crew.worker[OURS], "GPUAES_DEVICES", list, work, &station) ||
+        !worker_start(&crew.worker[REFERENCE], "GPUAES_DEVICES", "0", work, &station))
         return EXIT_FAILURE;
     crew.devices = (unsigned)worker_order(&crew.worker[OURS], COUNT_DEVICES, NULL);
     *found = crew.devices;

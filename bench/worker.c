@@ -33,7 +33,8 @@ static void serve(int orders, int replies, worker_fn *work, void *argument)
     }
 }
 
-int worker_start(struct worker *w, const char *devices, worker_fn *work, void *argument)
+int worker_start(struct worker *w, const char *variable, const char *value, worker_fn *work,
+                 void *argument)
 {
     int orders[2], replies[2];
     if (pipe(orders) != 0 || pipe(replies) != 0)
@@ -44,7 +45,7 @@ int worker_start(struct worker *w, const char *devices, worker_fn *work, void *a
     if (w->pid == 0) {
         close(orders[1]);
         close(replies[0]);
-        setenv("GPUAES_DEVICES", devices, 1);
+        setenv(variable, value, 1);
         serve(orders[0], replies[1], work, argument);
         exit(0);
     }

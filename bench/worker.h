@@ -17,8 +17,9 @@ struct worker {
 /* One order: a number of the caller's own, from 0 on. What it says; 0 where it cannot be done. */
 typedef int worker_fn(int order, void *argument);
 
-/* Forks; the child sets GPUAES_DEVICES and does orders until there are no more. */
-int worker_start(struct worker *worker, const char *devices, worker_fn *work, void *argument);
+/* Forks; the child sets a variable of the environment and does orders until there are no more. */
+int worker_start(struct worker *worker, const char *variable, const char *value, worker_fn *work,
+                 void *argument);
 
 /*
  * Gives an order and waits: what the work says, or 0 where the worker has died.
