@@ -36,6 +36,7 @@ evp_emulator_tests = \
 	test/exit_streams_test \
 	test/exit_ways_test \
 	test/exit_test \
+	test/large_updates_test \
 	test/faulty_driver_test \
 	test/faults_test \
 	test/limits_test \
