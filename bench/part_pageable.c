@@ -18,7 +18,7 @@
 #include "sides.h"
 #include "worker.h"
 
-enum { CALLERS = 8, MOST_CELLS = 128, LEAST_TURNS = 3, MOST_PAGEABLE_TURNS = 21 };
+enum { CALLERS = 8, MOST_CELLS = 128, MOST_PAGEABLE_TURNS = 21 };
 
 enum memory { REUSED, FRESH, UNTOUCHED, MEMORIES };
 static const char *const memory_names[MEMORIES] = {"pageable", "pageable, fresh",
