@@ -173,6 +173,8 @@ SKIP: {
 # A cluster of one host, with daemons and a folder of its own.
 sub free_ports { return map { my $s = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1'); ($s, $s->sockport()) } 1 .. $_[0] }
 
+sub needs_control_groups { return slurp("$folder/slurm/slurmd.log") =~ /Unable to initialize cgroup plugin/ }
+
 sub with_slurm
 {
     my ($work) = @_;
@@ -208,7 +210,7 @@ MpiDefault=none
 NodeName=$host NodeAddr=127.0.0.1 CPUs=2
 PartitionName=all Nodes=$host Default=YES MaxTime=5 State=UP
 END
-    # From 23.11 on slurmd insists on control groups, which a container may not have.
+    # slurmd insists on control groups, which a container may not have; from 23 on it can be told not to.
     my ($year) = run(['/usr/sbin/slurmd', '-V'])->{out} =~ /^slurm\D*(\d+)/;
     spew("$place/cgroup.conf", "CgroupPlugin=disabled\n") if ($year // 0) >= 23;
     my %env = (SLURM_CONF => "$place/slurm.conf", PATH => "$ENV{PATH}:/usr/sbin");
@@ -227,11 +229,11 @@ END
     my $up = 0;
     for (1 .. 600) {
         $up = run(['sinfo', '-h', '-o', '%t'], env => \%env)->{out} =~ /^idle/;
-        last if $up;
+        last if $up || needs_control_groups();
         select(undef, undef, undef, 0.2);
     }
     $work->(\%env) if $up;
-    diag(map { slurp("$place/$_.log") } qw(munged slurmctld slurmd)) if !$up;
+    diag(map { slurp("$place/$_.log") } qw(munged slurmctld slurmd)) if !$up && !needs_control_groups();
     stop($_) foreach reverse(@daemons);
     return $up;
 }
@@ -259,6 +261,7 @@ SKIP: {
         my $failed = run([@command, "$folder/absent/slurmed", 'enc', @options], env => {%$ours, %$env}, seconds => 500);
         isnt($failed->{status}, 0, 'it ends as a job does that fails');
     });
+    skip('slurmd of this version needs control groups, and none are mounted', 4) if !$up && needs_control_groups();
     ok($up, 'Slurm runs');
     chdir('/');
 }
