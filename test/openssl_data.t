@@ -76,7 +76,7 @@ sub compare
         GPUAES_LOG => 'summary'
     );
     my ($theirs, $mine) = map {
-        run([$command->($_)], env => {%both, $environment->($_)}, seconds => 1200)
+        run([$command->($_)], env => {%both, $environment->($_)}, seconds => 7200)
     } ($stock, $ours);
     is($theirs->{status}, 0, "$name: OpenSSL alone passes") or diag($theirs->{err});
     is($mine->{status}, 0, "$name: we pass") or diag($mine->{err});
@@ -150,7 +150,7 @@ my ($theirs, $mine) = map {
             "$ssl_data/dhparams.pem", $ssl_data],
         env => {LD_LIBRARY_PATH => libraries("$openssl/lib"), OPENSSL_CONF => '/dev/null',
             OPENSSL_TEST_RAND_SEED => 1, GPUAES_MIN_BYTES => 0, GPUAES_LOG => 'summary'},
-        seconds => 1200)
+        seconds => 7200)
 } ($stock, $ours);
 my ($their_tests, $my_tests) = map { [$_->{out} =~ /^ *((?:not )?ok .*)$/mg] } $theirs, $mine;
 cmp_ok(scalar(@$my_tests), '>', 100, 'sslapitest: its tests');
