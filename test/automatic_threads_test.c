@@ -60,13 +60,18 @@ static int starts_on(unsigned count, unsigned threads)
 
 /* ---- Calls ------------------------------------------------------------------------ */
 
+/* expect() draws random numbers, which all threads share. */
+static pthread_mutex_t draws = PTHREAD_MUTEX_INITIALIZER;
+
 /* How many parts the call had; 0 if it was wrong. */
 static unsigned parts_of(enum gpuaes_op op, size_t len, int in_place)
 {
     struct gpuaes_report report;
     struct expected e;
     unsigned char iv[16];
+    pthread_mutex_lock(&draws);
     expect(&e, op, len);
+    pthread_mutex_unlock(&draws);
     unsigned char *in = malloc(len);
     memcpy(in, e.plain, len);
     memcpy(iv, e.iv, sizeof iv);
