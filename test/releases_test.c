@@ -125,10 +125,11 @@ static int is_seen(void)
         struct pair asks = pair_open("AES-128-ECB", 1, DEVICE, DEVICE, 1);
         struct pair p = pair_open("AES-128-ECB", 1, DEVICE, DEVICE, 0);
         before = figures_get(&providers).gpu_bytes;
-        if (!pair_update(&p, BYTES))
-            return 0;
+        int right = pair_update(&p, BYTES);
         pair_close(&asks);
         pair_close(&p);
+        if (!right)
+            return 0;
     }
     return figures_get(&providers).gpu_bytes != before;
 }
