@@ -154,7 +154,7 @@ sanitizer_tests = \
 	$(addprefix asan/,$(evp_emulator_tests:test/faults_test=) $(evp_tests) $(emulator_tests))
 
 EXTRA_DIST += test/Programs.pm test/Sanitize.pm test/application.h test/asan_forks.h \
-	test/cases.h test/emulated.map test/fault_scenarios.h \
+	test/cases.h test/device_state.h test/emulated.map test/fault_scenarios.h \
 	test/fault_work.h test/faulty_driver.cc test/in_chroot test/includes test/jobs.h test/leaks_allowed.h \
 	test/library.h test/memory_search.h test/mixes.h \
 	test/noticed_driver.c test/on_gpu \

@@ -12,30 +12,14 @@
  */
 #include <openssl/async.h>
 
-#include "../cuda/gpuaes.h"
 #include "../provider/errors.h"
 #include "cases.h"
+#include "device_state.h"
 
 enum { KIB = 1 << 10, BYTES = 256 * KIB, SMALL = 8 * KIB };
 
 static struct providers providers;
 static const unsigned char key[32] = "a key", iv[16] = "\xff\xff";
-
-static enum gpuaes_state state(void)
-{
-    enum gpuaes_state (*function)(void);
-    void *symbol = library_function("gpuaes_state");
-    memcpy(&function, &symbol, sizeof function);
-    return function();
-}
-
-/* At most a minute. */
-static int becomes(enum gpuaes_state wanted)
-{
-    for (int i = 0; i < 60000 && state() != wanted; i++)
-        sleep_ms(1);
-    return state() == wanted;
-}
 
 /* ---- Releases between calls ------------------------------------------------------------ */
 
@@ -46,7 +30,7 @@ static int was_released;
 ASYNC_JOB *ASYNC_get_current_job(void)
 {
     if (calls_until_release != 0 && --calls_until_release == 0)
-        was_released = state() == GPUAES_READY && becomes(GPUAES_OFF);
+        was_released = device_state() == GPUAES_READY && device_becomes(GPUAES_OFF);
     return NULL;
 }
 
@@ -185,13 +169,13 @@ static int a_stream_that_was_read_ahead_of_goes_on(void)
         return 0;
     struct pair p = pair_open("AES-256-CTR", 1, DEVICE, DEVICE, 0);
     unsigned char *host = malloc(SMALL);
-    int n, right = becomes(GPUAES_READY);
+    int n, right = device_becomes(GPUAES_READY);
     uint64_t launches = figures_get(&providers).launches;
     memset(host, 0x5a, SMALL);
     for (int i = 0; right && figures_get(&providers).launches == launches && i < 1000; i++)
         right = EVP_CipherUpdate(p.context[0], host, &n, host, SMALL) &&
                 EVP_CipherUpdate(p.context[1], p.expected, &n, p.plain, SMALL);
-    right = right && figures_get(&providers).launches != launches && becomes(GPUAES_OFF);
+    right = right && figures_get(&providers).launches != launches && device_becomes(GPUAES_OFF);
     struct figures before = figures_get(&providers), after;
     right = right && pair_update(&p, BYTES);
     after = figures_get(&providers);
@@ -208,7 +192,7 @@ static int a_device_that_is_lost_is_missed(void)
     int right = application_begin(0) && is_seen();
     struct pair p = pair_open("AES-256-CTR", 1, DEVICE, DEVICE, 0);
     emulate("fault=pointer_get_attributes:1");
-    right = right && is_refused(&p) && state() == GPUAES_FAILED && is_refused(&p);
+    right = right && is_refused(&p) && device_state() == GPUAES_FAILED && is_refused(&p);
     pair_close(&p);
     p = pair_open("AES-256-CTR", 1, DEVICE, DEVICE, 0);
     right = right && is_refused(&p);

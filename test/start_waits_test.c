@@ -8,30 +8,14 @@
  */
 #include <pthread.h>
 
-#include "../cuda/gpuaes.h"
 #include "../provider/errors.h"
 #include "cases.h"
+#include "device_state.h"
 #include "providers.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, THREADS = 8 };
 
 static struct providers providers;
-
-static enum gpuaes_state state(void)
-{
-    enum gpuaes_state (*function)(void);
-    void *symbol = library_function("gpuaes_state");
-    memcpy(&function, &symbol, sizeof function);
-    return function();
-}
-
-/* At most a minute. */
-static int becomes(enum gpuaes_state wanted)
-{
-    for (int i = 0; i < 60000 && state() != wanted; i++)
-        usleep(1000);
-    return state() == wanted;
-}
 
 /* One update from a fresh context without parameters: 1 if it is right, 0 if it fails. */
 static int update(const char *name, int encrypt, enum place from, enum place to, int bytes)
@@ -81,26 +65,26 @@ static int device_update(const char *name, int encrypt, enum place from, enum pl
 /* The device takes seconds, so that an update that waits for it finds it ready. */
 static int host_memory_does_not_wait(void)
 {
-    int right = application_begin(0) && host_update() && state() == GPUAES_STARTING;
+    int right = application_begin(0) && host_update() && device_state() == GPUAES_STARTING;
     for (int i = 0; i < 20; i++)
         right &= host_update();
     right &= update("AES-128-ECB", 0, PINNED, PINNED, 2 * MIB);
-    right &= state() == GPUAES_STARTING && figures_get(&providers).gpu_bytes == 0;
-    return right && becomes(GPUAES_READY) && host_update();
+    right &= device_state() == GPUAES_STARTING && figures_get(&providers).gpu_bytes == 0;
+    return right && device_becomes(GPUAES_READY) && host_update();
 }
 
 static int nor_after_a_release(void)
 {
-    int right = host_update() && becomes(GPUAES_READY) && becomes(GPUAES_OFF);
+    int right = host_update() && device_becomes(GPUAES_READY) && device_becomes(GPUAES_OFF);
     emulate("init-ms=15000");
-    right = right && host_update() && state() == GPUAES_STARTING;
-    return right && becomes(GPUAES_READY) && host_update();
+    right = right && host_update() && device_state() == GPUAES_STARTING;
+    return right && device_becomes(GPUAES_READY) && host_update();
 }
 
 static int device_memory_waits(void)
 {
     int right = application_begin(0) && device_update("AES-256-CTR", 1, DEVICE, DEVICE, MIB) &&
-                state() == GPUAES_READY;
+                device_state() == GPUAES_READY;
     return right && figures_get(&providers).faults == 0;
 }
 
@@ -117,15 +101,15 @@ static int so_it_does_during_a_start(void)
                    {"AES-128-ECB", 0, 40 * MIB, DEVICE, PINNED}};
     int right = application_begin(0);
     for (size_t i = 0; i < sizeof updates / sizeof updates[0]; i++) {
-        right = right && host_update() && state() == GPUAES_STARTING &&
+        right = right && host_update() && device_state() == GPUAES_STARTING &&
                 device_update(updates[i].name, updates[i].encrypt, updates[i].from, updates[i].to,
                               updates[i].bytes) &&
-                becomes(GPUAES_OFF);
+                device_becomes(GPUAES_OFF);
         /* After a release it is found as well, and starts the device by itself. */
         right = right &&
                 device_update(updates[i].name, updates[i].encrypt, updates[i].from, updates[i].to,
                               updates[i].bytes) &&
-                becomes(GPUAES_OFF);
+                device_becomes(GPUAES_OFF);
     }
     return right;
 }
@@ -164,19 +148,20 @@ static int other_devices_are_left_alone(void)
 {
     int right = 1;
     for (int i = 0; i < 20; i++)
-        right &= host_update() && state() == GPUAES_OFF;
+        right &= host_update() && device_state() == GPUAES_OFF;
     return right && application_count("emulator_contexts") == 1;
 }
 
 static int unless_their_memory_is_used(void)
 {
     return application_begin(1) && device_update("AES-256-CTR", 1, DEVICE, DEVICE, MIB) &&
-           state() == GPUAES_READY;
+           device_state() == GPUAES_READY;
 }
 
 static int the_device_that_is_set_is_started(void)
 {
-    return host_update() && becomes(GPUAES_READY) && application_count("emulator_contexts") == 1;
+    return host_update() && device_becomes(GPUAES_READY) &&
+           application_count("emulator_contexts") == 1;
 }
 
 static const struct {

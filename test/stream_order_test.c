@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../cuda/gpuaes.h"
+#include "device_state.h"
 #include "streams.h"
 
 /*
@@ -126,15 +126,6 @@ static int step(char letter)
     return 1;
 }
 
-static enum gpuaes_state state_of_device(void)
-{
-    void *symbol = library_function("gpuaes_state");
-    enum gpuaes_state (*state)(void);
-
-    memcpy(&state, &symbol, sizeof symbol);
-    return state();
-}
-
 static int output_is_right(void)
 {
     unsigned char seen[BYTES];
@@ -164,11 +155,11 @@ static void run(const struct row *row)
     for (s = row->steps; good && *s; s++)
         good = step(*s);
     if (hangs) /* what waits has failed, or could not say so */
-        _exit(state_of_device() != GPUAES_FAILED || (s[-1] == 'i') == good);
-    if (!good || !output_is_right() || state_of_device() != GPUAES_READY ||
+        _exit(device_state() != GPUAES_FAILED || (s[-1] == 'i') == good);
+    if (!good || !output_is_right() || device_state() != GPUAES_READY ||
         figures_get(&providers).faults != 0) {
         tap_diag("%s: failed at step %d, state %d", row->steps, (int)(s - row->steps),
-                 state_of_device());
+                 device_state());
         ERR_print_errors_fp(stdout);
         fflush(stdout);
         _exit(3);
