@@ -16,10 +16,6 @@ enum { CHAIN = LANE_SLOTS + 1 };
 /* Up to here the CPU is faster in filling the chain of a kernel than another kernel. */
 enum { CPU_CHAIN_MAX = 128 << 10 };
 
-/* A keystream needs one pass of the CPU, staging two. */
-static const struct work_registration registration_ctr[2] = {{8 << 20, 1}, {128 << 20, 1}};
-static const struct work_registration registration_blocks[2] = {{4 << 20, 3}, {8 << 20, 1}};
-
 struct aes_work {
     struct work work; /* first: the callbacks get this */
     enum gpuaes_op op;
@@ -229,7 +225,6 @@ static enum gpuaes_status run(struct work *work, unsigned number)
         t->extra = GPUAES_BLOCK;
     else if (w->op == GPUAES_CBC_DECRYPT && chain_by_cpu(t))
         t->extra = AES_CHAIN_BYTES(t->in_bytes / GPUAES_BLOCK);
-    t->registers = work->registers;
     enum gpuaes_status status = transfer_run(part->device, t, work->flags);
     part->done += t->in_done;
     gpuaes_cleanse(&job, sizeof job);
@@ -285,7 +280,6 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
     w.work.in_unit = w.work.out_unit = GPUAES_BLOCK;
     w.work.flags = flags;
     w.work.whole = op == GPUAES_CBC_DECRYPT; /* the CPU does not see the block before a part */
-    w.work.registration = op == GPUAES_CTR ? registration_ctr : registration_blocks;
     w.work.begin = begin;
     w.work.run = run;
     w.op = op;

@@ -23,8 +23,6 @@ size_t gpuaes_base64_encoded_size(size_t len, size_t line_length)
     return characters + (characters + line_length - 1) / line_length;
 }
 
-static const struct work_registration registration[2] = {{8 << 20, 1}, {16 << 20, 1}};
-
 struct base64_work {
     struct work work; /* first: the callbacks get this */
     uint32_t line_length;
@@ -57,7 +55,6 @@ static struct transfer rest_of(const struct work *work, const struct part *part)
                              .out_memory = memory_at(work->out_memory, out_at),
                              .in_unit = work->in_unit,
                              .out_unit = work->out_unit,
-                             .registers = work->registers,
                              .apart = 1};
 }
 
@@ -155,7 +152,6 @@ static enum gpuaes_status run(struct base64_work *w, const void *in, void *out, 
     work->out = out;
     work->flags = flags;
     work->whole = 0;
-    work->registration = registration;
     work->begin = NULL;
     if (work->in < work->out + work->out_bytes && work->out < work->in + work->in_bytes)
         return GPUAES_BAD_ARGUMENT;

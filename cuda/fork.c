@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "registration.h"
 #include "statistics.h"
 
 static _Atomic(atomic_int *) watched; /* points to 1 in the process that watches */
@@ -41,7 +40,7 @@ static void begin(void)
     }
     atomic_store(flag, 1);
     atomic_store(&watched, flag);
-    (void)pthread_atfork(registration_before_fork, registration_after_fork, in_child);
+    (void)pthread_atfork(NULL, NULL, in_child);
 }
 
 void fork_watch(void)

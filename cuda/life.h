@@ -3,7 +3,7 @@
  *
  * Locks, in the order in which they may be taken: adoption (life.c), the
  * runtime's (life.c), the lanes' of a device (lane.c); the helpers' (pool.c) and
- * those of the registered ranges (pinned.c, registration.c) and of the memory pool
+ * those of the pinned ranges (pinned.c) and of the memory pool
  * (spares.c) are leaves: no lock is taken within them. None is held during a call of a
  * callback or a wait for a device. A forked child takes none of them.
  *

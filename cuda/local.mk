@@ -35,7 +35,6 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/pinned.c \
 	cuda/pool.c cuda/pool.h \
 	cuda/queue.c \
-	cuda/registration.c cuda/registration.h \
 	cuda/root.c cuda/root.h \
 	cuda/route.c cuda/route.h \
 	cuda/spans.c cuda/spans.h \
@@ -43,7 +42,6 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/statistics.c cuda/statistics.h \
 	cuda/status.c \
 	cuda/transfer.c cuda/transfer.h \
-	cuda/window.c cuda/window.h \
 	cuda/work.c cuda/work.h
 cuda_libgpuaes_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 

@@ -7,7 +7,6 @@
 
 #include "application.h"
 #include "life.h"
-#include "registration.h"
 
 enum { ATTRIBUTES = 7 };
 
@@ -59,18 +58,12 @@ enum gpuaes_status memory_look(struct device *entered, const void *p, size_t len
                                struct memory *memory)
 {
     struct range range;
-    unsigned since;
-    int temporary; /* looked up behind the driver's answer, and valid if none has ended since */
     *memory = (struct memory){.kind = GPUAES_PAGEABLE};
-    do {
-        since = registration_count();
-        drv_result r = query(entered->driver, p, &range);
-        if (r != DRV_SUCCESS)
-            return device_fault(entered, "cuPointerGetAttributes", r);
-        if (range.type == 0)
-            return GPUAES_OK;
-        temporary = range.type == DRV_MEMORY_HOST && registration_touches(p, len);
-    } while (range.type == DRV_MEMORY_HOST && registration_count() != since);
+    drv_result r = query(entered->driver, p, &range);
+    if (r != DRV_SUCCESS)
+        return device_fault(entered, "cuPointerGetAttributes", r);
+    if (range.type == 0)
+        return GPUAES_OK;
     int whole = holds(&range, p, len);
     /* What another device's context would say of device memory is 0. */
     memory->address = range.type == DRV_MEMORY_HOST ? range.address : memory_address(p);
@@ -83,7 +76,7 @@ enum gpuaes_status memory_look(struct device *entered, const void *p, size_t len
         memory->owner = find_owner(entered, &range);
         memory->kind = memory->owner != NULL ? GPUAES_DEVICE : GPUAES_FOREIGN;
         memory->bytes = range.bytes;
-    } else if (whole && !temporary) {
+    } else if (whole) {
         memory->kind = GPUAES_PINNED;
         memory->bytes = range.bytes;
     }

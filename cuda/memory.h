@@ -19,8 +19,7 @@ struct memory {
 
 /*
  * Looks at a range, with any device entered. BAD_RANGE if it begins in a device
- * allocation and ends outside of it. Memory that a call of ours has registered
- * for its own duration is PAGEABLE.
+ * allocation and ends outside of it.
  */
 enum gpuaes_status memory_look(struct device *entered, const void *p, size_t len,
                                struct memory *memory);

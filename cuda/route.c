@@ -7,7 +7,6 @@
 #include "route.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "../base/minmax.h"
 #include "host_copy.h"
@@ -21,19 +20,12 @@ enum {
     SHARE = 8,
     MIN_PIECE = 128 << 10,
     MAX_STAGED_PIECE = 2 << 20,
-    MAX_WINDOW_PIECE = 4 << 20,
     MAX_DIRECT_PIECE = 8 << 20,
     STREAMING_FROM = 4 << 20 /* larger output goes past the CPU's caches */
 };
 enum { ZERO_COPY_MAX = 4 << 20 };
 
 /* ---- Planning ---------------------------------------------------------------- */
-
-static size_t page_bytes(void)
-{
-    long page = sysconf(_SC_PAGESIZE);
-    return page > 0 ? (size_t)page : 4096;
-}
 
 static enum route choose(const struct transfer *t, const struct memory *memory)
 {
@@ -42,7 +34,7 @@ static enum route choose(const struct transfer *t, const struct memory *memory)
         return ROUTE_DIRECT;
     if (memory->kind == GPUAES_PINNED)
         return bytes <= ZERO_COPY_MAX ? ROUTE_DIRECT : ROUTE_DMA;
-    return t->registers ? ROUTE_WINDOW : ROUTE_STAGED;
+    return ROUTE_STAGED;
 }
 
 static size_t piece_size(const struct routes *routes, const struct transfer *t, size_t bytes)
@@ -50,8 +42,6 @@ static size_t piece_size(const struct routes *routes, const struct transfer *t, 
     if (routes->in == ROUTE_DIRECT && routes->out == ROUTE_DIRECT)
         return bytes + t->in_unit - 1; /* one piece, whose last unit may be a part */
     size_t limit = MAX_DIRECT_PIECE;
-    if (routes->in == ROUTE_WINDOW || routes->out == ROUTE_WINDOW)
-        limit = MAX_WINDOW_PIECE;
     if (routes->in == ROUTE_STAGED || routes->out == ROUTE_STAGED)
         limit = MAX_STAGED_PIECE;
     size_t size = bytes / SHARE;
@@ -60,33 +50,21 @@ static size_t piece_size(const struct routes *routes, const struct transfer *t, 
     return min_u64(size, limit);
 }
 
-static void open_windows(struct routes *routes, const struct transfer *t, size_t from)
-{
-    size_t out_from = from / t->in_unit * t->out_unit;
-    if (routes->in == ROUTE_WINDOW)
-        window_open(&routes->in_window, t->in + from, t->in_bytes - from);
-    if (routes->out == ROUTE_WINDOW && t->in != t->out)
-        window_open(&routes->out_window, t->out + out_from, t->out_bytes - out_from);
-}
-
 static size_t staging_bytes(const struct routes *routes, size_t in, size_t out)
 {
     if (routes->in == ROUTE_STAGED || routes->out == ROUTE_STAGED)
         return in > out ? in : out;
-    if (routes->in == ROUTE_WINDOW || routes->out == ROUTE_WINDOW)
-        return 6 * page_bytes();
     return 0;
 }
 
 void routes_plan(struct routes *routes, const struct transfer *t, const struct device *device,
-                 size_t from, struct lane_needs *needs)
+                 struct lane_needs *needs)
 {
-    size_t bytes = t->in_bytes - from;
+    size_t bytes = t->in_bytes;
     memset(needs, 0, sizeof *needs);
     memset(routes, 0, sizeof *routes);
-    routes->in = t->keystream && !t->registers ? ROUTE_NONE : choose(t, &t->in_memory);
+    routes->in = t->keystream ? ROUTE_NONE : choose(t, &t->in_memory);
     routes->out = choose(t, &t->out_memory);
-    open_windows(routes, t, from);
     routes->piece_units = piece_size(routes, t, bytes) / t->in_unit;
     if (routes->piece_units == 0)
         routes->piece_units = 1;
@@ -95,7 +73,7 @@ void routes_plan(struct routes *routes, const struct transfer *t, const struct d
     needs->slots = min_unsigned(pieces, LANE_SLOTS);
 
     int in_buffer = routes->in >= ROUTE_DMA;
-    int out_buffer = routes->out >= ROUTE_DMA && routes->out != ROUTE_STAGED;
+    int out_buffer = routes->out == ROUTE_DMA;
     routes->out_in_second = out_buffer && (t->apart || !in_buffer);
     int same = (routes->in == ROUTE_DIRECT && routes->out == ROUTE_DIRECT && t->in == t->out) ||
                (in_buffer && out_buffer && !routes->out_in_second);
@@ -108,88 +86,6 @@ void routes_plan(struct routes *routes, const struct transfer *t, const struct d
         needs->staging = round_up(routes->staging + t->extra, BUFFER_ROUNDING);
     if (t->scratch != NULL)
         needs->scratch = t->scratch(t, device, min_u64(bytes, in), same);
-}
-
-/* ---- Windows ------------------------------------------------------------------- */
-
-int routes_reach(struct routes *routes, const struct transfer *t, const struct device *device,
-                 const struct piece *piece)
-{
-    return window_reach(&routes->in_window, device, t->in + piece->in_at + piece->in_bytes) &&
-           window_reach(&routes->out_window, device, t->out + piece->out_at + piece->out_bytes);
-}
-
-void routes_pass(struct routes *routes, const struct transfer *t, const struct device *device,
-                 const struct piece *piece)
-{
-    window_pass(&routes->in_window, device, t->in + piece->in_at + piece->in_bytes);
-    window_pass(&routes->out_window, device, t->out + piece->out_at + piece->out_bytes);
-}
-
-/*
- * The next stretch of a range that one copy moves: within a registration, or
- * beside the whole pages. `*staging` is then where in the staging memory it
- * has its place, else NULL.
- */
-static size_t stretch(const struct window *window, const unsigned char *p, size_t bytes,
-                      unsigned char *edges, unsigned char **staging)
-{
-    *staging = NULL;
-    if (p >= window->begin && p < window->end)
-        return window_span(window, p, bytes);
-    *staging = p < window->begin ? edges : edges + page_bytes();
-    size_t before = p < window->begin ? (size_t)(window->begin - p) : bytes;
-    return min_u64(before, bytes);
-}
-
-static drv_result window_in(const struct routes *routes, const struct device *device,
-                            struct slot *slot, const unsigned char *from, size_t bytes)
-{
-    drv_result r = DRV_SUCCESS;
-    for (size_t at = 0, n; at < bytes && r == DRV_SUCCESS; at += n) {
-        unsigned char *staging;
-        n = stretch(&routes->in_window, from + at, bytes - at, slot->staging, &staging);
-        if (staging != NULL)
-            memcpy(staging, from + at, n);
-        r = device->driver->memcpy_htod_async(
-            slot->buffer[0] + at, staging != NULL ? staging : from + at, n, slot->stream);
-    }
-    return r;
-}
-
-static const struct window *output_window(const struct routes *routes, const struct transfer *t)
-{
-    return t->in == t->out ? &routes->in_window : &routes->out_window;
-}
-
-static unsigned char *output_edges(const struct slot *slot)
-{
-    return slot->staging + 3 * page_bytes();
-}
-
-static drv_result window_out(const struct routes *routes, const struct transfer *t,
-                             const struct device *device, struct slot *slot, unsigned char *to,
-                             drv_ptr from, size_t bytes)
-{
-    drv_result r = DRV_SUCCESS;
-    for (size_t at = 0, n; at < bytes && r == DRV_SUCCESS; at += n) {
-        unsigned char *staging;
-        n = stretch(output_window(routes, t), to + at, bytes - at, output_edges(slot), &staging);
-        r = device->driver->memcpy_dtoh_async(staging != NULL ? staging : to + at, from + at, n,
-                                              slot->stream);
-    }
-    return r;
-}
-
-static void deliver_edges(const struct routes *routes, const struct transfer *t,
-                          const struct slot *slot, unsigned char *to, size_t bytes)
-{
-    for (size_t at = 0, n; at < bytes; at += n) {
-        unsigned char *staging;
-        n = stretch(output_window(routes, t), to + at, bytes - at, output_edges(slot), &staging);
-        if (staging != NULL)
-            memcpy(to + at, staging, n);
-    }
 }
 
 /* ---- Copies ---------------------------------------------------------------------- */
@@ -207,8 +103,6 @@ drv_result routes_move_in(const struct routes *routes, const struct transfer *t,
     case ROUTE_DIRECT:
         *in = t->in_memory.address + piece->in_at;
         return DRV_SUCCESS;
-    case ROUTE_WINDOW:
-        return window_in(routes, device, slot, from, piece->in_bytes);
     case ROUTE_STAGED:
         host_copy(slot->staging, from, piece->in_bytes, 0);
         from = slot->staging;
@@ -234,8 +128,6 @@ drv_result routes_move_out(const struct routes *routes, const struct transfer *t
                            const struct piece *piece, drv_ptr out)
 {
     unsigned char *to = t->out + piece->out_at;
-    if (routes->out == ROUTE_WINDOW)
-        return window_out(routes, t, device, slot, to, out, piece->out_bytes);
     if (routes->out == ROUTE_DMA)
         return device->driver->memcpy_dtoh_async(to, out, piece->out_bytes, slot->stream);
     return DRV_SUCCESS;
@@ -256,6 +148,4 @@ void routes_deliver(const struct routes *routes, const struct transfer *t, const
         host_xor(to, t->in + piece->in_at, slot->staging, piece->out_bytes, streaming);
     else if (routes->out == ROUTE_STAGED)
         host_copy(to, slot->staging, piece->out_bytes, streaming);
-    else if (routes->out == ROUTE_WINDOW)
-        deliver_edges(routes, t, slot, to, piece->out_bytes);
 }

@@ -24,17 +24,15 @@ struct run {
     struct transfer *t;
     struct routes routes;
     struct flight flights[LANE_SLOTS];
-    size_t from; /* what is done before of the input */
     size_t submitted, finished, pieces;
     unsigned slots;
-    int unregistered; /* ended early, since memory could not be registered */
 };
 
 static struct piece piece_at(const struct run *run, size_t number)
 {
     const struct transfer *t = run->t;
     struct piece p = {.number = number};
-    size_t units = run->routes.piece_units, before = run->from / t->in_unit + number * units;
+    size_t units = run->routes.piece_units, before = number * units;
     size_t in = units * t->in_unit, out = units * t->out_unit;
     p.in_at = before * t->in_unit;
     p.out_at = before * t->out_unit;
@@ -92,9 +90,7 @@ static enum gpuaes_status finish_oldest(struct run *run, drv_result *r)
     if (*r != DRV_SUCCESS)
         return GPUAES_FAULT;
     run->finished++;
-    enum gpuaes_status status = deliver(run, slot, &run->flights[s].piece);
-    routes_pass(&run->routes, run->t, run->device, &run->flights[s].piece);
-    return status;
+    return deliver(run, slot, &run->flights[s].piece);
 }
 
 static enum gpuaes_status pump(struct run *run, drv_result *r)
@@ -102,11 +98,6 @@ static enum gpuaes_status pump(struct run *run, drv_result *r)
     enum gpuaes_status status = GPUAES_OK;
     while (run->submitted < run->pieces) {
         struct piece piece = piece_at(run, run->submitted);
-        /* With as much as possible under way meanwhile. */
-        if (!routes_reach(&run->routes, run->t, run->device, &piece)) {
-            run->unregistered = 1;
-            break;
-        }
         if (run->submitted - run->finished == run->slots &&
             (status = finish_oldest(run, r)) != GPUAES_OK)
             return status;
@@ -168,24 +159,14 @@ static drv_result wipe(const struct run *run, const struct lane_needs *needs)
     return first;
 }
 
-static void close_windows(struct run *run, int lost)
-{
-    struct window *windows[] = {&run->routes.in_window, &run->routes.out_window};
-    for (int i = 0; i < 2; i++)
-        if (lost)
-            window_leak(windows[i]);
-        else
-            window_close(windows[i], run->device);
-}
-
-/* From `from` on, until all is done, an error, or memory that cannot be registered. */
-static enum gpuaes_status run_from(struct run *run, int *lost)
+/* Until all is done, or an error. */
+static enum gpuaes_status run_pieces(struct run *run, int *lost)
 {
     struct device *device = run->device;
     struct lane_needs needs;
-    routes_plan(&run->routes, run->t, device, run->from, &needs);
+    routes_plan(&run->routes, run->t, device, &needs);
     size_t piece = run->routes.piece_units * run->t->in_unit;
-    run->pieces = (run->t->in_bytes - run->from + piece - 1) / piece;
+    run->pieces = (run->t->in_bytes + piece - 1) / piece;
     enum gpuaes_status status = GPUAES_OK;
     const char *what = "preparing buffers";
     drv_result r = lane_prepare_some(device, run->lane, &needs);
@@ -207,7 +188,6 @@ static enum gpuaes_status run_from(struct run *run, int *lost)
                 device_fault(device, what, in_flight && r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
         status = drain(run, status, lost);
     }
-    close_windows(run, *lost);
     int failed = status == GPUAES_FAULT || status == GPUAES_UNDEFINED;
     /* Where preparing failed, buffers may be smaller than those that were wanted. */
     if (!*lost && in_flight && (r = wipe(run, &needs)) != DRV_SUCCESS) {
@@ -226,13 +206,7 @@ enum gpuaes_status transfer_run(struct device *device, struct transfer *transfer
     run.lane = lane_take(device, LANE_CALL, flags);
     if (run.lane == NULL)
         return lane_refusal(device);
-    enum gpuaes_status status = run_from(&run, &lost);
-    if (status == GPUAES_OK && run.unregistered) {
-        struct run rest = {
-            .device = device, .t = transfer, .lane = run.lane, .from = transfer->in_done};
-        transfer->registers = 0;
-        status = run_from(&rest, &lost);
-    }
+    enum gpuaes_status status = run_pieces(&run, &lost);
     lane_return(device, run.lane, lost);
     return status;
 }

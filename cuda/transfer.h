@@ -28,9 +28,7 @@ struct transfer {
     size_t in_unit, out_unit;
 
     int apart;     /* kernels are faster out of place */
-    int keystream; /* unregistered memory: kernels make a keystream, which the CPU
-                      combines with the input */
-    int registers; /* pageable memory is registered as the work goes on, if it can be */
+    int keystream; /* kernels make a keystream, which the CPU combines with the input */
     size_t extra;  /* bytes at the end of the staging memory that are the mode's own */
 
     /* Device memory that a launch of so many bytes wants in slot->scratch, with input

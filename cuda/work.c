@@ -43,19 +43,11 @@ static unsigned count_threads(const struct work *work)
     return is_pageable(work) && parts > 1 ? min_unsigned(pool_automatic_threads(), parts) : 1;
 }
 
-static int is_worth_registering(const struct work *work)
-{
-    int in = work->in_memory.kind == GPUAES_PAGEABLE;
-    int out = work->out_memory.kind == GPUAES_PAGEABLE;
-    const struct work_registration *when = &work->registration[in && out && work->in != work->out];
-    return (in || out) && work->in_bytes >= when->from && work->threads <= when->threads;
-}
-
 static unsigned count_parts(const struct work *work, unsigned devices)
 {
     int staged = is_pageable(work);
     unsigned parts = 1;
-    if (work->registers || (work->whole && work->in_memory.kind == GPUAES_DEVICE))
+    if (work->whole && work->in_memory.kind == GPUAES_DEVICE)
         return 1;
     if (staged)
         parts = min_unsigned(life_settings()->pinned_bytes / PART_STAGING, work->threads);
@@ -169,7 +161,6 @@ enum gpuaes_status work_run(struct work *work)
     enum gpuaes_status status = look(work, &device);
     if (status == GPUAES_OK) {
         work->threads = count_threads(work);
-        work->registers = is_worth_registering(work);
         cut(work, device);
         if (work->begin != NULL)
             work->begin(work);

@@ -15,16 +15,6 @@ struct part {
     enum gpuaes_status status;
 };
 
-/*
- * From how many bytes on, and on how many threads at most, registering pageable
- * memory for the moment beats moving it: that costs the same on one thread as on
- * many.
- */
-struct work_registration {
-    size_t from;
-    unsigned threads;
-};
-
 struct work {
     const unsigned char *in;
     unsigned char *out;
@@ -32,7 +22,6 @@ struct work {
     size_t in_unit, out_unit; /* as of a transfer; parts begin at multiples */
     unsigned flags;
     int whole; /* not to be cut where the input is device memory */
-    const struct work_registration *registration; /* [2]: of one buffer, of two */
 
     /* Called once, with the parts known, before anything is written. NULL: nothing to do. */
     void (*begin)(struct work *work);
@@ -41,7 +30,6 @@ struct work {
 
     struct memory in_memory, out_memory;
     unsigned threads; /* that may move it, where it is pageable */
-    int registers;    /* pageable memory is to be */
     unsigned parts;
     struct part part[GPUAES_PARTS]; /* set up to `parts` */
 };

@@ -1,7 +1,8 @@
 /*
  * Base64 where the device does not finish in time and goes on later: it may still write to the
- * output then, so that the call must fail, and what was the provider's own output must stay.
- * For the emulator only; each case is a run of this program of its own.
+ * output then, so that the call must fail, and what was the provider's own output must stay. What
+ * is staged is finished by the CPU. For the emulator only; each case is a run of this program of
+ * its own.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -75,11 +76,6 @@ static int encoding_to_pinned_memory(void)
     return update_fails(1, PINNED, 3 << 16, 0);
 }
 
-static int encoding_to_registered_memory(void)
-{
-    return update_fails(1, PAGEABLE, 24 * MIB, 76);
-}
-
 static int decoding_to_pinned_memory(void)
 {
     return update_fails(0, PINNED, 1 << 18, 0);
@@ -88,11 +84,6 @@ static int decoding_to_pinned_memory(void)
 static int decoding_of_lines(void)
 {
     return update_fails(0, PINNED, 65 << 12, 64);
-}
-
-static int decoding_to_registered_memory(void)
-{
-    return update_fails(0, PAGEABLE, 24 * MIB, 0);
 }
 
 /* ---- Encoder and decoder ----------------------------------------------------------------- */
@@ -133,7 +124,7 @@ static int others_are_spared(void)
     return right;
 }
 
-static int encoder_fails(void)
+static int encoder_goes_on(void)
 {
     enum { BYTES = 12 * MIB };
     OSSL_ENCODER *encoder =
@@ -151,7 +142,9 @@ static int encoder_fails(void)
                 OSSL_ENCODER_CTX_set_construct(context, give_object) &&
                 OSSL_ENCODER_CTX_set_construct_data(context, object) &&
                 OSSL_ENCODER_CTX_set_cleanup(context, keep_object) &&
-                !OSSL_ENCODER_to_data(context, &text, &length) && says_undefined();
+                OSSL_ENCODER_to_data(context, &text, &length) && length == BYTES / 3 * 4 &&
+                memcmp(text, "BwcH", 4) == 0 && memcmp(text, text + 4, length - 4) == 0;
+    OPENSSL_free(text);
     OSSL_ENCODER_CTX_set_construct_data(context, NULL);
     OSSL_ENCODER_CTX_free(context);
     OSSL_ENCODER_free(encoder);
@@ -159,7 +152,7 @@ static int encoder_fails(void)
 }
 
 /* It reads ever larger pieces: the one of 16 MiB is the device's. */
-static int decoder_fails(void)
+static int decoder_goes_on(void)
 {
     enum { BYTES = 22 * MIB };
     OSSL_DECODER *decoder =
@@ -174,25 +167,23 @@ static int decoder_fails(void)
                 OSSL_DECODER_CTX_set_construct(context, take_nothing) &&
                 OSSL_DECODER_CTX_set_construct_data(context, text) &&
                 OSSL_DECODER_CTX_set_input_type(context, "BASE64") &&
-                !OSSL_DECODER_from_data(context, &p, &left) && says_undefined();
+                OSSL_DECODER_from_data(context, &p, &left);
     OSSL_DECODER_CTX_free(context);
     OSSL_DECODER_free(decoder);
     return right && others_are_spared();
 }
 
-/* A tenth of what each kernel takes; one thread, as several register nothing. */
-#define LATE "GPUAES_THREADS=1 GPUAES_TIMEOUT_MS=1000 GPUAES_MIN_BYTES="
+/* A tenth of what each kernel takes. */
+#define LATE "GPUAES_TIMEOUT_MS=1000 GPUAES_MIN_BYTES="
 static const struct {
     const char *name, *settings;
     int (*run)(void);
 } cases[] = {
     {"encoding to pinned memory fails", LATE "0", encoding_to_pinned_memory},
-    {"so does encoding to memory that is registered", LATE "0", encoding_to_registered_memory},
     {"decoding to pinned memory fails", LATE "0", decoding_to_pinned_memory},
     {"so does that of lines", LATE "0", decoding_of_lines},
-    {"so does decoding to memory that is registered", LATE "0", decoding_to_registered_memory},
-    {"the encoder fails, and keeps the memory", LATE "0", encoder_fails},
-    {"so does the decoder", LATE "16M", decoder_fails},
+    {"the encoder, whose memory is staged, goes on with the CPU", LATE "0", encoder_goes_on},
+    {"so does the decoder", LATE "16M", decoder_goes_on},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 

@@ -296,7 +296,7 @@ static enum verdict run_job(const struct scenario *s)
 #define UPDATE_OF(cipher_name, direction, same, kind, size)                                        \
     .prepare = prepare_update, .run = run_update, .cipher = cipher_name, .encrypt = direction,     \
     .in_place = same, .place = kind, .bytes = size
-enum { STAGED_BYTES = 300000, REGISTERED_BYTES = (8 << 20) + 48, PINNED_BYTES = 5 << 20 };
+enum { STAGED_BYTES = 300000, PINNED_BYTES = 5 << 20 };
 
 static const struct scenario scenarios[] = {
     {"start-up", .prepare = prepare_nothing, .run = run_usual},
@@ -308,10 +308,6 @@ static const struct scenario scenarios[] = {
     {"ECB decryption in place", UPDATE_OF("AES-192-ECB", 0, 1, PAGEABLE, STAGED_BYTES)},
     {"CBC decryption in place", UPDATE_OF("AES-128-CBC", 0, 1, PAGEABLE, STAGED_BYTES)},
     {"CTR in place", UPDATE_OF("AES-128-CTR", 1, 1, PAGEABLE, STAGED_BYTES)},
-    {"ECB, registered for the call", "GPUAES_THREADS=1",
-     UPDATE_OF("AES-128-ECB", 1, 0, PAGEABLE, REGISTERED_BYTES), .refusal = IF_IT_HANGS},
-    {"CBC in place, registered", UPDATE_OF("AES-128-CBC", 0, 1, PAGEABLE, PINNED_BYTES),
-     .refusal = IN_PLACE},
     {"CTR, pinned", UPDATE_OF("AES-256-CTR", 1, 0, PINNED, STAGED_BYTES), .refusal = IF_IT_HANGS},
     {"CBC in place, pinned", UPDATE_OF("AES-256-CBC", 0, 1, PINNED, STAGED_BYTES),
      .refusal = IN_PLACE},

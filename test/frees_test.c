@@ -130,11 +130,11 @@ static int update_is_right(const char *name, enum place place, size_t length, dr
 }
 
 /* Of growing sizes, in all kinds of memory; each of them more than the one before. */
-static int growing_updates(size_t largest)
+static int growing_updates(void)
 {
     static const enum place places[] = {PAGEABLE, PINNED, DEVICE};
     int right = 1;
-    for (size_t length = 64 * KIB; right && length <= largest; length *= 4)
+    for (size_t length = 64 * KIB; right && length <= LARGEST; length *= 4)
         for (size_t p = 0; right && p < sizeof places / sizeof places[0]; p++) {
             if (places[p] != PAGEABLE && length > LARGEST_OWN)
                 continue;
@@ -161,16 +161,9 @@ static int begins(const char *options)
            begin_kernel(options);
 }
 
-/* Up to where the memory of the caller is registered, whose end may wait. */
 static int updates_grow(void)
 {
-    return begins("frees-wait=2") && growing_updates(MIB) && is_under_way();
-}
-
-/* Four threads never register it. */
-static int updates_grow_further(void)
-{
-    return begins("frees-wait=2") && growing_updates(LARGEST) && is_under_way();
+    return begins("frees-wait=2") && growing_updates() && is_under_way();
 }
 
 static int streams_end(void)
@@ -208,8 +201,6 @@ static const struct {
     int emulated; /* it cannot be had from a card */
 } cases[] = {
     {"updates that grow do not wait", "GPUAES_MIN_BYTES=0", updates_grow, 0},
-    {"nor do large ones with threads=4", "GPUAES_MIN_BYTES=0 GPUAES_THREADS=4",
-     updates_grow_further, 0},
     {"nor do contexts on a stream that end", "GPUAES_MIN_BYTES=0", streams_end, 0},
     {"a release that waits holds nobody up",
      "GPUAES_MIN_BYTES=4096 GPUAES_IDLE_SECONDS=1 GPUAES_TIMEOUT_MS=10000", release_waits, 1},

@@ -95,7 +95,6 @@ threaded_tests = \
 	test/devices_test \
 	test/emulator_test \
 	test/read_ahead_threads_test \
-	test/registration_test \
 	test/stress_test \
 	test/threads_test
 # Programs that need a card, each by itself.

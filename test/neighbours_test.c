@@ -115,7 +115,7 @@ static int update_is_right(const char *name, unsigned char *in, unsigned char *o
 
 static unsigned char ordinary[2][8 * MIB + 64];
 
-/* From the start of the device to a large update that is registered for the moment. */
+/* From the start of the device to a large update. */
 static int all_sizes(void)
 {
     static const size_t lengths[] = {16, 1000, 70000, MIB + 5, 5 * MIB, 16};

@@ -218,7 +218,6 @@ static int child_of_a_released_one_starts_nothing(void)
 }
 
 /* Four streams may hang; the wait is one timeout, not four. */
-/* Of a size whose memory is not registered: then the output would be undefined. */
 static int one_timeout_for_all(void)
 {
     double took = -clock_seconds(CLOCK_MONOTONIC);
