@@ -1,9 +1,8 @@
 /*
- * One update in pageable memory by as many threads as `threads=auto` gives it, beside one thread,
- * which registers the memory for the length of the update where that pays; 4 MiB to 1 GiB. Memory
- * that is used again and again, that the caller has just touched for the first time, and output
- * that nobody has touched yet. Then several callers at once. The setting holds for a process, so
- * processes take turns.
+ * One update in pageable memory by as many threads as `threads=auto` gives it, beside one thread;
+ * 4 MiB to 1 GiB. Memory that is used again and again, that the caller has just touched for the
+ * first time, and output that nobody has touched yet. Then several callers at once. The setting
+ * holds for a process, so processes take turns.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
