@@ -3,16 +3,16 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "api.h"
+#include "bench/api.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "buffers.h"
-#include "options.h"
-#include "rows.h"
-#include "sides.h"
+#include "bench/buffers.h"
+#include "bench/options.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
 
 struct call call_make(enum gpuaes_op op, unsigned bits)
 {

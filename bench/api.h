@@ -7,8 +7,8 @@
 #ifndef GPUAES_BENCH_API_H
 #define GPUAES_BENCH_API_H
 
-#include "../cuda/gpuaes.h"
-#include "card.h"
+#include "bench/card.h"
+#include "cuda/gpuaes.h"
 
 struct call {
     enum gpuaes_op op;

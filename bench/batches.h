@@ -6,7 +6,7 @@
 #ifndef GPUAES_BENCH_BATCHES_H
 #define GPUAES_BENCH_BATCHES_H
 
-#include "api.h"
+#include "bench/api.h"
 
 /* Ends the program where a batch failed. */
 void batch_check(enum gpuaes_status status);

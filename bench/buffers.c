@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "buffers.h"
+#include "bench/buffers.h"
 
 #include <glob.h>
 #include <openssl/evp.h>
@@ -14,9 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../cuda/gpuaes.h"
-#include "card.h"
-#include "options.h"
+#include "bench/card.h"
+#include "bench/options.h"
+#include "cuda/gpuaes.h"
 
 const char *kind_name(enum kind kind)
 {

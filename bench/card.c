@@ -3,9 +3,9 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "card.h"
+#include "bench/card.h"
 
-#include "../test/application.h"
+#include "test/application.h"
 
 int card_begin(int ordinal)
 {

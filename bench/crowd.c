@@ -3,12 +3,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "crowd.h"
+#include "bench/crowd.h"
 
 #include <string.h>
 
-#include "card.h"
-#include "options.h"
+#include "bench/card.h"
+#include "bench/options.h"
 
 static void do_part(const struct crowd *c, unsigned number)
 {

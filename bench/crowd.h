@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "sides.h"
+#include "bench/sides.h"
 
 enum { CROWD_THREADS = 512 };
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nvml.h"
+#include "bench/nvml.h"
 
 #define DECLARATION(member, symbol, parameters)                                                    \
     int symbol parameters __attribute__((visibility("default")));

@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "options.h"
-#include "parts.h"
+#include "bench/options.h"
+#include "bench/parts.h"
 
 struct options options = {.seconds = 0.3, .speed_seconds = 10, .case_seconds = 1};
 

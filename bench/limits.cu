@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "limits.h"
+#include "bench/limits.h"
 
 enum { ROWS = 256, BANKS = 32 };
 

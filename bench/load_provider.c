@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../base/clock.h"
+#include "base/clock.h"
 
 static double now_ms(void)
 {

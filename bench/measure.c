@@ -4,14 +4,14 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "measure.h"
+#include "bench/measure.h"
 
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/clock.h"
-#include "options.h"
+#include "base/clock.h"
+#include "bench/options.h"
 
 double now(void)
 {

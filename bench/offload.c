@@ -3,12 +3,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "offload.h"
+#include "bench/offload.h"
 
 #include <string.h>
 
-#include "rows.h"
-#include "sides.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
 
 /* Bytes that a thread of each kernel encodes, and threads of a block at most. */
 static const size_t bytes_of_thread[ACCESSES] = {3, (size_t)3 * REFERENCE_BASE64_FOUR};

@@ -7,8 +7,8 @@
 #ifndef GPUAES_BENCH_OFFLOAD_H
 #define GPUAES_BENCH_OFFLOAD_H
 
-#include "buffers.h"
-#include "reference_run.h"
+#include "bench/buffers.h"
+#include "bench/reference_run.h"
 
 enum access { SCALAR, VECTOR, ACCESSES };
 enum { OFFLOAD_STREAMS = 32 };

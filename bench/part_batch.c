@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api.h"
-#include "batches.h"
-#include "buffers.h"
-#include "options.h"
-#include "parts.h"
-#include "rows.h"
-#include "sides.h"
+#include "bench/api.h"
+#include "bench/batches.h"
+#include "bench/buffers.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
 
 enum { FLIGHT_MOST = 6, PAGE = 16 << 10 };
 

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "batches.h"
-#include "rows.h"
+#include "bench/batches.h"
+#include "bench/rows.h"
 
 enum { LONGER = 960, SHORTER = 992, SERIAL = 1024, MIXED = LONGER + SHORTER + SERIAL };
 /* Those of the published work; what follows each other there shares a warp. */

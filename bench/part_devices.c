@@ -9,13 +9,13 @@
  */
 #include <pthread.h>
 
-#include "api.h"
-#include "buffers.h"
-#include "options.h"
-#include "parts.h"
-#include "rows.h"
-#include "sides.h"
-#include "worker.h"
+#include "bench/api.h"
+#include "bench/buffers.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
+#include "bench/worker.h"
 
 enum { MOST_DEVICES = 16, CALLERS = 8 };
 

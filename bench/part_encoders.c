@@ -5,11 +5,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "offload.h"
-#include "options.h"
-#include "parts.h"
-#include "rows.h"
-#include "sides.h"
+#include "bench/offload.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
 
 enum way { PLAIN, SYNCHRONOUS, ASYNCHRONOUS, ASYNCHRONOUS_PINNED, WAYS };
 

@@ -4,11 +4,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "api.h"
-#include "options.h"
-#include "parts.h"
-#include "rows.h"
-#include "sides.h"
+#include "bench/api.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
 
 struct evp_case {
     struct pair pair;

@@ -6,10 +6,10 @@
 #include <openssl/core_names.h>
 #include <time.h>
 
-#include "options.h"
-#include "parts.h"
-#include "rows.h"
-#include "sides.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
 
 static void print_line_of(const char *path, const char *key, const char *label)
 {

@@ -11,10 +11,10 @@
 #include <emmintrin.h>
 #endif
 
-#include "buffers.h"
-#include "options.h"
-#include "parts.h"
-#include "rows.h"
+#include "bench/buffers.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/rows.h"
 
 enum { MOST_THREADS = 256 };
 

@@ -5,14 +5,14 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "../base/key_size.h"
-#include "buffers.h"
-#include "card.h"
-#include "limits.h"
-#include "options.h"
-#include "parts.h"
-#include "rows.h"
-#include "sides.h"
+#include "base/key_size.h"
+#include "bench/buffers.h"
+#include "bench/card.h"
+#include "bench/limits.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
 
 enum { UP = 1, DOWN = 2 }; /* to and from the device */
 

@@ -4,10 +4,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "options.h"
-#include "parts.h"
-#include "rows.h"
-#include "sides.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
 
 enum { FIGURES = 4 };
 

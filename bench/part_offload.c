@@ -5,15 +5,15 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "offload.h"
+#include "bench/offload.h"
 
 #include <unistd.h>
 
-#include "options.h"
-#include "parts.h"
-#include "power.h"
-#include "rows.h"
-#include "sides.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/power.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
 
 /* Kernels as theirs, libgpuaes, and libcrypto. */
 enum way { BY_SCALARS, BY_VECTORS, BY_LIBRARY, BY_CPU, WAYS };

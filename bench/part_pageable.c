@@ -10,12 +10,12 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "buffers.h"
-#include "options.h"
-#include "parts.h"
-#include "rows.h"
-#include "sides.h"
-#include "worker.h"
+#include "bench/buffers.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
+#include "bench/worker.h"
 
 enum { CALLERS = 8, MOST_CELLS = 128, MOST_PAGEABLE_TURNS = 21 };
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "options.h"
-#include "parts.h"
+#include "bench/options.h"
+#include "bench/parts.h"
 
 static int programs(const char *part)
 {

@@ -9,11 +9,11 @@
  */
 #include <pthread.h>
 
-#include "buffers.h"
-#include "options.h"
-#include "parts.h"
-#include "rows.h"
-#include "sides.h"
+#include "bench/buffers.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
 
 /* Updates of `length` that go through `bytes` of memory again and again, in place. */
 struct stream {

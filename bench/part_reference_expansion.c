@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/key_size.h"
-#include "../cuda/kernels/arguments.h"
-#include "api.h"
-#include "buffers.h"
-#include "options.h"
-#include "parts.h"
-#include "reference_run.h"
-#include "rows.h"
-#include "sides.h"
+#include "base/key_size.h"
+#include "bench/api.h"
+#include "bench/buffers.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/reference_run.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
+#include "cuda/kernels/arguments.h"
 
 /* ---- On the CPU ---------------------------------------------------------------------- */
 

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "options.h"
-#include "parts.h"
-#include "reference_run.h"
-#include "rows.h"
-#include "sides.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/reference_run.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
 
 enum { BANKS = 32 };
 

@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api.h"
-#include "buffers.h"
-#include "options.h"
-#include "parts.h"
-#include "reference_run.h"
-#include "rows.h"
-#include "sides.h"
+#include "bench/api.h"
+#include "bench/buffers.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/reference_run.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
 
 static const struct table {
     const char *operation, *name;

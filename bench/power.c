@@ -3,15 +3,15 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "power.h"
+#include "bench/power.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "card.h"
-#include "nvml.h"
+#include "bench/card.h"
+#include "bench/nvml.h"
 
 /* ---- NVML ------------------------------------------------------------------------- */
 

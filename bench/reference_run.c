@@ -3,15 +3,15 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "reference_run.h"
+#include "bench/reference_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "options.h"
-#include "rows.h"
-#include "sides.h"
+#include "bench/options.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
 
 enum { THREADS = 256 };
 

@@ -8,8 +8,8 @@
 
 #include <stddef.h>
 
-#include "card.h"
-#include "references/references.h"
+#include "bench/card.h"
+#include "bench/references/references.h"
 
 /* The kernels on the first device. */
 struct reference {

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "rows.h"
+#include "bench/rows.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -35,7 +35,7 @@
 
 #include <stddef.h>
 
-#include "measure.h"
+#include "bench/measure.h"
 
 /* Texts that are NULL are printed as -; so are figures that are not above 0. */
 struct row {

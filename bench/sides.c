@@ -3,13 +3,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "sides.h"
+#include "bench/sides.h"
 
 #include <openssl/core_names.h>
 #include <stdint.h>
 #include <unistd.h>
 
-#include "options.h"
+#include "bench/options.h"
 
 struct providers providers;
 

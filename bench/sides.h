@@ -7,9 +7,9 @@
 #ifndef GPUAES_BENCH_SIDES_H
 #define GPUAES_BENCH_SIDES_H
 
-#include "../cuda/gpuaes.h"
-#include "../test/providers.h"
-#include "measure.h"
+#include "bench/measure.h"
+#include "cuda/gpuaes.h"
+#include "test/providers.h"
 
 extern struct providers providers;
 

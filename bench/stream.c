@@ -28,7 +28,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/clock.h"
+#include "base/clock.h"
 
 enum { MOST_THREADS = 1024, MOST_SLICES = 1024, LOOKS = 64 };
 

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "worker.h"
+#include "bench/worker.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "measure.h"
+#include "bench/measure.h"
 
 /* The last order: other workers hold the pipe's end as well, so that closing it says nothing. */
 enum { STOP = -1 };

@@ -5,11 +5,11 @@
  */
 #include <string.h>
 
-#include "aes.h"
-#include "life.h"
-#include "statistics.h"
-#include "transfer.h"
-#include "work.h"
+#include "cuda/aes.h"
+#include "cuda/life.h"
+#include "cuda/statistics.h"
+#include "cuda/transfer.h"
+#include "cuda/work.h"
 
 /* Pieces under way, and the one that is being queued. */
 enum { CHAIN = LANE_SLOTS + 1 };

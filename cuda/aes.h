@@ -6,9 +6,9 @@
 #ifndef GPUAES_AES_H
 #define GPUAES_AES_H
 
-#include "../base/key_size.h"
-#include "gpuaes.h"
-#include "kernels/arguments.h"
+#include "base/key_size.h"
+#include "cuda/gpuaes.h"
+#include "cuda/kernels/arguments.h"
 
 static inline int aes_decrypts(enum gpuaes_op op)
 {

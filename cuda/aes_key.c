@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "../base/key_size.h"
-#include "gpuaes.h"
+#include "base/key_size.h"
+#include "cuda/gpuaes.h"
 
 /* Four bytes times x each, in GF(2^8). */
 static uint32_t times_x(uint32_t a)

@@ -3,14 +3,14 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "application.h"
+#include "cuda/application.h"
 
 #include <errno.h>
 #include <pthread.h>
 
-#include "fork.h"
-#include "gpuaes.h"
-#include "life.h"
+#include "cuda/fork.h"
+#include "cuda/gpuaes.h"
+#include "cuda/life.h"
 
 int application_enter(struct application *application)
 {

@@ -7,7 +7,7 @@
 #ifndef GPUAES_APPLICATION_H
 #define GPUAES_APPLICATION_H
 
-#include "driver.h"
+#include "cuda/driver.h"
 
 /*
  * Call before asking that driver. As after life_enter(), the thread cannot be cancelled, and a

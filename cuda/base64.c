@@ -5,10 +5,10 @@
  */
 #include <string.h>
 
-#include "life.h"
-#include "statistics.h"
-#include "transfer.h"
-#include "work.h"
+#include "cuda/life.h"
+#include "cuda/statistics.h"
+#include "cuda/transfer.h"
+#include "cuda/work.h"
 
 /* Groups that kernels take whole: a thread's work, or a line. */
 enum { ENCODE_IN = 12, ENCODE_OUT = 16, DECODE_IN = 16, DECODE_OUT = 12 };

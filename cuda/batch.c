@@ -3,14 +3,14 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "batch.h"
+#include "cuda/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "aes.h"
-#include "fork.h"
-#include "life.h"
+#include "cuda/aes.h"
+#include "cuda/fork.h"
+#include "cuda/life.h"
 
 enum { FIRST_ROOM = 64 };
 

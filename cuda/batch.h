@@ -13,8 +13,8 @@
 #ifndef GPUAES_BATCH_H
 #define GPUAES_BATCH_H
 
-#include "batch_keys.h"
-#include "memory.h"
+#include "cuda/batch_keys.h"
+#include "cuda/memory.h"
 
 enum { SLICE_MESSAGES = 16384 };
 /* Messages of one table and key size share a launch. */

@@ -8,13 +8,13 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "batch_keys.h"
+#include "cuda/batch_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/key_size.h"
+#include "base/key_size.h"
 
 enum { FIRST_ROOM = 16, SCHEDULES = 64 };
 

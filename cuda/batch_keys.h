@@ -7,7 +7,7 @@
 #ifndef GPUAES_BATCH_KEYS_H
 #define GPUAES_BATCH_KEYS_H
 
-#include "gpuaes.h"
+#include "cuda/gpuaes.h"
 
 enum { KEY_BYTES_MOST = 32, HASH_WORDS = KEY_BYTES_MOST / 4 + 1 };
 #define NO_KEY UINT32_MAX

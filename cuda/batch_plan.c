@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/minmax.h"
-#include "batch.h"
+#include "base/minmax.h"
+#include "cuda/batch.h"
 
 /*
  * A slice is what the bus moves in a third of a millisecond: with four of them under

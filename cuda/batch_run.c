@@ -6,11 +6,11 @@
  */
 #include <string.h>
 
-#include "../base/clock.h"
-#include "batch.h"
-#include "fork.h"
-#include "life.h"
-#include "statistics.h"
+#include "base/clock.h"
+#include "cuda/batch.h"
+#include "cuda/fork.h"
+#include "cuda/life.h"
+#include "cuda/statistics.h"
 
 /* ---- The end ----------------------------------------------------------------------------- */
 

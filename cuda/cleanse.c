@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "gpuaes.h"
+#include "cuda/gpuaes.h"
 
 void gpuaes_cleanse(void *p, size_t bytes)
 {

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "../base/minmax.h"
-#include "life.h"
-#include "memory.h"
+#include "base/minmax.h"
+#include "cuda/life.h"
+#include "cuda/memory.h"
 
 /* Through the staging memory of a lane, in pieces of its size. */
 enum { COPY_PIECE = 256 << 10 };

@@ -3,15 +3,15 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "device.h"
+#include "cuda/device.h"
 
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../base/clock.h"
-#include "keystream_ring.h"
-#include "life.h"
-#include "statistics.h"
+#include "base/clock.h"
+#include "cuda/keystream_ring.h"
+#include "cuda/life.h"
+#include "cuda/statistics.h"
 
 /* Long waits end late by a 64th at most, and their limit is that of ten looks at least. */
 enum {

@@ -8,11 +8,11 @@
 
 #include <stdatomic.h>
 
-#include "driver.h"
-#include "gpuaes.h"
-#include "kernels.h"
-#include "lane.h"
-#include "spares.h"
+#include "cuda/driver.h"
+#include "cuda/gpuaes.h"
+#include "cuda/kernels.h"
+#include "cuda/lane.h"
+#include "cuda/spares.h"
 
 enum device_use {
     DEVICE_OUT,

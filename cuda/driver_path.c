@@ -5,7 +5,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "driver_path.h"
+#include "cuda/driver_path.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

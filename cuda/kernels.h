@@ -6,10 +6,10 @@
 #ifndef GPUAES_KERNELS_H
 #define GPUAES_KERNELS_H
 
-#include "../base/key_size.h"
-#include "driver.h"
-#include "gpuaes.h"
-#include "kernels/arguments.h"
+#include "base/key_size.h"
+#include "cuda/driver.h"
+#include "cuda/gpuaes.h"
+#include "cuda/kernels/arguments.h"
 
 enum kernel_size { KERNEL_SMALL, KERNEL_TWO_TABLE, KERNEL_LARGE, KERNEL_HYBRID, KERNEL_SIZES };
 /* The hybrid for `in` or `out` that is not aligned to 16: chosen by that alone. */

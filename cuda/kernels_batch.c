@@ -5,8 +5,8 @@
  */
 #include <stdio.h>
 
-#include "../base/minmax.h"
-#include "kernels.h"
+#include "base/minmax.h"
+#include "cuda/kernels.h"
 
 enum { WARP = 32, THREADS = 1024, ROWS_MOST = 8, SMALL_THREADS = 256 };
 

@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/clock.h"
-#include "../base/minmax.h"
-#include "aes.h"
-#include "fork.h"
-#include "host_copy.h"
-#include "keystream_ring.h"
-#include "life.h"
-#include "statistics.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "cuda/aes.h"
+#include "cuda/fork.h"
+#include "cuda/host_copy.h"
+#include "cuda/keystream_ring.h"
+#include "cuda/life.h"
+#include "cuda/statistics.h"
 
 #define FIRST_BYTES ((uint64_t)256 << 10)
 #define MOST_LEAD ((uint64_t)256 << 20)

@@ -7,11 +7,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "keystream_ring.h"
+#include "cuda/keystream_ring.h"
 
-#include "../base/clock.h"
-#include "life.h"
-#include "statistics.h"
+#include "base/clock.h"
+#include "cuda/life.h"
+#include "cuda/statistics.h"
 
 enum {
     STATE_FREE,

@@ -13,7 +13,7 @@
 #ifndef GPUAES_KEYSTREAM_RING_H
 #define GPUAES_KEYSTREAM_RING_H
 
-#include "device.h"
+#include "cuda/device.h"
 
 enum { RINGS = 64, RING_SEGMENTS = 3 };
 

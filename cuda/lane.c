@@ -3,13 +3,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "lane.h"
+#include "cuda/lane.h"
 
 #include <string.h>
 
-#include "device.h"
-#include "life.h"
-#include "statistics.h"
+#include "cuda/device.h"
+#include "cuda/life.h"
+#include "cuda/statistics.h"
 
 void lanes_init(struct lanes *lanes)
 {

@@ -10,8 +10,8 @@
 
 #include <pthread.h>
 
-#include "driver.h"
-#include "gpuaes.h"
+#include "cuda/driver.h"
+#include "cuda/gpuaes.h"
 
 struct device;
 

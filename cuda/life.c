@@ -10,7 +10,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "life.h"
+#include "cuda/life.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -21,12 +21,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "../base/clock.h"
-#include "fork.h"
-#include "keystream_ring.h"
-#include "pool.h"
-#include "root.h"
-#include "statistics.h"
+#include "base/clock.h"
+#include "cuda/fork.h"
+#include "cuda/keystream_ring.h"
+#include "cuda/pool.h"
+#include "cuda/root.h"
+#include "cuda/statistics.h"
 
 enum { DEFAULT_TIMEOUT_MS = 10000, DEFAULT_IDLE_SECONDS = 60 };
 #define DEFAULT_PINNED_BYTES ((size_t)256 << 20)

@@ -14,8 +14,8 @@
 
 #include <time.h>
 
-#include "device.h"
-#include "gpuaes.h"
+#include "cuda/device.h"
+#include "cuda/gpuaes.h"
 
 enum { MAX_DEVICES = 64 }; /* bits of gpuaes_settings.devices */
 

@@ -3,10 +3,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "memory.h"
+#include "cuda/memory.h"
 
-#include "application.h"
-#include "life.h"
+#include "cuda/application.h"
+#include "cuda/life.h"
 
 enum { ATTRIBUTES = 7 };
 

@@ -6,7 +6,7 @@
 #ifndef GPUAES_MEMORY_H
 #define GPUAES_MEMORY_H
 
-#include "device.h"
+#include "cuda/device.h"
 
 struct memory {
     enum gpuaes_memory kind;

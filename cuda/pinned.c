@@ -6,9 +6,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "fork.h"
-#include "life.h"
-#include "statistics.h"
+#include "cuda/fork.h"
+#include "cuda/life.h"
+#include "cuda/statistics.h"
 
 /* Enters the process's life and a device of it; NULL, with nothing changed, without one. */
 static struct device *enter(struct visit *visit)

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aes.h"
-#include "life.h"
-#include "memory.h"
-#include "spans.h"
-#include "statistics.h"
+#include "cuda/aes.h"
+#include "cuda/life.h"
+#include "cuda/memory.h"
+#include "cuda/spans.h"
+#include "cuda/statistics.h"
 
 struct gpuaes_queue {
     struct device *device;

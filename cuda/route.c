@@ -4,12 +4,12 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "route.h"
+#include "cuda/route.h"
 
 #include <string.h>
 
-#include "../base/minmax.h"
-#include "host_copy.h"
+#include "base/minmax.h"
+#include "cuda/host_copy.h"
 
 /*
  * Pieces are an eighth of the work, so that filling and draining the pipeline

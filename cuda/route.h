@@ -12,7 +12,7 @@
 #ifndef GPUAES_ROUTE_H
 #define GPUAES_ROUTE_H
 
-#include "transfer.h"
+#include "cuda/transfer.h"
 
 enum route { ROUTE_NONE, ROUTE_DIRECT, ROUTE_DMA, ROUTE_STAGED };
 

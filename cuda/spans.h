@@ -8,7 +8,7 @@
 #ifndef GPUAES_SPANS_H
 #define GPUAES_SPANS_H
 
-#include "device.h"
+#include "cuda/device.h"
 
 /* Only the last pairs are kept; a hang in an older one is taken for the application's work. */
 enum { SPANS = 8 };

@@ -12,7 +12,7 @@
 
 #include <pthread.h>
 
-#include "driver.h"
+#include "cuda/driver.h"
 
 struct device;
 

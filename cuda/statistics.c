@@ -3,11 +3,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "statistics.h"
+#include "cuda/statistics.h"
 
 #include <stdatomic.h>
 
-#include "gpuaes.h"
+#include "cuda/gpuaes.h"
 
 static struct {
     _Atomic uint64_t bytes, read_ahead, late, launches, faults, start_ms, pinned, pinned_peak;

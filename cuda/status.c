@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "gpuaes.h"
+#include "cuda/gpuaes.h"
 
 const char *gpuaes_status_text(enum gpuaes_status status)
 {

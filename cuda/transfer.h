@@ -8,8 +8,8 @@
 #ifndef GPUAES_TRANSFER_H
 #define GPUAES_TRANSFER_H
 
-#include "device.h"
-#include "memory.h"
+#include "cuda/device.h"
+#include "cuda/memory.h"
 
 struct piece {
     size_t number;

@@ -3,11 +3,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "work.h"
+#include "cuda/work.h"
 
-#include "../base/minmax.h"
-#include "life.h"
-#include "pool.h"
+#include "base/minmax.h"
+#include "cuda/life.h"
+#include "cuda/pool.h"
 
 /*
  * Smaller parts are not worth the hand-over to another thread; where nobody asked for several

@@ -7,7 +7,7 @@
 #ifndef GPUAES_WORK_H
 #define GPUAES_WORK_H
 
-#include "memory.h"
+#include "cuda/memory.h"
 
 struct part {
     size_t at, bytes, done; /* of the input */

@@ -7,22 +7,22 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "aes.h"
+#include "provider/aes.h"
 
 #include <openssl/crypto.h>
 #include <string.h>
 
-#include "aes_device.h"
-#include "aes_parameters.h"
-#include "aes_pipeline.h"
-#include "aes_read_ahead.h"
-#include "aes_stream.h"
-#include "aes_update.h"
-#include "engine.h"
-#include "offload.h"
-#include "process.h"
-#include "skey.h"
-#include "statistics.h"
+#include "provider/aes_device.h"
+#include "provider/aes_parameters.h"
+#include "provider/aes_pipeline.h"
+#include "provider/aes_read_ahead.h"
+#include "provider/aes_stream.h"
+#include "provider/aes_update.h"
+#include "provider/engine.h"
+#include "provider/offload.h"
+#include "provider/process.h"
+#include "provider/skey.h"
+#include "provider/statistics.h"
 
 static OSSL_FUNC_cipher_dupctx_fn aes_dupctx;
 static OSSL_FUNC_cipher_encrypt_init_fn aes_encrypt_init;

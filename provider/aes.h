@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../cuda/gpuaes.h"
-#include "cpu.h"
-#include "provider.h"
-#include "statistics.h"
+#include "cuda/gpuaes.h"
+#include "provider/cpu.h"
+#include "provider/provider.h"
+#include "provider/statistics.h"
 
 /* M(bits, MODE, mode, names): one row per cipher, names as the default provider's. */
 #define AES_CIPHERS(M)                                                                             \

@@ -7,7 +7,7 @@
 #ifndef GPUAES_AES_BOUNCE_H
 #define GPUAES_AES_BOUNCE_H
 
-#include "aes_cpu.h"
+#include "provider/aes_cpu.h"
 
 /* As the default provider's update() or cipher(). */
 int aes_bounce(struct aes_context *context, const struct call *call);

@@ -7,7 +7,7 @@
 #ifndef GPUAES_AES_CPU_H
 #define GPUAES_AES_CPU_H
 
-#include "aes.h"
+#include "provider/aes.h"
 
 /* The result of a handler. DECLINED: it did nothing, and another handler may do the call. */
 enum { REFUSED = 0, DONE = 1, DECLINED = -1 };

@@ -4,17 +4,17 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "aes_device.h"
+#include "provider/aes_device.h"
 
 #include <openssl/core_names.h>
 
-#include "aes_bounce.h"
-#include "aes_split.h"
-#include "aes_stream.h"
-#include "aes_update.h"
-#include "engine.h"
-#include "errors.h"
-#include "offload.h"
+#include "provider/aes_bounce.h"
+#include "provider/aes_split.h"
+#include "provider/aes_stream.h"
+#include "provider/aes_update.h"
+#include "provider/engine.h"
+#include "provider/errors.h"
+#include "provider/offload.h"
 
 /*
  * Both ranges are looked at before anything happens. Kinds mean something only if the device was

@@ -6,7 +6,7 @@
 #ifndef GPUAES_AES_DEVICE_H
 #define GPUAES_AES_DEVICE_H
 
-#include "aes_cpu.h"
+#include "provider/aes_cpu.h"
 
 /*
  * A call on a context with `device-memory`. DECLINED: the CPU can touch the

@@ -6,7 +6,7 @@
 #ifndef GPUAES_AES_PARAMETERS_H
 #define GPUAES_AES_PARAMETERS_H
 
-#include "aes.h"
+#include "provider/aes.h"
 
 int aes_get_params(struct aes_context *context, OSSL_PARAM params[]);
 int aes_set_params(struct aes_context *context, const OSSL_PARAM params[]);

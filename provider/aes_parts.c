@@ -10,10 +10,10 @@
 #include <openssl/crypto.h>
 #include <string.h>
 
-#include "aes_split.h"
-#include "engine.h"
-#include "errors.h"
-#include "offload.h"
+#include "provider/aes_split.h"
+#include "provider/engine.h"
+#include "provider/errors.h"
+#include "provider/offload.h"
 
 enum gpuaes_op aes_op(const struct aes_context *c)
 {

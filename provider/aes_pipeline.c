@@ -3,11 +3,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "aes_pipeline.h"
+#include "provider/aes_pipeline.h"
 
 #include <openssl/crypto.h>
 
-#include "errors.h"
+#include "provider/errors.h"
 
 /* ---- Pipes ----------------------------------------------------------------------- */
 

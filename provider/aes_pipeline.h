@@ -10,8 +10,8 @@
 #ifndef GPUAES_AES_PIPELINE_H
 #define GPUAES_AES_PIPELINE_H
 
-#include "aes.h"
-#include "core_pipeline.h"
+#include "provider/aes.h"
+#include "provider/core_pipeline.h"
 
 /*
  * `iv` may be NULL, and then each pipe keeps, or gets again, the IV that it has. The number of

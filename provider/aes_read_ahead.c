@@ -3,19 +3,19 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "aes_read_ahead.h"
+#include "provider/aes_read_ahead.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "../base/clock.h"
-#include "aes_split.h"
-#include "aes_update.h"
-#include "engine.h"
-#include "offload.h"
-#include "read_ahead_measure.h"
+#include "base/clock.h"
+#include "provider/aes_split.h"
+#include "provider/aes_update.h"
+#include "provider/engine.h"
+#include "provider/offload.h"
+#include "provider/read_ahead_measure.h"
 
 /*
  * Larger updates have the device to themselves, or the CPU: with 1 MiB, which is in no near

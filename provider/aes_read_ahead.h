@@ -10,7 +10,7 @@
 #ifndef GPUAES_AES_READ_AHEAD_H
 #define GPUAES_AES_READ_AHEAD_H
 
-#include "aes_cpu.h"
+#include "provider/aes_cpu.h"
 
 /* An update of a context that reads ahead. */
 int aes_read_ahead_update(struct aes_context *context, const struct call *call);

@@ -7,7 +7,7 @@
 #ifndef GPUAES_AES_SPLIT_H
 #define GPUAES_AES_SPLIT_H
 
-#include "aes_cpu.h"
+#include "provider/aes_cpu.h"
 
 /* How it is split. Every count is of bytes. */
 struct split {

@@ -8,11 +8,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "aes_stream.h"
+#include "provider/aes_stream.h"
 
-#include "aes_split.h"
-#include "aes_update.h"
-#include "errors.h"
+#include "provider/aes_split.h"
+#include "provider/aes_update.h"
+#include "provider/errors.h"
 
 enum { DEVICES_MOST = 64 };
 

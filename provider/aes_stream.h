@@ -6,8 +6,8 @@
 #ifndef GPUAES_AES_STREAM_H
 #define GPUAES_AES_STREAM_H
 
-#include "aes_cpu.h"
-#include "offload.h"
+#include "provider/aes_cpu.h"
+#include "provider/offload.h"
 
 /*
  * Returns 0 if the IV is lost because the chain ended on a device that failed. Then all calls

@@ -3,15 +3,15 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "aes_update.h"
+#include "provider/aes_update.h"
 
-#include "aes_device.h"
-#include "aes_pipeline.h"
-#include "aes_read_ahead.h"
-#include "aes_split.h"
-#include "aes_stream.h"
-#include "engine.h"
-#include "engine_measure.h"
+#include "provider/aes_device.h"
+#include "provider/aes_pipeline.h"
+#include "provider/aes_read_ahead.h"
+#include "provider/aes_split.h"
+#include "provider/aes_stream.h"
+#include "provider/engine.h"
+#include "provider/engine_measure.h"
 
 /* ---- Whether ----------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #ifndef GPUAES_AES_UPDATE_H
 #define GPUAES_AES_UPDATE_H
 
-#include "aes_cpu.h"
+#include "provider/aes_cpu.h"
 
 /* Returns 1 if the context is in a state that the device can take over, 0 otherwise. */
 int aes_is_eligible(const struct aes_context *context);

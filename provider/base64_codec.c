@@ -13,12 +13,12 @@
 #include <libbase64.h>
 #endif
 
-#include "base64_codec.h"
-#include "engine.h"
-#include "errors.h"
-#include "offload.h"
-#include "process.h"
-#include "statistics.h"
+#include "provider/base64_codec.h"
+#include "provider/engine.h"
+#include "provider/errors.h"
+#include "provider/offload.h"
+#include "provider/process.h"
+#include "provider/statistics.h"
 
 enum {
     ENCODE_PIECE = 48 << 20,    /* a multiple of 3: libcrypto's lengths are ints */

@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine.h"
+#include "provider/engine.h"
 
 struct provider;
 

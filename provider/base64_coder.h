@@ -8,7 +8,7 @@
 
 #include <openssl/core_dispatch.h>
 
-#include "base64_codec.h"
+#include "provider/base64_codec.h"
 
 struct base64_coder {
     struct provider *provider;

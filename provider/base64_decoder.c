@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "base64_decoder.h"
+#include "provider/base64_decoder.h"
 
 #include <inttypes.h>
 #include <openssl/bio.h>
@@ -12,9 +12,9 @@
 #include <openssl/crypto.h>
 #include <openssl/params.h>
 
-#include "base64_coder.h"
-#include "errors.h"
-#include "provider.h"
+#include "provider/base64_coder.h"
+#include "provider/errors.h"
+#include "provider/provider.h"
 
 /* Text decoded at one time; small ones do not pay for a buffer of the largest size. */
 enum { FIRST_PIECE = 16 << 10, LAST_PIECE = 16 << 20 };

@@ -15,10 +15,10 @@
 #include <libbase64.h>
 #endif
 
-#include "base64_codec.h"
-#include "engine.h"
-#include "errors.h"
-#include "offload.h"
+#include "provider/base64_codec.h"
+#include "provider/engine.h"
+#include "provider/errors.h"
+#include "provider/offload.h"
 
 enum {
     DECODE_PIECE = 16 << 10, /* a multiple of 4: stays in the cache between two passes */

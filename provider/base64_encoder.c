@@ -3,16 +3,16 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "base64_encoder.h"
+#include "provider/base64_encoder.h"
 
 #include <openssl/core_names.h>
 #include <openssl/core_object.h>
 #include <openssl/crypto.h>
 #include <openssl/params.h>
 
-#include "base64_coder.h"
-#include "errors.h"
-#include "provider.h"
+#include "provider/base64_coder.h"
+#include "provider/errors.h"
+#include "provider/provider.h"
 
 /* Bytes encoded at one time: large for the GPU's sake, a multiple of all lines. */
 enum { PIECE = (48 / 3 * 57) << 14 };

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "config.h"
+#include "provider/config.h"
 
 #include <openssl/conf.h>
 #include <openssl/crypto.h>
@@ -14,9 +14,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../cuda/gpuaes.h"
-#include "errors.h"
-#include "provider.h"
+#include "cuda/gpuaes.h"
+#include "provider/errors.h"
+#include "provider/provider.h"
 
 /* Tells the application, and the reader of stderr, why the provider does not load. */
 static int refuse(const struct provider *provider, const char *sentence)

@@ -7,7 +7,7 @@
 #ifndef GPUAES_CONFIG_H
 #define GPUAES_CONFIG_H
 
-#include "settings.h"
+#include "provider/settings.h"
 
 struct provider;
 

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cpu.h"
+#include "provider/cpu.h"
 
 #include <openssl/crypto.h>
 #include <pthread.h>

@@ -14,7 +14,7 @@
 #include <openssl/core_dispatch.h>
 #include <openssl/provider.h>
 
-#include "../base/key_size.h"
+#include "base/key_size.h"
 
 enum aes_mode { AES_ECB, AES_CBC, AES_CTR, AES_MODES };
 

@@ -3,17 +3,17 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "engine.h"
+#include "provider/engine.h"
 
 #include <openssl/async.h>
 #include <stdio.h>
 
-#include "../base/clock.h"
-#include "cpu.h"
-#include "engine_measure.h"
-#include "errors.h"
-#include "offload.h"
-#include "provider.h"
+#include "base/clock.h"
+#include "provider/cpu.h"
+#include "provider/engine_measure.h"
+#include "provider/errors.h"
+#include "provider/offload.h"
+#include "provider/provider.h"
 
 /* With engine=gpu and no min-bytes: less than this is not worth being strict. */
 enum { STRICT_FLOOR = 16 << 10 };

@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../cuda/gpuaes.h"
-#include "cpu.h"
-#include "engine_model.h"
-#include "statistics.h"
+#include "cuda/gpuaes.h"
+#include "provider/cpu.h"
+#include "provider/engine_model.h"
+#include "provider/statistics.h"
 
 struct provider;
 

@@ -5,7 +5,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "engine_measure.h"
+#include "provider/engine_measure.h"
 
 #include <math.h>
 #include <openssl/crypto.h>
@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/clock.h"
-#include "../base/minmax.h"
-#include "cpu.h"
-#include "engine_model.h"
-#include "provider.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "provider/cpu.h"
+#include "provider/engine_model.h"
+#include "provider/provider.h"
 
 enum { SHORT_SAMPLE = MEASURE_FLOOR, LONG_SAMPLE = 384 << 10, CPU_SAMPLE = 192 << 10 };
 enum { SHORT_ROUNDS = 3, LONG_ROUNDS = 2, CPU_ROUNDS = 3, KINDS = 2 };

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "engine.h"
+#include "provider/engine.h"
 
 /* GPU work of fewer bytes is not sampled: it loses to any CPU. */
 enum { MEASURE_FLOOR = 64 << 10 };

@@ -3,12 +3,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "engine_model.h"
+#include "provider/engine_model.h"
 
 #include <math.h>
 #include <stdatomic.h>
 
-#include "../base/minmax.h"
+#include "base/minmax.h"
 
 /*
  * The device must be expected to take at most this part of the CPU's time: what

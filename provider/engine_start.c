@@ -6,14 +6,14 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "../base/clock.h"
-#include "engine.h"
-#include "engine_measure.h"
-#include "engine_stream.h"
-#include "errors.h"
-#include "offload.h"
-#include "provider.h"
-#include "read_ahead_measure.h"
+#include "base/clock.h"
+#include "provider/engine.h"
+#include "provider/engine_measure.h"
+#include "provider/engine_stream.h"
+#include "provider/errors.h"
+#include "provider/offload.h"
+#include "provider/provider.h"
+#include "provider/read_ahead_measure.h"
 
 /* An update that starts the device where the application already runs CUDA on it. */
 enum { SHARED_START_BYTES = 1 << 20 };

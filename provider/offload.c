@@ -3,11 +3,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "offload.h"
+#include "provider/offload.h"
 
 #include <openssl/async.h>
 
-#include "stack.h"
+#include "provider/stack.h"
 
 /* Where the bounds of the stack are not known, a job is. */
 int offload_needs_thread(void)

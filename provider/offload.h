@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../cuda/gpuaes.h"
+#include "cuda/gpuaes.h"
 
 /* Returns 1 if calls from here are made by a new thread, 0 if by the caller. */
 int offload_needs_thread(void);

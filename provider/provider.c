@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "provider.h"
+#include "provider/provider.h"
 
 #include <dlfcn.h>
 #include <openssl/core_names.h>
@@ -13,15 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../cuda/gpuaes.h"
-#include "aes.h"
-#include "base64_cipher.h"
-#include "base64_decoder.h"
-#include "base64_encoder.h"
-#include "errors.h"
-#include "offload.h"
-#include "skey.h"
-#include "statistics.h"
+#include "cuda/gpuaes.h"
+#include "provider/aes.h"
+#include "provider/base64_cipher.h"
+#include "provider/base64_decoder.h"
+#include "provider/base64_encoder.h"
+#include "provider/errors.h"
+#include "provider/offload.h"
+#include "provider/skey.h"
+#include "provider/statistics.h"
 
 static OSSL_FUNC_provider_teardown_fn provider_teardown;
 static OSSL_FUNC_provider_gettable_params_fn provider_gettable_params;

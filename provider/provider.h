@@ -10,8 +10,8 @@
 #include <openssl/core_dispatch.h>
 #include <openssl/provider.h>
 
-#include "config.h"
-#include "cpu.h"
+#include "provider/config.h"
+#include "provider/cpu.h"
 
 /* A row of a dispatch table. */
 #define FUNCTION(id, function)                                                                     \

@@ -11,16 +11,16 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "read_ahead_measure.h"
+#include "provider/read_ahead_measure.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "../base/clock.h"
-#include "../cuda/gpuaes.h"
-#include "cpu.h"
-#include "engine.h"
-#include "engine_measure.h"
+#include "base/clock.h"
+#include "cuda/gpuaes.h"
+#include "provider/cpu.h"
+#include "provider/engine.h"
+#include "provider/engine_measure.h"
 
 enum { PIECE = 16 << 10, SAMPLE = 8 << 20 };
 

@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "settings.h"
+#include "provider/settings.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "../cuda/gpuaes.h"
+#include "cuda/gpuaes.h"
 
 #define MIB ((uint64_t)1 << 20)
 

@@ -11,7 +11,7 @@
 #include <openssl/core.h>
 #include <openssl/core_dispatch.h>
 
-#include "core_skey.h"
+#include "provider/core_skey.h"
 
 /*
  * The object behind an EVP_SKEY of this provider. It is our own, not one of the default

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "statistics.h"
+#include "provider/statistics.h"
 
 #include <inttypes.h>
 #include <openssl/params.h>
@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../cuda/gpuaes.h"
-#include "offload.h"
+#include "cuda/gpuaes.h"
+#include "provider/offload.h"
 
 static _Atomic uint64_t cpu_bytes[CPU_REASONS];
 static _Atomic pid_t printing_process; /* 0: nobody prints */

@@ -10,9 +10,9 @@
  */
 #include <openssl/evp.h>
 
-#include "../cuda/emulator/hooks.h"
-#include "../cuda/kernels.h"
-#include "tap.h"
+#include "cuda/emulator/hooks.h"
+#include "cuda/kernels.h"
+#include "test/tap.h"
 
 enum { BLOCK = GPUAES_BLOCK, PAGE = 16384, LARGEST = 3 * PAGE + 300, MARGIN = 32 };
 enum { ROOM = LARGEST * BLOCK + 2 * MARGIN, CTR_CASES = 24, CBC_CASES = 12, END_CASES = 6 };

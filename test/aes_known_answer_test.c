@@ -13,8 +13,8 @@
  */
 #include <openssl/objects.h>
 
-#include "providers.h"
-#include "vectors.h"
+#include "test/providers.h"
+#include "test/vectors.h"
 
 static struct providers providers;
 

@@ -12,7 +12,7 @@
 #include <openssl/asn1.h>
 #include <openssl/core_names.h>
 
-#include "providers.h"
+#include "test/providers.h"
 
 struct play {
     const struct cipher_row *row;

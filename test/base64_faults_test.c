@@ -12,9 +12,9 @@
 #include <openssl/decoder.h>
 #include <openssl/encoder.h>
 
-#include "../provider/errors.h"
-#include "cases.h"
-#include "providers.h"
+#include "provider/errors.h"
+#include "test/cases.h"
+#include "test/providers.h"
 
 enum { MIB = 1 << 20, BLOCKS = 128 };
 

@@ -9,9 +9,9 @@
  */
 #include <openssl/evp.h>
 
-#include "../cuda/driver.h"
-#include "../cuda/kernels.h"
-#include "tap.h"
+#include "cuda/driver.h"
+#include "cuda/kernels.h"
+#include "test/tap.h"
 
 /* Alignments repeat after 16 bytes; behind and before them is what must not change. */
 enum { ALIGNMENTS = 16, MARGIN = 48, LONGEST = 5000, GUARD = 0x7e };

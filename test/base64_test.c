@@ -15,7 +15,7 @@
 #include <openssl/decoder.h>
 #include <openssl/encoder.h>
 
-#include "providers.h"
+#include "test/providers.h"
 
 static struct providers providers;
 static struct tap_random random_state;

@@ -4,7 +4,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "library.h"
+#include "test/library.h"
 
 enum { BYTES = 1 << 20 };
 

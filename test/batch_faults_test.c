@@ -5,8 +5,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "../cuda/batch.h"
-#include "mixes.h"
+#include "cuda/batch.h"
+#include "test/mixes.h"
 
 static struct mix mix;
 

@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "../cuda/batch.h"
-#include "mixes.h"
+#include "cuda/batch.h"
+#include "test/mixes.h"
 
 enum { MIB = 1 << 20 };
 

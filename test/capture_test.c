@@ -8,8 +8,8 @@
 #define _GNU_SOURCE
 #include <openssl/core_names.h>
 
-#include "../cuda/gpuaes.h"
-#include "streams.h"
+#include "cuda/gpuaes.h"
+#include "test/streams.h"
 
 enum { BYTES = 8192, UPDATE = 2048 };
 

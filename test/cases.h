@@ -12,9 +12,9 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 
-#include "application.h"
-#include "providers.h"
-#include "tap.h"
+#include "test/application.h"
+#include "test/providers.h"
+#include "test/tap.h"
 
 enum { CASE_ARGUMENTS = 2, CASE_TEXT = 256 };
 

@@ -13,9 +13,9 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "../cuda/gpuaes.h"
-#include "application.h"
-#include "cases.h"
+#include "cuda/gpuaes.h"
+#include "test/application.h"
+#include "test/cases.h"
 
 enum { UPDATE = 1 << 20 };
 

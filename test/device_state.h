@@ -6,9 +6,9 @@
 #ifndef GPUAES_TEST_DEVICE_STATE_H
 #define GPUAES_TEST_DEVICE_STATE_H
 
-#include "../cuda/gpuaes.h"
-#include "application.h"
-#include "tap.h"
+#include "cuda/gpuaes.h"
+#include "test/application.h"
+#include "test/tap.h"
 
 static inline enum gpuaes_state device_state(void)
 {

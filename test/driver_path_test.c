@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../cuda/driver.h"
-#include "../cuda/driver_path.h"
-#include "../cuda/gpuaes.h"
-#include "tap.h"
+#include "cuda/driver.h"
+#include "cuda/driver_path.h"
+#include "cuda/gpuaes.h"
+#include "test/tap.h"
 
 /* Not empty, or nothing would be opened; they are never loaded. */
 const void *driver_kernels(void)

@@ -3,9 +3,9 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "../cuda/driver.h"
-#include "../cuda/emulator/hooks.h"
-#include "emulator_kernels.h"
+#include "cuda/driver.h"
+#include "cuda/emulator/hooks.h"
+#include "test/emulator_kernels.h"
 
 #include <cerrno>
 #include <chrono>

@@ -9,9 +9,9 @@
  */
 #include <stdatomic.h>
 
-#include "../provider/engine_model.h"
-#include "cases.h"
-#include "providers.h"
+#include "provider/engine_model.h"
+#include "test/cases.h"
+#include "test/providers.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20 };
 

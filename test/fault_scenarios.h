@@ -9,10 +9,10 @@
 #ifndef GPUAES_TEST_FAULT_SCENARIOS_H
 #define GPUAES_TEST_FAULT_SCENARIOS_H
 
-#include "../cuda/gpuaes.h"
-#include "fault_work.h"
-#include "jobs.h"
-#include "pipes.h"
+#include "cuda/gpuaes.h"
+#include "test/fault_work.h"
+#include "test/jobs.h"
+#include "test/pipes.h"
 
 /* ---- Start and release ------------------------------------------------------------- */
 

@@ -7,9 +7,9 @@
 #ifndef GPUAES_TEST_FAULT_WORK_H
 #define GPUAES_TEST_FAULT_WORK_H
 
-#include "../provider/errors.h"
-#include "application.h"
-#include "read_ahead_streams.h"
+#include "provider/errors.h"
+#include "test/application.h"
+#include "test/read_ahead_streams.h"
 
 enum verdict { GOOD, REFUSED, WRONG };
 

@@ -12,8 +12,8 @@
  */
 #include <sys/mman.h>
 
-#include "cases.h"
-#include "fault_scenarios.h"
+#include "test/cases.h"
+#include "test/fault_scenarios.h"
 
 static const char *const functions[] = {
 #define FUNCTION_NAME(member, symbol, parameters) #member,

@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../cuda/driver.h"
-#include "../cuda/gpuaes.h"
-#include "tap.h"
+#include "cuda/driver.h"
+#include "cuda/gpuaes.h"
+#include "test/tap.h"
 
 static struct driver driver;
 static void (*configure)(const char *);

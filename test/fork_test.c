@@ -16,9 +16,9 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "cases.h"
-#include "leaks_allowed.h" /* children end beside threads */
-#include "providers.h"
+#include "test/cases.h"
+#include "test/leaks_allowed.h" /* children end beside threads */
+#include "test/providers.h"
 
 enum when { BEFORE, DURING, AFTER };
 enum ending { BY_EXIT, BY_IMMEDIATE_EXIT, BY_EXEC };

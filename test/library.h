@@ -12,11 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../base/key_size.h"
-#include "../cuda/driver.h"
-#include "../cuda/emulator/hooks.h"
-#include "../cuda/gpuaes.h"
-#include "tap.h"
+#include "base/key_size.h"
+#include "cuda/driver.h"
+#include "cuda/emulator/hooks.h"
+#include "cuda/gpuaes.h"
+#include "test/tap.h"
 
 /* Kernels take a hundred times as long: only what has threads of its own is done. */
 #if defined(__SANITIZE_THREAD__)

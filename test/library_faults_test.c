@@ -5,9 +5,9 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "../base/clock.h"
-#include "../cuda/device.h"
-#include "library.h"
+#include "base/clock.h"
+#include "cuda/device.h"
+#include "test/library.h"
 
 struct faulty {
     const char *options;

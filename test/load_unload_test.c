@@ -7,7 +7,7 @@
  */
 #include <dirent.h>
 
-#include "providers.h"
+#include "test/providers.h"
 
 enum { LENGTH = 40000 };
 

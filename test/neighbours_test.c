@@ -19,8 +19,8 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
-#include "cases.h"
-#include "fault_scenarios.h"
+#include "test/cases.h"
+#include "test/fault_scenarios.h"
 
 /* ---- The caller's state ----------------------------------------------------------------- */
 

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "../tool/offload_model.h"
-#include "tap.h"
+#include "test/tap.h"
+#include "tool/offload_model.h"
 
 #define GB 1e9
 

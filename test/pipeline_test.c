@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "application.h"
-#include "pipes.h"
-#include "vectors.h"
+#include "test/application.h"
+#include "test/pipes.h"
+#include "test/vectors.h"
 
 enum { BLOCK = 16, LENGTH = 2048, LONG_LENGTH = 40000, EDGE = 64, STEPS = 4 };
 

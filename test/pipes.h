@@ -12,8 +12,8 @@
 #include <openssl/core_dispatch.h>
 #include <openssl/core_names.h>
 
-#include "../provider/core_pipeline.h"
-#include "providers.h"
+#include "provider/core_pipeline.h"
+#include "test/providers.h"
 
 struct pipes_evp {
     int (*can_pipeline)(const EVP_CIPHER *cipher, int encrypt);

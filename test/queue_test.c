@@ -7,7 +7,7 @@
  */
 #include <pthread.h>
 
-#include "library.h"
+#include "test/library.h"
 
 enum { LARGEST = (2 << 20) + 48, ROOM = LARGEST + 64 };
 

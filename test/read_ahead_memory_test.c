@@ -12,9 +12,9 @@
  */
 #include <inttypes.h>
 
-#include "cases.h"
-#include "memory_search.h"
-#include "read_ahead_streams.h"
+#include "test/cases.h"
+#include "test/memory_search.h"
+#include "test/read_ahead_streams.h"
 
 enum { LENGTH = 16 * MIB, STEP = 4096, NEEDLES = LENGTH / STEP };
 

@@ -12,9 +12,9 @@
  */
 #include <openssl/async.h>
 
-#include "../provider/errors.h"
-#include "cases.h"
-#include "device_state.h"
+#include "provider/errors.h"
+#include "test/cases.h"
+#include "test/device_state.h"
 
 enum { KIB = 1 << 10, BYTES = 256 * KIB, SMALL = 8 * KIB };
 

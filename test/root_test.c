@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-#include "library.h"
+#include "test/library.h"
 
 enum { RIGHT = 0, WRONG = 1, CANNOT = 77 };
 

@@ -10,10 +10,10 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "../cuda/gpuaes.h"
-#include "cases.h"
-#include "memory_search.h"
-#include "read_ahead_streams.h"
+#include "cuda/gpuaes.h"
+#include "test/cases.h"
+#include "test/memory_search.h"
+#include "test/read_ahead_streams.h"
 
 enum { MOST = 9 * MIB, STEP = 4096, TEXT_AT = 64 };
 enum kind { KEY, SCHEDULE, KEYSTREAM, PLAINTEXT, KINDS };

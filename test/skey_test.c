@@ -12,8 +12,8 @@
 #include <openssl/core_dispatch.h>
 #include <string.h>
 
-#include "../provider/core_skey.h"
-#include "providers.h"
+#include "provider/core_skey.h"
+#include "test/providers.h"
 
 enum { LENGTH = 40000, BLOCK = 16 };
 

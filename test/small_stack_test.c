@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "cases.h"
+#include "test/cases.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, BYTES = MIB, BLOCK = 16, LEAST_STACK = 24 * KIB };
 /* What provider/stack.c wants to be left before it lets the driver be called. */

@@ -8,10 +8,10 @@
  */
 #include <pthread.h>
 
-#include "../provider/errors.h"
-#include "cases.h"
-#include "device_state.h"
-#include "providers.h"
+#include "provider/errors.h"
+#include "test/cases.h"
+#include "test/device_state.h"
+#include "test/providers.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, THREADS = 8 };
 

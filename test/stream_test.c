@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "streams.h"
+#include "test/streams.h"
 
 enum { ROOM = 160000, UPDATES = 16 };
 

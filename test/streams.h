@@ -6,8 +6,8 @@
 #ifndef GPUAES_TEST_STREAMS_H
 #define GPUAES_TEST_STREAMS_H
 
-#include "application.h"
-#include "providers.h"
+#include "test/application.h"
+#include "test/providers.h"
 
 enum { BLOCK = 16 };
 

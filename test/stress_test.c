@@ -12,8 +12,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "application.h"
-#include "read_ahead_streams.h"
+#include "test/application.h"
+#include "test/read_ahead_streams.h"
 
 enum { MOST_THREADS = 64, LARGEST = 256 * KIB, HUGE = 2 * MIB + 4096, SHARED = 9 };
 

@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../cuda/gpuaes.h"
-#include "application.h"
-#include "providers.h"
+#include "cuda/gpuaes.h"
+#include "test/application.h"
+#include "test/providers.h"
 
 enum {
     STATUS = 42,

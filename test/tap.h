@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/clock.h"
+#include "base/clock.h"
 #if defined(__SANITIZE_ADDRESS__)
-#include "asan_forks.h"
+#include "test/asan_forks.h"
 #endif
 
 #define TAP_UNUSED __attribute__((unused))

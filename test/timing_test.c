@@ -29,9 +29,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../cuda/gpuaes.h"
-#include "application.h"
-#include "tap.h"
+#include "cuda/gpuaes.h"
+#include "test/application.h"
+#include "test/tap.h"
 
 enum { EQUAL, RANDOM, COLLIDING, INPUTS };
 enum { RUNS = 61, PAUSE_US = 2000, BLOCKS = 32 << 20 };

@@ -6,7 +6,7 @@
 #ifndef GPUAES_TEST_VECTORS_H
 #define GPUAES_TEST_VECTORS_H
 
-#include "providers.h"
+#include "test/providers.h"
 
 struct vector {
     const char *source, *cipher, *key, *iv, *plain, *coded;

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base64_decode.h"
-#include "base64_encode.h"
-#include "library.h"
-#include "number.h"
-#include "output.h"
-#include "progress.h"
-#include "source.h"
-#include "tool.h"
+#include "tool/base64_decode.h"
+#include "tool/base64_encode.h"
+#include "tool/library.h"
+#include "tool/number.h"
+#include "tool/output.h"
+#include "tool/progress.h"
+#include "tool/source.h"
+#include "tool/tool.h"
 
 enum {
     WRAP = 76,

@@ -3,14 +3,14 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "base64_decode.h"
+#include "tool/base64_decode.h"
 
 #include <openssl/err.h>
 #include <openssl/params.h>
 #include <pthread.h>
 #include <string.h>
 
-#include "tool.h"
+#include "tool/tool.h"
 
 /* ---- Characters ----------------------------------------------------------------------- */
 

@@ -7,8 +7,8 @@
 #ifndef GPUAES_TOOL_BASE64_DECODE_H
 #define GPUAES_TOOL_BASE64_DECODE_H
 
-#include "library.h"
-#include "pipeline.h"
+#include "tool/library.h"
+#include "tool/pipeline.h"
 
 /* What may stand between the characters of Base64. */
 enum base64_between {

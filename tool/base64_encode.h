@@ -6,8 +6,8 @@
 #ifndef GPUAES_TOOL_BASE64_ENCODE_H
 #define GPUAES_TOOL_BASE64_ENCODE_H
 
-#include "library.h"
-#include "pipeline.h"
+#include "tool/library.h"
+#include "tool/pipeline.h"
 
 struct base64_encode {
     EVP_CIPHER *cipher; /* our provider's BASE64; NULL: libcrypto's functions do it */

@@ -10,12 +10,12 @@
 #include <string.h>
 #include <strings.h>
 
-#include "describe.h"
-#include "json.h"
-#include "number.h"
-#include "rates.h"
-#include "tool.h"
-#include "words.h"
+#include "tool/describe.h"
+#include "tool/json.h"
+#include "tool/number.h"
+#include "tool/rates.h"
+#include "tool/tool.h"
+#include "tool/words.h"
 
 enum { SIZES = 5, QUICK_SIZES = 2 };
 

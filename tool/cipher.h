@@ -9,8 +9,8 @@
 
 #include <openssl/evp.h>
 
-#include "key.h"
-#include "pipeline.h"
+#include "tool/key.h"
+#include "tool/pipeline.h"
 
 struct cipher_job {
     EVP_CIPHER *cipher;

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "ciphers.h"
+#include "tool/ciphers.h"
 
 #include <openssl/err.h>
 #include <stdio.h>

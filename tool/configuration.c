@@ -5,7 +5,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "configuration.h"
+#include "tool/configuration.h"
 
 #include <errno.h>
 #include <openssl/conf.h>
@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../provider/settings.h"
-#include "tool.h"
+#include "provider/settings.h"
+#include "tool/tool.h"
 
 /* Sets both sentences and returns 0. */
 static int because(struct configuration *c, const char *why, const char *change)

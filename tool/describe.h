@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "../cuda/gpuaes.h"
+#include "cuda/gpuaes.h"
 
 enum { DESCRIBE_TEXT = 160 };
 

@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../cuda/gpuaes.h"
-#include "../provider/settings.h"
-#include "configuration.h"
-#include "describe.h"
-#include "rates.h"
-#include "tool.h"
-#include "words.h"
+#include "cuda/gpuaes.h"
+#include "provider/settings.h"
+#include "tool/configuration.h"
+#include "tool/describe.h"
+#include "tool/rates.h"
+#include "tool/tool.h"
+#include "tool/words.h"
 
 enum { PROBE = 1 << 20 };
 

@@ -11,19 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base64_decode.h"
-#include "base64_encode.h"
-#include "cipher.h"
-#include "ciphers.h"
-#include "enc_options.h"
-#include "key.h"
-#include "library.h"
-#include "output.h"
-#include "password.h"
-#include "progress.h"
-#include "shard.h"
-#include "source.h"
-#include "tool.h"
+#include "tool/base64_decode.h"
+#include "tool/base64_encode.h"
+#include "tool/cipher.h"
+#include "tool/ciphers.h"
+#include "tool/enc_options.h"
+#include "tool/key.h"
+#include "tool/library.h"
+#include "tool/output.h"
+#include "tool/password.h"
+#include "tool/progress.h"
+#include "tool/shard.h"
+#include "tool/source.h"
+#include "tool/tool.h"
 
 enum { PBKDF2_ITERATIONS = 10000, PIECE = 2 << 20, LEAST_PIECE = 64, PADDING_ROOM = 64 };
 

@@ -3,19 +3,19 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "enc_options.h"
+#include "tool/enc_options.h"
 
 #include <openssl/crypto.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "ciphers.h"
-#include "number.h"
-#include "pipeline.h"
-#include "suggest.h"
-#include "tool.h"
-#include "words.h"
+#include "tool/ciphers.h"
+#include "tool/number.h"
+#include "tool/pipeline.h"
+#include "tool/suggest.h"
+#include "tool/tool.h"
+#include "tool/words.h"
 
 static const char help[] =
     "usage: gpuaes enc|dec -CIPHER [OPTION...]\n"

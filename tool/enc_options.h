@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "progress.h"
+#include "tool/progress.h"
 
 struct enc_options {
     int decrypt, base64, one_line, no_padding, no_salt, print, print_only, verbose;

@@ -8,14 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../cuda/gpuaes.h"
-#include "configuration.h"
-#include "describe.h"
-#include "json.h"
-#include "pipeline.h"
-#include "rates.h"
-#include "tool.h"
-#include "words.h"
+#include "cuda/gpuaes.h"
+#include "tool/configuration.h"
+#include "tool/describe.h"
+#include "tool/json.h"
+#include "tool/pipeline.h"
+#include "tool/rates.h"
+#include "tool/tool.h"
+#include "tool/words.h"
 
 static const double seconds_each = 0.05, seconds_quick = 0.002;
 static const size_t sizes[] = {16 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20};

@@ -3,13 +3,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "key.h"
+#include "tool/key.h"
 
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tool.h"
+#include "tool/tool.h"
 
 int key_read_hex(const char *name, const char *hex, unsigned char *to, int bytes)
 {

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "suggest.h"
-#include "tool.h"
+#include "tool/suggest.h"
+#include "tool/tool.h"
 
 static const struct command {
     const char *name, *full_name;

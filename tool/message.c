@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "tool.h"
+#include "tool/tool.h"
 
 const char *tool_name = "gpuaes";
 

@@ -3,13 +3,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "number.h"
+#include "tool/number.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool.h"
+#include "tool/tool.h"
 
 int number_read(const char *text, uint64_t *number)
 {

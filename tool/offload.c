@@ -4,12 +4,12 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "offload.h"
+#include "tool/offload.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/clock.h"
+#include "base/clock.h"
 
 /* Pieces of each thread before the first look: the first ones touch fresh memory. */
 enum { FIRST_LOOK = 8 };

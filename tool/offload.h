@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "library.h"
-#include "offload_model.h"
+#include "tool/library.h"
+#include "tool/offload_model.h"
 
 struct offload {
     const struct library *library;

@@ -10,9 +10,9 @@
 
 #include <stdint.h>
 
-#include "mapped.h"
-#include "pipeline.h"
-#include "replacement.h"
+#include "tool/mapped.h"
+#include "tool/pipeline.h"
+#include "tool/replacement.h"
 
 struct output {
     int fd;

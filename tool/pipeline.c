@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "pipeline.h"
+#include "tool/pipeline.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../base/clock.h"
-#include "../base/minmax.h"
-#include "../cuda/gpuaes.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "cuda/gpuaes.h"
 
 enum { THREADS_BY_DEFAULT = 8, TICK_MS = 200 };
 

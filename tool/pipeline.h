@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "offload.h"
+#include "tool/offload.h"
 
 enum { PIPELINE_STAGES = 8, PIPELINE_THREADS = 64, PIECE_HEADROOM = 64, PIECE_ERROR = 300 };
 

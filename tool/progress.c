@@ -4,14 +4,14 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "progress.h"
+#include "tool/progress.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "../base/clock.h"
+#include "base/clock.h"
 
 /* What is over so soon needs no line. */
 static const double delay = 0.5;

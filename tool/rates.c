@@ -4,16 +4,16 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "rates.h"
+#include "tool/rates.h"
 
 #include <openssl/params.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../cuda/gpuaes.h"
-#include "json.h"
-#include "turns.h"
+#include "cuda/gpuaes.h"
+#include "tool/json.h"
+#include "tool/turns.h"
 
 const struct rates_row rates_rows[RATES_WORKS] = {
     [RATES_CTR] = {"CTR", "AES-256-CTR", 1, 0},

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "library.h"
+#include "tool/library.h"
 
 struct rates {
     const struct library *library;

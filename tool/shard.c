@@ -3,12 +3,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "shard.h"
+#include "tool/shard.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "tool.h"
+#include "tool/tool.h"
 
 enum { BLOCK = 16 };
 

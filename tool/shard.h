@@ -7,9 +7,9 @@
 #ifndef GPUAES_TOOL_SHARD_H
 #define GPUAES_TOOL_SHARD_H
 
-#include "cipher.h"
-#include "enc_options.h"
-#include "source.h"
+#include "tool/cipher.h"
+#include "tool/enc_options.h"
+#include "tool/source.h"
 
 /* Whether this cipher can do such a part at all, with these options. It says why not. */
 int shard_check(const struct enc_options *options, const struct cipher_job *job);

@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "source.h"
+#include "tool/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../base/minmax.h"
-#include "../cuda/gpuaes.h"
-#include "again.h"
+#include "base/minmax.h"
+#include "cuda/gpuaes.h"
+#include "tool/again.h"
 
 enum { PIPE_BYTES = 1 << 20 };
 

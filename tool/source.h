@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pipeline.h"
+#include "tool/pipeline.h"
 
 enum { SOURCE_PEEK = 4096 };
 

@@ -3,11 +3,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "suggest.h"
+#include "tool/suggest.h"
 
 #include <string.h>
 
-#include "../base/minmax.h"
+#include "base/minmax.h"
 
 enum { LONGEST = 31 };
 

@@ -3,11 +3,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "turns.h"
+#include "tool/turns.h"
 
 #include <stdlib.h>
 
-#include "../base/clock.h"
+#include "base/clock.h"
 
 static void take(const struct turns *turns, int side, double *seconds)
 {

@@ -3,13 +3,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "words.h"
+#include "tool/words.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "suggest.h"
-#include "tool.h"
+#include "tool/suggest.h"
+#include "tool/tool.h"
 
 int words_unknown(const char *dash, const struct suggestion *suggestion)
 {

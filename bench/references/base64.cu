@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "../../cuda/kernels/intrinsics.cuh"
-#include "references.h"
+#include "bench/references/references.h"
+#include "cuda/kernels/intrinsics.cuh"
 
 static __constant__ unsigned char reference_alphabet[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

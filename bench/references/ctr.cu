@@ -4,10 +4,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "references.h"
+#include "bench/references/references.h"
 
-#include "../../cuda/kernels/aes_tables.cuh"
-#include "../../cuda/kernels/blocks.cuh"
+#include "cuda/kernels/aes_tables.cuh"
+#include "cuda/kernels/blocks.cuh"
 
 /* Of each row of the state; each is a rotation of the one before. */
 struct row_tables {

@@ -3,9 +3,9 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "references.h"
+#include "bench/references/references.h"
 
-#include "../../cuda/kernels/blocks.cuh"
+#include "cuda/kernels/blocks.cuh"
 
 /* For each word which one comes next, as the bytes from the table's beginning. */
 template <int WORDS> struct cycle {

@@ -4,8 +4,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "base64.cu"
-#include "ctr.cu"
-#include "reads.cu"
+#include "bench/references/base64.cu"
+#include "bench/references/ctr.cu"
+#include "bench/references/reads.cu"
 
-#include "../../cuda/kernels/aes_batch_keys.cu"
+#include "cuda/kernels/aes_batch_keys.cu"

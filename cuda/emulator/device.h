@@ -287,6 +287,6 @@ template <class T> void __stwt(T *p, T value)
     *p = value;
 }
 
-#include "integers.h"
+#include "cuda/emulator/integers.h"
 
 #endif

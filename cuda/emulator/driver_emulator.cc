@@ -12,8 +12,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "emulator.h"
-#include "hooks.h"
+#include "cuda/emulator/emulator.h"
+#include "cuda/emulator/hooks.h"
 
 #include <cerrno>
 #include <cstdlib>

@@ -10,8 +10,8 @@
 #ifndef GPUAES_EMULATOR_EMULATOR_H
 #define GPUAES_EMULATOR_EMULATOR_H
 
-#include "../driver.h"
-#include "grid.h"
+#include "cuda/driver.h"
+#include "cuda/emulator/grid.h"
 
 #include <atomic>
 #include <condition_variable>

@@ -11,10 +11,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "grid.h"
+#include "cuda/emulator/grid.h"
 
-#include "fiber.h"
-#include "sanitizers.h"
+#include "cuda/emulator/fiber.h"
+#include "cuda/emulator/sanitizers.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -6,7 +6,7 @@
 #ifndef GPUAES_EMULATOR_GRID_H
 #define GPUAES_EMULATOR_GRID_H
 
-#include "device.h"
+#include "cuda/emulator/device.h"
 
 namespace emulator
 {

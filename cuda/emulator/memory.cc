@@ -6,9 +6,9 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "emulator.h"
-#include "hooks.h"
-#include "sanitizers.h"
+#include "cuda/emulator/emulator.h"
+#include "cuda/emulator/hooks.h"
+#include "cuda/emulator/sanitizers.h"
 
 #include <cinttypes>
 #include <cstdio>

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "emulator.h"
+#include "cuda/emulator/emulator.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -9,7 +9,7 @@
 #ifndef GPUAES_KERNELS_AES_SBOX_CIRCUITS_CUH
 #define GPUAES_KERNELS_AES_SBOX_CIRCUITS_CUH
 
-#include "intrinsics.cuh"
+#include "cuda/kernels/intrinsics.cuh"
 
 /* S(x): 75 LUTs. plane[0] has the lowest bit of each byte. */
 static __device__ __forceinline__ void sbox_circuit(uint32_t plane[8])

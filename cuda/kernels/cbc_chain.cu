@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "arguments.h"
-#include "blocks.cuh"
+#include "cuda/kernels/arguments.h"
+#include "cuda/kernels/blocks.cuh"
 
 static __device__ __forceinline__ aes_state first_iv(const aes_arguments &a)
 {

@@ -14,7 +14,7 @@
 #ifndef GPUAES_KERNELS_HYBRID_INSIDE_CUH
 #define GPUAES_KERNELS_HYBRID_INSIDE_CUH
 
-#include "blocks.cuh"
+#include "cuda/kernels/blocks.cuh"
 
 enum { CHUNK_ROWS = 8 };
 

@@ -4,12 +4,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "aes_batch.cu"
-#include "aes_batch_keys.cu"
-#include "aes_hybrid.cu"
-#include "aes_large.cu"
-#include "aes_small.cu"
-#include "aes_two_table.cu"
-#include "base64_decode.cu"
-#include "base64_encode.cu"
-#include "cbc_chain.cu"
+#include "cuda/kernels/aes_batch.cu"
+#include "cuda/kernels/aes_batch_keys.cu"
+#include "cuda/kernels/aes_hybrid.cu"
+#include "cuda/kernels/aes_large.cu"
+#include "cuda/kernels/aes_small.cu"
+#include "cuda/kernels/aes_two_table.cu"
+#include "cuda/kernels/base64_decode.cu"
+#include "cuda/kernels/base64_encode.cu"
+#include "cuda/kernels/cbc_chain.cu"

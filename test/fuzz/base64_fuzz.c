@@ -13,7 +13,7 @@
 #include <openssl/decoder.h>
 #include <openssl/encoder.h>
 
-#include "fuzz.h"
+#include "test/fuzz/fuzz.h"
 
 enum { LONGEST = 4096, ROOM = 2 * LONGEST + 64 };
 enum { GPU, CPU, INSTANCES };

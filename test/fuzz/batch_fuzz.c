@@ -8,9 +8,9 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "../../cuda/driver.h"
-#include "../../cuda/gpuaes.h"
-#include "fuzz.h"
+#include "cuda/driver.h"
+#include "cuda/gpuaes.h"
+#include "test/fuzz/fuzz.h"
 
 enum { REGION = 32 << 10, KINDS = 3, MOST_NUMBERS = 256, LONG = 600 * 16 };
 

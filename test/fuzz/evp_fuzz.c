@@ -14,7 +14,7 @@
 #include <openssl/core_names.h>
 #include <time.h>
 
-#include "fuzz.h"
+#include "test/fuzz/fuzz.h"
 
 enum { BLOCK = 16, EDGE = 512, LONGEST = 80 << 10, MEMORY = LONGEST + 4 * EDGE, LIVE = 3 };
 enum { OURS, REFERENCE, SIDES };

@@ -10,8 +10,8 @@
 #include <openssl/conf.h>
 #include <openssl/core_names.h>
 
-#include "../../cuda/gpuaes.h"
-#include "fuzz.h"
+#include "cuda/gpuaes.h"
+#include "test/fuzz/fuzz.h"
 
 enum { SETTINGS = 11, LONGEST = 40, MOST = 4 };
 enum { BAD_SETTING = 1 }; /* provider/errors.h */
