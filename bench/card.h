@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 
 /*
  * Makes a device's primary context current in the calling thread. 1, or 0 where

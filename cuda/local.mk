@@ -8,52 +8,52 @@ pkgconfig_DATA = cuda/gpuaes.pc
 # All host code but the driver table, which is the real one or the emulator's.
 noinst_LTLIBRARIES += cuda/libgpuaes_core.la
 cuda_libgpuaes_core_la_SOURCES = \
-	cuda/aes.c cuda/aes.h \
-	cuda/aes_key.c \
-	cuda/application.c cuda/application.h \
-	cuda/base64.c \
-	cuda/batch.c cuda/batch.h \
-	cuda/batch_keys.c cuda/batch_keys.h \
-	cuda/batch_plan.c \
-	cuda/batch_run.c \
-	cuda/batch_slice.c \
-	cuda/cleanse.c \
-	cuda/copy.c \
-	cuda/device.c cuda/device.h \
-	cuda/driver.h \
-	cuda/fork.c cuda/fork.h \
+	cuda/aes/aes.c cuda/aes/aes.h \
+	cuda/aes/key_schedule.c \
+	cuda/runtime/application.c cuda/runtime/application.h \
+	cuda/base64/base64.c \
+	cuda/batch/batch.c cuda/batch/batch.h \
+	cuda/batch/keys.c cuda/batch/keys.h \
+	cuda/batch/layout.c \
+	cuda/batch/run.c \
+	cuda/batch/slice.c \
+	cuda/process/cleanse.c \
+	cuda/memory/copy.c \
+	cuda/device/device.c cuda/device/device.h \
+	cuda/driver/driver.h \
+	cuda/process/fork.c cuda/process/fork.h \
 	cuda/gpuaes.h \
-	cuda/host_copy.c cuda/host_copy.h \
-	cuda/kernels.c cuda/kernels.h \
-	cuda/kernels_batch.c \
+	cuda/memory/host_copy.c cuda/memory/host_copy.h \
+	cuda/launch/kernels.c cuda/launch/kernels.h \
+	cuda/launch/batch.c \
 	cuda/kernels/arguments.h \
-	cuda/keystream.c \
-	cuda/keystream_ring.c cuda/keystream_ring.h \
-	cuda/lane.c cuda/lane.h \
-	cuda/life.c cuda/life.h \
-	cuda/memory.c cuda/memory.h \
-	cuda/pinned.c \
-	cuda/pool.c cuda/pool.h \
-	cuda/queue.c \
-	cuda/root.c cuda/root.h \
-	cuda/route.c cuda/route.h \
-	cuda/spans.c cuda/spans.h \
-	cuda/spares.c cuda/spares.h \
-	cuda/statistics.c cuda/statistics.h \
-	cuda/status.c \
-	cuda/transfer.c cuda/transfer.h \
-	cuda/work.c cuda/work.h
+	cuda/keystream/keystream.c \
+	cuda/keystream/ring.c cuda/keystream/ring.h \
+	cuda/device/stream_set.c cuda/device/stream_set.h \
+	cuda/runtime/runtime.c cuda/runtime/runtime.h \
+	cuda/memory/memory_kind.c cuda/memory/memory_kind.h \
+	cuda/memory/pinned.c \
+	cuda/process/thread_pool.c cuda/process/thread_pool.h \
+	cuda/aes/stream_binding.c \
+	cuda/driver/root.c cuda/driver/root.h \
+	cuda/transfer/path.c cuda/transfer/path.h \
+	cuda/aes/stream_events.c cuda/aes/stream_events.h \
+	cuda/device/memory_pool.c cuda/device/memory_pool.h \
+	cuda/process/statistics.c cuda/process/statistics.h \
+	cuda/process/status.c \
+	cuda/transfer/transfer.c cuda/transfer/transfer.h \
+	cuda/transfer/job.c cuda/transfer/job.h
 cuda_libgpuaes_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 
 lib_LTLIBRARIES += cuda/libgpuaes.la
-cuda_libgpuaes_la_SOURCES = cuda/driver_cuda.c cuda/driver_path.c cuda/driver_path.h \
-	cuda/kernels_image.c
+cuda_libgpuaes_la_SOURCES = cuda/driver/libcuda.c cuda/driver/library_path.c cuda/driver/library_path.h \
+	cuda/launch/image.c
 cuda_libgpuaes_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 cuda_libgpuaes_la_CPPFLAGS = $(AM_CPPFLAGS)
 cuda_libgpuaes_la_LDFLAGS = $(AM_LDFLAGS) $(GPUAES_SHARED_LDFLAGS) -version-info 0:0:0
 EXTRA_cuda_libgpuaes_la_DEPENDENCIES = folders
 cuda_libgpuaes_la_LIBADD = cuda/libgpuaes_core.la $(SYSTEM_LIBS)
 if HAVE_CUDA_H
-cuda_libgpuaes_la_SOURCES += cuda/driver_check.c
+cuda_libgpuaes_la_SOURCES += cuda/driver/abi_check.c
 cuda_libgpuaes_la_CPPFLAGS += $(CUDA_CPPFLAGS)
 endif

@@ -11,7 +11,7 @@
 #include <openssl/evp.h>
 
 #include "cuda/emulator/hooks.h"
-#include "cuda/kernels.h"
+#include "cuda/launch/kernels.h"
 #include "test/tap.h"
 
 enum { BLOCK = GPUAES_BLOCK, PAGE = 16384, LARGEST = 3 * PAGE + 300, MARGIN = 32 };

@@ -9,7 +9,7 @@
 #include <openssl/evp.h>
 #include <unistd.h>
 
-#include "cuda/kernels.h"
+#include "cuda/launch/kernels.h"
 #include "test/tap.h"
 
 enum { BLOCK = GPUAES_BLOCK, LARGEST = 2049, MARGIN = 32, ROOM = LARGEST * BLOCK + 2 * MARGIN };

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 
 static struct driver application;
 static void *application_library; /* where its functions are from */

@@ -9,8 +9,8 @@
  */
 #include <openssl/evp.h>
 
-#include "cuda/driver.h"
-#include "cuda/kernels.h"
+#include "cuda/driver/driver.h"
+#include "cuda/launch/kernels.h"
 #include "test/tap.h"
 
 /* Alignments repeat after 16 bytes; behind and before them is what must not change. */

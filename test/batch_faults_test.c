@@ -5,7 +5,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/batch.h"
+#include "cuda/batch/batch.h"
 #include "test/mixes.h"
 
 static struct mix mix;

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "cuda/batch.h"
+#include "cuda/batch/batch.h"
 #include "test/mixes.h"
 
 enum { MIB = 1 << 20 };

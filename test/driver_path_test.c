@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cuda/driver.h"
-#include "cuda/driver_path.h"
+#include "cuda/driver/driver.h"
+#include "cuda/driver/library_path.h"
 #include "cuda/gpuaes.h"
 #include "test/tap.h"
 

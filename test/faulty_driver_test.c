@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 #include "cuda/gpuaes.h"
 #include "test/tap.h"
 

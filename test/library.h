@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/key_size.h"
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 #include "cuda/emulator/hooks.h"
 #include "cuda/gpuaes.h"
 #include "test/tap.h"

@@ -6,7 +6,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "base/clock.h"
-#include "cuda/device.h"
+#include "cuda/device/device.h"
 #include "test/library.h"
 
 struct faulty {

@@ -188,7 +188,7 @@ static struct look look_at(pid_t thread)
 
 /* Sleeps that show that a thread polls, looks that show that one is blocked, and their times. */
 enum { SLEEPS = 20, LOOKS = 10, BETWEEN_LOOKS_MS = 20, LOOKS_MOST_MS = 60000 };
-enum { WAITING_THREADS = 48, DEVICE_LANES = 16 /* LANES of cuda/lane.h */ };
+enum { WAITING_THREADS = 48, DEVICE_LANES = 16 /* LANES of cuda/device/stream_set.h */ };
 #define LONG_KERNELS "kernel-us=100000000,idle-kernels=1"
 
 static _Atomic pid_t updating[WAITING_THREADS]; /* 0: there is none */

@@ -198,7 +198,7 @@ test_emulated_gpuaes_DEPENDENCIES = tool/libtool_core.la test/emulated/gpuaes.so
 
 # A driver that fails on demand before the real one.
 CLEANFILES += test/faulty/libcuda.so.1
-test/faulty/libcuda.so.1: test/faulty_driver.cc cuda/driver.h
+test/faulty/libcuda.so.1: test/faulty_driver.cc cuda/driver/driver.h
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CXX)$(CXX) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) -fno-sanitize=all \
 	    -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $(srcdir)/test/faulty_driver.cc $(SYSTEM_LIBS)
@@ -224,7 +224,7 @@ test_engine_stream_test_SOURCES = test/engine_stream_test.c provider/engine_stre
 test_engine_stream_test_CFLAGS = $(AM_CFLAGS)
 test_offload_test_SOURCES = test/offload_test.c tool/offload_model.c tool/offload_model.h
 test_offload_test_CFLAGS = $(AM_CFLAGS)
-test_secrets_test_SOURCES = test/secrets_test.c cuda/aes_key.c cuda/gpuaes.h
+test_secrets_test_SOURCES = test/secrets_test.c cuda/aes/key_schedule.c cuda/gpuaes.h
 test_secrets_test_CFLAGS = $(AM_CFLAGS)
 test_emulator_test_SOURCES = test/emulator_test.cc test/emulator_kernels.cu test/emulator_kernels.h
 test_emulator_test_LDADD = cuda/emulator/libemulator.la $(SYSTEM_LIBS)
@@ -270,8 +270,8 @@ nodist_EXTRA_test_registration_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_reset_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_root_test_SOURCES = test/link_by_cxx.cc
 # The real table of the driver, and no emulator.
-test_driver_path_test_SOURCES = test/driver_path_test.c cuda/driver_cuda.c cuda/driver_path.c \
-	cuda/driver_path.h
+test_driver_path_test_SOURCES = test/driver_path_test.c cuda/driver/libcuda.c cuda/driver/library_path.c \
+	cuda/driver/library_path.h
 test_driver_path_test_CFLAGS = $(AM_CFLAGS)
 test_driver_path_test_LDADD = cuda/libgpuaes_core.la $(SYSTEM_LIBS)
 EXTRA_test_driver_path_test_DEPENDENCIES = test/noticed/libcuda.so.1
@@ -286,7 +286,7 @@ emulated_kernel_dependencies += test/emulator_kernels.d test/sbox_kernels.d
 EXTRA_PROGRAMS += $(real_tests)
 CLEANFILES += $(real_tests)
 EXTRA_DIST += test/leaky_kernel.cu
-test_device_secrets_test_SOURCES = test/device_secrets_test.c cuda/aes_key.c cuda/gpuaes.h
+test_device_secrets_test_SOURCES = test/device_secrets_test.c cuda/aes/key_schedule.c cuda/gpuaes.h
 test_device_secrets_test_CFLAGS = $(AM_CFLAGS)
 test_timing_test_LDADD = cuda/libgpuaes.la $(SYSTEM_LIBS)
 if HAVE_CUDA

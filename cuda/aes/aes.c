@@ -5,11 +5,11 @@
  */
 #include <string.h>
 
-#include "cuda/aes.h"
-#include "cuda/life.h"
-#include "cuda/statistics.h"
-#include "cuda/transfer.h"
-#include "cuda/work.h"
+#include "cuda/aes/aes.h"
+#include "cuda/process/statistics.h"
+#include "cuda/runtime/runtime.h"
+#include "cuda/transfer/job.h"
+#include "cuda/transfer/transfer.h"
 
 /* Pieces under way, and the one that is being queued. */
 enum { CHAIN = LANE_SLOTS + 1 };

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_AES_H
-#define GPUAES_AES_H
+#ifndef GPUAES_CUDA_AES_AES_H
+#define GPUAES_CUDA_AES_AES_H
 
 #include "base/key_size.h"
 #include "cuda/gpuaes.h"

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/aes.h"
-#include "cuda/life.h"
-#include "cuda/memory.h"
-#include "cuda/spans.h"
-#include "cuda/statistics.h"
+#include "cuda/aes/aes.h"
+#include "cuda/aes/stream_events.h"
+#include "cuda/memory/memory_kind.h"
+#include "cuda/process/statistics.h"
+#include "cuda/runtime/runtime.h"
 
 struct gpuaes_queue {
     struct device *device;

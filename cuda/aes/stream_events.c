@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/spans.h"
+#include "cuda/aes/stream_events.h"
 
 static struct span *next(struct spans *spans)
 {

@@ -5,10 +5,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_SPANS_H
-#define GPUAES_SPANS_H
+#ifndef GPUAES_CUDA_AES_STREAM_EVENTS_H
+#define GPUAES_CUDA_AES_STREAM_EVENTS_H
 
-#include "cuda/device.h"
+#include "cuda/device/device.h"
 
 /* Only the last pairs are kept; a hang in an older one is taken for the application's work. */
 enum { SPANS = 8 };

@@ -5,10 +5,10 @@
  */
 #include <string.h>
 
-#include "cuda/life.h"
-#include "cuda/statistics.h"
-#include "cuda/transfer.h"
-#include "cuda/work.h"
+#include "cuda/process/statistics.h"
+#include "cuda/runtime/runtime.h"
+#include "cuda/transfer/job.h"
+#include "cuda/transfer/transfer.h"
 
 /* Groups that kernels take whole: a thread's work, or a line. */
 enum { ENCODE_IN = 12, ENCODE_OUT = 16, DECODE_IN = 16, DECODE_OUT = 12 };

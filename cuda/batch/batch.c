@@ -3,14 +3,14 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/batch.h"
+#include "cuda/batch/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/aes.h"
-#include "cuda/fork.h"
-#include "cuda/life.h"
+#include "cuda/aes/aes.h"
+#include "cuda/process/fork.h"
+#include "cuda/runtime/runtime.h"
 
 enum { FIRST_ROOM = 64 };
 

@@ -1,6 +1,6 @@
 /*
  * Batches, inside: the messages (batch.c), how they are laid out for a device
- * (batch_plan.c), the work of some of them (batch_slice.c), and of all (batch_run.c).
+ * (layout.c), the work of some of them (slice.c), and of all (run.c).
  *
  * A batch is cut into slices of messages that follow each other. While it is under
  * way it has a lane; each slice goes through a slot of it: copies in, kernels,
@@ -10,11 +10,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_BATCH_H
-#define GPUAES_BATCH_H
+#ifndef GPUAES_CUDA_BATCH_BATCH_H
+#define GPUAES_CUDA_BATCH_BATCH_H
 
-#include "cuda/batch_keys.h"
-#include "cuda/memory.h"
+#include "cuda/batch/keys.h"
+#include "cuda/memory/memory_kind.h"
 
 enum { SLICE_MESSAGES = 16384 };
 /* Messages of one table and key size share a launch. */
@@ -97,7 +97,7 @@ struct gpuaes_batch {
     enum gpuaes_status result; /* the worst of a message so far */
 };
 
-/* ---- batch_plan.c ---- */
+/* ---- layout.c ---- */
 
 /* How a side of a message gets to and from the kernels. */
 enum batch_route { BATCH_DIRECT, BATCH_DMA, BATCH_STAGED };
@@ -121,7 +121,7 @@ void batch_next_place(const struct gpuaes_batch *batch, const struct batch_messa
 void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, struct slot *slot,
                    struct batch_layout *layout);
 
-/* ---- batch_slice.c ---- */
+/* ---- slice.c ---- */
 
 /* The slot and the progress of a slice that is under way. */
 struct slot *batch_slot(const struct gpuaes_batch *batch, uint32_t slice);
@@ -143,7 +143,7 @@ void batch_slice_deliver(struct gpuaes_batch *batch, uint32_t slice);
  */
 drv_result batch_wipe(const struct gpuaes_batch *batch, int failed);
 
-/* ---- batch_run.c ---- */
+/* ---- run.c ---- */
 
 enum gpuaes_status batch_begin(struct gpuaes_batch *batch, unsigned flags);
 enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait);

@@ -8,7 +8,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "cuda/batch_keys.h"
+#include "cuda/batch/keys.h"
 
 #include <stdlib.h>
 #include <string.h>

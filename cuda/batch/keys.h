@@ -4,8 +4,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_BATCH_KEYS_H
-#define GPUAES_BATCH_KEYS_H
+#ifndef GPUAES_CUDA_BATCH_KEYS_H
+#define GPUAES_CUDA_BATCH_KEYS_H
 
 #include "cuda/gpuaes.h"
 

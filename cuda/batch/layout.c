@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/minmax.h"
-#include "cuda/batch.h"
+#include "cuda/batch/batch.h"
 
 /*
  * A slice is what the bus moves in a third of a millisecond: with four of them under

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cuda/batch.h"
-#include "cuda/fork.h"
-#include "cuda/life.h"
-#include "cuda/statistics.h"
+#include "cuda/batch/batch.h"
+#include "cuda/process/fork.h"
+#include "cuda/process/statistics.h"
+#include "cuda/runtime/runtime.h"
 
 /* ---- The end ----------------------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "cuda/batch.h"
-#include "cuda/host_copy.h"
+#include "cuda/batch/batch.h"
+#include "cuda/memory/host_copy.h"
 
 /*
  * Blocks of a serial message that one launch encrypts: 9 to 15 ms on an H200. Others come in

@@ -3,15 +3,15 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/device.h"
+#include "cuda/device/device.h"
 
 #include <stdint.h>
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "cuda/keystream_ring.h"
-#include "cuda/life.h"
-#include "cuda/statistics.h"
+#include "cuda/keystream/ring.h"
+#include "cuda/process/statistics.h"
+#include "cuda/runtime/runtime.h"
 
 /* Long waits end late by a 64th at most, and their limit is that of ten looks at least. */
 enum {

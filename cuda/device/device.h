@@ -3,16 +3,16 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_DEVICE_H
-#define GPUAES_DEVICE_H
+#ifndef GPUAES_CUDA_DEVICE_DEVICE_H
+#define GPUAES_CUDA_DEVICE_DEVICE_H
 
 #include <stdatomic.h>
 
-#include "cuda/driver.h"
+#include "cuda/device/memory_pool.h"
+#include "cuda/device/stream_set.h"
+#include "cuda/driver/driver.h"
 #include "cuda/gpuaes.h"
-#include "cuda/kernels.h"
-#include "cuda/lane.h"
-#include "cuda/spares.h"
+#include "cuda/launch/kernels.h"
 
 enum device_use {
     DEVICE_OUT,
@@ -29,7 +29,7 @@ struct device {
     struct gpuaes_device_info info;
     struct lanes lanes;
     struct spares spares;
-    atomic_int use; /* enum device_use; see life.c */
+    atomic_int use; /* enum device_use; see runtime.c */
 };
 
 /*

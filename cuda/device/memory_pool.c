@@ -3,14 +3,14 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/spares.h"
+#include "cuda/device/memory_pool.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cuda/device.h"
-#include "cuda/life.h"
-#include "cuda/statistics.h"
+#include "cuda/device/device.h"
+#include "cuda/process/statistics.h"
+#include "cuda/runtime/runtime.h"
 
 /* So many times what is needed a spare one may be, so that large ones are there for large needs. */
 enum { FIT = 4 };

@@ -7,12 +7,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_SPARES_H
-#define GPUAES_SPARES_H
+#ifndef GPUAES_CUDA_DEVICE_MEMORY_POOL_H
+#define GPUAES_CUDA_DEVICE_MEMORY_POOL_H
 
 #include <pthread.h>
 
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 
 struct device;
 

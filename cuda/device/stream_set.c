@@ -3,13 +3,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/lane.h"
+#include "cuda/device/stream_set.h"
 
 #include <string.h>
 
-#include "cuda/device.h"
-#include "cuda/life.h"
-#include "cuda/statistics.h"
+#include "cuda/device/device.h"
+#include "cuda/process/statistics.h"
+#include "cuda/runtime/runtime.h"
 
 void lanes_init(struct lanes *lanes)
 {

@@ -5,12 +5,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_LANE_H
-#define GPUAES_LANE_H
+#ifndef GPUAES_CUDA_DEVICE_STREAM_SET_H
+#define GPUAES_CUDA_DEVICE_STREAM_SET_H
 
 #include <pthread.h>
 
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 #include "cuda/gpuaes.h"
 
 struct device;
@@ -77,7 +77,7 @@ void lane_return(struct device *device, struct lane *lane, int lost);
 /*
  * Makes sure that the first `slots` slots have a stream, an event and buffers
  * of at least these sizes (0: not needed). DRV_OUT_OF_MEMORY also where the
- * cap on pinned memory would be exceeded. Frees nothing: see spares.h.
+ * cap on pinned memory would be exceeded. Frees nothing: see memory_pool.h.
  */
 struct lane_needs {
     unsigned slots;

@@ -7,7 +7,7 @@
  */
 #include <cuda.h>
 
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 
 #define SAME_TYPE(ours, theirs)                                                                    \
     _Static_assert(__builtin_types_compatible_p(ours, theirs), #ours " is not " #theirs)

@@ -2,18 +2,18 @@
  * The functions of the CUDA driver that libgpuaes calls, as one table.
  *
  * Host code never links libcuda: it calls through a `struct driver`, which is
- * filled either from libcuda.so.1 (driver_cuda.c) or from the emulator
+ * filled either from libcuda.so.1 (libcuda.c) or from the emulator
  * (emulator/driver_emulator.cc). The types repeat those of the toolkit's
  * cuda.h, so that everything but the kernels also builds without a toolkit;
- * where there is one, driver_check.c compares the two at compile time.
+ * where there is one, abi_check.c compares the two at compile time.
  *
  * Semantics are those of the CUDA Driver API reference; nothing is renamed but
  * the prefix. All functions may be called from any thread.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_DRIVER_H
-#define GPUAES_DRIVER_H
+#ifndef GPUAES_CUDA_DRIVER_DRIVER_H
+#define GPUAES_CUDA_DRIVER_DRIVER_H
 
 #include <stddef.h>
 

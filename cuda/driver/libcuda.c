@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "cuda/driver.h"
-#include "cuda/driver_path.h"
+#include "cuda/driver/driver.h"
+#include "cuda/driver/library_path.h"
 
 static const char library[] = "libcuda.so.1";
 

@@ -1,11 +1,11 @@
 /*
- * See driver_path.h. The dynamic linker tells its folders, but not what its cache has: that is
+ * See library_path.h. The dynamic linker tells its folders, but not what its cache has: that is
  * read here. The library itself is not loaded, which would run its code.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "cuda/driver_path.h"
+#include "cuda/driver/library_path.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

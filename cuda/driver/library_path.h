@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_DRIVER_PATH_H
-#define GPUAES_DRIVER_PATH_H
+#ifndef GPUAES_CUDA_DRIVER_LIBRARY_PATH_H
+#define GPUAES_CUDA_DRIVER_LIBRARY_PATH_H
 
 /*
  * Returns the absolute path at which the dynamic linker would have found libcuda.so.1 when this

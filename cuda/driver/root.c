@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "cuda/root.h"
+#include "cuda/driver/root.h"
 
 #include <sched.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_ROOT_H
-#define GPUAES_ROOT_H
+#ifndef GPUAES_CUDA_DRIVER_ROOT_H
+#define GPUAES_CUDA_DRIVER_ROOT_H
 
 /*
  * Gives the calling thread a root directory of its own, so that a chroot() of another thread

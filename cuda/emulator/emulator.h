@@ -10,7 +10,7 @@
 #ifndef GPUAES_EMULATOR_EMULATOR_H
 #define GPUAES_EMULATOR_EMULATOR_H
 
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 #include "cuda/emulator/grid.h"
 
 #include <atomic>

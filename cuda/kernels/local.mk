@@ -34,7 +34,7 @@ EXTRA_DIST += \
 	cuda/kernels/make_sbox_circuits.py \
 	cuda/kernels/work_queue.cuh
 
-# One fat binary, embedded by kernels_image.c with .incbin. It takes minutes,
+# One fat binary, embedded by image.c with .incbin. It takes minutes,
 # so it is made again only when a kernel, the compiler or its flags changed.
 compile_fatbin = $(AM_V_NVCC)$(NVCC) -fatbin -I$(top_srcdir) --threads 0 -std=c++17 $(NVCCFLAGS) $(CUDA_GENCODE) \
 	-MMD -MP -MF $@.d -MT $@ -o $@.new

@@ -16,12 +16,12 @@
 
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "cuda/aes.h"
-#include "cuda/fork.h"
-#include "cuda/host_copy.h"
-#include "cuda/keystream_ring.h"
-#include "cuda/life.h"
-#include "cuda/statistics.h"
+#include "cuda/aes/aes.h"
+#include "cuda/keystream/ring.h"
+#include "cuda/memory/host_copy.h"
+#include "cuda/process/fork.h"
+#include "cuda/process/statistics.h"
+#include "cuda/runtime/runtime.h"
 
 #define FIRST_BYTES ((uint64_t)256 << 10)
 #define MOST_LEAD ((uint64_t)256 << 20)

@@ -7,11 +7,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/keystream_ring.h"
+#include "cuda/keystream/ring.h"
 
 #include "base/clock.h"
-#include "cuda/life.h"
-#include "cuda/statistics.h"
+#include "cuda/process/statistics.h"
+#include "cuda/runtime/runtime.h"
 
 enum {
     STATE_FREE,

@@ -10,10 +10,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_KEYSTREAM_RING_H
-#define GPUAES_KEYSTREAM_RING_H
+#ifndef GPUAES_CUDA_KEYSTREAM_RING_H
+#define GPUAES_CUDA_KEYSTREAM_RING_H
 
-#include "cuda/device.h"
+#include "cuda/device/device.h"
 
 enum { RINGS = 64, RING_SEGMENTS = 3 };
 
@@ -26,7 +26,7 @@ struct segment {
 };
 
 struct ring {
-    _Atomic uint64_t word; /* state and number of the ownership; see keystream_ring.c */
+    _Atomic uint64_t word; /* state and number of the ownership; see ring.c */
     _Atomic int closing;   /* the process ends: the use that is under way is the last one */
     _Atomic int64_t last_use;
     struct device *device; /* NULL: it has no memory */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/minmax.h"
-#include "cuda/kernels.h"
+#include "cuda/launch/kernels.h"
 
 enum { WARP = 32, THREADS = 1024, ROWS_MOST = 8, SMALL_THREADS = 256 };
 

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 
 #ifdef GPUAES_CUDA_BUILD
 

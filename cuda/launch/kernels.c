@@ -4,14 +4,14 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "cuda/kernels.h"
+#include "cuda/launch/kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/minmax.h"
-#include "cuda/statistics.h"
+#include "cuda/process/statistics.h"
 
 enum { SMALL_THREADS = 256, LARGE_THREADS = 1024, BASE64_THREADS = 256, WARP = 32 };
 enum { CTR_TILE = 256 }; /* blocks a warp of the large CTR kernel takes */

@@ -3,11 +3,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_KERNELS_H
-#define GPUAES_KERNELS_H
+#ifndef GPUAES_CUDA_LAUNCH_KERNELS_H
+#define GPUAES_CUDA_LAUNCH_KERNELS_H
 
 #include "base/key_size.h"
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 #include "cuda/gpuaes.h"
 #include "cuda/kernels/arguments.h"
 
@@ -70,7 +70,7 @@ drv_result kernels_launch_aes(const struct driver *driver, const struct kernels 
                               enum gpuaes_op op, unsigned rounds, struct aes_arguments *arguments,
                               const struct kernels_scratch *scratch, drv_stream stream);
 
-/* ---- Batches: kernels_batch.c ---- */
+/* ---- Batches: batch.c ---- */
 
 /* A part of kernels_load(); `shared` is what a block may have. */
 drv_result kernels_load_batch(const struct driver *driver, struct kernels *kernels, int shared);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/minmax.h"
-#include "cuda/life.h"
-#include "cuda/memory.h"
+#include "cuda/memory/memory_kind.h"
+#include "cuda/runtime/runtime.h"
 
 /* Through the staging memory of a lane, in pieces of its size. */
 enum { COPY_PIECE = 256 << 10 };

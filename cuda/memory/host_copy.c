@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/host_copy.h"
+#include "cuda/memory/host_copy.h"
 
 #include <stdint.h>
 #include <string.h>

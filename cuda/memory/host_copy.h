@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_HOST_COPY_H
-#define GPUAES_HOST_COPY_H
+#ifndef GPUAES_CUDA_MEMORY_HOST_COPY_H
+#define GPUAES_CUDA_MEMORY_HOST_COPY_H
 
 #include <stddef.h>
 

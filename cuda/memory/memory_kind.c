@@ -3,10 +3,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/memory.h"
+#include "cuda/memory/memory_kind.h"
 
-#include "cuda/application.h"
-#include "cuda/life.h"
+#include "cuda/runtime/application.h"
+#include "cuda/runtime/runtime.h"
 
 enum { ATTRIBUTES = 7 };
 

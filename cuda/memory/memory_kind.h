@@ -3,10 +3,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_MEMORY_H
-#define GPUAES_MEMORY_H
+#ifndef GPUAES_CUDA_MEMORY_MEMORY_KIND_H
+#define GPUAES_CUDA_MEMORY_MEMORY_KIND_H
 
-#include "cuda/device.h"
+#include "cuda/device/device.h"
 
 struct memory {
     enum gpuaes_memory kind;

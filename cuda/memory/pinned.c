@@ -6,9 +6,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "cuda/fork.h"
-#include "cuda/life.h"
-#include "cuda/statistics.h"
+#include "cuda/process/fork.h"
+#include "cuda/process/statistics.h"
+#include "cuda/runtime/runtime.h"
 
 /* Enters the process's life and a device of it; NULL, with nothing changed, without one. */
 static struct device *enter(struct visit *visit)

@@ -6,14 +6,14 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "cuda/fork.h"
+#include "cuda/process/fork.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cuda/statistics.h"
+#include "cuda/process/statistics.h"
 
 static _Atomic(atomic_int *) watched; /* points to 1 in the process that watches */
 static atomic_int fallback;           /* used where no page can be had */

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_FORK_H
-#define GPUAES_FORK_H
+#ifndef GPUAES_CUDA_PROCESS_FORK_H
+#define GPUAES_CUDA_PROCESS_FORK_H
 
 /* From now on, fork_is_child() is 1 in every process forked from this one. */
 void fork_watch(void);

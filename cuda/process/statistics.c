@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/statistics.h"
+#include "cuda/process/statistics.h"
 
 #include <stdatomic.h>
 

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_CUDA_STATISTICS_H
-#define GPUAES_CUDA_STATISTICS_H
+#ifndef GPUAES_CUDA_PROCESS_STATISTICS_H
+#define GPUAES_CUDA_PROCESS_STATISTICS_H
 
 #include <stddef.h>
 #include <stdint.h>

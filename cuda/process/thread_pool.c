@@ -4,13 +4,13 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "cuda/pool.h"
+#include "cuda/process/thread_pool.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 
-#include "cuda/life.h"
+#include "cuda/runtime/runtime.h"
 
 enum { MOST_AUTOMATIC = 4 };
 

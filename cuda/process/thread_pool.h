@@ -4,8 +4,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_POOL_H
-#define GPUAES_POOL_H
+#ifndef GPUAES_CUDA_PROCESS_THREAD_POOL_H
+#define GPUAES_CUDA_PROCESS_THREAD_POOL_H
 
 /*
  * Returns how many threads may move the data of one call where no number is set: up to four, and at

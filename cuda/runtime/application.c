@@ -3,14 +3,14 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/application.h"
+#include "cuda/runtime/application.h"
 
 #include <errno.h>
 #include <pthread.h>
 
-#include "cuda/fork.h"
 #include "cuda/gpuaes.h"
-#include "cuda/life.h"
+#include "cuda/process/fork.h"
+#include "cuda/runtime/runtime.h"
 
 int application_enter(struct application *application)
 {

@@ -4,10 +4,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_APPLICATION_H
-#define GPUAES_APPLICATION_H
+#ifndef GPUAES_CUDA_RUNTIME_APPLICATION_H
+#define GPUAES_CUDA_RUNTIME_APPLICATION_H
 
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 
 /*
  * Call before asking that driver. As after life_enter(), the thread cannot be cancelled, and a

@@ -10,7 +10,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "cuda/life.h"
+#include "cuda/runtime/runtime.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -22,11 +22,11 @@
 #include <sys/auxv.h>
 
 #include "base/clock.h"
-#include "cuda/fork.h"
-#include "cuda/keystream_ring.h"
-#include "cuda/pool.h"
-#include "cuda/root.h"
-#include "cuda/statistics.h"
+#include "cuda/driver/root.h"
+#include "cuda/keystream/ring.h"
+#include "cuda/process/fork.h"
+#include "cuda/process/statistics.h"
+#include "cuda/process/thread_pool.h"
 
 enum { DEFAULT_TIMEOUT_MS = 10000, DEFAULT_IDLE_SECONDS = 60 };
 #define DEFAULT_PINNED_BYTES ((size_t)256 << 20)

@@ -1,20 +1,20 @@
 /*
  * The runtime: the process's one set of devices, their start, use, idle release and loss.
  *
- * Locks, in the order in which they may be taken: adoption (life.c), the
- * runtime's (life.c), the lanes' of a device (lane.c); the helpers' (pool.c) and
+ * Locks, in the order in which they may be taken: adoption (runtime.c), the
+ * runtime's (runtime.c), the lanes' of a device (stream_set.c); the helpers' (thread_pool.c) and
  * those of the pinned ranges (pinned.c) and of the memory pool
- * (spares.c) are leaves: no lock is taken within them. None is held during a call of a
+ * (memory_pool.c) are leaves: no lock is taken within them. None is held during a call of a
  * callback or a wait for a device. A forked child takes none of them.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_LIFE_H
-#define GPUAES_LIFE_H
+#ifndef GPUAES_CUDA_RUNTIME_RUNTIME_H
+#define GPUAES_CUDA_RUNTIME_RUNTIME_H
 
 #include <time.h>
 
-#include "cuda/device.h"
+#include "cuda/device/device.h"
 #include "cuda/gpuaes.h"
 
 enum { MAX_DEVICES = 64 }; /* bits of gpuaes_settings.devices */

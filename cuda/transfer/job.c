@@ -3,11 +3,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/work.h"
+#include "cuda/transfer/job.h"
 
 #include "base/minmax.h"
-#include "cuda/life.h"
-#include "cuda/pool.h"
+#include "cuda/process/thread_pool.h"
+#include "cuda/runtime/runtime.h"
 
 /*
  * Smaller parts are not worth the hand-over to another thread; where nobody asked for several

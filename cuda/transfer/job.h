@@ -4,10 +4,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_WORK_H
-#define GPUAES_WORK_H
+#ifndef GPUAES_CUDA_TRANSFER_JOB_H
+#define GPUAES_CUDA_TRANSFER_JOB_H
 
-#include "cuda/memory.h"
+#include "cuda/memory/memory_kind.h"
 
 struct part {
     size_t at, bytes, done; /* of the input */

@@ -4,12 +4,12 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "cuda/route.h"
+#include "cuda/transfer/path.h"
 
 #include <string.h>
 
 #include "base/minmax.h"
-#include "cuda/host_copy.h"
+#include "cuda/memory/host_copy.h"
 
 /*
  * Pieces are an eighth of the work, so that filling and draining the pipeline

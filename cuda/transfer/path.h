@@ -9,10 +9,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_ROUTE_H
-#define GPUAES_ROUTE_H
+#ifndef GPUAES_CUDA_TRANSFER_PATH_H
+#define GPUAES_CUDA_TRANSFER_PATH_H
 
-#include "cuda/transfer.h"
+#include "cuda/transfer/transfer.h"
 
 enum route { ROUTE_NONE, ROUTE_DIRECT, ROUTE_DMA, ROUTE_STAGED };
 

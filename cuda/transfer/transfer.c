@@ -3,13 +3,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/transfer.h"
+#include "cuda/transfer/transfer.h"
 
 #include <string.h>
 
 #include "base/minmax.h"
-#include "cuda/route.h"
-#include "cuda/statistics.h"
+#include "cuda/process/statistics.h"
+#include "cuda/transfer/path.h"
 
 /* What becomes of a piece that is under way. */
 struct flight {

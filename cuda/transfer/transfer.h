@@ -5,11 +5,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TRANSFER_H
-#define GPUAES_TRANSFER_H
+#ifndef GPUAES_CUDA_TRANSFER_TRANSFER_H
+#define GPUAES_CUDA_TRANSFER_TRANSFER_H
 
-#include "cuda/device.h"
-#include "cuda/memory.h"
+#include "cuda/device/device.h"
+#include "cuda/memory/memory_kind.h"
 
 struct piece {
     size_t number;

@@ -19,7 +19,7 @@ _module.emulator_driver.restype = ctypes.POINTER(ctypes.c_void_p)
 
 def _functions():
     """The emulator's table, by the order of the rows in driver.h."""
-    with open(os.environ["TOP_SRCDIR"] + "/cuda/driver.h", encoding="ascii") as header:
+    with open(os.environ["TOP_SRCDIR"] + "/cuda/driver/driver.h", encoding="ascii") as header:
         names = re.findall(r"^    F\((\w+), cu\w+", header.read(), re.MULTILINE)
     table = _module.emulator_driver()
     return {name: ctypes.CFUNCTYPE(ctypes.c_int)(table[i]) for i, name in enumerate(names)}
