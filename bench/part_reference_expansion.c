@@ -17,7 +17,7 @@
 #include "bench/reference_run.h"
 #include "bench/rows.h"
 #include "bench/sides.h"
-#include "cuda/kernels/arguments.h"
+#include "cuda/kernels/common/arguments.h"
 
 /* ---- On the CPU ---------------------------------------------------------------------- */
 

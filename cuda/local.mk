@@ -26,7 +26,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/memory/host_copy.c cuda/memory/host_copy.h \
 	cuda/launch/kernels.c cuda/launch/kernels.h \
 	cuda/launch/batch.c \
-	cuda/kernels/arguments.h \
+	cuda/kernels/common/arguments.h \
 	cuda/keystream/keystream.c \
 	cuda/keystream/ring.c cuda/keystream/ring.h \
 	cuda/device/stream_set.c cuda/device/stream_set.h \

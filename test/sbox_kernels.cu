@@ -4,7 +4,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/aes_sbox_circuits.cuh"
+#include "cuda/kernels/aes/aes_sbox_circuits.cuh"
 
 extern "C" __global__ void test_sbox_circuit(uint32_t *planes)
 {

@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "bench/references/references.h"
-#include "cuda/kernels/intrinsics.cuh"
+#include "cuda/kernels/common/intrinsics.cuh"
 
 static __constant__ unsigned char reference_alphabet[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

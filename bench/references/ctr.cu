@@ -6,8 +6,8 @@
  */
 #include "bench/references/references.h"
 
-#include "cuda/kernels/aes_tables.cuh"
-#include "cuda/kernels/blocks.cuh"
+#include "cuda/kernels/aes/aes_tables.cuh"
+#include "cuda/kernels/common/blocks.cuh"
 
 /* Of each row of the state; each is a rotation of the one before. */
 struct row_tables {

@@ -5,7 +5,7 @@
  */
 #include "bench/references/references.h"
 
-#include "cuda/kernels/blocks.cuh"
+#include "cuda/kernels/common/blocks.cuh"
 
 /* For each word which one comes next, as the bytes from the table's beginning. */
 template <int WORDS> struct cycle {

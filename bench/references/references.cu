@@ -8,4 +8,4 @@
 #include "bench/references/ctr.cu"
 #include "bench/references/reads.cu"
 
-#include "cuda/kernels/aes_batch_keys.cu"
+#include "cuda/kernels/aes/batch/aes_batch_keys.cu"

@@ -8,7 +8,7 @@
 
 #include "base/key_size.h"
 #include "cuda/gpuaes.h"
-#include "cuda/kernels/arguments.h"
+#include "cuda/kernels/common/arguments.h"
 
 static inline int aes_decrypts(enum gpuaes_op op)
 {

@@ -3,36 +3,36 @@
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 KERNEL_SOURCES = \
-	cuda/kernels/aes_batch.cu \
-	cuda/kernels/aes_batch_keys.cu \
-	cuda/kernels/aes_hybrid.cu \
-	cuda/kernels/aes_large.cu \
-	cuda/kernels/aes_small.cu \
-	cuda/kernels/aes_two_table.cu \
-	cuda/kernels/base64_decode.cu \
-	cuda/kernels/base64_encode.cu \
-	cuda/kernels/cbc_chain.cu
+	cuda/kernels/aes/batch/aes_batch.cu \
+	cuda/kernels/aes/batch/aes_batch_keys.cu \
+	cuda/kernels/aes/hybrid/aes_hybrid.cu \
+	cuda/kernels/aes/aes_large.cu \
+	cuda/kernels/aes/aes_small.cu \
+	cuda/kernels/aes/aes_two_table.cu \
+	cuda/kernels/base64/base64_decode.cu \
+	cuda/kernels/base64/base64_encode.cu \
+	cuda/kernels/aes/cbc_chain.cu
 EXTRA_DIST += \
 	$(KERNEL_SOURCES) \
-	cuda/kernels/aes_batch.cuh \
-	cuda/kernels/aes_batch_messages.cuh \
-	cuda/kernels/aes_batch_quads.cuh \
-	cuda/kernels/aes_inverse_sbox.blif \
-	cuda/kernels/aes_kernels.cuh \
-	cuda/kernels/aes_modes.cuh \
-	cuda/kernels/aes_rounds.cuh \
-	cuda/kernels/aes_sbox.blif \
-	cuda/kernels/aes_sbox_circuits.cuh \
-	cuda/kernels/aes_tables.cuh \
-	cuda/kernels/bitslice.cuh \
-	cuda/kernels/blocks.cuh \
-	cuda/kernels/hybrid_blocks.cuh \
-	cuda/kernels/hybrid_ctr.cuh \
-	cuda/kernels/hybrid_inside.cuh \
-	cuda/kernels/intrinsics.cuh \
+	cuda/kernels/aes/batch/aes_batch.cuh \
+	cuda/kernels/aes/batch/aes_batch_messages.cuh \
+	cuda/kernels/aes/batch/aes_batch_quads.cuh \
+	cuda/kernels/aes/aes_inverse_sbox.blif \
+	cuda/kernels/aes/aes_kernels.cuh \
+	cuda/kernels/aes/aes_modes.cuh \
+	cuda/kernels/aes/aes_rounds.cuh \
+	cuda/kernels/aes/aes_sbox.blif \
+	cuda/kernels/aes/aes_sbox_circuits.cuh \
+	cuda/kernels/aes/aes_tables.cuh \
+	cuda/kernels/aes/hybrid/bitslice.cuh \
+	cuda/kernels/common/blocks.cuh \
+	cuda/kernels/aes/hybrid/hybrid_blocks.cuh \
+	cuda/kernels/aes/hybrid/hybrid_ctr.cuh \
+	cuda/kernels/aes/hybrid/hybrid_inside.cuh \
+	cuda/kernels/common/intrinsics.cuh \
 	cuda/kernels/kernels.cu \
-	cuda/kernels/make_sbox_circuits.py \
-	cuda/kernels/work_queue.cuh
+	cuda/kernels/aes/make_sbox_circuits.py \
+	cuda/kernels/common/work_queue.cuh
 
 # One fat binary, embedded by image.c with .incbin. It takes minutes,
 # so it is made again only when a kernel, the compiler or its flags changed.

@@ -9,7 +9,7 @@
 #include "base/key_size.h"
 #include "cuda/driver/driver.h"
 #include "cuda/gpuaes.h"
-#include "cuda/kernels/arguments.h"
+#include "cuda/kernels/common/arguments.h"
 
 enum kernel_size { KERNEL_SMALL, KERNEL_TWO_TABLE, KERNEL_LARGE, KERNEL_HYBRID, KERNEL_SIZES };
 /* The hybrid for `in` or `out` that is not aligned to 16: chosen by that alone. */

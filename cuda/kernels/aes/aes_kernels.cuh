@@ -6,7 +6,7 @@
 #ifndef GPUAES_KERNELS_AES_KERNELS_CUH
 #define GPUAES_KERNELS_AES_KERNELS_CUH
 
-#include "cuda/kernels/aes_modes.cuh"
+#include "cuda/kernels/aes/aes_modes.cuh"
 
 #define AES_KERNEL(mode, size, threads, rounds, tables, function)                                  \
     extern "C" __global__ void __launch_bounds__(threads)                                          \

@@ -7,7 +7,7 @@
 #ifndef GPUAES_KERNELS_AES_MODES_CUH
 #define GPUAES_KERNELS_AES_MODES_CUH
 
-#include "cuda/kernels/aes_rounds.cuh"
+#include "cuda/kernels/aes/aes_rounds.cuh"
 
 /* Warps of the grid, and the number of the caller's. */
 static __device__ __forceinline__ uint64_t warps()

@@ -17,9 +17,9 @@
 #ifndef GPUAES_KERNELS_AES_ROUNDS_CUH
 #define GPUAES_KERNELS_AES_ROUNDS_CUH
 
-#include "cuda/kernels/aes_tables.cuh"
-#include "cuda/kernels/arguments.h"
-#include "cuda/kernels/blocks.cuh"
+#include "cuda/kernels/aes/aes_tables.cuh"
+#include "cuda/kernels/common/arguments.h"
+#include "cuda/kernels/common/blocks.cuh"
 
 /* Where the lane's copies begin: what lookups take as `lane`. */
 static __device__ __forceinline__ uint32_t lane_address()

@@ -9,7 +9,7 @@
 #ifndef GPUAES_KERNELS_AES_SBOX_CIRCUITS_CUH
 #define GPUAES_KERNELS_AES_SBOX_CIRCUITS_CUH
 
-#include "cuda/kernels/intrinsics.cuh"
+#include "cuda/kernels/common/intrinsics.cuh"
 
 /* S(x): 75 LUTs. plane[0] has the lowest bit of each byte. */
 static __device__ __forceinline__ void sbox_circuit(uint32_t plane[8])

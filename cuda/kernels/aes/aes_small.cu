@@ -6,7 +6,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/aes_kernels.cuh"
+#include "cuda/kernels/aes/aes_kernels.cuh"
 
 AES_KERNELS(small, 1, 256, cbc_decrypt_together, ctr, 10)
 AES_KERNELS(small, 1, 256, cbc_decrypt_together, ctr, 12)

@@ -12,7 +12,7 @@
 #ifndef GPUAES_KERNELS_AES_TABLES_CUH
 #define GPUAES_KERNELS_AES_TABLES_CUH
 
-#include "cuda/kernels/intrinsics.cuh"
+#include "cuda/kernels/common/intrinsics.cuh"
 
 struct aes_tables {
     uint32_t te[256]; /* 02, 01, 01, 03 times S(x) */

@@ -5,7 +5,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/aes_kernels.cuh"
+#include "cuda/kernels/aes/aes_kernels.cuh"
 
 AES_KERNELS(two_table, 2, 1024, cbc_decrypt, ctr_by_tiles, 10)
 AES_KERNELS(two_table, 2, 1024, cbc_decrypt, ctr_by_tiles, 12)

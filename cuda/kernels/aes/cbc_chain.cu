@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/arguments.h"
-#include "cuda/kernels/blocks.cuh"
+#include "cuda/kernels/common/arguments.h"
+#include "cuda/kernels/common/blocks.cuh"
 
 static __device__ __forceinline__ aes_state first_iv(const aes_arguments &a)
 {

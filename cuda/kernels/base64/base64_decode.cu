@@ -7,8 +7,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/arguments.h"
-#include "cuda/kernels/intrinsics.cuh"
+#include "cuda/kernels/common/arguments.h"
+#include "cuda/kernels/common/intrinsics.cuh"
 
 /* Bit 7 of each byte of `text` (each under 128): is it at least `limit`? Other bits are noise. */
 static __device__ __forceinline__ uint32_t base64_from(uint32_t text, uint32_t limit)

@@ -9,8 +9,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/arguments.h"
-#include "cuda/kernels/intrinsics.cuh"
+#include "cuda/kernels/common/arguments.h"
+#include "cuda/kernels/common/intrinsics.cuh"
 
 /* What a thread makes at a time, what the body leaves to the edge at the end, a cache line. */
 enum { BASE64_VECTOR = 16, BASE64_TAIL = 32, BASE64_LINE = 128 };

@@ -5,8 +5,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_KERNELS_ARGUMENTS_H
-#define GPUAES_KERNELS_ARGUMENTS_H
+#ifndef GPUAES_CUDA_KERNELS_COMMON_ARGUMENTS_H
+#define GPUAES_CUDA_KERNELS_COMMON_ARGUMENTS_H
 
 #include <stdint.h>
 

@@ -13,7 +13,7 @@
 #ifndef GPUAES_KERNELS_BLOCKS_CUH
 #define GPUAES_KERNELS_BLOCKS_CUH
 
-#include "cuda/kernels/intrinsics.cuh"
+#include "cuda/kernels/common/intrinsics.cuh"
 
 enum { LANES = 32 };
 enum : uint32_t { ALL_LANES = 0xffffffff };

@@ -8,8 +8,8 @@
 #ifndef GPUAES_KERNELS_WORK_QUEUE_CUH
 #define GPUAES_KERNELS_WORK_QUEUE_CUH
 
-#include "cuda/kernels/arguments.h"
-#include "cuda/kernels/blocks.cuh"
+#include "cuda/kernels/common/arguments.h"
+#include "cuda/kernels/common/blocks.cuh"
 
 struct work_queue {
     unsigned long long *taken; /* from the front; from the back, 32 bits higher */

@@ -4,7 +4,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/aes_batch.cuh"
+#include "cuda/kernels/aes/batch/aes_batch.cuh"
 
 #define BATCH_KERNEL(name, tables, rounds, decrypt, one_key)                                       \
     extern "C" __global__ void __launch_bounds__(1024, 1)                                          \

@@ -9,7 +9,7 @@
 #ifndef GPUAES_KERNELS_AES_BATCH_CUH
 #define GPUAES_KERNELS_AES_BATCH_CUH
 
-#include "cuda/kernels/aes_batch_quads.cuh"
+#include "cuda/kernels/aes/batch/aes_batch_quads.cuh"
 
 /* ---- Serial, a lane a message ------------------------------------------------------ */
 

@@ -6,7 +6,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/aes_rounds.cuh"
+#include "cuda/kernels/aes/aes_rounds.cuh"
 
 /* S(x) of each byte. */
 static __device__ __forceinline__ uint32_t sub_word(uint32_t lane, uint32_t w)

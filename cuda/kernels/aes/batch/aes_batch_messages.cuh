@@ -9,7 +9,7 @@
 #ifndef GPUAES_KERNELS_AES_BATCH_MESSAGES_CUH
 #define GPUAES_KERNELS_AES_BATCH_MESSAGES_CUH
 
-#include "cuda/kernels/aes_modes.cuh"
+#include "cuda/kernels/aes/aes_modes.cuh"
 
 /* ---- Keys -------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@
 #ifndef GPUAES_KERNELS_AES_BATCH_QUADS_CUH
 #define GPUAES_KERNELS_AES_BATCH_QUADS_CUH
 
-#include "cuda/kernels/aes_batch_messages.cuh"
+#include "cuda/kernels/aes/batch/aes_batch_messages.cuh"
 
 enum : uint32_t { QUAD = 4, QUADS = LANES / QUAD };
 

@@ -12,7 +12,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/hybrid_ctr.cuh"
+#include "cuda/kernels/aes/hybrid/hybrid_ctr.cuh"
 
 #ifdef HAS_HYBRID_KERNELS
 

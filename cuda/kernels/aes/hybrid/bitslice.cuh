@@ -11,7 +11,7 @@
 #ifndef GPUAES_KERNELS_BITSLICE_CUH
 #define GPUAES_KERNELS_BITSLICE_CUH
 
-#include "cuda/kernels/aes_sbox_circuits.cuh"
+#include "cuda/kernels/aes/aes_sbox_circuits.cuh"
 
 enum { PLANES = 32, BITSLICED_BLOCKS = 8 };
 

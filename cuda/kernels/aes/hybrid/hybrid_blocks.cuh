@@ -11,9 +11,9 @@
 #ifndef GPUAES_KERNELS_HYBRID_BLOCKS_CUH
 #define GPUAES_KERNELS_HYBRID_BLOCKS_CUH
 
-#include "cuda/kernels/aes_modes.cuh"
-#include "cuda/kernels/bitslice.cuh"
-#include "cuda/kernels/hybrid_inside.cuh"
+#include "cuda/kernels/aes/aes_modes.cuh"
+#include "cuda/kernels/aes/hybrid/bitslice.cuh"
+#include "cuda/kernels/aes/hybrid/hybrid_inside.cuh"
 
 enum class mode { ecb_encrypt, ecb_decrypt, cbc_decrypt, ctr };
 

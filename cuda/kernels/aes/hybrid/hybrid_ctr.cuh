@@ -17,8 +17,8 @@
 #ifndef GPUAES_KERNELS_HYBRID_CTR_CUH
 #define GPUAES_KERNELS_HYBRID_CTR_CUH
 
-#include "cuda/kernels/hybrid_blocks.cuh"
-#include "cuda/kernels/work_queue.cuh"
+#include "cuda/kernels/aes/hybrid/hybrid_blocks.cuh"
+#include "cuda/kernels/common/work_queue.cuh"
 
 enum { PAGE = 16384, PAGE_CHUNKS = PAGE / AES_CHUNK, ROW_STEP = 256, GROUP_CHUNKS = 8 };
 enum { CTR_CACHE = 64 }; /* vectors of a warp alone; the ends of rows are behind them */

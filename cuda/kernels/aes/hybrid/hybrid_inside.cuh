@@ -14,7 +14,7 @@
 #ifndef GPUAES_KERNELS_HYBRID_INSIDE_CUH
 #define GPUAES_KERNELS_HYBRID_INSIDE_CUH
 
-#include "cuda/kernels/blocks.cuh"
+#include "cuda/kernels/common/blocks.cuh"
 
 enum { CHUNK_ROWS = 8 };
 
