@@ -4,41 +4,41 @@
 
 noinst_LTLIBRARIES += provider/libprovider_core.la
 provider_libprovider_core_la_SOURCES = \
-	provider/aes.c provider/aes.h \
-	provider/aes_bounce.c provider/aes_bounce.h \
-	provider/aes_cpu.c provider/aes_cpu.h \
-	provider/aes_device.c provider/aes_device.h \
-	provider/aes_parameters.c provider/aes_parameters.h \
-	provider/aes_parts.c \
-	provider/aes_pipeline.c provider/aes_pipeline.h \
-	provider/aes_read_ahead.c provider/aes_read_ahead.h \
-	provider/aes_split.c provider/aes_split.h \
-	provider/aes_stream.c provider/aes_stream.h \
-	provider/aes_update.c provider/aes_update.h \
-	provider/base64_cipher.c provider/base64_cipher.h \
-	provider/base64_codec.c provider/base64_codec.h \
-	provider/base64_coder.c provider/base64_coder.h \
-	provider/base64_decoder.c provider/base64_decoder.h \
-	provider/base64_decoding.c \
-	provider/base64_encoder.c provider/base64_encoder.h \
-	provider/config.c provider/config.h \
-	provider/core_pipeline.h \
-	provider/core_skey.h \
-	provider/cpu.c provider/cpu.h \
-	provider/engine.c provider/engine.h \
-	provider/engine_measure.c provider/engine_measure.h \
-	provider/engine_model.c provider/engine_model.h \
-	provider/engine_start.c \
-	provider/engine_stream.c provider/engine_stream.h \
-	provider/errors.c provider/errors.h \
-	provider/offload.c provider/offload.h \
-	provider/process.c provider/process.h \
-	provider/provider.c provider/provider.h \
-	provider/read_ahead_measure.c provider/read_ahead_measure.h \
-	provider/settings.c provider/settings.h \
-	provider/skey.c provider/skey.h \
-	provider/stack.c provider/stack.h \
-	provider/statistics.c provider/statistics.h
+	provider/ciphers/aes/context.c provider/ciphers/aes/context.h \
+	provider/ciphers/aes/bounce.c provider/ciphers/aes/bounce.h \
+	provider/ciphers/aes/cpu.c provider/ciphers/aes/cpu.h \
+	provider/ciphers/aes/device_memory.c provider/ciphers/aes/device_memory.h \
+	provider/ciphers/aes/parameters.c provider/ciphers/aes/parameters.h \
+	provider/ciphers/aes/segments_run.c \
+	provider/ciphers/aes/pipeline.c provider/ciphers/aes/pipeline.h \
+	provider/ciphers/aes/read_ahead.c provider/ciphers/aes/read_ahead.h \
+	provider/ciphers/aes/segments.c provider/ciphers/aes/segments.h \
+	provider/ciphers/aes/cuda_stream.c provider/ciphers/aes/cuda_stream.h \
+	provider/ciphers/aes/update.c provider/ciphers/aes/update.h \
+	provider/ciphers/base64/cipher.c provider/ciphers/base64/cipher.h \
+	provider/ciphers/base64/codec.c provider/ciphers/base64/codec.h \
+	provider/ciphers/base64/coder.c provider/ciphers/base64/coder.h \
+	provider/ciphers/base64/decoder.c provider/ciphers/base64/decoder.h \
+	provider/ciphers/base64/decode.c \
+	provider/ciphers/base64/encoder.c provider/ciphers/base64/encoder.h \
+	provider/common/config.c provider/common/config.h \
+	provider/ciphers/aes/core_pipeline.h \
+	provider/ciphers/aes/core_skey.h \
+	provider/common/default_ciphers.c provider/common/default_ciphers.h \
+	provider/policy/policy.c provider/policy/policy.h \
+	provider/policy/calibration.c provider/policy/calibration.h \
+	provider/policy/cost_model.c provider/policy/cost_model.h \
+	provider/policy/start.c \
+	provider/policy/stream_detector.c provider/policy/stream_detector.h \
+	provider/common/errors.c provider/common/errors.h \
+	provider/common/offload.c provider/common/offload.h \
+	provider/common/process.c provider/common/process.h \
+	provider/provider.c provider/common/provider.h \
+	provider/policy/read_ahead_policy.c provider/policy/read_ahead_policy.h \
+	provider/common/settings.c provider/common/settings.h \
+	provider/ciphers/aes/skey.c provider/ciphers/aes/skey.h \
+	provider/common/stack.c provider/common/stack.h \
+	provider/common/statistics.c provider/common/statistics.h
 provider_libs = $(LIBCRYPTO_LIBS) $(LIBBASE64_LIBS) $(SYSTEM_LIBS)
 
 modules_LTLIBRARIES += provider/gpuaes.la

@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "provider/provider.h"
+#include "provider/common/provider.h"
 
 #include <dlfcn.h>
 #include <openssl/core_names.h>
@@ -14,14 +14,14 @@
 #include <string.h>
 
 #include "cuda/gpuaes.h"
-#include "provider/aes.h"
-#include "provider/base64_cipher.h"
-#include "provider/base64_decoder.h"
-#include "provider/base64_encoder.h"
-#include "provider/errors.h"
-#include "provider/offload.h"
-#include "provider/skey.h"
-#include "provider/statistics.h"
+#include "provider/ciphers/aes/context.h"
+#include "provider/ciphers/aes/skey.h"
+#include "provider/ciphers/base64/cipher.h"
+#include "provider/ciphers/base64/decoder.h"
+#include "provider/ciphers/base64/encoder.h"
+#include "provider/common/errors.h"
+#include "provider/common/offload.h"
+#include "provider/common/statistics.h"
 
 static OSSL_FUNC_provider_teardown_fn provider_teardown;
 static OSSL_FUNC_provider_gettable_params_fn provider_gettable_params;

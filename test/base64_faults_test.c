@@ -12,7 +12,7 @@
 #include <openssl/decoder.h>
 #include <openssl/encoder.h>
 
-#include "provider/errors.h"
+#include "provider/common/errors.h"
 #include "test/cases.h"
 #include "test/providers.h"
 

@@ -26,7 +26,7 @@ enum {
     BAD_BASE64 = 7,
     FINISHED = 12,
     READ_FAILED = 16
-}; /* provider/errors.h */
+}; /* provider/common/errors.h */
 
 struct format {
     size_t line_length;

@@ -9,7 +9,7 @@
  */
 #include <stdatomic.h>
 
-#include "provider/engine_model.h"
+#include "provider/policy/cost_model.h"
 #include "test/cases.h"
 #include "test/providers.h"
 

@@ -7,7 +7,7 @@
 #ifndef GPUAES_TEST_FAULT_WORK_H
 #define GPUAES_TEST_FAULT_WORK_H
 
-#include "provider/errors.h"
+#include "provider/common/errors.h"
 #include "test/application.h"
 #include "test/read_ahead_streams.h"
 

@@ -217,10 +217,10 @@ endif
 if HAVE_CXX
 check_PROGRAMS += $(evp_tests) $(evp_emulator_tests) $(emulator_tests)
 # The model of costs by itself, too.
-test_engine_test_SOURCES = test/engine_test.c provider/engine_model.c provider/engine_model.h
+test_engine_test_SOURCES = test/engine_test.c provider/policy/cost_model.c provider/policy/cost_model.h
 test_engine_test_CFLAGS = $(AM_CFLAGS)
-test_engine_stream_test_SOURCES = test/engine_stream_test.c provider/engine_stream.c \
-	provider/engine_stream.h
+test_engine_stream_test_SOURCES = test/engine_stream_test.c provider/policy/stream_detector.c \
+	provider/policy/stream_detector.h
 test_engine_stream_test_CFLAGS = $(AM_CFLAGS)
 test_offload_test_SOURCES = test/offload_test.c tool/offload_model.c tool/offload_model.h
 test_offload_test_CFLAGS = $(AM_CFLAGS)

@@ -70,8 +70,8 @@ my $tests = join('', map { slurp($_) } grep { -f } glob("$source/test/*"), glob(
 my %read = map { $_ => 1 } $tests =~ /(?:\$ENV\{|getenv\("|\$\{)(GPUAES_\w+)/g;
 cmp_ok(scalar(keys %read), '>', 10, 'tests read variables');
 is(join(' ', grep { !$variables{$_} && !/^GPUAES_TEST_/ } sort(keys %read)), '', 'a variable of tests begins with GPUAES_TEST_');
-has_all('the figures', 'provider-gpuaes.7', 15, slurp("$source/provider/statistics.c") =~ /OSSL_PARAM_\w+\("([\w-]+)"/g,
-    slurp("$source/provider/statistics.c") =~ /^#define \w+ "([\w-]+)"/mg);
+has_all('the figures', 'provider-gpuaes.7', 15, slurp("$source/provider/common/statistics.c") =~ /OSSL_PARAM_\w+\("([\w-]+)"/g,
+    slurp("$source/provider/common/statistics.c") =~ /^#define \w+ "([\w-]+)"/mg);
 has_all('the parameters', 'provider-gpuaes.7', 4, $code{provider} =~ /^#define \w*PARAM_\w+ "([\w-]+)"/mg);
 
 my ($rules) = $code{tool} =~ /^static const struct rule rules\[\] = \{\n(.*?)^\};/ms;

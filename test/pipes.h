@@ -12,7 +12,7 @@
 #include <openssl/core_dispatch.h>
 #include <openssl/core_names.h>
 
-#include "provider/core_pipeline.h"
+#include "provider/ciphers/aes/core_pipeline.h"
 #include "test/providers.h"
 
 struct pipes_evp {

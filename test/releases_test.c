@@ -12,7 +12,7 @@
  */
 #include <openssl/async.h>
 
-#include "provider/errors.h"
+#include "provider/common/errors.h"
 #include "test/cases.h"
 #include "test/device_state.h"
 

@@ -8,7 +8,7 @@
  */
 #include <pthread.h>
 
-#include "provider/errors.h"
+#include "provider/common/errors.h"
 #include "test/cases.h"
 #include "test/device_state.h"
 #include "test/providers.h"

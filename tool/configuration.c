@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "provider/settings.h"
+#include "provider/common/settings.h"
 #include "tool/tool.h"
 
 /* Sets both sentences and returns 0. */

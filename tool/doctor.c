@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cuda/gpuaes.h"
-#include "provider/settings.h"
+#include "provider/common/settings.h"
 #include "tool/configuration.h"
 #include "tool/describe.h"
 #include "tool/rates.h"

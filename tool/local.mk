@@ -37,7 +37,7 @@ tool_libtool_core_la_SOURCES = \
 	tool/tool.h \
 	tool/turns.c tool/turns.h \
 	tool/words.c tool/words.h \
-	provider/settings.c provider/settings.h
+	provider/common/settings.c provider/common/settings.h
 tool_libtool_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(tool_cppflags)
 tool_cppflags = -DMODULES_FOLDER='"$(modulesdir)"' \
 	-DINSTALLED_CNF='"$(sysconfdir)/gpuaes.cnf"'

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/config.h"
+#include "provider/common/config.h"
 
 #include <openssl/conf.h>
 #include <openssl/crypto.h>
@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 
 #include "cuda/gpuaes.h"
-#include "provider/errors.h"
-#include "provider/provider.h"
+#include "provider/common/errors.h"
+#include "provider/common/provider.h"
 
 /* Tells the application, and the reader of stderr, why the provider does not load. */
 static int refuse(const struct provider *provider, const char *sentence)

@@ -4,10 +4,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_CONFIG_H
-#define GPUAES_CONFIG_H
+#ifndef GPUAES_PROVIDER_COMMON_CONFIG_H
+#define GPUAES_PROVIDER_COMMON_CONFIG_H
 
-#include "provider/settings.h"
+#include "provider/common/settings.h"
 
 struct provider;
 

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/cpu.h"
+#include "provider/common/default_ciphers.h"
 
 #include <openssl/crypto.h>
 #include <pthread.h>

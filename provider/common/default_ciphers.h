@@ -8,8 +8,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_CPU_H
-#define GPUAES_CPU_H
+#ifndef GPUAES_PROVIDER_COMMON_DEFAULT_CIPHERS_H
+#define GPUAES_PROVIDER_COMMON_DEFAULT_CIPHERS_H
 
 #include <openssl/core_dispatch.h>
 #include <openssl/provider.h>

@@ -3,11 +3,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/errors.h"
+#include "provider/common/errors.h"
 
 #include <stdarg.h>
 
-#include "provider/provider.h"
+#include "provider/common/provider.h"
 
 const OSSL_ITEM error_reason_strings[] = {
 #define ERROR_STRING(name, number, sentence) {number, sentence},

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_ERRORS_H
-#define GPUAES_ERRORS_H
+#ifndef GPUAES_PROVIDER_COMMON_ERRORS_H
+#define GPUAES_PROVIDER_COMMON_ERRORS_H
 
 #include <openssl/core.h>
 

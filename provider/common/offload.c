@@ -3,11 +3,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/offload.h"
+#include "provider/common/offload.h"
 
 #include <openssl/async.h>
 
-#include "provider/stack.h"
+#include "provider/common/stack.h"
 
 /* Where the bounds of the stack are not known, a job is. */
 int offload_needs_thread(void)

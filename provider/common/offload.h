@@ -6,8 +6,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_OFFLOAD_H
-#define GPUAES_OFFLOAD_H
+#ifndef GPUAES_PROVIDER_COMMON_OFFLOAD_H
+#define GPUAES_PROVIDER_COMMON_OFFLOAD_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/process.h"
+#include "provider/common/process.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROCESS_H
-#define GPUAES_PROCESS_H
+#ifndef GPUAES_PROVIDER_COMMON_PROCESS_H
+#define GPUAES_PROVIDER_COMMON_PROCESS_H
 
 /*
  * Returns the number of forks between the process that called this first and the caller's: what

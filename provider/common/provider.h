@@ -3,15 +3,15 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROVIDER_H
-#define GPUAES_PROVIDER_H
+#ifndef GPUAES_PROVIDER_COMMON_PROVIDER_H
+#define GPUAES_PROVIDER_COMMON_PROVIDER_H
 
 #include <openssl/core.h>
 #include <openssl/core_dispatch.h>
 #include <openssl/provider.h>
 
-#include "provider/config.h"
-#include "provider/cpu.h"
+#include "provider/common/config.h"
+#include "provider/common/default_ciphers.h"
 
 /* A row of a dispatch table. */
 #define FUNCTION(id, function)                                                                     \

@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "provider/settings.h"
+#include "provider/common/settings.h"
 
 #include <errno.h>
 #include <stdio.h>

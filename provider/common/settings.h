@@ -4,8 +4,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_SETTINGS_H
-#define GPUAES_SETTINGS_H
+#ifndef GPUAES_PROVIDER_COMMON_SETTINGS_H
+#define GPUAES_PROVIDER_COMMON_SETTINGS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_STACK_H
-#define GPUAES_STACK_H
+#ifndef GPUAES_PROVIDER_COMMON_STACK_H
+#define GPUAES_PROVIDER_COMMON_STACK_H
 
 /*
  * Returns 1 if the caller runs on its thread's own stack and 64 KiB of that are left, 0 otherwise.

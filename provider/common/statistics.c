@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/statistics.h"
+#include "provider/common/statistics.h"
 
 #include <inttypes.h>
 #include <openssl/params.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cuda/gpuaes.h"
-#include "provider/offload.h"
+#include "provider/common/offload.h"
 
 static _Atomic uint64_t cpu_bytes[CPU_REASONS];
 static _Atomic pid_t printing_process; /* 0: nobody prints */

@@ -4,8 +4,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_STATISTICS_H
-#define GPUAES_STATISTICS_H
+#ifndef GPUAES_PROVIDER_COMMON_STATISTICS_H
+#define GPUAES_PROVIDER_COMMON_STATISTICS_H
 
 #include <openssl/core.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /*
  * Samples of both engines, small ones: what is larger, or not in the caches, is
- * left to the application's own work to show (engine_model.h).
+ * left to the application's own work to show (cost_model.h).
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "provider/engine_measure.h"
+#include "provider/policy/calibration.h"
 
 #include <math.h>
 #include <openssl/crypto.h>
@@ -16,9 +16,9 @@
 
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "provider/cpu.h"
-#include "provider/engine_model.h"
-#include "provider/provider.h"
+#include "provider/common/default_ciphers.h"
+#include "provider/common/provider.h"
+#include "provider/policy/cost_model.h"
 
 enum { SHORT_SAMPLE = MEASURE_FLOOR, LONG_SAMPLE = 384 << 10, CPU_SAMPLE = 192 << 10 };
 enum { SHORT_ROUNDS = 3, LONG_ROUNDS = 2, CPU_ROUNDS = 3, KINDS = 2 };

@@ -3,12 +3,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_ENGINE_MEASURE_H
-#define GPUAES_ENGINE_MEASURE_H
+#ifndef GPUAES_PROVIDER_POLICY_CALIBRATION_H
+#define GPUAES_PROVIDER_POLICY_CALIBRATION_H
 
 #include <stddef.h>
 
-#include "provider/engine.h"
+#include "provider/policy/policy.h"
 
 /* GPU work of fewer bytes is not sampled: it loses to any CPU. */
 enum { MEASURE_FLOOR = 64 << 10 };

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/engine_model.h"
+#include "provider/policy/cost_model.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -29,8 +29,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_ENGINE_MODEL_H
-#define GPUAES_ENGINE_MODEL_H
+#ifndef GPUAES_PROVIDER_POLICY_COST_MODEL_H
+#define GPUAES_PROVIDER_POLICY_COST_MODEL_H
 
 #include <stddef.h>
 

@@ -3,17 +3,17 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/engine.h"
+#include "provider/policy/policy.h"
 
 #include <openssl/async.h>
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "provider/cpu.h"
-#include "provider/engine_measure.h"
-#include "provider/errors.h"
-#include "provider/offload.h"
-#include "provider/provider.h"
+#include "provider/common/default_ciphers.h"
+#include "provider/common/errors.h"
+#include "provider/common/offload.h"
+#include "provider/common/provider.h"
+#include "provider/policy/calibration.h"
 
 /* With engine=gpu and no min-bytes: less than this is not worth being strict. */
 enum { STRICT_FLOOR = 16 << 10 };

@@ -1,19 +1,19 @@
 /*
- * The choice of engine: when the device is started (engine_start.c), and which
- * work it gets (engine.c).
+ * The choice of engine: when the device is started (start.c), and which
+ * work it gets (policy.c).
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_ENGINE_H
-#define GPUAES_ENGINE_H
+#ifndef GPUAES_PROVIDER_POLICY_POLICY_H
+#define GPUAES_PROVIDER_POLICY_POLICY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "cuda/gpuaes.h"
-#include "provider/cpu.h"
-#include "provider/engine_model.h"
-#include "provider/statistics.h"
+#include "provider/common/default_ciphers.h"
+#include "provider/common/statistics.h"
+#include "provider/policy/cost_model.h"
 
 struct provider;
 

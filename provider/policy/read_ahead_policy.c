@@ -11,16 +11,16 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/read_ahead_measure.h"
+#include "provider/policy/read_ahead_policy.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "cuda/gpuaes.h"
-#include "provider/cpu.h"
-#include "provider/engine.h"
-#include "provider/engine_measure.h"
+#include "provider/common/default_ciphers.h"
+#include "provider/policy/calibration.h"
+#include "provider/policy/policy.h"
 
 enum { PIECE = 16 << 10, SAMPLE = 8 << 20 };
 

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_READ_AHEAD_MEASURE_H
-#define GPUAES_READ_AHEAD_MEASURE_H
+#ifndef GPUAES_PROVIDER_POLICY_READ_AHEAD_POLICY_H
+#define GPUAES_PROVIDER_POLICY_READ_AHEAD_POLICY_H
 
 #include <stddef.h>
 

@@ -7,13 +7,13 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "provider/engine.h"
-#include "provider/engine_measure.h"
-#include "provider/engine_stream.h"
-#include "provider/errors.h"
-#include "provider/offload.h"
-#include "provider/provider.h"
-#include "provider/read_ahead_measure.h"
+#include "provider/common/errors.h"
+#include "provider/common/offload.h"
+#include "provider/common/provider.h"
+#include "provider/policy/calibration.h"
+#include "provider/policy/policy.h"
+#include "provider/policy/read_ahead_policy.h"
+#include "provider/policy/stream_detector.h"
 
 /* An update that starts the device where the application already runs CUDA on it. */
 enum { SHARED_START_BYTES = 1 << 20 };

@@ -17,7 +17,7 @@
 
 enum { LONGEST = 4096, ROOM = 2 * LONGEST + 64 };
 enum { GPU, CPU, INSTANCES };
-enum { OUTPUT_TOO_SMALL = 6 }; /* provider/errors.h */
+enum { OUTPUT_TOO_SMALL = 6 }; /* provider/common/errors.h */
 
 static OSSL_LIB_CTX *libctx[INSTANCES];
 static EVP_CIPHER *base64[INSTANCES];

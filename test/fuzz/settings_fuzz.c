@@ -14,7 +14,7 @@
 #include "test/fuzz/fuzz.h"
 
 enum { SETTINGS = 11, LONGEST = 40, MOST = 4 };
-enum { BAD_SETTING = 1 }; /* provider/errors.h */
+enum { BAD_SETTING = 1 }; /* provider/common/errors.h */
 
 struct rule {
     const char *key, *variable;

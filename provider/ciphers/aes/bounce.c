@@ -3,14 +3,14 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/aes_bounce.h"
+#include "provider/ciphers/aes/bounce.h"
 
 #include <openssl/crypto.h>
 #include <string.h>
 
 #include "base/minmax.h"
-#include "provider/errors.h"
-#include "provider/offload.h"
+#include "provider/common/errors.h"
+#include "provider/common/offload.h"
 
 /* Bulk goes in pieces, a multiple of the block. */
 enum { PIECE = 256 << 10, SLACK = 2 * GPUAES_BLOCK };

@@ -4,10 +4,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_AES_BOUNCE_H
-#define GPUAES_AES_BOUNCE_H
+#ifndef GPUAES_PROVIDER_CIPHERS_AES_BOUNCE_H
+#define GPUAES_PROVIDER_CIPHERS_AES_BOUNCE_H
 
-#include "provider/aes_cpu.h"
+#include "provider/ciphers/aes/cpu.h"
 
 /* As the default provider's update() or cipher(). */
 int aes_bounce(struct aes_context *context, const struct call *call);

@@ -1,28 +1,28 @@
 /*
  * The AES ciphers: contexts, initialisation and the hot path. Updates that may
- * be offloaded go to aes_update.c.
+ * be offloaded go to update.c.
  *
  * Whatever the default provider accepts or refuses is decided by calling it;
  * we only remember what we need to take over in mid-stream.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/aes.h"
+#include "provider/ciphers/aes/context.h"
 
 #include <openssl/crypto.h>
 #include <string.h>
 
-#include "provider/aes_device.h"
-#include "provider/aes_parameters.h"
-#include "provider/aes_pipeline.h"
-#include "provider/aes_read_ahead.h"
-#include "provider/aes_stream.h"
-#include "provider/aes_update.h"
-#include "provider/engine.h"
-#include "provider/offload.h"
-#include "provider/process.h"
-#include "provider/skey.h"
-#include "provider/statistics.h"
+#include "provider/ciphers/aes/cuda_stream.h"
+#include "provider/ciphers/aes/device_memory.h"
+#include "provider/ciphers/aes/parameters.h"
+#include "provider/ciphers/aes/pipeline.h"
+#include "provider/ciphers/aes/read_ahead.h"
+#include "provider/ciphers/aes/skey.h"
+#include "provider/ciphers/aes/update.h"
+#include "provider/common/offload.h"
+#include "provider/common/process.h"
+#include "provider/common/statistics.h"
+#include "provider/policy/policy.h"
 
 static OSSL_FUNC_cipher_dupctx_fn aes_dupctx;
 static OSSL_FUNC_cipher_encrypt_init_fn aes_encrypt_init;

@@ -3,16 +3,16 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_AES_H
-#define GPUAES_AES_H
+#ifndef GPUAES_PROVIDER_CIPHERS_AES_CONTEXT_H
+#define GPUAES_PROVIDER_CIPHERS_AES_CONTEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "cuda/gpuaes.h"
-#include "provider/cpu.h"
-#include "provider/provider.h"
-#include "provider/statistics.h"
+#include "provider/common/default_ciphers.h"
+#include "provider/common/provider.h"
+#include "provider/common/statistics.h"
 
 /* M(bits, MODE, mode, names): one row per cipher, names as the default provider's. */
 #define AES_CIPHERS(M)                                                                             \
@@ -45,7 +45,7 @@ struct aes_context {
     size_t small;                       /* updates of fewer bytes are the CPU's, and not counted */
     int64_t countdown;                  /* bytes until an update must take the long way */
     size_t large;                       /* updates of so many bytes must take it, too */
-    struct gpuaes_keystream *keystream; /* NULL: it does not read ahead; see aes_read_ahead.h */
+    struct gpuaes_keystream *keystream; /* NULL: it does not read ahead; see read_ahead.h */
 
     int64_t armed;    /* what the countdown was set to */
     uint64_t counted; /* bytes of updates up to then, since the last settlement */
@@ -86,7 +86,7 @@ struct aes_context {
         unsigned sample_in;  /* updates until one is timed; 0: none is */
     } ahead;
 
-    struct aes_pipeline *pipeline; /* NULL: it is for one message; see aes_pipeline.h */
+    struct aes_pipeline *pipeline; /* NULL: it is for one message; see pipeline.h */
 
     int device_memory; /* the parameter: pointers may be a device's */
     struct {

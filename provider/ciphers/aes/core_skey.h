@@ -5,8 +5,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_CORE_SKEY_H
-#define GPUAES_CORE_SKEY_H
+#ifndef GPUAES_PROVIDER_CIPHERS_AES_CORE_SKEY_H
+#define GPUAES_PROVIDER_CIPHERS_AES_CORE_SKEY_H
 
 #include <openssl/core.h>
 #include <stddef.h>

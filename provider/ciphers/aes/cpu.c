@@ -3,14 +3,14 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/aes_cpu.h"
+#include "provider/ciphers/aes/cpu.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/params.h>
 #include <string.h>
 
-#include "provider/aes_bounce.h"
+#include "provider/ciphers/aes/bounce.h"
 
 int aes_get_uint(const struct aes_context *c, const char *name, unsigned *value)
 {

@@ -4,10 +4,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_AES_CPU_H
-#define GPUAES_AES_CPU_H
+#ifndef GPUAES_PROVIDER_CIPHERS_AES_CPU_H
+#define GPUAES_PROVIDER_CIPHERS_AES_CPU_H
 
-#include "provider/aes.h"
+#include "provider/ciphers/aes/context.h"
 
 /* The result of a handler. DECLINED: it did nothing, and another handler may do the call. */
 enum { REFUSED = 0, DONE = 1, DECLINED = -1 };

@@ -8,11 +8,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/aes_stream.h"
+#include "provider/ciphers/aes/cuda_stream.h"
 
-#include "provider/aes_split.h"
-#include "provider/aes_update.h"
-#include "provider/errors.h"
+#include "provider/ciphers/aes/segments.h"
+#include "provider/ciphers/aes/update.h"
+#include "provider/common/errors.h"
 
 enum { DEVICES_MOST = 64 };
 

@@ -3,11 +3,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_AES_STREAM_H
-#define GPUAES_AES_STREAM_H
+#ifndef GPUAES_PROVIDER_CIPHERS_AES_CUDA_STREAM_H
+#define GPUAES_PROVIDER_CIPHERS_AES_CUDA_STREAM_H
 
-#include "provider/aes_cpu.h"
-#include "provider/offload.h"
+#include "provider/ciphers/aes/cpu.h"
+#include "provider/common/offload.h"
 
 /*
  * Returns 0 if the IV is lost because the chain ended on a device that failed. Then all calls

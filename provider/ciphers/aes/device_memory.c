@@ -4,17 +4,17 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/aes_device.h"
+#include "provider/ciphers/aes/device_memory.h"
 
 #include <openssl/core_names.h>
 
-#include "provider/aes_bounce.h"
-#include "provider/aes_split.h"
-#include "provider/aes_stream.h"
-#include "provider/aes_update.h"
-#include "provider/engine.h"
-#include "provider/errors.h"
-#include "provider/offload.h"
+#include "provider/ciphers/aes/bounce.h"
+#include "provider/ciphers/aes/cuda_stream.h"
+#include "provider/ciphers/aes/segments.h"
+#include "provider/ciphers/aes/update.h"
+#include "provider/common/errors.h"
+#include "provider/common/offload.h"
+#include "provider/policy/policy.h"
 
 /*
  * Both ranges are looked at before anything happens. Kinds mean something only if the device was

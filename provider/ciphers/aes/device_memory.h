@@ -3,10 +3,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_AES_DEVICE_H
-#define GPUAES_AES_DEVICE_H
+#ifndef GPUAES_PROVIDER_CIPHERS_AES_DEVICE_MEMORY_H
+#define GPUAES_PROVIDER_CIPHERS_AES_DEVICE_MEMORY_H
 
-#include "provider/aes_cpu.h"
+#include "provider/ciphers/aes/cpu.h"
 
 /*
  * A call on a context with `device-memory`. DECLINED: the CPU can touch the

@@ -3,18 +3,18 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/aes_parameters.h"
+#include "provider/ciphers/aes/parameters.h"
 
 #include <openssl/core_names.h>
 #include <openssl/params.h>
 #include <pthread.h>
 #include <string.h>
 
-#include "provider/aes_pipeline.h"
-#include "provider/aes_read_ahead.h"
-#include "provider/aes_stream.h"
-#include "provider/engine.h"
-#include "provider/errors.h"
+#include "provider/ciphers/aes/cuda_stream.h"
+#include "provider/ciphers/aes/pipeline.h"
+#include "provider/ciphers/aes/read_ahead.h"
+#include "provider/common/errors.h"
+#include "provider/policy/policy.h"
 
 #define PARAM_DEVICE_MEMORY "device-memory"
 #define PARAM_CUDA_STREAM "cuda-stream"

@@ -3,10 +3,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_AES_PARAMETERS_H
-#define GPUAES_AES_PARAMETERS_H
+#ifndef GPUAES_PROVIDER_CIPHERS_AES_PARAMETERS_H
+#define GPUAES_PROVIDER_CIPHERS_AES_PARAMETERS_H
 
-#include "provider/aes.h"
+#include "provider/ciphers/aes/context.h"
 
 int aes_get_params(struct aes_context *context, OSSL_PARAM params[]);
 int aes_set_params(struct aes_context *context, const OSSL_PARAM params[]);

@@ -3,11 +3,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/aes_pipeline.h"
+#include "provider/ciphers/aes/pipeline.h"
 
 #include <openssl/crypto.h>
 
-#include "provider/errors.h"
+#include "provider/common/errors.h"
 
 /* ---- Pipes ----------------------------------------------------------------------- */
 

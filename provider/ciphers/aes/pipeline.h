@@ -7,11 +7,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_AES_PIPELINE_H
-#define GPUAES_AES_PIPELINE_H
+#ifndef GPUAES_PROVIDER_CIPHERS_AES_PIPELINE_H
+#define GPUAES_PROVIDER_CIPHERS_AES_PIPELINE_H
 
-#include "provider/aes.h"
-#include "provider/core_pipeline.h"
+#include "provider/ciphers/aes/context.h"
+#include "provider/ciphers/aes/core_pipeline.h"
 
 /*
  * `iv` may be NULL, and then each pipe keeps, or gets again, the IV that it has. The number of

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/aes_read_ahead.h"
+#include "provider/ciphers/aes/read_ahead.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "provider/aes_split.h"
-#include "provider/aes_update.h"
-#include "provider/engine.h"
-#include "provider/offload.h"
-#include "provider/read_ahead_measure.h"
+#include "provider/ciphers/aes/segments.h"
+#include "provider/ciphers/aes/update.h"
+#include "provider/common/offload.h"
+#include "provider/policy/policy.h"
+#include "provider/policy/read_ahead_policy.h"
 
 /*
  * Larger updates have the device to themselves, or the CPU: with 1 MiB, which is in no near

@@ -7,10 +7,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_AES_READ_AHEAD_H
-#define GPUAES_AES_READ_AHEAD_H
+#ifndef GPUAES_PROVIDER_CIPHERS_AES_READ_AHEAD_H
+#define GPUAES_PROVIDER_CIPHERS_AES_READ_AHEAD_H
 
-#include "provider/aes_cpu.h"
+#include "provider/ciphers/aes/cpu.h"
 
 /* An update of a context that reads ahead. */
 int aes_read_ahead_update(struct aes_context *context, const struct call *call);

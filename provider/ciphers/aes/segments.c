@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/aes_split.h"
+#include "provider/ciphers/aes/segments.h"
 
 #include <openssl/core_names.h>
 #include <string.h>

@@ -4,10 +4,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_AES_SPLIT_H
-#define GPUAES_AES_SPLIT_H
+#ifndef GPUAES_PROVIDER_CIPHERS_AES_SEGMENTS_H
+#define GPUAES_PROVIDER_CIPHERS_AES_SEGMENTS_H
 
-#include "provider/aes_cpu.h"
+#include "provider/ciphers/aes/cpu.h"
 
 /* How it is split. Every count is of bytes. */
 struct split {

@@ -10,10 +10,10 @@
 #include <openssl/crypto.h>
 #include <string.h>
 
-#include "provider/aes_split.h"
-#include "provider/engine.h"
-#include "provider/errors.h"
-#include "provider/offload.h"
+#include "provider/ciphers/aes/segments.h"
+#include "provider/common/errors.h"
+#include "provider/common/offload.h"
+#include "provider/policy/policy.h"
 
 enum gpuaes_op aes_op(const struct aes_context *c)
 {

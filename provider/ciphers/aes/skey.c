@@ -3,15 +3,15 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/skey.h"
+#include "provider/ciphers/aes/skey.h"
 
 #include <openssl/crypto.h>
 #include <openssl/params.h>
 #include <string.h>
 
 #include "base/key_size.h"
-#include "provider/errors.h"
-#include "provider/provider.h"
+#include "provider/common/errors.h"
+#include "provider/common/provider.h"
 
 static skeymgmt_free_fn skey_free;
 static skeymgmt_import_fn aes_import;

@@ -3,15 +3,15 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/aes_update.h"
+#include "provider/ciphers/aes/update.h"
 
-#include "provider/aes_device.h"
-#include "provider/aes_pipeline.h"
-#include "provider/aes_read_ahead.h"
-#include "provider/aes_split.h"
-#include "provider/aes_stream.h"
-#include "provider/engine.h"
-#include "provider/engine_measure.h"
+#include "provider/ciphers/aes/cuda_stream.h"
+#include "provider/ciphers/aes/device_memory.h"
+#include "provider/ciphers/aes/pipeline.h"
+#include "provider/ciphers/aes/read_ahead.h"
+#include "provider/ciphers/aes/segments.h"
+#include "provider/policy/calibration.h"
+#include "provider/policy/policy.h"
 
 /* ---- Whether ----------------------------------------------------------------------- */
 

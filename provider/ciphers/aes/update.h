@@ -3,10 +3,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_AES_UPDATE_H
-#define GPUAES_AES_UPDATE_H
+#ifndef GPUAES_PROVIDER_CIPHERS_AES_UPDATE_H
+#define GPUAES_PROVIDER_CIPHERS_AES_UPDATE_H
 
-#include "provider/aes_cpu.h"
+#include "provider/ciphers/aes/cpu.h"
 
 /* Returns 1 if the context is in a state that the device can take over, 0 otherwise. */
 int aes_is_eligible(const struct aes_context *context);

@@ -1,9 +1,9 @@
 /*
- * See base64_cipher.h.
+ * See cipher.h.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/base64_cipher.h"
+#include "provider/ciphers/base64/cipher.h"
 
 #include <limits.h>
 #include <openssl/core_names.h>
@@ -12,9 +12,9 @@
 #include <openssl/params.h>
 #include <string.h>
 
-#include "provider/base64_codec.h"
-#include "provider/errors.h"
-#include "provider/provider.h"
+#include "provider/ciphers/base64/codec.h"
+#include "provider/common/errors.h"
+#include "provider/common/provider.h"
 
 /* Makes EVP promise some room beyond the input's length: enough for 93 bytes and for the end. */
 enum { BLOCK_SIZE = 32 };

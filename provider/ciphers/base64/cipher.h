@@ -7,7 +7,7 @@
  * an application that has given more room says so before the update:
  *
  *   outsize           size_t  room of the next update's output, that one only
- *   line-length       size_t  0 (default), 64 or 76; see base64_codec.h
+ *   line-length       size_t  0 (default), 64 or 76; see codec.h
  *   skip-white-space  int     decoding; 0 (default) is strict
  *
  * The last two take effect at the next initialisation, or at once if no update
@@ -15,8 +15,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_BASE64_CIPHER_H
-#define GPUAES_BASE64_CIPHER_H
+#ifndef GPUAES_PROVIDER_CIPHERS_BASE64_CIPHER_H
+#define GPUAES_PROVIDER_CIPHERS_BASE64_CIPHER_H
 
 #include <openssl/core_dispatch.h>
 

@@ -1,6 +1,6 @@
 /*
- * Base64 encoding, and what it shares with base64_decoding.c; see
- * base64_codec.h. On the CPU the work is done by libcrypto, or by libbase64
+ * Base64 encoding, and what it shares with decode.c; see
+ * codec.h. On the CPU the work is done by libcrypto, or by libbase64
  * where configure found it.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -13,12 +13,12 @@
 #include <libbase64.h>
 #endif
 
-#include "provider/base64_codec.h"
-#include "provider/engine.h"
-#include "provider/errors.h"
-#include "provider/offload.h"
-#include "provider/process.h"
-#include "provider/statistics.h"
+#include "provider/ciphers/base64/codec.h"
+#include "provider/common/errors.h"
+#include "provider/common/offload.h"
+#include "provider/common/process.h"
+#include "provider/common/statistics.h"
+#include "provider/policy/policy.h"
 
 enum {
     ENCODE_PIECE = 48 << 20,    /* a multiple of 3: libcrypto's lengths are ints */

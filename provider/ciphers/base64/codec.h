@@ -19,14 +19,14 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_BASE64_CODEC_H
-#define GPUAES_BASE64_CODEC_H
+#ifndef GPUAES_PROVIDER_CIPHERS_BASE64_CODEC_H
+#define GPUAES_PROVIDER_CIPHERS_BASE64_CODEC_H
 
 #include <openssl/core.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "provider/engine.h"
+#include "provider/policy/policy.h"
 
 struct provider;
 

@@ -3,12 +3,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/base64_coder.h"
+#include "provider/ciphers/base64/coder.h"
 
 #include <openssl/crypto.h>
 #include <openssl/params.h>
 
-#include "provider/errors.h"
+#include "provider/common/errors.h"
 
 void *base64_coder_newctx(void *provider)
 {

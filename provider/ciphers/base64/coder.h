@@ -3,12 +3,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_BASE64_CODER_H
-#define GPUAES_BASE64_CODER_H
+#ifndef GPUAES_PROVIDER_CIPHERS_BASE64_CODER_H
+#define GPUAES_PROVIDER_CIPHERS_BASE64_CODER_H
 
 #include <openssl/core_dispatch.h>
 
-#include "provider/base64_codec.h"
+#include "provider/ciphers/base64/codec.h"
 
 struct base64_coder {
     struct provider *provider;

@@ -1,5 +1,5 @@
 /*
- * Base64 decoding; see base64_codec.h.
+ * Base64 decoding; see codec.h.
  *
  * On the CPU the work is done by libcrypto, or by libbase64 where configure
  * found it. Both are laxer than we are: what they get here is whole quads
@@ -15,10 +15,10 @@
 #include <libbase64.h>
 #endif
 
-#include "provider/base64_codec.h"
-#include "provider/engine.h"
-#include "provider/errors.h"
-#include "provider/offload.h"
+#include "provider/ciphers/base64/codec.h"
+#include "provider/common/errors.h"
+#include "provider/common/offload.h"
+#include "provider/policy/policy.h"
 
 enum {
     DECODE_PIECE = 16 << 10, /* a multiple of 4: stays in the cache between two passes */

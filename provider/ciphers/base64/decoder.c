@@ -1,9 +1,9 @@
 /*
- * See base64_decoder.h.
+ * See decoder.h.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/base64_decoder.h"
+#include "provider/ciphers/base64/decoder.h"
 
 #include <inttypes.h>
 #include <openssl/bio.h>
@@ -12,9 +12,9 @@
 #include <openssl/crypto.h>
 #include <openssl/params.h>
 
-#include "provider/base64_coder.h"
-#include "provider/errors.h"
-#include "provider/provider.h"
+#include "provider/ciphers/base64/coder.h"
+#include "provider/common/errors.h"
+#include "provider/common/provider.h"
 
 /* Text decoded at one time; small ones do not pay for a buffer of the largest size. */
 enum { FIRST_PIECE = 16 << 10, LAST_PIECE = 16 << 20 };

@@ -9,12 +9,12 @@
  * not say that the BIO is at its end, as with one that does not block.
  *
  * Parameters, through OSSL_DECODER_CTX_set_params(): line-length and
- * skip-white-space, as in base64_codec.h.
+ * skip-white-space, as in codec.h.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_BASE64_DECODER_H
-#define GPUAES_BASE64_DECODER_H
+#ifndef GPUAES_PROVIDER_CIPHERS_BASE64_DECODER_H
+#define GPUAES_PROVIDER_CIPHERS_BASE64_DECODER_H
 
 #include <openssl/core_dispatch.h>
 

@@ -1,18 +1,18 @@
 /*
- * See base64_encoder.h.
+ * See encoder.h.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/base64_encoder.h"
+#include "provider/ciphers/base64/encoder.h"
 
 #include <openssl/core_names.h>
 #include <openssl/core_object.h>
 #include <openssl/crypto.h>
 #include <openssl/params.h>
 
-#include "provider/base64_coder.h"
-#include "provider/errors.h"
-#include "provider/provider.h"
+#include "provider/ciphers/base64/coder.h"
+#include "provider/common/errors.h"
+#include "provider/common/provider.h"
 
 /* Bytes encoded at one time: large for the GPU's sake, a multiple of all lines. */
 enum { PIECE = (48 / 3 * 57) << 14 };

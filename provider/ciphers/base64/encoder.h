@@ -19,12 +19,12 @@
  * callback is needed too; it may do nothing. OSSL_ENCODER_CTX_free() frees the
  * construct data with OPENSSL_free(): allocate it with OPENSSL_malloc(), or set
  * it to NULL before. Parameters, through OSSL_ENCODER_CTX_set_params():
- * line-length, as in base64_codec.h.
+ * line-length, as in codec.h.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_BASE64_ENCODER_H
-#define GPUAES_BASE64_ENCODER_H
+#ifndef GPUAES_PROVIDER_CIPHERS_BASE64_ENCODER_H
+#define GPUAES_PROVIDER_CIPHERS_BASE64_ENCODER_H
 
 #include <openssl/core_dispatch.h>
 
