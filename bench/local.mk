@@ -47,7 +47,7 @@ bench_libbench_la_SOURCES = \
 	bench/rows.c bench/rows.h \
 	bench/sides.c bench/sides.h \
 	bench/worker.c bench/worker.h \
-	tool/turns.c tool/turns.h
+	tool/common/turns.c tool/common/turns.h
 
 bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) $(bench_cppflags)
 bench_cppflags = -DLOAD_PROVIDER='"$(abs_top_builddir)/bench/load_provider"' \

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "tool/turns.h"
+#include "tool/common/turns.h"
 
 /* Seconds since some moment; of the clock, and of all CPUs for this process. */
 double now(void);

@@ -222,7 +222,7 @@ test_engine_test_CFLAGS = $(AM_CFLAGS)
 test_engine_stream_test_SOURCES = test/engine_stream_test.c provider/policy/stream_detector.c \
 	provider/policy/stream_detector.h
 test_engine_stream_test_CFLAGS = $(AM_CFLAGS)
-test_offload_test_SOURCES = test/offload_test.c tool/offload_model.c tool/offload_model.h
+test_offload_test_SOURCES = test/offload_test.c tool/pipeline/offload_model.c tool/pipeline/offload_model.h
 test_offload_test_CFLAGS = $(AM_CFLAGS)
 test_secrets_test_SOURCES = test/secrets_test.c cuda/aes/key_schedule.c cuda/gpuaes.h
 test_secrets_test_CFLAGS = $(AM_CFLAGS)

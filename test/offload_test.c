@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "test/tap.h"
-#include "tool/offload_model.h"
+#include "tool/pipeline/offload_model.h"
 
 #define GB 1e9
 

@@ -4,39 +4,39 @@
 
 noinst_LTLIBRARIES += tool/libtool_core.la
 tool_libtool_core_la_SOURCES = \
-	tool/again.c tool/again.h \
-	tool/base64.c \
-	tool/base64_decode.c tool/base64_decode.h \
-	tool/base64_encode.c tool/base64_encode.h \
-	tool/bench.c \
-	tool/cipher.c tool/cipher.h \
-	tool/ciphers.c tool/ciphers.h \
-	tool/configuration.c tool/configuration.h \
-	tool/describe.c tool/describe.h \
-	tool/doctor.c \
-	tool/enc.c \
-	tool/enc_options.c tool/enc_options.h \
-	tool/info.c \
-	tool/json.c tool/json.h \
-	tool/key.c tool/key.h \
-	tool/library.c tool/library.h \
-	tool/mapped.c tool/mapped.h \
-	tool/message.c \
-	tool/number.c tool/number.h \
-	tool/offload.c tool/offload.h \
-	tool/offload_model.c tool/offload_model.h \
-	tool/output.c tool/output.h \
-	tool/password.c tool/password.h \
-	tool/pipeline.c tool/pipeline.h \
-	tool/progress.c tool/progress.h \
-	tool/rates.c tool/rates.h \
-	tool/replacement.c tool/replacement.h \
-	tool/shard.c tool/shard.h \
-	tool/source.c tool/source.h \
-	tool/suggest.c tool/suggest.h \
-	tool/tool.h \
-	tool/turns.c tool/turns.h \
-	tool/words.c tool/words.h \
+	tool/common/again.c tool/common/again.h \
+	tool/commands/base64.c \
+	tool/stages/base64_decode.c tool/stages/base64_decode.h \
+	tool/stages/base64_encode.c tool/stages/base64_encode.h \
+	tool/commands/bench.c \
+	tool/stages/cipher.c tool/stages/cipher.h \
+	tool/keys/ciphers.c tool/keys/ciphers.h \
+	tool/common/configuration.c tool/common/configuration.h \
+	tool/common/describe.c tool/common/describe.h \
+	tool/commands/doctor.c \
+	tool/commands/enc.c \
+	tool/commands/enc_options.c tool/commands/enc_options.h \
+	tool/commands/info.c \
+	tool/common/json.c tool/common/json.h \
+	tool/keys/key.c tool/keys/key.h \
+	tool/common/library.c tool/common/library.h \
+	tool/stages/mapped.c tool/stages/mapped.h \
+	tool/common/message.c \
+	tool/common/number.c tool/common/number.h \
+	tool/pipeline/offload.c tool/pipeline/offload.h \
+	tool/pipeline/offload_model.c tool/pipeline/offload_model.h \
+	tool/stages/output.c tool/stages/output.h \
+	tool/keys/password.c tool/keys/password.h \
+	tool/pipeline/pipeline.c tool/pipeline/pipeline.h \
+	tool/commands/progress.c tool/commands/progress.h \
+	tool/common/rates.c tool/common/rates.h \
+	tool/stages/replacement.c tool/stages/replacement.h \
+	tool/commands/shard.c tool/commands/shard.h \
+	tool/stages/source.c tool/stages/source.h \
+	tool/common/suggest.c tool/common/suggest.h \
+	tool/common/message.h \
+	tool/common/turns.c tool/common/turns.h \
+	tool/common/words.c tool/common/words.h \
 	provider/common/settings.c provider/common/settings.h
 tool_libtool_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(tool_cppflags)
 tool_cppflags = -DMODULES_FOLDER='"$(modulesdir)"' \

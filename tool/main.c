@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tool/suggest.h"
-#include "tool/tool.h"
+#include "tool/common/message.h"
+#include "tool/common/suggest.h"
 
 static const struct command {
     const char *name, *full_name;

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/base64_decode.h"
-#include "tool/base64_encode.h"
-#include "tool/library.h"
-#include "tool/number.h"
-#include "tool/output.h"
-#include "tool/progress.h"
-#include "tool/source.h"
-#include "tool/tool.h"
+#include "tool/commands/progress.h"
+#include "tool/common/library.h"
+#include "tool/common/message.h"
+#include "tool/common/number.h"
+#include "tool/stages/base64_decode.h"
+#include "tool/stages/base64_encode.h"
+#include "tool/stages/output.h"
+#include "tool/stages/source.h"
 
 enum {
     WRAP = 76,

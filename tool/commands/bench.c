@@ -10,12 +10,12 @@
 #include <string.h>
 #include <strings.h>
 
-#include "tool/describe.h"
-#include "tool/json.h"
-#include "tool/number.h"
-#include "tool/rates.h"
-#include "tool/tool.h"
-#include "tool/words.h"
+#include "tool/common/describe.h"
+#include "tool/common/json.h"
+#include "tool/common/message.h"
+#include "tool/common/number.h"
+#include "tool/common/rates.h"
+#include "tool/common/words.h"
 
 enum { SIZES = 5, QUICK_SIZES = 2 };
 

@@ -12,11 +12,11 @@
 
 #include "cuda/gpuaes.h"
 #include "provider/common/settings.h"
-#include "tool/configuration.h"
-#include "tool/describe.h"
-#include "tool/rates.h"
-#include "tool/tool.h"
-#include "tool/words.h"
+#include "tool/common/configuration.h"
+#include "tool/common/describe.h"
+#include "tool/common/message.h"
+#include "tool/common/rates.h"
+#include "tool/common/words.h"
 
 enum { PROBE = 1 << 20 };
 

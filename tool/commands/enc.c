@@ -11,19 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tool/base64_decode.h"
-#include "tool/base64_encode.h"
-#include "tool/cipher.h"
-#include "tool/ciphers.h"
-#include "tool/enc_options.h"
-#include "tool/key.h"
-#include "tool/library.h"
-#include "tool/output.h"
-#include "tool/password.h"
-#include "tool/progress.h"
-#include "tool/shard.h"
-#include "tool/source.h"
-#include "tool/tool.h"
+#include "tool/commands/enc_options.h"
+#include "tool/commands/progress.h"
+#include "tool/commands/shard.h"
+#include "tool/common/library.h"
+#include "tool/common/message.h"
+#include "tool/keys/ciphers.h"
+#include "tool/keys/key.h"
+#include "tool/keys/password.h"
+#include "tool/stages/base64_decode.h"
+#include "tool/stages/base64_encode.h"
+#include "tool/stages/cipher.h"
+#include "tool/stages/output.h"
+#include "tool/stages/source.h"
 
 enum { PBKDF2_ITERATIONS = 10000, PIECE = 2 << 20, LEAST_PIECE = 64, PADDING_ROOM = 64 };
 

@@ -3,19 +3,19 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "tool/enc_options.h"
+#include "tool/commands/enc_options.h"
 
 #include <openssl/crypto.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tool/ciphers.h"
-#include "tool/number.h"
-#include "tool/pipeline.h"
-#include "tool/suggest.h"
-#include "tool/tool.h"
-#include "tool/words.h"
+#include "tool/common/message.h"
+#include "tool/common/number.h"
+#include "tool/common/suggest.h"
+#include "tool/common/words.h"
+#include "tool/keys/ciphers.h"
+#include "tool/pipeline/pipeline.h"
 
 static const char help[] =
     "usage: gpuaes enc|dec -CIPHER [OPTION...]\n"

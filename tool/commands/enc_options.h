@@ -3,13 +3,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_ENC_OPTIONS_H
-#define GPUAES_TOOL_ENC_OPTIONS_H
+#ifndef GPUAES_TOOL_COMMANDS_ENC_OPTIONS_H
+#define GPUAES_TOOL_COMMANDS_ENC_OPTIONS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tool/progress.h"
+#include "tool/commands/progress.h"
 
 struct enc_options {
     int decrypt, base64, one_line, no_padding, no_salt, print, print_only, verbose;

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 
 #include "cuda/gpuaes.h"
-#include "tool/configuration.h"
-#include "tool/describe.h"
-#include "tool/json.h"
-#include "tool/pipeline.h"
-#include "tool/rates.h"
-#include "tool/tool.h"
-#include "tool/words.h"
+#include "tool/common/configuration.h"
+#include "tool/common/describe.h"
+#include "tool/common/json.h"
+#include "tool/common/message.h"
+#include "tool/common/rates.h"
+#include "tool/common/words.h"
+#include "tool/pipeline/pipeline.h"
 
 static const double seconds_each = 0.05, seconds_quick = 0.002;
 static const size_t sizes[] = {16 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20};

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_PROGRESS_H
-#define GPUAES_TOOL_PROGRESS_H
+#ifndef GPUAES_TOOL_COMMANDS_PROGRESS_H
+#define GPUAES_TOOL_COMMANDS_PROGRESS_H
 
 #include <stdatomic.h>
 #include <stdint.h>

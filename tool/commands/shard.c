@@ -3,12 +3,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "tool/shard.h"
+#include "tool/commands/shard.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "tool/tool.h"
+#include "tool/common/message.h"
 
 enum { BLOCK = 16 };
 

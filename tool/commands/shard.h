@@ -4,12 +4,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_SHARD_H
-#define GPUAES_TOOL_SHARD_H
+#ifndef GPUAES_TOOL_COMMANDS_SHARD_H
+#define GPUAES_TOOL_COMMANDS_SHARD_H
 
-#include "tool/cipher.h"
-#include "tool/enc_options.h"
-#include "tool/source.h"
+#include "tool/commands/enc_options.h"
+#include "tool/stages/cipher.h"
+#include "tool/stages/source.h"
 
 /* Whether this cipher can do such a part at all, with these options. It says why not. */
 int shard_check(const struct enc_options *options, const struct cipher_job *job);

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "tool/again.h"
+#include "tool/common/again.h"
 
 #include <errno.h>
 

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_AGAIN_H
-#define GPUAES_TOOL_AGAIN_H
+#ifndef GPUAES_TOOL_COMMON_AGAIN_H
+#define GPUAES_TOOL_COMMON_AGAIN_H
 
 #include <poll.h>
 

@@ -5,7 +5,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "tool/configuration.h"
+#include "tool/common/configuration.h"
 
 #include <errno.h>
 #include <openssl/conf.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "provider/common/settings.h"
-#include "tool/tool.h"
+#include "tool/common/message.h"
 
 /* Sets both sentences and returns 0. */
 static int because(struct configuration *c, const char *why, const char *change)

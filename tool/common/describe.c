@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "tool/describe.h"
+#include "tool/common/describe.h"
 
 #include <stdio.h>
 

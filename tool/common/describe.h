@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_DESCRIBE_H
-#define GPUAES_TOOL_DESCRIBE_H
+#ifndef GPUAES_TOOL_COMMON_DESCRIBE_H
+#define GPUAES_TOOL_COMMON_DESCRIBE_H
 
 #include <stddef.h>
 

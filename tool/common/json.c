@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "tool/json.h"
+#include "tool/common/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>

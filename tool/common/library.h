@@ -4,8 +4,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_LIBRARY_H
-#define GPUAES_TOOL_LIBRARY_H
+#ifndef GPUAES_TOOL_COMMON_LIBRARY_H
+#define GPUAES_TOOL_COMMON_LIBRARY_H
 
 #include <openssl/evp.h>
 #include <openssl/provider.h>

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "tool/tool.h"
+#include "tool/common/message.h"
 
 const char *tool_name = "gpuaes";
 

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_H
-#define GPUAES_TOOL_H
+#ifndef GPUAES_TOOL_COMMON_MESSAGE_H
+#define GPUAES_TOOL_COMMON_MESSAGE_H
 
 /* The subcommands. Each returns the exit status. */
 int enc_command(int argc, char **argv);

@@ -3,13 +3,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "tool/number.h"
+#include "tool/common/number.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/tool.h"
+#include "tool/common/message.h"
 
 int number_read(const char *text, uint64_t *number)
 {

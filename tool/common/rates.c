@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "tool/rates.h"
+#include "tool/common/rates.h"
 
 #include <openssl/params.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 
 #include "cuda/gpuaes.h"
-#include "tool/json.h"
-#include "tool/turns.h"
+#include "tool/common/json.h"
+#include "tool/common/turns.h"
 
 const struct rates_row rates_rows[RATES_WORKS] = {
     [RATES_CTR] = {"CTR", "AES-256-CTR", 1, 0},

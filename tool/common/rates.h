@@ -4,12 +4,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_RATES_H
-#define GPUAES_TOOL_RATES_H
+#ifndef GPUAES_TOOL_COMMON_RATES_H
+#define GPUAES_TOOL_COMMON_RATES_H
 
 #include <stddef.h>
 
-#include "tool/library.h"
+#include "tool/common/library.h"
 
 struct rates {
     const struct library *library;

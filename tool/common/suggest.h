@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_SUGGEST_H
-#define GPUAES_TOOL_SUGGEST_H
+#ifndef GPUAES_TOOL_COMMON_SUGGEST_H
+#define GPUAES_TOOL_COMMON_SUGGEST_H
 
 struct suggestion {
     const char *word; /* as typed */

@@ -3,13 +3,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "tool/words.h"
+#include "tool/common/words.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "tool/suggest.h"
-#include "tool/tool.h"
+#include "tool/common/message.h"
+#include "tool/common/suggest.h"
 
 int words_unknown(const char *dash, const struct suggestion *suggestion)
 {

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_WORDS_H
-#define GPUAES_TOOL_WORDS_H
+#ifndef GPUAES_TOOL_COMMON_WORDS_H
+#define GPUAES_TOOL_COMMON_WORDS_H
 
 struct word {
     const char *name;   /* without the dashes; NULL ends a table */

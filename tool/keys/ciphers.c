@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "tool/ciphers.h"
+#include "tool/keys/ciphers.h"
 
 #include <openssl/err.h>
 #include <stdio.h>

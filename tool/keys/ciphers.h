@@ -4,8 +4,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_CIPHERS_H
-#define GPUAES_TOOL_CIPHERS_H
+#ifndef GPUAES_TOOL_KEYS_CIPHERS_H
+#define GPUAES_TOOL_KEYS_CIPHERS_H
 
 #include <openssl/evp.h>
 

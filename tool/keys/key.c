@@ -3,13 +3,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "tool/key.h"
+#include "tool/keys/key.h"
 
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tool/tool.h"
+#include "tool/common/message.h"
 
 int key_read_hex(const char *name, const char *hex, unsigned char *to, int bytes)
 {

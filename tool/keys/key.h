@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_KEY_H
-#define GPUAES_TOOL_KEY_H
+#ifndef GPUAES_TOOL_KEYS_KEY_H
+#define GPUAES_TOOL_KEYS_KEY_H
 
 #include <openssl/evp.h>
 

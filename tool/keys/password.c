@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "tool/password.h"
+#include "tool/keys/password.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tool/again.h"
-#include "tool/tool.h"
+#include "tool/common/again.h"
+#include "tool/common/message.h"
 
 /* In bytes, what openssl enc takes of a line at most; the prompt's is a buffer of that size. */
 enum { LINE = 1023, KEY_FILE_LINE = 127, PROMPT = 512 };

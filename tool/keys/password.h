@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_PASSWORD_H
-#define GPUAES_TOOL_PASSWORD_H
+#ifndef GPUAES_TOOL_KEYS_PASSWORD_H
+#define GPUAES_TOOL_KEYS_PASSWORD_H
 
 /*
  * Each returns a password, for password_free(); or NULL after saying why there is none. A line is

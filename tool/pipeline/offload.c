@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "tool/offload.h"
+#include "tool/pipeline/offload.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,15 +4,15 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_OFFLOAD_H
-#define GPUAES_TOOL_OFFLOAD_H
+#ifndef GPUAES_TOOL_PIPELINE_OFFLOAD_H
+#define GPUAES_TOOL_PIPELINE_OFFLOAD_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "tool/library.h"
-#include "tool/offload_model.h"
+#include "tool/common/library.h"
+#include "tool/pipeline/offload_model.h"
 
 struct offload {
     const struct library *library;

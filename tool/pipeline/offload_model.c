@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "tool/offload_model.h"
+#include "tool/pipeline/offload_model.h"
 
 /* Of a GPU, measured on an H200's host: see docs/decisions/command-cpu-or-gpu.md. */
 static const double start_seconds = 0.35, exit_seconds = 0.1;

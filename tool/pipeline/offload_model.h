@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_OFFLOAD_MODEL_H
-#define GPUAES_TOOL_OFFLOAD_MODEL_H
+#ifndef GPUAES_TOOL_PIPELINE_OFFLOAD_MODEL_H
+#define GPUAES_TOOL_PIPELINE_OFFLOAD_MODEL_H
 
 /* What is known when it is chosen. */
 struct offload_figures {

@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "tool/pipeline.h"
+#include "tool/pipeline/pipeline.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -6,15 +6,15 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_PIPELINE_H
-#define GPUAES_TOOL_PIPELINE_H
+#ifndef GPUAES_TOOL_PIPELINE_PIPELINE_H
+#define GPUAES_TOOL_PIPELINE_PIPELINE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tool/offload.h"
+#include "tool/pipeline/offload.h"
 
 enum { PIPELINE_STAGES = 8, PIPELINE_THREADS = 64, PIECE_HEADROOM = 64, PIECE_ERROR = 300 };
 

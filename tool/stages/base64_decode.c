@@ -3,14 +3,14 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "tool/base64_decode.h"
+#include "tool/stages/base64_decode.h"
 
 #include <openssl/err.h>
 #include <openssl/params.h>
 #include <pthread.h>
 #include <string.h>
 
-#include "tool/tool.h"
+#include "tool/common/message.h"
 
 /* ---- Characters ----------------------------------------------------------------------- */
 

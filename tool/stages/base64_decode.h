@@ -4,11 +4,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_BASE64_DECODE_H
-#define GPUAES_TOOL_BASE64_DECODE_H
+#ifndef GPUAES_TOOL_STAGES_BASE64_DECODE_H
+#define GPUAES_TOOL_STAGES_BASE64_DECODE_H
 
-#include "tool/library.h"
-#include "tool/pipeline.h"
+#include "tool/common/library.h"
+#include "tool/pipeline/pipeline.h"
 
 /* What may stand between the characters of Base64. */
 enum base64_between {

@@ -3,12 +3,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "tool/base64_encode.h"
+#include "tool/stages/base64_encode.h"
 
 #include <openssl/params.h>
 #include <string.h>
 
-#include "tool/tool.h"
+#include "tool/common/message.h"
 
 static const char libcrypto_failed[] = "Base64 cannot be encoded";
 

@@ -3,11 +3,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_BASE64_ENCODE_H
-#define GPUAES_TOOL_BASE64_ENCODE_H
+#ifndef GPUAES_TOOL_STAGES_BASE64_ENCODE_H
+#define GPUAES_TOOL_STAGES_BASE64_ENCODE_H
 
-#include "tool/library.h"
-#include "tool/pipeline.h"
+#include "tool/common/library.h"
+#include "tool/pipeline/pipeline.h"
 
 struct base64_encode {
     EVP_CIPHER *cipher; /* our provider's BASE64; NULL: libcrypto's functions do it */

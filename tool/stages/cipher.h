@@ -4,13 +4,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_CIPHER_H
-#define GPUAES_TOOL_CIPHER_H
+#ifndef GPUAES_TOOL_STAGES_CIPHER_H
+#define GPUAES_TOOL_STAGES_CIPHER_H
 
 #include <openssl/evp.h>
 
-#include "tool/key.h"
-#include "tool/pipeline.h"
+#include "tool/keys/key.h"
+#include "tool/pipeline/pipeline.h"
 
 struct cipher_job {
     EVP_CIPHER *cipher;

@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "tool/mapped.h"
+#include "tool/stages/mapped.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,8 +7,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_MAPPED_H
-#define GPUAES_TOOL_MAPPED_H
+#ifndef GPUAES_TOOL_STAGES_MAPPED_H
+#define GPUAES_TOOL_STAGES_MAPPED_H
 
 #include <pthread.h>
 #include <stddef.h>

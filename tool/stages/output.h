@@ -5,14 +5,14 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_OUTPUT_H
-#define GPUAES_TOOL_OUTPUT_H
+#ifndef GPUAES_TOOL_STAGES_OUTPUT_H
+#define GPUAES_TOOL_STAGES_OUTPUT_H
 
 #include <stdint.h>
 
-#include "tool/mapped.h"
-#include "tool/pipeline.h"
-#include "tool/replacement.h"
+#include "tool/pipeline/pipeline.h"
+#include "tool/stages/mapped.h"
+#include "tool/stages/replacement.h"
 
 struct output {
     int fd;

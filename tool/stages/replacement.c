@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "tool/replacement.h"
+#include "tool/stages/replacement.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,8 +5,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_REPLACEMENT_H
-#define GPUAES_TOOL_REPLACEMENT_H
+#ifndef GPUAES_TOOL_STAGES_REPLACEMENT_H
+#define GPUAES_TOOL_STAGES_REPLACEMENT_H
 
 #include <limits.h>
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "tool/source.h"
+#include "tool/stages/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "base/minmax.h"
 #include "cuda/gpuaes.h"
-#include "tool/again.h"
+#include "tool/common/again.h"
 
 enum { PIPE_BYTES = 1 << 20 };
 

@@ -4,13 +4,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_TOOL_SOURCE_H
-#define GPUAES_TOOL_SOURCE_H
+#ifndef GPUAES_TOOL_STAGES_SOURCE_H
+#define GPUAES_TOOL_STAGES_SOURCE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tool/pipeline.h"
+#include "tool/pipeline/pipeline.h"
 
 enum { SOURCE_PEEK = 4096 };
 
