@@ -30,14 +30,14 @@ sub parallel
         {%how, cipher => 'AES-256-CBC', operation => 'decrypt'});
 }
 
-my %burst = (part => 'kernels', placement => 'apart', statistic => 'median', bytes => 4 * $GIB);
+my %burst = (part => 'kernels', placement => 'out of place', statistic => 'median', bytes => 4 * $GIB);
 my %sustained = (%burst, statistic => 'sustained');
 my %encrypt = (operation => 'encrypt');
 my %decrypt = (operation => 'decrypt');
 my %pinned = (part => 'bulk', memory => 'pinned');
 # The paths of the GPU; what is chosen is another aim.
 my %pageable = (part => 'threads', bytes => 256 * $MIB, threads => 1);
-my %ctr = (part => 'threads', bytes => 256 * $MIB, cipher => 'AES-256-CTR', placement => 'apart');
+my %ctr = (part => 'threads', bytes => 256 * $MIB, cipher => 'AES-256-CTR', placement => 'out of place');
 my %base64 = (part => 'base64-kernels', bytes => sub { $_[0] > 2 * $GIB });
 my %host64 = (part => 'base64', bytes => is_near(256 * $MIB));
 my %two = (part => 'devices', devices => 2);
@@ -90,7 +90,7 @@ my @aims = (
     ['pageable memory, 256 MiB, CTR, the calling thread alone, GB/s', least => 7.5, of => {%ctr, threads => 1}],
     ['pageable memory, 256 MiB, CTR, threads=4, GB/s', least => 22, of => {%ctr, threads => 4}],
     ['pageable memory, 256 MiB, ECB and CBC decryption, out of place, GB/s', least => 8.5,
-        of => {%pageable, %decrypt, placement => 'apart', cipher => ['AES-256-ECB', 'AES-256-CBC']}],
+        of => {%pageable, %decrypt, placement => 'out of place', cipher => ['AES-256-ECB', 'AES-256-CBC']}],
     ['pageable memory, 256 MiB, ECB and CBC decryption, in place, GB/s', least => 13,
         of => {%pageable, %decrypt, placement => 'in place', cipher => ['AES-256-ECB', 'AES-256-CBC']}],
     ['Base64 pinned to pinned, 256 MiB, encoding, GB/s in', least => 36,

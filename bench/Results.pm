@@ -40,8 +40,8 @@ sub read_results
                 my %row;
                 @row{@columns} = map { $_ eq '-' ? undef : $_ } split(/\t/, $line, -1);
                 my $case = join("\t", map { $row{$_} // '' }
-                    grep { !/^(?:ours|reference|ratio|spread|cpu_\w+|engine)$/ } @columns);
-                $case .= "\t$row{engine}" if $row{part} eq 'families';
+                    grep { !/^(?:ours|reference|ratio|spread|cpu_\w+|processor)$/ } @columns);
+                $case .= "\t$row{processor}" if $row{part} eq 'families';
                 push(@{$results{rows}}, \%row) if !$seen{$case}++;
             }
         }

@@ -20,7 +20,7 @@ use constant {OURS => 0, REFERENCE => 1};
 our $folder = tempdir('gpuaes-bench-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 my $sample = dirname(__FILE__) . '/../docs/gpuaes.cnf';
 my @columns = qw(part cipher operation statistic bytes memory placement devices threads ours reference
-    unit ratio spread cpu_ours cpu_reference engine against);
+    unit ratio spread cpu_ours cpu_reference processor against);
 my $openssl = (split(' ', `openssl version`))[1];
 
 # ---- The sides --------------------------------------------------------------------
@@ -145,7 +145,7 @@ sub figure_text
 }
 
 # Who did it, by what the summaries of our runs say of so many bytes.
-sub engine_of
+sub processor_of
 {
     my ($bytes, @figures) = @_;
     my ($ahead, $gpu) = (0, 0);
@@ -170,7 +170,7 @@ sub print_case
     $row{devices} //= 1;
     $row{threads} //= 1;
     $row{ours} = sprintf('%.6g', quantile(0.5, @$ours));
-    $row{engine} = engine_of($row{done}, @{$row{figures}}) if $row{done};
+    $row{processor} = processor_of($row{done}, @{$row{figures}}) if $row{done};
     if (@ratios) {
         $row{reference} = sprintf('%.6g', quantile(0.5, @$reference));
         $row{ratio} = sprintf('%.4g', $row{ours} / $row{reference});

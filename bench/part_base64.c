@@ -84,7 +84,7 @@ static int base64_rows(struct base64 *b, enum kind kind, size_t length)
                           .operation = tasks[b->task].operation,
                           .bytes = b->length,
                           .memory = kind_name(kind),
-                          .placement = "apart",
+                          .placement = "out of place",
                           .against = of_openssl(tasks[b->task].against)};
         struct result result = measure(31, base64_run, b);
         if (b->failed) {
@@ -92,7 +92,7 @@ static int base64_rows(struct base64 *b, enum kind kind, size_t length)
                           b->length);
             return EXIT_FAILURE;
         }
-        row.engine = engine_since(&before, (double)(result.turns + 1) * taken);
+        row.processor = processor_since(&before, (double)(result.turns + 1) * taken);
         print_rates(&row, &result, (double)b->length);
     }
     return 0;

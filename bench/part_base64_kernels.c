@@ -47,8 +47,8 @@ static void base64_row(const struct base64_case *b, const char *operation)
                       .operation = operation,
                       .bytes = b->length,
                       .memory = "device",
-                      .placement = "apart",
-                      .engine = "gpu",
+                      .placement = "out of place",
+                      .processor = "gpu",
                       .against = "device copy"};
     struct result result = measure(31, base64_beside_copy, &argument);
     print_rates(&row, &result, (double)b->length);

@@ -141,10 +141,10 @@ static void print_load(const struct load *l, const char *memory, unsigned thread
                       .statistic = "sustained",
                       .bytes = l->length,
                       .memory = memory,
-                      .placement = "apart",
+                      .placement = "out of place",
                       .threads = threads,
                       .unit = "GB/s",
-                      .engine = "gpu",
+                      .processor = "gpu",
                       .against = beside->what};
     row.value[OURS] = rate;
     row.value[REFERENCE] = beside->rate;

@@ -137,7 +137,7 @@ void batch_mixed_rows(const struct device_memory *memory)
                           .bytes = bytes,
                           .memory = "device",
                           .placement = "in place",
-                          .engine = "gpu",
+                          .processor = "gpu",
                           .against = "the best order"};
         result[order].median[REFERENCE] = best;
         print_times(&row, &result[order], 1, "us", 1e6);

@@ -42,7 +42,7 @@ static void bulk_row(const struct bulk *b, const char *cipher, int encrypt, size
                       .operation = direction(encrypt),
                       .bytes = length,
                       .memory = b->memory,
-                      .placement = p.in[OURS] == p.out[OURS] ? "in place" : "apart",
+                      .placement = p.in[OURS] == p.out[OURS] ? "in place" : "out of place",
                       .threads = b->threads,
                       .against = of_openssl("default provider")};
     p.length = length;
@@ -58,7 +58,7 @@ static void bulk_row(const struct bulk *b, const char *cipher, int encrypt, size
     }
     struct result result = measure(turns_for(length), pair_updates, &p);
     pair_close(&p);
-    row.engine = engine_since(&before, (double)(result.turns + 1) * (double)length);
+    row.processor = processor_since(&before, (double)(result.turns + 1) * (double)length);
     print_rates(&row, &result, (double)length);
 }
 
@@ -136,7 +136,7 @@ int part_threads(void)
     struct bulk b = {.part = "threads",
                      .memory = "pageable",
                      .threads = threads != NULL ? (unsigned)strtoul(threads, NULL, 10) : 1};
-    setenv("GPUAES_ENGINE", "gpu", 1);
+    setenv("GPUAES_POLICY", "gpu", 1);
     warm_up();
     if (gpuaes_state() != GPUAES_READY) {
         print_skipped("threads", "%s", no_device());

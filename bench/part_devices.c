@@ -172,7 +172,8 @@ static void order_side(int side, void *argument)
 
 static int device_row(struct crew *crew, size_t number)
 {
-    static const char *const placements[] = {"apart", "in place", "apart", "apart", "apart"};
+    static const char *const placements[] = {"out of place", "in place", "out of place",
+                                             "out of place", "out of place"};
     static const char *const operations[] = {"one call", "one call", "threads", "EVP updates",
                                              "each device's memory"};
     const struct device_case *c = &cases[number];
@@ -189,7 +190,7 @@ static int device_row(struct crew *crew, size_t number)
                       .threads = c->how == THREADS    ? CALLERS
                                  : c->how == RESIDENT ? crew->devices
                                                       : 1,
-                      .engine = c->how == THROUGH_EVP ? NULL : "gpu",
+                      .processor = c->how == THROUGH_EVP ? NULL : "gpu",
                       .against = crew->devices > 1 ? "one device" : NULL};
     (void)snprintf(cipher, sizeof cipher, "AES-256-%s", mode->mode);
     (void)snprintf(operation, sizeof operation, "%s, %s", direction(mode->encrypt),

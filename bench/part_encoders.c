@@ -14,7 +14,7 @@
 enum way { PLAIN, SYNCHRONOUS, ASYNCHRONOUS, ASYNCHRONOUS_PINNED, WAYS };
 
 static const struct {
-    const char *operation, *engine;
+    const char *operation, *processor;
     enum kind kind;
 } ways[WAYS] = {{"encode, plain", "cpu", PAGEABLE},
                 {"encode, synchronous", "gpu", PAGEABLE},
@@ -64,8 +64,8 @@ static void encoder_row(struct encoders *e)
                       .operation = ways[e->way].operation,
                       .bytes = e->length,
                       .memory = kind_name(ways[e->way].kind),
-                      .placement = "apart",
-                      .engine = ways[e->way].engine,
+                      .placement = "out of place",
+                      .processor = ways[e->way].processor,
                       .against = of_openssl("EVP_EncodeBlock")};
     e->offload.in = e->in;
     e->offload.out = e->out;

@@ -35,7 +35,7 @@ static void evp_row(const struct device_memory *m, const struct mode_row *mode, 
                       .operation = direction(mode->encrypt),
                       .bytes = length,
                       .memory = "device",
-                      .placement = "apart",
+                      .placement = "out of place",
                       .against = "bare call"};
     struct figures before = figures_get(&providers);
     (void)snprintf(cipher, sizeof cipher, "AES-256-%s", mode->mode);
@@ -47,7 +47,7 @@ static void evp_row(const struct device_memory *m, const struct mode_row *mode, 
     e.call.length = length;
     struct result result = measure(31, evp_beside_bare, &e);
     pair_close(&e.pair);
-    row.engine = engine_since(&before, (double)(result.turns + 1) * (double)length);
+    row.processor = processor_since(&before, (double)(result.turns + 1) * (double)length);
     print_rates(&row, &result, (double)length);
 }
 

@@ -33,9 +33,9 @@ static void file_row(struct files *f, enum kind kind, int encrypt, size_t length
                       .operation = direction(encrypt),
                       .bytes = length,
                       .memory = kind_name(kind),
-                      .placement = "apart",
+                      .placement = "out of place",
                       .threads = f->crowd.threads,
-                      .engine = "gpu",
+                      .processor = "gpu",
                       .against = of_openssl("default provider")};
     f->call.length = f->crowd.length = length;
     struct result result = measure(31, encrypt_file, f);

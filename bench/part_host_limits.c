@@ -108,9 +108,9 @@ int part_host_limits(void)
                               .operation = rows[i].operation,
                               .bytes = bytes,
                               .memory = "pageable",
-                              .placement = "apart",
+                              .placement = "out of place",
                               .threads = threads,
-                              .engine = "cpu"};
+                              .processor = "cpu"};
             struct result result = measure_alone(15, run_copies, &copies);
             print_rates(&row, &result, (double)bytes);
         }

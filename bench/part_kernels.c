@@ -1,5 +1,5 @@
 /*
- * AES in device memory by the public API: each mode, direction and key size, apart,
+ * AES in device memory by the public API: each mode, direction and key size, out of place,
  * in place and misaligned, in bursts and sustained; and each family of kernels
  * where it is forced.
  *
@@ -45,8 +45,8 @@ static struct row kernel_row(const struct kernel_case *k, char cipher[32])
                         .operation = direction(k->mode->encrypt),
                         .bytes = k->length,
                         .memory = "device",
-                        .placement = k->in_place ? "in place" : "apart",
-                        .engine = "gpu"};
+                        .placement = k->in_place ? "in place" : "out of place",
+                        .processor = "gpu"};
 }
 
 static struct beside_copy kernel_call(struct device_memory *m, const struct kernel_case *k)
@@ -69,7 +69,7 @@ static void burst_row(struct device_memory *m, const struct kernel_case *k, cons
     row.against = "device copy";
     if (family != NULL) {
         row.part = "families";
-        row.engine = family;
+        row.processor = family;
     }
     print_rates(&row, &result, (double)k->length);
 }

@@ -35,8 +35,8 @@ static void latency_rows(struct latency *l, const struct mode_row *mode, size_t 
                       .operation = direction(mode->encrypt),
                       .bytes = length,
                       .memory = "pinned",
-                      .placement = "apart",
-                      .engine = "gpu",
+                      .placement = "out of place",
+                      .processor = "gpu",
                       .against = of_openssl("default provider")};
     struct figures before = figures_get(&providers);
     (void)snprintf(cipher, sizeof cipher, "AES-256-%s", mode->mode);
@@ -46,7 +46,7 @@ static void latency_rows(struct latency *l, const struct mode_row *mode, size_t 
     struct result result = measure(1001, one_update, l);
     pair_close(&l->pair);
     if (l->through_evp)
-        row.engine = engine_since(&before, (double)((result.turns + 1) * length));
+        row.processor = processor_since(&before, (double)((result.turns + 1) * length));
     row.statistic = "median";
     print_times(&row, &result, 1, "us", 1e6);
     row.statistic = "p99";

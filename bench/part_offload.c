@@ -19,7 +19,7 @@
 enum way { BY_SCALARS, BY_VECTORS, BY_LIBRARY, BY_CPU, WAYS };
 
 static const struct {
-    const char *operation, *engine;
+    const char *operation, *processor;
 } ways[WAYS] = {{"encode, scalar", "gpu"},
                 {"encode, vector", "gpu"},
                 {"encode, libgpuaes", "gpu"},
@@ -62,8 +62,8 @@ static struct row row_of(const struct encoding *e, const char *part)
                         .statistic = "sustained",
                         .bytes = e->offload.length,
                         .memory = "pinned",
-                        .placement = "apart",
-                        .engine = ways[e->way].engine};
+                        .placement = "out of place",
+                        .processor = ways[e->way].processor};
 }
 
 static void size_rows(struct encoding *e, size_t most)
@@ -116,7 +116,7 @@ static const char *power_case(struct encoding *e, struct power *power, int encod
     if (!encodes) {
         row.operation = "nothing";
         row.bytes = 0;
-        row.engine = NULL;
+        row.processor = NULL;
     }
     row.unit = "W";
     spend(e, encodes, seconds / 6); /* power follows with a delay */

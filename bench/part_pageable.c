@@ -207,9 +207,9 @@ static int print_cell(const struct crew *crew, int number)
                       .operation = operation,
                       .bytes = cell->length,
                       .memory = memory_names[cell->memory],
-                      .placement = cell->in_place ? "in place" : "apart",
+                      .placement = cell->in_place ? "in place" : "out of place",
                       .threads = crew->threads,
-                      .engine = "gpu",
+                      .processor = "gpu",
                       .against = "threads=1"};
     (void)snprintf(cipher, sizeof cipher, "AES-256-%s", cell->mode->mode);
     (void)snprintf(operation, sizeof operation, "%s, threads=%s%s", direction(cell->mode->encrypt),
@@ -248,7 +248,7 @@ static int crew_rows(const char *setting, size_t most)
 /* A number of threads cuts what is short into smaller parts than `auto` does. */
 int part_pageable(void)
 {
-    setenv("GPUAES_ENGINE", "gpu", 1);
+    setenv("GPUAES_POLICY", "gpu", 1);
     make_cells();
     return crew_rows("4", 2 * shortest()) | crew_rows("auto", longest());
 }

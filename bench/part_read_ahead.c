@@ -49,12 +49,12 @@ static struct work_done work_done(void)
 }
 
 /* Who did it: by the bytes that were combined with the device's keystream. */
-static const char *engine_ahead(const struct work_done *before, double bytes)
+static const char *processor_ahead(const struct work_done *before, double bytes)
 {
     double ahead = (double)(provider_figure("read-ahead-bytes") - before->ahead);
     return ahead >= 0.9 * bytes ? "read-ahead"
            : ahead > 0          ? "mixed"
-                                : engine_since(&before->figures, bytes);
+                                : processor_since(&before->figures, bytes);
 }
 
 static void size_row(const char *memory, unsigned char *p, size_t bytes, size_t length)
@@ -72,7 +72,7 @@ static void size_row(const char *memory, unsigned char *p, size_t bytes, size_t 
     pair_open(&s.pair, "AES-256-CTR", 1);
     struct result result = measure(21, stream_updates, &s);
     pair_close(&s.pair);
-    row.engine = engine_ahead(&before, (double)(result.turns + 1) * (double)s.turn);
+    row.processor = processor_ahead(&before, (double)(result.turns + 1) * (double)s.turn);
     print_rates(&row, &result, (double)s.turn);
 }
 
@@ -168,7 +168,7 @@ static void streams_rows(size_t count)
            pinned = (double)provider_figure("pinned-bytes") / (double)MIB;
     streams_close(&all);
     double ahead = (double)(provider_figure("read-ahead-bytes") - before.ahead);
-    row.engine = engine_ahead(&before, mine);
+    row.processor = processor_ahead(&before, mine);
     print_rates(&row, &result, bytes);
     print_figure_of(count, "pinned memory, streams", pinned, "MiB");
     print_figure_of(count, "bytes read ahead of, streams", 100 * ahead / mine, "%");

@@ -57,7 +57,7 @@ static double cpu_row(unsigned bits)
                       .cipher = cipher,
                       .operation = "on the CPU",
                       .bytes = c.key_bytes,
-                      .engine = "cpu",
+                      .processor = "cpu",
                       .against = of_openssl("EVP_EncryptInit_ex")};
     struct result result = measure(101, expand_on_cpu, &c);
     print_times(&row, &result, CPU_KEYS, "ns", 1e9);
@@ -139,7 +139,7 @@ static void device_rows(struct on_device *d, uint32_t most, const double *on_cpu
                       .statistic = "median",
                       .memory = "device",
                       .unit = "ns",
-                      .engine = "gpu",
+                      .processor = "gpu",
                       .against = "one core"};
     for (unsigned size = 0; size < 3; size++) {
         d->key_bytes = 16 + 8 * size;
@@ -240,8 +240,8 @@ static void message_rows(struct message *m, const struct device_memory *memory)
                                        ? "message, key expanded in each block, resident"
                                        : "message, key expanded in each block",
                       .memory = "device",
-                      .placement = "apart",
-                      .engine = "gpu",
+                      .placement = "out of place",
+                      .processor = "gpu",
                       .against = "expanded on the CPU"};
     (void)snprintf(cipher, sizeof cipher, "AES-%u-CTR", m->bits);
     for (m->length = 4 * KIB; m->length <= memory->bytes; m->length *= 16) {

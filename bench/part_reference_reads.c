@@ -93,7 +93,7 @@ static void read_row(struct bench *b, const struct reads *r)
                       .value = {words / result.median[OURS] / 1e9, 0},
                       .unit = "Gword/s",
                       .spread = result.spread,
-                      .engine = "gpu"};
+                      .processor = "gpu"};
     print_row(&row);
 }
 

@@ -88,8 +88,8 @@ static void size_rows(struct bench *b, const struct table *table)
                       .cipher = cipher,
                       .operation = operation,
                       .memory = b->transfers ? "pinned" : "device",
-                      .placement = "apart",
-                      .engine = "gpu",
+                      .placement = "out of place",
+                      .processor = "gpu",
                       .against = "gpuaes_aes"};
     (void)snprintf(cipher, sizeof cipher, "AES-%u-CTR", b->bits);
     (void)snprintf(operation, sizeof operation, "%s%s", table->operation,
@@ -201,8 +201,8 @@ int part_reference_families(void)
                       .cipher = cipher,
                       .operation = operation,
                       .memory = "device",
-                      .placement = "apart",
-                      .engine = family};
+                      .placement = "out of place",
+                      .processor = family};
     warm_up();
     if (!device_memory_open(&m, options.quick ? 64 * KIB : GIB, "tables"))
         return 0;

@@ -26,7 +26,7 @@ static void small_row(const struct cipher_row *cipher, int encrypt, size_t lengt
     pair_open(&p, cipher->name, encrypt);
     struct result result = measure(401, pair_updates, &p);
     pair_close(&p);
-    row.engine = engine_since(&before, (double)(p.calls * (result.turns + 1) * length));
+    row.processor = processor_since(&before, (double)(p.calls * (result.turns + 1) * length));
     print_times(&row, &result, (double)p.calls, "ns", 1e9);
 }
 

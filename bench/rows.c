@@ -41,7 +41,7 @@ void print_row(const struct row *r)
     print_figure(r->spread, 3);
     print_figure(r->cpu[OURS], 3);
     print_figure(r->cpu[REFERENCE], 3);
-    printf("%s\t%s\n", text(r->engine), text(r->against));
+    printf("%s\t%s\n", text(r->processor), text(r->against));
     fflush(stdout);
 }
 

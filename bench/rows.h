@@ -23,10 +23,9 @@
  *   spread     distance of the quartiles of the time ratio, as a part of its median
  *   cpu_ours, cpu_reference
  *              CPU seconds of the process per 10^9 bytes, or -
- *   engine     the side that did it, by the bytes that the device is said to have done: gpu, cpu,
- *              mixed; read-ahead, where 0.9 were combined with its keystream; the family
- *              of kernels that was forced; or -
- *   against    what the reference is
+ *   processor     the side that did it, by the bytes that the device is said to have done: gpu,
+ * cpu, mixed; read-ahead, where 0.9 were combined with its keystream; the family of kernels that
+ * was forced; or - against    what the reference is
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -46,7 +45,7 @@ struct row {
     double value[SIDES];
     const char *unit;
     double spread, cpu[SIDES];
-    const char *engine, *against;
+    const char *processor, *against;
 };
 
 /* Names the columns, in a line that begins with #. */

@@ -136,7 +136,7 @@ uint64_t provider_figure(const char *name)
     return value;
 }
 
-const char *engine_since(const struct figures *before, double bytes)
+const char *processor_since(const struct figures *before, double bytes)
 {
     double gpu = (double)(figures_get(&providers).gpu_bytes - before->gpu_bytes);
     return gpu >= 0.9 * bytes ? "gpu" : gpu > 0 ? "mixed" : "cpu";

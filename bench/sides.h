@@ -61,7 +61,7 @@ void pair_memory(struct pair *pair, unsigned char *in, unsigned char *out);
 void pair_updates(int side, void *pair);
 
 /* The side that did it, by the bytes that the device is said to have done since `before`. */
-const char *engine_since(const struct figures *before, double bytes);
+const char *processor_since(const struct figures *before, double bytes);
 
 /* A figure of the provider by its name; 0 where it has none. */
 uint64_t provider_figure(const char *name);

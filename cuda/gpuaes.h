@@ -48,9 +48,9 @@ enum gpuaes_status {
  * capture is invalidated. On device memory, calls follow the legacy default stream (see
  * gpuaes_aes()), which cannot be used while a stream that it waits for, one of that device not
  * created as non-blocking, is captured: they return BUSY, also with GPUAES_WAIT, having done
- * nothing, and can be repeated when the capture has ended. So do gpuaes_queue_aes() and
- * gpuaes_queue_wait() on a stream that is captured itself. Other calls go on as ever. A capture
- * must not begin in another thread during a call that it would concern.
+ * nothing, and can be repeated when the capture has ended. So do gpuaes_stream_binding_aes() and
+ * gpuaes_stream_binding_wait() on a stream that is captured itself. Other calls go on as ever. A
+ * capture must not begin in another thread during a call that it would concern.
  */
 
 /* A status in words; static storage. */
@@ -241,14 +241,14 @@ enum {
  * Of each part, the first `done` bytes (a multiple of 16) are complete, and `iv`
  * is the IV that continues the stream after them (not used by ECB).
  */
-enum { GPUAES_PARTS = 64 };
-struct gpuaes_part {
+enum { GPUAES_SHARDS = 64 };
+struct gpuaes_shard {
     size_t at, bytes, done;
     unsigned char iv[16];
 };
 struct gpuaes_report {
-    unsigned parts; /* 0 where nothing was begun */
-    struct gpuaes_part part[GPUAES_PARTS];
+    unsigned shards; /* 0 where nothing was begun */
+    struct gpuaes_shard shard[GPUAES_SHARDS];
 };
 
 /*
@@ -418,7 +418,7 @@ GPUAES_API void gpuaes_batch_close(struct gpuaes_batch *batch);
  * Calls on one queue must not overlap in time; different queues may be used by
  * different threads.
  */
-struct gpuaes_queue;
+struct gpuaes_stream_binding;
 
 /*
  * `stream` is a CUstream (or cudaStream_t) of the primary context of a device
@@ -427,8 +427,8 @@ struct gpuaes_queue;
  * NO_MEMORY; BAD_ARGUMENT for a stream of another context, and for
  * CU_STREAM_PER_THREAD, which is another stream in each thread.
  */
-GPUAES_API enum gpuaes_status gpuaes_queue_open(struct gpuaes_queue **queue, void *stream,
-                                                int device);
+GPUAES_API enum gpuaes_status gpuaes_stream_binding_open(struct gpuaes_stream_binding **queue,
+                                                         void *stream, int device);
 
 /*
  * Queues whole blocks as gpuaes_aes() would run them, and returns. `in` and
@@ -440,13 +440,14 @@ GPUAES_API enum gpuaes_status gpuaes_queue_open(struct gpuaes_queue **queue, voi
  * OK means queued. On any other status nothing of this call will be done
  * (FAULT: or some of it; `out` is undefined): BUSY while the stream is captured
  * into a CUDA graph, or, for the legacy stream, one that it waits for. An error
- * of the device that happens later is seen by gpuaes_queue_wait() and by the
+ * of the device that happens later is seen by gpuaes_stream_binding_wait() and by the
  * application's own CUDA calls.
  */
-GPUAES_API enum gpuaes_status gpuaes_queue_aes(struct gpuaes_queue *queue, enum gpuaes_op op,
-                                               const struct gpuaes_key *key,
-                                               const unsigned char iv[16], const void *in,
-                                               void *out, size_t len);
+GPUAES_API enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_binding *queue,
+                                                        enum gpuaes_op op,
+                                                        const struct gpuaes_key *key,
+                                                        const unsigned char iv[16], const void *in,
+                                                        void *out, size_t len);
 
 /*
  * Waits until the stream has done all that was queued on it: without limit for
@@ -454,15 +455,16 @@ GPUAES_API enum gpuaes_status gpuaes_queue_aes(struct gpuaes_queue *queue, enum 
  * calls before the last 8 since a wait, a hang is not told from the application's
  * work.) `iv`, if not NULL, becomes what continues after the queue's last
  * CBC_DECRYPT; BAD_ARGUMENT where there was none. OK; FAULT; BUSY, without having
- * waited, as gpuaes_queue_aes().
+ * waited, as gpuaes_stream_binding_aes().
  */
-GPUAES_API enum gpuaes_status gpuaes_queue_wait(struct gpuaes_queue *queue, unsigned char iv[16]);
+GPUAES_API enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_binding *queue,
+                                                         unsigned char iv[16]);
 
 /*
  * Waits for the work of the queue, and so for what was on the stream before that, also while
  * the stream is captured; keeps what the queue had for others. NULL is ignored.
  */
-GPUAES_API void gpuaes_queue_close(struct gpuaes_queue *queue);
+GPUAES_API void gpuaes_stream_binding_close(struct gpuaes_stream_binding *queue);
 
 /* ---- CTR keystream made ahead -------------------------------------------- */
 
@@ -563,7 +565,7 @@ GPUAES_API enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, v
 struct gpuaes_statistics {
     uint64_t bytes;            /* input bytes that the device finished: AES and Base64 */
     uint64_t read_ahead_bytes; /* combined with keystream that was made ahead; not in `bytes` */
-    uint64_t late;             /* pieces of keystream that were not made when they were wanted */
+    uint64_t underruns;        /* pieces of keystream that were not made when they were wanted */
     uint64_t launches;         /* kernels launched */
     uint64_t faults;           /* driver calls that failed, time-outs included */
     uint64_t start_ms;         /* what the (last) start took, 0 before */

@@ -85,7 +85,7 @@ static unsigned parts_of(enum gpuaes_op op, size_t len, int in_place)
         free(out);
     free(in);
     expected_free(&e);
-    return right ? report.parts : 0;
+    return right ? report.shards : 0;
 }
 
 struct count {
@@ -269,7 +269,7 @@ static int is_finished(const void *argument)
     emulator_configure(f->options);
     enum gpuaes_status status =
         gpuaes_aes(f->op, &e.schedule, iv, in, out, len, GPUAES_WAIT, &report);
-    if (status != GPUAES_FAULT || report.parts != 4 || gpuaes_state() != GPUAES_FAILED)
+    if (status != GPUAES_FAULT || report.shards != 4 || gpuaes_state() != GPUAES_FAILED)
         return 2;
     return finishes(&e, f->op, &report, in, out, len) ? 0 : 3;
 }

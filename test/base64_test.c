@@ -659,7 +659,7 @@ static void test_growing(void)
 static void test_figures(void)
 {
     static const struct format formats[] = {{0, 0}, {64, 0}, {76, 1}};
-    const char *min_bytes = getenv("GPUAES_MIN_BYTES"), *engine = getenv("GPUAES_ENGINE");
+    const char *min_bytes = getenv("GPUAES_MIN_BYTES"), *policy = getenv("GPUAES_POLICY");
 
     for (unsigned i = 0; i < 3; i++) {
         struct bytes plain = random_bytes(300000);
@@ -673,8 +673,8 @@ static void test_figures(void)
 
             after = figures_get(&providers);
             free(out.data);
-            if (!min_bytes || strcmp(min_bytes, "0") || (engine && !strcmp(engine, "cpu"))) {
-                tap_skip("GPUAES_MIN_BYTES is not 0, or GPUAES_ENGINE is cpu");
+            if (!min_bytes || strcmp(min_bytes, "0") || (policy && !strcmp(policy, "cpu"))) {
+                tap_skip("GPUAES_MIN_BYTES is not 0, or GPUAES_POLICY is cpu");
                 continue;
             }
             /* Of text the device does not see the line ends. */

@@ -274,10 +274,11 @@ static int bystander(const void *polls)
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
-/* Copies of keys in the device memory of the first lane that batches have. */
+/* Copies of keys in the device memory of the first stream set that batches have. */
 static int count_keys(const struct gpuaes_batch *batch, unsigned char keys[][16], int count)
 {
-    const struct slot *slot = &batch->device->lanes.lane[LANES - BATCH_LANES].slots[0];
+    const struct slot *slot =
+        &batch->device->stream_sets.set[STREAM_SETS - BATCH_STREAM_SETS].slots[0];
     const unsigned char *p = (const unsigned char *)(uintptr_t)slot->scratch;
     int found = 0;
     for (size_t at = 0; at + 16 <= slot->scratch_bytes; at += 4)
@@ -308,14 +309,14 @@ static int wiped(const void *options)
     return count_keys(batch, keys, COUNT) == 0 ? 0 : 13;
 }
 
-/* Slots of that lane whose buffer still has a block of the text, clear or not. */
+/* Slots of that stream set whose buffer still has a block of the text, clear or not. */
 static int count_texts(const struct gpuaes_batch *batch, unsigned char block[2][16])
 {
-    const struct lane *lane = &batch->device->lanes.lane[LANES - BATCH_LANES];
+    const struct stream_set *set = &batch->device->stream_sets.set[STREAM_SETS - BATCH_STREAM_SETS];
     int found = 0;
-    for (int i = 0; i < LANE_SLOTS; i++) {
-        const unsigned char *p = (const unsigned char *)(uintptr_t)lane->slots[i].buffer[0];
-        size_t bytes = lane->slots[i].buffer_bytes[0], at = 0;
+    for (int i = 0; i < STREAM_SET_SLOTS; i++) {
+        const unsigned char *p = (const unsigned char *)(uintptr_t)set->slots[i].buffer[0];
+        size_t bytes = set->slots[i].buffer_bytes[0], at = 0;
         while (at < bytes && memcmp(p + at, block[0], 16) != 0 && memcmp(p + at, block[1], 16) != 0)
             at += 16;
         found += at < bytes;

@@ -1,5 +1,5 @@
 /*
- * Limits of batches, and what they leave to others: lanes, keys, pinned memory, the time
+ * Limits of batches, and what they leave to others: stream sets, keys, pinned memory, the time
  * of a launch; and memory whose kind changes between messages.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -18,7 +18,7 @@ static int is_done(struct gpuaes_batch *batch)
     return gpuaes_batch_submit(batch, 0) == GPUAES_OK && gpuaes_batch_wait(batch) == GPUAES_OK;
 }
 
-/* ---- Lanes ------------------------------------------------------------------------- */
+/* ---- Stream sets ------------------------------------------------------------------------- */
 
 enum { MOST = 8, MORE = 2 };
 static struct mix mixes[MOST + MORE];
@@ -38,7 +38,7 @@ static int fill_lanes(struct gpuaes_batch *batch[MOST + MORE])
     return right;
 }
 
-static int lanes(const void *unused)
+static int stream sets(const void *unused)
 {
     struct gpuaes_settings settings = {.timeout_ms = 10000};
     struct gpuaes_batch *batch[MOST + MORE], *more;
@@ -70,7 +70,7 @@ static void *wait_for_lane(void *batch)
     return &status;
 }
 
-/* Those who wait for a lane learn that the device is lost. */
+/* Those who wait for a stream set learn that the device is lost. */
 static int woken(const void *unused)
 {
     struct gpuaes_batch *batch[MOST + MORE], *more, *later;
@@ -167,7 +167,7 @@ static int short_of_pinned(const void *options)
     enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
     if (status != GPUAES_OK)
         return 12;
-    if (batch->slices != COUNT || batch->slots == 0 || batch->slots == LANE_SLOTS)
+    if (batch->slices != COUNT || batch->slots == 0 || batch->slots == STREAM_SET_SLOTS)
         return 13;
     if (gpuaes_batch_wait(batch) != GPUAES_OK || memcmp(e.plain, e.cipher, BYTES) != 0)
         return 14;
@@ -401,8 +401,8 @@ static int long_messages(const void *unused)
 int main(void)
 {
     tap_random_seed(&random_state);
-    child_ok(lanes, NULL, "batches that nobody polls leave lanes to others");
-    child_ok(woken, NULL, "who waits for a lane learns that the device is lost");
+    child_ok(sets, NULL, "batches that nobody polls leave stream sets to others");
+    child_ok(woken, NULL, "who waits for a stream set learns that the device is lost");
     child_ok(pinned, NULL, "batches leave pinned memory to others");
     child_ok(short_of_pinned, "", "a batch under a low cap on pinned memory");
     child_ok(short_of_pinned, "memory=6", "a batch where the device has little memory");

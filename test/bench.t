@@ -42,7 +42,7 @@ is($result->{status}, 0, 'it ends well') or diag($result->{err});
 my ($columns) = $result->{out} =~ /^# (part\t.*)$/m;
 my @names = split(/\t/, $columns // '');
 is_deeply(\@names, [qw(part cipher operation statistic bytes memory placement devices threads ours reference
-            unit ratio spread cpu_ours cpu_reference engine against)], 'it names its columns');
+            unit ratio spread cpu_ours cpu_reference processor against)], 'it names its columns');
 foreach my $label ('date', 'GPU', 'OpenSSL', 'CPU', 'cores') {
     like($result->{out}, qr/^# $label\s*: \S/m, "the header names: $label");
 }
@@ -55,7 +55,7 @@ my %shapes = (
     placement => qr/^(?:apart|in place|misaligned|-)$/,
     ours => qr/^\d[-+.\de]*$/,
     unit => qr{^(?:ns|us|ms|GB/s|Gword/s|MiB|KiB|W|%)$},
-    engine => qr/^(?:gpu|cpu|mixed|read-ahead|small|two_table|large|hybrid|-)$/,
+    processor => qr/^(?:gpu|cpu|mixed|read-ahead|small|two_table|large|hybrid|-)$/,
     map { $_ => qr/^(?:-|\d[-+.\de]*)$/ } 'reference', 'ratio', 'spread', 'cpu_ours', 'cpu_reference');
 my (%rows, @wrong);
 foreach my $line (rows_of($result)) {

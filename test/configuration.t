@@ -88,9 +88,9 @@ foreach my $system (sort(keys %stock)) {
     # The package is gone, the line is still there.
     my $gone = behaviour($include . $stock{$system}, OPENSSL_MODULES => $folder);
     undisturbed("$system, without the module", $before, $gone, 'default');
-    my $refused = openssl($include . $stock{$system}, \@enc, GPUAES_ENGINE => 'fast');
+    my $refused = openssl($include . $stock{$system}, \@enc, GPUAES_POLICY => 'fast');
     good($refused, "$system, with a wrong setting: it goes on");
-    like($refused->{err}, qr/^gpuaes: setting engine has the value "fast"/, "$system, with a wrong setting: it is said");
+    like($refused->{err}, qr/^gpuaes: setting policy has the value "fast"/, "$system, with a wrong setting: it is said");
 }
 
 symlink("$world/gpuaes.cnf", $drop_in) or die "$drop_in: $!";

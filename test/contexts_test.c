@@ -145,7 +145,7 @@ static int auto_gives_way(void)
 
 static int auto_stays_after_a_start(void)
 {
-    OSSL_LIB_CTX *host = context_with("engine = gpu\nidle-seconds = 0\n");
+    OSSL_LIB_CTX *host = context_with("policy = gpu\nidle-seconds = 0\n");
     int right = is_offloaded(host);
     OSSL_LIB_CTX *own = context_with("threads = 64\n");
     OSSL_LIB_CTX *third = context_with("threads = auto\n");
@@ -172,7 +172,7 @@ static int what_gives_way_is_said(void)
 
 static int a_start_ends_it(void)
 {
-    OSSL_LIB_CTX *host = context_with("engine = gpu\nidle-seconds = 0\n");
+    OSSL_LIB_CTX *host = context_with("policy = gpu\nidle-seconds = 0\n");
     int right = is_offloaded(host);
     OSSL_LIB_CTX *own = context_with("idle-seconds = 7\npinned-bytes = 1M\n");
     right = right && is_loaded(own) && in_force().idle_seconds == 0;

@@ -695,7 +695,7 @@ int main(void)
     }
     check_lists();
     check_parameter();
-    check_settings("GPUAES_ENGINE", "cpu");
+    check_settings("GPUAES_POLICY", "cpu");
     check_walks();
     check_bulk();
     check_ranges("AES-256-CTR", 1);

@@ -141,7 +141,7 @@ static int play_striped(const struct scene *scene)
     int wrong = run_call(scene, STRIPED, &status, &report);
     if (wrong != 0 || status != GPUAES_OK)
         return wrong + 1;
-    return report.parts == 2 && emulator_device_launches(0) > 0 && emulator_device_launches(1) > 0
+    return report.shards == 2 && emulator_device_launches(0) > 0 && emulator_device_launches(1) > 0
                ? 0
                : 2;
 }
@@ -153,7 +153,7 @@ static int play_staged(const struct scene *scene)
     int wrong = run_call(scene, STAGED, &status, &report);
     if (wrong != 0 || status != GPUAES_OK)
         return wrong + 1;
-    return report.parts == scene->settings.threads ? 0 : 2;
+    return report.shards == scene->settings.threads ? 0 : 2;
 }
 
 static int play_base64(const struct scene *scene)

@@ -150,8 +150,8 @@ static inline void expected_free(struct expected *e)
 static inline size_t bytes_done(const struct gpuaes_report *report)
 {
     size_t done = 0;
-    for (unsigned i = 0; i < report->parts; i++)
-        done += report->part[i].done;
+    for (unsigned i = 0; i < report->shards; i++)
+        done += report->shard[i].done;
     return done;
 }
 
@@ -167,8 +167,8 @@ static inline int finishes(const struct expected *e, enum gpuaes_op op,
     unsigned char iv[16];
     size_t end = 0;
     memcpy(iv, e->iv, sizeof iv);
-    for (unsigned i = 0; i < report->parts; i++) {
-        const struct gpuaes_part *part = &report->part[i];
+    for (unsigned i = 0; i < report->shards; i++) {
+        const struct gpuaes_shard *part = &report->shard[i];
         size_t at = part->at + part->done;
         if (part->at != end || memcmp(out + part->at, e->cipher + part->at, part->done) != 0)
             return 0;
@@ -176,7 +176,7 @@ static inline int finishes(const struct expected *e, enum gpuaes_op op,
         memcpy(iv, part->iv, sizeof iv);
         reference(op, e->key, key_bytes, iv, in + at, out + at, part->bytes - part->done);
     }
-    if (report->parts == 0) { /* nothing was begun */
+    if (report->shards == 0) { /* nothing was begun */
         reference(op, e->key, key_bytes, iv, in, out, len);
         end = len;
     }

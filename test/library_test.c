@@ -182,7 +182,7 @@ static void test_arguments(void)
     tap_ok(!gpuaes_key_expand(&key, p, 17), "a key of 17 bytes is refused");
     gpuaes_key_expand(&key, iv, 16);
     tap_ok(gpuaes_aes(GPUAES_CTR, &key, iv, p, p, 17, 0, &report) == GPUAES_BAD_ARGUMENT &&
-               report.parts == 0,
+               report.shards == 0,
            "17 bytes are refused");
     tap_ok(gpuaes_aes(GPUAES_CTR, NULL, iv, p, p, 16, 0, NULL) == GPUAES_BAD_ARGUMENT,
            "so is no key");

@@ -188,7 +188,10 @@ static struct look look_at(pid_t thread)
 
 /* Sleeps that show that a thread polls, looks that show that one is blocked, and their times. */
 enum { SLEEPS = 20, LOOKS = 10, BETWEEN_LOOKS_MS = 20, LOOKS_MOST_MS = 60000 };
-enum { WAITING_THREADS = 48, DEVICE_LANES = 16 /* LANES of cuda/device/stream_set.h */ };
+enum {
+    WAITING_THREADS = 48,
+    DEVICE_STREAM_SETS = 16 /* STREAM_SETS of cuda/device/stream_set.h */
+};
 #define LONG_KERNELS "kernel-us=100000000,idle-kernels=1"
 
 static _Atomic pid_t updating[WAITING_THREADS]; /* 0: there is none */
@@ -290,14 +293,14 @@ static int a_kernel(void)
     return end_now(right && have_launched(1) && sleeps_between_looks(updating[0]) && ended == 0);
 }
 
-/* More threads than there are lanes: the others sleep until one is free. */
-static int a_lane(void)
+/* More threads than there are stream sets: the others sleep until one is free. */
+static int a_stream_set(void)
 {
     int right = one_update();
     emulate(LONG_KERNELS);
     begin_updates(WAITING_THREADS);
-    return end_now(right && have_launched(DEVICE_LANES) &&
-                   are_blocked(WAITING_THREADS - DEVICE_LANES) && ended == 0);
+    return end_now(right && have_launched(DEVICE_STREAM_SETS) &&
+                   are_blocked(WAITING_THREADS - DEVICE_STREAM_SETS) && ended == 0);
 }
 
 /* ---- Cases --------------------------------------------------------------------------------------
@@ -313,7 +316,7 @@ static const struct {
     {"long updates on a stream are right", "", long_updates_are_right},
     {"a wait for a start sleeps", "init-ms=100000", a_start},
     {"a wait for a kernel sleeps", "", a_kernel},
-    {"a wait for a lane sleeps", "", a_lane},
+    {"a wait for a stream set sleeps", "", a_stream_set},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 

@@ -31,7 +31,7 @@ evp_tests = \
 # The same, but they need faults and other tricks of the emulator.
 evp_emulator_tests = \
 	test/base64_faults_test \
-	test/engine_test \
+	test/policy_test \
 	test/contexts_test \
 	test/exit_streams_test \
 	test/exit_ways_test \
@@ -73,7 +73,7 @@ library_tests = \
 	test/keystream_test \
 	test/library_faults_test \
 	test/library_test \
-	test/queue_test \
+	test/stream_binding_test \
 	test/registration_test \
 	test/reset_test \
 	test/root_test
@@ -83,7 +83,7 @@ emulator_tests = \
 	test/base64_kernels_test \
 	test/driver_path_test \
 	test/emulator_test \
-	test/engine_stream_test \
+	test/stream_detector_test \
 	test/offload_test \
 	$(library_tests)
 # Those that use several threads, and so are worth a run under ThreadSanitizer.
@@ -217,11 +217,11 @@ endif
 if HAVE_CXX
 check_PROGRAMS += $(evp_tests) $(evp_emulator_tests) $(emulator_tests)
 # The model of costs by itself, too.
-test_engine_test_SOURCES = test/engine_test.c provider/policy/cost_model.c provider/policy/cost_model.h
-test_engine_test_CFLAGS = $(AM_CFLAGS)
-test_engine_stream_test_SOURCES = test/engine_stream_test.c provider/policy/stream_detector.c \
+test_policy_test_SOURCES = test/policy_test.c provider/policy/cost_model.c provider/policy/cost_model.h
+test_policy_test_CFLAGS = $(AM_CFLAGS)
+test_stream_detector_test_SOURCES = test/stream_detector_test.c provider/policy/stream_detector.c \
 	provider/policy/stream_detector.h
-test_engine_stream_test_CFLAGS = $(AM_CFLAGS)
+test_stream_detector_test_CFLAGS = $(AM_CFLAGS)
 test_offload_test_SOURCES = test/offload_test.c tool/pipeline/offload_model.c tool/pipeline/offload_model.h
 test_offload_test_CFLAGS = $(AM_CFLAGS)
 test_secrets_test_SOURCES = test/secrets_test.c cuda/aes/key_schedule.c cuda/gpuaes.h
@@ -247,7 +247,7 @@ test_devices_test_LDADD = $(library_test_libs)
 test_keystream_test_LDADD = $(library_test_libs)
 test_library_faults_test_LDADD = $(library_test_libs)
 test_library_test_LDADD = $(library_test_libs)
-test_queue_test_LDADD = $(library_test_libs)
+test_stream_binding_test_LDADD = $(library_test_libs)
 test_registration_test_LDADD = $(library_test_libs)
 test_reset_test_LDADD = $(library_test_libs)
 test_root_test_LDADD = $(library_test_libs)
@@ -265,7 +265,7 @@ nodist_EXTRA_test_devices_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_keystream_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_library_faults_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_library_test_SOURCES = test/link_by_cxx.cc
-nodist_EXTRA_test_queue_test_SOURCES = test/link_by_cxx.cc
+nodist_EXTRA_test_stream_binding_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_registration_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_reset_test_SOURCES = test/link_by_cxx.cc
 nodist_EXTRA_test_root_test_SOURCES = test/link_by_cxx.cc

@@ -1,7 +1,7 @@
 /*
  * Machines on which the device can do less than usual, or nothing: no driver, no device,
  * short memory, other sizes. The output is right; the device is used where it can be; and
- * with engine=gpu the refusal says why. For the emulator only.
+ * with policy=gpu the refusal says why. For the emulator only.
  *
  * The device's state belongs to the process, so each machine is this program again.
  *
@@ -35,7 +35,7 @@ static int run_updates_of_all_modes(void)
     return right;
 }
 
-/* engine=gpu without a device: a clear error, and no output. */
+/* policy=gpu without a device: a clear error, and no output. */
 static int is_refused(void)
 {
     static unsigned char buffer[64 * KIB];
@@ -95,14 +95,14 @@ static void check_refusals(void)
 {
     static const char *const machines[] = {"nodriver=1", "devices=0", "fault=cuInit:1",
                                            "compute-mode=2"};
-    setenv("GPUAES_ENGINE", "gpu", 1);
+    setenv("GPUAES_POLICY", "gpu", 1);
     for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
         unsigned long long bytes = 0;
         if (stand_in())
             tap_skip("the default provider has no engine");
         else
             tap_ok(run_on("refusal", machines[i], &bytes),
-                   "engine=gpu, %s: refused, with the reason", machines[i]);
+                   "policy=gpu, %s: refused, with the reason", machines[i]);
     }
 }
 

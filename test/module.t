@@ -126,17 +126,17 @@ SKIP: {
         env => with_gpuaes(OPENSSL_MODULES => $real_folder, GPUAES_START => 'eager', GPUAES_MIN_BYTES => 'auto'));
     is($path->{status}, 0, 'no driver, the real module, start=eager: enc ends well');
     my $refused = run(['openssl', 'speed', '-seconds', 1, '-bytes', 1048576, '-evp', 'aes-256-ctr'],
-        env => with_gpuaes(OPENSSL_MODULES => $real_folder, GPUAES_ENGINE => 'gpu', GPUAES_MIN_BYTES => 'auto'));
-    like($refused->{err}, qr/no GPU can be used/, 'no driver, engine=gpu: refused, with the reason');
+        env => with_gpuaes(OPENSSL_MODULES => $real_folder, GPUAES_POLICY => 'gpu', GPUAES_MIN_BYTES => 'auto'));
+    like($refused->{err}, qr/no GPU can be used/, 'no driver, policy=gpu: refused, with the reason');
 }
 
 # ---- Settings ----------------------------------------------------------------
 
 # One wrong value of each setting, and what the sentence must name beside them.
 my @wrong = (
-    ['engine', 'fast', 'auto, gpu or cpu'],
-    ['engine', '', 'auto, gpu or cpu'],
-    ['engine', 'GPU', 'auto, gpu or cpu'],
+    ['policy', 'fast', 'auto, gpu or cpu'],
+    ['policy', '', 'auto, gpu or cpu'],
+    ['policy', 'GPU', 'auto, gpu or cpu'],
     ['start', 'now', 'auto, eager or never'],
     ['start-bytes', 'many', 'number'],
     ['start-bytes', '-1', 'number'],
@@ -192,14 +192,14 @@ foreach (@wrong) {
 }
 
 # A line that is no setting, and what the sentence suggests.
-foreach (['engin', 'engine'], ['Engine', 'engine'], ['min_bytes', 'min-bytes'], ['thread', 'threads'], ['timeout', 'timeout-ms'], ['colour', undef]) {
+foreach (['polic', 'policy'], ['Policy', 'policy'], ['min_bytes', 'min-bytes'], ['thread', 'threads'], ['timeout', 'timeout-ms'], ['colour', undef]) {
     my ($name, $meant) = @$_;
     my $result = run(['openssl', 'list', '-providers'], env => without_gpuaes(OPENSSL_CONF => configuration("$name = 1")));
     my $advice = $meant ? "did you mean $meant?" : 'provider-gpuaes(7) lists the settings';
     is($result->{err}, "gpuaes: setting $name is unknown ($advice)\n", "$name in openssl.cnf: it is said to be unknown");
     unlike($result->{out}, qr/^\s+gpuaes$/m, "$name in openssl.cnf: it does not load");
 }
-foreach my $section ("sub = more", "engine = more") {
+foreach my $section ("sub = more", "policy = more") {
     my $result = run(['openssl', 'list', '-providers'], env => without_gpuaes(OPENSSL_CONF => configuration("$section\n[more]\nkey = 1\n[gpuaes_section]")));
     my ($name) = split(/ /, $section);
     like($result->{err}, qr/^gpuaes: setting $name\.key is unknown/, "a section within ours ($section) is refused");
@@ -221,7 +221,7 @@ foreach my $line ('identity = gpuaes', '1.activate = 1', "# engin = gpu\n") {
     my $result = run(['openssl', 'list', '-providers', '-provider', 'gpuaes', '-provider', 'default'],
         env => without_gpuaes(GPUAES_ENGIN => 'gpu', GPUAES_KERNEL => 'small', GPUAES_TEST_ANYTHING => 1, GPUAES_COLOUR => 1, GPUAESX => 1));
     is(join("\n", sort(split(/\n/, $result->{err}))), 'gpuaes: GPUAES_COLOUR in the environment is unknown (provider-gpuaes(7) lists the settings)'
-            . "\ngpuaes: GPUAES_ENGIN in the environment is unknown (did you mean GPUAES_ENGINE?)", 'unknown variables are reported, once');
+            . "\ngpuaes: GPUAES_ENGIN in the environment is unknown (did you mean GPUAES_POLICY?)", 'unknown variables are reported, once');
     like($result->{out}, qr/^\s+gpuaes$/m, 'and it loads');
 }
 
@@ -230,13 +230,13 @@ foreach my $line ('identity = gpuaes', '1.activate = 1', "# engin = gpu\n") {
     my $value = "x\ngpuaes: summary gpu-bytes=1\e[2J" . 'y' x 1000;
     my $shown = 'x?gpuaes: summary gpu-bytes=1?[2J' . 'y' x 27 . '...';
     my $result = run(['openssl', 'list', '-providers'],
-        env => without_gpuaes(OPENSSL_CONF => "$source/docs/gpuaes.cnf", GPUAES_ENGINE => $value));
-    like($result->{err}, qr/^gpuaes: setting engine has the value "\Q$shown\E", expected auto/,
+        env => without_gpuaes(OPENSSL_CONF => "$source/docs/gpuaes.cnf", GPUAES_POLICY => $value));
+    like($result->{err}, qr/^gpuaes: setting policy has the value "\Q$shown\E", expected auto/,
         'a long value with a line end and an escape is shown as text');
     is(() = $result->{err} =~ /^gpuaes: /mg, 1, 'in one line');
 }
 
-foreach (['engine', 'cpu'], ['start', 'never'], ['start-bytes', '64M'], ['idle-seconds', '0'],
+foreach (['policy', 'cpu'], ['start', 'never'], ['start-bytes', '64M'], ['idle-seconds', '0'],
     ['min-bytes', 'auto'], ['min-bytes', '1M'], ['pinned-bytes', '16M'], ['timeout-ms', '500'], ['log', 'off'],
     ['threads', '64'], ['threads', 'auto'], ['devices', 'all'], ['devices', '0'], ['devices', '2,0,63'])
 {
@@ -247,7 +247,7 @@ foreach (['engine', 'cpu'], ['start', 'never'], ['start-bytes', '64M'], ['idle-s
 }
 
 my $wins = run(['openssl', 'list', '-providers'],
-    env => without_gpuaes(OPENSSL_CONF => configuration('engine = wrong'), GPUAES_ENGINE => 'auto'));
+    env => without_gpuaes(OPENSSL_CONF => configuration('policy = wrong'), GPUAES_POLICY => 'auto'));
 like($wins->{out}, qr/^\s+gpuaes$/m, 'the environment wins over openssl.cnf');
 
 # ---- Cycles ------------------------------------------------------------------

@@ -335,7 +335,7 @@ static const struct {
     {"another context is current", "", another_context_is_current},
     {"streams, pinned and registered memory of its own", "", streams_and_memory_of_its_own},
     {"signals all the time", "", signals_all_the_time},
-    {"signals all the time, engine=auto", "GPUAES_MIN_BYTES=auto GPUAES_START=eager",
+    {"signals all the time, policy=auto", "GPUAES_MIN_BYTES=auto GPUAES_START=eager",
      signals_all_the_time},
     {"cancelled threads", "GPUAES_IDLE_SECONDS=1", cancelled_threads},
     {"cancelled threads that write a log", "GPUAES_IDLE_SECONDS=1 GPUAES_LOG=debug",

@@ -529,6 +529,6 @@ int main(void)
     test_with("on the device", NULL, NULL, has_evp);
     unsetenv("GPUAES_MIN_BYTES");
     test_with("by measurement", "GPUAES_START", "eager", has_evp);
-    test_with("on the CPU", "GPUAES_ENGINE", "cpu", has_evp);
+    test_with("on the CPU", "GPUAES_POLICY", "cpu", has_evp);
     return tap_done();
 }

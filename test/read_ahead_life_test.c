@@ -109,7 +109,7 @@ static int hurry_past_segments(struct stream *s, uint64_t late)
 {
     int right = 1;
     emulate("kernel-us=20000");
-    for (size_t i = 0; right && i < 16 * MIB && ahead_get().late == late; i += 16 * KIB) {
+    for (size_t i = 0; right && i < 16 * MIB && ahead_get().underruns == late; i += 16 * KIB) {
         right = stream_update(s, 16 * KIB - 3) && stream_update(s, 3);
         if (i % MIB == 0)
             sleep_ms(1);
@@ -122,13 +122,13 @@ static int late_segments(void)
 {
     struct stream s = {.side = {NULL}};
     int right = ahead_begin() && stream_begin(&s, memory, "AES-256-CTR");
-    uint64_t before = ahead_get().late, late = before;
+    uint64_t before = ahead_get().underruns, late = before;
     /* On a busy machine the stream may have been given up before its segments are late. */
     for (int i = 0; right && late == before && i < 10; i++) {
         right = stream_init(&s, NULL, other_iv, -1) && stream_served(&s, SOME);
-        before = ahead_get().late;
+        before = ahead_get().underruns;
         right = right && hurry_past_segments(&s, before);
-        late = ahead_get().late;
+        late = ahead_get().underruns;
     }
     if (late == before)
         fprintf(stderr, "# no segment is late\n");
@@ -284,12 +284,12 @@ static const struct {
      "GPUAES_READ_AHEAD_BYTES=700K GPUAES_MIN_BYTES=1G GPUAES_START=eager", "",
      is_not_read_ahead_of, 0},
     {"start=never: never", "GPUAES_MIN_BYTES=1G GPUAES_START=never", "", is_not_read_ahead_of, 0},
-    {"engine=cpu: never", "GPUAES_ENGINE=cpu GPUAES_START=eager", "", is_not_read_ahead_of, 0},
+    {"policy=cpu: never", "GPUAES_POLICY=cpu GPUAES_START=eager", "", is_not_read_ahead_of, 0},
     {"no device: never", "GPUAES_MIN_BYTES=1G GPUAES_START=eager", "devices=0",
      is_not_read_ahead_of, 0},
     {"nothing can be pinned: never", "GPUAES_MIN_BYTES=1G GPUAES_START=eager", "pinned=1",
      is_not_read_ahead_of, 0},
-    {"engine=gpu: small updates are", "GPUAES_ENGINE=gpu GPUAES_MIN_BYTES=auto", "",
+    {"policy=gpu: small updates are", "GPUAES_POLICY=gpu GPUAES_MIN_BYTES=auto", "",
      is_read_ahead_of, 0},
     {"read-ahead-bytes for one small ring", "GPUAES_READ_AHEAD_BYTES=768K", "", a_small_cap, 0},
     {"large updates go to the device", "GPUAES_MIN_BYTES=128K", "", large_ones_go_to_the_device, 0},

@@ -34,7 +34,7 @@ UNUSED static struct ahead ahead_get(void)
 {
     struct ahead a = {0};
     OSSL_PARAM params[] = {OSSL_PARAM_uint64("read-ahead-bytes", &a.bytes),
-                           OSSL_PARAM_uint64("late", &a.late),
+                           OSSL_PARAM_uint64("underruns", &a.late),
                            OSSL_PARAM_uint64("faults", &a.faults),
                            OSSL_PARAM_uint64("launches", &a.launches),
                            OSSL_PARAM_uint64("gpu-bytes", &a.gpu),

@@ -211,7 +211,7 @@ static const struct {
     {"CBC goes on, with what is held back", "GPUAES_IDLE_SECONDS=1", cbc_goes_on},
     {"ECB goes on by its parameter", "GPUAES_IDLE_SECONDS=1", ecb_goes_on_by_its_parameter},
     {"a stream that was read ahead of goes on",
-     "GPUAES_IDLE_SECONDS=1 GPUAES_ENGINE=gpu GPUAES_START=eager",
+     "GPUAES_IDLE_SECONDS=1 GPUAES_POLICY=gpu GPUAES_START=eager",
      a_stream_that_was_read_ahead_of_goes_on},
     {"without a device it is refused", "GPUAES_IDLE_SECONDS=0", a_device_that_is_lost_is_missed},
 };

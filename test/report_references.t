@@ -13,7 +13,7 @@ use Test::More;
 
 my ($gnuplot) = grep { -x $_ } map { "$_/gnuplot" } split(/:/, $ENV{PATH});
 my @columns = qw(part cipher operation statistic bytes memory placement devices threads ours reference
-    unit ratio spread cpu_ours cpu_reference engine against);
+    unit ratio spread cpu_ours cpu_reference processor against);
 
 # ---- A run -------------------------------------------------------------------------
 
@@ -21,7 +21,7 @@ my @lines;
 sub add
 {
     my (%row) = @_;
-    %row = (statistic => 'median', bytes => 0, placement => 'apart', devices => 1, threads => 1, unit => '-', %row);
+    %row = (statistic => 'median', bytes => 0, placement => 'out of place', devices => 1, threads => 1, unit => '-', %row);
     $row{ratio} //= sprintf('%.4g', $row{ours} / $row{reference}) if $row{reference};
     push(@lines, join("\t", map { $row{$_} // '-' } @columns));
     return;
@@ -65,7 +65,7 @@ foreach my $bytes (4096, 1 << 30) {
         add(%how, operation => "$tables, resident", memory => 'device', ours => $rate * 20, reference => $rate * 80);
         add(%how, operation => $tables, memory => 'pinned', ours => 15, reference => 48);
     }
-    add(%how, operation => 'gpuaes, large', memory => 'device', ours => 1000, engine => 'large');
+    add(%how, operation => 'gpuaes, large', memory => 'device', ours => 1000, processor => 'large');
 }
 add(part => 'reads', operation => $_->[0], memory => $_->[1], bytes => 1024, ours => $_->[2], unit => 'Gword/s')
     foreach ['coherent', 'constant', 4000], ['random', 'constant', 200], ['coherent', 'shared', 3900], ['random', 'shared', 1000];

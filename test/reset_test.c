@@ -91,14 +91,14 @@ static int pinned_is_freed(void)
 
 static int queue_closes(void)
 {
-    struct gpuaes_queue *queue;
+    struct gpuaes_stream_binding *queue;
     unsigned char *p = take(GPUAES_PINNED, 4096), iv[16];
-    int right =
-        gpuaes_queue_open(&queue, NULL, 0) == GPUAES_OK &&
-        gpuaes_queue_aes(queue, GPUAES_CBC_DECRYPT, &e.schedule, e.iv, p, p, 4096) == GPUAES_OK;
+    int right = gpuaes_stream_binding_open(&queue, NULL, 0) == GPUAES_OK &&
+                gpuaes_stream_binding_aes(queue, GPUAES_CBC_DECRYPT, &e.schedule, e.iv, p, p,
+                                          4096) == GPUAES_OK;
     emulator_reset(0);
-    right = right && gpuaes_queue_wait(queue, iv) == GPUAES_FAULT;
-    gpuaes_queue_close(queue);
+    right = right && gpuaes_stream_binding_wait(queue, iv) == GPUAES_FAULT;
+    gpuaes_stream_binding_close(queue);
     return right && is_given_up();
 }
 

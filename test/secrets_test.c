@@ -409,7 +409,7 @@ static int log_is_clean(size_t number)
 static void check_logs(void)
 {
     int clean = 1;
-    unsetenv("GPUAES_MIN_BYTES"); /* so that the choice of engine is explained, too */
+    unsetenv("GPUAES_MIN_BYTES"); /* so that the choice of CPU or GPU is explained, too */
     for (size_t i = 0; i < CASES && clean; i += 3)
         if (cases[i].settings == NULL && cases[i].fault == NULL && cases[i].place == PAGEABLE)
             clean = log_is_clean(i);

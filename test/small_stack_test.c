@@ -175,7 +175,7 @@ int main(int argc, char **argv)
     }
     tap_ok(exit_status(case_begin(NULL, "in-use=1", "1")) == 0,
            "an update on a small stack, in an application that runs CUDA");
-    setenv("GPUAES_ENGINE", "gpu", 1);
+    setenv("GPUAES_POLICY", "gpu", 1);
     setenv("GPUAES_MIN_BYTES", "0", 1);
     providers = providers_load();
     make_buffers(&random);

@@ -227,7 +227,7 @@ static int one_timeout_for_all(void)
     return right && took >= 10 && took < 35;
 }
 
-static int engine_gpu_fails_without_a_device(void)
+static int policy_gpu_fails_without_a_device(void)
 {
     int small = update_is_right(512);
     ERR_clear_error();
@@ -236,12 +236,12 @@ static int engine_gpu_fails_without_a_device(void)
     return small && !large && reason != NULL && strcmp(reason, "no GPU can be used") == 0;
 }
 
-static int engine_gpu_uses_it(void)
+static int policy_gpu_uses_it(void)
 {
     return update_is_right(MIB) && figures_get(&providers).gpu_bytes == MIB;
 }
 
-static int engine_cpu_does_not(void)
+static int policy_cpu_does_not(void)
 {
     return update_is_right(8 * MIB) && !has_started();
 }
@@ -361,10 +361,10 @@ static const struct {
      "GPUAES_MIN_BYTES=0 GPUAES_IDLE_SECONDS=1", "", child_of_a_released_one_starts_nothing},
     {"a device that hangs is waited for once", "GPUAES_MIN_BYTES=0 GPUAES_TIMEOUT_MS=10000",
      "hang=1", one_timeout_for_all},
-    {"engine=gpu fails clearly without a device", "GPUAES_ENGINE=gpu", "devices=0",
-     engine_gpu_fails_without_a_device},
-    {"engine=gpu uses the device", "GPUAES_ENGINE=gpu", "", engine_gpu_uses_it},
-    {"engine=cpu does not", "GPUAES_ENGINE=cpu GPUAES_START_BYTES=0", "", engine_cpu_does_not},
+    {"policy=gpu fails clearly without a device", "GPUAES_POLICY=gpu", "devices=0",
+     policy_gpu_fails_without_a_device},
+    {"policy=gpu uses the device", "GPUAES_POLICY=gpu", "", policy_gpu_uses_it},
+    {"policy=cpu does not", "GPUAES_POLICY=cpu GPUAES_START_BYTES=0", "", policy_cpu_does_not},
     {"a device in prohibited mode is no failure", "GPUAES_MIN_BYTES=0", "compute-mode=2",
      a_failed_start_is_no_failure},
     {"no driver is no failure", "GPUAES_MIN_BYTES=0", "nodriver=1", a_failed_start_is_no_failure},
@@ -374,7 +374,7 @@ static const struct {
      device_memory_starts_at_once},
     {"device-memory=1 without a device is refused", "", "devices=0", device_memory_is_refused},
     {"start=never forbids it", "GPUAES_START=never", "", device_memory_is_refused},
-    {"engine=cpu forbids it", "GPUAES_ENGINE=cpu", "", device_memory_is_refused},
+    {"policy=cpu forbids it", "GPUAES_POLICY=cpu", "", device_memory_is_refused},
     {"device memory outlives a release", "GPUAES_IDLE_SECONDS=1 GPUAES_MIN_BYTES=0", "",
      device_memory_outlives_a_release},
     {"one device is in use", "GPUAES_MIN_BYTES=0", "devices=3", one_device_is_in_use},

@@ -221,7 +221,7 @@ int main(void)
         tap_skip("the default provider keeps no figures");
         return tap_done();
     }
-    setenv("GPUAES_ENGINE", "cpu", 1);
+    setenv("GPUAES_POLICY", "cpu", 1);
     setenv("GPUAES_LOG", "summary", 1);
 
     int status = run(work, text);
@@ -250,12 +250,12 @@ int main(void)
     status = run(begin_again, text);
     tap_ok(status == STATUS && times(text, " cpu-bytes=65536 ") == 1,
            "a child that works with that counts its own");
-    setenv("GPUAES_ENGINE", "auto", 1);
+    setenv("GPUAES_POLICY", "auto", 1);
     setenv("GPUAES_START", "never", 1);
     status = run(go_on, text);
     tap_ok(status == STATUS && times(text, " cpu-bytes=2097152 ") == 1,
            "so does one that goes on amid a message");
-    setenv("GPUAES_ENGINE", "cpu", 1);
+    setenv("GPUAES_POLICY", "cpu", 1);
 
     setenv("GPUAES_LOG", "off", 1);
     status = run(count, text);
@@ -263,7 +263,7 @@ int main(void)
            "without a summary a child counts from 0 as well");
     setenv("GPUAES_LOG", "summary", 1);
 
-    setenv("GPUAES_ENGINE", "auto", 1);
+    setenv("GPUAES_POLICY", "auto", 1);
     setenv("GPUAES_START", "eager", 1);
     setenv("GPUAES_LOG", "debug", 1);
     setenv("GPUAES_EMULATOR", "devices=0", 1);
@@ -272,7 +272,7 @@ int main(void)
     if (!tap_ok(status == STATUS && times(text, "gpuaes: debug no device: ") == 1,
                 "who has no device is told so once"))
         tap_diag("status %d: %s", status, text);
-    setenv("GPUAES_ENGINE", "cpu", 1);
+    setenv("GPUAES_POLICY", "cpu", 1);
 
     tap_ok(run(say_to_nobody, text) == STATUS, "a broken pipe does not end a process");
     tap_ok(run(say_beyond_limit, text) == STATUS, "a limit on files does not end one");

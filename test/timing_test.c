@@ -149,7 +149,7 @@ static void print_verdict(const char *family, const char *op, unsigned bits,
 /* ---- AES ---------------------------------------------------------------------- */
 
 struct aes_work {
-    struct gpuaes_queue *queue;
+    struct gpuaes_stream_binding *queue;
     enum gpuaes_op op;
     struct gpuaes_key key[INPUTS];
     unsigned char iv[INPUTS][16];
@@ -158,8 +158,8 @@ struct aes_work {
 static int queue_aes(const void *argument, int input)
 {
     const struct aes_work *w = argument;
-    return gpuaes_queue_aes(w->queue, w->op, &w->key[input], w->iv[input], in, out, BYTES) ==
-           GPUAES_OK;
+    return gpuaes_stream_binding_aes(w->queue, w->op, &w->key[input], w->iv[input], in, out,
+                                     BYTES) == GPUAES_OK;
 }
 
 /* Blocks whose bytes are, after the first AddRoundKey, those of the lane's row. */
@@ -208,7 +208,7 @@ static int measure_aes(struct aes_work *w, size_t key_bytes, struct verdict *ver
 static int judge_family(const char *family)
 {
     struct aes_work work = {.queue = NULL};
-    int right = gpuaes_queue_open(&work.queue, stream, 0) == GPUAES_OK;
+    int right = gpuaes_stream_binding_open(&work.queue, stream, 0) == GPUAES_OK;
     for (int op = 0; op < GPUAES_OPS; op++)
         for (size_t key_bytes = 16; key_bytes <= 32; key_bytes += 8) {
             struct verdict v;
@@ -218,7 +218,7 @@ static int judge_family(const char *family)
             print_verdict(family, op_names[op], 8 * (unsigned)key_bytes, &v);
             right &= v.difference < 0.01 && v.lookups < v.spread;
         }
-    gpuaes_queue_close(work.queue);
+    gpuaes_stream_binding_close(work.queue);
     return right;
 }
 

@@ -376,9 +376,9 @@ SKIP: {
     ok(!$cpu->{status} && slurp($out) eq slurp($back) && $cpu->{err} =~ /^by a GPU     :\s+0$/m,
         'without the module the CPU does the same');
     foreach my $command (['enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in], ['base64', $in]) {
-        my $wanted = run([$gpuaes_command, @$command], env => {%$ours, OPENSSL_MODULES => '/nowhere', GPUAES_ENGINE => 'gpu'});
-        is($wanted->{status} >> 8, 1, "$command->[0]: but not with GPUAES_ENGINE=gpu");
-        like($wanted->{err}, qr/^gpuaes \w+: GPUAES_ENGINE=gpu in the environment, but the provider gpuaes cannot be loaded: \w/m, 'which it says');
+        my $wanted = run([$gpuaes_command, @$command], env => {%$ours, OPENSSL_MODULES => '/nowhere', GPUAES_POLICY => 'gpu'});
+        is($wanted->{status} >> 8, 1, "$command->[0]: but not with GPUAES_POLICY=gpu");
+        like($wanted->{err}, qr/^gpuaes \w+: GPUAES_POLICY=gpu in the environment, but the provider gpuaes cannot be loaded: \w/m, 'which it says');
     }
 }
 
@@ -405,9 +405,9 @@ SKIP: {
     like($hung->{err}, qr/^gpuaes enc: the data cannot be encrypted: .*undefined/m, 'and says why');
     ok(!-e "$folder/none", 'and leaves no output');
     my $strict = run([$gpuaes_command, 'enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in, '-out', "$folder/none"],
-        env => {%$ours, GPUAES_EMULATOR => 'nodriver=1', GPUAES_ENGINE => 'gpu'});
-    is($strict->{status} >> 8, 1, 'with GPUAES_ENGINE=gpu and no device it fails');
-    like($strict->{err}, qr/^gpuaes enc: the data cannot be encrypted: .*engine=gpu, but/m, 'and says why');
+        env => {%$ours, GPUAES_EMULATOR => 'nodriver=1', GPUAES_POLICY => 'gpu'});
+    is($strict->{status} >> 8, 1, 'with GPUAES_POLICY=gpu and no device it fails');
+    like($strict->{err}, qr/^gpuaes enc: the data cannot be encrypted: .*policy=gpu, but/m, 'and says why');
     ok(!-e "$folder/none", 'and leaves no output');
 
     # By itself it starts a device where one gains, and for nothing else. Here, what is measured means

@@ -101,7 +101,7 @@ is($info->{status}, 0, 'info') or diag($info->{err});
 like($info->{out}, qr/^provider: loaded$/m, 'the provider is loaded');
 like($info->{out}, qr/^  programs that read it use gpuaes$/m, 'the sample configuration uses gpuaes');
 foreach my $work ('CTR', 'ECB encrypt', 'ECB decrypt', 'CBC decrypt', 'CBC encrypt', 'Base64 encode', 'Base64 decode') {
-    like($info->{out}, qr/^$work +(?:[CG]PU +\d+\.\d\d *){3}$/m, "an engine and a rate for each size: $work");
+    like($info->{out}, qr/^$work +(?:[CG]PU +\d+\.\d\d *){3}$/m, "CPU or GPU and a rate for each size: $work");
 }
 is(scalar(grep { length > 80 } $info->{out} =~ /^((?:CTR|ECB|CBC|Base64|  +\d).*)/mg), 0, 'in tables that fit a terminal');
 my $doctor = gpuaes(['doctor']);
@@ -113,7 +113,7 @@ if ($has_device) {
     like($doctor->{out}, qr/^GPU 0 can be used: \w.*$/m, 'doctor: the GPU can be used');
     my $offloaded = qr/^Self-test passed: an update of 1 MiB was offloaded, and the GPU's result matches the CPU's\.$/m;
     like($doctor->{out}, $offloaded, 'doctor: it does an update of the provider');
-    like(gpuaes(['doctor'], GPUAES_MIN_BYTES => '1G', GPUAES_ENGINE => 'auto')->{out}, $offloaded, 'whatever else goes to it');
+    like(gpuaes(['doctor'], GPUAES_MIN_BYTES => '1G', GPUAES_POLICY => 'auto')->{out}, $offloaded, 'whatever else goes to it');
     like($doctor->{out}, qr/^All is well\.$/m, 'doctor: all is well');
     is($doctor->{status}, 0, 'and so it ends');
 } else {
@@ -122,26 +122,26 @@ if ($has_device) {
     like($doctor->{out}, qr/^Not all is well\.$/m, 'doctor: not all is well');
     isnt($doctor->{status}, 0, 'and so it ends');
 }
-my $forced = gpuaes(['info', '--quick'], GPUAES_MIN_BYTES => 0, GPUAES_ENGINE => 'gpu');
+my $forced = gpuaes(['info', '--quick'], GPUAES_MIN_BYTES => 0, GPUAES_POLICY => 'gpu');
 SKIP: {
     skip('there is no device', 1) if !$has_device;
-    like($forced->{out}, qr/^CTR +(?:GPU +\d+\.\d\d *){3}$/m, 'the engine in the table is who did the work');
+    like($forced->{out}, qr/^CTR +(?:GPU +\d+\.\d\d *){3}$/m, 'the processor in the table is who did the work');
 }
-my $none = gpuaes(['info', '--quick'], GPUAES_ENGINE => 'cpu');
-like($none->{out}, qr/^GPU: none: GPUAES_ENGINE=cpu in the environment forbids it$/m, 'a device that the environment forbids');
+my $none = gpuaes(['info', '--quick'], GPUAES_POLICY => 'cpu');
+like($none->{out}, qr/^GPU: none: GPUAES_POLICY=cpu in the environment forbids it$/m, 'a device that the environment forbids');
 like($none->{out}, qr/^CTR +(?:CPU +\d+\.\d\d *){3}$/m, 'and the CPU does all');
 my $lost = gpuaes(['doctor'], OPENSSL_MODULES => '/nowhere');
 like($lost->{out}, qr{^The provider cannot be loaded: .*\n  Put gpuaes\.so into /nowhere, or}m, 'doctor: no module');
 isnt($lost->{status}, 0, 'which is not well');
 
 # A wrong setting is named, with its value and what was expected, and the module is not to blame.
-my $wrong = gpuaes(['doctor'], GPUAES_ENGINE => 'fast');
-like($wrong->{out}, qr/^The provider cannot be loaded: GPUAES_ENGINE in the environment has the value "fast", expected auto, gpu or cpu\.\n  Correct that variable, or unset it\.$/m,
+my $wrong = gpuaes(['doctor'], GPUAES_POLICY => 'fast');
+like($wrong->{out}, qr/^The provider cannot be loaded: GPUAES_POLICY in the environment has the value "fast", expected auto, gpu or cpu\.\n  Correct that variable, or unset it\.$/m,
     'doctor: a wrong setting in the environment');
 unlike($wrong->{out}, qr/Put gpuaes\.so|lines are right/, 'and nothing else is suspected');
 isnt($wrong->{status}, 0, 'which is not well');
 my $mistyped = gpuaes(['doctor'], GPUAES_ENGIN => 'gpu', GPUAES_TEST_ANYTHING => 1);
-like($mistyped->{out}, qr/^GPUAES_ENGIN in the environment is unknown \(did you mean GPUAES_ENGINE\?\)\.\n  Correct that variable/m, 'doctor: an unknown variable');
+like($mistyped->{out}, qr/^GPUAES_ENGIN in the environment is unknown \(did you mean GPUAES_POLICY\?\)\.\n  Correct that variable/m, 'doctor: an unknown variable');
 unlike($mistyped->{out}, qr/GPUAES_TEST/, 'and of no other one');
 isnt($mistyped->{status}, 0, 'which is not well');
 # Settings of the process that the file has are not in the way of the device, nor the other way.
@@ -204,7 +204,7 @@ sub said
 {
     my ($text, $path) = @_;
     spew($cnf, $text) if defined($text);
-    my $out = gpuaes(['doctor'], GPUAES_ENGINE => 'cpu', OPENSSL_CONF => $path // $cnf)->{out};
+    my $out = gpuaes(['doctor'], GPUAES_POLICY => 'cpu', OPENSSL_CONF => $path // $cnf)->{out};
     my ($note) = $out =~ /^  A note: (.*)\.$/m;
     return ('', '', $note // '') if $out =~ /^Programs that read \S+ use gpuaes\.$/m;
     return $out =~ /^Programs that read \S+ do not use gpuaes: (.*)\.\n  What to change: (.*)\.$/m ? ($1, $2, '') : ($out, '', '');
@@ -284,7 +284,7 @@ is(join('', said(undef, "$source/docs/gpuaes.cnf")), '', 'and doing it helps');
 # Where the file is a link, as Debian has it, what it leads to is to be changed.
 spew($cnf, $whole);
 symlink($cnf, "$folder/link.cnf") or die "link: $!";
-like(gpuaes(['doctor'], GPUAES_ENGINE => 'cpu', OPENSSL_CONF => "$folder/link.cnf")->{out}, qr/^Programs that read \Q$cnf\E use gpuaes\.$/m,
+like(gpuaes(['doctor'], GPUAES_POLICY => 'cpu', OPENSSL_CONF => "$folder/link.cnf")->{out}, qr/^Programs that read \Q$cnf\E use gpuaes\.$/m,
     'a link is followed');
 
 # What takes more than a line that it could know.
@@ -293,9 +293,9 @@ my @stuck = (
     ['a wrong setting', $whole =~ s/(?<=\[ours\]\n)/threads = many\n/r,
         qr/^its setting threads has the value "many", expected "auto" or a number from 1 to 64$/, qr/^correct the line "threads = many" in \[ours\]$/],
     ['a setting that is unknown', $whole =~ s/(?<=\[ours\]\n)/soft_load = 1\nengin = gpu\n/r,
-        qr/^its setting engin is unknown \(did you mean engine\?\)$/, qr/^correct or delete the line "engin = gpu" in \[ours\]$/],
-    ['a section within the section', $whole =~ s/(?<=\[ours\]\n)/engine = more\n/r . "[more]\nx = 1\n",
-        qr/^its setting engine names the section \[more\], and gpuaes has no such$/, qr/^correct or delete the line "engine = more" in \[ours\]$/],
+        qr/^its setting polic is unknown \(did you mean policy\?\)$/, qr/^correct or delete the line "polic = gpu" in \[ours\]$/],
+    ['a section within the section', $whole =~ s/(?<=\[ours\]\n)/policy = more\n/r . "[more]\nx = 1\n",
+        qr/^its setting policy names the section \[more\], and gpuaes has no such$/, qr/^correct or delete the line "policy = more" in \[ours\]$/],
     ['no module there', $whole =~ s/(?<=\[ours\]\n)/soft_load = 1\nmodule = \/nowhere\/gpuaes.so\n/r,
         qr{the module /nowhere/gpuaes\.so is not there: No such file}, qr/install gpuaes there, or correct that path/],
     ['a property that it has not', $whole =~ s/^(default_properties) = /$1 = fips=yes,/mr,

@@ -18,7 +18,7 @@ sub measure
 {
     my (%env) = @_;
     return run(['sh', '-c', 'cd "$0" && exec "$@"', $build, "$source/test/on_gpu_tool", '--quick', "$folder/told"], seconds => 300,
-        env => {GPUAES_ENGINE => 'cpu', OPENSSL_MODULES => $ENV{OPENSSL_MODULES} // "$build/provider/.libs", %env});
+        env => {GPUAES_POLICY => 'cpu', OPENSSL_MODULES => $ENV{OPENSSL_MODULES} // "$build/provider/.libs", %env});
 }
 
 my $result = measure();

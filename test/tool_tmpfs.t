@@ -95,7 +95,7 @@ truncate($zeros, 100 * $MIB);
 foreach my $round (1 .. 3) {
     spew($out, '');
     my $result = shell('perl -e \'for (1 .. 60000) { truncate($ARGV[0], 0); select(undef, undef, undef, 0.001) }\' "$2" & '
-        . "GPUAES_ENGINE=cpu \"\$0\" enc @cipher -in $zeros 1<>\"\$2\"; status=\$?; kill \$!; exit \$status");
+        . "GPUAES_POLICY=cpu \"\$0\" enc @cipher -in $zeros 1<>\"\$2\"; status=\$?; kill \$!; exit \$status");
     is($result->{status}, 0, 'a file that becomes shorter while it is written') or diag($result->{err});
 }
 

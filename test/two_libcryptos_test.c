@@ -64,9 +64,9 @@ static void *all_ciphers(void *unused)
 static int refusal_is_told(void)
 {
     OSSL_LIB_CTX *context = OSSL_LIB_CTX_new();
-    setenv("GPUAES_ENGINE", "wrong", 1);
+    setenv("GPUAES_POLICY", "wrong", 1);
     OSSL_PROVIDER *provider = OSSL_PROVIDER_load(context, "gpuaes");
-    unsetenv("GPUAES_ENGINE");
+    unsetenv("GPUAES_POLICY");
     int told = provider == NULL && ERR_peek_error() != 0;
     ERR_clear_error();
     OSSL_LIB_CTX_free(context);

@@ -30,7 +30,7 @@ static void usage(FILE *to)
         "\n"
         "  enc, dec   encrypt or decrypt a file or a pipe, as openssl enc does\n"
         "  base64     encode or decode Base64, as base64 does\n"
-        "  info       GPUs, engines and rates, and what openssl.cnf makes of gpuaes\n"
+        "  info       GPUs, rates, CPU or GPU, and what openssl.cnf makes of gpuaes\n"
         "  doctor     what is wrong here, and what to do about it\n"
         "  bench      rates beside OpenSSL's default provider, in a minute\n"
         "\n"

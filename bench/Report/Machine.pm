@@ -64,9 +64,9 @@ sub block_slower
     my @rows = sort { $a->{ratio} <=> $b->{ratio} } rows_like($results,
         part => 'bulk', memory => 'pageable', ratio => sub { defined($_[0]) && $_[0] < 0.98 });
     return "No row in pageable memory was under 0.98 of the default provider's rate.\n" if !@rows;
-    return table(['bytes', 'cipher', '', '', 'ratio', 'spread', 'engine'], map {
+    return table(['bytes', 'cipher', '', '', 'ratio', 'spread', 'processor'], map {
         [size_text($_->{bytes}), $_->{cipher}, $_->{operation}, placement_text($_->{placement}),
-            @$_{'ratio', 'spread'}, $_->{engine} // '-']
+            @$_{'ratio', 'spread'}, $_->{processor} // '-']
     } @rows);
 }
 

@@ -66,7 +66,7 @@ sub block_programs
         rows_like($results, part => 'streams', operation => ['whole process', 'streams']));
     my @rows = map {
         [program_text($_), map({ number_text($_) } @$_{'ours', 'reference'}), $_->{unit}, $_->{ratio} // '-',
-            $_->{spread} // '-', $_->{engine} // '-']
+            $_->{spread} // '-', $_->{processor} // '-']
     } @found;
     return @rows
         ? with_references(table(['program', 'ours', 'default', 'unit', 'ratio', 'spread', 'by'], @rows), @found)
@@ -86,7 +86,7 @@ sub block_command
     my @found = rows_like($results, part => 'tool');
     my @rows = map {
         [$_->{cipher}, $_->{operation}, size_text($_->{bytes}), way_text($_), $_->{threads},
-            map({ number_text($_) } @$_{'ours', 'reference'}), $_->{ratio} // '-', $_->{engine} // '-']
+            map({ number_text($_) } @$_{'ours', 'reference'}), $_->{ratio} // '-', $_->{processor} // '-']
     } @found;
     return @rows
         ? with_references(table(['cipher', 'what', 'bytes', 'from, to', 'threads', 'GB/s', 'reference', 'ratio', 'by'],

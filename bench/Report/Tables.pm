@@ -42,11 +42,11 @@ sub pair_text
     my %mark = (gpu => ' **g**', 'read-ahead' => ' **r**', mixed => ' *m*');
     my $text = number_text($row->{ours});
     $text .= ' / ' . number_text($row->{reference}) if defined($row->{reference});
-    return $text . ($mark{$row->{engine} // ''} // '');
+    return $text . ($mark{$row->{processor} // ''} // '');
 }
 
 # The rows' own word for "out of place" is shorter.
-sub placement_text { my ($placement) = @_; return $placement eq 'apart' ? 'out of place' : $placement }
+sub placement_text { my ($placement) = @_; return $placement eq 'out of place' ? 'out of place' : $placement }
 
 sub ours_text { my ($row) = @_; return number_text($row ? $row->{ours} : undef) }
 

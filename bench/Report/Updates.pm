@@ -22,7 +22,7 @@ sub block_kernels
     foreach my $bits (128, 192, 256) {
         foreach my $mode (@modes) {
             my ($name, %mode) = @$mode;
-            my %how = (%mode, part => 'kernels', placement => 'apart', bytes => $sizes[-1]);
+            my %how = (%mode, part => 'kernels', placement => 'out of place', bytes => $sizes[-1]);
             $how{cipher} =~ s/256/$bits/;
             my $burst = one_row(%how, statistic => 'median') or next;
             my $bound = one_row(part => 'limits', operation => 'tables alone', cipher => $how{cipher} =~ s/CBC/ECB/r);
@@ -38,7 +38,7 @@ sub block_kernels
 
 sub block_kernels_by_size
 {
-    return table_by_size(\&ours_text, \@modes, [['', part => 'kernels', placement => 'apart', memory => 'device']])
+    return table_by_size(\&ours_text, \@modes, [['', part => 'kernels', placement => 'out of place', memory => 'device']])
         // not_measured('kernels');
 }
 
@@ -47,7 +47,7 @@ sub block_families
 {
     my ($mode) = @_;
     my @mode = map { @$_[1 .. 4] } grep { $_->[0] eq $mode } @modes;
-    my @columns = map { [$_, engine => $_] } 'small', 'two_table', 'large', 'hybrid';
+    my @columns = map { [$_, processor => $_] } 'small', 'two_table', 'large', 'hybrid';
     return table_by_size(\&ours_text, \@columns, [['', part => 'families', @mode]]) // not_measured('families');
 }
 
@@ -69,7 +69,7 @@ sub block_bulk
     my @columns = (@modes, ['CBC encrypt', cipher => 'AES-256-CBC', operation => 'encrypt']);
     my %how = (part => 'bulk', memory => $memory);
     return table_by_size(\&pair_text, \@columns,
-        [['', %how, placement => 'apart'], [', in place', %how, placement => 'in place']])
+        [['', %how, placement => 'out of place'], [', in place', %how, placement => 'in place']])
         // not_measured('bulk');
 }
 
@@ -83,7 +83,7 @@ sub block_mixed
 sub block_threads
 {
     my (@rows, @all);
-    foreach my $placement ('apart', 'in place') {
+    foreach my $placement ('out of place', 'in place') {
         foreach my $threads (1, 2, 4, 8) {
             my %how = (part => 'threads', placement => $placement, threads => $threads);
             my @found = map { my ($name, @mode) = @$_; one_row(%how, @mode) } @modes;
@@ -106,7 +106,7 @@ sub block_cpu
     };
     foreach my $memory ('pinned', 'pageable') {
         foreach my $bytes (1 << 20, 16 << 20, 256 << 20, 1 << 30) {
-            my %how = (part => 'bulk', memory => $memory, placement => 'apart', bytes => $bytes);
+            my %how = (part => 'bulk', memory => $memory, placement => 'out of place', bytes => $bytes);
             my @found = map { my ($name, @mode) = @$_; one_row(%how, @mode) } @modes;
             push(@rows, [size_text($bytes) . ", $memory", map { $text->($_) } @found]) if grep { defined } @found;
             push(@all, @found);

@@ -1,5 +1,5 @@
 /*
- * AES over memory of any kind: the modes' part of the work.
+ * AES over memory of any kind: the modes' part of the job.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -12,20 +12,20 @@
 #include "cuda/transfer/transfer.h"
 
 /* Pieces under way, and the one that is being queued. */
-enum { CHAIN = LANE_SLOTS + 1 };
+enum { CHAIN = STREAM_SET_SLOTS + 1 };
 /* Up to here the CPU is faster in filling the chain of a kernel than another kernel. */
 enum { CPU_CHAIN_MAX = 128 << 10 };
 
-struct aes_work {
-    struct work work; /* first: the callbacks get this */
+struct aes_job {
+    struct job job; /* first: the callbacks get this */
     enum gpuaes_op op;
     const struct gpuaes_key *key;
     unsigned char iv[GPUAES_BLOCK];
-    unsigned char continues[GPUAES_PARTS][GPUAES_BLOCK]; /* what follows what is done of a part */
+    unsigned char continues[GPUAES_SHARDS][GPUAES_BLOCK]; /* what follows what is done of a part */
 };
 
 /* What one thread does of it. */
-struct aes_job {
+struct aes_shard {
     struct transfer transfer; /* first: the callbacks get this */
     enum gpuaes_op op;
     const struct gpuaes_key *key;
@@ -68,7 +68,7 @@ static int chain_by_cpu(const struct transfer *t)
     return t->in == t->out && t->in_memory.kind == GPUAES_PINNED && t->in_bytes <= CPU_CHAIN_MAX;
 }
 
-static drv_ptr fill_chain(const struct aes_job *job, const struct slot *slot)
+static drv_ptr fill_chain(const struct aes_shard *job, const struct slot *slot)
 {
     const struct transfer *t = &job->transfer;
     size_t at = slot->staging_bytes - t->extra, chunk = (size_t)AES_CHUNK * GPUAES_BLOCK;
@@ -98,7 +98,7 @@ static unsigned char *last_block_in(const struct slot *slot)
  * The kernel gets the block before the piece, and the last block of the piece is
  * kept, before the kernel may write over it.
  */
-static drv_result chain_piece(struct aes_job *job, const struct device *device, struct slot *slot,
+static drv_result chain_piece(struct aes_shard *job, const struct device *device, struct slot *slot,
                               const struct piece *piece, struct aes_arguments *arguments)
 {
     const struct transfer *t = &job->transfer;
@@ -127,7 +127,7 @@ static drv_result chain_piece(struct aes_job *job, const struct device *device, 
 static size_t scratch(const struct transfer *t, const struct device *device, size_t in_bytes,
                       int same)
 {
-    const struct aes_job *job = (const struct aes_job *)t;
+    const struct aes_shard *job = (const struct aes_shard *)t;
     /* Pieces behind the first find the block before them on the device. */
     int chained = same || (chain_on_device(t) && in_bytes < t->in_bytes);
     size_t bytes = kernels_scratch_bytes(&device->kernels, job->op, in_bytes / GPUAES_BLOCK,
@@ -138,7 +138,7 @@ static size_t scratch(const struct transfer *t, const struct device *device, siz
 static drv_result launch(struct transfer *t, struct device *device, struct slot *slot,
                          const struct piece *piece, drv_ptr in, drv_ptr out)
 {
-    struct aes_job *job = (struct aes_job *)t;
+    struct aes_shard *job = (struct aes_shard *)t;
     struct aes_arguments arguments;
     struct kernels_scratch room = scratch_of(slot);
     unsigned char iv[GPUAES_BLOCK];
@@ -161,7 +161,7 @@ static drv_result launch(struct transfer *t, struct device *device, struct slot 
 
 static enum gpuaes_status finished(struct transfer *t, struct slot *slot, const struct piece *piece)
 {
-    struct aes_job *job = (struct aes_job *)t;
+    struct aes_shard *job = (struct aes_shard *)t;
     if (job->op == GPUAES_CTR)
         aes_add_blocks(job->continues, piece->in_bytes / GPUAES_BLOCK);
     else if (job->op == GPUAES_CBC_DECRYPT)
@@ -174,13 +174,13 @@ static enum gpuaes_status finished(struct transfer *t, struct slot *slot, const 
 /* ---- Part of the work ------------------------------------------------------------- */
 
 /* The IV of each part, before any part may write over it. */
-static void begin(struct work *work)
+static void begin(struct job *job)
 {
-    struct aes_work *w = (struct aes_work *)work;
-    for (unsigned i = 0; i < work->parts; i++) {
-        size_t at = work->part[i].at;
+    struct aes_job *w = (struct aes_job *)job;
+    for (unsigned i = 0; i < job->shards; i++) {
+        size_t at = job->shard[i].at;
         if (w->op == GPUAES_CBC_DECRYPT && at != 0) {
-            memcpy(w->continues[i], work->in + at - GPUAES_BLOCK, GPUAES_BLOCK);
+            memcpy(w->continues[i], job->in + at - GPUAES_BLOCK, GPUAES_BLOCK);
         } else {
             memcpy(w->continues[i], w->iv, GPUAES_BLOCK);
             if (w->op == GPUAES_CTR)
@@ -195,18 +195,18 @@ static struct memory memory_at(struct memory memory, size_t at)
     return memory;
 }
 
-static enum gpuaes_status run(struct work *work, unsigned number)
+static enum gpuaes_status run(struct job *job, unsigned number)
 {
-    struct aes_work *w = (struct aes_work *)work;
-    struct part *part = &work->part[number];
-    size_t at = part->at + part->done;
-    struct aes_job job = {
-        .transfer = {.in = work->in + at,
-                     .out = work->out + at,
-                     .in_bytes = part->bytes - part->done,
-                     .out_bytes = part->bytes - part->done,
-                     .in_memory = memory_at(work->in_memory, at),
-                     .out_memory = memory_at(work->out_memory, at),
+    struct aes_job *w = (struct aes_job *)job;
+    struct shard *shard = &job->shard[number];
+    size_t at = shard->at + shard->done;
+    struct aes_shard task = {
+        .transfer = {.in = job->in + at,
+                     .out = job->out + at,
+                     .in_bytes = shard->bytes - shard->done,
+                     .out_bytes = shard->bytes - shard->done,
+                     .in_memory = memory_at(job->in_memory, at),
+                     .out_memory = memory_at(job->out_memory, at),
                      .in_unit = GPUAES_BLOCK,
                      .out_unit = GPUAES_BLOCK,
                      .scratch = scratch,
@@ -216,18 +216,18 @@ static enum gpuaes_status run(struct work *work, unsigned number)
         .key = w->key,
         .continues = w->continues[number],
     };
-    struct transfer *t = &job.transfer;
-    memcpy(job.iv, job.continues, GPUAES_BLOCK);
-    t->apart = w->op == GPUAES_CBC_DECRYPT;
+    struct transfer *t = &task.transfer;
+    memcpy(task.iv, task.continues, GPUAES_BLOCK);
+    t->out_of_place = w->op == GPUAES_CBC_DECRYPT;
     t->keystream = w->op == GPUAES_CTR && t->in_memory.kind != GPUAES_DEVICE &&
                    t->out_memory.kind == GPUAES_PAGEABLE;
     if (w->op == GPUAES_CBC_DECRYPT && chain_on_device(t))
         t->extra = GPUAES_BLOCK;
     else if (w->op == GPUAES_CBC_DECRYPT && chain_by_cpu(t))
         t->extra = AES_CHAIN_BYTES(t->in_bytes / GPUAES_BLOCK);
-    enum gpuaes_status status = transfer_run(part->device, t, work->flags);
-    part->done += t->in_done;
-    gpuaes_cleanse(&job, sizeof job);
+    enum gpuaes_status status = transfer_run(shard->device, t, job->flags);
+    shard->done += t->in_done;
+    gpuaes_cleanse(&task, sizeof task);
     return status;
 }
 
@@ -243,22 +243,22 @@ int aes_bad_arguments(enum gpuaes_op op, const struct gpuaes_key *key, const voi
            key == NULL || !key_size_is_valid(key_size_of(key->rounds));
 }
 
-static void count_bytes(const struct aes_work *w)
+static void count_bytes(const struct aes_job *w)
 {
     size_t done = 0;
-    for (unsigned i = 0; i < w->work.parts; i++)
-        done += w->work.part[i].done;
+    for (unsigned i = 0; i < w->job.shards; i++)
+        done += w->job.shard[i].done;
     statistics_add_bytes(done);
 }
 
-static void fill_report(struct gpuaes_report *report, const struct aes_work *w)
+static void fill_report(struct gpuaes_report *report, const struct aes_job *w)
 {
-    report->parts = w->work.parts;
-    for (unsigned i = 0; i < w->work.parts; i++) {
-        struct gpuaes_part *part = &report->part[i];
-        part->at = w->work.part[i].at;
-        part->bytes = w->work.part[i].bytes;
-        part->done = w->work.part[i].done;
+    report->shards = w->job.shards;
+    for (unsigned i = 0; i < w->job.shards; i++) {
+        struct gpuaes_shard *part = &report->shard[i];
+        part->at = w->job.shard[i].at;
+        part->bytes = w->job.shard[i].bytes;
+        part->done = w->job.shard[i].done;
         memcpy(part->iv, w->continues[i], GPUAES_BLOCK);
     }
 }
@@ -267,30 +267,30 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
                               unsigned char iv[GPUAES_BLOCK], const void *in, void *out, size_t len,
                               unsigned flags, struct gpuaes_report *report)
 {
-    struct aes_work w; /* large: not all of it is set */
+    struct aes_job w; /* large: not all of it is set */
     if (report != NULL)
-        report->parts = 0;
+        report->shards = 0;
     if (aes_bad_arguments(op, key, in, out, len))
         return GPUAES_BAD_ARGUMENT;
     if (len == 0)
         return GPUAES_OK;
-    w.work.in = in;
-    w.work.out = out;
-    w.work.in_bytes = w.work.out_bytes = len;
-    w.work.in_unit = w.work.out_unit = GPUAES_BLOCK;
-    w.work.flags = flags;
-    w.work.whole = op == GPUAES_CBC_DECRYPT; /* the CPU does not see the block before a part */
-    w.work.begin = begin;
-    w.work.run = run;
+    w.job.in = in;
+    w.job.out = out;
+    w.job.in_bytes = w.job.out_bytes = len;
+    w.job.in_unit = w.job.out_unit = GPUAES_BLOCK;
+    w.job.flags = flags;
+    w.job.whole = op == GPUAES_CBC_DECRYPT; /* the CPU does not see the block before a part */
+    w.job.begin = begin;
+    w.job.run = run;
     w.op = op;
     w.key = key;
     memset(w.iv, 0, GPUAES_BLOCK);
     if (aes_takes_iv(op))
         memcpy(w.iv, iv, GPUAES_BLOCK);
-    enum gpuaes_status status = work_run(&w.work);
+    enum gpuaes_status status = job_run(&w.job);
     count_bytes(&w);
     if (aes_takes_iv(op) && status == GPUAES_OK)
-        memcpy(iv, w.continues[w.work.parts - 1], GPUAES_BLOCK);
+        memcpy(iv, w.continues[w.job.shards - 1], GPUAES_BLOCK);
     if (report != NULL)
         fill_report(report, &w);
     return status;

@@ -16,14 +16,14 @@
 #include "cuda/process/statistics.h"
 #include "cuda/runtime/runtime.h"
 
-struct gpuaes_queue {
+struct gpuaes_stream_binding {
     struct device *device;
     drv_stream stream;
     struct block memory, large_memory;
     drv_ptr next; /* one block of the memory; the scratch memory follows it */
     struct kernels_scratch scratch;
     struct kernels_scratch large; /* of 0 bytes: there is none */
-    struct spans spans;           /* what of the stream is ours */
+    struct stream_events spans;   /* what of the stream is ours */
     int chained;                  /* `next` holds a block */
     struct block read_back;       /* pinned: the block, for the CPU */
 };
@@ -53,24 +53,25 @@ static struct device *find_device(struct device *entered, drv_stream stream, int
 {
     drv_context context;
     if (stream == NULL || stream == DRV_STREAM_LEGACY)
-        return life_device_of(ordinal);
+        return runtime_device_of(ordinal);
     if (stream == DRV_STREAM_PER_THREAD)
         return NULL;
     if (entered->driver->stream_get_ctx(stream, &context) != DRV_SUCCESS)
         return NULL;
-    return life_device_of_context(context);
+    return runtime_device_of_context(context);
 }
 
-static drv_result take_memory(struct gpuaes_queue *queue)
+static drv_result take_memory(struct gpuaes_stream_binding *queue)
 {
     struct device *device = queue->device;
     struct block read_back, next;
-    drv_result r = spares_take(device, BLOCK_PINNED, READ_BACK_BYTES, READ_BACK_BYTES, &read_back);
+    drv_result r =
+        memory_pool_take(device, BLOCK_PINNED, READ_BACK_BYTES, READ_BACK_BYTES, &read_back);
     if (r != DRV_SUCCESS)
         return r;
-    r = spares_take(device, BLOCK_DEVICE, SCRATCH_BYTES, SCRATCH_BYTES, &next);
+    r = memory_pool_take(device, BLOCK_DEVICE, SCRATCH_BYTES, SCRATCH_BYTES, &next);
     if (r != DRV_SUCCESS) {
-        spares_give(device, &read_back);
+        memory_pool_give(device, &read_back);
         return r;
     }
     queue->read_back = read_back;
@@ -82,27 +83,28 @@ static drv_result take_memory(struct gpuaes_queue *queue)
 }
 
 /* To others: freeing it would wait for more than our own work. */
-static void give_memory(struct gpuaes_queue *queue)
+static void give_memory(struct gpuaes_stream_binding *queue)
 {
     struct device *device = queue->device;
-    spans_free(&queue->spans, device->driver);
-    spares_give(device, &queue->memory);
+    stream_events_free(&queue->spans, device->driver);
+    memory_pool_give(device, &queue->memory);
     if (queue->large.bytes != 0) {
-        spares_give(device, &queue->large_memory);
+        memory_pool_give(device, &queue->large_memory);
         atomic_fetch_sub(&large_scratches, 1);
     }
-    spares_give(device, &queue->read_back);
+    memory_pool_give(device, &queue->read_back);
 }
 
 /* What a call of so much works with; want of memory only makes it slower. */
-static const struct kernels_scratch *scratch_for(struct gpuaes_queue *queue, enum gpuaes_op op,
-                                                 size_t len)
+static const struct kernels_scratch *scratch_for(struct gpuaes_stream_binding *queue,
+                                                 enum gpuaes_op op, size_t len)
 {
     struct block *memory = &queue->large_memory;
     if (op != GPUAES_CBC_DECRYPT || len <= LARGE_FROM)
         return &queue->scratch;
     if (queue->large.bytes == 0 && atomic_fetch_add(&large_scratches, 1) < LARGE_MOST &&
-        spares_take(queue->device, BLOCK_DEVICE, LARGE_BYTES, LARGE_BYTES, memory) == DRV_SUCCESS)
+        memory_pool_take(queue->device, BLOCK_DEVICE, LARGE_BYTES, LARGE_BYTES, memory) ==
+            DRV_SUCCESS)
         queue->large = (struct kernels_scratch){.address = memory->address, .bytes = LARGE_BYTES};
     if (queue->large.bytes != 0)
         return &queue->large;
@@ -110,13 +112,13 @@ static const struct kernels_scratch *scratch_for(struct gpuaes_queue *queue, enu
     return &queue->scratch;
 }
 
-static enum gpuaes_status open_entered(struct gpuaes_queue **queue, struct device *entered,
+static enum gpuaes_status open_entered(struct gpuaes_stream_binding **queue, struct device *entered,
                                        drv_stream stream, int ordinal)
 {
     struct device *device = find_device(entered, stream, ordinal);
     if (device == NULL)
         return GPUAES_BAD_ARGUMENT;
-    struct gpuaes_queue *q = calloc(1, sizeof *q);
+    struct gpuaes_stream_binding *q = calloc(1, sizeof *q);
     enum gpuaes_status status = GPUAES_NO_MEMORY;
     if (q == NULL)
         return status;
@@ -133,48 +135,49 @@ static enum gpuaes_status open_entered(struct gpuaes_queue **queue, struct devic
         free(q);
         return status;
     }
-    life_hold(); /* until it is closed */
+    runtime_ref(); /* until it is closed */
     *queue = q;
     return GPUAES_OK;
 }
 
-enum gpuaes_status gpuaes_queue_open(struct gpuaes_queue **queue, void *stream, int device)
+enum gpuaes_status gpuaes_stream_binding_open(struct gpuaes_stream_binding **queue, void *stream,
+                                              int device)
 {
-    struct visit visit;
+    struct runtime_guard guard;
     enum gpuaes_status status = GPUAES_NOT_READY;
     *queue = NULL;
-    if (!life_enter(&visit))
+    if (!runtime_enter(&guard))
         return status;
-    struct device *own = life_own_device();
+    struct device *own = runtime_own_device();
     if (own != NULL && device_enter(own)) {
         status = open_entered(queue, own, stream, device);
         device_leave(own);
     }
-    life_leave(&visit);
+    runtime_leave(&guard);
     return status;
 }
 
 /* ---- Work ----------------------------------------------------------------------- */
 
 /* Enters the queue's device, unless it is lost. */
-static enum gpuaes_status enter(struct gpuaes_queue *queue, struct visit *visit)
+static enum gpuaes_status enter(struct gpuaes_stream_binding *queue, struct runtime_guard *guard)
 {
-    if (!life_enter(visit))
+    if (!runtime_enter(guard))
         return GPUAES_NOT_READY;
     if (atomic_load(&queue->device->use) != DEVICE_LOST && device_enter(queue->device))
         return GPUAES_OK;
-    life_leave(visit);
+    runtime_leave(guard);
     return GPUAES_FAULT;
 }
 
-static void leave(struct gpuaes_queue *queue, struct visit *visit)
+static void leave(struct gpuaes_stream_binding *queue, struct runtime_guard *guard)
 {
     device_leave(queue->device);
-    life_leave(visit);
+    runtime_leave(guard);
 }
 
 /* Memory that the queue's device reaches by itself. */
-static enum gpuaes_status look(const struct gpuaes_queue *queue, const void *p, size_t len,
+static enum gpuaes_status look(const struct gpuaes_stream_binding *queue, const void *p, size_t len,
                                struct memory *memory)
 {
     enum gpuaes_status status = memory_look(queue->device, p, len, memory);
@@ -188,7 +191,7 @@ static enum gpuaes_status look(const struct gpuaes_queue *queue, const void *p, 
  * Where the input stays as it is, its last block is kept by a copy; else the
  * kernels keep it before they overwrite it.
  */
-static drv_result chain(struct gpuaes_queue *queue, struct aes_arguments *arguments,
+static drv_result chain(struct gpuaes_stream_binding *queue, struct aes_arguments *arguments,
                         const unsigned char *iv, const struct memory *memory)
 {
     const struct driver *d = queue->device->driver;
@@ -206,20 +209,21 @@ static drv_result chain(struct gpuaes_queue *queue, struct aes_arguments *argume
                                 queue->stream);
 }
 
-static enum gpuaes_status failure(const struct gpuaes_queue *queue, const char *what, drv_result r)
+static enum gpuaes_status failure(const struct gpuaes_stream_binding *queue, const char *what,
+                                  drv_result r)
 {
     return device_fault(queue->device, what, r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
 }
 
 /* The work of a call, between the events that tell it from the application's. */
-static drv_result put(struct gpuaes_queue *queue, enum gpuaes_op op, unsigned rounds,
+static drv_result put(struct gpuaes_stream_binding *queue, enum gpuaes_op op, unsigned rounds,
                       struct aes_arguments *arguments, const unsigned char *iv,
                       const struct memory *in_memory)
 {
     const struct device *device = queue->device;
     drv_result r = device_may_use(device, queue->stream);
     if (r == DRV_SUCCESS)
-        r = spans_begin(&queue->spans, device->driver, queue->stream);
+        r = stream_events_begin(&queue->spans, device->driver, queue->stream);
     if (r != DRV_SUCCESS)
         return r;
     if (op == GPUAES_CBC_DECRYPT)
@@ -229,11 +233,11 @@ static drv_result put(struct gpuaes_queue *queue, enum gpuaes_op op, unsigned ro
                                scratch_for(queue, op, arguments->blocks * GPUAES_BLOCK),
                                queue->stream);
     /* Also where something has failed: the rest is on the stream. */
-    drv_result ended = spans_end(&queue->spans, device->driver, queue->stream);
+    drv_result ended = stream_events_end(&queue->spans, device->driver, queue->stream);
     return r == DRV_SUCCESS ? ended : r;
 }
 
-static enum gpuaes_status run(struct gpuaes_queue *queue, enum gpuaes_op op,
+static enum gpuaes_status run(struct gpuaes_stream_binding *queue, enum gpuaes_op op,
                               const struct gpuaes_key *key, const unsigned char *iv, const void *in,
                               const void *out, size_t len)
 {
@@ -257,71 +261,72 @@ static enum gpuaes_status run(struct gpuaes_queue *queue, enum gpuaes_op op,
     return GPUAES_OK;
 }
 
-enum gpuaes_status gpuaes_queue_aes(struct gpuaes_queue *queue, enum gpuaes_op op,
-                                    const struct gpuaes_key *key,
-                                    const unsigned char iv[GPUAES_BLOCK], const void *in, void *out,
-                                    size_t len)
+enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_binding *queue, enum gpuaes_op op,
+                                             const struct gpuaes_key *key,
+                                             const unsigned char iv[GPUAES_BLOCK], const void *in,
+                                             void *out, size_t len)
 {
-    struct visit visit;
+    struct runtime_guard guard;
     if (aes_bad_arguments(op, key, in, out, len) || (op == GPUAES_CTR && iv == NULL) ||
         (op == GPUAES_CBC_DECRYPT && iv == NULL && !queue->chained))
         return GPUAES_BAD_ARGUMENT;
     if (len == 0)
         return GPUAES_OK;
-    enum gpuaes_status status = enter(queue, &visit);
+    enum gpuaes_status status = enter(queue, &guard);
     if (status != GPUAES_OK)
         return status;
     status = run(queue, op, key, iv, in, out, len);
-    leave(queue, &visit);
+    leave(queue, &guard);
     return status;
 }
 
 /* The application's work on the stream is before what is queued here, and so is not ours. */
-static drv_result wait_for(struct gpuaes_queue *queue, unsigned char iv[GPUAES_BLOCK])
+static drv_result wait_for(struct gpuaes_stream_binding *queue, unsigned char iv[GPUAES_BLOCK])
 {
     const struct device *device = queue->device;
     const struct driver *d = device->driver;
     drv_result r = device_may_use(device, queue->stream);
     if (r == DRV_SUCCESS)
-        r = spans_begin(&queue->spans, d, queue->stream);
+        r = stream_events_begin(&queue->spans, d, queue->stream);
     if (r == DRV_SUCCESS && iv != NULL)
         r = d->memcpy_dtoh_async(queue->read_back.host, queue->next, GPUAES_BLOCK, queue->stream);
     if (r == DRV_SUCCESS)
-        r = spans_end(&queue->spans, d, queue->stream);
+        r = stream_events_end(&queue->spans, d, queue->stream);
     if (r == DRV_SUCCESS)
-        r = spans_wait(&queue->spans, device);
+        r = stream_events_wait(&queue->spans, device);
     if (r == DRV_SUCCESS && iv != NULL)
         memcpy(iv, queue->read_back.host, GPUAES_BLOCK);
     return r;
 }
 
-enum gpuaes_status gpuaes_queue_wait(struct gpuaes_queue *queue, unsigned char iv[GPUAES_BLOCK])
+enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_binding *queue,
+                                              unsigned char iv[GPUAES_BLOCK])
 {
-    struct visit visit;
+    struct runtime_guard guard;
     if (iv != NULL && !queue->chained)
         return GPUAES_BAD_ARGUMENT;
-    if (enter(queue, &visit) != GPUAES_OK)
+    if (enter(queue, &guard) != GPUAES_OK)
         return GPUAES_FAULT;
     drv_result r = wait_for(queue, iv);
     enum gpuaes_status status =
         r == DRV_SUCCESS ? GPUAES_OK : failure(queue, "work on a stream", r);
-    leave(queue, &visit);
+    leave(queue, &guard);
     return status;
 }
 
-void gpuaes_queue_close(struct gpuaes_queue *queue)
+void gpuaes_stream_binding_close(struct gpuaes_stream_binding *queue)
 {
-    struct visit visit;
+    struct runtime_guard guard;
     if (queue == NULL)
         return;
-    if (enter(queue, &visit) == GPUAES_OK) {
-        drv_result r = spans_wait(&queue->spans, queue->device);
+    if (enter(queue, &guard) == GPUAES_OK) {
+        drv_result r = stream_events_wait(&queue->spans, queue->device);
         if (r == DRV_SUCCESS)
             give_memory(queue);
         else /* its memory may be in use for ever */
             (void)failure(queue, "work on a stream", r);
-        leave(queue, &visit);
+        leave(queue, &guard);
     }
-    life_unhold();
+    runtime_unref();
     free(queue);
 }

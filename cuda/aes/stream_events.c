@@ -5,12 +5,13 @@
  */
 #include "cuda/aes/stream_events.h"
 
-static struct span *next(struct spans *spans)
+static struct span *next(struct stream_events *spans)
 {
     return &spans->span[(spans->first + spans->count) % SPANS];
 }
 
-drv_result spans_begin(struct spans *spans, const struct driver *driver, drv_stream stream)
+drv_result stream_events_begin(struct stream_events *spans, const struct driver *driver,
+                               drv_stream stream)
 {
     drv_result r = DRV_SUCCESS;
     if (spans->count == SPANS) {
@@ -25,14 +26,15 @@ drv_result spans_begin(struct spans *spans, const struct driver *driver, drv_str
     return r == DRV_SUCCESS ? driver->event_record(span->before, stream) : r;
 }
 
-drv_result spans_end(struct spans *spans, const struct driver *driver, drv_stream stream)
+drv_result stream_events_end(struct stream_events *spans, const struct driver *driver,
+                             drv_stream stream)
 {
     drv_result r = driver->event_record(next(spans)->after, stream);
     spans->count += r == DRV_SUCCESS;
     return r;
 }
 
-drv_result spans_wait(struct spans *spans, const struct device *device)
+drv_result stream_events_wait(struct stream_events *spans, const struct device *device)
 {
     drv_result r = DRV_SUCCESS;
     for (; spans->count != 0; spans->count--) {
@@ -48,7 +50,7 @@ drv_result spans_wait(struct spans *spans, const struct device *device)
     return r;
 }
 
-void spans_free(struct spans *spans, const struct driver *driver)
+void stream_events_free(struct stream_events *spans, const struct driver *driver)
 {
     for (int i = 0; i < SPANS; i++) {
         if (spans->span[i].before != NULL)

@@ -13,7 +13,7 @@
 /* Only the last pairs are kept; a hang in an older one is taken for the application's work. */
 enum { SPANS = 8 };
 
-struct spans {
+struct stream_events {
     struct span {
         drv_event before, after; /* made when first used */
     } span[SPANS];
@@ -24,12 +24,14 @@ struct spans {
  * To be called before and after a call's work is queued, with its device entered. A pair that has
  * only begun does not count.
  */
-drv_result spans_begin(struct spans *spans, const struct driver *driver, drv_stream stream);
-drv_result spans_end(struct spans *spans, const struct driver *driver, drv_stream stream);
+drv_result stream_events_begin(struct stream_events *spans, const struct driver *driver,
+                               drv_stream stream);
+drv_result stream_events_end(struct stream_events *spans, const struct driver *driver,
+                             drv_stream stream);
 
 /* Waits until all of them are done. Returns DRV_NOT_READY if one exceeds the time limit. */
-drv_result spans_wait(struct spans *spans, const struct device *device);
+drv_result stream_events_wait(struct stream_events *spans, const struct device *device);
 
-void spans_free(struct spans *spans, const struct driver *driver);
+void stream_events_free(struct stream_events *spans, const struct driver *driver);
 
 #endif

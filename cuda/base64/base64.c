@@ -1,5 +1,5 @@
 /*
- * Base64 over memory of any kind: its part of the work.
+ * Base64 over memory of any kind: its part of the job.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -23,14 +23,14 @@ size_t gpuaes_base64_encoded_size(size_t len, size_t line_length)
     return characters + (characters + line_length - 1) / line_length;
 }
 
-struct base64_work {
-    struct work work; /* first: the callbacks get this */
+struct base64_job {
+    struct job job; /* first: the callbacks get this */
     uint32_t line_length;
-    size_t bad[GPUAES_PARTS]; /* offset of the first wrong character of each part */
+    size_t bad[GPUAES_SHARDS]; /* offset of the first wrong character of each shard */
 };
 
 /* What one thread does of it. */
-struct base64_job {
+struct base64_shard {
     struct transfer transfer; /* first: the callbacks get this */
     uint32_t line_length;
     size_t bad;
@@ -42,20 +42,20 @@ static struct memory memory_at(struct memory memory, size_t at)
     return memory;
 }
 
-/* What is not done of a part, as a transfer. */
-static struct transfer rest_of(const struct work *work, const struct part *part)
+/* What is not done of a shard, as a transfer. */
+static struct transfer rest_of(const struct job *job, const struct shard *shard)
 {
-    size_t at = part->at + part->done, end = part->at + part->bytes;
-    size_t out_at = work_out_bytes(work, at), out_end = work_out_bytes(work, end);
-    return (struct transfer){.in = work->in + at,
-                             .out = work->out + out_at,
+    size_t at = shard->at + shard->done, end = shard->at + shard->bytes;
+    size_t out_at = job_out_bytes(job, at), out_end = job_out_bytes(job, end);
+    return (struct transfer){.in = job->in + at,
+                             .out = job->out + out_at,
                              .in_bytes = end - at,
                              .out_bytes = out_end - out_at,
-                             .in_memory = memory_at(work->in_memory, at),
-                             .out_memory = memory_at(work->out_memory, out_at),
-                             .in_unit = work->in_unit,
-                             .out_unit = work->out_unit,
-                             .apart = 1};
+                             .in_memory = memory_at(job->in_memory, at),
+                             .out_memory = memory_at(job->out_memory, out_at),
+                             .in_unit = job->in_unit,
+                             .out_unit = job->out_unit,
+                             .out_of_place = 1};
 }
 
 /* ---- Encode --------------------------------------------------------------------- */
@@ -63,23 +63,23 @@ static struct transfer rest_of(const struct work *work, const struct part *part)
 static drv_result launch_encode(struct transfer *t, struct device *device, struct slot *slot,
                                 const struct piece *piece, drv_ptr in, drv_ptr out)
 {
-    const struct base64_job *job = (struct base64_job *)t;
+    const struct base64_shard *task = (struct base64_shard *)t;
     struct base64_encode_arguments arguments = {.in = in,
                                                 .out = out,
                                                 .bytes = piece->in_bytes,
                                                 .characters = piece->out_bytes,
-                                                .line_length = job->line_length};
+                                                .line_length = task->line_length};
     return kernels_launch_base64_encode(device->driver, &device->kernels, &arguments, slot->stream);
 }
 
-static enum gpuaes_status run_encode(struct work *work, unsigned number)
+static enum gpuaes_status run_encode(struct job *job, unsigned number)
 {
-    const struct base64_work *w = (struct base64_work *)work;
-    struct part *part = &work->part[number];
-    struct base64_job job = {.transfer = rest_of(work, part), .line_length = w->line_length};
-    job.transfer.launch = launch_encode;
-    enum gpuaes_status status = transfer_run(part->device, &job.transfer, work->flags);
-    part->done += job.transfer.in_done;
+    const struct base64_job *w = (struct base64_job *)job;
+    struct shard *shard = &job->shard[number];
+    struct base64_shard task = {.transfer = rest_of(job, shard), .line_length = w->line_length};
+    task.transfer.launch = launch_encode;
+    enum gpuaes_status status = transfer_run(shard->device, &task.transfer, job->flags);
+    shard->done += task.transfer.in_done;
     return status;
 }
 
@@ -112,85 +112,85 @@ static drv_result launch_decode(struct transfer *t, struct device *device, struc
 static enum gpuaes_status finish_decode(struct transfer *t, struct slot *slot,
                                         const struct piece *piece)
 {
-    struct base64_job *job = (struct base64_job *)t;
+    struct base64_shard *task = (struct base64_shard *)t;
     uint64_t bad;
     memcpy(&bad, slot->staging + finding_at(slot), sizeof bad);
     if (bad == UINT64_MAX)
         return GPUAES_OK;
-    job->bad = piece->in_at + (size_t)bad;
+    task->bad = piece->in_at + (size_t)bad;
     return GPUAES_BAD_INPUT;
 }
 
-static enum gpuaes_status run_decode(struct work *work, unsigned number)
+static enum gpuaes_status run_decode(struct job *job, unsigned number)
 {
-    struct base64_work *w = (struct base64_work *)work;
-    struct part *part = &work->part[number];
-    struct base64_job job = {.transfer = rest_of(work, part)};
-    job.transfer.extra = FINDING;
-    job.transfer.launch = launch_decode;
-    job.transfer.finished = finish_decode;
-    enum gpuaes_status status = transfer_run(part->device, &job.transfer, work->flags);
-    w->bad[number] = part->at + part->done + job.bad;
-    part->done += job.transfer.in_done;
+    struct base64_job *w = (struct base64_job *)job;
+    struct shard *shard = &job->shard[number];
+    struct base64_shard task = {.transfer = rest_of(job, shard)};
+    task.transfer.extra = FINDING;
+    task.transfer.launch = launch_decode;
+    task.transfer.finished = finish_decode;
+    enum gpuaes_status status = transfer_run(shard->device, &task.transfer, job->flags);
+    w->bad[number] = shard->at + shard->done + task.bad;
+    shard->done += task.transfer.in_done;
     return status;
 }
 
-static size_t first_bad(const struct base64_work *w)
+static size_t first_bad(const struct base64_job *w)
 {
     unsigned i = 0;
-    while (w->work.part[i].status != GPUAES_BAD_INPUT)
+    while (w->job.shard[i].status != GPUAES_BAD_INPUT)
         i++;
     return w->bad[i];
 }
 
 /* ---- Both ----------------------------------------------------------------------- */
 
-static enum gpuaes_status run(struct base64_work *w, const void *in, void *out, unsigned flags)
+static enum gpuaes_status run(struct base64_job *w, const void *in, void *out, unsigned flags)
 {
-    struct work *work = &w->work;
-    work->in = in;
-    work->out = out;
-    work->flags = flags;
-    work->whole = 0;
-    work->begin = NULL;
-    if (work->in < work->out + work->out_bytes && work->out < work->in + work->in_bytes)
+    struct job *job = &w->job;
+    job->in = in;
+    job->out = out;
+    job->flags = flags;
+    job->whole = 0;
+    job->begin = NULL;
+    if (job->in < job->out + job->out_bytes && job->out < job->in + job->in_bytes)
         return GPUAES_BAD_ARGUMENT;
-    if (work->in_bytes == 0)
+    if (job->in_bytes == 0)
         return GPUAES_OK;
-    enum gpuaes_status status = work_run(work);
+    enum gpuaes_status status = job_run(job);
     if (status == GPUAES_OK) /* else somebody does all of it again */
-        statistics_add_bytes(work->in_bytes);
+        statistics_add_bytes(job->in_bytes);
     return status;
 }
 
 enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, void *out, size_t line_length,
                                         unsigned flags)
 {
-    struct base64_work w; /* large: not all of it is set */
+    struct base64_job w; /* large: not all of it is set */
     size_t characters = gpuaes_base64_encoded_size(len, line_length);
     if (line_length % 4 != 0 || line_length > UINT32_MAX || characters == SIZE_MAX)
         return GPUAES_BAD_ARGUMENT;
     w.line_length = (uint32_t)line_length;
-    w.work.in_bytes = len;
-    w.work.out_bytes = characters;
-    w.work.in_unit = line_length != 0 ? line_length / 4 * 3 : ENCODE_IN;
-    w.work.out_unit = line_length != 0 ? line_length + 1 : ENCODE_OUT;
-    w.work.run = run_encode;
+    w.job.in_bytes = len;
+    w.job.out_bytes = characters;
+    w.job.in_unit = line_length != 0 ? line_length / 4 * 3 : ENCODE_IN;
+    w.job.out_unit = line_length != 0 ? line_length + 1 : ENCODE_OUT;
+    w.job.run = run_encode;
     return run(&w, in, out, flags);
 }
 
 enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, void *out, unsigned flags,
                                         size_t *offset)
 {
-    struct base64_work w;
+    struct base64_job w;
     if (len % 4 != 0)
         return GPUAES_BAD_ARGUMENT;
     w.line_length = 0;
-    w.work.in_bytes = len;
-    w.work.out_bytes = len / 4 * 3;
-    w.work.in_unit = DECODE_IN;
-    w.work.out_unit = DECODE_OUT;
-    w.work.run = run_decode;
+    w.job.in_bytes = len;
+    w.job.out_bytes = len / 4 * 3;
+    w.job.in_unit = DECODE_IN;
+    w.job.out_unit = DECODE_OUT;
+    w.job.run = run_decode;
     enum gpuaes_status status = run(&w, in, out, flags);
     if (status == GPUAES_BAD_INPUT)
         *offset = first_bad(&w);

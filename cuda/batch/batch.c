@@ -104,17 +104,17 @@ static enum gpuaes_status check_owner(struct owners *owners, const struct memory
 static enum gpuaes_status ask(struct gpuaes_batch *batch, struct batch_range *range, const void *p,
                               size_t len, struct owners *owners)
 {
-    struct visit visit;
+    struct runtime_guard guard;
     struct memory memory;
     enum gpuaes_status status = GPUAES_NOT_READY;
-    if (!life_enter(&visit))
+    if (!runtime_enter(&guard))
         return status;
-    struct device *device = life_own_device();
+    struct device *device = runtime_own_device();
     if (device != NULL && device_enter(device)) {
         status = memory_look(device, p, len, &memory);
         device_leave(device);
     }
-    life_leave(&visit);
+    runtime_leave(&guard);
     if (status != GPUAES_OK)
         return status;
     int is_whole = memory.bytes != 0;

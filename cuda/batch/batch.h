@@ -3,8 +3,8 @@
  * (layout.c), the work of some of them (slice.c), and of all (run.c).
  *
  * A batch is cut into slices of messages that follow each other. While it is under
- * way it has a lane; each slice goes through a slot of it: copies in, kernels,
- * copies out. Up to LANE_SLOTS slices are under way at once, fewer where memory for
+ * way it has a stream set; each slice goes through a slot of it: copies in, kernels,
+ * copies out. Up to STREAM_SET_SLOTS slices are under way at once, fewer where memory for
  * them is short. Kernels end within some milliseconds: long messages of CBC encryption
  * take several, each of which is queued when the one before is done.
  *
@@ -87,9 +87,9 @@ struct gpuaes_batch {
     int on_device, on_host; /* a message is in device memory; one is not */
 
     struct device *device; /* from here on: while it is under way */
-    struct lane *lane;
-    uint32_t slots; /* of the lane that slices go through */
-    struct batch_flight flight[LANE_SLOTS];
+    struct stream_set *set;
+    uint32_t slots; /* of the stream set that slices go through */
+    struct batch_flight flight[STREAM_SET_SLOTS];
     uint32_t submitted, finished; /* slices */
     int zero_copy;                /* kernels themselves reach pinned memory */
     int64_t progress_ns;          /* when something was last done */
@@ -104,8 +104,9 @@ enum batch_route { BATCH_DIRECT, BATCH_DMA, BATCH_STAGED };
 enum batch_route batch_route(const struct gpuaes_batch *batch, const struct batch_message *message,
                              int kind);
 
-/* Cuts the batch into slices and sets what a lane needs. Returns 0 if memory is short. */
-int batch_cut(struct gpuaes_batch *batch, const struct device *device, struct lane_needs *needs);
+/* Cuts the batch into slices and sets what a stream set needs. Returns 0 if memory is short. */
+int batch_cut(struct gpuaes_batch *batch, const struct device *device,
+              struct stream_set_needs *needs);
 
 /* Where the messages of a slice have their places in the slot's buffers. */
 struct batch_place {

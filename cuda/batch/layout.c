@@ -15,7 +15,7 @@
  */
 enum { SLICE_BUFFER = 16 << 20 };
 /*
- * With it the lanes of batches take 112 MiB, and what others of calls take fits beside
+ * With it the stream sets of batches take 112 MiB, and what others of calls take fits beside
  * that and keystream made ahead into the usual cap.
  */
 enum { SLICE_STAGING = 7 << 19 };
@@ -111,7 +111,8 @@ static void raise(size_t *most, size_t value)
         *most = value;
 }
 
-int batch_cut(struct gpuaes_batch *batch, const struct device *device, struct lane_needs *needs)
+int batch_cut(struct gpuaes_batch *batch, const struct device *device,
+              struct stream_set_needs *needs)
 {
     memset(needs, 0, sizeof *needs);
     batch->zero_copy = batch->pinned_bytes <= ZERO_COPY_MAX ||
@@ -127,7 +128,7 @@ int batch_cut(struct gpuaes_batch *batch, const struct device *device, struct la
               round_up(slice.plan + slice.schedules + slice.chain, BUFFER_ROUNDING));
         at = slice.end;
     }
-    needs->slots = min_unsigned(batch->slices, LANE_SLOTS);
+    needs->slots = min_unsigned(batch->slices, STREAM_SET_SLOTS);
     return 1;
 }
 

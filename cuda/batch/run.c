@@ -17,10 +17,10 @@
 static enum gpuaes_status end(struct gpuaes_batch *batch, int lost)
 {
     statistics_add_bytes(batch->done_bytes);
-    lane_return(batch->device, batch->lane, lost);
-    batch->lane = NULL;
+    stream_set_return(batch->device, batch->set, lost);
+    batch->set = NULL;
     batch->state = BATCH_DONE;
-    life_unhold();
+    runtime_unref();
     return batch->result;
 }
 
@@ -67,7 +67,7 @@ static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv
         const struct batch_slice *slice = &batch->slice[batch->finished];
         const struct batch_flight *flight = batch_flight_of(batch, batch->finished);
         drv_result r =
-            lane_wait(batch->device, batch->lane, batch_slot(batch, batch->finished), NULL);
+            stream_set_wait(batch->device, batch->set, batch_slot(batch, batch->finished), NULL);
         lost |= r == DRV_NOT_READY;
         if (r == DRV_SUCCESS && flight->queued)
             batch_slice_deliver(batch, batch->finished);
@@ -78,7 +78,7 @@ static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv
         give_up(batch, &batch->slice[batch->finished], &not_begun, 0);
     if (!lost) {
         (void)batch_wipe(batch, 1);
-        lane_cleanse_staging(batch->device, batch->lane);
+        stream_set_cleanse_staging(batch->device, batch->set);
     }
     return end(batch, lost);
 }
@@ -112,22 +112,22 @@ static drv_result pump(struct gpuaes_batch *batch)
 static drv_result look(struct gpuaes_batch *batch, int *expired)
 {
     const struct driver *d = batch->device->driver;
-    if (batch->lane->follows) {
-        drv_result r = d->event_query(batch->lane->application);
+    if (batch->set->follows) {
+        drv_result r = d->event_query(batch->set->application);
         if (r != DRV_SUCCESS)
             return r;
-        batch->lane->follows = 0;
+        batch->set->follows = 0;
         batch->progress_ns = clock_ns(CLOCK_MONOTONIC);
     }
     drv_event event = batch_slot(batch, batch->finished)->event;
     drv_result r = d->event_query(event);
     *expired = r == DRV_NOT_READY && clock_ns(CLOCK_MONOTONIC) - batch->progress_ns >
-                                         (int64_t)life_settings()->timeout_ms * 1000000;
+                                         (int64_t)runtime_settings()->timeout_ms * 1000000;
     if (*expired) { /* or the process has been stopped since that query, and not the device */
         r = d->event_query(event);
         *expired = r == DRV_NOT_READY;
     }
-    batch->lane->timed_out |= *expired;
+    batch->set->timed_out |= *expired;
     return r;
 }
 
@@ -136,8 +136,8 @@ static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
     while (batch->finished < batch->slices) {
         const struct slot *slot = batch_slot(batch, batch->finished);
         int expired = wait;
-        drv_result r =
-            wait ? lane_wait(batch->device, batch->lane, slot, slot->event) : look(batch, &expired);
+        drv_result r = wait ? stream_set_wait(batch->device, batch->set, slot, slot->event)
+                            : look(batch, &expired);
         if (r == DRV_SUCCESS && batch_flight_of(batch, batch->finished)->queued)
             batch_slice_deliver(batch, batch->finished++);
         int busy = r == DRV_NOT_READY && !expired;
@@ -153,7 +153,7 @@ static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
     drv_result r = batch_wipe(batch, 0);
     if (r != DRV_SUCCESS) {
         (void)device_fault(batch->device, "cuMemsetD8Async", r); /* the result itself is right */
-        lane_cleanse_staging(batch->device, batch->lane);
+        stream_set_cleanse_staging(batch->device, batch->set);
     }
     return end(batch, 0);
 }
@@ -176,12 +176,12 @@ static enum gpuaes_status abandon(struct gpuaes_batch *batch)
  */
 enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
 {
-    struct visit visit;
+    struct runtime_guard guard;
     if (batch->state == BATCH_DONE)
         return batch->result;
     if (fork_is_child())
         return GPUAES_NOT_READY;
-    if (!life_reenter(&visit))
+    if (!runtime_reenter(&guard))
         return abandon(batch);
     enum gpuaes_status status;
     int entered = device_enter(batch->device);
@@ -193,7 +193,7 @@ enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
     } else {
         status = abandon(batch);
     }
-    life_leave(&visit);
+    runtime_leave(&guard);
     return status;
 }
 
@@ -202,23 +202,23 @@ enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
 static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned flags)
 {
     struct device *device = batch->device;
-    struct lane_needs needs;
+    struct stream_set_needs needs;
     if (!batch_cut(batch, device, &needs))
         return GPUAES_NO_MEMORY;
-    batch->lane = lane_take(device, LANE_BATCH, flags);
-    if (batch->lane == NULL)
-        return lane_refusal(device);
-    drv_result r = lane_prepare_some(device, batch->lane, &needs);
+    batch->set = stream_set_take(device, STREAM_SET_BATCH, flags);
+    if (batch->set == NULL)
+        return stream_set_refusal(device);
+    drv_result r = stream_set_prepare_some(device, batch->set, &needs);
     int lost = r == DRV_NOT_READY;
     batch->slots = needs.slots;
     if (r == DRV_SUCCESS && batch->on_device)
-        r = lane_follow(device, batch->lane, batch->slots);
+        r = stream_set_follow(device, batch->set, batch->slots);
     if (r != DRV_SUCCESS) {
-        lane_return(device, batch->lane, lost);
-        batch->lane = NULL;
+        stream_set_return(device, batch->set, lost);
+        batch->set = NULL;
         return device_fault(device, "preparing buffers", r);
     }
-    life_hold(); /* until it is done */
+    runtime_ref(); /* until it is done */
     batch->state = BATCH_UNDER_WAY;
     batch->submitted = batch->finished = 0;
     batch->done_bytes = 0;
@@ -236,22 +236,22 @@ static enum gpuaes_status find_device(struct gpuaes_batch *batch)
 {
     batch->device = NULL;
     if (batch->owner != NULL) {
-        batch->device = life_device_of(batch->owner->info.ordinal);
+        batch->device = runtime_device_of(batch->owner->info.ordinal);
         if (batch->device == NULL && atomic_load(&batch->owner->use) == DEVICE_LOST)
             return GPUAES_FAULT;
     } else {
         if (batch->managed != NULL)
-            batch->device = life_device_of(batch->managed->info.ordinal);
+            batch->device = runtime_device_of(batch->managed->info.ordinal);
         if (batch->device == NULL)
-            batch->device = life_own_device();
+            batch->device = runtime_own_device();
     }
     return batch->device != NULL ? GPUAES_OK : GPUAES_NOT_READY;
 }
 
 enum gpuaes_status batch_begin(struct gpuaes_batch *batch, unsigned flags)
 {
-    struct visit visit;
-    if (!life_enter(&visit))
+    struct runtime_guard guard;
+    if (!runtime_enter(&guard))
         return gpuaes_state() == GPUAES_FAILED && !fork_is_child() ? GPUAES_FAULT
                                                                    : GPUAES_NOT_READY;
     enum gpuaes_status status = find_device(batch);
@@ -261,6 +261,6 @@ enum gpuaes_status batch_begin(struct gpuaes_batch *batch, unsigned flags)
         status = begin_entered(batch, flags);
         device_leave(batch->device);
     }
-    life_leave(&visit);
+    runtime_leave(&guard);
     return status;
 }

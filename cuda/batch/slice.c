@@ -16,7 +16,7 @@ enum { STEP = 16384 };
 
 struct slot *batch_slot(const struct gpuaes_batch *batch, uint32_t slice)
 {
-    return &batch->lane->slots[slice % batch->slots];
+    return &batch->set->slots[slice % batch->slots];
 }
 
 struct batch_flight *batch_flight_of(struct gpuaes_batch *batch, uint32_t slice)
@@ -290,7 +290,7 @@ drv_result batch_wipe(const struct gpuaes_batch *batch, int failed)
     const struct driver *d = batch->device->driver;
     drv_result first = DRV_SUCCESS;
     for (uint32_t s = 0; s < batch->slots; s++) {
-        struct slot *slot = &batch->lane->slots[s];
+        struct slot *slot = &batch->set->slots[s];
         struct traces traces = find_traces(batch, s);
         const drv_result results[] = {slot_wipe(slot, d, slot->buffer[0], traces.buffer),
                                       slot_wipe(slot, d, slot->staging_address, traces.staging),

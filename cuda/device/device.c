@@ -96,8 +96,8 @@ int device_start(struct device *device, const struct driver *driver, int ordinal
     if (device_call_failed(reason, "cuDeviceGet", driver->device_get(&device->ordinal, ordinal)) ||
         !describe(device, reason))
         return 0;
-    lanes_init(&device->lanes);
-    spares_init(&device->spares);
+    stream_sets_init(&device->stream_sets);
+    memory_pool_init(&device->pool);
     return take_context(device, reason);
 }
 
@@ -109,9 +109,9 @@ drv_result device_release(struct device *device)
         return r;
     r = rings_free(device);
     if (r == DRV_SUCCESS)
-        r = lanes_end(device);
+        r = stream_sets_end(device);
     if (r == DRV_SUCCESS)
-        spares_free(device);
+        memory_pool_free(device);
     if (r == DRV_SUCCESS)
         (void)device->driver->module_unload(device->kernels.module);
     (void)device->driver->ctx_pop_current(&popped);
@@ -170,7 +170,7 @@ enum gpuaes_status device_fault(struct device *device, const char *what, drv_res
     else
         (void)snprintf(reason.text, sizeof reason.text, "%s failed with CUDA error %d", what,
                        result);
-    life_drop(device, reason.text);
+    runtime_drop(device, reason.text);
     return GPUAES_FAULT;
 }
 
@@ -219,7 +219,7 @@ static drv_result wait_within(const struct driver *d, drv_stream stream, drv_eve
 drv_result device_wait(const struct device *device, drv_stream stream, drv_event event)
 {
     return wait_within(device->driver, stream, event,
-                       (int64_t)life_settings()->timeout_ms * 1000000);
+                       (int64_t)runtime_settings()->timeout_ms * 1000000);
 }
 
 drv_result device_wait_for_application(const struct device *device, drv_event event)

@@ -27,8 +27,8 @@ struct device {
     drv_context context; /* the primary one, retained */
     struct kernels kernels;
     struct gpuaes_device_info info;
-    struct lanes lanes;
-    struct spares spares;
+    struct stream_sets stream_sets;
+    struct memory_pool pool;
     atomic_int use; /* enum device_use; see runtime.c */
 };
 

@@ -15,24 +15,24 @@
 /* So many times what is needed a spare one may be, so that large ones are there for large needs. */
 enum { FIT = 4 };
 
-struct spare {
-    struct spare *next;
+struct pooled_block {
+    struct pooled_block *next;
     struct block block;
 };
 
-void spares_init(struct spares *spares)
+void memory_pool_init(struct memory_pool *pool)
 {
-    (void)pthread_mutex_init(&spares->lock, NULL);
-    spares->first = NULL;
+    (void)pthread_mutex_init(&pool->lock, NULL);
+    pool->first = NULL;
 }
 
 /* The smallest of `least` to `most` bytes. */
-static int take_spare(struct spares *spares, enum block_kind kind, size_t least, size_t most,
+static int take_spare(struct memory_pool *pool, enum block_kind kind, size_t least, size_t most,
                       struct block *block)
 {
-    struct spare **best = NULL;
-    (void)pthread_mutex_lock(&spares->lock);
-    for (struct spare **link = &spares->first; *link != NULL; link = &(*link)->next) {
+    struct pooled_block **best = NULL;
+    (void)pthread_mutex_lock(&pool->lock);
+    for (struct pooled_block **link = &pool->first; *link != NULL; link = &(*link)->next) {
         if (best != NULL && (*best)->block.bytes == least)
             break;
         const struct block *each = &(*link)->block;
@@ -40,12 +40,12 @@ static int take_spare(struct spares *spares, enum block_kind kind, size_t least,
             each->bytes <= most && (best == NULL || each->bytes < (*best)->block.bytes))
             best = link;
     }
-    struct spare *found = best != NULL ? *best : NULL;
+    struct pooled_block *found = best != NULL ? *best : NULL;
     if (found != NULL) {
         *best = found->next;
         *block = found->block;
     }
-    (void)pthread_mutex_unlock(&spares->lock);
+    (void)pthread_mutex_unlock(&pool->lock);
     free(found);
     return found != NULL;
 }
@@ -66,7 +66,7 @@ static drv_result allocate(const struct driver *d, enum block_kind kind, size_t 
                            struct block *block)
 {
     *block = (struct block){.bytes = bytes};
-    if (kind == BLOCK_PINNED && !statistics_take_pinned(bytes, life_settings()->pinned_bytes))
+    if (kind == BLOCK_PINNED && !statistics_take_pinned(bytes, runtime_settings()->pinned_bytes))
         return DRV_OUT_OF_MEMORY;
     drv_result r =
         kind == BLOCK_PINNED ? allocate_pinned(d, block) : d->mem_alloc(&block->address, bytes);
@@ -75,16 +75,16 @@ static drv_result allocate(const struct driver *d, enum block_kind kind, size_t 
     return r;
 }
 
-drv_result spares_take(struct device *device, enum block_kind kind, size_t least, size_t wanted,
-                       struct block *block)
+drv_result memory_pool_take(struct device *device, enum block_kind kind, size_t least,
+                            size_t wanted, struct block *block)
 {
     const struct driver *d = device->driver;
     drv_result r = DRV_SUCCESS;
-    if (!take_spare(&device->spares, kind, least, least * FIT, block)) {
+    if (!take_spare(&device->pool, kind, least, least * FIT, block)) {
         r = allocate(d, kind, wanted, block);
         if (r == DRV_OUT_OF_MEMORY && wanted > least)
             r = allocate(d, kind, least, block);
-        if (r == DRV_OUT_OF_MEMORY && take_spare(&device->spares, kind, least, SIZE_MAX, block))
+        if (r == DRV_OUT_OF_MEMORY && take_spare(&device->pool, kind, least, SIZE_MAX, block))
             r = DRV_SUCCESS;
     }
     if (r == DRV_SUCCESS && block->address == 0) {
@@ -92,30 +92,30 @@ drv_result spares_take(struct device *device, enum block_kind kind, size_t least
         if (r != DRV_SUCCESS) {
             statistics_add_fault();
             block->address = 0;
-            spares_give(device, block); /* for another attempt */
+            memory_pool_give(device, block); /* for another attempt */
         }
     }
     return r;
 }
 
-void spares_give(struct device *device, const struct block *block)
+void memory_pool_give(struct device *device, const struct block *block)
 {
-    struct spares *spares = &device->spares;
-    struct spare *spare = malloc(sizeof *spare);
+    struct memory_pool *pool = &device->pool;
+    struct pooled_block *spare = malloc(sizeof *spare);
     if (spare == NULL) /* nobody has it until the context ends */
         return;
     spare->block = *block;
-    (void)pthread_mutex_lock(&spares->lock);
-    spare->next = spares->first;
-    spares->first = spare;
-    (void)pthread_mutex_unlock(&spares->lock);
+    (void)pthread_mutex_lock(&pool->lock);
+    spare->next = pool->first;
+    pool->first = spare;
+    (void)pthread_mutex_unlock(&pool->lock);
 }
 
-void spares_free(struct device *device)
+void memory_pool_free(struct device *device)
 {
     const struct driver *d = device->driver;
-    struct spare *next;
-    for (struct spare *spare = device->spares.first; spare != NULL; spare = next) {
+    struct pooled_block *next;
+    for (struct pooled_block *spare = device->pool.first; spare != NULL; spare = next) {
         next = spare->next;
         if (spare->block.host == NULL) {
             (void)d->mem_free(spare->block.address);
@@ -125,6 +125,6 @@ void spares_free(struct device *device)
         }
         free(spare);
     }
-    device->spares.first = NULL;
-    (void)pthread_mutex_destroy(&device->spares.lock);
+    device->pool.first = NULL;
+    (void)pthread_mutex_destroy(&device->pool.lock);
 }

@@ -22,12 +22,12 @@ struct block {
     size_t bytes;
 };
 
-struct spares {
+struct memory_pool {
     pthread_mutex_t lock; /* a leaf: no call of the driver is made under it */
-    struct spare *first;
+    struct pooled_block *first;
 };
 
-void spares_init(struct spares *spares);
+void memory_pool_init(struct memory_pool *pool);
 
 /*
  * Memory of `least` bytes or more: a spare one that is not much larger, else a new one of
@@ -36,13 +36,13 @@ void spares_init(struct spares *spares);
  * spare memory counts, would be exceeded.
  */
 enum block_kind { BLOCK_DEVICE, BLOCK_PINNED };
-drv_result spares_take(struct device *device, enum block_kind kind, size_t least, size_t wanted,
-                       struct block *block);
+drv_result memory_pool_take(struct device *device, enum block_kind kind, size_t least,
+                            size_t wanted, struct block *block);
 
 /* Nothing is under way on it, and there is no secret in it. Makes no call of the driver. */
-void spares_give(struct device *device, const struct block *block);
+void memory_pool_give(struct device *device, const struct block *block);
 
 /* Frees all of it, which may wait. The device is entered, and no other thread uses it. */
-void spares_free(struct device *device);
+void memory_pool_free(struct device *device);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Lanes: taking and giving back, and the growth of their buffers.
+ * Stream sets: taking and giving back, and the growth of their buffers.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -11,73 +11,75 @@
 #include "cuda/process/statistics.h"
 #include "cuda/runtime/runtime.h"
 
-void lanes_init(struct lanes *lanes)
+void stream_sets_init(struct stream_sets *sets)
 {
-    memset(lanes, 0, sizeof *lanes);
+    memset(sets, 0, sizeof *sets);
     pthread_condattr_t monotonic;
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_mutex_init(&lanes->lock, NULL);
-    (void)pthread_cond_init(&lanes->returned, &monotonic);
+    (void)pthread_mutex_init(&sets->lock, NULL);
+    (void)pthread_cond_init(&sets->returned, &monotonic);
     (void)pthread_condattr_destroy(&monotonic);
 }
 
-static struct lane *find_free(struct lanes *lanes, enum lane_use use)
+static struct stream_set *find_free(struct stream_sets *sets, enum stream_set_use use)
 {
-    for (int i = use == LANE_BATCH ? LANES - BATCH_LANES : 0; i < LANES; i++)
-        if (!lanes->lane[i].taken && !lanes->lane[i].lost)
-            return &lanes->lane[i];
+    for (int i = use == STREAM_SET_BATCH ? STREAM_SETS - BATCH_STREAM_SETS : 0; i < STREAM_SETS;
+         i++)
+        if (!sets->set[i].taken && !sets->set[i].lost)
+            return &sets->set[i];
     return NULL;
 }
 
-/* Whoever holds a lane for a call gives it back; a batch may never be polled. */
-static int wait_for_one(struct lanes *lanes, enum lane_use use, const struct timespec *limit)
+/* Whoever holds a stream set for a call gives it back; a batch may never be polled. */
+static int wait_for_one(struct stream_sets *sets, enum stream_set_use use,
+                        const struct timespec *limit)
 {
-    if (use == LANE_BATCH)
-        return pthread_cond_timedwait(&lanes->returned, &lanes->lock, limit) == 0;
-    return pthread_cond_wait(&lanes->returned, &lanes->lock) == 0;
+    if (use == STREAM_SET_BATCH)
+        return pthread_cond_timedwait(&sets->returned, &sets->lock, limit) == 0;
+    return pthread_cond_wait(&sets->returned, &sets->lock) == 0;
 }
 
-struct lane *lane_take(struct device *device, enum lane_use use, unsigned flags)
+struct stream_set *stream_set_take(struct device *device, enum stream_set_use use, unsigned flags)
 {
-    struct lanes *lanes = &device->lanes;
-    (void)pthread_mutex_lock(&lanes->lock);
-    struct lane *lane = find_free(lanes, use);
+    struct stream_sets *sets = &device->stream_sets;
+    (void)pthread_mutex_lock(&sets->lock);
+    struct stream_set *set = find_free(sets, use);
     int waits = (flags & GPUAES_WAIT) != 0;
-    struct timespec limit = lane == NULL ? life_deadline() : (struct timespec){0, 0};
-    while (lane == NULL && waits && atomic_load(&device->use) != DEVICE_LOST) {
-        waits = wait_for_one(lanes, use, &limit);
-        lane = find_free(lanes, use);
+    struct timespec limit = set == NULL ? runtime_deadline() : (struct timespec){0, 0};
+    while (set == NULL && waits && atomic_load(&device->use) != DEVICE_LOST) {
+        waits = wait_for_one(sets, use, &limit);
+        set = find_free(sets, use);
     }
-    if (lane != NULL) {
-        lane->taken = 1;
-        lane->follows = lane->timed_out = 0;
+    if (set != NULL) {
+        set->taken = 1;
+        set->follows = set->timed_out = 0;
     }
-    (void)pthread_mutex_unlock(&lanes->lock);
-    return lane;
+    (void)pthread_mutex_unlock(&sets->lock);
+    return set;
 }
 
-enum gpuaes_status lane_refusal(const struct device *device)
+enum gpuaes_status stream_set_refusal(const struct device *device)
 {
     return atomic_load(&device->use) == DEVICE_LOST ? GPUAES_FAULT : GPUAES_BUSY;
 }
 
-void lane_return(struct device *device, struct lane *lane, int lost)
+void stream_set_return(struct device *device, struct stream_set *set, int lost)
 {
-    struct lanes *lanes = &device->lanes;
-    (void)pthread_mutex_lock(&lanes->lock);
-    lane->taken = 0;
-    lane->lost |= lost;
+    struct stream_sets *sets = &device->stream_sets;
+    (void)pthread_mutex_lock(&sets->lock);
+    set->taken = 0;
+    set->lost |= lost;
     /* Not all of those that wait may take it. */
-    (void)pthread_cond_broadcast(&lanes->returned);
-    (void)pthread_mutex_unlock(&lanes->lock);
+    (void)pthread_cond_broadcast(&sets->returned);
+    (void)pthread_mutex_unlock(&sets->lock);
 }
 
-void lanes_wake(struct device *device)
+void stream_sets_wake(struct device *device)
 {
-    (void)pthread_mutex_lock(&device->lanes.lock);
-    (void)pthread_cond_broadcast(&device->lanes.returned);
-    (void)pthread_mutex_unlock(&device->lanes.lock);
+    (void)pthread_mutex_lock(&device->stream_sets.lock);
+    (void)pthread_cond_broadcast(&device->stream_sets.returned);
+    (void)pthread_mutex_unlock(&device->stream_sets.lock);
 }
 
 /* ---- Buffers ---------------------------------------------------------------- */
@@ -101,7 +103,7 @@ static void give_staging(struct device *device, struct slot *slot)
     if (slot->staging == NULL)
         return;
     gpuaes_cleanse(slot->staging, slot->staging_bytes);
-    spares_give(device, &staging);
+    memory_pool_give(device, &staging);
     slot->staging = NULL;
     slot->staging_address = 0;
     slot->staging_bytes = 0;
@@ -110,7 +112,7 @@ static void give_staging(struct device *device, struct slot *slot)
 static void give_buffer(struct device *device, drv_ptr *buffer, size_t *bytes)
 {
     if (*buffer != 0)
-        spares_give(device, &(struct block){.address = *buffer, .bytes = *bytes});
+        memory_pool_give(device, &(struct block){.address = *buffer, .bytes = *bytes});
     *buffer = 0;
     *bytes = 0;
 }
@@ -120,8 +122,8 @@ static drv_result grow_staging(struct device *device, struct slot *slot, size_t 
     struct block grown;
     if (slot->staging_bytes >= bytes)
         return DRV_SUCCESS;
-    drv_result r =
-        spares_take(device, BLOCK_PINNED, bytes, staging_size(bytes, slot->staging_bytes), &grown);
+    drv_result r = memory_pool_take(device, BLOCK_PINNED, bytes,
+                                    staging_size(bytes, slot->staging_bytes), &grown);
     if (r != DRV_SUCCESS)
         return r;
     give_staging(device, slot);
@@ -138,7 +140,7 @@ static drv_result grow_buffer(struct device *device, drv_ptr *buffer, size_t *no
     if (*now >= bytes)
         return DRV_SUCCESS;
     drv_result r =
-        spares_take(device, BLOCK_DEVICE, bytes, bytes > 2 * *now ? bytes : 2 * *now, &grown);
+        memory_pool_take(device, BLOCK_DEVICE, bytes, bytes > 2 * *now ? bytes : 2 * *now, &grown);
     if (r != DRV_SUCCESS)
         return r;
     give_buffer(device, buffer, now);
@@ -148,7 +150,7 @@ static drv_result grow_buffer(struct device *device, drv_ptr *buffer, size_t *no
 }
 
 static drv_result prepare_slot(struct device *device, struct slot *slot,
-                               const struct lane_needs *needs)
+                               const struct stream_set_needs *needs)
 {
     const struct driver *d = device->driver;
     drv_result r = DRV_SUCCESS;
@@ -168,13 +170,14 @@ static drv_result prepare_slot(struct device *device, struct slot *slot,
 }
 
 /*
- * Called with nothing under way on the lane but the wiping of its buffers by
+ * Called with nothing under way on the stream set but the wiping of its buffers by
  * the work before, which must have ended before anybody touches them again.
  */
-drv_result lane_prepare(struct device *device, struct lane *lane, const struct lane_needs *needs)
+drv_result stream_set_prepare(struct device *device, struct stream_set *set,
+                              const struct stream_set_needs *needs)
 {
     for (unsigned i = 0; i < needs->slots; i++) {
-        struct slot *slot = &lane->slots[i];
+        struct slot *slot = &set->slots[i];
         drv_result r = DRV_SUCCESS;
         if (slot->wiping)
             r = device_wait(device, slot->stream, NULL);
@@ -190,12 +193,13 @@ drv_result lane_prepare(struct device *device, struct lane *lane, const struct l
     return DRV_SUCCESS;
 }
 
-drv_result lane_prepare_some(struct device *device, struct lane *lane, struct lane_needs *needs)
+drv_result stream_set_prepare_some(struct device *device, struct stream_set *set,
+                                   struct stream_set_needs *needs)
 {
-    drv_result r = lane_prepare(device, lane, needs);
+    drv_result r = stream_set_prepare(device, set, needs);
     while (r == DRV_OUT_OF_MEMORY && needs->slots > 1) {
         needs->slots--;
-        r = lane_prepare(device, lane, needs);
+        r = stream_set_prepare(device, set, needs);
     }
     return r;
 }
@@ -218,54 +222,54 @@ static drv_result end_slot(struct device *device, struct slot *slot)
     return DRV_SUCCESS;
 }
 
-drv_result lanes_end(struct device *device)
+drv_result stream_sets_end(struct device *device)
 {
-    for (int i = 0; i < LANES; i++) {
-        struct lane *lane = &device->lanes.lane[i];
-        for (int s = 0; s < LANE_SLOTS; s++) {
-            drv_result r = end_slot(device, &lane->slots[s]);
+    for (int i = 0; i < STREAM_SETS; i++) {
+        struct stream_set *set = &device->stream_sets.set[i];
+        for (int s = 0; s < STREAM_SET_SLOTS; s++) {
+            drv_result r = end_slot(device, &set->slots[s]);
             if (r != DRV_SUCCESS)
                 return r;
         }
-        if (lane->application != NULL)
-            (void)device->driver->event_destroy(lane->application);
+        if (set->application != NULL)
+            (void)device->driver->event_destroy(set->application);
     }
-    (void)pthread_mutex_destroy(&device->lanes.lock);
-    (void)pthread_cond_destroy(&device->lanes.returned);
+    (void)pthread_mutex_destroy(&device->stream_sets.lock);
+    (void)pthread_cond_destroy(&device->stream_sets.returned);
     return DRV_SUCCESS;
 }
 
-/* ---- Work on a lane ----------------------------------------------------------- */
+/* ---- Work on a stream set ----------------------------------------------------------- */
 
-drv_result lane_follow(struct device *device, struct lane *lane, unsigned slots)
+drv_result stream_set_follow(struct device *device, struct stream_set *set, unsigned slots)
 {
     const struct driver *d = device->driver;
     drv_result r = DRV_SUCCESS;
-    if (lane->application == NULL)
-        r = d->event_create(&lane->application, DRV_EVENT_DISABLE_TIMING);
+    if (set->application == NULL)
+        r = d->event_create(&set->application, DRV_EVENT_DISABLE_TIMING);
     if (r == DRV_SUCCESS)
         r = device_may_use(device, DRV_STREAM_LEGACY);
     if (r == DRV_SUCCESS)
-        r = d->event_record(lane->application, DRV_STREAM_LEGACY);
+        r = d->event_record(set->application, DRV_STREAM_LEGACY);
     for (unsigned i = 0; i < slots && r == DRV_SUCCESS; i++)
-        r = d->stream_wait_event(lane->slots[i].stream, lane->application, 0);
-    lane->follows = r == DRV_SUCCESS;
+        r = d->stream_wait_event(set->slots[i].stream, set->application, 0);
+    set->follows = r == DRV_SUCCESS;
     return r;
 }
 
-drv_result lane_wait(struct device *device, struct lane *lane, const struct slot *slot,
-                     drv_event event)
+drv_result stream_set_wait(struct device *device, struct stream_set *set, const struct slot *slot,
+                           drv_event event)
 {
     const struct driver *d = device->driver;
-    if (lane->timed_out)
+    if (set->timed_out)
         return event != NULL ? d->event_query(event) : d->stream_query(slot->stream);
     drv_result r = DRV_SUCCESS;
-    if (lane->follows)
-        r = device_wait_for_application(device, lane->application);
-    lane->follows = 0;
+    if (set->follows)
+        r = device_wait_for_application(device, set->application);
+    set->follows = 0;
     if (r == DRV_SUCCESS)
         r = device_wait(device, slot->stream, event);
-    lane->timed_out = r == DRV_NOT_READY;
+    set->timed_out = r == DRV_NOT_READY;
     return r;
 }
 
@@ -277,14 +281,14 @@ drv_result slot_wipe(struct slot *slot, const struct driver *driver, drv_ptr p, 
     return driver->memset_d8_async(p, 0, bytes, slot->stream);
 }
 
-void lane_cleanse_staging(struct device *device, struct lane *lane)
+void stream_set_cleanse_staging(struct device *device, struct stream_set *set)
 {
-    for (unsigned i = 0; i < LANE_SLOTS; i++) {
-        const struct slot *slot = &lane->slots[i];
+    for (unsigned i = 0; i < STREAM_SET_SLOTS; i++) {
+        const struct slot *slot = &set->slots[i];
         if (slot->staging == NULL)
             continue;
         if (slot->wiping)
-            (void)lane_wait(device, lane, slot, NULL);
+            (void)stream_set_wait(device, set, slot, NULL);
         if (device_has_pinned(device->driver, slot->staging))
             gpuaes_cleanse(slot->staging, slot->staging_bytes);
     }

@@ -41,7 +41,7 @@ struct span {
 
 struct gpuaes_keystream {
     /* What every call needs; `left` bytes at `next` are made. */
-    struct ring_claim claim;
+    struct ring_lease lease;
     const unsigned char *next;
     size_t left;
     uint64_t position; /* bytes from where `iv` is */
@@ -64,15 +64,15 @@ struct gpuaes_keystream {
 static uint64_t bytes_to_order(const struct gpuaes_keystream *k)
 {
     uint64_t bytes = FIRST_BYTES;
-    while (bytes < k->claim.ring->segment_bytes && bytes * GROWTH <= k->used)
+    while (bytes < k->lease.ring->segment_bytes && bytes * GROWTH <= k->used)
         bytes *= 2;
-    return min_u64(bytes, k->claim.ring->segment_bytes);
+    return min_u64(bytes, k->lease.ring->segment_bytes);
 }
 
 static drv_result launch(const struct gpuaes_keystream *k, const struct segment *segment,
                          const struct span *span)
 {
-    const struct ring *ring = k->claim.ring;
+    const struct ring *ring = k->lease.ring;
     const struct driver *d = ring->device->driver;
     struct aes_arguments arguments;
     unsigned char iv[GPUAES_BLOCK];
@@ -90,7 +90,7 @@ static drv_result launch(const struct gpuaes_keystream *k, const struct segment 
 /* The next piece of the stream into that segment. */
 static drv_result order(struct gpuaes_keystream *k, unsigned number)
 {
-    struct segment *segment = &k->claim.ring->segment[number];
+    struct segment *segment = &k->lease.ring->segment[number];
     struct span *span = &k->span[number];
     uint64_t begin = k->position + k->lead, bytes = bytes_to_order(k);
     begin -= begin % GPUAES_BLOCK;
@@ -107,9 +107,9 @@ static drv_result order(struct gpuaes_keystream *k, unsigned number)
 /* Segments that the position has passed are ordered anew; what is under way stays. */
 static drv_result turn(struct gpuaes_keystream *k)
 {
-    const struct ring *ring = k->claim.ring;
+    const struct ring *ring = k->lease.ring;
     for (unsigned i = 0; i < RING_SEGMENTS; i++) {
-        struct segment *segment = &k->claim.ring->segment[k->first];
+        struct segment *segment = &k->lease.ring->segment[k->first];
         if (k->span[k->first].end > k->position)
             break;
         drv_result r = DRV_SUCCESS;
@@ -133,7 +133,7 @@ static int miss(struct gpuaes_keystream *k, struct span *span)
 {
     int64_t now = clock_ns(CLOCK_MONOTONIC);
     if (span->missed_at != 0) {
-        if (now - span->missed_at > (int64_t)life_settings()->timeout_ms * 1000000)
+        if (now - span->missed_at > (int64_t)runtime_settings()->timeout_ms * 1000000)
             return 1;
         if (k->ask_bytes < ASK_MOST)
             k->ask_bytes *= 2;
@@ -163,7 +163,7 @@ static void use(struct gpuaes_keystream *k, const struct segment *segment, const
 /* What is made of the segment that comes first. */
 static drv_result look(struct gpuaes_keystream *k)
 {
-    struct segment *segment = &k->claim.ring->segment[k->first];
+    struct segment *segment = &k->lease.ring->segment[k->first];
     struct span *span = &k->span[k->first];
     if (k->position < span->begin) {
         k->ask_at = span->begin;
@@ -171,12 +171,12 @@ static drv_result look(struct gpuaes_keystream *k)
     }
     drv_result r = DRV_SUCCESS;
     if (segment->under_way)
-        r = k->claim.ring->device->driver->event_query(segment->made);
+        r = k->lease.ring->device->driver->event_query(segment->made);
     if (r == DRV_NOT_READY) {
         if (!miss(k, span))
             return DRV_SUCCESS;
         /* The process may have been stopped since that query, and not the device. */
-        r = k->claim.ring->device->driver->event_query(segment->made);
+        r = k->lease.ring->device->driver->event_query(segment->made);
     }
     if (r != DRV_SUCCESS)
         return r;
@@ -189,7 +189,7 @@ static drv_result look(struct gpuaes_keystream *k)
 /* With the ring entered; 0, and it is given back, if there is no more to be had of it. */
 static int work_on_ring(struct gpuaes_keystream *k)
 {
-    struct device *device = k->claim.ring->device;
+    struct device *device = k->lease.ring->device;
     drv_result r = DRV_UNKNOWN;
     if (atomic_load(&device->use) != DEVICE_LOST && device_enter(device)) {
         r = turn(k);
@@ -200,10 +200,10 @@ static int work_on_ring(struct gpuaes_keystream *k)
         device_leave(device);
     }
     if (r == DRV_SUCCESS && k->misses < MISSES_MOST) {
-        ring_leave_used(&k->claim);
+        ring_leave_used(&k->lease);
         return 1;
     }
-    ring_give(&k->claim);
+    ring_give(&k->lease);
     return 0;
 }
 
@@ -215,14 +215,14 @@ static void tell_statistics(struct gpuaes_keystream *k)
 
 int gpuaes_keystream_order(struct gpuaes_keystream *k)
 {
-    struct visit visit;
+    struct runtime_guard guard;
     if (!k->open || k->left != 0 || k->position < k->ask_at)
         return k->left != 0;
-    k->open = life_enter(&visit);
+    k->open = runtime_enter(&guard);
     if (!k->open)
         return 0;
-    k->open = ring_enter(&k->claim) && work_on_ring(k);
-    life_leave(&visit);
+    k->open = ring_enter(&k->lease) && work_on_ring(k);
+    runtime_leave(&guard);
     tell_statistics(k);
     return k->left != 0;
 }
@@ -233,13 +233,13 @@ size_t gpuaes_keystream_xor(struct gpuaes_keystream *k, const void *in, void *ou
         len = k->left;
     if (len == 0)
         return 0;
-    if (fork_is_child() || !ring_enter(&k->claim)) {
+    if (fork_is_child() || !ring_enter(&k->lease)) {
         k->left = 0;
         k->open = 0;
         return 0;
     }
     host_xor(out, in, k->next, len, 0);
-    ring_leave(&k->claim);
+    ring_leave(&k->lease);
     k->next += len;
     k->left -= len;
     k->position += len;
@@ -270,18 +270,18 @@ int gpuaes_keystream_is_open(const struct gpuaes_keystream *k)
 
 static enum gpuaes_status take_ring(struct gpuaes_keystream *k, int allocate)
 {
-    struct visit visit;
+    struct runtime_guard guard;
     enum gpuaes_status status = GPUAES_NOT_READY;
-    if (!life_enter(&visit))
+    if (!runtime_enter(&guard))
         return status;
-    struct device *device = life_own_device();
+    struct device *device = runtime_own_device();
     if (device != NULL && device_enter(device)) {
-        status = ring_take(device, allocate, &k->claim);
+        status = ring_take(device, allocate, &k->lease);
         device_leave(device);
     }
     if (status == GPUAES_OK && !work_on_ring(k))
         status = GPUAES_FAULT;
-    life_leave(&visit);
+    runtime_leave(&guard);
     return status;
 }
 
@@ -311,12 +311,12 @@ enum gpuaes_status gpuaes_keystream_open(struct gpuaes_keystream **keystream,
 /* Unless it has been taken away. Without a device it is cleansed as far as nothing is under way. */
 static void give_ring(const struct gpuaes_keystream *k)
 {
-    struct visit visit;
-    int entered = life_enter(&visit);
-    if (ring_enter(&k->claim))
-        ring_give(&k->claim);
+    struct runtime_guard guard;
+    int entered = runtime_enter(&guard);
+    if (ring_enter(&k->lease))
+        ring_give(&k->lease);
     if (entered)
-        life_leave(&visit);
+        runtime_leave(&guard);
 }
 
 void gpuaes_keystream_close(struct gpuaes_keystream *k)

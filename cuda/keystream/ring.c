@@ -44,43 +44,43 @@ static uint64_t word_of(uint64_t ownership, unsigned state)
  * The end of a use. Once the process ends, the ring is lost by that, whatever state was wanted.
  * This load, from the cache line of the word, costs an update nothing beside the swap.
  */
-static void set_state(const struct ring_claim *claim, unsigned state)
+static void set_state(const struct ring_lease *lease, unsigned state)
 {
-    if (atomic_load_explicit(&claim->ring->closing, memory_order_relaxed))
+    if (atomic_load_explicit(&lease->ring->closing, memory_order_relaxed))
         state = STATE_LOST;
-    atomic_store_explicit(&claim->ring->word, word_of(claim->ownership, state),
+    atomic_store_explicit(&lease->ring->word, word_of(lease->ownership, state),
                           memory_order_release);
 }
 
-int ring_enter(const struct ring_claim *claim)
+int ring_enter(const struct ring_lease *lease)
 {
-    uint64_t idle = word_of(claim->ownership, STATE_IDLE);
-    return atomic_compare_exchange_strong_explicit(&claim->ring->word, &idle,
-                                                   word_of(claim->ownership, STATE_BUSY),
+    uint64_t idle = word_of(lease->ownership, STATE_IDLE);
+    return atomic_compare_exchange_strong_explicit(&lease->ring->word, &idle,
+                                                   word_of(lease->ownership, STATE_BUSY),
                                                    memory_order_acquire, memory_order_relaxed);
 }
 
-void ring_leave(const struct ring_claim *claim)
+void ring_leave(const struct ring_lease *lease)
 {
-    set_state(claim, STATE_IDLE);
+    set_state(lease, STATE_IDLE);
 }
 
-void ring_leave_used(const struct ring_claim *claim)
+void ring_leave_used(const struct ring_lease *lease)
 {
-    atomic_store_explicit(&claim->ring->last_use, clock_ns(CLOCK_MONOTONIC_COARSE),
+    atomic_store_explicit(&lease->ring->last_use, clock_ns(CLOCK_MONOTONIC_COARSE),
                           memory_order_relaxed);
-    ring_leave(claim);
+    ring_leave(lease);
 }
 
 /* A ring in that state becomes ours, busy, under a new number. */
-static int seize(struct ring *ring, unsigned state, struct ring_claim *claim)
+static int reclaim(struct ring *ring, unsigned state, struct ring_lease *lease)
 {
     uint64_t word = atomic_load(&ring->word);
     uint64_t ownership = word / STATES + 1;
     if (word % STATES != state ||
         !atomic_compare_exchange_strong(&ring->word, &word, word_of(ownership, STATE_BUSY)))
         return 0;
-    *claim = (struct ring_claim){ring, ownership};
+    *lease = (struct ring_lease){ring, ownership};
     return 1;
 }
 
@@ -89,18 +89,18 @@ static int seize(struct ring *ring, unsigned state, struct ring_claim *claim)
 /* Of the largest ring that the limit allows. */
 static size_t largest_segment(void)
 {
-    size_t share = life_settings()->read_ahead_bytes / RING_SEGMENTS / PAGE_BYTES * PAGE_BYTES;
+    size_t share = runtime_settings()->read_ahead_bytes / RING_SEGMENTS / PAGE_BYTES * PAGE_BYTES;
     return share < LARGEST_SEGMENT ? share : LARGEST_SEGMENT;
 }
 
 static int count_bytes(size_t bytes)
 {
-    uint64_t now = atomic_load(&rings.bytes), cap = life_settings()->read_ahead_bytes;
+    uint64_t now = atomic_load(&rings.bytes), cap = runtime_settings()->read_ahead_bytes;
     do {
         if (bytes > cap || now > cap - bytes)
             return 0;
     } while (!atomic_compare_exchange_weak(&rings.bytes, &now, now + bytes));
-    if (statistics_take_pinned(bytes, life_settings()->pinned_bytes))
+    if (statistics_take_pinned(bytes, runtime_settings()->pinned_bytes))
         return 1;
     atomic_fetch_sub(&rings.bytes, bytes);
     return 0;
@@ -116,7 +116,7 @@ static void uncount_bytes(size_t bytes)
 static void spare_bytes(struct device *device, struct block *block)
 {
     block->address = 0; /* not known */
-    spares_give(device, block);
+    memory_pool_give(device, block);
     atomic_fetch_sub(&rings.bytes, block->bytes);
 }
 
@@ -206,103 +206,103 @@ static drv_result empty(struct ring *ring, int entered)
 }
 
 /* Its memory is left alone for ever, and others may have as much. */
-static void lose(const struct ring_claim *claim)
+static void lose(const struct ring_lease *lease)
 {
-    atomic_fetch_sub(&rings.bytes, claim->ring->segment_bytes * RING_SEGMENTS);
-    set_state(claim, STATE_LOST);
+    atomic_fetch_sub(&rings.bytes, lease->ring->segment_bytes * RING_SEGMENTS);
+    set_state(lease, STATE_LOST);
 }
 
 /* A ring of ours, for another owner or none. 0: it is lost. */
-static int empty_or_lose(const struct ring_claim *claim)
+static int empty_or_lose(const struct ring_lease *lease)
 {
-    struct device *device = claim->ring->device;
+    struct device *device = lease->ring->device;
     int was_lost = atomic_load(&device->use) == DEVICE_LOST;
     int entered = !was_lost && device_enter(device);
-    drv_result r = empty(claim->ring, entered);
+    drv_result r = empty(lease->ring, entered);
     if (entered) {
         if (r != DRV_SUCCESS)
             (void)device_fault(device, "making keystream", r);
         device_leave(device);
     }
     if (r != DRV_SUCCESS)
-        lose(claim);
+        lose(lease);
     return r == DRV_SUCCESS;
 }
 
-void ring_give(const struct ring_claim *claim)
+void ring_give(const struct ring_lease *lease)
 {
-    if (empty_or_lose(claim))
-        set_state(claim, STATE_FREE);
+    if (empty_or_lose(lease))
+        set_state(lease, STATE_FREE);
 }
 
 /* ---- Taking ------------------------------------------------------------------------- */
 
-static int has_memory(const struct ring_claim *claim)
+static int has_memory(const struct ring_lease *lease)
 {
-    const struct device *device = claim->ring->device;
+    const struct device *device = lease->ring->device;
     return device != NULL && atomic_load(&device->use) == DEVICE_IN_USE;
 }
 
-static int forget_if_lost(const struct ring_claim *claim)
+static int forget_if_lost(const struct ring_lease *lease)
 {
-    const struct ring *ring = claim->ring;
+    const struct ring *ring = lease->ring;
     if (ring->device == NULL || atomic_load(&ring->device->use) != DEVICE_LOST)
         return 0;
-    lose(claim);
+    lose(lease);
     return 1;
 }
 
 /* A free ring with memory, or without. */
-static int take_free(int with_memory, struct ring_claim *claim)
+static int take_free(int with_memory, struct ring_lease *lease)
 {
     for (int i = 0; i < RINGS; i++) {
-        if (!seize(&rings.ring[i], STATE_FREE, claim))
+        if (!reclaim(&rings.ring[i], STATE_FREE, lease))
             continue;
-        if (forget_if_lost(claim))
+        if (forget_if_lost(lease))
             continue;
-        if (has_memory(claim) == with_memory && (with_memory || claim->ring->device == NULL))
+        if (has_memory(lease) == with_memory && (with_memory || lease->ring->device == NULL))
             return 1;
-        set_state(claim, STATE_FREE);
+        set_state(lease, STATE_FREE);
     }
     return 0;
 }
 
-static int take_from_idle_owner(struct ring_claim *claim)
+static int take_from_idle_owner(struct ring_lease *lease)
 {
     int64_t before = clock_ns(CLOCK_MONOTONIC_COARSE) - IDLE_NS;
     for (int i = 0; i < RINGS; i++) {
         struct ring *ring = &rings.ring[i];
         if (atomic_load_explicit(&ring->last_use, memory_order_relaxed) > before ||
-            !seize(ring, STATE_IDLE, claim))
+            !reclaim(ring, STATE_IDLE, lease))
             continue;
-        if (empty_or_lose(claim))
+        if (empty_or_lose(lease))
             return 1;
     }
     return 0;
 }
 
-static enum gpuaes_status take_new(struct device *device, struct ring_claim *claim)
+static enum gpuaes_status take_new(struct device *device, struct ring_lease *lease)
 {
-    if (!take_free(0, claim))
+    if (!take_free(0, lease))
         return GPUAES_NO_MEMORY;
-    enum gpuaes_status status = allocate_memory(claim->ring, device);
+    enum gpuaes_status status = allocate_memory(lease->ring, device);
     if (status != GPUAES_OK)
-        set_state(claim, STATE_FREE);
+        set_state(lease, STATE_FREE);
     return status;
 }
 
-enum gpuaes_status ring_take(struct device *device, int allocate, struct ring_claim *claim)
+enum gpuaes_status ring_take(struct device *device, int allocate, struct ring_lease *lease)
 {
     enum gpuaes_status status = GPUAES_OK;
-    if (!take_free(1, claim)) {
+    if (!take_free(1, lease)) {
         if (!allocate)
             return GPUAES_BUSY;
-        status = take_new(device, claim);
-        if (status == GPUAES_NO_MEMORY && take_from_idle_owner(claim))
+        status = take_new(device, lease);
+        if (status == GPUAES_NO_MEMORY && take_from_idle_owner(lease))
             status = GPUAES_OK;
     }
     if (status == GPUAES_OK)
-        atomic_store(&claim->ring->last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
+        atomic_store(&lease->ring->last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
     return status;
 }
 
@@ -310,13 +310,13 @@ enum gpuaes_status ring_take(struct device *device, int allocate, struct ring_cl
 
 /* Of the one thread that releases devices: what it has taken, and from which state. */
 static struct {
-    struct ring_claim claim;
+    struct ring_lease lease;
     unsigned state;
-} seized[RINGS];
-static int seized_rings;
+} reclaimd[RINGS];
+static int reclaimd_rings;
 
 /* Busy, with the number that it has: so it can be given back. */
-static int seize_for_now(struct ring *ring)
+static int reclaim_for_now(struct ring *ring)
 {
     uint64_t word = atomic_load(&ring->word);
     unsigned state = (unsigned)(word % STATES);
@@ -327,41 +327,41 @@ static int seize_for_now(struct ring *ring)
     if (state == STATE_BUSY ||
         !atomic_compare_exchange_strong(&ring->word, &word, word - state + STATE_BUSY))
         return 0;
-    seized[seized_rings].claim = (struct ring_claim){ring, word / STATES};
-    seized[seized_rings++].state = state;
+    reclaimd[reclaimd_rings].lease = (struct ring_lease){ring, word / STATES};
+    reclaimd[reclaimd_rings++].state = state;
     return 1;
 }
 
-int rings_seize(void)
+int rings_reclaim(void)
 {
     for (int i = 0; i < RINGS; i++)
-        if (!seize_for_now(&rings.ring[i])) {
-            while (seized_rings != 0) {
-                seized_rings--;
-                set_state(&seized[seized_rings].claim, seized[seized_rings].state);
+        if (!reclaim_for_now(&rings.ring[i])) {
+            while (reclaimd_rings != 0) {
+                reclaimd_rings--;
+                set_state(&reclaimd[reclaimd_rings].lease, reclaimd[reclaimd_rings].state);
             }
             return 0;
         }
     return 1;
 }
 
-void rings_unseize(void)
+void rings_reopen(void)
 {
-    while (seized_rings != 0) {
-        struct ring_claim claim = seized[--seized_rings].claim;
-        claim.ownership++; /* nobody's */
-        if (claim.ring->device == NULL || empty_or_lose(&claim))
-            set_state(&claim, STATE_FREE);
+    while (reclaimd_rings != 0) {
+        struct ring_lease lease = reclaimd[--reclaimd_rings].lease;
+        lease.ownership++; /* nobody's */
+        if (lease.ring->device == NULL || empty_or_lose(&lease))
+            set_state(&lease, STATE_FREE);
     }
 }
 
 /* 1 if nobody uses the ring, nor will again. */
 static int close_ring(struct ring *ring)
 {
-    struct ring_claim claim;
+    struct ring_lease lease;
     atomic_store(&ring->closing, 1);
-    if (seize(ring, STATE_FREE, &claim) || seize(ring, STATE_IDLE, &claim))
-        set_state(&claim, STATE_LOST);
+    if (reclaim(ring, STATE_FREE, &lease) || reclaim(ring, STATE_IDLE, &lease))
+        set_state(&lease, STATE_LOST);
     return atomic_load(&ring->word) % STATES == STATE_LOST;
 }
 
@@ -375,8 +375,8 @@ int rings_close(void)
 
 drv_result rings_free(struct device *device)
 {
-    for (int i = 0; i < seized_rings; i++) {
-        struct ring *ring = seized[i].claim.ring;
+    for (int i = 0; i < reclaimd_rings; i++) {
+        struct ring *ring = reclaimd[i].lease.ring;
         if (ring->device != device)
             continue;
         drv_result r = empty(ring, 1);

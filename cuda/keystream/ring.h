@@ -36,7 +36,7 @@ struct ring {
 };
 
 /* A lease: the ring and the number of its ownership. */
-struct ring_claim {
+struct ring_lease {
     struct ring *ring;
     uint64_t ownership;
 };
@@ -47,30 +47,30 @@ struct ring_claim {
  * within the limits, or be taken from an owner that has not used it for a second.
  * It is entered. OK; BUSY without `allocate`; NO_MEMORY; FAULT.
  */
-enum gpuaes_status ring_take(struct device *device, int allocate, struct ring_claim *claim);
+enum gpuaes_status ring_take(struct device *device, int allocate, struct ring_lease *lease);
 
 /* Returns 1, or 0 if the ring was reclaimed: then the lease is over. */
-int ring_enter(const struct ring_claim *claim);
-void ring_leave(const struct ring_claim *claim);
+int ring_enter(const struct ring_lease *lease);
+void ring_leave(const struct ring_lease *lease);
 
 /* As ring_leave(), and marks the ring as used, so that it does not count as idle. */
-void ring_leave_used(const struct ring_claim *claim);
+void ring_leave_used(const struct ring_lease *lease);
 
 /*
  * Gives an entered ring back: waits for what is under way, and cleanses. A ring
  * whose device cannot be waited for is never used again.
  */
-void ring_give(const struct ring_claim *claim);
+void ring_give(const struct ring_lease *lease);
 
 /*
  * For the thread that releases devices, while no other thread can enter one. Reclaims all
  * rings from their owners; returns 0, with nothing changed, if one is being used.
  * rings_free() frees the memory of those of a device, which is entered;
- * rings_unseize() lets all be taken again.
+ * rings_reopen() lets all be taken again.
  */
-int rings_seize(void);
+int rings_reclaim(void);
 drv_result rings_free(struct device *device);
-void rings_unseize(void);
+void rings_reopen(void);
 
 /*
  * For the exit of the process: takes all rings away for good. 0 where a thread is just using one,

@@ -9,7 +9,7 @@
 #include "cuda/memory/memory_kind.h"
 #include "cuda/runtime/runtime.h"
 
-/* Through the staging memory of a lane, in pieces of its size. */
+/* Through the staging memory of a stream set, in pieces of its size. */
 enum { COPY_PIECE = 256 << 10 };
 
 static drv_result copy_piece(struct device *device, const struct slot *slot, unsigned char *to,
@@ -39,12 +39,12 @@ static enum gpuaes_status copy_on_lane(struct device *device, unsigned char *to,
                                        enum gpuaes_memory to_kind, const unsigned char *from,
                                        enum gpuaes_memory from_kind, size_t len)
 {
-    struct lane_needs needs = {.slots = 1, .staging = COPY_PIECE};
-    struct lane *lane = lane_take(device, LANE_CALL, GPUAES_WAIT);
-    if (lane == NULL)
-        return lane_refusal(device);
-    struct slot *slot = &lane->slots[0];
-    drv_result r = lane_prepare(device, lane, &needs);
+    struct stream_set_needs needs = {.slots = 1, .staging = COPY_PIECE};
+    struct stream_set *set = stream_set_take(device, STREAM_SET_CALL, GPUAES_WAIT);
+    if (set == NULL)
+        return stream_set_refusal(device);
+    struct slot *slot = &set->slots[0];
+    drv_result r = stream_set_prepare(device, set, &needs);
     /* After what the application put on the legacy stream. */
     if (r == DRV_SUCCESS)
         r = device_may_use(device, DRV_STREAM_LEGACY);
@@ -62,7 +62,7 @@ static enum gpuaes_status copy_on_lane(struct device *device, unsigned char *to,
     if (r != DRV_NOT_READY && slot->staging != NULL &&
         (r == DRV_SUCCESS || device_has_pinned(device->driver, slot->staging)))
         gpuaes_cleanse(slot->staging, min_u64(len, COPY_PIECE));
-    lane_return(device, lane, r == DRV_NOT_READY);
+    stream_set_return(device, set, r == DRV_NOT_READY);
     return status;
 }
 
@@ -91,17 +91,17 @@ static enum gpuaes_status copy_entered(struct device *entered, void *to, const v
 
 enum gpuaes_status gpuaes_copy(void *to, const void *from, size_t len)
 {
-    struct visit visit;
+    struct runtime_guard guard;
     enum gpuaes_status status = GPUAES_NOT_READY;
     if (len == 0)
         return GPUAES_OK;
-    if (!life_enter(&visit))
+    if (!runtime_enter(&guard))
         return status;
-    struct device *device = life_own_device();
+    struct device *device = runtime_own_device();
     if (device != NULL && device_enter(device)) {
         status = copy_entered(device, to, from, len);
         device_leave(device);
     }
-    life_leave(&visit);
+    runtime_leave(&guard);
     return status;
 }

@@ -45,7 +45,7 @@ static int holds(const struct range *range, const void *p, size_t len)
 /* The device that works on a device or managed range. */
 static struct device *find_owner(struct device *entered, const struct range *range)
 {
-    struct device *owner = life_device_of(range->ordinal);
+    struct device *owner = runtime_device_of(range->ordinal);
     if (range->managed)
         return owner != NULL ? owner : entered;
     /* Memory of a pool or of no context at all is every context's. */
@@ -117,17 +117,17 @@ static enum gpuaes_memory kind_to_application(const void *p, size_t len)
 
 enum gpuaes_memory gpuaes_memory_kind(const void *p, size_t len)
 {
-    struct visit visit;
+    struct runtime_guard guard;
     struct memory memory;
     enum gpuaes_status status = GPUAES_FAULT;
-    if (!life_enter(&visit))
+    if (!runtime_enter(&guard))
         return kind_to_application(p, len);
-    struct device *device = life_own_device();
+    struct device *device = runtime_own_device();
     if (device != NULL && device_enter(device)) {
         status = memory_look(device, p, len, &memory);
         device_leave(device);
     }
-    life_leave(&visit);
+    runtime_leave(&guard);
     if (status == GPUAES_BAD_RANGE)
         return GPUAES_FOREIGN;
     return status == GPUAES_OK ? memory.kind : kind_to_application(p, len);

@@ -11,29 +11,29 @@
 #include "cuda/runtime/runtime.h"
 
 /* Enters the process's life and a device of it; NULL, with nothing changed, without one. */
-static struct device *enter(struct visit *visit)
+static struct device *enter(struct runtime_guard *guard)
 {
-    if (!life_enter(visit))
+    if (!runtime_enter(guard))
         return NULL;
-    struct device *device = life_own_device();
+    struct device *device = runtime_own_device();
     if (device != NULL && device_enter(device))
         return device;
-    life_leave(visit);
+    runtime_leave(guard);
     return NULL;
 }
 
-static void leave(struct device *device, struct visit *visit)
+static void leave(struct device *device, struct runtime_guard *guard)
 {
     device_leave(device);
-    life_leave(visit);
+    runtime_leave(guard);
 }
 
 /* ---- Allocated --------------------------------------------------------------- */
 
 void *gpuaes_pinned_alloc(size_t bytes)
 {
-    struct visit visit;
-    struct device *device = bytes != 0 ? enter(&visit) : NULL;
+    struct runtime_guard guard;
+    struct device *device = bytes != 0 ? enter(&guard) : NULL;
     if (device == NULL)
         return NULL;
     void *p = NULL;
@@ -43,30 +43,30 @@ void *gpuaes_pinned_alloc(size_t bytes)
         (void)device_fault(device, "cuMemHostAlloc", r);
         p = NULL;
     } else {
-        life_hold(); /* releasing the context would take the memory away */
+        runtime_ref(); /* releasing the context would take the memory away */
     }
-    leave(device, &visit);
+    leave(device, &guard);
     return p;
 }
 
 void gpuaes_pinned_free(void *p, size_t bytes)
 {
-    struct visit visit;
+    struct runtime_guard guard;
     if (p == NULL || fork_is_child()) /* where the pages may not be there */
         return;
-    if (life_reenter(&visit)) { /* it is held; the exit waits for that */
-        if (life_has_pinned(p))
+    if (runtime_reenter(&guard)) { /* it is held; the exit waits for that */
+        if (runtime_has_pinned(p))
             gpuaes_cleanse(p, bytes);
-        life_leave(&visit);
+        runtime_leave(&guard);
     }
-    struct device *device = enter(&visit);
+    struct device *device = enter(&guard);
     if (device == NULL) /* all are lost: leaked */
         return;
     drv_result r = device->driver->mem_free_host(p);
     if (r != DRV_SUCCESS)
         (void)device_fault(device, "cuMemFreeHost", r);
-    life_unhold();
-    leave(device, &visit);
+    runtime_unref();
+    leave(device, &guard);
 }
 
 /* ---- Registered -------------------------------------------------------------- */
@@ -125,10 +125,10 @@ static enum gpuaes_status status_of(struct device *device, drv_result r)
 
 enum gpuaes_status gpuaes_pinned_register(void *p, size_t bytes)
 {
-    struct visit visit;
+    struct runtime_guard guard;
     if (p == NULL || bytes == 0)
         return GPUAES_BAD_ARGUMENT;
-    struct device *device = enter(&visit);
+    struct device *device = enter(&guard);
     if (device == NULL)
         return GPUAES_NOT_READY;
     struct registered *entry = malloc(sizeof *entry);
@@ -140,27 +140,27 @@ enum gpuaes_status gpuaes_pinned_register(void *p, size_t bytes)
     if (status == GPUAES_OK) {
         entry->p = p;
         add(entry);
-        life_hold(); /* as long as it is registered */
+        runtime_ref(); /* as long as it is registered */
     } else {
         free(entry);
     }
-    leave(device, &visit);
+    leave(device, &guard);
     return status;
 }
 
 enum gpuaes_status gpuaes_pinned_unregister(void *p)
 {
-    struct visit visit;
-    struct device *device = enter(&visit);
+    struct runtime_guard guard;
+    struct device *device = enter(&guard);
     if (device == NULL)
         return GPUAES_NOT_READY;
     struct registered *entry = take(p);
     enum gpuaes_status status = GPUAES_BAD_RANGE;
     if (entry != NULL) {
         status = status_of(device, device->driver->mem_host_unregister(p));
-        life_unhold();
+        runtime_unref();
     }
     free(entry);
-    leave(device, &visit);
+    leave(device, &guard);
     return status;
 }

@@ -10,7 +10,7 @@
 #include "cuda/gpuaes.h"
 
 static struct {
-    _Atomic uint64_t bytes, read_ahead, late, launches, faults, start_ms, pinned, pinned_peak;
+    _Atomic uint64_t bytes, read_ahead, underruns, launches, faults, start_ms, pinned, pinned_peak;
 } totals;
 
 static _Thread_local int left_out;
@@ -43,7 +43,7 @@ void statistics_add_read_ahead(uint64_t bytes)
 
 void statistics_add_late(void)
 {
-    add_work(&totals.late, 1);
+    add_work(&totals.underruns, 1);
 }
 
 void statistics_add_launch(void)
@@ -86,7 +86,7 @@ void statistics_reset(void)
 {
     atomic_store(&totals.bytes, 0);
     atomic_store(&totals.read_ahead, 0);
-    atomic_store(&totals.late, 0);
+    atomic_store(&totals.underruns, 0);
     atomic_store(&totals.launches, 0);
     atomic_store(&totals.faults, 0);
     atomic_store(&totals.start_ms, 0);
@@ -98,7 +98,7 @@ void gpuaes_get_statistics(struct gpuaes_statistics *statistics)
 {
     statistics->bytes = atomic_load(&totals.bytes);
     statistics->read_ahead_bytes = atomic_load(&totals.read_ahead);
-    statistics->late = atomic_load(&totals.late);
+    statistics->underruns = atomic_load(&totals.underruns);
     statistics->launches = atomic_load(&totals.launches);
     statistics->faults = atomic_load(&totals.faults);
     statistics->start_ms = atomic_load(&totals.start_ms);

@@ -52,7 +52,7 @@ static void run_next(struct batch *batch)
 static void *help(void *unused)
 {
     (void)unused;
-    (void)life_exchange_capture_mode(DRV_CAPTURE_RELAXED);
+    (void)runtime_exchange_capture_mode(DRV_CAPTURE_RELAXED);
     (void)pthread_mutex_lock(&pool.lock);
     for (;;) {
         while (pool.first == NULL) {
@@ -70,7 +70,7 @@ static void call_helpers(unsigned wanted, unsigned most)
 {
     for (unsigned i = 0; i < wanted; i++) {
         if (i >= pool.idle) {
-            if (pool.helpers >= most || !life_begin_thread(help))
+            if (pool.helpers >= most || !runtime_begin_thread(help))
                 return;
             pool.helpers++;
         }
@@ -78,7 +78,7 @@ static void call_helpers(unsigned wanted, unsigned most)
     }
 }
 
-unsigned pool_automatic_threads(void)
+unsigned thread_pool_automatic_threads(void)
 {
     cpu_set_t cpus[8]; /* one is refused where the kernel may have more than 1024 */
     if (sched_getaffinity(0, sizeof cpus, cpus) != 0)
@@ -87,8 +87,8 @@ unsigned pool_automatic_threads(void)
     return half == 0 ? 1 : half < MOST_AUTOMATIC ? half : MOST_AUTOMATIC;
 }
 
-void pool_run(void (*run)(void *arg, unsigned number), void *arg, unsigned count,
-              unsigned most_helpers)
+void thread_pool_run(void (*run)(void *arg, unsigned number), void *arg, unsigned count,
+                     unsigned most_helpers)
 {
     struct batch batch = {.run = run, .arg = arg, .count = count};
     if (count == 1) {

@@ -12,7 +12,7 @@
  * most half of the CPUs that the calling thread may use, but one. It asks the kernel each time,
  * since an application may change what its threads may use.
  */
-unsigned pool_automatic_threads(void);
+unsigned thread_pool_automatic_threads(void);
 
 /*
  * Runs run(arg, 0) to run(arg, count - 1), each once, on the calling thread and
@@ -20,7 +20,7 @@ unsigned pool_automatic_threads(void);
  * cannot be created, the calling thread does their part. None is created while the
  * process has `most_helpers`.
  */
-void pool_run(void (*run)(void *arg, unsigned number), void *arg, unsigned count,
-              unsigned most_helpers);
+void thread_pool_run(void (*run)(void *arg, unsigned number), void *arg, unsigned count,
+                     unsigned most_helpers);
 
 #endif

@@ -10,7 +10,7 @@
 #include "cuda/driver/driver.h"
 
 /*
- * Call before asking that driver. As after life_enter(), the thread cannot be cancelled, and a
+ * Call before asking that driver. As after runtime_enter(), the thread cannot be cancelled, and a
  * capture of a CUDA graph forbids it nothing until application_leave(). Returns 0, with nothing
  * changed, where the process has no driver yet, and in a forked child.
  */

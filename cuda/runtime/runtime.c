@@ -44,17 +44,17 @@ static struct {
     pthread_mutex_t adoption; /* one at a time */
     atomic_int state;         /* written under the lock */
     atomic_int releasing;     /* memory is being freed, however long that takes */
-    atomic_int visits, holds; /* of life_enter() and life_hold() */
-    atomic_int ending;        /* the process is: there are no more visits */
+    atomic_int guards, refs;  /* of runtime_enter() and runtime_ref() */
+    atomic_int ending;        /* the process is: there are no more guards */
     atomic_uint turns;        /* threads that have asked for a device */
     _Atomic uint64_t in_use;  /* bit n: device n is; written under the lock */
     _Atomic int64_t last_use;
     struct device_reason reason; /* written under the lock until the state is FAILED */
     struct driver driver;
     struct device devices[MAX_DEVICES]; /* by ordinal; `use` is written under the lock */
-} life = {.lock = PTHREAD_MUTEX_INITIALIZER,
-          .changed = PTHREAD_COND_INITIALIZER,
-          .adoption = PTHREAD_MUTEX_INITIALIZER};
+} runtime = {.lock = PTHREAD_MUTEX_INITIALIZER,
+             .changed = PTHREAD_COND_INITIALIZER,
+             .adoption = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local int is_start_thread;
 
@@ -62,7 +62,7 @@ static _Thread_local int is_start_thread;
 
 enum gpuaes_state gpuaes_state(void)
 {
-    int state = atomic_load_explicit(&life.state, memory_order_acquire);
+    int state = atomic_load_explicit(&runtime.state, memory_order_acquire);
     if (fork_is_child()) /* also where the devices had been released before the fork */
         return GPUAES_FAILED;
     return (enum gpuaes_state)state;
@@ -72,32 +72,32 @@ const char *gpuaes_reason(void)
 {
     if (fork_is_child())
         return "this process was forked from one that had started the device";
-    return gpuaes_state() == GPUAES_FAILED ? life.reason.text : "";
+    return gpuaes_state() == GPUAES_FAILED ? runtime.reason.text : "";
 }
 
-const struct gpuaes_settings *life_settings(void)
+const struct gpuaes_settings *runtime_settings(void)
 {
-    return &life.settings;
+    return &runtime.settings;
 }
 
 /* Under the lock. */
 static void fail(const char *reason)
 {
-    if (atomic_load(&life.state) != GPUAES_FAILED) {
-        (void)snprintf(life.reason.text, sizeof life.reason.text, "%s", reason);
-        atomic_store(&life.state, GPUAES_FAILED);
+    if (atomic_load(&runtime.state) != GPUAES_FAILED) {
+        (void)snprintf(runtime.reason.text, sizeof runtime.reason.text, "%s", reason);
+        atomic_store(&runtime.state, GPUAES_FAILED);
     }
-    (void)pthread_cond_broadcast(&life.changed);
+    (void)pthread_cond_broadcast(&runtime.changed);
 }
 
 /* From STARTING to `state`, unless all devices were lost meanwhile. */
 static void end_transition(enum gpuaes_state state)
 {
     int starting = GPUAES_STARTING;
-    (void)pthread_mutex_lock(&life.lock);
-    (void)atomic_compare_exchange_strong(&life.state, &starting, state);
-    (void)pthread_cond_broadcast(&life.changed);
-    (void)pthread_mutex_unlock(&life.lock);
+    (void)pthread_mutex_lock(&runtime.lock);
+    (void)atomic_compare_exchange_strong(&runtime.state, &starting, state);
+    (void)pthread_cond_broadcast(&runtime.changed);
+    (void)pthread_mutex_unlock(&runtime.lock);
 }
 
 /* 0 stands for a default. */
@@ -134,8 +134,8 @@ static void set_defaults(struct gpuaes_settings *settings)
         settings->timeout_ms = DEFAULT_TIMEOUT_MS;
     if (settings->pinned_bytes == 0)
         settings->pinned_bytes = DEFAULT_PINNED_BYTES;
-    if (settings->threads > GPUAES_PARTS)
-        settings->threads = GPUAES_PARTS;
+    if (settings->threads > GPUAES_SHARDS)
+        settings->threads = GPUAES_SHARDS;
     if (settings->devices == 0)
         settings->devices = 1;
     if (settings->read_ahead_bytes == 0)
@@ -160,14 +160,14 @@ int gpuaes_configure(const struct gpuaes_settings *settings)
 {
     if (fork_is_child())
         return 0;
-    (void)pthread_mutex_lock(&life.lock);
-    if (!life.begun && life.configured)
-        (void)merge(&life.settings, settings);
-    else if (!life.begun)
-        life.settings = *settings;
-    life.configured = 1;
-    int met = is_met(settings, &life.settings);
-    (void)pthread_mutex_unlock(&life.lock);
+    (void)pthread_mutex_lock(&runtime.lock);
+    if (!runtime.begun && runtime.configured)
+        (void)merge(&runtime.settings, settings);
+    else if (!runtime.begun)
+        runtime.settings = *settings;
+    runtime.configured = 1;
+    int met = is_met(settings, &runtime.settings);
+    (void)pthread_mutex_unlock(&runtime.lock);
     return met;
 }
 
@@ -175,12 +175,12 @@ int gpuaes_get_settings(struct gpuaes_settings *settings)
 {
     if (fork_is_child())
         return 0;
-    (void)pthread_mutex_lock(&life.lock);
-    *settings = life.settings;
-    (void)pthread_mutex_unlock(&life.lock);
+    (void)pthread_mutex_lock(&runtime.lock);
+    *settings = runtime.settings;
+    (void)pthread_mutex_unlock(&runtime.lock);
     set_defaults(settings);
     if (settings->threads == 0)
-        settings->threads = pool_automatic_threads();
+        settings->threads = thread_pool_automatic_threads();
     return 1;
 }
 
@@ -189,37 +189,37 @@ int gpuaes_get_settings(struct gpuaes_settings *settings)
 /* Under the lock. */
 static void put_use(struct device *device, enum device_use use)
 {
-    uint64_t bit = UINT64_C(1) << (device - life.devices);
+    uint64_t bit = UINT64_C(1) << (device - runtime.devices);
     atomic_store(&device->use, use);
     if (use == DEVICE_IN_USE)
-        atomic_fetch_or(&life.in_use, bit);
+        atomic_fetch_or(&runtime.in_use, bit);
     else
-        atomic_fetch_and(&life.in_use, ~bit);
+        atomic_fetch_and(&runtime.in_use, ~bit);
 }
 
 static void set_use(struct device *device, enum device_use use)
 {
-    (void)pthread_mutex_lock(&life.lock);
+    (void)pthread_mutex_lock(&runtime.lock);
     put_use(device, use);
-    (void)pthread_mutex_unlock(&life.lock);
+    (void)pthread_mutex_unlock(&runtime.lock);
 }
 
-unsigned life_devices(struct device *devices[MAX_DEVICES])
+unsigned runtime_devices(struct device *devices[MAX_DEVICES])
 {
     unsigned count = 0;
-    uint64_t left = atomic_load_explicit(&life.in_use, memory_order_acquire);
+    uint64_t left = atomic_load_explicit(&runtime.in_use, memory_order_acquire);
     for (; left != 0; left &= left - 1)
-        devices[count++] = &life.devices[__builtin_ctzll(left)];
+        devices[count++] = &runtime.devices[__builtin_ctzll(left)];
     return count;
 }
 
-struct device *life_own_device(void)
+struct device *runtime_own_device(void)
 {
     static _Thread_local unsigned turn; /* from 1; 0 is none yet */
     struct device *devices[MAX_DEVICES];
-    unsigned count = life_devices(devices);
+    unsigned count = runtime_devices(devices);
     if (turn == 0)
-        turn = atomic_fetch_add_explicit(&life.turns, 1, memory_order_relaxed) % MAX_DEVICES + 1;
+        turn = atomic_fetch_add_explicit(&runtime.turns, 1, memory_order_relaxed) % MAX_DEVICES + 1;
     return count == 0 ? NULL : devices[(turn - 1) % count];
 }
 
@@ -229,49 +229,49 @@ static int adopt(struct device *device, int ordinal)
     struct device_reason reason;
     unsigned flags;
     int active = 0;
-    if (life.driver.primary_ctx_get_state(ordinal, &flags, &active) != DRV_SUCCESS || !active ||
+    if (runtime.driver.primary_ctx_get_state(ordinal, &flags, &active) != DRV_SUCCESS || !active ||
         root_changed() != NULL)
         return 0;
-    int started = device_start(device, &life.driver, ordinal, &reason);
+    int started = device_start(device, &runtime.driver, ordinal, &reason);
     set_use(device, started ? DEVICE_GUEST : DEVICE_LOST);
     return started;
 }
 
-struct device *life_device_of(int ordinal)
+struct device *runtime_device_of(int ordinal)
 {
     if (ordinal < 0 || ordinal >= MAX_DEVICES)
         return NULL;
-    struct device *device = &life.devices[ordinal];
+    struct device *device = &runtime.devices[ordinal];
     int use = atomic_load_explicit(&device->use, memory_order_acquire);
     if (use == DEVICE_OUT) {
-        (void)pthread_mutex_lock(&life.adoption);
+        (void)pthread_mutex_lock(&runtime.adoption);
         use = atomic_load(&device->use); /* another thread may have been here */
         if (use == DEVICE_OUT && adopt(device, ordinal))
             use = DEVICE_GUEST;
-        (void)pthread_mutex_unlock(&life.adoption);
+        (void)pthread_mutex_unlock(&runtime.adoption);
     }
     return use == DEVICE_IN_USE || use == DEVICE_GUEST ? device : NULL;
 }
 
-struct device *life_device_of_context(drv_context context)
+struct device *runtime_device_of_context(drv_context context)
 {
     for (int i = 0; i < MAX_DEVICES; i++) {
-        int use = atomic_load_explicit(&life.devices[i].use, memory_order_acquire);
-        if ((use == DEVICE_IN_USE || use == DEVICE_GUEST) && life.devices[i].context == context)
-            return &life.devices[i];
+        int use = atomic_load_explicit(&runtime.devices[i].use, memory_order_acquire);
+        if ((use == DEVICE_IN_USE || use == DEVICE_GUEST) && runtime.devices[i].context == context)
+            return &runtime.devices[i];
     }
     return NULL;
 }
 
-void life_drop(struct device *device, const char *reason)
+void runtime_drop(struct device *device, const char *reason)
 {
-    (void)pthread_mutex_lock(&life.lock);
+    (void)pthread_mutex_lock(&runtime.lock);
     int was_in_use = atomic_load(&device->use) == DEVICE_IN_USE;
     put_use(device, DEVICE_LOST);
-    if (was_in_use && atomic_load(&life.in_use) == 0)
+    if (was_in_use && atomic_load(&runtime.in_use) == 0)
         fail(reason);
-    (void)pthread_mutex_unlock(&life.lock);
-    lanes_wake(device);
+    (void)pthread_mutex_unlock(&runtime.lock);
+    stream_sets_wake(device);
 }
 
 /* ---- Start, in a thread of its own ---------------------------------------- */
@@ -292,11 +292,11 @@ static int open_driver(struct device_reason *reason)
     const char *changed = root_changed();
     if (changed != NULL)
         return reject(reason, changed);
-    if (!life.driver_opened) {
-        const char *why = driver_open(&life.driver);
+    if (!runtime.driver_opened) {
+        const char *why = driver_open(&runtime.driver);
         if (why != NULL)
             return reject(reason, why);
-        life.driver_opened = 1;
+        runtime.driver_opened = 1;
     }
     return 1;
 }
@@ -319,8 +319,8 @@ static void at_exit(void)
     int64_t looked = clock_ns(CLOCK_MONOTONIC), waited = 0;
     if (fork_is_child())
         return;
-    atomic_store(&life.ending, 1);
-    while ((!rings_close() || atomic_load(&life.visits) != 0) && waited < EXIT_NS) {
+    atomic_store(&runtime.ending, 1);
+    while ((!rings_close() || atomic_load(&runtime.guards) != 0) && waited < EXIT_NS) {
         (void)nanosleep(&pause, NULL);
         int64_t now = clock_ns(CLOCK_MONOTONIC), turn = now - looked;
         waited += turn < EXIT_PAUSE_MOST_NS ? turn : EXIT_PAUSE_MOST_NS;
@@ -340,19 +340,19 @@ static void watch_exit(void)
 static int start_devices(struct device_reason *reason)
 {
     int count = 0, started = 0;
-    drv_result r = life.driver.init(0);
+    drv_result r = runtime.driver.init(0);
     watch_exit();
     if (r == DRV_NO_DEVICE)
         return reject(reason, "no CUDA device");
     if (device_call_failed(reason, "cuInit", r) ||
-        device_call_failed(reason, "cuDeviceGetCount", life.driver.device_get_count(&count)))
+        device_call_failed(reason, "cuDeviceGetCount", runtime.driver.device_get_count(&count)))
         return 0;
     for (int i = 0; i < count && i < MAX_DEVICES; i++) {
-        struct device *device = &life.devices[i];
+        struct device *device = &runtime.devices[i];
         struct device_reason why;
-        if ((life.settings.devices >> i & 1) == 0 || atomic_load(&device->use) == DEVICE_LOST)
+        if ((runtime.settings.devices >> i & 1) == 0 || atomic_load(&device->use) == DEVICE_LOST)
             continue;
-        if (device_start(device, &life.driver, i, &why)) {
+        if (device_start(device, &runtime.driver, i, &why)) {
             set_use(device, DEVICE_IN_USE);
             started++;
         } else if (reason->text[0] == '\0') {
@@ -371,9 +371,9 @@ static int start_devices(struct device_reason *reason)
 static void release_devices(void)
 {
     int released = 0;
-    char reason[sizeof life.reason.text] = "the device was lost";
+    char reason[sizeof runtime.reason.text] = "the device was lost";
     for (int i = 0; i < MAX_DEVICES; i++) {
-        struct device *device = &life.devices[i];
+        struct device *device = &runtime.devices[i];
         int use = atomic_load(&device->use);
         if (use != DEVICE_IN_USE && use != DEVICE_GUEST)
             continue;
@@ -386,58 +386,58 @@ static void release_devices(void)
                            "releasing the idle device failed with CUDA error %d", r);
         }
     }
-    rings_unseize();
+    rings_reopen();
     if (released != 0) {
         end_transition(GPUAES_OFF);
         return;
     }
-    (void)pthread_mutex_lock(&life.lock);
+    (void)pthread_mutex_lock(&runtime.lock);
     fail(reason);
-    (void)pthread_mutex_unlock(&life.lock);
+    (void)pthread_mutex_unlock(&runtime.lock);
 }
 
 /* Who waited to know whether the devices are idle need not wait for what comes now. */
 static void set_releasing(void)
 {
-    (void)pthread_mutex_lock(&life.lock);
-    atomic_store(&life.releasing, 1);
-    (void)pthread_cond_broadcast(&life.changed);
-    (void)pthread_mutex_unlock(&life.lock);
+    (void)pthread_mutex_lock(&runtime.lock);
+    atomic_store(&runtime.releasing, 1);
+    (void)pthread_cond_broadcast(&runtime.changed);
+    (void)pthread_mutex_unlock(&runtime.lock);
 }
 
-/* In this order: a visit that leaves a hold behind begins that before its end. */
+/* In this order: a guard that leaves a hold behind begins that before its end. */
 static int is_used(void)
 {
-    /* A visit may give its hold back between the first two loads. */
-    return atomic_load(&life.visits) != 0 || atomic_load(&life.holds) != 0 ||
-           atomic_load(&life.visits) != 0;
+    /* A guard may give its hold back between the first two loads. */
+    return atomic_load(&runtime.guards) != 0 || atomic_load(&runtime.refs) != 0 ||
+           atomic_load(&runtime.guards) != 0;
 }
 
 /* Returns when the devices are released or lost. */
 static void watch_idleness(void)
 {
-    int64_t limit = (int64_t)life.settings.idle_seconds * 1000000000;
+    int64_t limit = (int64_t)runtime.settings.idle_seconds * 1000000000;
     for (;;) {
-        int64_t rest = atomic_load(&life.last_use) + limit - clock_ns(CLOCK_MONOTONIC_COARSE);
+        int64_t rest = atomic_load(&runtime.last_use) + limit - clock_ns(CLOCK_MONOTONIC_COARSE);
         if (rest > 0) {
             struct timespec t = clock_timespec(rest);
             (void)nanosleep(&t, NULL);
             continue;
         }
-        if (atomic_load(&life.state) != GPUAES_READY)
+        if (atomic_load(&runtime.state) != GPUAES_READY)
             return;      /* lost */
         if (is_used()) { /* at work for long, or memory is held */
-            atomic_store(&life.last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
+            atomic_store(&runtime.last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
             continue;
         }
-        /* Entering raises `visits` and then looks at the state; we do it in the
+        /* Entering raises `guards` and then looks at the state; we do it in the
          * other order, so that one of the two sees the other. */
         int ready = GPUAES_READY;
-        if (!atomic_compare_exchange_strong(&life.state, &ready, GPUAES_STARTING))
+        if (!atomic_compare_exchange_strong(&runtime.state, &ready, GPUAES_STARTING))
             return;
-        if (!is_used() && rings_seize())
+        if (!is_used() && rings_reclaim())
             break;
-        atomic_store(&life.last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
+        atomic_store(&runtime.last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
         end_transition(GPUAES_READY);
     }
     set_releasing();
@@ -453,26 +453,26 @@ static void *start_thread(void *unused)
     root_keep();
     int ok = open_driver(&reason);
     if (ok)
-        (void)life_exchange_capture_mode(DRV_CAPTURE_RELAXED);
+        (void)runtime_exchange_capture_mode(DRV_CAPTURE_RELAXED);
     if (!ok || !start_devices(&reason)) {
-        (void)pthread_mutex_lock(&life.lock);
+        (void)pthread_mutex_lock(&runtime.lock);
         fail(reason.text);
-        (void)pthread_mutex_unlock(&life.lock);
+        (void)pthread_mutex_unlock(&runtime.lock);
         return NULL;
     }
     statistics_leave_out(1);
-    struct visit visit; /* it works on pinned memory, which the exit must not take away */
-    if (life.on_ready != NULL && life_enter(&visit)) {
-        life.on_ready(life.on_ready_arg);
-        life_leave(&visit);
+    struct runtime_guard guard; /* it works on pinned memory, which the exit must not take away */
+    if (runtime.on_ready != NULL && runtime_enter(&guard)) {
+        runtime.on_ready(runtime.on_ready_arg);
+        runtime_leave(&guard);
     }
     statistics_leave_out(0);
     is_start_thread = 0;
     statistics_set_start_ms((uint64_t)(clock_ns(CLOCK_MONOTONIC) - begun) / 1000000);
-    atomic_store(&life.last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
+    atomic_store(&runtime.last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
 
     end_transition(GPUAES_READY); /* or FAILED it is, by a fault in on_ready */
-    if (life.settings.idle_seconds != 0)
+    if (runtime.settings.idle_seconds != 0)
         watch_idleness();
     return NULL;
 }
@@ -489,7 +489,7 @@ static void set_attributes(pthread_attr_t *attributes)
         (void)pthread_attr_setstacksize(attributes, LEAST_STACK);
 }
 
-int life_begin_thread(void *(*run)(void *))
+int runtime_begin_thread(void *(*run)(void *))
 {
     sigset_t all, before;
     pthread_t thread;
@@ -506,20 +506,21 @@ int life_begin_thread(void *(*run)(void *))
 /* Under the lock. */
 static void begin(gpuaes_ready_fn *on_ready, void *arg)
 {
-    life.on_ready = on_ready;
-    life.on_ready_arg = arg;
-    if (!life.begun)
-        set_defaults(&life.settings);
-    life.begun = 1;
-    atomic_store(&life.state, GPUAES_STARTING);
-    atomic_store(&life.releasing, 0);
-    if (!life_begin_thread(start_thread))
+    runtime.on_ready = on_ready;
+    runtime.on_ready_arg = arg;
+    if (!runtime.begun)
+        set_defaults(&runtime.settings);
+    runtime.begun = 1;
+    atomic_store(&runtime.state, GPUAES_STARTING);
+    atomic_store(&runtime.releasing, 0);
+    if (!runtime_begin_thread(start_thread))
         fail("no thread could be created");
 }
 
-struct timespec life_deadline(void)
+struct timespec runtime_deadline(void)
 {
-    return clock_timespec(clock_ns(CLOCK_MONOTONIC) + (int64_t)life.settings.timeout_ms * 1000000);
+    return clock_timespec(clock_ns(CLOCK_MONOTONIC) +
+                          (int64_t)runtime.settings.timeout_ms * 1000000);
 }
 
 /* Under the lock. 0 if a release takes longer than timeout_ms: a start may, a release must not. */
@@ -527,15 +528,15 @@ static int await_start(void)
 {
     struct timespec limit;
     int r = 0, limited = 0;
-    while (r == 0 && atomic_load(&life.state) == GPUAES_STARTING) {
-        if (!atomic_load(&life.releasing)) {
-            r = pthread_cond_wait(&life.changed, &life.lock);
+    while (r == 0 && atomic_load(&runtime.state) == GPUAES_STARTING) {
+        if (!atomic_load(&runtime.releasing)) {
+            r = pthread_cond_wait(&runtime.changed, &runtime.lock);
             continue;
         }
         if (!limited) /* not before: the start itself has no limit */
-            limit = life_deadline();
+            limit = runtime_deadline();
         limited = 1;
-        r = pthread_cond_clockwait(&life.changed, &life.lock, CLOCK_MONOTONIC, &limit);
+        r = pthread_cond_clockwait(&runtime.changed, &runtime.lock, CLOCK_MONOTONIC, &limit);
     }
     return r == 0;
 }
@@ -548,28 +549,28 @@ enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, int wait)
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     fork_watch();
-    (void)pthread_mutex_lock(&life.lock);
+    (void)pthread_mutex_lock(&runtime.lock);
     /* Idle devices that are just being released become OFF first. */
     do {
-        if (atomic_load(&life.state) == GPUAES_OFF)
+        if (atomic_load(&runtime.state) == GPUAES_OFF)
             begin(on_ready, arg);
         wait = wait && await_start();
-    } while (wait && atomic_load(&life.state) == GPUAES_OFF);
-    (void)pthread_mutex_unlock(&life.lock);
+    } while (wait && atomic_load(&runtime.state) == GPUAES_OFF);
+    (void)pthread_mutex_unlock(&runtime.lock);
     (void)pthread_setcancelstate(cancel_state, NULL);
     return gpuaes_state();
 }
 
 int gpuaes_device(unsigned n, struct gpuaes_device_info *info)
 {
-    struct visit visit;
+    struct runtime_guard guard;
     struct device *devices[MAX_DEVICES];
-    if (!life_enter(&visit))
+    if (!runtime_enter(&guard))
         return 0;
-    int found = n < life_devices(devices);
+    int found = n < runtime_devices(devices);
     if (found)
         *info = devices[n]->info;
-    life_leave(&visit);
+    runtime_leave(&guard);
     return found;
 }
 
@@ -582,87 +583,88 @@ const char *gpuaes_build(void)
 
 static void end_use(atomic_int *uses)
 {
-    atomic_store(&life.last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
+    atomic_store(&runtime.last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
     atomic_fetch_sub(uses, 1);
 }
 
-void life_hold(void)
+void runtime_ref(void)
 {
-    atomic_fetch_add(&life.holds, 1);
+    atomic_fetch_add(&runtime.refs, 1);
 }
 
-void life_unhold(void)
+void runtime_unref(void)
 {
-    end_use(&life.holds);
+    end_use(&runtime.refs);
 }
 
-int life_exchange_capture_mode(int mode)
+int runtime_exchange_capture_mode(int mode)
 {
-    (void)life.driver.thread_exchange_stream_capture_mode(&mode);
+    (void)runtime.driver.thread_exchange_stream_capture_mode(&mode);
     return mode;
 }
 
 /* Until idle devices are being released, or are found not to be idle after all. */
 static void await_transition(void)
 {
-    (void)pthread_mutex_lock(&life.lock);
-    while (atomic_load(&life.state) == GPUAES_STARTING && !atomic_load(&life.releasing))
-        (void)pthread_cond_wait(&life.changed, &life.lock);
-    (void)pthread_mutex_unlock(&life.lock);
+    (void)pthread_mutex_lock(&runtime.lock);
+    while (atomic_load(&runtime.state) == GPUAES_STARTING && !atomic_load(&runtime.releasing))
+        (void)pthread_cond_wait(&runtime.changed, &runtime.lock);
+    (void)pthread_mutex_unlock(&runtime.lock);
 }
 
-int life_has_pinned(const void *p)
+int runtime_has_pinned(const void *p)
 {
-    return life.driver.pointer_get_attributes == NULL || device_has_pinned(&life.driver, p);
+    return runtime.driver.pointer_get_attributes == NULL || device_has_pinned(&runtime.driver, p);
 }
 
 /*
- * Raises `visits` before it looks whether that may be, where the watcher and the exit's handler do
+ * Raises `guards` before it looks whether that may be, where the watcher and the exit's handler do
  * it in the other order. All of it is sequentially consistent, so that one of the two sees the
  * other.
  */
 static int begin_visit(int in_any_state)
 {
-    atomic_fetch_add(&life.visits, 1);
-    if (!atomic_load(&life.ending) && (in_any_state || atomic_load(&life.state) == GPUAES_READY))
+    atomic_fetch_add(&runtime.guards, 1);
+    if (!atomic_load(&runtime.ending) &&
+        (in_any_state || atomic_load(&runtime.state) == GPUAES_READY))
         return 1;
-    end_use(&life.visits);
+    end_use(&runtime.guards);
     return 0;
 }
 
-int life_enter(struct visit *visit)
+int runtime_enter(struct runtime_guard *guard)
 {
-    visit->error = errno;
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &visit->cancel_state);
+    guard->error = errno;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel_state);
     int entered = is_start_thread && begin_visit(1);
-    while (!entered && gpuaes_state() == GPUAES_READY && !atomic_load(&life.ending)) {
+    while (!entered && gpuaes_state() == GPUAES_READY && !atomic_load(&runtime.ending)) {
         entered = begin_visit(0);
         if (!entered)
             await_transition();
     }
     if (entered)
-        visit->capture_mode = life_exchange_capture_mode(DRV_CAPTURE_RELAXED);
+        guard->capture_mode = runtime_exchange_capture_mode(DRV_CAPTURE_RELAXED);
     else
-        (void)pthread_setcancelstate(visit->cancel_state, NULL);
+        (void)pthread_setcancelstate(guard->cancel_state, NULL);
     return entered;
 }
 
-int life_reenter(struct visit *visit)
+int runtime_reenter(struct runtime_guard *guard)
 {
-    visit->error = errno;
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &visit->cancel_state);
+    guard->error = errno;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel_state);
     int entered = begin_visit(1);
     if (entered)
-        visit->capture_mode = life_exchange_capture_mode(DRV_CAPTURE_RELAXED);
+        guard->capture_mode = runtime_exchange_capture_mode(DRV_CAPTURE_RELAXED);
     else
-        (void)pthread_setcancelstate(visit->cancel_state, NULL);
+        (void)pthread_setcancelstate(guard->cancel_state, NULL);
     return entered;
 }
 
-void life_leave(struct visit *visit)
+void runtime_leave(struct runtime_guard *guard)
 {
-    (void)life_exchange_capture_mode(visit->capture_mode);
-    (void)pthread_setcancelstate(visit->cancel_state, NULL);
-    end_use(&life.visits);
-    errno = visit->error;
+    (void)runtime_exchange_capture_mode(guard->capture_mode);
+    (void)pthread_setcancelstate(guard->cancel_state, NULL);
+    end_use(&runtime.guards);
+    errno = guard->error;
 }

@@ -2,10 +2,10 @@
  * The runtime: the process's one set of devices, their start, use, idle release and loss.
  *
  * Locks, in the order in which they may be taken: adoption (runtime.c), the
- * runtime's (runtime.c), the lanes' of a device (stream_set.c); the helpers' (thread_pool.c) and
- * those of the pinned ranges (pinned.c) and of the memory pool
- * (memory_pool.c) are leaves: no lock is taken within them. None is held during a call of a
- * callback or a wait for a device. A forked child takes none of them.
+ * runtime's (runtime.c), the stream sets' of a device (stream_set.c); the helpers' (thread_pool.c)
+ * and those of the pinned ranges (pinned.c) and of the memory pool (memory_pool.c) are leaves: no
+ * lock is taken within them. None is held during a call of a callback or a wait for a device. A
+ * forked child takes none of them.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -21,65 +21,65 @@ enum { MAX_DEVICES = 64 }; /* bits of gpuaes_settings.devices */
 
 /*
  * Enters: the thread cannot be cancelled, a capture of a CUDA graph elsewhere in
- * the process forbids it nothing, and no device is released until life_leave(),
+ * the process forbids it nothing, and no device is released until runtime_leave(),
  * which undoes all of it. The exit of the process waits for that, too, before the driver takes
- * pinned memory away, and no visit begins after it. 0, with nothing changed, then, and unless the
+ * pinned memory away, and no guard begins after it. 0, with nothing changed, then, and unless the
  * state is READY (or the caller is the start's own thread). While devices are being released it
  * does not wait for that, which may take as long as the application's work does.
  */
-struct visit {
+struct runtime_guard {
     int cancel_state;
     int capture_mode;
     int error; /* errno, which the driver's calls change */
 };
-int life_enter(struct visit *visit);
+int runtime_enter(struct runtime_guard *guard);
 
 /* The same in any state, for what has held (see below) since it entered. 0 once the process ends.
  */
-int life_reenter(struct visit *visit);
-void life_leave(struct visit *visit);
+int runtime_reenter(struct runtime_guard *guard);
+void runtime_leave(struct runtime_guard *guard);
 
 /* While held, no device is released when idle, because a caller has its memory. */
-void life_hold(void);
-void life_unhold(void);
+void runtime_ref(void);
+void runtime_unref(void);
 
 /*
  * The settings in force, with defaults in the place of zeros, except for `threads`: 0 means that
  * each update chooses. Constant once a device is in use.
  */
-const struct gpuaes_settings *life_settings(void);
+const struct gpuaes_settings *runtime_settings(void);
 
 /* The time of CLOCK_MONOTONIC, which nobody sets, that is timeout_ms from now. */
-struct timespec life_deadline(void);
+struct timespec runtime_deadline(void);
 
 /* The devices in use, by ordinal; how many. For callers that have entered. */
-unsigned life_devices(struct device *devices[MAX_DEVICES]);
+unsigned runtime_devices(struct device *devices[MAX_DEVICES]);
 
 /* The device for small work of the calling thread; threads take turns. NULL: none is left. */
-struct device *life_own_device(void);
+struct device *runtime_own_device(void);
 
 /*
  * Returns the device of that ordinal, to work on memory that it owns: one in use, or one
  * that the application uses, which it prepares. NULL if the device is neither.
  */
-struct device *life_device_of(int ordinal);
+struct device *runtime_device_of(int ordinal);
 
 /* The device whose context that is: one in use, or one of the application's. NULL: none. */
-struct device *life_device_of_context(drv_context context);
+struct device *runtime_device_of_context(drv_context context);
 
 /* Gives a device up for the rest of the process. */
-void life_drop(struct device *device, const char *reason);
+void runtime_drop(struct device *device, const char *reason);
 
 /*
  * Lets the calling thread allocate and query while another one captures a graph;
  * returns the mode that it had, to be set again by the same call.
  */
-int life_exchange_capture_mode(int mode);
+int runtime_exchange_capture_mode(int mode);
 
 /* device_has_pinned(), also where no device is in use. */
-int life_has_pinned(const void *p);
+int runtime_has_pinned(const void *p);
 
 /* A thread of the library: detached, all signals blocked. 1, or 0 if there is none. */
-int life_begin_thread(void *(*run)(void *));
+int runtime_begin_thread(void *(*run)(void *));
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Cutting of work, and what becomes of a part whose device fails.
+ * Cutting of work, and what becomes of a shard whose device fails.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -10,120 +10,121 @@
 #include "cuda/runtime/runtime.h"
 
 /*
- * Smaller parts are not worth the hand-over to another thread; where nobody asked for several
+ * Smaller shards are not worth the hand-over to another thread; where nobody asked for several
  * threads, the CPU's time counts, too.
  */
-enum { PART_STAGED = 1 << 20, PART_AUTOMATIC = 4 << 20, PART_PINNED = 8 << 20 };
-/* Staging memory that the lane of a part may take. */
-enum { PART_STAGING = 8 << 20 };
+enum { SHARD_STAGED = 1 << 20, SHARD_AUTOMATIC = 4 << 20, SHARD_PINNED = 8 << 20 };
+/* Staging memory that the stream set of a shard may take. */
+enum { SHARD_STAGING = 8 << 20 };
 /* Parts begin at multiples of so many units. */
-enum { PART_UNITS = 4096 };
+enum { SHARD_UNITS = 4096 };
 
-size_t work_out_bytes(const struct work *work, size_t in_bytes)
+size_t job_out_bytes(const struct job *job, size_t in_bytes)
 {
-    return in_bytes == work->in_bytes ? work->out_bytes : in_bytes / work->in_unit * work->out_unit;
+    return in_bytes == job->in_bytes ? job->out_bytes : in_bytes / job->in_unit * job->out_unit;
 }
 
 /* Then one device can do it, and no other. */
-static int is_on_device(const struct work *work)
+static int is_on_device(const struct job *job)
 {
-    return work->in_memory.kind == GPUAES_DEVICE || work->out_memory.kind == GPUAES_DEVICE;
+    return job->in_memory.kind == GPUAES_DEVICE || job->out_memory.kind == GPUAES_DEVICE;
 }
 
-static int is_pageable(const struct work *work)
+static int is_pageable(const struct job *job)
 {
-    return work->in_memory.kind == GPUAES_PAGEABLE || work->out_memory.kind == GPUAES_PAGEABLE;
+    return job->in_memory.kind == GPUAES_PAGEABLE || job->out_memory.kind == GPUAES_PAGEABLE;
 }
 
-static unsigned count_threads(const struct work *work)
+static unsigned count_threads(const struct job *job)
 {
-    if (life_settings()->threads != 0)
-        return life_settings()->threads;
-    unsigned parts = min_unsigned(work->in_bytes / PART_AUTOMATIC, GPUAES_PARTS);
-    return is_pageable(work) && parts > 1 ? min_unsigned(pool_automatic_threads(), parts) : 1;
+    if (runtime_settings()->threads != 0)
+        return runtime_settings()->threads;
+    unsigned shards = min_unsigned(job->in_bytes / SHARD_AUTOMATIC, GPUAES_SHARDS);
+    return is_pageable(job) && shards > 1 ? min_unsigned(thread_pool_automatic_threads(), shards)
+                                          : 1;
 }
 
-static unsigned count_parts(const struct work *work, unsigned devices)
+static unsigned count_shards(const struct job *job, unsigned devices)
 {
-    int staged = is_pageable(work);
-    unsigned parts = 1;
-    if (work->whole && work->in_memory.kind == GPUAES_DEVICE)
+    int staged = is_pageable(job);
+    unsigned shards = 1;
+    if (job->whole && job->in_memory.kind == GPUAES_DEVICE)
         return 1;
     if (staged)
-        parts = min_unsigned(life_settings()->pinned_bytes / PART_STAGING, work->threads);
-    else if (!is_on_device(work))
-        parts = devices;
-    parts = min_unsigned(work->in_bytes / (staged ? PART_STAGED : PART_PINNED), parts);
-    return parts == 0 ? 1 : min_unsigned(parts, GPUAES_PARTS);
+        shards = min_unsigned(runtime_settings()->pinned_bytes / SHARD_STAGING, job->threads);
+    else if (!is_on_device(job))
+        shards = devices;
+    shards = min_unsigned(job->in_bytes / (staged ? SHARD_STAGED : SHARD_PINNED), shards);
+    return shards == 0 ? 1 : min_unsigned(shards, GPUAES_SHARDS);
 }
 
 /* The calling thread's own device comes first; memory of a device is for that one. */
-static void cut(struct work *work, struct device *first)
+static void cut(struct job *job, struct device *first)
 {
     struct device *devices[MAX_DEVICES];
-    unsigned count = life_devices(devices), own = 0;
+    unsigned count = runtime_devices(devices), own = 0;
     while (own < count && devices[own] != first)
         own++;
-    unsigned parts = count_parts(work, count);
-    size_t step = work->in_unit * PART_UNITS;
-    size_t size = parts == 1 ? work->in_bytes : (work->in_bytes / parts + step - 1) / step * step;
-    work->parts = 0;
-    for (size_t at = 0; at < work->in_bytes; at += size) {
-        size_t left = work->in_bytes - at;
+    unsigned shards = count_shards(job, count);
+    size_t step = job->in_unit * SHARD_UNITS;
+    size_t size = shards == 1 ? job->in_bytes : (job->in_bytes / shards + step - 1) / step * step;
+    job->shards = 0;
+    for (size_t at = 0; at < job->in_bytes; at += size) {
+        size_t left = job->in_bytes - at;
         struct device *device =
-            is_on_device(work) || own == count ? first : devices[(own + work->parts) % count];
-        work->part[work->parts++] =
-            (struct part){.at = at, .bytes = min_u64(left, size), .device = device};
+            is_on_device(job) || own == count ? first : devices[(own + job->shards) % count];
+        job->shard[job->shards++] =
+            (struct shard){.at = at, .bytes = min_u64(left, size), .device = device};
     }
 }
 
 /* For calls of all threads together. */
-static unsigned count_helpers(const struct work *work)
+static unsigned count_helpers(const struct job *job)
 {
-    int automatic = life_settings()->threads == 0 && is_pageable(work);
-    return automatic ? work->threads - 1 : GPUAES_PARTS - 1;
+    int automatic = runtime_settings()->threads == 0 && is_pageable(job);
+    return automatic ? job->threads - 1 : GPUAES_SHARDS - 1;
 }
 
-static void run_part(void *arg, unsigned number)
+static void run_shard(void *arg, unsigned number)
 {
-    struct work *work = arg;
-    struct part *part = &work->part[number];
-    part->status = GPUAES_FAULT;
-    if (device_enter(part->device)) {
-        part->status = work->run(work, number);
-        device_leave(part->device);
+    struct job *job = arg;
+    struct shard *shard = &job->shard[number];
+    shard->status = GPUAES_FAULT;
+    if (device_enter(shard->device)) {
+        shard->status = job->run(job, number);
+        device_leave(shard->device);
     }
 }
 
 /* 1 if another device, or a second attempt after the others have ended, may do better. */
-static int is_worth_another(const struct work *work, const struct part *part)
+static int is_worth_another(const struct job *job, const struct shard *shard)
 {
-    return part->status == GPUAES_FAULT || part->status == GPUAES_NO_MEMORY ||
-           (part->status == GPUAES_BUSY && work->parts > 1);
+    return shard->status == GPUAES_FAULT || shard->status == GPUAES_NO_MEMORY ||
+           (shard->status == GPUAES_BUSY && job->shards > 1);
 }
 
 /* On each device that is left, until one has done it. */
-static void run_again(struct work *work, unsigned number)
+static void run_again(struct job *job, unsigned number)
 {
     struct device *devices[MAX_DEVICES];
-    struct part *part = &work->part[number];
-    unsigned count = life_devices(devices);
-    for (unsigned i = 0; i < count && is_worth_another(work, part); i++) {
+    struct shard *shard = &job->shard[number];
+    unsigned count = runtime_devices(devices);
+    for (unsigned i = 0; i < count && is_worth_another(job, shard); i++) {
         if (atomic_load(&devices[i]->use) != DEVICE_IN_USE ||
-            (work->parts == 1 && devices[i] == part->device))
+            (job->shards == 1 && devices[i] == shard->device))
             continue;
-        part->device = devices[i];
-        run_part(work, number);
+        shard->device = devices[i];
+        run_shard(job, number);
     }
 }
 
 /* The worst; bad input only where all that is before it is known. */
-static enum gpuaes_status combine(const struct work *work)
+static enum gpuaes_status combine(const struct job *job)
 {
     enum gpuaes_status worst = GPUAES_OK;
     int bad_input = 0;
-    for (unsigned i = 0; i < work->parts; i++) {
-        enum gpuaes_status status = work->part[i].status;
+    for (unsigned i = 0; i < job->shards; i++) {
+        enum gpuaes_status status = job->shard[i].status;
         if (status == GPUAES_BAD_INPUT)
             bad_input = 1;
         else if (status > worst)
@@ -133,42 +134,42 @@ static enum gpuaes_status combine(const struct work *work)
 }
 
 /* What memory it is, and the device that comes first. */
-static enum gpuaes_status look(struct work *work, struct device **device)
+static enum gpuaes_status look(struct job *job, struct device **device)
 {
-    struct device *own = life_own_device();
+    struct device *own = runtime_own_device();
     if (own == NULL)
         return GPUAES_NOT_READY;
     if (!device_enter(own))
         return GPUAES_FAULT;
-    enum gpuaes_status status = memory_look(own, work->in, work->in_bytes, &work->in_memory);
-    if (status == GPUAES_OK && work->in == work->out)
-        work->out_memory = work->in_memory;
+    enum gpuaes_status status = memory_look(own, job->in, job->in_bytes, &job->in_memory);
+    if (status == GPUAES_OK && job->in == job->out)
+        job->out_memory = job->in_memory;
     else if (status == GPUAES_OK)
-        status = memory_look(own, work->out, work->out_bytes, &work->out_memory);
+        status = memory_look(own, job->out, job->out_bytes, &job->out_memory);
     device_leave(own);
     if (status == GPUAES_OK)
-        status = memory_device(&work->in_memory, &work->out_memory, own, device);
+        status = memory_device(&job->in_memory, &job->out_memory, own, device);
     return status;
 }
 
-enum gpuaes_status work_run(struct work *work)
+enum gpuaes_status job_run(struct job *job)
 {
-    struct visit visit;
+    struct runtime_guard guard;
     struct device *device;
-    work->parts = 0;
-    if (!life_enter(&visit))
+    job->shards = 0;
+    if (!runtime_enter(&guard))
         return GPUAES_NOT_READY;
-    enum gpuaes_status status = look(work, &device);
+    enum gpuaes_status status = look(job, &device);
     if (status == GPUAES_OK) {
-        work->threads = count_threads(work);
-        cut(work, device);
-        if (work->begin != NULL)
-            work->begin(work);
-        pool_run(run_part, work, work->parts, count_helpers(work));
-        for (unsigned i = 0; i < work->parts && !is_on_device(work); i++)
-            run_again(work, i);
-        status = combine(work);
+        job->threads = count_threads(job);
+        cut(job, device);
+        if (job->begin != NULL)
+            job->begin(job);
+        thread_pool_run(run_shard, job, job->shards, count_helpers(job));
+        for (unsigned i = 0; i < job->shards && !is_on_device(job); i++)
+            run_again(job, i);
+        status = combine(job);
     }
-    life_leave(&visit);
+    runtime_leave(&guard);
     return status;
 }

@@ -14,34 +14,34 @@
 
 #include "cuda/transfer/transfer.h"
 
-enum route { ROUTE_NONE, ROUTE_DIRECT, ROUTE_DMA, ROUTE_STAGED };
+enum path { PATH_NONE, PATH_ZERO_COPY, PATH_DMA, PATH_STAGED };
 
-struct routes {
-    enum route in, out;
+struct paths {
+    enum path in, out;
     size_t piece_units;
     int out_in_second; /* kernels write buffer[1] */
     size_t staging;    /* bytes of it that hold data */
 };
 
-/* Plans the paths of the input and output; `needs`: what the lane must have for them. */
-void routes_plan(struct routes *routes, const struct transfer *t, const struct device *device,
-                 struct lane_needs *needs);
+/* Plans the paths of the input and output; `needs`: what the stream set must have for them. */
+void paths_plan(struct paths *paths, const struct transfer *t, const struct device *device,
+                struct stream_set_needs *needs);
 
 /* Queues the copies of a piece. Kernels read at `*in` and write at `out`. */
-drv_result routes_move_in(const struct routes *routes, const struct transfer *t,
+drv_result paths_move_in(const struct paths *paths, const struct transfer *t,
+                         const struct device *device, struct slot *slot, const struct piece *piece,
+                         drv_ptr *in);
+drv_ptr paths_output(const struct paths *paths, const struct transfer *t, const struct slot *slot,
+                     const struct piece *piece);
+drv_result paths_move_out(const struct paths *paths, const struct transfer *t,
                           const struct device *device, struct slot *slot, const struct piece *piece,
-                          drv_ptr *in);
-drv_ptr routes_output(const struct routes *routes, const struct transfer *t,
-                      const struct slot *slot, const struct piece *piece);
-drv_result routes_move_out(const struct routes *routes, const struct transfer *t,
-                           const struct device *device, struct slot *slot,
-                           const struct piece *piece, drv_ptr out);
+                          drv_ptr out);
 
 /* 1 if the device writes the caller's output by itself. */
-int routes_write_out(const struct routes *routes);
+int paths_write_out(const struct paths *paths);
 
 /* The CPU's part, after the device's. */
-void routes_deliver(const struct routes *routes, const struct transfer *t, const struct slot *slot,
-                    const struct piece *piece);
+void paths_deliver(const struct paths *paths, const struct transfer *t, const struct slot *slot,
+                   const struct piece *piece);
 
 #endif

@@ -20,10 +20,10 @@ struct flight {
 
 struct run {
     struct device *device;
-    struct lane *lane;
+    struct stream_set *set;
     struct transfer *t;
-    struct routes routes;
-    struct flight flights[LANE_SLOTS];
+    struct paths paths;
+    struct flight flights[STREAM_SET_SLOTS];
     size_t submitted, finished, pieces;
     unsigned slots;
 };
@@ -32,7 +32,7 @@ static struct piece piece_at(const struct run *run, size_t number)
 {
     const struct transfer *t = run->t;
     struct piece p = {.number = number};
-    size_t units = run->routes.piece_units, before = number * units;
+    size_t units = run->paths.piece_units, before = number * units;
     size_t in = units * t->in_unit, out = units * t->out_unit;
     p.in_at = before * t->in_unit;
     p.out_at = before * t->out_unit;
@@ -46,19 +46,19 @@ static struct piece piece_at(const struct run *run, size_t number)
 static drv_result submit(struct run *run, struct slot *slot, struct flight *flight)
 {
     struct transfer *t = run->t;
-    const struct routes *routes = &run->routes;
+    const struct paths *paths = &run->paths;
     const struct piece *piece = &flight->piece;
     drv_ptr in;
     flight->writes_out = flight->queued = 0;
-    drv_result r = routes_move_in(routes, t, run->device, slot, piece, &in);
+    drv_result r = paths_move_in(paths, t, run->device, slot, piece, &in);
     if (r != DRV_SUCCESS)
         return r;
-    drv_ptr out = routes_output(routes, t, slot, piece);
-    flight->writes_out = routes->out == ROUTE_DIRECT;
+    drv_ptr out = paths_output(paths, t, slot, piece);
+    flight->writes_out = paths->out == PATH_ZERO_COPY;
     r = t->launch(t, run->device, slot, piece, in, out);
     if (r == DRV_SUCCESS) {
-        flight->writes_out = routes_write_out(routes);
-        r = routes_move_out(routes, t, run->device, slot, piece, out);
+        flight->writes_out = paths_write_out(paths);
+        r = paths_move_out(paths, t, run->device, slot, piece, out);
     }
     /* The one piece of small work is waited for by its stream. */
     if (r == DRV_SUCCESS && run->pieces > 1)
@@ -70,7 +70,7 @@ static drv_result submit(struct run *run, struct slot *slot, struct flight *flig
 static enum gpuaes_status deliver(struct run *run, struct slot *slot, const struct piece *p)
 {
     struct transfer *t = run->t;
-    routes_deliver(&run->routes, t, slot, p);
+    paths_deliver(&run->paths, t, slot, p);
     enum gpuaes_status status = GPUAES_OK;
     if (t->finished != NULL)
         status = t->finished(t, slot, p);
@@ -85,8 +85,8 @@ static enum gpuaes_status deliver(struct run *run, struct slot *slot, const stru
 static enum gpuaes_status finish_oldest(struct run *run, drv_result *r)
 {
     unsigned s = (unsigned)(run->finished % run->slots);
-    struct slot *slot = &run->lane->slots[s];
-    *r = lane_wait(run->device, run->lane, slot, run->pieces > 1 ? slot->event : NULL);
+    struct slot *slot = &run->set->slots[s];
+    *r = stream_set_wait(run->device, run->set, slot, run->pieces > 1 ? slot->event : NULL);
     if (*r != DRV_SUCCESS)
         return GPUAES_FAULT;
     run->finished++;
@@ -104,7 +104,7 @@ static enum gpuaes_status pump(struct run *run, drv_result *r)
         unsigned s = (unsigned)(run->submitted % run->slots);
         run->flights[s].piece = piece;
         run->submitted++;
-        *r = submit(run, &run->lane->slots[s], &run->flights[s]);
+        *r = submit(run, &run->set->slots[s], &run->flights[s]);
         if (*r != DRV_SUCCESS)
             return GPUAES_FAULT;
     }
@@ -124,9 +124,9 @@ static enum gpuaes_status drain(struct run *run, enum gpuaes_status status, int 
     int in_place = t->in == t->out, in_order = 1, undefined = 0;
     for (; run->finished < run->submitted; run->finished++) {
         unsigned s = (unsigned)(run->finished % run->slots);
-        struct slot *slot = &run->lane->slots[s];
+        struct slot *slot = &run->set->slots[s];
         struct flight *flight = &run->flights[s];
-        drv_result r = lane_wait(run->device, run->lane, slot, NULL);
+        drv_result r = stream_set_wait(run->device, run->set, slot, NULL);
         if (r == DRV_NOT_READY) {
             /* It may yet write: neither our memory nor the caller's is safe. */
             *lost = 1;
@@ -143,16 +143,16 @@ static enum gpuaes_status drain(struct run *run, enum gpuaes_status status, int 
     return undefined ? GPUAES_UNDEFINED : status;
 }
 
-/* Wipes what the lane's buffers held of this work; queued, not waited for. */
-static drv_result wipe(const struct run *run, const struct lane_needs *needs)
+/* Wipes what the stream set's buffers held of this work; queued, not waited for. */
+static drv_result wipe(const struct run *run, const struct stream_set_needs *needs)
 {
     drv_result first = DRV_SUCCESS;
     for (unsigned i = 0; i < run->slots; i++) {
-        struct slot *slot = &run->lane->slots[i];
+        struct slot *slot = &run->set->slots[i];
         const drv_result results[] = {
             slot_wipe(slot, run->device->driver, slot->buffer[0], needs->buffer[0]),
             slot_wipe(slot, run->device->driver, slot->buffer[1], needs->buffer[1]),
-            slot_wipe(slot, run->device->driver, slot->staging_address, run->routes.staging)};
+            slot_wipe(slot, run->device->driver, slot->staging_address, run->paths.staging)};
         for (int k = 0; k < 3 && first == DRV_SUCCESS; k++)
             first = results[k];
     }
@@ -163,19 +163,19 @@ static drv_result wipe(const struct run *run, const struct lane_needs *needs)
 static enum gpuaes_status run_pieces(struct run *run, int *lost)
 {
     struct device *device = run->device;
-    struct lane_needs needs;
-    routes_plan(&run->routes, run->t, device, &needs);
-    size_t piece = run->routes.piece_units * run->t->in_unit;
+    struct stream_set_needs needs;
+    paths_plan(&run->paths, run->t, device, &needs);
+    size_t piece = run->paths.piece_units * run->t->in_unit;
     run->pieces = (run->t->in_bytes + piece - 1) / piece;
     enum gpuaes_status status = GPUAES_OK;
     const char *what = "preparing buffers";
-    drv_result r = lane_prepare_some(device, run->lane, &needs);
+    drv_result r = stream_set_prepare_some(device, run->set, &needs);
     run->slots = needs.slots;
     if (r == DRV_NOT_READY)
         *lost = 1;
     if (r == DRV_SUCCESS &&
         (run->t->in_memory.kind == GPUAES_DEVICE || run->t->out_memory.kind == GPUAES_DEVICE))
-        r = lane_follow(device, run->lane, run->slots);
+        r = stream_set_follow(device, run->set, run->slots);
     if (r == DRV_SUCCESS) {
         what = "a copy or a kernel";
         status = pump(run, &r);
@@ -195,7 +195,7 @@ static enum gpuaes_status run_pieces(struct run *run, int *lost)
         failed = 1;
     }
     if (!*lost && failed)
-        lane_cleanse_staging(device, run->lane);
+        stream_set_cleanse_staging(device, run->set);
     return status;
 }
 
@@ -203,10 +203,10 @@ enum gpuaes_status transfer_run(struct device *device, struct transfer *transfer
 {
     struct run run = {.device = device, .t = transfer};
     int lost = 0;
-    run.lane = lane_take(device, LANE_CALL, flags);
-    if (run.lane == NULL)
-        return lane_refusal(device);
+    run.set = stream_set_take(device, STREAM_SET_CALL, flags);
+    if (run.set == NULL)
+        return stream_set_refusal(device);
     enum gpuaes_status status = run_pieces(&run, &lost);
-    lane_return(device, run.lane, lost);
+    stream_set_return(device, run.set, lost);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * Transfers: a shard of a call cut into pieces, which go through the slots of a lane in
+ * Transfers: a shard of a call cut into pieces, which go through the slots of a stream set in
  * turn: copy in, kernel, copy out, each piece on its own stream, so that the
  * copies of one overlap the kernel of another and the work of the CPU.
  *
@@ -27,9 +27,9 @@ struct transfer {
      * only the job's last piece may be less. */
     size_t in_unit, out_unit;
 
-    int apart;     /* kernels are faster out of place */
-    int keystream; /* kernels make a keystream, which the CPU combines with the input */
-    size_t extra;  /* bytes at the end of the staging memory that are the mode's own */
+    int out_of_place; /* kernels are faster out of place */
+    int keystream;    /* kernels make a keystream, which the CPU combines with the input */
+    size_t extra;     /* bytes at the end of the staging memory that are the mode's own */
 
     /* Device memory that a launch of so many bytes wants in slot->scratch, with input
      * and output in the same place or not. NULL: none. */
@@ -49,7 +49,7 @@ struct transfer {
 };
 
 /*
- * Runs all of it on a lane of its own, with the device entered. See
+ * Runs all of it on a stream set of its own, with the device entered. See
  * gpuaes_aes() for what the statuses promise.
  */
 enum gpuaes_status transfer_run(struct device *device, struct transfer *transfer, unsigned flags);

@@ -72,7 +72,7 @@ enum gpuaes_status offload_copy(void *to, const void *from, size_t len)
 
 struct aes {
     const struct offload_aes *work;
-    struct gpuaes_queue *queue;
+    struct gpuaes_stream_binding *queue;
     enum gpuaes_status status;
 };
 
@@ -122,7 +122,7 @@ enum gpuaes_status offload_base64(struct offload_base64 *work)
 /* ---- Queues ------------------------------------------------------------------------ */
 
 struct queue_call {
-    struct gpuaes_queue *queue;
+    struct gpuaes_stream_binding *queue;
     void *stream;
     int device;
     unsigned char *iv;
@@ -132,13 +132,14 @@ struct queue_call {
 static void *queue_open(void *arg)
 {
     struct queue_call *q = arg;
-    q->status = gpuaes_queue_open(&q->queue, q->stream, q->device);
+    q->status = gpuaes_stream_binding_open(&q->queue, q->stream, q->device);
     if (is_back(q->status))
-        q->status = gpuaes_queue_open(&q->queue, q->stream, q->device);
+        q->status = gpuaes_stream_binding_open(&q->queue, q->stream, q->device);
     return NULL;
 }
 
-enum gpuaes_status offload_queue_open(struct gpuaes_queue **queue, void *stream, int device)
+enum gpuaes_status offload_stream_binding_open(struct gpuaes_stream_binding **queue, void *stream,
+                                               int device)
 {
     struct queue_call q = {.stream = stream, .device = device};
     if (!call(queue_open, &q))
@@ -151,11 +152,12 @@ static void *queue_aes(void *arg)
 {
     struct aes *a = arg;
     const struct offload_aes *w = a->work;
-    a->status = gpuaes_queue_aes(a->queue, w->op, w->key, w->iv, w->in, w->out, w->bytes);
+    a->status = gpuaes_stream_binding_aes(a->queue, w->op, w->key, w->iv, w->in, w->out, w->bytes);
     return NULL;
 }
 
-enum gpuaes_status offload_queue_aes(struct gpuaes_queue *queue, const struct offload_aes *work)
+enum gpuaes_status offload_stream_binding_aes(struct gpuaes_stream_binding *queue,
+                                              const struct offload_aes *work)
 {
     struct aes a = {.work = work, .queue = queue, .status = GPUAES_OK};
     return call(queue_aes, &a) ? a.status : GPUAES_NO_MEMORY;
@@ -164,11 +166,12 @@ enum gpuaes_status offload_queue_aes(struct gpuaes_queue *queue, const struct of
 static void *queue_wait(void *arg)
 {
     struct queue_call *q = arg;
-    q->status = gpuaes_queue_wait(q->queue, q->iv);
+    q->status = gpuaes_stream_binding_wait(q->queue, q->iv);
     return NULL;
 }
 
-enum gpuaes_status offload_queue_wait(struct gpuaes_queue *queue, unsigned char iv[GPUAES_BLOCK])
+enum gpuaes_status offload_stream_binding_wait(struct gpuaes_stream_binding *queue,
+                                               unsigned char iv[GPUAES_BLOCK])
 {
     struct queue_call q = {.queue = queue, .iv = iv};
     return call(queue_wait, &q) ? q.status : GPUAES_NO_MEMORY;
@@ -176,11 +179,11 @@ enum gpuaes_status offload_queue_wait(struct gpuaes_queue *queue, unsigned char 
 
 static void *queue_close(void *arg)
 {
-    gpuaes_queue_close(arg);
+    gpuaes_stream_binding_close(arg);
     return NULL;
 }
 
-void offload_queue_close(struct gpuaes_queue *queue)
+void offload_stream_binding_close(struct gpuaes_stream_binding *queue)
 {
     if (queue != NULL)
         (void)call(queue_close, queue);

@@ -60,14 +60,17 @@ struct offload_base64 {
 enum gpuaes_status offload_base64(struct offload_base64 *work);
 
 /*
- * As gpuaes_queue_open() and so on; with `iv` NULL the queue continues. NO_MEMORY also where
- * no thread could be made. To open one, a device that has been released is started again.
+ * As gpuaes_stream_binding_open() and so on; with `iv` NULL the queue continues. NO_MEMORY also
+ * where no thread could be made. To open one, a device that has been released is started again.
  */
-enum gpuaes_status offload_queue_open(struct gpuaes_queue **queue, void *stream, int device);
-enum gpuaes_status offload_queue_aes(struct gpuaes_queue *queue, const struct offload_aes *work);
-enum gpuaes_status offload_queue_wait(struct gpuaes_queue *queue, unsigned char iv[GPUAES_BLOCK]);
+enum gpuaes_status offload_stream_binding_open(struct gpuaes_stream_binding **queue, void *stream,
+                                               int device);
+enum gpuaes_status offload_stream_binding_aes(struct gpuaes_stream_binding *queue,
+                                              const struct offload_aes *work);
+enum gpuaes_status offload_stream_binding_wait(struct gpuaes_stream_binding *queue,
+                                               unsigned char iv[GPUAES_BLOCK]);
 /* Where no thread can be made, the queue stays open until the process ends. */
-void offload_queue_close(struct gpuaes_queue *queue);
+void offload_stream_binding_close(struct gpuaes_stream_binding *queue);
 
 /* As gpuaes_keystream_close(); likewise. */
 void offload_keystream_close(struct gpuaes_keystream *keystream);

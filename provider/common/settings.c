@@ -21,7 +21,7 @@ enum { DEVICES_MOST = 64, THREADS_MOST = 64, NAME_MOST = 32 };
 
 /* settings_read() has a line for each. */
 static const char *const keys[] = {
-    "engine",  "start",        "start-bytes",      "idle-seconds", "min-bytes", "devices",
+    "policy",  "start",        "start-bytes",      "idle-seconds", "min-bytes", "devices",
     "threads", "pinned-bytes", "read-ahead-bytes", "timeout-ms",   "log",
 };
 enum { KEYS = sizeof keys / sizeof keys[0] };
@@ -177,18 +177,18 @@ static int read_devices(const struct reader *reader, uint64_t *devices)
 int settings_read(struct settings *settings, settings_find_fn *find, const void *arg,
                   struct settings_fault *fault)
 {
-    static const char *const engines[] = {"auto", "gpu", "cpu", NULL};
+    static const char *const policies[] = {"auto", "gpu", "cpu", NULL};
     static const char *const starts[] = {"auto", "eager", "never", NULL};
     static const char *const logs[] = {"off", "summary", "debug", NULL};
     const struct reader reader = {find, arg, fault};
-    int engine = ENGINE_AUTO, start = START_AUTO, log = LOG_OFF;
+    int policy = POLICY_AUTO, start = START_AUTO, log = LOG_OFF;
     uint64_t start_bytes = 128 * MIB;
     uint64_t pinned_bytes = 0, read_ahead_bytes = READ_AHEAD_DEFAULT, timeout_ms = 0;
     uint64_t idle_seconds = GPUAES_IDLE_DEFAULT, devices = 0;
     size_t min_bytes = MIN_BYTES_AUTO;
     unsigned threads = 0;
 
-    if (!read_word(&reader, "engine", engines, "auto, gpu or cpu", &engine) ||
+    if (!read_word(&reader, "policy", policies, "auto, gpu or cpu", &policy) ||
         !read_word(&reader, "start", starts, "auto, eager or never", &start) ||
         !read_word(&reader, "log", logs, "off, summary or debug", &log) ||
         !read_number(&reader, "start-bytes", 0, UINT64_MAX, &start_bytes) ||
@@ -200,7 +200,7 @@ int settings_read(struct settings *settings, settings_find_fn *find, const void 
         !read_min_bytes(&reader, &min_bytes))
         return 0;
     *settings = (struct settings){
-        .engine = (enum engine_setting)engine,
+        .policy = (enum policy_setting)policy,
         .start = (enum start_setting)start,
         .log = (enum log_setting)log,
         .start_bytes = start_bytes,

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum engine_setting { ENGINE_AUTO, ENGINE_GPU, ENGINE_CPU };
+enum policy_setting { POLICY_AUTO, POLICY_GPU, POLICY_CPU };
 enum start_setting { START_AUTO, START_EAGER, START_NEVER };
 enum log_setting { LOG_OFF, LOG_SUMMARY, LOG_DEBUG };
 
@@ -18,7 +18,7 @@ enum log_setting { LOG_OFF, LOG_SUMMARY, LOG_DEBUG };
 #define READ_AHEAD_DEFAULT SIZE_MAX
 
 struct settings {
-    enum engine_setting engine;
+    enum policy_setting policy;
     enum start_setting start;
     enum log_setting log;
     uint64_t start_bytes;

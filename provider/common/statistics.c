@@ -31,7 +31,7 @@ enum figure {
     READ_AHEAD_BYTES,
     LAUNCHES,
     FAULTS,
-    LATE,
+    UNDERRUNS,
     START_MS,
     PINNED_BYTES,
     PINNED_PEAK,
@@ -48,7 +48,7 @@ static const char *const names[FIGURES] = {
     [READ_AHEAD_BYTES] = "read-ahead-bytes",
     [LAUNCHES] = "launches",
     [FAULTS] = "faults",
-    [LATE] = "late",
+    [UNDERRUNS] = "underruns",
     [START_MS] = "start-ms",
     [PINNED_BYTES] = "pinned-bytes",
     [PINNED_PEAK] = "pinned-peak",
@@ -68,7 +68,7 @@ const OSSL_PARAM statistics_gettable[] = {OSSL_PARAM_uint64("gpu-bytes", NULL),
                                           OSSL_PARAM_uint64("read-ahead-bytes", NULL),
                                           OSSL_PARAM_uint64("launches", NULL),
                                           OSSL_PARAM_uint64("faults", NULL),
-                                          OSSL_PARAM_uint64("late", NULL),
+                                          OSSL_PARAM_uint64("underruns", NULL),
                                           OSSL_PARAM_uint64("start-ms", NULL),
                                           OSSL_PARAM_uint64("pinned-bytes", NULL),
                                           OSSL_PARAM_uint64("pinned-peak", NULL),
@@ -91,7 +91,7 @@ static void collect(uint64_t figures[FIGURES])
         figures[CPU_BYTES] += figures[FIGURES_OF_CPU + reason];
     }
     figures[READ_AHEAD_BYTES] = s.read_ahead_bytes;
-    figures[LATE] = s.late;
+    figures[UNDERRUNS] = s.underruns;
     figures[LAUNCHES] = s.launches;
     figures[FAULTS] = s.faults;
     figures[START_MS] = s.start_ms;

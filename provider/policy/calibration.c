@@ -1,5 +1,5 @@
 /*
- * Samples of both engines, small ones: what is larger, or not in the caches, is
+ * Samples of CPU and GPU, small ones: what is larger, or not in the caches, is
  * left to the application's own work to show (cost_model.h).
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -28,15 +28,15 @@ enum { OUT_AT = LONG_SAMPLE, ROOM = OUT_AT + LONG_SAMPLE / 3 * 4 };
 /* A device this slow is not sampled at length: its rate stands for the rest. */
 static const double slow_ns = 2e6;
 
-static struct cost_line gpu_lines[ENGINE_WORKS][KINDS];
+static struct cost_line gpu_lines[POLICY_WORKS][KINDS];
 
 /* Nanoseconds a byte; 0: not known. */
-static _Atomic double cpu_cached[ENGINE_WORKS][KEY_SIZES];
+static _Atomic double cpu_cached[POLICY_WORKS][KEY_SIZES];
 
 /* ---- The device -------------------------------------------------------------------- */
 
 /* AES in place, which CBC pays for with a copy. */
-static int run_gpu(enum engine_work work, const struct gpuaes_key *key, unsigned char *buffer,
+static int run_gpu(enum policy_work work, const struct gpuaes_key *key, unsigned char *buffer,
                    size_t len)
 {
     unsigned char iv[GPUAES_BLOCK] = {0}, *out = buffer + OUT_AT;
@@ -47,7 +47,7 @@ static int run_gpu(enum engine_work work, const struct gpuaes_key *key, unsigned
     return gpuaes_aes((enum gpuaes_op)work, key, iv, out, out, len, GPUAES_WAIT, NULL) == GPUAES_OK;
 }
 
-static double best_gpu(enum engine_work work, const struct gpuaes_key *key, unsigned char *buffer,
+static double best_gpu(enum policy_work work, const struct gpuaes_key *key, unsigned char *buffer,
                        size_t len, int rounds)
 {
     double best = HUGE_VAL;
@@ -62,7 +62,7 @@ static double best_gpu(enum engine_work work, const struct gpuaes_key *key, unsi
     return best;
 }
 
-static void measure_work(enum engine_work work, int pinned, const struct gpuaes_key *key,
+static void measure_work(enum policy_work work, int pinned, const struct gpuaes_key *key,
                          unsigned char *buffer)
 {
     double brief = best_gpu(work, key, buffer, SHORT_SAMPLE, SHORT_ROUNDS);
@@ -79,9 +79,9 @@ static void measure_kind(int pinned, unsigned char *buffer)
     struct gpuaes_key key;
     (void)gpuaes_key_expand(&key, zero_key, sizeof zero_key);
     memset(buffer, 'A', ROOM); /* valid Base64 */
-    for (int work = 0; work < ENGINE_WORKS; work++)
+    for (int work = 0; work < POLICY_WORKS; work++)
         if (work != WORK_CBC_ENCRYPT) /* one message of it is never for the device */
-            measure_work((enum engine_work)work, pinned, &key, buffer);
+            measure_work((enum policy_work)work, pinned, &key, buffer);
 }
 
 void measure_gpu(void)
@@ -102,7 +102,7 @@ double measured_gpu_ns(const struct work *work, int pinned)
 
 /* ---- The CPU ------------------------------------------------------------------------ */
 
-static int run_cpu_aes(struct provider *provider, enum engine_work work, unsigned key_bytes,
+static int run_cpu_aes(struct provider *provider, enum policy_work work, unsigned key_bytes,
                        unsigned char *buffer)
 {
     static const unsigned char zeros[32];
@@ -121,7 +121,7 @@ static int run_cpu_aes(struct provider *provider, enum engine_work work, unsigne
 }
 
 /* libcrypto's: where another library does it, that is at most as slow. */
-static int run_cpu_base64(enum engine_work work, unsigned char *buffer)
+static int run_cpu_base64(enum policy_work work, unsigned char *buffer)
 {
     unsigned char *out = buffer + CPU_SAMPLE;
     memset(buffer, 'A', CPU_SAMPLE);
@@ -130,7 +130,7 @@ static int run_cpu_base64(enum engine_work work, unsigned char *buffer)
     return EVP_DecodeBlock(out, buffer, CPU_SAMPLE) > 0;
 }
 
-static double measure_cpu(struct provider *provider, enum engine_work work, unsigned key_bytes)
+static double measure_cpu(struct provider *provider, enum policy_work work, unsigned key_bytes)
 {
     unsigned char *buffer = OPENSSL_zalloc((size_t)CPU_SAMPLE * 3);
     double best = HUGE_VAL;

@@ -13,7 +13,7 @@
 /*
  * The device must be expected to take at most this part of the CPU's time: what
  * the lines do not know (other threads, caches, a busy bus) must not make a program
- * slower than it was. Once it is favoured, it is left when it is not faster any more.
+ * slower than it was. Once it is preferred, it is left when it is not faster any more.
  */
 static const double margin_by_lines = 0.8;
 static const double margin_by_sight = 0.93; /* both sides were observed */
@@ -63,7 +63,7 @@ static int is_seen(const struct model_cell *cell, enum model_side side)
 static enum model_side find_better(const struct model_cell *cell, const struct model_choice *c)
 {
     double margin = c->seen ? margin_by_sight : margin_by_lines;
-    if (atomic_load_explicit(&cell->favoured, memory_order_relaxed) == MODEL_GPU)
+    if (atomic_load_explicit(&cell->preferred, memory_order_relaxed) == MODEL_GPU)
         margin = 1;
     return c->ns[MODEL_GPU] < c->ns[MODEL_CPU] * margin ? MODEL_GPU : MODEL_CPU;
 }
@@ -76,9 +76,9 @@ static double wait_for_try(const struct model_cell *cell, const struct model_cho
     if (!(ns < HUGE_VAL) || (tried == MODEL_CPU && ns > other * cpu_limit))
         return HUGE_VAL;
     double first = ns < other * soon_below ? MODEL_SOON : MODEL_LATE;
-    unsigned tries = atomic_load_explicit(&cell->tries, memory_order_relaxed);
-    double share = min_double(first * (double)(1U << tries), MODEL_RAREST);
-    return max_double(other * LEAST_PIECES * (double)(1U << tries), (ns - other) * share);
+    unsigned probes = atomic_load_explicit(&cell->probes, memory_order_relaxed);
+    double share = min_double(first * (double)(1U << probes), MODEL_RAREST);
+    return max_double(other * LEAST_PIECES * (double)(1U << probes), (ns - other) * share);
 }
 
 /* One thread alone gets the try. */
@@ -88,8 +88,8 @@ static int takes_try(struct model_cell *cell, double wait)
     if (!(held >= wait) || !atomic_compare_exchange_strong(&cell->held, &held, 0))
         return 0;
     put(&cell->waited, wait);
-    unsigned tries = atomic_load(&cell->tries);
-    atomic_store(&cell->tries, tries < MOST_TRIES ? tries + 1 : tries);
+    unsigned probes = atomic_load(&cell->probes);
+    atomic_store(&cell->probes, probes < MOST_TRIES ? probes + 1 : probes);
     return 1;
 }
 
@@ -135,11 +135,11 @@ static void add(_Atomic double *sum, double more)
 static void favour(struct model_cell *cell, enum model_side side, int by_try)
 {
     if (!by_try && get(&cell->stayed) >= get(&cell->came_after))
-        atomic_store(&cell->tries, 0);
+        atomic_store(&cell->probes, 0);
     put(&cell->came_after, by_try ? get(&cell->waited) : 0);
     put(&cell->held, 0);
     put(&cell->stayed, 0);
-    atomic_store(&cell->favoured, (int)side);
+    atomic_store(&cell->preferred, (int)side);
 }
 
 void model_observe(struct model_cell *cell, enum model_side side, const double line_ns[MODEL_SIDES],
@@ -147,14 +147,14 @@ void model_observe(struct model_cell *cell, enum model_side side, const double l
 {
     double now = took_ns / line_ns[side];
     _Atomic double *factor = &cell->sides[side].factor, *latest = &cell->sides[side].latest;
-    int favoured = atomic_load_explicit(&cell->favoured, memory_order_relaxed);
+    int preferred = atomic_load_explicit(&cell->preferred, memory_order_relaxed);
     put(factor, follow(get(factor), get(latest), now));
     put(latest, now);
-    if (favoured == (int)side) {
+    if (preferred == (int)side) {
         add(&cell->held, took_ns * weight);
         add(&cell->stayed, took_ns * weight);
     }
     struct model_choice next = expect(cell, line_ns);
-    if ((int)next.side != favoured)
-        favour(cell, next.side, favoured != (int)side);
+    if ((int)next.side != preferred)
+        favour(cell, next.side, preferred != (int)side);
 }

@@ -61,12 +61,12 @@ struct model_cell {
         _Atomic double factor; /* of the line; 0: this side has not been observed */
         _Atomic double latest; /* the last observation */
     } sides[MODEL_SIDES];
-    _Atomic int favoured;      /* enum model_side */
+    _Atomic int preferred;     /* enum model_side */
     _Atomic double stayed;     /* ns of work on that side since it came */
     _Atomic double came_after; /* the wait for the probe that brought it */
     _Atomic double held;       /* as `stayed`, but since the last probe of the other side */
     _Atomic double waited;     /* for that probe */
-    _Atomic unsigned tries;    /* probes without gain, in a row */
+    _Atomic unsigned probes;   /* probes without gain, in a row */
 };
 
 struct model_choice {

@@ -1,5 +1,5 @@
 /*
- * The choice of engine.
+ * The choice of CPU or GPU.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 #include "provider/common/provider.h"
 #include "provider/policy/calibration.h"
 
-/* With engine=gpu and no min-bytes: less than this is not worth being strict. */
+/* With policy=gpu and no min-bytes: less than this is not worth being strict. */
 enum { STRICT_FLOOR = 16 << 10 };
 
 /* The CPU's work is observed once in so many bytes of a thread: a clock takes time, too. */
@@ -24,7 +24,7 @@ enum { OBSERVED_BYTES = 1 << 20 };
 /* Classes of lengths, each twice the one before, from the floor to 64 MiB and more. */
 enum { CLASSES = 11 };
 
-const struct work_row work_rows[ENGINE_WORKS] = {
+const struct work_row work_rows[POLICY_WORKS] = {
     [WORK_ECB_ENCRYPT] = {"ECB encrypt", AES_ECB, 1},
     [WORK_ECB_DECRYPT] = {"ECB decrypt", AES_ECB, 0},
     [WORK_CBC_DECRYPT] = {"CBC decrypt", AES_CBC, 0},
@@ -34,44 +34,44 @@ const struct work_row work_rows[ENGINE_WORKS] = {
     [WORK_BASE64_DECODE] = {.name = "Base64 decode"},
 };
 
-static struct model_cell cells[ENGINE_WORKS][KEY_SIZES][WORK_MEMORIES][CLASSES];
+static struct model_cell cells[POLICY_WORKS][KEY_SIZES][WORK_MEMORIES][CLASSES];
 
 static int has_fixed_minimum(const struct settings *s)
 {
     return s->min_bytes != MIN_BYTES_AUTO;
 }
 
-int engine_is_forced(const struct provider *provider)
+int policy_is_forced(const struct provider *provider)
 {
-    return provider->settings.engine == ENGINE_GPU || has_fixed_minimum(&provider->settings);
+    return provider->settings.policy == POLICY_GPU || has_fixed_minimum(&provider->settings);
 }
 
-unsigned engine_flags(const struct provider *provider)
+unsigned policy_flags(const struct provider *provider)
 {
-    return engine_is_forced(provider) ? GPUAES_WAIT : 0;
+    return policy_is_forced(provider) ? GPUAES_WAIT : 0;
 }
 
-int engine_may_read_ahead(const struct provider *provider)
+int policy_may_read_ahead(const struct provider *provider)
 {
-    return provider->settings.read_ahead_bytes != 0 && provider->settings.engine != ENGINE_CPU;
+    return provider->settings.read_ahead_bytes != 0 && provider->settings.policy != POLICY_CPU;
 }
 
-size_t engine_floor(const struct provider *provider)
+size_t policy_floor(const struct provider *provider)
 {
     const struct settings *s = &provider->settings;
-    if (s->engine == ENGINE_CPU)
+    if (s->policy == POLICY_CPU)
         return SIZE_MAX;
     enum gpuaes_state state = gpuaes_state();
     int may_come = state == GPUAES_READY || state == GPUAES_STARTING ||
                    (state == GPUAES_OFF && s->start != START_NEVER);
     if (state == GPUAES_FAILED)
-        engine_explain_absence(provider); /* the start fails in the background */
+        policy_explain_absence(provider); /* the start fails in the background */
     /* Without a device, memory of the application's CUDA is refused: the CPU would crash on it. */
-    if (!may_come && s->engine != ENGINE_GPU && !engine_saw_cuda())
+    if (!may_come && s->policy != POLICY_GPU && !policy_saw_cuda())
         return SIZE_MAX;
     if (has_fixed_minimum(s))
         return s->min_bytes;
-    return s->engine == ENGINE_GPU ? STRICT_FLOOR : MEASURE_FLOOR;
+    return s->policy == POLICY_GPU ? STRICT_FLOOR : MEASURE_FLOOR;
 }
 
 /* ---- Memory -------------------------------------------------------------------------- */
@@ -92,7 +92,7 @@ static int is_known_pageable(const struct work *work)
            work->len <= known_pageable.len;
 }
 
-enum engine_choice engine_find_memory(struct work *work)
+enum policy_choice policy_find_memory(struct work *work)
 {
     struct offload_places places = {
         .in = work->in, .out = work->out, .in_bytes = work->len, .out_bytes = work->len};
@@ -100,7 +100,7 @@ enum engine_choice engine_find_memory(struct work *work)
     if (is_known_pageable(work) || !offload_locate(&places))
         return CHOICE_GPU;
     if (places.in_kind >= GPUAES_DEVICE || places.out_kind >= GPUAES_DEVICE) {
-        engine_note_cuda();
+        policy_note_cuda();
         return CHOICE_GPU_ONLY;
     }
     if (places.in_kind == GPUAES_PINNED && places.out_kind == GPUAES_PINNED)
@@ -113,10 +113,10 @@ enum engine_choice engine_find_memory(struct work *work)
     return CHOICE_GPU;
 }
 
-int engine_rules_out_device_memory(const struct work *work)
+int policy_rules_out_device_memory(const struct work *work)
 {
     struct work looked_at = *work;
-    return gpuaes_state() == GPUAES_READY && engine_find_memory(&looked_at) != CHOICE_GPU_ONLY;
+    return gpuaes_state() == GPUAES_READY && policy_find_memory(&looked_at) != CHOICE_GPU_ONLY;
 }
 
 /* ---- The model ------------------------------------------------------------------------ */
@@ -146,7 +146,7 @@ static void begin_observation(struct work *work, struct model_cell *cell,
     work->begun = clock_ns(CLOCK_MONOTONIC);
 }
 
-void engine_done(const struct work *work, enum model_side side)
+void policy_done(const struct work *work, enum model_side side)
 {
     if (work->cell != NULL)
         model_observe(work->cell, side, work->line_ns, clock_ns_since(work->begun), work->weight);
@@ -167,7 +167,7 @@ static void explain(const struct provider *provider, const struct work *work,
             choice->is_try ? ", to see what it takes" : "");
 }
 
-static enum engine_choice choose_by_model(struct provider *provider, struct work *work)
+static enum policy_choice choose_by_model(struct provider *provider, struct work *work)
 {
     work->line_ns[MODEL_CPU] = measured_cpu_ns(provider, work);
     work->line_ns[MODEL_GPU] = measured_gpu_ns(work, work->memory == MEMORY_PINNED);
@@ -180,7 +180,7 @@ static enum engine_choice choose_by_model(struct provider *provider, struct work
 
 /* ---- Choice --------------------------------------------------------------------------- */
 
-void engine_explain_failure(const struct provider *provider, enum gpuaes_status status)
+void policy_explain_failure(const struct provider *provider, enum gpuaes_status status)
 {
     const char *reason = gpuaes_reason();
     if (provider->settings.log == LOG_DEBUG)
@@ -188,11 +188,11 @@ void engine_explain_failure(const struct provider *provider, enum gpuaes_status 
                       reason[0] != '\0' ? ": " : "", reason);
 }
 
-static enum engine_choice choose_ready(struct provider *provider, struct work *work)
+static enum policy_choice choose_ready(struct provider *provider, struct work *work)
 {
-    enum engine_choice choice = engine_find_memory(work);
+    enum policy_choice choice = policy_find_memory(work);
     work->why = CPU_FAILED;
-    if (choice != CHOICE_GPU || engine_is_forced(provider))
+    if (choice != CHOICE_GPU || policy_is_forced(provider))
         return choice;
     work->why = CPU_UNSUITED;
     if (ASYNC_get_current_job() != NULL) /* its thread has other jobs, which would wait, too */
@@ -202,31 +202,31 @@ static enum engine_choice choose_ready(struct provider *provider, struct work *w
     return choice;
 }
 
-enum engine_choice engine_without_device(const struct provider *provider)
+enum policy_choice policy_without_device(const struct provider *provider)
 {
-    if (provider->settings.engine != ENGINE_GPU)
+    if (provider->settings.policy != POLICY_GPU)
         return CHOICE_CPU;
-    error_raise(provider, ERROR_NO_DEVICE, "engine=gpu, but %s", engine_absence(provider));
+    error_raise(provider, ERROR_NO_DEVICE, "policy=gpu, but %s", policy_absence(provider));
     return CHOICE_FAIL;
 }
 
 /* While no device is ready: the CPU would crash on it, so that it has to wait. */
 static int is_in_device_memory(struct work *work)
 {
-    return engine_saw_cuda() && engine_find_memory(work) == CHOICE_GPU_ONLY;
+    return policy_saw_cuda() && policy_find_memory(work) == CHOICE_GPU_ONLY;
 }
 
-enum engine_choice engine_choose(struct provider *provider, struct work *work)
+enum policy_choice policy_choose(struct provider *provider, struct work *work)
 {
-    size_t floor = engine_floor(provider);
+    size_t floor = policy_floor(provider);
     work->cell = NULL;
     work->why = floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
     if (work->len < floor)
         return CHOICE_CPU;
-    if (engine_start_for(provider, work->len) == GPUAES_READY)
+    if (policy_start_for(provider, work->len) == GPUAES_READY)
         return choose_ready(provider, work);
     work->why = CPU_NO_DEVICE;
     if (is_in_device_memory(work))
-        return engine_require(provider) ? choose_ready(provider, work) : CHOICE_FAIL;
-    return engine_without_device(provider);
+        return policy_require(provider) ? choose_ready(provider, work) : CHOICE_FAIL;
+    return policy_without_device(provider);
 }

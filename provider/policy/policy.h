@@ -1,5 +1,5 @@
 /*
- * The choice of engine: when the device is started (start.c), and which
+ * The choice of CPU or GPU: when the device is started (start.c), and which
  * work it gets (policy.c).
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -18,7 +18,7 @@
 struct provider;
 
 /* The kinds of work that are chosen for separately. */
-enum engine_work {
+enum policy_work {
     WORK_ECB_ENCRYPT = GPUAES_ECB_ENCRYPT,
     WORK_ECB_DECRYPT = GPUAES_ECB_DECRYPT,
     WORK_CBC_DECRYPT = GPUAES_CBC_DECRYPT,
@@ -26,7 +26,7 @@ enum engine_work {
     WORK_CBC_ENCRYPT = GPUAES_CBC_ENCRYPT, /* never the device's: it is serial */
     WORK_BASE64_ENCODE,
     WORK_BASE64_DECODE,
-    ENGINE_WORKS
+    POLICY_WORKS
 };
 
 /* What each of them is called, and for AES how it is done. */
@@ -35,19 +35,19 @@ struct work_row {
     enum aes_mode mode;
     int encrypts;
 };
-extern const struct work_row work_rows[ENGINE_WORKS];
+extern const struct work_row work_rows[POLICY_WORKS];
 
 /* So are these kinds of memory. */
 enum work_memory { MEMORY_PINNED, MEMORY_APART, MEMORY_IN_PLACE, WORK_MEMORIES };
 
 /* One piece of work. The pointers are never dereferenced here. */
 struct work {
-    enum engine_work kind;
+    enum policy_work kind;
     unsigned key_bytes; /* 0 for Base64 */
     const void *in, *out;
     size_t len; /* of the input */
 
-    /* Set by engine_choose(): */
+    /* Set by policy_choose(): */
     enum work_memory memory;
     enum cpu_reason why;     /* where it chose the CPU, and if the device then fails */
     struct model_cell *cell; /* NULL: not to be observed */
@@ -58,11 +58,11 @@ struct work {
 
 /* ---- Choice ---------------------------------------------------------------------- */
 
-enum engine_choice {
+enum policy_choice {
     CHOICE_CPU,
     CHOICE_GPU,
     CHOICE_GPU_ONLY, /* device memory: the CPU cannot read it */
-    CHOICE_FAIL      /* no device, and engine=gpu or device memory; the error is raised */
+    CHOICE_FAIL      /* no device, and policy=gpu or device memory; the error is raised */
 };
 
 /*
@@ -70,79 +70,79 @@ enum engine_choice {
  * it, and waits for the start only where they say so, and for device memory of an
  * application whose CUDA was seen.
  */
-enum engine_choice engine_choose(struct provider *provider, struct work *work);
+enum policy_choice policy_choose(struct provider *provider, struct work *work);
 
 /* Sets work->memory. CHOICE_GPU, or CHOICE_GPU_ONLY for device memory. */
-enum engine_choice engine_find_memory(struct work *work);
+enum policy_choice policy_find_memory(struct work *work);
 
 /* What follows if no device is ready: CHOICE_CPU or CHOICE_FAIL. */
-enum engine_choice engine_without_device(const struct provider *provider);
+enum policy_choice policy_without_device(const struct provider *provider);
 
 /* To be called when work has been done, all of it by one side. */
-void engine_done(const struct work *work, enum model_side side);
+void policy_done(const struct work *work, enum model_side side);
 
 /*
- * Work of fewer bytes need not be offered to engine_choose(): the smallest length
+ * Work of fewer bytes need not be offered to policy_choose(): the smallest length
  * that may ever be worth it. SIZE_MAX where no work ever will be, in this process
  * and with these settings.
  */
-size_t engine_floor(const struct provider *provider);
+size_t policy_floor(const struct provider *provider);
 
 /*
  * Where the last work of a context was left to the CPU by choice, it is enough
  * to ask again after so many bytes: then the question costs next to nothing.
  */
-enum { ENGINE_ASK_AGAIN = 256 << 10 };
+enum { POLICY_ASK_AGAIN = 256 << 10 };
 
-/* The settings decide for the device, not the measurement: engine=gpu, or a fixed min-bytes. */
-int engine_is_forced(const struct provider *provider);
+/* The settings decide for the device, not the measurement: policy=gpu, or a fixed min-bytes. */
+int policy_is_forced(const struct provider *provider);
 
 /* The settings allow keystream to be made ahead, and there is a device or one may come. */
-int engine_may_read_ahead(const struct provider *provider);
+int policy_may_read_ahead(const struct provider *provider);
 
-/* 1 if no part of `work` is device memory. 0 also while no device is ready: ask engine_choose(). */
-int engine_rules_out_device_memory(const struct work *work);
+/* 1 if no part of `work` is device memory. 0 also while no device is ready: ask policy_choose(). */
+int policy_rules_out_device_memory(const struct work *work);
 
 /* GPUAES_WAIT where the settings insist on the device, else 0. */
-unsigned engine_flags(const struct provider *provider);
+unsigned policy_flags(const struct provider *provider);
 
 /* Why none is ready, once a start has been waited for, in words that follow "but". */
-const char *engine_absence(const struct provider *provider);
+const char *policy_absence(const struct provider *provider);
 
 /* With log=debug, says why there is no device, once in a process. */
-void engine_explain_absence(const struct provider *provider);
+void policy_explain_absence(const struct provider *provider);
 
 /* With log=debug, says why the device did not do what it was chosen for. */
-void engine_explain_failure(const struct provider *provider, enum gpuaes_status status);
+void policy_explain_failure(const struct provider *provider, enum gpuaes_status status);
 
 /* ---- Start ------------------------------------------------------------------------- */
 
 /* Call for every new context, for start=eager. */
-void engine_context_created(struct provider *provider);
+void policy_context_created(struct provider *provider);
 
 /* Counts work towards `start-bytes`, for the whole process, while no device is started. */
-void engine_count(uint64_t bytes);
+void policy_count(uint64_t bytes);
 
 /*
  * The same for CTR in updates below the floor, which can be read ahead of: starts the device
  * in the background once there were enough of them in one go.
  */
-void engine_count_stream(const struct provider *provider, uint64_t bytes);
+void policy_count_stream(const struct provider *provider, uint64_t bytes);
 
 /*
  * The state after starting the device for work of `len` bytes, if the settings
  * ask for it; waits only where they say so.
  */
-enum gpuaes_state engine_start_for(const struct provider *provider, size_t len);
+enum gpuaes_state policy_start_for(const struct provider *provider, size_t len);
 
 /* CUDA of the application was seen: kinds of memory can be asked without a start. */
-void engine_note_cuda(void);
-int engine_saw_cuda(void);
+void policy_note_cuda(void);
+int policy_saw_cuda(void);
 
 /*
  * For work that cannot do without a device (device memory): starts one if need be, and
  * waits for it. Returns 0, with the error raised, if there is none.
  */
-int engine_require(struct provider *provider);
+int policy_require(struct provider *provider);
 
 #endif

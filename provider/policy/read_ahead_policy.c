@@ -2,7 +2,7 @@
  * Whether reading ahead pays.
  *
  * What is measured is what the CPU spends on a byte: the combination, and the orders.
- * Whether the device keeps pace is not asked: where it does not, segments are late, and
+ * Whether the device keeps pace is not asked: where it does not, segments are underruns, and
  * the CPU goes on meanwhile as if there were none.
  *
  * A wrong belief costs little: a stream that reads ahead in vain finds out after some

@@ -31,9 +31,9 @@ static atomic_int cuda_was_seen;
 /* Towards start-bytes, for the whole process. */
 static _Atomic uint64_t seen_bytes;
 
-static struct engine_stream stream;
+static struct policy_stream stream;
 
-void engine_count(uint64_t bytes)
+void policy_count(uint64_t bytes)
 {
     if (bytes != 0 && gpuaes_state() == GPUAES_OFF)
         atomic_fetch_add_explicit(&seen_bytes, bytes, memory_order_relaxed);
@@ -47,14 +47,14 @@ static void on_ready(void *unused)
         read_ahead_measure();
 }
 
-void engine_explain_absence(const struct provider *provider)
+void policy_explain_absence(const struct provider *provider)
 {
     static atomic_flag explained = ATOMIC_FLAG_INIT;
     if (provider->settings.log == LOG_DEBUG && !atomic_flag_test_and_set(&explained))
         (void)fprintf(stderr, "gpuaes: debug no device: %s\n", gpuaes_reason());
 }
 
-const char *engine_absence(const struct provider *provider)
+const char *policy_absence(const struct provider *provider)
 {
     const char *reason = gpuaes_reason();
     if (reason[0] != '\0')
@@ -66,17 +66,17 @@ const char *engine_absence(const struct provider *provider)
 static enum gpuaes_state start(const struct provider *provider, int wait)
 {
     atomic_store(&seen_bytes, 0); /* after an idle release it counts anew */
-    engine_stream_forget(&stream);
+    policy_stream_forget(&stream);
     enum gpuaes_state state =
-        gpuaes_start(engine_is_forced(provider) ? NULL : on_ready, NULL, wait);
+        gpuaes_start(policy_is_forced(provider) ? NULL : on_ready, NULL, wait);
     if (state == GPUAES_FAILED)
-        engine_explain_absence(provider);
+        policy_explain_absence(provider);
     return state;
 }
 
-void engine_context_created(struct provider *provider)
+void policy_context_created(struct provider *provider)
 {
-    if (provider->settings.start == START_EAGER && provider->settings.engine != ENGINE_CPU &&
+    if (provider->settings.start == START_EAGER && provider->settings.policy != POLICY_CPU &&
         gpuaes_state() == GPUAES_OFF)
         (void)start(provider, 0);
 }
@@ -84,18 +84,18 @@ void engine_context_created(struct provider *provider)
 static void start_if_counted(const struct provider *provider)
 {
     const struct settings *s = &provider->settings;
-    if (s->start != START_NEVER && s->engine != ENGINE_CPU && gpuaes_state() == GPUAES_OFF &&
+    if (s->start != START_NEVER && s->policy != POLICY_CPU && gpuaes_state() == GPUAES_OFF &&
         atomic_load_explicit(&seen_bytes, memory_order_relaxed) >= s->start_bytes)
         (void)start(provider, 0);
 }
 
-void engine_note_cuda(void)
+void policy_note_cuda(void)
 {
-    if (!engine_saw_cuda())
+    if (!policy_saw_cuda())
         atomic_store_explicit(&cuda_was_seen, 1, memory_order_relaxed);
 }
 
-int engine_saw_cuda(void)
+int policy_saw_cuda(void)
 {
     return atomic_load_explicit(&cuda_was_seen, memory_order_relaxed);
 }
@@ -114,28 +114,28 @@ static int application_is_there(void)
     atomic_store(&interval, wait < ASK_MOST_NS ? wait * 2 : wait);
     uint64_t used = gpuaes_application_devices();
     if (used != 0)
-        engine_note_cuda();
+        policy_note_cuda();
     if (is_first)
         atomic_store(&ask_at, now + wait);
     return used != 0 && gpuaes_get_settings(&settings) && (used & settings.devices) != 0;
 }
 
-void engine_count_stream(const struct provider *provider, uint64_t bytes)
+void policy_count_stream(const struct provider *provider, uint64_t bytes)
 {
     const struct settings *s = &provider->settings;
-    if (s->start != START_AUTO || s->engine == ENGINE_CPU || gpuaes_state() != GPUAES_OFF)
+    if (s->start != START_AUTO || s->policy == POLICY_CPU || gpuaes_state() != GPUAES_OFF)
         return;
-    if (engine_stream_add(&stream, clock_ns(CLOCK_MONOTONIC_COARSE), bytes, s->start_bytes))
+    if (policy_stream_add(&stream, clock_ns(CLOCK_MONOTONIC_COARSE), bytes, s->start_bytes))
         (void)start(provider, 0);
 }
 
-enum gpuaes_state engine_start_for(const struct provider *provider, size_t len)
+enum gpuaes_state policy_start_for(const struct provider *provider, size_t len)
 {
     const struct settings *s = &provider->settings;
     enum gpuaes_state state = gpuaes_state();
     if (state == GPUAES_READY || state == GPUAES_FAILED || s->start == START_NEVER)
         return state;
-    if (engine_is_forced(provider))
+    if (policy_is_forced(provider))
         return start(provider, 1);
     if (state == GPUAES_STARTING)
         return state;
@@ -145,11 +145,11 @@ enum gpuaes_state engine_start_for(const struct provider *provider, size_t len)
     return gpuaes_state();
 }
 
-int engine_require(struct provider *provider)
+int policy_require(struct provider *provider)
 {
     const struct settings *s = &provider->settings;
-    if (s->engine == ENGINE_CPU) {
-        error_raise(provider, ERROR_NO_DEVICE, "engine=cpu, but device memory needs one");
+    if (s->policy == POLICY_CPU) {
+        error_raise(provider, ERROR_NO_DEVICE, "policy=cpu, but device memory needs one");
         return 0;
     }
     enum gpuaes_state state = gpuaes_state();
@@ -158,6 +158,6 @@ int engine_require(struct provider *provider)
     if (state == GPUAES_READY)
         return 1;
     error_raise(provider, ERROR_NO_DEVICE, "device memory needs one, but %s",
-                engine_absence(provider));
+                policy_absence(provider));
     return 0;
 }

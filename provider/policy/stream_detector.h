@@ -13,7 +13,7 @@
  * The stream under way, of all threads together; begun is 0 where there is none. Updates that two
  * threads make at once may be lost without harm.
  */
-struct engine_stream {
+struct policy_stream {
     _Atomic int64_t begun, last; /* ns of a monotonic clock that is not 0 */
     _Atomic uint64_t bytes;
 };
@@ -22,9 +22,9 @@ struct engine_stream {
  * Adds `bytes` at `now` (ns). Returns 1 once at least `least` bytes have come over a time and at
  * a rate for which a device pays. From any thread.
  */
-int engine_stream_add(struct engine_stream *stream, int64_t now, uint64_t bytes, uint64_t least);
+int policy_stream_add(struct policy_stream *stream, int64_t now, uint64_t bytes, uint64_t least);
 
 /* As if nothing had been seen. From any thread. */
-void engine_stream_forget(struct engine_stream *stream);
+void policy_stream_forget(struct policy_stream *stream);
 
 #endif

@@ -26,7 +26,7 @@ struct rule {
 
 /* In the order in which they are read. */
 static const struct rule rules[SETTINGS] = {
-    {"engine", "GPUAES_ENGINE", " auto gpu cpu ", 0, 0},
+    {"policy", "GPUAES_POLICY", " auto gpu cpu ", 0, 0},
     {"start", "GPUAES_START", " auto eager never ", 0, 0},
     {"log", "GPUAES_LOG", " off summary debug ", 0, 0},
     {"start-bytes", "GPUAES_START_BYTES", NULL, 0, UINT64_MAX},
@@ -200,8 +200,8 @@ static void encrypt(OSSL_LIB_CTX *libctx, const struct settings *s)
 
 static void ask(struct input *in, OSSL_PROVIDER *provider)
 {
-    static const char *const keys[] = {"name",      "version", "buildinfo",       "status",
-                                       "gpu-bytes", "late",    "cpu-bytes-small", "unknown"};
+    static const char *const keys[] = {"name",      "version",   "buildinfo",       "status",
+                                       "gpu-bytes", "underruns", "cpu-bytes-small", "unknown"};
     static const unsigned types[] = {OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_INTEGER,
                                      OSSL_PARAM_UTF8_PTR,         OSSL_PARAM_UTF8_STRING,
                                      OSSL_PARAM_OCTET_STRING,     OSSL_PARAM_REAL};

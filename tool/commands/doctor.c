@@ -113,7 +113,7 @@ static int offload(const struct library *library, unsigned char *data, unsigned 
         return 0;
     }
     if (library_figure(library, "gpu-bytes") - before < PROBE) {
-        (void)printf("An update of 1 MiB was not offloaded, though engine=gpu asks for that.\n");
+        (void)printf("An update of 1 MiB was not offloaded, though policy=gpu asks for that.\n");
         return 0;
     }
     int same = memcmp(data, expected, PROBE) == 0;
@@ -127,7 +127,7 @@ static int offload(const struct library *library, unsigned char *data, unsigned 
     return same;
 }
 
-/* `offloading` has the provider with engine=gpu. */
+/* `offloading` has the provider with policy=gpu. */
 static int examine_offload(const struct library *offloading)
 {
     unsigned char *data = calloc(2, PROBE);
@@ -200,7 +200,7 @@ static void put_variable(const char *name, const char *value)
  */
 static int open_offloading(struct library *library)
 {
-    static const char *const names[] = {"GPUAES_ENGINE", "GPUAES_MIN_BYTES"};
+    static const char *const names[] = {"GPUAES_POLICY", "GPUAES_MIN_BYTES"};
     static const char *const values[] = {"gpu", "auto"};
     char *users[2];
     for (int i = 0; i < 2; i++) {

@@ -1,5 +1,5 @@
 /*
- * `gpuaes info`: devices, engines and rates, and what openssl.cnf makes of gpuaes.
+ * `gpuaes info`: devices, rates, CPU or GPU, and what openssl.cnf makes of gpuaes.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -204,7 +204,7 @@ static int run_json(struct library *library, int quick)
 
 static const char usage[] = "usage: gpuaes info [--quick] [--json]\n"
                             "\n"
-                            "Shows GPUs, engines and rates, and how openssl.cnf uses gpuaes.\n"
+                            "Shows GPUs, rates, CPU or GPU, and how openssl.cnf uses gpuaes.\n"
                             "\n"
                             "  --quick  lengths up to 256 KiB alone, measured briefly\n"
                             "  --json   for programs\n";

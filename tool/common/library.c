@@ -17,7 +17,7 @@
 int library_measures(int is_for_device)
 {
     /* Those settings want a device, or none, whatever it costs. */
-    if (secure_getenv("GPUAES_ENGINE") != NULL || secure_getenv("GPUAES_MIN_BYTES") != NULL ||
+    if (secure_getenv("GPUAES_POLICY") != NULL || secure_getenv("GPUAES_MIN_BYTES") != NULL ||
         secure_getenv("GPUAES_START") != NULL)
         return 0;
     /* It starts with a context for AES of the provider's, and not by what the provider counts. */
@@ -62,11 +62,11 @@ void library_load(struct library *library)
 
 int library_check(const struct library *library)
 {
-    const char *engine = secure_getenv("GPUAES_ENGINE");
-    if (library->gpuaes != NULL || engine == NULL || strcmp(engine, "gpu") != 0)
+    const char *policy = secure_getenv("GPUAES_POLICY");
+    if (library->gpuaes != NULL || policy == NULL || strcmp(policy, "gpu") != 0)
         return 1;
     return complain(
-        "GPUAES_ENGINE=gpu in the environment, but the provider gpuaes cannot be loaded: "
+        "GPUAES_POLICY=gpu in the environment, but the provider gpuaes cannot be loaded: "
         "%s",
         library->why_not);
 }

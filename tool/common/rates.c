@@ -41,8 +41,8 @@ static int is_set_to(const char *name, const char *value)
 int rates_wait_for_device(struct library *library, const char **why_not)
 {
     *why_not = "";
-    if (is_set_to("GPUAES_ENGINE", "cpu"))
-        *why_not = "GPUAES_ENGINE=cpu in the environment forbids it";
+    if (is_set_to("GPUAES_POLICY", "cpu"))
+        *why_not = "GPUAES_POLICY=cpu in the environment forbids it";
     else if (is_set_to("GPUAES_START", "never"))
         *why_not = "GPUAES_START=never in the environment forbids it";
     if ((*why_not)[0] != '\0')
@@ -99,7 +99,7 @@ void rates_print_json(enum rates_work work, enum rates_memory memory, size_t byt
     json_text("work", rates_rows[work].name);
     json_text("memory", memory == RATES_PINNED ? "pinned" : "pageable");
     json_count("bytes", bytes);
-    json_text("engine", rate->by_gpu ? "GPU" : "CPU");
+    json_text("policy", rate->by_gpu ? "GPU" : "CPU");
     json_figure("gpuaes", rate->ours);
     json_figure("default", rate->theirs);
     json_close('}');

@@ -4,7 +4,7 @@
 complete -c gpuaes -f
 complete -c gpuaes -n __fish_use_subcommand -a 'enc dec' -d 'encrypt or decrypt files'
 complete -c gpuaes -n __fish_use_subcommand -a base64 -d 'encode or decode Base64'
-complete -c gpuaes -n __fish_use_subcommand -a info -d 'GPUs, engines and rates'
+complete -c gpuaes -n __fish_use_subcommand -a info -d 'GPUs, rates, CPU or GPU'
 complete -c gpuaes -n __fish_use_subcommand -a doctor -d 'what is wrong, and what to do'
 complete -c gpuaes -n __fish_use_subcommand -a bench -d 'rates beside the default provider'
 complete -c gpuaes -n __fish_use_subcommand -a 'help version'

@@ -52,8 +52,8 @@ static void *aes_newctx(struct provider *provider, enum aes_mode mode, unsigned 
     c->mode = mode;
     c->key_bytes = key_bytes;
     c->generation = process_generation();
-    aes_rearm(c);
-    engine_context_created(provider);
+    aes_update_thresholds(c);
+    policy_context_created(provider);
     return c;
 }
 
@@ -74,10 +74,10 @@ void aes_count_own(struct aes_context *c, size_t bytes)
 }
 
 /* Hands what was counted to the statistics of the process. */
-static void settle(struct aes_context *c)
+static void sync_totals(struct aes_context *c)
 {
     aes_count_own(c, 0);
-    (void)aes_fold(c);
+    (void)aes_add_to_totals(c);
     uint64_t others = c->counted - c->gpu;
     for (int reason = 0; reason < CPU_REASONS; reason++)
         others -= c->cpu_bytes[reason];
@@ -95,8 +95,8 @@ void aes_freectx(void *context)
         return;
     aes_pipeline_end(c);
     (void)aes_read_ahead_end(c);
-    settle(c);
-    offload_queue_close(c->stream.queue);
+    sync_totals(c);
+    offload_stream_binding_close(c->stream.queue);
     c->functions->freectx(c->cpu);
     OPENSSL_clear_free(c, sizeof *c);
 }
@@ -164,7 +164,7 @@ int aes_init(struct aes_context *c, int encrypting, const unsigned char *key, si
         return 0;
     int ok = aes_read_ahead_end(c);
     aes_read_ahead_forget_run(c);
-    settle(c);
+    sync_totals(c);
     c->encrypting = encrypting;
     ok = init(c->cpu, key, key_bytes, iv, iv_bytes, params) && ok;
     /* An IV is taken first, whatever is refused after it; then the key. */
@@ -178,7 +178,7 @@ int aes_init(struct aes_context *c, int encrypting, const unsigned char *key, si
         forget_key(c); /* which key the CPU has now is not known */
     c->finished = c->stays_on_cpu = 0;
     ok = aes_apply_params(c, params) && ok;
-    aes_rearm(c);
+    aes_update_thresholds(c);
     return ok;
 }
 
@@ -292,7 +292,7 @@ int aes_final(void *context, unsigned char *out, size_t *out_bytes, size_t room)
         return 0;
     int ok = aes_read_ahead_end(c);
     c->finished = 1;
-    aes_rearm(c);
+    aes_update_thresholds(c);
     if (!ok || !aes_stream_check(c))
         return 0;
     if (c->device_memory)

@@ -90,10 +90,10 @@ struct aes_context {
 
     int device_memory; /* the parameter: pointers may be a device's */
     struct {
-        struct gpuaes_queue *queue; /* NULL: no stream is named */
-        uint64_t handle;            /* as it was given */
-        int chained;                /* the queue knows the IV, and `cpu` does not */
-        int lost;                   /* nobody knows it: its device failed. Until an IV is given */
+        struct gpuaes_stream_binding *queue; /* NULL: no stream is named */
+        uint64_t handle;                     /* as it was given */
+        int chained;                         /* the queue knows the IV, and `cpu` does not */
+        int lost; /* nobody knows it: its device failed. Until an IV is given */
     } stream;
 };
 
@@ -117,12 +117,12 @@ enum { AES_STREAM_LEGACY = 1, AES_STREAM_PER_THREAD = 2 };
 void aes_count_own(struct aes_context *context, size_t bytes);
 
 /* Brings `counted` up to date; returns the bytes since the last time. */
-uint64_t aes_fold(struct aes_context *context);
+uint64_t aes_add_to_totals(struct aes_context *context);
 
 /*
  * Folds, and sets `small` and the countdown for what the context is now good
  * for. Called after everything that changes it.
  */
-void aes_rearm(struct aes_context *context);
+void aes_update_thresholds(struct aes_context *context);
 
 #endif

@@ -24,8 +24,8 @@ static void *stream_of(uint64_t handle)
 /* The legacy stream is at first that of the first device in use. */
 static int open_queue(struct aes_context *c)
 {
-    enum gpuaes_status status =
-        offload_queue_open(&c->stream.queue, stream_of(c->stream.handle), offload_device(0));
+    enum gpuaes_status status = offload_stream_binding_open(
+        &c->stream.queue, stream_of(c->stream.handle), offload_device(0));
     if (status == GPUAES_OK)
         return 1;
     error_raise(c->provider, status == GPUAES_BAD_ARGUMENT ? ERROR_BAD_PARAMETER : ERROR_NO_DEVICE,
@@ -66,7 +66,8 @@ static void raise_captured(const struct aes_context *c)
 /* Waits; `iv` gets where a chain ends. */
 static enum gpuaes_status wait(const struct aes_context *c, unsigned char iv[GPUAES_BLOCK])
 {
-    enum gpuaes_status status = offload_queue_wait(c->stream.queue, c->stream.chained ? iv : NULL);
+    enum gpuaes_status status =
+        offload_stream_binding_wait(c->stream.queue, c->stream.chained ? iv : NULL);
     if (status == GPUAES_BUSY)
         raise_captured(c);
     else if (status == GPUAES_NO_MEMORY)
@@ -78,7 +79,7 @@ static enum gpuaes_status wait(const struct aes_context *c, unsigned char iv[GPU
     return status;
 }
 
-static enum gpuaes_status settle(struct aes_context *c)
+static enum gpuaes_status sync_totals(struct aes_context *c)
 {
     unsigned char iv[GPUAES_BLOCK];
     if (!aes_stream_check(c))
@@ -98,15 +99,15 @@ static enum gpuaes_status settle(struct aes_context *c)
 
 int aes_stream_settle(struct aes_context *c)
 {
-    return settle(c) == GPUAES_OK;
+    return sync_totals(c) == GPUAES_OK;
 }
 
 int aes_stream_close(struct aes_context *c)
 {
-    enum gpuaes_status status = settle(c);
+    enum gpuaes_status status = sync_totals(c);
     if (can_be_repeated(status))
         return 0;
-    offload_queue_close(c->stream.queue);
+    offload_stream_binding_close(c->stream.queue);
     c->stream.queue = NULL;
     return status == GPUAES_OK;
 }
@@ -137,16 +138,16 @@ static enum gpuaes_status queue_elsewhere(struct aes_context *c, struct offload_
         return GPUAES_BAD_RANGE;
     work->iv = iv;
     for (int ordinal = 0; ordinal < DEVICES_MOST; ordinal++) {
-        struct gpuaes_queue *other;
-        if (offload_queue_open(&other, NULL, ordinal) != GPUAES_OK)
+        struct gpuaes_stream_binding *other;
+        if (offload_stream_binding_open(&other, NULL, ordinal) != GPUAES_OK)
             continue;
-        enum gpuaes_status status = offload_queue_aes(other, work);
+        enum gpuaes_status status = offload_stream_binding_aes(other, work);
         if (status != GPUAES_BAD_RANGE) {
-            offload_queue_close(c->stream.queue);
+            offload_stream_binding_close(c->stream.queue);
             c->stream.queue = other;
             return status;
         }
-        offload_queue_close(other);
+        offload_stream_binding_close(other);
     }
     return GPUAES_BAD_RANGE;
 }
@@ -162,7 +163,7 @@ static enum gpuaes_status queue_blocks(struct aes_context *c, const struct call 
                                .bytes = call->in_bytes};
     if (work.key == NULL || !aes_get_position(c, iv))
         return GPUAES_BAD_ARGUMENT;
-    enum gpuaes_status status = offload_queue_aes(c->stream.queue, &work);
+    enum gpuaes_status status = offload_stream_binding_aes(c->stream.queue, &work);
     if (status == GPUAES_BAD_RANGE && stream_of(c->stream.handle) == NULL)
         status = queue_elsewhere(c, &work, iv);
     return status;

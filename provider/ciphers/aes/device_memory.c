@@ -26,7 +26,7 @@ static int locate(const struct aes_context *c, const struct call *call, size_t w
     *places = (struct offload_places){
         .in = call->in, .out = call->out, .in_bytes = call->in_bytes, .out_bytes = writes};
     do {
-        if (!engine_require(c->provider))
+        if (!policy_require(c->provider))
             return 0;
         if (!offload_locate(places)) {
             error_raise(c->provider, ERROR_DEVICE_MEMORY,
@@ -114,7 +114,7 @@ int aes_device_final(struct aes_context *c, unsigned char *out, size_t *out_byte
 {
     if (c->mode == AES_CTR)
         return c->functions->final(c->cpu, out, out_bytes, room);
-    if (!engine_require(c->provider) || (has_more(c) && !aes_stream_settle(c)))
+    if (!policy_require(c->provider) || (has_more(c) && !aes_stream_settle(c)))
         return REFUSED;
     return aes_bounced_final(c, out, out_bytes, room);
 }

@@ -130,7 +130,7 @@ int aes_apply_params(struct aes_context *c, const OSSL_PARAM params[])
     }
     if (!w.names_memory && !w.names_stream)
         return 1;
-    if (!engine_require(c->provider) || (w.names_stream && !aes_stream_open(c, w.stream)))
+    if (!policy_require(c->provider) || (w.names_stream && !aes_stream_open(c, w.stream)))
         return 0;
     c->device_memory = 1;
     return 1;
@@ -145,7 +145,7 @@ static int set_params(struct aes_context *c, const OSSL_PARAM params[])
     ok = c->functions->set_ctx_params(c->cpu, params) && ok;
     /* Some may have been set where others were refused. */
     ok = aes_apply_params(c, params) && ok;
-    aes_rearm(c);
+    aes_update_thresholds(c);
     return ok;
 }
 
@@ -178,7 +178,7 @@ static int lend_iv(struct aes_context *c)
 {
     int ok = aes_read_ahead_end(c);
     c->iv_lent = 1;
-    aes_rearm(c);
+    aes_update_thresholds(c);
     return ok;
 }
 

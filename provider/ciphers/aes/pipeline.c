@@ -26,7 +26,7 @@ void aes_pipeline_end(struct aes_context *c)
     free_pipes(c->pipeline, 0);
     OPENSSL_clear_free(c->pipeline, sizeof *c->pipeline);
     c->pipeline = NULL;
-    aes_rearm(c);
+    aes_update_thresholds(c);
 }
 
 static int add_pipe(struct aes_pipeline *p, const struct aes_context *original)

@@ -114,7 +114,7 @@ int aes_read_ahead_copy(struct aes_context *copy, const struct aes_context *orig
 {
     copy->keystream = NULL;
     memset(&copy->ahead, 0, sizeof copy->ahead);
-    aes_rearm(copy);
+    aes_update_thresholds(copy);
     return original->keystream == NULL || !original->ahead.behind || set_position(copy, original);
 }
 
@@ -123,12 +123,12 @@ int aes_read_ahead_copy(struct aes_context *copy, const struct aes_context *orig
 static int is_possible(const struct aes_context *c)
 {
     return c->mode == AES_CTR && c->keystream == NULL && !c->iv_lent && !c->device_memory &&
-           c->stream.queue == NULL && aes_is_eligible(c) && engine_may_read_ahead(c->provider);
+           c->stream.queue == NULL && aes_is_eligible(c) && policy_may_read_ahead(c->provider);
 }
 
 static uint64_t enough(const struct aes_context *c)
 {
-    uint64_t least = engine_is_forced(c->provider) ? BEGIN_AFTER : atomic_load(&begin_after);
+    uint64_t least = policy_is_forced(c->provider) ? BEGIN_AFTER : atomic_load(&begin_after);
     return c->ahead.retry_after > least ? c->ahead.retry_after : least;
 }
 
@@ -159,7 +159,7 @@ static void begin(struct aes_context *c)
     unsigned partial;
     unsigned flags = 0;
     const struct gpuaes_key *key = aes_schedule(c);
-    if (c->ahead.run >= ALLOCATE_AFTER || engine_is_forced(c->provider))
+    if (c->ahead.run >= ALLOCATE_AFTER || policy_is_forced(c->provider))
         flags = GPUAES_ALLOCATE;
     c->ahead.retry_after = flags == 0 ? ALLOCATE_AFTER : 2 * c->ahead.run;
     if (key == NULL || !find_origin(c, c->ahead.origin, &partial) ||
@@ -173,8 +173,8 @@ static void begin(struct aes_context *c)
     c->ahead.turns = 0;
     c->ahead.useless = 0;
     c->ahead.sample_in = 0;
-    c->ahead.checked_from = engine_floor(c->provider);
-    aes_rearm(c);
+    c->ahead.checked_from = policy_floor(c->provider);
+    aes_update_thresholds(c);
 }
 
 void aes_read_ahead_consider(struct aes_context *c, uint64_t bytes)
@@ -189,7 +189,7 @@ void aes_read_ahead_consider(struct aes_context *c, uint64_t bytes)
         c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
         return;
     }
-    if (engine_is_forced(c->provider) || read_ahead_pays(c->provider, c->key_bytes))
+    if (policy_is_forced(c->provider) || read_ahead_pays(c->provider, c->key_bytes))
         begin(c);
     else
         c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
@@ -258,7 +258,7 @@ static int is_other(const struct aes_context *c, const struct call *call)
         return 0;
     struct work work = {
         .kind = WORK_CTR, .key_bytes = c->key_bytes, .in = in, .out = out, .len = len};
-    return !engine_rules_out_device_memory(&work);
+    return !policy_rules_out_device_memory(&work);
 }
 
 /*
@@ -316,10 +316,10 @@ static int finish(struct aes_context *c, const struct call *call, size_t done)
         done = combine(c, call, done);
     if (done != call->in_bytes)
         ok = finish_on_cpu(c, call, done);
-    int useless = c->ahead.useless && !engine_is_forced(c->provider);
+    int useless = c->ahead.useless && !policy_is_forced(c->provider);
     if (!ok || useless || needs_thread || !gpuaes_keystream_is_open(c->keystream)) {
         ok = end(c) && ok;
-        aes_rearm(c);
+        aes_update_thresholds(c);
     }
     *call->out_bytes = call->in_bytes;
     return ok;

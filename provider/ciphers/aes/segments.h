@@ -29,7 +29,7 @@ int aes_make_split(const struct aes_context *context, const struct call *call, s
 
 /*
  * Runs a call as it is split: head, middle, tail; what the devices leave of the
- * middle is the CPU's. With `insist`, waits for a lane.
+ * middle is the CPU's. With `insist`, waits for a stream set.
  */
 int aes_run_split(struct aes_context *context, const struct call *call, const struct split *split,
                   int insist);

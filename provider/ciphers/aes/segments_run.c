@@ -54,18 +54,18 @@ static enum gpuaes_status run_middle(struct aes_context *c, const struct call *c
                                .in = call->in + s->head_in,
                                .out = call->out + s->head_out,
                                .bytes = s->middle,
-                               .flags = insist ? GPUAES_WAIT : engine_flags(c->provider),
+                               .flags = insist ? GPUAES_WAIT : policy_flags(c->provider),
                                .report = report};
-    report->parts = 0;
+    report->shards = 0;
     enum gpuaes_status status = work.key == NULL ? GPUAES_BAD_ARGUMENT : offload_aes(&work);
     if (status != GPUAES_OK)
-        engine_explain_failure(c->provider, status);
+        policy_explain_failure(c->provider, status);
     return status;
 }
 
 /* The CPU, for what the devices left of a part. */
 static int finish_part(struct aes_context *c, const struct call *call, const struct split *s,
-                       const struct gpuaes_part *part)
+                       const struct gpuaes_shard *part)
 {
     size_t at = part->at + part->done, bytes = part->bytes - part->done, written = 0;
     struct call rest = {.out = call->out + s->head_out + at,
@@ -82,11 +82,11 @@ static int finish_part(struct aes_context *c, const struct call *call, const str
 static int finish_parts(struct aes_context *c, const struct call *call, const struct split *s,
                         const struct gpuaes_report *report)
 {
-    for (unsigned i = 0; i < report->parts; i++) {
-        const struct gpuaes_part *part = &report->part[i];
+    for (unsigned i = 0; i < report->shards; i++) {
+        const struct gpuaes_shard *part = &report->shard[i];
         if (part->done != part->bytes && !finish_part(c, call, s, part))
             return 0;
-        if (part->done == part->bytes && i + 1 == report->parts && !aes_set_position(c, part->iv))
+        if (part->done == part->bytes && i + 1 == report->shards && !aes_set_position(c, part->iv))
             return 0;
     }
     return 1;
@@ -95,8 +95,8 @@ static int finish_parts(struct aes_context *c, const struct call *call, const st
 static size_t bytes_done(const struct gpuaes_report *report)
 {
     size_t done = 0;
-    for (unsigned i = 0; i < report->parts; i++)
-        done += report->part[i].done;
+    for (unsigned i = 0; i < report->shards; i++)
+        done += report->shard[i].done;
     return done;
 }
 
@@ -125,10 +125,10 @@ static int do_middle_and_tail(struct aes_context *c, const struct call *call, co
     if (!aes_get_position(c, iv))
         return 0;
     enum gpuaes_status status = run_middle(c, call, s, insist, iv, &report);
-    if (report.parts == 0) { /* nothing was begun: all of it is left */
-        report.parts = 1;
-        report.part[0] = (struct gpuaes_part){.bytes = s->middle};
-        memcpy(report.part[0].iv, iv, sizeof iv);
+    if (report.shards == 0) { /* nothing was begun: all of it is left */
+        report.shards = 1;
+        report.shard[0] = (struct gpuaes_shard){.bytes = s->middle};
+        memcpy(report.shard[0].iv, iv, sizeof iv);
     }
     size_t done = bytes_done(&report);
     c->gpu += done;

@@ -15,9 +15,9 @@
 
 /* ---- Whether ----------------------------------------------------------------------- */
 
-static enum engine_work work_of(const struct aes_context *c)
+static enum policy_work work_of(const struct aes_context *c)
 {
-    return (enum engine_work)aes_op(c);
+    return (enum policy_work)aes_op(c);
 }
 
 static int is_serial(const struct aes_context *c)
@@ -34,7 +34,7 @@ int aes_is_eligible(const struct aes_context *c)
     return c->mode == AES_CTR || c->encrypting == c->key_encrypting;
 }
 
-uint64_t aes_fold(struct aes_context *c)
+uint64_t aes_add_to_totals(struct aes_context *c)
 {
     uint64_t bytes = (uint64_t)(c->armed - c->countdown);
     c->counted += bytes;
@@ -50,22 +50,22 @@ static enum cpu_reason find_others(const struct aes_context *c, size_t floor)
     return aes_is_eligible(c) && floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
 }
 
-void aes_rearm(struct aes_context *c)
+void aes_update_thresholds(struct aes_context *c)
 {
-    (void)aes_fold(c);
+    (void)aes_add_to_totals(c);
     /* Every pointer must be looked at, or every call refused. */
     if (c->device_memory || c->stream.lost || c->keystream != NULL || c->pipeline != NULL) {
         c->small = 0;
         c->armed = c->countdown = -1;
         return;
     }
-    size_t floor = aes_is_eligible(c) ? engine_floor(c->provider) : SIZE_MAX;
+    size_t floor = aes_is_eligible(c) ? policy_floor(c->provider) : SIZE_MAX;
     if (!c->finished)
         c->others = find_others(c, floor);
-    if (c->stays_on_cpu && floor < ENGINE_ASK_AGAIN && !engine_is_forced(c->provider))
-        floor = ENGINE_ASK_AGAIN;
+    if (c->stays_on_cpu && floor < POLICY_ASK_AGAIN && !policy_is_forced(c->provider))
+        floor = POLICY_ASK_AGAIN;
     /* It takes no device to do updates under 1 KiB, and no figures. */
-    c->small = engine_is_forced(c->provider) ? 0 : 1024;
+    c->small = policy_is_forced(c->provider) ? 0 : 1024;
     c->large = floor;
     uint64_t armed = aes_read_ahead_distance(c);
     if (armed > floor && c->stays_on_cpu)
@@ -92,7 +92,7 @@ static int offer(struct aes_context *c, const struct call *call, struct work *wo
                           .out = call->out,
                           .len = call->in_bytes,
                           .why = CPU_UNSUITED};
-    enum engine_choice choice = aes_is_eligible(c) ? engine_choose(c->provider, work) : CHOICE_CPU;
+    enum policy_choice choice = aes_is_eligible(c) ? policy_choose(c->provider, work) : CHOICE_CPU;
     c->stays_on_cpu = choice == CHOICE_CPU && work->why == CPU_FASTER;
     if (choice == CHOICE_CPU)
         return DECLINED;
@@ -111,7 +111,7 @@ static int offer(struct aes_context *c, const struct call *call, struct work *wo
     uint64_t left = split.middle - (c->gpu - before);
     c->cpu_bytes[work->why] += left;
     if (left == 0)
-        engine_done(work, MODEL_GPU);
+        policy_done(work, MODEL_GPU);
     return DONE;
 }
 
@@ -131,7 +131,7 @@ static int on_cpu(struct aes_context *c, const struct call *call, const struct w
     if (!aes_on_cpu(c, call))
         return REFUSED;
     c->cpu_bytes[work->why] += call->in_bytes;
-    engine_done(work, MODEL_CPU);
+    policy_done(work, MODEL_CPU);
     return DONE;
 }
 
@@ -169,9 +169,9 @@ static int run_in_pieces(struct aes_context *c, const struct call *call, struct 
 static void count_towards_start(const struct aes_context *c, size_t in_bytes, uint64_t bytes)
 {
     uint64_t large = in_bytes >= MEASURE_FLOOR ? in_bytes : 0;
-    engine_count(large);
-    if (bytes != large && c->mode == AES_CTR && engine_may_read_ahead(c->provider))
-        engine_count_stream(c->provider, bytes - large);
+    policy_count(large);
+    if (bytes != large && c->mode == AES_CTR && policy_may_read_ahead(c->provider))
+        policy_count_stream(c->provider, bytes - large);
 }
 
 int aes_update_call(struct aes_context *c, const struct call *call)
@@ -181,9 +181,9 @@ int aes_update_call(struct aes_context *c, const struct call *call)
     if (!aes_pipeline_check(c))
         return REFUSED;
     int result = DECLINED;
-    uint64_t bytes = aes_fold(c);
+    uint64_t bytes = aes_add_to_totals(c);
     count_towards_start(c, call->in_bytes, bytes);
-    aes_rearm(c);
+    aes_update_thresholds(c);
     if (!aes_stream_check(c))
         return REFUSED;
     if (c->device_memory)

@@ -42,7 +42,7 @@ void base64_count_add(struct base64_count *count, size_t bytes, size_t update)
     if (update >= COUNTS_TO_START)
         count->to_start += bytes;
     if (count->to_start >= COUNT_STEP) {
-        engine_count(count->to_start);
+        policy_count(count->to_start);
         count->to_start = 0;
     }
     if (count->bytes >= COUNT_STEP) {
@@ -54,7 +54,7 @@ void base64_count_add(struct base64_count *count, size_t bytes, size_t update)
 void base64_count_end(struct base64_count *count)
 {
     count_own(count);
-    engine_count(count->to_start);
+    policy_count(count->to_start);
     if (count->bytes)
         statistics_add_cpu_bytes(count->why, count->bytes);
     count->bytes = count->to_start = 0;
@@ -62,12 +62,12 @@ void base64_count_end(struct base64_count *count)
 
 int base64_choose(struct base64_count *count, struct provider *provider, struct work *work)
 {
-    enum engine_choice choice = CHOICE_CPU;
+    enum policy_choice choice = CHOICE_CPU;
 
     work->cell = NULL;
     work->why = CPU_SMALL;
     if (work->len != 0)
-        choice = engine_choose(provider, work);
+        choice = policy_choose(provider, work);
     if (work->why != count->why)
         base64_count_end(count);
     count->why = work->why;
@@ -90,7 +90,7 @@ int base64_cpu_may_go_on(const struct provider *provider, enum gpuaes_status sta
     if (status == GPUAES_UNDEFINED)
         error_raise(provider, ERROR_OUTPUT_UNDEFINED, "the device may still write to it");
     else
-        engine_explain_failure(provider, status);
+        policy_explain_failure(provider, status);
     return status != GPUAES_UNDEFINED;
 }
 
@@ -223,7 +223,7 @@ static int encode_on_device(struct base64_encoding *e, unsigned char *out, const
                                   .out = out + *written,
                                   .bytes = bulk,
                                   .line_length = e->line_length,
-                                  .flags = engine_flags(e->provider)};
+                                  .flags = policy_flags(e->provider)};
     status = offload_base64(&work);
     if (status != GPUAES_OK) {
         e->undefined = !base64_cpu_may_go_on(e->provider, status);
@@ -260,7 +260,7 @@ int base64_encoding_update(struct base64_encoding *e, unsigned char *out, const 
     encode_lines(e, out + written, in + done, groups - done);
     base64_count_add(&e->count, groups - done, update);
     if (device == (done > groups / 2))
-        engine_done(&work, device ? MODEL_GPU : MODEL_CPU);
+        policy_done(&work, device ? MODEL_GPU : MODEL_CPU);
     for (in += groups, len -= groups; len; len--)
         e->held[e->held_bytes++] = *in++;
     return 1;

@@ -287,7 +287,7 @@ static int decode_on_device(struct base64_decoding *d, unsigned char **out, cons
     if (bulk == 0)
         return 1;
     struct offload_base64 work = {
-        .in = in, .out = *out, .bytes = bulk, .flags = engine_flags(d->provider), .decodes = 1};
+        .in = in, .out = *out, .bytes = bulk, .flags = policy_flags(d->provider), .decodes = 1};
     status = offload_base64(&work);
     if (status == GPUAES_OK) {
         *done = bulk;
@@ -418,7 +418,7 @@ int base64_decoding_update(struct base64_decoding *d, unsigned char *out, size_t
         ok = decode_bare(d, &out, in, len, &on_device);
     }
     if (ok && device == (on_device > len / 2))
-        engine_done(&work, device ? MODEL_GPU : MODEL_CPU);
+        policy_done(&work, device ? MODEL_GPU : MODEL_CPU);
     d->offset += len;
     *produced = (size_t)(out - start);
     return ok;

@@ -13,10 +13,10 @@ enum { LARGEST = (2 << 20) + 48, ROOM = LARGEST + 64 };
 
 static drv_stream stream;
 
-static struct gpuaes_queue *open_queue(void *on)
+static struct gpuaes_stream_binding *open_queue(void *on)
 {
-    struct gpuaes_queue *queue = NULL;
-    enum gpuaes_status status = gpuaes_queue_open(&queue, on, 0);
+    struct gpuaes_stream_binding *queue = NULL;
+    enum gpuaes_status status = gpuaes_stream_binding_open(&queue, on, 0);
     if (status != GPUAES_OK)
         tap_diag("open: status %d, %s", status, gpuaes_reason());
     return queue;
@@ -30,7 +30,7 @@ static void copy_on_stream(void *to, const void *from, size_t len)
     application.memcpy_dtod_async((drv_ptr)(uintptr_t)to, (drv_ptr)(uintptr_t)from, len, stream);
 }
 
-static int call_is_right(struct gpuaes_queue *queue, enum gpuaes_op op, unsigned char *in,
+static int call_is_right(struct gpuaes_stream_binding *queue, enum gpuaes_op op, unsigned char *in,
                          unsigned char *out, size_t len, int pinned)
 {
     struct expected e;
@@ -42,13 +42,15 @@ static int call_is_right(struct gpuaes_queue *queue, enum gpuaes_op op, unsigned
     expect(&e, op, len);
     memcpy(plain, e.plain, len);
     copy_on_stream(in, plain, len);
-    enum gpuaes_status status = gpuaes_queue_aes(queue, op, &e.schedule, e.iv, in, out, len);
+    enum gpuaes_status status =
+        gpuaes_stream_binding_aes(queue, op, &e.schedule, e.iv, in, out, len);
     memset(&e.schedule, 0, sizeof e.schedule); /* not needed any more */
     copy_on_stream(got, out, len);
-    int right = status == GPUAES_OK &&
-                gpuaes_queue_wait(queue, op == GPUAES_CBC_DECRYPT ? iv : NULL) == GPUAES_OK &&
-                memcmp(got, e.cipher, len) == 0 && (!pinned || memcmp(out, e.cipher, len) == 0) &&
-                (op != GPUAES_CBC_DECRYPT || memcmp(iv, e.next_iv, 16) == 0);
+    int right =
+        status == GPUAES_OK &&
+        gpuaes_stream_binding_wait(queue, op == GPUAES_CBC_DECRYPT ? iv : NULL) == GPUAES_OK &&
+        memcmp(got, e.cipher, len) == 0 && (!pinned || memcmp(out, e.cipher, len) == 0) &&
+        (op != GPUAES_CBC_DECRYPT || memcmp(iv, e.next_iv, 16) == 0);
     gpuaes_pinned_free(got, len);
     gpuaes_pinned_free(plain, len);
     expected_free(&e);
@@ -60,7 +62,7 @@ static int call_is_right(struct gpuaes_queue *queue, enum gpuaes_op op, unsigned
 static void test_kinds(void)
 {
     static const size_t lengths[] = {16, 4096 + 16, 80 << 10, LARGEST};
-    struct gpuaes_queue *queue = open_queue(stream);
+    struct gpuaes_stream_binding *queue = open_queue(stream);
     for (int in_kind = 1; in_kind < 3; in_kind++)
         for (int out_kind = 1; out_kind < 3; out_kind++) {
             unsigned char *in = take(in_kind, ROOM), *out = take(out_kind, ROOM);
@@ -82,7 +84,7 @@ static void test_kinds(void)
             give(in_kind, in, ROOM);
             give(out_kind, out, ROOM);
         }
-    gpuaes_queue_close(queue);
+    gpuaes_stream_binding_close(queue);
 }
 
 /* ---- CBC over several calls ------------------------------------------------------------ */
@@ -91,7 +93,7 @@ static int chain_is_right(int in_place)
 {
     enum { CALLS = 5 };
     static const size_t lengths[CALLS] = {16, 4096, 48, 1 << 20, 160};
-    struct gpuaes_queue *queue = open_queue(stream);
+    struct gpuaes_stream_binding *queue = open_queue(stream);
     struct expected e;
     size_t len = 0, at = 0;
     unsigned char iv[16], *got = malloc(LARGEST);
@@ -103,14 +105,15 @@ static int chain_is_right(int in_place)
     gpuaes_copy(in, e.plain, len);
     int right = queue != NULL;
     for (int i = 0; i < CALLS && right; i++) {
-        right = gpuaes_queue_aes(queue, GPUAES_CBC_DECRYPT, &e.schedule, i == 0 ? e.iv : NULL,
-                                 in + at, out + at, lengths[i]) == GPUAES_OK;
+        right =
+            gpuaes_stream_binding_aes(queue, GPUAES_CBC_DECRYPT, &e.schedule, i == 0 ? e.iv : NULL,
+                                      in + at, out + at, lengths[i]) == GPUAES_OK;
         at += lengths[i];
     }
-    right = right && gpuaes_queue_wait(queue, iv) == GPUAES_OK;
+    right = right && gpuaes_stream_binding_wait(queue, iv) == GPUAES_OK;
     gpuaes_copy(got, out, len);
     right = right && memcmp(got, e.cipher, len) == 0 && memcmp(iv, e.next_iv, 16) == 0;
-    gpuaes_queue_close(queue);
+    gpuaes_stream_binding_close(queue);
     give(GPUAES_DEVICE, in, len);
     if (!in_place)
         give(GPUAES_DEVICE, out, len);
@@ -121,16 +124,17 @@ static int chain_is_right(int in_place)
 
 /* ---- Streams ----------------------------------------------------------------------------- */
 
-static int works(struct gpuaes_queue *queue)
+static int works(struct gpuaes_stream_binding *queue)
 {
     struct expected e;
     unsigned char *p = gpuaes_pinned_alloc(4096);
     expect(&e, GPUAES_CTR, 4096);
     memcpy(p, e.plain, 4096);
-    int right = queue != NULL &&
-                gpuaes_queue_aes(queue, GPUAES_CTR, &e.schedule, e.iv, p, p, 4096) == GPUAES_OK &&
-                gpuaes_queue_wait(queue, NULL) == GPUAES_OK && memcmp(p, e.cipher, 4096) == 0;
-    gpuaes_queue_close(queue);
+    int right =
+        queue != NULL &&
+        gpuaes_stream_binding_aes(queue, GPUAES_CTR, &e.schedule, e.iv, p, p, 4096) == GPUAES_OK &&
+        gpuaes_stream_binding_wait(queue, NULL) == GPUAES_OK && memcmp(p, e.cipher, 4096) == 0;
+    gpuaes_stream_binding_close(queue);
     gpuaes_pinned_free(p, 4096);
     expected_free(&e);
     return right;
@@ -150,49 +154,51 @@ static void test_streams(void)
     pthread_create(&thread, NULL, other_thread, open_queue(stream));
     pthread_join(thread, &right);
     tap_ok(right != NULL, "a queue is used by another thread than the one that opened it");
-    struct gpuaes_queue *queue;
-    tap_ok(gpuaes_queue_open(&queue, NULL, 1) == GPUAES_BAD_ARGUMENT && queue == NULL &&
-               gpuaes_queue_open(&queue, NULL, -1) == GPUAES_BAD_ARGUMENT,
+    struct gpuaes_stream_binding *queue;
+    tap_ok(gpuaes_stream_binding_open(&queue, NULL, 1) == GPUAES_BAD_ARGUMENT && queue == NULL &&
+               gpuaes_stream_binding_open(&queue, NULL, -1) == GPUAES_BAD_ARGUMENT,
            "a device that is not there is refused");
-    tap_ok(gpuaes_queue_open(&queue, &thread, 0) == GPUAES_BAD_ARGUMENT,
+    tap_ok(gpuaes_stream_binding_open(&queue, &thread, 0) == GPUAES_BAD_ARGUMENT,
            "what is no stream is refused");
-    tap_ok(gpuaes_queue_open(&queue, DRV_STREAM_PER_THREAD, 0) == GPUAES_BAD_ARGUMENT &&
+    tap_ok(gpuaes_stream_binding_open(&queue, DRV_STREAM_PER_THREAD, 0) == GPUAES_BAD_ARGUMENT &&
                queue == NULL,
            "so is the default stream of each thread");
-    gpuaes_queue_close(NULL);
+    gpuaes_stream_binding_close(NULL);
 }
 
 /* ---- Refusals ---------------------------------------------------------------------------- */
 
 static void test_arguments(void)
 {
-    struct gpuaes_queue *queue = open_queue(stream);
+    struct gpuaes_stream_binding *queue = open_queue(stream);
     unsigned char iv[16] = {0}, *pageable = malloc(4096), *device = take(GPUAES_DEVICE, 4096);
     struct gpuaes_key key;
     gpuaes_key_expand(&key, iv, 16);
-    tap_ok(gpuaes_queue_aes(queue, GPUAES_CTR, &key, iv, pageable, device, 4096) ==
+    tap_ok(gpuaes_stream_binding_aes(queue, GPUAES_CTR, &key, iv, pageable, device, 4096) ==
                    GPUAES_BAD_RANGE &&
-               gpuaes_queue_aes(queue, GPUAES_CTR, &key, iv, device, pageable, 4096) ==
+               gpuaes_stream_binding_aes(queue, GPUAES_CTR, &key, iv, device, pageable, 4096) ==
                    GPUAES_BAD_RANGE,
            "pageable memory is refused");
-    tap_ok(gpuaes_queue_aes(queue, GPUAES_CTR, &key, iv, device, device, 8192) == GPUAES_BAD_RANGE,
+    tap_ok(gpuaes_stream_binding_aes(queue, GPUAES_CTR, &key, iv, device, device, 8192) ==
+               GPUAES_BAD_RANGE,
            "so is a range that leaves its allocation");
-    tap_ok(gpuaes_queue_aes(queue, GPUAES_CTR, &key, iv, device, device, 20) ==
+    tap_ok(gpuaes_stream_binding_aes(queue, GPUAES_CTR, &key, iv, device, device, 20) ==
                    GPUAES_BAD_ARGUMENT &&
-               gpuaes_queue_aes(queue, GPUAES_CTR, &key, NULL, device, device, 16) ==
+               gpuaes_stream_binding_aes(queue, GPUAES_CTR, &key, NULL, device, device, 16) ==
                    GPUAES_BAD_ARGUMENT &&
-               gpuaes_queue_aes(queue, GPUAES_CTR, &key, iv, device, device + 16, 64) ==
+               gpuaes_stream_binding_aes(queue, GPUAES_CTR, &key, iv, device, device + 16, 64) ==
                    GPUAES_BAD_ARGUMENT,
            "so are a part of a block, no IV, an overlap");
-    tap_ok(gpuaes_queue_aes(queue, GPUAES_CBC_DECRYPT, &key, NULL, device, device, 16) ==
+    tap_ok(gpuaes_stream_binding_aes(queue, GPUAES_CBC_DECRYPT, &key, NULL, device, device, 16) ==
                GPUAES_BAD_ARGUMENT,
            "so is going on with a chain that was not begun");
-    tap_ok(gpuaes_queue_wait(queue, iv) == GPUAES_BAD_ARGUMENT, "so is asking where that is");
-    tap_ok(gpuaes_queue_aes(queue, GPUAES_CTR, &key, iv, device, device, 0) == GPUAES_OK,
+    tap_ok(gpuaes_stream_binding_wait(queue, iv) == GPUAES_BAD_ARGUMENT,
+           "so is asking where that is");
+    tap_ok(gpuaes_stream_binding_aes(queue, GPUAES_CTR, &key, iv, device, device, 0) == GPUAES_OK,
            "nothing is done at once");
-    tap_ok(gpuaes_queue_wait(queue, NULL) == GPUAES_OK && gpuaes_state() == GPUAES_READY,
+    tap_ok(gpuaes_stream_binding_wait(queue, NULL) == GPUAES_OK && gpuaes_state() == GPUAES_READY,
            "and the device is as good as before");
-    gpuaes_queue_close(queue);
+    gpuaes_stream_binding_close(queue);
     give(GPUAES_DEVICE, device, 4096);
     free(pageable);
 }
@@ -201,22 +207,22 @@ static void test_arguments(void)
 
 static int no_device(const void *unused)
 {
-    struct gpuaes_queue *queue;
+    struct gpuaes_stream_binding *queue;
     (void)unused;
-    return gpuaes_queue_open(&queue, NULL, 0) == GPUAES_NOT_READY ? 0 : 1;
+    return gpuaes_stream_binding_open(&queue, NULL, 0) == GPUAES_NOT_READY ? 0 : 1;
 }
 
 /* A stream of the second device; its context is in use, or not. */
 static int second_device(const void *argument)
 {
     struct gpuaes_settings settings = {.devices = *(const uint64_t *)argument};
-    struct gpuaes_queue *queue;
+    struct gpuaes_stream_binding *queue;
     drv_stream own;
     emulator_configure("devices=2");
     become_an_application(1);
     if (!starts_with(&settings) || application.stream_create(&own, 1) != 0)
         return 1;
-    enum gpuaes_status status = gpuaes_queue_open(&queue, own, 0);
+    enum gpuaes_status status = gpuaes_stream_binding_open(&queue, own, 0);
     if ((settings.devices & 2) == 0)
         return status == GPUAES_BAD_ARGUMENT ? 0 : 2;
     if (status != GPUAES_OK || !works(queue))
@@ -227,7 +233,7 @@ static int second_device(const void *argument)
 static int fault(const void *options)
 {
     struct gpuaes_settings settings = {.timeout_ms = timeout_for(options)};
-    struct gpuaes_queue *queue;
+    struct gpuaes_stream_binding *queue;
     struct gpuaes_key key;
     unsigned char iv[16] = {0};
     gpuaes_key_expand(&key, iv, 16);
@@ -235,14 +241,15 @@ static int fault(const void *options)
         return 1;
     become_an_application(0);
     unsigned char *p = gpuaes_pinned_alloc(4096);
-    if (gpuaes_queue_open(&queue, NULL, 0) != GPUAES_OK)
+    if (gpuaes_stream_binding_open(&queue, NULL, 0) != GPUAES_OK)
         return 2;
     emulator_configure(options);
-    enum gpuaes_status status = gpuaes_queue_aes(queue, GPUAES_ECB_ENCRYPT, &key, iv, p, p, 4096);
+    enum gpuaes_status status =
+        gpuaes_stream_binding_aes(queue, GPUAES_ECB_ENCRYPT, &key, iv, p, p, 4096);
     if (status == GPUAES_OK)
-        status = gpuaes_queue_wait(queue, NULL);
+        status = gpuaes_stream_binding_wait(queue, NULL);
     int right = status == GPUAES_FAULT && gpuaes_state() == GPUAES_FAILED;
-    gpuaes_queue_close(queue);
+    gpuaes_stream_binding_close(queue);
     return right ? 0 : 3;
 }
 
@@ -251,7 +258,7 @@ static int patience(const void *on_queue)
 {
     enum { BIG = 10 << 20 };
     struct gpuaes_settings settings = {.timeout_ms = 3000};
-    struct gpuaes_queue *queue = NULL;
+    struct gpuaes_stream_binding *queue = NULL;
     struct expected e;
     if (!starts_with(&settings))
         return 1;
@@ -260,33 +267,33 @@ static int patience(const void *on_queue)
     unsigned char *p = take(GPUAES_DEVICE, 4096), got[4096];
     expect(&e, GPUAES_CTR, 4096);
     if (gpuaes_copy(p, e.plain, 4096) != GPUAES_OK ||
-        (on_queue != NULL && gpuaes_queue_open(&queue, NULL, 0) != GPUAES_OK))
+        (on_queue != NULL && gpuaes_stream_binding_open(&queue, NULL, 0) != GPUAES_OK))
         return 2;
     emulator_configure("copy-mbps=2");
     application.memcpy_htod_async((drv_ptr)(uintptr_t)big, host, BIG, DRV_STREAM_LEGACY);
     enum gpuaes_status status =
-        queue != NULL ? gpuaes_queue_aes(queue, GPUAES_CTR, &e.schedule, e.iv, p, p, 4096)
+        queue != NULL ? gpuaes_stream_binding_aes(queue, GPUAES_CTR, &e.schedule, e.iv, p, p, 4096)
                       : gpuaes_aes(GPUAES_CTR, &e.schedule, e.iv, p, p, 4096, 0, NULL);
     if (status == GPUAES_OK && queue != NULL)
-        status = gpuaes_queue_wait(queue, NULL);
+        status = gpuaes_stream_binding_wait(queue, NULL);
     emulator_configure(NULL);
     if (status != GPUAES_OK || gpuaes_state() != GPUAES_READY)
         return 3;
-    gpuaes_queue_close(queue);
+    gpuaes_stream_binding_close(queue);
     return gpuaes_copy(got, p, 4096) == GPUAES_OK && memcmp(got, e.cipher, 4096) == 0 ? 0 : 4;
 }
 
 static int idle(const void *unused)
 {
     struct gpuaes_settings settings = {.idle_seconds = 4};
-    struct gpuaes_queue *queue;
+    struct gpuaes_stream_binding *queue;
     (void)unused;
-    if (!starts_with(&settings) || gpuaes_queue_open(&queue, NULL, 0) != GPUAES_OK)
+    if (!starts_with(&settings) || gpuaes_stream_binding_open(&queue, NULL, 0) != GPUAES_OK)
         return 1;
     sleep(6);
     if (gpuaes_state() != GPUAES_READY)
         return 2;
-    gpuaes_queue_close(queue);
+    gpuaes_stream_binding_close(queue);
     for (int i = 0; i < 600 && gpuaes_state() != GPUAES_OFF; i++)
         usleep(100000);
     struct gpuaes_statistics s;

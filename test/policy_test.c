@@ -1,5 +1,5 @@
 /*
- * The choice of engine. First the model by itself, with CPUs and devices of any
+ * The choice of CPU or GPU. First the model by itself, with CPUs and devices of any
  * speed, whose times are made up; then the provider on emulated devices whose kernels
  * take no longer than they are told to. Each of the latter cases is a run of this
  * program of its own, since what was seen belongs to the process. For the emulator
