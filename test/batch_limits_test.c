@@ -38,7 +38,7 @@ static int fill_lanes(struct gpuaes_batch *batch[MOST + MORE])
     return right;
 }
 
-static int stream sets(const void *unused)
+static int stream_sets(const void *unused)
 {
     struct gpuaes_settings settings = {.timeout_ms = 10000};
     struct gpuaes_batch *batch[MOST + MORE], *more;
@@ -401,7 +401,7 @@ static int long_messages(const void *unused)
 int main(void)
 {
     tap_random_seed(&random_state);
-    child_ok(sets, NULL, "batches that nobody polls leave stream sets to others");
+    child_ok(stream_sets, NULL, "batches that nobody polls leave stream sets to others");
     child_ok(woken, NULL, "who waits for a stream set learns that the device is lost");
     child_ok(pinned, NULL, "batches leave pinned memory to others");
     child_ok(short_of_pinned, "", "a batch under a low cap on pinned memory");

@@ -174,7 +174,7 @@ static void test_arguments(void)
 {
     unsigned char iv[16] = {0}, *p = malloc(4096);
     struct gpuaes_key key;
-    struct gpuaes_report report = {.parts = 1};
+    struct gpuaes_report report = {.shards = 1};
     drv_ptr device;
     application.mem_alloc(&device, 4096);
     unsigned char *d = (unsigned char *)(uintptr_t)device;

@@ -42,7 +42,7 @@ struct simulation {
     double noise;         /* a time is longer by up to this part */
     unsigned chance;      /* one in so many times is a hundred times longer; 0: none */
     unsigned gpu, others; /* pieces that each side got */
-    unsigned changes;     /* of the side that was favoured */
+    unsigned changes;     /* of the side that was preferred */
     double took, best;    /* ns; what the better side would have taken */
 };
 
@@ -70,7 +70,7 @@ static void reset_counts(struct simulation *s)
 static enum model_side one_piece(struct simulation *s, size_t bytes)
 {
     double lines[MODEL_SIDES], took[MODEL_SIDES];
-    int before = atomic_load(&s->cell.favoured);
+    int before = atomic_load(&s->cell.preferred);
     for (int side = 0; side < MODEL_SIDES; side++) {
         lines[side] = cost_line_ns(&s->lines[side], bytes);
         took[side] = ns_of(s->is[side], bytes) *
@@ -85,7 +85,7 @@ static enum model_side one_piece(struct simulation *s, size_t bytes)
     s->took += took[choice.side];
     s->gpu += choice.side == MODEL_GPU;
     s->others += choice.side == MODEL_CPU;
-    s->changes += atomic_load(&s->cell.favoured) != before;
+    s->changes += atomic_load(&s->cell.preferred) != before;
     return choice.side;
 }
 
@@ -96,7 +96,7 @@ static void pieces(struct simulation *s, unsigned count, size_t bytes)
         (void)one_piece(s, bytes);
 }
 
-/* Pieces until the side that is not favoured now has been, `most` at most. */
+/* Pieces until the side that is not preferred now has been, `most` at most. */
 static unsigned pieces_until_change(struct simulation *s, unsigned most, size_t bytes)
 {
     unsigned count = 0;

@@ -27,14 +27,14 @@ static struct providers providers;
 /* ---- What the provider says of itself ----------------------------------------- */
 
 struct ahead {
-    uint64_t bytes, late, faults, launches, gpu, cpu, pinned, pinned_peak;
+    uint64_t bytes, underruns, faults, launches, gpu, cpu, pinned, pinned_peak;
 };
 
 UNUSED static struct ahead ahead_get(void)
 {
     struct ahead a = {0};
     OSSL_PARAM params[] = {OSSL_PARAM_uint64("read-ahead-bytes", &a.bytes),
-                           OSSL_PARAM_uint64("underruns", &a.late),
+                           OSSL_PARAM_uint64("underruns", &a.underruns),
                            OSSL_PARAM_uint64("faults", &a.faults),
                            OSSL_PARAM_uint64("launches", &a.launches),
                            OSSL_PARAM_uint64("gpu-bytes", &a.gpu),
@@ -285,7 +285,7 @@ UNUSED static void slow_down(void)
  */
 UNUSED static void keep_pace(const struct ahead *before, const struct ahead *now, int *lates)
 {
-    if (now->late != before->late) {
+    if (now->underruns != before->underruns) {
         sleep_ms(3 * pace_ms);
         if (++*lates > 2)
             slow_down();
