@@ -5,7 +5,7 @@
  */
 #include "bench/card.h"
 
-#include "test/application.h"
+#include "test/support/application.h"
 
 int card_begin(int ordinal)
 {

@@ -1,5 +1,5 @@
 /*
- * A management library of GPUs in place of libnvidia-ml.so.1: test/bench.t runs the benchmark
+ * A management library of GPUs in place of libnvidia-ml.so.1: test/bench/bench.t runs the benchmark
  * with it. The first device takes 120 W at this moment; where FAKE_NVML is "old", it can
  * only tell the 130 W of the last second, and where it is "none", there is nothing.
  *

@@ -9,7 +9,7 @@
 
 #include "bench/measure.h"
 #include "cuda/gpuaes.h"
-#include "test/providers.h"
+#include "test/support/providers.h"
 
 extern struct providers providers;
 

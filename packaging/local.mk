@@ -8,7 +8,7 @@ deb: dist-gzip
 	GPUAES_CONFIGURE='$(DEB_CONFIGURE)' $(srcdir)/packaging/build_deb '$(distdir).tar.gz' deb
 check-deb:
 	$(call prove,test/emulated,$(deb_scripts))
-deb_scripts = test/packages.t test/prefix.t
+deb_scripts = test/install/packages.t test/install/prefix.t
 EXTRA_DIST += packaging/build_deb packaging/debian $(deb_scripts)
 
 .PHONY: check-deb deb

@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use File::Path qw(make_path);
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/support";
 use Programs;
 use Test::More;
 

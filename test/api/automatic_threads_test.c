@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "test/library.h"
+#include "test/support/library.h"
 
 #define MIB ((size_t)1 << 20)
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "cuda/batch/batch.h"
-#include "test/mixes.h"
+#include "test/support/mixes.h"
 
 enum { MIB = 1 << 20 };
 

@@ -6,7 +6,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "test/mixes.h"
+#include "test/support/mixes.h"
 
 static struct mix mix, second_mix;
 

@@ -6,7 +6,7 @@
  */
 #include <pthread.h>
 
-#include "test/mixes.h"
+#include "test/support/mixes.h"
 
 enum { WORKERS = 4, EACH = 2, ROUNDS = 3 };
 

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "test/library.h"
+#include "test/support/library.h"
 
 /* Seconds by which somebody has set the clock since a deadline by it was computed. */
 static _Atomic long set_by;

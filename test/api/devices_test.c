@@ -7,7 +7,7 @@
  */
 #include <pthread.h>
 
-#include "test/library.h"
+#include "test/support/library.h"
 
 /* The least that two devices and four threads share. */
 enum { STRIPED = (16 << 20) + 48, STAGED = (4 << 20) + 16, SMALL = 40 << 10 };

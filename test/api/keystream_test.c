@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "test/library.h"
+#include "test/support/library.h"
 
 enum { KIB = 1 << 10, LENGTH = 4 << 20 };
 

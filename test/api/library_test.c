@@ -6,7 +6,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "test/library.h"
+#include "test/support/library.h"
 
 enum { LARGEST = 3 << 20, MARGIN = 64, ROOM = LARGEST + 2 * MARGIN };
 

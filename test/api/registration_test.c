@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
-#include "test/library.h"
+#include "test/support/library.h"
 
 enum { PAGE = 4096, LARGE = (18 << 20) + 48 };
 

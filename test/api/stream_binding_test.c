@@ -7,7 +7,7 @@
  */
 #include <pthread.h>
 
-#include "test/library.h"
+#include "test/support/library.h"
 
 enum { LARGEST = (2 << 20) + 48, ROOM = LARGEST + 64 };
 

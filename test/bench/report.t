@@ -6,7 +6,7 @@
 use strict;
 use warnings;
 use FindBin;
-use lib $FindBin::Bin, "$FindBin::Bin/../bench";
+use lib "$FindBin::Bin/../support", "$FindBin::Bin/../../bench";
 use Aims;
 use Programs;
 use Results;

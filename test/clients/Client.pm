@@ -8,7 +8,7 @@ use strict;
 use warnings;
 use Exporter qw(import);
 use FindBin;
-use lib "$FindBin::Bin/..";
+use lib "$FindBin::Bin/../support";
 use File::Copy qw(copy);
 use IO::Socket::INET;
 use Programs;

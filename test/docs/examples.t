@@ -6,7 +6,7 @@
 use strict;
 use warnings;
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../support";
 use Programs;
 use Test::More;
 
@@ -60,7 +60,7 @@ SKIP: {
 SKIP: {
     skip('python3 is not installed', 3) if system('python3 -c "import secrets" >/dev/null 2>&1');
     if ($emulated) {
-        $environment{PYTHONPATH} = "$source/test/torch_stub";
+        $environment{PYTHONPATH} = "$source/test/support/torch_stub";
     } else {
         skip('PyTorch with CUDA is not installed', 3)
             if system('python3 -c "import torch; torch.empty(1, device=\'cuda\')" >/dev/null 2>&1');

@@ -7,7 +7,7 @@
 use strict;
 use warnings;
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../support";
 use Programs;
 use Test::More;
 
@@ -56,7 +56,7 @@ is(join(' ', grep { $_ } map { my $page = $_; $page->{out} =~ /^\.BI? .*\b$page-
 is(join(' ', map { $_->{name} } grep { $_->{out} !~ /^\.SH NAME\n\Q$_->{name} \- $purpose{$_->{name}}\E\n/m } @pages), '',
     'and with its purpose');
 
-my %code = map { $_ => join('', map { slurp($_) } glob("$source/$_/*.[ch]")) } qw(provider tool);
+my %code = map { $_ => join('', map { slurp($_) } glob("$source/$_/{,*/,*/*/}*.[ch]")) } qw(provider tool);
 my @settings = $code{provider} =~ /(?:read_number|read_word|->find)\((?:&reader|reader->arg), "([\w-]+)"/g;
 has_all('the settings', 'provider-gpuaes.7', 11, @settings);
 my %sections = map { s/\\//gr => 1 } slurp("$source/docs/provider-gpuaes.7") =~ /^\.SS (\S+)$/mg;
@@ -66,7 +66,7 @@ is(join(' ', sort($known =~ /"([\w-]+)"/g)), join(' ', sort(@settings)), 'each s
 
 # The provider warns of a variable that it does not know: those of tests have a prefix.
 my %variables = map { uc('GPUAES_' . s/-/_/gr) => 1 } @settings, 'kernel', 'emulator';
-my $tests = join('', map { slurp($_) } grep { -f } glob("$source/test/*"), glob("$source/{bench,test/clients,test/fuzz}/*"));
+my $tests = join('', map { slurp($_) } grep { -f } glob("$source/{bench,test,test/*}/*"));
 my %read = map { $_ => 1 } $tests =~ /(?:\$ENV\{|getenv\("|\$\{)(GPUAES_\w+)/g;
 cmp_ok(scalar(keys %read), '>', 10, 'tests read variables');
 is(join(' ', grep { !$variables{$_} && !/^GPUAES_TEST_/ } sort(keys %read)), '', 'a variable of tests begins with GPUAES_TEST_');

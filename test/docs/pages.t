@@ -7,7 +7,7 @@
 use strict;
 use warnings;
 use FindBin;
-use lib ("$FindBin::Bin", "$FindBin::Bin/clients");
+use lib map { "$FindBin::Bin/../$_" } qw(support clients);
 use Client;
 use Programs;
 use Test::More;
@@ -94,7 +94,7 @@ SKIP: {
         sudo => 'exec "$@"',
         'apt-get' => 'exit 0',
         make => "exec env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make --no-print-directory -C '$build' \"\$@\"",
-        docker => "exec perl '$FindBin::Bin/clients/docker_stand_in' \"\$@\"",
+        docker => "exec perl '$FindBin::Bin/../clients/docker_stand_in' \"\$@\"",
     );
     my $write = join('', map {
             my $path = spew("$folder/command.$_", "#!/bin/sh\nPATH=\${PATH#*:}\n$command{$_}\n");
@@ -104,7 +104,7 @@ SKIP: {
     my $all = $enter . $copy_build . "mkdir '$in/commands' '$in/here'\n" . $write . <<"END" . join('',
 cd '$in/here'
 cp '$folder/Dockerfile' .
-cp '$source/test/configurations/debian12.cnf' $openssl_cnf
+cp '$source/test/install/configurations/debian12.cnf' $openssl_cnf
 rm -f /usr/local/etc/gpuaes.cnf '$module_folder/gpuaes.so'
 unset OPENSSL_CONF OPENSSL_MODULES
 PATH='$commands':\$PATH

@@ -16,7 +16,7 @@
  */
 #include <openssl/core_names.h>
 
-#include "test/providers.h"
+#include "test/support/providers.h"
 
 enum step { UPDATE, ONE_SHOT, COPY, INIT, SET_NUM, SET_PADDING, FINAL, STEPS };
 enum layout { APART = 1, IN_PLACE = 2, LAGGING = 4, OVERLAPPING = 8 };

@@ -13,8 +13,8 @@
  */
 #include <openssl/objects.h>
 
-#include "test/providers.h"
-#include "test/vectors.h"
+#include "test/support/providers.h"
+#include "test/support/vectors.h"
 
 static struct providers providers;
 

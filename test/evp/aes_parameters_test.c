@@ -12,7 +12,7 @@
 #include <openssl/asn1.h>
 #include <openssl/core_names.h>
 
-#include "test/providers.h"
+#include "test/support/providers.h"
 
 struct play {
     const struct cipher_row *row;

@@ -8,8 +8,8 @@
 #include <openssl/rand.h>
 #include <pthread.h>
 
-#include "test/cases.h"
-#include "test/jobs.h"
+#include "test/support/cases.h"
+#include "test/support/jobs.h"
 
 enum { KIB = 1 << 10, STATUS = 42, SECONDS = 300 };
 

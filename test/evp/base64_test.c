@@ -15,7 +15,7 @@
 #include <openssl/decoder.h>
 #include <openssl/encoder.h>
 
-#include "test/providers.h"
+#include "test/support/providers.h"
 
 static struct providers providers;
 static struct tap_random random_state;

@@ -9,7 +9,7 @@
 #include <openssl/core_names.h>
 
 #include "cuda/gpuaes.h"
-#include "test/streams.h"
+#include "test/support/streams.h"
 
 enum { BYTES = 8192, UPDATE = 2048 };
 

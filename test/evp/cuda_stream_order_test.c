@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "test/device_state.h"
-#include "test/streams.h"
+#include "test/support/device_state.h"
+#include "test/support/streams.h"
 
 /*
  * What is done, a letter each: w, long work of the application; u, an update; h, one that hangs.

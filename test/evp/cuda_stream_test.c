@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "test/streams.h"
+#include "test/support/streams.h"
 
 enum { ROOM = 160000, UPDATES = 16 };
 

@@ -13,8 +13,8 @@
 #include <openssl/async.h>
 #include <openssl/core_names.h>
 
-#include "test/application.h"
-#include "test/providers.h"
+#include "test/support/application.h"
+#include "test/support/providers.h"
 
 enum { EDGE = 128, LONGEST = 9000, ARENA = LONGEST + 2 * EDGE, BLOCK = 16, BULK = 1 << 20 };
 

@@ -9,8 +9,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "test/cases.h"
-#include "test/fault_scenarios.h"
+#include "test/support/cases.h"
+#include "test/support/fault_scenarios.h"
 
 enum { LARGEST = 32 * MIB, LARGEST_OWN = 8 * MIB, SKIPPED = 77 };
 

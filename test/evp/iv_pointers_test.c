@@ -8,7 +8,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "test/read_ahead_streams.h"
+#include "test/support/read_ahead_streams.h"
 
 enum { STEPS = 40, LARGE = 64 * KIB };
 

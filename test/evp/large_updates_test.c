@@ -9,8 +9,8 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "test/cases.h"
-#include "test/leaks_allowed.h" /* a child ends beside threads */
+#include "test/support/cases.h"
+#include "test/support/leaks_allowed.h" /* a child ends beside threads */
 
 enum { CPUS = 16, UPDATES = 2, LARGEST = 20 << 20 };
 

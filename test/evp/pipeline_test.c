@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "test/application.h"
-#include "test/pipes.h"
-#include "test/vectors.h"
+#include "test/support/application.h"
+#include "test/support/pipes.h"
+#include "test/support/vectors.h"
 
 enum { BLOCK = 16, LENGTH = 2048, LONG_LENGTH = 40000, EDGE = 64, STEPS = 4 };
 

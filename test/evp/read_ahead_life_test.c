@@ -6,9 +6,9 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "test/cases.h"
-#include "test/leaks_allowed.h" /* some cases end with everything still there */
-#include "test/read_ahead_streams.h"
+#include "test/support/cases.h"
+#include "test/support/leaks_allowed.h" /* some cases end with everything still there */
+#include "test/support/read_ahead_streams.h"
 
 enum { SOME = 300 * KIB, STATUS = 42 };
 

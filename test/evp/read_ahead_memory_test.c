@@ -12,9 +12,9 @@
  */
 #include <inttypes.h>
 
-#include "test/cases.h"
-#include "test/memory_search.h"
-#include "test/read_ahead_streams.h"
+#include "test/support/cases.h"
+#include "test/support/memory_search.h"
+#include "test/support/read_ahead_streams.h"
 
 enum { LENGTH = 16 * MIB, STEP = 4096, NEEDLES = LENGTH / STEP };
 

@@ -10,7 +10,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "test/read_ahead_streams.h"
+#include "test/support/read_ahead_streams.h"
 
 enum { LIVE = 4, STEPS_MOST = 60 };
 

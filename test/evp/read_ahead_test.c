@@ -11,7 +11,7 @@
 #include <openssl/async.h>
 #include <openssl/rand.h>
 
-#include "test/read_ahead_streams.h"
+#include "test/support/read_ahead_streams.h"
 
 static struct memory *memory;
 static struct tap_random chance;

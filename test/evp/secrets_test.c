@@ -11,9 +11,9 @@
  */
 #define _GNU_SOURCE
 #include "cuda/gpuaes.h"
-#include "test/cases.h"
-#include "test/memory_search.h"
-#include "test/read_ahead_streams.h"
+#include "test/support/cases.h"
+#include "test/support/memory_search.h"
+#include "test/support/read_ahead_streams.h"
 
 enum { MOST = 9 * MIB, STEP = 4096, TEXT_AT = 64 };
 enum kind { KEY, SCHEDULE, KEYSTREAM, PLAINTEXT, KINDS };

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "provider/ciphers/aes/core_skey.h"
-#include "test/providers.h"
+#include "test/support/providers.h"
 
 enum { LENGTH = 40000, BLOCK = 16 };
 

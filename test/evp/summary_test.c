@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "cuda/gpuaes.h"
-#include "test/application.h"
-#include "test/providers.h"
+#include "test/support/application.h"
+#include "test/support/providers.h"
 
 enum {
     STATUS = 42,

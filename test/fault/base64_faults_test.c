@@ -13,8 +13,8 @@
 #include <openssl/encoder.h>
 
 #include "provider/common/errors.h"
-#include "test/cases.h"
-#include "test/providers.h"
+#include "test/support/cases.h"
+#include "test/support/providers.h"
 
 enum { MIB = 1 << 20, BLOCKS = 128 };
 

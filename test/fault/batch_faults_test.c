@@ -6,7 +6,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "cuda/batch/batch.h"
-#include "test/mixes.h"
+#include "test/support/mixes.h"
 
 static struct mix mix;
 

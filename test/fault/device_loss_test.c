@@ -5,8 +5,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "test/cases.h"
-#include "test/read_ahead_streams.h"
+#include "test/support/cases.h"
+#include "test/support/read_ahead_streams.h"
 
 enum { STREAMS = 1000, AHEAD = 4, PIECE = 9100 /* min-bytes is 9000 */ };
 

@@ -13,8 +13,8 @@
 #include <openssl/async.h>
 
 #include "provider/common/errors.h"
-#include "test/cases.h"
-#include "test/device_state.h"
+#include "test/support/cases.h"
+#include "test/support/device_state.h"
 
 enum { KIB = 1 << 10, BYTES = 256 * KIB, SMALL = 8 * KIB };
 

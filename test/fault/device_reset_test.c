@@ -8,7 +8,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "test/library.h"
+#include "test/support/library.h"
 
 enum { BYTES = 1 << 20 };
 

@@ -12,8 +12,8 @@
  */
 #include <sys/mman.h>
 
-#include "test/cases.h"
-#include "test/fault_scenarios.h"
+#include "test/support/cases.h"
+#include "test/support/fault_scenarios.h"
 
 static const char *const functions[] = {
 #define FUNCTION_NAME(member, symbol, parameters) #member,

@@ -7,7 +7,7 @@
  */
 #include "base/clock.h"
 #include "cuda/device/device.h"
-#include "test/library.h"
+#include "test/support/library.h"
 
 struct faulty {
     const char *options;

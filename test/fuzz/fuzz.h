@@ -3,7 +3,7 @@
  * contexts with settings of their own, and the end of a run that found something.
  *
  * A target is linked with the provider and the emulator, and libFuzzer calls it; see
- * test/fuzz.t. Every byte of an input means something: what runs out reads as 0.
+ * test/fuzz/fuzz.t. Every byte of an input means something: what runs out reads as 0.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

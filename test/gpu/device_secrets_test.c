@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 
 #include "cuda/gpuaes.h"
-#include "test/application.h"
-#include "test/memory_search.h"
-#include "test/read_ahead_streams.h"
+#include "test/support/application.h"
+#include "test/support/memory_search.h"
+#include "test/support/read_ahead_streams.h"
 
 enum { LENGTH = 64 * MIB, STEP = 4096, LOOK = 8 * MIB, SECRET_SIZES = 2 * LENGTH + 64 };
 

@@ -30,8 +30,8 @@
 #include <unistd.h>
 
 #include "cuda/gpuaes.h"
-#include "test/application.h"
-#include "test/tap.h"
+#include "test/support/application.h"
+#include "test/support/tap.h"
 
 enum { EQUAL, RANDOM, COLLIDING, INPUTS };
 enum { RUNS = 61, PAUSE_US = 2000, BLOCKS = 32 << 20 };
@@ -231,7 +231,7 @@ __asm__(".pushsection .rodata\n"
         ".balign 16\n"
         ".globl leaky_image\n"
         "leaky_image:\n"
-        ".incbin \"test/leaky_kernel.fatbin\"\n"
+        ".incbin \"test/gpu/leaky_kernel.fatbin\"\n"
         ".popsection\n");
 extern const unsigned char leaky_image[];
 

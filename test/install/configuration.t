@@ -6,7 +6,7 @@
 use strict;
 use warnings;
 use FindBin;
-use lib ("$FindBin::Bin", "$FindBin::Bin/clients");
+use lib map { "$FindBin::Bin/../$_" } qw(support clients);
 use Client;
 use Programs;
 use Test::More;
@@ -21,8 +21,8 @@ my $include = ".include $world/gpuaes.cnf\n";
 mkdir("$world/$_") foreach 'etc', map { "etc/$_" } qw(pki pki/tls pki/tls/openssl.d crypto-policies crypto-policies/back-ends);
 my $drop_in = "$world/etc/pki/tls/openssl.d/gpuaes.cnf";
 spew("$world/etc/crypto-policies/back-ends/opensslcnf.config",
-    slurp("$source/test/configurations/fedora-policy.config"));
-my %stock = map { $_ => slurp("$source/test/configurations/$_.cnf") =~ s/\@ROOT\@/$world/gr } qw(debian12 ubuntu2404 fedora);
+    slurp("$source/test/install/configurations/fedora-policy.config"));
+my %stock = map { $_ => slurp("$source/test/install/configurations/$_.cnf") =~ s/\@ROOT\@/$world/gr } qw(debian12 ubuntu2404 fedora);
 
 sub openssl
 {

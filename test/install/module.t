@@ -8,7 +8,7 @@
 use strict;
 use warnings;
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../support";
 use Programs;
 use Test::More;
 
@@ -204,14 +204,14 @@ foreach my $section ("sub = more", "policy = more") {
     my ($name) = split(/ /, $section);
     like($result->{err}, qr/^gpuaes: setting $name\.key is unknown/, "a section within ours ($section) is refused");
 }
-foreach my $line ('identity = gpuaes', '1.activate = 1', "# engin = gpu\n") {
+foreach my $line ('identity = gpuaes', '1.activate = 1', "# polic = gpu\n") {
     my $result = run(['openssl', 'list', '-providers'], env => without_gpuaes(OPENSSL_CONF => configuration($line)));
     is($result->{err}, '', "OpenSSL's own is no setting: $line");
     like($result->{out}, qr/^\s+gpuaes$/m, 'and it loads');
 }
 # Where our section is not what is loaded, as another program's start in the same file, nothing is refused.
 {
-    my $elsewhere = slurp(configuration('engin = gpu')) =~ s/^openssl_conf = /other_conf = /mr;
+    my $elsewhere = slurp(configuration('polic = gpu')) =~ s/^openssl_conf = /other_conf = /mr;
     my $result = run(['openssl', 'list', '-providers', '-provider', 'gpuaes'],
         env => without_gpuaes(OPENSSL_CONF => spew("$folder/elsewhere.cnf", $elsewhere)));
     like($result->{out}, qr/^\s+gpuaes$/m, 'an unknown line of a section that is not used does no harm') or diag($result->{err});
@@ -219,9 +219,9 @@ foreach my $line ('identity = gpuaes', '1.activate = 1', "# engin = gpu\n") {
 # The environment has other programs' variables, too: a name that is unknown is said, once.
 {
     my $result = run(['openssl', 'list', '-providers', '-provider', 'gpuaes', '-provider', 'default'],
-        env => without_gpuaes(GPUAES_ENGIN => 'gpu', GPUAES_KERNEL => 'small', GPUAES_TEST_ANYTHING => 1, GPUAES_COLOUR => 1, GPUAESX => 1));
+        env => without_gpuaes(GPUAES_POLIC => 'gpu', GPUAES_KERNEL => 'small', GPUAES_TEST_ANYTHING => 1, GPUAES_COLOUR => 1, GPUAESX => 1));
     is(join("\n", sort(split(/\n/, $result->{err}))), 'gpuaes: GPUAES_COLOUR in the environment is unknown (provider-gpuaes(7) lists the settings)'
-            . "\ngpuaes: GPUAES_ENGIN in the environment is unknown (did you mean GPUAES_POLICY?)", 'unknown variables are reported, once');
+            . "\ngpuaes: GPUAES_POLIC in the environment is unknown (did you mean GPUAES_POLICY?)", 'unknown variables are reported, once');
     like($result->{out}, qr/^\s+gpuaes$/m, 'and it loads');
 }
 
@@ -253,7 +253,7 @@ like($wins->{out}, qr/^\s+gpuaes$/m, 'the environment wins over openssl.cnf');
 # ---- Cycles ------------------------------------------------------------------
 
 SKIP: {
-    my $program = "$build/test/load_unload_test";
+    my $program = "$build/test/process/load_unload_test";
     skip('valgrind cannot run a sanitizer build', 1) if $ENV{GPUAES_TEST_SANITIZER};
     skip('valgrind is not installed', 1) if system('valgrind --version >/dev/null 2>&1');
     skip("there is no $program", 1) if !-x $program;

@@ -8,7 +8,7 @@
 use strict;
 use warnings;
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../support";
 use Programs;
 use Test::More;
 
@@ -120,7 +120,7 @@ ok(!-e "$modules/gpuaes.la", 'and no description of the module for libtool');
 # ---- The lines ------------------------------------------------------------------
 
 my $script = $enter . join('', map { "$_\n" }
-        "cp '$source/test/configurations/debian12.cnf' /etc/ssl/openssl.cnf",
+        "cp '$source/test/install/configurations/debian12.cnf' /etc/ssl/openssl.cnf",
         'sudo() { "$@"; }',
         @printed,
         'GPUAES_LOG=summary openssl enc -aes-256-ctr -pbkdf2 -pass pass:example -in /usr/bin/openssl -out /dev/null 2>&1',

@@ -6,7 +6,7 @@
 use strict;
 use warnings;
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../support";
 use Programs;
 use Test::More;
 

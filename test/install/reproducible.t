@@ -9,7 +9,7 @@ use warnings;
 use File::Copy qw(copy);
 use File::Path qw(make_path);
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../support";
 use Programs;
 use Test::More;
 

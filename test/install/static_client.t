@@ -7,14 +7,14 @@
 use strict;
 use warnings;
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../support";
 use Programs;
 use Test::More;
 
 plan(skip_all => 'the default provider stands in') if stand_in();
 my $compiler = $ENV{CC} // 'cc';
 my $program = "$folder/client";
-my @link = ($compiler, '-o', $program, "$source/test/static_client.c", qw(-l:libcrypto.a -ldl -pthread));
+my @link = ($compiler, '-o', $program, "$source/test/install/static_client.c", qw(-l:libcrypto.a -ldl -pthread));
 my $built = run(\@link);
 plan(skip_all => "no static libcrypto: $built->{err}") if $built->{status};
 

@@ -4,9 +4,9 @@
 # provider, by our cipher. Each run is compared, line by line, with one of the default
 # provider alone, and the provider's figures must say that a GPU worked.
 #
-#   prove test/openssl_data.t :: RELEASE FOLDER
+#   prove test/openssl/data.t :: RELEASE FOLDER
 #
-# builds the OpenSSL of that release of Debian in FOLDER first; see test/debian_openssl.
+# builds the OpenSSL of that release of Debian in FOLDER first; see test/openssl/debian_openssl.
 # `make check-openssl` does it for all that we care about.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -15,7 +15,7 @@ use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(basename);
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../support";
 use Programs;
 use Test::More;
 
@@ -28,7 +28,7 @@ my $module = abs_path($ENV{OPENSSL_MODULES} // "$build/test/emulated") . '/gpuae
 sub build
 {
     my (@what) = @_;
-    system("$source/test/debian_openssl", $release, $openssl, @what) == 0
+    system("$source/test/openssl/debian_openssl", $release, $openssl, @what) == 0
         or BAIL_OUT("OpenSSL of $release is not there");
     return;
 }
@@ -166,7 +166,7 @@ if (!-e "$openssl/lib/libcrypto.so.3") {
     done_testing();
     exit;
 }
-my $base64 = run(["$build/test/openssl_base64_data", glob("$data/evpencod.txt")],
+my $base64 = run(["$build/test/openssl/base64_data", glob("$data/evpencod.txt")],
     env => {LD_LIBRARY_PATH => libraries("$openssl/lib"), OPENSSL_CONF => $ours, GPUAES_MIN_BYTES => 0,
         GPUAES_LOG => 'summary'});
 is($base64->{status}, 0, 'evpencod.txt by the cipher BASE64: passes') or diag($base64->{err});

@@ -3,10 +3,10 @@
 # were built with: the same binaries, as they are installed, must do for all of them. And that
 # OpenSSL's own program `openssl`, which loads the module also where it is OpenSSL 4: the module
 # brings the libcrypto.so.3 with it that it was linked with.
-# test/debian_openssl builds one, for instance the 3.5 of Debian's trixie, which has EVP
+# test/openssl/debian_openssl builds one, for instance the 3.5 of Debian's trixie, which has EVP
 # pipelines; then
 #
-#   make check TESTS=test/openssl_versions.t GPUAES_TEST_OPENSSL=FOLDER
+#   make check TESTS=test/openssl/versions.t GPUAES_TEST_OPENSSL=FOLDER
 #
 # runs with it. GPUAES_TEST_OPENSSL names folders, with colons between them; without it those
 # are taken that `make check-openssl` has built.
@@ -16,7 +16,7 @@ use strict;
 use warnings;
 use File::Basename qw(dirname);
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../support";
 use Programs;
 use Test::More;
 
@@ -26,9 +26,9 @@ plan(skip_all => 'there is no other OpenSSL: GPUAES_TEST_OPENSSL names none, and
         . ' `make check-openssl` has built none') if !@folders;
 plan(skip_all => 'a sanitizer has seen this code') if $ENV{GPUAES_TEST_SANITIZER};
 
-my @programs = qw(aes_differential_test aes_known_answer_test aes_parameters_test base64_test
-    device_memory_test load_unload_test pipeline_test read_ahead_test read_ahead_walks_test
-    skey_test stream_test threads_test);
+my @programs = qw(evp/aes_differential_test evp/aes_known_answer_test evp/aes_parameters_test
+    evp/base64_test evp/cuda_stream_test evp/device_memory_test evp/pipeline_test evp/read_ahead_random_test
+    evp/read_ahead_test evp/skey_test process/load_unload_test process/threads_test);
 
 my $plain = spew("$folder/plain", join('', map { pack('N', $_ * 2654435761 % 2**32) } 1 .. 50003));
 my $key = spew("$folder/key", substr(slurp($plain), 1000, 32));
@@ -82,7 +82,7 @@ foreach my $folder (@folders) {
         my $done = () = $result->{out} =~ /^ok /mg;
         is($result->{status}, 0, "$program with $version: $done assertions")
             or diag($result->{out} =~ /^(not ok .*)$/mg, $result->{err});
-        next if $program ne 'pipeline_test';
+        next if $program ne 'evp/pipeline_test';
         like($result->{out}, qr/^# OpenSSL \Q$version\E /m, "it runs with $version");
         my $by_evp = () = $result->{out} =~ /^ok .*\bEVP\b/mg;
         cmp_ok($by_evp, '>', 30, "pipelines through EVP: $by_evp assertions")

@@ -10,9 +10,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "test/cases.h"
-#include "test/leaks_allowed.h" /* the process ends with everything still there */
-#include "test/read_ahead_streams.h"
+#include "test/support/cases.h"
+#include "test/support/leaks_allowed.h" /* the process ends with everything still there */
+#include "test/support/read_ahead_streams.h"
 
 enum { STATUS = 42, LIMIT = 200, TURNS = 3, MORE = 20 };
 

@@ -7,9 +7,9 @@
  */
 #include <pthread.h>
 
-#include "test/cases.h"
-#include "test/leaks_allowed.h" /* who ends in the middle of a start frees nothing */
-#include "test/providers.h"
+#include "test/support/cases.h"
+#include "test/support/leaks_allowed.h" /* who ends in the middle of a start frees nothing */
+#include "test/support/providers.h"
 
 enum { STATUS = 42, LIMIT_SECONDS = 100, TURNS = 8, STEP_MS = 45 };
 

@@ -16,9 +16,9 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "test/cases.h"
-#include "test/leaks_allowed.h" /* children end beside threads */
-#include "test/providers.h"
+#include "test/support/cases.h"
+#include "test/support/leaks_allowed.h" /* children end beside threads */
+#include "test/support/providers.h"
 
 enum when { BEFORE, DURING, AFTER };
 enum ending { BY_EXIT, BY_IMMEDIATE_EXIT, BY_EXEC };

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "cuda/gpuaes.h"
-#include "test/application.h"
-#include "test/cases.h"
+#include "test/support/application.h"
+#include "test/support/cases.h"
 
 enum { UPDATE = 1 << 20 };
 

@@ -7,7 +7,7 @@
  */
 #include <dirent.h>
 
-#include "test/providers.h"
+#include "test/support/providers.h"
 
 enum { LENGTH = 40000 };
 

@@ -19,8 +19,8 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
-#include "test/cases.h"
-#include "test/fault_scenarios.h"
+#include "test/support/cases.h"
+#include "test/support/fault_scenarios.h"
 
 /* ---- The caller's state ----------------------------------------------------------------- */
 

@@ -21,9 +21,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "test/cases.h"
-#include "test/fault_scenarios.h"
-#include "test/leaks_allowed.h" /* children end beside threads */
+#include "test/support/cases.h"
+#include "test/support/fault_scenarios.h"
+#include "test/support/leaks_allowed.h" /* children end beside threads */
 
 enum { THREADS = 6 };
 extern char **environ;

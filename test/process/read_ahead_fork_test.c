@@ -13,9 +13,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "test/cases.h"
-#include "test/leaks_allowed.h" /* children end beside threads */
-#include "test/read_ahead_streams.h"
+#include "test/support/cases.h"
+#include "test/support/leaks_allowed.h" /* children end beside threads */
+#include "test/support/read_ahead_streams.h"
 
 enum ending { BY_EXIT, BY_IMMEDIATE_EXIT, BY_EXEC, ENDINGS };
 static const char *const ending_names[] = {"exit", "_exit", "exec"};

@@ -9,7 +9,7 @@
  */
 #include <pthread.h>
 
-#include "test/read_ahead_streams.h"
+#include "test/support/read_ahead_streams.h"
 
 enum { MOST_THREADS = 64, SOME = 300 * KIB, COPIES = 6 };
 

@@ -9,8 +9,8 @@
 #include <stdatomic.h>
 #include <sys/syscall.h>
 
-#include "test/cases.h"
-#include "test/read_ahead_streams.h"
+#include "test/support/cases.h"
+#include "test/support/read_ahead_streams.h"
 
 enum { CONTEXTS = 10000, PIECE = 9104, PINNED_LIMIT = 24 * MIB, DEVICE_LIMIT = 300 * MIB };
 

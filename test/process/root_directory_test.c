@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-#include "test/library.h"
+#include "test/support/library.h"
 
 enum { RIGHT = 0, WRONG = 1, CANNOT = 77 };
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "test/cases.h"
+#include "test/support/cases.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, BYTES = MIB, BLOCK = 16, LEAST_STACK = 24 * KIB };
 /* What provider/common/stack.c wants to be left before it lets the driver be called. */

@@ -5,8 +5,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "test/cases.h"
-#include "test/providers.h"
+#include "test/support/cases.h"
+#include "test/support/providers.h"
 
 enum { MIB = 1 << 20, HUGE_UPDATE = 48 * MIB };
 

@@ -9,9 +9,9 @@
 #include <pthread.h>
 
 #include "provider/common/errors.h"
-#include "test/cases.h"
-#include "test/device_state.h"
-#include "test/providers.h"
+#include "test/support/cases.h"
+#include "test/support/device_state.h"
+#include "test/support/providers.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, THREADS = 8 };
 

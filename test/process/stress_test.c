@@ -12,8 +12,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "test/application.h"
-#include "test/read_ahead_streams.h"
+#include "test/support/application.h"
+#include "test/support/read_ahead_streams.h"
 
 enum { MOST_THREADS = 64, LARGEST = 256 * KIB, HUGE = 2 * MIB + 4096, SHARED = 9 };
 

@@ -9,7 +9,7 @@
  */
 #include <pthread.h>
 
-#include "test/providers.h"
+#include "test/support/providers.h"
 
 enum { MOST_THREADS = 64, LARGEST = 300000 };
 

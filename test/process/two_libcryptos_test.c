@@ -10,7 +10,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "test/providers.h"
+#include "test/support/providers.h"
 
 enum { LENGTH = 200000 };
 static struct providers providers;

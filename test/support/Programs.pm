@@ -14,7 +14,7 @@ use Test::More;
 our @EXPORT = qw(run start stop slurp spew stand_in skip_if_configured with_gpuaes without_gpuaes figure libraries
     overlays $source $build $folder $gpuaes_command @namespace);
 
-our $source = abs_path($ENV{TOP_SRCDIR} // dirname(__FILE__) . '/..');
+our $source = abs_path($ENV{TOP_SRCDIR} // dirname(__FILE__) . '/../..');
 our $build = $ENV{TOP_BUILDDIR} ? abs_path($ENV{TOP_BUILDDIR}) : "$source/build";
 # The command gpuaes that goes with the module: on the emulator, or as it is installed.
 our $gpuaes_command = $build . (($ENV{OPENSSL_MODULES} // '') =~ m{/test/emulated$} ? '/test/emulated' : '/tool') .

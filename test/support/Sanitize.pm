@@ -136,7 +136,7 @@ sub run_test
     my $home = "$build/$name";
     my $lock = -d $home ? lock_folder($name, LOCK_SH) : undef;
     if (!-f "$home/Makefile") {
-        print("1..0 # SKIP no build in $name/: test/sanitize_build.t makes it\n");
+        print("1..0 # SKIP no build in $name/: test/support/sanitize_build.t makes it\n");
         return 0;
     }
 

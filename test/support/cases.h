@@ -12,9 +12,9 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 
-#include "test/application.h"
-#include "test/providers.h"
-#include "test/tap.h"
+#include "test/support/application.h"
+#include "test/support/providers.h"
+#include "test/support/tap.h"
 
 enum { CASE_ARGUMENTS = 2, CASE_TEXT = 256 };
 

@@ -7,8 +7,8 @@
 #define GPUAES_TEST_DEVICE_STATE_H
 
 #include "cuda/gpuaes.h"
-#include "test/application.h"
-#include "test/tap.h"
+#include "test/support/application.h"
+#include "test/support/tap.h"
 
 static inline enum gpuaes_state device_state(void)
 {

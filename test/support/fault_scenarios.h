@@ -10,9 +10,9 @@
 #define GPUAES_TEST_FAULT_SCENARIOS_H
 
 #include "cuda/gpuaes.h"
-#include "test/fault_work.h"
-#include "test/jobs.h"
-#include "test/pipes.h"
+#include "test/support/fault_work.h"
+#include "test/support/jobs.h"
+#include "test/support/pipes.h"
 
 /* ---- Start and release ------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 #define GPUAES_TEST_FAULT_WORK_H
 
 #include "provider/common/errors.h"
-#include "test/application.h"
-#include "test/read_ahead_streams.h"
+#include "test/support/application.h"
+#include "test/support/read_ahead_streams.h"
 
 enum verdict { GOOD, REFUSED, WRONG };
 

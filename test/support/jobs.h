@@ -9,7 +9,7 @@
 
 #include <openssl/async.h>
 
-#include "test/providers.h"
+#include "test/support/providers.h"
 
 /* Runs a function in a job. Returns 1 if the job ended without a pause, 0 otherwise. */
 UNUSED static int run_in_job(int (*function)(void *), void *argument, size_t argument_bytes)

@@ -16,7 +16,7 @@
 #include "cuda/driver/driver.h"
 #include "cuda/emulator/hooks.h"
 #include "cuda/gpuaes.h"
-#include "test/tap.h"
+#include "test/support/tap.h"
 
 /* Kernels take a hundred times as long: only what has threads of its own is done. */
 #if defined(__SANITIZE_THREAD__)

@@ -7,7 +7,7 @@
 #ifndef GPUAES_TEST_MIXES_H
 #define GPUAES_TEST_MIXES_H
 
-#include "test/library.h"
+#include "test/support/library.h"
 
 enum { MIX_MOST = 600, MIX_KEYS = 5 };
 /* Blocks of CBC encryption in one launch. Some messages have about as many, where they may. */

@@ -13,7 +13,7 @@
 #include <openssl/core_names.h>
 
 #include "provider/ciphers/aes/core_pipeline.h"
-#include "test/providers.h"
+#include "test/support/providers.h"
 
 struct pipes_evp {
     int (*can_pipeline)(const EVP_CIPHER *cipher, int encrypt);

@@ -18,7 +18,7 @@
 #include <openssl/params.h>
 #include <openssl/provider.h>
 
-#include "test/tap.h"
+#include "test/support/tap.h"
 
 #define UNUSED __attribute__((unused))
 

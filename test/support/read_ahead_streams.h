@@ -14,7 +14,7 @@
 #include <openssl/core_names.h>
 #include <unistd.h>
 
-#include "test/providers.h"
+#include "test/support/providers.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, BLOCK = 16, EDGE = 256, LONGEST = 2 * MIB };
 enum { OURS, REFERENCE, SIDES };

@@ -22,17 +22,17 @@ like($probe->{out}, qr/^GPU 0: Emulated GPU 0/m, 'and sees a GPU') or diag($prob
 
 # Each with what else is in its environment: few cases, for others run them all.
 my @programs = (
-    ['aes_known_answer_test'],
-    ['aes_differential_test'],
-    ['async_test'],
-    ['base64_test'],
-    ['capture_test'],
-    ['device_memory_test'],
-    ['neighbours_test'],
-    ['read_ahead_threads_test'],
-    ['tool_base64.t'],
-    ['two_libcryptos_test'],
-    ['faults_test', GPUAES_TEST_EVERY => 20]);
+    ['evp/aes_known_answer_test'],
+    ['evp/aes_differential_test'],
+    ['evp/async_test'],
+    ['evp/base64_test'],
+    ['evp/capture_test'],
+    ['evp/device_memory_test'],
+    ['process/neighbours_test'],
+    ['process/read_ahead_threads_test'],
+    ['tool/base64.t'],
+    ['process/two_libcryptos_test'],
+    ['fault/faults_test', GPUAES_TEST_EVERY => 20]);
 foreach my $case (@programs) {
     my ($program, %environment) = @$case;
     my @command = $program =~ /\.t$/ ? ($^X, "$source/test/$program") : "$build/test/$program";

@@ -20,7 +20,7 @@ sub prove
 {
     my ($name, $script) = @_;
     chmod(0755, spew("$folder/$name", "#!/bin/sh\n$script\n")) if $script;
-    return run(['sh', '-c', 'cd "$0" && exec "$@"', $folder, 'prove', '-v', '--exec', "$source/test/run_test", $name],
+    return run(['sh', '-c', 'cd "$0" && exec "$@"', $folder, 'prove', '-v', '--exec', "$source/test/support/run_test", $name],
         env => {TOP_SRCDIR => $source, TOP_BUILDDIR => $folder});
 }
 

@@ -6,8 +6,8 @@
 #ifndef GPUAES_TEST_STREAMS_H
 #define GPUAES_TEST_STREAMS_H
 
-#include "test/application.h"
-#include "test/providers.h"
+#include "test/support/application.h"
+#include "test/support/providers.h"
 
 enum { BLOCK = 16 };
 

@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #if defined(__SANITIZE_ADDRESS__)
-#include "test/asan_forks.h"
+#include "test/support/asan_forks.h"
 #endif
 
 #define TAP_UNUSED __attribute__((unused))

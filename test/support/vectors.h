@@ -6,7 +6,7 @@
 #ifndef GPUAES_TEST_VECTORS_H
 #define GPUAES_TEST_VECTORS_H
 
-#include "test/providers.h"
+#include "test/support/providers.h"
 
 struct vector {
     const char *source, *cipher, *key, *iv, *plain, *coded;

@@ -8,7 +8,7 @@ use warnings;
 use Cwd qw(abs_path);
 use FindBin;
 use JSON::PP qw(decode_json);
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../support";
 use Programs;
 use Test::More;
 
@@ -140,8 +140,8 @@ like($wrong->{out}, qr/^The provider cannot be loaded: GPUAES_POLICY in the envi
     'doctor: a wrong setting in the environment');
 unlike($wrong->{out}, qr/Put gpuaes\.so|lines are right/, 'and nothing else is suspected');
 isnt($wrong->{status}, 0, 'which is not well');
-my $mistyped = gpuaes(['doctor'], GPUAES_ENGIN => 'gpu', GPUAES_TEST_ANYTHING => 1);
-like($mistyped->{out}, qr/^GPUAES_ENGIN in the environment is unknown \(did you mean GPUAES_POLICY\?\)\.\n  Correct that variable/m, 'doctor: an unknown variable');
+my $mistyped = gpuaes(['doctor'], GPUAES_POLIC => 'gpu', GPUAES_TEST_ANYTHING => 1);
+like($mistyped->{out}, qr/^GPUAES_POLIC in the environment is unknown \(did you mean GPUAES_POLICY\?\)\.\n  Correct that variable/m, 'doctor: an unknown variable');
 unlike($mistyped->{out}, qr/GPUAES_TEST/, 'and of no other one');
 isnt($mistyped->{status}, 0, 'which is not well');
 # Settings of the process that the file has are not in the way of the device, nor the other way.
@@ -244,7 +244,7 @@ default_properties = ?provider=gpuaes
 properties = ?provider=default
 END
 is(join('', said($whole)), '', 'a file that somebody wrote by hand');
-my %stock = map { $_ => slurp("$source/test/configurations/$_.cnf") =~ s/\@ROOT\@/$folder/gr } qw(debian12 ubuntu2404 fedora);
+my %stock = map { $_ => slurp("$source/test/install/configurations/$_.cnf") =~ s/\@ROOT\@/$folder/gr } qw(debian12 ubuntu2404 fedora);
 my $included = ".include $source/docs/gpuaes.cnf\n";
 
 # Why not; it is followed until gpuaes is used, in so many steps.
@@ -292,7 +292,7 @@ my @stuck = (
     ['a line that is none', "[x\n$whole", qr/line 1 of it is wrong/, qr/correct that line/],
     ['a wrong setting', $whole =~ s/(?<=\[ours\]\n)/threads = many\n/r,
         qr/^its setting threads has the value "many", expected "auto" or a number from 1 to 64$/, qr/^correct the line "threads = many" in \[ours\]$/],
-    ['a setting that is unknown', $whole =~ s/(?<=\[ours\]\n)/soft_load = 1\nengin = gpu\n/r,
+    ['a setting that is unknown', $whole =~ s/(?<=\[ours\]\n)/soft_load = 1\npolic = gpu\n/r,
         qr/^its setting polic is unknown \(did you mean policy\?\)$/, qr/^correct or delete the line "polic = gpu" in \[ours\]$/],
     ['a section within the section', $whole =~ s/(?<=\[ours\]\n)/policy = more\n/r . "[more]\nx = 1\n",
         qr/^its setting policy names the section \[more\], and gpuaes has no such$/, qr/^correct or delete the line "policy = more" in \[ours\]$/],

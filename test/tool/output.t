@@ -8,7 +8,7 @@ use warnings;
 use Config;
 use Fcntl qw(:DEFAULT :mode);
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../support";
 use POSIX qw(mkfifo WIFSIGNALED WTERMSIG);
 use Programs;
 use Test::More;

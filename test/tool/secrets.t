@@ -7,7 +7,7 @@ use strict;
 use warnings;
 no warnings qw(portable);    # addresses of 64 bits
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../support";
 use POSIX qw(mkfifo);
 use Programs;
 use Test::More;

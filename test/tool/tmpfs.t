@@ -6,7 +6,7 @@
 use strict;
 use warnings;
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../support";
 use POSIX qw(mkfifo SIGBUS WIFSIGNALED WTERMSIG);
 use Programs;
 use Test::More;

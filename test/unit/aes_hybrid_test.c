@@ -12,7 +12,7 @@
 
 #include "cuda/emulator/hooks.h"
 #include "cuda/launch/kernels.h"
-#include "test/tap.h"
+#include "test/support/tap.h"
 
 enum { BLOCK = GPUAES_BLOCK, PAGE = 16384, LARGEST = 3 * PAGE + 300, MARGIN = 32 };
 enum { ROOM = LARGEST * BLOCK + 2 * MARGIN, CTR_CASES = 24, CBC_CASES = 12, END_CASES = 6 };

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cuda/launch/kernels.h"
-#include "test/tap.h"
+#include "test/support/tap.h"
 
 enum { BLOCK = GPUAES_BLOCK, LARGEST = 2049, MARGIN = 32, ROOM = LARGEST * BLOCK + 2 * MARGIN };
 

@@ -11,7 +11,7 @@
 
 #include "cuda/driver/driver.h"
 #include "cuda/launch/kernels.h"
-#include "test/tap.h"
+#include "test/support/tap.h"
 
 /* Alignments repeat after 16 bytes; behind and before them is what must not change. */
 enum { ALIGNMENTS = 16, MARGIN = 48, LONGEST = 5000, GUARD = 0x7e };

@@ -16,7 +16,7 @@
 #include "cuda/driver/driver.h"
 #include "cuda/driver/library_path.h"
 #include "cuda/gpuaes.h"
-#include "test/tap.h"
+#include "test/support/tap.h"
 
 /* Not empty, or nothing would be opened; they are never loaded. */
 const void *driver_kernels(void)

@@ -5,7 +5,7 @@
  */
 #include <stdint.h>
 
-#include "test/emulator_kernels.h"
+#include "test/unit/emulator_kernels.h"
 
 __constant__ const uint32_t primes[4] = {2, 3, 5, 7};
 

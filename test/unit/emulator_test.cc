@@ -5,7 +5,7 @@
  */
 #include "cuda/driver/driver.h"
 #include "cuda/emulator/hooks.h"
-#include "test/emulator_kernels.h"
+#include "test/unit/emulator_kernels.h"
 
 #include <cerrno>
 #include <chrono>

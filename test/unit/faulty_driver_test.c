@@ -11,7 +11,7 @@
 
 #include "cuda/driver/driver.h"
 #include "cuda/gpuaes.h"
-#include "test/tap.h"
+#include "test/support/tap.h"
 
 static struct driver driver;
 static void (*configure)(const char *);

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "test/tap.h"
+#include "test/support/tap.h"
 #include "tool/pipeline/offload_model.h"
 
 #define GB 1e9

@@ -10,8 +10,8 @@
 #include <stdatomic.h>
 
 #include "provider/policy/cost_model.h"
-#include "test/cases.h"
-#include "test/providers.h"
+#include "test/support/cases.h"
+#include "test/support/providers.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20 };
 
