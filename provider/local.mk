@@ -32,7 +32,6 @@ provider_libprovider_core_la_SOURCES = \
 	provider/policy/stream_detector.c provider/policy/stream_detector.h \
 	provider/common/errors.c provider/common/errors.h \
 	provider/common/offload.c provider/common/offload.h \
-	provider/common/process.c provider/common/process.h \
 	provider/provider.c provider/common/provider.h \
 	provider/policy/read_ahead_policy.c provider/policy/read_ahead_policy.h \
 	provider/common/settings.c provider/common/settings.h \

@@ -18,12 +18,34 @@
 
 static _Atomic uint64_t cpu_bytes[CPU_REASONS];
 static _Atomic pid_t printing_process; /* 0: nobody prints */
-static int forked;                     /* 1 in children of the process that loaded us */
+static atomic_uint generation;         /* forks between the process that loaded us and this one */
 
-void statistics_add_cpu_bytes(enum cpu_reason reason, uint64_t bytes)
+/* ---- Contexts ------------------------------------------------------------------------------ */
+
+void totals_begin(struct totals *totals)
 {
-    atomic_fetch_add_explicit(&cpu_bytes[reason], bytes, memory_order_relaxed);
+    *totals = (struct totals){.generation = atomic_load(&generation)};
 }
+
+int totals_forget(struct totals *totals)
+{
+    int is_parents = totals->generation != atomic_load(&generation);
+    if (is_parents)
+        totals_begin(totals);
+    return is_parents;
+}
+
+void totals_flush(struct totals *totals)
+{
+    (void)totals_forget(totals);
+    for (int reason = 0; reason < CPU_REASONS; reason++)
+        if (totals->cpu_bytes[reason] != 0)
+            atomic_fetch_add_explicit(&cpu_bytes[reason], totals->cpu_bytes[reason],
+                                      memory_order_relaxed);
+    totals_begin(totals);
+}
+
+/* ---- The process --------------------------------------------------------------------------- */
 
 enum figure {
     GPU_BYTES,
@@ -42,43 +64,26 @@ enum figure {
 /* A name has at most 24 characters, and a figure 20. */
 enum { LINE_SIZE = 48 * (FIGURES + 2) };
 
-static const char *const names[FIGURES] = {
-    [GPU_BYTES] = "gpu-bytes",
-    [CPU_BYTES] = "cpu-bytes",
-    [READ_AHEAD_BYTES] = "read-ahead-bytes",
-    [LAUNCHES] = "launches",
-    [FAULTS] = "faults",
-    [UNDERRUNS] = "underruns",
-    [START_MS] = "start-ms",
-    [PINNED_BYTES] = "pinned-bytes",
-    [PINNED_PEAK] = "pinned-peak",
-    [FIGURES_OF_CPU + CPU_SMALL] = "cpu-bytes-small",
-    [FIGURES_OF_CPU + CPU_UNSUITED] = "cpu-bytes-unsuited",
-    [FIGURES_OF_CPU + CPU_NO_DEVICE] = "cpu-bytes-no-device",
-    [FIGURES_OF_CPU + CPU_FASTER] = "cpu-bytes-faster",
-    [FIGURES_OF_CPU + CPU_FAILED] = "cpu-bytes-failed",
-};
-
 /* Counted when asked for, since that takes the driver: no figure of the summary. */
 #define DEVICES "devices"
 
-/* In the order of `names`. */
-const OSSL_PARAM statistics_gettable[] = {OSSL_PARAM_uint64("gpu-bytes", NULL),
-                                          OSSL_PARAM_uint64("cpu-bytes", NULL),
-                                          OSSL_PARAM_uint64("read-ahead-bytes", NULL),
-                                          OSSL_PARAM_uint64("launches", NULL),
-                                          OSSL_PARAM_uint64("faults", NULL),
-                                          OSSL_PARAM_uint64("underruns", NULL),
-                                          OSSL_PARAM_uint64("start-ms", NULL),
-                                          OSSL_PARAM_uint64("pinned-bytes", NULL),
-                                          OSSL_PARAM_uint64("pinned-peak", NULL),
-                                          OSSL_PARAM_uint64("cpu-bytes-small", NULL),
-                                          OSSL_PARAM_uint64("cpu-bytes-unsuited", NULL),
-                                          OSSL_PARAM_uint64("cpu-bytes-no-device", NULL),
-                                          OSSL_PARAM_uint64("cpu-bytes-faster", NULL),
-                                          OSSL_PARAM_uint64("cpu-bytes-failed", NULL),
-                                          OSSL_PARAM_uint64(DEVICES, NULL),
-                                          OSSL_PARAM_END};
+const OSSL_PARAM statistics_gettable[] = {
+    [GPU_BYTES] = OSSL_PARAM_uint64("gpu-bytes", NULL),
+    [CPU_BYTES] = OSSL_PARAM_uint64("cpu-bytes", NULL),
+    [READ_AHEAD_BYTES] = OSSL_PARAM_uint64("read-ahead-bytes", NULL),
+    [LAUNCHES] = OSSL_PARAM_uint64("launches", NULL),
+    [FAULTS] = OSSL_PARAM_uint64("faults", NULL),
+    [UNDERRUNS] = OSSL_PARAM_uint64("underruns", NULL),
+    [START_MS] = OSSL_PARAM_uint64("start-ms", NULL),
+    [PINNED_BYTES] = OSSL_PARAM_uint64("pinned-bytes", NULL),
+    [PINNED_PEAK] = OSSL_PARAM_uint64("pinned-peak", NULL),
+    [FIGURES_OF_CPU + CPU_SMALL] = OSSL_PARAM_uint64("cpu-bytes-small", NULL),
+    [FIGURES_OF_CPU + CPU_UNSUITED] = OSSL_PARAM_uint64("cpu-bytes-unsuited", NULL),
+    [FIGURES_OF_CPU + CPU_NO_DEVICE] = OSSL_PARAM_uint64("cpu-bytes-no-device", NULL),
+    [FIGURES_OF_CPU + CPU_FASTER] = OSSL_PARAM_uint64("cpu-bytes-faster", NULL),
+    [FIGURES_OF_CPU + CPU_FAILED] = OSSL_PARAM_uint64("cpu-bytes-failed", NULL),
+    [FIGURES] = OSSL_PARAM_uint64(DEVICES, NULL),
+    OSSL_PARAM_END};
 
 static void collect(uint64_t figures[FIGURES])
 {
@@ -113,7 +118,7 @@ int statistics_get(OSSL_PARAM params[])
     uint64_t figures[FIGURES];
     collect(figures);
     for (int i = 0; i < FIGURES; i++) {
-        OSSL_PARAM *p = OSSL_PARAM_locate(params, names[i]);
+        OSSL_PARAM *p = OSSL_PARAM_locate(params, statistics_gettable[i].key);
         if (p != NULL && !OSSL_PARAM_set_uint64(p, figures[i]))
             return 0;
     }
@@ -123,7 +128,7 @@ int statistics_get(OSSL_PARAM params[])
 /* A child's figures are its own: libgpuaes has reset its part already. */
 static void begin_child(void)
 {
-    forked = 1;
+    atomic_fetch_add(&generation, 1);
     for (int reason = 0; reason < CPU_REASONS; reason++)
         atomic_store(&cpu_bytes[reason], 0);
 }
@@ -148,7 +153,7 @@ static int prints(const uint64_t f[FIGURES])
     pid_t printing = atomic_load(&printing_process);
     if (printing == 0 || printing == getpid())
         return printing != 0;
-    return forked && f[GPU_BYTES] + f[CPU_BYTES] + f[READ_AHEAD_BYTES] != 0;
+    return atomic_load(&generation) != 0 && f[GPU_BYTES] + f[CPU_BYTES] + f[READ_AHEAD_BYTES] != 0;
 }
 
 static int is_zero(const uint64_t f[FIGURES])
@@ -185,7 +190,8 @@ __attribute__((destructor)) static void print_summary(void)
         snprintf(line, sizeof line, "gpuaes: summary%s",
                  is_zero(f) ? " nothing was used: no update of 1 KiB or more came to gpuaes" : "");
     for (int i = 0; i < FIGURES && !is_zero(f); i++)
-        n += snprintf(line + n, sizeof line - (size_t)n, " %s=%" PRIu64, names[i], f[i]);
+        n += snprintf(line + n, sizeof line - (size_t)n, " %s=%" PRIu64, statistics_gettable[i].key,
+                      f[i]);
     (void)snprintf(line + n, sizeof line - (size_t)n, " pid=%ld\n", (long)getpid());
     (void)fputs(line, stderr);
 }

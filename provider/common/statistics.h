@@ -1,6 +1,6 @@
 /*
- * Bytes done by each side, for the whole process: provider parameters and the
- * summary line.
+ * Bytes done by each side: counted by each context, and reported for the whole process as
+ * provider parameters and in the summary line.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -20,8 +20,20 @@ enum cpu_reason {
     CPU_REASONS
 };
 
-/* Adds input bytes that the CPU did. One atomic addition: not for hot paths. */
-void statistics_add_cpu_bytes(enum cpu_reason reason, uint64_t bytes);
+/* Input bytes that the CPU did for one context, and that are not in the statistics yet. */
+struct totals {
+    uint64_t cpu_bytes[CPU_REASONS];
+    unsigned generation; /* forks before the process that counted them */
+};
+
+/* Sets them to 0, for this process. */
+void totals_begin(struct totals *totals);
+
+/* Begins anew in a forked child, whose parent reports them. Returns 1 if that is so. */
+int totals_forget(struct totals *totals);
+
+/* Adds them to the statistics, and begins anew. One atomic addition a reason: not for hot paths. */
+void totals_flush(struct totals *totals);
 
 /* The figures as provider parameters, e.g. "gpu-bytes"; all are uint64_t. */
 extern const OSSL_PARAM statistics_gettable[];

@@ -221,6 +221,8 @@ enum policy_choice policy_choose(struct provider *provider, struct work *work)
     size_t floor = policy_floor(provider);
     work->cell = NULL;
     work->why = floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
+    if (work->len >= MEASURE_FLOOR)
+        policy_count(work->len);
     if (work->len < floor)
         return CHOICE_CPU;
     if (policy_start_for(provider, work->len) == GPUAES_READY)

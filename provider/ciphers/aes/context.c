@@ -20,7 +20,6 @@
 #include "provider/ciphers/aes/skey.h"
 #include "provider/ciphers/aes/update.h"
 #include "provider/common/offload.h"
-#include "provider/common/process.h"
 #include "provider/common/statistics.h"
 #include "provider/policy/policy.h"
 
@@ -51,41 +50,24 @@ static void *aes_newctx(struct provider *provider, enum aes_mode mode, unsigned 
     c->provider = provider;
     c->mode = mode;
     c->key_bytes = key_bytes;
-    c->generation = process_generation();
+    totals_begin(&c->totals);
     aes_update_thresholds(c);
     policy_context_created(provider);
     return c;
 }
 
-static void forget_counts(struct aes_context *c)
-{
-    c->counted = c->gpu = 0;
-    memset(c->cpu_bytes, 0, sizeof c->cpu_bytes);
-}
-
 void aes_count_own(struct aes_context *c, size_t bytes)
 {
-    unsigned generation = process_generation();
-    if (c->generation == generation)
-        return;
-    c->generation = generation;
-    c->countdown = c->armed - (int64_t)bytes;
-    forget_counts(c);
+    if (totals_forget(&c->totals))
+        c->countdown = c->armed - (int64_t)bytes;
 }
 
 /* Hands what was counted to the statistics of the process. */
-static void sync_totals(struct aes_context *c)
+static void flush_totals(struct aes_context *c)
 {
     aes_count_own(c, 0);
-    (void)aes_add_to_totals(c);
-    uint64_t others = c->counted - c->gpu;
-    for (int reason = 0; reason < CPU_REASONS; reason++)
-        others -= c->cpu_bytes[reason];
-    c->cpu_bytes[c->others] += others;
-    for (int reason = 0; reason < CPU_REASONS; reason++)
-        if (c->cpu_bytes[reason] != 0)
-            statistics_add_cpu_bytes((enum cpu_reason)reason, c->cpu_bytes[reason]);
-    forget_counts(c);
+    (void)aes_add_to_totals(c, 0);
+    totals_flush(&c->totals);
 }
 
 void aes_freectx(void *context)
@@ -95,7 +77,7 @@ void aes_freectx(void *context)
         return;
     aes_pipeline_end(c);
     (void)aes_read_ahead_end(c);
-    sync_totals(c);
+    flush_totals(c);
     offload_stream_binding_close(c->stream.queue);
     c->functions->freectx(c->cpu);
     OPENSSL_clear_free(c, sizeof *c);
@@ -113,9 +95,8 @@ struct aes_context *aes_copy_context(const struct aes_context *c)
     }
     /* What was counted is the original's, which others may be copying too. */
     copy->countdown = copy->armed;
-    copy->generation = process_generation();
+    totals_begin(&copy->totals);
     copy->iv_lent = 0;
-    forget_counts(copy);
     copy->pipeline = NULL;
     if (!aes_read_ahead_copy(copy, c) || !aes_stream_copy(copy, c)) {
         aes_freectx(copy);
@@ -164,7 +145,7 @@ int aes_init(struct aes_context *c, int encrypting, const unsigned char *key, si
         return 0;
     int ok = aes_read_ahead_end(c);
     aes_read_ahead_forget_run(c);
-    sync_totals(c);
+    flush_totals(c);
     c->encrypting = encrypting;
     ok = init(c->cpu, key, key_bytes, iv, iv_bytes, params) && ok;
     /* An IV is taken first, whatever is refused after it; then the key. */

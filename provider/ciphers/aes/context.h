@@ -47,15 +47,10 @@ struct aes_context {
     size_t large;                       /* updates of so many bytes must take it, too */
     struct gpuaes_keystream *keystream; /* NULL: it does not read ahead; see read_ahead.h */
 
-    int64_t armed;    /* what the countdown was set to */
-    uint64_t counted; /* bytes of updates up to then, since the last settlement */
-    uint64_t gpu;     /* those of them that the device did */
-    /* Those of them that took the long way and were the CPU's, and why; what is
-     * left of `counted` was so for the reason `others`. */
-    uint64_t cpu_bytes[CPU_REASONS];
-    enum cpu_reason others;
-    unsigned generation; /* of the process whose counts those are, see process_generation() */
-    int stays_on_cpu;    /* so the last choice was; until the next initialisation */
+    int64_t armed; /* what the countdown was set to */
+    struct totals totals;
+    enum cpu_reason others; /* why updates that do not take the long way are the CPU's */
+    int stays_on_cpu;       /* so the last choice was; until the next initialisation */
     const struct cpu_cipher *functions;
     struct provider *provider;
 
@@ -116,11 +111,14 @@ enum { AES_STREAM_LEGACY = 1, AES_STREAM_PER_THREAD = 2 };
  */
 void aes_count_own(struct aes_context *context, size_t bytes);
 
-/* Brings `counted` up to date; returns the bytes since the last time. */
-uint64_t aes_add_to_totals(struct aes_context *context);
+/*
+ * Adds the bytes that were counted down since the last time to the totals. Not so `bytes`, of the
+ * update that is just being done, which adds them where they are done. Returns all of them.
+ */
+uint64_t aes_add_to_totals(struct aes_context *context, size_t bytes);
 
 /*
- * Folds, and sets `small` and the countdown for what the context is now good
+ * Adds to the totals, and sets `small` and the countdown for what the context is now good
  * for. Called after everything that changes it.
  */
 void aes_update_thresholds(struct aes_context *context);

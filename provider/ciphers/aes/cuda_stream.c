@@ -203,7 +203,6 @@ int aes_stream_update(struct aes_context *c, const struct call *call, size_t hel
     }
     if (status != GPUAES_OK) /* nothing of it was queued */
         return aes_stream_settle(c) ? DECLINED : REFUSED;
-    c->gpu += call->in_bytes;
     *call->out_bytes = call->in_bytes;
     if (c->mode == AES_CBC)
         c->stream.chained = 1;

@@ -54,6 +54,7 @@ static int run(struct aes_context *c, const struct call *call, size_t held)
     }
     if (aes_is_eligible(c) && aes_make_split(c, call, held, &split))
         return aes_run_split(c, call, &split, 1);
+    c->totals.cpu_bytes[c->others] += call->in_bytes;
     return aes_on_cpu(c, call);
 }
 

@@ -131,7 +131,8 @@ static int do_middle_and_tail(struct aes_context *c, const struct call *call, co
         memcpy(report.shard[0].iv, iv, sizeof iv);
     }
     size_t done = bytes_done(&report);
-    c->gpu += done;
+    c->totals.cpu_bytes[CPU_FAILED] += s->middle - done;
+    c->totals.cpu_bytes[CPU_SMALL] += s->head_in + s->tail_in;
     if (status == GPUAES_UNDEFINED || status == GPUAES_BAD_RANGE) {
         error_raise(c->provider,
                     status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_OUTPUT_UNDEFINED,

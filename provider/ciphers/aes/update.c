@@ -34,12 +34,12 @@ int aes_is_eligible(const struct aes_context *c)
     return c->mode == AES_CTR || c->encrypting == c->key_encrypting;
 }
 
-uint64_t aes_add_to_totals(struct aes_context *c)
+uint64_t aes_add_to_totals(struct aes_context *c, size_t bytes)
 {
-    uint64_t bytes = (uint64_t)(c->armed - c->countdown);
-    c->counted += bytes;
+    uint64_t counted = (uint64_t)(c->armed - c->countdown);
+    c->totals.cpu_bytes[c->others] += counted - bytes;
     c->countdown = c->armed;
-    return bytes;
+    return counted;
 }
 
 /* Why updates that do not take the long way are the CPU's. */
@@ -52,7 +52,7 @@ static enum cpu_reason find_others(const struct aes_context *c, size_t floor)
 
 void aes_update_thresholds(struct aes_context *c)
 {
-    (void)aes_add_to_totals(c);
+    (void)aes_add_to_totals(c, 0);
     /* Every pointer must be looked at, or every call refused. */
     if (c->device_memory || c->stream.lost || c->keystream != NULL || c->pipeline != NULL) {
         c->small = 0;
@@ -105,12 +105,10 @@ static int offer(struct aes_context *c, const struct call *call, struct work *wo
         work->cell = NULL;
         return DECLINED;
     }
-    uint64_t before = c->gpu;
+    uint64_t failed = c->totals.cpu_bytes[CPU_FAILED];
     if (!aes_run_split(c, call, &split, 0))
         return REFUSED;
-    uint64_t left = split.middle - (c->gpu - before);
-    c->cpu_bytes[work->why] += left;
-    if (left == 0)
+    if (c->totals.cpu_bytes[CPU_FAILED] == failed)
         policy_done(work, MODEL_GPU);
     return DONE;
 }
@@ -130,7 +128,7 @@ static int on_cpu(struct aes_context *c, const struct call *call, const struct w
 {
     if (!aes_on_cpu(c, call))
         return REFUSED;
-    c->cpu_bytes[work->why] += call->in_bytes;
+    c->totals.cpu_bytes[work->why] += call->in_bytes;
     policy_done(work, MODEL_CPU);
     return DONE;
 }
@@ -165,11 +163,10 @@ static int run_in_pieces(struct aes_context *c, const struct call *call, struct 
     }
 }
 
-/* Small updates gain by read-ahead, or not at all. */
-static void count_towards_start(const struct aes_context *c, size_t in_bytes, uint64_t bytes)
+/* Small updates gain by read-ahead, or not at all: policy_choose() counts the large ones. */
+static void count_small_updates(const struct aes_context *c, size_t in_bytes, uint64_t bytes)
 {
     uint64_t large = in_bytes >= MEASURE_FLOOR ? in_bytes : 0;
-    policy_count(large);
     if (bytes != large && c->mode == AES_CTR && policy_may_read_ahead(c->provider))
         policy_count_stream(c->provider, bytes - large);
 }
@@ -181,8 +178,8 @@ int aes_update_call(struct aes_context *c, const struct call *call)
     if (!aes_pipeline_check(c))
         return REFUSED;
     int result = DECLINED;
-    uint64_t bytes = aes_add_to_totals(c);
-    count_towards_start(c, call->in_bytes, bytes);
+    uint64_t bytes = aes_add_to_totals(c, call->in_bytes);
+    count_small_updates(c, call->in_bytes, bytes);
     aes_update_thresholds(c);
     if (!aes_stream_check(c))
         return REFUSED;

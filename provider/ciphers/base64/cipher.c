@@ -104,9 +104,9 @@ static void *cipher_dupctx(void *ctx)
     /* What has been counted is the original's. */
     if (copy->phase != UNINITIALISED) {
         if (copy->encrypt)
-            memset(&copy->encoding.count, 0, sizeof copy->encoding.count);
+            totals_begin(&copy->encoding.totals);
         else
-            memset(&copy->decoding.count, 0, sizeof copy->decoding.count);
+            totals_begin(&copy->decoding.totals);
     }
     return copy;
 }

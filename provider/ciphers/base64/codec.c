@@ -16,51 +16,12 @@
 #include "provider/ciphers/base64/codec.h"
 #include "provider/common/errors.h"
 #include "provider/common/offload.h"
-#include "provider/common/process.h"
 #include "provider/common/statistics.h"
 #include "provider/policy/policy.h"
 
-enum {
-    ENCODE_PIECE = 48 << 20,    /* a multiple of 3: libcrypto's lengths are ints */
-    COUNT_STEP = 1 << 20,       /* the statistics are shared by all threads */
-    COUNTS_TO_START = 64 << 10, /* smaller updates are no reason to start a device */
-};
+enum { ENCODE_PIECE = 48 << 20 }; /* a multiple of 3: libcrypto's lengths are ints */
 
-/* What a forked child finds here its parent counts. */
-static void count_own(struct base64_count *count)
-{
-    unsigned generation = process_generation();
-    if (count->generation != generation)
-        count->bytes = count->to_start = 0;
-    count->generation = generation;
-}
-
-void base64_count_add(struct base64_count *count, size_t bytes, size_t update)
-{
-    count_own(count);
-    count->bytes += bytes;
-    if (update >= COUNTS_TO_START)
-        count->to_start += bytes;
-    if (count->to_start >= COUNT_STEP) {
-        policy_count(count->to_start);
-        count->to_start = 0;
-    }
-    if (count->bytes >= COUNT_STEP) {
-        statistics_add_cpu_bytes(count->why, count->bytes);
-        count->bytes = 0;
-    }
-}
-
-void base64_count_end(struct base64_count *count)
-{
-    count_own(count);
-    policy_count(count->to_start);
-    if (count->bytes)
-        statistics_add_cpu_bytes(count->why, count->bytes);
-    count->bytes = count->to_start = 0;
-}
-
-int base64_choose(struct base64_count *count, struct provider *provider, struct work *work)
+int base64_choose(struct provider *provider, struct work *work)
 {
     enum policy_choice choice = CHOICE_CPU;
 
@@ -68,21 +29,17 @@ int base64_choose(struct base64_count *count, struct provider *provider, struct 
     work->why = CPU_SMALL;
     if (work->len != 0)
         choice = policy_choose(provider, work);
-    if (work->why != count->why)
-        base64_count_end(count);
-    count->why = work->why;
-    switch (choice) {
-    case CHOICE_CPU:
-        return 0;
-    case CHOICE_GPU:
-        return 1;
-    case CHOICE_GPU_ONLY:
+    if (choice == CHOICE_GPU_ONLY)
         error_raise(provider, ERROR_DEVICE_MEMORY, "Base64 takes host memory only");
-        break;
-    case CHOICE_FAIL:
-        break;
-    }
-    return -1;
+    return choice == CHOICE_CPU ? 0 : choice == CHOICE_GPU ? 1 : -1;
+}
+
+void base64_done(struct totals *totals, const struct work *work, int chosen, size_t by_gpu)
+{
+    (void)totals_forget(totals);
+    totals->cpu_bytes[work->why] += work->len - by_gpu;
+    if (chosen == (by_gpu > work->len / 2))
+        policy_done(work, chosen ? MODEL_GPU : MODEL_CPU);
 }
 
 int base64_cpu_may_go_on(const struct provider *provider, enum gpuaes_status status)
@@ -201,67 +158,64 @@ static size_t encode_lines(struct base64_encoding *e, unsigned char *out, const 
     return (size_t)(out - start);
 }
 
-/*
- * Groups of three, by the GPU: *done is how much it, and the CPU up to the
- * first line's start, encoded into *written characters. 0 where nobody can do
- * the rest.
+/* Whole lines, or groups of three, by the GPU: *done bytes of `in`. 0 where nobody can do the rest.
  */
 static int encode_on_device(struct base64_encoding *e, unsigned char *out, const unsigned char *in,
-                            size_t len, size_t *done, size_t *written)
+                            size_t len, size_t *done)
 {
     size_t unit = e->line_length ? e->line_length / 4 * 3 : 3;
-    size_t head = e->column ? (e->line_length - e->column) / 4 * 3 : 0;
-    size_t bulk = len > head ? (len - head) / unit * unit : 0;
-    enum gpuaes_status status;
-
-    if (bulk == 0)
-        return 1;
-    *written = encode_lines(e, out, in, head);
-    *done = head;
-    base64_count_add(&e->count, head, len);
-    struct offload_base64 work = {.in = in + head,
-                                  .out = out + *written,
-                                  .bytes = bulk,
+    struct offload_base64 work = {.in = in,
+                                  .out = out,
+                                  .bytes = len / unit * unit,
                                   .line_length = e->line_length,
                                   .flags = policy_flags(e->provider)};
-    status = offload_base64(&work);
-    if (status != GPUAES_OK) {
+    if (work.bytes == 0)
+        return 1;
+    enum gpuaes_status status = offload_base64(&work);
+    if (status == GPUAES_OK)
+        *done = work.bytes;
+    else
         e->undefined = !base64_cpu_may_go_on(e->provider, status);
-        return !e->undefined;
+    return !e->undefined;
+}
+
+/* Groups of three, on the device from the start of a line on. */
+static int encode(struct base64_encoding *e, unsigned char *out, const unsigned char *in,
+                  size_t len, int on_device, size_t *by_gpu)
+{
+    if (on_device) {
+        size_t head = e->column ? (e->line_length - e->column) / 4 * 3 : 0;
+        head = head < len ? head : len;
+        out += encode_lines(e, out, in, head);
+        in += head;
+        len -= head;
+        if (!encode_on_device(e, out, in, len, by_gpu))
+            return 0;
+        out += gpuaes_base64_encoded_size(*by_gpu, e->line_length);
     }
-    *done += bulk;
-    *written += gpuaes_base64_encoded_size(bulk, e->line_length);
+    (void)encode_lines(e, out, in + *by_gpu, len - *by_gpu);
     return 1;
 }
 
 int base64_encoding_update(struct base64_encoding *e, unsigned char *out, const unsigned char *in,
                            size_t len)
 {
-    size_t update = len, groups, done = 0, written = 0;
     struct work work = {.kind = WORK_BASE64_ENCODE, .in = in, .out = out, .len = len};
-    int device = base64_choose(&e->count, e->provider, &work);
+    size_t by_gpu = 0;
+    int device = base64_choose(e->provider, &work);
 
     if (device < 0)
         return 0;
-    if (e->held_bytes) {
-        while (e->held_bytes < 3 && len) {
-            e->held[e->held_bytes++] = *in++;
-            len--;
-        }
-        if (e->held_bytes < 3)
-            return 1;
+    for (; len && e->held_bytes && e->held_bytes < 3; len--)
+        e->held[e->held_bytes++] = *in++;
+    if (e->held_bytes == 3) {
         out += encode_lines(e, out, e->held, 3);
         e->held_bytes = 0;
-        base64_count_add(&e->count, 3, update);
     }
-    groups = len / 3 * 3;
-    if (device && !encode_on_device(e, out, in, groups, &done, &written))
+    if (!encode(e, out, in, len / 3 * 3, device, &by_gpu))
         return 0;
-    encode_lines(e, out + written, in + done, groups - done);
-    base64_count_add(&e->count, groups - done, update);
-    if (device == (done > groups / 2))
-        policy_done(&work, device ? MODEL_GPU : MODEL_CPU);
-    for (in += groups, len -= groups; len; len--)
+    base64_done(&e->totals, &work, device, by_gpu);
+    for (in += len / 3 * 3, len %= 3; len; len--)
         e->held[e->held_bytes++] = *in++;
     return 1;
 }
@@ -284,7 +238,6 @@ size_t base64_encoding_end(struct base64_encoding *e, unsigned char *out)
         memcpy(out, quad, 4);
         OPENSSL_cleanse(quad, sizeof quad);
         out += 4;
-        base64_count_add(&e->count, e->held_bytes, 0);
         e->column += 4;
     }
     if (e->line_length && e->column)
@@ -296,8 +249,8 @@ size_t base64_encoding_end(struct base64_encoding *e, unsigned char *out)
 
 void base64_encoding_clear(struct base64_encoding *e)
 {
-    if (e->provider)
-        base64_count_end(&e->count);
+    if (e->provider != NULL)
+        totals_flush(&e->totals);
     OPENSSL_cleanse(e->held, sizeof e->held);
     e->held_bytes = 0;
 }

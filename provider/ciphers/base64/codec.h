@@ -30,24 +30,15 @@
 
 struct provider;
 
-/* Input bytes that the CPU did and that are not yet in the statistics. */
-struct base64_count {
-    uint64_t bytes;
-    enum cpu_reason why; /* of all of them */
-    uint64_t to_start;   /* those of updates large enough to count towards a start */
-    unsigned generation; /* of the process whose bytes those are, see process_generation() */
-};
-
-/* Adds bytes that an update of `update` bytes did on the CPU; puts the rest into the statistics. */
-void base64_count_add(struct base64_count *count, size_t bytes, size_t update);
-void base64_count_end(struct base64_count *count);
-
 /*
  * Chooses for an update that kind, in, out and len of `work` describe. Returns 1 for the GPU, 0 for
  * the CPU, and -1, with the error raised, if neither can: the settings insist on a GPU and there is
  * none, or it is device memory. Does not touch the memory.
  */
-int base64_choose(struct base64_count *count, struct provider *provider, struct work *work);
+int base64_choose(struct provider *provider, struct work *work);
+
+/* Tells the policy and the totals that a GPU did `by_gpu` bytes, and the CPU the others. */
+void base64_done(struct totals *totals, const struct work *work, int chosen, size_t by_gpu);
 
 /*
  * Returns 1 if the CPU may finish the work of a device that failed, and 0, with the error
@@ -83,7 +74,7 @@ struct base64_encoding {
     unsigned char held[3];
     unsigned held_bytes; /* 0 to 2: less than a group of three */
     int undefined;       /* the device may write to the output at any time, and it must stay */
-    struct base64_count count;
+    struct totals totals;
 };
 
 enum { BASE64_ENCODING_END = 5 }; /* the most that base64_encoding_end() writes */
@@ -130,7 +121,7 @@ struct base64_decoding {
     int after_cr;  /* the line feed of a "\r\n" is due */
     int closed;    /* a short line has ended: it was the last */
 
-    struct base64_count count;
+    struct totals totals;
 };
 
 void base64_decoding_start(struct base64_decoding *d, struct provider *provider,

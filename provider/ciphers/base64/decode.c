@@ -333,11 +333,11 @@ static int decode_gathered(struct base64_decoding *d, unsigned char **out, const
     return 1;
 }
 
-/* All of the input in pieces; the device's part of it, *on_device, is not counted here. */
+/* All of the input in pieces, *on_device of it on the device. */
 static int decode_with_scratch(struct base64_decoding *d, unsigned char **out,
                                const unsigned char *in, size_t len, size_t *on_device)
 {
-    size_t capacity = len < SCRATCH_PIECE ? len : SCRATCH_PIECE, update = len, piece, done;
+    size_t capacity = len < SCRATCH_PIECE ? len : SCRATCH_PIECE, piece, done;
     unsigned char *scratch = OPENSSL_malloc(capacity);
     uint64_t at = d->offset;
     int ok = 1;
@@ -349,10 +349,8 @@ static int decode_with_scratch(struct base64_decoding *d, unsigned char **out,
             piece = 1; /* up to the next quad's start */
         else if (scratch && !d->padded)
             ok = decode_gathered(d, out, in, piece, at, scratch, &done);
-        if (ok && done == 0) {
+        if (ok && done == 0)
             ok = decode_cpu(d, out, in, piece, at);
-            base64_count_add(&d->count, piece, update);
-        }
         *on_device += done;
     }
     if (scratch)
@@ -364,7 +362,7 @@ static int decode_with_scratch(struct base64_decoding *d, unsigned char **out,
 static int decode_bare(struct base64_decoding *d, unsigned char **out, const unsigned char *in,
                        size_t len, size_t *on_device)
 {
-    size_t head = d->held ? 4 - d->held : 0, update = len, done = 0;
+    size_t head = d->held ? 4 - d->held : 0, done = 0;
 
     if (head > len)
         head = len;
@@ -372,7 +370,6 @@ static int decode_bare(struct base64_decoding *d, unsigned char **out, const uns
         return 0;
     if (!d->padded && !decode_on_device(d, out, in + head, len - head, &done))
         return 0;
-    base64_count_add(&d->count, len - done, update);
     *on_device = done;
     return decode_cpu(d, out, in + head + done, len - head - done, d->offset + head + done);
 }
@@ -404,21 +401,20 @@ int base64_decoding_update(struct base64_decoding *d, unsigned char *out, size_t
 {
     unsigned char *start = out;
     struct work work = {.kind = WORK_BASE64_DECODE, .in = in, .out = out, .len = len};
-    int device = base64_choose(&d->count, d->provider, &work), ok;
+    int device = base64_choose(d->provider, &work), ok;
     size_t on_device = 0;
 
     if (device < 0)
         return 0;
     if (!device) {
         ok = decode_cpu(d, &out, in, len, d->offset);
-        base64_count_add(&d->count, len, len);
     } else if (has_separators(d)) {
         ok = decode_with_scratch(d, &out, in, len, &on_device);
     } else {
         ok = decode_bare(d, &out, in, len, &on_device);
     }
-    if (ok && device == (on_device > len / 2))
-        policy_done(&work, device ? MODEL_GPU : MODEL_CPU);
+    if (ok)
+        base64_done(&d->totals, &work, device, on_device);
     d->offset += len;
     *produced = (size_t)(out - start);
     return ok;
@@ -436,6 +432,6 @@ int base64_decoding_end(struct base64_decoding *d)
 void base64_decoding_clear(struct base64_decoding *d)
 {
     if (d->provider)
-        base64_count_end(&d->count);
+        totals_flush(&d->totals);
     OPENSSL_cleanse(&d->bits, sizeof d->bits);
 }
