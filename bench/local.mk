@@ -49,6 +49,7 @@ bench_libbench_la_SOURCES = \
 	bench/worker.c bench/worker.h \
 	tool/common/turns.c tool/common/turns.h
 
+bench_libbench_la_LIBADD = test/support/libtest.la
 bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) $(bench_cppflags)
 bench_cppflags = -DLOAD_PROVIDER='"$(abs_top_builddir)/bench/load_provider"' \
 	-DSTREAM='"$(abs_top_builddir)/bench/stream"' \

@@ -11,8 +11,6 @@
 
 #include "bench/options.h"
 
-struct providers providers;
-
 const struct mode_row mode_rows[MODE_ROWS] = {
     {"CTR", 1, GPUAES_CTR},
     {"ECB", 1, GPUAES_ECB_ENCRYPT},

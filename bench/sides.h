@@ -11,8 +11,6 @@
 #include "cuda/gpuaes.h"
 #include "test/support/providers.h"
 
-extern struct providers providers;
-
 /* Loads them, and waits until the device can be used, or cannot. */
 void warm_up(void);
 

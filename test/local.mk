@@ -143,7 +143,7 @@ sanitizer_tests = \
 EXTRA_DIST += test/cross_aarch64 test/in_chroot test/includes test/on_gpu test/on_gpu_tool \
 	test/on_gpu_trust test/opened test/with_emulated_driver test/support/run_test \
 	test/openssl/debian_openssl test/install/static_client.c \
-	$(call in_tree,$(addprefix test/support/,*.h *.pm *.map *_driver.* torch_stub/*.py)) \
+	$(call in_tree,$(addprefix test/support/,*.pm *.map *_driver.* torch_stub/*.py)) \
 	$(call in_tree,test/clients/* test/install/configurations/* test/gpu/*.cu) \
 	$(call in_tree,test/*.t test/*/*.t)
 
@@ -200,8 +200,30 @@ endif
 EXTRA_PROGRAMS += $(real_tests)
 CLEANFILES += $(real_tests)
 
+# What programs share.
+EXTRA_LTLIBRARIES += test/support/libtest.la
+CLEANFILES += test/support/libtest.la
+test_support_libtest_la_SOURCES = \
+	test/support/application.c test/support/application.h \
+	test/support/asan_forks.c test/support/asan_forks.h \
+	test/support/cases.c test/support/cases.h \
+	test/support/device_state.c test/support/device_state.h \
+	test/support/fault_scenarios.c test/support/fault_scenarios.h \
+	test/support/jobs.c test/support/jobs.h \
+	test/support/leaks_allowed.h \
+	test/support/library.c test/support/library.h \
+	test/support/memory_search.c test/support/memory_search.h \
+	test/support/mixes.c test/support/mixes.h \
+	test/support/pipes.c test/support/pipes.h \
+	test/support/providers.c test/support/providers.h \
+	test/support/read_ahead_streams.c test/support/read_ahead_streams.h \
+	test/support/streams.c test/support/streams.h \
+	test/support/tap.c test/support/tap.h \
+	test/support/vectors.c test/support/vectors.h
+
 # What all of them link, of which each takes what it needs.
-test_libs = provider/libprovider_core.la tool/libtool_core.la cuda/libgpuaes_core.la
+test_libs = test/support/libtest.la provider/libprovider_core.la tool/libtool_core.la \
+	cuda/libgpuaes_core.la
 test_programs = $(evp_tests) $(evp_emulator_tests) $(emulator_tests) $(part_tests) $(real_tests)
 $(test_programs): $(test_libs)
 $(test_programs): private LDADD = $(test_libs) $(LIBCRYPTO_LIBS) $(SYSTEM_LIBS)

@@ -84,7 +84,6 @@ struct test_case {
     size_t log_length;
 };
 
-static struct providers providers;
 static EVP_CIPHER *ciphers[CIPHER_ROWS][SIDES];
 static unsigned char *in_memory[SIDES], *out_memory[SIDES], *data;
 static size_t memory_size;

@@ -16,8 +16,6 @@
 #include "test/support/providers.h"
 #include "test/support/vectors.h"
 
-static struct providers providers;
-
 /* Whether one run in updates of `piece` bytes gives `want`; counts what EVP wrote. */
 static int run(const EVP_CIPHER *cipher, int encrypt, const struct vector *v,
                const unsigned char *in, const unsigned char *want, size_t length, size_t piece,

@@ -743,7 +743,6 @@ static void play(struct play *p, void (*scenario)(struct play *p))
 int main(void)
 {
     static struct play ours, reference;
-    struct providers providers;
     EVP_CIPHER *cipher, *standard;
     size_t row, s, i;
 

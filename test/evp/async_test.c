@@ -13,9 +13,6 @@
 
 enum { KIB = 1 << 10, STATUS = 42, SECONDS = 300 };
 
-static struct providers providers;
-static struct tap_random random_state;
-
 /* ---- All ciphers --------------------------------------------------------------------- */
 
 /* Each cipher, both ways. Returns how many jobs were right. */
@@ -177,7 +174,7 @@ int main(int argc, char **argv)
 {
     tap_random_seed(&random_state);
     if (argc > 1 && strcmp(argv[1], "42") == 0)
-        return case_run(stays_on_cpu, &providers, SECONDS);
+        return case_run(stays_on_cpu, SECONDS);
     setenv("GPUAES_MIN_BYTES", "0", 0);
     providers = providers_load();
     check_all(1, 4000);

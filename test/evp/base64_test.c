@@ -17,8 +17,6 @@
 
 #include "test/support/providers.h"
 
-static struct providers providers;
-static struct tap_random random_state;
 static EVP_CIPHER *base64;
 
 enum {

@@ -18,7 +18,6 @@
 
 enum { EDGE = 128, LONGEST = 9000, ARENA = LONGEST + 2 * EDGE, BLOCK = 16, BULK = 1 << 20 };
 
-static struct providers providers;
 static struct tap_random chance;
 static unsigned char *arena[2][PLACES]; /* two of each, for input and output */
 static unsigned char *mirror[2];        /* what the default provider works on */

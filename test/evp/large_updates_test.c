@@ -28,9 +28,6 @@ __attribute__((visibility("default"))) int sched_getaffinity(pid_t thread, size_
     return 0;
 }
 
-static struct providers providers;
-static struct tap_random random_state;
-
 static const struct {
     const char *cipher;
     int encrypt;

@@ -17,8 +17,6 @@
 
 enum { BLOCK = 16, LENGTH = 2048, LONG_LENGTH = 40000, EDGE = 64, STEPS = 4 };
 
-static struct providers providers;
-
 /* ---- One pipe beside a context of the default provider ------------------------- */
 
 struct pipe_case {

@@ -21,7 +21,6 @@ static const unsigned char key_bytes[33] = "an opaque key, of 16 to 32 bytes";
 static const unsigned char iv[BLOCK] = "an IV, and a key";
 static const unsigned char other_iv[BLOCK] = "and another one.";
 
-static struct providers providers;
 static unsigned char plain[LENGTH], ours[LENGTH + BLOCK], reference[LENGTH + BLOCK];
 
 /* ---- What is freed ------------------------------------------------------------------ */

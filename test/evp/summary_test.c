@@ -25,7 +25,6 @@ enum {
     TEXT_BYTES = 8192
 };
 
-static struct providers providers;
 static unsigned char data[LARGE_BYTES];
 static EVP_CIPHER_CTX *parents, *parents_base64; /* that a child inherits */
 

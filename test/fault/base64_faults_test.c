@@ -18,8 +18,6 @@
 
 enum { MIB = 1 << 20, BLOCKS = 128 };
 
-static struct providers providers;
-
 /* Until the device has done what it was late with, at most a minute; 1 if it has. */
 static int device_is_quiet(void)
 {

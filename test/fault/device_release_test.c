@@ -18,7 +18,6 @@
 
 enum { KIB = 1 << 10, BYTES = 256 * KIB, SMALL = 8 * KIB };
 
-static struct providers providers;
 static const unsigned char key[32] = "a key", iv[16] = "\xff\xff";
 
 /* ---- Releases between calls ------------------------------------------------------------ */
@@ -221,7 +220,7 @@ int main(int argc, char **argv)
 {
     pid_t children[CASES];
     if (argc == 2)
-        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, &providers, 300);
+        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, 300);
     if (stand_in() || application_hook("emulator_contexts") == NULL)
         return tap_skip_all("for the emulator only");
     for (size_t i = 0; i < CASES; i++)

@@ -41,7 +41,6 @@ static const char *const op_names[GPUAES_OPS] = {"ECB-encrypt", "ECB-decrypt", "
                                                  "CTR"};
 static const char *const families[] = {"small", "two_table", "large", "hybrid"};
 
-static struct tap_random random_state;
 static drv_stream stream;
 static drv_event began, ended;
 static drv_result (*elapsed)(float *, drv_event, drv_event); /* not in the table */

@@ -40,8 +40,6 @@ static const struct scenario scenarios[] = {
 };
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
 
-static struct providers providers;
-
 /* ---- Streams: ours and the default's, side by side ----------------------- */
 
 enum { STREAMS = 3, PIECE = 20000 };

@@ -323,7 +323,7 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 int main(int argc, char **argv)
 {
     if (argc > 1)
-        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, &providers, 200);
+        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, 200);
     if (stand_in())
         return tap_skip_all("the default provider has no device");
     setenv("GPUAES_MIN_BYTES", "9000", 1);

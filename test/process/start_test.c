@@ -10,8 +10,6 @@
 
 enum { MIB = 1 << 20, HUGE_UPDATE = 48 * MIB };
 
-static struct providers providers;
-
 /* One CTR update of both sides from a fresh context; 1 if ours is right. */
 static int update_is_right(int bytes)
 {
@@ -388,7 +386,7 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 int main(int argc, char **argv)
 {
     if (argc == 2)
-        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, &providers, 300);
+        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, 300);
     for (size_t i = 0; i < CASES; i++)
         tap_ok(ended_well(case_begin(cases[i].settings, cases[i].emulator, "%zu", i)), "%s",
                cases[i].name);

@@ -15,8 +15,6 @@
 
 enum { KIB = 1 << 10, MIB = 1 << 20, THREADS = 8 };
 
-static struct providers providers;
-
 /* One update from a fresh context without parameters: 1 if it is right, 0 if it fails. */
 static int update(const char *name, int encrypt, enum place from, enum place to, int bytes)
 {
@@ -190,7 +188,7 @@ enum { CASES = sizeof cases / sizeof cases[0], ANYWHERE = 3 };
 int main(int argc, char **argv)
 {
     if (argc == 2)
-        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, &providers, 300);
+        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, 300);
     if (stand_in())
         return tap_skip_all("the default provider starts nothing");
     int emulated = application_hook("emulator_contexts") != NULL;

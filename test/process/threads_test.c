@@ -13,7 +13,6 @@
 
 enum { MOST_THREADS = 64, LARGEST = 300000 };
 
-static struct providers providers;
 static size_t rounds;
 static pthread_barrier_t barrier;
 

@@ -13,7 +13,6 @@
 #include "test/support/providers.h"
 
 enum { LENGTH = 200000 };
-static struct providers providers;
 
 /* Where the function of that copy is from. */
 static int is_in_program(void *function)

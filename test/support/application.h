@@ -17,239 +17,59 @@
 
 #include "cuda/driver/driver.h"
 
-static struct driver application;
-static void *application_library; /* where its functions are from */
-static int application_is_emulated;
+extern struct driver application;
+extern void *application_library; /* where its functions are from */
+extern int application_is_emulated;
 
 /* The emulator's table, where the module in OPENSSL_MODULES is built on it. */
-static inline int application_emulated(void)
-{
-    char path[4096];
-    const char *folder = getenv("OPENSSL_MODULES");
-    (void)snprintf(path, sizeof path, "%s/gpuaes.so", folder != NULL ? folder : ".");
-    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (module == NULL)
-        return 0;
-    void *symbol = dlsym(module, "emulator_driver");
-    if (symbol == NULL)
-        return 0;
-    const struct driver *(*table)(void);
-    memcpy(&table, &symbol, sizeof table);
-    if (table() != NULL)
-        application = *table();
-    application_library = module;
-    application_is_emulated = table() != NULL;
-    return application_is_emulated;
-}
-
-static inline int application_real(void)
-{
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *symbol;
-    if (library == NULL)
-        return 0;
-#define APPLICATION_FIND(member, name, parameters)                                                 \
-    if ((symbol = dlsym(library, #name)) == NULL)                                                  \
-        return 0;                                                                                  \
-    memcpy(&application.member, &symbol, sizeof symbol);
-    DRIVER_FUNCTIONS(APPLICATION_FIND)
-#undef APPLICATION_FIND
-    application_library = library;
-    return 1;
-}
+int application_emulated(void);
+int application_real(void);
 
 /*
  * A hook of cuda/emulator/hooks.h, which a test's driver has as well (faulty_driver.c);
  * NULL where the driver is another.
  */
-static inline void *application_hook(const char *name)
-{
-    if (application_library == NULL && !application_emulated() && !application_real())
-        return NULL;
-    return dlsym(application_library, name);
-}
+void *application_hook(const char *name);
 
 /* Options of the emulator from here on, which must take them; nothing where the driver has none. */
-static inline void emulate(const char *options)
-{
-    void (*configure)(const char *);
-    void *symbol = application_hook("emulator_configure");
-    memcpy(&configure, &symbol, sizeof symbol);
-    if (symbol == NULL && application_is_emulated)
-        abort();
-    if (symbol != NULL)
-        configure(options);
-}
+void emulate(const char *options);
 
 /* What a hook of the emulator counts, which must have it; 0 where the driver is another. */
-static inline size_t application_count(const char *hook)
-{
-    size_t (*count)(void);
-    void *symbol = application_hook(hook);
-    memcpy(&count, &symbol, sizeof symbol);
-    if (symbol == NULL && application_is_emulated)
-        abort();
-    return symbol != NULL ? count() : 0;
-}
+size_t application_count(const char *hook);
 
 /* Sets "NAME=VALUE NAME=VALUE"; NULL sets nothing. For what is loaded after it. */
-static inline void application_environment(const char *settings)
-{
-    char copy[256];
-    snprintf(copy, sizeof copy, "%s", settings != NULL ? settings : "");
-    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
-        char *value = strchr(word, '=');
-        *value++ = '\0';
-        setenv(word, value, 1);
-    }
-}
+void application_environment(const char *settings);
 
 /* The library's own functions: the module's on the emulator, else those in the module's folder. */
-static inline void *library_function(const char *name)
-{
-    void *found = application_hook(name), *library;
-    if (found == NULL && (library = dlopen("libgpuaes.so.0", RTLD_NOW | RTLD_NOLOAD)) != NULL)
-        found = dlsym(library, name);
-    return found;
-}
+void *library_function(const char *name);
 
 /*
  * Makes the primary context of a device current, as the CUDA runtime does.
  * 1, or 0 where there is no such device.
  */
-static inline int application_begin(int ordinal)
-{
-    drv_device device;
-    drv_context context;
-    return (application.init != NULL || application_emulated() || application_real()) &&
-           application.init(0) == DRV_SUCCESS &&
-           application.device_get(&device, ordinal) == DRV_SUCCESS &&
-           application.primary_ctx_retain(&context, device) == DRV_SUCCESS &&
-           application.ctx_push_current(context) == DRV_SUCCESS;
-}
+int application_begin(int ordinal);
 
 /* ---- Captures of graphs: not in the table, either -------------------------- */
 
-static inline void *application_symbol(const char *emulated, const char *real)
-{
-    void *symbol = dlsym(application_library, application_is_emulated ? emulated : real);
-    if (symbol == NULL) {
-        (void)fprintf(stderr, "the driver has no %s\n", application_is_emulated ? emulated : real);
-        abort();
-    }
-    return symbol;
-}
-
 /* In the mode that forbids most to other threads, too. 1, or 0 if it failed. */
-static inline int application_begin_capture(drv_stream stream)
-{
-    void *symbol = application_symbol("emulator_begin_capture", "cuStreamBeginCapture_v2");
-    int (*emulated)(drv_stream);
-    drv_result (*real)(drv_stream, int);
-    memcpy(&emulated, &symbol, sizeof symbol);
-    memcpy(&real, &symbol, sizeof symbol);
-    return (application_is_emulated ? emulated(stream) : real(stream, 0)) == DRV_SUCCESS;
-}
+int application_begin_capture(drv_stream stream);
 
 /* The number of nodes of the graph, which is not kept; -1 where the capture was invalidated. */
-static inline int application_end_capture(drv_stream stream)
-{
-    void *symbol = application_symbol("emulator_end_capture", "cuStreamEndCapture"), *graph = NULL;
-    int (*emulated)(drv_stream);
-    drv_result (*end)(drv_stream, void **), (*nodes)(void *, void *, size_t *), (*destroy)(void *);
-    size_t count = 0;
-    memcpy(&emulated, &symbol, sizeof symbol);
-    if (application_is_emulated)
-        return emulated(stream);
-    memcpy(&end, &symbol, sizeof symbol);
-    symbol = application_symbol(NULL, "cuGraphGetNodes");
-    memcpy(&nodes, &symbol, sizeof symbol);
-    symbol = application_symbol(NULL, "cuGraphDestroy");
-    memcpy(&destroy, &symbol, sizeof symbol);
-    if (end(stream, &graph) != DRV_SUCCESS || graph == NULL)
-        return -1;
-    int known = nodes(graph, NULL, &count) == DRV_SUCCESS;
-    (void)destroy(graph);
-    return known ? (int)count : -1;
-}
+int application_end_capture(drv_stream stream);
 
 /* ---- Memory of any kind -------------------------------------------------- */
 
 enum place { DEVICE, MANAGED, PINNED, PAGEABLE, PLACES };
-static const char *const place_names[]
-    __attribute__((unused)) = {"device", "managed", "pinned", "pageable"};
+extern const char *const place_names[PLACES];
 
-/* Managed memory is not in the table: only tests have it. */
-static inline void *application_managed(size_t bytes)
-{
-    drv_ptr p = 0;
-    void *symbol = dlsym(application_library,
-                         application_is_emulated ? "emulator_managed_alloc" : "cuMemAllocManaged");
-    void *(*emulated)(size_t);
-    drv_result (*real)(drv_ptr *, size_t, unsigned);
-    if (symbol == NULL)
-        return NULL;
-    if (application_is_emulated) {
-        memcpy(&emulated, &symbol, sizeof symbol);
-        return emulated(bytes);
-    }
-    memcpy(&real, &symbol, sizeof symbol);
-    return real(&p, bytes, 1) == DRV_SUCCESS ? (void *)(uintptr_t)p : NULL;
-}
-
-static inline unsigned char *application_alloc(enum place place, size_t bytes)
-{
-    drv_ptr device = 0;
-    void *host = NULL;
-    if (place == PAGEABLE)
-        return malloc(bytes);
-    if (place == MANAGED)
-        return application_managed(bytes);
-    if (place == PINNED)
-        return application.mem_host_alloc(&host, bytes, DRV_HOST_ALLOC_PORTABLE) == DRV_SUCCESS
-                   ? host
-                   : NULL;
-    return application.mem_alloc(&device, bytes) == DRV_SUCCESS ? (unsigned char *)(uintptr_t)device
-                                                                : NULL;
-}
-
-static inline void application_free(enum place place, void *p)
-{
-    if (place == PAGEABLE)
-        free(p);
-    else if (place == PINNED)
-        (void)application.mem_free_host(p);
-    else
-        (void)application.mem_free((drv_ptr)(uintptr_t)p);
-}
+unsigned char *application_alloc(enum place place, size_t bytes);
+void application_free(enum place place, void *p);
 
 /* Until all that is queued on the stream is done. 1, or 0 if something failed. */
-static inline int application_wait(drv_stream stream)
-{
-    drv_result r;
-    while ((r = application.stream_query(stream)) == DRV_NOT_READY)
-        usleep(20); /* the emulator needs the core */
-    return r == DRV_SUCCESS;
-}
+int application_wait(drv_stream stream);
 
 /* What an application would do by cuMemcpy. */
-static inline int application_write(enum place to_place, void *to, const void *from, size_t bytes)
-{
-    if (to_place == DEVICE)
-        return application.memcpy_htod_async((drv_ptr)(uintptr_t)to, from, bytes,
-                                             DRV_STREAM_LEGACY) == DRV_SUCCESS &&
-               application_wait(DRV_STREAM_LEGACY);
-    memcpy(to, from, bytes);
-    return 1;
-}
-
-static inline int application_read(void *to, enum place from_place, const void *from, size_t bytes)
-{
-    if (from_place == DEVICE)
-        return application.memcpy_dtoh_async(to, (drv_ptr)(uintptr_t)from, bytes,
-                                             DRV_STREAM_LEGACY) == DRV_SUCCESS &&
-               application_wait(DRV_STREAM_LEGACY);
-    memcpy(to, from, bytes);
-    return 1;
-}
+int application_write(enum place to_place, void *to, const void *from, size_t bytes);
+int application_read(void *to, enum place from_place, const void *from, size_t bytes);
 
 #endif

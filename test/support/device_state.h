@@ -10,20 +10,9 @@
 #include "test/support/application.h"
 #include "test/support/tap.h"
 
-static inline enum gpuaes_state device_state(void)
-{
-    enum gpuaes_state (*state)(void);
-    void *symbol = library_function("gpuaes_state");
-    memcpy(&state, &symbol, sizeof state);
-    return state();
-}
+enum gpuaes_state device_state(void);
 
 /* Waits for a state, a minute at most. Returns 1 if it came. */
-static inline int device_becomes(enum gpuaes_state wanted)
-{
-    for (int i = 0; i < 60000 && device_state() != wanted; i++)
-        sleep_ms(1);
-    return device_state() == wanted;
-}
+int device_becomes(enum gpuaes_state wanted);
 
 #endif

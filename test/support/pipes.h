@@ -24,23 +24,10 @@ struct pipes_evp {
     int (*final)(EVP_CIPHER_CTX *context, unsigned char **out, size_t *out_bytes,
                  const size_t *room);
 };
-static struct pipes_evp pipes_evp;
+extern struct pipes_evp pipes_evp;
 
 /* 1, or 0 where libcrypto has no pipelines. */
-UNUSED static int pipes_find_evp(void)
-{
-    static const char *const names[] = {"EVP_CIPHER_can_pipeline", "EVP_CipherPipelineDecryptInit",
-                                        "EVP_CipherPipelineEncryptInit", "EVP_CipherPipelineUpdate",
-                                        "EVP_CipherPipelineFinal"};
-    void *symbols[5];
-    size_t i;
-
-    for (i = 0; i < 5; i++)
-        if ((symbols[i] = dlsym(RTLD_DEFAULT, names[i])) == NULL)
-            return 0;
-    memcpy(&pipes_evp, symbols, sizeof pipes_evp);
-    return 1;
-}
+int pipes_find_evp(void);
 
 /* The dispatch functions of a cipher. */
 struct pipes_functions {
@@ -55,41 +42,8 @@ struct pipes_functions {
     pipeline_final_fn *pipes_final;
 };
 
-static inline void pipes_learn(struct pipes_functions *f, const OSSL_DISPATCH *d)
-{
-#define LEARN(id, member)                                                                          \
-    if (d->function_id == (id))                                                                    \
-        memcpy(&f->member, &d->function, sizeof f->member);
-    LEARN(OSSL_FUNC_CIPHER_NEWCTX, newctx)
-    LEARN(OSSL_FUNC_CIPHER_FREECTX, freectx)
-    LEARN(OSSL_FUNC_CIPHER_DUPCTX, dupctx)
-    LEARN(OSSL_FUNC_CIPHER_UPDATE, update)
-    LEARN(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, get_params)
-    LEARN(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, set_params)
-    LEARN(PIPELINE_ENCRYPT_INIT, init[1])
-    LEARN(PIPELINE_DECRYPT_INIT, init[0])
-    LEARN(PIPELINE_UPDATE, pipes_update)
-    LEARN(PIPELINE_FINAL, pipes_final)
-#undef LEARN
-}
-
 /* 1 if all of them are there. */
-UNUSED static int pipes_find_functions(OSSL_PROVIDER *provider, const char *name,
-                                       struct pipes_functions *f)
-{
-    size_t length = strlen(name);
-    int no_cache;
-    const OSSL_ALGORITHM *a = OSSL_PROVIDER_query_operation(provider, OSSL_OP_CIPHER, &no_cache);
-    const OSSL_DISPATCH *d;
-
-    memset(f, 0, sizeof *f);
-    while (a->algorithm_names && strncmp(a->algorithm_names, name, length) != 0)
-        a++;
-    for (d = a->implementation; d && d->function_id; d++)
-        pipes_learn(f, d);
-    return f->newctx && f->freectx && f->dupctx && f->update && f->get_params && f->set_params &&
-           f->init[0] && f->init[1] && f->pipes_update && f->pipes_final;
-}
+int pipes_find_functions(OSSL_PROVIDER *provider, const char *name, struct pipes_functions *f);
 
 /* ---- One context, by either way ---------------------------------------------- */
 
@@ -101,97 +55,21 @@ struct pipes {
     size_t count;
 };
 
-UNUSED static int pipes_open(struct pipes *p, const struct providers *both, const char *name,
-                             int by_evp)
-{
-    memset(p, 0, sizeof *p);
-    if (by_evp) {
-        p->cipher = fetch_ours(both, name);
-        p->evp = EVP_CIPHER_CTX_new();
-        return p->cipher != NULL && p->evp != NULL;
-    }
-    if (!pipes_find_functions(both->gpuaes, name, &p->functions))
-        return 0;
-    p->direct = p->functions.newctx(OSSL_PROVIDER_get0_provider_ctx(both->gpuaes));
-    return p->direct != NULL;
-}
-
-UNUSED static void pipes_close(struct pipes *p)
-{
-    EVP_CIPHER_CTX_free(p->evp);
-    EVP_CIPHER_free(p->cipher);
-    if (p->direct)
-        p->functions.freectx(p->direct);
-    memset(p, 0, sizeof *p);
-}
+int pipes_open(struct pipes *p, const struct providers *both, const char *name, int by_evp);
+void pipes_close(struct pipes *p);
 
 /* Puts a copy in its place. */
-UNUSED static int pipes_become_copy(struct pipes *p)
-{
-    struct pipes copy = *p;
-
-    if (p->direct) {
-        copy.direct = p->functions.dupctx(p->direct);
-        if (!copy.direct)
-            return 0;
-    } else {
-        copy.evp = EVP_CIPHER_CTX_new();
-        if (!EVP_CIPHER_CTX_copy(copy.evp, p->evp) || !EVP_CIPHER_up_ref(copy.cipher))
-            return 0;
-    }
-    pipes_close(p);
-    *p = copy;
-    return 1;
-}
+int pipes_become_copy(struct pipes *p);
 
 /* The cipher is named once: 3.5 forgets the number of pipes where it is named again. */
-UNUSED static int pipes_init(struct pipes *p, int encrypt, const unsigned char *key,
-                             size_t key_bytes, size_t count, const unsigned char **iv,
-                             size_t iv_bytes)
-{
-    const EVP_CIPHER *cipher = p->count == 0 ? p->cipher : NULL;
-
-    p->count = count;
-    if (p->direct)
-        return p->functions.init[encrypt](p->direct, key, key_bytes, count, iv, iv_bytes, NULL);
-    return pipes_evp.init[encrypt](p->evp, cipher, key, key_bytes, count, iv, iv_bytes);
-}
-
-UNUSED static int pipes_update(struct pipes *p, unsigned char **out, size_t *out_bytes,
-                               const size_t *room, const unsigned char **in, const size_t *in_bytes)
-{
-    if (!p->direct)
-        return pipes_evp.update(p->evp, out, out_bytes, room, in, in_bytes);
-    return p->functions.pipes_update(p->direct, p->count, out, out_bytes, room, in, in_bytes);
-}
-
-UNUSED static int pipes_final(struct pipes *p, unsigned char **out, size_t *out_bytes,
-                              const size_t *room)
-{
-    if (!p->direct)
-        return pipes_evp.final(p->evp, out, out_bytes, room);
-    return p->functions.pipes_final(p->direct, p->count, out, out_bytes, room);
-}
-
-UNUSED static int pipes_set_params(struct pipes *p, const OSSL_PARAM params[])
-{
-    return p->direct ? p->functions.set_params(p->direct, params)
-                     : EVP_CIPHER_CTX_set_params(p->evp, params);
-}
-
-UNUSED static int pipes_get_params(struct pipes *p, OSSL_PARAM params[])
-{
-    return p->direct ? p->functions.get_params(p->direct, params)
-                     : EVP_CIPHER_CTX_get_params(p->evp, params);
-}
+int pipes_init(struct pipes *p, int encrypt, const unsigned char *key, size_t key_bytes,
+               size_t count, const unsigned char **iv, size_t iv_bytes);
+int pipes_update(struct pipes *p, unsigned char **out, size_t *out_bytes, const size_t *room,
+                 const unsigned char **in, const size_t *in_bytes);
+int pipes_final(struct pipes *p, unsigned char **out, size_t *out_bytes, const size_t *room);
+int pipes_get_params(struct pipes *p, OSSL_PARAM params[]);
 
 /* Through EVP, as everybody does it, so that EVP knows too. */
-UNUSED static int pipes_set_padding(struct pipes *p, unsigned padding)
-{
-    OSSL_PARAM params[] = {OSSL_PARAM_uint(OSSL_CIPHER_PARAM_PADDING, &padding), OSSL_PARAM_END};
-
-    return p->direct ? p->functions.set_params(p->direct, params)
-                     : EVP_CIPHER_CTX_set_padding(p->evp, (int)padding);
-}
+int pipes_set_padding(struct pipes *p, unsigned padding);
 
 #endif

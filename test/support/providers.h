@@ -20,8 +20,6 @@
 
 #include "test/support/tap.h"
 
-#define UNUSED __attribute__((unused))
-
 enum mode { ECB, CBC, CTR };
 
 struct cipher_row {
@@ -31,18 +29,8 @@ struct cipher_row {
 };
 
 /* The ciphers, one row each. CTR has no object identifier. */
-static const struct cipher_row cipher_rows[] UNUSED = {
-    {"AES-128-ECB", "2.16.840.1.101.3.4.1.1", ECB, 16},
-    {"AES-192-ECB", "2.16.840.1.101.3.4.1.21", ECB, 24},
-    {"AES-256-ECB", "2.16.840.1.101.3.4.1.41", ECB, 32},
-    {"AES-128-CBC", "2.16.840.1.101.3.4.1.2", CBC, 16},
-    {"AES-192-CBC", "2.16.840.1.101.3.4.1.22", CBC, 24},
-    {"AES-256-CBC", "2.16.840.1.101.3.4.1.42", CBC, 32},
-    {"AES-128-CTR", NULL, CTR, 16},
-    {"AES-192-CTR", NULL, CTR, 24},
-    {"AES-256-CTR", NULL, CTR, 32},
-};
-enum { CIPHER_ROWS = sizeof cipher_rows / sizeof cipher_rows[0] };
+enum { CIPHER_ROWS = 9 };
+extern const struct cipher_row cipher_rows[CIPHER_ROWS];
 
 struct providers {
     OSSL_LIB_CTX *ours, *reference;
@@ -51,79 +39,28 @@ struct providers {
     const char *properties; /* that fetch ours in `ours` */
 };
 
-/* 1 if the default provider stands in for ours. */
-UNUSED static int stand_in(void)
-{
-    const char *name = getenv("GPUAES_TEST_PROVIDER");
+/* Those of the program, for what is loaded once. */
+extern struct providers providers;
 
-    return name && !strcmp(name, "default");
-}
+/* 1 if the default provider stands in for ours. */
+int stand_in(void);
 
 /* Loads both sides or ends the program, which is what prove then shows. */
-UNUSED static struct providers providers_load(void)
-{
-    struct providers p = {.properties = stand_in() ? "provider=default" : "provider=gpuaes"};
+struct providers providers_load(void);
+void providers_unload(struct providers *p);
 
-    p.ours = OSSL_LIB_CTX_new();
-    p.reference = OSSL_LIB_CTX_new();
-    if (p.ours && !stand_in())
-        p.gpuaes = OSSL_PROVIDER_load(p.ours, "gpuaes");
-    if (p.ours)
-        p.ours_default = OSSL_PROVIDER_load(p.ours, "default");
-    if (p.reference)
-        p.reference_default = OSSL_PROVIDER_load(p.reference, "default");
-    if (!p.ours_default || !p.reference_default || (!p.gpuaes && !stand_in())) {
-        ERR_print_errors_fp(stderr);
-        puts("Bail out! the providers do not load; does OPENSSL_MODULES name the folder?");
-        exit(EXIT_FAILURE);
-    }
-    return p;
-}
+EVP_CIPHER *fetch_ours(const struct providers *p, const char *name);
 
-UNUSED static void providers_unload(struct providers *p)
-{
-    OSSL_PROVIDER_unload(p->gpuaes);
-    OSSL_PROVIDER_unload(p->ours_default);
-    OSSL_PROVIDER_unload(p->reference_default);
-    OSSL_LIB_CTX_free(p->ours);
-    OSSL_LIB_CTX_free(p->reference);
-}
-
-UNUSED static EVP_CIPHER *fetch_ours(const struct providers *p, const char *name)
-{
-    return EVP_CIPHER_fetch(p->ours, name, p->properties);
-}
-
-UNUSED static EVP_CIPHER *fetch_reference(const struct providers *p, const char *name)
-{
-    return EVP_CIPHER_fetch(p->reference, name, "provider=default");
-}
+EVP_CIPHER *fetch_reference(const struct providers *p, const char *name);
 
 /* The figures of the whole process; see provider-gpuaes(7). */
 struct figures {
     uint64_t gpu_bytes, cpu_bytes, launches, faults, start_ms;
 };
 
-UNUSED static struct figures figures_get(const struct providers *p)
-{
-    struct figures f = {0, 0, 0, 0, 0};
-    OSSL_PARAM params[] = {
-        OSSL_PARAM_uint64("gpu-bytes", &f.gpu_bytes), OSSL_PARAM_uint64("cpu-bytes", &f.cpu_bytes),
-        OSSL_PARAM_uint64("launches", &f.launches),   OSSL_PARAM_uint64("faults", &f.faults),
-        OSSL_PARAM_uint64("start-ms", &f.start_ms),   OSSL_PARAM_END};
-
-    if (p->gpuaes && !OSSL_PROVIDER_get_params(p->gpuaes, params))
-        tap_diag("the provider does not give its figures");
-    return f;
-}
+struct figures figures_get(const struct providers *p);
 
 /* The first error of the queue as library and reason, 0 if there is none; empties the queue. */
-UNUSED static unsigned long first_error(void)
-{
-    unsigned long error = ERR_peek_error();
-
-    ERR_clear_error();
-    return error ? ERR_PACK(ERR_GET_LIB(error), 0, ERR_GET_REASON(error)) : 0;
-}
+unsigned long first_error(void);
 
 #endif

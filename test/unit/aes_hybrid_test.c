@@ -17,7 +17,6 @@
 enum { BLOCK = GPUAES_BLOCK, PAGE = 16384, LARGEST = 3 * PAGE + 300, MARGIN = 32 };
 enum { ROOM = LARGEST * BLOCK + 2 * MARGIN, CTR_CASES = 24, CBC_CASES = 12, END_CASES = 6 };
 
-static struct tap_random random_state;
 static struct driver driver;
 static drv_device device;
 static struct kernels kernels;

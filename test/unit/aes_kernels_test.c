@@ -25,7 +25,6 @@ static const char *const kernel_names[] = {[KERNEL_SMALL] = "small",
                                            [KERNEL_LARGE] = "large",
                                            [KERNEL_HYBRID] = "hybrid"};
 
-static struct tap_random random_state;
 static struct driver driver;
 static struct kernels kernels;
 static drv_stream stream;

@@ -16,7 +16,6 @@
 /* Alignments repeat after 16 bytes; behind and before them is what must not change. */
 enum { ALIGNMENTS = 16, MARGIN = 48, LONGEST = 5000, GUARD = 0x7e };
 
-static struct tap_random random_state;
 static struct driver driver;
 static struct kernels kernels;
 static unsigned char plain[LONGEST];

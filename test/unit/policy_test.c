@@ -261,8 +261,6 @@ static void test_noise(void)
 
 /* ---- On emulated devices ------------------------------------------------------------------ */
 
-static struct providers providers;
-
 static uint64_t figure(const char *name)
 {
     uint64_t value = 0;
@@ -450,7 +448,7 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 int main(int argc, char **argv)
 {
     if (argc == 2)
-        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, &providers, 300);
+        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, 300);
     test_lines();
     test_sizes();
     test_slow_device();
