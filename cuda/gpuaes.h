@@ -31,32 +31,33 @@ extern "C" {
 enum gpuaes_status {
     GPUAES_OK = 0,
     GPUAES_NOT_READY,    /* no device has been started, or it could not be */
-    GPUAES_BUSY,         /* others use all that there is, and GPUAES_WAIT was not given; or the
-                            application captures a CUDA graph, see below */
+    GPUAES_BUSY,         /* other threads use all streams of the device, and GPUAES_WAIT was not
+                            given; or the application captures a CUDA graph, see below */
     GPUAES_NO_MEMORY,    /* device or pinned memory is short, or pinned_bytes reached */
     GPUAES_BAD_ARGUMENT, /* a length, a pointer or an enum out of its range */
-    GPUAES_BAD_RANGE,    /* a device range that leaves its allocation, or is of no use here */
+    GPUAES_BAD_RANGE,    /* a device range that extends past the end of its allocation, or memory
+                            that cannot be used here */
     GPUAES_BAD_INPUT,    /* Base64 text that is not valid; see *offset */
     GPUAES_FAULT,        /* the device failed; it is not used again */
-    GPUAES_UNDEFINED     /* as FAULT, and `out` beyond what *report says is complete is
+    GPUAES_UNDEFINED     /* as FAULT, and all of `out` that *report does not name as complete is
                             undefined, and so is `in` where it is the same memory: a device
                             that hangs may still write there until the process ends */
 };
 
 /*
- * While the application captures a CUDA graph, nothing of ours becomes part of it, and no
+ * While the application captures a CUDA graph, no work of the library becomes part of it, and no
  * capture is invalidated. On device memory, calls follow the legacy default stream (see
  * gpuaes_aes()), which cannot be used while a stream that it waits for, one of that device not
  * created as non-blocking, is captured: they return BUSY, also with GPUAES_WAIT, having done
  * nothing, and can be repeated when the capture has ended. So do gpuaes_stream_binding_aes() and
- * gpuaes_stream_binding_wait() on a stream that is captured itself. Other calls go on as ever. A
- * capture must not begin in another thread during a call that it would concern.
+ * gpuaes_stream_binding_wait() on a stream that is captured itself. Other calls are not affected.
+ * A capture must not begin in another thread during a call that it would affect.
  */
 
-/* A status in words; static storage. */
+/* Returns a few words for a status, in static storage. */
 GPUAES_API const char *gpuaes_status_text(enum gpuaes_status status);
 
-/* ---- The devices' life -------------------------------------------------- */
+/* ---- Starting and releasing devices -------------------------------------- */
 
 #define GPUAES_ALL_DEVICES UINT64_MAX
 #define GPUAES_IDLE_DEFAULT 0xffffffffu
@@ -70,7 +71,7 @@ struct gpuaes_settings {
     unsigned threads;        /* threads that move the data of one call in pageable memory, the
                                 caller's included; at most 64. 0 means automatic: one for each
                                 4 MiB, at most four, and at most half of the CPUs that the calling
-                                thread may use. They share three helpers with all other calls */
+                                thread may use. All automatic calls share three helpers */
     size_t read_ahead_bytes; /* of pinned_bytes, what keystream made ahead may take; 0 means
                                 64 MiB */
     uint64_t devices;        /* bit n: CUDA device n; 0 means device 0 alone. Those that do not
@@ -78,52 +79,57 @@ struct gpuaes_settings {
 };
 
 /*
- * Sets what the process's one set of devices works with. Several callers, such as an application
- * and the library contexts that load the provider, agree as long as no start has begun: a value
- * that means a default gives way to another one. Of two others the smaller pinned_bytes, threads
- * and read_ahead_bytes count, the longer timeout_ms and idle_seconds (0, never, is the longest),
- * and the devices that are in both; where there are none, the call changes nothing. Once a start
- * has begun, and in a forked child of a process that has started, no call changes anything.
- * Returns 1 if all values of `settings` that do not mean a default are in force then, 0 otherwise.
+ * Sets the limits and the devices of the process, which has one set of devices. Several callers,
+ * such as an application and the library contexts that load the provider, agree as long as no start
+ * has begun: a value that means a default gives way to another one. Of two others the smaller
+ * pinned_bytes, threads and read_ahead_bytes count, the longer timeout_ms and idle_seconds (0,
+ * never, is the longest), and the devices that are in both; where there are none, the call changes
+ * nothing. Once a start has begun, and in a forked child of a process that has started, no call
+ * changes anything. Returns 1 if all values of `settings` that do not mean a default are in force
+ * then, 0 otherwise.
  */
 GPUAES_API int gpuaes_configure(const struct gpuaes_settings *settings);
 
 /*
- * Writes what is in force, with the defaults' values; automatic threads as a large call of the
- * calling thread would have them. Returns 1, or 0 in a forked child of a
- * process that has started, which has no devices.
+ * Writes the settings in force, with the values of the defaults; `threads` that are automatic as a
+ * large call of the calling thread would have them. Returns 1, or 0 in a forked child of a process
+ * that has started, which has no devices.
  */
 GPUAES_API int gpuaes_get_settings(struct gpuaes_settings *settings);
 
 enum gpuaes_state {
     GPUAES_OFF,      /* not started, or released after idle_seconds */
-    GPUAES_STARTING, /* a background thread is at it, or at a release */
+    GPUAES_STARTING, /* a background thread starts the devices, or releases them */
     GPUAES_READY,
     GPUAES_FAILED /* cannot be started in this process, or was lost; see gpuaes_reason() */
 };
 
-/* Costs one load. In a forked child of a process that had started: FAILED. */
+/*
+ * Returns the state, which costs one load. It is FAILED in a forked child of a process that had
+ * started.
+ */
 GPUAES_API enum gpuaes_state gpuaes_state(void);
 
 /*
- * Why the state is FAILED, as a sentence without a full stop; "" otherwise.
+ * Returns why the state is FAILED, as a sentence without a full stop; "" otherwise.
  * Static storage; valid until the process ends.
  */
 GPUAES_API const char *gpuaes_reason(void);
 
 /*
- * Starts the device in a background thread with all signals blocked, unless it
+ * Starts the devices in a background thread with all signals blocked, unless that
  * has been tried already. `on_ready(arg)`, if not NULL, runs in that thread
- * once the device can be used and before the state becomes READY; gpuaes_aes()
+ * once the devices can be used and before the state becomes READY; gpuaes_aes()
  * and the Base64 functions work inside it (and only there, until then). With
  * `wait`, returns when the start has ended either way, however long it takes; but for
  * a release that is under way it waits for timeout_ms at most. Returns the state.
- * Takes 0.3 s on a host whose driver is asleep.
+ * A start takes 0.3 s on a host whose driver is asleep.
  *
  * From then on until the process ends the application must not reset the device
- * (cudaDeviceReset(), cuDevicePrimaryCtxReset()): it takes the library's memory away.
- * Calls then fail where the driver can be asked first, and the device is given up;
- * gpuaes_keystream_xor(), and calls after the context was made anew, cannot ask.
+ * (cudaDeviceReset(), cuDevicePrimaryCtxReset()): a reset takes the library's memory away.
+ * After one, calls fail where the driver can be asked first, and the device is given up;
+ * gpuaes_keystream_xor(), and calls after the context was made anew, cannot ask, and the
+ * process ends there.
  */
 typedef void gpuaes_ready_fn(void *arg);
 GPUAES_API enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, int wait);
@@ -144,13 +150,13 @@ struct gpuaes_device_info {
 };
 
 /*
- * Describes device `n` of those in use, counted from 0. 1, or 0 where there are
+ * Describes device `n` of those in use, counted from 0. Returns 1, or 0 where there are
  * not so many (none while the state is not READY). A device that failed is no
  * longer among them.
  */
 GPUAES_API int gpuaes_device(unsigned n, struct gpuaes_device_info *info);
 
-/* Toolkit version and architectures that the kernels were built for. */
+/* Returns the toolkit version and the architectures that the kernels were built for. */
 GPUAES_API const char *gpuaes_build(void);
 
 /* ---- Memory ------------------------------------------------------------- */
@@ -163,17 +169,17 @@ enum gpuaes_memory {
 };
 
 /*
- * What kind of memory `len` bytes at `p` are. While no device is READY, what the
+ * Returns what kind of memory `len` bytes at `p` are. While no device is READY, that is what the
  * application's own CUDA knows of them, which costs no start: FOREIGN for device and
  * managed memory, PINNED, or PAGEABLE. A range whose first and last byte differ in kind is
- * PAGEABLE if the CPU can read it. 0.1 us; where no driver is loaded, a search for it.
+ * PAGEABLE if the CPU can read it. Takes 0.1 us; where no driver is loaded, a search for it.
  */
 GPUAES_API enum gpuaes_memory gpuaes_memory_kind(const void *p, size_t len);
 
 /*
- * Pinned memory, at least page-aligned, outside the cap of `pinned_bytes`
- * (it is the caller's). NULL if there is none or no device is READY. It is
- * cleansed when freed. Costs 0.36 ms per MiB: allocate once. Freeing it waits for all
+ * Allocates pinned memory, at least page-aligned, outside the cap of `pinned_bytes`
+ * (it is the caller's). Returns NULL if there is none or no device is READY. It is
+ * cleansed when freed. To allocate takes 0.36 ms per MiB: do it once. To free waits for all
  * that is queued on the devices, as cuMemFreeHost() does. A forked child may neither use
  * nor free it.
  */
@@ -183,9 +189,9 @@ GPUAES_API void gpuaes_pinned_free(void *p, size_t bytes);
 /*
  * Pins memory that the caller has, for all devices, until it is unregistered:
  * whole pages are pinned, so no other registration may touch the first and the
- * last of them. OK; NOT_READY; NO_MEMORY (RLIMIT_MEMLOCK, or the system has no
+ * last of them. Returns OK; NOT_READY; NO_MEMORY (RLIMIT_MEMLOCK, or the system has no
  * more); BAD_RANGE where it cannot be pinned: a file mapping, read-only memory,
- * memory that is registered already. A forked child may do neither. The memory
+ * memory that is registered already. A forked child may call neither function. The memory
  * must be unregistered before it is unmapped or freed; that does not cleanse it.
  */
 GPUAES_API enum gpuaes_status gpuaes_pinned_register(void *p, size_t bytes);
@@ -195,7 +201,7 @@ GPUAES_API enum gpuaes_status gpuaes_pinned_unregister(void *p);
  * Copies `len` bytes between memory of any two kinds that do not overlap, after
  * what is queued on the legacy default stream, and returns when they are there.
  * For pieces of some bytes: bulk data is better left to the application's own
- * copies. BUSY while a capture of a CUDA graph forbids it.
+ * copies. Returns BUSY while a capture of a CUDA graph forbids it.
  */
 GPUAES_API enum gpuaes_status gpuaes_copy(void *to, const void *from, size_t len);
 
@@ -213,8 +219,8 @@ struct gpuaes_key {
 };
 
 /*
- * Expands a key of 16, 24 or 32 bytes; 0 for any other length. Constant time:
- * neither branches nor addresses depend on the key. No device needed.
+ * Expands a key of 16, 24 or 32 bytes and returns 1; returns 0 for any other length.
+ * Constant time: neither branches nor addresses depend on the key. No device needed.
  */
 GPUAES_API int gpuaes_key_expand(struct gpuaes_key *schedule, const unsigned char *key,
                                  size_t key_bytes);
@@ -236,10 +242,11 @@ enum {
 };
 
 /*
- * What a call completed. It may have been cut into parts, which follow each
+ * What a call completed. The call may have been cut into shards, which follow each
  * other without a gap: large work over several devices, or over several threads.
- * Of each part, the first `done` bytes (a multiple of 16) are complete, and `iv`
- * is the IV that continues the stream after them (not used by ECB).
+ * A shard begins at `at` and has `bytes` bytes. The first `done` of them (a multiple
+ * of 16) are complete, and `iv` is the IV that continues the stream after those (not
+ * used by ECB).
  */
 enum { GPUAES_SHARDS = 64 };
 struct gpuaes_shard {
@@ -267,7 +274,7 @@ struct gpuaes_report {
  * OK. On every other status but UNDEFINED the input of
  * what is not complete is as it was, also where `in` is `out`, and nothing
  * writes to `out` any more. A device that fails is dropped, and the others do
- * its part.
+ * its shards.
  *
  * Timing does not depend on data or key: each lane of a warp reads tables in
  * its own bank of shared memory, or computes without tables.
@@ -276,7 +283,7 @@ GPUAES_API enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_
                                          unsigned char iv[16], const void *in, void *out,
                                          size_t len, unsigned flags, struct gpuaes_report *report);
 
-/* ---- The batch ------------------------------------------------------------ */
+/* ---- Batches --------------------------------------------------------------- */
 
 /*
  * Many messages, each with its own key, IV, mode and place, in few launches, which a
@@ -293,7 +300,7 @@ struct gpuaes_batch;
  * Limits. Of a batch: messages, and keys that differ. Of a message: 1 GiB in device
  * memory; if either side is memory of the CPU, 16 MiB in pinned and 2 MiB in pageable
  * memory, since larger ones are better off with gpuaes_aes(). At most 8 batches are
- * under way on a device, concurrently with as many calls or more.
+ * under way on a device; together with them, as many calls or more can be.
  */
 enum {
     GPUAES_BATCH_MESSAGES = 1 << 20,
@@ -311,26 +318,27 @@ enum {
  */
 struct gpuaes_message {
     enum gpuaes_op op;
-    const unsigned char *key; /* raw key; messages with equal keys share one copy. NULL: */
+    /* Raw key. Messages with equal keys share one copy. NULL: `schedule` is used instead. */
+    const unsigned char *key;
     size_t key_bytes;
-    const struct gpuaes_key *schedule; /* is used instead */
-    const unsigned char *iv;           /* 16 bytes as for gpuaes_aes(); not used by ECB */
+    const struct gpuaes_key *schedule;
+    const unsigned char *iv; /* 16 bytes as for gpuaes_aes(); not used by ECB */
     const void *in;
     void *out;
     size_t len;
 };
 
-/* OK; NO_MEMORY. No device is needed yet. */
+/* Returns OK or NO_MEMORY. No device is needed yet. */
 GPUAES_API enum gpuaes_status gpuaes_batch_open(struct gpuaes_batch **batch);
 
 /*
- * Adds a message, with which the caller's struct, key and IV are not needed any more.
- * Messages are numbered from 0 by their calls. BAD_ARGUMENT or BAD_RANGE refuse this
- * message alone: it has a number and that status, and the others are done. With any
+ * Adds a message. The caller's struct, key and IV are not needed after the return.
+ * Messages are numbered from 0 in the order of these calls. BAD_ARGUMENT and BAD_RANGE refuse
+ * this message alone: it has a number and that status, and the others are done. With any
  * other status it has no number: NOT_READY; NO_MEMORY, also where a limit is reached;
  * BUSY where the batch was submitted and not reset; FAULT where the device failed when
  * it was asked about the memory. The buffers of a message that is not refused must
- * stay, and be of the kind that they are, from here on until the batch is done.
+ * stay, and keep their kind of memory, from here on until the batch is done.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch,
                                                const struct gpuaes_message *message);
@@ -340,8 +348,8 @@ GPUAES_API enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch,
  * records. Number i is at offset at[i] of message->in and of message->out, and has
  * len[i] bytes, or message->len where `len` is NULL; `iv` is 16 bytes for each of
  * them. The rest is message's. `at` NULL: they follow each other. Cheaper than as many
- * gpuaes_batch_add(). *added (may be NULL) is how many were numbered; the status is
- * that of the last one, if that is not all, else OK or the first refusal.
+ * gpuaes_batch_add(). *added (may be NULL) becomes the number of messages that were numbered.
+ * If that is not all, the status says why; else it is OK or the first refusal.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
                                                   const struct gpuaes_message *message,
@@ -351,61 +359,61 @@ GPUAES_API enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
 /*
  * Starts the work and returns. Work on device memory comes after all work that the application has
  * queued on the device's legacy default stream; managed memory is worked on by its own
- * device. NOT_READY, NO_MEMORY and BUSY (as many as there may be are under way, or a
- * capture of a CUDA graph forbids it): nothing was begun, and it may be submitted
+ * device. With NOT_READY, NO_MEMORY and BUSY (8 batches are under way on the device, or a
+ * capture of a CUDA graph forbids it) nothing was begun, and the batch may be submitted
  * again. With GPUAES_WAIT it waits until another thread's batch is done, timeout_ms at
- * most, before it says BUSY. BAD_ARGUMENT where it was submitted and not reset. Any
- * other status is that of gpuaes_batch_wait(), which has been done: FAULT also where
- * the device had been lost before.
+ * most, before it returns BUSY. Returns BAD_ARGUMENT where the batch was submitted and not
+ * reset. Any other status is that of gpuaes_batch_wait(), which has been called: FAULT also
+ * where the device had been lost before.
  *
- * Memory that batches and calls have had, on any device, counts for pinned_bytes until
+ * Pinned memory that batches and calls have had, on any device, counts for pinned_bytes until
  * the devices are released when idle; a batch needs that of one slice at least (see
  * gpuaes_batch_poll()).
  *
  * A batch under way keeps other batches from beginning, and the devices from being
  * released when idle, until gpuaes_batch_poll(), gpuaes_batch_wait(), a reset or a close
- * finds that it is done. It goes on after a fault elsewhere.
+ * finds that it is done. It goes on after the fault of another device.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, unsigned flags);
 
 /*
- * Returns BUSY until the batch is done, then as gpuaes_batch_wait(). Does not wait, unless
- * something has failed: then until the device does nothing more for the batch, as
- * gpuaes_batch_wait() does. BAD_ARGUMENT before it is submitted. In a forked child both
- * return NOT_READY for a batch that was under way: it is the parent's.
+ * Returns BUSY until the batch is done, then what gpuaes_batch_wait() returns. Does not wait,
+ * unless something has failed: then it waits until the device does nothing more for the batch, as
+ * gpuaes_batch_wait() does. Returns BAD_ARGUMENT before the batch is submitted. In a forked child
+ * both return NOT_READY for a batch that was under way: it is the parent's.
  *
- * Some batches go on only within calls of this and of gpuaes_batch_wait(). Four slices
- * of consecutive messages, or as many as there is memory for, start at once; a slice has up to
- * 16384 messages, 1 GiB, 16 MiB on their way to or from memory of the CPU, and between 1.8 and 3.5
- * MiB in pageable memory. Of each message of CBC encryption 256 KiB are encrypted at a time. A key
- * is expanded once for a slice and direction, at most.
+ * Four slices of consecutive messages, or as many as there is memory for, start at once; a batch
+ * with more slices continues only within calls of this function and of gpuaes_batch_wait(). A slice
+ * has up to 16384 messages, 1 GiB, 16 MiB on their way to or from memory of the CPU, and between
+ * 1.8 and 3.5 MiB in pageable memory. Of each message of CBC encryption 256 KiB are encrypted at a
+ * time. A key is expanded once at most for each slice and direction.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_poll(struct gpuaes_batch *batch);
 
 /*
- * Waits until it is done: without limit for what the application had queued before, then
- * at most timeout_ms without progress. OK if all messages are complete that were not
- * refused, else the worst of their statuses, FAULT or UNDEFINED. Then nothing is under
- * way any more, unless the device hangs, and each message says how it is.
+ * Waits until the batch is done: without limit for what the application had queued before, then
+ * at most timeout_ms without progress. Returns OK if all messages that were not refused are
+ * complete, else the worst of their statuses, FAULT or UNDEFINED. Then nothing is under
+ * way any more, unless the device hangs, and gpuaes_batch_status() tells of each message.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_wait(struct gpuaes_batch *batch);
 
 /*
- * The status of one message: OK if `out` is complete; BUSY if that is not known yet; the status
- * with which gpuaes_batch_add() refused it; after a fault, FAULT: it is not complete, `in` is as
- * it was, and nothing writes to `out` any more; UNDEFINED: neither is certain. BAD_ARGUMENT
+ * Returns the status of one message: OK if `out` is complete; BUSY if that is not known yet; the
+ * status with which gpuaes_batch_add() refused it; after a fault, FAULT: it is not complete, `in`
+ * is as it was, and nothing writes to `out` any more; UNDEFINED: neither is certain. BAD_ARGUMENT
  * for a number without a message. The batch keeps no IV that continues a message: the caller
  * derives it from the last block of ciphertext (CBC) or the counter (CTR).
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_status(const struct gpuaes_batch *batch, size_t number);
 
 /*
- * Waits as above and forgets the messages; up to 1024 keys stay for the next ones, 64
- * of them expanded.
+ * Waits as gpuaes_batch_wait() does and forgets the messages; up to 1024 keys stay for the next
+ * ones, 64 of them expanded.
  */
 GPUAES_API void gpuaes_batch_reset(struct gpuaes_batch *batch);
 
-/* The same, and cleanses those keys. */
+/* Does the same, and cleanses those keys. */
 GPUAES_API void gpuaes_batch_forget(struct gpuaes_batch *batch);
 
 /* Waits, cleanses and frees. NULL is ignored. */
@@ -415,27 +423,27 @@ GPUAES_API void gpuaes_batch_close(struct gpuaes_batch *batch);
 
 /*
  * A CUDA stream of the application on which AES is queued without waiting.
- * Calls on one queue must not overlap in time; different queues may be used by
+ * Calls on one binding must not overlap in time; different bindings may be used by
  * different threads.
  */
 struct gpuaes_stream_binding;
 
 /*
- * `stream` is a CUstream (or cudaStream_t) of the primary context of a device
- * in use, which must outlive the queue; NULL is the legacy default stream of
- * `device`, CUDA's ordinal, which is ignored otherwise. OK; NOT_READY;
+ * Binds to `stream`, a CUstream (or cudaStream_t) of the primary context of a device
+ * in use, which must outlive the binding; NULL is the legacy default stream of
+ * `device`, CUDA's ordinal, which is ignored otherwise. Returns OK; NOT_READY;
  * NO_MEMORY; BAD_ARGUMENT for a stream of another context, and for
  * CU_STREAM_PER_THREAD, which is another stream in each thread.
  */
-GPUAES_API enum gpuaes_status gpuaes_stream_binding_open(struct gpuaes_stream_binding **queue,
+GPUAES_API enum gpuaes_status gpuaes_stream_binding_open(struct gpuaes_stream_binding **binding,
                                                          void *stream, int device);
 
 /*
  * Queues whole blocks as gpuaes_aes() would run them, and returns. `in` and
  * `out` must be device, managed or pinned memory (BAD_RANGE otherwise) and stay
- * until the stream has passed the work; nobody may read `out` or write either
- * before. `key` is not needed after the return. `iv` is read only; with
- * CBC_DECRYPT, NULL continues after the queue's last call.
+ * until the stream has passed the work; no other code may read `out` or write either
+ * before. `key` and `iv` are not needed after the return, and `iv` is not written. With
+ * CBC_DECRYPT, an `iv` of NULL continues the data of the binding's last call.
  *
  * OK means queued. On any other status nothing of this call will be done
  * (FAULT: or some of it; `out` is undefined): BUSY while the stream is captured
@@ -443,7 +451,7 @@ GPUAES_API enum gpuaes_status gpuaes_stream_binding_open(struct gpuaes_stream_bi
  * of the device that happens later is seen by gpuaes_stream_binding_wait() and by the
  * application's own CUDA calls.
  */
-GPUAES_API enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_binding *queue,
+GPUAES_API enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_binding *binding,
                                                         enum gpuaes_op op,
                                                         const struct gpuaes_key *key,
                                                         const unsigned char iv[16], const void *in,
@@ -451,33 +459,33 @@ GPUAES_API enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_bin
 
 /*
  * Waits until the stream has done all that was queued on it: without limit for
- * the application's work, and timeout_ms for that of each call of the queue. (Of
+ * the application's work, and timeout_ms for that of each call of the binding. (Of
  * calls before the last 8 since a wait, a hang is not told from the application's
- * work.) `iv`, if not NULL, becomes what continues after the queue's last
- * CBC_DECRYPT; BAD_ARGUMENT where there was none. OK; FAULT; BUSY, without having
- * waited, as gpuaes_stream_binding_aes().
+ * work.) `iv`, if not NULL, becomes the IV that continues the binding's last
+ * CBC_DECRYPT; BAD_ARGUMENT where there was none. Returns OK; FAULT; BUSY, without having
+ * waited, where gpuaes_stream_binding_aes() does.
  */
-GPUAES_API enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_binding *queue,
+GPUAES_API enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_binding *binding,
                                                          unsigned char iv[16]);
 
 /*
- * Waits for the work of the queue, and so for what was on the stream before that, also while
- * the stream is captured; keeps what the queue had for others. NULL is ignored.
+ * Waits for the work of the binding, and so for what was on the stream before that, also while
+ * the stream is captured; keeps the binding's memory for others. NULL is ignored.
  */
-GPUAES_API void gpuaes_stream_binding_close(struct gpuaes_stream_binding *queue);
+GPUAES_API void gpuaes_stream_binding_close(struct gpuaes_stream_binding *binding);
 
 /* ---- CTR keystream made ahead -------------------------------------------- */
 
 /*
- * The keystream of one AES-CTR stream, which a device makes ahead of the stream's
- * position into pinned memory, and the CPU combines with the data: several times
+ * The keystream of one AES-CTR stream. A device makes it ahead of the stream's
+ * position, in pinned memory, and the CPU combines it with the data: several times
  * faster than encrypting pieces of some KiB on a core. Calls on one keystream must
  * not overlap in time.
  *
- * It takes up to 12 MiB of pinned memory (three segments), which may be taken away
- * again at any time, for another keystream or when the devices are released; then,
- * and when a device fails, it gives nothing any more, and all that it gave was right.
- * In a forked child it gives nothing, either.
+ * A keystream takes up to 12 MiB of pinned memory (three segments). The library may reclaim
+ * it at any time, when the devices are released, or for another keystream if this one has not
+ * been used for a second. Then, when a device fails, and in a forked child, no more keystream
+ * is given; all bytes combined before are right.
  */
 struct gpuaes_keystream;
 
@@ -487,7 +495,7 @@ enum {
 
 /*
  * Begins to make the keystream from counter block `iv` on, which is position 0.
- * Neither key nor iv is needed after the return. OK; NOT_READY; BUSY where no memory
+ * Neither key nor iv is needed after the return. Returns OK; NOT_READY; BUSY where no memory
  * is at hand and GPUAES_ALLOCATE was not given; NO_MEMORY where read_ahead_bytes or
  * pinned_bytes are reached; BAD_ARGUMENT; FAULT.
  */
@@ -496,8 +504,8 @@ GPUAES_API enum gpuaes_status gpuaes_keystream_open(struct gpuaes_keystream **ke
                                                     const unsigned char iv[16], unsigned flags);
 
 /*
- * Combines as much of `in` as keystream is at hand for, with that of the position, and
- * moves on by so much: returns the number of bytes, from 0 to `len`, any. `in` and `out`
+ * Combines as much of `in` as there is keystream for at the position, and moves the position on
+ * by so much. Returns the number of bytes, from 0 to `len`, not only whole blocks. `in` and `out`
  * are memory of the CPU; they are the same or do not overlap. Never waits, and never
  * calls the driver.
  */
@@ -505,19 +513,20 @@ GPUAES_API size_t gpuaes_keystream_xor(struct gpuaes_keystream *keystream, const
                                        void *out, size_t len);
 
 /*
- * To be called when gpuaes_keystream_xor() stops short: orders what comes next, and
- * looks whether there is something at the position. 1 if so, else the caller computes
- * what comes next by itself, skips it and goes on. Waits for nothing. Some
- * microseconds, once for each segment.
+ * Orders the next keystream. Call it when gpuaes_keystream_xor() stops short. Returns 1 if there
+ * is keystream at the position now, 0 otherwise: then encrypt the next bytes by other means, pass
+ * their number to gpuaes_keystream_skip() and go on. Does not wait. Takes some microseconds, once
+ * for each segment.
  */
 GPUAES_API int gpuaes_keystream_order(struct gpuaes_keystream *keystream);
 
-/* Moves the position on by what the caller did by itself. */
+/* Moves the position on by the bytes that the caller encrypted by other means. */
 GPUAES_API void gpuaes_keystream_skip(struct gpuaes_keystream *keystream, size_t len);
 
+/* Returns the position in bytes. */
 GPUAES_API uint64_t gpuaes_keystream_position(const struct gpuaes_keystream *keystream);
 
-/* 0 once it gives nothing any more. */
+/* Returns 1, or 0 once no more keystream is given. */
 GPUAES_API int gpuaes_keystream_is_open(const struct gpuaes_keystream *keystream);
 
 /*
@@ -529,9 +538,9 @@ GPUAES_API void gpuaes_keystream_close(struct gpuaes_keystream *keystream);
 /* ---- Base64 ------------------------------------------------------------- */
 
 /*
- * Characters that `len` bytes encode to, padding and line ends included. A
+ * Returns how many characters `len` bytes encode to, padding and line ends included. A
  * line end ("\n") follows every `line_length` characters and the last, shorter
- * line; `line_length` is 0 for no lines, or a multiple of 4. SIZE_MAX if the
+ * line; `line_length` is 0 for no lines, or a multiple of 4. Returns SIZE_MAX if the
  * result does not fit a size_t.
  */
 GPUAES_API size_t gpuaes_base64_encoded_size(size_t len, size_t line_length);
@@ -539,9 +548,9 @@ GPUAES_API size_t gpuaes_base64_encoded_size(size_t len, size_t line_length);
 /*
  * Encodes `len` bytes into gpuaes_base64_encoded_size() characters, without a
  * final NUL. `in` and `out` are memory of any kind, as for gpuaes_aes(), and
- * must not overlap. On any status but OK nothing is claimed of `out`, `in` is
- * untouched, and the caller encodes by itself; with UNDEFINED not to `out`, which
- * a device that hangs may still write to. `flags` is 0 or GPUAES_WAIT.
+ * must not overlap. On any status but OK the contents of `out` are undefined, `in` is
+ * untouched, and the caller may encode by other means; with UNDEFINED not to `out`,
+ * where a device that hangs may still write. `flags` is 0 or GPUAES_WAIT.
  */
 GPUAES_API enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, void *out,
                                                    size_t line_length, unsigned flags);
@@ -551,7 +560,7 @@ GPUAES_API enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, v
  * multiple of 4 and no '=' may occur (the last quad of a padded text is the
  * caller's). Writes len / 4 * 3 bytes. `in` and `out` must not overlap. With
  * BAD_INPUT, *offset is that of the first character that is not in the
- * alphabet, and `out` is undefined; else as above.
+ * alphabet, and `out` is undefined; the rest is as for gpuaes_base64_encode().
  */
 GPUAES_API enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, void *out,
                                                    unsigned flags, size_t *offset);
@@ -559,13 +568,13 @@ GPUAES_API enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, v
 /* ---- Statistics --------------------------------------------------------- */
 
 /*
- * Totals of the process since it began (in a forked child, since the fork). Work inside
- * on_ready() of gpuaes_start() is left out.
+ * Totals of the process since it began (in a forked child, since the fork), without the work
+ * inside on_ready() of gpuaes_start().
  */
 struct gpuaes_statistics {
     uint64_t bytes;            /* input bytes that the device finished: AES and Base64 */
     uint64_t read_ahead_bytes; /* combined with keystream that was made ahead; not in `bytes` */
-    uint64_t underruns;        /* pieces of keystream that were not made when they were wanted */
+    uint64_t underruns;        /* pieces of keystream that were not ready when they were needed */
     uint64_t launches;         /* kernels launched */
     uint64_t faults;           /* driver calls that failed, time-outs included */
     uint64_t start_ms;         /* what the (last) start took, 0 before */
