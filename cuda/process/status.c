@@ -19,7 +19,7 @@ const char *gpuaes_status_text(enum gpuaes_status status)
     case GPUAES_BAD_ARGUMENT:
         return "bad argument";
     case GPUAES_BAD_RANGE:
-        return "a device range leaves its allocation";
+        return "a device range extends past the end of its allocation";
     case GPUAES_BAD_INPUT:
         return "invalid Base64";
     case GPUAES_FAULT:

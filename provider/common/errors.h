@@ -14,7 +14,7 @@
     E(NO_DEFAULT_PROVIDER, 2, "the default provider cannot be used")                               \
     E(NO_DEVICE, 3, "no GPU can be used")                                                          \
     E(OUTPUT_UNDEFINED, 4, "the GPU failed and the output buffer is undefined")                    \
-    E(BAD_DEVICE_RANGE, 5, "a device buffer leaves its allocation")                                \
+    E(BAD_DEVICE_RANGE, 5, "a device buffer extends past the end of its allocation")               \
     E(OUTPUT_TOO_SMALL, 6, "output buffer too small")                                              \
     E(BAD_BASE64, 7, "invalid Base64")                                                             \
     E(BAD_PARAMETER, 8, "bad parameter")                                                           \

@@ -294,7 +294,7 @@ static int reason_is(const char *text)
     return is;
 }
 
-static const char bad_range[] = "a device buffer leaves its allocation";
+static const char bad_range[] = "a device buffer extends past the end of its allocation";
 
 /* A range that leaves its allocation: nothing happens, and all goes on. */
 static void check_ranges(const char *name, int encrypt)

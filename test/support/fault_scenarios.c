@@ -16,7 +16,7 @@ static int says_why(enum refusal refusal)
 {
     static const char *const allowed[] = {"the GPU failed and the output buffer is undefined",
                                           "device memory cannot be used here", "no GPU can be used",
-                                          "a device buffer leaves its allocation",
+                                          "a device buffer extends past the end of its allocation",
                                           "bad parameter" /* a stream that is not known */};
     const char *reason = ERR_reason_error_string(ERR_peek_error());
     int says = 0;
