@@ -164,7 +164,7 @@ static void configure(const char *text)
     own.left = 0;
     for (unsigned &each : own.calls)
         each = 0;
-    own.changed.notify_all(); /* who waits for a lost device to be quiet: it is none any more */
+    own.changed.notify_all(); /* threads that wait for a lost device: none is lost any more */
 }
 
 static void configure_once()

@@ -98,9 +98,9 @@ base64_body_of(const struct base64_encode_arguments &arguments)
 {
     uint64_t from = arguments.out % BASE64_LINE, last = from + arguments.characters;
     uint64_t begin = from / BASE64_VECTOR + 1;
-    /* One line end in a vector at most. */
-    bool apart = arguments.line_length == 0 || arguments.line_length >= BASE64_VECTOR;
-    bool exists = apart && last >= BASE64_VECTOR * begin + BASE64_TAIL;
+    /* A vector has one line end at most. */
+    bool sparse = arguments.line_length == 0 || arguments.line_length >= BASE64_VECTOR;
+    bool exists = sparse && last >= BASE64_VECTOR * begin + BASE64_TAIL;
 
     return {arguments.out - from, begin, exists ? (last - BASE64_TAIL) / BASE64_VECTOR + 1 : begin};
 }

@@ -23,7 +23,7 @@
  * filled with the block that precedes each chunk of AES_CHUNK blocks (the first
  * is the IV), and with one entry more, the last block of `in`; within a chunk a
  * warp keeps what it needs. With chain == 0 the kernels read `in` and `iv`, and
- * `in` and `out` must be apart.
+ * `in` and `out` must not overlap.
  */
 struct aes_arguments {
     uint64_t in, out;
@@ -95,7 +95,7 @@ enum {
  *
  * `one`: the round keys are the parameter's, as for aes_arguments; `many`: those of
  * each message are in device memory. Addresses are of any alignment; `in` and `out`
- * of a message are the same or apart. Where a message of CBC decryption has both at
+ * of a message are the same or do not overlap. Where a message of CBC decryption has both at
  * one address, `chain` must not be 0, and aes_batch_chain has run before.
  */
 enum aes_batch_mode { AES_BATCH_ECB, AES_BATCH_CBC, AES_BATCH_CTR };

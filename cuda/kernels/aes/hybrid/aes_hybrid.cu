@@ -1,6 +1,6 @@
 /*
- * AES for large work: warps that look up tables beside bitsliced warps on the
- * same multiprocessor.
+ * AES for large work: warps that look up tables run concurrently with bitsliced warps on
+ * the same multiprocessor.
  *
  * Table warps are bound by the shared-memory port, and leave most of the
  * arithmetic idle: the addresses are made by DP4A on a pipe that has nothing
