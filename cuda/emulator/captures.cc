@@ -27,7 +27,7 @@ static bool waits_for_a_capture(const CUstream_st *stream)
     return false;
 }
 
-drv_result use_beside_captures(drv_stream stream)
+drv_result use_during_captures(drv_stream stream)
 {
     if (stream->capture == DRV_CAPTURED_INVALID)
         return DRV_CAPTURE_INVALIDATED;
@@ -46,7 +46,7 @@ bool take_into_graph(drv_stream stream)
     return takes;
 }
 
-drv_result query_beside_captures(drv_stream stream)
+drv_result query_during_captures(drv_stream stream)
 {
     if (stream->capture == DRV_NOT_CAPTURED)
         return DRV_SUCCESS;
@@ -54,7 +54,7 @@ drv_result query_beside_captures(drv_stream stream)
     return DRV_CAPTURE_FIRST;
 }
 
-drv_result query_beside_captures(drv_event event)
+drv_result query_during_captures(drv_event event)
 {
     if (!event->captured_by)
         return DRV_SUCCESS;

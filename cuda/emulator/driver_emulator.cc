@@ -53,8 +53,8 @@ static void lose(unsigned fault_device)
 }
 
 /*
- * The driver needs more room than the stack of an ASYNC job has (32 KiB), which is not the
- * thread's own. Callers make sure of 64 KiB some frames above.
+ * The driver needs more stack than an ASYNC job has (32 KiB), whose stack is not the thread's
+ * own. Callers make sure of 64 KiB some frames above.
  */
 static void check_stack()
 {
@@ -81,7 +81,7 @@ static void check_stack()
     }
 }
 
-/* Counts a call; what it must return at once, or DRV_SUCCESS. */
+/* Counts a call. Returns the error that the call must return at once, or DRV_SUCCESS. */
 static drv_result begin_call(unsigned function)
 {
     check_stack();
@@ -107,7 +107,7 @@ static drv_result begin_call(unsigned function)
     const bool changes =
         function == FUNCTION_ctx_push_current || function == FUNCTION_ctx_pop_current;
     if (is_lost(changes ? nullptr : context)) {
-        /* A driver says so once the device has stopped: nobody waits for it after that. */
+        /* A driver returns this once the device has stopped: no thread waits for it after that. */
         own.changed.wait(lock, lost_devices_are_quiet);
         return DRV_LAUNCH_FAILED;
     }
@@ -177,7 +177,7 @@ static void configure_once()
     });
 }
 
-/* in-use=BITS: what the application is to have done before. */
+/* in-use=BITS: takes the primary contexts as the application would have. */
 static void use_devices()
 {
     drv_context context;

@@ -74,7 +74,7 @@ struct CUmod_st {
 struct CUctx_st {
     drv_device device;
     bool ending = false;    /* released for the last time: a hanging kernel stops */
-    bool abandoned = false; /* one did hang: what is queued is dropped */
+    bool abandoned = false; /* a kernel hung: what is queued is dropped */
     std::unique_ptr<CUstream_st> legacy_stream;                       /* made when first used */
     std::map<pthread_t, std::unique_ptr<CUstream_st>> thread_streams; /* so are these */
     std::set<drv_stream> streams;                                     /* live handles */
@@ -197,7 +197,7 @@ extern std::atomic<bool> forked;
 /* The calling thread's current context, or NULL. */
 drv_context current_context();
 
-/* True if what the context's device is asked for fails; NULL: what any device is. */
+/* True if the context's device is lost; NULL: if all devices are. */
 bool is_lost(drv_context context);
 
 /* Streams, events, modules and memory of a context; needs the lock. */
@@ -207,14 +207,14 @@ size_t objects_of(drv_context context);
 
 /* Finds a stream of the current context; starts one that has no handle if need be. */
 drv_result find_any_stream(drv_stream handle, drv_stream *found);
-/* The same, to use it for what a capture forbids, or takes into its graph. */
+/* The same, for uses that a capture forbids or takes into its graph. */
 drv_result find_stream(drv_stream handle, drv_stream *found);
 void enqueue(drv_stream stream, CUstream_st::operation operation);
 void drop_queued_work();       /* of lost devices; what is running finishes */
 bool lost_devices_are_quiet(); /* nothing runs on them any more, but for what hangs */
 size_t count_operations();     /* queued or being done, but where a stream hangs */
 
-/* Until all that is queued in the context is done, or dropped, or the context ends. */
+/* Waits until all that is queued in the context is done or dropped, or the context ends. */
 void await_context(drv_context context, state_lock &lock);
 
 /* Lets the streams finish (or drops their work) and frees them; unlocks meanwhile. */
@@ -222,13 +222,13 @@ void end_streams(drv_context context, state_lock &lock);
 
 /* ---- captures.cc: all need the lock ------------------------------------------------ */
 
-/* What the use of a stream gives, that may be captured or wait for one that is. */
-drv_result use_beside_captures(drv_stream stream);
+/* The result of using a stream that may be captured, or wait for one that is. */
+drv_result use_during_captures(drv_stream stream);
 /* 1 if the operation has become a node of a graph, and so is not to be done. */
 bool take_into_graph(drv_stream stream);
-/* To ask how far it is: DRV_CAPTURE_FIRST if that is forbidden. */
-drv_result query_beside_captures(drv_stream stream);
-drv_result query_beside_captures(drv_event event);
+/* The result of a query: DRV_CAPTURE_FIRST if a capture forbids it. */
+drv_result query_during_captures(drv_stream stream);
+drv_result query_during_captures(drv_event event);
 
 /* ---- memory.cc: need the lock ------------------------------------------------------- */
 
@@ -237,7 +237,7 @@ void forbid_pinned_memory(); /* from now on the process ends where it touches an
 
 /* ---- driver_emulator.cc ------------------------------------------------------------- */
 
-/* What a driver's handler may do when the process exits. */
+/* Does what a driver's handler may do when the process exits. */
 void end_driver();
 
 /* ---- The functions of the table ------------------------------------------------------ */

@@ -1,5 +1,5 @@
 /*
- * What tests may ask of the emulator, and tell it.
+ * The interface of the emulator to tests: options, counters and events.
  *
  * Every function is exported (also from a shared object built with hidden
  * visibility: find it with dlsym) and may be called from any thread.
@@ -121,7 +121,7 @@ EMULATOR_API size_t emulator_left(void);
  */
 EMULATOR_API size_t emulator_under_way(void);
 
-/* Ranges that are registered now; in a forked child, that were when it was forked. */
+/* Ranges that are registered now; in a forked child, those when it was forked. */
 EMULATOR_API unsigned emulator_registered(void);
 
 /*

@@ -25,7 +25,7 @@ static bool dropped(const CUstream_st &stream)
     return is_lost(stream.context) || stream.context->abandoned;
 }
 
-/* Does one operation, or drops it; the lock is held but while the work runs. */
+/* Does one operation, or drops it; the lock is held except while the work runs. */
 static void perform(const CUstream_st &stream, CUstream_st::operation &operation, state_lock &lock)
 {
     CUctx_st &context = *stream.context;
@@ -68,7 +68,7 @@ static void *work_off(void *argument)
     return nullptr;
 }
 
-/* Null where no thread can be had. */
+/* Returns null where no thread can be created. */
 static std::unique_ptr<CUstream_st> start_stream(drv_context context)
 {
     auto stream = std::make_unique<CUstream_st>();
@@ -112,7 +112,7 @@ drv_result find_any_stream(drv_stream handle, drv_stream *found)
 drv_result find_stream(drv_stream handle, drv_stream *found)
 {
     drv_result error = find_any_stream(handle, found);
-    return error ? error : use_beside_captures(*found);
+    return error ? error : use_during_captures(*found);
 }
 
 void enqueue(drv_stream stream, CUstream_st::operation operation)
@@ -263,7 +263,7 @@ drv_result stream_query(drv_stream stream)
     state_lock lock(state().mutex);
     drv_result error = find_stream(stream, &stream);
     if (!error)
-        error = query_beside_captures(stream);
+        error = query_during_captures(stream);
     if (error)
         return error;
     if (lost_meanwhile(stream->context, lock))
@@ -363,7 +363,7 @@ drv_result event_query(drv_event event)
         return DRV_INVALID_CONTEXT;
     if (!event_exists(event))
         return DRV_INVALID_HANDLE;
-    drv_result error = query_beside_captures(event);
+    drv_result error = query_during_captures(event);
     if (error)
         return error;
     if (lost_meanwhile(event->context, lock))

@@ -92,8 +92,8 @@ static __device__ __forceinline__ void cbc_decrypt(const aes_arguments &a)
 }
 
 /*
- * For little work, more warps to a chunk: with a chain, the threads of a block
- * share one, and write when all have read. The first input is loaded early, as
+ * For little work, several warps take a chunk: with a chain, the threads of a
+ * block share one, and write when all have read. The first input is loaded early, as
  * for ECB.
  */
 template <int TABLES, int ROUNDS>
@@ -187,7 +187,7 @@ template <int TABLES, int ROUNDS> static __device__ __forceinline__ void ctr(con
 }
 
 /*
- * For large work, a warp a tile of 256 counters that differ in byte 15 alone.
+ * For large work: a warp takes a tile of 256 counters that differ in byte 15 alone.
  * Then round 1 changes one column only and round 2 one byte of each, so that
  * most of both is computed once a tile: 197 of 224 lookups a block are left
  * (AES-256). The tiles at both ends may be partial.

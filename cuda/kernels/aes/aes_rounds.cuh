@@ -61,7 +61,7 @@ template <int TABLES> struct aes_lookup {
                     table<3>(row3, lane), key);
     }
 
-    /* The last round's: bytes 1 and 2 of te are S(x). */
+    /* One column of the last round: bytes 1 and 2 of te are S(x). */
     static __device__ __forceinline__ uint32_t last_column(uint32_t lane, uint32_t row0,
                                                            uint32_t row1, uint32_t row2,
                                                            uint32_t row3, uint32_t key)
@@ -71,7 +71,7 @@ template <int TABLES> struct aes_lookup {
         return __byte_perm(low, high, 0x7610) ^ key;
     }
 
-    /* Of the inverse: the four bytes of td add up to InvS(x). */
+    /* One column of the last inverse round: the four bytes of td add up to InvS(x). */
     static __device__ __forceinline__ uint32_t last_inverse_column(uint32_t lane, uint32_t row0,
                                                                    uint32_t row1, uint32_t row2,
                                                                    uint32_t row3, uint32_t key)
@@ -120,7 +120,7 @@ static __device__ __forceinline__ aes_state encrypt_round(uint32_t lane, aes_sta
             T::column(lane, s.c3, s.c0, s.c1, s.c2, key.c3)};
 }
 
-/* InvShiftRows moves the other way; otherwise as above, with inverse tables. */
+/* As encrypt_round() with inverse tables; InvShiftRows moves the other way. */
 template <int TABLES>
 static __device__ __forceinline__ aes_state decrypt_round(uint32_t lane, aes_state s, aes_state key)
 {
@@ -143,8 +143,8 @@ static __device__ __forceinline__ aes_state encrypt_last(uint32_t lane, aes_stat
 }
 
 /*
- * Rounds FIRST to the last of a state that has passed those before. A KEY is what
- * there is a round_key() for.
+ * Runs rounds FIRST to the last on a state that has passed the rounds before. KEY is any
+ * type that has a round_key().
  */
 template <int TABLES, int ROUNDS, int FIRST, class KEY>
 static __device__ __forceinline__ aes_state encrypt_from(uint32_t lane, aes_state s, const KEY &key)

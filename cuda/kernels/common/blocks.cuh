@@ -102,7 +102,7 @@ static __device__ __forceinline__ aes_state load_block(uint64_t base, uint64_t b
     return window(to_state(granule[0]), to_state(granule[1]), offset);
 }
 
-/* One lane by itself: fast where `base` is a multiple of 16 only. */
+/* Stores block `i` without the other lanes: fast only where `base` is a multiple of 16. */
 static __device__ __forceinline__ void store_block(uint64_t base, uint64_t i, aes_state s)
 {
     if ((base & 15) == 0)

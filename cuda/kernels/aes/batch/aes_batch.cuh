@@ -112,7 +112,7 @@ struct batch_row {
     bool is_together; /* all lanes have one message */
 };
 
-/* A block by itself: `text` is what was read, `before` the ciphertext block before it. */
+/* Runs one block: `text` is what was read, `before` the ciphertext block before it. */
 template <int TABLES, int ROUNDS, bool DECRYPT, class KEY>
 static __device__ __forceinline__ aes_state lone_block(uint32_t lane, const batch_message &m,
                                                        uint32_t i, aes_state text, aes_state before,

@@ -37,7 +37,7 @@ template <mode MODE, bool ALIGNED> struct division {
 /* Chunks of ECB and CBC before those in the queue. */
 template <bool ALIGNED> constexpr uint32_t skipped = ALIGNED ? 0 : 1;
 
-/* What of the work is for everybody, and what is left for table warps alone. */
+/* The work that all warps share, and the work that is left for table warps alone. */
 template <mode MODE, bool ALIGNED>
 static __device__ __forceinline__ uint32_t whole_chunks(const aes_arguments &a)
 {

@@ -25,8 +25,8 @@ static __device__ constexpr bool decrypts(mode m)
 /* ---- Access ----------------------------------------------------------------- */
 
 /*
- * Of a buffer whose alignment to 16 is known, or not; where all lanes have a
- * block (WHOLE), or some may be beyond the end.
+ * Access to a buffer that is aligned to 16, or may not be; all lanes have a block
+ * (WHOLE), or some may be beyond the end.
  */
 template <bool ALIGNED, bool WHOLE>
 static __device__ __forceinline__ aes_state load_row(uint64_t base, uint64_t blocks, uint64_t first)
@@ -66,7 +66,7 @@ template <mode MODE, bool ALIGNED>
 static constexpr bool loads_ahead = MODE == mode::cbc_decrypt || ALIGNED;
 
 /*
- * `rows` rows from block `begin` on, a whole chunk or several, or what is left at
+ * Runs `rows` rows from block `begin` on: a whole chunk or several, or what is left at
  * the end.
  */
 template <mode MODE, int ROUNDS, bool ALIGNED, bool WHOLE>
@@ -97,7 +97,7 @@ static __device__ __forceinline__ void rows_by_tables(uint32_t lane, const aes_a
     }
 }
 
-/* Of whole chunks inside of unaligned buffers. */
+/* The same for whole chunks inside unaligned buffers. */
 template <mode MODE, int ROUNDS>
 static __device__ __forceinline__ void rows_inside(uint32_t lane, const aes_arguments &a,
                                                    uint64_t begin, uint32_t rows, uint4 *ends)
@@ -173,7 +173,7 @@ static __device__ __forceinline__ void store_bitsliced(const aes_arguments &a, u
     }
 }
 
-/* The same inside of unaligned buffers. */
+/* The same inside unaligned buffers. */
 template <mode MODE, int ROUNDS, uint32_t STEP>
 static __device__ __forceinline__ void
 store_bitsliced_inside(const aes_arguments &a, uint64_t first, uint32_t s[PLANES], uint4 *ends)
@@ -232,7 +232,7 @@ static __device__ __forceinline__ void load_chunk(const aes_arguments &a, uint64
     }
 }
 
-/* A whole chunk. */
+/* Runs a whole chunk. */
 template <mode MODE, int ROUNDS, bool ALIGNED>
 static __device__ __forceinline__ void chunk_bitsliced(const aes_hybrid_arguments &h,
                                                        uint64_t first, uint4 *ends)

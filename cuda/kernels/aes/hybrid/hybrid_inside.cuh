@@ -74,7 +74,7 @@ static __device__ __forceinline__ aes_state join_row(aes_state granule, aes_stat
     return s;
 }
 
-/* One lane by itself. */
+/* Block `i`, loaded without the other lanes. */
 static __device__ __forceinline__ aes_state load_inside(uint64_t base, uint64_t i)
 {
     const uint4 *granule = reinterpret_cast<const uint4 *>(base & ~static_cast<uint64_t>(15)) + i;
