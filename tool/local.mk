@@ -6,9 +6,9 @@ noinst_LTLIBRARIES += tool/libtool_core.la
 tool_libtool_core_la_SOURCES = \
 	tool/common/again.c tool/common/again.h \
 	tool/commands/base64.c \
-	tool/stages/base64_decode.c tool/stages/base64_decode.h \
-	tool/stages/base64_encode.c tool/stages/base64_encode.h \
 	tool/commands/bench.c \
+	tool/commands/commands.h \
+	tool/stages/base64.c tool/stages/base64.h \
 	tool/stages/cipher.c tool/stages/cipher.h \
 	tool/keys/ciphers.c tool/keys/ciphers.h \
 	tool/common/configuration.c tool/common/configuration.h \
@@ -21,8 +21,8 @@ tool_libtool_core_la_SOURCES = \
 	tool/keys/key.c tool/keys/key.h \
 	tool/common/library.c tool/common/library.h \
 	tool/stages/mapped.c tool/stages/mapped.h \
-	tool/common/message.c \
-	tool/common/number.c tool/common/number.h \
+	tool/common/message.c tool/common/message.h \
+	tool/common/options.c tool/common/options.h \
 	tool/pipeline/offload.c tool/pipeline/offload.h \
 	tool/pipeline/offload_model.c tool/pipeline/offload_model.h \
 	tool/stages/output.c tool/stages/output.h \
@@ -34,9 +34,7 @@ tool_libtool_core_la_SOURCES = \
 	tool/commands/shard.c tool/commands/shard.h \
 	tool/stages/source.c tool/stages/source.h \
 	tool/common/suggest.c tool/common/suggest.h \
-	tool/common/message.h \
 	tool/common/turns.c tool/common/turns.h \
-	tool/common/words.c tool/common/words.h \
 	provider/common/settings.c provider/common/settings.h
 tool_libtool_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(tool_cppflags)
 tool_cppflags = -DMODULES_FOLDER='"$(modulesdir)"' \

@@ -10,12 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/commands/commands.h"
 #include "tool/common/message.h"
 #include "tool/common/suggest.h"
 
 static const struct command {
     const char *name, *full_name;
-    int (*run)(int argc, char **argv);
+    command_fn *run;
 } commands[] = {
     {"enc", "gpuaes enc", enc_command},          {"dec", "gpuaes dec", dec_command},
     {"base64", "gpuaes base64", base64_command}, {"info", "gpuaes info", info_command},
@@ -32,7 +33,7 @@ static void usage(FILE *to)
         "  base64     encode or decode Base64, as base64 does\n"
         "  info       GPUs, rates, CPU or GPU, and what openssl.cnf makes of gpuaes\n"
         "  doctor     what is wrong here, and what to do about it\n"
-        "  bench      rates beside OpenSSL's default provider, in a minute\n"
+        "  bench      rates compared with OpenSSL's default provider, in a minute\n"
         "\n"
         "gpuaes COMMAND --help has the options; gpuaes(1) is the manual.\n";
     (void)fputs(text, to);

@@ -74,9 +74,8 @@ has_all('the figures', 'provider-gpuaes.7', 15, slurp("$source/provider/common/s
     slurp("$source/provider/common/statistics.c") =~ /^#define \w+ "([\w-]+)"/mg);
 has_all('the parameters', 'provider-gpuaes.7', 4, $code{provider} =~ /^#define \w*PARAM_\w+ "([\w-]+)"/mg);
 
-my ($rules) = $code{tool} =~ /^static const struct rule rules\[\] = \{\n(.*?)^\};/ms;
-my @long = map { "--$_" } $code{tool} =~ /\{"([a-z0-9-]+)", (?:(?:no|required|optional)_argument|NULL, &|&\w+, NULL)/g;
-has_all('the options of enc', 'gpuaes.1', 25, map { "-$_" } $rules =~ /^    \{"(\w+)"/mg);
+my @long = map { "--$_" } $code{tool} =~ /\{"([a-z0-9-]+)", (?:(?:no|required|optional)_argument|OPTION_\w+, &(?!o->))/g;
+has_all('the options of enc', 'gpuaes.1', 25, map { "-$_" } $code{tool} =~ /\{"(\w+)", OPTION_\w+, &o->/g);
 has_all('the options of base64, bench and info', 'gpuaes.1', 9, @long);
 
 foreach my $page (qw(gpuaes.1 libgpuaes.3 provider-gpuaes.7)) {

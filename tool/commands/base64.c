@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/commands/commands.h"
 #include "tool/commands/progress.h"
 #include "tool/common/library.h"
 #include "tool/common/message.h"
-#include "tool/common/number.h"
-#include "tool/stages/base64_decode.h"
-#include "tool/stages/base64_encode.h"
+#include "tool/common/options.h"
+#include "tool/stages/base64.h"
 #include "tool/stages/output.h"
 #include "tool/stages/source.h"
 
@@ -89,7 +89,7 @@ static int read_sizes(int option, const char *text, struct base64 *job)
     uint64_t n;
     int is_threads = option == OPTION_THREADS;
     uint64_t most = is_threads ? PIPELINE_THREADS : (uint64_t)1 << 29;
-    if (!number_read_option(is_threads ? "--threads=" : "--buffer-size=", text, 1, most, &n))
+    if (!option_number(is_threads ? "--threads=" : "--buffer-size=", text, 1, most, &n))
         return -1;
     if (is_threads)
         job->threads = (unsigned)n;
@@ -162,22 +162,22 @@ static void build(struct base64 *job)
 {
     struct pipeline *pipeline = &job->pipeline;
     job->source.done = &pipeline->done;
-    pipeline_add(pipeline, source_read, &job->source, !job->source.seekable);
+    pipeline_add(pipeline, source_read, &job->source,
+                 job->source.seekable ? STAGE_UNORDERED : STAGE_ORDERED);
     if (job->decode) {
         job->decoding.between = job->ignore_garbage ? BASE64_GARBAGE : BASE64_LINE_FEEDS;
-        base64_decode_open(&job->decoding, &job->library);
+        job->decoding.cipher = base64_fetch(&job->library);
         base64_decode_add(&job->decoding, pipeline);
-        pipeline->room = job->source.piece + SLACK;
+        pipeline->capacity = job->source.piece + SLACK;
     } else {
         job->encoding.line = job->wrap;
         job->encoding.piece = job->source.piece;
-        base64_encode_open(&job->encoding, &job->library);
-        pipeline_add(pipeline, base64_encode_piece, &job->encoding, 0);
-        pipeline_offloadable(pipeline);
-        pipeline->room = base64_encode_room(&job->encoding);
+        job->encoding.cipher = base64_fetch(&job->library);
+        pipeline_add(pipeline, base64_encode_piece, &job->encoding, STAGE_OFFLOADABLE);
+        pipeline->capacity = base64_encode_capacity(&job->encoding);
     }
-    pipeline_add(pipeline, output_place, &job->output, 1);
-    pipeline_add(pipeline, output_write, &job->output, 0);
+    pipeline_add(pipeline, output_place, &job->output, STAGE_ORDERED);
+    pipeline_add(pipeline, output_write, &job->output, STAGE_UNORDERED);
 }
 
 static int run(struct base64 *job)
@@ -227,7 +227,7 @@ int base64_command(int argc, char **argv)
     if (result <= 0)
         return result == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     result = run(&job);
-    base64_encode_close(&job.encoding);
+    EVP_CIPHER_free(job.encoding.cipher);
     base64_decode_close(&job.decoding);
     if (job.source.name != NULL)
         source_close(&job.source);

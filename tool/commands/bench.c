@@ -1,5 +1,5 @@
 /*
- * `gpuaes bench`: rates beside OpenSSL's default provider, in a minute. The whole benchmark
+ * `gpuaes bench`: rates compared with OpenSSL's default provider, in a minute. The whole benchmark
  * is in bench/.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -10,12 +10,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "tool/commands/commands.h"
 #include "tool/common/describe.h"
 #include "tool/common/json.h"
 #include "tool/common/message.h"
-#include "tool/common/number.h"
+#include "tool/common/options.h"
 #include "tool/common/rates.h"
-#include "tool/common/words.h"
 
 enum { SIZES = 5, QUICK_SIZES = 2 };
 
@@ -30,7 +30,7 @@ struct bench {
 static const char usage[] =
     "usage: gpuaes bench [--seconds=N] [--quick] [--cipher=NAME] [--size=N] [--json]\n"
     "\n"
-    "Rates of one thread beside OpenSSL's default provider (Base64: beside libcrypto's\n"
+    "Rates of one thread compared with OpenSSL's default provider (Base64: with libcrypto's\n"
     "functions), in turns; medians, GB/s of input.\n"
     "\n"
     "  --seconds=N    about so long (60)\n"
@@ -63,25 +63,19 @@ static int choose_works(struct bench *bench, const char *name)
                     name);
 }
 
-static int choose_size(struct bench *bench, const char *text)
-{
-    uint64_t bytes;
-    if (!number_read_option("--size=", text, 64, (uint64_t)1 << 30, &bytes))
-        return 0;
-    bench->sizes[0] = (size_t)bytes;
-    bench->size_count = 1;
-    return 1;
-}
-
 static int read_options(int argc, char **argv, struct bench *bench)
 {
     int quick = 0;
-    const char *seconds = NULL, *cipher = NULL, *size = NULL;
+    const char *seconds = NULL, *cipher = NULL;
+    uint64_t size = 0;
     char *end = NULL;
-    const struct word known[] = {{"seconds", NULL, &seconds},  {"quick", &quick, NULL},
-                                 {"cipher", NULL, &cipher},    {"size", NULL, &size},
-                                 {"json", &bench->json, NULL}, {0}};
-    int read = words_read(argc, argv, known, usage);
+    const struct option_rule known[] = {{"seconds", OPTION_TEXT, &seconds, 0, 0, NULL},
+                                        {"quick", OPTION_SET, &quick, 0, 0, NULL},
+                                        {"cipher", OPTION_TEXT, &cipher, 0, 0, NULL},
+                                        {"size", OPTION_NUMBER, &size, 64, 1 << 30, NULL},
+                                        {"json", OPTION_SET, &bench->json, 0, 0, NULL},
+                                        {NULL, OPTION_SET, NULL, 0, 0, NULL}};
+    int read = options_read_few(argc, argv, known, usage);
     if (read <= 0)
         return read;
     if (quick) {
@@ -91,7 +85,11 @@ static int read_options(int argc, char **argv, struct bench *bench)
     if (seconds != NULL &&
         ((bench->seconds = strtod(seconds, &end)) <= 0 || bench->seconds > 86400 || *end != '\0'))
         return complain("--seconds=%s: expected a number of seconds", seconds);
-    return choose_works(bench, cipher) && (size == NULL || choose_size(bench, size));
+    if (size != 0) {
+        bench->sizes[0] = (size_t)size;
+        bench->size_count = 1;
+    }
+    return choose_works(bench, cipher);
 }
 
 static void print_side(struct rates *rates, enum rates_work work, enum rates_memory memory,

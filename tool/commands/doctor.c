@@ -12,11 +12,12 @@
 
 #include "cuda/gpuaes.h"
 #include "provider/common/settings.h"
+#include "tool/commands/commands.h"
 #include "tool/common/configuration.h"
 #include "tool/common/describe.h"
 #include "tool/common/message.h"
+#include "tool/common/options.h"
 #include "tool/common/rates.h"
-#include "tool/common/words.h"
 
 enum { PROBE = 1 << 20 };
 
@@ -221,7 +222,7 @@ static int open_offloading(struct library *library)
 int doctor_command(int argc, char **argv)
 {
     struct library library, offloading;
-    int read = words_read(argc, argv, &(struct word){0}, usage);
+    int read = options_read_few(argc, argv, &(struct option_rule){0}, usage);
     if (read <= 0)
         return read < 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     rates_want_device();

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/minmax.h"
+#include "tool/commands/commands.h"
 #include "tool/commands/enc_options.h"
 #include "tool/commands/progress.h"
 #include "tool/commands/shard.h"
@@ -19,13 +21,12 @@
 #include "tool/keys/ciphers.h"
 #include "tool/keys/key.h"
 #include "tool/keys/password.h"
-#include "tool/stages/base64_decode.h"
-#include "tool/stages/base64_encode.h"
+#include "tool/stages/base64.h"
 #include "tool/stages/cipher.h"
 #include "tool/stages/output.h"
 #include "tool/stages/source.h"
 
-enum { PBKDF2_ITERATIONS = 10000, PIECE = 2 << 20, LEAST_PIECE = 64, PADDING_ROOM = 64 };
+enum { PBKDF2_ITERATIONS = 10000, PIECE = 2 << 20, LEAST_PIECE = 64, PADDING_SPACE = 64 };
 
 struct enc {
     struct enc_options options;
@@ -139,8 +140,8 @@ static int choose_salt_bytes(const struct enc_options *o)
         return SALT_BYTES;
     if (o->salt_bytes > SALT_MOST_BYTES)
         (void)complain("warning: -saltlen %d: %d bytes are used, the most there can be",
-                       o->salt_bytes, SALT_MOST_BYTES);
-    return o->salt_bytes < SALT_MOST_BYTES ? o->salt_bytes : SALT_MOST_BYTES;
+                       (int)o->salt_bytes, SALT_MOST_BYTES);
+    return (int)min_u64(o->salt_bytes, SALT_MOST_BYTES);
 }
 
 /* ---- Random numbers ---------------------------------------------------------------------- */
@@ -190,7 +191,7 @@ static int derive(struct enc *enc)
 {
     const struct enc_options *o = &enc->options;
     const char *name = o->md != NULL ? o->md : "SHA256";
-    int iterations = o->iterations != 0 ? o->iterations : o->pbkdf2 ? PBKDF2_ITERATIONS : 0;
+    int iterations = o->iterations != 0 ? (int)o->iterations : o->pbkdf2 ? PBKDF2_ITERATIONS : 0;
     EVP_MD *md = EVP_MD_fetch(enc->library.context, name, NULL);
     if (md == NULL)
         return complain_openssl("-md %s: expected a digest, such as sha256", name);
@@ -235,35 +236,30 @@ static void cut_pieces(struct enc *enc)
     enc->source.first = piece - enc->job.prefix_bytes;
 }
 
-static void build(struct enc *enc)
+static int build(struct enc *enc)
 {
     struct pipeline *pipeline = &enc->pipeline;
     const struct enc_options *o = &enc->options;
-    enc->encode = (struct base64_encode){.line = o->one_line ? 0 : 64, .piece = enc->source.piece};
-    enc->decode = (struct base64_decode){.between = BASE64_WHITE_SPACE};
-    pipeline->room = enc->source.piece + PADDING_ROOM;
-    if (o->base64 && !o->decrypt)
-        pipeline->room = base64_encode_room(&enc->encode);
+    const int encodes = o->base64 && !o->decrypt, decodes = o->base64 && o->decrypt;
+    EVP_CIPHER *base64 = o->base64 ? base64_fetch(&enc->library) : NULL;
+    enc->encode = (struct base64_encode){.cipher = encodes ? base64 : NULL,
+                                         .line = o->one_line ? 0 : 64,
+                                         .piece = enc->source.piece};
+    enc->decode =
+        (struct base64_decode){.cipher = decodes ? base64 : NULL, .between = BASE64_WHITE_SPACE};
+    pipeline->capacity =
+        encodes ? base64_encode_capacity(&enc->encode) : enc->source.piece + PADDING_SPACE;
     enc->source.done = &pipeline->done;
-    pipeline_add(pipeline, source_read, &enc->source, !enc->source.seekable);
-    if (o->base64 && o->decrypt) {
-        base64_decode_open(&enc->decode, &enc->library);
+    pipeline_add(pipeline, source_read, &enc->source,
+                 enc->source.seekable ? STAGE_UNORDERED : STAGE_ORDERED);
+    if (decodes)
         base64_decode_add(&enc->decode, pipeline);
-    }
-}
-
-static int finish_building(struct enc *enc)
-{
-    struct pipeline *pipeline = &enc->pipeline;
     if (!cipher_add(&enc->job, pipeline))
         return 0;
-    if (enc->options.base64 && !enc->options.decrypt) {
-        base64_encode_open(&enc->encode, &enc->library);
-        pipeline_add(pipeline, base64_encode_piece, &enc->encode, 0);
-        pipeline_offloadable(pipeline);
-    }
-    pipeline_add(pipeline, output_place, &enc->output, 1);
-    pipeline_add(pipeline, output_write, &enc->output, 0);
+    if (encodes)
+        pipeline_add(pipeline, base64_encode_piece, &enc->encode, STAGE_OFFLOADABLE);
+    pipeline_add(pipeline, output_place, &enc->output, STAGE_ORDERED);
+    pipeline_add(pipeline, output_write, &enc->output, STAGE_UNORDERED);
     return 1;
 }
 
@@ -289,8 +285,7 @@ static int stream(struct enc *enc)
         output_abandon(&enc->output);
         return 0;
     }
-    build(enc);
-    int ok = finish_building(enc);
+    int ok = build(enc);
     if (ok) {
         progress_begin(&progress, enc->options.progress, &enc->pipeline.done,
                        source_expected(&enc->source), enc->output.fd);
@@ -326,9 +321,9 @@ static int run(struct enc *enc)
     if (!source_open(&enc->source, o->in))
         return complain("-in %s: %s", o->in != NULL ? o->in : "(stdin)", strerror(errno));
     enc->source.limit = o->length;
-    enc->source.piece = enc->source.first = o->piece != 0 ? o->piece : PIECE;
+    enc->source.piece = enc->source.first = o->piece != 0 ? (size_t)o->piece : PIECE;
     uint64_t pieces = source_pieces(&enc->source);
-    enc->pipeline.threads = o->threads != 0 ? o->threads : pipeline_threads(pieces);
+    enc->pipeline.threads = o->threads != 0 ? (unsigned)o->threads : pipeline_threads(pieces);
     if (!add_random_files(o->random_files) || !library_open(&enc->library))
         return 0;
     int measures = library_measures(is_for_device(enc));
@@ -355,7 +350,7 @@ static int close_enc(struct enc *enc, int ok)
     cipher_close(&enc->job);
     EVP_CIPHER_free(enc->job.cipher);
     EVP_CIPHER_free(enc->job.on_cpu);
-    base64_encode_close(&enc->encode);
+    EVP_CIPHER_free(enc->encode.cipher);
     base64_decode_close(&enc->decode);
     if (enc->source.name != NULL)
         source_close(&enc->source);

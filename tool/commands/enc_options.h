@@ -6,7 +6,6 @@
 #ifndef GPUAES_TOOL_COMMANDS_ENC_OPTIONS_H
 #define GPUAES_TOOL_COMMANDS_ENC_OPTIONS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "tool/commands/progress.h"
@@ -17,13 +16,10 @@ struct enc_options {
     char *key, *password, *pass, *salt; /* copies */
     const char *key_file;
     int pbkdf2;
-    int iterations; /* 0: as PBKDF2 has it by default, if at all */
-    int salt_bytes; /* 0: by default */
     const char *random_files, *write_random;
-    size_t piece; /* 0: by default */
-    unsigned threads;
-    int is_shard; /* an offset or a length was given */
-    uint64_t offset, length;
+    uint64_t iterations, salt_bytes, piece, threads; /* 0: by default */
+    int is_shard;                                    /* an offset or a length was given */
+    uint64_t offset, length;                         /* the latter: UINT64_MAX for all */
     int sync, is_piece;
     enum progress_wish progress;
 };

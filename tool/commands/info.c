@@ -9,12 +9,13 @@
 #include <stdlib.h>
 
 #include "cuda/gpuaes.h"
+#include "tool/commands/commands.h"
 #include "tool/common/configuration.h"
 #include "tool/common/describe.h"
 #include "tool/common/json.h"
 #include "tool/common/message.h"
+#include "tool/common/options.h"
 #include "tool/common/rates.h"
-#include "tool/common/words.h"
 #include "tool/pipeline/pipeline.h"
 
 static const double seconds_each = 0.05, seconds_quick = 0.002;
@@ -104,27 +105,6 @@ static void print_table(struct table *table, enum rates_memory memory)
         print_row(table, (enum rates_work)work, memory);
 }
 
-static int run(struct library *library, int quick)
-{
-    const char *why_not;
-    struct table table = new_table(quick);
-    struct configuration configuration;
-    configuration_examine(&configuration);
-    int ready = rates_wait_for_device(library, &why_not);
-    print_versions(library);
-    print_devices(ready, why_not);
-    print_configuration(&configuration);
-    if (library->gpuaes == NULL)
-        return 1;
-    if (!rates_open(&table.rates, library, sizes[table.sizes - 1]))
-        return complain("there is no memory for buffers");
-    print_table(&table, RATES_PAGEABLE);
-    if (table.rates.memory[RATES_PINNED] != NULL)
-        print_table(&table, RATES_PINNED);
-    rates_close(&table.rates);
-    return 1;
-}
-
 /* ---- For programs ---------------------------------------------------------------------------- */
 
 static void print_devices_json(int ready, const char *why_not)
@@ -177,28 +157,54 @@ static void print_rates_json(struct table *table)
     json_close(']');
 }
 
-static int run_json(struct library *library, int quick)
-{
-    const char *why_not;
-    struct table table = new_table(quick);
+/* ---- The command ---------------------------------------------------------------------------- */
+
+/* What both forms show. */
+struct facts {
+    const struct library *library;
     struct configuration configuration;
-    configuration_examine(&configuration);
-    int ready = rates_wait_for_device(library, &why_not);
-    int measures = library->gpuaes != NULL;
-    if (measures && !rates_open(&table.rates, library, sizes[table.sizes - 1]))
-        return complain("there is no memory for buffers");
+    int ready; /* a device is, or */
+    const char *why_not;
+    struct table table; /* where the provider is loaded */
+};
+
+static void print_all(struct facts *facts)
+{
+    print_versions(facts->library);
+    print_devices(facts->ready, facts->why_not);
+    print_configuration(&facts->configuration);
+    if (facts->library->gpuaes == NULL)
+        return;
+    print_table(&facts->table, RATES_PAGEABLE);
+    if (facts->table.rates.memory[RATES_PINNED] != NULL)
+        print_table(&facts->table, RATES_PINNED);
+}
+
+static void print_all_json(struct facts *facts)
+{
     json_open(NULL, '{');
     json_text("gpuaes", PACKAGE_VERSION);
     json_text("cuda", gpuaes_build());
     json_text("openssl", OpenSSL_version(OPENSSL_VERSION));
-    json_truth("provider_loaded", measures);
-    json_text("provider_why_not", library->why_not);
-    print_devices_json(ready, why_not);
-    print_configuration_json(&configuration);
-    if (measures)
-        print_rates_json(&table);
+    json_truth("provider_loaded", facts->library->gpuaes != NULL);
+    json_text("provider_why_not", facts->library->why_not);
+    print_devices_json(facts->ready, facts->why_not);
+    print_configuration_json(&facts->configuration);
+    if (facts->library->gpuaes != NULL)
+        print_rates_json(&facts->table);
     json_close('}');
-    rates_close(&table.rates);
+}
+
+static int run(struct library *library, int quick, int json)
+{
+    struct facts facts = {.library = library, .table = new_table(quick)};
+    configuration_examine(&facts.configuration);
+    facts.ready = rates_wait_for_device(library, &facts.why_not);
+    if (library->gpuaes != NULL &&
+        !rates_open(&facts.table.rates, library, sizes[facts.table.sizes - 1]))
+        return complain("there is no memory for buffers");
+    (json ? print_all_json : print_all)(&facts);
+    rates_close(&facts.table.rates);
     return 1;
 }
 
@@ -213,16 +219,17 @@ int info_command(int argc, char **argv)
 {
     struct library library;
     int quick = 0, json = 0;
-    const struct word known[] = {{"quick", &quick, NULL}, {"json", &json, NULL}, {0}};
-    int read = words_read(argc, argv, known, usage);
+    const struct option_rule known[] = {{"quick", OPTION_SET, &quick, 0, 0, NULL},
+                                        {"json", OPTION_SET, &json, 0, 0, NULL},
+                                        {NULL, OPTION_SET, NULL, 0, 0, NULL}};
+    int read = options_read_few(argc, argv, known, usage);
     if (read <= 0)
         return read < 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     rates_want_device();
-    int ok = library_open(&library);
-    if (ok) {
-        library_load(&library);
-        ok = json ? run_json(&library, quick) : run(&library, quick);
-        library_close(&library);
-    }
+    if (!library_open(&library))
+        return EXIT_FAILURE;
+    library_load(&library);
+    int ok = run(&library, quick, json);
+    library_close(&library);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -40,21 +40,21 @@ static int columns(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : 80;
 }
 
-static void add_bar(char *line, size_t room, double part, int width)
+static void add_bar(char *line, size_t capacity, double part, int width)
 {
     char bar[101];
     int cells = width < 100 ? width : 100;
     for (int i = 0; i < cells; i++)
         bar[i] = i < part * cells ? '#' : '-';
     bar[cells] = '\0';
-    (void)snprintf(line, room, " [%s]", bar);
+    (void)snprintf(line, capacity, " [%s]", bar);
 }
 
-static void add_part(char *line, size_t room, double part, double seconds)
+static void add_part(char *line, size_t capacity, double part, double seconds)
 {
     unsigned long s = seconds < 359999 ? (unsigned long)(seconds + 0.5) : 359999;
-    (void)snprintf(line, room, " %3.0f %% %lu:%02lu:%02lu left", 100 * part, s / 3600, s / 60 % 60,
-                   s % 60);
+    (void)snprintf(line, capacity, " %3.0f %% %lu:%02lu:%02lu left", 100 * part, s / 3600,
+                   s / 60 % 60, s % 60);
 }
 
 void progress_tick(void *argument)

@@ -11,6 +11,7 @@
 #include <openssl/conf.h>
 #include <openssl/evp.h>
 #include <openssl/provider.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +20,19 @@
 #include "provider/common/settings.h"
 #include "tool/common/message.h"
 
-/* Sets both sentences and returns 0. */
-static int because(struct configuration *c, const char *why, const char *change)
+/* Each sets one of the sentences and returns 0. */
+static int say(char sentence[CONFIGURATION_TEXT], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static int say(char sentence[CONFIGURATION_TEXT], const char *format, ...)
 {
-    (void)snprintf(c->why_not, sizeof c->why_not, "%s", why);
-    (void)snprintf(c->change, sizeof c->change, "%s", change);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, CONFIGURATION_TEXT, format, arguments);
+    va_end(arguments);
     return 0;
 }
+#define because(c, ...) say((c)->why_not, __VA_ARGS__)
+#define change(c, ...) say((c)->change, __VA_ARGS__)
 
 /* ---- Reading the file -------------------------------------------------------------------- */
 
@@ -63,13 +70,11 @@ static const char *section_of(const CONF *conf, const char *providers, const cha
 /* The installed file, included, has all lines that are missing. */
 static int lacks(struct configuration *c, const char *why)
 {
-    char text[CONFIGURATION_TEXT];
-    (void)snprintf(text, sizeof text, "%swrite \".include %s\" as its first line",
-                   access(INSTALLED_CNF, R_OK) != 0 ? "install gpuaes (" INSTALLED_CNF
-                                                      " is missing), then "
-                                                    : "",
-                   INSTALLED_CNF);
-    return because(c, why, text);
+    int is_installed = access(INSTALLED_CNF, R_OK) == 0;
+    (void)because(c, "%s", why);
+    return change(c, "%swrite \".include %s\" as its first line",
+                  is_installed ? "" : "install gpuaes (" INSTALLED_CNF " is missing), then ",
+                  INSTALLED_CNF);
 }
 
 static int is_included(const CONF *conf)
@@ -79,31 +84,26 @@ static int is_included(const CONF *conf)
 
 static int check_base(struct configuration *c, const CONF *conf, const char *providers)
 {
-    char text[CONFIGURATION_TEXT];
     const char *base = section_of(conf, providers, "default");
     if (base != NULL && is_in(conf, base, "activate"))
         return 1;
+    (void)because(c, "it activates gpuaes without the default provider, so that OpenSSL has no "
+                     "digests and no random numbers");
     if (base != NULL)
-        (void)snprintf(text, sizeof text, "write \"activate = 1\" into [%s]", base);
-    else
-        (void)snprintf(text, sizeof text,
-                       "write \"default = default_sect\" into [%s], and at the end of the file "
-                       "[default_sect] with the line \"activate = 1\"",
-                       providers);
-    return because(c,
-                   "it activates gpuaes without the default provider, so that OpenSSL has no "
-                   "digests and no random numbers",
-                   text);
+        return change(c, "write \"activate = 1\" into [%s]", base);
+    return change(c,
+                  "write \"default = default_sect\" into [%s], and at the end of the file "
+                  "[default_sect] with the line \"activate = 1\"",
+                  providers);
 }
 
 static int check_providers(struct configuration *c, const CONF *conf, const char *init)
 {
     static const char no_providers[] = "its section for OpenSSL has no line \"providers = ...\"";
-    char text[CONFIGURATION_TEXT];
     const char *providers = value_in(conf, init, "providers");
     if (providers == NULL && is_included(conf)) {
-        (void)snprintf(text, sizeof text, "write \"providers = gpuaes_providers\" into [%s]", init);
-        return because(c, no_providers, text);
+        (void)because(c, "%s", no_providers);
+        return change(c, "write \"providers = gpuaes_providers\" into [%s]", init);
     }
     if (providers == NULL)
         return lacks(c, no_providers);
@@ -111,38 +111,33 @@ static int check_providers(struct configuration *c, const CONF *conf, const char
     if (ours == NULL && !is_included(conf))
         return lacks(c, "it does not name gpuaes");
     if (ours == NULL) {
-        (void)snprintf(text, sizeof text, "write \"gpuaes = gpuaes_section\" into [%s]", providers);
-        return because(c, "no provider gpuaes is in its list of providers", text);
+        (void)because(c, "no provider gpuaes is in its list of providers");
+        return change(c, "write \"gpuaes = gpuaes_section\" into [%s]", providers);
     }
     if (!is_in(conf, ours, "activate")) {
-        (void)snprintf(text, sizeof text, "write \"activate = 1\" into [%s]", ours);
-        return because(c, "it lists gpuaes, but does not activate it", text);
+        (void)because(c, "it lists gpuaes, but does not activate it");
+        return change(c, "write \"activate = 1\" into [%s]", ours);
     }
     return check_base(c, conf, providers);
 }
 
 static int check_properties(struct configuration *c, const CONF *conf, const char *init)
 {
-    char text[CONFIGURATION_TEXT];
     const char *algorithms = value_in(conf, init, "alg_section");
     const char *properties = value_in(conf, algorithms, "default_properties");
     if (properties != NULL && strstr(properties, "provider=gpuaes") != NULL)
         return 1;
+    (void)because(c, "gpuaes is active, but not preferred: the default provider comes first");
     if (properties != NULL && properties[0] != '\0')
-        (void)snprintf(text, sizeof text,
-                       "change the line in [%s] to \"default_properties = %s,?provider=gpuaes\"",
-                       algorithms, properties);
-    else if (algorithms != NULL)
-        (void)snprintf(text, sizeof text,
-                       "write \"default_properties = ?provider=gpuaes\" into [%s]", algorithms);
-    else
-        (void)snprintf(text, sizeof text,
-                       "write \"alg_section = evp_properties\" into [%s], and at the end of the "
-                       "file [evp_properties] with the line \"default_properties = "
-                       "?provider=gpuaes\"",
-                       init);
-    return because(c, "gpuaes is active, but not preferred: the default provider comes first",
-                   text);
+        return change(c, "change the line in [%s] to \"default_properties = %s,?provider=gpuaes\"",
+                      algorithms, properties);
+    if (algorithms != NULL)
+        return change(c, "write \"default_properties = ?provider=gpuaes\" into [%s]", algorithms);
+    return change(c,
+                  "write \"alg_section = evp_properties\" into [%s], and at the end of the "
+                  "file [evp_properties] with the line \"default_properties = "
+                  "?provider=gpuaes\"",
+                  init);
 }
 
 /* What works, but could be better. */
@@ -154,13 +149,12 @@ static void check_random(struct configuration *c, const CONF *conf, const char *
     if (is_in(conf, random, "properties"))
         return;
     if (random != NULL)
-        (void)snprintf(c->note, sizeof c->note,
-                       "%s: write \"properties = ?provider=default\" into [%s]", slow, random);
+        (void)say(c->note, "%s: write \"properties = ?provider=default\" into [%s]", slow, random);
     else
-        (void)snprintf(c->note, sizeof c->note,
-                       "%s: write \"random = random_sect\" into [%s], and at the end of the file "
-                       "[random_sect] with the line \"properties = ?provider=default\"",
-                       slow, init);
+        (void)say(c->note,
+                  "%s: write \"random = random_sect\" into [%s], and at the end of the file "
+                  "[random_sect] with the line \"properties = ?provider=default\"",
+                  slow, init);
 }
 
 static int check_lines(struct configuration *c, const CONF *conf)
@@ -177,19 +171,18 @@ static int check_lines(struct configuration *c, const CONF *conf)
 /* The lines; NULL, and then it says why not. */
 static CONF *read_lines(struct configuration *c)
 {
-    char text[CONFIGURATION_TEXT];
     long line = 0;
     if (access(c->path, R_OK) != 0) {
-        (void)snprintf(text, sizeof text, "it cannot be read: %s", strerror(errno));
-        (void)because(c, text, "set OPENSSL_CONF to " INSTALLED_CNF);
+        (void)because(c, "it cannot be read: %s", strerror(errno));
+        (void)change(c, "set OPENSSL_CONF to " INSTALLED_CNF);
         return NULL;
     }
     CONF *conf = NCONF_new(NULL);
     if (conf != NULL && NCONF_load(conf, c->path, &line) > 0)
         return conf;
     NCONF_free(conf);
-    (void)snprintf(text, sizeof text, "line %ld of it is wrong: %s", line, openssl_reason());
-    (void)because(c, text, "correct that line");
+    (void)because(c, "line %ld of it is wrong: %s", line, openssl_reason());
+    (void)change(c, "correct that line");
     return NULL;
 }
 
@@ -203,10 +196,8 @@ int configuration_environment(char why_not[CONFIGURATION_TEXT])
     if (settings_read(&settings, settings_in_environment, NULL, &fault))
         return 1;
     settings_variable(fault.key, name);
-    (void)snprintf(why_not, CONFIGURATION_TEXT,
-                   "%s in the environment has the value \"%s\", expected %s", name, fault.value,
-                   fault.expected);
-    return 0;
+    return say(why_not, "%s in the environment has the value \"%s\", expected %s", name,
+               fault.value, fault.expected);
 }
 
 struct section {
@@ -224,7 +215,7 @@ static const char *find(const void *arg, const char *key)
 
 static int check_names(struct configuration *c, const CONF *conf, const char *section)
 {
-    char text[CONFIGURATION_TEXT], change[CONFIGURATION_TEXT], sentence[SETTINGS_TEXT];
+    char sentence[SETTINGS_TEXT];
     const STACK_OF(CONF_VALUE) *lines = NCONF_get_section(conf, section);
     for (int i = 0; i < sk_CONF_VALUE_num(lines); i++) {
         const CONF_VALUE *line = sk_CONF_VALUE_value(lines, i);
@@ -232,14 +223,12 @@ static int check_names(struct configuration *c, const CONF *conf, const char *se
         if (!is_section && !settings_is_unknown(line->name, sentence))
             continue;
         if (is_section)
-            (void)snprintf(text, sizeof text,
-                           "its setting %s names the section [%s], and gpuaes has no such",
-                           line->name, line->value);
+            (void)because(c, "its setting %s names the section [%s], and gpuaes has no such",
+                          line->name, line->value);
         else
-            (void)snprintf(text, sizeof text, "its setting %s", sentence);
-        (void)snprintf(change, sizeof change, "correct or delete the line \"%s = %s\" in [%s]",
-                       line->name, line->value, section);
-        return because(c, text, change);
+            (void)because(c, "its setting %s", sentence);
+        return change(c, "correct or delete the line \"%s = %s\" in [%s]", line->name, line->value,
+                      section);
     }
     return 1;
 }
@@ -247,21 +236,18 @@ static int check_names(struct configuration *c, const CONF *conf, const char *se
 /* The names and values in the provider's section, and the environment's, which win. */
 static int check_settings(struct configuration *c, const CONF *conf, const char *name)
 {
-    char text[CONFIGURATION_TEXT], change[CONFIGURATION_TEXT];
     const struct section section = {conf, name};
     struct settings settings;
     struct settings_fault fault = {0};
-    if (!configuration_environment(text))
-        return because(c, text, "correct that variable, or unset it");
+    if (!configuration_environment(c->why_not))
+        return change(c, "correct that variable, or unset it");
     if (!check_names(c, conf, name))
         return 0;
     if (settings_read(&settings, find, &section, &fault))
         return 1;
-    (void)snprintf(text, sizeof text, "its setting %s has the value \"%s\", expected %s", fault.key,
-                   fault.value, fault.expected);
-    (void)snprintf(change, sizeof change, "correct the line \"%s = %s\" in [%s]", fault.key,
-                   fault.value, name);
-    return because(c, text, change);
+    (void)because(c, "its setting %s has the value \"%s\", expected %s", fault.key, fault.value,
+                  fault.expected);
+    return change(c, "correct the line \"%s = %s\" in [%s]", fault.key, fault.value, name);
 }
 
 /* ---- Trying it ----------------------------------------------------------------------------- */
@@ -284,48 +270,40 @@ static int has_digests(OSSL_LIB_CTX *context)
 }
 
 /* The lines are there, and the module is not loaded: what OpenSSL says of it by itself. */
-static void find_fault(struct configuration *c, OSSL_LIB_CTX *context, const CONF *conf,
-                       const char *section)
+static int find_fault(struct configuration *c, OSSL_LIB_CTX *context, const CONF *conf,
+                      const char *section)
 {
-    char text[CONFIGURATION_TEXT];
     const char *module = value_in(conf, section, "module");
     if (!check_settings(c, conf, section))
-        return;
+        return 0;
     if (module != NULL && access(module, R_OK) != 0) {
-        (void)snprintf(text, sizeof text, "its lines are right, but the module %s is not there: %s",
-                       module, strerror(errno));
-        (void)because(c, text, "install gpuaes there, or correct that path");
-        return;
+        (void)because(c, "its lines are right, but the module %s is not there: %s", module,
+                      strerror(errno));
+        return change(c, "install gpuaes there, or correct that path");
     }
     (void)openssl_reason(); /* of looking for lines */
     OSSL_PROVIDER *provider = module == NULL ? OSSL_PROVIDER_load(context, "gpuaes") : NULL;
     const char *reason = openssl_reason();
-    (void)snprintf(text, sizeof text, "its lines are right, but the module is not loaded%s%s",
-                   reason[0] != '\0' ? ": " : "", reason);
+    (void)because(c, "its lines are right, but the module is not loaded%s%s",
+                  reason[0] != '\0' ? ": " : "", reason);
     if (provider != NULL)
         (void)OSSL_PROVIDER_unload(provider);
-    (void)because(c, text,
-                  "see that gpuaes.so lies in the folder that \"openssl version -m\" names, or "
-                  "that OPENSSL_MODULES does");
+    return change(c, "see that gpuaes.so lies in the folder that \"openssl version -m\" names, or "
+                     "that OPENSSL_MODULES does");
 }
 
-static void find_reason(struct configuration *c, OSSL_LIB_CTX *context, const CONF *conf)
+static int find_reason(struct configuration *c, OSSL_LIB_CTX *context, const CONF *conf)
 {
-    char text[CONFIGURATION_TEXT];
     const char *init = NCONF_get_string(conf, "default", "openssl_conf");
     const char *ours = section_of(conf, value_in(conf, init, "providers"), "gpuaes");
-    if (!OSSL_PROVIDER_available(context, "gpuaes")) {
-        find_fault(c, context, conf, ours);
-        return;
-    }
-    const char *algorithms = value_in(conf, init, "alg_section");
-    (void)snprintf(text, sizeof text,
-                   "gpuaes is loaded, but \"default_properties = %s\" requests properties that "
-                   "gpuaes does not have",
-                   value_in(conf, algorithms, "default_properties"));
-    (void)because(c, text,
-                  "leave it so if that is required of this host (gpuaes is no FIPS module), or "
-                  "take the other conditions out of that line");
+    if (!OSSL_PROVIDER_available(context, "gpuaes"))
+        return find_fault(c, context, conf, ours);
+    (void)because(c,
+                  "gpuaes is loaded, but \"default_properties = %s\" requests properties that "
+                  "gpuaes does not have",
+                  value_in(conf, value_in(conf, init, "alg_section"), "default_properties"));
+    return change(c, "leave it so if that is required of this host (gpuaes is no FIPS module), or "
+                     "take the other conditions out of that line");
 }
 
 void configuration_examine(struct configuration *c)
@@ -346,7 +324,7 @@ void configuration_examine(struct configuration *c)
     (void)openssl_reason();
     CONF *conf = read_lines(c);
     if (conf != NULL && check_lines(c, conf) && !c->uses_gpuaes)
-        find_reason(c, context, conf);
+        (void)find_reason(c, context, conf);
     NCONF_free(conf);
     if (c->uses_gpuaes) /* by lines that are other than those known here */
         c->why_not[0] = c->change[0] = '\0';

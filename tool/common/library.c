@@ -26,6 +26,7 @@ int library_measures(int is_for_device)
     return is_for_device;
 }
 
+/* A context of the provider's for AES makes it start the device, and measure. */
 void library_start_device(const struct library *library)
 {
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(library->context, "AES-256-CTR", "provider=gpuaes");
@@ -44,7 +45,7 @@ int library_open(struct library *library)
         return complain_openssl("OpenSSL gives no library context");
     if (secure_getenv("OPENSSL_MODULES") == NULL)
         (void)OSSL_PROVIDER_set_default_search_path(library->context, MODULES_FOLDER);
-    /* The first one is who works for those that do not ask for ours. */
+    /* The first one does the work of those that do not ask for ours. */
     library->base = OSSL_PROVIDER_load(library->context, "default");
     if (library->base == NULL) {
         library_close(library);

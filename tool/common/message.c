@@ -1,13 +1,13 @@
 /*
- * What is said when something is wrong.
+ * Messages about what is wrong.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include "tool/common/message.h"
+
 #include <openssl/err.h>
 #include <stdarg.h>
 #include <stdio.h>
-
-#include "tool/common/message.h"
 
 const char *tool_name = "gpuaes";
 

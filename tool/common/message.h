@@ -1,18 +1,10 @@
 /*
- * The command gpuaes: what its subcommands share.
+ * Messages about what is wrong.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #ifndef GPUAES_TOOL_COMMON_MESSAGE_H
 #define GPUAES_TOOL_COMMON_MESSAGE_H
-
-/* The subcommands. Each returns the exit status. */
-int enc_command(int argc, char **argv);
-int dec_command(int argc, char **argv);
-int base64_command(int argc, char **argv);
-int info_command(int argc, char **argv);
-int doctor_command(int argc, char **argv);
-int bench_command(int argc, char **argv);
 
 /* The name that messages begin with, such as "gpuaes enc". */
 extern const char *tool_name;

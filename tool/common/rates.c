@@ -47,13 +47,7 @@ int rates_wait_for_device(struct library *library, const char **why_not)
         *why_not = "GPUAES_START=never in the environment forbids it";
     if ((*why_not)[0] != '\0')
         return 0;
-    /* A context of the provider's makes the provider start it, and measure. */
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(library->context, "AES-256-CTR", PREFER_GPUAES);
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    if (context != NULL && cipher != NULL)
-        (void)EVP_CipherInit_ex2(context, cipher, NULL, NULL, 1, NULL);
-    EVP_CIPHER_CTX_free(context);
-    EVP_CIPHER_free(cipher);
+    library_start_device(library);
     if (gpuaes_start(NULL, NULL, 1) == GPUAES_READY)
         return 1;
     *why_not = gpuaes_reason();
@@ -62,8 +56,8 @@ int rates_wait_for_device(struct library *library, const char **why_not)
 
 /* ---- Buffers ------------------------------------------------------------------------------- */
 
-/* Input and output, with room for Base64. */
-static size_t room(const struct rates *rates)
+/* Capacity of input and of output: enough for Base64. */
+static size_t capacity(const struct rates *rates)
 {
     return rates->most / 3 * 4 + 4096;
 }
@@ -71,7 +65,7 @@ static size_t room(const struct rates *rates)
 int rates_open(struct rates *rates, const struct library *library, size_t most)
 {
     *rates = (struct rates){.library = library, .most = most};
-    size_t bytes = 2 * room(rates);
+    size_t bytes = 2 * capacity(rates);
     void *pageable = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (pageable == MAP_FAILED)
@@ -87,8 +81,8 @@ int rates_open(struct rates *rates, const struct library *library, size_t most)
 void rates_close(struct rates *rates)
 {
     if (rates->memory[RATES_PAGEABLE] != NULL)
-        (void)munmap(rates->memory[RATES_PAGEABLE], 2 * room(rates));
-    gpuaes_pinned_free(rates->memory[RATES_PINNED], 2 * room(rates));
+        (void)munmap(rates->memory[RATES_PAGEABLE], 2 * capacity(rates));
+    gpuaes_pinned_free(rates->memory[RATES_PINNED], 2 * capacity(rates));
     *rates = (struct rates){0};
 }
 
@@ -112,7 +106,7 @@ struct turn {
     EVP_CIPHER_CTX *contexts[SIDES]; /* of the reference: NULL where it is no cipher */
     const unsigned char *in;
     unsigned char *out;
-    size_t bytes, room;
+    size_t bytes, capacity;
     int failed;
 };
 
@@ -122,7 +116,7 @@ enum { LEAST_BYTES = 256 << 10 };
 static int update(struct turn *turn, int side)
 {
     int n = 0;
-    OSSL_PARAM outsize[] = {OSSL_PARAM_construct_size_t("outsize", &turn->room),
+    OSSL_PARAM outsize[] = {OSSL_PARAM_construct_size_t("outsize", &turn->capacity),
                             OSSL_PARAM_construct_end()};
     if (turn->contexts[side] == NULL)
         return (turn->row->encrypts ? EVP_EncodeBlock(turn->out, turn->in, (int)turn->bytes)
@@ -164,7 +158,7 @@ int rates_measure(struct rates *rates, enum rates_work work, enum rates_memory m
                   double seconds, struct rate *rate)
 {
     const struct rates_row *row = &rates_rows[work];
-    struct turn turn = {.row = row, .bytes = bytes / 12 * 12, .room = room(rates)};
+    struct turn turn = {.row = row, .bytes = bytes / 12 * 12, .capacity = capacity(rates)};
     *rate = (struct rate){0};
     if (rates->memory[memory] == NULL || bytes > rates->most)
         return 0;
@@ -174,7 +168,7 @@ int rates_measure(struct rates *rates, enum rates_work work, enum rates_memory m
     }
     turn.contexts[OURS] = new_context(rates, row, "provider=gpuaes");
     turn.in = rates->memory[memory];
-    turn.out = rates->memory[memory] + room(rates);
+    turn.out = rates->memory[memory] + capacity(rates);
     int ok = turn.contexts[OURS] != NULL && (row->is_base64 || turn.contexts[REFERENCE] != NULL);
     if (ok) {
         struct turns turns = {.turn = take_turn,

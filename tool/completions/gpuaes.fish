@@ -6,7 +6,7 @@ complete -c gpuaes -n __fish_use_subcommand -a 'enc dec' -d 'encrypt or decrypt 
 complete -c gpuaes -n __fish_use_subcommand -a base64 -d 'encode or decode Base64'
 complete -c gpuaes -n __fish_use_subcommand -a info -d 'GPUs, rates, CPU or GPU'
 complete -c gpuaes -n __fish_use_subcommand -a doctor -d 'what is wrong, and what to do'
-complete -c gpuaes -n __fish_use_subcommand -a bench -d 'rates beside the default provider'
+complete -c gpuaes -n __fish_use_subcommand -a bench -d 'rates compared with the default provider'
 complete -c gpuaes -n __fish_use_subcommand -a 'help version'
 
 # enc and dec: options have one dash, or two.

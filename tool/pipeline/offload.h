@@ -17,7 +17,7 @@
 struct offload {
     const struct library *library;
     unsigned threads;
-    uint64_t total;    /* bytes; UINT64_MAX where nobody knows */
+    uint64_t total;    /* bytes; UINT64_MAX if unknown */
     atomic_int chosen; /* a GPU is to work */
 
     /* The rest is its own. */

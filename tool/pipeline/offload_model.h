@@ -12,7 +12,7 @@ struct offload_figures {
     double seconds; /* since the beginning */
     double bytes;   /* done by then, in so many pieces: */
     double pieces;
-    double left;        /* bytes; below 0 where nobody knows */
+    double left;        /* bytes; below 0 if unknown */
     double offloadable; /* of the threads' seconds: what a GPU can take over */
     double waiting;     /* and what they waited for one another */
 };

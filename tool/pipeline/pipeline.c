@@ -51,10 +51,10 @@ struct buffers {
     enum { NOT_PINNED, PINNED, CANNOT_PIN } pinned;
 };
 
-static int buffers_open(struct buffers *buffers, size_t room)
+static int buffers_open(struct buffers *buffers, size_t capacity)
 {
     size_t page = 4096;
-    buffers->stride = (PIECE_HEADROOM + room + page - 1) / page * page;
+    buffers->stride = (PIECE_HEADROOM + capacity + page - 1) / page * page;
     buffers->bytes = 2 * buffers->stride;
     buffers->memory =
         mmap(NULL, buffers->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -124,7 +124,7 @@ static int run_stage(struct pipeline *pipeline, unsigned i, struct piece *piece,
 {
     const struct stage *stage = &pipeline->stages[i];
     double called = clock_seconds(CLOCK_MONOTONIC);
-    if (stage->ordered && !wait_turn(pipeline, i, piece->number))
+    if (stage->kind == STAGE_ORDERED && !wait_turn(pipeline, i, piece->number))
         return 0;
     double begun = clock_seconds(CLOCK_MONOTONIC);
     if (!stage->run(stage->context, piece)) {
@@ -132,8 +132,9 @@ static int run_stage(struct pipeline *pipeline, unsigned i, struct piece *piece,
         return 0;
     }
     spent->waiting += begun - called;
-    spent->offloadable += stage->offloadable ? clock_seconds(CLOCK_MONOTONIC) - begun : 0;
-    if (stage->ordered)
+    if (stage->kind == STAGE_OFFLOADABLE)
+        spent->offloadable += clock_seconds(CLOCK_MONOTONIC) - begun;
+    if (stage->kind == STAGE_ORDERED)
         pass_turn(pipeline, i);
     return 1;
 }
@@ -171,7 +172,7 @@ static void *work(void *argument)
     struct pipeline *pipeline = worker->pipeline;
     struct buffers buffers = {0};
     struct piece piece = {.thread = worker->thread};
-    if (buffers_open(&buffers, pipeline->room)) {
+    if (buffers_open(&buffers, pipeline->capacity)) {
         for (int i = 0; i < 2; i++)
             piece.buffers[i] = buffers.memory + (size_t)i * buffers.stride + PIECE_HEADROOM;
         do
@@ -198,14 +199,9 @@ unsigned pipeline_threads(uint64_t pieces)
     return min_unsigned(pieces, threads);
 }
 
-void pipeline_add(struct pipeline *pipeline, stage_fn *run, void *context, int ordered)
+void pipeline_add(struct pipeline *pipeline, stage_fn *run, void *context, enum stage_kind kind)
 {
-    pipeline->stages[pipeline->count++] = (struct stage){run, context, ordered, 0};
-}
-
-void pipeline_offloadable(struct pipeline *pipeline)
-{
-    pipeline->stages[pipeline->count - 1].offloadable = 1;
+    pipeline->stages[pipeline->count++] = (struct stage){run, context, kind};
 }
 
 static void wait_for_end(struct pipeline *pipeline, void (*tick)(void *), void *context)
@@ -240,8 +236,8 @@ static void open_sync(struct pipeline *pipeline)
 }
 
 /*
- * Threads of ours take no signals: the handlers are for the first one. Only that nobody
- * reads what is written, or that a page of it is gone, is for who writes it.
+ * The pipeline's threads take no signals, which the first thread handles; but a closed pipe and
+ * a page that is gone are reported to the thread that writes.
  */
 static int start_threads(struct pipeline *pipeline, pthread_t *threads, struct worker *workers)
 {

@@ -47,18 +47,20 @@ int piece_fail(struct piece *piece, const char *format, ...) __attribute__((form
 
 typedef int stage_fn(void *context, struct piece *piece);
 
+/* In any order; one piece after the other; in any order, and a GPU can do it. */
+enum stage_kind { STAGE_UNORDERED, STAGE_ORDERED, STAGE_OFFLOADABLE };
+
 struct stage {
     stage_fn *run; /* returns 0 on failure, which ends the pipeline */
     void *context;
-    int ordered;
-    int offloadable; /* a GPU can do it */
+    enum stage_kind kind;
 };
 
 struct pipeline {
     struct stage stages[PIPELINE_STAGES];
     unsigned count;
     unsigned threads;
-    size_t room; /* of a buffer */
+    size_t capacity; /* of a buffer */
 
     _Atomic uint64_t done;  /* input bytes */
     struct offload offload; /* begun by the caller */
@@ -76,10 +78,7 @@ struct pipeline {
 /* How many threads there can be for so many pieces: as many as CPUs, 8 at most. */
 unsigned pipeline_threads(uint64_t pieces);
 
-void pipeline_add(struct pipeline *pipeline, stage_fn *run, void *context, int ordered);
-
-/* Says of the stage that was added last that a GPU can do it. */
-void pipeline_offloadable(struct pipeline *pipeline);
+void pipeline_add(struct pipeline *pipeline, stage_fn *run, void *context, enum stage_kind kind);
 
 /*
  * Runs all pieces; calls `tick`, if not NULL, some times a second meanwhile. 1, or 0

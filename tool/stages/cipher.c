@@ -157,11 +157,12 @@ int cipher_add(struct cipher_job *job, struct pipeline *pipeline)
         if (job->contexts[i] == NULL)
             return complain_openssl("%s cannot be used", EVP_CIPHER_get0_name(job->cipher));
     }
-    if (job->parallel)
-        pipeline_add(pipeline, find_start, job, 1);
-    pipeline_add(pipeline, job->parallel ? run_parallel : run_ordered, job, !job->parallel);
-    if (job->parallel)
-        pipeline_offloadable(pipeline);
+    if (!job->parallel) {
+        pipeline_add(pipeline, run_ordered, job, STAGE_ORDERED);
+        return 1;
+    }
+    pipeline_add(pipeline, find_start, job, STAGE_ORDERED);
+    pipeline_add(pipeline, run_parallel, job, STAGE_OFFLOADABLE);
     return 1;
 }
 

@@ -91,9 +91,9 @@ int mapped_open(struct mapped *file, int fd, int seen)
 }
 
 /*
- * ftruncate() waits for who writes: a file that nobody sees grows by much at once. What others see
- * may be theirs where it is none of this stream, and grow meanwhile: it is made just so long as the
- * stream is, and in a way that can make nothing shorter.
+ * ftruncate() waits for writers: a file that no other process sees grows by much at once. What
+ * others see may be theirs where it is none of this stream, and grow meanwhile: it is made just so
+ * long as the stream is, and in a way that can make nothing shorter.
  */
 int mapped_grow(struct mapped *file, uint64_t end)
 {
@@ -119,7 +119,7 @@ int mapped_cut(const struct mapped *file, uint64_t end)
 /* ---- Pages -------------------------------------------------------------------------------- */
 
 /*
- * Best effort: fill() asks for what is missing, and finds out where there is no room. Returns what
+ * Best effort: fill() asks for what is missing, and finds out where memory is short. Returns what
  * it adds to the hindrance.
  */
 static int collapse(char *extent)
@@ -133,7 +133,7 @@ static int collapse(char *extent)
 }
 
 /*
- * An extent can be in several pieces. Who comes first makes it huge, and the others wait for
+ * An extent can be in several pieces. The first thread makes it huge, and the others wait for
  * that, since a page that is written meanwhile hinders it.
  */
 static void make_huge(struct mapped *file, char *extent, uint64_t number)
@@ -157,7 +157,7 @@ static void make_huge(struct mapped *file, char *extent, uint64_t number)
 }
 
 /*
- * A page for which there is no room would be a signal when it is touched, so they are asked for
+ * A page for which there is no memory would be a signal when it is touched, so they are asked for
  * before.
  */
 static int fill(char *map, size_t at, const unsigned char *data, size_t bytes)

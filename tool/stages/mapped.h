@@ -36,7 +36,7 @@ int mapped_grow(struct mapped *file, uint64_t end);
 /* Any thread, below what it has grown to. 0 where write() has to do it, or to say what is wrong. */
 int mapped_write(struct mapped *file, const unsigned char *data, size_t bytes, uint64_t at);
 
-/* Cuts off what it has grown too much behind this end, if nobody else sees it. 0 on an error, with
+/* Cuts off what it has grown too much behind this end, unless others see it. 0 on an error, with
  * errno set. */
 int mapped_cut(const struct mapped *file, uint64_t end);
 

@@ -29,8 +29,8 @@ struct replacement {
 int replacement_find(struct replacement *r, const char *path);
 
 /*
- * Whether nobody else can have put the file there, of which `status` tells, to get what is written
- * to it. That is so for root, too. Returns 1, or 0 with errno set.
+ * Whether no other user can have put the file there, which `status` describes, to get what is
+ * written to it. That is so for root, too. Returns 1, or 0 with errno set.
  */
 int replacement_is_safe(const struct replacement *r, const struct stat *status);
 

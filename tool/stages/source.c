@@ -54,7 +54,7 @@ void source_close(struct source *source)
 {
     if (source->fd > STDERR_FILENO)
         (void)close(source->fd);
-    /* For who reads on. A pipe takes nothing back. */
+    /* The next reader goes on from there. A pipe takes nothing back. */
     else if (source->seekable && source->done != NULL)
         (void)lseek(source->fd, (off_t)(source->begin + *source->done), SEEK_SET);
     else if (source->peek_bytes != 0)

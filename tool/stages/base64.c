@@ -1,18 +1,128 @@
 /*
- * The stages that decode pieces of Base64.
+ * The stages that encode pieces in Base64 and decode them.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "tool/stages/base64_decode.h"
+#include "tool/stages/base64.h"
 
 #include <openssl/err.h>
 #include <openssl/params.h>
 #include <pthread.h>
 #include <string.h>
 
+#include "base/minmax.h"
 #include "tool/common/message.h"
 
-/* ---- Characters ----------------------------------------------------------------------- */
+/* ---- Our provider's ------------------------------------------------------------------- */
+
+EVP_CIPHER *base64_fetch(const struct library *library)
+{
+    return library->gpuaes != NULL ? EVP_CIPHER_fetch(library->context, "BASE64", "provider=gpuaes")
+                                   : NULL;
+}
+
+/*
+ * Encodes or decodes the first bytes of a piece into its other buffer; lines: of the text that is
+ * made, 0: none. Returns how many bytes that gives, or -1 on failure. What is decoded has no
+ * padding.
+ */
+static long by_provider(EVP_CIPHER *cipher, int encode, const struct piece *piece, size_t bytes,
+                        size_t line, size_t outsize)
+{
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_size_t("line-length", &line),
+                           OSSL_PARAM_construct_size_t("outsize", &outsize),
+                           OSSL_PARAM_construct_end()};
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    unsigned char *out = piece_spare(piece);
+    int n = 0, rest = 0;
+    int ok = context != NULL && EVP_CipherInit_ex2(context, cipher, NULL, NULL, encode, params) &&
+             EVP_CipherUpdate(context, out, &n, piece->data, (int)bytes) &&
+             (!encode || EVP_CipherFinal_ex(context, out + n, &rest));
+    EVP_CIPHER_CTX_free(context);
+    return ok ? (long)n + rest : -1;
+}
+
+/* ---- Encoding --------------------------------------------------------------------------- */
+
+static const char libcrypto_failed[] = "Base64 cannot be encoded";
+
+/* What the last piece may be longer: it was encrypted. */
+enum { LAST_PADDING = 32 };
+
+/* Without lines. */
+static uint64_t characters(uint64_t bytes)
+{
+    return (bytes + 2) / 3 * 4;
+}
+
+size_t base64_encode_capacity(const struct base64_encode *job)
+{
+    size_t plain = (size_t)characters(job->piece + LAST_PADDING);
+    return plain + (job->line != 0 ? plain / job->line + 2 : 1);
+}
+
+/* Lines that our provider knows, and whole ones of them in each piece. */
+static int are_usual_lines(const struct base64_encode *job)
+{
+    return job->line == 0 || job->line == 64 || job->line == 76;
+}
+
+static int encode_by_provider(const struct base64_encode *job, struct piece *piece)
+{
+    size_t line = are_usual_lines(job) ? (size_t)job->line : 0;
+    long written =
+        by_provider(job->cipher, 1, piece, piece->bytes, line, base64_encode_capacity(job));
+    if (written < 0)
+        return piece_fail(piece, "%s: %s", libcrypto_failed, openssl_reason());
+    piece_use_spare(piece, (size_t)written);
+    return 1;
+}
+
+static int by_libcrypto(struct piece *piece)
+{
+    int n = EVP_EncodeBlock(piece_spare(piece), piece->data, (int)piece->bytes);
+    if (n < 0)
+        return piece_fail(piece, libcrypto_failed);
+    piece_use_spare(piece, (size_t)n);
+    return 1;
+}
+
+/* Cuts what has no lines, where the first character is number `at` of all. */
+static void cut_lines(const struct base64_encode *job, struct piece *piece, uint64_t at)
+{
+    unsigned char *out = piece_spare(piece), *to = out;
+    uint64_t column = at % job->line;
+    for (size_t i = 0; i < piece->bytes;) {
+        size_t left = piece->bytes - i;
+        size_t n = job->line - column < left ? (size_t)(job->line - column) : left;
+        memcpy(to, piece->data + i, n);
+        to += n;
+        i += n;
+        column += n;
+        if (column == job->line) {
+            *to++ = '\n';
+            column = 0;
+        }
+    }
+    if (piece->last && column != 0)
+        *to++ = '\n';
+    piece_use_spare(piece, (size_t)(to - out));
+}
+
+int base64_encode_piece(void *context, struct piece *piece)
+{
+    const struct base64_encode *job = context;
+    int by_us = job->cipher != NULL;
+    if (piece->bytes == 0)
+        return 1;
+    if (by_us ? !encode_by_provider(job, piece) : !by_libcrypto(piece))
+        return 0;
+    if (job->line != 0 && !(by_us && are_usual_lines(job)))
+        cut_lines(job, piece, piece->number * characters(job->piece));
+    return 1;
+}
+
+/* ---- Decoding: characters --------------------------------------------------------------- */
 
 enum { NO_CHARACTER = 64, PADDING = 65, SPACE = 66 };
 
@@ -139,24 +249,6 @@ static int decode_on_cpu(const struct base64_decode *job, const unsigned char *i
     return 1;
 }
 
-/* The same for whole groups without padding. */
-static int decode_by_provider(const struct base64_decode *job, const unsigned char *in, size_t n,
-                              unsigned char *out)
-{
-    size_t line = 0, room = n / 4 * 3;
-    OSSL_PARAM format[] = {OSSL_PARAM_construct_size_t("line-length", &line),
-                           OSSL_PARAM_construct_end()};
-    OSSL_PARAM outsize[] = {OSSL_PARAM_construct_size_t("outsize", &room),
-                            OSSL_PARAM_construct_end()};
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    int written = 0;
-    int ok = context != NULL && EVP_CipherInit_ex2(context, job->cipher, NULL, NULL, 0, format) &&
-             EVP_CIPHER_CTX_set_params(context, outsize) &&
-             EVP_CipherUpdate(context, out, &written, in, (int)n) && (size_t)written == room;
-    EVP_CIPHER_CTX_free(context);
-    return ok;
-}
-
 /* ---- Stages --------------------------------------------------------------------------- */
 
 static int strip_piece(void *context, struct piece *piece)
@@ -195,7 +287,7 @@ static int decode_piece(void *context, struct piece *piece)
     size_t plain = piece->last ? (piece->bytes > 0 ? (piece->bytes - 1) / 4 * 4 : 0) : piece->bytes;
     size_t written, done = 0;
     if (job->cipher != NULL && plain != 0) {
-        if (decode_by_provider(job, piece->data, plain, out))
+        if (by_provider(job->cipher, 0, piece, plain, 0, plain / 4 * 3) == (long)(plain / 4 * 3))
             done = plain;
         else if (decode_plain(piece->data, plain, out) == plain) /* it is not the text's fault */
             return piece_fail(piece, "Base64 cannot be decoded: %s", openssl_reason());
@@ -209,13 +301,6 @@ static int decode_piece(void *context, struct piece *piece)
     return ok || piece_fail(piece, "invalid input") || job->between != BASE64_WHITE_SPACE;
 }
 
-void base64_decode_open(struct base64_decode *job, const struct library *library)
-{
-    job->cipher = library->gpuaes != NULL
-                      ? EVP_CIPHER_fetch(library->context, "BASE64", "provider=gpuaes")
-                      : NULL;
-}
-
 void base64_decode_close(struct base64_decode *job)
 {
     EVP_CIPHER_free(job->cipher);
@@ -224,23 +309,21 @@ void base64_decode_close(struct base64_decode *job)
 
 void base64_decode_add(struct base64_decode *job, struct pipeline *pipeline)
 {
-    pipeline_add(pipeline, strip_piece, job, 0);
-    pipeline_add(pipeline, carry_over, job, 1);
-    pipeline_add(pipeline, decode_piece, job, 0);
-    pipeline_offloadable(pipeline);
+    pipeline_add(pipeline, strip_piece, job, STAGE_UNORDERED);
+    pipeline_add(pipeline, carry_over, job, STAGE_ORDERED);
+    pipeline_add(pipeline, decode_piece, job, STAGE_OFFLOADABLE);
 }
 
-size_t base64_decode_some(enum base64_between between, const unsigned char *text, size_t characters,
-                          unsigned char *out, size_t room, int *right)
+size_t base64_decode_some(enum base64_between between, const unsigned char *text, size_t count,
+                          unsigned char *out, size_t capacity, int *right)
 {
     const struct base64_decode job = {.between = between};
     unsigned char stripped[4096], decoded[4096];
-    size_t n =
-        strip(between, text, characters < sizeof stripped ? characters : sizeof stripped, stripped);
+    size_t n = strip(between, text, min_u64(count, sizeof stripped), stripped);
     size_t written;
     *right = decode_on_cpu(&job, stripped, n, decoded, &written);
-    if (written > room)
-        written = room;
+    if (written > capacity)
+        written = capacity;
     memcpy(out, decoded, written);
     OPENSSL_cleanse(decoded, sizeof decoded);
     return written;
