@@ -1,5 +1,5 @@
 /*
- * One call of libgpuaes as something to measure.
+ * One call of libgpuaes as something to measure, and device memory.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -7,70 +7,61 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "bench/buffers.h"
 #include "bench/options.h"
 #include "bench/rows.h"
 #include "bench/sides.h"
 
-struct call call_make(enum gpuaes_op op, unsigned bits)
+struct call call_make(enum gpuaes_op op, unsigned bits, const unsigned char *in, unsigned char *out,
+                      size_t length)
 {
     static const unsigned char key[32] = "the key of all measurements ...";
-    struct call call = {.op = op, .iv = "and the vector."};
+    struct call call = {.op = op, .iv = "and the vector.", .in = in, .out = out, .length = length};
     gpuaes_key_expand(&call.key, key, bits / 8);
     return call;
 }
 
-void call_run(struct call *c)
+void call_check(enum gpuaes_status status, const char *what)
 {
-    enum gpuaes_status status =
-        gpuaes_aes(c->op, &c->key, c->iv, c->in, c->out, c->length, GPUAES_WAIT, NULL);
-    if (status != GPUAES_OK) {
-        (void)fprintf(stderr, "gpuaes_bench: gpuaes_aes: %s (%s)\n", gpuaes_status_text(status),
-                      gpuaes_reason());
-        exit(EXIT_FAILURE);
-    }
+    if (status == GPUAES_OK)
+        return;
+    (void)fprintf(stderr, "gpuaes_bench: %s: %s (%s)\n", what, gpuaes_status_text(status),
+                  gpuaes_reason());
+    exit(EXIT_FAILURE);
 }
 
-int device_memory_open(struct device_memory *m, size_t most, const char *part)
+void call_run(int side, void *argument)
 {
-    if (gpuaes_state() != GPUAES_READY || !card_begin(0)) {
-        print_skipped(part, "%s", no_device());
+    struct call *c = argument;
+    (void)side;
+    call_check(gpuaes_aes(c->op, &c->key, c->iv, c->in, c->out, c->length, GPUAES_WAIT, NULL),
+               "gpuaes_aes");
+}
+
+int device_memory_take(struct memory *m, const char *part, size_t most)
+{
+    if (!device_begin(part))
         return 0;
+    for (size_t bytes = most; bytes >= MIB / 16; bytes /= 2) {
+        *m =
+            (struct memory){buffer_take(DEVICE, bytes + SPARE), buffer_take(DEVICE, bytes + SPARE)};
+        if (m->in.p != NULL && m->out.p != NULL) {
+            m->in.bytes = m->out.bytes = bytes;
+            if (bytes < most)
+                printf("# %s: %zu bytes of device memory are the most\n", part, bytes);
+            return 1;
+        }
+        memory_give(m);
     }
-    struct buffer in = {.p = NULL}, out = {.p = NULL};
-    for (m->bytes = most; m->bytes >= MIB / 16; m->bytes /= 2) {
-        in = buffer_take(DEVICE, m->bytes + SPARE);
-        out = buffer_take(DEVICE, m->bytes + SPARE);
-        if (in.p != NULL && out.p != NULL)
-            break;
-        buffer_give(&in);
-        buffer_give(&out);
-    }
-    if (in.p == NULL) {
-        print_skipped(part, "there is no device memory");
-        return 0;
-    }
-    if (m->bytes < most)
-        printf("# %s: %zu bytes of device memory are the most\n", part, m->bytes);
-    m->in = in.p;
-    m->out = out.p;
-    m->stream = card_stream();
-    return 1;
+    print_skipped(part, "there is no device memory");
+    return 0;
 }
 
-void device_memory_close(struct device_memory *m)
+void device_memory_copy(const struct memory *m, size_t bytes)
 {
-    card_check(card()->stream_destroy(m->stream), "cuStreamDestroy");
-    card_check(card()->mem_free(card_address(m->in)), "cuMemFree");
-    card_check(card()->mem_free(card_address(m->out)), "cuMemFree");
-}
-
-void device_memory_copy(const struct device_memory *m, size_t bytes)
-{
-    card_check(
-        card()->memcpy_dtod_async(card_address(m->out), card_address(m->in), bytes, m->stream),
-        "cuMemcpyDtoDAsync");
-    card_wait(m->stream);
+    static drv_stream stream;
+    if (stream == NULL)
+        stream = card_stream();
+    card_copy(m->out.p, m->in.p, bytes, stream);
+    card_wait(stream);
 }

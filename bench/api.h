@@ -1,12 +1,12 @@
 /*
- * One call of libgpuaes as something to measure, compared with a copy of the same
- * bytes within device memory, or with another call.
+ * One call of libgpuaes as something to measure, and device memory that it is compared with.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #ifndef GPUAES_BENCH_API_H
 #define GPUAES_BENCH_API_H
 
+#include "bench/buffers.h"
 #include "bench/card.h"
 #include "cuda/gpuaes.h"
 
@@ -20,28 +20,24 @@ struct call {
 };
 
 /* A call with a key of so many bits. */
-struct call call_make(enum gpuaes_op op, unsigned bits);
+struct call call_make(enum gpuaes_op op, unsigned bits, const unsigned char *in, unsigned char *out,
+                      size_t length);
 
-/* Makes it; GPUAES_OK, or the program ends and says why. */
-void call_run(struct call *call);
+/* Makes the call `argument`, whatever the side; the program ends and says why if it fails. */
+void call_run(int side, void *argument);
+
+/* Ends the program, saying why, on any status but success. */
+void call_check(enum gpuaes_status status, const char *what);
 
 /*
- * Device memory for `most` bytes at most, less where there is not so much (but
- * never an odd number of blocks): two buffers with some bytes to spare, and a
- * stream for copies between them.
+ * Loads the providers, waits for the device and takes device memory: `most` bytes at most, half of
+ * that and so on where there are not so many, and SPARE bytes. Returns 1, or 0 where there is no
+ * device or memory, which it says of `part`.
  */
-struct device_memory {
-    unsigned char *in, *out;
-    size_t bytes;
-    drv_stream stream;
-};
+int device_memory_take(struct memory *memory, const char *part, size_t most);
 enum { SPARE = 256 };
 
-/* 1, or 0 where there is no device, which it says of `part`. */
-int device_memory_open(struct device_memory *memory, size_t most, const char *part);
-void device_memory_close(struct device_memory *memory);
-
-/* Copies from in to out and waits. */
-void device_memory_copy(const struct device_memory *memory, size_t bytes);
+/* Copies within device memory, from in to out, and waits. */
+void device_memory_copy(const struct memory *memory, size_t bytes);
 
 #endif

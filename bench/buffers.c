@@ -16,7 +16,8 @@
 
 #include "bench/card.h"
 #include "bench/options.h"
-#include "cuda/gpuaes.h"
+#include "bench/rows.h"
+#include "bench/sides.h"
 
 const char *kind_name(enum kind kind)
 {
@@ -61,7 +62,7 @@ static void *map(enum kind kind, size_t bytes)
     return p;
 }
 
-/* Keystream of a key that nobody asks for; what was there before does not matter. */
+/* Combines the bytes, whatever they are, with the keystream of an arbitrary key. */
 static void fill_host(unsigned char *p, size_t bytes)
 {
     static const unsigned char key[16] = "filling", iv[16] = {0};
@@ -128,4 +129,21 @@ void buffer_give(struct buffer *b)
         free(b->p);
     }
     b->p = NULL;
+}
+
+int memory_take(struct memory *m, const char *part, enum kind kind, size_t in, size_t out)
+{
+    *m = (struct memory){buffer_take(kind, in), buffer_take(kind, out)};
+    if (m->in.p != NULL && m->out.p != NULL)
+        return 1;
+    memory_give(m);
+    print_skipped(part, "%s memory of %zu bytes: %s", kind_name(kind), in + out,
+                  gpuaes_state() == GPUAES_READY ? "there is not so much" : no_device());
+    return 0;
+}
+
+void memory_give(struct memory *m)
+{
+    buffer_give(&m->in);
+    buffer_give(&m->out);
 }

@@ -32,6 +32,17 @@ struct buffer buffer_take(enum kind kind, size_t bytes);
 /* Gives back what buffer_take() gave, also nothing. */
 void buffer_give(struct buffer *buffer);
 
+/* Input and output of one kind. */
+struct memory {
+    struct buffer in, out;
+};
+
+/* Takes so many bytes of each; returns 1, or 0 where there are not so many, which it says of
+ * `part`.
+ */
+int memory_take(struct memory *memory, const char *part, enum kind kind, size_t in, size_t out);
+void memory_give(struct memory *memory);
+
 /* Nodes of the machine's memory. */
 unsigned memory_nodes(void);
 

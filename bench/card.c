@@ -1,11 +1,28 @@
 /*
- * The card as an application uses it beside us.
+ * The card as an application uses it concurrently with gpuaes.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "bench/card.h"
 
 #include "test/support/application.h"
+
+#ifdef GPUAES_CUDA_BUILD
+/* The fat binary of the benchmark's kernels. The path is relative to the folder that make runs in.
+ */
+__asm__(".pushsection .rodata\n"
+        ".balign 16\n"
+        ".globl gpuaes_bench_image\n"
+        ".type gpuaes_bench_image, @object\n"
+        "gpuaes_bench_image:\n"
+        ".incbin \"bench/references/references.fatbin\"\n"
+        ".size gpuaes_bench_image, . - gpuaes_bench_image\n"
+        ".popsection\n");
+extern const unsigned char gpuaes_bench_image[];
+static const void *const kernels = gpuaes_bench_image;
+#else
+static const void *const kernels = NULL;
+#endif
 
 int card_begin(int ordinal)
 {
@@ -17,9 +34,9 @@ const struct driver *card(void)
     return &application;
 }
 
-int card_module(drv_module *module, const void *image)
+int card_module(drv_module *module)
 {
-    const void *(*emulated)(void);
+    const void *image = kernels, *(*emulated)(void);
     void *hook = application_is_emulated ? application_hook("emulator_kernels") : NULL;
     memcpy(&emulated, &hook, sizeof hook);
     if (emulated != NULL)
@@ -50,6 +67,38 @@ void card_wait(drv_stream stream)
         r = application.stream_query(stream);
     while (r == DRV_NOT_READY);
     card_check(r, "cuStreamQuery");
+}
+
+void card_up(void *device, const void *host, size_t bytes, drv_stream stream)
+{
+    card_check(application.memcpy_htod_async(card_address(device), host, bytes, stream),
+               "cuMemcpyHtoDAsync");
+}
+
+void card_down(void *host, const void *device, size_t bytes, drv_stream stream)
+{
+    card_check(application.memcpy_dtoh_async(host, card_address(device), bytes, stream),
+               "cuMemcpyDtoHAsync");
+}
+
+void card_copy(void *to, const void *from, size_t bytes, drv_stream stream)
+{
+    card_check(application.memcpy_dtod_async(card_address(to), card_address(from), bytes, stream),
+               "cuMemcpyDtoDAsync");
+}
+
+void card_zero(void *device, size_t bytes, drv_stream stream)
+{
+    card_check(application.memset_d8_async(card_address(device), 0, bytes, stream),
+               "cuMemsetD8Async");
+}
+
+void card_launch(const struct launch *l, drv_stream stream)
+{
+    void *parameters[] = {l->arguments};
+    card_check(application.launch_kernel(l->function, l->grid, 1, 1, l->threads, 1, 1, l->shared,
+                                         stream, parameters, NULL),
+               "cuLaunchKernel");
 }
 
 void card_check(drv_result result, const char *what)

@@ -1,6 +1,7 @@
 /*
  * The card as an application uses it concurrently with gpuaes: CUDA of its own, for memory, for
- * copies, and for the kernels of the benchmark.
+ * copies, and for the kernels of the benchmark. All but card_begin() and card_module() end the
+ * program on an error.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +13,7 @@
 #include "cuda/driver/driver.h"
 
 /*
- * Makes a device's primary context current in the calling thread. 1, or 0 where
+ * Makes a device's primary context current in the calling thread. Returns 1, or 0 where
  * there is no such device. Not from several threads at once for the first time.
  */
 int card_begin(int ordinal);
@@ -21,18 +22,32 @@ int card_begin(int ordinal);
 const struct driver *card(void);
 
 /*
- * Loads kernels of the benchmark's own. On the emulator, whatever the image: it has them
- * all. 1, or 0 where there is no image, or none for this device.
+ * Loads the benchmark's own kernels; on the emulator, its module has those of published work.
+ * Returns 1, or 0 where there is no image, or none for this device.
  */
-int card_module(drv_module *module, const void *image);
+int card_module(drv_module *module);
 
 int card_attribute(int attribute, int ordinal);
 
-/* A new stream of the current context. Ends the program on an error. */
+/* A new stream of the current context. */
 drv_stream card_stream(void);
 
-/* Waits, without sleeping, until a stream has done its work. Ends the program on an error. */
+/* Waits, without sleeping, until a stream has done its work. */
 void card_wait(drv_stream stream);
+
+/* Queue copies from the host to the device, back, and within the device; and zeros. */
+void card_up(void *device, const void *host, size_t bytes, drv_stream stream);
+void card_down(void *host, const void *device, size_t bytes, drv_stream stream);
+void card_copy(void *to, const void *from, size_t bytes, drv_stream stream);
+void card_zero(void *device, size_t bytes, drv_stream stream);
+
+/* Queues a kernel; its one argument is copied at once. */
+struct launch {
+    drv_function function;
+    unsigned grid, threads, shared;
+    void *arguments;
+};
+void card_launch(const struct launch *launch, drv_stream stream);
 
 /* Ends the program, saying what failed, on any result but success. */
 void card_check(drv_result result, const char *what);

@@ -1,6 +1,6 @@
 /*
- * What the library and the provider do beside the default provider, beside
- * libcrypto, and beside the limits of the machine, measured in one run and
+ * What the library and the provider do, compared with the default provider, with
+ * libcrypto, and with the limits of the machine, measured in one run and
  * interleaved: the sides take turns, and medians are compared. Tab-separated
  * values to stdout (rows.h describes the columns); lines with # name the machine
  * and the columns. usage() says how it is run.
@@ -54,6 +54,7 @@ static const struct part {
     {"base64", part_base64, NULL, NULL},
     {"read-ahead", part_read_ahead, NULL, NULL},
     {"batch", part_batch, NULL, NULL},
+    {"batch", part_batch_mixed, NULL, NULL},
     {"batch", part_batch_overhead, "GPUAES_KERNEL", "small"},
     {"encoders", part_encoders, NULL, NULL},
     {"offload", part_offload, NULL, NULL},
@@ -82,7 +83,8 @@ static void usage(FILE *to)
         "  --seconds=N        time for one row, both sides together (0.3)\n"
         "  --speed-seconds=N  of the part speed: time for CTR of 4 KiB, ours (10)\n"
         "  --case-seconds=N   of the part offload: time for one case of theirs, at least (1)\n"
-        "  --devices=LIST     of the part devices: GPUs beside the first one (all, then 0,1)\n"
+        "  --devices=LIST     of the part devices: GPUs together with the first one (all, then "
+        "0,1)\n"
         "  --help\n"
         "\n"
         "Parts, all of them where none is named:\n"
@@ -94,18 +96,18 @@ static void usage(FILE *to)
         "  bulk        one update of 64 KiB to 4 GiB, pinned and pageable\n"
         "  mixed       one update between host and device memory\n"
         "  threads     pageable memory with 1, 2, 4 and 8 threads\n"
-        "  pageable    pageable memory with threads=auto beside threads=1, 4 MiB to 1 GiB\n"
-        "  devices     several GPUs beside one\n"
+        "  pageable    pageable memory with threads=auto, compared with threads=1, 4 MiB to 1 GiB\n"
+        "  devices     several GPUs compared with one\n"
         "  start       the longest single update before, during and after the GPU's start\n"
         "  load        what loading the module takes: time, and resident memory\n"
-        "  base64      the BASE64 cipher beside EVP_EncodeBlock() and EVP_DecodeBlock()\n"
+        "  base64      the BASE64 cipher compared with EVP_EncodeBlock() and EVP_DecodeBlock()\n"
         "  read-ahead  CTR updates of 16 bytes to 1 MiB that are read ahead of; many streams\n"
         "  batch       many messages at once: rates over their number and their size\n"
         "Parts that repeat published work, with its kernels:\n"
         "  encoders    Base64 of 1 to 36 MiB: a plain encoder, GPUs, libcrypto\n"
         "  offload     Base64 of 3 KB to 300 MB over the bus: accesses, streams, power\n"
-        "  files       AES-256 over size beside one core and all, gpuaes enc beside openssl enc\n"
-        "  tables      AES-CTR with tables in each kind of memory, beside ours, 4 KiB to 1 GiB\n"
+        "  files       AES-256 over size and one core or all, gpuaes enc and openssl enc\n"
+        "  tables      AES-CTR with tables in each kind of memory, and ours, 4 KiB to 1 GiB\n"
         "  reads       random and coherent reads of each kind of memory\n"
         "  expansion   of keys, on the CPU and on the device\n"
         "Parts of whole programs, start and exit included:\n"

@@ -8,45 +8,35 @@ EXTRA_LTLIBRARIES += bench/libbench.la
 CLEANFILES += bench/libbench.la
 bench_libbench_la_SOURCES = \
 	bench/api.c bench/api.h \
-	bench/batches.h \
 	bench/buffers.c bench/buffers.h \
 	bench/card.c bench/card.h \
-	bench/crowd.c bench/crowd.h \
-	bench/limits.h bench/limits_image.c \
+	bench/crew.c bench/crew.h \
 	bench/measure.c bench/measure.h \
-	bench/offload.c bench/offload.h \
 	bench/options.h \
 	bench/part_base64.c \
-	bench/part_base64_kernels.c \
 	bench/part_batch.c \
 	bench/part_batch_mixed.c \
-	bench/part_bulk.c \
 	bench/part_devices.c \
-	bench/part_encoders.c \
-	bench/part_evp_kernels.c \
 	bench/part_files.c \
 	bench/part_header.c \
-	bench/part_host_limits.c \
 	bench/part_kernels.c \
-	bench/part_latency.c \
 	bench/part_limits.c \
 	bench/part_load.c \
-	bench/part_offload.c \
 	bench/part_pageable.c \
 	bench/part_programs.c \
 	bench/part_read_ahead.c \
+	bench/part_reference_base64.c \
 	bench/part_reference_expansion.c \
-	bench/part_reference_reads.c \
 	bench/part_reference_tables.c \
-	bench/part_small.c \
 	bench/part_start.c \
+	bench/part_updates.c \
 	bench/parts.h \
-	bench/nvml.h bench/power.c bench/power.h \
+	bench/power.c bench/power.h \
 	bench/reference_run.c bench/reference_run.h \
-	bench/references/image.c bench/references/references.h \
+	bench/references/references.h \
 	bench/rows.c bench/rows.h \
 	bench/sides.c bench/sides.h \
-	bench/worker.c bench/worker.h \
+	bench/team.c bench/team.h \
 	tool/common/turns.c tool/common/turns.h
 
 bench_libbench_la_LIBADD = test/support/libtest.la
@@ -114,23 +104,23 @@ CLEANFILES += report.files
 reference_sources = bench/references/base64.cu bench/references/ctr.cu \
 	bench/references/reads.cu
 emulated_kernel_dependencies += $(reference_sources:.cu=.d)
-EXTRA_DIST += bench/fake_nvml.c bench/limits.cu bench/references/references.cu $(reference_sources) \
+EXTRA_DIST += bench/references/limits.cu bench/references/references.cu $(reference_sources) \
 	bench/Aims.pm bench/Published.pm bench/Results.pm bench/Sides.pm \
 	bench/Plot/Gnuplot.pm bench/Plot/Lines.pm bench/Plot/References.pm \
 	bench/Report/Batches.pm bench/Report/Machine.pm bench/Report/Programs.pm \
 	bench/Report/References.pm bench/Report/Tables.pm bench/Report/Updates.pm \
 	bench/measure_all bench/plot bench/programs bench/report
 
-# Kernels that reach the limits of a device, and those of published work; embedded as the
+# Kernels of published work, and those that reach the limits of a device; embedded as the
 # others are.
 if HAVE_CUDA
-bench_images = bench/limits.fatbin bench/references/references.fatbin
-CLEANFILES += $(bench_images) $(bench_images:=.d)
-$(bench_images): bench/%.fatbin: bench/%.cu cuda/kernels.flags
+bench_image = bench/references/references.fatbin
+CLEANFILES += $(bench_image) $(bench_image).d
+$(bench_image): bench/references/references.cu cuda/kernels.flags
 	@$(MKDIR_P) $(@D)
-	$(compile_fatbin) $(srcdir)/bench/$*.cu && mv -f $@.new $@
--include $(bench_images:=.d)
-$(bench_libbench_la_OBJECTS): $(bench_images)
+	$(compile_fatbin) $< && mv -f $@.new $@
+-include $(bench_image).d
+$(bench_libbench_la_OBJECTS): $(bench_image)
 endif
 
 .PHONY: bench bench-programs bench-report report

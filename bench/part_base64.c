@@ -1,5 +1,5 @@
 /*
- * The BASE64 cipher beside EVP_EncodeBlock(), EVP_EncodeUpdate() and
+ * The BASE64 cipher compared with EVP_EncodeBlock(), EVP_EncodeUpdate() and
  * EVP_DecodeBlock(), in pageable and in pinned memory. Rates are of the bytes that
  * the text stands for.
  *
@@ -8,15 +8,14 @@
 #include "bench/buffers.h"
 #include "bench/options.h"
 #include "bench/parts.h"
-#include "bench/rows.h"
 #include "bench/sides.h"
 
 enum task { ENCODE, ENCODE_LINES, DECODE, TASKS };
 
 struct base64 {
     EVP_CIPHER *cipher;
-    unsigned char *bytes, *text, *out; /* out: room for the longer of the two */
-    size_t length, text_length, room;
+    unsigned char *bytes, *text, *out;
+    size_t length, text_length, outsize;
     enum task task;
     int failed;
 };
@@ -39,14 +38,14 @@ static void base64_reference(struct base64 *b)
     b->failed |= n + more <= 0;
 }
 
-/* The whole in one update, with the room that there is said beforehand. */
+/* The whole in one update, after the outsize has been set. */
 static void base64_ours(struct base64 *b)
 {
     int decode = b->task == DECODE, n = 0, more = 0;
     size_t length = decode ? b->text_length : b->length;
     size_t line_length = b->task == ENCODE_LINES ? 64 : 0;
     size_t expected = decode ? b->length : gpuaes_base64_encoded_size(length, line_length);
-    OSSL_PARAM params[] = {OSSL_PARAM_size_t("outsize", &b->room),
+    OSSL_PARAM params[] = {OSSL_PARAM_size_t("outsize", &b->outsize),
                            OSSL_PARAM_size_t("line-length", &line_length), OSSL_PARAM_END};
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     if (!EVP_CipherInit_ex2(context, b->cipher, NULL, NULL, !decode, params) ||
@@ -77,7 +76,6 @@ static int base64_rows(struct base64 *b, enum kind kind, size_t length)
     b->text_length = b->length / 3 * 4;
     EVP_EncodeBlock(b->text, b->bytes, (int)b->length);
     for (b->task = ENCODE; b->task < TASKS; b->task++) {
-        struct figures before = figures_get(&providers);
         double taken = (double)(b->task == DECODE ? b->text_length : b->length);
         struct row row = {.part = "base64",
                           .cipher = "BASE64",
@@ -86,13 +84,12 @@ static int base64_rows(struct base64 *b, enum kind kind, size_t length)
                           .memory = kind_name(kind),
                           .placement = "out of place",
                           .against = of_openssl(tasks[b->task].against)};
-        struct result result = measure(31, base64_run, b);
+        struct result result = measure_evp(&row, 31, base64_run, b, taken);
         if (b->failed) {
             (void)fprintf(stderr, "gpuaes_bench: %s of %zu bytes failed\n", row.operation,
                           b->length);
             return EXIT_FAILURE;
         }
-        row.processor = processor_since(&before, (double)(result.turns + 1) * taken);
         print_rates(&row, &result, (double)b->length);
     }
     return 0;
@@ -102,20 +99,20 @@ static int base64_memory(EVP_CIPHER *cipher, enum kind kind)
 {
     size_t most = options.quick ? MIB : 256 * MIB;
     /* Lines of 64 characters add a 64th; EVP_EncodeUpdate() a final NUL. */
-    size_t room = most / 3 * 4 + most / 32 + 128;
-    struct buffer bytes = buffer_take(kind, most), text = buffer_take(kind, room),
-                  out = buffer_take(kind, room);
-    struct base64 b = {
-        .cipher = cipher, .bytes = bytes.p, .text = text.p, .out = out.p, .room = room};
+    size_t outsize = most / 3 * 4 + most / 32 + 128;
+    struct buffer bytes = buffer_take(kind, most);
+    struct memory m;
     int failed = 0;
-    if (b.bytes == NULL || b.text == NULL || b.out == NULL)
-        print_skipped("base64", "%s memory: %s", kind_name(kind), no_device());
-    else
+    if (bytes.p != NULL && memory_take(&m, "base64", kind, outsize, outsize)) {
+        struct base64 b = {
+            .cipher = cipher, .bytes = bytes.p, .text = m.in.p, .out = m.out.p, .outsize = outsize};
         for (size_t length = 64 * KIB; !failed && length <= most; length *= 4)
             failed = base64_rows(&b, kind, length);
+        memory_give(&m);
+    } else if (bytes.p == NULL) {
+        print_skipped("base64", "%s memory: %s", kind_name(kind), no_device());
+    }
     buffer_give(&bytes);
-    buffer_give(&text);
-    buffer_give(&out);
     return failed;
 }
 

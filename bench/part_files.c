@@ -1,81 +1,87 @@
 /*
  * AES-256 over the size of a file, as work of 2012 showed it: a thread of the GPU for
- * each block, beside one core and beside all of them. Files are in memory here, and in
+ * each block, compared with one core and with all of them. Files are in memory here, and in
  * the device's, which is the time of the kernel alone.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include <string.h>
+
 #include "bench/api.h"
-#include "bench/buffers.h"
-#include "bench/crowd.h"
 #include "bench/options.h"
 #include "bench/parts.h"
-#include "bench/rows.h"
+#include "bench/sides.h"
+#include "bench/team.h"
 
 struct files {
+    const struct mode_row *mode;
     struct call call; /* ours */
-    struct crowd crowd;
+    struct team team;
+    struct memory memory; /* of the team */
+    struct pair part[TEAM_THREADS];
 };
+
+/* Of one thread of the CPU: its part of the message. */
+static void encrypt_part(unsigned number, void *argument)
+{
+    struct files *f = argument;
+    struct pair *p = &f->part[number];
+    size_t blocks = f->call.length / GPUAES_BLOCK, first = blocks * number / f->team.threads;
+    p->in[REFERENCE] = f->memory.in.p + first * GPUAES_BLOCK;
+    p->out[REFERENCE] = f->memory.out.p + first * GPUAES_BLOCK;
+    p->length = (blocks * (number + 1) / f->team.threads - first) * GPUAES_BLOCK;
+    pair_updates(REFERENCE, p);
+}
 
 static void encrypt_file(int side, void *argument)
 {
     struct files *f = argument;
     if (side == REFERENCE)
-        crowd_run(&f->crowd);
+        team_run(&f->team, encrypt_part, f);
     else
-        call_run(&f->call);
-}
-
-static void file_row(struct files *f, enum kind kind, int encrypt, size_t length)
-{
-    struct row row = {.part = "files",
-                      .cipher = "AES-256-ECB",
-                      .operation = direction(encrypt),
-                      .bytes = length,
-                      .memory = kind_name(kind),
-                      .placement = "out of place",
-                      .threads = f->crowd.threads,
-                      .processor = "gpu",
-                      .against = of_openssl("default provider")};
-    f->call.length = f->crowd.length = length;
-    struct result result = measure(31, encrypt_file, f);
-    print_rates(&row, &result, (double)length);
+        call_run(side, &f->call);
 }
 
 /* Over size where that is said, else the largest size alone. */
-static void rows_of_kind(struct files *f, enum kind kind, int encrypt, size_t most, int over_size)
+static void rows_of_kind(struct files *f, enum kind kind, size_t most, int over_size)
 {
-    struct buffer in = buffer_take(kind, most), out = buffer_take(kind, most);
-    f->call = call_make(encrypt ? GPUAES_ECB_ENCRYPT : GPUAES_ECB_DECRYPT, 256);
-    f->call.in = in.p;
-    f->call.out = out.p;
-    if (in.p == NULL || out.p == NULL)
-        print_skipped("files", "%s memory: %s", kind_name(kind), no_device());
-    else
-        for (size_t length = over_size ? 64 * KIB : most; length <= most; length *= 4)
-            file_row(f, kind, encrypt, length);
-    buffer_give(&in);
-    buffer_give(&out);
+    struct memory m;
+    if (!memory_take(&m, "files", kind, most, most))
+        return;
+    for (size_t length = over_size ? 64 * KIB : most; length <= most; length *= 4) {
+        struct row row = {.part = "files",
+                          .cipher = mode_cipher(f->mode, 256),
+                          .operation = direction(f->mode->encrypt),
+                          .bytes = length,
+                          .memory = kind_name(kind),
+                          .placement = "out of place",
+                          .threads = f->team.threads,
+                          .processor = "gpu",
+                          .against = of_openssl("default provider")};
+        f->call = call_make(f->mode->op, 256, m.in.p, m.out.p, length);
+        measure_rates(&row, 31, encrypt_file, f, (double)length);
+    }
+    memory_give(&m);
 }
 
 /* With so many threads of the CPU. */
-static void rows_of_crowd(struct files *f, unsigned threads, int encrypt, size_t most)
+static void rows_of_team(struct files *f, unsigned threads, size_t most)
 {
     static const enum kind kinds[] = {PAGEABLE, PINNED, DEVICE};
-    struct buffer in = buffer_take(PAGEABLE, most), out = buffer_take(PAGEABLE, most);
-    if (in.p == NULL || out.p == NULL) {
-        print_skipped("files", "there is no memory");
+    if (!memory_take(&f->memory, "files", PAGEABLE, most, most))
         exit(EXIT_FAILURE);
+    team_open(&f->team, threads);
+    for (unsigned i = 0; i < f->team.threads; i++) {
+        f->part[i] = (struct pair){.calls = 1};
+        pair_open(&f->part[i], mode_cipher(f->mode, 256), f->mode->encrypt);
     }
-    crowd_open(&f->crowd, threads, encrypt);
-    f->crowd.in = in.p;
-    f->crowd.out = out.p;
-    /* One core is as fast whatever stands beside it. */
+    /* One core is as fast whatever it is compared with. */
     for (size_t i = 0; i < (threads > 1 ? sizeof kinds / sizeof kinds[0] : 1); i++)
-        rows_of_kind(f, kinds[i], encrypt, most, encrypt);
-    crowd_close(&f->crowd);
-    buffer_give(&in);
-    buffer_give(&out);
+        rows_of_kind(f, kinds[i], most, f->mode->encrypt);
+    for (unsigned i = 0; i < f->team.threads; i++)
+        pair_close(&f->part[i]);
+    team_close(&f->team);
+    memory_give(&f->memory);
 }
 
 int part_files(void)
@@ -84,14 +90,12 @@ int part_files(void)
     size_t most = options.quick ? 256 * KIB : 256 * MIB;
     unsigned cores = cores_allowed();
     options.seconds *= 0.7; /* of many rows */
-    warm_up();
-    if (gpuaes_state() != GPUAES_READY || !card_begin(0)) {
-        print_skipped("files", "%s", no_device());
+    if (!device_begin("files"))
         return 0;
-    }
-    for (int encrypt = 1; encrypt >= 0; encrypt--) {
-        rows_of_crowd(&f, 1, encrypt, most);
-        rows_of_crowd(&f, cores > 2 ? cores : 2, encrypt, most);
+    for (int mode = MODE_ECB_ENCRYPT; mode <= MODE_ECB_DECRYPT; mode++) {
+        f.mode = &mode_rows[mode];
+        rows_of_team(&f, 1, most);
+        rows_of_team(&f, cores > 2 ? cores : 2, most);
     }
     return 0;
 }

@@ -1,174 +1,183 @@
 /*
- * AES in device memory by the public API: each mode, direction and key size, out of place,
- * in place and misaligned, in bursts and sustained; and each family of kernels
- * where it is forced.
+ * AES and Base64 in device memory by the public API. AES: each mode, direction and key size, out of
+ * place, in place and misaligned, in bursts and sustained; and each family of kernels where it is
+ * forced. Base64: rates are of the bytes that the text stands for.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "bench/api.h"
 #include "bench/options.h"
 #include "bench/parts.h"
-#include "bench/rows.h"
 #include "bench/sides.h"
 
-struct beside_copy {
-    struct device_memory *memory;
-    struct call call;
-};
-
-static void beside_copy(int side, void *argument)
-{
-    struct beside_copy *b = argument;
-    if (side == OURS)
-        call_run(&b->call);
-    else
-        device_memory_copy(b->memory, b->call.length);
-}
-
-static size_t turns_for(size_t length)
-{
-    return length >= 256 * MIB ? 15 : 51;
-}
-
 struct kernel_case {
+    const struct memory *memory;
     const struct mode_row *mode;
     unsigned bits;
     size_t length;
     int in_place;
+    struct call call[SIDES]; /* the reference's: a copy where its length is 0 */
 };
 
-static struct row kernel_row(const struct kernel_case *k, char cipher[32])
+static void turn(int side, void *argument)
 {
-    (void)snprintf(cipher, 32, "AES-%u-%s", k->bits, k->mode->mode);
+    struct kernel_case *k = argument;
+    if (k->call[side].length != 0)
+        call_run(side, &k->call[side]);
+    else
+        device_memory_copy(k->memory, k->length);
+}
+
+/* Sets the calls as well. */
+static struct row kernel_row(struct kernel_case *k)
+{
+    const struct memory *m = k->memory;
+    k->call[OURS] =
+        call_make(k->mode->op, k->bits, m->in.p, k->in_place ? m->in.p : m->out.p, k->length);
+    k->call[REFERENCE].length = 0;
     return (struct row){.part = "kernels",
-                        .cipher = cipher,
+                        .cipher = mode_cipher(k->mode, k->bits),
                         .operation = direction(k->mode->encrypt),
                         .bytes = k->length,
                         .memory = "device",
                         .placement = k->in_place ? "in place" : "out of place",
-                        .processor = "gpu"};
+                        .processor = "gpu",
+                        .against = "device copy"};
 }
 
-static struct beside_copy kernel_call(struct device_memory *m, const struct kernel_case *k)
+static void burst_row(struct kernel_case *k, const char *family)
 {
-    struct beside_copy b = {.memory = m, .call = call_make(k->mode->op, k->bits)};
-    b.call.length = k->length;
-    b.call.in = m->in;
-    b.call.out = k->in_place ? m->in : m->out;
-    return b;
-}
-
-static void burst_row(struct device_memory *m, const struct kernel_case *k, const char *family)
-{
-    char cipher[32];
-    struct row row = kernel_row(k, cipher);
-    struct beside_copy b = kernel_call(m, k);
-    measure_rest(k->length >= GIB ? 0.02 : 0);
-    struct result result = measure(turns_for(k->length), beside_copy, &b);
-    measure_rest(0);
-    row.against = "device copy";
+    struct row row = kernel_row(k);
     if (family != NULL) {
         row.part = "families";
         row.processor = family;
     }
-    print_rates(&row, &result, (double)k->length);
+    measure_rest(k->length >= GIB ? 0.02 : 0);
+    measure_rates(&row, k->length >= 256 * MIB ? 15 : 51, turn, k, (double)k->length);
+    measure_rest(0);
 }
 
-static void sustained_row(struct device_memory *m, const struct kernel_case *k)
+static void sustained_row(struct kernel_case *k)
 {
-    char cipher[32];
-    struct row row = kernel_row(k, cipher);
-    struct beside_copy b = kernel_call(m, k);
-    double each = measure_sustained(options.quick ? 0.01 : 2, beside_copy, &b);
+    struct row row = kernel_row(k);
+    double each = measure_sustained(options.quick ? 0.01 : 2, turn, k);
     row.statistic = "sustained";
     row.unit = "GB/s";
+    row.against = NULL;
     row.value[OURS] = (double)k->length / each / 1e9;
     print_row(&row);
 }
 
-/* Sustained, for the largest memory. */
-static void sustained_rows(struct device_memory *m)
+static void misaligned_row(struct kernel_case *k)
 {
-    struct kernel_case k = {.length = m->bytes};
-    for (k.bits = 128; k.bits <= 256; k.bits += 128)
-        for (size_t i = 0; i < MODE_ROWS; i++) {
-            k.mode = &mode_rows[i];
-            if (k.bits == 256 || k.mode->encrypt)
-                sustained_row(m, &k);
-        }
+    struct row row = kernel_row(k);
+    k->call[REFERENCE] = k->call[OURS];
+    k->call[OURS].in += 1;
+    k->call[OURS].out += 3;
+    row.placement = "misaligned";
+    row.against = "aligned";
+    measure_rates(&row, 15, turn, k, (double)k->length);
 }
 
-static void burst_rows(struct device_memory *m)
+/* Rows at 64 KiB and so on, of key sizes from `least` bits on, `placements` of each. */
+static void burst_rows(struct kernel_case *k, unsigned least, int placements, const char *family)
 {
-    struct kernel_case k = {.length = 64 * KIB};
-    for (; k.length <= m->bytes; k.length *= 4)
-        for (size_t i = 0; i < MODE_ROWS; i++)
-            for (k.bits = 128; k.bits <= 256; k.bits += 64)
-                for (k.in_place = 0; k.in_place < 2; k.in_place++) {
-                    k.mode = &mode_rows[i];
-                    burst_row(m, &k, NULL);
-                }
-}
-
-/* ---- Alignment ---------------------------------------------------------------- */
-
-struct aligned {
-    struct call call[SIDES];
-};
-
-static void beside_aligned(int side, void *argument)
-{
-    struct aligned *a = argument;
-    call_run(&a->call[side]);
-}
-
-static void misaligned_rows(struct device_memory *m)
-{
-    struct kernel_case k = {.bits = 256, .length = m->bytes < GIB ? m->bytes : GIB};
-    for (size_t i = 0; i < MODE_ROWS; i++) {
-        char cipher[32];
-        k.mode = &mode_rows[i];
-        struct row row = kernel_row(&k, cipher);
-        struct aligned a;
-        a.call[OURS] = a.call[REFERENCE] = kernel_call(m, &k).call;
-        a.call[OURS].in += 1;
-        a.call[OURS].out += 3;
-        struct result result = measure(15, beside_aligned, &a);
-        row.placement = "misaligned";
-        row.against = "aligned";
-        print_rates(&row, &result, (double)k.length);
-    }
+    for (k->length = 64 * KIB; k->length <= k->memory->in.bytes; k->length *= 4)
+        for (k->mode = mode_rows; k->mode < mode_rows + PARALLEL_MODES; k->mode++)
+            for (k->bits = least; k->bits <= 256; k->bits += 64)
+                for (k->in_place = 0; k->in_place < placements; k->in_place++)
+                    burst_row(k, family);
+    k->in_place = 0;
 }
 
 int part_kernels(void)
 {
-    struct device_memory m;
-    warm_up();
-    if (!device_memory_open(&m, options.quick ? 64 * KIB : 4 * GIB, "kernels"))
+    struct memory m;
+    struct kernel_case k = {.memory = &m};
+    if (!device_memory_take(&m, "kernels", options.quick ? 64 * KIB : 4 * GIB))
         return 0;
-    burst_rows(&m);
-    misaligned_rows(&m);
-    sustained_rows(&m);
-    device_memory_close(&m);
+    burst_rows(&k, 128, 2, NULL);
+    k.bits = 256;
+    k.length = m.in.bytes < GIB ? m.in.bytes : GIB;
+    for (k.mode = mode_rows; k.mode < mode_rows + PARALLEL_MODES; k.mode++)
+        misaligned_row(&k);
+    k.length = m.in.bytes;
+    for (k.bits = 128; k.bits <= 256; k.bits += 128)
+        for (k.mode = mode_rows; k.mode < mode_rows + PARALLEL_MODES; k.mode++)
+            if (k.bits == 256 || k.mode->encrypt)
+                sustained_row(&k);
+    memory_give(&m);
     return 0;
 }
-
-/* ---- Families ------------------------------------------------------------------ */
 
 /* GPUAES_KERNEL stands in the environment. */
 int part_families(void)
 {
-    struct device_memory m;
-    const char *family = getenv("GPUAES_KERNEL");
-    warm_up();
-    if (!device_memory_open(&m, options.quick ? 64 * KIB : 4 * GIB, "families"))
+    struct memory m;
+    struct kernel_case k = {.memory = &m};
+    if (!device_memory_take(&m, "families", options.quick ? 64 * KIB : 4 * GIB))
         return 0;
-    struct kernel_case k = {.bits = 256, .length = 64 * KIB};
-    for (; k.length <= m.bytes; k.length *= 4)
-        for (size_t i = 0; i < MODE_ROWS; i++) {
-            k.mode = &mode_rows[i];
-            burst_row(&m, &k, family);
+    burst_rows(&k, 256, 1, getenv("GPUAES_KERNEL"));
+    memory_give(&m);
+    return 0;
+}
+
+/* ---- Base64 ----------------------------------------------------------------------------- */
+
+struct base64_case {
+    const char *operation;
+    size_t line_length;
+    int decode;
+    const struct memory *memory;
+    size_t length;
+};
+
+/* From the first buffer to the second, as the copy. */
+static void base64_turn(int side, void *argument)
+{
+    const struct base64_case *b = argument;
+    const struct memory *m = b->memory;
+    size_t offset;
+    if (side == REFERENCE)
+        device_memory_copy(m, b->length);
+    else if (b->decode)
+        call_check(gpuaes_base64_decode(m->in.p, gpuaes_base64_encoded_size(b->length, 0), m->out.p,
+                                        GPUAES_WAIT, &offset),
+                   "gpuaes_base64_decode");
+    else
+        call_check(gpuaes_base64_encode(m->in.p, b->length, m->out.p, b->line_length, GPUAES_WAIT),
+                   "gpuaes_base64_encode");
+}
+
+int part_base64_kernels(void)
+{
+    static const struct base64_case cases[] = {{"encode", 0, 0, NULL, 0},
+                                               {"encode, lines of 64", 64, 0, NULL, 0},
+                                               {"encode, lines of 76", 76, 0, NULL, 0},
+                                               {"decode", 0, 1, NULL, 0}};
+    struct memory m;
+    if (!device_memory_take(&m, "base64-kernels", options.quick ? 256 * KIB : 4 * GIB))
+        return 0;
+    /* Text in lines is a third longer, and a 64th of that. */
+    size_t most = m.in.bytes / 96 * 69, least = options.quick ? most : MIB / 2;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (size_t length = most; length >= least; length = length / 12 * 3) {
+            struct base64_case b = cases[i];
+            b.memory = &m;
+            b.length = length;
+            if (b.decode)
+                call_check(gpuaes_base64_encode(m.out.p, length, m.in.p, 0, GPUAES_WAIT),
+                           "gpuaes_base64_encode");
+            struct row row = {.part = "base64-kernels",
+                              .cipher = "BASE64",
+                              .operation = b.operation,
+                              .bytes = length,
+                              .memory = "device",
+                              .placement = "out of place",
+                              .processor = "gpu",
+                              .against = "device copy"};
+            measure_rates(&row, 31, base64_turn, &b, (double)length);
         }
-    device_memory_close(&m);
+    memory_give(&m);
     return 0;
 }

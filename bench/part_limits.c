@@ -1,111 +1,98 @@
 /*
- * What the card and its bus can do, measured by the application's own CUDA:
- * copies within device memory and over the bus, the shared-memory port, the least
- * time of a launch.
+ * What the card, its bus and the CPU's memory can do: copies by the application's own CUDA within
+ * device memory and over the bus, the shared-memory port, the least time of a launch; copies by the
+ * CPU, ordinary and non-temporal, of one thread and of one for each core. Rates are of the bytes
+ * copied; twice as many are moved.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "base/key_size.h"
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "bench/buffers.h"
 #include "bench/card.h"
-#include "bench/limits.h"
 #include "bench/options.h"
 #include "bench/parts.h"
-#include "bench/rows.h"
+#include "bench/references/references.h"
 #include "bench/sides.h"
+#include "bench/team.h"
+
+/* ---- Copies of the card -------------------------------------------------------- */
 
 enum { UP = 1, DOWN = 2 }; /* to and from the device */
 
 struct transfers {
-    struct buffer device[2], pinned[2];
+    struct memory device, pinned;
     drv_stream stream[2];
     size_t length;
-    int ways;
+    int ways; /* 0: within the device */
 };
-
-static void device_copy(int side, void *argument)
-{
-    const struct transfers *t = argument;
-    (void)side;
-    card_check(card()->memcpy_dtod_async(card_address(t->device[1].p), card_address(t->device[0].p),
-                                         t->length, t->stream[0]),
-               "cuMemcpyDtoDAsync");
-    card_wait(t->stream[0]);
-}
 
 /*
  * Both ways in pieces, each begun together: two long copies do not share the bus
  * evenly, and the slower one would count.
  */
-static void bus_copies(int side, void *argument)
+static void copy(int side, void *argument)
 {
     const struct transfers *t = argument;
     size_t most = t->ways == (UP | DOWN) ? 64 * MIB : t->length, piece;
     (void)side;
     for (size_t at = 0; at < t->length; at += piece) {
         piece = t->length - at < most ? t->length - at : most;
+        if (t->ways == 0)
+            card_copy(t->device.out.p + at, t->device.in.p + at, piece, t->stream[0]);
         if (t->ways & UP)
-            card_check(card()->memcpy_htod_async(card_address(t->device[0].p + at),
-                                                 t->pinned[0].p + at, piece, t->stream[0]),
-                       "cuMemcpyHtoDAsync");
+            card_up(t->device.in.p + at, t->pinned.in.p + at, piece, t->stream[0]);
         if (t->ways & DOWN)
-            card_check(card()->memcpy_dtoh_async(t->pinned[1].p + at,
-                                                 card_address(t->device[1].p + at), piece,
-                                                 t->stream[1]),
-                       "cuMemcpyDtoHAsync");
+            card_down(t->pinned.out.p + at, t->device.out.p + at, piece, t->stream[1]);
         card_wait(t->stream[0]);
         card_wait(t->stream[1]);
     }
 }
 
-static void copy_rows(struct transfers *t)
+static void copy_row(struct transfers *t, const char *operation, int ways)
 {
-    static const struct {
-        const char *operation;
-        int ways;
-    } buses[] = {{"to device", UP}, {"from device", DOWN}, {"both ways, each", UP | DOWN}};
-    struct row row = {.part = "limits", .bytes = t->length, .memory = "device"};
-    struct result result;
-    if (t->device[0].p == NULL || t->device[1].p == NULL) {
-        print_skipped("limits", "copies: no device memory");
-        return;
-    }
-    row.operation = "device copy";
-    result = measure_alone(31, device_copy, t);
-    print_rates(&row, &result, (double)t->length);
-    if (t->pinned[0].p == NULL || t->pinned[1].p == NULL) {
-        print_skipped("limits", "copies over the bus: no pinned memory");
-        return;
-    }
-    row.memory = "pinned";
-    size_t most = t->length;
-    for (t->length = most; t->length >= 64 * KIB; t->length /= 16)
-        for (size_t i = 0; i < sizeof buses / sizeof buses[0]; i++) {
-            row.operation = buses[i].operation;
-            row.bytes = t->length;
-            t->ways = buses[i].ways;
-            result = measure_alone(31, bus_copies, t);
-            print_rates(&row, &result, (double)t->length);
-        }
+    struct row row = {.part = "limits",
+                      .operation = operation,
+                      .bytes = t->length,
+                      .memory = ways != 0 ? "pinned" : "device"};
+    t->ways = ways;
+    measure_rates(&row, 31, copy, t, (double)t->length);
 }
 
-/* ---- Kernels of our own ---------------------------------------------------- */
+static void copy_rows(void)
+{
+    size_t most = options.quick ? MIB : GIB;
+    struct transfers t = {.stream = {card_stream(), card_stream()}, .length = most};
+    if (!memory_take(&t.device, "limits", DEVICE, most, most))
+        return;
+    copy_row(&t, "device copy", 0);
+    if (memory_take(&t.pinned, "limits", PINNED, most, most)) {
+        for (; t.length >= 64 * KIB; t.length /= 16) {
+            copy_row(&t, "to device", UP);
+            copy_row(&t, "from device", DOWN);
+            copy_row(&t, "both ways, each", UP | DOWN);
+        }
+        memory_give(&t.pinned);
+    }
+    memory_give(&t.device);
+}
 
-struct launch {
-    drv_function function;
-    unsigned grid, block;
-    void *arguments;
+/* ---- Kernels ---------------------------------------------------------------------- */
+
+struct limit {
+    struct launch launch;
     drv_stream stream;
 };
 
 static void launch(int side, void *argument)
 {
-    const struct launch *l = argument;
-    void *parameters[] = {l->arguments};
+    const struct limit *l = argument;
     (void)side;
-    card_check(card()->launch_kernel(l->function, l->grid, 1, 1, l->block, 1, 1, 0, l->stream,
-                                     parameters, NULL),
-               "cuLaunchKernel");
+    card_launch(&l->launch, l->stream);
     card_wait(l->stream);
 }
 
@@ -116,44 +103,37 @@ static void print_bounds(double words)
         for (unsigned bits = 128; bits <= 256; bits += 64) {
             /* CTR keeps what a page of counters shares: 27 words of the first two rounds and
                5 of the third, less what keeping it takes. */
-            unsigned rounds = key_size_rounds(bits / 8);
-            double lookups = 16.0 * rounds - (ctr ? 30 : 0);
-            char cipher[32];
+            double lookups = 16.0 * key_size_rounds(bits / 8) - (ctr ? 30 : 0);
             struct row row = {.part = "limits",
-                              .cipher = cipher,
+                              .cipher =
+                                  mode_cipher(&mode_rows[ctr ? MODE_CTR : MODE_ECB_ENCRYPT], bits),
                               .operation = "tables alone",
                               .value = {words * GPUAES_BLOCK / lookups / 1e9, 0},
                               .unit = "GB/s"};
-            (void)snprintf(cipher, sizeof cipher, "AES-%u-%s", bits, ctr ? "CTR" : "ECB");
             print_row(&row);
         }
 }
 
-static void kernel_rows(drv_stream stream)
+static void kernel_rows(void)
 {
     drv_module module;
-    struct launch empty = {.grid = 1, .block = 32, .stream = stream}, port = {.stream = stream};
-    if (limits_image() == NULL ||
-        card()->module_load_data(&module, limits_image()) != DRV_SUCCESS) {
+    struct limit_arguments arguments = {options.quick ? 10 : 4000};
+    struct limit l = {{.grid = 1, .threads = 32, .arguments = &arguments}, card_stream()};
+    if (!card_module(&module) ||
+        card()->module_get_function(&l.launch.function, module, "limit_nothing") != DRV_SUCCESS) {
         print_skipped("limits", "there are no kernels for this device in this program");
         return;
     }
-    card_check(card()->module_get_function(&empty.function, module, "limit_device_copy"),
-               "limit_device_copy");
-    card_check(card()->module_get_function(&port.function, module, "limit_shared_port"),
-               "limit_shared_port");
-    struct limit_device_copy_arguments nothing = {0, 0, 0};
-    empty.arguments = &nothing;
-    struct result result = measure_alone(1001, launch, &empty);
+    struct result result = measure_alone(1001, launch, &l);
     struct row time = {.part = "limits", .operation = "empty launch and wait", .memory = "device"};
     print_times(&time, &result, 1, "us", 1e6);
 
-    struct limit_shared_port_arguments rounds = {options.quick ? 10 : 4000};
-    port.arguments = &rounds;
-    port.block = 1024;
-    port.grid = 2 * (unsigned)card_attribute(DRV_ATTR_MULTIPROCESSOR_COUNT, 0);
-    result = measure_alone(31, launch, &port);
-    double words = (double)port.grid * port.block * rounds.rounds * LIMIT_LOADS;
+    card_check(card()->module_get_function(&l.launch.function, module, "limit_shared_port"),
+               "limit_shared_port");
+    l.launch.threads = 1024;
+    l.launch.grid = 2 * (unsigned)card_attribute(DRV_ATTR_MULTIPROCESSOR_COUNT, 0);
+    result = measure_alone(31, launch, &l);
+    double words = (double)l.launch.grid * l.launch.threads * arguments.rounds * LIMIT_LOADS;
     struct row row = {.part = "limits",
                       .operation = "shared-memory port",
                       .statistic = "median",
@@ -167,22 +147,84 @@ static void kernel_rows(drv_stream stream)
 
 int part_limits(void)
 {
-    struct transfers t = {.length = options.quick ? MIB : GIB};
-    warm_up();
-    if (gpuaes_state() != GPUAES_READY || !card_begin(0)) {
-        print_skipped("limits", "the device: %s", no_device());
+    if (device_begin("limits")) {
+        copy_rows();
+        kernel_rows();
+    }
+    return 0;
+}
+
+/* ---- Copies by the CPU --------------------------------------------------------------- */
+
+typedef void copy_fn(unsigned char *to, const unsigned char *from, size_t bytes);
+
+struct copies {
+    copy_fn *copy;
+    struct memory memory;
+    size_t bytes;
+    struct team team;
+};
+
+static void copy_ordinary(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+#ifdef __SSE2__
+static void copy_non_temporal(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+    const __m128i *in = (const __m128i *)from;
+    __m128i *out = (__m128i *)to;
+    for (size_t i = 0; i < bytes / sizeof *in; i++)
+        _mm_stream_si128(out + i, _mm_load_si128(in + i));
+    _mm_sfence();
+}
+#endif
+
+static void copy_slice(unsigned number, void *argument)
+{
+    const struct copies *c = argument;
+    size_t each = c->bytes / c->team.threads / 64 * 64, at = number * each;
+    c->copy(c->memory.out.p + at, c->memory.in.p + at,
+            number + 1 < c->team.threads ? each : c->bytes - at);
+}
+
+static void run_copies(int side, void *argument)
+{
+    struct copies *c = argument;
+    (void)side;
+    team_run(&c->team, copy_slice, c);
+}
+
+int part_host_limits(void)
+{
+    static const struct {
+        const char *operation;
+        copy_fn *copy;
+    } rows[] = {{"memcpy", copy_ordinary},
+#ifdef __SSE2__
+                {"non-temporal copy", copy_non_temporal}
+#endif
+    };
+    static struct copies c;
+    unsigned cores = cores_allowed();
+    c.bytes = options.quick ? MIB : GIB;
+    if (!memory_take(&c.memory, "limits", PAGEABLE, c.bytes, c.bytes))
         return 0;
-    }
-    for (int i = 0; i < 2; i++) {
-        t.device[i] = buffer_take(DEVICE, t.length);
-        t.pinned[i] = buffer_take(PINNED, t.length);
-        t.stream[i] = card_stream();
-    }
-    copy_rows(&t);
-    kernel_rows(t.stream[0]);
-    for (int i = 0; i < 2; i++) {
-        buffer_give(&t.device[i]);
-        buffer_give(&t.pinned[i]);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int all = 0; all < (cores > 1 ? 2 : 1); all++) {
+            team_open(&c.team, all ? cores : 1);
+            c.copy = rows[i].copy;
+            struct row row = {.part = "limits",
+                              .operation = rows[i].operation,
+                              .bytes = c.bytes,
+                              .memory = "pageable",
+                              .placement = "out of place",
+                              .threads = c.team.threads,
+                              .processor = "cpu"};
+            measure_rates(&row, 15, run_copies, &c, (double)c.bytes);
+            team_close(&c.team);
+        }
+    memory_give(&c.memory);
     return 0;
 }

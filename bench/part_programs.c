@@ -25,27 +25,13 @@ static int programs(const char *part)
     return EXIT_FAILURE;
 }
 
-int part_speed(void)
-{
-    return programs("speed");
-}
-
-int part_enc(void)
-{
-    return programs("enc");
-}
-
-int part_file_programs(void)
-{
-    return programs("files");
-}
-
-int part_streams(void)
-{
-    return programs("streams");
-}
-
-int part_memory(void)
-{
-    return programs("memory");
-}
+#define PROGRAMS_PART(function, part)                                                              \
+    int function(void)                                                                             \
+    {                                                                                              \
+        return programs(part);                                                                     \
+    }
+PROGRAMS_PART(part_speed, "speed")
+PROGRAMS_PART(part_enc, "enc")
+PROGRAMS_PART(part_file_programs, "files")
+PROGRAMS_PART(part_streams, "streams")
+PROGRAMS_PART(part_memory, "memory")

@@ -10,12 +10,11 @@
 #include <string.h>
 
 #include "base/key_size.h"
+#include "base/minmax.h"
 #include "bench/api.h"
-#include "bench/buffers.h"
 #include "bench/options.h"
 #include "bench/parts.h"
 #include "bench/reference_run.h"
-#include "bench/rows.h"
 #include "bench/sides.h"
 #include "cuda/kernels/common/arguments.h"
 
@@ -46,12 +45,11 @@ static void expand_on_cpu(int side, void *argument)
 /* Seconds that ours takes for a key. */
 static double cpu_row(unsigned bits)
 {
-    char cipher[32], name[32];
+    char cipher[32];
     struct on_cpu c = {.key_bytes = bits / 8};
     struct pair pair;
     (void)snprintf(cipher, sizeof cipher, "AES-%u", bits);
-    (void)snprintf(name, sizeof name, "AES-%u-CTR", bits);
-    pair_open(&pair, name, 1);
+    pair_open(&pair, mode_cipher(&mode_rows[MODE_CTR], bits), 1);
     c.context = pair.context[REFERENCE];
     struct row row = {.part = "expansion",
                       .cipher = cipher,
@@ -69,10 +67,9 @@ static double cpu_row(unsigned bits)
 
 struct on_device {
     struct reference card;
-    struct reference_launch launch;
+    struct launch launch;
     struct aes_batch_expand_arguments arguments;
-    struct aes_batch_key *keys;
-    uint32_t *schedules;
+    struct memory host, device; /* the keys in, their schedules out */
     unsigned key_bytes;
 };
 
@@ -80,20 +77,24 @@ static void expand_on_device(int side, void *argument)
 {
     const struct on_device *d = argument;
     (void)side;
-    reference_launch(&d->card, &d->launch);
+    card_launch(&d->launch, d->card.stream);
     card_wait(d->card.stream);
+}
+
+static struct aes_batch_key *keys_of(const struct on_device *d)
+{
+    return (struct aes_batch_key *)(void *)d->host.in.p;
 }
 
 static void make_keys(struct on_device *d, uint32_t count)
 {
+    struct aes_batch_key *keys = keys_of(d);
     for (uint32_t i = 0; i < count; i++) {
-        d->keys[i] = (struct aes_batch_key){.rounds = key_size_rounds(d->key_bytes)};
-        memcpy(d->keys[i].words, reference_key, d->key_bytes);
-        d->keys[i].words[0] += i;
+        keys[i] = (struct aes_batch_key){.rounds = key_size_rounds(d->key_bytes)};
+        memcpy(keys[i].words, reference_key, d->key_bytes);
+        keys[i].words[0] += i;
     }
-    card_check(card()->memcpy_htod_async(d->arguments.keys, d->keys, count * sizeof *d->keys,
-                                         d->card.stream),
-               "cuMemcpyHtoDAsync");
+    card_up(d->device.in.p, keys, count * sizeof *keys, d->card.stream);
     card_wait(d->card.stream);
 }
 
@@ -101,16 +102,15 @@ static void make_keys(struct on_device *d, uint32_t count)
 static void set_count(struct on_device *d, uint32_t count)
 {
     unsigned grid = (count + d->launch.threads - 1) / d->launch.threads;
-    unsigned most = d->card.multiprocessors * 8;
     d->arguments.count = count;
-    d->launch.grid = grid < most ? grid : most;
+    d->launch.grid = min_unsigned(grid, d->card.multiprocessors * 8);
 }
 
 static void check_schedule(const struct on_device *d, uint32_t i)
 {
     struct gpuaes_key right;
-    (void)gpuaes_key_expand(&right, (const unsigned char *)d->keys[i].words, d->key_bytes);
-    reference_compare("aes_batch_expand", d->schedules + (size_t)i * AES_BATCH_KEY_WORDS,
+    (void)gpuaes_key_expand(&right, (const unsigned char *)keys_of(d)[i].words, d->key_bytes);
+    reference_compare("aes_batch_expand", d->host.out.p + (size_t)i * AES_BATCH_KEY_WORDS * 4,
                       right.encrypt, 16 * ((size_t)right.rounds + 1));
 }
 
@@ -118,12 +118,9 @@ static void check_schedule(const struct on_device *d, uint32_t i)
 static void check_schedules(const struct on_device *d, uint32_t count)
 {
     size_t bytes = (size_t)count * AES_BATCH_KEY_WORDS * 4;
-    card_check(card()->memset_d8_async(d->arguments.schedules, 0, bytes, d->card.stream),
-               "cuMemsetD8Async");
-    reference_launch(&d->card, &d->launch);
-    card_check(
-        card()->memcpy_dtoh_async(d->schedules, d->arguments.schedules, bytes, d->card.stream),
-        "cuMemcpyDtoHAsync");
+    card_zero(d->device.out.p, bytes, d->card.stream);
+    card_launch(&d->launch, d->card.stream);
+    card_down(d->host.out.p, d->device.out.p, bytes, d->card.stream);
     card_wait(d->card.stream);
     for (uint32_t i = 0; i < count; i += count / 4096 + 1)
         check_schedule(d, i);
@@ -162,28 +159,22 @@ static void device_rows(struct on_device *d, uint32_t most, const double *on_cpu
 static void device_part(const struct reference *card_of, const double *on_cpu)
 {
     uint32_t most = options.quick ? 32 : 1 << 20;
-    struct on_device d = {.card = *card_of, .launch = {.threads = 256, .shared = AES_SMALL_SHARED}};
-    struct buffer keys = buffer_take(PINNED, most * sizeof *d.keys);
-    struct buffer schedules = buffer_take(PINNED, (size_t)most * AES_BATCH_KEY_WORDS * 4);
-    struct buffer on_device[2] = {buffer_take(DEVICE, keys.bytes),
-                                  buffer_take(DEVICE, schedules.bytes)};
-    if (keys.p == NULL || schedules.p == NULL || on_device[0].p == NULL || on_device[1].p == NULL) {
-        print_skipped("expansion", "there is no memory for %u keys", most);
-    } else {
-        d.keys = (struct aes_batch_key *)(void *)keys.p;
-        d.schedules = (uint32_t *)(void *)schedules.p;
-        d.arguments.keys = card_address(on_device[0].p);
-        d.arguments.schedules = card_address(on_device[1].p);
-        d.launch.function = reference_function(card_of, "aes_batch_expand");
+    size_t keys = most * sizeof(struct aes_batch_key),
+           schedules = (size_t)most * AES_BATCH_KEY_WORDS * 4;
+    struct on_device d = {.card = *card_of,
+                          .launch = {.function = reference_function(card_of, "aes_batch_expand"),
+                                     .threads = min_unsigned(card_of->most_threads, 256),
+                                     .shared = AES_SMALL_SHARED}};
+    if (!memory_take(&d.host, "expansion", PINNED, keys, schedules))
+        return;
+    if (memory_take(&d.device, "expansion", DEVICE, keys, schedules)) {
+        d.arguments.keys = card_address(d.device.in.p);
+        d.arguments.schedules = card_address(d.device.out.p);
         d.launch.arguments = &d.arguments;
-        if (d.launch.threads > card_of->most_threads)
-            d.launch.threads = card_of->most_threads;
         device_rows(&d, most, on_cpu);
+        memory_give(&d.device);
     }
-    for (int i = 0; i < 2; i++)
-        buffer_give(&on_device[i]);
-    buffer_give(&keys);
-    buffer_give(&schedules);
+    memory_give(&d.host);
 }
 
 /* ---- In each block of a message's kernel -------------------------------------------------- */
@@ -209,20 +200,16 @@ static void encrypt_message(int side, void *argument)
     card_wait(m->card.stream);
 }
 
-static void check_message(struct message *m, const struct device_memory *memory)
+static void check_message(struct message *m, const struct memory *memory)
 {
     unsigned char *in = malloc(m->length), *result = malloc(m->length),
                   *expected = malloc(m->length);
     if (in == NULL || result == NULL || expected == NULL)
         exit(EXIT_FAILURE);
-    card_check(card()->memset_d8_async(card_address(memory->out), 0, m->length, m->card.stream),
-               "cuMemsetD8Async");
+    card_zero(memory->out.p, m->length, m->card.stream);
     encrypt_message(OURS, m);
-    card_check(card()->memcpy_dtoh_async(in, card_address(memory->in), m->length, m->card.stream),
-               "cuMemcpyDtoHAsync");
-    card_check(
-        card()->memcpy_dtoh_async(result, card_address(memory->out), m->length, m->card.stream),
-        "cuMemcpyDtoHAsync");
+    card_down(in, memory->in.p, m->length, m->card.stream);
+    card_down(result, memory->out.p, m->length, m->card.stream);
     card_wait(m->card.stream);
     reference_ctr_expect(m->bits, expected, in, m->length);
     reference_compare("expand_4", result, expected, m->length);
@@ -231,11 +218,10 @@ static void check_message(struct message *m, const struct device_memory *memory)
     free(expected);
 }
 
-static void message_rows(struct message *m, const struct device_memory *memory)
+static void message_rows(struct message *m, const struct memory *memory)
 {
-    char cipher[32];
     struct row row = {.part = "expansion",
-                      .cipher = cipher,
+                      .cipher = mode_cipher(&mode_rows[MODE_CTR], m->bits),
                       .operation = m->shape == RESIDENT
                                        ? "message, key expanded in each block, resident"
                                        : "message, key expanded in each block",
@@ -243,8 +229,7 @@ static void message_rows(struct message *m, const struct device_memory *memory)
                       .placement = "out of place",
                       .processor = "gpu",
                       .against = "expanded on the CPU"};
-    (void)snprintf(cipher, sizeof cipher, "AES-%u-CTR", m->bits);
-    for (m->length = 4 * KIB; m->length <= memory->bytes; m->length *= 16) {
+    for (m->length = 4 * KIB; m->length <= memory->in.bytes; m->length *= 16) {
         check_message(m, memory);
         struct result result = measure(51, encrypt_message, m);
         row.bytes = m->length;
@@ -254,25 +239,21 @@ static void message_rows(struct message *m, const struct device_memory *memory)
 
 static void message_part(const struct reference *card_of)
 {
-    struct device_memory memory;
+    struct memory memory;
     struct message m = {.card = *card_of};
     static const char *const kernels[SIDES] = {"expand_4", "shared_4"};
-    if (!device_memory_open(&memory, options.quick ? 64 * KIB : 256 * MIB, "expansion"))
+    if (!device_memory_take(&memory, "expansion", options.quick ? 64 * KIB : 256 * MIB))
         return;
     for (m.bits = 128; m.bits <= 256; m.bits += 128)
-        for (int shape = 0; shape < REFERENCE_SHAPES; shape++) {
-            m.shape = (enum reference_shape)shape;
-            for (int side = 0; side < SIDES; side++) {
-                unsigned shared = 4 * REFERENCE_TABLE + (side == OURS ? REFERENCE_SCHEDULE : 0);
-                struct reference_ctr_arguments *a = &m.ctr[side].arguments;
-                reference_ctr_open(card_of, &m.ctr[side], kernels[side], m.bits, shared);
-                a->in = card_address(memory.in);
-                a->out = card_address(memory.out);
-            }
+        for (m.shape = A_THREAD_A_BLOCK; m.shape < REFERENCE_SHAPES; m.shape++) {
+            for (int side = 0; side < SIDES; side++)
+                reference_ctr_open(card_of, &m.ctr[side], kernels[side], m.bits,
+                                   4 * REFERENCE_TABLE + (side == OURS ? REFERENCE_SCHEDULE : 0),
+                                   memory.in.p, memory.out.p);
             memcpy(m.ctr[OURS].arguments.round_key, reference_key, sizeof reference_key);
             message_rows(&m, &memory);
         }
-    device_memory_close(&memory);
+    memory_give(&memory);
 }
 
 int part_reference_expansion(void)

@@ -1,7 +1,7 @@
 /*
- * AES in CTR mode with its tables in each kind of memory, as published work had it,
- * over the size of the data, without transfers and with them; and our families of
- * kernels at the same sizes.
+ * Memory for tables, as published work measured it: AES in CTR mode with its tables in each kind of
+ * memory over the size of the data, without transfers and with them; our families of kernels at the
+ * same sizes; and bare 32-bit reads, five thousand million of all threads together.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -9,11 +9,9 @@
 #include <stdlib.h>
 
 #include "bench/api.h"
-#include "bench/buffers.h"
 #include "bench/options.h"
 #include "bench/parts.h"
 #include "bench/reference_run.h"
-#include "bench/rows.h"
 #include "bench/sides.h"
 
 static const struct table {
@@ -29,13 +27,12 @@ static const struct table {
     {"shared, 1 table x 16", "shared_1x16", 16 * REFERENCE_TABLE},
     {"shared, 1 table x 32", "shared_1x32", 32 * REFERENCE_TABLE},
 };
-enum { TABLES = sizeof tables / sizeof tables[0] };
 
 /* The rows of one kernel. */
 struct bench {
     struct reference card;
-    struct device_memory memory;
-    struct buffer in, out, expected; /* of the host */
+    struct memory memory, host;
+    unsigned char *expected;
     unsigned bits;
     struct reference_ctr ctr;
     enum reference_shape shape;
@@ -48,13 +45,6 @@ static size_t next_size(size_t length)
     return length * (options.quick ? 16 : 4);
 }
 
-/* Larger sizes would take too long, and change nothing any more. */
-static int is_slow(const struct result *result)
-{
-    enum { LONGEST_MS = 30 };
-    return !options.quick && result->median[OURS] * 1e3 > LONGEST_MS;
-}
-
 static size_t turns_for(size_t length)
 {
     return length >= 64 * MIB ? 7 : 21;
@@ -62,46 +52,42 @@ static size_t turns_for(size_t length)
 
 /* ---- Published kernels ------------------------------------------------------------- */
 
-static void beside_gpuaes(int side, void *argument)
+static void versus_gpuaes(int side, void *argument)
 {
     struct bench *b = argument;
+    size_t length = b->call.length;
     if (side == REFERENCE) {
-        call_run(&b->call);
+        call_run(side, &b->call);
         return;
     }
     if (b->transfers)
-        card_check(card()->memcpy_htod_async(card_address(b->memory.in), b->in.p, b->call.length,
-                                             b->card.stream),
-                   "cuMemcpyHtoDAsync");
-    reference_ctr_run(&b->card, &b->ctr, b->shape, b->call.length);
+        card_up(b->memory.in.p, b->host.in.p, length, b->card.stream);
+    reference_ctr_run(&b->card, &b->ctr, b->shape, length);
     if (b->transfers)
-        card_check(card()->memcpy_dtoh_async(b->out.p, card_address(b->memory.out), b->call.length,
-                                             b->card.stream),
-                   "cuMemcpyDtoHAsync");
+        card_down(b->host.out.p, b->memory.out.p, length, b->card.stream);
     card_wait(b->card.stream);
 }
 
 static void size_rows(struct bench *b, const struct table *table)
 {
-    char cipher[32], operation[64];
+    enum { LONGEST_MS = 30 }; /* larger sizes would take too long, and change nothing any more */
+    char operation[64];
+    const struct memory *m = b->transfers ? &b->host : &b->memory;
     struct row row = {.part = "tables",
-                      .cipher = cipher,
+                      .cipher = mode_cipher(&mode_rows[MODE_CTR], b->bits),
                       .operation = operation,
                       .memory = b->transfers ? "pinned" : "device",
                       .placement = "out of place",
                       .processor = "gpu",
                       .against = "gpuaes_aes"};
-    (void)snprintf(cipher, sizeof cipher, "AES-%u-CTR", b->bits);
     (void)snprintf(operation, sizeof operation, "%s%s", table->operation,
                    b->shape == RESIDENT ? ", resident" : "");
-    b->call = call_make(GPUAES_CTR, b->bits);
-    b->call.in = b->transfers ? b->in.p : b->memory.in;
-    b->call.out = b->transfers ? b->out.p : b->memory.out;
-    for (size_t length = 4 * KIB; length <= b->memory.bytes; length = next_size(length)) {
-        row.bytes = b->call.length = length;
-        struct result result = measure(turns_for(length), beside_gpuaes, b);
-        print_rates(&row, &result, (double)length);
-        if (is_slow(&result))
+    for (size_t length = 4 * KIB; length <= b->memory.in.bytes; length = next_size(length)) {
+        b->call = call_make(GPUAES_CTR, b->bits, m->in.p, m->out.p, length);
+        row.bytes = length;
+        struct result result =
+            measure_rates(&row, turns_for(length), versus_gpuaes, b, (double)length);
+        if (!options.quick && result.median[OURS] * 1e3 > LONGEST_MS)
             break;
     }
 }
@@ -110,29 +96,23 @@ static void size_rows(struct bench *b, const struct table *table)
 static void check(struct bench *b, const struct table *table, size_t length)
 {
     static const unsigned char zeros[GPUAES_BLOCK];
-    size_t beyond = length < b->memory.bytes ? GPUAES_BLOCK : 0;
-    card_check(
-        card()->memset_d8_async(card_address(b->memory.out), 0, length + beyond, b->card.stream),
-        "cuMemsetD8Async");
+    size_t beyond = length < b->memory.in.bytes ? GPUAES_BLOCK : 0;
+    card_zero(b->memory.out.p, length + beyond, b->card.stream);
     reference_ctr_run(&b->card, &b->ctr, b->shape, length);
-    card_check(card()->memcpy_dtoh_async(b->out.p, card_address(b->memory.out), length + beyond,
-                                         b->card.stream),
-               "cuMemcpyDtoHAsync");
+    card_down(b->host.out.p, b->memory.out.p, length + beyond, b->card.stream);
     card_wait(b->card.stream);
-    reference_compare(table->name, b->out.p, b->expected.p, length);
-    reference_compare(table->name, b->out.p + length, zeros, beyond);
+    reference_compare(table->name, b->host.out.p, b->expected, length);
+    reference_compare(table->name, b->host.out.p + length, zeros, beyond);
 }
 
 static void table_rows(struct bench *b, const struct table *table)
 {
-    reference_ctr_open(&b->card, &b->ctr, table->name, b->bits, table->shared);
-    b->ctr.arguments.in = card_address(b->memory.in);
-    b->ctr.arguments.out = card_address(b->memory.out);
-    for (int shape = 0; shape < REFERENCE_SHAPES; shape++) {
-        b->shape = (enum reference_shape)shape;
+    reference_ctr_open(&b->card, &b->ctr, table->name, b->bits, table->shared, b->memory.in.p,
+                       b->memory.out.p);
+    b->transfers = 0;
+    for (b->shape = A_THREAD_A_BLOCK; b->shape < REFERENCE_SHAPES; b->shape++) {
         check(b, table, 4 * KIB + 3 * GPUAES_BLOCK);
-        check(b, table, b->memory.bytes);
-        b->transfers = 0;
+        check(b, table, b->memory.in.bytes);
         size_rows(b, table);
     }
     b->shape = A_THREAD_A_BLOCK;
@@ -140,84 +120,161 @@ static void table_rows(struct bench *b, const struct table *table)
     size_rows(b, table);
 }
 
-static int memory_open(struct bench *b)
-{
-    if (!device_memory_open(&b->memory, options.quick ? 64 * KIB : GIB, "tables"))
-        return 0;
-    b->in = buffer_take(PINNED, b->memory.bytes);
-    b->out = buffer_take(PINNED, b->memory.bytes);
-    b->expected = buffer_take(PAGEABLE, b->memory.bytes);
-    if (b->in.p != NULL && b->out.p != NULL && b->expected.p != NULL)
-        return 1;
-    print_skipped("tables", "there is no pinned memory");
-    return 0;
-}
-
-static void memory_close(struct bench *b)
-{
-    device_memory_close(&b->memory);
-    buffer_give(&b->in);
-    buffer_give(&b->out);
-    buffer_give(&b->expected);
-}
-
 int part_reference_tables(void)
 {
     struct bench b = {.bits = 128};
-    warm_up();
-    if (!reference_open(&b.card, "tables"))
+    if (!device_memory_take(&b.memory, "tables", options.quick ? 64 * KIB : GIB) ||
+        !reference_open(&b.card, "tables"))
         return 0;
-    if (memory_open(&b)) {
-        card_check(card()->memcpy_htod_async(card_address(b.memory.in), b.in.p, b.memory.bytes,
-                                             b.card.stream),
-                   "cuMemcpyHtoDAsync");
+    size_t most = b.memory.in.bytes;
+    struct buffer expected = buffer_take(PAGEABLE, most);
+    if (expected.p != NULL && memory_take(&b.host, "tables", PINNED, most, most)) {
+        b.expected = expected.p;
+        card_up(b.memory.in.p, b.host.in.p, most, b.card.stream);
         card_wait(b.card.stream);
         for (; b.bits <= 256; b.bits += 128) {
-            reference_ctr_expect(b.bits, b.expected.p, b.in.p, b.memory.bytes);
-            for (size_t i = 0; i < TABLES; i++)
+            reference_ctr_expect(b.bits, b.expected, b.host.in.p, most);
+            for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
                 table_rows(&b, &tables[i]);
         }
-        memory_close(&b);
+        memory_give(&b.host);
     }
+    buffer_give(&expected);
+    memory_give(&b.memory);
     reference_close(&b.card);
     return 0;
 }
 
 /* ---- Our families ------------------------------------------------------------------ */
 
-static void turn(int side, void *call)
-{
-    (void)side;
-    call_run(call);
-}
-
 /* GPUAES_KERNEL stands in the environment. */
 int part_reference_families(void)
 {
-    struct device_memory m;
-    char cipher[32], operation[32];
+    struct memory m;
+    char operation[32];
     const char *family = getenv("GPUAES_KERNEL");
     struct row row = {.part = "tables",
-                      .cipher = cipher,
                       .operation = operation,
                       .memory = "device",
                       .placement = "out of place",
                       .processor = family};
-    warm_up();
-    if (!device_memory_open(&m, options.quick ? 64 * KIB : GIB, "tables"))
+    if (!device_memory_take(&m, "tables", options.quick ? 64 * KIB : GIB))
         return 0;
     (void)snprintf(operation, sizeof operation, "gpuaes, %s", family);
-    for (unsigned bits = 128; bits <= 256; bits += 128) {
-        struct call call = call_make(GPUAES_CTR, bits);
-        call.in = m.in;
-        call.out = m.out;
-        (void)snprintf(cipher, sizeof cipher, "AES-%u-CTR", bits);
-        for (size_t length = 4 * KIB; length <= m.bytes; length = next_size(length)) {
-            row.bytes = call.length = length;
-            struct result result = measure_alone(turns_for(length), turn, &call);
-            print_rates(&row, &result, (double)length);
+    for (unsigned bits = 128; bits <= 256; bits += 128)
+        for (size_t length = 4 * KIB; length <= m.in.bytes; length = next_size(length)) {
+            struct call call = call_make(GPUAES_CTR, bits, m.in.p, m.out.p, length);
+            row.cipher = mode_cipher(&mode_rows[MODE_CTR], bits);
+            row.bytes = length;
+            measure_rates(&row, turns_for(length), call_run, &call, (double)length);
         }
+    memory_give(&m);
+    return 0;
+}
+
+/* ---- Bare reads ---------------------------------------------------------------------- */
+
+/* The words of the table; copies of it in shared memory, 0: it is not there. */
+struct reads {
+    const char *memory, *kernel;
+    unsigned words, copies;
+    int coherent;
+};
+
+struct reader {
+    struct reference card;
+    struct launch launch;
+    struct reference_reads_arguments arguments;
+    uint32_t threads, *result; /* of the grid, and what they found */
+    unsigned char *out;        /* which is there on the device */
+};
+
+static void reads_turn(int side, void *argument)
+{
+    const struct reader *b = argument;
+    (void)side;
+    card_launch(&b->launch, b->card.stream);
+    card_wait(b->card.stream);
+}
+
+/* Where the ways of each thread end is known without going them. */
+static void check_reads(const struct reader *b, const struct reads *r)
+{
+    size_t bytes = b->threads * sizeof *b->result;
+    card_zero(b->out, bytes, b->card.stream);
+    card_launch(&b->launch, b->card.stream);
+    card_down(b->result, b->out, bytes, b->card.stream);
+    card_wait(b->card.stream);
+    for (uint32_t thread = 0; thread < b->threads; thread++) {
+        uint32_t sum = 0;
+        for (uint32_t i = 0; i < REFERENCE_CHAINS; i++)
+            sum += reference_word(
+                reference_start(thread, i, b->arguments.coherent) + b->arguments.steps, r->words);
+        reference_compare(r->kernel, &b->result[thread], &sum, sizeof sum);
     }
-    device_memory_close(&m);
+}
+
+static void read_row(struct reader *b, const struct reads *r)
+{
+    char kernel[64];
+    (void)snprintf(kernel, sizeof kernel, "reference_reads_%s_%u", r->kernel, r->words);
+    b->launch.function = reference_function(&b->card, kernel);
+    b->launch.arguments = &b->arguments;
+    b->launch.shared = r->words * 4 * r->copies;
+    b->arguments.coherent = (unsigned)r->coherent;
+    check_reads(b, r);
+    struct result result = measure_alone(15, reads_turn, b);
+    double words = (double)b->threads * REFERENCE_CHAINS * b->arguments.steps;
+    struct row row = {.part = "reads",
+                      .operation = r->copies > 1 ? "random, a bank a lane"
+                                   : r->coherent ? "coherent"
+                                                 : "random",
+                      .statistic = "median",
+                      .bytes = (size_t)r->words * 4,
+                      .memory = r->memory,
+                      .value = {words / result.median[OURS] / 1e9, 0},
+                      .unit = "Gword/s",
+                      .spread = result.spread,
+                      .processor = "gpu"};
+    print_row(&row);
+}
+
+int part_reference_reads(void)
+{
+    enum { BANKS = 32 };
+    static const struct reads memories[] = {{"constant", "constant", 0, 0, 0},
+                                            {"shared", "shared", 0, 1, 0},
+                                            {"read-only", "read_only", 0, 0, 0}};
+    static const struct reads own_bank = {"shared", "own_bank", 256, BANKS, 0};
+    struct reader b = {.result = NULL};
+    double reads = options.quick ? 1e5 : 5e9;
+    warm_up();
+    if (!reference_open(&b.card, "reads"))
+        return 0;
+    /* Few of the largest blocks fill a multiprocessor, so that tables are filled seldom. */
+    b.launch.threads = b.card.most_threads;
+    b.launch.grid = b.card.multiprocessors * (b.card.threads / b.launch.threads);
+    b.threads = b.launch.grid * b.launch.threads;
+    b.arguments.steps =
+        (uint32_t)(reads / (b.threads * (REFERENCE_CHAINS * REFERENCE_UNROLL)) + 1) *
+        REFERENCE_UNROLL;
+    b.result = malloc(b.threads * sizeof *b.result);
+    struct buffer out = buffer_take(DEVICE, b.threads * sizeof *b.result);
+    if (b.result == NULL || out.p == NULL)
+        exit(EXIT_FAILURE);
+    b.out = out.p;
+    b.arguments.out = card_address(out.p);
+    for (int coherent = 1; coherent >= 0; coherent--)
+        for (size_t i = 0; i < sizeof memories / sizeof memories[0]; i++)
+            for (unsigned words = 256; words <= 1024; words *= 4) {
+                struct reads r = memories[i];
+                r.words = words;
+                r.coherent = coherent;
+                read_row(&b, &r);
+            }
+    read_row(&b, &own_bank);
+    buffer_give(&out);
+    free(b.result);
+    reference_close(&b.card);
     return 0;
 }

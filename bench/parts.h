@@ -32,6 +32,7 @@ int part_enc(void);
 int part_streams(void);
 int part_memory(void);
 int part_batch(void);
+int part_batch_mixed(void);
 int part_batch_overhead(void);
 int part_encoders(void);
 int part_offload(void);

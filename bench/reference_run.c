@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/options.h"
-#include "bench/rows.h"
+#include "base/minmax.h"
 #include "bench/sides.h"
 
 enum { THREADS = 256 };
@@ -27,7 +26,7 @@ int reference_open(struct reference *r, const char *part)
         print_skipped(part, "%s", no_device());
         return 0;
     }
-    if (!card_module(&r->module, reference_image())) {
+    if (!card_module(&r->module)) {
         print_skipped(part, "there are no kernels for this device in this program");
         return 0;
     }
@@ -53,14 +52,6 @@ drv_function reference_function(const struct reference *r, const char *name)
     return function;
 }
 
-void reference_launch(const struct reference *r, const struct reference_launch *l)
-{
-    void *parameters[] = {l->arguments};
-    card_check(card()->launch_kernel(l->function, l->grid, 1, 1, l->threads, 1, 1, l->shared,
-                                     r->stream, parameters, NULL),
-               "cuLaunchKernel");
-}
-
 /* ---- CTR -------------------------------------------------------------------------- */
 
 static uint64_t big_endian(const unsigned char *p)
@@ -72,7 +63,7 @@ static uint64_t big_endian(const unsigned char *p)
 }
 
 void reference_ctr_open(const struct reference *r, struct reference_ctr *ctr, const char *name,
-                        unsigned bits, unsigned shared)
+                        unsigned bits, unsigned shared, const void *in, const void *out)
 {
     char kernel[80];
     struct gpuaes_key key;
@@ -80,30 +71,32 @@ void reference_ctr_open(const struct reference *r, struct reference_ctr *ctr, co
     (void)snprintf(kernel, sizeof kernel, "reference_ctr_%s_%u", name, key.rounds);
     *ctr = (struct reference_ctr){
         .launch = {.function = reference_function(r, kernel),
-                   .threads = r->most_threads < THREADS ? r->most_threads : THREADS,
+                   .threads = min_unsigned(r->most_threads, THREADS),
                    .shared = shared},
-        .arguments = {.counter = {big_endian(counter), big_endian(counter + 8)}}};
+        .arguments = {.in = card_address(in),
+                      .out = card_address(out),
+                      .counter = {big_endian(counter), big_endian(counter + 8)}}};
     memcpy(ctr->arguments.round_key, key.encrypt, sizeof key.encrypt);
 }
 
 /* Blocks of threads that the device holds at once. */
-static unsigned resident(const struct reference *r, const struct reference_launch *l)
+static unsigned resident(const struct reference *r, const struct launch *l)
 {
     unsigned by_threads = r->threads / l->threads;
     unsigned by_shared = l->shared != 0 ? r->shared / (l->shared + r->reserved) : by_threads;
-    return r->multiprocessors * (by_shared < by_threads ? by_shared : by_threads);
+    return r->multiprocessors * min_unsigned(by_shared, by_threads);
 }
 
 void reference_ctr_run(const struct reference *r, struct reference_ctr *ctr,
                        enum reference_shape shape, size_t length)
 {
-    struct reference_launch *l = &ctr->launch;
+    struct launch *l = &ctr->launch;
     l->arguments = &ctr->arguments;
     ctr->arguments.blocks = length / GPUAES_BLOCK;
     l->grid = (unsigned)((ctr->arguments.blocks + l->threads - 1) / l->threads);
-    if (shape == RESIDENT && l->grid > resident(r, l))
-        l->grid = resident(r, l);
-    reference_launch(r, l);
+    if (shape == RESIDENT)
+        l->grid = min_unsigned(l->grid, resident(r, l));
+    card_launch(l, r->stream);
 }
 
 void reference_compare(const char *kernel, const void *result, const void *expected, size_t length)
@@ -117,10 +110,8 @@ void reference_compare(const char *kernel, const void *result, const void *expec
 void reference_ctr_expect(unsigned bits, unsigned char *expected, const unsigned char *in,
                           size_t length)
 {
-    char cipher[32];
     struct pair pair = {.length = length, .calls = 1};
-    (void)snprintf(cipher, sizeof cipher, "AES-%u-CTR", bits);
-    pair_open(&pair, cipher, 1);
+    pair_open(&pair, mode_cipher(&mode_rows[MODE_CTR], bits), 1);
     if (!EVP_CipherInit_ex2(pair.context[REFERENCE], NULL, reference_key, counter, 1, NULL)) {
         ERR_print_errors_fp(stderr);
         exit(EXIT_FAILURE);

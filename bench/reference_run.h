@@ -21,20 +21,13 @@ struct reference {
     unsigned threads, shared, reserved;
 };
 
-/* 1, or 0 where there is no device or no kernels for it, which it says of `part`. */
+/* Call after warm_up(). Returns 1, or 0 where there is no device or no kernels for it, which it
+ * says of `part`. */
 int reference_open(struct reference *reference, const char *part);
 void reference_close(struct reference *reference);
 
-/* Ends the program where there is none of that name, as the next does on an error. */
+/* Ends the program where there is none of that name. */
 drv_function reference_function(const struct reference *reference, const char *name);
-
-/* A kernel, its grid, and its one argument, which is copied when it is launched. */
-struct reference_launch {
-    drv_function function;
-    unsigned grid, threads, shared;
-    void *arguments;
-};
-void reference_launch(const struct reference *reference, const struct reference_launch *launch);
 
 /* ---- CTR ---- */
 
@@ -43,7 +36,7 @@ extern const unsigned char reference_key[REFERENCE_KEY];
 
 /* A kernel, reference_ctr_NAME_ROUNDS, and its work. */
 struct reference_ctr {
-    struct reference_launch launch;
+    struct launch launch;
     struct reference_ctr_arguments arguments;
 };
 
@@ -55,7 +48,8 @@ enum reference_shape { A_THREAD_A_BLOCK, RESIDENT, REFERENCE_SHAPES };
 
 /* With the first bytes of reference_key, whose schedule the CPU makes. */
 void reference_ctr_open(const struct reference *reference, struct reference_ctr *ctr,
-                        const char *name, unsigned bits, unsigned shared);
+                        const char *name, unsigned bits, unsigned shared, const void *in,
+                        const void *out);
 
 /* Launches it for so many bytes, a multiple of 16, of device memory; does not wait. */
 void reference_ctr_run(const struct reference *reference, struct reference_ctr *ctr,

@@ -12,7 +12,7 @@
 void print_columns(void)
 {
     puts("# part\tcipher\toperation\tstatistic\tbytes\tmemory\tplacement\tdevices\tthreads\tours\t"
-         "reference\tunit\tratio\tspread\tcpu_ours\tcpu_reference\tengine\tagainst");
+         "reference\tunit\tratio\tspread\tcpu_ours\tcpu_reference\tprocessor\tagainst");
 }
 
 static const char *text(const char *s)
@@ -56,6 +56,15 @@ void print_rates(struct row *row, const struct result *result, double bytes)
         row->cpu[side] = result->cpu[side] / bytes * 1e9;
     }
     print_row(row);
+}
+
+struct result measure_rates(struct row *row, size_t most, turn_fn *measured, void *argument,
+                            double bytes)
+{
+    struct result result =
+        (row->against != NULL ? measure : measure_alone)(most, measured, argument);
+    print_rates(row, &result, bytes);
+    return result;
 }
 
 void print_times(struct row *row, const struct result *result, double calls, const char *unit,

@@ -1,10 +1,10 @@
 /*
  * The lines of the output: tab-separated values, one row a case. Lines that begin with #
- * tell what was measured with; "# note: TEXT", by hand, stands in the report as well.
+ * tell what was measured with; "# note: TEXT", by hand, is in the report, too.
  *
  * Columns:
  *   part       the part of the benchmark
- *   cipher     AES-256-CTR, BASE64, or - where it is no matter of a cipher
+ *   cipher     AES-256-CTR, BASE64, or - for none
  *   operation  encrypt, decrypt, encode, decode, or what is measured
  *   statistic  median (of single turns), p99 (99 % are not later), longest, mean, least, most,
  *              sustained (over some seconds), "at 0.3 s" (from then on, for 0.1 s), or -
@@ -12,7 +12,7 @@
  *   bytes      input of one turn; of one update in the parts read-ahead and speed
  *   memory     pageable, pinned, device, in>out where they differ, the file system, what the
  *              part reads reads (constant, shared, read-only), or -
- *   placement  apart, in place, misaligned (input 1, output 3 bytes off), or -
+ *   placement  out of place, in place, misaligned (input 1, output 3 bytes off), or -
  *   devices    GPUs that may be used
  *   threads    threads of the library, or threads or processes of the application
  *              where it has several; streams in the part offload-streams; of the reference
@@ -23,9 +23,10 @@
  *   spread     distance of the quartiles of the time ratio, as a part of its median
  *   cpu_ours, cpu_reference
  *              CPU seconds of the process per 10^9 bytes, or -
- *   processor     the side that did it, by the bytes that the device is said to have done: gpu,
- * cpu, mixed; read-ahead, where 0.9 were combined with its keystream; the family of kernels that
- * was forced; or - against    what the reference is
+ *   processor  the side that did it, by the bytes that the device is said to have done: gpu, cpu,
+ *              mixed; read-ahead, where 0.9 were combined with its keystream; the family of kernels
+ *              that was forced; or -
+ *   against    what the reference is
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -55,6 +56,13 @@ void print_row(const struct row *row);
 
 /* A row of rates, GB/s: each side had `bytes` of work in a turn. */
 void print_rates(struct row *row, const struct result *result, double bytes);
+
+/*
+ * Measures `most` turns at most, and prints the row: of both sides, or of ours alone where the row
+ * is compared with nothing. Returns what it measured.
+ */
+struct result measure_rates(struct row *row, size_t most, turn_fn *measured, void *argument,
+                            double bytes);
 
 /*
  * A row of times: `calls` of them in a turn, in `unit`, of which there are

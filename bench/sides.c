@@ -9,18 +9,26 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "bench/card.h"
 #include "bench/options.h"
 
+#define CIPHERS(mode)                                                                              \
+    {                                                                                              \
+        "AES-128-" mode, "AES-192-" mode, "AES-256-" mode                                          \
+    }
 const struct mode_row mode_rows[MODE_ROWS] = {
-    {"CTR", 1, GPUAES_CTR},
-    {"ECB", 1, GPUAES_ECB_ENCRYPT},
-    {"ECB", 0, GPUAES_ECB_DECRYPT},
-    {"CBC", 0, GPUAES_CBC_DECRYPT},
+    [MODE_CTR] = {CIPHERS("CTR"), 1, GPUAES_CTR},
+    [MODE_ECB_ENCRYPT] = {CIPHERS("ECB"), 1, GPUAES_ECB_ENCRYPT},
+    [MODE_ECB_DECRYPT] = {CIPHERS("ECB"), 0, GPUAES_ECB_DECRYPT},
+    [MODE_CBC_DECRYPT] = {CIPHERS("CBC"), 0, GPUAES_CBC_DECRYPT},
+    [MODE_CBC_ENCRYPT] = {CIPHERS("CBC"), 1, GPUAES_CBC_ENCRYPT},
 };
 
 void warm_up(void)
 {
     double deadline = now() + 30;
+    if (providers.ours != NULL)
+        return;
     providers = providers_load();
     /* The first context starts the device. */
     struct pair p;
@@ -35,6 +43,15 @@ void warm_up(void)
 const char *no_device(void)
 {
     return *gpuaes_reason() != '\0' ? gpuaes_reason() : "no device was started";
+}
+
+int device_begin(const char *part)
+{
+    warm_up();
+    if (gpuaes_state() == GPUAES_READY && card_begin(0))
+        return 1;
+    print_skipped(part, "%s", no_device());
+    return 0;
 }
 
 const char *of_openssl(const char *what)
@@ -76,17 +93,19 @@ static EVP_CIPHER_CTX *open_anywhere(const EVP_CIPHER *cipher, int encrypt)
 
 void pair_open(struct pair *p, const char *cipher, int encrypt)
 {
+    enum { MOST_TRIES = 16 };
     EVP_CIPHER *ciphers[SIDES] = {fetch_ours(&providers, cipher),
                                   fetch_reference(&providers, cipher)};
     for (int side = 0; side < SIDES; side++) {
-        EVP_CIPHER_CTX *context = open_anywhere(ciphers[side], encrypt);
-        while (iv_may_cross_pages(context)) {
-            /* The first one keeps its place until there is another. */
-            EVP_CIPHER_CTX *other = open_anywhere(ciphers[side], encrypt);
-            EVP_CIPHER_CTX_free(context);
-            context = other;
-        }
-        p->context[side] = context;
+        /* Each keeps its place until one is right, so that the heap does not offer it again. */
+        EVP_CIPHER_CTX *tried[MOST_TRIES];
+        int count = 0;
+        do
+            tried[count++] = open_anywhere(ciphers[side], encrypt);
+        while (count < MOST_TRIES && iv_may_cross_pages(tried[count - 1]));
+        p->context[side] = tried[--count];
+        while (count > 0)
+            EVP_CIPHER_CTX_free(tried[--count]);
         EVP_CIPHER_free(ciphers[side]);
     }
 }
@@ -103,6 +122,13 @@ void pair_memory(struct pair *p, unsigned char *in, unsigned char *out)
         p->in[side] = in;
         p->out[side] = out;
     }
+}
+
+void pair_device_memory(struct pair *p)
+{
+    int yes = 1;
+    OSSL_PARAM params[] = {OSSL_PARAM_int("device-memory", &yes), OSSL_PARAM_END};
+    EVP_CIPHER_CTX_set_params(p->context[OURS], params);
 }
 
 static void update(EVP_CIPHER_CTX *context, unsigned char *out, const unsigned char *in,
@@ -138,4 +164,13 @@ const char *processor_since(const struct figures *before, double bytes)
 {
     double gpu = (double)(figures_get(&providers).gpu_bytes - before->gpu_bytes);
     return gpu >= 0.9 * bytes ? "gpu" : gpu > 0 ? "mixed" : "cpu";
+}
+
+struct result measure_evp(struct row *row, size_t most, turn_fn *measured, void *argument,
+                          double bytes)
+{
+    struct figures before = figures_get(&providers);
+    struct result result = measure(most, measured, argument);
+    row->processor = processor_since(&before, (double)(result.turns + 1) * bytes);
+    return result;
 }

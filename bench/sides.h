@@ -7,7 +7,8 @@
 #ifndef GPUAES_BENCH_SIDES_H
 #define GPUAES_BENCH_SIDES_H
 
-#include "bench/measure.h"
+#include "base/key_size.h"
+#include "bench/rows.h"
 #include "cuda/gpuaes.h"
 #include "test/support/providers.h"
 
@@ -17,6 +18,10 @@ void warm_up(void);
 /* Why there is no device, as a sentence. */
 const char *no_device(void);
 
+/* Warms up and makes the first device current; returns 1, or 0 where there is none, which it says
+ * of `part`. */
+int device_begin(const char *part);
+
 /*
  * What a row is compared with, and the version of OpenSSL, since newer ones are several
  * times faster: "default provider, OpenSSL 3.0.13". Static storage, valid until
@@ -24,14 +29,31 @@ const char *no_device(void);
  */
 const char *of_openssl(const char *what);
 
-/* The name of a mode and direction, and what each interface calls it. */
+/*
+ * The modes of AES, a row for each direction: the ciphers by the size of their keys, and what
+ * libgpuaes calls it. Those from PARALLEL_MODES on are serial: the CPU does their updates, and
+ * devices have them in batches alone.
+ */
 struct mode_row {
-    const char *mode;
+    const char *cipher[KEY_SIZES];
     int encrypt;
     enum gpuaes_op op;
 };
-enum { MODE_ROWS = GPUAES_OPS };
+enum mode_number {
+    MODE_CTR,
+    MODE_ECB_ENCRYPT,
+    MODE_ECB_DECRYPT,
+    MODE_CBC_DECRYPT,
+    PARALLEL_MODES,
+    MODE_CBC_ENCRYPT = PARALLEL_MODES,
+    MODE_ROWS
+};
 extern const struct mode_row mode_rows[MODE_ROWS];
+
+static inline const char *mode_cipher(const struct mode_row *mode, unsigned bits)
+{
+    return mode->cipher[key_size_index(bits / 8)];
+}
 
 static inline const char *direction(int encrypt)
 {
@@ -45,12 +67,15 @@ struct pair {
     size_t length, calls; /* of one update; updates in a turn */
 };
 
-/* Ends the program where a cipher is not to be had. */
+/* Ends the program where a cipher cannot be fetched. */
 void pair_open(struct pair *pair, const char *cipher, int encrypt);
 void pair_close(struct pair *pair);
 
 /* The same memory on both sides. */
 void pair_memory(struct pair *pair, unsigned char *in, unsigned char *out);
+
+/* Says that updates of our side have device memory. */
+void pair_device_memory(struct pair *pair);
 
 /*
  * A turn_fn of a pair: the updates of one side. Ends the program where one
@@ -60,6 +85,10 @@ void pair_updates(int side, void *pair);
 
 /* The side that did it, by the bytes that the device is said to have done since `before`. */
 const char *processor_since(const struct figures *before, double bytes);
+
+/* Measures, and names in the row the side that did it; `bytes`: of ours in a turn. */
+struct result measure_evp(struct row *row, size_t most, turn_fn *measured, void *argument,
+                          double bytes);
 
 /* A figure of the provider by its name; 0 where it has none. */
 uint64_t provider_figure(const char *name);

@@ -1,7 +1,7 @@
 /*
  * A program that streams, as many do: AES-256-CTR in small updates of one context a
- * thread, by whatever providers OPENSSL_CONF names. bench/programs runs it, beside
- * itself on the default provider alone, and takes the time of the whole process.
+ * thread, by whatever providers OPENSSL_CONF names. bench/programs runs it, in turns
+ * with itself on the default provider alone, and takes the time of the whole process.
  *
  *     stream [OPTION...] BYTES PIECE
  *
@@ -14,7 +14,7 @@
  *                  without an end, or ends it; the end of the input ends the program
  *
  * prints "first" and "last", each with CLOCK_MONOTONIC in seconds: when the streaming began
- * and when it had ended, so that who runs it knows what loading and the exit took.
+ * and when it had ended, so that its caller knows what loading and the exit took.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

@@ -183,13 +183,6 @@ test/faulty/libcuda.so.1: test/support/faulty_driver.cc cuda/driver/driver.h
 	$(AM_V_CXX)$(CXX) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) -fno-sanitize=all \
 	    -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $(srcdir)/test/support/faulty_driver.cc $(SYSTEM_LIBS)
 faulty_driver = test/faulty/libcuda.so.1
-# A management library of GPUs for the benchmark's test.
-CLEANFILES += test/fake/libnvidia-ml.so.1
-test/fake/libnvidia-ml.so.1: bench/fake_nvml.c bench/nvml.h
-	@$(MKDIR_P) $(@D)
-	$(AM_V_CC)$(CC) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) -fno-sanitize=all \
-	    -fPIC -shared -Wl,-soname,libnvidia-ml.so.1 -o $@ $(srcdir)/bench/fake_nvml.c
-fake_nvml = test/fake/libnvidia-ml.so.1
 endif
 
 # ---- Programs --------------------------------------------------------------
@@ -278,7 +271,7 @@ prove = @test -n '$(PROVE)' || { echo 'prove (it comes with perl) is needed' >&2
 	    $(foreach t,$(2),$(if $(filter %.t,$(filter-out asan/% tsan/%,$(t))),$(srcdir)/)$(t))
 
 if HAVE_CXX
-check-local: $(script_programs) $(faulty_driver) $(fake_nvml)
+check-local: $(script_programs) $(faulty_driver)
 	$(call prove,test/emulated,$(or $(TESTS),$(all_tests)))
 else
 check-local:
@@ -313,7 +306,7 @@ check-aarch64:
 	$(srcdir)/test/cross_aarch64 aarch64
 
 # Everything that a change must pass. The builds begin first, and are ready when the quick tests are.
-check-all: all $(faulty_driver) $(fake_nvml)
+check-all: all $(faulty_driver)
 	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(script_programs)
 	@echo 'One line for each test: first those of this build, while two more are built under'
 	@echo 'sanitizers, then minutes of fuzzing, then those of the builds in asan/ and tsan/.'
@@ -330,9 +323,9 @@ EXTRA_PROGRAMS += test/openssl/base64_data
 CLEANFILES += test/openssl/base64_data
 
 # For the builds under sanitizers and test/on_gpu: what to build, and what to run.
-test-programs: all $(faulty_driver) $(fake_nvml)
+test-programs: all $(faulty_driver)
 	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
-thread-programs: all $(faulty_driver) $(fake_nvml)
+thread-programs: all $(faulty_driver)
 	$(MAKE) $(AM_MAKEFLAGS) $(threaded_tests)
 list-evp:
 	@echo $(evp_tests)

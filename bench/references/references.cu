@@ -6,6 +6,7 @@
  */
 #include "bench/references/base64.cu"
 #include "bench/references/ctr.cu"
+#include "bench/references/limits.cu"
 #include "bench/references/reads.cu"
 
 #include "cuda/kernels/aes/batch/aes_batch_keys.cu"

@@ -26,7 +26,7 @@
  *                               the first thread of each block expands the key
  * A thread takes a block of data, and with a smaller grid one grid's threads on, and so on.
  * Counter and round keys are in constant memory, where parameters are. `in` and `out` are
- * aligned to 16, the same or apart. Any grid, blocks of one dimension.
+ * aligned to 16, the same or disjoint. Any grid, blocks of one dimension.
  */
 enum {
     REFERENCE_TABLE = 1024, /* bytes */
@@ -99,7 +99,17 @@ struct reference_base64_arguments {
 
 /* aes_batch_expand, the library's own, is in the image as well: see arguments.h. */
 
-/* The image for card_module(), or NULL in a build without a toolkit. */
-const void *reference_image(void);
+/*
+ * extern "C" void limit_nothing(const struct limit_arguments): the least time of a launch.
+ * extern "C" void limit_shared_port(const struct limit_arguments)
+ * Each thread loads LIMIT_LOADS words a round from shared memory, each lane of a
+ * warp out of its own bank, as the lookups of the AES kernels do. Best: two blocks
+ * of 1024 threads a multiprocessor, no dynamic shared memory, some thousand rounds.
+ * Both are for the reference lines of figures, and not on the emulator.
+ */
+enum { LIMIT_LOADS = 64 };
+struct limit_arguments {
+    uint32_t rounds;
+};
 
 #endif
