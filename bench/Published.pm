@@ -1,4 +1,4 @@
-# What others published, in the units of the rows that stand beside it.
+# What others published, in the units of the rows that are compared with it.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 package Published;

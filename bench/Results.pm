@@ -8,13 +8,15 @@ use strict;
 use warnings;
 use Exporter qw(import);
 
-our @EXPORT = qw(@modes read_results rows_like batch_rows batch_count values_of sizes_of size_text number_text machine_text);
+our @EXPORT = qw(@modes @all_modes read_results rows_like batch_rows batch_count values_of sizes_of size_text number_text machine_text);
 
 our @modes = (
     ['CTR', cipher => 'AES-256-CTR', operation => 'encrypt'],
     ['ECB encrypt', cipher => 'AES-256-ECB', operation => 'encrypt'],
     ['ECB decrypt', cipher => 'AES-256-ECB', operation => 'decrypt'],
     ['CBC decrypt', cipher => 'AES-256-CBC', operation => 'decrypt']);
+# And the one that is serial.
+our @all_modes = (@modes, ['CBC encrypt', cipher => 'AES-256-CBC', operation => 'encrypt']);
 
 # read_results(FILES): {head => [{label => text} of each file], rows => [{column => value}],
 # notes => [what was skipped]}. Where two files measured the same case, the first

@@ -86,7 +86,7 @@ sub end_of
     $run->{$_} = text_of($run->{$_}) foreach 'out', 'err';
     die "@{$run->{command}}: status $status\n$run->{err}" if $status;
     my ($summary) = $run->{err} =~ /^gpuaes: summary (.*)$/m;
-    $run->{figures} = {map { split(/=/) } split(' ', $summary // '')};
+    $run->{figures} = {map { /^([\w-]+)=(.*)/ ? ($1 => $2) : () } split(" ", $summary // "")};
     return $run;
 }
 
@@ -103,8 +103,8 @@ sub run_side
 
 sub cpu_of_children { my (undef, undef, $user, $system) = times(); return $user + $system }
 
-# take_turns(TURNS, FUNCTION): FUNCTION->(SIDE), in turns, TURNS of each side. Who goes
-# first changes from turn to turn.
+# take_turns(TURNS, FUNCTION): FUNCTION->(SIDE), in turns, TURNS of each side. The side that
+# goes first changes from turn to turn.
 sub take_turns
 {
     my ($turns, $measured) = @_;
@@ -116,7 +116,7 @@ sub take_turns
 
 # ---- Files ------------------------------------------------------------------------
 
-# Where there is room for so many bytes, best in memory: a folder, and its kind.
+# Where there is space for so many bytes, best in memory: a folder, and its kind.
 sub folder_for
 {
     my ($bytes) = @_;
@@ -144,7 +144,7 @@ sub figure_text
     return defined($value) && $value > 0 ? sprintf("%.${digits}g", $value) : '-';
 }
 
-# Who did it, by what the summaries of our runs say of so many bytes.
+# The processor, by what the summaries of our runs say of so many bytes.
 sub processor_of
 {
     my ($bytes, @figures) = @_;

@@ -1,7 +1,7 @@
 # Figures by gnuplot, each as SVG and as PNG.
 #
-# Colours are those of Okabe and Ito, and two more, which tell apart for colour-blind eyes too;
-# each line has a mark of its own as well. What is measured beside ours is dotted,
+# Colours are those of Okabe and Ito, and two more, which colour-blind eyes distinguish too;
+# each line has a mark of its own as well. What ours is compared with is dotted,
 # limits are dashed.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0

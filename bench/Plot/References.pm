@@ -1,4 +1,4 @@
-# Figures of what others published, with ours beside it.
+# Figures of what others published, together with ours.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 package Plot::References;
@@ -71,7 +71,7 @@ sub files
         curve('one core', %how, memory => 'pageable', threads => 1, y => 'reference'));
 }
 
-# Ours as it chooses, out of what the published kernels stand beside.
+# Ours as it chooses, out of what the published kernels are compared with.
 sub ours_of_tables
 {
     my ($name, $memory) = @_;
@@ -92,7 +92,7 @@ sub tables
         {name => 'published: shared, 4 tables', level => $published});
 }
 
-# Ours with and without transfers, beside the best of the published ones.
+# Ours with and without transfers, and the best of the published ones.
 sub tables_of_ours
 {
     my %how = (part => 'tables', cipher => 'AES-128-CTR', memory => 'device');

@@ -38,18 +38,18 @@ sub block_batch
 sub block_batch_compared
 {
     my ($against) = @_;
-    my @rows = map {
-        [size_text($_->{bytes}), "$_->{cipher}, $_->{operation}", $_->{threads}, number_text($_->{ours}),
-            number_text($_->{reference}), $_->{ratio} // '-']
-    } rows_like($results, part => 'batch', against => $against);
-    return @rows ? table(['bytes', '', 'threads', 'GB/s', $against, 'ratio'], @rows) : not_measured('batch');
+    return table_of('batch', ['bytes', '', 'threads', 'GB/s', $against, 'ratio'], sub {
+        my ($row) = @_;
+        return size_text($row->{bytes}), "$row->{cipher}, $row->{operation}", $row->{threads},
+            map({ number_text($_) } @$row{'ours', 'reference'}), $row->{ratio} // '-';
+    }, rows_like($results, part => 'batch', against => $against));
 }
 
 sub block_batch_mixed
 {
-    my @rows = map { [$_->{operation}, number_text($_->{ours}), $_->{ratio}, $_->{spread} // '-'] }
-        rows_like($results, part => 'batch-mixed');
-    return @rows ? table(['order', 'microseconds', 'over the best', 'spread'], @rows) : not_measured('batch-mixed');
+    return table_of('batch-mixed', ['order', 'microseconds', 'over the best', 'spread'],
+        sub { ($_[0]{operation}, ours_text($_[0]), $_[0]{ratio}, $_[0]{spread} // '-') },
+        rows_like($results, part => 'batch-mixed'));
 }
 
 1;

@@ -65,48 +65,44 @@ sub block_slower
         part => 'bulk', memory => 'pageable', ratio => sub { defined($_[0]) && $_[0] < 0.98 });
     return "No row in pageable memory was under 0.98 of the default provider's rate.\n" if !@rows;
     return table(['bytes', 'cipher', '', '', 'ratio', 'spread', 'processor'], map {
-        [size_text($_->{bytes}), $_->{cipher}, $_->{operation}, placement_text($_->{placement}),
+        [size_text($_->{bytes}), $_->{cipher}, $_->{operation}, $_->{placement},
             @$_{'ratio', 'spread'}, $_->{processor} // '-']
     } @rows);
 }
 
 sub block_limits
 {
-    my @rows;
-    foreach my $row (rows_like($results, part => 'limits')) {
-        my $what = join(', ', grep { defined } $row->{operation}, $row->{cipher});
+    return table_of('limits', ['limit', 'bytes', 'memory', 'measured', 'unit', 'spread'], sub {
+        my ($row) = @_;
+        my $what = join(', ', grep { defined } @$row{'operation', 'cipher'});
         $what .= ", $row->{threads} threads" if $row->{threads} > 1;
-        push(@rows, [$what, $row->{bytes} ? size_text($row->{bytes}) : '-', $row->{memory} // '-',
-            number_text($row->{ours}), $row->{unit}, $row->{spread} // '-']);
-    }
-    return @rows ? table(['limit', 'bytes', 'memory', 'measured', 'unit', 'spread'], @rows) : not_measured('limits');
+        return $what, $row->{bytes} ? size_text($row->{bytes}) : '-', $row->{memory} // '-', ours_text($row),
+            $row->{unit}, $row->{spread} // '-';
+    }, rows_like($results, part => 'limits'));
 }
 
 sub block_devices
 {
-    my @rows = map {
-        [$_->{devices}, size_text($_->{bytes}), "$_->{cipher} $_->{operation}", "$_->{memory}, " . placement_text($_->{placement}),
-            number_text($_->{ours}), number_text($_->{reference}), number_text($_->{ratio}), $_->{spread} // '-']
-    } rows_like($results, part => 'devices');
-    return @rows
-        ? table(['GPUs', 'bytes', '', 'memory', 'GB/s', 'one GPU', 'ratio', 'spread'], @rows)
-        : not_measured('devices');
+    return table_of('devices', ['GPUs', 'bytes', '', 'memory', 'GB/s', 'one GPU', 'ratio', 'spread'], sub {
+        my ($row) = @_;
+        return $row->{devices}, size_text($row->{bytes}), "$row->{cipher} $row->{operation}",
+            "$row->{memory}, $row->{placement}", map({ number_text($_) } @$row{'ours', 'reference', 'ratio'}),
+            $row->{spread} // '-';
+    }, rows_like($results, part => 'devices'));
 }
 
 sub block_rest
 {
-    my @rows;
-    foreach my $row (rows_like($results, part => ['pinned', 'start', 'load'])) {
+    return table_of('start', ['what', 'ours', 'reference', 'unit', 'reference is'], sub {
+        my ($row) = @_;
         my $what = $row->{part} eq 'pinned' ? 'pinned memory that the library held at most'
-            : join(', ', grep { defined } $row->{operation}, $row->{statistic});
+            : join(', ', grep { defined } @$row{'operation', 'statistic'});
         $what .= ', updates of ' . size_text($row->{bytes}) if $row->{bytes};
-        push(@rows, [$what, map { number_text($row->{$_}) } 'ours', 'reference']);
-        push(@{$rows[-1]}, $row->{unit}, $row->{against} // '-');
-    }
-    return @rows ? table(['what', 'ours', 'reference', 'unit', 'reference is'], @rows) : not_measured('start');
+        return $what, map({ number_text($_) } @$row{'ours', 'reference'}), $row->{unit}, $row->{against} // '-';
+    }, rows_like($results, part => ['pinned', 'start', 'load']));
 }
 
-# How far the repetitions of a row lie apart.
+# How much the repetitions of a row differ.
 sub block_spread
 {
     my @rows;

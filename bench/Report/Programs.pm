@@ -11,7 +11,7 @@ use Results;
 
 our @EXPORT = qw(block_read_ahead block_read_ahead_streams block_programs block_command block_streams block_memory);
 
-# ours / reference (ratio), and who did it.
+# ours / reference (ratio), and the side that did it.
 sub ratio_text
 {
     my ($row) = @_;
@@ -110,8 +110,8 @@ sub block_streams
 
 sub block_memory
 {
-    my @rows = map { [$_->{operation}, "$_->{ours} MiB"] } rows_like($results, part => 'memory');
-    return @rows ? table(['the process', 'memory of the GPU in use'], @rows) : not_measured('memory');
+    return table_of('memory', ['the process', 'memory of the GPU in use'],
+        sub { ($_[0]{operation}, "$_[0]{ours} MiB") }, rows_like($results, part => 'memory'));
 }
 
 1;

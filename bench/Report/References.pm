@@ -1,4 +1,4 @@
-# Blocks of a report: what others published, in their form, with ours beside it.
+# Blocks of a report: what others published, in their form, together with ours.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 package Report::References;
@@ -15,7 +15,7 @@ our @EXPORT = qw(block_published block_encoders block_offload block_offload_stre
     block_file_programs block_tables block_reads block_expansion block_expansion_device block_expansion_message block_payload);
 
 # ours / published; the latter as it was.
-sub beside
+sub with_published
 {
     my ($ours, $published) = @_;
     return number_text($ours) . ' / ' . ($published // '-');
@@ -30,8 +30,8 @@ sub most_of
     return max(values_of($results, $column, %how));
 }
 
-# AES-128-CTR as the library chooses, in memory of that kind: what published kernels stood
-# beside, and what other parts have of it.
+# AES-128-CTR as the library chooses, in memory of that kind: what published kernels were
+# compared with, and what other parts have of it.
 sub most_ctr
 {
     my ($memory) = @_;
@@ -73,7 +73,7 @@ sub block_published
 
 # ---- Base64 ---------------------------------------------------------------------------
 
-# Milliseconds, beside those of 2011 to 2013; the library's are those that the asynchronous way stood beside.
+# Milliseconds, and those of 2011 to 2013; the library's are what the plain encoder was compared with.
 sub block_encoders
 {
     my @columns = (
@@ -88,7 +88,7 @@ sub block_encoders
         [size_text($bytes), map {
             my (undef, $column, $operation, $memory, $published) = @$_;
             my $row = one_row(part => 'encoders', bytes => $bytes, operation => $operation, memory => $memory);
-            beside($row ? $row->{$column} : undef, $encoders{$published // $operation}{$bytes})
+            with_published($row ? $row->{$column} : undef, $encoders{$published // $operation}{$bytes})
         } @columns]
     } sort { $a <=> $b } keys(%sizes));
 }
@@ -109,7 +109,7 @@ sub block_offload
         [decimal_text($bytes), map {
             my $row = one_row(part => 'offload', operation => "encode, $_", bytes => $bytes);
             my $published = $offload{"encode, $_"};
-            $published ? beside($row ? $row->{ours} : undef, $published->{$bytes}) : ours_text($row)
+            $published ? with_published($row ? $row->{ours} : undef, $published->{$bytes}) : ours_text($row)
         } @ways]
     } sort { $a <=> $b } keys(%sizes));
 }
@@ -119,7 +119,7 @@ sub block_offload_streams
     return published_table('offload-streams', ['streams', 'GB/s', 'speed-up', 'efficiency'], map {
         my $row = one_row(part => 'offload-streams', threads => $_);
         my $ratio = $row ? $row->{ratio} : undef;
-        [$_, ours_text($row), beside($ratio, $speed_up{$_}),
+        [$_, ours_text($row), with_published($ratio, $speed_up{$_}),
             ($row ? percent_text($ratio / $_) : '-') . ' / ' . percent_text($speed_up{$_} / $_)]
     } sort { $a <=> $b } keys(%speed_up));
 }
@@ -162,11 +162,12 @@ sub block_files
 # From file to file, by the command.
 sub block_file_programs
 {
-    my @rows = map {
-        [size_text($_->{bytes}), $_->{memory}, map({ number_text($_) } @$_{'ours', 'reference', 'ratio'}), $_->{spread} // '-']
-    } rows_like($results, part => 'files', operation => 'encrypt, gpuaes enc');
-    my ($row) = rows_like($results, part => 'files', operation => 'encrypt, gpuaes enc') or return not_measured('files');
-    return table(['bytes', '', '`gpuaes enc`', $row->{against}, 'times', 'spread'], @rows);
+    my @found = rows_like($results, part => 'files', operation => 'encrypt, gpuaes enc');
+    return table_of('files', ['bytes', '', '`gpuaes enc`', @found ? $found[0]{against} : '', 'times', 'spread'], sub {
+        my ($row) = @_;
+        return size_text($row->{bytes}), $row->{memory}, map({ number_text($_) } @$row{'ours', 'reference', 'ratio'}),
+            $row->{spread} // '-';
+    }, @found);
 }
 
 # ---- AES-CTR with tables in each memory ----------------------------------------------------
@@ -217,11 +218,9 @@ my @ciphers = ('AES-128', 'AES-192', 'AES-256');
 # Nanoseconds a key on the CPU.
 sub block_expansion
 {
-    my @rows = map {
-        [$_->{cipher}, number_text($_->{ours}), number_text($_->{reference})]
-    } rows_like($results, part => 'expansion', operation => 'on the CPU');
-    my ($row) = rows_like($results, part => 'expansion', operation => 'on the CPU');
-    return $row ? table(['key', 'ours, both directions', $row->{against}], @rows) : not_measured('expansion');
+    my @found = rows_like($results, part => 'expansion', operation => 'on the CPU');
+    return table_of('expansion', ['key', 'ours, both directions', @found ? $found[0]{against} : ''],
+        sub { ($_[0]{cipher}, map { number_text($_) } @{$_[0]}{'ours', 'reference'}) }, @found);
 }
 
 # Nanoseconds a key of many on the device / on one core.
@@ -240,16 +239,16 @@ sub block_expansion_device
 # Microseconds of a message whose key each block of threads expands / whose key the CPU does.
 sub block_expansion_message
 {
-    my @rows = map {
-        [size_text($_->{bytes}), $_->{cipher} . ($_->{operation} =~ /resident/ ? ', resident' : ''),
-            number_text($_->{ours}), number_text($_->{reference}), $_->{ratio} // '-']
-    } rows_like($results, part => 'expansion', operation => sub { $_[0] =~ /^message/ });
-    return @rows ? table(['bytes', '', 'in each block', 'on the CPU', 'ratio'], @rows) : not_measured('expansion');
+    return table_of('expansion', ['bytes', '', 'in each block', 'on the CPU', 'ratio'], sub {
+        my ($row) = @_;
+        return size_text($row->{bytes}), $row->{cipher} . ($row->{operation} =~ /resident/ ? ', resident' : ''),
+            map({ number_text($_) } @$row{'ours', 'reference'}), $row->{ratio} // '-';
+    }, rows_like($results, part => 'expansion', operation => sub { $_[0] =~ /^message/ }));
 }
 
 # ---- Payloads ---------------------------------------------------------------------------------
 
-# What messages with descriptors cost beside one call.
+# What messages with descriptors cost compared with one call.
 sub block_payload
 {
     my %cost = %{$payload{cost}};

@@ -8,8 +8,8 @@ use warnings;
 use Exporter qw(import);
 use Results;
 
-our @EXPORT = qw($results $figures table not_measured one_row pair_text ours_text placement_text with_references
-    table_by_size);
+our @EXPORT = qw($results $figures table not_measured one_row pair_text ours_text with_references
+    table_of table_by_size);
 
 # Of read_results(); and the folder of the figures.
 our ($results, $figures);
@@ -34,7 +34,7 @@ sub one_row
     return $row;
 }
 
-# ours / reference, and who did it.
+# ours / reference, and the side that did it.
 sub pair_text
 {
     my ($row) = @_;
@@ -45,9 +45,6 @@ sub pair_text
     return $text . ($mark{$row->{processor} // ''} // '');
 }
 
-# The rows' own word for "out of place" is shorter.
-sub placement_text { my ($placement) = @_; return $placement eq 'out of place' ? 'out of place' : $placement }
-
 sub ours_text { my ($row) = @_; return number_text($row ? $row->{ours} : undef) }
 
 # What the rows of a table are compared with, below it.
@@ -56,6 +53,14 @@ sub with_references
     my ($table, @found) = @_;
     my %against = map { $_->{against} => 1 } grep { $_ && $_->{against} } @found;
     return $table . (%against ? "\nCompared with: " . join('; ', sort keys(%against)) . ".\n" : '');
+}
+
+# The cells that CELLS->(ROW) makes of each of those rows; or a note that the part was not measured.
+sub table_of
+{
+    my ($part, $head, $cells, @found) = @_;
+    return not_measured($part) if !@found;
+    return table($head, map { [$cells->($_)] } @found);
 }
 
 # A table of sizes by columns, each with criteria of its own; rows without any figure

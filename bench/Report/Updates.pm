@@ -55,20 +55,19 @@ sub block_families
 sub block_compared
 {
     my ($part, $placement) = @_;
-    my @rows = map {
-        [size_text($_->{bytes}), "$_->{cipher} $_->{operation}", number_text($_->{ours}),
-            number_text($_->{reference}), $_->{ratio} // '-', $_->{spread} // '-']
-    } rows_like($results, part => $part, placement => $placement);
-    my ($row) = rows_like($results, part => $part, placement => $placement);
-    return @rows ? table(['bytes', '', 'GB/s', $row->{against}, 'ratio', 'spread'], @rows) : not_measured($part);
+    my @found = rows_like($results, part => $part, placement => $placement);
+    return table_of($part, ['bytes', '', 'GB/s', @found ? $found[0]{against} : '', 'ratio', 'spread'], sub {
+        my ($row) = @_;
+        return size_text($row->{bytes}), "$row->{cipher} $row->{operation}",
+            map({ number_text($_) } @$row{'ours', 'reference'}), map { $_ // '-' } @$row{'ratio', 'spread'};
+    }, @found);
 }
 
 sub block_bulk
 {
     my ($memory) = @_;
-    my @columns = (@modes, ['CBC encrypt', cipher => 'AES-256-CBC', operation => 'encrypt']);
     my %how = (part => 'bulk', memory => $memory);
-    return table_by_size(\&pair_text, \@columns,
+    return table_by_size(\&pair_text, \@all_modes,
         [['', %how, placement => 'out of place'], [', in place', %how, placement => 'in place']])
         // not_measured('bulk');
 }
@@ -80,41 +79,37 @@ sub block_mixed
     return table_by_size(\&pair_text, \@modes, \@groups) // not_measured('mixed');
 }
 
+# A row for each group, which is its label and criteria, with a column for each mode.
+sub table_of_modes
+{
+    my ($part, $head, $cell, @groups) = @_;
+    my (@rows, @all);
+    foreach my $group (@groups) {
+        my ($label, %how) = @$group;
+        my @found = map { my ($name, @mode) = @$_; one_row(part => $part, %how, @mode) } @modes;
+        push(@rows, [$label, map { $cell->($_) } @found]) if grep { defined } @found;
+        push(@all, @found);
+    }
+    return @rows ? with_references(table([$head, map { $_->[0] } @modes], @rows), @all) : not_measured($part);
+}
+
 sub block_threads
 {
-    my (@rows, @all);
-    foreach my $placement ('out of place', 'in place') {
-        foreach my $threads (1, 2, 4, 8) {
-            my %how = (part => 'threads', placement => $placement, threads => $threads);
-            my @found = map { my ($name, @mode) = @$_; one_row(%how, @mode) } @modes;
-            push(@rows, ["$threads, " . placement_text($placement), map { pair_text($_) } @found]) if grep { defined } @found;
-            push(@all, @found);
-        }
-    }
-    return @rows
-        ? with_references(table(['threads', map { $_->[0] } @modes], @rows), @all)
-        : not_measured('threads');
+    my @groups = map { my $placement = $_; map { ["$_, $placement", placement => $placement, threads => $_] } 1, 2, 4, 8 }
+        'out of place', 'in place';
+    return table_of_modes('threads', 'threads', \&pair_text, @groups);
 }
 
 # CPU seconds that 10^9 bytes take: ours / the reference.
 sub block_cpu
 {
-    my (@rows, @all);
     my $text = sub {
         my ($row) = @_;
         return $row ? join(' / ', map { number_text($_) } @$row{'cpu_ours', 'cpu_reference'}) : '-';
     };
-    foreach my $memory ('pinned', 'pageable') {
-        foreach my $bytes (1 << 20, 16 << 20, 256 << 20, 1 << 30) {
-            my %how = (part => 'bulk', memory => $memory, placement => 'out of place', bytes => $bytes);
-            my @found = map { my ($name, @mode) = @$_; one_row(%how, @mode) } @modes;
-            push(@rows, [size_text($bytes) . ", $memory", map { $text->($_) } @found]) if grep { defined } @found;
-            push(@all, @found);
-        }
-    }
-    return @rows
-        ? with_references(table(['bytes', map { $_->[0] } @modes], @rows), @all)
-        : not_measured('bulk');
+    my @groups = map { my $memory = $_; map { [size_text($_) . ", $memory", memory => $memory, placement => 'out of place',
+                bytes => $_] } 1 << 20, 16 << 20, 256 << 20, 1 << 30 } 'pinned', 'pageable';
+    return table_of_modes('bulk', 'bytes', $text, @groups);
 }
 
 sub block_latency
