@@ -28,11 +28,13 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/launch/batch.c \
 	cuda/kernels/common/arguments.h \
 	cuda/keystream/keystream.c \
-	cuda/keystream/ring.c cuda/keystream/ring.h \
+	cuda/device/ring.c cuda/device/ring.h \
 	cuda/device/stream_set.c cuda/device/stream_set.h \
 	cuda/runtime/runtime.c cuda/runtime/runtime.h \
 	cuda/memory/memory_kind.c cuda/memory/memory_kind.h \
 	cuda/memory/pinned.c \
+	cuda/process/settings.c cuda/process/settings.h \
+	cuda/process/thread.c cuda/process/thread.h \
 	cuda/process/thread_pool.c cuda/process/thread_pool.h \
 	cuda/aes/stream_binding.c \
 	cuda/driver/root.c cuda/driver/root.h \

@@ -17,17 +17,20 @@ is("$result->{status}: $result->{out}$result->{err}", '0: ', 'no file includes w
 my %right = (
     'base/clock.h' => '#include <time.h>',
     'cuda/gpuaes.h' => '#include <stddef.h>',
-    'cuda/driver.h' => '#include <stdint.h>',
-    'cuda/device.c' => "#include \"device.h\"\n#include <cuda.h>\n#include \"../base/clock.h\"\n#include \"kernels/arguments.h\"",
-    'cuda/device.h' => '#include "driver.h"',
-    'cuda/kernels/arguments.h' => '#include <stdint.h>',
-    'provider/aes.c' => "#include <openssl/evp.h>\n#include \"../cuda/gpuaes.h\"\n#include \"settings.h\"",
-    'provider/settings.h' => '#include <stddef.h>',
-    'tool/enc.c' => "#include \"../provider/settings.h\"\n#include \"turns.h\"",
-    'tool/turns.h' => '#include <stddef.h>',
-    'test/tap.h' => '#include "../base/clock.h"',
-    'test/fuzz/fuzz.c' => '#include "../../cuda/driver.h"',
-    'bench/measure.h' => "#include \"../tool/turns.h\"\n#include \"../test/tap.h\"",
+    'cuda/kernels/common/arguments.h' => '#include <stdint.h>',
+    'cuda/driver/driver.h' => '#include <stdint.h>',
+    'cuda/driver/libcuda.c' => "#include <cuda.h>\n#include \"cuda/driver/driver.h\"",
+    'cuda/launch/kernels.h' => "#include \"cuda/driver/driver.h\"\n#include \"cuda/kernels/common/arguments.h\"",
+    'cuda/device/device.c' => "#include \"cuda/device/device.h\"\n#include \"base/clock.h\"",
+    'cuda/device/device.h' => "#include \"cuda/gpuaes.h\"\n#include \"cuda/launch/kernels.h\"",
+    'cuda/runtime/runtime.h' => '#include "cuda/device/device.h"',
+    'provider/common/settings.h' => '#include <stddef.h>',
+    'provider/ciphers/aes/update.c' => "#include <openssl/evp.h>\n#include \"cuda/gpuaes.h\"\n#include \"provider/common/settings.h\"",
+    'tool/common/turns.h' => '#include <stddef.h>',
+    'tool/commands/enc.c' => "#include \"provider/common/settings.h\"\n#include \"tool/common/turns.h\"",
+    'test/tap.h' => '#include "base/clock.h"',
+    'test/fuzz/fuzz.c' => '#include "cuda/driver/driver.h"',
+    'bench/measure.h' => "#include \"tool/common/turns.h\"\n#include \"test/tap.h\"",
 );
 
 # What the script says of that tree, with one line more.
@@ -44,36 +47,44 @@ sub check
 
 $result = check('', '');
 is("$result->{status}: $result->{out}$result->{err}", '0: ', 'a tree that is right');
+my ($update, $enc) = ('provider/ciphers/aes/update.c', 'tool/commands/enc.c');
 my @made_up = (
-    ['provider/aes.c', '"../cuda/device.h"', 'provider/ may include base, cuda/gpuaes.h besides its own headers'],
-    ['provider/aes.c', '"../test/tap.h"', 'provider/ may include base, cuda/gpuaes.h besides its own headers'],
-    ['provider/aes.c', '"../tool/turns.h"', 'provider/ may include base, cuda/gpuaes.h besides its own headers'],
-    ['provider/aes.c', '<cuda.h>', 'provider/ includes no header of CUDA'],
-    ['provider/aes.c', '<driver_types.h>', 'provider/ includes no header of CUDA'],
-    ['cuda/device.c', '<openssl/evp.h>', 'cuda/ includes no header of OpenSSL'],
-    ['cuda/device.c', '"../provider/settings.h"', 'cuda/ may include base, cuda/kernels besides its own headers'],
-    ['cuda/kernels/arguments.h', '"../driver.h"', 'cuda/kernels/ may include nothing besides its own headers'],
-    ['base/clock.h', '"../cuda/gpuaes.h"', 'base/ may include nothing besides its own headers'],
-    ['tool/enc.c', '"../bench/measure.h"',
-        'tool/ may include base, cuda/gpuaes.h, provider/settings.h besides its own headers'],
-    ['tool/enc.c', '"../provider/../cuda/driver.h"',
-        'tool/ may include base, cuda/gpuaes.h, provider/settings.h besides its own headers'],
-    ['test/fuzz/fuzz.c', '"../../bench/measure.h"',
-        'test/ may include base, cuda, cuda/emulator, cuda/kernels, provider, tool besides its own headers'],
-    ['cuda/driver.h', '"device.h"', 'closes a circle of headers'],
-    ['tool/turns.h', '"turns.h"', 'closes a circle of headers'],
-    ['tool/enc.c', '"nowhere.h"', 'there is no tool/nowhere.h'],
+    # Each room, and what its row does not have.
+    [$update, '"cuda/device/device.h"', qr{provider/ciphers/aes/ may include base, cuda/gpuaes.h, .* besides}],
+    [$update, '"test/tap.h"', qr{provider/ciphers/aes/ may include .* besides its own headers}],
+    [$update, '"tool/common/turns.h"', qr{provider/ciphers/aes/ may include .* besides its own headers}],
+    ['provider/common/settings.h', '"cuda/driver/driver.h"', qr{provider/common/ may include base, cuda/gpuaes.h besides}],
+    [$enc, '"bench/measure.h"', qr{tool/commands/ may include .* besides its own headers}],
+    ['tool/common/turns.h', '"cuda/driver/driver.h"', qr{tool/common/ may include .* besides its own headers}],
+    ['cuda/device/device.c', '"provider/common/settings.h"', qr{cuda/device/ may include .* besides its own headers}],
+    ['cuda/device/device.c', '"cuda/runtime/runtime.h"', qr{cuda/device/ may include .* besides its own headers}],
+    ['cuda/kernels/common/arguments.h', '"cuda/driver/driver.h"', qr{cuda/kernels/ may include nothing besides}],
+    ['base/clock.h', '"cuda/gpuaes.h"', qr{base/ may include nothing besides its own headers}],
+    ['test/fuzz/fuzz.c', '"bench/measure.h"', qr{test/ may include base, cuda, provider, tool besides}],
+    # Libraries.
+    [$update, '<cuda.h>', qr{provider/ciphers/aes/ includes no header of CUDA}],
+    [$update, '<driver_types.h>', qr{provider/ciphers/aes/ includes no header of CUDA}],
+    ['cuda/device/device.c', '<openssl/evp.h>', qr{cuda/device/ includes no header of OpenSSL}],
+    # Paths that do not begin at the top, even where the row would allow the file.
+    ['cuda/device/device.c', '"../gpuaes.h"', qr{the path must begin at the top of the project}],
+    ['cuda/device/device.c', '"./device.h"', qr{the path must begin at the top of the project}],
+    ['cuda/device/device.c', '"device.h"', qr{the path must begin at the top of the project}],
+    [$enc, '"provider/../cuda/driver/driver.h"', qr{the path must begin at the top of the project}],
+    [$enc, '"tool/common/nowhere.h"', qr{the path must begin at the top of the project}],
+    # Circles.
+    ['cuda/driver/driver.h', '"cuda/launch/kernels.h"', qr{closes a circle of headers}],
+    ['tool/common/turns.h', '"tool/common/turns.h"', qr{closes a circle of headers}],
 );
 foreach (@made_up) {
     my ($file, $name, $why) = @$_;
     $result = check($file, "#include $name");
     is($result->{status} >> 8, 1, "$file includes $name: refused");
-    like($result->{out}, qr{^\Q$file\E:\d+: \#include \Q$name: $why\E$}m, 'with the line, and why');
+    like($result->{out}, qr{^\Q$file\E:\d+: \#include \Q$name\E: $why}m, 'with the line, and why');
 }
 # The table might come to allow both ways.
 my $script = slurp("$source/test/includes") =~ s/'base' => \[\]/'base' => [qw(cuda)]/r;
 spew("$folder/includes", $script);
-check('base/clock.h', '#include "../cuda/gpuaes.h"');
+check('base/clock.h', '#include "cuda/device/device.h"');
 $result = run([$^X, "$folder/includes", "$folder/tree"]);
 like($result->{out}, qr/closes a circle of folders/, 'folders that include each other');
 is($result->{status} >> 8, 1, 'are refused');

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "cuda/batch/batch.h"
 #include "cuda/process/fork.h"
+#include "cuda/process/settings.h"
 #include "cuda/process/statistics.h"
 #include "cuda/runtime/runtime.h"
 
@@ -121,8 +122,8 @@ static drv_result look(struct gpuaes_batch *batch, int *expired)
     }
     drv_event event = batch_slot(batch, batch->finished)->event;
     drv_result r = d->event_query(event);
-    *expired = r == DRV_NOT_READY && clock_ns(CLOCK_MONOTONIC) - batch->progress_ns >
-                                         (int64_t)runtime_settings()->timeout_ms * 1000000;
+    *expired = r == DRV_NOT_READY &&
+               clock_ns(CLOCK_MONOTONIC) - batch->progress_ns > settings_timeout_ns();
     if (*expired) { /* or the process has been stopped since that query, and not the device */
         r = d->event_query(event);
         *expired = r == DRV_NOT_READY;

@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "cuda/keystream/ring.h"
+#include "cuda/device/ring.h"
+#include "cuda/process/settings.h"
 #include "cuda/process/statistics.h"
-#include "cuda/runtime/runtime.h"
 
 /* Long waits end late by a 64th at most, and their limit is that of ten looks at least. */
 enum {
@@ -90,9 +90,10 @@ static int take_context(struct device *device, struct device_reason *reason)
 }
 
 int device_start(struct device *device, const struct driver *driver, int ordinal,
-                 struct device_reason *reason)
+                 device_lost_fn *on_lost, struct device_reason *reason)
 {
     device->driver = driver;
+    device->on_lost = on_lost;
     if (device_call_failed(reason, "cuDeviceGet", driver->device_get(&device->ordinal, ordinal)) ||
         !describe(device, reason))
         return 0;
@@ -170,7 +171,9 @@ enum gpuaes_status device_fault(struct device *device, const char *what, drv_res
     else
         (void)snprintf(reason.text, sizeof reason.text, "%s failed with CUDA error %d", what,
                        result);
-    runtime_drop(device, reason.text);
+    atomic_store(&device->use, DEVICE_LOST);
+    device->on_lost(device, reason.text);
+    stream_sets_wake(device);
     return GPUAES_FAULT;
 }
 
@@ -218,8 +221,7 @@ static drv_result wait_within(const struct driver *d, drv_stream stream, drv_eve
 
 drv_result device_wait(const struct device *device, drv_stream stream, drv_event event)
 {
-    return wait_within(device->driver, stream, event,
-                       (int64_t)runtime_settings()->timeout_ms * 1000000);
+    return wait_within(device->driver, stream, event, settings_timeout_ns());
 }
 
 drv_result device_wait_for_application(const struct device *device, drv_event event)

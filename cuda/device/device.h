@@ -21,6 +21,10 @@ enum device_use {
     DEVICE_LOST
 };
 
+/* Called when a device that failed is DEVICE_LOST, for the rest of the process. */
+struct device;
+typedef void device_lost_fn(const struct device *device, const char *reason);
+
 struct device {
     const struct driver *driver;
     drv_device ordinal;
@@ -30,6 +34,7 @@ struct device {
     struct stream_sets stream_sets;
     struct memory_pool pool;
     atomic_int use; /* enum device_use; see runtime.c */
+    device_lost_fn *on_lost;
 };
 
 /*
@@ -40,7 +45,7 @@ struct device_reason {
     char text[192];
 };
 int device_start(struct device *device, const struct driver *driver, int ordinal,
-                 struct device_reason *reason);
+                 device_lost_fn *on_lost, struct device_reason *reason);
 
 /*
  * Undoes a start; nothing of the device may be in use. Frees memory, and so waits for all that

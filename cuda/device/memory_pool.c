@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "cuda/device/device.h"
+#include "cuda/process/settings.h"
 #include "cuda/process/statistics.h"
-#include "cuda/runtime/runtime.h"
 
 /* So many times what is needed a spare one may be, so that large ones are there for large needs. */
 enum { FIT = 4 };
@@ -66,7 +66,7 @@ static drv_result allocate(const struct driver *d, enum block_kind kind, size_t 
                            struct block *block)
 {
     *block = (struct block){.bytes = bytes};
-    if (kind == BLOCK_PINNED && !statistics_take_pinned(bytes, runtime_settings()->pinned_bytes))
+    if (kind == BLOCK_PINNED && !statistics_take_pinned(bytes, settings_in_force()->pinned_bytes))
         return DRV_OUT_OF_MEMORY;
     drv_result r =
         kind == BLOCK_PINNED ? allocate_pinned(d, block) : d->mem_alloc(&block->address, bytes);

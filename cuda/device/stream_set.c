@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "cuda/device/device.h"
+#include "cuda/process/settings.h"
 #include "cuda/process/statistics.h"
-#include "cuda/runtime/runtime.h"
 
 void stream_sets_init(struct stream_sets *sets)
 {
@@ -46,7 +46,7 @@ struct stream_set *stream_set_take(struct device *device, enum stream_set_use us
     (void)pthread_mutex_lock(&sets->lock);
     struct stream_set *set = find_free(sets, use);
     int waits = (flags & GPUAES_WAIT) != 0;
-    struct timespec limit = set == NULL ? runtime_deadline() : (struct timespec){0, 0};
+    struct timespec limit = set == NULL ? settings_deadline() : (struct timespec){0, 0};
     while (set == NULL && waits && atomic_load(&device->use) != DEVICE_LOST) {
         waits = wait_for_one(sets, use, &limit);
         set = find_free(sets, use);

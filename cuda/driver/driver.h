@@ -168,6 +168,16 @@ struct driver {
 };
 
 /*
+ * Lets the calling thread allocate and query while another one captures a graph
+ * (DRV_CAPTURE_RELAXED); returns the mode that it had, to be set again by the same call.
+ */
+static inline int driver_exchange_capture_mode(const struct driver *driver, int mode)
+{
+    (void)driver->thread_exchange_stream_capture_mode(&mode);
+    return mode;
+}
+
+/*
  * Fills *table. Returns NULL, or a sentence (static storage) that says why
  * there is no driver: no device files, no libcuda.so.1 where it was when this
  * library was loaded, a symbol that is missing. Calls no driver function.

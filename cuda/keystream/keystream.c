@@ -17,9 +17,10 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "cuda/aes/aes.h"
-#include "cuda/keystream/ring.h"
+#include "cuda/device/ring.h"
 #include "cuda/memory/host_copy.h"
 #include "cuda/process/fork.h"
+#include "cuda/process/settings.h"
 #include "cuda/process/statistics.h"
 #include "cuda/runtime/runtime.h"
 
@@ -133,7 +134,7 @@ static int miss(struct gpuaes_keystream *k, struct span *span)
 {
     int64_t now = clock_ns(CLOCK_MONOTONIC);
     if (span->missed_at != 0) {
-        if (now - span->missed_at > (int64_t)runtime_settings()->timeout_ms * 1000000)
+        if (now - span->missed_at > settings_timeout_ns())
             return 1;
         if (k->ask_bytes < ASK_MOST)
             k->ask_bytes *= 2;

@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <stddef.h>
 
-#include "cuda/runtime/runtime.h"
+#include "cuda/process/thread.h"
 
 enum { MOST_AUTOMATIC = 4 };
 
@@ -52,7 +52,6 @@ static void run_next(struct batch *batch)
 static void *help(void *unused)
 {
     (void)unused;
-    (void)runtime_exchange_capture_mode(DRV_CAPTURE_RELAXED);
     (void)pthread_mutex_lock(&pool.lock);
     for (;;) {
         while (pool.first == NULL) {
@@ -70,7 +69,7 @@ static void call_helpers(unsigned wanted, unsigned most)
 {
     for (unsigned i = 0; i < wanted; i++) {
         if (i >= pool.idle) {
-            if (pool.helpers >= most || !runtime_begin_thread(help))
+            if (pool.helpers >= most || !thread_begin(help))
                 return;
             pool.helpers++;
         }

@@ -24,14 +24,14 @@ int application_enter(struct application *application)
         errno = application->error;
         return 0;
     }
-    application->capture_mode = DRV_CAPTURE_RELAXED;
-    (void)application->driver->thread_exchange_stream_capture_mode(&application->capture_mode);
+    application->capture_mode =
+        driver_exchange_capture_mode(application->driver, DRV_CAPTURE_RELAXED);
     return 1;
 }
 
 void application_leave(struct application *application)
 {
-    (void)application->driver->thread_exchange_stream_capture_mode(&application->capture_mode);
+    (void)driver_exchange_capture_mode(application->driver, application->capture_mode);
     (void)pthread_setcancelstate(application->cancel_state, NULL);
     errno = application->error;
 }

@@ -14,30 +14,23 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 
 #include "base/clock.h"
+#include "cuda/device/ring.h"
 #include "cuda/driver/root.h"
-#include "cuda/keystream/ring.h"
 #include "cuda/process/fork.h"
+#include "cuda/process/settings.h"
 #include "cuda/process/statistics.h"
-#include "cuda/process/thread_pool.h"
-
-enum { DEFAULT_TIMEOUT_MS = 10000, DEFAULT_IDLE_SECONDS = 60 };
-#define DEFAULT_PINNED_BYTES ((size_t)256 << 20)
-#define DEFAULT_READ_AHEAD_BYTES ((size_t)64 << 20)
+#include "cuda/process/thread.h"
 
 static struct {
     pthread_mutex_t lock; /* of what follows down to the blank line */
     pthread_cond_t changed;
-    int configured, driver_opened;
-    int begun;                       /* a start has: the settings are constant */
-    struct gpuaes_settings settings; /* with defaults once a start has begun */
+    int driver_opened;
     gpuaes_ready_fn *on_ready;
     void *on_ready_arg;
 
@@ -51,7 +44,7 @@ static struct {
     _Atomic int64_t last_use;
     struct device_reason reason; /* written under the lock until the state is FAILED */
     struct driver driver;
-    struct device devices[MAX_DEVICES]; /* by ordinal; `use` is written under the lock */
+    struct device devices[MAX_DEVICES]; /* by ordinal */
 } runtime = {.lock = PTHREAD_MUTEX_INITIALIZER,
              .changed = PTHREAD_COND_INITIALIZER,
              .adoption = PTHREAD_MUTEX_INITIALIZER};
@@ -75,11 +68,6 @@ const char *gpuaes_reason(void)
     return gpuaes_state() == GPUAES_FAILED ? runtime.reason.text : "";
 }
 
-const struct gpuaes_settings *runtime_settings(void)
-{
-    return &runtime.settings;
-}
-
 /* Under the lock. */
 static void fail(const char *reason)
 {
@@ -100,107 +88,17 @@ static void end_transition(enum gpuaes_state state)
     (void)pthread_mutex_unlock(&runtime.lock);
 }
 
-/* 0 stands for a default. */
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return b == 0 || (a != 0 && a < b) ? a : b;
-}
-
-static unsigned longer_idle(unsigned a, unsigned b)
-{
-    if (a == GPUAES_IDLE_DEFAULT || b == GPUAES_IDLE_DEFAULT)
-        return a == GPUAES_IDLE_DEFAULT ? b : a;
-    return a == 0 || b == 0 ? 0 : a > b ? a : b;
-}
-
-/* Returns 0, having changed nothing, where both name devices and have none in common. */
-static int merge(struct gpuaes_settings *into, const struct gpuaes_settings *from)
-{
-    if (into->devices != 0 && from->devices != 0 && (into->devices & from->devices) == 0)
-        return 0;
-    into->devices = into->devices == 0 || from->devices == 0 ? into->devices | from->devices
-                                                             : into->devices & from->devices;
-    into->pinned_bytes = smaller(into->pinned_bytes, from->pinned_bytes);
-    into->read_ahead_bytes = smaller(into->read_ahead_bytes, from->read_ahead_bytes);
-    into->threads = (unsigned)smaller(into->threads, from->threads);
-    into->timeout_ms = into->timeout_ms > from->timeout_ms ? into->timeout_ms : from->timeout_ms;
-    into->idle_seconds = longer_idle(into->idle_seconds, from->idle_seconds);
-    return 1;
-}
-
-static void set_defaults(struct gpuaes_settings *settings)
-{
-    if (settings->timeout_ms == 0)
-        settings->timeout_ms = DEFAULT_TIMEOUT_MS;
-    if (settings->pinned_bytes == 0)
-        settings->pinned_bytes = DEFAULT_PINNED_BYTES;
-    if (settings->threads > GPUAES_SHARDS)
-        settings->threads = GPUAES_SHARDS;
-    if (settings->devices == 0)
-        settings->devices = 1;
-    if (settings->read_ahead_bytes == 0)
-        settings->read_ahead_bytes = DEFAULT_READ_AHEAD_BYTES;
-    if (settings->idle_seconds == GPUAES_IDLE_DEFAULT)
-        settings->idle_seconds = DEFAULT_IDLE_SECONDS;
-}
-
-/* Every value of `wanted` is the one in `is`, or stands for a default. */
-static int is_met(const struct gpuaes_settings *wanted, const struct gpuaes_settings *is)
-{
-    return (wanted->pinned_bytes == 0 || wanted->pinned_bytes == is->pinned_bytes) &&
-           (wanted->read_ahead_bytes == 0 || wanted->read_ahead_bytes == is->read_ahead_bytes) &&
-           (wanted->threads == 0 || wanted->threads == is->threads) &&
-           (wanted->timeout_ms == 0 || wanted->timeout_ms == is->timeout_ms) &&
-           (wanted->devices == 0 || wanted->devices == is->devices) &&
-           (wanted->idle_seconds == GPUAES_IDLE_DEFAULT ||
-            wanted->idle_seconds == is->idle_seconds);
-}
-
-int gpuaes_configure(const struct gpuaes_settings *settings)
-{
-    if (fork_is_child())
-        return 0;
-    (void)pthread_mutex_lock(&runtime.lock);
-    if (!runtime.begun && runtime.configured)
-        (void)merge(&runtime.settings, settings);
-    else if (!runtime.begun)
-        runtime.settings = *settings;
-    runtime.configured = 1;
-    int met = is_met(settings, &runtime.settings);
-    (void)pthread_mutex_unlock(&runtime.lock);
-    return met;
-}
-
-int gpuaes_get_settings(struct gpuaes_settings *settings)
-{
-    if (fork_is_child())
-        return 0;
-    (void)pthread_mutex_lock(&runtime.lock);
-    *settings = runtime.settings;
-    (void)pthread_mutex_unlock(&runtime.lock);
-    set_defaults(settings);
-    if (settings->threads == 0)
-        settings->threads = thread_pool_automatic_threads();
-    return 1;
-}
-
 /* ---- Devices in use ---------------------------------------------------------- */
 
-/* Under the lock. */
-static void put_use(struct device *device, enum device_use use)
+static void set_use(struct device *device, enum device_use use)
 {
     uint64_t bit = UINT64_C(1) << (device - runtime.devices);
+    (void)pthread_mutex_lock(&runtime.lock);
     atomic_store(&device->use, use);
     if (use == DEVICE_IN_USE)
         atomic_fetch_or(&runtime.in_use, bit);
     else
         atomic_fetch_and(&runtime.in_use, ~bit);
-}
-
-static void set_use(struct device *device, enum device_use use)
-{
-    (void)pthread_mutex_lock(&runtime.lock);
-    put_use(device, use);
     (void)pthread_mutex_unlock(&runtime.lock);
 }
 
@@ -223,6 +121,16 @@ struct device *runtime_own_device(void)
     return count == 0 ? NULL : devices[(turn - 1) % count];
 }
 
+/* The device has marked itself; the last one takes the runtime with it. */
+static void on_lost(const struct device *device, const char *reason)
+{
+    uint64_t bit = UINT64_C(1) << (device - runtime.devices);
+    (void)pthread_mutex_lock(&runtime.lock);
+    if (atomic_fetch_and(&runtime.in_use, ~bit) == bit)
+        fail(reason);
+    (void)pthread_mutex_unlock(&runtime.lock);
+}
+
 /* Under the adoption's lock. Loads kernels, for which the driver may open libraries. */
 static int adopt(struct device *device, int ordinal)
 {
@@ -232,7 +140,7 @@ static int adopt(struct device *device, int ordinal)
     if (runtime.driver.primary_ctx_get_state(ordinal, &flags, &active) != DRV_SUCCESS || !active ||
         root_changed() != NULL)
         return 0;
-    int started = device_start(device, &runtime.driver, ordinal, &reason);
+    int started = device_start(device, &runtime.driver, ordinal, on_lost, &reason);
     set_use(device, started ? DEVICE_GUEST : DEVICE_LOST);
     return started;
 }
@@ -261,17 +169,6 @@ struct device *runtime_device_of_context(drv_context context)
             return &runtime.devices[i];
     }
     return NULL;
-}
-
-void runtime_drop(struct device *device, const char *reason)
-{
-    (void)pthread_mutex_lock(&runtime.lock);
-    int was_in_use = atomic_load(&device->use) == DEVICE_IN_USE;
-    put_use(device, DEVICE_LOST);
-    if (was_in_use && atomic_load(&runtime.in_use) == 0)
-        fail(reason);
-    (void)pthread_mutex_unlock(&runtime.lock);
-    stream_sets_wake(device);
 }
 
 /* ---- Start, in a thread of its own ---------------------------------------- */
@@ -350,9 +247,10 @@ static int start_devices(struct device_reason *reason)
     for (int i = 0; i < count && i < MAX_DEVICES; i++) {
         struct device *device = &runtime.devices[i];
         struct device_reason why;
-        if ((runtime.settings.devices >> i & 1) == 0 || atomic_load(&device->use) == DEVICE_LOST)
+        if ((settings_in_force()->devices >> i & 1) == 0 ||
+            atomic_load(&device->use) == DEVICE_LOST)
             continue;
-        if (device_start(device, &runtime.driver, i, &why)) {
+        if (device_start(device, &runtime.driver, i, on_lost, &why)) {
             set_use(device, DEVICE_IN_USE);
             started++;
         } else if (reason->text[0] == '\0') {
@@ -416,7 +314,7 @@ static int is_used(void)
 /* Returns when the devices are released or lost. */
 static void watch_idleness(void)
 {
-    int64_t limit = (int64_t)runtime.settings.idle_seconds * 1000000000;
+    int64_t limit = (int64_t)settings_in_force()->idle_seconds * 1000000000;
     for (;;) {
         int64_t rest = atomic_load(&runtime.last_use) + limit - clock_ns(CLOCK_MONOTONIC_COARSE);
         if (rest > 0) {
@@ -453,7 +351,7 @@ static void *start_thread(void *unused)
     root_keep();
     int ok = open_driver(&reason);
     if (ok)
-        (void)runtime_exchange_capture_mode(DRV_CAPTURE_RELAXED);
+        (void)driver_exchange_capture_mode(&runtime.driver, DRV_CAPTURE_RELAXED);
     if (!ok || !start_devices(&reason)) {
         (void)pthread_mutex_lock(&runtime.lock);
         fail(reason.text);
@@ -472,35 +370,9 @@ static void *start_thread(void *unused)
     atomic_store(&runtime.last_use, clock_ns(CLOCK_MONOTONIC_COARSE));
 
     end_transition(GPUAES_READY); /* or FAILED it is, by a fault in on_ready */
-    if (runtime.settings.idle_seconds != 0)
+    if (settings_in_force()->idle_seconds != 0)
         watch_idleness();
     return NULL;
-}
-
-/* The driver runs on its stack: an application may have made the usual size too small. */
-static void set_attributes(pthread_attr_t *attributes)
-{
-    enum { LEAST_STACK = 1 << 20 };
-    size_t bytes = 0;
-    (void)pthread_attr_init(attributes);
-    (void)pthread_attr_setdetachstate(attributes, PTHREAD_CREATE_DETACHED);
-    (void)pthread_attr_getstacksize(attributes, &bytes);
-    if (bytes < LEAST_STACK)
-        (void)pthread_attr_setstacksize(attributes, LEAST_STACK);
-}
-
-int runtime_begin_thread(void *(*run)(void *))
-{
-    sigset_t all, before;
-    pthread_t thread;
-    pthread_attr_t attributes;
-    set_attributes(&attributes);
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int r = pthread_create(&thread, &attributes, run, NULL);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    (void)pthread_attr_destroy(&attributes);
-    return r == 0;
 }
 
 /* Under the lock. */
@@ -508,19 +380,11 @@ static void begin(gpuaes_ready_fn *on_ready, void *arg)
 {
     runtime.on_ready = on_ready;
     runtime.on_ready_arg = arg;
-    if (!runtime.begun)
-        set_defaults(&runtime.settings);
-    runtime.begun = 1;
+    settings_fix();
     atomic_store(&runtime.state, GPUAES_STARTING);
     atomic_store(&runtime.releasing, 0);
-    if (!runtime_begin_thread(start_thread))
+    if (!thread_begin(start_thread))
         fail("no thread could be created");
-}
-
-struct timespec runtime_deadline(void)
-{
-    return clock_timespec(clock_ns(CLOCK_MONOTONIC) +
-                          (int64_t)runtime.settings.timeout_ms * 1000000);
 }
 
 /* Under the lock. 0 if a release takes longer than timeout_ms: a start may, a release must not. */
@@ -534,7 +398,7 @@ static int await_start(void)
             continue;
         }
         if (!limited) /* not before: the start itself has no limit */
-            limit = runtime_deadline();
+            limit = settings_deadline();
         limited = 1;
         r = pthread_cond_clockwait(&runtime.changed, &runtime.lock, CLOCK_MONOTONIC, &limit);
     }
@@ -597,12 +461,6 @@ void runtime_unref(void)
     end_use(&runtime.refs);
 }
 
-int runtime_exchange_capture_mode(int mode)
-{
-    (void)runtime.driver.thread_exchange_stream_capture_mode(&mode);
-    return mode;
-}
-
 /* Until idle devices are being released, or are found not to be idle after all. */
 static void await_transition(void)
 {
@@ -622,7 +480,7 @@ int runtime_has_pinned(const void *p)
  * it in the other order. All of it is sequentially consistent, so that one of the two sees the
  * other.
  */
-static int begin_visit(int in_any_state)
+static int begin_guard(int in_any_state)
 {
     atomic_fetch_add(&runtime.guards, 1);
     if (!atomic_load(&runtime.ending) &&
@@ -632,38 +490,38 @@ static int begin_visit(int in_any_state)
     return 0;
 }
 
-int runtime_enter(struct runtime_guard *guard)
+/* Begins the guard of a caller in any state, or in READY alone, waiting out a look at idleness. */
+static int enter(struct runtime_guard *guard, int in_any_state)
 {
     guard->error = errno;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel_state);
-    int entered = is_start_thread && begin_visit(1);
-    while (!entered && gpuaes_state() == GPUAES_READY && !atomic_load(&runtime.ending)) {
-        entered = begin_visit(0);
+    int entered = in_any_state && begin_guard(1);
+    while (!in_any_state && !entered && gpuaes_state() == GPUAES_READY &&
+           !atomic_load(&runtime.ending)) {
+        entered = begin_guard(0);
         if (!entered)
             await_transition();
     }
     if (entered)
-        guard->capture_mode = runtime_exchange_capture_mode(DRV_CAPTURE_RELAXED);
+        guard->capture_mode = driver_exchange_capture_mode(&runtime.driver, DRV_CAPTURE_RELAXED);
     else
         (void)pthread_setcancelstate(guard->cancel_state, NULL);
     return entered;
+}
+
+int runtime_enter(struct runtime_guard *guard)
+{
+    return enter(guard, is_start_thread);
 }
 
 int runtime_reenter(struct runtime_guard *guard)
 {
-    guard->error = errno;
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel_state);
-    int entered = begin_visit(1);
-    if (entered)
-        guard->capture_mode = runtime_exchange_capture_mode(DRV_CAPTURE_RELAXED);
-    else
-        (void)pthread_setcancelstate(guard->cancel_state, NULL);
-    return entered;
+    return enter(guard, 1);
 }
 
 void runtime_leave(struct runtime_guard *guard)
 {
-    (void)runtime_exchange_capture_mode(guard->capture_mode);
+    (void)driver_exchange_capture_mode(&runtime.driver, guard->capture_mode);
     (void)pthread_setcancelstate(guard->cancel_state, NULL);
     end_use(&runtime.guards);
     errno = guard->error;

@@ -2,17 +2,15 @@
  * The runtime: the process's one set of devices, their start, use, idle release and loss.
  *
  * Locks, in the order in which they may be taken: adoption (runtime.c), the
- * runtime's (runtime.c), the stream sets' of a device (stream_set.c); the helpers' (thread_pool.c)
- * and those of the pinned ranges (pinned.c) and of the memory pool (memory_pool.c) are leaves: no
- * lock is taken within them. None is held during a call of a callback or a wait for a device. A
+ * runtime's (runtime.c), the stream sets' of a device (stream_set.c); those of the settings
+ * (settings.c), the helpers (thread_pool.c), the pinned ranges (pinned.c) and the memory pool
+ * (memory_pool.c) are leaves: no lock is taken within them. None is held during a call of a callback or a wait for a device. A
  * forked child takes none of them.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #ifndef GPUAES_CUDA_RUNTIME_RUNTIME_H
 #define GPUAES_CUDA_RUNTIME_RUNTIME_H
-
-#include <time.h>
 
 #include "cuda/device/device.h"
 #include "cuda/gpuaes.h"
@@ -43,15 +41,6 @@ void runtime_leave(struct runtime_guard *guard);
 void runtime_ref(void);
 void runtime_unref(void);
 
-/*
- * The settings in force, with defaults in the place of zeros, except for `threads`: 0 means that
- * each update chooses. Constant once a device is in use.
- */
-const struct gpuaes_settings *runtime_settings(void);
-
-/* The time of CLOCK_MONOTONIC, which nobody sets, that is timeout_ms from now. */
-struct timespec runtime_deadline(void);
-
 /* The devices in use, by ordinal; how many. For callers that have entered. */
 unsigned runtime_devices(struct device *devices[MAX_DEVICES]);
 
@@ -67,19 +56,7 @@ struct device *runtime_device_of(int ordinal);
 /* The device whose context that is: one in use, or one of the application's. NULL: none. */
 struct device *runtime_device_of_context(drv_context context);
 
-/* Gives a device up for the rest of the process. */
-void runtime_drop(struct device *device, const char *reason);
-
-/*
- * Lets the calling thread allocate and query while another one captures a graph;
- * returns the mode that it had, to be set again by the same call.
- */
-int runtime_exchange_capture_mode(int mode);
-
 /* device_has_pinned(), also where no device is in use. */
 int runtime_has_pinned(const void *p);
-
-/* A thread of the library: detached, all signals blocked. 1, or 0 if there is none. */
-int runtime_begin_thread(void *(*run)(void *));
 
 #endif

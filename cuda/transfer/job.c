@@ -6,6 +6,7 @@
 #include "cuda/transfer/job.h"
 
 #include "base/minmax.h"
+#include "cuda/process/settings.h"
 #include "cuda/process/thread_pool.h"
 #include "cuda/runtime/runtime.h"
 
@@ -37,8 +38,8 @@ static int is_pageable(const struct job *job)
 
 static unsigned count_threads(const struct job *job)
 {
-    if (runtime_settings()->threads != 0)
-        return runtime_settings()->threads;
+    if (settings_in_force()->threads != 0)
+        return settings_in_force()->threads;
     unsigned shards = min_unsigned(job->in_bytes / SHARD_AUTOMATIC, GPUAES_SHARDS);
     return is_pageable(job) && shards > 1 ? min_unsigned(thread_pool_automatic_threads(), shards)
                                           : 1;
@@ -51,7 +52,7 @@ static unsigned count_shards(const struct job *job, unsigned devices)
     if (job->whole && job->in_memory.kind == GPUAES_DEVICE)
         return 1;
     if (staged)
-        shards = min_unsigned(runtime_settings()->pinned_bytes / SHARD_STAGING, job->threads);
+        shards = min_unsigned(settings_in_force()->pinned_bytes / SHARD_STAGING, job->threads);
     else if (!is_on_device(job))
         shards = devices;
     shards = min_unsigned(job->in_bytes / (staged ? SHARD_STAGED : SHARD_PINNED), shards);
@@ -81,7 +82,7 @@ static void cut(struct job *job, struct device *first)
 /* For calls of all threads together. */
 static unsigned count_helpers(const struct job *job)
 {
-    int automatic = runtime_settings()->threads == 0 && is_pageable(job);
+    int automatic = settings_in_force()->threads == 0 && is_pageable(job);
     return automatic ? job->threads - 1 : GPUAES_SHARDS - 1;
 }
 
@@ -90,6 +91,8 @@ static void run_shard(void *arg, unsigned number)
     struct job *job = arg;
     struct shard *shard = &job->shard[number];
     shard->status = GPUAES_FAULT;
+    (void)driver_exchange_capture_mode(shard->device->driver,
+                                       DRV_CAPTURE_RELAXED); /* of a helper */
     if (device_enter(shard->device)) {
         shard->status = job->run(job, number);
         device_leave(shard->device);

@@ -7,11 +7,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/keystream/ring.h"
+#include "cuda/device/ring.h"
 
 #include "base/clock.h"
+#include "cuda/process/settings.h"
 #include "cuda/process/statistics.h"
-#include "cuda/runtime/runtime.h"
 
 enum {
     STATE_FREE,
@@ -89,18 +89,18 @@ static int reclaim(struct ring *ring, unsigned state, struct ring_lease *lease)
 /* Of the largest ring that the limit allows. */
 static size_t largest_segment(void)
 {
-    size_t share = runtime_settings()->read_ahead_bytes / RING_SEGMENTS / PAGE_BYTES * PAGE_BYTES;
+    size_t share = settings_in_force()->read_ahead_bytes / RING_SEGMENTS / PAGE_BYTES * PAGE_BYTES;
     return share < LARGEST_SEGMENT ? share : LARGEST_SEGMENT;
 }
 
 static int count_bytes(size_t bytes)
 {
-    uint64_t now = atomic_load(&rings.bytes), cap = runtime_settings()->read_ahead_bytes;
+    uint64_t now = atomic_load(&rings.bytes), cap = settings_in_force()->read_ahead_bytes;
     do {
         if (bytes > cap || now > cap - bytes)
             return 0;
     } while (!atomic_compare_exchange_weak(&rings.bytes, &now, now + bytes));
-    if (statistics_take_pinned(bytes, runtime_settings()->pinned_bytes))
+    if (statistics_take_pinned(bytes, settings_in_force()->pinned_bytes))
         return 1;
     atomic_fetch_sub(&rings.bytes, bytes);
     return 0;

@@ -10,8 +10,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_CUDA_KEYSTREAM_RING_H
-#define GPUAES_CUDA_KEYSTREAM_RING_H
+#ifndef GPUAES_CUDA_DEVICE_RING_H
+#define GPUAES_CUDA_DEVICE_RING_H
 
 #include "cuda/device/device.h"
 
