@@ -21,17 +21,14 @@ struct range {
 
 static drv_result query(const struct driver *driver, const void *p, struct range *range)
 {
-    static const int wanted[ATTRIBUTES] = {
+    int attributes[ATTRIBUTES] = {
         DRV_POINTER_MEMORY_TYPE,    DRV_POINTER_IS_MANAGED, DRV_POINTER_DEVICE_ORDINAL,
         DRV_POINTER_RANGE_START,    DRV_POINTER_RANGE_SIZE, DRV_POINTER_CONTEXT,
         DRV_POINTER_DEVICE_POINTER,
     };
-    int attributes[ATTRIBUTES];
     *range = (struct range){0};
     void *values[ATTRIBUTES] = {&range->type,  &range->managed, &range->ordinal, &range->start,
                                 &range->bytes, &range->context, &range->address};
-    for (int i = 0; i < ATTRIBUTES; i++)
-        attributes[i] = wanted[i];
     return driver->pointer_get_attributes(ATTRIBUTES, attributes, values, memory_address(p));
 }
 
@@ -119,15 +116,11 @@ enum gpuaes_memory gpuaes_memory_kind(const void *p, size_t len)
 {
     struct runtime_guard guard;
     struct memory memory;
-    enum gpuaes_status status = GPUAES_FAULT;
-    if (!runtime_enter(&guard))
+    struct device *device = runtime_enter_device(&guard);
+    if (device == NULL)
         return kind_to_application(p, len);
-    struct device *device = runtime_own_device();
-    if (device != NULL && device_enter(device)) {
-        status = memory_look(device, p, len, &memory);
-        device_leave(device);
-    }
-    runtime_leave(&guard);
+    enum gpuaes_status status = memory_look(device, p, len, &memory);
+    runtime_leave_device(&guard, device);
     if (status == GPUAES_BAD_RANGE)
         return GPUAES_FOREIGN;
     return status == GPUAES_OK ? memory.kind : kind_to_application(p, len);

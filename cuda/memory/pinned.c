@@ -10,30 +10,12 @@
 #include "cuda/process/statistics.h"
 #include "cuda/runtime/runtime.h"
 
-/* Enters the process's life and a device of it; NULL, with nothing changed, without one. */
-static struct device *enter(struct runtime_guard *guard)
-{
-    if (!runtime_enter(guard))
-        return NULL;
-    struct device *device = runtime_own_device();
-    if (device != NULL && device_enter(device))
-        return device;
-    runtime_leave(guard);
-    return NULL;
-}
-
-static void leave(struct device *device, struct runtime_guard *guard)
-{
-    device_leave(device);
-    runtime_leave(guard);
-}
-
 /* ---- Allocated --------------------------------------------------------------- */
 
 void *gpuaes_pinned_alloc(size_t bytes)
 {
     struct runtime_guard guard;
-    struct device *device = bytes != 0 ? enter(&guard) : NULL;
+    struct device *device = bytes != 0 ? runtime_enter_device(&guard) : NULL;
     if (device == NULL)
         return NULL;
     void *p = NULL;
@@ -45,7 +27,7 @@ void *gpuaes_pinned_alloc(size_t bytes)
     } else {
         runtime_ref(); /* releasing the context would take the memory away */
     }
-    leave(device, &guard);
+    runtime_leave_device(&guard, device);
     return p;
 }
 
@@ -59,14 +41,14 @@ void gpuaes_pinned_free(void *p, size_t bytes)
             gpuaes_cleanse(p, bytes);
         runtime_leave(&guard);
     }
-    struct device *device = enter(&guard);
+    struct device *device = runtime_enter_device(&guard);
     if (device == NULL) /* all are lost: leaked */
         return;
     drv_result r = device->driver->mem_free_host(p);
     if (r != DRV_SUCCESS)
         (void)device_fault(device, "cuMemFreeHost", r);
     runtime_unref();
-    leave(device, &guard);
+    runtime_leave_device(&guard, device);
 }
 
 /* ---- Registered -------------------------------------------------------------- */
@@ -128,7 +110,7 @@ enum gpuaes_status gpuaes_pinned_register(void *p, size_t bytes)
     struct runtime_guard guard;
     if (p == NULL || bytes == 0)
         return GPUAES_BAD_ARGUMENT;
-    struct device *device = enter(&guard);
+    struct device *device = runtime_enter_device(&guard);
     if (device == NULL)
         return GPUAES_NOT_READY;
     struct registered *entry = malloc(sizeof *entry);
@@ -144,14 +126,14 @@ enum gpuaes_status gpuaes_pinned_register(void *p, size_t bytes)
     } else {
         free(entry);
     }
-    leave(device, &guard);
+    runtime_leave_device(&guard, device);
     return status;
 }
 
 enum gpuaes_status gpuaes_pinned_unregister(void *p)
 {
     struct runtime_guard guard;
-    struct device *device = enter(&guard);
+    struct device *device = runtime_enter_device(&guard);
     if (device == NULL)
         return GPUAES_NOT_READY;
     struct registered *entry = take(p);
@@ -161,6 +143,6 @@ enum gpuaes_status gpuaes_pinned_unregister(void *p)
         runtime_unref();
     }
     free(entry);
-    leave(device, &guard);
+    runtime_leave_device(&guard, device);
     return status;
 }

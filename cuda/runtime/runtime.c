@@ -1,5 +1,5 @@
 /*
- * The life of the devices.
+ * The runtime.
  *
  * A CUDA context costs 0.3 s, so it is taken in a thread of its own, which
  * then stays to release the devices when they have been idle for long. That
@@ -294,7 +294,8 @@ static void release_devices(void)
     (void)pthread_mutex_unlock(&runtime.lock);
 }
 
-/* Who waited to know whether the devices are idle need not wait for what comes now. */
+/* Wakes threads that wait for a look at idleness: from here on a start waits for timeout_ms at
+ * most. */
 static void set_releasing(void)
 {
     (void)pthread_mutex_lock(&runtime.lock);
@@ -387,7 +388,7 @@ static void begin(gpuaes_ready_fn *on_ready, void *arg)
         fail("no thread could be created");
 }
 
-/* Under the lock. 0 if a release takes longer than timeout_ms: a start may, a release must not. */
+/* Under the lock. Waits for a start without limit, for a release timeout_ms at most: 0 then. */
 static int await_start(void)
 {
     struct timespec limit;
@@ -525,4 +526,21 @@ void runtime_leave(struct runtime_guard *guard)
     (void)pthread_setcancelstate(guard->cancel_state, NULL);
     end_use(&runtime.guards);
     errno = guard->error;
+}
+
+struct device *runtime_enter_device(struct runtime_guard *guard)
+{
+    if (!runtime_enter(guard))
+        return NULL;
+    struct device *device = runtime_own_device();
+    if (device != NULL && device_enter(device))
+        return device;
+    runtime_leave(guard);
+    return NULL;
+}
+
+void runtime_leave_device(struct runtime_guard *guard, struct device *device)
+{
+    device_leave(device);
+    runtime_leave(guard);
 }

@@ -4,8 +4,8 @@
  * Locks, in the order in which they may be taken: adoption (runtime.c), the
  * runtime's (runtime.c), the stream sets' of a device (stream_set.c); those of the settings
  * (settings.c), the helpers (thread_pool.c), the pinned ranges (pinned.c) and the memory pool
- * (memory_pool.c) are leaves: no lock is taken within them. None is held during a call of a callback or a wait for a device. A
- * forked child takes none of them.
+ * (memory_pool.c) are leaves: no lock is taken within them. None is held during a call of a
+ * callback or a wait for a device. A forked child takes none of them.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -36,6 +36,13 @@ int runtime_enter(struct runtime_guard *guard);
  */
 int runtime_reenter(struct runtime_guard *guard);
 void runtime_leave(struct runtime_guard *guard);
+
+/*
+ * As runtime_enter(), and enters the device for small work of the calling thread. Returns NULL,
+ * with nothing changed, if it cannot.
+ */
+struct device *runtime_enter_device(struct runtime_guard *guard);
+void runtime_leave_device(struct runtime_guard *guard, struct device *device);
 
 /* While held, no device is released when idle, because a caller has its memory. */
 void runtime_ref(void);
