@@ -9,6 +9,7 @@ pkgconfig_DATA = cuda/gpuaes.pc
 noinst_LTLIBRARIES += cuda/libgpuaes_core.la
 cuda_libgpuaes_core_la_SOURCES = \
 	cuda/aes/aes.c cuda/aes/aes.h \
+	cuda/aes/cbc.c cuda/aes/ctr.c cuda/aes/ecb.c \
 	cuda/aes/key_schedule.c \
 	cuda/runtime/application.c cuda/runtime/application.h \
 	cuda/base64/base64.c \
@@ -25,6 +26,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/gpuaes.h \
 	cuda/memory/host_copy.c cuda/memory/host_copy.h \
 	cuda/launch/kernels.c cuda/launch/kernels.h \
+	cuda/launch/mode.h \
 	cuda/launch/batch.c \
 	cuda/kernels/common/arguments.h \
 	cuda/keystream/keystream.c \

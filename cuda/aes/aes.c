@@ -1,87 +1,41 @@
 /*
- * AES over memory of any kind: the modes' part of the job.
+ * AES over memory of any kind: what it does with a job and its pieces, in any mode.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include "cuda/aes/aes.h"
+
 #include <string.h>
 
-#include "cuda/aes/aes.h"
 #include "cuda/process/statistics.h"
-#include "cuda/runtime/runtime.h"
-#include "cuda/transfer/job.h"
 #include "cuda/transfer/transfer.h"
 
-/* Pieces under way, and the one that is being queued. */
-enum { CHAIN = STREAM_SET_SLOTS + 1 };
-/* Up to here the CPU is faster in filling the chain of a kernel than another kernel. */
-enum { CPU_CHAIN_MAX = 128 << 10 };
-
-struct aes_job {
-    struct job job; /* first: the callbacks get this */
-    enum gpuaes_op op;
-    const struct gpuaes_key *key;
-    unsigned char iv[GPUAES_BLOCK];
-    unsigned char continues[GPUAES_SHARDS][GPUAES_BLOCK]; /* what follows what is done of a part */
+const struct gpuaes_mode *const gpuaes_modes[GPUAES_BATCH_OPS] = {
+    [GPUAES_ECB_ENCRYPT] = &gpuaes_ecb_encrypt,
+    [GPUAES_ECB_DECRYPT] = &gpuaes_ecb_decrypt,
+    [GPUAES_CBC_ENCRYPT] = &gpuaes_cbc_encrypt,
+    [GPUAES_CBC_DECRYPT] = &gpuaes_cbc_decrypt,
+    [GPUAES_CTR] = &gpuaes_ctr,
 };
-
-/* What one thread does of it. */
-struct aes_shard {
-    struct transfer transfer; /* first: the callbacks get this */
-    enum gpuaes_op op;
-    const struct gpuaes_key *key;
-    unsigned char iv[GPUAES_BLOCK];           /* CTR: of the whole; CBC: of the next piece */
-    unsigned char chain[CHAIN][GPUAES_BLOCK]; /* CBC: what follows each piece under way */
-    unsigned char *continues;                 /* what follows the pieces that are complete */
-};
-
-void aes_add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
-{
-    unsigned carry = 0;
-    for (int i = GPUAES_BLOCK - 1; i >= 0; i--) {
-        unsigned sum = counter[i] + (unsigned)(blocks & 0xff) + carry;
-        counter[i] = (unsigned char)sum;
-        carry = sum >> 8;
-        blocks >>= 8;
-    }
-}
 
 void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,
                         const struct gpuaes_key *key, const unsigned char *iv)
 {
     memset(arguments, 0, sizeof *arguments);
-    memcpy(arguments->round_key, aes_decrypts(op) ? key->decrypt : key->encrypt,
+    memcpy(arguments->round_key, gpuaes_modes[op]->decrypts ? key->decrypt : key->encrypt,
            sizeof arguments->round_key);
     if (iv != NULL)
         memcpy(arguments->iv, iv, sizeof arguments->iv);
 }
 
-/* ---- CBC: the block before each piece ------------------------------------------ */
+/* ---- Pieces ---------------------------------------------------------------------- */
 
-static int chain_on_device(const struct transfer *t)
+int aes_is_on_device(const struct transfer *t)
 {
-    return t->in_memory.kind == GPUAES_DEVICE;
+    return t->job->in_memory.kind == GPUAES_DEVICE;
 }
 
-/* In place, with the kernel at the caller's own memory. */
-static int chain_by_cpu(const struct transfer *t)
-{
-    return t->in == t->out && t->in_memory.kind == GPUAES_PINNED && t->in_bytes <= CPU_CHAIN_MAX;
-}
-
-static drv_ptr fill_chain(const struct aes_shard *job, const struct slot *slot)
-{
-    const struct transfer *t = &job->transfer;
-    size_t at = slot->staging_bytes - t->extra, chunk = (size_t)AES_CHUNK * GPUAES_BLOCK;
-    unsigned char *entry = slot->staging + at;
-    memcpy(entry, job->iv, GPUAES_BLOCK);
-    for (size_t next = chunk; next < t->in_bytes; next += chunk)
-        memcpy(entry += GPUAES_BLOCK, t->in + next - GPUAES_BLOCK, GPUAES_BLOCK);
-    memcpy(entry + GPUAES_BLOCK, t->in + t->in_bytes - GPUAES_BLOCK, GPUAES_BLOCK);
-    return slot->staging_address + at;
-}
-
-/* Where a slot keeps the block before its piece: at the end of its scratch memory. */
-static struct kernels_scratch scratch_of(const struct slot *slot)
+struct kernels_scratch aes_scratch(const struct slot *slot)
 {
     struct kernels_scratch scratch = {.address = slot->scratch};
     if (slot->scratch_bytes >= GPUAES_BLOCK)
@@ -89,177 +43,95 @@ static struct kernels_scratch scratch_of(const struct slot *slot)
     return scratch;
 }
 
-static unsigned char *last_block_in(const struct slot *slot)
+unsigned char *aes_last_block(const struct slot *slot)
 {
     return slot->staging + slot->staging_bytes - GPUAES_BLOCK;
 }
 
-/*
- * The kernel gets the block before the piece, and the last block of the piece is
- * kept, before the kernel may write over it.
- */
-static drv_result chain_piece(struct aes_shard *job, const struct device *device, struct slot *slot,
-                              const struct piece *piece, struct aes_arguments *arguments)
+static size_t extra(const struct transfer *t)
 {
-    const struct transfer *t = &job->transfer;
-    const struct driver *d = device->driver;
-    size_t last = piece->in_at + piece->in_bytes - GPUAES_BLOCK;
-    memcpy(arguments->iv, job->iv, GPUAES_BLOCK);
-    if (chain_by_cpu(t))
-        arguments->chain = fill_chain(job, slot);
-    if (!chain_on_device(t)) {
-        memcpy(job->iv, t->in + last, GPUAES_BLOCK);
-        memcpy(job->chain[piece->number % CHAIN], job->iv, GPUAES_BLOCK);
-        return DRV_SUCCESS;
-    }
-    drv_result r = d->memcpy_dtoh_async(last_block_in(slot), t->in_memory.address + last,
-                                        GPUAES_BLOCK, slot->stream);
-    if (r != DRV_SUCCESS || piece->in_at == 0)
-        return r;
-    arguments->iv_at = slot->scratch + scratch_of(slot).bytes;
-    return d->memcpy_dtod_async(arguments->iv_at,
-                                t->in_memory.address + piece->in_at - GPUAES_BLOCK, GPUAES_BLOCK,
-                                slot->stream);
+    const struct gpuaes_mode *mode = gpuaes_modes[t->job->op];
+    return mode->extra != NULL ? mode->extra(t) : 0;
 }
 
-/* ---- Part of a transfer --------------------------------------------------------- */
-
-static size_t scratch(const struct transfer *t, const struct device *device, size_t in_bytes,
-                      int same)
+static size_t scratch(const struct transfer *t, size_t in_bytes, int same)
 {
-    const struct aes_shard *job = (const struct aes_shard *)t;
     /* Pieces behind the first find the block before them on the device. */
-    int chained = same || (chain_on_device(t) && in_bytes < t->in_bytes);
-    size_t bytes = kernels_scratch_bytes(&device->kernels, job->op, in_bytes / GPUAES_BLOCK,
-                                         job->op == GPUAES_CBC_DECRYPT && chained);
+    int chained = gpuaes_modes[t->job->op]->chained &&
+                  (same || (aes_is_on_device(t) && in_bytes < t->in_bytes));
+    size_t bytes = kernels_scratch_bytes(&t->shard->device->kernels, t->job->op,
+                                         in_bytes / GPUAES_BLOCK, chained);
     return bytes == 0 ? 0 : (bytes / GPUAES_BLOCK + 2) * GPUAES_BLOCK;
 }
 
-static drv_result launch(struct transfer *t, struct device *device, struct slot *slot,
-                         const struct piece *piece, drv_ptr in, drv_ptr out)
+static drv_result launch(struct transfer *t, struct slot *slot, struct piece *piece, drv_ptr in,
+                         drv_ptr out)
 {
-    struct aes_shard *job = (struct aes_shard *)t;
+    const struct job *job = t->job;
+    const struct gpuaes_mode *mode = gpuaes_modes[job->op];
+    const struct device *device = t->shard->device;
+    const struct kernels_scratch memory = aes_scratch(slot);
     struct aes_arguments arguments;
-    struct kernels_scratch room = scratch_of(slot);
-    unsigned char iv[GPUAES_BLOCK];
-    memcpy(iv, job->iv, sizeof iv);
-    if (job->op == GPUAES_CTR)
-        aes_add_blocks(iv, piece->in_at / GPUAES_BLOCK);
-    aes_fill_arguments(&arguments, job->op, job->key, iv);
+    aes_fill_arguments(&arguments, job->op, job->key, t->iv);
     arguments.in = in;
     arguments.out = out;
     arguments.blocks = piece->in_bytes / GPUAES_BLOCK;
     drv_result r = DRV_SUCCESS;
-    if (job->op == GPUAES_CBC_DECRYPT)
-        r = chain_piece(job, device, slot, piece, &arguments);
+    if (mode->prepare != NULL)
+        r = mode->prepare(t, slot, piece, &arguments);
     if (r == DRV_SUCCESS)
         r = kernels_launch_aes(device->driver, &device->kernels, job->op, job->key->rounds,
-                               &arguments, &room, slot->stream);
+                               &arguments, &memory, slot->stream);
+    if (mode->advance != NULL)
+        mode->advance(t->iv, arguments.blocks, piece->last);
     gpuaes_cleanse(&arguments, sizeof arguments);
     return r;
 }
 
-static enum gpuaes_status finished(struct transfer *t, struct slot *slot, const struct piece *piece)
+static enum gpuaes_status finished(struct transfer *t, const struct slot *slot,
+                                   const struct piece *piece)
 {
-    struct aes_shard *job = (struct aes_shard *)t;
-    if (job->op == GPUAES_CTR)
-        aes_add_blocks(job->continues, piece->in_bytes / GPUAES_BLOCK);
-    else if (job->op == GPUAES_CBC_DECRYPT)
-        memcpy(job->continues,
-               chain_on_device(t) ? last_block_in(slot) : job->chain[piece->number % CHAIN],
-               GPUAES_BLOCK);
+    const struct gpuaes_mode *mode = gpuaes_modes[t->job->op];
+    if (mode->advance != NULL)
+        mode->advance(t->shard->iv, piece->in_bytes / GPUAES_BLOCK,
+                      mode->chained && aes_is_on_device(t) ? aes_last_block(slot) : piece->last);
     return GPUAES_OK;
 }
 
-/* ---- Part of the work ------------------------------------------------------------- */
-
-/* The IV of each part, before any part may write over it. */
+/* The IV of each shard. */
 static void begin(struct job *job)
 {
-    struct aes_job *w = (struct aes_job *)job;
+    const struct gpuaes_mode *mode = gpuaes_modes[job->op];
     for (unsigned i = 0; i < job->shards; i++) {
-        size_t at = job->shard[i].at;
-        if (w->op == GPUAES_CBC_DECRYPT && at != 0) {
-            memcpy(w->continues[i], job->in + at - GPUAES_BLOCK, GPUAES_BLOCK);
-        } else {
-            memcpy(w->continues[i], w->iv, GPUAES_BLOCK);
-            if (w->op == GPUAES_CTR)
-                aes_add_blocks(w->continues[i], at / GPUAES_BLOCK);
-        }
+        struct shard *shard = &job->shard[i];
+        memcpy(shard->iv, job->iv, GPUAES_BLOCK);
+        if (mode->advance != NULL && shard->at != 0)
+            mode->advance(shard->iv, shard->at / GPUAES_BLOCK, job->in + shard->at - GPUAES_BLOCK);
     }
 }
 
-static struct memory memory_at(struct memory memory, size_t at)
-{
-    memory.address += at;
-    return memory;
-}
+/* ---- Calls ----------------------------------------------------------------------- */
 
-static enum gpuaes_status run(struct job *job, unsigned number)
-{
-    struct aes_job *w = (struct aes_job *)job;
-    struct shard *shard = &job->shard[number];
-    size_t at = shard->at + shard->done;
-    struct aes_shard task = {
-        .transfer = {.in = job->in + at,
-                     .out = job->out + at,
-                     .in_bytes = shard->bytes - shard->done,
-                     .out_bytes = shard->bytes - shard->done,
-                     .in_memory = memory_at(job->in_memory, at),
-                     .out_memory = memory_at(job->out_memory, at),
-                     .in_unit = GPUAES_BLOCK,
-                     .out_unit = GPUAES_BLOCK,
-                     .scratch = scratch,
-                     .launch = launch,
-                     .finished = finished},
-        .op = w->op,
-        .key = w->key,
-        .continues = w->continues[number],
-    };
-    struct transfer *t = &task.transfer;
-    memcpy(task.iv, task.continues, GPUAES_BLOCK);
-    t->out_of_place = w->op == GPUAES_CBC_DECRYPT;
-    t->keystream = w->op == GPUAES_CTR && t->in_memory.kind != GPUAES_DEVICE &&
-                   t->out_memory.kind == GPUAES_PAGEABLE;
-    if (w->op == GPUAES_CBC_DECRYPT && chain_on_device(t))
-        t->extra = GPUAES_BLOCK;
-    else if (w->op == GPUAES_CBC_DECRYPT && chain_by_cpu(t))
-        t->extra = AES_CHAIN_BYTES(t->in_bytes / GPUAES_BLOCK);
-    enum gpuaes_status status = transfer_run(shard->device, t, job->flags);
-    shard->done += t->in_done;
-    gpuaes_cleanse(&task, sizeof task);
-    return status;
-}
-
-static int overlap(const unsigned char *a, const unsigned char *b, size_t len)
-{
-    return a != b && a < b + len && b < a + len;
-}
+static const unsigned char no_iv[GPUAES_BLOCK];
 
 int aes_bad_arguments(enum gpuaes_op op, const struct gpuaes_key *key, const void *in,
                       const void *out, size_t len)
 {
-    return (unsigned)op >= GPUAES_OPS || len % GPUAES_BLOCK != 0 || overlap(in, out, len) ||
-           key == NULL || !key_size_is_valid(key_size_of(key->rounds));
+    return (unsigned)op >= GPUAES_OPS || len % GPUAES_BLOCK != 0 ||
+           (in != out && memory_overlap(in, len, out, len)) || key == NULL ||
+           !key_size_is_valid(key_size_of(key->rounds));
 }
 
-static void count_bytes(const struct aes_job *w)
+static void fill_report(struct gpuaes_report *report, const struct job *job)
 {
-    size_t done = 0;
-    for (unsigned i = 0; i < w->job.shards; i++)
-        done += w->job.shard[i].done;
-    statistics_add_bytes(done);
-}
-
-static void fill_report(struct gpuaes_report *report, const struct aes_job *w)
-{
-    report->shards = w->job.shards;
-    for (unsigned i = 0; i < w->job.shards; i++) {
-        struct gpuaes_shard *part = &report->shard[i];
-        part->at = w->job.shard[i].at;
-        part->bytes = w->job.shard[i].bytes;
-        part->done = w->job.shard[i].done;
-        memcpy(part->iv, w->continues[i], GPUAES_BLOCK);
+    report->shards = job->shards;
+    for (unsigned i = 0; i < job->shards; i++) {
+        const struct shard *from = &job->shard[i];
+        struct gpuaes_shard *to = &report->shard[i];
+        to->at = from->at;
+        to->bytes = from->bytes;
+        to->done = from->done;
+        memcpy(to->iv, from->iv, GPUAES_BLOCK);
     }
 }
 
@@ -267,31 +139,38 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
                               unsigned char iv[GPUAES_BLOCK], const void *in, void *out, size_t len,
                               unsigned flags, struct gpuaes_report *report)
 {
-    struct aes_job w; /* large: not all of it is set */
+    static const struct transform aes = {begin, extra, scratch, launch, finished};
+    struct shard shard[GPUAES_SHARDS];
     if (report != NULL)
         report->shards = 0;
     if (aes_bad_arguments(op, key, in, out, len))
         return GPUAES_BAD_ARGUMENT;
     if (len == 0)
         return GPUAES_OK;
-    w.job.in = in;
-    w.job.out = out;
-    w.job.in_bytes = w.job.out_bytes = len;
-    w.job.in_unit = w.job.out_unit = GPUAES_BLOCK;
-    w.job.flags = flags;
-    w.job.whole = op == GPUAES_CBC_DECRYPT; /* the CPU does not see the block before a part */
-    w.job.begin = begin;
-    w.job.run = run;
-    w.op = op;
-    w.key = key;
-    memset(w.iv, 0, GPUAES_BLOCK);
-    if (aes_takes_iv(op))
-        memcpy(w.iv, iv, GPUAES_BLOCK);
-    enum gpuaes_status status = job_run(&w.job);
-    count_bytes(&w);
-    if (aes_takes_iv(op) && status == GPUAES_OK)
-        memcpy(iv, w.continues[w.job.shards - 1], GPUAES_BLOCK);
+    const struct gpuaes_mode *mode = gpuaes_modes[op];
+    struct job job = {.transform = &aes,
+                      .in = in,
+                      .out = out,
+                      .in_bytes = len,
+                      .out_bytes = len,
+                      .in_unit = GPUAES_BLOCK,
+                      .out_unit = GPUAES_BLOCK,
+                      .flags = flags,
+                      .out_of_place = mode->chained,
+                      .whole = mode->chained,
+                      .keystream = mode->keystream,
+                      .op = op,
+                      .key = key,
+                      .iv = mode->takes_iv ? iv : no_iv,
+                      .shard = shard};
+    enum gpuaes_status status = job_run(&job);
+    size_t done = 0;
+    for (unsigned i = 0; i < job.shards; i++)
+        done += shard[i].done;
+    statistics_add_bytes(done);
     if (report != NULL)
-        fill_report(report, &w);
+        fill_report(report, &job);
+    if (mode->takes_iv && status == GPUAES_OK)
+        memcpy(iv, shard[job.shards - 1].iv, GPUAES_BLOCK);
     return status;
 }

@@ -6,19 +6,7 @@
 #ifndef GPUAES_CUDA_AES_AES_H
 #define GPUAES_CUDA_AES_AES_H
 
-#include "base/key_size.h"
-#include "cuda/gpuaes.h"
-#include "cuda/kernels/common/arguments.h"
-
-static inline int aes_decrypts(enum gpuaes_op op)
-{
-    return op == GPUAES_ECB_DECRYPT || op == GPUAES_CBC_DECRYPT;
-}
-
-static inline int aes_takes_iv(enum gpuaes_op op)
-{
-    return op != GPUAES_ECB_ENCRYPT && op != GPUAES_ECB_DECRYPT;
-}
+#include "cuda/launch/kernels.h"
 
 /* Adds to a 128-bit big-endian number. */
 void aes_add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks);
@@ -30,5 +18,16 @@ void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,
 /* Returns 1 if the arguments break the contract of gpuaes_aes(), 0 otherwise. */
 int aes_bad_arguments(enum gpuaes_op op, const struct gpuaes_key *key, const void *in,
                       const void *out, size_t len);
+
+/* ---- Pieces of a transfer ---- */
+
+/* Returns 1 if the CPU cannot read the input. */
+int aes_is_on_device(const struct transfer *transfer);
+
+/* Returns the slot's scratch memory for kernels; behind it is one block more. */
+struct kernels_scratch aes_scratch(const struct slot *slot);
+
+/* Returns where a slot keeps the last block of a piece of device memory. */
+unsigned char *aes_last_block(const struct slot *slot);
 
 #endif

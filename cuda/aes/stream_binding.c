@@ -100,7 +100,7 @@ static const struct kernels_scratch *scratch_for(struct gpuaes_stream_binding *q
                                                  enum gpuaes_op op, size_t len)
 {
     struct block *memory = &queue->large_memory;
-    if (op != GPUAES_CBC_DECRYPT || len <= LARGE_FROM)
+    if (!gpuaes_modes[op]->chained || len <= LARGE_FROM)
         return &queue->scratch;
     if (queue->large.bytes == 0 && atomic_fetch_add(&large_scratches, 1) < LARGE_MOST &&
         memory_pool_take(queue->device, BLOCK_DEVICE, LARGE_BYTES, LARGE_BYTES, memory) ==
@@ -144,16 +144,12 @@ enum gpuaes_status gpuaes_stream_binding_open(struct gpuaes_stream_binding **que
                                               int device)
 {
     struct runtime_guard guard;
-    enum gpuaes_status status = GPUAES_NOT_READY;
     *queue = NULL;
-    if (!runtime_enter(&guard))
-        return status;
-    struct device *own = runtime_own_device();
-    if (own != NULL && device_enter(own)) {
-        status = open_entered(queue, own, stream, device);
-        device_leave(own);
-    }
-    runtime_leave(&guard);
+    struct device *own = runtime_enter_device(&guard);
+    if (own == NULL)
+        return GPUAES_NOT_READY;
+    enum gpuaes_status status = open_entered(queue, own, stream, device);
+    runtime_leave_device(&guard, own);
     return status;
 }
 
@@ -168,12 +164,6 @@ static enum gpuaes_status enter(struct gpuaes_stream_binding *queue, struct runt
         return GPUAES_OK;
     runtime_leave(guard);
     return GPUAES_FAULT;
-}
-
-static void leave(struct gpuaes_stream_binding *queue, struct runtime_guard *guard)
-{
-    device_leave(queue->device);
-    runtime_leave(guard);
 }
 
 /* Memory that the queue's device reaches by itself. */
@@ -226,7 +216,7 @@ static drv_result put(struct gpuaes_stream_binding *queue, enum gpuaes_op op, un
         r = stream_events_begin(&queue->spans, device->driver, queue->stream);
     if (r != DRV_SUCCESS)
         return r;
-    if (op == GPUAES_CBC_DECRYPT)
+    if (gpuaes_modes[op]->chained)
         r = chain(queue, arguments, iv, in_memory);
     if (r == DRV_SUCCESS)
         r = kernels_launch_aes(device->driver, &device->kernels, op, rounds, arguments,
@@ -256,7 +246,7 @@ static enum gpuaes_status run(struct gpuaes_stream_binding *queue, enum gpuaes_o
     gpuaes_cleanse(&arguments, sizeof arguments);
     if (r != DRV_SUCCESS)
         return failure(queue, "queueing work", r);
-    queue->chained |= op == GPUAES_CBC_DECRYPT;
+    queue->chained |= gpuaes_modes[op]->chained;
     statistics_add_bytes(len);
     return GPUAES_OK;
 }
@@ -267,8 +257,9 @@ enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_binding *queue
                                              void *out, size_t len)
 {
     struct runtime_guard guard;
-    if (aes_bad_arguments(op, key, in, out, len) || (op == GPUAES_CTR && iv == NULL) ||
-        (op == GPUAES_CBC_DECRYPT && iv == NULL && !queue->chained))
+    if (aes_bad_arguments(op, key, in, out, len) ||
+        (iv == NULL && gpuaes_modes[op]->takes_iv &&
+         !(gpuaes_modes[op]->chained && queue->chained)))
         return GPUAES_BAD_ARGUMENT;
     if (len == 0)
         return GPUAES_OK;
@@ -276,7 +267,7 @@ enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_binding *queue
     if (status != GPUAES_OK)
         return status;
     status = run(queue, op, key, iv, in, out, len);
-    leave(queue, &guard);
+    runtime_leave_device(&guard, queue->device);
     return status;
 }
 
@@ -310,7 +301,7 @@ enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_binding *queu
     drv_result r = wait_for(queue, iv);
     enum gpuaes_status status =
         r == DRV_SUCCESS ? GPUAES_OK : failure(queue, "work on a stream", r);
-    leave(queue, &guard);
+    runtime_leave_device(&guard, queue->device);
     return status;
 }
 
@@ -325,7 +316,7 @@ void gpuaes_stream_binding_close(struct gpuaes_stream_binding *queue)
             give_memory(queue);
         else /* its memory may be in use for ever */
             (void)failure(queue, "work on a stream", r);
-        leave(queue, &guard);
+        runtime_leave_device(&guard, queue->device);
     }
     runtime_unref();
     free(queue);

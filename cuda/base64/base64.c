@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "cuda/process/statistics.h"
-#include "cuda/runtime/runtime.h"
-#include "cuda/transfer/job.h"
 #include "cuda/transfer/transfer.h"
 
 /* Groups that kernels take whole: a thread's work, or a line. */
@@ -23,64 +21,18 @@ size_t gpuaes_base64_encoded_size(size_t len, size_t line_length)
     return characters + (characters + line_length - 1) / line_length;
 }
 
-struct base64_job {
-    struct job job; /* first: the callbacks get this */
-    uint32_t line_length;
-    size_t bad[GPUAES_SHARDS]; /* offset of the first wrong character of each shard */
-};
-
-/* What one thread does of it. */
-struct base64_shard {
-    struct transfer transfer; /* first: the callbacks get this */
-    uint32_t line_length;
-    size_t bad;
-};
-
-static struct memory memory_at(struct memory memory, size_t at)
-{
-    memory.address += at;
-    return memory;
-}
-
-/* What is not done of a shard, as a transfer. */
-static struct transfer rest_of(const struct job *job, const struct shard *shard)
-{
-    size_t at = shard->at + shard->done, end = shard->at + shard->bytes;
-    size_t out_at = job_out_bytes(job, at), out_end = job_out_bytes(job, end);
-    return (struct transfer){.in = job->in + at,
-                             .out = job->out + out_at,
-                             .in_bytes = end - at,
-                             .out_bytes = out_end - out_at,
-                             .in_memory = memory_at(job->in_memory, at),
-                             .out_memory = memory_at(job->out_memory, out_at),
-                             .in_unit = job->in_unit,
-                             .out_unit = job->out_unit,
-                             .out_of_place = 1};
-}
-
 /* ---- Encode --------------------------------------------------------------------- */
 
-static drv_result launch_encode(struct transfer *t, struct device *device, struct slot *slot,
-                                const struct piece *piece, drv_ptr in, drv_ptr out)
+static drv_result launch_encode(struct transfer *t, struct slot *slot, struct piece *piece,
+                                drv_ptr in, drv_ptr out)
 {
-    const struct base64_shard *task = (struct base64_shard *)t;
+    const struct device *device = t->shard->device;
     struct base64_encode_arguments arguments = {.in = in,
                                                 .out = out,
                                                 .bytes = piece->in_bytes,
                                                 .characters = piece->out_bytes,
-                                                .line_length = task->line_length};
+                                                .line_length = t->job->line_length};
     return kernels_launch_base64_encode(device->driver, &device->kernels, &arguments, slot->stream);
-}
-
-static enum gpuaes_status run_encode(struct job *job, unsigned number)
-{
-    const struct base64_job *w = (struct base64_job *)job;
-    struct shard *shard = &job->shard[number];
-    struct base64_shard task = {.transfer = rest_of(job, shard), .line_length = w->line_length};
-    task.transfer.launch = launch_encode;
-    enum gpuaes_status status = transfer_run(shard->device, &task.transfer, job->flags);
-    shard->done += task.transfer.in_done;
-    return status;
 }
 
 /* ---- Decode --------------------------------------------------------------------- */
@@ -92,68 +44,41 @@ static enum gpuaes_status run_encode(struct job *job, unsigned number)
  */
 enum { FINDING = 16 };
 
-static size_t finding_at(const struct slot *slot)
+static size_t extra_decode(const struct transfer *t)
 {
-    return slot->staging_bytes - FINDING;
+    (void)t;
+    return FINDING;
 }
 
-static drv_result launch_decode(struct transfer *t, struct device *device, struct slot *slot,
-                                const struct piece *piece, drv_ptr in, drv_ptr out)
+static drv_result launch_decode(struct transfer *t, struct slot *slot, struct piece *piece,
+                                drv_ptr in, drv_ptr out)
 {
+    const struct device *device = t->shard->device;
+    size_t finding = slot->staging_bytes - FINDING;
     struct base64_decode_arguments arguments = {.in = in,
                                                 .out = out,
                                                 .quads = piece->in_bytes / 4,
-                                                .error = slot->staging_address + finding_at(slot)};
-    (void)t;
-    memset(slot->staging + finding_at(slot), 0xff, sizeof(uint64_t));
+                                                .error = slot->staging_address + finding};
+    memset(slot->staging + finding, 0xff, sizeof(uint64_t));
     return kernels_launch_base64_decode(device->driver, &device->kernels, &arguments, slot->stream);
 }
 
-static enum gpuaes_status finish_decode(struct transfer *t, struct slot *slot,
+static enum gpuaes_status finish_decode(struct transfer *t, const struct slot *slot,
                                         const struct piece *piece)
 {
-    struct base64_shard *task = (struct base64_shard *)t;
     uint64_t bad;
-    memcpy(&bad, slot->staging + finding_at(slot), sizeof bad);
+    memcpy(&bad, slot->staging + slot->staging_bytes - FINDING, sizeof bad);
     if (bad == UINT64_MAX)
         return GPUAES_OK;
-    task->bad = piece->in_at + (size_t)bad;
+    t->shard->bad = (size_t)(t->in - t->job->in) + piece->in_at + (size_t)bad;
     return GPUAES_BAD_INPUT;
-}
-
-static enum gpuaes_status run_decode(struct job *job, unsigned number)
-{
-    struct base64_job *w = (struct base64_job *)job;
-    struct shard *shard = &job->shard[number];
-    struct base64_shard task = {.transfer = rest_of(job, shard)};
-    task.transfer.extra = FINDING;
-    task.transfer.launch = launch_decode;
-    task.transfer.finished = finish_decode;
-    enum gpuaes_status status = transfer_run(shard->device, &task.transfer, job->flags);
-    w->bad[number] = shard->at + shard->done + task.bad;
-    shard->done += task.transfer.in_done;
-    return status;
-}
-
-static size_t first_bad(const struct base64_job *w)
-{
-    unsigned i = 0;
-    while (w->job.shard[i].status != GPUAES_BAD_INPUT)
-        i++;
-    return w->bad[i];
 }
 
 /* ---- Both ----------------------------------------------------------------------- */
 
-static enum gpuaes_status run(struct base64_job *w, const void *in, void *out, unsigned flags)
+static enum gpuaes_status run(struct job *job)
 {
-    struct job *job = &w->job;
-    job->in = in;
-    job->out = out;
-    job->flags = flags;
-    job->whole = 0;
-    job->begin = NULL;
-    if (job->in < job->out + job->out_bytes && job->out < job->in + job->in_bytes)
+    if (memory_overlap(job->in, job->in_bytes, job->out, job->out_bytes))
         return GPUAES_BAD_ARGUMENT;
     if (job->in_bytes == 0)
         return GPUAES_OK;
@@ -166,33 +91,46 @@ static enum gpuaes_status run(struct base64_job *w, const void *in, void *out, u
 enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, void *out, size_t line_length,
                                         unsigned flags)
 {
-    struct base64_job w; /* large: not all of it is set */
+    static const struct transform encode = {.launch = launch_encode};
+    struct shard shard[GPUAES_SHARDS];
     size_t characters = gpuaes_base64_encoded_size(len, line_length);
     if (line_length % 4 != 0 || line_length > UINT32_MAX || characters == SIZE_MAX)
         return GPUAES_BAD_ARGUMENT;
-    w.line_length = (uint32_t)line_length;
-    w.job.in_bytes = len;
-    w.job.out_bytes = characters;
-    w.job.in_unit = line_length != 0 ? line_length / 4 * 3 : ENCODE_IN;
-    w.job.out_unit = line_length != 0 ? line_length + 1 : ENCODE_OUT;
-    w.job.run = run_encode;
-    return run(&w, in, out, flags);
+    struct job job = {.transform = &encode,
+                      .in = in,
+                      .out = out,
+                      .in_bytes = len,
+                      .out_bytes = characters,
+                      .in_unit = line_length != 0 ? line_length / 4 * 3 : ENCODE_IN,
+                      .out_unit = line_length != 0 ? line_length + 1 : ENCODE_OUT,
+                      .flags = flags,
+                      .out_of_place = 1,
+                      .line_length = (uint32_t)line_length,
+                      .shard = shard};
+    return run(&job);
 }
 
 enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, void *out, unsigned flags,
                                         size_t *offset)
 {
-    struct base64_job w;
+    static const struct transform decode = {
+        .extra = extra_decode, .launch = launch_decode, .finished = finish_decode};
+    struct shard shard[GPUAES_SHARDS];
     if (len % 4 != 0)
         return GPUAES_BAD_ARGUMENT;
-    w.line_length = 0;
-    w.job.in_bytes = len;
-    w.job.out_bytes = len / 4 * 3;
-    w.job.in_unit = DECODE_IN;
-    w.job.out_unit = DECODE_OUT;
-    w.job.run = run_decode;
-    enum gpuaes_status status = run(&w, in, out, flags);
-    if (status == GPUAES_BAD_INPUT)
-        *offset = first_bad(&w);
+    struct job job = {.transform = &decode,
+                      .in = in,
+                      .out = out,
+                      .in_bytes = len,
+                      .out_bytes = len / 4 * 3,
+                      .in_unit = DECODE_IN,
+                      .out_unit = DECODE_OUT,
+                      .flags = flags,
+                      .out_of_place = 1,
+                      .shard = shard};
+    enum gpuaes_status status = run(&job);
+    for (unsigned i = job.shards; status == GPUAES_BAD_INPUT && i-- > 0;)
+        if (shard[i].status == GPUAES_BAD_INPUT)
+            *offset = shard[i].bad;
     return status;
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/aes/aes.h"
 #include "cuda/process/fork.h"
 #include "cuda/runtime/runtime.h"
 
@@ -106,15 +105,11 @@ static enum gpuaes_status ask(struct gpuaes_batch *batch, struct batch_range *ra
 {
     struct runtime_guard guard;
     struct memory memory;
-    enum gpuaes_status status = GPUAES_NOT_READY;
-    if (!runtime_enter(&guard))
-        return status;
-    struct device *device = runtime_own_device();
-    if (device != NULL && device_enter(device)) {
-        status = memory_look(device, p, len, &memory);
-        device_leave(device);
-    }
-    runtime_leave(&guard);
+    struct device *device = runtime_enter_device(&guard);
+    if (device == NULL)
+        return GPUAES_NOT_READY;
+    enum gpuaes_status status = memory_look(device, p, len, &memory);
+    runtime_leave_device(&guard, device);
     if (status != GPUAES_OK)
         return status;
     int is_whole = memory.bytes != 0;
@@ -169,12 +164,11 @@ static int has_room(struct gpuaes_batch *batch)
 
 static int is_bad(const struct gpuaes_message *m)
 {
-    uintptr_t in = (uintptr_t)m->in, out = (uintptr_t)m->out;
     if ((unsigned)m->op >= GPUAES_BATCH_OPS || m->len % GPUAES_BLOCK != 0 ||
-        m->len > GPUAES_BATCH_DEVICE_BYTES || (m->len != 0 && (in == 0 || out == 0)) ||
-        (in != out && in < out + m->len && out < in + m->len))
+        m->len > GPUAES_BATCH_DEVICE_BYTES || (m->len != 0 && (m->in == NULL || m->out == NULL)) ||
+        (m->in != m->out && memory_overlap(m->in, m->len, m->out, m->len)))
         return 1;
-    if (m->iv == NULL && aes_takes_iv(m->op))
+    if (m->iv == NULL && gpuaes_modes[m->op]->takes_iv)
         return 1;
     if (m->key == NULL && m->schedule == NULL)
         return 1;
@@ -208,11 +202,7 @@ static void count_pinned(struct gpuaes_batch *batch, const struct batch_message 
 /* Both sides are known. */
 static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message, uint32_t key)
 {
-    static const uint32_t modes[] = {[GPUAES_ECB_ENCRYPT] = AES_BATCH_ECB,
-                                     [GPUAES_ECB_DECRYPT] = AES_BATCH_ECB,
-                                     [GPUAES_CBC_DECRYPT] = AES_BATCH_CBC,
-                                     [GPUAES_CBC_ENCRYPT] = AES_BATCH_CBC,
-                                     [GPUAES_CTR] = AES_BATCH_CTR};
+    const struct gpuaes_mode *mode = gpuaes_modes[message->op];
     struct batch_message *m = &batch->message[batch->messages];
     const struct batch_range *in = &batch->range[0];
     const struct batch_range *out = message->in == message->out ? in : &batch->range[1];
@@ -225,13 +215,13 @@ static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message
         memset(m->device.iv, 0, sizeof m->device.iv);
     m->device.blocks = (uint32_t)(message->len / GPUAES_BLOCK);
     m->device.key = key;
-    m->device.mode = modes[message->op];
+    m->device.mode = mode->batch_mode;
     m->device.unused = 0;
     m->in = message->in;
     m->out = message->out;
     m->number = batch->numbers;
     m->op = (unsigned char)message->op;
-    m->group = (unsigned char)(aes_decrypts(message->op) ? KEY_SIZES + size : size);
+    m->group = (unsigned char)(mode->decrypts ? KEY_SIZES + size : size);
     m->in_range = in->number;
     m->out_range = out->number;
     m->in_kind = (unsigned char)in->kind;

@@ -15,6 +15,7 @@
 
 #include "cuda/batch/keys.h"
 #include "cuda/memory/memory_kind.h"
+#include "cuda/transfer/path.h"
 
 enum { SLICE_MESSAGES = 16384 };
 /* Messages of one table and key size share a launch. */
@@ -100,13 +101,19 @@ struct gpuaes_batch {
 /* ---- layout.c ---- */
 
 /* How a side of a message gets to and from the kernels. */
-enum batch_route { BATCH_DIRECT, BATCH_DMA, BATCH_STAGED };
-enum batch_route batch_route(const struct gpuaes_batch *batch, const struct batch_message *message,
-                             int kind);
+enum path batch_path(const struct gpuaes_batch *batch, const struct batch_message *message,
+                     int kind);
 
 /* Cuts the batch into slices and sets what a stream set needs. Returns 0 if memory is short. */
 int batch_cut(struct gpuaes_batch *batch, const struct device *device,
               struct stream_set_needs *needs);
+
+/* Raises *most to a value that is larger. */
+static inline void raise_size(size_t *most, size_t value)
+{
+    if (*most < value)
+        *most = value;
+}
 
 /* Where the messages of a slice have their places in the slot's buffers. */
 struct batch_place {

@@ -25,33 +25,33 @@ enum { ZERO_COPY_MAX = 1 << 20, ZERO_COPY_RUN = 64 << 10 };
 enum { SCHEDULE_BYTES = AES_BATCH_KEY_WORDS * 4, COUNTERS = BATCH_GROUPS * 16 };
 enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
 
-/* ---- Routes and places ---------------------------------------------------------- */
+/* ---- Paths and places ----------------------------------------------------------- */
 
-enum batch_route batch_route(const struct gpuaes_batch *batch, const struct batch_message *message,
-                             int kind)
+enum path batch_path(const struct gpuaes_batch *batch, const struct batch_message *message,
+                     int kind)
 {
     if (kind == GPUAES_DEVICE)
-        return BATCH_DIRECT;
+        return PATH_ZERO_COPY;
     if (kind == GPUAES_PAGEABLE)
-        return BATCH_STAGED;
+        return PATH_STAGED;
     if (!batch->zero_copy)
-        return BATCH_DMA;
-    if (message->op != GPUAES_CBC_ENCRYPT)
-        return BATCH_DIRECT;
+        return PATH_DMA;
+    if (!gpuaes_modes[message->op]->serial)
+        return PATH_ZERO_COPY;
     /* A block after the other, each would wait for the bus. */
     int is_long = (size_t)message->device.blocks * GPUAES_BLOCK >= ZERO_COPY_RUN;
-    return is_long || batch->pinned_bytes <= ZERO_COPY_MAX ? BATCH_DMA : BATCH_STAGED;
+    return is_long || batch->pinned_bytes <= ZERO_COPY_MAX ? PATH_DMA : PATH_STAGED;
 }
 
 void batch_next_place(const struct gpuaes_batch *batch, const struct batch_message *message,
                       struct batch_place *place)
 {
-    enum batch_route in = batch_route(batch, message, message->in_kind);
-    enum batch_route out = batch_route(batch, message, message->out_kind);
+    enum path in = batch_path(batch, message, message->in_kind);
+    enum path out = batch_path(batch, message, message->out_kind);
     size_t bytes = (size_t)message->device.blocks * GPUAES_BLOCK;
-    if (in != BATCH_DIRECT || out != BATCH_DIRECT)
+    if (in != PATH_ZERO_COPY || out != PATH_ZERO_COPY)
         place->buffer += bytes;
-    if (in == BATCH_STAGED || out == BATCH_STAGED)
+    if (in == PATH_STAGED || out == PATH_STAGED)
         place->staging += bytes;
 }
 
@@ -105,12 +105,6 @@ static int add_slice(struct gpuaes_batch *batch, const struct batch_slice *slice
     return 1;
 }
 
-static void raise(size_t *most, size_t value)
-{
-    if (*most < value)
-        *most = value;
-}
-
 int batch_cut(struct gpuaes_batch *batch, const struct device *device,
               struct stream_set_needs *needs)
 {
@@ -122,10 +116,10 @@ int batch_cut(struct gpuaes_batch *batch, const struct device *device,
         struct batch_slice slice = next_slice(batch, device, at);
         if (!add_slice(batch, &slice))
             return 0;
-        raise(&needs->buffer[0], round_up(slice.buffer, BUFFER_ROUNDING));
-        raise(&needs->staging, round_up(slice.plan + slice.staging, BUFFER_ROUNDING));
-        raise(&needs->scratch,
-              round_up(slice.plan + slice.schedules + slice.chain, BUFFER_ROUNDING));
+        raise_size(&needs->buffer[0], round_up(slice.buffer, BUFFER_ROUNDING));
+        raise_size(&needs->staging, round_up(slice.plan + slice.staging, BUFFER_ROUNDING));
+        raise_size(&needs->scratch,
+                   round_up(slice.plan + slice.schedules + slice.chain, BUFFER_ROUNDING));
         at = slice.end;
     }
     needs->slots = min_unsigned(batch->slices, STREAM_SET_SLOTS);
@@ -193,7 +187,7 @@ static uint32_t count_groups(struct layout *l)
         if (group->parallel + group->serial == 0)
             group->key = m->device.key;
         group->many |= group->key != m->device.key;
-        if (m->op == GPUAES_CBC_ENCRYPT) {
+        if (gpuaes_modes[m->op]->serial) {
             group->serial++;
             if (group->longest < m->device.blocks)
                 group->longest = m->device.blocks;
@@ -257,7 +251,7 @@ static uint32_t lay_out_key(struct layout *l, const struct batch_message *m)
 static uint32_t number_message(struct layout *l, const struct batch_message *m, uint32_t i)
 {
     struct batch_group *group = &l->group[m->group];
-    if (m->op == GPUAES_CBC_ENCRYPT)
+    if (gpuaes_modes[m->op]->serial)
         return group->parallel + l->batch->order_too[i - l->slice->begin];
     uint32_t number = l->parallel[m->group]++;
     ((uint32_t *)(l->plan + group->first))[number] = l->blocks[m->group];
@@ -274,15 +268,15 @@ static void lay_out_message(struct layout *l, uint32_t i)
     *to = m->device;
     if (l->slice->buffer != 0) {
         drv_ptr buffer = l->slot->buffer[0] + l->place.buffer;
-        if (batch_route(l->batch, m, m->in_kind) != BATCH_DIRECT)
+        if (batch_path(l->batch, m, m->in_kind) != PATH_ZERO_COPY)
             to->in = buffer;
-        if (batch_route(l->batch, m, m->out_kind) != BATCH_DIRECT)
+        if (batch_path(l->batch, m, m->out_kind) != PATH_ZERO_COPY)
             to->out = buffer;
         batch_next_place(l->batch, m, &l->place);
     }
     if (group->many)
         to->key = lay_out_key(l, m);
-    group->chained |= m->op == GPUAES_CBC_DECRYPT && to->in == to->out;
+    group->chained |= gpuaes_modes[m->op]->chained && to->in == to->out;
 }
 
 /* All messages, if they are of one group, parallel, have one key, and stay where they are. */
@@ -299,7 +293,7 @@ static int lay_out_alike(struct layout *l)
         to[i] = m[i].device;
         first[i] = blocks;
         blocks += m[i].device.blocks;
-        group->chained |= m[i].op == GPUAES_CBC_DECRYPT && to[i].in == to[i].out;
+        group->chained |= gpuaes_modes[m[i].op]->chained && to[i].in == to[i].out;
     }
     l->blocks[m->group] = blocks;
     return 1;

@@ -29,15 +29,8 @@ static enum gpuaes_status end(struct gpuaes_batch *batch, int lost)
 static int may_be_written(const struct gpuaes_batch *batch, const struct batch_flight *flight,
                           const struct batch_message *m)
 {
-    switch (batch_route(batch, m, m->out_kind)) {
-    case BATCH_DIRECT:
-        return flight->launched;
-    case BATCH_DMA:
-        return flight->copies_out;
-    case BATCH_STAGED:
-        break;
-    }
-    return 0;
+    enum path path = batch_path(batch, m, m->out_kind);
+    return path == PATH_ZERO_COPY ? flight->launched : path == PATH_DMA && flight->copies_out;
 }
 
 /* A slice that is not complete. */
@@ -209,11 +202,9 @@ static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned fla
     batch->set = stream_set_take(device, STREAM_SET_BATCH, flags);
     if (batch->set == NULL)
         return stream_set_refusal(device);
-    drv_result r = stream_set_prepare_some(device, batch->set, &needs);
+    drv_result r = stream_set_prepare(device, batch->set, &needs, batch->on_device);
     int lost = r == DRV_NOT_READY;
     batch->slots = needs.slots;
-    if (r == DRV_SUCCESS && batch->on_device)
-        r = stream_set_follow(device, batch->set, batch->slots);
     if (r != DRV_SUCCESS) {
         stream_set_return(device, batch->set, lost);
         batch->set = NULL;

@@ -85,19 +85,15 @@ static drv_result move(const struct gpuaes_batch *batch, const struct batch_slic
         size_t bytes = (size_t)m->device.blocks * GPUAES_BLOCK;
         uint32_t range = out ? m->out_range : m->in_range;
         unsigned char *host = out ? m->out : (unsigned char *)(uintptr_t)m->in;
-        switch (batch_route(batch, m, out ? m->out_kind : m->in_kind)) {
-        case BATCH_STAGED:
+        enum path path = batch_path(batch, m, out ? m->out_kind : m->in_kind);
+        if (path == PATH_STAGED) {
             range = 0;
             host = staged(slice, slot) + place.staging;
             if (!out)
                 host_copy(host, m->in, bytes, 0);
-            /* fall through */
-        case BATCH_DMA:
-            r = copy_more(&copy, range, host, slot->buffer[0] + place.buffer, bytes);
-            break;
-        case BATCH_DIRECT:
-            break;
         }
+        if (path != PATH_ZERO_COPY)
+            r = copy_more(&copy, range, host, slot->buffer[0] + place.buffer, bytes);
         batch_next_place(batch, m, &place);
     }
     return r == DRV_SUCCESS ? copy_now(&copy) : r;
@@ -185,11 +181,11 @@ static drv_result wipe_keys(struct slot *slot, const struct driver *driver,
                             const struct batch_slice *slice, const struct batch_layout *layout)
 {
     size_t bytes = layout->bytes - layout->keys;
-    drv_result r = slot_wipe(slot, driver, slot->staging_address + layout->keys, bytes);
+    drv_result r = slot_wipe_range(slot, driver, slot->staging_address + layout->keys, bytes);
     /* With what is between the two: each call keeps kernels of other batches waiting. */
     size_t end = slice->plan + (size_t)layout->key_count * AES_BATCH_KEY_WORDS * 4;
     if (r == DRV_SUCCESS)
-        r = slot_wipe(slot, driver, slot->scratch + layout->keys, end - layout->keys);
+        r = slot_wipe_range(slot, driver, slot->scratch + layout->keys, end - layout->keys);
     return r;
 }
 
@@ -254,7 +250,7 @@ void batch_slice_deliver(struct gpuaes_batch *batch, uint32_t number)
     struct batch_place place = {0, 0};
     for (uint32_t i = slice->begin; i < slice->end && slice->staging != 0; i++) {
         const struct batch_message *m = &batch->message[i];
-        if (batch_route(batch, m, m->out_kind) == BATCH_STAGED)
+        if (batch_path(batch, m, m->out_kind) == PATH_STAGED)
             host_copy(m->out, staged(slice, slot) + place.staging,
                       (size_t)m->device.blocks * GPUAES_BLOCK, 0);
         batch_next_place(batch, m, &place);
@@ -265,38 +261,30 @@ void batch_slice_deliver(struct gpuaes_batch *batch, uint32_t number)
 
 /* ---- Wiping ------------------------------------------------------------------------------ */
 
-/* The most that a slice had in the slot: of messages, in staging, and of keys. */
-struct traces {
-    size_t buffer, staging, keys;
-};
-
-static struct traces find_traces(const struct gpuaes_batch *batch, uint32_t slot)
+/* The most that a slice had in the slot: of messages, and of keys in the scratch memory. */
+static struct stream_set_needs find_traces(const struct gpuaes_batch *batch, uint32_t slot)
 {
-    struct traces most = {0, 0, 0};
+    struct stream_set_needs most = {0};
     for (uint32_t i = slot; i < batch->slices; i += batch->slots) {
         const struct batch_slice *slice = &batch->slice[i];
-        if (slice->buffer > most.buffer)
-            most.buffer = slice->buffer;
-        if (slice->staging != 0 && slice->plan + slice->staging > most.staging)
-            most.staging = slice->plan + slice->staging;
-        if (slice->schedules != 0 && slice->plan + slice->schedules > most.keys)
-            most.keys = slice->plan + slice->schedules;
+        raise_size(&most.buffer[0], slice->buffer);
+        if (slice->staging != 0)
+            raise_size(&most.staging, slice->plan + slice->staging);
+        if (slice->schedules != 0)
+            raise_size(&most.scratch, slice->plan + slice->schedules);
     }
     return most;
 }
 
 drv_result batch_wipe(const struct gpuaes_batch *batch, int failed)
 {
-    const struct driver *d = batch->device->driver;
     drv_result first = DRV_SUCCESS;
     for (uint32_t s = 0; s < batch->slots; s++) {
-        struct slot *slot = &batch->set->slots[s];
-        struct traces traces = find_traces(batch, s);
-        const drv_result results[] = {slot_wipe(slot, d, slot->buffer[0], traces.buffer),
-                                      slot_wipe(slot, d, slot->staging_address, traces.staging),
-                                      slot_wipe(slot, d, slot->scratch, failed ? traces.keys : 0)};
-        for (int k = 0; k < 3 && first == DRV_SUCCESS; k++)
-            first = results[k];
+        struct stream_set_needs traces = find_traces(batch, s);
+        if (!failed)
+            traces.scratch = 0;
+        drv_result r = slot_wipe(&batch->set->slots[s], batch->device->driver, &traces);
+        first = first == DRV_SUCCESS ? r : first;
     }
     return first;
 }

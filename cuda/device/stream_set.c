@@ -173,8 +173,8 @@ static drv_result prepare_slot(struct device *device, struct slot *slot,
  * Called with nothing under way on the stream set but the wiping of its buffers by
  * the work before, which must have ended before anybody touches them again.
  */
-drv_result stream_set_prepare(struct device *device, struct stream_set *set,
-                              const struct stream_set_needs *needs)
+static drv_result prepare_slots(struct device *device, struct stream_set *set,
+                                const struct stream_set_needs *needs)
 {
     for (unsigned i = 0; i < needs->slots; i++) {
         struct slot *slot = &set->slots[i];
@@ -193,15 +193,35 @@ drv_result stream_set_prepare(struct device *device, struct stream_set *set,
     return DRV_SUCCESS;
 }
 
-drv_result stream_set_prepare_some(struct device *device, struct stream_set *set,
-                                   struct stream_set_needs *needs)
+/*
+ * From here on, work in the first `slots` slots comes after all work that the application has
+ * put on the legacy stream.
+ */
+static drv_result follow(struct device *device, struct stream_set *set, unsigned slots)
 {
-    drv_result r = stream_set_prepare(device, set, needs);
+    const struct driver *d = device->driver;
+    drv_result r = DRV_SUCCESS;
+    if (set->application == NULL)
+        r = d->event_create(&set->application, DRV_EVENT_DISABLE_TIMING);
+    if (r == DRV_SUCCESS)
+        r = device_may_use(device, DRV_STREAM_LEGACY);
+    if (r == DRV_SUCCESS)
+        r = d->event_record(set->application, DRV_STREAM_LEGACY);
+    for (unsigned i = 0; i < slots && r == DRV_SUCCESS; i++)
+        r = d->stream_wait_event(set->slots[i].stream, set->application, 0);
+    set->follows = r == DRV_SUCCESS;
+    return r;
+}
+
+drv_result stream_set_prepare(struct device *device, struct stream_set *set,
+                              struct stream_set_needs *needs, int follows)
+{
+    drv_result r = prepare_slots(device, set, needs);
     while (r == DRV_OUT_OF_MEMORY && needs->slots > 1) {
         needs->slots--;
-        r = stream_set_prepare(device, set, needs);
+        r = prepare_slots(device, set, needs);
     }
-    return r;
+    return r == DRV_SUCCESS && follows ? follow(device, set, needs->slots) : r;
 }
 
 /* Once nothing is under way on it; its memory becomes spare. */
@@ -241,22 +261,6 @@ drv_result stream_sets_end(struct device *device)
 
 /* ---- Work on a stream set ----------------------------------------------------------- */
 
-drv_result stream_set_follow(struct device *device, struct stream_set *set, unsigned slots)
-{
-    const struct driver *d = device->driver;
-    drv_result r = DRV_SUCCESS;
-    if (set->application == NULL)
-        r = d->event_create(&set->application, DRV_EVENT_DISABLE_TIMING);
-    if (r == DRV_SUCCESS)
-        r = device_may_use(device, DRV_STREAM_LEGACY);
-    if (r == DRV_SUCCESS)
-        r = d->event_record(set->application, DRV_STREAM_LEGACY);
-    for (unsigned i = 0; i < slots && r == DRV_SUCCESS; i++)
-        r = d->stream_wait_event(set->slots[i].stream, set->application, 0);
-    set->follows = r == DRV_SUCCESS;
-    return r;
-}
-
 drv_result stream_set_wait(struct device *device, struct stream_set *set, const struct slot *slot,
                            drv_event event)
 {
@@ -273,12 +277,26 @@ drv_result stream_set_wait(struct device *device, struct stream_set *set, const 
     return r;
 }
 
-drv_result slot_wipe(struct slot *slot, const struct driver *driver, drv_ptr p, size_t bytes)
+drv_result slot_wipe_range(struct slot *slot, const struct driver *driver, drv_ptr p, size_t bytes)
 {
     if (p == 0 || bytes == 0)
         return DRV_SUCCESS;
     slot->wiping = 1;
     return driver->memset_d8_async(p, 0, bytes, slot->stream);
+}
+
+drv_result slot_wipe(struct slot *slot, const struct driver *driver,
+                     const struct stream_set_needs *bytes)
+{
+    const drv_result results[] = {
+        slot_wipe_range(slot, driver, slot->buffer[0], bytes->buffer[0]),
+        slot_wipe_range(slot, driver, slot->buffer[1], bytes->buffer[1]),
+        slot_wipe_range(slot, driver, slot->staging_address, bytes->staging),
+        slot_wipe_range(slot, driver, slot->scratch, bytes->scratch)};
+    drv_result first = DRV_SUCCESS;
+    for (int i = 0; i < 4 && first == DRV_SUCCESS; i++)
+        first = results[i];
+    return first;
 }
 
 void stream_set_cleanse_staging(struct device *device, struct stream_set *set)

@@ -1,5 +1,5 @@
 /*
- * Stream sets are stream sets: the streams and buffers with which one call keeps the device
+ * Stream sets: the streams and buffers with which one call keeps the device
  * busy. A stream set has slots, each with a stream, an event, device buffers and a pinned
  * staging buffer, so that the copies of one piece overlap the kernel of another.
  *
@@ -75,9 +75,11 @@ void stream_sets_wake(struct device *device);
 void stream_set_return(struct device *device, struct stream_set *set, int lost);
 
 /*
- * Makes sure that the first `slots` slots have a stream, an event and buffers
- * of at least these sizes (0: not needed). DRV_OUT_OF_MEMORY also where the
- * cap on pinned memory would be exceeded. Frees nothing: see memory_pool.h.
+ * Makes sure that the first `slots` slots, or fewer where memory is short, have a stream, an event
+ * and buffers of at least these sizes (0: not needed). DRV_OUT_OF_MEMORY also where the
+ * cap on pinned memory would be exceeded. Frees nothing: see memory_pool.h. With `follows`, for
+ * work on device memory, work in those slots comes after all work that the application has put on
+ * the legacy stream.
  */
 struct stream_set_needs {
     unsigned slots;
@@ -85,11 +87,7 @@ struct stream_set_needs {
     size_t staging, scratch;
 };
 drv_result stream_set_prepare(struct device *device, struct stream_set *set,
-                              const struct stream_set_needs *needs);
-
-/* The same with fewer slots where memory is short, but at least one. */
-drv_result stream_set_prepare_some(struct device *device, struct stream_set *set,
-                                   struct stream_set_needs *needs);
+                              struct stream_set_needs *needs, int follows);
 
 /* Sizes of buffers are multiples of this, so that they seldom grow. */
 enum { BUFFER_ROUNDING = 256 << 10 };
@@ -99,12 +97,6 @@ static inline size_t round_up(size_t n, size_t unit)
 }
 
 /*
- * From here on, work in the first `slots` slots comes after all work that the application has
- * put on the legacy stream. For work on device memory.
- */
-drv_result stream_set_follow(struct device *device, struct stream_set *set, unsigned slots);
-
-/*
  * Waits for an event of a slot, or, where that is NULL, for all work queued on it: without
  * limit for the application's work that the stream set follows, then for timeout_ms. All waits
  * until the stream set is given back share that limit: a device that hangs does so on every stream.
@@ -112,8 +104,13 @@ drv_result stream_set_follow(struct device *device, struct stream_set *set, unsi
 drv_result stream_set_wait(struct device *device, struct stream_set *set, const struct slot *slot,
                            drv_event event);
 
-/* Overwrites device memory, or staging memory as the device sees it; queued, not waited for. */
-drv_result slot_wipe(struct slot *slot, const struct driver *driver, drv_ptr p, size_t bytes);
+/*
+ * Overwrites device memory, or staging memory as the device sees it, or the first bytes of each
+ * memory of a slot; queued, not waited for.
+ */
+drv_result slot_wipe_range(struct slot *slot, const struct driver *driver, drv_ptr p, size_t bytes);
+drv_result slot_wipe(struct slot *slot, const struct driver *driver,
+                     const struct stream_set_needs *bytes);
 
 /*
  * Overwrites staging memory by the CPU, after a fault: the device may not be able to. Waits for

@@ -14,18 +14,11 @@
 #include "cuda/process/statistics.h"
 
 enum { SMALL_THREADS = 256, LARGE_THREADS = 1024, BASE64_THREADS = 256, WARP = 32 };
-enum { CTR_TILE = 256 }; /* blocks a warp of the large CTR kernel takes */
 
 /* Scratch memory: the queue, the block that one launch leaves for the next, the chain. */
 enum { SCRATCH_QUEUE = 0, SCRATCH_CARRY = 48, SCRATCH_CHAIN = 64 };
 #define CHAINED_BLOCKS ((uint64_t)1 << 26) /* of CBC a launch, if chained */
 
-static const char *const op_names[GPUAES_OPS] = {
-    [GPUAES_ECB_ENCRYPT] = "ecb_encrypt",
-    [GPUAES_ECB_DECRYPT] = "ecb_decrypt",
-    [GPUAES_CBC_DECRYPT] = "cbc_decrypt",
-    [GPUAES_CTR] = "ctr",
-};
 static const char *const size_names[] = {
     [KERNEL_SMALL] = "small",
     [KERNEL_TWO_TABLE] = "two_table",
@@ -62,7 +55,8 @@ static drv_result load_aes_kernel(const struct driver *driver, struct kernels *k
     if (bytes > (unsigned)shared && size != KERNEL_SMALL)
         return DRV_SUCCESS;
     char name[64];
-    (void)snprintf(name, sizeof name, "aes_%s_%s_%d", op_names[op], size_names[size], 10 + 2 * k);
+    (void)snprintf(name, sizeof name, "aes_%s_%s_%d", gpuaes_modes[op]->name, size_names[size],
+                   10 + 2 * k);
     drv_function function;
     drv_result r = driver->module_get_function(&function, kernels->module, name);
     if (r == DRV_NOT_FOUND && size != KERNEL_SMALL)
@@ -145,21 +139,10 @@ drv_result kernels_launch(const struct driver *driver, drv_function function, un
 
 /* ---- AES ---------------------------------------------------------------- */
 
-/* What the functions of one kernels_launch_aes() share. */
-struct call {
-    const struct driver *driver;
-    const struct kernels *kernels;
-    enum gpuaes_op op;
-    unsigned rounds;
-    struct kernels_scratch scratch; /* of 0 bytes: none */
-    drv_stream stream;
-};
-
 /*
- * Measured: the large kernels pay for their tables once every thread of the
- * device has a block; for CTR, whose warps take 256 counters, later. The hybrid
- * ones need many chunks a warp, or some warps wait for the last ones: on an H200
- * they are ahead from 64 MiB on, 31 blocks a thread.
+ * Measured: the large kernels pay for their tables once every thread of the device has some
+ * blocks (see struct gpuaes_mode). The hybrid ones need many chunks a warp, or some warps wait
+ * for the last ones: on an H200 they are ahead from 64 MiB on, 31 blocks a thread.
  */
 static enum kernel_size choose_size(const struct kernels *kernels, enum gpuaes_op op,
                                     uint64_t blocks)
@@ -170,7 +153,7 @@ static enum kernel_size choose_size(const struct kernels *kernels, enum gpuaes_o
         size = kernels->forced;
     else if (blocks >= threads * 31)
         size = KERNEL_HYBRID;
-    else if (blocks >= (op == GPUAES_CTR ? threads * 6 : threads))
+    else if (blocks >= threads * gpuaes_modes[op]->large_from)
         size = KERNEL_LARGE;
     while (kernels->aes[op][size][0] == NULL)
         size--;
@@ -180,7 +163,7 @@ static enum kernel_size choose_size(const struct kernels *kernels, enum gpuaes_o
 size_t kernels_scratch_bytes(const struct kernels *kernels, enum gpuaes_op op, uint64_t blocks,
                              int chained)
 {
-    if (op == GPUAES_CBC_DECRYPT && chained)
+    if (chained)
         return SCRATCH_CHAIN + AES_CHAIN_BYTES(min_u64(blocks, CHAINED_BLOCKS));
     return choose_size(kernels, op, blocks) == KERNEL_HYBRID ? SCRATCH_CHAIN : 0;
 }
@@ -194,84 +177,58 @@ static void key_planes(uint32_t planes[32], const uint32_t round_key[4])
             planes[bit] |= (round_key[column] >> bit & 1) * 0xffu << (8 * column);
 }
 
-static drv_result launch_hybrid(const struct call *call, const struct aes_arguments *arguments)
+/* The arguments of a hybrid kernel, whose queue is in the scratch memory. */
+static drv_result fill_hybrid(struct aes_hybrid_arguments *hybrid, const struct driver *driver,
+                              unsigned rounds, const struct aes_arguments *arguments,
+                              const struct kernels_scratch *scratch, drv_stream stream)
 {
-    const struct kernels *kernels = call->kernels;
-    int size = KERNEL_HYBRID;
-    if (((arguments->in | arguments->out) & 15) != 0)
-        size = KERNEL_HYBRID_UNALIGNED;
-    struct aes_hybrid_arguments hybrid = {.aes = *arguments,
-                                          .queue = call->scratch.address + SCRATCH_QUEUE};
-    for (unsigned round = 0; round < call->rounds; round++)
-        key_planes(hybrid.planes[round], &arguments->round_key[4 * round]);
-    drv_result r =
-        call->driver->memset_d8_async(hybrid.queue, 0, sizeof(struct aes_queue), call->stream);
-    if (r == DRV_SUCCESS)
-        r = kernels_launch(call->driver,
-                           kernels->aes[call->op][size][key_size_index(key_size_of(call->rounds))],
-                           kernels->multiprocessors, block_threads(kernels, size),
-                           shared_bytes(kernels, size), call->stream, &hybrid);
-    gpuaes_cleanse(&hybrid, sizeof hybrid);
-    return r;
+    memset(hybrid, 0, sizeof *hybrid);
+    hybrid->aes = *arguments;
+    hybrid->queue = scratch->address + SCRATCH_QUEUE;
+    for (unsigned round = 0; round < rounds; round++)
+        key_planes(hybrid->planes[round], &arguments->round_key[4 * round]);
+    return driver->memset_d8_async(hybrid->queue, 0, sizeof(struct aes_queue), stream);
 }
 
-static drv_result launch_plain(const struct call *call, enum kernel_size size,
-                               struct aes_arguments *arguments)
+static unsigned grid_of(const struct kernels *kernels, const struct gpuaes_mode *mode, int size,
+                        uint64_t blocks)
 {
-    const struct kernels *kernels = call->kernels;
-    unsigned threads = block_threads(kernels, size), blocks_of_grid = kernels->multiprocessors;
-    uint64_t workers = arguments->blocks; /* threads that find work */
+    unsigned threads = block_threads(kernels, size), most = kernels->multiprocessors;
+    uint64_t workers = blocks; /* threads that find work */
+    if (size >= KERNEL_HYBRID)
+        return most;
     if (size == KERNEL_SMALL)
-        blocks_of_grid *= 6;
-    else if (call->op == GPUAES_CTR)
-        workers = (arguments->blocks / CTR_TILE + 2) * WARP;
-    return kernels_launch(call->driver,
-                          kernels->aes[call->op][size][key_size_index(key_size_of(call->rounds))],
-                          min_unsigned((workers + threads - 1) / threads, blocks_of_grid), threads,
-                          shared_bytes(kernels, size), call->stream, arguments);
+        most *= 6;
+    else if (mode->warp_blocks != 0)
+        workers = (blocks / mode->warp_blocks + 2) * WARP;
+    return min_unsigned((workers + threads - 1) / threads, most);
 }
 
-static drv_result launch_sized(const struct call *call, struct aes_arguments *arguments)
-{
-    enum kernel_size size = choose_size(call->kernels, call->op, arguments->blocks);
-    if (size == KERNEL_HYBRID && call->scratch.bytes == 0)
-        size = KERNEL_LARGE;
-    return size == KERNEL_HYBRID ? launch_hybrid(call, arguments)
-                                 : launch_plain(call, size, arguments);
-}
-
-/* With its chain filled before, if it has one. */
-static drv_result launch_part(const struct call *call, struct aes_arguments *arguments)
-{
-    const struct kernels *kernels = call->kernels;
-    if (arguments->chain != 0) {
-        unsigned threads = block_threads(kernels, KERNEL_SMALL);
-        uint64_t entries = AES_CHAIN_BYTES(arguments->blocks) / 16;
-        drv_result r = kernels_launch(
-            call->driver, kernels->cbc_chain,
-            min_unsigned((entries + threads - 1) / threads, kernels->multiprocessors * 8), threads,
-            0, call->stream, arguments);
-        if (r != DRV_SUCCESS)
-            return r;
-    }
-    return launch_sized(call, arguments);
-}
-
-/* CBC whose previous blocks come from the chain, in parts that the scratch has room for. */
-static drv_result launch_chained(const struct call *call, const struct aes_arguments *whole)
+/* A mode whose previous blocks come from the chain, in parts that the scratch has room for. */
+static drv_result launch_chained(const struct driver *driver, const struct kernels *kernels,
+                                 enum gpuaes_op op, unsigned rounds,
+                                 const struct aes_arguments *whole,
+                                 const struct kernels_scratch *scratch, drv_stream stream)
 {
     struct aes_arguments part = *whole;
-    drv_ptr carry = call->scratch.address + SCRATCH_CARRY;
-    uint64_t chunks = (call->scratch.bytes - SCRATCH_CHAIN) / GPUAES_BLOCK - 1;
+    drv_ptr carry = scratch->address + SCRATCH_CARRY;
+    uint64_t chunks = (scratch->bytes - SCRATCH_CHAIN) / GPUAES_BLOCK - 1;
+    unsigned threads = block_threads(kernels, KERNEL_SMALL);
     drv_result r = DRV_SUCCESS;
-    part.chain = call->scratch.address + SCRATCH_CHAIN;
+    part.chain = scratch->address + SCRATCH_CHAIN;
     for (uint64_t at = 0; at < whole->blocks && r == DRV_SUCCESS; at += part.blocks) {
         part.blocks = min_u64(whole->blocks - at, chunks * AES_CHUNK);
         part.in = whole->in + at * GPUAES_BLOCK;
         part.out = whole->out + at * GPUAES_BLOCK;
         part.iv_at = at == 0 ? whole->iv_at : carry;
         part.next = at + part.blocks == whole->blocks ? whole->next : carry;
-        r = launch_part(call, &part);
+        uint64_t entries = AES_CHAIN_BYTES(part.blocks) / GPUAES_BLOCK;
+        r = kernels_launch(
+            driver, kernels->cbc_chain,
+            min_unsigned((entries + threads - 1) / threads, kernels->multiprocessors * 8), threads,
+            0, stream, &part);
+        if (r == DRV_SUCCESS)
+            r = kernels_launch_aes(driver, kernels, op, rounds, &part, scratch, stream);
     }
     gpuaes_cleanse(&part, sizeof part);
     return r;
@@ -281,17 +238,33 @@ drv_result kernels_launch_aes(const struct driver *driver, const struct kernels 
                               enum gpuaes_op op, unsigned rounds, struct aes_arguments *arguments,
                               const struct kernels_scratch *scratch, drv_stream stream)
 {
-    struct call call = {driver, kernels, op, rounds, {0, 0}, stream};
-    int chained = op == GPUAES_CBC_DECRYPT && (arguments->in == arguments->out ||
-                                               arguments->iv_at != 0 || arguments->next != 0);
-    size_t least_bytes = SCRATCH_CHAIN + (chained ? AES_CHAIN_BYTES(1) : 0);
-    if (scratch != NULL && scratch->bytes >= least_bytes)
-        call.scratch = *scratch;
-    if (op == GPUAES_CBC_DECRYPT && arguments->chain != 0)
-        return launch_sized(&call, arguments);
-    if (!chained)
-        return launch_part(&call, arguments);
-    return call.scratch.bytes != 0 ? launch_chained(&call, arguments) : DRV_INVALID_VALUE;
+    const struct gpuaes_mode *mode = gpuaes_modes[op];
+    size_t scratch_bytes = scratch != NULL ? scratch->bytes : 0;
+    if (mode->chained && arguments->chain == 0 &&
+        (arguments->in == arguments->out || arguments->iv_at != 0 || arguments->next != 0))
+        return scratch_bytes < SCRATCH_CHAIN + AES_CHAIN_BYTES(1)
+                   ? DRV_INVALID_VALUE
+                   : launch_chained(driver, kernels, op, rounds, arguments, scratch, stream);
+    struct aes_hybrid_arguments hybrid;
+    void *passed = arguments;
+    drv_result r = DRV_SUCCESS;
+    int size = choose_size(kernels, op, arguments->blocks);
+    if (size == KERNEL_HYBRID && scratch_bytes < SCRATCH_CHAIN)
+        size = KERNEL_LARGE;
+    if (size == KERNEL_HYBRID) {
+        passed = &hybrid;
+        r = fill_hybrid(&hybrid, driver, rounds, arguments, scratch, stream);
+        if (((arguments->in | arguments->out) & 15) != 0)
+            size = KERNEL_HYBRID_UNALIGNED;
+    }
+    if (r == DRV_SUCCESS)
+        r = kernels_launch(driver, kernels->aes[op][size][key_size_index(key_size_of(rounds))],
+                           grid_of(kernels, mode, size, arguments->blocks),
+                           block_threads(kernels, size), shared_bytes(kernels, size), stream,
+                           passed);
+    if (passed == &hybrid)
+        gpuaes_cleanse(&hybrid, sizeof hybrid);
+    return r;
 }
 
 /* ---- Base64 ------------------------------------------------------------- */

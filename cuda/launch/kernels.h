@@ -7,9 +7,7 @@
 #define GPUAES_CUDA_LAUNCH_KERNELS_H
 
 #include "base/key_size.h"
-#include "cuda/driver/driver.h"
-#include "cuda/gpuaes.h"
-#include "cuda/kernels/common/arguments.h"
+#include "cuda/launch/mode.h"
 
 enum kernel_size { KERNEL_SMALL, KERNEL_TWO_TABLE, KERNEL_LARGE, KERNEL_HYBRID, KERNEL_SIZES };
 /* The hybrid for `in` or `out` that is not aligned to 16: chosen by that alone. */

@@ -35,16 +35,17 @@ static drv_result copy_piece(struct device *device, const struct slot *slot, uns
     return r == DRV_SUCCESS ? device_wait(device, slot->stream, NULL) : r;
 }
 
-static enum gpuaes_status copy_on_lane(struct device *device, unsigned char *to,
-                                       enum gpuaes_memory to_kind, const unsigned char *from,
-                                       enum gpuaes_memory from_kind, size_t len)
+static enum gpuaes_status copy_through_staging(struct device *device, unsigned char *to,
+                                               enum gpuaes_memory to_kind,
+                                               const unsigned char *from,
+                                               enum gpuaes_memory from_kind, size_t len)
 {
     struct stream_set_needs needs = {.slots = 1, .staging = COPY_PIECE};
     struct stream_set *set = stream_set_take(device, STREAM_SET_CALL, GPUAES_WAIT);
     if (set == NULL)
         return stream_set_refusal(device);
     struct slot *slot = &set->slots[0];
-    drv_result r = stream_set_prepare(device, set, &needs);
+    drv_result r = stream_set_prepare(device, set, &needs, 0);
     /* After what the application put on the legacy stream. */
     if (r == DRV_SUCCESS)
         r = device_may_use(device, DRV_STREAM_LEGACY);
@@ -84,7 +85,7 @@ static enum gpuaes_status copy_entered(struct device *entered, void *to, const v
     }
     if (!device_enter(device))
         return GPUAES_FAULT;
-    status = copy_on_lane(device, to, to_memory.kind, from, from_memory.kind, len);
+    status = copy_through_staging(device, to, to_memory.kind, from, from_memory.kind, len);
     device_leave(device);
     return status;
 }
@@ -92,16 +93,12 @@ static enum gpuaes_status copy_entered(struct device *entered, void *to, const v
 enum gpuaes_status gpuaes_copy(void *to, const void *from, size_t len)
 {
     struct runtime_guard guard;
-    enum gpuaes_status status = GPUAES_NOT_READY;
     if (len == 0)
         return GPUAES_OK;
-    if (!runtime_enter(&guard))
-        return status;
-    struct device *device = runtime_own_device();
-    if (device != NULL && device_enter(device)) {
-        status = copy_entered(device, to, from, len);
-        device_leave(device);
-    }
-    runtime_leave(&guard);
+    struct device *device = runtime_enter_device(&guard);
+    if (device == NULL)
+        return GPUAES_NOT_READY;
+    enum gpuaes_status status = copy_entered(device, to, from, len);
+    runtime_leave_device(&guard, device);
     return status;
 }

@@ -36,4 +36,10 @@ static inline drv_ptr memory_address(const void *p)
     return (drv_ptr)(uintptr_t)p;
 }
 
+static inline int memory_overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+    return memory_address(a) < memory_address(b) + b_bytes &&
+           memory_address(b) < memory_address(a) + a_bytes;
+}
+
 #endif

@@ -90,10 +90,6 @@ void thread_pool_run(void (*run)(void *arg, unsigned number), void *arg, unsigne
                      unsigned most_helpers)
 {
     struct batch batch = {.run = run, .arg = arg, .count = count};
-    if (count == 1) {
-        run(arg, 0);
-        return;
-    }
     (void)pthread_mutex_lock(&pool.lock);
     batch.next = pool.first;
     pool.first = &batch;

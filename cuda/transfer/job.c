@@ -9,6 +9,7 @@
 #include "cuda/process/settings.h"
 #include "cuda/process/thread_pool.h"
 #include "cuda/runtime/runtime.h"
+#include "cuda/transfer/transfer.h"
 
 /*
  * Smaller shards are not worth the hand-over to another thread; where nobody asked for several
@@ -20,13 +21,7 @@ enum { SHARD_STAGING = 8 << 20 };
 /* Parts begin at multiples of so many units. */
 enum { SHARD_UNITS = 4096 };
 
-size_t job_out_bytes(const struct job *job, size_t in_bytes)
-{
-    return in_bytes == job->in_bytes ? job->out_bytes : in_bytes / job->in_unit * job->out_unit;
-}
-
-/* Then one device can do it, and no other. */
-static int is_on_device(const struct job *job)
+int job_is_on_device(const struct job *job)
 {
     return job->in_memory.kind == GPUAES_DEVICE || job->out_memory.kind == GPUAES_DEVICE;
 }
@@ -36,67 +31,67 @@ static int is_pageable(const struct job *job)
     return job->in_memory.kind == GPUAES_PAGEABLE || job->out_memory.kind == GPUAES_PAGEABLE;
 }
 
+/* Threads that may move the data of one call. */
 static unsigned count_threads(const struct job *job)
 {
-    if (settings_in_force()->threads != 0)
-        return settings_in_force()->threads;
+    unsigned threads = settings_in_force()->threads;
+    if (threads != 0)
+        return threads;
     unsigned shards = min_unsigned(job->in_bytes / SHARD_AUTOMATIC, GPUAES_SHARDS);
     return is_pageable(job) && shards > 1 ? min_unsigned(thread_pool_automatic_threads(), shards)
                                           : 1;
 }
 
-static unsigned count_shards(const struct job *job, unsigned devices)
+static unsigned count_shards(const struct job *job, unsigned threads, unsigned devices)
 {
     int staged = is_pageable(job);
     unsigned shards = 1;
     if (job->whole && job->in_memory.kind == GPUAES_DEVICE)
         return 1;
     if (staged)
-        shards = min_unsigned(settings_in_force()->pinned_bytes / SHARD_STAGING, job->threads);
-    else if (!is_on_device(job))
+        shards = min_unsigned(settings_in_force()->pinned_bytes / SHARD_STAGING, threads);
+    else if (!job_is_on_device(job))
         shards = devices;
     shards = min_unsigned(job->in_bytes / (staged ? SHARD_STAGED : SHARD_PINNED), shards);
     return shards == 0 ? 1 : min_unsigned(shards, GPUAES_SHARDS);
 }
 
 /* The calling thread's own device comes first; memory of a device is for that one. */
-static void cut(struct job *job, struct device *first)
+static void cut(struct job *job, unsigned threads, struct device *first)
 {
     struct device *devices[MAX_DEVICES];
     unsigned count = runtime_devices(devices), own = 0;
     while (own < count && devices[own] != first)
         own++;
-    unsigned shards = count_shards(job, count);
+    unsigned shards = count_shards(job, threads, count);
     size_t step = job->in_unit * SHARD_UNITS;
     size_t size = shards == 1 ? job->in_bytes : (job->in_bytes / shards + step - 1) / step * step;
     job->shards = 0;
     for (size_t at = 0; at < job->in_bytes; at += size) {
         size_t left = job->in_bytes - at;
         struct device *device =
-            is_on_device(job) || own == count ? first : devices[(own + job->shards) % count];
+            job_is_on_device(job) || own == count ? first : devices[(own + job->shards) % count];
         job->shard[job->shards++] =
             (struct shard){.at = at, .bytes = min_u64(left, size), .device = device};
     }
 }
 
-/* For calls of all threads together. */
-static unsigned count_helpers(const struct job *job)
+static void shard_run(const struct job *job, struct shard *shard)
 {
-    int automatic = settings_in_force()->threads == 0 && is_pageable(job);
-    return automatic ? job->threads - 1 : GPUAES_SHARDS - 1;
-}
-
-static void run_shard(void *arg, unsigned number)
-{
-    struct job *job = arg;
-    struct shard *shard = &job->shard[number];
     shard->status = GPUAES_FAULT;
-    (void)driver_exchange_capture_mode(shard->device->driver,
-                                       DRV_CAPTURE_RELAXED); /* of a helper */
     if (device_enter(shard->device)) {
-        shard->status = job->run(job, number);
+        shard->status = transfer_run(job, shard);
         device_leave(shard->device);
     }
+}
+
+/* For a helper thread, or the calling one. */
+static void run_number(void *arg, unsigned number)
+{
+    const struct job *job = arg;
+    struct shard *shard = &job->shard[number];
+    (void)driver_exchange_capture_mode(shard->device->driver, DRV_CAPTURE_RELAXED);
+    shard_run(job, shard);
 }
 
 /* 1 if another device, or a second attempt after the others have ended, may do better. */
@@ -107,17 +102,16 @@ static int is_worth_another(const struct job *job, const struct shard *shard)
 }
 
 /* On each device that is left, until one has done it. */
-static void run_again(struct job *job, unsigned number)
+static void run_again(const struct job *job, struct shard *shard)
 {
     struct device *devices[MAX_DEVICES];
-    struct shard *shard = &job->shard[number];
     unsigned count = runtime_devices(devices);
     for (unsigned i = 0; i < count && is_worth_another(job, shard); i++) {
         if (atomic_load(&devices[i]->use) != DEVICE_IN_USE ||
             (job->shards == 1 && devices[i] == shard->device))
             continue;
         shard->device = devices[i];
-        run_shard(job, number);
+        shard_run(job, shard);
     }
 }
 
@@ -164,13 +158,19 @@ enum gpuaes_status job_run(struct job *job)
         return GPUAES_NOT_READY;
     enum gpuaes_status status = look(job, &device);
     if (status == GPUAES_OK) {
-        job->threads = count_threads(job);
-        cut(job, device);
-        if (job->begin != NULL)
-            job->begin(job);
-        thread_pool_run(run_shard, job, job->shards, count_helpers(job));
-        for (unsigned i = 0; i < job->shards && !is_on_device(job); i++)
-            run_again(job, i);
+        unsigned threads = count_threads(job);
+        cut(job, threads, device);
+        if (job->transform->begin != NULL)
+            job->transform->begin(job);
+        /* Helpers that nobody asked for are few, for calls of all threads together. */
+        int automatic = settings_in_force()->threads == 0 && is_pageable(job);
+        if (job->shards == 1)
+            shard_run(job, &job->shard[0]);
+        else
+            thread_pool_run(run_number, job, job->shards,
+                            automatic ? threads - 1 : GPUAES_SHARDS - 1);
+        for (unsigned i = 0; i < job->shards && !job_is_on_device(job); i++)
+            run_again(job, &job->shard[i]);
         status = combine(job);
     }
     runtime_leave(&guard);

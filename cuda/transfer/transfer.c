@@ -8,109 +8,74 @@
 #include <string.h>
 
 #include "base/minmax.h"
-#include "cuda/process/statistics.h"
-#include "cuda/transfer/path.h"
 
-/* What becomes of a piece that is under way. */
-struct flight {
-    struct piece piece;
-    int writes_out; /* a write to the caller's output has been queued */
-    int queued;     /* all of its work has been */
-};
-
-struct run {
-    struct device *device;
-    struct stream_set *set;
-    struct transfer *t;
-    struct paths paths;
-    struct flight flights[STREAM_SET_SLOTS];
-    size_t submitted, finished, pieces;
-    unsigned slots;
-};
-
-static struct piece piece_at(const struct run *run, size_t number)
+static struct slot *slot_of(const struct transfer *t, size_t number)
 {
-    const struct transfer *t = run->t;
-    struct piece p = {.number = number};
-    size_t units = run->paths.piece_units, before = number * units;
-    size_t in = units * t->in_unit, out = units * t->out_unit;
-    p.in_at = before * t->in_unit;
-    p.out_at = before * t->out_unit;
-    p.in_bytes = min_u64(t->in_bytes - p.in_at, in);
-    p.out_bytes = min_u64(t->out_bytes - p.out_at, out);
-    return p;
+    return &t->set->slots[number % t->slots];
 }
 
 /* ---- One piece ----------------------------------------------------------------- */
 
-static drv_result submit(struct run *run, struct slot *slot, struct flight *flight)
+/* Queues the next piece. */
+static drv_result submit(struct transfer *t)
 {
-    struct transfer *t = run->t;
-    const struct paths *paths = &run->paths;
-    const struct piece *piece = &flight->piece;
-    drv_ptr in;
-    flight->writes_out = flight->queued = 0;
-    drv_result r = paths_move_in(paths, t, run->device, slot, piece, &in);
+    const struct driver *d = t->shard->device->driver;
+    struct slot *slot = slot_of(t, t->submitted);
+    struct piece *piece = &t->piece[t->submitted % t->slots];
+    size_t units = t->piece_units, before = t->submitted++ * units;
+    *piece = (struct piece){.in_at = before * t->job->in_unit, .out_at = before * t->job->out_unit};
+    piece->in_bytes = min_u64(t->in_bytes - piece->in_at, units * t->job->in_unit);
+    piece->out_bytes = min_u64(t->out_bytes - piece->out_at, units * t->job->out_unit);
+    drv_ptr in, out = slot->buffer[t->out_in_second];
+    drv_result r = path_move_in(t, slot, piece, &in);
     if (r != DRV_SUCCESS)
         return r;
-    drv_ptr out = paths_output(paths, t, slot, piece);
-    flight->writes_out = paths->out == PATH_ZERO_COPY;
-    r = t->launch(t, run->device, slot, piece, in, out);
-    if (r == DRV_SUCCESS) {
-        flight->writes_out = paths_write_out(paths);
-        r = paths_move_out(paths, t, run->device, slot, piece, out);
+    if (t->out_path == PATH_ZERO_COPY)
+        out = t->out_address + piece->out_at;
+    else if (t->out_path == PATH_STAGED)
+        out = slot->staging_address;
+    piece->writes_out = t->out_path == PATH_ZERO_COPY;
+    r = t->job->transform->launch(t, slot, piece, in, out);
+    if (r == DRV_SUCCESS && t->out_path == PATH_DMA) {
+        piece->writes_out = 1;
+        r = d->memcpy_dtoh_async(t->out + piece->out_at, out, piece->out_bytes, slot->stream);
     }
     /* The one piece of small work is waited for by its stream. */
-    if (r == DRV_SUCCESS && run->pieces > 1)
-        r = run->device->driver->event_record(slot->event, slot->stream);
-    flight->queued = r == DRV_SUCCESS;
+    if (r == DRV_SUCCESS && t->pieces > 1)
+        r = d->event_record(slot->event, slot->stream);
+    piece->queued = r == DRV_SUCCESS;
     return r;
 }
 
-static enum gpuaes_status deliver(struct run *run, struct slot *slot, const struct piece *p)
+/* Of the oldest piece under way, which is done. */
+static enum gpuaes_status deliver(struct transfer *t)
 {
-    struct transfer *t = run->t;
-    paths_deliver(&run->paths, t, slot, p);
+    const struct slot *slot = slot_of(t, t->finished);
+    const struct piece *piece = &t->piece[t->finished % t->slots];
+    const struct transform *transform = t->job->transform;
+    path_deliver(t, slot, piece);
     enum gpuaes_status status = GPUAES_OK;
-    if (t->finished != NULL)
-        status = t->finished(t, slot, p);
+    if (transform->finished != NULL)
+        status = transform->finished(t, slot, piece);
     if (status == GPUAES_OK)
-        t->in_done = p->in_at + p->in_bytes;
+        t->shard->done =
+            (size_t)(t->in - t->job->in) - t->shard->at + piece->in_at + piece->in_bytes;
     return status;
 }
 
 /* ---- The pipeline --------------------------------------------------------------- */
 
 /* Waits for the oldest piece under way and delivers it. */
-static enum gpuaes_status finish_oldest(struct run *run, drv_result *r)
+static drv_result finish_oldest(struct transfer *t, enum gpuaes_status *status)
 {
-    unsigned s = (unsigned)(run->finished % run->slots);
-    struct slot *slot = &run->set->slots[s];
-    *r = stream_set_wait(run->device, run->set, slot, run->pieces > 1 ? slot->event : NULL);
-    if (*r != DRV_SUCCESS)
-        return GPUAES_FAULT;
-    run->finished++;
-    return deliver(run, slot, &run->flights[s].piece);
-}
-
-static enum gpuaes_status pump(struct run *run, drv_result *r)
-{
-    enum gpuaes_status status = GPUAES_OK;
-    while (run->submitted < run->pieces) {
-        struct piece piece = piece_at(run, run->submitted);
-        if (run->submitted - run->finished == run->slots &&
-            (status = finish_oldest(run, r)) != GPUAES_OK)
-            return status;
-        unsigned s = (unsigned)(run->submitted % run->slots);
-        run->flights[s].piece = piece;
-        run->submitted++;
-        *r = submit(run, &run->set->slots[s], &run->flights[s]);
-        if (*r != DRV_SUCCESS)
-            return GPUAES_FAULT;
-    }
-    while (run->finished < run->submitted && status == GPUAES_OK)
-        status = finish_oldest(run, r);
-    return status;
+    const struct slot *slot = slot_of(t, t->finished);
+    drv_result r =
+        stream_set_wait(t->shard->device, t->set, slot, t->pieces > 1 ? slot->event : NULL);
+    if (r != DRV_SUCCESS)
+        return r;
+    *status = deliver(t);
+    t->finished++;
+    return r;
 }
 
 /*
@@ -118,95 +83,95 @@ static enum gpuaes_status pump(struct run *run, drv_result *r)
  * out what it did. Pieces that completed in order count; of the others nothing
  * may have been written where the caller's input was.
  */
-static enum gpuaes_status drain(struct run *run, enum gpuaes_status status, int *lost)
+static enum gpuaes_status drain(struct transfer *t, enum gpuaes_status status, int *lost)
 {
-    const struct transfer *t = run->t;
     int in_place = t->in == t->out, in_order = 1, undefined = 0;
-    for (; run->finished < run->submitted; run->finished++) {
-        unsigned s = (unsigned)(run->finished % run->slots);
-        struct slot *slot = &run->set->slots[s];
-        struct flight *flight = &run->flights[s];
-        drv_result r = stream_set_wait(run->device, run->set, slot, NULL);
+    for (; t->finished < t->submitted; t->finished++) {
+        const struct piece *piece = &t->piece[t->finished % t->slots];
+        drv_result r = stream_set_wait(t->shard->device, t->set, slot_of(t, t->finished), NULL);
         if (r == DRV_NOT_READY) {
             /* It may yet write: neither our memory nor the caller's is safe. */
             *lost = 1;
-            undefined |= flight->writes_out;
+            undefined |= piece->writes_out;
         }
-        int complete = r == DRV_SUCCESS && flight->queued;
-        if (complete && in_order && status == GPUAES_FAULT)
-            in_order = deliver(run, slot, &flight->piece) == GPUAES_OK;
-        else
-            in_order = 0;
+        in_order = in_order && r == DRV_SUCCESS && piece->queued && status == GPUAES_FAULT &&
+                   deliver(t) == GPUAES_OK;
         if (!in_order)
-            undefined |= in_place && flight->writes_out;
+            undefined |= in_place && piece->writes_out;
     }
     return undefined ? GPUAES_UNDEFINED : status;
 }
 
 /* Wipes what the stream set's buffers held of this work; queued, not waited for. */
-static drv_result wipe(const struct run *run, const struct stream_set_needs *needs)
+static drv_result wipe(const struct transfer *t, struct stream_set_needs needs)
 {
     drv_result first = DRV_SUCCESS;
-    for (unsigned i = 0; i < run->slots; i++) {
-        struct slot *slot = &run->set->slots[i];
-        const drv_result results[] = {
-            slot_wipe(slot, run->device->driver, slot->buffer[0], needs->buffer[0]),
-            slot_wipe(slot, run->device->driver, slot->buffer[1], needs->buffer[1]),
-            slot_wipe(slot, run->device->driver, slot->staging_address, run->paths.staging)};
-        for (int k = 0; k < 3 && first == DRV_SUCCESS; k++)
-            first = results[k];
+    needs.staging = t->staging;
+    needs.scratch = 0;
+    for (unsigned i = 0; i < t->slots; i++) {
+        drv_result r = slot_wipe(&t->set->slots[i], t->shard->device->driver, &needs);
+        first = first == DRV_SUCCESS ? r : first;
     }
     return first;
 }
 
-/* Until all is done, or an error. */
-static enum gpuaes_status run_pieces(struct run *run, int *lost)
+/* After the last piece, or a failure of `what`: leaves no data in the stream set, and returns it.
+ */
+static enum gpuaes_status end(struct transfer *t, const struct stream_set_needs *needs,
+                              enum gpuaes_status status, const char *what, drv_result r)
 {
-    struct device *device = run->device;
-    struct stream_set_needs needs;
-    paths_plan(&run->paths, run->t, device, &needs);
-    size_t piece = run->paths.piece_units * run->t->in_unit;
-    run->pieces = (run->t->in_bytes + piece - 1) / piece;
-    enum gpuaes_status status = GPUAES_OK;
-    const char *what = "preparing buffers";
-    drv_result r = stream_set_prepare_some(device, run->set, &needs);
-    run->slots = needs.slots;
-    if (r == DRV_NOT_READY)
-        *lost = 1;
-    if (r == DRV_SUCCESS &&
-        (run->t->in_memory.kind == GPUAES_DEVICE || run->t->out_memory.kind == GPUAES_DEVICE))
-        r = stream_set_follow(device, run->set, run->slots);
-    if (r == DRV_SUCCESS) {
-        what = "a copy or a kernel";
-        status = pump(run, &r);
-    }
+    struct device *device = t->shard->device;
+    const int begun = t->submitted != 0;
+    int lost = !begun && r == DRV_NOT_READY;
     /* Short memory in mid-work is a fault like any other. */
-    const int in_flight = run->submitted != 0;
-    if (r != DRV_SUCCESS || status != GPUAES_OK) {
-        if (r != DRV_SUCCESS)
-            status =
-                device_fault(device, what, in_flight && r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
-        status = drain(run, status, lost);
-    }
+    if (r != DRV_SUCCESS)
+        status = device_fault(device, what, begun && r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
+    if (status != GPUAES_OK)
+        status = drain(t, status, &lost);
     int failed = status == GPUAES_FAULT || status == GPUAES_UNDEFINED;
     /* Where preparing failed, buffers may be smaller than those that were wanted. */
-    if (!*lost && in_flight && (r = wipe(run, &needs)) != DRV_SUCCESS) {
+    if (!lost && begun && (r = wipe(t, *needs)) != DRV_SUCCESS) {
         (void)device_fault(device, "cuMemsetD8Async", r); /* the result itself is right */
         failed = 1;
     }
-    if (!*lost && failed)
-        stream_set_cleanse_staging(device, run->set);
+    if (!lost && failed)
+        stream_set_cleanse_staging(device, t->set);
+    stream_set_return(device, t->set, lost);
     return status;
 }
 
-enum gpuaes_status transfer_run(struct device *device, struct transfer *transfer, unsigned flags)
+enum gpuaes_status transfer_run(const struct job *job, struct shard *shard)
 {
-    struct run run = {.device = device, .t = transfer};
-    int lost = 0;
-    run.set = stream_set_take(device, STREAM_SET_CALL, flags);
-    if (run.set == NULL)
-        return stream_set_refusal(device);
-    enum gpuaes_status status = run_pieces(&run, &lost);
-    stream_set_return(device, run.set, lost);
+    size_t at = shard->at + shard->done, end_at = shard->at + shard->bytes;
+    size_t out_at = at / job->in_unit * job->out_unit;
+    size_t out_end =
+        end_at == job->in_bytes ? job->out_bytes : end_at / job->in_unit * job->out_unit;
+    struct transfer t = {.job = job,
+                         .shard = shard,
+                         .in = job->in + at,
+                         .out = job->out + out_at,
+                         .in_address = job->in_memory.address + at,
+                         .out_address = job->out_memory.address + out_at,
+                         .in_bytes = end_at - at,
+                         .out_bytes = out_end - out_at};
+    struct stream_set_needs needs;
+    memcpy(t.iv, shard->iv, sizeof t.iv);
+    t.set = stream_set_take(shard->device, STREAM_SET_CALL, job->flags);
+    if (t.set == NULL)
+        return stream_set_refusal(shard->device);
+    enum gpuaes_status status = GPUAES_OK;
+    const char *what = "preparing buffers";
+    path_plan(&t, &needs);
+    drv_result r = stream_set_prepare(shard->device, t.set, &needs, job_is_on_device(job));
+    t.slots = needs.slots;
+    while (r == DRV_SUCCESS && status == GPUAES_OK && t.finished < t.pieces) {
+        what = "a copy or a kernel";
+        if (t.submitted < t.pieces && t.submitted - t.finished < t.slots)
+            r = submit(&t);
+        else
+            r = finish_oldest(&t, &status);
+    }
+    status = end(&t, &needs, status, what, r);
+    gpuaes_cleanse(&t, sizeof t);
     return status;
 }

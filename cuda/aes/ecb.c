@@ -1,0 +1,12 @@
+/*
+ * ECB, NIST SP 800-38A section 6.1: blocks that know nothing of each other.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "cuda/launch/mode.h"
+
+const struct gpuaes_mode gpuaes_ecb_encrypt = {
+    .name = "ecb_encrypt", .batch_mode = AES_BATCH_ECB, .large_from = 1};
+
+const struct gpuaes_mode gpuaes_ecb_decrypt = {
+    .name = "ecb_decrypt", .batch_mode = AES_BATCH_ECB, .decrypts = 1, .large_from = 1};

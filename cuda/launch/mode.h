@@ -1,0 +1,47 @@
+/*
+ * Modes of AES: a row for each, in a file of its own in cuda/aes/. What differs between modes is
+ * in their rows, and nowhere else on the host.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_CUDA_LAUNCH_MODE_H
+#define GPUAES_CUDA_LAUNCH_MODE_H
+
+#include "cuda/driver/driver.h"
+#include "cuda/gpuaes.h"
+#include "cuda/kernels/common/arguments.h"
+
+struct piece;
+struct slot;
+struct transfer;
+
+struct gpuaes_mode {
+    const char *name;               /* as kernels have it: aes_NAME_SIZE_ROUNDS */
+    enum aes_batch_mode batch_mode; /* as the kernels of batches have it */
+    int decrypts;                   /* kernels take the schedule of the inverse cipher */
+    int takes_iv;
+    int serial;    /* a block needs the one before it: in batches only, a message a thread */
+    int keystream; /* without input, kernels write the keystream */
+    int chained;   /* kernels need the block of input before each block; see arguments.h */
+
+    /* The large kernels are faster from so many blocks a thread of the device; their warps take
+     * so many blocks at a time (0: each thread one). */
+    unsigned large_from, warp_blocks;
+
+    /* Moves an IV past `blocks` blocks of input, the last of which is `last`. NULL: no IV. */
+    void (*advance)(unsigned char iv[GPUAES_BLOCK], uint64_t blocks, const unsigned char *last);
+
+    /* As those of struct transform: memory of the mode's own, and what is to be done before the
+     * kernel of a piece, whose arguments are filled in. NULL: nothing. */
+    size_t (*extra)(const struct transfer *transfer);
+    drv_result (*prepare)(struct transfer *transfer, struct slot *slot, struct piece *piece,
+                          struct aes_arguments *arguments);
+};
+
+/* By enum gpuaes_op; the first GPUAES_OPS have kernels for single streams. */
+extern const struct gpuaes_mode *const gpuaes_modes[GPUAES_BATCH_OPS];
+
+extern const struct gpuaes_mode gpuaes_ecb_encrypt, gpuaes_ecb_decrypt, gpuaes_cbc_encrypt,
+    gpuaes_cbc_decrypt, gpuaes_ctr;
+
+#endif
