@@ -11,7 +11,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/aes/aes.c cuda/aes/aes.h \
 	cuda/aes/cbc.c cuda/aes/ctr.c cuda/aes/ecb.c \
 	cuda/aes/key_schedule.c \
-	cuda/runtime/application.c cuda/runtime/application.h \
+	cuda/runtime/application.c \
 	cuda/base64/base64.c \
 	cuda/batch/batch.c cuda/batch/batch.h \
 	cuda/batch/keys.c cuda/batch/keys.h \
@@ -36,11 +36,10 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/memory/memory_kind.c cuda/memory/memory_kind.h \
 	cuda/memory/pinned.c \
 	cuda/process/settings.c cuda/process/settings.h \
-	cuda/process/thread.c cuda/process/thread.h \
 	cuda/process/thread_pool.c cuda/process/thread_pool.h \
 	cuda/aes/stream_binding.c \
 	cuda/driver/root.c cuda/driver/root.h \
-	cuda/transfer/path.c cuda/transfer/path.h \
+	cuda/transfer/path.c \
 	cuda/aes/stream_events.c cuda/aes/stream_events.h \
 	cuda/device/memory_pool.c cuda/device/memory_pool.h \
 	cuda/process/statistics.c cuda/process/statistics.h \

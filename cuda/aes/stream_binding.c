@@ -1,7 +1,7 @@
 /*
  * AES on a stream of the application.
  *
- * What a call needs beyond its arguments lies in device memory of the queue,
+ * What a call needs beyond its arguments lies in device memory of the binding,
  * and is used in the order of the stream: the scratch memory of the kernels,
  * and the block that a CBC stream continues with.
  *
@@ -23,21 +23,21 @@ struct gpuaes_stream_binding {
     drv_ptr next; /* one block of the memory; the scratch memory follows it */
     struct kernels_scratch scratch;
     struct kernels_scratch large; /* of 0 bytes: there is none */
-    struct stream_events spans;   /* what of the stream is ours */
+    struct stream_events events;  /* what of the stream is ours */
     int chained;                  /* `next` holds a block */
     struct block read_back;       /* pinned: the block, for the CPU */
 };
 
 /*
- * An application may have thousands of queues, so each has little: chained CBC is cut into
+ * An application may have thousands of bindings, so each has little: chained CBC is cut into
  * launches of some 2 MiB there. Longer calls get what a launch may want at most (see
- * kernels.h), as long as few queues have it.
+ * kernels.h), as long as few bindings have it.
  */
 enum {
     SCRATCH_BYTES = 8 << 10,
     LARGE_BYTES = (4 << 20) + (64 << 10),
     LARGE_FROM = 2 << 20,  /* length of a call */
-    LARGE_MOST = 64,       /* queues */
+    LARGE_MOST = 64,       /* bindings */
     READ_BACK_BYTES = 4096 /* a page, which is what can be pinned */
 };
 
@@ -61,9 +61,9 @@ static struct device *find_device(struct device *entered, drv_stream stream, int
     return runtime_device_of_context(context);
 }
 
-static drv_result take_memory(struct gpuaes_stream_binding *queue)
+static drv_result take_memory(struct gpuaes_stream_binding *binding)
 {
-    struct device *device = queue->device;
+    struct device *device = binding->device;
     struct block read_back, next;
     drv_result r =
         memory_pool_take(device, BLOCK_PINNED, READ_BACK_BYTES, READ_BACK_BYTES, &read_back);
@@ -74,46 +74,46 @@ static drv_result take_memory(struct gpuaes_stream_binding *queue)
         memory_pool_give(device, &read_back);
         return r;
     }
-    queue->read_back = read_back;
-    queue->memory = next;
-    queue->next = next.address;
-    queue->scratch.address = queue->next + GPUAES_BLOCK;
-    queue->scratch.bytes = SCRATCH_BYTES - GPUAES_BLOCK;
+    binding->read_back = read_back;
+    binding->memory = next;
+    binding->next = next.address;
+    binding->scratch.address = binding->next + GPUAES_BLOCK;
+    binding->scratch.bytes = SCRATCH_BYTES - GPUAES_BLOCK;
     return DRV_SUCCESS;
 }
 
 /* To others: freeing it would wait for more than our own work. */
-static void give_memory(struct gpuaes_stream_binding *queue)
+static void give_memory(struct gpuaes_stream_binding *binding)
 {
-    struct device *device = queue->device;
-    stream_events_free(&queue->spans, device->driver);
-    memory_pool_give(device, &queue->memory);
-    if (queue->large.bytes != 0) {
-        memory_pool_give(device, &queue->large_memory);
+    struct device *device = binding->device;
+    stream_events_free(&binding->events, device->driver);
+    memory_pool_give(device, &binding->memory);
+    if (binding->large.bytes != 0) {
+        memory_pool_give(device, &binding->large_memory);
         atomic_fetch_sub(&large_scratches, 1);
     }
-    memory_pool_give(device, &queue->read_back);
+    memory_pool_give(device, &binding->read_back);
 }
 
 /* What a call of so much works with; want of memory only makes it slower. */
-static const struct kernels_scratch *scratch_for(struct gpuaes_stream_binding *queue,
+static const struct kernels_scratch *scratch_for(struct gpuaes_stream_binding *binding,
                                                  enum gpuaes_op op, size_t len)
 {
-    struct block *memory = &queue->large_memory;
+    struct block *memory = &binding->large_memory;
     if (!gpuaes_modes[op]->chained || len <= LARGE_FROM)
-        return &queue->scratch;
-    if (queue->large.bytes == 0 && atomic_fetch_add(&large_scratches, 1) < LARGE_MOST &&
-        memory_pool_take(queue->device, BLOCK_DEVICE, LARGE_BYTES, LARGE_BYTES, memory) ==
+        return &binding->scratch;
+    if (binding->large.bytes == 0 && atomic_fetch_add(&large_scratches, 1) < LARGE_MOST &&
+        memory_pool_take(binding->device, BLOCK_DEVICE, LARGE_BYTES, LARGE_BYTES, memory) ==
             DRV_SUCCESS)
-        queue->large = (struct kernels_scratch){.address = memory->address, .bytes = LARGE_BYTES};
-    if (queue->large.bytes != 0)
-        return &queue->large;
+        binding->large = (struct kernels_scratch){.address = memory->address, .bytes = LARGE_BYTES};
+    if (binding->large.bytes != 0)
+        return &binding->large;
     atomic_fetch_sub(&large_scratches, 1);
-    return &queue->scratch;
+    return &binding->scratch;
 }
 
-static enum gpuaes_status open_entered(struct gpuaes_stream_binding **queue, struct device *entered,
-                                       drv_stream stream, int ordinal)
+static enum gpuaes_status open_entered(struct gpuaes_stream_binding **binding,
+                                       struct device *entered, drv_stream stream, int ordinal)
 {
     struct device *device = find_device(entered, stream, ordinal);
     if (device == NULL)
@@ -126,7 +126,7 @@ static enum gpuaes_status open_entered(struct gpuaes_stream_binding **queue, str
     q->stream = stream;
     if (device_enter(device)) {
         drv_result r = take_memory(q);
-        status = r == DRV_SUCCESS ? GPUAES_OK : device_fault(device, "opening a queue", r);
+        status = r == DRV_SUCCESS ? GPUAES_OK : device_fault(device, "opening a binding", r);
         device_leave(device);
     } else {
         status = GPUAES_FAULT;
@@ -136,44 +136,44 @@ static enum gpuaes_status open_entered(struct gpuaes_stream_binding **queue, str
         return status;
     }
     runtime_ref(); /* until it is closed */
-    *queue = q;
+    *binding = q;
     return GPUAES_OK;
 }
 
-enum gpuaes_status gpuaes_stream_binding_open(struct gpuaes_stream_binding **queue, void *stream,
+enum gpuaes_status gpuaes_stream_binding_open(struct gpuaes_stream_binding **binding, void *stream,
                                               int device)
 {
     struct runtime_guard guard;
-    *queue = NULL;
+    *binding = NULL;
     struct device *own = runtime_enter_device(&guard);
     if (own == NULL)
         return GPUAES_NOT_READY;
-    enum gpuaes_status status = open_entered(queue, own, stream, device);
+    enum gpuaes_status status = open_entered(binding, own, stream, device);
     runtime_leave_device(&guard, own);
     return status;
 }
 
 /* ---- Work ----------------------------------------------------------------------- */
 
-/* Enters the queue's device, unless it is lost. */
-static enum gpuaes_status enter(struct gpuaes_stream_binding *queue, struct runtime_guard *guard)
+/* Enters the binding's device, unless it is lost. */
+static enum gpuaes_status enter(struct gpuaes_stream_binding *binding, struct runtime_guard *guard)
 {
     if (!runtime_enter(guard))
         return GPUAES_NOT_READY;
-    if (atomic_load(&queue->device->use) != DEVICE_LOST && device_enter(queue->device))
+    if (atomic_load(&binding->device->use) != DEVICE_LOST && device_enter(binding->device))
         return GPUAES_OK;
     runtime_leave(guard);
     return GPUAES_FAULT;
 }
 
-/* Memory that the queue's device reaches by itself. */
-static enum gpuaes_status look(const struct gpuaes_stream_binding *queue, const void *p, size_t len,
-                               struct memory *memory)
+/* Memory that the binding's device reaches by itself. */
+static enum gpuaes_status look(const struct gpuaes_stream_binding *binding, const void *p,
+                               size_t len, struct memory *memory)
 {
-    enum gpuaes_status status = memory_look(queue->device, p, len, memory);
+    enum gpuaes_status status = memory_look(binding->device, p, len, memory);
     int reached =
         memory->kind == GPUAES_PINNED ||
-        (memory->kind == GPUAES_DEVICE && (memory->managed || memory->owner == queue->device));
+        (memory->kind == GPUAES_DEVICE && (memory->managed || memory->owner == binding->device));
     return status == GPUAES_OK && !reached ? GPUAES_BAD_RANGE : status;
 }
 
@@ -181,60 +181,60 @@ static enum gpuaes_status look(const struct gpuaes_stream_binding *queue, const 
  * Where the input stays as it is, its last block is kept by a copy; else the
  * kernels keep it before they overwrite it.
  */
-static drv_result chain(struct gpuaes_stream_binding *queue, struct aes_arguments *arguments,
+static drv_result chain(struct gpuaes_stream_binding *binding, struct aes_arguments *arguments,
                         const unsigned char *iv, const struct memory *memory)
 {
-    const struct driver *d = queue->device->driver;
+    const struct driver *d = binding->device->driver;
     size_t len = arguments->blocks * GPUAES_BLOCK;
     if (iv == NULL || arguments->in == arguments->out) {
-        arguments->iv_at = iv == NULL ? queue->next : 0;
-        arguments->next = queue->next;
+        arguments->iv_at = iv == NULL ? binding->next : 0;
+        arguments->next = binding->next;
         return DRV_SUCCESS;
     }
     drv_ptr last = memory->address + len - GPUAES_BLOCK;
     if (memory->kind == GPUAES_DEVICE)
-        return d->memcpy_dtod_async(queue->next, last, GPUAES_BLOCK, queue->stream);
+        return d->memcpy_dtod_async(binding->next, last, GPUAES_BLOCK, binding->stream);
     /* Pinned memory has one address for the CPU and the device. */
-    return d->memcpy_htod_async(queue->next, (const void *)(uintptr_t)last, GPUAES_BLOCK,
-                                queue->stream);
+    return d->memcpy_htod_async(binding->next, (const void *)(uintptr_t)last, GPUAES_BLOCK,
+                                binding->stream);
 }
 
-static enum gpuaes_status failure(const struct gpuaes_stream_binding *queue, const char *what,
+static enum gpuaes_status failure(const struct gpuaes_stream_binding *binding, const char *what,
                                   drv_result r)
 {
-    return device_fault(queue->device, what, r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
+    return device_fault(binding->device, what, r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
 }
 
 /* The work of a call, between the events that tell it from the application's. */
-static drv_result put(struct gpuaes_stream_binding *queue, enum gpuaes_op op, unsigned rounds,
+static drv_result put(struct gpuaes_stream_binding *binding, enum gpuaes_op op, unsigned rounds,
                       struct aes_arguments *arguments, const unsigned char *iv,
                       const struct memory *in_memory)
 {
-    const struct device *device = queue->device;
-    drv_result r = device_may_use(device, queue->stream);
+    const struct device *device = binding->device;
+    drv_result r = device_may_use(device, binding->stream);
     if (r == DRV_SUCCESS)
-        r = stream_events_begin(&queue->spans, device->driver, queue->stream);
+        r = stream_events_begin(&binding->events, device->driver, binding->stream);
     if (r != DRV_SUCCESS)
         return r;
     if (gpuaes_modes[op]->chained)
-        r = chain(queue, arguments, iv, in_memory);
+        r = chain(binding, arguments, iv, in_memory);
     if (r == DRV_SUCCESS)
         r = kernels_launch_aes(device->driver, &device->kernels, op, rounds, arguments,
-                               scratch_for(queue, op, arguments->blocks * GPUAES_BLOCK),
-                               queue->stream);
+                               scratch_for(binding, op, arguments->blocks * GPUAES_BLOCK),
+                               binding->stream);
     /* Also where something has failed: the rest is on the stream. */
-    drv_result ended = stream_events_end(&queue->spans, device->driver, queue->stream);
+    drv_result ended = stream_events_end(&binding->events, device->driver, binding->stream);
     return r == DRV_SUCCESS ? ended : r;
 }
 
-static enum gpuaes_status run(struct gpuaes_stream_binding *queue, enum gpuaes_op op,
+static enum gpuaes_status run(struct gpuaes_stream_binding *binding, enum gpuaes_op op,
                               const struct gpuaes_key *key, const unsigned char *iv, const void *in,
                               const void *out, size_t len)
 {
     struct memory in_memory, out_memory;
-    enum gpuaes_status status = look(queue, in, len, &in_memory);
+    enum gpuaes_status status = look(binding, in, len, &in_memory);
     if (status == GPUAES_OK)
-        status = look(queue, out, len, &out_memory);
+        status = look(binding, out, len, &out_memory);
     if (status != GPUAES_OK)
         return status;
     struct aes_arguments arguments;
@@ -242,82 +242,83 @@ static enum gpuaes_status run(struct gpuaes_stream_binding *queue, enum gpuaes_o
     arguments.in = in_memory.address;
     arguments.out = out_memory.address;
     arguments.blocks = len / GPUAES_BLOCK;
-    drv_result r = put(queue, op, key->rounds, &arguments, iv, &in_memory);
+    drv_result r = put(binding, op, key->rounds, &arguments, iv, &in_memory);
     gpuaes_cleanse(&arguments, sizeof arguments);
     if (r != DRV_SUCCESS)
-        return failure(queue, "queueing work", r);
-    queue->chained |= gpuaes_modes[op]->chained;
+        return failure(binding, "queueing work", r);
+    binding->chained |= gpuaes_modes[op]->chained;
     statistics_add_bytes(len);
     return GPUAES_OK;
 }
 
-enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_binding *queue, enum gpuaes_op op,
-                                             const struct gpuaes_key *key,
+enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_binding *binding,
+                                             enum gpuaes_op op, const struct gpuaes_key *key,
                                              const unsigned char iv[GPUAES_BLOCK], const void *in,
                                              void *out, size_t len)
 {
     struct runtime_guard guard;
     if (aes_bad_arguments(op, key, in, out, len) ||
         (iv == NULL && gpuaes_modes[op]->takes_iv &&
-         !(gpuaes_modes[op]->chained && queue->chained)))
+         !(gpuaes_modes[op]->chained && binding->chained)))
         return GPUAES_BAD_ARGUMENT;
     if (len == 0)
         return GPUAES_OK;
-    enum gpuaes_status status = enter(queue, &guard);
+    enum gpuaes_status status = enter(binding, &guard);
     if (status != GPUAES_OK)
         return status;
-    status = run(queue, op, key, iv, in, out, len);
-    runtime_leave_device(&guard, queue->device);
+    status = run(binding, op, key, iv, in, out, len);
+    runtime_leave_device(&guard, binding->device);
     return status;
 }
 
 /* The application's work on the stream is before what is queued here, and so is not ours. */
-static drv_result wait_for(struct gpuaes_stream_binding *queue, unsigned char iv[GPUAES_BLOCK])
+static drv_result wait_for(struct gpuaes_stream_binding *binding, unsigned char iv[GPUAES_BLOCK])
 {
-    const struct device *device = queue->device;
+    const struct device *device = binding->device;
     const struct driver *d = device->driver;
-    drv_result r = device_may_use(device, queue->stream);
+    drv_result r = device_may_use(device, binding->stream);
     if (r == DRV_SUCCESS)
-        r = stream_events_begin(&queue->spans, d, queue->stream);
+        r = stream_events_begin(&binding->events, d, binding->stream);
     if (r == DRV_SUCCESS && iv != NULL)
-        r = d->memcpy_dtoh_async(queue->read_back.host, queue->next, GPUAES_BLOCK, queue->stream);
+        r = d->memcpy_dtoh_async(binding->read_back.host, binding->next, GPUAES_BLOCK,
+                                 binding->stream);
     if (r == DRV_SUCCESS)
-        r = stream_events_end(&queue->spans, d, queue->stream);
+        r = stream_events_end(&binding->events, d, binding->stream);
     if (r == DRV_SUCCESS)
-        r = stream_events_wait(&queue->spans, device);
+        r = stream_events_wait(&binding->events, device);
     if (r == DRV_SUCCESS && iv != NULL)
-        memcpy(iv, queue->read_back.host, GPUAES_BLOCK);
+        memcpy(iv, binding->read_back.host, GPUAES_BLOCK);
     return r;
 }
 
-enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_binding *queue,
+enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_binding *binding,
                                               unsigned char iv[GPUAES_BLOCK])
 {
     struct runtime_guard guard;
-    if (iv != NULL && !queue->chained)
+    if (iv != NULL && !binding->chained)
         return GPUAES_BAD_ARGUMENT;
-    if (enter(queue, &guard) != GPUAES_OK)
+    if (enter(binding, &guard) != GPUAES_OK)
         return GPUAES_FAULT;
-    drv_result r = wait_for(queue, iv);
+    drv_result r = wait_for(binding, iv);
     enum gpuaes_status status =
-        r == DRV_SUCCESS ? GPUAES_OK : failure(queue, "work on a stream", r);
-    runtime_leave_device(&guard, queue->device);
+        r == DRV_SUCCESS ? GPUAES_OK : failure(binding, "work on a stream", r);
+    runtime_leave_device(&guard, binding->device);
     return status;
 }
 
-void gpuaes_stream_binding_close(struct gpuaes_stream_binding *queue)
+void gpuaes_stream_binding_close(struct gpuaes_stream_binding *binding)
 {
     struct runtime_guard guard;
-    if (queue == NULL)
+    if (binding == NULL)
         return;
-    if (enter(queue, &guard) == GPUAES_OK) {
-        drv_result r = stream_events_wait(&queue->spans, queue->device);
+    if (enter(binding, &guard) == GPUAES_OK) {
+        drv_result r = stream_events_wait(&binding->events, binding->device);
         if (r == DRV_SUCCESS)
-            give_memory(queue);
+            give_memory(binding);
         else /* its memory may be in use for ever */
-            (void)failure(queue, "work on a stream", r);
-        runtime_leave_device(&guard, queue->device);
+            (void)failure(binding, "work on a stream", r);
+        runtime_leave_device(&guard, binding->device);
     }
     runtime_unref();
-    free(queue);
+    free(binding);
 }

@@ -24,14 +24,14 @@ struct stream_events {
  * To be called before and after a call's work is queued, with its device entered. A pair that has
  * only begun does not count.
  */
-drv_result stream_events_begin(struct stream_events *spans, const struct driver *driver,
+drv_result stream_events_begin(struct stream_events *events, const struct driver *driver,
                                drv_stream stream);
-drv_result stream_events_end(struct stream_events *spans, const struct driver *driver,
+drv_result stream_events_end(struct stream_events *events, const struct driver *driver,
                              drv_stream stream);
 
 /* Waits until all of them are done. Returns DRV_NOT_READY if one exceeds the time limit. */
-drv_result stream_events_wait(struct stream_events *spans, const struct device *device);
+drv_result stream_events_wait(struct stream_events *events, const struct device *device);
 
-void stream_events_free(struct stream_events *spans, const struct driver *driver);
+void stream_events_free(struct stream_events *events, const struct driver *driver);
 
 #endif

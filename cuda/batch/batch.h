@@ -14,8 +14,7 @@
 #define GPUAES_CUDA_BATCH_BATCH_H
 
 #include "cuda/batch/keys.h"
-#include "cuda/memory/memory_kind.h"
-#include "cuda/transfer/path.h"
+#include "cuda/transfer/transfer.h"
 
 enum { SLICE_MESSAGES = 16384 };
 /* Messages of one table and key size share a launch. */

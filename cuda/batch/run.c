@@ -48,13 +48,23 @@ static void give_up(struct gpuaes_batch *batch, const struct batch_slice *slice,
     }
 }
 
+/* What is under way may go on. */
+static void give_up_rest(struct gpuaes_batch *batch)
+{
+    const struct batch_flight not_begun = {0};
+    for (; batch->finished < batch->slices; batch->finished++) {
+        int begun = batch->finished < batch->submitted;
+        give_up(batch, &batch->slice[batch->finished],
+                begun ? batch_flight_of(batch, batch->finished) : &not_begun, begun);
+    }
+}
+
 /*
  * After an error: waits until the device does nothing more for us, and finds out what
  * it did.
  */
 static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv_result result)
 {
-    const struct batch_flight not_begun = {0};
     int lost = 0;
     (void)device_fault(batch->device, what, result == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : result);
     for (; batch->finished < batch->submitted; batch->finished++) {
@@ -68,8 +78,7 @@ static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv
         else
             give_up(batch, slice, flight, r == DRV_NOT_READY);
     }
-    for (; batch->finished < batch->slices; batch->finished++)
-        give_up(batch, &batch->slice[batch->finished], &not_begun, 0);
+    give_up_rest(batch);
     if (!lost) {
         (void)batch_wipe(batch, 1);
         stream_set_cleanse_staging(batch->device, batch->set);
@@ -155,12 +164,7 @@ static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
 /* The context is gone, or soon will be, and with it all work in it and all means to learn more. */
 static enum gpuaes_status abandon(struct gpuaes_batch *batch)
 {
-    const struct batch_flight not_begun = {0};
-    for (; batch->finished < batch->slices; batch->finished++) {
-        int begun = batch->finished < batch->submitted;
-        give_up(batch, &batch->slice[batch->finished],
-                begun ? batch_flight_of(batch, batch->finished) : &not_begun, begun);
-    }
+    give_up_rest(batch);
     return end(batch, 1);
 }
 

@@ -5,7 +5,6 @@
  */
 #include "cuda/memory/memory_kind.h"
 
-#include "cuda/runtime/application.h"
 #include "cuda/runtime/runtime.h"
 
 enum { ATTRIBUTES = 7 };
@@ -99,12 +98,13 @@ enum gpuaes_status memory_device(const struct memory *in, const struct memory *o
 /* No device is in use: what the application has on one is foreign. */
 static enum gpuaes_memory kind_to_application(const void *p, size_t len)
 {
-    struct application application;
+    struct runtime_guard guard;
     struct range range;
-    if (!application_enter(&application))
+    const struct driver *driver = application_enter(&guard);
+    if (driver == NULL)
         return GPUAES_PAGEABLE;
-    int known = query(application.driver, p, &range) == DRV_SUCCESS && range.type != 0;
-    application_leave(&application);
+    int known = query(driver, p, &range) == DRV_SUCCESS && range.type != 0;
+    application_leave(&guard, driver);
     if (known && range.type == DRV_MEMORY_DEVICE && !range.managed)
         return GPUAES_FOREIGN;
     if (!known || !holds(&range, p, len))

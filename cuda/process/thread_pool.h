@@ -1,11 +1,14 @@
 /*
- * Helper threads: created when first needed, kept for ever, never joined. All
- * their signals are blocked.
+ * Threads of the library, never joined, with all their signals blocked. Helper threads are created
+ * when first needed, and kept.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #ifndef GPUAES_CUDA_PROCESS_THREAD_POOL_H
 #define GPUAES_CUDA_PROCESS_THREAD_POOL_H
+
+/* Begins run(NULL) in a thread of its own. Returns 0 if there is none. */
+int thread_begin(void *(*run)(void *));
 
 /*
  * Returns how many threads may move the data of one call where no number is set: up to four, and at

@@ -1,10 +1,9 @@
 /*
- * The application's own CUDA.
+ * The application's own CUDA, where no device of ours is ready: the driver that it has loaded can
+ * be asked without a context of ours.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/runtime/application.h"
-
 #include <errno.h>
 #include <pthread.h>
 
@@ -12,44 +11,44 @@
 #include "cuda/process/fork.h"
 #include "cuda/runtime/runtime.h"
 
-int application_enter(struct application *application)
+const struct driver *application_enter(struct runtime_guard *guard)
 {
     if (fork_is_child())
-        return 0;
-    application->error = errno; /* the dynamic linker looks for files */
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &application->cancel_state);
-    application->driver = driver_of_application();
-    if (application->driver == NULL) {
-        (void)pthread_setcancelstate(application->cancel_state, NULL);
-        errno = application->error;
-        return 0;
+        return NULL;
+    guard->error = errno; /* the dynamic linker looks for files */
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel_state);
+    const struct driver *driver = driver_of_application();
+    if (driver != NULL) {
+        guard->capture_mode = driver_exchange_capture_mode(driver, DRV_CAPTURE_RELAXED);
+        return driver;
     }
-    application->capture_mode =
-        driver_exchange_capture_mode(application->driver, DRV_CAPTURE_RELAXED);
-    return 1;
+    (void)pthread_setcancelstate(guard->cancel_state, NULL);
+    errno = guard->error;
+    return NULL;
 }
 
-void application_leave(struct application *application)
+void application_leave(struct runtime_guard *guard, const struct driver *driver)
 {
-    (void)driver_exchange_capture_mode(application->driver, application->capture_mode);
-    (void)pthread_setcancelstate(application->cancel_state, NULL);
-    errno = application->error;
+    (void)driver_exchange_capture_mode(driver, guard->capture_mode);
+    (void)pthread_setcancelstate(guard->cancel_state, NULL);
+    errno = guard->error;
 }
 
 uint64_t gpuaes_application_devices(void)
 {
-    struct application application;
+    struct runtime_guard guard;
     uint64_t devices = 0;
     unsigned flags;
     int active = 0;
-    if (!application_enter(&application))
+    const struct driver *driver = application_enter(&guard);
+    if (driver == NULL)
         return 0;
     /* Fails where the application has not initialised CUDA, and behind the last device. */
     for (int i = 0; i < MAX_DEVICES; i++) {
-        if (application.driver->primary_ctx_get_state(i, &flags, &active) != DRV_SUCCESS)
+        if (driver->primary_ctx_get_state(i, &flags, &active) != DRV_SUCCESS)
             break;
         devices |= (uint64_t)(active != 0) << i;
     }
-    application_leave(&application);
+    application_leave(&guard, driver);
     return devices;
 }

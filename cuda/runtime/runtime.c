@@ -25,7 +25,7 @@
 #include "cuda/process/fork.h"
 #include "cuda/process/settings.h"
 #include "cuda/process/statistics.h"
-#include "cuda/process/thread.h"
+#include "cuda/process/thread_pool.h"
 
 static struct {
     pthread_mutex_t lock; /* of what follows down to the blank line */

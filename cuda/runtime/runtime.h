@@ -44,6 +44,15 @@ void runtime_leave(struct runtime_guard *guard);
 struct device *runtime_enter_device(struct runtime_guard *guard);
 void runtime_leave_device(struct runtime_guard *guard, struct device *device);
 
+/*
+ * Call before asking the driver that the application has loaded, in any state of the devices. As
+ * after runtime_enter(), the thread cannot be cancelled, and a capture of a CUDA graph forbids it
+ * nothing until application_leave(). Returns NULL, with nothing changed, where the process has no
+ * driver yet, and in a forked child.
+ */
+const struct driver *application_enter(struct runtime_guard *guard);
+void application_leave(struct runtime_guard *guard, const struct driver *driver);
+
 /* While held, no device is released when idle, because a caller has its memory. */
 void runtime_ref(void);
 void runtime_unref(void);

@@ -4,8 +4,6 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
-#include "cuda/transfer/path.h"
-
 #include <string.h>
 
 #include "base/minmax.h"

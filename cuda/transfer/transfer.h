@@ -9,7 +9,17 @@
 #define GPUAES_CUDA_TRANSFER_TRANSFER_H
 
 #include "cuda/transfer/job.h"
-#include "cuda/transfer/path.h"
+
+/*
+ * Transfer paths: how the data of a piece gets to the memory that kernels read, and from the
+ * memory that they write. Input and output have one each:
+ *   none       no input: kernels make a keystream, which the CPU combines with it
+ *   zero-copy  kernels reach device memory, and pinned memory of small work
+ *   DMA        the copy engines move pinned memory
+ *   staged     the CPU moves pageable memory to or from pinned staging memory, which
+ *              kernels access directly
+ */
+enum path { PATH_NONE, PATH_ZERO_COPY, PATH_DMA, PATH_STAGED };
 
 struct piece {
     size_t in_at, in_bytes; /* from the transfer's beginning */
@@ -44,5 +54,18 @@ struct transfer {
  * `done`. See gpuaes_aes() for what the statuses promise.
  */
 enum gpuaes_status transfer_run(const struct job *job, struct shard *shard);
+
+/* ---- path.c ---- */
+
+/* Plans the paths of the input and output; `needs`: what the stream set must have for them. */
+void path_plan(struct transfer *transfer, struct stream_set_needs *needs);
+
+/* Queues the input's copy of a piece. Kernels read at `*in`. */
+drv_result path_move_in(const struct transfer *transfer, const struct slot *slot,
+                        const struct piece *piece, drv_ptr *in);
+
+/* The CPU's part, after the device's. */
+void path_deliver(const struct transfer *transfer, const struct slot *slot,
+                  const struct piece *piece);
 
 #endif
