@@ -1,9 +1,9 @@
 /*
  * Rings of keystream.
  *
- * The word of a ring is the number of the ownership times four, and a state. All
- * that changes hands is decided by a compare and swap of it: no lock is held, and
- * an owner whose number is no longer that of the ring knows that it has lost it.
+ * The word of a ring is the number of its ownership times STATES, plus a state. Every
+ * change of hands is a compare and swap of that word: no lock is held, and an owner
+ * whose number is no longer that of the ring has lost it.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -15,10 +15,11 @@
 
 enum {
     STATE_FREE,
-    STATE_IDLE, /* it has an owner, who is not using it */
-    STATE_BUSY, /* somebody is using it, or about to give it to somebody */
-    STATE_LOST, /* nobody touches its memory again: its device failed, or the process ends */
-    STATES
+    STATE_IDLE, /* it has an owner that is not using it */
+    STATE_BUSY, /* a thread uses it, or is giving it to an owner */
+    STATE_LOST, /* its memory is not touched again: its device failed, or the process ends */
+    RELEASED,   /* added to STATE_FREE or STATE_IDLE while the devices are released */
+    STATES = 2 * RELEASED
 };
 
 enum { PAGE_BYTES = 4096 };
@@ -41,8 +42,8 @@ static uint64_t word_of(uint64_t ownership, unsigned state)
 /* ---- Changing hands ------------------------------------------------------------ */
 
 /*
- * The end of a use. Once the process ends, the ring is lost by that, whatever state was wanted.
- * This load, from the cache line of the word, costs an update nothing beside the swap.
+ * Ends a use. Once the process ends, the ring is lost, whatever state was wanted. The load
+ * of `closing` costs an update nothing: the swap has fetched that cache line.
  */
 static void set_state(const struct ring_lease *lease, unsigned state)
 {
@@ -308,54 +309,48 @@ enum gpuaes_status ring_take(struct device *device, int allocate, struct ring_le
 
 /* ---- Release ------------------------------------------------------------------------ */
 
-/* Of the one thread that releases devices: what it has taken, and from which state. */
-static struct {
-    struct ring_lease lease;
-    unsigned state;
-} reclaimd[RINGS];
-static int reclaimd_rings;
+static int is_released(struct ring *ring)
+{
+    return atomic_load(&ring->word) % STATES >= RELEASED;
+}
 
-/* Busy, with the number that it has: so it can be given back. */
-static int reclaim_for_now(struct ring *ring)
+static int reclaim_for_release(struct ring *ring)
 {
     uint64_t word = atomic_load(&ring->word);
     unsigned state = (unsigned)(word % STATES);
-    if (atomic_load(&ring->closing))
+    if (state == STATE_BUSY || atomic_load(&ring->closing))
         return 0;
-    if (state == STATE_LOST)
-        return 1;
-    if (state == STATE_BUSY ||
-        !atomic_compare_exchange_strong(&ring->word, &word, word - state + STATE_BUSY))
-        return 0;
-    reclaimd[reclaimd_rings].lease = (struct ring_lease){ring, word / STATES};
-    reclaimd[reclaimd_rings++].state = state;
-    return 1;
+    return state == STATE_LOST ||
+           atomic_compare_exchange_strong(&ring->word, &word, word + RELEASED);
 }
 
 int rings_reclaim(void)
 {
-    for (int i = 0; i < RINGS; i++)
-        if (!reclaim_for_now(&rings.ring[i])) {
-            while (reclaimd_rings != 0) {
-                reclaimd_rings--;
-                set_state(&reclaimd[reclaimd_rings].lease, reclaimd[reclaimd_rings].state);
-            }
-            return 0;
-        }
-    return 1;
+    int i = 0;
+    while (i < RINGS && reclaim_for_release(&rings.ring[i]))
+        i++;
+    if (i == RINGS)
+        return 1;
+    while (i-- > 0) {
+        uint64_t word = atomic_load(&rings.ring[i].word);
+        if (is_released(&rings.ring[i]))
+            set_state(&(struct ring_lease){&rings.ring[i], word / STATES},
+                      (unsigned)(word % STATES) - RELEASED);
+    }
+    return 0;
 }
 
 void rings_reopen(void)
 {
-    while (reclaimd_rings != 0) {
-        struct ring_lease lease = reclaimd[--reclaimd_rings].lease;
-        lease.ownership++; /* nobody's */
-        if (lease.ring->device == NULL || empty_or_lose(&lease))
+    for (int i = 0; i < RINGS; i++) {
+        struct ring *ring = &rings.ring[i];
+        struct ring_lease lease = {ring, atomic_load(&ring->word) / STATES + 1};
+        if (is_released(ring) && (ring->device == NULL || empty_or_lose(&lease)))
             set_state(&lease, STATE_FREE);
     }
 }
 
-/* 1 if nobody uses the ring, nor will again. */
+/* Returns 1 if no thread uses the ring, nor will again. */
 static int close_ring(struct ring *ring)
 {
     struct ring_lease lease;
@@ -375,9 +370,9 @@ int rings_close(void)
 
 drv_result rings_free(struct device *device)
 {
-    for (int i = 0; i < reclaimd_rings; i++) {
-        struct ring *ring = reclaimd[i].lease.ring;
-        if (ring->device != device)
+    for (int i = 0; i < RINGS; i++) {
+        struct ring *ring = &rings.ring[i];
+        if (!is_released(ring) || ring->device != device)
             continue;
         drv_result r = empty(ring, 1);
         if (r != DRV_SUCCESS)
