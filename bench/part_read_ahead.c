@@ -1,5 +1,5 @@
 /*
- * CTR updates of a context that reads ahead, beside the default provider: by the size of
+ * CTR updates of a context that reads ahead, compared with the default provider: by the size of
  * an update, and by the number of streams, a thread each.
  *
  * A turn is long: what is in a ring when it begins, 12 MiB at most, was made in the other
@@ -48,7 +48,7 @@ static struct work_done work_done(void)
     return (struct work_done){figures_get(&providers), provider_figure("read-ahead-bytes")};
 }
 
-/* Who did it: by the bytes that were combined with the device's keystream. */
+/* What did it: judged by the bytes that were combined with the device's keystream. */
 static const char *processor_ahead(const struct work_done *before, double bytes)
 {
     double ahead = (double)(provider_figure("read-ahead-bytes") - before->ahead);
@@ -134,7 +134,7 @@ static void streams_close(struct streams *all)
     }
 }
 
-/* What is beside no reference; nothing where it is 0. */
+/* A figure that has no reference; prints nothing where it is 0. */
 static void print_figure_of(size_t count, const char *operation, double value, const char *unit)
 {
     struct row row = {.part = "read-ahead",

@@ -66,7 +66,7 @@ static int not_before_its_time(void)
     return right;
 }
 
-/* Three segments of the smallest size, and nothing beside them. */
+/* Three segments of the smallest size, and nothing else. */
 static int a_small_cap(void)
 {
     int right = ahead_begin();
@@ -195,8 +195,7 @@ static int ends_with_segments_in_flight(void)
     return right && ahead_get().faults == 0;
 }
 
-/* ---- Release -----------------------------------------------------------------------------------
- */
+/* ---- Release ------------------------------------------------------------------------ */
 
 static int pinned_falls_to_nothing(void)
 {

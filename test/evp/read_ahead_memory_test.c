@@ -107,7 +107,7 @@ static int go_on(EVP_CIPHER_CTX *context, size_t *position, size_t length)
     return right;
 }
 
-/* Until there is keystream ahead of it: the search must find it, or it searches in vain. */
+/* Until there is keystream ahead of it, which the search must find to be worth anything. */
 static int run_ahead(EVP_CIPHER_CTX *context, size_t *position)
 {
     struct ahead before = ahead_get(), now = before;
@@ -173,7 +173,7 @@ static int copy_over(EVP_CIPHER_CTX *context)
     return ok;
 }
 
-/* While segments are under way; whoever ends the stream waits for them. */
+/* While segments are under way; the end of the stream waits for them. */
 static int end_in_flight(EVP_CIPHER_CTX *context)
 {
     static const unsigned char other_key[32] = "another key";

@@ -1,5 +1,5 @@
 /*
- * Read-ahead under random use, ours beside the default provider's: some streams at
+ * Read-ahead under random use, ours compared with the default provider's: some streams at
  * once, each of which takes random steps: updates and one-shot calls of all sizes
  * in buffers of all kinds, initialisations with any of key and IV, copies, settings,
  * finals, pauses; and time and again a run at a pace until keystream of the device

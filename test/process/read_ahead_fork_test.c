@@ -1,6 +1,6 @@
 /*
  * Processes that fork while keystream is made ahead of their streams, with segments
- * in flight, from one thread and beside others that are at work. Parent and child
+ * in flight, from one thread and while others are at work. Parent and child
  * both go on with the same streams and both are right; the child, which has no
  * device, copies, begins again, frees and ends in each of three ways.
  *
@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 
 #include "test/support/cases.h"
-#include "test/support/leaks_allowed.h" /* children end beside threads */
+#include "test/support/leaks_allowed.h" /* children end while threads are at work */
 #include "test/support/read_ahead_streams.h"
 
 enum ending { BY_EXIT, BY_IMMEDIATE_EXIT, BY_EXEC, ENDINGS };
