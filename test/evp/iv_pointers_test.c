@@ -68,7 +68,7 @@ static void write_iv(const struct pointers *p, const unsigned char iv[BLOCK])
 
 /* ---- Streams that are read ahead of ----------------------------------------------- */
 
-static const unsigned char other_iv[BLOCK] = "another beginni", third_iv[BLOCK] = "a third one.";
+static const unsigned char third_iv[BLOCK] = "a third one.";
 
 static int go_on(struct stream *s, const struct pointers *p)
 {

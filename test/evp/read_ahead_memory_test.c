@@ -149,7 +149,6 @@ static int give_another_key(EVP_CIPHER_CTX *context)
 
 static int give_another_iv(EVP_CIPHER_CTX *context)
 {
-    static const unsigned char other_iv[BLOCK] = "another IV";
     return EVP_CipherInit_ex2(context, NULL, NULL, other_iv, -1, NULL) && is_clean("after an IV");
 }
 

@@ -11,15 +11,11 @@
 #include "test/support/cases.h"
 #include "test/support/read_ahead_streams.h"
 
-enum { SOME = 300 * KIB };
-
 /* ---- The scenario that a fault interrupts ------------------------------------------ */
 
 /* When the emulator is told. */
 enum moment { BEFORE_START, BEFORE_RING, IN_MID_STREAM };
 static const char *const moments[] = {"before the start", "before a ring begins", "in mid-stream"};
-
-static const unsigned char other_iv[BLOCK] = "and another IV.";
 
 static int go_on(struct stream *s, size_t length)
 {

@@ -20,10 +20,9 @@
 enum ending { BY_EXIT, BY_IMMEDIATE_EXIT, BY_EXEC, ENDINGS };
 static const char *const ending_names[] = {"exit", "_exit", "exec"};
 
-enum { SOME = 300 * KIB, STREAMS = 2, THREADS = 2 };
+enum { STREAMS = 2, THREADS = 2 };
 
 static const char *const names[STREAMS] = {"AES-256-CTR", "AES-128-CTR"};
-static const unsigned char other_iv[BLOCK] = "and another IV.";
 
 /* ---- Children ----------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 
 #include "test/support/read_ahead_streams.h"
 
-enum { MOST_THREADS = 64, SOME = 300 * KIB, COPIES = 6 };
+enum { MOST_THREADS = 64, COPIES = 6 };
 
 struct worker {
     pthread_t thread;

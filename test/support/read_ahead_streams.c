@@ -6,7 +6,7 @@
 #include "test/support/read_ahead_streams.h"
 
 const unsigned char usual_key[32] = "the key of a stream that goes on",
-                    usual_iv[BLOCK] = "where it begins";
+                    usual_iv[BLOCK] = "where it begins", other_iv[BLOCK] = "and another IV.";
 
 /* What the device is given for each 256 KiB; more, once that has been too little. */
 static _Atomic long pace_ms = 10;
@@ -120,6 +120,26 @@ int stream_copy(struct stream *to, const struct stream *from)
     to->memory = from->memory;
     to->run = 0;
     return ok;
+}
+
+int stream_set(struct stream *s, const OSSL_PARAM *params)
+{
+    int result[SIDES];
+    for (int i = 0; i < SIDES; i++)
+        result[i] = EVP_CIPHER_CTX_set_params(s->side[i], params);
+    ERR_clear_error();
+    s->run = 0;
+    return result[OURS] == result[REFERENCE];
+}
+
+int stream_final(struct stream *s)
+{
+    unsigned char out[BLOCK];
+    int n[SIDES] = {-1, -1}, result[SIDES];
+    for (int i = 0; i < SIDES; i++)
+        result[i] = EVP_CipherFinal_ex(s->side[i], out, &n[i]);
+    ERR_clear_error();
+    return result[OURS] == result[REFERENCE] && n[OURS] == n[REFERENCE];
 }
 
 int stream_agrees(const struct stream *s)

@@ -16,7 +16,14 @@
 
 #include "test/support/providers.h"
 
-enum { KIB = 1 << 10, MIB = 1 << 20, BLOCK = 16, EDGE = 256, LONGEST = 2 * MIB };
+enum {
+    KIB = 1 << 10,
+    MIB = 1 << 20,
+    BLOCK = 16,
+    EDGE = 256,
+    LONGEST = 2 * MIB,
+    SOME = 300 * KIB /* more than the first segment */
+};
 enum { OURS, REFERENCE, SIDES };
 
 /* After so many bytes under one key and IV a stream is read ahead of. */
@@ -64,13 +71,17 @@ struct memory *memory_new(uint64_t seed);
 int stream_init(struct stream *s, const unsigned char *key, const unsigned char *iv, int encrypt);
 void stream_close(struct stream *s);
 
-extern const unsigned char usual_key[32], usual_iv[BLOCK];
+extern const unsigned char usual_key[32], usual_iv[BLOCK], other_iv[BLOCK];
 
 struct stream stream_open(struct memory *memory, const char *name, const unsigned char *key,
                           const unsigned char *iv);
 
 /* `to` may be open: it is what EVP frees before it copies. */
 int stream_copy(struct stream *to, const struct stream *from);
+
+/* Returns 1 if both sides take the parameters, or neither does. */
+int stream_set(struct stream *s, const OSSL_PARAM *params);
+int stream_final(struct stream *s);
 
 /* 1 if both sides tell the same IVs and `num`. */
 int stream_agrees(const struct stream *s);
