@@ -71,14 +71,13 @@ struct aes_context {
         uint64_t run;                       /* bytes that the CPU has done of the stream */
         uint64_t retry_after;               /* the run at which to try again */
         unsigned char origin[GPUAES_BLOCK]; /* counter of position 0 */
-        uint64_t by_cpu;     /* bytes of the positions since then that were not combined */
-        size_t checked_from; /* updates of so many bytes may be device memory */
-        int behind;          /* `cpu` is not at the position */
-        unsigned offset;     /* of the position in its block */
-        uint64_t partial;    /* where the last update that ended within a block did; 0: none */
-        unsigned turns;      /* times that the end of what was made was reached */
-        int useless;         /* it was seen to be no faster */
-        unsigned sample_in;  /* updates until one is timed; 0: none is */
+        size_t checked_from;                /* updates of so many bytes may be device memory */
+        int behind;                         /* `cpu` is not at the position */
+        unsigned offset;                    /* of the position in its block */
+        uint64_t partial;   /* where the last update that ended within a block did; 0: none */
+        unsigned turns;     /* times that the end of what was made was reached */
+        int useless;        /* it was seen to be no faster */
+        unsigned sample_in; /* updates until one is timed; 0: none is */
     } ahead;
 
     struct aes_pipeline *pipeline; /* NULL: it is for one message; see pipeline.h */

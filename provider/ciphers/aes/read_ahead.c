@@ -7,7 +7,6 @@
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -31,18 +30,8 @@ enum { LARGEST_UPDATE = 256 << 10 };
 #define BEGIN_AFTER ((uint64_t)1 << 20)
 #define ALLOCATE_AFTER ((uint64_t)32 << 20)
 
-/*
- * Where a program's streams end soon after that, the first length doubles, each time, up
- * to the last of these: what is lost in all is bounded, whatever lengths they have.
- */
-#define SHORT_LIVED ((uint64_t)4 << 20)
-#define LONG_LIVED ((uint64_t)64 << 20)
-#define BEGIN_LATEST ((uint64_t)1 << 30)
-
 /* Where it does not pay at the moment; while there is no device yet. */
 enum { RETRY_AFTER = 16 << 20, LOOK_AGAIN = 1 << 20 };
-
-static _Atomic uint64_t begin_after = BEGIN_AFTER;
 
 /* ---- Position ------------------------------------------------------------------- */
 
@@ -95,7 +84,6 @@ static inline void note_combined(struct aes_context *c, size_t bytes)
 static void note_done_by_cpu(struct aes_context *c, size_t bytes)
 {
     gpuaes_keystream_skip(c->keystream, bytes);
-    c->ahead.by_cpu += bytes;
     c->ahead.offset = (c->ahead.offset + (unsigned)bytes) % GPUAES_BLOCK;
 }
 
@@ -128,8 +116,7 @@ static int is_possible(const struct aes_context *c)
 
 static uint64_t enough(const struct aes_context *c)
 {
-    uint64_t least = policy_is_forced(c->provider) ? BEGIN_AFTER : atomic_load(&begin_after);
-    return c->ahead.retry_after > least ? c->ahead.retry_after : least;
+    return c->ahead.retry_after > BEGIN_AFTER ? c->ahead.retry_after : BEGIN_AFTER;
 }
 
 uint64_t aes_read_ahead_distance(const struct aes_context *c)
@@ -169,7 +156,6 @@ static void begin(struct aes_context *c)
     c->ahead.behind = 0;
     c->ahead.offset = partial;
     c->ahead.partial = 0;
-    c->ahead.by_cpu = partial;
     c->ahead.turns = 0;
     c->ahead.useless = 0;
     c->ahead.sample_in = 0;
@@ -195,34 +181,15 @@ void aes_read_ahead_consider(struct aes_context *c, uint64_t bytes)
         c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
 }
 
-/* How long this one lasted tells when to begin the next. */
-static void learn(uint64_t served)
+int aes_read_ahead_end(struct aes_context *c)
 {
-    uint64_t after = atomic_load(&begin_after), next = after;
-    if (served < SHORT_LIVED && after < BEGIN_LATEST)
-        next = after * 2;
-    else if (served >= LONG_LIVED && after > BEGIN_AFTER)
-        next = after / 2;
-    if (next != after)
-        (void)atomic_compare_exchange_strong(&begin_after, &after, next);
-}
-
-static int end(struct aes_context *c)
-{
+    if (c->keystream == NULL)
+        return 1;
     int ok = aes_read_ahead_settle(c);
     offload_keystream_close(c->keystream);
     c->keystream = NULL;
     aes_read_ahead_forget_run(c);
     return ok;
-}
-
-int aes_read_ahead_end(struct aes_context *c)
-{
-    if (c->keystream == NULL)
-        return 1;
-    if (gpuaes_keystream_is_open(c->keystream)) /* else it was not the stream that ended */
-        learn(gpuaes_keystream_position(c->keystream) - c->ahead.by_cpu);
-    return end(c);
 }
 
 void aes_read_ahead_forget_run(struct aes_context *c)
@@ -318,7 +285,7 @@ static int finish(struct aes_context *c, const struct call *call, size_t done)
         ok = finish_on_cpu(c, call, done);
     int useless = c->ahead.useless && !policy_is_forced(c->provider);
     if (!ok || useless || needs_thread || !gpuaes_keystream_is_open(c->keystream)) {
-        ok = end(c) && ok;
+        ok = aes_read_ahead_end(c) && ok;
         aes_update_thresholds(c);
     }
     *call->out_bytes = call->in_bytes;
