@@ -26,7 +26,7 @@ enum { PAGE_BYTES = 4096 };
 #define LARGEST_SEGMENT ((size_t)4 << 20)
 #define SMALLEST_SEGMENT ((size_t)256 << 10)
 
-/* An owner that has ordered nothing for so long may lose its ring to another one. */
+/* A ring whose owner has ordered nothing for so long may be reclaimed for another one. */
 static const int64_t IDLE_NS = 1000000000;
 
 static struct {
@@ -73,7 +73,7 @@ void ring_leave_used(const struct ring_lease *lease)
     ring_leave(lease);
 }
 
-/* A ring in that state becomes ours, busy, under a new number. */
+/* Takes a ring that is in that state: it is busy then, under a new number. */
 static int reclaim(struct ring *ring, unsigned state, struct ring_lease *lease)
 {
     uint64_t word = atomic_load(&ring->word);
@@ -87,7 +87,7 @@ static int reclaim(struct ring *ring, unsigned state, struct ring_lease *lease)
 
 /* ---- Memory ---------------------------------------------------------------------- */
 
-/* Of the largest ring that the limit allows. */
+/* Returns the bytes of a segment in the largest ring that the limit allows. */
 static size_t largest_segment(void)
 {
     size_t share = settings_in_force()->read_ahead_bytes / RING_SEGMENTS / PAGE_BYTES * PAGE_BYTES;
@@ -113,7 +113,7 @@ static void uncount_bytes(size_t bytes)
     atomic_fetch_sub(&rings.bytes, bytes);
 }
 
-/* It stays pinned, for other uses. */
+/* Leaves the memory to the memory pool, pinned as it is. */
 static void spare_bytes(struct device *device, struct block *block)
 {
     block->address = 0; /* not known */
@@ -121,7 +121,7 @@ static void spare_bytes(struct device *device, struct block *block)
     atomic_fetch_sub(&rings.bytes, block->bytes);
 }
 
-/* All but its memory; the device is entered. */
+/* Destroys all but the memory; the device is entered. */
 static void destroy(struct ring *ring, const struct driver *d)
 {
     for (int i = 0; i < RING_SEGMENTS && ring->segment[i].made != NULL; i++)
@@ -180,8 +180,8 @@ static enum gpuaes_status allocate_memory(struct ring *ring, struct device *devi
 /* ---- Emptying ---------------------------------------------------------------------- */
 
 /*
- * Waits, where the device is `entered`, and cleanses; what the device may still write
- * to, or has no more, is not touched.
+ * Waits for segments under way, where the device is `entered`, and cleanses; memory that
+ * the device may still write to, or that is gone, is not touched.
  */
 static drv_result empty(struct ring *ring, int entered)
 {
@@ -206,14 +206,14 @@ static drv_result empty(struct ring *ring, int entered)
     return r;
 }
 
-/* Its memory is left alone for ever, and others may have as much. */
+/* Leaves its memory alone for ever; other rings may have as much. */
 static void lose(const struct ring_lease *lease)
 {
     atomic_fetch_sub(&rings.bytes, lease->ring->segment_bytes * RING_SEGMENTS);
     set_state(lease, STATE_LOST);
 }
 
-/* A ring of ours, for another owner or none. 0: it is lost. */
+/* Empties a ring that is entered. Returns 0 if the ring is lost by that. */
 static int empty_or_lose(const struct ring_lease *lease)
 {
     struct device *device = lease->ring->device;
@@ -253,7 +253,7 @@ static int forget_if_lost(const struct ring_lease *lease)
     return 1;
 }
 
-/* A free ring with memory, or without. */
+/* Takes a free ring with memory, or one without. */
 static int take_free(int with_memory, struct ring_lease *lease)
 {
     for (int i = 0; i < RINGS; i++) {

@@ -115,7 +115,7 @@ void slow_down(void);
 /*
  * Waits where a segment has just been used up, so that the next ones are made when
  * they are wanted. One that was late is waited for, too; the first of a ring is bound
- * to be. What lies before the next is the CPU's, and needs no waiting.
+ * to be.
  */
 void keep_pace(const struct ahead *before, const struct ahead *now, int *lates);
 
