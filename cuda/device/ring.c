@@ -238,32 +238,20 @@ void ring_give(const struct ring_lease *lease)
 
 /* ---- Taking ------------------------------------------------------------------------- */
 
-static int has_memory(const struct ring_lease *lease)
-{
-    const struct device *device = lease->ring->device;
-    return device != NULL && atomic_load(&device->use) == DEVICE_IN_USE;
-}
-
-static int forget_if_lost(const struct ring_lease *lease)
-{
-    const struct ring *ring = lease->ring;
-    if (ring->device == NULL || atomic_load(&ring->device->use) != DEVICE_LOST)
-        return 0;
-    lose(lease);
-    return 1;
-}
-
-/* Takes a free ring with memory, or one without. */
+/* Takes a free ring with memory on a device in use, or one without memory. */
 static int take_free(int with_memory, struct ring_lease *lease)
 {
     for (int i = 0; i < RINGS; i++) {
         if (!reclaim(&rings.ring[i], STATE_FREE, lease))
             continue;
-        if (forget_if_lost(lease))
-            continue;
-        if (has_memory(lease) == with_memory && (with_memory || lease->ring->device == NULL))
+        const struct device *device = lease->ring->device;
+        int use = device != NULL ? atomic_load(&device->use) : DEVICE_OUT;
+        if (use == DEVICE_LOST)
+            lose(lease);
+        else if (with_memory ? use == DEVICE_IN_USE : device == NULL)
             return 1;
-        set_state(lease, STATE_FREE);
+        else
+            set_state(lease, STATE_FREE);
     }
     return 0;
 }
