@@ -17,65 +17,49 @@
 /* Returns 1 if calls from here are made by a new thread, 0 if by the caller. */
 int offload_needs_thread(void);
 
-/* Two ranges and the kinds of memory that they are; a range of no bytes is PAGEABLE. */
-struct offload_places {
-    const void *in, *out;
-    size_t in_bytes, out_bytes;
-    enum gpuaes_memory in_kind, out_kind;
+enum offload_call {
+    OFFLOAD_LOCATE, /* gpuaes_memory_kind() of both ranges; one of no bytes is PAGEABLE */
+    OFFLOAD_COPY,
+    OFFLOAD_AES,
+    OFFLOAD_ENCODE, /* gpuaes_base64_encode() */
+    OFFLOAD_DECODE,
+    OFFLOAD_BIND,  /* gpuaes_stream_binding_open() */
+    OFFLOAD_QUEUE, /* gpuaes_stream_binding_aes() */
+    OFFLOAD_WAIT,  /* gpuaes_stream_binding_wait() */
+    OFFLOAD_CLOSE, /* `binding` and `keystream`, each of which may be NULL */
+    OFFLOAD_DEVICE /* `device`, a number below that of devices in use, becomes its ordinal, or -1 */
 };
-/* Sets the kinds. Returns 1, or 0 if no thread could be created: then they are unknown. */
-int offload_locate(struct offload_places *places);
 
-/*
- * As gpuaes_copy(); NO_MEMORY also where no thread could be made. A device that has been
- * released since it was chosen, for want of work, is started again.
- */
-enum gpuaes_status offload_copy(void *to, const void *from, size_t len);
-
-/*
- * As gpuaes_aes(); BUSY also where no thread could be made. With GPUAES_WAIT, a device
- * that has been released since it was chosen, because it was idle, is started again.
- */
-struct offload_aes {
+/* One call with the arguments that it takes; see gpuaes.h. */
+struct offload {
+    enum offload_call call;
+    int restarts; /* starts a device again that was released since it was chosen, being idle */
     enum gpuaes_op op;
     const struct gpuaes_key *key;
     unsigned char *iv;
-    const unsigned char *in;
-    unsigned char *out;
+    const void *in;
+    void *out;
     size_t bytes;
     unsigned flags;
     struct gpuaes_report *report;
+    size_t out_bytes;                     /* to locate */
+    enum gpuaes_memory in_kind, out_kind; /* located */
+    size_t line_length;                   /* Base64 */
+    size_t offset;                        /* of a wrong character */
+    struct gpuaes_stream_binding *binding;
+    struct gpuaes_keystream *keystream;
+    void *stream;
+    int device;
+    enum gpuaes_status status; /* of the call */
 };
-enum gpuaes_status offload_aes(const struct offload_aes *work);
-
-/* As gpuaes_base64_encode(), or, with `decodes`, gpuaes_base64_decode(). */
-struct offload_base64 {
-    const void *in;
-    void *out;
-    size_t bytes, line_length;
-    unsigned flags;
-    int decodes;
-    size_t offset; /* of a wrong character */
-};
-enum gpuaes_status offload_base64(struct offload_base64 *work);
 
 /*
- * As gpuaes_stream_binding_open() and so on; with `iv` NULL the queue continues. NO_MEMORY also
- * where no thread could be made. To open one, a device that has been released is started again.
+ * Makes the call, and returns its status. NO_MEMORY also where no thread could be created: then
+ * nothing was called, and what was to be closed stays open until the process ends.
  */
-enum gpuaes_status offload_stream_binding_open(struct gpuaes_stream_binding **queue, void *stream,
-                                               int device);
-enum gpuaes_status offload_stream_binding_aes(struct gpuaes_stream_binding *queue,
-                                              const struct offload_aes *work);
-enum gpuaes_status offload_stream_binding_wait(struct gpuaes_stream_binding *queue,
-                                               unsigned char iv[GPUAES_BLOCK]);
-/* Where no thread can be made, the queue stays open until the process ends. */
-void offload_stream_binding_close(struct gpuaes_stream_binding *queue);
+enum gpuaes_status offload(struct offload *call);
 
-/* As gpuaes_keystream_close(); likewise. */
-void offload_keystream_close(struct gpuaes_keystream *keystream);
-
-/* CUDA's ordinal of device `n` of those in use; -1 where there are not so many. */
+/* Returns CUDA's ordinal of device `n` of those in use; -1 where there are not so many. */
 int offload_device(unsigned n);
 
 #endif

@@ -94,10 +94,13 @@ static int is_known_pageable(const struct work *work)
 
 enum policy_choice policy_find_memory(struct work *work)
 {
-    struct offload_places places = {
-        .in = work->in, .out = work->out, .in_bytes = work->len, .out_bytes = work->len};
+    struct offload places = {.call = OFFLOAD_LOCATE,
+                             .in = work->in,
+                             .out = (void *)(uintptr_t)work->out,
+                             .bytes = work->len,
+                             .out_bytes = work->len};
     work->memory = work->in == work->out ? MEMORY_IN_PLACE : MEMORY_APART;
-    if (is_known_pageable(work) || !offload_locate(&places))
+    if (is_known_pageable(work) || offload(&places) != GPUAES_OK)
         return CHOICE_GPU;
     if (places.in_kind >= GPUAES_DEVICE || places.out_kind >= GPUAES_DEVICE) {
         policy_note_cuda();

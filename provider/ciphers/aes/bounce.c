@@ -28,7 +28,8 @@ static int needs_image(const struct call *call)
 
 static int copy(const struct aes_context *c, void *to, const void *from, size_t len)
 {
-    enum gpuaes_status status = len == 0 ? GPUAES_OK : offload_copy(to, from, len);
+    struct offload o = {.call = OFFLOAD_COPY, .restarts = 1, .in = from, .out = to, .bytes = len};
+    enum gpuaes_status status = len == 0 ? GPUAES_OK : offload(&o);
     if (status == GPUAES_OK)
         return 1;
     if (status == GPUAES_BUSY) {

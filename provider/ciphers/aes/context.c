@@ -78,7 +78,7 @@ void aes_freectx(void *context)
     aes_pipeline_end(c);
     (void)aes_read_ahead_end(c);
     flush_totals(c);
-    offload_stream_binding_close(c->stream.queue);
+    aes_stream_unbind(c);
     c->functions->freectx(c->cpu);
     OPENSSL_clear_free(c, sizeof *c);
 }

@@ -21,11 +21,32 @@ static void *stream_of(uint64_t handle)
     return (void *)(uintptr_t)(handle == AES_STREAM_LEGACY ? 0 : handle);
 }
 
+static enum gpuaes_status bind(struct gpuaes_stream_binding **queue, void *stream, int device)
+{
+    struct offload o = {.call = OFFLOAD_BIND, .restarts = 1, .stream = stream, .device = device};
+    enum gpuaes_status status = offload(&o);
+    *queue = status == GPUAES_OK ? o.binding : NULL;
+    return status;
+}
+
+static void unbind(struct gpuaes_stream_binding *queue)
+{
+    struct offload o = {.call = OFFLOAD_CLOSE, .binding = queue};
+    if (queue != NULL)
+        (void)offload(&o);
+}
+
+void aes_stream_unbind(struct aes_context *c)
+{
+    unbind(c->stream.queue);
+    c->stream.queue = NULL;
+}
+
 /* The legacy stream is at first that of the first device in use. */
 static int open_queue(struct aes_context *c)
 {
-    enum gpuaes_status status = offload_stream_binding_open(
-        &c->stream.queue, stream_of(c->stream.handle), offload_device(0));
+    enum gpuaes_status status =
+        bind(&c->stream.queue, stream_of(c->stream.handle), offload_device(0));
     if (status == GPUAES_OK)
         return 1;
     error_raise(c->provider, status == GPUAES_BAD_ARGUMENT ? ERROR_BAD_PARAMETER : ERROR_NO_DEVICE,
@@ -66,8 +87,9 @@ static void raise_captured(const struct aes_context *c)
 /* Waits; `iv` gets where a chain ends. */
 static enum gpuaes_status wait(const struct aes_context *c, unsigned char iv[GPUAES_BLOCK])
 {
-    enum gpuaes_status status =
-        offload_stream_binding_wait(c->stream.queue, c->stream.chained ? iv : NULL);
+    struct offload o = {
+        .call = OFFLOAD_WAIT, .binding = c->stream.queue, .iv = c->stream.chained ? iv : NULL};
+    enum gpuaes_status status = offload(&o);
     if (status == GPUAES_BUSY)
         raise_captured(c);
     else if (status == GPUAES_NO_MEMORY)
@@ -107,8 +129,7 @@ int aes_stream_close(struct aes_context *c)
     enum gpuaes_status status = sync_totals(c);
     if (can_be_repeated(status))
         return 0;
-    offload_stream_binding_close(c->stream.queue);
-    c->stream.queue = NULL;
+    aes_stream_unbind(c);
     return status == GPUAES_OK;
 }
 
@@ -131,23 +152,22 @@ int aes_stream_copy(struct aes_context *copy, const struct aes_context *original
  * The legacy stream of each device is another: the memory's is the one that takes
  * it. Trying the others starts nothing on devices that the application leaves alone.
  */
-static enum gpuaes_status queue_elsewhere(struct aes_context *c, struct offload_aes *work,
+static enum gpuaes_status queue_elsewhere(struct aes_context *c, struct offload *work,
                                           unsigned char iv[GPUAES_BLOCK])
 {
     if (!aes_stream_settle(c) || !aes_get_position(c, iv))
         return GPUAES_BAD_RANGE;
     work->iv = iv;
     for (int ordinal = 0; ordinal < DEVICES_MOST; ordinal++) {
-        struct gpuaes_stream_binding *other;
-        if (offload_stream_binding_open(&other, NULL, ordinal) != GPUAES_OK)
+        if (bind(&work->binding, NULL, ordinal) != GPUAES_OK)
             continue;
-        enum gpuaes_status status = offload_stream_binding_aes(other, work);
+        enum gpuaes_status status = offload(work);
         if (status != GPUAES_BAD_RANGE) {
-            offload_stream_binding_close(c->stream.queue);
-            c->stream.queue = other;
+            aes_stream_unbind(c);
+            c->stream.queue = work->binding;
             return status;
         }
-        offload_stream_binding_close(other);
+        unbind(work->binding);
     }
     return GPUAES_BAD_RANGE;
 }
@@ -155,15 +175,17 @@ static enum gpuaes_status queue_elsewhere(struct aes_context *c, struct offload_
 static enum gpuaes_status queue_blocks(struct aes_context *c, const struct call *call,
                                        unsigned char iv[GPUAES_BLOCK])
 {
-    struct offload_aes work = {.op = aes_op(c),
-                               .key = aes_schedule(c),
-                               .iv = c->stream.chained ? NULL : iv,
-                               .in = call->in,
-                               .out = call->out,
-                               .bytes = call->in_bytes};
+    struct offload work = {.call = OFFLOAD_QUEUE,
+                           .binding = c->stream.queue,
+                           .op = aes_op(c),
+                           .key = aes_schedule(c),
+                           .iv = c->stream.chained ? NULL : iv,
+                           .in = call->in,
+                           .out = call->out,
+                           .bytes = call->in_bytes};
     if (work.key == NULL || !aes_get_position(c, iv))
         return GPUAES_BAD_ARGUMENT;
-    enum gpuaes_status status = offload_stream_binding_aes(c->stream.queue, &work);
+    enum gpuaes_status status = offload(&work);
     if (status == GPUAES_BAD_RANGE && stream_of(c->stream.handle) == NULL)
         status = queue_elsewhere(c, &work, iv);
     return status;
@@ -174,7 +196,7 @@ static enum gpuaes_status queue_blocks(struct aes_context *c, const struct call 
  * the IV, so none begins where the application has a pointer to it.
  */
 static int can_be_queued(const struct aes_context *c, const struct call *call, size_t held,
-                         const struct offload_places *places)
+                         const struct offload *places)
 {
     struct split split;
     return places->in_kind != GPUAES_PAGEABLE && places->out_kind != GPUAES_PAGEABLE &&
@@ -184,7 +206,7 @@ static int can_be_queued(const struct aes_context *c, const struct call *call, s
 }
 
 int aes_stream_update(struct aes_context *c, const struct call *call, size_t held,
-                      const struct offload_places *places)
+                      const struct offload *places)
 {
     unsigned char iv[GPUAES_BLOCK] = {0};
     if (c->stream.queue == NULL)

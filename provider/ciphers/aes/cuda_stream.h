@@ -29,7 +29,10 @@ int aes_stream_close(struct aes_context *context);
  * there is none, and the CPU's context is where the call begins.
  */
 int aes_stream_update(struct aes_context *context, const struct call *call, size_t held,
-                      const struct offload_places *places);
+                      const struct offload *places);
+
+/* Closes the queue without waiting for it. */
+void aes_stream_unbind(struct aes_context *context);
 
 /* Waits for what is queued, and brings the CPU's context to where that ends. */
 int aes_stream_settle(struct aes_context *context);

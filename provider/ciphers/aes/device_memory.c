@@ -21,14 +21,17 @@
  * there all the time: one that was released meanwhile, for want of work, is started again.
  */
 static int locate(const struct aes_context *c, const struct call *call, size_t writes,
-                  struct offload_places *places)
+                  struct offload *places)
 {
-    *places = (struct offload_places){
-        .in = call->in, .out = call->out, .in_bytes = call->in_bytes, .out_bytes = writes};
+    *places = (struct offload){.call = OFFLOAD_LOCATE,
+                               .in = call->in,
+                               .out = call->out,
+                               .bytes = call->in_bytes,
+                               .out_bytes = writes};
     do {
         if (!policy_require(c->provider))
             return 0;
-        if (!offload_locate(places)) {
+        if (offload(places) != GPUAES_OK) {
             error_raise(c->provider, ERROR_DEVICE_MEMORY,
                         "what memory it is cannot be found: no thread could be created");
             return 0;
@@ -58,7 +61,7 @@ static int run(struct aes_context *c, const struct call *call, size_t held)
     return aes_on_cpu(c, call);
 }
 
-static unsigned sides_on_device(const struct offload_places *places)
+static unsigned sides_on_device(const struct offload *places)
 {
     return (places->in_kind == GPUAES_DEVICE ? BOUNCE_IN : 0U) |
            (places->out_kind == GPUAES_DEVICE ? BOUNCE_OUT : 0U);
@@ -77,7 +80,7 @@ static int measure(const struct aes_context *c, struct call *call, size_t *held,
 int aes_device_update(struct aes_context *c, const struct call *given)
 {
     struct call call = *given;
-    struct offload_places places;
+    struct offload places;
     size_t held, writes;
     if (call.in == NULL || call.out == NULL || call.in_bytes == 0)
         return DECLINED;
@@ -93,7 +96,7 @@ int aes_device_update(struct aes_context *c, const struct call *given)
 int aes_device_found(struct aes_context *c, const struct call *given)
 {
     struct call call = *given;
-    struct offload_places places;
+    struct offload places;
     size_t held, writes;
     if (!measure(c, &call, &held, &writes) || !locate(c, &call, writes, &places))
         return REFUSED;

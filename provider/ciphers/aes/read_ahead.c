@@ -186,7 +186,8 @@ int aes_read_ahead_end(struct aes_context *c)
     if (c->keystream == NULL)
         return 1;
     int ok = aes_read_ahead_settle(c);
-    offload_keystream_close(c->keystream);
+    struct offload o = {.call = OFFLOAD_CLOSE, .keystream = c->keystream};
+    (void)offload(&o);
     c->keystream = NULL;
     aes_read_ahead_forget_run(c);
     return ok;

@@ -48,16 +48,18 @@ static enum gpuaes_status run_middle(struct aes_context *c, const struct call *c
                                      const struct split *s, int insist,
                                      unsigned char iv[GPUAES_BLOCK], struct gpuaes_report *report)
 {
-    struct offload_aes work = {.op = aes_op(c),
-                               .key = aes_schedule(c),
-                               .iv = iv,
-                               .in = call->in + s->head_in,
-                               .out = call->out + s->head_out,
-                               .bytes = s->middle,
-                               .flags = insist ? GPUAES_WAIT : policy_flags(c->provider),
-                               .report = report};
+    struct offload work = {.call = OFFLOAD_AES,
+                           .op = aes_op(c),
+                           .key = aes_schedule(c),
+                           .iv = iv,
+                           .in = call->in + s->head_in,
+                           .out = call->out + s->head_out,
+                           .bytes = s->middle,
+                           .flags = insist ? GPUAES_WAIT : policy_flags(c->provider),
+                           .report = report};
+    work.restarts = work.flags == GPUAES_WAIT;
     report->shards = 0;
-    enum gpuaes_status status = work.key == NULL ? GPUAES_BAD_ARGUMENT : offload_aes(&work);
+    enum gpuaes_status status = work.key == NULL ? GPUAES_BAD_ARGUMENT : offload(&work);
     if (status != GPUAES_OK)
         policy_explain_failure(c->provider, status);
     return status;

@@ -164,14 +164,15 @@ static int encode_on_device(struct base64_encoding *e, unsigned char *out, const
                             size_t len, size_t *done)
 {
     size_t unit = e->line_length ? e->line_length / 4 * 3 : 3;
-    struct offload_base64 work = {.in = in,
-                                  .out = out,
-                                  .bytes = len / unit * unit,
-                                  .line_length = e->line_length,
-                                  .flags = policy_flags(e->provider)};
+    struct offload work = {.call = OFFLOAD_ENCODE,
+                           .in = in,
+                           .out = out,
+                           .bytes = len / unit * unit,
+                           .line_length = e->line_length,
+                           .flags = policy_flags(e->provider)};
     if (work.bytes == 0)
         return 1;
-    enum gpuaes_status status = offload_base64(&work);
+    enum gpuaes_status status = offload(&work);
     if (status == GPUAES_OK)
         *done = work.bytes;
     else

@@ -286,9 +286,12 @@ static int decode_on_device(struct base64_decoding *d, unsigned char **out, cons
     *done = 0;
     if (bulk == 0)
         return 1;
-    struct offload_base64 work = {
-        .in = in, .out = *out, .bytes = bulk, .flags = policy_flags(d->provider), .decodes = 1};
-    status = offload_base64(&work);
+    struct offload work = {.call = OFFLOAD_DECODE,
+                           .in = in,
+                           .out = *out,
+                           .bytes = bulk,
+                           .flags = policy_flags(d->provider)};
+    status = offload(&work);
     if (status == GPUAES_OK) {
         *done = bulk;
         *out += bulk / 4 * 3;
