@@ -22,8 +22,7 @@ provider_libprovider_core_la_SOURCES = \
 	provider/ciphers/base64/decode.c \
 	provider/ciphers/base64/encoder.c provider/ciphers/base64/encoder.h \
 	provider/common/config.c provider/common/config.h \
-	provider/ciphers/aes/core_pipeline.h \
-	provider/ciphers/aes/core_skey.h \
+	provider/common/core_3_5.h \
 	provider/common/default_ciphers.c provider/common/default_ciphers.h \
 	provider/policy/policy.c provider/policy/policy.h \
 	provider/policy/calibration.c provider/policy/calibration.h \
@@ -35,7 +34,7 @@ provider_libprovider_core_la_SOURCES = \
 	provider/provider.c provider/common/provider.h \
 	provider/policy/read_ahead_policy.c provider/policy/read_ahead_policy.h \
 	provider/common/settings.c provider/common/settings.h \
-	provider/ciphers/aes/skey.c provider/ciphers/aes/skey.h \
+	provider/keys/skey.c provider/keys/skey.h \
 	provider/common/stack.c provider/common/stack.h \
 	provider/common/statistics.c provider/common/statistics.h
 provider_libs = $(LIBCRYPTO_LIBS) $(LIBBASE64_LIBS) $(SYSTEM_LIBS)

@@ -15,7 +15,7 @@
 
 #include "cuda/gpuaes.h"
 #include "provider/ciphers/aes/context.h"
-#include "provider/ciphers/aes/skey.h"
+#include "provider/keys/skey.h"
 #include "provider/ciphers/base64/cipher.h"
 #include "provider/ciphers/base64/decoder.h"
 #include "provider/ciphers/base64/encoder.h"

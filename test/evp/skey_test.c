@@ -12,7 +12,7 @@
 #include <openssl/core_dispatch.h>
 #include <string.h>
 
-#include "provider/ciphers/aes/core_skey.h"
+#include "provider/common/core_3_5.h"
 #include "test/support/providers.h"
 
 enum { LENGTH = 40000, BLOCK = 16 };

@@ -12,7 +12,7 @@
 #include <openssl/core_dispatch.h>
 #include <openssl/core_names.h>
 
-#include "provider/ciphers/aes/core_pipeline.h"
+#include "provider/common/core_3_5.h"
 #include "test/support/providers.h"
 
 struct pipes_evp {

@@ -17,7 +17,7 @@
 #include "provider/ciphers/aes/parameters.h"
 #include "provider/ciphers/aes/pipeline.h"
 #include "provider/ciphers/aes/read_ahead.h"
-#include "provider/ciphers/aes/skey.h"
+#include "provider/keys/skey.h"
 #include "provider/ciphers/aes/update.h"
 #include "provider/common/offload.h"
 #include "provider/common/statistics.h"

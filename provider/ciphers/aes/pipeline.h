@@ -11,7 +11,7 @@
 #define GPUAES_PROVIDER_CIPHERS_AES_PIPELINE_H
 
 #include "provider/ciphers/aes/context.h"
-#include "provider/ciphers/aes/core_pipeline.h"
+#include "provider/common/core_3_5.h"
 
 /*
  * `iv` may be NULL, and then each pipe keeps, or gets again, the IV that it has. The number of

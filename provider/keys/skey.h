@@ -5,13 +5,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROVIDER_CIPHERS_AES_SKEY_H
-#define GPUAES_PROVIDER_CIPHERS_AES_SKEY_H
+#ifndef GPUAES_PROVIDER_KEYS_SKEY_H
+#define GPUAES_PROVIDER_KEYS_SKEY_H
 
 #include <openssl/core.h>
 #include <openssl/core_dispatch.h>
 
-#include "provider/ciphers/aes/core_skey.h"
+#include "provider/common/core_3_5.h"
 
 /*
  * The object behind an EVP_SKEY of this provider. It is our own, not one of the default

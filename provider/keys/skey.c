@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/aes/skey.h"
+#include "provider/keys/skey.h"
 
 #include <openssl/crypto.h>
 #include <openssl/params.h>
