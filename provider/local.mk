@@ -4,7 +4,7 @@
 
 noinst_LTLIBRARIES += provider/libprovider_core.la
 provider_libprovider_core_la_SOURCES = \
-	provider/ciphers/aes/context.c provider/ciphers/aes/context.h \
+	provider/ciphers/aes/dispatch.c provider/ciphers/aes/context.h \
 	provider/ciphers/aes/bounce.c provider/ciphers/aes/bounce.h \
 	provider/ciphers/aes/cpu.c provider/ciphers/aes/cpu.h \
 	provider/ciphers/aes/device_memory.c provider/ciphers/aes/device_memory.h \
