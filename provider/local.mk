@@ -4,17 +4,20 @@
 
 noinst_LTLIBRARIES += provider/libprovider_core.la
 provider_libprovider_core_la_SOURCES = \
-	provider/ciphers/aes/dispatch.c provider/ciphers/aes/context.h \
-	provider/ciphers/aes/bounce.c provider/ciphers/aes/bounce.h \
+	provider/ciphers/aes/context.c provider/ciphers/aes/context.h \
 	provider/ciphers/aes/cpu.c provider/ciphers/aes/cpu.h \
+	provider/ciphers/aes/cuda_stream.c provider/ciphers/aes/cuda_stream.h \
 	provider/ciphers/aes/device_memory.c provider/ciphers/aes/device_memory.h \
+	provider/ciphers/aes/dispatch.c provider/ciphers/aes/dispatch.h \
+	provider/ciphers/aes/message.c provider/ciphers/aes/message.h \
+	provider/ciphers/aes/mode.c provider/ciphers/aes/mode.h \
 	provider/ciphers/aes/parameters.c provider/ciphers/aes/parameters.h \
-	provider/ciphers/aes/segments_run.c \
 	provider/ciphers/aes/pipeline.c provider/ciphers/aes/pipeline.h \
 	provider/ciphers/aes/read_ahead.c provider/ciphers/aes/read_ahead.h \
 	provider/ciphers/aes/segments.c provider/ciphers/aes/segments.h \
-	provider/ciphers/aes/cuda_stream.c provider/ciphers/aes/cuda_stream.h \
 	provider/ciphers/aes/update.c provider/ciphers/aes/update.h \
+	provider/ciphers/aes/modes/cbc.c provider/ciphers/aes/modes/ctr.c \
+	provider/ciphers/aes/modes/ecb.c \
 	provider/ciphers/base64/cipher.c provider/ciphers/base64/cipher.h \
 	provider/ciphers/base64/codec.c provider/ciphers/base64/codec.h \
 	provider/ciphers/base64/coder.c provider/ciphers/base64/coder.h \

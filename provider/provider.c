@@ -14,14 +14,14 @@
 #include <string.h>
 
 #include "cuda/gpuaes.h"
-#include "provider/ciphers/aes/context.h"
-#include "provider/keys/skey.h"
+#include "provider/ciphers/aes/dispatch.h"
 #include "provider/ciphers/base64/cipher.h"
 #include "provider/ciphers/base64/decoder.h"
 #include "provider/ciphers/base64/encoder.h"
 #include "provider/common/errors.h"
 #include "provider/common/offload.h"
 #include "provider/common/statistics.h"
+#include "provider/keys/skey.h"
 
 static OSSL_FUNC_provider_teardown_fn provider_teardown;
 static OSSL_FUNC_provider_gettable_params_fn provider_gettable_params;
@@ -196,7 +196,7 @@ static int open_provider(struct provider *provider)
 {
     if (!config_read(provider) || !make_gettable(provider))
         return 0;
-    if (!cpu_open(&provider->cpu)) {
+    if (!cpu_open(&provider->cpu) || !aes_learn_ciphers(&provider->cpu)) {
         (void)fprintf(stderr, "gpuaes: the default provider of libcrypto cannot be used\n");
         error_raise(provider, ERROR_NO_DEFAULT_PROVIDER, "it is needed for the CPU's part");
         return 0;

@@ -1,5 +1,5 @@
 /*
- * The CPU side: the default provider's own AES, called without a detour.
+ * The CPU side: the default provider's own ciphers, called without a detour.
  *
  * A private library context loads the default provider; its dispatch functions
  * are then called directly. (A child library context would mirror the parent's
@@ -13,26 +13,30 @@
 
 #include <openssl/core_dispatch.h>
 #include <openssl/provider.h>
+#include <stddef.h>
 
-#include "base/key_size.h"
-
-enum aes_mode { AES_ECB, AES_CBC, AES_CTR, AES_MODES };
+/* M(NAME, name): the functions that we call, as OSSL_FUNC_CIPHER_NAME. */
+#define CPU_FUNCTIONS(M)                                                                           \
+    M(NEWCTX, newctx)                                                                              \
+    M(FREECTX, freectx)                                                                            \
+    M(DUPCTX, dupctx)                                                                              \
+    M(ENCRYPT_INIT, encrypt_init)                                                                  \
+    M(DECRYPT_INIT, decrypt_init)                                                                  \
+    M(UPDATE, update)                                                                              \
+    M(FINAL, final)                                                                                \
+    M(CIPHER, cipher)                                                                              \
+    M(GET_PARAMS, get_params)                                                                      \
+    M(GETTABLE_PARAMS, gettable_params)                                                            \
+    M(GET_CTX_PARAMS, get_ctx_params)                                                              \
+    M(GETTABLE_CTX_PARAMS, gettable_ctx_params)                                                    \
+    M(SET_CTX_PARAMS, set_ctx_params)                                                              \
+    M(SETTABLE_CTX_PARAMS, settable_ctx_params)
 
 struct cpu_cipher {
-    OSSL_FUNC_cipher_newctx_fn *newctx;
-    OSSL_FUNC_cipher_freectx_fn *freectx;
-    OSSL_FUNC_cipher_dupctx_fn *dupctx;
-    OSSL_FUNC_cipher_encrypt_init_fn *encrypt_init;
-    OSSL_FUNC_cipher_decrypt_init_fn *decrypt_init;
-    OSSL_FUNC_cipher_update_fn *update;
-    OSSL_FUNC_cipher_final_fn *final;
-    OSSL_FUNC_cipher_cipher_fn *cipher;
-    OSSL_FUNC_cipher_get_params_fn *get_params;
-    OSSL_FUNC_cipher_gettable_params_fn *gettable_params;
-    OSSL_FUNC_cipher_get_ctx_params_fn *get_ctx_params;
-    OSSL_FUNC_cipher_gettable_ctx_params_fn *gettable_ctx_params;
-    OSSL_FUNC_cipher_set_ctx_params_fn *set_ctx_params;
-    OSSL_FUNC_cipher_settable_ctx_params_fn *settable_ctx_params;
+#define CPU_MEMBER(NAME, name) OSSL_FUNC_cipher_##name##_fn *name;
+    CPU_FUNCTIONS(CPU_MEMBER)
+#undef CPU_MEMBER
+    size_t iv_bytes; /* 0: it has none */
 };
 
 struct cpu {
@@ -41,14 +45,15 @@ struct cpu {
     void *context; /* the default provider's, for newctx */
 };
 
-/* 1, or 0 if the default provider cannot be loaded or lacks a function. */
+/* 1, or 0 if the default provider cannot be loaded. */
 int cpu_open(struct cpu *cpu);
 void cpu_close(struct cpu *cpu);
 
 /*
- * The functions of AES with a key of 16, 24 or 32 bytes. They are libcrypto's,
- * the same for the whole process; valid once cpu_open() has succeeded.
+ * Finds the functions of a cipher by `names` as in an OSSL_ALGORITHM, of which the first counts.
+ * They are libcrypto's, the same for the whole process. Returns 0 if the default provider lacks
+ * the cipher or a function of it.
  */
-const struct cpu_cipher *cpu_cipher(enum aes_mode mode, unsigned key_bytes);
+int cpu_learn(const struct cpu *cpu, const char *names, struct cpu_cipher *cipher);
 
 #endif

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/key_size.h"
 #include "base/minmax.h"
 #include "provider/common/default_ciphers.h"
 #include "provider/common/provider.h"
@@ -107,13 +108,13 @@ static int run_cpu_aes(struct provider *provider, enum policy_work work, unsigne
 {
     static const unsigned char zeros[32];
     const struct work_row *row = &work_rows[work];
-    const struct cpu_cipher *cipher = cpu_cipher(row->mode, key_bytes);
+    const struct cpu_cipher *cipher = row->cpu[key_size_index(key_bytes)];
     OSSL_FUNC_cipher_encrypt_init_fn *init =
         row->encrypts ? cipher->encrypt_init : cipher->decrypt_init;
-    size_t written, iv_bytes = row->mode == AES_ECB ? 0 : GPUAES_BLOCK;
+    size_t written;
     void *context = cipher->newctx(provider->cpu.context);
     int ok =
-        context != NULL && init(context, zeros, key_bytes, zeros, iv_bytes, NULL) &&
+        context != NULL && init(context, zeros, key_bytes, zeros, cipher->iv_bytes, NULL) &&
         cipher->update(context, buffer, &written, CPU_SAMPLE + GPUAES_BLOCK, buffer, CPU_SAMPLE);
     if (context != NULL)
         cipher->freectx(context);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/key_size.h"
 #include "provider/common/default_ciphers.h"
 #include "provider/common/errors.h"
 #include "provider/common/offload.h"
@@ -24,12 +25,7 @@ enum { OBSERVED_BYTES = 1 << 20 };
 /* Classes of lengths, each twice the one before, from the floor to 64 MiB and more. */
 enum { CLASSES = 11 };
 
-const struct work_row work_rows[POLICY_WORKS] = {
-    [WORK_ECB_ENCRYPT] = {"ECB encrypt", AES_ECB, 1},
-    [WORK_ECB_DECRYPT] = {"ECB decrypt", AES_ECB, 0},
-    [WORK_CBC_DECRYPT] = {"CBC decrypt", AES_CBC, 0},
-    [WORK_CTR] = {"CTR", AES_CTR, 1},
-    [WORK_CBC_ENCRYPT] = {"CBC encrypt", AES_CBC, 1},
+struct work_row work_rows[POLICY_WORKS] = {
     [WORK_BASE64_ENCODE] = {.name = "Base64 encode"},
     [WORK_BASE64_DECODE] = {.name = "Base64 decode"},
 };

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/key_size.h"
 #include "cuda/gpuaes.h"
 #include "provider/common/default_ciphers.h"
 #include "provider/common/statistics.h"
@@ -29,13 +30,13 @@ enum policy_work {
     POLICY_WORKS
 };
 
-/* What each of them is called, and for AES how it is done. */
+/* What each of them is called, and how the CPU does it. The ciphers fill in those of AES. */
 struct work_row {
     const char *name;
-    enum aes_mode mode;
     int encrypts;
+    const struct cpu_cipher *cpu[KEY_SIZES]; /* NULL for Base64 */
 };
-extern const struct work_row work_rows[POLICY_WORKS];
+extern struct work_row work_rows[POLICY_WORKS];
 
 /* So are these kinds of memory. */
 enum work_memory { MEMORY_PINNED, MEMORY_APART, MEMORY_IN_PLACE, WORK_MEMORIES };

@@ -10,42 +10,168 @@
 #include <openssl/params.h>
 #include <string.h>
 
-#include "provider/ciphers/aes/bounce.h"
+#include "base/minmax.h"
+#include "provider/common/errors.h"
+#include "provider/common/offload.h"
 
 int aes_get_uint(const struct aes_context *c, const char *name, unsigned *value)
 {
     OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(name, value), OSSL_PARAM_construct_end()};
-    return c->functions->get_ctx_params(c->cpu, params);
+    return c->cipher->cpu.get_ctx_params(c->hot.cpu, params);
 }
 
-static int set_uint(const struct cpu_cipher *functions, void *cpu, const char *name, unsigned value)
+static int set_uint(const struct aes_context *c, void *cpu, const char *name, unsigned value)
 {
     OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(name, &value), OSSL_PARAM_construct_end()};
-    return functions->set_ctx_params(cpu, params);
+    return c->cipher->cpu.set_ctx_params(cpu, params);
+}
+
+int aes_set_uint(struct aes_context *c, const char *name, unsigned value)
+{
+    return set_uint(c, c->hot.cpu, name, value);
+}
+
+/* ---- Through host buffers ------------------------------------------------------------ */
+
+/* Bulk goes in pieces, a multiple of the block. */
+enum { PIECE = 256 << 10, SLACK = 2 * GPUAES_BLOCK };
+
+static int on_host(struct aes_context *c, struct request *r, size_t bytes)
+{
+    OSSL_FUNC_cipher_update_fn *function = r->oneshot ? c->hot.cpu_cipher : c->hot.cpu_update;
+    size_t written = 0;
+    if (!function(c->hot.cpu, r->out, &written, r->outsize, r->in, bytes))
+        return 0;
+    aes_advance(r, bytes, written);
+    return 1;
+}
+
+static int copy(const struct aes_context *c, void *to, const void *from, size_t len)
+{
+    struct offload o = {.call = OFFLOAD_COPY, .restarts = 1, .in = from, .out = to, .bytes = len};
+    enum gpuaes_status status = len == 0 ? GPUAES_OK : offload(&o);
+    if (status == GPUAES_OK)
+        return 1;
+    if (status == GPUAES_BUSY)
+        error_raise(c->provider, ERROR_CAPTURED,
+                    "device memory cannot be used until that ends, but through a cuda-stream "
+                    "that is not captured");
+    else
+        error_raise(c->provider,
+                    status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_DEVICE_MEMORY,
+                    "a copy of %zu bytes: %s", len, gpuaes_status_text(status));
+    return 0;
+}
+
+/*
+ * The next `bytes`, with `in` and `out` of host memory for them. The CPU's context moves only
+ * where a first copy has shown that device memory can be used now.
+ */
+static int bounce(struct aes_context *c, struct request *r, size_t bytes, unsigned char *in,
+                  unsigned char *out)
+{
+    struct request host = {.in = in,
+                           .in_bytes = bytes,
+                           .out = out,
+                           .outsize = min_u64(r->outsize, bytes + SLACK),
+                           .oneshot = r->oneshot};
+    int shown = r->bounced != BOUNCE_OUT && bytes != 0;
+    if (!shown && r->outsize != 0 && !copy(c, out, r->out, 1))
+        return 0;
+    if (!copy(c, in, r->in, bytes) || !on_host(c, &host, bytes) ||
+        !copy(c, r->out, out, host.written))
+        return 0;
+    aes_advance(r, bytes, host.written);
+    return 1;
+}
+
+/* An overlap of which pieces would make something else than one call does. */
+static int needs_image(const struct request *r, size_t bytes)
+{
+    uintptr_t in = (uintptr_t)r->in, out = (uintptr_t)r->out;
+    size_t buffered = r->oneshot ? 0 : r->buffered;
+    if (out + bytes + buffered <= in || in + bytes <= out)
+        return 0;
+    /* Output that does not run ahead of the input finds it read already. */
+    return out + buffered > in;
+}
+
+/* Both at their distance in one piece of host memory: for rare overlaps. */
+static int bounce_image(struct aes_context *c, struct request *r, size_t bytes)
+{
+    uintptr_t in = (uintptr_t)r->in, out = (uintptr_t)r->out, low = min_u64(in, out);
+    size_t size = (size_t)(in + out - 2 * low) + bytes + SLACK;
+    unsigned char *image = OPENSSL_zalloc(size);
+    int ok = image != NULL && bounce(c, r, bytes, image + (in - low), image + (out - low));
+    OPENSSL_clear_free(image, size);
+    return ok;
+}
+
+static int bounce_pieces(struct aes_context *c, struct request *r, size_t bytes)
+{
+    size_t most = min_u64(bytes, PIECE), size = 2 * most + SLACK, piece;
+    unsigned char *memory = OPENSSL_malloc(size);
+    int ok = memory != NULL;
+    do {
+        piece = min_u64(bytes, most);
+        ok = ok && bounce(c, r, piece, memory, memory + most);
+        bytes -= piece;
+    } while (ok && bytes != 0);
+    OPENSSL_clear_free(memory, size);
+    return ok;
+}
+
+/* The state of before is kept until the output is there. */
+int aes_bounced_final(struct aes_context *c, unsigned char *out, size_t *out_bytes, size_t outsize)
+{
+    unsigned char block[SLACK];
+    void *before = c->cipher->cpu.dupctx(c->hot.cpu);
+    if (before == NULL)
+        return 0;
+    *out_bytes = 0;
+    int ok = c->cipher->cpu.final(c->hot.cpu, block, out_bytes, min_u64(outsize, sizeof block));
+    if (ok && !copy(c, out, block, *out_bytes)) {
+        void *after = c->hot.cpu;
+        c->hot.cpu = before;
+        before = after;
+        ok = 0;
+    }
+    c->cipher->cpu.freectx(before);
+    OPENSSL_cleanse(block, sizeof block);
+    return ok;
 }
 
 /* ---- Data -------------------------------------------------------------------------- */
 
-int aes_on_cpu(struct aes_context *c, const struct call *call)
+void aes_advance(struct request *r, size_t bytes, size_t written)
 {
-    if (call->bounced)
-        return aes_bounce(c, call);
-    OSSL_FUNC_cipher_update_fn *function = call->oneshot ? c->cpu_cipher : c->cpu_update;
-    return function(c->cpu, call->out, call->out_bytes, call->room, call->in, call->in_bytes);
+    r->in += bytes;
+    r->in_bytes -= bytes;
+    r->out += written;
+    r->outsize -= written;
+    r->written += written;
+    r->is_cut = 0;
 }
 
-int aes_on_cpu_released(struct aes_context *c, const struct call *call)
+int aes_on_cpu(struct aes_context *c, struct request *r, size_t bytes)
+{
+    if (!r->bounced)
+        return on_host(c, r, bytes);
+    return needs_image(r, bytes) ? bounce_image(c, r, bytes) : bounce_pieces(c, r, bytes);
+}
+
+int aes_on_cpu_released(struct aes_context *c, struct request *r, size_t bytes)
 {
     unsigned padding = 0;
-    if (c->mode != AES_CTR && !c->encrypting && !call->oneshot &&
+    if ((c->mode->flags & MODE_STREAM) == 0 && !c->state.encrypting && !r->oneshot &&
         !aes_get_uint(c, OSSL_CIPHER_PARAM_PADDING, &padding))
         return 0;
     if (padding == 0)
-        return aes_on_cpu(c, call);
-    if (!set_uint(c->functions, c->cpu, OSSL_CIPHER_PARAM_PADDING, 0))
+        return aes_on_cpu(c, r, bytes);
+    if (!aes_set_uint(c, OSSL_CIPHER_PARAM_PADDING, 0))
         return 0;
-    int ok = aes_on_cpu(c, call);
-    return set_uint(c->functions, c->cpu, OSSL_CIPHER_PARAM_PADDING, padding) && ok;
+    int ok = aes_on_cpu(c, r, bytes);
+    return aes_set_uint(c, OSSL_CIPHER_PARAM_PADDING, padding) && ok;
 }
 
 /* ---- What is held back --------------------------------------------------------------- */
@@ -54,28 +180,28 @@ int aes_on_cpu_released(struct aes_context *c, const struct call *call)
  * It is fed until it gives a block. It is a copy that was told to hold nothing
  * back, which shows a whole block at once.
  */
-static int feed_until_block(const struct aes_context *c, void *copy, size_t *held)
+static int feed_until_block(const struct aes_context *c, void *copied, size_t *bytes)
 {
     static const unsigned char zeros[GPUAES_BLOCK];
     unsigned char block[2 * GPUAES_BLOCK];
     size_t written = 0, fed = 0;
-    int ok = set_uint(c->functions, copy, OSSL_CIPHER_PARAM_PADDING, 0) &&
-             c->cpu_update(copy, block, &written, sizeof block, zeros, 0);
-    *held = GPUAES_BLOCK;
+    int ok = set_uint(c, copied, OSSL_CIPHER_PARAM_PADDING, 0) &&
+             c->hot.cpu_update(copied, block, &written, sizeof block, zeros, 0);
+    *bytes = GPUAES_BLOCK;
     while (ok && written == 0 && fed < GPUAES_BLOCK) {
-        ok = c->cpu_update(copy, block, &written, sizeof block, zeros, 1);
-        *held = GPUAES_BLOCK - ++fed;
+        ok = c->hot.cpu_update(copied, block, &written, sizeof block, zeros, 1);
+        *bytes = GPUAES_BLOCK - ++fed;
     }
     OPENSSL_cleanse(block, sizeof block);
     return ok && written != 0;
 }
 
-int aes_find_held(const struct aes_context *c, size_t *held)
+int aes_find_buffered(const struct aes_context *c, size_t *bytes)
 {
-    void *copy = c->functions->dupctx(c->cpu);
-    int ok = copy != NULL && feed_until_block(c, copy, held);
-    if (copy != NULL)
-        c->functions->freectx(copy);
+    void *copied = c->cipher->cpu.dupctx(c->hot.cpu);
+    int ok = copied != NULL && feed_until_block(c, copied, bytes);
+    if (copied != NULL)
+        c->cipher->cpu.freectx(copied);
     return ok;
 }
 
@@ -90,45 +216,34 @@ static unsigned char *find_iv(const struct aes_context *c, const char *name)
     void *iv = NULL;
     OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_ptr(name, &iv, GPUAES_BLOCK),
                            OSSL_PARAM_construct_end()};
-    int ok = c->functions->get_ctx_params(c->cpu, params) && params[0].return_size == GPUAES_BLOCK;
+    int ok =
+        c->cipher->cpu.get_ctx_params(c->hot.cpu, params) && params[0].return_size == GPUAES_BLOCK;
     return ok ? iv : NULL;
 }
 
-int aes_get_position(const struct aes_context *c, unsigned char iv[GPUAES_BLOCK])
+int aes_get_iv(const struct aes_context *c, unsigned char iv[GPUAES_BLOCK])
 {
-    if (c->mode == AES_ECB)
-        return 1;
     const unsigned char *updated = find_iv(c, OSSL_CIPHER_PARAM_UPDATED_IV);
-    if (updated == NULL)
-        return 0;
-    memcpy(iv, updated, GPUAES_BLOCK);
-    return 1;
+    if (updated != NULL)
+        memcpy(iv, updated, GPUAES_BLOCK);
+    return updated != NULL;
 }
 
 /*
- * By an initialisation, which takes the IV as the original one, too: that is put back in its place,
- * to which the application may have a pointer. `num` means nothing in CBC, but what was set
- * must be read back.
+ * By an initialisation, which takes the IV as the original one, too: that is put back in its
+ * place, to which the application may have a pointer.
  */
-int aes_set_position(struct aes_context *c, const unsigned char iv[GPUAES_BLOCK])
+int aes_set_iv(struct aes_context *c, const unsigned char iv[GPUAES_BLOCK])
 {
-    unsigned num = 0;
-    unsigned char *original, saved[GPUAES_BLOCK];
-    if (c->mode == AES_ECB)
-        return 1;
-    if (c->mode == AES_CBC && !aes_get_uint(c, OSSL_CIPHER_PARAM_NUM, &num))
-        return 0;
-    original = find_iv(c, OSSL_CIPHER_PARAM_IV);
+    unsigned char *original = find_iv(c, OSSL_CIPHER_PARAM_IV), saved[GPUAES_BLOCK];
     if (original == NULL)
         return 0;
     OSSL_FUNC_cipher_encrypt_init_fn *init =
-        c->encrypting ? c->functions->encrypt_init : c->functions->decrypt_init;
+        c->state.encrypting ? c->cipher->cpu.encrypt_init : c->cipher->cpu.decrypt_init;
     memcpy(saved, original, sizeof saved);
-    int ok = init(c->cpu, NULL, 0, iv, GPUAES_BLOCK, NULL);
+    int ok = init(c->hot.cpu, NULL, 0, iv, GPUAES_BLOCK, NULL);
     memcpy(original, saved, sizeof saved);
-    if (!ok)
-        return 0;
-    return num == 0 || set_uint(c->functions, c->cpu, OSSL_CIPHER_PARAM_NUM, num);
+    return ok;
 }
 
 void aes_advance_counter(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)

@@ -3,7 +3,7 @@
  *
  * In CTR the CPU's context is moved at once, since the counter follows from the
  * length. In CBC decryption it is the last block of input, which nobody has on
- * the host: the queue hands it on by itself (`chained`), and the CPU's context
+ * the host: the binding hands it on by itself (`chained`), and the CPU's context
  * learns it when it is needed. If the device fails before, it is lost.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -11,8 +11,8 @@
 #include "provider/ciphers/aes/cuda_stream.h"
 
 #include "provider/ciphers/aes/segments.h"
-#include "provider/ciphers/aes/update.h"
 #include "provider/common/errors.h"
+#include "provider/common/offload.h"
 
 enum { DEVICES_MOST = 64 };
 
@@ -21,32 +21,32 @@ static void *stream_of(uint64_t handle)
     return (void *)(uintptr_t)(handle == AES_STREAM_LEGACY ? 0 : handle);
 }
 
-static enum gpuaes_status bind(struct gpuaes_stream_binding **queue, void *stream, int device)
+static enum gpuaes_status bind(struct gpuaes_stream_binding **binding, void *stream, int device)
 {
     struct offload o = {.call = OFFLOAD_BIND, .restarts = 1, .stream = stream, .device = device};
     enum gpuaes_status status = offload(&o);
-    *queue = status == GPUAES_OK ? o.binding : NULL;
+    *binding = status == GPUAES_OK ? o.binding : NULL;
     return status;
 }
 
-static void unbind(struct gpuaes_stream_binding *queue)
+static void unbind(struct gpuaes_stream_binding *binding)
 {
-    struct offload o = {.call = OFFLOAD_CLOSE, .binding = queue};
-    if (queue != NULL)
+    struct offload o = {.call = OFFLOAD_CLOSE, .binding = binding};
+    if (binding != NULL)
         (void)offload(&o);
 }
 
 void aes_stream_unbind(struct aes_context *c)
 {
-    unbind(c->stream.queue);
-    c->stream.queue = NULL;
+    unbind(c->stream.binding);
+    c->stream.binding = NULL;
 }
 
 /* The legacy stream is at first that of the first device in use. */
-static int open_queue(struct aes_context *c)
+static int open_binding(struct aes_context *c)
 {
     enum gpuaes_status status =
-        bind(&c->stream.queue, stream_of(c->stream.handle), offload_device(0));
+        bind(&c->stream.binding, stream_of(c->stream.handle), offload_device(0));
     if (status == GPUAES_OK)
         return 1;
     error_raise(c->provider, status == GPUAES_BAD_ARGUMENT ? ERROR_BAD_PARAMETER : ERROR_NO_DEVICE,
@@ -59,7 +59,7 @@ int aes_stream_open(struct aes_context *c, uint64_t handle)
     if (!aes_stream_close(c))
         return 0;
     c->stream.handle = handle;
-    return open_queue(c);
+    return open_binding(c);
 }
 
 int aes_stream_check(const struct aes_context *c)
@@ -88,7 +88,7 @@ static void raise_captured(const struct aes_context *c)
 static enum gpuaes_status wait(const struct aes_context *c, unsigned char iv[GPUAES_BLOCK])
 {
     struct offload o = {
-        .call = OFFLOAD_WAIT, .binding = c->stream.queue, .iv = c->stream.chained ? iv : NULL};
+        .call = OFFLOAD_WAIT, .binding = c->stream.binding, .iv = c->stream.chained ? iv : NULL};
     enum gpuaes_status status = offload(&o);
     if (status == GPUAES_BUSY)
         raise_captured(c);
@@ -101,17 +101,17 @@ static enum gpuaes_status wait(const struct aes_context *c, unsigned char iv[GPU
     return status;
 }
 
-static enum gpuaes_status sync_totals(struct aes_context *c)
+static enum gpuaes_status sync(struct aes_context *c)
 {
     unsigned char iv[GPUAES_BLOCK];
     if (!aes_stream_check(c))
         return GPUAES_FAULT;
-    if (c->stream.queue == NULL)
+    if (c->stream.binding == NULL)
         return GPUAES_OK;
     enum gpuaes_status status = wait(c, iv);
     if (can_be_repeated(status))
         return status;
-    if (c->stream.chained && (status != GPUAES_OK || !aes_set_position(c, iv))) {
+    if (c->stream.chained && (status != GPUAES_OK || !c->mode->set_position(c, iv))) {
         c->stream.lost = 1;
         status = GPUAES_FAULT;
     }
@@ -119,14 +119,14 @@ static enum gpuaes_status sync_totals(struct aes_context *c)
     return status;
 }
 
-int aes_stream_settle(struct aes_context *c)
+int aes_stream_sync(struct aes_context *c)
 {
-    return sync_totals(c) == GPUAES_OK;
+    return sync(c) == GPUAES_OK;
 }
 
 int aes_stream_close(struct aes_context *c)
 {
-    enum gpuaes_status status = sync_totals(c);
+    enum gpuaes_status status = sync(c);
     if (can_be_repeated(status))
         return 0;
     aes_stream_unbind(c);
@@ -136,16 +136,16 @@ int aes_stream_close(struct aes_context *c)
 int aes_stream_copy(struct aes_context *copy, const struct aes_context *original)
 {
     unsigned char iv[GPUAES_BLOCK];
-    copy->stream.queue = NULL;
+    copy->stream.binding = NULL;
     if (!aes_stream_check(original))
         return 0;
-    if (original->stream.queue == NULL)
+    if (original->stream.binding == NULL)
         return 1;
     copy->stream.chained = 0;
     if (original->stream.chained &&
-        (wait(original, iv) != GPUAES_OK || !aes_set_position(copy, iv)))
+        (wait(original, iv) != GPUAES_OK || !copy->mode->set_position(copy, iv)))
         return 0;
-    return open_queue(copy);
+    return open_binding(copy);
 }
 
 /*
@@ -155,7 +155,7 @@ int aes_stream_copy(struct aes_context *copy, const struct aes_context *original
 static enum gpuaes_status queue_elsewhere(struct aes_context *c, struct offload *work,
                                           unsigned char iv[GPUAES_BLOCK])
 {
-    if (!aes_stream_settle(c) || !aes_get_position(c, iv))
+    if (!aes_stream_sync(c) || !c->mode->get_position(c, iv))
         return GPUAES_BAD_RANGE;
     work->iv = iv;
     for (int ordinal = 0; ordinal < DEVICES_MOST; ordinal++) {
@@ -164,7 +164,7 @@ static enum gpuaes_status queue_elsewhere(struct aes_context *c, struct offload 
         enum gpuaes_status status = offload(work);
         if (status != GPUAES_BAD_RANGE) {
             aes_stream_unbind(c);
-            c->stream.queue = work->binding;
+            c->stream.binding = work->binding;
             return status;
         }
         unbind(work->binding);
@@ -172,18 +172,18 @@ static enum gpuaes_status queue_elsewhere(struct aes_context *c, struct offload 
     return GPUAES_BAD_RANGE;
 }
 
-static enum gpuaes_status queue_blocks(struct aes_context *c, const struct call *call,
+static enum gpuaes_status queue_blocks(struct aes_context *c, const struct request *r,
                                        unsigned char iv[GPUAES_BLOCK])
 {
     struct offload work = {.call = OFFLOAD_QUEUE,
-                           .binding = c->stream.queue,
+                           .binding = c->stream.binding,
                            .op = aes_op(c),
                            .key = aes_schedule(c),
                            .iv = c->stream.chained ? NULL : iv,
-                           .in = call->in,
-                           .out = call->out,
-                           .bytes = call->in_bytes};
-    if (work.key == NULL || !aes_get_position(c, iv))
+                           .in = r->in,
+                           .out = r->out,
+                           .bytes = r->in_bytes};
+    if (work.key == NULL || !c->mode->get_position(c, iv))
         return GPUAES_BAD_ARGUMENT;
     enum gpuaes_status status = offload(&work);
     if (status == GPUAES_BAD_RANGE && stream_of(c->stream.handle) == NULL)
@@ -195,25 +195,22 @@ static enum gpuaes_status queue_blocks(struct aes_context *c, const struct call 
  * Whole blocks, in memory that the device reaches by itself. During a chain the host does not know
  * the IV, so none begins where the application has a pointer to it.
  */
-static int can_be_queued(const struct aes_context *c, const struct call *call, size_t held,
+static int can_be_queued(const struct aes_context *c, const struct request *r,
                          const struct offload *places)
 {
-    struct split split;
     return places->in_kind != GPUAES_PAGEABLE && places->out_kind != GPUAES_PAGEABLE &&
-           aes_is_eligible(c) && !(c->mode == AES_CBC && c->iv_lent) &&
-           aes_make_split(c, call, held, &split) && split.head_out == 0 &&
-           split.middle == call->in_bytes;
+           aes_is_eligible(c) && !((c->mode->flags & MODE_CHAINED) != 0 && c->state.iv_lent) &&
+           r->head_out == 0 && r->middle == r->in_bytes;
 }
 
-int aes_stream_update(struct aes_context *c, const struct call *call, size_t held,
-                      const struct offload *places)
+int aes_stream_update(struct aes_context *c, struct request *r, const struct offload *places)
 {
     unsigned char iv[GPUAES_BLOCK] = {0};
-    if (c->stream.queue == NULL)
+    if (c->stream.binding == NULL)
         return DECLINED;
     enum gpuaes_status status = GPUAES_BAD_RANGE;
-    if (can_be_queued(c, call, held, places))
-        status = queue_blocks(c, call, iv);
+    if (can_be_queued(c, r, places))
+        status = queue_blocks(c, r, iv);
     if (status == GPUAES_FAULT) {
         error_raise(c->provider, ERROR_OUTPUT_UNDEFINED, "cuda-stream: %s %s",
                     gpuaes_status_text(status), gpuaes_reason());
@@ -224,12 +221,13 @@ int aes_stream_update(struct aes_context *c, const struct call *call, size_t hel
         return REFUSED;
     }
     if (status != GPUAES_OK) /* nothing of it was queued */
-        return aes_stream_settle(c) ? DECLINED : REFUSED;
-    *call->out_bytes = call->in_bytes;
-    if (c->mode == AES_CBC)
+        return aes_stream_sync(c) ? DECLINED : REFUSED;
+    size_t bytes = r->in_bytes;
+    aes_advance(r, bytes, bytes);
+    if (c->mode->flags & MODE_CHAINED)
         c->stream.chained = 1;
-    if (c->mode != AES_CTR)
+    if (c->mode->advance == NULL)
         return DONE;
-    aes_advance_counter(iv, call->in_bytes / GPUAES_BLOCK);
-    return aes_set_position(c, iv);
+    c->mode->advance(iv, bytes / GPUAES_BLOCK);
+    return c->mode->set_position(c, iv);
 }

@@ -6,8 +6,21 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_AES_CUDA_STREAM_H
 #define GPUAES_PROVIDER_CIPHERS_AES_CUDA_STREAM_H
 
-#include "provider/ciphers/aes/cpu.h"
-#include "provider/common/offload.h"
+#include <stdint.h>
+
+struct aes_context;
+struct request;
+struct offload;
+
+/* CUDA's handles that are no pointers. */
+enum { AES_STREAM_LEGACY = 1, AES_STREAM_PER_THREAD = 2 };
+
+struct aes_stream {
+    struct gpuaes_stream_binding *binding; /* NULL: no stream is named */
+    uint64_t handle;                       /* as it was given */
+    int chained;                           /* the binding knows the IV, and `cpu` does not */
+    int lost; /* the IV is not known: its device failed. Until an IV is given */
+};
 
 /*
  * Returns 0 if the IV is lost because the chain ended on a device that failed. Then all calls
@@ -24,20 +37,20 @@ int aes_stream_open(struct aes_context *context, uint64_t handle);
  */
 int aes_stream_close(struct aes_context *context);
 
-/*
- * Queues a call of whole blocks. DECLINED: the stream has been waited for, or
- * there is none, and the CPU's context is where the call begins.
- */
-int aes_stream_update(struct aes_context *context, const struct call *call, size_t held,
-                      const struct offload *places);
-
-/* Closes the queue without waiting for it. */
+/* Gives the stream up without waiting for it. */
 void aes_stream_unbind(struct aes_context *context);
 
-/* Waits for what is queued, and brings the CPU's context to where that ends. */
-int aes_stream_settle(struct aes_context *context);
+/*
+ * Queues a request of whole blocks; `places` says where it is. DECLINED: the stream has been
+ * waited for, or there is none, and the CPU's context is where the request begins.
+ */
+int aes_stream_update(struct aes_context *context, struct request *request,
+                      const struct offload *places);
 
-/* The same for a copy of a context; it gets a queue of its own on the stream. */
+/* Waits for what is queued, and brings the CPU's context to where that ends. */
+int aes_stream_sync(struct aes_context *context);
+
+/* The same for a copy of a context; it gets a binding of its own on the stream. */
 int aes_stream_copy(struct aes_context *copy, const struct aes_context *original);
 
 #endif

@@ -8,10 +8,7 @@
 
 #include <openssl/core_names.h>
 
-#include "provider/ciphers/aes/bounce.h"
-#include "provider/ciphers/aes/cuda_stream.h"
 #include "provider/ciphers/aes/segments.h"
-#include "provider/ciphers/aes/update.h"
 #include "provider/common/errors.h"
 #include "provider/common/offload.h"
 #include "provider/policy/policy.h"
@@ -20,14 +17,13 @@
  * Both ranges are looked at before anything happens. Kinds mean something only if the device was
  * there all the time: one that was released meanwhile, for want of work, is started again.
  */
-static int locate(const struct aes_context *c, const struct call *call, size_t writes,
-                  struct offload *places)
+static int locate(const struct aes_context *c, const struct request *r, struct offload *places)
 {
     *places = (struct offload){.call = OFFLOAD_LOCATE,
-                               .in = call->in,
-                               .out = call->out,
-                               .bytes = call->in_bytes,
-                               .out_bytes = writes};
+                               .in = r->in,
+                               .out = r->out,
+                               .bytes = r->in_bytes,
+                               .out_bytes = r->writes};
     do {
         if (!policy_require(c->provider))
             return 0;
@@ -42,83 +38,54 @@ static int locate(const struct aes_context *c, const struct call *call, size_t w
     int input = places->in_kind == GPUAES_FOREIGN;
     error_raise(c->provider, ERROR_BAD_DEVICE_RANGE,
                 "%s of %zu bytes, or it is not of a primary context", input ? "input" : "output",
-                input ? call->in_bytes : writes);
+                input ? r->in_bytes : r->writes);
     return 0;
 }
 
-static int run(struct aes_context *c, const struct call *call, size_t held)
+static int run(struct aes_context *c, struct request *r)
 {
-    struct split split;
-    if (call->oneshot && c->mode != AES_CTR && call->in_bytes % GPUAES_BLOCK != 0) {
+    if (r->oneshot && (c->mode->flags & MODE_STREAM) == 0 && r->in_bytes % GPUAES_BLOCK != 0) {
         /* The default provider reads and writes past the ends of such a call. */
         error_raise(c->provider, ERROR_DEVICE_MEMORY,
-                    "a one-shot call of %zu bytes is not one of whole blocks", call->in_bytes);
+                    "a one-shot call of %zu bytes is not one of whole blocks", r->in_bytes);
         return REFUSED;
     }
-    if (aes_is_eligible(c) && aes_make_split(c, call, held, &split))
-        return aes_run_split(c, call, &split, 1);
-    c->totals.cpu_bytes[c->others] += call->in_bytes;
-    return aes_on_cpu(c, call);
+    if (aes_is_eligible(c) && r->middle != 0)
+        return aes_run_segments(c, r, GPUAES_WAIT);
+    c->totals.cpu_bytes[c->others] += r->in_bytes;
+    return aes_on_cpu(c, r, r->in_bytes);
 }
 
-static unsigned sides_on_device(const struct offload *places)
+int aes_device_update(struct aes_context *c, struct request *r)
 {
-    return (places->in_kind == GPUAES_DEVICE ? BOUNCE_IN : 0U) |
-           (places->out_kind == GPUAES_DEVICE ? BOUNCE_OUT : 0U);
-}
-
-/* Without a key, the CPU will say so. */
-static int measure(const struct aes_context *c, struct call *call, size_t *held, size_t *writes)
-{
-    *held = *writes = 0;
-    if (c->has_key && !aes_measure(c, call, held, writes))
-        return 0;
-    call->held = call->oneshot ? 0 : *held;
-    return 1;
-}
-
-int aes_device_update(struct aes_context *c, const struct call *given)
-{
-    struct call call = *given;
     struct offload places;
-    size_t held, writes;
-    if (call.in == NULL || call.out == NULL || call.in_bytes == 0)
+    if (r->in == NULL || r->out == NULL || r->in_bytes == 0)
         return DECLINED;
-    if (!measure(c, &call, &held, &writes) || !locate(c, &call, writes, &places))
+    if (!aes_segment(c, r) || !locate(c, r, &places))
         return REFUSED;
-    int result = aes_stream_update(c, &call, held, &places);
+    int result = aes_stream_update(c, r, &places);
     if (result != DECLINED)
         return result;
-    call.bounced = sides_on_device(&places);
-    return call.bounced ? run(c, &call, held) : DECLINED;
-}
-
-int aes_device_found(struct aes_context *c, const struct call *given)
-{
-    struct call call = *given;
-    struct offload places;
-    size_t held, writes;
-    if (!measure(c, &call, &held, &writes) || !locate(c, &call, writes, &places))
-        return REFUSED;
-    call.bounced = sides_on_device(&places);
-    return call.bounced ? run(c, &call, held) : DECLINED;
+    r->bounced = (places.in_kind == GPUAES_DEVICE ? BOUNCE_IN : 0U) |
+                 (places.out_kind == GPUAES_DEVICE ? BOUNCE_OUT : 0U);
+    return r->bounced ? run(c, r) : DECLINED;
 }
 
 /* Only what has data to write is in the way of a stream. */
 static int has_more(const struct aes_context *c)
 {
-    size_t held = 0;
+    size_t buffered = 0;
     unsigned padding = 0;
-    return c->has_key &&
-           (!aes_find_held(c, &held) || held != 0 ||
-            !aes_get_uint(c, OSSL_CIPHER_PARAM_PADDING, &padding) || (c->encrypting && padding));
+    return c->state.has_key && (!aes_find_buffered(c, &buffered) || buffered != 0 ||
+                                !aes_get_uint(c, OSSL_CIPHER_PARAM_PADDING, &padding) ||
+                                (c->state.encrypting && padding));
 }
 
-int aes_device_final(struct aes_context *c, unsigned char *out, size_t *out_bytes, size_t room)
+int aes_device_final(struct aes_context *c, unsigned char *out, size_t *out_bytes, size_t outsize)
 {
-    if (c->mode == AES_CTR)
-        return c->functions->final(c->cpu, out, out_bytes, room);
-    if (!policy_require(c->provider) || (has_more(c) && !aes_stream_settle(c)))
-        return REFUSED;
-    return aes_bounced_final(c, out, out_bytes, room);
+    if (c->mode->flags & MODE_STREAM)
+        return c->cipher->cpu.final(c->hot.cpu, out, out_bytes, outsize);
+    if (!policy_require(c->provider) || (has_more(c) && !aes_stream_sync(c)))
+        return 0;
+    return aes_bounced_final(c, out, out_bytes, outsize);
 }

@@ -9,14 +9,13 @@
 #include "provider/ciphers/aes/cpu.h"
 
 /*
- * A call on a context with `device-memory`. DECLINED: the CPU can touch the
+ * A request on memory that is, or may be, a device's. DECLINED: the CPU can touch the
  * memory, and no work queued on a stream conflicts.
  */
-int aes_device_update(struct aes_context *context, const struct call *call);
-int aes_device_final(struct aes_context *context, unsigned char *out, size_t *out_bytes,
-                     size_t room);
+int aes_device_update(struct aes_context *context, struct request *request);
 
-/* A call on memory that turned out to be a device's, without the parameter. */
-int aes_device_found(struct aes_context *context, const struct call *call);
+/* As the default provider's final(), of a context with `device-memory`. */
+int aes_device_final(struct aes_context *context, unsigned char *out, size_t *out_bytes,
+                     size_t outsize);
 
 #endif

@@ -7,12 +7,9 @@
 
 #include <openssl/core_names.h>
 #include <openssl/params.h>
-#include <pthread.h>
 #include <string.h>
 
-#include "provider/ciphers/aes/cuda_stream.h"
-#include "provider/ciphers/aes/pipeline.h"
-#include "provider/ciphers/aes/read_ahead.h"
+#include "provider/ciphers/aes/update.h"
 #include "provider/common/errors.h"
 #include "provider/policy/policy.h"
 
@@ -24,44 +21,20 @@ static const OSSL_PARAM own[] = {OSSL_PARAM_uint(PARAM_DEVICE_MEMORY, NULL),
 
 /* ---- What there is ------------------------------------------------------------------ */
 
-enum { GETTABLE, SETTABLE, LISTS, LIST_LENGTH = 32 };
-static OSSL_PARAM lists[LISTS][AES_MODES][KEY_SIZES][LIST_LENGTH];
-static pthread_mutex_t lists_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void append(OSSL_PARAM *list, const OSSL_PARAM *from)
+static void list(OSSL_PARAM *params, size_t most, const OSSL_PARAM *theirs)
 {
-    size_t n = 0;
-    while (list[n].key != NULL)
-        n++;
-    for (; from->key != NULL && n < LIST_LENGTH - 1; from++)
-        list[n++] = *from;
+    size_t n = sizeof own / sizeof own[0] - 1;
+    memcpy(params, own, n * sizeof own[0]);
+    for (; theirs->key != NULL && n < most - 1; theirs++)
+        params[n++] = *theirs;
+    params[n] = own[sizeof own / sizeof own[0] - 1];
 }
 
-static const OSSL_PARAM *find_list(int which, enum aes_mode mode, unsigned key_bytes,
-                                   const OSSL_PARAM *theirs)
+void aes_list_params(struct aes_cipher *c, void *cpu_provider)
 {
-    OSSL_PARAM *list = lists[which][mode][key_size_index(key_bytes)];
-    (void)pthread_mutex_lock(&lists_lock);
-    if (list[0].key == NULL) {
-        append(list, own);
-        append(list, theirs);
-    }
-    (void)pthread_mutex_unlock(&lists_lock);
-    return list;
-}
-
-const OSSL_PARAM *aes_gettable_params(struct provider *provider, enum aes_mode mode,
-                                      unsigned key_bytes)
-{
-    return find_list(GETTABLE, mode, key_bytes,
-                     cpu_cipher(mode, key_bytes)->gettable_ctx_params(NULL, provider->cpu.context));
-}
-
-const OSSL_PARAM *aes_settable_params(struct provider *provider, enum aes_mode mode,
-                                      unsigned key_bytes)
-{
-    return find_list(SETTABLE, mode, key_bytes,
-                     cpu_cipher(mode, key_bytes)->settable_ctx_params(NULL, provider->cpu.context));
+    enum { MOST = sizeof c->gettable / sizeof c->gettable[0] };
+    list(c->gettable, MOST, c->cpu.gettable_ctx_params(NULL, cpu_provider));
+    list(c->settable, MOST, c->cpu.settable_ctx_params(NULL, cpu_provider));
 }
 
 /* ---- Setting ------------------------------------------------------------------------- */
@@ -109,8 +82,8 @@ int aes_check_params(const struct aes_context *c, const OSSL_PARAM params[])
     struct wanted w;
     if (!read_wanted(c, params, &w))
         return 0;
-    int memory = w.names_stream || (w.names_memory ? w.memory != 0 : c->device_memory);
-    if (!memory || !(w.names_tls || c->tls))
+    int memory = w.names_stream || (w.names_memory ? w.memory != 0 : c->state.device_memory);
+    if (!memory || !(w.names_tls || c->state.tls))
         return 1;
     error_raise(c->provider, ERROR_DEVICE_MEMORY, "TLS records are the CPU's work");
     return 0;
@@ -122,39 +95,30 @@ int aes_apply_params(struct aes_context *c, const OSSL_PARAM params[])
     if (!read_wanted(c, params, &w))
         return 0;
     if (w.names_tls)
-        c->tls = 1;
+        c->state.tls = 1;
     if (w.names_memory && !w.memory) {
         int ok = aes_stream_close(c);
-        c->device_memory = c->stream.queue != NULL;
+        c->state.device_memory = c->stream.binding != NULL;
         return ok;
     }
     if (!w.names_memory && !w.names_stream)
         return 1;
     if (!policy_require(c->provider) || (w.names_stream && !aes_stream_open(c, w.stream)))
         return 0;
-    c->device_memory = 1;
+    c->state.device_memory = 1;
     return 1;
 }
 
-static int set_params(struct aes_context *c, const OSSL_PARAM params[])
+int aes_set_params(struct aes_context *c, const OSSL_PARAM params[])
 {
     if (!aes_check_params(c, params))
         return 0;
     int ok = aes_read_ahead_end(c);
     aes_read_ahead_forget_run(c);
-    ok = c->functions->set_ctx_params(c->cpu, params) && ok;
+    ok = c->cipher->cpu.set_ctx_params(c->hot.cpu, params) && ok;
     /* Some may have been set where others were refused. */
     ok = aes_apply_params(c, params) && ok;
     aes_update_thresholds(c);
-    return ok;
-}
-
-/* Whoever has pipes has them do the same. */
-int aes_set_params(struct aes_context *c, const OSSL_PARAM params[])
-{
-    int ok = set_params(c, params);
-    for (size_t i = 0; c->pipeline != NULL && i < c->pipeline->pipes; i++)
-        ok &= set_params(c->pipeline->pipe[i], params);
     return ok;
 }
 
@@ -164,8 +128,8 @@ static int get_own(const struct aes_context *c, OSSL_PARAM params[])
 {
     OSSL_PARAM *memory = OSSL_PARAM_locate(params, PARAM_DEVICE_MEMORY);
     OSSL_PARAM *stream = OSSL_PARAM_locate(params, PARAM_CUDA_STREAM);
-    return (memory == NULL || OSSL_PARAM_set_uint(memory, c->device_memory != 0)) &&
-           (stream == NULL || c->stream.queue == NULL ||
+    return (memory == NULL || OSSL_PARAM_set_uint(memory, c->state.device_memory != 0)) &&
+           (stream == NULL || c->stream.binding == NULL ||
             OSSL_PARAM_set_uint64(stream, c->stream.handle));
 }
 
@@ -177,18 +141,17 @@ static int get_own(const struct aes_context *c, OSSL_PARAM params[])
 static int lend_iv(struct aes_context *c)
 {
     int ok = aes_read_ahead_end(c);
-    c->iv_lent = 1;
+    c->state.iv_lent = 1;
     aes_update_thresholds(c);
     return ok;
 }
 
-int aes_get_params(struct aes_context *context, OSSL_PARAM params[])
+int aes_get_params(struct aes_context *c, OSSL_PARAM params[])
 {
-    struct aes_context *c = context->pipeline == NULL ? context : context->pipeline->pipe[0];
     const OSSL_PARAM *iv = OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_UPDATED_IV);
-    int lends = iv != NULL && iv->data_type == OSSL_PARAM_OCTET_PTR && !c->iv_lent;
-    if ((c->stream.chained || c->stream.lost) && iv != NULL && !aes_stream_settle(c))
+    int lends = iv != NULL && iv->data_type == OSSL_PARAM_OCTET_PTR && !c->state.iv_lent;
+    if ((c->stream.chained || c->stream.lost) && iv != NULL && !aes_stream_sync(c))
         return 0;
     return (!lends || lend_iv(c)) && aes_read_ahead_settle(c) &&
-           c->functions->get_ctx_params(c->cpu, params) && get_own(c, params);
+           c->cipher->cpu.get_ctx_params(c->hot.cpu, params) && get_own(c, params);
 }

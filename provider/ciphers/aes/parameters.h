@@ -11,11 +11,8 @@
 int aes_get_params(struct aes_context *context, OSSL_PARAM params[]);
 int aes_set_params(struct aes_context *context, const OSSL_PARAM params[]);
 
-/* The default provider's, followed by ours; they stay as long as the process. */
-const OSSL_PARAM *aes_gettable_params(struct provider *provider, enum aes_mode mode,
-                                      unsigned key_bytes);
-const OSSL_PARAM *aes_settable_params(struct provider *provider, enum aes_mode mode,
-                                      unsigned key_bytes);
+/* Fills the lists of a cipher; `cpu_provider` is the default provider's context. */
+void aes_list_params(struct aes_cipher *cipher, void *cpu_provider);
 
 /*
  * Our parameters at initialisation: aes_check_params() before the default provider's part, which

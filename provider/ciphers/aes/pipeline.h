@@ -13,6 +13,11 @@
 #include "provider/ciphers/aes/context.h"
 #include "provider/common/core_3_5.h"
 
+struct aes_pipeline {
+    size_t pipes;
+    struct aes_context *pipe[PIPES_MOST];
+};
+
 /*
  * `iv` may be NULL, and then each pipe keeps, or gets again, the IV that it has. The number of
  * pipes is that of the last initialisation. Where a pipe fails, the others are done, and the
@@ -21,11 +26,6 @@
 pipeline_init_fn aes_pipeline_encrypt_init, aes_pipeline_decrypt_init;
 pipeline_update_fn aes_pipeline_update;
 pipeline_final_fn aes_pipeline_final;
-
-struct aes_pipeline {
-    size_t pipes;
-    struct aes_context *pipe[PIPES_MOST];
-};
 
 /* Frees the pipes: the context is one for a single message again. */
 void aes_pipeline_end(struct aes_context *context);

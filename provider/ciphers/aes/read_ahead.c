@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "provider/ciphers/aes/segments.h"
-#include "provider/ciphers/aes/update.h"
+#include "provider/ciphers/aes/cpu.h"
 #include "provider/common/offload.h"
 #include "provider/policy/policy.h"
 #include "provider/policy/read_ahead_policy.h"
@@ -50,11 +49,11 @@ static int move_to(struct aes_context *c, const struct aes_context *ahead, uint6
     size_t offset = position % GPUAES_BLOCK, written;
     memcpy(iv, ahead->ahead.origin, sizeof iv);
     aes_advance_counter(iv, position / GPUAES_BLOCK);
-    if (!aes_set_position(c, iv))
+    if (!c->mode->set_position(c, iv))
         return 0;
     if (offset == 0)
         return 1;
-    int ok = c->cpu_update(c->cpu, used, &written, sizeof used, zeros, offset);
+    int ok = c->hot.cpu_update(c->hot.cpu, used, &written, sizeof used, zeros, offset);
     OPENSSL_cleanse(used, sizeof used);
     return ok;
 }
@@ -65,7 +64,7 @@ static int move_to(struct aes_context *c, const struct aes_context *ahead, uint6
  */
 static int set_position(struct aes_context *c, const struct aes_context *ahead)
 {
-    uint64_t position = gpuaes_keystream_position(ahead->keystream);
+    uint64_t position = gpuaes_keystream_position(ahead->hot.keystream);
     if (position % GPUAES_BLOCK == 0 && ahead->ahead.partial != 0 &&
         !move_to(c, ahead, ahead->ahead.partial))
         return 0;
@@ -78,18 +77,18 @@ static inline void note_combined(struct aes_context *c, size_t bytes)
     c->ahead.behind = 1;
     c->ahead.offset = (c->ahead.offset + (unsigned)bytes) % GPUAES_BLOCK;
     if (c->ahead.offset != 0)
-        c->ahead.partial = gpuaes_keystream_position(c->keystream);
+        c->ahead.partial = gpuaes_keystream_position(c->hot.keystream);
 }
 
 static void note_done_by_cpu(struct aes_context *c, size_t bytes)
 {
-    gpuaes_keystream_skip(c->keystream, bytes);
+    gpuaes_keystream_skip(c->hot.keystream, bytes);
     c->ahead.offset = (c->ahead.offset + (unsigned)bytes) % GPUAES_BLOCK;
 }
 
 int aes_read_ahead_settle(struct aes_context *c)
 {
-    if (c->keystream == NULL || !c->ahead.behind)
+    if (c->hot.keystream == NULL || !c->ahead.behind)
         return 1;
     if (!set_position(c, c))
         return 0;
@@ -100,18 +99,19 @@ int aes_read_ahead_settle(struct aes_context *c)
 
 int aes_read_ahead_copy(struct aes_context *copy, const struct aes_context *original)
 {
-    copy->keystream = NULL;
+    copy->hot.keystream = NULL;
     memset(&copy->ahead, 0, sizeof copy->ahead);
-    aes_update_thresholds(copy);
-    return original->keystream == NULL || !original->ahead.behind || set_position(copy, original);
+    return original->hot.keystream == NULL || !original->ahead.behind ||
+           set_position(copy, original);
 }
 
 /* ---- Begin and end ----------------------------------------------------------------- */
 
 static int is_possible(const struct aes_context *c)
 {
-    return c->mode == AES_CTR && c->keystream == NULL && !c->iv_lent && !c->device_memory &&
-           c->stream.queue == NULL && aes_is_eligible(c) && policy_may_read_ahead(c->provider);
+    return (c->mode->flags & MODE_KEYSTREAM) != 0 && c->hot.keystream == NULL &&
+           !c->state.iv_lent && !c->state.device_memory && c->stream.binding == NULL &&
+           aes_is_eligible(c) && policy_may_read_ahead(c->provider);
 }
 
 static uint64_t enough(const struct aes_context *c)
@@ -133,7 +133,7 @@ uint64_t aes_read_ahead_distance(const struct aes_context *c)
 static int find_origin(const struct aes_context *c, unsigned char origin[GPUAES_BLOCK],
                        unsigned *partial)
 {
-    if (!aes_get_position(c, origin) || !aes_get_uint(c, OSSL_CIPHER_PARAM_NUM, partial) ||
+    if (!c->mode->get_position(c, origin) || !aes_get_uint(c, OSSL_CIPHER_PARAM_NUM, partial) ||
         *partial >= GPUAES_BLOCK)
         return 0;
     if (*partial != 0) /* the counter is that of the next block already */
@@ -150,9 +150,9 @@ static void begin(struct aes_context *c)
         flags = GPUAES_ALLOCATE;
     c->ahead.retry_after = flags == 0 ? ALLOCATE_AFTER : 2 * c->ahead.run;
     if (key == NULL || !find_origin(c, c->ahead.origin, &partial) ||
-        gpuaes_keystream_open(&c->keystream, key, c->ahead.origin, flags) != GPUAES_OK)
+        gpuaes_keystream_open(&c->hot.keystream, key, c->ahead.origin, flags) != GPUAES_OK)
         return;
-    gpuaes_keystream_skip(c->keystream, partial);
+    gpuaes_keystream_skip(c->hot.keystream, partial);
     c->ahead.behind = 0;
     c->ahead.offset = partial;
     c->ahead.partial = 0;
@@ -160,10 +160,9 @@ static void begin(struct aes_context *c)
     c->ahead.useless = 0;
     c->ahead.sample_in = 0;
     c->ahead.checked_from = policy_floor(c->provider);
-    aes_update_thresholds(c);
 }
 
-void aes_read_ahead_consider(struct aes_context *c, uint64_t bytes)
+static void consider(struct aes_context *c, uint64_t bytes)
 {
     c->ahead.run += bytes;
     if (!is_possible(c))
@@ -175,7 +174,7 @@ void aes_read_ahead_consider(struct aes_context *c, uint64_t bytes)
         c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
         return;
     }
-    if (policy_is_forced(c->provider) || read_ahead_pays(c->provider, c->key_bytes))
+    if (policy_is_forced(c->provider) || read_ahead_pays(c->provider, c->cipher->key_bytes))
         begin(c);
     else
         c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
@@ -183,12 +182,12 @@ void aes_read_ahead_consider(struct aes_context *c, uint64_t bytes)
 
 int aes_read_ahead_end(struct aes_context *c)
 {
-    if (c->keystream == NULL)
+    if (c->hot.keystream == NULL)
         return 1;
     int ok = aes_read_ahead_settle(c);
-    struct offload o = {.call = OFFLOAD_CLOSE, .keystream = c->keystream};
+    struct offload o = {.call = OFFLOAD_CLOSE, .keystream = c->hot.keystream};
     (void)offload(&o);
-    c->keystream = NULL;
+    c->hot.keystream = NULL;
     aes_read_ahead_forget_run(c);
     return ok;
 }
@@ -200,32 +199,33 @@ void aes_read_ahead_forget_run(struct aes_context *c)
 
 /* ---- Updates --------------------------------------------------------------------------- */
 
-/* By the ways that there are without: the device for large updates, or the CPU. */
-static int go_by(struct aes_context *c, const struct call *call)
+int aes_read_ahead_note(struct aes_context *c, int result, uint64_t bytes, size_t written,
+                        int is_cpus)
 {
-    if (!aes_read_ahead_settle(c))
-        return REFUSED;
-    c->countdown -= (int64_t)call->in_bytes;
-    int result = aes_update_call(c, call);
-    if (result != DONE)
+    if (c->hot.keystream != NULL && result == DONE)
+        note_done_by_cpu(c, written);
+    else if (c->hot.keystream != NULL)
         return aes_read_ahead_end(c) ? result : REFUSED;
-    note_done_by_cpu(c, *call->out_bytes);
-    return DONE;
+    else if (!is_cpus)
+        aes_read_ahead_forget_run(c);
+    else if (result == DONE)
+        consider(c, bytes);
+    return result;
 }
 
 /* What the keystream can do nothing for. */
-static int is_other(const struct aes_context *c, const struct call *call)
+static int is_other(const struct aes_context *c, const struct request *r)
 {
-    const unsigned char *in = call->in, *out = call->out;
-    size_t len = call->in_bytes;
-    if (len - 1 >= LARGEST_UPDATE || call->room < len || in == NULL || out == NULL)
+    const unsigned char *in = r->in, *out = r->out;
+    size_t len = r->in_bytes;
+    if (len - 1 >= LARGEST_UPDATE || r->outsize < len || in == NULL || out == NULL)
         return 1;
     if (in != out && in < out + len && out < in + len)
         return 1; /* the result depends on the order of bytes */
     if (len < c->ahead.checked_from)
         return 0;
     struct work work = {
-        .kind = WORK_CTR, .key_bytes = c->key_bytes, .in = in, .out = out, .len = len};
+        .kind = WORK_CTR, .key_bytes = c->cipher->key_bytes, .in = in, .out = out, .len = len};
     return !policy_rules_out_device_memory(&work);
 }
 
@@ -236,75 +236,67 @@ static int is_other(const struct aes_context *c, const struct call *call)
  */
 enum { TRIAL_EVERY = 64, SAMPLE_IN = 3 };
 
-/* As far as keystream is made; the driver is asked where it ends. Returns the bytes done. */
-static size_t combine(struct aes_context *c, const struct call *call, size_t done)
+/* Returns the bytes done with keystream that is made. */
+static size_t use(struct aes_context *c, struct request *r)
 {
-    while (done < call->in_bytes && gpuaes_keystream_order(c->keystream)) {
-        size_t more = gpuaes_keystream_xor(c->keystream, call->in + done, call->out + done,
-                                           call->in_bytes - done);
-        if (more == 0)
-            break;
-        note_combined(c, more);
-        done += more;
-        c->ahead.sample_in = SAMPLE_IN;
-    }
+    size_t done = gpuaes_keystream_xor(c->hot.keystream, r->in, r->out, r->in_bytes);
+    aes_advance(r, done, done);
+    if (done != 0)
+        note_combined(c, done);
     return done;
 }
 
-/* The rest of a call. */
-static int finish_on_cpu(struct aes_context *c, const struct call *call, size_t done)
+/* As far as keystream is made; the driver is asked where it ends. */
+static void combine(struct aes_context *c, struct request *r)
 {
-    size_t left = call->in_bytes - done, written = 0;
-    struct call rest = *call;
-    rest.out += done;
-    rest.in += done;
-    rest.in_bytes = left;
-    rest.room -= done;
-    rest.out_bytes = &written;
+    while (r->in_bytes != 0 && gpuaes_keystream_order(c->hot.keystream) && use(c, r) != 0)
+        c->ahead.sample_in = SAMPLE_IN;
+}
+
+/* The rest of a request. */
+static int finish_on_cpu(struct aes_context *c, struct request *r)
+{
+    size_t left = r->in_bytes, all = r->written + left;
     if (!aes_read_ahead_settle(c))
         return 0;
     int observed = left >= READ_AHEAD_OBSERVED;
     int64_t begun = observed ? clock_ns(CLOCK_MONOTONIC) : 0;
-    int ok = aes_on_cpu(c, &rest) && written == left;
+    int ok = aes_on_cpu(c, r, left) && r->written == all;
     if (observed)
-        c->ahead.useless |= !read_ahead_observe(c->key_bytes, 1, left, clock_ns_since(begun));
-    c->countdown -= (int64_t)left;
+        c->ahead.useless |=
+            !read_ahead_observe(c->cipher->key_bytes, 1, left, clock_ns_since(begun));
+    c->hot.countdown -= (int64_t)left;
     note_done_by_cpu(c, left);
     return ok;
 }
 
 /* Where keystream that is made ends. */
-static int finish(struct aes_context *c, const struct call *call, size_t done)
+static int finish(struct aes_context *c, struct request *r)
 {
-    int ok = 1;
-    if (done != 0)
-        note_combined(c, done);
-    int needs_thread = offload_needs_thread();
+    int ok = 1, needs_thread = offload_needs_thread();
     if (!needs_thread && c->ahead.turns++ % TRIAL_EVERY != 0)
-        done = combine(c, call, done);
-    if (done != call->in_bytes)
-        ok = finish_on_cpu(c, call, done);
+        combine(c, r);
+    if (r->in_bytes != 0)
+        ok = finish_on_cpu(c, r);
     int useless = c->ahead.useless && !policy_is_forced(c->provider);
-    if (!ok || useless || needs_thread || !gpuaes_keystream_is_open(c->keystream)) {
+    if (!ok || useless || needs_thread || !gpuaes_keystream_is_open(c->hot.keystream))
         ok = aes_read_ahead_end(c) && ok;
-        aes_update_thresholds(c);
-    }
-    *call->out_bytes = call->in_bytes;
     return ok;
 }
 
-int aes_read_ahead_update(struct aes_context *c, const struct call *call)
+int aes_read_ahead_update(struct aes_context *c, struct request *r)
 {
-    if (is_other(c, call))
-        return go_by(c, call);
+    if (is_other(c, r)) {
+        if (!aes_read_ahead_settle(c))
+            return REFUSED;
+        c->hot.countdown -= (int64_t)r->in_bytes;
+        return DECLINED;
+    }
     int sampled = c->ahead.sample_in != 0 && --c->ahead.sample_in == 0;
     int64_t begun = sampled ? clock_ns(CLOCK_MONOTONIC) : 0;
-    size_t done = gpuaes_keystream_xor(c->keystream, call->in, call->out, call->in_bytes);
+    size_t done = use(c, r);
     if (sampled)
-        c->ahead.useless |= !read_ahead_observe(c->key_bytes, 0, done, clock_ns_since(begun));
-    if (done != call->in_bytes)
-        return finish(c, call, done);
-    note_combined(c, done);
-    *call->out_bytes = done;
-    return DONE;
+        c->ahead.useless |=
+            !read_ahead_observe(c->cipher->key_bytes, 0, done, clock_ns_since(begun));
+    return r->in_bytes == 0 ? DONE : finish(c, r);
 }

@@ -10,16 +10,40 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_AES_READ_AHEAD_H
 #define GPUAES_PROVIDER_CIPHERS_AES_READ_AHEAD_H
 
-#include "provider/ciphers/aes/cpu.h"
+#include <stddef.h>
+#include <stdint.h>
 
-/* An update of a context that reads ahead. */
-int aes_read_ahead_update(struct aes_context *context, const struct call *call);
+#include "cuda/gpuaes.h"
+
+struct aes_context;
+struct request;
+
+struct aes_read_ahead {
+    uint64_t run;                       /* bytes that the CPU has done of the stream */
+    uint64_t retry_after;               /* the run at which to try again */
+    unsigned char origin[GPUAES_BLOCK]; /* counter of position 0 */
+    size_t checked_from; /* updates of so many bytes may be device memory */
+    int behind;          /* `cpu` is not at the position */
+    unsigned offset;     /* of the position in its block */
+    uint64_t partial;    /* where the last update that ended within a block did; 0: none */
+    unsigned turns;      /* times that the end of what was made was reached */
+    int useless;         /* it was seen to be no faster */
+    unsigned sample_in;  /* updates until one is timed; 0: none is */
+};
 
 /*
- * Reports `bytes` that the CPU has just done of a stream; begins to read ahead once there
- * were enough of them.
+ * An update of a context that reads ahead. DECLINED: the CPU's context is at the position, for
+ * other handlers; aes_read_ahead_note() is to be told their result.
  */
-void aes_read_ahead_consider(struct aes_context *context, uint64_t bytes);
+int aes_read_ahead_update(struct aes_context *context, struct request *request);
+
+/*
+ * Reports the result of other handlers: `written` bytes of output, and `bytes` of the stream since
+ * the last report, by the CPU if `is_cpus`. Begins to read ahead once there were enough of them.
+ * Returns the result, or REFUSED if the CPU's context could not be set.
+ */
+int aes_read_ahead_note(struct aes_context *context, int result, uint64_t bytes, size_t written,
+                        int is_cpus);
 
 /* Bytes of the stream after which that may happen at the earliest; UINT64_MAX: never. */
 uint64_t aes_read_ahead_distance(const struct aes_context *context);

@@ -1,5 +1,9 @@
 /*
- * Where an update is cut.
+ * Where an update is cut, and its parts.
+ *
+ * The CPU's context stays the keeper of the state. The head brings it to a
+ * block boundary with nothing held back; its IV then is where the device
+ * begins; afterwards it is given the IV where the device ended.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -8,82 +12,135 @@
 #include <openssl/core_names.h>
 #include <string.h>
 
-/* A padded decryption keeps the last block until it knows that it is not the end. */
-static int holds_back(const struct aes_context *c, int *holds)
+#include "provider/common/errors.h"
+#include "provider/common/offload.h"
+#include "provider/policy/policy.h"
+
+/* ---- Where it is cut --------------------------------------------------------------- */
+
+int aes_segment_blocks(const struct aes_context *c, struct request *r)
 {
     unsigned padding;
-    if (!aes_get_uint(c, OSSL_CIPHER_PARAM_PADDING, &padding))
+    if (!aes_find_buffered(c, &r->buffered) ||
+        !aes_get_uint(c, OSSL_CIPHER_PARAM_PADDING, &padding))
         return 0;
-    *holds = !c->encrypting && padding;
-    return 1;
-}
-
-int aes_measure(const struct aes_context *c, const struct call *call, size_t *held, size_t *writes)
-{
-    int holds;
-    *held = 0;
-    *writes = call->in_bytes;
-    if (c->mode == AES_CTR)
-        return 1;
-    if (!aes_find_held(c, held) || !holds_back(c, &holds))
-        return 0;
-    if (!call->oneshot)
-        *writes =
-            (*held + call->in_bytes - (holds && call->in_bytes != 0)) / GPUAES_BLOCK * GPUAES_BLOCK;
-    return 1;
-}
-
-static int split_ctr(const struct aes_context *c, const struct call *call, struct split *s)
-{
-    unsigned position; /* within a keystream block */
-    if (!aes_get_uint(c, OSSL_CIPHER_PARAM_NUM, &position) || position >= GPUAES_BLOCK)
-        return 0;
-    s->head_in = s->head_out = (GPUAES_BLOCK - position) % GPUAES_BLOCK;
-    if (call->in_bytes < s->head_in || call->room < call->in_bytes)
-        return 0;
-    s->middle = (call->in_bytes - s->head_in) / GPUAES_BLOCK * GPUAES_BLOCK;
-    s->tail_in = s->tail_out = call->in_bytes - s->head_in - s->middle;
-    return 1;
-}
-
-static int split_blocks(const struct aes_context *c, const struct call *call, size_t held,
-                        struct split *s)
-{
-    int holds;
-    if (call->oneshot) {
+    if (r->oneshot) {
         /* Passes by the buffer, which setting the IV would empty. */
-        s->middle = call->in_bytes;
-        return held == 0 && call->in_bytes % GPUAES_BLOCK == 0 && call->room >= call->in_bytes;
+        if (r->buffered == 0 && r->in_bytes % GPUAES_BLOCK == 0 && r->outsize >= r->in_bytes)
+            r->middle = r->in_bytes;
+        return 1;
     }
-    s->head_in = (GPUAES_BLOCK - held) % GPUAES_BLOCK;
-    s->head_out = held != 0 ? GPUAES_BLOCK : 0;
-    if (call->in_bytes <= s->head_in || !holds_back(c, &holds))
-        return 0;
-    size_t rest = call->in_bytes - s->head_in;
-    s->middle = (holds ? rest - 1 : rest) / GPUAES_BLOCK * GPUAES_BLOCK;
-    s->tail_in = rest - s->middle;
-    return call->room >= s->head_out + s->middle;
+    /* A padded decryption keeps the last block until it knows that it is not the end. */
+    size_t kept = !c->state.encrypting && padding && r->in_bytes != 0;
+    r->writes = (r->buffered + r->in_bytes - kept) / GPUAES_BLOCK * GPUAES_BLOCK;
+    r->head_in = (GPUAES_BLOCK - r->buffered) % GPUAES_BLOCK;
+    r->head_out = r->buffered != 0 ? GPUAES_BLOCK : 0;
+    if (r->in_bytes > r->head_in && r->outsize >= r->writes)
+        r->middle = (r->in_bytes - r->head_in - kept) / GPUAES_BLOCK * GPUAES_BLOCK;
+    return 1;
 }
 
 /*
- * In place, or apart. With any other overlap the result depends on the order
+ * In place, or out of place. With any other overlap the result depends on the order
  * in which bytes are written: that is left to the CPU.
  */
-static int has_safe_overlap(const struct call *call, const struct split *s)
+static int has_safe_overlap(const struct request *r)
 {
-    const unsigned char *in = call->in, *out = call->out;
-    size_t out_bytes = s->head_out + s->middle + s->tail_out;
-    if (in + s->head_in == out + s->head_out)
-        return 1;
-    return out + out_bytes <= in || in + call->in_bytes <= out;
+    return r->in + r->head_in == r->out + r->head_out || r->out + r->writes <= r->in ||
+           r->in + r->in_bytes <= r->out;
 }
 
-int aes_make_split(const struct aes_context *c, const struct call *call, size_t held,
-                   struct split *s)
+int aes_segment(const struct aes_context *c, struct request *r)
 {
-    memset(s, 0, sizeof *s);
-    if (call->in == NULL || call->out == NULL)
+    if (r->is_cut)
+        return 1;
+    r->is_cut = 1;
+    r->buffered = r->head_in = r->head_out = r->middle = 0;
+    r->writes = c->state.has_key ? r->in_bytes : 0; /* without a key, the CPU will say so */
+    if (c->state.has_key && !c->mode->segment(c, r))
         return 0;
-    int ok = c->mode == AES_CTR ? split_ctr(c, call, s) : split_blocks(c, call, held, s);
-    return ok && s->middle != 0 && has_safe_overlap(call, s);
+    if (r->in == NULL || r->out == NULL || !has_safe_overlap(r))
+        r->middle = 0;
+    return 1;
+}
+
+/* ---- Its parts ---------------------------------------------------------------------- */
+
+/* The CPU, for what the devices left of a shard of the middle. */
+static int finish_shard(struct aes_context *c, const struct request *r,
+                        const struct gpuaes_shard *shard)
+{
+    size_t at = shard->at + shard->done, bytes = shard->bytes - shard->done;
+    struct request rest = {.in = r->in + at,
+                           .in_bytes = bytes,
+                           .out = r->out + at,
+                           .outsize = bytes,
+                           .oneshot = r->oneshot,
+                           .bounced = r->bounced};
+    return c->mode->set_position(c, shard->iv) && aes_on_cpu_released(c, &rest, bytes) &&
+           rest.written == bytes;
+}
+
+/* All shards; the CPU's context is left where the last one ends. */
+static int finish_middle(struct aes_context *c, const struct request *r,
+                         const struct gpuaes_report *report)
+{
+    for (unsigned i = 0; i < report->shards; i++) {
+        const struct gpuaes_shard *shard = &report->shard[i];
+        if (shard->done != shard->bytes && !finish_shard(c, r, shard))
+            return 0;
+        if (shard->done == shard->bytes && i + 1 == report->shards &&
+            !c->mode->set_position(c, shard->iv))
+            return 0;
+    }
+    return 1;
+}
+
+static int run_head(struct aes_context *c, struct request *r)
+{
+    size_t expected = r->written + r->head_out;
+    return (r->head_in == 0 && r->head_out == 0) ||
+           (aes_on_cpu_released(c, r, r->head_in) && r->written == expected);
+}
+
+int aes_run_segments(struct aes_context *c, struct request *r, unsigned flags)
+{
+    size_t bytes = r->in_bytes, middle = r->middle, done = 0;
+    unsigned char iv[GPUAES_BLOCK] = {0};
+    struct gpuaes_report report;
+    if (!run_head(c, r) || !c->mode->get_position(c, iv))
+        return 0;
+    r->buffered = report.shards = 0;
+    struct offload work = {.call = OFFLOAD_AES,
+                           .restarts = (flags & GPUAES_WAIT) != 0,
+                           .op = aes_op(c),
+                           .key = aes_schedule(c),
+                           .iv = iv,
+                           .in = r->in,
+                           .out = r->out,
+                           .bytes = middle,
+                           .flags = flags,
+                           .report = &report};
+    enum gpuaes_status status = work.key == NULL ? GPUAES_BAD_ARGUMENT : offload(&work);
+    if (status != GPUAES_OK)
+        policy_explain_failure(c->provider, status);
+    if (report.shards == 0) { /* nothing was begun: all of it is left */
+        report.shards = 1;
+        report.shard[0] = (struct gpuaes_shard){.bytes = middle};
+        memcpy(report.shard[0].iv, iv, sizeof iv);
+    }
+    for (unsigned i = 0; i < report.shards; i++)
+        done += report.shard[i].done;
+    c->totals.cpu_bytes[CPU_FAILED] += middle - done;
+    c->totals.cpu_bytes[CPU_SMALL] += bytes - middle;
+    if (status == GPUAES_UNDEFINED || status == GPUAES_BAD_RANGE) {
+        error_raise(c->provider,
+                    status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_OUTPUT_UNDEFINED,
+                    "after %zu of %zu bytes", bytes - r->in_bytes + done, bytes);
+        return 0;
+    }
+    if (!finish_middle(c, r, &report))
+        return 0;
+    aes_advance(r, middle, middle);
+    return r->in_bytes == 0 || aes_on_cpu(c, r, r->in_bytes);
 }

@@ -1,51 +1,21 @@
 /*
- * Which updates go to the device, and which stay on the CPU.
+ * Updates: which go to the device, and which stay on the CPU.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "provider/ciphers/aes/update.h"
 
-#include "provider/ciphers/aes/cuda_stream.h"
 #include "provider/ciphers/aes/device_memory.h"
 #include "provider/ciphers/aes/pipeline.h"
-#include "provider/ciphers/aes/read_ahead.h"
 #include "provider/ciphers/aes/segments.h"
 #include "provider/policy/calibration.h"
-#include "provider/policy/policy.h"
 
-/* ---- Whether ----------------------------------------------------------------------- */
-
-static enum policy_work work_of(const struct aes_context *c)
-{
-    return (enum policy_work)aes_op(c);
-}
-
-static int is_serial(const struct aes_context *c)
-{
-    return c->mode == AES_CBC && c->encrypting;
-}
-
-int aes_is_eligible(const struct aes_context *c)
-{
-    if (!c->has_key || c->tls || c->finished || is_serial(c) || (c->mode != AES_ECB && !c->has_iv))
-        return 0;
-    /* Turning the direction without giving the key again leaves the default
-     * provider with the schedule of the other one: what it makes of it is its own. */
-    return c->mode == AES_CTR || c->encrypting == c->key_encrypting;
-}
-
-uint64_t aes_add_to_totals(struct aes_context *c, size_t bytes)
-{
-    uint64_t counted = (uint64_t)(c->armed - c->countdown);
-    c->totals.cpu_bytes[c->others] += counted - bytes;
-    c->countdown = c->armed;
-    return counted;
-}
+/* ---- Thresholds --------------------------------------------------------------------- */
 
 /* Why updates that do not take the long way are the CPU's. */
 static enum cpu_reason find_others(const struct aes_context *c, size_t floor)
 {
-    if (c->tls || is_serial(c))
+    if (c->state.tls || aes_is_serial(c))
         return CPU_UNSUITED;
     return aes_is_eligible(c) && floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
 }
@@ -54,59 +24,53 @@ void aes_update_thresholds(struct aes_context *c)
 {
     (void)aes_add_to_totals(c, 0);
     /* Every pointer must be looked at, or every call refused. */
-    if (c->device_memory || c->stream.lost || c->keystream != NULL || c->pipeline != NULL) {
-        c->small = 0;
-        c->armed = c->countdown = -1;
+    if (c->state.device_memory || c->stream.lost || c->hot.keystream != NULL ||
+        c->pipeline != NULL) {
+        c->hot.small = 0;
+        c->hot.armed = c->hot.countdown = -1;
         return;
     }
+    int is_forced = policy_is_forced(c->provider);
     size_t floor = aes_is_eligible(c) ? policy_floor(c->provider) : SIZE_MAX;
-    if (!c->finished)
+    if (!c->state.finished)
         c->others = find_others(c, floor);
-    if (c->stays_on_cpu && floor < POLICY_ASK_AGAIN && !policy_is_forced(c->provider))
+    if (c->state.stays_on_cpu && floor < POLICY_ASK_AGAIN && !is_forced)
         floor = POLICY_ASK_AGAIN;
     /* It takes no device to do updates under 1 KiB, and no figures. */
-    c->small = policy_is_forced(c->provider) ? 0 : 1024;
-    c->large = floor;
+    c->hot.small = is_forced ? 0 : 1024;
+    c->hot.large = floor;
     uint64_t armed = aes_read_ahead_distance(c);
-    if (armed > floor && c->stays_on_cpu)
+    if (armed > floor && c->state.stays_on_cpu)
         armed = floor;
-    c->armed = c->countdown = armed > INT64_MAX ? INT64_MAX : (int64_t)armed - 1;
+    c->hot.armed = c->hot.countdown = armed > INT64_MAX ? INT64_MAX : (int64_t)armed - 1;
 }
 
-static int split_call(const struct aes_context *c, const struct call *call, struct split *split)
-{
-    size_t held, writes;
-    return aes_measure(c, call, &held, &writes) && aes_make_split(c, call, held, split);
-}
+/* ---- Handlers ----------------------------------------------------------------------- */
 
-/*
- * The device, if it is chosen; DECLINED leaves the call to the CPU. `work` says why,
- * and whether to observe it.
- */
-static int offer(struct aes_context *c, const struct call *call, struct work *work)
+/* The device, if it is chosen. `work` says why not, and whether to observe the CPU. */
+static int by_gpu(struct aes_context *c, struct request *r, struct work *work)
 {
-    struct split split;
-    *work = (struct work){.kind = work_of(c),
-                          .key_bytes = c->key_bytes,
-                          .in = call->in,
-                          .out = call->out,
-                          .len = call->in_bytes,
+    *work = (struct work){.kind = (enum policy_work)aes_op(c),
+                          .key_bytes = c->cipher->key_bytes,
+                          .in = r->in,
+                          .out = r->out,
+                          .len = r->in_bytes,
                           .why = CPU_UNSUITED};
     enum policy_choice choice = aes_is_eligible(c) ? policy_choose(c->provider, work) : CHOICE_CPU;
-    c->stays_on_cpu = choice == CHOICE_CPU && work->why == CPU_FASTER;
+    c->state.stays_on_cpu = choice == CHOICE_CPU && work->why == CPU_FASTER;
     if (choice == CHOICE_CPU)
         return DECLINED;
     if (choice == CHOICE_FAIL)
         return REFUSED;
     if (choice == CHOICE_GPU_ONLY)
-        return aes_device_found(c, call);
-    if (!split_call(c, call, &split)) {
+        return aes_device_update(c, r);
+    if (!aes_segment(c, r) || r->middle == 0) {
         work->why = CPU_UNSUITED;
         work->cell = NULL;
         return DECLINED;
     }
     uint64_t failed = c->totals.cpu_bytes[CPU_FAILED];
-    if (!aes_run_split(c, call, &split, 0))
+    if (!aes_run_segments(c, r, policy_flags(c->provider)))
         return REFUSED;
     if (c->totals.cpu_bytes[CPU_FAILED] == failed)
         policy_done(work, MODEL_GPU);
@@ -116,103 +80,113 @@ static int offer(struct aes_context *c, const struct call *call, struct work *wo
 /* While the device starts, the CPU takes a huge update in pieces of this size. */
 enum { PIECE_WHILE_STARTING = 16 << 20 };
 
-static int can_be_cut(const struct aes_context *c, const struct call *call)
+static int can_be_cut(const struct aes_context *c, struct request *r)
 {
-    struct split split;
-    return call->in_bytes >= 2 * PIECE_WHILE_STARTING && gpuaes_state() == GPUAES_STARTING &&
-           aes_is_eligible(c) && split_call(c, call, &split) &&
-           call->room >= split.head_out + split.middle + split.tail_out;
+    return r->in_bytes >= 2 * (size_t)PIECE_WHILE_STARTING && gpuaes_state() == GPUAES_STARTING &&
+           aes_is_eligible(c) && aes_segment(c, r) && r->middle != 0 && r->outsize >= r->writes;
 }
 
-static int on_cpu(struct aes_context *c, const struct call *call, const struct work *work)
+/* DECLINED: a piece was done, and the device may be ready for the rest. */
+static int by_cpu(struct aes_context *c, struct request *r, const struct work *work)
 {
-    if (!aes_on_cpu(c, call))
+    int is_cut = can_be_cut(c, r);
+    size_t bytes = is_cut ? PIECE_WHILE_STARTING : r->in_bytes;
+    if (!aes_on_cpu(c, r, bytes))
         return REFUSED;
-    c->totals.cpu_bytes[work->why] += call->in_bytes;
+    c->totals.cpu_bytes[work->why] += bytes;
+    if (is_cut)
+        return DECLINED;
     policy_done(work, MODEL_CPU);
     return DONE;
-}
-
-/* A piece on the CPU, then the rest: on the device, if that is ready by then. */
-static int run_in_pieces(struct aes_context *c, const struct call *call, struct work *work)
-{
-    struct call rest = *call;
-    size_t written, total = 0;
-    rest.out_bytes = &written;
-    for (;;) {
-        struct call piece = rest;
-        int cut = can_be_cut(c, &rest);
-        int result = cut || rest.in == call->in ? DECLINED : offer(c, &rest, work);
-        if (cut) {
-            piece.in_bytes = PIECE_WHILE_STARTING;
-            work->cell = NULL;
-        }
-        if (result == DECLINED)
-            result = on_cpu(c, &piece, work);
-        if (result != DONE)
-            return REFUSED;
-        total += written;
-        if (!cut) {
-            *call->out_bytes = total;
-            return DONE;
-        }
-        rest.in += piece.in_bytes;
-        rest.in_bytes -= piece.in_bytes;
-        rest.out += written;
-        rest.room -= written;
-    }
 }
 
 /* Small updates gain by read-ahead, or not at all: policy_choose() counts the large ones. */
 static void count_small_updates(const struct aes_context *c, size_t in_bytes, uint64_t bytes)
 {
     uint64_t large = in_bytes >= MEASURE_FLOOR ? in_bytes : 0;
-    if (bytes != large && c->mode == AES_CTR && policy_may_read_ahead(c->provider))
+    if (bytes != large && (c->mode->flags & MODE_KEYSTREAM) != 0 &&
+        policy_may_read_ahead(c->provider))
         policy_count_stream(c->provider, bytes - large);
 }
 
-int aes_update_call(struct aes_context *c, const struct call *call)
+/* Counts an update: *bytes are its own, and those of smaller ones since the last. Or REFUSED. */
+static int count(struct aes_context *c, const struct request *r, uint64_t *bytes)
 {
-    struct work work;
-    aes_count_own(c, call->in_bytes);
+    aes_count_own(c, r->in_bytes);
     if (!aes_pipeline_check(c))
         return REFUSED;
-    int result = DECLINED;
-    uint64_t bytes = aes_add_to_totals(c, call->in_bytes);
-    count_small_updates(c, call->in_bytes, bytes);
+    *bytes = aes_add_to_totals(c, r->in_bytes);
+    count_small_updates(c, r->in_bytes, *bytes);
     aes_update_thresholds(c);
-    if (!aes_stream_check(c))
-        return REFUSED;
-    if (c->device_memory)
-        result = aes_device_update(c, call);
-    if (result == DECLINED)
-        result = offer(c, call, &work);
-    if (result != DECLINED) {
-        aes_read_ahead_forget_run(c);
-        return result;
+    return aes_stream_check(c) ? DECLINED : REFUSED;
+}
+
+/* ---- The way ------------------------------------------------------------------------ */
+
+/*
+ * From 1 KiB on, where that does not show, updates are counted. Those that take the long way are
+ * offered to one handler after the other, until one does not decline. By itself: inlined, it
+ * would give the hot path its stack frame, and its protection.
+ */
+__attribute__((noinline)) static int counted_update(struct aes_context *c, unsigned char *out,
+                                                    size_t *out_bytes, size_t outsize,
+                                                    const unsigned char *in, size_t in_bytes,
+                                                    int oneshot)
+{
+    const struct gpuaes_keystream *keystream = c->hot.keystream;
+    OSSL_FUNC_cipher_update_fn *cpu = oneshot ? c->hot.cpu_cipher : c->hot.cpu_update;
+    if (keystream == NULL) {
+        c->hot.countdown -= (int64_t)in_bytes;
+        if (c->hot.countdown >= 0 && in_bytes < c->hot.large)
+            return cpu(c->hot.cpu, out, out_bytes, outsize, in, in_bytes);
     }
-    result = run_in_pieces(c, call, &work);
+    struct request r = {
+        .in = in, .in_bytes = in_bytes, .out = out, .outsize = outsize, .oneshot = oneshot};
+    struct work work;
+    uint64_t bytes = 0;
+    int by_others = 0, is_cpus = 0, result = DECLINED;
+    if (keystream != NULL)
+        result = aes_read_ahead_update(c, &r);
+    if (result == DECLINED) {
+        by_others = 1;
+        result = count(c, &r, &bytes);
+    }
+    if (result == DECLINED && c->state.device_memory)
+        result = aes_device_update(c, &r);
+    while (result == DECLINED && (result = by_gpu(c, &r, &work)) == DECLINED) {
+        is_cpus = 1;
+        result = by_cpu(c, &r, &work);
+    }
+    if (by_others)
+        result = aes_read_ahead_note(c, result, bytes, r.written, is_cpus);
+    if (c->hot.keystream != keystream)
+        aes_update_thresholds(c);
     if (result == DONE)
-        aes_read_ahead_consider(c, bytes);
-    return result;
+        *out_bytes = r.written;
+    return result == DONE;
 }
 
-int aes_update_large(struct aes_context *context, unsigned char *out, size_t *out_bytes,
-                     size_t room, const unsigned char *in, size_t in_bytes)
+/*
+ * The hot path: a compare, and a jump into the default provider. One block takes
+ * that 40 cycles in all, so every instruction here shows; hence also the
+ * alignment to a line of the instruction cache.
+ */
+#define HOT __attribute__((hot, aligned(64)))
+
+HOT int aes_update(void *context, unsigned char *out, size_t *out_bytes, size_t outsize,
+                   const unsigned char *in, size_t in_bytes)
 {
-    struct call call = {
-        .out = out, .out_bytes = out_bytes, .room = room, .in = in, .in_bytes = in_bytes};
-    return aes_update_call(context, &call);
+    struct aes_context *c = context;
+    if (__builtin_expect(in_bytes >= c->hot.small, 0))
+        return counted_update(c, out, out_bytes, outsize, in, in_bytes, 0);
+    return c->hot.cpu_update(c->hot.cpu, out, out_bytes, outsize, in, in_bytes);
 }
 
-int aes_cipher_large(struct aes_context *context, unsigned char *out, size_t *out_bytes,
-                     size_t room, const unsigned char *in, size_t in_bytes)
+HOT int aes_cipher(void *context, unsigned char *out, size_t *out_bytes, size_t outsize,
+                   const unsigned char *in, size_t in_bytes)
 {
-    struct call call = {.out = out,
-                        .out_bytes = out_bytes,
-                        .room = room,
-                        .in = in,
-                        .in_bytes = in_bytes,
-                        .oneshot = 1};
-    return aes_update_call(context, &call);
+    struct aes_context *c = context;
+    if (__builtin_expect(in_bytes >= c->hot.small, 0))
+        return counted_update(c, out, out_bytes, outsize, in, in_bytes, 1);
+    return c->hot.cpu_cipher(c->hot.cpu, out, out_bytes, outsize, in, in_bytes);
 }
