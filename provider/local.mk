@@ -38,7 +38,6 @@ provider_libprovider_core_la_SOURCES = \
 	provider/policy/read_ahead_policy.c provider/policy/read_ahead_policy.h \
 	provider/common/settings.c provider/common/settings.h \
 	provider/keys/skey.c provider/keys/skey.h \
-	provider/common/stack.c provider/common/stack.h \
 	provider/common/statistics.c provider/common/statistics.h
 provider_libs = $(LIBCRYPTO_LIBS) $(LIBBASE64_LIBS) $(SYSTEM_LIBS)
 

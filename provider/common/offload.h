@@ -1,7 +1,7 @@
 /*
  * Calls of libgpuaes that may call the driver, from wherever we are called.
  *
- * Where the caller's stack has no room for the driver (stack.h), a new thread makes the call and
+ * Where the caller's stack has no room for the driver, a new thread makes the call and
  * the caller waits for it. Elsewhere the caller makes the call itself.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
