@@ -56,7 +56,8 @@ int aes_message_init(struct aes_context *c, int encrypting, const unsigned char 
     /* Without an IV, CBC begins again with the original one, and CTR goes on with its counter. */
     int takes_iv = iv != NULL && iv_bytes != 0 && iv_bytes == c->mode->iv_bytes;
     int repeats_iv = iv == NULL && s->has_iv && (c->mode->flags & MODE_STREAM) == 0;
-    if (!aes_check_params(c, params))
+    struct aes_params read;
+    if (!aes_read_params(c, params, &read))
         return 0;
     int ok = aes_read_ahead_end(c);
     aes_read_ahead_forget_run(c);
@@ -73,7 +74,7 @@ int aes_message_init(struct aes_context *c, int encrypting, const unsigned char 
     else if (!ok)
         aes_forget_key(c); /* which key the CPU has now is not known */
     s->finished = s->stays_on_cpu = 0;
-    ok = aes_apply_params(c, params) && ok;
+    ok = aes_apply_params(c, &read) && ok;
     aes_update_thresholds(c);
     return ok;
 }

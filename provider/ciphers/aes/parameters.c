@@ -39,71 +39,47 @@ void aes_list_params(struct aes_cipher *c, void *cpu_provider)
 
 /* ---- Setting ------------------------------------------------------------------------- */
 
-/* What a call asks for; what it does not name stays as it is. */
-struct wanted {
-    int names_memory, names_stream, names_tls;
-    unsigned memory;
-    uint64_t stream;
-};
-
-static int read_wanted(const struct aes_context *c, const OSSL_PARAM params[], struct wanted *w)
+int aes_read_params(const struct aes_context *c, const OSSL_PARAM params[], struct aes_params *p)
 {
-    memset(w, 0, sizeof *w);
+    memset(p, 0, sizeof *p);
     if (params == NULL)
         return 1;
     const OSSL_PARAM *memory = OSSL_PARAM_locate_const(params, PARAM_DEVICE_MEMORY);
     const OSSL_PARAM *stream = OSSL_PARAM_locate_const(params, PARAM_CUDA_STREAM);
-    w->names_memory = memory != NULL;
-    w->names_stream = stream != NULL;
-    w->names_tls = OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_TLS_VERSION) != NULL ||
+    p->names_memory = memory != NULL;
+    p->names_stream = stream != NULL;
+    p->names_tls = OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_TLS_VERSION) != NULL ||
                    OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_TLS_MAC_SIZE) != NULL;
-    if (memory != NULL && (!OSSL_PARAM_get_uint(memory, &w->memory) || w->memory > 1)) {
+    int uses_memory = stream != NULL || (memory == NULL && c->state.device_memory);
+    if (memory != NULL && (!OSSL_PARAM_get_uint(memory, &p->memory) || p->memory > 1))
         error_raise(c->provider, ERROR_BAD_PARAMETER, PARAM_DEVICE_MEMORY " must be 0 or 1");
-        return 0;
-    }
-    if (stream == NULL)
-        return 1;
-    if (!OSSL_PARAM_get_uint64(stream, &w->stream) || w->stream == AES_STREAM_PER_THREAD) {
+    else if (stream != NULL &&
+             (!OSSL_PARAM_get_uint64(stream, &p->stream) || p->stream == AES_STREAM_PER_THREAD))
         error_raise(c->provider, ERROR_BAD_PARAMETER,
                     PARAM_CUDA_STREAM " must be a CUstream, 0 for the legacy default stream;"
                                       " that of each thread is not one stream");
-        return 0;
-    }
-    if (memory != NULL && w->memory == 0) {
+    else if (stream != NULL && memory != NULL && p->memory == 0)
         error_raise(c->provider, ERROR_BAD_PARAMETER,
                     PARAM_CUDA_STREAM " and " PARAM_DEVICE_MEMORY "=0 exclude each other");
-        return 0;
-    }
-    return 1;
-}
-
-int aes_check_params(const struct aes_context *c, const OSSL_PARAM params[])
-{
-    struct wanted w;
-    if (!read_wanted(c, params, &w))
-        return 0;
-    int memory = w.names_stream || (w.names_memory ? w.memory != 0 : c->state.device_memory);
-    if (!memory || !(w.names_tls || c->state.tls))
+    else if ((uses_memory || p->memory != 0) && (p->names_tls || c->state.tls))
+        error_raise(c->provider, ERROR_DEVICE_MEMORY, "TLS records are the CPU's work");
+    else
         return 1;
-    error_raise(c->provider, ERROR_DEVICE_MEMORY, "TLS records are the CPU's work");
     return 0;
 }
 
-int aes_apply_params(struct aes_context *c, const OSSL_PARAM params[])
+int aes_apply_params(struct aes_context *c, const struct aes_params *p)
 {
-    struct wanted w;
-    if (!read_wanted(c, params, &w))
-        return 0;
-    if (w.names_tls)
+    if (p->names_tls)
         c->state.tls = 1;
-    if (w.names_memory && !w.memory) {
+    if (p->names_memory && !p->memory) {
         int ok = aes_stream_close(c);
         c->state.device_memory = c->stream.binding != NULL;
         return ok;
     }
-    if (!w.names_memory && !w.names_stream)
+    if (!p->names_memory && !p->names_stream)
         return 1;
-    if (!policy_require(c->provider) || (w.names_stream && !aes_stream_open(c, w.stream)))
+    if (!policy_require(c->provider) || (p->names_stream && !aes_stream_open(c, p->stream)))
         return 0;
     c->state.device_memory = 1;
     return 1;
@@ -111,13 +87,14 @@ int aes_apply_params(struct aes_context *c, const OSSL_PARAM params[])
 
 int aes_set_params(struct aes_context *c, const OSSL_PARAM params[])
 {
-    if (!aes_check_params(c, params))
+    struct aes_params read;
+    if (!aes_read_params(c, params, &read))
         return 0;
     int ok = aes_read_ahead_end(c);
     aes_read_ahead_forget_run(c);
     ok = c->cipher->cpu.set_ctx_params(c->hot.cpu, params) && ok;
     /* Some may have been set where others were refused. */
-    ok = aes_apply_params(c, params) && ok;
+    ok = aes_apply_params(c, &read) && ok;
     aes_update_thresholds(c);
     return ok;
 }
