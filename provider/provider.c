@@ -49,8 +49,8 @@ static const OSSL_ALGORITHM decoders[] = {
     {NULL, NULL, NULL, NULL}};
 
 /*
- * The properties are those of the ciphers: whoever prefers our ciphers must get our keys, too,
- * since libcrypto refuses a key of another provider than the cipher's.
+ * The properties are those of the ciphers: an application that prefers our ciphers must get our
+ * keys, too, since libcrypto refuses a key of another provider than the cipher's.
  */
 static const OSSL_ALGORITHM skeymgmts[] = {
     {"AES:2.16.840.1.101.3.4.1", "provider=gpuaes", skey_aes_functions, "AES keys"},
@@ -126,7 +126,8 @@ static const OSSL_ITEM *provider_get_reason_strings(void *provider)
     return error_reason_strings;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------- */
+/* ---- Beginning and end
+ * ---------------------------------------------------------------------------------- */
 
 static void provider_teardown(void *context)
 {
@@ -137,38 +138,29 @@ static void provider_teardown(void *context)
 }
 
 static const OSSL_DISPATCH functions[] = {
-    {OSSL_FUNC_PROVIDER_TEARDOWN, (void (*)(void))provider_teardown},
-    {OSSL_FUNC_PROVIDER_GETTABLE_PARAMS, (void (*)(void))provider_gettable_params},
-    {OSSL_FUNC_PROVIDER_GET_PARAMS, (void (*)(void))provider_get_params},
-    {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))provider_query_operation},
-    {OSSL_FUNC_PROVIDER_GET_REASON_STRINGS, (void (*)(void))provider_get_reason_strings},
+    FUNCTION(OSSL_FUNC_PROVIDER_TEARDOWN, provider_teardown),
+    FUNCTION(OSSL_FUNC_PROVIDER_GETTABLE_PARAMS, provider_gettable_params),
+    FUNCTION(OSSL_FUNC_PROVIDER_GET_PARAMS, provider_get_params),
+    FUNCTION(OSSL_FUNC_PROVIDER_QUERY_OPERATION, provider_query_operation),
+    FUNCTION(OSSL_FUNC_PROVIDER_GET_REASON_STRINGS, provider_get_reason_strings),
     {0, NULL}};
 
 static void learn_upcalls(struct provider *provider, const OSSL_DISPATCH *in)
 {
     for (; in->function_id != 0; in++)
         switch (in->function_id) {
-        case OSSL_FUNC_CORE_GET_PARAMS:
-            provider->get_params = OSSL_FUNC_core_get_params(in);
-            break;
-        case OSSL_FUNC_CORE_NEW_ERROR:
-            provider->new_error = OSSL_FUNC_core_new_error(in);
-            break;
-        case OSSL_FUNC_CORE_SET_ERROR_DEBUG:
-            provider->set_error_debug = OSSL_FUNC_core_set_error_debug(in);
-            break;
-        case OSSL_FUNC_CORE_VSET_ERROR:
-            provider->vset_error = OSSL_FUNC_core_vset_error(in);
-            break;
-        case OSSL_FUNC_BIO_READ_EX:
-            provider->bio_read = OSSL_FUNC_BIO_read_ex(in);
-            break;
-        case OSSL_FUNC_BIO_CTRL:
-            provider->bio_ctrl = OSSL_FUNC_BIO_ctrl(in);
-            break;
-        case OSSL_FUNC_BIO_WRITE_EX:
-            provider->bio_write = OSSL_FUNC_BIO_write_ex(in);
-            break;
+#define UPCALL(ID, name, type)                                                                     \
+    case OSSL_FUNC_##ID:                                                                           \
+        provider->name = OSSL_FUNC_##type(in);                                                     \
+        break;
+            UPCALL(CORE_GET_PARAMS, get_params, core_get_params)
+            UPCALL(CORE_NEW_ERROR, new_error, core_new_error)
+            UPCALL(CORE_SET_ERROR_DEBUG, set_error_debug, core_set_error_debug)
+            UPCALL(CORE_VSET_ERROR, vset_error, core_vset_error)
+            UPCALL(BIO_READ_EX, bio_read, BIO_read_ex)
+            UPCALL(BIO_CTRL, bio_ctrl, BIO_ctrl)
+            UPCALL(BIO_WRITE_EX, bio_write, BIO_write_ex)
+#undef UPCALL
         default:
             break;
         }
