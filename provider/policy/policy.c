@@ -94,9 +94,11 @@ enum policy_choice policy_find_memory(struct work *work)
                              .in = work->in,
                              .out = (void *)(uintptr_t)work->out,
                              .bytes = work->len,
-                             .out_bytes = work->len};
+                             .out_bytes = work->len,
+                             .in_kind = work->in_kind,
+                             .out_kind = work->out_kind};
     work->memory = work->in == work->out ? MEMORY_IN_PLACE : MEMORY_APART;
-    if (is_known_pageable(work) || offload(&places) != GPUAES_OK)
+    if (!work->is_located && (is_known_pageable(work) || offload(&places) != GPUAES_OK))
         return CHOICE_GPU;
     if (places.in_kind >= GPUAES_DEVICE || places.out_kind >= GPUAES_DEVICE) {
         policy_note_cuda();

@@ -46,7 +46,9 @@ struct work {
     enum policy_work kind;
     unsigned key_bytes; /* 0 for Base64 */
     const void *in, *out;
-    size_t len; /* of the input */
+    size_t len;     /* of the input */
+    int is_located; /* the kinds of memory are known; else policy_choose() asks */
+    enum gpuaes_memory in_kind, out_kind;
 
     /* Set by policy_choose(): */
     enum work_memory memory;

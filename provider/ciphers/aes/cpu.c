@@ -223,6 +223,8 @@ static unsigned char *find_iv(const struct aes_context *c, const char *name)
 
 int aes_get_iv(const struct aes_context *c, unsigned char iv[GPUAES_BLOCK])
 {
+    if (c->mode->iv_bytes == 0)
+        return 1;
     const unsigned char *updated = find_iv(c, OSSL_CIPHER_PARAM_UPDATED_IV);
     if (updated != NULL)
         memcpy(iv, updated, GPUAES_BLOCK);
@@ -235,6 +237,8 @@ int aes_get_iv(const struct aes_context *c, unsigned char iv[GPUAES_BLOCK])
  */
 int aes_set_iv(struct aes_context *c, const unsigned char iv[GPUAES_BLOCK])
 {
+    if (c->mode->iv_bytes == 0)
+        return 1;
     unsigned char *original = find_iv(c, OSSL_CIPHER_PARAM_IV), saved[GPUAES_BLOCK];
     if (original == NULL)
         return 0;

@@ -25,6 +25,8 @@ struct request {
     size_t outsize, written; /* bytes of room at `out`, and before it those that were written */
     int oneshot;
     unsigned bounced; /* sides that the CPU must not touch: host buffers stand in */
+    enum gpuaes_memory in_kind, out_kind; /* of the memory, where `is_located` */
+    int is_located;
 
     /* Set by aes_segment(). */
     int is_cut;
@@ -58,7 +60,7 @@ int aes_bounced_final(struct aes_context *context, unsigned char *out, size_t *o
  */
 int aes_find_buffered(const struct aes_context *context, size_t *bytes);
 
-/* The IV that continues the message at a block boundary; for struct aes_mode. */
+/* The IV that continues the message at a block boundary, if it has one; for struct aes_mode. */
 int aes_get_iv(const struct aes_context *context, unsigned char iv[GPUAES_BLOCK]);
 int aes_set_iv(struct aes_context *context, const unsigned char iv[GPUAES_BLOCK]);
 

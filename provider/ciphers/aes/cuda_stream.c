@@ -195,21 +195,20 @@ static enum gpuaes_status queue_blocks(struct aes_context *c, const struct reque
  * Whole blocks, in memory that the device reaches by itself. During a chain the host does not know
  * the IV, so none begins where the application has a pointer to it.
  */
-static int can_be_queued(const struct aes_context *c, const struct request *r,
-                         const struct offload *places)
+static int can_be_queued(const struct aes_context *c, const struct request *r)
 {
-    return places->in_kind != GPUAES_PAGEABLE && places->out_kind != GPUAES_PAGEABLE &&
-           aes_is_eligible(c) && !((c->mode->flags & MODE_CHAINED) != 0 && c->state.iv_lent) &&
-           r->head_out == 0 && r->middle == r->in_bytes;
+    return r->in_kind != GPUAES_PAGEABLE && r->out_kind != GPUAES_PAGEABLE && aes_is_eligible(c) &&
+           !((c->mode->flags & MODE_CHAINED) != 0 && c->state.iv_lent) && r->head_out == 0 &&
+           r->middle == r->in_bytes;
 }
 
-int aes_stream_update(struct aes_context *c, struct request *r, const struct offload *places)
+int aes_stream_update(struct aes_context *c, struct request *r)
 {
     unsigned char iv[GPUAES_BLOCK] = {0};
     if (c->stream.binding == NULL)
         return DECLINED;
     enum gpuaes_status status = GPUAES_BAD_RANGE;
-    if (can_be_queued(c, r, places))
+    if (can_be_queued(c, r))
         status = queue_blocks(c, r, iv);
     if (status == GPUAES_FAULT) {
         error_raise(c->provider, ERROR_OUTPUT_UNDEFINED, "cuda-stream: %s %s",

@@ -10,7 +10,6 @@
 
 struct aes_context;
 struct request;
-struct offload;
 
 /* CUDA's handles that are no pointers. */
 enum { AES_STREAM_LEGACY = 1, AES_STREAM_PER_THREAD = 2 };
@@ -41,11 +40,10 @@ int aes_stream_close(struct aes_context *context);
 void aes_stream_unbind(struct aes_context *context);
 
 /*
- * Queues a request of whole blocks; `places` says where it is. DECLINED: the stream has been
+ * Queues a request of whole blocks that is cut and located. DECLINED: the stream has been
  * waited for, or there is none, and the CPU's context is where the request begins.
  */
-int aes_stream_update(struct aes_context *context, struct request *request,
-                      const struct offload *places);
+int aes_stream_update(struct aes_context *context, struct request *request);
 
 /* Waits for what is queued, and brings the CPU's context to where that ends. */
 int aes_stream_sync(struct aes_context *context);

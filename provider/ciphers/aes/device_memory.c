@@ -17,25 +17,28 @@
  * Both ranges are looked at before anything happens. Kinds mean something only if the device was
  * there all the time: one that was released meanwhile, for want of work, is started again.
  */
-static int locate(const struct aes_context *c, const struct request *r, struct offload *places)
+static int locate(const struct aes_context *c, struct request *r)
 {
-    *places = (struct offload){.call = OFFLOAD_LOCATE,
-                               .in = r->in,
-                               .out = r->out,
-                               .bytes = r->in_bytes,
-                               .out_bytes = r->writes};
+    struct offload places = {.call = OFFLOAD_LOCATE,
+                             .in = r->in,
+                             .out = r->out,
+                             .bytes = r->in_bytes,
+                             .out_bytes = r->writes};
     do {
         if (!policy_require(c->provider))
             return 0;
-        if (offload(places) != GPUAES_OK) {
+        if (offload(&places) != GPUAES_OK) {
             error_raise(c->provider, ERROR_DEVICE_MEMORY,
                         "what memory it is cannot be found: no thread could be created");
             return 0;
         }
     } while (gpuaes_state() != GPUAES_READY);
-    if (places->in_kind != GPUAES_FOREIGN && places->out_kind != GPUAES_FOREIGN)
+    r->is_located = 1;
+    r->in_kind = places.in_kind;
+    r->out_kind = places.out_kind;
+    if (r->in_kind != GPUAES_FOREIGN && r->out_kind != GPUAES_FOREIGN)
         return 1;
-    int input = places->in_kind == GPUAES_FOREIGN;
+    int input = r->in_kind == GPUAES_FOREIGN;
     error_raise(c->provider, ERROR_BAD_DEVICE_RANGE,
                 "%s of %zu bytes, or it is not of a primary context", input ? "input" : "output",
                 input ? r->in_bytes : r->writes);
@@ -58,16 +61,15 @@ static int run(struct aes_context *c, struct request *r)
 
 int aes_device_update(struct aes_context *c, struct request *r)
 {
-    struct offload places;
     if (r->in == NULL || r->out == NULL || r->in_bytes == 0)
         return DECLINED;
-    if (!aes_segment(c, r) || !locate(c, r, &places))
+    if (!aes_segment(c, r) || !locate(c, r))
         return REFUSED;
-    int result = aes_stream_update(c, r, &places);
+    int result = aes_stream_update(c, r);
     if (result != DECLINED)
         return result;
-    r->bounced = (places.in_kind == GPUAES_DEVICE ? BOUNCE_IN : 0U) |
-                 (places.out_kind == GPUAES_DEVICE ? BOUNCE_OUT : 0U);
+    r->bounced = (r->in_kind == GPUAES_DEVICE ? BOUNCE_IN : 0U) |
+                 (r->out_kind == GPUAES_DEVICE ? BOUNCE_OUT : 0U);
     return r->bounced ? run(c, r) : DECLINED;
 }
 

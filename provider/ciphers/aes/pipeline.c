@@ -48,12 +48,11 @@ void aes_pipeline_end(struct aes_context *c)
 
 int aes_pipeline_copy(struct aes_context *copy, const struct aes_context *original)
 {
-    if (original->pipeline == NULL || set_pipes(copy, original, original->pipeline->pipes)) {
-        aes_update_thresholds(copy);
-        return 1;
-    }
-    aes_pipeline_end(copy);
-    return 0;
+    int ok = original->pipeline == NULL || set_pipes(copy, original, original->pipeline->pipes);
+    if (!ok)
+        aes_pipeline_end(copy);
+    aes_update_thresholds(copy);
+    return ok;
 }
 
 int aes_pipeline_check(const struct aes_context *c)

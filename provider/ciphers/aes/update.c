@@ -55,6 +55,9 @@ static int by_gpu(struct aes_context *c, struct request *r, struct work *work)
                           .in = r->in,
                           .out = r->out,
                           .len = r->in_bytes,
+                          .is_located = r->is_located,
+                          .in_kind = r->in_kind,
+                          .out_kind = r->out_kind,
                           .why = CPU_UNSUITED};
     enum policy_choice choice = aes_is_eligible(c) ? policy_choose(c->provider, work) : CHOICE_CPU;
     c->state.stays_on_cpu = choice == CHOICE_CPU && work->why == CPU_FASTER;
