@@ -13,7 +13,6 @@
 #include "provider/ciphers/aes/cpu.h"
 #include "provider/common/offload.h"
 #include "provider/policy/policy.h"
-#include "provider/policy/read_ahead_policy.h"
 
 /*
  * Larger updates have the device to themselves, or the CPU: with 1 MiB, which is in no near
@@ -153,11 +152,9 @@ static void begin(struct aes_context *c)
         gpuaes_keystream_open(&c->hot.keystream, key, c->ahead.origin, flags) != GPUAES_OK)
         return;
     gpuaes_keystream_skip(c->hot.keystream, partial);
-    c->ahead.behind = 0;
+    c->ahead.behind = c->ahead.useless = 0;
     c->ahead.offset = partial;
-    c->ahead.partial = 0;
-    c->ahead.turns = 0;
-    c->ahead.useless = 0;
+    c->ahead.partial = c->ahead.sampled_to = 0;
     c->ahead.sample_in = 0;
     c->ahead.checked_from = policy_floor(c->provider);
 }
@@ -167,14 +164,11 @@ static void consider(struct aes_context *c, uint64_t bytes)
     c->ahead.run += bytes;
     if (!is_possible(c))
         return;
-    read_ahead_want();
     if (c->ahead.run < enough(c) || gpuaes_state() != GPUAES_READY)
         return;
-    if (offload_needs_thread()) { /* handing each segment over would cost more than it gains */
-        c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
-        return;
-    }
-    if (policy_is_forced(c->provider) || read_ahead_pays(c->provider, c->cipher->key_bytes))
+    /* In a thread of its own, each segment would cost more than it gains. */
+    if (!offload_needs_thread() &&
+        policy_begins_read_ahead(c->provider, c->cipher->key_bytes, bytes))
         begin(c);
     else
         c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
@@ -229,12 +223,9 @@ static int is_other(const struct aes_context *c, const struct request *r)
     return !policy_rules_out_device_memory(&work);
 }
 
-/*
- * What is faster is seen by timing both on the same stream: once in so many segments the
- * CPU does an update; and of each segment one is timed that is not the first, which finds
- * nothing of it in a cache.
+/* Of each segment one update is timed that is not the first, which finds nothing of it in a cache.
  */
-enum { TRIAL_EVERY = 64, SAMPLE_IN = 3 };
+enum { SAMPLE_IN = 3 };
 
 /* Returns the bytes done with keystream that is made. */
 static size_t use(struct aes_context *c, struct request *r)
@@ -250,7 +241,7 @@ static size_t use(struct aes_context *c, struct request *r)
 static void combine(struct aes_context *c, struct request *r)
 {
     while (r->in_bytes != 0 && gpuaes_keystream_order(c->hot.keystream) && use(c, r) != 0)
-        c->ahead.sample_in = SAMPLE_IN;
+        continue;
 }
 
 /* The rest of a request. */
@@ -259,12 +250,10 @@ static int finish_on_cpu(struct aes_context *c, struct request *r)
     size_t left = r->in_bytes, all = r->written + left;
     if (!aes_read_ahead_settle(c))
         return 0;
-    int observed = left >= READ_AHEAD_OBSERVED;
-    int64_t begun = observed ? clock_ns(CLOCK_MONOTONIC) : 0;
+    int64_t begun = clock_ns(CLOCK_MONOTONIC);
     int ok = aes_on_cpu(c, r, left) && r->written == all;
-    if (observed)
-        c->ahead.useless |=
-            !read_ahead_observe(c->cipher->key_bytes, 1, left, clock_ns_since(begun));
+    (void)policy_observe_stream(c->provider, c->cipher->key_bytes, MODEL_CPU, left,
+                                clock_ns_since(begun), left);
     c->hot.countdown -= (int64_t)left;
     note_done_by_cpu(c, left);
     return ok;
@@ -274,14 +263,26 @@ static int finish_on_cpu(struct aes_context *c, struct request *r)
 static int finish(struct aes_context *c, struct request *r)
 {
     int ok = 1, needs_thread = offload_needs_thread();
-    if (!needs_thread && c->ahead.turns++ % TRIAL_EVERY != 0)
+    c->ahead.sample_in = SAMPLE_IN;
+    /* Not twice, or nothing would be ordered. */
+    c->ahead.probed = !c->ahead.probed &&
+                      policy_probes_cpu(c->provider, c->cipher->key_bytes, r->in_bytes);
+    if (!needs_thread && !c->ahead.probed)
         combine(c, r);
     if (r->in_bytes != 0)
         ok = finish_on_cpu(c, r);
-    int useless = c->ahead.useless && !policy_is_forced(c->provider);
-    if (!ok || useless || needs_thread || !gpuaes_keystream_is_open(c->hot.keystream))
+    if (!ok || c->ahead.useless || needs_thread || !gpuaes_keystream_is_open(c->hot.keystream))
         ok = aes_read_ahead_end(c) && ok;
     return ok;
+}
+
+/* `bytes` stand for all since the last ones that did. */
+static void observe_combined(struct aes_context *c, size_t bytes, double ns)
+{
+    uint64_t position = gpuaes_keystream_position(c->hot.keystream);
+    c->ahead.useless = !policy_observe_stream(c->provider, c->cipher->key_bytes, MODEL_GPU, bytes,
+                                              ns, position - c->ahead.sampled_to);
+    c->ahead.sampled_to = position;
 }
 
 int aes_read_ahead_update(struct aes_context *c, struct request *r)
@@ -296,7 +297,6 @@ int aes_read_ahead_update(struct aes_context *c, struct request *r)
     int64_t begun = sampled ? clock_ns(CLOCK_MONOTONIC) : 0;
     size_t done = use(c, r);
     if (sampled)
-        c->ahead.useless |=
-            !read_ahead_observe(c->cipher->key_bytes, 0, done, clock_ns_since(begun));
+        observe_combined(c, done, clock_ns_since(begun));
     return r->in_bytes == 0 ? DONE : finish(c, r);
 }
