@@ -20,10 +20,8 @@ provider_libprovider_core_la_SOURCES = \
 	provider/ciphers/aes/modes/ecb.c \
 	provider/ciphers/base64/cipher.c provider/ciphers/base64/cipher.h \
 	provider/ciphers/base64/codec.c provider/ciphers/base64/codec.h \
-	provider/ciphers/base64/coder.c provider/ciphers/base64/coder.h \
-	provider/ciphers/base64/decoder.c provider/ciphers/base64/decoder.h \
+	provider/ciphers/base64/coders.c provider/ciphers/base64/coders.h \
 	provider/ciphers/base64/decode.c \
-	provider/ciphers/base64/encoder.c provider/ciphers/base64/encoder.h \
 	provider/common/config.c provider/common/config.h \
 	provider/common/core_3_5.h \
 	provider/common/default_ciphers.c provider/common/default_ciphers.h \

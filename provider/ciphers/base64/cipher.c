@@ -10,7 +10,6 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
-#include <string.h>
 
 #include "provider/ciphers/base64/codec.h"
 #include "provider/common/errors.h"
@@ -30,10 +29,7 @@ struct base64_cipher {
     int outsize_set;
     int encrypt;
     enum phase phase;
-    union {
-        struct base64_encoding encoding; /* encrypt */
-        struct base64_decoding decoding; /* !encrypt */
-    };
+    struct base64_codec codec;
 };
 
 static OSSL_FUNC_cipher_newctx_fn cipher_newctx;
@@ -63,51 +59,28 @@ static void *cipher_newctx(void *provctx)
     return c;
 }
 
-/* Ends what was begun. */
-static void stop(struct base64_cipher *c)
-{
-    if (c->phase == UNINITIALISED)
-        return;
-    if (c->encrypt)
-        base64_encoding_clear(&c->encoding);
-    else
-        base64_decoding_clear(&c->decoding);
-}
-
 static void start(struct base64_cipher *c)
 {
-    if (c->encrypt)
-        base64_encoding_start(&c->encoding, c->provider, &c->format);
-    else
-        base64_decoding_start(&c->decoding, c->provider, &c->format);
+    base64_start(&c->codec, c->provider, &c->format);
     c->phase = INITIALISED;
 }
 
 static void cipher_freectx(void *ctx)
 {
     struct base64_cipher *c = ctx;
-
-    if (!c)
+    if (c == NULL)
         return;
-    stop(c);
+    base64_clear(&c->codec);
     OPENSSL_clear_free(c, sizeof *c);
 }
 
 static void *cipher_dupctx(void *ctx)
 {
     struct base64_cipher *c = ctx, *copy = OPENSSL_memdup(c, sizeof *c);
-
-    if (!copy) {
+    if (copy == NULL)
         error_raise(c->provider, ERROR_OUT_OF_MEMORY, "a context of %zu bytes", sizeof *c);
-        return NULL;
-    }
-    /* What has been counted is the original's. */
-    if (copy->phase != UNINITIALISED) {
-        if (copy->encrypt)
-            totals_begin(&copy->encoding.totals);
-        else
-            totals_begin(&copy->decoding.totals);
-    }
+    else
+        totals_begin(&copy->codec.totals); /* what has been counted is the original's */
     return copy;
 }
 
@@ -119,7 +92,7 @@ static int init(struct base64_cipher *c, int encrypt, size_t keylen, size_t ivle
                     ivlen);
         return 0;
     }
-    stop(c);
+    base64_clear(&c->codec);
     c->encrypt = encrypt;
     start(c);
     return cipher_set_ctx_params(c, params);
@@ -198,38 +171,32 @@ static int cipher_update(void *ctx, unsigned char *out, size_t *outl, size_t out
 {
     struct base64_cipher *c = ctx;
     size_t room = c->outsize_set ? c->outsize : promised(outsize, inl), needed;
-
     c->outsize_set = 0;
     *outl = 0;
     if (!ready(c))
         return 0;
     if (inl == 0)
         return 1;
-    needed = c->encrypt ? base64_encoding_size(&c->encoding, inl)
-                        : base64_decoding_size(&c->decoding, in, inl, room);
+    needed = c->encrypt ? base64_encoded_size(&c->codec, inl)
+                        : base64_decoded_size(&c->codec, in, inl, room);
     if (!fits(c, needed, room) || !countable(c, needed) || !apart(c, out, needed, in, inl))
         return 0;
     c->phase = RUNNING;
     if (!c->encrypt)
-        return base64_decoding_update(&c->decoding, out, outl, in, inl);
+        return base64_decode_update(&c->codec, out, outl, in, inl);
     *outl = needed;
-    return base64_encoding_update(&c->encoding, out, in, inl);
+    return base64_encode_update(&c->codec, out, in, inl);
 }
 
 static int cipher_final(void *ctx, unsigned char *out, size_t *outl, size_t outsize)
 {
     struct base64_cipher *c = ctx;
-
     *outl = 0;
-    if (!ready(c))
+    if (!ready(c) || (c->encrypt ? !fits(c, base64_encode_end_size(&c->codec), outsize)
+                                 : !base64_decode_end(&c->codec)))
         return 0;
-    if (c->encrypt) {
-        if (!fits(c, base64_encoding_end_size(&c->encoding), outsize))
-            return 0;
-        *outl = base64_encoding_end(&c->encoding, out);
-    } else if (!base64_decoding_end(&c->decoding)) {
-        return 0;
-    }
+    if (c->encrypt)
+        *outl = base64_encode_end(&c->codec, out);
     c->phase = FINISHED;
     return 1;
 }

@@ -30,22 +30,6 @@
 
 struct provider;
 
-/*
- * Chooses for an update that kind, in, out and len of `work` describe. Returns 1 for the GPU, 0 for
- * the CPU, and -1, with the error raised, if neither can: the settings insist on a GPU and there is
- * none, or it is device memory. Does not touch the memory.
- */
-int base64_choose(struct provider *provider, struct work *work);
-
-/* Tells the policy and the totals that a GPU did `by_gpu` bytes, and the CPU the others. */
-void base64_done(struct totals *totals, const struct work *work, int chosen, size_t by_gpu);
-
-/*
- * Returns 1 if the CPU may finish the work of a device that failed, and 0, with the error
- * raised, if the device may still write to the output.
- */
-int base64_cpu_may_go_on(const struct provider *provider, enum gpuaes_status status);
-
 /* ---- Format: what the cipher, the encoder and the decoder have as parameters -- */
 
 struct base64_format {
@@ -65,86 +49,92 @@ struct base64_format {
 int base64_format_set(struct base64_format *format, const struct provider *provider,
                       const OSSL_PARAM params[]);
 
-/* ---- Encoding ------------------------------------------------------------ */
+/* ---- A text ---------------------------------------------------------------------- */
 
-struct base64_encoding {
+struct base64_codec {
     struct provider *provider;
-    size_t line_length;
-    size_t column; /* of the next character */
-    unsigned char held[3];
-    unsigned held_bytes; /* 0 to 2: less than a group of three */
-    int undefined;       /* the device may write to the output at any time, and it must stay */
+    struct base64_format format;
     struct totals totals;
-};
+    size_t column;          /* of the next character, where there are lines */
+    unsigned held;          /* less than a group: 0 to 2 bytes, or 0 to 3 characters with padding */
+    unsigned char group[3]; /* encoding: those bytes */
+    int undefined;          /* the device may write to the output at any time, and it must stay */
 
-enum { BASE64_ENCODING_END = 5 }; /* the most that base64_encoding_end() writes */
-
-void base64_encoding_start(struct base64_encoding *e, struct provider *provider,
-                           const struct base64_format *format);
-
-/* Characters that an update of `len` bytes writes, exactly; SIZE_MAX if that is too large. */
-size_t base64_encoding_size(const struct base64_encoding *e, size_t len);
-
-/*
- * Returns 0 where base64_choose() does, with nothing consumed; and where the output
- * is undefined: then only base64_encoding_clear() may follow.
- */
-int base64_encoding_update(struct base64_encoding *e, unsigned char *out, const unsigned char *in,
-                           size_t len);
-
-/* Characters that base64_encoding_end() writes. */
-size_t base64_encoding_end_size(const struct base64_encoding *e);
-
-/* Writes padding and the last line end; returns how many characters that is. */
-size_t base64_encoding_end(struct base64_encoding *e, unsigned char *out);
-
-/* Puts the count into the statistics and cleanses the state. Once is enough, twice is harmless. */
-void base64_encoding_clear(struct base64_encoding *e);
-
-/* ---- Decoding ------------------------------------------------------------ */
-
-struct base64_decoding {
-    struct provider *provider;
-    size_t line_length;
-    int skip_white_space;
-
+    /* Decoding. */
     uint64_t offset;  /* of the update's first character in the text */
     uint64_t last_at; /* offset of the last character that was not padding */
     uint32_t bits;    /* of the quad that is begun */
-    unsigned held;    /* its characters so far, padding included: 0 to 3 */
-    unsigned pads;    /* '=' among them */
+    unsigned pads;    /* '=' among its characters so far */
     int padded;       /* a padded quad is complete: no characters may follow */
-    int undefined;    /* as in base64_encoding */
-
-    /* Strict lines only. */
-    size_t column; /* of the next character */
-    int after_cr;  /* the line feed of a "\r\n" is due */
-    int closed;    /* a short line has ended: it was the last */
-
-    struct totals totals;
+    int after_cr;     /* strict lines: the line feed of a "\r\n" is due */
+    int closed;       /* strict lines: a short line has ended, it was the last */
 };
 
-void base64_decoding_start(struct base64_decoding *d, struct provider *provider,
-                           const struct base64_format *format);
+void base64_start(struct base64_codec *c, struct provider *provider,
+                  const struct base64_format *format);
+
+/*
+ * Puts the totals into the statistics and cleanses the state. Once is enough, twice is harmless.
+ * After an update that failed, nothing else may follow.
+ */
+void base64_clear(struct base64_codec *c);
+
+/* ---- Encoding -------------------------------------------------------------------- */
+
+enum { BASE64_END = 5 }; /* the most that base64_encode_end() writes */
+
+/* Characters that an update of `len` bytes writes, exactly; SIZE_MAX if that is too large. */
+size_t base64_encoded_size(const struct base64_codec *c, size_t len);
+
+/*
+ * Returns 0, with the error raised, where neither side can do it, with nothing consumed (the
+ * settings insist on a GPU and there is none, or it is device memory); and where the output is
+ * undefined.
+ */
+int base64_encode_update(struct base64_codec *c, unsigned char *out, const unsigned char *in,
+                         size_t len);
+
+/* Characters that base64_encode_end() writes. */
+size_t base64_encode_end_size(const struct base64_codec *c);
+
+/* Writes padding and the last line end; returns how many characters that is. */
+size_t base64_encode_end(struct base64_codec *c, unsigned char *out);
+
+/* ---- Decoding -------------------------------------------------------------------- */
 
 /*
  * The most that an update of this input writes. Where a quick estimate exceeds
  * `room`, it reads the input for a better one, exact for valid text.
  */
-size_t base64_decoding_size(const struct base64_decoding *d, const unsigned char *in, size_t len,
-                            size_t room);
+size_t base64_decoded_size(const struct base64_codec *c, const unsigned char *in, size_t len,
+                           size_t room);
 
 /*
- * Decodes into `out`, *produced bytes. Returns 0, with the error raised, on invalid text, where
- * base64_choose() returns -1, and where the output is undefined. Then the contents of `out` must
- * not be used, and only base64_decoding_clear() may follow.
+ * Decodes into `out`, *produced bytes. Returns 0, with the error raised, on invalid text and where
+ * base64_encode_update() does. Then the contents of `out` must not be used.
  */
-int base64_decoding_update(struct base64_decoding *d, unsigned char *out, size_t *produced,
-                           const unsigned char *in, size_t len);
+int base64_decode_update(struct base64_codec *c, unsigned char *out, size_t *produced,
+                         const unsigned char *in, size_t len);
 
 /* Whether the text may end here; if not, the error is raised. */
-int base64_decoding_end(struct base64_decoding *d);
+int base64_decode_end(struct base64_codec *c);
 
-void base64_decoding_clear(struct base64_decoding *d);
+/* ---- What both directions do about the device -------------------------------------- */
+
+/*
+ * Chooses for an update that kind, in, out and len of `work` describe. Returns 1 for the GPU, 0 for
+ * the CPU, and -1, with the error raised, if neither can. Does not touch the memory.
+ */
+int base64_choose(const struct base64_codec *c, struct work *work);
+
+/*
+ * Has the device encode or decode; returns 1 if it did. Where it may still write to `out`,
+ * raises the error and sets c->undefined.
+ */
+int base64_offload(struct base64_codec *c, enum policy_work kind, const unsigned char *in,
+                   unsigned char *out, size_t bytes);
+
+/* Tells the policy and the totals that a GPU did `by_gpu` bytes, and the CPU the others. */
+void base64_done(struct base64_codec *c, const struct work *work, int chosen, size_t by_gpu);
 
 #endif

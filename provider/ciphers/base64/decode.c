@@ -15,28 +15,18 @@
 #include <libbase64.h>
 #endif
 
+#include "base/minmax.h"
 #include "provider/ciphers/base64/codec.h"
 #include "provider/common/errors.h"
-#include "provider/common/offload.h"
-#include "provider/policy/policy.h"
 
 enum {
     DECODE_PIECE = 16 << 10, /* a multiple of 4: stays in the cache between two passes */
     SCRATCH_PIECE = 16 << 20 /* text whose white space is taken out at one time */
 };
 
-void base64_decoding_start(struct base64_decoding *d, struct provider *provider,
-                           const struct base64_format *format)
-{
-    memset(d, 0, sizeof *d);
-    d->provider = provider;
-    d->line_length = format->line_length;
-    d->skip_white_space = format->skip_white_space;
-}
-
 /* ---- Decoding: characters ------------------------------------------------ */
 
-static int decode_error(const struct base64_decoding *d, uint64_t offset, const char *what)
+static int decode_error(const struct base64_codec *d, uint64_t offset, const char *what)
 {
     error_raise(d->provider, ERROR_BAD_BASE64, "at offset %llu: %s", (unsigned long long)offset,
                 what);
@@ -64,7 +54,7 @@ static int is_white(unsigned char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static int decode_padding(struct base64_decoding *d, uint64_t at)
+static int decode_padding(struct base64_codec *d, uint64_t at)
 {
     if (d->held < 2)
         return decode_error(d, at, "padding where none can be");
@@ -76,7 +66,7 @@ static int decode_padding(struct base64_decoding *d, uint64_t at)
 }
 
 /* One character, at offset `at`; writes to *out when it completes a quad. */
-static int decode_character(struct base64_decoding *d, unsigned char **out, unsigned char c,
+static int decode_character(struct base64_codec *d, unsigned char **out, unsigned char c,
                             uint64_t at)
 {
     if (d->padded)
@@ -122,7 +112,7 @@ static int decode_quads(unsigned char *out, const unsigned char *in, size_t len)
 }
 
 /* Characters without line ends between them, the first at offset `at`, on the CPU. */
-static int decode_span(struct base64_decoding *d, unsigned char **out, const unsigned char *in,
+static int decode_span(struct base64_codec *d, unsigned char **out, const unsigned char *in,
                        size_t len, uint64_t at)
 {
     while (len) {
@@ -173,7 +163,7 @@ static size_t graphic_span(const unsigned char *in, size_t len)
 }
 
 /* A '\r' or '\n' where strict lines are wanted; NULL or what is wrong with it. */
-static const char *line_end(struct base64_decoding *d, unsigned char c)
+static const char *line_end(struct base64_codec *d, unsigned char c)
 {
     if (d->after_cr && c != '\n')
         return "a carriage return without a line feed";
@@ -185,7 +175,7 @@ static const char *line_end(struct base64_decoding *d, unsigned char c)
         return "an empty line";
     if (d->column % 4)
         return "a line end within a group of four";
-    d->closed = d->column < d->line_length;
+    d->closed = d->column < d->format.line_length;
     d->column = 0;
     d->after_cr = c == '\r';
     return NULL;
@@ -196,14 +186,14 @@ static const char *line_end(struct base64_decoding *d, unsigned char c)
  * text: *at and *span; the span is 0 at the end. Returns NULL, or what is wrong
  * at *at.
  */
-static const char *next_span(struct base64_decoding *d, const unsigned char *in, size_t len,
+static const char *next_span(struct base64_codec *d, const unsigned char *in, size_t len,
                              size_t *at, size_t *span)
 {
     *span = 0;
     for (; *at < len; ++*at) {
         unsigned char c = in[*at];
 
-        if (d->skip_white_space) {
+        if (d->format.skip_white_space) {
             if (!is_white(c))
                 break;
         } else if (c == '\n' || c == '\r' || d->after_cr) {
@@ -213,7 +203,7 @@ static const char *next_span(struct base64_decoding *d, const unsigned char *in,
                 return wrong;
         } else if (d->closed) {
             return "text after a short line, which must be the last";
-        } else if (d->column == d->line_length) {
+        } else if (d->column == d->format.line_length) {
             return "a line is too long";
         } else {
             break;
@@ -224,26 +214,27 @@ static const char *next_span(struct base64_decoding *d, const unsigned char *in,
     *span = graphic_span(in + *at, len - *at);
     if (*span == 0)
         *span = 1; /* a control character: no text, as will be found */
-    if (!d->skip_white_space) {
-        if (*span > d->line_length - d->column)
-            *span = d->line_length - d->column;
+    if (!d->format.skip_white_space) {
+        if (*span > d->format.line_length - d->column)
+            *span = d->format.line_length - d->column;
         d->column += *span;
     }
     return NULL;
 }
 
-static int has_separators(const struct base64_decoding *d)
+static int has_separators(const struct base64_codec *d)
 {
-    return d->skip_white_space || d->line_length;
+    return d->format.skip_white_space || d->format.line_length;
 }
 
-static int is_separator(const struct base64_decoding *d, unsigned char c)
+static int is_separator(const struct base64_codec *d, unsigned char c)
 {
-    return d->skip_white_space ? is_white(c) : d->line_length && (c == '\n' || c == '\r');
+    return d->format.skip_white_space ? is_white(c)
+                                      : d->format.line_length && (c == '\n' || c == '\r');
 }
 
 /* The whole input on the CPU; `in` stands at offset `at`. */
-static int decode_cpu(struct base64_decoding *d, unsigned char **out, const unsigned char *in,
+static int decode_cpu(struct base64_codec *d, unsigned char **out, const unsigned char *in,
                       size_t len, uint64_t at)
 {
     size_t i = 0, span;
@@ -273,62 +264,43 @@ static size_t bulk_of(const unsigned char *in, size_t len)
     return bulk && in[bulk - 1] == '=' ? bulk - 4 : bulk;
 }
 
-/*
- * Text without separators: the bulk on the device; *done is how much it did. 0
- * where nobody can do the rest.
- */
-static int decode_on_device(struct base64_decoding *d, unsigned char **out, const unsigned char *in,
-                            size_t len, size_t *done)
+/* Text without separators, from the start of a quad on: returns how much of it the device did. */
+static size_t decode_on_device(struct base64_codec *d, unsigned char **out, const unsigned char *in,
+                               size_t len)
 {
     size_t bulk = bulk_of(in, len);
-    enum gpuaes_status status;
-
-    *done = 0;
-    if (bulk == 0)
-        return 1;
-    struct offload work = {.call = OFFLOAD_DECODE,
-                           .in = in,
-                           .out = *out,
-                           .bytes = bulk,
-                           .flags = policy_flags(d->provider)};
-    status = offload(&work);
-    if (status == GPUAES_OK) {
-        *done = bulk;
-        *out += bulk / 4 * 3;
-    } else if (status != GPUAES_BAD_INPUT) {
-        d->undefined = !base64_cpu_may_go_on(d->provider, status);
-    }
-    return !d->undefined;
+    if (!base64_offload(d, WORK_BASE64_DECODE, in, *out, bulk))
+        return 0;
+    *out += bulk / 4 * 3;
+    return bulk;
 }
 
 /*
  * A piece with separators, at offset `at`, which are taken out into `scratch`
- * first; then as above. 0 on an error that is raised. On anything unusual,
- * wrong text above all, *done is 0 and the state as before: the CPU starts from
- * the beginning, it knows the offsets. Nothing is held of a quad.
+ * first; then as above. Returns 1 if that is done, and 0 with the error raised. On anything
+ * unusual, wrong text above all, returns -1 with the state as before: the CPU starts from the
+ * beginning, it knows the offsets.
  */
-static int decode_gathered(struct base64_decoding *d, unsigned char **out, const unsigned char *in,
-                           size_t len, uint64_t at, unsigned char *scratch, size_t *done)
+static int decode_gathered(struct base64_codec *d, unsigned char **out, const unsigned char *in,
+                           size_t len, uint64_t at, unsigned char *scratch)
 {
-    struct base64_decoding before = *d;
-    size_t i = 0, span, gathered = 0, on_device = 0, rest;
+    struct base64_codec before = *d;
+    size_t i = 0, span, gathered = 0;
     const char *wrong;
-
-    while (!(wrong = next_span(d, in, len, &i, &span)) && span) {
+    while ((wrong = next_span(d, in, len, &i, &span)) == NULL && span != 0) {
         memcpy(scratch + gathered, in + i, span);
         gathered += span;
         i += span;
     }
-    if (!wrong && !decode_on_device(d, out, scratch, gathered, &on_device))
+    size_t rest = gathered - (wrong == NULL ? decode_on_device(d, out, scratch, gathered) : 0);
+    if (d->undefined)
         return 0;
-    if (on_device == 0) {
+    if (rest == gathered) {
         *d = before;
-        *done = 0;
-        return 1;
+        return -1;
     }
-    *done = len;
     /* The last characters, up to seven, from the input, where their offsets are known. */
-    for (i = len, rest = gathered - on_device; rest; i--)
+    for (i = len; rest != 0; i--)
         rest -= !is_separator(d, in[i - 1]);
     for (; i < len; i++)
         if (!is_separator(d, in[i]) && !decode_character(d, out, in[i], at + i))
@@ -336,51 +308,44 @@ static int decode_gathered(struct base64_decoding *d, unsigned char **out, const
     return 1;
 }
 
-/* All of the input in pieces, *on_device of it on the device. */
-static int decode_with_scratch(struct base64_decoding *d, unsigned char **out,
-                               const unsigned char *in, size_t len, size_t *on_device)
+/* All of the input in pieces, *by_gpu of it by the device. */
+static int decode_with_scratch(struct base64_codec *d, unsigned char **out, const unsigned char *in,
+                               size_t len, size_t *by_gpu)
 {
-    size_t capacity = len < SCRATCH_PIECE ? len : SCRATCH_PIECE, piece, done;
+    size_t capacity = min_u64(len, SCRATCH_PIECE);
     unsigned char *scratch = OPENSSL_malloc(capacity);
     uint64_t at = d->offset;
     int ok = 1;
-
-    for (; ok && len; in += piece, at += piece, len -= piece) {
-        piece = len < capacity ? len : capacity;
-        done = 0;
-        if (d->held)
-            piece = 1; /* up to the next quad's start */
-        else if (scratch && !d->padded)
-            ok = decode_gathered(d, out, in, piece, at, scratch, &done);
-        if (ok && done == 0)
-            ok = decode_cpu(d, out, in, piece, at);
-        *on_device += done;
+    for (size_t piece; ok && len != 0; in += piece, at += piece, len -= piece) {
+        int result = -1;
+        piece = d->held != 0 ? 1 : min_u64(len, capacity); /* up to the next quad's start */
+        if (d->held == 0 && scratch != NULL && !d->padded)
+            result = decode_gathered(d, out, in, piece, at, scratch);
+        if (result > 0)
+            *by_gpu += piece;
+        ok = result < 0 ? decode_cpu(d, out, in, piece, at) : result;
     }
-    if (scratch)
-        OPENSSL_clear_free(scratch, capacity);
+    OPENSSL_clear_free(scratch, capacity);
     return ok;
 }
 
 /* Text without separators: up to the first quad's start on the CPU, then the device. */
-static int decode_bare(struct base64_decoding *d, unsigned char **out, const unsigned char *in,
-                       size_t len, size_t *on_device)
+static int decode_bare(struct base64_codec *d, unsigned char **out, const unsigned char *in,
+                       size_t len, size_t *by_gpu)
 {
-    size_t head = d->held ? 4 - d->held : 0, done = 0;
-
-    if (head > len)
-        head = len;
+    size_t head = d->held != 0 ? min_u64(len, 4 - d->held) : 0;
     if (!decode_cpu(d, out, in, head, d->offset))
         return 0;
-    if (!d->padded && !decode_on_device(d, out, in + head, len - head, &done))
-        return 0;
-    *on_device = done;
-    return decode_cpu(d, out, in + head + done, len - head - done, d->offset + head + done);
+    if (!d->padded)
+        *by_gpu = decode_on_device(d, out, in + head, len - head);
+    head += *by_gpu;
+    return !d->undefined && decode_cpu(d, out, in + head, len - head, d->offset + head);
 }
 
 /* ---- Decoding: the whole ------------------------------------------------- */
 
-size_t base64_decoding_size(const struct base64_decoding *d, const unsigned char *in, size_t len,
-                            size_t room)
+size_t base64_decoded_size(const struct base64_codec *d, const unsigned char *in, size_t len,
+                           size_t room)
 {
     size_t most = len / 4 * 3 + (d->held + len % 4) / 4 * 3, total = d->held, pads = 0;
     int ended = 0;
@@ -399,42 +364,33 @@ size_t base64_decoding_size(const struct base64_decoding *d, const unsigned char
     return total / 4 * 3 - (total % 4 == 0 && pads <= 2 && total ? pads : 0);
 }
 
-int base64_decoding_update(struct base64_decoding *d, unsigned char *out, size_t *produced,
-                           const unsigned char *in, size_t len)
+int base64_decode_update(struct base64_codec *d, unsigned char *out, size_t *produced,
+                         const unsigned char *in, size_t len)
 {
-    unsigned char *start = out;
+    unsigned char *end = out;
     struct work work = {.kind = WORK_BASE64_DECODE, .in = in, .out = out, .len = len};
-    int device = base64_choose(d->provider, &work), ok;
-    size_t on_device = 0;
-
+    int device = base64_choose(d, &work), ok;
+    size_t by_gpu = 0;
     if (device < 0)
         return 0;
-    if (!device) {
-        ok = decode_cpu(d, &out, in, len, d->offset);
-    } else if (has_separators(d)) {
-        ok = decode_with_scratch(d, &out, in, len, &on_device);
-    } else {
-        ok = decode_bare(d, &out, in, len, &on_device);
-    }
+    if (!device)
+        ok = decode_cpu(d, &end, in, len, d->offset);
+    else if (has_separators(d))
+        ok = decode_with_scratch(d, &end, in, len, &by_gpu);
+    else
+        ok = decode_bare(d, &end, in, len, &by_gpu);
     if (ok)
-        base64_done(&d->totals, &work, device, on_device);
+        base64_done(d, &work, device, by_gpu);
     d->offset += len;
-    *produced = (size_t)(out - start);
+    *produced = (size_t)(end - out);
     return ok;
 }
 
-int base64_decoding_end(struct base64_decoding *d)
+int base64_decode_end(struct base64_codec *d)
 {
     if (d->after_cr)
         return decode_error(d, d->offset, "the text ends within a line end");
     if (d->held)
         return decode_error(d, d->offset, "the text ends within a group of four");
     return 1;
-}
-
-void base64_decoding_clear(struct base64_decoding *d)
-{
-    if (d->provider)
-        totals_flush(&d->totals);
-    OPENSSL_cleanse(&d->bits, sizeof d->bits);
 }
