@@ -188,14 +188,7 @@ static void warn_of_differences(const struct shared *shared, size_t count)
 /* Where what is wished cannot be had, it says so; GPUs that were not wished are refused. */
 static int share(const struct provider *provider)
 {
-    const struct settings *s = &provider->settings;
-    size_t ahead = s->read_ahead_bytes == READ_AHEAD_DEFAULT ? 0 : s->read_ahead_bytes;
-    struct gpuaes_settings wanted = {.pinned_bytes = s->pinned_bytes,
-                                     .read_ahead_bytes = ahead,
-                                     .timeout_ms = s->timeout_ms,
-                                     .idle_seconds = s->idle_seconds,
-                                     .threads = s->threads,
-                                     .devices = s->devices};
+    struct gpuaes_settings wanted = provider->settings.process;
     struct gpuaes_settings is;
     if (gpuaes_configure(&wanted) || !gpuaes_get_settings(&is))
         return 1;

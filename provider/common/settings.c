@@ -16,6 +16,7 @@
 #include "cuda/gpuaes.h"
 
 #define MIB ((uint64_t)1 << 20)
+#define READ_AHEAD_DEFAULT UINT64_MAX
 
 enum { DEVICES_MOST = 64, THREADS_MOST = 64, NAME_MOST = 32 };
 
@@ -100,45 +101,26 @@ static int parse_number(const char *text, uint64_t *number)
     return 1;
 }
 
-static int read_number(const struct reader *reader, const char *key, uint64_t least, uint64_t most,
-                       uint64_t *number)
+/* A number; or `word`, where there is one, which leaves *number as it is. */
+static int read_number(const struct reader *reader, const char *key, const char *word,
+                       uint64_t least, uint64_t most, uint64_t *number)
 {
     const char *value = reader->find(reader->arg, key);
-    if (value == NULL)
-        return 1;
+    char expected[sizeof reader->fault->expected];
     uint64_t n;
+    if (value == NULL || (word != NULL && strcmp(value, word) == 0))
+        return 1;
     if (parse_number(value, &n) && n >= least && n <= most) {
         *number = n;
         return 1;
     }
-    char expected[sizeof reader->fault->expected];
-    (void)snprintf(expected, sizeof expected, "a number from %llu to %llu",
-                   (unsigned long long)least, (unsigned long long)most);
+    int at = word == NULL ? 0 : snprintf(expected, sizeof expected, "\"%s\" or ", word);
+    if (most >= SIZE_MAX - 1)
+        (void)snprintf(expected + at, sizeof expected - (size_t)at, "a number of bytes");
+    else
+        (void)snprintf(expected + at, sizeof expected - (size_t)at, "a number from %llu to %llu",
+                       (unsigned long long)least, (unsigned long long)most);
     return refuse(reader, key, value, expected);
-}
-
-static int read_min_bytes(const struct reader *reader, size_t *min_bytes)
-{
-    const char *value = reader->find(reader->arg, "min-bytes");
-    uint64_t n;
-    if (value == NULL || strcmp(value, "auto") == 0)
-        return 1;
-    if (!parse_number(value, &n) || n >= MIN_BYTES_AUTO)
-        return refuse(reader, "min-bytes", value, "\"auto\" or a number of bytes");
-    *min_bytes = (size_t)n;
-    return 1;
-}
-
-static int read_threads(const struct reader *reader, unsigned *threads)
-{
-    const char *value = reader->find(reader->arg, "threads");
-    uint64_t n;
-    if (value == NULL || strcmp(value, "auto") == 0)
-        return 1;
-    if (!parse_number(value, &n) || n < 1 || n > THREADS_MOST)
-        return refuse(reader, "threads", value, "\"auto\" or a number from 1 to 64");
-    *threads = (unsigned)n;
-    return 1;
 }
 
 /* Ordinals with commas between them, each a bit. 0 if it is no such list. */
@@ -182,35 +164,36 @@ int settings_read(struct settings *settings, settings_find_fn *find, const void 
     static const char *const logs[] = {"off", "summary", "debug", NULL};
     const struct reader reader = {find, arg, fault};
     int policy = POLICY_AUTO, start = START_AUTO, log = LOG_OFF;
-    uint64_t start_bytes = 128 * MIB;
+    uint64_t start_bytes = 128 * MIB, min_bytes = MIN_BYTES_AUTO, most_bytes = (uint64_t)1 << 40;
     uint64_t pinned_bytes = 0, read_ahead_bytes = READ_AHEAD_DEFAULT, timeout_ms = 0;
-    uint64_t idle_seconds = GPUAES_IDLE_DEFAULT, devices = 0;
-    size_t min_bytes = MIN_BYTES_AUTO;
-    unsigned threads = 0;
+    uint64_t idle_seconds = GPUAES_IDLE_DEFAULT, devices = 0, threads = 0;
 
     if (!read_word(&reader, "policy", policies, "auto, gpu or cpu", &policy) ||
         !read_word(&reader, "start", starts, "auto, eager or never", &start) ||
         !read_word(&reader, "log", logs, "off, summary or debug", &log) ||
-        !read_number(&reader, "start-bytes", 0, UINT64_MAX, &start_bytes) ||
-        !read_number(&reader, "pinned-bytes", MIB, (uint64_t)1 << 40, &pinned_bytes) ||
-        !read_number(&reader, "read-ahead-bytes", 0, (uint64_t)1 << 40, &read_ahead_bytes) ||
-        !read_number(&reader, "idle-seconds", 0, 1000000000, &idle_seconds) ||
-        !read_number(&reader, "timeout-ms", 1, 3600000, &timeout_ms) ||
-        !read_threads(&reader, &threads) || !read_devices(&reader, &devices) ||
-        !read_min_bytes(&reader, &min_bytes))
+        !read_number(&reader, "start-bytes", NULL, 0, UINT64_MAX, &start_bytes) ||
+        !read_number(&reader, "pinned-bytes", NULL, MIB, most_bytes, &pinned_bytes) ||
+        !read_number(&reader, "read-ahead-bytes", NULL, 0, most_bytes, &read_ahead_bytes) ||
+        !read_number(&reader, "idle-seconds", NULL, 0, 1000000000, &idle_seconds) ||
+        !read_number(&reader, "timeout-ms", NULL, 1, 3600000, &timeout_ms) ||
+        !read_number(&reader, "threads", "auto", 1, THREADS_MOST, &threads) ||
+        !read_devices(&reader, &devices) ||
+        !read_number(&reader, "min-bytes", "auto", 0, MIN_BYTES_AUTO - 1, &min_bytes))
         return 0;
     *settings = (struct settings){
         .policy = (enum policy_setting)policy,
         .start = (enum start_setting)start,
         .log = (enum log_setting)log,
         .start_bytes = start_bytes,
-        .min_bytes = min_bytes,
-        .pinned_bytes = (size_t)pinned_bytes,
-        .read_ahead_bytes = (size_t)read_ahead_bytes,
-        .timeout_ms = (unsigned)timeout_ms,
-        .idle_seconds = (unsigned)idle_seconds,
-        .threads = threads,
-        .devices = devices,
+        .min_bytes = (size_t)min_bytes,
+        .reads_ahead = read_ahead_bytes != 0,
+        .process = {.pinned_bytes = (size_t)pinned_bytes,
+                    .read_ahead_bytes =
+                        read_ahead_bytes == READ_AHEAD_DEFAULT ? 0 : (size_t)read_ahead_bytes,
+                    .timeout_ms = (unsigned)timeout_ms,
+                    .idle_seconds = (unsigned)idle_seconds,
+                    .threads = (unsigned)threads,
+                    .devices = devices},
     };
     return 1;
 }

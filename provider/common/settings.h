@@ -1,6 +1,6 @@
 /*
  * The settings: their names, values and limits. provider-gpuaes(7) describes each. Knows
- * neither OpenSSL nor CUDA, so that the command checks a configuration by the same rules.
+ * no OpenSSL, so that the command checks a configuration by the same rules.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cuda/gpuaes.h"
+
 enum policy_setting { POLICY_AUTO, POLICY_GPU, POLICY_CPU };
 enum start_setting { START_AUTO, START_EAGER, START_NEVER };
 enum log_setting { LOG_OFF, LOG_SUMMARY, LOG_DEBUG };
 
 #define MIN_BYTES_AUTO SIZE_MAX
-#define READ_AHEAD_DEFAULT SIZE_MAX
 
 struct settings {
     enum policy_setting policy;
@@ -24,13 +25,8 @@ struct settings {
     uint64_t start_bytes;
     size_t min_bytes; /* MIN_BYTES_AUTO: the measured threshold */
 
-    /* Of the whole process. What is not set is libgpuaes's default, as is its number here. */
-    size_t pinned_bytes;     /* 0: not set */
-    size_t read_ahead_bytes; /* 0: nothing is read ahead; READ_AHEAD_DEFAULT: not set */
-    unsigned timeout_ms;     /* 0: not set */
-    unsigned idle_seconds;   /* 0: never; GPUAES_IDLE_DEFAULT: not set */
-    unsigned threads;        /* that move the data of one call; 0: auto, or not set */
-    uint64_t devices;        /* bit n: CUDA device n; 0: not set */
+    int reads_ahead;                /* read-ahead-bytes is not 0 */
+    struct gpuaes_settings process; /* of the whole process; what is not set as there */
 };
 
 enum { SETTINGS_TEXT = 192 };

@@ -85,7 +85,8 @@ static int is_known_pageable(const struct work *work)
            work->len <= known_pageable.len;
 }
 
-enum policy_choice policy_find_memory(struct work *work)
+/* Sets work->memory. CHOICE_GPU, or CHOICE_GPU_ONLY for device memory. */
+static enum policy_choice find_memory(struct work *work)
 {
     struct offload places = {.call = OFFLOAD_LOCATE,
                              .in = work->in,
@@ -114,7 +115,7 @@ enum policy_choice policy_find_memory(struct work *work)
 int policy_rules_out_device_memory(const struct work *work)
 {
     struct work looked_at = *work;
-    return gpuaes_state() == GPUAES_READY && policy_find_memory(&looked_at) != CHOICE_GPU_ONLY;
+    return gpuaes_state() == GPUAES_READY && find_memory(&looked_at) != CHOICE_GPU_ONLY;
 }
 
 /* ---- The model ------------------------------------------------------------------------ */
@@ -188,7 +189,7 @@ void policy_explain_failure(const struct provider *provider, enum gpuaes_status 
 
 static enum policy_choice choose_ready(struct provider *provider, struct work *work)
 {
-    enum policy_choice choice = policy_find_memory(work);
+    enum policy_choice choice = find_memory(work);
     work->why = CPU_FAILED;
     if (choice != CHOICE_GPU || policy_is_forced(provider))
         return choice;
@@ -200,7 +201,8 @@ static enum policy_choice choose_ready(struct provider *provider, struct work *w
     return choice;
 }
 
-enum policy_choice policy_without_device(const struct provider *provider)
+/* CHOICE_CPU or CHOICE_FAIL. */
+static enum policy_choice choose_without_device(const struct provider *provider)
 {
     if (provider->settings.policy != POLICY_GPU)
         return CHOICE_CPU;
@@ -211,7 +213,7 @@ enum policy_choice policy_without_device(const struct provider *provider)
 /* While no device is ready: the CPU would crash on it, so that it has to wait. */
 static int is_in_device_memory(struct work *work)
 {
-    return policy_saw_cuda() && policy_find_memory(work) == CHOICE_GPU_ONLY;
+    return policy_saw_cuda() && find_memory(work) == CHOICE_GPU_ONLY;
 }
 
 enum policy_choice policy_choose(struct provider *provider, struct work *work)
@@ -228,7 +230,7 @@ enum policy_choice policy_choose(struct provider *provider, struct work *work)
     work->why = CPU_NO_DEVICE;
     if (is_in_device_memory(work))
         return policy_require(provider) ? choose_ready(provider, work) : CHOICE_FAIL;
-    return policy_without_device(provider);
+    return choose_without_device(provider);
 }
 
 /* ---- Read-ahead ------------------------------------------------------------------------- */
@@ -238,7 +240,7 @@ enum { STREAM_PIECE = 1 << 20 };
 
 int policy_may_read_ahead(const struct provider *provider)
 {
-    return provider->settings.read_ahead_bytes != 0 && provider->settings.policy != POLICY_CPU;
+    return provider->settings.reads_ahead && provider->settings.policy != POLICY_CPU;
 }
 
 /* Where the start did not sample it, the CPU is expected to take twice as long. */

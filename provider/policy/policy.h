@@ -78,12 +78,6 @@ enum policy_choice {
  */
 enum policy_choice policy_choose(struct provider *provider, struct work *work);
 
-/* Sets work->memory. CHOICE_GPU, or CHOICE_GPU_ONLY for device memory. */
-enum policy_choice policy_find_memory(struct work *work);
-
-/* What follows if no device is ready: CHOICE_CPU or CHOICE_FAIL. */
-enum policy_choice policy_without_device(const struct provider *provider);
-
 /* To be called when work has been done, all of it by one side. */
 void policy_done(const struct work *work, enum model_side side);
 

@@ -71,18 +71,17 @@ static int set_position(struct aes_context *c, const struct aes_context *ahead)
 }
 
 /* Some bytes of the stream were done without the CPU's context. */
-static inline void note_combined(struct aes_context *c, size_t bytes)
+static inline void note_combined(struct aes_context *c)
 {
+    uint64_t position = gpuaes_keystream_position(c->hot.keystream);
     c->ahead.behind = 1;
-    c->ahead.offset = (c->ahead.offset + (unsigned)bytes) % GPUAES_BLOCK;
-    if (c->ahead.offset != 0)
-        c->ahead.partial = gpuaes_keystream_position(c->hot.keystream);
+    if (position % GPUAES_BLOCK != 0)
+        c->ahead.partial = position;
 }
 
 static void note_done_by_cpu(struct aes_context *c, size_t bytes)
 {
     gpuaes_keystream_skip(c->hot.keystream, bytes);
-    c->ahead.offset = (c->ahead.offset + (unsigned)bytes) % GPUAES_BLOCK;
 }
 
 int aes_read_ahead_settle(struct aes_context *c)
@@ -153,7 +152,6 @@ static void begin(struct aes_context *c)
         return;
     gpuaes_keystream_skip(c->hot.keystream, partial);
     c->ahead.behind = c->ahead.useless = 0;
-    c->ahead.offset = partial;
     c->ahead.partial = c->ahead.sampled_to = 0;
     c->ahead.sample_in = 0;
     c->ahead.checked_from = policy_floor(c->provider);
@@ -233,7 +231,7 @@ static size_t use(struct aes_context *c, struct request *r)
     size_t done = gpuaes_keystream_xor(c->hot.keystream, r->in, r->out, r->in_bytes);
     aes_advance(r, done, done);
     if (done != 0)
-        note_combined(c, done);
+        note_combined(c);
     return done;
 }
 

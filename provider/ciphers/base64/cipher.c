@@ -51,7 +51,6 @@ static OSSL_FUNC_cipher_settable_ctx_params_fn cipher_settable_ctx_params;
 static void *cipher_newctx(void *provctx)
 {
     struct base64_cipher *c = OPENSSL_zalloc(sizeof *c);
-
     if (c)
         c->provider = provctx;
     else
@@ -162,7 +161,6 @@ static int apart(const struct base64_cipher *c, const unsigned char *out, size_t
 static size_t promised(size_t outsize, size_t inl)
 {
     size_t room = inl + BLOCK_SIZE - 1;
-
     return outsize < room ? outsize : room;
 }
 
@@ -227,14 +225,12 @@ static const OSSL_PARAM ctx_settable[] = {
 static int answer_size(OSSL_PARAM params[], const char *key, size_t value)
 {
     OSSL_PARAM *p = OSSL_PARAM_locate(params, key);
-
     return !p || OSSL_PARAM_set_size_t(p, value);
 }
 
 static int cipher_get_params(OSSL_PARAM params[])
 {
     OSSL_PARAM *mode = OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_MODE);
-
     return (!mode || OSSL_PARAM_set_uint(mode, EVP_CIPH_STREAM_CIPHER)) &&
            answer_size(params, OSSL_CIPHER_PARAM_BLOCK_SIZE, BLOCK_SIZE) &&
            answer_size(params, OSSL_CIPHER_PARAM_KEYLEN, 0) &&
@@ -245,7 +241,6 @@ static int cipher_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     const struct base64_cipher *c = ctx;
     OSSL_PARAM *skip = OSSL_PARAM_locate(params, BASE64_PARAM_SKIP_WHITE_SPACE);
-
     return (!skip || OSSL_PARAM_set_int(skip, c->format.skip_white_space)) &&
            answer_size(params, BASE64_PARAM_LINE_LENGTH, c->format.line_length) &&
            answer_size(params, OSSL_CIPHER_PARAM_KEYLEN, 0) &&
@@ -256,7 +251,6 @@ static int cipher_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     struct base64_cipher *c = ctx;
     const OSSL_PARAM *outsize;
-
     if (!params)
         return 1;
     if (!base64_format_set(&c->format, c->provider, params))

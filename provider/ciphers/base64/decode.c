@@ -44,7 +44,6 @@ static unsigned character_value(unsigned char c)
 {
     unsigned upper = within(c, 'A', 'Z'), lower = within(c, 'a', 'z'), digit = within(c, '0', '9');
     unsigned plus = within(c, '+', '+'), slash = within(c, '/', '/');
-
     return (upper & (c - 65u)) | (lower & (c - 71u)) | (digit & (c + 4u)) | (plus & 62u) |
            (slash & 63u) | (~(upper | lower | digit | plus | slash) & 64u);
 }
@@ -76,7 +75,6 @@ static int decode_character(struct base64_codec *d, unsigned char **out, unsigne
             return 0;
     } else {
         unsigned value = character_value(c);
-
         if (value >= 64)
             return decode_error(d, at,
                                 is_white(c) ? "white space where none may be (the parameter "
@@ -102,7 +100,6 @@ static int decode_quads(unsigned char *out, const unsigned char *in, size_t len)
 {
 #ifdef HAVE_LIBBASE64
     size_t written;
-
     return base64_decode((const char *)in, len, (char *)out, &written, 0) == 1 &&
            written == len / 4 * 3;
 #else
@@ -118,7 +115,6 @@ static int decode_span(struct base64_codec *d, unsigned char **out, const unsign
     while (len) {
         size_t piece = len < DECODE_PIECE ? len & ~(size_t)3 : DECODE_PIECE;
         size_t single = d->held ? 4 - d->held : 4;
-
         if (piece && !d->held && !d->padded) {
             /* libcrypto takes '=' for 'A' */
             const unsigned char *padding = memchr(in, '=', piece);
@@ -148,10 +144,8 @@ static size_t graphic_span(const unsigned char *in, size_t len)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     size_t n = 0;
-
     for (; n + 8 <= len; n += 8) {
         uint64_t x;
-
         memcpy(&x, in + n, 8);
         /* Bit 7 is set exactly where the byte is under 0x21, or there is one below it. */
         if ((x - 0x21 * ones) & ~x & 0x80 * ones)
@@ -192,7 +186,6 @@ static const char *next_span(struct base64_codec *d, const unsigned char *in, si
     *span = 0;
     for (; *at < len; ++*at) {
         unsigned char c = in[*at];
-
         if (d->format.skip_white_space) {
             if (!is_white(c))
                 break;
@@ -238,12 +231,10 @@ static int decode_cpu(struct base64_codec *d, unsigned char **out, const unsigne
                       size_t len, uint64_t at)
 {
     size_t i = 0, span;
-
     if (!has_separators(d))
         return decode_span(d, out, in, len, at);
     for (;;) {
         const char *wrong = next_span(d, in, len, &i, &span);
-
         if (wrong)
             return decode_error(d, at + i, wrong);
         if (span == 0)
@@ -260,7 +251,6 @@ static int decode_cpu(struct base64_codec *d, unsigned char **out, const unsigne
 static size_t bulk_of(const unsigned char *in, size_t len)
 {
     size_t bulk = len & ~(size_t)3;
-
     return bulk && in[bulk - 1] == '=' ? bulk - 4 : bulk;
 }
 
@@ -349,7 +339,6 @@ size_t base64_decoded_size(const struct base64_codec *d, const unsigned char *in
 {
     size_t most = len / 4 * 3 + (d->held + len % 4) / 4 * 3, total = d->held, pads = 0;
     int ended = 0;
-
     if (most <= room)
         return most;
     /* What can be written at most: separators out, and padding at the very end. */
