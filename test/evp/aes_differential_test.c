@@ -6,7 +6,8 @@
  * A case is a walk: a context is initialised and then takes random steps
  * (updates, one-shot calls, copies, re-initialisations, settings, finals), with
  * the probabilities that its kind gives. Or it is a message: encrypted by the
- * default provider, sometimes damaged, and decrypted by both.
+ * default provider, sometimes damaged, and decrypted by both. Of some kinds our
+ * side has device-memory=1, and its input and output lie in memory of every kind.
  *
  * GPUAES_TEST_CASES is the number of cases, GPUAES_TEST_SEED repeats a run and
  * GPUAES_TEST_ONLY one case of it. GPUAES_MIN_BYTES is 0 unless it is set:
@@ -16,10 +17,18 @@
  */
 #include <openssl/core_names.h>
 
+#include "test/support/application.h"
 #include "test/support/providers.h"
 
 enum step { UPDATE, ONE_SHOT, COPY, INIT, SET_NUM, SET_PADDING, FINAL, STEPS };
-enum layout { APART = 1, IN_PLACE = 2, LAGGING = 4, OVERLAPPING = 8 };
+enum layout {
+    APART = 1,
+    IN_PLACE = 2,
+    LAGGING = 4,
+    OVERLAPPING = 8,
+    ANY_OVERLAP = 16,
+    LAYOUTS = 5
+};
 
 struct kind {
     const char *name;
@@ -29,6 +38,7 @@ struct kind {
     unsigned odds[STEPS]; /* of each step, against each other */
     unsigned layouts;     /* one of these for each call */
     int wraps;            /* counters start just below a wrap at 32, 64 or 128 bits */
+    int on_device;        /* with device-memory=1, and memory of all kinds in turn */
 };
 
 #define UPDATES .odds = {[UPDATE] = 12, [FINAL] = 1}
@@ -59,6 +69,12 @@ static const struct kind kinds[] = {
               [SET_NUM] = 1,
               [SET_PADDING] = 1,
               [FINAL] = 1}},
+    {"device, managed, pinned and pageable memory", .on_device = 1, .length = 9000, .steps = 10,
+     .layouts = APART | IN_PLACE | LAGGING | ANY_OVERLAP, .wraps = 1,
+     .odds = {[UPDATE] = 12, [COPY] = 1, [INIT] = 1, [FINAL] = 1}},
+    {"one-shot calls on such memory", .on_device = 1, .length = 9000, .steps = 10,
+     .layouts = APART | IN_PLACE | LAGGING | ANY_OVERLAP,
+     .odds = {[UPDATE] = 8, [ONE_SHOT] = 4, [COPY] = 1, [INIT] = 1, [FINAL] = 1}},
     {"messages, whole and damaged", .message = 1, .length = 100000, .steps = 10, .layouts = APART},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
@@ -80,12 +96,14 @@ struct test_case {
     struct tap_random random;
     struct context live[LIVE];
     unsigned count;
-    char log[3000]; /* what was done, shown where a case fails */
+    enum place in, out; /* of our side; the default's is PAGEABLE */
+    char log[3000];     /* what was done, shown where a case fails */
     size_t log_length;
 };
 
 static EVP_CIPHER *ciphers[CIPHER_ROWS][SIDES];
 static unsigned char *in_memory[SIDES], *out_memory[SIDES], *data;
+static unsigned char *in_places[PLACES], *out_places[PLACES]; /* for what has device-memory=1 */
 static size_t memory_size;
 
 static size_t below(struct test_case *c, size_t limit)
@@ -187,15 +205,35 @@ static int same_memory(struct test_case *c, unsigned char *memory[SIDES], size_t
 static int choose_layout(struct test_case *c, const struct context *x)
 {
     for (;;) {
-        int layout = 1 << below(c, 4);
+        int layout = 1 << below(c, LAYOUTS);
 
         if (!(c->kind->layouts & (unsigned)layout))
             continue;
+        if (c->in != c->out)
+            return APART;
         /* With bytes held back, the default overwrites in-place input before it is read. */
         if (layout == IN_PLACE && x->held)
             return APART;
         return layout;
     }
+}
+
+/* Our memory of a kind begins as the host's is, and what became of it is read back to there. */
+static unsigned char *to_place(unsigned char *places[], enum place place, unsigned char *host,
+                               size_t length)
+{
+    if (place == PAGEABLE)
+        return host;
+    if (!application_write(place, places[place], host, length))
+        abort();
+    return places[place];
+}
+
+static void from_place(unsigned char *places[], enum place place, unsigned char *host,
+                       size_t length)
+{
+    if (place != PAGEABLE && !application_read(host, place, places[place], length))
+        abort();
 }
 
 /* An update, or a one-shot call, of `length` bytes from `from` or random ones. */
@@ -213,21 +251,28 @@ static int step_bytes(struct test_case *c, struct context *x, int one_shot, size
         out_offset = in_offset - 1 - below(c, 100);
     else if (layout == IN_PLACE)
         out_offset = in_offset;
+    else if (layout == ANY_OVERLAP)
+        out_offset = in_offset - 90 + below(c, 180);
     note(c, " %s(%zu, %s%+d)", one_shot ? "one-shot" : "update", length,
          layout == APART ? "apart " : "on input", (int)(out_offset - in_offset));
     tap_random_bytes(&c->random, data, length < 4096 ? length : 4096);
     for (i = 0; i < SIDES; i++) {
-        unsigned char *in = in_memory[i] + in_offset;
-        unsigned char *out = (layout == APART ? out_memory[i] : in_memory[i]) + out_offset;
+        unsigned char *in, *out;
 
         memset(in_memory[i], 0xc5, around);
         memset(out_memory[i], 0xa5, around);
-        memcpy(in, from ? from : data, length);
+        memcpy(in_memory[i] + in_offset, from ? from : data, length);
+        in = to_place(in_places, i == OURS ? c->in : PAGEABLE, in_memory[i], around);
+        out = to_place(out_places, i == OURS ? c->out : PAGEABLE, out_memory[i], around);
+        out = (layout == APART ? out : in) + out_offset;
+        in += in_offset;
         o.written[i] = -1;
         o.result[i] = one_shot ? EVP_Cipher(x->side[i], out, in, (unsigned)length)
                                : EVP_CipherUpdate(x->side[i], out, &o.written[i], in, (int)length);
         o.error[i] = first_error();
     }
+    from_place(in_places, c->in, in_memory[OURS], around);
+    from_place(out_places, c->out, out_memory[OURS], around);
     x->broken = o.result[REFERENCE] <= 0;
     if (!one_shot && !x->broken)
         x->held += length - (size_t)o.written[REFERENCE];
@@ -255,6 +300,8 @@ static int step_init(struct test_case *c, struct context *x, int first)
     unsigned char key[32], iv[BLOCK];
     int with_key = first || x->broken || below(c, 2), with_iv = first || below(c, 2), i;
     size_t row = (size_t)(c->row - cipher_rows);
+    unsigned one = 1;
+    OSSL_PARAM params[] = {OSSL_PARAM_uint("device-memory", &one), OSSL_PARAM_END};
     struct outcome o;
 
     tap_random_bytes(&c->random, key, sizeof key);
@@ -266,9 +313,9 @@ static int step_init(struct test_case *c, struct context *x, int first)
          x->encrypt ? "encrypt" : "decrypt");
     for (i = 0; i < SIDES; i++) {
         o.written[i] = 0;
-        o.result[i] =
-            EVP_CipherInit_ex2(x->side[i], first ? ciphers[row][i] : NULL, with_key ? key : NULL,
-                               with_iv ? iv : NULL, x->encrypt, NULL);
+        o.result[i] = EVP_CipherInit_ex2(x->side[i], first ? ciphers[row][i] : NULL,
+                                         with_key ? key : NULL, with_iv ? iv : NULL, x->encrypt,
+                                         first && c->kind->on_device && i == OURS ? params : NULL);
         o.error[i] = first_error();
     }
     x->broken = o.result[REFERENCE] <= 0;
@@ -326,11 +373,15 @@ static int step_final(struct test_case *c, struct context *x)
 
     note(c, " final");
     for (i = 0; i < SIDES; i++) {
+        unsigned char *out;
+
         memset(out_memory[i], 0xa5, 3 * EDGE);
+        out = to_place(out_places, i == OURS ? c->out : PAGEABLE, out_memory[i], 3 * EDGE);
         o.written[i] = -1;
-        o.result[i] = EVP_CipherFinal_ex(x->side[i], out_memory[i] + offset, &o.written[i]);
+        o.result[i] = EVP_CipherFinal_ex(x->side[i], out + offset, &o.written[i]);
         o.error[i] = first_error();
     }
+    from_place(out_places, c->out, out_memory[OURS], 3 * EDGE);
     x->broken = 1;
     x->held = 0;
     return same_outcome(c, &o) &&
@@ -441,12 +492,17 @@ static int message(struct test_case *c, int encrypt)
 static int run_case(const struct cipher_row *row, const struct kind *kind, int encrypt,
                     uint64_t seed, size_t number)
 {
-    struct test_case c = {.row = row, .kind = kind};
+    struct test_case c = {.row = row, .kind = kind, .in = PAGEABLE, .out = PAGEABLE};
     size_t i;
     int same;
 
     c.random.state = seed ^ ((number + 1) * UINT64_C(0x9E3779B97F4A7C15));
     tap_random_next(&c.random);
+    if (kind->on_device) {
+        c.in = (enum place)(number % PLACES);
+        c.out = (enum place)(number / PLACES % PLACES);
+        note(&c, " %s to %s:", place_names[c.in], place_names[c.out]);
+    }
     same = kind->message ? message(&c, encrypt) : walk(&c, encrypt);
     for (i = 0; i < c.count; i++) {
         EVP_CIPHER_CTX_free(c.live[i].side[OURS]);
@@ -463,8 +519,13 @@ static void run_group(size_t group, size_t cases, uint64_t seed)
     const struct cipher_row *row = &cipher_rows[group / 2 % CIPHER_ROWS];
     const struct kind *kind = &kinds[group / 2 / CIPHER_ROWS];
     int encrypt = group % 2 == 0;
+    struct figures before = figures_get(&providers), after;
     size_t i, failed = 0;
 
+    if (kind->on_device && in_places[DEVICE] == NULL) {
+        tap_skip("%s: %s", row->name, stand_in() ? "the default provider has none" : "no CUDA");
+        return;
+    }
     for (i = 0; i < cases && failed < 3; i++) {
         size_t number = group * cases + i;
 
@@ -473,6 +534,37 @@ static void run_group(size_t group, size_t cases, uint64_t seed)
     }
     tap_ok(failed == 0, "%s %s: %s, %zu cases", row->name, encrypt ? "encrypt" : "decrypt",
            kind->name, cases);
+    after = figures_get(&providers);
+    /* Of each pair of kinds, if there are so many cases. CBC encryption has no kernel. */
+    if (kind->on_device && cases >= PLACES * PLACES && (row->mode != CBC || !encrypt))
+        tap_ok(after.gpu_bytes > before.gpu_bytes && after.launches > before.launches,
+               "whole blocks went through kernels");
+}
+
+/* Memory of all kinds for what has device-memory=1. Without CUDA there is none. */
+static void allocate_places(void)
+{
+    enum { ROOM = 16384 };
+    enum place place;
+
+    if (stand_in() || !application_begin(0))
+        return;
+    for (place = DEVICE; place < PLACES; place++) {
+        in_places[place] = application_alloc(place, ROOM);
+        out_places[place] = application_alloc(place, ROOM);
+        if (in_places[place] == NULL || out_places[place] == NULL)
+            abort();
+    }
+}
+
+static void free_places(void)
+{
+    enum place place;
+
+    for (place = DEVICE; place < PLACES && in_places[DEVICE] != NULL; place++) {
+        application_free(place, in_places[place]);
+        application_free(place, out_places[place]);
+    }
 }
 
 static void allocate(void)
@@ -505,6 +597,7 @@ int main(void)
     tap_random_seed(&random);
     providers = providers_load();
     allocate();
+    allocate_places();
     for (i = 0; i < groups; i++)
         run_group(i, cases, random.state);
     figures = figures_get(&providers);
@@ -525,6 +618,7 @@ int main(void)
         free(out_memory[i]);
     }
     free(data);
+    free_places();
     providers_unload(&providers);
     return tap_done();
 }

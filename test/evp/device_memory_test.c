@@ -1,12 +1,8 @@
 /*
- * Device memory through EVP: a context with device-memory=1 takes device,
- * managed, pinned and pageable memory, each as input and as output, and does
- * what the default provider does on host memory: in random updates of any size,
- * with any padding, in place and on any overlap, one-shot, copied in mid-stream,
- * to the end. Then: what is refused, and what that leaves behind; the order with
- * the application's own work; ASYNC jobs; no parameter at all.
- *
- * GPUAES_TEST_SEED repeats a run, GPUAES_TEST_CASES is the number of walks.
+ * Device memory through EVP, of a context with device-memory=1, beyond what
+ * aes_differential_test does with it: long updates; what is refused, and what that
+ * leaves behind; the order with the application's own work; ASYNC jobs; memory of
+ * another device; no parameter at all.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -16,228 +12,14 @@
 #include "test/support/application.h"
 #include "test/support/providers.h"
 
-enum { EDGE = 128, LONGEST = 9000, ARENA = LONGEST + 2 * EDGE, BLOCK = 16, BULK = 1 << 20 };
-
-static struct tap_random chance;
-static unsigned char *arena[2][PLACES]; /* two of each, for input and output */
-static unsigned char *mirror[2];        /* what the default provider works on */
-static unsigned char *seen;
+enum { BULK = 1 << 20 };
 
 static EVP_CIPHER_CTX *new_context(int ours, const char *name, const unsigned char *key,
                                    const unsigned char *iv, int encrypt, unsigned device_memory)
 {
-    EVP_CIPHER *cipher = ours ? fetch_ours(&providers, name) : fetch_reference(&providers, name);
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     OSSL_PARAM params[] = {OSSL_PARAM_uint("device-memory", &device_memory), OSSL_PARAM_END};
-    int ok = EVP_CipherInit_ex2(context, cipher, key, iv, encrypt,
-                                ours && device_memory ? params : NULL);
 
-    if (!ok) {
-        ERR_print_errors_fp(stderr);
-        EVP_CIPHER_CTX_free(context);
-        context = NULL;
-    }
-    EVP_CIPHER_free(cipher);
-    return context;
-}
-
-/* ---- Walks: ours on memory of two kinds, the default provider on mirrors -- */
-
-struct walk {
-    const struct cipher_row *row;
-    EVP_CIPHER_CTX *ours, *reference;
-    enum place in, out;
-    int encrypt, oneshot; /* one-shot calls among the updates */
-    size_t held;
-};
-
-static size_t below(size_t limit)
-{
-    return tap_random_below(&chance, limit);
-}
-
-static size_t random_length(void)
-{
-    static const size_t exact[] = {1, 15, 16, 17, 31, 32, 33, 4096};
-    size_t kind = below(4);
-
-    return kind == 0   ? exact[below(sizeof exact / sizeof exact[0])]
-           : kind == 1 ? 1 + below(64)
-           : kind == 2 ? (1 + below(500)) * BLOCK
-                       : 1 + below(LONGEST - 1);
-}
-
-/* Where the output begins, against input in the same arena. */
-static size_t random_overlap(size_t in_at)
-{
-    static const int exact[] = {0, 0, 0, -16, 16, -1, 1, -5, -64};
-    size_t kind = below(12);
-
-    return (size_t)((ptrdiff_t)in_at + (kind < 9 ? exact[kind] : (ptrdiff_t)below(2 * 90) - 90));
-}
-
-/* All of both arenas of ours against the mirrors. */
-static int same_memory(const struct walk *w, int on_input)
-{
-    int side, same = 1;
-
-    for (side = 0; side < 2; side++) {
-        enum place place = side == 0 ? w->in : w->out;
-
-        if (side == 1 && on_input)
-            break;
-        same &= application_read(seen, place, arena[side][place], ARENA) &&
-                !memcmp(seen, mirror[side], ARENA);
-    }
-    return same;
-}
-
-static int step(struct walk *w)
-{
-    int on_input = w->in == w->out && below(2), oneshot = w->oneshot && below(3) == 0, n = -1,
-        m = -1, result, expected;
-    size_t length = random_length(), in_at = EDGE + below(32), out_at = EDGE + below(32), i;
-    unsigned char *out = on_input ? arena[0][w->in] : arena[1][w->out];
-    unsigned char *out_mirror = mirror[!on_input];
-
-    if (on_input)
-        out_at = random_overlap(in_at);
-    if (length > LONGEST - EDGE)
-        length = LONGEST - EDGE;
-    for (i = 0; i < 2; i++)
-        tap_random_bytes(&chance, mirror[i], ARENA);
-    if (!application_write(w->in, arena[0][w->in], mirror[0], ARENA) ||
-        !application_write(w->out, arena[1][w->out], mirror[1], ARENA))
-        return 0;
-    if (oneshot) {
-        if (w->row->mode != CTR)
-            length = (length + BLOCK - 1) / BLOCK * BLOCK;
-        result = n = EVP_Cipher(w->ours, out + out_at, arena[0][w->in] + in_at, (unsigned)length);
-        expected = m =
-            EVP_Cipher(w->reference, out_mirror + out_at, mirror[0] + in_at, (unsigned)length);
-    } else {
-        result = EVP_CipherUpdate(w->ours, out + out_at, &n, arena[0][w->in] + in_at, (int)length);
-        expected =
-            EVP_CipherUpdate(w->reference, out_mirror + out_at, &m, mirror[0] + in_at, (int)length);
-    }
-    if (result == expected && n == m && same_memory(w, on_input))
-        return 1;
-    tap_diag("%s %s, %s to %s: %s of %zu bytes, output %+td of input: result %d/%d, %d/%d bytes",
-             w->row->name, w->encrypt ? "encrypt" : "decrypt", place_names[w->in],
-             on_input ? "itself" : place_names[w->out], oneshot ? "one-shot" : "update", length,
-             on_input ? (ptrdiff_t)out_at - (ptrdiff_t)in_at : 0, result, expected, n, m);
-    ERR_print_errors_fp(stderr);
-    return 0;
-}
-
-static int same_state(const struct walk *w)
-{
-    unsigned char iv[2][BLOCK] = {{0}}, updated[2][BLOCK] = {{0}};
-    unsigned num[2] = {0, 0};
-    int i, result[2];
-
-    if (w->row->mode == ECB)
-        return 1;
-    for (i = 0; i < 2; i++) {
-        OSSL_PARAM params[] = {
-            OSSL_PARAM_octet_string(OSSL_CIPHER_PARAM_IV, iv[i], BLOCK),
-            OSSL_PARAM_octet_string(OSSL_CIPHER_PARAM_UPDATED_IV, updated[i], BLOCK),
-            OSSL_PARAM_uint(OSSL_CIPHER_PARAM_NUM, &num[i]), OSSL_PARAM_END};
-
-        result[i] = EVP_CIPHER_CTX_get_params(i == 0 ? w->ours : w->reference, params);
-    }
-    return result[0] == result[1] && !memcmp(iv[0], iv[1], BLOCK) &&
-           !memcmp(updated[0], updated[1], BLOCK) && num[0] == num[1];
-}
-
-/* Goes on with a copy, or from a new IV; the parameter stays. */
-static int change(struct walk *w)
-{
-    unsigned char iv[BLOCK];
-    EVP_CIPHER_CTX **side[] = {&w->ours, &w->reference};
-    int i, good = 1, copies = (int)below(2);
-
-    tap_random_bytes(&chance, iv, sizeof iv);
-    for (i = 0; i < 2; i++) {
-        if (copies) {
-            EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
-
-            good &= EVP_CIPHER_CTX_copy(copy, *side[i]);
-            EVP_CIPHER_CTX_free(*side[i]);
-            *side[i] = copy;
-        } else {
-            good &= EVP_CipherInit_ex2(*side[i], NULL, NULL, iv, w->encrypt, NULL);
-        }
-    }
-    return good;
-}
-
-static int finish(struct walk *w)
-{
-    size_t at = EDGE + below(32);
-    int n = -1, m = -1, result, expected;
-
-    tap_random_bytes(&chance, mirror[1], ARENA);
-    if (!application_write(w->out, arena[1][w->out], mirror[1], ARENA))
-        return 0;
-    result = EVP_CipherFinal_ex(w->ours, arena[1][w->out] + at, &n);
-    expected = EVP_CipherFinal_ex(w->reference, mirror[1] + at, &m);
-    ERR_clear_error();
-    if (result == expected && (!result || n == m) &&
-        application_read(seen, w->out, arena[1][w->out], ARENA) && !memcmp(seen, mirror[1], ARENA))
-        return 1;
-    tap_diag("%s %s to %s: final: result %d/%d, %d/%d bytes", w->row->name,
-             w->encrypt ? "encrypt" : "decrypt", place_names[w->out], result, expected, n, m);
-    return 0;
-}
-
-static int walk_is_right(const struct cipher_row *row, int encrypt, enum place in, enum place out)
-{
-    struct walk w = {.row = row, .encrypt = encrypt, .in = in, .out = out};
-    unsigned char key[32], iv[BLOCK];
-    size_t steps = 2 + below(8), wrap = (size_t)4 << below(3), i;
-    int padding = (int)below(2), right;
-
-    tap_random_bytes(&chance, key, sizeof key);
-    tap_random_bytes(&chance, iv, sizeof iv);
-    if (below(2)) /* the counter wraps, at 32, 64 or 128 bits */
-        memset(iv + BLOCK - wrap, 0xff, wrap);
-    w.oneshot = below(3) == 0;
-    w.ours = new_context(1, row->name, key, iv, encrypt, 1);
-    w.reference = new_context(0, row->name, key, iv, encrypt, 0);
-    right = w.ours && w.reference;
-    if (right) {
-        EVP_CIPHER_CTX_set_padding(w.ours, padding);
-        EVP_CIPHER_CTX_set_padding(w.reference, padding);
-    }
-    for (i = 0; right && i < steps; i++)
-        right = step(&w) && same_state(&w) && (below(6) || change(&w));
-    right = right && finish(&w);
-    EVP_CIPHER_CTX_free(w.ours);
-    EVP_CIPHER_CTX_free(w.reference);
-    return right;
-}
-
-static void check_walks(void)
-{
-    size_t rounds = setting("GPUAES_TEST_CASES", 600) / (CIPHER_ROWS * 32) + 1;
-    struct figures before = figures_get(&providers), after;
-    size_t row, pair, i;
-
-    for (row = 0; row < CIPHER_ROWS; row++) {
-        size_t wrong = 0;
-
-        for (i = 0; i < rounds; i++)
-            for (pair = 0; pair < PLACES * PLACES * 2; pair++)
-                wrong += !walk_is_right(&cipher_rows[row], pair / PLACES / PLACES == 0,
-                                        (enum place)(pair % PLACES),
-                                        (enum place)(pair / PLACES % PLACES));
-        tap_ok(wrong == 0, "%s: device, managed, pinned and pageable, in and out",
-               cipher_rows[row].name);
-    }
-    after = figures_get(&providers);
-    tap_ok(after.gpu_bytes > before.gpu_bytes && after.launches > before.launches,
-           "whole blocks went through kernels");
+    return context_open(ours, name, key, iv, encrypt, ours && device_memory ? params : NULL);
 }
 
 /* ---- Bulk ----------------------------------------------------------------- */
@@ -253,7 +35,7 @@ static int bulk_is_right(const char *name, int encrypt, int in_place)
                    *reference = new_context(0, name, key, iv, encrypt, 0);
     int n = -1, m = -1, right;
 
-    tap_random_bytes(&chance, host, BULK + 64);
+    tap_random_bytes(&random_state, host, BULK + 64);
     EVP_CIPHER_CTX_set_padding(ours, 0);
     EVP_CIPHER_CTX_set_padding(reference, 0);
     right = application_write(DEVICE, in, host, BULK) &&
@@ -281,18 +63,6 @@ static void check_bulk(void)
 }
 
 /* ---- What is refused ------------------------------------------------------ */
-
-/* Ours is the last; before it libcrypto may say what it thinks of a parameter (3.5 does). */
-static int reason_is(const char *text)
-{
-    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
-    int is = reason && !strcmp(reason, text);
-
-    if (!is)
-        tap_diag("the reason is \"%s\"", reason ? reason : "");
-    ERR_clear_error();
-    return is;
-}
 
 static const char bad_range[] = "a device buffer extends past the end of its allocation";
 
@@ -332,14 +102,16 @@ static void check_ranges(const char *name, int encrypt)
 /* EVP_Cipher() of part of a block: the default provider reads and writes too much. */
 static void check_one_shot(void)
 {
+    unsigned char *in = application_alloc(DEVICE, 32), *out = application_alloc(DEVICE, 32);
     EVP_CIPHER_CTX *ours = new_context(1, "AES-128-CBC", (const unsigned char *)"sixteen bytes...",
                                        (const unsigned char *)"sixteen bytes...", 1, 1);
 
-    tap_ok(EVP_Cipher(ours, arena[1][DEVICE], arena[0][DEVICE], 17) <= 0 &&
-               reason_is("device memory cannot be used here") &&
-               EVP_Cipher(ours, arena[1][DEVICE], arena[0][DEVICE], 32) == 32,
+    tap_ok(EVP_Cipher(ours, out, in, 17) <= 0 && reason_is("device memory cannot be used here") &&
+               EVP_Cipher(ours, out, in, 32) == 32,
            "a one-shot call of part of a block is refused");
     EVP_CIPHER_CTX_free(ours);
+    application_free(DEVICE, in);
+    application_free(DEVICE, out);
 }
 
 /* The last block has no room: it can still be had. */
@@ -616,7 +388,7 @@ static int between_is_right(unsigned char *in, int in_device, unsigned char *out
                    *reference = new_context(0, "AES-256-CTR", key, iv, 1, 0);
     int n = 0, right;
 
-    tap_random_bytes(&chance, host, SIZE);
+    tap_random_bytes(&random_state, host, SIZE);
     EVP_CipherUpdate(reference, expected, &n, host, SIZE);
     right = application_begin(in_device) && application_write(DEVICE, in, host, SIZE) &&
             application.ctx_pop_current(&popped) == DRV_SUCCESS &&
@@ -650,52 +422,21 @@ static void check_second_device(void)
     application_free(DEVICE, here);
 }
 
-static int prepare(void)
-{
-    int side;
-    enum place place;
-
-    if (!application_begin(0))
-        return 0;
-    for (side = 0; side < 2; side++) {
-        for (place = DEVICE; place < PLACES; place++)
-            if ((arena[side][place] = application_alloc(place, ARENA)) == NULL)
-                return 0;
-        mirror[side] = malloc(ARENA);
-    }
-    seen = malloc(ARENA);
-    return 1;
-}
-
-static void release(void)
-{
-    int side;
-    enum place place;
-
-    for (side = 0; side < 2; side++) {
-        for (place = DEVICE; place < PLACES; place++)
-            application_free(place, arena[side][place]);
-        free(mirror[side]);
-    }
-    free(seen);
-}
-
 int main(void)
 {
     setenv("GPUAES_MIN_BYTES", "0", 0);
     setenv("GPUAES_EMULATOR", "devices=2", 0);
     if (stand_in())
         return tap_skip_all("the default provider knows no device memory");
-    tap_random_seed(&chance);
+    tap_random_seed(&random_state);
     providers = providers_load();
-    if (!prepare()) {
-        printf("Bail out! no CUDA, or too little memory\n");
+    if (!application_begin(0)) {
+        printf("Bail out! no CUDA\n");
         return EXIT_FAILURE;
     }
     check_lists();
     check_parameter();
     check_settings("GPUAES_POLICY", "cpu");
-    check_walks();
     check_bulk();
     check_ranges("AES-256-CTR", 1);
     check_ranges("AES-128-CBC", 1);
@@ -709,7 +450,6 @@ int main(void)
     check_job(0);
     check_second_device();
     tap_ok(figures_get(&providers).faults == 0, "no call of the driver has failed");
-    release();
     providers_unload(&providers);
     return tap_done();
 }

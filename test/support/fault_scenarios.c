@@ -32,16 +32,11 @@ static int says_why(enum refusal refusal)
 
 EVP_CIPHER_CTX *open_context(const struct scenario *s, int ours, const OSSL_PARAM *params)
 {
-    EVP_CIPHER *cipher =
-        ours ? fetch_ours(&providers, s->cipher) : fetch_reference(&providers, s->cipher);
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    int ok = EVP_CipherInit_ex2(context, cipher, fault_key, fault_iv, s->encrypt, params);
-    EVP_CIPHER_free(cipher);
-    if (ok)
+    EVP_CIPHER_CTX *context =
+        context_open(ours, s->cipher, fault_key, fault_iv, s->encrypt, params);
+    if (context != NULL)
         EVP_CIPHER_CTX_set_padding(context, 0);
-    else
-        EVP_CIPHER_CTX_free(context);
-    return ok ? context : NULL;
+    return context;
 }
 
 static void expect(const struct scenario *s, struct update *u)

@@ -85,3 +85,28 @@ unsigned long first_error(void)
     ERR_clear_error();
     return error ? ERR_PACK(ERR_GET_LIB(error), 0, ERR_GET_REASON(error)) : 0;
 }
+
+EVP_CIPHER_CTX *context_open(int ours, const char *name, const unsigned char *key,
+                             const unsigned char *iv, int encrypt, const OSSL_PARAM *params)
+{
+    EVP_CIPHER *cipher = ours ? fetch_ours(&providers, name) : fetch_reference(&providers, name);
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    int ok = EVP_CipherInit_ex2(context, cipher, key, iv, encrypt, params);
+
+    EVP_CIPHER_free(cipher);
+    if (ok)
+        return context;
+    EVP_CIPHER_CTX_free(context);
+    return NULL;
+}
+
+int reason_is(const char *text)
+{
+    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
+    int is = reason && !strcmp(reason, text);
+
+    if (!is)
+        tap_diag("the reason is \"%s\"", reason ? reason : "");
+    ERR_clear_error();
+    return is;
+}

@@ -53,6 +53,10 @@ EVP_CIPHER *fetch_ours(const struct providers *p, const char *name);
 
 EVP_CIPHER *fetch_reference(const struct providers *p, const char *name);
 
+/* A context of a cipher of ours, or of the default provider's; NULL if the queue says why not. */
+EVP_CIPHER_CTX *context_open(int ours, const char *name, const unsigned char *key,
+                             const unsigned char *iv, int encrypt, const OSSL_PARAM *params);
+
 /* The figures of the whole process; see provider-gpuaes(7). */
 struct figures {
     uint64_t gpu_bytes, cpu_bytes, launches, faults, start_ms;
@@ -62,5 +66,11 @@ struct figures figures_get(const struct providers *p);
 
 /* The first error of the queue as library and reason, 0 if there is none; empties the queue. */
 unsigned long first_error(void);
+
+/*
+ * Whether the call that failed just now said so: that is the newest error. Older ones may be of
+ * calls that succeeded, such as the default provider's EVP_CIPHER_CTX_get_updated_iv() in 3.5.
+ */
+int reason_is(const char *text);
 
 #endif

@@ -18,13 +18,10 @@ int set_stream(EVP_CIPHER_CTX *context, drv_stream stream)
 
 EVP_CIPHER_CTX *new_context(int ours, const char *name, int encrypt, drv_stream stream)
 {
-    EVP_CIPHER *cipher = ours ? fetch_ours(&providers, name) : fetch_reference(&providers, name);
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    int ok = EVP_CipherInit_ex2(context, cipher, key, iv, encrypt, NULL) &&
-             EVP_CIPHER_CTX_set_padding(context, 0) && (!ours || set_stream(context, stream));
+    EVP_CIPHER_CTX *context = context_open(ours, name, key, iv, encrypt, NULL);
 
-    EVP_CIPHER_free(cipher);
-    if (ok)
+    if (context != NULL && EVP_CIPHER_CTX_set_padding(context, 0) &&
+        (!ours || set_stream(context, stream)))
         return context;
     ERR_print_errors_fp(stderr);
     EVP_CIPHER_CTX_free(context);
@@ -37,15 +34,4 @@ int stop_stream(EVP_CIPHER_CTX *context)
     OSSL_PARAM off[] = {OSSL_PARAM_uint("device-memory", &zero), OSSL_PARAM_END};
 
     return EVP_CIPHER_CTX_set_params(context, off);
-}
-
-int reason_is(const char *text)
-{
-    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
-    int is = reason && !strcmp(reason, text);
-
-    if (!is)
-        tap_diag("the reason is \"%s\"", reason ? reason : "");
-    ERR_clear_error();
-    return is;
 }

@@ -20,10 +20,4 @@ int set_stream(EVP_CIPHER_CTX *context, drv_stream stream);
 EVP_CIPHER_CTX *new_context(int ours, const char *name, int encrypt, drv_stream stream);
 int stop_stream(EVP_CIPHER_CTX *context);
 
-/*
- * Whether the call that failed just now said so: that is the newest error. Older ones may be of
- * calls that succeeded, such as the default provider's EVP_CIPHER_CTX_get_updated_iv() in 3.5.
- */
-int reason_is(const char *text);
-
 #endif
