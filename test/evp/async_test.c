@@ -20,8 +20,7 @@ static size_t run_all(size_t least, size_t longest)
 {
     size_t right = 0;
     for (size_t i = 0; i < 2 * CIPHER_ROWS; i++) {
-        struct job j = {.providers = &providers,
-                        .row = &cipher_rows[i / 2],
+        struct job j = {.row = &cipher_rows[i / 2],
                         .encrypt = (int)(i % 2),
                         .updates = 4,
                         .least = least,
@@ -47,8 +46,8 @@ static void check_all(size_t least, size_t longest)
 /* With a device that is ready, and expected to be faster. */
 static int stays_on_cpu(void)
 {
-    job_is_right(&(struct job){.providers = &providers, .row = cipher_rows, .longest = 1});
-    while (figures_get(&providers).start_ms == 0) /* the case has a limit */
+    job_is_right(&(struct job){.row = cipher_rows, .longest = 1});
+    while (figure("start-ms") == 0) /* the case has a limit */
         sleep_ms(1);
     struct figures before = figures_get(&providers);
     size_t right = run_all(256 * KIB, 512 * KIB);
@@ -66,7 +65,7 @@ static void check_choice(void)
     int status = exit_status(
         case_begin("GPUAES_START=eager GPUAES_MIN_BYTES=auto", "idle-kernels=1", "%d", STATUS));
     tap_ok(status == 0, "updates in a job stay on the CPU: status %d", status);
-    tap_ok(figures_get(&providers).gpu_bytes > 0, "unless min-bytes insists on the device");
+    tap_ok(figure("gpu-bytes") > 0, "unless min-bytes insists on the device");
 }
 
 /* ---- Base64 ------------------------------------------------------------------------------ */
@@ -154,8 +153,7 @@ static void check_threads(void)
     size_t right = 0;
     for (int i = 0; i < THREADS; i++) {
         threads[i].right = 0;
-        threads[i].pattern = (struct job){.providers = &providers,
-                                          .encrypt = i % 2,
+        threads[i].pattern = (struct job){.encrypt = i % 2,
                                           .updates = 3,
                                           .least = 500,
                                           .longest = 80000,

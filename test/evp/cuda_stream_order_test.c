@@ -156,8 +156,7 @@ static void run(const struct row *row)
         good = step(*s);
     if (hangs) /* what waits has failed, or could not say so */
         _exit(device_state() != GPUAES_FAILED || (s[-1] == 'i') == good);
-    if (!good || !output_is_right() || device_state() != GPUAES_READY ||
-        figures_get(&providers).faults != 0) {
+    if (!good || !output_is_right() || device_state() != GPUAES_READY || figure("faults") != 0) {
         tap_diag("%s: failed at step %d, state %d", row->steps, (int)(s - row->steps),
                  device_state());
         ERR_print_errors_fp(stdout);

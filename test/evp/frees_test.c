@@ -190,7 +190,7 @@ static int release_waits(void)
     struct figures before = figures_get(&providers);
     right = right && calls != 0 && update_is_right("AES-256-CTR", PAGEABLE, 8 * MIB, NULL) &&
             update_is_right("AES-128-CBC", PAGEABLE, 64 * KIB, NULL) &&
-            figures_get(&providers).gpu_bytes == before.gpu_bytes && is_under_way();
+            figure("gpu-bytes") == before.gpu_bytes && is_under_way();
     providers_unload(&providers);
     return right;
 }

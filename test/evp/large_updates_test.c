@@ -41,18 +41,14 @@ struct stream {
 
 static struct stream stream_open(size_t row, int in_place)
 {
-    struct stream s = {EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_new(), in_place};
-    EVP_CIPHER *ours = fetch_ours(&providers, rows[row].cipher);
-    EVP_CIPHER *reference = fetch_reference(&providers, rows[row].cipher);
     unsigned char key[32], iv[16];
     tap_random_bytes(&random_state, key, sizeof key);
     tap_random_bytes(&random_state, iv, sizeof iv);
-    EVP_CipherInit_ex2(s.ours, ours, key, iv, rows[row].encrypt, NULL);
-    EVP_CipherInit_ex2(s.reference, reference, key, iv, rows[row].encrypt, NULL);
+    struct stream s = {context_open(1, rows[row].cipher, key, iv, rows[row].encrypt, NULL),
+                       context_open(0, rows[row].cipher, key, iv, rows[row].encrypt, NULL),
+                       in_place};
     EVP_CIPHER_CTX_set_padding(s.ours, 0);
     EVP_CIPHER_CTX_set_padding(s.reference, 0);
-    EVP_CIPHER_free(ours);
-    EVP_CIPHER_free(reference);
     return s;
 }
 
@@ -125,7 +121,7 @@ static int is_lost(size_t row)
     for (int i = 0; right && i < 2; i++)
         right = update_is_right(&s, 16 << 20);
     stream_close(&s);
-    return right && (stand_in() || figures_get(&providers).faults > 0);
+    return right && (stand_in() || figure("faults") > 0);
 }
 
 static const struct {

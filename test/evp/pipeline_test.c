@@ -441,7 +441,7 @@ static int run_with_faults(const char *options)
         ok = run_case(&cipher_rows[i % CIPHER_ROWS], &random, 0);
     if (!application_emulated())
         return NO_EMULATOR;
-    return ok && figures_get(&providers).faults > 0 ? RIGHT : WRONG;
+    return ok && figure("faults") > 0 ? RIGHT : WRONG;
 }
 
 static void test_faults(void)

@@ -85,13 +85,7 @@ static int is_clean(const char *when)
 
 static EVP_CIPHER_CTX *open_stream(void)
 {
-    EVP_CIPHER *cipher = fetch_ours(&providers, "AES-256-CTR");
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    int ok = EVP_CipherInit_ex2(context, cipher, usual_key, usual_iv, 1, NULL);
-    EVP_CIPHER_free(cipher);
-    if (!ok)
-        ERR_print_errors_fp(stderr);
-    return context;
+    return context_open(1, "AES-256-CTR", usual_key, usual_iv, 1, NULL);
 }
 
 /* Goes on from *position; 1 if the bytes are right. */

@@ -301,13 +301,13 @@ static EVP_CIPHER_CTX *open_context(const struct test_case *c)
                                               : OSSL_PARAM_construct_end(),
                            OSSL_PARAM_construct_end()};
     int is_base64 = !strcmp(c->cipher, "BASE64");
-    EVP_CIPHER *cipher = fetch_ours(&providers, c->cipher);
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    if (!EVP_CipherInit_ex2(context, cipher, is_base64 ? NULL : secrets->key,
-                            is_base64 ? NULL : secrets->iv, c->encrypt, params))
+    EVP_CIPHER_CTX *context = context_open(1, c->cipher, is_base64 ? NULL : secrets->key,
+                                           is_base64 ? NULL : secrets->iv, c->encrypt, params);
+    if (context == NULL) {
         ERR_print_errors_fp(stderr);
+        abort();
+    }
     EVP_CIPHER_CTX_set_padding(context, 0);
-    EVP_CIPHER_free(cipher);
     return context;
 }
 

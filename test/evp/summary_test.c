@@ -32,11 +32,9 @@ static EVP_CIPHER_CTX *begin_with(const char *name, const unsigned char *key)
 {
     size_t room = sizeof data;
     OSSL_PARAM params[] = {OSSL_PARAM_size_t("outsize", &room), OSSL_PARAM_END};
-    EVP_CIPHER *cipher = fetch_ours(&providers, name);
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    if (!EVP_CipherInit_ex2(context, cipher, key, key, 1, key == NULL ? params : NULL))
+    EVP_CIPHER_CTX *context = context_open(1, name, key, key, 1, key == NULL ? params : NULL);
+    if (context == NULL)
         _exit(1);
-    EVP_CIPHER_free(cipher);
     return context;
 }
 

@@ -47,15 +47,12 @@ static struct pair pair_open(const char *name, int encrypt, enum place from, enu
 {
     struct pair p = {.from = from, .to = to};
     unsigned value = 1;
-    EVP_CIPHER *ciphers[] = {fetch_ours(&providers, name), fetch_reference(&providers, name)};
     OSSL_PARAM params[] = {OSSL_PARAM_uint("device-memory", &value), OSSL_PARAM_END};
     for (int i = 0; i < 2; i++) {
-        p.context[i] = EVP_CIPHER_CTX_new();
-        if (!EVP_CipherInit_ex2(p.context[i], ciphers[i], key, iv, encrypt,
-                                i == 0 && asks ? params : NULL))
+        p.context[i] = context_open(i == 0, name, key, iv, encrypt, i == 0 && asks ? params : NULL);
+        if (p.context[i] == NULL)
             abort();
         EVP_CIPHER_CTX_set_padding(p.context[i], 0);
-        EVP_CIPHER_free(ciphers[i]);
     }
     p.in = application_alloc(from, BYTES);
     p.out = application_alloc(to, BYTES);
@@ -103,18 +100,18 @@ static int is_refused(struct pair *p)
 /* 1 once the device is there, and the provider has seen what memory the application has. */
 static int is_seen(void)
 {
-    uint64_t before = figures_get(&providers).gpu_bytes;
-    for (int i = 0; i < 10 && figures_get(&providers).gpu_bytes == before; i++) {
+    uint64_t before = figure("gpu-bytes");
+    for (int i = 0; i < 10 && figure("gpu-bytes") == before; i++) {
         struct pair asks = pair_open("AES-128-ECB", 1, DEVICE, DEVICE, 1);
         struct pair p = pair_open("AES-128-ECB", 1, DEVICE, DEVICE, 0);
-        before = figures_get(&providers).gpu_bytes;
+        before = figure("gpu-bytes");
         int right = pair_update(&p, BYTES);
         pair_close(&asks);
         pair_close(&p);
         if (!right)
             return 0;
     }
-    return figures_get(&providers).gpu_bytes != before;
+    return figure("gpu-bytes") != before;
 }
 
 /*
@@ -169,12 +166,12 @@ static int a_stream_that_was_read_ahead_of_goes_on(void)
     struct pair p = pair_open("AES-256-CTR", 1, DEVICE, DEVICE, 0);
     unsigned char *host = malloc(SMALL);
     int n, right = device_becomes(GPUAES_READY);
-    uint64_t launches = figures_get(&providers).launches;
+    uint64_t launches = figure("launches");
     memset(host, 0x5a, SMALL);
-    for (int i = 0; right && figures_get(&providers).launches == launches && i < 1000; i++)
+    for (int i = 0; right && figure("launches") == launches && i < 1000; i++)
         right = EVP_CipherUpdate(p.context[0], host, &n, host, SMALL) &&
                 EVP_CipherUpdate(p.context[1], p.expected, &n, p.plain, SMALL);
-    right = right && figures_get(&providers).launches != launches && device_becomes(GPUAES_OFF);
+    right = right && figure("launches") != launches && device_becomes(GPUAES_OFF);
     struct figures before = figures_get(&providers), after;
     right = right && pair_update(&p, BYTES);
     after = figures_get(&providers);

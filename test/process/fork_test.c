@@ -57,18 +57,13 @@ static void streams_open(struct streams *s)
 {
     static const unsigned char key[32] = "the same in parent and in child",
                                iv[16] = "and so is this.";
-    EVP_CIPHER *ours, *reference;
     int i;
 
     for (i = 0; i < STREAMS; i++) {
-        ours = fetch_ours(&providers, stream_rows[i].cipher);
-        reference = fetch_reference(&providers, stream_rows[i].cipher);
-        s->ours[i] = EVP_CIPHER_CTX_new();
-        s->reference[i] = EVP_CIPHER_CTX_new();
-        EVP_CipherInit_ex2(s->ours[i], ours, key, iv, stream_rows[i].encrypt, NULL);
-        EVP_CipherInit_ex2(s->reference[i], reference, key, iv, stream_rows[i].encrypt, NULL);
-        EVP_CIPHER_free(ours);
-        EVP_CIPHER_free(reference);
+        const char *cipher = stream_rows[i].cipher;
+
+        s->ours[i] = context_open(1, cipher, key, iv, stream_rows[i].encrypt, NULL);
+        s->reference[i] = context_open(0, cipher, key, iv, stream_rows[i].encrypt, NULL);
     }
 }
 

@@ -237,10 +237,8 @@ static void *until_cancelled(void *unused)
     static _Thread_local unsigned char buffer[70000];
     int n, state, ok;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state); /* libcrypto has locks, too */
-    EVP_CIPHER *cipher = fetch_ours(&providers, "AES-256-CTR");
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    ok = EVP_CipherInit_ex2(context, cipher, fault_key, fault_iv, 1, NULL);
-    EVP_CIPHER_free(cipher);
+    EVP_CIPHER_CTX *context = context_open(1, "AES-256-CTR", fault_key, fault_iv, 1, NULL);
+    ok = context != NULL;
     pthread_cleanup_push(free_context, context);
     (void)pthread_setcancelstate(state, NULL);
     for (unsigned i = 0; ok; i++) {

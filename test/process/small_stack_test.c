@@ -146,7 +146,7 @@ static void all_ciphers(const char *where, int (*run)(struct update *, size_t), 
     struct figures before = figures_get(&providers);
     for (size_t i = 0; i < CIPHER_ROWS; i++)
         right += (size_t)update_is_right(&cipher_rows[i], 0, run, stack_bytes);
-    uint64_t bytes = figures_get(&providers).gpu_bytes - before.gpu_bytes;
+    uint64_t bytes = figure("gpu-bytes") - before.gpu_bytes;
     tap_ok(right == CIPHER_ROWS, "%s of %zu KiB: %zu of %d updates right", where, stack_bytes / KIB,
            right, (int)CIPHER_ROWS);
     if (stand_in())

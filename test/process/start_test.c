@@ -37,7 +37,7 @@ static int update_is_right(int bytes)
 
 static int has_started(void)
 {
-    return figures_get(&providers).start_ms != 0;
+    return figure("start-ms") != 0;
 }
 
 static int starts_within(int ms)
@@ -58,13 +58,11 @@ static int small_updates(const char *name, long bytes)
 {
     static const unsigned char key[32] = "a key", iv[16] = "an IV";
     static unsigned char buffer[16 << 10];
-    EVP_CIPHER *cipher = fetch_ours(&providers, name);
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    int n, right = EVP_CipherInit_ex2(context, cipher, key, iv, 1, NULL);
+    EVP_CIPHER_CTX *context = context_open(1, name, key, iv, 1, NULL);
+    int n, right = context != NULL;
     for (long i = 0; i < bytes; i += (long)sizeof buffer)
         right &= EVP_CipherUpdate(context, buffer, &n, buffer, sizeof buffer);
     EVP_CIPHER_CTX_free(context);
-    EVP_CIPHER_free(cipher);
     return right;
 }
 
@@ -144,14 +142,14 @@ static int a_stream_goes_on_after_a_release(void)
     right &= is_released();
     for (int64_t begun = now_ms(); is_released() && now_ms() - begun < 100000;)
         right &= small_updates("AES-256-CTR", MIB);
-    return right && !is_released() && figures_get(&providers).faults == 0;
+    return right && !is_released() && figure("faults") == 0;
 }
 
 static int never_means_never(void)
 {
     int right = update_is_right(8 * MIB);
     sleep_ms(50);
-    return right && !has_started() && figures_get(&providers).gpu_bytes == 0;
+    return right && !has_started() && figure("gpu-bytes") == 0;
 }
 
 static int eager_starts_with_a_context(void)
@@ -190,16 +188,12 @@ static int a_huge_update_is_right_across_the_start(void)
 static int idle_device_is_released_and_comes_back(void)
 {
     int right = update_is_right(MIB);
-    uint64_t pinned = 1;
-    OSSL_PARAM params[] = {OSSL_PARAM_uint64("pinned-bytes", &pinned), OSSL_PARAM_END};
     right &= application_count("emulator_contexts") == 1 && !is_released();
     for (int i = 0; i < 6000 && application_count("emulator_contexts") != 0; i++)
         sleep_ms(10);
-    OSSL_PROVIDER_get_params(providers.gpuaes, params);
-    right &= is_released() && pinned == 0 && figures_get(&providers).gpu_bytes == MIB;
+    right &= is_released() && figure("pinned-bytes") == 0 && figure("gpu-bytes") == MIB;
     right &= update_is_right(MIB);
-    return right && figures_get(&providers).gpu_bytes == 2 * MIB &&
-           application_count("emulator_contexts") == 1;
+    return right && figure("gpu-bytes") == 2 * MIB && application_count("emulator_contexts") == 1;
 }
 
 /* A child of a process that had a device must not start one, released or not. */
@@ -210,8 +204,7 @@ static int child_of_a_released_one_starts_nothing(void)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0)
-        _exit(update_is_right(MIB) && figures_get(&providers).faults == 0 && !has_started() ? 0
-                                                                                            : 1);
+        _exit(update_is_right(MIB) && figure("faults") == 0 && !has_started() ? 0 : 1);
     return ended_well(child) && right;
 }
 
@@ -236,7 +229,7 @@ static int policy_gpu_fails_without_a_device(void)
 
 static int policy_gpu_uses_it(void)
 {
-    return update_is_right(MIB) && figures_get(&providers).gpu_bytes == MIB;
+    return update_is_right(MIB) && figure("gpu-bytes") == MIB;
 }
 
 static int policy_cpu_does_not(void)
@@ -247,7 +240,7 @@ static int policy_cpu_does_not(void)
 static int a_failed_start_is_no_failure(void)
 {
     int first = update_is_right(MIB), second = update_is_right(MIB);
-    return first && second && figures_get(&providers).gpu_bytes == 0;
+    return first && second && figure("gpu-bytes") == 0;
 }
 
 /* A context that is told of device memory; NULL if it is refused. */
@@ -255,15 +248,8 @@ static EVP_CIPHER_CTX *device_memory_context(void)
 {
     unsigned one = 1;
     OSSL_PARAM params[] = {OSSL_PARAM_uint("device-memory", &one), OSSL_PARAM_END};
-    EVP_CIPHER *cipher = fetch_ours(&providers, "AES-128-CTR");
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    int ok = EVP_CipherInit_ex2(context, cipher, (const unsigned char *)"sixteen bytes...",
-                                (const unsigned char *)"sixteen bytes...", 1, params);
-    EVP_CIPHER_free(cipher);
-    if (ok)
-        return context;
-    EVP_CIPHER_CTX_free(context);
-    return NULL;
+    return context_open(1, "AES-128-CTR", (const unsigned char *)"sixteen bytes...",
+                        (const unsigned char *)"sixteen bytes...", 1, params);
 }
 
 static int device_memory_starts_at_once(void)
@@ -287,48 +273,35 @@ static int device_memory_is_refused(void)
 static int device_memory_outlives_a_release(void)
 {
     unsigned char host[64] = {0}, zeros[64] = {0};
-    uint64_t pinned = 1;
-    OSSL_PARAM params[] = {OSSL_PARAM_uint64("pinned-bytes", &pinned), OSSL_PARAM_END};
     int n = 0, right = application_begin(0);
     unsigned char *memory = application_alloc(DEVICE, 64);
     EVP_CIPHER_CTX *context = device_memory_context();
     right = right && application_write(DEVICE, memory, zeros, 64) && context != NULL &&
             EVP_CipherUpdate(context, memory, &n, memory, 21);
-    for (int i = 0; i < 6000 && pinned != 0; i++) {
+    for (int i = 0; i < 6000 && figure("pinned-bytes") != 0; i++)
         sleep_ms(10);
-        OSSL_PROVIDER_get_params(providers.gpuaes, params);
-    }
-    right = right && pinned == 0 && EVP_CipherUpdate(context, memory + 21, &n, memory + 21, 43) &&
+    right = right && figure("pinned-bytes") == 0 &&
+            EVP_CipherUpdate(context, memory + 21, &n, memory + 21, 43) &&
             application_read(host, DEVICE, memory, 64);
     EVP_CIPHER_CTX_free(context);
-    EVP_CIPHER *reference = fetch_reference(&providers, "AES-128-CTR");
-    context = EVP_CIPHER_CTX_new();
-    right = right &&
-            EVP_CipherInit_ex2(context, reference, (const unsigned char *)"sixteen bytes...",
-                               (const unsigned char *)"sixteen bytes...", 1, NULL) &&
-            EVP_CipherUpdate(context, zeros, &n, zeros, 64) && memcmp(host, zeros, 64) == 0;
+    context = context_open(0, "AES-128-CTR", (const unsigned char *)"sixteen bytes...",
+                           (const unsigned char *)"sixteen bytes...", 1, NULL);
+    right =
+        right && EVP_CipherUpdate(context, zeros, &n, zeros, 64) && memcmp(host, zeros, 64) == 0;
     EVP_CIPHER_CTX_free(context);
-    EVP_CIPHER_free(reference);
     application_free(DEVICE, memory);
     return right;
 }
 
-static uint64_t devices_in_use(void)
-{
-    uint64_t devices = 99;
-    OSSL_PARAM params[] = {OSSL_PARAM_uint64("devices", &devices), OSSL_PARAM_END};
-    return OSSL_PROVIDER_get_params(providers.gpuaes, params) ? devices : 99;
-}
-
 static int one_device_is_in_use(void)
 {
-    int right = devices_in_use() == 0 && update_is_right(MIB);
-    return right && devices_in_use() == 1;
+    int right = figure("devices") == 0 && update_is_right(MIB);
+    return right && figure("devices") == 1;
 }
 
 static int two_devices_are_in_use(void)
 {
-    return update_is_right(8 * MIB) && devices_in_use() == 2;
+    return update_is_right(8 * MIB) && figure("devices") == 2;
 }
 
 static const struct {

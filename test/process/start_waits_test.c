@@ -67,7 +67,7 @@ static int host_memory_does_not_wait(void)
     for (int i = 0; i < 20; i++)
         right &= host_update();
     right &= update("AES-128-ECB", 0, PINNED, PINNED, 2 * MIB);
-    right &= device_state() == GPUAES_STARTING && figures_get(&providers).gpu_bytes == 0;
+    right &= device_state() == GPUAES_STARTING && figure("gpu-bytes") == 0;
     return right && device_becomes(GPUAES_READY) && host_update();
 }
 
@@ -83,7 +83,7 @@ static int device_memory_waits(void)
 {
     int right = application_begin(0) && device_update("AES-256-CTR", 1, DEVICE, DEVICE, MIB) &&
                 device_state() == GPUAES_READY;
-    return right && figures_get(&providers).faults == 0;
+    return right && figure("faults") == 0;
 }
 
 /* Of either side, and of less than starts it. */
@@ -129,7 +129,7 @@ static int threads_find_it(void)
         pthread_create(&threads[i], NULL, update_by_thread, (void *)(i + 1));
     for (uintptr_t i = 0; i < THREADS; i++)
         right &= pthread_join(threads[i], &result) == 0 && result != NULL;
-    return right && figures_get(&providers).gpu_bytes >= THREADS / 2 * MIB;
+    return right && figure("gpu-bytes") >= THREADS / 2 * MIB;
 }
 
 /* The application is told where no device can be started for it. */

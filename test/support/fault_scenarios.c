@@ -370,8 +370,7 @@ static int prepare_job(const struct scenario *s)
     const struct cipher_row *row = cipher_rows;
     while (strcmp(row->name, s->cipher) != 0)
         row++;
-    the_job = (struct job){.providers = &providers,
-                           .row = row,
+    the_job = (struct job){.row = row,
                            .encrypt = s->encrypt,
                            .updates = 2,
                            .least = s->bytes,

@@ -15,13 +15,11 @@ int run_in_job(int (*function)(void *), void *argument, size_t argument_bytes)
     return status == ASYNC_FINISH && result == 1;
 }
 
-static EVP_CIPHER_CTX *job_context(EVP_CIPHER *cipher, const struct job *j,
-                                   const unsigned char *key, const unsigned char *iv)
+static EVP_CIPHER_CTX *job_context(int ours, const struct job *j, const unsigned char *key,
+                                   const unsigned char *iv)
 {
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    EVP_CipherInit_ex2(context, cipher, key, iv, j->encrypt, NULL);
+    EVP_CIPHER_CTX *context = context_open(ours, j->row->name, key, iv, j->encrypt, NULL);
     EVP_CIPHER_CTX_set_padding(context, 0); /* random bytes have none */
-    EVP_CIPHER_free(cipher);
     return context;
 }
 
@@ -31,9 +29,8 @@ static int job_run(void *argument)
     unsigned char key[32], iv[16];
     tap_random_bytes(&j->random, key, sizeof key);
     tap_random_bytes(&j->random, iv, sizeof iv);
-    EVP_CIPHER_CTX *ours = job_context(fetch_ours(j->providers, j->row->name), j, key, iv);
-    EVP_CIPHER_CTX *reference =
-        job_context(fetch_reference(j->providers, j->row->name), j, key, iv);
+    EVP_CIPHER_CTX *ours = job_context(1, j, key, iv);
+    EVP_CIPHER_CTX *reference = job_context(0, j, key, iv);
     unsigned char *in = malloc(j->longest), *out = malloc(j->longest + 16),
                   *expected = malloc(j->longest + 16);
     j->right = 1;

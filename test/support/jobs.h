@@ -16,7 +16,6 @@ int run_in_job(int (*function)(void *), void *argument, size_t argument_bytes);
 
 /* What a job does: updates of `least` to `longest` bytes. */
 struct job {
-    const struct providers *providers;
     const struct cipher_row *row;
     int encrypt;
     size_t updates, least, longest;

@@ -78,6 +78,17 @@ struct figures figures_get(const struct providers *p)
     return f;
 }
 
+uint64_t figure(const char *name)
+{
+    uint64_t value = 0;
+    OSSL_PARAM params[] = {OSSL_PARAM_uint64(name, &value), OSSL_PARAM_END};
+
+    if (providers.gpuaes == NULL || OSSL_PROVIDER_get_params(providers.gpuaes, params))
+        return value;
+    tap_diag("the provider does not give %s", name);
+    return UINT64_MAX;
+}
+
 unsigned long first_error(void)
 {
     unsigned long error = ERR_peek_error();

@@ -64,6 +64,10 @@ struct figures {
 
 struct figures figures_get(const struct providers *p);
 
+/* One of them by its name; 0 where the default provider stands in, UINT64_MAX if it is not given.
+ */
+uint64_t figure(const char *name);
+
 /* The first error of the queue as library and reason, 0 if there is none; empties the queue. */
 unsigned long first_error(void);
 

@@ -34,19 +34,15 @@ struct ahead ahead_get(void)
 
 uint64_t devices_in_use(void)
 {
-    uint64_t devices = 0;
-    OSSL_PARAM params[] = {OSSL_PARAM_uint64("devices", &devices), OSSL_PARAM_END};
-    return OSSL_PROVIDER_get_params(providers.gpuaes, params) ? devices : 0;
+    return figure("devices");
 }
 
 int ahead_start(long most_ms)
 {
-    EVP_CIPHER *cipher = fetch_ours(&providers, "AES-256-CTR");
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     static const unsigned char nothing[32];
-    int ok = EVP_CipherInit_ex2(context, cipher, nothing, nothing, 1, NULL);
+    EVP_CIPHER_CTX *context = context_open(1, "AES-256-CTR", nothing, nothing, 1, NULL);
+    int ok = context != NULL;
     EVP_CIPHER_CTX_free(context);
-    EVP_CIPHER_free(cipher);
     if (!ok || stand_in())
         return ok;
     for (long i = 0; !devices_in_use() && i < most_ms; i++)
@@ -98,14 +94,9 @@ struct stream stream_open(struct memory *memory, const char *name, const unsigne
                           const unsigned char *iv)
 {
     struct stream s = {.memory = memory};
-    for (int i = 0; i < SIDES; i++) {
-        EVP_CIPHER *cipher =
-            i == OURS ? fetch_ours(&providers, name) : fetch_reference(&providers, name);
-        s.side[i] = EVP_CIPHER_CTX_new();
-        if (!EVP_CipherInit_ex2(s.side[i], cipher, key, iv, 1, NULL))
+    for (int i = 0; i < SIDES; i++)
+        if ((s.side[i] = context_open(i == OURS, name, key, iv, 1, NULL)) == NULL)
             ERR_print_errors_fp(stderr);
-        EVP_CIPHER_free(cipher);
-    }
     return s;
 }
 

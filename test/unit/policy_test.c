@@ -261,22 +261,11 @@ static void test_noise(void)
 
 /* ---- On emulated devices ------------------------------------------------------------------ */
 
-static uint64_t figure(const char *name)
-{
-    uint64_t value = 0;
-    OSSL_PARAM params[] = {OSSL_PARAM_uint64(name, &value), OSSL_PARAM_END};
-    OSSL_PROVIDER_get_params(providers.gpuaes, params);
-    return value;
-}
-
 /* The context stays: the first one starts the device. */
 static EVP_CIPHER_CTX *open_context(const char *name)
 {
     static const unsigned char key[32] = "a key", iv[16] = "an IV";
-    EVP_CIPHER *cipher = fetch_ours(&providers, name);
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    EVP_CipherInit_ex2(context, cipher, key, iv, 1, NULL);
-    EVP_CIPHER_free(cipher);
+    EVP_CIPHER_CTX *context = context_open(1, name, key, iv, 1, NULL);
     for (int i = 0; i < 60000 && figure("devices") == 0; i++)
         sleep_ms(1);
     return context;
@@ -397,13 +386,10 @@ static int figures_say_why(void)
     on_device(context, buffer, 32 * KIB, 3);
     on_device(context, buffer, LENGTH, 2);
     EVP_CIPHER_CTX_free(context);
-    EVP_CIPHER *cipher = fetch_ours(&providers, "AES-128-CBC");
-    context = EVP_CIPHER_CTX_new();
-    EVP_CipherInit_ex2(context, cipher, zeros, zeros, 1, NULL);
+    context = context_open(1, "AES-128-CBC", zeros, zeros, 1, NULL);
     EVP_CipherUpdate(context, buffer, &n, buffer, MIB);
     application_free(PAGEABLE, buffer);
     EVP_CIPHER_CTX_free(context);
-    EVP_CIPHER_free(cipher);
     return figure("cpu-bytes-small") == 3 * 32 * KIB && figure("cpu-bytes-faster") == 2 * LENGTH &&
            figure("cpu-bytes-unsuited") == MIB && figure("cpu-bytes-no-device") == 0 &&
            figure("cpu-bytes-failed") == 0 &&
@@ -428,13 +414,10 @@ static int figures_say_that_it_failed(void)
 
 static int figures_say_that_there_is_none(void)
 {
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     static unsigned char buffer[LENGTH], key[32];
-    EVP_CIPHER *cipher = fetch_ours(&providers, "AES-256-CTR");
-    EVP_CipherInit_ex2(context, cipher, key, key, 1, NULL);
+    EVP_CIPHER_CTX *context = context_open(1, "AES-256-CTR", key, key, 1, NULL);
     on_device(context, buffer, LENGTH, 3);
     EVP_CIPHER_CTX_free(context);
-    EVP_CIPHER_free(cipher);
     return figure("cpu-bytes-no-device") == 3 * LENGTH &&
            figure("cpu-bytes-no-device") == figure("cpu-bytes");
 }
