@@ -32,8 +32,8 @@ enum layout {
 
 struct kind {
     const char *name;
-    int message;          /* a message rather than a walk */
     size_t length;        /* updates are shorter than this; short ones are likelier */
+    int message;          /* a message rather than a walk */
     unsigned steps;       /* at most */
     unsigned odds[STEPS]; /* of each step, against each other */
     unsigned layouts;     /* one of these for each call */
