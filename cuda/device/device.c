@@ -71,24 +71,6 @@ static int describe(struct device *device, struct device_reason *reason)
     return 1;
 }
 
-static int take_context(struct device *device, struct device_reason *reason)
-{
-    const struct driver *d = device->driver;
-    drv_context popped;
-    if (device_call_failed(reason, "cuDevicePrimaryCtxRetain",
-                           d->primary_ctx_retain(&device->context, device->ordinal)))
-        return 0;
-    int ok = !device_call_failed(reason, "cuCtxPushCurrent", d->ctx_push_current(device->context));
-    if (ok) {
-        ok = !device_call_failed(reason, "loading the kernels",
-                                 kernels_load(d, device->ordinal, &device->kernels));
-        (void)d->ctx_pop_current(&popped);
-    }
-    if (!ok)
-        (void)d->primary_ctx_release(device->ordinal);
-    return ok;
-}
-
 int device_start(struct device *device, const struct driver *driver, int ordinal,
                  device_lost_fn *on_lost, struct device_reason *reason)
 {
@@ -99,7 +81,23 @@ int device_start(struct device *device, const struct driver *driver, int ordinal
         return 0;
     stream_sets_init(&device->stream_sets);
     memory_pool_init(&device->pool);
-    return take_context(device, reason);
+    return !device_call_failed(reason, "cuDevicePrimaryCtxRetain",
+                               driver->primary_ctx_retain(&device->context, device->ordinal));
+}
+
+int device_load(struct device *device, struct device_reason *reason)
+{
+    const struct driver *d = device->driver;
+    drv_context popped;
+    int ok = !device_call_failed(reason, "cuCtxPushCurrent", d->ctx_push_current(device->context));
+    if (ok) {
+        ok = !device_call_failed(reason, "loading the kernels",
+                                 kernels_load(d, device->ordinal, &device->kernels));
+        (void)d->ctx_pop_current(&popped);
+    }
+    if (!ok)
+        (void)d->primary_ctx_release(device->ordinal);
+    return ok;
 }
 
 drv_result device_release(struct device *device)

@@ -38,14 +38,15 @@ struct device {
 };
 
 /*
- * Finds the device, retains its primary context and loads the kernels. On an
- * error nothing is left, and `reason` is a sentence.
+ * Finds the device and retains its primary context; then loads the kernels. Each returns 1, or 0
+ * with a sentence in `reason`. On an error nothing is left.
  */
 struct device_reason {
     char text[192];
 };
 int device_start(struct device *device, const struct driver *driver, int ordinal,
                  device_lost_fn *on_lost, struct device_reason *reason);
+int device_load(struct device *device, struct device_reason *reason);
 
 /*
  * Undoes a start; nothing of the device may be in use. Frees memory, and so waits for all that

@@ -50,16 +50,20 @@ static bool device_exists(drv_device device)
     return device >= 0 && static_cast<unsigned>(device) < state().options.devices;
 }
 
+void take_time(state_lock &lock, unsigned ms)
+{
+    lock.unlock();
+    struct timespec pause = {ms / 1000, static_cast<long>(ms % 1000) * 1000000};
+    nanosleep(&pause, nullptr);
+    lock.lock();
+}
+
 /* ---- Devices ------------------------------------------------------------------- */
 
 drv_result init(unsigned flags)
 {
     state_lock lock(state().mutex);
-    const unsigned ms = state().options.init_ms;
-    lock.unlock();
-    struct timespec pause = {ms / 1000, static_cast<long>(ms % 1000) * 1000000};
-    nanosleep(&pause, nullptr);
-    lock.lock();
+    take_time(lock, state().options.init_ms);
     if (flags)
         return DRV_INVALID_VALUE;
     if (state().options.devices == 0)

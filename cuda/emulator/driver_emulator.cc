@@ -123,6 +123,8 @@ void end_driver()
     if (forked)
         return;
     state_lock lock(state().mutex);
+    if (state().loading != 0)
+        abort();
     state().ended = true;
     lose(MAX_DEVICES);
     state().changed.wait(lock, lost_devices_are_quiet);

@@ -108,6 +108,7 @@ struct options {
     unsigned nodriver = 0;
     unsigned in_use = 0;
     unsigned init_ms = 0;
+    unsigned load_ms = 0;
     unsigned kernel_us = 0;
     unsigned copy_mbps = 0;
     unsigned idle_kernels = 0;
@@ -174,6 +175,7 @@ struct driver_state {
     bool configured = false;
     bool initialized = false;
     bool ended = false;
+    unsigned loading = 0; /* calls of module_load_data under way */
     emulator::options options;
     device_state devices[MAX_DEVICES];
     std::set<drv_context> contexts; /* live */
@@ -196,6 +198,8 @@ extern std::atomic<bool> forked;
 
 /* The calling thread's current context, or NULL. */
 drv_context current_context();
+/* Gives the lock up for so long. */
+void take_time(state_lock &lock, unsigned ms);
 
 /* True if the context's device is lost; NULL: if all devices are. */
 bool is_lost(drv_context context);

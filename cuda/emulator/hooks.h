@@ -22,6 +22,7 @@
  *   in-use=BITS         the application has the primary context of device n for each bit n,
  *                       once driver_of_application() is called
  *   init-ms=N           cuInit takes that long
+ *   load-ms=N           cuModuleLoadData does
  *   kernel-us=N         every kernel takes that much longer
  *   copy-mbps=N         every copy takes as long as at N MB/s
  *   idle-kernels=1      kernels do nothing: a device as fast as the two above say,
@@ -38,7 +39,8 @@
  *                       middle of something would take what was dropped for done
  *   ends-at-exit=1      at exit a handler of the driver, registered by the first cuInit, stops
  *                       the devices and takes pinned memory away, as one of a card may; every
- *                       call then returns DRV_DEINITIALIZED
+ *                       call then returns DRV_DEINITIALIZED. A module that is being loaded
+ *                       then aborts the process, as on a card it may
  *   fault-device=N      fault, lost and hang count only what is called with a
  *                       context of device N current, and only that one is lost
  *

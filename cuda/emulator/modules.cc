@@ -29,6 +29,9 @@ drv_result module_load_data(drv_module *module, const void *image)
         return DRV_INVALID_VALUE;
     if (strncmp(static_cast<const char *>(image), module_image, sizeof module_image) != 0)
         return DRV_INVALID_IMAGE;
+    state().loading++;
+    take_time(lock, state().options.load_ms);
+    state().loading--;
     *module = new CUmod_st{context, {}};
     context->modules.insert(*module);
     return DRV_SUCCESS;

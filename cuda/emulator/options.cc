@@ -106,6 +106,7 @@ static void parse_item(options &parsed, const std::string &item)
                    {"nodriver", &options::nodriver},
                    {"in-use", &options::in_use},
                    {"init-ms", &options::init_ms},
+                   {"load-ms", &options::load_ms},
                    {"kernel-us", &options::kernel_us},
                    {"copy-mbps", &options::copy_mbps},
                    {"idle-kernels", &options::idle_kernels},

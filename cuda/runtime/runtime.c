@@ -140,7 +140,8 @@ static int adopt(struct device *device, int ordinal)
     if (runtime.driver.primary_ctx_get_state(ordinal, &flags, &active) != DRV_SUCCESS || !active ||
         root_changed() != NULL)
         return 0;
-    int started = device_start(device, &runtime.driver, ordinal, on_lost, &reason);
+    int started = device_start(device, &runtime.driver, ordinal, on_lost, &reason) &&
+                  device_load(device, &reason);
     set_use(device, started ? DEVICE_GUEST : DEVICE_LOST);
     return started;
 }
@@ -233,6 +234,20 @@ static void watch_exit(void)
     watched = 1;
 }
 
+/*
+ * The exit waits for this: one that comes while kernels are loaded corrupts the heap (driver 580).
+ * Taking a context needs no such wait, which would be one for 0.3 s.
+ */
+static int load(struct device *device, struct device_reason *reason)
+{
+    struct runtime_guard guard;
+    if (!runtime_enter(&guard))
+        return reject(reason, "the process is ending");
+    int loaded = device_load(device, reason);
+    runtime_leave(&guard);
+    return loaded;
+}
+
 /* One is enough; the reason is that of the first that cannot be started. */
 static int start_devices(struct device_reason *reason)
 {
@@ -250,7 +265,7 @@ static int start_devices(struct device_reason *reason)
         if ((settings_in_force()->devices >> i & 1) == 0 ||
             atomic_load(&device->use) == DEVICE_LOST)
             continue;
-        if (device_start(device, &runtime.driver, i, on_lost, &why)) {
+        if (device_start(device, &runtime.driver, i, on_lost, &why) && load(device, &why)) {
             set_use(device, DEVICE_IN_USE);
             started++;
         } else if (reason->text[0] == '\0') {

@@ -7,6 +7,7 @@
  */
 #include <pthread.h>
 
+#include "test/support/application.h"
 #include "test/support/cases.h"
 #include "test/support/leaks_allowed.h" /* who ends in the middle of a start frees nothing */
 #include "test/support/providers.h"
@@ -17,6 +18,16 @@ static void *leave(void *unused)
 {
     (void)unused;
     exit(STATUS);
+}
+
+/* Returns when the start loads kernels. */
+static void await_load(void)
+{
+    unsigned (*calls)(const char *);
+    void *symbol = application_hook("emulator_calls");
+    memcpy(&calls, &symbol, sizeof symbol);
+    while (calls("module_load_data") == 0)
+        sleep_ms(1);
 }
 
 /* start=eager: the first context starts the device. */
@@ -32,6 +43,8 @@ static int begin_and_end(const char *how, long ms)
     if (!EVP_CipherInit_ex2(context, cipher, key, iv, 1, NULL) ||
         !EVP_CipherUpdate(context, out, &n, text, sizeof text))
         return 1;
+    if (strcmp(how, "load") == 0)
+        await_load();
     sleep_ms(ms);
     if (strcmp(how, "unload") == 0) {
         EVP_CIPHER_CTX_free(context);
@@ -51,7 +64,8 @@ static int begin_and_end(const char *how, long ms)
 /* 1 if the run ended as it wanted to. */
 static int ends_well(const char *how, long ms)
 {
-    int status = exit_status(case_begin("GPUAES_START=eager", NULL, "%s %ld", how, ms));
+    const char *emulator = strcmp(how, "load") == 0 ? "ends-at-exit=1,load-ms=200" : NULL;
+    int status = exit_status(case_begin("GPUAES_START=eager", emulator, "%s %ld", how, ms));
     if (status != STATUS)
         tap_diag("%s after %ld ms: status %d", how, ms, status);
     return status == STATUS;
@@ -71,5 +85,6 @@ int main(int argc, char **argv)
             right &= ends_well(ways[i], turn * STEP_MS + (long)i * 7);
         tap_ok(right, "a process can end while the device starts: %s", ways[i]);
     }
+    tap_ok(ends_well("load", 0), "an exit waits for kernels that are being loaded");
     return tap_done();
 }
