@@ -22,8 +22,8 @@ struct aes_read_ahead {
     uint64_t run;                       /* bytes that the CPU has done of the stream */
     uint64_t retry_after;               /* the run at which to try again */
     unsigned char origin[GPUAES_BLOCK]; /* counter of position 0 */
-    size_t checked_from; /* updates of so many bytes may be device memory */
-    int behind;          /* `cpu` is not at the position */
+    size_t checked_from;                /* updates of so many bytes may be device memory */
+    int behind;                         /* `cpu` is not at the position */
     uint64_t partial;    /* where the last update that ended within a block did; 0: none */
     uint64_t sampled_to; /* position of the last update that was timed */
     int probed;          /* the CPU did the last update at the end of what was made */
