@@ -84,8 +84,7 @@ static void sample_memory(int pinned, const struct gpuaes_key *key, unsigned cha
         return;
     memset(buffer, 'A', ROOM); /* valid Base64 */
     for (int work = 0; work < WORK_READ_AHEAD; work++)
-        if (work != WORK_CBC_ENCRYPT) /* one message of it is never for the device */
-            sample_work((enum policy_work)work, pinned, key, buffer);
+        sample_work((enum policy_work)work, pinned, key, buffer);
 }
 
 /* ---- Keystream made ahead ------------------------------------------------------------ */
@@ -183,15 +182,15 @@ static int run_cpu_base64(int encodes, unsigned char *buffer)
                    : EVP_DecodeBlock(out, buffer, CPU_SAMPLE) > 0;
 }
 
-static void sample_cpu(struct provider *provider, const struct work_row *row, unsigned key_bytes,
-                       struct cost_line *line)
+static void sample_cpu(struct provider *provider, const struct work *work, struct cost_line *line)
 {
+    const struct work_row *row = &work_rows[work->kind];
     unsigned char *buffer = OPENSSL_zalloc((size_t)CPU_SAMPLE * 3);
     double best = HUGE_VAL;
     for (int i = 0; i < CPU_ROUNDS && buffer != NULL; i++) {
         int64_t begun = clock_ns(CLOCK_MONOTONIC);
-        int ok = key_bytes == 0 ? run_cpu_base64(row->encrypts, buffer)
-                                : run_cpu_aes(provider, row, key_bytes, buffer);
+        int ok = work->key_bytes == 0 ? run_cpu_base64(row->encrypts, buffer)
+                                      : run_cpu_aes(provider, row, work->key_bytes, buffer);
         if (ok)
             best = min_double(best, clock_ns_since(begun));
     }
@@ -202,10 +201,9 @@ static void sample_cpu(struct provider *provider, const struct work_row *row, un
 
 void calibrated_ns(struct provider *provider, const struct work *work, double ns[MODEL_SIDES])
 {
-    enum policy_work kind = work->kind == WORK_READ_AHEAD ? WORK_CTR : work->kind;
-    struct cost_line *cpu = &cpu_lines[kind][key_size_index(work->key_bytes)];
+    struct cost_line *cpu = &cpu_lines[work->kind][key_size_index(work->key_bytes)];
     if (atomic_load(&cpu->per_byte) <= 0)
-        sample_cpu(provider, &work_rows[kind], work->key_bytes, cpu);
+        sample_cpu(provider, work, cpu);
     ns[MODEL_CPU] = cost_line_ns(cpu, work->len);
     ns[MODEL_GPU] =
         cost_line_ns(&device_lines[work->kind][work->memory == MEMORY_PINNED], work->len);

@@ -27,8 +27,7 @@ enum policy_work {
     WORK_ECB_DECRYPT = GPUAES_ECB_DECRYPT,
     WORK_CBC_DECRYPT = GPUAES_CBC_DECRYPT,
     WORK_CTR = GPUAES_CTR,
-    WORK_CBC_ENCRYPT = GPUAES_CBC_ENCRYPT, /* never the device's: it is serial */
-    WORK_BASE64_ENCODE,
+    WORK_BASE64_ENCODE = GPUAES_OPS,
     WORK_BASE64_DECODE,
     WORK_READ_AHEAD, /* CTR in small updates; its GPU side combines with keystream */
     POLICY_WORKS
@@ -37,7 +36,7 @@ enum policy_work {
 /* What each of them is called, and how the CPU does it. The ciphers fill in those of AES. */
 struct work_row {
     const char *name;
-    int encrypts;                            /* or encodes */
+    int encrypts; /* or encodes */
     const struct cpu_cipher *cpu[KEY_SIZES]; /* NULL for Base64 */
 };
 extern struct work_row work_rows[POLICY_WORKS];

@@ -263,8 +263,8 @@ static int finish(struct aes_context *c, struct request *r)
     int ok = 1, needs_thread = offload_needs_thread();
     c->ahead.sample_in = SAMPLE_IN;
     /* Not twice, or nothing would be ordered. */
-    c->ahead.probed =
-        !c->ahead.probed && policy_probes_cpu(c->provider, c->cipher->key_bytes, r->in_bytes);
+    c->ahead.probed = !c->ahead.probed &&
+                      policy_probes_cpu(c->provider, c->cipher->key_bytes, r->in_bytes);
     if (!needs_thread && !c->ahead.probed)
         combine(c, r);
     if (r->in_bytes != 0)
