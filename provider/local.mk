@@ -33,6 +33,7 @@ provider_libprovider_core_la_SOURCES = \
 	provider/common/errors.c provider/common/errors.h \
 	provider/common/offload.c provider/common/offload.h \
 	provider/provider.c provider/common/provider.h \
+	provider/policy/read_ahead_policy.c provider/policy/read_ahead_policy.h \
 	provider/common/settings.c provider/common/settings.h \
 	provider/keys/skey.c provider/keys/skey.h \
 	provider/common/statistics.c provider/common/statistics.h

@@ -1,26 +1,35 @@
 /*
- * What a piece of work takes on the CPU and on the device, from samples on this machine.
+ * The cost of a piece of work on the CPU and on the device, from samples on this machine.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #ifndef GPUAES_PROVIDER_POLICY_CALIBRATION_H
 #define GPUAES_PROVIDER_POLICY_CALIBRATION_H
 
+#include <stddef.h>
+
 #include "provider/policy/policy.h"
 
-/*
- * Samples the device on every kind of work, pinned and pageable: some milliseconds, in the
- * device's start thread. With `reads_ahead`, uses some MiB of keystream, too: a millisecond, and
- * those of allocating its memory; with underruns, 20. Calls nothing in libcrypto, which may be
- * going down at that moment.
- */
-void calibrate_device(int reads_ahead);
+/* GPU work of fewer bytes is not sampled: it loses to any CPU. */
+enum { MEASURE_FLOOR = 64 << 10 };
 
 /*
- * Sets what `work` is expected to take on each side in nanoseconds: HUGE_VAL for the device where
- * it was not sampled or did not work. The CPU has its data in caches; the first call for a kind of
- * work and key size samples it on the calling thread, in about 0.2 ms.
+ * Samples the device on every kind of work, pinned and pageable: some
+ * milliseconds, in the device's start thread. It calls nothing in libcrypto,
+ * which may be going down at that moment.
  */
-void calibrated_ns(struct provider *provider, const struct work *work, double ns[MODEL_SIDES]);
+void measure_gpu(void);
+
+/*
+ * Expected nanoseconds of work on the device; HUGE_VAL where it was not
+ * sampled or did not work. `pinned`: input and output both are.
+ */
+double measured_gpu_ns(const struct work *work, int pinned);
+
+/*
+ * Expected nanoseconds on the CPU with data in its caches. The first call for a
+ * kind of work and key size samples it on the calling thread, in about 0.2 ms.
+ */
+double measured_cpu_ns(struct provider *provider, const struct work *work);
 
 #endif

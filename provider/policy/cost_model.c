@@ -18,13 +18,13 @@
 static const double margin_by_lines = 0.8;
 static const double margin_by_sight = 0.93; /* both sides were observed */
 
-/* What is expected to take longer than this is not probed soon. */
+/* What is expected to take longer than this is not tried soon. */
 static const double soon_below = 4; /* times the other's time */
 
-static const double cpu_limit = 4; /* times the device's time: it is not probed beyond */
+static const double cpu_limit = 4; /* times the device's time: it is not tried beyond */
 
-/* Sides that are about equal are not probed all the time, either. */
-enum { LEAST_PIECES = 2, MOST_PROBES = 11 };
+/* Sides that are about equal are not tried all the time, either. */
+enum { LEAST_PIECES = 2, MOST_TRIES = 11 };
 
 static double get(const _Atomic double *value)
 {
@@ -55,7 +55,7 @@ double cost_line_ns(const struct cost_line *line, size_t bytes)
 
 /* ---- Choice ------------------------------------------------------------------------ */
 
-int model_has_seen(const struct model_cell *cell, enum model_side side)
+static int is_seen(const struct model_cell *cell, enum model_side side)
 {
     return get(&cell->sides[side].factor) > 0;
 }
@@ -68,12 +68,12 @@ static enum model_side find_better(const struct model_cell *cell, const struct m
     return c->ns[MODEL_GPU] < c->ns[MODEL_CPU] * margin ? MODEL_GPU : MODEL_CPU;
 }
 
-/* For how long the other side must have worked before this one is probed; HUGE_VAL: never. */
-static double wait_for_probe(const struct model_cell *cell, const struct model_choice *c,
-                             enum model_side probed)
+/* For how long the other side must have worked before this one is tried; HUGE_VAL: never. */
+static double wait_for_try(const struct model_cell *cell, const struct model_choice *c,
+                           enum model_side tried)
 {
-    double ns = c->ns[probed], other = c->ns[!probed];
-    if (!(ns < HUGE_VAL) || (probed == MODEL_CPU && ns > other * cpu_limit))
+    double ns = c->ns[tried], other = c->ns[!tried];
+    if (!(ns < HUGE_VAL) || (tried == MODEL_CPU && ns > other * cpu_limit))
         return HUGE_VAL;
     double first = ns < other * soon_below ? MODEL_SOON : MODEL_LATE;
     unsigned probes = atomic_load_explicit(&cell->probes, memory_order_relaxed);
@@ -81,22 +81,21 @@ static double wait_for_probe(const struct model_cell *cell, const struct model_c
     return max_double(other * LEAST_PIECES * (double)(1U << probes), (ns - other) * share);
 }
 
-/* One thread alone gets the probe. */
-static int takes_probe(struct model_cell *cell, double wait)
+/* One thread alone gets the try. */
+static int takes_try(struct model_cell *cell, double wait)
 {
     double held = get(&cell->held);
     if (!(held >= wait) || !atomic_compare_exchange_strong(&cell->held, &held, 0))
         return 0;
     put(&cell->waited, wait);
     unsigned probes = atomic_load(&cell->probes);
-    atomic_store(&cell->probes, probes < MOST_PROBES ? probes + 1 : probes);
+    atomic_store(&cell->probes, probes < MOST_TRIES ? probes + 1 : probes);
     return 1;
 }
 
 static struct model_choice expect(const struct model_cell *cell, const double line_ns[MODEL_SIDES])
 {
-    struct model_choice c = {.seen = model_has_seen(cell, MODEL_CPU) &&
-                                     model_has_seen(cell, MODEL_GPU)};
+    struct model_choice c = {.seen = is_seen(cell, MODEL_CPU) && is_seen(cell, MODEL_GPU)};
     for (int side = 0; side < MODEL_SIDES; side++) {
         double factor = get(&cell->sides[side].factor);
         c.ns[side] = line_ns[side] * (factor > 0 ? factor : 1);
@@ -108,8 +107,8 @@ static struct model_choice expect(const struct model_cell *cell, const double li
 struct model_choice model_choose(struct model_cell *cell, const double line_ns[MODEL_SIDES])
 {
     struct model_choice c = expect(cell, line_ns);
-    c.is_probe = takes_probe(cell, wait_for_probe(cell, &c, !c.side));
-    if (c.is_probe)
+    c.is_try = takes_try(cell, wait_for_try(cell, &c, !c.side));
+    if (c.is_try)
         c.side = !c.side;
     return c;
 }
@@ -127,36 +126,35 @@ static double follow(double factor, double latest, double now)
     return old + (now - old) / 4;
 }
 
-void model_add_work(struct model_cell *cell, enum model_side side, double ns)
+static void add(_Atomic double *sum, double more)
 {
-    if (atomic_load_explicit(&cell->preferred, memory_order_relaxed) != (int)side)
-        return;
-    put(&cell->held, get(&cell->held) + ns);
-    put(&cell->stayed, get(&cell->stayed) + ns);
+    put(sum, get(sum) + more);
 }
 
-/* A side comes because it was probed, or because the other one has become slow. */
-static void prefer(struct model_cell *cell, enum model_side side, int by_probe)
+/* A side comes because it was tried, or because the other one has become slow. */
+static void favour(struct model_cell *cell, enum model_side side, int by_try)
 {
-    if (!by_probe && get(&cell->stayed) >= get(&cell->came_after))
+    if (!by_try && get(&cell->stayed) >= get(&cell->came_after))
         atomic_store(&cell->probes, 0);
-    put(&cell->came_after, by_probe ? get(&cell->waited) : 0);
+    put(&cell->came_after, by_try ? get(&cell->waited) : 0);
     put(&cell->held, 0);
     put(&cell->stayed, 0);
     atomic_store(&cell->preferred, (int)side);
 }
 
-enum model_side model_observe(struct model_cell *cell, enum model_side side,
-                              const double line_ns[MODEL_SIDES], double took_ns, double weight)
+void model_observe(struct model_cell *cell, enum model_side side, const double line_ns[MODEL_SIDES],
+                   double took_ns, double weight)
 {
     double now = took_ns / line_ns[side];
     _Atomic double *factor = &cell->sides[side].factor, *latest = &cell->sides[side].latest;
     int preferred = atomic_load_explicit(&cell->preferred, memory_order_relaxed);
     put(factor, follow(get(factor), get(latest), now));
     put(latest, now);
-    model_add_work(cell, side, took_ns * weight);
+    if (preferred == (int)side) {
+        add(&cell->held, took_ns * weight);
+        add(&cell->stayed, took_ns * weight);
+    }
     struct model_choice next = expect(cell, line_ns);
     if ((int)next.side != preferred)
-        prefer(cell, next.side, preferred != (int)side);
-    return next.side;
+        favour(cell, next.side, preferred != (int)side);
 }

@@ -71,25 +71,19 @@ struct model_cell {
 
 struct model_choice {
     enum model_side side;
-    int is_probe;           /* of the side that would not be chosen: it must be observed */
+    int is_try;             /* of the side that would not be chosen: it must be observed */
     int seen;               /* both sides have been observed */
     double ns[MODEL_SIDES]; /* expected */
 };
-
-/* 1 if the side has been observed. */
-int model_has_seen(const struct model_cell *cell, enum model_side side);
 
 /* By what the lines say of a piece of work, in nanoseconds. */
 struct model_choice model_choose(struct model_cell *cell, const double line_ns[MODEL_SIDES]);
 
 /*
  * Tells what a piece of work took on a side. `weight`: how many pieces like it
- * this one stands for, where not each is observed. Returns the side that is preferred then.
+ * this one stands for, where not each is observed.
  */
-enum model_side model_observe(struct model_cell *cell, enum model_side side,
-                              const double line_ns[MODEL_SIDES], double took_ns, double weight);
-
-/* Tells that a side worked for so long without being observed. */
-void model_add_work(struct model_cell *cell, enum model_side side, double ns);
+void model_observe(struct model_cell *cell, enum model_side side, const double line_ns[MODEL_SIDES],
+                   double took_ns, double weight);
 
 #endif

@@ -5,7 +5,6 @@
  */
 #include "provider/policy/policy.h"
 
-#include <math.h>
 #include <openssl/async.h>
 #include <stdio.h>
 
@@ -27,9 +26,8 @@ enum { OBSERVED_BYTES = 1 << 20 };
 enum { CLASSES = 11 };
 
 struct work_row work_rows[POLICY_WORKS] = {
-    [WORK_BASE64_ENCODE] = {"Base64 encode", .encrypts = 1},
-    [WORK_BASE64_DECODE] = {"Base64 decode", .encrypts = 0},
-    [WORK_READ_AHEAD] = {.name = "CTR stream"}, /* the CPU does CTR */
+    [WORK_BASE64_ENCODE] = {.name = "Base64 encode"},
+    [WORK_BASE64_DECODE] = {.name = "Base64 decode"},
 };
 
 static struct model_cell cells[POLICY_WORKS][KEY_SIZES][WORK_MEMORIES][CLASSES];
@@ -47,6 +45,11 @@ int policy_is_forced(const struct provider *provider)
 unsigned policy_flags(const struct provider *provider)
 {
     return policy_is_forced(provider) ? GPUAES_WAIT : 0;
+}
+
+int policy_may_read_ahead(const struct provider *provider)
+{
+    return provider->settings.reads_ahead && provider->settings.policy != POLICY_CPU;
 }
 
 size_t policy_floor(const struct provider *provider)
@@ -137,7 +140,7 @@ static void begin_observation(struct work *work, struct model_cell *cell,
                               const struct model_choice *choice)
 {
     unobserved += work->len;
-    if (choice->side == MODEL_CPU && !choice->is_probe && unobserved < OBSERVED_BYTES)
+    if (choice->side == MODEL_CPU && !choice->is_try && unobserved < OBSERVED_BYTES)
         return;
     work->cell = cell;
     work->weight = (double)unobserved / (double)work->len;
@@ -148,8 +151,7 @@ static void begin_observation(struct work *work, struct model_cell *cell,
 void policy_done(const struct work *work, enum model_side side)
 {
     if (work->cell != NULL)
-        (void)model_observe(work->cell, side, work->line_ns, clock_ns_since(work->begun),
-                            work->weight);
+        model_observe(work->cell, side, work->line_ns, clock_ns_since(work->begun), work->weight);
 }
 
 static void explain(const struct provider *provider, const struct work *work,
@@ -164,12 +166,13 @@ static void explain(const struct provider *provider, const struct work *work,
             work_rows[work->kind].name, work->len, memories[work->memory],
             choice->ns[MODEL_GPU] / 1e3, choice->ns[MODEL_CPU] / 1e3,
             choice->seen ? "observed" : "expected", choice->side == MODEL_GPU ? "GPU" : "CPU",
-            choice->is_probe ? ", to see what it takes" : "");
+            choice->is_try ? ", to see what it takes" : "");
 }
 
 static enum policy_choice choose_by_model(struct provider *provider, struct work *work)
 {
-    calibrated_ns(provider, work, work->line_ns);
+    work->line_ns[MODEL_CPU] = measured_cpu_ns(provider, work);
+    work->line_ns[MODEL_GPU] = measured_gpu_ns(work, work->memory == MEMORY_PINNED);
     struct model_cell *cell = cell_of(work);
     struct model_choice choice = model_choose(cell, work->line_ns);
     explain(provider, work, &choice);
@@ -231,59 +234,4 @@ enum policy_choice policy_choose(struct provider *provider, struct work *work)
     if (is_in_device_memory(work))
         return policy_require(provider) ? choose_ready(provider, work) : CHOICE_FAIL;
     return choose_without_device(provider);
-}
-
-/* ---- Read-ahead ------------------------------------------------------------------------- */
-
-/* A stream to begin with is judged as a piece of this size. */
-enum { STREAM_PIECE = 1 << 20 };
-
-int policy_may_read_ahead(const struct provider *provider)
-{
-    return provider->settings.reads_ahead && provider->settings.policy != POLICY_CPU;
-}
-
-/* Where the start did not sample it, the CPU is expected to take twice as long. */
-static struct work stream_work(struct provider *provider, unsigned key_bytes, size_t bytes)
-{
-    struct work work = {
-        .kind = WORK_READ_AHEAD, .key_bytes = key_bytes, .memory = MEMORY_APART, .len = bytes};
-    calibrated_ns(provider, &work, work.line_ns);
-    if (!(work.line_ns[MODEL_GPU] < HUGE_VAL))
-        work.line_ns[MODEL_GPU] = work.line_ns[MODEL_CPU] / 2;
-    work.cell = &cells[WORK_READ_AHEAD][key_size_index(key_bytes)][MEMORY_APART][0];
-    return work;
-}
-
-int policy_begins_read_ahead(struct provider *provider, unsigned key_bytes, uint64_t bytes)
-{
-    if (policy_is_forced(provider))
-        return 1;
-    struct work work = stream_work(provider, key_bytes, STREAM_PIECE);
-    model_add_work(work.cell, MODEL_CPU, work.line_ns[MODEL_CPU] / STREAM_PIECE * (double)bytes);
-    struct model_choice choice = model_choose(work.cell, work.line_ns);
-    explain(provider, &work, &choice);
-    return choice.side == MODEL_GPU;
-}
-
-int policy_probes_cpu(struct provider *provider, unsigned key_bytes, size_t bytes)
-{
-    if (bytes < READ_AHEAD_OBSERVED || policy_is_forced(provider))
-        return 0;
-    struct work work = stream_work(provider, key_bytes, bytes);
-    struct model_choice choice = model_choose(work.cell, work.line_ns);
-    return choice.side == MODEL_CPU || !choice.seen;
-}
-
-int policy_observe_stream(struct provider *provider, unsigned key_bytes, enum model_side side,
-                          size_t bytes, double ns, uint64_t all)
-{
-    if (bytes < READ_AHEAD_OBSERVED || policy_is_forced(provider))
-        return 1;
-    struct work work = stream_work(provider, key_bytes, bytes);
-    if (side == MODEL_GPU && !model_has_seen(work.cell, MODEL_CPU))
-        return 1;
-    enum model_side preferred =
-        model_observe(work.cell, side, work.line_ns, ns, (double)all / (double)bytes);
-    return side == MODEL_CPU || preferred == MODEL_GPU;
 }

@@ -1,6 +1,6 @@
 /*
- * The choice of CPU or GPU: when the device is started (start.c), which work it gets and
- * which streams it makes keystream for (policy.c).
+ * The choice of CPU or GPU: when the device is started (start.c), and which
+ * work it gets (policy.c).
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -18,25 +18,22 @@
 
 struct provider;
 
-/* The device is not sampled on less work, which loses to any CPU. */
-enum { MEASURE_FLOOR = 64 << 10 };
-
-/* The kinds of work that are chosen for separately. Those of AES are as enum gpuaes_op has them. */
+/* The kinds of work that are chosen for separately. */
 enum policy_work {
     WORK_ECB_ENCRYPT = GPUAES_ECB_ENCRYPT,
     WORK_ECB_DECRYPT = GPUAES_ECB_DECRYPT,
     WORK_CBC_DECRYPT = GPUAES_CBC_DECRYPT,
     WORK_CTR = GPUAES_CTR,
-    WORK_BASE64_ENCODE = GPUAES_OPS,
+    WORK_CBC_ENCRYPT = GPUAES_CBC_ENCRYPT, /* never the device's: it is serial */
+    WORK_BASE64_ENCODE,
     WORK_BASE64_DECODE,
-    WORK_READ_AHEAD, /* CTR in small updates; its GPU side combines with keystream */
     POLICY_WORKS
 };
 
 /* What each of them is called, and how the CPU does it. The ciphers fill in those of AES. */
 struct work_row {
     const char *name;
-    int encrypts; /* or encodes */
+    int encrypts;
     const struct cpu_cipher *cpu[KEY_SIZES]; /* NULL for Base64 */
 };
 extern struct work_row work_rows[POLICY_WORKS];
@@ -97,6 +94,9 @@ enum { POLICY_ASK_AGAIN = 256 << 10 };
 /* The settings decide for the device, not the measurement: policy=gpu, or a fixed min-bytes. */
 int policy_is_forced(const struct provider *provider);
 
+/* The settings allow keystream to be made ahead, and there is a device or one may come. */
+int policy_may_read_ahead(const struct provider *provider);
+
 /* 1 if no part of `work` is device memory. 0 also while no device is ready: ask policy_choose(). */
 int policy_rules_out_device_memory(const struct work *work);
 
@@ -112,31 +112,6 @@ void policy_explain_absence(const struct provider *provider);
 /* With log=debug, says why the device did not do what it was chosen for. */
 void policy_explain_failure(const struct provider *provider, enum gpuaes_status status);
 
-/* ---- Read-ahead ----------------------------------------------------------------------- */
-
-/* Fewer bytes say more about the clock. */
-enum { READ_AHEAD_OBSERVED = 4 << 10 };
-
-/* The settings allow keystream to be made ahead. */
-int policy_may_read_ahead(const struct provider *provider);
-
-/*
- * Returns 1 if a stream, of which the CPU has done `bytes` since this was asked last, is
- * to be read ahead of: that is expected to be faster, or to be probed.
- */
-int policy_begins_read_ahead(struct provider *provider, unsigned key_bytes, uint64_t bytes);
-
-/* Returns 1 if the CPU is to do the next `bytes` of such a stream, to see what they take. */
-int policy_probes_cpu(struct provider *provider, unsigned key_bytes, size_t bytes);
-
-/*
- * Reports how long `bytes` of a stream took on a side, which stand for `all` bytes. Both sides are
- * seen in the same streams: buffers that are in no cache slow both. Returns 0 when that shows that
- * read-ahead does not pay.
- */
-int policy_observe_stream(struct provider *provider, unsigned key_bytes, enum model_side side,
-                          size_t bytes, double ns, uint64_t all);
-
 /* ---- Start ------------------------------------------------------------------------- */
 
 /* Call for every new context, for start=eager. */
@@ -147,7 +122,7 @@ void policy_count(uint64_t bytes);
 
 /*
  * The same for CTR in updates below the floor, which can be read ahead of: starts the device
- * in the background once there were enough of them in one go, and has the start sample read-ahead.
+ * in the background once there were enough of them in one go.
  */
 void policy_count_stream(const struct provider *provider, uint64_t bytes);
 

@@ -12,6 +12,7 @@
 #include "provider/common/provider.h"
 #include "provider/policy/calibration.h"
 #include "provider/policy/policy.h"
+#include "provider/policy/read_ahead_policy.h"
 #include "provider/policy/stream_detector.h"
 
 /* An update that starts the device where the application already runs CUDA on it. */
@@ -31,7 +32,6 @@ static atomic_int cuda_was_seen;
 static _Atomic uint64_t seen_bytes;
 
 static struct policy_stream stream;
-static atomic_int reads_ahead; /* there are streams to read ahead of */
 
 void policy_count(uint64_t bytes)
 {
@@ -42,7 +42,9 @@ void policy_count(uint64_t bytes)
 static void on_ready(void *unused)
 {
     (void)unused;
-    calibrate_device(atomic_load(&reads_ahead));
+    measure_gpu();
+    if (read_ahead_is_wanted())
+        read_ahead_measure();
 }
 
 void policy_explain_absence(const struct provider *provider)
@@ -121,7 +123,6 @@ static int application_is_there(void)
 void policy_count_stream(const struct provider *provider, uint64_t bytes)
 {
     const struct settings *s = &provider->settings;
-    atomic_store_explicit(&reads_ahead, 1, memory_order_relaxed);
     if (s->start != START_AUTO || s->policy == POLICY_CPU || gpuaes_state() != GPUAES_OFF)
         return;
     if (policy_stream_add(&stream, clock_ns(CLOCK_MONOTONIC_COARSE), bytes, s->start_bytes))

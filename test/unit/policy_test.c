@@ -81,7 +81,7 @@ static enum model_side one_piece(struct simulation *s, size_t bytes)
     double ns = took[choice.side];
     if (s->chance != 0 && tap_random_below(&s->random, s->chance) == 0)
         ns *= 100;
-    (void)model_observe(&s->cell, choice.side, lines, ns, 1);
+    model_observe(&s->cell, choice.side, lines, ns, 1);
     s->took += took[choice.side];
     s->gpu += choice.side == MODEL_GPU;
     s->others += choice.side == MODEL_CPU;
@@ -354,18 +354,6 @@ static int memory_is_judged_by_itself(void)
     return gets_all && first == 0 && second == 0;
 }
 
-/* By what is expected of it, since nothing has been sampled when there was no stream yet. */
-static int stream_is_read_ahead_of(void)
-{
-    EVP_CIPHER_CTX *context = open_context("AES-256-CTR");
-    unsigned char *buffer = take(PAGEABLE);
-    for (int i = 0; i < 1000 && figure("read-ahead-bytes") < 4 * MIB; i++)
-        on_device(context, buffer, 16 * KIB, 100);
-    application_free(PAGEABLE, buffer);
-    EVP_CIPHER_CTX_free(context);
-    return figure("read-ahead-bytes") >= 4 * MIB;
-}
-
 /* The device was used for samples alone, which are in no figure. */
 static int has_sampled_uncounted(void)
 {
@@ -434,8 +422,6 @@ static const struct {
      FAST, changes_are_followed},
     {"each kind of memory is judged by itself", "GPUAES_START=eager", FAST ",copy-mbps=10",
      memory_is_judged_by_itself},
-    {"a stream of small updates is read ahead of", "GPUAES_START=eager", FAST,
-     stream_is_read_ahead_of},
     {"the figures say why the CPU did it", "GPUAES_START=eager", "", figures_say_why},
     {"that the device failed", "GPUAES_START=eager", FAST, figures_say_that_it_failed},
     {"and that there was none", "GPUAES_START=never", "", figures_say_that_there_is_none},

@@ -13,6 +13,7 @@
 #include "provider/ciphers/aes/cpu.h"
 #include "provider/common/offload.h"
 #include "provider/policy/policy.h"
+#include "provider/policy/read_ahead_policy.h"
 
 /*
  * Larger updates have the device to themselves, or the CPU: with 1 MiB, which is in no near
@@ -152,7 +153,8 @@ static void begin(struct aes_context *c)
         return;
     gpuaes_keystream_skip(c->hot.keystream, partial);
     c->ahead.behind = c->ahead.useless = 0;
-    c->ahead.partial = c->ahead.sampled_to = 0;
+    c->ahead.partial = 0;
+    c->ahead.turns = 0;
     c->ahead.sample_in = 0;
     c->ahead.checked_from = policy_floor(c->provider);
 }
@@ -162,11 +164,14 @@ static void consider(struct aes_context *c, uint64_t bytes)
     c->ahead.run += bytes;
     if (!is_possible(c))
         return;
+    read_ahead_want();
     if (c->ahead.run < enough(c) || gpuaes_state() != GPUAES_READY)
         return;
-    /* In a thread of its own, each segment would cost more than it gains. */
-    if (!offload_needs_thread() &&
-        policy_begins_read_ahead(c->provider, c->cipher->key_bytes, bytes))
+    if (offload_needs_thread()) { /* handing each segment over would cost more than it gains */
+        c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
+        return;
+    }
+    if (policy_is_forced(c->provider) || read_ahead_pays(c->provider, c->cipher->key_bytes))
         begin(c);
     else
         c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
@@ -221,9 +226,12 @@ static int is_other(const struct aes_context *c, const struct request *r)
     return !policy_rules_out_device_memory(&work);
 }
 
-/* Of each segment one update is timed that is not the first, which finds nothing of it in a cache.
+/*
+ * What is faster is seen by timing both on the same stream: once in so many segments the
+ * CPU does an update; and of each segment one is timed that is not the first, which finds
+ * nothing of it in a cache.
  */
-enum { SAMPLE_IN = 3 };
+enum { TRIAL_EVERY = 64, SAMPLE_IN = 3 };
 
 /* Returns the bytes done with keystream that is made. */
 static size_t use(struct aes_context *c, struct request *r)
@@ -239,7 +247,7 @@ static size_t use(struct aes_context *c, struct request *r)
 static void combine(struct aes_context *c, struct request *r)
 {
     while (r->in_bytes != 0 && gpuaes_keystream_order(c->hot.keystream) && use(c, r) != 0)
-        continue;
+        c->ahead.sample_in = SAMPLE_IN;
 }
 
 /* The rest of a request. */
@@ -248,10 +256,12 @@ static int finish_on_cpu(struct aes_context *c, struct request *r)
     size_t left = r->in_bytes, all = r->written + left;
     if (!aes_read_ahead_settle(c))
         return 0;
-    int64_t begun = clock_ns(CLOCK_MONOTONIC);
+    int observed = left >= READ_AHEAD_OBSERVED;
+    int64_t begun = observed ? clock_ns(CLOCK_MONOTONIC) : 0;
     int ok = aes_on_cpu(c, r, left) && r->written == all;
-    (void)policy_observe_stream(c->provider, c->cipher->key_bytes, MODEL_CPU, left,
-                                clock_ns_since(begun), left);
+    if (observed)
+        c->ahead.useless |=
+            !read_ahead_observe(c->cipher->key_bytes, 1, left, clock_ns_since(begun));
     c->hot.countdown -= (int64_t)left;
     note_done_by_cpu(c, left);
     return ok;
@@ -261,26 +271,14 @@ static int finish_on_cpu(struct aes_context *c, struct request *r)
 static int finish(struct aes_context *c, struct request *r)
 {
     int ok = 1, needs_thread = offload_needs_thread();
-    c->ahead.sample_in = SAMPLE_IN;
-    /* Not twice, or nothing would be ordered. */
-    c->ahead.probed = !c->ahead.probed &&
-                      policy_probes_cpu(c->provider, c->cipher->key_bytes, r->in_bytes);
-    if (!needs_thread && !c->ahead.probed)
+    if (!needs_thread && c->ahead.turns++ % TRIAL_EVERY != 0)
         combine(c, r);
     if (r->in_bytes != 0)
         ok = finish_on_cpu(c, r);
-    if (!ok || c->ahead.useless || needs_thread || !gpuaes_keystream_is_open(c->hot.keystream))
+    int useless = c->ahead.useless && !policy_is_forced(c->provider);
+    if (!ok || useless || needs_thread || !gpuaes_keystream_is_open(c->hot.keystream))
         ok = aes_read_ahead_end(c) && ok;
     return ok;
-}
-
-/* `bytes` stand for all since the last ones that did. */
-static void observe_combined(struct aes_context *c, size_t bytes, double ns)
-{
-    uint64_t position = gpuaes_keystream_position(c->hot.keystream);
-    c->ahead.useless = !policy_observe_stream(c->provider, c->cipher->key_bytes, MODEL_GPU, bytes,
-                                              ns, position - c->ahead.sampled_to);
-    c->ahead.sampled_to = position;
 }
 
 int aes_read_ahead_update(struct aes_context *c, struct request *r)
@@ -295,6 +293,7 @@ int aes_read_ahead_update(struct aes_context *c, struct request *r)
     int64_t begun = sampled ? clock_ns(CLOCK_MONOTONIC) : 0;
     size_t done = use(c, r);
     if (sampled)
-        observe_combined(c, done, clock_ns_since(begun));
+        c->ahead.useless |=
+            !read_ahead_observe(c->cipher->key_bytes, 0, done, clock_ns_since(begun));
     return r->in_bytes == 0 ? DONE : finish(c, r);
 }

@@ -24,11 +24,10 @@ struct aes_read_ahead {
     unsigned char origin[GPUAES_BLOCK]; /* counter of position 0 */
     size_t checked_from;                /* updates of so many bytes may be device memory */
     int behind;                         /* `cpu` is not at the position */
-    uint64_t partial;    /* where the last update that ended within a block did; 0: none */
-    uint64_t sampled_to; /* position of the last update that was timed */
-    int probed;          /* the CPU did the last update at the end of what was made */
-    int useless;         /* the last one was no faster than the CPU */
-    unsigned sample_in;  /* updates until one is timed; 0: none is */
+    uint64_t partial;   /* where the last update that ended within a block did; 0: none */
+    unsigned turns;     /* times that the end of what was made was reached */
+    int useless;        /* it was seen to be no faster */
+    unsigned sample_in; /* updates until one is timed; 0: none is */
 };
 
 /*
