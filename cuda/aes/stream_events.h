@@ -11,12 +11,12 @@
 #include "cuda/device/device.h"
 
 /* Only the last pairs are kept; a hang in an older one is taken for the application's work. */
-enum { SPANS = 8 };
+enum { STREAM_EVENTS = 8 };
 
 struct stream_events {
-    struct span {
+    struct pair {
         drv_event before, after; /* made when first used */
-    } span[SPANS];
+    } pair[STREAM_EVENTS];
     unsigned first, count; /* not waited for yet */
 };
 

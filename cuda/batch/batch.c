@@ -243,12 +243,12 @@ static enum gpuaes_status take(struct gpuaes_batch *batch, const struct gpuaes_m
                                uint32_t *key)
 {
     struct owners owners = {batch->owner, batch->managed};
-    int apart = message->in != message->out;
+    int out_of_place = message->in != message->out;
     enum gpuaes_status status = look(batch, 0, message->in, message->len, &owners);
-    if (status == GPUAES_OK && apart)
+    if (status == GPUAES_OK && out_of_place)
         status = look(batch, 1, message->out, message->len, &owners);
     if (status == GPUAES_OK &&
-        is_long(message->len, batch->range[0].kind, batch->range[apart].kind))
+        is_long(message->len, batch->range[0].kind, batch->range[out_of_place].kind))
         status = GPUAES_BAD_ARGUMENT;
     if (status == GPUAES_OK && *key == NO_KEY)
         *key = find_key(batch, message);
@@ -308,11 +308,11 @@ static int add_alike(struct gpuaes_batch *batch, const struct gpuaes_message *me
 {
     struct batch_message *m = &batch->message[batch->messages];
     const struct batch_message *before = m - 1;
-    int apart = message->in != message->out;
+    int out_of_place = message->in != message->out;
     if (batch->numbers >= batch->number_room || before->number + 1 != batch->numbers ||
         (size_t)before->device.blocks * GPUAES_BLOCK != message->len ||
         !is_known(&batch->range[0], message->in, message->len) ||
-        (apart && !is_known(&batch->range[1], message->out, message->len)))
+        (out_of_place && !is_known(&batch->range[1], message->out, message->len)))
         return 0;
     *m = *before;
     m->device.in += memory_address(message->in) - memory_address(before->in);

@@ -30,7 +30,7 @@ typedef struct CUfunc_st *drv_function;
 typedef struct CUstream_st *drv_stream;
 typedef struct CUevent_st *drv_event;
 
-/* CUresult values that are told out_of_place; every other non-zero value is a fault. */
+/* CUresult values that are distinguished; every other non-zero value is a fault. */
 enum {
     DRV_SUCCESS = 0,
     DRV_INVALID_VALUE = 1,

@@ -140,7 +140,7 @@ static int miss(struct gpuaes_keystream *k, struct span *span)
             k->ask_bytes *= 2;
     } else {
         span->missed_at = now;
-        statistics_add_late();
+        statistics_add_underrun();
         k->misses++;
         k->lead = k->lead * 2 + FIRST_BYTES;
         if (k->lead > MOST_LEAD)

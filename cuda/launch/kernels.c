@@ -234,6 +234,32 @@ static drv_result launch_chained(const struct driver *driver, const struct kerne
     return r;
 }
 
+static drv_result launch_sized(const struct driver *driver, const struct kernels *kernels,
+                               enum gpuaes_op op, int size, unsigned rounds, uint64_t blocks,
+                               drv_stream stream, void *arguments)
+{
+    return kernels_launch(driver, kernels->aes[op][size][key_size_index(key_size_of(rounds))],
+                          grid_of(kernels, gpuaes_modes[op], size, blocks),
+                          block_threads(kernels, size), shared_bytes(kernels, size), stream,
+                          arguments);
+}
+
+/* Its 2 KiB of arguments are on the stack of large launches alone. */
+static __attribute__((noinline)) drv_result
+launch_hybrid(const struct driver *driver, const struct kernels *kernels, enum gpuaes_op op,
+              unsigned rounds, const struct aes_arguments *arguments,
+              const struct kernels_scratch *scratch, drv_stream stream)
+{
+    struct aes_hybrid_arguments hybrid;
+    int aligned = ((arguments->in | arguments->out) & 15) == 0;
+    drv_result r = fill_hybrid(&hybrid, driver, rounds, arguments, scratch, stream);
+    if (r == DRV_SUCCESS)
+        r = launch_sized(driver, kernels, op, aligned ? KERNEL_HYBRID : KERNEL_HYBRID_UNALIGNED,
+                         rounds, arguments->blocks, stream, &hybrid);
+    gpuaes_cleanse(&hybrid, sizeof hybrid);
+    return r;
+}
+
 drv_result kernels_launch_aes(const struct driver *driver, const struct kernels *kernels,
                               enum gpuaes_op op, unsigned rounds, struct aes_arguments *arguments,
                               const struct kernels_scratch *scratch, drv_stream stream)
@@ -245,26 +271,12 @@ drv_result kernels_launch_aes(const struct driver *driver, const struct kernels 
         return scratch_bytes < SCRATCH_CHAIN + AES_CHAIN_BYTES(1)
                    ? DRV_INVALID_VALUE
                    : launch_chained(driver, kernels, op, rounds, arguments, scratch, stream);
-    struct aes_hybrid_arguments hybrid;
-    void *passed = arguments;
-    drv_result r = DRV_SUCCESS;
     int size = choose_size(kernels, op, arguments->blocks);
     if (size == KERNEL_HYBRID && scratch_bytes < SCRATCH_CHAIN)
         size = KERNEL_LARGE;
-    if (size == KERNEL_HYBRID) {
-        passed = &hybrid;
-        r = fill_hybrid(&hybrid, driver, rounds, arguments, scratch, stream);
-        if (((arguments->in | arguments->out) & 15) != 0)
-            size = KERNEL_HYBRID_UNALIGNED;
-    }
-    if (r == DRV_SUCCESS)
-        r = kernels_launch(driver, kernels->aes[op][size][key_size_index(key_size_of(rounds))],
-                           grid_of(kernels, mode, size, arguments->blocks),
-                           block_threads(kernels, size), shared_bytes(kernels, size), stream,
-                           passed);
-    if (passed == &hybrid)
-        gpuaes_cleanse(&hybrid, sizeof hybrid);
-    return r;
+    if (size == KERNEL_HYBRID)
+        return launch_hybrid(driver, kernels, op, rounds, arguments, scratch, stream);
+    return launch_sized(driver, kernels, op, size, rounds, arguments->blocks, stream, arguments);
 }
 
 /* ---- Base64 ------------------------------------------------------------- */

@@ -41,7 +41,7 @@ void statistics_add_read_ahead(uint64_t bytes)
     add_work(&totals.read_ahead, bytes);
 }
 
-void statistics_add_late(void)
+void statistics_add_underrun(void)
 {
     add_work(&totals.underruns, 1);
 }

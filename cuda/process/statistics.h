@@ -15,7 +15,7 @@ void statistics_leave_out(int leave_out);
 
 void statistics_add_bytes(uint64_t bytes);
 void statistics_add_read_ahead(uint64_t bytes);
-void statistics_add_late(void);
+void statistics_add_underrun(void);
 void statistics_add_launch(void);
 void statistics_add_fault(void);
 void statistics_set_start_ms(uint64_t ms);

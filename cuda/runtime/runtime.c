@@ -319,10 +319,10 @@ static void set_releasing(void)
     (void)pthread_mutex_unlock(&runtime.lock);
 }
 
-/* In this order: a guard that leaves a hold behind begins that before its end. */
+/* In this order: a guard that leaves a reference behind begins that before its end. */
 static int is_used(void)
 {
-    /* A guard may give its hold back between the first two loads. */
+    /* A guard may give its reference back between the first two loads. */
     return atomic_load(&runtime.guards) != 0 || atomic_load(&runtime.refs) != 0 ||
            atomic_load(&runtime.guards) != 0;
 }

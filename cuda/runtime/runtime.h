@@ -32,7 +32,8 @@ struct runtime_guard {
 };
 int runtime_enter(struct runtime_guard *guard);
 
-/* The same in any state, for what has held (see below) since it entered. 0 once the process ends.
+/* The same in any state, for what has a reference (see below) since it entered. 0 once the process
+ * ends.
  */
 int runtime_reenter(struct runtime_guard *guard);
 void runtime_leave(struct runtime_guard *guard);
@@ -53,7 +54,7 @@ void runtime_leave_device(struct runtime_guard *guard, struct device *device);
 const struct driver *application_enter(struct runtime_guard *guard);
 void application_leave(struct runtime_guard *guard, const struct driver *driver);
 
-/* While held, no device is released when idle, because a caller has its memory. */
+/* While referenced, no device is released when idle, because a caller has its memory. */
 void runtime_ref(void);
 void runtime_unref(void);
 

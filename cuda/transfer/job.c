@@ -18,7 +18,7 @@
 enum { SHARD_STAGED = 1 << 20, SHARD_AUTOMATIC = 4 << 20, SHARD_PINNED = 8 << 20 };
 /* Staging memory that the stream set of a shard may take. */
 enum { SHARD_STAGING = 8 << 20 };
-/* Parts begin at multiples of so many units. */
+/* Shards begin at multiples of so many units. */
 enum { SHARD_UNITS = 4096 };
 
 int job_is_on_device(const struct job *job)

@@ -3,7 +3,6 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#define _GNU_SOURCE
 #include <string.h>
 
 #include "base/minmax.h"
