@@ -160,6 +160,7 @@ is(($told->{update_threads} // 0) > 0, !!$has_device, 'and threads of an update'
 ok($told->{provider_loaded} && $told->{configuration}{uses_gpuaes}, 'and what else it says');
 is($told->{configuration}{path}, $cnf, 'of which file');
 is(scalar(grep { $_->{memory} eq 'pageable' && $_->{gpuaes} > 0 } @{$told->{rates}}), 21, 'with a rate for each mode and size');
+is(scalar(grep { ($_->{processor} // '') !~ /^[CG]PU$/ } @{$told->{rates}}), 0, 'and the processor that did it');
 $told = decode_json(gpuaes(['bench', '--quick', '--json', '--cipher=cbc'])->{out});
 my %works = map { ("$_->{work}, $_->{bytes}" => 1) } @{$told->{rows}};
 is(join('; ', sort keys %works), 'CBC decrypt, 16384; CBC decrypt, 262144; CBC encrypt, 16384; CBC encrypt, 262144', 'bench --json --cipher');

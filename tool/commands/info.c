@@ -165,7 +165,8 @@ struct facts {
     struct configuration configuration;
     int ready; /* a device is, or */
     const char *why_not;
-    struct table table; /* where the provider is loaded */
+    struct table table;
+    int measurable; /* the provider is loaded, and there is memory for buffers */
 };
 
 static void print_all(struct facts *facts)
@@ -173,7 +174,7 @@ static void print_all(struct facts *facts)
     print_versions(facts->library);
     print_devices(facts->ready, facts->why_not);
     print_configuration(&facts->configuration);
-    if (facts->library->gpuaes == NULL)
+    if (!facts->measurable)
         return;
     print_table(&facts->table, RATES_PAGEABLE);
     if (facts->table.rates.memory[RATES_PINNED] != NULL)
@@ -190,7 +191,7 @@ static void print_all_json(struct facts *facts)
     json_text("provider_why_not", facts->library->why_not);
     print_devices_json(facts->ready, facts->why_not);
     print_configuration_json(&facts->configuration);
-    if (facts->library->gpuaes != NULL)
+    if (facts->measurable)
         print_rates_json(&facts->table);
     json_close('}');
 }
@@ -200,10 +201,11 @@ static int run(struct library *library, int quick, int json)
     struct facts facts = {.library = library, .table = new_table(quick)};
     configuration_examine(&facts.configuration);
     facts.ready = rates_wait_for_device(library, &facts.why_not);
-    if (library->gpuaes != NULL &&
-        !rates_open(&facts.table.rates, library, sizes[facts.table.sizes - 1]))
-        return complain("there is no memory for buffers");
+    facts.measurable = library->gpuaes != NULL &&
+                       rates_open(&facts.table.rates, library, sizes[facts.table.sizes - 1]);
     (json ? print_all_json : print_all)(&facts);
+    if (library->gpuaes != NULL && !facts.measurable)
+        return complain("there is no memory for buffers");
     rates_close(&facts.table.rates);
     return 1;
 }

@@ -93,7 +93,7 @@ void rates_print_json(enum rates_work work, enum rates_memory memory, size_t byt
     json_text("work", rates_rows[work].name);
     json_text("memory", memory == RATES_PINNED ? "pinned" : "pageable");
     json_count("bytes", bytes);
-    json_text("policy", rate->by_gpu ? "GPU" : "CPU");
+    json_text("processor", rate->by_gpu ? "GPU" : "CPU");
     json_figure("gpuaes", rate->ours);
     json_figure("default", rate->theirs);
     json_close('}');
