@@ -402,10 +402,11 @@ static int idle(const void *unused)
     struct mix_rules rules = {GPUAES_PAGEABLE, GPUAES_PAGEABLE, 0, 5, 10, -1, 2, 0};
     struct gpuaes_batch *batch;
     (void)unused;
-    if (!starts_with(&settings) || !mix_make(&mix, &rules) ||
-        gpuaes_batch_open(&batch) != GPUAES_OK)
-        return 10;
+    if (!mix_make(&mix, &rules)) /* before the start: the device may be released soon after it */
+        return 9;
     mix_fill(&mix);
+    if (!starts_with(&settings) || gpuaes_batch_open(&batch) != GPUAES_OK)
+        return 10;
     if (!mix_add(batch, &mix) || gpuaes_batch_submit(batch, 0) != GPUAES_OK)
         return 11;
     sleep(6);

@@ -20,20 +20,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/*
- * The frame of a function that has returned lies in the stack, where other frames soon cover it.
- * The fake stacks that gcc 13 and newer have for detect_stack_use_after_return keep such frames,
- * with what no function would otherwise have left there. No leaks are looked for: a device that is
- * lost keeps memory.
- */
-#ifdef __SANITIZE_ADDRESS__
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "detect_leaks=0:detect_stack_use_after_return=0";
-}
-#endif
-
 enum { NEEDLE = 16, NEEDLES_MOST = 16384, SEARCH_WINDOW = 1 << 20, SEARCH_SLOTS = 1 << 16 };
 
 struct search {
@@ -58,6 +44,9 @@ void search_bind_now(char **argv);
 /* With `room` bytes of memory for the test in `own`; NULL if there is none. */
 struct search *search_new(size_t room);
 void search_add(struct search *s, const unsigned char block[NEEDLE]);
+
+/* Looks in `length` bytes of s->window, which are those at `begin`. */
+void search_window(struct search *s, uintptr_t begin, size_t length);
 
 /* All that can be written, but for a sanitizer's shadow. Returns how many needles there are. */
 unsigned search_memory(struct search *s);
