@@ -125,8 +125,7 @@ static const OSSL_ITEM *provider_get_reason_strings(void *provider)
     return error_reason_strings;
 }
 
-/* ---- Beginning and end
- * ---------------------------------------------------------------------------------- */
+/* ---- Beginning and end ------------------------------------------------------------- */
 
 static void provider_teardown(void *context)
 {

@@ -127,46 +127,55 @@ static int count(struct aes_context *c, const struct request *r, uint64_t *bytes
 /* ---- The way ------------------------------------------------------------------------ */
 
 /*
- * From 1 KiB on, where that does not show, updates are counted. Those that take the long way are
- * offered to one handler after the other, until one does not decline. By itself: inlined, it
- * would give the hot path its stack frame, and its protection.
+ * Offers an update to one handler after the other, until one does not decline. By itself: inlined,
+ * it would give what counts updates its stack frame.
  */
-__attribute__((noinline)) static int counted_update(struct aes_context *c, unsigned char *out,
-                                                    size_t *out_bytes, size_t outsize,
-                                                    const unsigned char *in, size_t in_bytes,
-                                                    int oneshot)
+__attribute__((noinline)) static int offer(struct aes_context *c, struct request *r)
 {
-    const struct gpuaes_keystream *keystream = c->hot.keystream;
-    OSSL_FUNC_cipher_update_fn *cpu = oneshot ? c->hot.cpu_cipher : c->hot.cpu_update;
-    if (keystream == NULL) {
-        c->hot.countdown -= (int64_t)in_bytes;
-        if (c->hot.countdown >= 0 && in_bytes < c->hot.large)
-            return cpu(c->hot.cpu, out, out_bytes, outsize, in, in_bytes);
-    }
-    struct request r = {
-        .in = in, .in_bytes = in_bytes, .out = out, .outsize = outsize, .oneshot = oneshot};
     struct work work;
     uint64_t bytes = 0;
-    int by_others = 0, is_cpus = 0, result = DECLINED;
-    if (keystream != NULL)
-        result = aes_read_ahead_update(c, &r);
-    if (result == DECLINED) {
-        by_others = 1;
-        result = count(c, &r, &bytes);
-    }
+    int is_cpus = 0, result = count(c, r, &bytes);
     if (result == DECLINED && c->state.device_memory)
-        result = aes_device_update(c, &r);
-    while (result == DECLINED && (result = by_gpu(c, &r, &work)) == DECLINED) {
+        result = aes_device_update(c, r);
+    while (result == DECLINED && (result = by_gpu(c, r, &work)) == DECLINED) {
         is_cpus = 1;
-        result = by_cpu(c, &r, &work);
+        result = by_cpu(c, r, &work);
     }
-    if (by_others)
-        result = aes_read_ahead_note(c, result, bytes, r.written, is_cpus);
+    return aes_read_ahead_note(c, result, bytes, r->written, is_cpus);
+}
+
+/* By read-ahead, or the long way. */
+__attribute__((noinline)) static int long_update(struct aes_context *c, unsigned char *out,
+                                                 size_t *out_bytes, size_t outsize,
+                                                 const unsigned char *in, size_t in_bytes,
+                                                 int oneshot)
+{
+    const struct gpuaes_keystream *keystream = c->hot.keystream;
+    struct request r = {
+        .in = in, .in_bytes = in_bytes, .out = out, .outsize = outsize, .oneshot = oneshot};
+    int result = keystream != NULL ? aes_read_ahead_update(c, &r) : DECLINED;
+    if (result == DECLINED)
+        result = offer(c, &r);
     if (c->hot.keystream != keystream)
         aes_update_thresholds(c);
     if (result == DONE)
         *out_bytes = r.written;
     return result == DONE;
+}
+
+/* From 1 KiB on, where that does not show, updates are counted. By itself, as the others. */
+__attribute__((noinline)) static int counted_update(struct aes_context *c, unsigned char *out,
+                                                    size_t *out_bytes, size_t outsize,
+                                                    const unsigned char *in, size_t in_bytes,
+                                                    int oneshot)
+{
+    if (c->hot.keystream == NULL) {
+        c->hot.countdown -= (int64_t)in_bytes;
+        if (c->hot.countdown >= 0 && in_bytes < c->hot.large)
+            return (oneshot ? c->hot.cpu_cipher : c->hot.cpu_update)(c->hot.cpu, out, out_bytes,
+                                                                     outsize, in, in_bytes);
+    }
+    return long_update(c, out, out_bytes, outsize, in, in_bytes, oneshot);
 }
 
 /*
