@@ -234,16 +234,6 @@ static drv_result launch_chained(const struct driver *driver, const struct kerne
     return r;
 }
 
-static drv_result launch_sized(const struct driver *driver, const struct kernels *kernels,
-                               enum gpuaes_op op, int size, unsigned rounds, uint64_t blocks,
-                               drv_stream stream, void *arguments)
-{
-    return kernels_launch(driver, kernels->aes[op][size][key_size_index(key_size_of(rounds))],
-                          grid_of(kernels, gpuaes_modes[op], size, blocks),
-                          block_threads(kernels, size), shared_bytes(kernels, size), stream,
-                          arguments);
-}
-
 /* Its 2 KiB of arguments are on the stack of large launches alone. */
 static __attribute__((noinline)) drv_result
 launch_hybrid(const struct driver *driver, const struct kernels *kernels, enum gpuaes_op op,
@@ -252,10 +242,13 @@ launch_hybrid(const struct driver *driver, const struct kernels *kernels, enum g
 {
     struct aes_hybrid_arguments hybrid;
     int aligned = ((arguments->in | arguments->out) & 15) == 0;
+    int size = aligned ? KERNEL_HYBRID : KERNEL_HYBRID_UNALIGNED;
     drv_result r = fill_hybrid(&hybrid, driver, rounds, arguments, scratch, stream);
     if (r == DRV_SUCCESS)
-        r = launch_sized(driver, kernels, op, aligned ? KERNEL_HYBRID : KERNEL_HYBRID_UNALIGNED,
-                         rounds, arguments->blocks, stream, &hybrid);
+        r = kernels_launch(driver, kernels->aes[op][size][key_size_index(key_size_of(rounds))],
+                           grid_of(kernels, gpuaes_modes[op], size, arguments->blocks),
+                           block_threads(kernels, size), shared_bytes(kernels, size), stream,
+                           &hybrid);
     gpuaes_cleanse(&hybrid, sizeof hybrid);
     return r;
 }
@@ -276,7 +269,10 @@ drv_result kernels_launch_aes(const struct driver *driver, const struct kernels 
         size = KERNEL_LARGE;
     if (size == KERNEL_HYBRID)
         return launch_hybrid(driver, kernels, op, rounds, arguments, scratch, stream);
-    return launch_sized(driver, kernels, op, size, rounds, arguments->blocks, stream, arguments);
+    return kernels_launch(driver, kernels->aes[op][size][key_size_index(key_size_of(rounds))],
+                          grid_of(kernels, mode, size, arguments->blocks),
+                          block_threads(kernels, size), shared_bytes(kernels, size), stream,
+                          arguments);
 }
 
 /* ---- Base64 ------------------------------------------------------------- */
