@@ -80,7 +80,7 @@ static const struct absent {
 };
 enum { ABSENT = sizeof absent / sizeof absent[0] };
 
-static int take_other(void *argument, const char *name)
+static int take_other(void *argument, const char *name, int has_value)
 {
     static const char *const others[] = {"progress",    "no-progress", "list",        "aes-256-ctr",
                                          "aes-192-ctr", "aes-128-ctr", "aes-256-cbc", "aes-192-cbc",
@@ -88,6 +88,9 @@ static int take_other(void *argument, const char *name)
                                          NULL};
     struct reading *reading = argument;
     struct enc_options *options = reading->options;
+    for (int i = 0; has_value && others[i] != NULL; i++)
+        if (strcmp(name, others[i]) == 0)
+            return complain("-%s: it takes no value", name);
     if (strcmp(name, "list") == 0 || strcmp(name, "ciphers") == 0) {
         ciphers_print();
         return -1;

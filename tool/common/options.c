@@ -117,11 +117,9 @@ static int take(const struct options *o, const char *dash, char *name, char *nex
     const struct option_rule *rule = o->rules;
     while (rule->name != NULL && strcmp(rule->name, name) != 0)
         rule++;
-    if (equals != NULL && rule->name == NULL)
-        *equals = '='; /* what the rules do not have takes no value */
     int takes_value = rule->name != NULL && rule->kind != OPTION_SET && rule->kind != OPTION_CLEAR;
     int other = rule->name != NULL ? 1
-                : o->other != NULL ? o->other(o->argument, name)
+                : o->other != NULL ? o->other(o->argument, name, equals != NULL)
                                    : options_unknown(o->rules, NULL, dash, name);
     if (other <= 0)
         return other;

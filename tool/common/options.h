@@ -30,10 +30,10 @@ struct options {
     const char *dash;       /* that messages write before names */
     const struct option_rule *rules;
     /*
-     * Takes an option without a rule: returns 1, 0 after a complaint, or -1 to end the reading
-     * without one. NULL: there are no others.
+     * Takes an option without a rule, which has a value behind "=" or not: returns 1, 0 after a
+     * complaint, or -1 to end the reading without one. NULL: there are no others.
      */
-    int (*other)(void *argument, const char *name);
+    int (*other)(void *argument, const char *name, int has_value);
     void *argument;
 };
 
