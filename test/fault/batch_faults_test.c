@@ -404,9 +404,9 @@ static int idle(const void *unused)
     (void)unused;
     if (!mix_make(&mix, &rules)) /* before the start: the device may be released soon after it */
         return 9;
-    mix_fill(&mix);
     if (!starts_with(&settings) || gpuaes_batch_open(&batch) != GPUAES_OK)
         return 10;
+    mix_fill(&mix);
     if (!mix_add(batch, &mix) || gpuaes_batch_submit(batch, 0) != GPUAES_OK)
         return 11;
     sleep(6);
