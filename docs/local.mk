@@ -35,7 +35,7 @@ nobase_dist_doc_DATA = docs/gpuaes.cnf \
 	$(foreach kind,svg tsv,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind))))
 examplesdir = $(docdir)/docs/examples
 dist_examples_SCRIPTS = docs/examples/shard docs/examples/shards.sbatch
-EXTRA_DIST += $(foreach kind,md png,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind)))
+EXTRA_DIST += $(foreach kind,md png txt,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind)))
 
 noinst_PROGRAMS += docs/examples/base64_client docs/examples/base64_objects docs/examples/encrypt_file
 # An application of CUDA, which links the driver; all others of ours do not.
