@@ -118,25 +118,25 @@ static enum gpuaes_status open_entered(struct gpuaes_stream_binding **binding,
     struct device *device = find_device(entered, stream, ordinal);
     if (device == NULL)
         return GPUAES_BAD_ARGUMENT;
-    struct gpuaes_stream_binding *q = calloc(1, sizeof *q);
+    struct gpuaes_stream_binding *opened = calloc(1, sizeof *opened);
     enum gpuaes_status status = GPUAES_NO_MEMORY;
-    if (q == NULL)
+    if (opened == NULL)
         return status;
-    q->device = device;
-    q->stream = stream;
+    opened->device = device;
+    opened->stream = stream;
     if (device_enter(device)) {
-        drv_result r = take_memory(q);
+        drv_result r = take_memory(opened);
         status = r == DRV_SUCCESS ? GPUAES_OK : device_fault(device, "opening a binding", r);
         device_leave(device);
     } else {
         status = GPUAES_FAULT;
     }
     if (status != GPUAES_OK) {
-        free(q);
+        free(opened);
         return status;
     }
     runtime_ref(); /* until it is closed */
-    *binding = q;
+    *binding = opened;
     return GPUAES_OK;
 }
 

@@ -115,7 +115,9 @@ static drv_result wipe(const struct transfer *t, struct stream_set_needs needs)
     return first;
 }
 
-/* After the last piece, or a failure of `what`: leaves no data in the stream set, and returns it.
+/*
+ * After the last piece, or a failure of `what`: leaves no data in the stream set, and gives it
+ * back.
  */
 static enum gpuaes_status end(struct transfer *t, const struct stream_set_needs *needs,
                               enum gpuaes_status status, const char *what, drv_result r)

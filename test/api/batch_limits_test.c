@@ -348,8 +348,7 @@ static void test_unregistered(void)
     expected_free(&e);
 }
 
-/* ---- Long messages ----------------------------------------------------------------------------
- */
+/* ---- Long messages ------------------------------------------------------------------ */
 
 /*
  * One takes longer than the device may without progress, polled first and then waited for;

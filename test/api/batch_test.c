@@ -342,8 +342,7 @@ static void test_no_array(void)
     gpuaes_batch_close(batch);
 }
 
-/* ---- Without 128 KiB of shared memory; without a device -----------------------------------------
- */
+/* ---- Without 128 KiB of shared memory; without a device ----------------------------- */
 
 static int small_kernels(const void *unused)
 {

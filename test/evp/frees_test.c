@@ -73,8 +73,7 @@ static int is_under_way(void)
     return application.stream_query(own_stream) == DRV_NOT_READY;
 }
 
-/* ---- Updates ----------------------------------------------------------------------------------
- */
+/* ---- Updates ------------------------------------------------------------------------ */
 
 static unsigned char *texts[3]; /* input, output, what is expected */
 static unsigned char *memory[PLACES];
@@ -149,8 +148,7 @@ static int growing_updates(void)
     return right;
 }
 
-/* ---- Cases ------------------------------------------------------------------------------------
- */
+/* ---- Cases -------------------------------------------------------------------------- */
 
 static int begins(const char *options)
 {

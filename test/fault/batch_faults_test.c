@@ -192,8 +192,7 @@ static void test_hangs(void)
     tap_ok(right, "a kernel that never ends is not waited for");
 }
 
-/* ---- Work in place ----------------------------------------------------------------------------
- */
+/* ---- Work in place ------------------------------------------------------------------ */
 
 struct in_place {
     const char *options;

@@ -123,7 +123,7 @@ static int batch_closes(void)
     return right && is_given_up();
 }
 
-/* What the lanes have is gone as well. */
+/* What the stream sets have is gone as well. */
 static int idle_release_fails(void)
 {
     unsigned char iv[16] = {0}, out[4096];

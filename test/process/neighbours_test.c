@@ -187,8 +187,7 @@ static int streams_and_memory_of_its_own(void)
     return right;
 }
 
-/* ---- Signals ----------------------------------------------------------------------------------
- */
+/* ---- Signals ------------------------------------------------------------------------ */
 
 static pthread_t main_thread;
 static atomic_int signals, strays;

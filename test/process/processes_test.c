@@ -309,8 +309,7 @@ static int unload_while_streams_run(void)
     return right && work_as_usual();
 }
 
-/* ---- Filters of system calls --------------------------------------------------------------------
- */
+/* ---- Filters of system calls -------------------------------------------------------- */
 
 /* From now on these calls fail with EPERM. */
 static int forbid(const int *calls, size_t count)

@@ -303,8 +303,7 @@ static int a_stream_set(void)
                    are_blocked(WAITING_THREADS - DEVICE_STREAM_SETS) && ended == 0);
 }
 
-/* ---- Cases --------------------------------------------------------------------------------------
- */
+/* ---- Cases -------------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *emulator;

@@ -236,8 +236,7 @@ int replacement_create(struct replacement *r, const struct stat *replaced)
     return fd;
 }
 
-/* ---- Permissions ------------------------------------------------------------------------------
- */
+/* ---- Permissions -------------------------------------------------------------------- */
 
 static const char acl_name[] = "system.posix_acl_access";
 
