@@ -8,23 +8,22 @@ use strict;
 use warnings;
 use Exporter qw(import);
 
-our @EXPORT = qw(@modes @all_modes read_results rows_like batch_rows batch_count values_of sizes_of size_text number_text machine_text);
+our @EXPORT = qw(@modes @families read_results rows_like batches_by batch_count values_of sizes_of size_text number_text machine_text);
 
 our @modes = (
     ['CTR', cipher => 'AES-256-CTR', operation => 'encrypt'],
     ['ECB encrypt', cipher => 'AES-256-ECB', operation => 'encrypt'],
     ['ECB decrypt', cipher => 'AES-256-ECB', operation => 'decrypt'],
     ['CBC decrypt', cipher => 'AES-256-CBC', operation => 'decrypt']);
-# And the one that is serial.
-our @all_modes = (@modes, ['CBC encrypt', cipher => 'AES-256-CBC', operation => 'encrypt']);
+our @families = ('small', 'two_table', 'large', 'hybrid');
 
 # read_results(FILES): {head => [{label => text} of each file], rows => [{column => value}],
-# notes => [what was skipped]}. Where two files measured the same case, the first
+# of_part => {part => its rows}, notes => [what was skipped]}. Where two files measured the same case, the first
 # one counts.
 sub read_results
 {
     my (@files) = @_;
-    my %results = (head => [], rows => [], notes => [], files => [@files]);
+    my %results = (head => [], rows => [], of_part => {}, notes => [], files => [@files]);
     my %seen;
     foreach my $path (@files) {
         open(my $file, '<', $path) or die "$path: $!\n";
@@ -44,14 +43,28 @@ sub read_results
                 my $case = join("\t", map { $row{$_} // '' }
                     grep { !/^(?:ours|reference|ratio|spread|cpu_\w+|processor)$/ } @columns);
                 $case .= "\t$row{processor}" if $row{part} eq 'families';
-                push(@{$results{rows}}, \%row) if !$seen{$case}++;
+                push(@{$results{rows}}, {%row, numbers_of(\%row)}) if !$seen{$case}++;
             }
         }
         close($file);
         die "$path: no columns: not an output of gpuaes_bench\n" if !@columns;
         push(@{$results{head}}, \%head);
     }
+    push(@{$results{of_part}{$_->{part}}}, $_) foreach @{$results{rows}};
     return \%results;
+}
+
+# Numbers that stand in the texts of a row, as columns of their own: of batches the messages of each, if
+# they have a key each, and how many are under way; of keys how many there are; of a rate over time when
+# it was.
+sub numbers_of
+{
+    my ($row) = @_;
+    my $what = $row->{operation} // '';
+    return (messages => $1, keys => $2 ? 1 : 0, flight => $3)
+        if $what =~ /^encrypt, (\d+) messages( with a key each)?, (\d+) under way$/;
+    return (count => $1) if $what =~ /^on the device, (\d+) keys$/;
+    return ($row->{statistic} // '') =~ /^at ([\d.]+) s$/ ? (seconds => $1) : ();
 }
 
 # Rows whose columns are as given: a value, or a list of which it is one, or a
@@ -59,10 +72,12 @@ sub read_results
 sub rows_like
 {
     my ($results, %criteria) = @_;
+    my $part = $criteria{part};
+    my $rows = defined($part) && !ref($part) ? $results->{of_part}{$part} // [] : $results->{rows};
     return grep {
         my $row = $_;
         !grep { !is_like($row->{$_}, $criteria{$_}) } keys(%criteria)
-    } @{$results->{rows}};
+    } @$rows;
 }
 
 sub is_like
@@ -73,14 +88,13 @@ sub is_like
     return scalar(grep { $value eq $_ } ref($wanted) ? @$wanted : ($wanted)) > 0;
 }
 
-# Rows of batches, four of one thread under way, with one key or a key for each message; how
-# many messages there are stands in the operation, and here in a column.
-sub batch_rows
+# Criteria of batches, four of one thread under way, that are measured over the number of messages of
+# 16 KiB, or over the bytes of a message in batches of equal number.
+sub batches_by
 {
-    my ($results, $keys, %criteria) = @_;
-    my $text = $keys ? ' with a key each' : '';
-    return map { $_->{operation} =~ /^encrypt, (\d+) messages\Q$text\E, 4 under way$/ ? {%$_, messages => $1} : () }
-        rows_like($results, part => 'batch', threads => 1, %criteria);
+    my ($results, $by) = @_;
+    return (part => 'batch', threads => 1, flight => 4,
+        $by eq 'messages' ? (bytes => 16384) : (messages => batch_count($results)));
 }
 
 # How many messages those batches have that were measured over the size of a message.
@@ -88,7 +102,7 @@ sub batch_count
 {
     my ($results) = @_;
     my %sizes;
-    $sizes{$_->{messages}}{$_->{bytes}} = 1 foreach batch_rows($results, 0);
+    $sizes{$_->{messages}}{$_->{bytes}} = 1 foreach rows_like($results, part => 'batch', threads => 1, flight => 4, keys => 0);
     my ($count) = sort { $b <=> $a } grep { keys(%{$sizes{$_}}) > 1 } keys(%sizes);
     return $count // 0;
 }

@@ -106,9 +106,8 @@ reference_sources = bench/references/base64.cu bench/references/ctr.cu \
 emulated_kernel_dependencies += $(reference_sources:.cu=.d)
 EXTRA_DIST += bench/references/limits.cu bench/references/references.cu $(reference_sources) \
 	bench/Aims.pm bench/Published.pm bench/Results.pm bench/Sides.pm \
-	bench/Plot/Gnuplot.pm bench/Plot/Lines.pm bench/Plot/References.pm \
-	bench/Report/Batches.pm bench/Report/Machine.pm bench/Report/Programs.pm \
-	bench/Report/References.pm bench/Report/Tables.pm bench/Report/Updates.pm \
+	bench/Plot/Gnuplot.pm bench/Report/Machine.pm bench/Report/Measured.pm \
+	bench/Report/References.pm bench/Report/Tables.pm \
 	bench/measure_all bench/plot bench/programs bench/report
 
 # Kernels of published work, and those that reach the limits of a device; embedded as the

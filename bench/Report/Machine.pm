@@ -5,14 +5,10 @@ package Report::Machine;
 
 use strict;
 use warnings;
-use Exporter qw(import);
 use File::Basename qw(basename);
 use Aims;
 use Report::Tables;
 use Results;
-
-our @EXPORT = qw(block_machine block_on block_notes block_figure block_aims block_slower block_limits
-    block_devices block_rest block_spread);
 
 sub rows_of_machine
 {
@@ -64,42 +60,20 @@ sub block_slower
     my @rows = sort { $a->{ratio} <=> $b->{ratio} } rows_like($results,
         part => 'bulk', memory => 'pageable', ratio => sub { defined($_[0]) && $_[0] < 0.98 });
     return "No row in pageable memory was under 0.98 of the default provider's rate.\n" if !@rows;
-    return table(['bytes', 'cipher', '', '', 'ratio', 'spread', 'processor'], map {
-        [size_text($_->{bytes}), $_->{cipher}, $_->{operation}, $_->{placement},
-            @$_{'ratio', 'spread'}, $_->{processor} // '-']
-    } @rows);
+    return table_of('bulk', \@rows, bytes => 'bytes', cipher => 'cipher', '' => 'operation', '' => 'placement',
+        map { $_ => $_ } 'ratio', 'spread', 'processor');
 }
 
 sub block_limits
 {
-    return table_of('limits', ['limit', 'bytes', 'memory', 'measured', 'unit', 'spread'], sub {
+    my $what = sub {
         my ($row) = @_;
-        my $what = join(', ', grep { defined } @$row{'operation', 'cipher'});
-        $what .= ", $row->{threads} threads" if $row->{threads} > 1;
-        return $what, $row->{bytes} ? size_text($row->{bytes}) : '-', $row->{memory} // '-', ours_text($row),
-            $row->{unit}, $row->{spread} // '-';
-    }, rows_like($results, part => 'limits'));
-}
-
-sub block_devices
-{
-    return table_of('devices', ['GPUs', 'bytes', '', 'memory', 'GB/s', 'one GPU', 'ratio', 'spread'], sub {
-        my ($row) = @_;
-        return $row->{devices}, size_text($row->{bytes}), "$row->{cipher} $row->{operation}",
-            "$row->{memory}, $row->{placement}", map({ number_text($_) } @$row{'ours', 'reference', 'ratio'}),
-            $row->{spread} // '-';
-    }, rows_like($results, part => 'devices'));
-}
-
-sub block_rest
-{
-    return table_of('start', ['what', 'ours', 'reference', 'unit', 'reference is'], sub {
-        my ($row) = @_;
-        my $what = $row->{part} eq 'pinned' ? 'pinned memory that the library held at most'
-            : join(', ', grep { defined } @$row{'operation', 'statistic'});
-        $what .= ', updates of ' . size_text($row->{bytes}) if $row->{bytes};
-        return $what, map({ number_text($_) } @$row{'ours', 'reference'}), $row->{unit}, $row->{against} // '-';
-    }, rows_like($results, part => ['pinned', 'start', 'load']));
+        my $text = join(', ', grep { defined } @$row{'operation', 'cipher'});
+        return $row->{threads} > 1 ? "$text, $row->{threads} threads" : $text;
+    };
+    return table_of('limits', [rows_like($results, part => 'limits')], limit => $what,
+        bytes => sub { $_[0]{bytes} ? size_text($_[0]{bytes}) : '-' }, memory => 'memory', measured => 'ours', unit => 'unit',
+        spread => 'spread');
 }
 
 # How much the repetitions of a row differ.

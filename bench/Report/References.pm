@@ -5,14 +5,10 @@ package Report::References;
 
 use strict;
 use warnings;
-use Exporter qw(import);
 use List::Util qw(max);
 use Published;
 use Report::Tables;
 use Results;
-
-our @EXPORT = qw(block_published block_encoders block_offload block_offload_streams block_power block_files
-    block_file_programs block_tables block_reads block_expansion block_expansion_device block_expansion_message block_payload);
 
 # ours / published; the latter as it was.
 sub with_published
@@ -73,24 +69,32 @@ sub block_published
 
 # ---- Base64 ---------------------------------------------------------------------------
 
+# Lines of LABEL and of a cell for each column, [HEAD, its figure, criteria..., published => {by bytes}], at the
+# sizes that were published or measured. Ours stand with the published, where there are any.
+sub sizes_with_published
+{
+    my ($part, $label, $published, @columns) = @_;
+    my %sizes = map { $_ => 1 } keys(%$published), sizes_of($results, part => $part);
+    return published_table($part, ['bytes', map { $_->[0] } @columns], map {
+        my $bytes = $_;
+        [$label->($bytes), map {
+            my (undef, $figure, $theirs, @how) = @$_;
+            my ($row) = rows_like($results, part => $part, bytes => $bytes, @how);
+            $theirs ? with_published($row->{$figure}, $theirs->{$bytes}) : number_text($row->{$figure})
+        } @columns]
+    } sort { $a <=> $b } keys(%sizes));
+}
+
 # Milliseconds, and those of 2011 to 2013; the library's are what the plain encoder was compared with.
 sub block_encoders
 {
-    my @columns = (
-        ['plain encoder', 'ours', 'encode, plain', 'pageable'],
-        ['GPU, synchronous', 'ours', 'encode, synchronous', 'pageable'],
-        ['GPU, asynchronous', 'ours', 'encode, asynchronous', 'pageable'],
-        ['the same, pinned memory', 'ours', 'encode, asynchronous', 'pinned'],
-        ['library', 'reference', 'encode, plain', 'pageable', 'encode, library']);
-    my %sizes = map { $_ => 1 } keys(%{$encoders{'encode, plain'}}), sizes_of($results, part => 'encoders');
-    return published_table('encoders', ['bytes', map { $_->[0] } @columns], map {
-        my $bytes = $_;
-        [size_text($bytes), map {
-            my (undef, $column, $operation, $memory, $published) = @$_;
-            my $row = one_row(part => 'encoders', bytes => $bytes, operation => $operation, memory => $memory);
-            with_published($row ? $row->{$column} : undef, $encoders{$published // $operation}{$bytes})
-        } @columns]
-    } sort { $a <=> $b } keys(%sizes));
+    my ($plain, $synchronous, $asynchronous) = map { "encode, $_" } 'plain', 'synchronous', 'asynchronous';
+    return sizes_with_published('encoders', \&size_text, $encoders{$plain},
+        ['plain encoder', 'ours', $encoders{$plain}, operation => $plain, memory => 'pageable'],
+        ['GPU, synchronous', 'ours', $encoders{$synchronous}, operation => $synchronous, memory => 'pageable'],
+        ['GPU, asynchronous', 'ours', $encoders{$asynchronous}, operation => $asynchronous, memory => 'pageable'],
+        ['the same, pinned memory', 'ours', $encoders{$asynchronous}, operation => $asynchronous, memory => 'pinned'],
+        ['library', 'reference', $encoders{'encode, library'}, operation => $plain, memory => 'pageable']);
 }
 
 # 300000000 is 300 MB: others count so.
@@ -102,40 +106,27 @@ sub decimal_text
 
 sub block_offload
 {
-    my @ways = ('scalar', 'vector', 'libgpuaes', 'EVP_EncodeBlock');
-    my %sizes = map { $_ => 1 } keys(%{$offload{'encode, scalar'}}), sizes_of($results, part => 'offload');
-    return published_table('offload', ['bytes', @ways], map {
-        my $bytes = $_;
-        [decimal_text($bytes), map {
-            my $row = one_row(part => 'offload', operation => "encode, $_", bytes => $bytes);
-            my $published = $offload{"encode, $_"};
-            $published ? with_published($row ? $row->{ours} : undef, $published->{$bytes}) : ours_text($row)
-        } @ways]
-    } sort { $a <=> $b } keys(%sizes));
+    return sizes_with_published('offload', \&decimal_text, $offload{'encode, scalar'},
+        map { [$_, 'ours', $offload{"encode, $_"}, operation => "encode, $_"] } 'scalar', 'vector', 'libgpuaes', 'EVP_EncodeBlock');
 }
 
 sub block_offload_streams
 {
     return published_table('offload-streams', ['streams', 'GB/s', 'speed-up', 'efficiency'], map {
         my $row = one_row(part => 'offload-streams', threads => $_);
-        my $ratio = $row ? $row->{ratio} : undef;
-        [$_, ours_text($row), with_published($ratio, $speed_up{$_}),
-            ($row ? percent_text($ratio / $_) : '-') . ' / ' . percent_text($speed_up{$_} / $_)]
+        my $ratio = $row->{ratio};
+        [$_, number_text($row->{ours}), with_published($ratio, $speed_up{$_}),
+            ($ratio ? percent_text($ratio / $_) : '-') . ' / ' . percent_text($speed_up{$_} / $_)]
     } sort { $a <=> $b } keys(%speed_up));
 }
 
 sub block_power
 {
-    my (%watts, @operations);
-    foreach my $row (rows_like($results, part => 'power')) {
-        push(@operations, $row->{operation}) if !$watts{$row->{operation}};
-        $watts{$row->{operation}}{$row->{statistic}} = $row->{ours};
-    }
-    my @statistics = ('least', 'mean', 'most');
-    return @operations
-        ? table(['watts while', @statistics],
-            map { my $operation = $_; [$operation, map { number_text($watts{$operation}{$_}) } @statistics] } @operations)
-        : not_measured('power');
+    my %watts;
+    $watts{$_->{operation}}{$_->{statistic}} = number_text($_->{ours}) foreach rows_like($results, part => 'power');
+    my @while = grep { $watts{$_} } 'nothing', 'encode, scalar', 'encode, libgpuaes';
+    return table_of('power', [map { {%{$watts{$_}}, while => $_} } @while], 'watts while' => 'while',
+        map { $_ => $_ } 'least', 'mean', 'most');
 }
 
 # ---- AES over the size of a file --------------------------------------------------------
@@ -144,30 +135,21 @@ sub block_files
 {
     my %files = (part => 'files', cipher => 'AES-256-ECB');
     my $cores = max(map { $_->{threads} } rows_like($results, %files)) or return not_measured('files');
-    my @rows;
-    foreach my $operation ('encrypt', 'decrypt') {
-        foreach my $bytes (sizes_of($results, %files, operation => $operation)) {
-            my %how = (%files, operation => $operation, bytes => $bytes);
-            my $one = one_row(%how, memory => 'pageable', threads => 1);
-            my ($kernel, $pinned, $pageable) = map { one_row(%how, memory => $_, threads => $cores) }
-                'device', 'pinned', 'pageable';
-            push(@rows, [size_text($bytes) . ", $operation", map({ number_text($_ ? $_->{reference} : undef) } $one, $pageable),
-                map({ ours_text($_) } $kernel, $pinned, $pageable), number_text($kernel ? $kernel->{ratio} : undef)]);
-        }
-    }
-    return table(['bytes', 'one core', "$cores cores", 'GPU, kernel alone', 'pinned memory', 'pageable memory',
-        'kernel, times all cores'], @rows);
+    my ($device, $pinned, $pageable) = map { [memory => $_, threads => $cores] } 'device', 'pinned', 'pageable';
+    return table_by('bytes', 'bytes', 'files', [
+            ['one core', 'reference', memory => 'pageable', threads => 1], ["$cores cores", 'reference', @$pageable],
+            ['GPU, kernel alone', 'ours', @$device], ['pinned memory', 'ours', @$pinned],
+            ['pageable memory', 'ours', @$pageable],
+            ['kernel, times all cores', sub { number_text($_[0]{ratio}) }, @$device]],
+        map { [", $_", %files, operation => $_] } 'encrypt', 'decrypt');
 }
 
 # From file to file, by the command.
 sub block_file_programs
 {
     my @found = rows_like($results, part => 'files', operation => 'encrypt, gpuaes enc');
-    return table_of('files', ['bytes', '', '`gpuaes enc`', @found ? $found[0]{against} : '', 'times', 'spread'], sub {
-        my ($row) = @_;
-        return size_text($row->{bytes}), $row->{memory}, map({ number_text($_) } @$row{'ours', 'reference', 'ratio'}),
-            $row->{spread} // '-';
-    }, @found);
+    return table_of('files', \@found, bytes => 'bytes', '' => 'memory', '`gpuaes enc`' => 'ours',
+        (@found ? $found[0]{against} : '') => 'reference', times => sub { number_text($_[0]{ratio}) }, spread => 'spread');
 }
 
 # ---- AES-CTR with tables in each memory ----------------------------------------------------
@@ -188,7 +170,7 @@ sub block_tables
     push(@rows, map {
         my $most = most_of('ours', %how, operation => "gpuaes, $_");
         $most ? ["gpuaes, `$_`", '-', number_text($most), '-'] : ()
-    } 'small', 'two_table', 'large', 'hybrid');
+    } @families);
     push(@rows,
         ['gpuaes, as it chooses', '-', map { number_text(most_ctr($_)) } 'device', 'pinned'],
         ['one core, default provider', number_text($cpu), '-', '-'],
@@ -201,49 +183,33 @@ sub block_tables
 # 10^9 reads a second.
 sub block_reads
 {
-    my @memories = ('constant', 'shared', 'read-only');
-    my (@rows, %seen);
-    foreach my $row (rows_like($results, part => 'reads')) {
-        my %how = (part => 'reads', operation => $row->{operation}, bytes => $row->{bytes});
-        push(@rows, [size_text($row->{bytes}) . ", $row->{operation}", map { ours_text(one_row(%how, memory => $_)) } @memories])
-            if !$seen{"$row->{operation} $row->{bytes}"}++;
-    }
-    return @rows ? table(['table', @memories], @rows) : not_measured('reads');
+    return table_by('bytes', 'table', 'reads', [map { [$_, 'ours', memory => $_] } 'constant', 'shared', 'read-only'],
+        map { [", $_", operation => $_] } 'coherent', 'random', 'random, a bank a lane');
 }
 
 # ---- Expansion of keys ------------------------------------------------------------------------
-
-my @ciphers = ('AES-128', 'AES-192', 'AES-256');
 
 # Nanoseconds a key on the CPU.
 sub block_expansion
 {
     my @found = rows_like($results, part => 'expansion', operation => 'on the CPU');
-    return table_of('expansion', ['key', 'ours, both directions', @found ? $found[0]{against} : ''],
-        sub { ($_[0]{cipher}, map { number_text($_) } @{$_[0]}{'ours', 'reference'}) }, @found);
+    return table_of('expansion', \@found, key => 'cipher', 'ours, both directions' => 'ours',
+        (@found ? $found[0]{against} : '') => 'reference');
 }
 
 # Nanoseconds a key of many on the device / on one core.
 sub block_expansion_device
 {
-    my %counts = map { $_->{operation} =~ /^on the device, (\d+) keys$/ ? ($1 => 1) : () }
-        rows_like($results, part => 'expansion');
-    my @rows = map {
-        my $count = $_;
-        my %how = (part => 'expansion', operation => "on the device, $count keys");
-        [$count, map { pair_text(one_row(%how, cipher => $_)) =~ s/ \*.*//r } @ciphers]
-    } sort { $a <=> $b } keys(%counts);
-    return @rows ? table(['keys at once', @ciphers], @rows) : not_measured('expansion');
+    return table_by('count', 'keys at once', 'expansion',
+        [map { [$_, sub { pair_text($_[0]) =~ s/ \*.*//r }, cipher => $_] } 'AES-128', 'AES-192', 'AES-256'], ['']);
 }
 
 # Microseconds of a message whose key each block of threads expands / whose key the CPU does.
 sub block_expansion_message
 {
-    return table_of('expansion', ['bytes', '', 'in each block', 'on the CPU', 'ratio'], sub {
-        my ($row) = @_;
-        return size_text($row->{bytes}), $row->{cipher} . ($row->{operation} =~ /resident/ ? ', resident' : ''),
-            map({ number_text($_) } @$row{'ours', 'reference'}), $row->{ratio} // '-';
-    }, rows_like($results, part => 'expansion', operation => sub { $_[0] =~ /^message/ }));
+    return table_of('expansion', [rows_like($results, part => 'expansion', operation => sub { $_[0] =~ /^message/ })],
+        bytes => 'bytes', '' => sub { $_[0]{cipher} . ($_[0]{operation} =~ /resident/ ? ', resident' : '') },
+        'in each block' => 'ours', 'on the CPU' => 'reference', ratio => 'ratio');
 }
 
 # ---- Payloads ---------------------------------------------------------------------------------
