@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# The figures and the report that are made from runs of the benchmark: all of them
-# from those on record, of all parts; none, and notes in their place, from one part.
+# The figures and the report that are made from runs of the benchmark: the pages on record from the runs
+# on record, byte by byte; none, and notes in their place, from one part.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -35,12 +35,14 @@ my @wanted = map { @{$figures{$_}} } grep { $on_record{$_} } sort keys(%figures)
 # ---- Figures -------------------------------------------------------------------
 
 SKIP: {
-    skip('gnuplot is not installed', 5) if !$gnuplot;
+    skip('gnuplot is not installed', 6) if !$gnuplot;
     my $plot = run(["$source/bench/plot", "$folder/all", @all]);
     is($plot->{status}, 0, 'the figures are drawn') or diag($plot->{err});
     unlike($plot->{err}, qr/line \d+|error/i, 'without a complaint');
     my @missing = grep { slurp("$folder/all/$_.svg") !~ /<svg/ || slurp("$folder/all/$_.png") !~ /^\x89PNG/ } @wanted;
     is("@missing", '', 'each as SVG and PNG: ' . join(', ', @wanted));
+    is(join(' ', grep { slurp("$folder/all/$_.svg") !~ /published/ } 'encoders', 'offload', 'offload-streams', 'tables',
+            'tables-transfers', 'tables-ours'), '', 'with what was published');
 
     # Figures of a run before, of parts that were not measured this time, go.
     spew("$folder/load/$_.svg", '<svg>') foreach 'kernels', 'devices';
@@ -57,9 +59,16 @@ SKIP: {
 
 # ---- The report -------------------------------------------------------------------
 
+# The first run that has a case counts.
+my @runs = map { "$source/docs/benchmarks/h200$_.tsv" } '', '-programs', '-batch', '-x2', '-references', '-tool';
+is(join(' ', sort(@runs)), join(' ', sort(@all)), 'all runs on record are of that card');
+foreach my $page (['template', 'benchmarks'], ['read-ahead-template', 'read-ahead']) {
+    my ($template, $name) = @$page;
+    my $again = report("$source/docs/benchmarks", "--template=$source/docs/benchmarks/$template.md", @runs);
+    is($again->{err}, '', "docs/$name.md is made again, without a complaint");
+    is($again->{out}, slurp("$source/docs/$name.md"), 'and is the same');
+}
 my $report = report("$folder/all", @all);
-is($report->{status}, 0, 'the report is written') or diag($report->{err});
-is($report->{err}, '', 'without a complaint');
 unlike($report->{out}, qr/^\@\w/m, 'no block of the template is left over');
 unlike($report->{out}, qr/\|\s*0(?:\.0+)?\s*(?:\/|\|)/, 'nothing that was not measured is a zero')
     or diag(grep { /\|\s*0(?:\.0+)?\s*(?:\/|\|)/ } map { "$_\n" } split(/\n/, $report->{out}));
@@ -73,7 +82,10 @@ my $little = report("$folder/load", $load);
 is($little->{status}, 0, 'a report on one part is written') or diag($little->{err});
 is($little->{err}, '', 'without a complaint');
 like($little->{out}, qr/\*Not in this run: part `$_`/, "it says that it has nothing of: $_")
-    foreach 'kernels', 'bulk', 'devices', 'latency', 'base64', 'read-ahead', 'speed', 'streams', 'memory';
+    foreach 'kernels', 'bulk', 'devices', 'latency', 'base64', 'read-ahead', 'speed', 'streams', 'memory', 'encoders', 'offload',
+    'offload-streams', 'power', 'files', 'tables', 'reads', 'expansion';
+like($little->{out}, qr/^\| 36 MiB \| - \/ 1826 \| - \/ 141 \| - \/ 113 \| - \/ 113 \| - \/ 349 \|$/m, 'what was published stands there');
+like($little->{out}, qr/^\| AES-128-CTR without transfers, GB\/s \| 1\.93 \| not measured \| - \|$/m, 'without ours, which it says');
 like($little->{out}, qr/^\| first load, median \| \d/m, 'and has what there is');
 like($little->{out}, qr/\d not measured\.$/m, 'aims that it cannot judge are not measured');
 
