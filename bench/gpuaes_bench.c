@@ -46,7 +46,6 @@ static const struct part {
     {"threads", part_threads, "GPUAES_THREADS", "2"},
     {"threads", part_threads, "GPUAES_THREADS", "4"},
     {"threads", part_threads, "GPUAES_THREADS", "8"},
-    {"pageable", part_pageable, NULL, NULL},
     {"devices", part_devices, NULL, NULL},
     {"start", part_start_small, "GPUAES_START", "auto"},
     {"start", part_start_large, "GPUAES_START", "auto"},
@@ -96,7 +95,6 @@ static void usage(FILE *to)
         "  bulk        one update of 64 KiB to 4 GiB, pinned and pageable\n"
         "  mixed       one update between host and device memory\n"
         "  threads     pageable memory with 1, 2, 4 and 8 threads\n"
-        "  pageable    pageable memory with threads=auto, compared with threads=1, 4 MiB to 1 GiB\n"
         "  devices     several GPUs compared with one\n"
         "  start       the longest single update before, during and after the GPU's start\n"
         "  load        what loading the module takes: time, and resident memory\n"

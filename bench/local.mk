@@ -10,7 +10,6 @@ bench_libbench_la_SOURCES = \
 	bench/api.c bench/api.h \
 	bench/buffers.c bench/buffers.h \
 	bench/card.c bench/card.h \
-	bench/crew.c bench/crew.h \
 	bench/measure.c bench/measure.h \
 	bench/options.h \
 	bench/part_base64.c \
@@ -22,7 +21,6 @@ bench_libbench_la_SOURCES = \
 	bench/part_kernels.c \
 	bench/part_limits.c \
 	bench/part_load.c \
-	bench/part_pageable.c \
 	bench/part_programs.c \
 	bench/part_read_ahead.c \
 	bench/part_reference_base64.c \

@@ -31,14 +31,10 @@ unsigned cores_allowed(void)
 
 /* Of the turn under way, and of all turns of each side. */
 static double added_cpu, cpu_began, cpu_spent[SIDES];
-static double elsewhere[SIDES][MOST_TURNS]; /* seconds in another process, or 0 */
-static double seconds_elsewhere;
-static size_t turns_of[SIDES];
 static useconds_t rest;
 
-void measure_elsewhere(double seconds, double cpu)
+void measure_elsewhere(double cpu)
 {
-    seconds_elsewhere = seconds;
     added_cpu = cpu;
 }
 
@@ -53,7 +49,7 @@ static void before_turn(int side, void *argument)
     (void)argument;
     if (rest != 0)
         usleep(rest);
-    added_cpu = seconds_elsewhere = 0;
+    added_cpu = 0;
     cpu_began = cpu_now();
 }
 
@@ -61,7 +57,6 @@ static void after_turn(int side, void *argument)
 {
     (void)argument;
     cpu_spent[side] += cpu_now() - cpu_began + added_cpu;
-    elsewhere[side][turns_of[side]++] = seconds_elsewhere;
 }
 
 static struct result run(int sides, size_t most, turn_fn *measured, void *argument)
@@ -78,12 +73,7 @@ static struct result run(int sides, size_t most, turn_fn *measured, void *argume
                           .limit = options.seconds};
     double ratios[MOST_TURNS]; /* ours / reference of each pair of turns */
     memset(cpu_spent, 0, sizeof cpu_spent);
-    memset(turns_of, 0, sizeof turns_of);
     turns_take(&turns);
-    for (int side = 0; side < sides; side++)
-        for (size_t i = 0; i < turns.count; i++)
-            if (elsewhere[side][i] > 0)
-                turns.seconds[side][i] = elsewhere[side][i];
     for (size_t i = 0; i < turns.count; i++)
         ratios[i] = turns.seconds[OURS][i] / (sides == 1 ? 1 : turns.seconds[REFERENCE][i]);
     result.turns = turns.count;

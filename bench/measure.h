@@ -31,8 +31,8 @@ struct result measure(size_t most, turn_fn *measured, void *argument);
 /* The same with OURS alone. */
 struct result measure_alone(size_t most, turn_fn *measured, void *argument);
 
-/* Counts CPU seconds of another process for the turn under way, and its time instead of ours. */
-void measure_elsewhere(double seconds, double cpu);
+/* Counts CPU seconds of another process for the turn under way. */
+void measure_elsewhere(double cpu);
 
 /*
  * Rests for so long before each turn from now on; 0: not at all. A card at its power

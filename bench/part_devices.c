@@ -7,9 +7,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "base/minmax.h"
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "bench/api.h"
-#include "bench/crew.h"
 #include "bench/options.h"
 #include "bench/parts.h"
 #include "bench/sides.h"
@@ -129,15 +131,109 @@ static void run_case(const struct device_case *c)
         team_run(&station.team, run_call, NULL);
 }
 
-static void work(int order, struct reply *reply)
+/* What it says of an order: 0: that cannot be done. */
+struct reply {
+    int done;
+    double cpu;
+};
+
+static int work(int order)
 {
     if (order == COUNT_DEVICES)
         station.devices = count_devices();
-    else if (order >= RUN_CASE)
+    else if (order < RUN_CASE)
+        return take_memory((enum kind)(order - TAKE_MEMORY));
+    else
         run_case(&cases[order - RUN_CASE]);
-    reply->done = order >= TAKE_MEMORY && order < RUN_CASE
-                      ? take_memory((enum kind)(order - TAKE_MEMORY))
-                      : (int)station.devices;
+    return (int)station.devices;
+}
+
+/* ---- Two processes ------------------------------------------------------------- */
+
+/* The last order: the other process holds the pipe's end as well, so that closing it says nothing.
+ */
+enum { STOP = -1 };
+
+struct crew {
+    struct {
+        pid_t pid;
+        int orders, replies;
+    } worker[SIDES];
+    int order, failed; /* of the turns */
+};
+
+static void serve(int orders, int replies)
+{
+    int order;
+    while (read(orders, &order, sizeof order) == (ssize_t)sizeof order && order != STOP) {
+        double cpu = cpu_now();
+        struct reply reply = {.done = work(order)};
+        reply.cpu = cpu_now() - cpu;
+        if (write(replies, &reply, sizeof reply) != (ssize_t)sizeof reply)
+            break;
+    }
+}
+
+/* Forks both, each with its devices; they take orders. Returns 0 if that fails. */
+static int crew_start(struct crew *c, const char *const devices[SIDES])
+{
+    *c = (struct crew){.failed = 0};
+    (void)signal(SIGPIPE, SIG_IGN); /* a process that died is found when it does not reply */
+    for (int side = 0; side < SIDES; side++) {
+        int orders[2], replies[2];
+        if (pipe(orders) != 0 || pipe(replies) != 0)
+            return 0;
+        (void)fflush(NULL);
+        c->worker[side].pid = fork();
+        if (c->worker[side].pid == 0) {
+            (void)close(orders[1]);
+            (void)close(replies[0]);
+            setenv("GPUAES_DEVICES", devices[side], 1);
+            serve(orders[0], replies[1]);
+            exit(0);
+        }
+        (void)close(orders[0]);
+        (void)close(replies[1]);
+        c->worker[side].orders = orders[1];
+        c->worker[side].replies = replies[0];
+        if (c->worker[side].pid < 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Gives one side an order and waits; `done` is 0 also where the process has died. */
+static struct reply crew_order(const struct crew *c, int side, int order)
+{
+    struct reply reply = {0};
+    if (write(c->worker[side].orders, &order, sizeof order) != (ssize_t)sizeof order ||
+        read(c->worker[side].replies, &reply, sizeof reply) != (ssize_t)sizeof reply)
+        reply.done = 0;
+    return reply;
+}
+
+static void crew_turn(int side, void *argument)
+{
+    struct crew *c = argument;
+    struct reply reply = crew_order(c, side, c->order);
+    c->failed |= reply.done == 0;
+    measure_elsewhere(reply.cpu);
+}
+
+/* Ends both; returns 0 if they end well and no turn has failed. */
+static int crew_end(struct crew *c)
+{
+    int failed = c->failed;
+    for (int side = 0; side < SIDES; side++) {
+        int status = -1, stop = STOP;
+        if (write(c->worker[side].orders, &stop, sizeof stop) != (ssize_t)sizeof stop)
+            perror("gpuaes_bench: worker");
+        (void)close(c->worker[side].orders);
+        (void)close(c->worker[side].replies);
+        (void)waitpid(c->worker[side].pid, &status, 0);
+        failed |= status != 0;
+    }
+    return failed;
 }
 
 /* ---- Rows --------------------------------------------------------------------- */
@@ -182,8 +278,8 @@ static void crew_rows(struct crew *crew, unsigned devices)
             continue;
         }
         if (kind != has)
-            right = crew_order(crew, OURS, TAKE_MEMORY + (int)kind) != 0 &&
-                    (devices < 2 || crew_order(crew, REFERENCE, TAKE_MEMORY + (int)kind) != 0);
+            right = crew_order(crew, OURS, TAKE_MEMORY + (int)kind).done != 0 &&
+                    (devices < 2 || crew_order(crew, REFERENCE, TAKE_MEMORY + (int)kind).done != 0);
         has = kind;
         if (right)
             device_row(crew, i, devices);
@@ -195,11 +291,11 @@ static int devices_rows(const char *list, unsigned *found)
 {
     struct crew crew;
     const char *const lists[SIDES] = {list, "0"};
-    if (!crew_start(&crew, "GPUAES_DEVICES", lists, work))
+    if (!crew_start(&crew, lists))
         return EXIT_FAILURE;
-    *found = (unsigned)crew_order(&crew, OURS, COUNT_DEVICES);
+    *found = (unsigned)crew_order(&crew, OURS, COUNT_DEVICES).done;
     if (*found > 1)
-        crew.failed = crew_order(&crew, REFERENCE, COUNT_DEVICES) != 1;
+        crew.failed = crew_order(&crew, REFERENCE, COUNT_DEVICES).done != 1;
     if (*found == 0)
         print_skipped("devices", "no device was started");
     else

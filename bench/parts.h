@@ -20,7 +20,6 @@ int part_small(void);
 int part_bulk(void);
 int part_mixed(void);
 int part_threads(void);
-int part_pageable(void);
 int part_devices(void);
 int part_start_small(void);
 int part_start_large(void);
