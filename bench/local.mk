@@ -29,7 +29,6 @@ bench_libbench_la_SOURCES = \
 	bench/part_start.c \
 	bench/part_updates.c \
 	bench/parts.h \
-	bench/power.c bench/power.h \
 	bench/reference_run.c bench/reference_run.h \
 	bench/references/references.h \
 	bench/rows.c bench/rows.h \

@@ -77,13 +77,9 @@ static int base64_rows(struct base64 *b, enum kind kind, size_t length)
     EVP_EncodeBlock(b->text, b->bytes, (int)b->length);
     for (b->task = ENCODE; b->task < TASKS; b->task++) {
         double taken = (double)(b->task == DECODE ? b->text_length : b->length);
-        struct row row = {.part = "base64",
-                          .cipher = "BASE64",
-                          .operation = tasks[b->task].operation,
-                          .bytes = b->length,
-                          .memory = kind_name(kind),
-                          .placement = "out of place",
-                          .against = of_openssl(tasks[b->task].against)};
+        struct row row =
+            row_of("base64", "BASE64", tasks[b->task].operation, kind_name(kind), b->length);
+        row.against = of_openssl(tasks[b->task].against);
         struct result result = measure_evp(&row, 31, base64_run, b, taken);
         if (b->failed) {
             (void)fprintf(stderr, "gpuaes_bench: %s of %zu bytes failed\n", row.operation,

@@ -49,15 +49,10 @@ static void rows_of_kind(struct files *f, enum kind kind, size_t most, int over_
     if (!memory_take(&m, "files", kind, most, most))
         return;
     for (size_t length = over_size ? 64 * KIB : most; length <= most; length *= 4) {
-        struct row row = {.part = "files",
-                          .cipher = mode_cipher(f->mode, 256),
-                          .operation = direction(f->mode->encrypt),
-                          .bytes = length,
-                          .memory = kind_name(kind),
-                          .placement = "out of place",
-                          .threads = f->team.threads,
-                          .processor = "gpu",
-                          .against = of_openssl("default provider")};
+        struct row row = aes_row("files", f->mode, 256, kind_name(kind), length);
+        row.threads = f->team.threads;
+        row.processor = "gpu";
+        row.against = of_openssl("default provider");
         f->call = call_make(f->mode->op, 256, m.in.p, m.out.p, length);
         measure_rates(&row, 31, encrypt_file, f, (double)length);
     }

@@ -29,29 +29,23 @@ static void turn(int side, void *argument)
 }
 
 /* Sets the calls as well. */
-static struct row kernel_row(struct kernel_case *k)
+static struct row kernel_row(struct kernel_case *k, const char *part, const char *processor)
 {
     const struct memory *m = k->memory;
+    struct row row = aes_row(part, k->mode, k->bits, "device", k->length);
     k->call[OURS] =
         call_make(k->mode->op, k->bits, m->in.p, k->in_place ? m->in.p : m->out.p, k->length);
     k->call[REFERENCE].length = 0;
-    return (struct row){.part = "kernels",
-                        .cipher = mode_cipher(k->mode, k->bits),
-                        .operation = direction(k->mode->encrypt),
-                        .bytes = k->length,
-                        .memory = "device",
-                        .placement = k->in_place ? "in place" : "out of place",
-                        .processor = "gpu",
-                        .against = "device copy"};
+    row.placement = k->in_place ? "in place" : row.placement;
+    row.processor = processor;
+    row.against = "device copy";
+    return row;
 }
 
 static void burst_row(struct kernel_case *k, const char *family)
 {
-    struct row row = kernel_row(k);
-    if (family != NULL) {
-        row.part = "families";
-        row.processor = family;
-    }
+    struct row row =
+        family != NULL ? kernel_row(k, "families", family) : kernel_row(k, "kernels", "gpu");
     measure_rest(k->length >= GIB ? 0.02 : 0);
     measure_rates(&row, k->length >= 256 * MIB ? 15 : 51, turn, k, (double)k->length);
     measure_rest(0);
@@ -59,7 +53,7 @@ static void burst_row(struct kernel_case *k, const char *family)
 
 static void sustained_row(struct kernel_case *k)
 {
-    struct row row = kernel_row(k);
+    struct row row = kernel_row(k, "kernels", "gpu");
     double each = measure_sustained(options.quick ? 0.01 : 2, turn, k);
     row.statistic = "sustained";
     row.unit = "GB/s";
@@ -70,7 +64,7 @@ static void sustained_row(struct kernel_case *k)
 
 static void misaligned_row(struct kernel_case *k)
 {
-    struct row row = kernel_row(k);
+    struct row row = kernel_row(k, "kernels", "gpu");
     k->call[REFERENCE] = k->call[OURS];
     k->call[OURS].in += 1;
     k->call[OURS].out += 3;
@@ -168,14 +162,9 @@ int part_base64_kernels(void)
             if (b.decode)
                 call_check(gpuaes_base64_encode(m.out.p, length, m.in.p, 0, GPUAES_WAIT),
                            "gpuaes_base64_encode");
-            struct row row = {.part = "base64-kernels",
-                              .cipher = "BASE64",
-                              .operation = b.operation,
-                              .bytes = length,
-                              .memory = "device",
-                              .placement = "out of place",
-                              .processor = "gpu",
-                              .against = "device copy"};
+            struct row row = row_of("base64-kernels", "BASE64", b.operation, "device", length);
+            row.processor = "gpu";
+            row.against = "device copy";
             measure_rates(&row, 31, base64_turn, &b, (double)length);
         }
     memory_give(&m);

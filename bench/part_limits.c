@@ -215,13 +215,9 @@ int part_host_limits(void)
         for (int all = 0; all < (cores > 1 ? 2 : 1); all++) {
             team_open(&c.team, all ? cores : 1);
             c.copy = rows[i].copy;
-            struct row row = {.part = "limits",
-                              .operation = rows[i].operation,
-                              .bytes = c.bytes,
-                              .memory = "pageable",
-                              .placement = "out of place",
-                              .threads = c.team.threads,
-                              .processor = "cpu"};
+            struct row row = row_of("limits", NULL, rows[i].operation, "pageable", c.bytes);
+            row.threads = c.team.threads;
+            row.processor = "cpu";
             measure_rates(&row, 15, run_copies, &c, (double)c.bytes);
             team_close(&c.team);
         }

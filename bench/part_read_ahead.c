@@ -7,13 +7,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <pthread.h>
-
 #include "bench/buffers.h"
 #include "bench/options.h"
 #include "bench/parts.h"
 #include "bench/rows.h"
 #include "bench/sides.h"
+#include "bench/team.h"
 
 /* Updates of `length` that go through `bytes` of memory again and again, in place. */
 struct stream {
@@ -57,16 +56,18 @@ static const char *processor_ahead(const struct work_done *before, double bytes)
                                 : processor_since(&before->figures, bytes);
 }
 
+static struct row ahead_row(const char *operation, const char *memory, size_t bytes)
+{
+    struct row row = row_of("read-ahead", "AES-256-CTR", operation, memory, bytes);
+    row.placement = "in place";
+    row.against = of_openssl("default provider");
+    return row;
+}
+
 static void size_row(const char *memory, unsigned char *p, size_t bytes, size_t length)
 {
     struct stream s = {.pair = {.length = length}, .memory = p, .bytes = bytes};
-    struct row row = {.part = "read-ahead",
-                      .cipher = "AES-256-CTR",
-                      .operation = "encrypt",
-                      .bytes = length,
-                      .memory = memory,
-                      .placement = "in place",
-                      .against = of_openssl("default provider")};
+    struct row row = ahead_row("encrypt", memory, length);
     struct work_done before = work_done();
     s.turn = options.quick ? 4 * MIB : length < KIB ? length * 2 * MIB : 512 * MIB;
     pair_open(&s.pair, "AES-256-CTR", 1);
@@ -82,41 +83,28 @@ enum { MOST_STREAMS = 64 };
 
 struct streams {
     struct stream stream[MOST_STREAMS];
-    size_t count;
+    struct team team;
+    int side; /* of the turn under way */
 };
 
-struct turn {
-    struct stream *stream;
-    int side;
-};
-
-static void *turn_of_thread(void *argument)
+static void updates_of_thread(unsigned number, void *argument)
 {
-    const struct turn *turn = argument;
-    stream_updates(turn->side, turn->stream);
-    return NULL;
+    struct streams *all = argument;
+    stream_updates(all->side, &all->stream[number]);
 }
 
 static void streams_updates(int side, void *argument)
 {
     struct streams *all = argument;
-    pthread_t threads[MOST_STREAMS];
-    struct turn turns[MOST_STREAMS];
-    for (size_t i = 0; i < all->count; i++) {
-        turns[i] = (struct turn){&all->stream[i], side};
-        if (pthread_create(&threads[i], NULL, turn_of_thread, &turns[i]) != 0) {
-            perror("gpuaes_bench: thread");
-            exit(EXIT_FAILURE);
-        }
-    }
-    for (size_t i = 0; i < all->count; i++)
-        (void)pthread_join(threads[i], NULL);
+    all->side = side;
+    team_run(&all->team, updates_of_thread, all);
 }
 
-static void streams_open(struct streams *all, size_t count, size_t turn)
+static void streams_open(struct streams *all, unsigned count, size_t turn)
 {
-    *all = (struct streams){.count = count};
-    for (size_t i = 0; i < count; i++) {
+    *all = (struct streams){.side = OURS};
+    team_open(&all->team, count);
+    for (unsigned i = 0; i < count; i++) {
         struct stream *s = &all->stream[i];
         s->pair.length = s->bytes = 16 * KIB;
         s->turn = turn;
@@ -128,20 +116,21 @@ static void streams_open(struct streams *all, size_t count, size_t turn)
 
 static void streams_close(struct streams *all)
 {
-    for (size_t i = 0; i < all->count; i++) {
+    for (unsigned i = 0; i < all->team.threads; i++) {
         pair_close(&all->stream[i].pair);
         free(all->stream[i].memory);
     }
+    team_close(&all->team);
 }
 
 /* A figure that has no reference; prints nothing where it is 0. */
-static void print_figure_of(size_t count, const char *operation, double value, const char *unit)
+static void print_figure_of(unsigned count, const char *operation, double value, const char *unit)
 {
     struct row row = {.part = "read-ahead",
                       .cipher = "AES-256-CTR",
                       .operation = operation,
                       .bytes = 16 * KIB,
-                      .threads = (unsigned)count,
+                      .threads = count,
                       .value = {value},
                       .unit = unit};
     if (value > 0)
@@ -149,18 +138,12 @@ static void print_figure_of(size_t count, const char *operation, double value, c
 }
 
 /* The sum of their rates, and the pinned memory that ours hold meanwhile. */
-static void streams_rows(size_t count)
+static void streams_rows(unsigned count)
 {
     static struct streams all;
-    struct row row = {.part = "read-ahead",
-                      .cipher = "AES-256-CTR",
-                      .operation = "encrypt, streams",
-                      .bytes = 16 * KIB,
-                      .memory = "pageable",
-                      .placement = "in place",
-                      .threads = (unsigned)count,
-                      .against = of_openssl("default provider")};
+    struct row row = ahead_row("encrypt, streams", "pageable", 16 * KIB);
     struct work_done before = work_done();
+    row.threads = count;
     streams_open(&all, count, options.quick ? 2 * MIB : 512 * MIB);
     struct result result = measure(11, streams_updates, &all);
     double bytes = (double)count * (double)all.stream[0].turn,
@@ -176,7 +159,7 @@ static void streams_rows(size_t count)
 
 int part_read_ahead(void)
 {
-    static const size_t counts[] = {1, 2, 4, 8, 16, 64};
+    static const unsigned counts[] = {1, 2, 4, 8, 16, 64};
     size_t cold = options.quick ? 4 * MIB : GIB;
     warm_up();
     if (gpuaes_state() != GPUAES_READY) {

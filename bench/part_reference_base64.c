@@ -9,6 +9,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,7 +17,6 @@
 #include "bench/api.h"
 #include "bench/options.h"
 #include "bench/parts.h"
-#include "bench/power.h"
 #include "bench/reference_run.h"
 #include "bench/sides.h"
 
@@ -181,14 +181,10 @@ int part_encoders(void)
             continue;
         for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
             e.length = lengths[i] * unit / 3 * 3;
-            struct row row = {.part = "encoders",
-                              .cipher = "BASE64",
-                              .operation = ways[w].operation,
-                              .bytes = e.length,
-                              .memory = kind_name(ways[w].kind),
-                              .placement = "out of place",
-                              .processor = ways[w].processor,
-                              .against = of_openssl("EVP_EncodeBlock")};
+            struct row row =
+                row_of("encoders", "BASE64", ways[w].operation, kind_name(ways[w].kind), e.length);
+            row.processor = ways[w].processor;
+            row.against = of_openssl("EVP_EncodeBlock");
             struct result result = measure(31, versus_libcrypto, &e);
             versus_libcrypto(OURS, &e);
             check(&e);
@@ -214,27 +210,23 @@ static double seconds_of_case(void)
     return options.quick ? 0.001 : options.case_seconds;
 }
 
-static struct row row_of(const struct encoding *e, const char *part)
+static struct row encoding_row(const struct encoding *e, const char *part)
 {
     static const char *const operations[] = {[BY_SCALARS] = "encode, scalar",
                                              [BY_VECTORS] = "encode, vector",
                                              [BY_LIBRARY] = "encode, libgpuaes",
                                              [BY_CPU] = "encode, EVP_EncodeBlock"};
-    return (struct row){.part = part,
-                        .cipher = "BASE64",
-                        .operation = operations[e->way],
-                        .statistic = "sustained",
-                        .bytes = e->length,
-                        .memory = "pinned",
-                        .placement = "out of place",
-                        .processor = e->way == BY_CPU ? "cpu" : "gpu"};
+    struct row row = row_of(part, "BASE64", operations[e->way], "pinned", e->length);
+    row.statistic = "sustained";
+    row.processor = e->way == BY_CPU ? "cpu" : "gpu";
+    return row;
 }
 
 static void size_rows(struct encoding *e, size_t most)
 {
     for (e->length = 3000; e->length <= most; e->length *= 10)
         for (e->way = BY_SCALARS; e->way <= BY_CPU; e->way++) {
-            struct row row = row_of(e, "offload");
+            struct row row = encoding_row(e, "offload");
             encode(e, e->way, 1);
             /* So long for what was published so. */
             double seconds = seconds_of_case() / (e->way >= BY_LIBRARY ? 4 : 1);
@@ -251,7 +243,7 @@ static void stream_rows(struct encoding *e)
     e->way = BY_SCALARS;
     options.seconds = seconds_of_case();
     for (e->streams = 2; e->streams <= STREAMS; e->streams *= 2) {
-        struct row row = row_of(e, "offload-streams");
+        struct row row = encoding_row(e, "offload-streams");
         row.statistic = "median";
         row.threads = e->streams;
         row.against = "one stream";
@@ -270,12 +262,53 @@ static void spend(struct encoding *e, int encodes, double seconds)
         usleep((useconds_t)(seconds * 1e6));
 }
 
+/*
+ * Begins to sample the power of the first device; NULL where nothing does. power.draw is a mean
+ * over a second on newer cards.
+ */
+static FILE *power_begin(void)
+{
+    enum { PCI_BUS = 33, PCI_DEVICE = 34, PCI_DOMAIN = 50 }; /* of CUdevice_attribute */
+    char command[160], device[32] = "0";
+    int bus, slot, domain;
+    drv_device handle;
+    if (card()->device_get(&handle, 0) == DRV_SUCCESS &&
+        card()->device_get_attribute(&bus, PCI_BUS, handle) == DRV_SUCCESS &&
+        card()->device_get_attribute(&slot, PCI_DEVICE, handle) == DRV_SUCCESS &&
+        card()->device_get_attribute(&domain, PCI_DOMAIN, handle) == DRV_SUCCESS)
+        (void)snprintf(device, sizeof device, "%08x:%02x:%02x.0", (unsigned)domain, (unsigned)bus,
+                       (unsigned)slot);
+    (void)snprintf(command, sizeof command,
+                   "exec nvidia-smi --query-gpu=power.draw.instant --format=csv,noheader,nounits "
+                   "--id=%s --loop-ms=20 2>/dev/null",
+                   device);
+    return popen(command, "r"); /* NOLINT(bugprone-command-processor): nothing of a caller's */
+}
+
+/* Reads the samples that are there, one at least, unless there are none; watts least, mean, most.
+ */
+static unsigned power_end(FILE *samples, double watts[3])
+{
+    double sample, sum = 0;
+    unsigned count = 0;
+    while (samples != NULL && fscanf(samples, "%lf", &sample) == 1) {
+        watts[0] = count == 0 || sample < watts[0] ? sample : watts[0];
+        watts[2] = count == 0 || sample > watts[2] ? sample : watts[2];
+        sum += sample;
+        watts[1] = sum / ++count;
+        (void)fcntl(fileno(samples), F_SETFL, O_NONBLOCK);
+    }
+    if (samples != NULL)
+        (void)pclose(samples); /* which it notices at its next line */
+    return count;
+}
+
 /* Rows of the power meanwhile; 0 where it cannot be told. */
 static int power_case(struct encoding *e, int encodes)
 {
-    struct power power;
-    double seconds = 1.5 * seconds_of_case();
-    struct row row = row_of(e, "power");
+    static const char *const statistics[] = {"least", "mean", "most"};
+    double seconds = 1.5 * seconds_of_case(), watts[3];
+    struct row row = encoding_row(e, "power");
     if (!encodes) {
         row.operation = "nothing";
         row.bytes = 0;
@@ -283,17 +316,13 @@ static int power_case(struct encoding *e, int encodes)
     }
     row.unit = "W";
     spend(e, encodes, seconds / 6); /* power follows with a delay */
-    power_begin(&power);
+    FILE *samples = power_begin();
     spend(e, encodes, seconds);
-    if (!power_end(&power))
+    if (power_end(samples, watts) == 0)
         return 0;
-    const struct {
-        const char *statistic;
-        double watts;
-    } rows[] = {{"least", power.least}, {"mean", power.sum / power.count}, {"most", power.most}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        row.statistic = rows[i].statistic;
-        row.value[OURS] = rows[i].watts;
+    for (size_t i = 0; i < sizeof statistics / sizeof statistics[0]; i++) {
+        row.statistic = statistics[i];
+        row.value[OURS] = watts[i];
         print_row(&row);
     }
     return 1;

@@ -220,19 +220,15 @@ static void check_message(struct message *m, const struct memory *memory)
 
 static void message_rows(struct message *m, const struct memory *memory)
 {
-    struct row row = {.part = "expansion",
-                      .cipher = mode_cipher(&mode_rows[MODE_CTR], m->bits),
-                      .operation = m->shape == RESIDENT
-                                       ? "message, key expanded in each block, resident"
-                                       : "message, key expanded in each block",
-                      .memory = "device",
-                      .placement = "out of place",
-                      .processor = "gpu",
-                      .against = "expanded on the CPU"};
+    const char *operation = m->shape == RESIDENT ? "message, key expanded in each block, resident"
+                                                 : "message, key expanded in each block";
     for (m->length = 4 * KIB; m->length <= memory->in.bytes; m->length *= 16) {
         check_message(m, memory);
+        struct row row = row_of("expansion", mode_cipher(&mode_rows[MODE_CTR], m->bits), operation,
+                                "device", m->length);
+        row.processor = "gpu";
+        row.against = "expanded on the CPU";
         struct result result = measure(51, encrypt_message, m);
-        row.bytes = m->length;
         print_times(&row, &result, 1, "us", 1e6);
     }
 }

@@ -73,13 +73,10 @@ static void size_rows(struct bench *b, const struct table *table)
     enum { LONGEST_MS = 30 }; /* larger sizes would take too long, and change nothing any more */
     char operation[64];
     const struct memory *m = b->transfers ? &b->host : &b->memory;
-    struct row row = {.part = "tables",
-                      .cipher = mode_cipher(&mode_rows[MODE_CTR], b->bits),
-                      .operation = operation,
-                      .memory = b->transfers ? "pinned" : "device",
-                      .placement = "out of place",
-                      .processor = "gpu",
-                      .against = "gpuaes_aes"};
+    struct row row = row_of("tables", mode_cipher(&mode_rows[MODE_CTR], b->bits), operation,
+                            kind_name(m->in.kind), 0);
+    row.processor = "gpu";
+    row.against = "gpuaes_aes";
     (void)snprintf(operation, sizeof operation, "%s%s", table->operation,
                    b->shape == RESIDENT ? ", resident" : "");
     for (size_t length = 4 * KIB; length <= b->memory.in.bytes; length = next_size(length)) {
@@ -153,19 +150,15 @@ int part_reference_families(void)
     struct memory m;
     char operation[32];
     const char *family = getenv("GPUAES_KERNEL");
-    struct row row = {.part = "tables",
-                      .operation = operation,
-                      .memory = "device",
-                      .placement = "out of place",
-                      .processor = family};
     if (!device_memory_take(&m, "tables", options.quick ? 64 * KIB : GIB))
         return 0;
     (void)snprintf(operation, sizeof operation, "gpuaes, %s", family);
     for (unsigned bits = 128; bits <= 256; bits += 128)
         for (size_t length = 4 * KIB; length <= m.in.bytes; length = next_size(length)) {
             struct call call = call_make(GPUAES_CTR, bits, m.in.p, m.out.p, length);
-            row.cipher = mode_cipher(&mode_rows[MODE_CTR], bits);
-            row.bytes = length;
+            struct row row = row_of("tables", mode_cipher(&mode_rows[MODE_CTR], bits), operation,
+                                    "device", length);
+            row.processor = family;
             measure_rates(&row, turns_for(length), call_run, &call, (double)length);
         }
     memory_give(&m);

@@ -27,17 +27,14 @@ static struct updates updates_of(const char *part, const char *memory)
         .part = part, .memory = memory, .bits = 256, .pair.calls = 1, .bare = -1};
 }
 
-static struct row row_of(const struct updates *u)
+static struct row update_row(const struct updates *u)
 {
     const struct pair *p = &u->pair;
-    return (struct row){.part = u->part,
-                        .cipher = mode_cipher(u->mode, u->bits),
-                        .operation = direction(u->mode->encrypt),
-                        .bytes = p->length,
-                        .memory = u->memory,
-                        .placement = p->in[OURS] == p->out[OURS] ? "in place" : "out of place",
-                        .threads = u->threads,
-                        .against = of_openssl("default provider")};
+    struct row row = aes_row(u->part, u->mode, u->bits, u->memory, p->length);
+    row.placement = p->in[OURS] == p->out[OURS] ? "in place" : row.placement;
+    row.threads = u->threads;
+    row.against = of_openssl("default provider");
+    return row;
 }
 
 static void turn(int side, void *argument)
@@ -74,7 +71,7 @@ int part_small(void)
             for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
                 u.pair.length = lengths[i];
                 u.pair.calls = options.quick ? 2 : 400000 / (lengths[i] + 400); /* some 100 us */
-                struct row row = row_of(&u);
+                struct row row = update_row(&u);
                 struct result result = measure_updates(&u, &row, 401);
                 print_times(&row, &result, (double)u.pair.calls, "ns", 1e9);
             }
@@ -87,7 +84,7 @@ int part_small(void)
 static void latency_rows(struct updates *u)
 {
     u->part = u->bare == OURS ? "latency-api" : "latency-evp";
-    struct row row = row_of(u);
+    struct row row = update_row(u);
     struct result result = measure_updates(u, &row, 1001);
     if (u->bare == OURS)
         row.processor = "gpu";
@@ -122,7 +119,7 @@ int part_latency(void)
 static void rate_row(struct updates *u)
 {
     size_t length = u->pair.length;
-    struct row row = row_of(u);
+    struct row row = update_row(u);
     /* The provider learns from updates of several MiB of pageable memory: let it. */
     if (length >= 4 * MIB && !u->device_memory) {
         pair_open(&u->pair, row.cipher, u->mode->encrypt);
@@ -281,7 +278,7 @@ int part_evp_kernels(void)
         for (u.mode = mode_rows; u.mode < mode_rows + PARALLEL_MODES; u.mode++) {
             u.call = call_make(u.mode->op, 256, m.in.p, m.out.p, length);
             u.pair.length = length;
-            struct row row = row_of(&u);
+            struct row row = update_row(&u);
             row.against = "bare call";
             struct result result = measure_updates(&u, &row, 31);
             print_rates(&row, &result, (double)length);

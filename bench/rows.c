@@ -9,6 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
+struct row row_of(const char *part, const char *cipher, const char *operation, const char *memory,
+                  size_t bytes)
+{
+    return (struct row){.part = part,
+                        .cipher = cipher,
+                        .operation = operation,
+                        .bytes = bytes,
+                        .memory = memory,
+                        .placement = "out of place"};
+}
+
 void print_columns(void)
 {
     puts("# part\tcipher\toperation\tstatistic\tbytes\tmemory\tplacement\tdevices\tthreads\tours\t"

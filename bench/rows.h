@@ -49,6 +49,10 @@ struct row {
     const char *processor, *against;
 };
 
+/* A row about work of a part out of place. */
+struct row row_of(const char *part, const char *cipher, const char *operation, const char *memory,
+                  size_t bytes);
+
 /* Names the columns, in a line that begins with #. */
 void print_columns(void);
 

@@ -60,6 +60,13 @@ static inline const char *direction(int encrypt)
     return encrypt ? "encrypt" : "decrypt";
 }
 
+/* row_of() the mode's cipher and direction. */
+static inline struct row aes_row(const char *part, const struct mode_row *mode, unsigned bits,
+                                 const char *memory, size_t bytes)
+{
+    return row_of(part, mode_cipher(mode, bits), direction(mode->encrypt), memory, bytes);
+}
+
 /* The sides' contexts for one cipher, without padding, and the memory of each. */
 struct pair {
     EVP_CIPHER_CTX *context[SIDES];
