@@ -17,7 +17,7 @@
 #include "bench/sides.h"
 #include "bench/team.h"
 
-enum { FLIGHT_MOST = 6, PAGE = 16 << 10, COUNT_MOST = 65536 };
+enum { FLIGHT_MOST = 4, THREADS_MOST = 4, PAGE = 16 << 10, COUNT_MOST = 65536 };
 
 static const unsigned char one_key[32] = "the key of all measurements ...";
 static unsigned char ivs[COUNT_MOST * GPUAES_BLOCK]; /* of all batches */
@@ -64,17 +64,13 @@ static void add(struct load *l, unsigned number)
     }
 }
 
-/* The oldest one ends, and begins anew; where it is the only one, it is also waited for. */
-static void turn(int side, void *argument)
+/* The oldest one ends, and begins anew. */
+static void turn(struct load *l)
 {
-    struct load *l = argument;
     unsigned number = l->next++ % l->flight;
-    (void)side;
     gpuaes_batch_reset(l->batch[number]);
     add(l, number);
     check(gpuaes_batch_submit(l->batch[number], GPUAES_WAIT));
-    if (l->flight == 1)
-        check(gpuaes_batch_wait(l->batch[number]));
 }
 
 static void begin(struct load *l)
@@ -83,7 +79,7 @@ static void begin(struct load *l)
     for (unsigned i = 0; i < l->flight; i++)
         check(gpuaes_batch_open(&l->batch[i]));
     for (unsigned i = 0; i < 2 * l->flight; i++)
-        turn(OURS, l);
+        turn(l);
 }
 
 static void end(struct load *l)
@@ -94,43 +90,22 @@ static void end(struct load *l)
     }
 }
 
-static double row_seconds(void)
-{
-    return options.quick ? 0.001 : options.seconds;
-}
-
 static void print_load(const struct load *l, unsigned threads, double rate)
 {
     char operation[80];
     (void)snprintf(operation, sizeof operation, "encrypt, %zu messages%s, %u under way", l->count,
                    l->keys ? " with a key each" : "", l->flight);
-    struct row row = {.part = "batch",
-                      .cipher = mode_cipher(&mode_rows[l->mode], 256),
-                      .operation = operation,
-                      .statistic = "sustained",
-                      .bytes = l->length,
-                      .memory = l->memory,
-                      .placement = "out of place",
-                      .threads = threads,
-                      .value = {rate, l->rate},
-                      .unit = "GB/s",
-                      .processor = "gpu",
-                      .against = l->against};
+    struct row row =
+        row_of("batch", mode_cipher(&mode_rows[l->mode], 256), operation, l->memory, l->length);
+    row.statistic = "sustained";
+    row.threads = threads;
+    row.value[OURS] = rate;
+    row.value[REFERENCE] = l->rate;
+    row.unit = "GB/s";
+    row.processor = "gpu";
+    row.against = l->against;
     print_row(&row);
 }
-
-static void load_row(struct load *l)
-{
-    double bytes = (double)(l->count * l->length);
-    begin(l);
-    double each = measure_sustained(row_seconds(), turn, l);
-    end(l);
-    print_load(l, 1, bytes / each / 1e9);
-}
-
-/* ---- Several threads -------------------------------------------------------------- */
-
-enum { THREADS_MOST = 4 };
 
 /* The loads of the threads, each with memory and batches of its own, and their rates. */
 struct hands {
@@ -147,14 +122,15 @@ static void hand_run(unsigned number, void *argument)
 {
     struct hands *h = argument;
     struct load *l = &h->load[number];
-    double turns = 0, began = now(), until = began + row_seconds();
+    double turns = 0, began = now(), until = began + (options.quick ? 0.001 : options.seconds);
     for (; turns == 0 || now() < until; turns++)
-        turn(OURS, l);
+        turn(l);
     end(l);
     h->rate[number] = turns * (double)(l->count * l->length) / (now() - began) / 1e9;
 }
 
-static double threads_row(const struct load *l, unsigned threads)
+/* The rate of so many threads together. */
+static double load_row(const struct load *l, unsigned threads)
 {
     static struct hands hands;
     static struct team team;
@@ -199,10 +175,10 @@ static void threads_rows(const struct memory *m)
                              .in = m->in.p,
                              .out = m->out.p,
                              .memory = "device"};
-            l.rate = threads_row(&l, threads);
+            l.rate = load_row(&l, threads);
             l.against = "one key";
             l.keys = 1;
-            (void)threads_row(&l, threads);
+            (void)load_row(&l, threads);
         }
 }
 
@@ -222,29 +198,28 @@ static double core_rate(void)
     return (double)(p.calls * PAGE) / seconds / 1e9;
 }
 
-/* One by one, or as many batches under way as there is memory for. */
-static void curve_row(struct load *l, size_t memory, int several, size_t count, size_t length)
+/* With as many batches under way as there is memory for, if that is more than one. */
+static void curve_row(struct load *l, size_t memory, size_t count, size_t length)
 {
     l->count = count;
     l->length = length;
-    l->flight = min_unsigned(memory / (count * length), several ? 4 : 1);
-    if (l->flight > (several ? 1 : 0))
-        load_row(l);
+    l->flight = min_unsigned(memory / (count * length), FLIGHT_MOST);
+    if (l->flight > 1)
+        (void)load_row(l, 1);
 }
 
-/* Over the number of messages, and over their size; alone and with others under way. */
+/* Over the number of messages, and over their size. */
 static void curves(struct load l, size_t memory)
 {
     static const size_t counts[] = {1, 32, 256, 1024, 4096, 16384, COUNT_MOST};
     static const size_t lengths[] = {16, 256, 1 << 10, 8 << 10, 256 << 10};
     size_t most = options.quick ? 1 : COUNT_MOST, longest = options.quick ? 256 : 256 << 10;
-    for (l.keys = 0; l.keys < 2; l.keys++)
-        for (int several = 0; several < 2; several++) {
-            for (size_t i = 0; i < sizeof counts / sizeof counts[0] && counts[i] <= most; i++)
-                curve_row(&l, memory, several, counts[i], PAGE);
-            for (size_t i = 0; i < sizeof lengths / sizeof lengths[0] && lengths[i] <= longest; i++)
-                curve_row(&l, memory, several, options.quick ? 16 : 4096, lengths[i]);
-        }
+    for (l.keys = 0; l.keys < 2; l.keys++) {
+        for (size_t i = 0; i < sizeof counts / sizeof counts[0] && counts[i] <= most; i++)
+            curve_row(&l, memory, counts[i], PAGE);
+        for (size_t i = 0; i < sizeof lengths / sizeof lengths[0] && lengths[i] <= longest; i++)
+            curve_row(&l, memory, options.quick ? 16 : 4096, lengths[i]);
+    }
 }
 
 /* Of CBC encryption, compared with one core, and of CTR. */
@@ -258,12 +233,6 @@ static void mode_curves(const struct memory *m, size_t bytes, double core)
                      .rate = core,
                      .against = against};
     (void)snprintf(against, sizeof against, "one core, %s", of_openssl("default provider"));
-    if (m->in.kind == PINNED)
-        for (l.flight = 1; l.flight <= FLIGHT_MOST; l.flight++) {
-            l.count = options.quick ? 4 : 4096;
-            l.length = PAGE;
-            load_row(&l);
-        }
     curves(l, bytes);
     l.mode = MODE_CTR;
     l.rate = 0;
@@ -332,7 +301,7 @@ int part_batch_overhead(void)
         l.count =
             options.quick ? 4 : min_u64(m.in.bytes / THREADS_MOST / l.flight / l.length, 16384);
         l.rate = bare_rate(&l);
-        (void)threads_row(&l, THREADS_MOST);
+        (void)load_row(&l, THREADS_MOST);
     }
     memory_give(&m);
     return 0;
