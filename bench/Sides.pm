@@ -29,9 +29,7 @@ my $openssl = (split(' ', `openssl version`))[1];
 # the default provider stands in for ours.
 sub write_configurations
 {
-    open(my $file, '<', $sample) or die "$sample: $!\n";
-    my $ours = join('', <$file>);
-    close($file);
+    my $ours = text_of($sample);
     my $reference = $ours =~ s/^gpuaes = gpuaes_section\n//mgr
         =~ s/^(default_properties = )\?provider=gpuaes$/$1?provider=default/mr;
     die "$sample is not the sample that it was\n"
@@ -54,20 +52,6 @@ sub side_environment
     return (OPENSSL_CONF => "$folder/$side.cnf", GPUAES_LOG => 'summary');
 }
 
-sub begin
-{
-    my ($side, $command) = @_;
-    my %run = (command => $command, out => "$folder/out", err => "$folder/err",
-        began => clock_gettime(CLOCK_MONOTONIC));
-    $run{pid} = fork() // die "fork: $!\n";
-    return \%run if $run{pid};
-    %ENV = (%ENV, side_environment($side));
-    open(STDIN, '<', '/dev/null') or die "/dev/null: $!";
-    open(STDOUT, '>', $run{out}) or die "$run{out}: $!";
-    open(STDERR, '>', $run{err}) or die "$run{err}: $!";
-    exec(@$command) or POSIX::_exit(127);
-}
-
 sub text_of
 {
     my ($path) = @_;
@@ -76,29 +60,27 @@ sub text_of
     return <$file> // '';
 }
 
-sub end_of
-{
-    my ($run) = @_;
-    waitpid($run->{pid}, 0);
-    my $status = $?;
-    $run->{ended} = clock_gettime(CLOCK_MONOTONIC);
-    $run->{wall} = $run->{ended} - $run->{began};
-    $run->{$_} = text_of($run->{$_}) foreach 'out', 'err';
-    die "@{$run->{command}}: status $status\n$run->{err}" if $status;
-    my ($summary) = $run->{err} =~ /^gpuaes: summary (.*)$/m;
-    $run->{figures} = {map { /^([\w-]+)=(.*)/ ? ($1 => $2) : () } split(" ", $summary // "")};
-    return $run;
-}
-
-# A program, run to its end: {out, err, began, ended, wall, cpu => seconds, figures => those
-# of its summary}.
+# A program, run to its end: {out, err, ended, wall, cpu => seconds, figures => those of its summary}.
 sub run_side
 {
     my ($side, @command) = @_;
-    my $cpu = cpu_of_children();
-    my $run = end_of(begin($side, \@command));
-    $run->{cpu} = cpu_of_children() - $cpu;
-    return $run;
+    my ($cpu, $began) = (cpu_of_children(), clock_gettime(CLOCK_MONOTONIC));
+    my $pid = fork() // die "fork: $!\n";
+    if (!$pid) {
+        %ENV = (%ENV, side_environment($side));
+        open(STDIN, '<', '/dev/null') or die "/dev/null: $!";
+        open(STDOUT, '>', "$folder/out") or die "$folder/out: $!";
+        open(STDERR, '>', "$folder/err") or die "$folder/err: $!";
+        exec(@command) or POSIX::_exit(127);
+    }
+    waitpid($pid, 0);
+    my ($status, $ended) = ($?, clock_gettime(CLOCK_MONOTONIC));
+    my %run = (ended => $ended, wall => $ended - $began, cpu => cpu_of_children() - $cpu,
+        map { $_ => text_of("$folder/$_") } 'out', 'err');
+    die "@command: status $status\n$run{err}" if $status;
+    my ($summary) = $run{err} =~ /^gpuaes: summary (.*)$/m;
+    $run{figures} = {map { /^([\w-]+)=(.*)/ ? ($1 => $2) : () } split(' ', $summary // '')};
+    return \%run;
 }
 
 sub cpu_of_children { my (undef, undef, $user, $system) = times(); return $user + $system }

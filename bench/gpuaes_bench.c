@@ -20,56 +20,70 @@
 #include "bench/options.h"
 #include "bench/parts.h"
 
+#define FAMILIES "small two_table large hybrid"
+
 struct options options = {.seconds = 0.3, .speed_seconds = 10, .case_seconds = 1};
 
+/*
+ * What is run for the name of a part: a function, or the script `programs` where that is NULL. The
+ * first line of each name says what it measures.
+ */
 static const struct part {
-    const char *name; /* what is named to get it; NULL: always there */
+    const char *name; /* NULL: always run */
     int (*run)(void);
-    const char *setting, *value; /* in the environment, or as it is; NULL: the device starts at
-                                    once */
+    /* A variable of the environment, and the values that it has in turn, or as it is. NULL: the
+       device starts at once, which it does with a value as well. */
+    const char *setting, *values;
+    const char *what;
 } parts[] = {
-    {NULL, part_header, NULL, NULL},
-    {"limits", part_limits, NULL, NULL},
-    {"limits", part_host_limits, NULL, NULL},
-    {"kernels", part_kernels, NULL, NULL},
-    {"kernels", part_evp_kernels, NULL, NULL},
-    {"kernels", part_base64_kernels, NULL, NULL},
-    {"families", part_families, "GPUAES_KERNEL", "small"},
-    {"families", part_families, "GPUAES_KERNEL", "two_table"},
-    {"families", part_families, "GPUAES_KERNEL", "large"},
-    {"families", part_families, "GPUAES_KERNEL", "hybrid"},
-    {"latency", part_latency, "GPUAES_MIN_BYTES", "0"},
-    {"small", part_small, NULL, NULL},
-    {"bulk", part_bulk, NULL, NULL},
-    {"mixed", part_mixed, NULL, NULL},
-    {"threads", part_threads, "GPUAES_THREADS", "1"},
-    {"threads", part_threads, "GPUAES_THREADS", "2"},
-    {"threads", part_threads, "GPUAES_THREADS", "4"},
-    {"threads", part_threads, "GPUAES_THREADS", "8"},
-    {"devices", part_devices, NULL, NULL},
-    {"start", part_start_small, "GPUAES_START", "auto"},
-    {"start", part_start_large, "GPUAES_START", "auto"},
-    {"load", part_load, NULL, NULL},
-    {"base64", part_base64, NULL, NULL},
-    {"read-ahead", part_read_ahead, NULL, NULL},
-    {"batch", part_batch, NULL, NULL},
-    {"batch", part_batch_mixed, NULL, NULL},
-    {"batch", part_batch_overhead, "GPUAES_KERNEL", "small"},
-    {"encoders", part_encoders, NULL, NULL},
-    {"offload", part_offload, NULL, NULL},
-    {"files", part_files, NULL, NULL},
-    {"files", part_file_programs, "GPUAES_START", NULL},
-    {"tables", part_reference_tables, NULL, NULL},
-    {"tables", part_reference_families, "GPUAES_KERNEL", "small"},
-    {"tables", part_reference_families, "GPUAES_KERNEL", "two_table"},
-    {"tables", part_reference_families, "GPUAES_KERNEL", "large"},
-    {"tables", part_reference_families, "GPUAES_KERNEL", "hybrid"},
-    {"reads", part_reference_reads, NULL, NULL},
-    {"expansion", part_reference_expansion, NULL, NULL},
-    {"speed", part_speed, "GPUAES_START", NULL},
-    {"enc", part_enc, "GPUAES_START", NULL},
-    {"streams", part_streams, "GPUAES_START", NULL},
-    {"memory", part_memory, "GPUAES_START", NULL},
+    {NULL, part_header, NULL, NULL, NULL},
+    {"limits", part_limits, NULL, NULL, "what the card, its bus and the CPU's memory can do"},
+    {"limits", part_host_limits, NULL, NULL, NULL},
+    {"kernels", part_kernels, NULL, NULL,
+     "device memory in and out, 64 KiB to 4 GiB: AES, Base64, and through EVP"},
+    {"kernels", part_evp_kernels, NULL, NULL, NULL},
+    {"kernels", part_base64_kernels, NULL, NULL, NULL},
+    {"families", part_families, "GPUAES_KERNEL", FAMILIES, "each family of kernels, forced"},
+    {"latency", part_latency, "GPUAES_MIN_BYTES", "0",
+     "one update of 16 bytes to 1 MiB in pinned memory"},
+    {"small", part_small, NULL, NULL, "updates of 16 bytes to 16 KiB, each cipher and direction"},
+    {"bulk", part_bulk, NULL, NULL, "one update of 64 KiB to 4 GiB, pinned and pageable"},
+    {"mixed", part_mixed, NULL, NULL, "one update between host and device memory"},
+    {"threads", part_threads, "GPUAES_THREADS", "1 2 4 8",
+     "pageable memory with 1, 2, 4 and 8 threads"},
+    {"devices", part_devices, NULL, NULL, "several GPUs compared with one"},
+    {"start", part_start_small, "GPUAES_START", "auto",
+     "the longest single update before, during and after the GPU's start"},
+    {"start", part_start_large, "GPUAES_START", "auto", NULL},
+    {"load", NULL, NULL, NULL, "what loading the module takes: time, and resident memory"},
+    {"base64", part_base64, NULL, NULL,
+     "the BASE64 cipher compared with EVP_EncodeBlock() and EVP_DecodeBlock()"},
+    {"read-ahead", part_read_ahead, NULL, NULL,
+     "CTR updates of 16 bytes to 1 MiB that are read ahead of; many streams"},
+    {"batch", part_batch, NULL, NULL,
+     "many messages at once: rates over their number and their size"},
+    {"batch", part_batch_mixed, NULL, NULL, NULL},
+    {"batch", part_batch_overhead, "GPUAES_KERNEL", "small", NULL},
+    {"encoders", part_encoders, NULL, NULL,
+     "published: Base64 of 1 to 36 MiB: a plain encoder, GPUs, libcrypto"},
+    {"offload", part_offload, NULL, NULL,
+     "published: Base64 of 3 KB to 300 MB over the bus: accesses, streams, power"},
+    {"files", part_files, NULL, NULL,
+     "published: AES-256 over size and one core or all, gpuaes enc and openssl enc"},
+    {"files", NULL, "GPUAES_START", NULL, NULL},
+    {"tables", part_reference_tables, NULL, NULL,
+     "published: AES-CTR with tables in each kind of memory, and ours, 4 KiB to 1 GiB"},
+    {"tables", part_reference_families, "GPUAES_KERNEL", FAMILIES, NULL},
+    {"reads", part_reference_reads, NULL, NULL,
+     "published: random and coherent reads of each kind of memory"},
+    {"expansion", part_reference_expansion, NULL, NULL,
+     "published: of keys, on the CPU and on the device"},
+    {"speed", NULL, "GPUAES_START", NULL, "programs: openssl speed, each mode"},
+    {"enc", NULL, "GPUAES_START", NULL,
+     "programs: openssl enc of files of 1 KiB, 64 MiB and 4 GiB"},
+    {"streams", NULL, "GPUAES_START", NULL,
+     "programs: processes that stream 512 MiB to 16 GiB; rate over time; 64 threads"},
+    {"memory", NULL, "GPUAES_START", NULL, "programs: memory of the GPU before, during and after"},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
@@ -86,44 +100,13 @@ static void usage(FILE *to)
         "0,1)\n"
         "  --help\n"
         "\n"
-        "Parts, all of them where none is named:\n"
-        "  limits      what the card, its bus and the CPU's memory can do\n"
-        "  kernels     device memory in and out, 64 KiB to 4 GiB: AES, Base64, and through EVP\n"
-        "  families    each family of kernels, forced\n"
-        "  latency     one update of 16 bytes to 1 MiB in pinned memory\n"
-        "  small       updates of 16 bytes to 16 KiB, each cipher and direction\n"
-        "  bulk        one update of 64 KiB to 4 GiB, pinned and pageable\n"
-        "  mixed       one update between host and device memory\n"
-        "  threads     pageable memory with 1, 2, 4 and 8 threads\n"
-        "  devices     several GPUs compared with one\n"
-        "  start       the longest single update before, during and after the GPU's start\n"
-        "  load        what loading the module takes: time, and resident memory\n"
-        "  base64      the BASE64 cipher compared with EVP_EncodeBlock() and EVP_DecodeBlock()\n"
-        "  read-ahead  CTR updates of 16 bytes to 1 MiB that are read ahead of; many streams\n"
-        "  batch       many messages at once: rates over their number and their size\n"
-        "Parts that repeat published work, with its kernels:\n"
-        "  encoders    Base64 of 1 to 36 MiB: a plain encoder, GPUs, libcrypto\n"
-        "  offload     Base64 of 3 KB to 300 MB over the bus: accesses, streams, power\n"
-        "  files       AES-256 over size and one core or all, gpuaes enc and openssl enc\n"
-        "  tables      AES-CTR with tables in each kind of memory, and ours, 4 KiB to 1 GiB\n"
-        "  reads       random and coherent reads of each kind of memory\n"
-        "  expansion   of keys, on the CPU and on the device\n"
-        "Parts of whole programs, start and exit included:\n"
-        "  speed       openssl speed, each mode\n"
-        "  enc         openssl enc of files of 1 KiB, 64 MiB and 4 GiB\n"
-        "  streams     processes that stream 512 MiB to 16 GiB; rate over time; 64 threads\n"
-        "  memory      memory of the GPU before, during and after\n";
+        "Parts, all of them where none is named; some repeat published work, with its kernels, "
+        "some\n"
+        "measure whole programs, start and exit included:\n";
     (void)fputs(text, to);
-}
-
-static int is_wanted(const struct part *part, char **named)
-{
-    if (part->name == NULL || *named == NULL)
-        return 1;
-    for (; *named != NULL; named++)
-        if (strcmp(*named, part->name) == 0)
-            return 1;
-    return 0;
+    for (const struct part *part = parts; part < parts + PARTS; part++)
+        if (part->what != NULL)
+            (void)fprintf(to, "  %-10s  %s\n", part->name, part->what);
 }
 
 static int is_known(const char *name)
@@ -134,33 +117,73 @@ static int is_known(const char *name)
     return 0;
 }
 
-/* Runs one part in a process of its own; 1 if it failed. */
-static int run_part(const struct part *part)
+static int is_wanted(const struct part *part, char **named)
+{
+    int wanted = part->name == NULL || *named == NULL;
+    for (; !wanted && *named != NULL; named++)
+        wanted = strcmp(*named, part->name) == 0;
+    return wanted;
+}
+
+/* Becomes the script that measures whole programs. */
+static int become_programs(const char *part)
+{
+    char seconds[40];
+    const char *modules = getenv("OPENSSL_MODULES");
+    int emulated = modules != NULL && strstr(modules, "/emulated") != NULL;
+    (void)snprintf(seconds, sizeof seconds, "--speed-seconds=%u", options.speed_seconds);
+    execlp(PERL, PERL, PROGRAMS, "--stream=" STREAM,
+           emulated ? "--command=" COMMAND_EMULATED : "--command=" COMMAND, seconds,
+           options.quick ? "--quick" : "--", part, (char *)NULL);
+    perror("gpuaes_bench: " PERL);
+    return EXIT_FAILURE;
+}
+
+/* Runs a part in a process of its own, with that value of its setting; returns 1 if it failed. */
+static int run_part_with(const struct part *part, const char *value)
 {
     int status = -1;
     (void)fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        if (part->setting == NULL || part->value != NULL)
+        if (part->setting == NULL || value != NULL)
             setenv("GPUAES_START", "eager", 1);
-        if (part->value != NULL)
-            setenv(part->setting, part->value, 1);
-        exit(part->run());
+        if (value != NULL)
+            setenv(part->setting, value, 1);
+        exit(part->run != NULL ? part->run() : become_programs(part->name));
     }
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
-        (void)fprintf(stderr, "gpuaes_bench: part %s%s%s failed, status %#x\n",
-                      part->name != NULL ? part->name : "header",
-                      part->value != NULL ? " with " : "", part->value != NULL ? part->value : "",
-                      (unsigned)status);
-        return 1;
-    }
-    return 0;
+    if (child > 0 && waitpid(child, &status, 0) == child && status == 0)
+        return 0;
+    (void)fprintf(stderr, "gpuaes_bench: part %s%s%s failed, status %#x\n",
+                  part->name != NULL ? part->name : "header", value != NULL ? " with " : "",
+                  value != NULL ? value : "", (unsigned)status);
+    return 1;
+}
+
+static int run_part(const struct part *part)
+{
+    char values[64], *rest = values;
+    int failed = 0;
+    if (part->values == NULL)
+        return run_part_with(part, NULL);
+    (void)snprintf(values, sizeof values, "%s", part->values);
+    for (const char *value; (value = strsep(&rest, " ")) != NULL;)
+        failed |= run_part_with(part, value);
+    return failed;
+}
+
+/* Returns 1 if that is a number above 0, which it sets. */
+static int read_seconds(const char *text, double *seconds)
+{
+    char *end = NULL;
+    *seconds = strtod(text, &end);
+    return *seconds > 0 && *end == '\0';
 }
 
 /* Where the names of parts begin. Ends the program where there is nothing to measure. */
 static int read_options(int argc, char **argv)
 {
-    static const struct option known[] = {{"quick", no_argument, NULL, 'q'},
+    static const struct option known[] = {{"quick", no_argument, &options.quick, 1},
                                           {"seconds", required_argument, NULL, 's'},
                                           {"speed-seconds", required_argument, NULL, 'p'},
                                           {"case-seconds", required_argument, NULL, 'c'},
@@ -168,21 +191,14 @@ static int read_options(int argc, char **argv)
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        char *end = NULL;
-        int right = 1;
-        if (c == 'q')
-            options.quick = 1;
-        else if (c == 'd')
+        double speed_seconds = options.speed_seconds;
+        int right = c == 's'   ? read_seconds(optarg, &options.seconds)
+                    : c == 'c' ? read_seconds(optarg, &options.case_seconds)
+                    : c == 'p' ? read_seconds(optarg, &speed_seconds) && speed_seconds >= 1
+                               : c == 0 || c == 'd';
+        options.speed_seconds = (unsigned)speed_seconds;
+        if (c == 'd')
             options.devices = optarg;
-        else if (c == 's')
-            right = (options.seconds = strtod(optarg, &end)) > 0 && *end == '\0';
-        else if (c == 'c')
-            right = (options.case_seconds = strtod(optarg, &end)) > 0 && *end == '\0';
-        else if (c == 'p')
-            right =
-                (options.speed_seconds = (unsigned)strtoul(optarg, &end, 10)) > 0 && *end == '\0';
-        else
-            right = 0;
         if (!right) {
             usage(c == 'h' ? stdout : stderr);
             exit(c == 'h' ? EXIT_SUCCESS : 2);

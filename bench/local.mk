@@ -20,8 +20,6 @@ bench_libbench_la_SOURCES = \
 	bench/part_header.c \
 	bench/part_kernels.c \
 	bench/part_limits.c \
-	bench/part_load.c \
-	bench/part_programs.c \
 	bench/part_read_ahead.c \
 	bench/part_reference_base64.c \
 	bench/part_reference_expansion.c \
@@ -37,20 +35,20 @@ bench_libbench_la_SOURCES = \
 	tool/common/turns.c tool/common/turns.h
 
 bench_libbench_la_LIBADD = test/support/libtest.la
-bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) $(bench_cppflags)
-bench_cppflags = -DLOAD_PROVIDER='"$(abs_top_builddir)/bench/load_provider"' \
-	-DSTREAM='"$(abs_top_builddir)/bench/stream"' \
+bench_cppflags = -DSTREAM='"$(abs_top_builddir)/bench/stream"' \
 	-DCOMMAND='"$(abs_top_builddir)/tool/gpuaes"' \
 	-DCOMMAND_EMULATED='"$(abs_top_builddir)/test/emulated/gpuaes"' \
 	-DPROGRAMS='"$(abs_srcdir)/bench/programs"' -DPERL='"$(PERL)"'
 
 EXTRA_PROGRAMS += $(bench_programs)
+bench_gpuaes_bench_CPPFLAGS = $(AM_CPPFLAGS) $(bench_cppflags)
 bench_gpuaes_bench_LDADD = bench/libbench.la cuda/libgpuaes.la $(LDADD)
 CLEANFILES += $(bench_programs)
-bench_programs = bench/gpuaes_bench bench/load_provider bench/stream
+bench_programs = bench/gpuaes_bench bench/stream
 if HAVE_CXX
 bench_programs += bench/gpuaes_bench_emulated
 bench_gpuaes_bench_emulated_SOURCES = bench/gpuaes_bench.c
+bench_gpuaes_bench_emulated_CPPFLAGS = $(bench_gpuaes_bench_CPPFLAGS)
 bench_gpuaes_bench_emulated_LDADD = bench/libbench.la \
 	test/emulated/.libs/gpuaes.so $(LDADD)
 bench_gpuaes_bench_emulated_LDFLAGS = $(AM_LDFLAGS) \

@@ -4,6 +4,7 @@
  * with itself on the default provider alone, and takes the time of the whole process.
  *
  *     stream [OPTION...] BYTES PIECE
+ *     stream --load NAME
  *
  * BYTES, in updates of PIECE, are each thread's; K, M or G after a number multiplies it.
  *
@@ -16,11 +17,15 @@
  * prints "first" and "last", each with CLOCK_MONOTONIC in seconds: when the streaming began
  * and when it had ended, so that its caller knows what loading and the exit took.
  *
+ * --load NAME loads that provider instead, and prints milliseconds of the first load and of a later
+ * one with its unloading, and KiB of resident memory after the first and after a message of 1 KiB.
+ *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <getopt.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/provider.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -65,11 +70,11 @@ static size_t number(const char *text)
     }
 }
 
-static EVP_CIPHER_CTX *stream_open(void)
+static EVP_CIPHER_CTX *stream_open(OSSL_LIB_CTX *libctx)
 {
     static const unsigned char key[32] = "the key of a program's stream...",
                                iv[16] = "and the vector.";
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, "AES-256-CTR", NULL);
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(libctx, "AES-256-CTR", NULL);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     if (!EVP_EncryptInit_ex2(context, cipher, key, iv, NULL))
         fail("no AES-256-CTR");
@@ -123,7 +128,7 @@ static void stream_on_order(EVP_CIPHER_CTX *context, unsigned char *buffer)
 
 static void *stream_run(void *unused)
 {
-    EVP_CIPHER_CTX *context = stream_open();
+    EVP_CIPHER_CTX *context = stream_open(NULL);
     unsigned char *buffer = aligned_alloc(4096, (piece + 4095) / 4096 * 4096);
     if (buffer == NULL)
         fail("no memory");
@@ -147,15 +152,56 @@ static void print_slices(void)
         printf("slice %.1f %.4f\n", i * slice_seconds, slices[i] / slice_seconds / 1e9);
 }
 
+/* ---- Loading a provider ------------------------------------------------------------ */
+
+static double resident_kib(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file != NULL && fscanf(file, "%*d %ld", &pages) != 1)
+        pages = 0;
+    if (file != NULL)
+        (void)fclose(file);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+static int load(const char *name)
+{
+    static unsigned char message[1024];
+    OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new(), *second = OSSL_LIB_CTX_new();
+    double resident = resident_kib(), began = now();
+    OSSL_PROVIDER *provider = OSSL_PROVIDER_load(libctx, name);
+    double first = now() - began, grown = resident_kib() - resident;
+    if (provider == NULL)
+        fail("no such provider");
+    /* After a message all is there that small work needs. */
+    EVP_CIPHER_CTX *context = stream_open(libctx);
+    piece = sizeof message;
+    stream_update(context, message);
+    EVP_CIPHER_CTX_free(context);
+    double in_use = resident_kib() - resident;
+    began = now();
+    OSSL_PROVIDER_unload(OSSL_PROVIDER_load(second, name));
+    double again = now() - began;
+    printf("%.6f %.6f %.0f %.0f\n", first * 1e3, again * 1e3, grown, in_use);
+    OSSL_PROVIDER_unload(provider);
+    OSSL_LIB_CTX_free(libctx);
+    OSSL_LIB_CTX_free(second);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct option known[] = {{"threads", required_argument, NULL, 't'},
                                           {"slices", no_argument, NULL, 's'},
                                           {"on-order", no_argument, NULL, 'o'},
+                                          {"load", required_argument, NULL, 'l'},
                                           {NULL, 0, NULL, 0}};
     static pthread_t threads[MOST_THREADS];
     size_t count = 1;
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        if (c == 'l')
+            return load(optarg);
         if (c == 't')
             count = number(optarg);
         sliced |= c == 's';
