@@ -10,8 +10,7 @@ use Exporter qw(import);
 use FindBin;
 use lib "$FindBin::Bin/../support";
 use File::Copy qw(copy);
-use IO::Socket::INET;
-use Programs;
+use Programs qw(:DEFAULT good total free_port);
 use Test::More;
 
 our @EXPORT = qw(needs good total free_port certificate server end_server wait_for $world);
@@ -58,27 +57,6 @@ sub install
     $ENV{OPENSSL_MODULES} = "$world/modules";
     delete $ENV{OPENSSL_CONF};
     return;
-}
-
-sub good
-{
-    my ($result, $name) = @_;
-    return is($result->{status}, 0, $name) || diag($result->{out}, $result->{err}) && 0;
-}
-
-# The sum of a figure over all summary lines of a text.
-sub total
-{
-    my ($text, $name) = @_;
-    my $sum = 0;
-    $sum += $_ foreach $text =~ /^gpuaes: summary .*?\b\Q$name\E=(\d+)/mg;
-    return $sum;
-}
-
-sub free_port
-{
-    my $socket = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1', LocalPort => 0);
-    return $socket ? $socket->sockport() : undef;
 }
 
 # A key and a certificate for localhost, as files.

@@ -11,7 +11,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../support";
-use Programs;
+use Programs qw(:DEFAULT good);
 use Test::More;
 
 my %needed = (dh => 'debhelper', 'dpkg-buildpackage' => 'dpkg-dev', lintian => 'lintian');
@@ -19,12 +19,6 @@ foreach my $tool (sort keys %needed) {
     plan(skip_all => "$tool is not installed (Debian: $needed{$tool})") if !grep { -x "$_/$tool" } split(/:/, $ENV{PATH});
 }
 delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS OPENSSL_MODULES OPENSSL_CONF)};
-
-sub good
-{
-    my ($result, $name) = @_;
-    return is($result->{status}, 0, $name) || diag(substr("$result->{out}$result->{err}", -5000));
-}
 
 # ---- What the build asks for -----------------------------------------------------
 

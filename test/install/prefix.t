@@ -9,7 +9,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../support";
-use Programs;
+use Programs qw(:DEFAULT good);
 use Test::More;
 
 plan(skip_all => 'the default provider stands in') if stand_in();
@@ -24,12 +24,6 @@ my $enter = overlays($in, '/etc', '/var/cache');
 plan(skip_all => 'that takes the openssl.cnf of Debian, and a mount namespace where that can be written')
     if run(['sh', '-c', 'readlink -f "$(openssl version -d | sed \'s/.*"\(.*\)"/\1/\')/openssl.cnf"'])->{out} ne "/etc/ssl/openssl.cnf\n"
     || run([@namespace, 'sh', '-ec', "$enter: >>/etc/ssl/openssl.cnf"])->{status};
-
-sub good
-{
-    my ($result, $name) = @_;
-    return is($result->{status}, 0, $name) || diag(substr("$result->{out}$result->{err}", -3000));
-}
 
 # Without a C++ compiler, and so without the emulator, which is not installed.
 sub configure

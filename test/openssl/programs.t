@@ -7,8 +7,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../support";
-use IO::Socket::INET;
-use Programs;
+use Programs qw(:DEFAULT good free_port);
 use Test::More;
 
 my $gpuaes = with_gpuaes();
@@ -18,13 +17,6 @@ my $iv = 'ff' x 15 . 'f0';    # a counter that wraps at 128 bits
 
 # 200013 bytes: not a whole number of blocks, nor of openssl's buffers.
 my $plain = spew("$folder/plain", substr(join('', map { pack('N', $_ * 2654435761 % 2**32) } 1 .. 50004), 0, 200013));
-
-# What a program must do with us: end well.
-sub good
-{
-    my ($result, $name) = @_;
-    return is($result->{status}, 0, $name) || diag($result->{err}) && 0;
-}
 
 sub openssl { my ($command, @how) = @_; return run(['openssl', @$command], @how) }
 
@@ -207,13 +199,6 @@ good(openssl(['pkey', '-in', $private, '-passin', 'pass:x', '-noout'], env => $g
 # ---- TLS --------------------------------------------------------------------
 
 my $suite = 'ECDHE-RSA-AES256-SHA384';
-
-sub free_port
-{
-    my $socket = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1', LocalPort => 0)
-        or return;
-    return $socket->sockport();
-}
 
 # A client that tries again until the server listens.
 sub client

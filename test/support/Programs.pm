@@ -9,10 +9,12 @@ use Exporter qw(import);
 use File::Basename qw(dirname);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
+use IO::Socket::INET;
 use Test::More;
 
 our @EXPORT = qw(run start stop slurp spew stand_in skip_if_configured with_gpuaes without_gpuaes figure libraries
     overlays $source $build $folder $gpuaes_command @namespace);
+our @EXPORT_OK = qw(good total free_port);
 
 our $source = abs_path($ENV{TOP_SRCDIR} // dirname(__FILE__) . '/../..');
 our $build = $ENV{TOP_BUILDDIR} ? abs_path($ENV{TOP_BUILDDIR}) : "$source/build";
@@ -131,6 +133,29 @@ sub figure
 {
     my ($result, $name) = @_;
     return $result->{err} =~ /^gpuaes: summary .*?\b\Q$name\E=(\d+)/m ? $1 : undef;
+}
+
+# The sum of a figure over all summary lines of a text.
+sub total
+{
+    my ($text, $name) = @_;
+    my $sum = 0;
+    $sum += $_ foreach $text =~ /^gpuaes: summary .*?\b\Q$name\E=(\d+)/mg;
+    return $sum;
+}
+
+# Whether a program ended well; else shows the end of what it said.
+sub good
+{
+    my ($result, $name) = @_;
+    return is($result->{status}, 0, $name) || diag(substr("$result->{out}$result->{err}", -5000)) && 0;
+}
+
+# On loopback; undef where no socket can be bound there.
+sub free_port
+{
+    my $socket = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1', LocalPort => 0);
+    return $socket ? $socket->sockport() : undef;
 }
 
 1;
