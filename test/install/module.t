@@ -162,93 +162,77 @@ my @wrong = (
     ['devices', '-1', 'numbers of CUDA devices'],
 );
 
-sub configuration
+# What OpenSSL says with a line in our section, and with variables.
+sub with_line
 {
-    my ($line) = @_;
+    my ($line, %env) = @_;
     my $text = slurp("$source/docs/gpuaes.cnf");
     $text =~ s/^(\[gpuaes\w*\])\n/$1\n$line\n/m or die "the sample has no section for gpuaes";
-    return spew("$folder/settings.cnf", $text);
+    return run(['openssl', 'list', '-providers'],
+        env => without_gpuaes(OPENSSL_CONF => spew("$folder/settings.cnf", $text), %env));
 }
 
-sub refused
-{
-    my ($how, $key_name, $value, $expected, %env) = @_;
-    my $result = run(['openssl', 'list', '-providers'], env => {%{without_gpuaes()}, %env});
-    my ($sentence) = $result->{err} =~ /^(gpuaes: .*)$/m;
-    $sentence //= '';
-    ok($sentence =~ /\b\Q$key_name\E\b/ && $sentence =~ /\Q"$value"\E/ && $sentence =~ /\Q$expected\E/,
-        "$key_name = \"$value\" $how: $sentence") or diag($result->{err});
-    unlike($result->{out}, qr/^\s+gpuaes$/m, "$key_name = \"$value\" $how: it does not load");
-    return;
-}
+sub loads { my ($result, $what) = @_; return like($result->{out}, qr/^\s+gpuaes$/m, "$what: it loads") || diag($result->{err}) }
+sub does_not_load { my ($result, $what) = @_; return unlike($result->{out}, qr/^\s+gpuaes$/m, "$what: it does not load") }
 
 foreach (@wrong) {
     my ($name, $value, $expected) = @$_;
-    (my $variable = 'GPUAES_' . uc($name)) =~ tr/-/_/;
-    refused('in the environment', $name, $value, $expected,
-        OPENSSL_CONF => "$source/docs/gpuaes.cnf", $variable => $value);
-    next if $value eq '';
-    refused('in openssl.cnf', $name, $value, $expected, OPENSSL_CONF => configuration("$name = $value"));
+    my %how = ('in the environment' => with_line('', 'GPUAES_' . uc($name =~ tr/-/_/r) => $value));
+    $how{'in openssl.cnf'} = with_line("$name = $value") if $value ne '';
+    foreach my $how (sort(keys(%how))) {
+        my ($sentence) = $how{$how}{err} =~ /^(gpuaes: .*)$/m ? $1 : '';
+        ok($sentence =~ /\b\Q$name\E\b/ && $sentence =~ /\Q"$value"\E/ && $sentence =~ /\Q$expected\E/,
+            "$name = \"$value\" $how: $sentence") or diag($how{$how}{err});
+        does_not_load($how{$how}, "$name = \"$value\" $how");
+    }
 }
 
-# A line that is no setting, and what the sentence suggests.
-foreach (['polic', 'policy'], ['Policy', 'policy'], ['min_bytes', 'min-bytes'], ['thread', 'threads'], ['timeout', 'timeout-ms'], ['colour', undef]) {
-    my ($name, $meant) = @$_;
-    my $result = run(['openssl', 'list', '-providers'], env => without_gpuaes(OPENSSL_CONF => configuration("$name = 1")));
-    my $advice = $meant ? "did you mean $meant?" : 'provider-gpuaes(7) lists the settings';
+# A line that is no setting, or a section within ours, and what the sentence suggests.
+my $unknown = 'provider-gpuaes(7) lists the settings';
+foreach (['polic = 1', 'polic', 'did you mean policy?'], ['Policy = 1', 'Policy', 'did you mean policy?'],
+    ['min_bytes = 1', 'min_bytes', 'did you mean min-bytes?'], ['thread = 1', 'thread', 'did you mean threads?'],
+    ['timeout = 1', 'timeout', 'did you mean timeout-ms?'], ['colour = 1', 'colour', $unknown],
+    map { ["$_ = more\n[more]\nkey = 1\n[gpuaes_section]", "$_.key", $unknown] } 'sub', 'policy')
+{
+    my ($line, $name, $advice) = @$_;
+    my $result = with_line($line);
     is($result->{err}, "gpuaes: setting $name is unknown ($advice)\n", "$name in openssl.cnf: it is said to be unknown");
-    unlike($result->{out}, qr/^\s+gpuaes$/m, "$name in openssl.cnf: it does not load");
-}
-foreach my $section ("sub = more", "policy = more") {
-    my $result = run(['openssl', 'list', '-providers'], env => without_gpuaes(OPENSSL_CONF => configuration("$section\n[more]\nkey = 1\n[gpuaes_section]")));
-    my ($name) = split(/ /, $section);
-    like($result->{err}, qr/^gpuaes: setting $name\.key is unknown/, "a section within ours ($section) is refused");
+    does_not_load($result, "$name in openssl.cnf");
 }
 foreach my $line ('identity = gpuaes', '1.activate = 1', "# polic = gpu\n") {
-    my $result = run(['openssl', 'list', '-providers'], env => without_gpuaes(OPENSSL_CONF => configuration($line)));
+    my $result = with_line($line);
     is($result->{err}, '', "OpenSSL's own is no setting: $line");
-    like($result->{out}, qr/^\s+gpuaes$/m, 'and it loads');
+    loads($result, $line);
 }
 # Where our section is not what is loaded, as another program's start in the same file, nothing is refused.
 {
-    my $elsewhere = slurp(configuration('polic = gpu')) =~ s/^openssl_conf = /other_conf = /mr;
-    my $result = run(['openssl', 'list', '-providers', '-provider', 'gpuaes'],
-        env => without_gpuaes(OPENSSL_CONF => spew("$folder/elsewhere.cnf", $elsewhere)));
-    like($result->{out}, qr/^\s+gpuaes$/m, 'an unknown line of a section that is not used does no harm') or diag($result->{err});
+    with_line('polic = gpu');
+    spew("$folder/elsewhere.cnf", slurp("$folder/settings.cnf") =~ s/^openssl_conf = /other_conf = /mr);
+    loads(run(['openssl', 'list', '-providers', '-provider', 'gpuaes'], env => without_gpuaes(OPENSSL_CONF => "$folder/elsewhere.cnf")),
+        'an unknown line of a section that is not used');
 }
 # The environment has other programs' variables, too: a name that is unknown is said, once.
 {
     my $result = run(['openssl', 'list', '-providers', '-provider', 'gpuaes', '-provider', 'default'],
         env => without_gpuaes(GPUAES_POLIC => 'gpu', GPUAES_KERNEL => 'small', GPUAES_TEST_ANYTHING => 1, GPUAES_COLOUR => 1, GPUAESX => 1));
-    is(join("\n", sort(split(/\n/, $result->{err}))), 'gpuaes: GPUAES_COLOUR in the environment is unknown (provider-gpuaes(7) lists the settings)'
+    is(join("\n", sort(split(/\n/, $result->{err}))), "gpuaes: GPUAES_COLOUR in the environment is unknown ($unknown)"
             . "\ngpuaes: GPUAES_POLIC in the environment is unknown (did you mean GPUAES_POLICY?)", 'unknown variables are reported, once');
-    like($result->{out}, qr/^\s+gpuaes$/m, 'and it loads');
+    loads($result, 'unknown variables');
 }
 
 # What a value says is shown, but not obeyed: neither lines nor escape sequences.
 {
-    my $value = "x\ngpuaes: summary gpu-bytes=1\e[2J" . 'y' x 1000;
     my $shown = 'x?gpuaes: summary gpu-bytes=1?[2J' . 'y' x 27 . '...';
-    my $result = run(['openssl', 'list', '-providers'],
-        env => without_gpuaes(OPENSSL_CONF => "$source/docs/gpuaes.cnf", GPUAES_POLICY => $value));
+    my $result = with_line('', GPUAES_POLICY => "x\ngpuaes: summary gpu-bytes=1\e[2J" . 'y' x 1000);
     like($result->{err}, qr/^gpuaes: setting policy has the value "\Q$shown\E", expected auto/,
         'a long value with a line end and an escape is shown as text');
     is(() = $result->{err} =~ /^gpuaes: /mg, 1, 'in one line');
 }
 
-foreach (['policy', 'cpu'], ['start', 'never'], ['start-bytes', '64M'], ['idle-seconds', '0'],
-    ['min-bytes', 'auto'], ['min-bytes', '1M'], ['pinned-bytes', '16M'], ['timeout-ms', '500'], ['log', 'off'],
-    ['threads', '64'], ['threads', 'auto'], ['devices', 'all'], ['devices', '0'], ['devices', '2,0,63'])
-{
-    my ($name, $value) = @$_;
-    my $result = run(['openssl', 'list', '-providers'],
-        env => without_gpuaes(OPENSSL_CONF => configuration("$name = $value")));
-    like($result->{out}, qr/^\s+gpuaes$/m, "$name = $value is taken") or diag($result->{err});
-}
-
-my $wins = run(['openssl', 'list', '-providers'],
-    env => without_gpuaes(OPENSSL_CONF => configuration('policy = wrong'), GPUAES_POLICY => 'auto'));
-like($wins->{out}, qr/^\s+gpuaes$/m, 'the environment wins over openssl.cnf');
+loads(with_line($_), $_) foreach 'policy = cpu', 'start = never', 'start-bytes = 64M', 'idle-seconds = 0', 'min-bytes = auto',
+    'min-bytes = 1M', 'pinned-bytes = 16M', 'timeout-ms = 500', 'log = off', 'threads = 64', 'threads = auto', 'devices = all',
+    'devices = 0', 'devices = 2,0,63';
+loads(with_line('policy = wrong', GPUAES_POLICY => 'auto'), 'the environment wins over openssl.cnf');
 
 # ---- Cycles ------------------------------------------------------------------
 
