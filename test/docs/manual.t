@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # The manual: it formats without a warning; the library's names all that its header
-# declares, and its example compiles without a warning and runs; the provider's has every
-# setting, parameter, figure and algorithm; the command's every option.
+# declares (test/install/installed.t compiles its example); the provider's has every setting, parameter,
+# figure and algorithm; the command's every option.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -89,28 +89,6 @@ SKIP: {
     skip('groff is not installed', 1) if system('groff --version >/dev/null 2>&1');
     spew("$folder/pages.3", join('', map { $_->{out} } @pages));
     is(run(['groff', '-man', '-ww', '-Tutf8', "$folder/pages.3"])->{err}, '', 'the pages of functions format without a warning');
-}
-
-SKIP: {
-    my $compiler = $ENV{CC} // 'cc';
-    skip('a sanitizer is not in the example', 3) if $ENV{GPUAES_TEST_SANITIZER};
-    skip("there is no C compiler ($compiler)", 3) if system("$compiler --version >/dev/null 2>&1");
-    my ($example) = $manual =~ /^\.EX\n(.*?)^\.EE$/ms;
-    $example =~ s/\\-/-/g;
-    $example =~ s/\\e/\\/g;
-    spew("$folder/example.c", $example);
-    my $compiled = run([split(' ', $compiler), '-std=c11', '-D_POSIX_C_SOURCE=200809L', '-Wall', '-Wextra',
-            '-Werror', "-I$source/cuda", '-o', "$folder/example", "$folder/example.c",
-            "-L$build/cuda/.libs", '-lgpuaes']);
-    is($compiled->{status}, 0, 'the example compiles') or diag($compiled->{err});
-    my $result = run(["$folder/example"], env => {LD_LIBRARY_PATH => libraries("$build/cuda/.libs")});
-    if (-e '/dev/nvidiactl') {
-        is($result->{status}, 0, 'the example ends well') or diag($result->{err});
-        like($result->{out}, qr{^\d+\.\d GB/s$}, 'the example prints a rate');
-    } else {
-        is($result->{status} >> 8, 2, 'without a device the example ends with 2');
-        like($result->{err}, qr/^no device: \w/, 'and says why');
-    }
 }
 
 done_testing();
