@@ -15,7 +15,9 @@ plan(skip_all => 'a sanitizer is not in the programs that load the module') if $
 
 my $emulated = run(['nm', '-D', '--defined-only', "$ENV{OPENSSL_MODULES}/gpuaes.so"])->{out} =~
     /emulator_driver/;
-my %environment = (OPENSSL_CONF => '/dev/null', GPUAES_LOG => 'summary', PYTHONDONTWRITEBYTECODE => 1);
+# The emulator takes seconds for a launch where all cores are busy.
+my %environment = (OPENSSL_CONF => '/dev/null', GPUAES_LOG => 'summary', GPUAES_TIMEOUT_MS => 600000,
+    PYTHONDONTWRITEBYTECODE => 1);
 
 sub check
 {
