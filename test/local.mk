@@ -34,9 +34,7 @@ evp_tests = \
 	test/evp/cuda_stream_test \
 	test/evp/device_memory_test \
 	test/evp/frees_test \
-	test/evp/iv_pointers_test \
 	test/evp/pipeline_test \
-	test/evp/read_ahead_random_test \
 	test/evp/read_ahead_test \
 	test/evp/skey_test \
 	test/evp/summary_test \
@@ -200,6 +198,7 @@ test_support_libtest_la_SOURCES = \
 	test/support/application.c test/support/application.h \
 	test/support/asan_forks.c test/support/asan_forks.h \
 	test/support/cases.c test/support/cases.h \
+	test/support/compared.c test/support/compared.h \
 	test/support/device_state.c test/support/device_state.h \
 	test/support/fault_scenarios.c test/support/fault_scenarios.h \
 	test/support/jobs.c test/support/jobs.h \

@@ -209,6 +209,56 @@ static int copy_outlives_the_original(struct stream *s)
     return right;
 }
 
+/* ---- Pointers to IVs ---------------------------------------------------------- */
+
+static int go_on(struct stream *s)
+{
+    static const size_t lengths[] = {5000, 16, 1, 64 * KIB + 7, 8192, 3};
+    int right = 1;
+    for (size_t i = 0; right && i < sizeof lengths / sizeof lengths[0]; i++)
+        right = stream_update(s, lengths[i]);
+    return right;
+}
+
+static int writes_iv(struct stream *s)
+{
+    stream_write_iv(s, other_iv);
+    return go_on(s);
+}
+
+static int pointers_to_ivs(struct stream *s)
+{
+    return stream_hold_iv(s, ORIGINAL) && stream_served(s, 1) && stream_hold_iv(s, UPDATED) &&
+           go_on(s) && writes_iv(s) && stream_agrees(s) &&
+           stream_init(s, NULL, (const unsigned char *)"sixteen bytes...", -1) && go_on(s) &&
+           writes_iv(s) && stream_hold_iv(s, UPDATED) && stream_hold_iv(s, ORIGINAL);
+}
+
+/* A stream to whose IV there is a pointer is the CPU's. */
+static int pointer_from_the_start(struct stream *s)
+{
+    struct stream other = stream_open(memory, "AES-128-CTR", usual_key, usual_iv);
+    uint64_t before = ahead_get().bytes;
+    int right = stream_hold_iv(&other, UPDATED) && stream_hurry(&other, 3 * BEGINS_AFTER, PACED) &&
+                writes_iv(&other) && ahead_get().bytes == before;
+    stream_close(&other);
+    return right && stream_served(s, 1);
+}
+
+/* The copy has IVs of its own, to which nobody has a pointer: it is read ahead of. */
+static int copy_of_a_stream_with_pointers(struct stream *s)
+{
+    struct stream copy = {.side = {NULL}};
+    int right = stream_hold_iv(s, UPDATED) && stream_hold_iv(s, ORIGINAL) &&
+                stream_update(s, 333) && stream_copy(&copy, s);
+    if (right)
+        stream_write_iv(s, other_iv);
+    right = right && stream_agrees(&copy) && stream_served(&copy, 1) && stream_agrees(&copy) &&
+            !memcmp(s->iv[UPDATED][OURS], other_iv, BLOCK) && go_on(s);
+    stream_close(&copy);
+    return right;
+}
+
 /* ---- Calls of other kinds ----------------------------------------------------- */
 
 static int one_shot_calls(struct stream *s)
@@ -259,7 +309,7 @@ static int buffers_of_all_kinds(struct stream *s)
     }
     for (unsigned i = 0; right && i < sizeof distances / sizeof distances[0]; i++) {
         for (size_t length = 100; right && length < 40000; length *= 7) {
-            struct call call = {UPDATE, length + i, 0, i, 0, distances[i]};
+            struct call call = {UPDATE, length + i, .in_at = i, .distance = distances[i]};
             right = stream_call(s, &call) && stream_agrees(s) && stream_update(s, 500) &&
                     stream_agrees(s);
             call.way = ONE_SHOT;
@@ -374,6 +424,9 @@ static const struct {
     {"counters that wrap", counters_that_wrap},
     {"a copy of a running stream: both go on", copy_of_a_running_stream},
     {"a copy and its original outlive each other", copy_outlives_the_original},
+    {"pointers to the IVs of a stream that is read ahead of", pointers_to_ivs},
+    {"a pointer from the start: the stream is the CPU's", pointer_from_the_start},
+    {"a copy of a stream with pointers to its IVs", copy_of_a_stream_with_pointers},
     {"one-shot calls, alone and between updates", one_shot_calls},
     {"a final in mid-stream, and updates after it", final_in_mid_stream},
     {"updates of all sizes", sizes_mixed},

@@ -1,7 +1,6 @@
 /*
- * CTR streams, ours compared with the default provider's, for the tests of read-ahead:
- * every call is compared in its result, its bytes and what lies around them, and
- * a stream can be run until keystream of the device is used for it.
+ * Streams for the tests of read-ahead: one of CTR can be run until keystream of the device is used
+ * for it.
  *
  * A device is only so fast (the emulator: some 20 MB/s) and a stream that outruns
  * it is the CPU's; so one that is to be served is paced.
@@ -11,20 +10,9 @@
 #ifndef GPUAES_TEST_READ_AHEAD_STREAMS_H
 #define GPUAES_TEST_READ_AHEAD_STREAMS_H
 
-#include <openssl/core_names.h>
-#include <unistd.h>
+#include "test/support/compared.h"
 
-#include "test/support/providers.h"
-
-enum {
-    KIB = 1 << 10,
-    MIB = 1 << 20,
-    BLOCK = 16,
-    EDGE = 256,
-    LONGEST = 2 * MIB,
-    SOME = 300 * KIB /* more than the first segment */
-};
-enum { OURS, REFERENCE, SIDES };
+enum { SOME = 300 * KIB /* more than the first segment */ };
 
 /* After so many bytes under one key and IV a stream is read ahead of. */
 enum { BEGINS_AFTER = MIB };
@@ -50,61 +38,6 @@ int ahead_start(long most_ms);
  * starts the device; returns whether it is there.
  */
 int ahead_begin(void);
-
-/* ---- Streams ------------------------------------------------------------------ */
-
-/* What one thread works in, for all of its streams. */
-struct memory {
-    unsigned char in[SIDES][LONGEST + 2 * EDGE], out[SIDES][LONGEST + 2 * EDGE];
-    unsigned char text[LONGEST + 2 * EDGE];
-};
-
-struct stream {
-    EVP_CIPHER_CTX *side[SIDES];
-    struct memory *memory;
-    size_t run; /* bytes since the last change of course */
-};
-
-struct memory *memory_new(uint64_t seed);
-
-/* Key, IV or both may be NULL, as for EVP. A direction of -1 stays. */
-int stream_init(struct stream *s, const unsigned char *key, const unsigned char *iv, int encrypt);
-void stream_close(struct stream *s);
-
-extern const unsigned char usual_key[32], usual_iv[BLOCK], other_iv[BLOCK];
-
-struct stream stream_open(struct memory *memory, const char *name, const unsigned char *key,
-                          const unsigned char *iv);
-
-/* `to` may be open: it is what EVP frees before it copies. */
-int stream_copy(struct stream *to, const struct stream *from);
-
-/* Returns 1 if both sides take the parameters, or neither does. */
-int stream_set(struct stream *s, const OSSL_PARAM *params);
-int stream_final(struct stream *s);
-
-/* 1 if both sides tell the same IVs and `num`. */
-int stream_agrees(const struct stream *s);
-
-/* ---- Data --------------------------------------------------------------------- */
-
-enum way { UPDATE, ONE_SHOT };
-
-struct call {
-    enum way way;
-    size_t length;
-    int apart;              /* else the output lies `distance` bytes from the input */
-    unsigned in_at, out_at; /* bytes off a round address; out_at only when apart */
-    int distance;
-};
-
-/* The whole memory, around the buffers too: a stray byte is as wrong as a bad one. */
-int same_memory(struct memory *m, const struct call *call);
-int stream_call(struct stream *s, const struct call *call);
-int stream_update(struct stream *s, size_t length);
-
-/* `length` bytes in updates of `piece`, as fast as they go. */
-int stream_hurry(struct stream *s, size_t length, size_t piece);
 
 /* ---- Pace --------------------------------------------------------------------- */
 
