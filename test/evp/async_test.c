@@ -11,7 +11,7 @@
 #include "test/support/cases.h"
 #include "test/support/jobs.h"
 
-enum { KIB = 1 << 10, STATUS = 42, SECONDS = 300 };
+enum { STATUS = 42, SECONDS = 300 };
 
 /* ---- All ciphers --------------------------------------------------------------------- */
 

@@ -5,32 +5,26 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#define _GNU_SOURCE
-#include <openssl/core_names.h>
-
 #include "cuda/gpuaes.h"
 #include "test/support/streams.h"
 
-enum { BYTES = 8192, UPDATE = 2048 };
+enum { BYTES = 8192, UPDATE_BYTES = 2048 };
 
 static const char captured[] = "a CUDA graph is being captured";
-static unsigned char *in, *out, host[BYTES], expected[BYTES];
-static struct tap_random chance;
+static struct memory *memory;
 
 /* ---- The captures themselves ----------------------------------------------- */
 
 /* Else a capture that goes on after a call would show nothing. */
 static void check_captures(drv_stream own, drv_stream blocking)
 {
-    unsigned char seen[BLOCK];
+    unsigned char seen[BLOCK], host[BLOCK], *out = memory->out_there;
     drv_event event;
-    int good;
-
     application.event_create(&event, DRV_EVENT_DISABLE_TIMING);
     memset(host, 1, BLOCK);
-    good = application_write(DEVICE, out, host, BLOCK) && application_begin_capture(own) &&
-           application.memset_d8_async((drv_ptr)(uintptr_t)out, 2, BLOCK, own) == DRV_SUCCESS &&
-           application_end_capture(own) == 1;
+    int good = application_write(DEVICE, out, host, BLOCK) && application_begin_capture(own) &&
+               application.memset_d8_async((drv_ptr)(uintptr_t)out, 2, BLOCK, own) == DRV_SUCCESS &&
+               application_end_capture(own) == 1;
     tap_ok(good && application_read(seen, DEVICE, out, BLOCK) && !memcmp(seen, host, BLOCK),
            "what is captured is not run");
     good = application_begin_capture(own) && application.stream_query(own) != DRV_SUCCESS &&
@@ -54,50 +48,34 @@ static void check_captures(drv_stream own, drv_stream blocking)
 /* ---- A stream that is captured ----------------------------------------------- */
 
 struct run {
-    EVP_CIPHER_CTX *ours, *reference;
+    struct stream s;
     size_t at;
 };
 
-static struct run begin(const char *name, int encrypt, drv_stream stream)
+static struct run begin(const char *name, int encrypt, drv_stream cuda)
 {
-    struct run r = {.ours = new_context(1, name, encrypt, stream),
-                    .reference = new_context(0, name, encrypt, NULL)};
-
-    tap_random_bytes(&chance, host, sizeof host);
-    application_write(DEVICE, in, host, sizeof host);
-    return r;
+    return (struct run){stream_open_on(memory, name, encrypt, cuda), 0};
 }
 
 static void end(struct run *r)
 {
-    EVP_CIPHER_CTX_free(r->ours);
-    EVP_CIPHER_CTX_free(r->reference);
-}
-
-static int update(struct run *r)
-{
-    int n, m;
-    size_t at = r->at;
-
-    r->at += UPDATE;
-    return EVP_CipherUpdate(r->ours, out + at, &n, in + at, UPDATE) && n == UPDATE &&
-           EVP_CipherUpdate(r->reference, expected + at, &m, host + at, UPDATE) && m == UPDATE;
+    stream_close(&r->s);
 }
 
 static int updates(struct run *r, int count)
 {
     int good = 1;
-
-    while (good && count-- > 0)
-        good = update(r);
+    for (; good && count > 0; count--, r->at += UPDATE_BYTES)
+        good = stream_queue(&r->s, r->at, r->at, UPDATE_BYTES);
     return good;
 }
 
 static int is_refused(struct run *r, int length)
 {
     int n = -1;
-
-    return !EVP_CipherUpdate(r->ours, out + r->at, &n, in + r->at, length) && reason_is(captured);
+    return !EVP_CipherUpdate(r->s.side[OURS], memory->out_there + r->at, &n,
+                             memory->in_there + r->at, length) &&
+           reason_is(captured);
 }
 
 /* What is asked of a chain, which is at its end on the device alone. */
@@ -105,36 +83,30 @@ static int chain_is_refused(const struct run *r)
 {
     unsigned char got[BLOCK];
     EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
-    int good = !EVP_CIPHER_CTX_get_updated_iv(r->ours, got, BLOCK) && reason_is(captured) &&
-               !EVP_CIPHER_CTX_copy(copy, r->ours);
+    int good = !EVP_CIPHER_CTX_get_updated_iv(r->s.side[OURS], got, BLOCK) && reason_is(captured) &&
+               !EVP_CIPHER_CTX_copy(copy, r->s.side[OURS]);
 
     ERR_clear_error();
     EVP_CIPHER_CTX_free(copy);
     return good;
 }
 
-static int output_is_right(const struct run *r, drv_stream stream)
+static int output_is_right(const struct run *r, drv_stream cuda)
 {
-    unsigned char seen[BYTES], got[BLOCK] = {0}, wanted[BLOCK] = {0};
-
-    return application_wait(stream) && application_read(seen, DEVICE, out, r->at) &&
-           !memcmp(seen, expected, r->at) &&
-           EVP_CIPHER_CTX_get_updated_iv(r->ours, got, BLOCK) ==
-               EVP_CIPHER_CTX_get_updated_iv(r->reference, wanted, BLOCK) &&
-           !memcmp(got, wanted, BLOCK);
+    return stream_queued_is_right(&r->s, cuda, r->at) && stream_agrees(&r->s);
 }
 
 static void check_stream(const char *name, int encrypt, drv_stream stream, const char *kind)
 {
     struct run r = begin(name, encrypt, stream);
-    drv_ptr end_of_out = (drv_ptr)(uintptr_t)(out + BYTES - BLOCK);
-    int good = update(&r), nodes;
+    drv_ptr end_of_out = (drv_ptr)(uintptr_t)(memory->out_there + BYTES - BLOCK);
+    int good = updates(&r, 1), nodes;
 
     good = good && application_begin_capture(stream);
-    tap_ok(good && is_refused(&r, UPDATE) && is_refused(&r, 7),
+    tap_ok(good && is_refused(&r, UPDATE_BYTES) && is_refused(&r, 7),
            "%s on a %s stream that is captured is refused", name, kind);
     if (strstr(name, "CBC"))
-        tap_ok(chain_is_refused(&r) && !stop_stream(r.ours) && reason_is(captured),
+        tap_ok(chain_is_refused(&r) && !stop_stream(r.s.side[OURS]) && reason_is(captured),
                "so is what would have to wait for the stream");
     application.memset_d8_async(end_of_out, 2, BLOCK, stream);
     nodes = application_end_capture(stream);
@@ -155,11 +127,11 @@ static void check_free(drv_stream stream)
     int good;
 
     r = begin("AES-256-CBC", 0, stream);
-    good = update(&r); /* what is made once is made now */
+    good = updates(&r, 1); /* what is made once is made now */
     end(&r);
     before = objects();
     r = begin("AES-256-CBC", 0, stream);
-    good = good && update(&r) && application_begin_capture(stream);
+    good = good && updates(&r, 1) && application_begin_capture(stream);
     end(&r);
     tap_ok(good && application_end_capture(stream) == 0 && objects() == before,
            "a context is freed meanwhile, with all that it had");
@@ -174,33 +146,31 @@ static struct run begin_waiting(const char *name, int encrypt)
     unsigned one = 1;
     OSSL_PARAM on[] = {OSSL_PARAM_uint("device-memory", &one), OSSL_PARAM_END};
 
-    if (!stop_stream(r.ours) || !EVP_CIPHER_CTX_set_params(r.ours, on))
+    if (!stop_stream(r.s.side[OURS]) || !EVP_CIPHER_CTX_set_params(r.s.side[OURS], on))
         tap_diag("the context cannot do without a stream");
     return r;
 }
 
 static int host_goes_on(struct run *r)
 {
-    static unsigned char text[BYTES];
     uint64_t before = figure("gpu-bytes");
-    int n, m;
-
-    return EVP_CipherUpdate(r->ours, text, &n, host, BYTES) &&
-           EVP_CipherUpdate(r->reference, expected, &m, host, BYTES) &&
-           !memcmp(text, expected, BYTES) && figure("gpu-bytes") == before + BYTES;
+    memory->in_place = memory->out_place = PAGEABLE;
+    int right = stream_update(&r->s, BYTES) && figure("gpu-bytes") == before + BYTES;
+    memory->in_place = memory->out_place = DEVICE;
+    return right;
 }
 
 static void check_without_stream(drv_stream blocking)
 {
     struct run r = begin_waiting("AES-128-CTR", 1);
-    int good = update(&r) && application_begin_capture(blocking);
+    int good = updates(&r, 1) && application_begin_capture(blocking);
 
-    tap_ok(good && is_refused(&r, UPDATE) && is_refused(&r, 7),
+    tap_ok(good && is_refused(&r, UPDATE_BYTES) && is_refused(&r, 7),
            "device memory without a stream is refused while a blocking stream is captured");
     tap_ok(host_goes_on(&r), "host memory is not, and goes to the GPU");
     good = application_end_capture(blocking) == 0;
     r.at = 0;
-    tap_ok(good && update(&r) && output_is_right(&r, NULL),
+    tap_ok(good && updates(&r, 1) && output_is_right(&r, NULL),
            "no capture is invalidated, and no position has moved");
     end(&r);
 }
@@ -211,10 +181,11 @@ static void check_output_alone(drv_stream blocking)
     struct run r = begin_waiting("AES-256-CTR", 1);
     int good = application_begin_capture(blocking), n = 0;
 
-    good = good && !EVP_CipherUpdate(r.ours, out, &n, host, 7) && reason_is(captured) &&
-           !EVP_CipherUpdate(r.ours, out, &n, host, UPDATE) && reason_is(captured) &&
-           application_end_capture(blocking) == 0;
-    tap_ok(good && update(&r) && output_is_right(&r, NULL),
+    good = good && !EVP_CipherUpdate(r.s.side[OURS], memory->out_there, &n, memory->text, 7) &&
+           reason_is(captured) &&
+           !EVP_CipherUpdate(r.s.side[OURS], memory->out_there, &n, memory->text, UPDATE_BYTES) &&
+           reason_is(captured) && application_end_capture(blocking) == 0;
+    tap_ok(good && updates(&r, 1) && output_is_right(&r, NULL),
            "nor has one where only the output is on the device");
     end(&r);
 }
@@ -223,21 +194,14 @@ static void check_output_alone(drv_stream blocking)
 static void check_held_block(drv_stream blocking)
 {
     struct run r = begin_waiting("AES-128-CBC", 0);
-    unsigned char seen[BYTES];
-    const int held = UPDATE - BLOCK;
-    const size_t total = UPDATE + UPDATE - BLOCK;
-    int n = 0, m = 0, good;
-
-    EVP_CIPHER_CTX_set_padding(r.ours, 1);
-    EVP_CIPHER_CTX_set_padding(r.reference, 1);
-    good = EVP_CipherUpdate(r.ours, out, &n, in, UPDATE) && n == held &&
-           application_begin_capture(blocking) &&
-           !EVP_CipherUpdate(r.ours, out + held, &n, in + UPDATE, UPDATE) && reason_is(captured) &&
-           application_end_capture(blocking) == 0 &&
-           EVP_CipherUpdate(r.ours, out + held, &n, in + UPDATE, UPDATE) && n == UPDATE;
-    EVP_CipherUpdate(r.reference, expected, &m, host, UPDATE);
-    EVP_CipherUpdate(r.reference, expected + held, &m, host + UPDATE, UPDATE);
-    tap_ok(good && application_read(seen, DEVICE, out, total) && !memcmp(seen, expected, total),
+    const size_t held = UPDATE_BYTES - BLOCK;
+    int n = 0, good = stream_set_padding(&r.s, 1) && stream_queue(&r.s, 0, 0, UPDATE_BYTES) &&
+                      r.s.held == BLOCK && application_begin_capture(blocking) &&
+                      !EVP_CipherUpdate(r.s.side[OURS], memory->out_there + held, &n,
+                                        memory->in_there + UPDATE_BYTES, UPDATE_BYTES) &&
+                      reason_is(captured) && application_end_capture(blocking) == 0 &&
+                      stream_queue(&r.s, UPDATE_BYTES, held, UPDATE_BYTES);
+    tap_ok(good && stream_queued_is_right(&r.s, NULL, held + UPDATE_BYTES),
            "nor has a padded decryption, which holds a block back");
     end(&r);
 }
@@ -245,10 +209,10 @@ static void check_held_block(drv_stream blocking)
 static void check_legacy(drv_stream own, drv_stream blocking)
 {
     struct run r = begin("AES-192-CBC", 0, NULL);
-    int good = update(&r) && application_begin_capture(blocking);
+    int good = updates(&r, 1) && application_begin_capture(blocking);
 
-    tap_ok(good && is_refused(&r, UPDATE) && chain_is_refused(&r), "so is the legacy stream");
-    tap_ok(application_end_capture(blocking) == 0 && update(&r) && output_is_right(&r, NULL),
+    tap_ok(good && is_refused(&r, UPDATE_BYTES) && chain_is_refused(&r), "so is the legacy stream");
+    tap_ok(application_end_capture(blocking) == 0 && updates(&r, 1) && output_is_right(&r, NULL),
            "and goes on afterwards");
     end(&r);
     r = begin("AES-192-CBC", 0, own);
@@ -279,16 +243,15 @@ static void check_library(drv_stream blocking)
     int (*expand)(struct gpuaes_key *, const unsigned char *, size_t);
     void *symbols[] = {library_function("gpuaes_copy"), library_function("gpuaes_aes"),
                        library_function("gpuaes_key_expand")};
-    unsigned char counter[BLOCK] = {7};
+    unsigned char counter[BLOCK] = {7}, *in = memory->in_there, *out = memory->out_there,
+                  host[BYTES];
     struct gpuaes_key schedule;
     struct gpuaes_report report;
-    int good;
-
     memcpy(&copy, &symbols[0], sizeof copy);
     memcpy(&aes, &symbols[1], sizeof aes);
     memcpy(&expand, &symbols[2], sizeof expand);
-    expand(&schedule, key, 32);
-    good =
+    expand(&schedule, usual_key, 32);
+    int good =
         application_begin_capture(blocking) && copy(out, in, BYTES) == GPUAES_BUSY &&
         copy(host, in, BYTES) == GPUAES_BUSY &&
         aes(GPUAES_CTR, &schedule, counter, in, out, BYTES, GPUAES_WAIT, &report) == GPUAES_BUSY &&
@@ -311,7 +274,7 @@ int main(void)
     setenv("GPUAES_MIN_BYTES", "0", 0);
     if (stand_in())
         return tap_skip_all("the default provider knows no streams");
-    tap_random_seed(&chance);
+    tap_random_seed(&random_state);
     providers = providers_load();
     if (!application_begin(0) ||
         application.stream_create(&own, DRV_STREAM_NON_BLOCKING) != DRV_SUCCESS ||
@@ -319,8 +282,7 @@ int main(void)
         printf("Bail out! no CUDA\n");
         return EXIT_FAILURE;
     }
-    in = application_alloc(DEVICE, BYTES);
-    out = application_alloc(DEVICE, BYTES);
+    memory = memory_on_device(tap_random_next(&random_state), BYTES);
     check_captures(own, blocking);
     for (i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         check_stream(modes[i].name, modes[i].encrypt, own, "non-blocking");
@@ -334,6 +296,7 @@ int main(void)
     check_beside(own);
     check_library(blocking);
     tap_ok(figure("faults") == 0, "none of it counts as a fault");
+    memory_on_device_free(memory);
     providers_unload(&providers);
     return tap_done();
 }

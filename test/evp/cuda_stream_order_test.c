@@ -5,12 +5,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#define _GNU_SOURCE
-#include <openssl/core_names.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
+#include "test/support/cases.h"
 #include "test/support/device_state.h"
 #include "test/support/streams.h"
 
@@ -33,17 +28,17 @@ static const struct row {
     {"wuhi", "an update that hangs behind work is found"},
     {"uhf", "and so is one when the context is freed"},
 };
-enum { ROWS = sizeof rows / sizeof rows[0], BYTES = 4096, UPDATES_MOST = 16 };
+enum { ROWS = sizeof rows / sizeof rows[0], BYTES = 4096 };
 
 /* Of the emulator, by its option; of a card, where memory moves at some TB/s. */
 static size_t work_bytes;
 static int work_copies;
 static const char *const slow = "copy-mbps=4";
 
-static drv_stream stream;
-static unsigned char *in, *out, *from, *to, host[BYTES];
-static EVP_CIPHER_CTX *ours, *reference;
-static unsigned char expected[BYTES];
+static drv_stream cuda;
+static unsigned char *from, *to;
+static struct memory *memory;
+static struct stream s;
 
 static double now_ms(void)
 {
@@ -52,86 +47,55 @@ static double now_ms(void)
 
 static int prepare(void)
 {
-    int emulated;
-
     setenv("GPUAES_MIN_BYTES", "0", 0);
     providers = providers_load();
     if (!application_begin(0))
         return 0;
-    emulated = application_is_emulated;
-    work_bytes = emulated ? (size_t)24 << 20 : (size_t)1 << 30;
-    work_copies = emulated ? 1 : 1600;
-    application.stream_create(&stream, DRV_STREAM_NON_BLOCKING);
-    in = application_alloc(DEVICE, BYTES);
-    out = application_alloc(DEVICE, BYTES);
+    work_bytes = application_is_emulated ? 24 * MIB : 1024 * MIB;
+    work_copies = application_is_emulated ? 1 : 1600;
+    application.stream_create(&cuda, DRV_STREAM_NON_BLOCKING);
+    memory = memory_on_device(1, BYTES);
     from = application_alloc(DEVICE, work_bytes);
     to = application_alloc(DEVICE, work_bytes);
-    memset(host, 'g', BYTES);
-    ours = new_context(1, "AES-256-CBC", 0, stream);
-    reference = new_context(0, "AES-256-CBC", 0, NULL);
-    return in && out && from && to && ours && application_write(DEVICE, in, host, BYTES);
+    s = stream_open_on(memory, "AES-256-CBC", 0, cuda);
+    return from != NULL && to != NULL;
 }
 
 static int work(void)
 {
-    int i, good = 1;
-
-    for (i = 0; good && i < work_copies; i++)
+    int good = 1;
+    for (int i = 0; good && i < work_copies; i++)
         good = application.memcpy_dtod_async((drv_ptr)(uintptr_t)to, (drv_ptr)(uintptr_t)from,
-                                             work_bytes, stream) == DRV_SUCCESS;
+                                             work_bytes, cuda) == DRV_SUCCESS;
     return good;
 }
 
-static int update(void)
-{
-    int n, m;
-
-    EVP_CipherUpdate(reference, expected, &m, host, BYTES);
-    return EVP_CipherUpdate(ours, out, &n, in, BYTES) && n == BYTES;
-}
-
-static int iv_is_right(void)
-{
-    unsigned char got[BLOCK], wanted[BLOCK];
-
-    return EVP_CIPHER_CTX_get_updated_iv(ours, got, BLOCK) &&
-           EVP_CIPHER_CTX_get_updated_iv(reference, wanted, BLOCK) && !memcmp(got, wanted, BLOCK);
-}
-
-/* Nothing may be written to memory that is read below. */
+/* Part of a block, which waits, and of which nothing is written. */
 static int part_is_right(void)
 {
-    int n, m;
-
-    return EVP_CipherUpdate(ours, to, &n, in, 7) && n == 0 &&
-           EVP_CipherUpdate(reference, host, &m, host, 7) && m == 0;
+    return stream_queue(&s, 0, 0, 7) && s.held == 7;
 }
 
 static int step(char letter)
 {
-    if (letter == 'w')
+    switch (letter) {
+    case 'w':
         return work();
-    if (letter == 'h')
+    case 'h':
         emulate("copy-mbps=4,hang=1");
-    if (letter == 'u' || letter == 'h')
-        return update();
-    if (letter == 'i')
-        return iv_is_right();
-    if (letter == 'p')
+        return stream_queue(&s, 0, 0, BYTES);
+    case 'u':
+        return stream_queue(&s, 0, 0, BYTES);
+    case 'i':
+        return stream_agrees(&s);
+    case 'p':
         return part_is_right();
-    if (letter == 's')
-        return stop_stream(ours) && iv_is_right();
-    EVP_CIPHER_CTX_free(ours);
-    ours = NULL;
-    return 1;
-}
-
-static int output_is_right(void)
-{
-    unsigned char seen[BYTES];
-
-    return application_wait(stream) && application_read(seen, DEVICE, out, BYTES) &&
-           !memcmp(seen, expected, BYTES);
+    case 's':
+        return stop_stream(s.side[OURS]) && stream_agrees(&s);
+    default:
+        stream_close(&s);
+        return 1;
+    }
 }
 
 static double limit(void)
@@ -145,19 +109,19 @@ static double limit(void)
 static void run(const struct row *row)
 {
     int hangs = strchr(row->steps, 'h') != NULL, works = strchr(row->steps, 'w') != NULL, good = 1;
-    double begun, limit_ms = limit();
-    const char *s;
+    const char *at;
 
     if (!prepare())
         _exit(2);
     emulate(slow);
-    begun = now_ms();
-    for (s = row->steps; good && *s; s++)
-        good = step(*s);
+    double begun = now_ms(), limit_ms = limit();
+    for (at = row->steps; good && *at; at++)
+        good = step(*at);
     if (hangs) /* what waits has failed, or could not say so */
-        _exit(device_state() != GPUAES_FAILED || (s[-1] == 'i') == good);
-    if (!good || !output_is_right() || device_state() != GPUAES_READY || figure("faults") != 0) {
-        tap_diag("%s: failed at step %d, state %d", row->steps, (int)(s - row->steps),
+        _exit(device_state() != GPUAES_FAILED || (at[-1] == 'i') == good);
+    if (!good || !stream_queued_is_right(&s, cuda, BYTES) || device_state() != GPUAES_READY ||
+        figure("faults") != 0) {
+        tap_diag("%s: failed at step %d, state %d", row->steps, (int)(at - row->steps),
                  device_state());
         ERR_print_errors_fp(stdout);
         fflush(stdout);
@@ -181,22 +145,16 @@ static pid_t begin(const struct row *row)
 
 static void end(const struct row *row, pid_t child)
 {
-    int status = -1;
-
-    waitpid(child, &status, 0);
-    tap_ok(status == 0, "%s (%d)", row->what, WIFEXITED(status) ? WEXITSTATUS(status) : status);
+    tap_ok(ended_well(child), "%s", row->what);
 }
 
 /* Not in this process, which must not have a driver when it forks. */
 static int is_emulated(void)
 {
-    int status = -1;
     pid_t child = fork();
-
     if (child == 0)
-        _exit(application_emulated() ? 0 : 1);
-    waitpid(child, &status, 0);
-    return status == 0;
+        _exit(!application_emulated());
+    return exit_status(child) == 0;
 }
 
 int main(void)

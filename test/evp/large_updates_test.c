@@ -10,9 +10,10 @@
 #include <stdatomic.h>
 
 #include "test/support/cases.h"
+#include "test/support/compared.h"
 #include "test/support/leaks_allowed.h" /* a child ends beside threads */
 
-enum { CPUS = 16, UPDATES = 2, LARGEST = 20 << 20 };
+enum { CPUS = 16, LARGEST = 20 * MIB };
 
 static atomic_uint asked;
 
@@ -34,51 +35,28 @@ static const struct {
 } rows[] = {{"AES-256-CTR", 1}, {"AES-128-ECB", 1}, {"AES-192-ECB", 0}, {"AES-256-CBC", 0}};
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
-struct stream {
-    EVP_CIPHER_CTX *ours, *reference;
-    int in_place;
-};
-
-static struct stream stream_open(size_t row, int in_place)
+/* Padding is off: bytes that are held back would shift output that is in place. */
+static struct stream open_stream(size_t row)
 {
-    unsigned char key[32], iv[16];
+    struct memory *memory = memory_for(tap_random_next(&random_state), LARGEST);
+    unsigned char key[32], iv[BLOCK];
     tap_random_bytes(&random_state, key, sizeof key);
     tap_random_bytes(&random_state, iv, sizeof iv);
-    struct stream s = {context_open(1, rows[row].cipher, key, iv, rows[row].encrypt, NULL),
-                       context_open(0, rows[row].cipher, key, iv, rows[row].encrypt, NULL),
-                       in_place};
-    EVP_CIPHER_CTX_set_padding(s.ours, 0);
-    EVP_CIPHER_CTX_set_padding(s.reference, 0);
+    struct stream s = stream_open_with(memory, rows[row].cipher, key, iv, rows[row].encrypt, NULL);
+    if (!stream_set_padding(&s, 0))
+        abort();
     return s;
 }
 
-static void stream_close(struct stream *s)
+static void close_stream(struct stream *s)
 {
-    EVP_CIPHER_CTX_free(s->ours);
-    EVP_CIPHER_CTX_free(s->reference);
+    free(s->memory);
+    stream_close(s);
 }
 
-static int update_is_right(struct stream *s, size_t length)
+static int update(struct stream *s, int in_place, size_t length)
 {
-    unsigned char *in = malloc(length), *expected = malloc(length + 16);
-    int n = -1, m = -2;
-    tap_random_bytes(&random_state, in, length);
-    int right = EVP_CipherUpdate(s->reference, expected, &m, in, (int)length);
-    unsigned char *out = s->in_place ? in : malloc(length + 16);
-    right = EVP_CipherUpdate(s->ours, out, &n, in, (int)length) && right && n == m &&
-            memcmp(out, expected, (size_t)m) == 0;
-    if (!s->in_place)
-        free(out);
-    free(expected);
-    free(in);
-    return right;
-}
-
-/* Whole blocks where it is in place: what is held back would shift the output. */
-static size_t random_length(const struct stream *s)
-{
-    size_t length = tap_random_below(&random_state, LARGEST);
-    return s->in_place ? length / 16 * 16 : length;
+    return stream_call(s, &(struct call){UPDATE, length, .apart = !in_place});
 }
 
 /* ---- Cases ------------------------------------------------------------------------------ */
@@ -87,40 +65,38 @@ static int streams(size_t row)
 {
     int right = 1;
     for (int in_place = 0; in_place < 2; in_place++) {
-        struct stream s = stream_open(row, in_place);
-        right = update_is_right(&s, 16 << 20) && right;
-        for (int i = 0; right && i < UPDATES; i++)
-            right = update_is_right(&s, random_length(&s));
-        stream_close(&s);
+        struct stream s = open_stream(row);
+        right = update(&s, in_place, 16 * MIB) && right;
+        size_t length = tap_random_below(&random_state, LARGEST);
+        right = update(&s, in_place, in_place ? length / BLOCK * BLOCK : length) && right;
+        close_stream(&s);
     }
     struct figures figures = figures_get(&providers);
-    return right && (stand_in() || (figures.gpu_bytes > 32 << 20 && figures.faults == 0 &&
+    return right && (stand_in() || (figures.gpu_bytes >= 32 * MIB && figures.faults == 0 &&
                                     atomic_load(&asked) > 0));
 }
 
 /* The child has no threads, and goes on with the CPU. */
 static int forks(size_t row)
 {
-    struct stream s = stream_open(row, 1);
-    int right = update_is_right(&s, 16 << 20), status = -1;
-    for (int i = 0; right && i < 2; i++) {
-        pid_t child = fork();
-        if (child == 0)
-            _exit(!update_is_right(&s, (16 << 20) + 160));
-        right = waitpid(child, &status, 0) == child && status == 0 && update_is_right(&s, 16 << 20);
-    }
-    stream_close(&s);
+    struct stream s = open_stream(row);
+    int right = update(&s, 1, 16 * MIB);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(!update(&s, 1, 16 * MIB + 160));
+    right = ended_well(child) && right && update(&s, 1, 16 * MIB);
+    close_stream(&s);
     return right;
 }
 
 /* The CPU finishes what the GPU does not. */
 static int is_lost(size_t row)
 {
-    struct stream s = stream_open(row, (int)row % 2);
+    struct stream s = open_stream(row);
     int right = 1;
     for (int i = 0; right && i < 2; i++)
-        right = update_is_right(&s, 16 << 20);
-    stream_close(&s);
+        right = update(&s, (int)row % 2, 16 * MIB);
+    close_stream(&s);
     return right && (stand_in() || figure("faults") > 0);
 }
 

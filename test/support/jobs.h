@@ -9,7 +9,7 @@
 
 #include <openssl/async.h>
 
-#include "test/support/providers.h"
+#include "test/support/compared.h"
 
 /* Runs a function in a job. Returns 1 if the job ended without a pause, 0 otherwise. */
 int run_in_job(int (*function)(void *), void *argument, size_t argument_bytes);

@@ -6,18 +6,21 @@
 #ifndef GPUAES_TEST_STREAMS_H
 #define GPUAES_TEST_STREAMS_H
 
-#include "test/support/application.h"
-#include "test/support/providers.h"
+#include "test/support/compared.h"
 
-enum { BLOCK = 16 };
-
-extern const unsigned char key[32], iv[BLOCK];
 extern const char undefined[];
+
+/*
+ * Memory with input and output of so many bytes on the current device of the application, where
+ * the input is the text.
+ */
+struct memory *memory_on_device(uint64_t seed, size_t bytes);
+void memory_on_device_free(struct memory *memory);
 
 int set_stream(EVP_CIPHER_CTX *context, drv_stream stream);
 
-/* Padding is off: a padded decryption keeps a block back, and so waits. */
-EVP_CIPHER_CTX *new_context(int ours, const char *name, int encrypt, drv_stream stream);
+/* Of the usual key and IV. Padding is off: a padded decryption keeps a block back, and so waits. */
+struct stream stream_open_on(struct memory *memory, const char *name, int encrypt, drv_stream cuda);
 int stop_stream(EVP_CIPHER_CTX *context);
 
 #endif
