@@ -48,7 +48,6 @@ evp_tests = \
 evp_emulator_tests = \
 	test/evp/large_updates_test \
 	test/evp/read_ahead_life_test \
-	test/evp/read_ahead_memory_test \
 	test/evp/secrets_test \
 	test/fault/base64_faults_test \
 	test/fault/device_loss_test \

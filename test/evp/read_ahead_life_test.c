@@ -85,6 +85,81 @@ static int a_small_cap(void)
     return right && peak - before <= 768 * KIB;
 }
 
+/* ---- Very many streams ---------------------------------------------------------------- */
+
+enum { CONTEXTS = 2000, STREAM_BYTES = 4 * MIB };
+
+static unsigned char *expected; /* of the same stream, which all are */
+
+static int make_expected(void)
+{
+    EVP_CIPHER_CTX *reference = context_open(0, "AES-256-CTR", usual_key, usual_iv, 1, NULL);
+    int n, right = (expected = calloc(2, STREAM_BYTES)) != NULL &&
+                   EVP_CipherUpdate(reference, expected, &n, expected, STREAM_BYTES);
+    EVP_CIPHER_CTX_free(reference);
+    return right;
+}
+
+/* Goes on from *position. */
+static int encrypts_zeros(EVP_CIPHER_CTX *context, size_t *position, size_t length)
+{
+    static const unsigned char zeros[64 * KIB];
+    static unsigned char out[64 * KIB];
+    int n, right = EVP_CipherUpdate(context, out, &n, zeros, (int)length) &&
+                   !memcmp(out, expected + *position, length);
+    *position += length;
+    return right;
+}
+
+/* Each is run up to where it may be read ahead of, then all go on in turn. */
+static int many_streams(uint64_t limit)
+{
+    static EVP_CIPHER_CTX *context[CONTEXTS];
+    static size_t position[CONTEXTS];
+    int right = ahead_begin() && make_expected();
+    uint64_t baseline = ahead_get().pinned_peak;
+    for (int i = 0; right && i < CONTEXTS; i++) {
+        context[i] = context_open(1, "AES-256-CTR", usual_key, usual_iv, 1, NULL);
+        while (right && position[i] < BEGINS_AFTER + 64 * KIB)
+            right = encrypts_zeros(context[i], &position[i], 64 * KIB);
+    }
+    for (int round = 0; right && round < 20; round++)
+        for (int i = 0; right && i < CONTEXTS; i++)
+            right = encrypts_zeros(context[i], &position[i], 333 + (size_t)(i % 7));
+    uint64_t most = ahead_get().pinned;
+    /* What these give back, others may have; a new one does. */
+    for (int i = 0; i < CONTEXTS - 20; i++)
+        EVP_CIPHER_CTX_free(context[i]);
+    for (int i = CONTEXTS - 20; right && i < CONTEXTS; i++)
+        while (right && position[i] < 3 * MIB)
+            right = encrypts_zeros(context[i], &position[i], 64 * KIB - (size_t)i % 16);
+    for (int i = CONTEXTS - 20; i < CONTEXTS; i++)
+        EVP_CIPHER_CTX_free(context[i]);
+    struct stream s = {.side = {NULL}};
+    right = right && stream_begin(&s, memory, "AES-256-CTR");
+    stream_close(&s);
+    free(expected);
+    struct ahead now = ahead_get();
+    fprintf(stderr, "# %llu bytes were pinned for streams, where %llu may be\n",
+            (unsigned long long)(now.pinned_peak - baseline), (unsigned long long)limit);
+    return right && most > baseline && now.pinned_peak <= baseline + limit && now.faults == 0;
+}
+
+static int many_streams_in_64_mib(void)
+{
+    return many_streams(64 * MIB);
+}
+
+static int many_streams_in_6_mib(void)
+{
+    return many_streams(6 * MIB);
+}
+
+static int many_streams_in_30_mib(void)
+{
+    return many_streams(30 * MIB);
+}
+
 /* Large updates go to the device, small ones are served, in one stream. */
 static int large_ones_go_to_the_device(void)
 {
@@ -288,6 +363,9 @@ static const struct {
     {"policy=gpu: small updates are", "GPUAES_POLICY=gpu GPUAES_MIN_BYTES=auto", "",
      is_read_ahead_of, 0},
     {"read-ahead-bytes for one small ring", "GPUAES_READ_AHEAD_BYTES=768K", "", a_small_cap, 0},
+    {"very many streams", "GPUAES_READ_AHEAD_BYTES=64M", "", many_streams_in_64_mib, 0},
+    {"very many streams, less memory", "GPUAES_READ_AHEAD_BYTES=6M", "", many_streams_in_6_mib, 0},
+    {"very many streams, pinned-bytes", "GPUAES_PINNED_BYTES=30M", "", many_streams_in_30_mib, 0},
     {"large updates go to the device", "GPUAES_MIN_BYTES=128K", "", large_ones_go_to_the_device, 0},
     {"segments come late", "", "", late_segments, 0},
     {"a stream in a hurry", "", "", a_stream_in_a_hurry, 0},

@@ -15,9 +15,10 @@
 #include "test/support/memory_search.h"
 #include "test/support/read_ahead_streams.h"
 
-enum { MOST = 9 * MIB, STEP = 4096, TEXT_AT = 64 };
+enum { MOST = 16 * MIB, STEP = 4096 };
 enum kind { KEY, SCHEDULE, KEYSTREAM, PLAINTEXT, KINDS };
 static const char *const kind_names[] = {"key", "key schedule", "keystream", "plaintext"};
+enum { NOTHING, NO_TEXT, NO_KEYSTREAM }; /* is left: nothing; nothing but text; no keystream */
 
 struct secrets {
     unsigned char key[32], iv[BLOCK], other_key[32], other_iv[BLOCK];
@@ -37,6 +38,7 @@ struct test_case {
     const char *settings, *fault;
     int (*end)(EVP_CIPHER_CTX *context); /* what must leave nothing; 1 */
     int may_refuse, keeps_text;
+    int runs_ahead; /* instead of one update: until there is keystream that is not used yet */
 };
 
 /* ---- What is looked for --------------------------------------------------------------- */
@@ -130,7 +132,7 @@ static void show(const char *when)
 }
 
 /* The device may be wiping still, and a card says nothing of it. */
-static int is_clean(const char *when, int but_text)
+static int is_clean(const char *when, int wanted)
 {
     for (int i = 0; i < 60000 && application_count("emulator_under_way") != 0; i++)
         sleep_ms(1);
@@ -138,8 +140,9 @@ static int is_clean(const char *when, int but_text)
         search->is_ignored != NULL ? 40 : 3; /* a card is fast, a driver's memory is large */
     for (int i = 0; i < tries; i++) {
         (void)search_memory(search);
-        unsigned left = count_of(KEY) + count_of(SCHEDULE) + count_of(KEYSTREAM);
-        left += but_text ? 0 : count_of(PLAINTEXT);
+        unsigned left = count_of(KEYSTREAM);
+        left += wanted != NO_KEYSTREAM ? count_of(KEY) + count_of(SCHEDULE) : 0;
+        left += wanted == NOTHING ? count_of(PLAINTEXT) : 0;
         if (left == 0)
             return 1;
         sleep_ms(50);
@@ -159,12 +162,12 @@ static int free_it(EVP_CIPHER_CTX *context)
 static int give_another_key(EVP_CIPHER_CTX *context)
 {
     return EVP_CipherInit_ex2(context, NULL, secrets->other_key, secrets->other_iv, -1, NULL) &&
-           is_clean("after another key", 0);
+           is_clean("after another key", NOTHING);
 }
 
 static int reset(EVP_CIPHER_CTX *context)
 {
-    return EVP_CIPHER_CTX_reset(context) && is_clean("after a reset", 0);
+    return EVP_CIPHER_CTX_reset(context) && is_clean("after a reset", NOTHING);
 }
 
 static int copy_and_free(EVP_CIPHER_CTX *context)
@@ -205,7 +208,114 @@ static int be_idle(EVP_CIPHER_CTX *context)
     (void)context;
     for (int i = 0; i < 6000 && ahead_get().pinned; i++)
         sleep_ms(10);
-    return ahead_get().pinned == 0;
+    return ahead_get().pinned == 0 && is_clean("after the release of an idle device", NO_KEYSTREAM);
+}
+
+static int give_another_iv(EVP_CIPHER_CTX *context)
+{
+    return EVP_CipherInit_ex2(context, NULL, NULL, secrets->other_iv, -1, NULL) &&
+           is_clean("after an IV", NO_KEYSTREAM);
+}
+
+static int finish(EVP_CIPHER_CTX *context)
+{
+    unsigned char out[BLOCK];
+    int n;
+    return EVP_CipherFinal_ex(context, out, &n) && is_clean("after a final", NO_KEYSTREAM);
+}
+
+static EVP_CIPHER_CTX *open_other(const unsigned char *key)
+{
+    return context_open(1, "AES-256-CTR", key, secrets->iv, 1, NULL);
+}
+
+static int copy_over(EVP_CIPHER_CTX *context)
+{
+    EVP_CIPHER_CTX *other = open_other(secrets->key);
+    int right =
+        EVP_CIPHER_CTX_copy(context, other) && is_clean("after a copy over it", NO_KEYSTREAM);
+    EVP_CIPHER_CTX_free(other);
+    return right;
+}
+
+/* The memory goes to another stream while this one rests. */
+static int rest(EVP_CIPHER_CTX *context)
+{
+    EVP_CIPHER_CTX *other = open_other(secrets->other_key);
+    uint64_t launches = ahead_get().launches;
+    int n, right = 1;
+    (void)context;
+    sleep_ms(1200); /* what has been used within a second is not taken away */
+    for (int i = 0; right && i < 3 * MIB / STEP; i++)
+        right = EVP_CipherUpdate(other, secrets->out, &n, secrets->plain, STEP);
+    EVP_CIPHER_CTX_free(other);
+    return right && ahead_get().launches > launches &&
+           is_clean("after it was taken away", NO_KEYSTREAM);
+}
+
+/* ---- A stream that leaves keystream behind ----------------------------------------------- */
+
+/* Goes on from *position; 1 if the bytes are right. */
+static int go_on(EVP_CIPHER_CTX *context, size_t *position)
+{
+    int n, right = *position + PACED <= MOST &&
+                   EVP_CipherUpdate(context, secrets->out, &n, secrets->plain + *position, PACED) &&
+                   !memcmp(secrets->out, secrets->cipher + *position, PACED);
+    *position += PACED;
+    return right;
+}
+
+/* While segments are under way; the end of the stream waits for them. */
+static int end_in_flight(EVP_CIPHER_CTX *context)
+{
+    size_t position = 0;
+    emulate("kernel-us=30000");
+    /* The same stream again, up to where its ring begins. */
+    int right = EVP_CipherInit_ex2(context, NULL, secrets->key, secrets->iv, -1, NULL);
+    while (right && position < BEGINS_AFTER + 256 * KIB)
+        right = go_on(context, &position);
+    right = right && EVP_CipherInit_ex2(context, NULL, secrets->other_key, NULL, -1, NULL);
+    while (application_count("emulator_under_way") != 0)
+        sleep_ms(1);
+    emulate("");
+    return right && is_clean("after an end in flight", NOTHING);
+}
+
+/* How many blocks of keystream are found beyond the position. */
+static unsigned found_ahead(size_t position)
+{
+    unsigned found = 0;
+    (void)search_memory(search);
+    for (unsigned i = 0, at = 0; i < search->count; i++)
+        if (secrets->kind[i] == KEYSTREAM)
+            found += at++ * (size_t)STEP >= position && search->found[i] != 0;
+    return found;
+}
+
+/* Until there is keystream ahead of it, which the search must find to be worth anything. */
+static int run_ahead(EVP_CIPHER_CTX *context)
+{
+    struct ahead before = ahead_get(), now = before;
+    size_t position = 0;
+    int right = 1, lates = 0;
+    while (right && now.bytes == before.bytes) {
+        struct ahead last = now;
+        if (position > MOST / 2) { /* the device is slower than that: from the start */
+            slow_down();
+            position = 0;
+            right = EVP_CipherInit_ex2(context, NULL, NULL, secrets->iv, -1, NULL);
+        }
+        right = right && go_on(context, &position);
+        now = ahead_get();
+        if (position >= BEGINS_AFTER)
+            keep_pace(&last, &now, &lates);
+    }
+    for (int i = 0; i < 60000 && application_count("emulator_under_way") != 0; i++)
+        sleep_ms(1);
+    unsigned ahead = found_ahead(position);
+    if (ahead < 64)
+        fprintf(stderr, "# %u blocks of keystream are found beyond %zu bytes\n", ahead, position);
+    return right && ahead >= 64;
 }
 
 /* ---- Cases ----------------------------------------------------------------------------------- */
@@ -213,6 +323,9 @@ static int be_idle(EVP_CIPHER_CTX *context)
 #define AES(name_, cipher_, encrypt_, bytes_, in_place_, place_)                                   \
     .name = name_, .cipher = cipher_, .encrypt = encrypt_, .bytes = bytes_, .in_place = in_place_, \
     .place = place_
+#define AHEAD(name_, settings_)                                                                    \
+    AES("read-ahead, " name_, "AES-256-CTR", 1, MOST, 0, PAGEABLE),                                \
+        .runs_ahead = 1, .settings = "GPUAES_MIN_BYTES=1G GPUAES_START=eager" settings_
 static const struct test_case cases[] = {
     {AES("CTR", "AES-256-CTR", 1, 300 * KIB, 0, PAGEABLE), .end = free_it},
     {AES("CTR in place", "AES-128-CTR", 1, 300 * KIB, 1, PAGEABLE), .end = free_it},
@@ -256,6 +369,16 @@ static const struct test_case cases[] = {
      .fault = "fault=launch_kernel:3", .may_refuse = 1},
     {AES("ECB, short of memory", "AES-256-ECB", 1, 300 * KIB, 0, PAGEABLE), .end = free_it,
      .fault = "fault=mem_host_alloc:2:2"},
+    {AHEAD("a stream is freed", ""), .end = free_it},
+    {AHEAD("another key", ""), .end = give_another_key},
+    {AHEAD("another IV", ""), .end = give_another_iv},
+    {AHEAD("a final", ""), .end = finish},
+    {AHEAD("a reset", ""), .end = reset},
+    {AHEAD("a copy over it", ""), .end = copy_over},
+    {AHEAD("an end with segments in flight", ""), .end = end_in_flight, .fault = ""},
+    /* The search for keystream comes before, may take seconds and is no work of the device. */
+    {AHEAD("an idle device is released", " GPUAES_IDLE_SECONDS=20"), .end = be_idle},
+    {AHEAD("its memory goes to another stream", " GPUAES_READ_AHEAD_BYTES=768K"), .end = rest},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
@@ -312,8 +435,10 @@ static EVP_CIPHER_CTX *open_context(const struct test_case *c)
 }
 
 /* Starts the device with a key of no interest. */
-static int start_device(void)
+static int start_device(const struct test_case *c)
 {
+    if (c->runs_ahead)
+        return ahead_start(60000);
     static unsigned char buffer[4096];
     EVP_CIPHER *cipher = fetch_ours(&providers, "AES-128-ECB");
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
@@ -345,8 +470,8 @@ static int prepare(const struct test_case *c)
     memcpy(&search->is_ignored, &symbol, sizeof symbol);
     emulate(c->fault != NULL && !strncmp(c->fault, "devices", 7) ? c->fault : "");
     providers = providers_load();
-    return start_device() && (c->place == PAGEABLE || application_begin(0)) &&
-           is_clean("before anything", 0);
+    return start_device(c) && (c->place == PAGEABLE || application_begin(0)) &&
+           is_clean("before anything", NOTHING);
 }
 
 static int run_case(const struct test_case *c)
@@ -356,7 +481,7 @@ static int run_case(const struct test_case *c)
     if (!prepare(c))
         return 0;
     EVP_CIPHER_CTX *context = open_context(c);
-    int right = update(c, context);
+    int right = c->runs_ahead ? run_ahead(context) : update(c, context);
     if (!right)
         fprintf(stderr, "# the update is wrong\n");
     (void)search_memory(search);
@@ -366,9 +491,10 @@ static int run_case(const struct test_case *c)
     }
     right = right && c->end(context);
     EVP_CIPHER_CTX_free(context);
-    right = right && is_clean("after it was freed", c->keeps_text);
+    int wanted = c->keeps_text ? NO_TEXT : NOTHING;
+    right = right && is_clean("after it was freed", wanted);
     providers_unload(&providers);
-    return right && is_clean("after the provider was unloaded", c->keeps_text);
+    return right && is_clean("after the provider was unloaded", wanted);
 }
 
 /* ---- The log -------------------------------------------------------------------------------- */
