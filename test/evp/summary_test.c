@@ -9,12 +9,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "cuda/gpuaes.h"
-#include "test/support/application.h"
-#include "test/support/providers.h"
+#include "test/support/cases.h"
+#include "test/support/device_state.h"
 
 enum {
     STATUS = 42,
@@ -138,15 +135,10 @@ static void say_beyond_limit(void)
 /* Has no device, and learns that in the background. */
 static void miss_device(void)
 {
-    enum gpuaes_state (*state)(void);
-    void *symbol = library_function("gpuaes_state");
-    memcpy(&state, &symbol, sizeof symbol);
-    if (symbol == NULL)
-        _exit(1);
     do {
         encrypt(CHILD_BYTES);
         usleep(1000);
-    } while (state() != GPUAES_FAILED);
+    } while (device_state() != GPUAES_FAILED);
     work();
     work();
 }
@@ -154,7 +146,6 @@ static void miss_device(void)
 /* A process that works and forks; it ends as its child ended. */
 static void fork_and(void (*child)(void))
 {
-    int status;
     parents = begin();
     update(parents, PARENT_BYTES - BASE64_BYTES);
     parents_base64 = begin_with("BASE64", NULL);
@@ -164,43 +155,9 @@ static void fork_and(void (*child)(void))
         child();
         exit(STATUS);
     }
-    waitpid(pid, &status, 0);
-    EVP_CIPHER_CTX_free(parents);
-    EVP_CIPHER_CTX_free(parents_base64);
-    exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-}
-
-/* Runs it in a process of its own, or in a child of that; what all print goes to `text`. */
-static int run_in(int is_forked, void (*child)(void), char text[TEXT_BYTES])
-{
-    int ends[2], status;
-    size_t have = 0;
-    ssize_t n;
-    if (pipe(ends) != 0)
-        exit(EXIT_FAILURE);
-    pid_t pid = fork();
-    if (pid == 0) {
-        close(ends[0]);
-        say_to(ends[1]);
-        providers = providers_load();
-        if (is_forked)
-            fork_and(child);
-        child();
-        exit(STATUS);
-    }
-    close(ends[1]);
-    while (have < TEXT_BYTES - 1 && (n = read(ends[0], text + have, TEXT_BYTES - 1 - have)) > 0)
-        have += (size_t)n;
-    text[have] = '\0';
-    close(ends[0]);
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/* Returns the child's status. */
-static int run(void (*child)(void), char text[TEXT_BYTES])
-{
-    return run_in(1, child, text);
+    int status = exit_status(pid);
+    free_what_is_there();
+    exit(status);
 }
 
 static int times(const char *text, const char *word)
@@ -211,67 +168,90 @@ static int times(const char *text, const char *word)
     return n;
 }
 
-int main(void)
+#define CPU "GPUAES_POLICY=cpu GPUAES_LOG=summary"
+#define LINE "gpuaes: summary "
+
+static const struct {
+    const char *what, *settings;
+    int is_forked; /* else it has no parent that works as well */
+    void (*body)(void);
+    const char *says[3]; /* how many times both print this, and the text */
+} cases[] = {
+    {"a child that works prints its figures from the fork on, and the parent its own",
+     CPU,
+     1,
+     work,
+     {"2" LINE, "1 cpu-bytes=65536 ", "1 cpu-bytes=32768 "}},
+    {"a child that does nothing prints nothing",
+     CPU,
+     1,
+     do_nothing,
+     {"1" LINE, "1 cpu-bytes=32768 "}},
+    {"nor does one that frees what its parent worked with",
+     CPU,
+     1,
+     free_what_is_there,
+     {"1" LINE, "1 cpu-bytes=32768 "}},
+    {"a child that begins anew with that counts its own",
+     CPU,
+     1,
+     begin_again,
+     {"1 cpu-bytes=65536 "}},
+    {"so does one that goes on amid a message",
+     "GPUAES_START=never GPUAES_LOG=summary",
+     1,
+     go_on,
+     {"1 cpu-bytes=2097152 "}},
+    {"without a summary a child counts from 0 as well",
+     "GPUAES_POLICY=cpu GPUAES_LOG=off",
+     1,
+     count,
+     {"1counted 65536\n", "0gpuaes"}},
+    {"a process that uses nothing says so, and shows no figures",
+     CPU,
+     0,
+     do_nothing,
+     {"1" LINE "nothing was used: no update of 1 KiB or more came to gpuaes pid=", "0bytes="}},
+    {"a process without a device is told so once",
+     "GPUAES_START=eager GPUAES_LOG=debug GPUAES_EMULATOR=devices=0 CUDA_VISIBLE_DEVICES=-1",
+     0,
+     miss_device,
+     {"1gpuaes: debug no device: "}},
+    {"a broken pipe does not end a process", CPU, 1, say_to_nobody, {NULL}},
+    {"a limit on files does not end one", CPU, 1, say_beyond_limit, {NULL}},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+static int run_case(size_t number)
 {
-    char text[TEXT_BYTES];
-    if (stand_in()) {
-        tap_skip("the default provider keeps no figures");
-        return tap_done();
-    }
-    setenv("GPUAES_POLICY", "cpu", 1);
-    setenv("GPUAES_LOG", "summary", 1);
+    providers = providers_load();
+    if (cases[number].is_forked)
+        fork_and(cases[number].body);
+    cases[number].body();
+    return STATUS;
+}
 
-    int status = run(work, text);
-    tap_ok(status == STATUS, "a child that works ends well");
-    tap_ok(times(text, "gpuaes: summary ") == 2, "both print a line");
-    tap_ok(times(text, " cpu-bytes=65536 ") == 1, "the child's figures begin with the fork");
-    tap_ok(times(text, " cpu-bytes=32768 ") == 1, "the parent's are its own");
-
-    status = run(do_nothing, text);
-    tap_ok(status == STATUS, "a child that does nothing ends well");
-    tap_ok(times(text, "gpuaes: summary ") == 1, "it prints nothing");
-    tap_ok(times(text, " cpu-bytes=32768 ") == 1, "and its parent its line");
-
-    status = run_in(0, do_nothing, text);
-    tap_ok(status == STATUS &&
-               times(text, "gpuaes: summary nothing was used: no update of 1 KiB or more came to "
-                           "gpuaes pid=") == 1 &&
-               times(text, "bytes=") == 0,
-           "a process that uses nothing says so, and shows no figures");
-
-    status = run(free_what_is_there, text);
-    tap_ok(status == STATUS && times(text, "gpuaes: summary ") == 1,
-           "nor does one that frees what its parent worked with");
-    tap_ok(times(text, " cpu-bytes=32768 ") == 1, "which is the parent's to count");
-
-    status = run(begin_again, text);
-    tap_ok(status == STATUS && times(text, " cpu-bytes=65536 ") == 1,
-           "a child that works with that counts its own");
-    setenv("GPUAES_POLICY", "auto", 1);
-    setenv("GPUAES_START", "never", 1);
-    status = run(go_on, text);
-    tap_ok(status == STATUS && times(text, " cpu-bytes=2097152 ") == 1,
-           "so does one that goes on amid a message");
-    setenv("GPUAES_POLICY", "cpu", 1);
-
-    setenv("GPUAES_LOG", "off", 1);
-    status = run(count, text);
-    tap_ok(status == STATUS && !strcmp(text, "counted 65536\n"),
-           "without a summary a child counts from 0 as well");
-    setenv("GPUAES_LOG", "summary", 1);
-
-    setenv("GPUAES_POLICY", "auto", 1);
-    setenv("GPUAES_START", "eager", 1);
-    setenv("GPUAES_LOG", "debug", 1);
-    setenv("GPUAES_EMULATOR", "devices=0", 1);
-    setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
-    status = run_in(0, miss_device, text);
-    if (!tap_ok(status == STATUS && times(text, "gpuaes: debug no device: ") == 1,
-                "who has no device is told so once"))
+static void check_case(size_t number)
+{
+    static char text[TEXT_BYTES];
+    int status;
+    FILE *output = case_hear(STDERR_FILENO, &status, cases[number].settings, NULL, "%zu", number);
+    text[fread(text, 1, sizeof text - 1, output)] = '\0';
+    fclose(output);
+    for (const char *const *says = cases[number].says; says < cases[number].says + 3; says++)
+        if (*says != NULL && times(text, *says + 1) != **says - '0')
+            status = -1;
+    if (!tap_ok(status == STATUS, "%s", cases[number].what))
         tap_diag("status %d: %s", status, text);
-    setenv("GPUAES_POLICY", "cpu", 1);
+}
 
-    tap_ok(run(say_to_nobody, text) == STATUS, "a broken pipe does not end a process");
-    tap_ok(run(say_beyond_limit, text) == STATUS, "a limit on files does not end one");
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        return run_case(strtoul(argv[1], NULL, 10) % CASES);
+    if (stand_in())
+        return tap_skip_all("the default provider keeps no figures");
+    for (size_t i = 0; i < CASES; i++)
+        check_case(i);
     return tap_done();
 }
