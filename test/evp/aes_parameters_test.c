@@ -1,6 +1,6 @@
 /*
  * Parameters, settings and the calls at the edge of what is allowed, beside the
- * default provider's. A scenario is played once with our cipher and once with
+ * default provider's. A scenario, or a script, is played once with our cipher and once with
  * the default's, and writes down all that it sees: results, values, bytes and
  * the first error of each refusal. The two transcripts must be the same text.
  *
@@ -9,6 +9,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#define _GNU_SOURCE
 #include <openssl/asn1.h>
 #include <openssl/core_names.h>
 
@@ -207,29 +208,6 @@ static void parameters_of_the_cipher(struct play *p)
         EVP_CIPHER_get_type(p->cipher));
 }
 
-static void parameters_in_every_state(struct play *p)
-{
-    int encrypt;
-
-    for (encrypt = 1; encrypt >= 0; encrypt--) {
-        EVP_CIPHER_CTX_reset(p->context);
-        init(p, p->cipher, NULL, NULL, encrypt);
-        get_all(p);
-        init(p, NULL, key, NULL, encrypt);
-        get_all(p);
-        init(p, NULL, NULL, iv, encrypt);
-        get_all(p);
-        update(p, 1024);
-        get_all(p);
-        update(p, 5);
-        get_all(p);
-        update(p, 4096);
-        get_all(p);
-        final(p);
-        get_all(p);
-    }
-}
-
 static void parameters_in_wrong_types_and_sizes(struct play *p)
 {
     static const unsigned types[] = {OSSL_PARAM_INTEGER,     OSSL_PARAM_UNSIGNED_INTEGER,
@@ -272,24 +250,6 @@ static void padding_set(struct play *p)
     set(p, OSSL_CIPHER_PARAM_PADDING, OSSL_PARAM_UTF8_STRING, "1", 1);
     set(p, OSSL_CIPHER_PARAM_PADDING, OSSL_PARAM_OCTET_STRING, "\1\0\0\0", 4);
     get_all(p);
-}
-
-/* As old programs do: by flags, by EVP_CIPHER_CTX_set_padding(), before and after. */
-static void padding_by_evp_calls(struct play *p)
-{
-    EVP_CIPHER_CTX_set_flags(p->context, EVP_CIPH_NO_PADDING);
-    init(p, p->cipher, key, iv, 1);
-    update(p, 33);
-    final(p);
-    EVP_CIPHER_CTX_reset(p->context);
-    say_result(p, "set_padding without a cipher", EVP_CIPHER_CTX_set_padding(p->context, 0));
-    init(p, p->cipher, key, iv, 0);
-    say_result(p, "set_padding", EVP_CIPHER_CTX_set_padding(p->context, 1));
-    update(p, 4096);
-    say_result(p, "set_padding in mid-stream", EVP_CIPHER_CTX_set_padding(p->context, 0));
-    update(p, 64);
-    update(p, 16);
-    final(p);
 }
 
 static void num_set(struct play *p)
@@ -362,26 +322,6 @@ static void parameters_with_the_initialisation(struct play *p)
     update(p, 100);
 }
 
-static void initialisation_in_parts(struct play *p)
-{
-    int order, encrypt;
-
-    for (encrypt = 0; encrypt < 2; encrypt++)
-        for (order = 0; order < 3; order++) {
-            EVP_CIPHER_CTX_reset(p->context);
-            init(p, p->cipher, NULL, NULL, encrypt);
-            if (order != 1)
-                init(p, NULL, key, NULL, order == 2 ? -1 : encrypt);
-            init(p, NULL, NULL, iv, order == 2 ? -1 : encrypt);
-            if (order == 1)
-                init(p, NULL, key, NULL, encrypt);
-            update(p, 2048);
-            update(p, 7);
-            say(p, "encrypting: %d\n", EVP_CIPHER_CTX_is_encrypting(p->context));
-            final(p);
-        }
-}
-
 /* An initialisation that is refused late: the key and the IV have been taken, a parameter not. */
 static void initialisation_half_refused(struct play *p)
 {
@@ -406,88 +346,6 @@ static void initialisation_half_refused(struct play *p)
             init(p, NULL, key, NULL, 0);
             update(p, 2048);
         }
-}
-
-static void initialisation_again(struct play *p)
-{
-    int encrypt;
-
-    for (encrypt = 0; encrypt < 2; encrypt++) {
-        EVP_CIPHER_CTX_reset(p->context);
-        init(p, p->cipher, key, iv, encrypt);
-        update(p, 2048 + 5);
-        init(p, NULL, NULL, NULL, encrypt);
-        get_all(p);
-        update(p, 1024 + 3);
-        init(p, NULL, key + 1, NULL, encrypt);
-        get_all(p);
-        update(p, 1024 + 3);
-        init(p, NULL, NULL, iv, encrypt);
-        update(p, 1024 + 3);
-        init(p, p->cipher, NULL, NULL, -1);
-        get_all(p);
-        update(p, 1024);
-        init(p, p->cipher, key, NULL, -1);
-        update(p, 1024);
-        final(p);
-    }
-}
-
-/* Nobody means to, but the default takes it: the direction turned, the key schedule kept. */
-static void direction_turned_without_a_key(struct play *p)
-{
-    init(p, p->cipher, key, iv, 1);
-    update(p, 2048);
-    init(p, NULL, NULL, NULL, 0);
-    EVP_CIPHER_CTX_set_padding(p->context, 0);
-    update(p, 2048);
-    init(p, NULL, NULL, iv, 1);
-    update(p, 2048);
-    final(p);
-}
-
-static void a_context_without_a_key(struct play *p)
-{
-    int n = -1;
-    unsigned char out[64];
-
-    say_result(p, "update without a cipher", EVP_CipherUpdate(p->context, out, &n, input, 16));
-    say_result(p, "final without a cipher", EVP_CipherFinal_ex(p->context, out, &n));
-    init(p, p->cipher, NULL, NULL, 1);
-    update(p, 5);
-    update(p, 64);
-    one_shot(p, 64);
-    final(p);
-    init(p, p->cipher, NULL, iv, 0);
-    update(p, 64);
-    update(p, 0);
-    one_shot(p, 0);
-    final(p);
-    EVP_CIPHER_CTX_reset(p->context);
-    init(p, p->cipher, key, NULL, 1);
-    update(p, 64);
-    one_shot(p, 64);
-    final(p);
-}
-
-static void use_after_final(struct play *p)
-{
-    int encrypt;
-
-    for (encrypt = 0; encrypt < 2; encrypt++) {
-        EVP_CIPHER_CTX_reset(p->context);
-        init(p, p->cipher, key, iv, encrypt);
-        EVP_CIPHER_CTX_set_padding(p->context, encrypt);
-        update(p, 1024);
-        final(p);
-        final(p);
-        update(p, 512);
-        one_shot(p, 256);
-        final(p);
-        init(p, NULL, NULL, NULL, encrypt);
-        update(p, 512);
-        final(p);
-    }
 }
 
 static void null_buffers_and_no_bytes(struct play *p)
@@ -676,6 +534,95 @@ static void tls_parameters_in_mid_stream(struct play *p)
     set(p, OSSL_CIPHER_PARAM_TLS_MAC_SIZE, OSSL_PARAM_UTF8_STRING, "3", 1);
 }
 
+/* ---- Scripts ------------------------------------------------------------- */
+
+/*
+ * Calls one after the other, both ways. `init` has the words cipher, key, other-key and iv for what
+ * it gives, and turned or same for a direction that is not the script's, or none; `get` asks for
+ * all parameters.
+ */
+static const struct script {
+    const char *name, *calls;
+} scripts[] = {
+    {"parameters_in_every_state",
+     "init cipher; get; init key; get; init iv; get; update 1024; get; update 5; get;"
+     "update 4096; get; final; get"},
+    {"padding_by_evp_calls",
+     "no-padding; init cipher key iv; update 33; final; reset; padding 0;"
+     "init cipher key iv; padding 1; update 4096; padding 0; update 64; update 16; final"},
+    {"initialisation_in_parts",
+     "init cipher; init key; init iv; update 2048; update 7; direction; final; reset;"
+     "init cipher; init iv; init key; update 2048; update 7; direction; final; reset;"
+     "init cipher; init key same; init iv same; update 2048; update 7; direction; final"},
+    {"initialisation_again",
+     "init cipher key iv; update 2053; init; get; update 1027; init other-key; get;"
+     "update 1027; init iv; update 1027; init cipher same; get; update 1024;"
+     "init cipher key same; update 1024; final"},
+    /* Nobody means to, but the default takes it: the key schedule is kept. */
+    {"direction_turned_without_a_key",
+     "init cipher key iv; update 2048; init turned; padding 0; update 2048; init iv;"
+     "update 2048; final"},
+    {"a_context_without_a_key",
+     "update 16; final; init cipher; update 5; update 64; one-shot 64; final;"
+     "init cipher iv turned; update 64; update 0; one-shot 0; final; reset;"
+     "init cipher key; update 64; one-shot 64; final"},
+    {"use_after_final",
+     "init cipher key iv; padding 0; update 1024; final; final; update 512; one-shot 256; final;"
+     "init; update 512; final; reset; init cipher key iv; padding 1; update 1024; final; final;"
+     "update 512; one-shot 256; final; init; update 512; final"},
+};
+enum { SCRIPTS = sizeof scripts / sizeof scripts[0] };
+
+static void play_init(struct play *p, const char *words, int encrypt)
+{
+    init(p, strstr(words, " cipher") ? p->cipher : NULL,
+         strstr(words, " other-key") ? key + 1
+         : strstr(words, " key")     ? key
+                                     : NULL,
+         strstr(words, " iv") ? iv : NULL,
+         strstr(words, " same")     ? -1
+         : strstr(words, " turned") ? !encrypt
+                                    : encrypt);
+}
+
+static void play_call(struct play *p, const char *call, int encrypt)
+{
+    char verb[16] = "";
+    unsigned n = 0;
+    (void)sscanf(call, "%15s %u", verb, &n);
+    if (!strcmp(verb, "init"))
+        play_init(p, call, encrypt);
+    else if (!strcmp(verb, "update"))
+        update(p, n);
+    else if (!strcmp(verb, "one-shot"))
+        one_shot(p, n);
+    else if (!strcmp(verb, "final"))
+        final(p);
+    else if (!strcmp(verb, "get"))
+        get_all(p);
+    else if (!strcmp(verb, "reset"))
+        EVP_CIPHER_CTX_reset(p->context);
+    else if (!strcmp(verb, "no-padding"))
+        EVP_CIPHER_CTX_set_flags(p->context, EVP_CIPH_NO_PADDING);
+    else if (!strcmp(verb, "padding"))
+        say_result(p, "set_padding", EVP_CIPHER_CTX_set_padding(p->context, (int)n));
+    else if (!strcmp(verb, "direction"))
+        say(p, "encrypting: %d\n", EVP_CIPHER_CTX_is_encrypting(p->context));
+    else
+        abort();
+}
+
+static void play_script(struct play *p, const char *script)
+{
+    char text[512], *rest, *call;
+    for (int encrypt = 1; encrypt >= 0; encrypt--) {
+        EVP_CIPHER_CTX_reset(p->context);
+        snprintf(text, sizeof text, "%s", script);
+        for (rest = text; (call = strsep(&rest, ";")) != NULL;)
+            play_call(p, call + strspn(call, " "), encrypt);
+    }
+}
+
 /* ---- The play ------------------------------------------------------------ */
 
 #define SCENARIO(name)                                                                             \
@@ -688,19 +635,12 @@ static const struct {
 } scenarios[] = {
     SCENARIO(the_lists_of_parameters),
     SCENARIO(parameters_of_the_cipher),
-    SCENARIO(parameters_in_every_state),
     SCENARIO(parameters_in_wrong_types_and_sizes),
     SCENARIO(padding_set),
-    SCENARIO(padding_by_evp_calls),
     SCENARIO(num_set),
     SCENARIO(key_lengths),
     SCENARIO(parameters_with_the_initialisation),
-    SCENARIO(initialisation_in_parts),
-    SCENARIO(initialisation_again),
     SCENARIO(initialisation_half_refused),
-    SCENARIO(direction_turned_without_a_key),
-    SCENARIO(a_context_without_a_key),
-    SCENARIO(use_after_final),
     SCENARIO(null_buffers_and_no_bytes),
     SCENARIO(wrong_lengths_and_paddings),
     SCENARIO(the_other_evp_calls),
@@ -710,6 +650,7 @@ static const struct {
     SCENARIO(dtls_1_2_records),
     SCENARIO(tls_parameters_in_mid_stream),
 };
+enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
 
 /* The first lines that differ, one above the other. */
 static void show_difference(const char *ours, const char *reference)
@@ -729,44 +670,48 @@ static void show_difference(const char *ours, const char *reference)
     tap_diag("line %zu, default's: %.*s", line, (int)strcspn(reference, "\n"), reference);
 }
 
-static void play(struct play *p, void (*scenario)(struct play *p))
+static void play(struct play *p, size_t number)
 {
     memset(p->text, 0, sizeof p->text);
     p->length = 0;
     p->context = EVP_CIPHER_CTX_new();
     ERR_clear_error();
-    scenario(p);
+    if (number < SCRIPTS)
+        play_script(p, scripts[number].calls);
+    else
+        scenarios[number - SCRIPTS].play(p);
     ERR_clear_error();
     EVP_CIPHER_CTX_free(p->context);
 }
 
-int main(void)
+static void check_cipher(const struct cipher_row *row)
 {
     static struct play ours, reference;
-    EVP_CIPHER *cipher, *standard;
-    size_t row, s, i;
+    EVP_CIPHER *cipher = fetch_ours(&providers, row->name),
+               *standard = fetch_reference(&providers, row->name);
+    ours.row = reference.row = row;
+    ours.cipher = cipher;
+    ours.reference = reference.cipher = reference.reference = standard;
+    for (size_t i = 0; i < SCRIPTS + SCENARIOS; i++) {
+        play(&ours, i);
+        play(&reference, i);
+        if (!tap_ok(reference.length > 60 && !strcmp(ours.text, reference.text),
+                    "%s: %s, %zu characters", row->name,
+                    i < SCRIPTS ? scripts[i].name : scenarios[i - SCRIPTS].name, reference.length))
+            show_difference(ours.text, reference.text);
+    }
+    EVP_CIPHER_free(cipher);
+    EVP_CIPHER_free(standard);
+}
 
+int main(void)
+{
     setenv("GPUAES_MIN_BYTES", "0", 0);
-    for (i = 0; i < sizeof input; i++)
+    for (size_t i = 0; i < sizeof input; i++)
         input[i] = (unsigned char)(i * 131 + (i >> 8) * 17);
     providers = providers_load();
-    for (row = 0; row < CIPHER_ROWS; row++) {
-        cipher = fetch_ours(&providers, cipher_rows[row].name);
-        standard = fetch_reference(&providers, cipher_rows[row].name);
-        ours.row = reference.row = &cipher_rows[row];
-        ours.cipher = cipher;
-        ours.reference = reference.cipher = reference.reference = standard;
-        for (s = 0; s < sizeof scenarios / sizeof scenarios[0]; s++) {
-            play(&ours, scenarios[s].play);
-            play(&reference, scenarios[s].play);
-            if (!tap_ok(reference.length > 60 && !strcmp(ours.text, reference.text),
-                        "%s: %s, %zu characters", cipher_rows[row].name, scenarios[s].name,
-                        reference.length))
-                show_difference(ours.text, reference.text);
-        }
-        EVP_CIPHER_free(cipher);
-        EVP_CIPHER_free(standard);
-    }
+    for (size_t row = 0; row < CIPHER_ROWS; row++)
+        check_cipher(&cipher_rows[row]);
     providers_unload(&providers);
     return tap_done();
 }
