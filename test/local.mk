@@ -209,8 +209,7 @@ test_support_libtest_la_SOURCES = \
 	test/support/providers.c test/support/providers.h \
 	test/support/read_ahead_streams.c test/support/read_ahead_streams.h \
 	test/support/streams.c test/support/streams.h \
-	test/support/tap.c test/support/tap.h \
-	test/support/vectors.c test/support/vectors.h
+	test/support/tap.c test/support/tap.h
 
 # What all of them link, of which each takes what it needs.
 test_libs = test/support/libtest.la provider/libprovider_core.la tool/libtool_core.la \

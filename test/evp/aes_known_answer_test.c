@@ -14,7 +14,67 @@
 #include <openssl/objects.h>
 
 #include "test/support/providers.h"
-#include "test/support/vectors.h"
+
+/* ---- Vectors -------------------------------------------------------------- */
+
+#define KEY_128 "2b7e151628aed2a6abf7158809cf4f3c"
+#define KEY_192 "8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b"
+#define KEY_256 "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4"
+#define CBC_IV "000102030405060708090a0b0c0d0e0f"
+#define COUNTER "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"
+#define FOUR_BLOCKS                                                                                \
+    "6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e51"                             \
+    "30c81c46a35ce411e5fbc1191a0a52eff69f2445df4f9b17ad2b417be66c3710"
+#define FIPS_KEY "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+#define FIPS_PLAIN "00112233445566778899aabbccddeeff"
+
+static const struct vector {
+    const char *source, *cipher, *key, *iv, *plain, *coded;
+} vectors[] = {
+    {"FIPS 197 B", "AES-128-ECB", KEY_128, NULL, "3243f6a8885a308d313198a2e0370734",
+     "3925841d02dc09fbdc118597196a0b32"},
+    {"FIPS 197 C.1", "AES-128-ECB", FIPS_KEY, NULL, FIPS_PLAIN, "69c4e0d86a7b0430d8cdb78070b4c55a"},
+    {"FIPS 197 C.2", "AES-192-ECB", FIPS_KEY, NULL, FIPS_PLAIN, "dda97ca4864cdfe06eaf70a0ec0d7191"},
+    {"FIPS 197 C.3", "AES-256-ECB", FIPS_KEY, NULL, FIPS_PLAIN, "8ea2b7ca516745bfeafc49904b496089"},
+    {"SP 800-38A F.1.1", "AES-128-ECB", KEY_128, NULL, FOUR_BLOCKS,
+     "3ad77bb40d7a3660a89ecaf32466ef97f5d3d58503b9699de785895a96fdbaaf"
+     "43b1cd7f598ece23881b00e3ed0306887b0c785e27e8ad3f8223207104725dd4"},
+    {"SP 800-38A F.1.3", "AES-192-ECB", KEY_192, NULL, FOUR_BLOCKS,
+     "bd334f1d6e45f25ff712a214571fa5cc974104846d0ad3ad7734ecb3ecee4eef"
+     "ef7afd2270e2e60adce0ba2face6444e9a4b41ba738d6c72fb16691603c18e0e"},
+    {"SP 800-38A F.1.5", "AES-256-ECB", KEY_256, NULL, FOUR_BLOCKS,
+     "f3eed1bdb5d2a03c064b5a7e3db181f8591ccb10d410ed26dc5ba74a31362870"
+     "b6ed21b99ca6f4f9f153e7b1beafed1d23304b7a39f9f3ff067d8d8f9e24ecc7"},
+    {"SP 800-38A F.2.1", "AES-128-CBC", KEY_128, CBC_IV, FOUR_BLOCKS,
+     "7649abac8119b246cee98e9b12e9197d5086cb9b507219ee95db113a917678b2"
+     "73bed6b8e3c1743b7116e69e222295163ff1caa1681fac09120eca307586e1a7"},
+    {"SP 800-38A F.2.3", "AES-192-CBC", KEY_192, CBC_IV, FOUR_BLOCKS,
+     "4f021db243bc633d7178183a9fa071e8b4d9ada9ad7dedf4e5e738763f69145a"
+     "571b242012fb7ae07fa9baac3df102e008b0e27988598881d920a9e64f5615cd"},
+    {"SP 800-38A F.2.5", "AES-256-CBC", KEY_256, CBC_IV, FOUR_BLOCKS,
+     "f58c4c04d6e5f1ba779eabfb5f7bfbd69cfc4e967edb808d679f777bc6702c7d"
+     "39f23369a9d9bacfa530e26304231461b2eb05e2c39be9fcda6c19078c6a9d1b"},
+    {"SP 800-38A F.5.1", "AES-128-CTR", KEY_128, COUNTER, FOUR_BLOCKS,
+     "874d6191b620e3261bef6864990db6ce9806f66b7970fdff8617187bb9fffdff"
+     "5ae4df3edbd5d35e5b4f09020db03eab1e031dda2fbe03d1792170a0f3009cee"},
+    {"SP 800-38A F.5.3", "AES-192-CTR", KEY_192, COUNTER, FOUR_BLOCKS,
+     "1abc932417521ca24f2b0459fe7e6e0b090339ec0aa6faefd5ccc2c6f4ce8e94"
+     "1e36b26bd1ebc670d1bd1d665620abf74f78a7f6d29809585a97daec58c6b050"},
+    {"SP 800-38A F.5.5", "AES-256-CTR", KEY_256, COUNTER, FOUR_BLOCKS,
+     "601ec313775789a5b7a7f504bbf3d228f443e3ca4d62b59aca84e990cacaf5c5"
+     "2b0930daa23de94ce87017ba2d84988ddfc9c58db67aada613c2dd08457941a6"},
+};
+
+static size_t from_hex(unsigned char *to, const char *hex)
+{
+    size_t length = hex ? strlen(hex) / 2 : 0;
+    unsigned byte;
+    for (size_t i = 0; i < length; i++) {
+        sscanf(hex + 2 * i, "%2x", &byte);
+        to[i] = (unsigned char)byte;
+    }
+    return length;
+}
 
 /* Whether one run in updates of `piece` bytes gives `want`; counts what EVP wrote. */
 static int run(const EVP_CIPHER *cipher, int encrypt, const struct vector *v,

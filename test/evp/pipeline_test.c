@@ -8,12 +8,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "test/support/application.h"
+#include "test/support/cases.h"
 #include "test/support/pipes.h"
-#include "test/support/vectors.h"
 
 enum { BLOCK = 16, LENGTH = 2048, LONG_LENGTH = 40000, EDGE = 64, STEPS = 4 };
 
@@ -232,96 +228,25 @@ static int run_case(const struct cipher_row *row, struct tap_random *random, int
 
 static void test_random_cases(const char *settings, int by_evp)
 {
-    int cases = (int)setting("GPUAES_TEST_CASES", sanitized() ? 8 : 40), i;
-    size_t row;
-
-    for (row = 0; row < CIPHER_ROWS; row++) {
+    int cases = (int)setting("GPUAES_TEST_CASES", sanitized() ? 8 : 40);
+    int on_device = getenv("GPUAES_MIN_BYTES") != NULL && cases >= 16;
+    for (size_t row = 0; row < CIPHER_ROWS; row++) {
+        struct figures before = figures_get(&providers), after;
         struct tap_random random;
-        int good = 1;
+        int good = 1, i;
         tap_random_seed(&random);
         for (i = 0; good && i < cases; i++)
             good = run_case(&cipher_rows[row], &random, by_evp);
+        after = figures_get(&providers);
+        good &= after.faults == 0;
+        good &=
+            !on_device || (after.gpu_bytes > before.gpu_bytes && after.launches > before.launches);
         tap_ok(good, "%s, %s, %s: pipes do what contexts of their own do (%d cases)", settings,
                by_evp ? "EVP" : "dispatch functions", cipher_rows[row].name, i);
     }
 }
 
-/* ---- Known answers --------------------------------------------------------------- */
-
-enum { KNOWN_PIPES = 3 };
-
-/* In updates that end at `first` and at the end. */
-static int run_vector(const struct vector *v, int encrypt, size_t first, int by_evp)
-{
-    unsigned char key[32], iv[BLOCK], plain[64], coded[64], out[KNOWN_PIPES][80];
-    const unsigned char *ivs[] = {iv, iv, iv}, *in[KNOWN_PIPES];
-    unsigned char *to[KNOWN_PIPES];
-    size_t room[KNOWN_PIPES], in_bytes[KNOWN_PIPES], out_bytes[KNOWN_PIPES], i, step;
-    size_t key_bytes, length = from_hex(plain, v->plain);
-    size_t iv_bytes = from_hex(iv, v->iv), written[KNOWN_PIPES] = {0};
-    struct pipes p;
-    int ok = pipes_open(&p, &providers, v->cipher, by_evp);
-
-    from_hex(key, v->key);
-    from_hex(coded, v->coded);
-    key_bytes = (size_t)atoi(v->cipher + 4) / 8; /* "AES-128-ECB" */
-    ok = ok && pipes_init(&p, encrypt, key, key_bytes, KNOWN_PIPES, v->iv ? ivs : NULL, iv_bytes) &&
-         pipes_set_padding(&p, 0);
-    for (step = 0; ok && step < 2; step++) {
-        for (i = 0; i < KNOWN_PIPES; i++) {
-            in[i] = (encrypt ? plain : coded) + (step ? first : 0);
-            in_bytes[i] = step ? length - first : first;
-            to[i] = out[i] + written[i];
-            room[i] = sizeof out[i] - written[i];
-        }
-        ok = pipes_update(&p, to, out_bytes, room, in, in_bytes);
-        for (i = 0; i < KNOWN_PIPES; i++)
-            written[i] += out_bytes[i];
-    }
-    for (i = 0; i < KNOWN_PIPES; i++)
-        ok &= written[i] == length && !memcmp(out[i], encrypt ? coded : plain, length);
-    pipes_close(&p);
-    return ok;
-}
-
-static void test_vectors(int by_evp)
-{
-    size_t i, first;
-
-    for (i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        struct figures before = figures_get(&providers), after;
-        size_t length = strlen(vectors[i].plain) / 2;
-        int encrypt, good = 1;
-        for (encrypt = 0; encrypt < 2; encrypt++)
-            good &= run_vector(&vectors[i], encrypt, length, by_evp);
-        after = figures_get(&providers);
-        /* CBC encryption is serial. */
-        size_t ways = strstr(vectors[i].cipher, "CBC") != NULL ? 1 : 2;
-        good &=
-            tap_ok(after.gpu_bytes - before.gpu_bytes == ways * KNOWN_PIPES * length &&
-                       after.launches > before.launches && after.faults == before.faults,
-                   "%s %s: the device does what is parallel", vectors[i].source, vectors[i].cipher);
-        for (encrypt = 0; encrypt < 2; encrypt++)
-            for (first = 1; first < length; first += 5)
-                good &= run_vector(&vectors[i], encrypt, first, by_evp);
-        tap_ok(good, "%s %s in pipes, %s", vectors[i].source, vectors[i].cipher,
-               by_evp ? "EVP" : "dispatch functions");
-    }
-}
-
 /* ---- What is refused ---------------------------------------------------------------- */
-
-/* Our reasons are numbers of our own: the sentence tells. */
-static int error_is(const char *sentence)
-{
-    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
-    int is = reason && !strcmp(reason, sentence);
-
-    if (!is)
-        ERR_print_errors_fp(stderr);
-    ERR_clear_error();
-    return is;
-}
 
 static void test_refusals(void)
 {
@@ -342,32 +267,32 @@ static void test_refusals(void)
     if (!tap_ok(pipes_open(&p, &providers, "AES-256-CBC", 0), "a context"))
         return;
     p.count = 2;
-    tap_ok(!pipes_update(&p, out, out_bytes, room, in, in_bytes) && error_is("not initialised"),
+    tap_ok(!pipes_update(&p, out, out_bytes, room, in, in_bytes) && reason_is("not initialised"),
            "no update before an initialisation");
-    tap_ok(!pipes_init(&p, 1, key, 32, 0, ivs, BLOCK) && error_is("wrong number of pipes") &&
+    tap_ok(!pipes_init(&p, 1, key, 32, 0, ivs, BLOCK) && reason_is("wrong number of pipes") &&
                !pipes_init(&p, 1, key, 32, PIPES_MOST + 1, ivs, BLOCK) &&
-               error_is("wrong number of pipes"),
+               reason_is("wrong number of pipes"),
            "neither 0 nor 33 pipes");
-    tap_ok(!pipes_init(&p, 1, key, 31, 2, ivs, BLOCK) && error_is("invalid key length"),
+    tap_ok(!pipes_init(&p, 1, key, 31, 2, ivs, BLOCK) && reason_is("invalid key length"),
            "no key of 31 bytes");
-    tap_ok(!pipes_init(&p, 1, key, 32, 2, ivs, 15) && error_is("invalid iv length"),
+    tap_ok(!pipes_init(&p, 1, key, 32, 2, ivs, 15) && reason_is("invalid iv length"),
            "no initialization vector of 15 bytes");
     tap_ok(pipes_init(&p, 1, key, 32, 4, ivs, BLOCK), "4 pipes");
     tap_ok(!p.functions.pipes_update(p.direct, 3, out, out_bytes, room, in, in_bytes) &&
-               error_is("wrong number of pipes") &&
+               reason_is("wrong number of pipes") &&
                !p.functions.pipes_final(p.direct, 0, out, out_bytes, room) &&
-               error_is("wrong number of pipes"),
+               reason_is("wrong number of pipes"),
            "not 3 pipes in an update, nor none at the end");
     tap_ok(!p.functions.pipes_update(p.direct, 4, NULL, out_bytes, NULL, in, in_bytes) &&
-               error_is("bad parameter"),
+               reason_is("bad parameter"),
            "no additional data, which the ciphers do not take");
     tap_ok(!p.functions.update(p.direct, memory[0], &written, 64, memory[0], 32) &&
-               error_is("wrong number of pipes"),
+               reason_is("wrong number of pipes"),
            "no update of one message where there are pipes");
     room[2] = 16;
     memset(out_bytes, 0, sizeof out_bytes);
     tap_ok(!pipes_update(&p, out, out_bytes, room, in, in_bytes) &&
-               error_is("output buffer too small") && out_bytes[0] == 32 && out_bytes[1] == 32 &&
+               reason_is("output buffer too small") && out_bytes[0] == 32 && out_bytes[1] == 32 &&
                out_bytes[3] == 32,
            "a pipe that lacks room fails, and the others are done");
     pipes_close(&p);
@@ -416,7 +341,7 @@ static void test_named_again(void)
     p.count = 0; /* so that the cipher is named */
     ok = ok && pipes_init(&p, 1, key, 32, 2, ivs, BLOCK);
     if (ok && !pipes_update(&p, out, out_bytes, room, in, in_bytes))
-        ok = error_is("wrong number of pipes");
+        ok = reason_is("wrong number of pipes");
     else
         ok = ok && out_bytes[0] == 32 && out_bytes[1] == 32;
     tap_ok(ok, "EVP: a cipher named again: all pipes are done, or it says why not");
@@ -453,12 +378,11 @@ static void test_faults(void)
     size_t i;
 
     for (i = 0; i < sizeof options / sizeof options[0]; i++) {
-        int status = -1;
         pid_t child = fork();
         if (child == 0)
             _exit(run_with_faults(options[i]));
-        waitpid(child, &status, 0);
-        if (WIFEXITED(status) && WEXITSTATUS(status) == NO_EMULATOR) {
+        int status = exit_status(child);
+        if (status == NO_EMULATOR) {
             tap_skip("faults: they take the emulator");
             return;
         }
@@ -516,10 +440,8 @@ int main(void)
     test_faults();
     providers = providers_load();
     test_registration(has_evp);
-    for (by_evp = 0; by_evp <= has_evp; by_evp++) {
-        test_vectors(by_evp);
+    for (by_evp = 0; by_evp <= has_evp; by_evp++)
         test_parameters(by_evp);
-    }
     test_refusals();
     if (has_evp)
         test_named_again();
