@@ -84,48 +84,27 @@ static struct {
     cipher_skey_init_fn *init[2]; /* [1]: encrypts */
 } cipher;
 
-static const OSSL_DISPATCH *find(int operation, const char *name)
-{
-    int no_cache;
-    const OSSL_ALGORITHM *a = OSSL_PROVIDER_query_operation(providers.gpuaes, operation, &no_cache);
-    while (a != NULL && a->algorithm_names != NULL &&
-           strncmp(a->algorithm_names, name, strlen(name)) != 0)
-        a++;
-    return a != NULL && a->algorithm_names != NULL ? a->implementation : NULL;
-}
-
-#define LEARN(id, member)                                                                          \
-    if (d->function_id == (id))                                                                    \
-        memcpy(&(member), &d->function, sizeof(member));
-
 static int find_management(const char *name)
 {
-    const OSSL_DISPATCH *d = find(OPERATION_SKEYMGMT, name);
-    memset(&management, 0, sizeof management);
-    for (; d != NULL && d->function_id != 0; d++) {
-        LEARN(SKEYMGMT_FREE, management.free)
-        LEARN(SKEYMGMT_IMPORT, management.import)
-        LEARN(SKEYMGMT_EXPORT, management.export)
-        LEARN(SKEYMGMT_IMPORT_SETTABLE_PARAMS, management.settable)
-    }
-    return management.free != NULL && management.import != NULL && management.export != NULL &&
-           management.settable != NULL;
+    static const struct wanted_function wanted[] = {
+        {SKEYMGMT_FREE, &management.free},
+        {SKEYMGMT_IMPORT, &management.import},
+        {SKEYMGMT_EXPORT, &management.export},
+        {SKEYMGMT_IMPORT_SETTABLE_PARAMS, &management.settable},
+        {0, NULL}};
+    return functions_find(providers.gpuaes, OPERATION_SKEYMGMT, name, wanted);
 }
 
 static int find_cipher(const char *name)
 {
-    const OSSL_DISPATCH *d = find(OSSL_OP_CIPHER, name);
-    memset(&cipher, 0, sizeof cipher);
-    for (; d != NULL && d->function_id != 0; d++) {
-        LEARN(OSSL_FUNC_CIPHER_NEWCTX, cipher.newctx)
-        LEARN(OSSL_FUNC_CIPHER_FREECTX, cipher.freectx)
-        LEARN(OSSL_FUNC_CIPHER_UPDATE, cipher.update)
-        LEARN(OSSL_FUNC_CIPHER_FINAL, cipher.final)
-        LEARN(CIPHER_ENCRYPT_SKEY_INIT, cipher.init[1])
-        LEARN(CIPHER_DECRYPT_SKEY_INIT, cipher.init[0])
-    }
-    return cipher.newctx != NULL && cipher.freectx != NULL && cipher.update != NULL &&
-           cipher.final != NULL && cipher.init[0] != NULL && cipher.init[1] != NULL;
+    static const struct wanted_function wanted[] = {{OSSL_FUNC_CIPHER_NEWCTX, &cipher.newctx},
+                                                    {OSSL_FUNC_CIPHER_FREECTX, &cipher.freectx},
+                                                    {OSSL_FUNC_CIPHER_UPDATE, &cipher.update},
+                                                    {OSSL_FUNC_CIPHER_FINAL, &cipher.final},
+                                                    {CIPHER_ENCRYPT_SKEY_INIT, &cipher.init[1]},
+                                                    {CIPHER_DECRYPT_SKEY_INIT, &cipher.init[0]},
+                                                    {0, NULL}};
+    return functions_find(providers.gpuaes, OSSL_OP_CIPHER, name, wanted);
 }
 
 static void *provider_context(void)
@@ -142,42 +121,33 @@ static void *import_key(size_t bytes, int selection)
     return management.import(provider_context(), selection, params);
 }
 
-/* Does `from` to `to`, and frees nothing; the number of bytes, 0 if something fails. */
-static size_t direct_work(void *context, unsigned char *to, size_t room, const unsigned char *from,
-                          size_t bytes)
+/* With a key, or the one that the context has; 1 if it is what the default provider does. */
+static int direct_is_right(void *context, const struct cipher_row *row, void *key,
+                           const unsigned char *first, int encrypt)
 {
-    size_t n = 0, last = 0;
-    if (!cipher.update(context, to, &n, room, from, bytes) ||
-        !cipher.final(context, to + n, &last, room - n))
-        return 0;
-    return n + last;
+    size_t bytes = encrypt_reference(row, first), n = 0, last = 0;
+    const unsigned char *in = encrypt ? plain : reference, *out = encrypt ? reference : plain;
+    size_t in_bytes = encrypt ? LENGTH : bytes, out_bytes = encrypt ? bytes : LENGTH;
+    return cipher.init[encrypt](context, key, first, row->mode == ECB ? 0 : BLOCK, NULL) &&
+           cipher.update(context, ours, &n, sizeof ours, in, in_bytes) &&
+           cipher.final(context, ours + n, &last, sizeof ours - n) && n + last == out_bytes &&
+           memcmp(ours, out, out_bytes) == 0;
 }
 
 static void test_direct_cipher(const struct cipher_row *row)
 {
-    size_t iv_bytes = row->mode == ECB ? 0 : BLOCK;
-    int right = find_management("AES") && find_cipher(row->name);
-    if (!tap_ok(right, "functions: %s takes opaque keys", row->name))
+    if (!tap_ok(find_management("AES") && find_cipher(row->name), "functions: %s takes opaque keys",
+                row->name))
         return;
     void *key = import_key(row->key_bytes, SKEYMGMT_SELECT_SECRET_KEY);
     void *context = cipher.newctx(provider_context());
-    size_t bytes = encrypt_reference(row, iv);
-    right = cipher.init[0](context, key, iv, iv_bytes, NULL) &&
-            direct_work(context, ours, sizeof ours, reference, bytes) == LENGTH &&
-            memcmp(ours, plain, LENGTH) == 0;
-    tap_ok(right, "functions: %s decrypts with an opaque key", row->name);
-    right = cipher.init[1](context, key, iv, iv_bytes, NULL) &&
-            direct_work(context, ours, sizeof ours, plain, LENGTH) == bytes &&
-            memcmp(ours, reference, bytes) == 0;
-    tap_ok(right, "functions: %s encrypts with an opaque key", row->name);
-
-    /* The context has a copy of the key. */
-    management.free(key);
-    bytes = encrypt_reference(row, other_iv);
-    right = cipher.init[1](context, NULL, other_iv, iv_bytes, NULL) &&
-            direct_work(context, ours, sizeof ours, plain, LENGTH) == bytes &&
-            memcmp(ours, reference, bytes) == 0;
-    tap_ok(right, "functions: %s keeps the key where none is given, after its end", row->name);
+    tap_ok(direct_is_right(context, row, key, iv, 0), "functions: %s decrypts with an opaque key",
+           row->name);
+    tap_ok(direct_is_right(context, row, key, iv, 1), "functions: %s encrypts with an opaque key",
+           row->name);
+    management.free(key); /* the context has a copy */
+    tap_ok(direct_is_right(context, row, NULL, other_iv, 1),
+           "functions: %s keeps the key where none is given, after its end", row->name);
     cipher.freectx(context);
 }
 
@@ -270,29 +240,30 @@ static SKEY *evp_key(OSSL_LIB_CTX *libctx, const char *name, size_t bytes, const
     return evp.import_raw(libctx, name, copy, bytes, properties);
 }
 
-/* Encrypts and decrypts; 1 if it is what the default provider does. */
+/* The same through EVP. */
+static int evp_is_right(EVP_CIPHER_CTX *context, const EVP_CIPHER *fetched,
+                        const struct cipher_row *row, SKEY *key, const unsigned char *first,
+                        int encrypt)
+{
+    size_t bytes = encrypt_reference(row, first);
+    const unsigned char *in = encrypt ? plain : reference, *out = encrypt ? reference : plain;
+    size_t in_bytes = encrypt ? LENGTH : bytes, out_bytes = encrypt ? bytes : LENGTH;
+    int n = 0, last = 0;
+    return evp.init(context, fetched, key, first, row->mode == ECB ? 0 : BLOCK, encrypt, NULL) &&
+           EVP_CipherUpdate(context, ours, &n, in, (int)in_bytes) &&
+           EVP_CipherFinal_ex(context, ours + n, &last) && (size_t)(n + last) == out_bytes &&
+           memcmp(ours, out, out_bytes) == 0;
+}
+
 static int evp_works(const struct cipher_row *row, const char *properties, SKEY *key)
 {
     EVP_CIPHER *fetched = EVP_CIPHER_fetch(providers.ours, row->name, properties);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    size_t iv_bytes = row->mode == ECB ? 0 : BLOCK, bytes = encrypt_reference(row, iv);
-    int n = 0, last = 0;
-    int right = key != NULL && evp.init(context, fetched, key, iv, iv_bytes, 0, NULL) &&
-                EVP_CipherUpdate(context, ours, &n, reference, (int)bytes) &&
-                EVP_CipherFinal_ex(context, ours + n, &last) && n + last == LENGTH &&
-                memcmp(ours, plain, LENGTH) == 0;
-    right = right && evp.init(context, fetched, key, iv, iv_bytes, 1, NULL) &&
-            EVP_CipherUpdate(context, ours, &n, plain, LENGTH) &&
-            EVP_CipherFinal_ex(context, ours + n, &last) && (size_t)n + (size_t)last == bytes &&
-            memcmp(ours, reference, bytes) == 0;
+    int right = key != NULL && evp_is_right(context, fetched, row, key, iv, 0) &&
+                evp_is_right(context, fetched, row, key, iv, 1);
     /* The key stays, the IV is another; the default provider does not survive a NULL. */
-    if (right && row->mode != ECB && !stand_in()) {
-        bytes = encrypt_reference(row, other_iv);
-        right = evp.init(context, NULL, NULL, other_iv, iv_bytes, 1, NULL) &&
-                EVP_CipherUpdate(context, ours, &n, plain, LENGTH) &&
-                EVP_CipherFinal_ex(context, ours + n, &last) && (size_t)n + (size_t)last == bytes &&
-                memcmp(ours, reference, bytes) == 0;
-    }
+    if (right && row->mode != ECB && !stand_in())
+        right = evp_is_right(context, NULL, row, NULL, other_iv, 1);
     EVP_CIPHER_CTX_free(context);
     EVP_CIPHER_free(fetched);
     return right;

@@ -22,38 +22,20 @@ int pipes_find_evp(void)
     return 1;
 }
 
-static void pipes_learn(struct pipes_functions *f, const OSSL_DISPATCH *d)
-{
-#define LEARN(id, member)                                                                          \
-    if (d->function_id == (id))                                                                    \
-        memcpy(&f->member, &d->function, sizeof f->member);
-    LEARN(OSSL_FUNC_CIPHER_NEWCTX, newctx)
-    LEARN(OSSL_FUNC_CIPHER_FREECTX, freectx)
-    LEARN(OSSL_FUNC_CIPHER_DUPCTX, dupctx)
-    LEARN(OSSL_FUNC_CIPHER_UPDATE, update)
-    LEARN(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, get_params)
-    LEARN(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, set_params)
-    LEARN(PIPELINE_ENCRYPT_INIT, init[1])
-    LEARN(PIPELINE_DECRYPT_INIT, init[0])
-    LEARN(PIPELINE_UPDATE, pipes_update)
-    LEARN(PIPELINE_FINAL, pipes_final)
-#undef LEARN
-}
-
 int pipes_find_functions(OSSL_PROVIDER *provider, const char *name, struct pipes_functions *f)
 {
-    size_t length = strlen(name);
-    int no_cache;
-    const OSSL_ALGORITHM *a = OSSL_PROVIDER_query_operation(provider, OSSL_OP_CIPHER, &no_cache);
-    const OSSL_DISPATCH *d;
-
-    memset(f, 0, sizeof *f);
-    while (a->algorithm_names && strncmp(a->algorithm_names, name, length) != 0)
-        a++;
-    for (d = a->implementation; d && d->function_id; d++)
-        pipes_learn(f, d);
-    return f->newctx && f->freectx && f->dupctx && f->update && f->get_params && f->set_params &&
-           f->init[0] && f->init[1] && f->pipes_update && f->pipes_final;
+    const struct wanted_function wanted[] = {{OSSL_FUNC_CIPHER_NEWCTX, &f->newctx},
+                                             {OSSL_FUNC_CIPHER_FREECTX, &f->freectx},
+                                             {OSSL_FUNC_CIPHER_DUPCTX, &f->dupctx},
+                                             {OSSL_FUNC_CIPHER_UPDATE, &f->update},
+                                             {OSSL_FUNC_CIPHER_GET_CTX_PARAMS, &f->get_params},
+                                             {OSSL_FUNC_CIPHER_SET_CTX_PARAMS, &f->set_params},
+                                             {PIPELINE_ENCRYPT_INIT, &f->init[1]},
+                                             {PIPELINE_DECRYPT_INIT, &f->init[0]},
+                                             {PIPELINE_UPDATE, &f->pipes_update},
+                                             {PIPELINE_FINAL, &f->pipes_final},
+                                             {0, NULL}};
+    return functions_find(provider, OSSL_OP_CIPHER, name, wanted);
 }
 
 /* ---- One context, by either way ---------------------------------------------- */

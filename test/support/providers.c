@@ -65,6 +65,26 @@ EVP_CIPHER *fetch_reference(const struct providers *p, const char *name)
     return EVP_CIPHER_fetch(p->reference, name, "provider=default");
 }
 
+int functions_find(OSSL_PROVIDER *provider, int operation, const char *name,
+                   const struct wanted_function *wanted)
+{
+    int no_cache, all = 1;
+    const OSSL_ALGORITHM *a = OSSL_PROVIDER_query_operation(provider, operation, &no_cache);
+    while (a != NULL && a->algorithm_names != NULL &&
+           strncmp(a->algorithm_names, name, strlen(name)) != 0)
+        a++;
+    if (a == NULL || a->algorithm_names == NULL)
+        return 0;
+    for (; wanted->id != 0; wanted++) {
+        const OSSL_DISPATCH *d = a->implementation;
+        while (d->function_id != 0 && d->function_id != wanted->id)
+            d++;
+        memcpy(wanted->pointer, &d->function, sizeof d->function);
+        all &= d->function != NULL;
+    }
+    return all;
+}
+
 struct figures figures_get(const struct providers *p)
 {
     struct figures f = {0, 0, 0, 0, 0};

@@ -57,6 +57,16 @@ EVP_CIPHER *fetch_reference(const struct providers *p, const char *name);
 EVP_CIPHER_CTX *context_open(int ours, const char *name, const unsigned char *key,
                              const unsigned char *iv, int encrypt, const OSSL_PARAM *params);
 
+/* A function of a provider's dispatch tables, and the pointer to it that is to be set. */
+struct wanted_function {
+    int id;
+    void *pointer;
+};
+
+/* Finds those of an algorithm, up to an id of 0. Returns 1 if it has all of them. */
+int functions_find(OSSL_PROVIDER *provider, int operation, const char *name,
+                   const struct wanted_function *wanted);
+
 /* The figures of the whole process; see provider-gpuaes(7). */
 struct figures {
     uint64_t gpu_bytes, cpu_bytes, launches, faults, start_ms;
