@@ -196,6 +196,7 @@ CLEANFILES += test/support/libtest.la
 test_support_libtest_la_SOURCES = \
 	test/support/application.c test/support/application.h \
 	test/support/asan_forks.c test/support/asan_forks.h \
+	test/support/base64_objects.c test/support/base64_objects.h \
 	test/support/cases.c test/support/cases.h \
 	test/support/compared.c test/support/compared.h \
 	test/support/device_state.c test/support/device_state.h \

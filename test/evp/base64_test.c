@@ -9,12 +9,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <openssl/bio.h>
-#include <openssl/core_names.h>
-#include <openssl/core_object.h>
-#include <openssl/decoder.h>
-#include <openssl/encoder.h>
-
+#include "test/support/base64_objects.h"
 #include "test/support/providers.h"
 
 static EVP_CIPHER *base64;
@@ -26,15 +21,8 @@ enum {
     READ_FAILED = 16
 }; /* provider/common/errors.h */
 
-struct format {
-    size_t line_length;
-    int skip;
-};
-
-struct bytes {
-    unsigned char *data;
-    size_t length;
-};
+static const struct format formats[] = {{0, 0}, {64, 0}, {76, 1}};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
 
 static struct bytes allocate(size_t room)
 {
@@ -325,10 +313,9 @@ static void test_wrong(void)
 /* One wrong character in a large text, in every format. */
 static void test_wrong_large(void)
 {
-    static const struct format formats[] = {{0, 0}, {0, 1}, {64, 0}, {76, 0}, {76, 1}};
-
+    static const struct format all[] = {{0, 0}, {0, 1}, {64, 0}, {76, 0}, {76, 1}};
     for (unsigned i = 0; i < 5 * 4; i++) {
-        struct format format = formats[i % 5];
+        struct format format = all[i % 5];
         struct bytes plain = random_bytes(1000000 + tap_random_below(&random_state, 1000));
         struct bytes text = reference(plain.data, plain.length, format.line_length);
         struct bytes out = allocate(text.length);
@@ -463,7 +450,6 @@ static void test_parameters(void)
 
 static void test_copies(void)
 {
-    static const struct format formats[] = {{0, 0}, {64, 0}, {76, 1}};
 
     for (unsigned i = 0; i < 3; i++) {
         struct bytes plain = random_bytes(100001);
@@ -497,77 +483,9 @@ static void test_copies(void)
 
 /* ---- Encoder and decoder ----------------------------------------------------- */
 
-static const void *give_object(OSSL_ENCODER_INSTANCE *instance, void *object)
+static int decode(BIO *bio, struct bytes *plain, struct format format)
 {
-    (void)instance;
-    return object;
-}
-
-static void cleanup_object(void *object)
-{
-    (void)object;
-}
-
-static int take_object(OSSL_DECODER_INSTANCE *instance, const OSSL_PARAM *params, void *arg)
-{
-    struct bytes *out = arg;
-    const OSSL_PARAM *data = OSSL_PARAM_locate_const(params, OSSL_OBJECT_PARAM_DATA);
-    const void *p;
-    size_t length;
-
-    (void)instance;
-    if (!data || !OSSL_PARAM_get_octet_string_ptr(data, &p, &length))
-        return 0;
-    *out = allocate(length);
-    memcpy(out->data, p, out->length = length);
-    return 1;
-}
-
-static int encode_object(const struct bytes *plain, struct bytes *text, size_t line_length)
-{
-    OSSL_ENCODER *encoder =
-        OSSL_ENCODER_fetch(providers.ours, "OCTETS", "provider=gpuaes,output=base64");
-    OSSL_ENCODER_CTX *context = OSSL_ENCODER_CTX_new();
-    OSSL_PARAM object[] = {
-        OSSL_PARAM_octet_string(OSSL_OBJECT_PARAM_DATA, plain->data, plain->length),
-        OSSL_PARAM_END};
-    OSSL_PARAM params[] = {OSSL_PARAM_size_t("line-length", &line_length), OSSL_PARAM_END};
-    int ok = encoder && OSSL_ENCODER_CTX_add_encoder(context, encoder) &&
-             OSSL_ENCODER_CTX_set_construct(context, give_object) &&
-             OSSL_ENCODER_CTX_set_construct_data(context, object) &&
-             OSSL_ENCODER_CTX_set_cleanup(context, cleanup_object) &&
-             OSSL_ENCODER_CTX_set_params(context, params) &&
-             OSSL_ENCODER_to_data(context, &text->data, &text->length);
-
-    OSSL_ENCODER_CTX_set_construct_data(context, NULL); /* or it would be freed too */
-    OSSL_ENCODER_CTX_free(context);
-    OSSL_ENCODER_free(encoder);
-    return ok;
-}
-
-static int decode_bio(BIO *bio, struct bytes *plain, struct format format)
-{
-    OSSL_DECODER *decoder =
-        OSSL_DECODER_fetch(providers.ours, "OCTETS", "provider=gpuaes,input=base64");
-    OSSL_DECODER_CTX *context = OSSL_DECODER_CTX_new();
-    OSSL_PARAM params[] = {OSSL_PARAM_size_t("line-length", &format.line_length),
-                           OSSL_PARAM_int("skip-white-space", &format.skip), OSSL_PARAM_END};
-    int ok = decoder && OSSL_DECODER_CTX_add_decoder(context, decoder) &&
-             OSSL_DECODER_CTX_set_construct(context, take_object) &&
-             OSSL_DECODER_CTX_set_construct_data(context, plain) &&
-             OSSL_DECODER_CTX_set_input_type(context, "BASE64") &&
-             OSSL_DECODER_CTX_set_params(context, params) && OSSL_DECODER_from_bio(context, bio);
-
-    OSSL_DECODER_CTX_free(context);
-    OSSL_DECODER_free(decoder);
-    return ok;
-}
-
-static int decode_object(const struct bytes *text, struct bytes *plain, struct format format)
-{
-    BIO *bio = BIO_new_mem_buf(text->data, (int)text->length);
-    int ok = decode_bio(bio, plain, format);
-
+    int ok = base64_decode_object(providers.ours, bio, plain, format);
     BIO_free(bio);
     return ok;
 }
@@ -575,88 +493,61 @@ static int decode_object(const struct bytes *text, struct bytes *plain, struct f
 static void test_objects(void)
 {
     static const size_t lengths[] = {1, 2, 3, 57, 1000, 16000, 5000003};
-    static const struct format formats[] = {{0, 0}, {64, 0}, {76, 1}};
-    struct bytes bad = {(unsigned char *)"Zm9vZ!==", 8}, none = {NULL, 0};
-
-    for (unsigned i = 0; i < 7 * 3; i++) {
-        struct bytes plain = random_bytes(lengths[i / 3]), text = {NULL, 0}, back = {NULL, 0};
-        struct bytes expected = reference(plain.data, plain.length, formats[i % 3].line_length);
-
-        tap_ok(encode_object(&plain, &text, formats[i % 3].line_length) && same(&text, &expected) &&
-                   decode_object(&text, &back, formats[i % 3]) && same(&back, &plain),
-               "encoder and decoder, %zu bytes, lines of %zu", lengths[i / 3],
-               formats[i % 3].line_length);
+    struct bytes none = {NULL, 0};
+    for (unsigned i = 0; i < 7 * FORMATS; i++) {
+        struct format format = formats[i % FORMATS];
+        struct bytes plain = random_bytes(lengths[i / FORMATS]), text = {NULL, 0}, back = {NULL, 0};
+        struct bytes expected = reference(plain.data, plain.length, format.line_length);
+        tap_ok(base64_encode_object(providers.ours, &plain, &text, format) &&
+                   same(&text, &expected) &&
+                   decode(BIO_new_mem_buf(text.data, (int)text.length), &back, format) &&
+                   same(&back, &plain),
+               "encoder and decoder, %zu bytes, lines of %zu", plain.length, format.line_length);
         free(plain.data);
         free(expected.data);
-        free(back.data);
+        OPENSSL_free(back.data);
         OPENSSL_free(text.data);
     }
-    tap_ok(!decode_object(&bad, &none, formats[0]) && error_names(5),
+    tap_ok(!decode(BIO_new_mem_buf("Zm9vZ!==", 8), &none, formats[0]) && error_names(5),
            "the decoder's error names the offset");
 }
 
-/* Writes all of the text to a BIO that grows. */
-static BIO *written(BIO *bio, const struct bytes *text)
-{
-    if (bio == NULL || BIO_write(bio, text->data, (int)text->length) != (int)text->length)
-        abort();
-    return bio;
-}
-
-/* A read of a pair's end that is empty fails: only BIO_eof() tells whether more may come. */
+/*
+ * Where text ends. A read of a pair's end that is empty fails: only BIO_eof() tells whether more
+ * may come. The end of memory that could grow is the text's.
+ */
 static void test_ends(void)
 {
     static const size_t lengths[] = {3000, 600000};
-    static const struct format format = {0, 0};
-
-    for (unsigned i = 0; i < 4; i++) {
-        size_t length = lengths[i / 2];
-        int closed = (int)(i % 2);
-        struct bytes plain = random_bytes(length), back = {NULL, 0};
-        struct bytes text = reference(plain.data, length, 0);
-        BIO *reader, *writer;
-        int decoded;
-
-        if (!BIO_new_bio_pair(&writer, text.length, &reader, 1))
+    enum { OPEN, CLOSED, MEMORY, ENDS };
+    static const char *const names[] = {"more may come: an error, and nothing is handed on",
+                                        "the writer has closed", "memory that could grow"};
+    for (unsigned i = 0; i < 2 * ENDS; i++) {
+        unsigned end = i % ENDS;
+        struct bytes plain = random_bytes(lengths[i / ENDS]), back = {NULL, 0};
+        struct bytes text = reference(plain.data, plain.length, 0);
+        BIO *reader = end == MEMORY ? BIO_new(BIO_s_mem()) : NULL, *writer = reader;
+        if ((end != MEMORY && !BIO_new_bio_pair(&writer, text.length, &reader, 1)) ||
+            BIO_write(writer, text.data, (int)text.length) != (int)text.length)
             abort();
-        written(writer, &text);
-        if (closed)
+        if (end == CLOSED)
             BIO_shutdown_wr(writer);
-        decoded = decode_bio(reader, &back, format);
-        if (closed)
-            tap_ok(decoded && same(&back, &plain), "decoder, %zu bytes, the writer has closed",
-                   length);
-        else
-            tap_ok(!decoded && back.data == NULL && reason() == READ_FAILED,
-                   "decoder, %zu bytes, more may come: an error, and nothing is handed on", length);
-        BIO_free(reader);
-        BIO_free(writer);
+        int decoded = decode(reader, &back, formats[0]);
+        tap_ok(end == OPEN ? !decoded && back.data == NULL && reason() == READ_FAILED
+                           : decoded && same(&back, &plain),
+               "decoder, %zu bytes, %s", plain.length, names[end]);
+        if (end != MEMORY)
+            BIO_free(writer);
         free(plain.data);
         free(text.data);
-        free(back.data);
+        OPENSSL_free(back.data);
     }
-}
-
-static void test_growing(void)
-{
-    static const struct format format = {0, 0};
-    struct bytes plain = random_bytes(3000), back = {NULL, 0};
-    struct bytes text = reference(plain.data, plain.length, 0);
-    BIO *bio = written(BIO_new(BIO_s_mem()), &text);
-
-    tap_ok(decode_bio(bio, &back, format) && same(&back, &plain),
-           "decoder, memory that could grow: its end is the text's");
-    BIO_free(bio);
-    free(plain.data);
-    free(text.data);
-    free(back.data);
 }
 
 /* ---- The figures -------------------------------------------------------------- */
 
 static void test_figures(void)
 {
-    static const struct format formats[] = {{0, 0}, {64, 0}, {76, 1}};
     const char *min_bytes = getenv("GPUAES_MIN_BYTES"), *policy = getenv("GPUAES_POLICY");
 
     for (unsigned i = 0; i < 3; i++) {
@@ -709,7 +600,6 @@ int main(void)
     test_random();
     test_objects();
     test_ends();
-    test_growing();
     test_figures();
     EVP_CIPHER_free(base64);
     providers_unload(&providers);

@@ -8,12 +8,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <openssl/core_names.h>
-#include <openssl/core_object.h>
-#include <openssl/decoder.h>
-#include <openssl/encoder.h>
-
 #include "test/fuzz/fuzz.h"
+#include "test/support/base64_objects.h"
 
 enum { LONGEST = 4096, ROOM = 2 * LONGEST + 64 };
 enum { GPU, CPU, INSTANCES };
@@ -22,17 +18,12 @@ enum { OUTPUT_TOO_SMALL = 6 }; /* provider/common/errors.h */
 static OSSL_LIB_CTX *libctx[INSTANCES];
 static EVP_CIPHER *base64[INSTANCES];
 
-struct format {
-    size_t line_length;
-    int skip;
-};
-
-struct bytes {
+struct text {
     unsigned char data[ROOM];
     size_t length;
 };
 
-static struct bytes expected, result;
+static struct text expected, result;
 
 static void compare(const char *what, int taken, int may_be)
 {
@@ -54,7 +45,7 @@ static int value_of(unsigned char c)
 }
 
 /* Groups of four without anything between them. */
-static int decode_groups(const struct bytes *text)
+static int decode_groups(const struct text *text)
 {
     size_t pads = 0;
     expected.length = 0;
@@ -81,7 +72,7 @@ static int decode_groups(const struct bytes *text)
 
 /* Lines of one length, the last one shorter or equal, with or without its end. */
 static int take_out_lines(const unsigned char *data, size_t size, size_t line_length,
-                          struct bytes *text)
+                          struct text *text)
 {
     size_t at = 0, column;
     text->length = 0;
@@ -102,7 +93,7 @@ static int take_out_lines(const unsigned char *data, size_t size, size_t line_le
 
 static int decode_rightly(const unsigned char *data, size_t size, const struct format *f)
 {
-    static struct bytes text;
+    static struct text text;
     if (!f->skip && f->line_length != 0) {
         if (!take_out_lines(data, size, f->line_length, &text))
             return 0;
@@ -210,71 +201,18 @@ static void try_cipher(struct input in, int instance, int encrypt, struct format
 
 /* ---- By the encoder and the decoder -------------------------------------------------- */
 
-static const void *give(OSSL_ENCODER_INSTANCE *instance, void *object)
+static void try_object(struct input in, int instance, int encrypt, struct format f, int may_be)
 {
-    (void)instance;
-    return object;
-}
-
-static void leave(void *object)
-{
-    (void)object;
-}
-
-static void try_encoder(const unsigned char *data, size_t size, int instance, struct format f)
-{
-    OSSL_ENCODER *encoder =
-        OSSL_ENCODER_fetch(libctx[instance], "OCTETS", "provider=gpuaes,output=base64");
-    OSSL_ENCODER_CTX *context = OSSL_ENCODER_CTX_new();
-    OSSL_PARAM object[] = {
-        OSSL_PARAM_octet_string(OSSL_OBJECT_PARAM_DATA, (unsigned char *)(uintptr_t)data, size),
-        OSSL_PARAM_END};
-    OSSL_PARAM params[] = {OSSL_PARAM_size_t("line-length", &f.line_length), OSSL_PARAM_END};
-    unsigned char *text = NULL;
-    size_t length = 0;
-    if (!OSSL_ENCODER_CTX_add_encoder(context, encoder) ||
-        !OSSL_ENCODER_CTX_set_construct(context, give) ||
-        !OSSL_ENCODER_CTX_set_construct_data(context, object) ||
-        !OSSL_ENCODER_CTX_set_cleanup(context, leave) ||
-        !OSSL_ENCODER_CTX_set_params(context, params))
-        found("the encoder cannot be set up");
-    int ok = OSSL_ENCODER_to_data(context, &text, &length);
-    result.length = length;
-    if (ok && length <= ROOM && length != 0)
-        memcpy(result.data, text, length);
-    OPENSSL_free(text);
-    OSSL_ENCODER_CTX_set_construct_data(context, NULL); /* or it would be freed, too */
-    OSSL_ENCODER_CTX_free(context);
-    OSSL_ENCODER_free(encoder);
-    compare("the encoder", ok, 1);
-}
-
-static int keep_octets(OSSL_DECODER_INSTANCE *instance, const OSSL_PARAM *params, void *argument)
-{
-    const OSSL_PARAM *data = OSSL_PARAM_locate_const(params, OSSL_OBJECT_PARAM_DATA);
-    void *to = result.data;
-    (void)instance;
-    (void)argument;
-    return data != NULL && OSSL_PARAM_get_octet_string(data, &to, ROOM, &result.length);
-}
-
-static void try_decoder(const unsigned char *data, size_t size, int instance, struct format f,
-                        int may_be)
-{
-    OSSL_DECODER *decoder =
-        OSSL_DECODER_fetch(libctx[instance], "OCTETS", "provider=gpuaes,input=base64");
-    OSSL_DECODER_CTX *context = OSSL_DECODER_CTX_new();
-    OSSL_PARAM params[] = {OSSL_PARAM_size_t("line-length", &f.line_length),
-                           OSSL_PARAM_int("skip-white-space", &f.skip), OSSL_PARAM_END};
-    result.length = 0;
-    if (!OSSL_DECODER_CTX_add_decoder(context, decoder) ||
-        !OSSL_DECODER_CTX_set_construct(context, keep_octets) ||
-        !OSSL_DECODER_CTX_set_input_type(context, "BASE64") ||
-        !OSSL_DECODER_CTX_set_params(context, params))
-        found("the decoder cannot be set up");
-    compare("the decoder", OSSL_DECODER_from_data(context, &data, &size), may_be);
-    OSSL_DECODER_CTX_free(context);
-    OSSL_DECODER_free(decoder);
+    struct bytes data = {(unsigned char *)(uintptr_t)in.data, in.left}, got = {NULL, 0};
+    BIO *bio = BIO_new_mem_buf(in.data, (int)in.left);
+    int ok = encrypt ? base64_encode_object(libctx[instance], &data, &got, f)
+                     : base64_decode_object(libctx[instance], bio, &got, f);
+    result.length = got.length;
+    if (ok && got.length <= ROOM && got.length != 0)
+        memcpy(result.data, got.data, got.length);
+    OPENSSL_free(got.data);
+    BIO_free(bio);
+    compare(encrypt ? "the encoder" : "the decoder", ok, may_be);
 }
 
 /* ---- The target ------------------------------------------------------------------------ */
@@ -298,25 +236,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const size_t lengths[] = {0, 64, 76};
     struct input in = {data, size};
-    unsigned how = take(&in);
+    unsigned how = take_byte(&in);
     struct format f = {.line_length = lengths[how % 3], .skip = how / 3 % 4 == 0};
     int encrypt = how / 12 % 4 == 0, instance = how / 48 == 0 ? GPU : CPU;
     int as_object = how / 48 % 5 == 4 || (how >= 44 && how < 48);
     if (in.left > LONGEST)
         in.left = LONGEST;
-    if (encrypt) {
+    int may_be = 1;
+    if (encrypt)
         encode_rightly(in.data, in.left, &f);
-        if (as_object)
-            try_encoder(in.data, in.left, instance, f);
-        else
-            try_cipher(in, instance, 1, f, 1);
-    } else {
-        int may_be = decode_rightly(in.data, in.left, &f);
-        if (as_object)
-            try_decoder(in.data, in.left, instance, f, may_be);
-        else
-            try_cipher(in, instance, 0, f, may_be);
-    }
+    else
+        may_be = decode_rightly(in.data, in.left, &f);
+    (as_object ? try_object : try_cipher)(in, instance, encrypt, f, may_be);
     ERR_clear_error();
     return 0;
 }

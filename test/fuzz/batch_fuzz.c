@@ -8,16 +8,13 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/driver/driver.h"
-#include "cuda/gpuaes.h"
 #include "test/fuzz/fuzz.h"
+#include "test/support/library.h"
 
 enum { REGION = 32 << 10, KINDS = 3, MOST_NUMBERS = 256, LONG = 600 * 16 };
 
-static const char *const kind_names[KINDS] = {"pageable", "pinned", "device"};
 static unsigned char *region[KINDS];
 static unsigned char plain[REGION], expected[KINDS][REGION], got[REGION];
-static struct driver application;
 
 struct run {
     struct input in;
@@ -42,7 +39,7 @@ struct descriptor {
 static void take_key(struct input *in, struct descriptor *d)
 {
     static const size_t sizes[] = {16, 24, 32, 16, 24, 32, 0, 33};
-    unsigned how = take(in);
+    unsigned how = take_byte(in);
     memset(d->key, (int)(how / 64), sizeof d->key);
     d->message.key_bytes = sizes[how % 8];
     if (how / 8 % 4 != 0) {
@@ -53,7 +50,7 @@ static void take_key(struct input *in, struct descriptor *d)
     (void)gpuaes_key_expand(&d->schedule, d->key, sizes[how % 3]);
     d->message.schedule = how / 8 % 8 == 4 ? NULL : &d->schedule;
     if (how % 8 == 6)
-        d->schedule.rounds = take(in);
+        d->schedule.rounds = take_byte(in);
     d->is_right &=
         d->message.schedule != NULL &&
         (d->schedule.rounds == 10 || d->schedule.rounds == 12 || d->schedule.rounds == 14);
@@ -68,7 +65,7 @@ static size_t take_length(struct input *in)
                                    GPUAES_BATCH_DEVICE_BYTES + 16,
                                    GPUAES_BATCH_HOST_BYTES + 16,
                                    17};
-    unsigned n = take(in);
+    unsigned n = take_byte(in);
     if (n < 200)
         return n % 50 * (size_t)16;
     if (n < 230)
@@ -86,7 +83,7 @@ static int is_in_region(size_t at, size_t len)
 /* Where it lies, and whether that is allowed. */
 static void take_places(struct input *in, struct descriptor *d)
 {
-    unsigned how = take(in);
+    unsigned how = take_byte(in);
     int in_place = how / 9 % 3 == 0;
     struct gpuaes_message *m = &d->message;
     d->in_kind = (int)(how % 3);
@@ -117,7 +114,7 @@ static void take_places(struct input *in, struct descriptor *d)
 
 static void take_descriptor(struct input *in, struct descriptor *d)
 {
-    unsigned op = take(in);
+    unsigned op = take_byte(in);
     memset(d, 0, sizeof *d);
     d->is_right = 1;
     d->message.op = (enum gpuaes_op)(op < 250 ? op % GPUAES_BATCH_OPS : op);
@@ -135,30 +132,15 @@ static void take_descriptor(struct input *in, struct descriptor *d)
 
 /* ---- What is right ---------------------------------------------------------------- */
 
-static const EVP_CIPHER *reference_cipher(const struct descriptor *d)
-{
-    static const EVP_CIPHER *(*const ciphers[3][3])(void) = {
-        {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb},
-        {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc},
-        {EVP_aes_128_ctr, EVP_aes_192_ctr, EVP_aes_256_ctr},
-    };
-    int mode = d->message.op <= GPUAES_ECB_DECRYPT ? 0 : d->message.op == GPUAES_CTR ? 2 : 1;
-    size_t bytes = d->message.key != NULL ? d->message.key_bytes : d->schedule.rounds * 4 - 24;
-    return ciphers[mode][bytes == 16 ? 0 : bytes == 24 ? 1 : 2]();
-}
-
-static void expect(const struct descriptor *d, size_t at, size_t len, const unsigned char *iv)
+static void expect_message(const struct descriptor *d, size_t at, size_t len,
+                           const unsigned char *iv)
 {
     static unsigned char in[REGION];
-    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    int n = 0,
-        decrypts = d->message.op == GPUAES_ECB_DECRYPT || d->message.op == GPUAES_CBC_DECRYPT;
+    unsigned char chain[16];
+    size_t bytes = d->message.key != NULL ? d->message.key_bytes : d->schedule.rounds * 4 - 24;
+    memcpy(chain, iv, sizeof chain);
     memcpy(in, expected[d->in_kind] + d->in_at + at, len);
-    if (!EVP_CipherInit_ex(c, reference_cipher(d), NULL, d->key, iv, !decrypts) ||
-        !EVP_CIPHER_CTX_set_padding(c, 0) ||
-        !EVP_CipherUpdate(c, expected[d->out_kind] + d->out_at + at, &n, in, (int)len))
-        found("libcrypto refuses");
-    EVP_CIPHER_CTX_free(c);
+    reference(d->message.op, d->key, bytes, chain, in, expected[d->out_kind] + d->out_at + at, len);
 }
 
 /* Takes the blocks of a range; 0 if another message has one of them. */
@@ -207,7 +189,7 @@ static void add(struct run *r)
         return;
     use(r, d.in_kind, d.in_at, d.message.len);
     use(r, d.out_kind, d.out_at, d.message.len);
-    expect(&d, 0, d.message.len, d.iv);
+    expect_message(&d, 0, d.message.len, d.iv);
 }
 
 /* Messages side by side, of one length or several. */
@@ -217,12 +199,12 @@ static void gather(struct run *r)
     struct descriptor d;
     size_t len[MOST], at[MOST], total = 0, added = 99;
     unsigned char iv[MOST][16];
-    unsigned how = take(&r->in), count = how % (MOST + 1);
+    unsigned how = take_byte(&r->in), count = how % (MOST + 1);
     take_descriptor(&r->in, &d);
     size_t each = d.message.len % 512 & ~(size_t)15;
     for (unsigned i = 0; i < count; i++) {
         at[i] = total;
-        len[i] = how & 64 ? each : take(&r->in) % 32 * (size_t)16;
+        len[i] = how & 64 ? each : take_byte(&r->in) % 32 * (size_t)16;
         total += len[i];
         memset(iv[i], (int)(how + i), sizeof iv[i]);
     }
@@ -249,7 +231,7 @@ static void gather(struct run *r)
     use(r, d.in_kind, d.in_at, total);
     use(r, d.out_kind, d.out_at, total);
     for (unsigned i = 0; i < count; i++)
-        expect(&d, at[i], len[i], iv[i]);
+        expect_message(&d, at[i], len[i], iv[i]);
 }
 
 static void check_done(struct run *r)
@@ -289,9 +271,9 @@ static void reset(struct run *r)
 static void step(struct run *r)
 {
     enum gpuaes_status status;
-    switch (take(&r->in) % 16) {
+    switch (take_byte(&r->in) % 16) {
     case 0:
-        status = gpuaes_batch_submit(r->batch, take(&r->in) & 1 ? GPUAES_WAIT : 0);
+        status = gpuaes_batch_submit(r->batch, take_byte(&r->in) & 1 ? GPUAES_WAIT : 0);
         if (status != (r->submitted ? GPUAES_BAD_ARGUMENT : GPUAES_OK))
             found("submitting: %s", gpuaes_status_text(status));
         r->submitted = 1;
@@ -329,22 +311,14 @@ static void step(struct run *r)
 
 int LLVMFuzzerInitialize(int *arguments, char ***argument)
 {
-    /* The machine may be busy: slow is not lost. */
-    static const struct gpuaes_settings settings = {.timeout_ms = 60000};
-    drv_context context;
-    drv_ptr p = 0;
     uint32_t x = 1;
     (void)arguments;
     (void)argument;
-    (void)gpuaes_configure(&settings);
-    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY || driver_open(&application) != NULL)
+    if (!starts_with(NULL))
         found("no device");
-    application.primary_ctx_retain(&context, 0);
-    application.ctx_push_current(context);
-    application.mem_alloc(&p, REGION);
-    region[GPUAES_PAGEABLE] = malloc(REGION);
-    region[GPUAES_PINNED] = gpuaes_pinned_alloc(REGION);
-    region[GPUAES_DEVICE] = (unsigned char *)(uintptr_t)p;
+    become_an_application(0);
+    for (int kind = 0; kind < KINDS; kind++)
+        region[kind] = take(kind, REGION);
     for (size_t i = 0; i < REGION; i++, x = x * 1664525 + 1013904223)
         plain[i] = (unsigned char)(x >> 24);
     return 0;

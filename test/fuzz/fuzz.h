@@ -35,7 +35,7 @@ struct input {
     size_t left;
 };
 
-UNUSED static unsigned take(struct input *in)
+UNUSED static unsigned take_byte(struct input *in)
 {
     if (in->left == 0)
         return 0;
@@ -46,20 +46,20 @@ UNUSED static unsigned take(struct input *in)
 /* 0 .. limit - 1, from one byte. */
 UNUSED static unsigned take_below(struct input *in, unsigned limit)
 {
-    return take(in) % limit;
+    return take_byte(in) % limit;
 }
 
 UNUSED static void take_bytes(struct input *in, unsigned char *to, size_t length)
 {
     for (size_t i = 0; i < length; i++)
-        to[i] = (unsigned char)take(in);
+        to[i] = (unsigned char)take_byte(in);
 }
 
 UNUSED static uint64_t take_number(struct input *in, unsigned bytes)
 {
     uint64_t n = 0;
     while (bytes-- != 0)
-        n = n << 8 | take(in);
+        n = n << 8 | take_byte(in);
     return n;
 }
 
@@ -75,14 +75,6 @@ UNUSED __attribute__((noreturn, format(printf, 1, 2))) static void found(const c
     va_end(arguments);
     fputc('\n', stderr);
     abort();
-}
-
-/* The first error of the queue as library and reason, 0 if there is none; empties the queue. */
-UNUSED static unsigned long first_error(void)
-{
-    unsigned long error = ERR_peek_error();
-    ERR_clear_error();
-    return error != 0 ? ERR_PACK(ERR_GET_LIB(error), 0, ERR_GET_REASON(error)) : 0;
 }
 
 /* ---- Providers -------------------------------------------------------------------- */

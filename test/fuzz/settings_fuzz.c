@@ -107,14 +107,14 @@ static int first_wrong(const struct settings *s)
 
 static void take_settings(struct input *in, struct settings *s)
 {
-    unsigned how = take(in), n = 1 + how / 2 % MOST;
+    unsigned how = take_byte(in), n = 1 + how / 2 % MOST;
     memset(s, 0, sizeof *s);
     s->in_environment = (int)(how & 1);
     for (unsigned k = 0; k < n; k++) {
         int i = (int)take_below(in, SETTINGS);
         size_t length = take_below(in, LONGEST + 1), used = 0;
         for (; used < length && in->left != 0; used++) {
-            char c = (char)take(in);
+            char c = (char)take_byte(in);
             if (c == '\0')
                 break;
             /* What a configuration file has a meaning for is not for this. */
