@@ -271,17 +271,11 @@ int main(void)
     drv_stream own, blocking;
     size_t i;
 
-    setenv("GPUAES_MIN_BYTES", "0", 0);
     if (stand_in())
         return tap_skip_all("the default provider knows no streams");
-    tap_random_seed(&random_state);
-    providers = providers_load();
-    if (!application_begin(0) ||
-        application.stream_create(&own, DRV_STREAM_NON_BLOCKING) != DRV_SUCCESS ||
-        application.stream_create(&blocking, 0) != DRV_SUCCESS) {
-        printf("Bail out! no CUDA\n");
-        return EXIT_FAILURE;
-    }
+    begin_on_device();
+    application.stream_create(&own, DRV_STREAM_NON_BLOCKING);
+    application.stream_create(&blocking, 0);
     memory = memory_on_device(tap_random_next(&random_state), BYTES);
     check_captures(own, blocking);
     for (i = 0; i < sizeof modes / sizeof modes[0]; i++) {

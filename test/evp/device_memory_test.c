@@ -6,8 +6,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "test/support/compared.h"
 #include "test/support/jobs.h"
+#include "test/support/streams.h"
 
 enum { BULK = MIB };
 
@@ -319,20 +319,10 @@ static void check_second_device(void)
 
 int main(void)
 {
-    setenv("GPUAES_MIN_BYTES", "0", 0);
-    setenv("GPUAES_EMULATOR", "devices=2", 0);
     if (stand_in())
         return tap_skip_all("the default provider knows no device memory");
-    tap_random_seed(&random_state);
-    providers = providers_load();
-    if (!application_begin(0)) {
-        printf("Bail out! no CUDA\n");
-        return EXIT_FAILURE;
-    }
-    memory = memory_for(tap_random_next(&random_state), BULK);
-    memory->in_there = application_alloc(DEVICE, BULK + 2 * EDGE);
-    memory->out_there = application_alloc(DEVICE, BULK + 2 * EDGE);
-    set_places(DEVICE, DEVICE);
+    begin_on_device();
+    memory = memory_on_device(tap_random_next(&random_state), BULK);
     check_lists();
     check_parameter();
     check_settings("GPUAES_POLICY", "cpu");
@@ -349,9 +339,7 @@ int main(void)
     check_job(0);
     check_second_device();
     tap_ok(figure("faults") == 0, "no call of the driver has failed");
-    application_free(DEVICE, memory->in_there);
-    application_free(DEVICE, memory->out_there);
-    free(memory);
+    memory_on_device_free(memory);
     providers_unload(&providers);
     return tap_done();
 }

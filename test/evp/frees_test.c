@@ -10,7 +10,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "test/support/cases.h"
-#include "test/support/fault_scenarios.h"
+#include "test/support/compared.h"
 
 enum { LARGEST = 32 * MIB, LARGEST_OWN = 8 * MIB, SKIPPED = 77 };
 
@@ -75,53 +75,37 @@ static int is_under_way(void)
 
 /* ---- Updates ------------------------------------------------------------------------ */
 
-static unsigned char *texts[3]; /* input, output, what is expected */
-static unsigned char *memory[PLACES];
+static struct memory *memory;
+static unsigned char *there[PLACES];
 
 /* All before the kernel: what the application allocates may wait for it, too. */
 static int make_memory(void)
 {
-    for (int i = 0; i < 3; i++)
-        if ((texts[i] = malloc(LARGEST + BLOCK)) == NULL)
-            return 0;
-    memset(texts[0], 0x5a, LARGEST + BLOCK);
-    memory[PAGEABLE] = texts[1];
-    memory[PINNED] = application_alloc(PINNED, LARGEST_OWN + BLOCK);
-    memory[DEVICE] = application_alloc(DEVICE, LARGEST_OWN + BLOCK);
-    return memory[PINNED] != NULL && memory[DEVICE] != NULL;
+    memory = memory_for(1, LARGEST + BLOCK);
+    there[PINNED] = application_alloc(PINNED, LARGEST_OWN + BLOCK + 2 * EDGE);
+    there[DEVICE] = application_alloc(DEVICE, LARGEST_OWN + BLOCK + 2 * EDGE);
+    return there[PINNED] != NULL && there[DEVICE] != NULL;
 }
 
-static EVP_CIPHER_CTX *begin(int ours, const char *name, drv_stream stream)
+/* In place, but in pageable memory. The end of a context on a stream waits for that alone. */
+static int update_is_right(const char *name, enum place place, size_t length, drv_stream cuda)
 {
-    const struct scenario decryption = {.cipher = name};
-    uint64_t handle = (uintptr_t)stream;
+    uint64_t handle = (uintptr_t)cuda;
     OSSL_PARAM params[] = {OSSL_PARAM_uint64("cuda-stream", &handle), OSSL_PARAM_END};
-    EVP_CIPHER_CTX *context = open_context(&decryption, ours, stream != NULL ? params : NULL);
-    if (context == NULL)
-        ERR_print_errors_fp(stderr);
-    return context;
-}
-
-/* The update, and the end of its context, which on a stream waits for that alone. */
-static int update(const char *name, unsigned char *in, unsigned char *out, size_t length,
-                  drv_stream stream)
-{
-    EVP_CIPHER_CTX *context = begin(1, name, stream);
-    int n = 0, ok = EVP_CipherUpdate(context, out, &n, in, (int)length) && (size_t)n == length;
-    EVP_CIPHER_CTX_free(context);
-    return ok;
-}
-
-static int update_is_right(const char *name, enum place place, size_t length, drv_stream stream)
-{
-    unsigned char *out = memory[place], *in = place == PAGEABLE ? texts[0] : out;
-    EVP_CIPHER_CTX *reference = begin(0, name, NULL);
-    int n, right = EVP_CipherUpdate(reference, texts[2], &n, texts[0], (int)length) &&
-                   application_write(place, out, texts[0], length) &&
-                   update(name, in, out, length, stream) &&
-                   (place == PAGEABLE || application_read(texts[1], place, out, length)) &&
-                   memcmp(texts[1], texts[2], length) == 0;
-    EVP_CIPHER_CTX_free(reference);
+    memory->in_place = place;
+    memory->out_place = cuda != NULL ? place : PAGEABLE;
+    memory->in_there = memory->out_there = there[place];
+    struct stream s =
+        stream_open_with(memory, name, usual_key, usual_iv, 0, cuda != NULL ? params : NULL);
+    int right = stream_set_padding(&s, 0);
+    if (cuda == NULL)
+        right =
+            right && stream_call(&s, &(struct call){UPDATE, length, .apart = place == PAGEABLE});
+    else
+        right = right && application_write(place, there[place], memory->text, length) &&
+                stream_queue(&s, 0, 0, length);
+    stream_close(&s);
+    right = right && (cuda == NULL || stream_queued_is_right(&s, cuda, length));
     if (!right)
         fprintf(stderr, "# %s of %zu bytes in %s memory is wrong\n", name, length,
                 place_names[place]);

@@ -1,11 +1,23 @@
 /*
- * Contexts on a stream of the application.
+ * An application with memory on a device, and contexts on its streams.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "test/support/streams.h"
 
 const char undefined[] = "the GPU failed and the output buffer is undefined";
+
+void begin_on_device(void)
+{
+    setenv("GPUAES_MIN_BYTES", "0", 0);
+    setenv("GPUAES_EMULATOR", "devices=2", 0);
+    tap_random_seed(&random_state);
+    providers = providers_load();
+    if (!application_begin(0)) {
+        puts("Bail out! no CUDA");
+        exit(EXIT_FAILURE);
+    }
+}
 
 struct memory *memory_on_device(uint64_t seed, size_t bytes)
 {

@@ -1,5 +1,6 @@
 /*
- * What tests of cuda-stream share: contexts on a stream, and why a call was refused.
+ * What tests of device memory and of cuda-stream share: an application with memory on a device,
+ * contexts on its streams, and why a call was refused.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -9,6 +10,12 @@
 #include "test/support/compared.h"
 
 extern const char undefined[];
+
+/*
+ * Loads the providers, with every whole block for a device, and begins as an application on the
+ * first of two devices; ends the program where there is none.
+ */
+void begin_on_device(void);
 
 /*
  * Memory with input and output of so many bytes on the current device of the application, where
