@@ -171,32 +171,24 @@ static int decoder_goes_on(void)
     return right && others_are_spared();
 }
 
-/* A tenth of what each kernel takes. */
+/* The time limit is a tenth of what each kernel takes. */
 #define LATE "GPUAES_TIMEOUT_MS=1000 GPUAES_MIN_BYTES="
-static const struct {
-    const char *name, *settings;
-    int (*run)(void);
-} cases[] = {
-    {"encoding to pinned memory fails", LATE "0", encoding_to_pinned_memory},
-    {"decoding to pinned memory fails", LATE "0", decoding_to_pinned_memory},
-    {"so does that of lines", LATE "0", decoding_of_lines},
-    {"the encoder, whose memory is staged, goes on with the CPU", LATE "0", encoder_goes_on},
-    {"so does the decoder", LATE "16M", decoder_goes_on},
+#define SLOW "kernel-us=10000000"
+static const struct case_row cases[] = {
+    {"encoding to pinned memory fails", LATE "0", SLOW, encoding_to_pinned_memory},
+    {"decoding to pinned memory fails", LATE "0", SLOW, decoding_to_pinned_memory},
+    {"so does that of lines", LATE "0", SLOW, decoding_of_lines},
+    {"the encoder, whose memory is staged, goes on with the CPU", LATE "0", SLOW, encoder_goes_on},
+    {"so does the decoder", LATE "16M", SLOW, decoder_goes_on},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
 int main(int argc, char **argv)
 {
-    if (argc == 2) {
-        alarm(120);
+    if (argc > 1) {
         mallopt(M_MMAP_MAX, 0); /* so that what is freed is the next one's */
-        providers = providers_load();
-        return cases[strtoul(argv[1], NULL, 10)].run() ? EXIT_SUCCESS : EXIT_FAILURE;
+        return case_named(argv[1], cases);
     }
-    pid_t children[CASES];
-    for (size_t i = 0; i < CASES; i++)
-        children[i] = case_begin(cases[i].settings, "kernel-us=10000000", "%zu", i);
-    for (size_t i = 0; i < CASES; i++)
-        tap_ok(ended_well(children[i]), "%s", cases[i].name);
+    cases_check(cases, CASES, CASES);
     return tap_done();
 }

@@ -18,8 +18,6 @@
 
 enum { KIB = 1 << 10, BYTES = 256 * KIB, SMALL = 8 * KIB };
 
-static const unsigned char key[32] = "a key", iv[16] = "\xff\xff";
-
 /* ---- Releases between calls ------------------------------------------------------------ */
 
 static _Thread_local unsigned calls_until_release; /* 0: none comes */
@@ -34,57 +32,6 @@ ASYNC_JOB *ASYNC_get_current_job(void)
 }
 
 /* ---- Updates --------------------------------------------------------------------------- */
-
-/* A context of ours and one of the default provider, at the same place of the same text. */
-struct pair {
-    EVP_CIPHER_CTX *context[2];
-    enum place from, to;
-    unsigned char *in, *out, *plain, *got, *expected;
-};
-
-static struct pair pair_open(const char *name, int encrypt, enum place from, enum place to,
-                             int asks)
-{
-    struct pair p = {.from = from, .to = to};
-    unsigned value = 1;
-    OSSL_PARAM params[] = {OSSL_PARAM_uint("device-memory", &value), OSSL_PARAM_END};
-    for (int i = 0; i < 2; i++) {
-        p.context[i] = context_open(i == 0, name, key, iv, encrypt, i == 0 && asks ? params : NULL);
-        if (p.context[i] == NULL)
-            abort();
-        EVP_CIPHER_CTX_set_padding(p.context[i], 0);
-    }
-    p.in = application_alloc(from, BYTES);
-    p.out = application_alloc(to, BYTES);
-    p.plain = malloc(BYTES);
-    p.got = malloc(BYTES);
-    p.expected = malloc(BYTES);
-    memset(p.plain, 0x5a, BYTES);
-    if (!application_write(from, p.in, p.plain, BYTES))
-        abort();
-    return p;
-}
-
-static void pair_close(struct pair *p)
-{
-    for (int i = 0; i < 2; i++)
-        EVP_CIPHER_CTX_free(p->context[i]);
-    application_free(p->from, p->in);
-    application_free(p->to, p->out);
-    free(p->plain);
-    free(p->got);
-    free(p->expected);
-}
-
-/* Ours of the device's memory, and then whether it has done the same as the other. */
-static int pair_update(struct pair *p, int bytes)
-{
-    int n[2];
-    return EVP_CipherUpdate(p->context[0], p->out, &n[0], p->in, bytes) &&
-           EVP_CipherUpdate(p->context[1], p->expected, &n[1], p->plain, bytes) && n[0] == n[1] &&
-           application_read(p->got, p->to, p->out, (size_t)n[0]) &&
-           memcmp(p->got, p->expected, (size_t)n[0]) == 0;
-}
 
 /* Of ours alone: it is refused for want of a device. */
 static int is_refused(struct pair *p)
@@ -102,8 +49,8 @@ static int is_seen(void)
 {
     uint64_t before = figure("gpu-bytes");
     for (int i = 0; i < 10 && figure("gpu-bytes") == before; i++) {
-        struct pair asks = pair_open("AES-128-ECB", 1, DEVICE, DEVICE, 1);
-        struct pair p = pair_open("AES-128-ECB", 1, DEVICE, DEVICE, 0);
+        struct pair asks = pair_open("AES-128-ECB", 1, DEVICE, DEVICE, 1, BYTES);
+        struct pair p = pair_open("AES-128-ECB", 1, DEVICE, DEVICE, 0, BYTES);
         before = figure("gpu-bytes");
         int right = pair_update(&p, BYTES);
         pair_close(&asks);
@@ -124,7 +71,7 @@ static int releases_come_anywhere(const char *name, int encrypt, enum place from
     unsigned releases = 0, call = 1;
     int right = application_begin(0) && is_seen(), reached = 1;
     for (; right && reached; call++) {
-        struct pair p = pair_open(name, encrypt, from, to, asks);
+        struct pair p = pair_open(name, encrypt, from, to, asks, BYTES);
         struct figures before = figures_get(&providers);
         was_released = 0;
         calls_until_release = call;
@@ -163,7 +110,7 @@ static int a_stream_that_was_read_ahead_of_goes_on(void)
 {
     if (!application_begin(0))
         return 0;
-    struct pair p = pair_open("AES-256-CTR", 1, DEVICE, DEVICE, 0);
+    struct pair p = pair_open("AES-256-CTR", 1, DEVICE, DEVICE, 0, BYTES);
     unsigned char *host = malloc(SMALL);
     int n, right = device_becomes(GPUAES_READY);
     uint64_t launches = figure("launches");
@@ -186,43 +133,37 @@ static int a_stream_that_was_read_ahead_of_goes_on(void)
 static int a_device_that_is_lost_is_missed(void)
 {
     int right = application_begin(0) && is_seen();
-    struct pair p = pair_open("AES-256-CTR", 1, DEVICE, DEVICE, 0);
+    struct pair p = pair_open("AES-256-CTR", 1, DEVICE, DEVICE, 0, BYTES);
     emulate("fault=pointer_get_attributes:1");
     right = right && is_refused(&p) && device_state() == GPUAES_FAILED && is_refused(&p);
     pair_close(&p);
-    p = pair_open("AES-256-CTR", 1, DEVICE, DEVICE, 0);
+    p = pair_open("AES-256-CTR", 1, DEVICE, DEVICE, 0, BYTES);
     right = right && is_refused(&p);
     pair_close(&p);
-    p = pair_open("AES-256-CTR", 1, PAGEABLE, PAGEABLE, 0);
+    p = pair_open("AES-256-CTR", 1, PAGEABLE, PAGEABLE, 0, BYTES);
     right = right && pair_update(&p, BYTES);
     pair_close(&p);
     return right;
 }
 
-static const struct {
-    const char *name, *settings;
-    int (*run)(void);
-} cases[] = {
-    {"CTR goes on", "GPUAES_IDLE_SECONDS=1", ctr_goes_on},
-    {"CBC goes on, with what is held back", "GPUAES_IDLE_SECONDS=1", cbc_goes_on},
-    {"ECB goes on by its parameter", "GPUAES_IDLE_SECONDS=1", ecb_goes_on_by_its_parameter},
+static const struct case_row cases[] = {
+    {"CTR goes on", "GPUAES_IDLE_SECONDS=1", "", ctr_goes_on},
+    {"CBC goes on, with what is held back", "GPUAES_IDLE_SECONDS=1", "", cbc_goes_on},
+    {"ECB goes on by its parameter", "GPUAES_IDLE_SECONDS=1", "", ecb_goes_on_by_its_parameter},
     {"a stream that was read ahead of goes on",
-     "GPUAES_IDLE_SECONDS=1 GPUAES_POLICY=gpu GPUAES_START=eager",
+     "GPUAES_IDLE_SECONDS=1 GPUAES_POLICY=gpu GPUAES_START=eager", "",
      a_stream_that_was_read_ahead_of_goes_on},
-    {"without a device it is refused", "GPUAES_IDLE_SECONDS=0", a_device_that_is_lost_is_missed},
+    {"without a device it is refused", "GPUAES_IDLE_SECONDS=0", "",
+     a_device_that_is_lost_is_missed},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
 int main(int argc, char **argv)
 {
-    pid_t children[CASES];
-    if (argc == 2)
-        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, 300);
+    if (argc > 1)
+        return case_named(argv[1], cases);
     if (stand_in() || application_hook("emulator_contexts") == NULL)
         return tap_skip_all("for the emulator only");
-    for (size_t i = 0; i < CASES; i++)
-        children[i] = case_begin(cases[i].settings, "", "%zu", i);
-    for (size_t i = 0; i < CASES; i++)
-        tap_ok(ended_well(children[i]), "%s", cases[i].name);
+    cases_check(cases, CASES, CASES);
     return tap_done();
 }

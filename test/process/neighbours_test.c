@@ -90,26 +90,12 @@ static int is_same(const struct state *before, const struct state *after)
 /* One update, with the caller's state compared around it. */
 static int update_is_right(const char *name, unsigned char *in, unsigned char *out, size_t length)
 {
-    static unsigned char expected[8 * MIB + 64];
-    EVP_CIPHER *cipher[] = {fetch_ours(&providers, name), fetch_reference(&providers, name)};
-    EVP_CIPHER_CTX *a = EVP_CIPHER_CTX_new(), *b = EVP_CIPHER_CTX_new();
     struct state before, after;
-    int n, m, right;
     memset(in, 1, length);
-    right = EVP_CipherInit_ex2(b, cipher[1], fault_key, fault_iv, 1, NULL) &&
-            EVP_CipherUpdate(b, expected, &m, in, (int)length);
     errno = AN_ERROR;
     take_state(&before);
-    right = right && EVP_CipherInit_ex2(a, cipher[0], fault_key, fault_iv, 1, NULL) &&
-            EVP_CipherUpdate(a, out, &n, in, (int)length);
-    EVP_CIPHER_CTX_free(a);
+    int right = update_agrees(&providers, name, 1, in, out, length);
     take_state(&after);
-    right = right && n == m && !memcmp(out, expected, (size_t)m);
-    if (!right)
-        fprintf(stderr, "# %s of %zu bytes is wrong\n", name, length);
-    EVP_CIPHER_CTX_free(b);
-    EVP_CIPHER_free(cipher[0]);
-    EVP_CIPHER_free(cipher[1]);
     return is_same(&before, &after) && right;
 }
 
@@ -131,14 +117,11 @@ static int all_sizes(void)
 
 static int has_cuda(void)
 {
-    if (stand_in() || !application_begin(0))
-        return 0;
-    return 1;
+    return !stand_in() && application_begin(0);
 }
 
 static int another_context_is_current(void)
 {
-    providers = providers_load();
     if (!has_cuda())
         return -1;
     drv_context own = current_context(), other = NULL;
@@ -158,7 +141,6 @@ static int streams_and_memory_of_its_own(void)
 {
     enum { BYTES = MIB };
     drv_stream stream;
-    providers = providers_load();
     if (!has_cuda())
         return -1;
     unsigned char *device = application_alloc(DEVICE, BYTES);
@@ -207,7 +189,6 @@ static int signals_all_the_time(void)
     struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
     main_thread = pthread_self();
     sigaction(SIGALRM, &action, NULL);
-    providers = providers_load();
     setitimer(ITIMER_REAL, &often, NULL);
     int right = all_sizes();
     right &= all_sizes();
@@ -222,8 +203,7 @@ static int signals_all_the_time(void)
     return right && atomic_load(&signals) > 5 && atomic_load(&strays) == 0;
 }
 
-/* ---- Cancellation
- * -------------------------------------------------------------------------------- */
+/* ---- Cancellation ---------------------------------------------- */
 
 static void free_context(void *context)
 {
@@ -253,7 +233,6 @@ static int cancelled_threads(void)
 {
     struct tap_random random = {3};
     int right = 1;
-    providers = providers_load();
     for (int round = 0; right && round < 12; round++) {
         pthread_t threads[4];
         void *result;
@@ -271,8 +250,13 @@ static int cancelled_threads(void)
     return right && (stand_in() || is_released(60)) && all_sizes();
 }
 
-/* ---- Limits
- * ----------------------------------------------------------------------------------------- */
+static int cancelled_threads_that_log(void)
+{
+    (void)!freopen("/dev/null", "w", stderr);
+    return cancelled_threads();
+}
+
+/* ---- Limits ---------------------------------------------- */
 
 static void limit(int resource, rlim_t most)
 {
@@ -284,34 +268,29 @@ static void limit(int resource, rlim_t most)
 static int little_locked_memory(void)
 {
     limit(RLIMIT_MEMLOCK, 64 * KIB);
-    providers = providers_load();
     return all_sizes();
 }
 
 /* With the libraries open, a device may lack files: then the CPU does it. */
 static int few_files(void)
 {
-    providers = providers_load();
     limit(RLIMIT_NOFILE, 8);
     return all_sizes();
 }
 
 static int no_threads_left(void)
 {
-    providers = providers_load();
     limit(RLIMIT_NPROC, 1); /* means nothing to root */
     return all_sizes();
 }
 
-/* ---- Floating point
- * ------------------------------------------------------------------------------------ */
+/* ---- Floating point ---------------------------------------------- */
 
 static int floating_point_traps(void)
 {
-    setenv("GPUAES_MIN_BYTES", "auto", 1);
-    setenv("GPUAES_START", "eager", 1);
     (void)feenableexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW);
     (void)fesetround(FE_UPWARD);
+    providers_unload(&providers);
     providers = providers_load();
     int right = all_sizes();
     for (int i = 0; i < 2000 && !stand_in() && !devices_in_use(); i++)
@@ -322,50 +301,31 @@ static int floating_point_traps(void)
     return right && fegetround() == FE_UPWARD;
 }
 
-/* ---- Cases
- * --------------------------------------------------------------------------------------------- */
+/* ---- Cases ---------------------------------------------- */
 
-static const struct {
-    const char *name, *settings;
-    int (*run)(void); /* 1: right; -1: it cannot be tried here */
-} cases[] = {
-    {"another context is current", "", another_context_is_current},
-    {"streams, pinned and registered memory of its own", "", streams_and_memory_of_its_own},
-    {"signals all the time", "", signals_all_the_time},
-    {"signals all the time, policy=auto", "GPUAES_MIN_BYTES=auto GPUAES_START=eager",
+static const struct case_row cases[] = {
+    {"another context is current", NULL, NULL, another_context_is_current},
+    {"streams, pinned and registered memory of its own", NULL, NULL, streams_and_memory_of_its_own},
+    {"signals all the time", NULL, NULL, signals_all_the_time},
+    {"signals all the time, policy=auto", "GPUAES_MIN_BYTES=auto GPUAES_START=eager", NULL,
      signals_all_the_time},
-    {"cancelled threads", "GPUAES_IDLE_SECONDS=1", cancelled_threads},
-    {"cancelled threads that write a log", "GPUAES_IDLE_SECONDS=1 GPUAES_LOG=debug",
-     cancelled_threads},
-    {"64 KiB of locked memory", "", little_locked_memory},
-    {"8 files", "", few_files},
-    {"1 process", "", no_threads_left},
-    {"floating point traps, and rounds upwards", "", floating_point_traps},
+    {"cancelled threads", "GPUAES_IDLE_SECONDS=1", NULL, cancelled_threads},
+    {"cancelled threads that write a log", "GPUAES_IDLE_SECONDS=1 GPUAES_LOG=debug", NULL,
+     cancelled_threads_that_log},
+    {"64 KiB of locked memory", NULL, NULL, little_locked_memory},
+    {"8 files", NULL, NULL, few_files},
+    {"1 process", NULL, NULL, no_threads_left},
+    {"floating point traps, and rounds upwards", "GPUAES_MIN_BYTES=auto GPUAES_START=eager", NULL,
+     floating_point_traps},
 };
-enum { CASES = sizeof cases / sizeof cases[0], SKIPPED = 77 };
-
-static int run_case(size_t number)
-{
-    alarm(200);
-    if (strstr(cases[number].settings, "LOG") != NULL)
-        (void)!freopen("/dev/null", "w", stderr);
-    int result = cases[number].run();
-    return result < 0 ? SKIPPED : !result;
-}
+enum { CASES = sizeof cases / sizeof cases[0] };
 
 int main(int argc, char **argv)
 {
     if (argc > 1)
-        return run_case(strtoul(argv[1], NULL, 10) % CASES);
+        return case_named(argv[1], cases);
     setenv("GPUAES_MIN_BYTES", "0", 0);
     setenv("GPUAES_EMULATOR", "devices=2", 0);
-    for (size_t i = 0; i < CASES; i++) {
-        int status = exit_status(case_begin(cases[i].settings, NULL, "%zu", i));
-        if (status == SKIPPED)
-            tap_skip("%s: there is no CUDA here", cases[i].name);
-        else if (!tap_ok(status == 0, "%s: right, and nothing of the caller's changes",
-                         cases[i].name))
-            tap_diag("status %d", status);
-    }
+    cases_check(cases, CASES, 1);
     return tap_done();
 }

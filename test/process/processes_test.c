@@ -31,23 +31,10 @@ extern char **environ;
 /* Small work that any thread may do, with contexts of its own. */
 static int one_stream(unsigned number, int rounds)
 {
-    unsigned char in[2000], ours[2032], theirs[2032];
     const char *name = number % 2 ? "AES-256-CTR" : "AES-128-ECB";
-    EVP_CIPHER *a = fetch_ours(&providers, name), *b = fetch_reference(&providers, name);
-    EVP_CIPHER_CTX *x = EVP_CIPHER_CTX_new(), *y = EVP_CIPHER_CTX_new();
-    int n, m,
-        right = EVP_CipherInit_ex2(x, a, fault_key, fault_iv, 1, NULL) &&
-                EVP_CipherInit_ex2(y, b, fault_key, fault_iv, 1, NULL);
-    for (int i = 0; right && i < rounds; i++) {
-        memset(in, (int)number + i, sizeof in);
-        right = EVP_CipherUpdate(x, ours, &n, in, sizeof in) &&
-                EVP_CipherUpdate(y, theirs, &m, in, sizeof in) && n == m &&
-                !memcmp(ours, theirs, (size_t)n);
-    }
-    EVP_CIPHER_CTX_free(x);
-    EVP_CIPHER_CTX_free(y);
-    EVP_CIPHER_free(a);
-    EVP_CIPHER_free(b);
+    int right = 1;
+    while (right && rounds-- > 0)
+        right = message_agrees(&providers, name, 2000);
     return right;
 }
 
@@ -238,19 +225,7 @@ static void *own_library_context(void *unused)
     int right = 1;
     for (int i = 0; i < 4; i++) {
         struct providers own = providers_load();
-        EVP_CIPHER *a = fetch_ours(&own, "AES-256-CTR"), *b = fetch_reference(&own, "AES-256-CTR");
-        EVP_CIPHER_CTX *x = EVP_CIPHER_CTX_new(), *y = EVP_CIPHER_CTX_new();
-        unsigned char in[3000] = {1, 2, 3}, ours[3000], theirs[3000];
-        int n, m;
-        right &= EVP_CipherInit_ex2(x, a, fault_key, fault_iv, 1, NULL) &&
-                 EVP_CipherInit_ex2(y, b, fault_key, fault_iv, 1, NULL) &&
-                 EVP_CipherUpdate(x, ours, &n, in, sizeof in) &&
-                 EVP_CipherUpdate(y, theirs, &m, in, sizeof in) && n == m &&
-                 !memcmp(ours, theirs, sizeof ours);
-        EVP_CIPHER_CTX_free(x);
-        EVP_CIPHER_CTX_free(y);
-        EVP_CIPHER_free(a);
-        EVP_CIPHER_free(b);
+        right &= message_agrees(&own, "AES-256-CTR", 3000);
         providers_unload(&own);
     }
     return right ? &stop : NULL;
@@ -357,8 +332,7 @@ static int no_advice_and_no_sleep(void)
     return forbid(calls, 4) && work_as_usual() && one_stream(1, 5);
 }
 
-/* ---- Cases
- * ------------------------------------------------------------------------------------------ */
+/* ---- Cases ---------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -305,30 +305,26 @@ static int a_stream_set(void)
 
 /* ---- Cases -------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name, *emulator;
-    int (*run)(void);
-} cases[] = {
-    {"10,000 contexts: the limits hold", "", many_contexts},
-    {"10,000 contexts on a stream: the limits hold", "", many_contexts_on_a_stream},
-    {"100 long updates on a stream: the limits hold", "idle-kernels=1", many_long_updates},
-    {"long updates on a stream are right", "", long_updates_are_right},
-    {"a wait for a start sleeps", "init-ms=100000", a_start},
-    {"a wait for a kernel sleeps", "", a_kernel},
-    {"a wait for a stream set sleeps", "", a_stream_set},
+static const struct case_row cases[] = {
+    {"10,000 contexts: the limits hold", NULL, "", many_contexts},
+    {"10,000 contexts on a stream: the limits hold", NULL, "", many_contexts_on_a_stream},
+    {"100 long updates on a stream: the limits hold", NULL, "idle-kernels=1", many_long_updates},
+    {"long updates on a stream are right", NULL, "", long_updates_are_right},
+    {"a wait for a start sleeps", NULL, "init-ms=100000", a_start},
+    {"a wait for a kernel sleeps", NULL, "", a_kernel},
+    {"a wait for a stream set sleeps", NULL, "", a_stream_set},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
 int main(int argc, char **argv)
 {
     if (argc > 1)
-        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, 200);
+        return case_named(argv[1], cases);
     if (stand_in())
         return tap_skip_all("the default provider has no device");
     setenv("GPUAES_MIN_BYTES", "9000", 1);
     setenv("GPUAES_PINNED_BYTES", "24M", 1);
     set_timeout_for("");
-    for (size_t i = 0; i < CASES; i++)
-        tap_ok(ended_well(case_begin(NULL, cases[i].emulator, "%zu", i)), "%s", cases[i].name);
+    cases_check(cases, CASES, 1);
     return tap_done();
 }

@@ -18,28 +18,9 @@ enum { KIB = 1 << 10, MIB = 1 << 20, THREADS = 8 };
 /* One update from a fresh context without parameters: 1 if it is right, 0 if it fails. */
 static int update(const char *name, int encrypt, enum place from, enum place to, int bytes)
 {
-    static const unsigned char key[32] = "a key", iv[16] = "\xff\xff";
-    size_t len = (size_t)bytes;
-    EVP_CIPHER *ciphers[] = {fetch_ours(&providers, name), fetch_reference(&providers, name)};
-    unsigned char *host = malloc(len), *got = malloc(len), *expected = calloc(1, len + 16);
-    unsigned char *in = application_alloc(from, len), *out = application_alloc(to, len);
-    int n[2] = {0, 0}, right = application_write(from, in, memset(host, 0x5a, len), len);
-    for (int i = 0; i < 2 && right; i++) {
-        EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-        right = EVP_CipherInit_ex2(context, ciphers[i], key, iv, encrypt, NULL) &&
-                EVP_CIPHER_CTX_set_padding(context, 0) &&
-                EVP_CipherUpdate(context, i ? expected : out, &n[i], i ? host : in, bytes);
-        EVP_CIPHER_CTX_free(context);
-    }
-    right = right && n[0] == bytes && n[1] == bytes && application_read(got, to, out, len) &&
-            memcmp(got, expected, len) == 0;
-    application_free(from, in);
-    application_free(to, out);
-    for (int i = 0; i < 2; i++)
-        EVP_CIPHER_free(ciphers[i]);
-    free(host);
-    free(got);
-    free(expected);
+    struct pair p = pair_open(name, encrypt, from, to, 0, (size_t)bytes);
+    int right = pair_update(&p, bytes);
+    pair_close(&p);
     return right;
 }
 
@@ -162,10 +143,7 @@ static int the_device_that_is_set_is_started(void)
            application_count("emulator_contexts") == 1;
 }
 
-static const struct {
-    const char *name, *settings, *emulator;
-    int (*run)(void);
-} cases[] = {
+static const struct case_row cases[] = {
     {"device memory waits", "", "init-ms=300", device_memory_waits},
     {"so it does during a start, and after a release", "GPUAES_IDLE_SECONDS=1", "init-ms=3000",
      so_it_does_during_a_start},
@@ -187,20 +165,11 @@ enum { CASES = sizeof cases / sizeof cases[0], ANYWHERE = 3 };
 
 int main(int argc, char **argv)
 {
-    if (argc == 2)
-        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, 300);
+    if (argc > 1)
+        return case_named(argv[1], cases);
     if (stand_in())
         return tap_skip_all("the default provider starts nothing");
     int emulated = application_hook("emulator_contexts") != NULL;
-    pid_t children[CASES];
-    for (size_t i = 0; i < CASES; i++)
-        children[i] = emulated || i < ANYWHERE
-                          ? case_begin(cases[i].settings, cases[i].emulator, "%zu", i)
-                          : 0;
-    for (size_t i = 0; i < CASES; i++)
-        if (children[i] != 0)
-            tap_ok(ended_well(children[i]), "%s", cases[i].name);
-        else
-            tap_skip("%s: for the emulator only", cases[i].name);
+    cases_check(cases, emulated ? CASES : ANYWHERE, CASES);
     return tap_done();
 }

@@ -5,6 +5,8 @@
  */
 #include "test/support/cases.h"
 
+enum { CANNOT = 77, TOGETHER_MOST = 32 };
+
 /* As case_begin() has it; `output` takes the place of the descriptor, or NULL of none. */
 TAP_PRINTF(5, 0)
 static pid_t case_fork(FILE *output, int descriptor, const char *settings, const char *emulator,
@@ -44,7 +46,29 @@ int case_run(int (*run)(void), unsigned seconds)
     providers = providers_load();
     int right = run();
     providers_unload(&providers);
-    return !right;
+    return right < 0 ? CANNOT : !right;
+}
+
+int case_named(const char *number, const struct case_row *cases)
+{
+    return case_run(cases[strtoul(number, NULL, 10)].run, 300);
+}
+
+void cases_check(const struct case_row *cases, size_t count, size_t together)
+{
+    pid_t children[TOGETHER_MOST] = {0};
+    for (size_t i = 0; i < count + together; i++) {
+        if (i >= together) {
+            const char *name = cases[i - together].name;
+            int status = exit_status(children[i % together]);
+            if (status == CANNOT)
+                tap_skip("%s: it cannot be tried here", name);
+            else if (!tap_ok(status == 0, "%s", name))
+                tap_diag("status %d", status);
+        }
+        if (i < count)
+            children[i % together] = case_begin(cases[i].settings, cases[i].emulator, "%zu", i);
+    }
 }
 
 int exit_status(pid_t child)

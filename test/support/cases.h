@@ -28,8 +28,23 @@ extern char *program_invocation_name; /* of glibc, whose errno.h tells with _GNU
 TAP_PRINTF(3, 4)
 pid_t case_begin(const char *settings, const char *emulator, const char *format, ...);
 
-/* The case that this process is, with the providers loaded; 0 if it is right within the seconds. */
+/*
+ * The case that this process is, with the providers loaded: the status that it is to exit with.
+ * `run` returns 1 if all is right, 0 if not, -1 if it cannot be tried here; it has so many seconds.
+ */
 int case_run(int (*run)(void), unsigned seconds);
+
+/* A row of a table of cases; settings and emulator are those of case_begin(). */
+struct case_row {
+    const char *name, *settings, *emulator;
+    int (*run)(void); /* as case_run() has it */
+};
+
+/* Runs the case that the program's argument names. Returns its exit status. */
+int case_named(const char *number, const struct case_row *cases);
+
+/* Runs all cases, `together` of them at the same time, with an assertion for each. */
+void cases_check(const struct case_row *cases, size_t count, size_t together);
 
 /* What a child has exited with; -1 if it was ended by a signal, or is none. */
 int exit_status(pid_t child);

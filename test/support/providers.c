@@ -141,3 +141,34 @@ int reason_is(const char *text)
     ERR_clear_error();
     return is;
 }
+
+int update_agrees(const struct providers *p, const char *name, int encrypt, unsigned char *in,
+                  unsigned char *out, size_t length)
+{
+    static const unsigned char key[32] = "the key of one update", iv[16] = "\xff\xff";
+    EVP_CIPHER *ciphers[] = {fetch_reference(p, name), fetch_ours(p, name)};
+    unsigned char *expected = malloc(length + 16);
+    int n[2] = {0, 0}, right = 1;
+    for (int i = 0; i < 2; i++) {
+        EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+        right = right && EVP_CipherInit_ex2(context, ciphers[i], key, iv, encrypt, NULL) &&
+                EVP_CIPHER_CTX_set_padding(context, 0) &&
+                EVP_CipherUpdate(context, i == 0 ? expected : out, &n[i], in, (int)length);
+        EVP_CIPHER_CTX_free(context);
+        EVP_CIPHER_free(ciphers[i]);
+    }
+    right = right && n[0] == n[1] && memcmp(out, expected, (size_t)n[0]) == 0;
+    if (!right)
+        fprintf(stderr, "# %s of %zu bytes is wrong, or fails\n", name, length);
+    free(expected);
+    return right;
+}
+
+int message_agrees(const struct providers *p, const char *name, size_t length)
+{
+    unsigned char *in = malloc(length), *out = malloc(length + 16);
+    int right = update_agrees(p, name, 1, memset(in, 0x5a, length), out, length);
+    free(in);
+    free(out);
+    return right;
+}

@@ -67,6 +67,16 @@ struct wanted_function {
 int functions_find(OSSL_PROVIDER *provider, int operation, const char *name,
                    const struct wanted_function *wanted);
 
+/*
+ * One update of each side, without padding, from fresh contexts: 1 if ours does what the default
+ * provider's does. `out` may be `in`.
+ */
+int update_agrees(const struct providers *p, const char *name, int encrypt, unsigned char *in,
+                  unsigned char *out, size_t length);
+
+/* The same in memory of its own, encrypting. */
+int message_agrees(const struct providers *p, const char *name, size_t length);
+
 /* The figures of the whole process; see provider-gpuaes(7). */
 struct figures {
     uint64_t gpu_bytes, cpu_bytes, launches, faults, start_ms;

@@ -412,10 +412,7 @@ static int figures_say_that_there_is_none(void)
 
 #define FAST "idle-kernels=1"
 
-static const struct {
-    const char *name, *settings, *emulator;
-    int (*run)(void);
-} cases[] = {
+static const struct case_row cases[] = {
     {"a fast device gets large updates", "GPUAES_START=eager", FAST, fast_device_gets_work},
     {"a slow device gets hardly anything", "GPUAES_START=eager", "", slow_device_gets_little},
     {"a device that becomes slow is left, and found when it is fast again", "GPUAES_START=eager",
@@ -430,8 +427,8 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 
 int main(int argc, char **argv)
 {
-    if (argc == 2)
-        return case_run(cases[strtoul(argv[1], NULL, 10) % CASES].run, 300);
+    if (argc > 1)
+        return case_named(argv[1], cases);
     test_lines();
     test_sizes();
     test_slow_device();
@@ -440,8 +437,6 @@ int main(int argc, char **argv)
     test_drift();
     test_drift_factor();
     test_noise();
-    for (size_t i = 0; i < CASES; i++)
-        tap_ok(ended_well(case_begin(cases[i].settings, cases[i].emulator, "%zu", i)), "%s",
-               cases[i].name);
+    cases_check(cases, CASES, 1);
     return tap_done();
 }
