@@ -55,7 +55,6 @@ evp_emulator_tests = \
 	test/fault/faults_test \
 	test/fault/limited_devices_test \
 	test/fault/read_ahead_faults_test \
-	test/process/exit_streams_test \
 	test/process/exit_test \
 	test/process/exit_ways_test \
 	test/process/fork_test \
@@ -106,7 +105,7 @@ threaded_tests = \
 	test/api/batch_threads_test \
 	test/api/devices_test \
 	test/evp/async_test \
-	test/process/exit_streams_test \
+	test/process/exit_ways_test \
 	test/process/read_ahead_threads_test \
 	test/process/stress_test \
 	test/process/threads_test \

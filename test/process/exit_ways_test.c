@@ -1,10 +1,10 @@
 /*
  * A process that ends while threads stream through the device: by return from main(), by exit(),
- * there or in another thread, by quick_exit() and by _exit(); with OPENSSL_cleanup() as libcrypto
- * has it (an exit handler in OpenSSL 3, a destructor in 4, of which no thread is told), with one
- * by the application while they stream, and without any, so that no provider is torn down. It
- * ends as it would have without us, and until then every update succeeds. Each case is a run of
- * this program of its own.
+ * there, in another thread or in one of those that stream, by quick_exit() and by _exit(); with
+ * OPENSSL_cleanup() as libcrypto has it (an exit handler in OpenSSL 3, a destructor in 4, of which
+ * no thread is told), with one by the application while they stream, and without any, so that no
+ * provider is torn down. It ends as it would have without us, and until then every update succeeds.
+ * Each case is a run of this program of its own.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -14,6 +14,8 @@
 #include "test/support/cases.h"
 #include "test/support/leaks_allowed.h" /* some cases end with everything still there */
 #include "test/support/read_ahead_streams.h"
+
+#define ALL_AHEAD "1G" /* min-bytes: no update is large */
 
 enum {
     STATUS = 42,
@@ -30,41 +32,36 @@ static struct {
     atomic_uint updates;
 } streams[STREAMS];
 
-static atomic_int ending; /* the provider may be gone, and its figures with it */
+static atomic_int first_exits; /* the first thread that streams is to call exit() */
 
 /* ---- What streams ------------------------------------------------------------------- */
 
-/* At the pace of the device, so that keystream of it is always there to be used. */
+/* Slower than the device, so that keystream of it is always there to be used. */
 static void *stream(void *number)
 {
     size_t i = (size_t)(uintptr_t)number, length = streams[i].length;
     unsigned char *text = calloc(1, length);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    struct ahead before = ahead_get(), now = before;
-    int n = 0, lates = 0;
+    int n = 0;
     if (text == NULL ||
         !EVP_CipherInit_ex2(context, streams[i].cipher, usual_key, usual_iv, 1, NULL))
         _exit(FAILED);
     while (EVP_CipherUpdate(context, text, &n, text, (int)length) && n == (int)length) {
+        if (first_exits && i == 0)
+            exit(STATUS);
         atomic_fetch_add(&streams[i].updates, 1);
-        if (ending || length != PACED) {
-            sleep_ms(1);
-            continue;
-        }
-        before = now;
-        now = ahead_get();
-        keep_pace(&before, &now, &lates);
+        sleep_ms(1);
     }
     _exit(FAILED);
 }
 
-/* Waits until every thread has done some more updates; the alarm ends what does not come. */
+/* Waits until each thread that goes on has done more updates; the alarm ends what does not come. */
 static void wait_for_updates(void)
 {
     unsigned from[STREAMS];
     for (int i = 0; i < STREAMS; i++)
         from[i] = atomic_load(&streams[i].updates);
-    for (int i = 0; i < STREAMS; i++)
+    for (int i = first_exits ? 1 : 0; i < STREAMS; i++)
         while (atomic_load(&streams[i].updates) - from[i] < MORE)
             sleep_ms(1);
 }
@@ -79,9 +76,10 @@ static int load(void)
            ahead_start(LIMIT * 1000L);
 }
 
-/* Half of the threads stream through keystream made ahead, half by updates for the device. */
+/* Half of the threads have small updates, which are read ahead of, half large ones. */
 static int begin(void)
 {
+    int all_ahead = strcmp(getenv("GPUAES_MIN_BYTES"), ALL_AHEAD) == 0;
     pthread_t thread;
     for (uintptr_t i = 0; i < STREAMS; i++) {
         streams[i].length = i % 2 == 0 ? PACED : LARGE;
@@ -93,8 +91,9 @@ static int begin(void)
     do {
         sleep_ms(1);
         now = ahead_get();
-    } while (!stand_in() && (now.bytes - before.bytes < 512 * KIB ||
-                             now.gpu - before.gpu - (now.bytes - before.bytes) < 4 * LARGE));
+    } while (!stand_in() &&
+             (now.bytes - before.bytes < 512 * KIB ||
+              (!all_ahead && now.gpu - before.gpu - (now.bytes - before.bytes) < 4 * LARGE)));
     wait_for_updates();
     return 1;
 }
@@ -110,14 +109,17 @@ static void *leave(void *unused)
 static int end(const char *way, const char *cleanup)
 {
     pthread_t thread;
-    ending = 1;
     if (strcmp(cleanup, "explicit") == 0) {
         OPENSSL_cleanup();
         wait_for_updates();
     }
     if (strcmp(way, "exit") == 0)
         exit(STATUS);
-    else if (strcmp(way, "thread") == 0 && pthread_create(&thread, NULL, leave, NULL) == 0)
+    while (strcmp(way, "stream") == 0) {
+        first_exits = 1;
+        pause();
+    }
+    if (strcmp(way, "thread") == 0 && pthread_create(&thread, NULL, leave, NULL) == 0)
         pthread_join(thread, NULL);
     else if (strcmp(way, "quick_exit") == 0)
         quick_exit(STATUS);
@@ -145,19 +147,27 @@ static int run(const char *way, const char *cleanup)
 
 static void test(const char *way, const char *cleanup)
 {
-    int status = exit_status(case_begin("GPUAES_START=eager GPUAES_MIN_BYTES=64K", "ends-at-exit=1",
-                                        "%s %s", way, cleanup));
-    if (status != STATUS)
-        tap_diag("status %d", status);
-    tap_ok(status == STATUS, "threads stream while the process ends: %s, OPENSSL_cleanup() %s", way,
-           cleanup);
+    static const struct {
+        const char *name, *settings, *emulator;
+    } loads[] = {
+        {"half offloaded", "GPUAES_MIN_BYTES=64K", "idle-kernels=1,kernel-us=3000,ends-at-exit=1"},
+        {"all read ahead of", "GPUAES_MIN_BYTES=" ALL_AHEAD, "idle-kernels=1,ends-at-exit=1"}};
+    for (size_t i = 0; i < sizeof loads / sizeof loads[0]; i++) {
+        int status =
+            exit_status(case_begin(loads[i].settings, loads[i].emulator, "%s %s", way, cleanup));
+        if (status != STATUS)
+            tap_diag("status %d", status);
+        tap_ok(status == STATUS, "threads stream, %s, while the process ends: %s, cleanup %s",
+               loads[i].name, way, cleanup);
+    }
 }
 
 int main(int argc, char **argv)
 {
-    static const char *const ways[] = {"return", "exit", "thread", "quick_exit", "_exit"};
+    static const char *const ways[] = {"return", "exit", "thread", "stream", "quick_exit", "_exit"};
     if (argc == 3)
         return run(argv[1], argv[2]);
+    setenv("GPUAES_START", "eager", 1);
     tap_diag("%s", OpenSSL_version(OPENSSL_VERSION));
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         int handlers = strstr(ways[i], "_exit") == NULL; /* that exit handlers run */
