@@ -60,7 +60,6 @@ evp_emulator_tests = \
 	test/process/fork_test \
 	test/process/library_contexts_test \
 	test/process/processes_test \
-	test/process/read_ahead_fork_test \
 	test/process/resource_limits_test \
 	test/process/start_test \
 	test/process/stress_test \

@@ -1,252 +1,240 @@
 /*
  * Processes that fork before, while and after they use the device, from one
- * thread and beside several that are at work. The child goes on with the
- * parent's streams, makes its own, frees what it inherited and ends in each of
+ * thread and while several are at work, by updates of the device and by keystream
+ * that is made ahead, with segments in flight. The child goes on with the
+ * parent's streams, copies them, makes its own, frees what it inherited and ends in each of
  * three ways; whatever either does, the bytes are the default provider's and
  * nothing hangs. A child of a process that had started finds no device and uses
  * the CPU; one that was forked before may start its own.
  *
- * The device's state belongs to the process, so each scenario is this program
- * again, run by its number, once with pinned memory that the child shares and
- * once with pinned memory that is absent there (the driver may do either).
+ * Each scenario is a run of this program of its own, once with pinned memory that the child
+ * shares and once with pinned memory that is absent there (the driver may do either).
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "test/support/cases.h"
-#include "test/support/leaks_allowed.h" /* children end beside threads */
-#include "test/support/providers.h"
+#include "test/support/leaks_allowed.h" /* children end while threads are at work */
+#include "test/support/read_ahead_streams.h"
 
-enum when { BEFORE, DURING, AFTER };
-enum ending { BY_EXIT, BY_IMMEDIATE_EXIT, BY_EXEC };
+enum { THREADS = 4, STREAMS = 3, PIECE = 20000 };
 
-static const char *const when_names[] = {"before", "during", "after"};
-static const char *const ending_names[] = {"exit", "_exit", "exec"};
-
-struct scenario {
-    enum when when;
-    enum ending ending;
-    unsigned threads;
-};
-
-static const struct scenario scenarios[] = {
-    {BEFORE, BY_EXIT, 0}, {BEFORE, BY_IMMEDIATE_EXIT, 0}, {BEFORE, BY_EXEC, 0},
-    {DURING, BY_EXIT, 0}, {DURING, BY_IMMEDIATE_EXIT, 0}, {DURING, BY_EXEC, 0},
-    {AFTER, BY_EXIT, 0},  {AFTER, BY_IMMEDIATE_EXIT, 0},  {AFTER, BY_EXEC, 0},
-    {DURING, BY_EXIT, 4}, {DURING, BY_IMMEDIATE_EXIT, 4}, {DURING, BY_EXEC, 4},
+static const struct scenario {
+    const char *name;
+    enum { BEFORE, DURING, AFTER } when;
+    unsigned threads; /* at work meanwhile */
+    int ahead;        /* streams are read ahead of, or have updates of the device */
+} scenarios[] = {
+    {"before use", BEFORE, 0, 0},
+    {"during use", DURING, 0, 0},
+    {"after use", AFTER, 0, 0},
+    {"beside threads at work", DURING, THREADS, 0},
+    {"of streams that are read ahead of", DURING, 0, 1},
+    {"of such streams beside threads at work", DURING, THREADS / 2, 1},
 };
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
+static const struct scenario *scenario;
 
-/* ---- Streams: ours and the default's, side by side ----------------------- */
+static const char *const endings[] = {"exit", "_exit", "exec"};
 
-enum { STREAMS = 3, PIECE = 20000 };
-
-static const struct {
-    const char *cipher;
-    int encrypt;
-} stream_rows[STREAMS] = {{"AES-256-CTR", 1}, {"AES-128-ECB", 1}, {"AES-256-CBC", 0}};
+/* ---- Streams ------------------------------------------------------------------- */
 
 struct streams {
-    EVP_CIPHER_CTX *ours[STREAMS], *reference[STREAMS];
+    struct stream stream[STREAMS];
 };
 
-static void streams_open(struct streams *s)
+static void streams_open(struct streams *s, uint64_t seed)
 {
-    static const unsigned char key[32] = "the same in parent and in child",
-                               iv[16] = "and so is this.";
-    int i;
-
-    for (i = 0; i < STREAMS; i++) {
-        const char *cipher = stream_rows[i].cipher;
-
-        s->ours[i] = context_open(1, cipher, key, iv, stream_rows[i].encrypt, NULL);
-        s->reference[i] = context_open(0, cipher, key, iv, stream_rows[i].encrypt, NULL);
-    }
+    static const char *const names[][STREAMS] = {{"AES-256-CTR", "AES-128-ECB", "AES-256-CBC"},
+                                                 {"AES-256-CTR", "AES-128-CTR", "AES-192-CTR"}};
+    struct memory *memory = memory_new(seed);
+    for (int i = 0; i < STREAMS; i++)
+        s->stream[i] = stream_open(memory, names[scenario->ahead][i], usual_key, usual_iv);
+    if (!scenario->ahead) /* encryption is not for the device */
+        (void)stream_init(&s->stream[2], usual_key, usual_iv, 0);
 }
 
 static void streams_close(struct streams *s)
 {
-    int i;
-
-    for (i = 0; i < STREAMS; i++) {
-        EVP_CIPHER_CTX_free(s->ours[i]);
-        EVP_CIPHER_CTX_free(s->reference[i]);
-    }
+    struct memory *memory = s->stream[0].memory;
+    for (int i = 0; i < STREAMS; i++)
+        stream_close(&s->stream[i]);
+    free(memory);
 }
 
-/* Some updates of each stream; 1 if all were right. */
-static int streams_go_on(struct streams *s, unsigned rounds)
+/* From where the stream is, in large steps and in small ones. */
+static int goes_on(struct stream *s)
 {
-    unsigned char in[PIECE], ours[PIECE + 32], reference[PIECE + 32];
-    int i, n, m;
-    unsigned round;
-
-    for (round = 0; round < rounds; round++)
-        for (i = 0; i < STREAMS; i++) {
-            memset(in, (int)(round * 7) + i, sizeof in);
-            memset(in, i, round * 100 % sizeof in);
-            if (!EVP_CipherUpdate(s->ours[i], ours, &n, in, PIECE - 5) ||
-                !EVP_CipherUpdate(s->reference[i], reference, &m, in, PIECE - 5) || n != m ||
-                memcmp(ours, reference, (size_t)n)) {
-                fprintf(stderr, "# process %d: %s is wrong\n", (int)getpid(),
-                        stream_rows[i].cipher);
-                return 0;
-            }
-        }
-    return 1;
+    if (!scenario->ahead)
+        return stream_update(s, PIECE - 5) && stream_update(s, PIECE - 5);
+    return stream_agrees(s) && stream_update(s, 1) && stream_agrees(s) &&
+           stream_hurry(s, 600 * KIB, 10001) && stream_update(s, 15) &&
+           stream_call(s, &(struct call){ONE_SHOT, 32 * KIB, .apart = 0}) && stream_agrees(s);
 }
 
+static int all_go_on(struct streams *s)
+{
+    int right = 1;
+    for (int i = 0; right && i < STREAMS; i++)
+        right = goes_on(&s->stream[i]);
+    return right;
+}
+
+/* Of which a copy goes on as well; where it may be, with keystream of the device. */
 static int streams_of_its_own(void)
 {
-    struct streams s;
-    int good;
-
-    streams_open(&s);
-    good = streams_go_on(&s, 3);
-    streams_close(&s);
-    return good;
+    struct streams own;
+    struct stream copy = {.side = {NULL}};
+    streams_open(&own, 3);
+    int right = (!scenario->ahead || stream_hurry(&own.stream[0], BEGINS_AFTER + SOME, 4096)) &&
+                all_go_on(&own) && stream_copy(&copy, &own.stream[1]) && goes_on(&copy);
+    stream_close(&copy);
+    streams_close(&own);
+    return right;
 }
 
-/* ---- Children ------------------------------------------------------------ */
+/* ---- Children ------------------------------------------------------------------- */
 
-static void end(enum ending ending, int good)
+static void end(const char *ending, int right)
 {
-    if (ending == BY_EXEC && good)
+    if (strcmp(ending, "exec") == 0 && right)
         execl("/bin/sh", "sh", "-c", "exit 0", (char *)NULL);
-    if (ending == BY_EXIT) {
+    if (strcmp(ending, "exit") == 0) {
         providers_unload(&providers); /* tears the module down in the child */
-        exit(!good);
+        exit(!right);
     }
-    _exit(!good);
+    _exit(!right);
 }
 
-/* Goes on with what it inherited, makes its own, forks again, frees everything. */
-static void be_child(const struct scenario *scenario, struct streams *inherited)
+/* Goes on with what it inherited, makes its own, forks again, frees all but in one ending. */
+static void be_child(const char *ending, struct streams *inherited)
 {
-    struct figures figures;
-    pid_t grandchild;
-    int good;
-
     alarm(200);
-    good = (!inherited || streams_go_on(inherited, 2)) && streams_of_its_own();
-    grandchild = fork();
+    int right = all_go_on(inherited) && streams_of_its_own();
+    pid_t grandchild = fork();
     if (grandchild == 0)
-        _exit(!((!inherited || streams_go_on(inherited, 1)) && streams_of_its_own()));
-    good = ended_well(grandchild) && good;
-    figures = figures_get(&providers);
-    if (!stand_in() && (scenario->when == BEFORE) != (figures.gpu_bytes > 0)) {
-        fprintf(stderr, "# gpu-bytes=%llu in a child forked %s use\n",
-                (unsigned long long)figures.gpu_bytes, when_names[scenario->when]);
-        good = 0;
+        _exit(!(all_go_on(inherited) && streams_of_its_own()));
+    right = ended_well(grandchild) && right;
+    right = right && stream_init(&inherited->stream[0], NULL, other_iv, -1) && all_go_on(inherited);
+    struct ahead figures = ahead_get();
+    if (!stand_in() && ((scenario->when == BEFORE) != (figures.gpu > 0) || figures.bytes != 0)) {
+        fprintf(stderr, "# gpu-bytes=%llu read-ahead-bytes=%llu in a child\n",
+                (unsigned long long)figures.gpu, (unsigned long long)figures.bytes);
+        right = 0;
     }
-    if (inherited)
+    if (strcmp(ending, "_exit") != 0)
         streams_close(inherited);
-    end(scenario->ending, good);
+    end(ending, right);
 }
 
-static int one_child(const struct scenario *scenario, struct streams *inherited)
+/* Parent and child go on at the same time. */
+static int fork_and_go_on(const char *ending, struct streams *s)
 {
-    pid_t child;
-
     fflush(NULL);
-    child = fork();
+    pid_t child = fork();
     if (child == 0)
-        be_child(scenario, inherited);
-    return ended_well(child);
+        be_child(ending, s);
+    int right = scenario->when != DURING || all_go_on(s);
+    return ended_well(child) && right && (scenario->when != DURING || all_go_on(s));
 }
 
-/* ---- Threads at work meanwhile ------------------------------------------- */
+/* ---- Threads at work meanwhile ------------------------------------------------ */
 
-enum { THREADS = 4 };
 static atomic_uint at_work;
 static atomic_int stop;
 
-static void *work(void *argument)
+static void *work(void *unused)
 {
-    struct streams *s = argument;
-
-    int good = streams_go_on(s, 1);
-
+    struct streams s;
+    (void)unused;
+    streams_open(&s, 2);
+    int right = !scenario->ahead || stream_hurry(&s.stream[0], BEGINS_AFTER, PACED);
     atomic_fetch_add(&at_work, 1);
-    while (good && !atomic_load(&stop))
-        good = streams_go_on(s, 2);
-    return good ? s : NULL;
+    while (right && !atomic_load(&stop)) {
+        for (int i = 0; right && i < (scenario->ahead ? 1 : STREAMS); i++)
+            right = stream_update(&s.stream[i], PACED);
+        if (scenario->ahead)
+            sleep_ms(1);
+    }
+    right = right && stream_agrees(&s.stream[0]);
+    streams_close(&s);
+    return right ? &stop : NULL;
 }
 
-static int during(const struct scenario *scenario)
-{
-    struct streams own = {0}, theirs[THREADS] = {0};
-    pthread_t threads[THREADS] = {0};
-    unsigned i;
-    int good;
-    void *result;
+/* ---- Scenarios ------------------------------------------------------------------- */
 
-    for (i = 0; i < scenario->threads; i++)
-        streams_open(&theirs[i]);
-    streams_open(&own);
-    good = streams_go_on(&own, 2);
-    for (i = 0; i < scenario->threads; i++)
-        pthread_create(&threads[i], NULL, work, &theirs[i]);
+static int is_served(struct streams *s)
+{
+    int right = 1;
+    for (int i = 0; scenario->ahead && right && i < STREAMS - 1; i++)
+        right = stream_served(&s->stream[i], 1);
+    return right;
+}
+
+static int during(const char *ending, struct streams *s)
+{
+    pthread_t threads[THREADS];
+    int right = (scenario->ahead || all_go_on(s)) && is_served(s);
+    for (unsigned i = 0; i < scenario->threads; i++)
+        pthread_create(&threads[i], NULL, work, NULL);
     while (atomic_load(&at_work) < scenario->threads)
-        usleep(1000);
-    for (i = 0; good && i < (scenario->threads ? 5 : 2); i++)
-        good = one_child(scenario, &own) && streams_go_on(&own, 2);
+        sleep_ms(1);
+    /* Where keystream is made: in mid-block, right behind a segment, and somewhere. */
+    for (size_t i = 0; right && i < 3; i++)
+        right = (!scenario->ahead || stream_update(&s->stream[i % 2], i * 7)) &&
+                fork_and_go_on(ending, s);
     atomic_store(&stop, 1);
-    for (i = 0; i < scenario->threads; i++) {
+    for (unsigned i = 0; i < scenario->threads; i++) {
+        void *result;
         pthread_join(threads[i], &result);
-        good = good && result;
-        streams_close(&theirs[i]);
+        right = right && result != NULL;
     }
-    streams_close(&own);
-    return good && streams_of_its_own();
+    return right && is_served(s) && streams_of_its_own();
 }
 
 /* The whole of one scenario, in a process of its own. */
-static int run_scenario(const struct scenario *scenario)
+static int run(const char *ending)
 {
-    struct figures figures;
-    struct streams unused;
-    int good = 1;
-
+    struct streams s;
     alarm(300);
-    providers = providers_load();
-    if (scenario->when == BEFORE) {
-        streams_open(&unused); /* contexts, but not a byte yet */
-        good =
-            one_child(scenario, &unused) && one_child(scenario, NULL) && streams_go_on(&unused, 2);
-        streams_close(&unused);
-    } else if (scenario->when == AFTER) {
-        good = streams_of_its_own() && one_child(scenario, NULL) && one_child(scenario, NULL) &&
-               streams_of_its_own();
-    } else {
-        good = during(scenario);
-    }
-    figures = figures_get(&providers);
-    if (!stand_in() && (!figures.gpu_bytes || figures.faults)) {
+    if (scenario->ahead && !ahead_begin())
+        return 0;
+    if (!scenario->ahead)
+        providers = providers_load();
+    streams_open(&s, 1); /* contexts, but not a byte yet */
+    int right = scenario->when != AFTER || all_go_on(&s);
+    right = right &&
+            (scenario->when == DURING ? during(ending, &s)
+                                      : fork_and_go_on(ending, &s) && fork_and_go_on(ending, &s));
+    right = right && all_go_on(&s) && streams_of_its_own();
+    streams_close(&s);
+    struct ahead figures = ahead_get();
+    if (!stand_in() && ((figures.gpu == 0 && figures.bytes == 0) || figures.faults != 0)) {
         fprintf(stderr, "# the parent: gpu-bytes=%llu faults=%llu\n",
-                (unsigned long long)figures.gpu_bytes, (unsigned long long)figures.faults);
-        good = 0;
+                (unsigned long long)figures.gpu, (unsigned long long)figures.faults);
+        right = 0;
     }
     providers_unload(&providers);
-    return good;
+    return right;
 }
 
 int main(int argc, char **argv)
 {
     static const char *const memories[] = {"fork=shared", "fork=absent"};
-    size_t memory, i;
-
-    if (argc > 1)
-        return !run_scenario(&scenarios[strtoul(argv[1], NULL, 10) % SCENARIOS]);
-    setenv("GPUAES_MIN_BYTES", "0", 1);
-    for (memory = 0; memory < 2; memory++)
-        for (i = 0; i < SCENARIOS; i++)
-            tap_ok(ended_well(case_begin(NULL, memories[memory], "%zu", i)),
-                   "fork %s use, child ends by %s, %u threads at work, %s",
-                   when_names[scenarios[i].when], ending_names[scenarios[i].ending],
-                   scenarios[i].threads, memories[memory]);
+    if (argc > 2) {
+        scenario = &scenarios[strtoul(argv[1], NULL, 10) % SCENARIOS];
+        return !run(argv[2]);
+    }
+    for (size_t i = 0; i < SCENARIOS * 3 * 2; i++) {
+        const char *ending = endings[i % 3], *memory = memories[i / 3 % 2];
+        const struct scenario *s = &scenarios[i / 6];
+        char emulator[64];
+        snprintf(emulator, sizeof emulator, "%s%s", memory, s->ahead ? ",kernel-us=3000" : "");
+        tap_ok(ended_well(case_begin(s->ahead ? NULL : "GPUAES_MIN_BYTES=0", emulator, "%zu %s",
+                                     i / 6, ending)),
+               "fork %s, child ends by %s, %s", s->name, ending, memory);
+    }
     return tap_done();
 }
