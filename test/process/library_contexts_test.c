@@ -43,11 +43,7 @@ static OSSL_LIB_CTX *context_with(const char *lines)
     return context;
 }
 
-static int is_loaded(OSSL_LIB_CTX *context)
-{
-    return OSSL_PROVIDER_available(context, "gpuaes");
-}
-
+/* A large update in it. */
 static int is_offloaded(OSSL_LIB_CTX *context)
 {
     static unsigned char data[UPDATE];
@@ -61,48 +57,6 @@ static int is_offloaded(OSSL_LIB_CTX *context)
     return right;
 }
 
-/* What is in force in the process. */
-static struct gpuaes_settings in_force(void)
-{
-    struct gpuaes_settings is = {0};
-    int (*get)(struct gpuaes_settings *);
-    void *symbol = library_function("gpuaes_get_settings");
-    memcpy(&get, &symbol, sizeof symbol);
-    if (symbol != NULL)
-        (void)get(&is);
-    return is;
-}
-
-static int is_in_force(size_t pinned, size_t ahead, unsigned timeout, unsigned idle,
-                       unsigned threads, uint64_t devices)
-{
-    struct gpuaes_settings is = in_force();
-    int right = is.pinned_bytes == pinned && is.read_ahead_bytes == ahead &&
-                is.timeout_ms == timeout && is.idle_seconds == idle && is.threads == threads &&
-                is.devices == devices;
-    if (!right)
-        printf("# pinned %zu, ahead %zu, timeout %u, idle %u, threads %u, devices %llx\n",
-               is.pinned_bytes, is.read_ahead_bytes, is.timeout_ms, is.idle_seconds, is.threads,
-               (unsigned long long)is.devices);
-    return right;
-}
-
-/* ---- Cases: what is right within the process, and what it must say -------------------------- */
-
-static int they_agree(void)
-{
-    OSSL_LIB_CTX *host = context_with("pinned-bytes = 64M\nread-ahead-bytes = 8M\n"
-                                      "timeout-ms = 2000\nidle-seconds = 1\nthreads = 8\n"
-                                      "devices = all\n");
-    OSSL_LIB_CTX *own = context_with("pinned-bytes = 1M\nread-ahead-bytes = 4M\n"
-                                     "timeout-ms = 3000\nidle-seconds = 0\nthreads = 2\n"
-                                     "devices = 1\n");
-    int right = is_loaded(host) && is_loaded(own) && is_in_force(1 << 20, 4 << 20, 3000, 0, 2, 2);
-    OSSL_LIB_CTX_free(own);
-    OSSL_LIB_CTX_free(host);
-    return right;
-}
-
 /* threads=auto, for a large update. */
 static unsigned automatic_threads(void)
 {
@@ -113,110 +67,124 @@ static unsigned automatic_threads(void)
     return count < 4 ? 1 : count < 8 ? (unsigned)count / 2 : 4;
 }
 
-static int defaults_give_way(void)
+#define AUTOMATIC "@" /* stands for the number */
+
+static void put_automatic(char *text)
 {
-    OSSL_LIB_CTX *host = context_with("");
-    int right = is_in_force(256 << 20, 64 << 20, 10000, 60, automatic_threads(), 1);
-    OSSL_LIB_CTX *own = context_with("pinned-bytes = 512M\nread-ahead-bytes = 128M\n"
-                                     "timeout-ms = 500\nidle-seconds = 5\nthreads = 3\n"
-                                     "devices = 1\n");
-    OSSL_LIB_CTX *third = context_with("read-ahead-bytes = 0\n"); /* holds in it alone */
-    right = right && is_loaded(host) && is_loaded(own) && is_loaded(third) &&
-            is_in_force(512 << 20, 128 << 20, 500, 5, 3, 2);
-    OSSL_LIB_CTX_free(third);
-    OSSL_LIB_CTX_free(own);
-    OSSL_LIB_CTX_free(host);
-    return right;
+    char *at = strchr(text, *AUTOMATIC);
+    if (at != NULL)
+        *at = (char)('0' + automatic_threads());
 }
 
-static int auto_gives_way(void)
+/* What the process works with, in the words of the table. */
+static int is_in_force(const char *wanted)
 {
-    OSSL_LIB_CTX *host = context_with("threads = auto\n");
-    int right = in_force().threads == automatic_threads();
-    OSSL_LIB_CTX *own = context_with("threads = 64\n");
-    OSSL_LIB_CTX *third = context_with("threads = auto\n");
-    right =
-        right && is_loaded(host) && is_loaded(own) && is_loaded(third) && in_force().threads == 64;
-    OSSL_LIB_CTX_free(third);
-    OSSL_LIB_CTX_free(own);
-    OSSL_LIB_CTX_free(host);
-    return right;
+    struct gpuaes_settings is = {0};
+    int (*get)(struct gpuaes_settings *);
+    void *symbol = library_function("gpuaes_get_settings");
+    char text[128], expected[128];
+    memcpy(&get, &symbol, sizeof symbol);
+    if (symbol != NULL)
+        (void)get(&is);
+    (void)snprintf(text, sizeof text, "%zuM %zuM, %u ms, %u s, %u threads, devices %llx",
+                   is.pinned_bytes >> 20, is.read_ahead_bytes >> 20, is.timeout_ms, is.idle_seconds,
+                   is.threads, (unsigned long long)is.devices);
+    (void)snprintf(expected, sizeof expected, "%s", wanted);
+    put_automatic(expected);
+    if (strcmp(text, expected) != 0)
+        printf("# in force: %s\n", text);
+    return strcmp(text, expected) == 0;
 }
 
-static int auto_stays_after_a_start(void)
-{
-    OSSL_LIB_CTX *host = context_with("policy = gpu\nidle-seconds = 0\n");
-    int right = is_offloaded(host);
-    OSSL_LIB_CTX *own = context_with("threads = 64\n");
-    OSSL_LIB_CTX *third = context_with("threads = auto\n");
-    right =
-        right && is_loaded(own) && is_loaded(third) && in_force().threads == automatic_threads();
-    OSSL_LIB_CTX_free(third);
-    OSSL_LIB_CTX_free(own);
-    OSSL_LIB_CTX_free(host);
-    return right;
-}
-
-static int what_gives_way_is_said(void)
-{
-    OSSL_LIB_CTX *host = context_with("threads = 2\ndevices = 1\n");
-    OSSL_LIB_CTX *own = context_with("threads = 4\ndevices = 0,1\n");
-    OSSL_LIB_CTX *again = context_with("threads = 4\n");
-    int right = is_loaded(host) && is_loaded(own) && is_loaded(again) && in_force().threads == 2 &&
-                in_force().devices == 2;
-    OSSL_LIB_CTX_free(again);
-    OSSL_LIB_CTX_free(own);
-    OSSL_LIB_CTX_free(host);
-    return right;
-}
-
-static int a_start_ends_it(void)
-{
-    OSSL_LIB_CTX *host = context_with("policy = gpu\nidle-seconds = 0\n");
-    int right = is_offloaded(host);
-    OSSL_LIB_CTX *own = context_with("idle-seconds = 7\npinned-bytes = 1M\n");
-    right = right && is_loaded(own) && in_force().idle_seconds == 0;
-    OSSL_LIB_CTX_free(own);
-    OSSL_LIB_CTX_free(host);
-    return right;
-}
-
-static int other_devices_are_refused(void)
-{
-    OSSL_LIB_CTX *host = context_with("devices = 0\nthreads = 2\n");
-    OSSL_LIB_CTX *own = context_with("devices = 1\nthreads = 3\n");
-    int right = is_loaded(host) && !is_loaded(own) && in_force().threads == 2;
-    OSSL_LIB_CTX_free(own);
-    OSSL_LIB_CTX_free(host);
-    return right;
-}
+/* ---- Cases ---------------------------------------------------------------------------------- */
 
 #define OTHERWISE ", which was set before in another library context or by the application\n"
-#define AUTOMATIC "@" /* stands for the number */
 #define INSTEAD(what, is)                                                                          \
     "gpuaes: setting " what ", but the GPUs of this process work with " is OTHERWISE
 
+#define DEFAULTS "256M 64M, 10000 ms, 60 s, " AUTOMATIC " threads, devices 1"
+#define STARTED "policy = gpu\nidle-seconds = 0\n"
+enum { CONTEXTS = 3 };
+
 static const struct {
     const char *name;
-    int (*run)(void);
-    const char *says;
+    const char *lines[CONTEXTS]; /* of library contexts, one after the other */
+    int starts;                  /* the first one starts the device */
+    int refused;                 /* the second one does not load */
+    const char *in_force, *says;
 } cases[] = {
-    {"before a start, two library contexts agree", they_agree, ""},
-    {"what one does not set, another may", defaults_give_way, ""},
-    {"threads=auto gives way to a number", auto_gives_way, ""},
-    {"what another one restricts is reported, once", what_gives_way_is_said,
+    {"without settings the defaults are in force", {""}, 0, 0, DEFAULTS, ""},
+    {"threads=auto is one of them", {"threads = auto\n"}, 0, 0, DEFAULTS, ""},
+    {"before a start, two library contexts agree",
+     {"pinned-bytes = 64M\nread-ahead-bytes = 8M\ntimeout-ms = 2000\nidle-seconds = 1\n"
+      "threads = 8\ndevices = all\n",
+      "pinned-bytes = 1M\nread-ahead-bytes = 4M\ntimeout-ms = 3000\nidle-seconds = 0\n"
+      "threads = 2\ndevices = 1\n"},
+     0,
+     0,
+     "1M 4M, 3000 ms, 0 s, 2 threads, devices 2",
+     ""},
+    {"what one does not set, another may; no read-ahead holds in one alone",
+     {"",
+      "pinned-bytes = 512M\nread-ahead-bytes = 128M\ntimeout-ms = 500\nidle-seconds = 5\n"
+      "threads = 3\ndevices = 1\n",
+      "read-ahead-bytes = 0\n"},
+     0,
+     0,
+     "512M 128M, 500 ms, 5 s, 3 threads, devices 2",
+     ""},
+    {"threads=auto gives way to a number",
+     {"threads = auto\n", "threads = 64\n", "threads = auto\n"},
+     0,
+     0,
+     "256M 64M, 10000 ms, 60 s, 64 threads, devices 1",
+     ""},
+    {"what another one restricts is reported, once",
+     {"threads = 2\ndevices = 1\n", "threads = 4\ndevices = 0,1\n", "threads = 4\n"},
+     0,
+     0,
+     "256M 64M, 10000 ms, 60 s, 2 threads, devices 2",
      INSTEAD("devices has the value \"0,1\"", "1") INSTEAD("threads has the value \"4\"", "2")},
-    {"after a start, what cannot be had is reported", a_start_ends_it,
+    {"after a start, what cannot be had is reported",
+     {STARTED, "idle-seconds = 7\npinned-bytes = 1M\n"},
+     1,
+     0,
+     "256M 64M, 10000 ms, 0 s, " AUTOMATIC " threads, devices 1",
      INSTEAD("pinned-bytes has the value \"1048576\"", "268435456")
          INSTEAD("idle-seconds has the value \"7\"", "0")},
-    {"so is a number of threads, and auto is not", auto_stays_after_a_start,
+    {"so is a number of threads, and auto is not",
+     {STARTED, "threads = 64\n", "threads = auto\n"},
+     1,
+     0,
+     "256M 64M, 10000 ms, 0 s, " AUTOMATIC " threads, devices 1",
      INSTEAD("threads has the value \"64\"", AUTOMATIC)},
-    {"other devices than those of the process are refused", other_devices_are_refused,
+    {"other devices than those of the process are refused",
+     {"devices = 0\nthreads = 2\n", "devices = 1\nthreads = 3\n"},
+     0,
+     1,
+     "256M 64M, 10000 ms, 60 s, 2 threads, devices 1",
      INSTEAD("devices has the value \"1\"", "0")},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
-static void run_case(size_t i)
+/* In a process of its own. */
+static int run_case(size_t number)
+{
+    OSSL_LIB_CTX *contexts[CONTEXTS] = {NULL};
+    int right = 1;
+    for (int i = 0; i < CONTEXTS && cases[number].lines[i] != NULL; i++) {
+        contexts[i] = context_with(cases[number].lines[i]);
+        right &=
+            OSSL_PROVIDER_available(contexts[i], "gpuaes") != (i == 1 && cases[number].refused);
+        right = right && (i != 0 || !cases[number].starts || is_offloaded(contexts[0]));
+    }
+    right = right && is_in_force(cases[number].in_force);
+    for (int i = CONTEXTS; i-- > 0;)
+        OSSL_LIB_CTX_free(contexts[i]);
+    return right;
+}
+
+static void check_case(size_t i)
 {
     char said[4096] = "", expected[1024];
     int status;
@@ -224,8 +192,7 @@ static void run_case(size_t i)
     said[fread(said, 1, sizeof said - 1, errors)] = '\0';
     fclose(errors);
     (void)snprintf(expected, sizeof expected, "%s", cases[i].says);
-    if (strchr(expected, *AUTOMATIC) != NULL)
-        *strchr(expected, *AUTOMATIC) = (char)('0' + automatic_threads());
+    put_automatic(expected);
     if (!tap_ok(status == 0 && strcmp(said, expected) == 0, "%s", cases[i].name))
         tap_diag("status %d, said: %s", status, said);
 }
@@ -240,9 +207,9 @@ int main(int argc, char **argv)
         unsetenv(set[i]);
     if (argc > 1) {
         alarm(200);
-        return !cases[strtoul(argv[1], NULL, 10) % CASES].run();
+        return !run_case(strtoul(argv[1], NULL, 10) % CASES);
     }
     for (size_t i = 0; i < CASES; i++)
-        run_case(i);
+        check_case(i);
     return tap_done();
 }
