@@ -49,14 +49,6 @@ static void emulate_for(const struct scenario *s, const char *fault)
     emulate(options);
 }
 
-static unsigned calls_of(const char *function)
-{
-    unsigned (*calls)(const char *);
-    void *symbol = application_hook("emulator_calls");
-    memcpy(&calls, &symbol, sizeof symbol);
-    return calls(function);
-}
-
 static int complain(int good, const char *what)
 {
     if (!good)
@@ -110,7 +102,7 @@ static int run_scenario(const struct scenario *s, const char *fault)
     emulate_for(s, fault);
     enum verdict verdict = ready ? s->run(s) : WRONG;
     for (size_t i = 0; i < FUNCTIONS; i++)
-        result.calls[i] = calls_of(functions[i]);
+        result.calls[i] = application_count_of("emulator_calls", functions[i]);
     if (s->check != NULL) {
         emulate_for(s, "");
         if (verdict == GOOD && !s->check())

@@ -20,16 +20,6 @@ static void *leave(void *unused)
     exit(STATUS);
 }
 
-/* Returns when the start loads kernels. */
-static void await_load(void)
-{
-    unsigned (*calls)(const char *);
-    void *symbol = application_hook("emulator_calls");
-    memcpy(&calls, &symbol, sizeof symbol);
-    while (calls("module_load_data") == 0)
-        sleep_ms(1);
-}
-
 /* start=eager: the first context starts the device. */
 static int begin_and_end(const char *how, long ms)
 {
@@ -44,7 +34,8 @@ static int begin_and_end(const char *how, long ms)
         !EVP_CipherUpdate(context, out, &n, text, sizeof text))
         return 1;
     if (strcmp(how, "load") == 0)
-        await_load();
+        while (application_count_of("emulator_calls", "module_load_data") == 0)
+            sleep_ms(1);
     sleep_ms(ms);
     if (strcmp(how, "unload") == 0) {
         EVP_CIPHER_CTX_free(context);

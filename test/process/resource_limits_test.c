@@ -264,12 +264,10 @@ static void begin_updates(unsigned threads)
 /* As many kernels as that are at work, and no update has ended. */
 static int have_launched(unsigned kernels)
 {
-    void *symbol = application_hook("emulator_launches");
-    unsigned (*launches)(const char *);
-    memcpy(&launches, &symbol, sizeof launches);
-    for (int i = 0; i < LOOKS_MOST_MS && launches(NULL) < kernels; i++)
-        sleep_ms(1);
-    return launches(NULL) == kernels && ended == 0;
+    unsigned launched = 0;
+    for (int i = 0; i < LOOKS_MOST_MS && launched < kernels; i++, sleep_ms(1))
+        launched = application_count_of("emulator_launches", NULL);
+    return launched == kernels && ended == 0;
 }
 
 /* The device takes longer than the test. So this process ends by itself, with updates under way. */

@@ -73,6 +73,14 @@ size_t application_count(const char *hook)
     return symbol != NULL ? count() : 0;
 }
 
+unsigned application_count_of(const char *hook, const char *name)
+{
+    unsigned (*count)(const char *);
+    void *symbol = application_hook(hook);
+    memcpy(&count, &symbol, sizeof symbol);
+    return count(name);
+}
+
 void application_environment(const char *settings)
 {
     char copy[256];

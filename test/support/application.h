@@ -37,6 +37,9 @@ void emulate(const char *options);
 /* What a hook of the emulator counts, which must have it; 0 where the driver is another. */
 size_t application_count(const char *hook);
 
+/* The same of a hook that counts calls or launches of what has that name; NULL: of all. */
+unsigned application_count_of(const char *hook, const char *name);
+
 /* Sets "NAME=VALUE NAME=VALUE"; NULL sets nothing. For what is loaded after it. */
 void application_environment(const char *settings);
 

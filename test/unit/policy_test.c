@@ -357,11 +357,8 @@ static int memory_is_judged_by_itself(void)
 /* The device was used for samples alone, which are in no figure. */
 static int has_sampled_uncounted(void)
 {
-    void *symbol = application_hook("emulator_launches");
-    unsigned (*launches)(const char *);
-    memcpy(&launches, &symbol, sizeof launches);
-    return launches(NULL) != 0 && figure("launches") == 0 && figure("gpu-bytes") == 0 &&
-           figure("read-ahead-bytes") == 0;
+    return application_count_of("emulator_launches", NULL) != 0 && figure("launches") == 0 &&
+           figure("gpu-bytes") == 0 && figure("read-ahead-bytes") == 0;
 }
 
 /* Every byte is in one of the figures, and in the right one. */
