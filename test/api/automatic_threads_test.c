@@ -45,130 +45,69 @@ int pthread_attr_setdetachstate(pthread_attr_t *attributes, int state)
     return real(attributes, state);
 }
 
-/* Those that help; the other one has started the device. */
-static unsigned helpers(void)
-{
-    return atomic_load(&begun) - 1;
-}
-
-static int starts_on(unsigned count, unsigned threads)
-{
-    struct gpuaes_settings settings = {.threads = threads};
-    atomic_store(&cpus, count);
-    return starts_with(&settings);
-}
-
 /* ---- Calls ------------------------------------------------------------------------ */
 
-/* expect() draws random numbers, which all threads share. */
-static pthread_mutex_t draws = PTHREAD_MUTEX_INITIALIZER;
-
-/* How many parts the call had; 0 if it was wrong. */
+/* How many parts the call has; 0 if it is wrong. */
 static unsigned parts_of(enum gpuaes_op op, size_t len, int in_place)
 {
     struct gpuaes_report report;
-    struct expected e;
-    unsigned char iv[16];
-    pthread_mutex_lock(&draws);
-    expect(&e, op, len);
-    pthread_mutex_unlock(&draws);
-    unsigned char *in = malloc(len);
-    memcpy(in, e.plain, len);
-    memcpy(iv, e.iv, sizeof iv);
-    unsigned char *out = in_place ? in : malloc(len);
-    enum gpuaes_status status = gpuaes_aes(op, &e.schedule, iv, in, out, len, GPUAES_WAIT, &report);
-    int right = status == GPUAES_OK && memcmp(out, e.cipher, len) == 0 &&
-                (op < GPUAES_CBC_DECRYPT || memcmp(iv, e.next_iv, sizeof iv) == 0);
-    if (!right)
-        fprintf(stderr, "# %s of %zu bytes: %s\n", op_names[op], len, gpuaes_status_text(status));
-    if (!in_place)
-        free(out);
-    free(in);
-    expected_free(&e);
-    return right ? report.shards : 0;
+    struct work work = {op, len, GPUAES_PAGEABLE, in_place, NULL};
+    return work_status(&work, &report) == GPUAES_OK ? report.shards : 0;
 }
 
-struct count {
+/* A call has so many parts, and there have been so many helpers; the other thread starts devices.
+ */
+static int is_done_by(unsigned parts, unsigned helpers, size_t len)
+{
+    return parts_of(GPUAES_CTR, len, 0) == parts && atomic_load(&begun) - 1 == helpers;
+}
+
+/* ---- Cases: 1 if all is right ----------------------------------------------------------- */
+
+struct machine {
+    const char *name;
     unsigned cpus;
+    struct gpuaes_settings settings;
     size_t len;
-    unsigned parts;
+    unsigned parts; /* of a call of that length */
 };
 
 static int has_parts(const void *argument)
 {
-    const struct count *c = argument;
-    if (!starts_on(c->cpus, 0))
-        return 1;
-    if (parts_of(GPUAES_CTR, c->len, 0) != c->parts)
-        return 2;
-    return helpers() == c->parts - 1 ? 0 : 3;
+    const struct machine *m = argument;
+    struct gpuaes_settings told;
+    atomic_store(&cpus, m->cpus);
+    return !(starts_with(&m->settings) && is_done_by(m->parts, m->parts - 1, m->len) &&
+             gpuaes_get_settings(&told) &&
+             (m->settings.threads == 0 || told.threads == m->settings.threads));
 }
 
-static void test_counts(void)
+static int starts_on(unsigned count)
 {
-    static const struct count counts[] = {
-        {64, 64 * MIB, 4},      {8, 16 * MIB, 4}, {7, 16 * MIB, 3},      {6, 16 * MIB, 3},
-        {4, 16 * MIB, 2},       {3, 64 * MIB, 1}, {1, 16 * MIB, 1},      {0, 16 * MIB, 1},
-        {64, 16 * MIB - 16, 3}, {64, 8 * MIB, 2}, {64, 8 * MIB - 16, 1},
-    };
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        child_ok(has_parts, &counts[i], "%u CPUs, %zu bytes: %u threads", counts[i].cpus,
-                 counts[i].len, counts[i].parts);
+    atomic_store(&cpus, count);
+    return starts_with(NULL);
 }
 
-/* A number that is set counts whatever the CPUs. */
-static int is_set(const void *unused)
+static int number_is_told(void)
 {
     struct gpuaes_settings settings;
-    (void)unused;
-    if (!starts_on(64, 1) || parts_of(GPUAES_CTR, 16 * MIB, 0) != 1 || helpers() != 0)
-        return 1;
-    return gpuaes_get_settings(&settings) && settings.threads == 1 ? 0 : 2;
-}
-
-static int is_set_to_more(const void *unused)
-{
-    (void)unused;
-    return starts_on(1, 4) && parts_of(GPUAES_CTR, 4 * MIB, 0) == 4 && helpers() == 3 ? 0 : 1;
-}
-
-static int is_told(const void *unused)
-{
-    struct gpuaes_settings settings;
-    (void)unused;
-    if (!starts_on(6, 0) || !gpuaes_get_settings(&settings) || settings.threads != 3)
-        return 1;
+    if (!starts_on(6) || !gpuaes_get_settings(&settings) || settings.threads != 3)
+        return 0;
     atomic_store(&cpus, 1);
-    return gpuaes_get_settings(&settings) && settings.threads == 1 ? 0 : 2;
+    return gpuaes_get_settings(&settings) && settings.threads == 1;
 }
 
 /* An application may take CPUs from a thread at any time, and give them back. */
-static int follows_the_thread(const void *unused)
+static int number_follows_the_thread(void)
 {
-    (void)unused;
-    if (!starts_on(1, 0) || parts_of(GPUAES_CTR, 16 * MIB, 0) != 1 || helpers() != 0)
-        return 1;
-    atomic_store(&cpus, 4);
-    if (parts_of(GPUAES_CTR, 16 * MIB, 0) != 2 || helpers() != 1)
-        return 2;
-    atomic_store(&cpus, 16);
-    if (parts_of(GPUAES_CTR, 16 * MIB, 0) != 4 || helpers() != 3)
-        return 3;
-    atomic_store(&cpus, 2);
-    return parts_of(GPUAES_CTR, 16 * MIB, 0) == 1 && helpers() == 3 ? 0 : 4;
+    static const unsigned steps[][3] = {{1, 1, 0}, {4, 2, 1}, {16, 4, 3}, {2, 1, 3}};
+    int right = starts_on(1);
+    for (size_t i = 0; right && i < sizeof steps / sizeof steps[0]; i++) {
+        atomic_store(&cpus, steps[i][0]);
+        right = is_done_by(steps[i][1], steps[i][2], 16 * MIB);
+    }
+    return right;
 }
-
-/* The staging memory of one thread. */
-static int has_little_memory(const void *unused)
-{
-    struct gpuaes_settings settings = {.pinned_bytes = 9 * MIB};
-    (void)unused;
-    atomic_store(&cpus, 64);
-    return starts_with(&settings) && parts_of(GPUAES_CTR, 16 * MIB, 0) == 1 && helpers() == 0 ? 0
-                                                                                              : 1;
-}
-
-/* ---- Several callers ----------------------------------------------------------------- */
 
 enum { CALLERS = 4 };
 
@@ -191,103 +130,12 @@ static int runs_callers(void)
         pthread_join(callers[i], &result);
         wrong |= result != NULL;
     }
-    return !wrong;
+    return !wrong && atomic_load(&begun) - 1 == 3;
 }
 
-static int share_helpers(const void *unused)
+static int callers_share_helpers(void)
 {
-    (void)unused;
-    if (!starts_on(64, 0) || !runs_callers())
-        return 1;
-    return helpers() == 3 ? 0 : 2;
-}
-
-/* ---- Results ---------------------------------------------------------------------------- */
-
-static int is_right(const void *argument)
-{
-    const enum gpuaes_op *op = argument;
-    if (!starts_on(16, 0))
-        return 1;
-    for (int in_place = 0; in_place < 2; in_place++) {
-        size_t len = 16 * MIB + tap_random_below(&random_state, MIB) / 16 * 16;
-        if (parts_of(*op, len, in_place) != 4)
-            return 2;
-        len = MIB + tap_random_below(&random_state, 15 * MIB) / 16 * 16;
-        if (parts_of(*op, len, in_place) == 0)
-            return 3;
-    }
-    return 0;
-}
-
-static int base64_is_right(const void *unused)
-{
-    (void)unused;
-    if (!starts_on(8, 0))
-        return 1;
-    size_t len = 17 * MIB / 3 * 3, characters = gpuaes_base64_encoded_size(len, 0), offset;
-    unsigned char *plain = malloc(len), *text = malloc(characters + 1), *back = malloc(len);
-    unsigned char *expected = malloc(characters + 1);
-    tap_random_bytes(&random_state, plain, len);
-    EVP_EncodeBlock(expected, plain, (int)len);
-    int encoded = gpuaes_base64_encode(plain, len, text, 0, GPUAES_WAIT) == GPUAES_OK &&
-                  memcmp(text, expected, characters) == 0 && helpers() == 3;
-    int decoded = gpuaes_base64_decode(text, characters, back, GPUAES_WAIT, &offset) == GPUAES_OK &&
-                  memcmp(back, plain, len) == 0;
-    free(plain);
-    free(text);
-    free(back);
-    free(expected);
-    return encoded && decoded ? 0 : 2;
-}
-
-/* ---- Faults and forks ------------------------------------------------------------------- */
-
-struct fault {
-    const char *options;
-    enum gpuaes_op op;
-    int in_place;
-};
-
-/* The caller ends up with the right output. */
-static int is_finished(const void *argument)
-{
-    const struct fault *f = argument;
-    struct gpuaes_settings settings = {.timeout_ms = timeout_for(f->options)};
-    struct gpuaes_report report;
-    struct expected e;
-    size_t len = 16 * MIB + 48;
-    unsigned char iv[16];
-    atomic_store(&cpus, 8);
-    if (!starts_with(&settings))
-        return 1;
-    expect(&e, f->op, len);
-    memcpy(iv, e.iv, sizeof iv);
-    unsigned char *in = malloc(len);
-    memcpy(in, e.plain, len);
-    unsigned char *out = f->in_place ? in : malloc(len);
-    emulator_configure(f->options);
-    enum gpuaes_status status =
-        gpuaes_aes(f->op, &e.schedule, iv, in, out, len, GPUAES_WAIT, &report);
-    if (status != GPUAES_FAULT || report.shards != 4 || gpuaes_state() != GPUAES_FAILED)
-        return 2;
-    return finishes(&e, f->op, &report, in, out, len) ? 0 : 3;
-}
-
-static void test_faults(void)
-{
-    static const struct fault faults[] = {
-        {"lost=launch_kernel:7", GPUAES_CTR, 1},
-        {"lost=launch_kernel:1", GPUAES_CBC_DECRYPT, 0},
-        {"fault=launch_kernel:9", GPUAES_CBC_DECRYPT, 1},
-        {"lost=memcpy_htod_async:6", GPUAES_ECB_ENCRYPT, 1},
-        {"fault=event_record:5", GPUAES_ECB_DECRYPT, 0},
-        {"hang=6", GPUAES_CTR, 0},
-        {"hang=3", GPUAES_CBC_DECRYPT, 1},
-    };
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
-        child_ok(is_finished, &faults[i], "%s, %s, %s", faults[i].options, op_names[faults[i].op],
-                 faults[i].in_place ? "in place" : "apart");
+    return starts_on(64) && runs_callers();
 }
 
 static atomic_int ended;
@@ -301,14 +149,13 @@ static void *go_on(void *unused)
 }
 
 /* Forks meet calls and helpers in any state; no child has a device, or waits for a helper. */
-static int forks(const void *unused)
+static int forks_meanwhile(void)
 {
     pthread_t thread;
     void *wrong;
     int status = 0, right = 1;
-    (void)unused;
-    if (!starts_on(8, 0))
-        return 1;
+    if (!starts_on(8))
+        return 0;
     pthread_create(&thread, NULL, go_on, NULL);
     while (right && !atomic_load(&ended)) {
         pid_t child = fork();
@@ -323,27 +170,89 @@ static int forks(const void *unused)
         usleep(1000);
     }
     pthread_join(thread, &wrong);
-    return right && wrong == NULL && helpers() == 3 ? 0 : 2;
+    return right && wrong == NULL;
 }
+
+static int random_lengths_are_right(void)
+{
+    int right = starts_on(16);
+    for (int op = 0; right && op < GPUAES_OPS; op++) {
+        size_t more = 16 * MIB + tap_random_below(&random_state, MIB) / 16 * 16;
+        size_t less = MIB + tap_random_below(&random_state, 15 * MIB) / 16 * 16;
+        right = parts_of((enum gpuaes_op)op, more, op % 2) == 4 &&
+                parts_of((enum gpuaes_op)op, less, 1 - op % 2) != 0;
+    }
+    return right;
+}
+
+static int base64_is_shared(void)
+{
+    return starts_on(8) && base64_agrees(GPUAES_PAGEABLE, 17 * MIB / 3 * 3) &&
+           atomic_load(&begun) - 1 == 3;
+}
+
+/* The caller ends up with the right output. */
+static int is_finished(const void *argument)
+{
+    const struct work *w = argument;
+    struct gpuaes_settings settings = {.timeout_ms = timeout_for(w->faults)};
+    struct gpuaes_report report;
+    atomic_store(&cpus, 8);
+    return !(starts_with(&settings) && work_status(w, &report) == GPUAES_FAULT &&
+             report.shards == 4 && gpuaes_state() == GPUAES_FAILED);
+}
+
+static const struct machine machines[] = {
+    {"64 CPUs, 32 MiB", 64, {0}, 32 * MIB, 4},
+    {"8 CPUs, 16 MiB", 8, {0}, 16 * MIB, 4},
+    {"7 CPUs", 7, {0}, 16 * MIB, 3},
+    {"6 CPUs", 6, {0}, 16 * MIB, 3},
+    {"4 CPUs", 4, {0}, 16 * MIB, 2},
+    {"3 CPUs, 32 MiB", 3, {0}, 32 * MIB, 1},
+    {"1 CPU", 1, {0}, 16 * MIB, 1},
+    {"the kernel does not say", 0, {0}, 16 * MIB, 1},
+    {"a block less than 16 MiB", 64, {0}, 16 * MIB - 16, 3},
+    {"8 MiB", 64, {0}, 8 * MIB, 2},
+    {"a block less than 8 MiB", 64, {0}, 8 * MIB - 16, 1},
+    {"a number of one is one, whatever the CPUs", 64, {.threads = 1}, 16 * MIB, 1},
+    {"so is a number of four", 1, {.threads = 4}, 4 * MIB, 4},
+    {"four threads with staging memory for one",
+     1,
+     {.threads = 4, .pinned_bytes = 9 * MIB},
+     4 * MIB,
+     4},
+    {"staging memory for one thread", 64, {.pinned_bytes = 9 * MIB}, 16 * MIB, 1},
+};
+/* The first are of several threads. */
+static const struct child_case cases[] = {
+    {"several callers share three helpers", callers_share_helpers},
+    {"a process that forks meanwhile", forks_meanwhile},
+    {"how many there are is told", number_is_told},
+    {"what the thread may use counts at each call", number_follows_the_thread},
+    {"calls of random lengths are right", random_lengths_are_right},
+    {"so is Base64", base64_is_shared},
+};
+enum { FAULT_BYTES = (16 << 20) + 48 };
+static const struct work faults[] = {
+    {GPUAES_CTR, FAULT_BYTES, 0, 1, "lost=launch_kernel:7"},
+    {GPUAES_CBC_DECRYPT, FAULT_BYTES, 0, 0, "lost=launch_kernel:1"},
+    {GPUAES_CBC_DECRYPT, FAULT_BYTES, 0, 1, "fault=launch_kernel:9"},
+    {GPUAES_ECB_ENCRYPT, FAULT_BYTES, 0, 1, "lost=memcpy_htod_async:6"},
+    {GPUAES_ECB_DECRYPT, FAULT_BYTES, 0, 0, "fault=event_record:5"},
+    {GPUAES_CTR, FAULT_BYTES, 0, 0, "hang=6"},
+    {GPUAES_CBC_DECRYPT, FAULT_BYTES, 0, 1, "hang=3"},
+};
 
 int main(void)
 {
-    static const enum gpuaes_op ops[] = {GPUAES_ECB_ENCRYPT, GPUAES_ECB_DECRYPT, GPUAES_CBC_DECRYPT,
-                                         GPUAES_CTR};
     tap_random_seed(&random_state);
-    child_ok(share_helpers, NULL, "several callers share three helpers");
-    child_ok(forks, NULL, "a process that forks meanwhile");
+    children_ok(cases, THREADS_ALONE ? 2 : sizeof cases / sizeof cases[0]);
     if (THREADS_ALONE)
         return tap_done();
-    test_counts();
-    child_ok(is_set, NULL, "a number of one is one, whatever the CPUs");
-    child_ok(is_set_to_more, NULL, "so is a number of four");
-    child_ok(is_told, NULL, "how many there are is told");
-    child_ok(follows_the_thread, NULL, "what the thread may use counts at each call");
-    child_ok(has_little_memory, NULL, "no more threads than there is staging memory for");
-    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
-        child_ok(is_right, &ops[i], "%s of random lengths is right", op_names[ops[i]]);
-    child_ok(base64_is_right, NULL, "so is Base64");
-    test_faults();
+    for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++)
+        child_ok(has_parts, &machines[i], "%s: %u threads", machines[i].name, machines[i].parts);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        child_ok(is_finished, &faults[i], "%s, %s, %s", faults[i].faults, op_names[faults[i].op],
+                 faults[i].in_place ? "in place" : "apart");
     return tap_done();
 }

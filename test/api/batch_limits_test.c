@@ -12,12 +12,6 @@
 
 enum { MIB = 1 << 20 };
 
-/* Submits and waits; 1 if that is right. */
-static int is_done(struct gpuaes_batch *batch)
-{
-    return gpuaes_batch_submit(batch, 0) == GPUAES_OK && gpuaes_batch_wait(batch) == GPUAES_OK;
-}
-
 /* ---- Stream sets ------------------------------------------------------------------------- */
 
 enum { MOST = 8, MORE = 2 };
@@ -38,29 +32,23 @@ static int fill_lanes(struct gpuaes_batch *batch[MOST + MORE])
     return right;
 }
 
-static int stream_sets(const void *unused)
+/* A call of another kind, of which the stream sets must not be short. */
+static enum gpuaes_status other_call(const char *faults)
 {
-    struct gpuaes_settings settings = {.timeout_ms = 10000};
-    struct gpuaes_batch *batch[MOST + MORE], *more;
-    struct expected e;
-    unsigned char got[4096], iv[16];
-    (void)unused;
-    if (!starts_with(&settings) || !fill_lanes(batch))
-        return 10;
-    more = batch[MOST];
-    if (gpuaes_batch_submit(more, 0) != GPUAES_BUSY)
-        return 11;
-    if (gpuaes_batch_submit(more, GPUAES_WAIT) != GPUAES_BUSY) /* in the end */
-        return 12;
-    expect(&e, GPUAES_CTR, sizeof got);
-    memcpy(iv, e.iv, sizeof iv);
-    if (gpuaes_aes(GPUAES_CTR, &e.schedule, iv, e.plain, got, sizeof got, GPUAES_WAIT, NULL) !=
-            GPUAES_OK ||
-        memcmp(got, e.cipher, sizeof got) != 0)
-        return 13;
-    if (gpuaes_batch_wait(batch[3]) != GPUAES_OK || !is_done(more) || !mix_is_right(&mixes[MOST]))
-        return 14;
-    return 0;
+    const struct work work = {GPUAES_CTR, 4096, GPUAES_PAGEABLE, 0, faults};
+    struct gpuaes_report report;
+    return (enum gpuaes_status)work_status(&work, &report);
+}
+
+static int stream_sets(void)
+{
+    static const struct gpuaes_settings settings = {.timeout_ms = 10000};
+    struct gpuaes_batch *batch[MOST + MORE];
+    return starts_with(&settings) && fill_lanes(batch) &&
+           gpuaes_batch_submit(batch[MOST], 0) == GPUAES_BUSY &&
+           gpuaes_batch_submit(batch[MOST], GPUAES_WAIT) == GPUAES_BUSY && /* in the end */
+           other_call(NULL) == GPUAES_OK && gpuaes_batch_wait(batch[3]) == GPUAES_OK &&
+           batch_is_done(batch[MOST]) && mix_is_right(&mixes[MOST]);
 }
 
 static void *wait_for_lane(void *batch)
@@ -70,110 +58,91 @@ static void *wait_for_lane(void *batch)
     return &status;
 }
 
-/* Those who wait for a stream set learn that the device is lost. */
-static int woken(const void *unused)
+/* A thread that waits for a stream set learns that the device is lost. */
+static int woken(void)
 {
-    struct gpuaes_batch *batch[MOST + MORE], *more, *later;
-    struct expected e;
+    struct gpuaes_batch *batch[MOST + MORE];
     pthread_t thread;
     void *status;
-    (void)unused;
     if (!starts_with(NULL) || !fill_lanes(batch))
-        return 10;
-    more = batch[MOST];
-    later = batch[MOST + 1];
-    expect(&e, GPUAES_CTR, 4096);
-    pthread_create(&thread, NULL, wait_for_lane, more);
+        return 0;
+    pthread_create(&thread, NULL, wait_for_lane, batch[MOST]);
     usleep(300000); /* it waits by then, most of the times */
-    emulator_configure("fault=launch_kernel:1");
-    if (gpuaes_aes(GPUAES_CTR, &e.schedule, e.iv, e.plain, e.plain, 4096, 0, NULL) != GPUAES_FAULT)
-        return 11;
+    int right = other_call("fault=launch_kernel:1") == GPUAES_FAULT;
     pthread_join(thread, &status);
-    if (*(enum gpuaes_status *)status != GPUAES_FAULT)
-        return 12;
-    for (size_t i = 0; i < mixes[MOST].count; i++)
-        if (mixes[MOST].message[i].len != 0 && gpuaes_batch_status(more, i) != GPUAES_FAULT)
-            return 15;
-    /* So does who comes later; and those under way are done. */
-    if (gpuaes_batch_submit(later, GPUAES_WAIT) != GPUAES_FAULT)
-        return 13;
-    for (int i = 0; i < MOST; i++)
-        if (gpuaes_batch_wait(batch[i]) != GPUAES_OK)
-            return 14;
-    return 0;
+    right = right && *(enum gpuaes_status *)status == GPUAES_FAULT;
+    for (size_t i = 0; right && i < mixes[MOST].count; i++)
+        right =
+            mixes[MOST].message[i].len == 0 || gpuaes_batch_status(batch[MOST], i) == GPUAES_FAULT;
+    /* So does one that comes later; and those under way are done. */
+    right = right && gpuaes_batch_submit(batch[MOST + 1], GPUAES_WAIT) == GPUAES_FAULT;
+    for (int i = 0; right && i < MOST; i++)
+        right = gpuaes_batch_wait(batch[i]) == GPUAES_OK;
+    return right;
 }
 
 /* ---- Pinned memory ------------------------------------------------------------------- */
 
 /* Whatever batches do, the rest of the cap is enough for keystream and for other calls. */
-static int pinned(const void *unused)
+static int pinned(void)
 {
     enum { CAP = 256 * MIB, KEYSTREAM = 64 * MIB, CALLS = 8 * 9 * MIB, BYTES = 16 * MIB };
     enum { LONG = GPUAES_BATCH_PAGEABLE_BYTES, SHORT = 64, SHORTS = 4 * 16384 };
     struct gpuaes_batch *batch[MOST];
-    struct gpuaes_statistics s;
-    unsigned char key[16] = {0}, *p, iv[16] = {0};
-    (void)unused;
+    struct gpuaes_statistics statistics;
+    unsigned char key[16] = {0}, iv[16] = {0}, *p = calloc(1, BYTES);
     emulator_configure("idle-kernels=1");
-    if (!starts_with(NULL))
-        return 10;
-    p = calloc(1, BYTES);
-    for (unsigned i = 0; i < MOST; i++) {
-        int is_long = i % 2 == 0;
-        size_t len = is_long ? LONG : SHORT, count = is_long ? BYTES / LONG : SHORTS;
-        struct gpuaes_message longer = {GPUAES_CTR, key, 16, NULL, iv, p, p, BYTES};
+    int right = starts_with(NULL);
+    for (unsigned i = 0; right && i < MOST; i++) {
+        size_t len = i % 2 == 0 ? LONG : SHORT;
+        unsigned count = i % 2 == 0 ? BYTES / LONG : SHORTS;
+        struct gpuaes_message m = {GPUAES_CTR, key, 16, NULL, iv, p, p, BYTES};
         batch[i] = open_batch();
-        if (gpuaes_batch_add(batch[i], &longer) != GPUAES_BAD_ARGUMENT)
-            return 15;
-        for (unsigned n = 0; n < count; n++) {
-            struct gpuaes_message m = {GPUAES_CTR, key,         16,          NULL,
-                                       iv,         p + n * len, p + n * len, len};
+        right = gpuaes_batch_add(batch[i], &m) == GPUAES_BAD_ARGUMENT;
+        m.len = len;
+        for (unsigned n = 0; right && n < count; n++) {
+            m.in = m.out = p + n * len;
             memcpy(key, &n, sizeof n);
-            if (gpuaes_batch_add(batch[i], &m) != GPUAES_OK)
-                return 11;
+            right = gpuaes_batch_add(batch[i], &m) == GPUAES_OK;
         }
-        if (gpuaes_batch_submit(batch[i], 0) != GPUAES_OK)
-            return 12;
+        right = right && gpuaes_batch_submit(batch[i], 0) == GPUAES_OK;
     }
-    for (unsigned i = 0; i < MOST; i++)
-        if (gpuaes_batch_wait(batch[i]) != GPUAES_OK)
-            return 13;
-    gpuaes_get_statistics(&s);
-    tap_diag("pinned memory of %d batches: %.1f MiB", MOST, (double)s.pinned_peak / MIB);
-    return s.pinned_peak + KEYSTREAM + CALLS <= CAP ? 0 : 14;
+    for (unsigned i = 0; right && i < MOST; i++)
+        right = gpuaes_batch_wait(batch[i]) == GPUAES_OK;
+    gpuaes_get_statistics(&statistics);
+    tap_diag("pinned memory of %d batches: %.1f MiB", MOST, (double)statistics.pinned_peak / MIB);
+    return right && statistics.pinned_peak + KEYSTREAM + CALLS <= CAP;
 }
 
-/* Where the cap is too low for all slots, a batch goes through those that there are. */
-static int short_of_pinned(const void *options)
+/* Where memory is too short for all slots, a batch goes through those that there are. */
+static int goes_through_fewer_slots(size_t cap, const char *options)
 {
-    enum { CAP = 8 * MIB, COUNT = 8, LONG = GPUAES_BATCH_PAGEABLE_BYTES, BYTES = COUNT * LONG };
-    struct gpuaes_settings settings = {.pinned_bytes = CAP, .read_ahead_bytes = 1};
+    enum { COUNT = 8, LONG = GPUAES_BATCH_PAGEABLE_BYTES, BYTES = COUNT * LONG };
+    struct gpuaes_settings settings = {.pinned_bytes = cap, .read_ahead_bytes = 1};
     struct gpuaes_batch *batch = open_batch();
-    struct gpuaes_statistics s;
+    struct gpuaes_statistics statistics;
     struct expected e;
-    int under_cap = strcmp(options, "") == 0;
-    if (!starts_with(under_cap ? &settings : NULL))
-        return 10;
+    if (!starts_with(cap != 0 ? &settings : NULL))
+        return 0;
     expect(&e, GPUAES_ECB_ENCRYPT, BYTES);
-    struct gpuaes_message all = {.op = GPUAES_ECB_ENCRYPT,
-                                 .schedule = &e.schedule,
-                                 .in = e.plain,
-                                 .out = e.plain,
-                                 .len = LONG};
+    struct gpuaes_message all = message_of(&e, GPUAES_ECB_ENCRYPT, e.plain, e.plain, LONG);
     emulator_configure(options);
-    if (gpuaes_batch_gather(batch, &all, COUNT, NULL, NULL, NULL, NULL) != GPUAES_OK ||
-        batch->messages != COUNT)
-        return 11;
-    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
-    if (status != GPUAES_OK)
-        return 12;
-    if (batch->slices != COUNT || batch->slots == 0 || batch->slots == STREAM_SET_SLOTS)
-        return 13;
-    if (gpuaes_batch_wait(batch) != GPUAES_OK || memcmp(e.plain, e.cipher, BYTES) != 0)
-        return 14;
-    gpuaes_get_statistics(&s);
-    gpuaes_batch_close(batch);
-    return !under_cap || s.pinned_peak <= CAP ? 0 : 15;
+    int right = gpuaes_batch_gather(batch, &all, COUNT, NULL, NULL, NULL, NULL) == GPUAES_OK &&
+                batch->messages == COUNT && gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
+                batch->slices == COUNT && batch->slots != 0 && batch->slots != STREAM_SET_SLOTS &&
+                gpuaes_batch_wait(batch) == GPUAES_OK && memcmp(e.plain, e.cipher, BYTES) == 0;
+    gpuaes_get_statistics(&statistics);
+    return right && (cap == 0 || statistics.pinned_peak <= cap);
+}
+
+static int little_pinned_memory(void)
+{
+    return goes_through_fewer_slots(8 * MIB, "");
+}
+
+static int little_device_memory(void)
+{
+    return goes_through_fewer_slots(0, "memory=6");
 }
 
 /* ---- Messages, keys, layouts ------------------------------------------------------------ */
@@ -192,7 +161,7 @@ static void test_counts(void)
     gpuaes_batch_reset(batch);
     m.len = 16;
     key[30] = 1; /* a key that stays */
-    right = gpuaes_batch_add(batch, &m) == GPUAES_OK && is_done(batch);
+    right = gpuaes_batch_add(batch, &m) == GPUAES_OK && batch_is_done(batch);
     gpuaes_batch_reset(batch);
     key[30] = 0;
     for (unsigned i = 0; i < GPUAES_BATCH_KEYS; i++) {
@@ -226,7 +195,7 @@ static void test_stamps(void)
         right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
         batch->keys.key[i].place[0] = 0;
     }
-    tap_ok(right && is_done(batch) && memcmp(data, want, sizeof data) == 0,
+    tap_ok(right && batch_is_done(batch) && memcmp(data, want, sizeof data) == 0,
            "layouts of keys are told apart for ever");
     gpuaes_batch_close(batch);
 }
@@ -248,11 +217,16 @@ static void test_both_ways(void)
         reference(op, key, 16, iv, data[i], want[i], 16);
         right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
     }
-    tap_ok(right && is_done(batch) && memcmp(data, want, sizeof data) == 0,
+    tap_ok(right && batch_is_done(batch) && memcmp(data, want, sizeof data) == 0,
            "keys that are used both ways in turn");
     uint32_t laid_out = batch->flight[0].layout.key_count;
     tap_ok(laid_out == 2 * KEYS, "are expanded once for each: %u", laid_out);
     gpuaes_batch_close(batch);
+}
+
+static unsigned char *pages(size_t bytes)
+{
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 /* ---- Kinds of memory ----------------------------------------------------------------------- */
@@ -263,18 +237,16 @@ static void test_half_pinned(void)
     enum { HALF = 2 * MIB, PAGE = 4096, FLAGS = DRV_HOST_REGISTER_PORTABLE };
     struct gpuaes_batch *batch = open_batch();
     struct expected e;
-    unsigned char *p =
-        mmap(NULL, 2 * HALF, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct gpuaes_message all = {.op = GPUAES_ECB_ENCRYPT, .len = PAGE};
-    expect(&e, all.op, 2 * HALF);
-    all.schedule = &e.schedule;
+    unsigned char *p = pages(2 * HALF);
+    expect(&e, GPUAES_ECB_ENCRYPT, 2 * HALF);
     memcpy(p, e.plain, 2 * HALF);
-    all.in = all.out = p + HALF - PAGE;
+    struct gpuaes_message all =
+        message_of(&e, GPUAES_ECB_ENCRYPT, p + HALF - PAGE, p + HALF - PAGE, PAGE);
     int right =
         application.mem_host_register(p + HALF, HALF, FLAGS | DRV_HOST_REGISTER_MAPPED) ==
             DRV_SUCCESS &&
         gpuaes_batch_gather(batch, &all, HALF / PAGE + 1, NULL, NULL, NULL, NULL) == GPUAES_OK &&
-        is_done(batch);
+        batch_is_done(batch);
     tap_ok(right && memcmp(p + HALF - PAGE, e.cipher + HALF - PAGE, HALF + PAGE) == 0,
            "an array whose second half is pinned");
     gpuaes_batch_close(batch);
@@ -289,23 +261,19 @@ static void test_neighbours(void)
     enum { HALF = 2 * MIB, BYTES = 2 * HALF };
     struct gpuaes_batch *batch = open_batch();
     struct expected e;
-    unsigned char *p =
-        mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *p = pages(BYTES);
     unsigned char *apart = gpuaes_pinned_alloc(BYTES);
     expect(&e, GPUAES_ECB_ENCRYPT, BYTES);
     int registered = gpuaes_pinned_register(p, HALF) == GPUAES_OK &&
                      gpuaes_pinned_register(p + HALF, HALF) == GPUAES_OK;
     tap_ok(registered, "two halves of an array are registered");
     for (int in_place = 0; in_place < 2; in_place++) {
-        struct gpuaes_message all = {.op = GPUAES_ECB_ENCRYPT,
-                                     .schedule = &e.schedule,
-                                     .in = in_place ? p : apart,
-                                     .out = p,
-                                     .len = HALF / 2};
+        struct gpuaes_message all =
+            message_of(&e, GPUAES_ECB_ENCRYPT, in_place ? p : apart, p, HALF / 2);
         unsigned copies = emulator_calls("memcpy_dtoh_async");
         memcpy(in_place ? p : apart, e.plain, BYTES);
         int right = gpuaes_batch_gather(batch, &all, 4, NULL, NULL, NULL, NULL) == GPUAES_OK &&
-                    is_done(batch) && memcmp(p, e.cipher, BYTES) == 0;
+                    batch_is_done(batch) && memcmp(p, e.cipher, BYTES) == 0;
         copies = emulator_calls("memcpy_dtoh_async") - copies;
         tap_ok(right && copies == 2, "and need a copy each, %s: %u",
                in_place ? "in place" : "as output alone", copies);
@@ -326,11 +294,9 @@ static void test_unregistered(void)
     struct gpuaes_batch *batch = open_batch();
     struct expected e;
     unsigned char *device = take(GPUAES_DEVICE, 4096);
-    unsigned char *p =
-        mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct gpuaes_message m = {.op = GPUAES_ECB_ENCRYPT, .in = p, .out = device, .len = 8192};
-    expect(&e, m.op, 4096);
-    m.schedule = &e.schedule;
+    unsigned char *p = pages(BYTES);
+    expect(&e, GPUAES_ECB_ENCRYPT, 4096);
+    struct gpuaes_message m = message_of(&e, GPUAES_ECB_ENCRYPT, p, device, 8192);
     int right = application.mem_host_register(p, BYTES, FLAGS) == DRV_SUCCESS &&
                 gpuaes_batch_add(batch, &m) == GPUAES_BAD_RANGE &&
                 application.mem_host_unregister(p) == DRV_SUCCESS;
@@ -339,8 +305,7 @@ static void test_unregistered(void)
     memcpy(p, e.plain, 4096);
     right = right && gpuaes_batch_add(batch, &m) == GPUAES_OK &&
             batch->message[0].in_kind == GPUAES_PAGEABLE;
-    tap_ok(right && gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
-               gpuaes_batch_wait(batch) == GPUAES_OK && memcmp(p, e.cipher, 4096) == 0,
+    tap_ok(right && batch_is_done(batch) && memcmp(p, e.cipher, 4096) == 0,
            "the memory of a message that was refused is looked at again");
     gpuaes_batch_close(batch);
     give(GPUAES_DEVICE, device, 4096);
@@ -354,58 +319,48 @@ static void test_unregistered(void)
  * One takes longer than the device may without progress, polled first and then waited for;
  * the others of its launch are done long before.
  */
-static int long_messages(const void *unused)
+static int long_messages(void)
 {
     enum { STEP = 256 * 1024, STEPS = 24, LONG = STEPS * STEP, SHORT = STEP + 48, COUNT = 3 };
     static const size_t lengths[COUNT] = {SHORT, LONG, 48};
-    struct gpuaes_settings settings = {.timeout_ms = 4000};
+    static const struct gpuaes_settings settings = {.timeout_ms = 4000};
     struct gpuaes_batch *batch = open_batch();
     struct expected e[COUNT];
-    static unsigned char got[LONG];
     unsigned char *p[COUNT];
-    (void)unused;
     become_an_application(0);
-    if (!starts_with(&settings))
-        return 10;
-    for (int i = 0; i < COUNT; i++) {
+    int right = starts_with(&settings);
+    for (int i = 0; right && i < COUNT; i++) {
         expect(&e[i], GPUAES_CBC_ENCRYPT, lengths[i]);
         p[i] = take(i == 0 ? GPUAES_PAGEABLE : GPUAES_DEVICE, lengths[i]);
-        struct gpuaes_message m = {.op = GPUAES_CBC_ENCRYPT,
-                                   .schedule = &e[i].schedule,
-                                   .iv = e[i].iv,
-                                   .in = p[i],
-                                   .out = p[i],
-                                   .len = lengths[i]};
-        if (gpuaes_copy(p[i], e[i].plain, lengths[i]) != GPUAES_OK ||
-            gpuaes_batch_add(batch, &m) != GPUAES_OK)
-            return 11;
+        struct gpuaes_message m = message_of(&e[i], GPUAES_CBC_ENCRYPT, p[i], p[i], lengths[i]);
+        right = gpuaes_copy(p[i], e[i].plain, lengths[i]) == GPUAES_OK &&
+                gpuaes_batch_add(batch, &m) == GPUAES_OK;
     }
     emulator_configure("kernel-us=200000");
-    if (gpuaes_batch_submit(batch, 0) != GPUAES_OK)
-        return 12;
-    while (emulator_launches(NULL) < STEPS / 2)
-        if (gpuaes_batch_poll(batch) != GPUAES_BUSY)
-            return 13;
-        else
-            usleep(1000);
-    if (gpuaes_batch_wait(batch) != GPUAES_OK || emulator_launches(NULL) < STEPS)
-        return 14;
-    for (int i = 0; i < COUNT; i++)
-        if (gpuaes_copy(got, p[i], lengths[i]) != GPUAES_OK ||
-            memcmp(got, e[i].cipher, lengths[i]) != 0)
-            return 15 + i;
-    return 0;
+    right = right && gpuaes_batch_submit(batch, 0) == GPUAES_OK;
+    while (right && emulator_launches(NULL) < STEPS / 2) {
+        right = gpuaes_batch_poll(batch) == GPUAES_BUSY;
+        usleep(1000);
+    }
+    right = right && gpuaes_batch_wait(batch) == GPUAES_OK && emulator_launches(NULL) >= STEPS;
+    for (int i = 0; right && i < COUNT; i++)
+        right = holds(p[i], e[i].cipher, lengths[i]);
+    return right;
 }
+
+static const struct child_case cases[] = {
+    {"batches that are not polled leave stream sets to others", stream_sets},
+    {"a wait for a stream set ends when the device is lost", woken},
+    {"batches leave pinned memory to others", pinned},
+    {"a batch under a low cap on pinned memory", little_pinned_memory},
+    {"a batch where the device has little memory", little_device_memory},
+    {"a message that takes longer than the time-out", long_messages},
+};
 
 int main(void)
 {
     tap_random_seed(&random_state);
-    child_ok(stream_sets, NULL, "batches that nobody polls leave stream sets to others");
-    child_ok(woken, NULL, "who waits for a stream set learns that the device is lost");
-    child_ok(pinned, NULL, "batches leave pinned memory to others");
-    child_ok(short_of_pinned, "", "a batch under a low cap on pinned memory");
-    child_ok(short_of_pinned, "memory=6", "a batch where the device has little memory");
-    child_ok(long_messages, NULL, "a message that takes longer than the time-out");
+    children_ok(cases, sizeof cases / sizeof cases[0]);
     become_an_application(0);
     tap_ok(starts_with(NULL), "the device starts");
     test_counts();

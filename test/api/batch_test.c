@@ -114,17 +114,14 @@ static void test_slices(void)
     struct expected e;
     expect(&e, GPUAES_ECB_DECRYPT, BYTES);
     for (int kind = 0; kind < 3; kind++) {
-        unsigned char *p = take(kind, BYTES), *got = malloc(BYTES);
-        struct gpuaes_message all = {GPUAES_ECB_DECRYPT, NULL, 0, &e.schedule, NULL, p, p, 16};
+        unsigned char *p = take(kind, BYTES);
+        struct gpuaes_message all = message_of(&e, GPUAES_ECB_DECRYPT, p, p, 16);
         gpuaes_copy(p, e.plain, BYTES);
         int right = gpuaes_batch_gather(batch, &all, COUNT, NULL, NULL, NULL, NULL) == GPUAES_OK &&
-                    gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
-                    gpuaes_batch_wait(batch) == GPUAES_OK &&
-                    gpuaes_copy(got, p, BYTES) == GPUAES_OK && memcmp(got, e.cipher, BYTES) == 0;
+                    batch_is_done(batch) && holds(p, e.cipher, BYTES);
         tap_ok(right, "more slices than slots, %s memory", kind_names[kind]);
         gpuaes_batch_reset(batch);
         give(kind, p, BYTES);
-        free(got);
     }
     gpuaes_batch_close(batch);
     expected_free(&e);
@@ -156,8 +153,7 @@ static void test_gather(void)
         }
         int right = gpuaes_batch_gather(batch, &all, COUNT, shape == 0 ? NULL : at,
                                         shape == 2 ? len : NULL, ivs[0], &added) == GPUAES_OK &&
-                    added == COUNT && gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
-                    gpuaes_batch_wait(batch) == GPUAES_OK && memcmp(p, want, BYTES) == 0;
+                    added == COUNT && batch_is_done(batch) && memcmp(p, want, BYTES) == 0;
         static const char *const shapes[] = {"that follow each other", "at offsets",
                                              "at offsets, of different lengths"};
         tap_ok(right, "records %s", shapes[shape]);
@@ -168,8 +164,7 @@ static void test_gather(void)
     len[2] = 17;
     tap_ok(gpuaes_batch_gather(batch, &all, 4, at, len, ivs[0], &added) == GPUAES_BAD_ARGUMENT &&
                added == 4 && gpuaes_batch_status(batch, 2) == GPUAES_BAD_ARGUMENT &&
-               gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
-               gpuaes_batch_wait(batch) == GPUAES_OK && gpuaes_batch_status(batch, 3) == GPUAES_OK,
+               batch_is_done(batch) && gpuaes_batch_status(batch, 3) == GPUAES_OK,
            "a bad record is refused, and the others are done");
     tap_ok(gpuaes_batch_gather(batch, &all, 4, at, len, ivs[0], &added) == GPUAES_BUSY &&
                added == 0,
@@ -204,8 +199,7 @@ static void test_reuse(void)
             memset(p + 16 * i, 0, 16);
             right = right && gpuaes_batch_add(batch, &m) == GPUAES_OK;
         }
-        right = right && gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
-                gpuaes_batch_wait(batch) == GPUAES_OK;
+        right = right && batch_is_done(batch);
         for (unsigned i = 0; i < 1500; i += 499) {
             unsigned char want[16], counter[16] = {0};
             memcpy(key, &i, sizeof i);
@@ -255,70 +249,50 @@ static void test_poll(void)
 
 /* ---- Refusals -------------------------------------------------------------------------------- */
 
-static enum gpuaes_status added(struct gpuaes_batch *batch, struct gpuaes_message message)
-{
-    return gpuaes_batch_add(batch, &message);
-}
-
 static void test_refusals(void)
 {
+    enum { BYTES = 4096, HOST = GPUAES_BATCH_HOST_BYTES + 32 };
+    static unsigned char host[HOST];
     struct gpuaes_batch *batch = open_batch();
-    unsigned char key[32] = {1}, iv[16] = {2}, *p = take(GPUAES_DEVICE, 4096);
-    struct gpuaes_key schedule = {.rounds = 11};
-    static unsigned char host[GPUAES_BATCH_HOST_BYTES + 32];
-    struct gpuaes_message good = {GPUAES_CTR, key, 32, NULL, iv, p, p, 160}, bad = good;
-    tap_ok(added(batch, good) == GPUAES_OK, "a good message");
-    bad.len = 17;
-    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "a part of a block is refused");
-    bad = good;
-    bad.op = (enum gpuaes_op)5;
-    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is a mode that is not there");
-    bad = good;
-    bad.key_bytes = 20;
-    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is a key of another size");
-    bad.key = NULL;
-    bad.schedule = &schedule;
-    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is a schedule of as many rounds");
-    bad = good;
-    bad.iv = NULL;
-    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is no IV");
-    bad = good;
-    bad.out = p + 16;
-    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is an overlap");
-    bad = good;
-    bad.len = 8192;
-    tap_ok(added(batch, bad) == GPUAES_BAD_RANGE, "so is what leaves its allocation");
-    bad.in = bad.out = host;
-    bad.len = sizeof host;
-    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is much of the CPU's memory");
-    bad = good;
-    bad.out = NULL;
-    tap_ok(added(batch, bad) == GPUAES_BAD_ARGUMENT, "so is no memory at all");
-    bad = good;
-    bad.in = p + 1024;
-    bad.out = p + 2048;
-    bad.len = 0;
-    tap_ok(added(batch, bad) == GPUAES_OK, "nothing is done at once");
-    tap_ok(gpuaes_batch_submit(batch, 0) == GPUAES_OK && gpuaes_batch_wait(batch) == GPUAES_OK,
-           "the others are done");
-    static const enum gpuaes_status expected[] = {
-        GPUAES_OK,           GPUAES_BAD_ARGUMENT, GPUAES_BAD_ARGUMENT, GPUAES_BAD_ARGUMENT,
-        GPUAES_BAD_ARGUMENT, GPUAES_BAD_ARGUMENT, GPUAES_BAD_ARGUMENT, GPUAES_BAD_RANGE,
-        GPUAES_BAD_ARGUMENT, GPUAES_BAD_ARGUMENT, GPUAES_OK,           GPUAES_BAD_ARGUMENT};
-    int right = 1;
-    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
-        right &= gpuaes_batch_status(batch, i) == expected[i];
+    unsigned char key[32] = {1}, iv[16] = {2}, text[16] = {0}, *p = take(GPUAES_DEVICE, BYTES);
+    struct gpuaes_key odd = {.rounds = 11}, schedule;
+    const enum gpuaes_op unknown = (enum gpuaes_op)GPUAES_BATCH_OPS;
+    const struct {
+        const char *name;
+        struct gpuaes_message message;
+        enum gpuaes_status status;
+    } rows[] = {
+        {"a good message", {GPUAES_CTR, key, 32, NULL, iv, p, p, 160}, GPUAES_OK},
+        {"a part of a block", {GPUAES_CTR, key, 32, NULL, iv, p, p, 17}, GPUAES_BAD_ARGUMENT},
+        {"a mode that is not there", {unknown, key, 32, NULL, iv, p, p, 160}, GPUAES_BAD_ARGUMENT},
+        {"a key of another size", {GPUAES_CTR, key, 20, NULL, iv, p, p, 160}, GPUAES_BAD_ARGUMENT},
+        {"11 rounds", {GPUAES_CTR, NULL, 0, &odd, iv, p, p, 160}, GPUAES_BAD_ARGUMENT},
+        {"no IV", {GPUAES_CTR, key, 32, NULL, NULL, p, p, 160}, GPUAES_BAD_ARGUMENT},
+        {"an overlap", {GPUAES_CTR, key, 32, NULL, iv, p, p + 16, 160}, GPUAES_BAD_ARGUMENT},
+        {"outside its allocation", {GPUAES_CTR, key, 32, NULL, iv, p, p, 8192}, GPUAES_BAD_RANGE},
+        {"much host memory",
+         {GPUAES_CTR, key, 32, NULL, iv, host, host, HOST},
+         GPUAES_BAD_ARGUMENT},
+        {"no output", {GPUAES_CTR, key, 32, NULL, iv, p, NULL, 160}, GPUAES_BAD_ARGUMENT},
+        {"nothing at all", {GPUAES_CTR, key, 32, NULL, iv, p + 1024, p + 2048, 0}, GPUAES_OK},
+    };
+    enum { ROWS = sizeof rows / sizeof rows[0] };
+    for (size_t i = 0; i < ROWS; i++)
+        tap_ok(gpuaes_batch_add(batch, &rows[i].message) == rows[i].status, "%s: %s", rows[i].name,
+               gpuaes_status_text(rows[i].status));
+    tap_ok(batch_is_done(batch), "those that were taken are done");
+    int right = gpuaes_batch_status(batch, ROWS) == GPUAES_BAD_ARGUMENT;
+    for (size_t i = 0; i < ROWS; i++)
+        right &= gpuaes_batch_status(batch, i) == rows[i].status;
     tap_ok(right, "each has its status, and what is not there has none");
     gpuaes_batch_reset(batch);
-    tap_ok(gpuaes_batch_submit(batch, 0) == GPUAES_OK && gpuaes_batch_wait(batch) == GPUAES_OK,
-           "a batch of nothing is done");
-    unsigned char text[16] = {0};
+    tap_ok(batch_is_done(batch), "a batch of nothing is done");
     gpuaes_key_expand(&schedule, key, 32);
     tap_ok(gpuaes_aes(GPUAES_CBC_ENCRYPT, &schedule, iv, text, text, 16, 0, NULL) ==
                GPUAES_BAD_ARGUMENT,
            "CBC encryption is for batches alone");
     gpuaes_batch_close(batch);
-    give(GPUAES_DEVICE, p, 4096);
+    give(GPUAES_DEVICE, p, BYTES);
 }
 
 /* Nor are records of an array that is not there: not the second one, either. */

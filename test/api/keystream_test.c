@@ -316,9 +316,7 @@ static int play_idle(void)
     int right = starts() && opens(&k) && gives(k, 400 * KIB);
     if (!right)
         return 0;
-    for (int i = 0; i < 6000 && gpuaes_state() != GPUAES_OFF; i++)
-        sleep_ms(10);
-    right = statistics().pinned_bytes == 0 && gpuaes_state() == GPUAES_OFF && is_over(k) &&
+    right = library_becomes(GPUAES_OFF) && statistics().pinned_bytes == 0 && is_over(k) &&
             open_flags(&l, GPUAES_ALLOCATE) == GPUAES_NOT_READY && starts() && is_over(k);
     gpuaes_keystream_close(k);
     right = right && opens(&k) && gives(k, 600 * KIB);

@@ -97,7 +97,7 @@ static void reference_text(unsigned char *text, size_t characters, const unsigne
 }
 
 /* 1 if a range of any memory holds these bytes, and the margins around it what they did. */
-static int holds(const unsigned char *p, const unsigned char *expected, size_t len)
+static int holds_alone(const unsigned char *p, const unsigned char *expected, size_t len)
 {
     unsigned char *got = malloc(len + 2 * MARGIN);
     int right = gpuaes_copy(got, p - MARGIN, len + 2 * MARGIN) == GPUAES_OK &&
@@ -121,7 +121,7 @@ static int decodes(unsigned char *text, size_t characters, unsigned char *back,
 {
     size_t offset, wrong = characters / 2;
     if (gpuaes_base64_decode(text, characters, back, GPUAES_WAIT, &offset) != GPUAES_OK ||
-        !holds(back, plain, len))
+        !holds_alone(back, plain, len))
         return 0;
     gpuaes_copy(text + wrong, "*", 1);
     return gpuaes_base64_decode(text, characters, back, GPUAES_WAIT, &offset) == GPUAES_BAD_INPUT &&
@@ -138,7 +138,7 @@ static int base64_is_right(const struct buffers *b, size_t len, size_t line_leng
     fill(b->out, ROOM);
     gpuaes_copy(in, plain, len);
     int right = gpuaes_base64_encode(in, len, text, line_length, GPUAES_WAIT) == GPUAES_OK &&
-                holds(text, expected, characters);
+                holds_alone(text, expected, characters);
     if (right && line_length == 0 && len % 3 == 0) {
         fill(b->in, ROOM);
         right = decodes(text, characters, in, plain, len);

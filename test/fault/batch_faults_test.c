@@ -9,16 +9,55 @@
 #include "test/support/mixes.h"
 
 static struct mix mix;
+static struct gpuaes_batch *batch;
+
+/* Under options of the emulator. */
+static enum gpuaes_status submit_with(const char *options)
+{
+    emulator_configure(options);
+    return gpuaes_batch_submit(batch, 0);
+}
+
+/* To its end. */
+static enum gpuaes_status run_with(const char *options)
+{
+    enum gpuaes_status status = submit_with(options);
+    return status == GPUAES_OK ? gpuaes_batch_wait(batch) : status;
+}
+
+/* Adds one message in place. */
+static int adds(const struct gpuaes_message *m)
+{
+    return gpuaes_batch_add(batch, m) == GPUAES_OK;
+}
+
+/* For what comes under such options. */
+static int opens(const char *options)
+{
+    struct gpuaes_settings settings = {.timeout_ms = timeout_for(options)};
+    return starts_with(&settings) && gpuaes_batch_open(&batch) == GPUAES_OK;
+}
+
+/* A batch of such a mix. */
+static int opens_mix(struct mix_rules rules, const char *options)
+{
+    if (!opens(options) || !mix_make(&mix, &rules))
+        return 0;
+    mix_fill(&mix);
+    return mix_add(batch, &mix);
+}
+
+/* ---- Mixes of messages ------------------------------------------------------------------ */
 
 struct faulty {
-    const char *options;
-    int in_kind, out_kind, in_place;
+    char options[64];
+    int kind, in_place;
     size_t count, longest;
     int op;
 };
 
 /* What the statuses promise of memory that the CPU can read. */
-static int keeps_promises(const struct gpuaes_batch *batch, enum gpuaes_status result)
+static int keeps_promises(enum gpuaes_status result)
 {
     enum gpuaes_status worst = GPUAES_OK;
     for (size_t i = 0; i < mix.count; i++) {
@@ -39,46 +78,39 @@ static int keeps_promises(const struct gpuaes_batch *batch, enum gpuaes_status r
 static int run_faulty(const void *argument)
 {
     const struct faulty *f = argument;
-    struct gpuaes_settings settings = {.timeout_ms = timeout_for(f->options)};
-    struct mix_rules rules = {f->in_kind, f->out_kind, f->in_place, f->count,
-                              f->longest, f->op,       4,           0};
-    struct gpuaes_batch *batch;
-    if (!starts_with(&settings) || !mix_make(&mix, &rules))
+    struct mix_rules rules = {f->kind, f->kind, f->in_place, f->count, f->longest, f->op, 4, 0};
+    if (!opens_mix(rules, f->options))
         return 10;
-    mix_fill(&mix);
-    if (gpuaes_batch_open(&batch) != GPUAES_OK || !mix_add(batch, &mix))
-        return 11;
-    emulator_configure(f->options);
-    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
-    if (status == GPUAES_NO_MEMORY) { /* nothing was begun */
-        emulator_configure(NULL);
-        status = gpuaes_batch_submit(batch, 0);
-    }
+    enum gpuaes_status status = submit_with(f->options);
+    if (status == GPUAES_NO_MEMORY) /* nothing was begun */
+        status = submit_with(NULL);
     if (status == GPUAES_OK && f->count % 2 == 0)
         status = gpuaes_batch_wait(batch);
     else if (status == GPUAES_OK)
         while ((status = gpuaes_batch_poll(batch)) == GPUAES_BUSY)
             usleep(200);
-    if (!keeps_promises(batch, status) || gpuaes_batch_wait(batch) != status)
+    if (!keeps_promises(status) || gpuaes_batch_wait(batch) != status)
         return 12;
     /* Short memory alone loses no device. */
-    const char *code = strrchr(f->options, ':');
-    int is_short = code != strchr(f->options, ':') && strcmp(code, ":2") == 0;
+    int is_short = strcmp(strrchr(f->options, ':') ? strrchr(f->options, ':') : "", ":2") == 0 &&
+                   strchr(f->options, ':') != strrchr(f->options, ':');
     if (status != GPUAES_OK && !is_short && gpuaes_state() != GPUAES_FAILED)
         return 13;
     gpuaes_batch_close(batch);
     return 0;
 }
 
-static int faulty_child(const struct faulty *f)
+static int is_right(struct faulty f, const char *options)
 {
-    int status = in_child(run_faulty, f);
+    snprintf(f.options, sizeof f.options, "%s", options);
+    int status = in_child(run_faulty, &f);
     if (status != 0)
-        tap_diag("%s, from %s to %s%s: status %d", f->options, kind_names[f->in_kind],
-                 kind_names[f->out_kind], f->in_place ? ", in place" : "", status);
+        tap_diag("%s, %s memory%s: status %d", f.options, kind_names[f.kind],
+                 f.in_place ? ", in place" : "", status);
     return status == 0;
 }
 
+/* Memory of both kinds in turn, in place and not, waited for and polled. */
 static void test_faults(void)
 {
     static const char *const functions[] = {
@@ -90,15 +122,17 @@ static void test_faults(void)
     static const char *const kinds[] = {"fault=%s:%d", "lost=%s:%d", "fault=%s:%d:2"};
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         int right = 1;
-        for (int occurrence = 1; occurrence <= 5; occurrence += 2)
-            for (int variant = 0; variant < 9; variant++) {
-                char options[96];
-                int kind = variant / 3 == 0 ? GPUAES_PAGEABLE : GPUAES_PINNED;
-                struct faulty f = {options, kind, kind, variant / 3 == 2, 30 + (size_t)variant % 2,
-                                   60,      -1};
-                snprintf(options, sizeof options, kinds[variant % 3], functions[i], occurrence);
-                right &= faulty_child(&f);
-            }
+        for (int variant = 0; variant < 9; variant++) {
+            struct faulty f = {.kind = variant / 3 == 0 ? GPUAES_PAGEABLE : GPUAES_PINNED,
+                               .in_place = variant / 3 == 2,
+                               .count = 30 + (size_t)variant % 2,
+                               .longest = 60,
+                               .op = -1};
+            char options[64];
+            snprintf(options, sizeof options, kinds[variant % 3], functions[i],
+                     1 + 2 * ((variant / 3 + variant % 3 + (int)i) % 3));
+            right &= is_right(f, options);
+        }
         tap_ok(right, "%s fails, or the device is lost there", functions[i]);
     }
 }
@@ -112,213 +146,168 @@ static void test_steps(void)
                                           "fault=memset_d8_async:1", "hang=6"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         int right = 1;
-        for (int variant = 0; variant < 4; variant++) {
-            int kind = variant % 2 ? GPUAES_PINNED : GPUAES_PAGEABLE;
-            struct faulty f = {.options = options[i],
-                               .in_kind = kind,
-                               .out_kind = kind,
-                               .in_place = variant / 2,
-                               .count = 10 + i % 2,
-                               .longest = MIX_STEP + MIX_STEP,
-                               .op = GPUAES_CBC_ENCRYPT};
-            right &= faulty_child(&f);
-        }
+        for (int variant = 0; variant < 4; variant++)
+            right &= is_right((struct faulty){.kind = variant % 2,
+                                              .in_place = variant / 2,
+                                              .count = 10 + i % 2,
+                                              .longest = MIX_STEP + MIX_STEP,
+                                              .op = GPUAES_CBC_ENCRYPT},
+                              options[i]);
         tap_ok(right, "long messages of CBC encryption: %s", options[i]);
     }
-}
-
-/* To its end, under options of the emulator. */
-static enum gpuaes_status run_with(struct gpuaes_batch *batch, const char *options)
-{
-    emulator_configure(options);
-    enum gpuaes_status status = gpuaes_batch_submit(batch, 0);
-    return status == GPUAES_OK ? gpuaes_batch_wait(batch) : status;
-}
-
-/* Several slices: those before the fault are complete. */
-static int run_sliced(const void *options)
-{
-    enum { COUNT = 5 * 16384, BYTES = COUNT * 16 };
-    struct gpuaes_batch *batch;
-    struct expected e;
-    expect(&e, GPUAES_CTR, BYTES);
-    if (!starts_with(NULL) || gpuaes_batch_open(&batch) != GPUAES_OK)
-        return 10;
-    unsigned char *p = malloc(BYTES), (*ivs)[16] = calloc(COUNT, 16);
-    struct gpuaes_message all = {GPUAES_CTR, NULL, 0, &e.schedule, NULL, p, p, 16};
-    memcpy(p, e.plain, BYTES);
-    for (size_t i = 0; i < COUNT; i++) {
-        unsigned char zero[16] = {0}, next[16];
-        memcpy(ivs[i], &i, sizeof i);
-        memcpy(next, ivs[i], 16);
-        if (i % 1000 == 0)
-            reference(GPUAES_CTR, e.key, key_size_of(e.schedule.rounds), next, zero,
-                      e.cipher + i * 16, 16);
-    }
-    if (gpuaes_batch_gather(batch, &all, COUNT, NULL, NULL, ivs[0], NULL) != GPUAES_OK)
-        return 11;
-    if (run_with(batch, options) != GPUAES_FAULT)
-        return 12;
-    size_t complete = 0;
-    for (size_t i = 0; i < COUNT; i++) {
-        enum gpuaes_status one = gpuaes_batch_status(batch, i);
-        complete += one == GPUAES_OK;
-        for (size_t j = 0; j < 16 && i % 1000 == 0; j++)
-            if (p[i * 16 + j] !=
-                (e.plain[i * 16 + j] ^ (one == GPUAES_OK ? e.cipher[i * 16 + j] : 0)))
-                return 13;
-    }
-    gpuaes_batch_close(batch);
-    return complete > 0 && complete < COUNT && complete % 16384 == 0 ? 0 : 14;
-}
-
-static void test_slices(void)
-{
-    static const char *const options[] = {"fault=launch_kernel:3", "fault=memcpy_dtoh_async:5",
-                                          "fault=event_query:40"};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        child_ok(run_sliced, options[i], "%s: what was done before is complete", options[i]);
 }
 
 static void test_hangs(void)
 {
     int right = 1;
-    for (int variant = 0; variant < 6; variant++) {
-        int kind = variant % 2 ? GPUAES_PINNED : GPUAES_PAGEABLE;
-        struct faulty f = {"hang=2", kind, kind, variant / 2 == 1, 30 + (size_t)variant % 3,
-                           60,       -1};
-        right &= faulty_child(&f);
-    }
+    for (int variant = 0; variant < 6; variant++)
+        right &= is_right((struct faulty){.kind = variant % 2,
+                                          .in_place = variant / 2 == 1,
+                                          .count = 30 + (size_t)variant % 3,
+                                          .longest = 60,
+                                          .op = -1},
+                          "hang=2");
     tap_ok(right, "a kernel that never ends is not waited for");
+}
+
+/* ---- Slices --------------------------------------------------------------------------- */
+
+/* Several slices: those before the fault are complete. */
+static int run_sliced(const void *options)
+{
+    enum { COUNT = 5 * 16384, BYTES = COUNT * 16 };
+    struct expected e;
+    size_t complete = 0;
+    expect(&e, GPUAES_ECB_ENCRYPT, BYTES);
+    unsigned char *p = malloc(BYTES);
+    memcpy(p, e.plain, BYTES);
+    struct gpuaes_message all = message_of(&e, GPUAES_ECB_ENCRYPT, p, p, 16);
+    if (!opens(options) ||
+        gpuaes_batch_gather(batch, &all, COUNT, NULL, NULL, NULL, NULL) != GPUAES_OK)
+        return 10;
+    if (run_with(options) != GPUAES_FAULT)
+        return 11;
+    for (size_t i = 0; i < COUNT; i++) {
+        int done = gpuaes_batch_status(batch, i) == GPUAES_OK;
+        complete += (size_t)done;
+        if (memcmp(p + i * 16, (done ? e.cipher : e.plain) + i * 16, 16) != 0)
+            return 12;
+    }
+    gpuaes_batch_close(batch);
+    return complete > 0 && complete < COUNT && complete % 16384 == 0 ? 0 : 13;
 }
 
 /* ---- Work in place ------------------------------------------------------------------ */
 
-struct in_place {
+static const struct in_place {
     const char *options;
+    enum gpuaes_op op;
     size_t bytes;
     enum gpuaes_status expected;
-};
+} in_place[] = {{"fault=launch_kernel:1", GPUAES_CBC_ENCRYPT, 2 << 20, GPUAES_FAULT},
+                {"fault=launch_kernel:3", GPUAES_CBC_ENCRYPT, 2 << 20, GPUAES_FAULT},
+                {"fault=event_query:3", GPUAES_CBC_ENCRYPT, 2 << 20, GPUAES_FAULT},
+                {"fault=memcpy_dtoh_async:1", GPUAES_CBC_ENCRYPT, 2 << 20, GPUAES_UNDEFINED},
+                {"fault=launch_kernel:1", GPUAES_CTR, 4096, GPUAES_UNDEFINED}};
 
 /*
  * What kernels write themselves may be lost by the first one; what is copied, not before
  * the last one is done.
  */
-static int in_place(const void *argument)
+static int run_in_place(const void *argument)
 {
     const struct in_place *test = argument;
-    struct gpuaes_batch *batch;
     struct expected e;
-    if (!starts_with(NULL) || gpuaes_batch_open(&batch) != GPUAES_OK)
+    if (!opens(test->options))
         return 10;
     unsigned char *p = gpuaes_pinned_alloc(test->bytes);
-    expect(&e, GPUAES_CBC_ENCRYPT, test->bytes);
-    enum gpuaes_op op = test->bytes > 4096 ? GPUAES_CBC_ENCRYPT : GPUAES_CTR;
-    struct gpuaes_message m = {op, NULL, 0, &e.schedule, e.iv, p, p, test->bytes};
+    expect(&e, test->op, test->bytes);
+    struct gpuaes_message m = message_of(&e, test->op, p, p, test->bytes);
     memcpy(p, e.plain, test->bytes);
-    if (gpuaes_batch_add(batch, &m) != GPUAES_OK)
+    if (!adds(&m) || run_with(test->options) != test->expected ||
+        gpuaes_batch_status(batch, 0) != test->expected)
         return 11;
-    enum gpuaes_status status = run_with(batch, test->options);
-    if (status != test->expected || gpuaes_batch_status(batch, 0) != status)
+    if (test->expected == GPUAES_FAULT && memcmp(p, e.plain, test->bytes) != 0)
         return 12;
-    if (status == GPUAES_FAULT && memcmp(p, e.plain, test->bytes) != 0)
-        return 13;
     gpuaes_batch_close(batch);
     return 0;
-}
-
-static void test_in_place(void)
-{
-    enum { LONG = 2 << 20, SHORT = 4096 };
-    static const struct in_place tests[] = {{"fault=launch_kernel:1", LONG, GPUAES_FAULT},
-                                            {"fault=launch_kernel:3", LONG, GPUAES_FAULT},
-                                            {"fault=event_query:3", LONG, GPUAES_FAULT},
-                                            {"fault=memcpy_dtoh_async:1", LONG, GPUAES_UNDEFINED},
-                                            {"fault=launch_kernel:1", SHORT, GPUAES_UNDEFINED}};
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
-        child_ok(in_place, &tests[i], "%s, %zu bytes in place: %s", tests[i].options,
-                 tests[i].bytes, gpuaes_status_text(tests[i].expected));
 }
 
 /* ---- A fault elsewhere ---------------------------------------------------------------------- */
 
 /* Another call loses the device; what is under way in place is done nevertheless. */
-static int bystander(const void *polls)
+static int bystander(int polls)
 {
-    struct mix_rules rules = {GPUAES_PINNED, GPUAES_PINNED, 1, 20, 60, -1, 2, 0};
-    struct gpuaes_batch *batch;
-    struct expected e;
+    static const struct work other = {GPUAES_CTR, 4096, GPUAES_PAGEABLE, 0,
+                                      "fault=launch_kernel:1"};
+    struct gpuaes_report report;
     enum gpuaes_status status = GPUAES_BUSY;
-    if (!starts_with(NULL) || !mix_make(&mix, &rules) || gpuaes_batch_open(&batch) != GPUAES_OK)
-        return 10;
-    mix_fill(&mix);
-    expect(&e, GPUAES_CTR, 4096);
-    emulator_configure("kernel-us=200000");
-    if (!mix_add(batch, &mix) || gpuaes_batch_submit(batch, 0) != GPUAES_OK)
-        return 11;
-    emulator_configure("fault=launch_kernel:1");
-    if (gpuaes_aes(GPUAES_CTR, &e.schedule, e.iv, e.plain, e.plain, 4096, 0, NULL) !=
-            GPUAES_FAULT ||
-        gpuaes_state() != GPUAES_FAILED)
-        return 12;
-    while (*(const int *)polls && (status = gpuaes_batch_poll(batch)) == GPUAES_BUSY)
+    if (!opens_mix((struct mix_rules){GPUAES_PINNED, GPUAES_PINNED, 1, 20, 60, -1, 2, 0}, "") ||
+        submit_with("kernel-us=200000") != GPUAES_OK ||
+        work_status(&other, &report) != GPUAES_FAULT || gpuaes_state() != GPUAES_FAILED)
+        return 0;
+    while (polls && (status = gpuaes_batch_poll(batch)) == GPUAES_BUSY)
         usleep(1000);
-    if (gpuaes_batch_wait(batch) != GPUAES_OK || (*(const int *)polls && status != GPUAES_OK))
-        return 13;
-    if (memcmp(mix.out, mix.expected, mix.bytes) != 0)
-        return 14;
-    gpuaes_batch_close(batch);
-    return 0;
+    return gpuaes_batch_wait(batch) == GPUAES_OK && (!polls || status == GPUAES_OK) &&
+           memcmp(mix.out, mix.expected, mix.bytes) == 0;
 }
 
-/* ---- Keys ------------------------------------------------------------------------------------ */
-
-/* Copies of keys in the device memory of the first stream set that batches have. */
-static int count_keys(const struct gpuaes_batch *batch, unsigned char keys[][16], int count)
+static int bystander_is_waited_for(void)
 {
-    const struct slot *slot =
-        &batch->device->stream_sets.set[STREAM_SETS - BATCH_STREAM_SETS].slots[0];
-    const unsigned char *p = (const unsigned char *)(uintptr_t)slot->scratch;
-    int found = 0;
-    for (size_t at = 0; at + 16 <= slot->scratch_bytes; at += 4)
+    return bystander(0);
+}
+
+static int bystander_is_polled(void)
+{
+    return bystander(1);
+}
+
+/* ---- Wiping ---------------------------------------------------------------------------------- */
+
+enum { KEYS = 8, TEXTS = 10, LONG = 2 << 20 };
+
+static const struct stream_set *set_of_batches(void)
+{
+    return &batch->device->stream_sets.set[STREAM_SETS - BATCH_STREAM_SETS];
+}
+
+/* 1 if memory of the device has one of the blocks, at a multiple of `step`. */
+static int has_block(drv_ptr memory, size_t bytes, unsigned char blocks[][16], int count,
+                     size_t step)
+{
+    const unsigned char *p = (const unsigned char *)(uintptr_t)memory;
+    for (size_t at = 0; at + 16 <= bytes; at += step)
         for (int i = 0; i < count; i++)
-            found += memcmp(p + at, keys[i], 16) == 0;
-    return found;
+            if (memcmp(p + at, blocks[i], 16) == 0)
+                return 1;
+    return 0;
 }
 
 /* After a fault no key stays on the device; the context is the application's, too. */
 static int wiped(const void *options)
 {
-    enum { COUNT = 8 };
-    static unsigned char data[COUNT][16], keys[COUNT][16];
-    struct gpuaes_batch *batch;
-    if (!starts_with(NULL) || gpuaes_batch_open(&batch) != GPUAES_OK)
-        return 10;
+    static unsigned char data[KEYS][16], keys[KEYS][16];
+    int right = opens(options);
     tap_random_bytes(&random_state, keys, sizeof keys);
-    for (int i = 0; i < COUNT; i++) {
-        struct gpuaes_message m = {
-            GPUAES_ECB_ENCRYPT, keys[i], 16, NULL, NULL, data[i], data[i], 16};
-        if (gpuaes_batch_add(batch, &m) != GPUAES_OK)
-            return 11;
-    }
-    if (run_with(batch, options) != GPUAES_FAULT)
-        return 12;
-    for (int i = 0; i < 6000 && count_keys(batch, keys, COUNT) != 0; i++)
-        usleep(10000);
-    return count_keys(batch, keys, COUNT) == 0 ? 0 : 13;
+    for (int i = 0; right && i < KEYS; i++)
+        right = adds(&(struct gpuaes_message){GPUAES_ECB_ENCRYPT, keys[i], 16, NULL, NULL, data[i],
+                                              data[i], 16});
+    if (!right || run_with(options) != GPUAES_FAULT)
+        return 10;
+    const struct slot *slot = &set_of_batches()->slots[0];
+    for (int i = 0; i < 6000; i++, usleep(10000))
+        if (!has_block(slot->scratch, slot->scratch_bytes, keys, KEYS, 4))
+            return 0;
+    return 11;
 }
 
-/* Slots of that stream set whose buffer still has a block of the text, clear or not. */
-static int count_texts(const struct gpuaes_batch *batch, unsigned char block[2][16])
+/* Slots whose buffer still has a block of the text, clear or not. */
+static int count_texts(unsigned char blocks[2][16])
 {
-    const struct stream_set *set = &batch->device->stream_sets.set[STREAM_SETS - BATCH_STREAM_SETS];
     int found = 0;
     for (int i = 0; i < STREAM_SET_SLOTS; i++) {
-        const unsigned char *p = (const unsigned char *)(uintptr_t)set->slots[i].buffer[0];
-        size_t bytes = set->slots[i].buffer_bytes[0], at = 0;
-        while (at < bytes && memcmp(p + at, block[0], 16) != 0 && memcmp(p + at, block[1], 16) != 0)
-            at += 16;
-        found += at < bytes;
+        const struct slot *slot = &set_of_batches()->slots[i];
+        found += has_block(slot->buffer[0], slot->buffer_bytes[0], blocks, 2, 16);
     }
     return found;
 }
@@ -326,54 +315,32 @@ static int count_texts(const struct gpuaes_batch *batch, unsigned char block[2][
 /* One wipe that fails leaves what it was to wipe, but nothing of the other slots. */
 static int wiped_elsewhere(const void *options)
 {
-    enum { COUNT = 10, LONG = 2 << 20 };
     static const unsigned char key[16] = "no key at all ..";
     unsigned char block[2][16] = {"a block of text."}, iv[16] = {0};
-    struct gpuaes_batch *batch;
-    if (!starts_with(NULL) || gpuaes_batch_open(&batch) != GPUAES_OK)
-        return 10;
-    unsigned char *p = take(GPUAES_PINNED, (size_t)COUNT * LONG);
-    for (size_t at = 0; at < (size_t)COUNT * LONG; at += 16)
+    int right = opens(options);
+    unsigned char *p = take(GPUAES_PINNED, (size_t)TEXTS * LONG);
+    for (size_t at = 0; at < (size_t)TEXTS * LONG; at += 16)
         memcpy(p + at, block[0], 16);
     reference(GPUAES_ECB_ENCRYPT, key, 16, iv, block[0], block[1], 16);
-    for (size_t i = 0; i < COUNT; i++) {
-        struct gpuaes_message m = {GPUAES_ECB_ENCRYPT, key,          16,  NULL, NULL,
-                                   p + i * LONG,       p + i * LONG, LONG};
-        if (gpuaes_batch_add(batch, &m) != GPUAES_OK)
-            return 11;
-    }
-    emulator_configure(options);
-    if (gpuaes_batch_submit(batch, 0) != GPUAES_OK || gpuaes_batch_wait(batch) != GPUAES_OK ||
-        batch->slots < 2 || gpuaes_state() != GPUAES_FAILED)
-        return 12;
-    for (int i = 0; i < 6000 && count_texts(batch, block) > 1; i++)
+    for (size_t i = 0; right && i < TEXTS; i++)
+        right = adds(&(struct gpuaes_message){GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, p + i * LONG,
+                                              p + i * LONG, LONG});
+    if (!right || run_with(options) != GPUAES_OK || batch->slots < 2 ||
+        gpuaes_state() != GPUAES_FAILED)
+        return 10;
+    for (int i = 0; i < 6000 && count_texts(block) > 1; i++)
         usleep(10000);
-    return count_texts(batch, block) == 1 ? 0 : 13;
-}
-
-static void test_wiping(void)
-{
-    static const char *const options[] = {"fault=launch_kernel:2", "fault=memcpy_dtoh_async:1",
-                                          "fault=memset_d8_async:2"};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        child_ok(wiped, options[i], "%s: no key is left on the device", options[i]);
-    const char *option = "fault=memset_d8_async:1";
-    child_ok(wiped_elsewhere, option, "%s: text is left in one slot alone", option);
+    return count_texts(block) == 1 ? 0 : 11;
 }
 
 /* ---- Fork ------------------------------------------------------------------------------- */
 
 static int forked(const void *kind)
 {
-    const int *memory = kind;
-    struct mix_rules rules = {*memory, *memory, 0, 20, 60, -1, 2, 0};
-    struct gpuaes_batch *batch;
-    if (!starts_with(NULL) || !mix_make(&mix, &rules) || gpuaes_batch_open(&batch) != GPUAES_OK)
+    const int memory = *(const int *)kind;
+    if (!opens_mix((struct mix_rules){memory, memory, 0, 20, 60, -1, 2, 0}, "") ||
+        submit_with("kernel-us=100000") != GPUAES_OK)
         return 10;
-    mix_fill(&mix);
-    emulator_configure("kernel-us=100000");
-    if (!mix_add(batch, &mix) || gpuaes_batch_submit(batch, 0) != GPUAES_OK)
-        return 11;
     pid_t child = fork();
     if (child == 0) {
         int refused = gpuaes_batch_poll(batch) == GPUAES_NOT_READY &&
@@ -386,60 +353,62 @@ static int forked(const void *kind)
     }
     int status = -1;
     waitpid(child, &status, 0);
-    if (status != 0)
-        return 12;
-    int right = gpuaes_batch_wait(batch) == GPUAES_OK && mix_is_right(&mix);
+    int right = status == 0 && gpuaes_batch_wait(batch) == GPUAES_OK && mix_is_right(&mix);
     gpuaes_batch_close(batch);
-    return right ? 0 : 13;
+    return right ? 0 : 11;
 }
 
 /* ---- The devices' life ------------------------------------------------------------------- */
 
-static int idle(const void *unused)
+/* Under way until it is waited for. */
+static int hold(void)
 {
-    struct gpuaes_settings settings = {.idle_seconds = 4};
-    struct mix_rules rules = {GPUAES_PAGEABLE, GPUAES_PAGEABLE, 0, 5, 10, -1, 2, 0};
-    struct gpuaes_batch *batch;
-    (void)unused;
-    if (!mix_make(&mix, &rules)) /* before the start: the device may be released soon after it */
-        return 9;
-    if (!starts_with(&settings) || gpuaes_batch_open(&batch) != GPUAES_OK)
-        return 10;
     mix_fill(&mix);
-    if (!mix_add(batch, &mix) || gpuaes_batch_submit(batch, 0) != GPUAES_OK)
-        return 11;
-    sleep(6);
-    if (gpuaes_state() != GPUAES_READY || gpuaes_batch_wait(batch) != GPUAES_OK ||
-        !mix_is_right(&mix))
-        return 12;
-    for (int i = 0; i < 600 && gpuaes_state() != GPUAES_OFF; i++)
-        usleep(100000);
-    gpuaes_batch_reset(batch);
-    struct gpuaes_statistics s;
-    gpuaes_get_statistics(&s);
-    if (gpuaes_state() != GPUAES_OFF || s.pinned_bytes != 0 || s.faults != 0)
-        return 13;
-    int refused = mix_add_one(batch, &mix, 0) == GPUAES_NOT_READY;
-    gpuaes_batch_close(batch);
-    return refused ? 0 : 14;
+    return gpuaes_batch_open(&batch) == GPUAES_OK && mix_add(batch, &mix) &&
+           gpuaes_batch_submit(batch, 0) == GPUAES_OK;
 }
+
+static int let_go(void)
+{
+    return gpuaes_batch_wait(batch) == GPUAES_OK && mix_is_right(&mix);
+}
+
+static int is_kept_meanwhile(void)
+{
+    struct mix_rules rules = {GPUAES_PAGEABLE, GPUAES_PAGEABLE, 0, 5, 10, -1, 2, 0};
+    int right = mix_make(&mix, &rules) && is_kept(hold, let_go);
+    gpuaes_batch_reset(batch);
+    return right && mix_add_one(batch, &mix, 0) == GPUAES_NOT_READY;
+}
+
+static const struct child_case others[] = {
+    {"a batch under way is done after a fault elsewhere, waited for", bystander_is_waited_for},
+    {"a batch under way is done after a fault elsewhere, polled", bystander_is_polled},
+    {"devices are not released while a batch is under way", is_kept_meanwhile},
+};
 
 int main(void)
 {
+    static const char *const slices[] = {"fault=launch_kernel:3", "fault=memcpy_dtoh_async:5",
+                                         "fault=event_query:40"};
+    static const char *const wipes[] = {"fault=launch_kernel:2", "fault=memcpy_dtoh_async:1",
+                                        "fault=memset_d8_async:2"};
     static const int kinds[] = {GPUAES_PAGEABLE, GPUAES_PINNED};
     tap_random_seed(&random_state);
     test_faults();
     test_steps();
-    test_slices();
     test_hangs();
-    test_in_place();
-    test_wiping();
-    for (int polls = 0; polls < 2; polls++)
-        child_ok(bystander, &polls, "a batch under way is done after a fault elsewhere, %s",
-                 polls ? "polled" : "waited for");
-    for (int i = 0; i < 2; i++)
+    for (size_t i = 0; i < 3; i++)
+        child_ok(run_sliced, slices[i], "%s: what was done before is complete", slices[i]);
+    for (size_t i = 0; i < sizeof in_place / sizeof in_place[0]; i++)
+        child_ok(run_in_place, &in_place[i], "%s, %zu bytes in place: %s", in_place[i].options,
+                 in_place[i].bytes, gpuaes_status_text(in_place[i].expected));
+    for (size_t i = 0; i < 3; i++)
+        child_ok(wiped, wipes[i], "%s: no key is left on the device", wipes[i]);
+    child_ok(wiped_elsewhere, "fault=memset_d8_async:1", "text is left in one slot alone");
+    for (size_t i = 0; i < 2; i++)
         child_ok(forked, &kinds[i], "a fork while a batch of %s memory is under way",
-                 kind_names[kinds[i]]);
-    child_ok(idle, NULL, "devices are not released while a batch is under way");
+                 kind_names[i]);
+    children_ok(others, sizeof others / sizeof others[0]);
     return tap_done();
 }

@@ -4,8 +4,6 @@
  * is freed, closed or waited for touches nothing that went with the context; calls fail, and
  * the rest of the process goes on without the device. On the emulator.
  *
- * Each case is a child of its own.
- *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "test/support/library.h"
@@ -16,28 +14,18 @@ static struct expected e;
 
 static int is_given_up(void)
 {
-    enum gpuaes_state state = gpuaes_state();
-    if (state != GPUAES_FAILED)
-        fprintf(stderr, "# the state is %d\n", state);
-    return state == GPUAES_FAILED;
+    return gpuaes_state() == GPUAES_FAILED;
 }
 
 /* ---- Cases: 1 if all is right --------------------------------------------------------------- */
 
 static int call_fails(void)
 {
+    const struct work work = {GPUAES_CTR, BYTES, GPUAES_PAGEABLE, 0, NULL};
     struct gpuaes_report report;
-    unsigned char iv[16], *out = malloc(BYTES);
-    memcpy(iv, e.iv, sizeof iv);
-    int right = gpuaes_aes(GPUAES_CTR, &e.schedule, iv, e.plain, out, BYTES, 0, NULL) == GPUAES_OK;
+    int right = starts_with(NULL) && work_status(&work, &report) == GPUAES_OK;
     emulator_reset(0);
-    memcpy(iv, e.iv, sizeof iv);
-    right =
-        right &&
-        gpuaes_aes(GPUAES_CTR, &e.schedule, iv, e.plain, out, BYTES, 0, &report) == GPUAES_FAULT &&
-        finishes(&e, GPUAES_CTR, &report, e.plain, out, BYTES);
-    free(out);
-    return right && is_given_up();
+    return right && work_status(&work, &report) == GPUAES_FAULT && is_given_up();
 }
 
 /* What is late is asked for again only as the stream goes on. */
@@ -45,7 +33,8 @@ static struct gpuaes_keystream *make_keystream(void)
 {
     struct gpuaes_keystream *k;
     unsigned char out[64];
-    if (gpuaes_keystream_open(&k, &e.schedule, e.iv, GPUAES_ALLOCATE) != GPUAES_OK)
+    if (!starts_with(NULL) ||
+        gpuaes_keystream_open(&k, &e.schedule, e.iv, GPUAES_ALLOCATE) != GPUAES_OK)
         return NULL;
     for (int i = 0; i < 60000 && emulator_under_way() != 0; i++)
         usleep(1000);
@@ -83,7 +72,7 @@ static int keystream_closes_later(void)
 
 static int pinned_is_freed(void)
 {
-    void *p = gpuaes_pinned_alloc(BYTES);
+    void *p = starts_with(NULL) ? gpuaes_pinned_alloc(BYTES) : NULL;
     emulator_reset(0);
     gpuaes_pinned_free(p, BYTES);
     return p != NULL && is_given_up();
@@ -92,10 +81,12 @@ static int pinned_is_freed(void)
 static int queue_closes(void)
 {
     struct gpuaes_stream_binding *queue;
-    unsigned char *p = take(GPUAES_PINNED, 4096), iv[16];
-    int right = gpuaes_stream_binding_open(&queue, NULL, 0) == GPUAES_OK &&
-                gpuaes_stream_binding_aes(queue, GPUAES_CBC_DECRYPT, &e.schedule, e.iv, p, p,
-                                          4096) == GPUAES_OK;
+    unsigned char iv[16];
+    int right = starts_with(NULL);
+    unsigned char *p = take(GPUAES_PINNED, 4096);
+    right = right && gpuaes_stream_binding_open(&queue, NULL, 0) == GPUAES_OK &&
+            gpuaes_stream_binding_aes(queue, GPUAES_CBC_DECRYPT, &e.schedule, e.iv, p, p, 4096) ==
+                GPUAES_OK;
     emulator_reset(0);
     right = right && gpuaes_stream_binding_wait(queue, iv) == GPUAES_FAULT;
     gpuaes_stream_binding_close(queue);
@@ -106,13 +97,8 @@ static int batch_closes(void)
 {
     struct gpuaes_batch *batch;
     unsigned char *out = malloc(BYTES);
-    struct gpuaes_message message = {.op = GPUAES_CTR,
-                                     .schedule = &e.schedule,
-                                     .iv = e.iv,
-                                     .in = e.plain,
-                                     .out = out,
-                                     .len = BYTES};
-    int right = gpuaes_batch_open(&batch) == GPUAES_OK &&
+    struct gpuaes_message message = message_of(&e, GPUAES_CTR, e.plain, out, BYTES);
+    int right = starts_with(NULL) && gpuaes_batch_open(&batch) == GPUAES_OK &&
                 gpuaes_batch_add(batch, &message) == GPUAES_OK &&
                 gpuaes_batch_submit(batch, 0) == GPUAES_OK;
     emulator_reset(0);
@@ -126,42 +112,26 @@ static int batch_closes(void)
 /* What the stream sets have is gone as well. */
 static int idle_release_fails(void)
 {
-    unsigned char iv[16] = {0}, out[4096];
-    int right =
-        gpuaes_aes(GPUAES_CTR, &e.schedule, iv, e.plain, out, sizeof out, 0, NULL) == GPUAES_OK;
+    static const struct gpuaes_settings settings = {.idle_seconds = 4};
+    const struct work work = {GPUAES_CTR, 4096, GPUAES_PAGEABLE, 0, NULL};
+    struct gpuaes_report report;
+    int right = starts_with(&settings) && work_status(&work, &report) == GPUAES_OK;
     emulator_reset(0);
-    for (int i = 0; i < 6000 && gpuaes_state() != GPUAES_FAILED; i++)
-        usleep(10000);
-    return right && is_given_up();
-}
-
-static int run_case(const void *argument)
-{
-    int (*run)(void);
-    struct gpuaes_settings settings = {0};
-    memcpy(&run, argument, sizeof run);
-    if (run == idle_release_fails)
-        settings.idle_seconds = 4;
-    expect(&e, GPUAES_CTR, BYTES);
-    int right = starts_with(&settings) && run();
-    expected_free(&e);
-    return !right;
+    return right && library_becomes(GPUAES_FAILED);
 }
 
 int main(void)
 {
-    static const struct {
-        const char *name;
-        int (*run)(void);
-    } cases[] = {{"a call fails, and can be finished by the CPU", call_fails},
-                 {"keystream is closed", keystream_closes},
-                 {"keystream of a device that was lost is closed", keystream_closes_later},
-                 {"pinned memory is freed", pinned_is_freed},
-                 {"a queue is waited for and closed", queue_closes},
-                 {"a batch is waited for and closed", batch_closes},
-                 {"a release for want of work gives the device up", idle_release_fails}};
+    static const struct child_case cases[] = {
+        {"after a reset a call fails, and can be finished by the CPU", call_fails},
+        {"after a reset keystream is closed", keystream_closes},
+        {"after a reset keystream of a device that was lost is closed", keystream_closes_later},
+        {"after a reset pinned memory is freed", pinned_is_freed},
+        {"after a reset a queue is waited for and closed", queue_closes},
+        {"after a reset a batch is waited for and closed", batch_closes},
+        {"after a reset a release for want of work gives the device up", idle_release_fails}};
     tap_random_seed(&random_state);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        child_ok(run_case, &cases[i].run, "after a reset %s", cases[i].name);
+    expect(&e, GPUAES_CTR, BYTES);
+    children_ok(cases, sizeof cases / sizeof cases[0]);
     return tap_done();
 }

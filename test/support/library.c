@@ -5,6 +5,10 @@
  */
 #include "test/support/library.h"
 
+#include <pthread.h>
+
+#include "test/support/cases.h"
+
 const char *const op_names[GPUAES_BATCH_OPS] = {"ECB encrypt", "ECB decrypt", "CBC decrypt", "CTR",
                                                 "CBC encrypt"};
 const char *const kind_names[3] = {"pageable", "pinned", "device"};
@@ -88,6 +92,8 @@ int starts_with(const struct gpuaes_settings *settings)
 void expect(struct expected *e, enum gpuaes_op op, size_t len)
 {
     static const size_t key_sizes[] = {16, 24, 32};
+    static pthread_mutex_t drawing = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&drawing);
     size_t key_bytes = key_sizes[tap_random_below(&random_state, 3)];
     tap_random_bytes(&random_state, e->key, sizeof e->key);
     tap_random_bytes(&random_state, e->iv, sizeof e->iv);
@@ -100,6 +106,7 @@ void expect(struct expected *e, enum gpuaes_op op, size_t len)
     e->plain = malloc(len);
     e->cipher = malloc(len);
     tap_random_bytes(&random_state, e->plain, len);
+    pthread_mutex_unlock(&drawing);
     reference(op, e->key, key_bytes, e->next_iv, e->plain, e->cipher, len);
 }
 
@@ -141,6 +148,104 @@ int finishes(const struct expected *e, enum gpuaes_op op, const struct gpuaes_re
            (op < GPUAES_CBC_DECRYPT || memcmp(iv, e->next_iv, sizeof iv) == 0);
 }
 
+int work_status(const struct work *w, struct gpuaes_report *report)
+{
+    struct expected e;
+    unsigned char iv[16], *in = take(w->kind, w->len);
+    unsigned char *out = w->in_place ? in : take(w->kind, w->len);
+    expect(&e, w->op, w->len);
+    memcpy(iv, e.iv, sizeof iv);
+    memcpy(in, e.plain, w->len);
+    if (w->faults != NULL)
+        emulator_configure(w->faults);
+    int status = gpuaes_aes(w->op, &e.schedule, iv, in, out, w->len, GPUAES_WAIT, report);
+    int moves = status == GPUAES_OK && w->op >= GPUAES_CBC_DECRYPT;
+    int right = memcmp(iv, moves ? e.next_iv : e.iv, sizeof iv) == 0 &&
+                (status != GPUAES_OK || bytes_done(report) == w->len) &&
+                finishes(&e, w->op, report, in, out, w->len);
+    if (!right && status != GPUAES_UNDEFINED)
+        fprintf(stderr, "# %s of %zu bytes in %s memory%s: %s\n", op_names[w->op], w->len,
+                kind_names[w->kind], w->in_place ? ", in place" : "", gpuaes_status_text(status));
+    if (status != GPUAES_UNDEFINED) { /* which a device may still write to */
+        give(w->kind, in, w->len);
+        if (!w->in_place)
+            give(w->kind, out, w->len);
+    }
+    expected_free(&e);
+    return right || status == GPUAES_UNDEFINED ? status : WORK_WRONG;
+}
+
+struct gpuaes_message message_of(const struct expected *e, enum gpuaes_op op, const void *in,
+                                 void *out, size_t len)
+{
+    return (struct gpuaes_message){
+        .op = op, .schedule = &e->schedule, .iv = e->iv, .in = in, .out = out, .len = len};
+}
+
+int batch_is_done(struct gpuaes_batch *batch)
+{
+    return gpuaes_batch_submit(batch, 0) == GPUAES_OK && gpuaes_batch_wait(batch) == GPUAES_OK;
+}
+
+int holds(const void *memory, const unsigned char *expected, size_t len)
+{
+    unsigned char *got = malloc(len);
+    int right = gpuaes_copy(got, memory, len) == GPUAES_OK && memcmp(got, expected, len) == 0;
+    free(got);
+    return right;
+}
+
+int library_becomes(enum gpuaes_state wanted)
+{
+    for (int i = 0; i < 60000 && gpuaes_state() != wanted; i++)
+        sleep_ms(1);
+    return gpuaes_state() == wanted;
+}
+
+int is_kept(int (*hold)(void), int (*let_go)(void))
+{
+    static const struct gpuaes_settings settings = {.idle_seconds = 1};
+    struct gpuaes_statistics s;
+    int held = 0;
+    /* On a busy machine the device may be released between the two. */
+    for (int i = 0; i < 60 && !held; i++)
+        held = starts_with(&settings) && hold();
+    sleep_ms(2500);
+    int right = held && gpuaes_state() == GPUAES_READY && let_go() && library_becomes(GPUAES_OFF);
+    gpuaes_get_statistics(&s);
+    return right && s.pinned_bytes == 0 && s.faults == 0;
+}
+
+static int decodes_to(const unsigned char *text, size_t characters, unsigned char *back,
+                      size_t wrong)
+{
+    size_t offset = SIZE_MAX;
+    enum gpuaes_status expected = wrong == SIZE_MAX ? GPUAES_OK : GPUAES_BAD_INPUT;
+    return gpuaes_base64_decode(text, characters, back, GPUAES_WAIT, &offset) == expected &&
+           (wrong == SIZE_MAX || offset == wrong);
+}
+
+int base64_agrees(int kind, size_t len)
+{
+    size_t characters = gpuaes_base64_encoded_size(len, 0), last = characters - 9;
+    unsigned char *plain = take(kind, len), *text = take(kind, characters), *back = take(kind, len);
+    unsigned char *expected = malloc(characters + 1);
+    tap_random_bytes(&random_state, plain, len);
+    EVP_EncodeBlock(expected, plain, (int)len);
+    int right = gpuaes_base64_encode(plain, len, text, 0, GPUAES_WAIT) == GPUAES_OK &&
+                memcmp(text, expected, characters) == 0 &&
+                decodes_to(text, characters, back, SIZE_MAX) && memcmp(back, plain, len) == 0;
+    text[last] = text[last + 4] = '*';
+    right = right && decodes_to(text, characters, back, last);
+    text[7] = '*';
+    right = right && decodes_to(text, characters, back, 7);
+    give(kind, plain, len);
+    give(kind, text, characters);
+    give(kind, back, len);
+    free(expected);
+    return right;
+}
+
 int in_child(int (*body)(const void *), const void *argument)
 {
     fflush(stdout);
@@ -149,9 +254,7 @@ int in_child(int (*body)(const void *), const void *argument)
         alarm(300);
         _exit(body(argument));
     }
-    int status = -1;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
+    return exit_status(child);
 }
 
 int child_ok(int (*body)(const void *), const void *argument, const char *format, ...)
@@ -165,4 +268,16 @@ int child_ok(int (*body)(const void *), const void *argument, const char *format
     if (status != 0)
         tap_diag("status %d", status);
     return tap_ok(status == 0, "%s", what);
+}
+
+static int run_case(const void *argument)
+{
+    const struct child_case *c = argument;
+    return !c->run();
+}
+
+void children_ok(const struct child_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        child_ok(run_case, &cases[i], "%s", cases[i].name);
 }

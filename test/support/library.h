@@ -62,6 +62,7 @@ struct expected {
     unsigned char *plain, *cipher; /* input and output of the call */
 };
 
+/* Any thread may call it: the random numbers are one thread's at a time. */
 void expect(struct expected *e, enum gpuaes_op op, size_t len);
 void expected_free(struct expected *e);
 size_t bytes_done(const struct gpuaes_report *report);
@@ -73,11 +74,55 @@ size_t bytes_done(const struct gpuaes_report *report);
 int finishes(const struct expected *e, enum gpuaes_op op, const struct gpuaes_report *report,
              const unsigned char *in, unsigned char *out, size_t len);
 
+/* One call on random data in host memory. */
+struct work {
+    enum gpuaes_op op;
+    size_t len;
+    int kind, in_place;
+    const char *faults; /* options of the emulator from the call on; NULL: as they are */
+};
+
+/*
+ * Makes the call and waits. Returns its status; or WORK_WRONG if that says OK and the output or the
+ * IV is wrong, or if it says that the CPU can finish the rest, and the whole is wrong then.
+ */
+enum { WORK_WRONG = -1 };
+int work_status(const struct work *w, struct gpuaes_report *report);
+
+/* Encodes and decodes in host memory, and finds wrong characters; 1 if all is right. */
+int base64_agrees(int kind, size_t len);
+
+/* The same work as a message of a batch. */
+struct gpuaes_message message_of(const struct expected *e, enum gpuaes_op op, const void *in,
+                                 void *out, size_t len);
+
+/* Submits and waits; 1 if all of it is done. */
+int batch_is_done(struct gpuaes_batch *batch);
+
+/* 1 if memory of any kind has these bytes. */
+int holds(const void *memory, const unsigned char *expected, size_t len);
+
+/* Waits for a state, a minute at most. Returns 1 if it came. */
+int library_becomes(enum gpuaes_state wanted);
+
+/*
+ * Starts with idle-seconds of 1. Returns 1 if the device is kept once hold() has returned 1 until
+ * let_go() has, and is released then with all that it had.
+ */
+int is_kept(int (*hold)(void), int (*let_go)(void));
+
 /* Runs `body` in a child, which must come from a process without a device; its status. */
 int in_child(int (*body)(const void *), const void *argument);
 
 /* An assertion: the body returns 0 in such a child. */
 TAP_PRINTF(3, 4)
 int child_ok(int (*body)(const void *), const void *argument, const char *format, ...);
+
+/* Cases that need a process each: an assertion for each, that it returns 1 in such a child. */
+struct child_case {
+    const char *name;
+    int (*run)(void);
+};
+void children_ok(const struct child_case *cases, size_t count);
 
 #endif
