@@ -89,7 +89,6 @@ emulator_tests = \
 	test/fault/device_reset_test \
 	test/fault/library_faults_test \
 	test/process/root_directory_test \
-	test/unit/aes_hybrid_test \
 	test/unit/aes_kernels_test \
 	test/unit/base64_kernels_test \
 	test/unit/emulator_test
@@ -224,7 +223,7 @@ $(emulator_tests): $(emulator_libs)
 $(emulator_tests): private LDADD = $(test_libs) $(emulator_libs) $(LIBCRYPTO_LIBS) $(SYSTEM_LIBS)
 $(emulator_tests): private CCLD = $(CXX)
 
-test_unit_aes_hybrid_test_SOURCES = test/unit/aes_hybrid_test.c test/unit/sbox_kernels.cu
+test_unit_aes_kernels_test_SOURCES = test/unit/aes_kernels_test.c test/unit/sbox_kernels.cu
 test_unit_emulator_test_SOURCES = test/unit/emulator_test.cc test/unit/emulator_kernels.cu test/unit/emulator_kernels.h
 emulated_kernel_dependencies += test/unit/emulator_kernels.d test/unit/sbox_kernels.d
 if HAVE_CXX

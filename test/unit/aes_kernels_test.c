@@ -1,242 +1,399 @@
 /*
- * Every plain AES kernel on the emulator, launched by itself: each mode and key
+ * Every AES kernel on the emulator, launched by itself: each mode and key
  * size, input and output at all offsets from a multiple of 16, apart and in
  * place, sizes around those of warps, blocks and chunks, counters that carry,
- * CBC that takes its IV from device memory. The expected results are libcrypto's.
+ * CBC that takes its IV from device memory. Then what is particular to the hybrid
+ * kernels: the S-box circuits on all inputs; CTR over several pages of counters;
+ * whole pages and chunks; the parts that little scratch memory cuts chained CBC into; when
+ * they are chosen, and what runs where they cannot. The expected results are libcrypto's.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <openssl/evp.h>
-#include <unistd.h>
-
 #include "cuda/launch/kernels.h"
-#include "test/support/tap.h"
+#include "test/support/library.h"
 
-enum { BLOCK = GPUAES_BLOCK, LARGEST = 2049, MARGIN = 32, ROOM = LARGEST * BLOCK + 2 * MARGIN };
+enum { BLOCK = GPUAES_BLOCK, PLAIN = 2049, PAGE = 16384, LARGEST = 3 * PAGE + 300, MARGIN = 32 };
+enum { ROOM = LARGEST * BLOCK + 2 * MARGIN, CTR_CASES = 24, CBC_CASES = 12, END_CASES = 6 };
 
-static const uint64_t sizes[] = {1,   2,   31,  32,  33,  63,   64,   65,   127,    129,
-                                 255, 256, 257, 511, 513, 1023, 1025, 2047, LARGEST};
+static const uint64_t sizes[] = {1,   2,   31,  32,  33,  63,   64,   65,   127,  129,
+                                 255, 256, 257, 511, 513, 1023, 1025, 2047, PLAIN};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-static const char *const op_names[GPUAES_OPS] = {"ECB encryption", "ECB decryption",
-                                                 "CBC decryption", "CTR"};
 static const char *const kernel_names[] = {[KERNEL_SMALL] = "small",
                                            [KERNEL_TWO_TABLE] = "two-table",
                                            [KERNEL_LARGE] = "large",
                                            [KERNEL_HYBRID] = "hybrid"};
 
-static struct driver driver;
+static drv_device device;
 static struct kernels kernels;
 static drv_stream stream;
 static drv_ptr in_buffer, out_buffer, iv_buffer;
-static struct kernels_scratch scratch;
+static struct kernels_scratch scratch = {0, 1 << 20};
 
 /* One key and IV, and what becomes of the message under them. */
-struct text {
+static struct text {
     enum gpuaes_op op;
     unsigned key_bytes;
     struct gpuaes_key schedule;
-    unsigned char iv[BLOCK];
-    unsigned char message[LARGEST * BLOCK], expected[LARGEST * BLOCK];
-};
+    unsigned char iv[BLOCK], message[LARGEST * BLOCK], expected[LARGEST * BLOCK];
+} text;
 
-/* How a launch gets at a text. */
+/* How a launch gets at it. */
 struct placement {
     uint64_t blocks;
     unsigned in_at, out_at;
     int in_place;
     int iv_on_device; /* CBC: and the last block written in its place */
+    int keystream;    /* CTR: of no input */
+    size_t margin;    /* of the output, before and after */
 };
 
-static void make_expected(struct text *text, const unsigned char key[32])
-{
-    static const EVP_CIPHER *(*const ciphers[GPUAES_OPS][3])(void) = {
-        {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb},
-        {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb},
-        {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc},
-        {EVP_aes_128_ctr, EVP_aes_192_ctr, EVP_aes_256_ctr},
-    };
-    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    int n = 0;
-    EVP_CipherInit_ex(c, ciphers[text->op][key_size_index(text->key_bytes)](), NULL, key, text->iv,
-                      text->op == GPUAES_ECB_ENCRYPT || text->op == GPUAES_CTR);
-    EVP_CIPHER_CTX_set_padding(c, 0);
-    EVP_CipherUpdate(c, text->expected, &n, text->message, sizeof text->message);
-    EVP_CIPHER_CTX_free(c);
-}
+/* ---- Texts and launches -------------------------------------------------------------- */
 
-/* `carry` bytes at the end of the IV are such that they carry within 1024 blocks. */
-static void make_text(struct text *text, enum gpuaes_op op, unsigned key_bytes, size_t carry)
+/* Under text.iv. */
+static void make_text(enum gpuaes_op op, unsigned key_bytes, uint64_t blocks, int keystream)
 {
-    unsigned char key[32];
-    text->op = op;
-    text->key_bytes = key_bytes;
+    unsigned char key[32], iv[BLOCK];
+    text.op = op;
+    text.key_bytes = key_bytes;
     tap_random_bytes(&random_state, key, sizeof key);
-    tap_random_bytes(&random_state, text->iv, BLOCK);
-    if (carry >= 2) {
-        memset(text->iv + BLOCK - carry, 0xff, carry - 1);
-        text->iv[14] = (unsigned char)(text->iv[14] | 0xfc);
-    }
-    tap_random_bytes(&random_state, text->message, sizeof text->message);
-    gpuaes_key_expand(&text->schedule, key, key_bytes);
-    make_expected(text, key);
+    if (keystream)
+        memset(text.message, 0, blocks * BLOCK);
+    else
+        tap_random_bytes(&random_state, text.message, blocks * BLOCK);
+    gpuaes_key_expand(&text.schedule, key, key_bytes);
+    memcpy(iv, text.iv, BLOCK);
+    reference(op, key, key_bytes, iv, text.message, text.expected, blocks * BLOCK);
 }
 
-static drv_result copy_in(drv_ptr to, const void *from, size_t bytes)
+static unsigned some_key_bytes(void)
 {
-    return driver.memcpy_htod_async(to, from, bytes, stream);
+    return 16 + 8 * (unsigned)tap_random_below(&random_state, 3);
 }
 
-static drv_result finish(void)
+static int finish(void)
 {
     drv_result r;
-    while ((r = driver.stream_query(stream)) == DRV_NOT_READY)
+    while ((r = application.stream_query(stream)) == DRV_NOT_READY)
         usleep(20); /* the emulator needs the core */
-    return r;
+    return r == DRV_SUCCESS;
 }
 
-static drv_result launch(const struct text *text, const struct placement *p, drv_ptr in,
-                         drv_ptr out)
+static int write_to(drv_ptr to, const void *from, size_t bytes)
 {
-    int decrypts = text->op == GPUAES_ECB_DECRYPT || text->op == GPUAES_CBC_DECRYPT;
-    struct aes_arguments arguments = {.in = in, .out = out, .blocks = p->blocks};
-    memcpy(arguments.round_key, decrypts ? text->schedule.decrypt : text->schedule.encrypt,
+    return application.memcpy_htod_async(to, from, bytes, stream) == DRV_SUCCESS;
+}
+
+static int read_from(void *to, drv_ptr from, size_t bytes)
+{
+    return application.memcpy_dtoh_async(to, from, bytes, stream) == DRV_SUCCESS && finish();
+}
+
+static int launch(const struct placement *p, drv_ptr in, drv_ptr out)
+{
+    int decrypts = text.op == GPUAES_ECB_DECRYPT || text.op == GPUAES_CBC_DECRYPT;
+    struct aes_arguments arguments = {.in = p->keystream ? 0 : in, .out = out, .blocks = p->blocks};
+    memcpy(arguments.round_key, decrypts ? text.schedule.decrypt : text.schedule.encrypt,
            sizeof arguments.round_key);
-    if (p->iv_on_device) {
+    if (p->iv_on_device)
         arguments.iv_at = arguments.next = iv_buffer;
-        drv_result r = copy_in(iv_buffer, text->iv, BLOCK);
-        if (r != DRV_SUCCESS)
-            return r;
-    } else {
-        memcpy(arguments.iv, text->iv, BLOCK);
-    }
-    return kernels_launch_aes(&driver, &kernels, text->op, text->schedule.rounds, &arguments,
-                              &scratch, stream);
+    else
+        memcpy(arguments.iv, text.iv, BLOCK);
+    return write_to(iv_buffer, text.iv, BLOCK) &&
+           kernels_launch_aes(&application, &kernels, text.op, text.schedule.rounds, &arguments,
+                              &scratch, stream) == DRV_SUCCESS;
 }
 
 /* Whether output, what surrounds it and the last block of ciphertext are right. */
-static int is_right(const struct text *text, const struct placement *p)
+static int is_right(const struct placement *p)
 {
     static unsigned char before[ROOM], after[ROOM];
     unsigned char last[BLOCK];
-    size_t len = p->blocks * BLOCK, at = MARGIN + (p->in_place ? p->in_at : p->out_at);
-    drv_ptr in = in_buffer + MARGIN + p->in_at, out = p->in_place ? in_buffer : out_buffer;
-    memset(before, 0xee, sizeof before);
-    int ok = copy_in(in_buffer, before, ROOM) == DRV_SUCCESS &&
-             copy_in(out_buffer, before, ROOM) == DRV_SUCCESS &&
-             copy_in(in, text->message, len) == DRV_SUCCESS &&
-             launch(text, p, in, out + at) == DRV_SUCCESS &&
-             driver.memcpy_dtoh_async(after, out, ROOM, stream) == DRV_SUCCESS &&
-             driver.memcpy_dtoh_async(last, iv_buffer, BLOCK, stream) == DRV_SUCCESS &&
-             finish() == DRV_SUCCESS;
-    memcpy(before + at, text->expected, len);
-    ok = ok && memcmp(before, after, sizeof after) == 0;
-    if (p->iv_on_device)
-        ok = ok && memcmp(last, text->message + len - BLOCK, BLOCK) == 0;
+    size_t len = p->blocks * BLOCK, at = p->margin + (p->in_place ? p->in_at : p->out_at);
+    size_t all = at + len + p->margin;
+    drv_ptr in = in_buffer + p->margin + p->in_at, out = p->in_place ? in_buffer : out_buffer;
+    memset(before, 0xee, all);
+    int ok = write_to(out, before, all) && write_to(in, text.message, len) &&
+             launch(p, in, out + at) && read_from(after, out, all) &&
+             read_from(last, iv_buffer, BLOCK);
+    memcpy(before + at, text.expected, len);
+    ok = ok && memcmp(before, after, all) == 0 &&
+         (!p->iv_on_device || memcmp(last, text.message + len - BLOCK, BLOCK) == 0);
     if (!ok)
-        tap_diag("AES-%u, %d blocks, offsets %u and %u, in place %d, IV on the device %d",
-                 text->key_bytes * 8, (int)p->blocks, p->in_at, p->out_at, p->in_place,
-                 p->iv_on_device);
+        tap_diag("AES-%u, %d blocks, offsets %u and %u, in place %d, IV on the device %d, "
+                 "keystream %d",
+                 text.key_bytes * 8, (int)p->blocks, p->in_at, p->out_at, p->in_place,
+                 p->iv_on_device, p->keystream);
     return ok;
 }
 
-/* All pairs of offsets with one key size, each with another number of blocks. */
-static void check_offsets(const struct text *text, enum kernel_size size)
-{
-    unsigned wrong = 0, step = text->key_bytes == 32 ? 1 : 7;
-    for (unsigned n = 0; n < 256; n += step) {
-        struct placement p = {sizes[n % SIZES], n % 16, n / 16, 0, 0};
-        wrong += !is_right(text, &p);
-    }
-    tap_ok(wrong == 0, "%s kernel, %s, %u-bit key: %s offsets of input and output",
-           kernel_names[size], op_names[text->op], text->key_bytes * 8, step == 1 ? "all" : "some");
-}
-
-static void check_in_place(const struct text *text, enum kernel_size size)
-{
-    int wrong = 0;
-    for (unsigned n = 0; n < SIZES; n++)
-        for (unsigned k = 0; k < 3; k++) {
-            struct placement p = {sizes[n], k == 0 ? 0 : (n * 3 + k * 7) % 16, 0, 1, 0};
-            p.iv_on_device = text->op == GPUAES_CBC_DECRYPT && k == 2;
-            wrong += !is_right(text, &p);
-        }
-    tap_ok(wrong == 0, "%s kernel, %s, %u-bit key: in place, every size", kernel_names[size],
-           op_names[text->op], text->key_bytes * 8);
-}
-
 /* Nothing is touched beyond an allocation: memcheck or AddressSanitizer sees it. */
-static void check_ends(const struct text *text, enum kernel_size size)
+static int is_right_between_ends(const struct placement *p)
 {
-    static unsigned char got[LARGEST * BLOCK];
-    int wrong = 0;
-    for (unsigned n = 0; n < 2 * 16; n++) {
-        struct placement p = {n < 16 ? 1 : 33 + 16 * n, n % 16, n % 16, 0, 0};
-        size_t len = p.blocks * BLOCK;
-        drv_ptr in = 0, out = 0;
-        int ok = driver.mem_alloc(&in, p.in_at + len) == DRV_SUCCESS &&
-                 driver.mem_alloc(&out, p.out_at + len) == DRV_SUCCESS &&
-                 copy_in(in + p.in_at, text->message, len) == DRV_SUCCESS &&
-                 launch(text, &p, in + p.in_at, out + p.out_at) == DRV_SUCCESS &&
-                 driver.memcpy_dtoh_async(got, out + p.out_at, len, stream) == DRV_SUCCESS &&
-                 finish() == DRV_SUCCESS && memcmp(got, text->expected, len) == 0;
-        wrong += !ok;
-        driver.mem_free(in);
-        driver.mem_free(out);
-    }
-    tap_ok(wrong == 0, "%s kernel, %s: up to the end of an allocation", kernel_names[size],
-           op_names[text->op]);
+    drv_ptr in = in_buffer, out = out_buffer;
+    size_t len = p->blocks * BLOCK;
+    int ok = application.mem_alloc(&in_buffer, p->in_at + len) == DRV_SUCCESS &&
+             application.mem_alloc(&out_buffer, p->out_at + len) == DRV_SUCCESS && is_right(p);
+    application.mem_free(in_buffer);
+    application.mem_free(out_buffer);
+    in_buffer = in;
+    out_buffer = out;
+    return ok;
 }
 
-/* The carry leaves byte 15, 14, the lower half, the whole. */
-static void check_carries(struct text *text, enum kernel_size size)
+/* ---- All kernels --------------------------------------------------------------------- */
+
+/* All pairs of offsets with one key size, each with another number of blocks. */
+static void check_offsets(const char *kernel)
+{
+    unsigned wrong = 0, step = text.key_bytes == 32 ? 1 : 7;
+    for (unsigned n = 0; n < 256; n += step)
+        wrong += !is_right(&(struct placement){
+            .blocks = sizes[n % SIZES], .in_at = n % 16, .out_at = n / 16, .margin = MARGIN});
+    tap_ok(wrong == 0, "%s kernel, %s, %u-bit key: %s offsets of input and output", kernel,
+           op_names[text.op], text.key_bytes * 8, step == 1 ? "all" : "some");
+}
+
+static void check_in_place(const char *kernel)
+{
+    int wrong = 0;
+    for (unsigned n = 0; n < 3 * SIZES; n++)
+        wrong += !is_right(
+            &(struct placement){.blocks = sizes[n / 3],
+                                .in_at = n % 3 == 0 ? 0 : (n / 3 * 3 + n % 3 * 7) % 16,
+                                .in_place = 1,
+                                .iv_on_device = text.op == GPUAES_CBC_DECRYPT && n % 3 == 2,
+                                .margin = MARGIN});
+    tap_ok(wrong == 0, "%s kernel, %s, %u-bit key: in place, every size", kernel, op_names[text.op],
+           text.key_bytes * 8);
+}
+
+static void check_ends(const char *kernel)
+{
+    int wrong = 0;
+    for (unsigned n = 0; n < 2 * 16; n++)
+        wrong += !is_right_between_ends(&(struct placement){
+            .blocks = n < 16 ? 1 : 33 + 16 * n, .in_at = n % 16, .out_at = n % 16});
+    tap_ok(wrong == 0, "%s kernel, %s: up to the end of an allocation", kernel, op_names[text.op]);
+}
+
+/* So many bytes at the end of the IV carry within 1024 blocks: up to the whole. */
+static void check_carries(const char *kernel)
 {
     static const size_t carries[] = {2, 3, 5, 8, 9, 13, 16};
     int wrong = 0;
     for (size_t i = 0; i < sizeof carries / sizeof *carries; i++) {
-        struct placement p = {i % 2 == 0 ? LARGEST : 1025, 0, (unsigned)i, 0, 0};
-        make_text(text, GPUAES_CTR, 32, carries[i]);
-        wrong += !is_right(text, &p);
+        tap_random_bytes(&random_state, text.iv, BLOCK);
+        memset(text.iv + BLOCK - carries[i], 0xff, carries[i] - 1);
+        text.iv[14] |= 0xfc;
+        make_text(GPUAES_CTR, 32, PLAIN, 0);
+        wrong += !is_right(&(struct placement){
+            .blocks = i % 2 == 0 ? PLAIN : 1025, .out_at = (unsigned)i, .margin = MARGIN});
     }
-    tap_ok(wrong == 0, "%s kernel: counters that carry", kernel_names[size]);
+    tap_ok(wrong == 0, "%s kernel: counters that carry", kernel);
+}
+
+static void check_kernel(enum kernel_size size)
+{
+    const char *kernel = kernel_names[size];
+    kernels.forced = size;
+    tap_ok(kernels.aes[GPUAES_CTR][size][0] != NULL, "%s kernel: there is one", kernel);
+    for (int op = 0; op < GPUAES_OPS; op++)
+        for (unsigned key_bytes = 16; key_bytes <= 32; key_bytes += 8) {
+            tap_random_bytes(&random_state, text.iv, BLOCK);
+            make_text((enum gpuaes_op)op, key_bytes, PLAIN, 0);
+            check_offsets(kernel);
+            check_in_place(kernel);
+            if (key_bytes == 16)
+                check_ends(kernel);
+        }
+    check_carries(kernel);
+}
+
+/* ---- Hybrid kernels: S-boxes --------------------------------------------------------- */
+
+/* The S-box by its definition, FIPS 197 section 5.1.1. */
+static unsigned multiply(unsigned a, unsigned b)
+{
+    unsigned product = 0;
+    for (; b != 0; b >>= 1) {
+        product ^= (b & 1) * a;
+        a = a << 1 ^ (a >> 7) * 0x11b;
+    }
+    return product;
+}
+
+static unsigned sbox(unsigned x)
+{
+    unsigned inverse = 0, result = 0x63;
+    for (unsigned y = 1; y < 256; y++)
+        if (multiply(x, y) == 1)
+            inverse = y;
+    for (unsigned shift = 0; shift < 5; shift++)
+        result ^= (inverse << shift | inverse >> (8 - shift)) & 0xff;
+    return result;
+}
+
+/* Runs a circuit over all bytes x, each in its own bit of the planes. */
+static int run_circuit(const char *name, unsigned char result[256])
+{
+    uint32_t planes[256 / 32][8] = {{0}};
+    void *parameters[] = {&in_buffer};
+    drv_function function;
+    for (unsigned x = 0; x < 256; x++)
+        for (unsigned bit = 0; bit < 8; bit++)
+            planes[x / 32][bit] |= (x >> bit & 1) << x % 32;
+    int ok = application.module_get_function(&function, kernels.module, name) == DRV_SUCCESS &&
+             write_to(in_buffer, planes, sizeof planes) &&
+             application.launch_kernel(function, 1, 1, 1, 8, 1, 1, 0, stream, parameters, NULL) ==
+                 DRV_SUCCESS &&
+             read_from(planes, in_buffer, sizeof planes);
+    for (unsigned x = 0; x < 256; x++) {
+        result[x] = 0;
+        for (unsigned bit = 0; bit < 8; bit++)
+            result[x] |= (unsigned char)((planes[x / 32][bit] >> x % 32 & 1) << bit);
+    }
+    return ok;
+}
+
+static void check_circuits(void)
+{
+    unsigned char forward[256], inverse[256];
+    int wrong = 0;
+    tap_ok(run_circuit("test_sbox_circuit", forward) &&
+               run_circuit("test_inverse_sbox_circuit", inverse),
+           "both circuits ran");
+    for (unsigned x = 0; x < 256; x++)
+        wrong += forward[x] != sbox(x) || inverse[sbox(x)] != x;
+    tap_ok(wrong == 0, "both circuits give the S-box and its inverse for all 256 inputs");
+}
+
+/* ---- Hybrid kernels: pages and chunks ------------------------------------------------- */
+
+/* Any first counter; or one that begins a page, whose pages carry far. */
+static void check_pages(void)
+{
+    int wrong = 0;
+    for (unsigned n = 0; n < CTR_CASES; n++) {
+        struct placement p = {.in_place = n % 3 == 0, .keystream = n % 4 == 1, .margin = MARGIN};
+        tap_random_bytes(&random_state, text.iv, BLOCK);
+        if (n % 2 == 0) {
+            size_t keep = tap_random_below(&random_state, 14);
+            memset(text.iv + keep, 0xff, 14 - keep);
+            text.iv[14] &= 0xc0;
+            text.iv[15] = (unsigned char)(n % 4 == 0 ? 0 : text.iv[15]);
+        }
+        p.blocks = n < 2 ? (n + 1) * PAGE : 1 + tap_random_below(&random_state, LARGEST);
+        if (n % 5 > 1) {
+            p.in_at = (unsigned)tap_random_below(&random_state, 16);
+            p.out_at = (unsigned)tap_random_below(&random_state, 16);
+        }
+        make_text(GPUAES_CTR, some_key_bytes(), p.blocks, p.keystream);
+        wrong += !is_right(&p);
+    }
+    tap_ok(wrong == 0, "CTR over pages of counters, any first counter");
+}
+
+static void check_whole_pages(void)
+{
+    int wrong = 0;
+    for (unsigned n = 0; n < 2 * END_CASES; n++) {
+        struct placement p = {.in_at = (unsigned)tap_random_below(&random_state, 16),
+                              .out_at = 1 + (unsigned)tap_random_below(&random_state, 15)};
+        p.blocks = n % 2 == 0 ? 3 * PAGE - n % 4 / 2 : AES_CHUNK * (uint64_t)(1 + n / 2);
+        make_text(n % 2 == 0 ? GPUAES_CTR : GPUAES_CBC_DECRYPT, some_key_bytes(), p.blocks, 0);
+        wrong += !is_right_between_ends(&p);
+    }
+    tap_ok(wrong == 0, "whole pages and chunks between the ends of allocations");
+}
+
+/* In place, with scratch memory for one chunk, two, ... at a time. */
+static void check_cbc_in_parts(void)
+{
+    struct kernels_scratch all = scratch;
+    int wrong = 0;
+    for (unsigned n = 0; n < CBC_CASES; n++) {
+        struct placement p = {1 + tap_random_below(&random_state, 4000), n % 3, 0, 1, 0, 0, MARGIN};
+        tap_random_bytes(&random_state, text.iv, BLOCK);
+        scratch.bytes = 96 + 16 * (size_t)(n % 4);
+        make_text(GPUAES_CBC_DECRYPT, some_key_bytes(), p.blocks, 0);
+        wrong += !is_right(&p);
+    }
+    scratch = all;
+    tap_ok(wrong == 0, "chained CBC in as many parts as the scratch memory asks for");
+}
+
+/* ---- Hybrid kernels: the choice ------------------------------------------------------- */
+
+/* Launches `blocks` of CTR-256, and says how often a kernel of some kind was used. */
+static unsigned launches_of(const char *kind, uint64_t blocks, const struct kernels_scratch *lent)
+{
+    struct aes_arguments arguments = {.in = in_buffer, .out = out_buffer, .blocks = blocks};
+    char name[64];
+    (void)snprintf(name, sizeof name, "aes_ctr_%s_14", kind);
+    unsigned launches = emulator_launches(name);
+    int ok = kernels_launch_aes(&application, &kernels, GPUAES_CTR, 14, &arguments, lent, stream) ==
+             DRV_SUCCESS;
+    return finish() && ok ? emulator_launches(name) - launches : 0;
+}
+
+static void check_choice(void)
+{
+    struct aes_arguments chained = {.in = in_buffer, .out = in_buffer, .blocks = 1};
+    kernels.forced = KERNEL_SIZES;
+    tap_ok(kernels_scratch_bytes(&kernels, GPUAES_CTR, LARGEST, 0) > 0 &&
+               launches_of("hybrid", LARGEST, &scratch) == 1,
+           "large work is the hybrid kernel's");
+    tap_ok(launches_of("large", LARGEST, NULL) == 1, "without scratch memory it is not");
+    tap_ok(kernels_scratch_bytes(&kernels, GPUAES_CTR, 1, 0) == 0 &&
+               launches_of("small", 1, &scratch) == 1,
+           "little work is not, and needs no scratch memory");
+    tap_ok(kernels_launch_aes(&application, &kernels, GPUAES_CBC_DECRYPT, 14, &chained, NULL,
+                              stream) == DRV_INVALID_VALUE,
+           "CBC in place without scratch memory is refused");
+}
+
+/* An image without hybrid kernels: the tenth of ECB encryption is the first of them. */
+static void check_absence(void)
+{
+    struct kernels without;
+    struct aes_arguments arguments = {.in = in_buffer, .out = out_buffer, .blocks = 1};
+    emulator_configure("fault=cuModuleGetFunction:10:500");
+    int loaded = kernels_load(&application, device, &without) == DRV_SUCCESS;
+    emulator_configure("");
+    without.forced = KERNEL_HYBRID;
+    tap_ok(loaded &&
+               kernels_launch_aes(&application, &without, GPUAES_ECB_ENCRYPT, 10, &arguments,
+                                  &scratch, stream) == DRV_SUCCESS &&
+               finish() && emulator_launches("aes_ecb_encrypt_large_10") == 1,
+           "where the image has no hybrid kernel, the large one runs");
 }
 
 static int set_up(void)
 {
-    drv_context context;
-    drv_device device;
-    scratch.bytes = 4096;
-    return driver_open(&driver) == NULL && driver.init(0) == DRV_SUCCESS &&
-           driver.device_get(&device, 0) == DRV_SUCCESS &&
-           driver.primary_ctx_retain(&context, device) == DRV_SUCCESS &&
-           driver.ctx_push_current(context) == DRV_SUCCESS &&
-           kernels_load(&driver, device, &kernels) == DRV_SUCCESS &&
-           driver.stream_create(&stream, DRV_STREAM_NON_BLOCKING) == DRV_SUCCESS &&
-           driver.mem_alloc(&in_buffer, ROOM) == DRV_SUCCESS &&
-           driver.mem_alloc(&out_buffer, ROOM) == DRV_SUCCESS &&
-           driver.mem_alloc(&iv_buffer, BLOCK) == DRV_SUCCESS &&
-           driver.mem_alloc(&scratch.address, scratch.bytes) == DRV_SUCCESS;
+    become_an_application(0);
+    return application.device_get(&device, 0) == DRV_SUCCESS &&
+           kernels_load(&application, device, &kernels) == DRV_SUCCESS &&
+           application.stream_create(&stream, DRV_STREAM_NON_BLOCKING) == DRV_SUCCESS &&
+           application.mem_alloc(&in_buffer, ROOM) == DRV_SUCCESS &&
+           application.mem_alloc(&out_buffer, ROOM) == DRV_SUCCESS &&
+           application.mem_alloc(&iv_buffer, BLOCK) == DRV_SUCCESS &&
+           application.mem_alloc(&scratch.address, scratch.bytes) == DRV_SUCCESS;
 }
 
 int main(void)
 {
-    static struct text text;
     tap_random_seed(&random_state);
     if (!tap_ok(set_up(), "the kernels are loaded"))
         return tap_done();
-    for (int size = KERNEL_SMALL; size < KERNEL_SIZES; size++) {
-        kernels.forced = (enum kernel_size)size;
-        tap_ok(kernels.aes[GPUAES_CTR][size][0] != NULL, "%s kernel: there is one",
-               kernel_names[size]);
-        for (int op = 0; op < GPUAES_OPS; op++)
-            for (unsigned key_bytes = 16; key_bytes <= 32; key_bytes += 8) {
-                make_text(&text, (enum gpuaes_op)op, key_bytes, 0);
-                check_offsets(&text, kernels.forced);
-                check_in_place(&text, kernels.forced);
-                if (key_bytes == 16)
-                    check_ends(&text, kernels.forced);
-            }
-        check_carries(&text, kernels.forced);
-    }
+    for (int size = KERNEL_SMALL; size < KERNEL_SIZES; size++)
+        check_kernel((enum kernel_size)size);
+    check_circuits();
+    kernels.forced = KERNEL_HYBRID;
+    check_pages();
+    check_whole_pages();
+    check_cbc_in_parts();
+    check_choice();
+    check_absence();
     return tap_done();
 }

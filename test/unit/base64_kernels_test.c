@@ -7,26 +7,19 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <openssl/evp.h>
-
-#include "cuda/driver/driver.h"
 #include "cuda/launch/kernels.h"
-#include "test/support/tap.h"
+#include "test/support/library.h"
 
 /* Alignments repeat after 16 bytes; behind and before them is what must not change. */
 enum { ALIGNMENTS = 16, MARGIN = 48, LONGEST = 5000, GUARD = 0x7e };
 
-static struct driver driver;
 static struct kernels kernels;
 static unsigned char plain[LONGEST];
 
 static void open_device(void)
 {
-    drv_context context;
-    if (driver_open(&driver) != NULL || driver.init(0) != DRV_SUCCESS ||
-        driver.primary_ctx_retain(&context, 0) != DRV_SUCCESS ||
-        driver.ctx_push_current(context) != DRV_SUCCESS ||
-        kernels_load(&driver, 0, &kernels) != DRV_SUCCESS) {
+    become_an_application(0);
+    if (kernels_load(&application, 0, &kernels) != DRV_SUCCESS) {
         fputs("no emulator\n", stderr);
         exit(EXIT_FAILURE);
     }
@@ -38,9 +31,9 @@ static int launch(drv_function function, void *arguments)
     unsigned grid = 1 + (unsigned)tap_random_below(&random_state, 3);
     unsigned threads = tap_random_below(&random_state, 2) ? 32 : 64;
     void *parameters[] = {arguments};
-    drv_result r = driver.launch_kernel(function, grid, 1, 1, threads, 1, 1, 0, DRV_STREAM_LEGACY,
-                                        parameters, NULL);
-    while (r == DRV_SUCCESS && (r = driver.stream_query(DRV_STREAM_LEGACY)) == DRV_NOT_READY)
+    drv_result r = application.launch_kernel(function, grid, 1, 1, threads, 1, 1, 0,
+                                             DRV_STREAM_LEGACY, parameters, NULL);
+    while (r == DRV_SUCCESS && (r = application.stream_query(DRV_STREAM_LEGACY)) == DRV_NOT_READY)
         r = DRV_SUCCESS;
     return r == DRV_SUCCESS;
 }
@@ -57,7 +50,7 @@ struct place {
 static struct place place_new(size_t at, size_t bytes)
 {
     struct place place = {.at = at, .bytes = bytes};
-    if (driver.mem_alloc(&place.allocated, at + bytes) != DRV_SUCCESS)
+    if (application.mem_alloc(&place.allocated, at + bytes) != DRV_SUCCESS)
         exit(EXIT_FAILURE);
     place.p = (unsigned char *)(uintptr_t)place.allocated + at;
     return place;
@@ -65,7 +58,7 @@ static struct place place_new(size_t at, size_t bytes)
 
 static void place_free(struct place *place)
 {
-    driver.mem_free(place->allocated);
+    application.mem_free(place->allocated);
 }
 
 /* ---- Encoding ---------------------------------------------------------------------- */
