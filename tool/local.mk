@@ -33,7 +33,6 @@ tool_libtool_core_la_SOURCES = \
 	tool/stages/replacement.c tool/stages/replacement.h \
 	tool/commands/shard.c tool/commands/shard.h \
 	tool/stages/source.c tool/stages/source.h \
-	tool/common/suggest.c tool/common/suggest.h \
 	tool/common/turns.c tool/common/turns.h \
 	provider/common/settings.c provider/common/settings.h
 tool_libtool_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(tool_cppflags)

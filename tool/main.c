@@ -3,6 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
@@ -12,7 +13,7 @@
 
 #include "tool/commands/commands.h"
 #include "tool/common/message.h"
-#include "tool/common/suggest.h"
+#include "tool/common/options.h"
 
 static const struct command {
     const char *name, *full_name;
@@ -39,17 +40,6 @@ static void usage(FILE *to)
     (void)fputs(text, to);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
-static int is_one_of(const char *word, const char *a, const char *b, const char *c)
-{
-    return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
-}
-
 /*
  * Where the caller closed one of the first three, the next file to be opened would get its
  * number, and be taken for standard output. What stands there instead can only fail.
@@ -73,15 +63,12 @@ static int printed(int status)
 
 static void unknown_command(const char *word)
 {
-    struct suggestion suggestion;
-    suggestion_begin(&suggestion, word);
+    const char *meant = NULL;
     for (size_t i = 0; i < COMMANDS; i++)
-        suggestion_try(&suggestion, commands[i].name);
-    if (suggestion.best != NULL)
-        (void)complain("there is no command \"%s\"; did you mean \"%s\"? gpuaes --help lists them",
-                       word, suggestion.best);
-    else
-        (void)complain("there is no command \"%s\"; gpuaes --help lists them", word);
+        option_suggest(word, commands[i].name, &meant);
+    (void)complain("there is no command \"%s\"%s%s%s gpuaes --help lists them", word,
+                   meant != NULL ? "; did you mean \"" : "", meant != NULL ? meant : "",
+                   meant != NULL ? "\"?" : ";");
 }
 
 int main(int argc, char **argv)
@@ -90,7 +77,7 @@ int main(int argc, char **argv)
         return 1;
     /* The configuration is for programs; what this one wants of OpenSSL, it says itself. */
     (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
-    if (argc > 0 && strcmp(base_name(argv[0]), "base64") == 0) {
+    if (argc > 0 && strcmp(basename(argv[0]), "base64") == 0) {
         tool_name = "base64";
         return printed(base64_command(argc, argv));
     }
@@ -98,11 +85,12 @@ int main(int argc, char **argv)
         usage(stderr);
         return 2;
     }
-    if (is_one_of(argv[1], "help", "--help", "-h") || strcmp(argv[1], "-help") == 0) {
+    const char *word = argv[1] + strspn(argv[1], "-");
+    if (strcmp(word, "help") == 0 || strcmp(word, "h") == 0) {
         usage(stdout);
         return printed(0);
     }
-    if (is_one_of(argv[1], "version", "--version", "-V")) {
+    if (strcmp(word, "version") == 0 || strcmp(word, "V") == 0) {
         (void)printf("gpuaes %s (%s)\n", PACKAGE_VERSION, OpenSSL_version(OPENSSL_VERSION));
         return printed(0);
     }

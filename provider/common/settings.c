@@ -18,7 +18,7 @@
 #define MIB ((uint64_t)1 << 20)
 #define READ_AHEAD_DEFAULT UINT64_MAX
 
-enum { DEVICES_MOST = 64, THREADS_MOST = 64, NAME_MOST = 32 };
+enum { DEVICES_MOST = 64, THREADS_MOST = 64 };
 
 /* settings_read() has a line for each. */
 static const char *const keys[] = {
@@ -233,10 +233,9 @@ static int is_one_of(const char *const *names, size_t count, const char *name)
     return 0;
 }
 
-/* How many letters must be changed, put in or taken out (Levenshtein's distance). */
-static unsigned distance(const char *a, const char *b)
+unsigned settings_distance(const char *a, const char *b)
 {
-    unsigned row[NAME_MOST + 1];
+    unsigned row[SETTINGS_NAME + 1];
     unsigned length = (unsigned)strlen(b);
     for (unsigned j = 0; j <= length; j++)
         row[j] = j;
@@ -255,16 +254,16 @@ static unsigned distance(const char *a, const char *b)
 /* The setting that is meant: a third of its letters may be wrong, or its end be missing. */
 static const char *nearest(const char *name)
 {
-    char folded[NAME_MOST];
+    char folded[SETTINGS_NAME];
     const char *found = NULL;
-    unsigned least = NAME_MOST;
+    unsigned least = SETTINGS_NAME;
     size_t length = strlen(name);
     if (length >= sizeof folded)
         return NULL;
     for (size_t i = 0; i <= length; i++)
         folded[i] = fold(name[i], 0);
     for (size_t i = 0; i < KEYS; i++) {
-        unsigned d = distance(folded, keys[i]);
+        unsigned d = settings_distance(folded, keys[i]);
         int is_near =
             d <= strlen(keys[i]) / 3 || (length > 2 && strncmp(folded, keys[i], length) == 0);
         if (is_near && d < least) {

@@ -29,7 +29,7 @@ struct settings {
     struct gpuaes_settings process; /* of the whole process; what is not set as there */
 };
 
-enum { SETTINGS_TEXT = 192 };
+enum { SETTINGS_TEXT = 192, SETTINGS_NAME = 32 };
 
 /* A value that is refused. `value` is shortened and printable. */
 struct settings_fault {
@@ -55,6 +55,12 @@ void settings_variable(const char *key, char name[SETTINGS_TEXT]);
  * OpenSSL's own, and then writes a sentence that says so and names the nearest setting.
  */
 int settings_is_unknown(const char *name, char sentence[SETTINGS_TEXT]);
+
+/*
+ * Returns how many letters of `a` must be changed, put in or taken out to get `b`, which has
+ * SETTINGS_NAME letters at most (Levenshtein's distance).
+ */
+unsigned settings_distance(const char *a, const char *b);
 
 /*
  * Looks for a variable GPUAES_* that is no setting, from the *next-th of the environment on;

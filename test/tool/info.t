@@ -173,10 +173,10 @@ is($bench->{status}, 0, 'bench --quick') or diag($bench->{err});
 my @rows = $bench->{out} =~ /^\S.*? +\d+ KiB +\d+\.\d\d .*PU/mg;
 is(scalar(@rows), 14, 'has a row for each mode and size');
 is(scalar(grep { length > 80 } split(/\n/, $bench->{out})), 0, 'in a table that fits a terminal');
-foreach my $case (['bench', '--seconds=x', qr/--seconds=x: expected a number of seconds/], ['bench', '--seconds', qr/--seconds: its value is missing/],
+foreach my $case (['bench', '--seconds=x', qr/--seconds=x: expected a whole number from 1 to 86400/], ['bench', '--seconds', qr/--seconds: its value is missing/],
     ['bench', '--cipher=gcm', qr/--cipher=gcm: expected ctr, ecb, cbc or base64/], ['bench', '--size=1MB', qr/--size=1MB: expected a whole number from 64 to/],
-    ['bench', '--quick=1', qr/--quick: it takes no value/], ['bench', 'foo', qr/unexpected argument "foo" \(see gpuaes bench --help\)/],
-    ['bench', '--secnods=3', qr/unknown option --secnods; did you mean --seconds\?/], ['info', 'foo', qr/unexpected argument "foo"/],
+    ['bench', '--quick=1', qr/--quick: it takes no value/], ['bench', 'foo', qr/"foo": expected an option \(see gpuaes bench --help\)/],
+    ['bench', '--secnods=3', qr/unknown option --secnods; did you mean --seconds\?/], ['info', 'foo', qr/"foo": expected an option/],
     ['info', '--quik', qr/unknown option --quik; did you mean --quick\?/], ['doctor', '-x', qr/unknown option -x \(see gpuaes doctor --help\)/])
 {
     my ($command, $word, $said) = @$case;

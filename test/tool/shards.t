@@ -119,7 +119,7 @@ foreach my $case (
     [['enc', '-aes-256-ctr', '-a', '--offset', 48], qr/--offset: not together with -a/],
     [['enc', '-aes-256-ecb', '--piece', '--offset', 16], qr/--piece: expected -aes-...-ctr/],
     [['enc', '-aes-256-ctr', '--piece'], qr/--piece: expected --offset, too/],
-    [['enc', '-aes-256-ctr', '--offset', '1x'], qr/-offset 1x: expected a whole number/],
+    [['enc', '-aes-256-ctr', '--offset', '1x'], qr/--offset 1x: expected a whole number/],
     )
 {
     my ($options, $said) = @$case;

@@ -66,25 +66,19 @@ static int choose_works(struct bench *bench, const char *name)
 static int read_options(int argc, char **argv, struct bench *bench)
 {
     int quick = 0;
-    const char *seconds = NULL, *cipher = NULL;
-    uint64_t size = 0;
-    char *end = NULL;
-    const struct option_rule known[] = {{"seconds", OPTION_TEXT, &seconds, 0, 0, NULL},
-                                        {"quick", OPTION_SET, &quick, 0, 0, NULL},
+    const char *cipher = NULL;
+    uint64_t seconds = 0, size = 0;
+    const struct option_rule known[] = {{"seconds", OPTION_NUMBER, &seconds, 1, 86400, NULL},
+                                        {"quick", OPTION_FLAG, &quick, 1, 0, NULL},
                                         {"cipher", OPTION_TEXT, &cipher, 0, 0, NULL},
                                         {"size", OPTION_NUMBER, &size, 64, 1 << 30, NULL},
-                                        {"json", OPTION_SET, &bench->json, 0, 0, NULL},
-                                        {NULL, OPTION_SET, NULL, 0, 0, NULL}};
-    int read = options_read_few(argc, argv, known, usage);
+                                        {"json", OPTION_FLAG, &bench->json, 1, 0, NULL},
+                                        {NULL, OPTION_FLAG, NULL, 0, 0, NULL}};
+    int read = options_read(argc, argv, usage, known, NULL, NULL);
     if (read <= 0)
         return read;
-    if (quick) {
-        bench->seconds = 1;
-        bench->size_count = QUICK_SIZES;
-    }
-    if (seconds != NULL &&
-        ((bench->seconds = strtod(seconds, &end)) <= 0 || bench->seconds > 86400 || *end != '\0'))
-        return complain("--seconds=%s: expected a number of seconds", seconds);
+    bench->seconds = seconds != 0 ? (double)seconds : quick ? 1 : 60;
+    bench->size_count = quick ? QUICK_SIZES : SIZES;
     if (size != 0) {
         bench->sizes[0] = (size_t)size;
         bench->size_count = 1;
@@ -175,9 +169,7 @@ static int run(struct library *library, const struct bench *bench)
 
 int bench_command(int argc, char **argv)
 {
-    struct bench bench = {.seconds = 60,
-                          .sizes = {16 << 10, 256 << 10, 4 << 20, 64 << 20, 256 << 20},
-                          .size_count = SIZES};
+    struct bench bench = {.sizes = {16 << 10, 256 << 10, 4 << 20, 64 << 20, 256 << 20}};
     struct library library;
     int read = read_options(argc, argv, &bench);
     if (read <= 0)

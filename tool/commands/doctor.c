@@ -222,7 +222,7 @@ static int open_offloading(struct library *library)
 int doctor_command(int argc, char **argv)
 {
     struct library library, offloading;
-    int read = options_read_few(argc, argv, &(struct option_rule){0}, usage);
+    int read = options_read(argc, argv, usage, &(struct option_rule){0}, NULL, NULL);
     if (read <= 0)
         return read < 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     rates_want_device();

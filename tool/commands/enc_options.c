@@ -54,11 +54,6 @@ static const char help[] =
 
 /* ---- Words without a rule ---------------------------------------------------------------- */
 
-struct reading {
-    struct enc_options *options;
-    const struct option_rule *rules;
-};
-
 static const char opaque[] = "keys that stay inside their provider are not supported; use -K, or "
                              "a password";
 
@@ -80,30 +75,20 @@ static const struct absent {
 };
 enum { ABSENT = sizeof absent / sizeof absent[0] };
 
-static int take_other(void *argument, const char *name, int has_value)
+static int take_other(void *argument, const char *name, const char **meant)
 {
-    static const char *const others[] = {"progress",    "no-progress", "list",        "aes-256-ctr",
-                                         "aes-192-ctr", "aes-128-ctr", "aes-256-cbc", "aes-192-cbc",
-                                         "aes-128-cbc", "aes-256-ecb", "aes-192-ecb", "aes-128-ecb",
-                                         NULL};
-    struct reading *reading = argument;
-    struct enc_options *options = reading->options;
-    for (int i = 0; has_value && others[i] != NULL; i++)
-        if (strcmp(name, others[i]) == 0)
-            return complain("-%s: it takes no value", name);
-    if (strcmp(name, "list") == 0 || strcmp(name, "ciphers") == 0) {
-        ciphers_print();
-        return -1;
-    }
-    if (strcmp(name, "progress") == 0 || strcmp(name, "no-progress") == 0) {
-        options->progress = name[0] == 'p' ? PROGRESS_ALWAYS : PROGRESS_NEVER;
-        return 1;
-    }
+    static const char *const ciphers[] = {"aes-256-ctr", "aes-192-ctr", "aes-128-ctr",
+                                          "aes-256-cbc", "aes-192-cbc", "aes-128-cbc",
+                                          "aes-256-ecb", "aes-192-ecb", "aes-128-ecb"};
+    struct enc_options *options = argument;
     for (int i = 0; i < ABSENT; i++)
         if (strcmp(name, absent[i].name) == 0)
             return complain("-%s: %s", name, absent[i].why);
-    if (!ciphers_has(name))
-        return options_unknown(reading->rules, others, "-", name);
+    if (!ciphers_has(name)) {
+        for (size_t i = 0; i < sizeof ciphers / sizeof ciphers[0]; i++)
+            option_suggest(name, ciphers[i], meant);
+        return -1;
+    }
     if (options->cipher != NULL && strcmp(options->cipher, name) != 0)
         return complain("-%s: expected one cipher, but -%s is given already", name,
                         options->cipher);
@@ -115,48 +100,53 @@ static int take_other(void *argument, const char *name, int has_value)
 
 int enc_options_read(struct enc_options *o, int argc, char **argv)
 {
+    int list = 0;
     const struct option_rule rules[] = {
-        {"e", OPTION_CLEAR, &o->decrypt, 0, 0, NULL},
-        {"d", OPTION_SET, &o->decrypt, 0, 0, NULL},
+        {"e", OPTION_FLAG, &o->decrypt, 0, 0, NULL},
+        {"d", OPTION_FLAG, &o->decrypt, 1, 0, NULL},
         {"in", OPTION_TEXT, &o->in, 0, 0, NULL},
         {"out", OPTION_TEXT, &o->out, 0, 0, NULL},
-        {"a", OPTION_SET, &o->base64, 0, 0, NULL},
-        {"base64", OPTION_SET, &o->base64, 0, 0, NULL},
-        {"A", OPTION_SET, &o->one_line, 0, 0, NULL},
-        {"nopad", OPTION_SET, &o->no_padding, 0, 0, NULL},
+        {"a", OPTION_FLAG, &o->base64, 1, 0, NULL},
+        {"base64", OPTION_FLAG, &o->base64, 1, 0, NULL},
+        {"A", OPTION_FLAG, &o->one_line, 1, 0, NULL},
+        {"nopad", OPTION_FLAG, &o->no_padding, 1, 0, NULL},
         {"pass", OPTION_SECRET, &o->pass, 0, 0, NULL},
         /* These say the same thing: the last one counts. */
         {"k", OPTION_SECRET, &o->password, 0, 0, &o->key_file},
         {"kfile", OPTION_TEXT, &o->key_file, 0, 0, &o->password},
-        {"pbkdf2", OPTION_SET, &o->pbkdf2, 0, 0, NULL},
+        {"pbkdf2", OPTION_FLAG, &o->pbkdf2, 1, 0, NULL},
         {"iter", OPTION_NUMBER, &o->iterations, 1, 0x7fffffff, NULL},
         {"md", OPTION_TEXT, &o->md, 0, 0, NULL},
-        {"salt", OPTION_CLEAR, &o->no_salt, 0, 0, NULL},
-        {"nosalt", OPTION_SET, &o->no_salt, 0, 0, NULL},
+        {"salt", OPTION_FLAG, &o->no_salt, 0, 0, NULL},
+        {"nosalt", OPTION_FLAG, &o->no_salt, 1, 0, NULL},
         {"S", OPTION_SECRET, &o->salt, 0, 0, NULL},
         {"saltlen", OPTION_NUMBER, &o->salt_bytes, 1, 0x7fffffff, NULL},
         {"rand", OPTION_TEXT, &o->random_files, 0, 0, NULL},
         {"writerand", OPTION_TEXT, &o->write_random, 0, 0, NULL},
         {"K", OPTION_SECRET, &o->key, 0, 0, NULL},
         {"iv", OPTION_TEXT, &o->iv, 0, 0, NULL},
-        {"p", OPTION_SET, &o->print, 0, 0, NULL},
-        {"P", OPTION_SET, &o->print_only, 0, 0, NULL},
-        {"v", OPTION_SET, &o->verbose, 0, 0, NULL},
+        {"p", OPTION_FLAG, &o->print, 1, 0, NULL},
+        {"P", OPTION_FLAG, &o->print_only, 1, 0, NULL},
+        {"v", OPTION_FLAG, &o->verbose, 1, 0, NULL},
         {"bufsize", OPTION_NUMBER, &o->piece, 0, (uint64_t)1 << 29, NULL},
         {"offset", OPTION_NUMBER, &o->offset, 0, INT64_MAX, NULL},
         {"length", OPTION_NUMBER, &o->length, 0, INT64_MAX, NULL},
-        {"piece", OPTION_SET, &o->is_piece, 0, 0, NULL},
+        {"piece", OPTION_FLAG, &o->is_piece, 1, 0, NULL},
         {"threads", OPTION_NUMBER, &o->threads, 1, PIPELINE_THREADS, NULL},
-        {"sync", OPTION_SET, &o->sync, 0, 0, NULL},
-        {NULL, OPTION_SET, NULL, 0, 0, NULL}};
-    struct reading reading = {o, rules};
-    const struct options options = {
-        help,    "expected an option; a file is named by -in or -out", "-", rules, take_other,
-        &reading};
+        {"sync", OPTION_FLAG, &o->sync, 1, 0, NULL},
+        {"progress", OPTION_FLAG, &o->progress, PROGRESS_ALWAYS, 0, NULL},
+        {"no-progress", OPTION_FLAG, &o->progress, PROGRESS_NEVER, 0, NULL},
+        {"list", OPTION_FLAG, &list, 1, 0, NULL},
+        {"ciphers", OPTION_FLAG, &list, 1, 0, NULL},
+        {NULL, OPTION_FLAG, NULL, 0, 0, NULL}};
     o->offset = o->length = UINT64_MAX;
-    int read = options_read(&options, argc, argv);
+    int read = options_read(argc, argv, help, rules, take_other, o);
     if (read <= 0)
         return read;
+    if (list) {
+        ciphers_print();
+        return -1;
+    }
     if (o->cipher == NULL)
         return complain("which cipher? Expected one such as -aes-256-ctr (-list shows all); for "
                         "Base64 alone there is gpuaes base64");

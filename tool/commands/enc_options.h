@@ -21,7 +21,7 @@ struct enc_options {
     int is_shard;                                    /* an offset or a length was given */
     uint64_t offset, length;                         /* the latter: UINT64_MAX for all */
     int sync, is_piece;
-    enum progress_wish progress;
+    int progress; /* enum progress_wish */
 };
 
 /*

@@ -221,10 +221,10 @@ int info_command(int argc, char **argv)
 {
     struct library library;
     int quick = 0, json = 0;
-    const struct option_rule known[] = {{"quick", OPTION_SET, &quick, 0, 0, NULL},
-                                        {"json", OPTION_SET, &json, 0, 0, NULL},
-                                        {NULL, OPTION_SET, NULL, 0, 0, NULL}};
-    int read = options_read_few(argc, argv, known, usage);
+    const struct option_rule known[] = {{"quick", OPTION_FLAG, &quick, 1, 0, NULL},
+                                        {"json", OPTION_FLAG, &json, 1, 0, NULL},
+                                        {NULL, OPTION_FLAG, NULL, 0, 0, NULL}};
+    int read = options_read(argc, argv, usage, known, NULL, NULL);
     if (read <= 0)
         return read < 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     rates_want_device();

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/minmax.h"
+#include "provider/common/settings.h"
 #include "tool/common/message.h"
-#include "tool/common/suggest.h"
 
 /* ---- Values ----------------------------------------------------------------------------- */
 
@@ -75,88 +76,85 @@ static void replace(const struct option_rule *rules, const void *to)
             *(const char **)rules->to = NULL;
 }
 
-static int take_value(const struct options *options, const struct option_rule *rule, char *value)
+/* `equals` is the value behind "=", `next` the next word; either may be NULL. */
+static int take(const struct option_rule *rules, const struct option_rule *rule, const char *word,
+                char *equals, char *next)
 {
-    char option[24];
-    replace(options->rules, rule->replaces);
-    if (rule->kind == OPTION_SECRET)
-        return take_secret(rule->to, value);
-    if (rule->kind == OPTION_TEXT) {
+    char option[24], *value = equals != NULL ? equals : next;
+    if (rule->kind == OPTION_FLAG && equals != NULL)
+        return complain("%s: it takes no value", word);
+    if (rule->kind != OPTION_FLAG && value == NULL)
+        return complain("%s: its value is missing", word);
+    replace(rules, rule->replaces);
+    switch (rule->kind) {
+    case OPTION_FLAG:
+        *(int *)rule->to = (int)rule->least;
+        return 1;
+    case OPTION_TEXT:
         *(const char **)rule->to = value;
         return 1;
+    case OPTION_SECRET:
+        return take_secret(rule->to, value);
+    default:
+        (void)snprintf(option, sizeof option, "%s%c", word, equals != NULL ? '=' : ' ');
+        return option_number(option, value, rule->least, rule->most, rule->to);
     }
-    (void)snprintf(option, sizeof option, "%s%s%c", options->dash, rule->name,
-                   options->dash[1] == '-' ? '=' : ' ');
-    return option_number(option, value, rule->least, rule->most, rule->to);
 }
 
 /* ---- Names ------------------------------------------------------------------------------ */
 
-int options_unknown(const struct option_rule *rules, const char *const *others, const char *dash,
-                    const char *name)
+static int is_near(const char *typed, const char *known)
 {
-    struct suggestion suggestion;
-    suggestion_begin(&suggestion, name);
+    size_t n = min_u64(strlen(typed), strlen(known)), letters = min_u64(strlen(typed) / 2, 3);
+    /* One begins with the other: "encrypt" and "enc", "prog" and "progress". */
+    return (n >= 3 && strncmp(typed, known, n) == 0) || settings_distance(typed, known) <= letters;
+}
+
+void option_suggest(const char *typed, const char *known, const char **meant)
+{
+    if (is_near(typed, known) &&
+        (*meant == NULL || settings_distance(typed, known) < settings_distance(typed, *meant)))
+        *meant = known;
+}
+
+static int unknown(const struct option_rule *rules, const char *word, const char *name,
+                   const char *meant)
+{
     for (; rules->name != NULL; rules++)
-        suggestion_try(&suggestion, rules->name);
-    for (; others != NULL && *others != NULL; others++)
-        suggestion_try(&suggestion, *others);
-    suggestion_try(&suggestion, "help");
-    if (suggestion.best == NULL)
-        return complain("unknown option %s%s (see %s --help)", dash, name, tool_name);
-    return complain("unknown option %s%s; did you mean %s%s? (see %s --help)", dash, name, dash,
-                    suggestion.best, tool_name);
+        option_suggest(name, rules->name, &meant);
+    option_suggest(name, "help", &meant);
+    if (meant == NULL)
+        return complain("unknown option %s (see %s --help)", word, tool_name);
+    return complain("unknown option %s; did you mean %.*s%s? (see %s --help)", word,
+                    (int)(name - word), word, meant, tool_name);
 }
 
-/* One option without its dashes: returns how many words it takes, or 0, or -1 as `other`. */
-static int take(const struct options *o, const char *dash, char *name, char *next)
+int options_read(int argc, char **argv, const char *usage, const struct option_rule *rules,
+                 option_other_fn *other, void *argument)
 {
-    char *equals = strchr(name, '=');
-    if (equals != NULL)
-        *equals = '\0';
-    const struct option_rule *rule = o->rules;
-    while (rule->name != NULL && strcmp(rule->name, name) != 0)
-        rule++;
-    int takes_value = rule->name != NULL && rule->kind != OPTION_SET && rule->kind != OPTION_CLEAR;
-    int other = rule->name != NULL ? 1
-                : o->other != NULL ? o->other(o->argument, name, equals != NULL)
-                                   : options_unknown(o->rules, NULL, dash, name);
-    if (other <= 0)
-        return other;
-    if (equals != NULL && !takes_value)
-        return complain("%s%s: it takes no value", o->dash, name);
-    if (takes_value && equals == NULL && next == NULL)
-        return complain("%s%s: its value is missing", o->dash, name);
-    if (takes_value)
-        return take_value(o, rule, equals != NULL ? equals + 1 : next) ? 1 + (equals == NULL) : 0;
-    if (rule->name != NULL)
-        *(int *)rule->to = rule->kind == OPTION_SET;
-    return 1;
-}
-
-int options_read(const struct options *options, int argc, char **argv)
-{
-    for (int i = 1, words; i < argc; i += words) {
-        char *word = argv[i];
-        if (word[0] != '-' || word[1] == '\0' || strcmp(word, "--") == 0)
-            return options->unexpected != NULL
-                       ? complain("\"%s\": %s", word, options->unexpected)
-                       : complain("unexpected argument \"%s\" (see %s --help)", word, tool_name);
-        const char *dash = word[1] == '-' ? "--" : "-";
-        char *name = word + strlen(dash);
+    for (int i = 1; i < argc; i++) {
+        const char *meant = NULL;
+        char *word = argv[i], *name = word + (word[0] == '-') + (strncmp(word, "--", 2) == 0);
+        if (name == word || *name == '\0')
+            return complain("\"%s\": expected an option (see %s --help)", word, tool_name);
         if (strcmp(name, "help") == 0 || strcmp(name, "h") == 0) {
-            (void)fputs(options->usage, stdout);
+            (void)fputs(usage, stdout);
             return -1;
         }
-        words = take(options, dash, name, i + 1 < argc ? argv[i + 1] : NULL);
-        if (words <= 0)
-            return words;
+        char *equals = strchr(name, '=');
+        if (equals != NULL)
+            *equals++ = '\0';
+        const struct option_rule *rule = rules;
+        while (rule->name != NULL && strcmp(rule->name, name) != 0)
+            rule++;
+        int taken = rule->name != NULL ? take(rules, rule, word, equals, argv[i + 1])
+                    : other != NULL    ? other(argument, name, &meant)
+                                       : -1;
+        if (taken <= 0)
+            return taken == 0 ? 0 : unknown(rules, word, name, meant);
+        if (rule->name == NULL && equals != NULL)
+            return complain("%s: it takes no value", word);
+        i += rule->name != NULL && rule->kind != OPTION_FLAG && equals == NULL;
     }
     return 1;
-}
-
-int options_read_few(int argc, char **argv, const struct option_rule *rules, const char *usage)
-{
-    const struct options options = {usage, NULL, "--", rules, NULL, NULL};
-    return options_read(&options, argc, argv);
 }

@@ -10,8 +10,7 @@
 
 /* What `to` of an option points to, and gets. */
 enum option_kind {
-    OPTION_SET,    /* int: 1 */
-    OPTION_CLEAR,  /* int: 0 */
+    OPTION_FLAG,   /* int: `least` */
     OPTION_TEXT,   /* const char *: the value, which stays in argv */
     OPTION_SECRET, /* char *: a copy, for option_forget(); the value in argv is cleansed */
     OPTION_NUMBER  /* uint64_t from `least` to `most` */
@@ -24,34 +23,22 @@ struct option_rule {
     const void *replaces; /* `to` of the option that this one takes the place of, or NULL */
 };
 
-struct options {
-    const char *usage;
-    const char *unexpected; /* said of a word that is no option; NULL: that it is unexpected */
-    const char *dash;       /* that messages write before names */
-    const struct option_rule *rules;
-    /*
-     * Takes an option without a rule, which has a value behind "=" or not: returns 1, 0 after a
-     * complaint, or -1 to end the reading without one. NULL: there are no others.
-     */
-    int (*other)(void *argument, const char *name, int has_value);
-    void *argument;
-};
+/*
+ * Takes an option that has no rule: returns 1, 0 after a complaint, or -1 if it is unknown; then
+ * it may set `meant` by option_suggest().
+ */
+typedef int option_other_fn(void *argument, const char *name, const char **meant);
 
 /*
  * Reads all words, each an option with one dash or two; a value is behind a "=", or the next word.
- * Returns 1; 0 after a complaint; -1 after --help, for which it prints the usage.
+ * `other`, unless NULL, takes those without a rule. Returns 1; 0 after a complaint; -1 after
+ * --help, for which it prints the usage.
  */
-int options_read(const struct options *options, int argc, char **argv);
+int options_read(int argc, char **argv, const char *usage, const struct option_rule *rules,
+                 option_other_fn *other, void *argument);
 
-/* The same for a subcommand that has few options, written with two dashes. */
-int options_read_few(int argc, char **argv, const struct option_rule *rules, const char *usage);
-
-/*
- * Says that an option is unknown, and which rule, or name of `others`, which NULL ends, may be
- * meant. Returns 0.
- */
-int options_unknown(const struct option_rule *rules, const char *const *others, const char *dash,
-                    const char *name);
+/* Makes `known` the word that is meant by a mistyped one, if it is nearer than the one so far. */
+void option_suggest(const char *typed, const char *known, const char **meant);
 
 /* Cleanses and frees a secret. Takes NULL. */
 void option_forget(char **secret);
