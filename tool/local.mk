@@ -24,11 +24,10 @@ tool_libtool_core_la_SOURCES = \
 	tool/common/message.c tool/common/message.h \
 	tool/common/options.c tool/common/options.h \
 	tool/pipeline/offload.c tool/pipeline/offload.h \
-	tool/pipeline/offload_model.c tool/pipeline/offload_model.h \
+	tool/commands/stream.c tool/commands/stream.h \
 	tool/stages/output.c tool/stages/output.h \
 	tool/keys/password.c tool/keys/password.h \
 	tool/pipeline/pipeline.c tool/pipeline/pipeline.h \
-	tool/commands/progress.c tool/commands/progress.h \
 	tool/common/rates.c tool/common/rates.h \
 	tool/stages/replacement.c tool/stages/replacement.h \
 	tool/commands/shard.c tool/commands/shard.h \

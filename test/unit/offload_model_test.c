@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "test/support/tap.h"
-#include "tool/pipeline/offload_model.h"
+#include "tool/pipeline/offload.h"
 
 #define GB 1e9
 

@@ -10,17 +10,13 @@
 #include <string.h>
 
 #include "tool/commands/commands.h"
-#include "tool/commands/progress.h"
-#include "tool/common/library.h"
+#include "tool/commands/stream.h"
 #include "tool/common/message.h"
 #include "tool/common/options.h"
 #include "tool/stages/base64.h"
-#include "tool/stages/output.h"
-#include "tool/stages/source.h"
 
 enum {
     WRAP = 76,
-    PIECE = 2 << 20,
     SLACK = 64,
     OPTION_THREADS = 256,
     OPTION_BUFFER,
@@ -29,18 +25,12 @@ enum {
 };
 
 struct base64 {
-    int decode, ignore_garbage;
-    uint64_t wrap;
+    int decode, ignore_garbage, progress;
+    uint64_t wrap, piece, threads; /* piece and threads: 0 by default */
     const char *in;
-    size_t piece;
-    unsigned threads;
-    enum progress_wish progress;
-    struct library library;
-    struct source source;
-    struct output output;
+    struct stream stream;
     struct base64_encode encoding;
     struct base64_decode decoding;
-    struct pipeline pipeline;
 };
 
 /* ---- Options --------------------------------------------------------------------------- */
@@ -84,20 +74,6 @@ static int read_wrap(const char *text, uint64_t *wrap)
     return 1;
 }
 
-static int read_sizes(int option, const char *text, struct base64 *job)
-{
-    uint64_t n;
-    int is_threads = option == OPTION_THREADS;
-    uint64_t most = is_threads ? PIPELINE_THREADS : (uint64_t)1 << 29;
-    if (!option_number(is_threads ? "--threads=" : "--buffer-size=", text, 1, most, &n))
-        return -1;
-    if (is_threads)
-        job->threads = (unsigned)n;
-    else
-        job->piece = (size_t)n;
-    return 1;
-}
-
 /* 1; 0 where there is nothing to be done; -1 where something is wrong. */
 static int take_option(int option, struct base64 *job)
 {
@@ -111,8 +87,9 @@ static int take_option(int option, struct base64 *job)
     case 'w':
         return read_wrap(optarg, &job->wrap);
     case OPTION_THREADS:
+        return option_number("--threads=", optarg, 1, PIPELINE_THREADS, &job->threads) ? 1 : -1;
     case OPTION_BUFFER:
-        return read_sizes(option, optarg, job);
+        return option_number("--buffer-size=", optarg, 1, 1 << 29, &job->piece) ? 1 : -1;
     case OPTION_PROGRESS:
     case OPTION_NO_PROGRESS:
         job->progress = option == OPTION_PROGRESS ? PROGRESS_ALWAYS : PROGRESS_NEVER;
@@ -160,77 +137,46 @@ static int read_options(int argc, char **argv, struct base64 *job)
 
 static void build(struct base64 *job)
 {
-    struct pipeline *pipeline = &job->pipeline;
-    job->source.done = &pipeline->done;
-    pipeline_add(pipeline, source_read, &job->source,
-                 job->source.seekable ? STAGE_UNORDERED : STAGE_ORDERED);
+    struct stream *stream = &job->stream;
+    EVP_CIPHER *cipher = base64_fetch(&stream->library);
     if (job->decode) {
-        job->decoding.between = job->ignore_garbage ? BASE64_GARBAGE : BASE64_LINE_FEEDS;
-        job->decoding.cipher = base64_fetch(&job->library);
-        base64_decode_add(&job->decoding, pipeline);
-        pipeline->capacity = job->source.piece + SLACK;
+        job->decoding = (struct base64_decode){
+            .cipher = cipher, .between = job->ignore_garbage ? BASE64_GARBAGE : BASE64_LINE_FEEDS};
+        base64_decode_add(&job->decoding, &stream->pipeline);
+        stream->pipeline.capacity = stream->source.piece + SLACK;
     } else {
-        job->encoding.line = job->wrap;
-        job->encoding.piece = job->source.piece;
-        job->encoding.cipher = base64_fetch(&job->library);
-        pipeline_add(pipeline, base64_encode_piece, &job->encoding, STAGE_OFFLOADABLE);
-        pipeline->capacity = base64_encode_capacity(&job->encoding);
+        job->encoding = (struct base64_encode){
+            .cipher = cipher, .line = job->wrap, .piece = stream->source.piece};
+        pipeline_add(&stream->pipeline, base64_encode_piece, &job->encoding, STAGE_OFFLOADABLE);
+        stream->pipeline.capacity = base64_encode_capacity(&job->encoding);
     }
-    pipeline_add(pipeline, output_place, &job->output, STAGE_ORDERED);
-    pipeline_add(pipeline, output_write, &job->output, STAGE_UNORDERED);
 }
 
 static int run(struct base64 *job)
 {
-    struct progress progress;
-    size_t unit = job->piece < BASE64_UNIT ? BASE64_UNIT : job->piece / BASE64_UNIT * BASE64_UNIT;
-    if (!source_open(&job->source, job->in)) {
-        if (errno == EISDIR || job->in == NULL)
-            return complain("read error: %s", strerror(errno));
-        return complain("%s: %s", job->in, strerror(errno));
-    }
-    job->source.name = "read error";
-    job->source.piece = job->source.first = unit;
-    if (job->threads == 0)
-        job->threads = pipeline_threads(source_pieces(&job->source));
-    job->pipeline.threads = job->threads;
-    if (!library_open(&job->library))
+    struct stream *stream = &job->stream;
+    if (!source_open(&stream->source, job->in))
+        return complain("%s: %s", errno == EISDIR || job->in == NULL ? "read error" : job->in,
+                        strerror(errno));
+    stream->source.name = "read error";
+    if (!stream_begin(stream, job->piece, BASE64_UNIT, job->threads, 1))
         return 0;
-    int measures = library_measures(1);
-    library_load(&job->library);
-    if (!library_check(&job->library))
-        return 0;
-    if (!output_open(&job->output, NULL, 0))
+    if (!output_open(&stream->output, NULL, 0))
         return complain("write error: %s", strerror(errno));
-    job->output.name = "write error";
+    stream->output.name = "write error";
     build(job);
-    offload_begin(&job->pipeline.offload, &job->library, measures, job->threads,
-                  source_expected(&job->source));
-    progress_begin(&progress, job->progress, &job->pipeline.done, source_expected(&job->source),
-                   job->output.fd);
-    int ok = pipeline_run(&job->pipeline, progress_tick, &progress);
-    progress_end(&progress);
-    if (!ok) {
-        output_abandon(&job->output);
-        return complain("%s", job->pipeline.error);
-    }
-    if (!output_commit(&job->output))
-        return complain("write error: %s", strerror(errno));
-    progress_summary(&progress);
-    return 1;
+    return stream_run(stream, job->progress);
 }
 
 int base64_command(int argc, char **argv)
 {
-    static struct base64 job = {.wrap = WRAP, .piece = PIECE};
+    static struct base64 job = {.wrap = WRAP};
     int result = read_options(argc, argv, &job);
     if (result <= 0)
         return result == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     result = run(&job);
     EVP_CIPHER_free(job.encoding.cipher);
     base64_decode_close(&job.decoding);
-    if (job.source.name != NULL)
-        source_close(&job.source);
-    library_close(&job.library);
+    stream_close(&job.stream);
     return result ? EXIT_SUCCESS : EXIT_FAILURE;
 }

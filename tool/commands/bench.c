@@ -177,7 +177,6 @@ int bench_command(int argc, char **argv)
     rates_want_device();
     if (!library_open(&library))
         return EXIT_FAILURE;
-    library_load(&library);
     int ok = run(&library, &bench);
     library_close(&library);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -210,8 +210,6 @@ static int open_offloading(struct library *library)
         put_variable(names[i], values[i]);
     }
     int ok = library_open(library);
-    if (ok)
-        library_load(library);
     for (int i = 0; i < 2; i++) {
         put_variable(names[i], users[i]);
         free(users[i]);
@@ -230,7 +228,6 @@ int doctor_command(int argc, char **argv)
         return EXIT_FAILURE;
     int ok = library_open(&library);
     if (ok) {
-        library_load(&library);
         ok = run(&library, &offloading);
         library_close(&library);
     }

@@ -4,6 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/rand.h>
@@ -14,30 +15,24 @@
 #include "base/minmax.h"
 #include "tool/commands/commands.h"
 #include "tool/commands/enc_options.h"
-#include "tool/commands/progress.h"
 #include "tool/commands/shard.h"
-#include "tool/common/library.h"
+#include "tool/commands/stream.h"
 #include "tool/common/message.h"
 #include "tool/keys/ciphers.h"
 #include "tool/keys/key.h"
 #include "tool/keys/password.h"
 #include "tool/stages/base64.h"
 #include "tool/stages/cipher.h"
-#include "tool/stages/output.h"
-#include "tool/stages/source.h"
 
-enum { PBKDF2_ITERATIONS = 10000, PIECE = 2 << 20, LEAST_PIECE = 64, PADDING_SPACE = 64 };
+enum { PBKDF2_ITERATIONS = 10000, LEAST_PIECE = 64, PADDING_SPACE = 64 };
 
 struct enc {
     struct enc_options options;
-    struct library library;
-    struct source source;
-    struct output output;
+    struct stream stream;
     struct cipher_job job;
     struct base64_encode encode;
     struct base64_decode decode;
     struct key_material material;
-    struct pipeline pipeline;
     char *password;
 };
 
@@ -46,7 +41,7 @@ struct enc {
 /* 0 where one message is serial, or the device does not have the mode. */
 static int is_for_device(const struct enc *enc)
 {
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(enc->library.context, enc->options.cipher, NULL);
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, enc->options.cipher, NULL);
     const int is_aes = cipher != NULL && strncmp(EVP_CIPHER_get0_name(cipher), "AES-", 4) == 0;
     int mode = is_aes ? EVP_CIPHER_get_mode(cipher) : 0;
     EVP_CIPHER_free(cipher);
@@ -58,14 +53,12 @@ static int is_for_device(const struct enc *enc)
 static int fetch_cipher(struct enc *enc)
 {
     const char *name = enc->options.cipher;
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(enc->library.context, name, PREFER_GPUAES);
-    if (cipher == NULL)
+    OSSL_LIB_CTX *context = enc->stream.library.context;
+    enc->job.cipher = EVP_CIPHER_fetch(context, name, PREFER_GPUAES);
+    enc->job.on_cpu = EVP_CIPHER_fetch(context, name, "provider=default");
+    if (enc->job.cipher == NULL || enc->job.on_cpu == NULL)
         return complain_openssl("-%s: the cipher cannot be fetched", name);
-    enc->job.cipher = cipher;
-    enc->job.on_cpu = EVP_CIPHER_fetch(enc->library.context, name, "provider=default");
-    if (enc->job.on_cpu == NULL)
-        return complain_openssl("-%s: the cipher cannot be fetched", name);
-    if (!ciphers_is_usable(cipher))
+    if (!ciphers_is_usable(enc->job.cipher))
         return complain("-%s: AEAD, XTS, CTS and key-wrap ciphers are not supported; use for "
                         "example -aes-256-ctr",
                         name);
@@ -102,13 +95,14 @@ static int begins_in_base64(const unsigned char *data, long n)
  */
 static int read_header(struct enc *enc, unsigned char *salt, int salt_bytes)
 {
+    struct source *source = &enc->stream.source;
     unsigned char header[SALT_HEADER_MOST];
     const size_t header_bytes = SALT_MAGIC_BYTES + (size_t)salt_bytes;
     const unsigned char *data;
     /* Base64 has a third more, and lines. */
-    long n = source_peek(&enc->source, &data, enc->options.base64 ? SOURCE_PEEK / 8 : header_bytes);
+    long n = source_peek(source, &data, enc->options.base64 ? SOURCE_PEEK / 8 : header_bytes);
     if (n < 0)
-        return complain("%s: %s", enc->source.name, strerror(errno));
+        return complain("%s: %s", source->name, strerror(errno));
     int is_base64 = 1;
     if (enc->options.base64)
         n = (long)base64_decode_some(BASE64_WHITE_SPACE, data, (size_t)n, header, header_bytes,
@@ -116,15 +110,15 @@ static int read_header(struct enc *enc, unsigned char *salt, int salt_bytes)
     else
         memcpy(header, data, (size_t)n);
     if (n < (long)header_bytes && !is_base64)
-        return complain("%s: not Base64, which -a expects", enc->source.name);
+        return complain("%s: not Base64, which -a expects", source->name);
     if (n < (long)header_bytes || memcmp(header, SALT_MAGIC, SALT_MAGIC_BYTES) != 0)
         return complain("%s: bad magic number: it does not begin with \"" SALT_MAGIC
                         "\" and a salt; was it encrypted with %s-S, -nosalt or -K?",
-                        enc->source.name, begins_in_base64(header, n) ? "-a, " : "");
+                        source->name, begins_in_base64(header, n) ? "-a, " : "");
     if (enc->options.base64)
         enc->job.drop = header_bytes;
     else
-        (void)source_skip(&enc->source, header_bytes);
+        (void)source_skip(source, header_bytes);
     memcpy(salt, header + SALT_MAGIC_BYTES, (size_t)salt_bytes);
     return 1;
 }
@@ -192,7 +186,7 @@ static int derive(struct enc *enc)
     const struct enc_options *o = &enc->options;
     const char *name = o->md != NULL ? o->md : "SHA256";
     int iterations = o->iterations != 0 ? (int)o->iterations : o->pbkdf2 ? PBKDF2_ITERATIONS : 0;
-    EVP_MD *md = EVP_MD_fetch(enc->library.context, name, NULL);
+    EVP_MD *md = EVP_MD_fetch(enc->stream.library.context, name, NULL);
     if (md == NULL)
         return complain_openssl("-md %s: expected a digest, such as sha256", name);
     int ok =
@@ -227,81 +221,52 @@ static void forget_secrets(struct enc *enc)
 
 /* ---- The stream ------------------------------------------------------------------------ */
 
-static void cut_pieces(struct enc *enc)
+static void build(struct enc *enc)
 {
-    size_t unit = enc->options.base64 ? BASE64_UNIT : LEAST_PIECE, piece = enc->source.piece;
-    piece = piece < unit ? unit : piece / unit * unit;
-    enc->source.piece = piece;
-    /* With the salt in front, the first one is as long as the others. */
-    enc->source.first = piece - enc->job.prefix_bytes;
-}
-
-static int build(struct enc *enc)
-{
-    struct pipeline *pipeline = &enc->pipeline;
     const struct enc_options *o = &enc->options;
-    const int encodes = o->base64 && !o->decrypt, decodes = o->base64 && o->decrypt;
-    EVP_CIPHER *base64 = o->base64 ? base64_fetch(&enc->library) : NULL;
-    enc->encode = (struct base64_encode){.cipher = encodes ? base64 : NULL,
-                                         .line = o->one_line ? 0 : 64,
-                                         .piece = enc->source.piece};
-    enc->decode =
-        (struct base64_decode){.cipher = decodes ? base64 : NULL, .between = BASE64_WHITE_SPACE};
-    pipeline->capacity =
-        encodes ? base64_encode_capacity(&enc->encode) : enc->source.piece + PADDING_SPACE;
-    enc->source.done = &pipeline->done;
-    pipeline_add(pipeline, source_read, &enc->source,
-                 enc->source.seekable ? STAGE_UNORDERED : STAGE_ORDERED);
-    if (decodes)
+    struct pipeline *pipeline = &enc->stream.pipeline;
+    size_t piece = enc->stream.source.piece;
+    EVP_CIPHER *base64 = o->base64 ? base64_fetch(&enc->stream.library) : NULL;
+    pipeline->capacity = piece + PADDING_SPACE;
+    /* With the salt in front, the first piece is as long as the others. */
+    enc->stream.source.lead = enc->job.prefix_bytes;
+    if (o->base64 && o->decrypt) {
+        enc->decode = (struct base64_decode){.cipher = base64, .between = BASE64_WHITE_SPACE};
         base64_decode_add(&enc->decode, pipeline);
-    if (!cipher_add(&enc->job, pipeline))
-        return 0;
-    if (encodes)
+    }
+    cipher_add(&enc->job, pipeline);
+    if (o->base64 && !o->decrypt) {
+        enc->encode =
+            (struct base64_encode){.cipher = base64, .line = o->one_line ? 0 : 64, .piece = piece};
+        pipeline->capacity = base64_encode_capacity(&enc->encode);
         pipeline_add(pipeline, base64_encode_piece, &enc->encode, STAGE_OFFLOADABLE);
-    pipeline_add(pipeline, output_place, &enc->output, STAGE_ORDERED);
-    pipeline_add(pipeline, output_write, &enc->output, STAGE_UNORDERED);
-    return 1;
+    }
 }
 
-static void report(const struct enc *enc)
+static void report(const struct stream *stream)
 {
-    if (!enc->options.verbose)
-        return;
-    uint64_t gpu = library_figure(&enc->library, "gpu-bytes") +
-                   library_figure(&enc->library, "read-ahead-bytes");
+    uint64_t gpu = library_figure(&stream->library, "gpu-bytes") +
+                   library_figure(&stream->library, "read-ahead-bytes");
     (void)fprintf(stderr,
-                  "bytes read   : %8llu\nbytes written: %8llu\nby a GPU     : %8llu\n"
-                  "threads      : %8u\n",
-                  (unsigned long long)enc->pipeline.done, (unsigned long long)enc->output.position,
-                  (unsigned long long)gpu, enc->pipeline.threads);
+                  "bytes read   : %8" PRIu64 "\nbytes written: %8" PRIu64
+                  "\nby a GPU     : %8" PRIu64 "\nthreads      : %8u\n",
+                  stream->source.done, stream->output.position, gpu, stream->pipeline.threads);
 }
 
-static int stream(struct enc *enc)
+static int run_stream(struct enc *enc)
 {
-    struct progress progress;
-    if (!output_open(&enc->output, enc->options.out, enc->options.sync)) {
-        (void)complain("-out %s: %s%s", enc->options.out != NULL ? enc->options.out : "(stdout)",
-                       enc->output.hindrance, strerror(errno));
-        output_abandon(&enc->output);
+    const struct enc_options *o = &enc->options;
+    struct output *output = &enc->stream.output;
+    if (!output_open(output, o->out, o->sync)) {
+        (void)complain("-out %s: %s%s", o->out != NULL ? o->out : "(stdout)", output->hindrance,
+                       strerror(errno));
+        output_abandon(output);
         return 0;
     }
-    int ok = build(enc);
-    if (ok) {
-        progress_begin(&progress, enc->options.progress, &enc->pipeline.done,
-                       source_expected(&enc->source), enc->output.fd);
-        ok = pipeline_run(&enc->pipeline, progress_tick, &progress);
-        progress_end(&progress);
-        if (!ok)
-            (void)complain("%s", enc->pipeline.error);
-    }
-    if (ok && !output_commit(&enc->output))
-        ok = complain("%s: %s", enc->output.name, strerror(errno));
-    if (!ok)
-        output_abandon(&enc->output);
-    if (ok) {
-        progress_summary(&progress);
-        report(enc);
-    }
+    build(enc);
+    int ok = stream_run(&enc->stream, o->progress);
+    if (ok && o->verbose)
+        report(&enc->stream);
     return ok;
 }
 
@@ -315,34 +280,28 @@ static int is_ciphertext_for_terminal(const struct enc_options *o)
 static int run(struct enc *enc)
 {
     struct enc_options *o = &enc->options;
+    struct source *source = &enc->stream.source;
     if (is_ciphertext_for_terminal(o))
         return complain("the encrypted data would go to the terminal: name a file by -out, or add "
                         "-a for Base64; -out - writes it all the same");
-    if (!source_open(&enc->source, o->in))
+    if (!source_open(source, o->in))
         return complain("-in %s: %s", o->in != NULL ? o->in : "(stdin)", strerror(errno));
-    enc->source.limit = o->length;
-    enc->source.piece = enc->source.first = o->piece != 0 ? (size_t)o->piece : PIECE;
-    uint64_t pieces = source_pieces(&enc->source);
-    enc->pipeline.threads = o->threads != 0 ? (unsigned)o->threads : pipeline_threads(pieces);
-    if (!add_random_files(o->random_files) || !library_open(&enc->library))
-        return 0;
-    int measures = library_measures(is_for_device(enc));
-    library_load(&enc->library);
-    if (!library_check(&enc->library) || !fetch_cipher(enc) || !shard_check(o, &enc->job) ||
-        !get_password(enc) || !source_begin(&enc->source) || !get_key(enc))
+    source->limit = o->length;
+    if (!add_random_files(o->random_files) ||
+        !stream_begin(&enc->stream, o->piece, o->base64 ? BASE64_UNIT : LEAST_PIECE, o->threads,
+                      is_for_device(enc)) ||
+        !fetch_cipher(enc) || !shard_check(o, &enc->job) || !get_password(enc) ||
+        !source_begin(source) || !get_key(enc))
         return 0;
     forget_secrets(enc);
     if (o->print || o->print_only)
         key_print(&enc->material, enc->job.cipher);
-    if (o->print_only)
-        return write_random_file(o->write_random);
-    memcpy(enc->job.before, enc->material.iv, sizeof enc->job.before);
-    if (!shard_enter(o, &enc->source, &enc->job))
-        return 0;
-    cut_pieces(enc);
-    offload_begin(&enc->pipeline.offload, &enc->library, measures, enc->pipeline.threads,
-                  source_expected(&enc->source));
-    return stream(enc) && write_random_file(o->write_random);
+    if (!o->print_only) {
+        memcpy(enc->job.before, enc->material.iv, sizeof enc->job.before);
+        if (!shard_enter(o, source, &enc->job) || !run_stream(enc))
+            return 0;
+    }
+    return write_random_file(o->write_random);
 }
 
 static int close_enc(struct enc *enc, int ok)
@@ -352,9 +311,7 @@ static int close_enc(struct enc *enc, int ok)
     EVP_CIPHER_free(enc->job.on_cpu);
     EVP_CIPHER_free(enc->encode.cipher);
     base64_decode_close(&enc->decode);
-    if (enc->source.name != NULL)
-        source_close(&enc->source);
-    library_close(&enc->library);
+    stream_close(&enc->stream);
     OPENSSL_cleanse(&enc->material, sizeof enc->material);
     forget_secrets(enc);
     return ok ? 0 : 1;

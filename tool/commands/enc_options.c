@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tool/commands/stream.h"
 #include "tool/common/message.h"
 #include "tool/common/options.h"
 #include "tool/keys/ciphers.h"
-#include "tool/pipeline/pipeline.h"
 
 static const char help[] =
     "usage: gpuaes enc|dec -CIPHER [OPTION...]\n"

@@ -8,8 +8,6 @@
 
 #include <stdint.h>
 
-#include "tool/commands/progress.h"
-
 struct enc_options {
     int decrypt, base64, one_line, no_padding, no_salt, print, print_only, verbose;
     const char *in, *out, *cipher, *md, *iv;

@@ -47,36 +47,24 @@ int shard_check(const struct enc_options *o, const struct cipher_job *job)
     return 1;
 }
 
-/* For the decryption of CBC: the block of ciphertext that is before. */
-static int read_block_before(struct source *source, unsigned char block[BLOCK])
-{
-    const unsigned char *data;
-    int found;
-    if (source->seekable) {
-        found = source_read_before(source, block, BLOCK);
-    } else {
-        long n = source_peek(source, &data, BLOCK);
-        found = n < 0 ? -1 : n == BLOCK;
-        if (found > 0)
-            memcpy(block, data, BLOCK);
-        found = found > 0 ? source_skip(source, BLOCK) : found;
-    }
-    return found;
-}
-
 int shard_enter(const struct enc_options *o, struct source *source, struct cipher_job *job)
 {
+    const unsigned char *data;
     if (!o->is_shard)
         return 1;
-    const unsigned char *data;
     job->position = o->offset;
     if (o->is_piece || o->offset == 0)
         return 1;
-    int needs_block = EVP_CIPHER_get_mode(job->cipher) == EVP_CIPH_CBC_MODE;
-    uint64_t skip = needs_block && !source->seekable ? o->offset - BLOCK : o->offset;
-    int found = source_skip(source, skip);
-    if (found > 0 && needs_block)
-        found = read_block_before(source, job->before);
+    /* The decryption of CBC needs the block of ciphertext that is before. */
+    size_t before = EVP_CIPHER_get_mode(job->cipher) == EVP_CIPH_CBC_MODE ? BLOCK : 0;
+    int found = source_skip(source, o->offset - before);
+    if (found > 0 && before != 0) {
+        long n = source_peek(source, &data, before);
+        found = n < 0 ? -1 : n == (long)before;
+        if (found > 0)
+            memcpy(job->before, data, before);
+        found = found > 0 ? source_skip(source, before) : found;
+    }
     if (found < 0)
         return complain("%s: %s", source->name, strerror(errno));
     if (!found)

@@ -14,19 +14,6 @@
 
 #include "tool/common/message.h"
 
-int library_measures(int is_for_device)
-{
-    /* Those settings want a device, or none, whatever it costs. */
-    if (secure_getenv("GPUAES_POLICY") != NULL || secure_getenv("GPUAES_MIN_BYTES") != NULL ||
-        secure_getenv("GPUAES_START") != NULL)
-        return 0;
-    /* It starts with a context for AES of the provider's, and not by what the provider counts. */
-    (void)setenv("GPUAES_START", is_for_device ? "eager" : "never", 1);
-    (void)setenv("GPUAES_START_BYTES", "9223372036854775807", 0);
-    return is_for_device;
-}
-
-/* A context of the provider's for AES makes it start the device, and measure. */
 void library_start_device(const struct library *library)
 {
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(library->context, "AES-256-CTR", "provider=gpuaes");
@@ -51,14 +38,10 @@ int library_open(struct library *library)
         library_close(library);
         return complain_openssl("the default provider of OpenSSL cannot be loaded");
     }
-    return 1;
-}
-
-void library_load(struct library *library)
-{
     library->gpuaes = OSSL_PROVIDER_load(library->context, "gpuaes");
     if (library->gpuaes == NULL)
         (void)snprintf(library->why_not, sizeof library->why_not, "%s", openssl_reason());
+    return 1;
 }
 
 int library_check(const struct library *library)

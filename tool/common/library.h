@@ -20,24 +20,19 @@ struct library {
     char why_not[300];            /* it cannot */
 };
 
-/* With the default provider alone. 1, or 0 where not even that can be had; it says so. */
+/* With both providers, or the default one alone. 1, or 0 where not even that can be had; it says
+ * so.
+ */
 int library_open(struct library *library);
 void library_close(struct library *library);
-
-/* Our provider, too, where it is installed. */
-void library_load(struct library *library);
 
 /* 0 where our provider is not there, and the environment wants it; it says so. */
 int library_check(const struct library *library);
 
 /*
- * Call it before library_load(). Returns 1 where it is left to this command whether a device is
- * started, by library_start_device(), and 0 where the environment has said it, or where no device
- * can do this work: then none starts.
+ * Has the provider start its device, in the background, and measure: a context for AES makes it do
+ * so.
  */
-int library_measures(int is_for_device);
-
-/* Has the provider start its device, in the background. */
 void library_start_device(const struct library *library);
 
 /* A figure of our provider's statistics; 0 where it is not loaded. */

@@ -21,10 +21,42 @@ static int is_told(const char *answer)
     return is != NULL && strcmp(is, answer) == 0;
 }
 
+int offload_measures(int is_for_device)
+{
+    /* Those settings want a device, or none, whatever it costs. */
+    if (secure_getenv("GPUAES_POLICY") != NULL || secure_getenv("GPUAES_MIN_BYTES") != NULL ||
+        secure_getenv("GPUAES_START") != NULL)
+        return 0;
+    /* It starts with a context for AES of the provider's, and not by what the provider counts. */
+    (void)setenv("GPUAES_START", is_for_device ? "eager" : "never", 1);
+    (void)setenv("GPUAES_START_BYTES", "9223372036854775807", 0);
+    return is_for_device;
+}
+
+int offload_gains(const struct offload_figures *f)
+{
+    /* Of a GPU, measured on an H200's host: see docs/decisions/command-cpu-or-gpu.md. */
+    static const double start_seconds = 0.35, exit_seconds = 0.1;
+    /* What a thread still waits for the GPU. */
+    static const double seconds_a_byte = 0.11e-9, seconds_a_piece = 20e-6;
+    /* The estimate is rough: a gain of less than a tenth is none. */
+    static const double enough = 0.9;
+    double by_gpu = f->bytes * seconds_a_byte + f->pieces * seconds_a_piece;
+    /* Threads that wait for a reader or writer that only one can be would just wait longer. */
+    double saved = f->offloadable - by_gpu - f->waiting;
+    double left = f->left >= 0 ? f->left : f->bytes; /* as much again */
+    double on_cpu = left * f->seconds / f->bytes;
+    if (saved <= 0 || on_cpu <= start_seconds)
+        return 0;
+    double all = f->threads * f->seconds;
+    double afterwards = (on_cpu - start_seconds) * (saved < all ? 1 - saved / all : 0);
+    return start_seconds + afterwards + exit_seconds < enough * on_cpu;
+}
+
 void offload_begin(struct offload *offload, const struct library *library, int measures,
                    unsigned threads, uint64_t total)
 {
-    *offload = (struct offload){.library = library, .threads = threads, .total = total};
+    *offload = (struct offload){.library = library, .total = total};
     offload->chosen = !measures || library->gpuaes == NULL;
     offload->next_pieces = (double)threads * FIRST_LOOK;
     offload->figures.threads = threads;

@@ -12,11 +12,26 @@
 #include <stdint.h>
 
 #include "tool/common/library.h"
-#include "tool/pipeline/offload_model.h"
+
+/* What is known when it is chosen. */
+struct offload_figures {
+    double threads;
+    double seconds; /* since the beginning */
+    double bytes;   /* done by then, in so many pieces: */
+    double pieces;
+    double left;        /* bytes; below 0 if unknown */
+    double offloadable; /* of the threads' seconds: what a GPU can take over */
+    double waiting;     /* and what they waited for one another */
+};
+
+/*
+ * Returns 1 if all is expected to be done sooner with a GPU, including its start, else 0: a
+ * function of measured values alone.
+ */
+int offload_gains(const struct offload_figures *figures);
 
 struct offload {
     const struct library *library;
-    unsigned threads;
     uint64_t total;    /* bytes; UINT64_MAX if unknown */
     atomic_int chosen; /* a GPU is to work */
 
@@ -28,7 +43,14 @@ struct offload {
 };
 
 /*
- * `measures` is library_measures(): where it is 0, or the provider is absent, the environment has
+ * Call it before library_open(). Returns 1 where it is left to this command whether a device is
+ * started, and 0 where the environment has said it, or where no device can do this work: then none
+ * starts.
+ */
+int offload_measures(int is_for_device);
+
+/*
+ * `measures` is offload_measures(): where it is 0, or the provider is absent, the environment has
  * chosen, and `chosen` is 1 at once. Call it before the pipeline begins.
  */
 void offload_begin(struct offload *offload, const struct library *library, int measures,

@@ -28,7 +28,7 @@ struct piece {
 
     unsigned char *data; /* in one of the buffers */
     size_t bytes;
-    uint64_t from, to; /* where it begins in the input, and goes to in the output */
+    uint64_t to; /* where it goes in the output */
 
     uint64_t position;        /* in the data that is encrypted */
     unsigned char before[16]; /* the block of ciphertext before it */
@@ -62,7 +62,6 @@ struct pipeline {
     unsigned threads;
     size_t capacity; /* of a buffer */
 
-    _Atomic uint64_t done;  /* input bytes */
     struct offload offload; /* begun by the caller */
 
     /* The rest is the pipeline's own. */

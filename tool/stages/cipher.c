@@ -118,13 +118,14 @@ static EVP_CIPHER_CTX *new_context(const struct cipher_job *job, EVP_CIPHER *cip
     return NULL;
 }
 
-/* The thread's context: of our provider's cipher, once a GPU was chosen. NULL on failure. */
+/* A thread's context: of our provider's cipher, once a GPU was chosen. NULL on failure. */
 static EVP_CIPHER_CTX *context_of(struct cipher_job *job, unsigned thread)
 {
     EVP_CIPHER_CTX **context = &job->contexts[thread];
-    if (offload_is_chosen(job->offload) && EVP_CIPHER_CTX_get0_cipher(*context) != job->cipher) {
+    EVP_CIPHER *cipher = offload_is_chosen(job->offload) ? job->cipher : job->on_cpu;
+    if (*context == NULL || (job->parallel && EVP_CIPHER_CTX_get0_cipher(*context) != cipher)) {
         EVP_CIPHER_CTX_free(*context);
-        *context = new_context(job, job->cipher);
+        *context = new_context(job, cipher);
     }
     return *context;
 }
@@ -133,37 +134,29 @@ static int run_parallel(void *context, struct piece *piece)
 {
     struct cipher_job *job = context;
     EVP_CIPHER_CTX *cipher = context_of(job, piece->thread);
-    if (cipher == NULL)
-        return cipher_failed(job, piece);
-    return begin_piece(job, cipher, piece) ? transform(job, cipher, piece)
-                                           : cipher_failed(job, piece);
+    return cipher != NULL && begin_piece(job, cipher, piece) ? transform(job, cipher, piece)
+                                                             : cipher_failed(job, piece);
 }
 
 static int run_ordered(void *context, struct piece *piece)
 {
     struct cipher_job *job = context;
-    return find_start(job, piece) && transform(job, job->contexts[0], piece);
+    EVP_CIPHER_CTX *cipher = context_of(job, 0);
+    return cipher != NULL ? find_start(job, piece) && transform(job, cipher, piece)
+                          : cipher_failed(job, piece);
 }
 
-int cipher_add(struct cipher_job *job, struct pipeline *pipeline)
+void cipher_add(struct cipher_job *job, struct pipeline *pipeline)
 {
     job->mode = EVP_CIPHER_get_mode(job->cipher);
     job->parallel = cipher_is_parallel(job->cipher, job->encrypt);
     job->offload = &pipeline->offload;
-    EVP_CIPHER *first = offload_is_chosen(job->offload) ? job->cipher : job->on_cpu;
-    unsigned contexts = job->parallel ? pipeline->threads : 1;
-    for (unsigned i = 0; i < contexts; i++) {
-        job->contexts[i] = new_context(job, first);
-        if (job->contexts[i] == NULL)
-            return complain_openssl("%s cannot be used", EVP_CIPHER_get0_name(job->cipher));
-    }
     if (!job->parallel) {
         pipeline_add(pipeline, run_ordered, job, STAGE_ORDERED);
-        return 1;
+        return;
     }
     pipeline_add(pipeline, find_start, job, STAGE_ORDERED);
     pipeline_add(pipeline, run_parallel, job, STAGE_OFFLOADABLE);
-    return 1;
 }
 
 void cipher_close(struct cipher_job *job)

@@ -36,9 +36,9 @@ int cipher_is_parallel(const EVP_CIPHER *cipher, int encrypt);
 
 /*
  * Completes a job of which cipher, on_cpu, encrypt, padding, material, position and before are set,
- * and adds its stages. 1, or 0: it says why.
+ * and adds its stages.
  */
-int cipher_add(struct cipher_job *job, struct pipeline *pipeline);
+void cipher_add(struct cipher_job *job, struct pipeline *pipeline);
 void cipher_close(struct cipher_job *job);
 
 #endif

@@ -46,7 +46,9 @@ int source_begin(struct source *source)
     if (at < 0)
         return 0;
     source->begin = (uint64_t)at;
-    source->size = source->begin < source->file_size ? source->file_size - source->begin : 0;
+    source->size = UINT64_MAX;
+    if (source->seekable)
+        source->size = source->file_size - min_u64(source->begin, source->file_size);
     return 1;
 }
 
@@ -55,8 +57,8 @@ void source_close(struct source *source)
     if (source->fd > STDERR_FILENO)
         (void)close(source->fd);
     /* The next reader goes on from there. A pipe takes nothing back. */
-    else if (source->seekable && source->done != NULL)
-        (void)lseek(source->fd, (off_t)(source->begin + *source->done), SEEK_SET);
+    else if (source->seekable)
+        (void)lseek(source->fd, (off_t)(source->begin + source->done), SEEK_SET);
     else if (source->peek_bytes != 0)
         (void)lseek(source->fd, -(off_t)source->peek_bytes, SEEK_CUR);
     gpuaes_cleanse(source->peeked, sizeof source->peeked);
@@ -100,8 +102,7 @@ long source_peek(struct source *source, const unsigned char **data, size_t bytes
     ssize_t n;
     *data = source->peeked;
     if (source->seekable) {
-        size_t most = bytes < source->size ? bytes : (size_t)source->size;
-        return read_full(source, source->peeked, most, source->begin);
+        return read_full(source, source->peeked, min_u64(source->size, bytes), source->begin);
     }
     memmove(source->peeked, source->peeked + source->peek_at, source->peek_bytes);
     source->peek_at = 0;
@@ -111,7 +112,7 @@ long source_peek(struct source *source, const unsigned char **data, size_t bytes
             return -1;
         source->peek_bytes += (size_t)n;
     }
-    return (long)(source->peek_bytes < bytes ? source->peek_bytes : bytes);
+    return (long)min_u64(source->peek_bytes, bytes);
 }
 
 int source_skip(struct source *source, uint64_t bytes)
@@ -125,7 +126,7 @@ int source_skip(struct source *source, uint64_t bytes)
     }
     while (bytes != 0) {
         const unsigned char *ignored;
-        long n = source_peek(source, &ignored, bytes < SOURCE_PEEK ? (size_t)bytes : SOURCE_PEEK);
+        long n = source_peek(source, &ignored, min_u64(bytes, SOURCE_PEEK));
         if (n <= 0)
             return (int)n;
         bytes -= take_peeked(source, NULL, (size_t)n);
@@ -133,20 +134,10 @@ int source_skip(struct source *source, uint64_t bytes)
     return 1;
 }
 
-int source_read_before(const struct source *source, unsigned char *data, size_t bytes)
-{
-    if (!source->seekable || source->begin < bytes)
-        return 0;
-    ssize_t n = read_full(source, data, bytes, source->begin - bytes);
-    return n < 0 ? -1 : (size_t)n == bytes;
-}
-
 /* ---- Pieces --------------------------------------------------------------------------- */
 
 uint64_t source_expected(const struct source *source)
 {
-    if (!source->seekable)
-        return source->limit;
     return min_u64(source->size, source->limit);
 }
 
@@ -155,21 +146,20 @@ uint64_t source_pieces(const struct source *source)
     uint64_t bytes = source_expected(source);
     if (bytes == UINT64_MAX)
         return UINT64_MAX;
-    return bytes <= source->first ? 1 : 1 + (bytes - source->first - 1) / source->piece + 1;
+    return bytes == 0 ? 1 : (bytes + source->lead - 1) / source->piece + 1;
 }
 
 static int read_seekable(struct source *source, struct piece *piece)
 {
     uint64_t end = source_expected(source);
-    piece->from = piece->number == 0 ? 0 : source->first + (piece->number - 1) * source->piece;
-    piece->absent = piece->number > 0 && piece->from >= end;
+    uint64_t from = piece->number == 0 ? 0 : piece->number * source->piece - source->lead;
+    piece->absent = piece->number > 0 && from >= end;
     if (piece->absent)
         return 1;
-    uint64_t most = piece->number == 0 ? source->first : source->piece;
-    piece->bytes = min_u64(end - piece->from, most);
-    piece->last = piece->from + piece->bytes == end;
+    piece->bytes = min_u64(end, (piece->number + 1) * source->piece - source->lead) - from;
+    piece->last = from + piece->bytes == end;
     piece->ends = piece->last && end == source->size;
-    ssize_t n = read_full(source, piece->data, piece->bytes, source->begin + piece->from);
+    ssize_t n = read_full(source, piece->data, piece->bytes, source->begin + from);
     if (n < 0)
         return piece_fail(piece, "%s: %s", source->name, strerror(errno));
     if ((size_t)n != piece->bytes)
@@ -180,19 +170,17 @@ static int read_seekable(struct source *source, struct piece *piece)
 static int read_ordered(struct source *source, struct piece *piece)
 {
     const unsigned char *ignored;
-    uint64_t left = source->limit - source->taken;
-    uint64_t most = piece->number == 0 ? source->first : source->piece;
     if (source->ended) {
         piece->absent = 1;
         return 1;
     }
-    size_t wanted = min_u64(most, left);
+    size_t most = source->piece - (piece->number == 0 ? source->lead : 0);
+    size_t wanted = min_u64(source->limit - source->taken, most);
     size_t have = take_peeked(source, piece->data, wanted);
     ssize_t n = read_full(source, piece->data + have, wanted - have, 0);
     if (n < 0)
         return piece_fail(piece, "%s: %s", source->name, strerror(errno));
     piece->bytes = have + (size_t)n;
-    piece->from = source->taken;
     source->taken += piece->bytes;
     long more = piece->bytes < wanted ? 0 : source_peek(source, &ignored, 1);
     if (more < 0)
@@ -206,7 +194,7 @@ int source_read(void *context, struct piece *piece)
 {
     struct source *source = context;
     int ok = source->seekable ? read_seekable(source, piece) : read_ordered(source, piece);
-    if (ok && source->done != NULL)
-        *source->done += piece->absent ? 0 : piece->bytes;
+    if (ok && !piece->absent)
+        source->done += piece->bytes;
     return ok;
 }

@@ -20,11 +20,11 @@ struct source {
     int seekable;
     uint64_t file_size;
     uint64_t begin; /* in the file: where the stream begins, where it is seekable */
-    uint64_t size;  /* from there to the end of the file, where it is seekable */
+    uint64_t size;  /* from there to the end of the file; UINT64_MAX if unknown */
     uint64_t limit; /* of what is read; UINT64_MAX: to the end */
     size_t piece;   /* bytes of a piece */
-    size_t first;   /* of the first one */
-    _Atomic uint64_t *done;
+    size_t lead;    /* so many fewer has the first one */
+    _Atomic uint64_t done;
 
     unsigned char peeked[SOURCE_PEEK];
     size_t peek_at, peek_bytes;
@@ -48,9 +48,6 @@ long source_peek(struct source *source, const unsigned char **data, size_t bytes
 
 /* Passes over some bytes: 1, 0 where the stream ends before, -1 on an error. */
 int source_skip(struct source *source, uint64_t bytes);
-
-/* Reads some bytes that come before what is next, of a seekable source. As above. */
-int source_read_before(const struct source *source, unsigned char *data, size_t bytes);
 
 /* Bytes that all pieces together will have; UINT64_MAX if that is unknown. */
 uint64_t source_expected(const struct source *source);
