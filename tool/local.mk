@@ -12,7 +12,6 @@ tool_libtool_core_la_SOURCES = \
 	tool/stages/cipher.c tool/stages/cipher.h \
 	tool/keys/ciphers.c tool/keys/ciphers.h \
 	tool/common/configuration.c tool/common/configuration.h \
-	tool/common/describe.c tool/common/describe.h \
 	tool/commands/doctor.c \
 	tool/commands/enc.c \
 	tool/commands/enc_options.c tool/commands/enc_options.h \

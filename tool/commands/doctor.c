@@ -14,7 +14,6 @@
 #include "provider/common/settings.h"
 #include "tool/commands/commands.h"
 #include "tool/common/configuration.h"
-#include "tool/common/describe.h"
 #include "tool/common/message.h"
 #include "tool/common/options.h"
 #include "tool/common/rates.h"
@@ -73,7 +72,7 @@ static const char *advice(void)
 static int examine_device(struct library *library)
 {
     const char *why_not;
-    char text[DESCRIBE_TEXT];
+    char text[RATES_TEXT];
     struct gpuaes_device_info device;
     if (!rates_wait_for_device(library, &why_not)) {
         (void)printf("No GPU can be used: %s.\n  %s\n  All work is done by the CPU.\n", why_not,
@@ -81,7 +80,7 @@ static int examine_device(struct library *library)
         return 0;
     }
     for (unsigned n = 0; gpuaes_device(n, &device); n++) {
-        describe_device(&device, text);
+        rates_describe(&device, text);
         (void)printf("GPU %d can be used: %s.\n", device.ordinal, text);
     }
     return 1;
@@ -128,12 +127,24 @@ static int offload(const struct library *library, unsigned char *data, unsigned 
     return same;
 }
 
-/* `offloading` has the provider with policy=gpu. */
-static int examine_offload(const struct library *offloading)
+/*
+ * Loads the provider with the settings that send an update to the GPU, whatever those of the
+ * user are, into a library context of its own. The environment wins, so it is changed, and nothing
+ * reads the user's afterwards.
+ */
+static int examine_offload(void)
 {
+    struct library library;
     unsigned char *data = calloc(2, PROBE);
-    int ok = data != NULL ? offload(offloading, data, data + PROBE)
-                          : complain("there is no memory for buffers");
+    (void)setenv("GPUAES_POLICY", "gpu", 1);
+    (void)setenv("GPUAES_MIN_BYTES", "auto", 1);
+    if (data == NULL)
+        return complain("there is no memory for buffers");
+    int ok = library_open(&library);
+    if (ok) {
+        ok = offload(&library, data, data + PROBE);
+        library_close(&library);
+    }
     free(data);
     return ok;
 }
@@ -142,7 +153,7 @@ static int examine_gain(struct library *library)
 {
     struct rates rates;
     struct rate pageable, pinned;
-    size_t bytes = 32 << 20;
+    const size_t bytes = 32 << 20;
     if (!rates_open(&rates, library, bytes))
         return complain("there is no memory for buffers");
     if (rates_measure(&rates, RATES_CTR, RATES_PAGEABLE, bytes, 0.5, &pageable))
@@ -169,14 +180,14 @@ static int examine_configuration(const struct configuration *c)
 
 /* ---- The command ---------------------------------------------------------------------------- */
 
-static int run(struct library *library, const struct library *offloading)
+static int run(struct library *library)
 {
     struct configuration configuration;
     configuration_examine(&configuration);
     int module = examine_module(library);
     int environment = examine_environment();
     int device = examine_device(library);
-    int right = module && device && examine_offload(offloading);
+    int right = module && device && examine_offload();
     if (right)
         (void)examine_gain(library);
     int configured = examine_configuration(&configuration);
@@ -185,52 +196,16 @@ static int run(struct library *library, const struct library *offloading)
     return well;
 }
 
-/* Sets a variable, or takes it away for NULL. */
-static void put_variable(const char *name, const char *value)
-{
-    if (value != NULL)
-        (void)setenv(name, value, 1);
-    else
-        (void)unsetenv(name);
-}
-
-/*
- * Loads the provider with the settings that send an update to the GPU, whatever those of the
- * user are, into a library context of its own. The environment wins, so it is changed meanwhile:
- * no other thread has been started yet.
- */
-static int open_offloading(struct library *library)
-{
-    static const char *const names[] = {"GPUAES_POLICY", "GPUAES_MIN_BYTES"};
-    static const char *const values[] = {"gpu", "auto"};
-    char *users[2];
-    for (int i = 0; i < 2; i++) {
-        const char *value = getenv(names[i]);
-        users[i] = value != NULL ? strdup(value) : NULL;
-        put_variable(names[i], values[i]);
-    }
-    int ok = library_open(library);
-    for (int i = 0; i < 2; i++) {
-        put_variable(names[i], users[i]);
-        free(users[i]);
-    }
-    return ok;
-}
-
 int doctor_command(int argc, char **argv)
 {
-    struct library library, offloading;
+    struct library library;
     int read = options_read(argc, argv, usage, &(struct option_rule){0}, NULL, NULL);
     if (read <= 0)
         return read < 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     rates_want_device();
-    if (!open_offloading(&offloading))
+    if (!library_open(&library))
         return EXIT_FAILURE;
-    int ok = library_open(&library);
-    if (ok) {
-        ok = run(&library, &offloading);
-        library_close(&library);
-    }
-    library_close(&offloading);
+    int ok = run(&library);
+    library_close(&library);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

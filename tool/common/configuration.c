@@ -11,7 +11,6 @@
 #include <openssl/conf.h>
 #include <openssl/evp.h>
 #include <openssl/provider.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,19 +19,8 @@
 #include "provider/common/settings.h"
 #include "tool/common/message.h"
 
-/* Each sets one of the sentences and returns 0. */
-static int say(char sentence[CONFIGURATION_TEXT], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static int say(char sentence[CONFIGURATION_TEXT], const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(sentence, CONFIGURATION_TEXT, format, arguments);
-    va_end(arguments);
-    return 0;
-}
-#define because(c, ...) say((c)->why_not, __VA_ARGS__)
-#define change(c, ...) say((c)->change, __VA_ARGS__)
+#define because(c, ...) (void)snprintf((c)->why_not, CONFIGURATION_TEXT, __VA_ARGS__)
+#define change(c, ...) (void)snprintf((c)->change, CONFIGURATION_TEXT, __VA_ARGS__)
 
 /* ---- Reading the file -------------------------------------------------------------------- */
 
@@ -49,15 +37,11 @@ static const char *value_in(const CONF *conf, const char *section, const char *n
     return NULL;
 }
 
-static int is_in(const CONF *conf, const char *section, const char *name)
-{
-    return value_in(conf, section, name) != NULL;
-}
-
 /* The line of the section of providers that is about `name`: its section, or NULL. */
 static const char *section_of(const CONF *conf, const char *providers, const char *name)
 {
-    const STACK_OF(CONF_VALUE) *lines = NCONF_get_section(conf, providers);
+    const STACK_OF(CONF_VALUE) *lines =
+        providers != NULL ? NCONF_get_section(conf, providers) : NULL;
     for (int i = 0; lines != NULL && i < sk_CONF_VALUE_num(lines); i++) {
         const CONF_VALUE *line = sk_CONF_VALUE_value(lines, i);
         const char *identity = value_in(conf, line->value, "identity");
@@ -67,94 +51,89 @@ static const char *section_of(const CONF *conf, const char *providers, const cha
     return NULL;
 }
 
-/* The installed file, included, has all lines that are missing. */
+/* The installed file, included, has all lines that are missing. Returns 0, as the others do. */
 static int lacks(struct configuration *c, const char *why)
 {
     int is_installed = access(INSTALLED_CNF, R_OK) == 0;
-    (void)because(c, "%s", why);
-    return change(c, "%swrite \".include %s\" as its first line",
-                  is_installed ? "" : "install gpuaes (" INSTALLED_CNF " is missing), then ",
-                  INSTALLED_CNF);
+    because(c, "%s", why);
+    change(c, "%swrite \".include %s\" as its first line",
+           is_installed ? "" : "install gpuaes (" INSTALLED_CNF " is missing), then ",
+           INSTALLED_CNF);
+    return 0;
 }
 
-static int is_included(const CONF *conf)
+/* `added` is NULL, or a section that the line names and that is missing, and its line. */
+static int lacks_line(struct configuration *c, const char *why, const char *line,
+                      const char *section, const char *added, const char *added_line)
 {
-    return NCONF_get_section(conf, "gpuaes_section") != NULL;
-}
-
-static int check_base(struct configuration *c, const CONF *conf, const char *providers)
-{
-    const char *base = section_of(conf, providers, "default");
-    if (base != NULL && is_in(conf, base, "activate"))
-        return 1;
-    (void)because(c, "it activates gpuaes without the default provider, so that OpenSSL has no "
-                     "digests and no random numbers");
-    if (base != NULL)
-        return change(c, "write \"activate = 1\" into [%s]", base);
-    return change(c,
-                  "write \"default = default_sect\" into [%s], and at the end of the file "
-                  "[default_sect] with the line \"activate = 1\"",
-                  providers);
+    because(c, "%s", why);
+    change(c, "write \"%s\" into [%s]", line, section);
+    size_t end = strlen(c->change);
+    if (added != NULL)
+        (void)snprintf(c->change + end, CONFIGURATION_TEXT - end,
+                       ", and at the end of the file [%s] with the line \"%s\"", added, added_line);
+    return 0;
 }
 
 static int check_providers(struct configuration *c, const CONF *conf, const char *init)
 {
-    static const char no_providers[] = "its section for OpenSSL has no line \"providers = ...\"";
-    const char *providers = value_in(conf, init, "providers");
-    if (providers == NULL && is_included(conf)) {
-        (void)because(c, "%s", no_providers);
-        return change(c, "write \"providers = gpuaes_providers\" into [%s]", init);
-    }
-    if (providers == NULL)
-        return lacks(c, no_providers);
-    const char *ours = section_of(conf, providers, "gpuaes");
-    if (ours == NULL && !is_included(conf))
-        return lacks(c, "it does not name gpuaes");
-    if (ours == NULL) {
-        (void)because(c, "no provider gpuaes is in its list of providers");
-        return change(c, "write \"gpuaes = gpuaes_section\" into [%s]", providers);
-    }
-    if (!is_in(conf, ours, "activate")) {
-        (void)because(c, "it lists gpuaes, but does not activate it");
-        return change(c, "write \"activate = 1\" into [%s]", ours);
-    }
-    return check_base(c, conf, providers);
+    static const char no_base[] = "it activates gpuaes without the default provider, so that "
+                                  "OpenSSL has no digests and no random numbers";
+    static const char no_list[] = "its section for OpenSSL has no line \"providers = ...\"";
+    int is_included = NCONF_get_section(conf, "gpuaes_section") != NULL;
+    const char *list = value_in(conf, init, "providers");
+    const char *ours = section_of(conf, list, "gpuaes"), *base = section_of(conf, list, "default");
+    if (ours == NULL && !is_included)
+        return lacks(c, list == NULL ? no_list : "it does not name gpuaes");
+    if (list == NULL)
+        return lacks_line(c, no_list, "providers = gpuaes_providers", init, NULL, NULL);
+    if (ours == NULL)
+        return lacks_line(c, "no provider gpuaes is in its list of providers",
+                          "gpuaes = gpuaes_section", list, NULL, NULL);
+    if (value_in(conf, ours, "activate") == NULL)
+        return lacks_line(c, "it lists gpuaes, but does not activate it", "activate = 1", ours,
+                          NULL, NULL);
+    if (base == NULL)
+        return lacks_line(c, no_base, "default = default_sect", list, "default_sect",
+                          "activate = 1");
+    return value_in(conf, base, "activate") != NULL ||
+           lacks_line(c, no_base, "activate = 1", base, NULL, NULL);
 }
 
 static int check_properties(struct configuration *c, const CONF *conf, const char *init)
 {
+    static const char preferred[] = "default_properties = ?provider=gpuaes";
+    static const char why[] = "gpuaes is active, but not preferred: the default provider comes "
+                              "first";
     const char *algorithms = value_in(conf, init, "alg_section");
     const char *properties = value_in(conf, algorithms, "default_properties");
     if (properties != NULL && strstr(properties, "provider=gpuaes") != NULL)
         return 1;
-    (void)because(c, "gpuaes is active, but not preferred: the default provider comes first");
+    if (algorithms == NULL)
+        return lacks_line(c, why, "alg_section = evp_properties", init, "evp_properties",
+                          preferred);
+    (void)lacks_line(c, why, preferred, algorithms, NULL, NULL);
     if (properties != NULL && properties[0] != '\0')
-        return change(c, "change the line in [%s] to \"default_properties = %s,?provider=gpuaes\"",
-                      algorithms, properties);
-    if (algorithms != NULL)
-        return change(c, "write \"default_properties = ?provider=gpuaes\" into [%s]", algorithms);
-    return change(c,
-                  "write \"alg_section = evp_properties\" into [%s], and at the end of the "
-                  "file [evp_properties] with the line \"default_properties = "
-                  "?provider=gpuaes\"",
-                  init);
+        change(c, "change the line in [%s] to \"default_properties = %s,?provider=gpuaes\"",
+               algorithms, properties);
+    return 0;
 }
 
 /* What works, but could be better. */
 static void check_random(struct configuration *c, const CONF *conf, const char *init)
 {
-    static const char slow[] = "OpenSSL's random numbers are made by way of gpuaes, which they "
-                               "need not";
+    static const char own[] = "properties = ?provider=default";
+    struct configuration note;
     const char *random = value_in(conf, init, "random");
-    if (is_in(conf, random, "properties"))
+    if (value_in(conf, random, "properties") != NULL)
         return;
     if (random != NULL)
-        (void)say(c->note, "%s: write \"properties = ?provider=default\" into [%s]", slow, random);
+        (void)lacks_line(&note, "", own, random, NULL, NULL);
     else
-        (void)say(c->note,
-                  "%s: write \"random = random_sect\" into [%s], and at the end of the file "
-                  "[random_sect] with the line \"properties = ?provider=default\"",
-                  slow, init);
+        (void)lacks_line(&note, "", "random = random_sect", init, "random_sect", own);
+    (void)snprintf(c->note, sizeof c->note,
+                   "OpenSSL's random numbers are made by way of gpuaes, which they need not: %.*s",
+                   CONFIGURATION_TEXT - 100, note.change);
 }
 
 static int check_lines(struct configuration *c, const CONF *conf)
@@ -173,16 +152,16 @@ static CONF *read_lines(struct configuration *c)
 {
     long line = 0;
     if (access(c->path, R_OK) != 0) {
-        (void)because(c, "it cannot be read: %s", strerror(errno));
-        (void)change(c, "set OPENSSL_CONF to " INSTALLED_CNF);
+        because(c, "it cannot be read: %s", strerror(errno));
+        change(c, "set OPENSSL_CONF to " INSTALLED_CNF);
         return NULL;
     }
     CONF *conf = NCONF_new(NULL);
     if (conf != NULL && NCONF_load(conf, c->path, &line) > 0)
         return conf;
     NCONF_free(conf);
-    (void)because(c, "line %ld of it is wrong: %s", line, openssl_reason());
-    (void)change(c, "correct that line");
+    because(c, "line %ld of it is wrong: %s", line, openssl_reason());
+    change(c, "correct that line");
     return NULL;
 }
 
@@ -196,8 +175,10 @@ int configuration_environment(char why_not[CONFIGURATION_TEXT])
     if (settings_read(&settings, settings_in_environment, NULL, &fault))
         return 1;
     settings_variable(fault.key, name);
-    return say(why_not, "%s in the environment has the value \"%s\", expected %s", name,
-               fault.value, fault.expected);
+    (void)snprintf(why_not, CONFIGURATION_TEXT,
+                   "%s in the environment has the value \"%s\", expected %s", name, fault.value,
+                   fault.expected);
+    return 0;
 }
 
 struct section {
@@ -213,97 +194,84 @@ static const char *find(const void *arg, const char *key)
     return value != NULL ? value : value_in(section->conf, section->name, key);
 }
 
-static int check_names(struct configuration *c, const CONF *conf, const char *section)
-{
-    char sentence[SETTINGS_TEXT];
-    const STACK_OF(CONF_VALUE) *lines = NCONF_get_section(conf, section);
-    for (int i = 0; i < sk_CONF_VALUE_num(lines); i++) {
-        const CONF_VALUE *line = sk_CONF_VALUE_value(lines, i);
-        int is_section = NCONF_get_section(conf, line->value) != NULL;
-        if (!is_section && !settings_is_unknown(line->name, sentence))
-            continue;
-        if (is_section)
-            (void)because(c, "its setting %s names the section [%s], and gpuaes has no such",
-                          line->name, line->value);
-        else
-            (void)because(c, "its setting %s", sentence);
-        return change(c, "correct or delete the line \"%s = %s\" in [%s]", line->name, line->value,
-                      section);
-    }
-    return 1;
-}
-
 /* The names and values in the provider's section, and the environment's, which win. */
 static int check_settings(struct configuration *c, const CONF *conf, const char *name)
 {
     const struct section section = {conf, name};
+    char sentence[SETTINGS_TEXT];
     struct settings settings;
     struct settings_fault fault = {0};
-    if (!configuration_environment(c->why_not))
-        return change(c, "correct that variable, or unset it");
-    if (!check_names(c, conf, name))
+    if (!configuration_environment(c->why_not)) {
+        change(c, "correct that variable, or unset it");
         return 0;
+    }
+    const STACK_OF(CONF_VALUE) *lines = NCONF_get_section(conf, name);
+    for (int i = 0; i < sk_CONF_VALUE_num(lines); i++) {
+        const CONF_VALUE *line = sk_CONF_VALUE_value(lines, i);
+        if (NCONF_get_section(conf, line->value) != NULL)
+            because(c, "its setting %s names the section [%s], and gpuaes has no such", line->name,
+                    line->value);
+        else if (settings_is_unknown(line->name, sentence))
+            because(c, "its setting %s", sentence);
+        else
+            continue;
+        change(c, "correct or delete the line \"%s = %s\" in [%s]", line->name, line->value, name);
+        return 0;
+    }
     if (settings_read(&settings, find, &section, &fault))
         return 1;
-    (void)because(c, "its setting %s has the value \"%s\", expected %s", fault.key, fault.value,
-                  fault.expected);
-    return change(c, "correct the line \"%s = %s\" in [%s]", fault.key, fault.value, name);
+    because(c, "its setting %s has the value \"%s\", expected %s", fault.key, fault.value,
+            fault.expected);
+    change(c, "correct the line \"%s = %s\" in [%s]", fault.key, fault.value, name);
+    return 0;
 }
 
 /* ---- Trying it ----------------------------------------------------------------------------- */
 
-static int is_ours(OSSL_LIB_CTX *context)
+static int is_used(OSSL_LIB_CTX *context)
 {
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(context, "AES-256-CTR", NULL);
-    const char *name =
-        cipher != NULL ? OSSL_PROVIDER_get0_name(EVP_CIPHER_get0_provider(cipher)) : NULL;
-    int ours = name != NULL && strcmp(name, "gpuaes") == 0;
-    EVP_CIPHER_free(cipher);
-    return ours;
-}
-
-static int has_digests(OSSL_LIB_CTX *context)
-{
     EVP_MD *md = EVP_MD_fetch(context, "SHA256", NULL);
+    int used = cipher != NULL && md != NULL &&
+               strcmp(OSSL_PROVIDER_get0_name(EVP_CIPHER_get0_provider(cipher)), "gpuaes") == 0;
+    EVP_CIPHER_free(cipher);
     EVP_MD_free(md);
-    return md != NULL;
+    (void)openssl_reason();
+    return used;
 }
 
-/* The lines are there, and the module is not loaded: what OpenSSL says of it by itself. */
-static int find_fault(struct configuration *c, OSSL_LIB_CTX *context, const CONF *conf,
-                      const char *section)
+/* The lines are there, and do not do what they should. */
+static void find_reason(struct configuration *c, OSSL_LIB_CTX *context, const CONF *conf)
 {
+    const char *init = NCONF_get_string(conf, "default", "openssl_conf");
+    const char *section = section_of(conf, value_in(conf, init, "providers"), "gpuaes");
     const char *module = value_in(conf, section, "module");
+    if (OSSL_PROVIDER_available(context, "gpuaes")) {
+        because(c,
+                "gpuaes is loaded, but \"default_properties = %s\" requests properties that "
+                "gpuaes does not have",
+                value_in(conf, value_in(conf, init, "alg_section"), "default_properties"));
+        change(c, "leave it so if that is required of this host (gpuaes is no FIPS module), or "
+                  "take the other conditions out of that line");
+        return;
+    }
     if (!check_settings(c, conf, section))
-        return 0;
+        return;
     if (module != NULL && access(module, R_OK) != 0) {
-        (void)because(c, "its lines are right, but the module %s is not there: %s", module,
-                      strerror(errno));
-        return change(c, "install gpuaes there, or correct that path");
+        because(c, "its lines are right, but the module %s is not there: %s", module,
+                strerror(errno));
+        change(c, "install gpuaes there, or correct that path");
+        return;
     }
     (void)openssl_reason(); /* of looking for lines */
     OSSL_PROVIDER *provider = module == NULL ? OSSL_PROVIDER_load(context, "gpuaes") : NULL;
     const char *reason = openssl_reason();
-    (void)because(c, "its lines are right, but the module is not loaded%s%s",
-                  reason[0] != '\0' ? ": " : "", reason);
+    because(c, "its lines are right, but the module is not loaded%s%s",
+            reason[0] != '\0' ? ": " : "", reason);
+    change(c, "see that gpuaes.so lies in the folder that \"openssl version -m\" names, or that "
+              "OPENSSL_MODULES does");
     if (provider != NULL)
         (void)OSSL_PROVIDER_unload(provider);
-    return change(c, "see that gpuaes.so lies in the folder that \"openssl version -m\" names, or "
-                     "that OPENSSL_MODULES does");
-}
-
-static int find_reason(struct configuration *c, OSSL_LIB_CTX *context, const CONF *conf)
-{
-    const char *init = NCONF_get_string(conf, "default", "openssl_conf");
-    const char *ours = section_of(conf, value_in(conf, init, "providers"), "gpuaes");
-    if (!OSSL_PROVIDER_available(context, "gpuaes"))
-        return find_fault(c, context, conf, ours);
-    (void)because(c,
-                  "gpuaes is loaded, but \"default_properties = %s\" requests properties that "
-                  "gpuaes does not have",
-                  value_in(conf, value_in(conf, init, "alg_section"), "default_properties"));
-    return change(c, "leave it so if that is required of this host (gpuaes is no FIPS module), or "
-                     "take the other conditions out of that line");
 }
 
 void configuration_examine(struct configuration *c)
@@ -319,12 +287,10 @@ void configuration_examine(struct configuration *c)
     if (context == NULL)
         return;
     (void)OSSL_LIB_CTX_load_config(context, c->path);
-    (void)openssl_reason();
-    c->uses_gpuaes = is_ours(context) && has_digests(context);
-    (void)openssl_reason();
+    c->uses_gpuaes = is_used(context);
     CONF *conf = read_lines(c);
     if (conf != NULL && check_lines(c, conf) && !c->uses_gpuaes)
-        (void)find_reason(c, context, conf);
+        find_reason(c, context, conf);
     NCONF_free(conf);
     if (c->uses_gpuaes) /* by lines that are other than those known here */
         c->why_not[0] = c->change[0] = '\0';

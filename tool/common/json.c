@@ -5,13 +5,13 @@
  */
 #include "tool/common/json.h"
 
-#include <inttypes.h>
 #include <openssl/asn1.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Of the value that is printed next. */
-static int depth, needs_comma;
+/* The value that is printed next is not the first one in its bracket. */
+static int needs_comma;
 
 /* A file's name may be any bytes: what is not UTF-8 becomes the replacement character. */
 static void print_text(const char *text)
@@ -37,9 +37,7 @@ static void print_text(const char *text)
 static void begin(const char *name)
 {
     if (needs_comma)
-        (void)fputc(',', stdout);
-    if (depth > 0)
-        (void)printf("\n%*s", 2 * depth, "");
+        (void)printf(",\n");
     if (name != NULL) {
         print_text(name);
         (void)printf(": ");
@@ -50,20 +48,14 @@ static void begin(const char *name)
 void json_open(const char *name, char bracket)
 {
     begin(name);
-    (void)fputc(bracket, stdout);
-    depth++;
+    (void)printf("%c\n", bracket);
     needs_comma = 0;
 }
 
 void json_close(char bracket)
 {
-    depth--;
-    if (needs_comma)
-        (void)printf("\n%*s", 2 * depth, "");
-    (void)fputc(bracket, stdout);
-    needs_comma = depth > 0;
-    if (depth == 0)
-        (void)fputc('\n', stdout);
+    (void)printf("\n%c", bracket);
+    needs_comma = 1;
 }
 
 void json_text(const char *name, const char *value)
@@ -72,21 +64,12 @@ void json_text(const char *name, const char *value)
     print_text(value);
 }
 
-void json_count(const char *name, uint64_t value)
+/* No locale is set, so that the point of a number is a point. */
+void json_value(const char *name, const char *format, ...)
 {
+    va_list arguments;
     begin(name);
-    (void)printf("%" PRIu64, value);
-}
-
-/* No locale is set, so that the point is a point. */
-void json_figure(const char *name, double value)
-{
-    begin(name);
-    (void)printf("%.3f", value);
-}
-
-void json_truth(const char *name, int value)
-{
-    begin(name);
-    (void)printf(value ? "true" : "false");
+    va_start(arguments, format);
+    (void)vprintf(format, arguments);
+    va_end(arguments);
 }

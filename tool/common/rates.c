@@ -7,22 +7,23 @@
 #include "tool/common/rates.h"
 
 #include <openssl/params.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cuda/gpuaes.h"
 #include "tool/common/json.h"
 #include "tool/common/turns.h"
 
-const struct rates_row rates_rows[RATES_WORKS] = {
-    [RATES_CTR] = {"CTR", "AES-256-CTR", 1, 0},
-    [RATES_ECB_ENCRYPT] = {"ECB encrypt", "AES-256-ECB", 1, 0},
-    [RATES_ECB_DECRYPT] = {"ECB decrypt", "AES-256-ECB", 0, 0},
-    [RATES_CBC_DECRYPT] = {"CBC decrypt", "AES-256-CBC", 0, 0},
-    [RATES_CBC_ENCRYPT] = {"CBC encrypt", "AES-256-CBC", 1, 0},
-    [RATES_BASE64_ENCODE] = {"Base64 encode", "BASE64", 1, 1},
-    [RATES_BASE64_DECODE] = {"Base64 decode", "BASE64", 0, 1},
+const char *const rates_works[RATES_WORKS] = {"CTR",          "ECB encrypt", "ECB decrypt",
+                                              "CBC decrypt",  "CBC encrypt", "Base64 encode",
+                                              "Base64 decode"};
+static const struct row {
+    const char *cipher;
+    int encrypts, is_base64;
+} rows[RATES_WORKS] = {
+    {"AES-256-CTR", 1, 0}, {"AES-256-ECB", 1, 0}, {"AES-256-ECB", 0, 0}, {"AES-256-CBC", 0, 0},
+    {"AES-256-CBC", 1, 0}, {"BASE64", 1, 1},      {"BASE64", 0, 1},
 };
 
 /* ---- The device -------------------------------------------------------------------------- */
@@ -32,7 +33,7 @@ void rates_want_device(void)
     (void)setenv("GPUAES_START", "eager", 0);
 }
 
-static int is_set_to(const char *name, const char *value)
+static int forbids(const char *name, const char *value)
 {
     const char *is = secure_getenv(name);
     return is != NULL && strcmp(is, value) == 0;
@@ -41,17 +42,24 @@ static int is_set_to(const char *name, const char *value)
 int rates_wait_for_device(struct library *library, const char **why_not)
 {
     *why_not = "";
-    if (is_set_to("GPUAES_POLICY", "cpu"))
+    if (forbids("GPUAES_POLICY", "cpu"))
         *why_not = "GPUAES_POLICY=cpu in the environment forbids it";
-    else if (is_set_to("GPUAES_START", "never"))
+    else if (forbids("GPUAES_START", "never"))
         *why_not = "GPUAES_START=never in the environment forbids it";
     if ((*why_not)[0] != '\0')
         return 0;
     library_start_device(library);
-    if (gpuaes_start(NULL, NULL, 1) == GPUAES_READY)
-        return 1;
-    *why_not = gpuaes_reason();
-    return 0;
+    int ready = gpuaes_start(NULL, NULL, 1) == GPUAES_READY;
+    *why_not = ready ? "" : gpuaes_reason();
+    return ready;
+}
+
+void rates_describe(const struct gpuaes_device_info *device, char text[RATES_TEXT])
+{
+    (void)snprintf(
+        text, RATES_TEXT, "%s, compute capability %d.%d, %d multiprocessors, driver for CUDA %d.%d",
+        device->name, device->compute_major, device->compute_minor, device->multiprocessors,
+        device->driver_version / 1000, device->driver_version % 1000 / 10);
 }
 
 /* ---- Buffers ------------------------------------------------------------------------------- */
@@ -86,23 +94,10 @@ void rates_close(struct rates *rates)
     *rates = (struct rates){0};
 }
 
-void rates_print_json(enum rates_work work, enum rates_memory memory, size_t bytes,
-                      const struct rate *rate)
-{
-    json_open(NULL, '{');
-    json_text("work", rates_rows[work].name);
-    json_text("memory", memory == RATES_PINNED ? "pinned" : "pageable");
-    json_count("bytes", bytes);
-    json_text("processor", rate->by_gpu ? "GPU" : "CPU");
-    json_figure("gpuaes", rate->ours);
-    json_figure("default", rate->theirs);
-    json_close('}');
-}
-
 /* ---- One case ------------------------------------------------------------------------------ */
 
 struct turn {
-    const struct rates_row *row;
+    const struct row *row;
     EVP_CIPHER_CTX *contexts[SIDES]; /* of the reference: NULL where it is no cipher */
     const unsigned char *in;
     unsigned char *out;
@@ -138,7 +133,7 @@ static void take_turn(int side, void *argument)
             turn->failed = 1;
 }
 
-static EVP_CIPHER_CTX *new_context(const struct rates *rates, const struct rates_row *row,
+static EVP_CIPHER_CTX *new_context(const struct rates *rates, const struct row *row,
                                    const char *properties)
 {
     static const unsigned char zeros[32];
@@ -154,10 +149,10 @@ static EVP_CIPHER_CTX *new_context(const struct rates *rates, const struct rates
     return context;
 }
 
-int rates_measure(struct rates *rates, enum rates_work work, enum rates_memory memory, size_t bytes,
+int rates_measure(struct rates *rates, int work, enum rates_memory memory, size_t bytes,
                   double seconds, struct rate *rate)
 {
-    const struct rates_row *row = &rates_rows[work];
+    const struct row *row = &rows[work];
     struct turn turn = {.row = row, .bytes = bytes / 12 * 12, .capacity = capacity(rates)};
     *rate = (struct rate){0};
     if (rates->memory[memory] == NULL || bytes > rates->most)
@@ -187,4 +182,76 @@ int rates_measure(struct rates *rates, enum rates_work work, enum rates_memory m
     EVP_CIPHER_CTX_free(turn.contexts[OURS]);
     EVP_CIPHER_CTX_free(turn.contexts[REFERENCE]);
     return ok && !turn.failed;
+}
+
+/* ---- Tables -------------------------------------------------------------------------------- */
+
+/* "64 KiB", "1 MiB"; in the largest unit that has a whole number of them. */
+static void print_size(const char *work, size_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+    int unit = 0;
+    for (; unit < 3 && bytes >= 1024 && bytes % 1024 == 0; unit++)
+        bytes /= 1024;
+    (void)printf("%-14s %*zu %s", work, 7 - (int)strlen(units[unit]), bytes, units[unit]);
+}
+
+static void print_text(const struct rate measured[2])
+{
+    const struct rate *pageable = &measured[RATES_PAGEABLE];
+    (void)printf(" %9.2f", pageable->theirs);
+    for (const struct rate *rate = measured; rate < measured + 2; rate++)
+        if (rate->ours > 0)
+            (void)printf("  %8.2f %5.1fx %s", rate->ours, rate->ours / rate->theirs,
+                         rate->by_gpu ? "GPU" : "CPU");
+        else
+            (void)printf("  %8s %6s %-3s", "-", "", "");
+    (void)printf("\n");
+    (void)fflush(stdout);
+}
+
+static void print_json(const char *work, size_t bytes, const struct rate measured[2])
+{
+    for (int memory = RATES_PAGEABLE; memory <= RATES_PINNED; memory++) {
+        if (measured[memory].ours <= 0)
+            continue;
+        json_open(NULL, '{');
+        json_text("work", work);
+        json_text("memory", memory == RATES_PINNED ? "pinned" : "pageable");
+        json_value("bytes", "%zu", bytes);
+        json_text("processor", measured[memory].by_gpu ? "GPU" : "CPU");
+        json_value("gpuaes", "%.3f", measured[memory].ours);
+        json_value("default", "%.3f", measured[memory].theirs);
+        json_close('}');
+    }
+}
+
+static void print_row(struct rates *rates, int work, size_t bytes, double seconds, int as_json)
+{
+    struct rate measured[2];
+    for (int memory = RATES_PAGEABLE; memory <= RATES_PINNED; memory++)
+        if (!rates_measure(rates, work, (enum rates_memory)memory, bytes, seconds,
+                           &measured[memory]))
+            measured[memory] = (struct rate){0};
+    if (as_json) {
+        print_json(rates_works[work], bytes, measured);
+        return;
+    }
+    print_size(rates_works[work], bytes);
+    print_text(measured);
+}
+
+void rates_print(struct rates *rates, const struct rates_plan *plan, const char *json_name)
+{
+    if (json_name != NULL)
+        json_open(json_name, '[');
+    else
+        (void)printf("AES-256, GB/s           %9s  %-18s  %-18s\n%-14s %8s %9s  %-18s  %-18s\n",
+                     "default", "pageable memory", "pinned memory", "", "update", "provider",
+                     "  gpuaes", "  gpuaes");
+    for (int work = 0; work < RATES_WORKS; work++)
+        for (int i = 0; !plan->skips[work] && i < plan->size_count; i++)
+            print_row(rates, work, plan->sizes[i], plan->seconds, json_name != NULL);
+    if (json_name != NULL)
+        json_close(']');
 }

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "cuda/gpuaes.h"
 #include "tool/common/library.h"
 
 struct rates {
@@ -19,26 +20,20 @@ struct rates {
 
 enum rates_memory { RATES_PAGEABLE, RATES_PINNED };
 
-/* Modes and directions, in the order of tables. */
-enum rates_work {
-    RATES_CTR,
-    RATES_ECB_ENCRYPT,
-    RATES_ECB_DECRYPT,
-    RATES_CBC_DECRYPT,
-    RATES_CBC_ENCRYPT,
-    RATES_BASE64_ENCODE,
-    RATES_BASE64_DECODE,
-    RATES_WORKS
-};
-struct rates_row {
-    const char *name, *cipher;
-    int encrypts, is_base64;
-};
-extern const struct rates_row rates_rows[RATES_WORKS];
+enum { RATES_CTR, RATES_WORKS = 7 }; /* modes and directions, in the order of tables */
+extern const char *const rates_works[RATES_WORKS];
 
 struct rate {
     double ours, theirs; /* GB/s of input, medians; theirs: the default provider's or libcrypto's */
     int by_gpu;          /* most of ours */
+};
+
+/* What rates_print() measures. */
+struct rates_plan {
+    int skips[RATES_WORKS];
+    const size_t *sizes; /* bytes of an update, ascending */
+    int size_count;
+    double seconds; /* for each rate */
 };
 
 /*
@@ -50,15 +45,20 @@ void rates_want_device(void);
 /* Waits for the device; 1, or 0 where there is none, and then why. */
 int rates_wait_for_device(struct library *library, const char **why_not);
 
+enum { RATES_TEXT = 160 };
+
+/* Its name and what it has, in words. */
+void rates_describe(const struct gpuaes_device_info *device, char text[RATES_TEXT]);
+
+/* 0 where there is no memory for buffers. */
 int rates_open(struct rates *rates, const struct library *library, size_t most);
 void rates_close(struct rates *rates);
 
-/* Prints one as an object of JSON, in the array that is open. */
-void rates_print_json(enum rates_work work, enum rates_memory memory, size_t bytes,
-                      const struct rate *rate);
-
 /* Measures for so many seconds; 1, or 0 where it cannot be done. */
-int rates_measure(struct rates *rates, enum rates_work work, enum rates_memory memory, size_t bytes,
+int rates_measure(struct rates *rates, int work, enum rates_memory memory, size_t bytes,
                   double seconds, struct rate *rate);
+
+/* Measures, and prints a table, or an array of JSON of this name. */
+void rates_print(struct rates *rates, const struct rates_plan *plan, const char *json_name);
 
 #endif
