@@ -104,15 +104,14 @@ int stream_run(struct stream *stream, int progress_wish)
                   source_expected(&stream->source));
     struct progress progress = progress_begin(stream, progress_wish);
     int ok = pipeline_run(pipeline, progress_tick, &progress);
-    int error = 0;
     if (ok && !output_commit(output)) {
-        error = errno;
         ok = 0;
+        (void)snprintf(pipeline->error, sizeof pipeline->error, "%s: %s", output->name,
+                       strerror(errno));
     }
     progress_end(&progress, ok);
     if (!ok) {
-        (void)complain("%s%s%s", error != 0 ? output->name : pipeline->error,
-                       error != 0 ? ": " : "", error != 0 ? strerror(error) : "");
+        (void)complain("%s", pipeline->error);
         output_abandon(output);
     }
     return ok;

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "tool/pipeline/pipeline.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@
 #include "base/minmax.h"
 #include "cuda/gpuaes.h"
 
-enum { THREADS_BY_DEFAULT = 8, TICK_MS = 200 };
+enum { THREADS_BY_DEFAULT = 8, TICK_NS = 200000000 };
 
 /* ---- Pieces ------------------------------------------------------------------------- */
 
@@ -161,31 +162,21 @@ static int run_piece(struct pipeline *pipeline, struct piece *piece, struct buff
     return !piece->absent && !piece->last;
 }
 
-struct worker {
-    struct pipeline *pipeline;
-    unsigned thread;
-};
-
 static void *work(void *argument)
 {
-    const struct worker *worker = argument;
-    struct pipeline *pipeline = worker->pipeline;
+    struct pipeline *pipeline = argument;
     struct buffers buffers = {0};
-    struct piece piece = {.thread = worker->thread};
-    if (buffers_open(&buffers, pipeline->capacity)) {
-        for (int i = 0; i < 2; i++)
-            piece.buffers[i] = buffers.memory + (size_t)i * buffers.stride + PIECE_HEADROOM;
-        do
-            buffers_pin(&buffers);
-        while (run_piece(pipeline, &piece, &buffers));
-        buffers_close(&buffers);
-    } else {
+    struct piece piece = {.thread = atomic_fetch_add(&pipeline->begun, 1)};
+    if (!buffers_open(&buffers, pipeline->capacity)) {
         fail(pipeline, "there is no memory for buffers");
+        return NULL;
     }
-    (void)pthread_mutex_lock(&pipeline->lock);
-    pipeline->running--;
-    (void)pthread_cond_signal(&pipeline->ended);
-    (void)pthread_mutex_unlock(&pipeline->lock);
+    for (int i = 0; i < 2; i++)
+        piece.buffers[i] = buffers.memory + (size_t)i * buffers.stride + PIECE_HEADROOM;
+    do
+        buffers_pin(&buffers);
+    while (run_piece(pipeline, &piece, &buffers));
+    buffers_close(&buffers);
     return NULL;
 }
 
@@ -204,74 +195,45 @@ void pipeline_add(struct pipeline *pipeline, stage_fn *run, void *context, enum 
     pipeline->stages[pipeline->count++] = (struct stage){run, context, kind};
 }
 
-static void wait_for_end(struct pipeline *pipeline, void (*tick)(void *), void *context)
-{
-    int64_t next = clock_ns(CLOCK_MONOTONIC);
-    (void)pthread_mutex_lock(&pipeline->lock);
-    while (pipeline->running != 0) {
-        next += TICK_MS * 1000000;
-        struct timespec until = clock_timespec(next);
-        while (pipeline->running != 0 &&
-               pthread_cond_timedwait(&pipeline->ended, &pipeline->lock, &until) == 0)
-            ;
-        if (tick != NULL && pipeline->running != 0) {
-            (void)pthread_mutex_unlock(&pipeline->lock);
-            tick(context);
-            (void)pthread_mutex_lock(&pipeline->lock);
-        }
-    }
-    (void)pthread_mutex_unlock(&pipeline->lock);
-}
-
-static void open_sync(struct pipeline *pipeline)
-{
-    pthread_condattr_t attributes;
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_mutex_init(&pipeline->lock, NULL);
-    (void)pthread_cond_init(&pipeline->ended, &attributes);
-    for (unsigned i = 0; i < PIPELINE_STAGES; i++)
-        (void)pthread_cond_init(&pipeline->passed[i], NULL);
-    (void)pthread_condattr_destroy(&attributes);
-}
-
 /*
  * The pipeline's threads take no signals, which the first thread handles; but a closed pipe and
- * a page that is gone are reported to the thread that writes.
+ * a page that is gone are reported to the thread that writes. Returns how many were started.
  */
-static int start_threads(struct pipeline *pipeline, pthread_t *threads, struct worker *workers)
+static unsigned start_threads(struct pipeline *pipeline, pthread_t *threads)
 {
     sigset_t all, before;
+    unsigned started = 0;
     (void)sigfillset(&all);
     (void)sigdelset(&all, SIGPIPE);
     (void)sigdelset(&all, SIGBUS);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    unsigned started = 0;
-    pipeline->running = pipeline->threads;
-    for (; started < pipeline->threads; started++) {
-        workers[started] = (struct worker){pipeline, started};
-        if (pthread_create(&threads[started], NULL, work, &workers[started]) != 0)
-            break;
-    }
+    while (started < pipeline->threads &&
+           pthread_create(&threads[started], NULL, work, pipeline) == 0)
+        started++;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started != pipeline->threads) {
-        (void)pthread_mutex_lock(&pipeline->lock);
-        pipeline->running -= pipeline->threads - started;
-        (void)pthread_mutex_unlock(&pipeline->lock);
-        if (started == 0)
-            fail(pipeline, "no thread can be started");
+    if (started == 0)
+        fail(pipeline, "no thread can be started");
+    return started;
+}
+
+/* Waits for the thread's end, and calls `tick` meanwhile. */
+static void join(pthread_t thread, void (*tick)(void *), void *context)
+{
+    struct timespec until = clock_timespec(clock_ns(CLOCK_REALTIME) + TICK_NS);
+    while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT) {
+        tick(context);
+        until = clock_timespec(clock_ns(CLOCK_REALTIME) + TICK_NS);
     }
-    return (int)started;
 }
 
 int pipeline_run(struct pipeline *pipeline, void (*tick)(void *), void *context)
 {
     pthread_t threads[PIPELINE_THREADS];
-    struct worker workers[PIPELINE_THREADS];
-    open_sync(pipeline);
-    int started = start_threads(pipeline, threads, workers);
-    wait_for_end(pipeline, tick, context);
-    for (int i = 0; i < started; i++)
-        (void)pthread_join(threads[i], NULL);
+    (void)pthread_mutex_init(&pipeline->lock, NULL);
+    for (unsigned i = 0; i < PIPELINE_STAGES; i++)
+        (void)pthread_cond_init(&pipeline->passed[i], NULL);
+    unsigned started = start_threads(pipeline, threads);
+    for (unsigned i = 0; i < started; i++)
+        join(threads[i], tick, context);
     return !pipeline->failed;
 }

@@ -66,10 +66,10 @@ struct pipeline {
 
     /* The rest is the pipeline's own. */
     _Atomic uint64_t next;
+    atomic_uint begun; /* threads */
     pthread_mutex_t lock;
-    pthread_cond_t passed[PIPELINE_STAGES], ended;
+    pthread_cond_t passed[PIPELINE_STAGES];
     uint64_t turn[PIPELINE_STAGES];
-    unsigned running;
     int failed;
     char error[PIECE_ERROR];
 };
@@ -80,8 +80,8 @@ unsigned pipeline_threads(uint64_t pieces);
 void pipeline_add(struct pipeline *pipeline, stage_fn *run, void *context, enum stage_kind kind);
 
 /*
- * Runs all pieces; calls `tick`, if not NULL, some times a second meanwhile. 1, or 0
- * with what went wrong in pipeline->error.
+ * Runs all pieces; calls `tick` some times a second meanwhile. Returns 1, or 0 with what went wrong
+ * in pipeline->error.
  */
 int pipeline_run(struct pipeline *pipeline, void (*tick)(void *context), void *context);
 

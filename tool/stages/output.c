@@ -64,45 +64,16 @@ static int open_in_place(struct output *output, const char *path)
 
 int output_open(struct output *output, const char *path, int sync)
 {
-    struct stat status;
     *output = (struct output){.fd = -1, .name = path, .sync = sync, .hindrance = ""};
-    struct replacement *r = &output->replacement;
-    r->folder = -1;
+    output->replacement.folder = -1;
     if (path == NULL || strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
         return open_stdout(output);
-    int exists = stat(path, &status) == 0;
-    if (!exists && (errno != ENOENT || path[0] == '\0'))
-        return 0;
-    if (exists && S_ISDIR(status.st_mode)) {
-        errno = EISDIR;
-        return 0;
-    }
-    int found = replacement_find(r, path);
-    if (found <= 0)
-        return found == 0 && open_in_place(output, path);
-    if (exists && !replacement_is_safe(r, &status)) {
-        output->hindrance = "another user's file, in a folder with the sticky bit, where anybody "
-                            "may put one: ";
-        return 0;
-    }
-    if (exists && !S_ISREG(status.st_mode)) {
-        replacement_abandon(r);
+    output->fd = replacement_open(&output->replacement, path, &output->hindrance);
+    if (output->fd == REPLACEMENT_NONE)
         return open_in_place(output, path);
-    }
-    if (exists && access(path, W_OK) != 0)
-        return 0;
-    if (exists && !replacement_is_possible(r, &status)) {
-        output->hindrance = "it cannot be replaced, but standard output could be sent there: ";
-        return 0;
-    }
-    output->fd = replacement_create(r, exists ? &status : NULL);
-    if (output->fd < 0) {
-        output->hindrance = "no file can be made in its folder, where one is written first: ";
-        return 0;
-    }
-    output->seekable = 1;
-    output->maps = mapped_open(&output->mapped, output->fd, 0);
-    return 1;
+    output->seekable = output->fd >= 0;
+    output->maps = output->seekable && mapped_open(&output->mapped, output->fd, 0);
+    return output->seekable;
 }
 
 /* ---- Writing -------------------------------------------------------------------------- */
@@ -121,16 +92,11 @@ static int write_at(const struct output *output, const unsigned char *data, size
     return 1;
 }
 
-static int write_data(struct output *output, const unsigned char *data, size_t bytes, uint64_t at)
-{
-    return (output->maps && mapped_write(&output->mapped, data, bytes, at)) ||
-           write_at(output, data, bytes, at);
-}
-
 static int write_piece(struct output *output, struct piece *piece)
 {
     uint64_t at = output->begin + piece->to;
-    if (!write_data(output, piece->data, piece->bytes, at))
+    if (!(output->maps && mapped_write(&output->mapped, piece->data, piece->bytes, at)) &&
+        !write_at(output, piece->data, piece->bytes, at))
         return piece_fail(piece, "%s: %s", output->name, strerror(errno));
     return !piece->broken;
 }
@@ -154,16 +120,6 @@ int output_write(void *context, struct piece *piece)
 
 /* ---- The end -------------------------------------------------------------------------- */
 
-/* Cuts off what it grew too much, and has it on the disk if that is asked for. */
-static int complete(const struct output *output)
-{
-    if (!mapped_cut(&output->mapped, output->begin + output->position))
-        return 0;
-    if (output->replacement.folder >= 0)
-        replacement_permit(&output->replacement, output->fd);
-    return !output->sync || fsync(output->fd) == 0 || errno == EINVAL || errno == EROFS;
-}
-
 /* Others write to standard output behind what we wrote. */
 static void leave_stdout(const struct output *output)
 {
@@ -171,34 +127,27 @@ static void leave_stdout(const struct output *output)
         (void)lseek(STDOUT_FILENO, (off_t)(output->begin + output->position), SEEK_SET);
 }
 
-static int close_output(struct output *output)
-{
-    int ok = complete(output), error = errno;
-    leave_stdout(output);
-    if (close(output->fd) != 0) {
-        error = errno;
-        ok = 0;
-    }
-    output->fd = -1;
-    errno = error;
-    return ok;
-}
-
 int output_commit(struct output *output)
 {
-    int ok = close_output(output);
-    if (!ok || output->replacement.folder < 0)
-        return ok;
-    return replacement_commit(&output->replacement, output->sync);
+    const int is_replacement = output->replacement.folder >= 0;
+    if (!mapped_cut(&output->mapped, output->begin + output->position))
+        return 0;
+    if (is_replacement)
+        replacement_permit(&output->replacement, output->fd);
+    if (output->sync && fsync(output->fd) != 0 && errno != EINVAL && errno != EROFS)
+        return 0;
+    leave_stdout(output);
+    int fd = output->fd;
+    output->fd = -1;
+    return close(fd) == 0 &&
+           (!is_replacement || replacement_commit(&output->replacement, output->sync));
 }
 
 void output_abandon(struct output *output)
 {
-    int error = errno;
     leave_stdout(output);
     if (output->fd >= 0)
         (void)close(output->fd);
     output->fd = -1;
     replacement_abandon(&output->replacement);
-    errno = error;
 }

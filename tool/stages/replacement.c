@@ -151,45 +151,29 @@ static void leave_folder(struct replacement *r)
     errno = error;
 }
 
-int replacement_find(struct replacement *r, const char *path)
-{
-    *r = (struct replacement){.path = path, .folder = AT_FDCWD};
-    int found = follow(r, path);
-    if (found <= 0)
-        leave_folder(r);
-    return found;
-}
-
 /* As fs.protected_regular = 2 and fs.protected_fifos = 2 have it for open() with O_CREAT. */
-int replacement_is_safe(const struct replacement *r, const struct stat *status)
+static int is_safe(const struct stat *folder, const struct stat *file)
 {
-    struct stat folder;
-    if (fstat(r->folder, &folder) != 0)
-        return 0;
     errno = EACCES;
-    return is_trusted(&folder, S_IWOTH | S_IWGRP, status->st_uid);
+    return is_trusted(folder, S_IWOTH | S_IWGRP, file->st_uid);
 }
 
-int replacement_is_possible(const struct replacement *r, const struct stat *status)
+/* What rename() would find out in the end, too late. */
+static int is_replaceable(const struct replacement *r, const struct stat *folder,
+                          const struct stat *file)
 {
-    struct stat around;
-    struct statx file, folder;
-    if (fstat(r->folder, &around) != 0)
-        return 0;
-    if ((around.st_mode & S_ISVTX) != 0 && geteuid() != 0 && geteuid() != status->st_uid &&
-        geteuid() != around.st_uid) {
+    struct statx ours, around;
+    if ((folder->st_mode & S_ISVTX) != 0 && geteuid() != 0 && geteuid() != file->st_uid &&
+        geteuid() != folder->st_uid) {
         errno = EPERM;
         return 0;
     }
     /* A file may be mounted by itself, as containers get them. */
-    if (statx(r->folder, r->name, AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &file) == 0 &&
-        statx(r->folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &folder) == 0 &&
-        (file.stx_mask & folder.stx_mask & STATX_MNT_ID) != 0 &&
-        file.stx_mnt_id != folder.stx_mnt_id) {
-        errno = EBUSY;
-        return 0;
-    }
-    return 1;
+    errno = EBUSY;
+    return statx(r->folder, r->name, AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &ours) != 0 ||
+           statx(r->folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &around) != 0 ||
+           (ours.stx_mask & around.stx_mask & STATX_MNT_ID) == 0 ||
+           ours.stx_mnt_id == around.stx_mnt_id;
 }
 
 /* ---- The temporary file ---------------------------------------------------------------------- */
@@ -214,15 +198,10 @@ static int open_new(struct replacement *r, mode_t mode)
  * kernel says it, by what it gives to this one while it is empty. With an ACL, the group's bits
  * are its mask, so that they take away and give back what all of its entries allow.
  */
-int replacement_create(struct replacement *r, const struct stat *replaced)
+static int create(struct replacement *r)
 {
     sigset_t before;
     struct stat status;
-    r->exists = replaced != NULL;
-    if (r->exists) {
-        r->device = replaced->st_dev;
-        r->inode = replaced->st_ino;
-    }
     catch_signals();
     block_signals(&before);
     int fd = open_new(r, r->exists ? 0600 : 0666), error = errno;
@@ -233,6 +212,48 @@ int replacement_create(struct replacement *r, const struct stat *replaced)
     }
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;
+    return fd;
+}
+
+/* The same for a path whose folder is open. */
+static int open_found(struct replacement *r, const char **hindrance)
+{
+    struct stat folder;
+    const struct stat *file = &r->found;
+    if (r->exists && (fstat(r->folder, &folder) != 0 || !is_safe(&folder, file))) {
+        *hindrance = "another user's file, in a folder with the sticky bit, where anybody may put "
+                     "one: ";
+        return -1;
+    }
+    if (r->exists && !S_ISREG(file->st_mode))
+        return REPLACEMENT_NONE;
+    if (r->exists && access(r->path, W_OK) != 0)
+        return -1;
+    if (r->exists && !is_replaceable(r, &folder, file)) {
+        *hindrance = "it cannot be replaced, but standard output could be sent there: ";
+        return -1;
+    }
+    int fd = create(r);
+    if (fd < 0)
+        *hindrance = "no file can be made in its folder, where one is written first: ";
+    return fd;
+}
+
+int replacement_open(struct replacement *r, const char *path, const char **hindrance)
+{
+    *r = (struct replacement){.path = path, .folder = -1};
+    r->exists = stat(path, &r->found) == 0;
+    if (!r->exists && (errno != ENOENT || path[0] == '\0'))
+        return -1;
+    if (r->exists && S_ISDIR(r->found.st_mode)) {
+        errno = EISDIR;
+        return -1;
+    }
+    r->folder = AT_FDCWD;
+    int followed = follow(r, path);
+    int fd = followed > 0 ? open_found(r, hindrance) : followed == 0 ? REPLACEMENT_NONE : -1;
+    if (fd < 0)
+        leave_folder(r);
     return fd;
 }
 
@@ -274,7 +295,7 @@ void replacement_permit(const struct replacement *r, int fd)
     struct stat replaced;
     mode_t mode = r->mode;
     if (r->exists && fstatat(r->folder, r->name, &replaced, AT_SYMLINK_NOFOLLOW) == 0 &&
-        replaced.st_dev == r->device && replaced.st_ino == r->inode) {
+        replaced.st_dev == r->found.st_dev && replaced.st_ino == r->found.st_ino) {
         int keeps_group = pass_on_group(fd, &replaced), acl = pass_on_acl(r, fd, keeps_group);
         if (acl > 0)
             return;
@@ -315,10 +336,8 @@ int replacement_commit(struct replacement *r, int sync)
 
 void replacement_abandon(struct replacement *r)
 {
-    int error = errno;
     if (doomed == r)
         (void)unlinkat(r->folder, r->temporary, 0);
     doomed = NULL;
     leave_folder(r);
-    errno = error;
 }

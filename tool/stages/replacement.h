@@ -18,35 +18,21 @@ struct replacement {
     char name[NAME_MAX + 1], temporary[NAME_MAX + 1]; /* in there */
     mode_t mode;                                      /* if it replaces no file */
     int exists;                                       /* it replaces this one: */
-    dev_t device;
-    ino_t inode;
+    struct stat found;
 };
 
-/*
- * Follows the links of `path`, though there may be no file yet. Returns 1; 0 if it names an open
- * file, as /dev/fd/N does, which no other file can replace; or -1 with errno set.
- */
-int replacement_find(struct replacement *r, const char *path);
+enum { REPLACEMENT_NONE = -2 };
 
 /*
- * Whether no other user can have put the file there, which `status` describes, to get what is
- * written to it. That is so for root, too. Returns 1, or 0 with errno set.
+ * Follows the links of `path`, though there may be no file yet, and makes the temporary file; `r`
+ * must not move in memory from here on. The new file gets the permissions of the file that is found
+ * now, and not of one that somebody else puts in its place. Refuses a file that another user can
+ * have put there to get what is written to it, for root, too. Returns the descriptor, for reading
+ * and writing; REPLACEMENT_NONE for what no other file can replace: a pipe, a device, or an open
+ * file, as /dev/fd/N names it; or -1 with errno set, and `hindrance` to what could not be done if
+ * that is not to open it.
  */
-int replacement_is_safe(const struct replacement *r, const struct stat *status);
-
-/*
- * Whether the file, of which `status` tells, can be replaced: what rename() finds out in the end
- * comes too late. Returns 1, or 0 with errno set.
- */
-int replacement_is_possible(const struct replacement *r, const struct stat *status);
-
-/*
- * Makes the temporary file; `r` must not move in memory from here on. `replaced` describes the file
- * to be replaced, or is NULL if there is none: the new file gets the permissions of that file
- * alone, not of one that somebody else puts in its place. Returns the descriptor, for reading and
- * writing, or -1 with errno set.
- */
-int replacement_create(struct replacement *r, const struct stat *replaced);
+int replacement_open(struct replacement *r, const char *path, const char **hindrance);
 
 /*
  * Gives the file its permissions: those of the file that it replaces, or what open() gives to a new
@@ -58,7 +44,7 @@ void replacement_permit(const struct replacement *r, int fd);
  */
 int replacement_commit(struct replacement *r, int sync);
 
-/* Removes the temporary file, if there is one, and closes what replacement_find() opened. */
+/* Removes the temporary file, if there is one, and closes what replacement_open() opened. */
 void replacement_abandon(struct replacement *r);
 
 #endif
