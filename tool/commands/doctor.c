@@ -166,18 +166,6 @@ static int examine_gain(struct library *library)
     return 1;
 }
 
-static int examine_configuration(const struct configuration *c)
-{
-    if (c->uses_gpuaes)
-        (void)printf("Programs that read %s use gpuaes.\n", c->path);
-    else
-        (void)printf("Programs that read %s do not use gpuaes: %s.\n  What to change: %s.\n",
-                     c->path, c->why_not, c->change);
-    if (c->note[0] != '\0')
-        (void)printf("  A note: %s.\n", c->note);
-    return c->uses_gpuaes;
-}
-
 /* ---- The command ---------------------------------------------------------------------------- */
 
 static int run(struct library *library)
@@ -190,8 +178,8 @@ static int run(struct library *library)
     int right = module && device && examine_offload();
     if (right)
         (void)examine_gain(library);
-    int configured = examine_configuration(&configuration);
-    int well = right && environment && configured;
+    configuration_print(&configuration);
+    int well = right && environment && configuration.uses_gpuaes;
     (void)printf(well ? "All is well.\n" : "Not all is well.\n");
     return well;
 }

@@ -18,6 +18,7 @@
 #include "tool/commands/shard.h"
 #include "tool/commands/stream.h"
 #include "tool/common/message.h"
+#include "tool/common/options.h"
 #include "tool/keys/ciphers.h"
 #include "tool/keys/key.h"
 #include "tool/keys/password.h"
@@ -215,8 +216,7 @@ static int get_key(struct enc *enc)
 static void forget_secrets(struct enc *enc)
 {
     enc_options_forget(&enc->options);
-    password_free(enc->password);
-    enc->password = NULL;
+    option_forget(&enc->password);
 }
 
 /* ---- The stream ------------------------------------------------------------------------ */

@@ -60,18 +60,6 @@ static void print_devices(int ready, const char *why_not)
                  ready ? "" : ", of libcrypto's AES alone");
 }
 
-static void print_configuration(const struct configuration *c)
-{
-    (void)printf("\nopenssl.cnf: %s\n", c->path);
-    if (c->uses_gpuaes)
-        (void)printf("  programs that read it use gpuaes\n");
-    else
-        (void)printf("  programs that read it do not use gpuaes: %s\n  what to change: %s\n",
-                     c->why_not, c->change);
-    if (c->note[0] != '\0')
-        (void)printf("  note: %s\n", c->note);
-}
-
 /* ---- For programs ---------------------------------------------------------------------------- */
 
 static void print_devices_json(int ready, const char *why_not)
@@ -116,7 +104,7 @@ static void print_facts(const struct facts *facts)
 {
     print_versions(facts->library);
     print_devices(facts->ready, facts->why_not);
-    print_configuration(&facts->configuration);
+    configuration_print(&facts->configuration);
     (void)printf("\n");
 }
 

@@ -296,3 +296,14 @@ void configuration_examine(struct configuration *c)
         c->why_not[0] = c->change[0] = '\0';
     OSSL_LIB_CTX_free(context);
 }
+
+void configuration_print(const struct configuration *c)
+{
+    if (c->uses_gpuaes)
+        (void)printf("Programs that read %s use gpuaes.\n", c->path);
+    else
+        (void)printf("Programs that read %s do not use gpuaes: %s.\n  What to change: %s.\n",
+                     c->path, c->why_not, c->change);
+    if (c->note[0] != '\0')
+        (void)printf("  A note: %s.\n", c->note);
+}

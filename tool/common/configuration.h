@@ -23,6 +23,9 @@ struct configuration {
  */
 void configuration_examine(struct configuration *configuration);
 
+/* Prints the sentences. */
+void configuration_print(const struct configuration *configuration);
+
 /* Returns 1, or 0 and a sentence where a setting in the environment has a wrong value. */
 int configuration_environment(char why_not[CONFIGURATION_TEXT]);
 

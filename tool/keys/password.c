@@ -17,6 +17,7 @@
 
 #include "tool/common/again.h"
 #include "tool/common/message.h"
+#include "tool/common/options.h"
 
 /* In bytes, what openssl enc takes of a line at most; the prompt's is a buffer of that size. */
 enum { LINE = 1023, KEY_FILE_LINE = 127, PROMPT = 512 };
@@ -67,8 +68,11 @@ static char *read_line(int fd, const char *name, size_t most)
     return password;
 }
 
+/* NULL: standard input. */
 static char *from_file(const char *path, size_t most)
 {
+    if (path == NULL)
+        return read_line(STDIN_FILENO, "standard input", most);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) {
         (void)complain("the password from %s: %s", path, strerror(errno));
@@ -79,24 +83,16 @@ static char *from_file(const char *path, size_t most)
     return password;
 }
 
-static char *from_stdin(size_t most)
-{
-    return read_line(STDIN_FILENO, "standard input", most);
-}
-
 char *password_from_key_file(const char *path)
 {
-    char *password =
-        strcmp(path, "-") == 0 ? from_stdin(KEY_FILE_LINE) : from_file(path, KEY_FILE_LINE);
-    if (password == NULL)
-        return NULL;
-    size_t length = strlen(password);
+    char *password = from_file(strcmp(path, "-") == 0 ? NULL : path, KEY_FILE_LINE);
+    size_t length = password != NULL ? strlen(password) : 0;
     while (length != 0 && password[length - 1] == '\r')
         password[--length] = '\0';
-    if (length != 0)
+    if (password == NULL || length != 0)
         return password;
     (void)complain("-kfile %s: the password is empty", path);
-    password_free(password);
+    option_forget(&password);
     return NULL;
 }
 
@@ -134,7 +130,7 @@ char *password_from(const char *source)
     if (strncmp(source, "fd:", 3) == 0)
         return from_descriptor(source + 3);
     if (strcmp(source, "stdin") == 0)
-        return from_stdin(LINE);
+        return from_file(NULL, LINE);
     /* It may be a password whose "pass:" was forgotten, so it is not repeated. */
     (void)complain("-pass: expected pass:PASSWORD, env:NAME, file:PATH, fd:NUMBER or stdin");
     return NULL;
@@ -159,10 +155,4 @@ char *password_ask(const char *cipher, int confirm)
         password = OPENSSL_strdup(answer);
     OPENSSL_cleanse(answer, sizeof answer);
     return password;
-}
-
-void password_free(char *password)
-{
-    if (password != NULL)
-        OPENSSL_clear_free(password, strlen(password));
 }

@@ -7,7 +7,7 @@
 #define GPUAES_TOOL_KEYS_PASSWORD_H
 
 /*
- * Each returns a password, for password_free(); or NULL after saying why there is none. A line is
+ * Each returns a password, for option_forget(); or NULL after saying why there is none. A line is
  * cut where openssl enc cuts it: after 1023 bytes, or 127 with -kfile, or before a zero byte. It
  * says so.
  */
@@ -22,8 +22,5 @@ char *password_from_key_file(const char *path);
 
 /* Asks on the terminal; twice, where `confirm`. */
 char *password_ask(const char *cipher, int confirm);
-
-/* Cleanses it, too. Takes NULL. */
-void password_free(char *password);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include <openssl/err.h>
 #include <openssl/params.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/minmax.h"
@@ -93,8 +92,7 @@ static void cut_lines(const struct base64_encode *job, struct piece *piece, uint
     unsigned char *out = piece_spare(piece), *to = out;
     uint64_t column = at % job->line;
     for (size_t i = 0; i < piece->bytes;) {
-        size_t left = piece->bytes - i;
-        size_t n = job->line - column < left ? (size_t)(job->line - column) : left;
+        size_t n = min_u64(job->line - column, piece->bytes - i);
         memcpy(to, piece->data + i, n);
         to += n;
         i += n;
@@ -129,7 +127,7 @@ enum { NO_CHARACTER = 64, PADDING = 65, SPACE = 66 };
 /* The value of each character, or one of the above. */
 static unsigned char values[256];
 
-static void fill_values(void)
+__attribute__((constructor)) static void fill_values(void)
 {
     static const char alphabet[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -139,13 +137,6 @@ static void fill_values(void)
     values['='] = PADDING;
     for (const char *p = " \t\n\v\f\r"; *p != '\0'; p++)
         values[(unsigned char)*p] = SPACE;
-}
-
-static const unsigned char *value_of(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, fill_values);
-    return values;
 }
 
 /* ---- What is between ------------------------------------------------------------------ */
@@ -167,7 +158,6 @@ static size_t strip_line_feeds(const unsigned char *in, size_t bytes, unsigned c
 static size_t strip(enum base64_between between, const unsigned char *in, size_t bytes,
                     unsigned char *out)
 {
-    const unsigned char *value = value_of();
     size_t kept = 0;
     int only_line_feeds = between == BASE64_LINE_FEEDS ||
                           (between == BASE64_WHITE_SPACE && memchr(in, '\r', bytes) == NULL &&
@@ -175,7 +165,7 @@ static size_t strip(enum base64_between between, const unsigned char *in, size_t
     if (only_line_feeds)
         return strip_line_feeds(in, bytes, out);
     for (size_t i = 0; i < bytes; i++) {
-        unsigned char v = value[in[i]];
+        unsigned char v = values[in[i]];
         out[kept] = in[i];
         kept += v != SPACE && (between == BASE64_WHITE_SPACE || v != NO_CHARACTER);
     }
@@ -197,7 +187,7 @@ static int decode_group(enum base64_between between, const unsigned char *in, si
     unsigned char v[4] = {NO_CHARACTER, NO_CHARACTER, NO_CHARACTER, NO_CHARACTER};
     *written = 0;
     for (size_t i = 0; i < n; i++)
-        v[i] = value_of()[in[i]];
+        v[i] = values[in[i]];
     if (v[0] > 63 || v[1] > 63)
         return 0;
     out[(*written)++] = (unsigned char)(v[0] << 2 | v[1] >> 4);
@@ -211,42 +201,30 @@ static int decode_group(enum base64_between between, const unsigned char *in, si
     return 1;
 }
 
-/* The most that are whole and without padding, from the beginning on; how many characters. */
-static size_t decode_plain(const unsigned char *in, size_t n, unsigned char *out)
-{
-    const unsigned char *value = value_of();
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4, out += 3) {
-        unsigned a = value[in[i]], b = value[in[i + 1]], c = value[in[i + 2]], d = value[in[i + 3]];
-        if ((a | b | c | d) > 63)
-            break;
-        unsigned bits = a << 18 | b << 12 | c << 6 | d;
-        out[0] = (unsigned char)(bits >> 16);
-        out[1] = (unsigned char)(bits >> 8);
-        out[2] = (unsigned char)bits;
-    }
-    return i;
-}
-
-/* Decodes all; returns whether it is right. */
-static int decode_on_cpu(const struct base64_decode *job, const unsigned char *in, size_t n,
+/* Decodes all, a group at a time; returns whether it is right. */
+static int decode_groups(enum base64_between between, const unsigned char *in, size_t n,
                          unsigned char *out, size_t *written)
 {
     *written = 0;
-    for (size_t i = 0, some; i < n;) {
-        size_t plain = decode_plain(in + i, n - i, out + *written);
-        i += plain;
-        *written += plain / 4 * 3;
-        size_t group = n - i < 4 ? n - i : 4;
-        if (group == 0)
-            break;
-        int ok = decode_group(job->between, in + i, group, out + *written, &some);
+    for (size_t i = 0, some; i < n; i += 4) {
+        int ok = decode_group(between, in + i, min_u64(n - i, 4), out + *written, &some);
         *written += some;
-        i += group;
-        if (!ok || (job->between == BASE64_WHITE_SPACE && i < n))
+        int is_padded = some < 3 && between == BASE64_WHITE_SPACE;
+        if (!ok || (is_padded && i + 4 < n))
             return 0;
     }
     return 1;
+}
+
+/* Decodes whole groups without padding; returns whether they are. */
+static int decode_plain(EVP_CIPHER *cipher, const struct piece *piece, size_t bytes)
+{
+    const long expected = (long)(bytes / 4 * 3);
+    if (cipher != NULL)
+        return by_provider(cipher, 0, piece, bytes, 0, bytes / 4 * 3) == expected;
+    /* It takes padding for zeros, and leaves out white space at both ends. */
+    return memchr(piece->data, '=', bytes) == NULL &&
+           EVP_DecodeBlock(piece_spare(piece), piece->data, (int)bytes) == expected;
 }
 
 /* ---- Stages --------------------------------------------------------------------------- */
@@ -283,22 +261,20 @@ static int decode_piece(void *context, struct piece *piece)
 {
     const struct base64_decode *job = context;
     unsigned char *out = piece_spare(piece);
-    /* The last group may be padded. */
-    size_t plain = piece->last ? (piece->bytes > 0 ? (piece->bytes - 1) / 4 * 4 : 0) : piece->bytes;
-    size_t written, done = 0;
-    if (job->cipher != NULL && plain != 0) {
-        if (by_provider(job->cipher, 0, piece, plain, 0, plain / 4 * 3) == (long)(plain / 4 * 3))
-            done = plain;
-        else if (decode_plain(piece->data, plain, out) == plain) /* it is not the text's fault */
-            return piece_fail(piece, "Base64 cannot be decoded: %s", openssl_reason());
-        ERR_clear_error();
-    }
-    int ok =
-        decode_on_cpu(job, piece->data + done, piece->bytes - done, out + done / 4 * 3, &written);
-    written += done / 4 * 3;
-    piece->broken = !ok;
-    piece_use_spare(piece, written);
-    return ok || piece_fail(piece, "invalid input") || job->between != BASE64_WHITE_SPACE;
+    size_t written, done = piece->bytes / 4 * 4;
+    if (piece->last && done != 0 && done == piece->bytes)
+        done -= 4; /* the last group may be padded */
+    const int is_plain = done == 0 || decode_plain(job->cipher, piece, done);
+    if (!is_plain && job->cipher != NULL &&
+        decode_groups(job->between, piece->data, done, out, &written) && written == done / 4 * 3)
+        return piece_fail(piece, "Base64 cannot be decoded: %s", openssl_reason());
+    ERR_clear_error();
+    done = is_plain ? done : 0;
+    piece->broken = !decode_groups(job->between, piece->data + done, piece->bytes - done,
+                                   out + done / 4 * 3, &written);
+    piece_use_spare(piece, done / 4 * 3 + written);
+    return !piece->broken || piece_fail(piece, "invalid input") ||
+           job->between != BASE64_WHITE_SPACE;
 }
 
 void base64_decode_close(struct base64_decode *job)
@@ -317,13 +293,11 @@ void base64_decode_add(struct base64_decode *job, struct pipeline *pipeline)
 size_t base64_decode_some(enum base64_between between, const unsigned char *text, size_t count,
                           unsigned char *out, size_t capacity, int *right)
 {
-    const struct base64_decode job = {.between = between};
     unsigned char stripped[4096], decoded[4096];
     size_t n = strip(between, text, min_u64(count, sizeof stripped), stripped);
     size_t written;
-    *right = decode_on_cpu(&job, stripped, n, decoded, &written);
-    if (written > capacity)
-        written = capacity;
+    *right = decode_groups(between, stripped, n, decoded, &written);
+    written = min_u64(written, capacity);
     memcpy(out, decoded, written);
     OPENSSL_cleanse(decoded, sizeof decoded);
     return written;
