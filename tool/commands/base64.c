@@ -33,8 +33,6 @@ struct base64 {
     struct base64_decode decoding;
 };
 
-/* ---- Options --------------------------------------------------------------------------- */
-
 static void usage(void)
 {
     (void)printf(
@@ -132,8 +130,6 @@ static int read_options(int argc, char **argv, struct base64 *job)
     job->in = argv[optind];
     return 1;
 }
-
-/* ---- The work -------------------------------------------------------------------------- */
 
 static void build(struct base64 *job)
 {

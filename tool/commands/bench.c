@@ -52,19 +52,12 @@ static int choose_works(struct rates_plan *plan, const char *name)
     return chosen;
 }
 
-/* `seconds`: for all `works` of the plan. */
-static int run(struct library *library, struct rates_plan *plan, double seconds, int works,
-               int json)
+static int run(struct library *library, const struct rates_plan *plan, int json)
 {
-    struct rates rates;
     const char *why_not;
     if (library->gpuaes == NULL)
         return complain("the provider gpuaes cannot be loaded: %s", library->why_not);
     (void)rates_wait_for_device(library, &why_not);
-    if (!rates_open(&rates, library, plan->sizes[plan->size_count - 1]))
-        return complain("there is no memory for buffers");
-    int memories = rates.memory[RATES_PINNED] != NULL ? 2 : 1;
-    plan->seconds = seconds / works / plan->size_count / memories;
     if (json) {
         json_open(NULL, '{');
         json_text("unit", "GB/s");
@@ -72,12 +65,9 @@ static int run(struct library *library, struct rates_plan *plan, double seconds,
     } else if (why_not[0] != '\0') {
         (void)printf("No GPU: %s\n\n", why_not);
     }
-    rates_print(&rates, plan, json ? "rows" : NULL);
-    if (json)
-        json_close('}');
-    (void)printf(json ? "\n" : "");
-    rates_close(&rates);
-    return 1;
+    int ok = rates_print(library, plan, json ? "rows" : NULL);
+    (void)printf(json ? "\n}\n" : "");
+    return ok;
 }
 
 int bench_command(int argc, char **argv)
@@ -95,13 +85,16 @@ int bench_command(int argc, char **argv)
     int read = options_read(argc, argv, usage, known, NULL, NULL);
     if (read <= 0)
         return read < 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-    struct rates_plan plan = {.sizes = all_sizes, .size_count = quick ? QUICK_SIZES : SIZES};
+    struct rates_plan plan = {.sizes = all_sizes,
+                              .size_count = quick ? QUICK_SIZES : SIZES,
+                              .seconds = seconds != 0 ? (double)seconds
+                                         : quick      ? 1
+                                                      : 60};
     if (size != 0) {
         plan.sizes = &size;
         plan.size_count = 1;
     }
-    int works = choose_works(&plan, cipher);
-    if (works == 0)
+    if (!choose_works(&plan, cipher))
         return !complain("--cipher=%s: expected ctr, ecb, cbc or base64, or one direction, as in "
                          "cbc-decrypt",
                          cipher);
@@ -109,7 +102,7 @@ int bench_command(int argc, char **argv)
     rates_want_device();
     if (!library_open(&library))
         return EXIT_FAILURE;
-    int ok = run(&library, &plan, seconds != 0 ? (double)seconds : quick ? 1 : 60, works, json);
+    int ok = run(&library, &plan, json);
     library_close(&library);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -24,8 +24,6 @@ static const char usage[] = "usage: gpuaes doctor\n\n"
                             "Says what is wrong here, and what to do about it. "
                             "Ends with 0 if all is well.\n";
 
-/* ---- The parts ---------------------------------------------------------------------------- */
-
 static int examine_module(const struct library *library)
 {
     if (library->gpuaes != NULL) {
@@ -149,25 +147,6 @@ static int examine_offload(void)
     return ok;
 }
 
-static int examine_gain(struct library *library)
-{
-    struct rates rates;
-    struct rate pageable, pinned;
-    const size_t bytes = 32 << 20;
-    if (!rates_open(&rates, library, bytes))
-        return complain("there is no memory for buffers");
-    if (rates_measure(&rates, RATES_CTR, RATES_PAGEABLE, bytes, 0.5, &pageable))
-        (void)printf("AES-256-CTR of 32 MiB: %.1f GB/s with gpuaes, %.1f GB/s without, in pageable "
-                     "memory.\n",
-                     pageable.ours, pageable.theirs);
-    if (rates_measure(&rates, RATES_CTR, RATES_PINNED, bytes, 0.5, &pinned))
-        (void)printf("  In pinned memory: %.1f GB/s with gpuaes.\n", pinned.ours);
-    rates_close(&rates);
-    return 1;
-}
-
-/* ---- The command ---------------------------------------------------------------------------- */
-
 static int run(struct library *library)
 {
     struct configuration configuration;
@@ -176,8 +155,6 @@ static int run(struct library *library)
     int environment = examine_environment();
     int device = examine_device(library);
     int right = module && device && examine_offload();
-    if (right)
-        (void)examine_gain(library);
     configuration_print(&configuration);
     int well = right && environment && configuration.uses_gpuaes;
     (void)printf(well ? "All is well.\n" : "Not all is well.\n");

@@ -52,8 +52,6 @@ static const char help[] =
     "  -v                  say how much was read and written, and by whom encrypted\n"
     "  -list, -ciphers     print the names of all ciphers, and do nothing else\n";
 
-/* ---- Words without a rule ---------------------------------------------------------------- */
-
 static const char opaque[] = "keys that stay inside their provider are not supported; use -K, or "
                              "a password";
 
@@ -95,8 +93,6 @@ static int take_other(void *argument, const char *name, const char **meant)
     options->cipher = name;
     return 1;
 }
-
-/* ---- All of them ------------------------------------------------------------------------- */
 
 int enc_options_read(struct enc_options *o, int argc, char **argv)
 {

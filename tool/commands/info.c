@@ -60,8 +60,6 @@ static void print_devices(int ready, const char *why_not)
                  ready ? "" : ", of libcrypto's AES alone");
 }
 
-/* ---- For programs ---------------------------------------------------------------------------- */
-
 static void print_devices_json(int ready, const char *why_not)
 {
     struct gpuaes_device_info device;
@@ -94,11 +92,8 @@ static void print_configuration_json(const struct configuration *c)
     json_value("uses_gpuaes", "%s", c->uses_gpuaes ? "true" : "false");
     json_text("why_not", c->why_not);
     json_text("change", c->change);
-    json_text("note", c->note);
     json_close('}');
 }
-
-/* ---- The command ---------------------------------------------------------------------------- */
 
 static void print_facts(const struct facts *facts)
 {
@@ -120,27 +115,15 @@ static void print_facts_json(const struct facts *facts)
     print_configuration_json(&facts->configuration);
 }
 
-static int print_rates(const struct library *library, int quick, int json)
-{
-    struct rates rates;
-    const struct rates_plan plan = {
-        .sizes = sizes, .size_count = quick ? SIZES_QUICK : SIZES, .seconds = quick ? 0.002 : 0.05};
-    if (library->gpuaes == NULL)
-        return 1;
-    if (!rates_open(&rates, library, sizes[plan.size_count - 1]))
-        return complain("there is no memory for buffers");
-    rates_print(&rates, &plan, json ? "rates" : NULL);
-    rates_close(&rates);
-    return 1;
-}
-
 static int run(struct library *library, int quick, int json)
 {
+    const struct rates_plan plan = {
+        .sizes = sizes, .size_count = quick ? SIZES_QUICK : SIZES, .seconds = quick ? 0.1 : 4};
     struct facts facts = {.library = library};
     configuration_examine(&facts.configuration);
     facts.ready = rates_wait_for_device(library, &facts.why_not);
     (json ? print_facts_json : print_facts)(&facts);
-    int ok = print_rates(library, quick, json);
+    int ok = library->gpuaes == NULL || rates_print(library, &plan, json ? "rates" : NULL);
     (void)printf(json ? "\n}\n" : "");
     return ok;
 }

@@ -18,8 +18,6 @@
 
 enum { PIECE = 2 << 20 };
 
-/* ---- Progress ------------------------------------------------------------------------- */
-
 /* What is over so soon needs no line. */
 static const double delay = 0.5;
 
@@ -76,8 +74,6 @@ static void progress_end(const struct progress *progress, int ok)
         (void)fprintf(stderr, "%" PRIu64 " bytes in %.2f s, %.2f GB/s\n", done, seconds,
                       (double)done / 1e9 / seconds);
 }
-
-/* ---- The stream ----------------------------------------------------------------------- */
 
 int stream_begin(struct stream *stream, uint64_t piece, size_t unit, uint64_t threads,
                  int is_for_device)

@@ -119,32 +119,12 @@ static int check_properties(struct configuration *c, const CONF *conf, const cha
     return 0;
 }
 
-/* What works, but could be better. */
-static void check_random(struct configuration *c, const CONF *conf, const char *init)
-{
-    static const char own[] = "properties = ?provider=default";
-    struct configuration note;
-    const char *random = value_in(conf, init, "random");
-    if (value_in(conf, random, "properties") != NULL)
-        return;
-    if (random != NULL)
-        (void)lacks_line(&note, "", own, random, NULL, NULL);
-    else
-        (void)lacks_line(&note, "", "random = random_sect", init, "random_sect", own);
-    (void)snprintf(c->note, sizeof c->note,
-                   "OpenSSL's random numbers are made by way of gpuaes, which they need not: %.*s",
-                   CONFIGURATION_TEXT - 100, note.change);
-}
-
 static int check_lines(struct configuration *c, const CONF *conf)
 {
     const char *init = NCONF_get_string(conf, "default", "openssl_conf");
     if (init == NULL)
         return lacks(c, "it has no line \"openssl_conf = ...\" in front of its first section");
-    if (!check_providers(c, conf, init) || !check_properties(c, conf, init))
-        return 0;
-    check_random(c, conf, init);
-    return 1;
+    return check_providers(c, conf, init) && check_properties(c, conf, init);
 }
 
 /* The lines; NULL, and then it says why not. */
@@ -304,6 +284,4 @@ void configuration_print(const struct configuration *c)
     else
         (void)printf("Programs that read %s do not use gpuaes: %s.\n  What to change: %s.\n",
                      c->path, c->why_not, c->change);
-    if (c->note[0] != '\0')
-        (void)printf("  A note: %s.\n", c->note);
 }

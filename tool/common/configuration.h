@@ -14,7 +14,6 @@ struct configuration {
     /* Sentences; "" where there is nothing to say. */
     char why_not[CONFIGURATION_TEXT];
     char change[CONFIGURATION_TEXT];
-    char note[CONFIGURATION_TEXT]; /* works, but could be better */
 };
 
 /*

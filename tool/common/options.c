@@ -15,8 +15,6 @@
 #include "provider/common/settings.h"
 #include "tool/common/message.h"
 
-/* ---- Values ----------------------------------------------------------------------------- */
-
 static int read_number(const char *text, uint64_t *number)
 {
     static const char units[] = "kKMGT";
@@ -100,8 +98,6 @@ static int take(const struct option_rule *rules, const struct option_rule *rule,
         return option_number(option, value, rule->least, rule->most, rule->to);
     }
 }
-
-/* ---- Names ------------------------------------------------------------------------------ */
 
 static int is_near(const char *typed, const char *known)
 {

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "tool/common/json.h"
+#include "tool/common/message.h"
 #include "tool/common/turns.h"
 
 const char *const rates_works[RATES_WORKS] = {"CTR",          "ECB encrypt", "ECB decrypt",
@@ -64,34 +65,39 @@ void rates_describe(const struct gpuaes_device_info *device, char text[RATES_TEX
 
 /* ---- Buffers ------------------------------------------------------------------------------- */
 
-/* Capacity of input and of output: enough for Base64. */
-static size_t capacity(const struct rates *rates)
-{
-    return rates->most / 3 * 4 + 4096;
-}
+enum { PAGEABLE, PINNED, MEMORIES };
 
-int rates_open(struct rates *rates, const struct library *library, size_t most)
+struct rates {
+    const struct library *library;
+    size_t capacity;                 /* of input and of output */
+    unsigned char *memory[MEMORIES]; /* NULL: there is none */
+};
+
+struct rate {
+    double ours, theirs; /* GB/s of input, medians; theirs: the default provider's or libcrypto's */
+    int by_gpu;          /* most of ours */
+};
+
+static int open_buffers(struct rates *rates, size_t most)
 {
-    *rates = (struct rates){.library = library, .most = most};
-    size_t bytes = 2 * capacity(rates);
+    rates->capacity = most / 3 * 4 + 4096; /* enough for Base64 */
+    size_t bytes = 2 * rates->capacity;
     void *pageable = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (pageable == MAP_FAILED)
-        return 0;
-    rates->memory[RATES_PAGEABLE] = pageable;
-    rates->memory[RATES_PINNED] = gpuaes_pinned_alloc(bytes);
-    for (int i = 0; i < 2; i++)
+        return complain("there is no memory for buffers");
+    rates->memory[PAGEABLE] = pageable;
+    rates->memory[PINNED] = gpuaes_pinned_alloc(bytes);
+    for (int i = 0; i < MEMORIES; i++)
         if (rates->memory[i] != NULL)
             memset(rates->memory[i], 'A', bytes); /* Base64 as well */
     return 1;
 }
 
-void rates_close(struct rates *rates)
+static void close_buffers(struct rates *rates)
 {
-    if (rates->memory[RATES_PAGEABLE] != NULL)
-        (void)munmap(rates->memory[RATES_PAGEABLE], 2 * capacity(rates));
-    gpuaes_pinned_free(rates->memory[RATES_PINNED], 2 * capacity(rates));
-    *rates = (struct rates){0};
+    (void)munmap(rates->memory[PAGEABLE], 2 * rates->capacity);
+    gpuaes_pinned_free(rates->memory[PINNED], 2 * rates->capacity);
 }
 
 /* ---- One case ------------------------------------------------------------------------------ */
@@ -149,23 +155,22 @@ static EVP_CIPHER_CTX *new_context(const struct rates *rates, const struct row *
     return context;
 }
 
-int rates_measure(struct rates *rates, int work, enum rates_memory memory, size_t bytes,
-                  double seconds, struct rate *rate)
+/* Measures for so many seconds; the rates are 0 where it cannot be done. */
+static struct rate measure(const struct rates *rates, const struct row *row, int memory,
+                           size_t bytes, double seconds)
 {
-    const struct row *row = &rows[work];
-    struct turn turn = {.row = row, .bytes = bytes / 12 * 12, .capacity = capacity(rates)};
-    *rate = (struct rate){0};
-    if (rates->memory[memory] == NULL || bytes > rates->most)
-        return 0;
+    struct turn turn = {.row = row, .bytes = bytes / 12 * 12, .capacity = rates->capacity};
+    struct rate rate = {0};
+    if (rates->memory[memory] == NULL)
+        return rate;
     if (!row->is_base64) {
         turn.bytes = bytes / 16 * 16;
         turn.contexts[REFERENCE] = new_context(rates, row, "provider=default");
     }
     turn.contexts[OURS] = new_context(rates, row, "provider=gpuaes");
     turn.in = rates->memory[memory];
-    turn.out = rates->memory[memory] + capacity(rates);
-    int ok = turn.contexts[OURS] != NULL && (row->is_base64 || turn.contexts[REFERENCE] != NULL);
-    if (ok) {
+    turn.out = rates->memory[memory] + rates->capacity;
+    if (turn.contexts[OURS] != NULL && (row->is_base64 || turn.contexts[REFERENCE] != NULL)) {
         struct turns turns = {.turn = take_turn,
                               .argument = &turn,
                               .sides = SIDES,
@@ -175,13 +180,13 @@ int rates_measure(struct rates *rates, int work, enum rates_memory memory, size_
         turns_take(&turns);
         uint64_t gpu = library_figure(rates->library, "gpu-bytes") - before;
         double all = (double)(turn.bytes * repeats(&turn));
-        rate->ours = all / quantile(turns.seconds[OURS], turns.count, 0.5) / 1e9;
-        rate->theirs = all / quantile(turns.seconds[REFERENCE], turns.count, 0.5) / 1e9;
-        rate->by_gpu = (double)gpu > 0.5 * all * (double)turns.count;
+        rate.ours = all / quantile(turns.seconds[OURS], turns.count, 0.5) / 1e9;
+        rate.theirs = all / quantile(turns.seconds[REFERENCE], turns.count, 0.5) / 1e9;
+        rate.by_gpu = (double)gpu > 0.5 * all * (double)turns.count;
     }
     EVP_CIPHER_CTX_free(turn.contexts[OURS]);
     EVP_CIPHER_CTX_free(turn.contexts[REFERENCE]);
-    return ok && !turn.failed;
+    return turn.failed ? (struct rate){0} : rate;
 }
 
 /* ---- Tables -------------------------------------------------------------------------------- */
@@ -196,11 +201,10 @@ static void print_size(const char *work, size_t bytes)
     (void)printf("%-14s %*zu %s", work, 7 - (int)strlen(units[unit]), bytes, units[unit]);
 }
 
-static void print_text(const struct rate measured[2])
+static void print_text(const struct rate measured[MEMORIES])
 {
-    const struct rate *pageable = &measured[RATES_PAGEABLE];
-    (void)printf(" %9.2f", pageable->theirs);
-    for (const struct rate *rate = measured; rate < measured + 2; rate++)
+    (void)printf(" %9.2f", measured[PAGEABLE].theirs);
+    for (const struct rate *rate = measured; rate < measured + MEMORIES; rate++)
         if (rate->ours > 0)
             (void)printf("  %8.2f %5.1fx %s", rate->ours, rate->ours / rate->theirs,
                          rate->by_gpu ? "GPU" : "CPU");
@@ -210,14 +214,14 @@ static void print_text(const struct rate measured[2])
     (void)fflush(stdout);
 }
 
-static void print_json(const char *work, size_t bytes, const struct rate measured[2])
+static void print_json(const char *work, size_t bytes, const struct rate measured[MEMORIES])
 {
-    for (int memory = RATES_PAGEABLE; memory <= RATES_PINNED; memory++) {
+    for (int memory = PAGEABLE; memory < MEMORIES; memory++) {
         if (measured[memory].ours <= 0)
             continue;
         json_open(NULL, '{');
         json_text("work", work);
-        json_text("memory", memory == RATES_PINNED ? "pinned" : "pageable");
+        json_text("memory", memory == PINNED ? "pinned" : "pageable");
         json_value("bytes", "%zu", bytes);
         json_text("processor", measured[memory].by_gpu ? "GPU" : "CPU");
         json_value("gpuaes", "%.3f", measured[memory].ours);
@@ -226,32 +230,37 @@ static void print_json(const char *work, size_t bytes, const struct rate measure
     }
 }
 
-static void print_row(struct rates *rates, int work, size_t bytes, double seconds, int as_json)
+int rates_print(const struct library *library, const struct rates_plan *plan, const char *json_name)
 {
-    struct rate measured[2];
-    for (int memory = RATES_PAGEABLE; memory <= RATES_PINNED; memory++)
-        if (!rates_measure(rates, work, (enum rates_memory)memory, bytes, seconds,
-                           &measured[memory]))
-            measured[memory] = (struct rate){0};
-    if (as_json) {
-        print_json(rates_works[work], bytes, measured);
-        return;
-    }
-    print_size(rates_works[work], bytes);
-    print_text(measured);
-}
-
-void rates_print(struct rates *rates, const struct rates_plan *plan, const char *json_name)
-{
+    struct rates rates = {.library = library};
+    struct rate measured[MEMORIES];
+    int count = 0;
+    if (!open_buffers(&rates, plan->sizes[plan->size_count - 1]))
+        return 0;
+    for (int work = 0; work < RATES_WORKS; work++)
+        count += plan->skips[work] ? 0 : plan->size_count * (rates.memory[PINNED] != NULL ? 2 : 1);
     if (json_name != NULL)
         json_open(json_name, '[');
     else
         (void)printf("AES-256, GB/s           %9s  %-18s  %-18s\n%-14s %8s %9s  %-18s  %-18s\n",
                      "default", "pageable memory", "pinned memory", "", "update", "provider",
                      "  gpuaes", "  gpuaes");
-    for (int work = 0; work < RATES_WORKS; work++)
-        for (int i = 0; !plan->skips[work] && i < plan->size_count; i++)
-            print_row(rates, work, plan->sizes[i], plan->seconds, json_name != NULL);
+    for (int i = 0; i < RATES_WORKS * plan->size_count; i++) {
+        int work = i / plan->size_count;
+        size_t bytes = plan->sizes[i % plan->size_count];
+        if (plan->skips[work])
+            continue;
+        for (int memory = PAGEABLE; memory < MEMORIES; memory++)
+            measured[memory] = measure(&rates, &rows[work], memory, bytes, plan->seconds / count);
+        if (json_name != NULL) {
+            print_json(rates_works[work], bytes, measured);
+        } else {
+            print_size(rates_works[work], bytes);
+            print_text(measured);
+        }
+    }
     if (json_name != NULL)
         json_close(']');
+    close_buffers(&rates);
+    return 1;
 }

@@ -12,28 +12,15 @@
 #include "cuda/gpuaes.h"
 #include "tool/common/library.h"
 
-struct rates {
-    const struct library *library;
-    size_t most;              /* bytes of an update, at most */
-    unsigned char *memory[2]; /* pageable, pinned; NULL: there is none */
-};
-
-enum rates_memory { RATES_PAGEABLE, RATES_PINNED };
-
-enum { RATES_CTR, RATES_WORKS = 7 }; /* modes and directions, in the order of tables */
-extern const char *const rates_works[RATES_WORKS];
-
-struct rate {
-    double ours, theirs; /* GB/s of input, medians; theirs: the default provider's or libcrypto's */
-    int by_gpu;          /* most of ours */
-};
+enum { RATES_WORKS = 7 };
+extern const char *const rates_works[RATES_WORKS]; /* modes and directions, as tables name them */
 
 /* What rates_print() measures. */
 struct rates_plan {
     int skips[RATES_WORKS];
     const size_t *sizes; /* bytes of an update, ascending */
     int size_count;
-    double seconds; /* for each rate */
+    double seconds; /* for all of them */
 };
 
 /*
@@ -50,15 +37,11 @@ enum { RATES_TEXT = 160 };
 /* Its name and what it has, in words. */
 void rates_describe(const struct gpuaes_device_info *device, char text[RATES_TEXT]);
 
-/* 0 where there is no memory for buffers. */
-int rates_open(struct rates *rates, const struct library *library, size_t most);
-void rates_close(struct rates *rates);
-
-/* Measures for so many seconds; 1, or 0 where it cannot be done. */
-int rates_measure(struct rates *rates, int work, enum rates_memory memory, size_t bytes,
-                  double seconds, struct rate *rate);
-
-/* Measures, and prints a table, or an array of JSON of this name. */
-void rates_print(struct rates *rates, const struct rates_plan *plan, const char *json_name);
+/*
+ * Measures, and prints a table, or an array of JSON of this name. Returns 1, or 0 after a complaint
+ * where there is no memory for buffers.
+ */
+int rates_print(const struct library *library, const struct rates_plan *plan,
+                const char *json_name);
 
 #endif

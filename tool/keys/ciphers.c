@@ -28,8 +28,6 @@ int ciphers_is_usable(const EVP_CIPHER *cipher)
            EVP_CIPHER_get_key_length(cipher) != 0;
 }
 
-/* ---- The list -------------------------------------------------------------------------- */
-
 struct names {
     char text[NAMES][NAME_ROOM];
     int count;

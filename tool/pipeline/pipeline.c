@@ -20,8 +20,6 @@
 
 enum { THREADS_BY_DEFAULT = 8, TICK_NS = 200000000 };
 
-/* ---- Pieces ------------------------------------------------------------------------- */
-
 unsigned char *piece_spare(const struct piece *piece)
 {
     return piece->buffers[!piece->current];
@@ -42,8 +40,6 @@ int piece_fail(struct piece *piece, const char *format, ...)
     va_end(arguments);
     return 0;
 }
-
-/* ---- Buffers of a thread -------------------------------------------------------------- */
 
 struct buffers {
     unsigned char *memory;
@@ -83,8 +79,6 @@ static void buffers_close(struct buffers *buffers)
         return; /* a device may hold on to it: it stays */
     (void)munmap(buffers->memory, buffers->bytes);
 }
-
-/* ---- Stages --------------------------------------------------------------------------- */
 
 static void fail(struct pipeline *pipeline, const char *error)
 {
@@ -179,8 +173,6 @@ static void *work(void *argument)
     buffers_close(&buffers);
     return NULL;
 }
-
-/* ---- All of it ------------------------------------------------------------------------ */
 
 unsigned pipeline_threads(uint64_t pieces)
 {

@@ -14,8 +14,6 @@
 /* Fetches our provider's BASE64; returns NULL where it is absent, and the CPU does the work. */
 EVP_CIPHER *base64_fetch(const struct library *library);
 
-/* ---- Encoding ---- */
-
 struct base64_encode {
     EVP_CIPHER *cipher; /* of base64_fetch(), the caller's */
     uint64_t line;      /* characters of a line; 0: no lines */
@@ -29,8 +27,6 @@ enum { BASE64_UNIT = 3 * 16 * 19 }; /* lines of 64 and 76, and blocks of AES */
 size_t base64_encode_capacity(const struct base64_encode *job);
 
 stage_fn base64_encode_piece;
-
-/* ---- Decoding ---- */
 
 /* What may stand between the characters of Base64. */
 enum base64_between {

@@ -20,8 +20,6 @@ int cipher_is_parallel(const EVP_CIPHER *cipher, int encrypt)
                               (mode == EVP_CIPH_CBC_MODE && !encrypt));
 }
 
-/* ---- In any order --------------------------------------------------------------------- */
-
 /* What depends on the piece before, but takes no time. */
 static int find_start(void *context, struct piece *piece)
 {
@@ -71,8 +69,6 @@ static int begin_piece(const struct cipher_job *job, EVP_CIPHER_CTX *context,
            EVP_CIPHER_CTX_set_padding(context, job->padding && piece->ends) &&
            (skip == 0 || EVP_CipherUpdate(context, ignored, &n, ignored, skip));
 }
-
-/* ---- Both ----------------------------------------------------------------------------- */
 
 static int cipher_failed(const struct cipher_job *job, struct piece *piece)
 {

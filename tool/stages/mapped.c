@@ -33,13 +33,11 @@
 enum { EXTENT = 2 << 20, BATCH = 256 << 10, PAGE = 1 << 16, GROW = 256 << 20 };
 
 /*
- * So many more extents that take longer than their small pages would, than do not: memory is in
- * pieces. While a GPU starts, all of them may be slow for some tenths of a second.
+ * So many more extents that fail, or take longer than their small pages would, than do not: memory
+ * is in pieces. While a GPU starts, all of them may be slow for some tenths of a second.
  */
 enum { MANY = 64 };
 static const double slow = 0.004;
-
-/* ---- Pages that others take away ---------------------------------------------------------- */
 
 /* Where a thread that writes to a page is to go on if there is none; NULL while it does not. */
 static _Thread_local sigjmp_buf *volatile way_out;
@@ -75,8 +73,6 @@ static int copy(char *to, const unsigned char *from, size_t bytes)
     way_out = NULL;
     return ok;
 }
-
-/* ---- The file ------------------------------------------------------------------------------ */
 
 int mapped_open(struct mapped *file, int fd, int seen)
 {
@@ -116,20 +112,13 @@ int mapped_cut(const struct mapped *file, uint64_t end)
     return file->seen || file->grown <= end || ftruncate(file->fd, (off_t)end) == 0;
 }
 
-/* ---- Pages -------------------------------------------------------------------------------- */
-
-/*
- * Best effort: fill() asks for what is missing, and finds out where memory is short. Returns what
- * it adds to the hindrance.
- */
+/* Best effort: fill() asks for what is missing. Returns whether that took long, or failed. */
 static int collapse(char *extent)
 {
-    if (madvise(extent, 1, MADV_POPULATE_WRITE) != 0) /* there must be a page to begin with */
-        return 0;
     double begin = clock_seconds(CLOCK_MONOTONIC);
-    if (madvise(extent, EXTENT, MADV_COLLAPSE) == 0)
-        return clock_seconds(CLOCK_MONOTONIC) - begin > slow ? 1 : -1;
-    return errno == EAGAIN || errno == EBUSY ? 0 : MANY;
+    return madvise(extent, 1, MADV_POPULATE_WRITE) != 0 || /* there must be a page to begin with */
+           madvise(extent, EXTENT, MADV_COLLAPSE) != 0 ||
+           clock_seconds(CLOCK_MONOTONIC) - begin > slow;
 }
 
 /*
@@ -146,10 +135,12 @@ static void make_huge(struct mapped *file, char *extent, uint64_t number)
     if (*state != done && file->hindrance < MANY) {
         *state = busy;
         (void)pthread_mutex_unlock(&file->lock);
-        int more = collapse(extent);
+        int hindered = collapse(extent);
         (void)pthread_mutex_lock(&file->lock);
-        if (more > 0 || file->hindrance > 0)
-            file->hindrance += (unsigned)more;
+        if (hindered)
+            file->hindrance++;
+        else if (file->hindrance > 0)
+            file->hindrance--;
         *state = done;
         (void)pthread_cond_broadcast(&file->changed);
     }
@@ -173,8 +164,6 @@ static int fill(char *map, size_t at, const unsigned char *data, size_t bytes)
     }
     return 1;
 }
-
-/* ---- Writing -------------------------------------------------------------------------------- */
 
 int mapped_write(struct mapped *file, const unsigned char *data, size_t bytes, uint64_t at)
 {

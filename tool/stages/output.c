@@ -16,8 +16,6 @@
 
 enum { PIPE_BYTES = 1 << 20 };
 
-/* ---- Opening -------------------------------------------------------------------------- */
-
 /* A shell opens what output is sent to for writing only, and such a file cannot be mapped. */
 static void reopen_for_mapping(struct output *output)
 {
@@ -76,8 +74,6 @@ int output_open(struct output *output, const char *path, int sync)
     return output->seekable;
 }
 
-/* ---- Writing -------------------------------------------------------------------------- */
-
 static int write_at(const struct output *output, const unsigned char *data, size_t bytes,
                     uint64_t at)
 {
@@ -117,8 +113,6 @@ int output_write(void *context, struct piece *piece)
     struct output *output = context;
     return !output->seekable || write_piece(output, piece);
 }
-
-/* ---- The end -------------------------------------------------------------------------- */
 
 /* Others write to standard output behind what we wrote. */
 static void leave_stdout(const struct output *output)

@@ -64,8 +64,6 @@ void source_close(struct source *source)
     gpuaes_cleanse(source->peeked, sizeof source->peeked);
 }
 
-/* ---- Reading -------------------------------------------------------------------------- */
-
 /* As many as there are, up to `bytes`, from `at` on where one can seek; -1 on an error. */
 static ssize_t read_full(const struct source *source, unsigned char *data, size_t bytes,
                          uint64_t at)
@@ -133,8 +131,6 @@ int source_skip(struct source *source, uint64_t bytes)
     }
     return 1;
 }
-
-/* ---- Pieces --------------------------------------------------------------------------- */
 
 uint64_t source_expected(const struct source *source)
 {
