@@ -16,6 +16,8 @@ our @EXPORT = qw(run start stop slurp spew stand_in skip_if_configured with_gpua
     overlays $source $build $folder $gpuaes_command @namespace);
 our @EXPORT_OK = qw(good total free_port);
 
+our @EXPORT_OK = qw(gpuaes shell refused wait_for);
+
 our $source = abs_path($ENV{TOP_SRCDIR} // dirname(__FILE__) . '/../..');
 our $build = $ENV{TOP_BUILDDIR} ? abs_path($ENV{TOP_BUILDDIR}) : "$source/build";
 # The command gpuaes that goes with the module: on the emulator, or as it is installed.
@@ -125,6 +127,29 @@ sub run
     my $status = $?;
     my $result = {status => $status, out => $given // slurp($how{out}), err => slurp($how{err})};
     return $result;
+}
+
+# The command on the emulator or a device; as $0, a shell's lines, with the words as $1...
+sub gpuaes { my ($arguments, @how) = @_; return run([$gpuaes_command, @$arguments], env => with_gpuaes(), @how) }
+sub shell { my ($lines, @words) = @_; return run(['/bin/sh', '-c', $lines, $gpuaes_command, @words], env => with_gpuaes()) }
+
+# Two assertions: it failed, and stderr says why.
+sub refused
+{
+    my ($result, $said, $name) = @_;
+    is($result->{status} >> 8, 1, "$name: fails");
+    return like($result->{err}, $said, "$name: it says why");
+}
+
+# Waits, for as long as a loaded machine may need, until something is so.
+sub wait_for
+{
+    my ($condition) = @_;
+    for (1 .. 600) {
+        return 1 if $condition->();
+        select(undef, undef, undef, 0.1);
+    }
+    return 0;
 }
 
 # One figure of the summary line, e.g. figure($result, 'gpu-bytes'); of the first

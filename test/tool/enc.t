@@ -7,7 +7,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../support";
-use Programs;
+use Programs qw(:DEFAULT gpuaes refused);
 use Test::More;
 
 my $stock = without_gpuaes();
@@ -18,8 +18,6 @@ my ($in, $out, $back) = map { "$folder/$_" } qw(in out back);
 my $random = join('', map { pack('N', $_ * 2654435761 % 2**32) } 1 .. 60000);
 
 sub openssl { my ($arguments, @how) = @_; return run(['openssl', @$arguments], env => $stock, @how) }
-sub gpuaes { my ($arguments, @how) = @_; return run([$gpuaes_command, @$arguments], env => $ours, @how) }
-
 sub good
 {
     my ($result, $name) = @_;
@@ -347,8 +345,7 @@ my @wrong = (
 foreach my $case (@wrong) {
     my ($options, $said) = @$case;
     my $result = gpuaes(['enc', @$options, '-out', "$folder/none"]);
-    is($result->{status} >> 8, 1, "@$options: refused");
-    like($result->{err}, qr/^gpuaes enc: .*$said/m, 'and it says why');
+    refused($result, qr/^gpuaes enc: .*$said/m, "@$options: refused");
     unlike($result->{err}, qr/secret/, 'without what may be a password');
     ok(!-e "$folder/none", 'and leaves no output');
 }
@@ -363,8 +360,7 @@ like($old->{err}, qr/warning: deprecated key derivation, weak against password g
 spew($in, $random);
 openssl(['enc', '-aes-256-cbc', '-pbkdf2', '-k', 'right', '-in', $in, '-out', $out]);
 my $bad = gpuaes(['dec', '-aes-256-cbc', '-pbkdf2', '-k', 'wrong', '-in', $out, '-out', "$folder/none"]);
-is($bad->{status} >> 8, 1, 'a wrong password');
-like($bad->{err}, qr/^gpuaes dec: bad decrypt: the password or key is wrong/m, 'is named as what it may be');
+refused($bad, qr/^gpuaes dec: bad decrypt: the password or key is wrong/m, 'a wrong password');
 ok(!-e "$folder/none", 'and leaves no output');
 
 SKIP: {
@@ -377,8 +373,7 @@ SKIP: {
         'without the module the CPU does the same');
     foreach my $command (['enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in], ['base64', $in]) {
         my $wanted = run([$gpuaes_command, @$command], env => {%$ours, OPENSSL_MODULES => '/nowhere', GPUAES_POLICY => 'gpu'});
-        is($wanted->{status} >> 8, 1, "$command->[0]: but not with GPUAES_POLICY=gpu");
-        like($wanted->{err}, qr/^gpuaes \w+: GPUAES_POLICY=gpu in the environment, but the provider gpuaes cannot be loaded: \w/m, 'which it says');
+        refused($wanted, qr/^gpuaes \w+: GPUAES_POLICY=gpu in the environment, but the provider gpuaes cannot be loaded: \w/m, "$command->[0]: but not with GPUAES_POLICY=gpu");
     }
 }
 
@@ -401,13 +396,11 @@ SKIP: {
     # It may still write to the buffer, so that nobody can say what will be in it.
     my $hung = run([$gpuaes_command, 'enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-bufsize', 8192, '-in', $in,
             '-out', "$folder/none"], env => {%$ours, GPUAES_EMULATOR => 'hang=7', GPUAES_TIMEOUT_MS => 2000});
-    is($hung->{status} >> 8, 1, 'a device that hangs on to the output: it fails');
-    like($hung->{err}, qr/^gpuaes enc: the data cannot be encrypted: .*undefined/m, 'and says why');
+    refused($hung, qr/^gpuaes enc: the data cannot be encrypted: .*undefined/m, 'a device that hangs on to the output: it fails');
     ok(!-e "$folder/none", 'and leaves no output');
     my $strict = run([$gpuaes_command, 'enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in, '-out', "$folder/none"],
         env => {%$ours, GPUAES_EMULATOR => 'nodriver=1', GPUAES_POLICY => 'gpu'});
-    is($strict->{status} >> 8, 1, 'with GPUAES_POLICY=gpu and no device it fails');
-    like($strict->{err}, qr/^gpuaes enc: the data cannot be encrypted: .*policy=gpu, but/m, 'and says why');
+    refused($strict, qr/^gpuaes enc: the data cannot be encrypted: .*policy=gpu, but/m, 'with GPUAES_POLICY=gpu and no device it fails');
     ok(!-e "$folder/none", 'and leaves no output');
 
     # By itself it starts a device where one gains, and for nothing else. Here, what is measured means

@@ -10,7 +10,7 @@ use Fcntl qw(:DEFAULT :mode);
 use FindBin;
 use lib "$FindBin::Bin/../support";
 use POSIX qw(mkfifo WIFSIGNALED WTERMSIG);
-use Programs;
+use Programs qw(:DEFAULT gpuaes shell refused wait_for);
 use Test::More;
 
 my $ours = with_gpuaes();
@@ -21,8 +21,6 @@ mkdir($place) or die "$place: $!";
 my $in = spew("$folder/in", $plain);
 my $coded = run(['openssl', 'enc', @cipher, '-in', $in], env => without_gpuaes())->{out};
 die 'openssl enc' if length($coded) != length($plain);
-
-sub gpuaes { my ($arguments, @how) = @_; return run([$gpuaes_command, @$arguments], env => $ours, @how) }
 
 # All names in the folder of the output, hidden ones as well.
 sub names
@@ -44,26 +42,7 @@ sub held
     return ($pid, $to);
 }
 
-# Waits, for as long as a loaded machine may need, until something is so.
-sub wait_for
-{
-    my ($condition) = @_;
-    for (1 .. 600) {
-        return 1 if $condition->();
-        select(undef, undef, undef, 0.1);
-    }
-    return 0;
-}
-
-sub largest
-{
-    my ($most) = (0);
-    foreach my $name (split(' ', names())) {
-        my $bytes = -s "$place/$name" // 0;
-        $most = $bytes if $bytes > $most;
-    }
-    return $most;
-}
+sub is_written { return scalar(grep { (-s "$place/$_" // 0) >= 49152 } split(' ', names())) }
 
 sub mode { my ($path) = @_; return sprintf('%o', S_IMODE((stat($path))[2])) }
 
@@ -198,8 +177,7 @@ my @failures = (
 foreach my $case (@failures) {
     my ($name, $options, $said) = @$case;
     my $result = gpuaes(['enc', @cipher, '-in', $in, '-out', @$options]);
-    is($result->{status} >> 8, 1, "$name: fails");
-    like($result->{err}, qr/^gpuaes enc: $said/m, "$name: it says why");
+    refused($result, qr/^gpuaes enc: $said/m, "$name: fails");
     is(names() . slurp($out), 'outbefore', "$name: what was there stays, and nothing else is");
 }
 # Root may do everything, so it becomes somebody else, who can do with the module what root can.
@@ -280,20 +258,17 @@ SKIP: {
 chmod(0700, $place);
 {
     my $full = gpuaes(['enc', @cipher, '-in', $in, '-out', '/dev/full']);
-    is($full->{status} >> 8, 1, 'a device that is full');
-    like($full->{err}, qr{^gpuaes enc: /dev/full: No space left on device}m, 'is named');
+    refused($full, qr{^gpuaes enc: /dev/full: No space left on device}m, 'a device that is full');
 }
 {
-    my $limited = run(['/bin/sh', '-c', 'ulimit -f 100; exec "$@"', 'sh', $gpuaes_command, 'enc', @cipher, '-bufsize', 4096,
-            '-in', $in, '-out', $out], env => $ours);
-    is($limited->{status} >> 8, 1, 'a limit of the size of files');
-    like($limited->{err}, qr/^gpuaes enc: .*File too large/m, 'is named');
+    my $limited = shell('ulimit -f 100; exec "$@"', 'sh', 'enc', @cipher, '-bufsize', 4096, '-in', $in, '-out', $out);
+    refused($limited, qr/^gpuaes enc: .*File too large/m, 'a limit of the size of files');
     is(names() . slurp($out), 'outbefore', 'what was there stays, and nothing else is');
 }
 SKIP: {
     skip('no file can be mounted', 3) if $> != 0 || system('mount', '--bind', $in, $out);
     my $result = gpuaes(['enc', @cipher, '-in', $in, '-out', $out]);
-    my $sent = run(['/bin/sh', '-c', "\"\$0\" enc @cipher -in \"\$1\" >\"\$2\"", $gpuaes_command, spew("$folder/other", $plain), $out], env => $ours);
+    my $sent = shell("\"\$0\" enc @cipher -in \"\$1\" >\"\$2\"", spew("$folder/other", $plain), $out);
     system('umount', $out);
     like($result->{err}, qr/^gpuaes enc: -out .*: it cannot be replaced, but standard output could be sent there: /m, 'a file that is a mount');
     ok(!$sent->{status} && slurp($in) eq $coded, 'gets standard output, as is said');
@@ -308,8 +283,7 @@ SKIP: {
     my $result = gpuaes(['enc', @cipher, '-bufsize', 4096, '-in', $in, '-out', "$small/out"]);
     my @left = glob("$small/* $small/.[!.]*");
     system('umount', $small);
-    is($result->{status} >> 8, 1, 'a file system that is full');
-    like($result->{err}, qr/^gpuaes enc: .*No space left on device/m, 'is named');
+    refused($result, qr/^gpuaes enc: .*No space left on device/m, 'a file system that is full');
     is("@left", '', 'and empty afterwards');
 }
 {
@@ -339,7 +313,7 @@ my %left_out = map { $_ => 1 } qw(ZERO KILL STOP CHLD CONT URG WINCH TSTP TTIN T
 foreach my $signal (grep { !/^(?:NUM.*|IOT|CLD|POLL)$/ && !$left_out{$_} } @signal_names) {
     local $SIG{$signal} = 'DEFAULT';    # who runs this may ignore it, as nohup does
     my ($pid, $to) = held('-out', $out);
-    ok(wait_for(sub { largest() >= 49152 }), "$signal: output is being written");
+    ok(wait_for(\&is_written), "$signal: output is being written");
     is(slurp($out), 'before', "$signal: not under its name");
     kill($signal, $pid);
     waitpid($pid, 0);
@@ -350,7 +324,7 @@ foreach my $signal (grep { !/^(?:NUM.*|IOT|CLD|POLL)$/ && !$left_out{$_} } @sign
 foreach my $name ('new', 'out') {
     chmod(0644, $out);
     my ($pid, $to) = held('-out', "$place/$name");
-    ok(wait_for(sub { largest() >= 49152 }), "$name: output is being written");
+    ok(wait_for(\&is_written), "$name: output is being written");
     is(join(' ', map { mode($_) } glob("$place/.$name.*")), '600', 'to a file that nobody else may read');
     close($to);
     waitpid($pid, 0);
@@ -362,7 +336,7 @@ foreach my $name ('new', 'out') {
 {
     my $before = umask(077);
     my ($pid, $to) = held('-out', "$place/new");
-    ok(wait_for(sub { largest() >= 49152 }), 'output is being written');
+    ok(wait_for(\&is_written), 'output is being written');
     spew("$place/new", '');
     chmod(0666, "$place/new");
     close($to);
@@ -373,7 +347,7 @@ foreach my $name ('new', 'out') {
 }
 {
     my ($pid, $to) = held('-out', $out);
-    ok(wait_for(sub { largest() >= 49152 }), 'output is being written');
+    ok(wait_for(\&is_written), 'output is being written');
     syswrite($to, $plain, length($plain) - 60000, 60000);
     close($to);
     waitpid($pid, 0);
@@ -402,8 +376,7 @@ foreach my $name ('new', 'out') {
 # ---- Pipes, devices, and other files ------------------------------------------------------------
 
 {
-    my $result = run(['/bin/sh', '-c', '(for i in 1 2 3 4 5 6; do dd bs=50000 count=1 2>/dev/null; done) <"$1" | "$0" enc '
-                . "@cipher -bufsize 12345 | (dd bs=777 count=3 2>/dev/null; cat)", $gpuaes_command, $in], env => $ours);
+    my $result = shell('(for i in 1 2 3 4 5 6; do dd bs=50000 count=1 2>/dev/null; done) <"$1" | "$0" enc ' . "@cipher -bufsize 12345 | (dd bs=777 count=3 2>/dev/null; cat)", $in);
     ok($result->{out} eq $coded, 'from pipe to pipe, in pieces of any length');
 }
 {
@@ -424,14 +397,12 @@ foreach my $name ('new', 'out') {
 }
 {
     # Pipes that never wait, as ssh makes them for all who have them.
-    my $result = run(['/bin/sh', '-c', '(head -c 100000 "$1"; sleep 1; tail -c +100001 "$1") | (perl -e \'use Fcntl; '
-                . 'foreach (\\*STDIN, \\*STDOUT) { fcntl($_, F_SETFL, fcntl($_, F_GETFL, 0) | O_NONBLOCK) or die }\' && exec "$0" enc '
-                . "@cipher -bufsize 4096" . ') | (sleep 1; cat)', $gpuaes_command, spew("$folder/long", $plain x 5)], env => $ours);
+    my $result = shell('(head -c 100000 "$1"; sleep 1; tail -c +100001 "$1") | (perl -e \'use Fcntl; ' . 'foreach (\\*STDIN, \\*STDOUT) { fcntl($_, F_SETFL, fcntl($_, F_GETFL, 0) | O_NONBLOCK) or die }\' && exec "$0" enc ' . "@cipher -bufsize 4096" . ') | (sleep 1; cat)', spew("$folder/long", $plain x 5));
     ok(substr($result->{out}, 0, length($coded)) eq $coded && length($result->{out}) == 5 * length($plain),
         'from pipe to pipe where none of them waits') or diag($result->{err});
 }
 {
-    my $result = run(['/bin/sh', '-c', '"$0" enc ' . "@cipher" . ' -in "$1" | head -c 1000', $gpuaes_command, $in], env => $ours);
+    my $result = shell('"$0" enc ' . "@cipher" . ' -in "$1" | head -c 1000', $in);
     ok($result->{out} eq substr($coded, 0, 1000), 'to a pipe that closes');
     my $zeros = spew("$folder/zeros", "\0" x 20_000_000);
     foreach (['', qr/\A141\n\z/], ["trap '' PIPE; ", qr/^gpuaes enc: standard output: Broken pipe\n1$/m]) {
@@ -469,8 +440,7 @@ foreach my $name ('/dev/fd/7', '/proc/self/fd/7', "$folder/seven") {
     unlink("$place/open");
 }
 {
-    my $there = run(['/bin/sh', '-c', "cd \"\$2\" && exec \"\$0\" enc @cipher -in \"\$1\" -out /proc/self/cwd/open", $gpuaes_command,
-            $in, $place], env => $ours);
+    my $there = shell("cd \"\$2\" && exec \"\$0\" enc @cipher -in \"\$1\" -out /proc/self/cwd/open", $in, $place);
     ok(!$there->{status} && slurp("$place/open") eq $coded, 'a folder by its name in /proc') or diag($there->{err});
     unlink("$place/open");
 }
@@ -480,11 +450,9 @@ ok(-c '/dev/null', 'is still a device');
     my $whole = run(['/bin/sh', '-c', '(echo before; "$0" enc ' . "@cipher" . ' -bufsize 4096 -in "$1"; echo behind) >"$2"',
             $gpuaes_command, $in, "$folder/several"], env => $ours);
     ok(slurp("$folder/several") eq "before\n${coded}behind\n", 'standard output that others write to as well');
-    run(['/bin/sh', '-c', 'echo more >>"$2"; "$0" enc ' . "@cipher" . ' -bufsize 4096 -in "$1" >>"$2"', $gpuaes_command, $in,
-            "$folder/several"], env => $ours);
+    shell('echo more >>"$2"; "$0" enc ' . "@cipher" . ' -bufsize 4096 -in "$1" >>"$2"', $in, "$folder/several");
     ok(slurp("$folder/several") eq "before\n${coded}behind\nmore\n$coded", 'and one that is appended to');
-    my $rest = run(['/bin/sh', '-c', '(dd bs=1000 count=1 of=/dev/null 2>/dev/null; exec "$0" dec ' . "@cipher"
-                . ' --piece --offset 1000) <"$1"', $gpuaes_command, $out], env => $ours);
+    my $rest = shell('(dd bs=1000 count=1 of=/dev/null 2>/dev/null; exec "$0" dec ' . "@cipher" . ' --piece --offset 1000) <"$1"', $out);
     ok($rest->{out} eq substr($plain, 1000), 'standard input that somebody has read some of');
 }
 # Where one of the first three files is closed, another one gets its number.
@@ -492,7 +460,7 @@ foreach my $where (grep { -d && -w } '/dev/shm', $folder) {
     my $file = spew("$where/gpuaes-test-$$", $plain);
     foreach (['>&-', 'standard output'], ['1<"$1"', 'standard output, open for reading'], ['2>&- >/dev/full', 'standard error']) {
         my ($closed, $name) = @$_;
-        my $result = run(['/bin/sh', '-c', "\"\$0\" enc @cipher -in \"\$1\" $closed", $gpuaes_command, $file], env => $ours);
+        my $result = shell("\"\$0\" enc @cipher -in \"\$1\" $closed", $file);
         is($result->{status} >> 8, 1, "$where: $name that is closed is an error");
         ok(slurp($file) eq $plain, 'and the input stays as it was');
     }
@@ -503,14 +471,12 @@ like(run(['/bin/sh', '-c', "\"\$0\" enc @cipher <&-", $gpuaes_command], env => $
 like(run([$gpuaes_command, 'enc', '--help'], out => '/dev/full')->{err}, qr/^gpuaes enc: write error: No space left/m,
     'a help that cannot be printed');
 {
-    my $result = run(['/bin/sh', '-c', "(\"\$0\" enc @cipher --length 100000 >\"\$1\"; cat) <\"\$2\"", $gpuaes_command, $out, $in], env => $ours);
+    my $result = shell("(\"\$0\" enc @cipher --length 100000 >\"\$1\"; cat) <\"\$2\"", $out, $in);
     ok(slurp($out) eq substr($coded, 0, 100000) && $result->{out} eq substr($plain, 100000),
         'standard input is left where the part ends');
-    my $few = run(['/bin/sh', '-c', "(\"\$0\" enc @cipher --length 100 >\"\$1\"; cat) <\"\$2\"", $gpuaes_command, $out,
-            spew("$folder/few", substr($plain, 0, 300))], env => $ours);
+    my $few = shell("(\"\$0\" enc @cipher --length 100 >\"\$1\"; cat) <\"\$2\"", $out, spew("$folder/few", substr($plain, 0, 300)));
     ok(slurp($out) eq substr($coded, 0, 100) && $few->{out} eq substr($plain, 100, 200), 'that of a short file, too');
-    run(['/bin/sh', '-c', "echo before >\"\$1\"; \"\$0\" enc @cipher -in \"\$2\" -out /dev/stdout >>\"\$1\"", $gpuaes_command,
-            "$folder/several", $in], env => $ours);
+    shell("echo before >\"\$1\"; \"\$0\" enc @cipher -in \"\$2\" -out /dev/stdout >>\"\$1\"", "$folder/several", $in);
     ok(slurp("$folder/several") eq "before\n$coded", '/dev/stdout is what it is');
 }
 {

@@ -9,7 +9,7 @@ no warnings qw(portable);    # addresses of 64 bits
 use FindBin;
 use lib "$FindBin::Bin/../support";
 use POSIX qw(mkfifo);
-use Programs;
+use Programs qw(:DEFAULT wait_for);
 use Test::More;
 
 plan(skip_all => 'a sanitizer keeps copies') if $ENV{GPUAES_TEST_SANITIZER};
@@ -49,10 +49,7 @@ sub look_for
     open(my $to, '>', $fifo) or die "fifo: $!";
     my $line = slurp("/proc/$pid/cmdline");    # now that it has opened its input
     syswrite($to, 'x' x 60000);
-    for (1 .. 600) {
-        last if (-s $out // 0) >= 40000;
-        select(undef, undef, undef, 0.1);
-    }
+    wait_for(sub { (-s $out // 0) >= 40000 });
     my @found = ($line, count_in_memory($pid, $text), -s $out);
     close($to);
     waitpid($pid, 0);

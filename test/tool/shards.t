@@ -1,14 +1,13 @@
 #!/usr/bin/perl
 # Parts of a stream, put together, are the whole: by hand, under GNU parallel, and as an
-# array of jobs under Slurm, as docs/shards.md has it.
+# array of jobs of Slurm, as docs/shards.md has it.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../support";
-use IO::Socket::INET;
-use Programs;
+use Programs qw(:DEFAULT gpuaes refused);
 use Test::More;
 
 my $ours = with_gpuaes(GPUAES => $gpuaes_command, SHARD => "$source/docs/examples/shard");
@@ -17,8 +16,6 @@ my $random = join('', map { pack('N', $_ * 2654435761 % 2**32) } 1 .. 25000);
 my $seed = $ENV{GPUAES_TEST_SEED} // time();
 diag("GPUAES_TEST_SEED=$seed");
 srand($seed);
-
-sub gpuaes { my ($arguments, @how) = @_; return run([$gpuaes_command, @$arguments], env => $ours, @how) }
 
 # Some places to cut, multiples of `unit`.
 sub cuts
@@ -105,8 +102,7 @@ foreach my $case (
     is(length(gpuaes(['enc', @ecb, '--offset', 0, '--length', 16])->{out}), 16, 'the others have none');
     is(length(gpuaes(['enc', @ecb, '--offset', 32])->{out}), 0, 'a part at the end is empty');
     my $behind = gpuaes(['enc', @ecb, '--offset', 48]);
-    is($behind->{status} >> 8, 1, 'one behind the end fails');
-    like($behind->{err}, qr/--offset 48: .* is shorter/, 'and says why');
+    refused($behind, qr/--offset 48: .* is shorter/, 'one behind the end fails');
 }
 
 # ---- What cannot be cut -------------------------------------------------------------------------
@@ -124,8 +120,7 @@ foreach my $case (
 {
     my ($options, $said) = @$case;
     my $result = gpuaes([@$options, '-K', '01' x 32, '-iv', '02' x 16, '-in', $in]);
-    is($result->{status} >> 8, 1, "@$options: refused");
-    like($result->{err}, qr/^gpuaes ...: $said/m, 'and it says why');
+    refused($result, qr/^gpuaes ...: $said/m, "@$options: refused");
 }
 my $salted = gpuaes(['enc', '-aes-256-ctr', '-pbkdf2', '-k', 'x', '--offset', 16, '-in', $in]);
 like($salted->{err}, qr/expected -S, or -K and -iv, since all parts must have the same salt/, 'a salt of each part');
@@ -170,74 +165,6 @@ SKIP: {
     ok(!-e "$folder/parallel2.1", 'which is not there');
 }
 
-# A cluster of one host, with daemons and a folder of its own.
-sub free_ports { return map { my $s = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1'); ($s, $s->sockport()) } 1 .. $_[0] }
-
-sub needs_control_groups { return slurp("$folder/slurm/slurmd.log") =~ /Unable to initialize cgroup plugin/ }
-
-sub with_slurm
-{
-    my ($work) = @_;
-    my $place = "$folder/slurm";
-    mkdir($place);
-    mkdir("$place/$_") foreach qw(state spool munge);
-    chomp(my $host = `hostname -s`);
-    my (%sockets) = free_ports(2);
-    my @ports = values(%sockets);
-    undef(%sockets);
-    my $user = getpwuid($>);
-    spew("$place/munge/key", join('', map { chr(int(rand(256))) } 1 .. 1024));
-    chmod(0600, "$place/munge/key");
-    spew("$place/slurm.conf", <<"END");
-ClusterName=test
-SlurmctldHost=$host(127.0.0.1)
-SlurmctldPort=$ports[0]
-SlurmdPort=$ports[1]
-SlurmUser=$user
-SlurmdUser=$user
-AuthType=auth/munge
-AuthInfo=socket=$place/munge/socket
-StateSaveLocation=$place/state
-SlurmdSpoolDir=$place/spool
-SlurmctldPidFile=$place/slurmctld.pid
-SlurmdPidFile=$place/slurmd.pid
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SchedulerParameters=batch_sched_delay=0,sched_interval=1
-JobAcctGatherType=jobacct_gather/none
-SelectType=select/cons_tres
-MpiDefault=none
-NodeName=$host NodeAddr=127.0.0.1 CPUs=2
-PartitionName=all Nodes=$host Default=YES MaxTime=5 State=UP
-END
-    # slurmd insists on control groups, which a container may not have; from 23 on it can be told not to.
-    my ($year) = run(['/usr/sbin/slurmd', '-V'])->{out} =~ /^slurm\D*(\d+)/;
-    spew("$place/cgroup.conf", "CgroupPlugin=disabled\n") if ($year // 0) >= 23;
-    my %env = (SLURM_CONF => "$place/slurm.conf", PATH => "$ENV{PATH}:/usr/sbin");
-    my $daemon = sub {
-        my ($name, @command) = @_;
-        return start(\@command, env => \%env, err => "$place/$name.log", out => "$place/$name.log", seconds => 1200);
-    };
-    my @daemons = ($daemon->('munged', '/usr/sbin/munged', '--foreground', '--force', "--socket=$place/munge/socket",
-            "--key-file=$place/munge/key", "--pid-file=$place/munge/pid", "--log-file=$place/munge/log",
-            "--seed-file=$place/munge/seed"));
-    for (1 .. 600) {
-        last if -S "$place/munge/socket";
-        select(undef, undef, undef, 0.1);
-    }
-    push(@daemons, $daemon->('slurmctld', 'slurmctld', '-D', '-i'), $daemon->('slurmd', 'slurmd', '-D', '-N', $host));
-    my $up = 0;
-    for (1 .. 600) {
-        $up = run(['sinfo', '-h', '-o', '%t'], env => \%env)->{out} =~ /^idle/;
-        last if $up || needs_control_groups();
-        select(undef, undef, undef, 0.2);
-    }
-    $work->(\%env) if $up;
-    diag(map { slurp("$place/$_.log") } qw(munged slurmctld slurmd)) if !$up && !needs_control_groups();
-    stop($_) foreach reverse(@daemons);
-    return $up;
-}
-
 foreach my $case ([8, 8, qr/INDEX 8: expected a number from 0 to 7/], [0, 0, qr/SHARDS 0: expected a number from 1 on/],
     ['x', 8, qr/INDEX x: expected a number from 0 to 7/], [-1, 8, qr/INDEX -1: expected/], ['0', '8k', qr/SHARDS 8k: expected/])
 {
@@ -248,22 +175,14 @@ foreach my $case ([8, 8, qr/INDEX 8: expected a number from 0 to 7/], [0, 0, qr/
     is(join(' ', glob("$folder/refused*")), '', 'and makes no file');
 }
 
-SKIP: {
-    skip('Slurm is not installed', 4) if grep { !-x } qw(/usr/sbin/slurmctld /usr/sbin/slurmd /usr/sbin/munged /usr/bin/sbatch);
-    chdir($folder) or die "$folder: $!";
-    my $up = with_slurm(sub {
-        my ($env) = @_;
-        my @command = ('sbatch', '--wait', '--array=0-7', "$source/docs/examples/shards.sbatch", $big);
-        my $result = run([@command, "$folder/slurmed", 'enc', @options], env => {%$ours, %$env}, seconds => 500);
-        is($result->{status}, 0, 'an array of jobs under Slurm') or diag($result->{err}, map { slurp($_) } glob("$folder/gpuaes-*.log"));
-        ok(parts("$folder/slurmed", 8) eq $coded, 'makes the whole');
-        $command[2] = '--array=0-0';
-        my $failed = run([@command, "$folder/absent/slurmed", 'enc', @options], env => {%$ours, %$env}, seconds => 500);
-        isnt($failed->{status}, 0, 'it ends as a job does that fails');
-    });
-    skip('slurmd of this version needs control groups, and none are mounted', 4) if !$up && needs_control_groups();
-    ok($up, 'Slurm runs');
-    chdir('/');
-}
+# What Slurm tells each task of an array.
+my $task = sub {
+    my ($id, $out) = @_;
+    return run(["$source/docs/examples/shards.sbatch", $big, $out, 'enc', @options],
+        env => {%$ours, SLURM_ARRAY_TASK_ID => $id, SLURM_ARRAY_TASK_COUNT => 8})->{status};
+};
+is(join(' ', map { $task->($_, "$folder/slurmed") } 0 .. 7), join(' ', (0) x 8), 'an array of jobs as Slurm starts them');
+ok(parts("$folder/slurmed", 8) eq $coded, 'makes the whole');
+isnt($task->(0, "$folder/absent/slurmed"), 0, 'it ends as a job does that fails');
 
 done_testing();

@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../support";
 use POSIX qw(mkfifo SIGBUS WIFSIGNALED WTERMSIG);
-use Programs;
+use Programs qw(:DEFAULT wait_for);
 use Test::More;
 
 my $place = "/dev/shm/gpuaes-test-$$";
@@ -110,10 +110,7 @@ SKIP: {
     my $pid = start([$gpuaes_command, 'enc', @cipher, '-bufsize', 4096, '-in', $fifo, '-out', $out], env => $ours);
     open(my $to, '>', $fifo) or die "fifo: $!";
     syswrite($to, $random, 60000);
-    for (1 .. 600) {
-        last if grep { -s } glob("$place/.out.*");
-        select(undef, undef, undef, 0.1);
-    }
+    wait_for(sub { grep { -s } glob("$place/.out.*") });
     kill('BUS', $pid);
     waitpid($pid, 0);
     ok(WIFSIGNALED($?) && WTERMSIG($?) == SIGBUS, 'SIGBUS from others ends the process');
