@@ -82,26 +82,25 @@ my $out = "$place/out";
     umask($before);
     is($result->{status}, 0, 'a new file') or diag($result->{err});
     ok(slurp($out) eq $coded, 'has what it should');
-    is(sprintf('%o', S_IMODE((stat($out))[2])), '640', 'and the permissions that any new file has');
+    is(mode($out), '640', 'and the permissions that any new file has');
     is(names(), 'out', 'nothing lies beside it');
 }
 {
     chmod(0604, $out);
-    my $was = (stat($out))[1];
-    spew($out, 'before');
+    my $was = (stat(spew($out, 'before')))[1];
     is(gpuaes(['enc', @cipher, '-in', $in, '-out', $out])->{status}, 0, 'a file that was there');
     ok(slurp($out) eq $coded, 'is replaced');
-    is(sprintf('%o', S_IMODE((stat($out))[2])), '604', 'and keeps its permissions');
+    is(mode($out), '604', 'and keeps its permissions');
     isnt((stat($out))[1], $was, 'by another one, not written over');
 }
 {
-    symlink('out', "$place/link") or die "link: $!";
     spew($out, 'before');
-    is(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/link"])->{status}, 0, 'a link');
-    ok(-l "$place/link" && slurp($out) eq $coded, 'stays, and what it names is replaced');
-    symlink('new', "$place/loose") or die "link: $!";
-    is(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/loose"])->{status}, 0, 'a link that leads nowhere');
-    ok(-l "$place/loose" && slurp("$place/new") eq $coded, 'leads there then');
+    foreach (['link', 'out', 'a link'], ['loose', 'new', 'a link that leads nowhere']) {
+        my ($link, $to, $name) = @$_;
+        symlink($to, "$place/$link") or die "link: $!";
+        is(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/$link"])->{status}, 0, $name);
+        ok(-l "$place/$link" && slurp("$place/$to") eq $coded, 'stays, and what it names is there, and new');
+    }
     symlink('around', "$place/around") or die "link: $!";
     like(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/around"])->{err}, qr/-out .*: Too many levels/, 'a link to itself');
     unlink(map { "$place/$_" } qw(link loose new around));
@@ -261,7 +260,7 @@ chmod(0700, $place);
     refused($full, qr{^gpuaes enc: /dev/full: No space left on device}m, 'a device that is full');
 }
 {
-    my $limited = shell('ulimit -f 100; exec "$@"', 'sh', 'enc', @cipher, '-bufsize', 4096, '-in', $in, '-out', $out);
+    my $limited = shell('ulimit -f 100; exec "$0" "$@"', 'enc', @cipher, '-bufsize', 4096, '-in', $in, '-out', $out);
     refused($limited, qr/^gpuaes enc: .*File too large/m, 'a limit of the size of files');
     is(names() . slurp($out), 'outbefore', 'what was there stays, and nothing else is');
 }
@@ -376,10 +375,6 @@ foreach my $name ('new', 'out') {
 # ---- Pipes, devices, and other files ------------------------------------------------------------
 
 {
-    my $result = shell('(for i in 1 2 3 4 5 6; do dd bs=50000 count=1 2>/dev/null; done) <"$1" | "$0" enc ' . "@cipher -bufsize 12345 | (dd bs=777 count=3 2>/dev/null; cat)", $in);
-    ok($result->{out} eq $coded, 'from pipe to pipe, in pieces of any length');
-}
-{
     my ($reader, $writer);
     pipe($reader, $writer) or die "pipe: $!";
     my $pid = fork() // die "fork: $!";
@@ -395,15 +390,37 @@ foreach my $name ('new', 'out') {
     waitpid($pid, 0);
     ok($result->{out} eq $coded, 'from a pipe that gives little at a time');
 }
+# Lines of a shell in which ENC is our command, and DEC; what they print; and with which words.
+my $never_wait = q{perl -e 'use Fcntl; foreach (*STDIN, *STDOUT) { fcntl($_, F_SETFL, fcntl($_, F_GETFL, 0) | O_NONBLOCK) or die }'};
+my ($longer, $several) = (spew("$folder/long", $plain x 5), "$folder/several");
+my $longer_coded = run(['openssl', 'enc', @cipher, '-in', $longer], env => without_gpuaes())->{out};
+spew($out, $coded);
+foreach my $case (
+    ['from pipe to pipe, in pieces of any length', $coded,
+        '(for i in 1 2 3 4 5 6; do dd bs=50000 count=1 2>/dev/null; done) <"$1" | ENC -bufsize 12345 | (dd bs=777 count=3 2>/dev/null; cat)', $in],
+    ['from pipe to pipe where none of them waits, as ssh makes them for all who have them', $longer_coded,
+        "(head -c 100000 \"\$1\"; sleep 1; tail -c +100001 \"\$1\") | ($never_wait && exec ENC -bufsize 4096) | (sleep 1; cat)", $longer],
+    ['to a pipe that closes', substr($coded, 0, 1000), 'ENC -in "$1" | head -c 1000', $in],
+    ['standard output that others write to as well', "before\n${coded}behind\n",
+        '(echo before; ENC -bufsize 4096 -in "$1"; echo behind) >"$2"; cat "$2"', $in, $several],
+    ['and one that is appended to', "before\n${coded}behind\nmore\n$coded",
+        'echo more >>"$2"; ENC -bufsize 4096 -in "$1" >>"$2"; cat "$2"', $in, $several],
+    ['/dev/stdout is what it is', "before\n$coded", 'echo before >"$2"; ENC -in "$1" -out /dev/stdout >>"$2"; cat "$2"', $in, $several],
+    ['standard input that somebody has read some of', substr($plain, 1000),
+        '(dd bs=1000 count=1 of=/dev/null 2>/dev/null; exec DEC --piece --offset 1000) <"$1"', $out],
+    ['standard input is left where the part ends', substr($plain, 100000) . substr($coded, 0, 100000),
+        '(ENC --length 100000 >"$2"; cat) <"$1"; cat "$2"', $in, $several],
+    ['that of a short file, too', substr($plain, 100, 200) . substr($coded, 0, 100), '(ENC --length 100 >"$2"; cat) <"$1"; cat "$2"',
+        spew("$folder/few", substr($plain, 0, 300)), $several],
+    ['a folder by its name in /proc', $coded, 'cd "$2" && ENC -in "$1" -out /proc/self/cwd/open && cat open && rm open', $in, $place],
+    ['/dev/null is still a device', "device\n", 'ENC -in "$1" -out /dev/null && test -c /dev/null && echo device', $in],
+    )
 {
-    # Pipes that never wait, as ssh makes them for all who have them.
-    my $result = shell('(head -c 100000 "$1"; sleep 1; tail -c +100001 "$1") | (perl -e \'use Fcntl; ' . 'foreach (\\*STDIN, \\*STDOUT) { fcntl($_, F_SETFL, fcntl($_, F_GETFL, 0) | O_NONBLOCK) or die }\' && exec "$0" enc ' . "@cipher -bufsize 4096" . ') | (sleep 1; cat)', spew("$folder/long", $plain x 5));
-    ok(substr($result->{out}, 0, length($coded)) eq $coded && length($result->{out}) == 5 * length($plain),
-        'from pipe to pipe where none of them waits') or diag($result->{err});
+    my ($name, $expected, $lines, @words) = @$case;
+    my $result = shell($lines =~ s/\b(ENC|DEC)\b/"\$0" \L$1\E @cipher/gr, @words);
+    ok($result->{out} eq $expected, $name) or diag($result->{err});
 }
 {
-    my $result = shell('"$0" enc ' . "@cipher" . ' -in "$1" | head -c 1000', $in);
-    ok($result->{out} eq substr($coded, 0, 1000), 'to a pipe that closes');
     my $zeros = spew("$folder/zeros", "\0" x 20_000_000);
     foreach (['', qr/\A141\n\z/], ["trap '' PIPE; ", qr/^gpuaes enc: standard output: Broken pipe\n1$/m]) {
         my ($before, $said) = @$_;
@@ -439,22 +456,6 @@ foreach my $name ('/dev/fd/7', '/proc/self/fd/7', "$folder/seven") {
     is((stat("$place/open"))[1], $inode, 'and is the same file');
     unlink("$place/open");
 }
-{
-    my $there = shell("cd \"\$2\" && exec \"\$0\" enc @cipher -in \"\$1\" -out /proc/self/cwd/open", $in, $place);
-    ok(!$there->{status} && slurp("$place/open") eq $coded, 'a folder by its name in /proc') or diag($there->{err});
-    unlink("$place/open");
-}
-is(gpuaes(['enc', @cipher, '-in', $in, '-out', '/dev/null'])->{status}, 0, '/dev/null');
-ok(-c '/dev/null', 'is still a device');
-{
-    my $whole = run(['/bin/sh', '-c', '(echo before; "$0" enc ' . "@cipher" . ' -bufsize 4096 -in "$1"; echo behind) >"$2"',
-            $gpuaes_command, $in, "$folder/several"], env => $ours);
-    ok(slurp("$folder/several") eq "before\n${coded}behind\n", 'standard output that others write to as well');
-    shell('echo more >>"$2"; "$0" enc ' . "@cipher" . ' -bufsize 4096 -in "$1" >>"$2"', $in, "$folder/several");
-    ok(slurp("$folder/several") eq "before\n${coded}behind\nmore\n$coded", 'and one that is appended to');
-    my $rest = shell('(dd bs=1000 count=1 of=/dev/null 2>/dev/null; exec "$0" dec ' . "@cipher" . ' --piece --offset 1000) <"$1"', $out);
-    ok($rest->{out} eq substr($plain, 1000), 'standard input that somebody has read some of');
-}
 # Where one of the first three files is closed, another one gets its number.
 foreach my $where (grep { -d && -w } '/dev/shm', $folder) {
     my $file = spew("$where/gpuaes-test-$$", $plain);
@@ -470,15 +471,6 @@ like(run(['/bin/sh', '-c', "\"\$0\" enc @cipher <&-", $gpuaes_command], env => $
     qr/^gpuaes enc: standard input: Bad file descriptor/m, 'standard input that is closed');
 like(run([$gpuaes_command, 'enc', '--help'], out => '/dev/full')->{err}, qr/^gpuaes enc: write error: No space left/m,
     'a help that cannot be printed');
-{
-    my $result = shell("(\"\$0\" enc @cipher --length 100000 >\"\$1\"; cat) <\"\$2\"", $out, $in);
-    ok(slurp($out) eq substr($coded, 0, 100000) && $result->{out} eq substr($plain, 100000),
-        'standard input is left where the part ends');
-    my $few = shell("(\"\$0\" enc @cipher --length 100 >\"\$1\"; cat) <\"\$2\"", $out, spew("$folder/few", substr($plain, 0, 300)));
-    ok(slurp($out) eq substr($coded, 0, 100) && $few->{out} eq substr($plain, 100, 200), 'that of a short file, too');
-    shell("echo before >\"\$1\"; \"\$0\" enc @cipher -in \"\$2\" -out /dev/stdout >>\"\$1\"", "$folder/several", $in);
-    ok(slurp("$folder/several") eq "before\n$coded", '/dev/stdout is what it is');
-}
 {
     open(my $file, '>', "$folder/sparse") or die "sparse: $!";
     truncate($file, 5_000_000);
