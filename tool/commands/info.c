@@ -20,24 +20,6 @@
 static const size_t sizes[] = {16 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20};
 enum { SIZES = sizeof sizes / sizeof sizes[0], SIZES_QUICK = 3 };
 
-/* What both forms show. */
-struct facts {
-    const struct library *library;
-    struct configuration configuration;
-    int ready; /* a device is, or */
-    const char *why_not;
-};
-
-static void print_versions(const struct library *library)
-{
-    (void)printf("gpuaes %s, CUDA %s\n%s\n", PACKAGE_VERSION, gpuaes_build(),
-                 OpenSSL_version(OPENSSL_VERSION));
-    if (library->gpuaes != NULL)
-        (void)printf("provider: loaded\n");
-    else
-        (void)printf("provider: not loaded: %s\n", library->why_not);
-}
-
 static void print_devices(int ready, const char *why_not)
 {
     struct gpuaes_device_info device;
@@ -85,8 +67,27 @@ static void print_devices_json(int ready, const char *why_not)
     json_value("enc_threads", "%u", pipeline_threads(UINT64_MAX));
 }
 
-static void print_configuration_json(const struct configuration *c)
+static void print_facts(const struct library *library, const struct configuration *c, int ready,
+                        const char *why_not)
 {
+    (void)printf("gpuaes %s, CUDA %s\n%s\nprovider: %s%s\n", PACKAGE_VERSION, gpuaes_build(),
+                 OpenSSL_version(OPENSSL_VERSION),
+                 library->gpuaes != NULL ? "loaded" : "not loaded: ", library->why_not);
+    print_devices(ready, why_not);
+    configuration_print(c);
+    (void)printf("\n");
+}
+
+static void print_facts_json(const struct library *library, const struct configuration *c,
+                             int ready, const char *why_not)
+{
+    json_open(NULL, '{');
+    json_text("gpuaes", PACKAGE_VERSION);
+    json_text("cuda", gpuaes_build());
+    json_text("openssl", OpenSSL_version(OPENSSL_VERSION));
+    json_value("provider_loaded", "%s", library->gpuaes != NULL ? "true" : "false");
+    json_text("provider_why_not", library->why_not);
+    print_devices_json(ready, why_not);
     json_open("configuration", '{');
     json_text("path", c->path);
     json_value("uses_gpuaes", "%s", c->uses_gpuaes ? "true" : "false");
@@ -95,34 +96,15 @@ static void print_configuration_json(const struct configuration *c)
     json_close('}');
 }
 
-static void print_facts(const struct facts *facts)
-{
-    print_versions(facts->library);
-    print_devices(facts->ready, facts->why_not);
-    configuration_print(&facts->configuration);
-    (void)printf("\n");
-}
-
-static void print_facts_json(const struct facts *facts)
-{
-    json_open(NULL, '{');
-    json_text("gpuaes", PACKAGE_VERSION);
-    json_text("cuda", gpuaes_build());
-    json_text("openssl", OpenSSL_version(OPENSSL_VERSION));
-    json_value("provider_loaded", "%s", facts->library->gpuaes != NULL ? "true" : "false");
-    json_text("provider_why_not", facts->library->why_not);
-    print_devices_json(facts->ready, facts->why_not);
-    print_configuration_json(&facts->configuration);
-}
-
 static int run(struct library *library, int quick, int json)
 {
     const struct rates_plan plan = {
         .sizes = sizes, .size_count = quick ? SIZES_QUICK : SIZES, .seconds = quick ? 0.1 : 4};
-    struct facts facts = {.library = library};
-    configuration_examine(&facts.configuration);
-    facts.ready = rates_wait_for_device(library, &facts.why_not);
-    (json ? print_facts_json : print_facts)(&facts);
+    struct configuration configuration;
+    const char *why_not;
+    configuration_examine(&configuration);
+    int ready = rates_wait_for_device(library, &why_not);
+    (json ? print_facts_json : print_facts)(library, &configuration, ready, why_not);
     int ok = library->gpuaes == NULL || rates_print(library, &plan, json ? "rates" : NULL);
     (void)printf(json ? "\n}\n" : "");
     return ok;

@@ -15,33 +15,23 @@
 #include "provider/common/settings.h"
 #include "tool/common/message.h"
 
-static int read_number(const char *text, uint64_t *number)
+int option_number(const char *option, const char *text, uint64_t least, uint64_t most,
+                  uint64_t *number)
 {
     static const char units[] = "kKMGT";
     static const unsigned shifts[] = {10, 10, 20, 30, 40};
     char *end;
-    if (*text < '0' || *text > '9')
-        return 0;
     errno = 0;
     unsigned long long n = strtoull(text, &end, 10);
     const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
     unsigned shift = unit != NULL ? shifts[unit - units] : 0;
-    if (errno != 0 || end[unit != NULL] != '\0' || n > UINT64_MAX >> shift)
-        return 0;
-    *number = (uint64_t)n << shift;
-    return 1;
-}
-
-int option_number(const char *option, const char *text, uint64_t least, uint64_t most,
-                  uint64_t *number)
-{
-    uint64_t n;
-    if (!read_number(text, &n) || n < least || n > most)
+    int is_number = *text >= '0' && *text <= '9' && errno == 0 && end[unit != NULL] == '\0';
+    if (!is_number || n > most >> shift || n << shift < least)
         return complain("%s%s: expected a whole number from %llu to %llu%s", option, text,
                         (unsigned long long)least, (unsigned long long)most,
                         most < 1024 ? ""
                                     : "; K, M, G or T behind it are powers of 1024, as in 64K");
-    *number = n;
+    *number = (uint64_t)n << shift;
     return 1;
 }
 
