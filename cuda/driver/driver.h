@@ -30,78 +30,77 @@ typedef struct CUfunc_st *drv_function;
 typedef struct CUstream_st *drv_stream;
 typedef struct CUevent_st *drv_event;
 
-/* CUresult values that are distinguished; every other non-zero value is a fault. */
-enum {
-    DRV_SUCCESS = 0,
-    DRV_INVALID_VALUE = 1,
-    DRV_OUT_OF_MEMORY = 2,
-    DRV_NOT_INITIALIZED = 3,
-    DRV_DEINITIALIZED = 4,
-    DRV_NO_DEVICE = 100,
-    DRV_INVALID_DEVICE = 101,
-    DRV_INVALID_IMAGE = 200,
-    DRV_INVALID_CONTEXT = 201,
-    DRV_NO_BINARY_FOR_GPU = 209,
-    DRV_OPERATING_SYSTEM = 304,
-    DRV_INVALID_HANDLE = 400,
-    DRV_NOT_FOUND = 500,
-    DRV_NOT_READY = 600,
-    DRV_ALREADY_REGISTERED = 712,
-    DRV_NOT_REGISTERED = 713,
-    DRV_LAUNCH_FAILED = 719,
-    DRV_NOT_PERMITTED = 800,
-    DRV_NOT_SUPPORTED = 801,
-    DRV_CAPTURE_FIRST = 900, /* a call that a capture of a graph forbids */
-    DRV_CAPTURE_INVALIDATED = 901,
-    DRV_CAPTURE_IMPLICIT = 906, /* the legacy stream, while one that it waits for is captured */
-    DRV_CAPTURED_EVENT = 907,
-    DRV_CAPTURE_LAST = 908,
-    DRV_UNKNOWN = 999
-};
+/*
+ * N(name, number, what it is called in cuda.h): results that are told from other faults,
+ * attributes, modes and flags. DRV_CAPTURE_FIRST to DRV_CAPTURE_LAST are calls that a capture of a
+ * graph forbids, DRV_CAPTURE_IMPLICIT of the legacy stream, while one that it waits for is
+ * captured.
+ */
+#define DRIVER_NUMBERS(N)                                                                          \
+    N(DRV_SUCCESS, 0, CUDA_SUCCESS)                                                                \
+    N(DRV_INVALID_VALUE, 1, CUDA_ERROR_INVALID_VALUE)                                              \
+    N(DRV_OUT_OF_MEMORY, 2, CUDA_ERROR_OUT_OF_MEMORY)                                              \
+    N(DRV_NOT_INITIALIZED, 3, CUDA_ERROR_NOT_INITIALIZED)                                          \
+    N(DRV_DEINITIALIZED, 4, CUDA_ERROR_DEINITIALIZED)                                              \
+    N(DRV_NO_DEVICE, 100, CUDA_ERROR_NO_DEVICE)                                                    \
+    N(DRV_INVALID_DEVICE, 101, CUDA_ERROR_INVALID_DEVICE)                                          \
+    N(DRV_INVALID_IMAGE, 200, CUDA_ERROR_INVALID_IMAGE)                                            \
+    N(DRV_INVALID_CONTEXT, 201, CUDA_ERROR_INVALID_CONTEXT)                                        \
+    N(DRV_NO_BINARY_FOR_GPU, 209, CUDA_ERROR_NO_BINARY_FOR_GPU)                                    \
+    N(DRV_OPERATING_SYSTEM, 304, CUDA_ERROR_OPERATING_SYSTEM)                                      \
+    N(DRV_INVALID_HANDLE, 400, CUDA_ERROR_INVALID_HANDLE)                                          \
+    N(DRV_NOT_FOUND, 500, CUDA_ERROR_NOT_FOUND)                                                    \
+    N(DRV_NOT_READY, 600, CUDA_ERROR_NOT_READY)                                                    \
+    N(DRV_ALREADY_REGISTERED, 712, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)                      \
+    N(DRV_NOT_REGISTERED, 713, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)                              \
+    N(DRV_LAUNCH_FAILED, 719, CUDA_ERROR_LAUNCH_FAILED)                                            \
+    N(DRV_NOT_PERMITTED, 800, CUDA_ERROR_NOT_PERMITTED)                                            \
+    N(DRV_NOT_SUPPORTED, 801, CUDA_ERROR_NOT_SUPPORTED)                                            \
+    N(DRV_CAPTURE_FIRST, 900, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)                               \
+    N(DRV_CAPTURE_INVALIDATED, 901, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)                         \
+    N(DRV_CAPTURE_IMPLICIT, 906, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)                               \
+    N(DRV_CAPTURED_EVENT, 907, CUDA_ERROR_CAPTURED_EVENT)                                          \
+    N(DRV_CAPTURE_LAST, 908, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)                               \
+    N(DRV_UNKNOWN, 999, CUDA_ERROR_UNKNOWN)                                                        \
+    N(DRV_ATTR_MAX_THREADS_PER_BLOCK, 1, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)                \
+    N(DRV_ATTR_MULTIPROCESSOR_COUNT, 16, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)                 \
+    N(DRV_ATTR_COMPUTE_MODE, 20, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)                                 \
+    N(DRV_ATTR_MAX_THREADS_PER_MULTIPROCESSOR, 39,                                                 \
+      CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)                                          \
+    N(DRV_ATTR_CC_MAJOR, 75, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)                         \
+    N(DRV_ATTR_CC_MINOR, 76, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)                         \
+    N(DRV_ATTR_MAX_SHARED_PER_MULTIPROCESSOR, 81,                                                  \
+      CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)                                    \
+    N(DRV_ATTR_MAX_SHARED_PER_BLOCK_OPTIN, 97,                                                     \
+      CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)                                       \
+    N(DRV_ATTR_RESERVED_SHARED_PER_BLOCK, 111,                                                     \
+      CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)                                        \
+    N(DRV_COMPUTE_MODE_EXCLUSIVE_PROCESS, 3, CU_COMPUTEMODE_EXCLUSIVE_PROCESS)                     \
+    N(DRV_COMPUTE_MODE_PROHIBITED, 2, CU_COMPUTEMODE_PROHIBITED)                                   \
+    N(DRV_FUNC_MAX_DYNAMIC_SHARED, 8, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)             \
+    N(DRV_POINTER_CONTEXT, 1, CU_POINTER_ATTRIBUTE_CONTEXT)                                        \
+    N(DRV_POINTER_MEMORY_TYPE, 2, CU_POINTER_ATTRIBUTE_MEMORY_TYPE)                                \
+    N(DRV_POINTER_DEVICE_POINTER, 3, CU_POINTER_ATTRIBUTE_DEVICE_POINTER)                          \
+    N(DRV_POINTER_IS_MANAGED, 8, CU_POINTER_ATTRIBUTE_IS_MANAGED)                                  \
+    N(DRV_POINTER_DEVICE_ORDINAL, 9, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)                          \
+    N(DRV_POINTER_RANGE_START, 11, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)                          \
+    N(DRV_POINTER_RANGE_SIZE, 12, CU_POINTER_ATTRIBUTE_RANGE_SIZE)                                 \
+    N(DRV_MEMORY_HOST, 1, CU_MEMORYTYPE_HOST)                                                      \
+    N(DRV_MEMORY_DEVICE, 2, CU_MEMORYTYPE_DEVICE)                                                  \
+    N(DRV_CAPTURE_RELAXED, 2, CU_STREAM_CAPTURE_MODE_RELAXED)                                      \
+    N(DRV_NOT_CAPTURED, 0, CU_STREAM_CAPTURE_STATUS_NONE)                                          \
+    N(DRV_CAPTURED, 1, CU_STREAM_CAPTURE_STATUS_ACTIVE)                                            \
+    N(DRV_CAPTURED_INVALID, 2, CU_STREAM_CAPTURE_STATUS_INVALIDATED)                               \
+    N(DRV_STREAM_NON_BLOCKING, 1, CU_STREAM_NON_BLOCKING)                                          \
+    N(DRV_EVENT_DISABLE_TIMING, 2, CU_EVENT_DISABLE_TIMING)                                        \
+    N(DRV_HOST_ALLOC_PORTABLE, 1, CU_MEMHOSTALLOC_PORTABLE)                                        \
+    N(DRV_HOST_ALLOC_MAPPED, 2, CU_MEMHOSTALLOC_DEVICEMAP)                                         \
+    N(DRV_HOST_REGISTER_PORTABLE, 1, CU_MEMHOSTREGISTER_PORTABLE)                                  \
+    N(DRV_HOST_REGISTER_MAPPED, 2, CU_MEMHOSTREGISTER_DEVICEMAP)
 
-/* CUdevice_attribute */
-enum {
-    DRV_ATTR_MAX_THREADS_PER_BLOCK = 1,
-    DRV_ATTR_MULTIPROCESSOR_COUNT = 16,
-    DRV_ATTR_COMPUTE_MODE = 20,
-    DRV_ATTR_MAX_THREADS_PER_MULTIPROCESSOR = 39,
-    DRV_ATTR_CC_MAJOR = 75,
-    DRV_ATTR_CC_MINOR = 76,
-    DRV_ATTR_MAX_SHARED_PER_MULTIPROCESSOR = 81,
-    DRV_ATTR_MAX_SHARED_PER_BLOCK_OPTIN = 97,
-    DRV_ATTR_RESERVED_SHARED_PER_BLOCK = 111
-};
-enum { DRV_COMPUTE_MODE_EXCLUSIVE_PROCESS = 3, DRV_COMPUTE_MODE_PROHIBITED = 2 };
-
-/* CUfunction_attribute */
-enum { DRV_FUNC_MAX_DYNAMIC_SHARED = 8 };
-
-/* CUpointer_attribute and CUmemorytype */
-enum {
-    DRV_POINTER_CONTEXT = 1,
-    DRV_POINTER_MEMORY_TYPE = 2,
-    DRV_POINTER_DEVICE_POINTER = 3,
-    DRV_POINTER_IS_MANAGED = 8,
-    DRV_POINTER_DEVICE_ORDINAL = 9,
-    DRV_POINTER_RANGE_START = 11,
-    DRV_POINTER_RANGE_SIZE = 12
-};
-enum { DRV_MEMORY_HOST = 1, DRV_MEMORY_DEVICE = 2 };
-
-enum { DRV_CAPTURE_RELAXED = 2 }; /* CUstreamCaptureMode */
-
-/* CUstreamCaptureStatus */
-enum { DRV_NOT_CAPTURED = 0, DRV_CAPTURED = 1, DRV_CAPTURED_INVALID = 2 };
-
-/* Flags */
-enum {
-    DRV_STREAM_NON_BLOCKING = 1,
-    DRV_EVENT_DISABLE_TIMING = 2,
-    DRV_HOST_ALLOC_PORTABLE = 1,
-    DRV_HOST_ALLOC_MAPPED = 2,
-    DRV_HOST_REGISTER_PORTABLE = 1,
-    DRV_HOST_REGISTER_MAPPED = 2
-};
+#define DRIVER_NUMBER(name, number, theirs) name = (number),
+enum { DRIVER_NUMBERS(DRIVER_NUMBER) };
+#undef DRIVER_NUMBER
 #define DRV_STREAM_LEGACY ((drv_stream)0x1)
 #define DRV_STREAM_PER_THREAD ((drv_stream)0x2)
 
