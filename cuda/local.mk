@@ -8,11 +8,11 @@ pkgconfig_DATA = cuda/gpuaes.pc
 # All host code but the driver table, which is the real one or the emulator's.
 noinst_LTLIBRARIES += cuda/libgpuaes_core.la
 cuda_libgpuaes_core_la_SOURCES = \
-	cuda/aes/aes.c cuda/aes/aes.h \
+	cuda/transfer/aes.c cuda/aes/aes.h \
 	cuda/aes/cbc.c cuda/aes/ctr.c cuda/aes/ecb.c \
 	cuda/aes/key_schedule.c \
 	cuda/runtime/application.c \
-	cuda/base64/base64.c \
+	cuda/transfer/base64.c \
 	cuda/batch/batch.c cuda/batch/batch.h \
 	cuda/batch/keys.c cuda/batch/keys.h \
 	cuda/batch/layout.c \
