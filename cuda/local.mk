@@ -8,11 +8,10 @@ pkgconfig_DATA = cuda/gpuaes.pc
 # All host code but the driver table, which is the real one or the emulator's.
 noinst_LTLIBRARIES += cuda/libgpuaes_core.la
 cuda_libgpuaes_core_la_SOURCES = \
-	cuda/transfer/aes.c cuda/aes/aes.h \
+	cuda/aes/aes.c cuda/aes/aes.h \
 	cuda/aes/cbc.c cuda/aes/ctr.c cuda/aes/ecb.c \
 	cuda/aes/key_schedule.c \
 	cuda/runtime/application.c \
-	cuda/transfer/base64.c \
 	cuda/batch/batch.c cuda/batch/batch.h \
 	cuda/batch/keys.c cuda/batch/keys.h \
 	cuda/batch/layout.c \
@@ -39,13 +38,15 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/process/thread_pool.c cuda/process/thread_pool.h \
 	cuda/aes/stream_binding.c \
 	cuda/driver/root.c cuda/driver/root.h \
-	cuda/transfer/path.c \
 	cuda/aes/stream_events.c cuda/aes/stream_events.h \
 	cuda/device/memory_pool.c cuda/device/memory_pool.h \
 	cuda/process/statistics.c cuda/process/statistics.h \
 	cuda/process/status.c \
 	cuda/transfer/transfer.c cuda/transfer/transfer.h \
-	cuda/transfer/job.c cuda/transfer/job.h
+	cuda/transfer/aes.c \
+	cuda/transfer/base64.c \
+	cuda/transfer/job.c \
+	cuda/transfer/path.c
 cuda_libgpuaes_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 
 lib_LTLIBRARIES += cuda/libgpuaes.la

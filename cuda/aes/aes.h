@@ -1,5 +1,5 @@
 /*
- * Shared by AES in calls and AES on streams of the application.
+ * Shared by AES in calls, on streams of the application and ahead of its data.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -18,16 +18,5 @@ void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,
 /* Returns 1 if the arguments break the contract of gpuaes_aes(), 0 otherwise. */
 int aes_bad_arguments(enum gpuaes_op op, const struct gpuaes_key *key, const void *in,
                       const void *out, size_t len);
-
-/* ---- Pieces of a transfer ---- */
-
-/* Returns 1 if the CPU cannot read the input. */
-int aes_is_on_device(const struct transfer *transfer);
-
-/* Returns the slot's scratch memory for kernels; behind it is one block more. */
-struct kernels_scratch aes_scratch(const struct slot *slot);
-
-/* Returns where a slot keeps the last block of a piece of device memory. */
-unsigned char *aes_last_block(const struct slot *slot);
 
 #endif

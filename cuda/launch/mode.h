@@ -11,10 +11,6 @@
 #include "cuda/gpuaes.h"
 #include "cuda/kernels/common/arguments.h"
 
-struct piece;
-struct slot;
-struct transfer;
-
 struct gpuaes_mode {
     const char *name;               /* as kernels have it: aes_NAME_SIZE_ROUNDS */
     enum aes_batch_mode batch_mode; /* as the kernels of batches have it */
@@ -30,12 +26,6 @@ struct gpuaes_mode {
 
     /* Moves an IV past `blocks` blocks of input, the last of which is `last`. NULL: no IV. */
     void (*advance)(unsigned char iv[GPUAES_BLOCK], uint64_t blocks, const unsigned char *last);
-
-    /* As those of struct transform: memory of the mode's own, and what is to be done before the
-     * kernel of a piece, whose arguments are filled in. NULL: nothing. */
-    size_t (*extra)(const struct transfer *transfer);
-    drv_result (*prepare)(struct transfer *transfer, struct slot *slot, struct piece *piece,
-                          struct aes_arguments *arguments);
 };
 
 /* By enum gpuaes_op; the first GPUAES_OPS have kernels for single streams. */

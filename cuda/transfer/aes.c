@@ -1,5 +1,5 @@
 /*
- * AES over memory of any kind: what it does with a job and its pieces, in any mode.
+ * AES over memory of any kind: calls, and what they do with the pieces of a transfer.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -10,32 +10,79 @@
 #include "cuda/process/statistics.h"
 #include "cuda/transfer/transfer.h"
 
-const struct gpuaes_mode *const gpuaes_modes[GPUAES_BATCH_OPS] = {
-    [GPUAES_ECB_ENCRYPT] = &gpuaes_ecb_encrypt,
-    [GPUAES_ECB_DECRYPT] = &gpuaes_ecb_decrypt,
-    [GPUAES_CBC_ENCRYPT] = &gpuaes_cbc_encrypt,
-    [GPUAES_CBC_DECRYPT] = &gpuaes_cbc_decrypt,
-    [GPUAES_CTR] = &gpuaes_ctr,
-};
-
-void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,
-                        const struct gpuaes_key *key, const unsigned char *iv)
+static const struct gpuaes_mode *mode_of(const struct transfer *t)
 {
-    memset(arguments, 0, sizeof *arguments);
-    memcpy(arguments->round_key, gpuaes_modes[op]->decrypts ? key->decrypt : key->encrypt,
-           sizeof arguments->round_key);
-    if (iv != NULL)
-        memcpy(arguments->iv, iv, sizeof arguments->iv);
+    return gpuaes_modes[t->job->op];
+}
+
+/* ---- Chained modes ---------------------------------------------------------------- */
+
+/*
+ * Each block needs the block of input before it, which may be overwritten in place, or belong to
+ * the piece before. The CPU cannot read the input if that is device memory.
+ */
+static int is_chained_on_device(const struct transfer *t)
+{
+    return mode_of(t)->chained && t->job->in_memory.kind == GPUAES_DEVICE;
+}
+
+/* Up to here the CPU is faster in filling the chain of a kernel than another kernel. */
+enum { CPU_CHAIN_MAX = 128 << 10 };
+
+/* In place, with the kernel at the caller's own memory. */
+static int chain_by_cpu(const struct transfer *t)
+{
+    return mode_of(t)->chained && t->in == t->out && t->job->in_memory.kind == GPUAES_PINNED &&
+           t->in_bytes <= CPU_CHAIN_MAX;
+}
+
+static size_t extra(const struct transfer *t)
+{
+    if (is_chained_on_device(t))
+        return GPUAES_BLOCK;
+    return chain_by_cpu(t) ? AES_CHAIN_BYTES(t->in_bytes / GPUAES_BLOCK) : 0;
+}
+
+static drv_ptr fill_chain(const struct transfer *t, const struct slot *slot)
+{
+    size_t at = slot->staging_bytes - extra(t), chunk = (size_t)AES_CHUNK * GPUAES_BLOCK;
+    unsigned char *entry = slot->staging + at;
+    memcpy(entry, t->iv, GPUAES_BLOCK);
+    for (size_t next = chunk; next < t->in_bytes; next += chunk)
+        memcpy(entry += GPUAES_BLOCK, t->in + next - GPUAES_BLOCK, GPUAES_BLOCK);
+    memcpy(entry + GPUAES_BLOCK, t->in + t->in_bytes - GPUAES_BLOCK, GPUAES_BLOCK);
+    return slot->staging_address + at;
+}
+
+/* Where a slot keeps the last block of a piece of device memory. */
+static unsigned char *last_block(const struct slot *slot)
+{
+    return slot->staging + slot->staging_bytes - GPUAES_BLOCK;
+}
+
+/*
+ * The kernel gets the block before the piece, at `before`, and the last block of the piece is
+ * kept, before the kernel may write over it.
+ */
+static drv_result chain_on_device(const struct transfer *t, size_t piece, drv_ptr before,
+                                  struct aes_arguments *arguments)
+{
+    const struct driver *d = t->device->driver;
+    const struct slot *slot = piece_slot(t, piece);
+    drv_ptr begin = t->in_address + piece * t->in_piece;
+    drv_result r =
+        d->memcpy_dtoh_async(last_block(slot), begin + piece_in_bytes(t, piece) - GPUAES_BLOCK,
+                             GPUAES_BLOCK, slot->stream);
+    if (r != DRV_SUCCESS || piece == 0)
+        return r;
+    arguments->iv_at = before;
+    return d->memcpy_dtod_async(before, begin - GPUAES_BLOCK, GPUAES_BLOCK, slot->stream);
 }
 
 /* ---- Pieces ---------------------------------------------------------------------- */
 
-int aes_is_on_device(const struct transfer *t)
-{
-    return t->job->in_memory.kind == GPUAES_DEVICE;
-}
-
-struct kernels_scratch aes_scratch(const struct slot *slot)
+/* In a slot one block follows the scratch memory: the one before a piece of a chained mode. */
+static struct kernels_scratch scratch_of(const struct slot *slot)
 {
     struct kernels_scratch scratch = {.address = slot->scratch};
     if (slot->scratch_bytes >= GPUAES_BLOCK)
@@ -43,104 +90,73 @@ struct kernels_scratch aes_scratch(const struct slot *slot)
     return scratch;
 }
 
-unsigned char *aes_last_block(const struct slot *slot)
+static size_t scratch(const struct transfer *t, int same)
 {
-    return slot->staging + slot->staging_bytes - GPUAES_BLOCK;
-}
-
-static size_t extra(const struct transfer *t)
-{
-    const struct gpuaes_mode *mode = gpuaes_modes[t->job->op];
-    return mode->extra != NULL ? mode->extra(t) : 0;
-}
-
-static size_t scratch(const struct transfer *t, size_t in_bytes, int same)
-{
+    size_t most = piece_in_bytes(t, 0);
     /* Pieces behind the first find the block before them on the device. */
-    int chained = gpuaes_modes[t->job->op]->chained &&
-                  (same || (aes_is_on_device(t) && in_bytes < t->in_bytes));
-    size_t bytes = kernels_scratch_bytes(&t->shard->device->kernels, t->job->op,
-                                         in_bytes / GPUAES_BLOCK, chained);
+    int chained = mode_of(t)->chained && (same || (is_chained_on_device(t) && most < t->in_bytes));
+    size_t bytes =
+        kernels_scratch_bytes(&t->device->kernels, t->job->op, most / GPUAES_BLOCK, chained);
     return bytes == 0 ? 0 : (bytes / GPUAES_BLOCK + 2) * GPUAES_BLOCK;
 }
 
-static drv_result launch(struct transfer *t, struct slot *slot, struct piece *piece, drv_ptr in,
-                         drv_ptr out)
+static drv_result launch(struct transfer *t, size_t piece, drv_ptr in, drv_ptr out)
 {
     const struct job *job = t->job;
-    const struct gpuaes_mode *mode = gpuaes_modes[job->op];
-    const struct device *device = t->shard->device;
-    const struct kernels_scratch memory = aes_scratch(slot);
+    const struct device *device = t->device;
+    const struct slot *slot = piece_slot(t, piece);
+    const struct kernels_scratch memory = scratch_of(slot);
+    const unsigned char *iv = piece == 0 ? t->iv : t->next_iv[(piece - 1) % t->needs.slots];
+    unsigned char *next_iv = t->next_iv[piece % t->needs.slots];
+    size_t end = piece * t->in_piece + piece_in_bytes(t, piece);
     struct aes_arguments arguments;
-    aes_fill_arguments(&arguments, job->op, job->key, t->iv);
+    aes_fill_arguments(&arguments, job->op, job->key, iv);
     arguments.in = in;
     arguments.out = out;
-    arguments.blocks = piece->in_bytes / GPUAES_BLOCK;
+    arguments.blocks = piece_in_bytes(t, piece) / GPUAES_BLOCK;
+    memmove(next_iv, iv, GPUAES_BLOCK);
     drv_result r = DRV_SUCCESS;
-    if (mode->prepare != NULL)
-        r = mode->prepare(t, slot, piece, &arguments);
+    if (is_chained_on_device(t))
+        r = chain_on_device(t, piece, memory.address + memory.bytes, &arguments);
+    else if (mode_of(t)->advance != NULL)
+        mode_of(t)->advance(next_iv, arguments.blocks, t->in + end - GPUAES_BLOCK);
+    if (chain_by_cpu(t))
+        arguments.chain = fill_chain(t, slot);
     if (r == DRV_SUCCESS)
         r = kernels_launch_aes(device->driver, &device->kernels, job->op, job->key->rounds,
                                &arguments, &memory, slot->stream);
-    if (mode->advance != NULL)
-        mode->advance(t->iv, arguments.blocks, piece->last);
     gpuaes_cleanse(&arguments, sizeof arguments);
     return r;
 }
 
-static enum gpuaes_status finished(struct transfer *t, const struct slot *slot,
-                                   const struct piece *piece)
+static enum gpuaes_status finished(struct transfer *t, size_t piece)
 {
-    const struct gpuaes_mode *mode = gpuaes_modes[t->job->op];
-    if (mode->advance != NULL)
-        mode->advance(t->shard->iv, piece->in_bytes / GPUAES_BLOCK,
-                      mode->chained && aes_is_on_device(t) ? aes_last_block(slot) : piece->last);
+    const unsigned char *next_iv = t->next_iv[piece % t->needs.slots];
+    if (is_chained_on_device(t))
+        next_iv = last_block(piece_slot(t, piece));
+    memcpy(t->iv, next_iv, GPUAES_BLOCK);
     return GPUAES_OK;
 }
 
-/* The IV of each shard. */
+/* The IV of each transfer. */
 static void begin(struct job *job)
 {
     const struct gpuaes_mode *mode = gpuaes_modes[job->op];
-    for (unsigned i = 0; i < job->shards; i++) {
-        struct shard *shard = &job->shard[i];
-        memcpy(shard->iv, job->iv, GPUAES_BLOCK);
-        if (mode->advance != NULL && shard->at != 0)
-            mode->advance(shard->iv, shard->at / GPUAES_BLOCK, job->in + shard->at - GPUAES_BLOCK);
+    for (unsigned i = 0; i < job->transfers; i++) {
+        struct transfer *t = &job->transfer[i];
+        memcpy(t->iv, job->iv, GPUAES_BLOCK);
+        if (mode->advance != NULL && t->at != 0)
+            mode->advance(t->iv, t->at / GPUAES_BLOCK, job->in + t->at - GPUAES_BLOCK);
     }
 }
 
 /* ---- Calls ----------------------------------------------------------------------- */
-
-static const unsigned char no_iv[GPUAES_BLOCK];
-
-int aes_bad_arguments(enum gpuaes_op op, const struct gpuaes_key *key, const void *in,
-                      const void *out, size_t len)
-{
-    return (unsigned)op >= GPUAES_OPS || len % GPUAES_BLOCK != 0 ||
-           (in != out && memory_overlap(in, len, out, len)) || key == NULL ||
-           !key_size_is_valid(key_size_of(key->rounds));
-}
-
-static void fill_report(struct gpuaes_report *report, const struct job *job)
-{
-    report->shards = job->shards;
-    for (unsigned i = 0; i < job->shards; i++) {
-        const struct shard *from = &job->shard[i];
-        struct gpuaes_shard *to = &report->shard[i];
-        to->at = from->at;
-        to->bytes = from->bytes;
-        to->done = from->done;
-        memcpy(to->iv, from->iv, GPUAES_BLOCK);
-    }
-}
 
 enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
                               unsigned char iv[GPUAES_BLOCK], const void *in, void *out, size_t len,
                               unsigned flags, struct gpuaes_report *report)
 {
     static const struct transform aes = {begin, extra, scratch, launch, finished};
-    struct shard shard[GPUAES_SHARDS];
     if (report != NULL)
         report->shards = 0;
     if (aes_bad_arguments(op, key, in, out, len))
@@ -160,17 +176,12 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
                       .whole = mode->chained,
                       .keystream = mode->keystream,
                       .op = op,
-                      .key = key,
-                      .iv = mode->takes_iv ? iv : no_iv,
-                      .shard = shard};
-    enum gpuaes_status status = job_run(&job);
-    size_t done = 0;
-    for (unsigned i = 0; i < job.shards; i++)
-        done += shard[i].done;
-    statistics_add_bytes(done);
-    if (report != NULL)
-        fill_report(report, &job);
+                      .key = key};
+    if (mode->takes_iv)
+        memcpy(job.iv, iv, GPUAES_BLOCK);
+    enum gpuaes_status status = job_run(&job, report);
+    statistics_add_bytes(job.done);
     if (mode->takes_iv && status == GPUAES_OK)
-        memcpy(iv, shard[job.shards - 1].iv, GPUAES_BLOCK);
+        memcpy(iv, job.iv, GPUAES_BLOCK);
     return status;
 }

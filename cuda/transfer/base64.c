@@ -1,5 +1,5 @@
 /*
- * Base64 over memory of any kind: its part of the job.
+ * Base64 over memory of any kind: calls, and what they do with the pieces of a transfer.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -23,16 +23,16 @@ size_t gpuaes_base64_encoded_size(size_t len, size_t line_length)
 
 /* ---- Encode --------------------------------------------------------------------- */
 
-static drv_result launch_encode(struct transfer *t, struct slot *slot, struct piece *piece,
-                                drv_ptr in, drv_ptr out)
+static drv_result launch_encode(struct transfer *t, size_t piece, drv_ptr in, drv_ptr out)
 {
-    const struct device *device = t->shard->device;
+    const struct device *device = t->device;
+    drv_stream stream = piece_slot(t, piece)->stream;
     struct base64_encode_arguments arguments = {.in = in,
                                                 .out = out,
-                                                .bytes = piece->in_bytes,
-                                                .characters = piece->out_bytes,
+                                                .bytes = piece_in_bytes(t, piece),
+                                                .characters = piece_out_bytes(t, piece),
                                                 .line_length = t->job->line_length};
-    return kernels_launch_base64_encode(device->driver, &device->kernels, &arguments, slot->stream);
+    return kernels_launch_base64_encode(device->driver, &device->kernels, &arguments, stream);
 }
 
 /* ---- Decode --------------------------------------------------------------------- */
@@ -50,27 +50,27 @@ static size_t extra_decode(const struct transfer *t)
     return FINDING;
 }
 
-static drv_result launch_decode(struct transfer *t, struct slot *slot, struct piece *piece,
-                                drv_ptr in, drv_ptr out)
+static drv_result launch_decode(struct transfer *t, size_t piece, drv_ptr in, drv_ptr out)
 {
-    const struct device *device = t->shard->device;
+    const struct device *device = t->device;
+    const struct slot *slot = piece_slot(t, piece);
     size_t finding = slot->staging_bytes - FINDING;
     struct base64_decode_arguments arguments = {.in = in,
                                                 .out = out,
-                                                .quads = piece->in_bytes / 4,
+                                                .quads = piece_in_bytes(t, piece) / 4,
                                                 .error = slot->staging_address + finding};
     memset(slot->staging + finding, 0xff, sizeof(uint64_t));
     return kernels_launch_base64_decode(device->driver, &device->kernels, &arguments, slot->stream);
 }
 
-static enum gpuaes_status finish_decode(struct transfer *t, const struct slot *slot,
-                                        const struct piece *piece)
+static enum gpuaes_status finish_decode(struct transfer *t, size_t piece)
 {
+    const struct slot *slot = piece_slot(t, piece);
     uint64_t bad;
     memcpy(&bad, slot->staging + slot->staging_bytes - FINDING, sizeof bad);
     if (bad == UINT64_MAX)
         return GPUAES_OK;
-    t->shard->bad = (size_t)(t->in - t->job->in) + piece->in_at + (size_t)bad;
+    t->bad = (size_t)(t->in - t->job->in) + piece * t->in_piece + (size_t)bad;
     return GPUAES_BAD_INPUT;
 }
 
@@ -82,7 +82,7 @@ static enum gpuaes_status run(struct job *job)
         return GPUAES_BAD_ARGUMENT;
     if (job->in_bytes == 0)
         return GPUAES_OK;
-    enum gpuaes_status status = job_run(job);
+    enum gpuaes_status status = job_run(job, NULL);
     if (status == GPUAES_OK) /* else somebody does all of it again */
         statistics_add_bytes(job->in_bytes);
     return status;
@@ -92,7 +92,6 @@ enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, void *out, s
                                         unsigned flags)
 {
     static const struct transform encode = {.launch = launch_encode};
-    struct shard shard[GPUAES_SHARDS];
     size_t characters = gpuaes_base64_encoded_size(len, line_length);
     if (line_length % 4 != 0 || line_length > UINT32_MAX || characters == SIZE_MAX)
         return GPUAES_BAD_ARGUMENT;
@@ -105,8 +104,7 @@ enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, void *out, s
                       .out_unit = line_length != 0 ? line_length + 1 : ENCODE_OUT,
                       .flags = flags,
                       .out_of_place = 1,
-                      .line_length = (uint32_t)line_length,
-                      .shard = shard};
+                      .line_length = (uint32_t)line_length};
     return run(&job);
 }
 
@@ -115,7 +113,6 @@ enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, void *out, u
 {
     static const struct transform decode = {
         .extra = extra_decode, .launch = launch_decode, .finished = finish_decode};
-    struct shard shard[GPUAES_SHARDS];
     if (len % 4 != 0)
         return GPUAES_BAD_ARGUMENT;
     struct job job = {.transform = &decode,
@@ -126,11 +123,9 @@ enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, void *out, u
                       .in_unit = DECODE_IN,
                       .out_unit = DECODE_OUT,
                       .flags = flags,
-                      .out_of_place = 1,
-                      .shard = shard};
+                      .out_of_place = 1};
     enum gpuaes_status status = run(&job);
-    for (unsigned i = job.shards; status == GPUAES_BAD_INPUT && i-- > 0;)
-        if (shard[i].status == GPUAES_BAD_INPUT)
-            *offset = shard[i].bad;
+    if (status == GPUAES_BAD_INPUT)
+        *offset = job.bad;
     return status;
 }

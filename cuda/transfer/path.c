@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "base/minmax.h"
 #include "cuda/memory/host_copy.h"
 #include "cuda/transfer/transfer.h"
 
@@ -46,20 +45,22 @@ static size_t piece_size(const struct transfer *t)
     return min_u64(size, staged ? MAX_STAGED_PIECE : MAX_DIRECT_PIECE);
 }
 
-void path_plan(struct transfer *t, struct stream_set_needs *needs)
+void path_plan(struct transfer *t)
 {
     const struct job *job = t->job;
     const struct transform *transform = job->transform;
+    struct stream_set_needs *needs = &t->needs;
     memset(needs, 0, sizeof *needs);
     t->in_path = choose(t, &job->in_memory);
     t->out_path = choose(t, &job->out_memory);
     if (job->keystream && job->in_memory.kind != GPUAES_DEVICE && t->out_path == PATH_STAGED)
         t->in_path = PATH_NONE;
-    t->piece_units = piece_size(t) / job->in_unit;
-    if (t->piece_units == 0)
-        t->piece_units = 1;
-    size_t in = t->piece_units * job->in_unit, out = t->piece_units * job->out_unit;
-    t->pieces = (t->in_bytes + in - 1) / in;
+    size_t units = piece_size(t) / job->in_unit;
+    if (units == 0)
+        units = 1;
+    t->in_piece = units * job->in_unit;
+    t->out_piece = units * job->out_unit;
+    t->pieces = (t->in_bytes + t->in_piece - 1) / t->in_piece;
     needs->slots = min_unsigned(t->pieces, STREAM_SET_SLOTS);
 
     int in_buffer = t->in_path >= PATH_DMA, out_buffer = t->out_path == PATH_DMA;
@@ -67,49 +68,53 @@ void path_plan(struct transfer *t, struct stream_set_needs *needs)
     int same = (t->in_path == PATH_ZERO_COPY && t->out_path == PATH_ZERO_COPY && t->in == t->out) ||
                (in_buffer && out_buffer && !t->out_in_second);
     size_t extra = transform->extra != NULL ? transform->extra(t) : 0;
+    t->staging = 0;
     if (t->in_path == PATH_STAGED || t->out_path == PATH_STAGED)
-        t->staging = in > out ? in : out;
+        t->staging = t->in_piece > t->out_piece ? t->in_piece : t->out_piece;
     if (in_buffer)
-        needs->buffer[0] = round_up(in, BUFFER_ROUNDING);
+        needs->buffer[0] = round_up(t->in_piece, BUFFER_ROUNDING);
     if (t->out_in_second)
-        needs->buffer[1] = round_up(out, BUFFER_ROUNDING);
+        needs->buffer[1] = round_up(t->out_piece, BUFFER_ROUNDING);
     if (t->staging + extra != 0)
         needs->staging = round_up(t->staging + extra, BUFFER_ROUNDING);
     if (transform->scratch != NULL)
-        needs->scratch = transform->scratch(t, min_u64(t->in_bytes, in), same);
+        needs->scratch = transform->scratch(t, same);
 }
 
 /* ---- Copies ---------------------------------------------------------------------- */
 
-drv_result path_move_in(const struct transfer *t, const struct slot *slot,
-                        const struct piece *piece, drv_ptr *in)
+drv_result path_move_in(const struct transfer *t, size_t piece, drv_ptr *in)
 {
-    const unsigned char *from = t->in + piece->in_at;
+    const struct slot *slot = piece_slot(t, piece);
+    const unsigned char *from = t->in + piece * t->in_piece;
+    size_t bytes = piece_in_bytes(t, piece);
     *in = slot->buffer[0];
     switch (t->in_path) {
     case PATH_NONE:
         *in = 0;
         return DRV_SUCCESS;
     case PATH_ZERO_COPY:
-        *in = t->in_address + piece->in_at;
+        *in = t->in_address + piece * t->in_piece;
         return DRV_SUCCESS;
     case PATH_STAGED:
-        host_copy(slot->staging, from, piece->in_bytes, 0);
+        host_copy(slot->staging, from, bytes, 0);
         from = slot->staging;
         break;
     case PATH_DMA:
         break;
     }
-    return t->shard->device->driver->memcpy_htod_async(*in, from, piece->in_bytes, slot->stream);
+    return t->device->driver->memcpy_htod_async(*in, from, bytes, slot->stream);
 }
 
-void path_deliver(const struct transfer *t, const struct slot *slot, const struct piece *piece)
+void path_deliver(const struct transfer *t, size_t piece)
 {
     /* In place the lines are in the caches already, and best written there. */
     int streaming = t->out_bytes > STREAMING_FROM && t->in != t->out;
-    unsigned char *to = t->out + piece->out_at;
+    const unsigned char *staging = piece_slot(t, piece)->staging;
+    unsigned char *to = t->out + piece * t->out_piece;
+    size_t bytes = piece_out_bytes(t, piece);
     if (t->in_path == PATH_NONE)
-        host_xor(to, t->in + piece->in_at, slot->staging, piece->out_bytes, streaming);
+        host_xor(to, t->in + piece * t->in_piece, staging, bytes, streaming);
     else if (t->out_path == PATH_STAGED)
-        host_copy(to, slot->staging, piece->out_bytes, streaming);
+        host_copy(to, staging, bytes, streaming);
 }

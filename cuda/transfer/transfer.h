@@ -1,6 +1,7 @@
 /*
- * Transfers: what is left of a shard, cut into pieces, which go through the slots of a stream set
- * in turn: copy in, kernel, copy out, each piece on its own stream, so that the
+ * Jobs and transfers: a call of the library is a job, which is cut into transfers for several
+ * devices and threads. What is left of a transfer is cut into pieces, which go through the slots of
+ * a stream set in turn: copy in, kernel, copy out, each piece on its own stream, so that the
  * copies of one overlap the kernel of another and the work of the CPU.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -8,7 +9,8 @@
 #ifndef GPUAES_CUDA_TRANSFER_TRANSFER_H
 #define GPUAES_CUDA_TRANSFER_TRANSFER_H
 
-#include "cuda/transfer/job.h"
+#include "base/minmax.h"
+#include "cuda/memory/memory_kind.h"
 
 /*
  * Transfer paths: how the data of a piece gets to the memory that kernels read, and from the
@@ -21,51 +23,118 @@
  */
 enum path { PATH_NONE, PATH_ZERO_COPY, PATH_DMA, PATH_STAGED };
 
-struct piece {
-    size_t in_at, in_bytes; /* from the transfer's beginning */
-    size_t out_at, out_bytes;
-    int writes_out;                   /* a write to the caller's output has been queued */
-    int queued;                       /* all of its work has been */
-    unsigned char last[GPUAES_BLOCK]; /* AES: the last block of input, where a mode keeps it */
-};
+struct job;
 
+/* A part of a job, which the report calls a shard. */
 struct transfer {
     const struct job *job;
-    struct shard *shard;
+    size_t at, bytes, done; /* of the job's input */
+    struct device *device;
+    enum gpuaes_status status;
+    unsigned char iv[GPUAES_BLOCK]; /* AES: continues the stream after what is done */
+    size_t bad;                     /* Base64: offset in the job's input of a wrong character */
+
+    /* From here on: set by transfer_run(), for what is not done yet. */
     const unsigned char *in; /* for the CPU, and where kernels reach it */
     unsigned char *out;
     drv_ptr in_address, out_address;
     size_t in_bytes, out_bytes;
-    unsigned char iv[GPUAES_BLOCK]; /* AES: of the next piece */
 
     enum path in_path, out_path;
-    size_t piece_units;
-    int out_in_second; /* kernels write buffer[1] */
-    size_t staging;    /* bytes of it that hold data */
+    size_t in_piece, out_piece; /* bytes of a piece; only the last one may have fewer */
+    int out_in_second;          /* kernels write buffer[1] */
+    size_t staging;             /* bytes of it that hold data */
 
     struct stream_set *set;
-    unsigned slots;
-    struct piece piece[STREAM_SET_SLOTS]; /* under way: number n is in slot n % slots */
+    struct stream_set_needs needs; /* what was prepared of it */
     size_t pieces, submitted, finished;
+    size_t queued; /* pieces whose work has been queued to its end: all submitted, or all but one */
+    size_t writing; /* pieces of which a write to the caller's output has been queued */
+    unsigned char next_iv[STREAM_SET_SLOTS][GPUAES_BLOCK]; /* AES: after the piece in each slot */
+};
+
+/* What jobs of one kind do with their data: AES, Base64 encoding or decoding. NULL: nothing. */
+struct transform {
+    /* Sets what the transfers begin with; called once, before anything is written. */
+    void (*begin)(struct job *job);
+    /* Returns the bytes at the end of the staging memory that are its own. */
+    size_t (*extra)(const struct transfer *transfer);
+    /* Returns the device memory that a launch wants in slot->scratch, with input and output in the
+     * same place or not. */
+    size_t (*scratch)(const struct transfer *transfer, int same);
+    /* Queues the kernels of a piece. Called in the order of the pieces, before
+     * anything overwrites the input of this one. `in` is 0 for a keystream. */
+    drv_result (*launch)(struct transfer *transfer, size_t piece, drv_ptr in, drv_ptr out);
+    /* Called in the order of the pieces as their output becomes complete; a status other than OK
+     * ends the transfer. */
+    enum gpuaes_status (*finished)(struct transfer *transfer, size_t piece);
+};
+
+struct job {
+    const struct transform *transform;
+    const unsigned char *in;
+    unsigned char *out;
+    size_t in_bytes, out_bytes;
+    /* A piece is a multiple of in_unit bytes, which make out_unit bytes each; only the job's last
+     * piece may be less. */
+    size_t in_unit, out_unit;
+    unsigned flags;
+    int out_of_place; /* kernels are faster out of place */
+    int whole;        /* not to be cut where the input is device memory */
+    int keystream;    /* kernels can make a keystream, which the CPU combines with the input */
+
+    enum gpuaes_op op; /* AES */
+    const struct gpuaes_key *key;
+    unsigned char iv[GPUAES_BLOCK]; /* and after job_run() that of the end, if it returned OK */
+    uint32_t line_length;           /* Base64 encoding */
+
+    struct memory in_memory, out_memory; /* from here on: set by job_run() */
+    size_t done, bad;                    /* bytes of input; the first wrong character */
+    unsigned transfers;
+    struct transfer *transfer, only; /* `transfer` is `only` where there is one */
 };
 
 /*
- * Runs the unfinished rest of a shard on a stream set of its own, with the device entered; raises
- * `done`. See gpuaes_aes() for what the statuses promise.
+ * Runs all of it. A transfer whose device fails is done by another one. OK only if all are; else
+ * the worst status, and the report, if not NULL, says how far each got; without any in it nothing
+ * was begun.
  */
-enum gpuaes_status transfer_run(const struct job *job, struct shard *shard);
+enum gpuaes_status job_run(struct job *job, struct gpuaes_report *report);
+
+/* Returns 1 if either side is device memory: then one device can do it, and no other. */
+int job_is_on_device(const struct job *job);
+
+/*
+ * Runs the unfinished rest of a transfer on a stream set of its own: raises `done`, sets `status`.
+ * See gpuaes_aes() for what the statuses promise.
+ */
+void transfer_run(struct transfer *transfer);
+
+/* Piece number `piece`: its place, and its bytes. */
+static inline struct slot *piece_slot(const struct transfer *transfer, size_t piece)
+{
+    return &transfer->set->slots[piece % transfer->needs.slots];
+}
+
+static inline size_t piece_in_bytes(const struct transfer *transfer, size_t piece)
+{
+    return min_u64(transfer->in_bytes - piece * transfer->in_piece, transfer->in_piece);
+}
+
+static inline size_t piece_out_bytes(const struct transfer *transfer, size_t piece)
+{
+    return min_u64(transfer->out_bytes - piece * transfer->out_piece, transfer->out_piece);
+}
 
 /* ---- path.c ---- */
 
-/* Plans the paths of the input and output; `needs`: what the stream set must have for them. */
-void path_plan(struct transfer *transfer, struct stream_set_needs *needs);
+/* Plans the paths of the input and output, and what the stream set must have for them. */
+void path_plan(struct transfer *transfer);
 
 /* Queues the input's copy of a piece. Kernels read at `*in`. */
-drv_result path_move_in(const struct transfer *transfer, const struct slot *slot,
-                        const struct piece *piece, drv_ptr *in);
+drv_result path_move_in(const struct transfer *transfer, size_t piece, drv_ptr *in);
 
 /* The CPU's part, after the device's. */
-void path_deliver(const struct transfer *transfer, const struct slot *slot,
-                  const struct piece *piece);
+void path_deliver(const struct transfer *transfer, size_t piece);
 
 #endif

@@ -1,0 +1,36 @@
+/*
+ * What AES in calls, on streams of the application and ahead of its data has in common.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "cuda/aes/aes.h"
+
+#include <string.h>
+
+#include "cuda/memory/memory_kind.h"
+
+const struct gpuaes_mode *const gpuaes_modes[GPUAES_BATCH_OPS] = {
+    [GPUAES_ECB_ENCRYPT] = &gpuaes_ecb_encrypt,
+    [GPUAES_ECB_DECRYPT] = &gpuaes_ecb_decrypt,
+    [GPUAES_CBC_ENCRYPT] = &gpuaes_cbc_encrypt,
+    [GPUAES_CBC_DECRYPT] = &gpuaes_cbc_decrypt,
+    [GPUAES_CTR] = &gpuaes_ctr,
+};
+
+void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,
+                        const struct gpuaes_key *key, const unsigned char *iv)
+{
+    memset(arguments, 0, sizeof *arguments);
+    memcpy(arguments->round_key, gpuaes_modes[op]->decrypts ? key->decrypt : key->encrypt,
+           sizeof arguments->round_key);
+    if (iv != NULL)
+        memcpy(arguments->iv, iv, sizeof arguments->iv);
+}
+
+int aes_bad_arguments(enum gpuaes_op op, const struct gpuaes_key *key, const void *in,
+                      const void *out, size_t len)
+{
+    return (unsigned)op >= GPUAES_OPS || len % GPUAES_BLOCK != 0 ||
+           (in != out && memory_overlap(in, len, out, len)) || key == NULL ||
+           !key_size_is_valid(key_size_of(key->rounds));
+}
