@@ -39,6 +39,8 @@ static struct bounds find_bounds(void)
     return found;
 }
 
+static _Thread_local struct bounds own;
+
 /*
  * Returns 1 if the caller runs on its thread's own stack and enough of that is left, 0 otherwise.
  * The size of another stack, such as an ASYNC job's, is not known: 0. Costs a system call or, in
@@ -47,11 +49,16 @@ static struct bounds find_bounds(void)
  */
 static int has_room_for_driver(void)
 {
-    static _Thread_local struct bounds own;
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     if (own.end == 0)
         own = find_bounds();
     return here >= own.begin && here - own.begin >= STACK_FOR_DRIVER && here < own.end;
+}
+
+/* Where the bounds of the stack are not known, a job is. */
+int offload_needs_thread(void)
+{
+    return ASYNC_get_current_job() != NULL || !has_room_for_driver();
 }
 
 /* An application may have made the usual size of stacks too small. */
@@ -65,13 +72,22 @@ static void set_attributes(pthread_attr_t *attributes)
         (void)pthread_attr_setstacksize(attributes, LEAST_STACK);
 }
 
+/* A thread whose stack has that room, as its attributes say. */
+static void *make_call(void *arg)
+{
+    struct work *work = arg;
+    own.end = UINTPTR_MAX;
+    (void)offload(work, work->call);
+    return NULL;
+}
+
 /*
- * Calls function(arg) on a stack that has that room, a new thread's, and waits for it. Returns 0
+ * Makes the call on a stack that has that room, a new thread's, and waits for it. Returns 0
  * without having called anything if no thread can be created. Takes some 50 us more than
  * the call itself. Signals of the caller's thread stay pending meanwhile: a handler that forked
  * would leave its child waiting for a thread that the child does not have.
  */
-static int call_elsewhere(void *(*function)(void *), void *arg)
+static int call_elsewhere(struct work *work)
 {
     sigset_t all, before;
     pthread_t thread;
@@ -81,7 +97,7 @@ static int call_elsewhere(void *(*function)(void *), void *arg)
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int created = pthread_create(&thread, &attributes, function, arg) == 0;
+    int created = pthread_create(&thread, &attributes, make_call, work) == 0;
     if (created)
         (void)pthread_join(thread, NULL);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -92,22 +108,16 @@ static int call_elsewhere(void *(*function)(void *), void *arg)
 
 /* ---- Calls -------------------------------------------------------------------------- */
 
-/* Where the bounds of the stack are not known, a job is. */
-int offload_needs_thread(void)
-{
-    return ASYNC_get_current_job() != NULL || !has_room_for_driver();
-}
-
 static enum gpuaes_memory kind_of(const void *p, size_t bytes)
 {
     return bytes == 0 ? GPUAES_PAGEABLE : gpuaes_memory_kind(p, bytes);
 }
 
-static void locate(struct offload *o)
+static void locate(struct work *w)
 {
-    o->in_kind = kind_of(o->in, o->bytes);
-    o->out_kind =
-        o->in == o->out && o->bytes == o->out_bytes ? o->in_kind : kind_of(o->out, o->out_bytes);
+    w->in_kind = kind_of(w->in, w->len);
+    w->out_kind =
+        w->in == w->out && w->len == w->out_len ? w->in_kind : kind_of(w->out, w->out_len);
 }
 
 static int find_ordinal(unsigned n)
@@ -116,63 +126,56 @@ static int find_ordinal(unsigned n)
     return gpuaes_device(n, &info) ? info.ordinal : -1;
 }
 
-static void *make(void *arg)
+enum gpuaes_status offload(struct work *w, enum offload_call call)
 {
-    struct offload *o = arg;
-    int again = o->restarts;
+    enum gpuaes_op op = (enum gpuaes_op)w->kind;
+    int again = (w->flags & GPUAES_WAIT) != 0;
+    w->call = call;
+    if (offload_needs_thread())
+        return call_elsewhere(w) ? w->status : GPUAES_NO_MEMORY;
     do {
-        o->status = GPUAES_OK;
-        switch (o->call) {
+        w->status = GPUAES_OK;
+        switch (call) {
         case OFFLOAD_LOCATE:
-            locate(o);
+            locate(w);
             break;
         case OFFLOAD_COPY:
-            o->status = gpuaes_copy(o->out, o->in, o->bytes);
+            w->status = gpuaes_copy(w->out, w->in, w->len);
             break;
         case OFFLOAD_AES:
-            o->status =
-                gpuaes_aes(o->op, o->key, o->iv, o->in, o->out, o->bytes, o->flags, o->report);
+            w->status = gpuaes_aes(op, w->key, w->iv, w->in, w->out, w->len, w->flags, w->report);
             break;
         case OFFLOAD_ENCODE:
-            o->status = gpuaes_base64_encode(o->in, o->bytes, o->out, o->line_length, o->flags);
+            w->status = gpuaes_base64_encode(w->in, w->len, w->out, w->line_length, w->flags);
             break;
         case OFFLOAD_DECODE:
-            o->status = gpuaes_base64_decode(o->in, o->bytes, o->out, o->flags, &o->offset);
+            w->status = gpuaes_base64_decode(w->in, w->len, w->out, w->flags, &w->offset);
             break;
         case OFFLOAD_BIND:
-            o->status = gpuaes_stream_binding_open(&o->binding, o->stream, o->device);
+            w->status = gpuaes_stream_binding_open(&w->binding, w->stream, w->device);
             break;
         case OFFLOAD_QUEUE:
-            o->status = gpuaes_stream_binding_aes(o->binding, o->op, o->key, o->iv, o->in, o->out,
-                                                  o->bytes);
+            w->status =
+                gpuaes_stream_binding_aes(w->binding, op, w->key, w->iv, w->in, w->out, w->len);
             break;
         case OFFLOAD_WAIT:
-            o->status = gpuaes_stream_binding_wait(o->binding, o->iv);
+            w->status = gpuaes_stream_binding_wait(w->binding, w->iv);
             break;
         case OFFLOAD_CLOSE:
-            gpuaes_stream_binding_close(o->binding);
-            gpuaes_keystream_close(o->keystream);
+            gpuaes_stream_binding_close(w->binding);
+            gpuaes_keystream_close(w->keystream);
             break;
         case OFFLOAD_DEVICE:
-            o->device = find_ordinal((unsigned)o->device);
+            w->device = find_ordinal((unsigned)w->device);
             break;
         }
-    } while (o->status == GPUAES_NOT_READY && again-- > 0 &&
+    } while (w->status == GPUAES_NOT_READY && again-- > 0 &&
              gpuaes_start(NULL, NULL, 1) == GPUAES_READY);
-    return NULL;
-}
-
-enum gpuaes_status offload(struct offload *o)
-{
-    if (!offload_needs_thread())
-        (void)make(o);
-    else if (!call_elsewhere(make, o))
-        return GPUAES_NO_MEMORY;
-    return o->status;
+    return w->status;
 }
 
 int offload_device(unsigned n)
 {
-    struct offload o = {.call = OFFLOAD_DEVICE, .device = (int)n};
-    return offload(&o) == GPUAES_OK ? o.device : -1;
+    struct work w = {.device = (int)n};
+    return offload(&w, OFFLOAD_DEVICE) == GPUAES_OK ? w.device : -1;
 }

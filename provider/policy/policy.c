@@ -12,7 +12,6 @@
 #include "base/key_size.h"
 #include "provider/common/default_ciphers.h"
 #include "provider/common/errors.h"
-#include "provider/common/offload.h"
 #include "provider/common/provider.h"
 #include "provider/policy/calibration.h"
 
@@ -91,23 +90,17 @@ static int is_known_pageable(const struct work *work)
 /* Sets work->memory. CHOICE_GPU, or CHOICE_GPU_ONLY for device memory. */
 static enum policy_choice find_memory(struct work *work)
 {
-    struct offload places = {.call = OFFLOAD_LOCATE,
-                             .in = work->in,
-                             .out = (void *)(uintptr_t)work->out,
-                             .bytes = work->len,
-                             .out_bytes = work->len,
-                             .in_kind = work->in_kind,
-                             .out_kind = work->out_kind};
     work->memory = work->in == work->out ? MEMORY_IN_PLACE : MEMORY_APART;
-    if (!work->is_located && (is_known_pageable(work) || offload(&places) != GPUAES_OK))
+    if (!work->is_located &&
+        (is_known_pageable(work) || offload(work, OFFLOAD_LOCATE) != GPUAES_OK))
         return CHOICE_GPU;
-    if (places.in_kind >= GPUAES_DEVICE || places.out_kind >= GPUAES_DEVICE) {
+    if (work->in_kind >= GPUAES_DEVICE || work->out_kind >= GPUAES_DEVICE) {
         policy_note_cuda();
         return CHOICE_GPU_ONLY;
     }
-    if (places.in_kind == GPUAES_PINNED && places.out_kind == GPUAES_PINNED)
+    if (work->in_kind == GPUAES_PINNED && work->out_kind == GPUAES_PINNED)
         work->memory = MEMORY_PINNED;
-    if (places.in_kind == GPUAES_PAGEABLE && places.out_kind == GPUAES_PAGEABLE) {
+    if (work->in_kind == GPUAES_PAGEABLE && work->out_kind == GPUAES_PAGEABLE) {
         known_pageable.in = work->in;
         known_pageable.out = work->out;
         known_pageable.len = work->len;
@@ -115,10 +108,9 @@ static enum policy_choice find_memory(struct work *work)
     return CHOICE_GPU;
 }
 
-int policy_rules_out_device_memory(const struct work *work)
+int policy_rules_out_device_memory(struct work *work)
 {
-    struct work looked_at = *work;
-    return gpuaes_state() == GPUAES_READY && find_memory(&looked_at) != CHOICE_GPU_ONLY;
+    return gpuaes_state() == GPUAES_READY && find_memory(work) != CHOICE_GPU_ONLY;
 }
 
 /* ---- The model ------------------------------------------------------------------------ */

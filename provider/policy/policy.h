@@ -13,51 +13,18 @@
 #include "base/key_size.h"
 #include "cuda/gpuaes.h"
 #include "provider/common/default_ciphers.h"
-#include "provider/common/statistics.h"
+#include "provider/common/offload.h"
 #include "provider/policy/cost_model.h"
 
 struct provider;
 
-/* The kinds of work that are chosen for separately. */
-enum policy_work {
-    WORK_ECB_ENCRYPT = GPUAES_ECB_ENCRYPT,
-    WORK_ECB_DECRYPT = GPUAES_ECB_DECRYPT,
-    WORK_CBC_DECRYPT = GPUAES_CBC_DECRYPT,
-    WORK_CTR = GPUAES_CTR,
-    WORK_CBC_ENCRYPT = GPUAES_CBC_ENCRYPT, /* never the device's: it is serial */
-    WORK_BASE64_ENCODE,
-    WORK_BASE64_DECODE,
-    POLICY_WORKS
-};
-
-/* What each of them is called, and how the CPU does it. The ciphers fill in those of AES. */
+/* What each kind of work is called, and how the CPU does it. The ciphers fill in those of AES. */
 struct work_row {
     const char *name;
     int encrypts;
     const struct cpu_cipher *cpu[KEY_SIZES]; /* NULL for Base64 */
 };
 extern struct work_row work_rows[POLICY_WORKS];
-
-/* So are these kinds of memory. */
-enum work_memory { MEMORY_PINNED, MEMORY_APART, MEMORY_IN_PLACE, WORK_MEMORIES };
-
-/* One piece of work. The pointers are never dereferenced here. */
-struct work {
-    enum policy_work kind;
-    unsigned key_bytes; /* 0 for Base64 */
-    const void *in, *out;
-    size_t len;     /* of the input */
-    int is_located; /* the kinds of memory are known; else policy_choose() asks */
-    enum gpuaes_memory in_kind, out_kind;
-
-    /* Set by policy_choose(): */
-    enum work_memory memory;
-    enum cpu_reason why;     /* where it chose the CPU, and if the device then fails */
-    struct model_cell *cell; /* NULL: not to be observed */
-    double line_ns[MODEL_SIDES];
-    int64_t begun;
-    double weight;
-};
 
 /* ---- Choice ---------------------------------------------------------------------- */
 
@@ -69,9 +36,9 @@ enum policy_choice {
 };
 
 /*
- * Chooses for one piece of work. Starts the device where the settings ask for
- * it, and waits for the start only where they say so, and for device memory of an
- * application whose CUDA was seen.
+ * Chooses for one piece of work, whose memory is never dereferenced here. Starts the device where
+ * the settings ask for it, and waits for the start only where they say so, and for device memory of
+ * an application whose CUDA was seen.
  */
 enum policy_choice policy_choose(struct provider *provider, struct work *work);
 
@@ -98,7 +65,7 @@ int policy_is_forced(const struct provider *provider);
 int policy_may_read_ahead(const struct provider *provider);
 
 /* 1 if no part of `work` is device memory. 0 also while no device is ready: ask policy_choose(). */
-int policy_rules_out_device_memory(const struct work *work);
+int policy_rules_out_device_memory(struct work *work);
 
 /* GPUAES_WAIT where the settings insist on the device, else 0. */
 unsigned policy_flags(const struct provider *provider);

@@ -48,8 +48,8 @@ static int on_host(struct aes_context *c, struct request *r, size_t bytes)
 
 static int copy(const struct aes_context *c, void *to, const void *from, size_t len)
 {
-    struct offload o = {.call = OFFLOAD_COPY, .restarts = 1, .in = from, .out = to, .bytes = len};
-    enum gpuaes_status status = len == 0 ? GPUAES_OK : offload(&o);
+    struct work work = {.in = from, .out = to, .len = len, .flags = GPUAES_WAIT};
+    enum gpuaes_status status = len == 0 ? GPUAES_OK : offload(&work, OFFLOAD_COPY);
     if (status == GPUAES_OK)
         return 1;
     if (status == GPUAES_BUSY)

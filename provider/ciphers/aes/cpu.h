@@ -25,8 +25,6 @@ struct request {
     size_t outsize, written; /* bytes of room at `out`, and before it those that were written */
     int oneshot;
     unsigned bounced; /* sides that the CPU must not touch: host buffers stand in */
-    enum gpuaes_memory in_kind, out_kind; /* of the memory, where `is_located` */
-    int is_located;
 
     /* Set by aes_segment(). */
     int is_cut;

@@ -23,17 +23,17 @@ static void *stream_of(uint64_t handle)
 
 static enum gpuaes_status bind(struct gpuaes_stream_binding **binding, void *stream, int device)
 {
-    struct offload o = {.call = OFFLOAD_BIND, .restarts = 1, .stream = stream, .device = device};
-    enum gpuaes_status status = offload(&o);
-    *binding = status == GPUAES_OK ? o.binding : NULL;
+    struct work work = {.stream = stream, .device = device, .flags = GPUAES_WAIT};
+    enum gpuaes_status status = offload(&work, OFFLOAD_BIND);
+    *binding = status == GPUAES_OK ? work.binding : NULL;
     return status;
 }
 
 static void unbind(struct gpuaes_stream_binding *binding)
 {
-    struct offload o = {.call = OFFLOAD_CLOSE, .binding = binding};
+    struct work work = {.binding = binding};
     if (binding != NULL)
-        (void)offload(&o);
+        (void)offload(&work, OFFLOAD_CLOSE);
 }
 
 void aes_stream_unbind(struct aes_context *c)
@@ -87,9 +87,8 @@ static void raise_captured(const struct aes_context *c)
 /* Waits; `iv` gets where a chain ends. */
 static enum gpuaes_status wait(const struct aes_context *c, unsigned char iv[GPUAES_BLOCK])
 {
-    struct offload o = {
-        .call = OFFLOAD_WAIT, .binding = c->stream.binding, .iv = c->stream.chained ? iv : NULL};
-    enum gpuaes_status status = offload(&o);
+    struct work work = {.binding = c->stream.binding, .iv = c->stream.chained ? iv : NULL};
+    enum gpuaes_status status = offload(&work, OFFLOAD_WAIT);
     if (status == GPUAES_BUSY)
         raise_captured(c);
     else if (status == GPUAES_NO_MEMORY)
@@ -152,7 +151,7 @@ int aes_stream_copy(struct aes_context *copy, const struct aes_context *original
  * The legacy stream of each device is another: the memory's is the one that takes
  * it. Trying the others starts nothing on devices that the application leaves alone.
  */
-static enum gpuaes_status queue_elsewhere(struct aes_context *c, struct offload *work,
+static enum gpuaes_status queue_elsewhere(struct aes_context *c, struct work *work,
                                           unsigned char iv[GPUAES_BLOCK])
 {
     if (!aes_stream_sync(c) || !c->mode->get_position(c, iv))
@@ -161,7 +160,7 @@ static enum gpuaes_status queue_elsewhere(struct aes_context *c, struct offload 
     for (int ordinal = 0; ordinal < DEVICES_MOST; ordinal++) {
         if (bind(&work->binding, NULL, ordinal) != GPUAES_OK)
             continue;
-        enum gpuaes_status status = offload(work);
+        enum gpuaes_status status = offload(work, OFFLOAD_QUEUE);
         if (status != GPUAES_BAD_RANGE) {
             aes_stream_unbind(c);
             c->stream.binding = work->binding;
@@ -172,22 +171,17 @@ static enum gpuaes_status queue_elsewhere(struct aes_context *c, struct offload 
     return GPUAES_BAD_RANGE;
 }
 
-static enum gpuaes_status queue_blocks(struct aes_context *c, const struct request *r,
+static enum gpuaes_status queue_blocks(struct aes_context *c, struct work *work,
                                        unsigned char iv[GPUAES_BLOCK])
 {
-    struct offload work = {.call = OFFLOAD_QUEUE,
-                           .binding = c->stream.binding,
-                           .op = aes_op(c),
-                           .key = aes_schedule(c),
-                           .iv = c->stream.chained ? NULL : iv,
-                           .in = r->in,
-                           .out = r->out,
-                           .bytes = r->in_bytes};
-    if (work.key == NULL || !c->mode->get_position(c, iv))
+    work->binding = c->stream.binding;
+    work->key = aes_schedule(c);
+    work->iv = c->stream.chained ? NULL : iv;
+    if (work->key == NULL || !c->mode->get_position(c, iv))
         return GPUAES_BAD_ARGUMENT;
-    enum gpuaes_status status = offload(&work);
+    enum gpuaes_status status = offload(work, OFFLOAD_QUEUE);
     if (status == GPUAES_BAD_RANGE && stream_of(c->stream.handle) == NULL)
-        status = queue_elsewhere(c, &work, iv);
+        status = queue_elsewhere(c, work, iv);
     return status;
 }
 
@@ -195,21 +189,22 @@ static enum gpuaes_status queue_blocks(struct aes_context *c, const struct reque
  * Whole blocks, in memory that the device reaches by itself. During a chain the host does not know
  * the IV, so none begins where the application has a pointer to it.
  */
-static int can_be_queued(const struct aes_context *c, const struct request *r)
+static int can_be_queued(const struct aes_context *c, const struct request *r,
+                         const struct work *work)
 {
-    return r->in_kind != GPUAES_PAGEABLE && r->out_kind != GPUAES_PAGEABLE && aes_is_eligible(c) &&
-           !((c->mode->flags & MODE_CHAINED) != 0 && c->state.iv_lent) && r->head_out == 0 &&
-           r->middle == r->in_bytes;
+    return work->in_kind != GPUAES_PAGEABLE && work->out_kind != GPUAES_PAGEABLE &&
+           aes_is_eligible(c) && !((c->mode->flags & MODE_CHAINED) != 0 && c->state.iv_lent) &&
+           r->head_out == 0 && r->middle == r->in_bytes;
 }
 
-int aes_stream_update(struct aes_context *c, struct request *r)
+int aes_stream_update(struct aes_context *c, struct request *r, struct work *work)
 {
     unsigned char iv[GPUAES_BLOCK] = {0};
     if (c->stream.binding == NULL)
         return DECLINED;
     enum gpuaes_status status = GPUAES_BAD_RANGE;
-    if (can_be_queued(c, r))
-        status = queue_blocks(c, r, iv);
+    if (can_be_queued(c, r, work))
+        status = queue_blocks(c, work, iv);
     if (status == GPUAES_FAULT) {
         error_raise(c->provider, ERROR_OUTPUT_UNDEFINED, "cuda-stream: %s %s",
                     gpuaes_status_text(status), gpuaes_reason());

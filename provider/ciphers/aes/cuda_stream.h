@@ -10,6 +10,7 @@
 
 struct aes_context;
 struct request;
+struct work;
 
 /* CUDA's handles that are no pointers. */
 enum { AES_STREAM_LEGACY = 1, AES_STREAM_PER_THREAD = 2 };
@@ -43,7 +44,7 @@ void aes_stream_unbind(struct aes_context *context);
  * Queues a request of whole blocks that is cut and located. DECLINED: the stream has been
  * waited for, or there is none, and the CPU's context is where the request begins.
  */
-int aes_stream_update(struct aes_context *context, struct request *request);
+int aes_stream_update(struct aes_context *context, struct request *request, struct work *work);
 
 /* Waits for what is queued, and brings the CPU's context to where that ends. */
 int aes_stream_sync(struct aes_context *context);

@@ -10,42 +10,38 @@
 
 #include "provider/ciphers/aes/segments.h"
 #include "provider/common/errors.h"
-#include "provider/common/offload.h"
 #include "provider/policy/policy.h"
 
 /*
  * Both ranges are looked at before anything happens. Kinds mean something only if the device was
  * there all the time: one that was released meanwhile, for want of work, is started again.
  */
-static int locate(const struct aes_context *c, struct request *r)
+static int locate(const struct aes_context *c, const struct request *r, struct work *work)
 {
-    struct offload places = {.call = OFFLOAD_LOCATE,
-                             .in = r->in,
-                             .out = r->out,
-                             .bytes = r->in_bytes,
-                             .out_bytes = r->writes};
+    work->in = r->in;
+    work->out = r->out;
+    work->len = r->in_bytes;
+    work->out_len = r->writes;
     do {
         if (!policy_require(c->provider))
             return 0;
-        if (offload(&places) != GPUAES_OK) {
+        if (offload(work, OFFLOAD_LOCATE) != GPUAES_OK) {
             error_raise(c->provider, ERROR_DEVICE_MEMORY,
                         "what memory it is cannot be found: no thread could be created");
             return 0;
         }
     } while (gpuaes_state() != GPUAES_READY);
-    r->is_located = 1;
-    r->in_kind = places.in_kind;
-    r->out_kind = places.out_kind;
-    if (r->in_kind != GPUAES_FOREIGN && r->out_kind != GPUAES_FOREIGN)
+    work->is_located = 1;
+    int input = work->in_kind == GPUAES_FOREIGN;
+    if (!input && work->out_kind != GPUAES_FOREIGN)
         return 1;
-    int input = r->in_kind == GPUAES_FOREIGN;
     error_raise(c->provider, ERROR_BAD_DEVICE_RANGE,
                 "%s of %zu bytes, or it is not of a primary context", input ? "input" : "output",
                 input ? r->in_bytes : r->writes);
     return 0;
 }
 
-static int run(struct aes_context *c, struct request *r)
+static int run(struct aes_context *c, struct request *r, struct work *work)
 {
     if (r->oneshot && (c->mode->flags & MODE_STREAM) == 0 && r->in_bytes % GPUAES_BLOCK != 0) {
         /* The default provider reads and writes past the ends of such a call. */
@@ -53,24 +49,25 @@ static int run(struct aes_context *c, struct request *r)
                     "a one-shot call of %zu bytes is not one of whole blocks", r->in_bytes);
         return REFUSED;
     }
+    work->flags = GPUAES_WAIT;
     if (aes_is_eligible(c) && r->middle != 0)
-        return aes_run_segments(c, r, GPUAES_WAIT);
+        return aes_run_segments(c, r, work);
     c->totals.cpu_bytes[c->others] += r->in_bytes;
     return aes_on_cpu(c, r, r->in_bytes);
 }
 
-int aes_device_update(struct aes_context *c, struct request *r)
+int aes_device_update(struct aes_context *c, struct request *r, struct work *work)
 {
     if (r->in == NULL || r->out == NULL || r->in_bytes == 0)
         return DECLINED;
-    if (!aes_segment(c, r) || !locate(c, r))
+    if (!aes_segment(c, r) || !locate(c, r, work))
         return REFUSED;
-    int result = aes_stream_update(c, r);
+    int result = aes_stream_update(c, r, work);
     if (result != DECLINED)
         return result;
-    r->bounced = (r->in_kind == GPUAES_DEVICE ? BOUNCE_IN : 0U) |
-                 (r->out_kind == GPUAES_DEVICE ? BOUNCE_OUT : 0U);
-    return r->bounced ? run(c, r) : DECLINED;
+    r->bounced = (work->in_kind == GPUAES_DEVICE ? BOUNCE_IN : 0U) |
+                 (work->out_kind == GPUAES_DEVICE ? BOUNCE_OUT : 0U);
+    return r->bounced ? run(c, r, work) : DECLINED;
 }
 
 /* Only what has data to write is in the way of a stream. */

@@ -9,10 +9,10 @@
 #include "provider/ciphers/aes/cpu.h"
 
 /*
- * A request on memory that is, or may be, a device's. DECLINED: the CPU can touch the
- * memory, and no work queued on a stream conflicts.
+ * A request on memory that is, or may be, a device's: `work` learns which. DECLINED: the CPU can
+ * touch the memory, and no work queued on a stream conflicts.
  */
-int aes_device_update(struct aes_context *context, struct request *request);
+int aes_device_update(struct aes_context *context, struct request *request, struct work *work);
 
 /* As the default provider's final(), of a context with `device-memory`. */
 int aes_device_final(struct aes_context *context, unsigned char *out, size_t *out_bytes,

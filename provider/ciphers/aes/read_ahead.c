@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "provider/ciphers/aes/cpu.h"
-#include "provider/common/offload.h"
 #include "provider/policy/policy.h"
 #include "provider/policy/read_ahead_policy.h"
 
@@ -182,8 +181,8 @@ int aes_read_ahead_end(struct aes_context *c)
     if (c->hot.keystream == NULL)
         return 1;
     int ok = aes_read_ahead_settle(c);
-    struct offload o = {.call = OFFLOAD_CLOSE, .keystream = c->hot.keystream};
-    (void)offload(&o);
+    struct work work = {.keystream = c->hot.keystream};
+    (void)offload(&work, OFFLOAD_CLOSE);
     c->hot.keystream = NULL;
     aes_read_ahead_forget_run(c);
     return ok;
@@ -221,8 +220,7 @@ static int is_other(const struct aes_context *c, const struct request *r)
         return 1; /* the result depends on the order of bytes */
     if (len < c->ahead.checked_from)
         return 0;
-    struct work work = {
-        .kind = WORK_CTR, .key_bytes = c->cipher->key_bytes, .in = in, .out = out, .len = len};
+    struct work work = {.in = in, .out = r->out, .len = len, .out_len = len};
     return !policy_rules_out_device_memory(&work);
 }
 

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "provider/common/errors.h"
-#include "provider/common/offload.h"
 #include "provider/policy/policy.h"
 
 /* ---- Where it is cut --------------------------------------------------------------- */
@@ -103,7 +102,7 @@ static int run_head(struct aes_context *c, struct request *r)
            (aes_on_cpu_released(c, r, r->head_in) && r->written == expected);
 }
 
-int aes_run_segments(struct aes_context *c, struct request *r, unsigned flags)
+int aes_run_segments(struct aes_context *c, struct request *r, struct work *work)
 {
     size_t bytes = r->in_bytes, middle = r->middle, done = 0;
     unsigned char iv[GPUAES_BLOCK] = {0};
@@ -111,17 +110,14 @@ int aes_run_segments(struct aes_context *c, struct request *r, unsigned flags)
     if (!run_head(c, r) || !c->mode->get_position(c, iv))
         return 0;
     r->buffered = report.shards = 0;
-    struct offload work = {.call = OFFLOAD_AES,
-                           .restarts = (flags & GPUAES_WAIT) != 0,
-                           .op = aes_op(c),
-                           .key = aes_schedule(c),
-                           .iv = iv,
-                           .in = r->in,
-                           .out = r->out,
-                           .bytes = middle,
-                           .flags = flags,
-                           .report = &report};
-    enum gpuaes_status status = work.key == NULL ? GPUAES_BAD_ARGUMENT : offload(&work);
+    work->key = aes_schedule(c);
+    work->iv = iv;
+    work->in = r->in;
+    work->out = r->out;
+    work->len = middle;
+    work->report = &report;
+    enum gpuaes_status status =
+        work->key == NULL ? GPUAES_BAD_ARGUMENT : offload(work, OFFLOAD_AES);
     if (status != GPUAES_OK)
         policy_explain_failure(c->provider, status);
     if (report.shards == 0) { /* nothing was begun: all of it is left */

@@ -47,18 +47,15 @@ void aes_update_thresholds(struct aes_context *c)
 
 /* ---- Handlers ----------------------------------------------------------------------- */
 
-/* The device, if it is chosen. `work` says why not, and whether to observe the CPU. */
+/* The device, if it is chosen; else `work` says why not, and whether to observe the CPU. */
 static int by_gpu(struct aes_context *c, struct request *r, struct work *work)
 {
-    *work = (struct work){.kind = (enum policy_work)aes_op(c),
-                          .key_bytes = c->cipher->key_bytes,
-                          .in = r->in,
-                          .out = r->out,
-                          .len = r->in_bytes,
-                          .is_located = r->is_located,
-                          .in_kind = r->in_kind,
-                          .out_kind = r->out_kind,
-                          .why = CPU_UNSUITED};
+    work->in = r->in;
+    work->out = r->out;
+    work->len = work->out_len = r->in_bytes;
+    work->flags = policy_flags(c->provider);
+    work->why = CPU_UNSUITED;
+    work->cell = NULL;
     enum policy_choice choice = aes_is_eligible(c) ? policy_choose(c->provider, work) : CHOICE_CPU;
     c->state.stays_on_cpu = choice == CHOICE_CPU && work->why == CPU_FASTER;
     if (choice == CHOICE_CPU)
@@ -66,14 +63,14 @@ static int by_gpu(struct aes_context *c, struct request *r, struct work *work)
     if (choice == CHOICE_FAIL)
         return REFUSED;
     if (choice == CHOICE_GPU_ONLY)
-        return aes_device_update(c, r);
+        return aes_device_update(c, r, work);
     if (!aes_segment(c, r) || r->middle == 0) {
         work->why = CPU_UNSUITED;
         work->cell = NULL;
         return DECLINED;
     }
     uint64_t failed = c->totals.cpu_bytes[CPU_FAILED];
-    if (!aes_run_segments(c, r, policy_flags(c->provider)))
+    if (!aes_run_segments(c, r, work))
         return REFUSED;
     if (c->totals.cpu_bytes[CPU_FAILED] == failed)
         policy_done(work, MODEL_GPU);
@@ -132,11 +129,11 @@ static int count(struct aes_context *c, const struct request *r, uint64_t *bytes
  */
 __attribute__((noinline)) static int offer(struct aes_context *c, struct request *r)
 {
-    struct work work;
+    struct work work = {.kind = (enum policy_work)aes_op(c), .key_bytes = c->cipher->key_bytes};
     uint64_t bytes = 0;
     int is_cpus = 0, result = count(c, r, &bytes);
     if (result == DECLINED && c->state.device_memory)
-        result = aes_device_update(c, r);
+        result = aes_device_update(c, r, &work);
     while (result == DECLINED && (result = by_gpu(c, r, &work)) == DECLINED) {
         is_cpus = 1;
         result = by_cpu(c, r, &work);

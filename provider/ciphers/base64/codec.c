@@ -16,7 +16,6 @@
 
 #include "base/minmax.h"
 #include "provider/common/errors.h"
-#include "provider/common/offload.h"
 
 enum { ENCODE_PIECE = 48 << 20 }; /* a multiple of 3: libcrypto's lengths are ints */
 
@@ -76,15 +75,15 @@ int base64_choose(const struct base64_codec *c, struct work *work)
 int base64_offload(struct base64_codec *c, enum policy_work kind, const unsigned char *in,
                    unsigned char *out, size_t bytes)
 {
-    struct offload work = {.call = kind == WORK_BASE64_ENCODE ? OFFLOAD_ENCODE : OFFLOAD_DECODE,
-                           .in = in,
-                           .out = out,
-                           .bytes = bytes,
-                           .line_length = c->format.line_length,
-                           .flags = policy_flags(c->provider)};
+    struct work work = {.in = in,
+                        .out = out,
+                        .len = bytes,
+                        .line_length = c->format.line_length,
+                        .flags = policy_flags(c->provider)};
     if (bytes == 0)
         return 0;
-    enum gpuaes_status status = offload(&work);
+    enum gpuaes_status status =
+        offload(&work, kind == WORK_BASE64_ENCODE ? OFFLOAD_ENCODE : OFFLOAD_DECODE);
     c->undefined = status == GPUAES_UNDEFINED;
     if (c->undefined)
         error_raise(c->provider, ERROR_OUTPUT_UNDEFINED, "the device may still write to it");
@@ -185,7 +184,8 @@ static size_t encode_on_device(struct base64_codec *c, unsigned char *out, const
 int base64_encode_update(struct base64_codec *c, unsigned char *out, const unsigned char *in,
                          size_t len)
 {
-    struct work work = {.kind = WORK_BASE64_ENCODE, .in = in, .out = out, .len = len};
+    struct work work = {
+        .kind = WORK_BASE64_ENCODE, .in = in, .out = out, .len = len, .out_len = len};
     int device = base64_choose(c, &work);
     size_t by_gpu = 0;
     if (device < 0)

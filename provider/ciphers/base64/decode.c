@@ -357,7 +357,8 @@ int base64_decode_update(struct base64_codec *d, unsigned char *out, size_t *pro
                          const unsigned char *in, size_t len)
 {
     unsigned char *end = out;
-    struct work work = {.kind = WORK_BASE64_DECODE, .in = in, .out = out, .len = len};
+    struct work work = {
+        .kind = WORK_BASE64_DECODE, .in = in, .out = out, .len = len, .out_len = len};
     int device = base64_choose(d, &work), ok;
     size_t by_gpu = 0;
     if (device < 0)
