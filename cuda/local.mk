@@ -45,8 +45,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/transfer/transfer.c cuda/transfer/transfer.h \
 	cuda/transfer/aes.c \
 	cuda/transfer/base64.c \
-	cuda/transfer/job.c \
-	cuda/transfer/path.c
+	cuda/transfer/job.c
 cuda_libgpuaes_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 
 lib_LTLIBRARIES += cuda/libgpuaes.la

@@ -126,15 +126,4 @@ static inline size_t piece_out_bytes(const struct transfer *transfer, size_t pie
     return min_u64(transfer->out_bytes - piece * transfer->out_piece, transfer->out_piece);
 }
 
-/* ---- path.c ---- */
-
-/* Plans the paths of the input and output, and what the stream set must have for them. */
-void path_plan(struct transfer *transfer);
-
-/* Queues the input's copy of a piece. Kernels read at `*in`. */
-drv_result path_move_in(const struct transfer *transfer, size_t piece, drv_ptr *in);
-
-/* The CPU's part, after the device's. */
-void path_deliver(const struct transfer *transfer, size_t piece);
-
 #endif
