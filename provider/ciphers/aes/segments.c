@@ -65,31 +65,23 @@ int aes_segment(const struct aes_context *c, struct request *r)
 
 /* ---- Its parts ---------------------------------------------------------------------- */
 
-/* The CPU, for what the devices left of a shard of the middle. */
-static int finish_shard(struct aes_context *c, const struct request *r,
-                        const struct gpuaes_shard *shard)
-{
-    size_t at = shard->at + shard->done, bytes = shard->bytes - shard->done;
-    struct request rest = {.in = r->in + at,
-                           .in_bytes = bytes,
-                           .out = r->out + at,
-                           .outsize = bytes,
-                           .oneshot = r->oneshot,
-                           .bounced = r->bounced};
-    return c->mode->set_position(c, shard->iv) && aes_on_cpu_released(c, &rest, bytes) &&
-           rest.written == bytes;
-}
-
-/* All shards; the CPU's context is left where the last one ends. */
+/* The CPU, for what the devices left of the middle; its context is left where that ends. */
 static int finish_middle(struct aes_context *c, const struct request *r,
                          const struct gpuaes_report *report)
 {
     for (unsigned i = 0; i < report->shards; i++) {
         const struct gpuaes_shard *shard = &report->shard[i];
-        if (shard->done != shard->bytes && !finish_shard(c, r, shard))
-            return 0;
-        if (shard->done == shard->bytes && i + 1 == report->shards &&
-            !c->mode->set_position(c, shard->iv))
+        size_t at = shard->at + shard->done, left = shard->bytes - shard->done;
+        struct request rest = {.in = r->in + at,
+                               .in_bytes = left,
+                               .out = r->out + at,
+                               .outsize = left,
+                               .oneshot = r->oneshot,
+                               .bounced = r->bounced};
+        if (left == 0 && i + 1 != report->shards)
+            continue;
+        if (!c->mode->set_position(c, shard->iv) ||
+            (left != 0 && (!aes_on_cpu_released(c, &rest, left) || rest.written != left)))
             return 0;
     }
     return 1;
