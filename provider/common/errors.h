@@ -8,7 +8,7 @@
 
 #include <openssl/core.h>
 
-/* E(name, number, sentence). Numbers are ours: reasons belong to a provider. */
+/* E(name, number, sentence). Numbers are ours, and are not used again. */
 #define ERROR_REASONS(E)                                                                           \
     E(BAD_SETTING, 1, "bad setting")                                                               \
     E(NO_DEFAULT_PROVIDER, 2, "the default provider cannot be used")                               \
@@ -18,10 +18,8 @@
     E(OUTPUT_TOO_SMALL, 6, "output buffer too small")                                              \
     E(BAD_BASE64, 7, "invalid Base64")                                                             \
     E(BAD_PARAMETER, 8, "bad parameter")                                                           \
-    E(KEY_NOT_WANTED, 9, "Base64 takes no key and no IV")                                          \
     E(OUT_OF_MEMORY, 10, "out of memory")                                                          \
     E(NOT_INITIALISED, 11, "not initialised")                                                      \
-    E(FINISHED, 12, "already finished")                                                            \
     E(DEVICE_MEMORY, 13, "device memory cannot be used here")                                      \
     E(BAD_PIPES, 14, "wrong number of pipes")                                                      \
     E(CAPTURED, 15, "a CUDA graph is being captured")                                              \

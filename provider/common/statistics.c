@@ -35,13 +35,17 @@ int totals_forget(struct totals *totals)
     return is_parents;
 }
 
+void statistics_add(enum cpu_reason reason, uint64_t bytes)
+{
+    if (bytes != 0)
+        atomic_fetch_add_explicit(&cpu_bytes[reason], bytes, memory_order_relaxed);
+}
+
 void totals_flush(struct totals *totals)
 {
     (void)totals_forget(totals);
     for (int reason = 0; reason < CPU_REASONS; reason++)
-        if (totals->cpu_bytes[reason] != 0)
-            atomic_fetch_add_explicit(&cpu_bytes[reason], totals->cpu_bytes[reason],
-                                      memory_order_relaxed);
+        statistics_add((enum cpu_reason)reason, totals->cpu_bytes[reason]);
     totals_begin(totals);
 }
 

@@ -20,6 +20,9 @@ enum cpu_reason {
     CPU_REASONS
 };
 
+/* Adds bytes that the CPU did. An atomic addition: not for hot paths, which count in totals. */
+void statistics_add(enum cpu_reason reason, uint64_t bytes);
+
 /* Input bytes that the CPU did for one context, and that are not in the statistics yet. */
 struct totals {
     uint64_t cpu_bytes[CPU_REASONS];
@@ -32,7 +35,7 @@ void totals_begin(struct totals *totals);
 /* Begins anew in a forked child, whose parent reports them. Returns 1 if that is so. */
 int totals_forget(struct totals *totals);
 
-/* Adds them to the statistics, and begins anew. One atomic addition a reason: not for hot paths. */
+/* Adds them to the statistics, and begins anew. */
 void totals_flush(struct totals *totals);
 
 /* The figures as provider parameters, e.g. "gpu-bytes"; all are uint64_t. */

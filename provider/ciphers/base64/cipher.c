@@ -11,6 +11,7 @@
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
+#include "base/minmax.h"
 #include "provider/ciphers/base64/codec.h"
 #include "provider/common/errors.h"
 #include "provider/common/provider.h"
@@ -20,15 +21,11 @@ enum { BLOCK_SIZE = 32 };
 
 #define PARAM_OUTSIZE "outsize"
 
-enum phase { UNINITIALISED, INITIALISED, RUNNING, FINISHED };
-
 struct base64_cipher {
-    struct provider *provider;
-    struct base64_format format;
-    size_t outsize; /* of the next update, where the application has told */
+    struct base64_format format; /* of the next text; the codec has that of this one */
+    size_t outsize;              /* of the next update, where the application has told */
     int outsize_set;
     int encrypt;
-    enum phase phase;
     struct base64_codec codec;
 };
 
@@ -46,111 +43,85 @@ static OSSL_FUNC_cipher_gettable_ctx_params_fn cipher_gettable_ctx_params;
 static OSSL_FUNC_cipher_set_ctx_params_fn cipher_set_ctx_params;
 static OSSL_FUNC_cipher_settable_ctx_params_fn cipher_settable_ctx_params;
 
-/* ---- Life ---------------------------------------------------------------- */
+/* ---- Contexts ------------------------------------------------------------ */
 
 static void *cipher_newctx(void *provctx)
 {
     struct base64_cipher *c = OPENSSL_zalloc(sizeof *c);
-    if (c)
-        c->provider = provctx;
-    else
+    if (c == NULL)
         error_raise(provctx, ERROR_OUT_OF_MEMORY, "a context of %zu bytes", sizeof *c);
+    else
+        base64_start(&c->codec, provctx, &c->format);
     return c;
-}
-
-static void start(struct base64_cipher *c)
-{
-    base64_start(&c->codec, c->provider, &c->format);
-    c->phase = INITIALISED;
 }
 
 static void cipher_freectx(void *ctx)
 {
-    struct base64_cipher *c = ctx;
-    if (c == NULL)
-        return;
-    base64_clear(&c->codec);
-    OPENSSL_clear_free(c, sizeof *c);
+    OPENSSL_clear_free(ctx, sizeof(struct base64_cipher));
 }
 
 static void *cipher_dupctx(void *ctx)
 {
     struct base64_cipher *c = ctx, *copy = OPENSSL_memdup(c, sizeof *c);
     if (copy == NULL)
-        error_raise(c->provider, ERROR_OUT_OF_MEMORY, "a context of %zu bytes", sizeof *c);
-    else
-        totals_begin(&copy->codec.totals); /* what has been counted is the original's */
+        error_raise(c->codec.provider, ERROR_OUT_OF_MEMORY, "a context of %zu bytes", sizeof *c);
     return copy;
 }
 
-static int init(struct base64_cipher *c, int encrypt, size_t keylen, size_t ivlen,
-                const OSSL_PARAM params[])
+/* EVP takes the lengths of key and IV from us: they are 0. */
+static int init(struct base64_cipher *c, int encrypt, const OSSL_PARAM params[])
 {
-    if (keylen || ivlen) {
-        error_raise(c->provider, ERROR_KEY_NOT_WANTED, "key of %zu bytes, IV of %zu bytes", keylen,
-                    ivlen);
-        return 0;
-    }
     base64_clear(&c->codec);
+    base64_start(&c->codec, c->codec.provider, &c->format);
     c->encrypt = encrypt;
-    start(c);
     return cipher_set_ctx_params(c, params);
 }
 
 static int cipher_encrypt_init(void *ctx, const unsigned char *key, size_t keylen,
                                const unsigned char *iv, size_t ivlen, const OSSL_PARAM params[])
 {
-    (void)key; /* may be there with a length of 0 */
+    (void)key;
+    (void)keylen;
     (void)iv;
-    return init(ctx, 1, keylen, ivlen, params);
+    (void)ivlen;
+    return init(ctx, 1, params);
 }
 
 static int cipher_decrypt_init(void *ctx, const unsigned char *key, size_t keylen,
                                const unsigned char *iv, size_t ivlen, const OSSL_PARAM params[])
 {
     (void)key;
+    (void)keylen;
     (void)iv;
-    return init(ctx, 0, keylen, ivlen, params);
+    (void)ivlen;
+    return init(ctx, 0, params);
 }
 
 /* ---- Work ---------------------------------------------------------------- */
-
-static int ready(const struct base64_cipher *c)
-{
-    if (c->phase == UNINITIALISED)
-        error_raise(c->provider, ERROR_NOT_INITIALISED, "neither encoding nor decoding");
-    else if (c->phase == FINISHED)
-        error_raise(c->provider, ERROR_FINISHED, "initialise again for another text");
-    return c->phase == INITIALISED || c->phase == RUNNING;
-}
 
 static int fits(const struct base64_cipher *c, size_t needed, size_t available)
 {
     if (needed <= available)
         return 1;
-    error_raise(c->provider, ERROR_OUTPUT_TOO_SMALL,
+    error_raise(c->codec.provider, ERROR_OUTPUT_TOO_SMALL,
                 "%zu bytes needed, %zu available: tell the room there really is by the parameter "
                 "\"" PARAM_OUTSIZE "\" before each update; with openssl enc use -bufsize 93",
                 needed, available);
     return 0;
 }
 
-/* EVP gives lengths back as int, and would report a longer output as failed after the fact. */
-static int countable(const struct base64_cipher *c, size_t needed)
+static int is_allowed(const struct base64_cipher *c, const unsigned char *out, size_t outl,
+                      const unsigned char *in, size_t inl)
 {
-    if (needed <= INT_MAX)
+    /* EVP gives lengths back as int, and would report a longer output as failed after the fact. */
+    if (outl > INT_MAX)
+        error_raise(c->codec.provider, ERROR_BAD_PARAMETER,
+                    "an update may write %d bytes at most, this one would write %zu", INT_MAX,
+                    outl);
+    else if ((uintptr_t)out < (uintptr_t)in + inl && (uintptr_t)in < (uintptr_t)out + outl)
+        error_raise(c->codec.provider, ERROR_BAD_PARAMETER, "input and output overlap");
+    else
         return 1;
-    error_raise(c->provider, ERROR_BAD_PARAMETER,
-                "an update may write %d bytes at most, this one would write %zu", INT_MAX, needed);
-    return 0;
-}
-
-static int apart(const struct base64_cipher *c, const unsigned char *out, size_t outl,
-                 const unsigned char *in, size_t inl)
-{
-    if ((uintptr_t)out >= (uintptr_t)in + inl || (uintptr_t)in >= (uintptr_t)out + outl)
-        return 1;
-    error_raise(c->provider, ERROR_BAD_PARAMETER, "input and output overlap");
     return 0;
 }
 
@@ -158,28 +129,21 @@ static int apart(const struct base64_cipher *c, const unsigned char *out, size_t
  * EVP_EncryptUpdate(3) asks its callers for a byte less than EVP then says there is. What it
  * says is its own sum, and so must not be taken for what the buffer has.
  */
-static size_t promised(size_t outsize, size_t inl)
-{
-    size_t room = inl + BLOCK_SIZE - 1;
-    return outsize < room ? outsize : room;
-}
-
 static int cipher_update(void *ctx, unsigned char *out, size_t *outl, size_t outsize,
                          const unsigned char *in, size_t inl)
 {
     struct base64_cipher *c = ctx;
-    size_t room = c->outsize_set ? c->outsize : promised(outsize, inl), needed;
+    size_t room = min_u64(outsize, inl + BLOCK_SIZE - 1), needed;
+    if (c->outsize_set)
+        room = c->outsize;
     c->outsize_set = 0;
     *outl = 0;
-    if (!ready(c))
-        return 0;
     if (inl == 0)
         return 1;
     needed = c->encrypt ? base64_encoded_size(&c->codec, inl)
                         : base64_decoded_size(&c->codec, in, inl, room);
-    if (!fits(c, needed, room) || !countable(c, needed) || !apart(c, out, needed, in, inl))
+    if (!fits(c, needed, room) || !is_allowed(c, out, needed, in, inl))
         return 0;
-    c->phase = RUNNING;
     if (!c->encrypt)
         return base64_decode_update(&c->codec, out, outl, in, inl);
     *outl = needed;
@@ -190,12 +154,11 @@ static int cipher_final(void *ctx, unsigned char *out, size_t *outl, size_t outs
 {
     struct base64_cipher *c = ctx;
     *outl = 0;
-    if (!ready(c) || (c->encrypt ? !fits(c, base64_encode_end_size(&c->codec), outsize)
-                                 : !base64_decode_end(&c->codec)))
+    if (!c->encrypt)
+        return base64_decode_end(&c->codec);
+    if (!fits(c, base64_encode_end_size(&c->codec), outsize))
         return 0;
-    if (c->encrypt)
-        *outl = base64_encode_end(&c->codec, out);
-    c->phase = FINISHED;
+    *outl = base64_encode_end(&c->codec, out);
     return 1;
 }
 
@@ -225,13 +188,13 @@ static const OSSL_PARAM ctx_settable[] = {
 static int answer_size(OSSL_PARAM params[], const char *key, size_t value)
 {
     OSSL_PARAM *p = OSSL_PARAM_locate(params, key);
-    return !p || OSSL_PARAM_set_size_t(p, value);
+    return p == NULL || OSSL_PARAM_set_size_t(p, value);
 }
 
 static int cipher_get_params(OSSL_PARAM params[])
 {
     OSSL_PARAM *mode = OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_MODE);
-    return (!mode || OSSL_PARAM_set_uint(mode, EVP_CIPH_STREAM_CIPHER)) &&
+    return (mode == NULL || OSSL_PARAM_set_uint(mode, EVP_CIPH_STREAM_CIPHER)) &&
            answer_size(params, OSSL_CIPHER_PARAM_BLOCK_SIZE, BLOCK_SIZE) &&
            answer_size(params, OSSL_CIPHER_PARAM_KEYLEN, 0) &&
            answer_size(params, OSSL_CIPHER_PARAM_IVLEN, 0);
@@ -241,7 +204,7 @@ static int cipher_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     const struct base64_cipher *c = ctx;
     OSSL_PARAM *skip = OSSL_PARAM_locate(params, BASE64_PARAM_SKIP_WHITE_SPACE);
-    return (!skip || OSSL_PARAM_set_int(skip, c->format.skip_white_space)) &&
+    return (skip == NULL || OSSL_PARAM_set_int(skip, c->format.skip_white_space)) &&
            answer_size(params, BASE64_PARAM_LINE_LENGTH, c->format.line_length) &&
            answer_size(params, OSSL_CIPHER_PARAM_KEYLEN, 0) &&
            answer_size(params, OSSL_CIPHER_PARAM_IVLEN, 0);
@@ -250,22 +213,19 @@ static int cipher_get_ctx_params(void *ctx, OSSL_PARAM params[])
 static int cipher_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     struct base64_cipher *c = ctx;
-    const OSSL_PARAM *outsize;
-    if (!params)
+    if (params == NULL)
         return 1;
-    if (!base64_format_set(&c->format, c->provider, params))
+    if (!base64_format_set(&c->format, c->codec.provider, params))
         return 0;
-    if (c->phase == INITIALISED)
-        start(c);
-    outsize = OSSL_PARAM_locate_const(params, PARAM_OUTSIZE);
-    if (!outsize)
+    if (c->codec.offset == 0)
+        c->codec.format = c->format;
+    const OSSL_PARAM *outsize = OSSL_PARAM_locate_const(params, PARAM_OUTSIZE);
+    if (outsize == NULL)
         return 1;
-    if (!OSSL_PARAM_get_size_t(outsize, &c->outsize)) {
-        error_raise(c->provider, ERROR_BAD_PARAMETER, PARAM_OUTSIZE " must be a size_t");
-        return 0;
-    }
-    c->outsize_set = 1;
-    return 1;
+    c->outsize_set = OSSL_PARAM_get_size_t(outsize, &c->outsize);
+    if (!c->outsize_set)
+        error_raise(c->codec.provider, ERROR_BAD_PARAMETER, PARAM_OUTSIZE " must be a size_t");
+    return c->outsize_set;
 }
 
 static const OSSL_PARAM *cipher_gettable_params(void *provctx)

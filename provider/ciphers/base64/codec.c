@@ -23,12 +23,10 @@ void base64_start(struct base64_codec *c, struct provider *provider,
                   const struct base64_format *format)
 {
     *c = (struct base64_codec){.provider = provider, .format = *format};
-    totals_begin(&c->totals);
 }
 
 void base64_clear(struct base64_codec *c)
 {
-    totals_flush(&c->totals);
     OPENSSL_cleanse(c->group, sizeof c->group);
     OPENSSL_cleanse(&c->bits, sizeof c->bits);
     c->held = 0;
@@ -92,10 +90,9 @@ int base64_offload(struct base64_codec *c, enum policy_work kind, const unsigned
     return status == GPUAES_OK;
 }
 
-void base64_done(struct base64_codec *c, const struct work *work, int chosen, size_t by_gpu)
+void base64_done(const struct work *work, int chosen, size_t by_gpu)
 {
-    (void)totals_forget(&c->totals);
-    c->totals.cpu_bytes[work->why] += work->len - by_gpu;
+    statistics_add(work->why, work->len - by_gpu);
     if (chosen == (by_gpu > work->len / 2))
         policy_done(work, chosen ? MODEL_GPU : MODEL_CPU);
 }
@@ -119,23 +116,14 @@ static void encode_group(unsigned char out[4], const unsigned char *in, size_t l
     OPENSSL_cleanse(quad, sizeof quad);
 }
 
-/* Encodes groups of three. `spare`: the byte after the output may be written to. */
-static void encode_groups(unsigned char *out, const unsigned char *in, size_t len, int spare)
+/* Encodes groups of three; may write a NUL after them. */
+static void encode_groups(unsigned char *out, const unsigned char *in, size_t len)
 {
 #ifdef HAVE_LIBBASE64
     size_t written;
-    (void)spare;
     base64_encode((const char *)in, len, (char *)out, &written, 0);
 #else
-    size_t direct = spare || len == 0 ? len : len - 3;
-    for (size_t piece; direct != 0; direct -= piece, len -= piece) {
-        piece = min_u64(direct, ENCODE_PIECE);
-        EVP_EncodeBlock(out, in, (int)piece);
-        in += piece;
-        out += piece / 3 * 4;
-    }
-    if (len != 0)
-        encode_group(out, in, 3);
+    EVP_EncodeBlock(out, in, (int)len);
 #endif
 }
 
@@ -145,14 +133,13 @@ static size_t encode_lines(struct base64_codec *c, unsigned char *out, const uns
 {
     const unsigned char *start = out;
     size_t line = c->format.line_length;
-    if (line == 0) {
-        encode_groups(out, in, len, 0);
-        return len / 3 * 4;
-    }
     for (size_t piece; len != 0; in += piece, len -= piece) {
-        size_t rest = (line - c->column) / 4 * 3;
-        piece = min_u64(len, rest);
-        encode_groups(out, in, piece, piece == rest);
+        size_t most = line != 0 ? (line - c->column) / 4 * 3 : ENCODE_PIECE;
+        piece = len > 3 ? min_u64(len - 3, most) : 3; /* the last group overwrites the NUL */
+        if (len > 3)
+            encode_groups(out, in, piece);
+        else
+            encode_group(out, in, 3);
         out += piece / 3 * 4;
         c->column += piece / 3 * 4;
         if (c->column == line) {
@@ -163,33 +150,17 @@ static size_t encode_lines(struct base64_codec *c, unsigned char *out, const uns
     return (size_t)(out - start);
 }
 
-/* Groups of three, by the device from the start of a line on, in whole lines. */
-static size_t encode_on_device(struct base64_codec *c, unsigned char *out, const unsigned char *in,
-                               size_t len)
-{
-    size_t line = c->format.line_length, unit = line != 0 ? line / 4 * 3 : 3;
-    size_t head = c->column != 0 ? min_u64(len, (line - c->column) / 4 * 3) : 0;
-    size_t by_gpu = (len - head) / unit * unit;
-    out += encode_lines(c, out, in, head);
-    in += head;
-    len -= head;
-    if (!base64_offload(c, WORK_BASE64_ENCODE, in, out, by_gpu))
-        by_gpu = 0;
-    if (!c->undefined)
-        (void)encode_lines(c, out + gpuaes_base64_encoded_size(by_gpu, line), in + by_gpu,
-                           len - by_gpu);
-    return by_gpu;
-}
-
+/* The device encodes whole lines, from the start of one on. */
 int base64_encode_update(struct base64_codec *c, unsigned char *out, const unsigned char *in,
                          size_t len)
 {
     struct work work = {
         .kind = WORK_BASE64_ENCODE, .in = in, .out = out, .len = len, .out_len = len};
     int device = base64_choose(c, &work);
-    size_t by_gpu = 0;
+    size_t line = c->format.line_length, unit = line != 0 ? line / 4 * 3 : 3, head = 0, by_gpu = 0;
     if (device < 0)
         return 0;
+    c->offset += len;
     for (; len != 0 && c->held != 0 && c->held < 3; len--)
         c->group[c->held++] = *in++;
     if (c->held == 3) {
@@ -197,13 +168,18 @@ int base64_encode_update(struct base64_codec *c, unsigned char *out, const unsig
         c->held = 0;
     }
     size_t groups = len / 3 * 3;
-    if (device)
-        by_gpu = encode_on_device(c, out, in, groups);
-    else
-        (void)encode_lines(c, out, in, groups);
-    if (c->undefined)
-        return 0;
-    base64_done(c, &work, device, by_gpu);
+    if (device) {
+        head = line != 0 && c->column != 0 ? min_u64(groups, (line - c->column) / 4 * 3) : 0;
+        out += encode_lines(c, out, in, head);
+        by_gpu = (groups - head) / unit * unit;
+        if (!base64_offload(c, WORK_BASE64_ENCODE, in + head, out, by_gpu))
+            by_gpu = 0;
+        if (c->undefined)
+            return 0;
+        out += gpuaes_base64_encoded_size(by_gpu, line);
+    }
+    (void)encode_lines(c, out, in + head + by_gpu, groups - head - by_gpu);
+    base64_done(&work, device, by_gpu);
     for (in += groups, len -= groups; len != 0; len--)
         c->group[c->held++] = *in++;
     return 1;

@@ -54,29 +54,24 @@ int base64_format_set(struct base64_format *format, const struct provider *provi
 struct base64_codec {
     struct provider *provider;
     struct base64_format format;
-    struct totals totals;
+    uint64_t offset;        /* bytes or characters taken so far */
     size_t column;          /* of the next character, where there are lines */
     unsigned held;          /* less than a group: 0 to 2 bytes, or 0 to 3 characters with padding */
     unsigned char group[3]; /* encoding: those bytes */
     int undefined;          /* the device may write to the output at any time, and it must stay */
 
     /* Decoding. */
-    uint64_t offset;  /* of the update's first character in the text */
-    uint64_t last_at; /* offset of the last character that was not padding */
-    uint32_t bits;    /* of the quad that is begun */
-    unsigned pads;    /* '=' among its characters so far */
-    int padded;       /* a padded quad is complete: no characters may follow */
-    int after_cr;     /* strict lines: the line feed of a "\r\n" is due */
-    int closed;       /* strict lines: a short line has ended, it was the last */
+    uint32_t bits; /* of the quad that is begun */
+    unsigned pads; /* '=' among its characters so far */
+    int padded;    /* a padded quad is complete: no characters may follow */
+    int after_cr;  /* strict lines: the line feed of a "\r\n" is due */
+    int closed;    /* strict lines: a short line has ended, it was the last */
 };
 
 void base64_start(struct base64_codec *c, struct provider *provider,
                   const struct base64_format *format);
 
-/*
- * Puts the totals into the statistics and cleanses the state. Once is enough, twice is harmless.
- * After an update that failed, nothing else may follow.
- */
+/* Cleanses the state. After an update that failed, nothing else may follow. */
 void base64_clear(struct base64_codec *c);
 
 /* ---- Encoding -------------------------------------------------------------------- */
@@ -134,7 +129,7 @@ int base64_choose(const struct base64_codec *c, struct work *work);
 int base64_offload(struct base64_codec *c, enum policy_work kind, const unsigned char *in,
                    unsigned char *out, size_t bytes);
 
-/* Tells the policy and the totals that a GPU did `by_gpu` bytes, and the CPU the others. */
-void base64_done(struct base64_codec *c, const struct work *work, int chosen, size_t by_gpu);
+/* Tells the policy and the statistics that a GPU did `by_gpu` bytes, and the CPU the others. */
+void base64_done(const struct work *work, int chosen, size_t by_gpu);
 
 #endif
