@@ -1,5 +1,5 @@
 /*
- * Whether reading ahead is faster than the CPU's CTR: measured, then observed.
+ * Whether reading ahead is faster than the CPU's CTR, as was observed.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -8,23 +8,17 @@
 
 #include <stddef.h>
 
-struct provider;
-
-/* Call when there are streams for it: then the start measures it, in the background. */
+/* Call when there are streams for it. */
 void read_ahead_want(void);
-int read_ahead_is_wanted(void);
 
 /*
- * Makes and uses some MiB of keystream, in the start's thread: a millisecond, and those of
- * allocating its memory; with underruns, 20.
+ * Where there are, allocates the pinned memory of one, which takes milliseconds. Call in the
+ * start's thread.
  */
-void read_ahead_measure(void);
+void read_ahead_prepare(void);
 
-/*
- * Returns 1 if read-ahead is expected to be faster than this CPU: also while it has not been
- * measured, and not for a while after it was seen to be slower.
- */
-int read_ahead_pays(struct provider *provider, unsigned key_bytes);
+/* Returns 1 unless read-ahead was seen to be slower than this CPU seconds ago. */
+int read_ahead_pays(unsigned key_bytes);
 
 /* Fewer bytes say more about the clock. */
 enum { READ_AHEAD_OBSERVED = 4 << 10 };

@@ -21,9 +21,9 @@ enum { SHARED_START_BYTES = 1 << 20 };
 /*
  * Whether the application uses CUDA is asked of the dynamic linker, which looks for a file
  * under a lock: 16 threads that asked with each update of 1 MiB lost three quarters of their
- * rate. So it is asked by one thread, ever more seldom, once there was a first answer.
+ * rate. So one thread asks once in a while, when there was a first answer.
  */
-static const int64_t ASK_NS = 1000000, ASK_MOST_NS = 1000000000;
+static const int64_t ASK_NS = 20000000;
 
 /* For good, since its memory may be a device's from then on. */
 static atomic_int cuda_was_seen;
@@ -43,8 +43,7 @@ static void on_ready(void *unused)
 {
     (void)unused;
     measure_gpu();
-    if (read_ahead_is_wanted())
-        read_ahead_measure();
+    read_ahead_prepare();
 }
 
 void policy_explain_absence(const struct provider *provider)
@@ -91,8 +90,7 @@ static void start_if_counted(const struct provider *provider)
 
 void policy_note_cuda(void)
 {
-    if (!policy_saw_cuda())
-        atomic_store_explicit(&cuda_was_seen, 1, memory_order_relaxed);
+    atomic_store_explicit(&cuda_was_seen, 1, memory_order_relaxed);
 }
 
 int policy_saw_cuda(void)
@@ -104,19 +102,15 @@ int policy_saw_cuda(void)
 static int application_is_there(void)
 {
     struct gpuaes_settings settings;
-    static _Atomic int64_t ask_at;
-    static _Atomic int64_t interval = ASK_NS;
-    int64_t now = clock_ns(CLOCK_MONOTONIC_COARSE), due = atomic_load(&ask_at),
-            wait = atomic_load(&interval);
-    int is_first = due == 0;
-    if (!is_first && (now < due || !atomic_compare_exchange_strong(&ask_at, &due, now + wait)))
+    static _Atomic int64_t ask_at; /* 0: there was no answer yet */
+    int64_t now = clock_ns(CLOCK_MONOTONIC_COARSE), due = atomic_load(&ask_at);
+    if (due != 0 && (now < due || !atomic_compare_exchange_strong(&ask_at, &due, now + ASK_NS)))
         return 0;
-    atomic_store(&interval, wait < ASK_MOST_NS ? wait * 2 : wait);
     uint64_t used = gpuaes_application_devices();
     if (used != 0)
         policy_note_cuda();
-    if (is_first)
-        atomic_store(&ask_at, now + wait);
+    if (due == 0)
+        atomic_store(&ask_at, now + ASK_NS);
     return used != 0 && gpuaes_get_settings(&settings) && (used & settings.devices) != 0;
 }
 

@@ -170,7 +170,7 @@ static void consider(struct aes_context *c, uint64_t bytes)
         c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
         return;
     }
-    if (policy_is_forced(c->provider) || read_ahead_pays(c->provider, c->cipher->key_bytes))
+    if (policy_is_forced(c->provider) || read_ahead_pays(c->cipher->key_bytes))
         begin(c);
     else
         c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
