@@ -11,7 +11,6 @@
 #include <openssl/crypto.h>
 #include <openssl/params.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cuda/gpuaes.h"
 #include "provider/ciphers/aes/dispatch.h"
@@ -76,30 +75,20 @@ static const OSSL_ALGORITHM *provider_query_operation(void *provider, int operat
 
 /* ---- Parameters -------------------------------------------------------------------------- */
 
-static const OSSL_PARAM own_params[] = {OSSL_PARAM_utf8_ptr(OSSL_PROV_PARAM_NAME, NULL, 0),
-                                        OSSL_PARAM_utf8_ptr(OSSL_PROV_PARAM_VERSION, NULL, 0),
-                                        OSSL_PARAM_utf8_ptr(OSSL_PROV_PARAM_BUILDINFO, NULL, 0),
-                                        OSSL_PARAM_int(OSSL_PROV_PARAM_STATUS, NULL),
-                                        OSSL_PARAM_END};
+static const OSSL_PARAM gettable[] = {OSSL_PARAM_utf8_ptr(OSSL_PROV_PARAM_NAME, NULL, 0),
+                                      OSSL_PARAM_utf8_ptr(OSSL_PROV_PARAM_VERSION, NULL, 0),
+                                      OSSL_PARAM_utf8_ptr(OSSL_PROV_PARAM_BUILDINFO, NULL, 0),
+                                      OSSL_PARAM_int(OSSL_PROV_PARAM_STATUS, NULL),
+#define FIGURE_PARAM(NAME, name) OSSL_PARAM_uint64(name, NULL),
+                                      STATISTICS_FIGURES(FIGURE_PARAM)
+#undef FIGURE_PARAM
+                                          OSSL_PARAM_uint64(STATISTICS_DEVICES, NULL),
+                                      OSSL_PARAM_END};
 
-static const OSSL_PARAM *provider_gettable_params(void *context)
+static const OSSL_PARAM *provider_gettable_params(void *provider)
 {
-    struct provider *provider = context;
-    return provider->gettable;
-}
-
-/* Our own, then the statistics, in one array. */
-static int make_gettable(struct provider *provider)
-{
-    size_t own = sizeof own_params / sizeof own_params[0] - 1, statistics = 0;
-    while (statistics_gettable[statistics].key != NULL)
-        statistics++;
-    provider->gettable = OPENSSL_zalloc((own + statistics + 1) * sizeof own_params[0]);
-    if (provider->gettable == NULL)
-        return 0;
-    memcpy(provider->gettable, own_params, own * sizeof own_params[0]);
-    memcpy(provider->gettable + own, statistics_gettable, (statistics + 1) * sizeof own_params[0]);
-    return 1;
+    (void)provider;
+    return gettable;
 }
 
 static int set_text(OSSL_PARAM params[], const char *key, const char *text)
@@ -131,7 +120,6 @@ static void provider_teardown(void *context)
 {
     struct provider *provider = context;
     cpu_close(&provider->cpu);
-    OPENSSL_free(provider->gettable);
     OPENSSL_free(provider);
 }
 
@@ -184,7 +172,7 @@ static void outlive_program(const OSSL_DISPATCH *in)
 /* No CUDA call, and no thread: the process may be about to fork. */
 static int open_provider(struct provider *provider)
 {
-    if (!config_read(provider) || !make_gettable(provider))
+    if (!config_read(provider))
         return 0;
     if (!cpu_open(&provider->cpu) || !aes_learn_ciphers(&provider->cpu)) {
         (void)fprintf(stderr, "gpuaes: the default provider of libcrypto cannot be used\n");

@@ -33,8 +33,7 @@ struct provider {
 
     struct settings settings;
     struct cpu cpu;
-    OSSL_PARAM *gettable; /* the provider's parameters */
-    char build[160];      /* its "buildinfo" */
+    char build[160]; /* the provider's "buildinfo" */
 };
 
 #endif

@@ -52,42 +52,20 @@ void totals_flush(struct totals *totals)
 /* ---- The process --------------------------------------------------------------------------- */
 
 enum figure {
-    GPU_BYTES,
-    CPU_BYTES,
-    READ_AHEAD_BYTES,
-    LAUNCHES,
-    FAULTS,
-    UNDERRUNS,
-    START_MS,
-    PINNED_BYTES,
-    PINNED_PEAK,
-    FIGURES_OF_CPU, /* one for each reason */
-    FIGURES = FIGURES_OF_CPU + CPU_REASONS
+#define FIGURE(NAME, name) NAME,
+    STATISTICS_FIGURES(FIGURE)
+#undef FIGURE
+        FIGURES
+};
+
+static const char *const names[FIGURES] = {
+#define FIGURE_NAME(NAME, name) name,
+    STATISTICS_FIGURES(FIGURE_NAME)
+#undef FIGURE_NAME
 };
 
 /* A name has at most 24 characters, and a figure 20. */
 enum { LINE_SIZE = 48 * (FIGURES + 2) };
-
-/* Counted when asked for, since that takes the driver: no figure of the summary. */
-#define DEVICES "devices"
-
-const OSSL_PARAM statistics_gettable[] = {
-    [GPU_BYTES] = OSSL_PARAM_uint64("gpu-bytes", NULL),
-    [CPU_BYTES] = OSSL_PARAM_uint64("cpu-bytes", NULL),
-    [READ_AHEAD_BYTES] = OSSL_PARAM_uint64("read-ahead-bytes", NULL),
-    [LAUNCHES] = OSSL_PARAM_uint64("launches", NULL),
-    [FAULTS] = OSSL_PARAM_uint64("faults", NULL),
-    [UNDERRUNS] = OSSL_PARAM_uint64("underruns", NULL),
-    [START_MS] = OSSL_PARAM_uint64("start-ms", NULL),
-    [PINNED_BYTES] = OSSL_PARAM_uint64("pinned-bytes", NULL),
-    [PINNED_PEAK] = OSSL_PARAM_uint64("pinned-peak", NULL),
-    [FIGURES_OF_CPU + CPU_SMALL] = OSSL_PARAM_uint64("cpu-bytes-small", NULL),
-    [FIGURES_OF_CPU + CPU_UNSUITED] = OSSL_PARAM_uint64("cpu-bytes-unsuited", NULL),
-    [FIGURES_OF_CPU + CPU_NO_DEVICE] = OSSL_PARAM_uint64("cpu-bytes-no-device", NULL),
-    [FIGURES_OF_CPU + CPU_FASTER] = OSSL_PARAM_uint64("cpu-bytes-faster", NULL),
-    [FIGURES_OF_CPU + CPU_FAILED] = OSSL_PARAM_uint64("cpu-bytes-failed", NULL),
-    [FIGURES] = OSSL_PARAM_uint64(DEVICES, NULL),
-    OSSL_PARAM_END};
 
 static void collect(uint64_t figures[FIGURES])
 {
@@ -96,8 +74,8 @@ static void collect(uint64_t figures[FIGURES])
     figures[GPU_BYTES] = s.bytes;
     figures[CPU_BYTES] = 0;
     for (int reason = 0; reason < CPU_REASONS; reason++) {
-        figures[FIGURES_OF_CPU + reason] = atomic_load(&cpu_bytes[reason]);
-        figures[CPU_BYTES] += figures[FIGURES_OF_CPU + reason];
+        figures[CPU_BYTES_SMALL + reason] = atomic_load(&cpu_bytes[reason]);
+        figures[CPU_BYTES] += figures[CPU_BYTES_SMALL + reason];
     }
     figures[READ_AHEAD_BYTES] = s.read_ahead_bytes;
     figures[UNDERRUNS] = s.underruns;
@@ -108,25 +86,22 @@ static void collect(uint64_t figures[FIGURES])
     figures[PINNED_PEAK] = s.pinned_peak;
 }
 
-static int get_devices(OSSL_PARAM params[])
-{
-    OSSL_PARAM *p = OSSL_PARAM_locate(params, DEVICES);
-    unsigned n = 0;
-    while (p != NULL && offload_device(n) >= 0)
-        n++;
-    return p == NULL || OSSL_PARAM_set_uint64(p, n);
-}
-
 int statistics_get(OSSL_PARAM params[])
 {
     uint64_t figures[FIGURES];
+    OSSL_PARAM *p = OSSL_PARAM_locate(params, STATISTICS_DEVICES);
+    unsigned devices = 0;
+    while (p != NULL && offload_device(devices) >= 0)
+        devices++;
+    if (p != NULL && !OSSL_PARAM_set_uint64(p, devices))
+        return 0;
     collect(figures);
     for (int i = 0; i < FIGURES; i++) {
-        OSSL_PARAM *p = OSSL_PARAM_locate(params, statistics_gettable[i].key);
+        p = OSSL_PARAM_locate(params, names[i]);
         if (p != NULL && !OSSL_PARAM_set_uint64(p, figures[i]))
             return 0;
     }
-    return get_devices(params);
+    return 1;
 }
 
 /* A child's figures are its own: libgpuaes has reset its part already. */
@@ -160,14 +135,6 @@ static int prints(const uint64_t f[FIGURES])
     return atomic_load(&generation) != 0 && f[GPU_BYTES] + f[CPU_BYTES] + f[READ_AHEAD_BYTES] != 0;
 }
 
-static int is_zero(const uint64_t f[FIGURES])
-{
-    uint64_t all = 0;
-    for (int i = 0; i < FIGURES; i++)
-        all |= f[i];
-    return all == 0;
-}
-
 /* A broken pipe, or a limit such as sshd puts on its children, must not end them. */
 static void ignore_what_writing_raises(void)
 {
@@ -190,12 +157,14 @@ __attribute__((destructor)) static void print_summary(void)
         return;
     ignore_what_writing_raises();
     char line[LINE_SIZE];
+    uint64_t all = 0;
+    for (int i = 0; i < FIGURES; i++)
+        all |= f[i];
     int n =
         snprintf(line, sizeof line, "gpuaes: summary%s",
-                 is_zero(f) ? " nothing was used: no update of 1 KiB or more came to gpuaes" : "");
-    for (int i = 0; i < FIGURES && !is_zero(f); i++)
-        n += snprintf(line + n, sizeof line - (size_t)n, " %s=%" PRIu64, statistics_gettable[i].key,
-                      f[i]);
+                 all == 0 ? " nothing was used: no update of 1 KiB or more came to gpuaes" : "");
+    for (int i = 0; i < FIGURES && all != 0; i++)
+        n += snprintf(line + n, sizeof line - (size_t)n, " %s=%" PRIu64, names[i], f[i]);
     (void)snprintf(line + n, sizeof line - (size_t)n, " pid=%ld\n", (long)getpid());
     (void)fputs(line, stderr);
 }

@@ -38,8 +38,29 @@ int totals_forget(struct totals *totals);
 /* Adds them to the statistics, and begins anew. */
 void totals_flush(struct totals *totals);
 
-/* The figures as provider parameters, e.g. "gpu-bytes"; all are uint64_t. */
-extern const OSSL_PARAM statistics_gettable[];
+/*
+ * F(NAME, name): the figures, as provider parameters and in the summary; all are uint64_t. The
+ * last ones are those of enum cpu_reason.
+ */
+#define STATISTICS_FIGURES(F)                                                                      \
+    F(GPU_BYTES, "gpu-bytes")                                                                      \
+    F(CPU_BYTES, "cpu-bytes")                                                                      \
+    F(READ_AHEAD_BYTES, "read-ahead-bytes")                                                        \
+    F(LAUNCHES, "launches")                                                                        \
+    F(FAULTS, "faults")                                                                            \
+    F(UNDERRUNS, "underruns")                                                                      \
+    F(START_MS, "start-ms")                                                                        \
+    F(PINNED_BYTES, "pinned-bytes")                                                                \
+    F(PINNED_PEAK, "pinned-peak")                                                                  \
+    F(CPU_BYTES_SMALL, "cpu-bytes-small")                                                          \
+    F(CPU_BYTES_UNSUITED, "cpu-bytes-unsuited")                                                    \
+    F(CPU_BYTES_NO_DEVICE, "cpu-bytes-no-device")                                                  \
+    F(CPU_BYTES_FASTER, "cpu-bytes-faster")                                                        \
+    F(CPU_BYTES_FAILED, "cpu-bytes-failed")
+
+/* A parameter alone: the driver is asked for it. */
+#define STATISTICS_DEVICES "devices"
+
 int statistics_get(OSSL_PARAM params[]);
 
 /*
