@@ -14,8 +14,8 @@
  * are zero. Errors name the offset in the text as a whole, from 0.
  *
  * Text may be a secret (a key as PEM): state and scratch memory are cleansed.
- * The GPU path and the single characters here work without branches or
- * addresses that depend on the data; libcrypto's own codec uses tables.
+ * The GPU works without branches or addresses that depend on the data; libcrypto
+ * uses tables.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

@@ -32,19 +32,13 @@ static int decode_error(const struct base64_codec *d, const char *wrong)
 
 /* ---- One character ---------------------------------------------------------------- */
 
-/* All ones if low <= c <= high, else 0. */
-static unsigned within(unsigned c, unsigned low, unsigned high)
+/* Returns the six bits of a character of the alphabet, or -1. */
+static int character_value(unsigned char c)
 {
-    return ((low - 1 - c) & (c - high - 1)) >> 31 ? ~0u : 0;
-}
-
-/* The six bits of a character, or at least 64. */
-static unsigned character_value(unsigned char c)
-{
-    unsigned upper = within(c, 'A', 'Z'), lower = within(c, 'a', 'z'), digit = within(c, '0', '9');
-    unsigned plus = within(c, '+', '+'), slash = within(c, '/', '/');
-    return (upper & (c - 65u)) | (lower & (c - 71u)) | (digit & (c + 4u)) | (plus & 62u) |
-           (slash & 63u) | (~(upper | lower | digit | plus | slash) & 64u);
+    unsigned char quad[4] = {'A', 'A', 'A', c}, bytes[3];
+    int value = EVP_DecodeBlock(bytes, quad, sizeof quad) == sizeof bytes ? bytes[2] : -1;
+    OPENSSL_cleanse(bytes, sizeof bytes);
+    return value;
 }
 
 static int is_white(unsigned char c)
@@ -98,14 +92,14 @@ static const char *take_padding(struct base64_codec *d)
 
 static const char *take_value(struct base64_codec *d, unsigned char c)
 {
-    unsigned value = character_value(c);
-    if (value >= 64 && is_white(c))
+    int value = character_value(c);
+    if (value < 0 && is_white(c))
         return "white space where none may be (the parameter skip-white-space allows it)";
-    if (value >= 64)
+    if (value < 0)
         return "not a character of the alphabet";
     if (d->pads != 0)
         return "the second '=' is missing";
-    d->bits = d->bits << 6 | value;
+    d->bits = d->bits << 6 | (unsigned)value;
     return NULL;
 }
 
