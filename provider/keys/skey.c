@@ -30,25 +30,22 @@ static struct skey *import(struct provider *provider, int selection, const OSSL_
                            int aes)
 {
     const OSSL_PARAM *p = OSSL_PARAM_locate_const(params, SKEY_PARAM_RAW_BYTES);
+    const void *bytes;
+    size_t length;
     if ((selection & SKEYMGMT_SELECT_SECRET_KEY) == 0)
         return NULL;
-    if (p == NULL || p->data_type != OSSL_PARAM_OCTET_STRING || p->data == NULL ||
-        p->data_size == 0) {
+    if (p == NULL || !OSSL_PARAM_get_octet_string_ptr(p, &bytes, &length) || bytes == NULL ||
+        length == 0 || (aes && !key_size_is_valid(length))) {
         error_raise(provider, ERROR_BAD_PARAMETER,
-                    SKEY_PARAM_RAW_BYTES " must be an octet string of the bytes of the key");
+                    SKEY_PARAM_RAW_BYTES " must be an octet string of the bytes of the key%s",
+                    aes ? ", which are 16, 24 or 32" : "");
         return NULL;
     }
-    if (aes && !key_size_is_valid(p->data_size)) {
-        error_raise(provider, ERROR_BAD_PARAMETER,
-                    SKEY_PARAM_RAW_BYTES " of an AES key must be 16, 24 or 32 bytes, not %zu",
-                    p->data_size);
-        return NULL;
-    }
-    struct skey *key = OPENSSL_malloc(sizeof *key + p->data_size);
+    struct skey *key = OPENSSL_malloc(sizeof *key + length);
     if (key == NULL)
         return NULL;
-    key->length = p->data_size;
-    memcpy(key->bytes, p->data, p->data_size);
+    key->length = length;
+    memcpy(key->bytes, bytes, length);
     return key;
 }
 
