@@ -78,20 +78,20 @@ static void measure_kind(int pinned, unsigned char *buffer)
 {
     static const unsigned char zero_key[32];
     struct gpuaes_key key;
+    if (buffer == NULL)
+        return;
     (void)gpuaes_key_expand(&key, zero_key, sizeof zero_key);
     memset(buffer, 'A', ROOM); /* valid Base64 */
-    for (int work = 0; work < POLICY_WORKS; work++)
+    for (enum policy_work work = 0; work < POLICY_WORKS; work++)
         if (work != WORK_CBC_ENCRYPT) /* one message of it is never for the device */
-            measure_work((enum policy_work)work, pinned, &key, buffer);
+            measure_work(work, pinned, &key, buffer);
 }
 
 void measure_gpu(void)
 {
     unsigned char *pinned = gpuaes_pinned_alloc(ROOM), *pageable = malloc(ROOM);
-    if (pinned != NULL)
-        measure_kind(1, pinned);
-    if (pageable != NULL)
-        measure_kind(0, pageable);
+    measure_kind(1, pinned);
+    measure_kind(0, pageable);
     gpuaes_pinned_free(pinned, ROOM);
     free(pageable);
 }

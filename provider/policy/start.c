@@ -80,14 +80,6 @@ void policy_context_created(struct provider *provider)
         (void)start(provider, 0);
 }
 
-static void start_if_counted(const struct provider *provider)
-{
-    const struct settings *s = &provider->settings;
-    if (s->start != START_NEVER && s->policy != POLICY_CPU && gpuaes_state() == GPUAES_OFF &&
-        atomic_load_explicit(&seen_bytes, memory_order_relaxed) >= s->start_bytes)
-        (void)start(provider, 0);
-}
-
 void policy_note_cuda(void)
 {
     atomic_store_explicit(&cuda_was_seen, 1, memory_order_relaxed);
@@ -135,8 +127,10 @@ enum gpuaes_state policy_start_for(const struct provider *provider, size_t len)
         return state;
     if (len >= SHARED_START_BYTES && !offload_needs_thread() && application_is_there())
         return start(provider, 0);
-    start_if_counted(provider);
-    return gpuaes_state();
+    if (state == GPUAES_OFF && s->policy != POLICY_CPU &&
+        atomic_load_explicit(&seen_bytes, memory_order_relaxed) >= s->start_bytes)
+        return start(provider, 0);
+    return state;
 }
 
 int policy_require(struct provider *provider)
