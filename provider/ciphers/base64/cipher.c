@@ -156,7 +156,7 @@ static int cipher_final(void *ctx, unsigned char *out, size_t *outl, size_t outs
     *outl = 0;
     if (!c->encrypt)
         return base64_decode_end(&c->codec);
-    if (!fits(c, base64_encode_end_size(&c->codec), outsize))
+    if (!fits(c, BASE64_END, outsize))
         return 0;
     *outl = base64_encode_end(&c->codec, out);
     return 1;
@@ -213,8 +213,6 @@ static int cipher_get_ctx_params(void *ctx, OSSL_PARAM params[])
 static int cipher_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     struct base64_cipher *c = ctx;
-    if (params == NULL)
-        return 1;
     if (!base64_format_set(&c->format, c->codec.provider, params))
         return 0;
     if (c->codec.offset == 0)

@@ -35,8 +35,6 @@ void base64_clear(struct base64_codec *c)
 int base64_format_set(struct base64_format *format, const struct provider *provider,
                       const OSSL_PARAM params[])
 {
-    if (params == NULL)
-        return 1;
     const OSSL_PARAM *line_length = OSSL_PARAM_locate_const(params, BASE64_PARAM_LINE_LENGTH),
                      *skip = OSSL_PARAM_locate_const(params, BASE64_PARAM_SKIP_WHITE_SPACE);
     if (line_length != NULL) {
@@ -185,19 +183,15 @@ int base64_encode_update(struct base64_codec *c, unsigned char *out, const unsig
     return 1;
 }
 
-size_t base64_encode_end_size(const struct base64_codec *c)
-{
-    size_t quad = c->held != 0 ? 4 : 0;
-    return quad + (c->format.line_length != 0 && c->column + quad != 0 ? 1 : 0);
-}
-
 size_t base64_encode_end(struct base64_codec *c, unsigned char *out)
 {
-    size_t written = base64_encode_end_size(c);
-    if (c->held != 0)
+    size_t written = 0;
+    if (c->held != 0) {
         encode_group(out, c->group, c->held);
-    if (written % 4 != 0)
-        out[written - 1] = '\n';
+        written = 4;
+    }
+    if (c->format.line_length != 0 && c->column + written != 0)
+        out[written++] = '\n';
     c->held = 0;
     c->column = 0;
     return written;

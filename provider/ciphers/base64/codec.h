@@ -89,9 +89,6 @@ size_t base64_encoded_size(const struct base64_codec *c, size_t len);
 int base64_encode_update(struct base64_codec *c, unsigned char *out, const unsigned char *in,
                          size_t len);
 
-/* Characters that base64_encode_end() writes. */
-size_t base64_encode_end_size(const struct base64_codec *c);
-
 /* Writes padding and the last line end; returns how many characters that is. */
 size_t base64_encode_end(struct base64_codec *c, unsigned char *out);
 

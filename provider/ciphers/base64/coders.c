@@ -12,7 +12,6 @@
 #include <openssl/crypto.h>
 #include <openssl/params.h>
 
-#include "base/minmax.h"
 #include "provider/ciphers/base64/codec.h"
 #include "provider/common/errors.h"
 #include "provider/common/provider.h"
@@ -92,9 +91,6 @@ static void free_output(const struct base64_codec *codec, struct buffer *b)
 
 /* ---- Encoding -------------------------------------------------------------------------- */
 
-/* Bytes encoded at one time: large for the GPU's sake, a multiple of all lines. */
-enum { ENCODED_PIECE = (48 / 3 * 57) << 14 };
-
 static int write_all(const struct provider *provider, OSSL_CORE_BIO *bio, const unsigned char *text,
                      size_t len)
 {
@@ -108,22 +104,15 @@ static int write_all(const struct provider *provider, OSSL_CORE_BIO *bio, const 
     return 1;
 }
 
-/* All of the data, a piece at a time through `text`. */
-static int encode_pieces(struct base64_codec *codec, OSSL_CORE_BIO *bio, struct buffer *text,
-                         const unsigned char *data, size_t len)
+static int encode(struct base64_codec *codec, OSSL_CORE_BIO *bio, struct buffer *text,
+                  const unsigned char *data, size_t len)
 {
-    const struct provider *provider = codec->provider;
-    size_t most = min_u64(len, ENCODED_PIECE);
-    if (!grow(provider, text, base64_encoded_size(codec, most) + BASE64_END))
+    size_t characters = base64_encoded_size(codec, len);
+    if (!grow(codec->provider, text, characters + BASE64_END) ||
+        !base64_encode_update(codec, text->data, data, len))
         return 0;
-    for (size_t piece; len != 0; data += piece, len -= piece) {
-        piece = min_u64(len, ENCODED_PIECE);
-        size_t characters = base64_encoded_size(codec, piece);
-        if (!base64_encode_update(codec, text->data, data, piece) ||
-            !write_all(provider, bio, text->data, characters))
-            return 0;
-    }
-    return write_all(provider, bio, text->data, base64_encode_end(codec, text->data));
+    characters += base64_encode_end(codec, text->data + characters);
+    return write_all(codec->provider, bio, text->data, characters);
 }
 
 static int coder_encode(void *context, OSSL_CORE_BIO *out, const void *raw,
@@ -148,7 +137,7 @@ static int coder_encode(void *context, OSSL_CORE_BIO *out, const void *raw,
         return 0;
     }
     base64_start(&codec, c->provider, &c->format);
-    int ok = encode_pieces(&codec, out, &text, bytes, len);
+    int ok = encode(&codec, out, &text, bytes, len);
     base64_clear(&codec);
     free_output(&codec, &text);
     return ok;
