@@ -34,9 +34,7 @@ static const char *configured(const struct provider *provider, const char *key)
     char *value = NULL;
     OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_ptr(key, &value, 0),
                            OSSL_PARAM_construct_end()};
-    if (provider->get_params == NULL || !provider->get_params(provider->core, params))
-        return NULL;
-    return value;
+    return provider->get_params(provider->core, params) ? value : NULL;
 }
 
 /* A settings_find_fn: the environment wins over the configuration. */

@@ -19,11 +19,8 @@ void error_raise_at(const struct provider *provider, enum error_reason reason, c
                     int line, const char *function, const char *format, ...)
 {
     va_list arguments;
-    if (provider->new_error == NULL || provider->vset_error == NULL)
-        return;
     provider->new_error(provider->core);
-    if (provider->set_error_debug != NULL)
-        provider->set_error_debug(provider->core, file, line, function);
+    provider->set_error_debug(provider->core, file, line, function);
     va_start(arguments, format);
     provider->vset_error(provider->core, (uint32_t)reason, format, arguments);
     va_end(arguments);
