@@ -58,11 +58,11 @@ is(join(' ', map { $_->{name} } grep { $_->{out} !~ /^\.SH NAME\n\Q$_->{name} \-
 
 my %code = map { $_ => join('', map { slurp($_) } glob("$source/$_/{,*/,*/*/}*.[ch]")) } qw(provider tool);
 my @settings = $code{provider} =~ /(?:read_number|read_word|->find)\((?:&reader|reader->arg), "([\w-]+)"/g;
+my ($known) = $code{provider} =~ /^static const char \*const keys\[\] = \{\n(.*?)^\};/ms;
+is(join(' ', sort($known =~ /"([\w-]+)"/g)), join(' ', sort(@settings)), 'each setting that is read is known, and no other');
 has_all('the settings', 'provider-gpuaes.7', 11, @settings);
 my %sections = map { s/\\//gr => 1 } slurp("$source/docs/provider-gpuaes.7") =~ /^\.SS (\S+)$/mg;
 is(join(' ', grep { !$sections{$_} } @settings), '', 'each setting has a section');
-my ($known) = $code{provider} =~ /^static const char \*const keys\[\] = \{\n(.*?)^\};/ms;
-is(join(' ', sort($known =~ /"([\w-]+)"/g)), join(' ', sort(@settings)), 'each setting that is read is known, and no other');
 
 # The provider warns of a variable that it does not know: those of tests have a prefix.
 my %variables = map { uc('GPUAES_' . s/-/_/gr) => 1 } @settings, 'kernel', 'emulator';
@@ -70,8 +70,7 @@ my $tests = join('', map { slurp($_) } grep { -f } glob("$source/{bench,test,tes
 my %read = map { $_ => 1 } $tests =~ /(?:\$ENV\{|getenv\("|\$\{)(GPUAES_\w+)/g;
 cmp_ok(scalar(keys %read), '>', 10, 'tests read variables');
 is(join(' ', grep { !$variables{$_} && !/^GPUAES_TEST_/ } sort(keys %read)), '', 'a variable of tests begins with GPUAES_TEST_');
-has_all('the figures', 'provider-gpuaes.7', 15, slurp("$source/provider/common/statistics.c") =~ /OSSL_PARAM_\w+\("([\w-]+)"/g,
-    slurp("$source/provider/common/statistics.c") =~ /^#define \w+ "([\w-]+)"/mg);
+has_all('the figures', 'provider-gpuaes.7', 15, slurp("$source/provider/common/statistics.h") =~ /(?:^    F\(\w+, |^#define STATISTICS_DEVICES )"([\w-]+)"/mg);
 has_all('the parameters', 'provider-gpuaes.7', 4, $code{provider} =~ /^#define \w*PARAM_\w+ "([\w-]+)"/mg);
 
 my @long = map { "--$_" } $code{tool} =~ /\{"([a-z0-9-]+)", (?:(?:no|required|optional)_argument|OPTION_\w+, &(?!o->))/g;
