@@ -91,7 +91,8 @@ emulator_tests = \
 	test/process/root_directory_test \
 	test/unit/aes_kernels_test \
 	test/unit/base64_kernels_test \
-	test/unit/emulator_test
+	test/unit/emulator_test \
+	test/unit/gcm_kernels_test
 # Programs that link a part of ours, and no device.
 part_tests = \
 	test/unit/driver_path_test \
@@ -224,8 +225,9 @@ $(emulator_tests): private LDADD = $(test_libs) $(emulator_libs) $(LIBCRYPTO_LIB
 $(emulator_tests): private CCLD = $(CXX)
 
 test_unit_aes_kernels_test_SOURCES = test/unit/aes_kernels_test.c test/unit/sbox_kernels.cu
+test_unit_gcm_kernels_test_SOURCES = test/unit/gcm_kernels_test.c $(GCM_SOURCES)
 test_unit_emulator_test_SOURCES = test/unit/emulator_test.cc test/unit/emulator_kernels.cu test/unit/emulator_kernels.h
-emulated_kernel_dependencies += test/unit/emulator_kernels.d test/unit/sbox_kernels.d
+emulated_kernel_dependencies += $(GCM_SOURCES:.cu=.d) test/unit/emulator_kernels.d test/unit/sbox_kernels.d
 if HAVE_CXX
 # The real table of the driver, and no emulator.
 test_unit_driver_path_test_SOURCES = test/unit/driver_path_test.c cuda/driver/libcuda.c \

@@ -226,6 +226,10 @@ static inline void __threadfence()
     {                                                                                              \
         return __atomic_fetch_or(p, v, __ATOMIC_RELAXED);                                          \
     }                                                                                              \
+    static inline type atomicXor(type *p, type v)                                                  \
+    {                                                                                              \
+        return __atomic_fetch_xor(p, v, __ATOMIC_RELAXED);                                         \
+    }                                                                                              \
     static inline type atomicExch(type *p, type v)                                                 \
     {                                                                                              \
         return __atomic_exchange_n(p, v, __ATOMIC_RELAXED);                                        \

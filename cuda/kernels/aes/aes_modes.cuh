@@ -8,6 +8,7 @@
 #define GPUAES_KERNELS_AES_MODES_CUH
 
 #include "cuda/kernels/aes/aes_rounds.cuh"
+#include "cuda/kernels/aes/no_hash.cuh"
 
 /* Warps of the grid, and the number of the caller's. */
 static __device__ __forceinline__ uint64_t warps()
@@ -172,7 +173,8 @@ static __device__ __forceinline__ aes_state load_text(const aes_arguments &a, ui
     return load_block(a.in, a.blocks, first + threadIdx.x % LANES);
 }
 
-template <int TABLES, int ROUNDS> static __device__ __forceinline__ void ctr(const aes_arguments &a)
+template <int TABLES, int ROUNDS, class HASH>
+static __device__ __forceinline__ void ctr_hashed(const aes_arguments &a, HASH hash)
 {
     uint64_t first = warp_number() * LANES;
     aes_state text = load_text(a, first);
@@ -180,10 +182,18 @@ template <int TABLES, int ROUNDS> static __device__ __forceinline__ void ctr(con
     uint32_t lane = lane_address();
     while (first < a.blocks) {
         aes_state s = counter_block(advance(first_counter(a), first + threadIdx.x % LANES));
-        store_blocks(a.out, a.blocks, first, encrypt_block<TABLES, ROUNDS>(lane, s, a) ^ text);
+        s = encrypt_block<TABLES, ROUNDS>(lane, s, a) ^ text;
+        store_blocks(a.out, a.blocks, first, s);
+        hash.add_single(text, s, first + threadIdx.x % LANES);
         first += warps() * LANES;
         text = load_text(a, first);
     }
+    hash.finish();
+}
+
+template <int TABLES, int ROUNDS> static __device__ __forceinline__ void ctr(const aes_arguments &a)
+{
+    ctr_hashed<TABLES, ROUNDS>(a, no_hash{});
 }
 
 /*
@@ -239,8 +249,8 @@ static __device__ __forceinline__ aes_state after_round2(uint32_t lane, const ct
         t.round2.c2 ^ T::template table<2>(c0, lane), t.round2.c3 ^ T::template table<1>(c0, lane)};
 }
 
-template <int TABLES, int ROUNDS>
-static __device__ __forceinline__ void ctr_by_tiles(const aes_arguments &a)
+template <int TABLES, int ROUNDS, class HASH>
+static __device__ __forceinline__ void ctr_by_tiles_hashed(const aes_arguments &a, HASH hash)
 {
     fill_tables<TABLES>(constant_tables.te);
     uint32_t lane = lane_address();
@@ -250,14 +260,30 @@ static __device__ __forceinline__ void ctr_by_tiles(const aes_arguments &a)
     uint64_t tiles = (a.blocks + skipped + 255) / 256;
     for (uint64_t n = warp_number(); n < tiles; n += warps()) {
         ctr_tile t = begin_tile<TABLES>(lane, advance(base, n * 256), a);
+        uint64_t begin = n * 256 - skipped; /* wraps before the first block */
+        bool whole = begin < a.blocks && a.blocks - begin >= 256;
 #pragma unroll 1
         for (uint32_t j = 0; j < 256; j += LANES) {
-            uint64_t first = n * 256 + j - skipped; /* wraps before the first block */
+            uint64_t first = begin + j;
+            aes_state text = load_text(a, first);
             aes_state s = after_round2<TABLES>(lane, t, j + threadIdx.x % LANES);
-            store_blocks(a.out, a.blocks, first,
-                         encrypt_from<TABLES, ROUNDS, 3>(lane, s, a) ^ load_text(a, first));
+            s = encrypt_from<TABLES, ROUNDS, 3>(lane, s, a) ^ text;
+            store_blocks(a.out, a.blocks, first, s);
+            if (whole)
+                hash.add(text, s);
+            else
+                hash.add_single(text, s, first + threadIdx.x % LANES);
         }
+        if (whole)
+            hash.end_run(begin + 256 - LANES + threadIdx.x % LANES);
     }
+    hash.finish();
+}
+
+template <int TABLES, int ROUNDS>
+static __device__ __forceinline__ void ctr_by_tiles(const aes_arguments &a)
+{
+    ctr_by_tiles_hashed<TABLES, ROUNDS>(a, no_hash{});
 }
 
 #endif

@@ -59,6 +59,43 @@ struct aes_queue {
     unsigned long long taken; /* chunks: from the front in the low half, from the back above */
 };
 
+/*
+ * GCM kernels are CTR kernels that hash, too: extern "C" void NAME(const struct aes_gcm_arguments)
+ * or, hybrid, NAME(const struct aes_gcm_hybrid_arguments). Of the counter, 32 bits count (SP
+ * 800-38D section 6.2): no launch may pass their end. `aes.in` is not 0. The hash is
+ *   (start + first block) * H^blocks + second block * H^(blocks - 1) + ... + last block * H.
+ * Elements are the big-endian numbers of blocks, the low word first; factors are elements
+ * multiplied by x, see ghash.cuh.
+ */
+enum { GHASH_LEVELS = 4, GHASH_POWERS = 256, GHASH_STEPS = 9 };
+struct ghash_total { /* zero before each launch */
+    unsigned long long low, high;
+    unsigned int blocks; /* of the grid, that have added theirs */
+};
+struct ghash_arguments {
+    uint64_t powers;   /* device: factors[levels][GHASH_POWERS], H^(number * GHASH_POWERS^level) */
+    uint64_t total;    /* device: struct ghash_total */
+    uint64_t result;   /* where the 16 bytes of the hash go, aligned to 16 */
+    uint64_t start[2]; /* the hash of what is before the first block */
+    uint64_t step[GHASH_STEPS][2]; /* factors: H^(distance * 0, 1 ... 8) */
+    uint32_t levels, unused;       /* GHASH_POWERS^levels is more than the blocks */
+};
+enum { GHASH_DISTANCE = 32, GHASH_HYBRID_DISTANCE = 256 }; /* of the blocks of a run */
+struct aes_gcm_arguments {
+    struct aes_arguments aes;
+    struct ghash_arguments hash;
+};
+struct aes_gcm_hybrid_arguments {
+    struct aes_hybrid_arguments hybrid;
+    struct ghash_arguments hash;
+};
+
+/*
+ * extern "C" void ghash_powers(const struct ghash_arguments)
+ * Fills `powers`, H being step[1], and zeroes `total`. Any grid, blocks of one dimension and up to
+ * GHASH_POWERS threads.
+ */
+
 enum { AES_BATCH_KEY_WORDS = 60 };
 
 /*

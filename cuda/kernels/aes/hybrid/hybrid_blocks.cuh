@@ -15,7 +15,13 @@
 #include "cuda/kernels/aes/hybrid/bitslice.cuh"
 #include "cuda/kernels/aes/hybrid/hybrid_inside.cuh"
 
-enum class mode { ecb_encrypt, ecb_decrypt, cbc_decrypt, ctr };
+enum class mode { ecb_encrypt, ecb_decrypt, cbc_decrypt, ctr, gcm_encrypt, gcm_decrypt };
+
+/* CTR, hashed or not. */
+static __device__ constexpr bool counts(mode m)
+{
+    return m == mode::ctr || m == mode::gcm_encrypt || m == mode::gcm_decrypt;
+}
 
 static __device__ constexpr bool decrypts(mode m)
 {
@@ -136,7 +142,7 @@ static __device__ __forceinline__ void rows_inside(uint32_t lane, const aes_argu
 template <mode MODE>
 static __device__ __forceinline__ aes_state mask_of(const aes_arguments &a, uint64_t first)
 {
-    if (MODE == mode::ctr)
+    if (counts(MODE))
         return a.in != 0 ? load_row<true, true>(a.in, a.blocks, first) : aes_state{};
     if (first % AES_CHUNK == 0 && threadIdx.x % LANES == 0)
         return block_before(a, first);
@@ -147,12 +153,13 @@ static __device__ __forceinline__ aes_state mask_of(const aes_arguments &a, uint
  * The last AddRoundKey and the output of rows `first` + STEP * j; the upper four
  * first, see above.
  */
-template <mode MODE, int ROUNDS, uint32_t STEP>
+template <mode MODE, int ROUNDS, uint32_t STEP, class HASH>
 static __device__ __forceinline__ void store_bitsliced(const aes_arguments &a, uint64_t first,
-                                                       uint32_t s[PLANES])
+                                                       uint32_t s[PLANES], HASH &hash)
 {
-    constexpr bool masked = MODE == mode::cbc_decrypt || MODE == mode::ctr;
+    constexpr bool masked = MODE == mode::cbc_decrypt || counts(MODE);
     aes_state key = round_key(a, ROUNDS);
+    auto eight = hash.begin_eight();
 #pragma unroll
     for (int half = 4; half >= 0; half -= 4) {
         aes_state mask[4] = {};
@@ -169,18 +176,22 @@ static __device__ __forceinline__ void store_bitsliced(const aes_arguments &a, u
             aes_state block = {xor3(q[0], key.c0, mask[j].c0), xor3(q[8], key.c1, mask[j].c1),
                                xor3(q[16], key.c2, mask[j].c2), xor3(q[24], key.c3, mask[j].c3)};
             store_row<true, true>(a.out, a.blocks, first + STEP * (half + j), block);
+            hash.add(eight, half + j, mask[j], block);
         }
     }
+    hash.end_eight(eight);
 }
 
 /* The same inside unaligned buffers. */
-template <mode MODE, int ROUNDS, uint32_t STEP>
-static __device__ __forceinline__ void
-store_bitsliced_inside(const aes_arguments &a, uint64_t first, uint32_t s[PLANES], uint4 *ends)
+template <mode MODE, int ROUNDS, uint32_t STEP, class HASH>
+static __device__ __forceinline__ void store_bitsliced_inside(const aes_arguments &a,
+                                                              uint64_t first, uint32_t s[PLANES],
+                                                              uint4 *ends, HASH &hash)
 {
-    constexpr bool ctr = MODE == mode::ctr, cbc = MODE == mode::cbc_decrypt;
+    constexpr bool ctr = counts(MODE), cbc = MODE == mode::cbc_decrypt;
     uint32_t l = threadIdx.x % LANES, offset = a.in & 15;
     aes_state key = round_key(a, ROUNDS), beyond = {};
+    auto eight = hash.begin_eight();
     if (cbc)
         beyond = to_state(*(granule_of(a.in, first + AES_CHUNK - 1) - l));
     if (ctr && a.in != 0) /* lane j's is row j's */
@@ -205,8 +216,10 @@ store_bitsliced_inside(const aes_arguments &a, uint64_t first, uint32_t s[PLANES
             aes_state block = {xor3(q[0], key.c0, mask[j].c0), xor3(q[8], key.c1, mask[j].c1),
                                xor3(q[16], key.c2, mask[j].c2), xor3(q[24], key.c3, mask[j].c3)};
             store_inside(a.out, first + STEP * (half + j), block, ends + half + j);
+            hash.add(eight, half + j, mask[j], block);
         }
     }
+    hash.end_eight(eight);
     store_ends_of_rows<STEP>(a.out, first, ends);
 }
 
@@ -244,10 +257,11 @@ static __device__ __forceinline__ void chunk_bitsliced(const aes_hybrid_argument
     for (int p = 0; p < PLANES; p++)
         s[p] ^= h.planes[0][p];
     bitsliced_rounds<decrypts(MODE), 1, ROUNDS>(s, h.planes);
+    no_hash none;
     if constexpr (ALIGNED)
-        store_bitsliced<MODE, ROUNDS, LANES>(h.aes, first, s);
+        store_bitsliced<MODE, ROUNDS, LANES>(h.aes, first, s, none);
     else
-        store_bitsliced_inside<MODE, ROUNDS, LANES>(h.aes, first, s, ends);
+        store_bitsliced_inside<MODE, ROUNDS, LANES>(h.aes, first, s, ends, none);
 }
 
 #endif

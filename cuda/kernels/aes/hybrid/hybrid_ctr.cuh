@@ -93,24 +93,29 @@ static __device__ __forceinline__ aes_state row_part(uint32_t lane, const ctr_gr
 /* ---- Table warps ------------------------------------------------------------ */
 
 /* Blocks that are in no whole page; each warp of `warps` takes some rows. */
-template <int ROUNDS, bool ALIGNED>
+template <int ROUNDS, bool ALIGNED, class HASH>
 static __device__ __forceinline__ void ctr_edge(uint32_t lane, const aes_arguments &a,
                                                 uint64_t begin, uint64_t end, uint32_t warp,
-                                                uint32_t warps)
+                                                uint32_t warps, HASH &hash)
 {
 #pragma unroll 1
     for (uint64_t first = begin + warp * LANES; first < end; first += warps * LANES) {
         aes_state s = counter_block(advance(first_counter(a), first + threadIdx.x % LANES));
         s = encrypt_block<4, ROUNDS>(lane, s, a);
+        aes_state text = {};
         if (a.in != 0)
-            s = s ^ load_row<ALIGNED, false>(a.in, end, first);
+            text = load_row<ALIGNED, false>(a.in, end, first);
+        s = s ^ text;
         store_row<ALIGNED, false>(a.out, end, first, s);
+        if (first + threadIdx.x % LANES < end)
+            hash.add_single(text, s, first + threadIdx.x % LANES);
     }
 }
 
-template <int ROUNDS, bool ALIGNED>
+template <int ROUNDS, bool ALIGNED, class HASH>
 static __device__ __forceinline__ void row_ctr(uint32_t lane, const aes_arguments &a,
-                                               const ctr_group &g, uint4 *part, uint32_t row)
+                                               const ctr_group &g, uint4 *part, uint32_t row,
+                                               HASH &hash)
 {
     uint64_t first = g.block + row * ROW_STEP;
     aes_state mask = {}, beyond = {};
@@ -128,6 +133,7 @@ static __device__ __forceinline__ void row_ctr(uint32_t lane, const aes_argument
     if (!ALIGNED)
         mask = join_granules(mask, beyond, a.in & 15);
     s = encrypt_last<4>(lane, s, round_key(a, ROUNDS) ^ mask);
+    hash.add(mask, s);
     if (ALIGNED) {
         store_row<true, true>(a.out, a.blocks, first, s);
         return;
@@ -138,10 +144,11 @@ static __device__ __forceinline__ void row_ctr(uint32_t lane, const aes_argument
         store_ends_of_rows<ROW_STEP>(a.out, first - (CHUNK_ROWS - 1) * ROW_STEP, ends);
 }
 
-template <int ROUNDS, bool ALIGNED>
+/* The hash of a run of rows is ended with it: others may come before the next. */
+template <int ROUNDS, bool ALIGNED, class HASH>
 static __device__ __forceinline__ void ctr_by_tables(uint32_t lane, const aes_arguments &a,
                                                      const ctr_layout &layout, chunk_span span,
-                                                     uint4 *part)
+                                                     uint4 *part, HASH &hash)
 {
     while (span.begin != span.end) {
         ctr_group g = begin_group(lane, layout, span.begin, a);
@@ -154,7 +161,8 @@ static __device__ __forceinline__ void ctr_by_tables(uint32_t lane, const aes_ar
         __syncwarp();
 #pragma unroll 1
         for (uint32_t row = 8 * from; row < 8 * to; row++)
-            row_ctr<ROUNDS, ALIGNED>(lane, a, g, part, row);
+            row_ctr<ROUNDS, ALIGNED>(lane, a, g, part, row, hash);
+        hash.end_run(g.block + (8 * to - 1) * ROW_STEP + l);
         span.begin += to - from;
     }
 }
@@ -190,10 +198,10 @@ static __device__ __forceinline__ void fill_row_planes(uint32_t lane, const aes_
     __syncwarp();
 }
 
-template <int ROUNDS, bool ALIGNED>
+template <mode MODE, int ROUNDS, bool ALIGNED, class HASH>
 static __device__ __forceinline__ void ctr_bitsliced(uint32_t lane, const aes_hybrid_arguments &h,
                                                      const ctr_layout &layout, chunk_span span,
-                                                     uint4 *part)
+                                                     uint4 *part, HASH &hash)
 {
     uint4 *planes = part + LANES;
     while (span.begin != span.end) {
@@ -217,11 +225,12 @@ static __device__ __forceinline__ void ctr_bitsliced(uint32_t lane, const aes_hy
             bitsliced_rounds<false, 3, ROUNDS>(s, h.planes);
             uint64_t first = g.block + chunk * CHUNK_ROWS * ROW_STEP;
             if constexpr (ALIGNED)
-                store_bitsliced<mode::ctr, ROUNDS, ROW_STEP>(h.aes, first, s);
+                store_bitsliced<MODE, ROUNDS, ROW_STEP>(h.aes, first, s, hash);
             else
-                store_bitsliced_inside<mode::ctr, ROUNDS, ROW_STEP>(h.aes, first, s,
-                                                                    part + CTR_CACHE);
+                store_bitsliced_inside<MODE, ROUNDS, ROW_STEP>(h.aes, first, s, part + CTR_CACHE,
+                                                               hash);
         }
+        hash.end_run(g.block + (8 * to - 1) * ROW_STEP + threadIdx.x % LANES);
         span.begin += to - from;
     }
 }

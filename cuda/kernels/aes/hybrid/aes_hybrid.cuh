@@ -1,0 +1,144 @@
+/*
+ * AES for large work: warps that look up tables run concurrently with bitsliced warps on
+ * the same multiprocessor.
+ *
+ * Table warps are bound by the shared-memory port, and leave most of the
+ * arithmetic idle: the addresses are made by DP4A on a pipe that has nothing
+ * else to do. Bitsliced warps need arithmetic alone. Both take their work from
+ * one queue.
+ *
+ * Timing is independent of data: table lookups are to the lane's own bank, and
+ * bitsliced warps have no tables.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_KERNELS_AES_HYBRID_CUH
+#define GPUAES_KERNELS_AES_HYBRID_CUH
+
+#include "cuda/kernels/aes/hybrid/hybrid_ctr.cuh"
+
+#ifdef HAS_HYBRID_KERNELS
+
+/*
+ * How a block is divided: table warps of 32, registers a thread of each kind (0:
+ * as compiled, 64), chunks that a warp takes at a time. Measured on an H200; the
+ * neighbours differ by up to 5 %, so measure again after a change. Without
+ * alignment bitsliced warps pay more for access than table warps do.
+ */
+template <mode MODE, bool ALIGNED> struct division {
+    static constexpr bool ctr = counts(MODE), hashes = ctr && MODE != mode::ctr;
+    static constexpr uint32_t table_share = !ALIGNED || decrypts(MODE) ? 24 : 20;
+    static constexpr int table_registers = !ALIGNED || hashes ? 56 : ctr ? 48 : 0;
+    static constexpr int bitsliced_registers = !ALIGNED ? 80 : ctr ? 72 : 0;
+    static constexpr uint32_t table_chunks = 8;
+    static constexpr uint32_t bitsliced_chunks = ctr ? CTR_BITSLICED_CHUNKS : 1;
+};
+
+/* Chunks of ECB and CBC before those in the queue. */
+template <bool ALIGNED> constexpr uint32_t skipped = ALIGNED ? 0 : 1;
+
+/* The work that all warps share, and the work that is left for table warps alone. */
+template <mode MODE, bool ALIGNED>
+static __device__ __forceinline__ uint32_t whole_chunks(const aes_arguments &a)
+{
+    if (counts(MODE))
+        return static_cast<uint32_t>(lay_out<ALIGNED>(a).pages * PAGE_CHUNKS);
+    if (ALIGNED)
+        return static_cast<uint32_t>(a.blocks / AES_CHUNK);
+    return static_cast<uint32_t>((max(a.blocks, AES_CHUNK + uint64_t{1}) - 1) / AES_CHUNK - 1);
+}
+
+/* Blocks `begin` on, at most a chunk: the last, partial one; unaligned, also the first. */
+template <mode MODE, int ROUNDS, bool ALIGNED>
+static __device__ __forceinline__ void edge_rows(uint32_t lane, const aes_arguments &a,
+                                                 uint64_t begin)
+{
+    if (begin >= a.blocks)
+        return;
+    uint32_t blocks = static_cast<uint32_t>(min(a.blocks - begin, uint64_t{AES_CHUNK}));
+    rows_by_tables<MODE, ROUNDS, ALIGNED, false>(lane, a, begin, (blocks + LANES - 1) / LANES);
+}
+
+template <mode MODE, int ROUNDS, bool ALIGNED, class HASH>
+static __device__ __forceinline__ void table_warp(const aes_hybrid_arguments &h,
+                                                  const work_queue &queue, uint32_t warp,
+                                                  uint32_t warps, uint4 *cache, HASH &hash)
+{
+    const aes_arguments &a = h.aes;
+    uint32_t lane = lane_address();
+    if constexpr (counts(MODE)) {
+        ctr_layout layout = lay_out<ALIGNED>(a);
+        ctr_edge<ROUNDS, ALIGNED>(lane, a, 0, layout.head, warp, warps, hash);
+        ctr_edge<ROUNDS, ALIGNED>(lane, a, layout.head + layout.pages * PAGE, a.blocks, warp, warps,
+                                  hash);
+        for (;;) {
+            chunk_span span = take_chunks<false>(queue, division<MODE, ALIGNED>::table_chunks);
+            if (span.begin == span.end)
+                break;
+            ctr_by_tables<ROUNDS, ALIGNED>(lane, a, layout, span, cache, hash);
+        }
+    } else {
+        uint64_t end = static_cast<uint64_t>(queue.chunks + skipped<ALIGNED>) * AES_CHUNK;
+        /* A chunk at an edge is one warp's: rows of CBC depend on their order. */
+#pragma unroll 1
+        for (uint32_t edge = warp; edge <= skipped<ALIGNED>; edge += warps)
+            edge_rows<MODE, ROUNDS, ALIGNED>(lane, a, edge == 0 ? end : 0);
+        for (;;) {
+            chunk_span span = take_chunks<false>(queue, division<MODE, ALIGNED>::table_chunks);
+            if (span.begin == span.end)
+                break;
+            uint64_t begin = static_cast<uint64_t>(span.begin + skipped<ALIGNED>) * AES_CHUNK;
+            uint32_t rows = (span.end - span.begin) * (AES_CHUNK / LANES);
+            if constexpr (ALIGNED)
+                rows_by_tables<MODE, ROUNDS, ALIGNED, true>(lane, a, begin, rows);
+            else
+                rows_inside<MODE, ROUNDS>(lane, a, begin, rows, cache);
+        }
+    }
+}
+
+template <mode MODE, int ROUNDS, bool ALIGNED, class HASH>
+static __device__ __forceinline__ void
+bitsliced_warp(const aes_hybrid_arguments &h, const work_queue &queue, uint4 *cache, HASH &hash)
+{
+    for (;;) {
+        chunk_span span = take_chunks<true>(queue, division<MODE, ALIGNED>::bitsliced_chunks);
+        if (span.begin == span.end)
+            break;
+        if constexpr (counts(MODE))
+            ctr_bitsliced<MODE, ROUNDS, ALIGNED>(lane_address(), h, lay_out<ALIGNED>(h.aes), span,
+                                                 cache, hash);
+        else
+            for (uint32_t chunk = span.begin; chunk != span.end; chunk++)
+                chunk_bitsliced<MODE, ROUNDS, ALIGNED>(
+                    h, static_cast<uint64_t>(chunk + skipped<ALIGNED>) * AES_CHUNK, cache);
+    }
+}
+
+template <mode MODE, int ROUNDS, bool ALIGNED, class HASH>
+static __device__ __forceinline__ void hybrid(const aes_hybrid_arguments &h, HASH hash)
+{
+    using D = division<MODE, ALIGNED>;
+    fill_tables<4>(decrypts(MODE) ? constant_tables.td : constant_tables.te);
+    uint32_t warps = blockDim.x / LANES, warp = threadIdx.x / LANES;
+    uint32_t table_warps = max(1u, warps * D::table_share / 32);
+    uint4 *cache = reinterpret_cast<uint4 *>(shared_words + AES_LARGE_SHARED / 4) +
+                   warp * (AES_HYBRID_WARP_SHARED / 16);
+    work_queue queue = {
+        reinterpret_cast<unsigned long long *>(h.queue), whole_chunks<MODE, ALIGNED>(h.aes),
+        gridDim.x * (table_warps * D::table_chunks + (warps - table_warps) * D::bitsliced_chunks)};
+    if (warp < table_warps) {
+        if (D::table_registers != 0)
+            fewer_registers<D::table_registers>();
+        table_warp<MODE, ROUNDS, ALIGNED>(h, queue, blockIdx.x * table_warps + warp,
+                                          gridDim.x * table_warps, cache, hash);
+    } else {
+        if (D::bitsliced_registers != 0)
+            more_registers<D::bitsliced_registers>();
+        bitsliced_warp<MODE, ROUNDS, ALIGNED>(h, queue, cache, hash);
+    }
+    hash.finish();
+}
+
+#endif
+#endif

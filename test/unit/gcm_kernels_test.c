@@ -1,0 +1,290 @@
+/*
+ * Every GCM kernel on the emulator, launched by itself: each key size and direction, out of place
+ * and in place, aligned and not, from one block to several pages of counters, and with what was
+ * hashed before. The tags that follow from their hashes are libcrypto's.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <openssl/evp.h>
+
+#include "base/minmax.h"
+#include "cuda/launch/kernels.h"
+#include "test/support/tap.h"
+
+enum { BLOCK = GPUAES_BLOCK, PAGE = 16384, LARGEST = 2 * PAGE + 300, MARGIN = 32 };
+enum { ROOM = LARGEST * BLOCK + 2 * MARGIN, AAD = 3 * BLOCK };
+
+/* The last for one key size: the first counter is 2, so that a whole page begins near the next. */
+static const unsigned sizes[] = {1, 2, 31, 33, 255, 257, 800, 2049, LARGEST};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static struct driver driver;
+static struct kernels kernels;
+static drv_stream stream;
+static drv_ptr in_buffer, out_buffer, powers, total, result, queue;
+
+/* ---- The field, by its definition: SP 800-38D section 6.3 --------------------------- */
+
+struct element {
+    uint64_t low, high;
+};
+
+static struct element read_element(const unsigned char block[BLOCK])
+{
+    struct element e = {0, 0};
+    for (int i = 0; i < 8; i++) {
+        e.high = e.high << 8 | block[i];
+        e.low = e.low << 8 | block[8 + i];
+    }
+    return e;
+}
+
+static struct element add(struct element a, struct element b)
+{
+    return (struct element){a.low ^ b.low, a.high ^ b.high};
+}
+
+static struct element multiply(struct element a, struct element b)
+{
+    struct element product = {0, 0};
+    for (int bit = 127; bit >= 0; bit--) {
+        if (((bit < 64 ? a.low >> bit : a.high >> (bit - 64)) & 1) != 0)
+            product = add(product, b);
+        uint64_t carry = b.low & 1;
+        b.low = b.low >> 1 | b.high << 63;
+        b.high = b.high >> 1 ^ (carry != 0 ? (uint64_t)0xe1 << 56 : 0);
+    }
+    return product;
+}
+
+static struct element power(struct element base, unsigned exponent)
+{
+    struct element p = {0, (uint64_t)1 << 63};
+    for (; exponent != 0; exponent /= 2) {
+        if (exponent % 2 != 0)
+            p = multiply(p, base);
+        base = multiply(base, base);
+    }
+    return p;
+}
+
+/* As kernels have factors: times x, where the bits of POLYVAL go the other way. */
+static void write_factor(uint64_t to[2], struct element e)
+{
+    uint64_t carry = e.high >> 63;
+    to[0] = e.low << 1 ^ carry;
+    to[1] = (e.high << 1 | e.low >> 63) ^ (carry != 0 ? (uint64_t)0xc2 << 56 : 0);
+}
+
+static void write_powers(struct ghash_arguments *hash, struct element h, unsigned distance)
+{
+    for (unsigned i = 0; i < GHASH_STEPS; i++)
+        write_factor(hash->step[i], power(h, i * distance));
+}
+
+/* ---- Texts --------------------------------------------------------------------------- */
+
+struct text {
+    unsigned key_bytes, blocks;
+    struct gpuaes_key schedule;
+    unsigned char iv[BLOCK]; /* 12 bytes, and the first counter of the text */
+    unsigned char aad[AAD], plain[LARGEST * BLOCK], cipher[LARGEST * BLOCK], tag[BLOCK];
+    struct element h, mask; /* the hash key; the encrypted first counter block */
+};
+
+static void encrypt_block(const unsigned char *key, unsigned key_bytes, const unsigned char *in,
+                          unsigned char out[BLOCK])
+{
+    static const EVP_CIPHER *(*const ecb[])(void) = {EVP_aes_128_ecb, EVP_aes_192_ecb,
+                                                     EVP_aes_256_ecb};
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    int n = 0;
+    EVP_EncryptInit_ex(c, ecb[key_size_index(key_bytes)](), NULL, key, NULL);
+    EVP_CIPHER_CTX_set_padding(c, 0);
+    EVP_EncryptUpdate(c, out, &n, in, BLOCK);
+    EVP_CIPHER_CTX_free(c);
+}
+
+static void make_text(struct text *t, unsigned key_bytes, unsigned blocks)
+{
+    static const EVP_CIPHER *(*const gcm[])(void) = {EVP_aes_128_gcm, EVP_aes_192_gcm,
+                                                     EVP_aes_256_gcm};
+    unsigned char key[32], block[BLOCK] = {0};
+    int n = 0;
+    t->key_bytes = key_bytes;
+    t->blocks = blocks;
+    tap_random_bytes(&random_state, key, sizeof key);
+    tap_random_bytes(&random_state, t->iv, BLOCK);
+    tap_random_bytes(&random_state, t->aad, AAD);
+    tap_random_bytes(&random_state, t->plain, blocks * BLOCK);
+    gpuaes_key_expand(&t->schedule, key, key_bytes);
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    EVP_EncryptInit_ex(c, gcm[key_size_index(key_bytes)](), NULL, key, t->iv);
+    EVP_EncryptUpdate(c, NULL, &n, t->aad, AAD);
+    EVP_EncryptUpdate(c, t->cipher, &n, t->plain, (int)(blocks * BLOCK));
+    EVP_EncryptFinal_ex(c, block, &n);
+    EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, BLOCK, t->tag);
+    EVP_CIPHER_CTX_free(c);
+
+    encrypt_block(key, key_bytes, block, block);
+    t->h = read_element(block);
+    memcpy(t->iv + 12, "\0\0\0\1", 4);
+    encrypt_block(key, key_bytes, t->iv, block);
+    t->mask = read_element(block);
+    t->iv[15] = 2;
+}
+
+/* ---- Launches ------------------------------------------------------------------------ */
+
+static int finish(void)
+{
+    drv_result r;
+    while ((r = driver.stream_query(stream)) == DRV_NOT_READY)
+        ;
+    return r == DRV_SUCCESS;
+}
+
+static int run(const char *name, unsigned grid, unsigned threads, unsigned shared, void *arguments)
+{
+    drv_function function;
+    return driver.module_get_function(&function, kernels.module, name) == DRV_SUCCESS &&
+           driver.func_set_attribute(function, DRV_FUNC_MAX_DYNAMIC_SHARED, (int)shared) ==
+               DRV_SUCCESS &&
+           kernels_launch(&driver, function, grid, threads, shared, stream, arguments) ==
+               DRV_SUCCESS;
+}
+
+static const struct family {
+    const char *name;
+    unsigned threads, shared, distance;
+} families[] = {
+    {"small", 256, AES_SMALL_SHARED, GHASH_DISTANCE},
+    {"two_table", 1024, AES_TWO_TABLE_SHARED, GHASH_DISTANCE},
+    {"large", 1024, AES_LARGE_SHARED, GHASH_DISTANCE},
+    {"hybrid", 1024, AES_LARGE_SHARED + 32 * AES_HYBRID_WARP_SHARED, GHASH_HYBRID_DISTANCE},
+    {"hybrid_unaligned", 1024, AES_LARGE_SHARED + 32 * AES_HYBRID_WARP_SHARED,
+     GHASH_HYBRID_DISTANCE},
+};
+enum { FAMILIES = sizeof families / sizeof *families, HYBRID = 3 };
+
+static void fill_planes(struct aes_hybrid_arguments *hybrid)
+{
+    for (unsigned round = 0; round < 14; round++)
+        for (unsigned column = 0; column < 4; column++)
+            for (unsigned bit = 0; bit < 32; bit++)
+                if ((hybrid->aes.round_key[4 * round + column] >> bit & 1) != 0)
+                    hybrid->planes[round][bit] |= 0xffu << (8 * column);
+}
+
+static int launch(const struct family *family, const struct text *t, int encrypts, drv_ptr in,
+                  drv_ptr out)
+{
+    struct aes_gcm_hybrid_arguments g;
+    struct aes_gcm_arguments plain;
+    char name[64];
+    memset(&g, 0, sizeof g);
+    g.hybrid.aes = (struct aes_arguments){.in = in, .out = out, .blocks = t->blocks};
+    memcpy(g.hybrid.aes.iv, t->iv, BLOCK);
+    memcpy(g.hybrid.aes.round_key, t->schedule.encrypt, sizeof g.hybrid.aes.round_key);
+    g.hybrid.queue = queue;
+    fill_planes(&g.hybrid);
+    struct element start = {0, 0};
+    for (int i = 0; i < AAD; i += BLOCK)
+        start = multiply(add(start, read_element(t->aad + i)), t->h);
+    g.hash = (struct ghash_arguments){.powers = powers,
+                                      .total = total,
+                                      .result = result,
+                                      .start = {start.low, start.high},
+                                      .levels = t->blocks < 256     ? 1
+                                                : t->blocks < 65536 ? 2
+                                                                    : 3};
+    write_powers(&g.hash, t->h, 1);
+    if (!run("ghash_powers", 2, min_unsigned(GHASH_POWERS, kernels.max_threads), 0, &g.hash) ||
+        driver.memset_d8_async(queue, 0, sizeof(struct aes_queue), stream) != DRV_SUCCESS)
+        return 0;
+    write_powers(&g.hash, t->h, family->distance);
+    plain = (struct aes_gcm_arguments){.aes = g.hybrid.aes, .hash = g.hash};
+    (void)snprintf(name, sizeof name, "aes_gcm_%s_%s_%u", encrypts ? "encrypt" : "decrypt",
+                   family->name, t->schedule.rounds);
+    int is_hybrid = family >= &families[HYBRID];
+    return run(name, 3, min_unsigned(family->threads, kernels.max_threads), family->shared,
+               is_hybrid ? (void *)&g : (void *)&plain);
+}
+
+/* The hash, completed: SP 800-38D section 7.1, steps 5 and 6. */
+static int is_tag(const struct text *t, const unsigned char hash[BLOCK])
+{
+    struct element bits = {t->blocks * BLOCK * 8, AAD * 8};
+    struct element y = multiply(add(read_element(hash), bits), t->h), want = read_element(t->tag);
+    y = add(y, t->mask);
+    return y.low == want.low && y.high == want.high;
+}
+
+static int is_right(const struct family *family, const struct text *t, int encrypts, unsigned in_at,
+                    unsigned out_at, int in_place)
+{
+    static unsigned char before[ROOM], after[ROOM];
+    unsigned char hash[BLOCK];
+    size_t len = (size_t)t->blocks * BLOCK, at = MARGIN + (in_place ? in_at : out_at);
+    drv_ptr in = in_buffer + MARGIN + in_at, out = in_place ? in_buffer : out_buffer;
+    memset(before, 0xee, sizeof before);
+    int ok =
+        driver.memcpy_htod_async(out_buffer, before, ROOM, stream) == DRV_SUCCESS &&
+        driver.memcpy_htod_async(in_buffer, before, ROOM, stream) == DRV_SUCCESS &&
+        driver.memcpy_htod_async(in, encrypts ? t->plain : t->cipher, len, stream) == DRV_SUCCESS &&
+        launch(family, t, encrypts, in, out + at) &&
+        driver.memcpy_dtoh_async(after, out, ROOM, stream) == DRV_SUCCESS &&
+        driver.memcpy_dtoh_async(hash, result, BLOCK, stream) == DRV_SUCCESS && finish();
+    memcpy(before + at, encrypts ? t->cipher : t->plain, len);
+    int same = ok && memcmp(before, after, ROOM) == 0, tagged = ok && is_tag(t, hash);
+    if (!same || !tagged)
+        tap_diag("%u blocks, offsets %u and %u, in place %d: text %s, tag %s", t->blocks, in_at,
+                 out_at, in_place, same ? "right" : "wrong", tagged ? "right" : "wrong");
+    return same && tagged;
+}
+
+static void check_family(const struct family *family, unsigned key_bytes)
+{
+    static struct text t;
+    int wrong[2] = {0, 0}, aligned = family == &families[HYBRID];
+    for (unsigned n = 0; n < (key_bytes == 32 ? SIZES : SIZES - 1); n++) {
+        make_text(&t, key_bytes, sizes[n]);
+        for (int encrypts = 0; encrypts < 2; encrypts++) {
+            unsigned at = aligned ? 0 : (unsigned)tap_random_below(&random_state, 16);
+            wrong[encrypts] += !is_right(family, &t, encrypts, 0, aligned ? 0 : n % 16, 0) +
+                               !is_right(family, &t, encrypts, at, at, 1);
+        }
+    }
+    for (int encrypts = 0; encrypts < 2; encrypts++)
+        tap_ok(wrong[encrypts] == 0, "%s kernel, %s, %u-bit key: text and tag", family->name,
+               encrypts ? "encryption" : "decryption", key_bytes * 8);
+}
+
+static int set_up(void)
+{
+    drv_context context;
+    drv_device device;
+    return driver_open(&driver) == NULL && driver.init(0) == DRV_SUCCESS &&
+           driver.device_get(&device, 0) == DRV_SUCCESS &&
+           driver.primary_ctx_retain(&context, device) == DRV_SUCCESS &&
+           driver.ctx_push_current(context) == DRV_SUCCESS &&
+           kernels_load(&driver, device, &kernels) == DRV_SUCCESS &&
+           driver.stream_create(&stream, DRV_STREAM_NON_BLOCKING) == DRV_SUCCESS &&
+           driver.mem_alloc(&in_buffer, ROOM) == DRV_SUCCESS &&
+           driver.mem_alloc(&out_buffer, ROOM) == DRV_SUCCESS &&
+           driver.mem_alloc(&powers, GHASH_LEVELS * GHASH_POWERS * BLOCK) == DRV_SUCCESS &&
+           driver.mem_alloc(&total, sizeof(struct ghash_total)) == DRV_SUCCESS &&
+           driver.mem_alloc(&queue, sizeof(struct aes_queue)) == DRV_SUCCESS &&
+           driver.mem_alloc(&result, BLOCK) == DRV_SUCCESS;
+}
+
+int main(void)
+{
+    tap_random_seed(&random_state);
+    if (!tap_ok(set_up(), "the kernels are loaded"))
+        return tap_done();
+    for (const struct family *family = families; family < families + FAMILIES; family++)
+        for (unsigned key_bytes = 16; key_bytes <= 32; key_bytes += 8)
+            check_family(family, key_bytes);
+    return tap_done();
+}
