@@ -205,9 +205,13 @@ static enum policy_choice choose_without_device(const struct provider *provider)
     return CHOICE_FAIL;
 }
 
-/* While no device is ready: the CPU would crash on it, so that it has to wait. */
+/*
+ * While no device is ready: the CPU would crash on it, so that it has to wait. What was pageable
+ * last time does not count: its addresses may be a device's since then.
+ */
 static int is_in_device_memory(struct work *work)
 {
+    known_pageable.len = 0;
     return policy_saw_cuda() && find_memory(work) == CHOICE_GPU_ONLY;
 }
 

@@ -143,20 +143,27 @@ static int the_device_that_is_set_is_started(void)
            application_count("emulator_contexts") == 1;
 }
 
+/*
+ * Launches take long on a busy machine, and must not be taken for hung ones: a case would free the
+ * memory that they use.
+ */
+#define LONG "GPUAES_TIMEOUT_MS=200000"
+
 static const struct case_row cases[] = {
-    {"device memory waits", "", "init-ms=300", device_memory_waits},
-    {"so it does during a start, and after a release", "GPUAES_IDLE_SECONDS=1", "init-ms=3000",
-     so_it_does_during_a_start},
-    {"threads that come at the same time find it", "", "init-ms=100", threads_find_it},
-    {"host memory does not wait", "", "init-ms=20000", host_memory_does_not_wait},
+    {"device memory waits", LONG, "init-ms=300", device_memory_waits},
+    {"so it does during a start, and after a release", LONG " GPUAES_IDLE_SECONDS=1",
+     "init-ms=3000", so_it_does_during_a_start},
+    {"threads that come at the same time find it", LONG, "init-ms=100", threads_find_it},
+    {"host memory does not wait", LONG, "init-ms=20000", host_memory_does_not_wait},
     {"nor for samples on a slow device", "", "in-use=1,kernel-us=1000000",
      host_memory_does_not_wait},
-    {"nor after an idle release", "GPUAES_IDLE_SECONDS=1", "in-use=1", nor_after_a_release},
+    {"nor after an idle release", LONG " GPUAES_IDLE_SECONDS=1", "in-use=1", nor_after_a_release},
     {"without a device device memory is refused", "", "in-use=1,fault=module_load_data:1",
      without_a_device_it_fails},
     {"devices that are not set are not started", "", "devices=2,in-use=2",
      other_devices_are_left_alone},
-    {"unless the memory of others is used", "", "devices=2,in-use=2", unless_their_memory_is_used},
+    {"unless the memory of others is used", LONG, "devices=2,in-use=2",
+     unless_their_memory_is_used},
     {"those that are set are", "GPUAES_DEVICES=1", "devices=2,in-use=2",
      the_device_that_is_set_is_started},
 };
