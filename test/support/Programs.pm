@@ -14,9 +14,7 @@ use Test::More;
 
 our @EXPORT = qw(run start stop slurp spew stand_in skip_if_configured with_gpuaes without_gpuaes figure libraries
     overlays $source $build $folder $gpuaes_command @namespace);
-our @EXPORT_OK = qw(good total free_port);
-
-our @EXPORT_OK = qw(gpuaes shell refused wait_for);
+our @EXPORT_OK = qw(good total free_port gpuaes shell refused wait_for);
 
 our $source = abs_path($ENV{TOP_SRCDIR} // dirname(__FILE__) . '/../..');
 our $build = $ENV{TOP_BUILDDIR} ? abs_path($ENV{TOP_BUILDDIR}) : "$source/build";
