@@ -72,9 +72,9 @@ size_t policy_floor(const struct provider *provider)
 /* ---- Memory -------------------------------------------------------------------------- */
 
 /*
- * Asking the driver for the kind of memory costs half a microsecond where its
- * data has left the caches, so what was pageable last time counts as pageable.
- * That is right at any time, if not always the fastest.
+ * Asking the driver for the kind of memory costs half a microsecond where its data has left the
+ * caches, so what was pageable last time counts as pageable. Not so where the application runs
+ * CUDA: the addresses may be a device's since then, and the CPU would crash on them.
  */
 static _Thread_local struct {
     const void *in, *out;
@@ -91,8 +91,8 @@ static int is_known_pageable(const struct work *work)
 static enum policy_choice find_memory(struct work *work)
 {
     work->memory = work->in == work->out ? MEMORY_IN_PLACE : MEMORY_APART;
-    if (!work->is_located &&
-        (is_known_pageable(work) || offload(work, OFFLOAD_LOCATE) != GPUAES_OK))
+    if (!work->is_located && ((!policy_saw_cuda() && is_known_pageable(work)) ||
+                              offload(work, OFFLOAD_LOCATE) != GPUAES_OK))
         return CHOICE_GPU;
     if (work->in_kind >= GPUAES_DEVICE || work->out_kind >= GPUAES_DEVICE) {
         policy_note_cuda();
@@ -205,13 +205,9 @@ static enum policy_choice choose_without_device(const struct provider *provider)
     return CHOICE_FAIL;
 }
 
-/*
- * While no device is ready: the CPU would crash on it, so that it has to wait. What was pageable
- * last time does not count: its addresses may be a device's since then.
- */
+/* While no device is ready: the CPU would crash on it, so that it has to wait. */
 static int is_in_device_memory(struct work *work)
 {
-    known_pageable.len = 0;
     return policy_saw_cuda() && find_memory(work) == CHOICE_GPU_ONLY;
 }
 

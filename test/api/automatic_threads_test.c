@@ -220,7 +220,7 @@ static const struct machine machines[] = {
      1,
      {.threads = 4, .pinned_bytes = 9 * MIB},
      4 * MIB,
-     4},
+     1},
     {"staging memory for one thread", 64, {.pinned_bytes = 9 * MIB}, 16 * MIB, 1},
 };
 /* The first are of several threads. */

@@ -474,6 +474,31 @@ static void test_copies(void)
     }
 }
 
+/* Without another initialisation. The first text ends with padding and a short line. */
+static void test_next_text(void)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        struct bytes plain = random_bytes(1001);
+        struct bytes text = reference(plain.data, plain.length, formats[i].line_length);
+        for (int encode = 0; encode < 2; encode++) {
+            const struct bytes *in = encode ? &plain : &text, *expected = encode ? &text : &plain;
+            EVP_CIPHER_CTX *context = begin(encode, formats[i]);
+            int ok = 1;
+            for (int turn = 0; ok && turn < 2; turn++) {
+                struct bytes out = allocate(expected->length);
+                ok = update(context, &out, expected->length, in->data, in->length) &&
+                     finish(context, &out) && same(&out, expected);
+                free(out.data);
+            }
+            tap_ok(ok, "%s, lines of %zu: after the end of a text another begins",
+                   encode ? "encoding" : "decoding", formats[i].line_length);
+            EVP_CIPHER_CTX_free(context);
+        }
+        free(plain.data);
+        free(text.data);
+    }
+}
+
 /* ---- Encoder and decoder ----------------------------------------------------- */
 
 static int decode(BIO *bio, struct bytes *plain, struct format format)
@@ -590,6 +615,7 @@ int main(void)
     test_wrong();
     test_wrong_large();
     test_copies();
+    test_next_text();
     test_random();
     test_objects();
     test_ends();

@@ -24,8 +24,8 @@ static const double delay = 0.5;
 struct progress {
     const struct source *source;
     double begun;
-    int shown;   /* draw at all */
-    int sums_up; /* a line was drawn, or is always wanted */
+    int shown, drawn; /* draw at all; a line was */
+    int sums_up;      /* a line was drawn, or is always wanted */
 };
 
 static struct progress progress_begin(const struct stream *stream, int wish)
@@ -61,14 +61,14 @@ static void progress_tick(void *argument)
     int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
     (void)fprintf(stderr, "\r\033[K%.*s", columns != 0 ? columns - 1 : 79, line);
     (void)fflush(stderr);
-    progress->sums_up = 1;
+    progress->drawn = progress->sums_up = 1;
 }
 
 static void progress_end(const struct progress *progress, int ok)
 {
     double seconds = clock_seconds(CLOCK_MONOTONIC) - progress->begun;
     uint64_t done = progress->source->done;
-    if (progress->sums_up)
+    if (progress->drawn)
         (void)fputs("\r\033[K", stderr);
     if (progress->sums_up && ok)
         (void)fprintf(stderr, "%" PRIu64 " bytes in %.2f s, %.2f GB/s\n", done, seconds,

@@ -203,7 +203,8 @@ static void print_size(const char *work, size_t bytes)
 
 static void print_text(const struct rate measured[MEMORIES])
 {
-    (void)printf(" %9.2f", measured[PAGEABLE].theirs);
+    (void)printf(" %9.2f", measured[PAGEABLE].theirs > 0 ? measured[PAGEABLE].theirs
+                                                         : measured[PINNED].theirs);
     for (const struct rate *rate = measured; rate < measured + MEMORIES; rate++)
         if (rate->ours > 0)
             (void)printf("  %8.2f %5.1fx %s", rate->ours, rate->ours / rate->theirs,

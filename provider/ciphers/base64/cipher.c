@@ -68,11 +68,16 @@ static void *cipher_dupctx(void *ctx)
     return copy;
 }
 
-/* EVP takes the lengths of key and IV from us: they are 0. */
-static int init(struct base64_cipher *c, int encrypt, const OSSL_PARAM params[])
+static void begin_text(struct base64_cipher *c)
 {
     base64_clear(&c->codec);
     base64_start(&c->codec, c->codec.provider, &c->format);
+}
+
+/* EVP takes the lengths of key and IV from us: they are 0. */
+static int init(struct base64_cipher *c, int encrypt, const OSSL_PARAM params[])
+{
+    begin_text(c);
     c->encrypt = encrypt;
     return cipher_set_ctx_params(c, params);
 }
@@ -154,11 +159,11 @@ static int cipher_final(void *ctx, unsigned char *out, size_t *outl, size_t outs
 {
     struct base64_cipher *c = ctx;
     *outl = 0;
-    if (!c->encrypt)
-        return base64_decode_end(&c->codec);
-    if (!fits(c, BASE64_END, outsize))
+    if (c->encrypt ? !fits(c, BASE64_END, outsize) : !base64_decode_end(&c->codec))
         return 0;
-    *outl = base64_encode_end(&c->codec, out);
+    if (c->encrypt)
+        *outl = base64_encode_end(&c->codec, out);
+    begin_text(c); /* what comes now is another */
     return 1;
 }
 

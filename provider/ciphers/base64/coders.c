@@ -108,6 +108,10 @@ static int encode(struct base64_codec *codec, OSSL_CORE_BIO *bio, struct buffer 
                   const unsigned char *data, size_t len)
 {
     size_t characters = base64_encoded_size(codec, len);
+    if (characters > SIZE_MAX - BASE64_END) { /* no object is as long */
+        error_raise(codec->provider, ERROR_OUT_OF_MEMORY, "%zu bytes", len);
+        return 0;
+    }
     if (!grow(codec->provider, text, characters + BASE64_END) ||
         !base64_encode_update(codec, text->data, data, len))
         return 0;
