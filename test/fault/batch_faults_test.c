@@ -360,12 +360,15 @@ static int forked(const void *kind)
 
 /* ---- The devices' life ------------------------------------------------------------------- */
 
-/* Under way until it is waited for. */
+/* Under way until it is waited for. Where the devices have been released, nothing is left. */
 static int hold(void)
 {
     mix_fill(&mix);
-    return gpuaes_batch_open(&batch) == GPUAES_OK && mix_add(batch, &mix) &&
-           gpuaes_batch_submit(batch, 0) == GPUAES_OK;
+    if (gpuaes_batch_open(&batch) == GPUAES_OK && mix_add(batch, &mix) &&
+        gpuaes_batch_submit(batch, 0) == GPUAES_OK)
+        return 1;
+    gpuaes_batch_close(batch);
+    return 0;
 }
 
 static int let_go(void)
