@@ -147,7 +147,7 @@ int update_agrees(const struct providers *p, const char *name, int encrypt, unsi
 {
     static const unsigned char key[32] = "the key of one update", iv[16] = "\xff\xff";
     EVP_CIPHER *ciphers[] = {fetch_reference(p, name), fetch_ours(p, name)};
-    unsigned char *expected = malloc(length + 16);
+    unsigned char *expected = calloc(1, length + 16);
     int n[2] = {0, 0}, right = 1;
     for (int i = 0; i < 2; i++) {
         EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();

@@ -186,7 +186,9 @@ static struct rate measure(const struct rates *rates, const struct row *row, int
     }
     EVP_CIPHER_CTX_free(turn.contexts[OURS]);
     EVP_CIPHER_CTX_free(turn.contexts[REFERENCE]);
-    return turn.failed ? (struct rate){0} : rate;
+    if (turn.failed)
+        memset(&rate, 0, sizeof rate);
+    return rate;
 }
 
 /* ---- Tables -------------------------------------------------------------------------------- */

@@ -110,6 +110,8 @@ int aes_run_segments(struct aes_context *c, struct request *r, struct work *work
     work->report = &report;
     enum gpuaes_status status =
         work->key == NULL ? GPUAES_BAD_ARGUMENT : offload(work, OFFLOAD_AES);
+    work->iv = NULL; /* these two end here, `work` does not */
+    work->report = NULL;
     if (status != GPUAES_OK)
         policy_explain_failure(c->provider, status);
     if (report.shards == 0) { /* nothing was begun: all of it is left */
