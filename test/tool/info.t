@@ -125,7 +125,8 @@ if ($has_device) {
 my $forced = gpuaes(['info', '--quick'], GPUAES_MIN_BYTES => 0, GPUAES_POLICY => 'gpu');
 SKIP: {
     skip('there is no device', 1) if !$has_device;
-    unlike($forced->{out}, qr/^CTR .*x CPU/m, 'the processor in the table is who did the work');
+    is(scalar(() = $forced->{out} =~ /^CTR +\d+ KiB +\d+\.\d\d(?: +\d+\.\d\d +\d+\.\dx GPU){2}$/mg),
+        3, 'the table names the processor that did the work');
 }
 my $none = gpuaes(['info', '--quick'], GPUAES_POLICY => 'cpu');
 like($none->{out}, qr/^GPU: none: GPUAES_POLICY=cpu in the environment forbids it$/m, 'a device that the environment forbids');
