@@ -385,7 +385,7 @@ int main(int argc, char **argv)
     if (stand_in())
         return tap_skip_all("the default provider has no device");
     if (argc == 2) {
-        alarm(400);
+        alarm(sanitized() ? 600 : 400);
         memory = memory_new(1);
         int right = cases[strtoul(argv[1], NULL, 10) % CASES].run();
         providers_unload(&providers);

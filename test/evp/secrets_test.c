@@ -476,7 +476,7 @@ static int prepare(const struct test_case *c)
 
 static int run_case(const struct test_case *c)
 {
-    alarm(sanitized() ? 600 : 120);
+    alarm(sanitized() ? 600 : 300);
     name_of_case = c->name;
     if (!prepare(c))
         return 0;
