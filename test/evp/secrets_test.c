@@ -281,6 +281,34 @@ static int end_in_flight(EVP_CIPHER_CTX *context)
     return right && is_clean("after an end in flight", NOTHING);
 }
 
+/* The ring of the stream that rests goes to another one, and later from one to the next. */
+static int free_many(EVP_CIPHER_CTX *context)
+{
+    enum { CONTEXTS = 200, LAST = 20, ROUNDS = 20 };
+    EVP_CIPHER_CTX *others[CONTEXTS];
+    size_t position[CONTEXTS] = {0};
+    uint64_t launches = ahead_get().launches;
+    int right = 1;
+    (void)context;
+    sleep_ms(1200); /* what has been used within a second is not taken away */
+    for (int i = 0; i < CONTEXTS; i++) {
+        others[i] = open_other(secrets->key);
+        while (right && position[i] < BEGINS_AFTER + 64 * KIB)
+            right = go_on(others[i], &position[i]);
+    }
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; right && i < CONTEXTS; i++)
+            right = go_on(others[i], &position[i]);
+    for (int i = 0; i < CONTEXTS - LAST; i++)
+        EVP_CIPHER_CTX_free(others[i]);
+    for (int i = CONTEXTS - LAST; i < CONTEXTS; i++) {
+        while (right && position[i] < 3 * MIB)
+            right = go_on(others[i], &position[i]);
+        EVP_CIPHER_CTX_free(others[i]);
+    }
+    return right && ahead_get().launches > launches + LAST;
+}
+
 /* How many blocks of keystream are found beyond the position. */
 static unsigned found_ahead(size_t position)
 {
@@ -379,6 +407,7 @@ static const struct test_case cases[] = {
     /* The search for keystream comes before, may take seconds and is no work of the device. */
     {AHEAD("an idle device is released", " GPUAES_IDLE_SECONDS=20"), .end = be_idle},
     {AHEAD("its memory goes to another stream", " GPUAES_READ_AHEAD_BYTES=768K"), .end = rest},
+    {AHEAD("very many streams", " GPUAES_READ_AHEAD_BYTES=6M"), .end = free_many},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
