@@ -246,6 +246,54 @@ static void test_random_cases(const char *settings, int by_evp)
     }
 }
 
+/* ---- What the device does ------------------------------------------------------------ */
+
+enum { WHOLE_PIPES = 3, WHOLE_BYTES = 5 * BLOCK };
+
+/* Whole blocks in each pipe, in place; 1 if that succeeds. */
+static int run_whole(const struct cipher_row *row, int encrypt,
+                     unsigned char text[WHOLE_PIPES][WHOLE_BYTES], int by_evp)
+{
+    static const unsigned char key[32] = "a key", iv[BLOCK] = "an IV";
+    const unsigned char *ivs[WHOLE_PIPES], *in[WHOLE_PIPES];
+    unsigned char *out[WHOLE_PIPES];
+    size_t in_bytes[WHOLE_PIPES], out_bytes[WHOLE_PIPES];
+    int has_iv = row->mode != ECB;
+    struct pipes p;
+
+    for (size_t i = 0; i < WHOLE_PIPES; i++) {
+        ivs[i] = iv;
+        in[i] = out[i] = text[i];
+        in_bytes[i] = WHOLE_BYTES;
+    }
+    int ok = pipes_open(&p, &providers, row->name, by_evp) &&
+             pipes_init(&p, encrypt, key, row->key_bytes, WHOLE_PIPES, has_iv ? ivs : NULL,
+                        has_iv ? BLOCK : 0) &&
+             pipes_set_padding(&p, 0) && pipes_update(&p, out, out_bytes, in_bytes, in, in_bytes);
+    pipes_close(&p);
+    return ok;
+}
+
+/* CBC encryption is serial; all else is the device's, in every pipe. */
+static void test_whole_blocks(int by_evp)
+{
+    for (size_t row = 0; row < CIPHER_ROWS; row++) {
+        static const unsigned char plain[WHOLE_PIPES][WHOLE_BYTES] = {"one", "two", "three"};
+        unsigned char text[WHOLE_PIPES][WHOLE_BYTES];
+        struct figures before = figures_get(&providers), after;
+        size_t ways = cipher_rows[row].mode == CBC ? 1 : 2;
+        memcpy(text, plain, sizeof text);
+        int good = run_whole(&cipher_rows[row], 1, text, by_evp) &&
+                   run_whole(&cipher_rows[row], 0, text, by_evp) &&
+                   memcmp(text, plain, sizeof text) == 0;
+        after = figures_get(&providers);
+        tap_ok(good && after.gpu_bytes - before.gpu_bytes == ways * sizeof text &&
+                   after.launches > before.launches && after.faults == before.faults,
+               "%s, %s: the device does what is parallel", by_evp ? "EVP" : "dispatch functions",
+               cipher_rows[row].name);
+    }
+}
+
 /* ---- What is refused ---------------------------------------------------------------- */
 
 static void test_refusals(void)
@@ -440,8 +488,10 @@ int main(void)
     test_faults();
     providers = providers_load();
     test_registration(has_evp);
-    for (by_evp = 0; by_evp <= has_evp; by_evp++)
+    for (by_evp = 0; by_evp <= has_evp; by_evp++) {
+        test_whole_blocks(by_evp);
         test_parameters(by_evp);
+    }
     test_refusals();
     if (has_evp)
         test_named_again();
