@@ -327,5 +327,9 @@ thread-programs: all $(faulty_driver)
 list-evp:
 	@echo $(evp_tests)
 
+# Builds of their own: those of sanitize_build.t and fuzz.t, and of make deb.
+distclean-local:
+	rm -rf asan tsan fuzz deb
+
 .PHONY: check-aarch64 check-all check-openssl check-quick check-real list-evp test-programs \
 	thread-programs
