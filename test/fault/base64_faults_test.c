@@ -7,12 +7,10 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <malloc.h>
-#include <openssl/core_names.h>
-#include <openssl/core_object.h>
 #include <openssl/decoder.h>
-#include <openssl/encoder.h>
 
 #include "provider/common/errors.h"
+#include "test/support/base64_objects.h"
 #include "test/support/cases.h"
 #include "test/support/providers.h"
 
@@ -86,17 +84,6 @@ static int decoding_of_lines(void)
 
 /* ---- Encoder and decoder ----------------------------------------------------------------- */
 
-static const void *give_object(OSSL_ENCODER_INSTANCE *instance, void *object)
-{
-    (void)instance;
-    return object;
-}
-
-static void keep_object(void *object)
-{
-    (void)object;
-}
-
 static int take_nothing(OSSL_DECODER_INSTANCE *instance, const OSSL_PARAM *params, void *arg)
 {
     (void)instance;
@@ -125,27 +112,15 @@ static int others_are_spared(void)
 static int encoder_goes_on(void)
 {
     enum { BYTES = 12 * MIB };
-    OSSL_ENCODER *encoder =
-        OSSL_ENCODER_fetch(providers.ours, "OCTETS", "provider=gpuaes,output=base64");
-    OSSL_ENCODER_CTX *context = OSSL_ENCODER_CTX_new();
-    unsigned char *in = application_begin(0) ? application_alloc(PINNED, BYTES) : NULL,
-                  *text = NULL;
-    OSSL_PARAM object[] = {OSSL_PARAM_octet_string(OSSL_OBJECT_PARAM_DATA, in, BYTES),
-                           OSSL_PARAM_END};
-    size_t length = 0;
+    unsigned char *in = application_begin(0) ? application_alloc(PINNED, BYTES) : NULL;
+    struct bytes plain = {in, BYTES}, text = {NULL, 0};
     if (in == NULL)
         return 0;
     memset(in, 7, BYTES);
-    int right = OSSL_ENCODER_CTX_add_encoder(context, encoder) &&
-                OSSL_ENCODER_CTX_set_construct(context, give_object) &&
-                OSSL_ENCODER_CTX_set_construct_data(context, object) &&
-                OSSL_ENCODER_CTX_set_cleanup(context, keep_object) &&
-                OSSL_ENCODER_to_data(context, &text, &length) && length == BYTES / 3 * 4 &&
-                memcmp(text, "BwcH", 4) == 0 && memcmp(text, text + 4, length - 4) == 0;
-    OPENSSL_free(text);
-    OSSL_ENCODER_CTX_set_construct_data(context, NULL);
-    OSSL_ENCODER_CTX_free(context);
-    OSSL_ENCODER_free(encoder);
+    int right = base64_encode_object(providers.ours, &plain, &text, (struct format){0, 0}) &&
+                text.length == BYTES / 3 * 4 && memcmp(text.data, "BwcH", 4) == 0 &&
+                memcmp(text.data, text.data + 4, text.length - 4) == 0;
+    OPENSSL_free(text.data);
     return right && others_are_spared();
 }
 
