@@ -80,7 +80,7 @@ sub block_limits
 sub block_spread
 {
     my @rows;
-    foreach my $part ('limits', 'kernels', 'latency-api', 'small', 'bulk', 'mixed', 'threads', 'pageable', 'devices', 'base64',
+    foreach my $part ('limits', 'kernels', 'latency-api', 'small', 'bulk', 'mixed', 'threads', 'devices', 'base64',
         'read-ahead', 'speed', 'enc', 'streams', 'encoders', 'offload-streams', 'files', 'tables', 'reads', 'expansion') {
         my @spreads = sort { $a <=> $b } values_of($results, 'spread', part => $part) or next;
         push(@rows, [$part, scalar(@spreads), map { sprintf('%.1f %%', $_ * 100) } $spreads[$#spreads / 2],
