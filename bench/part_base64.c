@@ -115,7 +115,7 @@ static int base64_memory(EVP_CIPHER *cipher, enum kind kind)
 int part_base64(void)
 {
     warm_up();
-    EVP_CIPHER *cipher = fetch_ours(&providers, "BASE64");
+    EVP_CIPHER *cipher = fetch_ours(&test_providers, "BASE64");
     if (cipher == NULL) {
         print_skipped("base64", "the provider has no BASE64");
         return 0;

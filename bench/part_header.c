@@ -48,7 +48,7 @@ int part_header(void)
     printf("# date: %s%s\n", date, options.quick ? " (quick: the figures mean nothing)" : "");
     print_devices();
     print_line_of("/proc/driver/nvidia/version", "NVRM version", "driver");
-    if (providers.gpuaes != NULL && OSSL_PROVIDER_get_params(providers.gpuaes, params) &&
+    if (test_providers.gpuaes != NULL && OSSL_PROVIDER_get_params(test_providers.gpuaes, params) &&
         build != NULL)
         printf("# gpuaes: %s\n", build);
     printf("# OpenSSL: %s\n", OpenSSL_version(OPENSSL_VERSION));

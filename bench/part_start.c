@@ -39,7 +39,7 @@ static void watch_updates(int side, const struct pair *p, size_t start_bytes, do
         if (phase == BEFORE && done >= start_bytes)
             phase = DURING;
         if (phase == DURING && side == OURS && l->count[DURING] % 8 == 0 &&
-            figures_get(&providers).start_ms) {
+            figures_get(&test_providers).start_ms) {
             phase = AFTER;
             ready = now();
         }
@@ -84,7 +84,7 @@ static int start_rows(size_t length)
 
     (void)snprintf(number, sizeof number, "%zu", start_bytes);
     setenv("GPUAES_START_BYTES", number, 1);
-    providers = providers_load();
+    test_providers = providers_load();
     unsigned char *buffer = aligned_alloc(4096, length);
     memset(buffer, 1, length);
     pair_memory(&p, buffer, buffer);
@@ -99,7 +99,7 @@ static int start_rows(size_t length)
     row.operation = "time that it took";
     row.statistic = row.against = NULL;
     row.unit = "ms";
-    row.value[OURS] = (double)figures_get(&providers).start_ms;
+    row.value[OURS] = (double)figures_get(&test_providers).start_ms;
     row.value[REFERENCE] = 0;
     if (row.value[OURS] > 0)
         print_row(&row);

@@ -27,9 +27,9 @@ const struct mode_row mode_rows[MODE_ROWS] = {
 void warm_up(void)
 {
     double deadline = now() + 30;
-    if (providers.ours != NULL)
+    if (test_providers.ours != NULL)
         return;
-    providers = providers_load();
+    test_providers = providers_load();
     /* The first context starts the device. */
     struct pair p;
     pair_open(&p, "AES-256-CTR", 1);
@@ -94,8 +94,8 @@ static EVP_CIPHER_CTX *open_anywhere(const EVP_CIPHER *cipher, int encrypt)
 void pair_open(struct pair *p, const char *cipher, int encrypt)
 {
     enum { MOST_TRIES = 16 };
-    EVP_CIPHER *ciphers[SIDES] = {fetch_ours(&providers, cipher),
-                                  fetch_reference(&providers, cipher)};
+    EVP_CIPHER *ciphers[SIDES] = {fetch_ours(&test_providers, cipher),
+                                  fetch_reference(&test_providers, cipher)};
     for (int side = 0; side < SIDES; side++) {
         /* Each keeps its place until one is right, so that the heap does not offer it again. */
         EVP_CIPHER_CTX *tried[MOST_TRIES];
@@ -155,21 +155,21 @@ uint64_t provider_figure(const char *name)
 {
     uint64_t value = 0;
     OSSL_PARAM params[] = {OSSL_PARAM_uint64(name, &value), OSSL_PARAM_END};
-    if (providers.gpuaes != NULL)
-        OSSL_PROVIDER_get_params(providers.gpuaes, params);
+    if (test_providers.gpuaes != NULL)
+        OSSL_PROVIDER_get_params(test_providers.gpuaes, params);
     return value;
 }
 
 const char *processor_since(const struct figures *before, double bytes)
 {
-    double gpu = (double)(figures_get(&providers).gpu_bytes - before->gpu_bytes);
+    double gpu = (double)(figures_get(&test_providers).gpu_bytes - before->gpu_bytes);
     return gpu >= 0.9 * bytes ? "gpu" : gpu > 0 ? "mixed" : "cpu";
 }
 
 struct result measure_evp(struct row *row, size_t most, turn_fn *measured, void *argument,
                           double bytes)
 {
-    struct figures before = figures_get(&providers);
+    struct figures before = figures_get(&test_providers);
     struct result result = measure(most, measured, argument);
     row->processor = processor_since(&before, (double)(result.turns + 1) * bytes);
     return result;

@@ -527,7 +527,7 @@ static void run_group(const struct kind *kind, const struct cipher_row *row, int
 {
     size_t group = (size_t)((kind - kinds) * CIPHER_ROWS + (row - cipher_rows)) * 2 + !encrypt;
     size_t count = kind->one_in != 0 ? cases / kind->one_in + 1 : cases, failed = 0;
-    struct figures before = figures_get(&providers), after;
+    struct figures before = figures_get(&test_providers), after;
     for (size_t i = 0; i < count && failed < 3; i++) {
         size_t number = group * cases + i;
         if (setting("GPUAES_TEST_ONLY", number) == number)
@@ -535,7 +535,7 @@ static void run_group(const struct kind *kind, const struct cipher_row *row, int
     }
     tap_ok(failed == 0, "%s %s: %s, %zu cases", row->name, encrypt ? "encrypt" : "decrypt",
            kind->name, count);
-    after = figures_get(&providers);
+    after = figures_get(&test_providers);
     /* Of each pair of kinds, if there are so many cases. CBC encryption has no kernel. */
     if ((kind->on_device || (kind->ivs && !stand_in())) && cases >= PLACES * PLACES &&
         (row->mode != CBC || !encrypt))
@@ -581,7 +581,7 @@ static struct figures run_kind(const struct kind *kind, const char *min_bytes, s
     struct figures figures = {0, 0, 0, 0, 0};
     setenv("GPUAES_MIN_BYTES", kind->min_bytes != NULL ? kind->min_bytes : min_bytes, 1);
     if (kind->min_bytes == NULL)
-        providers = providers_load();
+        test_providers = providers_load();
     else if (!tap_ok(ahead_begin(), "the device is there"))
         return figures;
     if (needs_device && !take_device(kind)) {
@@ -595,10 +595,10 @@ static struct figures run_kind(const struct kind *kind, const char *min_bytes, s
         if (needs_device)
             give_device_back(kind);
     }
-    figures = figures_get(&providers);
+    figures = figures_get(&test_providers);
     if (!stand_in())
         tap_ok(figures.faults == 0, "%s: no call of the driver has failed", kind->name);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return figures;
 }
 

@@ -111,7 +111,7 @@ static int run(const EVP_CIPHER *cipher, int encrypt, const struct vector *v,
 static void check_figures(const struct vector *v, const char *direction, int on_cpu, size_t length,
                           const struct figures *before)
 {
-    struct figures after = figures_get(&providers);
+    struct figures after = figures_get(&test_providers);
     uint64_t gpu = after.gpu_bytes - before->gpu_bytes, cpu = after.cpu_bytes - before->cpu_bytes;
     uint64_t launches = after.launches - before->launches;
 
@@ -138,7 +138,7 @@ static void check_direction(const struct vector *v, const EVP_CIPHER *cipher, in
     int good = 1;
 
     from_hex(coded, v->coded);
-    before = figures_get(&providers);
+    before = figures_get(&test_providers);
     tap_ok(run(cipher, encrypt, v, in, want, length, length, 0), "%s %s %s", v->source, v->cipher,
            direction);
     check_figures(v, direction, encrypt && EVP_CIPHER_get_mode(cipher) == EVP_CIPH_CBC_MODE, length,
@@ -161,7 +161,7 @@ static int is_ours(const EVP_CIPHER *cipher)
 
 static void check_name(const char *name, void *argument)
 {
-    EVP_CIPHER *cipher = fetch_ours(&providers, name);
+    EVP_CIPHER *cipher = fetch_ours(&test_providers, name);
 
     tap_ok(is_ours(cipher) && EVP_CIPHER_is_a(cipher, (const char *)argument),
            "\"%s\" fetches our %s", name, (const char *)argument);
@@ -170,8 +170,8 @@ static void check_name(const char *name, void *argument)
 
 static void check_names(const struct cipher_row *row)
 {
-    EVP_CIPHER *reference = fetch_reference(&providers, row->name);
-    EVP_CIPHER *ours = fetch_ours(&providers, row->name);
+    EVP_CIPHER *reference = fetch_reference(&test_providers, row->name);
+    EVP_CIPHER *ours = fetch_ours(&test_providers, row->name);
 
     EVP_CIPHER_names_do_all(reference, check_name, (void *)(uintptr_t)row->name);
     if (row->oid)
@@ -219,9 +219,9 @@ int main(void)
     size_t i;
 
     setenv("GPUAES_MIN_BYTES", "0", 1);
-    providers = providers_load();
+    test_providers = providers_load();
     for (i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        EVP_CIPHER *cipher = fetch_ours(&providers, vectors[i].cipher);
+        EVP_CIPHER *cipher = fetch_ours(&test_providers, vectors[i].cipher);
 
         if (!tap_ok(is_ours(cipher), "%s is ours", vectors[i].cipher))
             continue;
@@ -232,6 +232,6 @@ int main(void)
     for (i = 0; i < CIPHER_ROWS; i++)
         check_names(&cipher_rows[i]);
     check_implicit_fetch();
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return tap_done();
 }

@@ -687,8 +687,8 @@ static void play(struct play *p, size_t number)
 static void check_cipher(const struct cipher_row *row)
 {
     static struct play ours, reference;
-    EVP_CIPHER *cipher = fetch_ours(&providers, row->name),
-               *standard = fetch_reference(&providers, row->name);
+    EVP_CIPHER *cipher = fetch_ours(&test_providers, row->name),
+               *standard = fetch_reference(&test_providers, row->name);
     ours.row = reference.row = row;
     ours.cipher = cipher;
     ours.reference = reference.cipher = reference.reference = standard;
@@ -709,9 +709,9 @@ int main(void)
     setenv("GPUAES_MIN_BYTES", "0", 0);
     for (size_t i = 0; i < sizeof input; i++)
         input[i] = (unsigned char)(i * 131 + (i >> 8) * 17);
-    providers = providers_load();
+    test_providers = providers_load();
     for (size_t row = 0; row < CIPHER_ROWS; row++)
         check_cipher(&cipher_rows[row]);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return tap_done();
 }

@@ -49,9 +49,9 @@ static int stays_on_cpu(void)
     job_is_right(&(struct job){.row = cipher_rows, .longest = 1});
     while (figure("start-ms") == 0) /* the case has a limit */
         sleep_ms(1);
-    struct figures before = figures_get(&providers);
+    struct figures before = figures_get(&test_providers);
     size_t right = run_all(256 * KIB, 512 * KIB);
-    struct figures after = figures_get(&providers);
+    struct figures after = figures_get(&test_providers);
     return right == 2 * CIPHER_ROWS && after.gpu_bytes == before.gpu_bytes &&
            after.cpu_bytes > before.cpu_bytes;
 }
@@ -75,7 +75,7 @@ static int code_base64(void *unused)
 {
     enum { BYTES = 90000 };
     int n = 0, m = 0;
-    EVP_CIPHER *base64 = EVP_CIPHER_fetch(providers.ours, "BASE64", providers.properties);
+    EVP_CIPHER *base64 = EVP_CIPHER_fetch(test_providers.ours, "BASE64", test_providers.properties);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     unsigned char *in = malloc(BYTES), *text = malloc(BYTES * 2), *out = malloc(BYTES * 2);
     size_t room = (size_t)BYTES * 2;
@@ -111,13 +111,13 @@ static unsigned char random_bytes[2][REQUEST];
 static int ask_for_random_bytes(void *unused)
 {
     (void)unused;
-    return RAND_bytes_ex(providers.ours, random_bytes[0], REQUEST, 0) == 1 &&
-           RAND_priv_bytes_ex(providers.ours, random_bytes[1], REQUEST, 0) == 1;
+    return RAND_bytes_ex(test_providers.ours, random_bytes[0], REQUEST, 0) == 1 &&
+           RAND_priv_bytes_ex(test_providers.ours, random_bytes[1], REQUEST, 0) == 1;
 }
 
 static void check_random_numbers(void)
 {
-    int right = RAND_set_DRBG_type(providers.ours, "CTR-DRBG",
+    int right = RAND_set_DRBG_type(test_providers.ours, "CTR-DRBG",
                                    stand_in() ? "provider=default" : "?provider=gpuaes",
                                    "AES-256-CTR", NULL);
     tap_ok(right && run_in_job(ask_for_random_bytes, NULL, 0) &&
@@ -174,13 +174,13 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "42") == 0)
         return case_run(stays_on_cpu, SECONDS);
     setenv("GPUAES_MIN_BYTES", "0", 0);
-    providers = providers_load();
+    test_providers = providers_load();
     check_all(1, 4000);
     check_all(70000, 200000);
     check_choice();
     check_base64();
     check_random_numbers();
     check_threads();
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return tap_done();
 }

@@ -503,7 +503,7 @@ static void test_next_text(void)
 
 static int decode(BIO *bio, struct bytes *plain, struct format format)
 {
-    int ok = base64_decode_object(providers.ours, bio, plain, format);
+    int ok = base64_decode_object(test_providers.ours, bio, plain, format);
     BIO_free(bio);
     return ok;
 }
@@ -516,7 +516,7 @@ static void test_objects(void)
         struct format format = formats[i % FORMATS];
         struct bytes plain = random_bytes(lengths[i / FORMATS]), text = {NULL, 0}, back = {NULL, 0};
         struct bytes expected = reference(plain.data, plain.length, format.line_length);
-        tap_ok(base64_encode_object(providers.ours, &plain, &text, format) &&
+        tap_ok(base64_encode_object(test_providers.ours, &plain, &text, format) &&
                    same(&text, &expected) &&
                    decode(BIO_new_mem_buf(text.data, (int)text.length), &back, format) &&
                    same(&back, &plain),
@@ -575,10 +575,10 @@ static void test_figures(void)
         for (int encode = 0; encode < 2; encode++) {
             const struct bytes *in = encode ? &plain : &text;
             struct bytes out = allocate(text.length);
-            struct figures before = figures_get(&providers), after;
+            struct figures before = figures_get(&test_providers), after;
             int ok = run(encode, formats[i], ALL_AT_ONCE, in, &out, text.length);
 
-            after = figures_get(&providers);
+            after = figures_get(&test_providers);
             free(out.data);
             if (!min_bytes || strcmp(min_bytes, "0") || (policy && !strcmp(policy, "cpu"))) {
                 tap_skip("GPUAES_MIN_BYTES is not 0, or GPUAES_POLICY is cpu");
@@ -604,8 +604,8 @@ int main(void)
         tap_skip("the default provider has no BASE64");
         return tap_done();
     }
-    providers = providers_load();
-    base64 = EVP_CIPHER_fetch(providers.ours, "BASE64", providers.properties);
+    test_providers = providers_load();
+    base64 = EVP_CIPHER_fetch(test_providers.ours, "BASE64", test_providers.properties);
     if (!tap_ok(base64 != NULL, "the cipher BASE64 is found"))
         return tap_done();
     test_vectors();
@@ -621,6 +621,6 @@ int main(void)
     test_ends();
     test_figures();
     EVP_CIPHER_free(base64);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return tap_done();
 }

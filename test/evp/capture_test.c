@@ -291,6 +291,6 @@ int main(void)
     check_library(blocking);
     tap_ok(figure("faults") == 0, "none of it counts as a fault");
     memory_on_device_free(memory);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return tap_done();
 }

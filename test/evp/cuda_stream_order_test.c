@@ -48,7 +48,7 @@ static double now_ms(void)
 static int prepare(void)
 {
     setenv("GPUAES_MIN_BYTES", "0", 0);
-    providers = providers_load();
+    test_providers = providers_load();
     if (!application_begin(0))
         return 0;
     work_bytes = application_is_emulated ? 24 * MIB : 1024 * MIB;

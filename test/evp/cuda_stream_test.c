@@ -277,6 +277,6 @@ int main(void)
     tap_ok(figure("faults") == 0, "no call of the driver has failed");
     check_loss(stream);
     memory_on_device_free(memory);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return tap_done();
 }

@@ -135,7 +135,7 @@ static void check_lists(void)
 {
     int good = 1;
     for (size_t row = 0; row < CIPHER_ROWS; row++) {
-        EVP_CIPHER *ours = fetch_ours(&providers, cipher_rows[row].name);
+        EVP_CIPHER *ours = fetch_ours(&test_providers, cipher_rows[row].name);
         good &= lists(EVP_CIPHER_settable_ctx_params(ours)) &&
                 lists(EVP_CIPHER_gettable_ctx_params(ours));
         EVP_CIPHER_free(ours);
@@ -166,7 +166,7 @@ static void check_parameter(void)
 {
     const unsigned char *key = usual_key, *iv = usual_iv;
     EVP_CIPHER_CTX *context = context_open(1, "AES-256-CBC", key, iv, 0, NULL), *copy;
-    EVP_CIPHER *cipher = fetch_ours(&providers, "AES-128-ECB");
+    EVP_CIPHER *cipher = fetch_ours(&test_providers, "AES-128-ECB");
     check_types(context);
     set_uint(context, "device-memory", 1);
     tap_ok(EVP_CipherInit_ex2(context, NULL, key, iv, 0, NULL) && get_device_memory(context) == 1,
@@ -340,6 +340,6 @@ int main(void)
     check_second_device();
     tap_ok(figure("faults") == 0, "no call of the driver has failed");
     memory_on_device_free(memory);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return tap_done();
 }

@@ -136,7 +136,7 @@ static int growing_updates(void)
 
 static int begins(const char *options)
 {
-    providers = providers_load();
+    test_providers = providers_load();
     if (!application_begin(0))
         return 0;
     return make_memory() && update_is_right("AES-256-CTR", PAGEABLE, 64 * KIB, NULL) &&
@@ -169,11 +169,11 @@ static int release_waits(void)
         sleep_ms(10);
         calls = count("mem_free") + count("mem_free_host");
     }
-    struct figures before = figures_get(&providers);
+    struct figures before = figures_get(&test_providers);
     right = right && calls != 0 && update_is_right("AES-256-CTR", PAGEABLE, 8 * MIB, NULL) &&
             update_is_right("AES-128-CBC", PAGEABLE, 64 * KIB, NULL) &&
             figure("gpu-bytes") == before.gpu_bytes && is_under_way();
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return right;
 }
 

@@ -71,7 +71,7 @@ static int streams(size_t row)
         right = update(&s, in_place, in_place ? length / BLOCK * BLOCK : length) && right;
         close_stream(&s);
     }
-    struct figures figures = figures_get(&providers);
+    struct figures figures = figures_get(&test_providers);
     return right && (stand_in() || (figures.gpu_bytes >= 32 * MIB && figures.faults == 0 &&
                                     atomic_load(&asked) > 0));
 }
@@ -115,10 +115,10 @@ int main(int argc, char **argv)
     tap_random_seed(&random_state);
     if (argc > 2) {
         alarm(600);
-        providers = providers_load();
+        test_providers = providers_load();
         int right =
             cases[strtoul(argv[1], NULL, 10) % CASES].run(strtoul(argv[2], NULL, 10) % ROWS);
-        providers_unload(&providers);
+        providers_unload(&test_providers);
         return !right;
     }
     unsetenv("GPUAES_THREADS");

@@ -50,7 +50,7 @@ static size_t random_length(struct test_case *c)
 /* What a padded decryption gets was encrypted, and sometimes damaged. */
 static void make_input(struct test_case *c, struct pipe_case *p)
 {
-    EVP_CIPHER *cipher = fetch_reference(&providers, c->row->name);
+    EVP_CIPHER *cipher = fetch_reference(&test_providers, c->row->name);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     int n = 0, last = 0;
 
@@ -68,7 +68,7 @@ static void make_input(struct test_case *c, struct pipe_case *p)
 
 static void open_pipe(struct test_case *c, struct pipe_case *p)
 {
-    EVP_CIPHER *cipher = fetch_reference(&providers, c->row->name);
+    EVP_CIPHER *cipher = fetch_reference(&test_providers, c->row->name);
     int i;
 
     memset(p, 0, sizeof *p);
@@ -214,7 +214,7 @@ static int run_case(const struct cipher_row *row, struct tap_random *random, int
     c.padding = below(&c, 4) != 0;
     c.in_place = (int)below(&c, 2);
     c.copies = below(&c, 4) == 0;
-    ok = pipes_open(&c.ours, &providers, row->name, by_evp);
+    ok = pipes_open(&c.ours, &test_providers, row->name, by_evp);
     rounds = 1 + (int)below(&c, 3);
     for (round = 0; ok && round < rounds; round++) {
         /* The key stays; so may the number of pipes. */
@@ -231,13 +231,13 @@ static void test_random_cases(const char *settings, int by_evp)
     int cases = (int)setting("GPUAES_TEST_CASES", sanitized() ? 8 : 40);
     int on_device = getenv("GPUAES_MIN_BYTES") != NULL && cases >= 16;
     for (size_t row = 0; row < CIPHER_ROWS; row++) {
-        struct figures before = figures_get(&providers), after;
+        struct figures before = figures_get(&test_providers), after;
         struct tap_random random;
         int good = 1, i;
         tap_random_seed(&random);
         for (i = 0; good && i < cases; i++)
             good = run_case(&cipher_rows[row], &random, by_evp);
-        after = figures_get(&providers);
+        after = figures_get(&test_providers);
         good &= after.faults == 0;
         good &=
             !on_device || (after.gpu_bytes > before.gpu_bytes && after.launches > before.launches);
@@ -266,7 +266,7 @@ static int run_whole(const struct cipher_row *row, int encrypt,
         in[i] = out[i] = text[i];
         in_bytes[i] = WHOLE_BYTES;
     }
-    int ok = pipes_open(&p, &providers, row->name, by_evp) &&
+    int ok = pipes_open(&p, &test_providers, row->name, by_evp) &&
              pipes_init(&p, encrypt, key, row->key_bytes, WHOLE_PIPES, has_iv ? ivs : NULL,
                         has_iv ? BLOCK : 0) &&
              pipes_set_padding(&p, 0) && pipes_update(&p, out, out_bytes, in_bytes, in, in_bytes);
@@ -280,13 +280,13 @@ static void test_whole_blocks(int by_evp)
     for (size_t row = 0; row < CIPHER_ROWS; row++) {
         static const unsigned char plain[WHOLE_PIPES][WHOLE_BYTES] = {"one", "two", "three"};
         unsigned char text[WHOLE_PIPES][WHOLE_BYTES];
-        struct figures before = figures_get(&providers), after;
+        struct figures before = figures_get(&test_providers), after;
         size_t ways = cipher_rows[row].mode == CBC ? 1 : 2;
         memcpy(text, plain, sizeof text);
         int good = run_whole(&cipher_rows[row], 1, text, by_evp) &&
                    run_whole(&cipher_rows[row], 0, text, by_evp) &&
                    memcmp(text, plain, sizeof text) == 0;
-        after = figures_get(&providers);
+        after = figures_get(&test_providers);
         tap_ok(good && after.gpu_bytes - before.gpu_bytes == ways * sizeof text &&
                    after.launches > before.launches && after.faults == before.faults,
                "%s, %s: the device does what is parallel", by_evp ? "EVP" : "dispatch functions",
@@ -312,7 +312,7 @@ static void test_refusals(void)
         in_bytes[i] = 32;
     }
     ivs[PIPES_MOST] = iv;
-    if (!tap_ok(pipes_open(&p, &providers, "AES-256-CBC", 0), "a context"))
+    if (!tap_ok(pipes_open(&p, &test_providers, "AES-256-CBC", 0), "a context"))
         return;
     p.count = 2;
     tap_ok(!pipes_update(&p, out, out_bytes, room, in, in_bytes) && reason_is("not initialised"),
@@ -362,7 +362,7 @@ static void test_parameters(int by_evp)
     const char *way = by_evp ? "EVP" : "dispatch functions";
     struct pipes p;
 
-    if (!tap_ok(pipes_open(&p, &providers, "AES-256-CBC", by_evp) &&
+    if (!tap_ok(pipes_open(&p, &test_providers, "AES-256-CBC", by_evp) &&
                     pipes_init(&p, 1, key, 32, 2, iv, BLOCK) && pipes_set_padding(&p, 0) &&
                     pipes_update(&p, out, out_bytes, room, in, in_bytes),
                 "%s: two pipes without padding", way))
@@ -383,8 +383,8 @@ static void test_named_again(void)
     unsigned char text[2][32], *out[] = {text[0], text[1]};
     size_t room[] = {32, 32}, in_bytes[] = {32, 32}, out_bytes[2] = {0, 0};
     struct pipes p;
-    int ok =
-        pipes_open(&p, &providers, "AES-256-CTR", 1) && pipes_init(&p, 1, key, 32, 2, ivs, BLOCK);
+    int ok = pipes_open(&p, &test_providers, "AES-256-CTR", 1) &&
+             pipes_init(&p, 1, key, 32, 2, ivs, BLOCK);
 
     p.count = 0; /* so that the cipher is named */
     ok = ok && pipes_init(&p, 1, key, 32, 2, ivs, BLOCK);
@@ -409,7 +409,7 @@ static int run_with_faults(const char *options)
     alarm(200);
     setenv("GPUAES_EMULATOR", options, 1);
     set_timeout_for(options);
-    providers = providers_load();
+    test_providers = providers_load();
     for (i = 0; ok && i < 5 * CIPHER_ROWS; i++)
         ok = run_case(&cipher_rows[i % CIPHER_ROWS], &random, 0);
     if (!application_emulated())
@@ -445,10 +445,10 @@ static void test_registration(int has_evp)
     size_t row;
 
     for (row = 0; row < CIPHER_ROWS; row++) {
-        EVP_CIPHER *ours = fetch_ours(&providers, cipher_rows[row].name);
-        EVP_CIPHER *theirs = fetch_reference(&providers, cipher_rows[row].name);
+        EVP_CIPHER *ours = fetch_ours(&test_providers, cipher_rows[row].name);
+        EVP_CIPHER *theirs = fetch_reference(&test_providers, cipher_rows[row].name);
         struct pipes_functions functions;
-        tap_ok(pipes_find_functions(providers.gpuaes, cipher_rows[row].name, &functions),
+        tap_ok(pipes_find_functions(test_providers.gpuaes, cipher_rows[row].name, &functions),
                "%s has pipelines by number", cipher_rows[row].name);
         if (has_evp)
             tap_ok(pipes_evp.can_pipeline(ours, 0) && pipes_evp.can_pipeline(ours, 1) &&
@@ -465,10 +465,10 @@ static void test_with(const char *settings, const char *name, const char *value,
 
     if (name)
         setenv(name, value, 1);
-    providers = providers_load();
+    test_providers = providers_load();
     for (by_evp = 0; by_evp <= has_evp; by_evp++)
         test_random_cases(settings, by_evp);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     if (name)
         unsetenv(name);
 }
@@ -486,7 +486,7 @@ int main(void)
         tap_skip("EVP pipelines: %s has none; 3.5 has", OpenSSL_version(OPENSSL_VERSION));
     setenv("GPUAES_MIN_BYTES", "0", 1);
     test_faults();
-    providers = providers_load();
+    test_providers = providers_load();
     test_registration(has_evp);
     for (by_evp = 0; by_evp <= has_evp; by_evp++) {
         test_whole_blocks(by_evp);
@@ -495,7 +495,7 @@ int main(void)
     test_refusals();
     if (has_evp)
         test_named_again();
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     test_with("on the device", NULL, NULL, has_evp);
     unsetenv("GPUAES_MIN_BYTES");
     test_with("by measurement", "GPUAES_START", "eager", has_evp);

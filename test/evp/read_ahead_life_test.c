@@ -41,7 +41,7 @@ static int is_read_ahead_of(void)
 
 static int is_not_read_ahead_of(void)
 {
-    providers = providers_load();
+    test_providers = providers_load();
     (void)ahead_start(300);
     struct stream s = stream_open(memory, "AES-256-CTR", usual_key, usual_iv);
     int right = stream_hurry(&s, BEGINS_AFTER, 4096) && goes_on(&s, 2 * SOME);
@@ -337,7 +337,7 @@ static int execs(void)
 static int unloads(void)
 {
     int right = leave_much();
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     exit(right ? STATUS : 1);
 }
 
@@ -388,7 +388,7 @@ int main(int argc, char **argv)
         alarm(sanitized() ? 600 : 400);
         memory = memory_new(1);
         int right = cases[strtoul(argv[1], NULL, 10) % CASES].run();
-        providers_unload(&providers);
+        providers_unload(&test_providers);
         free(memory);
         return right ? EXIT_SUCCESS : EXIT_FAILURE;
     }

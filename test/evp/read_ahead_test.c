@@ -392,12 +392,12 @@ static int random_numbers(struct stream *s)
     enum { MANY = 4 * MIB, ONCE = 64 * KIB };
     unsigned char *bytes = calloc(1, MANY);
     struct ahead before = ahead_get();
-    int right = RAND_set_DRBG_type(providers.ours, "CTR-DRBG",
+    int right = RAND_set_DRBG_type(test_providers.ours, "CTR-DRBG",
                                    stand_in() ? "?provider=default" : "?provider=gpuaes",
                                    "AES-256-CTR", NULL);
     for (int i = 0; right && i < MANY / ONCE; i++)
-        right = RAND_bytes_ex(providers.ours, bytes + i * ONCE, ONCE, 0) == 1;
-    right = right && RAND_bytes_ex(providers.ours, bytes, MANY, 0) == 1;
+        right = RAND_bytes_ex(test_providers.ours, bytes + i * ONCE, ONCE, 0) == 1;
+    right = right && RAND_bytes_ex(test_providers.ours, bytes, MANY, 0) == 1;
     struct ahead after = ahead_get();
     free(bytes);
     if (after.bytes != before.bytes || after.gpu != before.gpu)
@@ -451,7 +451,7 @@ int main(void)
         tap_skip("the default provider keeps no figures");
     else
         tap_ok(ahead_get().faults == 0, "no call of the driver has failed");
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     free(memory);
     return tap_done();
 }

@@ -469,7 +469,7 @@ static int start_device(const struct test_case *c)
     if (c->runs_ahead)
         return ahead_start(60000);
     static unsigned char buffer[4096];
-    EVP_CIPHER *cipher = fetch_ours(&providers, "AES-128-ECB");
+    EVP_CIPHER *cipher = fetch_ours(&test_providers, "AES-128-ECB");
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     int n, ok = EVP_CipherInit_ex2(context, cipher, buffer, NULL, 1, NULL) &&
                 EVP_CipherUpdate(context, buffer, &n, buffer, sizeof buffer);
@@ -498,7 +498,7 @@ static int prepare(const struct test_case *c)
     void *symbol = application_hook("emulator_is_inside_device");
     memcpy(&search->is_ignored, &symbol, sizeof symbol);
     emulate(c->fault != NULL && !strncmp(c->fault, "devices", 7) ? c->fault : "");
-    providers = providers_load();
+    test_providers = providers_load();
     return start_device(c) && (c->place == PAGEABLE || application_begin(0)) &&
            is_clean("before anything", NOTHING);
 }
@@ -522,7 +522,7 @@ static int run_case(const struct test_case *c)
     EVP_CIPHER_CTX_free(context);
     int wanted = c->keeps_text ? NO_TEXT : NOTHING;
     right = right && is_clean("after it was freed", wanted);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return right && is_clean("after the provider was unloaded", wanted);
 }
 

@@ -55,7 +55,7 @@ static void count_free(void *block, const char *file, int line)
 /* What the default provider makes of `plain`, with a raw key; the number of its bytes. */
 static size_t encrypt_reference(const struct cipher_row *row, const unsigned char *first)
 {
-    EVP_CIPHER *cipher = fetch_reference(&providers, row->name);
+    EVP_CIPHER *cipher = fetch_reference(&test_providers, row->name);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     int n = 0, last = 0;
     if (!EVP_EncryptInit_ex2(context, cipher, key_bytes, first, NULL) ||
@@ -92,7 +92,7 @@ static int find_management(const char *name)
         {SKEYMGMT_EXPORT, &management.export},
         {SKEYMGMT_IMPORT_SETTABLE_PARAMS, &management.settable},
         {0, NULL}};
-    return functions_find(providers.gpuaes, OPERATION_SKEYMGMT, name, wanted);
+    return functions_find(test_providers.gpuaes, OPERATION_SKEYMGMT, name, wanted);
 }
 
 static int find_cipher(const char *name)
@@ -104,12 +104,12 @@ static int find_cipher(const char *name)
                                                     {CIPHER_ENCRYPT_SKEY_INIT, &cipher.init[1]},
                                                     {CIPHER_DECRYPT_SKEY_INIT, &cipher.init[0]},
                                                     {0, NULL}};
-    return functions_find(providers.gpuaes, OSSL_OP_CIPHER, name, wanted);
+    return functions_find(test_providers.gpuaes, OSSL_OP_CIPHER, name, wanted);
 }
 
 static void *provider_context(void)
 {
-    return OSSL_PROVIDER_get0_provider_ctx(providers.gpuaes);
+    return OSSL_PROVIDER_get0_provider_ctx(test_providers.gpuaes);
 }
 
 /* As libcrypto keeps it in an EVP_SKEY; NULL if it is refused. */
@@ -257,7 +257,7 @@ static int evp_is_right(EVP_CIPHER_CTX *context, const EVP_CIPHER *fetched,
 
 static int evp_works(const struct cipher_row *row, const char *properties, SKEY *key)
 {
-    EVP_CIPHER *fetched = EVP_CIPHER_fetch(providers.ours, row->name, properties);
+    EVP_CIPHER *fetched = EVP_CIPHER_fetch(test_providers.ours, row->name, properties);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     int right = key != NULL && evp_is_right(context, fetched, row, key, iv, 0) &&
                 evp_is_right(context, fetched, row, key, iv, 1);
@@ -274,8 +274,8 @@ static void test_evp_preferred(const struct cipher_row *row)
 {
     static const char *const kinds[] = {"AES", "GENERIC-SECRET", "AES-256-CBC"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        struct figures before = figures_get(&providers);
-        SKEY *key = evp_key(providers.ours, kinds[i], row->key_bytes, NULL);
+        struct figures before = figures_get(&test_providers);
+        SKEY *key = evp_key(test_providers.ours, kinds[i], row->key_bytes, NULL);
         tap_ok(evp_works(row, NULL, key), "EVP: %s with a key \"%s\"", row->name, kinds[i]);
         if (!stand_in())
             tap_ok(figure("gpu-bytes") > before.gpu_bytes, "and a GPU worked");
@@ -295,12 +295,13 @@ static int has_bytes(SKEY *key, size_t bytes)
 static void test_evp_between_providers(const char *kind)
 {
     static const struct cipher_row row = {"AES-256-CBC", NULL, CBC, 32};
-    SKEY *theirs = evp_key(providers.ours, kind, 32, "provider=default");
-    SKEY *moved = evp.to_provider(theirs, providers.ours, providers.gpuaes, NULL);
+    SKEY *theirs = evp_key(test_providers.ours, kind, 32, "provider=default");
+    SKEY *moved = evp.to_provider(theirs, test_providers.ours, test_providers.gpuaes, NULL);
     tap_ok(moved != NULL && strcmp(evp.provider_name(moved), "gpuaes") == 0 &&
                has_bytes(moved, 32) && evp_works(&row, "provider=gpuaes", moved),
            "EVP: a key \"%s\" of the default provider becomes ours", kind);
-    SKEY *back = evp.to_provider(moved, providers.ours, providers.ours_default, "provider=default");
+    SKEY *back = evp.to_provider(moved, test_providers.ours, test_providers.ours_default,
+                                 "provider=default");
     tap_ok(back != NULL && strcmp(evp.provider_name(back), "default") == 0 && has_bytes(back, 32),
            "EVP: and one of the default provider again");
     evp.free(back);
@@ -316,7 +317,7 @@ static void test_evp(void)
         tap_skip("EVP: this libcrypto has no opaque keys, which came with OpenSSL 3.5");
         return;
     }
-    EVP_set_default_properties(providers.ours, "?provider=gpuaes");
+    EVP_set_default_properties(test_providers.ours, "?provider=gpuaes");
     for (size_t i = 0; i < CIPHER_ROWS; i++)
         test_evp_preferred(&cipher_rows[i]);
     if (!stand_in()) {
@@ -333,7 +334,7 @@ int main(void)
         return EXIT_FAILURE;
     }
     setenv("GPUAES_MIN_BYTES", "0", 0);
-    providers = providers_load();
+    test_providers = providers_load();
     tap_random_seed(&random);
     tap_random_bytes(&random, plain, sizeof plain);
     tap_diag("%s", OpenSSL_version(OPENSSL_VERSION));
@@ -343,6 +344,6 @@ int main(void)
         test_direct_keys();
     }
     test_evp();
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return tap_done();
 }

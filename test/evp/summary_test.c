@@ -105,7 +105,7 @@ static void count(void)
     uint64_t bytes = 0;
     OSSL_PARAM params[] = {OSSL_PARAM_uint64("cpu-bytes", &bytes), OSSL_PARAM_END};
     work();
-    (void)OSSL_PROVIDER_get_params(providers.gpuaes, params);
+    (void)OSSL_PROVIDER_get_params(test_providers.gpuaes, params);
     fprintf(stderr, "counted %d\n", (int)bytes);
 }
 
@@ -224,7 +224,7 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 
 static int run_case(size_t number)
 {
-    providers = providers_load();
+    test_providers = providers_load();
     if (cases[number].is_forked)
         fork_and(cases[number].body);
     cases[number].body();

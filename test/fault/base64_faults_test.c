@@ -45,7 +45,7 @@ static int update_fails(int encrypt, enum place place, size_t bytes, size_t line
     size_t room = 2 * bytes;
     OSSL_PARAM params[] = {OSSL_PARAM_size_t("outsize", &room),
                            OSSL_PARAM_size_t("line-length", &line_length), OSSL_PARAM_END};
-    EVP_CIPHER *cipher = fetch_ours(&providers, "BASE64");
+    EVP_CIPHER *cipher = fetch_ours(&test_providers, "BASE64");
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     int n = 0, right = application_begin(0);
     static unsigned char *in, *out; /* they stay: the device may use them at any time */
@@ -117,7 +117,7 @@ static int encoder_goes_on(void)
     if (in == NULL)
         return 0;
     memset(in, 7, BYTES);
-    int right = base64_encode_object(providers.ours, &plain, &text, (struct format){0, 0}) &&
+    int right = base64_encode_object(test_providers.ours, &plain, &text, (struct format){0, 0}) &&
                 text.length == BYTES / 3 * 4 && memcmp(text.data, "BwcH", 4) == 0 &&
                 memcmp(text.data, text.data + 4, text.length - 4) == 0;
     OPENSSL_free(text.data);
@@ -129,7 +129,7 @@ static int decoder_goes_on(void)
 {
     enum { BYTES = 22 * MIB };
     OSSL_DECODER *decoder =
-        OSSL_DECODER_fetch(providers.ours, "OCTETS", "provider=gpuaes,input=base64");
+        OSSL_DECODER_fetch(test_providers.ours, "OCTETS", "provider=gpuaes,input=base64");
     OSSL_DECODER_CTX *context = OSSL_DECODER_CTX_new();
     static unsigned char *text; /* it stays: the device may use it at any time */
     text = malloc(BYTES);

@@ -71,7 +71,7 @@ static int run_case(size_t number)
 {
     struct memory *memory = memory_new(1);
     alarm(300);
-    providers = providers_load();
+    test_providers = providers_load();
     int right = open_streams(memory) && go_on() && ahead_get().faults == 0;
     emulate(cases[number].fault);
     if (strstr(cases[number].settings, "IDLE") != NULL)
@@ -85,7 +85,7 @@ static int run_case(size_t number)
     }
     close_streams();
     right = right && work_again(memory);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     free(memory);
     return right;
 }

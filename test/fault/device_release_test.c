@@ -72,13 +72,13 @@ static int releases_come_anywhere(const char *name, int encrypt, enum place from
     int right = application_begin(0) && is_seen(), reached = 1;
     for (; right && reached; call++) {
         struct pair p = pair_open(name, encrypt, from, to, asks, BYTES);
-        struct figures before = figures_get(&providers);
+        struct figures before = figures_get(&test_providers);
         was_released = 0;
         calls_until_release = call;
         right = pair_update(&p, BYTES - 7) && pair_update(&p, BYTES - 64);
         reached = calls_until_release == 0;
         calls_until_release = 0;
-        struct figures after = figures_get(&providers);
+        struct figures after = figures_get(&test_providers);
         right = right && after.gpu_bytes - before.gpu_bytes >= 2 * BYTES - 128;
         releases += (unsigned)was_released;
         if (!right)
@@ -119,9 +119,9 @@ static int a_stream_that_was_read_ahead_of_goes_on(void)
         right = EVP_CipherUpdate(p.context[0], host, &n, host, SMALL) &&
                 EVP_CipherUpdate(p.context[1], p.expected, &n, p.plain, SMALL);
     right = right && figure("launches") != launches && device_becomes(GPUAES_OFF);
-    struct figures before = figures_get(&providers), after;
+    struct figures before = figures_get(&test_providers), after;
     right = right && pair_update(&p, BYTES);
-    after = figures_get(&providers);
+    after = figures_get(&test_providers);
     right =
         right && after.gpu_bytes - before.gpu_bytes == BYTES && after.cpu_bytes == before.cpu_bytes;
     free(host);

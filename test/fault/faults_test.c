@@ -97,7 +97,7 @@ static int run_scenario(const struct scenario *s, const char *fault)
     if (is_short_of_memory(fault))
         setenv("GPUAES_IDLE_SECONDS", "1", 1);
     emulate_for(s, "");
-    providers = providers_load();
+    test_providers = providers_load();
     ready = complain(s->prepare(s), "the scenario cannot be prepared");
     emulate_for(s, fault);
     enum verdict verdict = ready ? s->run(s) : WRONG;
@@ -116,7 +116,7 @@ static int run_scenario(const struct scenario *s, const char *fault)
     if (is_short_of_memory(fault))
         result.good &= all_is_given_back();
     result.faults = ahead_get().faults;
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     fwrite(&result, sizeof result, 1, stdout);
     return !result.good;
 }

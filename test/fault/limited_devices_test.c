@@ -17,7 +17,7 @@ static int run_updates_of_all_modes(void)
 {
     int right = 1;
     alarm(200);
-    providers = providers_load();
+    test_providers = providers_load();
     for (size_t i = 0; i < SCENARIOS; i++) {
         const struct scenario *s = &scenarios[i];
         if (s->run != run_update || s->place != PAGEABLE || s->bytes != STAGED_BYTES)
@@ -31,7 +31,7 @@ static int run_updates_of_all_modes(void)
         free(the_update.expected);
     }
     printf("%llu\n", (unsigned long long)ahead_get().gpu);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return right;
 }
 

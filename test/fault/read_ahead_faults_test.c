@@ -63,7 +63,7 @@ static int run_scenario(enum moment moment, const char *options)
     struct ahead end = ahead_get();
     printf("%llu %llu\n", (unsigned long long)end.faults, (unsigned long long)end.bytes);
     stream_close(&s);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     free(memory);
     return !right;
 }

@@ -68,7 +68,7 @@ static int work(void)
     static const char *const names[] = {"AES-256-CTR", "AES-256-ECB", "AES-256-CBC"};
     int right = 1, n;
     for (int i = 0; i < 6; i++) {
-        EVP_CIPHER *cipher = fetch_ours(&providers, names[i % 3]);
+        EVP_CIPHER *cipher = fetch_ours(&test_providers, names[i % 3]);
         EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
         memcpy(out, plain, LENGTH);
         right &= EVP_CipherInit_ex2(context, cipher, key, usual_iv, i % 3 != 2, NULL) &&
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     setenv("GPUAES_IDLE_SECONDS", "1", 1);
     if (!tap_ok(prepare(), "there is something to look for"))
         return tap_done();
-    providers = providers_load();
+    test_providers = providers_load();
     if (!application_begin(0)) {
         tap_skip("there is no device");
         return tap_done();
@@ -154,6 +154,6 @@ int main(int argc, char **argv)
         }
     tap_diag("host memory of the process, the driver's included: %u of %u blocks", left,
              search->count);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return tap_done();
 }

@@ -74,10 +74,10 @@ static void wait_for_updates(void)
 /* In the application's default context, which OPENSSL_cleanup() frees. */
 static int load(void)
 {
-    providers.properties = stand_in() ? "provider=default" : "provider=gpuaes";
-    providers.gpuaes = stand_in() ? NULL : OSSL_PROVIDER_load(NULL, "gpuaes");
-    providers.ours_default = OSSL_PROVIDER_load(NULL, "default");
-    return (stand_in() || providers.gpuaes != NULL) && providers.ours_default != NULL &&
+    test_providers.properties = stand_in() ? "provider=default" : "provider=gpuaes";
+    test_providers.gpuaes = stand_in() ? NULL : OSSL_PROVIDER_load(NULL, "gpuaes");
+    test_providers.ours_default = OSSL_PROVIDER_load(NULL, "default");
+    return (stand_in() || test_providers.gpuaes != NULL) && test_providers.ours_default != NULL &&
            ahead_start(LIMIT * 1000L);
 }
 
@@ -88,7 +88,7 @@ static int begin(void)
     all_ahead = strcmp(getenv("GPUAES_MIN_BYTES"), ALL_AHEAD) == 0;
     for (uintptr_t i = 0; i < STREAMS; i++) {
         streams[i].length = i % 2 == 0 ? PACED : LARGE;
-        streams[i].cipher = fetch_ours(&providers, i < 2 ? "AES-256-CTR" : "AES-128-CTR");
+        streams[i].cipher = fetch_ours(&test_providers, i < 2 ? "AES-256-CTR" : "AES-128-CTR");
         if (streams[i].cipher == NULL || pthread_create(&thread, NULL, stream, (void *)i) != 0)
             return 0;
     }

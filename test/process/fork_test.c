@@ -102,7 +102,7 @@ static void end(const char *ending, int right)
     if (strcmp(ending, "exec") == 0 && right)
         execl("/bin/sh", "sh", "-c", "exit 0", (char *)NULL);
     if (strcmp(ending, "exit") == 0) {
-        providers_unload(&providers); /* tears the module down in the child */
+        providers_unload(&test_providers); /* tears the module down in the child */
         exit(!right);
     }
     _exit(!right);
@@ -202,7 +202,7 @@ static int run(const char *ending)
     if (scenario->ahead && !ahead_begin())
         return 0;
     if (!scenario->ahead)
-        providers = providers_load();
+        test_providers = providers_load();
     streams_open(&s, 1); /* contexts, but not a byte yet */
     int right = scenario->when != AFTER || all_go_on(&s);
     right = right &&
@@ -216,7 +216,7 @@ static int run(const char *ending)
                 (unsigned long long)figures.gpu, (unsigned long long)figures.faults);
         right = 0;
     }
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return right;
 }
 

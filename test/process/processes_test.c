@@ -34,7 +34,7 @@ static int one_stream(unsigned number, int rounds)
     const char *name = number % 2 ? "AES-256-CTR" : "AES-128-ECB";
     int right = 1;
     while (right && rounds-- > 0)
-        right = message_agrees(&providers, name, 2000);
+        right = message_agrees(&test_providers, name, 2000);
     return right;
 }
 
@@ -77,7 +77,7 @@ static int fork_while_it_starts(void)
     int right = 1;
     setenv("GPUAES_MIN_BYTES", "auto", 1);
     setenv("GPUAES_START", "eager", 1);
-    providers = providers_load();
+    test_providers = providers_load();
     for (unsigned i = 0; i < 12; i++) {
         right &= one_stream(i, 1);
         pid_t child = fork();
@@ -88,7 +88,7 @@ static int fork_while_it_starts(void)
                 execl("/bin/true", "true", (char *)NULL);
             if (i % 3 == 1)
                 _exit(!good);
-            providers_unload(&providers);
+            providers_unload(&test_providers);
             exit(!good);
         }
         right &= ended_well(child);
@@ -102,7 +102,7 @@ static int fork_while_it_starts(void)
 /* By the system call, past all handlers of pthread_atfork(). */
 static int fork_by_system_call(void)
 {
-    providers = providers_load();
+    test_providers = providers_load();
     int right = work_as_usual();
     for (int i = 0; i < 3; i++) {
         pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
@@ -151,7 +151,7 @@ static int leave_at_once(void)
 
 static int children_that_leave_at_once(void)
 {
-    providers = providers_load();
+    test_providers = providers_load();
     return work_as_usual() && beside_threads(leave_at_once) && work_as_usual();
 }
 
@@ -186,7 +186,7 @@ static int fork_in_threads(void)
 
 static int many_threads_fork(void)
 {
-    providers = providers_load();
+    test_providers = providers_load();
     return work_as_usual() && beside_threads(fork_in_threads) && work_as_usual();
 }
 
@@ -210,11 +210,11 @@ static int it_is_opened_and_closed(void)
     int right = open_and_close();
     setenv("GPUAES_START", "eager", 1);
     for (int i = 0; i < 20; i++) { /* the start begins in the first of them */
-        providers = providers_load();
+        test_providers = providers_load();
         right &= one_stream((unsigned)i, 1) && open_and_close();
-        providers_unload(&providers);
+        providers_unload(&test_providers);
     }
-    providers = providers_load();
+    test_providers = providers_load();
     return right && work_as_usual();
 }
 
@@ -242,7 +242,7 @@ static int library_contexts_at_once(void)
         pthread_join(threads[i], &result);
         right &= result != NULL;
     }
-    providers = providers_load();
+    test_providers = providers_load();
     return right && work_as_usual();
 }
 
@@ -266,21 +266,21 @@ static int unload_while_streams_run(void)
     pthread_t threads[THREADS];
     void *result;
     int right = 1;
-    providers = providers_load();
+    test_providers = providers_load();
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, hold_and_go_on, NULL);
     while (atomic_load(&at_work) < THREADS)
         sleep_ms(1);
-    OSSL_PROVIDER_unload(providers.gpuaes);
-    providers.gpuaes = NULL;
+    OSSL_PROVIDER_unload(test_providers.gpuaes);
+    test_providers.gpuaes = NULL;
     sleep_ms(50);
     atomic_store(&stop, 1);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], &result);
         right &= result != NULL;
     }
-    providers_unload(&providers);
-    providers = providers_load();
+    providers_unload(&test_providers);
+    test_providers = providers_load();
     return right && work_as_usual();
 }
 
@@ -307,28 +307,28 @@ static int forbid(const int *calls, size_t count)
 static int no_threads(void)
 {
     static const int calls[] = {SYS_clone, SYS_clone3};
-    providers = providers_load();
+    test_providers = providers_load();
     return forbid(calls, 2) && work_as_usual() && devices_in_use() == 0 && one_stream(1, 5);
 }
 
 static int no_threads_any_more(void)
 {
     static const int calls[] = {SYS_clone, SYS_clone3};
-    providers = providers_load();
+    test_providers = providers_load();
     return work_as_usual() && forbid(calls, 2) && work_as_usual() && one_stream(1, 5);
 }
 
 static int no_files(void)
 {
     static const int calls[] = {SYS_openat, SYS_openat2};
-    providers = providers_load();
+    test_providers = providers_load();
     return forbid(calls, 2) && work_as_usual() && one_stream(1, 5);
 }
 
 static int no_advice_and_no_sleep(void)
 {
     static const int calls[] = {SYS_madvise, SYS_nanosleep, SYS_clock_nanosleep, SYS_sched_yield};
-    providers = providers_load();
+    test_providers = providers_load();
     return forbid(calls, 4) && work_as_usual() && one_stream(1, 5);
 }
 

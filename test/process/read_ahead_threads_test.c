@@ -149,6 +149,6 @@ int main(void)
     for (unsigned i = 0; i < threads; i++)
         free(workers[i].memory);
     pthread_barrier_destroy(&barrier);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return tap_done();
 }

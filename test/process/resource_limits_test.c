@@ -54,7 +54,7 @@ static void *use_some(void *first)
     EVP_CIPHER *ciphers[3];
     int n, right = 1;
     for (int i = 0; i < 3; i++)
-        ciphers[i] = fetch_ours(&providers, names[i]);
+        ciphers[i] = fetch_ours(&test_providers, names[i]);
     for (size_t i = (uintptr_t)first; right && i < CONTEXTS; i += 8) {
         contexts[i] = open_context(ciphers[i % 3], NULL, i % 3 != 2);
         right = contexts[i] != NULL && EVP_CipherUpdate(contexts[i], buffer, &n, buffer, PIECE) &&
@@ -63,7 +63,7 @@ static void *use_some(void *first)
     for (int i = 0; i < 3; i++)
         EVP_CIPHER_free(ciphers[i]);
     free(buffer);
-    return right ? &providers : NULL;
+    return right ? &test_providers : NULL;
 }
 
 static int many_contexts(void)
@@ -88,7 +88,7 @@ static int open_on_stream(const char *name, int count)
     drv_stream stream;
     uint64_t handle;
     int opened = 0;
-    EVP_CIPHER *cipher = fetch_ours(&providers, name);
+    EVP_CIPHER *cipher = fetch_ours(&test_providers, name);
     if (!application_begin(0) || application.stream_create(&stream, DRV_STREAM_NON_BLOCKING) != 0)
         return 0;
     handle = (uintptr_t)stream;
@@ -143,7 +143,7 @@ static int long_updates_are_right(void)
     int opened = open_on_stream("AES-128-CBC", STREAMS), n, right = opened == STREAMS;
     unsigned char *memory = application_alloc(DEVICE, LENGTH), *text = malloc(LENGTH),
                   *expected = malloc(LENGTH);
-    EVP_CIPHER *cipher = fetch_reference(&providers, "AES-128-CBC");
+    EVP_CIPHER *cipher = fetch_reference(&test_providers, "AES-128-CBC");
     EVP_CIPHER_CTX *reference = open_context(cipher, NULL, 0);
     memset(text, 7, LENGTH);
     right = right && EVP_CipherUpdate(reference, expected, &n, text, LENGTH);
@@ -235,7 +235,7 @@ static int sleeps_between_looks(pid_t thread)
 static int one_update(void)
 {
     unsigned char buffer[PIECE];
-    EVP_CIPHER *cipher = fetch_ours(&providers, "AES-256-CTR");
+    EVP_CIPHER *cipher = fetch_ours(&test_providers, "AES-256-CTR");
     EVP_CIPHER_CTX *context = open_context(cipher, NULL, 1);
     int n, right = EVP_CipherUpdate(context, buffer, &n, buffer, sizeof buffer);
     EVP_CIPHER_CTX_free(context);

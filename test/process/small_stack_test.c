@@ -111,8 +111,8 @@ static EVP_CIPHER_CTX *open_context(EVP_CIPHER *cipher, int encrypts)
 static int update_is_right(const struct cipher_row *row, int encrypts,
                            int (*run)(struct update *, size_t), size_t stack_bytes)
 {
-    EVP_CIPHER *ours = fetch_ours(&providers, row->name);
-    EVP_CIPHER *reference = fetch_reference(&providers, row->name);
+    EVP_CIPHER *ours = fetch_ours(&test_providers, row->name);
+    EVP_CIPHER *reference = fetch_reference(&test_providers, row->name);
     struct update u = {.context = open_context(ours, encrypts)};
     EVP_CIPHER_CTX *r = open_context(reference, encrypts);
     int n = 0;
@@ -143,7 +143,7 @@ static void make_buffers(struct tap_random *random)
 static void all_ciphers(const char *where, int (*run)(struct update *, size_t), size_t stack_bytes)
 {
     size_t right = 0;
-    struct figures before = figures_get(&providers);
+    struct figures before = figures_get(&test_providers);
     for (size_t i = 0; i < CIPHER_ROWS; i++)
         right += (size_t)update_is_right(&cipher_rows[i], 0, run, stack_bytes);
     uint64_t bytes = figure("gpu-bytes") - before.gpu_bytes;
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
            "an update on a small stack, in an application that runs CUDA");
     setenv("GPUAES_POLICY", "gpu", 1);
     setenv("GPUAES_MIN_BYTES", "0", 1);
-    providers = providers_load();
+    test_providers = providers_load();
     make_buffers(&random);
     for (size_t stack = least; stack <= 384 * KIB; stack *= 4)
         all_ciphers("a thread with a stack", in_thread, stack);
@@ -191,6 +191,6 @@ int main(int argc, char **argv)
     free(in);
     free(out);
     free(expected);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return tap_done();
 }

@@ -13,7 +13,7 @@ enum { MIB = 1 << 20, HUGE_UPDATE = 48 * MIB };
 /* One CTR update of both sides from a fresh context; 1 if ours is right. */
 static int update_is_right(size_t bytes)
 {
-    return message_agrees(&providers, "AES-256-CTR", bytes);
+    return message_agrees(&test_providers, "AES-256-CTR", bytes);
 }
 
 static int has_started(void)
@@ -204,7 +204,7 @@ static int policy_gpu_fails_without_a_device(void)
     int small = update_is_right(512);
     ERR_clear_error();
     static unsigned char in[MIB] = {1}, out[MIB + 16];
-    int large = update_agrees(&providers, "AES-256-CTR", 1, in, out, MIB) || out[0] != 0;
+    int large = update_agrees(&test_providers, "AES-256-CTR", 1, in, out, MIB) || out[0] != 0;
     const char *reason = ERR_reason_error_string(ERR_peek_error());
     return small && !large && reason != NULL && strcmp(reason, "no GPU can be used") == 0;
 }

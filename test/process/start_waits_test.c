@@ -32,9 +32,9 @@ static int host_update(void)
 /* By the device alone. */
 static int device_update(const char *name, int encrypt, enum place from, enum place to, int bytes)
 {
-    struct figures before = figures_get(&providers), after;
+    struct figures before = figures_get(&test_providers), after;
     int right = update(name, encrypt, from, to, bytes);
-    after = figures_get(&providers);
+    after = figures_get(&test_providers);
     return right && after.gpu_bytes - before.gpu_bytes == (uint64_t)bytes &&
            after.cpu_bytes == before.cpu_bytes;
 }

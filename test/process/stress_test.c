@@ -202,15 +202,15 @@ static void open_shared(void)
     static const unsigned char key[32] = "a key that is shared", iv[BLOCK] = "and an IV";
     for (int row = 0; row < SHARED; row++) {
         (void)pthread_mutex_init(&sharing[row], NULL);
-        ciphers[OURS][row] = fetch_ours(&providers, cipher_rows[row].name);
-        ciphers[REFERENCE][row] = fetch_reference(&providers, cipher_rows[row].name);
+        ciphers[OURS][row] = fetch_ours(&test_providers, cipher_rows[row].name);
+        ciphers[REFERENCE][row] = fetch_reference(&test_providers, cipher_rows[row].name);
         for (int i = 0; i < SIDES; i++) {
             shared[i][row] = EVP_CIPHER_CTX_new();
             if (!EVP_CipherInit_ex2(shared[i][row], ciphers[i][row], key, iv, 1, NULL))
                 abort();
         }
     }
-    base64 = fetch_ours(&providers, "BASE64");
+    base64 = fetch_ours(&test_providers, "BASE64");
 }
 
 static void close_shared(void)
@@ -253,7 +253,7 @@ int main(void)
     setenv("GPUAES_THREADS", "3", 0);
     setenv("GPUAES_EMULATOR", "devices=3", 1);
     tap_random_seed(&random);
-    providers = providers_load();
+    test_providers = providers_load();
     open_shared();
     began_at = time(NULL);
     ends_at = began_at + (time_t)setting("GPUAES_TEST_SECONDS", 20);
@@ -274,6 +274,6 @@ int main(void)
            (unsigned long long)a.gpu, (unsigned long long)a.faults);
     tap_ok(devices_in_use() == 1, "two of three devices are lost, the third goes on");
     close_shared();
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return tap_done();
 }

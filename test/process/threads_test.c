@@ -50,8 +50,8 @@ static int one_message(struct worker *w, EVP_CIPHER_CTX *ours, EVP_CIPHER_CTX *r
 static int one_round(struct worker *w)
 {
     const struct cipher_row *row = &cipher_rows[tap_random_below(&w->random, CIPHER_ROWS)];
-    EVP_CIPHER *ours = fetch_ours(&providers, row->name);
-    EVP_CIPHER *reference = fetch_reference(&providers, row->name);
+    EVP_CIPHER *ours = fetch_ours(&test_providers, row->name);
+    EVP_CIPHER *reference = fetch_reference(&test_providers, row->name);
     EVP_CIPHER_CTX *a = EVP_CIPHER_CTX_new(), *b = EVP_CIPHER_CTX_new(),
                    *copy = EVP_CIPHER_CTX_new();
     unsigned char key[32], iv[16];
@@ -100,7 +100,7 @@ int main(void)
     rounds = setting("GPUAES_TEST_ROUNDS", 60);
     setenv("GPUAES_MIN_BYTES", "0", 0);
     tap_random_seed(&random);
-    providers = providers_load();
+    test_providers = providers_load();
     pthread_barrier_init(&barrier, NULL, (unsigned)threads);
     for (i = 0; i < threads; i++) {
         workers[i] = calloc(1, sizeof *workers[i]);
@@ -114,12 +114,12 @@ int main(void)
             tap_diag("the first wrong: %s", workers[i]->wrong);
         free(workers[i]);
     }
-    figures = figures_get(&providers);
+    figures = figures_get(&test_providers);
     if (stand_in())
         tap_skip("the default provider keeps no figures");
     else
         tap_ok(figures.gpu_bytes > 0 && figures.faults == 0, "through kernels, without a fault");
     pthread_barrier_destroy(&barrier);
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return tap_done();
 }

@@ -26,8 +26,8 @@ static int message_is_right(const struct cipher_row *row, int encrypt)
 {
     static const unsigned char key[32] = "a key of two libraries", iv[16] = "an IV";
     unsigned char *in = calloc(1, LENGTH), *out[2] = {malloc(LENGTH + 32), malloc(LENGTH + 32)};
-    EVP_CIPHER *cipher[2] = {fetch_ours(&providers, row->name),
-                             fetch_reference(&providers, row->name)};
+    EVP_CIPHER *cipher[2] = {fetch_ours(&test_providers, row->name),
+                             fetch_reference(&test_providers, row->name)};
     int n[2] = {0}, last[2] = {0}, done[2], right;
     unsigned long error[2];
     in[0] = 1;
@@ -56,7 +56,7 @@ static void *all_ciphers(void *unused)
     (void)unused;
     for (size_t i = 0; i < CIPHER_ROWS; i++)
         right &= message_is_right(&cipher_rows[i], 0) && message_is_right(&cipher_rows[i], 1);
-    return right ? &providers : NULL;
+    return right ? &test_providers : NULL;
 }
 
 /* A setting that is refused: the sentence is in the program's queue of errors. */
@@ -79,7 +79,7 @@ int main(void)
     setenv("GPUAES_MIN_BYTES", "0", 0);
     tap_ok(is_in_program((void *)(uintptr_t)&EVP_CipherUpdate),
            "the program has its own libcrypto");
-    providers = providers_load();
+    test_providers = providers_load();
     if (stand_in())
         tap_skip("the default provider brings no library");
     else
@@ -93,13 +93,13 @@ int main(void)
         tap_skip("the default provider refuses nothing");
     else
         tap_ok(refusal_is_told(), "a refusal is told");
-    providers_unload(&providers);
-    providers = providers_load();
+    providers_unload(&test_providers);
+    test_providers = providers_load();
     tap_ok(all_ciphers(NULL) != NULL, "unloaded and loaded again: right");
     if (stand_in())
         tap_skip("the default provider keeps no figures");
     else
         tap_ok(figure("launches") > 0, "through kernels");
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return tap_done();
 }

@@ -43,9 +43,9 @@ pid_t case_begin(const char *settings, const char *emulator, const char *format,
 int case_run(int (*run)(void), unsigned seconds)
 {
     alarm(seconds);
-    providers = providers_load();
+    test_providers = providers_load();
     int right = run();
-    providers_unload(&providers);
+    providers_unload(&test_providers);
     return right < 0 ? CANNOT : !right;
 }
 

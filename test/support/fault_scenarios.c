@@ -199,7 +199,7 @@ static enum verdict run_base64(const struct scenario *s)
     const struct update *u = &the_update;
     size_t room = u->total + 64;
     OSSL_PARAM params[] = {OSSL_PARAM_size_t("outsize", &room), OSSL_PARAM_END};
-    EVP_CIPHER *cipher = fetch_ours(&providers, s->cipher);
+    EVP_CIPHER *cipher = fetch_ours(&test_providers, s->cipher);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     int n = 0, m = 0;
     int right = EVP_CipherInit_ex2(context, cipher, NULL, NULL, s->encrypt, params) &&
@@ -299,7 +299,7 @@ static enum verdict run_pipeline(const struct scenario *s)
     const unsigned char *in[MESSAGES], *iv[MESSAGES];
     unsigned char *out[MESSAGES];
     size_t written[MESSAGES], room[MESSAGES], bytes[MESSAGES];
-    int right = pipes_open(&p, &providers, s->cipher, 0);
+    int right = pipes_open(&p, &test_providers, s->cipher, 0);
     for (int i = 0; i < MESSAGES; i++) {
         iv[i] = fault_iv;
         in[i] = the_update.in;

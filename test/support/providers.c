@@ -5,7 +5,7 @@
  */
 #include "test/support/providers.h"
 
-struct providers providers;
+struct providers test_providers;
 
 const struct cipher_row cipher_rows[CIPHER_ROWS] = {
     {"AES-128-ECB", "2.16.840.1.101.3.4.1.1", ECB, 16},
@@ -103,7 +103,7 @@ uint64_t figure(const char *name)
     uint64_t value = 0;
     OSSL_PARAM params[] = {OSSL_PARAM_uint64(name, &value), OSSL_PARAM_END};
 
-    if (providers.gpuaes == NULL || OSSL_PROVIDER_get_params(providers.gpuaes, params))
+    if (test_providers.gpuaes == NULL || OSSL_PROVIDER_get_params(test_providers.gpuaes, params))
         return value;
     tap_diag("the provider does not give %s", name);
     return UINT64_MAX;
@@ -120,7 +120,8 @@ unsigned long first_error(void)
 EVP_CIPHER_CTX *context_open(int ours, const char *name, const unsigned char *key,
                              const unsigned char *iv, int encrypt, const OSSL_PARAM *params)
 {
-    EVP_CIPHER *cipher = ours ? fetch_ours(&providers, name) : fetch_reference(&providers, name);
+    EVP_CIPHER *cipher =
+        ours ? fetch_ours(&test_providers, name) : fetch_reference(&test_providers, name);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     int ok = EVP_CipherInit_ex2(context, cipher, key, iv, encrypt, params);
 

@@ -40,7 +40,7 @@ struct providers {
 };
 
 /* Those of the program, for what is loaded once. */
-extern struct providers providers;
+extern struct providers test_providers;
 
 /* 1 if the default provider stands in for ours. */
 int stand_in(void);

@@ -22,7 +22,7 @@ struct ahead ahead_get(void)
                            OSSL_PARAM_uint64("pinned-bytes", &a.pinned),
                            OSSL_PARAM_uint64("pinned-peak", &a.pinned_peak),
                            OSSL_PARAM_END};
-    if (providers.gpuaes && !OSSL_PROVIDER_get_params(providers.gpuaes, params))
+    if (test_providers.gpuaes && !OSSL_PROVIDER_get_params(test_providers.gpuaes, params))
         fprintf(stderr, "# the provider does not give its figures\n");
     return a;
 }
@@ -51,7 +51,7 @@ int ahead_begin(void)
 {
     setenv("GPUAES_MIN_BYTES", "1G", 0);
     setenv("GPUAES_START", "eager", 0);
-    providers = providers_load();
+    test_providers = providers_load();
     if (ahead_start(60000))
         return 1;
     fprintf(stderr, "# the device does not start\n");

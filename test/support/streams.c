@@ -12,7 +12,7 @@ void begin_on_device(void)
     setenv("GPUAES_MIN_BYTES", "0", 0);
     setenv("GPUAES_EMULATOR", "devices=2", 0);
     tap_random_seed(&random_state);
-    providers = providers_load();
+    test_providers = providers_load();
     if (!application_begin(0)) {
         puts("Bail out! no CUDA");
         exit(EXIT_FAILURE);
