@@ -125,8 +125,9 @@ static void hand_run(unsigned number, void *argument)
     double turns = 0, began = now(), until = began + (options.quick ? 0.001 : options.seconds);
     for (; turns == 0 || now() < until; turns++)
         turn(l);
-    end(l);
+    /* As many batches are under way as when it began. */
     h->rate[number] = turns * (double)(l->count * l->length) / (now() - began) / 1e9;
+    end(l);
 }
 
 /* The rate of so many threads together. */
