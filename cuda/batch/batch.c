@@ -220,7 +220,7 @@ static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message
     m->in = message->in;
     m->out = message->out;
     m->number = batch->numbers;
-    m->op = (unsigned char)message->op;
+    m->flags = (mode->serial ? MESSAGE_SERIAL : 0) | (mode->chained ? MESSAGE_CHAINED : 0);
     m->group = (unsigned char)(mode->decrypts ? KEY_SIZES + size : size);
     m->in_range = in->number;
     m->out_range = out->number;

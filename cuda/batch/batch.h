@@ -20,13 +20,16 @@ enum { SLICE_MESSAGES = 16384 };
 /* Messages of one table and key size share a launch. */
 enum { BATCH_GROUPS = 2 * KEY_SIZES };
 
+/* Of the mode, what laying out a message asks several times. */
+enum { MESSAGE_SERIAL = 1, MESSAGE_CHAINED = 2 };
+
 struct batch_message {
     struct aes_batch_message device; /* with memory as kernels see it, and the number of the key */
     const unsigned char *in;         /* as the CPU sees it, or not */
     unsigned char *out;
     uint32_t number;
     uint32_t in_range, out_range; /* numbers of allocations */
-    unsigned char op, group, in_kind, out_kind;
+    unsigned char flags, group, in_kind, out_kind;
 };
 
 /* The messages of one launch. */

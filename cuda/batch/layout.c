@@ -36,7 +36,7 @@ enum path batch_path(const struct gpuaes_batch *batch, const struct batch_messag
         return PATH_STAGED;
     if (!batch->zero_copy)
         return PATH_DMA;
-    if (!gpuaes_modes[message->op]->serial)
+    if ((message->flags & MESSAGE_SERIAL) == 0)
         return PATH_ZERO_COPY;
     /* A block after the other, each would wait for the bus. */
     int is_long = (size_t)message->device.blocks * GPUAES_BLOCK >= ZERO_COPY_RUN;
@@ -187,7 +187,7 @@ static uint32_t count_groups(struct layout *l)
         if (group->parallel + group->serial == 0)
             group->key = m->device.key;
         group->many |= group->key != m->device.key;
-        if (gpuaes_modes[m->op]->serial) {
+        if (m->flags & MESSAGE_SERIAL) {
             group->serial++;
             if (group->longest < m->device.blocks)
                 group->longest = m->device.blocks;
@@ -251,7 +251,7 @@ static uint32_t lay_out_key(struct layout *l, const struct batch_message *m)
 static uint32_t number_message(struct layout *l, const struct batch_message *m, uint32_t i)
 {
     struct batch_group *group = &l->group[m->group];
-    if (gpuaes_modes[m->op]->serial)
+    if (m->flags & MESSAGE_SERIAL)
         return group->parallel + l->batch->order_too[i - l->slice->begin];
     uint32_t number = l->parallel[m->group]++;
     ((uint32_t *)(l->plan + group->first))[number] = l->blocks[m->group];
@@ -276,7 +276,7 @@ static void lay_out_message(struct layout *l, uint32_t i)
     }
     if (group->many)
         to->key = lay_out_key(l, m);
-    group->chained |= gpuaes_modes[m->op]->chained && to->in == to->out;
+    group->chained |= (m->flags & MESSAGE_CHAINED) != 0 && to->in == to->out;
 }
 
 /* All messages, if they are of one group, parallel, have one key, and stay where they are. */
@@ -293,7 +293,7 @@ static int lay_out_alike(struct layout *l)
         to[i] = m[i].device;
         first[i] = blocks;
         blocks += m[i].device.blocks;
-        group->chained |= gpuaes_modes[m[i].op]->chained && to[i].in == to[i].out;
+        group->chained |= (m[i].flags & MESSAGE_CHAINED) != 0 && to[i].in == to[i].out;
     }
     l->blocks[m->group] = blocks;
     return 1;
