@@ -7,7 +7,7 @@
 
 #include "test/support/application.h"
 
-#ifdef GPUAES_CUDA_BUILD
+#ifdef GPUAES_HAVE_NVCC
 /* The fat binary of the benchmark's kernels. The path is relative to the folder that make runs in.
  */
 __asm__(".pushsection .rodata\n"

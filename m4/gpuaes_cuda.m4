@@ -1,8 +1,9 @@
 # GPUAES_CUDA
-# Finds nvcc and the architectures to build the kernels for. Sets NVCC,
-# CUDA_CPPFLAGS (for cuda.h), CUDA_LIBS (the driver, for an example), CUDA_GENCODE
-# and the conditionals HAVE_CUDA, HAVE_CUDA_H and HAVE_LIBCUDA. The library and the
-# provider link nothing of it.
+# Finds nvcc and the architectures to build the kernels for, or an image of them that was
+# built elsewhere. Sets NVCC, CUDA_CPPFLAGS (for cuda.h), CUDA_LIBS (the driver, for an
+# example), CUDA_GENCODE, KERNEL_IMAGE, KERNELS_BUILT, and the conditionals HAVE_CUDA (an
+# nvcc), HAVE_KERNEL_IMAGE, HAVE_KERNELS (either), HAVE_CUDA_H and HAVE_LIBCUDA. The
+# library and the provider link nothing of it.
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 AC_DEFUN([GPUAES_CUDA],
 [AC_ARG_WITH([cuda],
@@ -13,6 +14,10 @@ AC_ARG_WITH([cuda-arch],
   [AS_HELP_STRING([--with-cuda-arch=LIST],
                   [compute capabilities, e.g. "80 90" @<:@75 80 86 89 90 100 120@:>@])],
   [], [with_cuda_arch=])
+AC_ARG_WITH([kernel-image],
+  [AS_HELP_STRING([--with-kernel-image=FILE],
+                  [kernels that "make kernel-image" built elsewhere, instead of compiling them])],
+  [], [with_kernel_image=no])
 AC_ARG_VAR([NVCC], [CUDA compiler])
 AC_ARG_VAR([NVCCFLAGS], [CUDA compiler flags])
 : ${NVCCFLAGS="-O3"}
@@ -29,9 +34,19 @@ AS_IF([test "$with_cuda" != no],
         [AC_MSG_ERROR([--with-cuda=$with_cuda was given, but no nvcc that works was found])])])
 
 CUDA_CPPFLAGS= CUDA_LIBS= CUDA_GENCODE= gpuaes_have_cuda_h=no
-gpuaes_cuda_text=no gpuaes_cuda_targets_text=none
+gpuaes_cuda_text=no gpuaes_cuda_targets_text=none KERNEL_IMAGE= KERNELS_BUILT=
 AS_IF([test $gpuaes_have_cuda = yes], [_GPUAES_CUDA_TARGETS _GPUAES_CUDA_H])
+AS_IF([test "$with_kernel_image" != no], [_GPUAES_KERNEL_IMAGE])
+AS_IF([test -n "$KERNELS_BUILT"],
+      [AC_DEFINE_UNQUOTED([GPUAES_CUDA_BUILD], ["$KERNELS_BUILT"],
+                          [Toolkit version and architectures of the kernels.])])
+AS_IF([test $gpuaes_have_cuda = yes],
+      [AC_DEFINE([GPUAES_HAVE_NVCC], [1], [Kernels of tests and of the benchmark are compiled.])])
 
+AC_SUBST([KERNEL_IMAGE])
+AC_SUBST([KERNELS_BUILT])
+AM_CONDITIONAL([HAVE_KERNELS], [test -n "$KERNELS_BUILT"])
+AM_CONDITIONAL([HAVE_KERNEL_IMAGE], [test -n "$KERNEL_IMAGE"])
 AC_SUBST([CUDA_CPPFLAGS])
 AC_SUBST([CUDA_LIBS])
 AC_SUBST([CUDA_GENCODE])
@@ -46,7 +61,7 @@ AC_CONFIG_COMMANDS([cuda/kernels.flags],
   AS_IF([cmp -s cuda/kernels.flags.new cuda/kernels.flags 2>/dev/null],
         [rm -f cuda/kernels.flags.new],
         [mv -f cuda/kernels.flags.new cuda/kernels.flags])],
- [gpuaes_kernel_flags='$NVCC $NVCCFLAGS $CUDA_GENCODE'])
+ [gpuaes_kernel_flags='$NVCC $NVCCFLAGS $CUDA_GENCODE $KERNEL_IMAGE'])
 ])
 
 # An nvcc may be there and refuse the host compiler, so try it.
@@ -89,8 +104,26 @@ CUDA_GENCODE="$CUDA_GENCODE -gencode arch=$gpuaes_arch,code=$gpuaes_arch"
 gpuaes_cuda_targets_text=$(AS_ECHO(["$gpuaes_cuda_targets_text $gpuaes_arch"]) | sed 's/^ //')
 AC_MSG_RESULT([$gpuaes_cuda_targets_text])
 gpuaes_cuda_text="$gpuaes_cuda_version ($NVCC)"
-AC_DEFINE_UNQUOTED([GPUAES_CUDA_BUILD], ["$gpuaes_cuda_version $gpuaes_cuda_targets_text"],
-                   [Toolkit version and architectures of the kernels.])
+KERNELS_BUILT="$gpuaes_cuda_version $gpuaes_cuda_targets_text"
+])
+
+# It must be of these very sources: cuda/kernels/manifest compares.
+AC_DEFUN([_GPUAES_KERNEL_IMAGE],
+[AS_CASE([$with_kernel_image],
+  [yes | ''], [AC_MSG_ERROR([--with-kernel-image needs a FILE])],
+  [*@<:@!A-Za-z0-9_./+,@=-@:>@*],
+   [AC_MSG_ERROR([make cannot use a file of this name: --with-kernel-image=$with_kernel_image])],
+  [/*], [KERNEL_IMAGE=$with_kernel_image],
+  [KERNEL_IMAGE=$(pwd)/$with_kernel_image])
+AC_MSG_CHECKING([kernel image $KERNEL_IMAGE])
+KERNELS_BUILT=$("$srcdir/cuda/kernels/manifest" check "$KERNEL_IMAGE" 2>conftest.err) ||
+    { AC_MSG_RESULT([refused])
+      gpuaes_why=$(sed 's/^manifest: //' conftest.err)
+      rm -f conftest.err
+      AC_MSG_ERROR([--with-kernel-image: $gpuaes_why]); }
+rm -f conftest.err
+AC_MSG_RESULT([built with $KERNELS_BUILT])
+gpuaes_cuda_targets_text="${KERNELS_BUILT#* }, built with ${KERNELS_BUILT%% *} ($KERNEL_IMAGE)"
 ])
 
 AC_DEFUN([_GPUAES_CUDA_H],
@@ -102,10 +135,10 @@ for gpuaes_dir in "$gpuaes_cuda_root/include" "$gpuaes_cuda_root"/targets/*/incl
                  [CUDA_CPPFLAGS="-isystem $gpuaes_dir"])])
 done
 # The toolkit has a stub to link against, which may be of another processor than what is
-# built; the driver itself comes with the machine.
+# built, and which the compiler from PyPI comes without; the driver itself comes with the machine.
 gpuaes_save_LIBS=$LIBS
 for gpuaes_dir in "$gpuaes_cuda_root/lib64/stubs" "$gpuaes_cuda_root"/targets/*/lib/stubs \
-                  /usr/lib/*-linux-gnu/stubs; do
+                  "${CUDA_HOME:-/usr/local/cuda}/lib64/stubs" /usr/lib/*-linux-gnu/stubs; do
     AS_IF([test -z "$CUDA_LIBS" && test -f "$gpuaes_dir/libcuda.so"],
           [LIBS="-L$gpuaes_dir -lcuda"
            AC_LINK_IFELSE([AC_LANG_CALL([], [cuInit])], [CUDA_LIBS=$LIBS])])

@@ -9,6 +9,6 @@ deb: dist-gzip
 check-deb:
 	$(call prove,test/emulated,$(deb_scripts))
 deb_scripts = test/install/packages.t test/install/prefix.t
-EXTRA_DIST += packaging/build_deb packaging/debian $(deb_scripts)
+EXTRA_DIST += packaging/build_deb packaging/fetch_nvcc packaging/debian $(deb_scripts)
 
 .PHONY: check-deb deb

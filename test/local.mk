@@ -117,7 +117,7 @@ faulty_tests = test/fault/faults_test
 evp_scripts = test/includes.t test/openssl/programs.t test/openssl/versions.t \
 	$(call in_tree,test/bench/*.t test/docs/*.t test/tool/*.t) \
 	$(addprefix test/install/,configuration.t installed.t quickstart.t static_client.t)
-emulator_scripts = test/install/module.t test/install/reproducible.t \
+emulator_scripts = test/install/kernel_image.t test/install/module.t test/install/reproducible.t \
 	test/support/rehearsal.t test/support/run_test.t
 # Runs for a minute or more, on as many cores as there are.
 long_scripts = test/fuzz/fuzz.t
@@ -240,7 +240,7 @@ test/noticed/libcuda.so.1: test/support/noticed_driver.c
 	$(AM_V_CC)$(CC) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) -fno-sanitize=all \
 	    -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $(srcdir)/test/support/noticed_driver.c
 endif
-test_gpu_timing_test_LDADD = cuda/libgpuaes.la $(SYSTEM_LIBS)
+test_gpu_timing_test_LDADD = test/support/libtest.la cuda/libgpuaes.la $(SYSTEM_LIBS)
 if HAVE_CUDA
 CLEANFILES += test/gpu/leaky_kernel.fatbin test/gpu/leaky_kernel.fatbin.d
 test/gpu/leaky_kernel.fatbin: test/gpu/leaky_kernel.cu cuda/kernels.flags

@@ -42,6 +42,7 @@ EXTRA_DIST += \
 	cuda/kernels/aes/no_hash.cuh \
 	cuda/kernels/kernels.cu \
 	cuda/kernels/aes/make_sbox_circuits.py \
+	cuda/kernels/manifest \
 	cuda/kernels/common/work_queue.cuh
 
 # One fat binary, embedded by image.c with .incbin. It takes minutes,
@@ -50,14 +51,34 @@ compile_fatbin = $(AM_V_NVCC)$(NVCC) -fatbin -I$(top_srcdir) --threads 0 -std=c+
 	-MMD -MP -MF $@.d -MT $@ -o $@.new
 # configure writes it.
 DISTCLEANFILES = cuda/kernels.flags
-if HAVE_CUDA
-CLEANFILES += cuda/kernels.fatbin cuda/kernels.fatbin.d
+kernel_manifest = $(srcdir)/cuda/kernels/manifest
+if HAVE_KERNELS
+CLEANFILES += cuda/kernels.fatbin cuda/kernels.fatbin.d cuda/kernels.fatbin.manifest
+# The sources as the manifest has them: also those that the image does without.
+kernel_files = $(addprefix $(srcdir)/cuda/kernels/,$(shell $(kernel_manifest) sources))
+if HAVE_KERNEL_IMAGE
+# It was checked by configure; since then the sources may have changed.
+cuda/kernels.fatbin: $(KERNEL_IMAGE) $(KERNEL_IMAGE).manifest $(kernel_files) cuda/kernels.flags
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)$(kernel_manifest) check $(KERNEL_IMAGE) >/dev/null && \
+	    cp $(KERNEL_IMAGE) $@.new && mv -f $@.new $@
+else
 cuda/kernels.fatbin: cuda/kernels/kernels.cu cuda/kernels.flags
 	@$(MKDIR_P) $(@D)
 	$(compile_fatbin) $(srcdir)/cuda/kernels/kernels.cu && mv -f $@.new $@
 -include cuda/kernels.fatbin.d
-$(cuda_libgpuaes_la_OBJECTS): cuda/kernels.fatbin
 endif
+$(cuda_libgpuaes_la_OBJECTS): cuda/kernels.fatbin
+cuda/kernels.fatbin.manifest: cuda/kernels.fatbin $(kernel_files)
+	$(AM_V_GEN)$(kernel_manifest) write cuda/kernels.fatbin '$(KERNELS_BUILT)' >$@.new && mv -f $@.new $@
+# For configure --with-kernel-image elsewhere, with the same sources.
+kernel-image: cuda/kernels.fatbin cuda/kernels.fatbin.manifest
+	@echo 'Carry both: $(abs_builddir)/cuda/kernels.fatbin and $(abs_builddir)/cuda/kernels.fatbin.manifest'
+else
+kernel-image:
+	@echo 'A kernel image needs nvcc, and configure found none.' >&2; exit 1
+endif
+.PHONY: kernel-image
 
 AM_V_NVCC = $(am__v_NVCC_@AM_V@)
 am__v_NVCC_ = $(am__v_NVCC_@AM_DEFAULT_V@)

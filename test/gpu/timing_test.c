@@ -223,7 +223,7 @@ static int judge_family(const char *family)
 
 /* ---- The kernel that leaks -------------------------------------------------------- */
 
-#ifdef GPUAES_CUDA_BUILD
+#ifdef GPUAES_HAVE_NVCC
 
 /* The path is relative to the folder that make runs in. */
 __asm__(".pushsection .rodata\n"
@@ -261,9 +261,10 @@ static int leak_is_found(void)
 
 #else
 
+/* A build without nvcc has no such kernel. */
 static int leak_is_found(void)
 {
-    return 0;
+    return 1;
 }
 
 #endif
@@ -326,7 +327,11 @@ int main(void)
         tap_skip("no GPU with room for %zu MiB", (INPUTS + 2) * BYTES >> 20);
         return tap_done();
     }
+#ifdef GPUAES_HAVE_NVCC
     tap_ok(status == RIGHT, "a kernel whose time depends on the data is found out");
+#else
+    tap_skip("no nvcc compiled the kernel whose time depends on the data");
+#endif
     for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
         tap_ok(judge_in_child(families[f]) == RIGHT,
                "the time of the %s kernels does not depend "

@@ -1,13 +1,14 @@
 #!/usr/bin/perl
-# quickstart: what it says of arguments that it cannot take, before it does anything; and
-# what it shows of the main job on a small file, by a build that is there already.
+# quickstart: what it says of arguments that it cannot take, before it does anything; which CUDA
+# compiler it takes, and when it fetches one; and what it shows of the main job on a small file, by
+# a build that is there already.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../support";
-use Programs;
+use Programs qw(:DEFAULT refused);
 use Test::More;
 
 plan(skip_all => 'the default provider stands in') if stand_in();
@@ -18,14 +19,21 @@ delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS OPENSSL_MODULES OP
 my $here = "$folder/here";
 my $stand_ins = "$folder/stand-ins";
 mkdir($_) or die "$_: $!" foreach $here, $stand_ins, "$folder/a folder";
-chmod(0755, spew("$stand_ins/$_", "#!/bin/sh\necho $_ \"\$@\" >>'$folder/called'\n")) foreach qw(apt-get make sudo);
+sub script { my ($path, $lines) = @_; return chmod(0755, spew($path, "#!/bin/sh\n$lines")) }
+sub tells { my ($name) = @_; return qq(echo $name "\$@" >>'$folder/called'\n) }
+script("$stand_ins/$_", tells($_)) foreach qw(make valgrind clang);
+script("$stand_ins/$_", tells($_) . "exit 1\n") foreach qw(apt-get sudo);
 chmod(0755, spew("$here/quickstart", slurp("$source/quickstart")));
 spew("$folder/empty", '');
+delete @ENV{qw(NVCC CUDA_HOME)};
+my $cache = "$folder/cache";
+my $said;
 
 sub quickstart
 {
     my ($arguments, %how) = @_;
-    return run(["$here/quickstart", @$arguments], env => {PATH => "$stand_ins:$ENV{PATH}"}, %how);
+    my %env = (PATH => "$stand_ins:$ENV{PATH}", XDG_CACHE_HOME => $cache, %{$how{env} // {}});
+    return run(["$here/quickstart", @$arguments], %how, env => \%env);
 }
 
 # ---- Arguments ------------------------------------------------------------------
@@ -49,12 +57,129 @@ foreach my $row (@refused) {
 ok(!-e "$folder/called", 'nothing was installed or built');
 like(quickstart(['--help'])->{out}, qr{^  \./quickstart check\b}m, '--help lists what there is');
 
+# ---- The CUDA compiler -------------------------------------------------------------
+
+# Compilers, a configure and a pip that tell of themselves. What pip does is in PIP_IS.
+sub nvcc
+{
+    my ($path, $release) = @_;
+    return script($path, <<"END");
+if test "\$1" = --version; then echo 'Cuda compilation tools, release $release, V$release.37'; exit; fi
+while test "\$1" != -o; do shift; done
+echo image >"\$2"
+END
+}
+mkdir($_) or die "$_: $!" foreach "$folder/home", "$folder/home/bin", "$here/packaging";
+nvcc("$folder/$_", $_) foreach qw(12.4 13.3 13.5);
+symlink("$source/packaging/fetch_nvcc", "$here/packaging/fetch_nvcc") or die;
+script("$here/configure", tells('configure') . <<'END');
+nvcc=$(command -v nvcc)
+for word; do case $word in NVCC=*) nvcc=${word#NVCC=} ;; esac; done
+echo "NVCC = $nvcc" >Makefile
+printf '#!/bin/sh\ncat <<END\n' >config.status
+for word; do printf "'%s' " "$word" >>config.status; done
+chmod 755 config.status
+END
+script("$stand_ins/python3", <<"END");
+case "\$*" in *--version) test "\$PIP_IS" != absent; exit ;; esac
+echo pip >>'$folder/called'
+while test "\$1" != --target; do shift; done
+mkdir -p "\$2/nvidia/cu13/bin"
+case \$PIP_IS in
+good) cp '$folder/13.5' "\$2/nvidia/cu13/bin/nvcc" ;;
+other) cp '$folder/13.3' "\$2/nvidia/cu13/bin/nvcc" ;;
+TERM | KILL) kill -\$PIP_IS \$PPID ;;
+*) exit 1 ;;
+esac
+END
+
+# The nvcc in PATH.
+sub installed
+{
+    my ($release) = @_;
+    unlink("$stand_ins/nvcc");
+    return !$release || link("$folder/$release", "$stand_ins/nvcc") || die;
+}
+
+# What was called but make, in the order of the calls, after quickstart has succeeded.
+sub calls
+{
+    my ($arguments, %env) = @_;
+    unlink("$folder/called");
+    $said = quickstart($arguments, env => {PIP_IS => 'offline', %env});
+    return "status $said->{status}: $said->{err}" if $said->{status};
+    return join(', ', grep { !/^make / } split(/\n/, slurp("$folder/called")));
+}
+sub afresh { return run(['rm', '-rf', "$here/build", @_]) }
+sub kept { return join(' ', map { s{.*/}{}r } sort(glob("$cache/gpuaes/*"))) }
+
+SKIP: {
+    my $newest = `/usr/local/cuda/bin/nvcc --version 2>/dev/null` =~ /release (\d+)\.(\d+)/ ? $1 * 100 + $2 : 0;
+    skip("there is a new nvcc in /usr/local/cuda", 1) if $newest >= 1303;
+    my $fetched = "$cache/gpuaes/cuda-13.5.37/nvidia/cu13/bin/nvcc";
+
+    installed('13.3');
+    is(calls(['build']), 'configure', 'nvcc 13.3 in PATH: nothing is fetched');
+    is(calls(['build']), '', 'and nothing is configured again');
+    installed('12.4');
+    mkdir("$folder/home/bin");
+    link("$folder/13.5", "$folder/home/bin/nvcc") or die;
+    afresh();
+    is(calls(['build'], CUDA_HOME => "$folder/home"), "configure NVCC=$folder/home/bin/nvcc",
+        'an old one in PATH, a new one in CUDA_HOME: the new one is taken');
+
+    foreach my $how (qw(absent offline other TERM KILL)) {
+        afresh($cache);
+        my $first = $how ne 'absent' ? 'pip' : $> == 0 ? 'apt-get update' : 'sudo -n true';
+        is(calls(['build'], PIP_IS => $how), "$first, configure", "pip $how: no compiler");
+        like($said->{out}, qr{^Kernels are built by \Q$stand_ins\E/nvcc, which is older}m, 'and it says what is taken');
+        is(kept(), {absent => '', KILL => 'cuda-13.5.37.new lock'}->{$how} // 'lock', 'and nothing is left that passes for one');
+    }
+    is(calls(['build'], PIP_IS => 'good'), "pip, configure NVCC=$fetched", 'a build without a new one gets it when it can be had');
+    is(kept(), 'cuda-13.5.37 lock', 'what one that was killed has left is gone');
+    like($said->{err}, qr{fetching nvcc 13\.5\.37 into \Q$cache\E.*hashes are right}s, 'what is fetched, and where to, is said');
+    like($said->{out}, qr{^Kernels are built by \Q$fetched\E\.$}m, 'and what builds the kernels');
+    is(calls(['build']), '', 'it is not fetched again');
+    afresh();
+    is(calls(['build']), "configure NVCC=$fetched", 'nor for a new build');
+    afresh($cache);
+    is(calls(['build']), 'pip, configure', 'offline, after the compiler was removed');
+
+    foreach my $option ('--with-cuda=no', '--without-cuda', '--with-cuda=/opt/cuda', '--with-kernel-image=/kernels.fatbin') {
+        afresh();
+        is(calls(['build', $option]), "configure $option", "$option: nothing is fetched");
+        is(calls(['build']), '', 'nor the next time');
+    }
+    afresh();
+    run(['sh', '-c', "mkdir '$here/build' && cd '$here/build' && ../configure --prefix=/opt --with-cuda=no"]);
+    is(calls(['build']), '', 'configured by hand with --with-cuda=no: nothing is fetched');
+    is(calls(['check']), 'configure --with-cuda=no --enable-werror', 'nor for the tests');
+    afresh();
+    is(calls(['build'], NVCC => "$folder/12.4"), 'configure', 'NVCC in the environment: nothing is fetched');
+    afresh();
+}
+
+# pip itself, of a folder in place of the network.
+SKIP: {
+    skip('python3 has no pip', 4) if system('python3 -m pip --version >/dev/null 2>&1') != 0;
+    mkdir("$folder/wheels") or die;
+    my %local = (PIP_NO_INDEX => 1, PIP_FIND_LINKS => "$folder/wheels", XDG_CACHE_HOME => $cache);
+    my $nothing = run(["$source/packaging/fetch_nvcc"], env => \%local);
+    refused($nothing, qr/fetch_nvcc: pip did not bring it$/, 'without the packages');
+    spew("$folder/wheels/nvidia_$_-13.5.37-py3-none-any.whl", 'other') foreach qw(cuda_nvcc cuda_crt cuda_runtime nvvm);
+    my $wrong = run(["$source/packaging/fetch_nvcc"], env => \%local);
+    refused($wrong, qr/DO NOT MATCH THE HASHES.*fetch_nvcc: pip did not bring it$/s, 'with other packages of these names');
+    is(kept(), 'lock', 'and nothing is left');
+}
+
 # ---- The main job ------------------------------------------------------------------
 
 SKIP: {
     skip('there is no build', 5) if !-f "$build/config.status" || !-x "$build/docs/examples/encrypt_file";
     mkdir("$here/build") or die;
-    spew("$here/build/Makefile", '');
+    spew("$here/build/Makefile", "NVCC = $stand_ins/nvcc\n");
+    installed('13.3');
+    unlink("$here/configure", "$here/build/quickstart.arguments");
     foreach (qw(config.status docs provider test tool)) {
         symlink("$build/$_", "$here/build/$_") or die "$_: $!";
     }
