@@ -10,7 +10,7 @@
  * The library has no AES for the CPU: a call that the devices could not finish
  * says what they did finish, and the caller does the rest.
  *
- * Algorithms: AES, FIPS 197; modes ECB, CBC and CTR, NIST SP 800-38A; Base64,
+ * Algorithms: AES, FIPS 197; modes ECB, CBC and CTR, NIST SP 800-38A; GCM, NIST SP 800-38D; Base64,
  * RFC 4648 section 4 (standard alphabet), lines as in RFC 7468 and RFC 2045.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -38,6 +38,7 @@ enum gpuaes_status {
     GPUAES_BAD_RANGE,    /* a device range that extends past the end of its allocation, or memory
                             that cannot be used here */
     GPUAES_BAD_INPUT,    /* Base64 text that is not valid; see *offset */
+    GPUAES_BAD_TAG,      /* GCM: a message that is not authentic */
     GPUAES_FAULT,        /* the device failed; it is not used again */
     GPUAES_UNDEFINED     /* as FAULT, and all of `out` that *report does not name as complete is
                             undefined, and so is `in` where it is the same memory: a device
@@ -233,9 +234,12 @@ enum gpuaes_op {
     GPUAES_ECB_DECRYPT,
     GPUAES_CBC_DECRYPT,
     GPUAES_CTR,
-    GPUAES_CBC_ENCRYPT /* serial: in batches only */
+    GPUAES_CBC_ENCRYPT, /* serial: in batches only */
+    GPUAES_GCM_ENCRYPT, /* by gpuaes_gcm() only */
+    GPUAES_GCM_DECRYPT
 };
-enum { GPUAES_OPS = 4, GPUAES_BATCH_OPS = 5 };
+/* The first ones are those of gpuaes_aes(), more are those of batches. */
+enum { GPUAES_OPS = 4, GPUAES_BATCH_OPS = 5, GPUAES_ALL_OPS = 7 };
 
 enum {
     GPUAES_WAIT = 1 /* wait for other threads rather than return GPUAES_BUSY */
@@ -246,12 +250,14 @@ enum {
  * other without a gap: large work over several devices, or over several threads.
  * A shard begins at `at` and has `bytes` bytes. The first `done` of them (a multiple
  * of 16) are complete, and `iv` is the IV that continues the stream after those (not
- * used by ECB).
+ * used by ECB). `hash` (GCM alone) is the hash of those bytes by themselves, which
+ * gpuaes_gcm_join() adds to that of what is before them.
  */
 enum { GPUAES_SHARDS = 64 };
 struct gpuaes_shard {
     size_t at, bytes, done;
     unsigned char iv[16];
+    unsigned char hash[16];
 };
 struct gpuaes_report {
     unsigned shards; /* 0 where nothing was begun */
@@ -282,6 +288,92 @@ struct gpuaes_report {
 GPUAES_API enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
                                          unsigned char iv[16], const void *in, void *out,
                                          size_t len, unsigned flags, struct gpuaes_report *report);
+
+/* ---- GCM ------------------------------------------------------------------- */
+
+/*
+ * A key of GCM, NIST SP 800-38D: its schedule, the hash key H, and powers of H that kernels take.
+ * The members are the library's own. The caller cleanses it.
+ */
+struct gpuaes_gcm_key {
+    struct gpuaes_key schedule;
+    uint64_t h[2], steps[2][9][2];
+};
+
+/*
+ * Expands a key of 16, 24 or 32 bytes and returns 1; returns 0 for any other length. Constant time.
+ * No device needed.
+ */
+GPUAES_API int gpuaes_gcm_key_expand(struct gpuaes_gcm_key *gcm, const unsigned char *key,
+                                     size_t key_bytes);
+
+/*
+ * A message in progress. `counter` is the counter block of the next block of text, a big-endian
+ * number in its last 4 bytes, which alone count (inc32, section 6.2): after an IV of 12 bytes the
+ * first text has 2 there. `hash` is GHASH (section 6.4) of all before it: the additional data,
+ * padded to whole blocks, then ciphertext; not the lengths. A message begins with 0.
+ */
+struct gpuaes_gcm_state {
+    unsigned char counter[16];
+    unsigned char hash[16];
+};
+
+/*
+ * Encrypts (GCM_ENCRYPT) or decrypts (GCM_DECRYPT) whole blocks of a message, and hashes the
+ * ciphertext. Memory, `flags`, *report and the statuses are as for gpuaes_aes(). With OK, *state
+ * becomes the state after `len` bytes; on any other status it is unchanged, and the caller continues
+ * from what *report names, each shard's own hash included. Tags are the caller's, or see
+ * gpuaes_gcm_encrypt().
+ */
+GPUAES_API enum gpuaes_status gpuaes_gcm(enum gpuaes_op op, const struct gpuaes_gcm_key *key,
+                                         struct gpuaes_gcm_state *state, const void *in, void *out,
+                                         size_t len, unsigned flags, struct gpuaes_report *report);
+
+/*
+ * Adds `len` bytes of memory of the CPU, padded with zeros to whole blocks, to a hash. On the CPU,
+ * in constant time; meant for some blocks. No device needed.
+ */
+GPUAES_API void gpuaes_gcm_hash(const struct gpuaes_gcm_key *key, unsigned char hash[16],
+                                const void *data, size_t len);
+
+/*
+ * Adds `blocks` blocks whose own hash, begun with 0, is `next`: `hash` becomes the hash of what it
+ * was of, then those. Time depends on `blocks` alone. No device needed.
+ */
+GPUAES_API void gpuaes_gcm_join(const struct gpuaes_gcm_key *key, unsigned char hash[16],
+                                const unsigned char next[16], uint64_t blocks);
+
+/*
+ * A whole message, of any length up to 2^36 - 32 bytes. `in` and `out` are memory of any kind, at
+ * any alignment; they are the same or do not overlap. The rest is memory of the CPU. Where a length
+ * is 0, its pointer may be NULL, but for the IV: it has 1 byte or more, 12 unless the application
+ * has a reason. `tag` is written by encryption, and read by decryption; it has 12 to 16 bytes, or
+ * 4 or 8 (section 5.2.1.2).
+ */
+struct gpuaes_gcm_message {
+    const void *iv;
+    size_t iv_bytes;
+    const void *aad;
+    size_t aad_bytes;
+    const void *in;
+    void *out;
+    size_t len;
+    unsigned char *tag;
+    size_t tag_bytes;
+};
+
+/*
+ * Encrypt and decrypt one message, and return when that is done. `flags` and the statuses are as
+ * for gpuaes_aes(). Decryption of a message whose tag is wrong returns BAD_TAG, with zeros in
+ * all of `out`; the tag is compared in constant time. After any other status but OK, `out` is
+ * undefined; `in` is as it was where it is not `out`.
+ */
+GPUAES_API enum gpuaes_status gpuaes_gcm_encrypt(const struct gpuaes_gcm_key *key,
+                                                 const struct gpuaes_gcm_message *message,
+                                                 unsigned flags);
+GPUAES_API enum gpuaes_status gpuaes_gcm_decrypt(const struct gpuaes_gcm_key *key,
+                                                 const struct gpuaes_gcm_message *message,
+                                                 unsigned flags);
 
 /* ---- Batches --------------------------------------------------------------- */
 

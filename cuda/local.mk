@@ -10,6 +10,8 @@ noinst_LTLIBRARIES += cuda/libgpuaes_core.la
 cuda_libgpuaes_core_la_SOURCES = \
 	cuda/aes/aes.c cuda/aes/aes.h \
 	cuda/aes/cbc.c cuda/aes/ctr.c cuda/aes/ecb.c \
+	cuda/aes/gcm.c \
+	cuda/aes/ghash.c cuda/aes/ghash.h \
 	cuda/aes/key_schedule.c \
 	cuda/runtime/application.c \
 	cuda/batch/batch.c cuda/batch/batch.h \
@@ -27,6 +29,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/launch/kernels.c cuda/launch/kernels.h \
 	cuda/launch/mode.h \
 	cuda/launch/batch.c \
+	cuda/launch/gcm.c \
 	cuda/kernels/common/arguments.h \
 	cuda/keystream/keystream.c \
 	cuda/device/ring.c cuda/device/ring.h \
@@ -45,6 +48,8 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/transfer/transfer.c cuda/transfer/transfer.h \
 	cuda/transfer/aes.c \
 	cuda/transfer/base64.c \
+	cuda/transfer/gcm.c \
+	cuda/transfer/gcm_message.c \
 	cuda/transfer/job.c
 cuda_libgpuaes_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 

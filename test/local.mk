@@ -81,6 +81,7 @@ emulator_tests = \
 	test/api/batch_threads_test \
 	test/api/clock_change_test \
 	test/api/devices_test \
+	test/api/gcm_test \
 	test/api/keystream_test \
 	test/api/library_test \
 	test/api/registration_test \
@@ -225,9 +226,9 @@ $(emulator_tests): private LDADD = $(test_libs) $(emulator_libs) $(LIBCRYPTO_LIB
 $(emulator_tests): private CCLD = $(CXX)
 
 test_unit_aes_kernels_test_SOURCES = test/unit/aes_kernels_test.c test/unit/sbox_kernels.cu
-test_unit_gcm_kernels_test_SOURCES = test/unit/gcm_kernels_test.c $(GCM_SOURCES)
+test_unit_gcm_kernels_test_SOURCES = test/unit/gcm_kernels_test.c
 test_unit_emulator_test_SOURCES = test/unit/emulator_test.cc test/unit/emulator_kernels.cu test/unit/emulator_kernels.h
-emulated_kernel_dependencies += $(GCM_SOURCES:.cu=.d) test/unit/emulator_kernels.d test/unit/sbox_kernels.d
+emulated_kernel_dependencies += test/unit/emulator_kernels.d test/unit/sbox_kernels.d
 if HAVE_CXX
 # The real table of the driver, and no emulator.
 test_unit_driver_path_test_SOURCES = test/unit/driver_path_test.c cuda/driver/libcuda.c \

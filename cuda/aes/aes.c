@@ -9,12 +9,14 @@
 
 #include "cuda/memory/memory_kind.h"
 
-const struct gpuaes_mode *const gpuaes_modes[GPUAES_BATCH_OPS] = {
+const struct gpuaes_mode *const gpuaes_modes[GPUAES_ALL_OPS] = {
     [GPUAES_ECB_ENCRYPT] = &gpuaes_ecb_encrypt,
     [GPUAES_ECB_DECRYPT] = &gpuaes_ecb_decrypt,
     [GPUAES_CBC_ENCRYPT] = &gpuaes_cbc_encrypt,
     [GPUAES_CBC_DECRYPT] = &gpuaes_cbc_decrypt,
     [GPUAES_CTR] = &gpuaes_ctr,
+    [GPUAES_GCM_ENCRYPT] = &gpuaes_gcm_encrypt_mode,
+    [GPUAES_GCM_DECRYPT] = &gpuaes_gcm_decrypt_mode,
 };
 
 void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,
@@ -27,10 +29,8 @@ void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,
         memcpy(arguments->iv, iv, sizeof arguments->iv);
 }
 
-int aes_bad_arguments(enum gpuaes_op op, const struct gpuaes_key *key, const void *in,
-                      const void *out, size_t len)
+int aes_bad_arguments(const struct gpuaes_key *key, const void *in, const void *out, size_t len)
 {
-    return (unsigned)op >= GPUAES_OPS || len % GPUAES_BLOCK != 0 ||
-           (in != out && memory_overlap(in, len, out, len)) || key == NULL ||
-           !key_size_is_valid(key_size_of(key->rounds));
+    return len % GPUAES_BLOCK != 0 || (in != out && memory_overlap(in, len, out, len)) ||
+           key == NULL || !key_size_is_valid(key_size_of(key->rounds));
 }

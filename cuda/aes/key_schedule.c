@@ -1,13 +1,13 @@
 /*
- * The AES key schedule, FIPS 197 section 5.2, on the CPU and in constant time:
- * the S-box is computed, not looked up, four bytes of a word at once.
+ * The AES key schedule, FIPS 197 section 5.2, and the cipher for single blocks, section 5.1, on the
+ * CPU and in constant time: the S-box is computed, not looked up, four bytes of a word at once.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <string.h>
 
 #include "base/key_size.h"
-#include "cuda/gpuaes.h"
+#include "cuda/aes/aes.h"
 
 /* Four bytes times x each, in GF(2^8). */
 static uint32_t times_x(uint32_t a)
@@ -94,4 +94,38 @@ int gpuaes_key_expand(struct gpuaes_key *schedule, const unsigned char *key, siz
             schedule->decrypt[4 * round + c] = outer ? word : inverse_mix(word);
         }
     return 1;
+}
+
+/* MixColumns of one column. */
+static uint32_t mix(uint32_t a)
+{
+    uint32_t a2 = times_x(a);
+    return a2 ^ rotate_right(a2 ^ a, 8) ^ rotate_right(a, 16) ^ rotate_right(a, 24);
+}
+
+/* SubBytes and ShiftRows of the column that begins with row 0 of `a`. */
+static uint32_t substitute_row(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    return substitute((a & 0xff) | (b & 0xff00) | (c & 0xff0000) | (d & 0xff000000));
+}
+
+void aes_encrypt_block(const struct gpuaes_key *key, const unsigned char in[GPUAES_BLOCK],
+                       unsigned char out[GPUAES_BLOCK])
+{
+    uint32_t s[4], t[4];
+    for (unsigned c = 0; c < 4; c++)
+        s[c] = load_word(in + (size_t)4 * c) ^ key->encrypt[c];
+    for (unsigned round = 1; round <= key->rounds; round++) {
+        for (unsigned c = 0; c < 4; c++) {
+            t[c] = substitute_row(s[c], s[(c + 1) % 4], s[(c + 2) % 4], s[(c + 3) % 4]);
+            if (round != key->rounds)
+                t[c] = mix(t[c]);
+            t[c] ^= key->encrypt[4 * round + c];
+        }
+        memcpy(s, t, sizeof s);
+    }
+    for (unsigned i = 0; i < GPUAES_BLOCK; i++)
+        out[i] = (unsigned char)(s[i / 4] >> 8 * (i % 4));
+    gpuaes_cleanse(s, sizeof s);
+    gpuaes_cleanse(t, sizeof t);
 }

@@ -257,7 +257,7 @@ enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_binding *bindi
                                              void *out, size_t len)
 {
     struct runtime_guard guard;
-    if (aes_bad_arguments(op, key, in, out, len) ||
+    if ((unsigned)op >= GPUAES_OPS || aes_bad_arguments(key, in, out, len) ||
         (iv == NULL && gpuaes_modes[op]->takes_iv &&
          !(gpuaes_modes[op]->chained && binding->chained)))
         return GPUAES_BAD_ARGUMENT;

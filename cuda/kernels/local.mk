@@ -11,15 +11,12 @@ KERNEL_SOURCES = \
 	cuda/kernels/aes/aes_two_table.cu \
 	cuda/kernels/base64/base64_decode.cu \
 	cuda/kernels/base64/base64_encode.cu \
-	cuda/kernels/aes/cbc_chain.cu
-# GCM: on the emulator alone as yet, no host code launches them.
-GCM_SOURCES = \
+	cuda/kernels/aes/cbc_chain.cu \
 	cuda/kernels/aes/gcm/aes_gcm.cu \
 	cuda/kernels/aes/gcm/aes_gcm_hybrid.cu \
 	cuda/kernels/aes/gcm/gcm_powers.cu
 EXTRA_DIST += \
 	$(KERNEL_SOURCES) \
-	$(GCM_SOURCES) \
 	cuda/kernels/aes/batch/aes_batch.cuh \
 	cuda/kernels/aes/batch/aes_batch_messages.cuh \
 	cuda/kernels/aes/batch/aes_batch_quads.cuh \

@@ -291,7 +291,7 @@ enum gpuaes_status gpuaes_keystream_open(struct gpuaes_keystream **keystream,
                                          const unsigned char iv[GPUAES_BLOCK], unsigned flags)
 {
     *keystream = NULL;
-    if (aes_bad_arguments(GPUAES_CTR, key, NULL, NULL, 0) || iv == NULL)
+    if (aes_bad_arguments(key, NULL, NULL, 0) || iv == NULL)
         return GPUAES_BAD_ARGUMENT;
     struct gpuaes_keystream *k = calloc(1, sizeof *k);
     if (k == NULL)

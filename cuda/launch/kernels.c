@@ -69,14 +69,17 @@ static drv_result load_aes_kernel(const struct driver *driver, struct kernels *k
 
 static drv_result load_aes(const struct driver *driver, struct kernels *kernels, int shared)
 {
-    for (int op = 0; op < GPUAES_OPS; op++)
-        for (int size = 0; size < AES_KERNELS; size++)
+    for (int op = 0; op < GPUAES_ALL_OPS; op++)
+        for (int size = 0; size < AES_KERNELS && !gpuaes_modes[op]->serial; size++)
             for (int k = 0; k < KEY_SIZES; k++) {
                 drv_result r = load_aes_kernel(driver, kernels, op, size, k, shared);
                 if (r != DRV_SUCCESS)
                     return r;
             }
-    return driver->module_get_function(&kernels->cbc_chain, kernels->module, "cbc_chain");
+    drv_result r = driver->module_get_function(&kernels->cbc_chain, kernels->module, "cbc_chain");
+    if (r != DRV_SUCCESS)
+        return r;
+    return driver->module_get_function(&kernels->ghash_powers, kernels->module, "ghash_powers");
 }
 
 static drv_result load_all(const struct driver *driver, drv_device device, struct kernels *kernels)
@@ -177,14 +180,13 @@ static void key_planes(uint32_t planes[32], const uint32_t round_key[4])
             planes[bit] |= (round_key[column] >> bit & 1) * 0xffu << (8 * column);
 }
 
-/* The arguments of a hybrid kernel, whose queue is in the scratch memory. */
-static drv_result fill_hybrid(struct aes_hybrid_arguments *hybrid, const struct driver *driver,
-                              unsigned rounds, const struct aes_arguments *arguments,
-                              const struct kernels_scratch *scratch, drv_stream stream)
+drv_result kernels_fill_hybrid(struct aes_hybrid_arguments *hybrid, const struct driver *driver,
+                               unsigned rounds, const struct aes_arguments *arguments,
+                               drv_ptr queue, drv_stream stream)
 {
     memset(hybrid, 0, sizeof *hybrid);
     hybrid->aes = *arguments;
-    hybrid->queue = scratch->address + SCRATCH_QUEUE;
+    hybrid->queue = queue;
     for (unsigned round = 0; round < rounds; round++)
         key_planes(hybrid->planes[round], &arguments->round_key[4 * round]);
     return driver->memset_d8_async(hybrid->queue, 0, sizeof(struct aes_queue), stream);
@@ -234,21 +236,33 @@ static drv_result launch_chained(const struct driver *driver, const struct kerne
     return r;
 }
 
+struct kernels_shape kernels_shape(const struct kernels *kernels, enum gpuaes_op op,
+                                   unsigned rounds, const struct aes_arguments *arguments,
+                                   const struct kernels_scratch *scratch)
+{
+    int size = choose_size(kernels, op, arguments->blocks);
+    if (size == KERNEL_HYBRID && (scratch == NULL || scratch->bytes < SCRATCH_CHAIN))
+        size = KERNEL_LARGE;
+    if (size == KERNEL_HYBRID && ((arguments->in | arguments->out) & 15) != 0)
+        size = KERNEL_HYBRID_UNALIGNED;
+    return (struct kernels_shape){
+        .function = kernels->aes[op][size][key_size_index(key_size_of(rounds))],
+        .grid = grid_of(kernels, gpuaes_modes[op], size, arguments->blocks),
+        .threads = block_threads(kernels, size),
+        .shared = shared_bytes(kernels, size),
+        .is_hybrid = size >= KERNEL_HYBRID};
+}
+
 /* Its 2 KiB of arguments are on the stack of large launches alone. */
 static __attribute__((noinline)) drv_result
-launch_hybrid(const struct driver *driver, const struct kernels *kernels, enum gpuaes_op op,
-              unsigned rounds, const struct aes_arguments *arguments,
-              const struct kernels_scratch *scratch, drv_stream stream)
+launch_hybrid(const struct driver *driver, const struct kernels_shape *shape, unsigned rounds,
+              const struct aes_arguments *arguments, drv_ptr queue, drv_stream stream)
 {
     struct aes_hybrid_arguments hybrid;
-    int aligned = ((arguments->in | arguments->out) & 15) == 0;
-    int size = aligned ? KERNEL_HYBRID : KERNEL_HYBRID_UNALIGNED;
-    drv_result r = fill_hybrid(&hybrid, driver, rounds, arguments, scratch, stream);
+    drv_result r = kernels_fill_hybrid(&hybrid, driver, rounds, arguments, queue, stream);
     if (r == DRV_SUCCESS)
-        r = kernels_launch(driver, kernels->aes[op][size][key_size_index(key_size_of(rounds))],
-                           grid_of(kernels, gpuaes_modes[op], size, arguments->blocks),
-                           block_threads(kernels, size), shared_bytes(kernels, size), stream,
-                           &hybrid);
+        r = kernels_launch(driver, shape->function, shape->grid, shape->threads, shape->shared,
+                           stream, &hybrid);
     gpuaes_cleanse(&hybrid, sizeof hybrid);
     return r;
 }
@@ -264,14 +278,11 @@ drv_result kernels_launch_aes(const struct driver *driver, const struct kernels 
         return scratch_bytes < SCRATCH_CHAIN + AES_CHAIN_BYTES(1)
                    ? DRV_INVALID_VALUE
                    : launch_chained(driver, kernels, op, rounds, arguments, scratch, stream);
-    int size = choose_size(kernels, op, arguments->blocks);
-    if (size == KERNEL_HYBRID && scratch_bytes < SCRATCH_CHAIN)
-        size = KERNEL_LARGE;
-    if (size == KERNEL_HYBRID)
-        return launch_hybrid(driver, kernels, op, rounds, arguments, scratch, stream);
-    return kernels_launch(driver, kernels->aes[op][size][key_size_index(key_size_of(rounds))],
-                          grid_of(kernels, mode, size, arguments->blocks),
-                          block_threads(kernels, size), shared_bytes(kernels, size), stream,
+    struct kernels_shape shape = kernels_shape(kernels, op, rounds, arguments, scratch);
+    if (shape.is_hybrid)
+        return launch_hybrid(driver, &shape, rounds, arguments, scratch->address + SCRATCH_QUEUE,
+                             stream);
+    return kernels_launch(driver, shape.function, shape.grid, shape.threads, shape.shared, stream,
                           arguments);
 }
 

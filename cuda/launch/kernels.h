@@ -15,8 +15,8 @@ enum { KERNEL_HYBRID_UNALIGNED = KERNEL_SIZES, AES_KERNELS };
 
 struct kernels {
     drv_module module;
-    drv_function aes[GPUAES_OPS][AES_KERNELS][KEY_SIZES]; /* NULL: not on this device */
-    drv_function cbc_chain;
+    drv_function aes[GPUAES_ALL_OPS][AES_KERNELS][KEY_SIZES]; /* NULL: not on this device */
+    drv_function cbc_chain, ghash_powers;
     drv_function batch[2][2][KEY_SIZES]; /* decrypts or not, many keys or one */
     drv_function batch_chain, batch_expand;
     unsigned batch_shared[2]; /* bytes: for one key, for many */
@@ -66,6 +66,35 @@ size_t kernels_scratch_bytes(const struct kernels *kernels, enum gpuaes_op op, u
  */
 drv_result kernels_launch_aes(const struct driver *driver, const struct kernels *kernels,
                               enum gpuaes_op op, unsigned rounds, struct aes_arguments *arguments,
+                              const struct kernels_scratch *scratch, drv_stream stream);
+
+/* The kernel for so many blocks, and how it is launched. */
+struct kernels_shape {
+    drv_function function;
+    unsigned grid, threads, shared;
+    int is_hybrid;
+};
+struct kernels_shape kernels_shape(const struct kernels *kernels, enum gpuaes_op op,
+                                   unsigned rounds, const struct aes_arguments *arguments,
+                                   const struct kernels_scratch *scratch);
+
+/* Sets the arguments of a hybrid kernel and queues that `queue` becomes zero. To be cleansed. */
+drv_result kernels_fill_hybrid(struct aes_hybrid_arguments *hybrid, const struct driver *driver,
+                               unsigned rounds, const struct aes_arguments *arguments,
+                               drv_ptr queue, drv_stream stream);
+
+/* ---- GCM: gcm.c ---- */
+
+/* Returns the scratch memory that a launch of so many blocks needs. It holds powers of H then. */
+size_t kernels_gcm_scratch_bytes(uint64_t blocks);
+
+/*
+ * Queues GCM of any number of blocks that does not pass the end of the 32-bit counter. The 16 bytes
+ * at `hash`, aligned, are the hash of what is before, and become that of all.
+ */
+drv_result kernels_launch_gcm(const struct driver *driver, const struct kernels *kernels,
+                              enum gpuaes_op op, const struct gpuaes_gcm_key *key,
+                              const struct aes_arguments *arguments, drv_ptr hash,
                               const struct kernels_scratch *scratch, drv_stream stream);
 
 /* ---- Batches: batch.c ---- */

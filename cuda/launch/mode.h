@@ -28,10 +28,10 @@ struct gpuaes_mode {
     void (*advance)(unsigned char iv[GPUAES_BLOCK], uint64_t blocks, const unsigned char *last);
 };
 
-/* By enum gpuaes_op; the first GPUAES_OPS have kernels for single streams. */
-extern const struct gpuaes_mode *const gpuaes_modes[GPUAES_BATCH_OPS];
+/* By enum gpuaes_op; all but serial ones have kernels for single streams. */
+extern const struct gpuaes_mode *const gpuaes_modes[GPUAES_ALL_OPS];
 
 extern const struct gpuaes_mode gpuaes_ecb_encrypt, gpuaes_ecb_decrypt, gpuaes_cbc_encrypt,
-    gpuaes_cbc_decrypt, gpuaes_ctr;
+    gpuaes_cbc_decrypt, gpuaes_ctr, gpuaes_gcm_encrypt_mode, gpuaes_gcm_decrypt_mode;
 
 #endif

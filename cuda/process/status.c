@@ -22,6 +22,8 @@ const char *gpuaes_status_text(enum gpuaes_status status)
         return "a device range extends past the end of its allocation";
     case GPUAES_BAD_INPUT:
         return "invalid Base64";
+    case GPUAES_BAD_TAG:
+        return "the tag is wrong";
     case GPUAES_FAULT:
         return "the device failed";
     case GPUAES_UNDEFINED:

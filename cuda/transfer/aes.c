@@ -159,7 +159,7 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
     static const struct transform aes = {begin, extra, scratch, launch, finished};
     if (report != NULL)
         report->shards = 0;
-    if (aes_bad_arguments(op, key, in, out, len))
+    if ((unsigned)op >= GPUAES_OPS || aes_bad_arguments(key, in, out, len))
         return GPUAES_BAD_ARGUMENT;
     if (len == 0)
         return GPUAES_OK;

@@ -118,6 +118,7 @@ static enum gpuaes_status combine(struct job *job, struct gpuaes_report *report)
         const struct transfer *t = &job->transfer[i];
         struct gpuaes_shard shard = {.at = t->at, .bytes = t->bytes, .done = t->done};
         memcpy(shard.iv, t->iv, sizeof shard.iv);
+        ghash_store(shard.hash, t->hash);
         memcpy(job->iv, t->iv, sizeof job->iv);
         if (report != NULL)
             report->shard[report->shards++] = shard;

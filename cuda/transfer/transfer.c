@@ -208,7 +208,8 @@ static drv_result wipe(const struct transfer *t)
     struct stream_set_needs held = t->needs;
     drv_result first = DRV_SUCCESS;
     held.staging = t->staging;
-    held.scratch = 0;
+    if (t->job->gcm == NULL)
+        held.scratch = 0;
     for (unsigned i = 0; i < held.slots; i++) {
         drv_result r = slot_wipe(&t->set->slots[i], t->device->driver, &held);
         first = first == DRV_SUCCESS ? r : first;

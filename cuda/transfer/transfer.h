@@ -10,6 +10,7 @@
 #define GPUAES_CUDA_TRANSFER_TRANSFER_H
 
 #include "base/minmax.h"
+#include "cuda/aes/ghash.h"
 #include "cuda/memory/memory_kind.h"
 
 /*
@@ -32,6 +33,9 @@ struct transfer {
     struct device *device;
     enum gpuaes_status status;
     unsigned char iv[GPUAES_BLOCK]; /* AES: continues the stream after what is done */
+    struct ghash_element hash;      /* GCM: of what is done, by itself */
+    struct ghash_element power;     /* GCM: of H, to the number of blocks of a whole piece; */
+    size_t power_bytes;             /* and the bytes of that piece, or 0 */
     size_t bad;                     /* Base64: offset in the job's input of a wrong character */
 
     /* From here on: set by transfer_run(), for what is not done yet. */
@@ -85,6 +89,8 @@ struct job {
 
     enum gpuaes_op op; /* AES */
     const struct gpuaes_key *key;
+    const struct gpuaes_gcm_key
+        *gcm; /* NULL: not GCM. What is left in the scratch memory is secret */
     unsigned char iv[GPUAES_BLOCK]; /* and after job_run() that of the end, if it returned OK */
     uint32_t line_length;           /* Base64 encoding */
 

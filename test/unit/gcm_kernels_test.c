@@ -40,6 +40,16 @@ static struct element read_element(const unsigned char block[BLOCK])
     return e;
 }
 
+static void write_element(unsigned char block[BLOCK], struct element e)
+{
+    for (int i = 7; i >= 0; i--) {
+        block[i] = (unsigned char)e.high;
+        block[8 + i] = (unsigned char)e.low;
+        e.high >>= 8;
+        e.low >>= 8;
+    }
+}
+
 static struct element add(struct element a, struct element b)
 {
     return (struct element){a.low ^ b.low, a.high ^ b.high};
@@ -189,17 +199,20 @@ static int launch(const struct family *family, const struct text *t, int encrypt
     memcpy(g.hybrid.aes.round_key, t->schedule.encrypt, sizeof g.hybrid.aes.round_key);
     g.hybrid.queue = queue;
     fill_planes(&g.hybrid);
+    static unsigned char before[BLOCK]; /* the copy may read it later */
     struct element start = {0, 0};
     for (int i = 0; i < AAD; i += BLOCK)
         start = multiply(add(start, read_element(t->aad + i)), t->h);
     g.hash = (struct ghash_arguments){.powers = powers,
                                       .total = total,
-                                      .result = result,
-                                      .start = {start.low, start.high},
+                                      .hash = result,
                                       .levels = t->blocks < 256     ? 1
                                                 : t->blocks < 65536 ? 2
                                                                     : 3};
+    write_element(before, start);
     write_powers(&g.hash, t->h, 1);
+    if (driver.memcpy_htod_async(result, before, BLOCK, stream) != DRV_SUCCESS)
+        return 0;
     if (!run("ghash_powers", 2, min_unsigned(GHASH_POWERS, kernels.max_threads), 0, &g.hash) ||
         driver.memset_d8_async(queue, 0, sizeof(struct aes_queue), stream) != DRV_SUCCESS)
         return 0;

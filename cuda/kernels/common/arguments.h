@@ -63,7 +63,7 @@ struct aes_queue {
  * GCM kernels are CTR kernels that hash, too: extern "C" void NAME(const struct aes_gcm_arguments)
  * or, hybrid, NAME(const struct aes_gcm_hybrid_arguments). Of the counter, 32 bits count (SP
  * 800-38D section 6.2): no launch may pass their end. `aes.in` is not 0. The hash is
- *   (start + first block) * H^blocks + second block * H^(blocks - 1) + ... + last block * H.
+ *   (hash before + first block) * H^blocks + second block * H^(blocks - 1) + ... + last block * H.
  * Elements are the big-endian numbers of blocks, the low word first; factors are elements
  * multiplied by x, see ghash.cuh.
  */
@@ -75,8 +75,7 @@ struct ghash_total { /* zero before each launch */
 struct ghash_arguments {
     uint64_t powers;   /* device: factors[levels][GHASH_POWERS], H^(number * GHASH_POWERS^level) */
     uint64_t total;    /* device: struct ghash_total */
-    uint64_t result;   /* where the 16 bytes of the hash go, aligned to 16 */
-    uint64_t start[2]; /* the hash of what is before the first block */
+    uint64_t hash;     /* 16 bytes, aligned: of what is before the first block; then of all */
     uint64_t step[GHASH_STEPS][2]; /* factors: H^(distance * 0, 1 ... 8) */
     uint32_t levels, unused;       /* GHASH_POWERS^levels is more than the blocks */
 };

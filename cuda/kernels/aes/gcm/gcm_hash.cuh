@@ -114,8 +114,10 @@ static __device__ __forceinline__ ghash_element add_lanes(ghash_element e)
  */
 template <hashed_text TEXT> __device__ __forceinline__ void gcm_hash<TEXT>::finish()
 {
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-        sum = sum ^ multiply({g.start[0], g.start[1]}, power(g, blocks));
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        ghash_element before = to_element(to_state(*reinterpret_cast<const uint4 *>(g.hash)));
+        sum = sum ^ multiply(before, power(g, blocks));
+    }
     uint32_t warps_of_block = blockDim.x / LANES, l = threadIdx.x % LANES;
     uint64_t *of_warps = reinterpret_cast<uint64_t *>(shared_words);
     sum = add_lanes(sum);
@@ -138,7 +140,7 @@ template <hashed_text TEXT> __device__ __forceinline__ void gcm_hash<TEXT>::fini
     atomicXor(&total->high, static_cast<unsigned long long>(sum.high));
     __threadfence();
     if (atomicAdd(&total->blocks, 1u) + 1 == gridDim.x)
-        *reinterpret_cast<uint4 *>(g.result) =
+        *reinterpret_cast<uint4 *>(g.hash) =
             to_vector(to_block({atomicXor(&total->low, 0ull), atomicXor(&total->high, 0ull)}));
 }
 

@@ -1,0 +1,75 @@
+/*
+ * GCM, NIST SP 800-38D: the modes' rows, keys, and the hash on the CPU.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <string.h>
+
+#include "cuda/aes/aes.h"
+#include "cuda/aes/ghash.h"
+
+/* inc32, section 6.2. */
+static void advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks, const unsigned char *last)
+{
+    uint32_t low;
+    (void)last;
+    memcpy(&low, counter + 12, sizeof low);
+    low = __builtin_bswap32(__builtin_bswap32(low) + (uint32_t)blocks);
+    memcpy(counter + 12, &low, sizeof low);
+}
+
+const struct gpuaes_mode gpuaes_gcm_encrypt_mode = {
+    .name = "gcm_encrypt", .takes_iv = 1, .large_from = 6, .warp_blocks = 256, .advance = advance};
+const struct gpuaes_mode gpuaes_gcm_decrypt_mode = {
+    .name = "gcm_decrypt", .takes_iv = 1, .large_from = 6, .warp_blocks = 256, .advance = advance};
+
+/* ---- Keys ---------------------------------------------------------------------------- */
+
+static void set(uint64_t to[2], struct ghash_element e)
+{
+    to[0] = e.low;
+    to[1] = e.high;
+}
+
+int gpuaes_gcm_key_expand(struct gpuaes_gcm_key *gcm, const unsigned char *key, size_t key_bytes)
+{
+    static const unsigned distances[2] = {GHASH_DISTANCE, GHASH_HYBRID_DISTANCE};
+    unsigned char h[GPUAES_BLOCK] = {0};
+    memset(gcm, 0, sizeof *gcm);
+    if (!gpuaes_key_expand(&gcm->schedule, key, key_bytes))
+        return 0;
+    aes_encrypt_block(&gcm->schedule, h, h);
+    set(gcm->h, ghash_factor(ghash_load(h)));
+    gpuaes_cleanse(h, sizeof h);
+    for (int i = 0; i < 2; i++) {
+        struct ghash_element step = ghash_power(gcm, distances[i]), power = ghash_power(gcm, 0);
+        for (int n = 0; n < GHASH_STEPS; n++) {
+            set(gcm->steps[i][n], power);
+            power = ghash_multiply(power, step);
+        }
+    }
+    return 1;
+}
+
+/* ---- The hash ------------------------------------------------------------------------- */
+
+void gpuaes_gcm_hash(const struct gpuaes_gcm_key *key, unsigned char hash[GPUAES_BLOCK],
+                     const void *data, size_t len)
+{
+    const struct ghash_element h = {key->h[0], key->h[1]};
+    struct ghash_element sum = ghash_load(hash);
+    const unsigned char *p = data;
+    for (size_t at = 0; at < len; at += GPUAES_BLOCK) {
+        unsigned char block[GPUAES_BLOCK] = {0};
+        memcpy(block, p + at, len - at < GPUAES_BLOCK ? len - at : GPUAES_BLOCK);
+        sum = ghash_multiply(ghash_add(sum, ghash_load(block)), h);
+    }
+    ghash_store(hash, sum);
+}
+
+void gpuaes_gcm_join(const struct gpuaes_gcm_key *key, unsigned char hash[GPUAES_BLOCK],
+                     const unsigned char next[GPUAES_BLOCK], uint64_t blocks)
+{
+    struct ghash_element moved = ghash_multiply(ghash_load(hash), ghash_power(key, blocks));
+    ghash_store(hash, ghash_add(moved, ghash_load(next)));
+}

@@ -1,0 +1,181 @@
+/*
+ * GCM over memory of any kind. Each piece is hashed by itself; the CPU joins the hashes of pieces,
+ * transfers and devices by powers of H.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <string.h>
+
+#include "cuda/aes/aes.h"
+#include "cuda/process/statistics.h"
+#include "cuda/transfer/transfer.h"
+
+/* ---- Pieces ---------------------------------------------------------------------- */
+
+/* Where a slot has the hash of its piece. */
+static size_t extra(const struct transfer *t)
+{
+    (void)t;
+    return GPUAES_BLOCK;
+}
+
+static unsigned char *hash_of(const struct slot *slot)
+{
+    return slot->staging + slot->staging_bytes - GPUAES_BLOCK;
+}
+
+static size_t scratch(const struct transfer *t, int same)
+{
+    (void)same;
+    return kernels_gcm_scratch_bytes(piece_in_bytes(t, 0) / GPUAES_BLOCK);
+}
+
+static drv_result launch(struct transfer *t, size_t piece, drv_ptr in, drv_ptr out)
+{
+    const struct job *job = t->job;
+    const struct slot *slot = piece_slot(t, piece);
+    const struct kernels_scratch memory = {slot->scratch, slot->scratch_bytes};
+    const unsigned char *counter = piece == 0 ? t->iv : t->next_iv[(piece - 1) % t->needs.slots];
+    unsigned char *next = t->next_iv[piece % t->needs.slots];
+    struct aes_arguments arguments;
+    aes_fill_arguments(&arguments, job->op, job->key, counter);
+    arguments.in = in;
+    arguments.out = out;
+    arguments.blocks = piece_in_bytes(t, piece) / GPUAES_BLOCK;
+    memmove(next, counter, GPUAES_BLOCK);
+    gpuaes_modes[job->op]->advance(next, arguments.blocks, NULL);
+    memset(hash_of(slot), 0, GPUAES_BLOCK);
+    drv_result r = kernels_launch_gcm(
+        t->device->driver, &t->device->kernels, job->op, job->gcm, &arguments,
+        slot->staging_address + slot->staging_bytes - GPUAES_BLOCK, &memory, slot->stream);
+    gpuaes_cleanse(&arguments, sizeof arguments);
+    return r;
+}
+
+/* Whole pieces, of which there may be many, share a power. */
+static struct ghash_element power_of(struct transfer *t, size_t bytes)
+{
+    if (bytes != t->in_piece)
+        return ghash_power(t->job->gcm, bytes / GPUAES_BLOCK);
+    if (bytes != t->power_bytes)
+        t->power = ghash_power(t->job->gcm, bytes / GPUAES_BLOCK);
+    t->power_bytes = bytes;
+    return t->power;
+}
+
+static enum gpuaes_status finished(struct transfer *t, size_t piece)
+{
+    unsigned char *hash = hash_of(piece_slot(t, piece));
+    if (t->done != 0)
+        t->hash = ghash_multiply(t->hash, power_of(t, piece_in_bytes(t, piece)));
+    t->hash = ghash_add(t->hash, ghash_load(hash));
+    gpuaes_cleanse(hash, GPUAES_BLOCK);
+    memcpy(t->iv, t->next_iv[piece % t->needs.slots], GPUAES_BLOCK);
+    return GPUAES_OK;
+}
+
+static void begin(struct job *job)
+{
+    for (unsigned i = 0; i < job->transfers; i++) {
+        struct transfer *t = &job->transfer[i];
+        memcpy(t->iv, job->iv, GPUAES_BLOCK);
+        gpuaes_modes[job->op]->advance(t->iv, t->at / GPUAES_BLOCK, NULL);
+    }
+}
+
+/* ---- Calls ----------------------------------------------------------------------- */
+
+/* Bytes until the counter is 0 again: no launch may pass that. */
+static size_t bytes_to_wrap(const unsigned char counter[GPUAES_BLOCK])
+{
+    uint32_t low;
+    memcpy(&low, counter + 12, sizeof low);
+    return (((size_t)1 << 32) - __builtin_bswap32(low)) * GPUAES_BLOCK;
+}
+
+/* The bytes of a call between two wraps of the counter. */
+static enum gpuaes_status run(enum gpuaes_op op, const struct gpuaes_gcm_key *key,
+                              struct gpuaes_gcm_state *state, const void *in, void *out, size_t len,
+                              unsigned flags, struct gpuaes_report *report)
+{
+    static const struct transform gcm = {begin, extra, scratch, launch, finished};
+    struct job job = {.transform = &gcm,
+                      .in = in,
+                      .out = out,
+                      .in_bytes = len,
+                      .out_bytes = len,
+                      .in_unit = GPUAES_BLOCK,
+                      .out_unit = GPUAES_BLOCK,
+                      .flags = flags,
+                      .op = op,
+                      .key = &key->schedule,
+                      .gcm = key};
+    memcpy(job.iv, state->counter, GPUAES_BLOCK);
+    report->shards = 0;
+    enum gpuaes_status status = job_run(&job, report);
+    statistics_add_bytes(job.done);
+    if (status != GPUAES_OK)
+        return status;
+    memcpy(state->counter, job.iv, GPUAES_BLOCK);
+    for (unsigned i = 0; i < report->shards; i++)
+        gpuaes_gcm_join(key, state->hash, report->shard[i].hash,
+                        report->shard[i].done / GPUAES_BLOCK);
+    return GPUAES_OK;
+}
+
+/*
+ * The first shard of what begins at `done` is lengthened to begin at 0, and the last one to end at
+ * `len`: `before` is the state of the call there, its hash begun with 0.
+ */
+static void stretch(struct gpuaes_report *report, const struct gpuaes_gcm_key *key,
+                    const struct gpuaes_gcm_state *before, size_t done, size_t len)
+{
+    if (report->shards == 0 && done != 0) {
+        report->shard[report->shards++] = (struct gpuaes_shard){.at = done};
+        memcpy(report->shard[0].iv, before->counter, GPUAES_BLOCK);
+    }
+    if (report->shards == 0)
+        return;
+    for (unsigned i = 0; i < report->shards; i++)
+        report->shard[i].at += i == 0 ? 0 : done;
+    struct gpuaes_shard *first = &report->shard[0], *last = &report->shard[report->shards - 1];
+    unsigned char hash[GPUAES_BLOCK];
+    memcpy(hash, before->hash, sizeof hash);
+    gpuaes_gcm_join(key, hash, first->hash, first->done / GPUAES_BLOCK);
+    memcpy(first->hash, hash, sizeof hash);
+    first->at = 0;
+    first->bytes += done;
+    first->done += done;
+    last->bytes = len - last->at;
+}
+
+enum gpuaes_status gpuaes_gcm(enum gpuaes_op op, const struct gpuaes_gcm_key *key,
+                              struct gpuaes_gcm_state *state, const void *in, void *out, size_t len,
+                              unsigned flags, struct gpuaes_report *report)
+{
+    struct gpuaes_report own;
+    struct gpuaes_gcm_state call = {{0}, {0}}; /* its hash is that of this call's bytes */
+    if (report == NULL)
+        report = &own;
+    report->shards = 0; /* where nothing is begun */
+    if ((op != GPUAES_GCM_ENCRYPT && op != GPUAES_GCM_DECRYPT) || key == NULL || state == NULL ||
+        aes_bad_arguments(&key->schedule, in, out, len))
+        return GPUAES_BAD_ARGUMENT;
+    memcpy(call.counter, state->counter, GPUAES_BLOCK);
+    enum gpuaes_status status = GPUAES_OK;
+    size_t done = 0;
+    while (done < len && status == GPUAES_OK) {
+        size_t bytes = min_u64(len - done, bytes_to_wrap(call.counter));
+        struct gpuaes_gcm_state before = call;
+        status = run(op, key, &call, (const unsigned char *)in + done, (unsigned char *)out + done,
+                     bytes, flags, report);
+        if (done != 0 || bytes != len)
+            stretch(report, key, &before, done, status == GPUAES_OK ? done + bytes : len);
+        done += bytes;
+    }
+    if (status == GPUAES_OK) {
+        memcpy(state->counter, call.counter, GPUAES_BLOCK);
+        gpuaes_gcm_join(key, state->hash, call.hash, len / GPUAES_BLOCK);
+    }
+    return status;
+}

@@ -1,0 +1,257 @@
+/*
+ * AES-GCM by libgpuaes on the emulator: memory of all kinds, in place and not, sizes of one piece
+ * and many, tails, IVs and additional data of any length, the wrap of the counter, wrong tags,
+ * arguments, several devices and threads. The expected results are libcrypto's.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "test/support/application.h"
+#include "test/support/library.h"
+
+enum { BLOCK = GPUAES_BLOCK, LARGEST = 5 << 20, MARGIN = 64, ROOM = LARGEST + 2 * MARGIN };
+enum { AAD_MOST = 300, IV_MOST = 100 };
+
+static unsigned char *plain, *cipher, *got;
+
+struct message {
+    unsigned char key[32], iv[IV_MOST], aad[AAD_MOST], tag[BLOCK];
+    size_t key_bytes, iv_bytes, aad_bytes, len, tag_bytes;
+    struct gpuaes_gcm_key expanded;
+};
+
+/* Random, encrypted by libcrypto from `plain` to `cipher`. */
+static void message_make(struct message *m, size_t len)
+{
+    static const EVP_CIPHER *(*const ciphers[])(void) = {EVP_aes_128_gcm, EVP_aes_192_gcm,
+                                                         EVP_aes_256_gcm};
+    static const unsigned tags[] = {4, 8, 12, 13, 14, 15, 16, 16, 16};
+    unsigned size = (unsigned)tap_random_below(&random_state, KEY_SIZES);
+    int n = 0;
+    m->key_bytes = 16 + 8 * (size_t)size;
+    m->iv_bytes =
+        tap_random_below(&random_state, 2) ? 12 : 1 + tap_random_below(&random_state, IV_MOST);
+    m->aad_bytes =
+        tap_random_below(&random_state, 3) ? tap_random_below(&random_state, AAD_MOST) : 0;
+    m->len = len;
+    m->tag_bytes = tags[tap_random_below(&random_state, sizeof tags / sizeof *tags)];
+    tap_random_bytes(&random_state, m->key, sizeof m->key);
+    tap_random_bytes(&random_state, m->iv, sizeof m->iv);
+    tap_random_bytes(&random_state, m->aad, sizeof m->aad);
+    tap_random_bytes(&random_state, plain, len);
+    gpuaes_gcm_key_expand(&m->expanded, m->key, m->key_bytes);
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    EVP_EncryptInit_ex(c, ciphers[size](), NULL, NULL, NULL);
+    EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IVLEN, (int)m->iv_bytes, NULL);
+    EVP_EncryptInit_ex(c, NULL, NULL, m->key, m->iv);
+    if (m->aad_bytes != 0)
+        EVP_EncryptUpdate(c, NULL, &n, m->aad, (int)m->aad_bytes);
+    EVP_EncryptUpdate(c, cipher, &n, plain, (int)len);
+    EVP_EncryptFinal_ex(c, cipher + len, &n);
+    EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, BLOCK, m->tag);
+    EVP_CIPHER_CTX_free(c);
+}
+
+static enum gpuaes_status run(const struct message *m, int encrypt, const void *in, void *out,
+                              unsigned char tag[BLOCK])
+{
+    struct gpuaes_gcm_message g = {m->iv, m->iv_bytes, m->aad, m->aad_bytes, in,
+                                   out,   m->len,      tag,    m->tag_bytes};
+    return encrypt ? gpuaes_gcm_encrypt(&m->expanded, &g, GPUAES_WAIT)
+                   : gpuaes_gcm_decrypt(&m->expanded, &g, GPUAES_WAIT);
+}
+
+struct buffers {
+    unsigned char *in, *out;
+};
+
+/* One random message; 1 if its text, its tag and its surroundings are right. */
+static int is_right(const struct buffers *b, int encrypt, int in_place, size_t len)
+{
+    struct message m;
+    unsigned char tag[BLOCK];
+    size_t in_at = MARGIN + tap_random_below(&random_state, 17);
+    size_t out_at = MARGIN + tap_random_below(&random_state, 17);
+    message_make(&m, len);
+    unsigned char *in = b->in + in_at, *out = in_place ? in : b->out + out_at;
+    const unsigned char *from = encrypt ? plain : cipher, *to = encrypt ? cipher : plain;
+    memset(got, 0xee, len + 2 * MARGIN);
+    gpuaes_copy(out - MARGIN, got, len + 2 * MARGIN);
+    gpuaes_copy(in, from, len);
+    memcpy(tag, m.tag, sizeof tag);
+    if (encrypt)
+        memset(tag, 0, sizeof tag);
+    enum gpuaes_status status = run(&m, encrypt, in, out, tag);
+    gpuaes_copy(got, out - MARGIN, len + 2 * MARGIN);
+    int bounds = 1;
+    for (size_t i = 0; i < MARGIN; i++)
+        bounds &= got[i] == 0xee && got[MARGIN + len + i] == 0xee;
+    int text = memcmp(got + MARGIN, to, len) == 0, tagged = memcmp(tag, m.tag, m.tag_bytes) == 0;
+    int right = status == GPUAES_OK && bounds && text && tagged;
+    if (!right)
+        tap_diag("%zu bytes, key %zu, IV %zu, AAD %zu: status %d (%s), bounds %d, text %d, tag %d",
+                 len, m.key_bytes, m.iv_bytes, m.aad_bytes, status, gpuaes_reason(), bounds, text,
+                 tagged);
+    return right;
+}
+
+static const size_t lengths[] = {0,   1,        15,       16,     17,
+                                 255, 4096 + 5, 80 << 10, 700001, (4 << 20) + 80 * 1024 + 7};
+enum { LENGTHS = sizeof lengths / sizeof *lengths };
+
+static int all_are_right(const struct buffers *b, int encrypt, int in_place)
+{
+    int right = b->in != NULL && b->out != NULL;
+    for (size_t i = 0; i < LENGTHS && right; i++)
+        right = is_right(b, encrypt, in_place, lengths[i]);
+    return right;
+}
+
+static void check_kinds(void)
+{
+    for (int in_kind = 0; in_kind < 3; in_kind++)
+        for (int out_kind = 0; out_kind < 3; out_kind++) {
+            struct buffers b = {take(in_kind, ROOM), take(out_kind, ROOM)};
+            for (int encrypt = 0; encrypt < 2; encrypt++) {
+                const char *what = encrypt ? "encryption" : "decryption";
+                tap_ok(all_are_right(&b, encrypt, 0), "%s from %s to %s memory", what,
+                       kind_names[in_kind], kind_names[out_kind]);
+                if (in_kind == out_kind)
+                    tap_ok(all_are_right(&b, encrypt, 1), "%s in place in %s memory", what,
+                           kind_names[in_kind]);
+            }
+            give(in_kind, b.in, ROOM);
+            give(out_kind, b.out, ROOM);
+        }
+    tap_ok(emulator_unpinned_copies() == 0, "pageable memory is never given to the driver");
+}
+
+/* ---- The counter ------------------------------------------------------------------ */
+
+/* From a counter that wraps after `blocks` blocks; the reference goes block by block, by ECB. */
+static int wraps_right(int kind, uint32_t blocks, size_t len)
+{
+    struct gpuaes_gcm_key key;
+    unsigned char raw[32], counter[BLOCK], stream[BLOCK], hash[BLOCK] = {0};
+    unsigned char *in = take(kind, len), *out = take(kind, len);
+    struct gpuaes_gcm_state state = {{0}, {0}};
+    struct gpuaes_report report;
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    int n;
+    tap_random_bytes(&random_state, raw, sizeof raw);
+    tap_random_bytes(&random_state, plain, len);
+    tap_random_bytes(&random_state, state.counter, 12);
+    tap_random_bytes(&random_state, state.hash, BLOCK);
+    memcpy(hash, state.hash, BLOCK);
+    uint32_t low = 0 - blocks;
+    for (int i = 0; i < 4; i++)
+        state.counter[15 - i] = (unsigned char)(low >> 8 * i);
+    memcpy(counter, state.counter, BLOCK);
+    gpuaes_gcm_key_expand(&key, raw, 32);
+    EVP_EncryptInit_ex(c, EVP_aes_256_ecb(), NULL, raw, NULL);
+    for (size_t at = 0; at < len; at += BLOCK) {
+        EVP_EncryptUpdate(c, stream, &n, counter, BLOCK);
+        for (size_t i = 0; i < BLOCK; i++)
+            cipher[at + i] = plain[at + i] ^ stream[i];
+        for (int i = 15; i >= 12 && ++counter[i] == 0; i--)
+            ;
+    }
+    EVP_CIPHER_CTX_free(c);
+    gpuaes_gcm_hash(&key, hash, cipher, len);
+    gpuaes_copy(in, plain, len);
+    int right = gpuaes_gcm(GPUAES_GCM_ENCRYPT, &key, &state, in, out, len, GPUAES_WAIT, &report) ==
+                    GPUAES_OK &&
+                holds(out, cipher, len) && memcmp(state.counter, counter, BLOCK) == 0 &&
+                memcmp(state.hash, hash, BLOCK) == 0 && bytes_done(&report) == len;
+    if (!right)
+        tap_diag("%u blocks of %zu bytes: text %d, counter %d, hash %d, %zu done", blocks, len,
+                 holds(out, cipher, len), memcmp(state.counter, counter, BLOCK) == 0,
+                 memcmp(state.hash, hash, BLOCK) == 0, bytes_done(&report));
+    give(kind, in, len);
+    give(kind, out, len);
+    return right;
+}
+
+static void check_counter(void)
+{
+    for (int kind = 0; kind < 3; kind++)
+        tap_ok(wraps_right(kind, 1, 4096) && wraps_right(kind, 255, 4096) &&
+                   wraps_right(kind, 256, 4096) && wraps_right(kind, 5000, 300 << 10),
+               "the counter wraps in 32 bits: %s memory", kind_names[kind]);
+}
+
+/* ---- What is refused ----------------------------------------------------------------- */
+
+static void check_tags(void)
+{
+    static unsigned char zeros[5000];
+    for (int kind = 0; kind < 3; kind++) {
+        unsigned char *p = take(kind, sizeof zeros);
+        struct message m;
+        int right = p != NULL;
+        for (int bit = 0; bit < 128 && right; bit += 13) {
+            message_make(&m, sizeof zeros);
+            m.tag_bytes = BLOCK;
+            m.tag[bit / 8] ^= (unsigned char)(1 << bit % 8);
+            gpuaes_copy(p, cipher, m.len);
+            right = run(&m, 0, p, p, m.tag) == GPUAES_BAD_TAG && holds(p, zeros, m.len);
+        }
+        tap_ok(right, "a wrong tag is refused and leaves zeros in %s memory", kind_names[kind]);
+        give(kind, p, sizeof zeros);
+    }
+}
+
+static void check_arguments(void)
+{
+    static unsigned char text[64], tag[BLOCK];
+    struct message m;
+    struct gpuaes_gcm_state state = {{0}, {0}};
+    message_make(&m, 32);
+    const struct gpuaes_gcm_message good = {m.iv, 12, NULL, 0, text, text, 32, tag, 16};
+    struct gpuaes_gcm_message bad[8];
+    for (size_t i = 0; i < 8; i++)
+        bad[i] = good;
+    bad[0].iv = NULL;
+    bad[1].iv_bytes = 0;
+    bad[2].aad_bytes = 1;
+    bad[3].tag = NULL;
+    bad[4].tag_bytes = 5;
+    bad[5].tag_bytes = 17;
+    bad[6].out = text + 1;
+    bad[7].len = ((uint64_t)1 << 36) - 31;
+    int right = gpuaes_gcm_encrypt(&m.expanded, &good, 0) == GPUAES_OK;
+    for (size_t i = 0; i < 8; i++)
+        right &= gpuaes_gcm_encrypt(&m.expanded, &bad[i], 0) == GPUAES_BAD_ARGUMENT &&
+                 gpuaes_gcm_decrypt(&m.expanded, &bad[i], 0) == GPUAES_BAD_ARGUMENT;
+    tap_ok(right, "bad messages are refused");
+    tap_ok(gpuaes_gcm(GPUAES_CTR, &m.expanded, &state, text, text, 16, 0, NULL) ==
+                   GPUAES_BAD_ARGUMENT &&
+               gpuaes_gcm(GPUAES_GCM_ENCRYPT, &m.expanded, &state, text, text, 17, 0, NULL) ==
+                   GPUAES_BAD_ARGUMENT &&
+               gpuaes_gcm(GPUAES_GCM_ENCRYPT, NULL, &state, text, text, 16, 0, NULL) ==
+                   GPUAES_BAD_ARGUMENT &&
+               gpuaes_aes(GPUAES_GCM_ENCRYPT, &m.expanded.schedule, state.counter, text, text, 16,
+                          0, NULL) == GPUAES_BAD_ARGUMENT &&
+               gpuaes_gcm_key_expand(&m.expanded, m.key, 20) == 0,
+           "so are other arguments");
+}
+
+int main(void)
+{
+    const struct gpuaes_settings settings = {.devices = GPUAES_ALL_DEVICES, .threads = 3};
+    plain = malloc(ROOM);
+    cipher = malloc(ROOM);
+    got = malloc(ROOM);
+    tap_random_seed(&random_state);
+    emulator_configure("devices=2");
+    become_an_application(0);
+    if (!tap_ok(starts_with(&settings), "devices start"))
+        return tap_done();
+    check_kinds();
+    check_counter();
+    check_tags();
+    check_arguments();
+    free(plain);
+    free(cipher);
+    free(got);
+    return tap_done();
+}
