@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # The library as others get it: the header, libgpuaes.so and gpuaes.pc of `make install`
-# are enough to compile the manual's example; what its soname promises, names and
+# are enough to compile the manual's examples; what its soname promises, names and
 # the layout of structs, has not changed; and a process that uses it opens nothing else.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -27,8 +27,13 @@ my ($file) = split(/\n/, run(['find', $stage, '-name', 'gpuaes.pc'])->{out});
 (my $pkgconfig = $file) =~ s{/gpuaes\.pc$}{};
 my ($prefix) = slurp($file) =~ /^prefix=(.*)$/m;
 my ($version) = slurp("$source/configure.ac") =~ /^AC_INIT\(\[gpuaes\], \[(.*?)\]\)/m;
-my ($example) = slurp("$source/docs/libgpuaes.3") =~ /^\.EX\n(.*?)^\.EE$/ms;
-spew("$folder/example.c", $example =~ s/\\-/-/gr =~ s/\\e/\\/gr);
+# Programs, and what one of them prints.
+my @examples = map { s/\\-/-/gr =~ s/\\e/\\/gr } slurp("$source/docs/libgpuaes.3") =~ /^\.EX\n(.*?)^\.EE$/msg;
+my ($example) = grep { /\bgpuaes_aes\(/ } @examples;
+my ($gcm) = grep { /\bgpuaes_gcm_encrypt\(/ } @examples;
+my ($printed) = grep { !/^#include/ } @examples;
+spew("$folder/example.c", $example);
+spew("$folder/gcm.c", $gcm);
 
 sub flags
 {
@@ -36,12 +41,12 @@ sub flags
 }
 
 SKIP: {
-    skip('pkg-config is not installed', 7) if system('pkg-config --version >/dev/null 2>&1');
+    skip('pkg-config is not installed', 10) if system('pkg-config --version >/dev/null 2>&1');
     is(flags('--modversion')->{out}, "$version\n", 'gpuaes.pc has the version');
     is(flags('--print-requires')->{out} . flags('--print-requires-private')->{out}, '', 'and needs no other');
     unlike(flags('--static', '--libs')->{out}, qr/crypto|cuda/, 'neither OpenSSL nor CUDA is linked');
-    my $command = 'cc -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -o example example.c ' .
-        '$(pkg-config --cflags --libs gpuaes)';
+    my $command = 'for name in example gcm; do cc -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror ' .
+        '-o $name $name.c $(pkg-config --cflags --libs gpuaes) || exit; done';
     my $compiled = run(['sh', '-c', "cd '$folder' && $command"],
         env => {PKG_CONFIG_PATH => $pkgconfig, PKG_CONFIG_SYSROOT_DIR => $stage});
     # Of a prefix that is the system's own, pkg-config leaves the folders out.
@@ -49,19 +54,33 @@ SKIP: {
         $compiled = run(['sh', '-c', "cd '$folder' && $command"], env => {PKG_CONFIG_PATH => $pkgconfig,
                 PKG_CONFIG_SYSROOT_DIR => $stage, PKG_CONFIG_ALLOW_SYSTEM_CFLAGS => 1, PKG_CONFIG_ALLOW_SYSTEM_LIBS => 1});
     }
-    is($compiled->{status}, 0, 'the example compiles as the manual says') or diag($compiled->{err});
+    is($compiled->{status}, 0, 'the examples compile as the manual says') or diag($compiled->{err});
     my ($library) = split(/\n/, run(['find', $stage, '-name', 'libgpuaes.so.0'])->{out});
     $library =~ s{/[^/]*$}{};
     my $needed = run(['readelf', '-dW', "$folder/example"])->{out};
     like($needed, qr/NEEDED.*\[libgpuaes\.so\.0\]/, 'it needs libgpuaes.so.0');
-    my $ran = run(["$folder/example"], env => {LD_LIBRARY_PATH => libraries($library)});
-    if (-e '/dev/nvidiactl') {
-        is($ran->{status}, 0, 'the example ends well') or diag($ran->{err});
-        like($ran->{out}, qr{^\d+\.\d GB/s$}, 'the example prints a rate');
-    } else {
-        is($ran->{status} >> 8, 2, 'without a device the example ends with 2');
-        like($ran->{err}, qr/^no device: \w/, 'and says why');
+    my %prints = (example => qr{^\d+\.\d GB/s$}, gcm => qr/^\Q$printed\E\z/);
+    foreach my $name (sort(keys %prints)) {
+        my $ran = run(["$folder/$name"], env => {LD_LIBRARY_PATH => libraries($library)});
+        if (-e '/dev/nvidiactl') {
+            is($ran->{status}, 0, "$name.c ends well") or diag($ran->{err});
+            like($ran->{out}, $prints{$name}, "$name.c prints what it should");
+        } else {
+            is($ran->{status} >> 8, 2, "without a device $name.c ends with 2");
+            like($ran->{err}, qr/^no device: \w/, 'and says why');
+        }
     }
+}
+
+SKIP: {
+    skip('that is for the emulator', 2) if $gpuaes_command !~ m{/test/emulated/};
+    my $linked = run(['make', '-s', '-C', $build, '--eval=gcm_on_emulator: ; $(CC) -std=c11 -I$(srcdir)/cuda ' .
+            "-c -o '$folder/gcm.o' '$folder/gcm.c' && \$(LIBTOOL) --silent --tag=CXX --mode=link \$(CXX) " .
+            "\$(CXXFLAGS) \$(LDFLAGS) -o '$folder/gcm_on_emulator' '$folder/gcm.o' cuda/libgpuaes_core.la " .
+            '$(emulator_libs) $(SYSTEM_LIBS)', 'gcm_on_emulator']);
+    is($linked->{status}, 0, 'gcm.c is linked with the emulator') or diag($linked->{err});
+    my $ran = run(["$folder/gcm_on_emulator"]);
+    is("$ran->{status} $ran->{out}", "0 $printed", 'and prints what the manual says') or diag($ran->{err});
 }
 
 # ---- What libgpuaes.so.0 promises ------------------------------------------------
@@ -79,17 +98,22 @@ my %promise = (
     'sizeof(struct gpuaes_device_info)' => 84,
     'offsetof(struct gpuaes_device_info, driver_version)' => 80,
     'sizeof(struct gpuaes_key)' => 484,
-    'sizeof(struct gpuaes_shard)' => 40,
-    'sizeof(struct gpuaes_report)' => 2568,
+    'sizeof(struct gpuaes_shard)' => 56,
+    'offsetof(struct gpuaes_shard, hash)' => 40,
+    'sizeof(struct gpuaes_report)' => 3592,
     'offsetof(struct gpuaes_report, shard)' => 8,
+    'sizeof(struct gpuaes_gcm_key)' => 792,
+    'sizeof(struct gpuaes_gcm_state)' => 32,
+    'sizeof(struct gpuaes_gcm_message)' => 72,
+    'offsetof(struct gpuaes_gcm_message, tag_bytes)' => 64,
     'sizeof(struct gpuaes_message)' => 64,
     'offsetof(struct gpuaes_message, len)' => 56,
     'sizeof(struct gpuaes_statistics)' => 64,
     'offsetof(struct gpuaes_statistics, pinned_peak)' => 56,
-    GPUAES_UNDEFINED => 8,
+    GPUAES_UNDEFINED => 9,
     GPUAES_FAILED => 3,
     GPUAES_FOREIGN => 3,
-    GPUAES_CBC_ENCRYPT => 4,
+    GPUAES_GCM_DECRYPT => 6,
     GPUAES_WAIT => 1,
     GPUAES_ALLOCATE => 2,
 );
