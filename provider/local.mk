@@ -18,6 +18,13 @@ provider_libprovider_core_la_SOURCES = \
 	provider/ciphers/aes/update.c provider/ciphers/aes/update.h \
 	provider/ciphers/aes/modes/cbc.c provider/ciphers/aes/modes/ctr.c \
 	provider/ciphers/aes/modes/ecb.c \
+	provider/ciphers/gcm/cipher.c provider/ciphers/gcm/cipher.h \
+	provider/ciphers/gcm/context.c provider/ciphers/gcm/context.h \
+	provider/ciphers/gcm/cpu.c provider/ciphers/gcm/cpu.h \
+	provider/ciphers/gcm/dispatch.c provider/ciphers/gcm/dispatch.h \
+	provider/ciphers/gcm/ours.c provider/ciphers/gcm/ours.h \
+	provider/ciphers/gcm/parameters.c provider/ciphers/gcm/parameters.h \
+	provider/ciphers/gcm/update.c provider/ciphers/gcm/update.h \
 	provider/ciphers/base64/cipher.c provider/ciphers/base64/cipher.h \
 	provider/ciphers/base64/codec.c provider/ciphers/base64/codec.h \
 	provider/ciphers/base64/coders.c provider/ciphers/base64/coders.h \

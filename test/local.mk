@@ -34,6 +34,7 @@ evp_tests = \
 	test/evp/cuda_stream_test \
 	test/evp/device_memory_test \
 	test/evp/frees_test \
+	test/evp/gcm_test \
 	test/evp/pipeline_test \
 	test/evp/read_ahead_test \
 	test/evp/skey_test \

@@ -22,9 +22,12 @@ static void learn_function(struct cpu_cipher *c, const OSSL_DISPATCH *f)
     }
 }
 
-static int has_all(const struct cpu_cipher *c)
+/* OpenSSL 3.0 has no DUPCTX for some ciphers. */
+static int has_all(struct cpu_cipher c, int needs_dupctx)
 {
-#define CPU_HAS(NAME, name) &&c->name != NULL
+    if (!needs_dupctx && c.dupctx == NULL)
+        c.dupctx = (OSSL_FUNC_cipher_dupctx_fn *)c.newctx;
+#define CPU_HAS(NAME, name) &&c.name != NULL
     return 1 CPU_FUNCTIONS(CPU_HAS);
 #undef CPU_HAS
 }
@@ -36,7 +39,7 @@ static int have_same_name(const char *one, const char *other)
     return strcspn(other, ":") == len && strncmp(one, other, len) == 0;
 }
 
-int cpu_learn(const struct cpu *cpu, const char *names, struct cpu_cipher *cipher)
+int cpu_learn(const struct cpu *cpu, const char *names, struct cpu_cipher *cipher, int needs_dupctx)
 {
     int no_cache;
     const OSSL_ALGORITHM *all =
@@ -47,7 +50,7 @@ int cpu_learn(const struct cpu *cpu, const char *names, struct cpu_cipher *ciphe
             for (const OSSL_DISPATCH *f = a->implementation; f->function_id != 0; f++)
                 learn_function(cipher, f);
     OSSL_PROVIDER_unquery_operation(cpu->provider, OSSL_OP_CIPHER, all);
-    return has_all(cipher);
+    return has_all(*cipher, needs_dupctx);
 }
 
 int cpu_open(struct cpu *cpu)

@@ -52,8 +52,10 @@ void cpu_close(struct cpu *cpu);
 /*
  * Finds the functions of a cipher by `names` as in an OSSL_ALGORITHM, of which the first counts.
  * They are libcrypto's, the same for the whole process. Returns 0 if the default provider lacks
- * the cipher or a function of it.
+ * the cipher or a function of it. OpenSSL 3.0 copies no contexts of GCM: without `needs_dupctx`
+ * that function may be NULL.
  */
-int cpu_learn(const struct cpu *cpu, const char *names, struct cpu_cipher *cipher);
+int cpu_learn(const struct cpu *cpu, const char *names, struct cpu_cipher *cipher,
+              int needs_dupctx);
 
 #endif

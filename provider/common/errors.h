@@ -23,7 +23,9 @@
     E(DEVICE_MEMORY, 13, "device memory cannot be used here")                                      \
     E(BAD_PIPES, 14, "wrong number of pipes")                                                      \
     E(CAPTURED, 15, "a CUDA graph is being captured")                                              \
-    E(READ_FAILED, 16, "reading the text failed")
+    E(READ_FAILED, 16, "reading the text failed")                                                  \
+    E(OUT_OF_ORDER, 17, "calls out of order")                                                      \
+    E(TOO_LONG, 18, "the message is too long")
 
 enum error_reason {
 #define ERROR_ENUM(name, number, sentence) ERROR_##name = (number),

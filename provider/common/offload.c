@@ -145,6 +145,10 @@ enum gpuaes_status offload(struct work *w, enum offload_call call)
         case OFFLOAD_AES:
             w->status = gpuaes_aes(op, w->key, w->iv, w->in, w->out, w->len, w->flags, w->report);
             break;
+        case OFFLOAD_GCM:
+            w->status = gpuaes_gcm(op, w->gcm_key, w->gcm_state, w->in, w->out, w->len, w->flags,
+                                   w->report);
+            break;
         case OFFLOAD_ENCODE:
             w->status = gpuaes_base64_encode(w->in, w->len, w->out, w->line_length, w->flags);
             break;

@@ -22,6 +22,7 @@ enum offload_call {
     OFFLOAD_LOCATE, /* gpuaes_memory_kind() of both ranges; one of no bytes is PAGEABLE */
     OFFLOAD_COPY,
     OFFLOAD_AES,
+    OFFLOAD_GCM,
     OFFLOAD_ENCODE, /* gpuaes_base64_encode() */
     OFFLOAD_DECODE,
     OFFLOAD_BIND,  /* gpuaes_stream_binding_open() */
@@ -38,6 +39,8 @@ enum policy_work {
     WORK_CBC_DECRYPT = GPUAES_CBC_DECRYPT,
     WORK_CTR = GPUAES_CTR,
     WORK_CBC_ENCRYPT = GPUAES_CBC_ENCRYPT, /* never the device's: it is serial */
+    WORK_GCM_ENCRYPT = GPUAES_GCM_ENCRYPT,
+    WORK_GCM_DECRYPT = GPUAES_GCM_DECRYPT,
     WORK_BASE64_ENCODE,
     WORK_BASE64_DECODE,
     POLICY_WORKS
@@ -61,6 +64,8 @@ struct work {
     /* What else calls take and give; see gpuaes.h. */
     const struct gpuaes_key *key;
     unsigned char *iv;
+    const struct gpuaes_gcm_key *gcm_key;
+    struct gpuaes_gcm_state *gcm_state;
     unsigned flags; /* GPUAES_WAIT: also starts a device again that was released, being idle */
     struct gpuaes_report *report;
     size_t line_length; /* Base64 */

@@ -37,19 +37,24 @@ static _Atomic double cpu_cached[POLICY_WORKS][KEY_SIZES];
 /* ---- The device -------------------------------------------------------------------- */
 
 /* AES in place, which CBC pays for with a copy. */
-static int run_gpu(enum policy_work work, const struct gpuaes_key *key, unsigned char *buffer,
+static int run_gpu(enum policy_work work, const struct gpuaes_gcm_key *key, unsigned char *buffer,
                    size_t len)
 {
     unsigned char iv[GPUAES_BLOCK] = {0}, *out = buffer + OUT_AT;
+    struct gpuaes_gcm_state state = {{0}, {0}};
     if (work == WORK_BASE64_ENCODE)
         return gpuaes_base64_encode(buffer, len, out, 0, GPUAES_WAIT) == GPUAES_OK;
     if (work == WORK_BASE64_DECODE)
         return gpuaes_base64_decode(buffer, len, out, GPUAES_WAIT, NULL) == GPUAES_OK;
-    return gpuaes_aes((enum gpuaes_op)work, key, iv, out, out, len, GPUAES_WAIT, NULL) == GPUAES_OK;
+    if (work == WORK_GCM_ENCRYPT || work == WORK_GCM_DECRYPT)
+        return gpuaes_gcm((enum gpuaes_op)work, key, &state, out, out, len, GPUAES_WAIT, NULL) ==
+               GPUAES_OK;
+    return gpuaes_aes((enum gpuaes_op)work, &key->schedule, iv, out, out, len, GPUAES_WAIT, NULL) ==
+           GPUAES_OK;
 }
 
-static double best_gpu(enum policy_work work, const struct gpuaes_key *key, unsigned char *buffer,
-                       size_t len, int rounds)
+static double best_gpu(enum policy_work work, const struct gpuaes_gcm_key *key,
+                       unsigned char *buffer, size_t len, int rounds)
 {
     double best = HUGE_VAL;
     for (int i = 0; i < rounds; i++) {
@@ -63,7 +68,7 @@ static double best_gpu(enum policy_work work, const struct gpuaes_key *key, unsi
     return best;
 }
 
-static void measure_work(enum policy_work work, int pinned, const struct gpuaes_key *key,
+static void measure_work(enum policy_work work, int pinned, const struct gpuaes_gcm_key *key,
                          unsigned char *buffer)
 {
     double brief = best_gpu(work, key, buffer, SHORT_SAMPLE, SHORT_ROUNDS);
@@ -77,10 +82,10 @@ static void measure_work(enum policy_work work, int pinned, const struct gpuaes_
 static void measure_kind(int pinned, unsigned char *buffer)
 {
     static const unsigned char zero_key[32];
-    struct gpuaes_key key;
+    struct gpuaes_gcm_key key;
     if (buffer == NULL)
         return;
-    (void)gpuaes_key_expand(&key, zero_key, sizeof zero_key);
+    (void)gpuaes_gcm_key_expand(&key, zero_key, sizeof zero_key);
     memset(buffer, 'A', ROOM); /* valid Base64 */
     for (enum policy_work work = 0; work < POLICY_WORKS; work++)
         if (work != WORK_CBC_ENCRYPT) /* one message of it is never for the device */

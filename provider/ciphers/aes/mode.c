@@ -37,7 +37,7 @@ int aes_learn_ciphers(const struct cpu *cpu)
     (void)pthread_mutex_lock(&lock);
     for (; learnt < AES_CIPHER_COUNT; learnt++) {
         struct aes_cipher *cipher = &aes_ciphers[learnt];
-        if (!cpu_learn(cpu, cipher->names, &cipher->cpu))
+        if (!cpu_learn(cpu, cipher->names, &cipher->cpu, 1))
             break;
         cipher->cpu.iv_bytes = cipher->mode->iv_bytes;
         aes_list_params(cipher, cpu->context);

@@ -1,0 +1,139 @@
+/*
+ * AES-GCM contexts: from a new one to the first text of a message.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "provider/ciphers/gcm/context.h"
+
+#include <openssl/crypto.h>
+#include <string.h>
+
+#include "provider/ciphers/gcm/parameters.h"
+#include "provider/policy/policy.h"
+
+struct gcm_context *gcm_context_new(struct provider *provider, const struct gcm_cipher *cipher)
+{
+    struct gcm_context *c = OPENSSL_zalloc(sizeof *c);
+    if (c == NULL)
+        return NULL;
+    c->cpu = cipher->cpu.newctx(provider->cpu.context);
+    if (c->cpu == NULL) {
+        OPENSSL_free(c);
+        return NULL;
+    }
+    c->cipher = cipher;
+    c->provider = provider;
+    totals_begin(&c->totals);
+    gcm_update_thresholds(c);
+    policy_context_created(provider);
+    return c;
+}
+
+void gcm_context_free(struct gcm_context *c)
+{
+    if (c == NULL)
+        return;
+    totals_flush(&c->totals);
+    c->cipher->cpu.freectx(c->cpu);
+    if (c->ctr != NULL)
+        c->cipher->ctr.freectx(c->ctr);
+    OPENSSL_clear_free(c, sizeof *c);
+}
+
+struct gcm_context *gcm_context_copy(const struct gcm_context *c)
+{
+    struct gcm_context *copy = OPENSSL_memdup(c, sizeof *c);
+    if (copy == NULL)
+        return NULL;
+    copy->ctr = NULL;
+    copy->cpu = c->cipher->cpu.dupctx(c->cpu);
+    if (copy->cpu == NULL) {
+        OPENSSL_clear_free(copy, sizeof *copy);
+        return NULL;
+    }
+    totals_begin(&copy->totals);
+    return copy;
+}
+
+/* ---- Initialisation -------------------------------------------------------------------- */
+
+static void forget_key(struct gcm_context *c)
+{
+    if (c->expanded)
+        OPENSSL_cleanse(&c->schedule, sizeof c->schedule);
+    OPENSSL_cleanse(c->key, sizeof c->key);
+    c->expanded = c->has_key = 0;
+}
+
+const struct gpuaes_gcm_key *gcm_schedule(struct gcm_context *c)
+{
+    if (!c->expanded && !gpuaes_gcm_key_expand(&c->schedule, c->key, c->cipher->key_bytes))
+        return NULL;
+    c->expanded = 1;
+    return &c->schedule;
+}
+
+/* Counted bytes are handed on where that does not show. */
+enum { FLUSHED_BYTES = 64 << 10 };
+
+static void flush_totals(struct gcm_context *c)
+{
+    uint64_t bytes = 0;
+    for (int reason = 0; reason < CPU_REASONS; reason++)
+        bytes += c->totals.cpu_bytes[reason];
+    if (bytes >= FLUSHED_BYTES)
+        totals_flush(&c->totals);
+}
+
+void gcm_leave_to_cpu(struct gcm_context *c, enum cpu_reason why)
+{
+    c->side = GCM_CPUS;
+    c->why = why;
+    c->small = SIZE_MAX;
+}
+
+void gcm_update_thresholds(struct gcm_context *c)
+{
+    if (c->side == GCM_CPUS || c->side == GCM_DONE) {
+        c->small = c->side == GCM_CPUS && c->device_memory ? 0 : SIZE_MAX;
+        return;
+    }
+    size_t floor = c->has_key ? policy_floor(c->provider) : SIZE_MAX;
+    c->why = c->has_key && floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
+    c->small = c->side == GCM_OURS || (c->device_memory && c->has_key) ? 0 : floor;
+}
+
+/*
+ * An IV begins a message. So does a key, where nothing was given of the message before it; else
+ * what the default provider makes of it is its own.
+ */
+static void begin_message(struct gcm_context *c, int has_key, int has_iv)
+{
+    int is_fresh = c->side == GCM_UNDECIDED && c->aad_bytes == 0;
+    if (c->side == GCM_OURS || c->side == GCM_DONE)
+        OPENSSL_cleanse(&c->ours, sizeof c->ours);
+    c->side = has_iv || (has_key && is_fresh) ? GCM_UNDECIDED : GCM_CPUS;
+    c->aad_bytes = 0;
+}
+
+int gcm_init(struct gcm_context *c, int encrypting, const unsigned char *key, size_t key_bytes,
+             const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
+{
+    OSSL_FUNC_cipher_encrypt_init_fn *init =
+        encrypting ? c->cipher->cpu.encrypt_init : c->cipher->cpu.decrypt_init;
+    flush_totals(c);
+    c->encrypting = encrypting;
+    int ok = gcm_check_params(c, params) && init(c->cpu, key, key_bytes, iv, iv_bytes, NULL);
+    if (!ok)
+        forget_key(c); /* which key the CPU has now is not known */
+    else if (key != NULL) {
+        forget_key(c);
+        c->has_key = 1;
+        memcpy(c->key, key, c->cipher->key_bytes);
+    }
+    if (key != NULL || iv != NULL || !ok)
+        begin_message(c, key != NULL, iv != NULL);
+    ok = ok && (params == NULL || gcm_set_params(c, params));
+    gcm_update_thresholds(c);
+    return ok;
+}

@@ -1,0 +1,80 @@
+/*
+ * The state of an AES-GCM context.
+ *
+ * The default provider's hash can be neither read nor set, so a message belongs to one side from
+ * its first text on. The CPU's: everything is the default provider's. The device's, called ours:
+ * this context holds the hash and the counter, and small updates of it are the CPU's still; see
+ * ours.h. Additional data goes to the default provider's context in both cases.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_PROVIDER_CIPHERS_GCM_CONTEXT_H
+#define GPUAES_PROVIDER_CIPHERS_GCM_CONTEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cuda/gpuaes.h"
+#include "provider/ciphers/gcm/cipher.h"
+#include "provider/common/provider.h"
+#include "provider/common/statistics.h"
+
+enum gcm_side {
+    GCM_UNDECIDED = 0, /* no text yet */
+    GCM_CPUS = 1,      /* a bit: what small text makes of an undecided one */
+    GCM_OURS = 2,
+    GCM_DONE = 3 /* ours, and it has its tag, which the default provider's context has, too */
+};
+
+/* A message of ours. */
+struct gcm_ours {
+    struct gpuaes_gcm_state state; /* at the last block boundary; its hash is of the text alone */
+    uint64_t text_bytes;
+    unsigned char stream[GPUAES_BLOCK];   /* of the block that is not whole yet, the keystream, */
+    unsigned char block[GPUAES_BLOCK];    /* and the ciphertext */
+    unsigned char mask[GPUAES_BLOCK];     /* the encrypted first counter block */
+    unsigned char aad_hash[GPUAES_BLOCK]; /* of the additional data, times H */
+    int has_tag; /* a decryption: the default provider's context has the expected one */
+};
+
+struct gcm_context {
+    /* What every small update needs. */
+    void *cpu; /* the default provider's context */
+    const struct gcm_cipher *cipher;
+    size_t small;        /* text of fewer bytes is the CPU's, and makes the message so */
+    uint64_t aad_bytes;  /* of this message */
+    unsigned side;       /* enum gcm_side */
+    enum cpu_reason why; /* text that is not offered to a device is the CPU's */
+    struct totals totals;
+
+    struct provider *provider;
+    int encrypting, has_key;
+    int device_memory; /* the parameter: pointers may be a device's */
+    unsigned char key[32];
+    int expanded;
+    struct gpuaes_gcm_key schedule;
+    void *ctr; /* a context of the default provider's CTR, or NULL as yet */
+    struct gcm_ours ours;
+};
+
+struct gcm_context *gcm_context_new(struct provider *provider, const struct gcm_cipher *cipher);
+void gcm_context_free(struct gcm_context *context);
+struct gcm_context *gcm_context_copy(const struct gcm_context *original);
+
+/*
+ * As OSSL_FUNC_cipher_encrypt_init() or, without `encrypting`, OSSL_FUNC_cipher_decrypt_init(): the
+ * default provider's is called, and what is needed to take over is kept.
+ */
+int gcm_init(struct gcm_context *context, int encrypting, const unsigned char *key,
+             size_t key_bytes, const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[]);
+
+/* Sets `small` and `why` for what the message is now. Call after everything that changes it. */
+void gcm_update_thresholds(struct gcm_context *context);
+
+/* The message is the CPU's from now on. */
+void gcm_leave_to_cpu(struct gcm_context *context, enum cpu_reason why);
+
+/* The key as libgpuaes wants it; NULL without a key. */
+const struct gpuaes_gcm_key *gcm_schedule(struct gcm_context *context);
+
+#endif

@@ -1,0 +1,239 @@
+/*
+ * Text by the default provider's CTR, hashes by its GCM.
+ *
+ * A message of additional data alone has the tag mask + (hash(data) + lengths) H. So the default
+ * provider's context, once it is not needed for its own message, hashes whatever is given to it as
+ * additional data of another one with the same IV, whose mask is known: sums are exclusive ors.
+ * Such a tag leaves this process in no way.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "provider/ciphers/gcm/cpu.h"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/params.h>
+#include <string.h>
+
+#include "base/minmax.h"
+
+/* What the default provider takes as an IV, and more. */
+enum { IV_MOST = 256, USUAL_IV = 12 };
+
+static void add(unsigned char sum[GPUAES_BLOCK], const unsigned char block[GPUAES_BLOCK])
+{
+    for (int i = 0; i < GPUAES_BLOCK; i++)
+        sum[i] ^= block[i];
+}
+
+static void write_bits(unsigned char to[8], uint64_t bytes)
+{
+    uint64_t bits = __builtin_bswap64(bytes * 8);
+    memcpy(to, &bits, sizeof bits);
+}
+
+/* ---- The default provider's contexts -------------------------------------------------- */
+
+static int get_iv(const struct gcm_context *c, unsigned char iv[IV_MOST], size_t *iv_bytes)
+{
+    OSSL_PARAM length[] = {OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_IVLEN, iv_bytes),
+                           OSSL_PARAM_construct_end()};
+    if (!c->cipher->cpu.get_ctx_params(c->cpu, length) || *iv_bytes == 0 || *iv_bytes > IV_MOST)
+        return 0;
+    OSSL_PARAM octets[] = {OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_IV, iv, *iv_bytes),
+                           OSSL_PARAM_construct_end()};
+    return c->cipher->cpu.get_ctx_params(c->cpu, octets);
+}
+
+/* Tags are given to a decryption, and got from an encryption. */
+static int turn(struct gcm_context *c, int encrypting)
+{
+    const struct cpu_cipher *cpu = &c->cipher->cpu;
+    return (encrypting ? cpu->encrypt_init : cpu->decrypt_init)(c->cpu, NULL, 0, NULL, 0, NULL);
+}
+
+int gcm_cpu_put_tag(struct gcm_context *c, const unsigned char *tag, size_t bytes)
+{
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, (void *)tag, bytes),
+        OSSL_PARAM_construct_end()};
+    return turn(c, 0) && c->cipher->cpu.set_ctx_params(c->cpu, params) && turn(c, c->encrypting);
+}
+
+/* 0 also where there is none; the length is what the context says then. */
+static int get_tag(struct gcm_context *c, unsigned char tag[GPUAES_BLOCK], size_t *bytes)
+{
+    OSSL_PARAM length[] = {OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_AEAD_TAGLEN, bytes),
+                           OSSL_PARAM_construct_end()};
+    *bytes = GPUAES_BLOCK;
+    if (!c->cipher->cpu.get_ctx_params(c->cpu, length) || *bytes > GPUAES_BLOCK)
+        return 0;
+    OSSL_PARAM octets[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, tag, *bytes),
+        OSSL_PARAM_construct_end()};
+    return turn(c, 1) && c->cipher->cpu.get_ctx_params(c->cpu, octets) && turn(c, c->encrypting);
+}
+
+int gcm_cpu_get_tag(struct gcm_context *c, unsigned char tag[GPUAES_BLOCK], size_t *bytes)
+{
+    (void)ERR_set_mark();
+    int ok = get_tag(c, tag, bytes);
+    (void)ERR_pop_to_mark();
+    return turn(c, c->encrypting) && ok;
+}
+
+/*
+ * Ends its message, and gets the tag as of an encryption. That must not be seen, since a second
+ * tag for one IV gives H away: the one of before is put in its place.
+ */
+static int end_message(struct gcm_context *c, unsigned char tag[GPUAES_BLOCK])
+{
+    unsigned char before[GPUAES_BLOCK] = {0};
+    size_t written, before_bytes, bytes;
+    (void)gcm_cpu_get_tag(c, before, &before_bytes);
+    int ok = turn(c, 1) && c->cipher->cpu.final(c->cpu, NULL, &written, 0) &&
+             get_tag(c, tag, &bytes) && bytes == GPUAES_BLOCK;
+    return gcm_cpu_put_tag(c, before, before_bytes) && ok;
+}
+
+/* Begins CTR at a counter block, with this message's key. */
+static int begin_ctr(struct gcm_context *c, const unsigned char counter[GPUAES_BLOCK])
+{
+    const struct cpu_cipher *ctr = &c->cipher->ctr;
+    if (c->ctr != NULL)
+        return ctr->encrypt_init(c->ctr, c->key, c->cipher->key_bytes, counter, GPUAES_BLOCK, NULL);
+    c->ctr = ctr->newctx(c->provider->cpu.context);
+    return c->ctr != NULL && begin_ctr(c, counter);
+}
+
+/* ---- The counter ----------------------------------------------------------------------- */
+
+static uint32_t get_low(const unsigned char counter[GPUAES_BLOCK])
+{
+    uint32_t low;
+    memcpy(&low, counter + USUAL_IV, sizeof low);
+    return __builtin_bswap32(low);
+}
+
+/* inc32, SP 800-38D section 6.2, so many times. */
+static void advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
+{
+    uint32_t low = __builtin_bswap32(get_low(counter) + (uint32_t)blocks);
+    memcpy(counter + USUAL_IV, &low, sizeof low);
+}
+
+/* Section 7.1, step 2. */
+static void first_counter(struct gcm_context *c, const unsigned char *iv, size_t iv_bytes,
+                          unsigned char counter[GPUAES_BLOCK])
+{
+    unsigned char lengths[GPUAES_BLOCK] = {0};
+    memset(counter, 0, GPUAES_BLOCK);
+    if (iv_bytes == USUAL_IV) {
+        memcpy(counter, iv, USUAL_IV);
+        counter[GPUAES_BLOCK - 1] = 1;
+        return;
+    }
+    write_bits(lengths + 8, iv_bytes);
+    gpuaes_gcm_hash(gcm_schedule(c), counter, iv, iv_bytes);
+    gpuaes_gcm_hash(gcm_schedule(c), counter, lengths, sizeof lengths);
+}
+
+int gcm_cpu_stream(struct gcm_context *c, unsigned char counter[GPUAES_BLOCK],
+                   unsigned char stream[GPUAES_BLOCK])
+{
+    size_t written;
+    memset(stream, 0, GPUAES_BLOCK);
+    if (!begin_ctr(c, counter) ||
+        !c->cipher->ctr.update(c->ctr, stream, &written, GPUAES_BLOCK, stream, GPUAES_BLOCK))
+        return 0;
+    advance(counter, 1);
+    return 1;
+}
+
+int gcm_cpu_take(struct gcm_context *c, unsigned char mask[GPUAES_BLOCK],
+                 unsigned char aad_hash[GPUAES_BLOCK], unsigned char counter[GPUAES_BLOCK])
+{
+    static const unsigned char nothing[1];
+    unsigned char iv[IV_MOST], lengths[GPUAES_BLOCK] = {0}, product[GPUAES_BLOCK] = {0};
+    size_t written = 0, iv_bytes = 0;
+    /* No additional data: takes the IV that was given, or makes one, as the first text does. */
+    if (gcm_schedule(c) == NULL || !c->cipher->cpu.cipher(c->cpu, NULL, &written, 0, nothing, 0) ||
+        !get_iv(c, iv, &iv_bytes))
+        return 0;
+    first_counter(c, iv, iv_bytes, counter);
+    if (!gcm_cpu_stream(c, counter, mask) || !end_message(c, aad_hash))
+        return 0;
+    write_bits(lengths, c->aad_bytes);
+    gpuaes_gcm_hash(gcm_schedule(c), product, lengths, sizeof lengths);
+    add(aad_hash, mask);
+    add(aad_hash, product);
+    OPENSSL_cleanse(product, sizeof product);
+    return 1;
+}
+
+/* ---- Text ------------------------------------------------------------------------------ */
+
+/* CTR of the default provider counts in 128 bits: it begins again where 32 bits end. */
+static int crypt(struct gcm_context *c, const unsigned char counter[GPUAES_BLOCK],
+                 const unsigned char *in, unsigned char *out, size_t bytes)
+{
+    unsigned char next[GPUAES_BLOCK];
+    size_t written;
+    memcpy(next, counter, sizeof next);
+    while (bytes != 0) {
+        uint64_t room = (((uint64_t)1 << 32) - get_low(next)) * GPUAES_BLOCK;
+        size_t n = min_u64(bytes, room);
+        if (!begin_ctr(c, next) || !c->cipher->ctr.update(c->ctr, out, &written, n, in, n))
+            return 0;
+        advance(next, n / GPUAES_BLOCK);
+        in += n;
+        out += n;
+        bytes -= n;
+    }
+    return 1;
+}
+
+/* Adds whole blocks, one or more, to a hash; `mask` is that of the message. */
+static int add_to_hash(struct gcm_context *c, unsigned char hash[GPUAES_BLOCK],
+                       const unsigned char *text, size_t bytes)
+{
+    unsigned char iv[IV_MOST], own[GPUAES_BLOCK], last[GPUAES_BLOCK] = {0}, product[GPUAES_BLOCK];
+    size_t iv_bytes = 0, written = 0, first = bytes - GPUAES_BLOCK;
+    if (!get_iv(c, iv, &iv_bytes) ||
+        !c->cipher->cpu.encrypt_init(c->cpu, NULL, 0, iv, iv_bytes, NULL) ||
+        (first != 0 && !c->cipher->cpu.cipher(c->cpu, NULL, &written, first, text, first)) ||
+        !end_message(c, own))
+        return 0;
+    /* own + mask = (hash(all but the last block) + lengths) H, and the last block is to be added
+     * in the place of the lengths. */
+    write_bits(last, first);
+    add(last, text + first);
+    memset(product, 0, sizeof product);
+    gpuaes_gcm_hash(gcm_schedule(c), product, last, sizeof last);
+    add(own, c->ours.mask);
+    add(own, product);
+    gpuaes_gcm_join(gcm_schedule(c), hash, own, bytes / GPUAES_BLOCK);
+    OPENSSL_cleanse(own, sizeof own);
+    OPENSSL_cleanse(product, sizeof product);
+    return 1;
+}
+
+int gcm_cpu_blocks(struct gcm_context *c, struct gpuaes_gcm_state *state, const unsigned char *in,
+                   unsigned char *out, size_t bytes)
+{
+    enum { PIECE = 128 << 10 }; /* it stays in the caches between cipher and hash */
+    while (bytes != 0) {
+        size_t n = min_u64(bytes, PIECE);
+        if (!c->encrypting && !add_to_hash(c, state->hash, in, n))
+            return 0;
+        if (!crypt(c, state->counter, in, out, n) ||
+            (c->encrypting && !add_to_hash(c, state->hash, out, n)))
+            return 0;
+        advance(state->counter, n / GPUAES_BLOCK);
+        in += n;
+        out += n;
+        bytes -= n;
+    }
+    return 1;
+}

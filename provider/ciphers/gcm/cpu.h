@@ -1,0 +1,40 @@
+/*
+ * The CPU's part of a message of ours, by the default provider's own ciphers.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_PROVIDER_CIPHERS_GCM_CPU_H
+#define GPUAES_PROVIDER_CIPHERS_GCM_CPU_H
+
+#include "provider/ciphers/gcm/context.h"
+
+/*
+ * Ends the message of the default provider's context, which has had the additional data alone.
+ * `mask` gets the encrypted first counter block, `aad_hash` the hash of the additional data times
+ * H, `counter` the block after the first one. Returns 0 where that context has no IV to use, or
+ * fails.
+ */
+int gcm_cpu_take(struct gcm_context *context, unsigned char mask[GPUAES_BLOCK],
+                 unsigned char aad_hash[GPUAES_BLOCK], unsigned char counter[GPUAES_BLOCK]);
+
+/* Encrypts or decrypts whole blocks of memory of the CPU, in place or apart, and hashes them. */
+int gcm_cpu_blocks(struct gcm_context *context, struct gpuaes_gcm_state *state,
+                   const unsigned char *in, unsigned char *out, size_t bytes);
+
+/* Makes the keystream of the next block, and moves the counter past it. */
+int gcm_cpu_stream(struct gcm_context *context, unsigned char counter[GPUAES_BLOCK],
+                   unsigned char stream[GPUAES_BLOCK]);
+
+/*
+ * Gets the tag of the default provider's context: the expected one of a decryption. Returns 0 where
+ * it has none, without an error.
+ */
+int gcm_cpu_get_tag(struct gcm_context *context, unsigned char tag[GPUAES_BLOCK], size_t *bytes);
+
+/*
+ * Makes `tag` the tag of the default provider's context, which has ended its message: so it is
+ * what the application gets, or what it has given.
+ */
+int gcm_cpu_put_tag(struct gcm_context *context, const unsigned char *tag, size_t bytes);
+
+#endif

@@ -1,0 +1,249 @@
+/*
+ * Messages of ours. NIST SP 800-38D section 7.
+ *
+ * The hash of the text alone is kept. That of the additional data, times H, is moved by the
+ * number of blocks of text when the tag is made: sums are exclusive ors, so both add up.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "provider/ciphers/gcm/ours.h"
+
+#include <openssl/crypto.h>
+#include <string.h>
+
+#include "base/minmax.h"
+#include "provider/ciphers/gcm/cpu.h"
+#include "provider/common/errors.h"
+#include "provider/policy/policy.h"
+
+/* Section 5.2.1.1. */
+#define TEXT_MOST (((uint64_t)1 << 36) - 32)
+
+int gcm_begin_ours(struct gcm_context *c)
+{
+    struct gcm_ours *o = &c->ours;
+    unsigned char tag[GPUAES_BLOCK];
+    size_t bytes;
+    memset(o, 0, sizeof *o);
+    o->has_tag = gcm_cpu_get_tag(c, tag, &bytes);
+    if (!gcm_cpu_take(c, o->mask, o->aad_hash, o->state.counter))
+        return 0;
+    c->side = GCM_OURS;
+    gcm_update_thresholds(c);
+    return 1;
+}
+
+/* ---- Text of the CPU ---------------------------------------------------------------------- */
+
+/* Text within one block. */
+static int run_part(struct gcm_context *c, const unsigned char *in, unsigned char *out,
+                    size_t bytes)
+{
+    struct gcm_ours *o = &c->ours;
+    size_t at = o->text_bytes % GPUAES_BLOCK;
+    if (at == 0 && !gcm_cpu_stream(c, o->state.counter, o->stream))
+        return 0;
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char text = in[i], made = text ^ o->stream[at + i];
+        o->block[at + i] = c->encrypting ? made : text;
+        out[i] = made;
+    }
+    if (at + bytes == GPUAES_BLOCK)
+        gpuaes_gcm_hash(gcm_schedule(c), o->state.hash, o->block, GPUAES_BLOCK);
+    o->text_bytes += bytes;
+    return 1;
+}
+
+static int run_blocks(struct gcm_context *c, const unsigned char *in, unsigned char *out,
+                      size_t bytes)
+{
+    if (bytes == 0)
+        return 1;
+    c->ours.text_bytes += bytes;
+    return gcm_cpu_blocks(c, &c->ours.state, in, out, bytes);
+}
+
+/* The bytes until the block that is not whole would be. */
+static size_t to_boundary(const struct gcm_context *c)
+{
+    return (GPUAES_BLOCK - c->ours.text_bytes % GPUAES_BLOCK) % GPUAES_BLOCK;
+}
+
+static int run_on_host(struct gcm_context *c, const unsigned char *in, unsigned char *out,
+                       size_t bytes)
+{
+    size_t head = min_u64(bytes, to_boundary(c));
+    size_t blocks = (bytes - head) / GPUAES_BLOCK * GPUAES_BLOCK, tail = bytes - head - blocks;
+    return (head == 0 || run_part(c, in, out, head)) &&
+           run_blocks(c, in + head, out + head, blocks) &&
+           (tail == 0 || run_part(c, in + head + blocks, out + head + blocks, tail));
+}
+
+static int copy(const struct gcm_context *c, void *to, const void *from, size_t bytes)
+{
+    struct work work = {.in = from, .out = to, .len = bytes, .flags = GPUAES_WAIT};
+    enum gpuaes_status status = offload(&work, OFFLOAD_COPY);
+    if (status == GPUAES_OK)
+        return 1;
+    error_raise(c->provider,
+                status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_DEVICE_MEMORY,
+                "a copy of %zu bytes: %s", bytes, gpuaes_status_text(status));
+    return 0;
+}
+
+/*
+ * Through host memory. The state moves only where a first copy out has shown that device memory
+ * can be written: what is hashed must be there.
+ */
+static int run_bounced(struct gcm_context *c, const unsigned char *in, unsigned char *out,
+                       size_t bytes)
+{
+    enum { PIECE = 256 << 10 };
+    size_t most = min_u64(bytes, PIECE);
+    unsigned char *memory = OPENSSL_malloc(most);
+    int ok = memory != NULL && copy(c, memory, out, 1) && copy(c, out, memory, 1);
+    while (ok && bytes != 0) {
+        size_t n = min_u64(bytes, most);
+        ok = copy(c, memory, in, n) && run_on_host(c, memory, memory, n) && copy(c, out, memory, n);
+        in += n;
+        out += n;
+        bytes -= n;
+    }
+    OPENSSL_clear_free(memory, most);
+    return ok;
+}
+
+static int run_on_cpu(struct gcm_context *c, const unsigned char *in, unsigned char *out,
+                      size_t bytes, unsigned bounced)
+{
+    if (bytes == 0)
+        return 1;
+    return bounced != 0 ? run_bounced(c, in, out, bytes) : run_on_host(c, in, out, bytes);
+}
+
+/* ---- Text of a device ---------------------------------------------------------------------- */
+
+/* What the devices did is taken as it is, and what they left between is the CPU's. */
+static int finish(struct gcm_context *c, const struct work *work,
+                  const struct gpuaes_report *report, unsigned bounced)
+{
+    const unsigned char *in = work->in;
+    unsigned char *out = work->out;
+    struct gcm_ours *o = &c->ours;
+    for (unsigned i = 0; i < report->shards; i++) {
+        const struct gpuaes_shard *shard = &report->shard[i];
+        size_t left = shard->bytes - shard->done, at = shard->at + shard->done;
+        gpuaes_gcm_join(gcm_schedule(c), o->state.hash, shard->hash, shard->done / GPUAES_BLOCK);
+        memcpy(o->state.counter, shard->iv, GPUAES_BLOCK);
+        o->text_bytes += shard->done;
+        c->totals.cpu_bytes[CPU_FAILED] += left;
+        if (!run_on_cpu(c, in + at, out + at, left, bounced))
+            return 0;
+    }
+    return 1;
+}
+
+static size_t done_of(const struct gpuaes_report *report)
+{
+    size_t done = 0;
+    for (unsigned i = 0; i < report->shards; i++)
+        done += report->shard[i].done;
+    return done;
+}
+
+/* Whole blocks. */
+static int run_on_gpu(struct gcm_context *c, struct work *work, unsigned bounced)
+{
+    struct gpuaes_report report;
+    report.shards = 0;
+    work->gcm_key = gcm_schedule(c);
+    work->gcm_state = &c->ours.state;
+    work->report = &report;
+    enum gpuaes_status status = offload(work, OFFLOAD_GCM);
+    work->report = NULL;
+    if (status == GPUAES_OK) {
+        c->ours.text_bytes += work->len;
+        policy_done(work, MODEL_GPU);
+        return 1;
+    }
+    policy_explain_failure(c->provider, status);
+    if (status == GPUAES_UNDEFINED || status == GPUAES_BAD_RANGE) {
+        error_raise(c->provider,
+                    status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_OUTPUT_UNDEFINED,
+                    "after %zu of %zu bytes", done_of(&report), work->len);
+        return 0;
+    }
+    if (report.shards == 0) { /* nothing was begun: all of it is left */
+        report.shards = 1;
+        report.shard[0] = (struct gpuaes_shard){.bytes = work->len};
+        memcpy(report.shard[0].iv, c->ours.state.counter, GPUAES_BLOCK);
+    }
+    return finish(c, work, &report, bounced);
+}
+
+/* ---- Updates --------------------------------------------------------------------------------- */
+
+int gcm_update_ours(struct gcm_context *c, struct work *work, int by_gpu, unsigned bounced)
+{
+    const unsigned char *in = work->in;
+    unsigned char *out = work->out;
+    size_t bytes = work->len, head = min_u64(bytes, to_boundary(c));
+    size_t blocks = by_gpu ? (bytes - head) / GPUAES_BLOCK * GPUAES_BLOCK : 0;
+    if (bytes > TEXT_MOST - c->ours.text_bytes) {
+        error_raise(c->provider, ERROR_TOO_LONG,
+                    "%zu bytes after %llu, and a message of GCM has at most 2^36 - 32", bytes,
+                    (unsigned long long)c->ours.text_bytes);
+        return 0;
+    }
+    c->totals.cpu_bytes[by_gpu ? CPU_SMALL : work->why] += bytes - blocks;
+    if (blocks == 0)
+        return run_on_cpu(c, in, out, bytes, bounced);
+    if (!run_on_cpu(c, in, out, head, bounced))
+        return 0;
+    work->in = in + head;
+    work->out = out + head;
+    work->len = blocks;
+    return run_on_gpu(c, work, bounced) &&
+           run_on_cpu(c, in + head + blocks, out + head + blocks, bytes - head - blocks, bounced);
+}
+
+/* ---- The tag --------------------------------------------------------------------------------- */
+
+static void write_bits(unsigned char to[8], uint64_t bytes)
+{
+    uint64_t bits = __builtin_bswap64(bytes * 8);
+    memcpy(to, &bits, sizeof bits);
+}
+
+/* Section 7.1, steps 5 and 6. */
+static void make_tag(struct gcm_context *c, unsigned char tag[GPUAES_BLOCK])
+{
+    struct gcm_ours *o = &c->ours;
+    const struct gpuaes_gcm_key *key = gcm_schedule(c);
+    unsigned char lengths[GPUAES_BLOCK];
+    gpuaes_gcm_hash(key, o->state.hash, o->block, o->text_bytes % GPUAES_BLOCK);
+    write_bits(lengths, c->aad_bytes);
+    write_bits(lengths + 8, o->text_bytes);
+    gpuaes_gcm_hash(key, o->state.hash, lengths, sizeof lengths);
+    memcpy(tag, o->aad_hash, GPUAES_BLOCK);
+    gpuaes_gcm_join(key, tag, o->state.hash, (o->text_bytes + GPUAES_BLOCK - 1) / GPUAES_BLOCK);
+    for (int i = 0; i < GPUAES_BLOCK; i++)
+        tag[i] ^= o->mask[i];
+}
+
+int gcm_final_ours(struct gcm_context *c)
+{
+    unsigned char tag[GPUAES_BLOCK], expected[GPUAES_BLOCK];
+    size_t bytes;
+    if (!c->encrypting && !c->ours.has_tag)
+        return 0; /* as the default provider: it may still come */
+    make_tag(c, tag);
+    int ok = c->encrypting
+                 ? gcm_cpu_put_tag(c, tag, sizeof tag)
+                 : gcm_cpu_get_tag(c, expected, &bytes) && CRYPTO_memcmp(tag, expected, bytes) == 0;
+    OPENSSL_cleanse(tag, sizeof tag); /* the right one would help a forger */
+    OPENSSL_cleanse(&c->ours, sizeof c->ours);
+    c->side = GCM_DONE;
+    gcm_update_thresholds(c);
+    return ok;
+}

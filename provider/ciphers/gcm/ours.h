@@ -1,0 +1,30 @@
+/*
+ * Messages of ours: whole blocks are a device's, or the CPU's where that is better or a device
+ * failed.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_PROVIDER_CIPHERS_GCM_OURS_H
+#define GPUAES_PROVIDER_CIPHERS_GCM_OURS_H
+
+#include "provider/ciphers/gcm/context.h"
+#include "provider/common/offload.h"
+
+/* Takes the message over from the default provider, which has had no text of it. */
+int gcm_begin_ours(struct gcm_context *context);
+
+/* Which text the CPU must not touch. */
+enum { GCM_BOUNCE_IN = 1, GCM_BOUNCE_OUT = 2 };
+
+/*
+ * Encrypts or decrypts the next text: `work` has `in`, `out`, `len` and the flags of gpuaes_gcm(),
+ * and becomes its call. Any length; in place, or apart. With `by_gpu` whole blocks are offered to a
+ * device, else all of it is the CPU's, for the reason `work->why`. Sides in `bounced` are in device
+ * memory. Returns 0 with an error raised.
+ */
+int gcm_update_ours(struct gcm_context *context, struct work *work, int by_gpu, unsigned bounced);
+
+/* Makes the tag, and for a decryption returns 1 if it is the expected one. */
+int gcm_final_ours(struct gcm_context *context);
+
+#endif

@@ -1,0 +1,256 @@
+/*
+ * Updates, and which side they make a message belong to.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "provider/ciphers/gcm/update.h"
+
+#include <openssl/crypto.h>
+#include <string.h>
+
+#include "base/minmax.h"
+#include "provider/ciphers/gcm/ours.h"
+#include "provider/common/errors.h"
+#include "provider/policy/policy.h"
+
+/* One call of update() or cipher(), which begin with the same parameters. */
+struct request {
+    OSSL_FUNC_cipher_update_fn *cpu_function;
+    unsigned char *out;
+    size_t *out_bytes, outsize;
+    const unsigned char *in;
+    size_t in_bytes;
+};
+
+static int on_cpu(struct gcm_context *c, const struct request *r)
+{
+    return r->cpu_function(c->cpu, r->out, r->out_bytes, r->outsize, r->in, r->in_bytes);
+}
+
+/* ---- Memory ------------------------------------------------------------------------------ */
+
+/* Finds the kinds of memory. Returns 0 with an error raised where a range cannot be used. */
+static int locate(const struct gcm_context *c, struct work *work)
+{
+    do {
+        if (!policy_require(c->provider))
+            return 0;
+        if (offload(work, OFFLOAD_LOCATE) != GPUAES_OK) {
+            error_raise(c->provider, ERROR_DEVICE_MEMORY,
+                        "what memory it is cannot be found: no thread could be created");
+            return 0;
+        }
+    } while (gpuaes_state() != GPUAES_READY);
+    work->is_located = 1;
+    int input = work->in_kind == GPUAES_FOREIGN;
+    if (!input && work->out_kind != GPUAES_FOREIGN)
+        return 1;
+    error_raise(c->provider, ERROR_BAD_DEVICE_RANGE,
+                "%s of %zu bytes, or it is not of a primary context", input ? "input" : "output",
+                input ? work->len : work->out_len);
+    return 0;
+}
+
+static unsigned find_bounced(const struct work *work)
+{
+    if (!work->is_located)
+        return 0;
+    return (work->in_kind == GPUAES_DEVICE ? GCM_BOUNCE_IN : 0U) |
+           (work->out_kind == GPUAES_DEVICE ? GCM_BOUNCE_OUT : 0U);
+}
+
+/* In place or apart; else the result depends on the order in which bytes are written. */
+static int is_safe(const struct request *r)
+{
+    return r->in == r->out || r->out + r->in_bytes <= r->in || r->in + r->in_bytes <= r->out;
+}
+
+/* ---- Additional data --------------------------------------------------------------------- */
+
+/* In device memory, it comes to the CPU in pieces. */
+static int add_from_device(struct gcm_context *c, const struct request *r)
+{
+    enum { PIECE = 64 << 10 };
+    size_t most = min_u64(r->in_bytes, PIECE), written;
+    unsigned char *memory = OPENSSL_malloc(most);
+    int ok = memory != NULL;
+    for (size_t at = 0; ok && at < r->in_bytes; at += most) {
+        struct work work = {.in = r->in + at,
+                            .out = memory,
+                            .len = min_u64(most, r->in_bytes - at),
+                            .flags = GPUAES_WAIT};
+        enum gpuaes_status status = offload(&work, OFFLOAD_COPY);
+        ok = status == GPUAES_OK;
+        if (!ok)
+            error_raise(c->provider, ERROR_DEVICE_MEMORY, "additional data of %zu bytes: %s",
+                        r->in_bytes, gpuaes_status_text(status));
+        ok = ok && r->cpu_function(c->cpu, NULL, &written, work.len, memory, work.len);
+    }
+    OPENSSL_free(memory);
+    *r->out_bytes = ok ? r->in_bytes : 0;
+    return ok;
+}
+
+static int add_aad(struct gcm_context *c, const struct request *r)
+{
+    struct work work = {.in = r->in, .out = NULL, .len = r->in_bytes};
+    int ok = 0;
+    if (c->side == GCM_OURS) {
+        error_raise(c->provider, ERROR_OUT_OF_ORDER, "additional data after text");
+        return 0;
+    }
+    if (c->device_memory && r->in_bytes != 0) {
+        if (!locate(c, &work))
+            return 0;
+        ok = work.in_kind == GPUAES_DEVICE ? add_from_device(c, r) : on_cpu(c, r);
+    } else
+        ok = on_cpu(c, r);
+    if (ok)
+        c->aad_bytes += r->in_bytes;
+    return ok;
+}
+
+/* ---- Text ---------------------------------------------------------------------------------- */
+
+static int update_ours(struct gcm_context *c, const struct request *r, struct work *work,
+                       int by_gpu)
+{
+    if (!is_safe(r)) {
+        error_raise(c->provider, ERROR_BAD_PARAMETER,
+                    "input and output overlap: they must be the same, or apart");
+        return 0;
+    }
+    if (!gcm_update_ours(c, work, by_gpu, find_bounced(work)))
+        return 0;
+    *r->out_bytes = r->in_bytes;
+    return 1;
+}
+
+/* The message is the CPU's from here on, with its first text. */
+static int give_to_cpu(struct gcm_context *c, const struct request *r, const struct work *work)
+{
+    gcm_leave_to_cpu(c, work->why);
+    int ok = on_cpu(c, r);
+    if (ok) {
+        c->totals.cpu_bytes[work->why] += r->in_bytes;
+        policy_done(work, MODEL_CPU);
+    }
+    return ok;
+}
+
+/* Text that only a device reads, or may. */
+static int update_device_memory(struct gcm_context *c, const struct request *r, struct work *work)
+{
+    if (!locate(c, work))
+        return 0;
+    unsigned bounced = find_bounced(work);
+    if (c->side == GCM_CPUS) {
+        if (bounced == 0)
+            return on_cpu(c, r);
+        error_raise(c->provider, ERROR_DEVICE_MEMORY, "the message was begun by the CPU");
+        return 0;
+    }
+    if (c->side != GCM_OURS && !gcm_begin_ours(c)) {
+        error_raise(c->provider, ERROR_NOT_INITIALISED, "the message has no IV that is new");
+        return 0;
+    }
+    work->flags = GPUAES_WAIT;
+    work->why = CPU_SMALL;
+    enum policy_choice choice = bounced != 0 ? CHOICE_GPU_ONLY : policy_choose(c->provider, work);
+    return choice != CHOICE_FAIL && update_ours(c, r, work, choice != CHOICE_CPU);
+}
+
+static int choose(struct gcm_context *c, const struct request *r, struct work *work)
+{
+    work->why = CPU_UNSUITED;
+    if (c->side == GCM_UNDECIDED && !is_safe(r))
+        return give_to_cpu(c, r, work);
+    enum policy_choice choice = policy_choose(c->provider, work);
+    work->is_located = choice == CHOICE_GPU_ONLY;
+    if (choice == CHOICE_FAIL)
+        return 0;
+    if (c->side == GCM_OURS)
+        return update_ours(c, r, work, choice != CHOICE_CPU);
+    if (choice == CHOICE_CPU)
+        return give_to_cpu(c, r, work);
+    if (gcm_begin_ours(c))
+        return update_ours(c, r, work, 1);
+    if (choice == CHOICE_GPU) /* the default provider will say why not */
+        return give_to_cpu(c, r, work);
+    error_raise(c->provider, ERROR_NOT_INITIALISED, "the message has no IV that is new");
+    return 0;
+}
+
+/* Without input, cipher() ends a message, and so does an update that has a length. */
+static int is_final(const struct gcm_context *c, const struct request *r)
+{
+    return r->in_bytes != 0 || r->cpu_function == c->cipher->cpu.cipher;
+}
+
+/* What is no small update of a message that is the CPU's or may be. */
+__attribute__((noinline)) static int long_update(struct gcm_context *c, const struct request *r)
+{
+    struct work work = {.kind = c->encrypting ? WORK_GCM_ENCRYPT : WORK_GCM_DECRYPT,
+                        .key_bytes = c->cipher->key_bytes,
+                        .in = r->in,
+                        .out = r->out,
+                        .len = r->in_bytes,
+                        .out_len = r->in_bytes,
+                        .flags = policy_flags(c->provider)};
+    (void)totals_forget(&c->totals);
+    if (r->in == NULL && c->side == GCM_OURS && is_final(c, r))
+        return gcm_final(c, r->out, r->out_bytes, r->outsize);
+    if (r->out == NULL && r->in != NULL)
+        return add_aad(c, r);
+    /* Nothing to do, or refused, or the end of a message that has no text. */
+    if (r->in == NULL || r->out == NULL || (c->side != GCM_OURS && r->in_bytes == 0) ||
+        r->outsize < r->in_bytes)
+        return on_cpu(c, r);
+    if (r->in_bytes == 0) {
+        *r->out_bytes = 0;
+        return 1;
+    }
+    return c->device_memory ? update_device_memory(c, r, &work) : choose(c, r, &work);
+}
+
+/* The hot path. A message whose first text is small is the CPU's from then on. */
+#define HOT __attribute__((hot, aligned(64)))
+
+HOT int gcm_update(void *context, unsigned char *out, size_t *out_bytes, size_t outsize,
+                   const unsigned char *in, size_t in_bytes)
+{
+    struct gcm_context *c = context;
+    if (__builtin_expect(out != NULL && in_bytes < c->small, 1)) {
+        c->small = SIZE_MAX;
+        c->side |= GCM_CPUS;
+        c->totals.cpu_bytes[c->why] += in_bytes;
+        return c->cipher->cpu.update(c->cpu, out, out_bytes, outsize, in, in_bytes);
+    }
+    struct request r = {c->cipher->cpu.update, out, out_bytes, outsize, in, in_bytes};
+    return long_update(c, &r);
+}
+
+HOT int gcm_cipher(void *context, unsigned char *out, size_t *out_bytes, size_t outsize,
+                   const unsigned char *in, size_t in_bytes)
+{
+    struct gcm_context *c = context;
+    if (__builtin_expect(out != NULL && in_bytes < c->small, 1)) {
+        c->small = SIZE_MAX;
+        c->side |= GCM_CPUS;
+        c->totals.cpu_bytes[c->why] += in_bytes;
+        return c->cipher->cpu.cipher(c->cpu, out, out_bytes, outsize, in, in_bytes);
+    }
+    struct request r = {c->cipher->cpu.cipher, out, out_bytes, outsize, in, in_bytes};
+    return long_update(c, &r);
+}
+
+int gcm_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
+{
+    struct gcm_context *c = context;
+    if (c->side != GCM_OURS)
+        return c->cipher->cpu.final(c->cpu, out, out_bytes, outsize);
+    if (!gcm_final_ours(c))
+        return 0;
+    *out_bytes = 0;
+    return 1;
+}

@@ -1,0 +1,556 @@
+/*
+ * AES-GCM through EVP, call by call as the default provider does it: random messages in memory of
+ * every kind, at any alignment, in place and apart, with any IV, additional data and text in any
+ * pieces, right and wrong tags; contexts that are used again by IV or by key; the wrap of the
+ * 32-bit counter; calls out of order and what parameters say then.
+ *
+ * Messages whose first text is of min-bytes or more are ours, others the CPU's.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include <openssl/core_names.h>
+
+#include "test/support/application.h"
+#include "test/support/providers.h"
+
+enum { MIN_BYTES = 1000, LARGEST = 300000, MARGIN = 64, ROOM = LARGEST + 2 * MARGIN };
+enum { AAD_MOST = 70000, IV_MOST = 128, TAG = 16 };
+enum { OURS, THEIRS, SIDES };
+
+static const char *const names[] = {"AES-128-GCM", "AES-192-GCM", "AES-256-GCM"};
+static EVP_CIPHER *ciphers[3][SIDES];
+static EVP_CIPHER_CTX *contexts[SIDES];
+static unsigned char *places_in[PLACES], *places_out[PLACES];
+static unsigned char text[ROOM], seen[SIDES][ROOM], aad[AAD_MOST], key[32], iv[IV_MOST], tag[TAG];
+static size_t iv_bytes;
+
+static size_t below(size_t limit)
+{
+    return tap_random_below(&random_state, limit);
+}
+
+/* ---- Both sides -------------------------------------------------------------------------- */
+
+static int set_uint(EVP_CIPHER_CTX *c, const char *name, unsigned value)
+{
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(name, &value), OSSL_PARAM_construct_end()};
+    return EVP_CIPHER_CTX_set_params(c, params);
+}
+
+/* Ours says where memory may be a device's. */
+static int set_place(enum place in, enum place out)
+{
+    int is_devices = in == DEVICE || out == DEVICE;
+    return stand_in() || set_uint(contexts[OURS], "device-memory", (unsigned)is_devices);
+}
+
+static int agree(const char *what, int ours, int theirs)
+{
+    if (ours != theirs)
+        tap_diag("%s: %d instead of %d", what, ours, theirs);
+    return ours == theirs;
+}
+
+static int init(const EVP_CIPHER *const cipher[SIDES], const unsigned char *k,
+                const unsigned char *v, int encrypt)
+{
+    int result[SIDES];
+    for (int side = 0; side < SIDES; side++)
+        result[side] = EVP_CipherInit_ex2(contexts[side], cipher == NULL ? NULL : cipher[side], k,
+                                          v, encrypt, NULL);
+    return agree("init", result[OURS], result[THEIRS]);
+}
+
+static int set_iv_length(size_t bytes)
+{
+    int result[SIDES];
+    for (int side = 0; side < SIDES; side++)
+        result[side] =
+            EVP_CIPHER_CTX_ctrl(contexts[side], EVP_CTRL_AEAD_SET_IVLEN, (int)bytes, NULL);
+    return agree("IV length", result[OURS], result[THEIRS]);
+}
+
+static int add_aad(const unsigned char *from, size_t bytes)
+{
+    int result[SIDES], n[SIDES] = {-1, -1};
+    for (int side = 0; side < SIDES; side++)
+        result[side] = EVP_CipherUpdate(contexts[side], NULL, &n[side], from, (int)bytes);
+    return agree("additional data", result[OURS], result[THEIRS]) &&
+           (result[OURS] != 1 || agree("its length", n[OURS], n[THEIRS]));
+}
+
+/* By EVP_Cipher() or EVP_CipherUpdate(). */
+static int call(int side, unsigned char *out, int *n, const unsigned char *in, size_t bytes,
+                int oneshot)
+{
+    if (!oneshot)
+        return EVP_CipherUpdate(contexts[side], out, n, in, (int)bytes);
+    *n = EVP_Cipher(contexts[side], out, in, (unsigned)bytes);
+    return *n >= 0;
+}
+
+/*
+ * The next of the text, at random places; `at` is its place in text[], where the default
+ * provider's output comes to lie.
+ */
+static int update(size_t at, size_t bytes, enum place in_place, enum place out_place, int is_same)
+{
+    size_t in_at = MARGIN + below(17), out_at = MARGIN + below(17);
+    unsigned char *in = places_in[in_place] + in_at,
+                  *out = is_same ? in : places_out[out_place] + out_at;
+    int n[SIDES] = {-1, -1}, result[SIDES], oneshot = below(8) == 0;
+    size_t around = bytes + 2 * MARGIN;
+    memset(seen[OURS], 0xee, around);
+    if (is_same)
+        out_place = in_place;
+    if (!application_write(out_place, out - MARGIN, seen[OURS], around) ||
+        !application_write(in_place, in, text + at, bytes))
+        return agree("the application's copies", 0, 1);
+    memset(seen[THEIRS], 0xee, around);
+    result[OURS] = call(OURS, out, &n[OURS], in, bytes, oneshot);
+    result[THEIRS] = call(THEIRS, seen[THEIRS] + MARGIN, &n[THEIRS], text + at, bytes, oneshot);
+    if (!agree("update", result[OURS], result[THEIRS]) || !agree("length", n[OURS], n[THEIRS]))
+        return 0;
+    if (!application_read(seen[OURS], out_place, out - MARGIN, around))
+        return agree("the application's copy", 0, 1);
+    int is_right = result[OURS] != 1 || memcmp(seen[OURS], seen[THEIRS], around) == 0;
+    return agree("output", is_right, 1);
+}
+
+static int get_tag(size_t bytes, unsigned char to[SIDES][TAG])
+{
+    int result[SIDES];
+    memset(to, 0, sizeof(unsigned char[SIDES][TAG]));
+    for (int side = 0; side < SIDES; side++)
+        result[side] =
+            EVP_CIPHER_CTX_ctrl(contexts[side], EVP_CTRL_AEAD_GET_TAG, (int)bytes, to[side]);
+    return agree("get the tag", result[OURS], result[THEIRS]) &&
+           agree("the tag", memcmp(to[OURS], to[THEIRS], TAG), 0);
+}
+
+static int set_tag(const unsigned char *from, size_t bytes)
+{
+    int result[SIDES];
+    for (int side = 0; side < SIDES; side++)
+        result[side] =
+            EVP_CIPHER_CTX_ctrl(contexts[side], EVP_CTRL_AEAD_SET_TAG, (int)bytes, (void *)from);
+    return agree("set the tag", result[OURS], result[THEIRS]);
+}
+
+/* *done: what final() returned. */
+static int final(int *done)
+{
+    int result[SIDES], n[SIDES] = {0, 0};
+    unsigned char nothing[TAG];
+    for (int side = 0; side < SIDES; side++)
+        result[side] = EVP_CipherFinal_ex(contexts[side], nothing, &n[side]);
+    *done = result[OURS];
+    return agree("final", result[OURS], result[THEIRS]) && agree("its length", n[OURS], n[THEIRS]);
+}
+
+/* What a context says of its message. */
+static int parameters_agree(void)
+{
+    unsigned char got[SIDES][IV_MOST] = {{0}};
+    int result[SIDES];
+    for (int side = 0; side < SIDES; side++)
+        result[side] = EVP_CIPHER_CTX_get_original_iv(contexts[side], got[side], IV_MOST);
+    if (!agree("get the IV", result[OURS], result[THEIRS]) ||
+        !agree("the IV", memcmp(got[OURS], got[THEIRS], IV_MOST), 0))
+        return 0;
+    for (int side = 0; side < SIDES; side++)
+        result[side] = EVP_CIPHER_CTX_get_tag_length(contexts[side]);
+    return agree("tag length", result[OURS], result[THEIRS]);
+}
+
+/* ---- Random messages ------------------------------------------------------------------------- */
+
+static size_t random_length(void)
+{
+    switch (below(8)) {
+    case 0:
+        return below(40);
+    case 1:
+        return below(MIN_BYTES);
+    case 2:
+        return 16 * below(200);
+    case 3:
+        return below(LARGEST / 4);
+    case 4:
+        return 16 * below(LARGEST / 64);
+    default:
+        return MIN_BYTES + below(20000);
+    }
+}
+
+static int random_aad(void)
+{
+    size_t pieces = below(3);
+    while (pieces-- != 0) {
+        size_t bytes = below(30) == 0 ? below(AAD_MOST) : below(100);
+        if (!add_aad(aad, bytes))
+            return 0;
+    }
+    return 1;
+}
+
+static int random_text(enum place in, enum place out, int is_same)
+{
+    size_t at = 0, pieces = 1 + below(5);
+    while (pieces-- != 0) {
+        size_t bytes = random_length();
+        if (bytes > LARGEST - at)
+            bytes = LARGEST - at;
+        if (!update(at, bytes, in, out, is_same))
+            return 0;
+        at += bytes;
+    }
+    return 1;
+}
+
+/* By a new key and IV, by an IV alone, or by parts. */
+static int random_init(int encrypt, int is_first)
+{
+    size_t size = below(3);
+    const EVP_CIPHER *const cipher[SIDES] = {ciphers[size][OURS], ciphers[size][THEIRS]};
+    tap_random_bytes(&random_state, iv, sizeof iv);
+    if (!is_first && below(2) == 0)
+        return init(NULL, NULL, iv, encrypt);
+    tap_random_bytes(&random_state, key, sizeof key);
+    iv_bytes = below(2) == 0 ? 12 : 1 + below(IV_MOST);
+    if (iv_bytes == 12 && below(2) == 0)
+        return init(cipher, key, iv, encrypt);
+    if (!init(cipher, NULL, NULL, encrypt) || !set_iv_length(iv_bytes))
+        return 0;
+    if (below(2) == 0)
+        return init(NULL, key, iv, encrypt);
+    return below(2) == 0 ? init(NULL, key, NULL, encrypt) && init(NULL, NULL, iv, encrypt)
+                         : init(NULL, NULL, iv, encrypt) && init(NULL, key, NULL, encrypt);
+}
+
+/* A decryption fails with a tag of its own choice; so the right one is made by the default. */
+static int random_message_agrees(int is_first)
+{
+    unsigned char tags[SIDES][TAG];
+    enum place in = (enum place)below(PLACES), out = (enum place)below(PLACES);
+    int encrypt = (int)below(2), is_same = (int)below(2), done;
+    static const unsigned tag_sizes[] = {4, 8, 12, 13, 14, 15, 16, 16, 16};
+    if (is_same)
+        out = in;
+    if (!set_place(in, out) || !random_init(encrypt, is_first))
+        return 0;
+    tap_random_bytes(&random_state, text, 2000);
+    if (!random_aad() || !random_text(in, out, is_same) || !parameters_agree())
+        return 0;
+    tap_random_bytes(&random_state, tag, TAG);
+    if (!encrypt && below(10) != 0 && !set_tag(tag, tag_sizes[below(9)]))
+        return 0;
+    if (!final(&done) || !parameters_agree())
+        return 0;
+    return !encrypt || !done || get_tag(tag_sizes[below(9)], tags);
+}
+
+static int restart(void)
+{
+    for (int side = 0; side < SIDES; side++) {
+        EVP_CIPHER_CTX_free(contexts[side]);
+        contexts[side] = EVP_CIPHER_CTX_new();
+    }
+    /* The parameter needs a cipher. */
+    for (int side = 0; side < SIDES; side++)
+        if (EVP_CipherInit_ex2(contexts[side], ciphers[0][side], NULL, NULL, 1, NULL) != 1)
+            return 0;
+    return 1;
+}
+
+static void check_random(void)
+{
+    size_t messages = setting("GPUAES_TEST_CASES", sanitized() ? 100 : 500);
+    int wrong = 0;
+    for (size_t i = 0; i < messages && wrong < 3; i++) {
+        int is_first = i % 5 == 0 && restart();
+        if (!random_message_agrees(is_first)) {
+            tap_diag("message %zu", i);
+            wrong++;
+            restart();
+        }
+    }
+    tap_ok(wrong == 0, "random messages, with tags that are made or wrong");
+}
+
+/* ---- Round trips ----------------------------------------------------------------------------- */
+
+/* Encrypts by the default provider, decrypts by ours. */
+static int round_trip(size_t size, size_t bytes, int is_forged, int is_in_pieces)
+{
+    unsigned char *cipher = places_in[PAGEABLE], *back = places_out[PAGEABLE];
+    int n = 0, ok, forged = (int)below(bytes + TAG);
+    EVP_CIPHER_CTX *c = contexts[THEIRS];
+    tap_random_bytes(&random_state, text, bytes);
+    ok = EVP_EncryptInit_ex2(c, ciphers[size][THEIRS], key, iv, NULL) &&
+         EVP_EncryptUpdate(c, NULL, &n, aad, 33) &&
+         EVP_EncryptUpdate(c, cipher, &n, text, (int)bytes) && EVP_EncryptFinal_ex(c, back, &n) &&
+         EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG, tag);
+    if (is_forged)
+        *((size_t)forged < bytes ? cipher + forged : tag + forged - bytes) ^= 1;
+    c = contexts[OURS];
+    size_t first = is_in_pieces ? MIN_BYTES + below(bytes - MIN_BYTES) : bytes;
+    ok = ok && EVP_DecryptInit_ex2(c, ciphers[size][OURS], key, iv, NULL) &&
+         EVP_DecryptUpdate(c, NULL, &n, aad, 33) &&
+         EVP_DecryptUpdate(c, back, &n, cipher, (int)first) &&
+         EVP_DecryptUpdate(c, back + first, &n, cipher + first, (int)(bytes - first)) &&
+         EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, TAG, tag);
+    return ok && EVP_DecryptFinal_ex(c, back + bytes, &n) == !is_forged &&
+           (is_forged || memcmp(text, back, bytes) == 0);
+}
+
+static void check_round_trips(void)
+{
+    int wrong = 0, taken = 0;
+    restart();
+    for (int i = 0; i < 40; i++) {
+        wrong += !round_trip(below(3), MIN_BYTES + 1 + below(40000), 0, i % 2);
+        taken += !round_trip(below(3), MIN_BYTES + 1 + below(40000), 1, i % 2);
+    }
+    tap_ok(wrong == 0, "ours decrypts what the default provider encrypted");
+    tap_ok(taken == 0, "and refuses it with any bit of text or tag changed");
+}
+
+/* ---- The counter ------------------------------------------------------------------------------
+ */
+
+/* Found by search: with the key 0, 1, 2, ... the counter begins so near its end. */
+static void check_wrap(void)
+{
+    static const struct {
+        uint64_t iv;
+        unsigned blocks;
+    } rows[] = {{1263314, 0x4c6}, {1749139, 0x60e}, {2470963, 0x925}};
+    for (size_t size = 0; size < 3; size++) {
+        const EVP_CIPHER *const cipher[SIDES] = {ciphers[size][OURS], ciphers[size][THEIRS]};
+        unsigned char tags[SIDES][TAG];
+        int ok = restart(), done;
+        memset(iv, 0, sizeof iv);
+        for (int i = 0; i < 8; i++)
+            iv[i] = (unsigned char)(rows[size].iv >> 8 * i);
+        for (int i = 0; i < 32; i++)
+            key[i] = (unsigned char)i;
+        size_t to_wrap = (size_t)rows[size].blocks * 16, whole = to_wrap + 20000;
+        const size_t lengths[][2] = {
+            {whole, 0}, {to_wrap, 20000}, {to_wrap - 5, 20005}, {to_wrap + 3, 5000}};
+        for (size_t i = 0; i < 8; i++) {
+            int encrypt = i % 2 == 0;
+            ok = ok && init(cipher, NULL, NULL, encrypt) && set_iv_length(16) &&
+                 init(NULL, key, iv, encrypt) &&
+                 update(0, lengths[i / 2][0], PAGEABLE, PAGEABLE, 0) &&
+                 (lengths[i / 2][1] == 0 ||
+                  update(lengths[i / 2][0], lengths[i / 2][1], PINNED, PINNED, 1)) &&
+                 (encrypt || set_tag(tag, TAG)) && final(&done) &&
+                 (!encrypt || (done && get_tag(TAG, tags)));
+        }
+        tap_ok(ok, "%s: the wrap of the 32-bit counter", names[size]);
+    }
+}
+
+/* ---- Out of order -------------------------------------------------------------------------------
+ */
+
+static int begin(size_t size, int encrypt)
+{
+    const EVP_CIPHER *const cipher[SIDES] = {ciphers[size][OURS], ciphers[size][THEIRS]};
+    return restart() && init(cipher, key, iv, encrypt);
+}
+
+/* Each after a large first text, which makes the message ours. */
+static void check_order(void)
+{
+    unsigned char tags[SIDES][TAG];
+    int done = 0, is_in_order = begin(2, 1) && update(0, 5000, PAGEABLE, PAGEABLE, 0);
+    tap_ok(is_in_order && add_aad(aad, 20) && update(5000, 100, PAGEABLE, PAGEABLE, 1) &&
+               final(&done) && done && get_tag(16, tags),
+           "additional data after text is refused, and the message goes on");
+    tap_ok(update(0, 5000, PAGEABLE, PAGEABLE, 0) && update(0, 5, PAGEABLE, PAGEABLE, 0) &&
+               final(&done) && !done && get_tag(16, tags),
+           "after the end there is no more text, and the tag stays");
+    tap_ok(init(NULL, NULL, iv, 1) && add_aad(aad, 20) && update(0, 7000, PAGEABLE, PAGEABLE, 1) &&
+               final(&done) && done && get_tag(16, tags),
+           "a new IV begins a new message");
+    tap_ok(begin(1, 0) && update(0, 5000, PAGEABLE, PAGEABLE, 0) && final(&done) && !done &&
+               set_tag(tag, 16) && final(&done) && !done,
+           "a decryption without a tag does not end");
+    tap_ok(begin(0, 1) && update(0, 5000, PAGEABLE, PAGEABLE, 0) && init(NULL, NULL, NULL, 1) &&
+               update(5000, 50, PAGEABLE, PAGEABLE, 0) && final(&done) && done && get_tag(16, tags),
+           "an initialisation without key and IV changes nothing");
+    tap_ok(begin(0, 1) && update(0, 5000, PAGEABLE, PAGEABLE, 0) && set_iv_length(16) &&
+               update(5000, 50, PAGEABLE, PAGEABLE, 0) && final(&done) && !done,
+           "another length of the IV ends the message");
+    tap_ok(begin(0, 1) && set_tag(tag, 16) && set_tag(tag, 17) && set_iv_length(0) &&
+               set_iv_length(1000) && update(0, 3000, PAGEABLE, PAGEABLE, 0) && set_tag(tag, 12) &&
+               final(&done) && done && get_tag(17, tags) && get_tag(1, tags),
+           "bad lengths, and a tag that is set for an encryption");
+}
+
+/* The tag of additional data alone, of the same IV, must not come out. */
+static void check_early_tag(void)
+{
+    unsigned char got[TAG];
+    int n;
+    EVP_CIPHER_CTX *c = contexts[OURS];
+    int ok = begin(2, 1) && update(0, 5000, PAGEABLE, PAGEABLE, 0);
+    tap_ok(ok && EVP_CIPHER_CTX_ctrl(contexts[OURS], EVP_CTRL_AEAD_GET_TAG, TAG, got) <= 0,
+           "a message that has not ended gives no tag");
+    c = contexts[OURS];
+    memset(got, 1, sizeof got);
+    ok = EVP_EncryptInit_ex2(c, NULL, NULL, iv, NULL) && EVP_EncryptUpdate(c, NULL, &n, aad, 5);
+    static const unsigned char zeros[TAG];
+    ok = ok && (EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG, got) <= 0 ||
+                memcmp(got, zeros, TAG) == 0);
+    tap_ok(ok, "nor does the one after it");
+}
+
+/* ---- Made IVs, and TLS
+ * ---------------------------------------------------------------------------- */
+
+static void check_made_ivs(void)
+{
+    int n;
+    unsigned char got[64], fixed[4] = "abc", made[8];
+    for (int large = 0; large < 2; large++) {
+        int bytes = large ? 5000 : 50;
+        EVP_CIPHER_CTX *c = (restart(), contexts[OURS]), *r = contexts[THEIRS];
+        int ok = EVP_EncryptInit_ex2(c, ciphers[2][OURS], key, NULL, NULL) &&
+                 EVP_EncryptUpdate(c, NULL, &n, aad, 9) &&
+                 EVP_EncryptUpdate(c, places_out[PAGEABLE], &n, text, bytes) &&
+                 EVP_EncryptFinal_ex(c, got, &n) &&
+                 EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG, tag) &&
+                 EVP_CIPHER_CTX_get_original_iv(c, iv, 12);
+        ok = ok && EVP_DecryptInit_ex2(r, ciphers[2][THEIRS], key, iv, NULL) &&
+             EVP_DecryptUpdate(r, NULL, &n, aad, 9) &&
+             EVP_DecryptUpdate(r, seen[0], &n, places_out[PAGEABLE], bytes) &&
+             EVP_CIPHER_CTX_ctrl(r, EVP_CTRL_AEAD_SET_TAG, TAG, tag) &&
+             EVP_DecryptFinal_ex(r, got, &n) && memcmp(seen[0], text, (size_t)bytes) == 0;
+        tap_ok(ok, "an IV that the cipher makes, %d bytes of text", bytes);
+        c = (restart(), contexts[OURS]);
+        ok = EVP_EncryptInit_ex2(c, ciphers[2][OURS], key, NULL, NULL) &&
+             EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IV_FIXED, 4, fixed) > 0;
+        for (int i = 0; i < 3; i++) {
+            r = contexts[THEIRS];
+            ok = ok && EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_IV_GEN, 8, made) > 0 &&
+                 EVP_EncryptUpdate(c, places_out[PAGEABLE], &n, text, bytes) &&
+                 EVP_EncryptFinal_ex(c, got, &n) &&
+                 EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG, tag);
+            memcpy(iv, fixed, 4);
+            memcpy(iv + 4, made, 8);
+            ok = ok && EVP_DecryptInit_ex2(r, ciphers[2][THEIRS], key, iv, NULL) &&
+                 EVP_DecryptUpdate(r, seen[0], &n, places_out[PAGEABLE], bytes) &&
+                 EVP_CIPHER_CTX_ctrl(r, EVP_CTRL_AEAD_SET_TAG, TAG, tag) &&
+                 EVP_DecryptFinal_ex(r, got, &n) && memcmp(seen[0], text, (size_t)bytes) == 0;
+        }
+        tap_ok(ok, "IVs with a fixed part, %d bytes of text", bytes);
+    }
+}
+
+/* A TLS 1.2 record by each side, and back by the other. */
+static void check_tls(void)
+{
+    unsigned char header[13] = {0, 0, 0, 0, 0, 0, 0, 1, 23, 3, 3, 0, 0}, fixed[12] = "fixed part!";
+    enum { BYTES = 2000, RECORD = 8 + BYTES + TAG };
+    int ok = 1;
+    for (int from = 0; from < SIDES; from++) {
+        unsigned char *record = places_in[PAGEABLE];
+        restart();
+        EVP_CIPHER_CTX *e = contexts[from], *d = contexts[!from];
+        header[11] = (8 + BYTES) >> 8;
+        header[12] = (8 + BYTES) & 255;
+        ok = ok && EVP_EncryptInit_ex2(e, ciphers[2][from], key, NULL, NULL) &&
+             EVP_CIPHER_CTX_ctrl(e, EVP_CTRL_AEAD_SET_IV_FIXED, -1, fixed) > 0 &&
+             EVP_CIPHER_CTX_ctrl(e, EVP_CTRL_AEAD_TLS1_AAD, sizeof header, header) == TAG;
+        memcpy(record + 8, text, BYTES);
+        ok = ok && EVP_Cipher(e, record, record, RECORD) == RECORD;
+        header[11] = RECORD >> 8;
+        header[12] = RECORD & 255;
+        ok = ok && EVP_DecryptInit_ex2(d, ciphers[2][!from], key, NULL, NULL) &&
+             EVP_CIPHER_CTX_ctrl(d, EVP_CTRL_AEAD_SET_IV_FIXED, -1, fixed) > 0 &&
+             EVP_CIPHER_CTX_ctrl(d, EVP_CTRL_AEAD_TLS1_AAD, sizeof header, header) == TAG &&
+             EVP_Cipher(d, record, record, RECORD) > 0 && memcmp(record + 8, text, BYTES) == 0;
+    }
+    tap_ok(ok, "TLS records");
+}
+
+/* ---- Copies
+ * -------------------------------------------------------------------------------------- */
+
+static void check_copies(void)
+{
+    int result[SIDES], n, done;
+    unsigned char got[SIDES][TAG];
+    int ok = begin(2, 1) && add_aad(aad, 7) && update(0, 5000, PAGEABLE, PAGEABLE, 0);
+    EVP_CIPHER_CTX *copies[SIDES];
+    for (int side = 0; side < SIDES; side++) {
+        copies[side] = EVP_CIPHER_CTX_new();
+        result[side] = EVP_CIPHER_CTX_copy(copies[side], contexts[side]);
+    }
+    ok = ok && agree("copy", result[OURS], result[THEIRS]) && final(&done);
+    for (int side = 0; side < SIDES && result[OURS] == 1; side++)
+        ok = ok && EVP_EncryptUpdate(copies[side], seen[0], &n, text, 77) &&
+             EVP_EncryptFinal_ex(copies[side], seen[0], &n) &&
+             EVP_CIPHER_CTX_ctrl(copies[side], EVP_CTRL_AEAD_GET_TAG, TAG, got[side]);
+    ok = ok && (result[OURS] != 1 || memcmp(got[OURS], got[THEIRS], TAG) == 0);
+    for (int side = 0; side < SIDES; side++)
+        EVP_CIPHER_CTX_free(copies[side]);
+    tap_ok(ok, "copies of a context, where the default provider has them");
+}
+
+/* ---- Main
+ * ---------------------------------------------------------------------------------------- */
+
+static void set_up(void)
+{
+    setenv("GPUAES_MIN_BYTES", "1000", 1);
+    test_providers = providers_load();
+    if (!application_begin(0)) {
+        puts("Bail out! no CUDA");
+        exit(EXIT_FAILURE);
+    }
+    for (size_t size = 0; size < 3; size++) {
+        ciphers[size][OURS] = fetch_ours(&test_providers, names[size]);
+        ciphers[size][THEIRS] = fetch_reference(&test_providers, names[size]);
+    }
+    for (enum place place = 0; place < PLACES; place++) {
+        places_in[place] = application_alloc(place, ROOM);
+        places_out[place] = application_alloc(place, ROOM);
+    }
+    tap_random_bytes(&random_state, text, sizeof text);
+    tap_random_bytes(&random_state, aad, sizeof aad);
+}
+
+int main(void)
+{
+    tap_random_seed(&random_state);
+    set_up();
+    uint64_t before = figure("gpu-bytes");
+    check_random();
+    check_round_trips();
+    check_wrap();
+    check_order();
+    check_early_tag();
+    check_made_ivs();
+    check_tls();
+    check_copies();
+    if (stand_in())
+        tap_skip("the default provider stands in: it has no figures");
+    else
+        tap_ok(figure("gpu-bytes") - before > 1000000, "the device did its part");
+    for (enum place place = 0; place < PLACES; place++) {
+        application_free(place, places_in[place]);
+        application_free(place, places_out[place]);
+    }
+    for (size_t size = 0; size < 3; size++)
+        for (int side = 0; side < SIDES; side++)
+            EVP_CIPHER_free(ciphers[size][side]);
+    for (int side = 0; side < SIDES; side++)
+        EVP_CIPHER_CTX_free(contexts[side]);
+    providers_unload(&test_providers);
+    return tap_done();
+}
