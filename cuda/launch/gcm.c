@@ -26,7 +26,6 @@ size_t kernels_gcm_scratch_bytes(uint64_t blocks)
     return SCRATCH_POWERS + (size_t)levels_of(blocks) * LEVEL_BYTES;
 }
 
-/* Fills the powers that the kernel takes. */
 static drv_result launch_powers(const struct driver *driver, const struct kernels *kernels,
                                 struct ghash_arguments *hash, const struct gpuaes_gcm_key *key,
                                 drv_stream stream)
@@ -37,6 +36,19 @@ static drv_result launch_powers(const struct driver *driver, const struct kernel
     return kernels_launch(driver, kernels->ghash_powers,
                           (hash->levels * GHASH_POWERS + threads - 1) / threads, threads, 0, stream,
                           hash);
+}
+
+drv_result kernels_launch_ghash_powers(const struct driver *driver, const struct kernels *kernels,
+                                       const struct gpuaes_gcm_key *key,
+                                       const struct kernels_scratch *scratch, drv_stream stream,
+                                       drv_ptr *powers)
+{
+    *powers = scratch->address + SCRATCH_POWERS;
+    struct ghash_arguments g = {
+        .powers = *powers, .total = scratch->address + SCRATCH_TOTAL, .levels = 1};
+    drv_result r = launch_powers(driver, kernels, &g, key, stream);
+    gpuaes_cleanse(&g, sizeof g);
+    return r;
 }
 
 drv_result kernels_launch_gcm(const struct driver *driver, const struct kernels *kernels,

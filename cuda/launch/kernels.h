@@ -6,6 +6,8 @@
 #ifndef GPUAES_CUDA_LAUNCH_KERNELS_H
 #define GPUAES_CUDA_LAUNCH_KERNELS_H
 
+#include <stdatomic.h>
+
 #include "base/key_size.h"
 #include "cuda/launch/mode.h"
 
@@ -17,6 +19,7 @@ struct kernels {
     drv_module module;
     drv_function aes[GPUAES_ALL_OPS][AES_KERNELS][KEY_SIZES]; /* NULL: not on this device */
     drv_function cbc_chain, ghash_powers;
+    atomic_int ghash_is_right;           /* shown by gcm_check() */
     drv_function batch[2][2][KEY_SIZES]; /* decrypts or not, many keys or one */
     drv_function batch_chain, batch_expand;
     unsigned batch_shared[2]; /* bytes: for one key, for many */
@@ -96,6 +99,15 @@ drv_result kernels_launch_gcm(const struct driver *driver, const struct kernels 
                               enum gpuaes_op op, const struct gpuaes_gcm_key *key,
                               const struct aes_arguments *arguments, drv_ptr hash,
                               const struct kernels_scratch *scratch, drv_stream stream);
+
+/*
+ * Queues the first GHASH_POWERS powers of H alone, factors of 16 bytes at *powers. The scratch
+ * memory is that of one block at least.
+ */
+drv_result kernels_launch_ghash_powers(const struct driver *driver, const struct kernels *kernels,
+                                       const struct gpuaes_gcm_key *key,
+                                       const struct kernels_scratch *scratch, drv_stream stream,
+                                       drv_ptr *powers);
 
 /* ---- Batches: batch.c ---- */
 
