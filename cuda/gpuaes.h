@@ -561,6 +561,27 @@ GPUAES_API enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_bi
                                                          unsigned char iv[16]);
 
 /*
+ * Queues whole blocks of GCM as gpuaes_gcm() would run them, from `counter` on; memory and statuses
+ * are as for gpuaes_stream_binding_aes(). The hash stays on the device, where the next call adds to
+ * it, until gpuaes_stream_binding_hash() gets it: all work between two calls of that has one key.
+ * The first GCM of a device waits for its self-test, but not for the stream.
+ */
+GPUAES_API enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_binding *binding,
+                                                        enum gpuaes_op op,
+                                                        const struct gpuaes_gcm_key *key,
+                                                        const unsigned char counter[16],
+                                                        const void *in, void *out, size_t len);
+
+/*
+ * Waits as gpuaes_stream_binding_wait() does, and adds all blocks of GCM that were queued since the
+ * last call of this to `hash`, as in struct gpuaes_gcm_state. The statuses are the same; on any but
+ * OK and BUSY the hash of those blocks is lost.
+ */
+GPUAES_API enum gpuaes_status gpuaes_stream_binding_hash(struct gpuaes_stream_binding *binding,
+                                                         const struct gpuaes_gcm_key *key,
+                                                         unsigned char hash[16]);
+
+/*
  * Waits for the work of the binding, and so for what was on the stream before that, also while
  * the stream is captured; keeps the binding's memory for others. NULL is ignored.
  */

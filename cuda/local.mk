@@ -11,6 +11,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/aes/aes.c cuda/aes/aes.h \
 	cuda/aes/cbc.c cuda/aes/ctr.c cuda/aes/ecb.c \
 	cuda/aes/gcm.c \
+	cuda/aes/gcm_binding.c cuda/aes/gcm_binding.h \
 	cuda/aes/gcm_check.c cuda/aes/gcm_check.h \
 	cuda/aes/ghash.c cuda/aes/ghash.h \
 	cuda/aes/key_schedule.c \
@@ -40,7 +41,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/memory/pinned.c \
 	cuda/process/settings.c cuda/process/settings.h \
 	cuda/process/thread_pool.c cuda/process/thread_pool.h \
-	cuda/aes/stream_binding.c \
+	cuda/aes/stream_binding.c cuda/aes/stream_binding.h \
 	cuda/driver/root.c cuda/driver/root.h \
 	cuda/aes/stream_events.c cuda/aes/stream_events.h \
 	cuda/device/memory_pool.c cuda/device/memory_pool.h \

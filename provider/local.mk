@@ -21,6 +21,7 @@ provider_libprovider_core_la_SOURCES = \
 	provider/ciphers/gcm/cipher.c provider/ciphers/gcm/cipher.h \
 	provider/ciphers/gcm/context.c provider/ciphers/gcm/context.h \
 	provider/ciphers/gcm/cpu.c provider/ciphers/gcm/cpu.h \
+	provider/ciphers/gcm/cuda_stream.c provider/ciphers/gcm/cuda_stream.h \
 	provider/ciphers/gcm/dispatch.c provider/ciphers/gcm/dispatch.h \
 	provider/ciphers/gcm/ours.c provider/ciphers/gcm/ours.h \
 	provider/ciphers/gcm/parameters.c provider/ciphers/gcm/parameters.h \

@@ -11,22 +11,9 @@
 #include <string.h>
 
 #include "cuda/aes/aes.h"
-#include "cuda/aes/stream_events.h"
-#include "cuda/memory/memory_kind.h"
+#include "cuda/aes/gcm_binding.h"
+#include "cuda/aes/stream_binding.h"
 #include "cuda/process/statistics.h"
-#include "cuda/runtime/runtime.h"
-
-struct gpuaes_stream_binding {
-    struct device *device;
-    drv_stream stream;
-    struct block memory, large_memory;
-    drv_ptr next; /* one block of the memory; the scratch memory follows it */
-    struct kernels_scratch scratch;
-    struct kernels_scratch large; /* of 0 bytes: there is none */
-    struct stream_events events;  /* what of the stream is ours */
-    int chained;                  /* `next` holds a block */
-    struct block read_back;       /* pinned: the block, for the CPU */
-};
 
 /*
  * An application may have thousands of bindings, so each has little: chained CBC is cut into
@@ -92,6 +79,8 @@ static void give_memory(struct gpuaes_stream_binding *binding)
         memory_pool_give(device, &binding->large_memory);
         atomic_fetch_sub(&large_scratches, 1);
     }
+    if (binding->gcm_memory.bytes != 0)
+        memory_pool_give(device, &binding->gcm_memory);
     memory_pool_give(device, &binding->read_back);
 }
 
@@ -155,8 +144,8 @@ enum gpuaes_status gpuaes_stream_binding_open(struct gpuaes_stream_binding **bin
 
 /* ---- Work ----------------------------------------------------------------------- */
 
-/* Enters the binding's device, unless it is lost. */
-static enum gpuaes_status enter(struct gpuaes_stream_binding *binding, struct runtime_guard *guard)
+enum gpuaes_status stream_binding_enter(struct gpuaes_stream_binding *binding,
+                                        struct runtime_guard *guard)
 {
     if (!runtime_enter(guard))
         return GPUAES_NOT_READY;
@@ -166,9 +155,8 @@ static enum gpuaes_status enter(struct gpuaes_stream_binding *binding, struct ru
     return GPUAES_FAULT;
 }
 
-/* Memory that the binding's device reaches by itself. */
-static enum gpuaes_status look(const struct gpuaes_stream_binding *binding, const void *p,
-                               size_t len, struct memory *memory)
+enum gpuaes_status stream_binding_look(const struct gpuaes_stream_binding *binding, const void *p,
+                                       size_t len, struct memory *memory)
 {
     enum gpuaes_status status = memory_look(binding->device, p, len, memory);
     int reached =
@@ -199,8 +187,8 @@ static drv_result chain(struct gpuaes_stream_binding *binding, struct aes_argume
                                 binding->stream);
 }
 
-static enum gpuaes_status failure(const struct gpuaes_stream_binding *binding, const char *what,
-                                  drv_result r)
+enum gpuaes_status stream_binding_failure(const struct gpuaes_stream_binding *binding,
+                                          const char *what, drv_result r)
 {
     return device_fault(binding->device, what, r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
 }
@@ -232,9 +220,9 @@ static enum gpuaes_status run(struct gpuaes_stream_binding *binding, enum gpuaes
                               const void *out, size_t len)
 {
     struct memory in_memory, out_memory;
-    enum gpuaes_status status = look(binding, in, len, &in_memory);
+    enum gpuaes_status status = stream_binding_look(binding, in, len, &in_memory);
     if (status == GPUAES_OK)
-        status = look(binding, out, len, &out_memory);
+        status = stream_binding_look(binding, out, len, &out_memory);
     if (status != GPUAES_OK)
         return status;
     struct aes_arguments arguments;
@@ -245,7 +233,7 @@ static enum gpuaes_status run(struct gpuaes_stream_binding *binding, enum gpuaes
     drv_result r = put(binding, op, key->rounds, &arguments, iv, &in_memory);
     gpuaes_cleanse(&arguments, sizeof arguments);
     if (r != DRV_SUCCESS)
-        return failure(binding, "queueing work", r);
+        return stream_binding_failure(binding, "queueing work", r);
     binding->chained |= gpuaes_modes[op]->chained;
     statistics_add_bytes(len);
     return GPUAES_OK;
@@ -263,7 +251,7 @@ enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_binding *bindi
         return GPUAES_BAD_ARGUMENT;
     if (len == 0)
         return GPUAES_OK;
-    enum gpuaes_status status = enter(binding, &guard);
+    enum gpuaes_status status = stream_binding_enter(binding, &guard);
     if (status != GPUAES_OK)
         return status;
     status = run(binding, op, key, iv, in, out, len);
@@ -297,11 +285,11 @@ enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_binding *bind
     struct runtime_guard guard;
     if (iv != NULL && !binding->chained)
         return GPUAES_BAD_ARGUMENT;
-    if (enter(binding, &guard) != GPUAES_OK)
+    if (stream_binding_enter(binding, &guard) != GPUAES_OK)
         return GPUAES_FAULT;
     drv_result r = wait_for(binding, iv);
     enum gpuaes_status status =
-        r == DRV_SUCCESS ? GPUAES_OK : failure(binding, "work on a stream", r);
+        r == DRV_SUCCESS ? GPUAES_OK : stream_binding_failure(binding, "work on a stream", r);
     runtime_leave_device(&guard, binding->device);
     return status;
 }
@@ -311,12 +299,14 @@ void gpuaes_stream_binding_close(struct gpuaes_stream_binding *binding)
     struct runtime_guard guard;
     if (binding == NULL)
         return;
-    if (enter(binding, &guard) == GPUAES_OK) {
+    if (stream_binding_enter(binding, &guard) == GPUAES_OK) {
         drv_result r = stream_events_wait(&binding->events, binding->device);
+        if (r == DRV_SUCCESS)
+            r = gcm_binding_wipe(binding);
         if (r == DRV_SUCCESS)
             give_memory(binding);
         else /* its memory may be in use for ever */
-            (void)failure(binding, "work on a stream", r);
+            (void)stream_binding_failure(binding, "work on a stream", r);
         runtime_leave_device(&guard, binding->device);
     }
     runtime_unref();

@@ -162,6 +162,13 @@ enum gpuaes_status offload(struct work *w, enum offload_call call)
             w->status =
                 gpuaes_stream_binding_aes(w->binding, op, w->key, w->iv, w->in, w->out, w->len);
             break;
+        case OFFLOAD_QUEUE_GCM:
+            w->status = gpuaes_stream_binding_gcm(w->binding, op, w->gcm_key, w->gcm_state->counter,
+                                                  w->in, w->out, w->len);
+            break;
+        case OFFLOAD_HASH:
+            w->status = gpuaes_stream_binding_hash(w->binding, w->gcm_key, w->gcm_state->hash);
+            break;
         case OFFLOAD_WAIT:
             w->status = gpuaes_stream_binding_wait(w->binding, w->iv);
             break;

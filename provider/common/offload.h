@@ -27,7 +27,9 @@ enum offload_call {
     OFFLOAD_DECODE,
     OFFLOAD_BIND,  /* gpuaes_stream_binding_open() */
     OFFLOAD_QUEUE, /* gpuaes_stream_binding_aes() */
+    OFFLOAD_QUEUE_GCM,
     OFFLOAD_WAIT,  /* gpuaes_stream_binding_wait() */
+    OFFLOAD_HASH,  /* gpuaes_stream_binding_hash(), to gcm_state */
     OFFLOAD_CLOSE, /* `binding` and `keystream`, each of which may be NULL */
     OFFLOAD_DEVICE /* `device`, a number below that of devices in use, becomes its ordinal, or -1 */
 };

@@ -1,8 +1,8 @@
 /*
  * AES-GCM through EVP, call by call as the default provider does it: random messages in memory of
- * every kind, at any alignment, in place and apart, with any IV, additional data and text in any
- * pieces, right and wrong tags; contexts that are used again by IV or by key; the wrap of the
- * 32-bit counter; calls out of order and what parameters say then.
+ * every kind, at any alignment, in place and apart, on a CUDA stream or not, with any IV,
+ * additional data and text in any pieces, right and wrong tags; contexts that are used again by IV
+ * or by key; the wrap of the 32-bit counter; calls out of order and what parameters say then.
  *
  * Messages whose first text is of min-bytes or more are ours, others the CPU's.
  *
@@ -24,6 +24,7 @@ static EVP_CIPHER_CTX *contexts[SIDES];
 static unsigned char *places_in[PLACES], *places_out[PLACES];
 static unsigned char text[ROOM], seen[SIDES][ROOM], aad[AAD_MOST], key[32], iv[IV_MOST], tag[TAG];
 static size_t iv_bytes;
+static drv_stream stream;
 
 static size_t below(size_t limit)
 {
@@ -38,11 +39,22 @@ static int set_uint(EVP_CIPHER_CTX *c, const char *name, unsigned value)
     return EVP_CIPHER_CTX_set_params(c, params);
 }
 
-/* Ours says where memory may be a device's. */
+static int set_stream(EVP_CIPHER_CTX *c, drv_stream named)
+{
+    uint64_t handle = (uint64_t)(uintptr_t)named;
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint64("cuda-stream", &handle),
+                           OSSL_PARAM_construct_end()};
+    return EVP_CIPHER_CTX_set_params(c, params);
+}
+
+/* Ours says where memory may be a device's, and at times on which stream. */
 static int set_place(enum place in, enum place out)
 {
-    int is_devices = in == DEVICE || out == DEVICE;
-    return stand_in() || set_uint(contexts[OURS], "device-memory", (unsigned)is_devices);
+    if (stand_in())
+        return 1;
+    if (below(3) == 0)
+        return set_stream(contexts[OURS], stream);
+    return set_uint(contexts[OURS], "device-memory", in == DEVICE || out == DEVICE);
 }
 
 static int agree(const char *what, int ours, int theirs)
@@ -112,7 +124,7 @@ static int update(size_t at, size_t bytes, enum place in_place, enum place out_p
     result[THEIRS] = call(THEIRS, seen[THEIRS] + MARGIN, &n[THEIRS], text + at, bytes, oneshot);
     if (!agree("update", result[OURS], result[THEIRS]) || !agree("length", n[OURS], n[THEIRS]))
         return 0;
-    if (!application_read(seen[OURS], out_place, out - MARGIN, around))
+    if (!application_wait(stream) || !application_read(seen[OURS], out_place, out - MARGIN, around))
         return agree("the application's copy", 0, 1);
     int is_right = result[OURS] != 1 || memcmp(seen[OURS], seen[THEIRS], around) == 0;
     return agree("output", is_right, 1);
@@ -409,8 +421,7 @@ static void check_early_tag(void)
     tap_ok(ok, "nor does the one after it");
 }
 
-/* ---- Made IVs, and TLS
- * ---------------------------------------------------------------------------- */
+/* ---- Made IVs, and TLS --------------------------------------------------------------- */
 
 static void check_made_ivs(void)
 {
@@ -478,8 +489,67 @@ static void check_tls(void)
     tap_ok(ok, "TLS records");
 }
 
-/* ---- Copies
- * -------------------------------------------------------------------------------------- */
+/* ---- CUDA streams ------------------------------------------------------------------- */
+
+static int tags_agree(EVP_CIPHER_CTX *c, const unsigned char expected[TAG])
+{
+    unsigned char got[TAG];
+    int n;
+    return EVP_EncryptFinal_ex(c, got, &n) &&
+           EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG, got) &&
+           memcmp(got, expected, TAG) == 0;
+}
+
+static int encrypt_in_place(EVP_CIPHER_CTX *c, unsigned char *at, int bytes)
+{
+    int n = -1;
+    return EVP_EncryptUpdate(c, at, &n, at, bytes) && n == bytes;
+}
+
+/* Updates are queued, and the tag is made of all of them. */
+static void check_stream(void)
+{
+    enum { PIECE = 4096, PIECES = 6, ALL = PIECE * PIECES };
+    unsigned char *on_device = places_in[DEVICE], expected[TAG];
+    EVP_CIPHER_CTX *c = (restart(), contexts[OURS]), *r = contexts[THEIRS];
+    drv_stream other;
+    int n, ok;
+    if (stand_in()) {
+        tap_skip("the default provider stands in: it knows no streams");
+        return;
+    }
+    application.stream_create(&other, DRV_STREAM_NON_BLOCKING);
+    ok = EVP_EncryptInit_ex2(r, ciphers[2][THEIRS], key, iv, NULL) &&
+         EVP_EncryptUpdate(r, seen[THEIRS], &n, text, ALL) &&
+         EVP_EncryptFinal_ex(r, expected, &n) &&
+         EVP_CIPHER_CTX_ctrl(r, EVP_CTRL_AEAD_GET_TAG, TAG, expected) &&
+         EVP_EncryptInit_ex2(c, ciphers[2][OURS], key, iv, NULL) && set_stream(c, stream) &&
+         application_write(DEVICE, on_device, text, ALL);
+    for (int at = 0; at < ALL; at += PIECE)
+        ok = ok && encrypt_in_place(c, on_device + at, PIECE);
+    tap_ok(ok && tags_agree(c, expected) && application_read(seen[OURS], DEVICE, on_device, ALL) &&
+               !memcmp(seen[OURS], seen[THEIRS], ALL),
+           "a message that is queued on a stream");
+    ok = EVP_EncryptInit_ex2(c, NULL, NULL, iv, NULL) && encrypt_in_place(c, on_device, PIECE) &&
+         EVP_EncryptInit_ex2(c, NULL, NULL, iv, NULL) && set_stream(c, other) &&
+         application_write(DEVICE, on_device, text, ALL) && encrypt_in_place(c, on_device, PIECE) &&
+         set_stream(c, stream) && encrypt_in_place(c, on_device + PIECE, ALL - PIECE);
+    tap_ok(ok && tags_agree(c, expected), "one on two streams, after one given up");
+    tap_ok(EVP_EncryptInit_ex2(c, NULL, NULL, iv, NULL) &&
+               application_write(DEVICE, on_device, text, ALL) &&
+               application_begin_capture(stream) && !encrypt_in_place(c, on_device, PIECE) &&
+               reason_is("a CUDA graph is being captured") && application_end_capture(stream) == 0,
+           "a captured stream is refused, and the capture goes on");
+    tap_ok(encrypt_in_place(c, on_device, ALL) && tags_agree(c, expected),
+           "and the call is repeated after it");
+    tap_ok(!set_uint(c, "device-memory", 2) && reason_is("bad parameter") &&
+               !set_stream(c, (drv_stream)2) && reason_is("bad parameter"),
+           "values that cannot be set");
+    restart();
+    application.stream_destroy(other);
+}
+
+/* ---- Copies -------------------------------------------------------------------------- */
 
 static void check_copies(void)
 {
@@ -502,8 +572,7 @@ static void check_copies(void)
     tap_ok(ok, "copies of a context, where the default provider has them");
 }
 
-/* ---- Main
- * ---------------------------------------------------------------------------------------- */
+/* ---- Main ---------------------------------------------------------------------------- */
 
 static void set_up(void)
 {
@@ -513,6 +582,7 @@ static void set_up(void)
         puts("Bail out! no CUDA");
         exit(EXIT_FAILURE);
     }
+    application.stream_create(&stream, DRV_STREAM_NON_BLOCKING);
     for (size_t size = 0; size < 3; size++) {
         ciphers[size][OURS] = fetch_ours(&test_providers, names[size]);
         ciphers[size][THEIRS] = fetch_reference(&test_providers, names[size]);
@@ -537,6 +607,7 @@ int main(void)
     check_early_tag();
     check_made_ivs();
     check_tls();
+    check_stream();
     check_copies();
     if (stand_in())
         tap_skip("the default provider stands in: it has no figures");
@@ -551,6 +622,7 @@ int main(void)
             EVP_CIPHER_free(ciphers[size][side]);
     for (int side = 0; side < SIDES; side++)
         EVP_CIPHER_CTX_free(contexts[side]);
+    application.stream_destroy(stream);
     providers_unload(&test_providers);
     return tap_done();
 }

@@ -8,6 +8,7 @@
 #include <openssl/crypto.h>
 #include <string.h>
 
+#include "provider/ciphers/gcm/cuda_stream.h"
 #include "provider/ciphers/gcm/parameters.h"
 #include "provider/policy/policy.h"
 
@@ -33,6 +34,7 @@ void gcm_context_free(struct gcm_context *c)
 {
     if (c == NULL)
         return;
+    gcm_stream_unbind(c);
     totals_flush(&c->totals);
     c->cipher->cpu.freectx(c->cpu);
     if (c->ctr != NULL)
@@ -40,19 +42,23 @@ void gcm_context_free(struct gcm_context *c)
     OPENSSL_clear_free(c, sizeof *c);
 }
 
-struct gcm_context *gcm_context_copy(const struct gcm_context *c)
+struct gcm_context *gcm_context_copy(struct gcm_context *c)
 {
-    struct gcm_context *copy = OPENSSL_memdup(c, sizeof *c);
+    struct gcm_context *copy = gcm_stream_sync(c) ? OPENSSL_memdup(c, sizeof *c) : NULL;
     if (copy == NULL)
         return NULL;
     copy->ctr = NULL;
+    copy->stream.binding = NULL;
     copy->cpu = c->cipher->cpu.dupctx(c->cpu);
     if (copy->cpu == NULL) {
         OPENSSL_clear_free(copy, sizeof *copy);
         return NULL;
     }
     totals_begin(&copy->totals);
-    return copy;
+    if (c->stream.binding == NULL || gcm_stream_open(copy, c->stream.handle))
+        return copy;
+    gcm_context_free(copy);
+    return NULL;
 }
 
 /* ---- Initialisation -------------------------------------------------------------------- */
@@ -122,6 +128,9 @@ int gcm_init(struct gcm_context *c, int encrypting, const unsigned char *key, si
     OSSL_FUNC_cipher_encrypt_init_fn *init =
         encrypting ? c->cipher->cpu.encrypt_init : c->cipher->cpu.decrypt_init;
     flush_totals(c);
+    /* What is queued is of a message that ends here. */
+    if ((key != NULL || iv != NULL) && c->side == GCM_OURS && !gcm_stream_sync(c) && !c->ours.lost)
+        return 0;
     c->encrypting = encrypting;
     int ok = gcm_check_params(c, params) && init(c->cpu, key, key_bytes, iv, iv_bytes, NULL);
     if (!ok)

@@ -26,6 +26,12 @@ enum gcm_side {
     GCM_DONE = 3 /* ours, and it has its tag, which the default provider's context has, too */
 };
 
+/* The parameter cuda-stream. */
+struct gcm_stream {
+    struct gpuaes_stream_binding *binding; /* NULL: no stream is named */
+    uint64_t handle;                       /* as it was given */
+};
+
 /* A message of ours. */
 struct gcm_ours {
     struct gpuaes_gcm_state state; /* at the last block boundary; its hash is of the text alone */
@@ -34,6 +40,7 @@ struct gcm_ours {
     unsigned char block[GPUAES_BLOCK];    /* and the ciphertext */
     unsigned char mask[GPUAES_BLOCK];     /* the encrypted first counter block */
     unsigned char aad_hash[GPUAES_BLOCK]; /* of the additional data, times H */
+    int lost;    /* the hash of queued text is not known: its device failed */
     int has_tag; /* a decryption: the default provider's context has the expected one */
 };
 
@@ -50,6 +57,7 @@ struct gcm_context {
     struct provider *provider;
     int encrypting, has_key;
     int device_memory; /* the parameter: pointers may be a device's */
+    struct gcm_stream stream;
     unsigned char key[32];
     int expanded;
     struct gpuaes_gcm_key schedule;
@@ -59,7 +67,8 @@ struct gcm_context {
 
 struct gcm_context *gcm_context_new(struct provider *provider, const struct gcm_cipher *cipher);
 void gcm_context_free(struct gcm_context *context);
-struct gcm_context *gcm_context_copy(const struct gcm_context *original);
+/* A copy has a binding of its own to the stream, whose work is waited for. */
+struct gcm_context *gcm_context_copy(struct gcm_context *original);
 
 /*
  * As OSSL_FUNC_cipher_encrypt_init() or, without `encrypting`, OSSL_FUNC_cipher_decrypt_init(): the

@@ -116,8 +116,7 @@ static uint32_t get_low(const unsigned char counter[GPUAES_BLOCK])
     return __builtin_bswap32(low);
 }
 
-/* inc32, SP 800-38D section 6.2, so many times. */
-static void advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
+void gcm_cpu_advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
 {
     uint32_t low = __builtin_bswap32(get_low(counter) + (uint32_t)blocks);
     memcpy(counter + USUAL_IV, &low, sizeof low);
@@ -147,7 +146,7 @@ int gcm_cpu_stream(struct gcm_context *c, unsigned char counter[GPUAES_BLOCK],
     if (!begin_ctr(c, counter) ||
         !c->cipher->ctr.update(c->ctr, stream, &written, GPUAES_BLOCK, stream, GPUAES_BLOCK))
         return 0;
-    advance(counter, 1);
+    gcm_cpu_advance(counter, 1);
     return 1;
 }
 
@@ -186,7 +185,7 @@ static int crypt(struct gcm_context *c, const unsigned char counter[GPUAES_BLOCK
         size_t n = min_u64(bytes, room);
         if (!begin_ctr(c, next) || !c->cipher->ctr.update(c->ctr, out, &written, n, in, n))
             return 0;
-        advance(next, n / GPUAES_BLOCK);
+        gcm_cpu_advance(next, n / GPUAES_BLOCK);
         in += n;
         out += n;
         bytes -= n;
@@ -230,7 +229,7 @@ int gcm_cpu_blocks(struct gcm_context *c, struct gpuaes_gcm_state *state, const 
         if (!crypt(c, state->counter, in, out, n) ||
             (c->encrypting && !add_to_hash(c, state->hash, out, n)))
             return 0;
-        advance(state->counter, n / GPUAES_BLOCK);
+        gcm_cpu_advance(state->counter, n / GPUAES_BLOCK);
         in += n;
         out += n;
         bytes -= n;

@@ -21,6 +21,9 @@ int gcm_cpu_take(struct gcm_context *context, unsigned char mask[GPUAES_BLOCK],
 int gcm_cpu_blocks(struct gcm_context *context, struct gpuaes_gcm_state *state,
                    const unsigned char *in, unsigned char *out, size_t bytes);
 
+/* Moves a counter block by inc32, SP 800-38D section 6.2, so many times. */
+void gcm_cpu_advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks);
+
 /* Makes the keystream of the next block, and moves the counter past it. */
 int gcm_cpu_stream(struct gcm_context *context, unsigned char counter[GPUAES_BLOCK],
                    unsigned char stream[GPUAES_BLOCK]);

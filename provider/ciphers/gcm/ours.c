@@ -16,9 +16,6 @@
 #include "provider/common/errors.h"
 #include "provider/policy/policy.h"
 
-/* Section 5.2.1.1. */
-#define TEXT_MOST (((uint64_t)1 << 36) - 32)
-
 int gcm_begin_ours(struct gcm_context *c)
 {
     struct gcm_ours *o = &c->ours;
@@ -189,12 +186,6 @@ int gcm_update_ours(struct gcm_context *c, struct work *work, int by_gpu, unsign
     unsigned char *out = work->out;
     size_t bytes = work->len, head = min_u64(bytes, to_boundary(c));
     size_t blocks = by_gpu ? (bytes - head) / GPUAES_BLOCK * GPUAES_BLOCK : 0;
-    if (bytes > TEXT_MOST - c->ours.text_bytes) {
-        error_raise(c->provider, ERROR_TOO_LONG,
-                    "%zu bytes after %llu, and a message of GCM has at most 2^36 - 32", bytes,
-                    (unsigned long long)c->ours.text_bytes);
-        return 0;
-    }
     c->totals.cpu_bytes[by_gpu ? CPU_SMALL : work->why] += bytes - blocks;
     if (blocks == 0)
         return run_on_cpu(c, in, out, bytes, bounced);
@@ -235,7 +226,7 @@ int gcm_final_ours(struct gcm_context *c)
 {
     unsigned char tag[GPUAES_BLOCK], expected[GPUAES_BLOCK];
     size_t bytes;
-    if (!c->encrypting && !c->ours.has_tag)
+    if (c->ours.lost || (!c->encrypting && !c->ours.has_tag))
         return 0; /* as the default provider: it may still come */
     make_tag(c, tag);
     int ok = c->encrypting

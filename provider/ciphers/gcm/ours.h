@@ -10,6 +10,9 @@
 #include "provider/ciphers/gcm/context.h"
 #include "provider/common/offload.h"
 
+/* Bytes of text of a message at most: section 5.2.1.1. */
+#define GCM_TEXT_MOST (((uint64_t)1 << 36) - 32)
+
 /* Takes the message over from the default provider, which has had no text of it. */
 int gcm_begin_ours(struct gcm_context *context);
 
@@ -18,9 +21,9 @@ enum { GCM_BOUNCE_IN = 1, GCM_BOUNCE_OUT = 2 };
 
 /*
  * Encrypts or decrypts the next text: `work` has `in`, `out`, `len` and the flags of gpuaes_gcm(),
- * and becomes its call. Any length; in place, or apart. With `by_gpu` whole blocks are offered to a
- * device, else all of it is the CPU's, for the reason `work->why`. Sides in `bounced` are in device
- * memory. Returns 0 with an error raised.
+ * and becomes its call. Any length up to GCM_TEXT_MOST in all; in place, or apart. With `by_gpu`
+ * whole blocks are offered to a device, else all of it is the CPU's, for the reason `work->why`.
+ * Sides in `bounced` are in device memory. Returns 0 with an error raised.
  */
 int gcm_update_ours(struct gcm_context *context, struct work *work, int by_gpu, unsigned bounced);
 

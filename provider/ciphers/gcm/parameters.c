@@ -8,24 +8,27 @@
 
 #include <openssl/core_names.h>
 #include <openssl/params.h>
+#include <string.h>
 
+#include "provider/ciphers/gcm/cuda_stream.h"
 #include "provider/common/errors.h"
 #include "provider/policy/policy.h"
 
 #define PARAM_DEVICE_MEMORY "device-memory"
+#define PARAM_CUDA_STREAM "cuda-stream"
 
-static const OSSL_PARAM own = OSSL_PARAM_uint(PARAM_DEVICE_MEMORY, NULL);
+static const OSSL_PARAM own[] = {OSSL_PARAM_uint(PARAM_DEVICE_MEMORY, NULL),
+                                 OSSL_PARAM_uint64(PARAM_CUDA_STREAM, NULL), OSSL_PARAM_END};
 
 /* ---- What there is ------------------------------------------------------------------ */
 
 static void list(OSSL_PARAM *params, size_t most, const OSSL_PARAM *theirs)
 {
-    static const OSSL_PARAM end = OSSL_PARAM_END;
-    size_t n = 0;
-    params[n++] = own;
+    size_t n = sizeof own / sizeof own[0] - 1;
+    memcpy(params, own, n * sizeof own[0]);
     for (; theirs->key != NULL && n < most - 1; theirs++)
         params[n++] = *theirs;
-    params[n] = end;
+    params[n] = own[sizeof own / sizeof own[0] - 1];
 }
 
 void gcm_list_params(struct gcm_cipher *c, void *cpu_provider)
@@ -49,40 +52,75 @@ static int names_tls(const OSSL_PARAM params[])
     return 0;
 }
 
-int gcm_check_params(const struct gcm_context *c, const OSSL_PARAM params[])
+/* Ours that a call names. */
+struct own_params {
+    const OSSL_PARAM *memory, *stream; /* NULL: it stays as it is */
+    unsigned memory_value;
+    uint64_t handle;
+};
+
+static int read_own(const struct gcm_context *c, const OSSL_PARAM params[], struct own_params *o)
 {
-    const OSSL_PARAM *memory;
-    unsigned value = (unsigned)c->device_memory;
-    if (params == NULL)
-        return 1;
-    memory = OSSL_PARAM_locate_const(params, PARAM_DEVICE_MEMORY);
-    if (memory != NULL && (!OSSL_PARAM_get_uint(memory, &value) || value > 1))
+    memset(o, 0, sizeof *o);
+    o->memory = OSSL_PARAM_locate_const(params, PARAM_DEVICE_MEMORY);
+    o->stream = OSSL_PARAM_locate_const(params, PARAM_CUDA_STREAM);
+    if (o->memory != NULL &&
+        (!OSSL_PARAM_get_uint(o->memory, &o->memory_value) || o->memory_value > 1))
         error_raise(c->provider, ERROR_BAD_PARAMETER, PARAM_DEVICE_MEMORY " must be 0 or 1");
-    else if (value != 0 && names_tls(params))
+    else if (o->stream != NULL &&
+             (!OSSL_PARAM_get_uint64(o->stream, &o->handle) || o->handle == GCM_STREAM_PER_THREAD))
+        error_raise(c->provider, ERROR_BAD_PARAMETER,
+                    PARAM_CUDA_STREAM " must be a CUstream, 0 for the legacy default stream;"
+                                      " that of each thread is not one stream");
+    else if (o->stream != NULL && o->memory != NULL && o->memory_value == 0)
+        error_raise(c->provider, ERROR_BAD_PARAMETER,
+                    PARAM_CUDA_STREAM " and " PARAM_DEVICE_MEMORY "=0 exclude each other");
+    else if (names_tls(params) &&
+             (o->stream != NULL || o->memory_value != 0 || (o->memory == NULL && c->device_memory)))
         error_raise(c->provider, ERROR_DEVICE_MEMORY, "TLS records are the CPU's work");
     else
-        return memory == NULL || value == 0 || policy_require(c->provider);
+        return 1;
     return 0;
+}
+
+int gcm_check_params(const struct gcm_context *c, const OSSL_PARAM params[])
+{
+    struct own_params o;
+    return params == NULL || read_own(c, params, &o);
+}
+
+static int apply_own(struct gcm_context *c, const struct own_params *o)
+{
+    if (o->memory == NULL && o->stream == NULL)
+        return 1;
+    if (o->memory != NULL && o->memory_value == 0) {
+        if (!gcm_stream_close(c))
+            return 0;
+        c->device_memory = 0;
+        return 1;
+    }
+    if (!policy_require(c->provider) || (o->stream != NULL && !gcm_stream_open(c, o->handle)))
+        return 0;
+    c->device_memory = 1;
+    return 1;
 }
 
 int gcm_set_params(struct gcm_context *c, const OSSL_PARAM params[])
 {
-    unsigned memory = 0;
-    if (!gcm_check_params(c, params))
+    struct own_params o;
+    if (!read_own(c, params, &o))
         return 0;
-    const OSSL_PARAM *p = OSSL_PARAM_locate_const(params, PARAM_DEVICE_MEMORY);
-    if (p != NULL && OSSL_PARAM_get_uint(p, &memory))
-        c->device_memory = memory != 0;
     int ok = c->cipher->cpu.set_ctx_params(c->cpu, params);
     if (ok && OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_AEAD_TAG) != NULL)
         c->ours.has_tag = 1;
     /* Another length of the IV ends a message, as the default provider's context will say. */
-    if (names_tls(params))
+    if (names_tls(params) ||
+        (c->side == GCM_OURS &&
+         OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_AEAD_IVLEN) != NULL))
         gcm_leave_to_cpu(c, CPU_UNSUITED);
-    else if (c->side == GCM_OURS &&
-             OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_AEAD_IVLEN) != NULL)
-        gcm_leave_to_cpu(c, CPU_UNSUITED);
-    else if (p != NULL)
+    /* Some may have been set where others were refused. */
+    ok = apply_own(c, &o) && ok;
+    if (o.memory != NULL || o.stream != NULL)
         gcm_update_thresholds(c);
     return ok;
 }
@@ -92,6 +130,7 @@ int gcm_set_params(struct gcm_context *c, const OSSL_PARAM params[])
 int gcm_get_params(struct gcm_context *c, OSSL_PARAM params[])
 {
     OSSL_PARAM *memory = OSSL_PARAM_locate(params, PARAM_DEVICE_MEMORY);
+    OSSL_PARAM *stream = OSSL_PARAM_locate(params, PARAM_CUDA_STREAM);
     if (c->side == GCM_OURS && OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_AEAD_TAG) != NULL) {
         error_raise(c->provider, ERROR_OUT_OF_ORDER, "the tag of a message that has not ended");
         return 0;
@@ -100,5 +139,7 @@ int gcm_get_params(struct gcm_context *c, OSSL_PARAM params[])
     if (OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN) != NULL)
         gcm_leave_to_cpu(c, CPU_UNSUITED);
     return c->cipher->cpu.get_ctx_params(c->cpu, params) &&
-           (memory == NULL || OSSL_PARAM_set_uint(memory, c->device_memory != 0));
+           (memory == NULL || OSSL_PARAM_set_uint(memory, c->device_memory != 0)) &&
+           (stream == NULL || c->stream.binding == NULL ||
+            OSSL_PARAM_set_uint64(stream, c->stream.handle));
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/minmax.h"
+#include "provider/ciphers/gcm/cuda_stream.h"
 #include "provider/ciphers/gcm/ours.h"
 #include "provider/common/errors.h"
 #include "provider/policy/policy.h"
@@ -102,7 +103,8 @@ static int add_aad(struct gcm_context *c, const struct request *r)
     if (c->device_memory && r->in_bytes != 0) {
         if (!locate(c, &work))
             return 0;
-        ok = work.in_kind == GPUAES_DEVICE ? add_from_device(c, r) : on_cpu(c, r);
+        ok = work.in_kind == GPUAES_DEVICE ? gcm_stream_sync(c) && add_from_device(c, r)
+                                           : on_cpu(c, r);
     } else
         ok = on_cpu(c, r);
     if (ok)
@@ -112,14 +114,28 @@ static int add_aad(struct gcm_context *c, const struct request *r)
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
+static int can_take(const struct gcm_context *c, const struct request *r)
+{
+    if (c->ours.lost)
+        error_raise(c->provider, ERROR_OUTPUT_UNDEFINED,
+                    "queued text of this message was lost; initialise with an IV");
+    else if (!is_safe(r))
+        error_raise(c->provider, ERROR_BAD_PARAMETER,
+                    "input and output overlap: they must be the same, or apart");
+    else if (r->in_bytes > GCM_TEXT_MOST - c->ours.text_bytes)
+        error_raise(c->provider, ERROR_TOO_LONG,
+                    "%zu bytes after %llu, and a message of GCM has at most 2^36 - 32", r->in_bytes,
+                    (unsigned long long)c->ours.text_bytes);
+    else
+        return 1;
+    return 0;
+}
+
 static int update_ours(struct gcm_context *c, const struct request *r, struct work *work,
                        int by_gpu)
 {
-    if (!is_safe(r)) {
-        error_raise(c->provider, ERROR_BAD_PARAMETER,
-                    "input and output overlap: they must be the same, or apart");
+    if (!can_take(c, r))
         return 0;
-    }
     if (!gcm_update_ours(c, work, by_gpu, find_bounced(work)))
         return 0;
     *r->out_bytes = r->in_bytes;
@@ -154,6 +170,11 @@ static int update_device_memory(struct gcm_context *c, const struct request *r, 
         error_raise(c->provider, ERROR_NOT_INITIALISED, "the message has no IV that is new");
         return 0;
     }
+    int queued = can_take(c, r) ? gcm_stream_queue(c, work) : 0;
+    if (queued == 1)
+        *r->out_bytes = r->in_bytes;
+    if (queued != -1)
+        return queued;
     work->flags = GPUAES_WAIT;
     work->why = CPU_SMALL;
     enum policy_choice choice = bounced != 0 ? CHOICE_GPU_ONLY : policy_choose(c->provider, work);
@@ -249,7 +270,7 @@ int gcm_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsi
     struct gcm_context *c = context;
     if (c->side != GCM_OURS)
         return c->cipher->cpu.final(c->cpu, out, out_bytes, outsize);
-    if (!gcm_final_ours(c))
+    if (!gcm_stream_sync(c) || !gcm_final_ours(c))
         return 0;
     *out_bytes = 0;
     return 1;

@@ -1,0 +1,41 @@
+/*
+ * What a binding to a stream of the application consists of, and the steps that its calls share.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_CUDA_AES_STREAM_BINDING_H
+#define GPUAES_CUDA_AES_STREAM_BINDING_H
+
+#include "cuda/aes/stream_events.h"
+#include "cuda/memory/memory_kind.h"
+#include "cuda/runtime/runtime.h"
+
+struct gpuaes_stream_binding {
+    struct device *device;
+    drv_stream stream;
+    struct block memory, large_memory;
+    drv_ptr next; /* one block of the memory; the scratch memory follows it */
+    struct kernels_scratch scratch;
+    struct kernels_scratch large; /* of 0 bytes: there is none */
+    struct stream_events events;  /* what of the stream is ours */
+    int chained;                  /* `next` holds a block */
+    struct block read_back;       /* pinned: a block, for the CPU */
+
+    /* GCM: the hash and, at some distance, the scratch memory. Of 0 bytes: there is none. */
+    struct block gcm_memory;
+    uint64_t hashed; /* blocks whose hash it has; 0: there is nothing in it */
+};
+
+/* Enters the binding's device, unless it is lost. */
+enum gpuaes_status stream_binding_enter(struct gpuaes_stream_binding *binding,
+                                        struct runtime_guard *guard);
+
+/* Finds memory that the binding's device reaches by itself. Returns BAD_RANGE for other memory. */
+enum gpuaes_status stream_binding_look(const struct gpuaes_stream_binding *binding, const void *p,
+                                       size_t len, struct memory *memory);
+
+/* Says what a failed call of the driver means; want of memory is a fault here. */
+enum gpuaes_status stream_binding_failure(const struct gpuaes_stream_binding *binding,
+                                          const char *what, drv_result result);
+
+#endif
