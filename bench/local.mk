@@ -17,6 +17,7 @@ bench_libbench_la_SOURCES = \
 	bench/part_batch_mixed.c \
 	bench/part_devices.c \
 	bench/part_files.c \
+	bench/part_gcm.c \
 	bench/part_header.c \
 	bench/part_kernels.c \
 	bench/part_limits.c \

@@ -25,6 +25,7 @@ struct gcm_context *gcm_context_new(struct provider *provider, const struct gcm_
     c->cipher = cipher;
     c->provider = provider;
     totals_begin(&c->totals);
+    gcm_ask_policy(c);
     gcm_update_thresholds(c);
     policy_context_created(provider);
     return c;
@@ -79,16 +80,10 @@ const struct gpuaes_gcm_key *gcm_schedule(struct gcm_context *c)
     return &c->schedule;
 }
 
-/* Counted bytes are handed on where that does not show. */
-enum { FLUSHED_BYTES = 64 << 10 };
-
-static void flush_totals(struct gcm_context *c)
+void gcm_ask_policy(struct gcm_context *c)
 {
-    uint64_t bytes = 0;
-    for (int reason = 0; reason < CPU_REASONS; reason++)
-        bytes += c->totals.cpu_bytes[reason];
-    if (bytes >= FLUSHED_BYTES)
-        totals_flush(&c->totals);
+    c->floor = c->has_key ? policy_floor(c->provider) : SIZE_MAX;
+    c->others = c->has_key && c->floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
 }
 
 void gcm_leave_to_cpu(struct gcm_context *c, enum cpu_reason why)
@@ -100,13 +95,11 @@ void gcm_leave_to_cpu(struct gcm_context *c, enum cpu_reason why)
 
 void gcm_update_thresholds(struct gcm_context *c)
 {
-    if (c->side == GCM_CPUS || c->side == GCM_DONE) {
-        c->small = c->side == GCM_CPUS && c->device_memory ? 0 : SIZE_MAX;
-        return;
-    }
-    size_t floor = c->has_key ? policy_floor(c->provider) : SIZE_MAX;
-    c->why = c->has_key && floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
-    c->small = c->side == GCM_OURS || (c->device_memory && c->has_key) ? 0 : floor;
+    int is_cpus = c->side == GCM_CPUS || c->side == GCM_DONE;
+    c->small = is_cpus ? SIZE_MAX : c->floor;
+    c->why = is_cpus ? c->why : c->others;
+    if (c->side == GCM_OURS || (c->device_memory && c->has_key && c->side != GCM_DONE))
+        c->small = 0;
 }
 
 /*
@@ -127,10 +120,11 @@ int gcm_init(struct gcm_context *c, int encrypting, const unsigned char *key, si
 {
     OSSL_FUNC_cipher_encrypt_init_fn *init =
         encrypting ? c->cipher->cpu.encrypt_init : c->cipher->cpu.decrypt_init;
-    flush_totals(c);
     /* What is queued is of a message that ends here. */
     if ((key != NULL || iv != NULL) && c->side == GCM_OURS && !gcm_stream_sync(c) && !c->ours.lost)
         return 0;
+    if (gcm_is_to_be_flushed(c))
+        totals_flush(&c->totals);
     c->encrypting = encrypting;
     int ok = gcm_check_params(c, params) && init(c->cpu, key, key_bytes, iv, iv_bytes, NULL);
     if (!ok)
@@ -141,8 +135,9 @@ int gcm_init(struct gcm_context *c, int encrypting, const unsigned char *key, si
         memcpy(c->key, key, c->cipher->key_bytes);
     }
     if (key != NULL || iv != NULL || !ok)
-        begin_message(c, key != NULL, iv != NULL);
+        begin_message(c, key != NULL, ok && iv != NULL);
     ok = ok && (params == NULL || gcm_set_params(c, params));
+    gcm_ask_policy(c);
     gcm_update_thresholds(c);
     return ok;
 }

@@ -18,6 +18,7 @@
 #include "provider/ciphers/gcm/cipher.h"
 #include "provider/common/provider.h"
 #include "provider/common/statistics.h"
+#include "provider/policy/policy.h"
 
 enum gcm_side {
     GCM_UNDECIDED = 0, /* no text yet */
@@ -48,10 +49,11 @@ struct gcm_context {
     /* What every small update needs. */
     void *cpu; /* the default provider's context */
     const struct gcm_cipher *cipher;
-    size_t small;        /* text of fewer bytes is the CPU's, and makes the message so */
-    uint64_t aad_bytes;  /* of this message */
-    unsigned side;       /* enum gcm_side */
-    enum cpu_reason why; /* text that is not offered to a device is the CPU's */
+    size_t small;                /* text of fewer bytes is the CPU's, and makes the message so */
+    size_t floor;                /* what `small` is for a message that is not begun yet */
+    uint64_t aad_bytes;          /* of this message */
+    unsigned side;               /* enum gcm_side */
+    enum cpu_reason others, why; /* why text is the CPU's: what `floor` says, and of this message */
     struct totals totals;
 
     struct provider *provider;
@@ -77,7 +79,35 @@ struct gcm_context *gcm_context_copy(struct gcm_context *original);
 int gcm_init(struct gcm_context *context, int encrypting, const unsigned char *key,
              size_t key_bytes, const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[]);
 
-/* Sets `small` and `why` for what the message is now. Call after everything that changes it. */
+/* Counted bytes are handed on where that does not show. */
+static inline int gcm_is_to_be_flushed(const struct gcm_context *context)
+{
+    enum { FLUSHED_BYTES = 64 << 10 };
+    return context->totals.cpu_bytes[context->why] >= FLUSHED_BYTES;
+}
+
+/*
+ * Begins the next message with the key of the one before, and returns 1; the default provider is
+ * then told the IV. Returns 0 where gcm_init() must do it. Messages of some bytes have it as often
+ * as text, so it is inline.
+ */
+static inline int gcm_begin_again(struct gcm_context *context, int encrypting)
+{
+    if (!context->has_key || context->side == GCM_OURS ||
+        (context->floor == SIZE_MAX && policy_saw_cuda()) || gcm_is_to_be_flushed(context))
+        return 0;
+    context->encrypting = encrypting;
+    context->side = GCM_UNDECIDED;
+    context->aad_bytes = 0;
+    context->why = context->others;
+    context->small = context->device_memory ? 0 : context->floor;
+    return 1;
+}
+
+/* Asks the policy for `floor` and `why`. */
+void gcm_ask_policy(struct gcm_context *context);
+
+/* Sets `small` for what the message is now. Call after everything that changes it. */
 void gcm_update_thresholds(struct gcm_context *context);
 
 /* The message is the CPU's from now on. */

@@ -234,35 +234,53 @@ __attribute__((noinline)) static int long_update(struct gcm_context *c, const st
     return c->device_memory ? update_device_memory(c, r, &work) : choose(c, r, &work);
 }
 
-/* The hot path. A message whose first text is small is the CPU's from then on. */
+__attribute__((noinline)) static int
+other_update(struct gcm_context *c, OSSL_FUNC_cipher_update_fn *cpu_function, unsigned char *out,
+             size_t *out_bytes, size_t outsize, const unsigned char *in, size_t in_bytes)
+{
+    struct request r = {cpu_function, out, out_bytes, outsize, in, in_bytes};
+    return long_update(c, &r);
+}
+
+/*
+ * The hot path: a few instructions, and a jump into the default provider. Text that is small makes
+ * the message the CPU's. Additional data is the default provider's, unless `small` is 0: where it
+ * may be in device memory, or comes after text of ours.
+ */
 #define HOT __attribute__((hot, aligned(64)))
+
+static inline int is_hot(struct gcm_context *c, const unsigned char *out, size_t in_bytes)
+{
+    if (__builtin_expect(out == NULL, 0)) {
+        c->aad_bytes += c->small != 0 ? in_bytes : 0; /* where that is refused, so is the tag */
+        return c->small != 0;
+    }
+    if (__builtin_expect(in_bytes >= c->small, 0))
+        return 0;
+    c->small = SIZE_MAX;
+    c->side |= GCM_CPUS;
+    c->totals.cpu_bytes[c->why] += in_bytes;
+    return 1;
+}
 
 HOT int gcm_update(void *context, unsigned char *out, size_t *out_bytes, size_t outsize,
                    const unsigned char *in, size_t in_bytes)
 {
     struct gcm_context *c = context;
-    if (__builtin_expect(out != NULL && in_bytes < c->small, 1)) {
-        c->small = SIZE_MAX;
-        c->side |= GCM_CPUS;
-        c->totals.cpu_bytes[c->why] += in_bytes;
-        return c->cipher->cpu.update(c->cpu, out, out_bytes, outsize, in, in_bytes);
-    }
-    struct request r = {c->cipher->cpu.update, out, out_bytes, outsize, in, in_bytes};
-    return long_update(c, &r);
+    OSSL_FUNC_cipher_update_fn *function = c->cipher->cpu.update;
+    return is_hot(c, out, in_bytes)
+               ? function(c->cpu, out, out_bytes, outsize, in, in_bytes)
+               : other_update(c, function, out, out_bytes, outsize, in, in_bytes);
 }
 
 HOT int gcm_cipher(void *context, unsigned char *out, size_t *out_bytes, size_t outsize,
                    const unsigned char *in, size_t in_bytes)
 {
     struct gcm_context *c = context;
-    if (__builtin_expect(out != NULL && in_bytes < c->small, 1)) {
-        c->small = SIZE_MAX;
-        c->side |= GCM_CPUS;
-        c->totals.cpu_bytes[c->why] += in_bytes;
-        return c->cipher->cpu.cipher(c->cpu, out, out_bytes, outsize, in, in_bytes);
-    }
-    struct request r = {c->cipher->cpu.cipher, out, out_bytes, outsize, in, in_bytes};
-    return long_update(c, &r);
+    OSSL_FUNC_cipher_cipher_fn *function = c->cipher->cpu.cipher;
+    return is_hot(c, out, in_bytes)
+               ? function(c->cpu, out, out_bytes, outsize, in, in_bytes)
+               : other_update(c, function, out, out_bytes, outsize, in, in_bytes);
 }
 
 int gcm_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
