@@ -24,7 +24,8 @@ enum gcm_side {
     GCM_UNDECIDED = 0, /* no text yet */
     GCM_CPUS = 1,      /* a bit: what small text makes of an undecided one */
     GCM_OURS = 2,
-    GCM_DONE = 3 /* ours, and it has its tag, which the default provider's context has, too */
+    GCM_DONE =
+        3 /* ours: it has its tag, which the default provider's context has, too, or failed */
 };
 
 /* The parameter cuda-stream. */
@@ -43,6 +44,7 @@ struct gcm_ours {
     unsigned char aad_hash[GPUAES_BLOCK]; /* of the additional data, times H */
     int lost;    /* the hash of queued text is not known: its device failed */
     int has_tag; /* a decryption: the default provider's context has the expected one */
+    int is_torn; /* a device may have written text that the state does not have */
 };
 
 struct gcm_context {

@@ -164,6 +164,7 @@ static int run_on_gpu(struct gcm_context *c, struct work *work, unsigned bounced
         return 1;
     }
     policy_explain_failure(c->provider, status);
+    c->ours.is_torn = status == GPUAES_UNDEFINED;
     if (status == GPUAES_UNDEFINED || status == GPUAES_BAD_RANGE) {
         error_raise(c->provider,
                     status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_OUTPUT_UNDEFINED,
@@ -180,7 +181,15 @@ static int run_on_gpu(struct gcm_context *c, struct work *work, unsigned bounced
 
 /* ---- Updates --------------------------------------------------------------------------------- */
 
-int gcm_update_ours(struct gcm_context *c, struct work *work, int by_gpu, unsigned bounced)
+static void end_message(struct gcm_context *c)
+{
+    OPENSSL_cleanse(&c->ours, sizeof c->ours);
+    c->side = GCM_DONE;
+    gcm_update_thresholds(c);
+}
+
+/* Head and tail are the CPU's, and all without `by_gpu`. */
+static int run(struct gcm_context *c, struct work *work, int by_gpu, unsigned bounced)
 {
     const unsigned char *in = work->in;
     unsigned char *out = work->out;
@@ -196,6 +205,17 @@ int gcm_update_ours(struct gcm_context *c, struct work *work, int by_gpu, unsign
     work->len = blocks;
     return run_on_gpu(c, work, bounced) &&
            run_on_cpu(c, in + head + blocks, out + head + blocks, bytes - head - blocks, bounced);
+}
+
+int gcm_update_ours(struct gcm_context *c, struct work *work, int by_gpu, unsigned bounced)
+{
+    uint64_t before = c->ours.text_bytes;
+    if (run(c, work, by_gpu, bounced))
+        return 1;
+    /* The text would be missing in what has a tag, or use the keystream of other text. */
+    if (c->ours.is_torn || c->ours.text_bytes != before)
+        end_message(c);
+    return 0;
 }
 
 /* ---- The tag --------------------------------------------------------------------------------- */
@@ -233,8 +253,6 @@ int gcm_final_ours(struct gcm_context *c)
                  ? gcm_cpu_put_tag(c, tag, sizeof tag)
                  : gcm_cpu_get_tag(c, expected, &bytes) && CRYPTO_memcmp(tag, expected, bytes) == 0;
     OPENSSL_cleanse(tag, sizeof tag); /* the right one would help a forger */
-    OPENSSL_cleanse(&c->ours, sizeof c->ours);
-    c->side = GCM_DONE;
-    gcm_update_thresholds(c);
+    end_message(c);
     return ok;
 }
