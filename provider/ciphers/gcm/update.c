@@ -68,27 +68,20 @@ static int is_safe(const struct request *r)
 
 /* ---- Additional data --------------------------------------------------------------------- */
 
-/* In device memory, it comes to the CPU in pieces. */
+/* In device memory: all of it comes to the CPU before any is hashed, so that it can be repeated. */
 static int add_from_device(struct gcm_context *c, const struct request *r)
 {
-    enum { PIECE = 64 << 10 };
-    size_t most = min_u64(r->in_bytes, PIECE), written;
-    unsigned char *memory = OPENSSL_malloc(most);
-    int ok = memory != NULL;
-    for (size_t at = 0; ok && at < r->in_bytes; at += most) {
-        struct work work = {.in = r->in + at,
-                            .out = memory,
-                            .len = min_u64(most, r->in_bytes - at),
-                            .flags = GPUAES_WAIT};
-        enum gpuaes_status status = offload(&work, OFFLOAD_COPY);
-        ok = status == GPUAES_OK;
-        if (!ok)
-            error_raise(c->provider, ERROR_DEVICE_MEMORY, "additional data of %zu bytes: %s",
-                        r->in_bytes, gpuaes_status_text(status));
-        ok = ok && r->cpu_function(c->cpu, NULL, &written, work.len, memory, work.len);
-    }
+    unsigned char *memory = OPENSSL_malloc(r->in_bytes);
+    struct work work = {.in = r->in, .out = memory, .len = r->in_bytes, .flags = GPUAES_WAIT};
+    if (memory == NULL)
+        return 0;
+    enum gpuaes_status status = offload(&work, OFFLOAD_COPY);
+    if (status != GPUAES_OK)
+        error_raise(c->provider, ERROR_DEVICE_MEMORY, "additional data of %zu bytes: %s",
+                    r->in_bytes, gpuaes_status_text(status));
+    int ok = status == GPUAES_OK &&
+             r->cpu_function(c->cpu, NULL, r->out_bytes, r->outsize, memory, r->in_bytes);
     OPENSSL_free(memory);
-    *r->out_bytes = ok ? r->in_bytes : 0;
     return ok;
 }
 
