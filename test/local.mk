@@ -210,6 +210,7 @@ test_support_libtest_la_SOURCES = \
 	test/support/pipes.c test/support/pipes.h \
 	test/support/providers.c test/support/providers.h \
 	test/support/read_ahead_streams.c test/support/read_ahead_streams.h \
+	test/support/sealed.c test/support/sealed.h \
 	test/support/streams.c test/support/streams.h \
 	test/support/tap.c test/support/tap.h
 

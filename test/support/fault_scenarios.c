@@ -6,6 +6,7 @@
 #include "test/support/fault_scenarios.h"
 
 #include "provider/common/errors.h"
+#include "test/support/sealed.h"
 
 const unsigned char fault_key[32] = "a key that no device gets to eat",
                     fault_iv[16] = "\xff\xff\xff";
@@ -270,6 +271,90 @@ static enum verdict run_device_memory(const struct scenario *s)
     return GOOD;
 }
 
+/* ---- GCM ------------------------------------------------------------------------------- */
+
+static struct sealed the_message;
+
+/* Three updates; all but the first begin and end within a block. */
+static void make_message(const struct scenario *s)
+{
+    struct update *u = &the_update;
+    u->length[0] = s->bytes - 5;
+    u->length[1] = 64;
+    u->length[2] = (s->bytes < 256 * KIB ? s->bytes / 4 : 64 * KIB) + 49;
+    u->total = u->length[0] + u->length[1] + u->length[2];
+    the_message = sealed_make(s->cipher, s->encrypt, u->total, 3);
+}
+
+static int prepare_gcm(const struct scenario *s)
+{
+    struct update *u = &the_update;
+    make_message(s);
+    int ready = work_as_usual() && (s->place == PAGEABLE || application_begin(0));
+    u->in = ready ? application_alloc(s->place, u->total + ODD) : NULL;
+    u->out = ready ? application_alloc(s->place, u->total + ODD) : NULL;
+    if (u->in == NULL || u->out == NULL)
+        return 0;
+    u->in += ODD;
+    u->out += ODD;
+    u->expected = the_message.expected;
+    if (s->place == DEVICE) {
+        the_message.aad_there = u->in;
+        return application_write(DEVICE, u->out, the_message.in, u->total) &&
+               application_write(DEVICE, u->in, the_message.aad, sizeof the_message.aad);
+    }
+    memcpy(s->in_place ? u->out : u->in, the_message.in, u->total);
+    return 1;
+}
+
+/*
+ * The update of so much text from `at`. In host memory it is repeated if it is refused, with the
+ * input as it was: it must be refused again then, or the whole message be right.
+ */
+static enum verdict run_gcm_update(const struct scenario *s, EVP_CIPHER_CTX *context, size_t at,
+                                   size_t bytes, int *repeated)
+{
+    const struct update *u = &the_update;
+    unsigned char *in = (s->in_place || s->place == DEVICE ? u->out : u->in) + at;
+    int n = 0;
+    if (!EVP_CipherUpdate(context, u->out + at, &n, in, (int)bytes)) {
+        if (!says_why(s->refusal))
+            return WRONG;
+        if (s->place == DEVICE)
+            return REFUSED;
+        *repeated = 1;
+        memcpy(in, the_message.in + at, bytes);
+        if (!EVP_CipherUpdate(context, u->out + at, &n, in, (int)bytes))
+            return REFUSED;
+    }
+    given += bytes;
+    int right = n == (int)bytes &&
+                (s->place == DEVICE || memcmp(u->out + at, u->expected + at, bytes) == 0);
+    return right ? GOOD : WRONG;
+}
+
+/* The text in device memory is looked at by is_as_expected(). */
+static enum verdict run_gcm(const struct scenario *s)
+{
+    unsigned one = 1;
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint("device-memory", &one),
+                           OSSL_PARAM_construct_end()};
+    EVP_CIPHER_CTX *context = sealed_open(&the_message, s->place == DEVICE ? params : NULL);
+    enum verdict verdict = GOOD;
+    size_t at = 0;
+    int repeated = 0;
+    if (context == NULL)
+        return says_why(s->refusal) ? REFUSED : WRONG;
+    for (int i = 0; verdict == GOOD && i < 3; at += the_update.length[i++])
+        verdict = run_gcm_update(s, context, at, the_update.length[i], &repeated);
+    /* A message that is not complete has no tag. */
+    if (verdict != WRONG && sealed_end(&the_message, context) != (verdict == GOOD))
+        verdict = WRONG;
+    ERR_clear_error();
+    EVP_CIPHER_CTX_free(context);
+    return verdict == GOOD && repeated ? REFUSED : verdict;
+}
+
 /* ---- Many messages ------------------------------------------------------------------- */
 
 enum { MESSAGES = 24, MESSAGE = 6400 };
@@ -390,6 +475,9 @@ static enum verdict run_job(const struct scenario *s)
 #define UPDATE_OF(cipher_name, direction, same, kind, size)                                        \
     .prepare = prepare_update, .run = run_update, .cipher = cipher_name, .encrypt = direction,     \
     .in_place = same, .place = kind, .bytes = size
+#define GCM_OF(cipher_name, direction, same, kind, size)                                           \
+    .prepare = prepare_gcm, .run = run_gcm, .cipher = cipher_name, .encrypt = direction,           \
+    .in_place = same, .place = kind, .bytes = size
 enum { PINNED_BYTES = 5 << 20 };
 
 const struct scenario scenarios[SCENARIOS] = {
@@ -430,6 +518,20 @@ const struct scenario scenarios[SCENARIOS] = {
      .in_place = 1, .bytes = 60000},
     {"two devices, two threads", "GPUAES_DEVICES=all GPUAES_THREADS=2", "devices=2",
      UPDATE_OF("AES-256-CTR", 1, 0, PAGEABLE, 2 << 20)},
+    {"GCM encryption", GCM_OF("AES-256-GCM", 1, 0, PAGEABLE, STAGED_BYTES)},
+    {"GCM decryption in place", GCM_OF("AES-128-GCM", 0, 1, PAGEABLE, STAGED_BYTES)},
+    {"GCM decryption, pinned", GCM_OF("AES-192-GCM", 0, 0, PINNED, STAGED_BYTES),
+     .refusal = IF_IT_HANGS},
+    {"GCM encryption in place, pinned", GCM_OF("AES-256-GCM", 1, 1, PINNED, STAGED_BYTES),
+     .refusal = IN_PLACE},
+    {"GCM decryption in place, pinned, by copies",
+     GCM_OF("AES-128-GCM", 0, 1, PINNED, PINNED_BYTES), .refusal = IN_PLACE},
+    {"GCM encryption, device memory", GCM_OF("AES-256-GCM", 1, 1, DEVICE, 60000),
+     .check = is_as_expected, .refusal = ON_DEVICE},
+    {"GCM decryption, device memory", GCM_OF("AES-192-GCM", 0, 1, DEVICE, 60000),
+     .check = is_as_expected, .refusal = ON_DEVICE},
+    {"GCM encryption, two devices, two threads", "GPUAES_DEVICES=all GPUAES_THREADS=2", "devices=2",
+     GCM_OF("AES-128-GCM", 1, 0, PAGEABLE, 2 << 20)},
     {"release of an idle device", "GPUAES_IDLE_SECONDS=1", .prepare = prepare_device,
      .run = run_release},
 };
