@@ -47,13 +47,23 @@ static void first_counter(const struct gpuaes_gcm_key *key, const struct gpuaes_
     add_lengths(key, counter, 0, m->iv_bytes);
 }
 
+/* Memory of the CPU needs no device, which may have failed by then. */
+static enum gpuaes_status copy(void *to, const void *from, size_t len)
+{
+    if (gpuaes_memory_kind(to, len) >= GPUAES_DEVICE ||
+        gpuaes_memory_kind(from, len) >= GPUAES_DEVICE)
+        return gpuaes_copy(to, from, len);
+    memcpy(to, from, len);
+    return GPUAES_OK;
+}
+
 /* The end of the text that is no whole block. */
 static enum gpuaes_status run_rest(enum gpuaes_op op, const struct gpuaes_gcm_key *key,
                                    struct gpuaes_gcm_state *state, const void *in, void *out,
                                    size_t len)
 {
     unsigned char text[GPUAES_BLOCK], stream[GPUAES_BLOCK];
-    enum gpuaes_status status = gpuaes_copy(text, in, len);
+    enum gpuaes_status status = copy(text, in, len);
     if (status == GPUAES_OK) {
         if (op == GPUAES_GCM_DECRYPT)
             gpuaes_gcm_hash(key, state->hash, text, len);
@@ -62,7 +72,7 @@ static enum gpuaes_status run_rest(enum gpuaes_op op, const struct gpuaes_gcm_ke
             text[i] ^= stream[i];
         if (op == GPUAES_GCM_ENCRYPT)
             gpuaes_gcm_hash(key, state->hash, text, len);
-        status = gpuaes_copy(out, text, len);
+        status = copy(out, text, len);
     }
     gpuaes_cleanse(text, sizeof text);
     gpuaes_cleanse(stream, sizeof stream);
