@@ -90,6 +90,7 @@ emulator_tests = \
 	test/fault/batch_faults_test \
 	test/fault/device_reset_test \
 	test/fault/gcm_check_test \
+	test/fault/gcm_faults_test \
 	test/fault/library_faults_test \
 	test/process/root_directory_test \
 	test/unit/aes_kernels_test \

@@ -1,0 +1,325 @@
+/*
+ * Calls of GCM while every function of the driver fails, once, at its first, a middle and its last
+ * call, the device is lost there, or a kernel hangs. After gpuaes_gcm() a caller who goes on from
+ * what is reported gets the text and the tag; gpuaes_gcm_encrypt() and gpuaes_gcm_decrypt() do the
+ * whole message or say that they did not, and never take a forged one.
+ *
+ * A lost device is lost for good, so each fault is a child of its own. A child without a fault
+ * counts the calls. GPUAES_TEST_EVERY=N takes one of N faults.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <sys/mman.h>
+
+#include "test/support/library.h"
+
+enum { KIB = 1 << 10, MIB = 1 << 20, BLOCK = GPUAES_BLOCK, KEY = 32, IV = 12, AAD = 3 * BLOCK };
+enum { BLOCKS, MESSAGE, FORGED }; /* gpuaes_gcm(), or a whole message */
+
+static const struct row {
+    const char *name;
+    int what, encrypt, kind, in_place;
+    size_t len;
+    struct gpuaes_settings settings;
+    const char *emulator;
+} rows[] = {
+    {"encryption of blocks in pageable memory", .encrypt = 1, .len = 600 * KIB},
+    {"decryption of blocks in pageable memory, in place", .in_place = 1, .len = 600 * KIB},
+    {"encryption of blocks in pinned memory, in place", .encrypt = 1, .kind = GPUAES_PINNED,
+     .in_place = 1, .len = 300 * KIB},
+    {"decryption of blocks in pinned memory by copies", .kind = GPUAES_PINNED, .len = 5 * MIB},
+    {"encryption of blocks in device memory", .encrypt = 1, .kind = GPUAES_DEVICE,
+     .len = 300 * KIB},
+    {"decryption of blocks by two devices", .len = 3 * MIB,
+     .settings = {.devices = GPUAES_ALL_DEVICES, .threads = 3}, .emulator = "devices=2"},
+    {"encryption of a message in pageable memory", MESSAGE, .encrypt = 1, .len = 300 * KIB + 5},
+    {"decryption of a message in pinned memory, in place", MESSAGE, .kind = GPUAES_PINNED,
+     .in_place = 1, .len = 300 * KIB + 5},
+    {"encryption of a message in device memory", MESSAGE, .encrypt = 1, .kind = GPUAES_DEVICE,
+     .len = 100 * KIB + 5},
+    {"decryption of a message in device memory, in place", MESSAGE, .kind = GPUAES_DEVICE,
+     .in_place = 1, .len = 100 * KIB + 5},
+    {"a forged message in pinned memory", FORGED, .kind = GPUAES_PINNED, .len = 100 * KIB + 5},
+    {"a forged message in device memory", FORGED, .kind = GPUAES_DEVICE, .in_place = 1,
+     .len = 100 * KIB + 5},
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+static const char *const functions[] = {
+#define FUNCTION_NAME(member, symbol, parameters) #member,
+    DRIVER_FUNCTIONS(FUNCTION_NAME)
+#undef FUNCTION_NAME
+};
+enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
+
+/* ---- What is expected ------------------------------------------------------------------- */
+
+struct text {
+    unsigned char key[KEY], iv[IV], aad[AAD], tag[BLOCK];
+    struct gpuaes_gcm_key expanded;
+    unsigned char *in, *expected; /* in memory of the CPU */
+};
+
+static struct text text_make(const struct row *r)
+{
+    struct tap_random random = {5};
+    struct text t = {.in = malloc(r->len + BLOCK), .expected = malloc(r->len + BLOCK)};
+    unsigned char *plain = r->encrypt ? t.in : t.expected, *sealed = r->encrypt ? t.expected : t.in;
+    int n;
+    tap_random_bytes(&random, t.key, KEY);
+    tap_random_bytes(&random, t.iv, IV);
+    tap_random_bytes(&random, t.aad, AAD);
+    tap_random_bytes(&random, plain, r->len);
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    if (!EVP_EncryptInit_ex(c, EVP_aes_256_gcm(), NULL, t.key, t.iv) ||
+        !EVP_EncryptUpdate(c, NULL, &n, t.aad, AAD) ||
+        !EVP_EncryptUpdate(c, sealed, &n, plain, (int)r->len) ||
+        !EVP_EncryptFinal_ex(c, sealed + r->len, &n) ||
+        EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, BLOCK, t.tag) <= 0 ||
+        !gpuaes_gcm_key_expand(&t.expanded, t.key, KEY))
+        abort();
+    EVP_CIPHER_CTX_free(c);
+    return t;
+}
+
+static void text_free(struct text *t)
+{
+    free(t->in);
+    free(t->expected);
+}
+
+/* The counter block of the text's first block, or with `number` 1 that of the mask. */
+static void counter_of(const struct text *t, unsigned char number, unsigned char counter[BLOCK])
+{
+    memset(counter, 0, BLOCK);
+    memcpy(counter, t->iv, IV);
+    counter[BLOCK - 1] = number;
+}
+
+static int tag_is_right(const struct text *t, unsigned char hash[BLOCK], size_t len)
+{
+    unsigned char lengths[BLOCK] = {0}, mask[BLOCK] = {0}, counter[BLOCK];
+    for (int i = 0; i < 8; i++) {
+        lengths[7 - i] = (unsigned char)((uint64_t)AAD * 8 >> 8 * i);
+        lengths[15 - i] = (unsigned char)((uint64_t)len * 8 >> 8 * i);
+    }
+    gpuaes_gcm_hash(&t->expanded, hash, lengths, BLOCK);
+    counter_of(t, 1, counter);
+    reference(GPUAES_CTR, t->key, KEY, counter, mask, mask, BLOCK);
+    for (int i = 0; i < BLOCK; i++)
+        hash[i] ^= mask[i];
+    return memcmp(hash, t->tag, BLOCK) == 0;
+}
+
+/* ---- Calls ------------------------------------------------------------------------------- */
+
+/* What the CPU does of a shard that is left: `in` and `out` begin there. */
+static void finish(const struct row *r, const struct text *t, unsigned char counter[BLOCK],
+                   unsigned char hash[BLOCK], const unsigned char *in, unsigned char *out,
+                   size_t len)
+{
+    if (!r->encrypt)
+        gpuaes_gcm_hash(&t->expanded, hash, in, len);
+    reference(GPUAES_CTR, t->key, KEY, counter, in, out, len);
+    if (r->encrypt)
+        gpuaes_gcm_hash(&t->expanded, hash, out, len);
+}
+
+/* 1 if a caller without a device gets the text and the tag. On the emulator it can read it all. */
+static int finishes_right(const struct row *r, const struct text *t,
+                          const struct gpuaes_gcm_state *state, struct gpuaes_report *report,
+                          const unsigned char *in, unsigned char *out)
+{
+    unsigned char hash[BLOCK];
+    size_t end = 0;
+    memcpy(hash, state->hash, BLOCK);
+    if (report->shards == 0) {
+        report->shards = 1;
+        report->shard[0] = (struct gpuaes_shard){.bytes = r->len};
+        memcpy(report->shard[0].iv, state->counter, BLOCK);
+    }
+    for (unsigned i = 0; i < report->shards; i++) {
+        struct gpuaes_shard *s = &report->shard[i];
+        size_t at = s->at + s->done;
+        if (s->at != end || memcmp(out + s->at, t->expected + s->at, s->done) != 0)
+            return 0;
+        end = s->at + s->bytes;
+        gpuaes_gcm_join(&t->expanded, hash, s->hash, s->done / BLOCK);
+        if (at != end)
+            finish(r, t, s->iv, hash, in + at, out + at, end - at);
+    }
+    return end == r->len && memcmp(out, t->expected, r->len) == 0 && tag_is_right(t, hash, r->len);
+}
+
+static int blocks_are_right(const struct row *r, const struct text *t, const unsigned char *in,
+                            unsigned char *out, int *status)
+{
+    struct gpuaes_gcm_state state = {{0}, {0}}, before;
+    struct gpuaes_report report;
+    counter_of(t, 2, state.counter);
+    gpuaes_gcm_hash(&t->expanded, state.hash, t->aad, AAD);
+    before = state;
+    *status = gpuaes_gcm(r->encrypt ? GPUAES_GCM_ENCRYPT : GPUAES_GCM_DECRYPT, &t->expanded, &state,
+                         in, out, r->len, GPUAES_WAIT, &report);
+    if (*status == GPUAES_UNDEFINED)
+        return memcmp(&state, &before, sizeof state) == 0;
+    if (*status != GPUAES_OK)
+        return memcmp(&state, &before, sizeof state) == 0 &&
+               finishes_right(r, t, &before, &report, in, out);
+    return bytes_done(&report) == r->len && memcmp(out, t->expected, r->len) == 0 &&
+           tag_is_right(t, state.hash, r->len);
+}
+
+static int is_zero(const unsigned char *p, size_t len)
+{
+    return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
+}
+
+static int message_is_right(const struct row *r, struct text *t, const unsigned char *in,
+                            unsigned char *out, int *status)
+{
+    unsigned char tag[BLOCK] = {0};
+    if (!r->encrypt)
+        memcpy(tag, t->tag, BLOCK);
+    tag[9] ^= r->what == FORGED;
+    struct gpuaes_gcm_message m = {t->iv, IV, t->aad, AAD, in, out, r->len, tag, BLOCK};
+    *status = (r->encrypt ? gpuaes_gcm_encrypt : gpuaes_gcm_decrypt)(&t->expanded, &m, GPUAES_WAIT);
+    if (r->what == FORGED)
+        return *status != GPUAES_OK && (*status != GPUAES_BAD_TAG || is_zero(out, r->len));
+    if (*status != GPUAES_OK) /* without a tag */
+        return *status != GPUAES_BAD_TAG && (!r->encrypt || is_zero(tag, BLOCK));
+    return memcmp(out, t->expected, r->len) == 0 && memcmp(tag, t->tag, BLOCK) == 0;
+}
+
+/* ---- Children ------------------------------------------------------------------------------ */
+
+/* In memory that children share. */
+struct trial {
+    unsigned calls[FUNCTIONS];
+    int status, was_left; /* of the call; 1: the input is as it was, where it is not the output */
+};
+static struct trial *trial;
+
+struct fault {
+    const struct row *row;
+    unsigned function, call;
+    char options[96];
+};
+
+static int status_is_known(const struct row *r, int status)
+{
+    return status == GPUAES_OK || status == GPUAES_NO_MEMORY || status == GPUAES_FAULT ||
+           status == GPUAES_UNDEFINED || (r->what == FORGED && status == GPUAES_BAD_TAG) ||
+           (r->what != BLOCKS && r->kind == GPUAES_DEVICE && status == GPUAES_NOT_READY);
+}
+
+static int run_fault(const void *argument)
+{
+    const struct fault *f = argument;
+    const struct row *r = f->row;
+    struct gpuaes_settings settings = r->settings;
+    struct text t = text_make(r);
+    char options[160];
+    settings.timeout_ms = timeout_for(f->options);
+    emulator_configure(r->emulator != NULL ? r->emulator : "");
+    if (!starts_with(&settings))
+        return 1;
+    become_an_application(0);
+    unsigned char *in = take(r->kind, r->len), *out = r->in_place ? in : take(r->kind, r->len);
+    if (in == NULL || out == NULL || gpuaes_copy(in, t.in, r->len) != GPUAES_OK)
+        return 2;
+    snprintf(options, sizeof options, "%s,%s", r->emulator != NULL ? r->emulator : "", f->options);
+    emulator_configure(options);
+    int right = r->what == BLOCKS ? blocks_are_right(r, &t, in, out, &trial->status)
+                                  : message_is_right(r, &t, in, out, &trial->status);
+    for (unsigned i = 0; i < FUNCTIONS; i++)
+        trial->calls[i] = emulator_calls(functions[i]);
+    trial->was_left = r->in_place || memcmp(in, t.in, r->len) == 0;
+    text_free(&t); /* the rest goes with the process: a device may write to it yet */
+    return right ? 0 : 3;
+}
+
+/* 1 if the child was content, and the status is one that may come. */
+static int try(const struct fault *f)
+{
+    memset(trial, 0, sizeof *trial);
+    int child = in_child(run_fault, f), known = status_is_known(f->row, trial->status);
+    if (child == 0 && known && trial->was_left)
+        return 1;
+    tap_diag("%s, %s: child %d, %s%s%s", f->row->name, f->options, child,
+             gpuaes_status_text((enum gpuaes_status)trial->status), known ? "" : " (unexpected)",
+             trial->was_left ? "" : ", the input is not what it was");
+    return 0;
+}
+
+/* ---- Faults -------------------------------------------------------------------------------- */
+
+/* How often a stream or event is asked depends on the pace of both. */
+static int may_not_come(const struct fault *f)
+{
+    return f->call > 1 && (!strcmp(functions[f->function], "event_query") ||
+                           !strcmp(functions[f->function], "stream_query"));
+}
+
+struct count {
+    unsigned tried, bad, missed, failed;
+};
+
+static void try_fault(struct count *count, const struct row *r, unsigned function, unsigned call,
+                      const char *how)
+{
+    static unsigned turn;
+    struct fault f = {.row = r, .function = function, .call = call};
+    if (turn++ % setting("GPUAES_TEST_EVERY", sanitized() ? 5 : 1) != 0)
+        return;
+    if (!strcmp(how, "hang"))
+        snprintf(f.options, sizeof f.options, "hang=%u", call);
+    else
+        snprintf(f.options, sizeof f.options, "%.5s=%s:%u%s", how, functions[function], call,
+                 how + strcspn(how, ":"));
+    count->tried++;
+    count->bad += !try(&f);
+    unsigned is_missed = trial->calls[function] < call && !may_not_come(&f);
+    if (is_missed)
+        tap_diag("%s, %s: the fault did not come", r->name, f.options);
+    count->missed += is_missed;
+    count->failed += trial->status != GPUAES_OK && trial->status != GPUAES_BAD_TAG;
+}
+
+static void check_row(const struct row *r)
+{
+    struct fault none = {.row = r};
+    struct count count = {0};
+    enum gpuaes_status wanted = r->what == FORGED ? GPUAES_BAD_TAG : GPUAES_OK;
+    if (!tap_ok(try(&none) && trial->status == (int)wanted, "%s: %s without a fault", r->name,
+                gpuaes_status_text(wanted)))
+        return;
+    struct trial usual = *trial;
+    for (unsigned i = 0; i < FUNCTIONS; i++) {
+        unsigned calls = usual.calls[i];
+        if (calls == 0)
+            continue;
+        try_fault(&count, r, i, 1, "fault");
+        try_fault(&count, r, i, (calls + 1) / 2, "lost");
+        if (calls > 1)
+            try_fault(&count, r, i, calls, "fault:719");
+        if (calls > 2)
+            try_fault(&count, r, i, (calls + 1) / 2, "fault:2");
+        if (!strcmp(functions[i], "launch_kernel"))
+            try_fault(&count, r, i, calls, "hang");
+    }
+    /* On a busy machine a device that is late is given up as one that hangs. */
+    tap_ok(count.tried != 0 && count.bad == 0 && count.missed <= 1 + count.tried / 10,
+           "%s: %u faults, %u of the calls failed, the others are right", r->name, count.tried,
+           count.failed);
+}
+
+int main(void)
+{
+    trial = mmap(NULL, sizeof *trial, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (trial == MAP_FAILED)
+        return EXIT_FAILURE;
+    for (size_t i = 0; i < ROWS; i++)
+        check_row(&rows[i]);
+    return tap_done();
+}
