@@ -397,6 +397,9 @@ static void check_order(void)
     tap_ok(begin(0, 1) && update(0, 5000, PAGEABLE, PAGEABLE, 0) && set_iv_length(16) &&
                update(5000, 50, PAGEABLE, PAGEABLE, 0) && final(&done) && !done,
            "another length of the IV ends the message");
+    tap_ok(begin(0, 1) && update(0, 5000, PAGEABLE, PAGEABLE, 0) && set_iv_length(12) &&
+               update(5000, 50, PAGEABLE, PAGEABLE, 0) && final(&done) && done && get_tag(16, tags),
+           "and the same length does not");
     tap_ok(begin(0, 1) && set_tag(tag, 16) && set_tag(tag, 17) && set_iv_length(0) &&
                set_iv_length(1000) && update(0, 3000, PAGEABLE, PAGEABLE, 0) && set_tag(tag, 12) &&
                final(&done) && done && get_tag(17, tags) && get_tag(1, tags),
@@ -460,6 +463,26 @@ static void check_made_ivs(void)
         }
         tap_ok(ok, "IVs with a fixed part, %d bytes of text", bytes);
     }
+}
+
+/* The default provider must not touch device memory. */
+static void check_counted_iv_in_device_memory(void)
+{
+    unsigned char fixed[4] = "abc", made[8];
+    int n;
+    EVP_CIPHER_CTX *c = (restart(), contexts[OURS]);
+    if (stand_in()) {
+        tap_skip("the default provider stands in");
+        return;
+    }
+    tap_ok(EVP_EncryptInit_ex2(c, ciphers[2][OURS], key, NULL, NULL) &&
+               EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IV_FIXED, 4, fixed) > 0 &&
+               set_uint(c, "device-memory", 1) &&
+               EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_IV_GEN, 8, made) > 0 &&
+               !EVP_EncryptUpdate(c, places_out[DEVICE], &n, places_in[DEVICE], 64) &&
+               reason_is("device memory cannot be used here") &&
+               EVP_EncryptUpdate(c, places_out[PAGEABLE], &n, places_in[PINNED], 64),
+           "a message with a counted IV is refused in device memory, and goes on in the CPU's");
 }
 
 /* A TLS 1.2 record by each side, and back by the other. */
@@ -606,6 +629,7 @@ int main(void)
     check_order();
     check_early_tag();
     check_made_ivs();
+    check_counted_iv_in_device_memory();
     check_tls();
     check_stream();
     check_copies();

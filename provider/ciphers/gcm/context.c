@@ -90,7 +90,7 @@ void gcm_leave_to_cpu(struct gcm_context *c, enum cpu_reason why)
 {
     c->side = GCM_CPUS;
     c->why = why;
-    c->small = SIZE_MAX;
+    c->small = c->device_memory ? 0 : SIZE_MAX; /* every pointer must be looked at */
 }
 
 void gcm_update_thresholds(struct gcm_context *c)
@@ -121,7 +121,8 @@ int gcm_init(struct gcm_context *c, int encrypting, const unsigned char *key, si
     OSSL_FUNC_cipher_encrypt_init_fn *init =
         encrypting ? c->cipher->cpu.encrypt_init : c->cipher->cpu.decrypt_init;
     /* What is queued is of a message that ends here. */
-    if ((key != NULL || iv != NULL) && c->side == GCM_OURS && !gcm_stream_sync(c) && !c->ours.lost)
+    if ((key != NULL || iv != NULL) && c->side == GCM_OURS && !gcm_stream_sync(c) &&
+        c->side == GCM_OURS)
         return 0;
     if (gcm_is_to_be_flushed(c))
         totals_flush(&c->totals);

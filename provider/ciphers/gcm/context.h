@@ -24,8 +24,7 @@ enum gcm_side {
     GCM_UNDECIDED = 0, /* no text yet */
     GCM_CPUS = 1,      /* a bit: what small text makes of an undecided one */
     GCM_OURS = 2,
-    GCM_DONE =
-        3 /* ours: it has its tag, which the default provider's context has, too, or failed */
+    GCM_DONE = 3 /* ours: it failed, or the default provider's context has its tag */
 };
 
 /* The parameter cuda-stream. */
@@ -42,7 +41,6 @@ struct gcm_ours {
     unsigned char block[GPUAES_BLOCK];    /* and the ciphertext */
     unsigned char mask[GPUAES_BLOCK];     /* the encrypted first counter block */
     unsigned char aad_hash[GPUAES_BLOCK]; /* of the additional data, times H */
-    int lost;    /* the hash of queued text is not known: its device failed */
     int has_tag; /* a decryption: the default provider's context has the expected one */
     int is_torn; /* a device may have written text that the state does not have */
 };

@@ -7,6 +7,7 @@
 #include "provider/ciphers/gcm/cuda_stream.h"
 
 #include "provider/ciphers/gcm/cpu.h"
+#include "provider/ciphers/gcm/ours.h"
 #include "provider/common/errors.h"
 
 /* The legacy stream is that of the first device in use. */
@@ -35,28 +36,30 @@ static void raise_captured(const struct gcm_context *c)
                 "was done, and the call can be repeated then");
 }
 
-int gcm_stream_sync(struct gcm_context *c)
+/* BUSY, and NO_MEMORY, which waits for nothing, leave all as it was. */
+static enum gpuaes_status sync(struct gcm_context *c)
 {
     struct work work = {.binding = c->stream.binding, .gcm_state = &c->ours.state};
-    if (c->stream.binding == NULL)
-        return 1;
-    enum gpuaes_status status;
-    if (c->side == GCM_OURS) {
+    if (c->side == GCM_OURS)
         work.gcm_key = gcm_schedule(c);
-        status = offload(&work, OFFLOAD_HASH);
-    } else
-        status = offload(&work, OFFLOAD_WAIT);
-    if (status == GPUAES_OK)
-        return 1;
-    if (status == GPUAES_BUSY) {
+    enum gpuaes_status status = offload(&work, c->side == GCM_OURS ? OFFLOAD_HASH : OFFLOAD_WAIT);
+    if (status == GPUAES_BUSY)
         raise_captured(c);
-        return 0;
+    else if (status == GPUAES_NO_MEMORY)
+        error_raise(c->provider, ERROR_OUT_OF_MEMORY,
+                    "no thread could be made to wait for cuda-stream; the call can be repeated");
+    else if (status != GPUAES_OK) {
+        error_raise(c->provider, ERROR_OUTPUT_UNDEFINED, "work queued on cuda-stream: %s",
+                    gpuaes_status_text(status));
+        if (c->side == GCM_OURS) /* its hash is lost */
+            gcm_end_ours(c);
     }
-    c->ours.lost = status != GPUAES_NO_MEMORY; /* which queues and waits for nothing */
-    error_raise(c->provider,
-                status == GPUAES_NO_MEMORY ? ERROR_OUT_OF_MEMORY : ERROR_OUTPUT_UNDEFINED,
-                "work queued on cuda-stream: %s", gpuaes_status_text(status));
-    return 0;
+    return status;
+}
+
+int gcm_stream_sync(struct gcm_context *c)
+{
+    return c->stream.binding == NULL || sync(c) == GPUAES_OK;
 }
 
 void gcm_stream_unbind(struct gcm_context *c)
@@ -69,10 +72,11 @@ void gcm_stream_unbind(struct gcm_context *c)
 
 int gcm_stream_close(struct gcm_context *c)
 {
-    if (!gcm_stream_sync(c) && !c->ours.lost)
+    enum gpuaes_status status = c->stream.binding == NULL ? GPUAES_OK : sync(c);
+    if (status == GPUAES_BUSY || status == GPUAES_NO_MEMORY)
         return 0;
     gcm_stream_unbind(c);
-    return 1;
+    return status == GPUAES_OK;
 }
 
 /* In memory that the device reaches by itself. */
@@ -102,9 +106,9 @@ int gcm_stream_queue(struct gcm_context *c, struct work *work)
         return 0;
     }
     if (status == GPUAES_FAULT) {
-        c->ours.lost = 1;
         error_raise(c->provider, ERROR_OUTPUT_UNDEFINED, "cuda-stream: %s %s",
                     gpuaes_status_text(status), gpuaes_reason());
+        gcm_end_ours(c);
         return 0;
     }
     return gcm_stream_sync(c) ? -1 : 0;

@@ -181,7 +181,7 @@ static int run_on_gpu(struct gcm_context *c, struct work *work, unsigned bounced
 
 /* ---- Updates --------------------------------------------------------------------------------- */
 
-static void end_message(struct gcm_context *c)
+void gcm_end_ours(struct gcm_context *c)
 {
     OPENSSL_cleanse(&c->ours, sizeof c->ours);
     c->side = GCM_DONE;
@@ -214,7 +214,7 @@ int gcm_update_ours(struct gcm_context *c, struct work *work, int by_gpu, unsign
         return 1;
     /* The text would be missing in what has a tag, or use the keystream of other text. */
     if (c->ours.is_torn || c->ours.text_bytes != before)
-        end_message(c);
+        gcm_end_ours(c);
     return 0;
 }
 
@@ -246,13 +246,13 @@ int gcm_final_ours(struct gcm_context *c)
 {
     unsigned char tag[GPUAES_BLOCK], expected[GPUAES_BLOCK];
     size_t bytes;
-    if (c->ours.lost || (!c->encrypting && !c->ours.has_tag))
+    if (!c->encrypting && !c->ours.has_tag)
         return 0; /* as the default provider: it may still come */
     make_tag(c, tag);
     int ok = c->encrypting
                  ? gcm_cpu_put_tag(c, tag, sizeof tag)
                  : gcm_cpu_get_tag(c, expected, &bytes) && CRYPTO_memcmp(tag, expected, bytes) == 0;
     OPENSSL_cleanse(tag, sizeof tag); /* the right one would help a forger */
-    end_message(c);
+    gcm_end_ours(c);
     return ok;
 }

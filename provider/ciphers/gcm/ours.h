@@ -28,6 +28,9 @@ enum { GCM_BOUNCE_IN = 1, GCM_BOUNCE_OUT = 2 };
  */
 int gcm_update_ours(struct gcm_context *context, struct work *work, int by_gpu, unsigned bounced);
 
+/* Ends the message, which has no tag. No more text of it is taken. */
+void gcm_end_ours(struct gcm_context *context);
+
 /* Makes the tag, and for a decryption returns 1 if it is the expected one. */
 int gcm_final_ours(struct gcm_context *context);
 

@@ -105,18 +105,25 @@ static int apply_own(struct gcm_context *c, const struct own_params *o)
     return 1;
 }
 
+static size_t get_iv_length(const struct gcm_context *c)
+{
+    size_t bytes = 0;
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_IVLEN, &bytes),
+                           OSSL_PARAM_construct_end()};
+    return c->cipher->cpu.get_ctx_params(c->cpu, params) ? bytes : 0;
+}
+
 int gcm_set_params(struct gcm_context *c, const OSSL_PARAM params[])
 {
     struct own_params o;
     if (!read_own(c, params, &o))
         return 0;
+    size_t iv_bytes = get_iv_length(c);
     int ok = c->cipher->cpu.set_ctx_params(c->cpu, params);
     if (ok && OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_AEAD_TAG) != NULL)
         c->ours.has_tag = 1;
     /* Another length of the IV ends a message, as the default provider's context will say. */
-    if (names_tls(params) ||
-        (c->side == GCM_OURS &&
-         OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_AEAD_IVLEN) != NULL))
+    if (names_tls(params) || (c->side == GCM_OURS && iv_bytes != get_iv_length(c)))
         gcm_leave_to_cpu(c, CPU_UNSUITED);
     /* Some may have been set where others were refused. */
     ok = apply_own(c, &o) && ok;

@@ -109,10 +109,7 @@ static int add_aad(struct gcm_context *c, const struct request *r)
 
 static int can_take(const struct gcm_context *c, const struct request *r)
 {
-    if (c->ours.lost)
-        error_raise(c->provider, ERROR_OUTPUT_UNDEFINED,
-                    "queued text of this message was lost; initialise with an IV");
-    else if (!is_safe(r))
+    if (!is_safe(r))
         error_raise(c->provider, ERROR_BAD_PARAMETER,
                     "input and output overlap: they must be the same, or apart");
     else if (r->in_bytes > GCM_TEXT_MOST - c->ours.text_bytes)
