@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # The examples. Of those that use device memory, the C program runs on a card, and the Python
-# program with PyTorch where that is installed, on the emulator with a stand-in for it.
+# program with PyTorch where that is installed, on the emulator with a stand-in for it. GCM in pinned
+# memory runs on both.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -51,6 +52,16 @@ foreach my $example ('base64_client', 'base64_objects') {
     is($refused->{status} >> 8, 1, "$example: text that is none is refused");
     like($refused->{err}, qr/at offset 4:/, "$example: the error names the offset");
 }
+
+# On the emulator, pinned memory is the module's: its libgpuaes comes before the one that is linked.
+my @preloaded = $emulated ? (LD_PRELOAD => "$ENV{OPENSSL_MODULES}/gpuaes.so") : ();
+my $gcm = run(["$build/docs/examples/gcm_pinned", 4], env => {%environment, GPUAES_POLICY => 'gpu', @preloaded});
+check('gcm_pinned', $gcm, qr/^the CPU agrees$/m);
+like($gcm->{out}, qr/^by a GPU\nin pinned memory$/m, 'gcm_pinned works in pinned memory');
+like($gcm->{out}, qr/^a changed message is refused$/m, 'gcm_pinned refuses a changed message');
+$gcm = run(["$build/docs/examples/gcm_pinned", 1], env => {%environment, GPUAES_POLICY => 'cpu'});
+is($gcm->{status}, 0, 'gcm_pinned ends well without a GPU') or diag($gcm->{out}, $gcm->{err});
+like($gcm->{out}, qr/^no GPU can be used\nin memory of malloc\(\)\n.*^the CPU agrees$/ms, 'and says that there is none');
 
 SKIP: {
     skip('the emulator is no library to link against', 3) if $emulated;
