@@ -17,6 +17,7 @@
 #include "provider/ciphers/base64/cipher.h"
 #include "provider/ciphers/base64/coders.h"
 #include "provider/ciphers/gcm/cipher.h"
+#include "provider/ciphers/xts/cipher.h"
 #include "provider/common/errors.h"
 #include "provider/common/offload.h"
 #include "provider/common/statistics.h"
@@ -39,6 +40,10 @@ static const OSSL_ALGORITHM ciphers[] = {
     {names, "provider=gpuaes", gcm_ciphers[GCM_##bits].functions, "AES-" #bits "-GCM on CUDA"},
         GCM_CIPHERS(GCM_ROW)
 #undef GCM_ROW
+#define XTS_ROW(bits, names)                                                                       \
+    {names, "provider=gpuaes", xts_##bits, "AES-" #bits "-XTS, by the default provider"},
+        XTS_CIPHERS(XTS_ROW)
+#undef XTS_ROW
             {"BASE64", "provider=gpuaes", base64_cipher_functions,
              "Base64 on CUDA, as a keyless cipher"},
     {NULL, NULL, NULL, NULL}};
@@ -180,7 +185,7 @@ static int open_provider(struct provider *provider)
     if (!config_read(provider))
         return 0;
     if (!cpu_open(&provider->cpu) || !aes_learn_ciphers(&provider->cpu) ||
-        !gcm_learn_ciphers(&provider->cpu)) {
+        !gcm_learn_ciphers(&provider->cpu) || !xts_learn_ciphers(&provider->cpu)) {
         (void)fprintf(stderr, "gpuaes: the default provider of libcrypto cannot be used\n");
         error_raise(provider, ERROR_NO_DEFAULT_PROVIDER, "it is needed for the CPU's part");
         return 0;

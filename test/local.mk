@@ -39,6 +39,7 @@ evp_tests = \
 	test/evp/read_ahead_test \
 	test/evp/skey_test \
 	test/evp/summary_test \
+	test/evp/xts_test \
 	test/process/load_unload_test \
 	test/process/neighbours_test \
 	test/process/read_ahead_threads_test \
