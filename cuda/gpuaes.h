@@ -10,8 +10,8 @@
  * The library has no AES for the CPU: a call that the devices could not finish
  * says what they did finish, and the caller does the rest.
  *
- * Algorithms: AES, FIPS 197; modes ECB, CBC and CTR, NIST SP 800-38A; GCM, NIST SP 800-38D; Base64,
- * RFC 4648 section 4 (standard alphabet), lines as in RFC 7468 and RFC 2045.
+ * Algorithms: AES, FIPS 197; modes ECB, CBC and CTR, NIST SP 800-38A; GCM, NIST SP 800-38D; XTS,
+ * IEEE Std 1619; Base64, RFC 4648 section 4 (standard alphabet), lines as in RFC 7468 and RFC 2045.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -236,10 +236,12 @@ enum gpuaes_op {
     GPUAES_CTR,
     GPUAES_CBC_ENCRYPT, /* serial: in batches only */
     GPUAES_GCM_ENCRYPT, /* by gpuaes_gcm() only */
-    GPUAES_GCM_DECRYPT
+    GPUAES_GCM_DECRYPT,
+    GPUAES_XTS_ENCRYPT, /* by gpuaes_aes() only */
+    GPUAES_XTS_DECRYPT
 };
-/* The first ones are those of gpuaes_aes(), more are those of batches. */
-enum { GPUAES_OPS = 4, GPUAES_BATCH_OPS = 5, GPUAES_ALL_OPS = 7 };
+/* The first ones are those of gpuaes_aes() and of streams, more are those of batches. */
+enum { GPUAES_OPS = 4, GPUAES_BATCH_OPS = 5, GPUAES_ALL_OPS = 9 };
 
 enum {
     GPUAES_WAIT = 1 /* wait for other threads rather than return GPUAES_BUSY */
@@ -273,8 +275,11 @@ struct gpuaes_report {
  * complete.
  *
  * `iv` is not used by ECB. For CTR it is the 128-bit big-endian counter block
- * of the first block, for CBC the block before the first. With OK, it
- * becomes the IV that continues the stream; on any other status it is unchanged.
+ * of the first block, for CBC the block before the first. For XTS it is the encrypted tweak: that
+ * of the data unit, encrypted by the caller with the second key (IEEE Std 1619 section 5.3), while
+ * `key` is the first one; a data unit whose length is not a multiple of 16 ends with ciphertext
+ * stealing, which is the caller's, too. With OK, it becomes the IV that continues the stream; on
+ * any other status it is unchanged.
  *
  * *report (may be NULL) says which bytes are complete: all of them when the status is
  * OK. On every other status but UNDEFINED the input of

@@ -17,6 +17,8 @@ const struct gpuaes_mode *const gpuaes_modes[GPUAES_ALL_OPS] = {
     [GPUAES_CTR] = &gpuaes_ctr,
     [GPUAES_GCM_ENCRYPT] = &gpuaes_gcm_encrypt_mode,
     [GPUAES_GCM_DECRYPT] = &gpuaes_gcm_decrypt_mode,
+    [GPUAES_XTS_ENCRYPT] = &gpuaes_xts_encrypt,
+    [GPUAES_XTS_DECRYPT] = &gpuaes_xts_decrypt,
 };
 
 void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,

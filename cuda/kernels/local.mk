@@ -14,7 +14,8 @@ KERNEL_SOURCES = \
 	cuda/kernels/aes/cbc_chain.cu \
 	cuda/kernels/aes/gcm/aes_gcm.cu \
 	cuda/kernels/aes/gcm/aes_gcm_hybrid.cu \
-	cuda/kernels/aes/gcm/gcm_powers.cu
+	cuda/kernels/aes/gcm/gcm_powers.cu \
+	cuda/kernels/aes/xts/aes_xts.cu
 EXTRA_DIST += \
 	$(KERNEL_SOURCES) \
 	cuda/kernels/aes/batch/aes_batch.cuh \
@@ -40,7 +41,8 @@ EXTRA_DIST += \
 	cuda/kernels/kernels.cu \
 	cuda/kernels/aes/make_sbox_circuits.py \
 	cuda/kernels/manifest \
-	cuda/kernels/common/work_queue.cuh
+	cuda/kernels/common/work_queue.cuh \
+	cuda/kernels/aes/xts/xts_tweak.cuh
 
 # One fat binary, embedded by image.c with .incbin. It takes minutes,
 # so it is made again only when a kernel, the compiler or its flags changed.

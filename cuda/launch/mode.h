@@ -16,6 +16,7 @@ struct gpuaes_mode {
     enum aes_batch_mode batch_mode; /* as the kernels of batches have it */
     int decrypts;                   /* kernels take the schedule of the inverse cipher */
     int takes_iv;
+    int secret_iv; /* what is left of it in memory is cleansed */
     int serial;    /* a block needs the one before it: in batches only, a message a thread */
     int keystream; /* without input, kernels write the keystream */
     int chained;   /* kernels need the block of input before each block; see arguments.h */
@@ -32,6 +33,7 @@ struct gpuaes_mode {
 extern const struct gpuaes_mode *const gpuaes_modes[GPUAES_ALL_OPS];
 
 extern const struct gpuaes_mode gpuaes_ecb_encrypt, gpuaes_ecb_decrypt, gpuaes_cbc_encrypt,
-    gpuaes_cbc_decrypt, gpuaes_ctr, gpuaes_gcm_encrypt_mode, gpuaes_gcm_decrypt_mode;
+    gpuaes_cbc_decrypt, gpuaes_ctr, gpuaes_gcm_encrypt_mode, gpuaes_gcm_decrypt_mode,
+    gpuaes_xts_encrypt, gpuaes_xts_decrypt;
 
 #endif

@@ -152,6 +152,11 @@ static void begin(struct job *job)
 
 /* ---- Calls ----------------------------------------------------------------------- */
 
+static int is_single(enum gpuaes_op op)
+{
+    return (unsigned)op < GPUAES_OPS || op == GPUAES_XTS_ENCRYPT || op == GPUAES_XTS_DECRYPT;
+}
+
 enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
                               unsigned char iv[GPUAES_BLOCK], const void *in, void *out, size_t len,
                               unsigned flags, struct gpuaes_report *report)
@@ -159,7 +164,7 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
     static const struct transform aes = {begin, extra, scratch, launch, finished};
     if (report != NULL)
         report->shards = 0;
-    if ((unsigned)op >= GPUAES_OPS || aes_bad_arguments(key, in, out, len))
+    if (!is_single(op) || aes_bad_arguments(key, in, out, len))
         return GPUAES_BAD_ARGUMENT;
     if (len == 0)
         return GPUAES_OK;
@@ -183,5 +188,7 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
     statistics_add_bytes(job.done);
     if (mode->takes_iv && status == GPUAES_OK)
         memcpy(iv, job.iv, GPUAES_BLOCK);
+    if (mode->secret_iv)
+        gpuaes_cleanse(&job, sizeof job);
     return status;
 }

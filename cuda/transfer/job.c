@@ -173,8 +173,10 @@ enum gpuaes_status job_run(struct job *job, struct gpuaes_report *report)
         for (unsigned i = 0; i < job->transfers && !job_is_on_device(job); i++)
             run_again(&job->transfer[i]);
         status = combine(job, report);
-        if (job->transfer != &job->only)
+        if (job->transfer != &job->only) {
+            gpuaes_cleanse(job->transfer, job->transfers * sizeof *job->transfer); /* secret IVs */
             free(job->transfer);
+        }
     }
     runtime_leave(&guard);
     return status;

@@ -176,11 +176,11 @@ static int forks_meanwhile(void)
 static int random_lengths_are_right(void)
 {
     int right = starts_on(16);
-    for (int op = 0; right && op < GPUAES_OPS; op++) {
+    for (int n = 0; right && n < SINGLE_OPS; n++) {
+        enum gpuaes_op op = single_ops[n];
         size_t more = 16 * MIB + tap_random_below(&random_state, MIB) / 16 * 16;
         size_t less = MIB + tap_random_below(&random_state, 15 * MIB) / 16 * 16;
-        right = parts_of((enum gpuaes_op)op, more, op % 2) == 4 &&
-                parts_of((enum gpuaes_op)op, less, 1 - op % 2) != 0;
+        right = parts_of(op, more, n % 2) == 4 && parts_of(op, less, 1 - n % 2) != 0;
     }
     return right;
 }

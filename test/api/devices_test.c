@@ -299,16 +299,16 @@ static void check(const struct scene *scenes, size_t count)
 
 static void check_operations(void)
 {
-    for (int i = 0; i < 2 * GPUAES_OPS; i++) {
+    for (int i = 0; i < 2 * SINGLE_OPS; i++) {
         struct scene scene = {"",
                               TWO,
                               is_staged,
                               .devices = 3,
                               .threads = 4,
-                              .op = (enum gpuaes_op)(i / 2),
+                              .op = single_ops[i / 2],
                               .len = STAGED,
                               .in_place = i % 2};
-        child_ok(play_in_child, &scene, "%s by four threads, %s", op_names[i / 2],
+        child_ok(play_in_child, &scene, "%s by four threads, %s", op_names[scene.op],
                  i % 2 ? "in place" : "apart");
     }
 }

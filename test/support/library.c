@@ -9,8 +9,12 @@
 
 #include "test/support/cases.h"
 
-const char *const op_names[GPUAES_BATCH_OPS] = {"ECB encrypt", "ECB decrypt", "CBC decrypt", "CTR",
-                                                "CBC encrypt"};
+const char *const op_names[GPUAES_ALL_OPS] = {"ECB encrypt", "ECB decrypt", "CBC decrypt",
+                                              "CTR",         "CBC encrypt", "GCM encrypt",
+                                              "GCM decrypt", "XTS encrypt", "XTS decrypt"};
+const enum gpuaes_op single_ops[SINGLE_OPS] = {GPUAES_ECB_ENCRYPT, GPUAES_ECB_DECRYPT,
+                                               GPUAES_CBC_DECRYPT, GPUAES_CTR,
+                                               GPUAES_XTS_ENCRYPT, GPUAES_XTS_DECRYPT};
 const char *const kind_names[3] = {"pageable", "pinned", "device"};
 
 /* ---- The reference ----------------------------------------------------------- */
@@ -27,9 +31,41 @@ const EVP_CIPHER *reference_cipher(enum gpuaes_op op, size_t key_bytes)
     return ciphers[op][key_size_index(key_bytes)]();
 }
 
+/* Adds tweaks, the first of which is `tweak`; it becomes that of the next block. */
+static void add_tweaks(unsigned char tweak[16], const unsigned char *in, unsigned char *out,
+                       size_t len)
+{
+    for (size_t at = 0; at < len; at += 16) {
+        unsigned carry = 0;
+        for (size_t i = 0; i < 16; i++) {
+            unsigned byte = tweak[i];
+            out[at + i] = in[at + i] ^ tweak[i];
+            tweak[i] = (unsigned char)(byte << 1 | carry);
+            carry = byte >> 7;
+        }
+        tweak[0] ^= (unsigned char)(carry * 0x87);
+    }
+}
+
+static void reference_xts(enum gpuaes_op op, const unsigned char *key, size_t key_bytes,
+                          unsigned char tweak[16], const unsigned char *in, unsigned char *out,
+                          size_t len)
+{
+    unsigned char first[16];
+    memcpy(first, tweak, sizeof first);
+    add_tweaks(tweak, in, out, len);
+    reference(op == GPUAES_XTS_DECRYPT ? GPUAES_ECB_DECRYPT : GPUAES_ECB_ENCRYPT, key, key_bytes,
+              NULL, out, out, len);
+    add_tweaks(first, out, out, len);
+}
+
 void reference(enum gpuaes_op op, const unsigned char *key, size_t key_bytes, unsigned char iv[16],
                const unsigned char *in, unsigned char *out, size_t len)
 {
+    if (op == GPUAES_XTS_ENCRYPT || op == GPUAES_XTS_DECRYPT) {
+        reference_xts(op, key, key_bytes, iv, in, out, len);
+        return;
+    }
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
     int n = 0;
     EVP_CipherInit_ex(c, reference_cipher(op, key_bytes), NULL, key, iv,

@@ -26,7 +26,11 @@ enum { THREADS_ALONE = 0 };
 #endif
 
 extern struct driver application; /* its own calls of the driver */
-extern const char *const op_names[GPUAES_BATCH_OPS], *const kind_names[3];
+extern const char *const op_names[GPUAES_ALL_OPS], *const kind_names[3];
+
+/* Those of gpuaes_aes(). */
+enum { SINGLE_OPS = 6 };
+extern const enum gpuaes_op single_ops[SINGLE_OPS];
 
 /* ---- The reference ----------------------------------------------------------- */
 

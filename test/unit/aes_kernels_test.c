@@ -92,7 +92,8 @@ static int read_from(void *to, drv_ptr from, size_t bytes)
 
 static int launch(const struct placement *p, drv_ptr in, drv_ptr out)
 {
-    int decrypts = text.op == GPUAES_ECB_DECRYPT || text.op == GPUAES_CBC_DECRYPT;
+    int decrypts = text.op == GPUAES_ECB_DECRYPT || text.op == GPUAES_CBC_DECRYPT ||
+                   text.op == GPUAES_XTS_DECRYPT;
     struct aes_arguments arguments = {.in = p->keystream ? 0 : in, .out = out, .blocks = p->blocks};
     memcpy(arguments.round_key, decrypts ? text.schedule.decrypt : text.schedule.encrypt,
            sizeof arguments.round_key);
@@ -201,10 +202,10 @@ static void check_kernel(enum kernel_size size)
     const char *kernel = kernel_names[size];
     kernels.forced = size;
     tap_ok(kernels.aes[GPUAES_CTR][size][0] != NULL, "%s kernel: there is one", kernel);
-    for (int op = 0; op < GPUAES_OPS; op++)
+    for (int i = 0; i < SINGLE_OPS; i++)
         for (unsigned key_bytes = 16; key_bytes <= 32; key_bytes += 8) {
             tap_random_bytes(&random_state, text.iv, BLOCK);
-            make_text((enum gpuaes_op)op, key_bytes, PLAIN, 0);
+            make_text(single_ops[i], key_bytes, PLAIN, 0);
             check_offsets(kernel);
             check_in_place(kernel);
             if (key_bytes == 16)
