@@ -31,6 +31,8 @@ provider_libprovider_core_la_SOURCES = \
 	provider/ciphers/base64/coders.c provider/ciphers/base64/coders.h \
 	provider/ciphers/base64/decode.c \
 	provider/ciphers/xts/cipher.c provider/ciphers/xts/cipher.h \
+	provider/ciphers/xts/context.h \
+	provider/ciphers/xts/unit.c provider/ciphers/xts/unit.h \
 	provider/common/config.c provider/common/config.h \
 	provider/common/core_3_5.h \
 	provider/common/default_ciphers.c provider/common/default_ciphers.h \

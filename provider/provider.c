@@ -41,7 +41,7 @@ static const OSSL_ALGORITHM ciphers[] = {
         GCM_CIPHERS(GCM_ROW)
 #undef GCM_ROW
 #define XTS_ROW(bits, names)                                                                       \
-    {names, "provider=gpuaes", xts_##bits, "AES-" #bits "-XTS, by the default provider"},
+    {names, "provider=gpuaes", xts_##bits, "AES-" #bits "-XTS on CUDA"},
         XTS_CIPHERS(XTS_ROW)
 #undef XTS_ROW
             {"BASE64", "provider=gpuaes", base64_cipher_functions,

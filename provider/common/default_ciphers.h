@@ -37,6 +37,7 @@ struct cpu_cipher {
     CPU_FUNCTIONS(CPU_MEMBER)
 #undef CPU_MEMBER
     size_t iv_bytes; /* 0: it has none */
+    size_t key_bytes;
 };
 
 struct cpu {

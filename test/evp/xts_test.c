@@ -1,14 +1,18 @@
 /*
  * AES-XTS beside the default provider's: published vectors, names, what is refused, opaque keys,
  * where bytes are counted; then random use, in which results, first errors, bytes with what lies
- * around them and the initialization vectors are the same after each call.
+ * around them and the initialization vectors are the same after each call. All of it is run twice:
+ * on the CPU, and with whole blocks on the device. Then memory of all kinds, several threads, and
+ * devices that are lost.
  *
  * GPUAES_TEST_CASES is the number of random cases, GPUAES_TEST_SEED repeats a run.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "provider/common/core_3_5.h"
+#include "test/support/cases.h"
 #include "test/support/compared.h"
+#include "test/support/device_state.h"
 
 enum { LONG_MOST = 70000, SHORT_MOST = 5000, KEY_MOST = 64, UNIT_MOST = 16 * MIB };
 
@@ -20,6 +24,7 @@ static const struct row {
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
 static struct memory *memory;
+static int on_device;
 
 /* ---- Vectors of IEEE Std 1619 -------------------------------------------------------- */
 
@@ -279,8 +284,10 @@ static void check_longest(const struct row *row)
     free(large);
 }
 
+/* Of what the CPU does, updates of 1 KiB and more are counted; of what the device does, all. */
 static void check_figures(const struct row *row)
 {
+    static const size_t lengths[] = {65537, 1023, 4097, 33, 15};
     unsigned char key[KEY_MOST];
     if (stand_in()) {
         tap_skip("figures: the default provider has none");
@@ -288,13 +295,22 @@ static void check_figures(const struct row *row)
     }
     random_key(key, row->key_bytes);
     struct stream s = stream_open(memory, row->name, key, usual_iv);
-    uint64_t small = figure("cpu-bytes-small"), unsuited = figure("cpu-bytes-unsuited");
-    int right = stream_update(&s, 65537) && stream_update(&s, 1023) && stream_update(&s, 4097) &&
-                stream_update(&s, 15);
+    uint64_t small = figure("cpu-bytes-small"), cpu = figure("cpu-bytes"),
+             gpu = figure("gpu-bytes");
+    int right = 1;
+    for (size_t i = 0; right && i < sizeof lengths / sizeof lengths[0]; i++)
+        right = stream_update(&s, lengths[i]);
     stream_close(&s);
-    tap_ok(right && figure("cpu-bytes-small") == small + 4097 &&
-               figure("cpu-bytes-unsuited") == unsuited + 65537,
-           "%s: data units of 1 KiB and more are counted", row->name);
+    small = figure("cpu-bytes-small") - small;
+    cpu = figure("cpu-bytes") - cpu;
+    gpu = figure("gpu-bytes") - gpu;
+    if (on_device)
+        tap_ok(right && gpu == 65520 + 1008 - 16 + 4080 + 16 && small == 17 + 31 + 17 + 17 &&
+                   cpu == small,
+               "%s: whole blocks are the device's, but for the last one before a part", row->name);
+    else
+        tap_ok(right && gpu == 0 && cpu == 65537 + 4097, "%s: the CPU's data units are counted",
+               row->name);
 }
 
 /* ---- Random use ---------------------------------------------------------------------- */
@@ -437,9 +453,12 @@ static void check_walks(const struct row *row)
     tap_ok(wrong == 0, "%s: %zu cases of random use", row->name, cases);
 }
 
-int main(void)
+/* ---- In one process -------------------------------------------------------------------- */
+
+/* With a provider that has these settings. */
+static void check_all(const char *settings)
 {
-    tap_random_seed(&random_state);
+    application_environment(settings);
     test_providers = providers_load();
     memory = memory_for(tap_random_next(&random_state), LONG_MOST + 200);
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
@@ -458,5 +477,132 @@ int main(void)
     }
     free(memory);
     providers_unload(&test_providers);
+}
+
+/* ---- In processes of their own ----------------------------------------------------------- */
+
+enum { PLACE_CASES = 6, PLACE_MOST = 300000 };
+
+static size_t some_length(size_t most)
+{
+    return BLOCK + below(2) * below(32) + below(most - 2 * BLOCK);
+}
+
+static int is_right_there(enum place in, enum place out, unsigned char *there[2][PLACES])
+{
+    const struct row *row = &rows[below(ROWS)];
+    unsigned char key[KEY_MOST];
+    int right = 1;
+    random_key(key, row->key_bytes);
+    memory->in_place = in;
+    memory->out_place = out;
+    memory->in_there = there[0][in];
+    memory->out_there = there[1][out];
+    for (int encrypt = 0; encrypt < 2; encrypt++) {
+        struct stream s = stream_open_with(memory, row->name, key, usual_iv, encrypt, NULL);
+        for (int i = 0; right && i < PLACE_CASES; i++) {
+            struct call call = {.way = i % 2 == 0 ? UPDATE : ONE_SHOT,
+                                .length = i == 0 ? 17 + below(30) : some_length(PLACE_MOST),
+                                .apart = in != out || i % 3 != 0,
+                                .in_at = (unsigned)below(32),
+                                .out_at = (unsigned)below(32)};
+            right = stream_call(&s, &call) && !s.broken;
+        }
+        stream_close(&s);
+    }
+    if (!right)
+        tap_diag("%s, %s to %s", row->name, place_names[in], place_names[out]);
+    return right;
+}
+
+static int all_places(void)
+{
+    unsigned char *there[2][PLACES];
+    int right = 1;
+    memory = memory_for(tap_random_next(&random_state), PLACE_MOST + 200);
+    if (stand_in() || !application_begin(0))
+        return -1;
+    for (int i = 0; i < 2; i++)
+        for (enum place place = DEVICE; place < PLACES; place++)
+            there[i][place] = application_alloc(place, PLACE_MOST + 2 * EDGE + 200);
+    for (enum place in = DEVICE; in < PLACES; in++)
+        for (enum place out = DEVICE; out < PLACES; out++)
+            right &= is_right_there(in, out, there);
+    for (int i = 0; i < 2; i++)
+        for (enum place place = DEVICE; place < PLACES; place++)
+            application_free(place, there[i][place]);
+    free(memory);
+    return right && figure("gpu-bytes") > 0 && figure("faults") == 0;
+}
+
+static int longest_units(void)
+{
+    struct memory *large = memory_for(tap_random_next(&random_state), UNIT_MOST + 64);
+    int right = 1;
+    for (int i = 0; right && i < 4; i++) {
+        const struct row *row = &rows[i / 2];
+        unsigned char key[KEY_MOST];
+        random_key(key, row->key_bytes);
+        struct stream s = stream_open_with(large, row->name, key, usual_iv, i % 2, NULL);
+        struct call call = {UPDATE, UNIT_MOST - below(BLOCK), .apart = below(2) != 0, .in_at = 5};
+        right = stream_call(&s, &call) && !s.broken && stream_update(&s, UNIT_MOST / 2 + 1) &&
+                stream_init(&s, NULL, other_iv, -1) && stream_update(&s, UNIT_MOST / 4);
+        stream_close(&s);
+    }
+    free(large);
+    return right;
+}
+
+static int several_threads(void)
+{
+    return longest_units() &&
+           (stand_in() || (figure("gpu-bytes") > 4 * (uint64_t)UNIT_MOST && figure("faults") == 0));
+}
+
+static int is_lost(void)
+{
+    if (stand_in() || application_hook("emulator_contexts") == NULL)
+        return -1;
+    return longest_units() && figure("faults") > 0 && figure("gpu-bytes") > 0 &&
+           figure("cpu-bytes-failed") > 0;
+}
+
+/* By the model's choice, which a CPU will mostly win. */
+static int own_choice(void)
+{
+    unsigned char key[KEY_MOST];
+    int right = 1;
+    memory = memory_for(tap_random_next(&random_state), MIB + 200);
+    random_key(key, rows[0].key_bytes);
+    struct stream s = stream_open(memory, rows[0].name, key, usual_iv);
+    for (int i = 0; i < 6000 && device_state() == GPUAES_STARTING; i++)
+        sleep_ms(10);
+    for (int i = 0; right && i < 60; i++)
+        right = stream_update(&s, some_length(MIB)) && stream_init(&s, NULL, other_iv, -1);
+    stream_close(&s);
+    free(memory);
+    return right && (stand_in() || figure("cpu-bytes") + figure("gpu-bytes") > 0);
+}
+
+static const struct case_row cases[] = {
+    {"memory of all kinds", "GPUAES_MIN_BYTES=0 GPUAES_POLICY=gpu", NULL, all_places},
+    {"the longest units, by several threads", "GPUAES_MIN_BYTES=0 GPUAES_THREADS=4", NULL,
+     several_threads},
+    {"a device that is lost", "GPUAES_MIN_BYTES=0", "lost=launch_kernel:20", is_lost},
+    {"a device that is lost, and several threads", "GPUAES_MIN_BYTES=0 GPUAES_THREADS=4",
+     "lost=launch_kernel:20", is_lost},
+    {"CPU or GPU as the policy has it", "GPUAES_START=eager", NULL, own_choice},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+int main(int argc, char **argv)
+{
+    tap_random_seed(&random_state);
+    if (argc > 1)
+        return case_named(argv[1], cases);
+    cases_check(cases, CASES, 2);
+    check_all("GPUAES_POLICY=cpu");
+    on_device = 1;
+    check_all("GPUAES_POLICY=gpu GPUAES_MIN_BYTES=0");
     return tap_done();
 }

@@ -495,6 +495,8 @@ const struct scenario scenarios[SCENARIOS] = {
      .refusal = IN_PLACE},
     {"CBC in place, pinned, by copies", UPDATE_OF("AES-128-CBC", 0, 1, PINNED, PINNED_BYTES),
      .refusal = IN_PLACE},
+    {"XTS", UPDATE_OF("AES-128-XTS", 1, 0, PAGEABLE, STAGED_BYTES + 9)},
+    {"XTS in place", UPDATE_OF("AES-128-XTS", 0, 1, PAGEABLE, STAGED_BYTES + 9)},
     {"read-ahead", "GPUAES_MIN_BYTES=1G GPUAES_START=eager", .prepare = prepare_stream,
      .run = run_stream, .cipher = "AES-256-CTR", .bytes = 768 * KIB},
     {"Base64 encoding", .prepare = prepare_base64, .run = run_base64, .cipher = "BASE64",

@@ -40,6 +40,7 @@ int aes_learn_ciphers(const struct cpu *cpu)
         if (!cpu_learn(cpu, cipher->names, &cipher->cpu, 1))
             break;
         cipher->cpu.iv_bytes = cipher->mode->iv_bytes;
+        cipher->cpu.key_bytes = cipher->key_bytes;
         aes_list_params(cipher, cpu->context);
         tell_policy(cipher);
     }

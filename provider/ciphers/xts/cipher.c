@@ -1,5 +1,7 @@
 /*
- * What EVP calls, handed to the default provider's context, and bytes counted.
+ * What EVP calls.
+ *
+ * The default provider accepts or refuses; we remember what a device needs.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -11,14 +13,9 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "cuda/gpuaes.h"
-#include "provider/common/provider.h"
-#include "provider/common/statistics.h"
+#include "provider/ciphers/xts/unit.h"
 #include "provider/keys/skey.h"
-#include "provider/policy/calibration.h"
-
-/* It takes no device to do updates of fewer bytes, and no figures. */
-enum { COUNTED = 1024 };
+#include "provider/policy/policy.h"
 
 enum {
 #define XTS_ENUM(bits, names) XTS_##bits,
@@ -27,17 +24,10 @@ enum {
         XTS_CIPHER_COUNT
 };
 
-/* The default provider's functions. */
-static struct cpu_cipher learnt_ciphers[XTS_CIPHER_COUNT];
-
-struct xts_context {
-    void *cpu; /* the default provider's, which has the whole state */
-    OSSL_FUNC_cipher_update_fn *cpu_update;
-    OSSL_FUNC_cipher_cipher_fn *cpu_cipher;
-    const struct cpu_cipher *functions;
-    struct provider *provider;
-    struct totals totals;
-    int has_key, has_iv;
+static struct xts_cipher ciphers[XTS_CIPHER_COUNT] = {
+#define XTS_INITIAL(bits, names) [XTS_##bits] = {.key_bytes = (bits) / 8},
+    XTS_CIPHERS(XTS_INITIAL)
+#undef XTS_INITIAL
 };
 
 static OSSL_FUNC_cipher_freectx_fn freectx;
@@ -52,18 +42,43 @@ static OSSL_FUNC_cipher_final_fn final;
 static OSSL_FUNC_cipher_get_ctx_params_fn get_ctx_params;
 static OSSL_FUNC_cipher_set_ctx_params_fn set_ctx_params;
 
+/* ---- What is learnt ----------------------------------------------------------------------- */
+
+static void tell_policy(const struct xts_cipher *cipher)
+{
+    static const char *const names[] = {"XTS decrypt", "XTS encrypt"};
+    for (int encrypts = 0; encrypts < 2; encrypts++) {
+        struct work_row *row = &work_rows[encrypts ? WORK_XTS_ENCRYPT : WORK_XTS_DECRYPT];
+        row->name = names[encrypts];
+        row->encrypts = encrypts;
+        row->cpu[key_size_index(cipher->key_bytes)] = &cipher->cpu;
+    }
+}
+
+static int learn(const struct cpu *cpu, const char *names, const char *ecb_name,
+                 struct xts_cipher *cipher)
+{
+    if (!cpu_learn(cpu, names, &cipher->cpu) || !cpu_learn(cpu, ecb_name, &cipher->ecb))
+        return 0;
+    cipher->cpu.iv_bytes = GPUAES_BLOCK;
+    cipher->cpu.key_bytes = 2 * (size_t)cipher->key_bytes;
+    tell_policy(cipher);
+    return 1;
+}
+
 int xts_learn_ciphers(const struct cpu *cpu)
 {
-    static const char *const names[XTS_CIPHER_COUNT] = {
-#define XTS_NAMES(bits, names) names,
+    static const char *const names[XTS_CIPHER_COUNT][2] = {
+#define XTS_NAMES(bits, names) {names, "AES-" #bits "-ECB"},
         XTS_CIPHERS(XTS_NAMES)
 #undef XTS_NAMES
     };
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static int learnt; /* the functions are libcrypto's, the same for the whole process */
     (void)pthread_mutex_lock(&lock);
-    while (learnt < XTS_CIPHER_COUNT && cpu_learn(cpu, names[learnt], &learnt_ciphers[learnt]))
-        learnt_ciphers[learnt++].iv_bytes = GPUAES_BLOCK;
+    while (learnt < XTS_CIPHER_COUNT &&
+           learn(cpu, names[learnt][0], names[learnt][1], &ciphers[learnt]))
+        learnt++;
     int ok = learnt == XTS_CIPHER_COUNT;
     (void)pthread_mutex_unlock(&lock);
     return ok;
@@ -71,21 +86,25 @@ int xts_learn_ciphers(const struct cpu *cpu)
 
 /* ---- Contexts -------------------------------------------------------------------------- */
 
-static struct xts_context *newctx(struct provider *provider, const struct cpu_cipher *functions)
+static struct xts_context *newctx(struct provider *provider, const struct xts_cipher *cipher)
 {
     struct xts_context *c = OPENSSL_zalloc(sizeof *c);
     if (c == NULL)
         return NULL;
-    c->cpu = functions->newctx(provider->cpu.context);
+    c->cpu = cipher->cpu.newctx(provider->cpu.context);
     if (c->cpu == NULL) {
         OPENSSL_free(c);
         return NULL;
     }
-    c->cpu_update = functions->update;
-    c->cpu_cipher = functions->cipher;
-    c->functions = functions;
+    c->cpu_update = cipher->cpu.update;
+    c->cpu_cipher = cipher->cpu.cipher;
+    c->cpu_init[0] = cipher->cpu.decrypt_init;
+    c->cpu_init[1] = cipher->cpu.encrypt_init;
+    c->cipher = cipher;
     c->provider = provider;
     totals_begin(&c->totals);
+    xts_set_thresholds(c);
+    policy_context_created(provider);
     return c;
 }
 
@@ -95,23 +114,23 @@ static void freectx(void *context)
     if (c == NULL)
         return;
     totals_flush(&c->totals);
-    c->functions->freectx(c->cpu);
-    OPENSSL_free(c);
+    c->cipher->cpu.freectx(c->cpu);
+    OPENSSL_clear_free(c, sizeof *c);
 }
 
 /* A new context with the same IV. The direction comes with the key. */
 static void *copy_keyless(const struct xts_context *c)
 {
-    void *iv = NULL, *copy = c->functions->newctx(c->provider->cpu.context);
+    void *iv = NULL, *copy = c->cipher->cpu.newctx(c->provider->cpu.context);
     OSSL_PARAM params[] = {
         OSSL_PARAM_construct_octet_ptr(OSSL_CIPHER_PARAM_UPDATED_IV, &iv, GPUAES_BLOCK),
         OSSL_PARAM_construct_end()};
     if (copy == NULL || !c->has_iv)
         return copy;
-    if (c->functions->get_ctx_params(c->cpu, params) && iv != NULL &&
-        c->functions->encrypt_init(copy, NULL, 0, iv, GPUAES_BLOCK, NULL))
+    if (c->cipher->cpu.get_ctx_params(c->cpu, params) && iv != NULL &&
+        c->cipher->cpu.encrypt_init(copy, NULL, 0, iv, GPUAES_BLOCK, NULL))
         return copy;
-    c->functions->freectx(copy);
+    c->cipher->cpu.freectx(copy);
     return NULL;
 }
 
@@ -122,41 +141,67 @@ static void *dupctx(void *context)
     struct xts_context *copy = OPENSSL_memdup(c, sizeof *c);
     if (copy == NULL)
         return NULL;
-    copy->cpu = c->has_key ? c->functions->dupctx(c->cpu) : copy_keyless(c);
+    copy->cpu = c->cpu_has_key ? c->cipher->cpu.dupctx(c->cpu) : copy_keyless(c);
     totals_begin(&copy->totals);
     if (copy->cpu != NULL)
         return copy;
-    OPENSSL_free(copy);
+    OPENSSL_clear_free(copy, sizeof *copy);
     return NULL;
 }
 
 /* ---- Initialisation ---------------------------------------------------------------------- */
 
+static void note_key(struct xts_context *c, const unsigned char *key)
+{
+    size_t half = c->cipher->key_bytes;
+    if (c->expanded)
+        OPENSSL_cleanse(&c->schedule, sizeof c->schedule);
+    c->expanded = 0;
+    c->has_key = c->cpu_has_key = 1;
+    c->key_encrypting = c->encrypting;
+    memcpy(c->key[0], key, half);
+    memcpy(c->key[1], key + half, half);
+    xts_set_thresholds(c);
+}
+
 /* The parameters by themselves, after the key: it is taken also if they are refused. */
-static int init(struct xts_context *c, OSSL_FUNC_cipher_encrypt_init_fn *function,
-                const unsigned char *key, size_t key_bytes, const unsigned char *iv,
-                size_t iv_bytes, const OSSL_PARAM params[])
+static int init_key(struct xts_context *c, OSSL_FUNC_cipher_encrypt_init_fn *function,
+                    const unsigned char *key, size_t key_bytes, const unsigned char *iv,
+                    size_t iv_bytes, const OSSL_PARAM params[])
 {
     int ok = function(c->cpu, key, key_bytes, iv, iv_bytes, NULL);
-    if (iv != NULL && iv_bytes == GPUAES_BLOCK) /* it is taken also if the key is refused */
-        c->has_iv = 1;
-    if (ok && key != NULL)
-        c->has_key = 1;
-    return ok && (params == NULL || c->functions->set_ctx_params(c->cpu, params));
+    if (ok)
+        note_key(c, key);
+    else
+        c->has_key = 0; /* which key the CPU has now is not known */
+    return ok && (params == NULL || c->cipher->cpu.set_ctx_params(c->cpu, params));
+}
+
+/* With a tweak alone, as before each sector, it costs next to nothing. */
+static inline int init(struct xts_context *c, int encrypting,
+                       OSSL_FUNC_cipher_encrypt_init_fn *function, const unsigned char *key,
+                       size_t key_bytes, const unsigned char *iv, size_t iv_bytes,
+                       const OSSL_PARAM params[])
+{
+    c->encrypting = encrypting;
+    c->has_iv |= iv != NULL && iv_bytes == GPUAES_BLOCK; /* also if the key is refused */
+    if (key != NULL)
+        return init_key(c, function, key, key_bytes, iv, iv_bytes, params);
+    return function(c->cpu, NULL, 0, iv, iv_bytes, params);
 }
 
 static int encrypt_init(void *context, const unsigned char *key, size_t key_bytes,
                         const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
 {
     struct xts_context *c = context;
-    return init(c, c->functions->encrypt_init, key, key_bytes, iv, iv_bytes, params);
+    return init(c, 1, c->cpu_init[1], key, key_bytes, iv, iv_bytes, params);
 }
 
 static int decrypt_init(void *context, const unsigned char *key, size_t key_bytes,
                         const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
 {
     struct xts_context *c = context;
-    return init(c, c->functions->decrypt_init, key, key_bytes, iv, iv_bytes, params);
+    return init(c, 0, c->cpu_init[0], key, key_bytes, iv, iv_bytes, params);
 }
 
 /* NULL: the key stays as it is, and the IV or the parameters are new. */
@@ -178,27 +223,6 @@ static int decrypt_skey_init(void *context, void *key, const unsigned char *iv, 
 
 /* ---- Data units ---------------------------------------------------------------------------- */
 
-/* Large units are handed over at once: they take much longer than that. */
-static void count(struct xts_context *c, size_t bytes)
-{
-    (void)totals_forget(&c->totals);
-    c->totals.cpu_bytes[bytes < MEASURE_FLOOR ? CPU_SMALL : CPU_UNSUITED] += bytes;
-    if (bytes >= MEASURE_FLOOR)
-        totals_flush(&c->totals);
-}
-
-/* By itself, lest small updates get its stack frame. */
-__attribute__((noinline)) static int counted_update(struct xts_context *c, unsigned char *out,
-                                                    size_t *out_bytes, size_t outsize,
-                                                    const unsigned char *in, size_t in_bytes,
-                                                    OSSL_FUNC_cipher_update_fn *function)
-{
-    int ok = function(c->cpu, out, out_bytes, outsize, in, in_bytes);
-    if (ok)
-        count(c, in_bytes);
-    return ok;
-}
-
 /* The hot path, as in aes/update.c. */
 #define HOT __attribute__((hot, aligned(64)))
 
@@ -206,8 +230,8 @@ HOT static int update(void *context, unsigned char *out, size_t *out_bytes, size
                       const unsigned char *in, size_t in_bytes)
 {
     struct xts_context *c = context;
-    if (__builtin_expect(in_bytes >= COUNTED, 0))
-        return counted_update(c, out, out_bytes, outsize, in, in_bytes, c->cpu_update);
+    if (__builtin_expect(in_bytes >= c->small, 0))
+        return xts_unit(c, c->cpu_update, out, out_bytes, outsize, in, in_bytes);
     return c->cpu_update(c->cpu, out, out_bytes, outsize, in, in_bytes);
 }
 
@@ -215,15 +239,15 @@ HOT static int cipher(void *context, unsigned char *out, size_t *out_bytes, size
                       const unsigned char *in, size_t in_bytes)
 {
     struct xts_context *c = context;
-    if (__builtin_expect(in_bytes >= COUNTED, 0))
-        return counted_update(c, out, out_bytes, outsize, in, in_bytes, c->cpu_cipher);
+    if (__builtin_expect(in_bytes >= c->small, 0))
+        return xts_unit(c, c->cpu_cipher, out, out_bytes, outsize, in, in_bytes);
     return c->cpu_cipher(c->cpu, out, out_bytes, outsize, in, in_bytes);
 }
 
 static int final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
 {
     struct xts_context *c = context;
-    return c->functions->final(c->cpu, out, out_bytes, outsize);
+    return c->cipher->cpu.final(c->cpu, out, out_bytes, outsize);
 }
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
@@ -231,13 +255,13 @@ static int final(void *context, unsigned char *out, size_t *out_bytes, size_t ou
 static int get_ctx_params(void *context, OSSL_PARAM params[])
 {
     struct xts_context *c = context;
-    return c->functions->get_ctx_params(c->cpu, params);
+    return c->cipher->cpu.get_ctx_params(c->cpu, params);
 }
 
 static int set_ctx_params(void *context, const OSSL_PARAM params[])
 {
     struct xts_context *c = context;
-    return c->functions->set_ctx_params(c->cpu, params);
+    return c->cipher->cpu.set_ctx_params(c->cpu, params);
 }
 
 /* ---- The tables ------------------------------------------------------------------------------ */
@@ -251,26 +275,26 @@ static int set_ctx_params(void *context, const OSSL_PARAM params[])
     static OSSL_FUNC_cipher_settable_ctx_params_fn settable_ctx_params_##bits;                     \
     static void *newctx_##bits(void *provider)                                                     \
     {                                                                                              \
-        return newctx(provider, &learnt_ciphers[XTS_##bits]);                                      \
+        return newctx(provider, &ciphers[XTS_##bits]);                                             \
     }                                                                                              \
     static int get_params_##bits(OSSL_PARAM params[])                                              \
     {                                                                                              \
-        return learnt_ciphers[XTS_##bits].get_params(params);                                      \
+        return ciphers[XTS_##bits].cpu.get_params(params);                                         \
     }                                                                                              \
     static const OSSL_PARAM *gettable_params_##bits(void *provider)                                \
     {                                                                                              \
-        return learnt_ciphers[XTS_##bits].gettable_params(                                         \
+        return ciphers[XTS_##bits].cpu.gettable_params(                                            \
             ((struct provider *)provider)->cpu.context);                                           \
     }                                                                                              \
     static const OSSL_PARAM *gettable_ctx_params_##bits(void *context, void *provider)             \
     {                                                                                              \
-        return learnt_ciphers[XTS_##bits].gettable_ctx_params(                                     \
+        return ciphers[XTS_##bits].cpu.gettable_ctx_params(                                        \
             context == NULL ? NULL : ((struct xts_context *)context)->cpu,                         \
             ((struct provider *)provider)->cpu.context);                                           \
     }                                                                                              \
     static const OSSL_PARAM *settable_ctx_params_##bits(void *context, void *provider)             \
     {                                                                                              \
-        return learnt_ciphers[XTS_##bits].settable_ctx_params(                                     \
+        return ciphers[XTS_##bits].cpu.settable_ctx_params(                                        \
             context == NULL ? NULL : ((struct xts_context *)context)->cpu,                         \
             ((struct provider *)provider)->cpu.context);                                           \
     }                                                                                              \

@@ -1,7 +1,5 @@
 /*
- * AES-XTS: one update is one data unit, and nothing is kept between updates but key and tweak.
- *
- * The default provider does all of it. Units of sectors would gain nothing on a device.
+ * The dispatch tables of AES-XTS, such as xts_128.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
