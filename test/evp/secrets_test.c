@@ -16,8 +16,8 @@
 #include "test/support/read_ahead_streams.h"
 
 enum { MOST = 16 * MIB, STEP = 4096 };
-enum kind { KEY, SCHEDULE, KEYSTREAM, PLAINTEXT, KINDS };
-static const char *const kind_names[] = {"key", "key schedule", "keystream", "plaintext"};
+enum kind { KEY, SCHEDULE, TWEAK, KEYSTREAM, PLAINTEXT, KINDS };
+static const char *const kind_names[] = {"key", "key schedule", "tweak", "keystream", "plaintext"};
 enum { NOTHING, NO_TEXT, NO_KEYSTREAM }; /* is left: nothing; nothing but text; no keystream */
 
 struct secrets {
@@ -49,18 +49,44 @@ static void add(const void *block, enum kind kind)
     search_add(search, block);
 }
 
-static void add_key(size_t key_bytes)
+static void add_key(const unsigned char *key, size_t key_bytes)
 {
     struct gpuaes_key schedule;
-    (void)gpuaes_key_expand(&schedule, secrets->key, key_bytes);
+    (void)gpuaes_key_expand(&schedule, key, key_bytes);
     for (size_t i = 0; i + BLOCK <= key_bytes; i += BLOCK)
-        add(secrets->key + i, KEY);
+        add(key + i, KEY);
     for (unsigned round = 1; round <= schedule.rounds; round++) {
         if (round * BLOCK >= key_bytes)
             add(&schedule.encrypt[4 * round], SCHEDULE);
         if (round != schedule.rounds) /* that one is the key again */
             add(&schedule.decrypt[4 * round], SCHEDULE);
     }
+}
+
+/* The encrypted tweak of the data unit, whose key is the second half. */
+static void add_tweak(const unsigned char *key, size_t key_bytes)
+{
+    unsigned char tweak[BLOCK];
+    int n;
+    EVP_CIPHER *cipher =
+        EVP_CIPHER_fetch(NULL, key_bytes == 16 ? "AES-128-ECB" : "AES-256-ECB", "provider=default");
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    EVP_CipherInit_ex2(context, cipher, key, NULL, 1, NULL);
+    if (!EVP_CipherUpdate(context, tweak, &n, secrets->iv, BLOCK))
+        _exit(1);
+    add(tweak, TWEAK);
+}
+
+static void add_keys(const char *name, size_t key_bytes)
+{
+    size_t half = key_bytes / 2;
+    if (strstr(name, "XTS") == NULL) {
+        add_key(secrets->key, key_bytes);
+        return;
+    }
+    add_key(secrets->key, half);
+    add_key(secrets->key + half, half);
+    add_tweak(secrets->key + half, half);
 }
 
 static void add_text(size_t bytes, int keystream)
@@ -95,7 +121,7 @@ static void make_secrets(const struct test_case *c)
     EVP_CIPHER_CTX_set_padding(context, 0);
     if (!EVP_CipherUpdate(context, secrets->cipher, &n, secrets->plain, (int)c->bytes))
         _exit(1);
-    add_key((size_t)EVP_CIPHER_get_key_length(cipher));
+    add_keys(c->cipher, (size_t)EVP_CIPHER_get_key_length(cipher));
     add_text(c->bytes, strstr(c->cipher, "CTR") != NULL);
     _exit(0);
 }
@@ -141,7 +167,7 @@ static int is_clean(const char *when, int wanted)
     for (int i = 0; i < tries; i++) {
         (void)search_memory(search);
         unsigned left = count_of(KEYSTREAM);
-        left += wanted != NO_KEYSTREAM ? count_of(KEY) + count_of(SCHEDULE) : 0;
+        left += wanted != NO_KEYSTREAM ? count_of(KEY) + count_of(SCHEDULE) + count_of(TWEAK) : 0;
         left += wanted == NOTHING ? count_of(PLAINTEXT) : 0;
         if (left == 0)
             return 1;
@@ -371,6 +397,12 @@ static const struct test_case cases[] = {
      .settings = "GPUAES_KERNEL=hybrid"},
     {AES("two devices and threads", "AES-256-ECB", 1, 4 * MIB, 0, PAGEABLE), .end = free_it,
      .settings = "GPUAES_DEVICES=all GPUAES_THREADS=4", .fault = "devices=2"},
+    {AES("XTS", "AES-128-XTS", 1, 300 * KIB + 5, 0, PAGEABLE), .end = free_it},
+    {AES("XTS in place", "AES-128-XTS", 0, 300 * KIB + 5, 1, PAGEABLE), .end = free_it},
+    {AES("XTS, two devices and threads", "AES-128-XTS", 1, 4 * MIB, 0, PAGEABLE), .end = free_it,
+     .settings = "GPUAES_DEVICES=all GPUAES_THREADS=4", .fault = "devices=2"},
+    {AES("XTS, a launch fails", "AES-128-XTS", 1, 300 * KIB, 0, PAGEABLE), .end = free_it,
+     .fault = "fault=launch_kernel:2"},
     {AES("CTR, another key", "AES-256-CTR", 1, 300 * KIB, 0, PAGEABLE), .end = give_another_key},
     {AES("CBC, another key", "AES-192-CBC", 0, 300 * KIB, 0, PAGEABLE), .end = give_another_key},
     {AES("ECB, a reset", "AES-256-ECB", 1, 300 * KIB, 0, PAGEABLE), .end = reset},
