@@ -44,6 +44,7 @@ static int learn(struct gcm_cipher *c, const OSSL_DISPATCH *functions, const str
     if (!cpu_learn(cpu, c->names, &c->cpu, 0) || !cpu_learn(cpu, c->ctr_names, &c->ctr, 1))
         return 0;
     c->cpu.iv_bytes = USUAL_IV;
+    c->cpu.key_bytes = c->key_bytes;
     c->ctr.iv_bytes = GPUAES_BLOCK;
     gcm_list_params(c, cpu->context);
     fill_functions(c->functions, functions, &c->cpu);

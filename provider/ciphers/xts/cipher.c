@@ -58,7 +58,7 @@ static void tell_policy(const struct xts_cipher *cipher)
 static int learn(const struct cpu *cpu, const char *names, const char *ecb_name,
                  struct xts_cipher *cipher)
 {
-    if (!cpu_learn(cpu, names, &cipher->cpu) || !cpu_learn(cpu, ecb_name, &cipher->ecb))
+    if (!cpu_learn(cpu, names, &cipher->cpu, 1) || !cpu_learn(cpu, ecb_name, &cipher->ecb, 1))
         return 0;
     cipher->cpu.iv_bytes = GPUAES_BLOCK;
     cipher->cpu.key_bytes = 2 * (size_t)cipher->key_bytes;
