@@ -25,8 +25,9 @@
  *   load-ms=N           cuModuleLoadData does
  *   kernel-us=N         every kernel takes that much longer
  *   copy-mbps=N         every copy takes as long as at N MB/s
- *   idle-kernels=1      kernels do nothing: a device as fast as the two above say,
- *                       faster than the CPU too, whose results mean nothing
+ *   idle-kernels=N      1: kernels do nothing: a device as fast as the two above say, faster than
+ *                       the CPU too, whose results mean nothing; but it passes the self-test of
+ *                       GCM. 2: it fails that, too
  *   frees-wait=N        1: mem_free and mem_free_host, as those of a card, return once all that
  *                       was queued in their context is done; 2: mem_host_unregister, too
  *   fault=FUNCTION:N[:CODE]  the Nth call (from 1) of FUNCTION fails with CODE

@@ -22,7 +22,7 @@ int main(void)
 {
     unsigned char *text = calloc(1, BYTES), *zeros = calloc(1, BYTES);
     struct gpuaes_report report;
-    emulator_configure("idle-kernels=1");
+    emulator_configure("idle-kernels=2");
     if (!tap_ok(starts_with(NULL), "the device starts"))
         return tap_done();
     tap_ok(encrypt(text, &report) == GPUAES_FAULT, "GCM is refused");
