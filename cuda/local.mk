@@ -22,7 +22,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/batch/layout.c \
 	cuda/batch/run.c \
 	cuda/batch/slice.c \
-	cuda/process/cleanse.c \
+	cuda/process/cleanse.c cuda/process/cleanse.h \
 	cuda/memory/copy.c \
 	cuda/device/device.c cuda/device/device.h \
 	cuda/driver/driver.h \

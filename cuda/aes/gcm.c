@@ -7,6 +7,7 @@
 
 #include "cuda/aes/aes.h"
 #include "cuda/aes/ghash.h"
+#include "cuda/process/cleanse.h"
 
 /* inc32, section 6.2. */
 static void advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks, const unsigned char *last)
@@ -31,13 +32,11 @@ static void set(uint64_t to[2], struct ghash_element e)
     to[1] = e.high;
 }
 
-int gpuaes_gcm_key_expand(struct gpuaes_gcm_key *gcm, const unsigned char *key, size_t key_bytes)
+/* Sets H and its powers, for a schedule that is there. */
+SECRET_FRAME static void set_powers(struct gpuaes_gcm_key *gcm)
 {
     static const unsigned distances[2] = {GHASH_DISTANCE, GHASH_HYBRID_DISTANCE};
     unsigned char h[GPUAES_BLOCK] = {0};
-    memset(gcm, 0, sizeof *gcm);
-    if (!gpuaes_key_expand(&gcm->schedule, key, key_bytes))
-        return 0;
     aes_encrypt_block(&gcm->schedule, h, h);
     set(gcm->h, ghash_factor(ghash_load(h)));
     gpuaes_cleanse(h, sizeof h);
@@ -48,13 +47,22 @@ int gpuaes_gcm_key_expand(struct gpuaes_gcm_key *gcm, const unsigned char *key, 
             power = ghash_multiply(power, step);
         }
     }
+}
+
+int gpuaes_gcm_key_expand(struct gpuaes_gcm_key *gcm, const unsigned char *key, size_t key_bytes)
+{
+    memset(gcm, 0, sizeof *gcm);
+    if (!gpuaes_key_expand(&gcm->schedule, key, key_bytes))
+        return 0;
+    set_powers(gcm);
+    cleanse_stack();
     return 1;
 }
 
 /* ---- The hash ------------------------------------------------------------------------- */
 
-void gpuaes_gcm_hash(const struct gpuaes_gcm_key *key, unsigned char hash[GPUAES_BLOCK],
-                     const void *data, size_t len)
+SECRET_FRAME static void add_to_hash(const struct gpuaes_gcm_key *key,
+                                     unsigned char hash[GPUAES_BLOCK], const void *data, size_t len)
 {
     const struct ghash_element h = {key->h[0], key->h[1]};
     struct ghash_element sum = ghash_load(hash);
@@ -67,9 +75,23 @@ void gpuaes_gcm_hash(const struct gpuaes_gcm_key *key, unsigned char hash[GPUAES
     ghash_store(hash, sum);
 }
 
-void gpuaes_gcm_join(const struct gpuaes_gcm_key *key, unsigned char hash[GPUAES_BLOCK],
-                     const unsigned char next[GPUAES_BLOCK], uint64_t blocks)
+void gpuaes_gcm_hash(const struct gpuaes_gcm_key *key, unsigned char hash[GPUAES_BLOCK],
+                     const void *data, size_t len)
+{
+    add_to_hash(key, hash, data, len);
+    cleanse_stack();
+}
+
+SECRET_FRAME static void join(const struct gpuaes_gcm_key *key, unsigned char hash[GPUAES_BLOCK],
+                              const unsigned char next[GPUAES_BLOCK], uint64_t blocks)
 {
     struct ghash_element moved = ghash_multiply(ghash_load(hash), ghash_power(key, blocks));
     ghash_store(hash, ghash_add(moved, ghash_load(next)));
+}
+
+void gpuaes_gcm_join(const struct gpuaes_gcm_key *key, unsigned char hash[GPUAES_BLOCK],
+                     const unsigned char next[GPUAES_BLOCK], uint64_t blocks)
+{
+    join(key, hash, next, blocks);
+    cleanse_stack();
 }

@@ -3,6 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include "cuda/process/cleanse.h"
+
 #include <string.h>
 
 #include "cuda/gpuaes.h"
@@ -14,4 +16,11 @@ void gpuaes_cleanse(void *p, size_t bytes)
     memset(p, 0, bytes);
     /* The compiler must assume that this reads the memory. */
     __asm__ volatile("" : : "r"(p) : "memory");
+}
+
+__attribute__((noinline)) void cleanse_stack(void)
+{
+    enum { FRAMES = 2 << 10 };
+    unsigned char frames[FRAMES];
+    gpuaes_cleanse(frames, sizeof frames);
 }

@@ -8,6 +8,7 @@
 
 #include "cuda/aes/aes.h"
 #include "cuda/aes/gcm_check.h"
+#include "cuda/process/cleanse.h"
 #include "cuda/process/statistics.h"
 #include "cuda/transfer/transfer.h"
 
@@ -67,13 +68,18 @@ static struct ghash_element power_of(struct transfer *t, size_t bytes)
     return t->power;
 }
 
-static enum gpuaes_status finished(struct transfer *t, size_t piece)
+SECRET_FRAME static void add_piece(struct transfer *t, size_t piece, unsigned char *hash)
 {
-    unsigned char *hash = hash_of(piece_slot(t, piece));
     if (t->done != 0)
         t->hash = ghash_multiply(t->hash, power_of(t, piece_in_bytes(t, piece)));
     t->hash = ghash_add(t->hash, ghash_load(hash));
     gpuaes_cleanse(hash, GPUAES_BLOCK);
+}
+
+static enum gpuaes_status finished(struct transfer *t, size_t piece)
+{
+    add_piece(t, piece, hash_of(piece_slot(t, piece)));
+    cleanse_stack();
     memcpy(t->iv, t->next_iv[piece % t->needs.slots], GPUAES_BLOCK);
     return GPUAES_OK;
 }
@@ -131,8 +137,8 @@ static enum gpuaes_status run(enum gpuaes_op op, const struct gpuaes_gcm_key *ke
  * The first shard of what begins at `done` is lengthened to begin at 0, and the last one to end at
  * `len`: `before` is the state of the call there, its hash begun with 0.
  */
-static void stretch(struct gpuaes_report *report, const struct gpuaes_gcm_key *key,
-                    const struct gpuaes_gcm_state *before, size_t done, size_t len)
+SECRET_FRAME static void stretch(struct gpuaes_report *report, const struct gpuaes_gcm_key *key,
+                                 const struct gpuaes_gcm_state *before, size_t done, size_t len)
 {
     if (report->shards == 0 && done != 0) {
         report->shard[report->shards++] = (struct gpuaes_shard){.at = done};
@@ -153,24 +159,19 @@ static void stretch(struct gpuaes_report *report, const struct gpuaes_gcm_key *k
     last->bytes = len - last->at;
 }
 
-enum gpuaes_status gpuaes_gcm(enum gpuaes_op op, const struct gpuaes_gcm_key *key,
-                              struct gpuaes_gcm_state *state, const void *in, void *out, size_t len,
-                              unsigned flags, struct gpuaes_report *report)
+/* What is between two wraps is joined in `call`, whose hash is that of this call's bytes. */
+SECRET_FRAME static enum gpuaes_status run_all(enum gpuaes_op op, const struct gpuaes_gcm_key *key,
+                                               struct gpuaes_gcm_state *state, const void *in,
+                                               void *out, size_t len, unsigned flags,
+                                               struct gpuaes_report *report)
 {
-    struct gpuaes_report own;
-    struct gpuaes_gcm_state call = {{0}, {0}}; /* its hash is that of this call's bytes */
-    if (report == NULL)
-        report = &own;
-    report->shards = 0; /* where nothing is begun */
-    if ((op != GPUAES_GCM_ENCRYPT && op != GPUAES_GCM_DECRYPT) || key == NULL || state == NULL ||
-        aes_bad_arguments(&key->schedule, in, out, len))
-        return GPUAES_BAD_ARGUMENT;
+    struct gpuaes_gcm_state call = {{0}, {0}}, before;
     memcpy(call.counter, state->counter, GPUAES_BLOCK);
     enum gpuaes_status status = GPUAES_OK;
     size_t done = 0;
     while (done < len && status == GPUAES_OK) {
         size_t bytes = min_u64(len - done, bytes_to_wrap(call.counter));
-        struct gpuaes_gcm_state before = call;
+        before = call;
         status = run(op, key, &call, (const unsigned char *)in + done, (unsigned char *)out + done,
                      bytes, flags, report);
         if (done != 0 || bytes != len)
@@ -181,5 +182,23 @@ enum gpuaes_status gpuaes_gcm(enum gpuaes_op op, const struct gpuaes_gcm_key *ke
         memcpy(state->counter, call.counter, GPUAES_BLOCK);
         gpuaes_gcm_join(key, state->hash, call.hash, len / GPUAES_BLOCK);
     }
+    return status;
+}
+
+enum gpuaes_status gpuaes_gcm(enum gpuaes_op op, const struct gpuaes_gcm_key *key,
+                              struct gpuaes_gcm_state *state, const void *in, void *out, size_t len,
+                              unsigned flags, struct gpuaes_report *report)
+{
+    struct gpuaes_report own;
+    if (report == NULL)
+        report = &own;
+    report->shards = 0; /* where nothing is begun */
+    if ((op != GPUAES_GCM_ENCRYPT && op != GPUAES_GCM_DECRYPT) || key == NULL || state == NULL ||
+        aes_bad_arguments(&key->schedule, in, out, len))
+        return GPUAES_BAD_ARGUMENT;
+    enum gpuaes_status status = run_all(op, key, state, in, out, len, flags, report);
+    if (report == &own)
+        gpuaes_cleanse(own.shard, own.shards * sizeof *own.shard);
+    cleanse_stack();
     return status;
 }

@@ -132,6 +132,13 @@ static enum gpuaes_status combine(struct job *job, struct gpuaes_report *report)
     return worst == GPUAES_OK && bad_input ? GPUAES_BAD_INPUT : worst;
 }
 
+/* By what was hashed, they tell the key of the hash. */
+static void cleanse_hashes(struct transfer *t)
+{
+    gpuaes_cleanse(&t->hash, sizeof t->hash);
+    gpuaes_cleanse(&t->power, sizeof t->power);
+}
+
 /* What memory it is, and the device that comes first. */
 static enum gpuaes_status look(struct job *job, struct device **device)
 {
@@ -176,7 +183,8 @@ enum gpuaes_status job_run(struct job *job, struct gpuaes_report *report)
         if (job->transfer != &job->only) {
             gpuaes_cleanse(job->transfer, job->transfers * sizeof *job->transfer); /* secret IVs */
             free(job->transfer);
-        }
+        } else if (job->gcm != NULL)
+            cleanse_hashes(job->transfer);
     }
     runtime_leave(&guard);
     return status;
