@@ -148,14 +148,13 @@ static size_t done_of(const struct gpuaes_report *report)
     return done;
 }
 
-/* Whole blocks. */
-static int run_on_gpu(struct gcm_context *c, struct work *work, unsigned bounced)
+/* Whole blocks; `report` has no shards yet. */
+static int run_with(struct gcm_context *c, struct work *work, struct gpuaes_report *report,
+                    unsigned bounced)
 {
-    struct gpuaes_report report;
-    report.shards = 0;
     work->gcm_key = gcm_schedule(c);
     work->gcm_state = &c->ours.state;
-    work->report = &report;
+    work->report = report;
     enum gpuaes_status status = offload(work, OFFLOAD_GCM);
     work->report = NULL;
     if (status == GPUAES_OK) {
@@ -168,15 +167,25 @@ static int run_on_gpu(struct gcm_context *c, struct work *work, unsigned bounced
     if (status == GPUAES_UNDEFINED || status == GPUAES_BAD_RANGE) {
         error_raise(c->provider,
                     status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_OUTPUT_UNDEFINED,
-                    "after %zu of %zu bytes", done_of(&report), work->len);
+                    "after %zu of %zu bytes", done_of(report), work->len);
         return 0;
     }
-    if (report.shards == 0) { /* nothing was begun: all of it is left */
-        report.shards = 1;
-        report.shard[0] = (struct gpuaes_shard){.bytes = work->len};
-        memcpy(report.shard[0].iv, c->ours.state.counter, GPUAES_BLOCK);
+    if (report->shards == 0) { /* nothing was begun: all of it is left */
+        report->shards = 1;
+        report->shard[0] = (struct gpuaes_shard){.bytes = work->len};
+        memcpy(report->shard[0].iv, c->ours.state.counter, GPUAES_BLOCK);
     }
-    return finish(c, work, &report, bounced);
+    return finish(c, work, report, bounced);
+}
+
+static int run_on_gpu(struct gcm_context *c, struct work *work, unsigned bounced)
+{
+    struct gpuaes_report report;
+    report.shards = 0;
+    int ok = run_with(c, work, &report, bounced);
+    /* The hashes tell the key of the hash. */
+    OPENSSL_cleanse(report.shard, report.shards * sizeof *report.shard);
+    return ok;
 }
 
 /* ---- Updates --------------------------------------------------------------------------------- */
