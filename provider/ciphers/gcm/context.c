@@ -31,6 +31,17 @@ struct gcm_context *gcm_context_new(struct provider *provider, const struct gcm_
     return c;
 }
 
+static void forget_key(struct gcm_context *c)
+{
+    if (c->expanded)
+        OPENSSL_cleanse(&c->schedule, sizeof c->schedule);
+    OPENSSL_cleanse(c->key, sizeof c->key);
+    if (c->ctr != NULL)
+        c->cipher->ctr.freectx(c->ctr);
+    c->ctr = NULL;
+    c->expanded = c->has_key = 0;
+}
+
 void gcm_context_free(struct gcm_context *c)
 {
     if (c == NULL)
@@ -38,8 +49,7 @@ void gcm_context_free(struct gcm_context *c)
     gcm_stream_unbind(c);
     totals_flush(&c->totals);
     c->cipher->cpu.freectx(c->cpu);
-    if (c->ctr != NULL)
-        c->cipher->ctr.freectx(c->ctr);
+    forget_key(c);
     OPENSSL_clear_free(c, sizeof *c);
 }
 
@@ -63,14 +73,6 @@ struct gcm_context *gcm_context_copy(struct gcm_context *c)
 }
 
 /* ---- Initialisation -------------------------------------------------------------------- */
-
-static void forget_key(struct gcm_context *c)
-{
-    if (c->expanded)
-        OPENSSL_cleanse(&c->schedule, sizeof c->schedule);
-    OPENSSL_cleanse(c->key, sizeof c->key);
-    c->expanded = c->has_key = 0;
-}
 
 const struct gpuaes_gcm_key *gcm_schedule(struct gcm_context *c)
 {
