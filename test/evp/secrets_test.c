@@ -1,8 +1,8 @@
 /*
- * Keys, their schedules, keystream and plaintext outlive their use nowhere: after a
- * context is freed or gets another key, after a fault, all writable memory of the process
- * is searched for them. On the emulator that includes device memory; on a card see
- * device_secrets.c, too.
+ * Keys, their schedules, keystream and plaintext, and of GCM the hash key, its powers, hashes and
+ * masks, outlive their use nowhere: after a context is freed or gets another key, after a fault,
+ * all writable memory of the process is searched for them. On the emulator that includes device
+ * memory; on a card see device_secrets.c, too.
  *
  * Each case is a run of this program of its own. Data and keys of the test lie in memory
  * that is not searched.
@@ -12,17 +12,30 @@
 #define _GNU_SOURCE
 #include "cuda/gpuaes.h"
 #include "test/support/cases.h"
+#include "test/support/hash_forms.h"
 #include "test/support/memory_search.h"
 #include "test/support/read_ahead_streams.h"
 
 enum { MOST = 16 * MIB, STEP = 4096 };
-enum kind { KEY, SCHEDULE, TWEAK, KEYSTREAM, PLAINTEXT, KINDS };
-static const char *const kind_names[] = {"key", "key schedule", "tweak", "keystream", "plaintext"};
-enum { NOTHING, NO_TEXT, NO_KEYSTREAM }; /* is left: nothing; nothing but text; no keystream */
+/* Of GCM: H and those of its powers that a key has, those that a device has, E(J0), GHASH of text
+ */
+enum kind { KEY, SCHEDULE, TWEAK, KEYSTREAM, PLAINTEXT, HASH_KEY, POWER, MASK, HASH, KINDS };
+static const char *const kind_names[] = {"key",          "key schedule", "tweak",
+                                         "keystream",    "plaintext",    "the hash key",
+                                         "powers of it", "the mask",     "hashes"};
+#define BIT(kind) (1U << (kind))
+/* What may be left: nothing; what a device had that failed; what a context in use has. */
+enum {
+    NOTHING = 0,
+    OF_DEVICE = BIT(PLAINTEXT) | BIT(HASH_KEY) | BIT(POWER) | BIT(HASH),
+    OF_CONTEXT = BIT(KEY) | BIT(SCHEDULE) | BIT(TWEAK) | BIT(PLAINTEXT) | BIT(HASH_KEY) |
+                 BIT(MASK) | BIT(HASH),
+    OF_ENDED = OF_CONTEXT & ~BIT(HASH) /* the message, and not the context */
+};
 
 struct secrets {
     unsigned char key[32], iv[BLOCK], other_key[32], other_iv[BLOCK];
-    unsigned char plain[MOST + STEP], cipher[MOST + STEP], out[2 * MOST];
+    unsigned char plain[MOST + STEP], cipher[MOST + STEP], out[2 * MOST], tag[BLOCK];
     unsigned char kind[NEEDLES_MOST];
 };
 static struct search *search;
@@ -101,6 +114,82 @@ static void add_text(size_t bytes, int keystream)
     }
 }
 
+/* ---- GCM ------------------------------------------------------------------------------ */
+
+static int is_gcm(const struct test_case *c)
+{
+    return strstr(c->cipher, "GCM") != NULL;
+}
+
+static void add_element(const unsigned char block[BLOCK], enum kind kind)
+{
+    unsigned char forms[HASH_FORMS][BLOCK];
+    hash_forms(block, forms);
+    for (int i = 0; i < HASH_FORMS; i++)
+        add(forms[i], kind);
+}
+
+static void add_powers(const struct gpuaes_gcm_key *key, const unsigned *exponents, size_t count,
+                       enum kind kind)
+{
+    for (size_t i = 0; i < count; i++) {
+        unsigned char power[BLOCK];
+        hash_key_power(key, exponents[i], power);
+        add_element(power, kind);
+    }
+}
+
+/* The default provider's contexts have a table of the first few. */
+static void add_hash_key(const struct gpuaes_gcm_key *key)
+{
+    static const unsigned of_keys[] = {1, 32, 64, 96, 256, 512, 768, 1024, 2048},
+                          of_devices[] = {100, 200, 255, 5120, 8192, 25600, 65280};
+    add_powers(key, of_keys, sizeof of_keys / sizeof *of_keys, HASH_KEY);
+    add_powers(key, of_devices, sizeof of_devices / sizeof *of_devices, POWER);
+}
+
+/* Of the whole blocks from the first on. */
+static void add_hash(const struct gpuaes_gcm_key *key, size_t bytes)
+{
+    unsigned char hash[BLOCK] = {0};
+    gpuaes_gcm_hash(key, hash, secrets->cipher, bytes / BLOCK * BLOCK);
+    add_element(hash, HASH);
+}
+
+static void add_block_of(EVP_CIPHER_CTX *ecb, uint32_t counter, enum kind kind)
+{
+    unsigned char block[BLOCK];
+    int n;
+    memcpy(block, secrets->iv, 12);
+    for (int i = 0; i < 4; i++)
+        block[15 - i] = (unsigned char)(counter >> 8 * i);
+    if (EVP_EncryptUpdate(ecb, block, &n, block, BLOCK))
+        add(block, kind);
+}
+
+/* What is GCM's alone; `context` has encrypted the text. */
+static void add_gcm(const struct test_case *c, EVP_CIPHER_CTX *context)
+{
+    enum { PIECE = 128 * KIB };
+    struct gpuaes_gcm_key key;
+    size_t key_bytes = (size_t)EVP_CIPHER_CTX_get_key_length(context);
+    char name[] = "AES-nnn-ECB";
+    int n;
+    memcpy(name, c->cipher, 7);
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, name, "provider=default");
+    EVP_CIPHER_CTX *ecb = EVP_CIPHER_CTX_new();
+    if (!EVP_EncryptInit_ex2(ecb, cipher, secrets->key, NULL, NULL) ||
+        !EVP_EncryptFinal_ex(context, secrets->out, &n) ||
+        EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, BLOCK, secrets->tag) <= 0 ||
+        !gpuaes_gcm_key_expand(&key, secrets->key, key_bytes))
+        _exit(1);
+    add_hash_key(&key);
+    add_hash(&key, c->bytes);
+    add_hash(&key, PIECE);
+    add_block_of(ecb, 1, MASK);
+    add_block_of(ecb, (uint32_t)(2 + c->bytes / BLOCK), KEYSTREAM); /* after the last whole one */
+}
+
 /* In a child, whose memory goes with it. */
 static void make_secrets(const struct test_case *c)
 {
@@ -122,7 +211,9 @@ static void make_secrets(const struct test_case *c)
     if (!EVP_CipherUpdate(context, secrets->cipher, &n, secrets->plain, (int)c->bytes))
         _exit(1);
     add_keys(c->cipher, (size_t)EVP_CIPHER_get_key_length(cipher));
-    add_text(c->bytes, strstr(c->cipher, "CTR") != NULL);
+    add_text(c->bytes, strstr(c->cipher, "CTR") != NULL || is_gcm(c));
+    if (is_gcm(c))
+        add_gcm(c, context);
     _exit(0);
 }
 
@@ -158,17 +249,17 @@ static void show(const char *when)
 }
 
 /* The device may be wiping still, and a card says nothing of it. */
-static int is_clean(const char *when, int wanted)
+static int is_clean(const char *when, unsigned allowed)
 {
     for (int i = 0; i < 60000 && application_count("emulator_under_way") != 0; i++)
         sleep_ms(1);
     int tries =
         search->is_ignored != NULL ? 40 : 3; /* a card is fast, a driver's memory is large */
     for (int i = 0; i < tries; i++) {
+        unsigned left = 0;
         (void)search_memory(search);
-        unsigned left = count_of(KEYSTREAM);
-        left += wanted != NO_KEYSTREAM ? count_of(KEY) + count_of(SCHEDULE) + count_of(TWEAK) : 0;
-        left += wanted == NOTHING ? count_of(PLAINTEXT) : 0;
+        for (enum kind kind = KEY; kind < KINDS; kind++)
+            left += (allowed & BIT(kind)) == 0 ? count_of(kind) : 0;
         if (left == 0)
             return 1;
         sleep_ms(50);
@@ -234,20 +325,23 @@ static int be_idle(EVP_CIPHER_CTX *context)
     (void)context;
     for (int i = 0; i < 6000 && ahead_get().pinned; i++)
         sleep_ms(10);
-    return ahead_get().pinned == 0 && is_clean("after the release of an idle device", NO_KEYSTREAM);
+    return ahead_get().pinned == 0 && is_clean("after the release of an idle device", OF_CONTEXT);
 }
 
 static int give_another_iv(EVP_CIPHER_CTX *context)
 {
     return EVP_CipherInit_ex2(context, NULL, NULL, secrets->other_iv, -1, NULL) &&
-           is_clean("after an IV", NO_KEYSTREAM);
+           is_clean("after an IV", OF_ENDED);
 }
 
 static int finish(EVP_CIPHER_CTX *context)
 {
     unsigned char out[BLOCK];
     int n;
-    return EVP_CipherFinal_ex(context, out, &n) && is_clean("after a final", NO_KEYSTREAM);
+    if (EVP_CIPHER_CTX_get_mode(context) == EVP_CIPH_GCM_MODE &&
+        !EVP_CIPHER_CTX_is_encrypting(context))
+        (void)EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, BLOCK, secrets->tag);
+    return EVP_CipherFinal_ex(context, out, &n) && is_clean("after a final", OF_ENDED);
 }
 
 static EVP_CIPHER_CTX *open_other(const unsigned char *key)
@@ -258,8 +352,7 @@ static EVP_CIPHER_CTX *open_other(const unsigned char *key)
 static int copy_over(EVP_CIPHER_CTX *context)
 {
     EVP_CIPHER_CTX *other = open_other(secrets->key);
-    int right =
-        EVP_CIPHER_CTX_copy(context, other) && is_clean("after a copy over it", NO_KEYSTREAM);
+    int right = EVP_CIPHER_CTX_copy(context, other) && is_clean("after a copy over it", OF_CONTEXT);
     EVP_CIPHER_CTX_free(other);
     return right;
 }
@@ -276,7 +369,7 @@ static int rest(EVP_CIPHER_CTX *context)
         right = EVP_CipherUpdate(other, secrets->out, &n, secrets->plain, STEP);
     EVP_CIPHER_CTX_free(other);
     return right && ahead_get().launches > launches &&
-           is_clean("after it was taken away", NO_KEYSTREAM);
+           is_clean("after it was taken away", OF_CONTEXT);
 }
 
 /* ---- A stream that leaves keystream behind ----------------------------------------------- */
@@ -380,6 +473,7 @@ static int run_ahead(EVP_CIPHER_CTX *context)
 #define AHEAD(name_, settings_)                                                                    \
     AES("read-ahead, " name_, "AES-256-CTR", 1, MOST, 0, PAGEABLE),                                \
         .runs_ahead = 1, .settings = "GPUAES_MIN_BYTES=1G GPUAES_START=eager" settings_
+enum { GCM_BYTES = 300 * KIB + 5 }; /* the last block is not whole */
 static const struct test_case cases[] = {
     {AES("CTR", "AES-256-CTR", 1, 300 * KIB, 0, PAGEABLE), .end = free_it},
     {AES("CTR in place", "AES-128-CTR", 1, 300 * KIB, 1, PAGEABLE), .end = free_it},
@@ -413,6 +507,23 @@ static const struct test_case cases[] = {
      .end = free_pinned_when_lost, .fault = ""},
     {.name = "Base64 encoding", .cipher = "BASE64", .encrypt = 1, .bytes = 300000, .end = free_it},
     {.name = "Base64 decoding", .cipher = "BASE64", .encrypt = 0, .bytes = 300000, .end = free_it},
+    {AES("GCM encryption", "AES-256-GCM", 1, GCM_BYTES, 0, PAGEABLE), .end = free_it},
+    {AES("GCM decryption in place", "AES-128-GCM", 0, GCM_BYTES, 1, PAGEABLE), .end = free_it},
+    {AES("GCM, large", "AES-256-GCM", 0, 5 * MIB, 0, PAGEABLE), .end = free_it},
+    {AES("GCM, pinned", "AES-192-GCM", 1, GCM_BYTES, 1, PINNED), .end = free_it},
+    {AES("GCM, pinned, by copies", "AES-256-GCM", 1, 5 * MIB, 1, PINNED), .end = free_it},
+    {AES("GCM, device memory", "AES-256-GCM", 1, GCM_BYTES, 1, DEVICE), .end = free_it},
+    {AES("GCM, hybrid kernels", "AES-128-GCM", 1, 512 * KIB, 1, DEVICE), .end = free_it,
+     .settings = "GPUAES_KERNEL=hybrid"},
+    {AES("GCM, two devices and threads", "AES-256-GCM", 1, 4 * MIB, 0, PAGEABLE), .end = free_it,
+     .settings = "GPUAES_DEVICES=all GPUAES_THREADS=4", .fault = "devices=2"},
+    {AES("GCM, another key", "AES-256-GCM", 0, GCM_BYTES, 0, PAGEABLE), .end = give_another_key},
+    {AES("GCM, another IV", "AES-256-GCM", 1, GCM_BYTES, 0, PAGEABLE), .end = give_another_iv},
+    {AES("GCM, a reset", "AES-192-GCM", 1, GCM_BYTES, 0, PAGEABLE), .end = reset},
+    {AES("GCM encryption, a final", "AES-256-GCM", 1, GCM_BYTES, 0, PAGEABLE), .end = finish},
+    {AES("GCM decryption, a final", "AES-128-GCM", 0, GCM_BYTES, 0, PAGEABLE), .end = finish},
+    {AES("GCM, an idle device", "AES-256-GCM", 1, 300 * KIB, 0, PAGEABLE), .end = be_idle,
+     .settings = "GPUAES_IDLE_SECONDS=1"},
     {AES("CTR, a launch fails", "AES-256-CTR", 1, 300 * KIB, 0, PAGEABLE), .end = free_it,
      .fault = "fault=launch_kernel:2"},
     {AES("ECB, a copy fails", "AES-256-ECB", 1, 300 * KIB, 0, PAGEABLE), .end = free_it,
@@ -429,6 +540,16 @@ static const struct test_case cases[] = {
      .fault = "fault=launch_kernel:3", .may_refuse = 1},
     {AES("ECB, short of memory", "AES-256-ECB", 1, 300 * KIB, 0, PAGEABLE), .end = free_it,
      .fault = "fault=mem_host_alloc:2:2"},
+    {AES("GCM, a launch fails", "AES-256-GCM", 1, GCM_BYTES, 0, PAGEABLE), .end = free_it,
+     .fault = "fault=launch_kernel:4"},
+    {AES("GCM, a copy fails", "AES-256-GCM", 0, GCM_BYTES, 0, PAGEABLE), .end = free_it,
+     .fault = "fault=memcpy_htod_async:3"},
+    {AES("GCM, the wipe fails", "AES-128-GCM", 1, GCM_BYTES, 0, PAGEABLE), .end = free_it,
+     .fault = "fault=memset_d8_async:4", .keeps_text = 1},
+    {AES("GCM, the device is lost", "AES-256-GCM", 0, GCM_BYTES, 0, PAGEABLE), .end = free_it,
+     .fault = "lost=launch_kernel:3", .keeps_text = 1},
+    {AES("GCM in place, refused", "AES-256-GCM", 0, 5 * MIB, 1, PAGEABLE), .end = free_it,
+     .fault = "fault=launch_kernel:3", .may_refuse = 1},
     {AHEAD("a stream is freed", ""), .end = free_it},
     {AHEAD("another key", ""), .end = give_another_key},
     {AHEAD("another IV", ""), .end = give_another_iv},
@@ -550,12 +671,16 @@ static int run_case(const struct test_case *c)
         fprintf(stderr, "# the key of a context is not found: the search is in vain\n");
         right = 0;
     }
+    if (right && is_gcm(c) && !c->may_refuse && (!count_of(HASH_KEY) || !count_of(MASK))) {
+        fprintf(stderr, "# nor are H and the mask of a message\n");
+        right = 0;
+    }
     right = right && c->end(context);
     EVP_CIPHER_CTX_free(context);
-    int wanted = c->keeps_text ? NO_TEXT : NOTHING;
-    right = right && is_clean("after it was freed", wanted);
+    unsigned allowed = c->keeps_text ? OF_DEVICE : NOTHING;
+    right = right && is_clean("after it was freed", allowed);
     providers_unload(&test_providers);
-    return right && is_clean("after the provider was unloaded", wanted);
+    return right && is_clean("after the provider was unloaded", allowed);
 }
 
 /* ---- The log -------------------------------------------------------------------------------- */

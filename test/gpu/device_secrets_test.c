@@ -1,8 +1,8 @@
 /*
  * Device memory that the library has freed, on a card: another owner gets it as the driver
- * hands it out, and finds no key, schedule, keystream or plaintext in it. In the same
- * process and context, where nothing is cleared by the driver; the application keeps the
- * context alive.
+ * hands it out, and finds no key, schedule, keystream or plaintext in it, nor powers of GCM's
+ * hash key. In the same process and context, where nothing is cleared by the driver; the
+ * application keeps the context alive.
  *
  * GPUAES_TEST_GIB (4) of memory are looked at.
  *
@@ -12,6 +12,7 @@
 
 #include "cuda/gpuaes.h"
 #include "test/support/application.h"
+#include "test/support/hash_forms.h"
 #include "test/support/memory_search.h"
 #include "test/support/read_ahead_streams.h"
 
@@ -21,28 +22,51 @@ static const unsigned char mark[] = "the mark of the test";
 static struct search *search;
 static unsigned char *key, *plain, *out; /* in memory that is not searched */
 
-/* In a child, whose memory goes with it. */
-static void make_needles(void)
+/* Keystream and text, every so many bytes. */
+static void add_text(const char *name, size_t step)
 {
-    struct tap_random random = {9};
-    struct gpuaes_key schedule;
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, "AES-256-CTR", "provider=default");
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, name, "provider=default");
     int n;
-    tap_random_bytes(&random, key, 32);
-    tap_random_bytes(&random, plain, LENGTH);
-    (void)gpuaes_key_expand(&schedule, key, 32);
-    for (unsigned round = 0; round <= schedule.rounds; round++)
-        search_add(search, (const unsigned char *)&schedule.encrypt[4 * round]);
     EVP_CipherInit_ex2(context, cipher, key, usual_iv, 1, NULL);
     EVP_CipherUpdate(context, out, &n, plain, LENGTH);
-    for (size_t at = 0; at < LENGTH && search->count + 2 < NEEDLES_MOST; at += 4 * STEP) {
+    for (size_t at = 0; at < LENGTH && search->count + 2 < NEEDLES_MOST; at += step) {
         unsigned char block[NEEDLE];
         for (int k = 0; k < NEEDLE; k++)
             block[k] = plain[at + (size_t)k] ^ out[at + (size_t)k];
         search_add(search, block);
         search_add(search, plain + at);
     }
+}
+
+/* The first ones of each level of a kernel's table, see cuda/kernels/common/arguments.h. */
+static void add_powers(void)
+{
+    struct gpuaes_gcm_key gcm;
+    (void)gpuaes_gcm_key_expand(&gcm, key, 32);
+    for (uint64_t level = 1; level <= 1 << 16; level <<= 8)
+        for (uint64_t number = 1; number < 16; number++) {
+            unsigned char power[NEEDLE], forms[HASH_FORMS][NEEDLE];
+            hash_key_power(&gcm, number * level, power);
+            hash_forms(power, forms);
+            for (int i = 0; i < HASH_FORMS; i++)
+                search_add(search, forms[i]);
+        }
+}
+
+/* In a child, whose memory goes with it. */
+static void make_needles(void)
+{
+    struct tap_random random = {9};
+    struct gpuaes_key schedule;
+    tap_random_bytes(&random, key, 32);
+    tap_random_bytes(&random, plain, LENGTH);
+    (void)gpuaes_key_expand(&schedule, key, 32);
+    for (unsigned round = 0; round <= schedule.rounds; round++)
+        search_add(search, (const unsigned char *)&schedule.encrypt[4 * round]);
+    add_powers();
+    add_text("AES-256-CTR", (size_t)8 * STEP);
+    add_text("AES-256-GCM", (size_t)8 * STEP + 16);
     memset(out, 0, LENGTH);
     _exit(0);
 }
@@ -65,15 +89,15 @@ static int prepare(void)
 /* Each mode once, on all of the data, apart and in place. */
 static int work(void)
 {
-    static const char *const names[] = {"AES-256-CTR", "AES-256-ECB", "AES-256-CBC"};
+    static const char *const names[] = {"AES-256-CTR", "AES-256-ECB", "AES-256-CBC", "AES-256-GCM"};
     int right = 1, n;
-    for (int i = 0; i < 6; i++) {
-        EVP_CIPHER *cipher = fetch_ours(&test_providers, names[i % 3]);
+    for (int i = 0; i < 8; i++) {
+        EVP_CIPHER *cipher = fetch_ours(&test_providers, names[i % 4]);
         EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
         memcpy(out, plain, LENGTH);
-        right &= EVP_CipherInit_ex2(context, cipher, key, usual_iv, i % 3 != 2, NULL) &&
+        right &= EVP_CipherInit_ex2(context, cipher, key, usual_iv, i % 4 != 2, NULL) &&
                  EVP_CIPHER_CTX_set_padding(context, 0) &&
-                 EVP_CipherUpdate(context, out, &n, i < 3 ? plain : out, LENGTH - 4096 * i);
+                 EVP_CipherUpdate(context, out, &n, i < 4 ? plain : out, LENGTH - 4096 * i);
         EVP_CIPHER_CTX_free(context);
         EVP_CIPHER_free(cipher);
     }
@@ -149,8 +173,8 @@ int main(int argc, char **argv)
         if (search->found[i] != 0 && ++shown) {
             char line[300];
             search_describe(search->where[i], line, sizeof line);
-            tap_diag("block %u (of %s) at %#" PRIxPTR ": %s", i, i < 15 ? "the schedule" : "data",
-                     search->where[i], line);
+            tap_diag("block %u (of %s) at %#" PRIxPTR ": %s", i,
+                     i < 15 ? "the schedule" : "the hash key or data", search->where[i], line);
         }
     tap_diag("host memory of the process, the driver's included: %u of %u blocks", left,
              search->count);
