@@ -46,8 +46,8 @@ static void add(struct load *l, unsigned number)
 {
     unsigned char key[32];
     size_t at = number * l->count * l->length;
-    struct gpuaes_message m = {mode_rows[l->mode].op, one_key,  32, NULL, NULL, l->in + at,
-                               l->out + at,           l->length};
+    struct gpuaes_message m = {
+        .op = mode_rows[l->mode].op, one_key, 32, NULL, NULL, l->in + at, l->out + at, l->length};
     if (!l->keys) {
         check(gpuaes_batch_gather(l->batch[number], &m, l->count, NULL, NULL, ivs, NULL));
         return;

@@ -103,7 +103,7 @@ static void payload_turn(int side, void *argument)
     gpuaes_batch_reset(p->batch);
     for (unsigned i = 0; i < MIXED; i++) {
         unsigned number = p->message[i];
-        struct gpuaes_message m = {is_serial(number) ? GPUAES_CBC_ENCRYPT : GPUAES_CTR,
+        struct gpuaes_message m = {.op = is_serial(number) ? GPUAES_CBC_ENCRYPT : GPUAES_CTR,
                                    key,
                                    32,
                                    NULL,

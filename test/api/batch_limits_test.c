@@ -20,7 +20,7 @@ static struct mix mixes[MOST + MORE];
 /* As many as can be are under way, and polled by nobody; some more are not. */
 static int fill_lanes(struct gpuaes_batch *batch[MOST + MORE])
 {
-    struct mix_rules rules = {1, 1, 0, 3, 40, GPUAES_CTR, 1, 0};
+    struct mix_rules rules = {.in_kind = 1, 1, 0, 3, 40, GPUAES_CTR, 1, 0};
     int right = 1;
     for (int i = 0; i < MOST + MORE; i++) {
         batch[i] = open_batch();
@@ -96,7 +96,7 @@ static int pinned(void)
     for (unsigned i = 0; right && i < MOST; i++) {
         size_t len = i % 2 == 0 ? LONG : SHORT;
         unsigned count = i % 2 == 0 ? BYTES / LONG : SHORTS;
-        struct gpuaes_message m = {GPUAES_CTR, key, 16, NULL, iv, p, p, BYTES};
+        struct gpuaes_message m = {.op = GPUAES_CTR, key, 16, NULL, iv, p, p, BYTES};
         batch[i] = open_batch();
         right = gpuaes_batch_add(batch[i], &m) == GPUAES_BAD_ARGUMENT;
         m.len = len;
@@ -152,7 +152,7 @@ static void test_counts(void)
     enum { COUNT = GPUAES_BATCH_MESSAGES };
     struct gpuaes_batch *batch = open_batch();
     unsigned char key[32] = {0}, iv[16] = {0}, *p = gpuaes_pinned_alloc(16);
-    struct gpuaes_message m = {GPUAES_CTR, key, 32, NULL, iv, p, p, 0};
+    struct gpuaes_message m = {.op = GPUAES_CTR, key, 32, NULL, iv, p, p, 0};
     int right = 1;
     for (size_t i = 0; i < COUNT; i++)
         right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
@@ -189,7 +189,8 @@ static void test_stamps(void)
     batch->stamp = UINT32_MAX;
     tap_random_bytes(&random_state, data, sizeof data);
     for (unsigned i = 0; i < COUNT; i++) {
-        struct gpuaes_message m = {GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, data[i], data[i], 16};
+        struct gpuaes_message m = {
+            .op = GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, data[i], data[i], 16};
         memset(key, (int)i + 1, sizeof key);
         reference(m.op, key, 16, iv, data[i], want[i], 16);
         right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
@@ -213,7 +214,7 @@ static void test_both_ways(void)
     for (int i = 0; i < COUNT; i++) {
         enum gpuaes_op op = i & 1 ? GPUAES_ECB_DECRYPT : GPUAES_ECB_ENCRYPT;
         const unsigned char *key = keys[i / 2 % KEYS];
-        struct gpuaes_message m = {op, key, 16, NULL, NULL, data[i], data[i], 16};
+        struct gpuaes_message m = {.op = op, key, 16, NULL, NULL, data[i], data[i], 16};
         reference(op, key, 16, iv, data[i], want[i], 16);
         right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
     }

@@ -51,7 +51,7 @@ int main(void)
     become_an_application(0);
     tap_ok(starts_with(NULL), "the device starts");
     for (int i = 0; i < WORKERS * EACH; i++) {
-        struct mix_rules rules = {i % 3, (i + i / 3) % 3, 0, 20, 60, -1, 3, 0};
+        struct mix_rules rules = {.in_kind = i % 3, (i + i / 3) % 3, 0, 20, 60, -1, 3, 0};
         right &= mix_make(&workers[i / EACH].mix[i % EACH], &rules);
     }
     tap_ok(right, "there is memory for all");
