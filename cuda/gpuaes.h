@@ -235,13 +235,13 @@ enum gpuaes_op {
     GPUAES_CBC_DECRYPT,
     GPUAES_CTR,
     GPUAES_CBC_ENCRYPT, /* serial: in batches only */
-    GPUAES_GCM_ENCRYPT, /* by gpuaes_gcm() only */
+    GPUAES_GCM_ENCRYPT, /* by gpuaes_gcm() and in batches only */
     GPUAES_GCM_DECRYPT,
     GPUAES_XTS_ENCRYPT, /* by gpuaes_aes() only */
     GPUAES_XTS_DECRYPT
 };
 /* The first ones are those of gpuaes_aes() and of streams, more are those of batches. */
-enum { GPUAES_OPS = 4, GPUAES_BATCH_OPS = 5, GPUAES_ALL_OPS = 9 };
+enum { GPUAES_OPS = 4, GPUAES_BATCH_OPS = 7, GPUAES_ALL_OPS = 9 };
 
 enum {
     GPUAES_WAIT = 1 /* wait for other threads rather than return GPUAES_BUSY */
@@ -397,39 +397,57 @@ struct gpuaes_batch;
  * Limits. Of a batch: messages, and keys that differ. Of a message: 1 GiB in device
  * memory; if either side is memory of the CPU, 16 MiB in pinned and 2 MiB in pageable
  * memory, since larger ones are better off with gpuaes_aes(). At most 8 batches are
- * under way on a device; together with them, as many calls or more can be.
+ * under way on a device; together with them, as many calls or more can be. The IV and the
+ * additional data of a message of GCM have at most 64 KiB each.
  */
 enum {
     GPUAES_BATCH_MESSAGES = 1 << 20,
     GPUAES_BATCH_KEYS = 1 << 16,
     GPUAES_BATCH_DEVICE_BYTES = 1 << 30,
     GPUAES_BATCH_HOST_BYTES = 16 << 20,
-    GPUAES_BATCH_PAGEABLE_BYTES = 2 << 20
+    GPUAES_BATCH_PAGEABLE_BYTES = 2 << 20,
+    GPUAES_BATCH_AAD_BYTES = 64 << 10
 };
 
 /*
  * A message. `in` and `out` are memory of any kind, at any alignment; they are the
  * same or do not overlap, and no `out` overlaps anything of another message. `len`
- * is a multiple of 16; where it is 0, they may be NULL. All device and managed memory of
- * a batch belongs to one device.
+ * is a multiple of 16, for GCM any number; where it is 0, they may be NULL. All device and managed
+ * memory of a batch belongs to one device.
+ *
+ * The last members are those of GCM alone, as in struct gpuaes_gcm_message. They are memory of the
+ * CPU. Encryption writes `tag` within the gpuaes_batch_poll() or gpuaes_batch_wait() that finds the
+ * message complete, so it must stay until then; no tag overlaps anything of another message.
+ * Decryption reads `tag` when the message is added. A message whose tag is wrong has the status
+ * BAD_TAG, and zeros in all of `out`; nothing of it shows in other messages. Tags are compared in
+ * constant time.
  */
 struct gpuaes_message {
     enum gpuaes_op op;
-    /* Raw key. Messages with equal keys share one copy. NULL: `schedule` is used instead. */
+    /*
+     * Raw key. Messages with equal keys share one copy. NULL: `schedule` is used instead, which
+     * may be that of a struct gpuaes_gcm_key.
+     */
     const unsigned char *key;
     size_t key_bytes;
     const struct gpuaes_key *schedule;
-    const unsigned char *iv; /* 16 bytes as for gpuaes_aes(); not used by ECB */
+    const unsigned char *iv; /* 16 bytes as for gpuaes_aes(); not used by ECB; GCM: iv_bytes */
     const void *in;
     void *out;
     size_t len;
+    size_t iv_bytes; /* 12, unless the application has a reason; 1 or more */
+    const void *aad;
+    size_t aad_bytes;
+    unsigned char *tag;
+    size_t tag_bytes; /* 12 to 16, or 4 or 8 */
 };
 
 /* Returns OK or NO_MEMORY. No device is needed yet. */
 GPUAES_API enum gpuaes_status gpuaes_batch_open(struct gpuaes_batch **batch);
 
 /*
- * Adds a message. The caller's struct, key and IV are not needed after the return.
+ * Adds a message. The caller's struct, key, IV, additional data, and the tag of decryption are
+ * not needed after the return.
  * Messages are numbered from 0 in the order of these calls. BAD_ARGUMENT and BAD_RANGE refuse
  * this message alone: it has a number and that status, and the others are done. With any
  * other status it has no number: NOT_READY; NO_MEMORY, also where a limit is reached;
@@ -444,8 +462,9 @@ GPUAES_API enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch,
  * Adds `count` messages that lie in one array, or in two of the same shape: pages,
  * records. Number i is at offset at[i] of message->in and of message->out, and has
  * len[i] bytes, or message->len where `len` is NULL; `iv` is 16 bytes for each of
- * them. The rest is message's. `at` NULL: they follow each other. Cheaper than as many
- * gpuaes_batch_add(). *added (may be NULL) becomes the number of messages that were numbered.
+ * them. The rest is message's. `at` NULL: they follow each other. Of GCM, number i has iv_bytes
+ * bytes of `iv`, aad_bytes of message->aad and tag_bytes of message->tag, which are arrays without
+ * gaps. Cheaper than as many gpuaes_batch_add(). *added (may be NULL) becomes the number of messages that were numbered.
  * If that is not all, the status says why; else it is OK or the first refusal.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
@@ -490,14 +509,14 @@ GPUAES_API enum gpuaes_status gpuaes_batch_poll(struct gpuaes_batch *batch);
 /*
  * Waits until the batch is done: without limit for what the application had queued before, then
  * at most timeout_ms without progress. Returns OK if all messages that were not refused are
- * complete, else the worst of their statuses, FAULT or UNDEFINED. Then nothing is under
+ * complete, else the worst of their statuses: BAD_TAG, FAULT or UNDEFINED. Then nothing is under
  * way any more, unless the device hangs, and gpuaes_batch_status() tells of each message.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_wait(struct gpuaes_batch *batch);
 
 /*
  * Returns the status of one message: OK if `out` is complete; BUSY if that is not known yet; the
- * status with which gpuaes_batch_add() refused it; after a fault, FAULT: it is not complete, `in`
+ * status with which gpuaes_batch_add() refused it; BAD_TAG if it is not authentic; after a fault, FAULT: it is not complete, `in`
  * is as it was, and nothing writes to `out` any more; UNDEFINED: neither is certain. BAD_ARGUMENT
  * for a number without a message. The batch keeps no IV that continues a message: the caller
  * derives it from the last block of ciphertext (CBC) or the counter (CTR).

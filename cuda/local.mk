@@ -18,6 +18,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/aes/key_schedule.c \
 	cuda/runtime/application.c \
 	cuda/batch/batch.c cuda/batch/batch.h \
+	cuda/batch/gcm.c \
 	cuda/batch/keys.c cuda/batch/keys.h \
 	cuda/batch/layout.c \
 	cuda/batch/run.c \
@@ -32,6 +33,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/launch/kernels.c cuda/launch/kernels.h \
 	cuda/launch/mode.h \
 	cuda/launch/batch.c \
+	cuda/launch/gcm_batch.c \
 	cuda/launch/gcm.c \
 	cuda/kernels/common/arguments.h \
 	cuda/keystream/keystream.c \

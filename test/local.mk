@@ -83,6 +83,7 @@ emulator_tests = \
 	test/api/batch_threads_test \
 	test/api/clock_change_test \
 	test/api/devices_test \
+	test/api/gcm_batch_test \
 	test/api/gcm_test \
 	test/api/keystream_test \
 	test/api/library_test \

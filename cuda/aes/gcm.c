@@ -19,10 +19,20 @@ static void advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks, const 
     memcpy(counter + 12, &low, sizeof low);
 }
 
-const struct gpuaes_mode gpuaes_gcm_encrypt_mode = {
-    .name = "gcm_encrypt", .takes_iv = 1, .large_from = 6, .warp_blocks = 256, .advance = advance};
-const struct gpuaes_mode gpuaes_gcm_decrypt_mode = {
-    .name = "gcm_decrypt", .takes_iv = 1, .large_from = 6, .warp_blocks = 256, .advance = advance};
+const struct gpuaes_mode gpuaes_gcm_encrypt_mode = {.name = "gcm_encrypt",
+                                                    .batch_mode = AES_BATCH_GCM,
+                                                    .takes_iv = 1,
+                                                    .hashes = 1,
+                                                    .large_from = 6,
+                                                    .warp_blocks = 256,
+                                                    .advance = advance};
+const struct gpuaes_mode gpuaes_gcm_decrypt_mode = {.name = "gcm_decrypt",
+                                                    .batch_mode = AES_BATCH_GCM,
+                                                    .takes_iv = 1,
+                                                    .hashes = 1,
+                                                    .large_from = 6,
+                                                    .warp_blocks = 256,
+                                                    .advance = advance};
 
 /* ---- Keys ---------------------------------------------------------------------------- */
 

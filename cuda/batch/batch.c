@@ -21,6 +21,8 @@ static void free_batch(struct gpuaes_batch *batch)
     free(batch->message);
     free(batch->status);
     free(batch->slice);
+    free(batch->gcm);
+    free(batch->data);
     free(batch->order);
     free(batch->order_too);
     free(batch);
@@ -53,7 +55,8 @@ void gpuaes_batch_reset(struct gpuaes_batch *batch)
         (void)batch_go_on(batch, 1);
     batch_keys_trim(&batch->keys, BATCH_KEYS_KEPT);
     batch->state = BATCH_OPEN;
-    batch->messages = batch->numbers = 0;
+    batch->messages = batch->numbers = batch->gcms = 0;
+    batch->data_blocks = 0;
     batch->owner = batch->managed = NULL;
     batch->on_device = batch->on_host = 0;
     batch->pinned_bytes = batch->pinned_runs = 0;
@@ -164,11 +167,13 @@ static int has_room(struct gpuaes_batch *batch)
 
 static int is_bad(const struct gpuaes_message *m)
 {
-    if ((unsigned)m->op >= GPUAES_BATCH_OPS || m->len % GPUAES_BLOCK != 0 ||
-        m->len > GPUAES_BATCH_DEVICE_BYTES || (m->len != 0 && (m->in == NULL || m->out == NULL)) ||
+    if ((unsigned)m->op >= GPUAES_BATCH_OPS || m->len > GPUAES_BATCH_DEVICE_BYTES ||
+        (m->len != 0 && (m->in == NULL || m->out == NULL)) ||
         (m->in != m->out && memory_overlap(m->in, m->len, m->out, m->len)))
         return 1;
     if (m->iv == NULL && gpuaes_modes[m->op]->takes_iv)
+        return 1;
+    if (gpuaes_modes[m->op]->hashes ? batch_gcm_is_bad(m) : m->len % GPUAES_BLOCK != 0)
         return 1;
     if (m->key == NULL && m->schedule == NULL)
         return 1;
@@ -188,7 +193,7 @@ static uint32_t find_key(struct gpuaes_batch *batch, const struct gpuaes_message
 static void count_pinned(struct gpuaes_batch *batch, const struct batch_message *m, size_t len)
 {
     const struct batch_message *before = batch->messages == 0 ? m : m - 1;
-    size_t gap = (size_t)before->device.blocks * GPUAES_BLOCK;
+    size_t gap = message_bytes(before);
     if (m->in_kind == GPUAES_PINNED) {
         batch->pinned_bytes += len;
         batch->pinned_runs += before->in_range != m->in_range || before->in + gap != m->in;
@@ -199,17 +204,32 @@ static void count_pinned(struct gpuaes_batch *batch, const struct batch_message 
     }
 }
 
-/* Both sides are known. */
+/* The counter block of the first text, after an IV of 12 bytes; else kernels set it. */
+static void first_counter(unsigned char counter[GPUAES_BLOCK], const struct gpuaes_message *m)
+{
+    static const unsigned char low[] = {0, 0, 0, 2};
+    memset(counter, 0, GPUAES_BLOCK);
+    if (m->iv_bytes + sizeof low != GPUAES_BLOCK)
+        return;
+    memcpy(counter, m->iv, m->iv_bytes);
+    memcpy(counter + m->iv_bytes, low, sizeof low);
+}
+
+/* Both sides are known, if there is anything. */
 static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message, uint32_t key)
 {
+    static const struct batch_range nowhere = {.kind = GPUAES_PAGEABLE};
     const struct gpuaes_mode *mode = gpuaes_modes[message->op];
     struct batch_message *m = &batch->message[batch->messages];
-    const struct batch_range *in = &batch->range[0];
-    const struct batch_range *out = message->in == message->out ? in : &batch->range[1];
+    const struct batch_range *in = message->len == 0 ? &nowhere : &batch->range[0];
+    const struct batch_range *out =
+        message->len == 0 || message->in == message->out ? in : &batch->range[1];
     unsigned size = key_size_index(key_size_of(batch->keys.key[key].rounds));
     m->device.in = in->address + (memory_address(message->in) - in->begin);
     m->device.out = out->address + (memory_address(message->out) - out->begin);
-    if (message->iv != NULL)
+    if (mode->hashes)
+        first_counter((unsigned char *)m->device.iv, message);
+    else if (message->iv != NULL)
         memcpy(m->device.iv, message->iv, sizeof m->device.iv);
     else
         memset(m->device.iv, 0, sizeof m->device.iv);
@@ -220,7 +240,10 @@ static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message
     m->in = message->in;
     m->out = message->out;
     m->number = batch->numbers;
-    m->flags = (mode->serial ? MESSAGE_SERIAL : 0) | (mode->chained ? MESSAGE_CHAINED : 0);
+    m->flags = (unsigned char)((mode->serial ? MESSAGE_SERIAL : 0) |
+                               (mode->chained ? MESSAGE_CHAINED : 0) |
+                               (mode->hashes ? MESSAGE_HASHED : 0) |
+                               (message->len % GPUAES_BLOCK) << MESSAGE_REST);
     m->group = (unsigned char)(mode->decrypts ? KEY_SIZES + size : size);
     m->in_range = in->number;
     m->out_range = out->number;
@@ -238,21 +261,25 @@ static int is_refusal(enum gpuaes_status status)
     return status == GPUAES_BAD_ARGUMENT || status == GPUAES_BAD_RANGE;
 }
 
-/* Not empty. `key`: its number, or NO_KEY where it is to be found yet. */
+/* Not empty, or of GCM. `key`: its number, or NO_KEY where it is to be found yet. */
 static enum gpuaes_status take(struct gpuaes_batch *batch, const struct gpuaes_message *message,
                                uint32_t *key)
 {
     struct owners owners = {batch->owner, batch->managed};
-    int out_of_place = message->in != message->out;
-    enum gpuaes_status status = look(batch, 0, message->in, message->len, &owners);
+    int out_of_place = message->in != message->out && message->len != 0;
+    enum gpuaes_status status = GPUAES_OK;
+    if (message->len != 0)
+        status = look(batch, 0, message->in, message->len, &owners);
     if (status == GPUAES_OK && out_of_place)
         status = look(batch, 1, message->out, message->len, &owners);
-    if (status == GPUAES_OK &&
+    if (status == GPUAES_OK && message->len != 0 &&
         is_long(message->len, batch->range[0].kind, batch->range[out_of_place].kind))
         status = GPUAES_BAD_ARGUMENT;
     if (status == GPUAES_OK && *key == NO_KEY)
         *key = find_key(batch, message);
     if (status == GPUAES_OK && *key == NO_KEY)
+        status = GPUAES_NO_MEMORY;
+    if (status == GPUAES_OK && gpuaes_modes[message->op]->hashes && !batch_gcm_add(batch, message))
         status = GPUAES_NO_MEMORY;
     if (status != GPUAES_OK) {
         forget_ranges(batch); /* its memory need not stay */
@@ -272,7 +299,7 @@ static enum gpuaes_status add(struct gpuaes_batch *batch, const struct gpuaes_me
         return GPUAES_NO_MEMORY;
     if (is_bad(message))
         status = GPUAES_BAD_ARGUMENT;
-    else if (message->len == 0)
+    else if (message->len == 0 && !gpuaes_modes[message->op]->hashes)
         known = GPUAES_OK;
     else
         status = take(batch, message, key);
@@ -310,7 +337,7 @@ static int add_alike(struct gpuaes_batch *batch, const struct gpuaes_message *me
     const struct batch_message *before = m - 1;
     int out_of_place = message->in != message->out;
     if (batch->numbers >= batch->number_room || before->number + 1 != batch->numbers ||
-        (size_t)before->device.blocks * GPUAES_BLOCK != message->len ||
+        (before->flags & MESSAGE_HASHED) != 0 || message_bytes(before) != message->len ||
         !is_known(&batch->range[0], message->in, message->len) ||
         (out_of_place && !is_known(&batch->range[1], message->out, message->len)))
         return 0;
@@ -328,12 +355,27 @@ static int add_alike(struct gpuaes_batch *batch, const struct gpuaes_message *me
     return 1;
 }
 
+static int is_hashed(const struct gpuaes_message *message)
+{
+    return (unsigned)message->op < GPUAES_BATCH_OPS && gpuaes_modes[message->op]->hashes;
+}
+
+/* What is of record `i` in arrays; where there is none, that is refused. */
+static void move_to(struct gpuaes_message *one, const struct gpuaes_message *all, size_t i)
+{
+    if (all->aad != NULL)
+        one->aad = (const unsigned char *)all->aad + i * all->aad_bytes;
+    if (all->tag != NULL)
+        one->tag = all->tag + i * all->tag_bytes;
+}
+
 enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
                                        const struct gpuaes_message *message, size_t count,
                                        const size_t *at, const size_t *len, const unsigned char *iv,
                                        size_t *added)
 {
     struct gpuaes_message one = *message;
+    size_t iv_bytes = is_hashed(message) ? message->iv_bytes : GPUAES_BLOCK;
     enum gpuaes_status first = check_state(batch), status = first;
     uint32_t key = NO_KEY, messages = batch->messages;
     size_t next = 0, i = 0;
@@ -344,7 +386,9 @@ enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
             one.in = (const unsigned char *)message->in + offset;
         if (message->out != NULL)
             one.out = (unsigned char *)message->out + offset;
-        one.iv = iv != NULL ? iv + i * GPUAES_BLOCK : NULL;
+        one.iv = iv != NULL ? iv + i * iv_bytes : NULL;
+        if (is_hashed(message))
+            move_to(&one, message, i);
         next = offset + one.len;
         if (batch->messages != messages && add_alike(batch, &one))
             continue;

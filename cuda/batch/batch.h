@@ -1,6 +1,7 @@
 /*
  * Batches, inside: the messages (batch.c), how they are laid out for a device
- * (layout.c), the work of some of them (slice.c), and of all (run.c).
+ * (layout.c), the work of some of them (slice.c), and of all (run.c); what those of GCM
+ * have besides (gcm.c).
  *
  * A batch is cut into slices of messages that follow each other. While it is under
  * way it has a stream set; each slice goes through a slot of it: copies in, kernels,
@@ -20,8 +21,11 @@ enum { SLICE_MESSAGES = 16384 };
 /* Messages of one table and key size share a launch. */
 enum { BATCH_GROUPS = 2 * KEY_SIZES };
 
-/* Of the mode, what laying out a message asks several times. */
-enum { MESSAGE_SERIAL = 1, MESSAGE_CHAINED = 2 };
+/*
+ * Of the mode, what laying out a message asks several times; and from bit MESSAGE_REST on, how
+ * many bytes there are after whole blocks.
+ */
+enum { MESSAGE_SERIAL = 1, MESSAGE_CHAINED = 2, MESSAGE_HASHED = 4, MESSAGE_REST = 4 };
 
 struct batch_message {
     struct aes_batch_message device; /* with memory as kernels see it, and the number of the key */
@@ -30,6 +34,29 @@ struct batch_message {
     uint32_t number;
     uint32_t in_range, out_range; /* numbers of allocations */
     unsigned char flags, group, in_kind, out_kind;
+};
+
+static inline size_t message_bytes(const struct batch_message *message)
+{
+    return (size_t)message->device.blocks * GPUAES_BLOCK + (message->flags >> MESSAGE_REST);
+}
+
+/* What a message of GCM has besides. They are in the order of the messages. */
+struct batch_gcm {
+    size_t data;        /* number of its first block in the batch's data: the IV, additional data */
+    unsigned char *tag; /* to write; NULL: it is decrypted, and `expected` is the tag */
+    unsigned char expected[GPUAES_BLOCK];
+    uint32_t iv_bytes; /* in the data; 0 where the counter block is known */
+    uint32_t aad_bytes;
+    uint32_t message; /* its place in the batch's messages */
+    uint32_t tag_bytes;
+};
+
+/* How those of a slice are laid out, of encryption [0] and decryption [1]. */
+struct batch_gcm_layout {
+    size_t messages[2], first[2], data; /* offsets in the plan's memory */
+    size_t results;                     /* in staging memory */
+    uint32_t count[2], chunks[2], levels;
 };
 
 /* The messages of one launch. */
@@ -43,7 +70,8 @@ struct batch_group {
 };
 struct batch_layout {
     struct batch_group group[BATCH_GROUPS];
-    size_t keys, bytes; /* offset of the keys; all of it */
+    struct batch_gcm_layout gcm;
+    size_t secrets, keys, bytes; /* offsets: of what kernels make secrets of, of keys; all of it */
     uint32_t key_count;
 };
 
@@ -52,7 +80,8 @@ struct batch_slice {
     uint32_t blocks;        /* of all of them */
     size_t buffer, staging; /* bytes that go through them */
     size_t plan;            /* bytes at most that are uploaded; behind them, on the device: */
-    size_t schedules, chain;
+    size_t schedules, powers, chain;
+    uint32_t gcm_begin, gcm_end; /* messages of GCM */
 };
 
 struct batch_flight {
@@ -79,6 +108,10 @@ struct gpuaes_batch {
     uint32_t messages, message_room, numbers, number_room;
     struct batch_slice *slice;
     uint32_t slices, slice_room;
+    struct batch_gcm *gcm;
+    unsigned char *data; /* blocks: IVs and additional data, each padded */
+    size_t data_blocks, data_room;
+    uint32_t gcms, gcm_room;
     struct batch_keys keys;
     uint64_t stamp;              /* of the last layout of keys */
     uint32_t *order, *order_too; /* serial messages of a slice, to sort them */
@@ -152,6 +185,42 @@ void batch_slice_deliver(struct gpuaes_batch *batch, uint32_t slice);
  * also the keys that the slices may not have wiped.
  */
 drv_result batch_wipe(const struct gpuaes_batch *batch, int failed);
+
+/* ---- gcm.c ---- */
+
+/* Returns 1 if what GCM has besides other modes is bad. */
+int batch_gcm_is_bad(const struct gpuaes_message *message);
+
+/* Notes that of the next message. Returns 0 if memory is short. */
+int batch_gcm_add(struct gpuaes_batch *batch, const struct gpuaes_message *message);
+
+/* Returns the bytes of a slice's plan that messages `begin` to `end` - 1 of GCM take at most. */
+size_t batch_gcm_plan_bytes(const struct gpuaes_batch *batch, uint32_t begin, uint32_t end);
+
+/*
+ * Lays out all but struct gcm_batch_message from offset `at` of the plan on, and returns the
+ * offset behind all of it.
+ */
+size_t batch_gcm_place(const struct gpuaes_batch *batch, const struct batch_slice *slice,
+                       unsigned char *plan, size_t at, struct batch_gcm_layout *layout);
+
+/*
+ * Returns that of message `n` of GCM for kernels, but for `message`. `device` is it in the plan,
+ * `key` the place of its key there.
+ */
+struct gcm_batch_message batch_gcm_message(const struct gpuaes_batch *batch,
+                                           const struct batch_slice *slice, uint32_t n,
+                                           const struct aes_batch_message *device, uint32_t key);
+
+/* Queue what comes before the text, and after it. */
+drv_result batch_gcm_before(const struct gpuaes_batch *batch, const struct batch_slice *slice,
+                            const struct slot *slot, const struct batch_layout *layout);
+drv_result batch_gcm_after(const struct gpuaes_batch *batch, const struct batch_slice *slice,
+                           const struct slot *slot, const struct batch_layout *layout);
+
+/* Writes tags, and the status of messages whose tag is wrong. */
+void batch_gcm_deliver(struct gpuaes_batch *batch, const struct batch_slice *slice,
+                       const struct slot *slot, const struct batch_gcm_layout *layout);
 
 /* ---- run.c ---- */
 

@@ -22,7 +22,8 @@ enum { SLICE_STAGING = 7 << 19 };
 #define SLICE_BLOCKS ((uint32_t)1 << 26)
 /* Below, or where messages are scattered, a copy for each costs more than the bus. */
 enum { ZERO_COPY_MAX = 1 << 20, ZERO_COPY_RUN = 64 << 10 };
-enum { SCHEDULE_BYTES = AES_BATCH_KEY_WORDS * 4, COUNTERS = BATCH_GROUPS * 16 };
+enum { SCHEDULE_BYTES = AES_BATCH_KEY_WORDS * 4, POWERS_BYTES = GCM_BATCH_POWERS * GPUAES_BLOCK };
+enum { COUNTERS = BATCH_GROUPS * 16 };
 enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
 
 /* ---- Paths and places ----------------------------------------------------------- */
@@ -36,10 +37,10 @@ enum path batch_path(const struct gpuaes_batch *batch, const struct batch_messag
         return PATH_STAGED;
     if (!batch->zero_copy)
         return PATH_DMA;
-    if ((message->flags & MESSAGE_SERIAL) == 0)
+    if ((message->flags & (MESSAGE_SERIAL | MESSAGE_HASHED)) == 0)
         return PATH_ZERO_COPY;
-    /* A block after the other, each would wait for the bus. */
-    int is_long = (size_t)message->device.blocks * GPUAES_BLOCK >= ZERO_COPY_RUN;
+    /* A block after the other, each would wait for the bus; what is hashed passes it twice. */
+    int is_long = message_bytes(message) >= ZERO_COPY_RUN;
     return is_long || batch->pinned_bytes <= ZERO_COPY_MAX ? PATH_DMA : PATH_STAGED;
 }
 
@@ -48,7 +49,7 @@ void batch_next_place(const struct gpuaes_batch *batch, const struct batch_messa
 {
     enum path in = batch_path(batch, message, message->in_kind);
     enum path out = batch_path(batch, message, message->out_kind);
-    size_t bytes = (size_t)message->device.blocks * GPUAES_BLOCK;
+    size_t bytes = round_up(message_bytes(message), GPUAES_BLOCK);
     if (in != PATH_ZERO_COPY || out != PATH_ZERO_COPY)
         place->buffer += bytes;
     if (in == PATH_STAGED || out == PATH_STAGED)
@@ -57,36 +58,56 @@ void batch_next_place(const struct gpuaes_batch *batch, const struct batch_messa
 
 /* ---- Slices ----------------------------------------------------------------------- */
 
-static size_t plan_bytes(const struct gpuaes_batch *batch, size_t count)
+/* Keys at most that the device expands, each to encrypt and to decrypt. GCM alone needs an only
+ * one. */
+static size_t expanded_keys(const struct gpuaes_batch *batch, const struct batch_slice *slice)
 {
-    return count * sizeof(struct aes_batch_message) + COUNTERS +
-           round_up((count + BATCH_GROUPS) * sizeof(uint32_t), GPUAES_BLOCK) +
-           (batch->keys.used < 2 ? 0 : count * sizeof(struct aes_batch_key));
+    size_t count = slice->end - slice->begin, keys = (size_t)batch->keys.used * 2;
+    if (keys == 2)
+        return slice->gcm_begin != slice->gcm_end;
+    return keys < count ? keys : count;
 }
 
-/* From `begin` on, as much as fits; one message always does. */
-static struct batch_slice next_slice(const struct gpuaes_batch *batch, const struct device *device,
-                                     uint32_t begin)
+static size_t plan_bytes(const struct gpuaes_batch *batch, const struct batch_slice *slice)
 {
-    struct batch_slice slice = {.begin = begin, .end = begin};
+    size_t count = slice->end - slice->begin;
+    size_t bytes = count * sizeof(struct aes_batch_message) + COUNTERS +
+                   round_up((count + BATCH_GROUPS) * sizeof(uint32_t), GPUAES_BLOCK) +
+                   expanded_keys(batch, slice) * sizeof(struct aes_batch_key);
+    if (slice->gcm_begin != slice->gcm_end)
+        bytes += batch_gcm_plan_bytes(batch, slice->gcm_begin, slice->gcm_end);
+    return bytes;
+}
+
+/* After `before`, as much as fits; one message always does. */
+static struct batch_slice next_slice(const struct gpuaes_batch *batch, const struct device *device,
+                                     const struct batch_slice *before)
+{
+    struct batch_slice slice = {.begin = before->end,
+                                .end = before->end,
+                                .gcm_begin = before->gcm_end,
+                                .gcm_end = before->gcm_end};
     struct batch_place place = {0, 0};
-    while (slice.end < batch->messages && slice.end - begin < SLICE_MESSAGES) {
+    while (slice.end < batch->messages && slice.end - slice.begin < SLICE_MESSAGES) {
         const struct batch_message *m = &batch->message[slice.end];
+        struct batch_slice more = slice;
         if (batch->on_host)
             batch_next_place(batch, m, &place);
-        size_t plan = plan_bytes(batch, slice.end + 1 - begin);
-        if (slice.end != begin &&
-            (place.buffer > SLICE_BUFFER || plan + place.staging > SLICE_STAGING ||
+        more.end++;
+        more.gcm_end += (m->flags & MESSAGE_HASHED) != 0;
+        more.plan = plan_bytes(batch, &more);
+        if (slice.end != slice.begin &&
+            (place.buffer > SLICE_BUFFER || more.plan + place.staging > SLICE_STAGING ||
              m->device.blocks > SLICE_BLOCKS - slice.blocks))
             break;
-        slice.buffer = place.buffer;
-        slice.staging = place.staging;
-        slice.blocks += m->device.blocks;
-        slice.end++;
+        more.buffer = place.buffer;
+        more.staging = place.staging;
+        more.blocks += m->device.blocks;
+        slice = more;
     }
-    size_t count = slice.end - begin;
-    slice.plan = plan_bytes(batch, count);
-    slice.schedules = batch->keys.used < 2 ? 0 : count * SCHEDULE_BYTES;
+    slice.schedules = expanded_keys(batch, &slice) * SCHEDULE_BYTES;
+    if (slice.gcm_begin != slice.gcm_end)
+        slice.powers = expanded_keys(batch, &slice) * POWERS_BYTES;
     slice.chain = kernels_batch_chain_bytes(&device->kernels, slice.blocks);
     return slice;
 }
@@ -112,15 +133,16 @@ int batch_cut(struct gpuaes_batch *batch, const struct device *device,
     batch->zero_copy = batch->pinned_bytes <= ZERO_COPY_MAX ||
                        batch->pinned_bytes / batch->pinned_runs < ZERO_COPY_RUN;
     batch->slices = 0;
-    for (uint32_t at = 0; at < batch->messages;) {
-        struct batch_slice slice = next_slice(batch, device, at);
+    struct batch_slice slice = {0};
+    while (slice.end < batch->messages) {
+        slice = next_slice(batch, device, &slice);
         if (!add_slice(batch, &slice))
             return 0;
         raise_size(&needs->buffer[0], round_up(slice.buffer, BUFFER_ROUNDING));
         raise_size(&needs->staging, round_up(slice.plan + slice.staging, BUFFER_ROUNDING));
-        raise_size(&needs->scratch,
-                   round_up(slice.plan + slice.schedules + slice.chain, BUFFER_ROUNDING));
-        at = slice.end;
+        raise_size(
+            &needs->scratch,
+            round_up(slice.plan + slice.schedules + slice.powers + slice.chain, BUFFER_ROUNDING));
     }
     needs->slots = min_unsigned(batch->slices, STREAM_SET_SLOTS);
     return 1;
@@ -168,9 +190,11 @@ struct layout {
     const struct batch_slice *slice;
     struct slot *slot;
     struct batch_group *group;
+    struct batch_gcm_layout *gcm;
     unsigned char *plan;
     size_t keys_at;
-    uint32_t keys;                                         /* that are laid out */
+    uint32_t gcms[2]; /* of messages of GCM, encrypted and decrypted, that are laid out */
+    uint32_t keys;    /* that are laid out */
     uint32_t parallel[BATCH_GROUPS], blocks[BATCH_GROUPS]; /* of messages that are */
     struct batch_place place;
 };
@@ -243,8 +267,22 @@ static uint32_t lay_out_key(struct layout *l, const struct batch_message *m)
         memcpy(to->words, key->bytes, sizeof to->words);
         to->rounds = key->rounds;
         to->decrypts = (uint32_t)decrypts;
+        to->hashes = 0;
     }
     return *place;
+}
+
+/* What a message of GCM has besides; `device` is it in the plan. */
+static void lay_out_gcm(struct layout *l, const struct batch_message *m,
+                        const struct aes_batch_message *device)
+{
+    uint32_t key = lay_out_key(l, m), n = l->slice->gcm_begin + l->gcms[0] + l->gcms[1];
+    int decrypts = l->batch->gcm[n].tag == NULL;
+    struct gcm_batch_message *to =
+        (struct gcm_batch_message *)(l->plan + l->gcm->messages[decrypts]) + l->gcms[decrypts]++;
+    ((struct aes_batch_key *)(l->plan + l->keys_at))[key].hashes = 1;
+    *to = batch_gcm_message(l->batch, l->slice, n, device, key);
+    to->message = (uint32_t)((const unsigned char *)device - l->plan);
 }
 
 /* Its number in the group. */
@@ -276,6 +314,8 @@ static void lay_out_message(struct layout *l, uint32_t i)
     }
     if (group->many)
         to->key = lay_out_key(l, m);
+    if (m->flags & MESSAGE_HASHED)
+        lay_out_gcm(l, m, to);
     group->chained |= (m->flags & MESSAGE_CHAINED) != 0 && to->in == to->out;
 }
 
@@ -287,7 +327,8 @@ static int lay_out_alike(struct layout *l)
     uint32_t count = l->slice->end - l->slice->begin, blocks = 0;
     struct aes_batch_message *to = (struct aes_batch_message *)(l->plan + group->messages);
     uint32_t *first = (uint32_t *)(l->plan + group->first);
-    if (group->parallel != count || group->many || l->slice->buffer != 0)
+    if (group->parallel != count || group->many || l->slice->buffer != 0 ||
+        l->slice->gcm_begin != l->slice->gcm_end)
         return 0;
     for (uint32_t i = 0; i < count; i++) {
         to[i] = m[i].device;
@@ -303,11 +344,18 @@ void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, 
                    struct batch_layout *layout)
 {
     struct batch_group *group = layout->group;
-    struct layout l = {
-        .batch = batch, .slice = slice, .slot = slot, .group = group, .plan = slot->staging};
+    struct layout l = {.batch = batch,
+                       .slice = slice,
+                       .slot = slot,
+                       .group = group,
+                       .gcm = &layout->gcm,
+                       .plan = slot->staging};
     batch->stamp++;
     uint32_t serial = count_groups(&l);
     place_groups(&l);
+    layout->secrets = l.keys_at;
+    if (slice->gcm_begin != slice->gcm_end)
+        l.keys_at = batch_gcm_place(batch, slice, l.plan, l.keys_at, l.gcm);
     rank_serial(&l, serial);
     if (!lay_out_alike(&l))
         for (uint32_t i = slice->begin; i < slice->end; i++)

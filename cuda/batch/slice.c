@@ -82,7 +82,7 @@ static drv_result move(const struct gpuaes_batch *batch, const struct batch_slic
         return r;
     for (uint32_t i = slice->begin; i < slice->end && r == DRV_SUCCESS; i++) {
         const struct batch_message *m = &batch->message[i];
-        size_t bytes = (size_t)m->device.blocks * GPUAES_BLOCK;
+        size_t bytes = message_bytes(m);
         uint32_t range = out ? m->out_range : m->in_range;
         unsigned char *host = out ? m->out : (unsigned char *)(uintptr_t)m->in;
         enum path path = batch_path(batch, m, out ? m->out_kind : m->in_kind);
@@ -130,7 +130,7 @@ static drv_result launch_group(struct gpuaes_batch *batch, const struct batch_sl
                                     .serial = group->serial,
                                     .from = flight->from,
                                     .to = flight->from + STEP};
-    if (group->parallel + group->serial == 0)
+    if (group->blocks + group->serial == 0)
         return DRV_SUCCESS;
     if (!group->many) {
         const struct gpuaes_key *key = batch_keys_schedule(&batch->keys, group->key);
@@ -176,16 +176,19 @@ static int pass_steps(struct batch_flight *flight, const struct slot *slot)
     return more;
 }
 
-/* Those that were uploaded, and what was made of them. */
+/* Those that were uploaded, and what was made of them: schedules, powers, masks of tags. */
 static drv_result wipe_keys(struct slot *slot, const struct driver *driver,
                             const struct batch_slice *slice, const struct batch_layout *layout)
 {
     size_t bytes = layout->bytes - layout->keys;
     drv_result r = slot_wipe_range(slot, driver, slot->staging_address + layout->keys, bytes);
-    /* With what is between the two: each call keeps kernels of other batches waiting. */
+    /* With what is between them: each call keeps kernels of other batches waiting. */
     size_t end = slice->plan + (size_t)layout->key_count * AES_BATCH_KEY_WORDS * 4;
+    if (slice->powers != 0)
+        end = slice->plan + slice->schedules +
+              (size_t)layout->key_count * GCM_BATCH_POWERS * GPUAES_BLOCK;
     if (r == DRV_SUCCESS)
-        r = slot_wipe_range(slot, driver, slot->scratch + layout->keys, end - layout->keys);
+        r = slot_wipe_range(slot, driver, slot->scratch + layout->secrets, end - layout->secrets);
     return r;
 }
 
@@ -208,10 +211,13 @@ drv_result batch_slice_go_on(struct gpuaes_batch *batch, uint32_t number)
     const struct batch_slice *slice = &batch->slice[number];
     struct slot *slot = batch_slot(batch, number);
     struct batch_flight *flight = batch_flight_of(batch, number);
-    drv_ptr chain = slot->scratch + slice->plan + slice->schedules;
-    drv_result r = DRV_SUCCESS;
+    drv_ptr chain = slot->scratch + slice->plan + slice->schedules + slice->powers;
+    int hashes = slice->gcm_begin != slice->gcm_end && flight->from == 0;
+    drv_result r = hashes ? batch_gcm_before(batch, slice, slot, &flight->layout) : DRV_SUCCESS;
     for (int g = 0; g < BATCH_GROUPS && r == DRV_SUCCESS; g++)
         r = launch_group(batch, slice, slot, flight, g, &chain);
+    if (r == DRV_SUCCESS && hashes)
+        r = batch_gcm_after(batch, slice, slot, &flight->layout);
     int more = pass_steps(flight, slot);
     flight->copies_out = r == DRV_SUCCESS && !more;
     if (flight->copies_out)
@@ -251,11 +257,12 @@ void batch_slice_deliver(struct gpuaes_batch *batch, uint32_t number)
     for (uint32_t i = slice->begin; i < slice->end && slice->staging != 0; i++) {
         const struct batch_message *m = &batch->message[i];
         if (batch_path(batch, m, m->out_kind) == PATH_STAGED)
-            host_copy(m->out, staged(slice, slot) + place.staging,
-                      (size_t)m->device.blocks * GPUAES_BLOCK, 0);
+            host_copy(m->out, staged(slice, slot) + place.staging, message_bytes(m), 0);
         batch_next_place(batch, m, &place);
     }
     mark_done(batch, slice);
+    if (slice->gcm_begin != slice->gcm_end)
+        batch_gcm_deliver(batch, slice, slot, &batch_flight_of(batch, number)->layout.gcm);
     batch->done_bytes += (uint64_t)slice->blocks * GPUAES_BLOCK;
 }
 
@@ -271,7 +278,7 @@ static struct stream_set_needs find_traces(const struct gpuaes_batch *batch, uin
         if (slice->staging != 0)
             raise_size(&most.staging, slice->plan + slice->staging);
         if (slice->schedules != 0)
-            raise_size(&most.scratch, slice->plan + slice->schedules);
+            raise_size(&most.scratch, slice->plan + slice->schedules + slice->powers);
     }
     return most;
 }

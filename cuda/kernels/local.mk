@@ -5,6 +5,7 @@
 KERNEL_SOURCES = \
 	cuda/kernels/aes/batch/aes_batch.cu \
 	cuda/kernels/aes/batch/aes_batch_keys.cu \
+	cuda/kernels/aes/batch/gcm_batch.cu \
 	cuda/kernels/aes/hybrid/aes_hybrid.cu \
 	cuda/kernels/aes/aes_large.cu \
 	cuda/kernels/aes/aes_small.cu \

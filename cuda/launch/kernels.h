@@ -15,13 +15,22 @@ enum kernel_size { KERNEL_SMALL, KERNEL_TWO_TABLE, KERNEL_LARGE, KERNEL_HYBRID, 
 /* The hybrid for `in` or `out` that is not aligned to 16: chosen by that alone. */
 enum { KERNEL_HYBRID_UNALIGNED = KERNEL_SIZES, AES_KERNELS };
 
+/* Of GCM in batches, in the order of their launches. */
+enum gcm_batch_kernel {
+    GCM_BATCH_POWERS_KERNEL,
+    GCM_BATCH_BEGIN_KERNEL,
+    GCM_BATCH_HASH_KERNEL,
+    GCM_BATCH_CLEAR_KERNEL,
+    GCM_BATCH_KERNELS
+};
+
 struct kernels {
     drv_module module;
     drv_function aes[GPUAES_ALL_OPS][AES_KERNELS][KEY_SIZES]; /* NULL: not on this device */
     drv_function cbc_chain, ghash_powers;
     atomic_int ghash_is_right;           /* shown by gcm_check() */
     drv_function batch[2][2][KEY_SIZES]; /* decrypts or not, many keys or one */
-    drv_function batch_chain, batch_expand;
+    drv_function batch_chain, batch_expand, gcm_batch[GCM_BATCH_KERNELS];
     unsigned batch_shared[2]; /* bytes: for one key, for many */
     unsigned batch_lane_keys; /* see aes_batch_arguments */
     drv_function base64_encode, base64_decode;
@@ -138,6 +147,19 @@ drv_result kernels_launch_batch(const struct driver *driver, const struct kernel
 drv_result kernels_launch_batch_expand(const struct driver *driver, const struct kernels *kernels,
                                        struct aes_batch_expand_arguments *arguments,
                                        drv_stream stream);
+
+/* ---- GCM in batches: gcm_batch.c ---- */
+
+/* A part of kernels_load(). */
+drv_result kernels_load_gcm_batch(const struct driver *driver, struct kernels *kernels);
+
+/* Returns how many blocks a chunk has at most, where so many are hashed in all. */
+uint32_t kernels_gcm_batch_chunk(const struct kernels *kernels, uint32_t blocks);
+
+/* Queues one of the kernels. */
+drv_result kernels_launch_gcm_batch(const struct driver *driver, const struct kernels *kernels,
+                                    enum gcm_batch_kernel kernel,
+                                    struct gcm_batch_arguments *arguments, drv_stream stream);
 
 /* Launches a kernel; all launches go through this. */
 drv_result kernels_launch(const struct driver *driver, drv_function function, unsigned grid,

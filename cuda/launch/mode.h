@@ -19,6 +19,7 @@ struct gpuaes_mode {
     int secret_iv; /* what is left of it in memory is cleansed */
     int serial;    /* a block needs the one before it: in batches only, a message a thread */
     int keystream; /* without input, kernels write the keystream */
+    int hashes;    /* GCM: a tag belongs to each message */
     int chained;   /* kernels need the block of input before each block; see arguments.h */
 
     /* The large kernels are faster from so many blocks a thread of the device; their warps take

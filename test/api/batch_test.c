@@ -36,7 +36,7 @@ static void test_kinds(void)
 {
     for (int in = 0; in < 3; in++)
         for (int out = 0; out < 3; out++) {
-            struct mix_rules rules = {in, out, 0, 80, 300, -1, MIX_KEYS, 0};
+            struct mix_rules rules = {.in_kind = in, out, 0, 80, 300, -1, MIX_KEYS, 0};
             int right = mix_runs(&rules);
             rules.keys = 0;
             rules.aligned = 1;
@@ -55,9 +55,9 @@ static void test_kinds(void)
 
 static void test_modes(void)
 {
-    for (int op = 0; op < GPUAES_BATCH_OPS; op++)
+    for (int op = 0; op < PLAIN_OPS; op++)
         for (int keys = 0; keys < 2; keys++) {
-            struct mix_rules rules = {2, 2, 1, 70, 1500, op, keys, 0};
+            struct mix_rules rules = {.in_kind = 2, 2, 1, 70, 1500, op, keys, 0};
             tap_ok(mix_runs(&rules), "%s alone, in place, %s", op_names[op],
                    keys ? "one key" : "a key for each message");
         }
@@ -85,7 +85,8 @@ static void test_serial(void)
 {
     tap_ok(serial_runs(333), "serial messages, a lane each");
     for (int kind = 0; kind < 3; kind++) {
-        struct mix_rules rules = {kind, kind, 0, 12, MIX_STEP + MIX_STEP, GPUAES_CBC_ENCRYPT, 3, 0};
+        struct mix_rules rules = {
+            .in_kind = kind, kind, 0, 12, MIX_STEP + MIX_STEP, GPUAES_CBC_ENCRYPT, 3, 0};
         int right = mix_runs(&rules);
         rules.in_place = 1;
         tap_ok(right && mix_runs(&rules), "serial messages of some launches, %s memory",
@@ -96,7 +97,7 @@ static void test_serial(void)
 /* Pinned memory that is moved by copies, in one stretch and scattered, and in slices. */
 static void test_pinned(void)
 {
-    struct mix_rules rules = {1, 1, 0, 60, 12000, -1, 2, 1};
+    struct mix_rules rules = {.in_kind = 1, 1, 0, 60, 12000, -1, 2, 1};
     unsigned copies = emulator_calls("memcpy_htod_async");
     tap_ok(mix_runs(&rules), "large pinned messages, side by side");
     copies = emulator_calls("memcpy_htod_async") - copies;
@@ -139,7 +140,8 @@ static void test_gather(void)
     expect(&e, GPUAES_CBC_ENCRYPT, BYTES);
     tap_random_bytes(&random_state, ivs, sizeof ivs);
     for (int shape = 0; shape < 3; shape++) {
-        struct gpuaes_message all = {GPUAES_CBC_ENCRYPT, NULL, 0, &e.schedule, NULL, p, p, PAGE};
+        struct gpuaes_message all = {
+            .op = GPUAES_CBC_ENCRYPT, NULL, 0, &e.schedule, NULL, p, p, PAGE};
         memcpy(p, e.plain, BYTES);
         memcpy(want, e.plain, BYTES);
         for (size_t i = 0; i < COUNT; i++) {
@@ -159,7 +161,7 @@ static void test_gather(void)
         tap_ok(right, "records %s", shapes[shape]);
         gpuaes_batch_reset(batch);
     }
-    struct gpuaes_message all = {GPUAES_CTR, NULL, 0, &e.schedule, NULL, p, p, PAGE};
+    struct gpuaes_message all = {.op = GPUAES_CTR, NULL, 0, &e.schedule, NULL, p, p, PAGE};
     len[0] = len[1] = len[3] = 32;
     len[2] = 17;
     tap_ok(gpuaes_batch_gather(batch, &all, 4, at, len, ivs[0], &added) == GPUAES_BAD_ARGUMENT &&
@@ -180,7 +182,7 @@ static void test_gather(void)
 static void test_reuse(void)
 {
     struct gpuaes_batch *batch = open_batch();
-    struct mix_rules rules = {1, 1, 0, 60, 100, -1, 3, 0};
+    struct mix_rules rules = {.in_kind = 1, 1, 0, 60, 100, -1, 3, 0};
     int right = mix_make(&mix, &rules);
     right = right && runs(batch, &mix) && runs(batch, &mix);
     unsigned before = emulator_calls("mem_alloc") + emulator_calls("mem_host_alloc");
@@ -194,7 +196,8 @@ static void test_reuse(void)
     unsigned char key[32] = {0}, iv[16] = {0}, text[16] = {0}, *p = gpuaes_pinned_alloc(4096 * 16);
     for (int round = 0; round < 2; round++) {
         for (unsigned i = 0; i < 1500; i++) {
-            struct gpuaes_message m = {GPUAES_CTR, key, 32, NULL, iv, p + 16 * i, p + 16 * i, 16};
+            struct gpuaes_message m = {
+                .op = GPUAES_CTR, key, 32, NULL, iv, p + 16 * i, p + 16 * i, 16};
             memcpy(key, &i, sizeof i);
             memset(p + 16 * i, 0, 16);
             right = right && gpuaes_batch_add(batch, &m) == GPUAES_OK;
@@ -216,7 +219,7 @@ static void test_reuse(void)
 static void test_poll(void)
 {
     struct gpuaes_batch *batch = open_batch(), *second = open_batch();
-    struct mix_rules rules = {1, 1, 0, 50, 300, -1, 3, 0};
+    struct mix_rules rules = {.in_kind = 1, 1, 0, 50, 300, -1, 3, 0};
     int right = mix_make(&mix, &rules) && mix_make(&second_mix, &rules);
     mix_fill(&mix);
     mix_fill(&second_mix);
@@ -262,19 +265,25 @@ static void test_refusals(void)
         struct gpuaes_message message;
         enum gpuaes_status status;
     } rows[] = {
-        {"a good message", {GPUAES_CTR, key, 32, NULL, iv, p, p, 160}, GPUAES_OK},
-        {"a part of a block", {GPUAES_CTR, key, 32, NULL, iv, p, p, 17}, GPUAES_BAD_ARGUMENT},
-        {"a mode that is not there", {unknown, key, 32, NULL, iv, p, p, 160}, GPUAES_BAD_ARGUMENT},
-        {"a key of another size", {GPUAES_CTR, key, 20, NULL, iv, p, p, 160}, GPUAES_BAD_ARGUMENT},
-        {"11 rounds", {GPUAES_CTR, NULL, 0, &odd, iv, p, p, 160}, GPUAES_BAD_ARGUMENT},
-        {"no IV", {GPUAES_CTR, key, 32, NULL, NULL, p, p, 160}, GPUAES_BAD_ARGUMENT},
-        {"an overlap", {GPUAES_CTR, key, 32, NULL, iv, p, p + 16, 160}, GPUAES_BAD_ARGUMENT},
-        {"outside its allocation", {GPUAES_CTR, key, 32, NULL, iv, p, p, 8192}, GPUAES_BAD_RANGE},
-        {"much host memory",
-         {GPUAES_CTR, key, 32, NULL, iv, host, host, HOST},
+        {"a good message", {.op = GPUAES_CTR, key, 32, NULL, iv, p, p, 160}, GPUAES_OK},
+        {"a part of a block", {.op = GPUAES_CTR, key, 32, NULL, iv, p, p, 17}, GPUAES_BAD_ARGUMENT},
+        {"a mode that is not there",
+         {.op = unknown, key, 32, NULL, iv, p, p, 160},
          GPUAES_BAD_ARGUMENT},
-        {"no output", {GPUAES_CTR, key, 32, NULL, iv, p, NULL, 160}, GPUAES_BAD_ARGUMENT},
-        {"nothing at all", {GPUAES_CTR, key, 32, NULL, iv, p + 1024, p + 2048, 0}, GPUAES_OK},
+        {"a key of another size",
+         {.op = GPUAES_CTR, key, 20, NULL, iv, p, p, 160},
+         GPUAES_BAD_ARGUMENT},
+        {"11 rounds", {.op = GPUAES_CTR, NULL, 0, &odd, iv, p, p, 160}, GPUAES_BAD_ARGUMENT},
+        {"no IV", {.op = GPUAES_CTR, key, 32, NULL, NULL, p, p, 160}, GPUAES_BAD_ARGUMENT},
+        {"an overlap", {.op = GPUAES_CTR, key, 32, NULL, iv, p, p + 16, 160}, GPUAES_BAD_ARGUMENT},
+        {"outside its allocation",
+         {.op = GPUAES_CTR, key, 32, NULL, iv, p, p, 8192},
+         GPUAES_BAD_RANGE},
+        {"much host memory",
+         {.op = GPUAES_CTR, key, 32, NULL, iv, host, host, HOST},
+         GPUAES_BAD_ARGUMENT},
+        {"no output", {.op = GPUAES_CTR, key, 32, NULL, iv, p, NULL, 160}, GPUAES_BAD_ARGUMENT},
+        {"nothing at all", {.op = GPUAES_CTR, key, 32, NULL, iv, p + 1024, p + 2048, 0}, GPUAES_OK},
     };
     enum { ROWS = sizeof rows / sizeof rows[0] };
     for (size_t i = 0; i < ROWS; i++)
@@ -302,7 +311,8 @@ static void test_no_array(void)
     unsigned char key[16] = {1}, text[16] = {0};
     size_t count = 0;
     for (int side = 0; side < 2; side++) {
-        struct gpuaes_message none = {GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, text, text, 16};
+        struct gpuaes_message none = {
+            .op = GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, text, text, 16};
         if (side == 0)
             none.in = NULL;
         else
@@ -320,7 +330,7 @@ static void test_no_array(void)
 
 static int small_kernels(const void *unused)
 {
-    struct mix_rules rules = {0, 0, 1, 90, 300, -1, MIX_KEYS, 0};
+    struct mix_rules rules = {.in_kind = 0, 0, 1, 90, 300, -1, MIX_KEYS, 0};
     (void)unused;
     emulator_configure("shared=65536");
     if (!starts_with(NULL) || !mix_runs(&rules))
@@ -342,7 +352,7 @@ static int no_device(const void *unused)
 {
     struct gpuaes_batch *batch = open_batch();
     unsigned char key[16] = {0}, text[16] = {0};
-    struct gpuaes_message m = {GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, text, text, 16};
+    struct gpuaes_message m = {.op = GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, text, text, 16};
     (void)unused;
     int right = gpuaes_batch_add(batch, &m) == GPUAES_NOT_READY;
     gpuaes_batch_close(batch);

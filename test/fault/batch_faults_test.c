@@ -64,7 +64,8 @@ static int keeps_promises(enum gpuaes_status result)
         const struct mix_message *m = &mix.message[i];
         enum gpuaes_status status = gpuaes_batch_status(batch, i);
         worst = status > worst ? status : worst;
-        if (status == GPUAES_OK && memcmp(mix.out + m->at, mix.expected + m->at, m->len) != 0)
+        if (status == GPUAES_OK && (memcmp(mix.out + m->at, mix.expected + m->at, m->len) != 0 ||
+                                    !mix_tag_is_right(&mix, i)))
             return 0;
         if (status == GPUAES_FAULT && memcmp(mix.in + m->at, mix.plain + m->at, m->len) != 0)
             return 0;
@@ -78,7 +79,8 @@ static int keeps_promises(enum gpuaes_status result)
 static int run_faulty(const void *argument)
 {
     const struct faulty *f = argument;
-    struct mix_rules rules = {f->kind, f->kind, f->in_place, f->count, f->longest, f->op, 4, 0};
+    struct mix_rules rules = {
+        .in_kind = f->kind, f->kind, f->in_place, f->count, f->longest, f->op, 4, 0};
     if (!opens_mix(rules, f->options))
         return 10;
     enum gpuaes_status status = submit_with(f->options);
@@ -242,7 +244,8 @@ static int bystander(int polls)
                                       "fault=launch_kernel:1"};
     struct gpuaes_report report;
     enum gpuaes_status status = GPUAES_BUSY;
-    if (!opens_mix((struct mix_rules){GPUAES_PINNED, GPUAES_PINNED, 1, 20, 60, -1, 2, 0}, "") ||
+    if (!opens_mix((struct mix_rules){.in_kind = GPUAES_PINNED, GPUAES_PINNED, 1, 20, 60, -1, 2, 0},
+                   "") ||
         submit_with("kernel-us=200000") != GPUAES_OK ||
         work_status(&other, &report) != GPUAES_FAULT || gpuaes_state() != GPUAES_FAILED)
         return 0;
@@ -290,8 +293,8 @@ static int wiped(const void *options)
     int right = opens(options);
     tap_random_bytes(&random_state, keys, sizeof keys);
     for (int i = 0; right && i < KEYS; i++)
-        right = adds(&(struct gpuaes_message){GPUAES_ECB_ENCRYPT, keys[i], 16, NULL, NULL, data[i],
-                                              data[i], 16});
+        right = adds(&(struct gpuaes_message){
+            .op = GPUAES_ECB_ENCRYPT, keys[i], 16, NULL, NULL, data[i], data[i], 16});
     if (!right || run_with(options) != GPUAES_FAULT)
         return 10;
     const struct slot *slot = &set_of_batches()->slots[0];
@@ -323,8 +326,8 @@ static int wiped_elsewhere(const void *options)
         memcpy(p + at, block[0], 16);
     reference(GPUAES_ECB_ENCRYPT, key, 16, iv, block[0], block[1], 16);
     for (size_t i = 0; right && i < TEXTS; i++)
-        right = adds(&(struct gpuaes_message){GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, p + i * LONG,
-                                              p + i * LONG, LONG});
+        right = adds(&(struct gpuaes_message){
+            .op = GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, p + i * LONG, p + i * LONG, LONG});
     if (!right || run_with(options) != GPUAES_OK || batch->slots < 2 ||
         gpuaes_state() != GPUAES_FAILED)
         return 10;
@@ -338,7 +341,7 @@ static int wiped_elsewhere(const void *options)
 static int forked(const void *kind)
 {
     const int memory = *(const int *)kind;
-    if (!opens_mix((struct mix_rules){memory, memory, 0, 20, 60, -1, 2, 0}, "") ||
+    if (!opens_mix((struct mix_rules){.in_kind = memory, memory, 0, 20, 60, -1, 2, 0}, "") ||
         submit_with("kernel-us=100000") != GPUAES_OK)
         return 10;
     pid_t child = fork();
@@ -378,7 +381,7 @@ static int let_go(void)
 
 static int is_kept_meanwhile(void)
 {
-    struct mix_rules rules = {GPUAES_PAGEABLE, GPUAES_PAGEABLE, 0, 5, 10, -1, 2, 0};
+    struct mix_rules rules = {.in_kind = GPUAES_PAGEABLE, GPUAES_PAGEABLE, 0, 5, 10, -1, 2, 0};
     int right = mix_make(&mix, &rules) && is_kept(hold, let_go);
     gpuaes_batch_reset(batch);
     return right && mix_add_one(batch, &mix, 0) == GPUAES_NOT_READY;

@@ -117,7 +117,7 @@ static void take_descriptor(struct input *in, struct descriptor *d)
     unsigned op = take_byte(in);
     memset(d, 0, sizeof *d);
     d->is_right = 1;
-    d->message.op = (enum gpuaes_op)(op < 250 ? op % GPUAES_BATCH_OPS : op);
+    d->message.op = (enum gpuaes_op)(op < 250 ? op % PLAIN_OPS : op);
     d->is_right &= op < 250;
     take_key(in, d);
     memset(d->iv, 0xff, sizeof d->iv);

@@ -21,7 +21,7 @@ const char *const kind_names[3] = {"pageable", "pinned", "device"};
 
 const EVP_CIPHER *reference_cipher(enum gpuaes_op op, size_t key_bytes)
 {
-    static const EVP_CIPHER *(*const ciphers[GPUAES_BATCH_OPS][3])(void) = {
+    static const EVP_CIPHER *(*const ciphers[PLAIN_OPS][3])(void) = {
         {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb},
         {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb},
         {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc},

@@ -25,6 +25,9 @@ enum { THREADS_ALONE = 1 };
 enum { THREADS_ALONE = 0 };
 #endif
 
+/* Without tags: what reference() does. */
+enum { PLAIN_OPS = GPUAES_CBC_ENCRYPT + 1 };
+
 extern struct driver application; /* its own calls of the driver */
 extern const char *const op_names[GPUAES_ALL_OPS], *const kind_names[3];
 

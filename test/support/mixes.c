@@ -5,12 +5,26 @@
  */
 #include "test/support/mixes.h"
 
+static void gcm_message(struct mix_message *m, const struct mix_rules *rules)
+{
+    static const size_t tags[] = {4, 8, 12, 13, 14, 15, 16, 16, 16};
+    struct tap_random *r = &random_state;
+    m->iv_bytes = tap_random_below(r, 4) ? 12 : 1 + tap_random_below(r, MIX_IV);
+    m->aad_bytes = tap_random_below(r, 3) ? tap_random_below(r, MIX_AAD + 1) : 0;
+    m->tag_bytes = tags[tap_random_below(r, sizeof tags / sizeof *tags)];
+    tap_random_bytes(r, m->aad, sizeof m->aad);
+    if (!rules->aligned)
+        m->len += tap_random_below(r, 16);
+    m->wrong = rules->wrong && m->op == GPUAES_GCM_DECRYPT && tap_random_below(r, 3) == 0;
+}
+
 void mix_message(struct mix_message *m, const struct mix_rules *rules,
                  unsigned char keys[MIX_KEYS][32])
 {
     static const size_t key_sizes[] = {16, 24, 32};
     struct tap_random *r = &random_state;
-    m->op = (enum gpuaes_op)(rules->op >= 0 ? (size_t)rules->op : tap_random_below(r, 5));
+    m->op = (enum gpuaes_op)(rules->op >= 0 ? (size_t)rules->op
+                                            : tap_random_below(r, GPUAES_BATCH_OPS));
     size_t number = rules->keys != 0 ? tap_random_below(r, (size_t)rules->keys) : 0;
     tap_random_bytes(r, m->key, sizeof m->key);
     m->key_bytes = key_sizes[rules->keys != 0 ? number % 3 : tap_random_below(r, 3)];
@@ -22,12 +36,65 @@ void mix_message(struct mix_message *m, const struct mix_rules *rules,
     m->len = 16 * tap_random_below(r, tap_random_below(r, 4) == 0 ? rules->longest + 1 : 40);
     if (rules->longest > MIX_STEP && tap_random_below(r, 4) == 0)
         m->len = 16 * (MIX_STEP - 1 + tap_random_below(r, 3));
+    if ((int)m->op >= PLAIN_OPS)
+        gcm_message(m, rules);
 }
 
 struct gpuaes_batch *open_batch(void)
 {
     struct gpuaes_batch *batch = NULL;
     return gpuaes_batch_open(&batch) == GPUAES_OK ? batch : NULL;
+}
+
+/* One pass of libcrypto over the text, and the tag if it encrypts. */
+static void run_gcm(struct mix_message *m, int encrypts, const unsigned char *in,
+                    unsigned char *out)
+{
+    static const EVP_CIPHER *(*const ciphers[])(void) = {EVP_aes_128_gcm, EVP_aes_192_gcm,
+                                                         EVP_aes_256_gcm};
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    int n = 0;
+    EVP_CipherInit_ex(c, ciphers[key_size_index(m->key_bytes)](), NULL, NULL, NULL, encrypts);
+    EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IVLEN, (int)m->iv_bytes, NULL);
+    EVP_CipherInit_ex(c, NULL, NULL, m->key, m->iv, encrypts);
+    if (m->aad_bytes != 0)
+        EVP_CipherUpdate(c, NULL, &n, m->aad, (int)m->aad_bytes);
+    EVP_CipherUpdate(c, out, &n, in, (int)m->len);
+    if (encrypts) {
+        EVP_CipherFinal_ex(c, out + m->len, &n);
+        EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, 16, m->tag);
+    }
+    EVP_CIPHER_CTX_free(c);
+}
+
+/* A message that is not authentic has one bit of its tag, additional data, IV or text wrong. */
+static void spoil(struct mix_message *m, unsigned char *text)
+{
+    struct tap_random *r = &random_state;
+    struct {
+        unsigned char *p;
+        size_t bytes;
+    } parts[] = {
+        {m->tag, m->tag_bytes}, {m->aad, m->aad_bytes}, {m->iv, m->iv_bytes}, {text, m->len}};
+    size_t part = tap_random_below(r, 4);
+    if (parts[part].bytes == 0)
+        part = 0;
+    size_t bit = tap_random_below(r, parts[part].bytes * 8);
+    parts[part].p[bit / 8] ^= (unsigned char)(1 << bit % 8);
+}
+
+/* What a message of GCM becomes, and its tag. */
+static void reference_gcm(struct mix_message *m, unsigned char *in, unsigned char *out)
+{
+    unsigned char *again = malloc(m->len + 1);
+    run_gcm(m, m->op == GPUAES_GCM_ENCRYPT, in, out);
+    if (m->op == GPUAES_GCM_DECRYPT)
+        run_gcm(m, 1, out, again);
+    if (m->wrong) {
+        spoil(m, in);
+        memset(out, 0, m->len);
+    }
+    free(again);
 }
 
 int mix_make(struct mix *mix, const struct mix_rules *rules)
@@ -40,6 +107,7 @@ int mix_make(struct mix *mix, const struct mix_rules *rules)
                         rules->count,
                         0,
                         {{0}},
+                        NULL,
                         NULL,
                         NULL,
                         NULL,
@@ -57,14 +125,19 @@ int mix_make(struct mix *mix, const struct mix_rules *rules)
     mix->out = mix->in_place ? mix->in : take(mix->out_kind, mix->bytes);
     mix->plain = malloc(mix->bytes);
     mix->expected = malloc(mix->bytes);
+    mix->tags = calloc(mix->count, sizeof *mix->tags);
     if (mix->in == NULL || mix->out == NULL)
         return 0;
     tap_random_bytes(&random_state, mix->plain, mix->bytes);
     memcpy(mix->expected, mix->plain, mix->bytes);
     for (size_t i = 0; i < mix->count; i++) {
-        const struct mix_message *m = &mix->message[i];
+        struct mix_message *m = &mix->message[i];
         unsigned char iv[16];
         memcpy(iv, m->iv, sizeof iv);
+        if ((int)m->op >= PLAIN_OPS) {
+            reference_gcm(m, mix->plain + m->at, mix->expected + m->at);
+            continue;
+        }
         reference(m->op, m->key, m->key_bytes, iv, mix->plain + m->at, mix->expected + m->at,
                   m->len);
     }
@@ -78,6 +151,7 @@ void mix_free(struct mix *mix)
         give(mix->out_kind, mix->out, mix->bytes);
     free(mix->plain);
     free(mix->expected);
+    free(mix->tags);
 }
 
 void mix_fill(const struct mix *mix)
@@ -85,6 +159,10 @@ void mix_fill(const struct mix *mix)
     gpuaes_copy(mix->in, mix->plain, mix->bytes);
     if (!mix->in_place)
         gpuaes_copy(mix->out, mix->plain, mix->bytes);
+    memset(mix->tags, 0, mix->count * sizeof *mix->tags);
+    for (size_t i = 0; i < mix->count; i++)
+        if (mix->message[i].op == GPUAES_GCM_DECRYPT)
+            memcpy(mix->tags[i], mix->message[i].tag, 16);
 }
 
 enum gpuaes_status mix_add_one(struct gpuaes_batch *batch, const struct mix *mix, size_t i)
@@ -98,7 +176,12 @@ enum gpuaes_status mix_add_one(struct gpuaes_batch *batch, const struct mix *mix
                                      .iv = m->iv,
                                      .in = mix->in + m->at,
                                      .out = mix->out + m->at,
-                                     .len = m->len};
+                                     .len = m->len,
+                                     .iv_bytes = m->iv_bytes,
+                                     .aad = m->aad,
+                                     .aad_bytes = m->aad_bytes,
+                                     .tag = mix->tags[i],
+                                     .tag_bytes = m->tag_bytes};
     if (i % 3 == 0) {
         message.key = NULL;
         message.schedule = &schedule;
@@ -114,11 +197,26 @@ int mix_add(struct gpuaes_batch *batch, const struct mix *mix)
     return right;
 }
 
+int mix_tag_is_right(const struct mix *mix, size_t i)
+{
+    static const unsigned char zeros[16];
+    const struct mix_message *m = &mix->message[i];
+    return m->op != GPUAES_GCM_ENCRYPT ||
+           (memcmp(mix->tags[i], m->tag, m->tag_bytes) == 0 &&
+            memcmp(mix->tags[i] + m->tag_bytes, zeros, 16 - m->tag_bytes) == 0);
+}
+
 int mix_is_right(const struct mix *mix)
 {
     unsigned char *got = malloc(mix->bytes);
     int right = gpuaes_copy(got, mix->out, mix->bytes) == GPUAES_OK &&
                 memcmp(got, mix->expected, mix->bytes) == 0;
+    for (size_t i = 0; i < mix->count && right; i++) {
+        right = mix_tag_is_right(mix, i);
+        if (!right)
+            tap_diag("message %zu has a wrong tag: %s, %zu bytes", i, op_names[mix->message[i].op],
+                     mix->message[i].len);
+    }
     for (size_t i = 0; i < mix->count && !right; i++) {
         const struct mix_message *m = &mix->message[i];
         if (memcmp(got + m->at, mix->expected + m->at, m->len) != 0) {

@@ -13,10 +13,15 @@ enum { MIX_MOST = 600, MIX_KEYS = 5 };
 /* Blocks of CBC encryption in one launch. Some messages have about as many, where they may. */
 enum { MIX_STEP = 16384 };
 
+enum { MIX_IV = 40, MIX_AAD = 100 };
+
 struct mix_message {
     enum gpuaes_op op;
     size_t key_bytes, at, len;
-    unsigned char key[32], iv[16];
+    unsigned char key[32], iv[MIX_IV];
+    size_t iv_bytes, aad_bytes, tag_bytes; /* of GCM */
+    unsigned char aad[MIX_AAD], tag[16];
+    int wrong; /* it is decrypted, and not authentic */
 };
 
 struct mix {
@@ -25,6 +30,7 @@ struct mix {
     struct mix_message message[MIX_MOST];
     unsigned char *in, *out;         /* the regions */
     unsigned char *plain, *expected; /* what is in them, before and afterwards */
+    unsigned char (*tags)[16];       /* that are given, or got */
 };
 
 /* What a mix is made of. */
@@ -33,7 +39,8 @@ struct mix_rules {
     size_t count, longest; /* messages; blocks of one */
     int op;                /* of all; < 0: any */
     int keys;              /* how many there are; 0: each has its own */
-    int aligned;           /* no gaps between the messages */
+    int aligned;           /* no gaps between the messages, and only whole blocks */
+    int wrong;             /* some are not authentic */
 };
 
 void mix_message(struct mix_message *m, const struct mix_rules *rules,
@@ -53,6 +60,9 @@ int mix_add(struct gpuaes_batch *batch, const struct mix *mix);
 
 /* 1 if all messages and what is between them are right. */
 int mix_is_right(const struct mix *mix);
+
+/* 1 if message `i` is done and has no tag, or the right one. */
+int mix_tag_is_right(const struct mix *mix, size_t i);
 
 /* The statuses of all messages from number `first` on. */
 int mix_has_status(const struct gpuaes_batch *batch, const struct mix *mix, size_t first,

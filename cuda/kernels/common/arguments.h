@@ -73,9 +73,9 @@ struct ghash_total { /* zero before each launch */
     unsigned int blocks; /* of the grid, that have added theirs */
 };
 struct ghash_arguments {
-    uint64_t powers;   /* device: factors[levels][GHASH_POWERS], H^(number * GHASH_POWERS^level) */
-    uint64_t total;    /* device: struct ghash_total */
-    uint64_t hash;     /* 16 bytes, aligned: of what is before the first block; then of all */
+    uint64_t powers; /* device: factors[levels][GHASH_POWERS], H^(number * GHASH_POWERS^level) */
+    uint64_t total;  /* device: struct ghash_total */
+    uint64_t hash;   /* 16 bytes, aligned: of what is before the first block; then of all */
     uint64_t step[GHASH_STEPS][2]; /* factors: H^(distance * 0, 1 ... 8) */
     uint32_t levels, unused;       /* GHASH_POWERS^levels is more than the blocks */
 };
@@ -122,7 +122,7 @@ enum {
  * Batches: extern "C" void aes_batch_{encrypt,decrypt}_{one,many}_SIZE_ROUNDS(
  *     const struct aes_batch_arguments), SIZE small or large.
  * Many messages in one launch, all of one table and key size. The first `parallel` of
- * them are ECB, CTR and CBC decryption, a thread a block: their blocks are numbered
+ * them are ECB, CTR, GCM and CBC decryption, a thread a block: their blocks are numbered
  * through, and `first` says where each begins. The other `serial` ones are CBC
  * encryption (`encrypt` alone), a thread a message, or with `quads` four, a column each,
  * which is faster as long as there are few. 32 or 8 that follow each other share a
@@ -135,11 +135,16 @@ enum {
  * of a message are the same or do not overlap. Where a message of CBC decryption has both at
  * one address, `chain` must not be 0, and aes_batch_chain has run before.
  */
-enum aes_batch_mode { AES_BATCH_ECB, AES_BATCH_CBC, AES_BATCH_CTR };
+enum aes_batch_mode {
+    AES_BATCH_ECB,
+    AES_BATCH_CBC,
+    AES_BATCH_CTR,
+    AES_BATCH_GCM /* CTR of which the last 32 bits of the counter block count */
+};
 struct aes_batch_message {
     uint64_t in, out;
     uint32_t iv[4];
-    uint32_t blocks; /* not 0 */
+    uint32_t blocks; /* not 0, but for GCM */
     uint32_t key;    /* its number in `keys` */
     uint32_t mode;   /* enum aes_batch_mode */
     uint32_t unused;
@@ -166,7 +171,8 @@ struct aes_batch_arguments {
 struct aes_batch_key {
     uint32_t words[8];
     uint32_t rounds, decrypts;
-    uint32_t unused[2];
+    uint32_t hashes; /* it is of GCM: gcm_batch_powers fills its powers */
+    uint32_t unused;
 };
 struct aes_batch_expand_arguments {
     uint64_t keys, schedules; /* aligned to 16 */
@@ -177,6 +183,55 @@ struct aes_batch_expand_arguments {
  * extern "C" void aes_batch_chain(const struct aes_batch_arguments)
  * Fills `chain` before a kernel of decryption runs. Any grid, blocks of one dimension.
  */
+
+/*
+ * GCM in batches: extern "C" void NAME(const struct gcm_batch_arguments), any grid, blocks of one
+ * dimension and whole warps. A launch is for messages of one direction. In this order on a stream:
+ *
+ *   gcm_batch_powers  fills the powers of keys, whose schedules aes_batch_expand has made
+ *   gcm_batch_begin   a thread a message: the first counter block, the mask of the tag, and the
+ *                     end of the text that is no whole block
+ *   gcm_batch_hash    of decryption; then the batch kernels; then that of encryption. A warp a
+ *                     chunk; the last of a message writes its result
+ *   gcm_batch_clear   of decryption: overwrites the output of messages whose tag is wrong
+ *
+ * What is hashed are additional data, ciphertext and lengths, SP 800-38D section 6.4, in blocks
+ * that are numbered through and cut into chunks of about equal length. Shared memory: `powers` and
+ * `begin` have AES_SMALL_SHARED. Timing does not depend on data or keys.
+ */
+struct gcm_batch_message {
+    uint64_t in, out;           /* text, any alignment; not read where it is empty */
+    uint32_t counter[4];        /* J0, or to be computed; then its encryption */
+    uint32_t tag[4];            /* of decryption: what came with the message; the rest is 0 */
+    uint32_t end[4];            /* computed: the last part of a block of ciphertext, then zeros */
+    unsigned long long hash[2]; /* 0 at first */
+    uint32_t blocks, rest;      /* of text: whole blocks, and bytes after them */
+    uint32_t data;              /* number of its first block in `data`: the IV, additional data */
+    uint32_t aad_bytes;
+    uint32_t iv_bytes; /* 0: `counter` is J0 */
+    uint32_t tag_bytes;
+    uint32_t key;     /* its number in `schedules` and `powers` */
+    uint32_t message; /* bytes from `plan` to its struct aes_batch_message, whose IV is set here
+                         if iv_bytes is not 0 */
+    uint32_t rounds;
+    uint32_t hashed; /* chunks; 0 at first */
+    uint32_t wrong;  /* of decryption: the tag is */
+    uint32_t unused;
+};
+/* Factors: H^(1 ... 32), then H^(2^0 ... 2^26). */
+enum { GCM_BATCH_SQUARES = 32, GCM_BATCH_LEVELS = 27, GCM_BATCH_POWERS = 64 };
+struct gcm_batch_arguments {
+    uint64_t messages;  /* struct gcm_batch_message[count], aligned to 16 as is all of this */
+    uint64_t first;     /* uint32_t[count + 1]: chunks of those before; the last: of all */
+    uint64_t data;      /* blocks: for each message the IV, then additional data, both padded */
+    uint64_t schedules; /* uint32_t[][AES_BATCH_KEY_WORDS] */
+    uint64_t powers;    /* factors[][GCM_BATCH_POWERS] */
+    uint64_t keys;      /* struct aes_batch_key[key_count]; `powers` alone reads them */
+    uint64_t results;   /* uint32_t[count][4]: tags; of decryption 0, or not 0 if it is wrong */
+    uint64_t plan;
+    uint32_t count, chunks, key_count, decrypts;
+    uint32_t levels; /* 2^levels is more than the blocks of any message that are hashed */
+};
 
 /*
  * extern "C" void base64_encode(const struct base64_encode_arguments)

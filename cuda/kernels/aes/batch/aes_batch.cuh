@@ -85,6 +85,15 @@ static __device__ __forceinline__ counter counter_of(aes_state iv)
             static_cast<uint64_t>(swap_bytes(iv.c2)) << 32 | swap_bytes(iv.c3)};
 }
 
+/* The counter block of block `i`: of GCM, only the last 32 bits count. */
+static __device__ __forceinline__ counter counter_at(const batch_message &m, uint32_t i)
+{
+    counter begin = counter_of(m.iv), c = advance(begin, i);
+    if (m.mode == AES_BATCH_GCM)
+        c = {begin.high, (begin.low >> 32) << 32 | static_cast<uint32_t>(c.low)};
+    return c;
+}
+
 /* The tile that the warp is in, as in ctr_by_tiles(). */
 struct warp_tile {
     ctr_tile tile;
@@ -122,8 +131,8 @@ static __device__ __forceinline__ aes_state lone_block(uint32_t lane, const batc
         aes_state s = decrypt_block<TABLES, ROUNDS>(lane, text, key);
         return m.mode == AES_BATCH_CBC ? s ^ before : s;
     }
-    bool is_ctr = m.mode == AES_BATCH_CTR;
-    aes_state counter = counter_block(advance(counter_of(m.iv), i));
+    bool is_ctr = m.mode >= AES_BATCH_CTR;
+    aes_state counter = counter_block(counter_at(m, i));
     aes_state s = encrypt_block<TABLES, ROUNDS>(lane, is_ctr ? counter : text, key);
     return is_ctr ? s ^ text : s;
 }
@@ -135,10 +144,10 @@ static __device__ __forceinline__ aes_state batch_block(uint32_t lane, const bat
                                                         aes_state before, warp_tile &tile,
                                                         const KEY &key)
 {
-    counter c = advance(counter_of(m.iv), row.i);
+    counter c = counter_at(m, row.i);
     uint32_t low = static_cast<uint32_t>(c.low) & 0xff, l = threadIdx.x % LANES;
     bool is_in_tile =
-        row.is_together && m.mode == AES_BATCH_CTR && low >= l && low - l <= 256 - LANES;
+        row.is_together && m.mode >= AES_BATCH_CTR && low >= l && low - l <= 256 - LANES;
     if (!DECRYPT && __all_sync(ALL_LANES, is_in_tile))
         return tile_row<TABLES, ROUNDS>(lane, c, row.number, row.i, tile, key) ^ text;
     return lone_block<TABLES, ROUNDS, DECRYPT>(lane, m, row.i, text, before, key);
@@ -211,7 +220,7 @@ static __device__ __forceinline__ void parallel_messages(uint32_t lane,
     if (a.parallel == 0)
         return;
     uint32_t total = reinterpret_cast<const uint32_t *>(a.first)[a.parallel];
-    uint32_t spans = (total - 1) / (a.rows * LANES) + 1;
+    uint32_t spans = (total + a.rows * LANES - 1) / (a.rows * LANES); /* 0: all are empty */
     warp_key key = no_warp_key<TABLES>();
     for (;;) {
         uint32_t span = 0;

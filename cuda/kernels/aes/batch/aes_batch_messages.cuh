@@ -126,21 +126,27 @@ static __device__ __forceinline__ batch_message load_message(const aes_batch_arg
             what.z};
 }
 
-/* The parallel message that has this block; for a converged warp. */
-static __device__ __forceinline__ uint32_t find_message(const aes_batch_arguments &a,
-                                                        uint32_t block)
+/* The last of `count` whose first is not behind `at`; for a converged warp. */
+static __device__ __forceinline__ uint32_t find_last(const uint32_t *first, uint32_t count,
+                                                     uint32_t at)
 {
-    const uint32_t *first = reinterpret_cast<const uint32_t *>(a.first);
-    uint32_t low = 0, size = a.parallel;
+    uint32_t low = 0, size = count;
     while (size > 1) {
         uint32_t step = (size + LANES - 1) / LANES, probe = threadIdx.x % LANES * step;
-        bool is_before = probe < size && first[low + probe] <= block;
+        bool is_before = probe < size && first[low + probe] <= at;
         uint32_t skipped =
             (static_cast<uint32_t>(__popc(__ballot_sync(ALL_LANES, is_before))) - 1) * step;
         low += skipped;
         size = min(step, size - skipped);
     }
     return low;
+}
+
+/* The parallel message that has this block. */
+static __device__ __forceinline__ uint32_t find_message(const aes_batch_arguments &a,
+                                                        uint32_t block)
+{
+    return find_last(reinterpret_cast<const uint32_t *>(a.first), a.parallel, block);
 }
 
 #endif

@@ -1,0 +1,367 @@
+/*
+ * What messages of GCM have in batches besides their text: the hash and the tag. See arguments.h.
+ *
+ * Timing does not depend on data or keys: lookups are to the lane's own bank, products are the
+ * same for all numbers, and tags are compared as a whole.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "cuda/kernels/aes/batch/aes_batch_messages.cuh"
+#include "cuda/kernels/aes/gcm/gcm_hash.cuh"
+
+/* ---- Keys ------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ key_at schedule_of(const gcm_batch_arguments &a, uint32_t key)
+{
+    return {reinterpret_cast<const uint4 *>(a.schedules) +
+            uint64_t{key} * (AES_BATCH_KEY_WORDS / 4)};
+}
+
+static __device__ __forceinline__ aes_state encrypt_by(uint32_t lane, uint32_t rounds,
+                                                       const key_at &key, aes_state s)
+{
+    if (rounds == 10)
+        return encrypt_block<1, 10>(lane, s, key);
+    if (rounds == 12)
+        return encrypt_block<1, 12>(lane, s, key);
+    return encrypt_block<1, 14>(lane, s, key);
+}
+
+static __device__ __forceinline__ uint4 *powers_of(const gcm_batch_arguments &a, uint32_t key)
+{
+    return reinterpret_cast<uint4 *>(a.powers) + uint64_t{key} * GCM_BATCH_POWERS;
+}
+
+static __device__ __forceinline__ void store_power(uint4 *to, ghash_element e)
+{
+    *to = make_uint4(static_cast<uint32_t>(e.low), static_cast<uint32_t>(e.low >> 32),
+                     static_cast<uint32_t>(e.high), static_cast<uint32_t>(e.high >> 32));
+}
+
+static __device__ __forceinline__ ghash_element load_power(const uint4 *from)
+{
+    uint4 v = *from;
+    return {static_cast<uint64_t>(v.y) << 32 | v.x, static_cast<uint64_t>(v.w) << 32 | v.z};
+}
+
+/* The factor of an element: it, times x. */
+static __device__ __forceinline__ ghash_element factor_of(ghash_element e)
+{
+    uint64_t carry = e.high >> 63;
+    return {e.low << 1 | carry, (e.high << 1 | e.low >> 63) ^ ((0 - carry) & 0xc200000000000000)};
+}
+
+static __device__ __forceinline__ ghash_element factor_of_one()
+{
+    return {1, 0xc200000000000000};
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    gcm_batch_powers(const __grid_constant__ gcm_batch_arguments a)
+{
+    fill_tables<1>(constant_tables.te);
+    const aes_batch_key *keys = reinterpret_cast<const aes_batch_key *>(a.keys);
+    uint32_t lane = lane_address(), l = threadIdx.x % LANES;
+#pragma unroll 1
+    for (uint64_t n = warp_number(); n < a.key_count; n += warps()) {
+        uint32_t key = static_cast<uint32_t>(n);
+        if (keys[key].hashes == 0)
+            continue;
+        ghash_element h =
+            factor_of(to_element(encrypt_by(lane, keys[key].rounds, schedule_of(a, key), {})));
+        ghash_element power = factor_of_one(), square = h;
+#pragma unroll 1
+        for (uint32_t bit = LANES; bit != 0; bit /= 2) {
+            power = multiply(power, power);
+            ghash_element with = multiply(power, h);
+            power = ((l + 1) & bit) != 0 ? with : power;
+        }
+        store_power(powers_of(a, key) + l, power);
+#pragma unroll 1
+        for (uint32_t level = 0; level < a.levels; level++) {
+            if (l == level)
+                store_power(powers_of(a, key) + GCM_BATCH_SQUARES + l, square);
+            square = multiply(square, square);
+        }
+    }
+}
+KERNEL(gcm_batch_powers)
+
+/* ---- The begin ---------------------------------------------------------------------- */
+
+/* The counter block that is `blocks` on, SP 800-38D section 6.2. */
+static __device__ __forceinline__ aes_state count_on(aes_state counter, uint32_t blocks)
+{
+    counter.c3 = swap_bytes(swap_bytes(counter.c3) + blocks);
+    return counter;
+}
+
+/* Word `w` of a mask that has the first `bytes` of a block. */
+static __device__ __forceinline__ uint32_t mask_of(uint32_t bytes, uint32_t w)
+{
+    uint32_t in_word = bytes <= 4 * w ? 0 : min(bytes - 4 * w, 4u);
+    return in_word == 4 ? ~uint32_t{0} : (1u << 8 * in_word) - 1;
+}
+
+static __device__ __forceinline__ aes_state first_bytes(aes_state s, uint32_t bytes)
+{
+    return {s.c0 & mask_of(bytes, 0), s.c1 & mask_of(bytes, 1), s.c2 & mask_of(bytes, 2),
+            s.c3 & mask_of(bytes, 3)};
+}
+
+static __device__ __forceinline__ aes_state load_part(uint64_t from, uint32_t bytes)
+{
+    const unsigned char *p = reinterpret_cast<const unsigned char *>(from);
+    aes_state s = {};
+#pragma unroll 1
+    for (uint32_t i = 0; i < 16; i++) {
+        uint32_t byte = i < bytes ? p[i] : 0;
+        s = {__funnelshift_r(s.c0, s.c1, 8), __funnelshift_r(s.c1, s.c2, 8),
+             __funnelshift_r(s.c2, s.c3, 8), s.c3 >> 8 | byte << 24};
+    }
+    return s;
+}
+
+static __device__ __forceinline__ void store_part(uint64_t to, uint32_t bytes, aes_state s)
+{
+    unsigned char *p = reinterpret_cast<unsigned char *>(to);
+#pragma unroll 1
+    for (uint32_t i = 0; i < bytes; i++) {
+        p[i] = static_cast<unsigned char>(s.c0);
+        s = {__funnelshift_r(s.c0, s.c1, 8), __funnelshift_r(s.c1, s.c2, 8),
+             __funnelshift_r(s.c2, s.c3, 8), s.c3 >> 8};
+    }
+}
+
+static __device__ __forceinline__ aes_state load_words(const uint32_t word[4])
+{
+    return {word[0], word[1], word[2], word[3]};
+}
+
+static __device__ __forceinline__ void store_words(uint32_t word[4], aes_state s)
+{
+    word[0] = s.c0, word[1] = s.c1, word[2] = s.c2, word[3] = s.c3;
+}
+
+/* J0 of an IV that is hashed, SP 800-38D section 7.1, step 2. */
+static __device__ __forceinline__ aes_state hash_iv(const gcm_batch_arguments &a,
+                                                    const gcm_batch_message &m)
+{
+    const uint4 *iv = reinterpret_cast<const uint4 *>(a.data) + m.data;
+    ghash_element h = load_power(powers_of(a, m.key)), sum = {};
+#pragma unroll 1
+    for (uint32_t i = 0; i < (m.iv_bytes + 15) / 16; i++)
+        sum = multiply(sum ^ to_element(to_state(iv[i])), h);
+    return to_block(multiply(sum ^ ghash_element{uint64_t{m.iv_bytes} * 8, 0}, h));
+}
+
+static __device__ __forceinline__ void begin_message(uint32_t lane, const gcm_batch_arguments &a,
+                                                     gcm_batch_message &m)
+{
+    aes_state counter = load_words(m.counter);
+    key_at key = schedule_of(a, m.key);
+    if (m.iv_bytes != 0) {
+        counter = hash_iv(a, m);
+        store_words(reinterpret_cast<aes_batch_message *>(a.plan + m.message)->iv,
+                    count_on(counter, 1));
+    }
+    store_words(m.counter, encrypt_by(lane, m.rounds, key, counter));
+    if (m.rest == 0)
+        return;
+    uint64_t at = uint64_t{m.blocks} * 16;
+    aes_state text = load_part(m.in + at, m.rest);
+    aes_state result = text ^ encrypt_by(lane, m.rounds, key, count_on(counter, m.blocks + 1));
+    store_part(m.out + at, m.rest, result);
+    store_words(m.end, a.decrypts != 0 ? text : first_bytes(result, m.rest));
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    gcm_batch_begin(const __grid_constant__ gcm_batch_arguments a)
+{
+    fill_tables<1>(constant_tables.te);
+    uint32_t lane = lane_address(), stride = gridDim.x * blockDim.x;
+    gcm_batch_message *messages = reinterpret_cast<gcm_batch_message *>(a.messages);
+    for (uint32_t n = blockIdx.x * blockDim.x + threadIdx.x; n < a.count; n += stride)
+        begin_message(lane, a, messages[n]);
+}
+KERNEL(gcm_batch_begin)
+
+/* ---- The hash ----------------------------------------------------------------------- */
+
+/* What a warp takes: blocks `from` to `to` - 1 of those of message `number` that are hashed. */
+struct gcm_chunk {
+    uint32_t number, index, count; /* of the message: the chunk, and how many there are */
+};
+
+static __device__ __forceinline__ gcm_chunk find_chunk(const gcm_batch_arguments &a, uint32_t chunk)
+{
+    const uint32_t *first = reinterpret_cast<const uint32_t *>(a.first);
+    if (a.chunks == a.count)
+        return {chunk, 0, 1};
+    uint32_t number = find_last(first, a.count, chunk), begin = first[number];
+    return {number, chunk - begin, first[number + 1] - begin};
+}
+
+/* The blocks of a message that are hashed: additional data, text, its last part, lengths. */
+struct gcm_hashed {
+    uint64_t text;
+    const uint4 *aad;
+    const gcm_batch_message *message;
+    uint32_t aad_blocks, blocks, total;
+};
+
+static __device__ __forceinline__ gcm_hashed hashed_of(const gcm_batch_arguments &a,
+                                                       const gcm_batch_message &m)
+{
+    uint32_t aad_blocks = (m.aad_bytes + 15) / 16;
+    return {a.decrypts != 0 ? m.in : m.out,
+            reinterpret_cast<const uint4 *>(a.data) + m.data + (m.iv_bytes + 15) / 16,
+            &m,
+            aad_blocks,
+            m.blocks,
+            aad_blocks + m.blocks + (m.rest != 0 ? 1 : 0) + 1};
+}
+
+static __device__ __forceinline__ ghash_element load_hashed(const gcm_hashed &h, uint32_t i)
+{
+    uint32_t at = i - h.aad_blocks;
+    if (i < h.aad_blocks)
+        return to_element(to_state(h.aad[i]));
+    if (at < h.blocks)
+        return to_element(load_block(h.text, h.blocks, at));
+    if (i + 1 != h.total)
+        return to_element(load_words(h.message->end));
+    return {(uint64_t{h.blocks} * 16 + h.message->rest) * 8, uint64_t{h.message->aad_bytes} * 8};
+}
+
+/* The hash of blocks `from` to `to` - 1 by themselves, all of which the warp then has. */
+static __device__ __forceinline__ ghash_element hash_blocks(const gcm_hashed &h,
+                                                            const uint4 *powers, uint32_t from,
+                                                            uint32_t to)
+{
+    enum { ROWS = 4 };
+    uint32_t l = threadIdx.x % LANES, rows = (to - from + LANES - 1) / LANES;
+    ghash_element p1 = load_power(powers + LANES - 1);
+    ghash_element p2 = load_power(powers + GCM_BATCH_SQUARES + 6), p3 = multiply(p1, p2);
+    ghash_element p4 = load_power(powers + GCM_BATCH_SQUARES + 7), sum = {};
+    bool is_aligned = (h.text & 15) == 0;
+    /* The last row ends at `to`; before `from` there are zeros. */
+#pragma unroll 1
+    while (rows != 0) {
+        uint32_t row = to - rows * LANES, at = row - h.aad_blocks;
+        if (is_aligned && rows >= ROWS && row - from < to - from && at < h.blocks &&
+            h.blocks - at >= ROWS * LANES) {
+            const uint4 *text = reinterpret_cast<const uint4 *>(h.text) + at + l;
+            uint4 v0 = __ldcs(text), v1 = __ldcs(text + LANES), v2 = __ldcs(text + 2 * LANES),
+                  v3 = __ldcs(text + 3 * LANES);
+            ghash_sum s = {};
+            add_product(s, sum, p4);
+            add_product(s, to_element(to_state(v0)), p3);
+            add_product(s, to_element(to_state(v1)), p2);
+            add_product(s, to_element(to_state(v2)), p1);
+            sum = reduce(s) ^ to_element(to_state(v3));
+            rows -= ROWS;
+        } else {
+            sum = multiply(sum, p1);
+            if (row + l - from < to - from)
+                sum = sum ^ load_hashed(h, row + l);
+            rows--;
+        }
+    }
+    return add_lanes(multiply(sum, load_power(powers + LANES - 1 - l)));
+}
+
+/* H to the power of `exponent`, by a converged warp. */
+static __device__ __forceinline__ ghash_element power_of(const uint4 *powers, uint32_t exponent)
+{
+    uint32_t l = threadIdx.x % LANES;
+    ghash_element e = factor_of_one();
+    if ((exponent >> l & 1) != 0)
+        e = load_power(powers + GCM_BATCH_SQUARES + l);
+#pragma unroll 1
+    for (int lanes = LANES / 2; lanes != 0; lanes /= 2)
+        e = multiply(e, {__shfl_xor_sync(ALL_LANES, e.low, lanes),
+                         __shfl_xor_sync(ALL_LANES, e.high, lanes)});
+    return e;
+}
+
+/* Adds the part of a chunk to the message's hash. Returns 1 if that is all of it. */
+static __device__ __forceinline__ bool add_to_hash(gcm_batch_message &m, uint32_t chunks,
+                                                   ghash_element &hash)
+{
+    if (chunks == 1)
+        return true;
+    atomicXor(&m.hash[0], static_cast<unsigned long long>(hash.low));
+    atomicXor(&m.hash[1], static_cast<unsigned long long>(hash.high));
+    __threadfence();
+    if (atomicAdd(&m.hashed, 1u) + 1 != chunks)
+        return false;
+    hash = {atomicXor(&m.hash[0], 0ull), atomicXor(&m.hash[1], 0ull)};
+    return true;
+}
+
+static __device__ __forceinline__ void finish_message(const gcm_batch_arguments &a,
+                                                      gcm_batch_message &m, uint32_t number,
+                                                      ghash_element hash)
+{
+    aes_state tag = to_block(hash) ^ load_words(m.counter);
+    uint4 *result = reinterpret_cast<uint4 *>(a.results) + number;
+    if (a.decrypts == 0) {
+        *result = to_vector(first_bytes(tag, m.tag_bytes));
+        return;
+    }
+    aes_state differ = first_bytes(tag, m.tag_bytes) ^ load_words(m.tag);
+    m.wrong = (differ.c0 | differ.c1 | differ.c2 | differ.c3) != 0 ? 1 : 0;
+    *result = make_uint4(m.wrong, 0, 0, 0);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    gcm_batch_hash(const __grid_constant__ gcm_batch_arguments a)
+{
+#pragma unroll 1
+    for (uint64_t n = warp_number(); n < a.chunks; n += warps()) {
+        gcm_chunk chunk = find_chunk(a, static_cast<uint32_t>(n));
+        gcm_batch_message &m = reinterpret_cast<gcm_batch_message *>(a.messages)[chunk.number];
+        const uint4 *powers = powers_of(a, m.key);
+        gcm_hashed h = hashed_of(a, m);
+        uint32_t each = (h.total - 1) / chunk.count + 1;
+        uint32_t from = min(h.total, chunk.index * each), to = min(h.total, from + each);
+        ghash_element hash = hash_blocks(h, powers, from, to);
+        if (to != h.total)
+            hash = multiply(hash, power_of(powers, h.total - to));
+        if (threadIdx.x % LANES == 0 && add_to_hash(m, chunk.count, hash))
+            finish_message(a, m, chunk.number, hash);
+        __syncwarp();
+    }
+}
+KERNEL(gcm_batch_hash)
+
+/* ---- Wrong tags --------------------------------------------------------------------- */
+
+static __device__ __forceinline__ void clear_bytes(uint64_t from, uint64_t to)
+{
+    for (uint64_t p = from + threadIdx.x % LANES; p < to; p += LANES)
+        *reinterpret_cast<unsigned char *>(p) = 0;
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    gcm_batch_clear(const __grid_constant__ gcm_batch_arguments a)
+{
+#pragma unroll 1
+    for (uint64_t n = warp_number(); n < a.chunks; n += warps()) {
+        gcm_chunk chunk = find_chunk(a, static_cast<uint32_t>(n));
+        const gcm_batch_message &m =
+            reinterpret_cast<const gcm_batch_message *>(a.messages)[chunk.number];
+        if (m.wrong == 0)
+            continue;
+        uint64_t bytes = uint64_t{m.blocks} * 16 + m.rest;
+        uint64_t from = m.out + bytes * chunk.index / chunk.count;
+        uint64_t to = m.out + bytes * (chunk.index + 1) / chunk.count;
+        uint64_t begin = min(to, (from + 15) / 16 * 16), end = max(begin, to / 16 * 16);
+        clear_bytes(from, begin);
+        for (uint64_t p = begin + threadIdx.x % LANES * 16; p < end; p += 16 * LANES)
+            *reinterpret_cast<uint4 *>(p) = make_uint4(0, 0, 0, 0);
+        clear_bytes(end, to);
+    }
+}
+KERNEL(gcm_batch_clear)
