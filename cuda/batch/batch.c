@@ -167,13 +167,12 @@ static int has_room(struct gpuaes_batch *batch)
 
 static int is_bad(const struct gpuaes_message *m)
 {
-    if ((unsigned)m->op >= GPUAES_BATCH_OPS || m->len > GPUAES_BATCH_DEVICE_BYTES ||
-        (m->len != 0 && (m->in == NULL || m->out == NULL)) ||
+    if ((unsigned)m->op >= GPUAES_BATCH_OPS ||
+        (m->len % GPUAES_BLOCK != 0 && !gpuaes_modes[m->op]->hashes) ||
+        m->len > GPUAES_BATCH_DEVICE_BYTES || (m->len != 0 && (m->in == NULL || m->out == NULL)) ||
         (m->in != m->out && memory_overlap(m->in, m->len, m->out, m->len)))
         return 1;
     if (m->iv == NULL && gpuaes_modes[m->op]->takes_iv)
-        return 1;
-    if (gpuaes_modes[m->op]->hashes ? batch_gcm_is_bad(m) : m->len % GPUAES_BLOCK != 0)
         return 1;
     if (m->key == NULL && m->schedule == NULL)
         return 1;
@@ -204,32 +203,17 @@ static void count_pinned(struct gpuaes_batch *batch, const struct batch_message 
     }
 }
 
-/* The counter block of the first text, after an IV of 12 bytes; else kernels set it. */
-static void first_counter(unsigned char counter[GPUAES_BLOCK], const struct gpuaes_message *m)
-{
-    static const unsigned char low[] = {0, 0, 0, 2};
-    memset(counter, 0, GPUAES_BLOCK);
-    if (m->iv_bytes + sizeof low != GPUAES_BLOCK)
-        return;
-    memcpy(counter, m->iv, m->iv_bytes);
-    memcpy(counter + m->iv_bytes, low, sizeof low);
-}
-
-/* Both sides are known, if there is anything. */
+/* Both sides are known. */
 static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message, uint32_t key)
 {
-    static const struct batch_range nowhere = {.kind = GPUAES_PAGEABLE};
     const struct gpuaes_mode *mode = gpuaes_modes[message->op];
     struct batch_message *m = &batch->message[batch->messages];
-    const struct batch_range *in = message->len == 0 ? &nowhere : &batch->range[0];
-    const struct batch_range *out =
-        message->len == 0 || message->in == message->out ? in : &batch->range[1];
+    const struct batch_range *in = &batch->range[0];
+    const struct batch_range *out = message->in == message->out ? in : &batch->range[1];
     unsigned size = key_size_index(key_size_of(batch->keys.key[key].rounds));
     m->device.in = in->address + (memory_address(message->in) - in->begin);
     m->device.out = out->address + (memory_address(message->out) - out->begin);
-    if (mode->hashes)
-        first_counter((unsigned char *)m->device.iv, message);
-    else if (message->iv != NULL)
+    if (message->iv != NULL)
         memcpy(m->device.iv, message->iv, sizeof m->device.iv);
     else
         memset(m->device.iv, 0, sizeof m->device.iv);
@@ -240,10 +224,7 @@ static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message
     m->in = message->in;
     m->out = message->out;
     m->number = batch->numbers;
-    m->flags = (unsigned char)((mode->serial ? MESSAGE_SERIAL : 0) |
-                               (mode->chained ? MESSAGE_CHAINED : 0) |
-                               (mode->hashes ? MESSAGE_HASHED : 0) |
-                               (message->len % GPUAES_BLOCK) << MESSAGE_REST);
+    m->flags = (mode->serial ? MESSAGE_SERIAL : 0) | (mode->chained ? MESSAGE_CHAINED : 0);
     m->group = (unsigned char)(mode->decrypts ? KEY_SIZES + size : size);
     m->in_range = in->number;
     m->out_range = out->number;
@@ -261,25 +242,21 @@ static int is_refusal(enum gpuaes_status status)
     return status == GPUAES_BAD_ARGUMENT || status == GPUAES_BAD_RANGE;
 }
 
-/* Not empty, or of GCM. `key`: its number, or NO_KEY where it is to be found yet. */
+/* Not empty. `key`: its number, or NO_KEY where it is to be found yet. */
 static enum gpuaes_status take(struct gpuaes_batch *batch, const struct gpuaes_message *message,
                                uint32_t *key)
 {
     struct owners owners = {batch->owner, batch->managed};
-    int out_of_place = message->in != message->out && message->len != 0;
-    enum gpuaes_status status = GPUAES_OK;
-    if (message->len != 0)
-        status = look(batch, 0, message->in, message->len, &owners);
+    int out_of_place = message->in != message->out;
+    enum gpuaes_status status = look(batch, 0, message->in, message->len, &owners);
     if (status == GPUAES_OK && out_of_place)
         status = look(batch, 1, message->out, message->len, &owners);
-    if (status == GPUAES_OK && message->len != 0 &&
+    if (status == GPUAES_OK &&
         is_long(message->len, batch->range[0].kind, batch->range[out_of_place].kind))
         status = GPUAES_BAD_ARGUMENT;
     if (status == GPUAES_OK && *key == NO_KEY)
         *key = find_key(batch, message);
     if (status == GPUAES_OK && *key == NO_KEY)
-        status = GPUAES_NO_MEMORY;
-    if (status == GPUAES_OK && gpuaes_modes[message->op]->hashes && !batch_gcm_add(batch, message))
         status = GPUAES_NO_MEMORY;
     if (status != GPUAES_OK) {
         forget_ranges(batch); /* its memory need not stay */
@@ -291,18 +268,51 @@ static enum gpuaes_status take(struct gpuaes_batch *batch, const struct gpuaes_m
     return GPUAES_OK;
 }
 
+/*
+ * Of GCM: `text` becomes the message as take() knows it, with a counter block as its IV. An empty
+ * text lies at address 0, which is then known as memory that kernels do not reach.
+ */
+static enum gpuaes_status begin_hashed(struct gpuaes_batch *batch,
+                                       const struct gpuaes_message *message,
+                                       struct gpuaes_message *text,
+                                       unsigned char counter[GPUAES_BLOCK])
+{
+    if (batch_gcm_is_bad(message))
+        return GPUAES_BAD_ARGUMENT;
+    if (!batch_gcm_has_room(batch, message))
+        return GPUAES_NO_MEMORY;
+    *text = *message;
+    batch_gcm_counter(message, counter);
+    text->iv = counter;
+    if (text->len == 0) {
+        forget_ranges(batch);
+        batch->range[0].end = 1;
+        text->in = text->out = NULL;
+    }
+    return GPUAES_OK;
+}
+
 static enum gpuaes_status add(struct gpuaes_batch *batch, const struct gpuaes_message *message,
                               uint32_t *key)
 {
     enum gpuaes_status status = GPUAES_OK, known = GPUAES_BUSY;
+    const struct gpuaes_message *taken = message;
+    struct gpuaes_message text;
+    unsigned char counter[GPUAES_BLOCK];
     if (!has_room(batch))
         return GPUAES_NO_MEMORY;
-    if (is_bad(message))
+    if (is_bad(message)) {
         status = GPUAES_BAD_ARGUMENT;
-    else if (message->len == 0 && !gpuaes_modes[message->op]->hashes)
+    } else if (gpuaes_modes[message->op]->hashes) {
+        status = begin_hashed(batch, message, &text, counter);
+        taken = &text;
+    } else if (message->len == 0) {
         known = GPUAES_OK;
-    else
-        status = take(batch, message, key);
+    }
+    if (status == GPUAES_OK && known == GPUAES_BUSY)
+        status = take(batch, taken, key);
+    if (status == GPUAES_OK && taken != message)
+        batch_gcm_add(batch, message);
     if (is_refusal(status))
         known = status;
     else if (status != GPUAES_OK)
@@ -337,7 +347,7 @@ static int add_alike(struct gpuaes_batch *batch, const struct gpuaes_message *me
     const struct batch_message *before = m - 1;
     int out_of_place = message->in != message->out;
     if (batch->numbers >= batch->number_room || before->number + 1 != batch->numbers ||
-        (before->flags & MESSAGE_HASHED) != 0 || message_bytes(before) != message->len ||
+        (size_t)before->device.blocks * GPUAES_BLOCK != message->len ||
         !is_known(&batch->range[0], message->in, message->len) ||
         (out_of_place && !is_known(&batch->range[1], message->out, message->len)))
         return 0;
@@ -360,13 +370,17 @@ static int is_hashed(const struct gpuaes_message *message)
     return (unsigned)message->op < GPUAES_BATCH_OPS && gpuaes_modes[message->op]->hashes;
 }
 
-/* What is of record `i` in arrays; where there is none, that is refused. */
-static void move_to(struct gpuaes_message *one, const struct gpuaes_message *all, size_t i)
+/* Record `i` of GCM, whose text `one` has; arrays have the rest. What is not there is refused. */
+static enum gpuaes_status add_record(struct gpuaes_batch *batch, const struct gpuaes_message *one,
+                                     const unsigned char *iv, size_t i, uint32_t *key)
 {
-    if (all->aad != NULL)
-        one->aad = (const unsigned char *)all->aad + i * all->aad_bytes;
-    if (all->tag != NULL)
-        one->tag = all->tag + i * all->tag_bytes;
+    struct gpuaes_message record = *one;
+    record.iv = iv != NULL ? iv + i * one->iv_bytes : NULL;
+    if (one->aad != NULL)
+        record.aad = (const unsigned char *)one->aad + i * one->aad_bytes;
+    if (one->tag != NULL)
+        record.tag = one->tag + i * one->tag_bytes;
+    return add(batch, &record, key);
 }
 
 enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
@@ -375,7 +389,7 @@ enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
                                        size_t *added)
 {
     struct gpuaes_message one = *message;
-    size_t iv_bytes = is_hashed(message) ? message->iv_bytes : GPUAES_BLOCK;
+    const int hashed = is_hashed(message);
     enum gpuaes_status first = check_state(batch), status = first;
     uint32_t key = NO_KEY, messages = batch->messages;
     size_t next = 0, i = 0;
@@ -386,13 +400,11 @@ enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
             one.in = (const unsigned char *)message->in + offset;
         if (message->out != NULL)
             one.out = (unsigned char *)message->out + offset;
-        one.iv = iv != NULL ? iv + i * iv_bytes : NULL;
-        if (is_hashed(message))
-            move_to(&one, message, i);
+        one.iv = iv != NULL ? iv + i * GPUAES_BLOCK : NULL;
         next = offset + one.len;
-        if (batch->messages != messages && add_alike(batch, &one))
+        if (!hashed && batch->messages != messages && add_alike(batch, &one))
             continue;
-        status = add(batch, &one, &key);
+        status = hashed ? add_record(batch, &one, iv, i, &key) : add(batch, &one, &key);
         if (status == GPUAES_OK || !is_refusal(status))
             continue;
         if (first == GPUAES_OK)

@@ -191,8 +191,14 @@ drv_result batch_wipe(const struct gpuaes_batch *batch, int failed);
 /* Returns 1 if what GCM has besides other modes is bad. */
 int batch_gcm_is_bad(const struct gpuaes_message *message);
 
-/* Notes that of the next message. Returns 0 if memory is short. */
-int batch_gcm_add(struct gpuaes_batch *batch, const struct gpuaes_message *message);
+/* Returns 1 if there is memory for one message more, or 0. */
+int batch_gcm_has_room(struct gpuaes_batch *batch, const struct gpuaes_message *message);
+
+/* Writes the counter block of the first text; 0 where kernels are to compute it. */
+void batch_gcm_counter(const struct gpuaes_message *message, unsigned char counter[GPUAES_BLOCK]);
+
+/* Makes the last message one of GCM. There is room. */
+void batch_gcm_add(struct gpuaes_batch *batch, const struct gpuaes_message *message);
 
 /* Returns the bytes of a slice's plan that messages `begin` to `end` - 1 of GCM take at most. */
 size_t batch_gcm_plan_bytes(const struct gpuaes_batch *batch, uint32_t begin, uint32_t end);

@@ -27,8 +27,15 @@ static size_t blocks_of(size_t bytes)
     return (bytes + GPUAES_BLOCK - 1) / GPUAES_BLOCK;
 }
 
-static int has_room(struct gpuaes_batch *batch, size_t data_blocks)
+/* Bytes of an IV that is hashed. */
+static size_t hashed_iv(const struct gpuaes_message *m)
 {
+    return m->iv_bytes == IV_BYTES ? 0 : m->iv_bytes;
+}
+
+int batch_gcm_has_room(struct gpuaes_batch *batch, const struct gpuaes_message *m)
+{
+    size_t data_blocks = blocks_of(hashed_iv(m)) + blocks_of(m->aad_bytes);
     if (batch->gcms == batch->gcm_room) {
         uint32_t room = batch->gcm_room == 0 ? FIRST_ROOM : batch->gcm_room * 2;
         struct batch_gcm *grown = realloc(batch->gcm, room * sizeof *grown);
@@ -59,25 +66,32 @@ static void add_data(struct gpuaes_batch *batch, const void *data, size_t bytes)
     memcpy(to, data, bytes);
 }
 
-int batch_gcm_add(struct gpuaes_batch *batch, const struct gpuaes_message *m)
+void batch_gcm_counter(const struct gpuaes_message *m, unsigned char counter[GPUAES_BLOCK])
 {
-    size_t iv_bytes = m->iv_bytes == IV_BYTES ? 0 : m->iv_bytes;
-    if (!has_room(batch, blocks_of(iv_bytes) + blocks_of(m->aad_bytes)))
-        return 0;
+    memset(counter, 0, GPUAES_BLOCK);
+    if (m->iv_bytes != IV_BYTES)
+        return;
+    memcpy(counter, m->iv, IV_BYTES);
+    counter[GPUAES_BLOCK - 1] = 2;
+}
+
+void batch_gcm_add(struct gpuaes_batch *batch, const struct gpuaes_message *m)
+{
+    struct batch_message *message = &batch->message[batch->messages - 1];
     struct batch_gcm *gcm = &batch->gcm[batch->gcms++];
+    message->flags |= (unsigned char)(MESSAGE_HASHED | (m->len % GPUAES_BLOCK) << MESSAGE_REST);
     memset(gcm, 0, sizeof *gcm);
     gcm->data = batch->data_blocks;
-    gcm->iv_bytes = (uint32_t)iv_bytes;
+    gcm->iv_bytes = (uint32_t)hashed_iv(m);
     gcm->aad_bytes = (uint32_t)m->aad_bytes;
     gcm->tag_bytes = (uint32_t)m->tag_bytes;
-    gcm->message = batch->messages;
+    gcm->message = batch->messages - 1;
     if (m->op == GPUAES_GCM_ENCRYPT)
         gcm->tag = m->tag;
     else
         memcpy(gcm->expected, m->tag, m->tag_bytes);
-    add_data(batch, m->iv, iv_bytes);
+    add_data(batch, m->iv, hashed_iv(m));
     add_data(batch, m->aad, m->aad_bytes);
-    return 1;
 }
 
 /* ---- Layout -------------------------------------------------------------------------- */

@@ -58,24 +58,22 @@ void batch_next_place(const struct gpuaes_batch *batch, const struct batch_messa
 
 /* ---- Slices ----------------------------------------------------------------------- */
 
-/* Keys at most that the device expands, each to encrypt and to decrypt. GCM alone needs an only
- * one. */
-static size_t expanded_keys(const struct gpuaes_batch *batch, const struct batch_slice *slice)
+/* Keys at most that the device expands for so many messages. Of an only key, GCM alone needs that.
+ */
+static size_t expanded_keys(const struct gpuaes_batch *batch, size_t count, size_t gcms)
 {
-    size_t count = slice->end - slice->begin, keys = (size_t)batch->keys.used * 2;
-    if (keys == 2)
-        return slice->gcm_begin != slice->gcm_end;
-    return keys < count ? keys : count;
+    return batch->keys.used < 2 ? gcms != 0 : count;
 }
 
-static size_t plan_bytes(const struct gpuaes_batch *batch, const struct batch_slice *slice)
+/* For `count` messages. */
+static size_t plan_bytes(const struct gpuaes_batch *batch, size_t count, uint32_t gcm_begin,
+                         uint32_t gcm_end)
 {
-    size_t count = slice->end - slice->begin;
     size_t bytes = count * sizeof(struct aes_batch_message) + COUNTERS +
                    round_up((count + BATCH_GROUPS) * sizeof(uint32_t), GPUAES_BLOCK) +
-                   expanded_keys(batch, slice) * sizeof(struct aes_batch_key);
-    if (slice->gcm_begin != slice->gcm_end)
-        bytes += batch_gcm_plan_bytes(batch, slice->gcm_begin, slice->gcm_end);
+                   expanded_keys(batch, count, gcm_end - gcm_begin) * sizeof(struct aes_batch_key);
+    if (gcm_begin != gcm_end)
+        bytes += batch_gcm_plan_bytes(batch, gcm_begin, gcm_end);
     return bytes;
 }
 
@@ -83,31 +81,31 @@ static size_t plan_bytes(const struct gpuaes_batch *batch, const struct batch_sl
 static struct batch_slice next_slice(const struct gpuaes_batch *batch, const struct device *device,
                                      const struct batch_slice *before)
 {
-    struct batch_slice slice = {.begin = before->end,
-                                .end = before->end,
-                                .gcm_begin = before->gcm_end,
-                                .gcm_end = before->gcm_end};
+    const uint32_t begin = before->end, gcm_begin = before->gcm_end;
+    struct batch_slice slice = {
+        .begin = begin, .end = begin, .gcm_begin = gcm_begin, .gcm_end = gcm_begin};
     struct batch_place place = {0, 0};
-    while (slice.end < batch->messages && slice.end - slice.begin < SLICE_MESSAGES) {
+    while (slice.end < batch->messages && slice.end - begin < SLICE_MESSAGES) {
         const struct batch_message *m = &batch->message[slice.end];
-        struct batch_slice more = slice;
+        uint32_t gcm_end = slice.gcm_end + ((m->flags & MESSAGE_HASHED) != 0);
         if (batch->on_host)
             batch_next_place(batch, m, &place);
-        more.end++;
-        more.gcm_end += (m->flags & MESSAGE_HASHED) != 0;
-        more.plan = plan_bytes(batch, &more);
-        if (slice.end != slice.begin &&
-            (place.buffer > SLICE_BUFFER || more.plan + place.staging > SLICE_STAGING ||
+        size_t plan = plan_bytes(batch, slice.end + 1 - begin, gcm_begin, gcm_end);
+        if (slice.end != begin &&
+            (place.buffer > SLICE_BUFFER || plan + place.staging > SLICE_STAGING ||
              m->device.blocks > SLICE_BLOCKS - slice.blocks))
             break;
-        more.buffer = place.buffer;
-        more.staging = place.staging;
-        more.blocks += m->device.blocks;
-        slice = more;
+        slice.plan = plan;
+        slice.buffer = place.buffer;
+        slice.staging = place.staging;
+        slice.blocks += m->device.blocks;
+        slice.gcm_end = gcm_end;
+        slice.end++;
     }
-    slice.schedules = expanded_keys(batch, &slice) * SCHEDULE_BYTES;
-    if (slice.gcm_begin != slice.gcm_end)
-        slice.powers = expanded_keys(batch, &slice) * POWERS_BYTES;
+    size_t keys = expanded_keys(batch, slice.end - begin, slice.gcm_end - gcm_begin);
+    slice.schedules = keys * SCHEDULE_BYTES;
+    if (slice.gcm_end != gcm_begin) /* each key to encrypt and to decrypt */
+        slice.powers = min_u64(keys, batch->keys.used * (size_t)2) * POWERS_BYTES;
     slice.chain = kernels_batch_chain_bytes(&device->kernels, slice.blocks);
     return slice;
 }
