@@ -57,6 +57,7 @@ void gpuaes_batch_reset(struct gpuaes_batch *batch)
     batch->state = BATCH_OPEN;
     batch->messages = batch->numbers = batch->gcms = 0;
     batch->data_blocks = 0;
+    batch->gcm_decrypts = batch->gcm_longest = 0;
     batch->owner = batch->managed = NULL;
     batch->on_device = batch->on_host = 0;
     batch->pinned_bytes = batch->pinned_runs = 0;
@@ -337,29 +338,36 @@ enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch,
     return status == GPUAES_OK ? add(batch, message, &key) : status;
 }
 
+/* What of a record differs from the one before. */
+struct record {
+    const unsigned char *in, *iv;
+    unsigned char *out;
+    size_t len;
+};
+
 /*
- * 1 if it was added because it differs from the message before, of the same array, in its
- * place and its IV alone: what was found of that holds.
+ * 1 if it was added because it differs from the message before, of the same array, in that
+ * alone: what was found of that holds.
  */
-static int add_alike(struct gpuaes_batch *batch, const struct gpuaes_message *message)
+static int add_alike(struct gpuaes_batch *batch, const struct record *record)
 {
     struct batch_message *m = &batch->message[batch->messages];
     const struct batch_message *before = m - 1;
-    int out_of_place = message->in != message->out;
+    int out_of_place = record->in != record->out;
     if (batch->numbers >= batch->number_room || before->number + 1 != batch->numbers ||
-        (size_t)before->device.blocks * GPUAES_BLOCK != message->len ||
-        !is_known(&batch->range[0], message->in, message->len) ||
-        (out_of_place && !is_known(&batch->range[1], message->out, message->len)))
+        message_bytes(before) != record->len ||
+        !is_known(&batch->range[0], record->in, record->len) ||
+        (out_of_place && !is_known(&batch->range[1], record->out, record->len)))
         return 0;
     *m = *before;
-    m->device.in += memory_address(message->in) - memory_address(before->in);
-    m->device.out += memory_address(message->out) - memory_address(before->out);
-    if (message->iv != NULL)
-        memcpy(m->device.iv, message->iv, sizeof m->device.iv);
-    m->in = message->in;
-    m->out = message->out;
+    m->device.in += memory_address(record->in) - memory_address(before->in);
+    m->device.out += memory_address(record->out) - memory_address(before->out);
+    if (record->iv != NULL)
+        memcpy(m->device.iv, record->iv, sizeof m->device.iv);
+    m->in = record->in;
+    m->out = record->out;
     m->number = batch->numbers;
-    count_pinned(batch, m, message->len);
+    count_pinned(batch, m, record->len);
     batch->messages++;
     batch->status[batch->numbers++] = GPUAES_BUSY;
     return 1;
@@ -370,17 +378,24 @@ static int is_hashed(const struct gpuaes_message *message)
     return (unsigned)message->op < GPUAES_BATCH_OPS && gpuaes_modes[message->op]->hashes;
 }
 
-/* Record `i` of GCM, whose text `one` has; arrays have the rest. What is not there is refused. */
-static enum gpuaes_status add_record(struct gpuaes_batch *batch, const struct gpuaes_message *one,
-                                     const unsigned char *iv, size_t i, uint32_t *key)
+/* Record `i` by itself. Of GCM, arrays have the rest; what is not there is refused. */
+static enum gpuaes_status add_record(struct gpuaes_batch *batch, const struct gpuaes_message *all,
+                                     const struct record *record, const unsigned char *iv, size_t i,
+                                     uint32_t *key)
 {
-    struct gpuaes_message record = *one;
-    record.iv = iv != NULL ? iv + i * one->iv_bytes : NULL;
-    if (one->aad != NULL)
-        record.aad = (const unsigned char *)one->aad + i * one->aad_bytes;
-    if (one->tag != NULL)
-        record.tag = one->tag + i * one->tag_bytes;
-    return add(batch, &record, key);
+    struct gpuaes_message one = *all;
+    one.in = record->in;
+    one.out = record->out;
+    one.len = record->len;
+    one.iv = record->iv;
+    if (!is_hashed(all))
+        return add(batch, &one, key);
+    one.iv = iv != NULL ? iv + i * all->iv_bytes : NULL;
+    if (all->aad != NULL)
+        one.aad = (const unsigned char *)all->aad + i * all->aad_bytes;
+    if (all->tag != NULL)
+        one.tag = all->tag + i * all->tag_bytes;
+    return add(batch, &one, key);
 }
 
 enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
@@ -388,23 +403,28 @@ enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
                                        const size_t *at, const size_t *len, const unsigned char *iv,
                                        size_t *added)
 {
-    struct gpuaes_message one = *message;
-    const int hashed = is_hashed(message);
     enum gpuaes_status first = check_state(batch), status = first;
     uint32_t key = NO_KEY, messages = batch->messages;
+    const int hashed = is_hashed(message);
     size_t next = 0, i = 0;
     for (; status == GPUAES_OK && i < count; i++) {
-        one.len = len != NULL ? len[i] : message->len;
+        struct record one = {.in = message->in, .out = message->out};
         size_t offset = at != NULL ? at[i] : next;
+        one.len = len != NULL ? len[i] : message->len;
         if (message->in != NULL) /* which is refused, as long as it stays so */
-            one.in = (const unsigned char *)message->in + offset;
+            one.in += offset;
         if (message->out != NULL)
-            one.out = (unsigned char *)message->out + offset;
-        one.iv = iv != NULL ? iv + i * GPUAES_BLOCK : NULL;
+            one.out += offset;
+        if (iv != NULL && !hashed)
+            one.iv = iv + i * GPUAES_BLOCK;
         next = offset + one.len;
-        if (!hashed && batch->messages != messages && add_alike(batch, &one))
+        if (batch->messages != messages && (!hashed || batch_gcm_has_room(batch, message)) &&
+            add_alike(batch, &one)) {
+            if (hashed)
+                batch_gcm_add_alike(batch, message, iv, i);
             continue;
-        status = hashed ? add_record(batch, &one, iv, i, &key) : add(batch, &one, &key);
+        }
+        status = add_record(batch, message, &one, iv, i, &key);
         if (status == GPUAES_OK || !is_refusal(status))
             continue;
         if (first == GPUAES_OK)

@@ -43,20 +43,19 @@ static inline size_t message_bytes(const struct batch_message *message)
 
 /* What a message of GCM has besides. They are in the order of the messages. */
 struct batch_gcm {
+    struct gcm_batch_message device; /* but for `message`, `data` and `key` */
     size_t data;        /* number of its first block in the batch's data: the IV, additional data */
-    unsigned char *tag; /* to write; NULL: it is decrypted, and `expected` is the tag */
-    unsigned char expected[GPUAES_BLOCK];
-    uint32_t iv_bytes; /* in the data; 0 where the counter block is known */
-    uint32_t aad_bytes;
-    uint32_t message; /* its place in the batch's messages */
-    uint32_t tag_bytes;
+    unsigned char *tag; /* to write; NULL: it is decrypted */
+    uint32_t message;   /* its place in the batch's messages */
+    uint32_t blocks;    /* that are hashed: additional data, text, lengths */
 };
 
 /* How those of a slice are laid out, of encryption [0] and decryption [1]. */
 struct batch_gcm_layout {
     size_t messages[2], first[2], data; /* offsets in the plan's memory */
     size_t results;                     /* in staging memory */
-    uint32_t count[2], chunks[2], levels;
+    uint32_t count[2], chunks[2];       /* messages; chunks of those that are laid out */
+    uint32_t each, levels;              /* blocks of a chunk at most */
 };
 
 /* The messages of one launch. */
@@ -71,7 +70,7 @@ struct batch_group {
 struct batch_layout {
     struct batch_group group[BATCH_GROUPS];
     struct batch_gcm_layout gcm;
-    size_t secrets, keys, bytes; /* offsets: of what kernels make secrets of, of keys; all of it */
+    size_t keys, bytes; /* offset of the keys; all of it */
     uint32_t key_count;
 };
 
@@ -80,7 +79,7 @@ struct batch_slice {
     uint32_t blocks;        /* of all of them */
     size_t buffer, staging; /* bytes that go through them */
     size_t plan;            /* bytes at most that are uploaded; behind them, on the device: */
-    size_t schedules, powers, chain;
+    size_t schedules, states, powers, chain;
     uint32_t gcm_begin, gcm_end; /* messages of GCM */
 };
 
@@ -111,7 +110,8 @@ struct gpuaes_batch {
     struct batch_gcm *gcm;
     unsigned char *data; /* blocks: IVs and additional data, each padded */
     size_t data_blocks, data_room;
-    uint32_t gcms, gcm_room;
+    uint32_t gcms, gcm_room, gcm_decrypts;
+    uint32_t gcm_longest; /* blocks that are hashed */
     struct batch_keys keys;
     uint64_t stamp;              /* of the last layout of keys */
     uint32_t *order, *order_too; /* serial messages of a slice, to sort them */
@@ -200,23 +200,36 @@ void batch_gcm_counter(const struct gpuaes_message *message, unsigned char count
 /* Makes the last message one of GCM. There is room. */
 void batch_gcm_add(struct gpuaes_batch *batch, const struct gpuaes_message *message);
 
-/* Returns the bytes of a slice's plan that messages `begin` to `end` - 1 of GCM take at most. */
-size_t batch_gcm_plan_bytes(const struct gpuaes_batch *batch, uint32_t begin, uint32_t end);
+/* Does so for record `i` of gathered ones, which was copied from the record before. */
+void batch_gcm_add_alike(struct gpuaes_batch *batch, const struct gpuaes_message *records,
+                         const unsigned char *iv, size_t i);
+
+/* Blocks of IVs and additional data before message `n` of GCM, which may be behind the last one. */
+static inline size_t batch_gcm_data(const struct gpuaes_batch *batch, uint32_t n)
+{
+    return n == batch->gcms ? batch->data_blocks : batch->gcm[n].data;
+}
+
+/* Bytes of the numbers of chunks; of all that a slice's plan has of messages of GCM. */
+static inline size_t batch_gcm_first_bytes(size_t count)
+{
+    return round_up((count + 2) * sizeof(uint32_t), GPUAES_BLOCK);
+}
+static inline size_t batch_gcm_plan_bytes(const struct gpuaes_batch *batch, uint32_t begin,
+                                          uint32_t end)
+{
+    size_t count = end - begin;
+    return count * (sizeof(struct gcm_batch_message) + GPUAES_BLOCK) +
+           batch_gcm_first_bytes(count) +
+           (batch_gcm_data(batch, end) - batch_gcm_data(batch, begin)) * GPUAES_BLOCK;
+}
 
 /*
- * Lays out all but struct gcm_batch_message from offset `at` of the plan on, and returns the
- * offset behind all of it.
+ * Finds places for messages of GCM from offset `at` of the plan on, and lays out their data.
+ * Returns the offset behind all of it.
  */
 size_t batch_gcm_place(const struct gpuaes_batch *batch, const struct batch_slice *slice,
                        unsigned char *plan, size_t at, struct batch_gcm_layout *layout);
-
-/*
- * Returns that of message `n` of GCM for kernels, but for `message`. `device` is it in the plan,
- * `key` the place of its key there.
- */
-struct gcm_batch_message batch_gcm_message(const struct gpuaes_batch *batch,
-                                           const struct batch_slice *slice, uint32_t n,
-                                           const struct aes_batch_message *device, uint32_t key);
 
 /* Queue what comes before the text, and after it. */
 drv_result batch_gcm_before(const struct gpuaes_batch *batch, const struct batch_slice *slice,

@@ -79,91 +79,80 @@ void batch_gcm_add(struct gpuaes_batch *batch, const struct gpuaes_message *m)
 {
     struct batch_message *message = &batch->message[batch->messages - 1];
     struct batch_gcm *gcm = &batch->gcm[batch->gcms++];
-    message->flags |= (unsigned char)(MESSAGE_HASHED | (m->len % GPUAES_BLOCK) << MESSAGE_REST);
-    memset(gcm, 0, sizeof *gcm);
-    gcm->data = batch->data_blocks;
-    gcm->iv_bytes = (uint32_t)hashed_iv(m);
-    gcm->aad_bytes = (uint32_t)m->aad_bytes;
-    gcm->tag_bytes = (uint32_t)m->tag_bytes;
-    gcm->message = batch->messages - 1;
+    uint32_t rest = m->len % GPUAES_BLOCK;
+    message->flags |= (unsigned char)(MESSAGE_HASHED | rest << MESSAGE_REST);
+    *gcm = (struct batch_gcm){
+        .device = {.rest = rest,
+                   .aad_bytes = (uint32_t)m->aad_bytes,
+                   .iv_bytes = (uint32_t)hashed_iv(m),
+                   .tag_bytes = (uint32_t)m->tag_bytes},
+        .data = batch->data_blocks,
+        .message = batch->messages - 1,
+        .blocks = (uint32_t)(blocks_of(m->aad_bytes) + blocks_of(m->len) + 1),
+    };
+    if (batch->gcm_longest < gcm->blocks)
+        batch->gcm_longest = gcm->blocks;
+    batch->gcm_decrypts += m->op == GPUAES_GCM_DECRYPT;
     if (m->op == GPUAES_GCM_ENCRYPT)
         gcm->tag = m->tag;
     else
-        memcpy(gcm->expected, m->tag, m->tag_bytes);
+        memcpy(gcm->device.tag, m->tag, m->tag_bytes);
     add_data(batch, m->iv, hashed_iv(m));
     add_data(batch, m->aad, m->aad_bytes);
 }
 
+void batch_gcm_add_alike(struct gpuaes_batch *batch, const struct gpuaes_message *records,
+                         const unsigned char *iv, size_t i)
+{
+    struct batch_gcm *gcm = &batch->gcm[batch->gcms++];
+    unsigned char *tag = records->tag + i * records->tag_bytes;
+    *gcm = gcm[-1];
+    gcm->data = batch->data_blocks;
+    gcm->message = batch->messages - 1;
+    batch->gcm_decrypts += gcm->tag == NULL;
+    if (gcm->tag != NULL)
+        gcm->tag = tag;
+    else
+        memcpy(gcm->device.tag, tag, records->tag_bytes);
+    iv += i * records->iv_bytes;
+    if (records->iv_bytes == IV_BYTES)
+        memcpy(batch->message[gcm->message].device.iv, iv, IV_BYTES);
+    else
+        add_data(batch, iv, records->iv_bytes);
+    if (records->aad_bytes != 0)
+        add_data(batch, (const unsigned char *)records->aad + i * records->aad_bytes,
+                 records->aad_bytes);
+}
+
 /* ---- Layout -------------------------------------------------------------------------- */
-
-/* Where the data of message `n`, which may be behind the last one, begins. */
-static size_t data_of(const struct gpuaes_batch *batch, uint32_t n)
-{
-    return n == batch->gcms ? batch->data_blocks : batch->gcm[n].data;
-}
-
-/* Blocks that are hashed: additional data, text, lengths. */
-static uint32_t hashed_blocks(const struct gpuaes_batch *batch, const struct batch_gcm *gcm)
-{
-    size_t text = message_bytes(&batch->message[gcm->message]);
-    return (uint32_t)(blocks_of(gcm->aad_bytes) + blocks_of(text) + 1);
-}
-
-static size_t first_bytes(size_t count)
-{
-    return round_up((count + 2) * sizeof(uint32_t), GPUAES_BLOCK);
-}
 
 static size_t results_bytes(size_t count)
 {
     return count * GPUAES_BLOCK;
 }
 
-size_t batch_gcm_plan_bytes(const struct gpuaes_batch *batch, uint32_t begin, uint32_t end)
+/* How many of a slice are decrypted. */
+static uint32_t count_decrypts(const struct gpuaes_batch *batch, const struct batch_slice *slice)
 {
-    size_t count = end - begin, data = data_of(batch, end) - data_of(batch, begin);
-    return count * sizeof(struct gcm_batch_message) + first_bytes(count) + data * GPUAES_BLOCK +
-           results_bytes(count);
-}
-
-/* Counts those of each direction. Returns the blocks of the longest one. */
-static uint32_t count(const struct gpuaes_batch *batch, const struct batch_slice *slice,
-                      struct batch_gcm_layout *layout, uint32_t *blocks)
-{
-    uint32_t longest = 0;
-    for (uint32_t i = slice->gcm_begin; i < slice->gcm_end; i++) {
-        uint32_t hashed = hashed_blocks(batch, &batch->gcm[i]);
-        layout->count[batch->gcm[i].tag == NULL]++;
-        longest = hashed > longest ? hashed : longest;
-        *blocks += hashed;
-    }
-    return longest;
-}
-
-static void place_chunks(const struct gpuaes_batch *batch, const struct batch_slice *slice,
-                         unsigned char *plan, struct batch_gcm_layout *layout, uint32_t each)
-{
-    uint32_t *first[2] = {(uint32_t *)(plan + layout->first[ENCRYPTION]),
-                          (uint32_t *)(plan + layout->first[DECRYPTION])};
-    for (uint32_t i = slice->gcm_begin; i < slice->gcm_end; i++) {
-        const struct batch_gcm *gcm = &batch->gcm[i];
-        int decrypts = gcm->tag == NULL;
-        *first[decrypts]++ = layout->chunks[decrypts];
-        layout->chunks[decrypts] += (hashed_blocks(batch, gcm) + each - 1) / each;
-    }
-    for (int decrypts = 0; decrypts < 2; decrypts++)
-        *first[decrypts] = layout->chunks[decrypts];
+    uint32_t decrypts = 0;
+    if (batch->gcm_decrypts == 0 || batch->gcm_decrypts == batch->gcms)
+        return batch->gcm_decrypts == 0 ? 0 : slice->gcm_end - slice->gcm_begin;
+    for (uint32_t i = slice->gcm_begin; i < slice->gcm_end; i++)
+        decrypts += batch->gcm[i].tag == NULL;
+    return decrypts;
 }
 
 size_t batch_gcm_place(const struct gpuaes_batch *batch, const struct batch_slice *slice,
                        unsigned char *plan, size_t at, struct batch_gcm_layout *layout)
 {
-    size_t messages = slice->gcm_end - slice->gcm_begin, begin = data_of(batch, slice->gcm_begin);
-    size_t data = data_of(batch, slice->gcm_end) - begin;
-    uint32_t blocks = 0;
+    uint32_t messages = slice->gcm_end - slice->gcm_begin;
+    size_t begin = batch_gcm_data(batch, slice->gcm_begin);
+    size_t data = batch_gcm_data(batch, slice->gcm_end) - begin;
     memset(layout, 0, sizeof *layout);
-    uint32_t longest = count(batch, slice, layout, &blocks);
-    for (layout->levels = LEVELS_LEAST; longest >> layout->levels != 0;)
+    layout->count[DECRYPTION] = count_decrypts(batch, slice);
+    layout->count[ENCRYPTION] = messages - layout->count[DECRYPTION];
+    layout->each = kernels_gcm_batch_chunk(&batch->device->kernels, slice->blocks);
+    for (layout->levels = LEVELS_LEAST; batch->gcm_longest >> layout->levels != 0;)
         layout->levels++;
     layout->messages[ENCRYPTION] = at;
     layout->messages[DECRYPTION] =
@@ -171,37 +160,11 @@ size_t batch_gcm_place(const struct gpuaes_batch *batch, const struct batch_slic
     layout->first[ENCRYPTION] = at + messages * sizeof(struct gcm_batch_message);
     layout->first[DECRYPTION] =
         layout->first[ENCRYPTION] + (layout->count[ENCRYPTION] + 1) * sizeof(uint32_t);
-    layout->data = layout->first[ENCRYPTION] + first_bytes(messages);
+    layout->data = layout->first[ENCRYPTION] + batch_gcm_first_bytes(messages);
     layout->results = slice->plan - results_bytes(messages);
-    place_chunks(batch, slice, plan, layout,
-                 kernels_gcm_batch_chunk(&batch->device->kernels, blocks));
     if (data != 0)
         memcpy(plan + layout->data, batch->data + begin * GPUAES_BLOCK, data * GPUAES_BLOCK);
     return layout->data + data * GPUAES_BLOCK;
-}
-
-struct gcm_batch_message batch_gcm_message(const struct gpuaes_batch *batch,
-                                           const struct batch_slice *slice, uint32_t n,
-                                           const struct aes_batch_message *device, uint32_t key)
-{
-    const struct batch_gcm *gcm = &batch->gcm[n];
-    const struct batch_message *m = &batch->message[gcm->message];
-    struct gcm_batch_message to = {
-        .in = device->in,
-        .out = device->out,
-        .blocks = device->blocks,
-        .rest = m->flags >> MESSAGE_REST,
-        .data = (uint32_t)(gcm->data - data_of(batch, slice->gcm_begin)),
-        .aad_bytes = gcm->aad_bytes,
-        .iv_bytes = gcm->iv_bytes,
-        .tag_bytes = gcm->tag_bytes,
-        .key = key,
-        .rounds = batch->keys.key[m->device.key].rounds,
-    };
-    memcpy(to.counter, device->iv, IV_BYTES);
-    to.counter[3] = __builtin_bswap32(1);
-    memcpy(to.tag, gcm->expected, sizeof to.tag);
-    return to;
 }
 
 /* ---- Kernels -------------------------------------------------------------------------- */
@@ -213,13 +176,15 @@ static drv_result launch(const struct gpuaes_batch *batch, const struct batch_sl
     const struct batch_gcm_layout *gcm = &layout->gcm;
     struct device *device = batch->device;
     size_t results = gcm->results + (decrypts ? results_bytes(gcm->count[ENCRYPTION]) : 0);
+    drv_ptr states = slot->scratch + slice->plan + slice->schedules;
     struct gcm_batch_arguments a = {
         .messages = slot->scratch + gcm->messages[decrypts],
         .first = slot->scratch + gcm->first[decrypts],
         .data = slot->scratch + gcm->data,
         .schedules = slot->scratch + slice->plan,
-        .powers = slot->scratch + slice->plan + slice->schedules,
+        .powers = states + slice->states,
         .keys = slot->scratch + layout->keys,
+        .states = states + (decrypts ? gcm->count[ENCRYPTION] * sizeof(struct gcm_batch_state) : 0),
         .results = slot->staging_address + results,
         .plan = slot->scratch,
         .count = gcm->count[decrypts],
@@ -262,15 +227,17 @@ void batch_gcm_deliver(struct gpuaes_batch *batch, const struct batch_slice *sli
     const unsigned char *wrong = tag + results_bytes(layout->count[ENCRYPTION]);
     for (uint32_t i = slice->gcm_begin; i < slice->gcm_end; i++) {
         const struct batch_gcm *gcm = &batch->gcm[i];
-        const struct batch_message *m = &batch->message[gcm->message];
-        batch->done_bytes += m->flags >> MESSAGE_REST;
+        batch->done_bytes += gcm->device.rest;
         if (gcm->tag != NULL) {
-            memcpy(gcm->tag, tag, gcm->tag_bytes);
+            if (gcm->device.tag_bytes == GPUAES_BLOCK) /* no call */
+                memcpy(gcm->tag, tag, GPUAES_BLOCK);
+            else
+                memcpy(gcm->tag, tag, gcm->device.tag_bytes);
             tag += GPUAES_BLOCK;
             continue;
         }
         if (*wrong != 0) {
-            batch->status[m->number] = GPUAES_BAD_TAG;
+            batch->status[batch->message[gcm->message].number] = GPUAES_BAD_TAG;
             if (batch->result < GPUAES_BAD_TAG)
                 batch->result = GPUAES_BAD_TAG;
         }

@@ -104,6 +104,7 @@ static struct batch_slice next_slice(const struct gpuaes_batch *batch, const str
     }
     size_t keys = expanded_keys(batch, slice.end - begin, slice.gcm_end - gcm_begin);
     slice.schedules = keys * SCHEDULE_BYTES;
+    slice.states = (slice.gcm_end - gcm_begin) * sizeof(struct gcm_batch_state);
     if (slice.gcm_end != gcm_begin) /* each key to encrypt and to decrypt */
         slice.powers = min_u64(keys, batch->keys.used * (size_t)2) * POWERS_BYTES;
     slice.chain = kernels_batch_chain_bytes(&device->kernels, slice.blocks);
@@ -138,9 +139,9 @@ int batch_cut(struct gpuaes_batch *batch, const struct device *device,
             return 0;
         raise_size(&needs->buffer[0], round_up(slice.buffer, BUFFER_ROUNDING));
         raise_size(&needs->staging, round_up(slice.plan + slice.staging, BUFFER_ROUNDING));
-        raise_size(
-            &needs->scratch,
-            round_up(slice.plan + slice.schedules + slice.powers + slice.chain, BUFFER_ROUNDING));
+        raise_size(&needs->scratch, round_up(slice.plan + slice.schedules + slice.states +
+                                                 slice.powers + slice.chain,
+                                             BUFFER_ROUNDING));
     }
     needs->slots = min_unsigned(batch->slices, STREAM_SET_SLOTS);
     return 1;
@@ -270,17 +271,30 @@ static uint32_t lay_out_key(struct layout *l, const struct batch_message *m)
     return *place;
 }
 
-/* What a message of GCM has besides; `device` is it in the plan. */
-static void lay_out_gcm(struct layout *l, const struct batch_message *m,
-                        const struct aes_batch_message *device)
+/* What the next message of GCM has besides; `device` is the offset of it in the plan. */
+static void lay_out_gcm(struct layout *l, uint32_t key, size_t device)
 {
-    uint32_t key = lay_out_key(l, m), n = l->slice->gcm_begin + l->gcms[0] + l->gcms[1];
-    int decrypts = l->batch->gcm[n].tag == NULL;
+    const struct batch_gcm *gcm = &l->batch->gcm[l->slice->gcm_begin + l->gcms[0] + l->gcms[1]];
+    int decrypts = gcm->tag == NULL;
+    uint32_t number = l->gcms[decrypts]++, *chunks = &l->gcm->chunks[decrypts];
     struct gcm_batch_message *to =
-        (struct gcm_batch_message *)(l->plan + l->gcm->messages[decrypts]) + l->gcms[decrypts]++;
+        (struct gcm_batch_message *)(l->plan + l->gcm->messages[decrypts]) + number;
+    uint32_t *first = (uint32_t *)(l->plan + l->gcm->first[decrypts]) + number;
+    first[0] = *chunks;
+    *chunks += gcm->blocks <= l->gcm->each ? 1 : (gcm->blocks + l->gcm->each - 1) / l->gcm->each;
+    first[1] = *chunks;
+    *to = gcm->device;
+    to->message = (uint32_t)device;
+    to->data = (uint32_t)(gcm->data - l->batch->gcm[l->slice->gcm_begin].data);
+    to->key = key;
+}
+
+/* The place of the key of a message of GCM. */
+static uint32_t lay_out_gcm_key(struct layout *l, const struct batch_message *m)
+{
+    uint32_t key = lay_out_key(l, m);
     ((struct aes_batch_key *)(l->plan + l->keys_at))[key].hashes = 1;
-    *to = batch_gcm_message(l->batch, l->slice, n, device, key);
-    to->message = (uint32_t)((const unsigned char *)device - l->plan);
+    return key;
 }
 
 /* Its number in the group. */
@@ -313,7 +327,7 @@ static void lay_out_message(struct layout *l, uint32_t i)
     if (group->many)
         to->key = lay_out_key(l, m);
     if (m->flags & MESSAGE_HASHED)
-        lay_out_gcm(l, m, to);
+        lay_out_gcm(l, lay_out_gcm_key(l, m), (size_t)((unsigned char *)to - l->plan));
     group->chained |= (m->flags & MESSAGE_CHAINED) != 0 && to->in == to->out;
 }
 
@@ -325,8 +339,9 @@ static int lay_out_alike(struct layout *l)
     uint32_t count = l->slice->end - l->slice->begin, blocks = 0;
     struct aes_batch_message *to = (struct aes_batch_message *)(l->plan + group->messages);
     uint32_t *first = (uint32_t *)(l->plan + group->first);
+    uint32_t gcms = l->slice->gcm_end - l->slice->gcm_begin;
     if (group->parallel != count || group->many || l->slice->buffer != 0 ||
-        l->slice->gcm_begin != l->slice->gcm_end)
+        (gcms != 0 && gcms != count))
         return 0;
     for (uint32_t i = 0; i < count; i++) {
         to[i] = m[i].device;
@@ -335,6 +350,9 @@ static int lay_out_alike(struct layout *l)
         group->chained |= (m[i].flags & MESSAGE_CHAINED) != 0 && to[i].in == to[i].out;
     }
     l->blocks[m->group] = blocks;
+    uint32_t key = gcms != 0 ? lay_out_gcm_key(l, m) : 0;
+    for (uint32_t i = 0; i < gcms; i++)
+        lay_out_gcm(l, key, group->messages + i * sizeof *to);
     return 1;
 }
 
@@ -351,7 +369,6 @@ void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, 
     batch->stamp++;
     uint32_t serial = count_groups(&l);
     place_groups(&l);
-    layout->secrets = l.keys_at;
     if (slice->gcm_begin != slice->gcm_end)
         l.keys_at = batch_gcm_place(batch, slice, l.plan, l.keys_at, l.gcm);
     rank_serial(&l, serial);

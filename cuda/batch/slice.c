@@ -185,10 +185,10 @@ static drv_result wipe_keys(struct slot *slot, const struct driver *driver,
     /* With what is between them: each call keeps kernels of other batches waiting. */
     size_t end = slice->plan + (size_t)layout->key_count * AES_BATCH_KEY_WORDS * 4;
     if (slice->powers != 0)
-        end = slice->plan + slice->schedules +
+        end = slice->plan + slice->schedules + slice->states +
               (size_t)layout->key_count * GCM_BATCH_POWERS * GPUAES_BLOCK;
     if (r == DRV_SUCCESS)
-        r = slot_wipe_range(slot, driver, slot->scratch + layout->secrets, end - layout->secrets);
+        r = slot_wipe_range(slot, driver, slot->scratch + layout->keys, end - layout->keys);
     return r;
 }
 
@@ -211,7 +211,7 @@ drv_result batch_slice_go_on(struct gpuaes_batch *batch, uint32_t number)
     const struct batch_slice *slice = &batch->slice[number];
     struct slot *slot = batch_slot(batch, number);
     struct batch_flight *flight = batch_flight_of(batch, number);
-    drv_ptr chain = slot->scratch + slice->plan + slice->schedules + slice->powers;
+    drv_ptr chain = slot->scratch + slice->plan + slice->schedules + slice->states + slice->powers;
     int hashes = slice->gcm_begin != slice->gcm_end && flight->from == 0;
     drv_result r = hashes ? batch_gcm_before(batch, slice, slot, &flight->layout) : DRV_SUCCESS;
     for (int g = 0; g < BATCH_GROUPS && r == DRV_SUCCESS; g++)
@@ -278,7 +278,8 @@ static struct stream_set_needs find_traces(const struct gpuaes_batch *batch, uin
         if (slice->staging != 0)
             raise_size(&most.staging, slice->plan + slice->staging);
         if (slice->schedules != 0)
-            raise_size(&most.scratch, slice->plan + slice->schedules + slice->powers);
+            raise_size(&most.scratch,
+                       slice->plan + slice->schedules + slice->states + slice->powers);
     }
     return most;
 }

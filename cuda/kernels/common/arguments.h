@@ -200,23 +200,24 @@ struct aes_batch_expand_arguments {
  * `begin` have AES_SMALL_SHARED. Timing does not depend on data or keys.
  */
 struct gcm_batch_message {
-    uint64_t in, out;           /* text, any alignment; not read where it is empty */
-    uint32_t counter[4];        /* J0, or to be computed; then its encryption */
-    uint32_t tag[4];            /* of decryption: what came with the message; the rest is 0 */
-    uint32_t end[4];            /* computed: the last part of a block of ciphertext, then zeros */
-    unsigned long long hash[2]; /* 0 at first */
-    uint32_t blocks, rest;      /* of text: whole blocks, and bytes after them */
-    uint32_t data;              /* number of its first block in `data`: the IV, additional data */
+    uint32_t tag[4];  /* of decryption: what came with the message; the rest is 0 */
+    uint32_t message; /* bytes from `plan` to its struct aes_batch_message: the text and the IV */
+    uint32_t rest;    /* bytes of text after whole blocks */
+    uint32_t data;    /* number of its first block in `data`: the IV, additional data */
     uint32_t aad_bytes;
-    uint32_t iv_bytes; /* 0: `counter` is J0 */
+    uint32_t iv_bytes; /* in `data`; 0: it has 12, and the message the first counter block */
     uint32_t tag_bytes;
-    uint32_t key;     /* its number in `schedules` and `powers` */
-    uint32_t message; /* bytes from `plan` to its struct aes_batch_message, whose IV is set here
-                         if iv_bytes is not 0 */
-    uint32_t rounds;
-    uint32_t hashed; /* chunks; 0 at first */
-    uint32_t wrong;  /* of decryption: the tag is */
+    uint32_t key; /* its number in `keys`, `schedules` and `powers` */
     uint32_t unused;
+};
+/* What `begin` makes of it. */
+struct gcm_batch_state {
+    uint32_t mask[4];           /* of the tag */
+    uint32_t end[4];            /* the last part of a block of ciphertext, then zeros */
+    unsigned long long hash[2]; /* of the chunks so far */
+    uint32_t hashed;            /* chunks */
+    uint32_t wrong;             /* of decryption: the tag is */
+    uint32_t unused[2];
 };
 /* Factors: H^(1 ... 32), then H^(2^0 ... 2^26). */
 enum { GCM_BATCH_SQUARES = 32, GCM_BATCH_LEVELS = 27, GCM_BATCH_POWERS = 64 };
@@ -226,7 +227,8 @@ struct gcm_batch_arguments {
     uint64_t data;      /* blocks: for each message the IV, then additional data, both padded */
     uint64_t schedules; /* uint32_t[][AES_BATCH_KEY_WORDS] */
     uint64_t powers;    /* factors[][GCM_BATCH_POWERS] */
-    uint64_t keys;      /* struct aes_batch_key[key_count]; `powers` alone reads them */
+    uint64_t keys;      /* struct aes_batch_key[key_count] */
+    uint64_t states;    /* struct gcm_batch_state[count] */
     uint64_t results;   /* uint32_t[count][4]: tags; of decryption 0, or not 0 if it is wrong */
     uint64_t plan;
     uint32_t count, chunks, key_count, decrypts;

@@ -155,24 +155,34 @@ static __device__ __forceinline__ aes_state hash_iv(const gcm_batch_arguments &a
     return to_block(multiply(sum ^ ghash_element{uint64_t{m.iv_bytes} * 8, 0}, h));
 }
 
-static __device__ __forceinline__ void begin_message(uint32_t lane, const gcm_batch_arguments &a,
-                                                     gcm_batch_message &m)
+static __device__ __forceinline__ aes_batch_message &text_of(const gcm_batch_arguments &a,
+                                                             const gcm_batch_message &m)
 {
-    aes_state counter = load_words(m.counter);
+    return *reinterpret_cast<aes_batch_message *>(a.plan + m.message);
+}
+
+static __device__ __forceinline__ void begin_message(uint32_t lane, const gcm_batch_arguments &a,
+                                                     const gcm_batch_message &m,
+                                                     gcm_batch_state &state)
+{
+    aes_batch_message &text = text_of(a, m);
+    uint32_t rounds = reinterpret_cast<const aes_batch_key *>(a.keys)[m.key].rounds;
     key_at key = schedule_of(a, m.key);
+    aes_state counter = load_words(text.iv); /* of the first block of text */
     if (m.iv_bytes != 0) {
-        counter = hash_iv(a, m);
-        store_words(reinterpret_cast<aes_batch_message *>(a.plan + m.message)->iv,
-                    count_on(counter, 1));
+        counter = count_on(hash_iv(a, m), 1);
+        store_words(text.iv, counter);
     }
-    store_words(m.counter, encrypt_by(lane, m.rounds, key, counter));
+    store_words(state.mask, encrypt_by(lane, rounds, key, count_on(counter, ~uint32_t{0})));
+    state.hash[0] = state.hash[1] = 0;
+    state.hashed = state.wrong = 0;
     if (m.rest == 0)
         return;
-    uint64_t at = uint64_t{m.blocks} * 16;
-    aes_state text = load_part(m.in + at, m.rest);
-    aes_state result = text ^ encrypt_by(lane, m.rounds, key, count_on(counter, m.blocks + 1));
-    store_part(m.out + at, m.rest, result);
-    store_words(m.end, a.decrypts != 0 ? text : first_bytes(result, m.rest));
+    uint64_t at = uint64_t{text.blocks} * 16;
+    aes_state in = load_part(text.in + at, m.rest);
+    aes_state out = in ^ encrypt_by(lane, rounds, key, count_on(counter, text.blocks));
+    store_part(text.out + at, m.rest, out);
+    store_words(state.end, a.decrypts != 0 ? in : first_bytes(out, m.rest));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -180,9 +190,10 @@ extern "C" __global__ void __launch_bounds__(256)
 {
     fill_tables<1>(constant_tables.te);
     uint32_t lane = lane_address(), stride = gridDim.x * blockDim.x;
-    gcm_batch_message *messages = reinterpret_cast<gcm_batch_message *>(a.messages);
+    const gcm_batch_message *messages = reinterpret_cast<const gcm_batch_message *>(a.messages);
+    gcm_batch_state *states = reinterpret_cast<gcm_batch_state *>(a.states);
     for (uint32_t n = blockIdx.x * blockDim.x + threadIdx.x; n < a.count; n += stride)
-        begin_message(lane, a, messages[n]);
+        begin_message(lane, a, messages[n], states[n]);
 }
 KERNEL(gcm_batch_begin)
 
@@ -206,20 +217,25 @@ static __device__ __forceinline__ gcm_chunk find_chunk(const gcm_batch_arguments
 struct gcm_hashed {
     uint64_t text;
     const uint4 *aad;
-    const gcm_batch_message *message;
+    const uint32_t *end;
     uint32_t aad_blocks, blocks, total;
+    uint32_t aad_bytes, rest;
 };
 
 static __device__ __forceinline__ gcm_hashed hashed_of(const gcm_batch_arguments &a,
-                                                       const gcm_batch_message &m)
+                                                       const gcm_batch_message &m,
+                                                       const gcm_batch_state &state)
 {
+    const aes_batch_message &text = text_of(a, m);
     uint32_t aad_blocks = (m.aad_bytes + 15) / 16;
-    return {a.decrypts != 0 ? m.in : m.out,
+    return {a.decrypts != 0 ? text.in : text.out,
             reinterpret_cast<const uint4 *>(a.data) + m.data + (m.iv_bytes + 15) / 16,
-            &m,
+            state.end,
             aad_blocks,
-            m.blocks,
-            aad_blocks + m.blocks + (m.rest != 0 ? 1 : 0) + 1};
+            text.blocks,
+            aad_blocks + text.blocks + (m.rest != 0 ? 1 : 0) + 1,
+            m.aad_bytes,
+            m.rest};
 }
 
 static __device__ __forceinline__ ghash_element load_hashed(const gcm_hashed &h, uint32_t i)
@@ -230,8 +246,8 @@ static __device__ __forceinline__ ghash_element load_hashed(const gcm_hashed &h,
     if (at < h.blocks)
         return to_element(load_block(h.text, h.blocks, at));
     if (i + 1 != h.total)
-        return to_element(load_words(h.message->end));
-    return {(uint64_t{h.blocks} * 16 + h.message->rest) * 8, uint64_t{h.message->aad_bytes} * 8};
+        return to_element(load_words(h.end));
+    return {(uint64_t{h.blocks} * 16 + h.rest) * 8, uint64_t{h.aad_bytes} * 8};
 }
 
 /* The hash of blocks `from` to `to` - 1 by themselves, all of which the warp then has. */
@@ -286,33 +302,34 @@ static __device__ __forceinline__ ghash_element power_of(const uint4 *powers, ui
 }
 
 /* Adds the part of a chunk to the message's hash. Returns 1 if that is all of it. */
-static __device__ __forceinline__ bool add_to_hash(gcm_batch_message &m, uint32_t chunks,
+static __device__ __forceinline__ bool add_to_hash(gcm_batch_state &state, uint32_t chunks,
                                                    ghash_element &hash)
 {
     if (chunks == 1)
         return true;
-    atomicXor(&m.hash[0], static_cast<unsigned long long>(hash.low));
-    atomicXor(&m.hash[1], static_cast<unsigned long long>(hash.high));
+    atomicXor(&state.hash[0], static_cast<unsigned long long>(hash.low));
+    atomicXor(&state.hash[1], static_cast<unsigned long long>(hash.high));
     __threadfence();
-    if (atomicAdd(&m.hashed, 1u) + 1 != chunks)
+    if (atomicAdd(&state.hashed, 1u) + 1 != chunks)
         return false;
-    hash = {atomicXor(&m.hash[0], 0ull), atomicXor(&m.hash[1], 0ull)};
+    hash = {atomicXor(&state.hash[0], 0ull), atomicXor(&state.hash[1], 0ull)};
     return true;
 }
 
 static __device__ __forceinline__ void finish_message(const gcm_batch_arguments &a,
-                                                      gcm_batch_message &m, uint32_t number,
+                                                      const gcm_batch_message &m,
+                                                      gcm_batch_state &state, uint32_t number,
                                                       ghash_element hash)
 {
-    aes_state tag = to_block(hash) ^ load_words(m.counter);
+    aes_state tag = to_block(hash) ^ load_words(state.mask);
     uint4 *result = reinterpret_cast<uint4 *>(a.results) + number;
     if (a.decrypts == 0) {
         *result = to_vector(first_bytes(tag, m.tag_bytes));
         return;
     }
     aes_state differ = first_bytes(tag, m.tag_bytes) ^ load_words(m.tag);
-    m.wrong = (differ.c0 | differ.c1 | differ.c2 | differ.c3) != 0 ? 1 : 0;
-    *result = make_uint4(m.wrong, 0, 0, 0);
+    state.wrong = (differ.c0 | differ.c1 | differ.c2 | differ.c3) != 0 ? 1 : 0;
+    *result = make_uint4(state.wrong, 0, 0, 0);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -321,16 +338,18 @@ extern "C" __global__ void __launch_bounds__(256)
 #pragma unroll 1
     for (uint64_t n = warp_number(); n < a.chunks; n += warps()) {
         gcm_chunk chunk = find_chunk(a, static_cast<uint32_t>(n));
-        gcm_batch_message &m = reinterpret_cast<gcm_batch_message *>(a.messages)[chunk.number];
+        const gcm_batch_message &m =
+            reinterpret_cast<const gcm_batch_message *>(a.messages)[chunk.number];
+        gcm_batch_state &state = reinterpret_cast<gcm_batch_state *>(a.states)[chunk.number];
         const uint4 *powers = powers_of(a, m.key);
-        gcm_hashed h = hashed_of(a, m);
+        gcm_hashed h = hashed_of(a, m, state);
         uint32_t each = (h.total - 1) / chunk.count + 1;
         uint32_t from = min(h.total, chunk.index * each), to = min(h.total, from + each);
         ghash_element hash = hash_blocks(h, powers, from, to);
         if (to != h.total)
             hash = multiply(hash, power_of(powers, h.total - to));
-        if (threadIdx.x % LANES == 0 && add_to_hash(m, chunk.count, hash))
-            finish_message(a, m, chunk.number, hash);
+        if (threadIdx.x % LANES == 0 && add_to_hash(state, chunk.count, hash))
+            finish_message(a, m, state, chunk.number, hash);
         __syncwarp();
     }
 }
@@ -350,13 +369,14 @@ extern "C" __global__ void __launch_bounds__(256)
 #pragma unroll 1
     for (uint64_t n = warp_number(); n < a.chunks; n += warps()) {
         gcm_chunk chunk = find_chunk(a, static_cast<uint32_t>(n));
+        if (reinterpret_cast<const gcm_batch_state *>(a.states)[chunk.number].wrong == 0)
+            continue;
         const gcm_batch_message &m =
             reinterpret_cast<const gcm_batch_message *>(a.messages)[chunk.number];
-        if (m.wrong == 0)
-            continue;
-        uint64_t bytes = uint64_t{m.blocks} * 16 + m.rest;
-        uint64_t from = m.out + bytes * chunk.index / chunk.count;
-        uint64_t to = m.out + bytes * (chunk.index + 1) / chunk.count;
+        const aes_batch_message &text = text_of(a, m);
+        uint64_t bytes = uint64_t{text.blocks} * 16 + m.rest;
+        uint64_t from = text.out + bytes * chunk.index / chunk.count;
+        uint64_t to = text.out + bytes * (chunk.index + 1) / chunk.count;
         uint64_t begin = min(to, (from + 15) / 16 * 16), end = max(begin, to / 16 * 16);
         clear_bytes(from, begin);
         for (uint64_t p = begin + threadIdx.x % LANES * 16; p < end; p += 16 * LANES)
