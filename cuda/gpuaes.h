@@ -415,12 +415,12 @@ enum {
  * is a multiple of 16, for GCM any number; where it is 0, they may be NULL. All device and managed
  * memory of a batch belongs to one device.
  *
- * The last members are those of GCM alone, as in struct gpuaes_gcm_message. They are memory of the
- * CPU. Encryption writes `tag` within the gpuaes_batch_poll() or gpuaes_batch_wait() that finds the
- * message complete, so it must stay until then; no tag overlaps anything of another message.
- * Decryption reads `tag` when the message is added. A message whose tag is wrong has the status
- * BAD_TAG, and zeros in all of `out`; nothing of it shows in other messages. Tags are compared in
- * constant time.
+ * The last members are those of GCM alone, and memory of the CPU. Encryption writes `tag` when the
+ * message is complete, within some call on the batch; it must stay as long as `out`, and no tag
+ * overlaps anything of another message. Decryption reads `tag` when the message is added. A message
+ * whose tag is wrong has the status BAD_TAG and zeros in all of `out`, and changes nothing of
+ * others; tags are compared in constant time. While the batch is under way, and after a fault,
+ * `out` of decryption may hold text that is not authentic.
  */
 struct gpuaes_message {
     enum gpuaes_op op;

@@ -159,6 +159,37 @@ static void test_steps(void)
     }
 }
 
+/* The kernels of GCM, of either direction and both; copies; what wipes their keys. */
+static void test_gcm(void)
+{
+    static const char *const options[] = {"fault=launch_kernel:1",
+                                          "fault=launch_kernel:2",
+                                          "fault=launch_kernel:3",
+                                          "fault=launch_kernel:4",
+                                          "fault=launch_kernel:5",
+                                          "fault=launch_kernel:6",
+                                          "lost=launch_kernel:4",
+                                          "fault=event_query:1",
+                                          "fault=memcpy_dtoh_async:1",
+                                          "fault=memset_d8_async:1",
+                                          "hang=3",
+                                          "hang=5",
+                                          "fault=memcpy_htod_async:1",
+                                          "fault=mem_alloc:2"};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        int right = 1;
+        for (int variant = 0; variant < 4; variant++)
+            right &= is_right(
+                (struct faulty){.kind = variant % 2,
+                                .in_place = variant / 2,
+                                .count = 20 + i % 2,
+                                .longest = 60,
+                                .op = variant % 3 == 0 ? -1 : GPUAES_GCM_ENCRYPT + variant % 3 - 1},
+                options[i]);
+        tap_ok(right, "messages of GCM: %s", options[i]);
+    }
+}
+
 static void test_hangs(void)
 {
     int right = 1;
@@ -304,6 +335,39 @@ static int wiped(const void *options)
     return 11;
 }
 
+/* Nor does what follows from keys: the hash keys of GCM, and masks of tags. */
+static int gcm_wiped(const void *argument)
+{
+    const char *options = argument;
+    static unsigned char data[KEYS][20], secrets[3 * KEYS][16], tag[KEYS][16];
+    unsigned char iv[16] = {0}, first[16] = {[15] = 1};
+    int right = opens(options);
+    tap_random_bytes(&random_state, secrets, sizeof secrets);
+    for (int i = 0; right && i < KEYS; i++) {
+        struct gpuaes_gcm_key key;
+        gpuaes_gcm_key_expand(&key, secrets[i], 16);
+        memcpy(secrets[KEYS + i], key.h, 16);
+        reference(GPUAES_ECB_ENCRYPT, secrets[i], 16, NULL, first, secrets[2 * KEYS + i], 16);
+        right = adds(&(struct gpuaes_message){.op = GPUAES_GCM_ENCRYPT + i % 2,
+                                              .key = secrets[i],
+                                              .key_bytes = 16,
+                                              .iv = iv,
+                                              .iv_bytes = 12,
+                                              .in = data[i],
+                                              .out = data[i],
+                                              .len = sizeof data[i],
+                                              .tag = tag[i],
+                                              .tag_bytes = 16});
+    }
+    if (!right || run_with(options) != (options[0] != 0 ? GPUAES_FAULT : GPUAES_BAD_TAG))
+        return 10;
+    const struct slot *slot = &set_of_batches()->slots[0];
+    for (int i = 0; i < 6000; i++, usleep(10000))
+        if (!has_block(slot->scratch, slot->scratch_bytes, secrets, 3 * KEYS, 4))
+            return 0;
+    return 11;
+}
+
 /* Slots whose buffer still has a block of the text, clear or not. */
 static int count_texts(unsigned char blocks[2][16])
 {
@@ -399,10 +463,13 @@ int main(void)
                                          "fault=event_query:40"};
     static const char *const wipes[] = {"fault=launch_kernel:2", "fault=memcpy_dtoh_async:1",
                                         "fault=memset_d8_async:2"};
+    static const char *const gcm_wipes[] = {"", "fault=launch_kernel:6", "fault=launch_kernel:4",
+                                            "fault=memcpy_dtoh_async:1"};
     static const int kinds[] = {GPUAES_PAGEABLE, GPUAES_PINNED};
     tap_random_seed(&random_state);
     test_faults();
     test_steps();
+    test_gcm();
     test_hangs();
     for (size_t i = 0; i < 3; i++)
         child_ok(run_sliced, slices[i], "%s: what was done before is complete", slices[i]);
@@ -411,6 +478,8 @@ int main(void)
                  in_place[i].bytes, gpuaes_status_text(in_place[i].expected));
     for (size_t i = 0; i < 3; i++)
         child_ok(wiped, wipes[i], "%s: no key is left on the device", wipes[i]);
+    for (size_t i = 0; i < 4; i++)
+        child_ok(gcm_wiped, gcm_wipes[i], "'%s': no secret of GCM is left", gcm_wipes[i]);
     child_ok(wiped_elsewhere, "fault=memset_d8_async:1", "text is left in one slot alone");
     for (size_t i = 0; i < 2; i++)
         child_ok(forked, &kinds[i], "a fork while a batch of %s memory is under way",
