@@ -271,13 +271,14 @@ static enum gpuaes_status take(struct gpuaes_batch *batch, const struct gpuaes_m
 
 /*
  * Of GCM: `text` becomes the message as take() knows it, with a counter block as its IV. An empty
- * text lies at address 0, which is then known as memory that kernels do not reach.
+ * text lies nowhere, which is then known as memory that kernels do not reach.
  */
 static enum gpuaes_status begin_hashed(struct gpuaes_batch *batch,
                                        const struct gpuaes_message *message,
                                        struct gpuaes_message *text,
                                        unsigned char counter[GPUAES_BLOCK])
 {
+    static unsigned char nowhere;
     if (batch_gcm_is_bad(message))
         return GPUAES_BAD_ARGUMENT;
     if (!batch_gcm_has_room(batch, message))
@@ -287,8 +288,9 @@ static enum gpuaes_status begin_hashed(struct gpuaes_batch *batch,
     text->iv = counter;
     if (text->len == 0) {
         forget_ranges(batch);
-        batch->range[0].end = 1;
-        text->in = text->out = NULL;
+        text->in = text->out = &nowhere;
+        batch->range[0].begin = memory_address(&nowhere);
+        batch->range[0].end = batch->range[0].begin + 1;
     }
     return GPUAES_OK;
 }
