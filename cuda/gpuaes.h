@@ -326,8 +326,8 @@ struct gpuaes_gcm_state {
 /*
  * Encrypts (GCM_ENCRYPT) or decrypts (GCM_DECRYPT) whole blocks of a message, and hashes the
  * ciphertext. Memory, `flags`, *report and the statuses are as for gpuaes_aes(). With OK, *state
- * becomes the state after `len` bytes; on any other status it is unchanged, and the caller continues
- * from what *report names, each shard's own hash included. Tags are the caller's, or see
+ * becomes the state after `len` bytes; on any other status it is unchanged, and the caller
+ * continues from what *report names, each shard's own hash included. Tags are the caller's, or see
  * gpuaes_gcm_encrypt().
  */
 GPUAES_API enum gpuaes_status gpuaes_gcm(enum gpuaes_op op, const struct gpuaes_gcm_key *key,
@@ -464,8 +464,9 @@ GPUAES_API enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch,
  * len[i] bytes, or message->len where `len` is NULL; `iv` is 16 bytes for each of
  * them. The rest is message's. `at` NULL: they follow each other. Of GCM, number i has iv_bytes
  * bytes of `iv`, aad_bytes of message->aad and tag_bytes of message->tag, which are arrays without
- * gaps. Cheaper than as many gpuaes_batch_add(). *added (may be NULL) becomes the number of messages that were numbered.
- * If that is not all, the status says why; else it is OK or the first refusal.
+ * gaps. Cheaper than as many gpuaes_batch_add(). *added (may be NULL) becomes the number of
+ * messages that were numbered. If that is not all, the status says why; else it is OK or the first
+ * refusal.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
                                                   const struct gpuaes_message *message,
@@ -516,10 +517,11 @@ GPUAES_API enum gpuaes_status gpuaes_batch_wait(struct gpuaes_batch *batch);
 
 /*
  * Returns the status of one message: OK if `out` is complete; BUSY if that is not known yet; the
- * status with which gpuaes_batch_add() refused it; BAD_TAG if it is not authentic; after a fault, FAULT: it is not complete, `in`
- * is as it was, and nothing writes to `out` any more; UNDEFINED: neither is certain. BAD_ARGUMENT
- * for a number without a message. The batch keeps no IV that continues a message: the caller
- * derives it from the last block of ciphertext (CBC) or the counter (CTR).
+ * status with which gpuaes_batch_add() refused it; BAD_TAG if it is not authentic; after a fault,
+ * FAULT: it is not complete, `in` is as it was, and nothing writes to `out` any more; UNDEFINED:
+ * neither is certain. BAD_ARGUMENT for a number without a message. The batch keeps no IV that
+ * continues a message: the caller derives it from the last block of ciphertext (CBC) or the counter
+ * (CTR).
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_status(const struct gpuaes_batch *batch, size_t number);
 
