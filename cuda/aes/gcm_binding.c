@@ -37,22 +37,6 @@ static struct kernels_scratch scratch_of(const struct gpuaes_stream_binding *bin
                                     memory_bytes() - SCRATCH_AT};
 }
 
-/* The self-test waits, and so has a stream of its own. */
-static drv_result check(struct gpuaes_stream_binding *binding)
-{
-    struct device *device = binding->device;
-    const struct kernels_scratch scratch = scratch_of(binding);
-    drv_stream own;
-    if (atomic_load(&device->kernels.ghash_is_right))
-        return DRV_SUCCESS;
-    drv_result r = device->driver->stream_create(&own, DRV_STREAM_NON_BLOCKING);
-    if (r != DRV_SUCCESS)
-        return r;
-    r = gcm_check(device, &scratch, own, binding->read_back.host);
-    (void)device->driver->stream_destroy(own);
-    return r;
-}
-
 static drv_result take_memory(struct gpuaes_stream_binding *binding)
 {
     struct block memory;
@@ -63,7 +47,7 @@ static drv_result take_memory(struct gpuaes_stream_binding *binding)
         if (r == DRV_SUCCESS)
             binding->gcm_memory = memory;
     }
-    return r == DRV_SUCCESS ? check(binding) : r;
+    return r == DRV_SUCCESS ? gcm_check(binding->device) : r;
 }
 
 /* ---- Work ---------------------------------------------------------------------------------- */

@@ -14,33 +14,66 @@
 enum { CHECKED = GHASH_POWERS - 1 };
 
 static drv_result make(struct device *device, const struct gpuaes_gcm_key *key,
-                       const struct kernels_scratch *scratch, drv_stream stream,
-                       unsigned char *result)
+                       const struct block *memory, const struct block *result, drv_stream stream)
 {
     const struct driver *d = device->driver;
+    const struct kernels_scratch scratch = {memory->address, memory->bytes};
     drv_ptr powers;
-    drv_result r = kernels_launch_ghash_powers(d, &device->kernels, key, scratch, stream, &powers);
+    drv_result r = kernels_launch_ghash_powers(d, &device->kernels, key, &scratch, stream, &powers);
     if (r == DRV_SUCCESS)
-        r = d->memcpy_dtoh_async(result, powers + CHECKED * GPUAES_BLOCK, GPUAES_BLOCK, stream);
+        r = d->memcpy_dtoh_async(result->host, powers + CHECKED * GPUAES_BLOCK, GPUAES_BLOCK,
+                                 stream);
     return r == DRV_SUCCESS ? device_wait(device, stream, NULL) : r;
 }
 
-drv_result gcm_check(struct device *device, const struct kernels_scratch *scratch,
-                     drv_stream stream, unsigned char *result)
+/* On a stream of its own, which no other work holds up. */
+static drv_result make_there(struct device *device, const struct gpuaes_gcm_key *key,
+                             const struct block *memory, const struct block *result)
+{
+    drv_stream stream;
+    drv_result r = device->driver->stream_create(&stream, DRV_STREAM_NON_BLOCKING);
+    if (r != DRV_SUCCESS)
+        return r;
+    r = make(device, key, memory, result, stream);
+    (void)device->driver->stream_destroy(stream);
+    return r;
+}
+
+static drv_result check(struct device *device, const struct block *memory,
+                        const struct block *result)
 {
     static const unsigned char any_key[GPUAES_BLOCK] = {1};
     struct gpuaes_gcm_key key;
-    if (atomic_load_explicit(&device->kernels.ghash_is_right, memory_order_relaxed))
-        return DRV_SUCCESS;
     (void)gpuaes_gcm_key_expand(&key, any_key, sizeof any_key);
     struct ghash_element expected = ghash_power(&key, CHECKED);
-    drv_result r = make(device, &key, scratch, stream, result);
+    drv_result r = make_there(device, &key, memory, result);
     if (r != DRV_SUCCESS)
         return r;
-    if (memcmp(result, &expected, sizeof expected) != 0) {
+    if (memcmp(result->host, &expected, sizeof expected) != 0) {
         (void)device_fault(device, "the self-test of GCM", DRV_UNKNOWN);
         return DRV_UNKNOWN;
     }
     atomic_store(&device->kernels.ghash_is_right, 1);
     return DRV_SUCCESS;
+}
+
+drv_result gcm_check(struct device *device)
+{
+    enum { RESULT_BYTES = 4096 }; /* a page, which is what can be pinned */
+    const size_t bytes = kernels_gcm_scratch_bytes(1);
+    struct block memory, result;
+    if (atomic_load_explicit(&device->kernels.ghash_is_right, memory_order_relaxed))
+        return DRV_SUCCESS;
+    drv_result r = memory_pool_take(device, BLOCK_PINNED, RESULT_BYTES, RESULT_BYTES, &result);
+    if (r != DRV_SUCCESS)
+        return r;
+    r = memory_pool_take(device, BLOCK_DEVICE, bytes, bytes, &memory);
+    if (r == DRV_SUCCESS) {
+        r = check(device, &memory, &result);
+        if (r == DRV_SUCCESS) /* else it may be in use for ever */
+            memory_pool_give(device, &memory);
+    }
+    if (r == DRV_SUCCESS || r == DRV_OUT_OF_MEMORY)
+        memory_pool_give(device, &result);
+    return r;
 }

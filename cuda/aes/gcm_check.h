@@ -10,11 +10,10 @@
 
 /*
  * Before the first GCM of a device, lets it make powers of a hash key that is known, waits for them
- * and compares one with the CPU's; afterwards does nothing. `result`: 16 bytes of pinned memory,
- * overwritten; the scratch memory is that of one block of GCM at least. Returns DRV_UNKNOWN for a
- * wrong one, with the device given up: a tag made by it would be of no use to anybody.
+ * and compares one with the CPU's; afterwards does nothing. The device is entered. Returns
+ * DRV_UNKNOWN for a wrong one, with the device given up: a tag made by it would be of no use to
+ * anybody.
  */
-drv_result gcm_check(struct device *device, const struct kernels_scratch *scratch,
-                     drv_stream stream, unsigned char *result);
+drv_result gcm_check(struct device *device);
 
 #endif
