@@ -173,23 +173,20 @@ static int update_device_memory(struct gcm_context *c, const struct request *r, 
 
 static int choose(struct gcm_context *c, const struct request *r, struct work *work)
 {
-    work->why = CPU_UNSUITED;
-    if (c->side == GCM_UNDECIDED && !is_safe(r))
-        return give_to_cpu(c, r, work);
     enum policy_choice choice = policy_choose(c->provider, work);
-    work->is_located = choice == CHOICE_GPU_ONLY;
     if (choice == CHOICE_FAIL)
         return 0;
+    if (choice == CHOICE_GPU_ONLY)
+        return update_device_memory(c, r, work);
     if (c->side == GCM_OURS)
         return update_ours(c, r, work, choice != CHOICE_CPU);
     if (choice == CHOICE_CPU)
         return give_to_cpu(c, r, work);
-    if (gcm_begin_ours(c))
+    if (is_safe(r) && gcm_begin_ours(c))
         return update_ours(c, r, work, 1);
-    if (choice == CHOICE_GPU) /* the default provider will say why not */
-        return give_to_cpu(c, r, work);
-    error_raise(c->provider, ERROR_NOT_INITIALISED, "the message has no IV that is new");
-    return 0;
+    work->why = CPU_UNSUITED; /* or refused: the default provider will say why */
+    work->cell = NULL;
+    return give_to_cpu(c, r, work);
 }
 
 /* Without input, cipher() ends a message, and so does an update that has a length. */
