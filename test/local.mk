@@ -55,6 +55,7 @@ evp_emulator_tests = \
 	test/fault/device_loss_test \
 	test/fault/device_release_test \
 	test/fault/faults_test \
+	test/fault/gcm_loss_test \
 	test/fault/limited_devices_test \
 	test/fault/read_ahead_faults_test \
 	test/process/exit_test \

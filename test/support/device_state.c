@@ -65,3 +65,14 @@ int pair_update(struct pair *p, int bytes)
            application_read(p->got, p->to, p->out, (size_t)n[0]) &&
            memcmp(p->got, p->expected, (size_t)n[0]) == 0;
 }
+
+int pair_tags_agree(struct pair *p)
+{
+    unsigned char tags[2][16] = {{1}, {2}}, nothing[16];
+    int n;
+    for (int i = 0; i < 2; i++)
+        if (!EVP_CipherFinal_ex(p->context[i], nothing, &n) ||
+            EVP_CIPHER_CTX_ctrl(p->context[i], EVP_CTRL_AEAD_GET_TAG, sizeof tags[i], tags[i]) <= 0)
+            return 0;
+    return memcmp(tags[0], tags[1], sizeof tags[0]) == 0;
+}

@@ -34,4 +34,7 @@ void pair_close(struct pair *p);
 /* Ours first, and then whether it has done the same as the other. */
 int pair_update(struct pair *p, int bytes);
 
+/* Of GCM: ends both messages, and returns 1 if their tags are the same. */
+int pair_tags_agree(struct pair *p);
+
 #endif
