@@ -48,6 +48,7 @@ evp_tests = \
 	test/process/threads_test
 # The same, but they need faults and other tricks of the emulator.
 evp_emulator_tests = \
+	test/evp/gcm_choice_test \
 	test/evp/large_updates_test \
 	test/evp/read_ahead_life_test \
 	test/evp/secrets_test \

@@ -10,6 +10,7 @@
 
 #include "test/support/cases.h"
 #include "test/support/jobs.h"
+#include "test/support/sealed.h"
 
 enum { STATUS = 42, SECONDS = 300 };
 
@@ -66,6 +67,39 @@ static void check_choice(void)
         case_begin("GPUAES_START=eager GPUAES_MIN_BYTES=auto", "idle-kernels=1", "%d", STATUS));
     tap_ok(status == 0, "updates in a job stay on the CPU: status %d", status);
     tap_ok(figure("gpu-bytes") > 0, "unless min-bytes insists on the device");
+}
+
+/* ---- GCM --------------------------------------------------------------------------------- */
+
+/* Three messages: small, large by few updates, and by many that begin anywhere in a block. */
+static int seal_messages(void *unused)
+{
+    static const struct {
+        size_t bytes, updates;
+    } rows[] = {{1000, 3}, {300000, 2}, {100000, 60}};
+    int right = 1;
+    (void)unused;
+    for (size_t i = 0; i < 6 && right; i++) {
+        struct sealed s =
+            sealed_make(i < 3 ? "AES-128-GCM" : "AES-256-GCM", i % 2 == 0, rows[i % 3].bytes, i);
+        unsigned char *out = malloc(s.bytes);
+        EVP_CIPHER_CTX *context = sealed_open(&s, NULL);
+        right = context != NULL && sealed_agrees(&s, context, out, rows[i % 3].updates, i >= 3);
+        EVP_CIPHER_CTX_free(context);
+        sealed_free(&s);
+        free(out);
+    }
+    return right;
+}
+
+static void check_gcm(void)
+{
+    uint64_t before = figure("gpu-bytes");
+    tap_ok(run_in_job(seal_messages, NULL, 0), "messages of GCM in a job");
+    if (stand_in())
+        tap_skip("the default provider has no device");
+    else
+        tap_ok(figure("gpu-bytes") - before > 600000, "by the device, where min-bytes insists");
 }
 
 /* ---- Base64 ------------------------------------------------------------------------------ */
@@ -178,6 +212,7 @@ int main(int argc, char **argv)
     check_all(1, 4000);
     check_all(70000, 200000);
     check_choice();
+    check_gcm();
     check_base64();
     check_random_numbers();
     check_threads();

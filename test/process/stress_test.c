@@ -1,7 +1,7 @@
 /*
- * 64 threads for a while: contexts of their own and copies of shared ones, all ciphers and
- * Base64, sizes from a block to what is cut up between devices and threads, figures being
- * read; while memory runs short now and then, and two of three devices are lost. All
+ * 64 threads for a while: contexts of their own and copies of shared ones, all ciphers, messages
+ * of GCM and Base64, sizes from a block to what is cut up between devices and threads, figures
+ * being read; while memory runs short now and then, and two of three devices are lost. All
  * results are right, and no thread stands still: a watch ends the program otherwise. Run
  * under ThreadSanitizer too. For the emulator only.
  *
@@ -14,6 +14,7 @@
 
 #include "test/support/application.h"
 #include "test/support/read_ahead_streams.h"
+#include "test/support/sealed.h"
 
 enum { MOST_THREADS = 64, LARGEST = 256 * KIB, HUGE = 2 * MIB + 4096, SHARED = 9 };
 
@@ -114,6 +115,22 @@ static int shared_context(struct worker *w)
     return right;
 }
 
+/* A message in some updates, one of which may be huge. */
+static int some_message(struct worker *w)
+{
+    uint64_t seed = tap_random_next(&w->random);
+    struct sealed s = sealed_make(seed % 2 ? "AES-256-GCM" : "AES-128-GCM", (int)(seed >> 8 & 1),
+                                  some_length(w) + 1, seed);
+    EVP_CIPHER_CTX *context = sealed_open(&s, NULL);
+    int right =
+        context != NULL && sealed_agrees(&s, context, w->ours, 1 + seed % 5, (int)(seed >> 9 & 1));
+    if (!right)
+        fprintf(stderr, "# %s of %zu bytes\n", s.cipher, s.bytes);
+    EVP_CIPHER_CTX_free(context);
+    sealed_free(&s);
+    return right;
+}
+
 static int some_base64(struct worker *w)
 {
     size_t room = LARGEST * 2, length = 3 * tap_random_below(&w->random, 20000) + 3;
@@ -134,10 +151,11 @@ static void *work(void *argument)
 {
     struct worker *w = argument;
     while (!atomic_load(&stop)) {
-        size_t what = tap_random_below(&w->random, 8);
+        size_t what = tap_random_below(&w->random, 10);
         int right = what == 0   ? some_base64(w)
                     : what == 1 ? ahead_get().pinned <= (uint64_t)256 * MIB
                     : what < 4  ? shared_context(w)
+                    : what < 6  ? some_message(w)
                                 : own_context(w);
         w->rounds++;
         w->wrong += !right;

@@ -1,7 +1,8 @@
 /*
  * Threads that share a library context and nothing else: each has contexts of
  * its own, of random ciphers, keys and sizes, and finds the default provider's
- * bytes in every one. Run under ThreadSanitizer too.
+ * bytes in every one, and the tags of messages of GCM, large and small. Run
+ * under ThreadSanitizer too.
  *
  * GPUAES_TEST_THREADS (8) threads take GPUAES_TEST_ROUNDS (60) rounds each.
  *
@@ -9,7 +10,7 @@
  */
 #include <pthread.h>
 
-#include "test/support/providers.h"
+#include "test/support/sealed.h"
 
 enum { MOST_THREADS = 64, LARGEST = 300000 };
 
@@ -77,6 +78,27 @@ static int one_round(struct worker *w)
     return good;
 }
 
+/* Two messages by one context. */
+static int one_sealed(struct worker *w)
+{
+    static const char *const names[] = {"AES-128-GCM", "AES-192-GCM", "AES-256-GCM"};
+    size_t bytes =
+        1 + tap_random_below(&w->random, (size_t)1 << (4 + tap_random_below(&w->random, 15)));
+    uint64_t seed = tap_random_next(&w->random);
+    struct sealed s = sealed_make(names[seed % 3], (int)(seed >> 8 & 1), bytes, seed);
+    EVP_CIPHER_CTX *context = sealed_open(&s, NULL);
+    int good = context != NULL;
+    for (int i = 0; i < 2 && good; i++)
+        good = (i == 0 || sealed_begin(&s, context)) &&
+               sealed_agrees(&s, context, w->ours, 1 + tap_random_below(&w->random, 4), i);
+    if (!good && !*w->wrong)
+        snprintf(w->wrong, sizeof w->wrong, "%s of %zu bytes", s.cipher, bytes);
+    EVP_CIPHER_CTX_free(context);
+    sealed_free(&s);
+    w->bytes += 2 * bytes;
+    return good;
+}
+
 static void *work(void *argument)
 {
     struct worker *w = argument;
@@ -84,7 +106,7 @@ static void *work(void *argument)
 
     pthread_barrier_wait(&barrier); /* so that all come to the start of the device at once */
     for (i = 0; i < rounds; i++)
-        w->good += (size_t)one_round(w);
+        w->good += (size_t)(i % 4 == 3 ? one_sealed(w) : one_round(w));
     return NULL;
 }
 
