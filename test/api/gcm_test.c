@@ -1,7 +1,8 @@
 /*
  * AES-GCM by libgpuaes on the emulator: memory of all kinds, in place and not, sizes of one piece
  * and many, tails, IVs and additional data of any length, the wrap of the counter, wrong tags,
- * arguments, several devices and threads. The expected results are libcrypto's.
+ * arguments, several devices and threads, each family of kernels. The expected results are
+ * libcrypto's.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -235,6 +236,58 @@ static void check_arguments(void)
            "so are other arguments");
 }
 
+/* ---- Families of kernels ------------------------------------------------------------- */
+
+static const char *const families[] = {"small", "two_table", "large", "hybrid",
+                                       "hybrid_unaligned" /* the last two are one */};
+enum { FAMILIES = 4 };
+
+static unsigned launches_of(const char *family)
+{
+    unsigned launches = 0;
+    for (int encrypt = 0; encrypt < 2; encrypt++)
+        for (int rounds = 10; rounds <= 14; rounds += 2) {
+            char name[64];
+            snprintf(name, sizeof name, "aes_gcm_%s_%s_%d", encrypt ? "encrypt" : "decrypt", family,
+                     rounds);
+            launches += emulator_launches(name);
+        }
+    return launches;
+}
+
+/* In a child: every kernel of GCM is of the family, whatever the size, and right. */
+static int run_family(const void *argument)
+{
+    int family = *(const int *)argument, right = 1;
+    setenv("GPUAES_KERNEL", families[family], 1);
+    if (!starts_with(NULL))
+        return 1;
+    become_an_application(0);
+    for (int kind = 0; kind < 3; kind++) {
+        struct buffers b = {take(kind, ROOM), take(kind, ROOM)};
+        for (int encrypt = 0; encrypt < 2 && right; encrypt++)
+            right = all_are_right(&b, encrypt, kind == GPUAES_PINNED);
+        give(kind, b.in, ROOM);
+        give(kind, b.out, ROOM);
+    }
+    right = right && wraps_right(GPUAES_DEVICE, 300, 300 << 10);
+    for (int i = 0; i <= FAMILIES; i++) {
+        unsigned launches = launches_of(families[i]);
+        if (launches != 0 ? i != family && (i != FAMILIES || family != FAMILIES - 1)
+                          : i == family) {
+            tap_diag("%u launches of %s kernels", launches, families[i]);
+            right = 0;
+        }
+    }
+    return right ? 0 : 2;
+}
+
+static void check_families(void)
+{
+    for (int i = 0; i < FAMILIES; i++)
+        child_ok(run_family, &i, "%s kernels alone", families[i]);
+}
+
 int main(void)
 {
     const struct gpuaes_settings settings = {.devices = GPUAES_ALL_DEVICES, .threads = 3};
@@ -242,6 +295,7 @@ int main(void)
     cipher = malloc(ROOM);
     got = malloc(ROOM);
     tap_random_seed(&random_state);
+    check_families();
     emulator_configure("devices=2");
     become_an_application(0);
     if (!tap_ok(starts_with(&settings), "devices start"))
