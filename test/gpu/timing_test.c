@@ -1,11 +1,13 @@
 /*
- * On a card: the time of an AES kernel does not depend on the data or the key.
+ * On a card: the time of an AES kernel does not depend on the data or the key, nor that of a GCM
+ * kernel on the key of its hash.
  *
  * Each kernel works on one device buffer, filled anew before each launch: with equal
  * blocks, with random ones, and with blocks that would collide in one bank of shared
  * memory if lanes shared a table: after the first AddRoundKey the lanes of a warp
  * ask for rows that are congruent modulo 32 and differ. CTR, whose tables see
- * counters only, gets other keys and counters as well. The inputs take turns, with a
+ * counters only, gets other keys and counters as well, and so does GCM, with hash
+ * keys of no bits, of random ones and of all bits. The inputs take turns, with a
  * pause between; each is worked on twice, and the second time is that between two
  * events of the stream.
  *
@@ -37,8 +39,10 @@ enum { EQUAL, RANDOM, COLLIDING, INPUTS };
 enum { RUNS = 61, PAUSE_US = 2000, BLOCKS = 32 << 20 };
 #define BYTES ((size_t)BLOCKS * GPUAES_BLOCK)
 
-static const char *const op_names[GPUAES_OPS] = {"ECB-encrypt", "ECB-decrypt", "CBC-decrypt",
-                                                 "CTR"};
+static const char *const op_names[GPUAES_ALL_OPS] = {
+    [GPUAES_ECB_ENCRYPT] = "ECB-encrypt", [GPUAES_ECB_DECRYPT] = "ECB-decrypt",
+    [GPUAES_CBC_DECRYPT] = "CBC-decrypt", [GPUAES_CTR] = "CTR",
+    [GPUAES_GCM_ENCRYPT] = "GCM-encrypt", [GPUAES_GCM_DECRYPT] = "GCM-decrypt"};
 static const char *const families[] = {"small", "two_table", "large", "hybrid"};
 
 static drv_stream stream;
@@ -151,14 +155,30 @@ struct aes_work {
     struct gpuaes_stream_binding *queue;
     enum gpuaes_op op;
     struct gpuaes_key key[INPUTS];
+    struct gpuaes_gcm_key gcm[INPUTS];
     unsigned char iv[INPUTS][16];
 };
+
+static int is_gcm(enum gpuaes_op op)
+{
+    return op == GPUAES_GCM_ENCRYPT || op == GPUAES_GCM_DECRYPT;
+}
 
 static int queue_aes(const void *argument, int input)
 {
     const struct aes_work *w = argument;
     return gpuaes_stream_binding_aes(w->queue, w->op, &w->key[input], w->iv[input], in, out,
                                      BYTES) == GPUAES_OK;
+}
+
+/* On a stream of the library's; returns when it is done, so that the host's part is timed, too. */
+static int call_gcm(const void *argument, int input)
+{
+    const struct aes_work *w = argument;
+    struct gpuaes_gcm_state state = {{0}, {0}};
+    memcpy(state.counter, w->iv[input], sizeof state.counter);
+    return gpuaes_gcm(w->op, &w->gcm[input], &state, in, out, BYTES, GPUAES_WAIT, NULL) ==
+           GPUAES_OK;
 }
 
 /* Blocks whose bytes are, after the first AddRoundKey, those of the lane's row. */
@@ -189,6 +209,27 @@ static void vary_counters(struct aes_work *w, size_t key_bytes)
     memset(w->iv[COLLIDING] + 13, 0, 3); /* 2^128 - BLOCKS / 2 */
 }
 
+/*
+ * The same for a counter of 32 bits, which no launch takes past its end; and hash keys that AES
+ * hardly makes: 0, and all bits, with the same in place of their powers.
+ */
+static void vary_hash_keys(struct aes_work *w, size_t key_bytes)
+{
+    static const unsigned char no_key[32];
+    unsigned char key[32];
+    vary_counters(w, key_bytes);
+    w->iv[RANDOM][12] &= 0x7f;
+    w->iv[COLLIDING][12] = 0x7f; /* 2^31 - BLOCKS / 2 */
+    tap_random_bytes(&random_state, key, sizeof key);
+    gpuaes_gcm_key_expand(&w->gcm[EQUAL], no_key, key_bytes);
+    gpuaes_gcm_key_expand(&w->gcm[RANDOM], key, key_bytes);
+    w->gcm[COLLIDING] = w->gcm[RANDOM];
+    memset(w->gcm[EQUAL].h, 0, sizeof w->gcm[EQUAL].h);
+    memset(w->gcm[EQUAL].steps, 0, sizeof w->gcm[EQUAL].steps);
+    memset(w->gcm[COLLIDING].h, 0xff, sizeof w->gcm[COLLIDING].h);
+    memset(w->gcm[COLLIDING].steps, 0xff, sizeof w->gcm[COLLIDING].steps);
+}
+
 static int measure_aes(struct aes_work *w, size_t key_bytes, struct verdict *verdict)
 {
     unsigned char key[32];
@@ -199,17 +240,19 @@ static int measure_aes(struct aes_work *w, size_t key_bytes, struct verdict *ver
     }
     if (w->op == GPUAES_CTR)
         vary_counters(w, key_bytes);
+    if (is_gcm(w->op))
+        vary_hash_keys(w, key_bytes);
     return fill_colliding(w->op == GPUAES_ECB_ENCRYPT ? w->key[0].encrypt : w->key[0].decrypt) &&
-           finish() && measure(queue_aes, w, verdict);
+           finish() && measure(is_gcm(w->op) ? call_gcm : queue_aes, w, verdict);
 }
 
 /* 1 if no time depends on the input. */
 static int judge_family(const char *family)
 {
-    struct aes_work work = {.queue = NULL};
+    static struct aes_work work;
     int right = gpuaes_stream_binding_open(&work.queue, stream, 0) == GPUAES_OK;
-    for (int op = 0; op < GPUAES_OPS; op++)
-        for (size_t key_bytes = 16; key_bytes <= 32; key_bytes += 8) {
+    for (int op = 0; op < GPUAES_ALL_OPS; op++)
+        for (size_t key_bytes = 16; op_names[op] != NULL && key_bytes <= 32; key_bytes += 8) {
             struct verdict v;
             work.op = (enum gpuaes_op)op;
             if (!measure_aes(&work, key_bytes, &v))
