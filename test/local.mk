@@ -209,6 +209,7 @@ test_support_libtest_la_SOURCES = \
 	test/support/fault_scenarios.c test/support/fault_scenarios.h \
 	test/support/hash_forms.c test/support/hash_forms.h \
 	test/support/jobs.c test/support/jobs.h \
+	test/support/known_answers.c test/support/known_answers.h \
 	test/support/leaks_allowed.h \
 	test/support/library.c test/support/library.h \
 	test/support/memory_search.c test/support/memory_search.h \
