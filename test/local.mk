@@ -40,6 +40,7 @@ evp_tests = \
 	test/evp/read_ahead_test \
 	test/evp/skey_test \
 	test/evp/summary_test \
+	test/evp/xts_known_answer_test \
 	test/evp/xts_test \
 	test/process/load_unload_test \
 	test/process/neighbours_test \
@@ -146,7 +147,7 @@ sanitizer_tests = \
 
 EXTRA_DIST += test/cross_aarch64 test/in_chroot test/includes test/on_gpu test/on_gpu_tool \
 	test/on_gpu_trust test/opened test/with_emulated_driver test/support/run_test \
-	test/openssl/debian_openssl test/install/static_client.c $(call in_tree,test/evp/make_*) \
+	test/openssl/debian_openssl test/install/static_client.c test/evp/make_vectors \
 	$(call in_tree,$(addprefix test/support/,*.pm *.map *_driver.* torch_stub/*.py)) \
 	$(call in_tree,test/clients/* test/install/configurations/* test/gpu/*.cu) \
 	$(call in_tree,test/*.t test/*/*.t)
@@ -237,6 +238,7 @@ $(emulator_tests): private LDADD = $(test_libs) $(emulator_libs) $(LIBCRYPTO_LIB
 $(emulator_tests): private CCLD = $(CXX)
 
 test_evp_gcm_known_answer_test_SOURCES = test/evp/gcm_known_answer_test.c test/evp/gcm_vectors.h
+test_evp_xts_known_answer_test_SOURCES = test/evp/xts_known_answer_test.c test/evp/xts_vectors.h
 test_unit_aes_kernels_test_SOURCES = test/unit/aes_kernels_test.c test/unit/sbox_kernels.cu
 test_unit_gcm_kernels_test_SOURCES = test/unit/gcm_kernels_test.c
 test_unit_emulator_test_SOURCES = test/unit/emulator_test.cc test/unit/emulator_kernels.cu test/unit/emulator_kernels.h

@@ -28,6 +28,7 @@ my @programs = (
     ['evp/base64_test'],
     ['evp/capture_test'],
     ['evp/device_memory_test'],
+    ['evp/gcm_known_answer_test'],
     ['process/neighbours_test'],
     ['process/read_ahead_threads_test'],
     ['tool/base64.t'],
