@@ -47,13 +47,11 @@ struct way {
 
 static const struct way whole = {.name = "whole"};
 static const struct way ways[] = {
-    {"in place", .in_place = 1},
-    {"with a new IV alone", .iv_only = 1, .early_tag = 1},
     {"in bytes", .aad_piece = 1, .piece = 1},
+    {"in place, with a new IV alone", .in_place = 1, .iv_only = 1, .early_tag = 1},
     {"in updates of 7 bytes, in place", .aad_piece = 5, .piece = 7, .in_place = 1, .early_tag = 1},
     {"in updates of 16 bytes, with a new IV alone", .aad_piece = 16, .piece = 16, .iv_only = 1},
     {"in updates of 33 bytes, in place", .aad_piece = 17, .piece = 33, .in_place = 1},
-    {"in updates of 47 bytes", .piece = 47, .early_tag = 1},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -178,24 +176,25 @@ static void check_ways(const struct message *m, const EVP_CIPHER *cipher, int en
     EVP_CIPHER_CTX_free(context);
 }
 
-static void check_wrong_tags(const struct message *m, const EVP_CIPHER *cipher)
+/* One bit, another one for each row; the last byte counts for short tags, too. */
+static void check_wrong_tags(const struct message *m, const EVP_CIPHER *cipher, size_t row)
 {
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    const size_t places[] = {row / 8 % m->tag_bytes, m->tag_bytes - 1};
     struct message forged = *m;
     int right = 1;
 
-    for (size_t i = 0; i < m->tag_bytes; i++) {
-        forged.tag[i] ^= (unsigned char)(1 << i % 8);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        forged.tag[places[i]] ^= (unsigned char)(1 << row % 8);
         right &= run(context, cipher, &forged, 0, 0, &whole);
-        forged.tag[i] = m->tag[i];
+        forged.tag[places[i]] = m->tag[places[i]];
     }
-    tap_ok(right, "%s, refused with a bit of each byte of the tag changed", m->source);
-    right = run(context, cipher, &forged, 0, 1, &whole);
-    tap_ok(right, "%s, accepted after that", m->source);
+    tap_ok(right, "%s, refused with a bit of the tag changed", m->source);
+    tap_ok(run(context, cipher, m, 0, 1, &whole), "%s, accepted after that", m->source);
     EVP_CIPHER_CTX_free(context);
 }
 
-static void check_row(const struct message *m)
+static void check_row(const struct message *m, size_t row)
 {
     char name[sizeof "AES-256-GCM"];
     snprintf(name, sizeof name, "AES-%d-GCM", 8 * (int)m->key_bytes);
@@ -210,7 +209,7 @@ static void check_row(const struct message *m)
         check_ways(m, cipher, encrypt);
     }
     if (m->authentic)
-        check_wrong_tags(m, cipher);
+        check_wrong_tags(m, cipher, row);
     EVP_CIPHER_free(cipher);
 }
 
@@ -240,9 +239,9 @@ int main(void)
     setenv("GPUAES_MIN_BYTES", "0", 1);
     setenv("GPUAES_POLICY", "gpu", 1);
     test_providers = providers_load();
-    for (int i = 0; i < ROWS; i += sanitized() ? 5 : 1) {
+    for (size_t i = 0; i < ROWS; i += sanitized() ? 5 : 1) {
         struct message m = read_message(&gcm_vectors[i]);
-        check_row(&m);
+        check_row(&m, i);
     }
     check_names("AES-128-GCM", "2.16.840.1.101.3.4.1.6", 16);
     check_names("AES-192-GCM", "2.16.840.1.101.3.4.1.26", 24);
