@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# nginx and curl over TLS 1.2 with CBC suites, both ways, and TLS 1.3 beside it; both
-# programs have the sample configuration.
+# nginx and curl over TLS 1.2 with CBC and GCM suites and over TLS 1.3 with GCM, both ways, and another
+# cipher beside it; both programs have the sample configuration.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -57,34 +57,53 @@ sub fetch
         env => with_gpuaes(%env), out => "$world/got");
 }
 
+# Records of TLS 1.2 are the CPU's; one of TLS 1.3 is a message like any other.
+my @all = qw(cpu-bytes gpu-bytes);
+my @suites = (
+    ['1.2', 'ECDHE-RSA-AES256-SHA384', ['cpu-bytes-unsuited']],
+    ['1.2', 'ECDHE-RSA-AES128-SHA', ['cpu-bytes-unsuited']],
+    ['1.2', 'ECDHE-RSA-AES256-GCM-SHA384', ['cpu-bytes-unsuited']],
+    ['1.2', 'ECDHE-RSA-AES128-GCM-SHA256', ['cpu-bytes-unsuited']],
+    ['1.3', 'TLS_AES_256_GCM_SHA384', \@all],
+    ['1.3', 'TLS_AES_128_GCM_SHA256', \@all],
+);
+
+sub totals { my ($said, @figures) = @_; my $sum = 0; $sum += total($said, $_) foreach @figures; return $sum }
+
 sub there_and_back
 {
     my ($name, %env) = @_;
     my $port = free_port();
     my $server = nginx($port, %env);
-    my @cbc = ('--tls-max', '1.2', '--ciphers');
 
-    foreach my $suite (qw(ECDHE-RSA-AES256-SHA384 ECDHE-RSA-AES128-SHA)) {
-        my $down = fetch($port, [@cbc, $suite], %env);
+    foreach (@suites) {
+        my ($version, $suite, $figures) = @$_;
+        my @suite = $version eq '1.3' ? ('--tlsv1.3', '--tls13-ciphers') : ('--tls-max', $version, '--ciphers');
+        push(@suite, $suite);
+        my $down = fetch($port, \@suite, %env);
         good($down, "$name: curl with $suite");
-        like($down->{err}, qr{SSL connection using TLSv1.2 / $suite}, "$name: it is that suite");
+        like($down->{err}, qr{SSL connection using TLSv$version / $suite}, "$name: it is that suite");
         ok(slurp("$world/got") eq slurp($plain), "$name: the bytes came down");
-        cmp_ok(total($down->{err}, 'cpu-bytes-unsuited'), '>=', $bytes,
-            "$name: records are the CPU's, through us");
-        my $up = fetch($port, ['--upload-file', $plain, @cbc, $suite], %env);
+        cmp_ok(totals($down->{err}, @$figures), '>=', $bytes, "$name: records are in @$figures");
+        my $up = fetch($port, ['--upload-file', $plain, @suite], %env);
         good($up, "$name: curl sends with $suite");
         ok(slurp("$world/up/plain") eq slurp($plain), "$name: the bytes went up");
-        cmp_ok(total($up->{err}, 'cpu-bytes-unsuited'), '>=', $bytes, "$name: through us, too");
+        cmp_ok(totals($up->{err}, @$figures), '>=', $bytes, "$name: through us, too");
         unlink("$world/up/plain");
     }
-    my $other = fetch($port, ['--tlsv1.3'], %env);
-    good($other, "$name: curl with TLS 1.3");
+    my $other = fetch($port, ['--tlsv1.3', '--tls13-ciphers', 'TLS_CHACHA20_POLY1305_SHA256'], %env);
+    good($other, "$name: curl with another cipher");
     ok(slurp("$world/got") eq slurp($plain), "$name: the bytes came down by another provider");
-    like($other->{err}, qr{SSL connection using TLSv1.3}, "$name: with TLS 1.3");
+    like($other->{err}, qr{SSL connection using TLSv1.3 / TLS_CHACHA20}, "$name: with ChaCha20");
+
+    my $device = fetch($port, ['--tlsv1.3', '--tls13-ciphers', 'TLS_AES_128_GCM_SHA256'], %env, GPUAES_MIN_BYTES => 0);
+    good($device, "$name: curl with each block on the GPU");
+    ok(slurp("$world/got") eq slurp($plain), "$name: the bytes came down");
+    cmp_ok(total($device->{err}, 'gpu-bytes'), '>=', 0.99 * $bytes, "$name: decrypted by the GPU");
 
     ok(end_server($server), "$name: the server ends");
     my $said = slurp("$world/nginx.err");
-    cmp_ok(total($said, 'cpu-bytes-unsuited'), '>=', 4 * $bytes, "$name: nginx had us do its records");
+    cmp_ok(totals($said, @all), '>=', (2 * @suites + 1) * $bytes, "$name: nginx had us do its records");
     is(total($said, 'faults'), 0, "$name: no fault");
     unlike($said, qr/\[(?:alert|crit|emerg|error)\]/, "$name: nginx reports no error") or diag($said);
     return;
