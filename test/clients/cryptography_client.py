@@ -5,6 +5,7 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
 import hashlib
 
+from cryptography.exceptions import InvalidTag
 from cryptography.fernet import Fernet, InvalidToken
 from cryptography.hazmat.backends.openssl import backend
 from cryptography.hazmat.primitives import hashes, padding, serialization
@@ -67,13 +68,47 @@ def signature():
     return "verified"
 
 
+def authenticated(bits, data):
+    """All in one call, which is one update."""
+    key = bytes(range(bits // 8))
+    text = aead.AESGCM(key).encrypt(IV[:12], data, b"more")
+    assert aead.AESGCM(key).decrypt(IV[:12], text, b"more") == data
+    return digest(text)
+
+
+def authenticated_streams(bits):
+    key = bytes(range(bits // 8))
+    encryptor = Cipher(algorithms.AES(key), modes.GCM(IV)).encryptor()
+    encryptor.authenticate_additional_data(b"mo")
+    encryptor.authenticate_additional_data(b"re")
+    text = b"".join(encryptor.update(DATA[i:i + 100001]) for i in range(0, len(DATA), 100001))
+    text += encryptor.finalize()
+    decryptor = Cipher(algorithms.AES(key), modes.GCM(IV, encryptor.tag)).decryptor()
+    decryptor.authenticate_additional_data(b"more")
+    assert decryptor.update(text) + decryptor.finalize() == DATA
+    return digest(text + encryptor.tag)
+
+
+def forged():
+    text = bytearray(aead.AESGCM(DATA[:16]).encrypt(IV[:12], DATA, None))
+    text[len(text) // 2] ^= 1
+    try:
+        aead.AESGCM(DATA[:16]).decrypt(IV[:12], bytes(text), None)
+    except InvalidTag:
+        return "refused"
+    return "taken"
+
+
 print("libcrypto:", backend.openssl_version_text())
 for bits in (128, 192, 256):
     print(bits, "CTR", both_ways(bits, modes.CTR(IV)))
     print(bits, "CBC", both_ways(bits, modes.CBC(IV)))
     print(bits, "ECB", both_ways(bits, modes.ECB()))
+    print(bits, "GCM in pieces", authenticated_streams(bits))
+    print(bits, "GCM", authenticated(bits, DATA))
 print("padded CBC", padded())
-print("GCM", digest(aead.AESGCM(DATA[:32]).encrypt(IV[:12], DATA, b"more")))
+print("64 MiB of GCM", authenticated(256, DATA * 64))
+print("forged GCM is", forged())
 print("PBKDF2", digest(PBKDF2HMAC(hashes.SHA256(), 32, IV, 1000).derive(b"a password")))
 print("a changed Fernet token is", fernet())
 print("an encrypted key is read again:", encrypted_key())

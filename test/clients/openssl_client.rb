@@ -27,6 +27,29 @@ def both_ways(name)
   digest(text)
 end
 
+# The ciphertext and its tag; `forge` changes a bit of what is decrypted, which is then refused.
+def authenticated(name, forge: false)
+  coder = OpenSSL::Cipher.new(name).encrypt
+  coder.key = DATA_BYTES[0, coder.key_len]
+  coder.iv = "\xff" * coder.iv_len
+  coder.auth_data = 'more'
+  text = +''
+  DATA_BYTES.bytes.each_slice(300_001) { |slice| text << coder.update(slice.pack('C*')) }
+  text << coder.final
+
+  decoder = OpenSSL::Cipher.new(name).decrypt
+  decoder.key = DATA_BYTES[0, coder.key_len]
+  decoder.iv = "\xff" * coder.iv_len
+  decoder.auth_data = 'more'
+  decoder.auth_tag = coder.auth_tag
+  text.setbyte(1000, text.getbyte(1000) ^ 1) if forge
+  raise "#{name} is wrong" unless decoder.update(text) + decoder.final == DATA_BYTES
+
+  digest(text + coder.auth_tag)
+rescue OpenSSL::Cipher::CipherError
+  'refused'
+end
+
 def refusal
   decoder = OpenSSL::Cipher.new('aes-256-cbc').decrypt
   decoder.key = 'k' * 32
@@ -66,6 +89,8 @@ def tls
 end
 
 %w[128 192 256].product(%w[ctr cbc ecb]).each { |bits, mode| puts "#{bits} #{mode} #{both_ways("aes-#{bits}-#{mode}")}" }
+%w[128 192 256].each { |bits| puts "#{bits} gcm #{authenticated("aes-#{bits}-gcm")}" }
+puts "forged gcm: #{authenticated('aes-256-gcm', forge: true)}"
 puts "refused: #{refusal}"
 key = OpenSSL::PKey::EC.generate('prime256v1')
 pem = key.private_to_pem(OpenSSL::Cipher.new('aes-256-cbc'), 'a password')
