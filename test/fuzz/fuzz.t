@@ -24,6 +24,7 @@ my %targets = (
     base64 => 'gpu-bytes',
     batch => undef,
     evp => 'gpu-bytes',
+    gcm => 'gpu-bytes',
     settings => undef
 );
 
