@@ -16,7 +16,7 @@
 #include "test/support/memory_search.h"
 #include "test/support/read_ahead_streams.h"
 
-enum { MOST = 16 * MIB, STEP = 4096 };
+enum { MOST = 16 * MIB, STEP = 4096, GCM_BYTES = 300 * KIB + 5 /* the last block is not whole */ };
 /* Of GCM: H and those of its powers that a key has, those that a device has, E(J0), GHASH of text
  */
 enum kind { KEY, SCHEDULE, TWEAK, KEYSTREAM, PLAINTEXT, HASH_KEY, POWER, MASK, HASH, KINDS };
@@ -35,7 +35,9 @@ enum {
 
 struct secrets {
     unsigned char key[32], iv[BLOCK], other_key[32], other_iv[BLOCK];
-    unsigned char plain[MOST + STEP], cipher[MOST + STEP], out[2 * MOST], tag[BLOCK];
+    unsigned char plain[MOST + STEP], cipher[MOST + STEP], out[2 * MOST];
+    unsigned char tag[BLOCK], made_tag[BLOCK];
+    struct gpuaes_gcm_key gcm_key;
     unsigned char kind[NEEDLES_MOST];
 };
 static struct search *search;
@@ -344,6 +346,36 @@ static int finish(EVP_CIPHER_CTX *context)
     return EVP_CipherFinal_ex(context, out, &n) && is_clean("after a final", OF_ENDED);
 }
 
+/* The same text by the library's own calls, there and back, with the key in memory of the test. */
+static int seal_by_library(EVP_CIPHER_CTX *context)
+{
+    int (*key_expand)(struct gpuaes_gcm_key *, const unsigned char *, size_t);
+    enum gpuaes_status (*encrypt)(const struct gpuaes_gcm_key *, const struct gpuaes_gcm_message *,
+                                  unsigned),
+        (*decrypt)(const struct gpuaes_gcm_key *, const struct gpuaes_gcm_message *, unsigned);
+    void *symbols[] = {library_function("gpuaes_gcm_key_expand"),
+                       library_function("gpuaes_gcm_encrypt"),
+                       library_function("gpuaes_gcm_decrypt")};
+    struct gpuaes_gcm_message m = {.iv = secrets->iv,
+                                   .iv_bytes = 12,
+                                   .in = secrets->plain,
+                                   .out = secrets->out,
+                                   .len = GCM_BYTES,
+                                   .tag = secrets->made_tag,
+                                   .tag_bytes = BLOCK};
+    memcpy(&key_expand, &symbols[0], sizeof key_expand);
+    memcpy(&encrypt, &symbols[1], sizeof encrypt);
+    memcpy(&decrypt, &symbols[2], sizeof decrypt);
+    int right = key_expand(&secrets->gcm_key, secrets->key,
+                           (size_t)EVP_CIPHER_CTX_get_key_length(context)) &&
+                encrypt(&secrets->gcm_key, &m, GPUAES_WAIT) == GPUAES_OK &&
+                memcmp(secrets->out, secrets->cipher, GCM_BYTES) == 0 &&
+                memcmp(secrets->made_tag, secrets->tag, BLOCK) == 0;
+    m.in = secrets->cipher;
+    return right && decrypt(&secrets->gcm_key, &m, GPUAES_WAIT) == GPUAES_OK &&
+           memcmp(secrets->out, secrets->plain, GCM_BYTES) == 0;
+}
+
 static EVP_CIPHER_CTX *open_other(const unsigned char *key)
 {
     return context_open(1, "AES-256-CTR", key, secrets->iv, 1, NULL);
@@ -473,7 +505,6 @@ static int run_ahead(EVP_CIPHER_CTX *context)
 #define AHEAD(name_, settings_)                                                                    \
     AES("read-ahead, " name_, "AES-256-CTR", 1, MOST, 0, PAGEABLE),                                \
         .runs_ahead = 1, .settings = "GPUAES_MIN_BYTES=1G GPUAES_START=eager" settings_
-enum { GCM_BYTES = 300 * KIB + 5 }; /* the last block is not whole */
 static const struct test_case cases[] = {
     {AES("CTR", "AES-256-CTR", 1, 300 * KIB, 0, PAGEABLE), .end = free_it},
     {AES("CTR in place", "AES-128-CTR", 1, 300 * KIB, 1, PAGEABLE), .end = free_it},
@@ -522,6 +553,7 @@ static const struct test_case cases[] = {
     {AES("GCM, a reset", "AES-192-GCM", 1, GCM_BYTES, 0, PAGEABLE), .end = reset},
     {AES("GCM encryption, a final", "AES-256-GCM", 1, GCM_BYTES, 0, PAGEABLE), .end = finish},
     {AES("GCM decryption, a final", "AES-128-GCM", 0, GCM_BYTES, 0, PAGEABLE), .end = finish},
+    {AES("GCM, by the library", "AES-256-GCM", 1, GCM_BYTES, 0, PAGEABLE), .end = seal_by_library},
     {AES("GCM, an idle device", "AES-256-GCM", 1, 300 * KIB, 0, PAGEABLE), .end = be_idle,
      .settings = "GPUAES_IDLE_SECONDS=1"},
     {AES("CTR, a launch fails", "AES-256-CTR", 1, 300 * KIB, 0, PAGEABLE), .end = free_it,
