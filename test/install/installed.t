@@ -106,16 +106,20 @@ my %promise = (
     'sizeof(struct gpuaes_gcm_state)' => 32,
     'sizeof(struct gpuaes_gcm_message)' => 72,
     'offsetof(struct gpuaes_gcm_message, tag_bytes)' => 64,
-    'sizeof(struct gpuaes_message)' => 64,
+    'sizeof(struct gpuaes_message)' => 104,
     'offsetof(struct gpuaes_message, len)' => 56,
+    'offsetof(struct gpuaes_message, tag_bytes)' => 96,
     'sizeof(struct gpuaes_statistics)' => 64,
     'offsetof(struct gpuaes_statistics, pinned_peak)' => 56,
     GPUAES_UNDEFINED => 9,
     GPUAES_FAILED => 3,
     GPUAES_FOREIGN => 3,
     GPUAES_GCM_DECRYPT => 6,
+    GPUAES_XTS_DECRYPT => 8,
     GPUAES_WAIT => 1,
     GPUAES_ALLOCATE => 2,
+    GPUAES_BATCH_OPS => 7,
+    GPUAES_BATCH_AAD_BYTES => 65536,
 );
 spew("$folder/promise.c", "#include <gpuaes.h>\n" .
         join('', map { "_Static_assert($_ == $promise{$_}, \"$_ is not $promise{$_}\");\n" } sort keys %promise));
