@@ -265,8 +265,10 @@ static int run_family(const void *argument)
     become_an_application(0);
     for (int kind = 0; kind < 3; kind++) {
         struct buffers b = {take(kind, ROOM), take(kind, ROOM)};
-        for (int encrypt = 0; encrypt < 2 && right; encrypt++)
-            right = all_are_right(&b, encrypt, kind == GPUAES_PINNED);
+        if (kind != GPUAES_PINNED)
+            right = right && all_are_right(&b, 1, 0);
+        if (kind != GPUAES_PAGEABLE)
+            right = right && all_are_right(&b, 0, kind == GPUAES_PINNED);
         give(kind, b.in, ROOM);
         give(kind, b.out, ROOM);
     }
@@ -284,7 +286,7 @@ static int run_family(const void *argument)
 
 static void check_families(void)
 {
-    for (int i = 0; i < FAMILIES; i++)
+    for (int i = 0; i < FAMILIES; i += sanitized() ? 3 : 1)
         child_ok(run_family, &i, "%s kernels alone", families[i]);
 }
 
