@@ -100,10 +100,11 @@ my $info = gpuaes(['info', '--quick']);
 is($info->{status}, 0, 'info') or diag($info->{err});
 like($info->{out}, qr/^provider: loaded$/m, 'the provider is loaded');
 like($info->{out}, qr/^Programs that read \Q$cnf\E use gpuaes\.$/m, 'the sample configuration uses gpuaes');
-foreach my $work ('CTR', 'ECB encrypt', 'ECB decrypt', 'CBC decrypt', 'CBC encrypt', 'Base64 encode', 'Base64 decode') {
+foreach my $work ('CTR', 'ECB encrypt', 'ECB decrypt', 'CBC decrypt', 'CBC encrypt', 'GCM encrypt', 'GCM decrypt',
+    'XTS encrypt', 'XTS decrypt', 'Base64 encode', 'Base64 decode') {
     is(scalar(() = $info->{out} =~ /^$work +\d+ KiB +\d+\.\d\d +\d+\.\d\d +\d+\.\dx [CG]PU/mg), 3, "CPU or GPU and a rate for each size: $work");
 }
-is(scalar(grep { length > 80 } $info->{out} =~ /^((?:CTR|ECB|CBC|Base64|  +\d).*)/mg), 0, 'in tables that fit a terminal');
+is(scalar(grep { length > 80 } $info->{out} =~ /^((?:CTR|ECB|CBC|GCM|XTS|Base64|  +\d).*)/mg), 0, 'in tables that fit a terminal');
 my $doctor = gpuaes(['doctor']);
 like($doctor->{out}, qr/^The provider gpuaes \S+ is installed and loads\.$/m, 'doctor: the provider loads');
 like($doctor->{out}, qr/^Programs that read \Q$cnf\E use gpuaes\.$/m, 'doctor: the configuration is right');
@@ -124,9 +125,11 @@ if ($has_device) {
 }
 my $forced = gpuaes(['info', '--quick'], GPUAES_MIN_BYTES => 0, GPUAES_POLICY => 'gpu');
 SKIP: {
-    skip('there is no device', 1) if !$has_device;
-    is(scalar(() = $forced->{out} =~ /^CTR +\d+ KiB +\d+\.\d\d(?: +\d+\.\d\d +\d+\.\dx GPU){2}$/mg),
-        3, 'the table names the processor that did the work');
+    skip('there is no device', 5) if !$has_device;
+    foreach my $work ('CTR', 'GCM encrypt', 'GCM decrypt', 'XTS encrypt', 'XTS decrypt') {
+        is(scalar(() = $forced->{out} =~ /^$work +\d+ KiB +\d+\.\d\d(?: +\d+\.\d\d +\d+\.\dx GPU){2}$/mg),
+            3, "the table names the processor that did the work: $work");
+    }
 }
 my $none = gpuaes(['info', '--quick'], GPUAES_POLICY => 'cpu');
 like($none->{out}, qr/^GPU: none: GPUAES_POLICY=cpu in the environment forbids it$/m, 'a device that the environment forbids');
@@ -160,22 +163,31 @@ is(scalar(@{$told->{gpus}}) > 0, !!$has_device, 'info --json: the GPUs');
 is(($told->{update_threads} // 0) > 0, !!$has_device, 'and threads of an update');
 ok($told->{provider_loaded} && $told->{configuration}{uses_gpuaes}, 'and what else it says');
 is($told->{configuration}{path}, $cnf, 'of which file');
-is(scalar(grep { $_->{memory} eq 'pageable' && $_->{gpuaes} > 0 } @{$told->{rates}}), 21, 'with a rate for each mode and size');
+is(scalar(grep { $_->{memory} eq 'pageable' && $_->{gpuaes} > 0 } @{$told->{rates}}), 33, 'with a rate for each mode and size');
 is(scalar(grep { ($_->{processor} // '') !~ /^[CG]PU$/ } @{$told->{rates}}), 0, 'and the processor that did it');
 $told = decode_json(gpuaes(['bench', '--quick', '--json', '--cipher=cbc'])->{out});
 my %works = map { ("$_->{work}, $_->{bytes}" => 1) } @{$told->{rows}};
 is(join('; ', sort keys %works), 'CBC decrypt, 16384; CBC decrypt, 262144; CBC encrypt, 16384; CBC encrypt, 262144', 'bench --json --cipher');
 my $one = gpuaes(['bench', '--quick', '--cipher=aes-256-ctr', '--size', '192K']);
-is(join('', $one->{out} =~ /^(CTR|ECB|CBC|Base64).* KiB /mg), 'CTR', 'bench --cipher --size: one row');
+is(join('', $one->{out} =~ /^(CTR|ECB|CBC|GCM|XTS|Base64).* KiB /mg), 'CTR', 'bench --cipher --size: one row');
 like($one->{out}, qr/^CTR +192 KiB +\d/m, 'of that size');
+
+# A message of GCM is one update, whatever its length; a data unit of XTS has 16 MiB at most.
+$told = decode_json(gpuaes(['bench', '--quick', '--json', '--cipher=gcm', '--size=1000'])->{out});
+%works = map { ("$_->{work}, $_->{bytes}" => $_->{gpuaes} > 0 && $_->{default} > 0) } @{$told->{rows}};
+is(join('; ', map { "$_: $works{$_}" } sort keys %works), 'GCM decrypt, 1000: 1; GCM encrypt, 1000: 1', 'bench --json --cipher=gcm');
+my $unit = gpuaes(['bench', '--quick', '--cipher=aes-256-xts', '--size=16M'], GPUAES_POLICY => 'cpu');
+is(join('', $unit->{out} =~ /^(XTS \w+) +16 MiB +\d/mg), 'XTS encryptXTS decrypt', 'bench --cipher=xts: data units') or diag($unit->{err});
+refused(gpuaes(['bench', '--quick', '--cipher=xts', '--size=17M']), qr/^gpuaes bench: --cipher=xts: XTS takes updates of 16 MiB at most$/,
+    'none is larger');
 
 my $bench = gpuaes(['bench', '--quick']);
 is($bench->{status}, 0, 'bench --quick') or diag($bench->{err});
 my @rows = $bench->{out} =~ /^\S.*? +\d+ KiB +\d+\.\d\d .*PU/mg;
-is(scalar(@rows), 14, 'has a row for each mode and size');
+is(scalar(@rows), 22, 'has a row for each mode and size');
 is(scalar(grep { length > 80 } split(/\n/, $bench->{out})), 0, 'in a table that fits a terminal');
 foreach my $case (['bench', '--seconds=x', qr/--seconds=x: expected a whole number from 1 to 86400/], ['bench', '--seconds', qr/--seconds: its value is missing/],
-    ['bench', '--cipher=gcm', qr/--cipher=gcm: expected ctr, ecb, cbc or base64/], ['bench', '--size=1MB', qr/--size=1MB: expected a whole number from 64 to/],
+    ['bench', '--cipher=ccm', qr/--cipher=ccm: expected ctr, ecb, cbc, gcm, xts or base64/], ['bench', '--size=1MB', qr/--size=1MB: expected a whole number from 64 to/],
     ['bench', '--quick=1', qr/--quick: it takes no value/], ['bench', 'foo', qr/"foo": expected an option \(see gpuaes bench --help\)/],
     ['bench', '--secnods=3', qr/unknown option --secnods; did you mean --seconds\?/], ['info', 'foo', qr/"foo": expected an option/],
     ['info', '--quik', qr/unknown option --quik; did you mean --quick\?/], ['doctor', '-x', qr/unknown option -x \(see gpuaes doctor --help\)/])

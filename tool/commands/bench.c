@@ -21,12 +21,13 @@ static const char usage[] =
     "usage: gpuaes bench [--seconds=N] [--quick] [--cipher=NAME] [--size=N] [--json]\n"
     "\n"
     "Rates of one thread compared with OpenSSL's default provider (Base64: with libcrypto's\n"
-    "functions), in turns; medians, GB/s of input.\n"
+    "functions), in turns; medians, GB/s of input. GCM: messages of one update, with IV\n"
+    "and tag.\n"
     "\n"
     "  --seconds=N    about so long (60)\n"
     "  --quick        to see that it works; the figures mean little\n"
-    "  --cipher=NAME  this one only: ctr, ecb, cbc or base64; or one direction, as in\n"
-    "                 cbc-decrypt or base64-encode\n"
+    "  --cipher=NAME  this one only: ctr, ecb, cbc, gcm, xts or base64; or one direction,\n"
+    "                 as in cbc-decrypt or base64-encode\n"
     "  --size=N       updates of N bytes only, as in 64K or 16M\n"
     "  --json         for programs\n";
 
@@ -95,9 +96,11 @@ int bench_command(int argc, char **argv)
         plan.size_count = 1;
     }
     if (!choose_works(&plan, cipher))
-        return !complain("--cipher=%s: expected ctr, ecb, cbc or base64, or one direction, as in "
-                         "cbc-decrypt",
+        return !complain("--cipher=%s: expected ctr, ecb, cbc, gcm, xts or base64, or one "
+                         "direction, as in cbc-decrypt",
                          cipher);
+    if (rates_rows(&plan) == 0)
+        return !complain("--cipher=%s: XTS takes updates of 16 MiB at most", cipher);
     struct library library;
     rates_want_device();
     if (!library_open(&library))

@@ -16,15 +16,29 @@
 #include "tool/common/message.h"
 #include "tool/common/turns.h"
 
-const char *const rates_works[RATES_WORKS] = {"CTR",          "ECB encrypt", "ECB decrypt",
-                                              "CBC decrypt",  "CBC encrypt", "Base64 encode",
-                                              "Base64 decode"};
+const char *const rates_works[RATES_WORKS] = {
+    "CTR",         "ECB encrypt", "ECB decrypt", "CBC decrypt",   "CBC encrypt",   "GCM encrypt",
+    "GCM decrypt", "XTS encrypt", "XTS decrypt", "Base64 encode", "Base64 decode",
+};
+
+/* AEAD: each update is a message, with its IV and its tag. */
+enum kind { MODE, AEAD, BASE64 };
+
+/* The largest data unit of XTS that libcrypto takes. */
+enum { XTS_MOST = 16 << 20 };
+
 static const struct row {
     const char *cipher;
-    int encrypts, is_base64;
+    int encrypts;
+    enum kind kind;
+    size_t most; /* bytes of an update; 0: any */
 } rows[RATES_WORKS] = {
-    {"AES-256-CTR", 1, 0}, {"AES-256-ECB", 1, 0}, {"AES-256-ECB", 0, 0}, {"AES-256-CBC", 0, 0},
-    {"AES-256-CBC", 1, 0}, {"BASE64", 1, 1},      {"BASE64", 0, 1},
+    {"AES-256-CTR", 1, MODE, 0},        {"AES-256-ECB", 1, MODE, 0},
+    {"AES-256-ECB", 0, MODE, 0},        {"AES-256-CBC", 0, MODE, 0},
+    {"AES-256-CBC", 1, MODE, 0},        {"AES-256-GCM", 1, AEAD, 0},
+    {"AES-256-GCM", 0, AEAD, 0},        {"AES-256-XTS", 1, MODE, XTS_MOST},
+    {"AES-256-XTS", 0, MODE, XTS_MOST}, {"BASE64", 1, BASE64, 0},
+    {"BASE64", 0, BASE64, 0},
 };
 
 /* ---- The device -------------------------------------------------------------------------- */
@@ -102,11 +116,16 @@ static void close_buffers(struct rates *rates)
 
 /* ---- One case ------------------------------------------------------------------------------ */
 
+enum { TAG = 16 };
+
+/* Two keys of XTS, which must differ, or one; and the IV. */
+static const unsigned char key[64] = {1};
+
 struct turn {
     const struct row *row;
     EVP_CIPHER_CTX *contexts[SIDES]; /* of the reference: NULL where it is no cipher */
     const unsigned char *in;
-    unsigned char *out;
+    unsigned char *out, tag[TAG];
     size_t bytes, capacity;
     int failed;
 };
@@ -114,7 +133,7 @@ struct turn {
 /* For so small updates as make no time of their own to be measured. */
 enum { LEAST_BYTES = 256 << 10 };
 
-static int update(struct turn *turn, int side)
+static int encode(struct turn *turn, int side)
 {
     int n = 0;
     OSSL_PARAM outsize[] = {OSSL_PARAM_construct_size_t("outsize", &turn->capacity),
@@ -122,8 +141,32 @@ static int update(struct turn *turn, int side)
     if (turn->contexts[side] == NULL)
         return (turn->row->encrypts ? EVP_EncodeBlock(turn->out, turn->in, (int)turn->bytes)
                                     : EVP_DecodeBlock(turn->out, turn->in, (int)turn->bytes)) > 0;
-    return (!turn->row->is_base64 || EVP_CIPHER_CTX_set_params(turn->contexts[side], outsize)) &&
+    return EVP_CIPHER_CTX_set_params(turn->contexts[side], outsize) &&
            EVP_CipherUpdate(turn->contexts[side], turn->out, &n, turn->in, (int)turn->bytes);
+}
+
+/* A message of GCM; encryption writes its tag, decryption checks it. */
+static int take_message(EVP_CIPHER_CTX *context, unsigned char *out, const unsigned char *in,
+                        size_t bytes, unsigned char tag[TAG])
+{
+    unsigned char rest[TAG];
+    int n = 0, encrypts = EVP_CIPHER_CTX_is_encrypting(context);
+    return EVP_CipherInit_ex2(context, NULL, NULL, key, -1, NULL) &&
+           EVP_CipherUpdate(context, out, &n, in, (int)bytes) &&
+           (encrypts || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, TAG, tag) > 0) &&
+           EVP_CipherFinal_ex(context, rest, &n) &&
+           (!encrypts || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, TAG, tag) > 0);
+}
+
+static int update(struct turn *turn, int side)
+{
+    EVP_CIPHER_CTX *context = turn->contexts[side];
+    int n = 0;
+    if (turn->row->kind == BASE64)
+        return encode(turn, side);
+    if (turn->row->kind == AEAD)
+        return take_message(context, turn->out, turn->in, turn->bytes, turn->tag);
+    return EVP_CipherUpdate(context, turn->out, &n, turn->in, (int)turn->bytes);
 }
 
 static size_t repeats(const struct turn *turn)
@@ -142,12 +185,13 @@ static void take_turn(int side, void *argument)
 static EVP_CIPHER_CTX *new_context(const struct rates *rates, const struct row *row,
                                    const char *properties)
 {
-    static const unsigned char zeros[32];
-    const unsigned char *key = row->is_base64 ? NULL : zeros;
+    int is_aes = row->kind != BASE64;
+    const unsigned char *its_key = is_aes ? key : NULL;
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(rates->library->context, row->cipher, properties);
     EVP_CIPHER_CTX *context = cipher != NULL ? EVP_CIPHER_CTX_new() : NULL;
-    if (context != NULL && (!EVP_CipherInit_ex2(context, cipher, key, key, row->encrypts, NULL) ||
-                            (!row->is_base64 && !EVP_CIPHER_CTX_set_padding(context, 0)))) {
+    if (context != NULL &&
+        (!EVP_CipherInit_ex2(context, cipher, its_key, its_key, row->encrypts, NULL) ||
+         (is_aes && !EVP_CIPHER_CTX_set_padding(context, 0)))) {
         EVP_CIPHER_CTX_free(context);
         context = NULL;
     }
@@ -155,22 +199,45 @@ static EVP_CIPHER_CTX *new_context(const struct rates *rates, const struct row *
     return context;
 }
 
+/* Finds the tag with which the input is authentic: it is decrypted, and encrypted again. */
+static int make_tag(const struct rates *rates, struct turn *turn)
+{
+    const struct row encryption = {turn->row->cipher, 1, AEAD, 0};
+    EVP_CIPHER_CTX *context = new_context(rates, &encryption, "provider=default");
+    int n = 0, ok = context != NULL &&
+                    EVP_CipherUpdate(turn->contexts[REFERENCE], turn->out, &n, turn->in,
+                                     (int)turn->bytes) &&
+                    take_message(context, turn->out, turn->out, turn->bytes, turn->tag);
+    EVP_CIPHER_CTX_free(context);
+    return ok;
+}
+
+static int open_turn(const struct rates *rates, struct turn *turn)
+{
+    const struct row *row = turn->row;
+    turn->contexts[OURS] = new_context(rates, row, "provider=gpuaes");
+    if (row->kind == BASE64)
+        return turn->contexts[OURS] != NULL;
+    turn->contexts[REFERENCE] = new_context(rates, row, "provider=default");
+    return turn->contexts[OURS] != NULL && turn->contexts[REFERENCE] != NULL &&
+           (row->kind != AEAD || row->encrypts || make_tag(rates, turn));
+}
+
 /* Measures for so many seconds; the rates are 0 where it cannot be done. */
 static struct rate measure(const struct rates *rates, const struct row *row, int memory,
                            size_t bytes, double seconds)
 {
-    struct turn turn = {.row = row, .bytes = bytes / 12 * 12, .capacity = rates->capacity};
+    static const size_t units[] = {[MODE] = 16, [AEAD] = 1, [BASE64] = 12};
+    size_t unit = units[row->kind];
+    struct turn turn = {.row = row,
+                        .bytes = bytes / unit * unit,
+                        .capacity = rates->capacity,
+                        .in = rates->memory[memory]};
     struct rate rate = {0};
     if (rates->memory[memory] == NULL)
         return rate;
-    if (!row->is_base64) {
-        turn.bytes = bytes / 16 * 16;
-        turn.contexts[REFERENCE] = new_context(rates, row, "provider=default");
-    }
-    turn.contexts[OURS] = new_context(rates, row, "provider=gpuaes");
-    turn.in = rates->memory[memory];
     turn.out = rates->memory[memory] + rates->capacity;
-    if (turn.contexts[OURS] != NULL && (row->is_base64 || turn.contexts[REFERENCE] != NULL)) {
+    if (open_turn(rates, &turn)) {
         struct turns turns = {.turn = take_turn,
                               .argument = &turn,
                               .sides = SIDES,
@@ -233,15 +300,27 @@ static void print_json(const char *work, size_t bytes, const struct rate measure
     }
 }
 
+static int is_measured(const struct rates_plan *plan, int work, size_t bytes)
+{
+    return !plan->skips[work] && (rows[work].most == 0 || bytes <= rows[work].most);
+}
+
+int rates_rows(const struct rates_plan *plan)
+{
+    int count = 0;
+    for (int i = 0; i < RATES_WORKS * plan->size_count; i++)
+        count += is_measured(plan, i / plan->size_count, plan->sizes[i % plan->size_count]);
+    return count;
+}
+
 int rates_print(const struct library *library, const struct rates_plan *plan, const char *json_name)
 {
     struct rates rates = {.library = library};
     struct rate measured[MEMORIES];
-    int count = 0;
     if (!open_buffers(&rates, plan->sizes[plan->size_count - 1]))
         return 0;
-    for (int work = 0; work < RATES_WORKS; work++)
-        count += plan->skips[work] ? 0 : plan->size_count * (rates.memory[PINNED] != NULL ? 2 : 1);
+    double seconds =
+        plan->seconds / (rates_rows(plan) * (rates.memory[PINNED] != NULL ? MEMORIES : 1));
     if (json_name != NULL)
         json_open(json_name, '[');
     else
@@ -251,10 +330,10 @@ int rates_print(const struct library *library, const struct rates_plan *plan, co
     for (int i = 0; i < RATES_WORKS * plan->size_count; i++) {
         int work = i / plan->size_count;
         size_t bytes = plan->sizes[i % plan->size_count];
-        if (plan->skips[work])
+        if (!is_measured(plan, work, bytes))
             continue;
         for (int memory = PAGEABLE; memory < MEMORIES; memory++)
-            measured[memory] = measure(&rates, &rows[work], memory, bytes, plan->seconds / count);
+            measured[memory] = measure(&rates, &rows[work], memory, bytes, seconds);
         if (json_name != NULL) {
             print_json(rates_works[work], bytes, measured);
         } else {

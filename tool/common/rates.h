@@ -12,7 +12,7 @@
 #include "cuda/gpuaes.h"
 #include "tool/common/library.h"
 
-enum { RATES_WORKS = 7 };
+enum { RATES_WORKS = 11 };
 extern const char *const rates_works[RATES_WORKS]; /* modes and directions, as tables name them */
 
 /* What rates_print() measures. */
@@ -36,6 +36,9 @@ enum { RATES_TEXT = 160 };
 
 /* Its name and what it has, in words. */
 void rates_describe(const struct gpuaes_device_info *device, char text[RATES_TEXT]);
+
+/* Returns how many rows the table has: XTS has none for updates above 16 MiB. */
+int rates_rows(const struct rates_plan *plan);
 
 /*
  * Measures, and prints a table, or an array of JSON of this name. Returns 1, or 0 after a complaint
