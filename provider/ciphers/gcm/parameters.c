@@ -123,7 +123,8 @@ int gcm_set_params(struct gcm_context *c, const OSSL_PARAM params[])
     if (ok && OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_AEAD_TAG) != NULL)
         c->ours.has_tag = 1;
     /* Another length of the IV ends a message, as the default provider's context will say. */
-    if (names_tls(params) || (c->side == GCM_OURS && iv_bytes != get_iv_length(c)))
+    if (c->side == GCM_OURS ? (ok && names_tls(params)) || iv_bytes != get_iv_length(c)
+                            : names_tls(params))
         gcm_leave_to_cpu(c, CPU_UNSUITED);
     /* Some may have been set where others were refused. */
     ok = apply_own(c, &o) && ok;
@@ -143,9 +144,11 @@ int gcm_get_params(struct gcm_context *c, OSSL_PARAM params[])
         return 0;
     }
     /* Makes an IV, and begins a message. */
-    if (OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN) != NULL)
+    int ok = c->cipher->cpu.get_ctx_params(c->cpu, params);
+    if (OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN) != NULL &&
+        (ok || c->side != GCM_OURS))
         gcm_leave_to_cpu(c, CPU_UNSUITED);
-    return c->cipher->cpu.get_ctx_params(c->cpu, params) &&
+    return ok &&
            (memory == NULL || OSSL_PARAM_set_uint(memory, c->device_memory != 0)) &&
            (stream == NULL || c->stream.binding == NULL ||
             OSSL_PARAM_set_uint64(stream, c->stream.handle));
