@@ -110,7 +110,7 @@ static enum gpuaes_status run(struct gpuaes_stream_binding *binding, enum gpuaes
 
 enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_binding *binding,
                                              enum gpuaes_op op, const struct gpuaes_gcm_key *key,
-                                             const unsigned char counter[GPUAES_BLOCK],
+                                             const unsigned char counter[GPUAES_BLOCK], int begins,
                                              const void *in, void *out, size_t len)
 {
     struct runtime_guard guard;
@@ -122,6 +122,8 @@ enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_binding *bindi
     enum gpuaes_status status = stream_binding_enter(binding, &guard);
     if (status != GPUAES_OK)
         return status;
+    if (begins)
+        binding->hashed = 0;
     status = run(binding, op, key, counter, in, out, len);
     runtime_leave_device(&guard, binding->device);
     return status;

@@ -174,6 +174,8 @@ SECRET_FRAME static enum gpuaes_status run_all(enum gpuaes_op op, const struct g
         before = call;
         status = run(op, key, &call, (const unsigned char *)in + done, (unsigned char *)out + done,
                      bytes, flags, report);
+        if (status == GPUAES_NOT_READY && done != 0) /* which would mean that nothing was begun */
+            status = GPUAES_FAULT;
         if (done != 0 || bytes != len)
             stretch(report, key, &before, done, status == GPUAES_OK ? done + bytes : len);
         done += bytes;

@@ -164,7 +164,7 @@ enum gpuaes_status offload(struct work *w, enum offload_call call)
             break;
         case OFFLOAD_QUEUE_GCM:
             w->status = gpuaes_stream_binding_gcm(w->binding, op, w->gcm_key, w->gcm_state->counter,
-                                                  w->in, w->out, w->len);
+                                                  w->begins, w->in, w->out, w->len);
             break;
         case OFFLOAD_HASH:
             w->status = gpuaes_stream_binding_hash(w->binding, w->gcm_key, w->gcm_state->hash);

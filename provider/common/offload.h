@@ -70,6 +70,7 @@ struct work {
     unsigned char *iv;
     const struct gpuaes_gcm_key *gcm_key;
     struct gpuaes_gcm_state *gcm_state;
+    int begins;     /* the first text of a message that is queued */
     unsigned flags; /* GPUAES_WAIT: also starts a device again that was released, being idle */
     struct gpuaes_report *report;
     size_t line_length; /* Base64 */

@@ -424,6 +424,78 @@ static void check_early_tag(void)
     tap_ok(ok, "nor does the one after it");
 }
 
+/* ---- Messages that are given up ------------------------------------------------------- */
+
+/* Makes text[] ciphertext of AES-256, whose tag is `tag`. */
+static int encrypt_text(int bytes)
+{
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    int n, ok = EVP_EncryptInit_ex2(c, ciphers[2][THEIRS], key, iv, NULL) &&
+                EVP_EncryptUpdate(c, text, &n, text, bytes) &&
+                EVP_EncryptFinal_ex(c, text + bytes, &n) &&
+                EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG, tag);
+    EVP_CIPHER_CTX_free(c);
+    return ok;
+}
+
+/* Each without output. */
+static int call_without_output(const unsigned char *in, unsigned bytes)
+{
+    int result[SIDES];
+    for (int side = 0; side < SIDES; side++)
+        result[side] = EVP_Cipher(contexts[side], NULL, in, bytes);
+    return agree("a call without output", result[OURS], result[THEIRS]);
+}
+
+static void check_given_up(void)
+{
+    unsigned char tags[SIDES][TAG], other_key[32] = "another";
+    int done = 0;
+    tap_ok(begin(2, 0) && update(0, 5000, PAGEABLE, PAGEABLE, 0) && encrypt_text(16) &&
+               init(NULL, NULL, iv, 0) && update(0, 16, PAGEABLE, PAGEABLE, 0) && final(&done) &&
+               !done && set_tag(tag, TAG) && final(&done) && done,
+           "after one without a tag, the next one still waits for its own");
+    tap_ok(encrypt_text(5000) && begin(2, 0) && call_without_output(NULL, 5) && set_tag(tag, TAG) &&
+               update(0, 5000, PAGEABLE, PAGEABLE, 1) && final(&done) && done,
+           "an end that comes too early is no additional data");
+    tap_ok(begin(2, 1) && call_without_output(aad, 0) && init(NULL, other_key, NULL, 1) &&
+               update(0, 5000, PAGEABLE, PAGEABLE, 0) && final(&done) && get_tag(TAG, tags),
+           "a new key after the IV was used");
+    tap_ok(begin(2, 1) && update(0, 5000, PAGEABLE, PAGEABLE, 0) && init(NULL, other_key, iv, 1) &&
+               add_aad(aad, 3) && update(0, 6000, PAGEABLE, PAGEABLE, 1) && final(&done) && done &&
+               get_tag(TAG, tags),
+           "a new key in mid-message");
+}
+
+/* What is queued of it is not the next message's. */
+static void check_given_up_on_stream(void)
+{
+    unsigned char tags[SIDES][TAG];
+    int done = 0;
+    if (stand_in()) {
+        tap_skip("the default provider stands in: it knows no streams");
+        return;
+    }
+    tap_ok(begin(2, 1) && set_stream(contexts[OURS], stream) &&
+               update(0, 4096, DEVICE, DEVICE, 0) && set_iv_length(16) && init(NULL, NULL, iv, 1) &&
+               update(0, 4096, DEVICE, DEVICE, 1) && final(&done) && done && get_tag(TAG, tags),
+           "one that another length of the IV ended, on a stream");
+    tap_ok(begin(2, 1) && set_stream(contexts[OURS], stream) &&
+               update(0, 4096, DEVICE, DEVICE, 0) && init(NULL, NULL, iv, 1) &&
+               update(0, 5000, DEVICE, DEVICE, 1) && final(&done) && done && get_tag(TAG, tags),
+           "one that another IV ended, on a stream");
+    unsigned bad = 7;
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint("device-memory", &bad),
+                           OSSL_PARAM_construct_end()};
+    tap_ok(begin(2, 1) && set_uint(contexts[OURS], "device-memory", 1) &&
+               update(0, 4096, DEVICE, DEVICE, 0) &&
+               !EVP_CipherInit_ex2(contexts[OURS], NULL, NULL, iv, 1, params) &&
+               update(4096, 160, DEVICE, DEVICE, 0) && final(&done) && done && get_tag(TAG, tags) &&
+               init(NULL, NULL, iv, 1) && update(0, 64, DEVICE, DEVICE, 0) && final(&done) &&
+               get_tag(TAG, tags),
+           "an initialisation that is refused for a parameter changes nothing");
+}
+
 /* ---- Made IVs, and TLS --------------------------------------------------------------- */
 
 static void check_made_ivs(void)
@@ -628,6 +700,8 @@ int main(void)
     check_wrap();
     check_order();
     check_early_tag();
+    check_given_up();
+    check_given_up_on_stream();
     check_made_ivs();
     check_counted_iv_in_device_memory();
     check_tls();

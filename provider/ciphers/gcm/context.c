@@ -90,6 +90,8 @@ void gcm_ask_policy(struct gcm_context *c)
 
 void gcm_leave_to_cpu(struct gcm_context *c, enum cpu_reason why)
 {
+    if (c->side == GCM_OURS)
+        OPENSSL_cleanse(&c->ours, sizeof c->ours);
     c->side = GCM_CPUS;
     c->why = why;
     c->small = c->device_memory ? 0 : SIZE_MAX; /* every pointer must be looked at */
@@ -100,21 +102,29 @@ void gcm_update_thresholds(struct gcm_context *c)
     int is_cpus = c->side == GCM_CPUS || c->side == GCM_DONE;
     c->small = is_cpus ? SIZE_MAX : c->floor;
     c->why = is_cpus ? c->why : c->others;
-    if (c->side == GCM_OURS || (c->device_memory && c->has_key && c->side != GCM_DONE))
+    if (c->side == GCM_OURS || (c->device_memory && c->side != GCM_DONE))
         c->small = 0;
 }
 
 /*
- * An IV begins a message. So does a key, where nothing was given of the message before it; else
- * what the default provider makes of it is its own.
+ * An IV begins a message. So does a key, where the default provider has not used the IV before it;
+ * else what it makes of that is its own.
  */
-static void begin_message(struct gcm_context *c, int has_key, int has_iv)
+static void begin_message(struct gcm_context *c, int has_iv)
 {
-    int is_fresh = c->side == GCM_UNDECIDED && c->aad_bytes == 0;
-    if (c->side == GCM_OURS || c->side == GCM_DONE)
+    int is_fresh = c->side == GCM_UNDECIDED && !c->is_begun;
+    if (c->side == GCM_OURS)
         OPENSSL_cleanse(&c->ours, sizeof c->ours);
-    c->side = has_iv || (has_key && is_fresh) ? GCM_UNDECIDED : GCM_CPUS;
+    c->side = has_iv || is_fresh ? GCM_UNDECIDED : GCM_CPUS;
     c->aad_bytes = 0;
+    c->is_begun = 0;
+}
+
+static void note_key(struct gcm_context *c, const unsigned char *key)
+{
+    forget_key(c);
+    c->has_key = 1;
+    memcpy(c->key, key, c->cipher->key_bytes);
 }
 
 int gcm_init(struct gcm_context *c, int encrypting, const unsigned char *key, size_t key_bytes,
@@ -122,23 +132,20 @@ int gcm_init(struct gcm_context *c, int encrypting, const unsigned char *key, si
 {
     OSSL_FUNC_cipher_encrypt_init_fn *init =
         encrypting ? c->cipher->cpu.encrypt_init : c->cipher->cpu.decrypt_init;
-    /* What is queued is of a message that ends here. */
-    if ((key != NULL || iv != NULL) && c->side == GCM_OURS && !gcm_stream_sync(c) &&
-        c->side == GCM_OURS)
+    if (!gcm_check_params(c, params))
         return 0;
     if (gcm_is_to_be_flushed(c))
         totals_flush(&c->totals);
     c->encrypting = encrypting;
-    int ok = gcm_check_params(c, params) && init(c->cpu, key, key_bytes, iv, iv_bytes, NULL);
-    if (!ok)
-        forget_key(c); /* which key the CPU has now is not known */
-    else if (key != NULL) {
+    int ok = init(c->cpu, key, key_bytes, iv, iv_bytes, NULL);
+    if (ok && key != NULL)
+        note_key(c, key);
+    if (ok && (key != NULL || iv != NULL))
+        begin_message(c, iv != NULL);
+    if (!ok && key != NULL) { /* which key the CPU has now is not known */
         forget_key(c);
-        c->has_key = 1;
-        memcpy(c->key, key, c->cipher->key_bytes);
+        gcm_leave_to_cpu(c, CPU_UNSUITED);
     }
-    if (key != NULL || iv != NULL || !ok)
-        begin_message(c, key != NULL, ok && iv != NULL);
     ok = ok && (params == NULL || gcm_set_params(c, params));
     gcm_ask_policy(c);
     gcm_update_thresholds(c);

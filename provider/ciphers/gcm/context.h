@@ -41,7 +41,7 @@ struct gcm_ours {
     unsigned char block[GPUAES_BLOCK];    /* and the ciphertext */
     unsigned char mask[GPUAES_BLOCK];     /* the encrypted first counter block */
     unsigned char aad_hash[GPUAES_BLOCK]; /* of the additional data, times H */
-    int has_tag; /* a decryption: the default provider's context has the expected one */
+    int is_queued;                        /* the stream's binding has the hash of some of it */
     int is_torn; /* a device may have written text that the state does not have */
 };
 
@@ -58,6 +58,8 @@ struct gcm_context {
 
     struct provider *provider;
     int encrypting, has_key;
+    int is_begun;      /* the default provider may have taken the IV of this message */
+    int is_tagless;    /* its context has had no tag yet: what it says of one is not so */
     int device_memory; /* the parameter: pointers may be a device's */
     struct gcm_stream stream;
     unsigned char key[32];
@@ -99,6 +101,7 @@ static inline int gcm_begin_again(struct gcm_context *context, int encrypting)
     context->encrypting = encrypting;
     context->side = GCM_UNDECIDED;
     context->aad_bytes = 0;
+    context->is_begun = 0;
     context->why = context->others;
     context->small = context->device_memory ? 0 : context->floor;
     return 1;
@@ -110,7 +113,7 @@ void gcm_ask_policy(struct gcm_context *context);
 /* Sets `small` for what the message is now. Call after everything that changes it. */
 void gcm_update_thresholds(struct gcm_context *context);
 
-/* The message is the CPU's from now on. */
+/* The message is the CPU's from now on; what was ours of it is overwritten. */
 void gcm_leave_to_cpu(struct gcm_context *context, enum cpu_reason why);
 
 /* The key as libgpuaes wants it; NULL without a key. */

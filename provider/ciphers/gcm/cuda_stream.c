@@ -40,9 +40,12 @@ static void raise_captured(const struct gcm_context *c)
 static enum gpuaes_status sync(struct gcm_context *c)
 {
     struct work work = {.binding = c->stream.binding, .gcm_state = &c->ours.state};
-    if (c->side == GCM_OURS)
+    int is_queued = c->side == GCM_OURS && c->ours.is_queued;
+    if (is_queued)
         work.gcm_key = gcm_schedule(c);
-    enum gpuaes_status status = offload(&work, c->side == GCM_OURS ? OFFLOAD_HASH : OFFLOAD_WAIT);
+    enum gpuaes_status status = offload(&work, is_queued ? OFFLOAD_HASH : OFFLOAD_WAIT);
+    if (status == GPUAES_OK && is_queued)
+        c->ours.is_queued = 0;
     if (status == GPUAES_BUSY)
         raise_captured(c);
     else if (status == GPUAES_NO_MEMORY)
@@ -51,7 +54,7 @@ static enum gpuaes_status sync(struct gcm_context *c)
     else if (status != GPUAES_OK) {
         error_raise(c->provider, ERROR_OUTPUT_UNDEFINED, "work queued on cuda-stream: %s",
                     gpuaes_status_text(status));
-        if (c->side == GCM_OURS) /* its hash is lost */
+        if (is_queued) /* its hash is lost */
             gcm_end_ours(c);
     }
     return status;
@@ -94,11 +97,13 @@ int gcm_stream_queue(struct gcm_context *c, struct work *work)
     work->binding = c->stream.binding;
     work->gcm_key = gcm_schedule(c);
     work->gcm_state = &c->ours.state;
+    work->begins = !c->ours.is_queued;
     if (can_be_queued(c, work))
         status = offload(work, OFFLOAD_QUEUE_GCM);
     if (status == GPUAES_OK) {
         gcm_cpu_advance(c->ours.state.counter, work->len / GPUAES_BLOCK);
         c->ours.text_bytes += work->len;
+        c->ours.is_queued = 1;
         return 1;
     }
     if (status == GPUAES_BUSY) {

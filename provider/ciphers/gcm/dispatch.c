@@ -82,7 +82,7 @@ static inline int is_theirs(const struct gcm_context *c, const OSSL_PARAM *param
         if (first == 'c' || first == 'd' || (first == 't' && params->key[1] == 'l'))
             return 0;
     }
-    return c->side != GCM_OURS;
+    return c->side != GCM_OURS && !c->is_tagless;
 }
 
 static int get_ctx_params(void *context, OSSL_PARAM params[])

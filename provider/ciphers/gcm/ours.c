@@ -22,9 +22,14 @@ int gcm_begin_ours(struct gcm_context *c)
     unsigned char tag[GPUAES_BLOCK];
     size_t bytes;
     memset(o, 0, sizeof *o);
-    o->has_tag = gcm_cpu_get_tag(c, tag, &bytes);
-    if (!gcm_cpu_take(c, o->mask, o->aad_hash, o->state.counter))
+    if (!c->has_key)
         return 0;
+    if (!gcm_cpu_get_tag(c, tag, &bytes))
+        c->is_tagless = 1;
+    if (!gcm_cpu_take(c, o->mask, o->aad_hash, o->state.counter)) {
+        OPENSSL_cleanse(o, sizeof *o);
+        return 0;
+    }
     c->side = GCM_OURS;
     gcm_update_thresholds(c);
     return 1;
@@ -163,7 +168,8 @@ static int run_with(struct gcm_context *c, struct work *work, struct gpuaes_repo
         return 1;
     }
     policy_explain_failure(c->provider, status);
-    c->ours.is_torn = status == GPUAES_UNDEFINED;
+    c->ours.is_torn =
+        status == GPUAES_UNDEFINED || (status == GPUAES_BAD_RANGE && done_of(report) != 0);
     if (status == GPUAES_UNDEFINED || status == GPUAES_BAD_RANGE) {
         error_raise(c->provider,
                     status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_OUTPUT_UNDEFINED,
@@ -255,12 +261,13 @@ int gcm_final_ours(struct gcm_context *c)
 {
     unsigned char tag[GPUAES_BLOCK], expected[GPUAES_BLOCK];
     size_t bytes;
-    if (!c->encrypting && !c->ours.has_tag)
+    if (!c->encrypting && c->is_tagless)
         return 0; /* as the default provider: it may still come */
     make_tag(c, tag);
     int ok = c->encrypting
                  ? gcm_cpu_put_tag(c, tag, sizeof tag)
                  : gcm_cpu_get_tag(c, expected, &bytes) && CRYPTO_memcmp(tag, expected, bytes) == 0;
+    c->is_tagless &= !(ok && c->encrypting);
     OPENSSL_cleanse(tag, sizeof tag); /* the right one would help a forger */
     gcm_end_ours(c);
     return ok;

@@ -121,7 +121,7 @@ int gcm_set_params(struct gcm_context *c, const OSSL_PARAM params[])
     size_t iv_bytes = get_iv_length(c);
     int ok = c->cipher->cpu.set_ctx_params(c->cpu, params);
     if (ok && OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_AEAD_TAG) != NULL)
-        c->ours.has_tag = 1;
+        c->is_tagless = 0;
     /* Another length of the IV ends a message, as the default provider's context will say. */
     if (c->side == GCM_OURS ? (ok && names_tls(params)) || iv_bytes != get_iv_length(c)
                             : names_tls(params))
@@ -139,7 +139,8 @@ int gcm_get_params(struct gcm_context *c, OSSL_PARAM params[])
 {
     OSSL_PARAM *memory = OSSL_PARAM_locate(params, PARAM_DEVICE_MEMORY);
     OSSL_PARAM *stream = OSSL_PARAM_locate(params, PARAM_CUDA_STREAM);
-    if (c->side == GCM_OURS && OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_AEAD_TAG) != NULL) {
+    if ((c->side == GCM_OURS || c->is_tagless) &&
+        OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_AEAD_TAG) != NULL) {
         error_raise(c->provider, ERROR_OUT_OF_ORDER, "the tag of a message that has not ended");
         return 0;
     }
@@ -148,8 +149,7 @@ int gcm_get_params(struct gcm_context *c, OSSL_PARAM params[])
     if (OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN) != NULL &&
         (ok || c->side != GCM_OURS))
         gcm_leave_to_cpu(c, CPU_UNSUITED);
-    return ok &&
-           (memory == NULL || OSSL_PARAM_set_uint(memory, c->device_memory != 0)) &&
+    return ok && (memory == NULL || OSSL_PARAM_set_uint(memory, c->device_memory != 0)) &&
            (stream == NULL || c->stream.binding == NULL ||
             OSSL_PARAM_set_uint64(stream, c->stream.handle));
 }

@@ -210,8 +210,12 @@ __attribute__((noinline)) static int long_update(struct gcm_context *c, const st
                         .out_len = r->in_bytes,
                         .flags = policy_flags(c->provider)};
     (void)totals_forget(&c->totals);
-    if (r->in == NULL && c->side == GCM_OURS && is_final(c, r))
-        return gcm_final(c, r->out, r->out_bytes, r->outsize);
+    if (r->in == NULL && c->side == GCM_OURS && is_final(c, r)) {
+        int ok = gcm_final(c, r->out, r->out_bytes, r->outsize);
+        if (ok && r->cpu_function == c->cipher->cpu.cipher)
+            *r->out_bytes = r->in_bytes; /* as the default provider says, whatever it was */
+        return ok;
+    }
     if (r->out == NULL && r->in != NULL)
         return add_aad(c, r);
     /* Nothing to do, or refused, or the end of a message that has no text. */
@@ -240,10 +244,12 @@ other_update(struct gcm_context *c, OSSL_FUNC_cipher_update_fn *cpu_function, un
  */
 #define HOT __attribute__((hot, aligned(64)))
 
-static inline int is_hot(struct gcm_context *c, const unsigned char *out, size_t in_bytes)
+static inline int is_hot(struct gcm_context *c, const unsigned char *out, const unsigned char *in,
+                         size_t in_bytes)
 {
     if (__builtin_expect(out == NULL, 0)) {
-        c->aad_bytes += c->small != 0 ? in_bytes : 0; /* where that is refused, so is the tag */
+        c->aad_bytes += c->small != 0 && in != NULL ? in_bytes : 0;
+        c->is_begun = 1;
         return c->small != 0;
     }
     if (__builtin_expect(in_bytes >= c->small, 0))
@@ -259,7 +265,7 @@ HOT int gcm_update(void *context, unsigned char *out, size_t *out_bytes, size_t 
 {
     struct gcm_context *c = context;
     OSSL_FUNC_cipher_update_fn *function = c->cipher->cpu.update;
-    return is_hot(c, out, in_bytes)
+    return is_hot(c, out, in, in_bytes)
                ? function(c->cpu, out, out_bytes, outsize, in, in_bytes)
                : other_update(c, function, out, out_bytes, outsize, in, in_bytes);
 }
@@ -269,16 +275,29 @@ HOT int gcm_cipher(void *context, unsigned char *out, size_t *out_bytes, size_t 
 {
     struct gcm_context *c = context;
     OSSL_FUNC_cipher_cipher_fn *function = c->cipher->cpu.cipher;
-    return is_hot(c, out, in_bytes)
+    return is_hot(c, out, in, in_bytes)
                ? function(c->cpu, out, out_bytes, outsize, in, in_bytes)
                : other_update(c, function, out, out_bytes, outsize, in, in_bytes);
+}
+
+/* A decryption does not end without a tag; an encryption makes the first. */
+__attribute__((noinline)) static int final_tagless(struct gcm_context *c, unsigned char *out,
+                                                   size_t *out_bytes, size_t outsize)
+{
+    if (!c->encrypting || !c->cipher->cpu.final(c->cpu, out, out_bytes, outsize))
+        return 0;
+    c->is_tagless = 0;
+    return 1;
 }
 
 int gcm_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
 {
     struct gcm_context *c = context;
-    if (c->side != GCM_OURS)
-        return c->cipher->cpu.final(c->cpu, out, out_bytes, outsize);
+    if (c->side != GCM_OURS) {
+        c->is_begun = 1;
+        return c->is_tagless ? final_tagless(c, out, out_bytes, outsize)
+                             : c->cipher->cpu.final(c->cpu, out, out_bytes, outsize);
+    }
     if (!gcm_stream_sync(c) || !gcm_final_ours(c))
         return 0;
     *out_bytes = 0;
