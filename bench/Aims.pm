@@ -40,6 +40,10 @@ my %pageable = (part => 'threads', bytes => 256 * $MIB, threads => 1);
 my %ctr = (part => 'threads', bytes => 256 * $MIB, cipher => 'AES-256-CTR', placement => 'out of place');
 my %base64 = (part => 'base64-kernels', bytes => sub { $_[0] > 2 * $GIB });
 my %host64 = (part => 'base64', bytes => is_near(256 * $MIB));
+my %gcm = (cipher => 'AES-256-GCM', operation => ['encrypt', 'decrypt']);
+my %gcm_burst = (%gcm, part => 'gcm-kernels', statistic => 'median', bytes => 4 * $GIB);
+my %gcm_sustained = (%gcm_burst, statistic => 'sustained');
+my %gcm_pinned = (%gcm, part => 'gcm-bulk', memory => 'pinned');
 my %two = (part => 'devices', devices => 2);
 # Whole programs.
 my %speed = (part => 'speed', threads => 1);
@@ -105,6 +109,19 @@ my @aims = (
         of => {part => 'bulk', memory => 'pageable'}],
     ['updates of 16 B to 16 KiB, time over the default provider\'s', most => 1.03, column => 'ratio',
         of => {part => 'small'}],
+    ['AES-256-GCM in device memory, both ways, 4 GiB, burst, GB/s', least => 740, of => {%gcm_burst}],
+    ['AES-256-GCM, both ways, sustained over 2 s, GB/s', least => 700, of => {%gcm_sustained}],
+    ['the same, burst and sustained, rate over that of CTR', least => 0.95, column => 'ratio', of => [{%gcm_burst}, {%gcm_sustained}]],
+    ['AES-128-GCM, both ways, burst, GB/s', least => 1000, of => {%gcm_burst, cipher => 'AES-128-GCM'}],
+    ['messages of GCM, 1 GiB of device memory through EVP, rate over that of a bare call', least => 0.99, column => 'ratio',
+        of => {%gcm, part => 'gcm-evp', bytes => $GIB}],
+    ['messages of GCM, pinned to pinned, one update of 1 GiB, GB/s', least => 47, of => {%gcm_pinned, bytes => $GIB}],
+    ['the same, times the default provider', least => 4, column => 'ratio', of => {%gcm_pinned, bytes => $GIB}],
+    ['the same, 16 MiB, GB/s', least => 34, of => {%gcm_pinned, bytes => 16 * $MIB}],
+    ['messages of GCM, pageable memory, 64 KiB to 1 GiB, rate over the default provider\'s', least => 0.98, column => 'ratio',
+        of => {%gcm, part => 'gcm-bulk', memory => 'pageable'}],
+    ['messages of GCM of 16 B to 16 KiB, a new IV each, with tag, time over the default provider\'s', most => 1.03,
+        column => 'ratio', of => {%gcm, part => 'gcm-small'}],
     ['CBC encryption in batches of 1024 times 16 KiB, device memory, GB/s', least => 21, of => {batch(1024, 4)}],
     ['the same, 4096, GB/s', least => 72, of => {batch(4096, 4)}],
     ['the same, 16384, GB/s', least => 280, of => {batch(16384, 4)}],

@@ -58,7 +58,7 @@ sub block_aims
 sub block_slower
 {
     my @rows = sort { $a->{ratio} <=> $b->{ratio} } rows_like($results,
-        part => 'bulk', memory => 'pageable', ratio => sub { defined($_[0]) && $_[0] < 0.98 });
+        part => ['bulk', 'gcm-bulk'], memory => 'pageable', ratio => sub { defined($_[0]) && $_[0] < 0.98 });
     return "No row in pageable memory was under 0.98 of the default provider's rate.\n" if !@rows;
     return table_of('bulk', \@rows, bytes => 'bytes', cipher => 'cipher', '' => 'operation', '' => 'placement',
         map { $_ => $_ } 'ratio', 'spread', 'processor');
@@ -80,7 +80,8 @@ sub block_limits
 sub block_spread
 {
     my @rows;
-    foreach my $part ('limits', 'kernels', 'latency-api', 'small', 'bulk', 'mixed', 'threads', 'devices', 'base64',
+    foreach my $part ('limits', 'kernels', 'gcm-kernels', 'gcm-evp', 'latency-api', 'small', 'gcm-small',
+        'bulk', 'gcm-bulk', 'mixed', 'threads', 'devices', 'base64',
         'read-ahead', 'speed', 'enc', 'streams', 'encoders', 'offload-streams', 'files', 'tables', 'reads', 'expansion') {
         my @spreads = sort { $a <=> $b } values_of($results, 'spread', part => $part) or next;
         push(@rows, [$part, scalar(@spreads), map { sprintf('%.1f %%', $_ * 100) } $spreads[$#spreads / 2],

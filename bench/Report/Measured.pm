@@ -121,6 +121,39 @@ sub block_small
     return compared_by('bytes', 'bytes', 'small', \@columns, ['']);
 }
 
+# ---- GCM ------------------------------------------------------------------------------------
+
+# A column for each direction, and of each of some criteria: [LABEL, criteria...].
+sub by_direction
+{
+    my ($cell, @groups) = @_;
+    return [map { my ($label, @how) = @$_; map { ["$label$_", $cell, @how, operation => $_] } 'encrypt', 'decrypt' } @groups];
+}
+
+# Beside CTR.
+sub block_gcm_kernels
+{
+    my $part_of_ctr = sub {
+        my ($row) = @_;
+        return number_text($row->{ours}) . ($row->{ratio} ? sprintf(' (%.2f)', $row->{ratio}) : '');
+    };
+    return table_by('bytes', 'bytes', 'gcm-kernels',
+        by_direction($part_of_ctr, map { ["AES-$_ ", cipher => "AES-$_-GCM"] } 128, 192, 256),
+        ['', statistic => 'median'], [', sustained', statistic => 'sustained']);
+}
+
+sub block_gcm_bulk
+{
+    return compared_by('bytes', 'bytes', 'gcm-bulk', by_direction(\&pair_text, map { ["$_ memory, ", memory => $_] } 'pinned', 'pageable'),
+        ['']);
+}
+
+sub block_gcm_small
+{
+    my $time = sub { my ($row) = @_; return $row->{ratio} ? sprintf('%.3f (%.0f ns)', @$row{'ratio', 'reference'}) : '-' };
+    return compared_by('bytes', 'bytes', 'gcm-small', by_direction($time, ['']), ['']);
+}
+
 # ---- Base64 ---------------------------------------------------------------------------------
 
 sub block_base64

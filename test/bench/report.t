@@ -24,7 +24,8 @@ sub report
 my @all = sort { length($a) <=> length($b) || $a cmp $b } glob("$source/docs/benchmarks/*.tsv");
 my $load = spew("$folder/load.tsv", join("\n", grep { /^(?:#|load\t)/ } split(/\n/, slurp($all[0]))) . "\n");
 mkdir("$folder/$_") foreach 'all', 'load';
-my %figures = (bulk => ['pinned', 'pageable'], threads => ['threads'], kernels => ['kernels'], families => ['families'],
+my %figures = (bulk => ['pinned', 'pageable'], threads => ['threads'], kernels => ['kernels'], 'gcm-kernels' => ['gcm-kernels'], 'gcm-bulk' => ['gcm-bulk'],
+    families => ['families'],
     'latency-api' => ['latency'], base64 => ['base64'], 'base64-kernels' => ['base64-kernels'], devices => ['devices'],
     batch => [map { ("batch-$_-messages", "batch-$_-sizes") } 'parallel', 'serial'],
     encoders => ['encoders'], offload => ['offload'], 'offload-streams' => ['offload-streams'], files => ['files'],
@@ -82,7 +83,7 @@ my $little = report("$folder/load", $load);
 is($little->{status}, 0, 'a report on one part is written') or diag($little->{err});
 is($little->{err}, '', 'without a complaint');
 like($little->{out}, qr/\*Not in this run: part `$_`/, "it says that it has nothing of: $_")
-    foreach 'kernels', 'bulk', 'devices', 'latency', 'base64', 'read-ahead', 'speed', 'streams', 'memory', 'encoders', 'offload',
+    foreach 'kernels', 'gcm-kernels', 'gcm-evp', 'gcm-small', 'gcm-bulk', 'bulk', 'devices', 'latency', 'base64', 'read-ahead', 'speed', 'streams', 'memory', 'encoders', 'offload',
     'offload-streams', 'power', 'files', 'tables', 'reads', 'expansion';
 like($little->{out}, qr/^\| 36 MiB \| - \/ 1826 \| - \/ 141 \| - \/ 113 \| - \/ 113 \| - \/ 349 \|$/m, 'what was published stands there');
 like($little->{out}, qr/^\| AES-128-CTR without transfers, GB\/s \| 1\.93 \| not measured \| - \|$/m, 'without ours, which it says');
@@ -122,6 +123,42 @@ foreach my $case ([4, 6.5, '2.50 reached'], [4, 7.5, '3.50 **missed**'], ['-', 2
     is(verdict('`openssl enc -aes-256-ctr`, 1 KiB', 'enc', 'AES-256-CTR', 'encrypt', 'median', 1024, 'tmpfs', '-', 1, 1,
             $ours, $reference, 'ms', '-', '-', '-', '-', 'cpu', 'default provider'), $verdict, "a difference: $verdict");
 }
+
+# Of GCM: a rate, and that as a part of CTR's.
+my @gcm = ('gcm-kernels', 'AES-256-GCM', 'decrypt', 'sustained', 4 << 30, 'device', 'out of place', 1, 1);
+foreach my $case ([750, 770, 0.974, '750 reached', '0.974 reached'], [690, 770, 0.896, '690 **missed**', '0.896 **missed**']) {
+    my ($rate, $ctr, $part, @verdicts) = @$case;
+    my @row = (@gcm, $rate, $ctr, 'GB/s', $part, '-', '-', '-', 'gpu', 'CTR');
+    is(verdict('AES-256-GCM, both ways, sustained', @row), $verdicts[0], "GCM, GB/s: $verdicts[0]");
+    is(verdict('the same, burst and sustained, rate over that of CTR', @row), $verdicts[1], "GCM, beside CTR: $verdicts[1]");
+}
+
+# ---- Tables of GCM --------------------------------------------------------------
+
+# The lines of a block about some rows, less its head.
+sub lines_of
+{
+    my ($block, @rows) = @_;
+    my ($columns) = slurp($all[0]) =~ /^(# part\t.*)$/m;
+    my $tsv = spew("$folder/block.tsv", join("\n", $columns, (map { join("\t", @$_) } @rows), ''));
+    my $made = run(["$source/bench/report", '--template=' . spew("$folder/block.md", "\@$block\@\n"), $tsv]);
+    return [$made->{err}, grep { /^\| [^-b]/ } split(/\n/, $made->{out})];
+}
+
+my @device = ('device', 'out of place', 1, 1);
+is_deeply(
+    lines_of('gcm_kernels', ['gcm-kernels', 'AES-128-GCM', 'encrypt', 'median', 65536, @device, 50, 100, 'GB/s', 0.5, ('-') x 3, 'gpu', 'CTR'],
+        [@gcm, 750, 770, 'GB/s', 0.974, ('-') x 3, 'gpu', 'CTR']),
+    ['', '| 64 KiB | 50.0 (0.50) | - | - | - | - | - |', '| 4 GiB, sustained | - | - | - | - | - | 750 (0.97) |'],
+    'GCM beside CTR, by size and key');
+is_deeply(
+    lines_of('gcm_bulk', map { ['gcm-bulk', 'AES-256-GCM', @$_, 'out of place', 1, 1, 48, 10, 'GB/s', 4.8, ('-') x 3, 'gpu', 'default provider'] }
+            ['encrypt', 'median', 1 << 30, 'pinned'], ['decrypt', 'median', 1 << 30, 'pageable']),
+    ['', '| 1 GiB | 48.0 / 10.0 **g** | - | - | 48.0 / 10.0 **g** |'], 'messages, by memory');
+is_deeply(
+    lines_of('gcm_small', ['gcm-small', 'AES-256-GCM', 'encrypt', 'median', 16, 'pageable', 'out of place', 1, 1, 204, 200, 'ns', 1.02, ('-') x 3,
+            'cpu', 'default provider']),
+    ['', '| 16 B | 1.020 (200 ns) | - |'], 'and small ones');
 
 # ---- Figures within a line ------------------------------------------------------
 
