@@ -62,7 +62,7 @@ sub numbers_of
     my ($row) = @_;
     my $what = $row->{operation} // '';
     return (messages => $1, keys => $2 ? 1 : 0, flight => $3)
-        if $what =~ /^encrypt, (\d+) messages( with a key each)?, (\d+) under way$/;
+        if $what =~ /^(?:en|de)crypt, (\d+) messages( with a key each)?, (\d+) under way$/;
     return (count => $1) if $what =~ /^on the device, (\d+) keys$/;
     return ($row->{statistic} // '') =~ /^at ([\d.]+) s$/ ? (seconds => $1) : ();
 }

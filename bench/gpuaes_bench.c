@@ -67,6 +67,7 @@ static const struct part {
      "CTR updates of 16 bytes to 1 MiB that are read ahead of; many streams"},
     {"batch", part_batch, NULL, NULL,
      "many messages at once: rates over their number and their size"},
+    {"batch", part_batch_gcm, NULL, NULL, NULL},
     {"batch", part_batch_mixed, NULL, NULL, NULL},
     {"batch", part_batch_overhead, "GPUAES_KERNEL", "small", NULL},
     {"encoders", part_encoders, NULL, NULL,

@@ -1,8 +1,8 @@
 /*
  * Batches: rate over the number of messages and over their size, for CBC encryption
  * (serial) and CTR (parallel), with one key and with one for each message, in device
- * memory and through the bus; and of several threads. The shapes are those of the payload in
- * published work, see Aims.pm.
+ * memory and through the bus; and of several threads; of GCM compared with CTR. The shapes are
+ * those of the payload in published work, see Aims.pm.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -22,9 +22,15 @@ enum { FLIGHT_MOST = 4, THREADS_MOST = 4, PAGE = 16 << 10, COUNT_MOST = 65536 };
 static const unsigned char one_key[32] = "the key of all measurements ...";
 static unsigned char ivs[COUNT_MOST * GPUAES_BLOCK]; /* of all batches */
 
+/* Of GCM: additional data of all batches, and the tags of each batch under way. */
+enum { AAD = 32, TAG = 16, IV = 12 };
+static unsigned char aad[COUNT_MOST * AAD], tags[FLIGHT_MOST][COUNT_MOST * TAG];
+static const struct mode_row gcm_encrypt = {{NULL, NULL, "AES-256-GCM"}, 1, GPUAES_GCM_ENCRYPT},
+                             gcm_decrypt = {{NULL, NULL, "AES-256-GCM"}, 0, GPUAES_GCM_DECRYPT};
+
 /* What all batches of one row have. */
 struct load {
-    enum mode_number mode;
+    const struct mode_row *mode;
     size_t count, length; /* messages, bytes of each */
     int keys;             /* one for each message, and new ones each time */
     unsigned flight;      /* batches under way at once */
@@ -42,12 +48,24 @@ static void check(enum gpuaes_status status)
     call_check(status, "a batch");
 }
 
+static int is_gcm(const struct load *l)
+{
+    return l->mode == &gcm_encrypt || l->mode == &gcm_decrypt;
+}
+
 static void add(struct load *l, unsigned number)
 {
     unsigned char key[32];
     size_t at = number * l->count * l->length;
     struct gpuaes_message m = {
-        .op = mode_rows[l->mode].op, one_key, 32, NULL, NULL, l->in + at, l->out + at, l->length};
+        .op = l->mode->op, one_key, 32, NULL, NULL, l->in + at, l->out + at, l->length};
+    if (is_gcm(l)) {
+        m.iv_bytes = IV;
+        m.aad = aad;
+        m.aad_bytes = AAD;
+        m.tag = tags[number];
+        m.tag_bytes = TAG;
+    }
     if (!l->keys) {
         check(gpuaes_batch_gather(l->batch[number], &m, l->count, NULL, NULL, ivs, NULL));
         return;
@@ -85,7 +103,7 @@ static void begin(struct load *l)
 static void end(struct load *l)
 {
     for (unsigned i = 0; i < l->flight; i++) {
-        gpuaes_batch_reset(l->batch[i]);
+        check(gpuaes_batch_wait(l->batch[i])); /* with a wrong tag it would not be OK */
         gpuaes_batch_close(l->batch[i]);
     }
 }
@@ -93,10 +111,11 @@ static void end(struct load *l)
 static void print_load(const struct load *l, unsigned threads, double rate)
 {
     char operation[80];
-    (void)snprintf(operation, sizeof operation, "encrypt, %zu messages%s, %u under way", l->count,
-                   l->keys ? " with a key each" : "", l->flight);
-    struct row row =
-        row_of("batch", mode_cipher(&mode_rows[l->mode], 256), operation, l->memory, l->length);
+    (void)snprintf(operation, sizeof operation, "%s, %zu messages%s, %u under way",
+                   direction(l->mode->encrypt), l->count, l->keys ? " with a key each" : "",
+                   l->flight);
+    struct row row = row_of(is_gcm(l) ? "batch-gcm" : "batch", mode_cipher(l->mode, 256), operation,
+                            l->memory, l->length);
     row.statistic = "sustained";
     row.threads = threads;
     row.value[OURS] = rate;
@@ -130,8 +149,8 @@ static void hand_run(unsigned number, void *argument)
     end(l);
 }
 
-/* The rate of so many threads together. */
-static double load_row(const struct load *l, unsigned threads)
+/* Measures the rate of so many threads together. */
+static double load_rate(const struct load *l, unsigned threads)
 {
     static struct hands hands;
     static struct team team;
@@ -149,6 +168,12 @@ static double load_row(const struct load *l, unsigned threads)
     team_close(&team);
     for (unsigned i = 0; i < threads; i++)
         rate += hands.rate[i];
+    return rate;
+}
+
+static double load_row(const struct load *l, unsigned threads)
+{
+    double rate = load_rate(l, threads);
     print_load(l, threads, rate);
     return rate;
 }
@@ -169,7 +194,7 @@ static void threads_rows(const struct memory *m)
                  {MODE_CBC_ENCRYPT, 256}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (unsigned threads = 1; threads <= THREADS_MOST; threads *= 2) {
-            struct load l = {.mode = cases[i].mode,
+            struct load l = {.mode = &mode_rows[cases[i].mode],
                              .count = options.quick ? 4 : 16384,
                              .length = cases[i].length,
                              .flight = 2,
@@ -227,7 +252,7 @@ static void curves(struct load l, size_t memory)
 static void mode_curves(const struct memory *m, size_t bytes, double core)
 {
     char against[80];
-    struct load l = {.mode = MODE_CBC_ENCRYPT,
+    struct load l = {.mode = &mode_rows[MODE_CBC_ENCRYPT],
                      .in = m->in.p,
                      .out = m->out.p,
                      .memory = kind_name(m->in.kind),
@@ -235,7 +260,7 @@ static void mode_curves(const struct memory *m, size_t bytes, double core)
                      .against = against};
     (void)snprintf(against, sizeof against, "one core, %s", of_openssl("default provider"));
     curves(l, bytes);
-    l.mode = MODE_CTR;
+    l.mode = &mode_rows[MODE_CTR];
     l.rate = 0;
     l.against = NULL;
     curves(l, bytes);
@@ -270,7 +295,7 @@ int part_batch(void)
 /* The best rate of the same bytes as one call. */
 static double bare_rate(const struct load *l)
 {
-    struct call call = call_make(mode_rows[l->mode].op, 256, l->in, l->out, l->count * l->length);
+    struct call call = call_make(l->mode->op, 256, l->in, l->out, l->count * l->length);
     double best = 0;
     for (int i = 0; i < 5; i++) {
         double began = now();
@@ -292,7 +317,7 @@ int part_batch_overhead(void)
         return 0;
     make_ivs();
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
-        struct load l = {.mode = MODE_CTR,
+        struct load l = {.mode = &mode_rows[MODE_CTR],
                          .length = options.quick ? 16 * (i + 1) : blocks[i] * GPUAES_BLOCK,
                          .flight = 2,
                          .in = m.in.p,
@@ -304,6 +329,42 @@ int part_batch_overhead(void)
         l.rate = bare_rate(&l);
         (void)load_row(&l, THREADS_MOST);
     }
+    memory_give(&m);
+    return 0;
+}
+
+/*
+ * Messages of 16 KiB, each with a tag and additional data of its own, compared with CTR. What is
+ * decrypted is what encryption made, with its tags, so that the order counts.
+ */
+static void gcm_pair(struct load l, size_t memory, size_t count)
+{
+    l.count = count;
+    l.length = PAGE;
+    l.flight = min_unsigned(memory / (count * PAGE), FLIGHT_MOST);
+    l.mode = &mode_rows[MODE_CTR];
+    l.rate = load_rate(&l, 1);
+    l.mode = &gcm_encrypt;
+    (void)load_row(&l, 1);
+    l.mode = &gcm_decrypt;
+    unsigned char *plaintext = l.in;
+    l.in = l.out;
+    l.out = plaintext;
+    (void)load_row(&l, 1);
+}
+
+int part_batch_gcm(void)
+{
+    static const size_t counts[] = {256, 1024, 4096, 16384, COUNT_MOST};
+    struct memory m;
+    if (!device_memory_take(&m, "batch-gcm", options.quick ? MIB : 4 * GIB))
+        return 0;
+    make_ivs();
+    struct load l = {.in = m.in.p, .out = m.out.p, .memory = "device", .against = "CTR"};
+    if (options.quick)
+        gcm_pair(l, m.in.bytes, 4);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0] && !options.quick; i++)
+        gcm_pair(l, m.in.bytes, counts[i]);
     memory_give(&m);
     return 0;
 }

@@ -30,6 +30,7 @@ int part_start_large(void);
 int part_base64(void);
 int part_read_ahead(void);
 int part_batch(void);
+int part_batch_gcm(void);
 int part_batch_mixed(void);
 int part_batch_overhead(void);
 int part_encoders(void);

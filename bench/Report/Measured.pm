@@ -198,6 +198,14 @@ sub block_batch_compared
         ratio => 'ratio');
 }
 
+# Messages of GCM beside as many of CTR.
+sub block_batch_gcm
+{
+    my $part_of_ctr = sub { my ($row) = @_; return pair_text($row) =~ s/ \*.*//r . ($row->{ratio} ? sprintf(' (%.2f)', $row->{ratio}) : '') };
+    return table_by('messages', 'messages', 'batch-gcm', [map { my $way = $_; [$way, $part_of_ctr, operation => sub { $_[0] =~ /^$way,/ }] }
+                'encrypt', 'decrypt'], ['']);
+}
+
 sub block_batch_mixed
 {
     return table_of('batch-mixed', [rows_like($results, part => 'batch-mixed')], order => 'operation',

@@ -83,7 +83,7 @@ my $little = report("$folder/load", $load);
 is($little->{status}, 0, 'a report on one part is written') or diag($little->{err});
 is($little->{err}, '', 'without a complaint');
 like($little->{out}, qr/\*Not in this run: part `$_`/, "it says that it has nothing of: $_")
-    foreach 'kernels', 'gcm-kernels', 'gcm-evp', 'gcm-small', 'gcm-bulk', 'bulk', 'devices', 'latency', 'base64', 'read-ahead', 'speed', 'streams', 'memory', 'encoders', 'offload',
+    foreach 'kernels', 'gcm-kernels', 'gcm-evp', 'gcm-small', 'gcm-bulk', 'batch-gcm', 'bulk', 'devices', 'latency', 'base64', 'read-ahead', 'speed', 'streams', 'memory', 'encoders', 'offload',
     'offload-streams', 'power', 'files', 'tables', 'reads', 'expansion';
 like($little->{out}, qr/^\| 36 MiB \| - \/ 1826 \| - \/ 141 \| - \/ 113 \| - \/ 113 \| - \/ 349 \|$/m, 'what was published stands there');
 like($little->{out}, qr/^\| AES-128-CTR without transfers, GB\/s \| 1\.93 \| not measured \| - \|$/m, 'without ours, which it says');
@@ -159,6 +159,10 @@ is_deeply(
     lines_of('gcm_small', ['gcm-small', 'AES-256-GCM', 'encrypt', 'median', 16, 'pageable', 'out of place', 1, 1, 204, 200, 'ns', 1.02, ('-') x 3,
             'cpu', 'default provider']),
     ['', '| 16 B | 1.020 (200 ns) | - |'], 'and small ones');
+is_deeply(
+    lines_of('batch_gcm', map { ['batch-gcm', 'AES-256-GCM', "$_, 65536 messages, 4 under way", 'sustained', 16384, @device, 560, 600, 'GB/s', 0.9333,
+                ('-') x 3, 'gpu', 'CTR'] } 'encrypt', 'decrypt'),
+    ['', '| 65536 | 560 / 600 (0.93) | 560 / 600 (0.93) |'], 'and batches');
 
 # ---- Figures within a line ------------------------------------------------------
 
