@@ -109,6 +109,15 @@ static void run_again(struct transfer *t)
     }
 }
 
+static void fill_shard(struct gpuaes_shard *shard, const struct transfer *t)
+{
+    shard->at = t->at;
+    shard->bytes = t->bytes;
+    shard->done = t->done;
+    memcpy(shard->iv, t->iv, sizeof shard->iv);
+    ghash_store(shard->hash, t->hash);
+}
+
 /* The worst; bad input only where all that is before it is known. */
 static enum gpuaes_status combine(struct job *job, struct gpuaes_report *report)
 {
@@ -116,12 +125,9 @@ static enum gpuaes_status combine(struct job *job, struct gpuaes_report *report)
     int bad_input = 0;
     for (unsigned i = 0; i < job->transfers; i++) {
         const struct transfer *t = &job->transfer[i];
-        struct gpuaes_shard shard = {.at = t->at, .bytes = t->bytes, .done = t->done};
-        memcpy(shard.iv, t->iv, sizeof shard.iv);
-        ghash_store(shard.hash, t->hash);
         memcpy(job->iv, t->iv, sizeof job->iv);
         if (report != NULL)
-            report->shard[report->shards++] = shard;
+            fill_shard(&report->shard[report->shards++], t);
         job->done += t->done;
         if (t->status == GPUAES_BAD_INPUT && !bad_input)
             job->bad = t->bad;
