@@ -142,7 +142,7 @@ sub lines_of
     my ($columns) = slurp($all[0]) =~ /^(# part\t.*)$/m;
     my $tsv = spew("$folder/block.tsv", join("\n", $columns, (map { join("\t", @$_) } @rows), ''));
     my $made = run(["$source/bench/report", '--template=' . spew("$folder/block.md", "\@$block\@\n"), $tsv]);
-    return [$made->{err}, grep { /^\| [^-b]/ } split(/\n/, $made->{out})];
+    return [$made->{err}, grep { /^\| \d/ } split(/\n/, $made->{out})];
 }
 
 my @device = ('device', 'out of place', 1, 1);
