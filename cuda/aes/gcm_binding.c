@@ -47,7 +47,7 @@ static drv_result take_memory(struct gpuaes_stream_binding *binding)
         if (r == DRV_SUCCESS)
             binding->gcm_memory = memory;
     }
-    return r == DRV_SUCCESS ? gcm_check(binding->device) : r;
+    return r == DRV_SUCCESS ? gcm_check(binding->device, NULL) : r;
 }
 
 /* ---- Work ---------------------------------------------------------------------------------- */

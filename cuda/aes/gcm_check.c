@@ -26,9 +26,8 @@ static drv_result make(struct device *device, const struct gpuaes_gcm_key *key,
     return r == DRV_SUCCESS ? device_wait(device, stream, NULL) : r;
 }
 
-/* On a stream of its own, which no other work holds up. */
-static drv_result make_there(struct device *device, const struct gpuaes_gcm_key *key,
-                             const struct block *memory, const struct block *result)
+static drv_result make_elsewhere(struct device *device, const struct gpuaes_gcm_key *key,
+                                 const struct block *memory, const struct block *result)
 {
     drv_stream stream;
     drv_result r = device->driver->stream_create(&stream, DRV_STREAM_NON_BLOCKING);
@@ -39,14 +38,15 @@ static drv_result make_there(struct device *device, const struct gpuaes_gcm_key 
     return r;
 }
 
-static drv_result check(struct device *device, const struct block *memory,
+static drv_result check(struct device *device, drv_stream stream, const struct block *memory,
                         const struct block *result)
 {
     static const unsigned char any_key[GPUAES_BLOCK] = {1};
     struct gpuaes_gcm_key key;
     (void)gpuaes_gcm_key_expand(&key, any_key, sizeof any_key);
     struct ghash_element expected = ghash_power(&key, CHECKED);
-    drv_result r = make_there(device, &key, memory, result);
+    drv_result r = stream != NULL ? make(device, &key, memory, result, stream)
+                                  : make_elsewhere(device, &key, memory, result);
     if (r != DRV_SUCCESS)
         return r;
     if (memcmp(result->host, &expected, sizeof expected) != 0) {
@@ -57,7 +57,7 @@ static drv_result check(struct device *device, const struct block *memory,
     return DRV_SUCCESS;
 }
 
-drv_result gcm_check(struct device *device)
+drv_result gcm_check(struct device *device, drv_stream stream)
 {
     enum { RESULT_BYTES = 4096 }; /* a page, which is what can be pinned */
     const size_t bytes = kernels_gcm_scratch_bytes(1);
@@ -69,7 +69,7 @@ drv_result gcm_check(struct device *device)
         return r;
     r = memory_pool_take(device, BLOCK_DEVICE, bytes, bytes, &memory);
     if (r == DRV_SUCCESS) {
-        r = check(device, &memory, &result);
+        r = check(device, stream, &memory, &result);
         if (r == DRV_SUCCESS) /* else it may be in use for ever */
             memory_pool_give(device, &memory);
     }

@@ -10,10 +10,11 @@
 
 /*
  * Before the first GCM of a device, lets it make powers of a hash key that is known, waits for them
- * and compares one with the CPU's; afterwards does nothing. The device is entered. Returns
+ * and compares one with the CPU's; afterwards does nothing. The device is entered. `stream` is one
+ * of ours, which no work of the application holds up; NULL: there is none, and one is made. Returns
  * DRV_UNKNOWN for a wrong one, with the device given up: a tag made by it would be of no use to
  * anybody.
  */
-drv_result gcm_check(struct device *device);
+drv_result gcm_check(struct device *device, drv_stream stream);
 
 #endif

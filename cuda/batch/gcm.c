@@ -202,7 +202,7 @@ static drv_result launch(const struct gpuaes_batch *batch, const struct batch_sl
 drv_result batch_gcm_before(const struct gpuaes_batch *batch, const struct batch_slice *slice,
                             const struct slot *slot, const struct batch_layout *layout)
 {
-    drv_result r = gcm_check(batch->device);
+    drv_result r = gcm_check(batch->device, slot->stream);
     if (r == DRV_SUCCESS)
         r = launch(batch, slice, slot, layout, GCM_BATCH_POWERS_KERNEL, ENCRYPTION);
     for (int decrypts = 0; decrypts < 2 && r == DRV_SUCCESS; decrypts++)

@@ -40,7 +40,7 @@ static drv_result launch(struct transfer *t, size_t piece, drv_ptr in, drv_ptr o
     const unsigned char *counter = piece == 0 ? t->iv : t->next_iv[(piece - 1) % t->needs.slots];
     unsigned char *next = t->next_iv[piece % t->needs.slots];
     struct aes_arguments arguments;
-    drv_result r = gcm_check(t->device);
+    drv_result r = gcm_check(t->device, slot->stream);
     if (r != DRV_SUCCESS)
         return r;
     aes_fill_arguments(&arguments, job->op, job->key, counter);

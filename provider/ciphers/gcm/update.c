@@ -193,6 +193,14 @@ static int choose(struct gcm_context *c, const struct request *r, struct work *w
     return give_to_cpu(c, r, work);
 }
 
+/* A decryption does not end without a tag; an encryption makes the first. */
+static int end_tagless(struct gcm_context *c, int has_ended)
+{
+    if (has_ended)
+        c->is_tagless = 0;
+    return has_ended;
+}
+
 /* Without input, cipher() ends a message, and so does an update that has a length. */
 static int is_final(const struct gcm_context *c, const struct request *r)
 {
@@ -216,6 +224,8 @@ __attribute__((noinline)) static int long_update(struct gcm_context *c, const st
             *r->out_bytes = r->in_bytes; /* as the default provider says, whatever it was */
         return ok;
     }
+    if (r->in == NULL && c->is_tagless && is_final(c, r))
+        return end_tagless(c, c->encrypting && on_cpu(c, r));
     if (r->out == NULL && r->in != NULL)
         return add_aad(c, r);
     /* Nothing to do, or refused, or the end of a message that has no text. */
@@ -247,6 +257,8 @@ other_update(struct gcm_context *c, OSSL_FUNC_cipher_update_fn *cpu_function, un
 static inline int is_hot(struct gcm_context *c, const unsigned char *out, const unsigned char *in,
                          size_t in_bytes)
 {
+    if (__builtin_expect(in == NULL, 0) && c->is_tagless)
+        return 0;
     if (__builtin_expect(out == NULL, 0)) {
         c->aad_bytes += c->small != 0 && in != NULL ? in_bytes : 0;
         c->is_begun = 1;
@@ -280,23 +292,15 @@ HOT int gcm_cipher(void *context, unsigned char *out, size_t *out_bytes, size_t 
                : other_update(c, function, out, out_bytes, outsize, in, in_bytes);
 }
 
-/* A decryption does not end without a tag; an encryption makes the first. */
-__attribute__((noinline)) static int final_tagless(struct gcm_context *c, unsigned char *out,
-                                                   size_t *out_bytes, size_t outsize)
-{
-    if (!c->encrypting || !c->cipher->cpu.final(c->cpu, out, out_bytes, outsize))
-        return 0;
-    c->is_tagless = 0;
-    return 1;
-}
-
 int gcm_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
 {
     struct gcm_context *c = context;
     if (c->side != GCM_OURS) {
         c->is_begun = 1;
-        return c->is_tagless ? final_tagless(c, out, out_bytes, outsize)
-                             : c->cipher->cpu.final(c->cpu, out, out_bytes, outsize);
+        if (!c->is_tagless)
+            return c->cipher->cpu.final(c->cpu, out, out_bytes, outsize);
+        return end_tagless(c,
+                           c->encrypting && c->cipher->cpu.final(c->cpu, out, out_bytes, outsize));
     }
     if (!gcm_stream_sync(c) || !gcm_final_ours(c))
         return 0;
