@@ -7,6 +7,7 @@
 #ifndef GPUAES_PROVIDER_POLICY_POLICY_H
 #define GPUAES_PROVIDER_POLICY_POLICY_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -101,7 +102,13 @@ enum gpuaes_state policy_start_for(const struct provider *provider, size_t len);
 
 /* CUDA of the application was seen: kinds of memory can be asked without a start. */
 void policy_note_cuda(void);
-int policy_saw_cuda(void);
+
+/* For good, since its memory may be a device's from then on. Inline: each small message asks. */
+extern atomic_int policy_cuda_seen;
+static inline int policy_saw_cuda(void)
+{
+    return atomic_load_explicit(&policy_cuda_seen, memory_order_relaxed);
+}
 
 /*
  * For work that cannot do without a device (device memory): starts one if need be, and

@@ -25,8 +25,7 @@ enum { SHARED_START_BYTES = 1 << 20 };
  */
 static const int64_t ASK_NS = 20000000;
 
-/* For good, since its memory may be a device's from then on. */
-static atomic_int cuda_was_seen;
+atomic_int policy_cuda_seen;
 
 /* Towards start-bytes, for the whole process. */
 static _Atomic uint64_t seen_bytes;
@@ -82,12 +81,7 @@ void policy_context_created(struct provider *provider)
 
 void policy_note_cuda(void)
 {
-    atomic_store_explicit(&cuda_was_seen, 1, memory_order_relaxed);
-}
-
-int policy_saw_cuda(void)
-{
-    return atomic_load_explicit(&cuda_was_seen, memory_order_relaxed);
+    atomic_store_explicit(&policy_cuda_seen, 1, memory_order_relaxed);
 }
 
 /* The application runs CUDA on a device that the process may use. */

@@ -93,6 +93,7 @@ void gcm_leave_to_cpu(struct gcm_context *c, enum cpu_reason why)
     if (c->side == GCM_OURS)
         OPENSSL_cleanse(&c->ours, sizeof c->ours);
     c->side = GCM_CPUS;
+    c->again = -1;
     c->why = why;
     c->small = c->device_memory ? 0 : SIZE_MAX; /* every pointer must be looked at */
 }
@@ -104,6 +105,8 @@ void gcm_update_thresholds(struct gcm_context *c)
     c->why = is_cpus ? c->why : c->others;
     if (c->side == GCM_OURS || (c->device_memory && c->side != GCM_DONE))
         c->small = 0;
+    int is_usual = c->has_key && c->iv_bytes != 0 && !c->device_memory;
+    c->again = is_usual && c->side == GCM_UNDECIDED ? c->encrypting : -1;
 }
 
 /*
@@ -140,6 +143,8 @@ int gcm_init(struct gcm_context *c, int encrypting, const unsigned char *key, si
     int ok = init(c->cpu, key, key_bytes, iv, iv_bytes, NULL);
     if (ok && key != NULL)
         note_key(c, key);
+    if (ok && iv != NULL)
+        c->iv_bytes = iv_bytes;
     if (ok && (key != NULL || iv != NULL))
         begin_message(c, iv != NULL);
     if (!ok && key != NULL) { /* which key the CPU has now is not known */

@@ -46,20 +46,22 @@ struct gcm_ours {
 };
 
 struct gcm_context {
-    /* What every small update needs. */
+    /* What every small message needs. */
     void *cpu; /* the default provider's context */
     const struct gcm_cipher *cipher;
     size_t small;                /* text of fewer bytes is the CPU's, and makes the message so */
     size_t floor;                /* what `small` is for a message that is not begun yet */
     uint64_t aad_bytes;          /* of this message */
     unsigned side;               /* enum gcm_side */
-    enum cpu_reason others, why; /* why text is the CPU's: what `floor` says, and of this message */
+    int is_begun;                /* the default provider may have taken the IV of this message */
+    int again;                   /* as gcm_begin_again() says; -1: never */
+    int is_tagless;              /* its context has had no tag yet: what it says of one is not so */
+    size_t iv_bytes;             /* of the last IV that it took */
+    enum cpu_reason why, others; /* why text is the CPU's: of this message, and what `floor` says */
     struct totals totals;
 
     struct provider *provider;
     int encrypting, has_key;
-    int is_begun;      /* the default provider may have taken the IV of this message */
-    int is_tagless;    /* its context has had no tag yet: what it says of one is not so */
     int device_memory; /* the parameter: pointers may be a device's */
     struct gcm_stream stream;
     unsigned char key[32];
@@ -81,6 +83,15 @@ struct gcm_context *gcm_context_copy(struct gcm_context *original);
 int gcm_init(struct gcm_context *context, int encrypting, const unsigned char *key,
              size_t key_bytes, const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[]);
 
+/* What each small message calls. */
+#define HOT __attribute__((hot, aligned(64)))
+
+/* Whether the default provider's context may be asked for a tag, and told one. */
+static inline int gcm_has_theirs(const struct gcm_context *context)
+{
+    return __builtin_expect(context->side != GCM_OURS && !context->is_tagless, 1) != 0;
+}
+
 /* Counted bytes are handed on where that does not show. */
 static inline int gcm_is_to_be_flushed(const struct gcm_context *context)
 {
@@ -89,28 +100,27 @@ static inline int gcm_is_to_be_flushed(const struct gcm_context *context)
 }
 
 /*
- * Begins the next message with the key of the one before, and returns 1; the default provider is
- * then told the IV. Returns 0 where gcm_init() must do it. Messages of some bytes have it as often
- * as text, so it is inline.
+ * Begins the next message with the key, the direction and the length of the IV of the one before,
+ * and returns 1; the default provider, which does not refuse such an IV, is then told. Returns 0
+ * where gcm_init() must do it. `again` is the direction if no more is needed than this; else -1.
+ * Messages of some bytes have an IV as often as text, so it is inline.
  */
-static inline int gcm_begin_again(struct gcm_context *context, int encrypting)
+static inline int gcm_begin_again(struct gcm_context *context, int encrypting, size_t iv_bytes)
 {
-    if (!context->has_key || context->side == GCM_OURS ||
+    if (context->again != encrypting || context->iv_bytes != iv_bytes ||
         (context->floor == SIZE_MAX && policy_saw_cuda()) || gcm_is_to_be_flushed(context))
         return 0;
-    context->encrypting = encrypting;
-    context->side = GCM_UNDECIDED;
+    context->small = context->floor;
     context->aad_bytes = 0;
+    context->side = GCM_UNDECIDED;
     context->is_begun = 0;
-    context->why = context->others;
-    context->small = context->device_memory ? 0 : context->floor;
     return 1;
 }
 
 /* Asks the policy for `floor` and `why`. */
 void gcm_ask_policy(struct gcm_context *context);
 
-/* Sets `small` for what the message is now. Call after everything that changes it. */
+/* Sets `small` and `again` for what the message is now. Call after everything that changes it. */
 void gcm_update_thresholds(struct gcm_context *context);
 
 /* The message is the CPU's from now on; what was ours of it is overwritten. */

@@ -28,28 +28,21 @@ static void *dupctx(void *context)
     return gcm_context_copy(context);
 }
 
-/* Where the IV of a message is refused, the one before it may go on. */
-static int refuse_iv(struct gcm_context *c)
-{
-    gcm_leave_to_cpu(c, CPU_UNSUITED);
-    return 0;
-}
-
-static int encrypt_init(void *context, const unsigned char *key, size_t key_bytes,
-                        const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
+HOT static int encrypt_init(void *context, const unsigned char *key, size_t key_bytes,
+                            const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
 {
     struct gcm_context *c = context;
-    if (key == NULL && iv != NULL && params == NULL && gcm_begin_again(c, 1))
-        return c->cipher->cpu.encrypt_init(c->cpu, NULL, 0, iv, iv_bytes, NULL) || refuse_iv(c);
+    if (key == NULL && iv != NULL && params == NULL && gcm_begin_again(c, 1, iv_bytes))
+        return c->cipher->cpu.encrypt_init(c->cpu, NULL, 0, iv, iv_bytes, NULL);
     return gcm_init(c, 1, key, key_bytes, iv, iv_bytes, params);
 }
 
-static int decrypt_init(void *context, const unsigned char *key, size_t key_bytes,
-                        const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
+HOT static int decrypt_init(void *context, const unsigned char *key, size_t key_bytes,
+                            const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
 {
     struct gcm_context *c = context;
-    if (key == NULL && iv != NULL && params == NULL && gcm_begin_again(c, 0))
-        return c->cipher->cpu.decrypt_init(c->cpu, NULL, 0, iv, iv_bytes, NULL) || refuse_iv(c);
+    if (key == NULL && iv != NULL && params == NULL && gcm_begin_again(c, 0, iv_bytes))
+        return c->cipher->cpu.decrypt_init(c->cpu, NULL, 0, iv, iv_bytes, NULL);
     return gcm_init(c, 0, key, key_bytes, iv, iv_bytes, params);
 }
 
@@ -77,22 +70,24 @@ static int decrypt_skey_init(void *context, void *key, const unsigned char *iv, 
  */
 static inline int is_theirs(const struct gcm_context *c, const OSSL_PARAM *params)
 {
+    if (!gcm_has_theirs(c))
+        return 0;
     for (; params->key != NULL; params++) {
-        char first = params->key[0];
-        if (first == 'c' || first == 'd' || (first == 't' && params->key[1] == 'l'))
+        const char *key = params->key;
+        if (key[0] == 'c' || key[0] == 'd' || (key[0] == 't' && key[1] == 'l'))
             return 0;
     }
-    return c->side != GCM_OURS && !c->is_tagless;
+    return 1;
 }
 
-static int get_ctx_params(void *context, OSSL_PARAM params[])
+HOT static int get_ctx_params(void *context, OSSL_PARAM params[])
 {
     const struct gcm_context *c = context;
     return is_theirs(c, params) ? c->cipher->cpu.get_ctx_params(c->cpu, params)
                                 : gcm_get_params(context, params);
 }
 
-static int set_ctx_params(void *context, const OSSL_PARAM params[])
+HOT static int set_ctx_params(void *context, const OSSL_PARAM params[])
 {
     const struct gcm_context *c = context;
     return is_theirs(c, params) ? c->cipher->cpu.set_ctx_params(c->cpu, params)

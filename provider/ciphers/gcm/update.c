@@ -252,8 +252,6 @@ other_update(struct gcm_context *c, OSSL_FUNC_cipher_update_fn *cpu_function, un
  * the message the CPU's. Additional data is the default provider's, unless `small` is 0: where it
  * may be in device memory, or comes after text of ours.
  */
-#define HOT __attribute__((hot, aligned(64)))
-
 static inline int is_hot(struct gcm_context *c, const unsigned char *out, const unsigned char *in,
                          size_t in_bytes)
 {
@@ -292,13 +290,12 @@ HOT int gcm_cipher(void *context, unsigned char *out, size_t *out_bytes, size_t 
                : other_update(c, function, out, out_bytes, outsize, in, in_bytes);
 }
 
-int gcm_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
+/* A message of ours, or without a tag. */
+__attribute__((noinline)) static int other_final(struct gcm_context *c, unsigned char *out,
+                                                 size_t *out_bytes, size_t outsize)
 {
-    struct gcm_context *c = context;
     if (c->side != GCM_OURS) {
         c->is_begun = 1;
-        if (!c->is_tagless)
-            return c->cipher->cpu.final(c->cpu, out, out_bytes, outsize);
         return end_tagless(c,
                            c->encrypting && c->cipher->cpu.final(c->cpu, out, out_bytes, outsize));
     }
@@ -306,4 +303,14 @@ int gcm_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsi
         return 0;
     *out_bytes = 0;
     return 1;
+}
+
+HOT int gcm_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
+{
+    struct gcm_context *c = context;
+    if (gcm_has_theirs(c)) {
+        c->is_begun = 1;
+        return c->cipher->cpu.final(c->cpu, out, out_bytes, outsize);
+    }
+    return other_final(c, out, out_bytes, outsize);
 }
