@@ -407,6 +407,31 @@ static void check_order(void)
            "bad lengths, and a tag that is set for an encryption");
 }
 
+static int iv_lengths_agree(size_t bytes)
+{
+    int length[SIDES];
+    for (int side = 0; side < SIDES; side++)
+        length[side] = EVP_CIPHER_CTX_get_iv_length(contexts[side]);
+    return agree("IV length", length[OURS], length[THEIRS]) &&
+           agree("IV length", length[OURS], (int)bytes);
+}
+
+/* An IV has the length that was set last, of small messages and large ones. */
+static void check_iv_lengths(void)
+{
+    static const size_t lengths[] = {12, 16, 12, 12, 1, 60, 60, 12};
+    unsigned char tags[SIDES][TAG];
+    int ok = begin(2, 1), done;
+    for (size_t i = 0; i < 4 * sizeof lengths / sizeof *lengths; i++) {
+        size_t n = lengths[i / 4], bytes = i % 4 == 3 ? 5000 : 100;
+        ok = ok && (i % 4 != 0 || set_iv_length(n)) && iv_lengths_agree(n) &&
+             init(NULL, NULL, iv, 1) && iv_lengths_agree(n) &&
+             update(0, bytes, PAGEABLE, PAGEABLE, 0) && iv_lengths_agree(n) && final(&done) &&
+             done && get_tag(TAG, tags);
+    }
+    tap_ok(ok, "IVs of other lengths, and of the same again");
+}
+
 /* The tag of additional data alone, of the same IV, must not come out. */
 static void check_early_tag(void)
 {
@@ -700,6 +725,7 @@ int main(void)
     check_round_trips();
     check_wrap();
     check_order();
+    check_iv_lengths();
     check_early_tag();
     check_given_up();
     check_given_up_on_stream();

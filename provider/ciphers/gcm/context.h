@@ -56,7 +56,7 @@ struct gcm_context {
     int is_begun;                /* the default provider may have taken the IV of this message */
     int again;                   /* as gcm_begin_again() says; -1: never */
     int is_tagless;              /* its context has had no tag yet: what it says of one is not so */
-    size_t iv_bytes;             /* of the last IV that it took */
+    size_t iv_bytes;             /* of the IV that it took last, and of the next; 0: not known */
     enum cpu_reason why, others; /* why text is the CPU's: of this message, and what `floor` says */
     struct totals totals;
 

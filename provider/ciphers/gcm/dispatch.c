@@ -65,8 +65,8 @@ static int decrypt_skey_init(void *context, void *key, const unsigned char *iv, 
 
 /*
  * Whether a call is the default provider's alone: it names none of ours, and nothing that begins a
- * message or is TLS's. Each message asks for its tag, and libcrypto for the length of the IV, so a
- * few instructions count.
+ * message, is TLS's or an IV's. Each message asks for its tag or tells it, so a few instructions
+ * count.
  */
 static inline int is_theirs(const struct gcm_context *c, const OSSL_PARAM *params)
 {
@@ -74,7 +74,7 @@ static inline int is_theirs(const struct gcm_context *c, const OSSL_PARAM *param
         return 0;
     for (; params->key != NULL; params++) {
         const char *key = params->key;
-        if (key[0] == 'c' || key[0] == 'd' || (key[0] == 't' && key[1] == 'l'))
+        if (key[0] == 'c' || key[0] == 'd' || key[0] == 'i' || (key[0] == 't' && key[1] == 'l'))
             return 0;
     }
     return 1;
