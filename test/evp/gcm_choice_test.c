@@ -4,6 +4,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include <limits.h>
+
 #include "provider/common/errors.h"
 #include "test/support/cases.h"
 #include "test/support/jobs.h"
@@ -117,6 +119,44 @@ static int run_message(void *unused)
     return messages_agree(LARGE, 2);
 }
 
+static unsigned questions(void)
+{
+    return application_count_of("emulator_calls", "pointer_get_attributes");
+}
+
+/* How often the driver was asked what memory it is, for so many messages. */
+static unsigned asked_for(const struct sealed *s, EVP_CIPHER_CTX *context, unsigned char *pinned,
+                          unsigned messages)
+{
+    unsigned before = questions();
+    for (unsigned i = 0; i < messages; i++)
+        if (!sealed_begin(s, context) || !sealed_agrees(s, context, pinned, 1, 1))
+            return UINT_MAX;
+    return questions() - before;
+}
+
+/* One that was left to the CPU by choice decides for a mebibyte of messages that are no longer. */
+static int a_choice_holds(void)
+{
+    enum { BYTES = 100 << 10, MESSAGES = 100 };
+    struct sealed s = sealed_make("AES-256-GCM", 1, BYTES, 13);
+    struct sealed longer = sealed_make("AES-256-GCM", 1, 2 * BYTES, 13);
+    start_eagerly();
+    while (!application_begin(0))
+        sleep_ms(1);
+    unsigned char *pinned = application_alloc(PINNED, longer.bytes);
+    EVP_CIPHER_CTX *context = sealed_open(&s, NULL);
+    unsigned asked = asked_for(&s, context, pinned, MESSAGES);
+    unsigned of_longer = asked_for(&longer, context, pinned, 1);
+    tap_diag("%u questions, %u for a longer message", asked, of_longer);
+    EVP_CIPHER_CTX_free(context);
+    application_free(PINNED, pinned);
+    sealed_free(&s);
+    sealed_free(&longer);
+    return asked >= MESSAGES / 12 && asked <= MESSAGES / 4 && of_longer == 1 &&
+           figure("cpu-bytes-faster") == (uint64_t)BYTES * (MESSAGES + 2);
+}
+
 /* With a device that is ready, and expected to be faster. */
 static int jobs_stay_on_the_cpu(void)
 {
@@ -138,6 +178,8 @@ static const struct case_row cases[] = {
     {"and uses one that there is", "GPUAES_POLICY=gpu", "", policy_gpu_uses_it},
     {"start-bytes of messages start the device", "GPUAES_START_BYTES=3M", "",
      bytes_add_up_to_a_start},
+    {"a choice holds for some messages", "GPUAES_START=eager", "idle-kernels=1,kernel-us=20000",
+     a_choice_holds},
     {"ASYNC jobs stay on the CPU", "GPUAES_START=eager", "idle-kernels=1", jobs_stay_on_the_cpu},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };

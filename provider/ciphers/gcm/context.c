@@ -88,6 +88,23 @@ void gcm_ask_policy(struct gcm_context *c)
     c->others = c->has_key && c->floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
 }
 
+void gcm_keep_choice(struct gcm_context *c, size_t bytes)
+{
+    if (bytes >= GCM_ASK_AGAIN || policy_saw_cuda()) /* the next one's memory may be a device's */
+        return;
+    c->floor = bytes + 1;
+    c->others = CPU_FASTER;
+}
+
+static void ask_again(struct gcm_context *c)
+{
+    int is_due = gcm_is_to_be_asked(c);
+    if (is_due)
+        totals_flush(&c->totals);
+    if (is_due || c->others != CPU_FASTER || !c->has_key || policy_saw_cuda())
+        gcm_ask_policy(c);
+}
+
 void gcm_leave_to_cpu(struct gcm_context *c, enum cpu_reason why)
 {
     if (c->side == GCM_OURS)
@@ -137,8 +154,6 @@ int gcm_init(struct gcm_context *c, int encrypting, const unsigned char *key, si
         encrypting ? c->cipher->cpu.encrypt_init : c->cipher->cpu.decrypt_init;
     if (!gcm_check_params(c, params))
         return 0;
-    if (gcm_is_to_be_flushed(c))
-        totals_flush(&c->totals);
     c->encrypting = encrypting;
     int ok = init(c->cpu, key, key_bytes, iv, iv_bytes, NULL);
     if (ok && key != NULL)
@@ -152,7 +167,7 @@ int gcm_init(struct gcm_context *c, int encrypting, const unsigned char *key, si
         gcm_leave_to_cpu(c, CPU_UNSUITED);
     }
     ok = ok && (params == NULL || gcm_set_params(c, params));
-    gcm_ask_policy(c);
+    ask_again(c);
     gcm_update_thresholds(c);
     return ok;
 }

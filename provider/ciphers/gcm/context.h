@@ -92,11 +92,12 @@ static inline int gcm_has_theirs(const struct gcm_context *context)
     return __builtin_expect(context->side != GCM_OURS && !context->is_tagless, 1) != 0;
 }
 
-/* Counted bytes are handed on where that does not show. */
-static inline int gcm_is_to_be_flushed(const struct gcm_context *context)
+/* After so much text the policy is asked again, and counted bytes are handed on: neither shows. */
+enum { GCM_ASK_AGAIN = 1 << 20 };
+
+static inline int gcm_is_to_be_asked(const struct gcm_context *context)
 {
-    enum { FLUSHED_BYTES = 64 << 10 };
-    return context->totals.cpu_bytes[context->why] >= FLUSHED_BYTES;
+    return context->totals.cpu_bytes[context->why] >= GCM_ASK_AGAIN;
 }
 
 /*
@@ -108,7 +109,7 @@ static inline int gcm_is_to_be_flushed(const struct gcm_context *context)
 static inline int gcm_begin_again(struct gcm_context *context, int encrypting, size_t iv_bytes)
 {
     if (context->again != encrypting || context->iv_bytes != iv_bytes ||
-        (context->floor == SIZE_MAX && policy_saw_cuda()) || gcm_is_to_be_flushed(context))
+        (context->others != CPU_SMALL && policy_saw_cuda()) || gcm_is_to_be_asked(context))
         return 0;
     context->small = context->floor;
     context->aad_bytes = 0;
@@ -119,6 +120,14 @@ static inline int gcm_begin_again(struct gcm_context *context, int encrypting, s
 
 /* Asks the policy for `floor` and `why`. */
 void gcm_ask_policy(struct gcm_context *context);
+
+/*
+ * Messages after one of so many bytes, which the policy left to the CPU by choice, are the CPU's
+ * without a question if they are no longer than that, for the next GCM_ASK_AGAIN bytes. A question
+ * costs some hundred instructions that have left the caches, and one of the driver in pinned
+ * memory.
+ */
+void gcm_keep_choice(struct gcm_context *context, size_t bytes);
 
 /* Sets `small` and `again` for what the message is now. Call after everything that changes it. */
 void gcm_update_thresholds(struct gcm_context *context);

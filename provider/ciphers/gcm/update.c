@@ -144,6 +144,8 @@ static int give_to_cpu(struct gcm_context *c, const struct request *r, const str
     if (ok) {
         c->totals.cpu_bytes[work->why] += r->in_bytes;
         policy_done(work, MODEL_CPU);
+        if (work->why == CPU_FASTER)
+            gcm_keep_choice(c, r->in_bytes);
     }
     return ok;
 }
