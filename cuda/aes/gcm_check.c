@@ -13,6 +13,7 @@
 /* It takes all squarings of the others, and as many products. */
 enum { CHECKED = GHASH_POWERS - 1 };
 
+/* Waits in any case: DRV_OUT_OF_MEMORY is for what has left nothing under way. */
 static drv_result make(struct device *device, const struct gpuaes_gcm_key *key,
                        const struct block *memory, const struct block *result, drv_stream stream)
 {
@@ -23,7 +24,10 @@ static drv_result make(struct device *device, const struct gpuaes_gcm_key *key,
     if (r == DRV_SUCCESS)
         r = d->memcpy_dtoh_async(result->host, powers + CHECKED * GPUAES_BLOCK, GPUAES_BLOCK,
                                  stream);
-    return r == DRV_SUCCESS ? device_wait(device, stream, NULL) : r;
+    drv_result waited = device_wait(device, stream, NULL);
+    if (waited == DRV_SUCCESS)
+        return r;
+    return waited == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : waited;
 }
 
 static drv_result make_elsewhere(struct device *device, const struct gpuaes_gcm_key *key,
@@ -70,7 +74,7 @@ drv_result gcm_check(struct device *device, drv_stream stream)
     r = memory_pool_take(device, BLOCK_DEVICE, bytes, bytes, &memory);
     if (r == DRV_SUCCESS) {
         r = check(device, stream, &memory, &result);
-        if (r == DRV_SUCCESS) /* else it may be in use for ever */
+        if (r == DRV_SUCCESS || r == DRV_OUT_OF_MEMORY) /* else it may be in use for ever */
             memory_pool_give(device, &memory);
     }
     if (r == DRV_SUCCESS || r == DRV_OUT_OF_MEMORY)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/aes/gcm_check.h"
 #include "cuda/batch/batch.h"
 
 enum { ENCRYPTION, DECRYPTION };
@@ -202,9 +201,7 @@ static drv_result launch(const struct gpuaes_batch *batch, const struct batch_sl
 drv_result batch_gcm_before(const struct gpuaes_batch *batch, const struct batch_slice *slice,
                             const struct slot *slot, const struct batch_layout *layout)
 {
-    drv_result r = gcm_check(batch->device, slot->stream);
-    if (r == DRV_SUCCESS)
-        r = launch(batch, slice, slot, layout, GCM_BATCH_POWERS_KERNEL, ENCRYPTION);
+    drv_result r = launch(batch, slice, slot, layout, GCM_BATCH_POWERS_KERNEL, ENCRYPTION);
     for (int decrypts = 0; decrypts < 2 && r == DRV_SUCCESS; decrypts++)
         r = launch(batch, slice, slot, layout, GCM_BATCH_BEGIN_KERNEL, decrypts);
     if (r == DRV_SUCCESS)

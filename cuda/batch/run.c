@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cuda/aes/gcm_check.h"
 #include "cuda/batch/batch.h"
 #include "cuda/process/fork.h"
 #include "cuda/process/settings.h"
@@ -197,6 +198,17 @@ enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
 
 /* ---- Begin ---------------------------------------------------------------------------------- */
 
+/* All that comes before the first slice: where memory is short here, nothing is broken. */
+static drv_result prepare(struct gpuaes_batch *batch, struct stream_set_needs *needs)
+{
+    drv_result r = stream_set_prepare(batch->device, batch->set, needs);
+    if (r == DRV_SUCCESS && batch->gcms != 0)
+        r = gcm_check(batch->device, batch->set->slots[0].stream);
+    if (r == DRV_SUCCESS && batch->on_device)
+        r = stream_set_follow(batch->device, batch->set, needs->slots);
+    return r;
+}
+
 static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned flags)
 {
     struct device *device = batch->device;
@@ -206,7 +218,7 @@ static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned fla
     batch->set = stream_set_take(device, STREAM_SET_BATCH, flags);
     if (batch->set == NULL)
         return stream_set_refusal(device);
-    drv_result r = stream_set_prepare(device, batch->set, &needs, batch->on_device);
+    drv_result r = prepare(batch, &needs);
     int lost = r == DRV_NOT_READY;
     batch->slots = needs.slots;
     if (r != DRV_SUCCESS) {

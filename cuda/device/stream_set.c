@@ -193,11 +193,18 @@ static drv_result prepare_slots(struct device *device, struct stream_set *set,
     return DRV_SUCCESS;
 }
 
-/*
- * From here on, work in the first `slots` slots comes after all work that the application has
- * put on the legacy stream.
- */
-static drv_result follow(struct device *device, struct stream_set *set, unsigned slots)
+drv_result stream_set_prepare(struct device *device, struct stream_set *set,
+                              struct stream_set_needs *needs)
+{
+    drv_result r = prepare_slots(device, set, needs);
+    while (r == DRV_OUT_OF_MEMORY && needs->slots > 1) {
+        needs->slots--;
+        r = prepare_slots(device, set, needs);
+    }
+    return r;
+}
+
+drv_result stream_set_follow(struct device *device, struct stream_set *set, unsigned slots)
 {
     const struct driver *d = device->driver;
     drv_result r = DRV_SUCCESS;
@@ -211,17 +218,6 @@ static drv_result follow(struct device *device, struct stream_set *set, unsigned
         r = d->stream_wait_event(set->slots[i].stream, set->application, 0);
     set->follows = r == DRV_SUCCESS;
     return r;
-}
-
-drv_result stream_set_prepare(struct device *device, struct stream_set *set,
-                              struct stream_set_needs *needs, int follows)
-{
-    drv_result r = prepare_slots(device, set, needs);
-    while (r == DRV_OUT_OF_MEMORY && needs->slots > 1) {
-        needs->slots--;
-        r = prepare_slots(device, set, needs);
-    }
-    return r == DRV_SUCCESS && follows ? follow(device, set, needs->slots) : r;
 }
 
 /* Once nothing is under way on it; its memory becomes spare. */

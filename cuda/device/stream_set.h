@@ -77,9 +77,7 @@ void stream_set_return(struct device *device, struct stream_set *set, int lost);
 /*
  * Makes sure that the first `slots` slots, or fewer where memory is short, have a stream, an event
  * and buffers of at least these sizes (0: not needed). DRV_OUT_OF_MEMORY also where the
- * cap on pinned memory would be exceeded. Frees nothing: see memory_pool.h. With `follows`, for
- * work on device memory, work in those slots comes after all work that the application has put on
- * the legacy stream.
+ * cap on pinned memory would be exceeded. Frees nothing: see memory_pool.h.
  */
 struct stream_set_needs {
     unsigned slots;
@@ -87,7 +85,13 @@ struct stream_set_needs {
     size_t staging, scratch;
 };
 drv_result stream_set_prepare(struct device *device, struct stream_set *set,
-                              struct stream_set_needs *needs, int follows);
+                              struct stream_set_needs *needs);
+
+/*
+ * For work on device memory: from here on, work in the first `slots` slots comes after all work
+ * that the application has put on the legacy stream.
+ */
+drv_result stream_set_follow(struct device *device, struct stream_set *set, unsigned slots);
 
 /* Sizes of buffers are multiples of this, so that they seldom grow. */
 enum { BUFFER_ROUNDING = 256 << 10 };

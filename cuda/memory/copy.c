@@ -45,7 +45,7 @@ static enum gpuaes_status copy_through_staging(struct device *device, unsigned c
     if (set == NULL)
         return stream_set_refusal(device);
     struct slot *slot = &set->slots[0];
-    drv_result r = stream_set_prepare(device, set, &needs, 0);
+    drv_result r = stream_set_prepare(device, set, &needs);
     /* After what the application put on the legacy stream. */
     if (r == DRV_SUCCESS)
         r = device_may_use(device, DRV_STREAM_LEGACY);

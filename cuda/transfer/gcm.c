@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cuda/aes/aes.h"
-#include "cuda/aes/gcm_check.h"
 #include "cuda/process/cleanse.h"
 #include "cuda/process/statistics.h"
 #include "cuda/transfer/transfer.h"
@@ -40,9 +39,6 @@ static drv_result launch(struct transfer *t, size_t piece, drv_ptr in, drv_ptr o
     const unsigned char *counter = piece == 0 ? t->iv : t->next_iv[(piece - 1) % t->needs.slots];
     unsigned char *next = t->next_iv[piece % t->needs.slots];
     struct aes_arguments arguments;
-    drv_result r = gcm_check(t->device, slot->stream);
-    if (r != DRV_SUCCESS)
-        return r;
     aes_fill_arguments(&arguments, job->op, job->key, counter);
     arguments.in = in;
     arguments.out = out;
@@ -50,9 +46,9 @@ static drv_result launch(struct transfer *t, size_t piece, drv_ptr in, drv_ptr o
     memmove(next, counter, GPUAES_BLOCK);
     gpuaes_modes[job->op]->advance(next, arguments.blocks, NULL);
     memset(hash_of(slot), 0, GPUAES_BLOCK);
-    r = kernels_launch_gcm(t->device->driver, &t->device->kernels, job->op, job->gcm, &arguments,
-                           slot->staging_address + slot->staging_bytes - GPUAES_BLOCK, &memory,
-                           slot->stream);
+    drv_result r = kernels_launch_gcm(
+        t->device->driver, &t->device->kernels, job->op, job->gcm, &arguments,
+        slot->staging_address + slot->staging_bytes - GPUAES_BLOCK, &memory, slot->stream);
     gpuaes_cleanse(&arguments, sizeof arguments);
     return r;
 }

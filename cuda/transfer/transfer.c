@@ -6,6 +6,7 @@
  */
 #include "cuda/transfer/transfer.h"
 
+#include "cuda/aes/gcm_check.h"
 #include "cuda/memory/host_copy.h"
 
 /* ---- Paths ------------------------------------------------------------------------ */
@@ -258,6 +259,17 @@ static void begin(struct transfer *t)
     plan(t);
 }
 
+/* All that comes before the first piece: where memory is short here, nothing is broken. */
+static drv_result prepare(struct transfer *t)
+{
+    drv_result r = stream_set_prepare(t->device, t->set, &t->needs);
+    if (r == DRV_SUCCESS && t->job->gcm != NULL)
+        r = gcm_check(t->device, t->set->slots[0].stream);
+    if (r == DRV_SUCCESS && job_is_on_device(t->job))
+        r = stream_set_follow(t->device, t->set, t->needs.slots);
+    return r;
+}
+
 void transfer_run(struct transfer *t)
 {
     struct device *device = t->device;
@@ -268,7 +280,7 @@ void transfer_run(struct transfer *t)
     t->status = t->set != NULL ? GPUAES_OK : stream_set_refusal(device);
     if (t->set != NULL) {
         begin(t);
-        drv_result r = stream_set_prepare(device, t->set, &t->needs, job_is_on_device(t->job));
+        drv_result r = prepare(t);
         while (r == DRV_SUCCESS && t->status == GPUAES_OK && t->finished < t->pieces) {
             if (t->submitted < t->pieces && t->submitted - t->finished < t->needs.slots)
                 r = submit(t);
