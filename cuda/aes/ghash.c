@@ -36,11 +36,22 @@ static uint64_t mirror(uint64_t a)
     return __builtin_bswap64(a);
 }
 
-/* Adds a product to `low` and `high`. The product of mirrored numbers is the mirrored product. */
-static void add_product(uint64_t *low, uint64_t *high, uint64_t a, uint64_t b)
+/* A product of 128 bits. That of mirrored numbers is the mirrored product. */
+static struct ghash_element product(uint64_t a, uint64_t b)
 {
-    *low ^= multiply_low(a, b);
-    *high ^= mirror(multiply_low(mirror(a), mirror(b))) >> 1;
+    return (struct ghash_element){multiply_low(a, b),
+                                  mirror(multiply_low(mirror(a), mirror(b))) >> 1};
+}
+
+/* The square of a number has its bits, and a zero between each two. */
+static uint64_t spread(uint32_t half)
+{
+    uint64_t a = half;
+    a = (a | a << 16) & 0x0000ffff0000ffff;
+    a = (a | a << 8) & 0x00ff00ff00ff00ff;
+    a = (a | a << 4) & 0x0f0f0f0f0f0f0f0f;
+    a = (a | a << 2) & 0x3333333333333333;
+    return (a | a << 1) & 0x5555555555555555;
 }
 
 /* ---- The field ----------------------------------------------------------------------- */
@@ -60,18 +71,36 @@ void ghash_store(unsigned char block[GPUAES_BLOCK], struct ghash_element e)
     memcpy(block + sizeof high, &low, sizeof low);
 }
 
+/* Adds the product of a word and the polynomial of the field to the two words above it. */
+static void fold(uint64_t *low, uint64_t *high, uint64_t word)
+{
+    *low ^= word << 63 ^ word << 62 ^ word << 57;
+    *high ^= word ^ word >> 1 ^ word >> 2 ^ word >> 7;
+}
+
+static struct ghash_element reduce(struct ghash_element low, struct ghash_element high)
+{
+    fold(&low.high, &high.low, low.low);
+    fold(&high.low, &high.high, low.high);
+    return high;
+}
+
+/* Three products of halves, after Karatsuba. */
 struct ghash_element ghash_multiply(struct ghash_element a, struct ghash_element b)
 {
-    const uint64_t polynomial = 0xc200000000000000;
-    uint64_t w0 = 0, w1 = 0, w2 = 0, w3 = 0;
-    add_product(&w0, &w1, a.low, b.low);
-    add_product(&w1, &w2, a.high, b.low);
-    add_product(&w1, &w2, a.low, b.high);
-    add_product(&w2, &w3, a.high, b.high);
-    add_product(&w1, &w2, w0, polynomial);
-    w2 ^= w0;
-    add_product(&w2, &w3, w1, polynomial);
-    return (struct ghash_element){w2, w3 ^ w1};
+    struct ghash_element low = product(a.low, b.low), high = product(a.high, b.high);
+    struct ghash_element middle = product(a.low ^ a.high, b.low ^ b.high);
+    middle = ghash_add(middle, ghash_add(low, high));
+    low.high ^= middle.low;
+    high.low ^= middle.high;
+    return reduce(low, high);
+}
+
+static struct ghash_element square(struct ghash_element a)
+{
+    return reduce(
+        (struct ghash_element){spread((uint32_t)a.low), spread((uint32_t)(a.low >> 32))},
+        (struct ghash_element){spread((uint32_t)a.high), spread((uint32_t)(a.high >> 32))});
 }
 
 struct ghash_element ghash_factor(struct ghash_element e)
@@ -88,7 +117,7 @@ struct ghash_element ghash_power(const struct gpuaes_gcm_key *key, uint64_t expo
     for (; exponent != 0; exponent >>= 1) {
         if (exponent & 1)
             power = ghash_multiply(power, base);
-        base = ghash_multiply(base, base);
+        base = square(base);
     }
     return power;
 }
