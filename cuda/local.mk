@@ -14,7 +14,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/aes/gcm_binding.c cuda/aes/gcm_binding.h \
 	cuda/aes/gcm_check.c cuda/aes/gcm_check.h \
 	cuda/aes/xts.c \
-	cuda/aes/ghash.c cuda/aes/ghash.h \
+	cuda/launch/ghash.c cuda/launch/ghash.h \
 	cuda/aes/key_schedule.c \
 	cuda/runtime/application.c \
 	cuda/batch/batch.c cuda/batch/batch.h \

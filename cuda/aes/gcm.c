@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cuda/aes/aes.h"
-#include "cuda/aes/ghash.h"
+#include "cuda/launch/ghash.h"
 #include "cuda/process/cleanse.h"
 
 /* inc32, section 6.2. */

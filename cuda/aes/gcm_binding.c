@@ -10,8 +10,8 @@
 #include "cuda/aes/aes.h"
 #include "cuda/aes/gcm_binding.h"
 #include "cuda/aes/gcm_check.h"
-#include "cuda/aes/ghash.h"
 #include "cuda/aes/stream_binding.h"
+#include "cuda/launch/ghash.h"
 #include "cuda/process/statistics.h"
 
 enum { SCRATCH_AT = 64 };

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "cuda/aes/ghash.h"
+#include "cuda/launch/ghash.h"
 
 /* It takes all squarings of the others, and as many products. */
 enum { CHECKED = GHASH_POWERS - 1 };

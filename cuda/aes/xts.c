@@ -4,7 +4,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/aes/ghash.h"
+#include "cuda/launch/ghash.h"
 #include "cuda/launch/mode.h"
 
 /* GHASH has the same field, and the bits of each byte in the opposite order. */

@@ -10,7 +10,7 @@
 #define GPUAES_CUDA_TRANSFER_TRANSFER_H
 
 #include "base/minmax.h"
-#include "cuda/aes/ghash.h"
+#include "cuda/launch/ghash.h"
 #include "cuda/memory/memory_kind.h"
 
 /*

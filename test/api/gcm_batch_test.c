@@ -6,7 +6,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/aes/ghash.h"
+#include "cuda/launch/ghash.h"
 #include "test/support/application.h"
 #include "test/support/mixes.h"
 

@@ -14,7 +14,7 @@ void hash_key_power(const struct gpuaes_gcm_key *key, uint64_t exponent,
 
 /*
  * The block itself; its two halves as numbers; all of it as a number, the low word first; and as a
- * factor, see cuda/aes/ghash.h.
+ * factor, see cuda/launch/ghash.h.
  */
 enum { HASH_FORMS = 4 };
 void hash_forms(const unsigned char block[GPUAES_BLOCK],

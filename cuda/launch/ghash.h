@@ -7,8 +7,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_CUDA_AES_GHASH_H
-#define GPUAES_CUDA_AES_GHASH_H
+#ifndef GPUAES_CUDA_LAUNCH_GHASH_H
+#define GPUAES_CUDA_LAUNCH_GHASH_H
 
 #include "cuda/gpuaes.h"
 
