@@ -302,7 +302,7 @@ GPUAES_API enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_
  */
 struct gpuaes_gcm_key {
     struct gpuaes_key schedule;
-    uint64_t h[2], steps[2][9][2];
+    uint64_t h[2], steps[9][2];
 };
 
 /*

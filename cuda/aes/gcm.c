@@ -45,17 +45,14 @@ static void set(uint64_t to[2], struct ghash_element e)
 /* Sets H and its powers, for a schedule that is there. */
 SECRET_FRAME static void set_powers(struct gpuaes_gcm_key *gcm)
 {
-    static const unsigned distances[2] = {GHASH_DISTANCE, GHASH_HYBRID_DISTANCE};
     unsigned char h[GPUAES_BLOCK] = {0};
     aes_encrypt_block(&gcm->schedule, h, h);
     set(gcm->h, ghash_factor(ghash_load(h)));
     gpuaes_cleanse(h, sizeof h);
-    for (int i = 0; i < 2; i++) {
-        struct ghash_element step = ghash_power(gcm, distances[i]), power = ghash_power(gcm, 0);
-        for (int n = 0; n < GHASH_STEPS; n++) {
-            set(gcm->steps[i][n], power);
-            power = ghash_multiply(power, step);
-        }
+    struct ghash_element step = ghash_power(gcm, GHASH_DISTANCE), power = ghash_power(gcm, 0);
+    for (int n = 0; n < GHASH_STEPS; n++) {
+        set(gcm->steps[n], power);
+        power = ghash_multiply(power, step);
     }
 }
 

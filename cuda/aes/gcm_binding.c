@@ -1,6 +1,6 @@
 /*
- * GCM on a stream of the application. The hash of what is queued stays in device memory of the
- * binding, where each launch adds its own, until the message asks for it.
+ * GCM on a stream of the application. Each launch adds its own hash to that of the one before,
+ * until the message asks for it.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -12,9 +12,8 @@
 #include "cuda/aes/gcm_check.h"
 #include "cuda/aes/stream_binding.h"
 #include "cuda/launch/ghash.h"
+#include "cuda/process/cleanse.h"
 #include "cuda/process/statistics.h"
-
-enum { SCRATCH_AT = 64 };
 
 /* Blocks until the counter is 0 again: no launch may pass that. */
 static uint64_t blocks_to_wrap(const unsigned char counter[GPUAES_BLOCK])
@@ -26,28 +25,48 @@ static uint64_t blocks_to_wrap(const unsigned char counter[GPUAES_BLOCK])
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-static size_t memory_bytes(void)
+enum { PAGE = 4096 }; /* what can be pinned */
+
+static drv_result take(struct device *device, enum block_kind kind, size_t bytes,
+                       struct block *block)
 {
-    return SCRATCH_AT + kernels_gcm_scratch_bytes((uint64_t)1 << 32);
+    struct block taken;
+    if (block->bytes >= bytes)
+        return DRV_SUCCESS;
+    drv_result r = memory_pool_take(device, kind, bytes, bytes, &taken);
+    if (r == DRV_SUCCESS)
+        *block = taken;
+    return r;
 }
 
-static struct kernels_scratch scratch_of(const struct gpuaes_stream_binding *binding)
+static size_t sums_bytes(const struct gpuaes_stream_binding *binding)
 {
-    return (struct kernels_scratch){binding->gcm_memory.address + SCRATCH_AT,
-                                    memory_bytes() - SCRATCH_AT};
+    return kernels_gcm_sums_bytes(&binding->device->kernels);
 }
 
 static drv_result take_memory(struct gpuaes_stream_binding *binding)
 {
-    struct block memory;
-    drv_result r = DRV_SUCCESS;
-    if (binding->gcm_memory.bytes == 0) {
-        r = memory_pool_take(binding->device, BLOCK_DEVICE, memory_bytes(), memory_bytes(),
-                             &memory);
-        if (r == DRV_SUCCESS)
-            binding->gcm_memory = memory;
-    }
+    drv_result r =
+        take(binding->device, BLOCK_DEVICE, KERNELS_GCM_SCRATCH_MOST, &binding->gcm_memory);
+    if (r == DRV_SUCCESS)
+        r = take(binding->device, BLOCK_PINNED, round_up(2 * sums_bytes(binding), PAGE),
+                 &binding->gcm_sums);
     return r == DRV_SUCCESS ? gcm_check(binding->device, NULL) : r;
+}
+
+/* There is no hash yet, or none any more. */
+static void begin(struct gpuaes_stream_binding *binding)
+{
+    binding->hashed = 0;
+    binding->sums = (struct kernels_sums){0, 0};
+}
+
+/* The half of the memory that does not have the sums of the launch before. */
+static struct kernels_sums next_sums(const struct gpuaes_stream_binding *binding)
+{
+    drv_ptr first = binding->gcm_sums.address;
+    return (struct kernels_sums){
+        binding->sums.address == first ? first + sums_bytes(binding) : first, 0};
 }
 
 /* ---- Work ---------------------------------------------------------------------------------- */
@@ -57,18 +76,17 @@ static drv_result put(struct gpuaes_stream_binding *binding, enum gpuaes_op op,
                       const struct gpuaes_gcm_key *key, const struct aes_arguments *all)
 {
     const struct device *device = binding->device;
-    const struct kernels_scratch scratch = scratch_of(binding);
+    const struct kernels_scratch scratch = {binding->gcm_memory.address, binding->gcm_memory.bytes};
     struct aes_arguments part = *all;
-    drv_ptr hash = binding->gcm_memory.address;
     drv_result r = stream_events_begin(&binding->events, device->driver, binding->stream);
     if (r != DRV_SUCCESS)
         return r;
-    if (binding->hashed == 0)
-        r = device->driver->memset_d8_async(hash, 0, GPUAES_BLOCK, binding->stream);
     for (uint64_t left = all->blocks; r == DRV_SUCCESS && left != 0; left -= part.blocks) {
         part.blocks = min_u64(left, blocks_to_wrap((unsigned char *)part.iv));
-        r = kernels_launch_gcm(device->driver, &device->kernels, op, key, &part, hash, &scratch,
-                               binding->stream);
+        struct kernels_sums own = next_sums(binding);
+        r = kernels_launch_gcm(device->driver, &device->kernels, op, key, &part, &binding->sums,
+                               &own, &scratch, binding->stream);
+        binding->sums = own;
         part.in += part.blocks * GPUAES_BLOCK;
         part.out += part.blocks * GPUAES_BLOCK;
         gpuaes_modes[op]->advance((unsigned char *)part.iv, part.blocks, NULL);
@@ -123,7 +141,7 @@ enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_binding *bindi
     if (status != GPUAES_OK)
         return status;
     if (begins)
-        binding->hashed = 0;
+        begin(binding);
     status = run(binding, op, key, counter, in, out, len);
     runtime_leave_device(&guard, binding->device);
     return status;
@@ -131,8 +149,21 @@ enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_binding *bindi
 
 /* ---- The hash ------------------------------------------------------------------------------ */
 
+/* Queues that the powers of H are overwritten. */
+static drv_result wipe_powers(const struct gpuaes_stream_binding *binding, drv_stream stream)
+{
+    return binding->device->driver->memset_d8_async(binding->gcm_memory.address, 0,
+                                                    KERNELS_GCM_SCRATCH_MOST, stream);
+}
+
+static unsigned char *sums_of(const struct gpuaes_stream_binding *binding)
+{
+    return binding->gcm_sums.host + (binding->sums.address - binding->gcm_sums.address);
+}
+
 /* Reads it, and overwrites it and the powers of H. */
-static drv_result take_hash(struct gpuaes_stream_binding *binding, unsigned char own[GPUAES_BLOCK])
+SECRET_FRAME static drv_result take_hash(struct gpuaes_stream_binding *binding,
+                                         unsigned char own[GPUAES_BLOCK])
 {
     const struct device *device = binding->device;
     const struct driver *d = device->driver;
@@ -140,17 +171,15 @@ static drv_result take_hash(struct gpuaes_stream_binding *binding, unsigned char
     if (r == DRV_SUCCESS)
         r = stream_events_begin(&binding->events, d, binding->stream);
     if (r == DRV_SUCCESS && binding->hashed != 0)
-        r = d->memcpy_dtoh_async(binding->read_back.host, binding->gcm_memory.address, GPUAES_BLOCK,
-                                 binding->stream);
-    if (r == DRV_SUCCESS && binding->hashed != 0)
-        r = d->memset_d8_async(binding->gcm_memory.address, 0, memory_bytes(), binding->stream);
+        r = wipe_powers(binding, binding->stream);
     if (r == DRV_SUCCESS)
         r = stream_events_end(&binding->events, d, binding->stream);
     if (r == DRV_SUCCESS)
         r = stream_events_wait(&binding->events, device);
-    if (r == DRV_SUCCESS)
-        memcpy(own, binding->read_back.host, GPUAES_BLOCK);
-    gpuaes_cleanse(binding->read_back.host, GPUAES_BLOCK);
+    if (r != DRV_SUCCESS || binding->hashed == 0)
+        return r;
+    ghash_store(own, ghash_take(sums_of(binding), binding->sums.count));
+    gpuaes_cleanse(binding->gcm_sums.host, 2 * sums_bytes(binding));
     return r;
 }
 
@@ -163,9 +192,10 @@ drv_result gcm_binding_wipe(struct gpuaes_stream_binding *binding)
     drv_result r = d->stream_create(&own, DRV_STREAM_NON_BLOCKING);
     if (r != DRV_SUCCESS)
         return r;
-    r = d->memset_d8_async(binding->gcm_memory.address, 0, memory_bytes(), own);
+    r = wipe_powers(binding, own);
     if (r == DRV_SUCCESS)
         r = device_wait(binding->device, own, NULL);
+    gpuaes_cleanse(binding->gcm_sums.host, 2 * sums_bytes(binding));
     (void)d->stream_destroy(own);
     return r;
 }
@@ -186,7 +216,7 @@ enum gpuaes_status gpuaes_stream_binding_hash(struct gpuaes_stream_binding *bind
     if (status == GPUAES_OK && binding->hashed != 0)
         gpuaes_gcm_join(key, hash, own, binding->hashed);
     if (status != GPUAES_BUSY)
-        binding->hashed = 0;
+        begin(binding);
     runtime_leave_device(&guard, binding->device);
     gpuaes_cleanse(own, sizeof own);
     return status;

@@ -64,7 +64,7 @@ static drv_result check(struct device *device, drv_stream stream, const struct b
 drv_result gcm_check(struct device *device, drv_stream stream)
 {
     enum { RESULT_BYTES = 4096 }; /* a page, which is what can be pinned */
-    const size_t bytes = kernels_gcm_scratch_bytes(1);
+    const size_t bytes = KERNELS_POWERS_BYTES;
     struct block memory, result;
     if (atomic_load_explicit(&device->kernels.ghash_is_right, memory_order_relaxed))
         return DRV_SUCCESS;

@@ -81,6 +81,8 @@ static void give_memory(struct gpuaes_stream_binding *binding)
     }
     if (binding->gcm_memory.bytes != 0)
         memory_pool_give(device, &binding->gcm_memory);
+    if (binding->gcm_sums.bytes != 0)
+        memory_pool_give(device, &binding->gcm_sums);
     memory_pool_give(device, &binding->read_back);
 }
 

@@ -21,9 +21,10 @@ struct gpuaes_stream_binding {
     int chained;                  /* `next` holds a block */
     struct block read_back;       /* pinned: a block, for the CPU */
 
-    /* GCM: the hash and, at some distance, the scratch memory. Of 0 bytes: there is none. */
-    struct block gcm_memory;
-    uint64_t hashed; /* blocks whose hash it has; 0: there is nothing in it */
+    /* GCM: scratch memory, and room for the sums of two launches, pinned. Of 0 bytes: none. */
+    struct block gcm_memory, gcm_sums;
+    struct kernels_sums sums; /* of the launch before */
+    uint64_t hashed;          /* blocks whose hash that is; 0: none, and `sums` is empty */
 };
 
 /* Enters the binding's device, unless it is lost. */

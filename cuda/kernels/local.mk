@@ -30,6 +30,7 @@ EXTRA_DIST += \
 	cuda/kernels/aes/aes_sbox_circuits.cuh \
 	cuda/kernels/aes/aes_tables.cuh \
 	cuda/kernels/aes/gcm/gcm_hash.cuh \
+	cuda/kernels/aes/gcm/gcm_hybrid_hash.cuh \
 	cuda/kernels/aes/gcm/ghash.cuh \
 	cuda/kernels/aes/hybrid/aes_hybrid.cuh \
 	cuda/kernels/aes/hybrid/bitslice.cuh \

@@ -6,36 +6,62 @@
 #include <string.h>
 
 #include "base/minmax.h"
+#include "cuda/launch/ghash.h"
 #include "cuda/launch/kernels.h"
 
-/* Scratch memory: the queue, the total, the powers of H. */
-enum { SCRATCH_QUEUE = 0, SCRATCH_TOTAL = 16, SCRATCH_POWERS = 64 };
-enum { LEVEL_BYTES = GHASH_POWERS * GPUAES_BLOCK };
+/* Scratch memory of hybrid kernels: the queue, the powers of H. */
+enum { SCRATCH_QUEUE = 0, SCRATCH_POWERS = 64 };
+enum { LEVEL_BYTES = GHASH_POWERS * GPUAES_BLOCK, WARP = 32, TILE = 256, TABLE_POWERS = 16 };
 
-/* GHASH_POWERS^levels is more than the blocks. */
-static uint32_t levels_of(uint64_t blocks)
+/* base^levels is more than the blocks. */
+static uint32_t levels_of(uint64_t blocks, unsigned base)
 {
     uint32_t levels = 1;
-    while (blocks /= GHASH_POWERS)
+    while (blocks /= base)
         levels++;
     return levels;
 }
 
-size_t kernels_gcm_scratch_bytes(uint64_t blocks)
+static void set(uint64_t to[2], struct ghash_element e)
 {
-    return SCRATCH_POWERS + (size_t)levels_of(blocks) * LEVEL_BYTES;
+    to[0] = e.low;
+    to[1] = e.high;
 }
 
-static drv_result launch_powers(const struct driver *driver, const struct kernels *kernels,
-                                struct ghash_arguments *hash, const struct gpuaes_gcm_key *key,
-                                drv_stream stream)
+size_t kernels_gcm_sums_bytes(const struct kernels *kernels)
 {
-    memcpy(hash->step[0], key->steps[0][0], sizeof hash->step[0]);
-    memcpy(hash->step[1], key->h, sizeof hash->step[1]);
+    return (size_t)kernels_most_blocks(kernels) * GPUAES_BLOCK;
+}
+
+size_t kernels_gcm_scratch_bytes(const struct kernels *kernels, enum gpuaes_op op, uint64_t blocks)
+{
+    if (kernels_scratch_bytes(kernels, op, blocks, 0) == 0)
+        return 0;
+    return SCRATCH_POWERS + (size_t)levels_of(blocks, GHASH_POWERS) * LEVEL_BYTES;
+}
+
+/* ---- Powers of H --------------------------------------------------------------------- */
+
+static drv_result launch_powers(const struct driver *driver, const struct kernels *kernels,
+                                const struct gpuaes_gcm_key *key, uint32_t levels,
+                                const struct kernels_scratch *scratch, drv_stream stream)
+{
     unsigned threads = min_unsigned(GHASH_POWERS, kernels->max_threads);
-    return kernels_launch(driver, kernels->ghash_powers,
-                          (hash->levels * GHASH_POWERS + threads - 1) / threads, threads, 0, stream,
-                          hash);
+    struct ghash_powers_arguments a = {.powers = scratch->address + SCRATCH_POWERS,
+                                       .queue = scratch->address + SCRATCH_QUEUE,
+                                       .levels = levels};
+    struct ghash_element base = {key->h[0], key->h[1]};
+    for (uint32_t level = 0; level < levels; level++) {
+        set(a.base[level], base);
+        for (int power = 1; power < GHASH_POWERS; power *= 2)
+            base = ghash_square(base);
+    }
+    drv_result r =
+        kernels_launch(driver, kernels->ghash_powers,
+                       (levels * GHASH_POWERS + threads - 1) / threads, threads, 0, stream, &a);
+    gpuaes_cleanse(&a, sizeof a);
+    gpuaes_cleanse(&base, sizeof base);
+    return r;
 }
 
 drv_result kernels_launch_ghash_powers(const struct driver *driver, const struct kernels *kernels,
@@ -44,42 +70,89 @@ drv_result kernels_launch_ghash_powers(const struct driver *driver, const struct
                                        drv_ptr *powers)
 {
     *powers = scratch->address + SCRATCH_POWERS;
-    struct ghash_arguments g = {
-        .powers = *powers, .total = scratch->address + SCRATCH_TOTAL, .levels = 1};
-    drv_result r = launch_powers(driver, kernels, &g, key, stream);
-    gpuaes_cleanse(&g, sizeof g);
+    return launch_powers(driver, kernels, key, 1, scratch, stream);
+}
+
+/* ---- Kernels --------------------------------------------------------------------------- */
+
+static void set_sums(struct ghash_sums *to, const struct gpuaes_gcm_key *key, uint64_t blocks,
+                     const struct kernels_sums *before, const struct kernels_sums *own)
+{
+    to->own = own->address;
+    to->before = before->address;
+    to->count = before->count;
+    if (before->count != 0)
+        set(to->factor, ghash_power(key, blocks));
+}
+
+/* Warps take rows of 32 blocks, or tiles of eight rows, in turn. */
+static void set_plain(struct ghash_arguments *to, const struct gpuaes_gcm_key *key, uint64_t blocks,
+                      const struct kernels_shape *shape)
+{
+    uint64_t warps = (uint64_t)shape->grid * (shape->threads / WARP);
+    uint64_t distance = warps * (shape->has_tiles ? TILE : WARP);
+    struct ghash_element square = {key->h[0], key->h[1]};
+    for (int n = 0; n < GHASH_SQUARES; n++) {
+        set(to->squares[n], square);
+        square = ghash_square(square);
+    }
+    if (shape->has_tiles) {
+        set(to->row, ghash_power(key, WARP));
+        set(to->tile, ghash_power(key, distance - (TILE - WARP)));
+    } else {
+        set(to->row, ghash_power(key, distance));
+    }
+    to->levels = levels_of(min_u64(distance, blocks), TABLE_POWERS);
+}
+
+static drv_result launch_plain(const struct driver *driver, const struct kernels_shape *shape,
+                               const struct gpuaes_gcm_key *key,
+                               const struct aes_arguments *arguments, const struct ghash_sums *sums,
+                               drv_stream stream)
+{
+    struct aes_gcm_arguments a = {.aes = *arguments, .hash.sums = *sums};
+    set_plain(&a.hash, key, arguments->blocks, shape);
+    drv_result r = kernels_launch(driver, shape->function, shape->grid, shape->threads,
+                                  shape->shared, stream, &a);
+    gpuaes_cleanse(&a, sizeof a);
+    return r;
+}
+
+static __attribute__((noinline)) drv_result
+launch_hybrid(const struct driver *driver, const struct kernels *kernels,
+              const struct kernels_shape *shape, const struct gpuaes_gcm_key *key,
+              const struct aes_arguments *arguments, const struct ghash_sums *sums,
+              const struct kernels_scratch *scratch, drv_stream stream)
+{
+    struct aes_gcm_hybrid_arguments a = {
+        .hash = {.sums = *sums,
+                 .powers = scratch->address + SCRATCH_POWERS,
+                 .levels = levels_of(arguments->blocks, GHASH_POWERS)}};
+    memcpy(a.hash.step, key->steps, sizeof a.hash.step);
+    kernels_fill_hybrid(&a.hybrid, key->schedule.rounds, arguments,
+                        scratch->address + SCRATCH_QUEUE);
+    drv_result r = launch_powers(driver, kernels, key, a.hash.levels, scratch, stream);
+    if (r == DRV_SUCCESS)
+        r = kernels_launch(driver, shape->function, shape->grid, shape->threads, shape->shared,
+                           stream, &a);
+    gpuaes_cleanse(&a, sizeof a);
     return r;
 }
 
 drv_result kernels_launch_gcm(const struct driver *driver, const struct kernels *kernels,
                               enum gpuaes_op op, const struct gpuaes_gcm_key *key,
-                              const struct aes_arguments *arguments, drv_ptr hash,
+                              const struct aes_arguments *arguments,
+                              const struct kernels_sums *before, struct kernels_sums *own,
                               const struct kernels_scratch *scratch, drv_stream stream)
 {
     struct kernels_shape shape =
         kernels_shape(kernels, op, key->schedule.rounds, arguments, scratch);
-    union {
-        struct aes_gcm_arguments plain;
-        struct aes_gcm_hybrid_arguments hybrid;
-    } a;
-    struct ghash_arguments g = {.powers = scratch->address + SCRATCH_POWERS,
-                                .total = scratch->address + SCRATCH_TOTAL,
-                                .hash = hash,
-                                .levels = levels_of(arguments->blocks)};
-    drv_result r = launch_powers(driver, kernels, &g, key, stream);
-    memcpy(g.step, key->steps[shape.is_hybrid], sizeof g.step);
-    if (r == DRV_SUCCESS && shape.is_hybrid) {
-        r = kernels_fill_hybrid(&a.hybrid.hybrid, driver, key->schedule.rounds, arguments,
-                                scratch->address + SCRATCH_QUEUE, stream);
-        a.hybrid.hash = g;
-    } else {
-        a.plain.aes = *arguments;
-        a.plain.hash = g;
-    }
-    if (r == DRV_SUCCESS)
-        r = kernels_launch(driver, shape.function, shape.grid, shape.threads, shape.shared, stream,
-                           &a);
-    gpuaes_cleanse(&g, sizeof g);
-    gpuaes_cleanse(&a, sizeof a);
+    struct ghash_sums sums = {0};
+    set_sums(&sums, key, arguments->blocks, before, own);
+    own->count = shape.grid;
+    drv_result r = shape.is_hybrid ? launch_hybrid(driver, kernels, &shape, key, arguments, &sums,
+                                                   scratch, stream)
+                                   : launch_plain(driver, &shape, key, arguments, &sums, stream);
+    gpuaes_cleanse(&sums, sizeof sums);
     return r;
 }

@@ -71,6 +71,17 @@ void ghash_store(unsigned char block[GPUAES_BLOCK], struct ghash_element e)
     memcpy(block + sizeof high, &low, sizeof low);
 }
 
+struct ghash_element ghash_take(void *elements, unsigned count)
+{
+    struct ghash_element sum = {0, 0}, e;
+    for (unsigned i = 0; i < count; i++) {
+        memcpy(&e, (const unsigned char *)elements + i * sizeof e, sizeof e);
+        sum = ghash_add(sum, e);
+    }
+    gpuaes_cleanse(elements, count * sizeof e);
+    return sum;
+}
+
 /* Adds the product of a word and the polynomial of the field to the two words above it. */
 static void fold(uint64_t *low, uint64_t *high, uint64_t word)
 {
@@ -96,7 +107,7 @@ struct ghash_element ghash_multiply(struct ghash_element a, struct ghash_element
     return reduce(low, high);
 }
 
-static struct ghash_element square(struct ghash_element a)
+struct ghash_element ghash_square(struct ghash_element a)
 {
     return reduce(
         (struct ghash_element){spread((uint32_t)a.low), spread((uint32_t)(a.low >> 32))},
@@ -117,7 +128,7 @@ struct ghash_element ghash_power(const struct gpuaes_gcm_key *key, uint64_t expo
     for (; exponent != 0; exponent >>= 1) {
         if (exponent & 1)
             power = ghash_multiply(power, base);
-        base = square(base);
+        base = ghash_square(base);
     }
     return power;
 }

@@ -19,6 +19,9 @@ struct ghash_element {
 struct ghash_element ghash_load(const unsigned char block[GPUAES_BLOCK]);
 void ghash_store(unsigned char block[GPUAES_BLOCK], struct ghash_element element);
 
+/* Returns the sum of `count` elements as devices have them, and overwrites them. */
+struct ghash_element ghash_take(void *elements, unsigned count);
+
 static inline struct ghash_element ghash_add(struct ghash_element a, struct ghash_element b)
 {
     return (struct ghash_element){a.low ^ b.low, a.high ^ b.high};
@@ -26,6 +29,9 @@ static inline struct ghash_element ghash_add(struct ghash_element a, struct ghas
 
 /* Returns the product of an element and a factor; of two factors, another factor. */
 struct ghash_element ghash_multiply(struct ghash_element a, struct ghash_element factor);
+
+/* Returns the product of a factor and itself. */
+struct ghash_element ghash_square(struct ghash_element factor);
 
 /* Returns the factor of an element. */
 struct ghash_element ghash_factor(struct ghash_element element);

@@ -13,7 +13,13 @@
 #include "base/minmax.h"
 #include "cuda/process/statistics.h"
 
-enum { SMALL_THREADS = 256, LARGE_THREADS = 1024, BASE64_THREADS = 256, WARP = 32 };
+enum {
+    SMALL_THREADS = 256,
+    SMALL_BLOCKS = 6,
+    LARGE_THREADS = 1024,
+    BASE64_THREADS = 256,
+    WARP = 32
+};
 
 /* Scratch memory: the queue, the block that one launch leaves for the next, the chain. */
 enum { SCRATCH_QUEUE = 0, SCRATCH_CARRY = 48, SCRATCH_CHAIN = 64 };
@@ -181,16 +187,19 @@ static void key_planes(uint32_t planes[32], const uint32_t round_key[4])
             planes[bit] |= (round_key[column] >> bit & 1) * 0xffu << (8 * column);
 }
 
-drv_result kernels_fill_hybrid(struct aes_hybrid_arguments *hybrid, const struct driver *driver,
-                               unsigned rounds, const struct aes_arguments *arguments,
-                               drv_ptr queue, drv_stream stream)
+void kernels_fill_hybrid(struct aes_hybrid_arguments *hybrid, unsigned rounds,
+                         const struct aes_arguments *arguments, drv_ptr queue)
 {
     memset(hybrid, 0, sizeof *hybrid);
     hybrid->aes = *arguments;
     hybrid->queue = queue;
     for (unsigned round = 0; round < rounds; round++)
         key_planes(hybrid->planes[round], &arguments->round_key[4 * round]);
-    return driver->memset_d8_async(hybrid->queue, 0, sizeof(struct aes_queue), stream);
+}
+
+unsigned kernels_most_blocks(const struct kernels *kernels)
+{
+    return kernels->multiprocessors * SMALL_BLOCKS;
 }
 
 static unsigned grid_of(const struct kernels *kernels, const struct gpuaes_mode *mode, int size,
@@ -201,7 +210,7 @@ static unsigned grid_of(const struct kernels *kernels, const struct gpuaes_mode 
     if (size >= KERNEL_HYBRID)
         return most;
     if (size == KERNEL_SMALL)
-        most *= 6;
+        most *= SMALL_BLOCKS;
     else if (mode->warp_blocks != 0)
         workers = (blocks / mode->warp_blocks + 2) * WARP;
     return min_unsigned((workers + threads - 1) / threads, most);
@@ -251,7 +260,8 @@ struct kernels_shape kernels_shape(const struct kernels *kernels, enum gpuaes_op
         .grid = grid_of(kernels, gpuaes_modes[op], size, arguments->blocks),
         .threads = block_threads(kernels, size),
         .shared = shared_bytes(kernels, size),
-        .is_hybrid = size >= KERNEL_HYBRID};
+        .is_hybrid = size >= KERNEL_HYBRID,
+        .has_tiles = size == KERNEL_TWO_TABLE || size == KERNEL_LARGE};
 }
 
 /* Its 2 KiB of arguments are on the stack of large launches alone. */
@@ -260,7 +270,8 @@ launch_hybrid(const struct driver *driver, const struct kernels_shape *shape, un
               const struct aes_arguments *arguments, drv_ptr queue, drv_stream stream)
 {
     struct aes_hybrid_arguments hybrid;
-    drv_result r = kernels_fill_hybrid(&hybrid, driver, rounds, arguments, queue, stream);
+    drv_result r = driver->memset_d8_async(queue, 0, sizeof(struct aes_queue), stream);
+    kernels_fill_hybrid(&hybrid, rounds, arguments, queue);
     if (r == DRV_SUCCESS)
         r = kernels_launch(driver, shape->function, shape->grid, shape->threads, shape->shared,
                            stream, &hybrid);

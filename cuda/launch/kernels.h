@@ -84,35 +84,54 @@ drv_result kernels_launch_aes(const struct driver *driver, const struct kernels 
 struct kernels_shape {
     drv_function function;
     unsigned grid, threads, shared;
-    int is_hybrid;
+    int is_hybrid, has_tiles; /* plain, of 256 counters: see aes_modes.cuh */
 };
 struct kernels_shape kernels_shape(const struct kernels *kernels, enum gpuaes_op op,
                                    unsigned rounds, const struct aes_arguments *arguments,
                                    const struct kernels_scratch *scratch);
 
-/* Sets the arguments of a hybrid kernel and queues that `queue` becomes zero. To be cleansed. */
-drv_result kernels_fill_hybrid(struct aes_hybrid_arguments *hybrid, const struct driver *driver,
-                               unsigned rounds, const struct aes_arguments *arguments,
-                               drv_ptr queue, drv_stream stream);
+/* Returns the blocks of threads of a launch at most. */
+unsigned kernels_most_blocks(const struct kernels *kernels);
+
+/* Sets the arguments of a hybrid kernel. To be cleansed. */
+void kernels_fill_hybrid(struct aes_hybrid_arguments *hybrid, unsigned rounds,
+                         const struct aes_arguments *arguments, drv_ptr queue);
 
 /* ---- GCM: gcm.c ---- */
 
-/* Returns the scratch memory that a launch of so many blocks needs. It holds powers of H then. */
-size_t kernels_gcm_scratch_bytes(uint64_t blocks);
+/*
+ * A hash as launches leave it, in any memory that the device reaches: `count` elements, aligned to
+ * 16, whose sum it is. They tell H.
+ */
+struct kernels_sums {
+    drv_ptr address;
+    unsigned count;
+};
+
+/* Returns the bytes that the sums of a launch may have. */
+size_t kernels_gcm_sums_bytes(const struct kernels *kernels);
+
+/* Returns the scratch memory that a launch of so many blocks needs. If any, it has powers of H. */
+size_t kernels_gcm_scratch_bytes(const struct kernels *kernels, enum gpuaes_op op, uint64_t blocks);
 
 /*
- * Queues GCM of any number of blocks that does not pass the end of the 32-bit counter. The 16 bytes
- * at `hash`, aligned, are the hash of what is before, and become that of all.
+ * Queues GCM of any number of blocks that does not pass the end of the 32-bit counter, after what
+ * has the hash `before`. Its sums go to own->address; sets own->count.
  */
 drv_result kernels_launch_gcm(const struct driver *driver, const struct kernels *kernels,
                               enum gpuaes_op op, const struct gpuaes_gcm_key *key,
-                              const struct aes_arguments *arguments, drv_ptr hash,
+                              const struct aes_arguments *arguments,
+                              const struct kernels_sums *before, struct kernels_sums *own,
                               const struct kernels_scratch *scratch, drv_stream stream);
 
 /*
  * Queues the first GHASH_POWERS powers of H alone, factors of 16 bytes at *powers. The scratch
- * memory is that of one block at least.
+ * memory has KERNELS_POWERS_BYTES at least.
  */
+enum {
+    KERNELS_POWERS_BYTES = 64 + GHASH_POWERS * GPUAES_BLOCK,
+    KERNELS_GCM_SCRATCH_MOST = 64 + GHASH_LEVELS * GHASH_POWERS * GPUAES_BLOCK
+};
 drv_result kernels_launch_ghash_powers(const struct driver *driver, const struct kernels *kernels,
                                        const struct gpuaes_gcm_key *key,
                                        const struct kernels_scratch *scratch, drv_stream stream,

@@ -13,22 +13,22 @@
 
 /* ---- Pieces ---------------------------------------------------------------------- */
 
-/* Where a slot has the hash of its piece. */
+/* Where a slot has the sums of its piece. */
 static size_t extra(const struct transfer *t)
 {
-    (void)t;
-    return GPUAES_BLOCK;
+    return kernels_gcm_sums_bytes(&t->device->kernels);
 }
 
-static unsigned char *hash_of(const struct slot *slot)
+static size_t sums_at(const struct transfer *t, const struct slot *slot)
 {
-    return slot->staging + slot->staging_bytes - GPUAES_BLOCK;
+    return slot->staging_bytes - extra(t);
 }
 
 static size_t scratch(const struct transfer *t, int same)
 {
     (void)same;
-    return kernels_gcm_scratch_bytes(piece_in_bytes(t, 0) / GPUAES_BLOCK);
+    return kernels_gcm_scratch_bytes(&t->device->kernels, t->job->op,
+                                     piece_in_bytes(t, 0) / GPUAES_BLOCK);
 }
 
 static drv_result launch(struct transfer *t, size_t piece, drv_ptr in, drv_ptr out)
@@ -36,6 +36,8 @@ static drv_result launch(struct transfer *t, size_t piece, drv_ptr in, drv_ptr o
     const struct job *job = t->job;
     const struct slot *slot = piece_slot(t, piece);
     const struct kernels_scratch memory = {slot->scratch, slot->scratch_bytes};
+    const struct kernels_sums before = {0, 0};
+    struct kernels_sums own = {slot->staging_address + sums_at(t, slot), 0};
     const unsigned char *counter = piece == 0 ? t->iv : t->next_iv[(piece - 1) % t->needs.slots];
     unsigned char *next = t->next_iv[piece % t->needs.slots];
     struct aes_arguments arguments;
@@ -45,10 +47,9 @@ static drv_result launch(struct transfer *t, size_t piece, drv_ptr in, drv_ptr o
     arguments.blocks = piece_in_bytes(t, piece) / GPUAES_BLOCK;
     memmove(next, counter, GPUAES_BLOCK);
     gpuaes_modes[job->op]->advance(next, arguments.blocks, NULL);
-    memset(hash_of(slot), 0, GPUAES_BLOCK);
-    drv_result r = kernels_launch_gcm(
-        t->device->driver, &t->device->kernels, job->op, job->gcm, &arguments,
-        slot->staging_address + slot->staging_bytes - GPUAES_BLOCK, &memory, slot->stream);
+    drv_result r = kernels_launch_gcm(t->device->driver, &t->device->kernels, job->op, job->gcm,
+                                      &arguments, &before, &own, &memory, slot->stream);
+    t->sums[piece % t->needs.slots] = own.count;
     gpuaes_cleanse(&arguments, sizeof arguments);
     return r;
 }
@@ -64,17 +65,18 @@ static struct ghash_element power_of(struct transfer *t, size_t bytes)
     return t->power;
 }
 
-SECRET_FRAME static void add_piece(struct transfer *t, size_t piece, unsigned char *hash)
+SECRET_FRAME static void add_piece(struct transfer *t, size_t piece)
 {
+    const struct slot *slot = piece_slot(t, piece);
     if (t->done != 0)
         t->hash = ghash_multiply(t->hash, power_of(t, piece_in_bytes(t, piece)));
-    t->hash = ghash_add(t->hash, ghash_load(hash));
-    gpuaes_cleanse(hash, GPUAES_BLOCK);
+    t->hash = ghash_add(
+        t->hash, ghash_take(slot->staging + sums_at(t, slot), t->sums[piece % t->needs.slots]));
 }
 
 static enum gpuaes_status finished(struct transfer *t, size_t piece)
 {
-    add_piece(t, piece, hash_of(piece_slot(t, piece)));
+    add_piece(t, piece);
     cleanse_stack();
     memcpy(t->iv, t->next_iv[piece % t->needs.slots], GPUAES_BLOCK);
     return GPUAES_OK;

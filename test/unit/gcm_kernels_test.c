@@ -22,7 +22,7 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 static struct driver driver;
 static struct kernels kernels;
 static drv_stream stream;
-static drv_ptr in_buffer, out_buffer, powers, total, result, queue;
+static drv_ptr in_buffer, out_buffer, powers, start, sums, queue;
 
 /* ---- The field, by its definition: SP 800-38D section 6.3 --------------------------- */
 
@@ -38,16 +38,6 @@ static struct element read_element(const unsigned char block[BLOCK])
         e.low = e.low << 8 | block[8 + i];
     }
     return e;
-}
-
-static void write_element(unsigned char block[BLOCK], struct element e)
-{
-    for (int i = 7; i >= 0; i--) {
-        block[i] = (unsigned char)e.high;
-        block[8 + i] = (unsigned char)e.low;
-        e.high >>= 8;
-        e.low >>= 8;
-    }
 }
 
 static struct element add(struct element a, struct element b)
@@ -85,12 +75,6 @@ static void write_factor(uint64_t to[2], struct element e)
     uint64_t carry = e.high >> 63;
     to[0] = e.low << 1 ^ carry;
     to[1] = (e.high << 1 | e.low >> 63) ^ (carry != 0 ? (uint64_t)0xc2 << 56 : 0);
-}
-
-static void write_powers(struct ghash_arguments *hash, struct element h, unsigned distance)
-{
-    for (unsigned i = 0; i < GHASH_STEPS; i++)
-        write_factor(hash->step[i], power(h, i * distance));
 }
 
 /* ---- Texts --------------------------------------------------------------------------- */
@@ -167,16 +151,15 @@ static int run(const char *name, unsigned grid, unsigned threads, unsigned share
 
 static const struct family {
     const char *name;
-    unsigned threads, shared, distance;
+    unsigned threads, shared;
 } families[] = {
-    {"small", 256, AES_SMALL_SHARED, GHASH_DISTANCE},
-    {"two_table", 1024, AES_TWO_TABLE_SHARED, GHASH_DISTANCE},
-    {"large", 1024, AES_LARGE_SHARED, GHASH_DISTANCE},
-    {"hybrid", 1024, AES_LARGE_SHARED + 32 * AES_HYBRID_WARP_SHARED, GHASH_HYBRID_DISTANCE},
-    {"hybrid_unaligned", 1024, AES_LARGE_SHARED + 32 * AES_HYBRID_WARP_SHARED,
-     GHASH_HYBRID_DISTANCE},
+    {"small", 256, AES_SMALL_SHARED},
+    {"two_table", 1024, AES_TWO_TABLE_SHARED},
+    {"large", 1024, AES_LARGE_SHARED},
+    {"hybrid", 1024, AES_LARGE_SHARED + 32 * AES_HYBRID_WARP_SHARED},
+    {"hybrid_unaligned", 1024, AES_LARGE_SHARED + 32 * AES_HYBRID_WARP_SHARED},
 };
-enum { FAMILIES = sizeof families / sizeof *families, HYBRID = 3 };
+enum { FAMILIES = sizeof families / sizeof *families, HYBRID = 3, GRID = 3, WARP = 32 };
 
 static void fill_planes(struct aes_hybrid_arguments *hybrid)
 {
@@ -187,49 +170,74 @@ static void fill_planes(struct aes_hybrid_arguments *hybrid)
                     hybrid->planes[round][bit] |= 0xffu << (8 * column);
 }
 
+/* The hash before the text, in two sums. */
+static int write_start(const struct text *t, struct ghash_sums *to)
+{
+    static uint64_t before[2][2]; /* the copy may read it later */
+    struct element hash = {0, 0};
+    for (int i = 0; i < AAD; i += BLOCK)
+        hash = multiply(add(hash, read_element(t->aad + i)), t->h);
+    tap_random_bytes(&random_state, before[0], BLOCK);
+    before[1][0] = before[0][0] ^ hash.low;
+    before[1][1] = before[0][1] ^ hash.high;
+    *to = (struct ghash_sums){.own = sums, .before = start, .count = 2};
+    write_factor(to->factor, power(t->h, t->blocks));
+    return driver.memcpy_htod_async(start, before, sizeof before, stream) == DRV_SUCCESS;
+}
+
+static int launch_hybrid(const char *name, const struct family *family, const struct text *t,
+                         const struct aes_arguments *aes)
+{
+    struct aes_gcm_hybrid_arguments g = {.hybrid = {.aes = *aes, .queue = queue}};
+    struct ghash_powers_arguments p = {.powers = powers, .queue = queue};
+    p.levels = t->blocks < 256 ? 1 : t->blocks < 65536 ? 2 : 3;
+    for (unsigned level = 0; level < p.levels; level++)
+        write_factor(p.base[level], power(t->h, 1U << 8 * level));
+    fill_planes(&g.hybrid);
+    g.hash.powers = powers;
+    g.hash.levels = p.levels;
+    for (unsigned i = 0; i < GHASH_STEPS; i++)
+        write_factor(g.hash.step[i], power(t->h, i * GHASH_DISTANCE));
+    return driver.memset_d8_async(queue, 0xff, sizeof(struct aes_queue), stream) == DRV_SUCCESS &&
+           write_start(t, &g.hash.sums) &&
+           run("ghash_powers", 2, min_unsigned(GHASH_POWERS, kernels.max_threads), 0, &p) &&
+           run(name, GRID, min_unsigned(family->threads, kernels.max_threads), family->shared, &g);
+}
+
+static int launch_plain(const char *name, const struct family *family, const struct text *t,
+                        const struct aes_arguments *aes)
+{
+    unsigned threads = min_unsigned(family->threads, kernels.max_threads);
+    unsigned warps = GRID * threads / WARP, has_tiles = family != families;
+    struct aes_gcm_arguments g = {.aes = *aes};
+    for (unsigned n = 0; n < GHASH_SQUARES; n++)
+        write_factor(g.hash.squares[n], power(t->h, 1U << n));
+    write_factor(g.hash.row, power(t->h, has_tiles ? WARP : warps * WARP));
+    write_factor(g.hash.tile, power(t->h, warps * 256 - 224));
+    g.hash.levels = has_tiles ? 5 : 4;
+    return write_start(t, &g.hash.sums) && run(name, GRID, threads, family->shared, &g);
+}
+
 static int launch(const struct family *family, const struct text *t, int encrypts, drv_ptr in,
                   drv_ptr out)
 {
-    struct aes_gcm_hybrid_arguments g;
-    struct aes_gcm_arguments plain;
     char name[64];
-    memset(&g, 0, sizeof g);
-    g.hybrid.aes = (struct aes_arguments){.in = in, .out = out, .blocks = t->blocks};
-    memcpy(g.hybrid.aes.iv, t->iv, BLOCK);
-    memcpy(g.hybrid.aes.round_key, t->schedule.encrypt, sizeof g.hybrid.aes.round_key);
-    g.hybrid.queue = queue;
-    fill_planes(&g.hybrid);
-    static unsigned char before[BLOCK]; /* the copy may read it later */
-    struct element start = {0, 0};
-    for (int i = 0; i < AAD; i += BLOCK)
-        start = multiply(add(start, read_element(t->aad + i)), t->h);
-    g.hash = (struct ghash_arguments){.powers = powers,
-                                      .total = total,
-                                      .hash = result,
-                                      .levels = t->blocks < 256     ? 1
-                                                : t->blocks < 65536 ? 2
-                                                                    : 3};
-    write_element(before, start);
-    write_powers(&g.hash, t->h, 1);
-    if (driver.memcpy_htod_async(result, before, BLOCK, stream) != DRV_SUCCESS)
-        return 0;
-    if (!run("ghash_powers", 2, min_unsigned(GHASH_POWERS, kernels.max_threads), 0, &g.hash) ||
-        driver.memset_d8_async(queue, 0, sizeof(struct aes_queue), stream) != DRV_SUCCESS)
-        return 0;
-    write_powers(&g.hash, t->h, family->distance);
-    plain = (struct aes_gcm_arguments){.aes = g.hybrid.aes, .hash = g.hash};
+    struct aes_arguments aes = {.in = in, .out = out, .blocks = t->blocks};
+    memcpy(aes.iv, t->iv, BLOCK);
+    memcpy(aes.round_key, t->schedule.encrypt, sizeof aes.round_key);
     (void)snprintf(name, sizeof name, "aes_gcm_%s_%s_%u", encrypts ? "encrypt" : "decrypt",
                    family->name, t->schedule.rounds);
-    int is_hybrid = family >= &families[HYBRID];
-    return run(name, 3, min_unsigned(family->threads, kernels.max_threads), family->shared,
-               is_hybrid ? (void *)&g : (void *)&plain);
+    return family >= &families[HYBRID] ? launch_hybrid(name, family, t, &aes)
+                                       : launch_plain(name, family, t, &aes);
 }
 
 /* The hash, completed: SP 800-38D section 7.1, steps 5 and 6. */
-static int is_tag(const struct text *t, const unsigned char hash[BLOCK])
+static int is_tag(const struct text *t, const struct element parts[GRID])
 {
-    struct element bits = {t->blocks * BLOCK * 8, AAD * 8};
-    struct element y = multiply(add(read_element(hash), bits), t->h), want = read_element(t->tag);
+    struct element y = {t->blocks * BLOCK * 8, AAD * 8}, want = read_element(t->tag);
+    for (int i = 0; i < GRID; i++)
+        y = add(y, parts[i]);
+    y = multiply(y, t->h);
     y = add(y, t->mask);
     return y.low == want.low && y.high == want.high;
 }
@@ -238,7 +246,7 @@ static int is_right(const struct family *family, const struct text *t, int encry
                     unsigned out_at, int in_place)
 {
     static unsigned char before[ROOM], after[ROOM];
-    unsigned char hash[BLOCK];
+    struct element parts[GRID];
     size_t len = (size_t)t->blocks * BLOCK, at = MARGIN + (in_place ? in_at : out_at);
     drv_ptr in = in_buffer + MARGIN + in_at, out = in_place ? in_buffer : out_buffer;
     memset(before, 0xee, sizeof before);
@@ -248,9 +256,9 @@ static int is_right(const struct family *family, const struct text *t, int encry
         driver.memcpy_htod_async(in, encrypts ? t->plain : t->cipher, len, stream) == DRV_SUCCESS &&
         launch(family, t, encrypts, in, out + at) &&
         driver.memcpy_dtoh_async(after, out, ROOM, stream) == DRV_SUCCESS &&
-        driver.memcpy_dtoh_async(hash, result, BLOCK, stream) == DRV_SUCCESS && finish();
+        driver.memcpy_dtoh_async(parts, sums, sizeof parts, stream) == DRV_SUCCESS && finish();
     memcpy(before + at, encrypts ? t->cipher : t->plain, len);
-    int same = ok && memcmp(before, after, ROOM) == 0, tagged = ok && is_tag(t, hash);
+    int same = ok && memcmp(before, after, ROOM) == 0, tagged = ok && is_tag(t, parts);
     if (!same || !tagged)
         tap_diag("%u blocks, offsets %u and %u, in place %d: text %s, tag %s", t->blocks, in_at,
                  out_at, in_place, same ? "right" : "wrong", tagged ? "right" : "wrong");
@@ -287,9 +295,9 @@ static int set_up(void)
            driver.mem_alloc(&in_buffer, ROOM) == DRV_SUCCESS &&
            driver.mem_alloc(&out_buffer, ROOM) == DRV_SUCCESS &&
            driver.mem_alloc(&powers, GHASH_LEVELS * GHASH_POWERS * BLOCK) == DRV_SUCCESS &&
-           driver.mem_alloc(&total, sizeof(struct ghash_total)) == DRV_SUCCESS &&
            driver.mem_alloc(&queue, sizeof(struct aes_queue)) == DRV_SUCCESS &&
-           driver.mem_alloc(&result, BLOCK) == DRV_SUCCESS;
+           driver.mem_alloc(&start, 2 * BLOCK) == DRV_SUCCESS &&
+           driver.mem_alloc(&sums, GRID * BLOCK) == DRV_SUCCESS;
 }
 
 int main(void)

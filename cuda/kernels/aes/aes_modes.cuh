@@ -184,7 +184,7 @@ static __device__ __forceinline__ void ctr_hashed(const aes_arguments &a, HASH h
         aes_state s = counter_block(advance(first_counter(a), first + threadIdx.x % LANES));
         s = encrypt_block<TABLES, ROUNDS>(lane, s, a) ^ text;
         store_blocks(a.out, a.blocks, first, s);
-        hash.add_single(text, s, first + threadIdx.x % LANES);
+        hash.add_at(text, s, first + threadIdx.x % LANES, false);
         first += warps() * LANES;
         text = load_text(a, first);
     }
@@ -261,7 +261,6 @@ static __device__ __forceinline__ void ctr_by_tiles_hashed(const aes_arguments &
     for (uint64_t n = warp_number(); n < tiles; n += warps()) {
         ctr_tile t = begin_tile<TABLES>(lane, advance(base, n * 256), a);
         uint64_t begin = n * 256 - skipped; /* wraps before the first block */
-        bool whole = begin < a.blocks && a.blocks - begin >= 256;
 #pragma unroll 1
         for (uint32_t j = 0; j < 256; j += LANES) {
             uint64_t first = begin + j;
@@ -269,13 +268,8 @@ static __device__ __forceinline__ void ctr_by_tiles_hashed(const aes_arguments &
             aes_state s = after_round2<TABLES>(lane, t, j + threadIdx.x % LANES);
             s = encrypt_from<TABLES, ROUNDS, 3>(lane, s, a) ^ text;
             store_blocks(a.out, a.blocks, first, s);
-            if (whole)
-                hash.add(text, s);
-            else
-                hash.add_single(text, s, first + threadIdx.x % LANES);
+            hash.add_at(text, s, first + threadIdx.x % LANES, j == 0);
         }
-        if (whole)
-            hash.end_run(begin + 256 - LANES + threadIdx.x % LANES);
     }
     hash.finish();
 }

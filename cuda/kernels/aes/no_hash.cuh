@@ -1,5 +1,6 @@
 /*
- * What CTR kernels tell of the blocks they write, where nothing hashes them: see gcm_hash.cuh.
+ * What CTR kernels tell of the blocks they write, where nothing hashes them: see gcm_hash.cuh and
+ * gcm_hybrid_hash.cuh.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -11,6 +12,9 @@
 struct no_hash {
     struct eight {
     };
+    __device__ __forceinline__ void add_at(aes_state, aes_state, uint64_t, bool)
+    {
+    }
     __device__ __forceinline__ void add_single(aes_state, aes_state, uint64_t)
     {
     }

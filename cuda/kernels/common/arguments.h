@@ -63,37 +63,52 @@ struct aes_queue {
  * GCM kernels are CTR kernels that hash, too: extern "C" void NAME(const struct aes_gcm_arguments)
  * or, hybrid, NAME(const struct aes_gcm_hybrid_arguments). Of the counter, 32 bits count (SP
  * 800-38D section 6.2): no launch may pass their end. `aes.in` is not 0. The hash is
- *   (hash before + first block) * H^blocks + second block * H^(blocks - 1) + ... + last block * H.
+ *   (hash before + first block) * H^blocks + second block * H^(blocks - 1) + ... + last block * H,
+ * and the sum of what the blocks of the grid leave, an element each.
  * Elements are the big-endian numbers of blocks, the low word first; factors are elements
  * multiplied by x, see ghash.cuh.
  */
-enum { GHASH_LEVELS = 4, GHASH_POWERS = 256, GHASH_STEPS = 9 };
-struct ghash_total { /* zero before each launch */
-    unsigned long long low, high;
-    unsigned int blocks; /* of the grid, that have added theirs */
+struct ghash_sums {
+    uint64_t own;       /* elements[blocks of the grid], aligned to 16 as is `before` */
+    uint64_t before;    /* elements[count], whose sum is the hash before */
+    uint64_t factor[2]; /* H^blocks, where `count` is not 0 */
+    uint32_t count, unused;
 };
+enum { GHASH_SQUARES = 24 };
 struct ghash_arguments {
+    struct ghash_sums sums;
+    uint64_t row[2];  /* H^(distance from the block that the thread hashes before) */
+    uint64_t tile[2]; /* the same, where that is of another tile of 256 counters */
+    uint64_t squares[GHASH_SQUARES][2]; /* H^(2^number) */
+    uint32_t levels, unused;            /* 16^levels is more than any of these distances */
+};
+enum { GHASH_LEVELS = 5, GHASH_POWERS = 256, GHASH_STEPS = 9 };
+enum { GHASH_DISTANCE = 256 }; /* of the blocks of a run */
+struct ghash_hybrid_arguments {
+    struct ghash_sums sums;
     uint64_t powers; /* device: factors[levels][GHASH_POWERS], H^(number * GHASH_POWERS^level) */
-    uint64_t total;  /* device: struct ghash_total */
-    uint64_t hash;   /* 16 bytes, aligned: of what is before the first block; then of all */
-    uint64_t step[GHASH_STEPS][2]; /* factors: H^(distance * 0, 1 ... 8) */
+    uint64_t step[GHASH_STEPS][2]; /* H^(GHASH_DISTANCE * 0, 1 ... 8) */
     uint32_t levels, unused;       /* GHASH_POWERS^levels is more than the blocks */
 };
-enum { GHASH_DISTANCE = 32, GHASH_HYBRID_DISTANCE = 256 }; /* of the blocks of a run */
 struct aes_gcm_arguments {
     struct aes_arguments aes;
     struct ghash_arguments hash;
 };
 struct aes_gcm_hybrid_arguments {
     struct aes_hybrid_arguments hybrid;
-    struct ghash_arguments hash;
+    struct ghash_hybrid_arguments hash;
 };
 
 /*
- * extern "C" void ghash_powers(const struct ghash_arguments)
- * Fills `powers`, H being step[1], and zeroes `total`. Any grid, blocks of one dimension and up to
- * GHASH_POWERS threads.
+ * extern "C" void ghash_powers(const struct ghash_powers_arguments)
+ * Fills `powers` for a hybrid kernel, and zeroes its queue. Any grid, blocks of one dimension and
+ * up to GHASH_POWERS threads.
  */
+struct ghash_powers_arguments {
+    uint64_t powers, queue;
+    uint64_t base[GHASH_LEVELS][2]; /* H^(GHASH_POWERS^level) */
+    uint32_t levels, unused;
+};
 
 enum { AES_BATCH_KEY_WORDS = 60 };
 

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/aes/gcm/gcm_hash.cuh"
+#include "cuda/kernels/aes/gcm/gcm_hybrid_hash.cuh"
 #include "cuda/kernels/aes/hybrid/aes_hybrid.cuh"
 
 #ifdef HAS_HYBRID_KERNELS
@@ -13,7 +13,7 @@
         name(const __grid_constant__ aes_gcm_hybrid_arguments arguments)                           \
     {                                                                                              \
         hybrid<mode::gcm_##direction, rounds, aligned>(                                            \
-            arguments.hybrid, gcm_hash<hashed_text::of_##direction##ion>(                          \
+            arguments.hybrid, gcm_hybrid_hash<hashed_text::of_##direction##ion>(                   \
                                   arguments.hash, arguments.hybrid.aes.blocks));                   \
     }                                                                                              \
     KERNEL(name)

@@ -1,8 +1,7 @@
 /*
  * What GCM adds to CTR kernels: each thread hashes the blocks that it writes (encryption) or reads
- * (decryption), wherever they lie. The factor of a block, H to the power of its distance from the
- * end, is multiplied in once for each run of blocks that are equally far from each other, so that
- * warps may take their work in any order.
+ * (decryption), by Horner's rule with the distance from each to the next. What that makes is
+ * multiplied by H to the power of its last block's distance from the end, and added up.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -11,92 +10,26 @@
 
 #include "cuda/kernels/aes/gcm/ghash.cuh"
 
-/* ---- Powers of H ------------------------------------------------------------ */
-
-static __device__ __forceinline__ ghash_element load_power(const ghash_arguments &g, uint32_t level,
-                                                           uint32_t number)
-{
-    uint4 v = reinterpret_cast<const uint4 *>(g.powers)[level * GHASH_POWERS + number];
-    return {static_cast<uint64_t>(v.y) << 32 | v.x, static_cast<uint64_t>(v.w) << 32 | v.z};
-}
-
-/* H to the power of `exponent`, as a factor. */
-static __device__ __forceinline__ ghash_element power(const ghash_arguments &g, uint64_t exponent)
-{
-    ghash_element p = load_power(g, 0, exponent % GHASH_POWERS);
-#pragma unroll 1
-    for (uint32_t level = 1; level < g.levels; level++) {
-        exponent /= GHASH_POWERS;
-        p = multiply(p, load_power(g, level, exponent % GHASH_POWERS));
-    }
-    return p;
-}
-
-static __device__ __forceinline__ ghash_element step(const ghash_arguments &g, int number)
-{
-    return {g.step[number][0], g.step[number][1]};
-}
-
-/* ---- A thread's part of the hash ----------------------------------------------- */
-
 enum class hashed_text { of_encryption, of_decryption };
 
-template <hashed_text TEXT> struct gcm_hash {
-    const ghash_arguments &g;
-    uint64_t blocks;
-    ghash_element sum; /* of all that is complete */
-    ghash_element run; /* blocks of the run under way, whose last has no factor yet */
+template <hashed_text TEXT>
+static __device__ __forceinline__ ghash_element text_of(aes_state in, aes_state out)
+{
+    return to_element(TEXT == hashed_text::of_encryption ? out : in);
+}
 
-    __device__ __forceinline__ gcm_hash(const ghash_arguments &arguments, uint64_t count)
-        : g(arguments), blocks(count), sum{}, run{}
-    {
-    }
-    static __device__ __forceinline__ ghash_element text(aes_state in, aes_state out)
-    {
-        return to_element(TEXT == hashed_text::of_encryption ? out : in);
-    }
+static __device__ __forceinline__ ghash_element load_element(const uint64_t *from)
+{
+    return {from[0], from[1]};
+}
 
-    /* Block `i`, which may be beyond the end. */
-    __device__ __forceinline__ void add_single(aes_state in, aes_state out, uint64_t i)
-    {
-        if (i < blocks)
-            sum = sum ^ multiply(text(in, out), power(g, blocks - i));
-    }
+static __device__ __forceinline__ void store_element(uint64_t *to, ghash_element e)
+{
+    to[0] = e.low;
+    to[1] = e.high;
+}
 
-    /* The next block of a run: the blocks of a run are step 1 apart. */
-    __device__ __forceinline__ void add(aes_state in, aes_state out)
-    {
-        run = multiply(run, step(g, 1)) ^ text(in, out);
-    }
-
-    /* Ends a run, whose last block was `i`. */
-    __device__ __forceinline__ void end_run(uint64_t i)
-    {
-        sum = sum ^ multiply(run, power(g, blocks - i));
-        run = {};
-    }
-
-    /* Eight blocks that follow each other in a run, given in any order. */
-    struct eight {
-        ghash_sum sum;
-    };
-    __device__ __forceinline__ eight begin_eight() const
-    {
-        eight e = {};
-        add_product(e.sum, run, step(g, 8));
-        return e;
-    }
-    __device__ __forceinline__ void add(eight &e, int number, aes_state in, aes_state out) const
-    {
-        add_product(e.sum, text(in, out), step(g, 7 - number));
-    }
-    __device__ __forceinline__ void end_eight(const eight &e)
-    {
-        run = reduce(e.sum);
-    }
-
-    __device__ __forceinline__ void finish();
-};
+/* ---- Sums ---------------------------------------------------------------------- */
 
 static __device__ __forceinline__ ghash_element add_lanes(ghash_element e)
 {
@@ -109,39 +42,110 @@ static __device__ __forceinline__ ghash_element add_lanes(ghash_element e)
 }
 
 /*
- * Adds up what all threads of the grid have; the last block writes the hash. Called by all
+ * Adds up what all threads of a block have, and for the first block the hash before. Called by all
  * threads, in the end: overwrites the beginning of the shared memory.
  */
-template <hashed_text TEXT> __device__ __forceinline__ void gcm_hash<TEXT>::finish()
+static __device__ __forceinline__ void store_sum(const ghash_sums &s, ghash_element sum)
 {
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        ghash_element before = to_element(to_state(*reinterpret_cast<const uint4 *>(g.hash)));
-        sum = sum ^ multiply(before, power(g, blocks));
+    if (blockIdx.x == 0 && s.count != 0) {
+        const uint64_t *before = reinterpret_cast<const uint64_t *>(s.before);
+        ghash_element part = {};
+        for (uint32_t n = threadIdx.x; n < s.count; n += blockDim.x)
+            part = part ^ load_element(before + 2 * n);
+        sum = sum ^ multiply(part, load_element(s.factor));
     }
-    uint32_t warps_of_block = blockDim.x / LANES, l = threadIdx.x % LANES;
+    uint32_t l = threadIdx.x % LANES;
     uint64_t *of_warps = reinterpret_cast<uint64_t *>(shared_words);
     sum = add_lanes(sum);
     __syncthreads();
-    if (l == 0) {
-        of_warps[threadIdx.x / LANES * 2] = sum.low;
-        of_warps[threadIdx.x / LANES * 2 + 1] = sum.high;
-    }
+    if (l == 0)
+        store_element(of_warps + threadIdx.x / LANES * 2, sum);
     __syncthreads();
     if (threadIdx.x >= LANES)
         return;
     sum = {};
-    if (l < warps_of_block)
-        sum = {of_warps[l * 2], of_warps[l * 2 + 1]};
+    if (l < blockDim.x / LANES)
+        sum = load_element(of_warps + 2 * l);
     sum = add_lanes(sum);
-    if (l != 0)
-        return;
-    ghash_total *total = reinterpret_cast<ghash_total *>(g.total);
-    atomicXor(&total->low, static_cast<unsigned long long>(sum.low));
-    atomicXor(&total->high, static_cast<unsigned long long>(sum.high));
-    __threadfence();
-    if (atomicAdd(&total->blocks, 1u) + 1 == gridDim.x)
-        *reinterpret_cast<uint4 *>(g.hash) =
-            to_vector(to_block({atomicXor(&total->low, 0ull), atomicXor(&total->high, 0ull)}));
+    if (l == 0)
+        reinterpret_cast<uint4 *>(s.own)[blockIdx.x] = to_words(sum);
 }
+
+/* ---- Powers of H ------------------------------------------------------------ */
+
+/* For each four bits of an exponent the factors of their values, in shared memory. */
+enum { TABLE_BITS = 4, TABLE_POWERS = 1 << TABLE_BITS };
+
+/* What a bit of `number` stands for. */
+static __device__ __forceinline__ ghash_element square_or_one(const ghash_arguments &g,
+                                                              uint32_t level, uint32_t number,
+                                                              uint32_t bit)
+{
+    return (number >> bit & 1) != 0 ? load_element(g.squares[TABLE_BITS * level + bit])
+                                    : ghash_one();
+}
+
+static __device__ __forceinline__ void fill_powers(const ghash_arguments &g, uint64_t *table)
+{
+    for (uint32_t i = threadIdx.x; i < g.levels * TABLE_POWERS; i += blockDim.x) {
+        uint32_t level = i / TABLE_POWERS, number = i % TABLE_POWERS;
+        ghash_element low =
+            multiply(square_or_one(g, level, number, 0), square_or_one(g, level, number, 1));
+        ghash_element high =
+            multiply(square_or_one(g, level, number, 2), square_or_one(g, level, number, 3));
+        store_element(table + 2 * i, multiply(low, high));
+    }
+}
+
+static __device__ __forceinline__ ghash_element multiply_by_power(const ghash_arguments &g,
+                                                                  ghash_element e,
+                                                                  const uint64_t *table,
+                                                                  uint64_t exponent)
+{
+#pragma unroll 1
+    for (uint32_t level = 0; level < g.levels; level++) {
+        uint32_t number = level * TABLE_POWERS + static_cast<uint32_t>(exponent % TABLE_POWERS);
+        e = multiply(e, load_element(table + 2 * number));
+        exponent /= TABLE_POWERS;
+    }
+    return e;
+}
+
+/* ---- A thread's part of the hash ----------------------------------------------- */
+
+template <hashed_text TEXT> struct gcm_hash {
+    const ghash_arguments &g;
+    uint64_t blocks, last;
+    ghash_element sum; /* of the blocks so far; the factor of the last one is still missing */
+
+    __device__ __forceinline__ gcm_hash(const ghash_arguments &arguments, uint64_t count)
+        : g(arguments), blocks(count), last(0), sum{}
+    {
+    }
+
+    /* The next block, number `i`, which may be beyond the end. */
+    __device__ __forceinline__ void add_at(aes_state in, aes_state out, uint64_t i,
+                                           bool begins_tile)
+    {
+        if (i >= blocks)
+            return;
+        sum = multiply(sum, load_element(begins_tile ? g.tile : g.row)) ^ text_of<TEXT>(in, out);
+        last = i;
+    }
+
+    /* Called by all threads, in the end: overwrites the beginning of the shared memory. */
+    __device__ __forceinline__ void finish()
+    {
+        uint64_t *table = reinterpret_cast<uint64_t *>(shared_words);
+        __syncthreads();
+        fill_powers(g, table);
+        __syncthreads();
+        sum = multiply_by_power(g, sum, table, blocks - last);
+        __syncthreads();
+        for (uint32_t i = threadIdx.x; i < g.levels * TABLE_POWERS; i += blockDim.x)
+            store_element(table + 2 * i, {});
+        store_sum(g.sums, sum);
+    }
+};
 
 #endif

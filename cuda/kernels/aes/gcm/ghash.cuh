@@ -35,6 +35,13 @@ static __device__ __forceinline__ aes_state to_block(ghash_element e)
         swap_bytes(static_cast<uint32_t>(e.low >> 32)), swap_bytes(static_cast<uint32_t>(e.low))};
 }
 
+/* As it lies in memory. */
+static __device__ __forceinline__ uint4 to_words(ghash_element e)
+{
+    return make_uint4(static_cast<uint32_t>(e.low), static_cast<uint32_t>(e.low >> 32),
+                      static_cast<uint32_t>(e.high), static_cast<uint32_t>(e.high >> 32));
+}
+
 /* A sum of products, not reduced yet; the lowest word first. */
 struct ghash_sum {
     uint64_t word[4];
@@ -68,6 +75,12 @@ static __device__ __forceinline__ ghash_element multiply(ghash_element a, ghash_
     ghash_sum s = {};
     add_product(s, a, b);
     return reduce(s);
+}
+
+/* The factor that changes nothing. */
+static __device__ __forceinline__ ghash_element ghash_one()
+{
+    return {1, 0xc200000000000000};
 }
 
 #endif
