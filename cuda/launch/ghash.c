@@ -125,9 +125,11 @@ struct ghash_element ghash_power(const struct gpuaes_gcm_key *key, uint64_t expo
 {
     struct ghash_element base = {key->h[0], key->h[1]};
     struct ghash_element power = ghash_factor((struct ghash_element){0, (uint64_t)1 << 63});
-    for (; exponent != 0; exponent >>= 1) {
-        if (exponent & 1)
-            power = ghash_multiply(power, base);
+    for (int is_one = 1; exponent != 0; exponent >>= 1) {
+        if (exponent & 1) {
+            power = is_one ? base : ghash_multiply(power, base);
+            is_one = 0;
+        }
         base = ghash_square(base);
     }
     return power;
