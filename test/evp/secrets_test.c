@@ -144,8 +144,9 @@ static void add_powers(const struct gpuaes_gcm_key *key, const unsigned *exponen
 /* The default provider's contexts have a table of the first few. */
 static void add_hash_key(const struct gpuaes_gcm_key *key)
 {
-    static const unsigned of_keys[] = {1, 32, 64, 96, 256, 512, 768, 1024, 2048},
-                          of_devices[] = {100, 200, 255, 5120, 8192, 25600, 65280};
+    static const unsigned of_keys[] = {1, 256, 512, 768, 1024, 2048},
+                          of_devices[] = {32,   48,   100,  128,   200,   240,  255,
+                                          4096, 5120, 8192, 12288, 25600, 65280};
     add_powers(key, of_keys, sizeof of_keys / sizeof *of_keys, HASH_KEY);
     add_powers(key, of_devices, sizeof of_devices / sizeof *of_devices, POWER);
 }
@@ -546,6 +547,8 @@ static const struct test_case cases[] = {
     {AES("GCM, device memory", "AES-256-GCM", 1, GCM_BYTES, 1, DEVICE), .end = free_it},
     {AES("GCM, hybrid kernels", "AES-128-GCM", 1, 512 * KIB, 1, DEVICE), .end = free_it,
      .settings = "GPUAES_KERNEL=hybrid"},
+    {AES("GCM, small kernels", "AES-256-GCM", 1, GCM_BYTES, 1, DEVICE), .end = free_it,
+     .settings = "GPUAES_KERNEL=small"},
     {AES("GCM, two devices and threads", "AES-256-GCM", 1, 4 * MIB, 0, PAGEABLE), .end = free_it,
      .settings = "GPUAES_DEVICES=all GPUAES_THREADS=4", .fault = "devices=2"},
     {AES("GCM, another key", "AES-256-GCM", 0, GCM_BYTES, 0, PAGEABLE), .end = give_another_key},
