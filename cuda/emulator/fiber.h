@@ -14,7 +14,9 @@ namespace emulator
 {
 
 struct fiber {
-    ucontext_t context;
+    ucontext_t context; /* where it begins */
+    void *registers[5]; /* where it goes on, once it has left */
+    bool has_left;
     void *stack;
     size_t stack_bytes;
     void *tsan;
