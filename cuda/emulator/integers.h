@@ -85,15 +85,18 @@ static inline unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned shift)
 namespace emulator
 {
 /* The byte of `bytes` that a nibble names, or with bit 3 its sign in all bits. */
-static __forceinline__ unsigned selected_byte(uint64_t bytes, unsigned nibble)
+[[gnu::always_inline]] static inline unsigned selected_byte(uint64_t bytes, unsigned nibble)
 {
     const unsigned byte = static_cast<unsigned>(bytes >> 8 * (nibble & 7)) & 255;
     return nibble & 8 ? (byte >> 7) * 255 : byte;
 }
 } // namespace emulator
 
-/* Byte i of the result is the byte of b:a that nibble i of `selector` names. */
-static __forceinline__ unsigned __byte_perm(unsigned a, unsigned b, unsigned selector)
+/*
+ * Byte i of the result is the byte of b:a that nibble i of `selector` names. Always inlined: with a
+ * constant for it little is left.
+ */
+[[gnu::always_inline]] static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector)
 {
     using emulator::selected_byte;
     const uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
