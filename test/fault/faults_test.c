@@ -7,7 +7,8 @@
  * The device's state belongs to the process, so each fault is this program again. A run
  * without a fault counts the calls. For the emulator, and for a card with the driver of
  * faulty_driver.c before the real one. GPUAES_TEST_EVERY=N takes one of N faults,
- * GPUAES_TEST_SCENARIO=WORD the scenarios alone that have this in their names.
+ * GPUAES_TEST_SCENARIO=WORD the scenarios alone that have this in their names. Under a sanitizer it
+ * is one of 8, others with each seed.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -201,10 +202,12 @@ static int is_left_out(const struct scenario *s)
     return (word != NULL && strstr(s->name, word) == NULL) || (sanitized() && s->run == run_stream);
 }
 
+static unsigned step, phase; /* one fault of `step` is tried */
+
 /* One of `workers`: takes turns with the others. */
 static void work(unsigned worker, unsigned workers, int plan_is_made)
 {
-    unsigned step = (unsigned)setting("GPUAES_TEST_EVERY", sanitized() ? 3 : 1), turn = 0;
+    unsigned turn = 0;
     for (unsigned i = 0; i < SCENARIOS; i++) {
         struct plan *plan = &plans[i];
         if (is_left_out(&scenarios[i]))
@@ -213,7 +216,7 @@ static void work(unsigned worker, unsigned workers, int plan_is_made)
             plan->none = run_with(&scenarios[i], "");
         for (unsigned k = 0; plan_is_made && k < plan->faults; k++) {
             struct fault *fault = &plan->fault[k];
-            if ((k + i) % step == 0 && turn++ % workers == worker) {
+            if ((k + i) % step == phase && turn++ % workers == worker) {
                 set_timeout_for(fault->options);
                 fault->tried = 1;
                 fault->result = run_with(&scenarios[i], fault->options);
@@ -319,6 +322,10 @@ int main(int argc, char **argv)
                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (plans == MAP_FAILED)
         return EXIT_FAILURE;
+    tap_random_seed(&random_state);
+    step = (unsigned)setting("GPUAES_TEST_EVERY", sanitized() ? 8 : 1);
+    if (getenv("GPUAES_TEST_EVERY") == NULL)
+        phase = (unsigned)tap_random_below(&random_state, step);
     set_timeout_for("");
     work_all(0);
     for (int i = 0; i < SCENARIOS; i++)
