@@ -31,9 +31,11 @@ my ($version) = slurp("$source/configure.ac") =~ /^AC_INIT\(\[gpuaes\], \[(.*?)\
 my @examples = map { s/\\-/-/gr =~ s/\\e/\\/gr } slurp("$source/docs/libgpuaes.3") =~ /^\.EX\n(.*?)^\.EE$/msg;
 my ($example) = grep { /\bgpuaes_aes\(/ } @examples;
 my ($gcm) = grep { /\bgpuaes_gcm_encrypt\(/ } @examples;
+my ($device_batch) = grep { /\bgpuaes_device_batch_queue\(/ } @examples; # functions, no program
 my ($printed) = grep { !/^#include/ } @examples;
 spew("$folder/example.c", $example);
 spew("$folder/gcm.c", $gcm);
+spew("$folder/device_batch.c", $device_batch);
 
 sub flags
 {
@@ -45,8 +47,9 @@ SKIP: {
     is(flags('--modversion')->{out}, "$version\n", 'gpuaes.pc has the version');
     is(flags('--print-requires')->{out} . flags('--print-requires-private')->{out}, '', 'and needs no other');
     unlike(flags('--static', '--libs')->{out}, qr/crypto|cuda/, 'neither OpenSSL nor CUDA is linked');
-    my $command = 'for name in example gcm; do cc -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror ' .
-        '-o $name $name.c $(pkg-config --cflags --libs gpuaes) || exit; done';
+    my $command = 'cc="cc -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror"; ' .
+        'for name in example gcm; do $cc -o $name $name.c $(pkg-config --cflags --libs gpuaes) || exit; done; ' .
+        '$cc -c device_batch.c $(pkg-config --cflags gpuaes)';
     my $compiled = run(['sh', '-c', "cd '$folder' && $command"],
         env => {PKG_CONFIG_PATH => $pkgconfig, PKG_CONFIG_SYSROOT_DIR => $stage});
     # Of a prefix that is the system's own, pkg-config leaves the folders out.
@@ -102,13 +105,16 @@ my %promise = (
     'offsetof(struct gpuaes_shard, hash)' => 40,
     'sizeof(struct gpuaes_report)' => 3592,
     'offsetof(struct gpuaes_report, shard)' => 8,
-    'sizeof(struct gpuaes_gcm_key)' => 792,
+    'sizeof(struct gpuaes_gcm_key)' => 648,
     'sizeof(struct gpuaes_gcm_state)' => 32,
     'sizeof(struct gpuaes_gcm_message)' => 72,
     'offsetof(struct gpuaes_gcm_message, tag_bytes)' => 64,
     'sizeof(struct gpuaes_message)' => 104,
     'offsetof(struct gpuaes_message, len)' => 56,
     'offsetof(struct gpuaes_message, tag_bytes)' => 96,
+    'sizeof(struct gpuaes_device_batch)' => 120,
+    'offsetof(struct gpuaes_device_batch, max_bytes)' => 24,
+    'offsetof(struct gpuaes_device_batch, status)' => 112,
     'sizeof(struct gpuaes_statistics)' => 64,
     'offsetof(struct gpuaes_statistics, pinned_peak)' => 56,
     GPUAES_UNDEFINED => 9,
@@ -120,6 +126,7 @@ my %promise = (
     GPUAES_ALLOCATE => 2,
     GPUAES_BATCH_OPS => 7,
     GPUAES_BATCH_AAD_BYTES => 65536,
+    GPUAES_DEVICE_BATCH_BYTES => 1 << 30,
 );
 spew("$folder/promise.c", "#include <gpuaes.h>\n" .
         join('', map { "_Static_assert($_ == $promise{$_}, \"$_ is not $promise{$_}\");\n" } sort keys %promise));
