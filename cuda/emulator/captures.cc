@@ -39,10 +39,12 @@ drv_result use_during_captures(drv_stream stream)
     return DRV_CAPTURE_IMPLICIT;
 }
 
-bool take_into_graph(drv_stream stream)
+bool take_into_graph(drv_stream stream, const CUstream_st::operation &operation)
 {
     const bool takes = stream->capture == DRV_CAPTURED;
     stream->nodes += takes;
+    if (takes && operation.work)
+        stream->graph.push_back(operation.work);
     return takes;
 }
 
@@ -93,6 +95,7 @@ int emulator_begin_capture(struct CUstream_st *stream)
         return DRV_INVALID_VALUE;
     stream->capture = DRV_CAPTURED;
     stream->nodes = 0;
+    stream->graph.clear();
     return DRV_SUCCESS;
 }
 
@@ -105,4 +108,31 @@ int emulator_end_capture(struct CUstream_st *stream)
     const int nodes = stream->capture == DRV_CAPTURED ? stream->nodes : -1;
     stream->capture = DRV_NOT_CAPTURED;
     return nodes;
+}
+
+void *emulator_make_graph(struct CUstream_st *stream)
+{
+    if (emulator_end_capture(stream) < 0)
+        return nullptr;
+    emulator::state_lock lock(emulator::state().mutex);
+    return new std::vector<std::function<void()>>(std::move(stream->graph));
+}
+
+int emulator_run_graph(void *graph, struct CUstream_st *stream)
+{
+    using namespace emulator;
+    state_lock lock(state().mutex);
+    if (!stream_exists(stream))
+        return DRV_INVALID_VALUE;
+    for (const auto &work : *static_cast<std::vector<std::function<void()>> *>(graph)) {
+        CUstream_st::operation operation;
+        operation.work = work;
+        enqueue(stream, std::move(operation));
+    }
+    return DRV_SUCCESS;
+}
+
+void emulator_free_graph(void *graph)
+{
+    delete static_cast<std::vector<std::function<void()>> *>(graph);
 }

@@ -50,7 +50,8 @@ struct CUstream_st {
     bool finished = false; /* the worker has ended */
     bool blocking = true;  /* ordered by the legacy stream */
     int capture = DRV_NOT_CAPTURED;
-    int nodes = 0; /* of the graph that it is captured into */
+    int nodes = 0;                            /* of the graph that it is captured into, */
+    std::vector<std::function<void()>> graph; /* and the work of them */
     pthread_t worker;
 };
 
@@ -229,7 +230,7 @@ void end_streams(drv_context context, state_lock &lock);
 /* The result of using a stream that may be captured, or wait for one that is. */
 drv_result use_during_captures(drv_stream stream);
 /* 1 if the operation has become a node of a graph, and so is not to be done. */
-bool take_into_graph(drv_stream stream);
+bool take_into_graph(drv_stream stream, const CUstream_st::operation &operation);
 /* The result of a query: DRV_CAPTURE_FIRST if a capture forbids it. */
 drv_result query_during_captures(drv_stream stream);
 drv_result query_during_captures(drv_event event);

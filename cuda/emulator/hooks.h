@@ -104,6 +104,19 @@ struct CUstream_st;
 EMULATOR_API int emulator_begin_capture(struct CUstream_st *stream);
 EMULATOR_API int emulator_end_capture(struct CUstream_st *stream);
 
+/*
+ * Ends a capture as emulator_end_capture() does, and keeps what was captured; null where it was
+ * invalidated. Each run queues that work again, what it has read from the host being that of the
+ * capture. To be freed when no run is under way.
+ */
+EMULATOR_API void *emulator_make_graph(struct CUstream_st *stream);
+EMULATOR_API int emulator_run_graph(void *graph, struct CUstream_st *stream);
+EMULATOR_API void emulator_free_graph(void *graph);
+
+/* cuLaunchHostFunc(). */
+EMULATOR_API int emulator_launch_host(struct CUstream_st *stream, void (*function)(void *),
+                                      void *argument);
+
 /* Contexts of all devices, and bytes of their memory and of pinned memory, in use now. */
 EMULATOR_API size_t emulator_contexts(void);
 EMULATOR_API size_t emulator_device_bytes(void);

@@ -8,6 +8,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "cuda/emulator/emulator.h"
+#include "cuda/emulator/hooks.h"
 
 #include <algorithm>
 #include <csignal>
@@ -117,7 +118,7 @@ drv_result find_stream(drv_stream handle, drv_stream *found)
 
 void enqueue(drv_stream stream, CUstream_st::operation operation)
 {
-    if (take_into_graph(stream))
+    if (take_into_graph(stream, operation))
         return;
     stream->queue.push_back(std::move(operation));
     stream->wake.notify_one();
@@ -372,3 +373,15 @@ drv_result event_query(drv_event event)
 }
 
 } // namespace emulator
+
+int emulator_launch_host(struct CUstream_st *stream, void (*function)(void *), void *argument)
+{
+    using namespace emulator;
+    state_lock lock(state().mutex);
+    drv_result error = find_stream(stream, &stream);
+    CUstream_st::operation operation;
+    operation.work = [function, argument] { function(argument); };
+    if (!error)
+        enqueue(stream, std::move(operation));
+    return error;
+}

@@ -111,7 +111,7 @@ int application_begin(int ordinal)
            application.ctx_push_current(context) == DRV_SUCCESS;
 }
 
-/* ---- Captures of graphs: not in the table, either -------------------------- */
+/* ---- What the table does not have ------------------------------------------- */
 
 static void *application_symbol(const char *emulated, const char *real)
 {
@@ -121,6 +121,27 @@ static void *application_symbol(const char *emulated, const char *real)
         abort();
     }
     return symbol;
+}
+
+static void wait_for_release(void *argument)
+{
+    struct application_hold *hold = argument;
+    while (!atomic_load(&hold->is_released))
+        usleep(1000);
+}
+
+int application_hold(drv_stream stream, struct application_hold *hold)
+{
+    void *symbol = application_symbol("emulator_launch_host", "cuLaunchHostFunc");
+    drv_result (*launch)(drv_stream, void (*)(void *), void *);
+    memcpy(&launch, &symbol, sizeof symbol);
+    atomic_init(&hold->is_released, 0);
+    return launch(stream, wait_for_release, hold) == DRV_SUCCESS;
+}
+
+void application_release(struct application_hold *hold)
+{
+    atomic_store(&hold->is_released, 1);
 }
 
 int application_begin_capture(drv_stream stream)
@@ -152,6 +173,51 @@ int application_end_capture(drv_stream stream)
     int known = nodes(graph, NULL, &count) == DRV_SUCCESS;
     (void)destroy(graph);
     return known ? (int)count : -1;
+}
+
+int application_make_graph(drv_stream stream, struct application_graph *graph)
+{
+    void *symbol = application_symbol("emulator_make_graph", "cuStreamEndCapture");
+    void *(*emulated)(drv_stream);
+    drv_result (*end)(drv_stream, void **), (*make)(void **, void *, unsigned long long);
+    graph->graph = graph->executable = NULL;
+    memcpy(&emulated, &symbol, sizeof symbol);
+    memcpy(&end, &symbol, sizeof symbol);
+    if (application_is_emulated) {
+        graph->graph = emulated(stream);
+        return graph->graph != NULL;
+    }
+    symbol = application_symbol(NULL, "cuGraphInstantiateWithFlags");
+    memcpy(&make, &symbol, sizeof symbol);
+    return end(stream, &graph->graph) == DRV_SUCCESS && graph->graph != NULL &&
+           make(&graph->executable, graph->graph, 0) == DRV_SUCCESS;
+}
+
+int application_run_graph(const struct application_graph *graph, drv_stream stream)
+{
+    void *symbol = application_symbol("emulator_run_graph", "cuGraphLaunch");
+    drv_result (*run)(void *, drv_stream);
+    memcpy(&run, &symbol, sizeof symbol);
+    return run(application_is_emulated ? graph->graph : graph->executable, stream) == DRV_SUCCESS;
+}
+
+void application_free_graph(struct application_graph *graph)
+{
+    void *symbol = application_symbol("emulator_free_graph", "cuGraphExecDestroy");
+    drv_result (*destroy)(void *);
+    void (*emulated)(void *);
+    memcpy(&emulated, &symbol, sizeof symbol);
+    memcpy(&destroy, &symbol, sizeof symbol);
+    if (application_is_emulated) {
+        emulated(graph->graph);
+        return;
+    }
+    if (graph->executable != NULL)
+        (void)destroy(graph->executable);
+    symbol = application_symbol(NULL, "cuGraphDestroy");
+    memcpy(&destroy, &symbol, sizeof symbol);
+    if (graph->graph != NULL)
+        (void)destroy(graph->graph);
 }
 
 /* ---- Memory of any kind -------------------------------------------------- */

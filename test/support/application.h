@@ -9,6 +9,7 @@
 #define GPUAES_TEST_APPLICATION_H
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,10 +53,27 @@ void *library_function(const char *name);
  */
 int application_begin(int ordinal);
 
+/* ---- What holds a stream up --------------------------------------------------- */
+
+/* What comes behind it on the stream waits until it is released. 1, or 0 if it failed. */
+struct application_hold {
+    atomic_int is_released;
+};
+int application_hold(drv_stream stream, struct application_hold *hold);
+void application_release(struct application_hold *hold);
+
 /* ---- Captures of graphs: not in the table, either -------------------------- */
 
 /* In the mode that forbids most to other threads, too. 1, or 0 if it failed. */
 int application_begin_capture(drv_stream stream);
+
+/* Ends a capture and keeps the graph; 1, or 0 if it failed. Queues it; until then free it not. */
+struct application_graph {
+    void *graph, *executable; /* NULL: there is none */
+};
+int application_make_graph(drv_stream stream, struct application_graph *graph);
+int application_run_graph(const struct application_graph *graph, drv_stream stream);
+void application_free_graph(struct application_graph *graph);
 
 /* The number of nodes of the graph, which is not kept; -1 where the capture was invalidated. */
 int application_end_capture(drv_stream stream);
