@@ -180,15 +180,17 @@ static int pass_steps(struct batch_flight *flight, const struct slot *slot)
 static drv_result wipe_keys(struct slot *slot, const struct driver *driver,
                             const struct batch_slice *slice, const struct batch_layout *layout)
 {
+    /* Of GCM, messages too: the counter of a hashed IV tells the key of the hash. */
+    drv_ptr begin = slot->scratch + (slice->powers != 0 ? 0 : layout->keys);
     size_t bytes = layout->bytes - layout->keys;
     drv_result r = slot_wipe_range(slot, driver, slot->staging_address + layout->keys, bytes);
     /* With what is between them: each call keeps kernels of other batches waiting. */
-    size_t end = slice->plan + (size_t)layout->key_count * AES_BATCH_KEY_WORDS * 4;
+    drv_ptr end = slot->scratch + slice->plan + (size_t)layout->key_count * AES_BATCH_KEY_WORDS * 4;
     if (slice->powers != 0)
-        end = slice->plan + slice->schedules + slice->states +
+        end = slot->scratch + slice->plan + slice->schedules + slice->states +
               (size_t)layout->key_count * GCM_BATCH_POWERS * GPUAES_BLOCK;
     if (r == DRV_SUCCESS)
-        r = slot_wipe_range(slot, driver, slot->scratch + layout->keys, end - layout->keys);
+        r = slot_wipe_range(slot, driver, begin, end - begin);
     return r;
 }
 
