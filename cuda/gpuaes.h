@@ -46,13 +46,14 @@ enum gpuaes_status {
 };
 
 /*
- * While the application captures a CUDA graph, no work of the library becomes part of it, and no
- * capture is invalidated. On device memory, calls follow the legacy default stream (see
- * gpuaes_aes()), which cannot be used while a stream that it waits for, one of that device not
- * created as non-blocking, is captured: they return BUSY, also with GPUAES_WAIT, having done
- * nothing, and can be repeated when the capture has ended. So do gpuaes_stream_binding_aes() and
- * gpuaes_stream_binding_wait() on a stream that is captured itself. Other calls are not affected.
- * A capture must not begin in another thread during a call that it would affect.
+ * While the application captures a CUDA graph, no work of the library becomes part of it, but for
+ * that of gpuaes_device_batch_queue() on the captured stream, and no capture is invalidated. On
+ * device memory, calls follow the legacy default stream (see gpuaes_aes()), which cannot be used
+ * while a stream that it waits for, one of that device not created as non-blocking, is captured:
+ * they return BUSY, also with GPUAES_WAIT, having done nothing, and can be repeated when the
+ * capture has ended. So do gpuaes_stream_binding_aes() and gpuaes_stream_binding_wait() on a stream
+ * that is captured itself. Other calls are not affected. A capture must not begin in another thread
+ * during a call that it would affect.
  */
 
 /* Returns a few words for a status, in static storage. */
@@ -537,6 +538,125 @@ GPUAES_API void gpuaes_batch_forget(struct gpuaes_batch *batch);
 /* Waits, cleanses and frees. NULL is ignored. */
 GPUAES_API void gpuaes_batch_close(struct gpuaes_batch *batch);
 
+/* ---- Messages that are described in device memory ----------------------------------- */
+
+/*
+ * Messages whose places, lengths, IVs, additional data and tags kernels read from device memory, so
+ * that the host does nothing for each of them: what an earlier kernel of the stream found in a file
+ * or a packet, say. Work is queued on a stream of the application; no call here waits, but where
+ * it says so, and none allocates, but gpuaes_device_keys_open().
+ */
+
+/*
+ * Expanded keys in memory of a device. Calls on one object must not overlap in time, but for
+ * gpuaes_device_batch_queue(), which reads it.
+ */
+struct gpuaes_device_keys;
+
+/*
+ * Expands `count` keys of `key_bytes` bytes (16, 24 or 32), which follow each other at `key`, for
+ * messages of `op`. Keys that decrypt ECB or CBC serve both of that; all others serve encryption of
+ * ECB and CBC, and CTR; those of GCM serve both directions of it, too. `key` is memory of the CPU,
+ * not needed after the return, or of the device, read in the order of the stream. `stream` and
+ * `device` are as for gpuaes_stream_binding_open(). Takes 288 bytes of device memory for a key, of
+ * GCM 1312.
+ *
+ * The stream must not be captured into a CUDA graph. May wait for own work of the library: memory
+ * is allocated, and the first use of GCM on a device begins with a self-test. Returns OK;
+ * NOT_READY; NO_MEMORY; BUSY where the stream is captured; BAD_ARGUMENT; BAD_RANGE where `key` is
+ * memory of another device; FAULT. As long as keys are open, no device is released when idle. A
+ * batch on another stream is the caller's to order behind keys that were read from the device.
+ */
+GPUAES_API enum gpuaes_status gpuaes_device_keys_open(struct gpuaes_device_keys **keys,
+                                                      enum gpuaes_op op, const void *key,
+                                                      size_t key_bytes, size_t count, void *stream,
+                                                      int device);
+
+/*
+ * Queues on `stream`, which is as for gpuaes_device_batch_queue(), that the keys are cleansed,
+ * waits until that is done, without limit for the application's work before it, and frees. On other
+ * streams no work with the keys may be left, nor may a graph that has it run again. NULL is
+ * ignored.
+ *
+ * Returns OK. BAD_ARGUMENT for a stream of another context, BUSY where the stream is captured, and
+ * NO_MEMORY: the keys are as they were. FAULT where the device has failed, NOT_READY in a forked
+ * child: the object is gone, and what was in the device's memory cannot be cleansed any more.
+ */
+GPUAES_API enum gpuaes_status gpuaes_device_keys_close(struct gpuaes_device_keys *keys,
+                                                       void *stream);
+
+enum {
+    GPUAES_DEVICE_KEYS = 1 << 20,
+    GPUAES_DEVICE_BATCH_MESSAGES = 1 << 24,
+    GPUAES_DEVICE_BATCH_BYTES = 1 << 30 /* of a message */
+};
+
+/*
+ * Messages. Each array has an element for each of them, lies in memory that the device of the keys
+ * reaches, and is aligned to its element; it is read in the order of the stream, and must stay
+ * until the stream has passed the work. What elements point to is such memory, too, at any
+ * alignment.
+ *
+ * `in` and `out` of a message are the same or do not overlap. Nothing else that is written (`out`,
+ * `tag`, `status`, the temporary memory) overlaps anything that is read or written. The library
+ * cannot check these addresses: a kernel that uses a wrong one is a fault of the device, as in any
+ * kernel of the application.
+ */
+struct gpuaes_device_batch {
+    enum gpuaes_op op; /* ECB, CBC, CTR, GCM; all of a batch have one */
+    const struct gpuaes_device_keys *keys;
+    size_t count;     /* up to GPUAES_DEVICE_BATCH_MESSAGES; 0: nothing is queued */
+    size_t max_bytes; /* of the longest message, or more; up to GPUAES_DEVICE_BATCH_BYTES */
+    size_t iv_bytes;  /* 16; of GCM 1 to 65536, best 12 */
+    size_t tag_bytes; /* GCM: 12 to 16, or 4 or 8 */
+
+    const void *const *in;
+    void *const *out;
+    const size_t *bytes;            /* multiples of 16; of CTR and GCM any, also 0 */
+    const uint32_t *key;            /* numbers of keys; NULL: key 0 for all */
+    const unsigned char *const *iv; /* not used by ECB */
+    const void *const *aad;         /* GCM; NULL: there is none */
+    const size_t *aad_bytes;        /* each up to GPUAES_BATCH_AAD_BYTES */
+    unsigned char *const *tag;      /* GCM: written by encryption, compared by decryption */
+
+    /*
+     * Written: enum gpuaes_status of each. OK; BAD_ARGUMENT for a length of text or additional data
+     * that is out of its range, and for a number without a key; BAD_TAG. Unless it is OK, all of
+     * `out` is zeros, up to max_bytes, also where it is `in`, and no tag is written. Until the
+     * stream has passed the batch, `out` may hold text that is not authentic.
+     */
+    uint32_t *status;
+};
+
+/*
+ * Writes how much memory gpuaes_device_batch_queue() needs at `temp` for such a batch: some 200
+ * bytes for a message of GCM and 60 for another. CBC decryption needs 16 bytes more for each 4 KiB
+ * of text, at most 64 MiB. Of the batch, op, keys, count and max_bytes are looked at. Returns OK or
+ * BAD_ARGUMENT.
+ */
+GPUAES_API enum gpuaes_status
+gpuaes_device_batch_temp_bytes(const struct gpuaes_device_batch *batch, size_t *bytes);
+
+/*
+ * Queues the batch on `stream`, of the context of the keys, or CU_STREAM_PER_THREAD; NULL is the
+ * legacy default stream. The host's work does not depend on the number of messages, as long as it
+ * times max_bytes is below 64 GiB (CBC decryption: 16 GiB); more becomes several rounds of
+ * launches. The struct is not needed after the return. Several batches may be queued by several
+ * threads, each with its own `temp`, which is device memory, aligned to 256. What it holds
+ * afterwards is no secret.
+ *
+ * The stream may be captured into a CUDA graph, whose runs then read the arrays anew, and use the
+ * same temporary memory: one after the other.
+ *
+ * Returns OK when all is queued; NOT_READY; BAD_ARGUMENT, with nothing queued, for an op that the
+ * keys do not serve, a NULL array, a size out of its range, a small or misaligned `temp`, or a
+ * stream of another context; BUSY for the legacy stream, where that would invalidate a capture;
+ * FAULT, also where the device had been lost before: some of it may be queued then.
+ */
+GPUAES_API enum gpuaes_status gpuaes_device_batch_queue(const struct gpuaes_device_batch *batch,
+                                                        void *temp, size_t temp_bytes,
+                                                        void *stream);
+
 /* ---- AES on a stream of the application ---------------------------------- */
 
 /*
@@ -596,9 +716,8 @@ GPUAES_API enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_bi
 GPUAES_API enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_binding *binding,
                                                         enum gpuaes_op op,
                                                         const struct gpuaes_gcm_key *key,
-                                                        const unsigned char counter[16],
-                                                        int begins, const void *in, void *out,
-                                                        size_t len);
+                                                        const unsigned char counter[16], int begins,
+                                                        const void *in, void *out, size_t len);
 
 /*
  * Waits as gpuaes_stream_binding_wait() does, and adds all blocks of GCM that were queued since the

@@ -32,22 +32,6 @@ static atomic_int large_scratches;
 
 /* ---- Open and close ---------------------------------------------------------- */
 
-/*
- * With some device entered; NULL for a stream of another context, and for one that is
- * another in each thread.
- */
-static struct device *find_device(struct device *entered, drv_stream stream, int ordinal)
-{
-    drv_context context;
-    if (stream == NULL || stream == DRV_STREAM_LEGACY)
-        return runtime_device_of(ordinal);
-    if (stream == DRV_STREAM_PER_THREAD)
-        return NULL;
-    if (entered->driver->stream_get_ctx(stream, &context) != DRV_SUCCESS)
-        return NULL;
-    return runtime_device_of_context(context);
-}
-
 static drv_result take_memory(struct gpuaes_stream_binding *binding)
 {
     struct device *device = binding->device;
@@ -106,7 +90,7 @@ static const struct kernels_scratch *scratch_for(struct gpuaes_stream_binding *b
 static enum gpuaes_status open_entered(struct gpuaes_stream_binding **binding,
                                        struct device *entered, drv_stream stream, int ordinal)
 {
-    struct device *device = find_device(entered, stream, ordinal);
+    struct device *device = runtime_device_of_stream(entered, stream, ordinal);
     if (device == NULL)
         return GPUAES_BAD_ARGUMENT;
     struct gpuaes_stream_binding *opened = calloc(1, sizeof *opened);

@@ -43,7 +43,7 @@ static inline size_t message_bytes(const struct batch_message *message)
 
 /* What a message of GCM has besides. They are in the order of the messages. */
 struct batch_gcm {
-    struct gcm_batch_message device; /* but for `message`, `data` and `key` */
+    struct gcm_batch_message device; /* but for `message`, `iv`, `aad` and `key` */
     size_t data;        /* number of its first block in the batch's data: the IV, additional data */
     unsigned char *tag; /* to write; NULL: it is decrypted */
     uint32_t message;   /* its place in the batch's messages */

@@ -180,7 +180,6 @@ static drv_result launch(const struct gpuaes_batch *batch, const struct batch_sl
     struct gcm_batch_arguments a = {
         .messages = slot->scratch + gcm->messages[decrypts],
         .first = slot->scratch + gcm->first[decrypts],
-        .data = slot->scratch + gcm->data,
         .schedules = slot->scratch + slice->plan,
         .powers = states + slice->states,
         .keys = slot->scratch + layout->keys,

@@ -285,7 +285,9 @@ static void lay_out_gcm(struct layout *l, uint32_t key, size_t device)
     first[1] = *chunks;
     *to = gcm->device;
     to->message = (uint32_t)device;
-    to->data = (uint32_t)(gcm->data - l->batch->gcm[l->slice->gcm_begin].data);
+    to->iv = l->slot->scratch + l->gcm->data +
+             (gcm->data - l->batch->gcm[l->slice->gcm_begin].data) * GPUAES_BLOCK;
+    to->aad = to->iv + round_up(to->iv_bytes, GPUAES_BLOCK);
     to->key = key;
 }
 

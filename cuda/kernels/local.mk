@@ -5,6 +5,7 @@
 KERNEL_SOURCES = \
 	cuda/kernels/aes/batch/aes_batch.cu \
 	cuda/kernels/aes/batch/aes_batch_keys.cu \
+	cuda/kernels/aes/batch/device_batch.cu \
 	cuda/kernels/aes/batch/gcm_batch.cu \
 	cuda/kernels/aes/hybrid/aes_hybrid.cu \
 	cuda/kernels/aes/aes_large.cu \
@@ -22,6 +23,7 @@ EXTRA_DIST += \
 	cuda/kernels/aes/batch/aes_batch.cuh \
 	cuda/kernels/aes/batch/aes_batch_messages.cuh \
 	cuda/kernels/aes/batch/aes_batch_quads.cuh \
+	cuda/kernels/aes/batch/gcm_batch.cuh \
 	cuda/kernels/aes/aes_inverse_sbox.blif \
 	cuda/kernels/aes/aes_kernels.cuh \
 	cuda/kernels/aes/aes_modes.cuh \

@@ -7,6 +7,7 @@
 #include "cuda/launch/kernels.h"
 
 enum { WARP = 32, THREADS = 256, WARPS = 32 /* that each multiprocessor is to have */ };
+enum { THREADS_OF_ALL = 2048 /* of a multiprocessor */ };
 /* Blocks that a warp hashes: long ones are begun less often, short ones are there for every warp.
  */
 enum { CHUNK_LEAST = 256, CHUNK_MOST = 2048 };
@@ -37,6 +38,10 @@ drv_result kernels_launch_gcm_batch(const struct driver *driver, const struct ke
 {
     unsigned threads = min_unsigned(THREADS, kernels->max_threads), most = UINT32_MAX, shared = 0;
     uint64_t wanted = (uint64_t)arguments->chunks * WARP;
+    if (arguments->chunks == 0) { /* the device knows how many */
+        wanted = UINT32_MAX;
+        most = kernels->multiprocessors * (THREADS_OF_ALL / threads);
+    }
     if (kernel == GCM_BATCH_POWERS_KERNEL)
         wanted = (uint64_t)arguments->key_count * WARP;
     if (kernel == GCM_BATCH_BEGIN_KERNEL)

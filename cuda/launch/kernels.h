@@ -24,6 +24,16 @@ enum gcm_batch_kernel {
     GCM_BATCH_KERNELS
 };
 
+/* Of messages that are described in device memory, likewise; the last one is of keys. */
+enum device_batch_kernel {
+    DEVICE_BATCH_READ_KERNEL,
+    DEVICE_BATCH_SUM_KERNEL,
+    DEVICE_BATCH_PLACE_KERNEL,
+    DEVICE_BATCH_CLEAR_KERNEL,
+    DEVICE_KEYS_GATHER_KERNEL,
+    DEVICE_BATCH_KERNELS
+};
+
 struct kernels {
     drv_module module;
     drv_function aes[GPUAES_ALL_OPS][AES_KERNELS][KEY_SIZES]; /* NULL: not on this device */
@@ -31,6 +41,7 @@ struct kernels {
     atomic_int ghash_is_right;           /* shown by gcm_check() */
     drv_function batch[2][2][KEY_SIZES]; /* decrypts or not, many keys or one */
     drv_function batch_chain, batch_expand, gcm_batch[GCM_BATCH_KERNELS];
+    drv_function device_batch[DEVICE_BATCH_KERNELS];
     unsigned batch_shared[2]; /* bytes: for one key, for many */
     unsigned batch_lane_keys; /* see aes_batch_arguments */
     drv_function base64_encode, base64_decode;
@@ -179,6 +190,23 @@ uint32_t kernels_gcm_batch_chunk(const struct kernels *kernels, uint32_t blocks)
 drv_result kernels_launch_gcm_batch(const struct driver *driver, const struct kernels *kernels,
                                     enum gcm_batch_kernel kernel,
                                     struct gcm_batch_arguments *arguments, drv_stream stream);
+
+/* ---- Messages that are described in device memory: device_batch.c ---- */
+
+/* A part of kernels_load(). */
+drv_result kernels_load_device_batch(const struct driver *driver, struct kernels *kernels);
+
+/* Returns how many messages share a tile: see arguments.h. */
+unsigned kernels_device_batch_tile(const struct kernels *kernels);
+
+/* Queues one of the kernels: of a batch, whose `tile` is set here, or of keys. */
+drv_result kernels_launch_device_batch(const struct driver *driver, const struct kernels *kernels,
+                                       enum device_batch_kernel kernel,
+                                       struct device_batch_arguments *arguments, drv_stream stream);
+drv_result kernels_launch_device_keys_gather(const struct driver *driver,
+                                             const struct kernels *kernels,
+                                             struct device_keys_arguments *arguments,
+                                             drv_stream stream);
 
 /* Launches a kernel; all launches go through this. */
 drv_result kernels_launch(const struct driver *driver, drv_function function, unsigned grid,

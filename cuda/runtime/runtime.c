@@ -172,6 +172,18 @@ struct device *runtime_device_of_context(drv_context context)
     return NULL;
 }
 
+struct device *runtime_device_of_stream(struct device *entered, drv_stream stream, int ordinal)
+{
+    drv_context context;
+    if (stream == NULL || stream == DRV_STREAM_LEGACY)
+        return runtime_device_of(ordinal);
+    if (stream == DRV_STREAM_PER_THREAD)
+        return NULL;
+    if (entered->driver->stream_get_ctx(stream, &context) != DRV_SUCCESS)
+        return NULL;
+    return runtime_device_of_context(context);
+}
+
 /* ---- Start, in a thread of its own ---------------------------------------- */
 
 static int reject(struct device_reason *reason, const char *why)

@@ -73,6 +73,12 @@ struct device *runtime_device_of(int ordinal);
 /* The device whose context that is: one in use, or one of the application's. NULL: none. */
 struct device *runtime_device_of_context(drv_context context);
 
+/*
+ * The device of a stream of the application, with some device entered; `ordinal` is that of the
+ * legacy stream. NULL for a stream of another context, and for one that is another in each thread.
+ */
+struct device *runtime_device_of_stream(struct device *entered, drv_stream stream, int ordinal);
+
 /* device_has_pinned(), also where no device is in use. */
 int runtime_has_pinned(const void *p);
 

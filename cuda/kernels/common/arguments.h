@@ -215,15 +215,15 @@ struct aes_batch_expand_arguments {
  * `begin` have AES_SMALL_SHARED. Timing does not depend on data or keys.
  */
 struct gcm_batch_message {
+    uint64_t iv, aad; /* at any address */
+    uint64_t tag_at;  /* of encryption, without `results`: where the tag goes */
     uint32_t tag[4];  /* of decryption: what came with the message; the rest is 0 */
     uint32_t message; /* bytes from `plan` to its struct aes_batch_message: the text and the IV */
     uint32_t rest;    /* bytes of text after whole blocks */
-    uint32_t data;    /* number of its first block in `data`: the IV, additional data */
     uint32_t aad_bytes;
-    uint32_t iv_bytes; /* in `data`; 0: it has 12, and the message the first counter block */
+    uint32_t iv_bytes; /* 0: it has 12, and the message the first counter block */
     uint32_t tag_bytes;
     uint32_t key; /* its number in `keys`, `schedules` and `powers` */
-    uint32_t unused;
 };
 /* What `begin` makes of it. */
 struct gcm_batch_state {
@@ -239,15 +239,56 @@ enum { GCM_BATCH_SQUARES = 32, GCM_BATCH_LEVELS = 27, GCM_BATCH_POWERS = 64 };
 struct gcm_batch_arguments {
     uint64_t messages;  /* struct gcm_batch_message[count], aligned to 16 as is all of this */
     uint64_t first;     /* uint32_t[count + 1]: chunks of those before; the last: of all */
-    uint64_t data;      /* blocks: for each message the IV, then additional data, both padded */
     uint64_t schedules; /* uint32_t[][AES_BATCH_KEY_WORDS] */
     uint64_t powers;    /* factors[][GCM_BATCH_POWERS] */
     uint64_t keys;      /* struct aes_batch_key[key_count] */
     uint64_t states;    /* struct gcm_batch_state[count] */
-    uint64_t results;   /* uint32_t[count][4]: tags; of decryption 0, or not 0 if it is wrong */
+    uint64_t results; /* uint32_t[count][4]: tags; of decryption 0, or not 0 if it is wrong; or 0 */
+    uint64_t status;  /* without `results`: uint32_t[count], becomes `bad_tag` of wrong ones */
     uint64_t plan;
-    uint32_t count, chunks, key_count, decrypts;
-    uint32_t levels; /* 2^levels is more than the blocks of any message that are hashed */
+    uint32_t count, key_count, decrypts;
+    uint32_t chunks;  /* 0: as `first` says */
+    uint32_t levels;  /* 2^levels is more than the blocks of any message that are hashed */
+    uint32_t rounds;  /* of all keys; 0: as `keys` says */
+    uint32_t bad_tag; /* enum gpuaes_status */
+    uint32_t unused;
+};
+
+/*
+ * Messages that are described in device memory by the application: struct gpuaes_device_batch. In
+ * this order on a stream, any grid where nothing else is said, blocks of one dimension:
+ *
+ *   device_batch_read   a thread a message, a block a tile: what is in the application's
+ *                       arrays becomes what the kernels above read; of CTR and GCM, also what
+ *                       gcm_batch_begin does. Shared memory: AES_SMALL_SHARED and a word a thread
+ *   device_batch_sum    where there are several tiles: one block adds up what they have
+ *   device_batch_place  and each tile learns where it begins
+ *   (hash, batch kernels, hash)
+ *   device_batch_clear  overwrites the output of messages that are refused, and counters of GCM
+ *
+ * device_keys_gather: what aes_batch_expand reads, of keys that follow each other.
+ */
+struct device_batch_arguments {
+    uint64_t in, out, bytes, key, iv, aad, aad_bytes, tag, status; /* 0: there is none */
+    uint64_t text;      /* struct aes_batch_message[count] */
+    uint64_t first;     /* uint32_t[count + 1]: blocks of those before; the last: of all */
+    uint64_t tiles;     /* uint32_t[tiles][2]: blocks, chunks; then of the tiles before */
+    uint64_t taken;     /* see aes_batch_arguments: becomes 0 */
+    uint32_t max_bytes; /* of a text */
+    uint32_t max_aad;   /* bytes */
+    uint32_t iv_bytes, tag_bytes;
+    uint32_t mode;                  /* enum aes_batch_mode */
+    uint32_t chunk;                 /* blocks at most that a warp hashes */
+    uint32_t bad_argument;          /* enum gpuaes_status */
+    uint32_t tile;                  /* messages */
+    struct gcm_batch_arguments gcm; /* but for `messages`, `first` and `states` also of others */
+};
+struct device_keys_arguments {
+    uint64_t from; /* bytes */
+    uint64_t keys; /* struct aes_batch_key[count] */
+    uint32_t count;
+    uint32_t words; /* of a key */
+    uint32_t decrypts, hashes;
 };
 
 /*

@@ -31,7 +31,7 @@ extern "C" __global__ void aes_batch_chain(const __grid_constant__ aes_batch_arg
 {
     const uint32_t *first = reinterpret_cast<const uint32_t *>(a.first);
     uint32_t total = first[a.parallel], blocks = a.rows * LANES;
-    uint32_t spans = (total - 1) / blocks + 1, stride = gridDim.x * blockDim.x;
+    uint32_t spans = total / blocks + (total % blocks != 0), stride = gridDim.x * blockDim.x;
     for (uint32_t span = blockIdx.x * blockDim.x + threadIdx.x; span < spans; span += stride) {
         uint32_t low = 0, high = a.parallel;
         while (high - low > 1) {

@@ -79,21 +79,6 @@ static __device__ __forceinline__ void serial_messages(uint32_t lane, const aes_
 
 /* ---- Parallel -------------------------------------------------------------------- */
 
-static __device__ __forceinline__ counter counter_of(aes_state iv)
-{
-    return {static_cast<uint64_t>(swap_bytes(iv.c0)) << 32 | swap_bytes(iv.c1),
-            static_cast<uint64_t>(swap_bytes(iv.c2)) << 32 | swap_bytes(iv.c3)};
-}
-
-/* The counter block of block `i`: of GCM, only the last 32 bits count. */
-static __device__ __forceinline__ counter counter_at(const batch_message &m, uint32_t i)
-{
-    counter begin = counter_of(m.iv), c = advance(begin, i);
-    if (m.mode == AES_BATCH_GCM)
-        c = {begin.high, (begin.low >> 32) << 32 | static_cast<uint32_t>(c.low)};
-    return c;
-}
-
 /* The tile that the warp is in, as in ctr_by_tiles(). */
 struct warp_tile {
     ctr_tile tile;

@@ -126,6 +126,23 @@ static __device__ __forceinline__ batch_message load_message(const aes_batch_arg
             what.z};
 }
 
+static __device__ __forceinline__ counter counter_of(aes_state iv)
+{
+    return {static_cast<uint64_t>(swap_bytes(iv.c0)) << 32 | swap_bytes(iv.c1),
+            static_cast<uint64_t>(swap_bytes(iv.c2)) << 32 | swap_bytes(iv.c3)};
+}
+
+/* The counter block of block `i`: of GCM, only the last 32 bits count. */
+static __device__ __forceinline__ counter counter_at(const batch_message &m, uint32_t i)
+{
+    counter begin = counter_of(m.iv), c = advance(begin, i);
+    if (m.mode == AES_BATCH_GCM)
+        c = {begin.high, (begin.low >> 32) << 32 | static_cast<uint32_t>(c.low)};
+    return c;
+}
+
+/* ---- Places ---------------------------------------------------------------------- */
+
 /* The last of `count` whose first is not behind `at`; for a converged warp. */
 static __device__ __forceinline__ uint32_t find_last(const uint32_t *first, uint32_t count,
                                                      uint32_t at)

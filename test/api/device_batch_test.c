@@ -1,0 +1,735 @@
+/*
+ * Messages that are described in device memory: random ones of each operation, at any alignment,
+ * in place and apart, with one key or many, against libcrypto; refused ones among them; several
+ * rounds; keys and descriptions that earlier work of the stream made; graphs; what is refused.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include <openssl/evp.h>
+
+#include "cuda/gpuaes.h"
+#include "test/support/application.h"
+#include "test/support/providers.h"
+#include "test/support/tap.h"
+
+enum { BLOCK = GPUAES_BLOCK, KEYS_MOST = 600, AAD_MOST = 100, TAG = 16, GAP = 40 };
+
+static const struct {
+    enum gpuaes_op op;
+    const char *name;
+    int encrypts, is_gcm, any_length;
+    const EVP_CIPHER *(*cipher[3])(void);
+} ops[] = {
+    {GPUAES_ECB_ENCRYPT,
+     "ECB encryption",
+     1,
+     0,
+     0,
+     {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb}},
+    {GPUAES_ECB_DECRYPT,
+     "ECB decryption",
+     0,
+     0,
+     0,
+     {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb}},
+    {GPUAES_CBC_ENCRYPT,
+     "CBC encryption",
+     1,
+     0,
+     0,
+     {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc}},
+    {GPUAES_CBC_DECRYPT,
+     "CBC decryption",
+     0,
+     0,
+     0,
+     {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc}},
+    {GPUAES_CTR, "CTR", 1, 0, 1, {EVP_aes_128_ctr, EVP_aes_192_ctr, EVP_aes_256_ctr}},
+    {GPUAES_GCM_ENCRYPT,
+     "GCM encryption",
+     1,
+     1,
+     1,
+     {EVP_aes_128_gcm, EVP_aes_192_gcm, EVP_aes_256_gcm}},
+    {GPUAES_GCM_DECRYPT,
+     "GCM decryption",
+     0,
+     1,
+     1,
+     {EVP_aes_128_gcm, EVP_aes_192_gcm, EVP_aes_256_gcm}},
+};
+enum { OPS = sizeof ops / sizeof ops[0], CTR_ROW = 4, GCM_ENCRYPT = 5, GCM_DECRYPT = 6 };
+
+/* ---- The library's functions ------------------------------------------------------------- */
+
+static struct {
+    enum gpuaes_state (*start)(gpuaes_ready_fn *, void *, int);
+    enum gpuaes_status (*keys_open)(struct gpuaes_device_keys **, enum gpuaes_op, const void *,
+                                    size_t, size_t, void *, int);
+    enum gpuaes_status (*keys_close)(struct gpuaes_device_keys *, void *);
+    enum gpuaes_status (*temp_bytes)(const struct gpuaes_device_batch *, size_t *);
+    enum gpuaes_status (*queue)(const struct gpuaes_device_batch *, void *, size_t, void *);
+    enum gpuaes_status (*binding_open)(struct gpuaes_stream_binding **, void *, int);
+    enum gpuaes_status (*binding_aes)(struct gpuaes_stream_binding *, enum gpuaes_op,
+                                      const struct gpuaes_key *, const unsigned char[16],
+                                      const void *, void *, size_t);
+    void (*binding_close)(struct gpuaes_stream_binding *);
+    int (*key_expand)(struct gpuaes_key *, const unsigned char *, size_t);
+} lib;
+
+static int find_library(void)
+{
+    void *symbols[] = {
+        library_function("gpuaes_start"),
+        library_function("gpuaes_device_keys_open"),
+        library_function("gpuaes_device_keys_close"),
+        library_function("gpuaes_device_batch_temp_bytes"),
+        library_function("gpuaes_device_batch_queue"),
+        library_function("gpuaes_stream_binding_open"),
+        library_function("gpuaes_stream_binding_aes"),
+        library_function("gpuaes_stream_binding_close"),
+        library_function("gpuaes_key_expand"),
+    };
+    _Static_assert(sizeof symbols == sizeof lib, "a function each");
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
+        if (symbols[i] == NULL)
+            return 0;
+    memcpy(&lib, symbols, sizeof lib);
+    return 1;
+}
+
+/* ---- Batches --------------------------------------------------------------------------------- */
+
+/* The application's arrays, as they are in device memory, one after the other. */
+struct arrays {
+    uint64_t *in, *out, *bytes, *iv, *aad, *aad_bytes, *tag;
+    uint32_t *key;
+};
+
+struct message {
+    size_t in, out, len; /* places in the regions */
+    size_t said;         /* length that the description says */
+    uint32_t key;
+    size_t aad_bytes;
+    enum gpuaes_status status; /* expected */
+};
+
+struct test {
+    int row, in_place;
+    size_t key_bytes, keys, count, max_bytes, iv_bytes, tag_bytes;
+    struct message *message;
+    unsigned char *key;             /* keys * key_bytes */
+    size_t text_bytes;              /* of a region */
+    unsigned char *text, *expected; /* of the output's region, before and afterwards */
+    unsigned char *iv, *aad, *tag, *expected_tag;
+    unsigned char *device; /* one allocation: regions, then arrays */
+    size_t in_at, out_at, iv_at, aad_at, tag_at, array_at, status_at, device_bytes;
+    unsigned char *staged; /* what goes there */
+    struct gpuaes_device_batch batch;
+    unsigned char *temp;
+    size_t temp_bytes;
+    struct gpuaes_device_keys *handle;
+};
+
+static drv_stream stream;
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t below(size_t limit)
+{
+    return tap_random_below(&random_state, limit);
+}
+
+static int is_gcm(const struct test *t)
+{
+    return ops[t->row].is_gcm;
+}
+
+/* Output and tag by libcrypto. */
+static void run_reference(const struct test *t, const struct message *m, size_t i,
+                          const unsigned char *in, unsigned char *out, unsigned char tag[TAG])
+{
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    const unsigned char *key = t->key + m->key * t->key_bytes;
+    int n = 0, encrypts = ops[t->row].encrypts;
+    EVP_CipherInit_ex(c, ops[t->row].cipher[t->key_bytes / 8 - 2](), NULL, NULL, NULL, encrypts);
+    EVP_CIPHER_CTX_set_padding(c, 0);
+    if (is_gcm(t))
+        EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IVLEN, (int)t->iv_bytes, NULL);
+    EVP_CipherInit_ex(c, NULL, NULL, key, t->iv + i * t->iv_bytes, encrypts);
+    if (is_gcm(t) && m->aad_bytes != 0)
+        EVP_CipherUpdate(c, NULL, &n, t->aad + i * AAD_MOST, (int)m->aad_bytes);
+    EVP_CipherUpdate(c, out, &n, in, (int)m->len);
+    if (is_gcm(t) && encrypts) {
+        EVP_CipherFinal_ex(c, out + m->len, &n);
+        EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG, tag);
+    }
+    EVP_CIPHER_CTX_free(c);
+}
+
+/* The tag that belongs to ciphertext, whose text is given. */
+static void make_tag(const struct test *t, const struct message *m, size_t i,
+                     const unsigned char *plain, unsigned char tag[TAG])
+{
+    struct test encryption = *t;
+    unsigned char *cipher = malloc(m->len + TAG);
+    encryption.row = GCM_ENCRYPT;
+    run_reference(&encryption, m, i, plain, cipher, tag);
+    free(cipher);
+}
+
+static size_t random_length(const struct test *t)
+{
+    size_t most = t->max_bytes, len = 0;
+    switch (below(4)) {
+    case 0:
+        len = below(min_size(most, 40) + 1);
+        break;
+    case 1:
+        len = below(min_size(most, 700) + 1);
+        break;
+    case 2:
+        len = below(most + 1);
+        break;
+    default:
+        len = below(16) == 0 ? most : below(most / 8 + 1);
+    }
+    return ops[t->row].any_length ? len : len / BLOCK * BLOCK;
+}
+
+/* Places and lengths; a tenth of them bad, if any are to be. */
+static void make_messages(struct test *t, int bad)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        struct message *m = &t->message[i];
+        *m = (struct message){.len = random_length(t), .key = (uint32_t)below(t->keys)};
+        m->aad_bytes = is_gcm(t) ? below(AAD_MOST + 1) : 0;
+        m->said = m->len;
+        m->in = m->out = at + below(17);
+        at = m->in + m->len + below(17);
+        if (!bad || below(10) != 0)
+            continue;
+        m->status = GPUAES_BAD_ARGUMENT;
+        switch (below(ops[t->row].any_length ? 2 : 3)) {
+        case 0:
+            m->said = t->max_bytes + 1 + below(SIZE_MAX / 2);
+            at = m->in + t->max_bytes + below(17);
+            break;
+        case 1:
+            m->key = (uint32_t)(t->keys + below(1000));
+            break;
+        default:
+            m->said = m->len + 1 + below(15);
+            at = m->in + m->said + below(17);
+            if (m->said > t->max_bytes)
+                m->said = t->max_bytes - 1;
+        }
+    }
+    t->text_bytes = at + GAP;
+}
+
+static void expect_message(struct test *t, size_t i, int wrong)
+{
+    struct message *m = &t->message[i];
+    unsigned char *out = t->expected + m->out, *tag = t->expected_tag + i * TAG;
+    if (m->status != GPUAES_OK) {
+        memset(out, 0, min_size(m->said, t->max_bytes));
+        return;
+    }
+    unsigned char *own = malloc(m->len + TAG), made[TAG] = {0};
+    run_reference(t, m, i, t->text + m->in, own, made);
+    if (ops[t->row].op == GPUAES_GCM_DECRYPT) {
+        make_tag(t, m, i, own, t->tag + i * TAG);
+        memset(t->tag + i * TAG + t->tag_bytes, 0xee, TAG - t->tag_bytes);
+        if (wrong && below(5) == 0) {
+            t->tag[i * TAG + below(t->tag_bytes)] ^= (unsigned char)(1 << below(8));
+            m->status = GPUAES_BAD_TAG;
+            memset(own, 0, m->len);
+        }
+        memcpy(tag, t->tag + i * TAG, TAG);
+    } else if (is_gcm(t)) {
+        memcpy(tag, made, t->tag_bytes);
+    }
+    if (m->len != 0)
+        memcpy(out, own, m->len);
+    free(own);
+}
+
+static size_t place(struct test *t, size_t bytes)
+{
+    size_t at = t->device_bytes;
+    t->device_bytes += (bytes + 255) / 256 * 256;
+    return at;
+}
+
+static uint64_t address(const struct test *t, size_t at)
+{
+    return (uint64_t)(uintptr_t)(t->device + at);
+}
+
+static void describe(struct test *t)
+{
+    uint64_t *words = (uint64_t *)(t->staged + t->array_at);
+    struct arrays a = {words,
+                       words + t->count,
+                       words + 2 * t->count,
+                       words + 3 * t->count,
+                       words + 4 * t->count,
+                       words + 5 * t->count,
+                       words + 6 * t->count,
+                       (uint32_t *)(words + 7 * t->count)};
+    for (size_t i = 0; i < t->count; i++) {
+        const struct message *m = &t->message[i];
+        int is_empty = m->said == 0;
+        a.in[i] = is_empty ? 0 : address(t, (t->in_place ? t->out_at : t->in_at) + m->in);
+        a.out[i] = is_empty ? 0 : address(t, t->out_at + m->out);
+        a.bytes[i] = m->said;
+        a.iv[i] = address(t, t->iv_at + i * t->iv_bytes);
+        a.aad[i] = m->aad_bytes == 0 ? 0 : address(t, t->aad_at + i * AAD_MOST);
+        a.aad_bytes[i] = m->aad_bytes;
+        a.tag[i] = address(t, t->tag_at + i * TAG);
+        a.key[i] = m->key;
+    }
+    memset(t->staged + t->status_at, 0xee, t->count * sizeof(uint32_t));
+    memcpy(t->staged + t->in_at, t->text, t->text_bytes);
+    memcpy(t->staged + t->out_at, t->text, t->text_bytes);
+    memcpy(t->staged + t->iv_at, t->iv, t->count * t->iv_bytes);
+    memcpy(t->staged + t->aad_at, t->aad, t->count * AAD_MOST);
+    memcpy(t->staged + t->tag_at, t->tag, t->count * TAG);
+}
+
+/* What the call takes. */
+static void fill_batch(struct test *t)
+{
+    unsigned char *arrays = t->device + t->array_at;
+    size_t step = t->count * sizeof(uint64_t);
+    t->batch = (struct gpuaes_device_batch){
+        .op = ops[t->row].op,
+        .keys = t->handle,
+        .count = t->count,
+        .max_bytes = t->max_bytes,
+        .iv_bytes = t->iv_bytes,
+        .tag_bytes = t->tag_bytes,
+        .in = (const void *const *)(void *)arrays,
+        .out = (void *const *)(void *)(arrays + step),
+        .bytes = (const size_t *)(void *)(arrays + 2 * step),
+        .iv = (const unsigned char *const *)(void *)(arrays + 3 * step),
+        .aad = (const void *const *)(void *)(arrays + 4 * step),
+        .aad_bytes = (const size_t *)(void *)(arrays + 5 * step),
+        .tag = (unsigned char *const *)(void *)(arrays + 6 * step),
+        .key = (const uint32_t *)(void *)(arrays + 7 * step),
+        .status = (uint32_t *)(void *)(t->device + t->status_at),
+    };
+}
+
+/* Random contents and what they are to become. */
+static void fill(struct test *t, int wrong)
+{
+    tap_random_bytes(&random_state, t->text, t->text_bytes);
+    tap_random_bytes(&random_state, t->iv, t->count * t->iv_bytes);
+    tap_random_bytes(&random_state, t->aad, t->count * AAD_MOST);
+    memset(t->tag, 0xee, t->count * TAG);
+    memset(t->expected_tag, 0xee, t->count * TAG);
+    memcpy(t->expected, t->text, t->text_bytes);
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->message[i].status == GPUAES_BAD_TAG)
+            t->message[i].status = GPUAES_OK;
+        expect_message(t, i, wrong);
+    }
+    describe(t);
+}
+
+/* 1 if all memory could be had. `t` has what is not computed here. */
+static int make(struct test *t, int bad, int wrong)
+{
+    t->message = calloc(t->count, sizeof *t->message);
+    t->key = malloc(t->keys * t->key_bytes);
+    tap_random_bytes(&random_state, t->key, t->keys * t->key_bytes);
+    make_messages(t, bad);
+    t->text = malloc(t->text_bytes);
+    t->expected = malloc(t->text_bytes);
+    t->iv = malloc(t->count * t->iv_bytes);
+    t->aad = malloc(t->count * AAD_MOST);
+    t->tag = malloc(t->count * TAG);
+    t->expected_tag = malloc(t->count * TAG);
+    t->in_at = place(t, t->text_bytes);
+    t->out_at = place(t, t->text_bytes);
+    t->iv_at = place(t, t->count * t->iv_bytes);
+    t->aad_at = place(t, t->count * AAD_MOST);
+    t->tag_at = place(t, t->count * TAG);
+    t->array_at = place(t, t->count * (7 * sizeof(uint64_t) + sizeof(uint32_t)));
+    t->status_at = place(t, t->count * sizeof(uint32_t));
+    t->staged = calloc(1, t->device_bytes);
+    t->device = application_alloc(DEVICE, t->device_bytes);
+    if (t->device == NULL)
+        return 0;
+    fill(t, wrong);
+    if (lib.keys_open(&t->handle, ops[t->row].op, t->key, t->key_bytes, t->keys, stream, 0) !=
+        GPUAES_OK)
+        return 0;
+    fill_batch(t);
+    if (lib.temp_bytes(&t->batch, &t->temp_bytes) != GPUAES_OK)
+        return 0;
+    t->temp = application_alloc(DEVICE, t->temp_bytes);
+    return t->temp != NULL;
+}
+
+static void unmake(struct test *t)
+{
+    lib.keys_close(t->handle, stream);
+    application_free(DEVICE, t->device);
+    if (t->temp != NULL)
+        application_free(DEVICE, t->temp);
+    free(t->message);
+    free(t->key);
+    free(t->text);
+    free(t->expected);
+    free(t->iv);
+    free(t->aad);
+    free(t->tag);
+    free(t->expected_tag);
+    free(t->staged);
+}
+
+static int upload(const struct test *t)
+{
+    return application_write(DEVICE, t->device, t->staged, t->device_bytes);
+}
+
+/* 1 if output, tags and statuses are what they should be; nothing else may have changed. */
+static int is_right(const struct test *t)
+{
+    unsigned char *got = malloc(t->device_bytes);
+    int right =
+        application_wait(stream) && application_read(got, DEVICE, t->device, t->device_bytes);
+    for (size_t i = 0; right && i < t->count; i++) {
+        const struct message *m = &t->message[i];
+        uint32_t status;
+        memcpy(&status, got + t->status_at + i * sizeof status, sizeof status);
+        int same =
+            m->len == 0 || memcmp(got + t->out_at + m->out, t->expected + m->out, m->len) == 0;
+        int tagged =
+            !is_gcm(t) || memcmp(got + t->tag_at + i * TAG, t->expected_tag + i * TAG, TAG) == 0;
+        if (status == (uint32_t)m->status && same && tagged)
+            continue;
+        tap_diag("message %zu of %zu, %zu bytes (said: %zu), key %u: status %u instead of %d, %s%s",
+                 i, t->count, m->len, m->said, m->key, status, m->status, same ? "" : "other text ",
+                 tagged ? "" : "other tag");
+        right = 0;
+    }
+    if (right && memcmp(got + t->out_at, t->expected, t->text_bytes) != 0) {
+        tap_diag("bytes between the messages have changed");
+        right = 0;
+    }
+    if (right && !t->in_place && memcmp(got + t->in_at, t->text, t->text_bytes) != 0) {
+        tap_diag("the input has changed");
+        right = 0;
+    }
+    free(got);
+    return right;
+}
+
+static int queue(const struct test *t)
+{
+    enum gpuaes_status status = lib.queue(&t->batch, t->temp, t->temp_bytes, stream);
+    if (status != GPUAES_OK)
+        tap_diag("queueing: status %d", status);
+    return status == GPUAES_OK;
+}
+
+static int runs(struct test t, int bad, int wrong)
+{
+    int right = make(&t, bad, wrong) && upload(&t) && queue(&t) && is_right(&t);
+    unmake(&t);
+    return right;
+}
+
+static struct test test_of(int row, size_t count, size_t max_bytes, size_t keys)
+{
+    static const unsigned tags[] = {4, 8, 12, 13, 14, 15, 16, 16, 16};
+    return (struct test){.row = row,
+                         .key_bytes = 16 + 8 * below(3),
+                         .keys = keys,
+                         .count = count,
+                         .max_bytes = max_bytes,
+                         .iv_bytes = !ops[row].is_gcm ? BLOCK
+                                     : below(2)       ? 12
+                                                      : 1 + below(60),
+                         .tag_bytes = tags[below(9)]};
+}
+
+/* ---- Tests
+ * --------------------------------------------------------------------------------------- */
+
+static void test_random(void)
+{
+    for (int row = 0; row < OPS; row++) {
+        int right = 1;
+        for (int i = 0; i < 6 && right; i++) {
+            struct test t = test_of(row, 1 + below(i < 3 ? 40 : 700), i % 2 ? 3000 : 500,
+                                    i % 3 ? 1 + below(KEYS_MOST) : 1);
+            t.in_place = i / 2 % 2;
+            right = runs(t, 0, i % 2);
+        }
+        tap_ok(right, "%s: random messages", ops[row].name);
+    }
+}
+
+static void test_sizes(void)
+{
+    for (int row = 0; row < OPS; row++) {
+        struct test t = test_of(row, 6, application_is_emulated ? 70000 : 5000000, 2);
+        int right = runs(t, 0, 1);
+        t = test_of(row, 70, 1 << 30, 3); /* rounds of 63, or 15 */
+        for (t.in_place = 0; t.in_place < 2 && right; t.in_place++) {
+            struct test small = t;
+            small.max_bytes = 2000;
+            right = make(&small, 0, 1);
+            small.batch.max_bytes = 1 << 30;
+            application_free(DEVICE, small.temp);
+            right = right && lib.temp_bytes(&small.batch, &small.temp_bytes) == GPUAES_OK;
+            small.temp = application_alloc(DEVICE, small.temp_bytes);
+            right =
+                right && small.temp != NULL && upload(&small) && queue(&small) && is_right(&small);
+            unmake(&small);
+        }
+        tap_ok(right, "%s: long messages, and several rounds", ops[row].name);
+    }
+    struct test t = test_of(GCM_ENCRYPT, 300, 0, 2);
+    tap_ok(runs(t, 0, 0), "GCM without text");
+    t = test_of(CTR_ROW, 300, 15, 2);
+    tap_ok(runs(t, 0, 0), "CTR of less than a block");
+}
+
+static void test_bad(void)
+{
+    for (int row = 0; row < OPS; row++) {
+        struct test t = test_of(row, 400, 1600, 5);
+        int right = runs(t, 1, 1);
+        t.in_place = 1;
+        tap_ok(right && runs(t, 1, 1), "%s: bad messages are refused, and harm no other",
+               ops[row].name);
+    }
+}
+
+static void test_many(void)
+{
+    size_t count = 100 * setting("GPUAES_TEST_CASES", application_is_emulated ? 200 : 1000);
+    for (int row = CTR_ROW; row < OPS; row++) {
+        struct test t = test_of(row, count, application_is_emulated ? 100 : 65536, KEYS_MOST);
+        t.iv_bytes = ops[row].is_gcm ? 12 : BLOCK;
+        tap_ok(runs(t, 0, 1), "%s: %zu messages", ops[row].name, count);
+    }
+}
+
+/* The default key, additional data that is not given, keys in device memory. */
+static void test_options(void)
+{
+    struct test t = test_of(GCM_DECRYPT, 50, 500, 1);
+    int right = make(&t, 0, 0);
+    t.batch.key = NULL;
+    tap_ok(right && upload(&t) && queue(&t) && is_right(&t),
+           "without numbers of keys, it is key 0");
+    unmake(&t);
+
+    t = test_of(GCM_ENCRYPT, 50, 500, 7);
+    right = make(&t, 0, 0);
+    for (size_t i = 0; i < t.count; i++)
+        t.message[i].aad_bytes = 0;
+    fill(&t, 0);
+    t.batch.aad = NULL;
+    t.batch.aad_bytes = NULL;
+    tap_ok(right && upload(&t) && queue(&t) && is_right(&t), "without additional data");
+    unmake(&t);
+
+    for (int row = 0; row < OPS; row++) {
+        t = test_of(row, 60, 500, 40);
+        right = make(&t, 0, 1);
+        size_t bytes = t.keys * t.key_bytes;
+        unsigned char *on_device = application_alloc(DEVICE, bytes + 1);
+        right = right && application_write(DEVICE, on_device + 1, t.key, bytes);
+        lib.keys_close(t.handle, stream);
+        right = right && lib.keys_open(&t.handle, ops[row].op, on_device + 1, t.key_bytes, t.keys,
+                                       stream, 0) == GPUAES_OK;
+        t.batch.keys = t.handle;
+        tap_ok(right && upload(&t) && queue(&t) && is_right(&t), "%s: keys of device memory",
+               ops[row].name);
+        unmake(&t);
+        application_free(DEVICE, on_device);
+    }
+}
+
+/* What a kernel of the stream has written: the arrays, which were encrypted. */
+static void test_order(void)
+{
+    static const unsigned char key[16] = "key of the array", iv[BLOCK] = "and its IV";
+    struct gpuaes_stream_binding *binding;
+    struct gpuaes_key schedule;
+    struct test t = test_of(GCM_ENCRYPT, 500, 1500, 9);
+    int right = make(&t, 0, 0) && lib.binding_open(&binding, stream, 0) == GPUAES_OK, n;
+    size_t bytes = t.device_bytes - t.iv_at;
+    unsigned char *hidden = malloc(bytes);
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    EVP_EncryptInit_ex(c, EVP_aes_128_ctr(), NULL, key, iv);
+    EVP_EncryptUpdate(c, hidden, &n, t.staged + t.iv_at, (int)bytes);
+    EVP_CIPHER_CTX_free(c);
+    right = right && lib.key_expand(&schedule, key, sizeof key) && upload(&t) &&
+            application_write(DEVICE, t.device + t.iv_at, hidden, bytes) &&
+            lib.binding_aes(binding, GPUAES_CTR, &schedule, iv, t.device + t.iv_at,
+                            t.device + t.iv_at, bytes) == GPUAES_OK;
+    tap_ok(right && queue(&t) && is_right(&t),
+           "descriptions, IVs and additional data that a kernel of the stream writes");
+    lib.binding_close(binding);
+    free(hidden);
+    unmake(&t);
+}
+
+/* A graph reads the arrays anew whenever it runs. */
+static void test_graph(void)
+{
+    for (int row = CTR_ROW; row < OPS; row++) {
+        struct test t = test_of(row, 400, 1500, 9);
+        struct application_graph graph;
+        int right = make(&t, 0, 1) && application_begin_capture(stream) && queue(&t) &&
+                    application_make_graph(stream, &graph);
+        for (int run = 0; run < 3 && right; run++) {
+            make_messages(&t,
+                          0); /* of other lengths, which fit: memory is that of the first ones */
+            if (t.text_bytes > t.out_at)
+                continue;
+            fill(&t, 1);
+            right = upload(&t) && application_run_graph(&graph, stream) && is_right(&t);
+        }
+        tap_ok(right, "%s: a graph that is captured once and runs thrice", ops[row].name);
+        application_free_graph(&graph);
+        unmake(&t);
+    }
+}
+
+static int refused(const struct test *t, struct gpuaes_device_batch batch)
+{
+    size_t bytes;
+    return lib.queue(&batch, t->temp, t->temp_bytes, stream) == GPUAES_BAD_ARGUMENT &&
+           (batch.in == NULL || lib.temp_bytes(&batch, &bytes) >= GPUAES_OK);
+}
+
+#define REFUSED(member, value, what)                                                               \
+    do {                                                                                           \
+        struct gpuaes_device_batch batch = t.batch;                                                \
+        batch.member = value;                                                                      \
+        tap_ok(refused(&t, batch), "refused: " what);                                              \
+    } while (0)
+
+static void test_refused(void)
+{
+    struct test t = test_of(GCM_ENCRYPT, 20, 500, 3);
+    struct gpuaes_device_keys *keys;
+    int right = make(&t, 0, 0) && upload(&t);
+    size_t bytes;
+    tap_ok(right, "a batch to spoil");
+    REFUSED(op, (enum gpuaes_op)GPUAES_XTS_ENCRYPT, "an operation that batches do not have");
+    REFUSED(op, GPUAES_CBC_DECRYPT, "keys that encrypt, for decryption");
+    REFUSED(keys, NULL, "no keys");
+    REFUSED(count, GPUAES_DEVICE_BATCH_MESSAGES + 1, "too many messages");
+    REFUSED(max_bytes, (size_t)GPUAES_DEVICE_BATCH_BYTES + 1, "too long messages");
+    REFUSED(iv_bytes, 0, "an IV of no bytes");
+    REFUSED(tag_bytes, 11, "a tag of 11 bytes");
+    REFUSED(tag_bytes, 17, "a tag of 17 bytes");
+    REFUSED(in, NULL, "no input");
+    REFUSED(out, NULL, "no output");
+    REFUSED(bytes, NULL, "no lengths");
+    REFUSED(iv, NULL, "no IVs");
+    REFUSED(tag, NULL, "no tags");
+    REFUSED(aad, NULL, "lengths of additional data without it");
+    REFUSED(status, NULL, "no statuses");
+    tap_ok(lib.queue(&t.batch, NULL, t.temp_bytes, stream) == GPUAES_BAD_ARGUMENT &&
+               lib.queue(&t.batch, t.temp, t.temp_bytes - 1, stream) == GPUAES_BAD_ARGUMENT &&
+               lib.queue(&t.batch, t.temp + 16, t.temp_bytes, stream) == GPUAES_BAD_ARGUMENT,
+           "refused: temporary memory that is none, small or not aligned");
+    struct gpuaes_device_batch batch = t.batch;
+    batch.count = 0;
+    tap_ok(lib.queue(&batch, NULL, 0, stream) == GPUAES_OK, "no messages are nothing to do");
+    batch.op = GPUAES_CBC_DECRYPT;
+    tap_ok(lib.temp_bytes(&batch, &bytes) == GPUAES_BAD_ARGUMENT && bytes == 0,
+           "no size for a batch that would be refused");
+    right = application_wait(stream) && queue(&t) && is_right(&t);
+    tap_ok(right, "and after all that the batch is as it was");
+    tap_ok(lib.keys_open(&keys, GPUAES_CTR, t.key, 17, 1, stream, 0) == GPUAES_BAD_ARGUMENT &&
+               lib.keys_open(&keys, GPUAES_CTR, t.key, 16, 0, stream, 0) == GPUAES_BAD_ARGUMENT &&
+               lib.keys_open(&keys, GPUAES_CTR, NULL, 16, 1, stream, 0) == GPUAES_BAD_ARGUMENT &&
+               lib.keys_open(&keys, GPUAES_XTS_DECRYPT, t.key, 32, 1, stream, 0) ==
+                   GPUAES_BAD_ARGUMENT &&
+               lib.keys_open(&keys, GPUAES_CTR, t.key, 16, 1, NULL, 77) == GPUAES_BAD_ARGUMENT &&
+               keys == NULL,
+           "refused: bad keys");
+    right = application_begin_capture(stream) &&
+            lib.keys_open(&keys, GPUAES_CTR, t.key, 16, 1, stream, 0) == GPUAES_BUSY;
+    tap_ok(right && application_end_capture(stream) == 0, "keys in a capture: busy, and no node");
+    right = application_begin_capture(stream) && lib.keys_close(t.handle, stream) == GPUAES_BUSY &&
+            application_end_capture(stream) == 0;
+    tap_ok(right && lib.keys_close(NULL, stream) == GPUAES_OK && queue(&t) &&
+               application_wait(stream),
+           "keys are not closed in a capture, and can be used after it");
+    unmake(&t);
+}
+
+/* The mask of a tag tells, with the tag, the key of the hash. */
+static void test_secrets(void)
+{
+    for (int row = GCM_ENCRYPT; row < OPS; row++) {
+        struct test t = test_of(row, 300, 3000, 1);
+        t.iv_bytes = 12;
+        int right = make(&t, 0, 1) && upload(&t) && queue(&t) && is_right(&t), found = 0, n;
+        unsigned char *left = malloc(t.temp_bytes), block[BLOCK] = {0}, mask[2 * BLOCK];
+        right = right && application_read(left, DEVICE, t.temp, t.temp_bytes);
+        for (size_t i = 0; i <= t.count; i++) {
+            EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+            static const EVP_CIPHER *(*const ecb[])(void) = {EVP_aes_128_ecb, EVP_aes_192_ecb,
+                                                             EVP_aes_256_ecb};
+            if (i < t.count) {
+                memcpy(block, t.iv + i * 12, 12);
+                block[15] = 1;
+            } else {
+                memset(block, 0, BLOCK); /* the key of the hash itself */
+            }
+            EVP_EncryptInit_ex(c, ecb[t.key_bytes / 8 - 2](), NULL, t.key, NULL);
+            EVP_EncryptUpdate(c, mask, &n, block, BLOCK);
+            EVP_CIPHER_CTX_free(c);
+            /* The tag of an empty message is its mask. */
+            int is_empty = i < t.count && t.message[i].len + t.message[i].aad_bytes == 0;
+            found += !is_empty && memmem(left, t.temp_bytes, mask, BLOCK) != NULL;
+        }
+        found += memmem(left, t.temp_bytes, t.key, t.key_bytes) != NULL;
+        tap_ok(right && found == 0, "%s: no secret stays in the temporary memory", ops[row].name);
+        free(left);
+        unmake(&t);
+    }
+}
+
+int main(void)
+{
+    tap_random_seed(&random_state);
+    test_providers = providers_load(); /* it brings the library */
+    if (!application_begin(0) || !find_library())
+        return tap_skip_all("there is no GPU");
+    if (lib.start(NULL, NULL, 1) != GPUAES_READY)
+        return tap_skip_all("the GPU does not start");
+    application.stream_create(&stream, DRV_STREAM_NON_BLOCKING);
+    test_random();
+    test_sizes();
+    test_bad();
+    test_many();
+    test_options();
+    test_order();
+    test_graph();
+    test_refused();
+    test_secrets();
+    application.stream_destroy(stream);
+    providers_unload(&test_providers);
+    return tap_done();
+}
