@@ -59,6 +59,17 @@ sub batch
         operation => "encrypt, $count messages, $flight under way");
 }
 
+# Messages described in device memory, of AES-256-CTR and of GCM both ways: such rows, and the rates to
+# be reached.
+sub described
+{
+    my ($what, $ctr, $gcm, %shape) = @_;
+    my %how = (part => 'device-batch', %shape);
+    return (
+        ["$what described in device memory, AES-256-CTR, GB/s", least => $ctr, of => {%how, cipher => 'AES-256-CTR'}],
+        ["$what described in device memory, AES-256-GCM both ways, GB/s", least => $gcm, of => {%how, cipher => 'AES-256-GCM'}]);
+}
+
 # Each: what it is, the criteria of its rows (sets of them), and the figure that each
 # row must reach at least or at most. `column`: which, if not ours, or a function of the
 # row. `wish`: what was hoped for beyond that.
@@ -139,6 +150,16 @@ my @aims = (
     } [256 * $KIB, 0.97], [8 * $KIB, 0.94], [256, 0.83]),
     ['CTR in batches of 16 KiB, a key each, 4 threads, rate over that with one key', least => 0.85, column => 'ratio',
         of => {part => 'batch', threads => 4, bytes => 16 * $KIB, cipher => 'AES-256-CTR', against => 'one key'}],
+    described('65536 messages of 16 KiB', 680, 600, messages => 65536, keys => 0, bytes => 16 * $KIB),
+    described('65536 messages of 16 KiB with a key each', 600, 500, messages => 65536, keys => 1, bytes => 16 * $KIB),
+    described('262144 messages of 1 KiB', 500, 300, messages => 262144, keys => 0, bytes => $KIB),
+    described('1048576 messages of 256 B', 300, 120, messages => 1048576, keys => 0, bytes => 256),
+    described('1024 messages of 1 MiB', 720, 680, messages => 1024, keys => 0, bytes => $MIB),
+    described('messages of 64 B to 1 MiB', 600, 500, operation => sub { $_[0] =~ /mixed/ }),
+    ['16 messages of 4 KiB described in device memory, CTR and GCM, from launch to end, microseconds', most => 25,
+        of => {part => 'device-batch-time', operation => sub { $_[0] =~ /launch to end/ }}],
+    ['messages described in device memory, however many, the host\'s time for a call, microseconds', most => 20,
+        of => {part => 'device-batch-time', cipher => ['AES-256-CTR', 'AES-256-GCM'], operation => sub { $_[0] =~ /host/ }}],
     ['a mixed payload, in any of seven orders, time over that of the best', most => 1.05, column => 'ratio',
         of => {part => 'batch-mixed'}],
     ['the longest update while the GPU starts, microseconds', most => 10000,

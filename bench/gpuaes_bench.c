@@ -70,6 +70,8 @@ static const struct part {
     {"batch", part_batch_gcm, NULL, NULL, NULL},
     {"batch", part_batch_mixed, NULL, NULL, NULL},
     {"batch", part_batch_overhead, "GPUAES_KERNEL", "small", NULL},
+    {"device-batch", part_device_batch, NULL, NULL,
+     "messages described in device memory: rates over number and length; times"},
     {"encoders", part_encoders, NULL, NULL,
      "published: Base64 of 1 to 36 MiB: a plain encoder, GPUs, libcrypto"},
     {"offload", part_offload, NULL, NULL,
@@ -112,7 +114,7 @@ static void usage(FILE *to)
     (void)fputs(text, to);
     for (const struct part *part = parts; part < parts + PARTS; part++)
         if (part->what != NULL)
-            (void)fprintf(to, "  %-10s  %s\n", part->name, part->what);
+            (void)fprintf(to, "  %-12s  %s\n", part->name, part->what);
 }
 
 static int is_known(const char *name)

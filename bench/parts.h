@@ -33,6 +33,7 @@ int part_batch(void);
 int part_batch_gcm(void);
 int part_batch_mixed(void);
 int part_batch_overhead(void);
+int part_device_batch(void);
 int part_encoders(void);
 int part_offload(void);
 int part_files(void);

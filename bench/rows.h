@@ -9,7 +9,8 @@
  *   statistic  median (of single turns), p99 (99 % are not later), longest, mean, least, most,
  *              sustained (over some seconds), "at 0.3 s" (from then on, for 0.1 s), or -
  *              for a value that is no measurement
- *   bytes      input of one turn; of one update in the parts read-ahead and speed
+ *   bytes      input of one turn; of one update in the parts read-ahead and speed; of one message
+ *              in batches, of all where their lengths are mixed
  *   memory     pageable, pinned, device, in>out where they differ, the file system, what the
  *              part reads reads (constant, shared, read-only), or -
  *   placement  out of place, in place, misaligned (input 1, output 3 bytes off), or -

@@ -59,7 +59,8 @@ sub block_families
     return table_by('bytes', 'bytes', 'families', [map { [$_, 'ours', processor => $_] } @families], ['', @$criteria[1 .. 4]]);
 }
 
-# Rows compared with another way to do the same: misaligned and aligned, EVP and bare calls.
+# Rows compared with another way to do the same: misaligned and aligned, EVP and bare calls, many messages
+# and one call.
 sub block_compared
 {
     my ($part, $placement) = @_;
@@ -210,6 +211,13 @@ sub block_batch_mixed
 {
     return table_of('batch-mixed', [rows_like($results, part => 'batch-mixed')], order => 'operation',
         microseconds => 'ours', 'over the best' => 'ratio', spread => 'spread');
+}
+
+# Of messages described in device memory.
+sub block_device_batch_time
+{
+    return table_of('device-batch-time', [rows_like($results, part => 'device-batch-time')], bytes => 'bytes', '' => \&work_text,
+        microseconds => 'ours', 'one call over the same bytes' => 'reference');
 }
 
 # ---- CTR with read-ahead --------------------------------------------------------------------------

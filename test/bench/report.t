@@ -83,7 +83,7 @@ my $little = report("$folder/load", $load);
 is($little->{status}, 0, 'a report on one part is written') or diag($little->{err});
 is($little->{err}, '', 'without a complaint');
 like($little->{out}, qr/\*Not in this run: part `$_`/, "it says that it has nothing of: $_")
-    foreach 'kernels', 'gcm-kernels', 'gcm-evp', 'gcm-small', 'gcm-bulk', 'batch-gcm', 'bulk', 'devices', 'latency', 'base64', 'read-ahead', 'speed', 'streams', 'memory', 'encoders', 'offload',
+    foreach 'kernels', 'gcm-kernels', 'gcm-evp', 'gcm-small', 'gcm-bulk', 'batch-gcm', 'device-batch', 'device-batch-time', 'bulk', 'devices', 'latency', 'base64', 'read-ahead', 'speed', 'streams', 'memory', 'encoders', 'offload',
     'offload-streams', 'power', 'files', 'tables', 'reads', 'expansion';
 like($little->{out}, qr/^\| 36 MiB \| - \/ 1826 \| - \/ 141 \| - \/ 113 \| - \/ 113 \| - \/ 349 \|$/m, 'what was published stands there');
 like($little->{out}, qr/^\| AES-128-CTR without transfers, GB\/s \| 1\.93 \| not measured \| - \|$/m, 'without ours, which it says');
@@ -97,19 +97,21 @@ unlike($both->{out}, qr/Not in this run: part `bulk`/, 'and one has what the oth
 
 # ---- Aims -----------------------------------------------------------------------
 
-# A file with one row.
-sub one_row
+# A file with some rows.
+sub rows_file
 {
     my ($columns) = slurp($all[0]) =~ /^(# part\t.*)$/m;
-    return spew("$folder/aim.tsv", join("\n", $columns, join("\t", @_), ''));
+    return spew("$folder/rows.tsv", join("\n", $columns, (map { join("\t", @$_) } @_), ''));
 }
 
-sub verdict
+sub verdict_on
 {
-    my ($aim, @row) = @_;
-    my ($judged) = grep { $_->{aim} =~ /^\Q$aim/ } judged_aims(read_results(one_row(@row)));
+    my ($aim, @rows) = @_;
+    my ($judged) = grep { $_->{aim} =~ /^\Q$aim/ } judged_aims(read_results(rows_file(@rows)));
     return "$judged->{measured} $judged->{verdict}";
 }
+
+sub verdict { my ($aim, @row) = @_; return verdict_on($aim, \@row) }
 
 # A rate that is enough, and one that is not.
 foreach my $case ([801.5, '802 reached'], [779, '779 **missed**'], ['-', '- not measured']) {
@@ -139,9 +141,7 @@ foreach my $case ([750, 770, 0.974, '750 reached', '0.974 reached'], [690, 770, 
 sub lines_of
 {
     my ($block, @rows) = @_;
-    my ($columns) = slurp($all[0]) =~ /^(# part\t.*)$/m;
-    my $tsv = spew("$folder/block.tsv", join("\n", $columns, (map { join("\t", @$_) } @rows), ''));
-    my $made = run(["$source/bench/report", '--template=' . spew("$folder/block.md", "\@$block\@\n"), $tsv]);
+    my $made = run(["$source/bench/report", '--template=' . spew("$folder/block.md", "\@$block\@\n"), rows_file(@rows)]);
     return [$made->{err}, grep { /^\| \d/ } split(/\n/, $made->{out})];
 }
 
@@ -164,10 +164,42 @@ is_deeply(
                 ('-') x 3, 'gpu', 'CTR'] } 'encrypt', 'decrypt'),
     ['', '| 65536 | 560 / 600 (0.93) | 560 / 600 (0.93) |'], 'and batches');
 
+# ---- Messages described in device memory -----------------------------------------
+
+my @described = map { [$_->[0], "AES-256-$_->[1]", "$_->[2] messages$_->[3]", 'median', $_->[4], @device, $_->[5], 700, $_->[6], 0.5, 0.01,
+        ('-') x 2, 'gpu', 'one call over the same bytes'] }
+    ['device-batch', 'GCM', 'decrypt, 65536', '', 16384, 640, 'GB/s'],
+    ['device-batch', 'GCM', 'decrypt, 65536', ' with a key each', 16384, 480, 'GB/s'],
+    ['device-batch', 'CTR', 'encrypt, 159000', ' of mixed lengths', 16 << 30, 580, 'GB/s'];
+my @times = map { ['device-batch-time', 'AES-256-GCM', "encrypt, 16 messages, $_->[0]", 'median', 4096, @device, $_->[1], '-', 'us', ('-') x 4, 'gpu', '-'] }
+    ['launch to end', 24], ["the host's part", 21];
+foreach my $case (
+    ['65536 messages of 16 KiB described in device memory, AES-256-GCM', '640 reached'],
+    ['65536 messages of 16 KiB described in device memory, AES-256-CTR', '- not measured'],
+    ['65536 messages of 16 KiB with a key each described in device memory, AES-256-GCM', '480 **missed**'],
+    ['messages of 64 B to 1 MiB described in device memory, AES-256-CTR', '580 **missed**'],
+    ['16 messages of 4 KiB described in device memory', '24.0 reached'],
+    ['messages described in device memory, however many', '21.0 **missed**'])
+{
+    my ($aim, $verdict) = @$case;
+    is(verdict_on($aim, @described, @times), $verdict, "$aim: $verdict");
+}
+is_deeply(
+    lines_of('compared device-batch, out of place', @described),
+    ['', '| 16 KiB | AES-256-GCM decrypt, 65536 messages | 640 | 700 | 0.5 | 0.01 |',
+        '| 16 KiB | AES-256-GCM decrypt, 65536 messages with a key each | 480 | 700 | 0.5 | 0.01 |',
+        '| 16 GiB | AES-256-CTR encrypt, 159000 messages of mixed lengths | 580 | 700 | 0.5 | 0.01 |'],
+    'compared with one call');
+is_deeply(
+    lines_of('device_batch_time', @times),
+    ['', '| 4 KiB | AES-256-GCM encrypt, 16 messages, launch to end | 24.0 | - |',
+        "| 4 KiB | AES-256-GCM encrypt, 16 messages, the host's part | 21.0 | - |"],
+    'and their times');
+
 # ---- Figures within a line ------------------------------------------------------
 
-my $row = one_row('read-ahead', 'AES-256-CTR', 'encrypt', 'median', 4096, 'pageable', 'in place', 1, 1, 24.567, 6.1,
-    'GB/s', 4.03, '-', '-', '-', 'read-ahead', 'default provider');
+my $row = rows_file(['read-ahead', 'AES-256-CTR', 'encrypt', 'median', 4096, 'pageable', 'in place', 1, 1, 24.567, 6.1,
+    'GB/s', 4.03, '-', '-', '-', 'read-ahead', 'default provider']);
 my $notes = run(["$source/bench/report", '--template=' . spew("$folder/notes.md", "\@notes\@\n"),
     spew("$folder/noted.tsv", "# note: by hand\n" . slurp($row))]);
 is($notes->{out}, "- by hand\n", 'notes of a run are in the report');

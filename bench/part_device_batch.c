@@ -1,0 +1,355 @@
+/*
+ * Messages that are described in device memory: rates over their number and length, compared with
+ * one call of libgpuaes over as many bytes; what a call takes of the host's time, and how long a
+ * few short messages take.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/minmax.h"
+#include "bench/api.h"
+#include "bench/options.h"
+#include "bench/parts.h"
+#include "bench/sides.h"
+
+enum { IV = 12, AAD = 32, TAG = 16, KEY = 32, SHORTEST = 64, OCTAVES = 14, HOST_CALLS = 101 };
+
+static const struct mode_row gcm_encrypt = {{NULL, NULL, "AES-256-GCM"}, 1, GPUAES_GCM_ENCRYPT},
+                             gcm_decrypt = {{NULL, NULL, "AES-256-GCM"}, 0, GPUAES_GCM_DECRYPT};
+/* The first three are measured with each shape. */
+static const struct mode_row *const modes[] = {&mode_rows[MODE_CTR],
+                                               &gcm_encrypt,
+                                               &gcm_decrypt,
+                                               &mode_rows[MODE_ECB_ENCRYPT],
+                                               &mode_rows[MODE_ECB_DECRYPT],
+                                               &mode_rows[MODE_CBC_ENCRYPT],
+                                               &mode_rows[MODE_CBC_DECRYPT]};
+enum { MODES = sizeof modes / sizeof modes[0], MAIN_MODES = 3 };
+
+struct shape {
+    size_t count;  /* as many as there is memory for, if that is less */
+    size_t length; /* 0: from 64 bytes to 1 MiB, evenly in their logarithm */
+    int keys;      /* one for each message */
+    int modes;
+};
+
+struct work {
+    const struct mode_row *mode;
+    const struct shape *shape;
+    struct gpuaes_device_batch batch;
+    struct gpuaes_device_keys *keys;
+    struct buffer table, temp;
+    unsigned char *host; /* what was copied to the table; its statuses are those read last */
+    size_t total;        /* bytes of text */
+    size_t calls;        /* in a turn */
+    drv_stream stream;
+    struct call one; /* the reference */
+    struct gpuaes_gcm_key gcm_key;
+};
+
+/* ---- Descriptions --------------------------------------------------------------------------- */
+
+/* One after the other, the widest first, so that each is aligned. */
+enum column {
+    AAD_TEXT,
+    IV_TEXT,
+    TAG_TEXT,
+    IN_PLACES,
+    OUT_PLACES,
+    LENGTHS,
+    IV_PLACES,
+    AAD_PLACES,
+    AAD_LENGTHS,
+    TAG_PLACES,
+    KEYS,
+    STATUSES,
+    COLUMNS
+};
+
+/* Where a column for so many messages begins in a table; COLUMNS: where the table ends. */
+static size_t column_at(size_t count, enum column number)
+{
+    static const size_t widths[COLUMNS] = {AAD, GPUAES_BLOCK, TAG, 8, 8, 8, 8, 8, 8, 8, 4, 4};
+    size_t at = 0;
+    for (int i = 0; i < (int)number; i++)
+        at += count * widths[i];
+    return at;
+}
+
+static void *column(unsigned char *table, size_t count, enum column number)
+{
+    return table + column_at(count, number);
+}
+
+static size_t next_length(const struct shape *shape, unsigned short random[3])
+{
+    size_t length = options.quick ? shape->length / 16 : shape->length;
+    int octaves = options.quick ? 4 : OCTAVES;
+    return length != 0 ? length : (size_t)(SHORTEST * exp2(octaves * erand48(random)));
+}
+
+/* Each begins at a whole block. */
+static size_t room_for(size_t length)
+{
+    return (length + GPUAES_BLOCK - 1) / GPUAES_BLOCK * GPUAES_BLOCK;
+}
+
+static size_t count_of(const struct shape *shape, size_t bytes)
+{
+    unsigned short random[3] = {0};
+    size_t count = 0, most = options.quick ? 4 : shape->count;
+    for (size_t at = 0; count < most; count++) {
+        at += room_for(next_length(shape, random));
+        if (at > bytes)
+            break;
+    }
+    return count;
+}
+
+/* Fills the host's table; sets the length of the longest message and of all. */
+static void describe(struct work *w, const struct memory *m)
+{
+    unsigned short random[3] = {0};
+    size_t count = w->batch.count, at = 0;
+    unsigned char *ivs = column(w->host, count, IV_TEXT);
+    const unsigned char **in = column(w->host, count, IN_PLACES);
+    unsigned char **out = column(w->host, count, OUT_PLACES);
+    size_t *bytes = column(w->host, count, LENGTHS);
+    unsigned char **iv = column(w->host, count, IV_PLACES);
+    unsigned char **aad = column(w->host, count, AAD_PLACES);
+    unsigned char **tag = column(w->host, count, TAG_PLACES);
+    size_t *aad_bytes = column(w->host, count, AAD_LENGTHS);
+    uint32_t *key = column(w->host, count, KEYS);
+    uint32_t *status = column(w->host, count, STATUSES);
+    for (size_t i = 0; i < count; i++) {
+        bytes[i] = next_length(w->shape, random);
+        in[i] = m->in.p + at;
+        out[i] = m->out.p + at;
+        memcpy(ivs + i * GPUAES_BLOCK, &i, sizeof i);
+        iv[i] = (unsigned char *)column(w->table.p, count, IV_TEXT) + i * GPUAES_BLOCK;
+        aad[i] = (unsigned char *)column(w->table.p, count, AAD_TEXT) + i * AAD;
+        aad_bytes[i] = AAD;
+        tag[i] = (unsigned char *)column(w->table.p, count, TAG_TEXT) + i * TAG;
+        key[i] = (uint32_t)i;
+        status[i] = GPUAES_UNDEFINED;
+        at += room_for(bytes[i]);
+        w->total += bytes[i];
+        if (bytes[i] > w->batch.max_bytes)
+            w->batch.max_bytes = bytes[i];
+    }
+    card_up(w->table.p, w->host, w->table.bytes, w->stream);
+    card_wait(w->stream);
+}
+
+static void name_columns(struct gpuaes_device_batch *b, unsigned char *table, int keys)
+{
+    b->in = column(table, b->count, IN_PLACES);
+    b->out = column(table, b->count, OUT_PLACES);
+    b->bytes = column(table, b->count, LENGTHS);
+    b->key = keys ? column(table, b->count, KEYS) : NULL;
+    b->iv = column(table, b->count, IV_PLACES);
+    b->aad = column(table, b->count, AAD_PLACES);
+    b->aad_bytes = column(table, b->count, AAD_LENGTHS);
+    b->tag = column(table, b->count, TAG_PLACES);
+    b->status = column(table, b->count, STATUSES);
+}
+
+/* Ends the program unless all are OK; marks them as not written. */
+static void check_statuses(const struct work *w)
+{
+    uint32_t *status = column(w->host, w->batch.count, STATUSES);
+    size_t bytes = w->batch.count * sizeof *status;
+    card_down(status, w->batch.status, bytes, w->stream);
+    card_wait(w->stream);
+    for (size_t i = 0; i < w->batch.count; i++) {
+        call_check((enum gpuaes_status)status[i], "a message described in device memory");
+        status[i] = GPUAES_UNDEFINED;
+    }
+    card_up(w->batch.status, status, bytes, w->stream);
+    card_wait(w->stream);
+}
+
+/* ---- Work ----------------------------------------------------------------------------------- */
+
+static int is_gcm(const struct work *w)
+{
+    return w->mode == &gcm_encrypt || w->mode == &gcm_decrypt;
+}
+
+static void queue(const struct work *w)
+{
+    call_check(gpuaes_device_batch_queue(&w->batch, w->temp.p, w->temp.bytes, w->stream),
+               "gpuaes_device_batch_queue");
+}
+
+static void one_call(struct work *w)
+{
+    struct gpuaes_gcm_state state = {.counter = "a nonce.....\0\0\0\2"};
+    if (is_gcm(w))
+        call_check(gpuaes_gcm(w->one.op, &w->gcm_key, &state, w->one.in, w->one.out, w->one.length,
+                              GPUAES_WAIT, NULL),
+                   "gpuaes_gcm");
+    else
+        call_run(REFERENCE, &w->one);
+}
+
+/* Calls queued back to back, and one wait. */
+static void turn(int side, void *argument)
+{
+    struct work *w = argument;
+    for (size_t i = 0; i < w->calls; i++)
+        if (side == REFERENCE)
+            one_call(w);
+        else
+            queue(w);
+    card_wait(w->stream);
+}
+
+static void open_keys(struct work *w)
+{
+    size_t count = w->shape->keys ? w->batch.count : 1;
+    unsigned char *raw = calloc(count, KEY);
+    for (size_t i = 0; raw != NULL && i < count; i++)
+        memcpy(raw + i * KEY, &i, sizeof i);
+    call_check(gpuaes_device_keys_open(&w->keys, w->batch.op, raw, KEY, count, w->stream, 0),
+               "gpuaes_device_keys_open");
+    w->batch.keys = w->keys;
+    free(raw);
+}
+
+/* Encrypts, and decrypts from then on what that made, which neither side writes. */
+static void turn_round(struct work *w)
+{
+    size_t count = w->batch.count;
+    w->batch.op = GPUAES_GCM_ENCRYPT;
+    queue(w);
+    check_statuses(w);
+    w->batch.op = GPUAES_GCM_DECRYPT;
+    w->batch.in = column(w->table.p, count, OUT_PLACES);
+    w->batch.out = column(w->table.p, count, IN_PLACES);
+}
+
+/* Returns 1, or 0 where there is not enough memory. */
+static int work_open(struct work *w, const struct memory *m)
+{
+    static const unsigned char key[KEY] = "the key of all measurements ...";
+    size_t count = count_of(w->shape, m->in.bytes), temp_bytes;
+    w->batch = (struct gpuaes_device_batch){.op = w->mode->op, .count = count, .tag_bytes = TAG};
+    w->batch.iv_bytes = is_gcm(w) ? IV : GPUAES_BLOCK;
+    w->table = buffer_take(DEVICE, column_at(count, COLUMNS));
+    w->host = calloc(1, w->table.bytes);
+    if (count == 0 || w->table.p == NULL || w->host == NULL)
+        return 0;
+    name_columns(&w->batch, w->table.p, w->shape->keys);
+    describe(w, m);
+    open_keys(w);
+    call_check(gpuaes_device_batch_temp_bytes(&w->batch, &temp_bytes),
+               "a batch's temporary memory");
+    w->temp = buffer_take(DEVICE, temp_bytes);
+    if (w->temp.p == NULL)
+        return 0;
+    gpuaes_gcm_key_expand(&w->gcm_key, key, KEY);
+    int back = w->mode == &gcm_decrypt;
+    w->one = call_make(w->mode->op, 256, back ? m->out.p : m->in.p, back ? m->in.p : m->out.p,
+                       w->total / GPUAES_BLOCK * GPUAES_BLOCK);
+    if (back)
+        turn_round(w);
+    return 1;
+}
+
+static void work_close(struct work *w)
+{
+    gpuaes_device_keys_close(w->keys, w->stream);
+    buffer_give(&w->temp);
+    buffer_give(&w->table);
+    free(w->host);
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------- */
+
+static struct row work_row(const struct work *w, const char *part, const char *what)
+{
+    static char operation[80];
+    (void)snprintf(operation, sizeof operation, "%s, %zu messages%s%s", direction(w->mode->encrypt),
+                   w->batch.count, w->shape->keys ? " with a key each" : "", what);
+    struct row row = aes_row(part, w->mode, 256, "device",
+                             w->shape->length == 0 ? w->total : w->batch.max_bytes);
+    row.operation = operation;
+    row.processor = "gpu";
+    return row;
+}
+
+static void rate_row(struct work *w)
+{
+    struct row row = work_row(w, "device-batch", w->shape->length == 0 ? " of mixed lengths" : "");
+    if (w->mode != &mode_rows[MODE_CBC_ENCRYPT]) /* which is for batches alone */
+        row.against = "one call over the same bytes";
+    w->calls = options.quick ? 2 : min_u64(3 + 16 * GIB / w->total, 64);
+    (void)measure_rates(&row, 15, turn, w, (double)(w->calls * w->total));
+}
+
+/* From the call to the end. */
+static void whole_row(struct work *w)
+{
+    struct row row = work_row(w, "device-batch-time", ", launch to end");
+    row.against = "one call over the same bytes";
+    w->calls = 1;
+    struct result result = measure(1001, turn, w);
+    print_times(&row, &result, 1, "us", 1e6);
+}
+
+/* Of the call alone, on an idle stream. */
+static void host_row(const struct work *w)
+{
+    double seconds[HOST_CALLS];
+    size_t calls = options.quick ? LEAST_TURNS : HOST_CALLS;
+    for (size_t i = 0; i < calls; i++) {
+        double began = now();
+        queue(w);
+        seconds[i] = now() - began;
+        card_wait(w->stream);
+    }
+    struct row row = work_row(w, "device-batch-time", ", the host's part");
+    struct result result = {.turns = calls, .median[OURS] = quantile(seconds, calls, 0.5)};
+    print_times(&row, &result, 1, "us", 1e6);
+}
+
+static void measure_work(struct work *w, const struct memory *m)
+{
+    if (!work_open(w, m))
+        print_skipped("device-batch", "%s: there is not enough memory", mode_cipher(w->mode, 256));
+    else {
+        if (w->shape->count <= 16)
+            whole_row(w);
+        else
+            rate_row(w);
+        if (w->shape->length != 0)
+            host_row(w);
+        check_statuses(w);
+    }
+    work_close(w);
+}
+
+int part_device_batch(void)
+{
+    static const struct shape shapes[] = {
+        {65536, 16 * KIB, 0, MODES},  {65536, 16 * KIB, 1, MAIN_MODES},
+        {262144, KIB, 0, MAIN_MODES}, {1048576, 256, 0, MAIN_MODES},
+        {1024, MIB, 0, MAIN_MODES},   {GPUAES_DEVICE_BATCH_MESSAGES, 0, 0, MAIN_MODES},
+        {16, 4 * KIB, 0, MAIN_MODES}};
+    struct memory m;
+    if (!device_memory_take(&m, "device-batch", options.quick ? 256 * KIB : 16 * GIB))
+        return 0;
+    drv_stream stream = card_stream();
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        for (int mode = 0; mode < shapes[i].modes; mode++) {
+            struct work w = {.mode = modes[mode], .shape = &shapes[i], .stream = stream};
+            measure_work(&w, &m);
+        }
+    memory_give(&m);
+    return 0;
+}
