@@ -30,7 +30,9 @@ nobase_dist_doc_DATA = docs/gpuaes.cnf \
 	docs/configuration/one-container.md docs/configuration/one-context.md \
 	docs/configuration/one-program.md docs/configuration/whole-host.md \
 	docs/examples/base64_client.c docs/examples/base64_objects.c docs/examples/device_memory.c \
-	docs/examples/encrypt_file.c docs/examples/gcm_pinned.c docs/examples/torch_tensor.py \
+	docs/examples/encrypt_file.c docs/examples/gcm_pinned.c docs/examples/parquet_decrypt.c \
+	docs/examples/parquet_decrypt.py docs/examples/parquet_footer.c docs/examples/parquet_footer.h \
+	docs/examples/torch_tensor.py \
 	$(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/docs/decisions/*.md) \
 	$(foreach kind,svg tsv,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind))))
 examplesdir = $(docdir)/docs/examples
@@ -38,11 +40,17 @@ dist_examples_SCRIPTS = docs/examples/shard docs/examples/shards.sbatch
 EXTRA_DIST += $(foreach kind,md png txt,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind)))
 
 noinst_PROGRAMS += docs/examples/base64_client docs/examples/base64_objects docs/examples/encrypt_file \
-	docs/examples/gcm_pinned
+	docs/examples/gcm_pinned docs/examples/parquet_decrypt
 # It allocates by libgpuaes, the same one that the module has.
 docs_examples_gcm_pinned_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/cuda
 docs_examples_gcm_pinned_LDADD = cuda/libgpuaes.la $(LIBCRYPTO_LIBS)
 docs_examples_gcm_pinned_LDFLAGS = $(AM_LDFLAGS) -no-install
+# It needs libgpuaes alone, and opens the driver itself.
+docs_examples_parquet_decrypt_SOURCES = docs/examples/parquet_decrypt.c docs/examples/parquet_footer.c \
+	docs/examples/parquet_footer.h
+docs_examples_parquet_decrypt_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/cuda
+docs_examples_parquet_decrypt_LDADD = cuda/libgpuaes.la $(SYSTEM_LIBS)
+docs_examples_parquet_decrypt_LDFLAGS = $(AM_LDFLAGS) -no-install
 # An application of CUDA, which links the driver; all others of ours do not.
 if HAVE_LIBCUDA
 noinst_PROGRAMS += docs/examples/device_memory
