@@ -81,7 +81,10 @@ for word; do printf "'%s' " "$word" >>config.status; done
 chmod 755 config.status
 END
 script("$stand_ins/python3", <<"END");
-case "\$*" in *--version) test "\$PIP_IS" != absent; exit ;; esac
+case "\$*" in
+*--version) test "\$PIP_IS" != absent; exit ;;
+-c*) exit 1 ;;
+esac
 echo pip >>'$folder/called'
 while test "\$1" != --target; do shift; done
 mkdir -p "\$2/nvidia/cu13/bin"
