@@ -61,7 +61,8 @@ SKIP: {
 # ---- The report -------------------------------------------------------------------
 
 # The first run that has a case counts.
-my @runs = map { "$source/docs/benchmarks/h200$_.tsv" } '', '-programs', '-batch', '-x2', '-references', '-tool';
+my @runs = map { "$source/docs/benchmarks/h200$_.tsv" }
+    '', '-gcm', '-programs', '-batch', '-device-batch', '-x2', '-references', '-tool';
 is(join(' ', sort(@runs)), join(' ', sort(@all)), 'all runs on record are of that card');
 foreach my $page (['template', 'benchmarks'], ['read-ahead-template', 'read-ahead']) {
     my ($template, $name) = @$page;
