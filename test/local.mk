@@ -95,6 +95,7 @@ emulator_tests = \
 	test/api/registration_test \
 	test/api/stream_binding_test \
 	test/fault/batch_faults_test \
+	test/fault/device_batch_faults_test \
 	test/fault/device_reset_test \
 	test/fault/gcm_check_test \
 	test/fault/gcm_faults_test \

@@ -34,6 +34,12 @@ static size_t all_bytes(const struct gpuaes_device_keys *keys)
     return raw_keys(keys) + (size_t)keys->count * RAW_BYTES - keys->memory.address;
 }
 
+/* Short memory in mid-work is a fault like any other: what is queued uses ours. */
+static drv_result in_mid_work(drv_result r)
+{
+    return r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r;
+}
+
 /* ---- Expansion ------------------------------------------------------------------------- */
 
 /* Queues what makes the schedules and powers of raw keys, which are wiped behind it. */
@@ -68,7 +74,7 @@ static drv_result make_of_device(const struct gpuaes_device_keys *keys, const st
                                       .hashes = (uint32_t)keys->hashes};
     drv_result r =
         kernels_launch_device_keys_gather(device->driver, &device->kernels, &a, source->stream);
-    return r == DRV_SUCCESS ? expand(keys, source->stream) : r;
+    return in_mid_work(r == DRV_SUCCESS ? expand(keys, source->stream) : r);
 }
 
 static void gather(const struct gpuaes_device_keys *keys, const struct source *source, size_t at,
@@ -115,10 +121,10 @@ static drv_result make_of_host(const struct gpuaes_device_keys *keys, const stru
         return r;
     r = device->driver->stream_create(&stream, DRV_STREAM_NON_BLOCKING);
     if (r == DRV_SUCCESS) {
-        r = upload(keys, source, &pinned, stream);
+        r = in_mid_work(upload(keys, source, &pinned, stream));
         (void)device->driver->stream_destroy(stream);
     }
-    if (r == DRV_SUCCESS) /* else it may be in use for ever */
+    if (r == DRV_SUCCESS || r == DRV_OUT_OF_MEMORY) /* else it may be in use for ever */
         memory_pool_give(device, &pinned);
     return r;
 }
@@ -232,9 +238,9 @@ static drv_result wipe(const struct gpuaes_device_keys *keys, drv_stream stream)
         return r;
     r = d->memset_d8_async(keys->memory.address, 0, all_bytes(keys), stream);
     if (r == DRV_SUCCESS)
-        r = d->event_record(event, stream);
+        r = in_mid_work(d->event_record(event, stream));
     if (r == DRV_SUCCESS)
-        r = device_wait_for_application(keys->device, event);
+        r = in_mid_work(device_wait_for_application(keys->device, event));
     (void)d->event_destroy(event);
     return r;
 }

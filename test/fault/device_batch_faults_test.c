@@ -1,0 +1,315 @@
+/*
+ * Batches that are described in device memory, and their keys, while every function of the driver
+ * fails, once, at each of its calls, or the device is lost there: what a call says is true, what is
+ * reported as queued is right unless the device fails, and what went wrong once can be repeated.
+ *
+ * A lost device is lost for good, so each fault is a child of its own. A child without a fault
+ * counts the calls. GPUAES_TEST_EVERY=N takes one of N faults, by the seed others in each run
+ * (under a sanitizer one of 8).
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <sys/mman.h>
+
+#include "test/support/library.h"
+
+enum { BLOCK = GPUAES_BLOCK, KEY = 32, KEYS = 3, COUNT = 150, LEN = 5 * BLOCK, AAD = 20, TAG = 16 };
+
+static const struct row {
+    const char *name;
+    enum gpuaes_op op;
+    int device_keys; /* the device has them */
+} rows[] = {
+    {"CTR", GPUAES_CTR, 0},
+    {"CBC decryption, keys of the device", GPUAES_CBC_DECRYPT, 1},
+    {"GCM encryption, keys of the device", GPUAES_GCM_ENCRYPT, 1},
+    {"GCM decryption", GPUAES_GCM_DECRYPT, 0},
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+static const char *const functions[] = {
+#define FUNCTION_NAME(member, symbol, parameters) #member,
+    DRIVER_FUNCTIONS(FUNCTION_NAME)
+#undef FUNCTION_NAME
+};
+enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
+
+/* ---- A batch ----------------------------------------------------------------------------- */
+
+/* As it lies in device memory, which the CPU of an emulated device reads as well. */
+struct memory {
+    const void *in[COUNT], *aad[COUNT];
+    void *out[COUNT];
+    size_t bytes[COUNT], aad_bytes[COUNT];
+    unsigned char *tag[COUNT], *iv[COUNT];
+    uint32_t key[COUNT], status[COUNT];
+    unsigned char text[COUNT][LEN], result[COUNT][LEN], ivs[COUNT][BLOCK], aads[COUNT][AAD],
+        tags[COUNT][TAG], keys[KEYS][KEY];
+};
+
+struct test {
+    const struct row *row;
+    struct memory *memory;
+    unsigned char keys[KEYS][KEY], expected[COUNT][LEN], tags[COUNT][TAG];
+    unsigned char *temp;
+    size_t temp_bytes;
+    drv_stream stream;
+};
+
+static int is_gcm(const struct row *r)
+{
+    return r->op >= GPUAES_GCM_ENCRYPT;
+}
+
+/* Output and, of GCM, the tag of ciphertext: from libcrypto. */
+static void expect_message(struct test *t, size_t i)
+{
+    const EVP_CIPHER *const gcm = EVP_aes_256_gcm();
+    const struct memory *m = t->memory;
+    int n, encrypts = t->row->op != GPUAES_CBC_DECRYPT && t->row->op != GPUAES_GCM_DECRYPT;
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    const EVP_CIPHER *plain = t->row->op == GPUAES_CTR ? EVP_aes_256_ctr() : EVP_aes_256_cbc();
+    const unsigned char *key = t->keys[i % KEYS];
+    for (int turn = encrypts || !is_gcm(t->row); turn < 2; turn++) {
+        /* Of decryption, the text comes first; with it the tag. */
+        int encrypts_now = is_gcm(t->row) ? turn : encrypts;
+        unsigned char out[LEN];
+        EVP_CipherInit_ex(c, is_gcm(t->row) ? gcm : plain, NULL, key, m->ivs[i], encrypts_now);
+        EVP_CIPHER_CTX_set_padding(c, 0);
+        if (is_gcm(t->row))
+            EVP_CipherUpdate(c, NULL, &n, m->aads[i], AAD);
+        EVP_CipherUpdate(c, out, &n,
+                         turn == 1 && !encrypts && is_gcm(t->row) ? t->expected[i] : m->text[i],
+                         LEN);
+        if (is_gcm(t->row) && encrypts_now) {
+            EVP_CipherFinal_ex(c, out + n, &n);
+            EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG, t->tags[i]);
+        }
+        if (turn == 0 || encrypts || !is_gcm(t->row))
+            memcpy(t->expected[i], out, LEN);
+    }
+    EVP_CIPHER_CTX_free(c);
+}
+
+static void fill(struct test *t)
+{
+    struct memory *m = t->memory;
+    tap_random_bytes(&random_state, m->text, sizeof m->text);
+    tap_random_bytes(&random_state, m->ivs, sizeof m->ivs);
+    tap_random_bytes(&random_state, m->aads, sizeof m->aads);
+    tap_random_bytes(&random_state, t->keys, sizeof t->keys);
+    memcpy(m->keys, t->keys, sizeof t->keys);
+    for (size_t i = 0; i < COUNT; i++) {
+        m->in[i] = m->text[i];
+        m->out[i] = m->result[i];
+        m->bytes[i] = LEN;
+        m->iv[i] = m->ivs[i];
+        m->aad[i] = m->aads[i];
+        m->aad_bytes[i] = AAD;
+        m->tag[i] = m->tags[i];
+        m->key[i] = (uint32_t)i % KEYS;
+        m->status[i] = 0xee;
+        expect_message(t, i);
+        memcpy(m->tags[i], t->row->op == GPUAES_GCM_DECRYPT ? t->tags[i] : m->aads[i], TAG);
+    }
+    memset(m->result, 0, sizeof m->result);
+}
+
+static int is_right(const struct test *t)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        if (t->memory->status[i] != GPUAES_OK ||
+            memcmp(t->memory->result[i], t->expected[i], LEN) != 0 ||
+            (is_gcm(t->row) && memcmp(t->memory->tags[i], t->tags[i], TAG) != 0))
+            return 0;
+    return 1;
+}
+
+/* Until the stream is done, as an application waits. */
+static drv_result wait_for(drv_stream stream)
+{
+    drv_result r;
+    while ((r = application.stream_query(stream)) == DRV_NOT_READY)
+        usleep(100);
+    return r;
+}
+
+/* ---- Children -------------------------------------------------------------------------------- */
+
+/* In memory that children share. */
+struct trial {
+    unsigned calls[FUNCTIONS];
+    int opened, queued, closed; /* enum gpuaes_status; -1: not called */
+};
+static struct trial *trial;
+
+static struct gpuaes_device_batch batch_of(const struct test *t,
+                                           const struct gpuaes_device_keys *keys)
+{
+    struct memory *m = t->memory;
+    return (struct gpuaes_device_batch){.op = t->row->op,
+                                        .keys = keys,
+                                        .count = COUNT,
+                                        .max_bytes = LEN,
+                                        .iv_bytes = is_gcm(t->row) ? 12 : BLOCK,
+                                        .tag_bytes = TAG,
+                                        .in = m->in,
+                                        .out = m->out,
+                                        .bytes = m->bytes,
+                                        .key = m->key,
+                                        .iv = (const unsigned char *const *)m->iv,
+                                        .aad = m->aad,
+                                        .aad_bytes = m->aad_bytes,
+                                        .tag = m->tag,
+                                        .status = m->status};
+}
+
+/* All three calls. 1 if what they say is true. */
+static int run_batch(struct test *t)
+{
+    struct gpuaes_device_keys *keys;
+    trial->queued = trial->closed = -1;
+    trial->opened =
+        gpuaes_device_keys_open(&keys, t->row->op, t->row->device_keys ? t->memory->keys : t->keys,
+                                KEY, KEYS, t->stream, 0);
+    if (trial->opened != GPUAES_OK)
+        return keys == NULL;
+    struct gpuaes_device_batch batch = batch_of(t, keys);
+    trial->queued = gpuaes_device_batch_queue(&batch, t->temp, t->temp_bytes, t->stream);
+    int failed = wait_for(t->stream) != DRV_SUCCESS;
+    int right = trial->queued != GPUAES_OK || failed || is_right(t);
+    trial->closed = gpuaes_device_keys_close(keys, t->stream);
+    /* The keys are as they were. */
+    if (trial->closed == GPUAES_NO_MEMORY || trial->closed == GPUAES_BAD_ARGUMENT)
+        (void)gpuaes_device_keys_close(keys, t->stream);
+    return right;
+}
+
+static int prepare(struct test *t)
+{
+    drv_ptr memory, temp;
+    struct gpuaes_device_keys *keys;
+    if (application.mem_alloc(&memory, sizeof *t->memory) != DRV_SUCCESS ||
+        application.stream_create(&t->stream, DRV_STREAM_NON_BLOCKING) != DRV_SUCCESS)
+        return 0;
+    t->memory = (struct memory *)(uintptr_t)memory;
+    fill(t);
+    /* How much it needs is asked once: before there is a fault. */
+    if (gpuaes_device_keys_open(&keys, t->row->op, t->keys, KEY, KEYS, t->stream, 0) != GPUAES_OK)
+        return 0;
+    struct gpuaes_device_batch batch = batch_of(t, keys);
+    int right = gpuaes_device_batch_temp_bytes(&batch, &t->temp_bytes) == GPUAES_OK &&
+                application.mem_alloc(&temp, t->temp_bytes) == DRV_SUCCESS;
+    t->temp = (unsigned char *)(uintptr_t)temp;
+    return gpuaes_device_keys_close(keys, t->stream) == GPUAES_OK && right;
+}
+
+struct fault {
+    const struct row *row;
+    char options[96];
+};
+
+static int run_fault(const void *argument)
+{
+    const struct fault *f = argument;
+    static struct test t;
+    struct gpuaes_settings settings = {.timeout_ms = timeout_for(f->options)};
+    t.row = f->row;
+    emulator_configure("");
+    if (!starts_with(&settings))
+        return 1;
+    become_an_application(0);
+    if (!prepare(&t))
+        return 2;
+    emulator_configure(f->options);
+    int right = run_batch(&t);
+    for (unsigned i = 0; i < FUNCTIONS; i++)
+        trial->calls[i] = emulator_calls(functions[i]);
+    struct trial first = *trial;
+    emulator_configure("");
+    /* What was short once is there again. */
+    int lost = first.opened == GPUAES_FAULT || first.queued == GPUAES_FAULT ||
+               first.closed == GPUAES_FAULT || gpuaes_state() != GPUAES_READY;
+    if (right && !lost) {
+        fill(&t);
+        right = run_batch(&t) && trial->closed == GPUAES_OK && is_right(&t);
+    }
+    *trial = first;
+    return right ? 0 : 3;
+}
+
+/* Where the driver does not tell the context of a stream, it is taken for another one. */
+static int is_known(const struct fault *f, int status)
+{
+    if (status == GPUAES_BAD_ARGUMENT)
+        return strstr(f->options, "stream_get_ctx") != NULL;
+    return status == -1 || status == GPUAES_OK || status == GPUAES_NO_MEMORY ||
+           status == GPUAES_FAULT || status == GPUAES_NOT_READY;
+}
+
+static int try(const struct fault *f)
+{
+    memset(trial, 0, sizeof *trial);
+    int child = in_child(run_fault, f);
+    if (child == 0 && is_known(f, trial->opened) && is_known(f, trial->queued) &&
+        is_known(f, trial->closed))
+        return 1;
+    tap_diag("%s, %s: child %d; opened %d, queued %d, closed %d", f->row->name, f->options, child,
+             trial->opened, trial->queued, trial->closed);
+    return 0;
+}
+
+/* ---- Faults ------------------------------------------------------------------------------------
+ */
+
+static size_t step, turn; /* one fault of `step` is tried */
+
+struct count {
+    unsigned tried, bad, failed;
+};
+
+static void try_fault(struct count *count, const struct row *r, unsigned function, unsigned call,
+                      const char *how, const char *code)
+{
+    struct fault f = {.row = r};
+    if (turn++ % step != 0)
+        return;
+    snprintf(f.options, sizeof f.options, "%s=%s:%u%s", how, functions[function], call, code);
+    count->tried++;
+    count->bad += !try(&f);
+    count->failed +=
+        trial->opened > GPUAES_OK || trial->queued > GPUAES_OK || trial->closed > GPUAES_OK;
+}
+
+static void check_row(const struct row *r)
+{
+    struct fault none = {.row = r};
+    struct count count = {0};
+    if (!tap_ok(try(&none) && trial->queued == GPUAES_OK && trial->closed == GPUAES_OK,
+                "%s: without a fault", r->name))
+        return;
+    struct trial usual = *trial;
+    for (unsigned i = 0; i < FUNCTIONS; i++)
+        for (unsigned call = 1; call <= usual.calls[i]; call++) {
+            if (call > 3 && strstr(functions[i], "_query") != NULL)
+                break; /* how often they come depends on the pace */
+            try_fault(&count, r, i, call, "fault", "");
+            try_fault(&count, r, i, call, "fault", ":2");
+            try_fault(&count, r, i, call, "lost", "");
+        }
+    tap_ok(count.tried != 0 && count.bad == 0 && count.failed > count.tried / 3,
+           "%s: %u faults, of which %u are told", r->name, count.tried, count.failed);
+}
+
+int main(void)
+{
+    trial = mmap(NULL, sizeof *trial, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (trial == MAP_FAILED)
+        return EXIT_FAILURE;
+    tap_random_seed(&random_state);
+    step = setting("GPUAES_TEST_EVERY", sanitized() ? 8 : 1);
+    turn = tap_random_below(&random_state, step);
+    for (size_t i = 0; i < ROWS; i++)
+        check_row(&rows[i]);
+    return tap_done();
+}
