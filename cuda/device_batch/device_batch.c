@@ -14,8 +14,11 @@
 
 enum { ALIGNMENT = 256 };
 enum { AAD_MOST = GPUAES_BATCH_AAD_BYTES, IV_MOST = GPUAES_BATCH_AAD_BYTES };
-/* Numbers of blocks have 32 bits; a chain, where there is one, takes 64 MiB at most. */
-#define BLOCKS_MOST UINT32_MAX
+/*
+ * Numbers of blocks, and sums of one and a span, have 32 bits; a chain, where there is one, takes
+ * some 64 MiB at most.
+ */
+#define BLOCKS_MOST (UINT32_MAX - 1023)
 #define CHAINED_BLOCKS_MOST ((uint32_t)1 << 30)
 
 /* ---- Temporary memory ------------------------------------------------------------------- */
