@@ -90,7 +90,8 @@ void gcm_ask_policy(struct gcm_context *c)
 
 void gcm_keep_choice(struct gcm_context *c, size_t bytes)
 {
-    if (bytes >= GCM_ASK_AGAIN || policy_saw_cuda()) /* the next one's memory may be a device's */
+    /* The next one's memory may be a device's, which longer ones may be without being named. */
+    if (bytes >= POLICY_ASK_AGAIN || policy_saw_cuda())
         return;
     c->floor = bytes + 1;
     c->others = CPU_FASTER;
@@ -162,6 +163,8 @@ int gcm_init(struct gcm_context *c, int encrypting, const unsigned char *key, si
         c->iv_bytes = iv_bytes;
     if (ok && (key != NULL || iv != NULL))
         begin_message(c, iv != NULL);
+    if (!ok)
+        c->iv_bytes = 0;      /* not known */
     if (!ok && key != NULL) { /* which key the CPU has now is not known */
         forget_key(c);
         gcm_leave_to_cpu(c, CPU_UNSUITED);
