@@ -161,6 +161,13 @@ static unsigned char *sums_of(const struct gpuaes_stream_binding *binding)
     return binding->gcm_sums.host + (binding->sums.address - binding->gcm_sums.address);
 }
 
+void gcm_binding_cleanse(struct gpuaes_stream_binding *binding)
+{
+    if (binding->gcm_sums.host != NULL &&
+        device_has_pinned(binding->device->driver, binding->gcm_sums.host))
+        gpuaes_cleanse(binding->gcm_sums.host, 2 * sums_bytes(binding));
+}
+
 /* Reads it, and overwrites it and the powers of H. */
 SECRET_FRAME static drv_result take_hash(struct gpuaes_stream_binding *binding,
                                          unsigned char own[GPUAES_BLOCK])
@@ -176,6 +183,8 @@ SECRET_FRAME static drv_result take_hash(struct gpuaes_stream_binding *binding,
         r = stream_events_end(&binding->events, d, binding->stream);
     if (r == DRV_SUCCESS)
         r = stream_events_wait(&binding->events, device);
+    if (r != DRV_SUCCESS && !(r >= DRV_CAPTURE_FIRST && r <= DRV_CAPTURE_LAST))
+        gcm_binding_cleanse(binding);
     if (r != DRV_SUCCESS || binding->hashed == 0)
         return r;
     ghash_store(own, ghash_take(sums_of(binding), binding->sums.count));
@@ -187,15 +196,16 @@ drv_result gcm_binding_wipe(struct gpuaes_stream_binding *binding)
 {
     const struct driver *d = binding->device->driver;
     drv_stream own;
-    if (binding->hashed == 0)
+    if (binding->gcm_memory.bytes == 0)
         return DRV_SUCCESS;
+    /* Also where it has no hash: that of a message that was given up may be there. */
     drv_result r = d->stream_create(&own, DRV_STREAM_NON_BLOCKING);
     if (r != DRV_SUCCESS)
         return r;
     r = wipe_powers(binding, own);
     if (r == DRV_SUCCESS)
         r = device_wait(binding->device, own, NULL);
-    gpuaes_cleanse(binding->gcm_sums.host, 2 * sums_bytes(binding));
+    gcm_binding_cleanse(binding);
     (void)d->stream_destroy(own);
     return r;
 }

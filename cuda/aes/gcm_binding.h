@@ -10,7 +10,13 @@
 
 struct gpuaes_stream_binding;
 
-/* Overwrites the powers of H of a message that was given up. Nothing of it is under way. */
+/*
+ * Overwrites the powers of H, and sums, of messages that were given up. Nothing of them is under
+ * way.
+ */
 drv_result gcm_binding_wipe(struct gpuaes_stream_binding *binding);
+
+/* Overwrites what the CPU can reach of that, also where the device has failed. */
+void gcm_binding_cleanse(struct gpuaes_stream_binding *binding);
 
 #endif

@@ -285,14 +285,21 @@ void gpuaes_stream_binding_close(struct gpuaes_stream_binding *binding)
     struct runtime_guard guard;
     if (binding == NULL)
         return;
-    if (stream_binding_enter(binding, &guard) == GPUAES_OK) {
+    enum gpuaes_status status = stream_binding_enter(binding, &guard);
+    if (status == GPUAES_FAULT && runtime_reenter(&guard)) {
+        gcm_binding_cleanse(binding);
+        runtime_leave(&guard);
+    }
+    if (status == GPUAES_OK) {
         drv_result r = stream_events_wait(&binding->events, binding->device);
         if (r == DRV_SUCCESS)
             r = gcm_binding_wipe(binding);
         if (r == DRV_SUCCESS)
             give_memory(binding);
-        else /* its memory may be in use for ever */
+        else { /* its memory may be in use for ever */
+            gcm_binding_cleanse(binding);
             (void)stream_binding_failure(binding, "work on a stream", r);
+        }
         runtime_leave_device(&guard, binding->device);
     }
     runtime_unref();

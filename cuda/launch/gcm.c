@@ -8,6 +8,7 @@
 #include "base/minmax.h"
 #include "cuda/launch/ghash.h"
 #include "cuda/launch/kernels.h"
+#include "cuda/process/cleanse.h"
 
 /* Scratch memory of hybrid kernels: the queue, the powers of H. */
 enum { SCRATCH_QUEUE = 0, SCRATCH_POWERS = 64 };
@@ -139,11 +140,11 @@ launch_hybrid(const struct driver *driver, const struct kernels *kernels,
     return r;
 }
 
-drv_result kernels_launch_gcm(const struct driver *driver, const struct kernels *kernels,
-                              enum gpuaes_op op, const struct gpuaes_gcm_key *key,
-                              const struct aes_arguments *arguments,
-                              const struct kernels_sums *before, struct kernels_sums *own,
-                              const struct kernels_scratch *scratch, drv_stream stream)
+SECRET_FRAME static drv_result launch(const struct driver *driver, const struct kernels *kernels,
+                                      enum gpuaes_op op, const struct gpuaes_gcm_key *key,
+                                      const struct aes_arguments *arguments,
+                                      const struct kernels_sums *before, struct kernels_sums *own,
+                                      const struct kernels_scratch *scratch, drv_stream stream)
 {
     struct kernels_shape shape =
         kernels_shape(kernels, op, key->schedule.rounds, arguments, scratch);
@@ -154,5 +155,16 @@ drv_result kernels_launch_gcm(const struct driver *driver, const struct kernels 
                                                    scratch, stream)
                                    : launch_plain(driver, &shape, key, arguments, &sums, stream);
     gpuaes_cleanse(&sums, sizeof sums);
+    return r;
+}
+
+drv_result kernels_launch_gcm(const struct driver *driver, const struct kernels *kernels,
+                              enum gpuaes_op op, const struct gpuaes_gcm_key *key,
+                              const struct aes_arguments *arguments,
+                              const struct kernels_sums *before, struct kernels_sums *own,
+                              const struct kernels_scratch *scratch, drv_stream stream)
+{
+    drv_result r = launch(driver, kernels, op, key, arguments, before, own, scratch, stream);
+    cleanse_stack(); /* of powers of H */
     return r;
 }

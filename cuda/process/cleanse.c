@@ -21,7 +21,7 @@ void gpuaes_cleanse(void *p, size_t bytes)
 /* With no red zones of a sanitizer, which it would leave as they are. */
 __attribute__((noinline, no_sanitize_address)) void cleanse_stack(void)
 {
-    enum { FRAMES = 2 << 10 };
+    enum { FRAMES = 4 << 10 };
     unsigned char frames[FRAMES];
     gpuaes_cleanse(frames, sizeof frames);
 }

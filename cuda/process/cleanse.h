@@ -7,7 +7,7 @@
 #define GPUAES_CUDA_PROCESS_CLEANSE_H
 
 /*
- * Overwrites 2 KiB of stack below the caller's frame: what functions that have returned left there,
+ * Overwrites 4 KiB of stack below the caller's frame: what functions that have returned left there,
  * such as registers that they saved. What is to be overwritten must be in functions of its own,
  * which are not inlined (SECRET_FRAME).
  */

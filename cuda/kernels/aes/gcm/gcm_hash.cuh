@@ -64,8 +64,10 @@ static __device__ __forceinline__ void store_sum(const ghash_sums &s, ghash_elem
     if (threadIdx.x >= LANES)
         return;
     sum = {};
-    if (l < blockDim.x / LANES)
+    if (l < blockDim.x / LANES) {
         sum = load_element(of_warps + 2 * l);
+        store_element(of_warps + 2 * l, {}); /* shared memory is not cleared for the next kernel */
+    }
     sum = add_lanes(sum);
     if (l == 0)
         reinterpret_cast<uint4 *>(s.own)[blockIdx.x] = to_words(sum);
