@@ -566,6 +566,9 @@ struct gpuaes_device_keys;
  * NOT_READY; NO_MEMORY; BUSY where the stream is captured; BAD_ARGUMENT; BAD_RANGE where `key` is
  * memory of another device; FAULT. As long as keys are open, no device is released when idle. A
  * batch on another stream is the caller's to order behind keys that were read from the device.
+ *
+ * A single key that the CPU has becomes a parameter of launches, of which the driver keeps a copy;
+ * keys in device memory do not.
  */
 GPUAES_API enum gpuaes_status gpuaes_device_keys_open(struct gpuaes_device_keys **keys,
                                                       enum gpuaes_op op, const void *key,
@@ -580,7 +583,8 @@ GPUAES_API enum gpuaes_status gpuaes_device_keys_open(struct gpuaes_device_keys 
  *
  * Returns OK. BAD_ARGUMENT for a stream of another context, BUSY where the stream is captured, and
  * NO_MEMORY: the keys are as they were. FAULT where the device has failed, NOT_READY in a forked
- * child: the object is gone, and what was in the device's memory cannot be cleansed any more.
+ * child and once the process ends: the object is gone, and what was in the device's memory cannot
+ * be cleansed any more.
  */
 GPUAES_API enum gpuaes_status gpuaes_device_keys_close(struct gpuaes_device_keys *keys,
                                                        void *stream);
@@ -623,7 +627,8 @@ struct gpuaes_device_batch {
      * Written: enum gpuaes_status of each. OK; BAD_ARGUMENT for a length of text or additional data
      * that is out of its range, and for a number without a key; BAD_TAG. Unless it is OK, all of
      * `out` is zeros, up to max_bytes, also where it is `in`, and no tag is written. Until the
-     * stream has passed the batch, `out` may hold text that is not authentic.
+     * stream has passed the batch, `out` may hold text that is not authentic; the status of
+     * decryption of GCM is BAD_TAG until the tag has been compared.
      */
     uint32_t *status;
 };
@@ -631,8 +636,8 @@ struct gpuaes_device_batch {
 /*
  * Writes how much memory gpuaes_device_batch_queue() needs at `temp` for such a batch: some 200
  * bytes for a message of GCM and 60 for another. CBC decryption needs 16 bytes more for each 4 KiB
- * of text, at most 64 MiB. Of the batch, op, keys, count and max_bytes are looked at. Returns OK or
- * BAD_ARGUMENT.
+ * of text, some 64 MiB at most. Of the batch, op, keys, count and max_bytes are looked at. Returns
+ * OK or BAD_ARGUMENT.
  */
 GPUAES_API enum gpuaes_status
 gpuaes_device_batch_temp_bytes(const struct gpuaes_device_batch *batch, size_t *bytes);
@@ -640,7 +645,7 @@ gpuaes_device_batch_temp_bytes(const struct gpuaes_device_batch *batch, size_t *
 /*
  * Queues the batch on `stream`, of the context of the keys, or CU_STREAM_PER_THREAD; NULL is the
  * legacy default stream. The host's work does not depend on the number of messages, as long as it
- * times max_bytes is below 64 GiB (CBC decryption: 16 GiB); more becomes several rounds of
+ * times max_bytes is below some 64 GiB (CBC decryption: 16 GiB); more becomes several rounds of
  * launches. The struct is not needed after the return. Several batches may be queued by several
  * threads, each with its own `temp`, which is device memory, aligned to 256. What it holds
  * afterwards is no secret.

@@ -204,6 +204,23 @@ static drv_result run_text(const struct round *round)
     return r;
 }
 
+/*
+ * Where not all could be queued: masks of tags and counters, which other kernels wipe. What is
+ * decrypted has statuses that say so.
+ */
+static void wipe_rest(const struct round *round)
+{
+    const struct layout *l = round->layout;
+    const struct driver *d = round->batch->keys->device->driver;
+    const size_t count = round->arguments.gcm.count;
+    if (l->states == 0)
+        return;
+    (void)d->memset_d8_async(round->temp + l->states, 0, count * sizeof(struct gcm_batch_state),
+                             round->stream);
+    (void)d->memset_d8_async(round->temp + l->text, 0, count * sizeof(struct aes_batch_message),
+                             round->stream);
+}
+
 static drv_result queue_round(struct round *round)
 {
     drv_result r = read_descriptions(round);
@@ -213,7 +230,11 @@ static drv_result queue_round(struct round *round)
         r = run_text(round);
     if (r == DRV_SUCCESS)
         r = hash(round, GPUAES_GCM_ENCRYPT);
-    return r == DRV_SUCCESS ? launch(round, DEVICE_BATCH_CLEAR_KERNEL) : r;
+    if (r == DRV_SUCCESS)
+        r = launch(round, DEVICE_BATCH_CLEAR_KERNEL);
+    if (r != DRV_SUCCESS)
+        wipe_rest(round);
+    return r;
 }
 
 static enum gpuaes_status queue(const struct gpuaes_device_batch *batch, const struct layout *l,

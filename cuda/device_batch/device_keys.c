@@ -211,6 +211,23 @@ enum gpuaes_status gpuaes_device_keys_open(struct gpuaes_device_keys **keys, enu
     return status;
 }
 
+/*
+ * A stream of another context, or none at all, is the caller's mistake. With any other error the
+ * context is broken: a kernel that uses a wrong address leaves it so.
+ */
+static enum gpuaes_status look_at_stream(const struct gpuaes_device_keys *keys, drv_stream stream)
+{
+    drv_context context = keys->device->context;
+    drv_result r = DRV_SUCCESS;
+    if (stream != NULL && stream != DRV_STREAM_LEGACY && stream != DRV_STREAM_PER_THREAD)
+        r = keys->device->driver->stream_get_ctx(stream, &context);
+    if (r != DRV_SUCCESS && r != DRV_INVALID_VALUE && r != DRV_INVALID_HANDLE &&
+        r != DRV_INVALID_CONTEXT)
+        return device_fault(keys->device, "cuStreamGetCtx",
+                            r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
+    return r == DRV_SUCCESS && context == keys->device->context ? GPUAES_OK : GPUAES_BAD_ARGUMENT;
+}
+
 enum gpuaes_status device_keys_enter(const struct gpuaes_device_keys *keys, drv_stream stream,
                                      struct runtime_guard *guard)
 {
@@ -218,10 +235,9 @@ enum gpuaes_status device_keys_enter(const struct gpuaes_device_keys *keys, drv_
     if (fork_is_child() || !runtime_reenter(guard))
         return GPUAES_NOT_READY;
     if (atomic_load(&keys->device->use) != DEVICE_LOST && device_enter(keys->device)) {
-        if (stream == DRV_STREAM_PER_THREAD ||
-            runtime_device_of_stream(keys->device, stream, keys->device->ordinal) == keys->device)
+        status = look_at_stream(keys, stream);
+        if (status == GPUAES_OK)
             return GPUAES_OK;
-        status = GPUAES_BAD_ARGUMENT;
         device_leave(keys->device);
     }
     runtime_leave(guard);

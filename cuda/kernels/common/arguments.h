@@ -244,7 +244,7 @@ struct gcm_batch_arguments {
     uint64_t keys;      /* struct aes_batch_key[key_count] */
     uint64_t states;    /* struct gcm_batch_state[count] */
     uint64_t results; /* uint32_t[count][4]: tags; of decryption 0, or not 0 if it is wrong; or 0 */
-    uint64_t status;  /* without `results`: uint32_t[count], becomes `bad_tag` of wrong ones */
+    uint64_t status;  /* without `results`: uint32_t[count], of decryption: `bad_tag`, or 0 */
     uint64_t plan;
     uint32_t count, key_count, decrypts;
     uint32_t chunks;  /* 0: as `first` says */

@@ -235,7 +235,9 @@ extern "C" __global__ void __launch_bounds__(256)
         *reinterpret_cast<uint32_t *>(a.taken) = 0;
     if (n < a.gcm.count) {
         described d = read_message(a, n);
-        reinterpret_cast<uint32_t *>(a.status)[n] = d.is_good ? 0 : a.bad_argument;
+        /* Until its tag has been compared, no message that is decrypted is authentic. */
+        uint32_t status = a.gcm.decrypts != 0 ? a.gcm.bad_tag : 0;
+        reinterpret_cast<uint32_t *>(a.status)[n] = d.is_good ? status : a.bad_argument;
         write_text(a, n, d);
         blocks = text_at(a, n).blocks;
         if (d.is_good && a.mode == AES_BATCH_CTR)

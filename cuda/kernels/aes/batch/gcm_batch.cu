@@ -190,8 +190,8 @@ static __device__ __forceinline__ void finish_message(const gcm_batch_arguments 
         state.wrong = (differ.c0 | differ.c1 | differ.c2 | differ.c3) != 0 ? 1 : 0;
         if (a.results != 0)
             *result = make_uint4(state.wrong, 0, 0, 0);
-        else if (state.wrong != 0)
-            reinterpret_cast<uint32_t *>(a.status)[number] = a.bad_tag;
+        else
+            reinterpret_cast<uint32_t *>(a.status)[number] = state.wrong != 0 ? a.bad_tag : 0;
     }
     if (a.results == 0) { /* nobody else wipes it: with the tag it tells the key of the hash */
         store_words(state.mask, {});
