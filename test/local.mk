@@ -210,6 +210,7 @@ test_support_libtest_la_SOURCES = \
 	test/support/cases.c test/support/cases.h \
 	test/support/compared.c test/support/compared.h \
 	test/support/device_state.c test/support/device_state.h \
+	test/support/driver_functions.h \
 	test/support/fault_scenarios.c test/support/fault_scenarios.h \
 	test/support/hash_forms.c test/support/hash_forms.h \
 	test/support/jobs.c test/support/jobs.h \

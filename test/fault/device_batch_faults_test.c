@@ -11,6 +11,7 @@
  */
 #include <sys/mman.h>
 
+#include "test/support/driver_functions.h"
 #include "test/support/library.h"
 
 enum { BLOCK = GPUAES_BLOCK, KEY = 32, KEYS = 3, COUNT = 150, LEN = 5 * BLOCK, AAD = 20, TAG = 16 };
@@ -26,13 +27,6 @@ static const struct row {
     {"GCM decryption", GPUAES_GCM_DECRYPT, 0},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
-
-static const char *const functions[] = {
-#define FUNCTION_NAME(member, symbol, parameters) #member,
-    DRIVER_FUNCTIONS(FUNCTION_NAME)
-#undef FUNCTION_NAME
-};
-enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
 /* ---- A batch ----------------------------------------------------------------------------- */
 

@@ -15,14 +15,8 @@
 #include <sys/mman.h>
 
 #include "test/support/cases.h"
+#include "test/support/driver_functions.h"
 #include "test/support/fault_scenarios.h"
-
-static const char *const functions[] = {
-#define FUNCTION_NAME(member, symbol, parameters) #member,
-    DRIVER_FUNCTIONS(FUNCTION_NAME)
-#undef FUNCTION_NAME
-};
-enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
 /* What a run has to say. */
 struct result {

@@ -12,6 +12,7 @@
  */
 #include <sys/mman.h>
 
+#include "test/support/driver_functions.h"
 #include "test/support/library.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, BLOCK = GPUAES_BLOCK, KEY = 32, IV = 12, AAD = 3 * BLOCK };
@@ -45,13 +46,6 @@ static const struct row {
      .len = 100 * KIB + 5},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
-
-static const char *const functions[] = {
-#define FUNCTION_NAME(member, symbol, parameters) #member,
-    DRIVER_FUNCTIONS(FUNCTION_NAME)
-#undef FUNCTION_NAME
-};
-enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
 /* ---- What is expected ------------------------------------------------------------------- */
 
