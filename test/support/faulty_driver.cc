@@ -26,6 +26,7 @@
 #include <sstream>
 #include <string>
 #include <tuple>
+#include <unistd.h>
 
 namespace
 {
@@ -98,6 +99,7 @@ drv_result (*begin_capture)(drv_stream, int);
 drv_result (*end_capture)(drv_stream, void **);
 drv_result (*get_nodes)(void *, void *, size_t *);
 drv_result (*destroy_graph)(void *);
+drv_result (*synchronize)(drv_stream);
 
 drv_result alloc_managed_emulated(drv_ptr *p, size_t bytes, unsigned)
 {
@@ -132,6 +134,8 @@ drv_result destroy_graph_emulated(void *)
     return DRV_SUCCESS;
 }
 
+drv_result synchronize_emulated(drv_stream stream);
+
 template <class F> void find_in(void *library, const char *symbol, F &function)
 {
     function = reinterpret_cast<F>(dlsym(library, symbol));
@@ -154,6 +158,7 @@ void use_emulated(driver &table, void *library)
     end_capture = end_capture_emulated;
     get_nodes = get_nodes_emulated;
     destroy_graph = destroy_graph_emulated;
+    synchronize = synchronize_emulated;
     load_emulated = table.module_load_data;
     emulated_image = kernels();
     table.module_load_data = [](drv_module *module, const void *image) {
@@ -178,11 +183,20 @@ const driver &real()
         find_in(library, "cuStreamEndCapture", end_capture);
         find_in(library, "cuGraphGetNodes", get_nodes);
         find_in(library, "cuGraphDestroy", destroy_graph);
+        find_in(library, "cuStreamSynchronize", synchronize);
 #define FIND(member, symbol, parameters) find_in(library, #symbol, table.member);
         DRIVER_FUNCTIONS(FIND)
 #undef FIND
     });
     return table;
+}
+
+drv_result synchronize_emulated(drv_stream stream)
+{
+    drv_result r;
+    while ((r = real().stream_query(stream)) == DRV_NOT_READY)
+        usleep(20); /* the emulator needs the core */
+    return r;
 }
 
 /* ---- Every call --------------------------------------------------------------------------- */
@@ -268,6 +282,7 @@ drv_result cuStreamBeginCapture_v2(drv_stream stream, int mode);
 drv_result cuStreamEndCapture(drv_stream stream, void **graph);
 drv_result cuGraphGetNodes(void *graph, void *nodes, size_t *count);
 drv_result cuGraphDestroy(void *graph);
+drv_result cuStreamSynchronize(drv_stream stream);
 
 void emulator_configure(const char *options);
 unsigned emulator_calls(const char *function);
@@ -301,6 +316,12 @@ drv_result cuGraphDestroy(void *graph)
 {
     (void)real();
     return destroy_graph(graph);
+}
+
+drv_result cuStreamSynchronize(drv_stream stream)
+{
+    (void)real();
+    return synchronize(stream);
 }
 
 void emulator_configure(const char *options)
