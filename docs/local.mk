@@ -32,6 +32,8 @@ nobase_dist_doc_DATA = docs/gpuaes.cnf \
 	docs/examples/base64_client.c docs/examples/base64_objects.c docs/examples/device_memory.c \
 	docs/examples/encrypt_file.c docs/examples/gcm_pinned.c docs/examples/parquet_decrypt.c \
 	docs/examples/parquet_decrypt.py docs/examples/parquet_footer.c docs/examples/parquet_footer.h \
+	docs/examples/parquet_gpu.c docs/examples/parquet_gpu.h \
+	docs/examples/parquet_pages.c docs/examples/parquet_pages.h \
 	docs/examples/torch_tensor.py \
 	$(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/docs/decisions/*.md) \
 	$(foreach kind,svg tsv,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind))))
@@ -46,8 +48,10 @@ docs_examples_gcm_pinned_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/cuda
 docs_examples_gcm_pinned_LDADD = cuda/libgpuaes.la $(LIBCRYPTO_LIBS)
 docs_examples_gcm_pinned_LDFLAGS = $(AM_LDFLAGS) -no-install
 # It needs libgpuaes alone, and opens the driver itself.
-docs_examples_parquet_decrypt_SOURCES = docs/examples/parquet_decrypt.c docs/examples/parquet_footer.c \
-	docs/examples/parquet_footer.h
+parquet_sources = docs/examples/parquet_footer.c docs/examples/parquet_footer.h \
+	docs/examples/parquet_gpu.c docs/examples/parquet_gpu.h \
+	docs/examples/parquet_pages.c docs/examples/parquet_pages.h
+docs_examples_parquet_decrypt_SOURCES = docs/examples/parquet_decrypt.c $(parquet_sources)
 docs_examples_parquet_decrypt_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/cuda
 docs_examples_parquet_decrypt_LDADD = cuda/libgpuaes.la $(SYSTEM_LIBS)
 docs_examples_parquet_decrypt_LDFLAGS = $(AM_LDFLAGS) -no-install

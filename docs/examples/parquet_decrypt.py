@@ -148,14 +148,24 @@ class DeviceMemory:
         address = c_uint64()
         check_cuda(cuda.cuMemAlloc_v2(byref(address), c_size_t(max(size, 1))), "cuMemAlloc")
         self.address, self.size = address.value, size
-        if data is not None:
-            check(gpuaes.gpuaes_copy(c_void_p(self.address), bytes(data), c_size_t(size)), "copy")
+        if data:
+            data = (ctypes.c_char * size).from_buffer(data) if isinstance(data, bytearray) else data
+            self.copy(cuda.cuMemcpyHtoDAsync_v2, c_uint64(self.address), data, size)
 
-    def read(self, begin=0, end=None):
-        size = (self.size if end is None else end) - begin
-        data = ctypes.create_string_buffer(size)
-        check(gpuaes.gpuaes_copy(data, c_void_p(self.address + begin), c_size_t(size)), "copy")
-        return data.raw
+    @staticmethod
+    def copy(function, to, from_, size):
+        check_cuda(function(to, from_, c_size_t(size), None), "copy")
+        check_cuda(cuda.cuStreamSynchronize(None), "copy")
+
+    def read(self, begin, to):
+        """Fills `to`, a writable buffer, with the bytes from `begin` on."""
+        to = (ctypes.c_char * len(to)).from_buffer(to)
+        self.copy(cuda.cuMemcpyDtoHAsync_v2, to, c_uint64(self.address + begin), len(to))
+
+    def read_all(self):
+        data = bytearray(self.size)
+        self.read(0, data)
+        return data
 
     def __del__(self):
         cuda.cuMemFree_v2(c_uint64(self.address))
@@ -213,7 +223,7 @@ class Image:
 
     def __init__(self, data, prefix, keys):
         self.data, self.prefix, self.keys = bytearray(data), prefix, keys
-        self.device = DeviceMemory(len(data), data)
+        self.device = DeviceMemory(len(data), self.data)
 
     def text(self, module):
         return bytes(self.data[module.at:module.at + module.size])
@@ -250,13 +260,13 @@ class Image:
         work = DeviceMemory(size.value)
         check(gpuaes.gpuaes_device_batch_queue(byref(batch), c_void_p(work.address), size, None), "decryption")
 
-        for module, (status,) in zip(modules, struct.iter_unpack("I", arrays["status"].read())):
+        for module, (status,) in zip(modules, struct.iter_unpack("I", arrays["status"].read_all())):
             if status == BAD_TAG:
                 raise Refused(f"{module.where}: not authentic: another key, or changed")
             check(status, module.where)
         begin = min(m.at for m in modules)
         end = min(max(m.at + m.size + TAG for m in modules), len(self.data))
-        self.data[begin:end] = self.device.read(begin, end)
+        self.device.read(begin, memoryview(self.data)[begin:end])
 
 
 # ---- The file --------------------------------------------------------------------------

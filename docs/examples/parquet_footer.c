@@ -1,13 +1,38 @@
 /*
- * Thrift's compact protocol, and the structures of Parquet that parquet_decrypt.c needs:
+ * Thrift's compact protocol, and the structures of Parquet that parquet_pages.c needs:
  * https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#define _GNU_SOURCE /* program_invocation_short_name */
 #include "parquet_footer.h"
 
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+const char *file_name;
+
+void fail(const char *format, ...)
+{
+    va_list arguments;
+
+    fprintf(stderr, "%s: %s: ", program_invocation_short_name, file_name);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(1);
+}
+
+void *checked(void *memory)
+{
+    if (memory == NULL)
+        fail("no memory");
+    return memory;
+}
 
 /* ---- Thrift's compact protocol --------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /*
- * What parquet_decrypt.c needs of a Parquet file's footer, read from Thrift's compact protocol. All
+ * What parquet_pages.c needs of a Parquet file's footer, read from Thrift's compact protocol. All
  * functions end the program on a structure that is not valid.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -10,7 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The program's own: prints a message with the name of the file, and exits. */
+/* The program sets it first. */
+extern const char *file_name;
+
+/* Prints a message that begins with the names of the program and the file, and exits. */
 void __attribute__((noreturn, format(printf, 1, 2))) fail(const char *format, ...);
 
 /* The same memory, unless it is NULL: then there is none left, and the program fails. */

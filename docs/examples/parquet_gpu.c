@@ -1,0 +1,157 @@
+/*
+ * What parquet_pages.c needs of a GPU: memory, copies and keys.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "parquet_gpu.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void check(enum gpuaes_status status, const char *what)
+{
+    if (status != GPUAES_OK)
+        fail("%s: %s", what, gpuaes_status_text(status));
+}
+
+/* ---- Memory of the device ------------------------------------------------------ */
+
+static struct {
+    int (*init)(unsigned);
+    int (*get)(int *, int);
+    int (*retain)(void **, int);
+    int (*push)(void *);
+    int (*pop)(void **);
+    int (*alloc)(uint64_t *, size_t);
+    int (*release)(uint64_t);
+    int (*to_device)(uint64_t, const void *, size_t, void *);
+    int (*from_device)(void *, uint64_t, size_t, void *);
+    int (*wait)(void *);
+} cuda;
+
+static void *context;
+
+/* By dlopen(), so that the program is compiled where there is no CUDA. */
+void open_gpu(void)
+{
+    static const char *const names[] = {"cuInit",
+                                        "cuDeviceGet",
+                                        "cuDevicePrimaryCtxRetain",
+                                        "cuCtxPushCurrent_v2",
+                                        "cuCtxPopCurrent_v2",
+                                        "cuMemAlloc_v2",
+                                        "cuMemFree_v2",
+                                        "cuMemcpyHtoDAsync_v2",
+                                        "cuMemcpyDtoHAsync_v2",
+                                        "cuStreamSynchronize"};
+    enum { COUNT = sizeof names / sizeof names[0] };
+    void *library = dlopen("libcuda.so.1", RTLD_NOW), *found[COUNT];
+    int device;
+
+    for (unsigned i = 0; i < COUNT; i++) {
+        found[i] = library != NULL ? dlsym(library, names[i]) : NULL;
+        if (found[i] == NULL)
+            fail("there is no CUDA driver: %s", dlerror());
+    }
+    memcpy(&cuda, found, sizeof cuda);
+    if (cuda.init(0) || cuda.get(&device, 0) || cuda.retain(&context, device) || cuda.push(context))
+        fail("GPU 0 cannot be used");
+    if (gpuaes_start(NULL, NULL, 1) != GPUAES_READY)
+        fail("GPU 0 cannot be used: %s", gpuaes_reason());
+}
+
+unsigned char *device_alloc(size_t count)
+{
+    uint64_t address;
+
+    if (cuda.alloc(&address, count))
+        fail("no device memory: %zu bytes", count);
+    return (unsigned char *)(uintptr_t)address;
+}
+
+void device_free(void *memory)
+{
+    if (memory != NULL)
+        (void)cuda.release((uint64_t)(uintptr_t)memory);
+}
+
+void copy_to_device(void *to, const void *from, size_t count)
+{
+    if (cuda.push(context) || cuda.to_device((uint64_t)(uintptr_t)to, from, count, NULL) ||
+        cuda.wait(NULL) || cuda.pop(&(void *){NULL}))
+        fail("copy to the device: it failed");
+}
+
+void copy_from_device(void *to, const void *from, size_t count)
+{
+    if (cuda.push(context) || cuda.from_device(to, (uint64_t)(uintptr_t)from, count, NULL) ||
+        cuda.wait(NULL) || cuda.pop(&(void *){NULL}))
+        fail("copy from the device: it failed");
+}
+
+void wait_for_device(void)
+{
+    if (cuda.wait(NULL))
+        fail("the GPU failed");
+}
+
+/* ---- Keys ------------------------------------------------------------------------ */
+
+/* Writes at most `most` bytes. Returns their number, or 0 for another text. */
+static size_t read_hex(const char *text, unsigned char *bytes, size_t most)
+{
+    size_t count = strlen(text) / 2;
+
+    if (strlen(text) % 2 != 0 || count > most ||
+        strspn(text, "0123456789abcdefABCDEF") != 2 * count)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = (unsigned char)strtoul((char[]){text[2 * i], text[2 * i + 1], '\0'}, NULL, 16);
+    return count;
+}
+
+/* Returns 0 for what is no key, or one of another size than those before. */
+static int read_key(struct keys *keys, const char *hex, unsigned number)
+{
+    size_t size = read_hex(hex, keys->bytes + (size_t)number * 32, 32);
+
+    if ((size != 16 && size != 24 && size != 32) || (keys->size != 0 && keys->size != size))
+        return 0;
+    keys->size = size;
+    return 1;
+}
+
+int read_options(int argc, char **argv, struct keys *keys, struct bytes *prefix)
+{
+    int option, has_footer_key = 0, right = 1;
+
+    keys->count = 1;
+    while (right && (option = getopt(argc, argv, "f:k:p:")) != -1) {
+        char *equals = option == 'k' ? strrchr(optarg, '=') : NULL;
+
+        if (option == 'f') {
+            right = has_footer_key = read_key(keys, optarg, 0);
+        } else if (option == 'p') {
+            prefix->count = read_hex(optarg, prefix->at, NAME);
+            right = prefix->count > 0 || *optarg == '\0';
+        } else if (equals != NULL && equals - optarg < NAME && keys->count < KEYS) {
+            memcpy(keys->names[keys->count], optarg, (size_t)(equals - optarg));
+            right = read_key(keys, equals + 1, keys->count++);
+        } else {
+            right = 0;
+        }
+    }
+    return right && has_footer_key ? optind : 0;
+}
+
+void open_keys(struct keys *keys)
+{
+    for (unsigned i = 1; i < keys->count; i++) /* they follow each other without a gap */
+        memmove(keys->bytes + i * keys->size, keys->bytes + (size_t)i * 32, keys->size);
+    check(gpuaes_device_keys_open(&keys->on_device, GPUAES_GCM_DECRYPT, keys->bytes, keys->size,
+                                  keys->count, NULL, 0),
+          "keys");
+    gpuaes_cleanse(keys->bytes, sizeof keys->bytes);
+}

@@ -1,0 +1,58 @@
+/*
+ * What parquet_pages.c needs of a GPU: memory, copies and keys. All functions end the program, with
+ * a message, where the GPU fails.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PARQUET_GPU_H
+#define PARQUET_GPU_H
+
+#include <gpuaes.h>
+
+#include "parquet_footer.h"
+
+enum { KEYS = 64 };
+
+/* Fails with what was to be done, unless the status is GPUAES_OK. */
+void check(enum gpuaes_status status, const char *what);
+
+/* ---- Memory of the device ------------------------------------------------------ */
+
+/* Makes the primary context of GPU 0 current, and starts libgpuaes. */
+void open_gpu(void);
+
+/* One address space for host and device, so the pointer can be had as any other. */
+unsigned char *device_alloc(size_t count);
+void device_free(void *memory);
+
+/*
+ * Copy in the order of the legacy default stream, as batches are queued here, and return when it is
+ * done. Any thread may call them, in which the context need not be current.
+ */
+void copy_to_device(void *to, const void *from, size_t count);
+void copy_from_device(void *to, const void *from, size_t count);
+
+/* Waits until all that is queued on that stream is done. */
+void wait_for_device(void);
+
+/* ---- Keys ------------------------------------------------------------------------ */
+
+struct keys {
+    unsigned char bytes[KEYS * 32]; /* until they are on the device */
+    char names[KEYS][NAME];         /* of columns; the first key is the footer's */
+    size_t size;
+    unsigned count;
+    struct gpuaes_device_keys *on_device;
+};
+
+/*
+ * Reads options -f, -k and -p as in parquet_decrypt.c into *keys and *prefix, whose bytes are the
+ * caller's, NAME of them. Returns the number of the first argument behind them, or 0 where the
+ * options are wrong.
+ */
+int read_options(int argc, char **argv, struct keys *keys, struct bytes *prefix);
+
+/* Expands the keys on the device, and cleanses those of the host. */
+void open_keys(struct keys *keys);
+
+#endif
