@@ -46,7 +46,12 @@ EXTRA_PROGRAMS += $(bench_programs)
 bench_gpuaes_bench_CPPFLAGS = $(AM_CPPFLAGS) $(bench_cppflags)
 bench_gpuaes_bench_LDADD = bench/libbench.la cuda/libgpuaes.la $(LDADD)
 CLEANFILES += $(bench_programs)
-bench_programs = bench/gpuaes_bench bench/stream
+bench_programs = bench/gpuaes_bench bench/parquet_pages bench/stream
+# Opens the driver and libgpuaes as the example does.
+bench_parquet_pages_SOURCES = bench/parquet_pages.c $(parquet_sources)
+bench_parquet_pages_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/cuda
+bench_parquet_pages_LDADD = cuda/libgpuaes.la $(SYSTEM_LIBS)
+bench_parquet_pages_LDFLAGS = $(AM_LDFLAGS) -no-install
 if HAVE_CXX
 bench_programs += bench/gpuaes_bench_emulated
 bench_gpuaes_bench_emulated_SOURCES = bench/gpuaes_bench.c
@@ -105,7 +110,7 @@ EXTRA_DIST += bench/references/limits.cu bench/references/references.cu $(refere
 	bench/Aims.pm bench/Published.pm bench/Results.pm bench/Sides.pm \
 	bench/Plot/Gnuplot.pm bench/Report/Machine.pm bench/Report/Measured.pm \
 	bench/Report/References.pm bench/Report/Tables.pm \
-	bench/measure_all bench/plot bench/programs bench/report
+	bench/measure_all bench/parquet_rates bench/plot bench/programs bench/report
 
 # Kernels of published work, and those that reach the limits of a device; embedded as the
 # others are.
