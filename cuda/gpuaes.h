@@ -47,13 +47,13 @@ enum gpuaes_status {
 
 /*
  * While the application captures a CUDA graph, no work of the library becomes part of it, but for
- * that of gpuaes_device_batch_queue() on the captured stream, and no capture is invalidated. On
- * device memory, calls follow the legacy default stream (see gpuaes_aes()), which cannot be used
- * while a stream that it waits for, one of that device not created as non-blocking, is captured:
- * they return BUSY, also with GPUAES_WAIT, having done nothing, and can be repeated when the
- * capture has ended. So do gpuaes_stream_binding_aes() and gpuaes_stream_binding_wait() on a stream
- * that is captured itself. Other calls are not affected. A capture must not begin in another thread
- * during a call that it would affect.
+ * that of gpuaes_device_batch_queue() and gpuaes_random_queue() on the captured stream, and no
+ * capture is invalidated. On device memory, calls follow the legacy default stream (see
+ * gpuaes_aes()), which cannot be used while a stream that it waits for, one of that device not
+ * created as non-blocking, is captured: they return BUSY, also with GPUAES_WAIT, having done
+ * nothing, and can be repeated when the capture has ended. So do gpuaes_stream_binding_aes() and
+ * gpuaes_stream_binding_wait() on a stream that is captured itself. Other calls are not affected. A
+ * capture must not begin in another thread during a call that it would affect.
  */
 
 /* Returns a few words for a status, in static storage. */
@@ -661,6 +661,80 @@ gpuaes_device_batch_temp_bytes(const struct gpuaes_device_batch *batch, size_t *
 GPUAES_API enum gpuaes_status gpuaes_device_batch_queue(const struct gpuaes_device_batch *batch,
                                                         void *temp, size_t temp_bytes,
                                                         void *stream);
+
+/* ---- Random numbers in device memory ------------------------------------------------- */
+
+/*
+ * What keystream of AES-256-CTR becomes. Words are little-endian; word32 `i` is bytes 4 i to
+ * 4 i + 3 of the keystream, word64 `i` bytes 8 i to 8 i + 7. So each element has bits of its own,
+ * at a place that is known: any part of a stream can be made by itself, and by any AES.
+ *
+ * Each operation on floating-point numbers is rounded by itself, to nearest, in the type of the
+ * element. All but normal numbers can so be repeated bit by bit on a CPU.
+ */
+enum gpuaes_random_kind {
+    /* Bytes: element i is byte i of the keystream. */
+    GPUAES_RANDOM_BYTES,
+    /*
+     * Uniform float and double, u * scale + shift, where u is 0 or more and less than 1:
+     * (word32 i >> 8) * 2^-24, or (word64 i >> 11) * 2^-53.
+     */
+    GPUAES_RANDOM_UNIFORM32,
+    GPUAES_RANDOM_UNIFORM64,
+    /*
+     * Normal float and double, z * scale + shift, after Box and Muller. Of words a and b, which are
+     * i and i + 1 for an even element i and the one behind it: z = r cos(pi t), then r sin(pi t),
+     * where r = sqrt(-2 ln u). Float: u = a * 2^-32 + 2^-33, where a is rounded to float first, and
+     * t = (b >> 8) * 2^-23; double: u = (a >> 11) * 2^-53 + 2^-54, t = (b >> 11) * 2^-52. Of float,
+     * |z| is at most 6.77, of double 8.66. Logarithm, sine and cosine agree with those of a CPU
+     * within rounding only.
+     */
+    GPUAES_RANDOM_NORMAL32,
+    GPUAES_RANDOM_NORMAL64,
+    /*
+     * Integers from `low` to low + range - 1, modulo 2^(8 element_bytes), where a range of 0 is
+     * 2^64: low + floor(word64 i * range / 2^64). No probability differs from 1 / range by more
+     * than 2^-64.
+     */
+    GPUAES_RANDOM_RANGE,
+    /* `success` where (word64 i >> 1) is less than floor(probability * 2^63), else zeros. */
+    GPUAES_RANDOM_BERNOULLI
+};
+
+struct gpuaes_random {
+    enum gpuaes_random_kind kind;
+    const struct gpuaes_device_keys *keys; /* of 32 bytes, opened for an op that has CTR */
+    uint32_t key;                          /* the number of one of them, from 0 */
+    unsigned char counter[16]; /* the counter block, 128 bits big-endian, where element 0 begins */
+    uint64_t first;            /* the number of the first element that is written */
+    size_t count;              /* 0: nothing is queued */
+    size_t element_bytes;      /* RANGE, BERNOULLI: 1, 2, 4 or 8 */
+    double scale, shift;       /* UNIFORM, NORMAL: finite; of float, rounded to that */
+    int64_t low;               /* RANGE */
+    uint64_t range;
+    double probability; /* BERNOULLI: 0 to 1 */
+    uint64_t success;   /* its low element_bytes bytes are written */
+};
+
+/*
+ * Queues on `stream`, which is as for gpuaes_device_batch_queue(), that random->count elements are
+ * written at `out`. That is memory of the keys' device, managed or pinned, aligned to an element.
+ * Neither waits nor allocates. The struct is not needed after the return; the keys must stay until
+ * the stream has passed the work. Several calls may use the same keys at once. What is written
+ * depends on key, counter and number of an element alone, neither on the device nor on how many
+ * elements a call has; the caller uses no bytes of a keystream twice.
+ *
+ * The key is read from device memory, so that the driver keeps no copy of it. The stream may be
+ * captured into a CUDA graph, whose runs write the same numbers again.
+ *
+ * Returns OK when it is queued; NOT_READY; BAD_ARGUMENT, with nothing queued, for keys of another
+ * length or operation or a number without a key, a size, an alignment or a number out of its range,
+ * elements beyond 2^64 bytes of keystream, or a stream of another context; BAD_RANGE for other
+ * memory; BUSY for the legacy stream, where that would invalidate a capture; FAULT, also where the
+ * device had been lost before.
+ */
+GPUAES_API enum gpuaes_status gpuaes_random_queue(const struct gpuaes_random *random, void *out,
+                                                  void *stream);
 
 /* ---- AES on a stream of the application ---------------------------------- */
 

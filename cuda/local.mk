@@ -37,11 +37,13 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/launch/batch.c \
 	cuda/launch/device_batch.c \
 	cuda/launch/gcm_batch.c \
+	cuda/launch/random.c \
 	cuda/launch/gcm.c \
 	cuda/kernels/common/arguments.h \
 	cuda/keystream/keystream.c \
 	cuda/device/ring.c cuda/device/ring.h \
 	cuda/device/stream_set.c cuda/device/stream_set.h \
+	cuda/random/random.c \
 	cuda/runtime/runtime.c cuda/runtime/runtime.h \
 	cuda/memory/memory_kind.c cuda/memory/memory_kind.h \
 	cuda/memory/pinned.c \

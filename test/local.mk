@@ -25,6 +25,7 @@ in_tree = $(patsubst $(srcdir)/%,%,$(wildcard $(addprefix $(srcdir)/,$(1))))
 # Programs that speak EVP, and so run against any module.
 evp_tests = \
 	test/api/device_batch_test \
+	test/api/random_test \
 	test/evp/aes_differential_test \
 	test/evp/aes_known_answer_test \
 	test/evp/aes_parameters_test \

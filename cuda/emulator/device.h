@@ -292,5 +292,6 @@ template <class T> void __stwt(T *p, T value)
 }
 
 #include "cuda/emulator/integers.h"
+#include "cuda/emulator/reals.h"
 
 #endif

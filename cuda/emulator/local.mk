@@ -18,6 +18,7 @@ cuda_emulator_libemulator_la_SOURCES = \
 	cuda/emulator/memory.cc \
 	cuda/emulator/modules.cc \
 	cuda/emulator/options.cc \
+	cuda/emulator/reals.h \
 	cuda/emulator/sanitizers.h \
 	cuda/emulator/streams.cc \
 	$(KERNEL_SOURCES)

@@ -17,6 +17,7 @@ KERNEL_SOURCES = \
 	cuda/kernels/aes/gcm/aes_gcm.cu \
 	cuda/kernels/aes/gcm/aes_gcm_hybrid.cu \
 	cuda/kernels/aes/gcm/gcm_powers.cu \
+	cuda/kernels/aes/random/random.cu \
 	cuda/kernels/aes/xts/aes_xts.cu
 EXTRA_DIST += \
 	$(KERNEL_SOURCES) \
@@ -42,6 +43,7 @@ EXTRA_DIST += \
 	cuda/kernels/aes/hybrid/hybrid_inside.cuh \
 	cuda/kernels/common/intrinsics.cuh \
 	cuda/kernels/aes/no_hash.cuh \
+	cuda/kernels/aes/random/random_elements.cuh \
 	cuda/kernels/kernels.cu \
 	cuda/kernels/aes/make_sbox_circuits.py \
 	cuda/kernels/manifest \

@@ -42,8 +42,9 @@ struct kernels {
     drv_function batch[2][2][KEY_SIZES]; /* decrypts or not, many keys or one */
     drv_function batch_chain, batch_expand, gcm_batch[GCM_BATCH_KERNELS];
     drv_function device_batch[DEVICE_BATCH_KERNELS];
-    unsigned batch_shared[2]; /* bytes: for one key, for many */
-    unsigned batch_lane_keys; /* see aes_batch_arguments */
+    unsigned batch_shared[2];                /* bytes: for one key, for many */
+    unsigned batch_lane_keys;                /* see aes_batch_arguments */
+    drv_function random_small, random_large; /* large: NULL: not on this device */
     drv_function base64_encode, base64_decode;
     unsigned multiprocessors;
     unsigned max_threads;
@@ -207,6 +208,15 @@ drv_result kernels_launch_device_keys_gather(const struct driver *driver,
                                              const struct kernels *kernels,
                                              struct device_keys_arguments *arguments,
                                              drv_stream stream);
+
+/* ---- Random numbers: random.c ---- */
+
+/* A part of kernels_load(); `shared` is what a block may have. */
+drv_result kernels_load_random(const struct driver *driver, struct kernels *kernels, int shared);
+
+/* Queues random numbers of any count but 0; the arguments are copied. */
+drv_result kernels_launch_random(const struct driver *driver, const struct kernels *kernels,
+                                 struct random_arguments *arguments, drv_stream stream);
 
 /* Launches a kernel; all launches go through this. */
 drv_result kernels_launch(const struct driver *driver, drv_function function, unsigned grid,

@@ -292,6 +292,39 @@ struct device_keys_arguments {
 };
 
 /*
+ * Random numbers: extern "C" void random_SIZE(const struct random_arguments), SIZE small or large.
+ * Block `n` of the keystream is counter block `counter` + n, encrypted by AES-256; see enum
+ * gpuaes_random_kind for what becomes of it. Elements `first` to `end` - 1 are written, counted
+ * from the first one of block 0, in which `first` lies; element `first` goes to `out`. Any grid,
+ * blocks of one dimension and whole warps. Shared memory: the tables, and AES_BATCH_KEY_WORDS * 4
+ * for the schedule, which is in device memory, so that the driver keeps no copy of it. Timing does
+ * not depend on key or numbers: a lane reads tables in its own bank.
+ */
+enum random_kind {
+    RANDOM_BYTES,
+    RANDOM_UNIFORM32,
+    RANDOM_UNIFORM64,
+    RANDOM_NORMAL32,
+    RANDOM_NORMAL64,
+    RANDOM_RANGE,
+    RANDOM_BERNOULLI
+};
+struct random_arguments {
+    uint64_t out;      /* aligned to an element */
+    uint64_t schedule; /* uint32_t[AES_BATCH_KEY_WORDS], aligned to 16 */
+    uint64_t blocks;
+    uint64_t first, end;
+    uint32_t counter[4];    /* as loaded from memory, little-endian words */
+    uint32_t kind;          /* enum random_kind */
+    uint32_t element_bytes; /* RANGE, BERNOULLI */
+    uint64_t range, low;    /* RANGE: range 0 is 2^64 */
+    uint64_t threshold;     /* BERNOULLI: for 63 bits of a word; */
+    uint64_t success;       /* what is written below it */
+    double scale64, shift64;
+    float scale32, shift32;
+};
+
+/*
  * extern "C" void base64_encode(const struct base64_encode_arguments)
  * `in` and `out` at any alignment; nothing outside of the two ranges is written,
  * nor outside of the aligned words that hold input read. Encodes `bytes`, with

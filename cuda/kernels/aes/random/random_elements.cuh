@@ -1,0 +1,172 @@
+/*
+ * Random numbers of a block of keystream, and how a warp stores them. cuda/gpuaes.h defines them:
+ * enum gpuaes_random_kind.
+ *
+ * Operations whose results the CPU is to repeat bit by bit are rounded one by one: no compiler may
+ * join a product and a sum.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_KERNELS_RANDOM_ELEMENTS_CUH
+#define GPUAES_KERNELS_RANDOM_ELEMENTS_CUH
+
+#include "cuda/kernels/common/arguments.h"
+#include "cuda/kernels/common/blocks.cuh"
+
+/* ---- Numbers ----------------------------------------------------------------------- */
+
+static __device__ __forceinline__ uint64_t join_words(uint32_t low, uint32_t high)
+{
+    return static_cast<uint64_t>(high) << 32 | low;
+}
+
+static __device__ __forceinline__ uint32_t scaled(const random_arguments &a, float x)
+{
+    return __float_as_uint(__fadd_rn(__fmul_rn(x, a.scale32), a.shift32));
+}
+
+static __device__ __forceinline__ uint64_t scaled(const random_arguments &a, double x)
+{
+    return static_cast<uint64_t>(
+        __double_as_longlong(__dadd_rn(__dmul_rn(x, a.scale64), a.shift64)));
+}
+
+static __device__ __forceinline__ uint32_t uniform32(const random_arguments &a, uint32_t word)
+{
+    return scaled(a, static_cast<float>(word >> 8) * 0x1p-24f);
+}
+
+static __device__ __forceinline__ uint64_t uniform64(const random_arguments &a, uint64_t word)
+{
+    return scaled(a, static_cast<double>(word >> 11) * 0x1p-53);
+}
+
+/* Box and Muller: two words, two numbers. The logarithm's argument is never 0. */
+static __device__ __forceinline__ uint2 normal32(const random_arguments &a, uint32_t distance,
+                                                 uint32_t angle)
+{
+    float sine, cosine;
+    float u = __fmaf_rn(static_cast<float>(distance), 0x1p-32f, 0x1p-33f);
+    float r = sqrtf(-2 * logf(u));
+    sincospif(static_cast<float>(angle >> 8) * 0x1p-23f, &sine, &cosine);
+    return make_uint2(scaled(a, r * cosine), scaled(a, r * sine));
+}
+
+static __device__ __forceinline__ ulonglong2 normal64(const random_arguments &a, uint64_t distance,
+                                                      uint64_t angle)
+{
+    double sine, cosine;
+    double u = __fma_rn(static_cast<double>(distance >> 11), 0x1p-53, 0x1p-54);
+    double r = sqrt(-2 * log(u));
+    sincospi(static_cast<double>(angle >> 11) * 0x1p-52, &sine, &cosine);
+    return make_ulonglong2(scaled(a, r * cosine), scaled(a, r * sine));
+}
+
+static __device__ __forceinline__ aes_state from_long(uint64_t low, uint64_t high)
+{
+    return {static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32),
+            static_cast<uint32_t>(high), static_cast<uint32_t>(high >> 32)};
+}
+
+/* The numbers that a block becomes, of the kinds that take 16 bytes. */
+static __device__ __forceinline__ aes_state numbers_of(const random_arguments &a, aes_state s)
+{
+    uint64_t low = join_words(s.c0, s.c1), high = join_words(s.c2, s.c3);
+    switch (a.kind) {
+    case RANDOM_UNIFORM32:
+        return {uniform32(a, s.c0), uniform32(a, s.c1), uniform32(a, s.c2), uniform32(a, s.c3)};
+    case RANDOM_UNIFORM64:
+        return from_long(uniform64(a, low), uniform64(a, high));
+    case RANDOM_NORMAL32: {
+        uint2 first = normal32(a, s.c0, s.c1), second = normal32(a, s.c2, s.c3);
+        return {first.x, first.y, second.x, second.y};
+    }
+    case RANDOM_NORMAL64: {
+        ulonglong2 both = normal64(a, low, high);
+        return from_long(both.x, both.y);
+    }
+    default:
+        return s;
+    }
+}
+
+/* Of the kinds that take a word of 64 bits each. */
+static __device__ __forceinline__ uint64_t integer_of(const random_arguments &a, uint64_t word)
+{
+    if (a.kind == RANDOM_BERNOULLI)
+        return (word >> 1) < a.threshold ? a.success : 0;
+    return a.low + (a.range == 0 ? word : __umul64hi(word, a.range));
+}
+
+/* ---- Stores ------------------------------------------------------------------------ */
+
+static __device__ __forceinline__ void store_integer(const random_arguments &a, uint64_t number,
+                                                     uint64_t value)
+{
+    if (number < a.first || number >= a.end)
+        return;
+    uint64_t to = a.out + (number - a.first) * a.element_bytes;
+    switch (a.element_bytes) {
+    case 1:
+        *reinterpret_cast<uint8_t *>(to) = static_cast<uint8_t>(value);
+        break;
+    case 2:
+        *reinterpret_cast<uint16_t *>(to) = static_cast<uint16_t>(value);
+        break;
+    case 4:
+        *reinterpret_cast<uint32_t *>(to) = static_cast<uint32_t>(value);
+        break;
+    default:
+        *reinterpret_cast<uint64_t *>(to) = value;
+    }
+}
+
+/* Bytes of `s` that lie from `begin` to `end` - 1, where `s` is the 16 bytes from `at` on. */
+static __device__ __forceinline__ void store_between(uint64_t base, uint64_t begin, uint64_t end,
+                                                     uint64_t at, aes_state s)
+{
+#pragma unroll 1
+    for (uint64_t i = at; i < at + 16; i++) {
+        if (i >= begin && i < end)
+            *reinterpret_cast<unsigned char *>(base + i) = static_cast<unsigned char>(s.c0);
+        s.c0 = __funnelshift_r(s.c0, s.c1, 8);
+        s.c1 = __funnelshift_r(s.c1, s.c2, 8);
+        s.c2 = __funnelshift_r(s.c2, s.c3, 8);
+        s.c3 >>= 8;
+    }
+}
+
+/* Elements have so many bytes, of the kinds that take 16 for a block. */
+static __device__ __forceinline__ uint32_t width_of(uint32_t kind)
+{
+    if (kind == RANDOM_BYTES)
+        return 1;
+    return kind == RANDOM_UNIFORM64 || kind == RANDOM_NORMAL64 ? 8 : 4;
+}
+
+/*
+ * Stores what blocks `first` + lane of a converged warp become. `first` may be below 0 (it wraps),
+ * and blocks beyond the last one are left out.
+ */
+static __device__ __forceinline__ void store_row(const random_arguments &a, uint64_t first,
+                                                 aes_state s)
+{
+    uint64_t block = first + threadIdx.x % LANES;
+    if (a.kind >= RANDOM_RANGE) {
+        if (block < a.blocks) {
+            store_integer(a, 2 * block, integer_of(a, join_words(s.c0, s.c1)));
+            store_integer(a, 2 * block + 1, integer_of(a, join_words(s.c2, s.c3)));
+        }
+        return;
+    }
+    uint32_t width = width_of(a.kind);
+    uint64_t begin = a.first * width, end = a.end * width, base = a.out - begin;
+    s = numbers_of(a, s);
+    /* Of whole rows alone no lane is at an end. */
+    if (first * 16 >= begin && first < a.blocks && end - first * 16 >= 16 * LANES)
+        store_blocks(base, a.blocks, first, s);
+    else if (block < a.blocks)
+        store_between(base, begin, end, block * 16, s);
+}
+
+#endif

@@ -1,0 +1,158 @@
+/*
+ * Random numbers in device memory: the keystream of AES-256-CTR, and what is made of it.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cuda/aes/aes.h"
+#include "cuda/device_batch/device_keys.h"
+#include "cuda/memory/memory_kind.h"
+
+enum { ROUNDS = 14, KINDS = GPUAES_RANDOM_BERNOULLI + 1 };
+
+/* Kinds are numbered as kernels have them. */
+_Static_assert((int)GPUAES_RANDOM_BYTES == RANDOM_BYTES &&
+                   (int)GPUAES_RANDOM_UNIFORM32 == RANDOM_UNIFORM32 &&
+                   (int)GPUAES_RANDOM_UNIFORM64 == RANDOM_UNIFORM64 &&
+                   (int)GPUAES_RANDOM_NORMAL32 == RANDOM_NORMAL32 &&
+                   (int)GPUAES_RANDOM_NORMAL64 == RANDOM_NORMAL64 &&
+                   (int)GPUAES_RANDOM_RANGE == RANDOM_RANGE &&
+                   (int)GPUAES_RANDOM_BERNOULLI == RANDOM_BERNOULLI,
+               "the same numbers");
+
+/* ---- Arguments ---------------------------------------------------------------------- */
+
+static int takes_element_bytes(enum gpuaes_random_kind kind)
+{
+    return kind == GPUAES_RANDOM_RANGE || kind == GPUAES_RANDOM_BERNOULLI;
+}
+
+/* Bytes of keystream that an element is made of. */
+static unsigned stream_bytes(enum gpuaes_random_kind kind)
+{
+    switch (kind) {
+    case GPUAES_RANDOM_BYTES:
+        return 1;
+    case GPUAES_RANDOM_UNIFORM32:
+    case GPUAES_RANDOM_NORMAL32:
+        return 4;
+    default:
+        return 8;
+    }
+}
+
+static size_t element_bytes(const struct gpuaes_random *random)
+{
+    return takes_element_bytes(random->kind) ? random->element_bytes : stream_bytes(random->kind);
+}
+
+static int is_bad_key(const struct gpuaes_random *random)
+{
+    const struct gpuaes_device_keys *keys = random->keys;
+    return keys == NULL || keys->decrypts || keys->rounds != ROUNDS || random->key >= keys->count;
+}
+
+static int is_bad_number(const struct gpuaes_random *random)
+{
+    switch (random->kind) {
+    case GPUAES_RANDOM_BYTES:
+    case GPUAES_RANDOM_RANGE:
+        return 0;
+    case GPUAES_RANDOM_BERNOULLI: /* not a number is refused, too */
+        return !(random->probability >= 0 && random->probability <= 1);
+    default:
+        return !isfinite(random->scale) || !isfinite(random->shift);
+    }
+}
+
+static int is_bad(const struct gpuaes_random *random, const void *out)
+{
+    if ((unsigned)random->kind >= KINDS || is_bad_key(random) || is_bad_number(random))
+        return 1;
+    size_t bytes = element_bytes(random), width = stream_bytes(random->kind);
+    if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+        return 1;
+    return out == NULL || (uintptr_t)out % bytes != 0 || random->count > SIZE_MAX / bytes ||
+           random->first > UINT64_MAX / width || random->count > UINT64_MAX / width - random->first;
+}
+
+static struct random_arguments arguments_of(const struct gpuaes_random *random, drv_ptr out)
+{
+    const unsigned in_block = GPUAES_BLOCK / stream_bytes(random->kind);
+    const struct gpuaes_device_keys *keys = random->keys;
+    struct random_arguments a = {.out = out,
+                                 .schedule = device_keys_schedules(keys) +
+                                             (drv_ptr)random->key * AES_BATCH_KEY_WORDS * 4,
+                                 .first = random->first % in_block,
+                                 .end = random->first % in_block + random->count,
+                                 .kind = (uint32_t)random->kind,
+                                 .element_bytes = (uint32_t)random->element_bytes,
+                                 .range = random->range,
+                                 .low = (uint64_t)random->low,
+                                 .success = random->success,
+                                 .scale64 = random->scale,
+                                 .shift64 = random->shift,
+                                 .scale32 = (float)random->scale,
+                                 .shift32 = (float)random->shift};
+    unsigned char counter[GPUAES_BLOCK];
+    a.blocks = a.end / in_block + (a.end % in_block != 0);
+    if (random->kind == GPUAES_RANDOM_BERNOULLI)
+        a.threshold = (uint64_t)(random->probability * 0x1p63);
+    memcpy(counter, random->counter, sizeof counter);
+    aes_add_blocks(counter, random->first / in_block);
+    memcpy(a.counter, counter, sizeof counter);
+    return a;
+}
+
+/* ---- Queueing ------------------------------------------------------------------------- */
+
+/* Finds memory that the device of the keys reaches by itself. */
+static enum gpuaes_status look(const struct gpuaes_random *random, const void *out,
+                               struct memory *memory)
+{
+    struct device *device = random->keys->device;
+    enum gpuaes_status status =
+        memory_look(device, out, random->count * element_bytes(random), memory);
+    if (status != GPUAES_OK)
+        return status;
+    int reached = memory->kind == GPUAES_PINNED ||
+                  (memory->kind == GPUAES_DEVICE && (memory->managed || memory->owner == device));
+    return reached ? GPUAES_OK : GPUAES_BAD_RANGE;
+}
+
+static enum gpuaes_status queue(const struct gpuaes_random *random, const void *out,
+                                drv_stream stream)
+{
+    struct device *device = random->keys->device;
+    struct memory memory;
+    int capture = DRV_NOT_CAPTURED;
+    enum gpuaes_status status = look(random, out, &memory);
+    if (status != GPUAES_OK)
+        return status;
+    struct random_arguments arguments = arguments_of(random, memory.address);
+    /* Fails for the legacy stream while one that it waits for is captured. */
+    drv_result r = device->driver->stream_is_capturing(stream, &capture);
+    if (r == DRV_SUCCESS)
+        r = kernels_launch_random(device->driver, &device->kernels, &arguments, stream);
+    if (r == DRV_SUCCESS)
+        return GPUAES_OK;
+    return device_fault(device, "queueing random numbers",
+                        r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
+}
+
+enum gpuaes_status gpuaes_random_queue(const struct gpuaes_random *random, void *out, void *stream)
+{
+    struct runtime_guard guard;
+    if (random->count == 0 && (unsigned)random->kind < KINDS)
+        return GPUAES_OK;
+    if (is_bad(random, out))
+        return GPUAES_BAD_ARGUMENT;
+    enum gpuaes_status status = device_keys_enter(random->keys, stream, &guard);
+    if (status != GPUAES_OK)
+        return status;
+    status = queue(random, out, stream);
+    runtime_leave_device(&guard, random->keys->device);
+    return status;
+}

@@ -1,0 +1,565 @@
+/*
+ * Random numbers in device memory: every kind, at random places of a keystream and of memory,
+ * against numbers that are made of libcrypto's keystream here; counters that wrap; parts against
+ * the whole; graphs; moments of normal numbers; what is refused. In processes that force one or
+ * the other kernel, too.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <math.h>
+#include <openssl/evp.h>
+
+#include "cuda/gpuaes.h"
+#include "test/support/cases.h"
+
+enum { BLOCK = GPUAES_BLOCK, KEY = 32, KEYS = 3, GAP = 64 };
+
+static const struct {
+    const char *name;
+    unsigned width; /* bytes of keystream for an element */
+} kinds[] = {
+    [GPUAES_RANDOM_BYTES] = {"bytes", 1},
+    [GPUAES_RANDOM_UNIFORM32] = {"uniform floats", 4},
+    [GPUAES_RANDOM_UNIFORM64] = {"uniform doubles", 8},
+    [GPUAES_RANDOM_NORMAL32] = {"normal floats", 4},
+    [GPUAES_RANDOM_NORMAL64] = {"normal doubles", 8},
+    [GPUAES_RANDOM_RANGE] = {"integers of a range", 8},
+    [GPUAES_RANDOM_BERNOULLI] = {"Bernoulli trials", 8},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+/* ---- The library's functions ------------------------------------------------------------- */
+
+static struct {
+    enum gpuaes_state (*start)(gpuaes_ready_fn *, void *, int);
+    enum gpuaes_status (*keys_open)(struct gpuaes_device_keys **, enum gpuaes_op, const void *,
+                                    size_t, size_t, void *, int);
+    enum gpuaes_status (*keys_close)(struct gpuaes_device_keys *, void *);
+    enum gpuaes_status (*queue)(const struct gpuaes_random *, void *, void *);
+} lib;
+
+static int find_library(void)
+{
+    void *symbols[] = {
+        library_function("gpuaes_start"), library_function("gpuaes_device_keys_open"),
+        library_function("gpuaes_device_keys_close"), library_function("gpuaes_random_queue")};
+    _Static_assert(sizeof symbols == sizeof lib, "a function each");
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
+        if (symbols[i] == NULL)
+            return 0;
+    memcpy(&lib, symbols, sizeof lib);
+    return 1;
+}
+
+static drv_stream stream;
+static unsigned char raw_keys[KEYS][KEY];
+static struct gpuaes_device_keys *keys;
+
+/* 1, or -1 where there is no GPU. */
+static int begin(void)
+{
+    tap_random_seed(&random_state);
+    if (!application_begin(0) || !find_library() || lib.start(NULL, NULL, 1) != GPUAES_READY)
+        return -1;
+    application.stream_create(&stream, DRV_STREAM_NON_BLOCKING);
+    tap_random_bytes(&random_state, raw_keys, sizeof raw_keys);
+    return lib.keys_open(&keys, GPUAES_CTR, raw_keys, KEY, KEYS, stream, 0) == GPUAES_OK;
+}
+
+static int end(int right)
+{
+    right = lib.keys_close(keys, stream) == GPUAES_OK && right;
+    application.stream_destroy(stream);
+    return right;
+}
+
+static size_t below(size_t limit)
+{
+    return tap_random_below(&random_state, limit);
+}
+
+/* ---- The reference ------------------------------------------------------------------------ */
+
+static size_t element_bytes(const struct gpuaes_random *r)
+{
+    return r->kind >= GPUAES_RANDOM_RANGE ? r->element_bytes : kinds[r->kind].width;
+}
+
+/* Bytes `from` to from + bytes - 1 of the keystream; to be freed. */
+static unsigned char *keystream(const struct gpuaes_random *r, uint64_t from, size_t bytes)
+{
+    unsigned char counter[BLOCK];
+    uint64_t carry = from / BLOCK;
+    size_t skip = from % BLOCK;
+    int n;
+    for (int i = BLOCK - 1; i >= 0; i--) {
+        carry += r->counter[i];
+        counter[i] = (unsigned char)carry;
+        carry >>= 8;
+    }
+    unsigned char *zeros = calloc(1, bytes + skip), *stream_bytes = malloc(bytes + skip);
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    EVP_EncryptInit_ex(c, EVP_aes_256_ctr(), NULL, raw_keys[r->key], counter);
+    EVP_EncryptUpdate(c, stream_bytes, &n, zeros, (int)(bytes + skip));
+    EVP_CIPHER_CTX_free(c);
+    memmove(stream_bytes, stream_bytes + skip, bytes);
+    free(zeros);
+    return stream_bytes;
+}
+
+static uint32_t word32(const unsigned char *p)
+{
+    uint32_t w = 0;
+    for (int i = 3; i >= 0; i--)
+        w = w << 8 | p[i];
+    return w;
+}
+
+static uint64_t word64(const unsigned char *p)
+{
+    return (uint64_t)word32(p + 4) << 32 | word32(p);
+}
+
+/* One rounding each: see gpuaes.h. */
+static float scale32(const struct gpuaes_random *r, float x)
+{
+    volatile float product = x * (float)r->scale;
+    volatile float sum = product + (float)r->shift;
+    return sum;
+}
+
+static double scale64(const struct gpuaes_random *r, double x)
+{
+    volatile double product = x * r->scale;
+    volatile double sum = product + r->shift;
+    return sum;
+}
+
+/* Of the pair at `p`: the first number or the second. */
+static double normal32(const unsigned char *p, int second)
+{
+    const double pi = acos(-1);
+    volatile float u = (float)word32(p) * 0x1p-32f + 0x1p-33f;
+    double length = sqrt(-2 * log((double)u));
+    double angle = pi * ((word32(p + 4) >> 8) * 0x1p-23);
+    return length * (second ? sin(angle) : cos(angle));
+}
+
+static double normal64(const unsigned char *p, int second)
+{
+    const double pi = acos(-1);
+    double length = sqrt(-2 * log((double)(word64(p) >> 11) * 0x1p-53 + 0x1p-54));
+    double angle = pi * ((double)(word64(p + 8) >> 11) * 0x1p-52);
+    return length * (second ? sin(angle) : cos(angle));
+}
+
+static uint64_t integer(const struct gpuaes_random *r, uint64_t word)
+{
+    __extension__ typedef unsigned __int128 wide;
+    if (r->kind == GPUAES_RANDOM_BERNOULLI)
+        return (word >> 1) < (uint64_t)(r->probability * 0x1p63) ? r->success : 0;
+    wide range = r->range == 0 ? (wide)1 << 64 : r->range;
+    return (uint64_t)r->low + (uint64_t)((wide)word * range >> 64);
+}
+
+/* What element `i` is to be, at `to`; of normal numbers, as near as the CPU has it. */
+static void expect(const struct gpuaes_random *r, const unsigned char *bytes, uint64_t at, size_t i,
+                   unsigned char *to)
+{
+    uint64_t number = r->first + i;
+    const unsigned width = kinds[r->kind].width;
+    const unsigned char *own = bytes + (number * width - at);
+    const unsigned char *pair = bytes + (number / 2 * 2 * width - at);
+    float f;
+    double d;
+    uint64_t w;
+    switch (r->kind) {
+    case GPUAES_RANDOM_BYTES:
+        *to = *own;
+        return;
+    case GPUAES_RANDOM_UNIFORM32:
+        f = scale32(r, (float)(word32(own) >> 8) * 0x1p-24f);
+        memcpy(to, &f, sizeof f);
+        return;
+    case GPUAES_RANDOM_UNIFORM64:
+        d = scale64(r, (double)(word64(own) >> 11) * 0x1p-53);
+        memcpy(to, &d, sizeof d);
+        return;
+    case GPUAES_RANDOM_NORMAL32:
+        f = scale32(r, (float)normal32(pair, number % 2 != 0));
+        memcpy(to, &f, sizeof f);
+        return;
+    case GPUAES_RANDOM_NORMAL64:
+        d = scale64(r, normal64(pair, number % 2 != 0));
+        memcpy(to, &d, sizeof d);
+        return;
+    default:
+        w = integer(r, word64(own));
+        memcpy(to, &w, r->element_bytes); /* the low bytes, as hosts of GPUs have them */
+    }
+}
+
+static int is_near(double a, double b, double within)
+{
+    return fabs(a - b) <= within;
+}
+
+/* Whether an element is what was expected, of normal numbers within some roundings. */
+static int agrees(const struct gpuaes_random *r, const unsigned char *got,
+                  const unsigned char *expected)
+{
+    float f[2];
+    double d[2];
+    switch (r->kind) {
+    case GPUAES_RANDOM_NORMAL32:
+        memcpy(&f[0], got, sizeof f[0]);
+        memcpy(&f[1], expected, sizeof f[1]);
+        return is_near(f[0], f[1], 8e-6 * (fabs(r->scale) + fabs(r->shift)));
+    case GPUAES_RANDOM_NORMAL64:
+        memcpy(&d[0], got, sizeof d[0]);
+        memcpy(&d[1], expected, sizeof d[1]);
+        return is_near(d[0], d[1], 1e-13 * (fabs(r->scale) + fabs(r->shift)));
+    default:
+        return memcmp(got, expected, element_bytes(r)) == 0;
+    }
+}
+
+/* ---- One call --------------------------------------------------------------------------------
+ */
+
+/* Compares what is at `got`, with GAP bytes of 0xee before and behind it. */
+static int is_right(const struct gpuaes_random *r, const unsigned char *got)
+{
+    const unsigned width = kinds[r->kind].width;
+    const size_t element = element_bytes(r), bytes = r->count * element;
+    uint64_t at = r->first / 2 * 2 * width; /* so that pairs are whole */
+    unsigned char *stream_bytes = keystream(r, at, (r->count + 2) * width), expected[8];
+    int right = 1;
+    for (size_t i = 0; i < r->count && right; i++) {
+        const unsigned char *own = got + GAP + i * element;
+        expect(r, stream_bytes, at, i, expected);
+        right = agrees(r, own, expected);
+        if (!right)
+            tap_diag("%s, element %zu of %zu, from %llu on: %016llx instead of %016llx",
+                     kinds[r->kind].name, i, r->count, (unsigned long long)r->first,
+                     (unsigned long long)word64(own), (unsigned long long)word64(expected));
+    }
+    for (size_t i = 0; i < GAP && right; i++) {
+        right = got[i] == 0xee && got[GAP + bytes + i] == 0xee;
+        if (!right)
+            tap_diag("%s: byte %zu before or behind the elements has changed", kinds[r->kind].name,
+                     i);
+    }
+    free(stream_bytes);
+    return right;
+}
+
+/* Queues at `offset` bytes of device memory, and compares. */
+static int runs(const struct gpuaes_random *r, size_t offset)
+{
+    const size_t bytes = r->count * element_bytes(r), all = bytes + 2 * (size_t)GAP;
+    unsigned char *got = malloc(all);
+    unsigned char *device = application_alloc(DEVICE, all + offset);
+    memset(got, 0xee, all);
+    int right = device != NULL && application_write(DEVICE, device + offset, got, all);
+    enum gpuaes_status status = right ? lib.queue(r, device + offset + GAP, stream) : GPUAES_FAULT;
+    right = status == GPUAES_OK && application_wait(stream) &&
+            application_read(got, DEVICE, device + offset, all);
+    if (!right)
+        tap_diag("%s: status %d", kinds[r->kind].name, (int)status);
+    right = right && is_right(r, got);
+    application_free(DEVICE, device);
+    free(got);
+    return right;
+}
+
+static struct gpuaes_random random_of(enum gpuaes_random_kind kind, size_t count)
+{
+    struct gpuaes_random r = {.kind = kind,
+                              .keys = keys,
+                              .key = (uint32_t)below(KEYS),
+                              .first = below(2) ? below(300) : below((size_t)1 << 40),
+                              .count = count,
+                              .element_bytes = (size_t)1 << below(4),
+                              .scale = 1,
+                              .probability = 0.3,
+                              .success = UINT64_MAX / (1 + below(1000))};
+    tap_random_bytes(&random_state, r.counter, sizeof r.counter);
+    for (size_t i = below(BLOCK); i < BLOCK; i++) /* it wraps, sooner or later */
+        r.counter[i] = 0xff;
+    if (below(2)) {
+        r.scale = (double)below(1000) / 7 - 60;
+        r.shift = (double)below(1000) / 11 - 50;
+    }
+    r.low = (int64_t)tap_random_next(&random_state) >> below(64);
+    r.range = tap_random_next(&random_state) >> below(64);
+    return r;
+}
+
+/* Each kind at random places: few elements, some rows of a warp, several tiles. */
+static int check_random(void)
+{
+    int right = begin();
+    const size_t turns = setting("GPUAES_TEST_CASES", 12);
+    for (int kind = 0; kind < KINDS && right == 1; kind++)
+        for (size_t turn = 0; turn < turns && right; turn++) {
+            size_t most = turn % 3 == 0 ? 20 : turn % 3 == 1 ? 600 : 9000;
+            struct gpuaes_random r = random_of((enum gpuaes_random_kind)kind, 1 + below(most));
+            right = runs(&r, below(32) * element_bytes(&r));
+        }
+    return right < 0 ? right : end(right);
+}
+
+/* So many that the large kernel is chosen, whatever the device. */
+static int check_sizes(void)
+{
+    int right = begin(), multiprocessors = 1, threads = 1;
+    if (right < 0)
+        return right;
+    (void)application.device_get_attribute(&multiprocessors, DRV_ATTR_MULTIPROCESSOR_COUNT, 0);
+    (void)application.device_get_attribute(&threads, DRV_ATTR_MAX_THREADS_PER_BLOCK, 0);
+    size_t bytes = (size_t)multiprocessors * (size_t)threads * BLOCK * 7;
+    for (int kind = 0; kind < KINDS && right; kind++) {
+        /* On a card, the CPU's part of all kinds would take a minute. */
+        if (!application_is_emulated && kind > GPUAES_RANDOM_UNIFORM32)
+            bytes = (size_t)4 << 20;
+        struct gpuaes_random r =
+            random_of((enum gpuaes_random_kind)kind, bytes / kinds[kind].width);
+        right = runs(&r, below(16) * element_bytes(&r));
+    }
+    return end(right);
+}
+
+/* Ends of ranges, and probabilities that are certain. */
+static int check_edges(void)
+{
+    static const struct {
+        uint64_t range;
+        int64_t low;
+    } ranges[] = {{0, 0}, {1, -5}, {2, INT64_MAX}, {UINT64_MAX, INT64_MIN}, {256, 0}};
+    static const double probabilities[] = {0, 1, 0.5, 0x1p-63, 0x1p-70};
+    int right = begin();
+    for (size_t i = 0; i < 5 && right == 1; i++) {
+        struct gpuaes_random r = random_of(GPUAES_RANDOM_RANGE, 500);
+        r.range = ranges[i].range;
+        r.low = ranges[i].low;
+        right = runs(&r, 0);
+        r = random_of(GPUAES_RANDOM_BERNOULLI, 500);
+        r.probability = probabilities[i];
+        right = right && runs(&r, 0);
+    }
+    /* The last elements that a keystream has. */
+    for (int kind = 0; kind < KINDS && right == 1; kind++) {
+        struct gpuaes_random r = random_of((enum gpuaes_random_kind)kind, 100);
+        r.first = UINT64_MAX / kinds[kind].width - 101;
+        right = runs(&r, 0);
+    }
+    return right < 0 ? right : end(right);
+}
+
+/* A whole, and the same in parts at other addresses. */
+static int check_parts(void)
+{
+    enum { COUNT = 5000 };
+    int right = begin();
+    for (int kind = 0; kind < KINDS && right == 1; kind++) {
+        struct gpuaes_random r = random_of((enum gpuaes_random_kind)kind, COUNT);
+        const size_t bytes = COUNT * element_bytes(&r);
+        unsigned char *got = malloc(2 * bytes), *device = application_alloc(DEVICE, 2 * bytes);
+        right = lib.queue(&r, device, stream) == GPUAES_OK;
+        for (size_t done = 0; done < COUNT && right; done += r.count, r.first += r.count) {
+            r.count = 1 + below(COUNT - done < 700 ? COUNT - done : 700);
+            right = lib.queue(&r, device + bytes + done * element_bytes(&r), stream) == GPUAES_OK;
+        }
+        right = right && application_wait(stream) &&
+                application_read(got, DEVICE, device, 2 * bytes) &&
+                memcmp(got, got + bytes, bytes) == 0;
+        if (!right)
+            tap_diag("%s: parts differ from the whole", kinds[kind].name);
+        application_free(DEVICE, device);
+        free(got);
+    }
+    return right < 0 ? right : end(right);
+}
+
+/* Of a fixed key and counter, so that the result is the same in each run. */
+static int check_moments(void)
+{
+    enum { COUNT = 1 << 17 };
+    static const unsigned char fixed[KEY] = "a key for moments of numbers....";
+    struct gpuaes_device_keys *own;
+    int right = begin();
+    if (right < 0)
+        return right;
+    if (lib.keys_open(&own, GPUAES_CTR, fixed, KEY, 1, stream, 0) != GPUAES_OK)
+        return 0;
+    struct gpuaes_random r = {
+        .kind = GPUAES_RANDOM_NORMAL32, .keys = own, .count = COUNT, .scale = 1};
+    float *got = malloc(COUNT * sizeof *got);
+    unsigned char *device = application_alloc(DEVICE, COUNT * sizeof *got);
+    right = lib.queue(&r, device, stream) == GPUAES_OK && application_wait(stream) &&
+            application_read(got, DEVICE, device, COUNT * sizeof *got);
+    double sums[4] = {0}, products = 0;
+    size_t far = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        double z = (double)got[i], power = z;
+        for (int m = 0; m < 4; m++, power *= z)
+            sums[m] += power / COUNT;
+        products += i % 2 != 0 ? z * (double)got[i - 1] / (COUNT / 2) : 0;
+        far += fabs(z) > 2;
+    }
+    double share = (double)far / COUNT;
+    tap_diag("moments: %.5f %.5f %.5f %.5f; of pairs: %.5f; beyond 2: %.5f", sums[0], sums[1],
+             sums[2], sums[3], products, share);
+    /* Four standard deviations of each. */
+    double one = 4 / sqrt(COUNT);
+    right = right && is_near(sums[0], 0, one) && is_near(sums[1], 1, one * sqrt(2)) &&
+            is_near(sums[2], 0, one * sqrt(15)) && is_near(sums[3], 3, one * sqrt(96)) &&
+            is_near(products, 0, one * sqrt(2)) && is_near(share, 0.0455003, one * 0.2084);
+    application_free(DEVICE, device);
+    free(got);
+    right = lib.keys_close(own, stream) == GPUAES_OK && right;
+    return end(right);
+}
+
+/* A graph writes the same numbers whenever it runs. */
+static int check_graph(void)
+{
+    int right = begin();
+    for (int kind = 0; kind < KINDS && right == 1; kind++) {
+        struct gpuaes_random r = random_of((enum gpuaes_random_kind)kind, 3000);
+        const size_t all = r.count * element_bytes(&r) + 2 * (size_t)GAP;
+        unsigned char *got = malloc(all), *device = application_alloc(DEVICE, all);
+        struct application_graph graph;
+        right = application_begin_capture(stream) &&
+                lib.queue(&r, device + GAP, stream) == GPUAES_OK &&
+                application_make_graph(stream, &graph);
+        for (int run = 0; run < 2 && right; run++) {
+            memset(got, 0xee, all);
+            right = application_write(DEVICE, device, got, all) &&
+                    application_run_graph(&graph, stream) && application_wait(stream) &&
+                    application_read(got, DEVICE, device, all) && is_right(&r, got);
+        }
+        application_free_graph(&graph);
+        application_free(DEVICE, device);
+        free(got);
+    }
+    return right < 0 ? right : end(right);
+}
+
+/* Keys of the device, and of GCM; pinned and managed memory. */
+static int check_memory(void)
+{
+    int right = begin();
+    if (right < 0)
+        return right;
+    unsigned char *on_device = application_alloc(DEVICE, sizeof raw_keys);
+    struct gpuaes_device_keys *opened = keys, *others[2] = {NULL, NULL};
+    right =
+        application_write(DEVICE, on_device, raw_keys, sizeof raw_keys) &&
+        lib.keys_open(&others[0], GPUAES_CTR, on_device, KEY, KEYS, stream, 0) == GPUAES_OK &&
+        lib.keys_open(&others[1], GPUAES_GCM_ENCRYPT, raw_keys, KEY, KEYS, stream, 0) == GPUAES_OK;
+    for (int i = 0; i < 2 && right; i++) {
+        keys = others[i];
+        struct gpuaes_random r = random_of(GPUAES_RANDOM_UNIFORM32, 1000);
+        right = runs(&r, 4);
+    }
+    keys = opened;
+    for (enum place place = MANAGED; place <= PINNED && right; place++) {
+        struct gpuaes_random r = random_of(GPUAES_RANDOM_BYTES, 1000);
+        unsigned char *p = application_alloc(place, 1000 + 2 * (size_t)GAP);
+        if (p == NULL)
+            continue; /* there is no managed memory everywhere */
+        memset(p, 0xee, 1000 + 2 * (size_t)GAP);
+        right = lib.queue(&r, p + GAP, stream) == GPUAES_OK && application_wait(stream) &&
+                is_right(&r, p);
+        application_free(place, p);
+    }
+    for (int i = 0; i < 2; i++)
+        right = lib.keys_close(others[i], stream) == GPUAES_OK && right;
+    application_free(DEVICE, on_device);
+    return end(right);
+}
+
+static int is_refused(const struct gpuaes_random *r, void *out, enum gpuaes_status expected,
+                      const char *what)
+{
+    enum gpuaes_status status = lib.queue(r, out, stream);
+    if (status != expected)
+        tap_diag("%s: status %d instead of %d", what, (int)status, (int)expected);
+    return status == expected;
+}
+
+static int check_refused(void)
+{
+    int right = begin();
+    if (right < 0)
+        return right;
+    unsigned char *device = application_alloc(DEVICE, 4096), *pageable = malloc(4096);
+    struct gpuaes_device_keys *shorter, *backwards;
+    right = lib.keys_open(&shorter, GPUAES_CTR, raw_keys, 16, 1, stream, 0) == GPUAES_OK &&
+            lib.keys_open(&backwards, GPUAES_CBC_DECRYPT, raw_keys, KEY, 1, stream, 0) == GPUAES_OK;
+#define REFUSED(kind, out, member, value)                                                          \
+    do {                                                                                           \
+        struct gpuaes_random r = random_of(GPUAES_RANDOM_##kind, 10);                              \
+        r.first = 0;                                                                               \
+        r.element_bytes = 8;                                                                       \
+        r.member = value;                                                                          \
+        right &=                                                                                   \
+            is_refused(&r, out, GPUAES_BAD_ARGUMENT, #kind ", " #out ", " #member " " #value);     \
+    } while (0)
+    REFUSED(BYTES, device, kind, (enum gpuaes_random_kind)KINDS);
+    REFUSED(BYTES, device, keys, NULL);
+    REFUSED(BYTES, device, keys, shorter);
+    REFUSED(BYTES, device, keys, backwards);
+    REFUSED(BYTES, device, key, KEYS);
+    REFUSED(BYTES, NULL, key, 0);
+    REFUSED(BYTES, device, first, UINT64_MAX - 5);
+    REFUSED(UNIFORM64, device, first, UINT64_MAX / 8 - 9);
+    REFUSED(UNIFORM64, device, first, UINT64_MAX / 8 + 1);
+    REFUSED(RANGE, device, count, SIZE_MAX / 8 + 1);
+    REFUSED(RANGE, device, element_bytes, 3);
+    REFUSED(RANGE, device, element_bytes, 0);
+    REFUSED(RANGE, device + 4, key, 0);
+    REFUSED(UNIFORM32, device + 2, key, 0);
+    REFUSED(UNIFORM32, device, scale, (double)NAN);
+    REFUSED(NORMAL64, device, shift, (double)INFINITY);
+    REFUSED(BERNOULLI, device, probability, 1.0000001);
+    REFUSED(BERNOULLI, device, probability, -0.5);
+    REFUSED(BERNOULLI, device, probability, (double)NAN);
+#undef REFUSED
+    struct gpuaes_random r = random_of(GPUAES_RANDOM_BYTES, 1000);
+    right &= is_refused(&r, pageable, GPUAES_BAD_RANGE, "pageable memory");
+    right &= is_refused(&r, device + 4000, GPUAES_BAD_RANGE, "past the end of an allocation");
+    r.count = 0;
+    right &= is_refused(&r, NULL, GPUAES_OK, "nothing to do");
+    right &= lib.keys_close(shorter, stream) == GPUAES_OK &&
+             lib.keys_close(backwards, stream) == GPUAES_OK;
+    r = random_of(GPUAES_RANDOM_BYTES, 1000);
+    right &= runs(&r, 0);
+    application_free(DEVICE, device);
+    free(pageable);
+    return end(right);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct case_row cases[] = {
+        {"every kind, as the size decides", NULL, NULL, check_random},
+        {"every kind by the small kernel", "GPUAES_KERNEL=small", NULL, check_random},
+        {"every kind by the large kernel", "GPUAES_KERNEL=large", NULL, check_random},
+        {"large sizes", NULL, NULL, check_sizes},
+        {"ends of ranges, of probabilities and of the keystream", NULL, NULL, check_edges},
+        {"parts and the whole", NULL, NULL, check_parts},
+        {"moments of normal numbers", NULL, NULL, check_moments},
+        {"graphs that run twice", NULL, NULL, check_graph},
+        {"keys of device memory and of GCM; managed and pinned memory", NULL, NULL, check_memory},
+        {"what is refused", NULL, NULL, check_refused},
+    };
+    if (argc > 1)
+        return case_named(argv[1], cases);
+    cases_check(cases, sizeof cases / sizeof cases[0], 2);
+    return tap_done();
+}
