@@ -72,6 +72,8 @@ static const struct part {
     {"batch", part_batch_overhead, "GPUAES_KERNEL", "small", NULL},
     {"device-batch", part_device_batch, NULL, NULL,
      "messages described in device memory: rates over number and length; times"},
+    {"random", part_random, NULL, NULL,
+     "random numbers in device memory: bytes, uniform and normal ones, integers"},
     {"encoders", part_encoders, NULL, NULL,
      "published: Base64 of 1 to 36 MiB: a plain encoder, GPUs, libcrypto"},
     {"offload", part_offload, NULL, NULL,

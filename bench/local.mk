@@ -22,6 +22,7 @@ bench_libbench_la_SOURCES = \
 	bench/part_header.c \
 	bench/part_kernels.c \
 	bench/part_limits.c \
+	bench/part_random.c \
 	bench/part_read_ahead.c \
 	bench/part_reference_base64.c \
 	bench/part_reference_expansion.c \
