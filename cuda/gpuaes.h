@@ -730,8 +730,9 @@ struct gpuaes_random {
  * Returns OK when it is queued; NOT_READY; BAD_ARGUMENT, with nothing queued, for keys of another
  * length or operation or a number without a key, a size, an alignment or a number out of its range,
  * elements beyond 2^64 bytes of keystream, or a stream of another context; BAD_RANGE for other
- * memory; BUSY for the legacy stream, where that would invalidate a capture; FAULT, also where the
- * device had been lost before.
+ * memory; NO_MEMORY, with nothing queued, where the driver lacks it to look at `out`; BUSY for the
+ * legacy stream, where that would invalidate a capture; FAULT, also where the device had been lost
+ * before.
  */
 GPUAES_API enum gpuaes_status gpuaes_random_queue(const struct gpuaes_random *random, void *out,
                                                   void *stream);

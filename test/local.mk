@@ -101,6 +101,7 @@ emulator_tests = \
 	test/fault/gcm_check_test \
 	test/fault/gcm_faults_test \
 	test/fault/library_faults_test \
+	test/fault/random_faults_test \
 	test/process/root_directory_test \
 	test/unit/aes_kernels_test \
 	test/unit/base64_kernels_test \
