@@ -44,6 +44,7 @@ my %gcm = (cipher => 'AES-256-GCM', operation => ['encrypt', 'decrypt']);
 my %gcm_burst = (%gcm, part => 'gcm-kernels', statistic => 'median', bytes => 4 * $GIB);
 my %gcm_sustained = (%gcm_burst, statistic => 'sustained');
 my %gcm_pinned = (%gcm, part => 'gcm-bulk', memory => 'pinned');
+my %random = (part => 'random', bytes => 4 * $GIB);
 my %two = (part => 'devices', devices => 2);
 # Whole programs.
 my %speed = (part => 'speed', threads => 1);
@@ -160,6 +161,11 @@ my @aims = (
         of => {part => 'device-batch-time', operation => sub { $_[0] =~ /launch to end/ }}],
     ['messages described in device memory, however many, the host\'s time for a call, microseconds', most => 20,
         of => {part => 'device-batch-time', cipher => ['AES-256-CTR', 'AES-256-GCM'], operation => sub { $_[0] =~ /host/ }}],
+    ['random bytes in device memory, 4 GiB, GB/s', least => 600, of => {%random, operation => 'random bytes'}],
+    ['random uniform floats in device memory, 4 GiB, 10^9 a second', least => 150, column => sub { $_[0]{ours} / 4 },
+        of => {%random, operation => 'random uniform floats'}],
+    ['random normal floats in device memory, 4 GiB, 10^9 a second', least => 60, column => sub { $_[0]{ours} / 4 },
+        of => {%random, operation => 'random normal floats'}],
     ['a mixed payload, in any of seven orders, time over that of the best', most => 1.05, column => 'ratio',
         of => {part => 'batch-mixed'}],
     ['the longest update while the GPU starts, microseconds', most => 10000,
