@@ -1,0 +1,428 @@
+"""Streams of the application: what the package keeps for each, and libcuda by ctypes for what libgpuaes leaves to
+the application.
+
+A `Lane` is a CUDA stream with libgpuaes' binding to it, pinned slots through which the host hands small things to
+kernels, and device memory that work of the stream uses in its order. `retire()` frees what queued work may still
+use, once the streams have passed it.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import sys
+import threading
+from collections import OrderedDict
+from ctypes import POINTER, byref, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
+from typing import Any, Callable, Iterable
+
+from . import _library
+from ._library import lib
+from .errors import GpuaesError
+
+# From cuda.h.
+_ORDINAL, _EVENT_QUIET, _NOT_READY = 9, 2, 600
+
+_PROTOTYPES: dict[str, list[Any]] = {
+    "cuDeviceGetCount": [POINTER(c_int)],
+    "cuDevicePrimaryCtxRetain": [POINTER(c_void_p), c_int],
+    "cuCtxPushCurrent_v2": [c_void_p],
+    "cuCtxPopCurrent_v2": [POINTER(c_void_p)],
+    "cuStreamIsCapturing": [c_void_p, POINTER(c_int)],
+    "cuEventCreate": [POINTER(c_void_p), c_uint],
+    "cuEventDestroy_v2": [c_void_p],
+    "cuEventRecord": [c_void_p, c_void_p],
+    "cuEventQuery": [c_void_p],
+    "cuMemAlloc_v2": [POINTER(c_uint64), c_size_t],
+    "cuMemFree_v2": [c_uint64],
+    "cuMemcpyHtoDAsync_v2": [c_uint64, c_void_p, c_size_t, c_void_p],
+    "cuMemcpyDtoHAsync_v2": [c_void_p, c_uint64, c_size_t, c_void_p],
+    "cuMemcpyDtoDAsync_v2": [c_uint64, c_uint64, c_size_t, c_void_p],
+    "cuMemsetD8Async": [c_uint64, c_ubyte, c_size_t, c_void_p],
+    "cuPointerGetAttributes": [c_uint, POINTER(c_int), POINTER(c_void_p), c_uint64],
+}
+
+_lock = threading.RLock()
+_cuda: Any = None
+
+
+def cuda() -> Any:
+    """libcuda, which libgpuaes has opened as well. Raises GpuaesError where there is none."""
+    global _cuda
+    if _cuda is None:
+        try:
+            library = ctypes.CDLL("libcuda.so.1")
+            for name, arguments in _PROTOTYPES.items():
+                _library.declare(library, name, c_int, arguments)
+        except (OSError, AttributeError) as error:
+            raise GpuaesError(f"memory of a device cannot be used without NVIDIA's driver: {error}") from error
+        _cuda = library
+    return _cuda
+
+
+def check(result: int, doing: str) -> None:
+    """Raises GpuaesError unless a function of libcuda succeeded."""
+    if result:
+        raise GpuaesError(f"{doing}: the CUDA driver reported error {result}")
+
+
+def ordinal_of(address: int, name: str) -> int:
+    """The device that owns an address."""
+    _library_ready(None)
+    ordinal = c_int(-1)
+    value = c_void_p(ctypes.addressof(ordinal))
+    check(cuda().cuPointerGetAttributes(1, byref(c_int(_ORDINAL)), byref(value), address), f"looking for {name}")
+    if ordinal.value < 0:
+        raise ValueError(f"{name} lies at {address:#x}: expected memory of a device, which the CUDA driver knows")
+    return ordinal.value
+
+
+def any_ordinal() -> int:
+    """The first device in use, for memory of no bytes."""
+    _library_ready(None)
+    info = _library.DeviceInfo()
+    return info.ordinal if lib.gpuaes_device(0, byref(info)) else 0
+
+
+def _library_ready(device: int | None) -> None:
+    if not _library.is_ready():
+        _library.start(device)
+
+
+# ---- What is in use until streams have passed it -------------------------------------
+
+_REAPED_AT_ONCE = 8
+
+_retired: list[tuple[list[tuple[Context, c_void_p]], Callable[[], None]]] = []
+_process = os.getpid()
+
+
+def _forget_after_fork() -> None:
+    """A child has no device: what the parent has there is the parent's."""
+    global _lock, _process
+    _lock = threading.RLock()
+    _process = os.getpid()
+    _kept.extend(_retired)
+    _kept.extend(_lanes.values())
+    _retired.clear()
+    _lanes.clear()
+
+
+_kept: list[Any] = []  # in a child: never freed
+
+
+def retire(lanes: Iterable[Lane], free: Callable[[], None]) -> None:
+    """Calls `free` when all that is on the streams of `lanes` now is done: within a later call of the package, or
+    when the interpreter ends. Neither waits nor raises; may be called by a finalizer. Does nothing in a forked
+    child."""
+    if os.getpid() != _process or sys.is_finalizing():
+        return
+    events: list[tuple[Context, c_void_p]] = []
+    for lane in lanes:
+        event = c_void_p()
+        with lane.context:
+            # Without an event, `free` waits by itself.
+            if not _cuda.cuEventCreate(byref(event), _EVENT_QUIET):
+                if _cuda.cuEventRecord(event, lane.stream):
+                    _cuda.cuEventDestroy_v2(event)
+                else:
+                    events.append((lane.context, event))
+    _retired.append((events, free))
+
+
+def _is_passed(context: Context, event: c_void_p) -> bool:
+    with context:
+        return bool(_cuda.cuEventQuery(event) != _NOT_READY)
+
+
+def reap(everything: bool = False) -> None:
+    """Frees what streams have passed; with `everything`, waits for the rest."""
+    for _ in range(len(_retired) if everything else min(len(_retired), _REAPED_AT_ONCE)):
+        try:
+            entry = _retired.pop(0)
+        except IndexError:  # another thread has taken it
+            return
+        events, free = entry
+        if not everything and not all(_is_passed(*event) for event in events):
+            _retired.append(entry)
+            continue
+        for context, event in events:
+            with context:
+                _cuda.cuEventDestroy_v2(event)
+        free()
+
+
+def _end() -> None:
+    if os.getpid() == _process:
+        _lanes.clear()
+        reap(everything=True)
+
+
+# ---- Contexts and memory -------------------------------------------------------------
+
+
+class Context:
+    """The primary context of a device, current to the thread within a `with`."""
+
+    __slots__ = ("handle",)
+
+    def __init__(self, device: int) -> None:
+        handle = c_void_p()
+        check(cuda().cuDevicePrimaryCtxRetain(byref(handle), device), f"using device {device}")
+        self.handle = handle
+
+    def __enter__(self) -> None:
+        check(_cuda.cuCtxPushCurrent_v2(self.handle), "making a CUDA context current")
+
+    def __exit__(self, *_: object) -> None:
+        _cuda.cuCtxPopCurrent_v2(_popped)
+
+
+_popped = byref(c_void_p())
+_contexts: dict[int, Context] = {}
+
+
+def context_of(device: int) -> Context:
+    with _lock:
+        context = _contexts.get(device)
+        if context is None:
+            context = _contexts[device] = Context(device)
+        return context
+
+
+class DeviceMemory:
+    """Bytes of a device that the package allocated, since the object it was to resemble has no package known here.
+
+    Has `__cuda_array_interface__`; `tobytes()` waits for its stream and returns a copy.
+    """
+
+    def __init__(self, device: int, count: int, stream: int, stream_owner: object = None) -> None:
+        self._lane = lane(device, stream, stream_owner)
+        self._free = False
+        self.device, self.address, self.nbytes = device, self._lane.allocate(count), count
+        self._free = True
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {
+            "shape": (self.nbytes,),
+            "typestr": "|u1",
+            "data": (self.address, False),
+            "strides": None,
+            "stream": self._lane.stream or 1,
+            "version": 3,
+        }
+
+    def __len__(self) -> int:
+        return self.nbytes
+
+    def tobytes(self) -> bytes:
+        return self._lane.read(self.address, self.nbytes)
+
+    def __del__(self) -> None:
+        if getattr(self, "_free", False):
+            lane_, address = self._lane, self.address
+            retire((lane_,), lambda: lane_.free(address))
+
+
+# ---- Lanes ---------------------------------------------------------------------------
+
+SLOT_BYTES = 4096
+_SLOTS = 16
+_LANES_MOST = 64
+_WORKSPACE_BYTES = 64 << 10
+
+
+class Slot:
+    """A piece of pinned memory, which kernels reach at the same address. The stream has passed what used it."""
+
+    __slots__ = ("address", "event", "buffer", "used")
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+        self.event = c_void_p()
+        self.buffer = (ctypes.c_char * SLOT_BYTES).from_address(address)
+        self.used = False
+
+
+class Lane:
+    """A stream of the application. Enter it (`with lane:`) for all else: it is the lock of what it keeps, and makes
+    its context current. Two threads that share a stream take turns."""
+
+    def __init__(self, device: int, stream: int, owner: object) -> None:
+        self.device, self.stream, self.owner = device, stream, owner
+        self.context = context_of(device)
+        self.lock = threading.RLock()
+        self.workspace, self.workspace_bytes = 0, 0
+        self.slots: list[Slot] = []
+        self.next = 0
+        self.binding = c_void_p()
+        status = lib.gpuaes_stream_binding_open(byref(self.binding), stream, device)
+        if status == _library.BAD_ARGUMENT:
+            raise GpuaesError(
+                f"device {device} is not in use, or its stream {stream:#x} belongs to another CUDA context: gpuaes"
+                f" uses the devices {_in_use()}; gpuaes.start(devices=...) chooses others before the first use",
+                status,
+            )
+        _library.check(status, f"using stream {stream:#x} of device {device}")
+
+    def __enter__(self) -> Lane:
+        self.lock.acquire()
+        try:
+            self.context.__enter__()
+        except BaseException:
+            self.lock.release()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.__exit__()
+        self.lock.release()
+
+    def __del__(self) -> None:
+        binding = getattr(self, "binding", None)
+        if not binding or os.getpid() != _process or sys.is_finalizing():
+            return
+        remains = _Remains(self)
+        retire((remains,), remains.free_all)  # type: ignore[arg-type]
+
+    def wait(self, doing: str) -> None:
+        """Waits until the stream has done all that was queued on it."""
+        _library.check(lib.gpuaes_stream_binding_wait(self.binding, None), doing)
+
+    def refuse_capture(self, doing: str) -> None:
+        """Raises GpuaesError while the stream is captured into a CUDA graph: a run of the graph would use a nonce
+        again."""
+        status = c_int()
+        check(_cuda.cuStreamIsCapturing(self.stream, byref(status)), doing)
+        if status.value:
+            raise GpuaesError(
+                f"{doing}: the stream is captured into a CUDA graph; expected gpuaes.Batch there", _library.BUSY
+            )
+
+    def slot(self) -> Slot:
+        """The next slot. Give it to release() once what uses it is queued; waits where all are in use."""
+        if not self.slots:
+            self._make_slots()
+        slot = self.slots[self.next]
+        self.next = (self.next + 1) % _SLOTS
+        if slot.used:
+            if _cuda.cuEventQuery(slot.event) == _NOT_READY:
+                self.wait("waiting for earlier work of the stream")
+            slot.used = False
+        return slot
+
+    def release(self, slot: Slot) -> None:
+        """Marks the place in the stream behind which the slot may be used again."""
+        check(_cuda.cuEventRecord(slot.event, self.stream), "recording an event")
+        slot.used = True
+
+    def _make_slots(self) -> None:
+        address = lib.gpuaes_pinned_alloc(_SLOTS * SLOT_BYTES)
+        if not address:
+            raise _library.error(_library.NO_MEMORY, "allocating pinned memory")
+        slots = [Slot(address + i * SLOT_BYTES) for i in range(_SLOTS)]
+        for slot in slots:
+            check(_cuda.cuEventCreate(byref(slot.event), _EVENT_QUIET), "creating an event")
+        self.slots = slots
+
+    def scratch(self, count: int) -> int:
+        """Device memory of `count` bytes or more, aligned to 256, which all work of the stream shares in its order."""
+        if self.workspace_bytes < count:
+            bytes_ = max(count, 2 * self.workspace_bytes, _WORKSPACE_BYTES)
+            address, old = self.allocate(bytes_), self.workspace
+            self.workspace, self.workspace_bytes = address, bytes_
+            if old:
+                retire((self,), lambda: self.free(old))
+        return self.workspace
+
+    def allocate(self, count: int) -> int:
+        address = c_uint64()
+        with self.context:
+            check(_cuda.cuMemAlloc_v2(byref(address), max(count, 1)), f"allocating {count} bytes of device memory")
+        return address.value
+
+    def free(self, address: int) -> None:
+        with self.context:
+            _cuda.cuMemFree_v2(address)
+
+    def copy(self, to: int, source: int, count: int) -> None:
+        """Queues a copy within the device."""
+        check(_cuda.cuMemcpyDtoDAsync_v2(to, source, count, self.stream), "copying within device memory")
+
+    def set_zero(self, address: int, count: int) -> None:
+        """Queues zeros."""
+        if count:
+            check(_cuda.cuMemsetD8Async(address, 0, count, self.stream), "overwriting device memory")
+
+    def fetch(self, to: int, source: int, count: int) -> None:
+        """Queues a copy to the host. The memory must stay until wait()."""
+        if count:
+            check(_cuda.cuMemcpyDtoHAsync_v2(to, source, count, self.stream), "copying to the host")
+
+    def send(self, to: int, source: int, count: int) -> None:
+        """Queues a copy from the host. The memory must stay until the stream has passed it."""
+        if count:
+            check(_cuda.cuMemcpyHtoDAsync_v2(to, source, count, self.stream), "copying to the device")
+
+    def read(self, address: int, count: int) -> bytes:
+        """Waits, and returns a copy of device memory."""
+        data = ctypes.create_string_buffer(max(count, 1))
+        with self:
+            self.fetch(ctypes.addressof(data), address, count)
+            self.wait("reading device memory")
+        return data.raw[:count]
+
+
+class _Remains:
+    """What a lane leaves behind when it is collected."""
+
+    def __init__(self, gone: Lane) -> None:
+        self.context, self.stream, self.owner = gone.context, gone.stream, gone.owner
+        self.binding, self.slots, self.workspace = gone.binding, gone.slots, gone.workspace
+
+    def free_all(self) -> None:
+        lib.gpuaes_stream_binding_close(self.binding)
+        with self.context:
+            for slot in self.slots:
+                _cuda.cuEventDestroy_v2(slot.event)
+            if self.workspace:
+                _cuda.cuMemFree_v2(self.workspace)
+        if self.slots:
+            lib.gpuaes_pinned_free(self.slots[0].address, _SLOTS * SLOT_BYTES)
+
+
+def _in_use() -> list[int]:
+    info, found = _library.DeviceInfo(), []
+    while lib.gpuaes_device(len(found), byref(info)):
+        found.append(info.ordinal)
+    return found
+
+
+_lanes: OrderedDict[tuple[int, int], Lane] = OrderedDict()
+
+
+def lane(device: int, stream: int, owner: object = None) -> Lane:
+    """Returns the lane of a stream; starts the devices where that has not been done. `owner` keeps the stream.
+
+    Raises GpuaesError where the device cannot be used.
+    """
+    found = _lanes.get((device, stream))
+    if found is None:
+        _library_ready(device)
+        with _lock:
+            found = _lanes.get((device, stream))
+            if found is None:
+                found = _lanes[device, stream] = Lane(device, stream, owner)
+                if len(_lanes) > _LANES_MOST:
+                    _lanes.popitem(last=False)
+    if _retired:
+        reap()
+    return found
+
+
+os.register_at_fork(after_in_child=_forget_after_fork)
+atexit.register(_end)

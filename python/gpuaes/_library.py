@@ -1,0 +1,300 @@
+"""libgpuaes by ctypes: the functions that this package calls, and their structs.
+
+The contract of each function is in gpuaes.h, and in libgpuaes(3). Sizes are in bytes; addresses are
+integers. A ctypes call gives up the interpreter's lock, so that other threads run meanwhile.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import (
+    POINTER,
+    Structure,
+    c_char,
+    c_char_p,
+    c_int,
+    c_size_t,
+    c_ubyte,
+    c_uint,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
+from typing import Any
+
+from .errors import GpuaesError
+
+BLOCK = 16
+SONAME = "libgpuaes.so.0"
+ENVIRONMENT = "GPUAES_LIBRARY"
+
+# enum gpuaes_status
+OK, NOT_READY, BUSY, NO_MEMORY, BAD_ARGUMENT, BAD_RANGE, BAD_INPUT, BAD_TAG, FAULT, UNDEFINED = range(10)
+# enum gpuaes_state
+OFF, STARTING, READY, FAILED = range(4)
+# enum gpuaes_memory
+PAGEABLE, PINNED, DEVICE, FOREIGN = range(4)
+# enum gpuaes_op
+ECB_ENCRYPT, ECB_DECRYPT, CBC_DECRYPT, CTR, CBC_ENCRYPT, GCM_ENCRYPT, GCM_DECRYPT = range(7)
+
+WAIT = 1  # a flag: wait for other threads rather than return BUSY
+SHARDS = 64
+IDLE_DEFAULT = 0xFFFFFFFF
+
+# GCM's limit on the text of a message, NIST SP 800-38D section 5.2.1.1.
+GCM_TEXT_MOST = (1 << 36) - 32
+# Of a message of a device batch.
+DEVICE_BATCH_BYTES = 1 << 30
+DEVICE_BATCH_MESSAGES = 1 << 24
+BATCH_AAD_BYTES = 64 << 10
+
+
+class Settings(Structure):
+    """struct gpuaes_settings"""
+
+    _fields_ = [
+        ("pinned_bytes", c_size_t),
+        ("timeout_ms", c_uint),
+        ("idle_seconds", c_uint),
+        ("threads", c_uint),
+        ("read_ahead_bytes", c_size_t),
+        ("devices", c_uint64),
+    ]
+
+
+class DeviceInfo(Structure):
+    """struct gpuaes_device_info"""
+
+    _fields_ = [
+        ("ordinal", c_int),
+        ("name", c_char * 64),
+        ("compute_major", c_int),
+        ("compute_minor", c_int),
+        ("multiprocessors", c_int),
+        ("driver_version", c_int),
+    ]
+
+
+class Statistics(Structure):
+    """struct gpuaes_statistics"""
+
+    _fields_ = [
+        (name, c_uint64)
+        for name in (
+            "bytes",
+            "read_ahead_bytes",
+            "underruns",
+            "launches",
+            "faults",
+            "start_ms",
+            "pinned_bytes",
+            "pinned_peak",
+        )
+    ]
+
+
+class Key(Structure):
+    """struct gpuaes_key"""
+
+    _fields_ = [("encrypt", c_uint32 * 60), ("decrypt", c_uint32 * 60), ("rounds", c_uint)]
+
+
+class GcmKey(Structure):
+    """struct gpuaes_gcm_key"""
+
+    _fields_ = [("schedule", Key), ("h", c_uint64 * 2), ("steps", c_uint64 * 2 * 9)]
+
+
+class GcmState(Structure):
+    """struct gpuaes_gcm_state"""
+
+    _fields_ = [("counter", c_ubyte * BLOCK), ("hash", c_ubyte * BLOCK)]
+
+
+class Shard(Structure):
+    """struct gpuaes_shard"""
+
+    _fields_ = [
+        ("at", c_size_t),
+        ("bytes", c_size_t),
+        ("done", c_size_t),
+        ("iv", c_ubyte * BLOCK),
+        ("hash", c_ubyte * BLOCK),
+    ]
+
+
+class Report(Structure):
+    """struct gpuaes_report"""
+
+    _fields_ = [("shards", c_uint), ("shard", Shard * SHARDS)]
+
+
+class GcmMessage(Structure):
+    """struct gpuaes_gcm_message"""
+
+    _fields_ = [
+        ("iv", c_void_p),
+        ("iv_bytes", c_size_t),
+        ("aad", c_void_p),
+        ("aad_bytes", c_size_t),
+        ("in_", c_void_p),
+        ("out", c_void_p),
+        ("len", c_size_t),
+        ("tag", c_void_p),
+        ("tag_bytes", c_size_t),
+    ]
+
+
+class DeviceBatch(Structure):
+    """struct gpuaes_device_batch"""
+
+    _fields_ = [
+        ("op", c_int),
+        ("keys", c_void_p),
+        ("count", c_size_t),
+        ("max_bytes", c_size_t),
+        ("iv_bytes", c_size_t),
+        ("tag_bytes", c_size_t),
+        ("in_", c_void_p),
+        ("out", c_void_p),
+        ("bytes", c_void_p),
+        ("key", c_void_p),
+        ("iv", c_void_p),
+        ("aad", c_void_p),
+        ("aad_bytes", c_void_p),
+        ("tag", c_void_p),
+        ("status", c_void_p),
+    ]
+
+
+# Function: its result, its arguments.
+_PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
+    "gpuaes_status_text": (c_char_p, [c_int]),
+    "gpuaes_configure": (c_int, [POINTER(Settings)]),
+    "gpuaes_get_settings": (c_int, [POINTER(Settings)]),
+    "gpuaes_state": (c_int, []),
+    "gpuaes_reason": (c_char_p, []),
+    "gpuaes_start": (c_int, [c_void_p, c_void_p, c_int]),
+    "gpuaes_application_devices": (c_uint64, []),
+    "gpuaes_device": (c_int, [c_uint, POINTER(DeviceInfo)]),
+    "gpuaes_build": (c_char_p, []),
+    "gpuaes_memory_kind": (c_int, [c_void_p, c_size_t]),
+    "gpuaes_pinned_alloc": (c_void_p, [c_size_t]),
+    "gpuaes_pinned_free": (None, [c_void_p, c_size_t]),
+    "gpuaes_copy": (c_int, [c_void_p, c_void_p, c_size_t]),
+    "gpuaes_key_expand": (c_int, [POINTER(Key), c_void_p, c_size_t]),
+    "gpuaes_cleanse": (None, [c_void_p, c_size_t]),
+    "gpuaes_aes": (c_int, [c_int, c_void_p, c_void_p, c_void_p, c_void_p, c_size_t, c_uint, POINTER(Report)]),
+    "gpuaes_gcm_key_expand": (c_int, [POINTER(GcmKey), c_void_p, c_size_t]),
+    "gpuaes_gcm": (
+        c_int,
+        [c_int, c_void_p, POINTER(GcmState), c_void_p, c_void_p, c_size_t, c_uint, POINTER(Report)],
+    ),
+    "gpuaes_gcm_hash": (None, [c_void_p, c_void_p, c_void_p, c_size_t]),
+    "gpuaes_gcm_encrypt": (c_int, [c_void_p, POINTER(GcmMessage), c_uint]),
+    "gpuaes_gcm_decrypt": (c_int, [c_void_p, POINTER(GcmMessage), c_uint]),
+    "gpuaes_device_keys_open": (
+        c_int,
+        [POINTER(c_void_p), c_int, c_void_p, c_size_t, c_size_t, c_void_p, c_int],
+    ),
+    "gpuaes_device_keys_close": (c_int, [c_void_p, c_void_p]),
+    "gpuaes_device_batch_temp_bytes": (c_int, [POINTER(DeviceBatch), POINTER(c_size_t)]),
+    "gpuaes_device_batch_queue": (c_int, [POINTER(DeviceBatch), c_void_p, c_size_t, c_void_p]),
+    "gpuaes_stream_binding_open": (c_int, [POINTER(c_void_p), c_void_p, c_int]),
+    "gpuaes_stream_binding_aes": (
+        c_int,
+        [c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_void_p, c_size_t],
+    ),
+    "gpuaes_stream_binding_wait": (c_int, [c_void_p, c_void_p]),
+    "gpuaes_stream_binding_gcm": (
+        c_int,
+        [c_void_p, c_int, c_void_p, c_void_p, c_int, c_void_p, c_void_p, c_size_t],
+    ),
+    "gpuaes_stream_binding_hash": (c_int, [c_void_p, c_void_p, c_void_p]),
+    "gpuaes_stream_binding_close": (None, [c_void_p]),
+    "gpuaes_base64_encoded_size": (c_size_t, [c_size_t, c_size_t]),
+    "gpuaes_base64_encode": (c_int, [c_void_p, c_size_t, c_void_p, c_size_t, c_uint]),
+    "gpuaes_base64_decode": (c_int, [c_void_p, c_size_t, c_void_p, c_uint, POINTER(c_size_t)]),
+    "gpuaes_get_statistics": (None, [POINTER(Statistics)]),
+}
+
+
+def _load() -> ctypes.CDLL:
+    """Opens libgpuaes: the file that GPUAES_LIBRARY names, or else SONAME by the dynamic linker.
+
+    Raises ImportError, which says what was tried and what the dynamic linker said.
+    """
+    given = os.environ.get(ENVIRONMENT)
+    name = given or SONAME
+    origin = f"which {ENVIRONMENT} names" if given else f"by the dynamic linker, since {ENVIRONMENT} is not set"
+    try:
+        library = ctypes.CDLL(name)
+        for function, (result, arguments) in _PROTOTYPES.items():
+            declare(library, function, result, arguments)
+    except (OSError, AttributeError) as error:
+        raise ImportError(
+            f"gpuaes: cannot use libgpuaes: tried {name!r}, {origin}: {error}. Install libgpuaes, or set"
+            f" {ENVIRONMENT} to the path of its file {SONAME}"
+        ) from error
+    return library
+
+
+def declare(library: ctypes.CDLL, name: str, result: Any, arguments: list[Any]) -> Any:
+    """Sets and returns the function of that name. Raises AttributeError where the library has none."""
+    function = getattr(library, name)
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+lib = _load()
+
+
+def status_text(status: int) -> str:
+    """A few words for a status of libgpuaes."""
+    return str(lib.gpuaes_status_text(status).decode())
+
+
+def reason() -> str:
+    """Why no device can be used, as a sentence without a full stop; "" where nothing has failed."""
+    return str(lib.gpuaes_reason().decode())
+
+
+def error(status: int, doing: str) -> GpuaesError:
+    """The exception for a status that is not OK. `doing` says what was tried, as "encrypting data"."""
+    text = status_text(status)
+    why = reason()
+    return GpuaesError(f"{doing}: {text}" + (f" ({why})" if why else ""), status)
+
+
+def check(status: int, doing: str) -> None:
+    """Raises GpuaesError unless `status` is OK."""
+    if status != OK:
+        raise error(status, doing)
+
+
+def is_ready() -> bool:
+    """Whether devices are started. Costs a call of one load."""
+    return bool(lib.gpuaes_state() == READY)
+
+
+def cleanse(buffer: Any) -> None:
+    """Overwrites a ctypes object with zeros."""
+    lib.gpuaes_cleanse(ctypes.addressof(buffer), ctypes.sizeof(buffer))
+
+
+def start(device: int | None = None) -> None:
+    """Starts the devices and waits until they can be used; `device` is one that must be among them.
+
+    Where nothing was configured, they are those on which the application runs CUDA already and `device`,
+    or device 0. A start takes 0.3 s where the driver is asleep. Raises GpuaesError where none can be used.
+    """
+    if lib.gpuaes_state() == OFF:
+        settings = Settings(idle_seconds=IDLE_DEFAULT)
+        if device is not None:
+            settings.devices = lib.gpuaes_application_devices() | 1 << device
+            lib.gpuaes_configure(ctypes.byref(settings))
+    if lib.gpuaes_start(None, None, 1) != READY:
+        raise error(NOT_READY, "starting the devices")

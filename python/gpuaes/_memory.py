@@ -1,0 +1,391 @@
+"""One view of the memory of any object: PyTorch, CuPy, NumPy and JAX arrays, whatever has DLPack,
+`__cuda_array_interface__` or the buffer protocol.
+
+No package is imported here: an object of a package can only be given by a program that has imported it.
+Memory is never copied to look at it, and must be contiguous in C's order: anything else raises ValueError.
+
+*Streams.* Work on device memory is queued on the current stream of the object's package: that of PyTorch or
+CuPy for the object's device, the `stream` of `__cuda_array_interface__`, and the legacy default stream where
+there is none, and for DLPack and JAX, whose `__dlpack__` makes that stream wait for the array. A per-thread
+default stream counts as the legacy default stream, with which CUDA orders it.
+
+*Lifetime.* As with PyTorch's own kernels, the caller may let go of a tensor as soon as a call returns, if its
+memory belongs to the stream: PyTorch and CuPy give it to later work of the same stream only. Memory that
+another stream allocated is the caller's to keep until the work is done (`torch.Tensor.record_stream`).
+
+*JAX.* Its arrays are immutable: they are read, and results are new arrays; `out=` is refused.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_uint8
+from ctypes import c_uint16, c_uint64, c_void_p, py_object
+from typing import Any, Callable
+
+from . import _driver
+
+__all__ = ["Memory", "empty_like", "new_like", "view", "written"]
+
+LEGACY_STREAM = 0
+_CUDA_LEGACY, _CUDA_PER_THREAD = 1, 2
+_DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED = 1, 2, 3, 13
+
+
+class Memory:
+    """Where an object's bytes lie.
+
+    `address` is 0 where there are no bytes. `device` is CUDA's ordinal, None for memory of the host; `stream`
+    is a CUstream as an integer, 0 the legacy default stream. `owner` keeps the memory alive. `kind` is the
+    object's package: "torch", "cupy", "numpy", "jax", "cuda" (other device memory), "buffer" (other host
+    memory) or "bytes".
+    """
+
+    __slots__ = ("address", "bytes", "device", "stream", "readonly", "owner", "kind", "stream_owner")
+
+    def __init__(
+        self,
+        address: int,
+        bytes: int,
+        device: int | None,
+        stream: int,
+        readonly: bool,
+        owner: object,
+        kind: str,
+        stream_owner: object = None,
+    ) -> None:
+        self.address = address
+        self.bytes = bytes
+        self.device = device
+        self.stream = stream
+        self.readonly = readonly
+        self.owner = owner
+        self.kind = kind
+        self.stream_owner = stream_owner
+
+    def __repr__(self) -> str:
+        place = "host" if self.device is None else f"device {self.device}"
+        return f"<{self.bytes} bytes of {place} at {self.address:#x}, {self.kind}>"
+
+    def overlaps(self, other: Memory) -> bool:
+        """Whether a byte is in both."""
+        return self.address < other.address + other.bytes and other.address < self.address + self.bytes
+
+
+# ---- CPython's buffers ---------------------------------------------------------------
+
+
+class _PyBuffer(Structure):
+    """Py_buffer"""
+
+    _fields_ = [
+        ("buf", c_void_p),
+        ("obj", c_void_p),
+        ("len", c_ssize_t),
+        ("itemsize", c_ssize_t),
+        ("readonly", c_int),
+        ("ndim", c_int),
+        ("format", c_char_p),
+        ("shape", c_void_p),
+        ("strides", c_void_p),
+        ("suboffsets", c_void_p),
+        ("internal", c_void_p),
+    ]
+
+
+def _python(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+    # An object of its own for each prototype: those of ctypes.pythonapi belong to the whole program.
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+_get_buffer = _python("PyObject_GetBuffer", c_int, py_object, POINTER(_PyBuffer), c_int)
+_release_buffer = _python("PyBuffer_Release", None, POINTER(_PyBuffer))
+_new_bytes = _python("PyBytes_FromStringAndSize", py_object, c_void_p, c_ssize_t)
+_bytes_address = _python("PyBytes_AsString", c_void_p, py_object)
+_capsule_pointer = _python("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
+
+
+class _Export:
+    """A buffer, exported by its object until this is gone."""
+
+    __slots__ = ("buffer",)
+
+    def __init__(self, source: object) -> None:
+        self.buffer = _PyBuffer()
+        _get_buffer(source, ctypes.byref(self.buffer), 0)
+
+    def __del__(self, release: Callable[..., Any] = _release_buffer) -> None:
+        release(ctypes.byref(self.buffer))
+
+
+def _view_buffer(obj: object, name: str) -> Memory:
+    try:
+        look = memoryview(obj)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(
+            f"{name} is {_type_name(obj)}: expected bytes, an object with the buffer protocol, or an array with"
+            " DLPack or __cuda_array_interface__"
+        ) from None
+    if "O" in look.format:
+        raise TypeError(f"{name} has elements that are Python objects: expected numbers")
+    if not look.c_contiguous:
+        raise _not_contiguous(name, obj)
+    export = _Export(look)
+    buffer = export.buffer
+    return Memory(buffer.buf or 0, buffer.len, None, 0, bool(buffer.readonly), export, "buffer")
+
+
+# ---- Errors --------------------------------------------------------------------------
+
+
+def _type_name(obj: object) -> str:
+    kind = type(obj)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _not_contiguous(name: str, obj: object) -> ValueError:
+    return ValueError(f"{name} ({_type_name(obj)}) is not contiguous in C's order: expected a contiguous copy of it")
+
+
+# ---- Arrays of packages --------------------------------------------------------------
+
+
+def _is_of(obj: object, package: str, kind: str) -> bool:
+    module = sys.modules.get(package)
+    found = getattr(module, kind, None) if module is not None else None
+    return found is not None and isinstance(obj, found)
+
+
+def _view_torch(tensor: Any, torch: Any, writable: bool, name: str) -> Memory:
+    if tensor.layout is not torch.strided:
+        raise TypeError(f"{name} is a tensor of layout {tensor.layout}: expected torch.strided")
+    if not tensor.is_contiguous():
+        raise _not_contiguous(name, tensor)
+    if tensor.is_neg() or tensor.is_conj():
+        raise ValueError(f"{name} is a lazy negative or conjugate view: expected resolve_neg() or resolve_conj() of it")
+    if writable and tensor.requires_grad:
+        raise ValueError(f"{name} requires a gradient: expected a tensor to write to, such as its detach()")
+    count = tensor.numel() * tensor.element_size()
+    where = tensor.device
+    if where.type == "cuda":
+        index = where.index
+        stream = _torch_stream(torch, index)
+        return Memory(tensor.data_ptr(), count, index, _legacy(stream), False, tensor, "torch")
+    if where.type != "cpu":
+        raise TypeError(f"{name} is on the device {str(where)!r}: expected 'cuda' or 'cpu'")
+    return Memory(tensor.data_ptr(), count, None, 0, False, tensor, "torch")
+
+
+def _torch_stream(torch: Any, index: int) -> int:
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # of current_stream(), without an object
+    return int(raw(index) if raw is not None else torch.cuda.current_stream(index).cuda_stream)
+
+
+def _legacy(stream: int) -> int:
+    return LEGACY_STREAM if stream in (_CUDA_LEGACY, _CUDA_PER_THREAD) else stream
+
+
+def _view_cupy(array: Any, cupy: Any, name: str) -> Memory:
+    if not array.flags.c_contiguous:
+        raise _not_contiguous(name, array)
+    device = int(array.device.id)
+    stream = cupy.cuda.get_current_stream(device)
+    return Memory(
+        int(array.data.ptr), int(array.nbytes), device, _legacy(int(stream.ptr)), False, array, "cupy", stream
+    )
+
+
+def _view_numpy(array: Any, name: str) -> Memory:
+    if array.dtype.hasobject:
+        raise TypeError(f"{name} has elements that are Python objects: expected numbers")
+    if not array.flags.c_contiguous:
+        raise _not_contiguous(name, array)
+    return Memory(array.ctypes.data, array.nbytes, None, 0, not array.flags.writeable, array, "numpy")
+
+
+def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...] | None, item: int) -> bool:
+    """Whether elements of `item` bytes (or one, where strides count elements) follow each other."""
+    if strides is None or 0 in shape:
+        return True
+    for length, stride in zip(reversed(shape), reversed(strides)):
+        if length != 1 and stride != item:
+            return False
+        item *= length
+    return True
+
+
+def _view_cuda(obj: Any, name: str) -> Memory:
+    """By `__cuda_array_interface__`, of any version."""
+    interface = obj.__cuda_array_interface__
+    shape = tuple(interface["shape"])
+    typestr = interface["typestr"]
+    if interface.get("mask") is not None:
+        raise TypeError(f"{name} has a mask: expected an array without one")
+    if typestr[1:2] == "O":
+        raise TypeError(f"{name} has elements that are Python objects: expected numbers")
+    item = int(typestr[2:])
+    if not _is_dense(shape, interface.get("strides"), item):
+        raise _not_contiguous(name, obj)
+    address, readonly = interface["data"]
+    count = item
+    for length in shape:
+        count *= length
+    stream = interface.get("stream")
+    if stream == 0:
+        raise ValueError(f"{name}.__cuda_array_interface__ has the stream 0, which is ambiguous: expected 1, 2 or None")
+    device = _driver.ordinal_of(address, name) if count else _driver.any_ordinal()
+    return Memory(address or 0, count, device, _legacy(stream or 0), bool(readonly), obj, "cuda")
+
+
+# ---- DLPack --------------------------------------------------------------------------
+
+
+class _DLTensor(Structure):
+    _fields_ = [
+        ("data", c_uint64),
+        ("device_type", c_int32),
+        ("device_id", c_int32),
+        ("ndim", c_int32),
+        ("code", c_uint8),
+        ("bits", c_uint8),
+        ("lanes", c_uint16),
+        ("shape", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),
+        ("byte_offset", c_uint64),
+    ]
+
+
+def _view_dlpack(obj: Any, name: str, kind: str) -> Memory:
+    """By DLPack. The capsule stays unconsumed, and lets go of the memory when it is collected."""
+    place, _ = obj.__dlpack_device__()
+    if place in (_DL_CUDA, _DL_CUDA_MANAGED):
+        capsule = obj.__dlpack__(stream=_CUDA_LEGACY)
+    elif place in (_DL_CPU, _DL_CUDA_HOST):
+        capsule = obj.__dlpack__()
+    else:
+        raise TypeError(f"{name} is on a device of DLPack's type {int(place)}: expected memory of CUDA or of the host")
+    tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
+    shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
+    strides = tuple(tensor.strides[i] for i in range(tensor.ndim)) if tensor.strides else None
+    if not _is_dense(shape, strides, 1):
+        raise _not_contiguous(name, obj)
+    if tensor.bits * tensor.lanes % 8:
+        raise TypeError(f"{name} has elements of {tensor.bits * tensor.lanes} bits: expected whole bytes")
+    count = tensor.bits * tensor.lanes // 8
+    for length in shape:
+        count *= length
+    on_device = place in (_DL_CUDA, _DL_CUDA_MANAGED)
+    # DLPack does not say what may be written, and some of its arrays are immutable.
+    return Memory(
+        tensor.data + tensor.byte_offset if count else 0,
+        count,
+        tensor.device_id if on_device else None,
+        LEGACY_STREAM,
+        True,
+        (obj, capsule),
+        kind,
+    )
+
+
+# ---- The public functions ------------------------------------------------------------
+
+
+def view(obj: Any, writable: bool = False, name: str = "data") -> Memory:
+    """Returns where the bytes of `obj` lie; `name` is what messages call it.
+
+    Raises TypeError for an object that has no bytes to offer, and ValueError for one that is not contiguous,
+    or is read-only where `writable` asks for more.
+    """
+    memory = _look(obj, writable, name)
+    if writable and memory.readonly:
+        why = "JAX arrays are immutable" if memory.kind == "jax" else "its memory is read-only"
+        raise ValueError(f"{name} ({_type_name(obj)}) cannot be written: {why}; expected memory that can")
+    return memory
+
+
+def _look(obj: Any, writable: bool, name: str) -> Memory:
+    if type(obj) is bytes:
+        return Memory(_bytes_address(obj), len(obj), None, 0, True, obj, "bytes")
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(obj, torch.Tensor):
+        return _view_torch(obj, torch, writable, name)
+    if isinstance(obj, (bytearray, memoryview)):
+        return _view_buffer(obj, name)
+    if _is_of(obj, "numpy", "ndarray"):
+        return _view_numpy(obj, name)
+    if _is_of(obj, "cupy", "ndarray"):
+        return _view_cupy(obj, sys.modules["cupy"], name)
+    if _is_of(obj, "jax", "Array"):
+        return _view_dlpack(obj, name, "jax")
+    if hasattr(obj, "__cuda_array_interface__"):
+        return _view_cuda(obj, name)
+    try:
+        return _view_buffer(obj, name)
+    except TypeError:
+        if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
+            raise
+    memory = _view_dlpack(obj, name, "cuda")
+    if memory.device is None:
+        memory.kind = "buffer"
+    return memory
+
+
+def new_like(memory: Memory, count: int, dtype: str = "uint8") -> tuple[Any, Memory]:
+    """Returns a new array of `count` elements, not initialised, of the package and on the device of `memory`, and
+    where it lies.
+
+    For host memory without a package it is bytes, for which dtype must be "uint8"; they may be written only
+    until others see them. For device memory without a package it is a gpuaes.DeviceMemory of bytes.
+    """
+    if memory.kind == "torch":
+        torch = sys.modules["torch"]
+        tensor = torch.empty(count, dtype=getattr(torch, dtype), device=memory.owner.device)  # type: ignore[attr-defined]
+        place = tensor.data_ptr(), count * tensor.element_size()
+        return tensor, Memory(*place, memory.device, memory.stream, False, tensor, "torch")
+    if memory.kind == "cupy":
+        cupy = sys.modules["cupy"]
+        with cupy.cuda.Device(memory.device):
+            array = cupy.empty(count, dtype=dtype)
+        return array, Memory(
+            int(array.data.ptr), array.nbytes, memory.device, memory.stream, False, array, "cupy", memory.stream_owner
+        )
+    if memory.kind == "numpy":
+        array = sys.modules["numpy"].empty(count, dtype=dtype)
+        return array, _view_numpy(array, "result")
+    if memory.kind == "jax":
+        return _new_jax(memory, count, dtype)
+    if dtype != "uint8":
+        raise ValueError(f"dtype is {dtype!r}: expected 'uint8' for memory without a package")
+    if memory.device is None:
+        data = _new_bytes(None, count)
+        return data, Memory(_bytes_address(data), count, None, 0, False, data, "bytes")
+    held = _driver.DeviceMemory(memory.device, count, memory.stream, memory.stream_owner)
+    return held, Memory(held.address, count, memory.device, memory.stream, False, held, "cuda")
+
+
+def _new_jax(memory: Memory, count: int, dtype: str) -> tuple[Any, Memory]:
+    """An array that nobody else has seen, so that it may still be written. JAX's own streams do not know of
+    that: the writer waits before it hands the array out (see `written`)."""
+    jax = sys.modules["jax"]
+    source = memory.owner[0]  # type: ignore[index]
+    array = jax.device_put(jax.numpy.zeros(count, dtype=dtype), next(iter(source.devices()))).block_until_ready()
+    place = _view_dlpack(array, "result", "jax")
+    place.readonly = False
+    return array, place
+
+
+def empty_like(obj: Any, count: int, dtype: str = "uint8") -> Any:
+    """Returns a new array of `count` elements, not initialised, of the package and on the device of `obj`; see
+    new_like()."""
+    return new_like(view(obj), count, dtype)[0]
+
+
+def written(memory: Memory) -> None:
+    """Tells the package of `memory` that it was written: PyTorch then notices that a gradient would be wrong."""
+    if memory.kind == "torch":
+        torch = sys.modules["torch"]
+        if not memory.owner.is_inference():  # type: ignore[attr-defined]
+            torch.autograd.graph.increment_version(memory.owner)
