@@ -122,15 +122,24 @@ def retire(lanes: Iterable[Lane], free: Callable[[], None]) -> None:
         return
     events: list[tuple[Context, c_void_p]] = []
     for lane in lanes:
-        event = c_void_p()
-        with lane.context:
-            # Without an event, `free` waits by itself.
-            if not _cuda.cuEventCreate(byref(event), _EVENT_QUIET):
-                if _cuda.cuEventRecord(event, lane.stream):
-                    _cuda.cuEventDestroy_v2(event)
-                else:
-                    events.append((lane.context, event))
+        event = _record(lane)
+        if event is not None:
+            events.append((lane.context, event))
     _retired.append((events, free))
+
+
+def _record(lane: Lane) -> c_void_p | None:
+    """An event on the stream; None where there can be none, and `free` waits by itself."""
+    event = c_void_p()
+    if _cuda.cuCtxPushCurrent_v2(lane.context.handle):
+        return None
+    if _cuda.cuEventCreate(byref(event), _EVENT_QUIET):
+        event.value = None
+    elif _cuda.cuEventRecord(event, lane.stream):
+        _cuda.cuEventDestroy_v2(event)
+        event.value = None
+    _cuda.cuCtxPopCurrent_v2(_popped)
+    return event if event else None
 
 
 def _is_passed(context: Context, event: c_void_p) -> bool:
@@ -239,10 +248,12 @@ _WORKSPACE_BYTES = 64 << 10
 class Slot:
     """A piece of pinned memory, which kernels reach at the same address. The stream has passed what used it."""
 
-    __slots__ = ("address", "event", "buffer", "used")
+    __slots__ = ("address", "event", "buffer", "used", "batch", "batch_reference")
 
     def __init__(self, address: int) -> None:
         self.address = address
+        self.batch: Any = None  # _gcm.py keeps a struct there, and a reference to it
+        self.batch_reference: Any = None
         self.event = c_void_p()
         self.buffer = (ctypes.c_char * SLOT_BYTES).from_address(address)
         self.used = False
@@ -395,8 +406,18 @@ class _Remains:
             lib.gpuaes_pinned_free(self.slots[0].address, _SLOTS * SLOT_BYTES)
 
 
+def retire_keys(keys: c_void_p, lanes: list[Lane]) -> None:
+    """Closes keys of a device once the streams on which they were used have passed that."""
+
+    def close() -> None:
+        lib.gpuaes_device_keys_close(keys, lanes[0].stream if lanes else 0)
+
+    retire(lanes, close)
+
+
 def _in_use() -> list[int]:
-    info, found = _library.DeviceInfo(), []
+    info = _library.DeviceInfo()
+    found: list[int] = []
     while lib.gpuaes_device(len(found), byref(info)):
         found.append(info.ordinal)
     return found

@@ -384,7 +384,11 @@ def empty_like(obj: Any, count: int, dtype: str = "uint8") -> Any:
 
 
 def written(memory: Memory) -> None:
-    """Tells the package of `memory` that it was written: PyTorch then notices that a gradient would be wrong."""
+    """Tells the package of `memory` that it was written: PyTorch then notices that a gradient would be wrong, and for
+    JAX it waits until that is so."""
+    if memory.kind == "jax" and memory.device is not None:
+        with _driver.lane(memory.device, memory.stream) as lane:
+            lane.wait("waiting for the result")
     if memory.kind == "torch":
         torch = sys.modules["torch"]
         if not memory.owner.is_inference():  # type: ignore[attr-defined]

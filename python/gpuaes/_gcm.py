@@ -1,0 +1,326 @@
+"""Messages of GCM (NIST SP 800-38D) with one key: on the CPU, on a device, and begun on one and finished on the
+other.
+
+On device memory there are two ways. A *batch of one message* (gpuaes_device_batch_queue) makes the tag on the
+device, so that encryption does not wait. The *binding* (gpuaes_stream_binding_gcm) has the faster kernels, but its
+hash comes to the host, which waits for it. BATCH_MOST divides them: from there on the faster kernels gain more
+than the wait costs.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hmac
+import struct
+import threading
+from ctypes import byref, c_size_t, c_uint32, c_void_p
+from typing import Any
+
+from . import _driver, _libcrypto, _library, _policy
+from ._driver import SLOT_BYTES, Lane
+from ._library import BLOCK, OK, lib
+from ._libcrypto import SecretBytes
+from ._memory import Memory
+from .errors import GpuaesError
+
+TAG_BYTES = 16
+BATCH_MOST = 64 << 20
+
+# What of a batch's message lies in a slot of its lane, for the device to read: each 8 bytes, then the status, the
+# nonce and the additional data.
+_ARRAYS = struct.Struct("<8Q")
+_STATUS_AT, _NONCE_AT, _AAD_AT = 64, 128, 256
+AAD_IN_SLOT = SLOT_BYTES - _AAD_AT
+NONCE_MOST = _AAD_AT - _NONCE_AT
+
+Aad = tuple[int, int]  # address, bytes
+
+
+class LostOutput(Exception):
+    """A device that hangs may still write to the output."""
+
+
+class GcmKeys:
+    """A key of GCM, expanded for the host and, once it is used there, on each device."""
+
+    def __init__(self, key: SecretBytes) -> None:
+        self.key = key
+        self.expanded = _library.GcmKey()
+        self.address = ctypes.addressof(self.expanded)
+        lib.gpuaes_gcm_key_expand(byref(self.expanded), key.address, key.bytes)
+        self._lock = threading.Lock()
+        self._on_device: dict[int, tuple[c_void_p, dict[int, Lane]]] = {}
+
+    def on_device(self, lane: Lane) -> c_void_p:
+        """The key on the lane's device."""
+        entry = self._on_device.get(lane.device)
+        if entry is None:
+            entry = self._open(lane)
+        entry[1][lane.stream] = lane
+        return entry[0]
+
+    def _open(self, lane: Lane) -> tuple[c_void_p, dict[int, Lane]]:
+        with self._lock:
+            entry = self._on_device.get(lane.device)
+            if entry is None:
+                keys = c_void_p()
+                _library.check(
+                    lib.gpuaes_device_keys_open(
+                        byref(keys),
+                        _library.GCM_ENCRYPT,
+                        self.key.address,
+                        self.key.bytes,
+                        1,
+                        lane.stream,
+                        lane.device,
+                    ),
+                    "expanding a key on the device",
+                )
+                entry = self._on_device[lane.device] = keys, {}
+            return entry
+
+    def close(self) -> None:
+        """Overwrites the keys: those of devices when the streams have passed what uses them."""
+        opened, self._on_device = self._on_device, {}
+        for keys, lanes in opened.values():
+            _driver.retire_keys(keys, list(lanes.values()))
+        _library.cleanse(self.expanded)
+        self.key.close()
+
+
+# ---- Counters, tags -------------------------------------------------------------------
+
+
+def _first_counter(keys: GcmKeys, nonce: bytes) -> bytes:
+    """J0, section 7.1, step 2."""
+    if len(nonce) == 12:
+        return nonce + b"\0\0\0\1"
+    hash_ = ctypes.create_string_buffer(BLOCK)
+    lib.gpuaes_gcm_hash(keys.address, hash_, nonce, len(nonce))
+    lib.gpuaes_gcm_hash(keys.address, hash_, struct.pack(">QQ", 0, 8 * len(nonce)), BLOCK)
+    return hash_.raw
+
+
+def _counter(first: bytes, blocks: int) -> bytes:
+    """inc32, `blocks` times."""
+    low = int.from_bytes(first[12:], "big") + blocks & 0xFFFFFFFF
+    return first[:12] + low.to_bytes(4, "big")
+
+
+class _Message:
+    """What of a message is done on the host: all but the whole blocks of its text."""
+
+    def __init__(self, keys: GcmKeys, encrypt: bool, nonce: bytes, aad: Aad, count: int) -> None:
+        self.keys, self.encrypt, self.aad, self.count = keys, encrypt, aad, count
+        self.whole = count // BLOCK * BLOCK
+        self.first = _first_counter(keys, nonce)
+        self.state = _library.GcmState()
+        ctypes.memmove(byref(self.state), _counter(self.first, 1), BLOCK)
+        self.hash = ctypes.addressof(self.state) + BLOCK
+        lib.gpuaes_gcm_hash(keys.address, self.hash, aad[0], aad[1])
+
+    def finish(self, end: int, tag: int) -> bool:
+        """Runs the text that is no whole block, at the address `end`, in place, with the hash of all before it, and
+        writes the tag or compares it. Returns False where it is wrong."""
+        rest = self.count - self.whole
+        keys = self.keys
+        if not self.encrypt:
+            lib.gpuaes_gcm_hash(keys.address, self.hash, end, rest)
+        if rest:
+            counter = _counter(self.first, 1 + self.whole // BLOCK)
+            _libcrypto.run("CTR", keys.key, True, counter, end, end, rest)
+        if self.encrypt:
+            lib.gpuaes_gcm_hash(keys.address, self.hash, end, rest)
+        lengths = struct.pack(">QQ", 8 * self.aad[1], 8 * self.count)
+        lib.gpuaes_gcm_hash(keys.address, self.hash, lengths, BLOCK)
+        own = ctypes.create_string_buffer(ctypes.string_at(self.hash, BLOCK), BLOCK)
+        address = ctypes.addressof(own)
+        _libcrypto.run("CTR", keys.key, True, self.first, address, address, BLOCK)
+        _library.cleanse(self.state)
+        if self.encrypt:
+            ctypes.memmove(tag, own, TAG_BYTES)
+            return True
+        same = hmac.compare_digest(own.raw, ctypes.string_at(tag, TAG_BYTES))
+        _library.cleanse(own)
+        return same
+
+
+# ---- Memory of the host ----------------------------------------------------------------
+
+
+def run_on_host(
+    keys: GcmKeys, encrypt: bool, nonce: bytes, aad: Aad, source: int, out: int, count: int, tag: int
+) -> bool:
+    """Runs a message in memory of the host, in place or apart; `tag` is the address of the tag, which is written or
+    compared. Returns False where it is wrong: `out` is zeros then. Raises LostOutput, where `out` is another memory
+    than the input, which is as it was then, and GpuaesError, where it is the same."""
+    if _policy.goes_to_device(count):
+        result = _on_device_from_host(keys, encrypt, nonce, aad, source, out, count, tag)
+        if result is not None:
+            return result
+    return _libcrypto.gcm(keys.key, encrypt, nonce, aad, source, out, count, tag)
+
+
+def _on_device_from_host(
+    keys: GcmKeys, encrypt: bool, nonce: bytes, aad: Aad, source: int, out: int, count: int, tag: int
+) -> bool | None:
+    """None where the device could not do it, and the input is as it was."""
+    message = _Message(keys, encrypt, nonce, aad, count)
+    report = _library.Report()
+    op = _library.GCM_ENCRYPT if encrypt else _library.GCM_DECRYPT
+    status = lib.gpuaes_gcm(
+        op, keys.address, byref(message.state), source, out, message.whole, _policy.flags(), byref(report)
+    )
+    if status == _library.UNDEFINED:
+        if source != out:
+            raise LostOutput
+        raise _library.error(status, "running GCM in place: the data is lost")
+    if status != OK:
+        if source == out:
+            _restore(keys, message.first, out, report)
+        return None
+    rest = count - message.whole
+    if source != out:
+        ctypes.memmove(out + message.whole, source + message.whole, rest)
+    if message.finish(out + message.whole, tag):
+        return True
+    lib.gpuaes_cleanse(out, count)
+    return False
+
+
+def _restore(keys: GcmKeys, first: bytes, out: int, report: _library.Report) -> None:
+    """Undoes what a device completed in place: CTR is its own inverse."""
+    for shard in report.shard[: report.shards]:
+        at, end = shard.at, shard.at + shard.done
+        while at < end:
+            counter = _counter(first, 1 + at // BLOCK)
+            # libcrypto's counter has 128 bits, GCM's 32.
+            piece = min(end - at, ((1 << 32) - int.from_bytes(counter[12:], "big")) * BLOCK)
+            _libcrypto.run("CTR", keys.key, True, counter, out + at, out + at, piece)
+            at += piece
+
+
+# ---- Memory of a device ----------------------------------------------------------------
+
+
+def run_on_device(
+    keys: GcmKeys, encrypt: bool, nonce: bytes, aad: Aad, data: Memory, out: Memory, count: int, tag: int
+) -> bool:
+    """Queues a message on the stream of `data`, whose first `count` bytes are the text; `tag` is an address in
+    memory of the device. Encryption waits where the message has BATCH_MOST bytes or more, or more additional data
+    than a slot takes; decryption waits, and returns False where the tag is wrong: all text in `out` is zeros then."""
+    lane = _driver.lane(data.device or 0, data.stream, data.stream_owner)
+    doing = "encrypting with GCM" if encrypt else "decrypting with GCM"
+    # Without text there may be no address.
+    source, target = (data.address, out.address) if count else (tag, tag)
+    with lane:
+        lane.refuse_capture(doing)
+        if count < BATCH_MOST and aad[1] <= AAD_IN_SLOT and len(nonce) <= NONCE_MOST:
+            return _run_batch(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
+        return _run_binding(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
+
+
+def _slot_batch(slot: Any) -> _library.DeviceBatch:
+    """The batch of one message whose arrays are in the slot."""
+    at = slot.address
+    slot.batch = batch = _library.DeviceBatch(
+        count=1,
+        tag_bytes=TAG_BYTES,
+        in_=at,
+        out=at + 8,
+        bytes=at + 16,
+        iv=at + 24,
+        aad=at + 32,
+        aad_bytes=at + 40,
+        tag=at + 48,
+        status=at + _STATUS_AT,
+    )
+    slot.batch_reference = byref(batch)
+    return batch
+
+
+def _run_batch(
+    lane: Lane,
+    keys: GcmKeys,
+    encrypt: bool,
+    nonce: bytes,
+    aad: Aad,
+    source: int,
+    out: int,
+    count: int,
+    tag: int,
+    doing: str,
+) -> bool:
+    handle = keys.on_device(lane)
+    slot = lane.slot()
+    batch = slot.batch or _slot_batch(slot)
+    at = slot.address
+    _ARRAYS.pack_into(slot.buffer, 0, source, out, count, at + _NONCE_AT, at + _AAD_AT, aad[1], tag, 0)
+    ctypes.memmove(at + _NONCE_AT, nonce, len(nonce))
+    if aad[1]:
+        ctypes.memmove(at + _AAD_AT, aad[0], aad[1])
+    batch.op = _library.GCM_ENCRYPT if encrypt else _library.GCM_DECRYPT
+    batch.keys = handle
+    batch.max_bytes = max(count, 1)
+    batch.iv_bytes = len(nonce)
+    temp_bytes = c_size_t()
+    status = lib.gpuaes_device_batch_temp_bytes(slot.batch_reference, byref(temp_bytes))
+    if status == OK:
+        temp = lane.scratch(temp_bytes.value)
+        status = lib.gpuaes_device_batch_queue(slot.batch_reference, temp, temp_bytes, lane.stream)
+    lane.release(slot)
+    _library.check(status, doing)
+    if encrypt:
+        return True
+    lane.wait(doing)
+    status = c_uint32.from_address(at + _STATUS_AT).value
+    if status not in (OK, _library.BAD_TAG):
+        raise _library.error(status, doing)
+    return bool(status == OK)
+
+
+def _run_binding(
+    lane: Lane,
+    keys: GcmKeys,
+    encrypt: bool,
+    nonce: bytes,
+    aad: Aad,
+    source: int,
+    out: int,
+    count: int,
+    tag: int,
+    doing: str,
+) -> bool:
+    message = _Message(keys, encrypt, nonce, aad, count)
+    op = _library.GCM_ENCRYPT if encrypt else _library.GCM_DECRYPT
+    rest = count - message.whole
+    slot = lane.slot()
+    end, host_tag = slot.address, slot.address + BLOCK
+    status = lib.gpuaes_stream_binding_gcm(
+        lane.binding, op, keys.address, byref(message.state), 1, source, out, message.whole
+    )
+    _library.check(status, doing)
+    lane.fetch(end, source + message.whole, rest)
+    if not encrypt:
+        lane.fetch(host_tag, tag, TAG_BYTES)
+    status = lib.gpuaes_stream_binding_hash(lane.binding, keys.address, message.hash)
+    if status != OK and not encrypt:
+        lane.set_zero(out, count)
+    _library.check(status, doing)
+    authentic = message.finish(end, host_tag)
+    if authentic:
+        lane.send(out + message.whole, end, rest)
+        if encrypt:
+            lane.send(tag, host_tag, TAG_BYTES)
+        lane.release(slot)
+        return True
+    lib.gpuaes_cleanse(end, BLOCK)
+    lane.set_zero(out, count)
+    lane.wait(doing)
+    return False
+
+
+def too_long(count: int) -> GpuaesError | ValueError:
+    return ValueError(f"data has {count} bytes: expected {_library.GCM_TEXT_MOST} at most, the limit of GCM")

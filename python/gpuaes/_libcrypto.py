@@ -1,0 +1,206 @@
+"""AES on the CPU, by libcrypto's EVP.
+
+libgpuaes has no AES on the CPU. What is too small for a device, and what a device could not do, comes from
+here. The functions are those of OpenSSL's default provider in a library context of the package's own: a
+configuration of the system that prefers another provider has no part in them.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ulong, c_void_p
+from typing import Any
+
+from . import _library
+from .errors import GpuaesError
+
+_SONAME = "libcrypto.so.3"
+_PIECE = 1 << 30  # EVP counts in int; whole blocks
+
+_GCM_SET_IVLEN, _GCM_GET_TAG, _GCM_SET_TAG = 0x9, 0x10, 0x11  # EVP_CTRL_AEAD_*
+
+_PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
+    "OSSL_LIB_CTX_new": (c_void_p, []),
+    "OSSL_PROVIDER_load": (c_void_p, [c_void_p, c_char_p]),
+    "EVP_CIPHER_fetch": (c_void_p, [c_void_p, c_char_p, c_char_p]),
+    "EVP_CIPHER_CTX_new": (c_void_p, []),
+    "EVP_CIPHER_CTX_free": (None, [c_void_p]),
+    "EVP_CIPHER_CTX_set_padding": (c_int, [c_void_p, c_int]),
+    "EVP_CIPHER_CTX_ctrl": (c_int, [c_void_p, c_int, c_int, c_void_p]),
+    "EVP_CipherInit_ex": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_int]),
+    "EVP_CipherUpdate": (c_int, [c_void_p, c_void_p, POINTER(c_int), c_void_p, c_int]),
+    "EVP_CipherFinal_ex": (c_int, [c_void_p, c_void_p, POINTER(c_int)]),
+    "ERR_get_error": (c_ulong, []),
+    "ERR_error_string_n": (None, [c_ulong, c_void_p, c_size_t]),
+}
+
+
+class _Crypto:
+    """libcrypto, a library context with the default provider alone, and the ciphers fetched from it."""
+
+    def __init__(self) -> None:
+        try:
+            self.library = ctypes.CDLL(_SONAME)
+            for name, (result, arguments) in _PROTOTYPES.items():
+                _library.declare(self.library, name, result, arguments)
+        except (OSError, AttributeError) as error:
+            raise GpuaesError(f"AES on the CPU needs {_SONAME} of OpenSSL 3: {error}") from error
+        self.context = self.library.OSSL_LIB_CTX_new()
+        if not self.context or not self.library.OSSL_PROVIDER_load(self.context, b"default"):
+            raise self.error("loading OpenSSL's default provider")
+        self.ciphers: dict[str, int] = {}
+
+    def error(self, doing: str) -> GpuaesError:
+        text = ctypes.create_string_buffer(256)
+        code, last = 0, self.library.ERR_get_error()
+        while last:
+            code, last = last, self.library.ERR_get_error()
+        self.library.ERR_error_string_n(code, text, len(text))
+        return GpuaesError(f"{doing}: libcrypto: {text.value.decode()}")
+
+    def cipher(self, name: str) -> int:
+        found = self.ciphers.get(name)
+        if found is None:
+            found = self.library.EVP_CIPHER_fetch(self.context, name.encode(), None)
+            if not found:
+                raise self.error(f"fetching {name}")
+            self.ciphers[name] = found
+        return found
+
+
+_lock = threading.Lock()
+_crypto: _Crypto | None = None
+
+
+def _get() -> _Crypto:
+    global _crypto
+    if _crypto is None:
+        with _lock:
+            if _crypto is None:
+                _crypto = _Crypto()
+    return _crypto
+
+
+def _forget_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_lock)
+
+
+class SecretBytes:
+    """A key in memory that is overwritten by close(), or when the object is collected."""
+
+    __slots__ = ("buffer", "address", "bytes")
+
+    def __init__(self, address: int, count: int) -> None:
+        self.buffer = ctypes.create_string_buffer(count)
+        self.address, self.bytes = ctypes.addressof(self.buffer), count
+        ctypes.memmove(self.address, address, count)
+
+    def close(self) -> None:
+        _library.lib.gpuaes_cleanse(self.address, self.bytes)
+
+    def __del__(self) -> None:
+        if hasattr(self, "bytes") and _library is not None:
+            self.close()
+
+
+class CpuCipher:
+    """An EVP context of "CTR", "ECB", "CBC" or "GCM" with a key, without padding. One thread at a time."""
+
+    __slots__ = ("_library", "_error", "_context", "_written", "_out")
+
+    def __init__(self, mode: str, key: SecretBytes, encrypt: bool) -> None:
+        crypto = _get()
+        self._library, self._error = crypto.library, crypto.error
+        self._written = c_int()
+        self._out = byref(self._written)
+        cipher = crypto.cipher(f"AES-{key.bytes * 8}-{mode}")
+        self._context = self._library.EVP_CIPHER_CTX_new()
+        self._check(self._context, "making a context")
+        self._check(
+            self._library.EVP_CipherInit_ex(self._context, cipher, None, key.address, None, int(encrypt)),
+            "setting a key",
+        )
+        self._library.EVP_CIPHER_CTX_set_padding(self._context, 0)
+
+    def __del__(self) -> None:
+        context = getattr(self, "_context", None)
+        if context:
+            self._library.EVP_CIPHER_CTX_free(context)
+
+    def _check(self, result: Any, doing: str) -> None:
+        if not result:
+            raise self._error(doing)
+
+    def begin(self, iv: bytes | None) -> None:
+        """Starts a message. ECB has no iv."""
+        self._check(
+            self._library.EVP_CipherInit_ex(self._context, None, None, None, iv, -1), "setting an initialization vector"
+        )
+
+    def control(self, what: int, count: int, address: int | None) -> None:
+        self._check(self._library.EVP_CIPHER_CTX_ctrl(self._context, what, count, address), "setting a parameter")
+
+    def update(self, source: int, out: int | None, count: int) -> None:
+        """Runs `count` bytes, of ECB and CBC whole blocks; `out` None: they are additional data of GCM."""
+        for at in range(0, count, _PIECE):
+            piece = min(_PIECE, count - at)
+            to = None if out is None else out + at
+            self._check(
+                self._library.EVP_CipherUpdate(self._context, to, self._out, source + at, piece), "running AES on the CPU"
+            )
+
+    def finish(self) -> bool:
+        """Ends a message of GCM. False: its tag is wrong."""
+        nothing = ctypes.create_string_buffer(16)
+        return bool(self._library.EVP_CipherFinal_ex(self._context, nothing, self._out))
+
+
+def run(mode: str, key: SecretBytes, encrypt: bool, iv: bytes | None, source: int, out: int, count: int) -> None:
+    """Runs whole blocks (CTR: any number of bytes) from one address to another, or in place."""
+    cipher = CpuCipher(mode, key, encrypt)
+    cipher.begin(iv)
+    cipher.update(source, out, count)
+
+
+def block(key: SecretBytes, value: bytes) -> bytes:
+    """Encrypts one block."""
+    text = ctypes.create_string_buffer(value, 16)
+    run("ECB", key, True, None, ctypes.addressof(text), ctypes.addressof(text), 16)
+    return text.raw
+
+
+def gcm(
+    key: SecretBytes,
+    encrypt: bool,
+    nonce: bytes,
+    aad: tuple[int, int],
+    source: int,
+    out: int,
+    count: int,
+    tag: int,
+) -> bool:
+    """Runs a message of GCM; `aad` is an address and a length, `tag` the address of 16 bytes, which encryption
+    writes and decryption compares. Returns False where the tag is wrong: `out` is zeros then."""
+    cipher = CpuCipher("GCM", key, encrypt)
+    cipher.control(_GCM_SET_IVLEN, len(nonce), None)
+    cipher.begin(nonce)
+    if aad[1]:
+        cipher.update(aad[0], None, aad[1])
+    cipher.update(source, out, count)
+    if not encrypt:
+        cipher.control(_GCM_SET_TAG, 16, tag)
+    if not cipher.finish():
+        _library.lib.gpuaes_cleanse(out, count)
+        _get().library.ERR_get_error()
+        return False
+    if encrypt:
+        cipher.control(_GCM_GET_TAG, 16, tag)
+    return True

@@ -1,0 +1,438 @@
+"""AES in CTR, CBC and ECB for bytes and tensors, in pieces, as cryptography.hazmat.primitives.ciphers has it.
+
+    from gpuaes.ciphers import Cipher, algorithms, modes
+
+    encryptor = Cipher(algorithms.AES(key), modes.CTR(nonce)).encryptor()
+    sealed = encryptor.update(tensor)       # on its device, on the current stream
+    encryptor.update_into(tensor, tensor)   # in place
+    encryptor.finalize()
+
+These modes do not authenticate: gpuaes.aead.AESGCM does.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from ctypes import byref
+from types import SimpleNamespace
+from typing import Any
+
+from . import _driver, _libcrypto, _library, _memory, _policy
+from ._arguments import place as place_words
+from ._arguments import secret_key, small_bytes
+from ._driver import Lane
+from ._library import BLOCK, OK, lib
+from ._libcrypto import CpuCipher, SecretBytes
+from ._memory import Memory
+from .errors import AlreadyFinalized, GpuaesError
+
+__all__ = ["AES", "CBC", "CTR", "ECB", "Cipher", "CipherContext", "algorithms", "modes"]
+
+# Of CBC encryption on a device: what is on its way to the CPU and back at a time.
+_PIECE = 16 << 20
+
+# Results to which a device that hangs may still write: never freed.
+_lost: list[Any] = []
+
+
+class AES:
+    """The algorithm with a key of 16, 24 or 32 bytes. The key is overwritten when the object and all that was made
+    with it have been collected."""
+
+    name = "AES"
+    block_size = 128
+
+    def __init__(self, key: Any) -> None:
+        self._key: SecretBytes = secret_key(key)
+
+    @property
+    def key_size(self) -> int:
+        """Bits of the key."""
+        return self._key.bytes * 8
+
+
+class ECB:
+    """Electronic Codebook, NIST SP 800-38A: equal blocks give equal blocks. Data is whole blocks."""
+
+    name = "ECB"
+
+
+class CBC:
+    """Cipher Block Chaining, NIST SP 800-38A, with an initialization vector of 16 bytes. Data is whole blocks; padding
+    is the caller's. A device decrypts it in parallel; encryption is serial, and done on the CPU (gpuaes.Batch
+    encrypts many messages at once)."""
+
+    name = "CBC"
+
+    def __init__(self, initialization_vector: Any) -> None:
+        self.initialization_vector = small_bytes(initialization_vector, "initialization_vector", BLOCK, BLOCK)
+
+
+class CTR:
+    """Counter mode, NIST SP 800-38A: `nonce` is the first counter block, 16 bytes, a big-endian number. Data has any
+    length, and may be cut anywhere. *No two messages of one key may have a counter block in common.*"""
+
+    name = "CTR"
+
+    def __init__(self, nonce: Any) -> None:
+        self.nonce = small_bytes(nonce, "nonce", BLOCK, BLOCK)
+
+
+algorithms = SimpleNamespace(AES=AES)
+modes = SimpleNamespace(CBC=CBC, CTR=CTR, ECB=ECB)
+
+
+class Cipher:
+    """A key and a mode, from which contexts are made."""
+
+    def __init__(self, algorithm: AES, mode: ECB | CBC | CTR, backend: object = None) -> None:
+        """`backend` is ignored, as in cryptography."""
+        if not isinstance(algorithm, AES):
+            raise TypeError(f"algorithm is {algorithm!r}: expected gpuaes.ciphers.AES")
+        if not isinstance(mode, (ECB, CBC, CTR)):
+            raise TypeError(f"mode is {mode!r}: expected ECB, CBC or CTR of gpuaes.ciphers")
+        self.algorithm, self.mode = algorithm, mode
+
+    def encryptor(self) -> CipherContext:
+        """Returns a context that encrypts one message."""
+        return CipherContext(self.algorithm, self.mode, True)
+
+    def decryptor(self) -> CipherContext:
+        """Returns a context that decrypts one message."""
+        return CipherContext(self.algorithm, self.mode, False)
+
+
+class CipherContext:
+    """One message, in pieces. Calls from several threads take turns.
+
+    `data` is what gpuaes.aead.AESGCM takes; pieces may be of different kinds. In CTR a piece has any length. In ECB
+    and CBC, bytes of the host that do not fill a block wait for the next piece; a piece in memory of a device must
+    have whole blocks, and come when none wait.
+
+    Work on a device is queued on the stream of the piece's package and not waited for, but: CBC encryption is done on
+    the CPU; a second piece of CBC decryption waits for the first.
+    """
+
+    def __init__(self, algorithm: AES, mode: ECB | CBC | CTR, encrypt: bool) -> None:
+        self._algorithm, self._mode, self._encrypts = algorithm, mode.name, encrypt
+        self._key = algorithm._key
+        self._lock = threading.Lock()
+        self._cpu: CpuCipher | None = None
+        self._schedule: _library.Key | None = None
+        self._finalized = False
+        self._begin(mode.nonce if isinstance(mode, CTR) else getattr(mode, "initialization_vector", None))
+
+    def _begin(self, iv: bytes | None) -> None:
+        self._iv = iv or bytes(BLOCK)  # of CTR the first counter block, of CBC the block before the next
+        self._position = 0  # of CTR, bytes
+        self._waiting = b""
+        self._chained: _Chained | None = None  # the last block lies on a device instead
+
+    # ---- Calls ------------------------------------------------------------------------
+
+    def update(self, data: Any) -> Any:
+        """Returns the next piece of the result, of the package and on the device of `data`; bytes for bytes."""
+        memory = _memory.view(data)
+        with self._lock:
+            count = self._count(memory)
+            while True:
+                result, place = _memory.new_like(memory, count)
+                try:
+                    self._run(memory, place, count)
+                    break
+                except _LostOutput:
+                    _lost.append((result, place))
+        if place.kind == "jax":
+            _memory.written(place)
+        return result
+
+    def update_into(self, data: Any, buf: Any) -> int:
+        """Writes the next piece of the result to the beginning of `buf`, and returns its bytes: those of `data`, but
+        for blocks that wait.
+
+        `buf` is writable memory of the same kind. It may begin where `data` does, if none wait; else they must not
+        overlap.
+        """
+        memory = _memory.view(data)
+        with self._lock:
+            count = self._count(memory)
+            place = self._target(memory, buf, count)
+            try:
+                self._run(memory, place, count)
+            except _LostOutput:
+                _lost.append((buf, place))
+                raise GpuaesError(
+                    "a device hangs and may still write to buf: expected update()", _library.UNDEFINED
+                ) from None
+        _memory.written(place)
+        return count
+
+    def finalize(self) -> bytes:
+        """Ends the message; returns b"". Raises ValueError where bytes of ECB or CBC wait for the rest of a block."""
+        with self._lock:
+            self._check_open()
+            if self._waiting:
+                raise ValueError(
+                    f"the data ends with {len(self._waiting)} bytes of a block: expected a multiple of {BLOCK}"
+                )
+            self._finalized = True
+            self._cpu, self._chained = None, None
+            self._forget_schedule()
+        return b""
+
+    def reset_nonce(self, nonce: Any) -> None:
+        """Begins another message of CTR with the same key."""
+        if self._mode != "CTR":
+            raise ValueError(f"the mode is {self._mode}: expected CTR, which has a nonce")
+        nonce = small_bytes(nonce, "nonce", BLOCK, BLOCK)
+        with self._lock:
+            self._check_open()
+            self._begin(nonce)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_schedule"):
+            self._forget_schedule()
+
+    # ---- Lengths ----------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._finalized:
+            raise AlreadyFinalized
+
+    def _count(self, data: Memory) -> int:
+        """Bytes that a piece gives."""
+        self._check_open()
+        if self._mode == "CTR":
+            return data.bytes
+        if data.device is None:
+            return (len(self._waiting) + data.bytes) // BLOCK * BLOCK
+        if data.bytes % BLOCK:
+            raise ValueError(
+                f"data has {data.bytes} bytes in {place_words(data)}: expected a multiple of {BLOCK} in {self._mode}"
+            )
+        if self._waiting and data.bytes:
+            raise ValueError(
+                f"{len(self._waiting)} bytes of a block wait for bytes of the host, and data is in {place_words(data)}"
+            )
+        return data.bytes
+
+    def _target(self, data: Memory, buf: Any, count: int) -> Memory:
+        place = _memory.view(buf, writable=True, name="buf")
+        if place.bytes < count:
+            raise ValueError(f"buf has {place.bytes} bytes: expected {count} or more")
+        if place.device != data.device:
+            raise ValueError(f"buf is in {place_words(place)}: expected {place_words(data)}, where the data is")
+        if place.device is not None and place.stream != data.stream:
+            raise ValueError(f"buf has the stream {place.stream:#x}: expected {data.stream:#x}, that of the data")
+        place.bytes = count
+        if count and data.bytes and place.overlaps(data) and (place.address != data.address or self._waiting):
+            raise ValueError("buf overlaps the data in part: expected the same place, or memory apart from it")
+        return place
+
+    # ---- Work -------------------------------------------------------------------------
+
+    def _run(self, data: Memory, out: Memory, count: int) -> None:
+        if data.device is not None:
+            if count:
+                self._run_on_device(data, out, count)
+        elif self._mode == "CTR":
+            self._run_host_ctr(data.address, out.address, count)
+        else:
+            self._run_host_blocks(data, out.address, count)
+
+    def _run_host_ctr(self, source: int, out: int, count: int) -> None:
+        head = min(count, -self._position % BLOCK)
+        whole = (count - head) // BLOCK * BLOCK
+        if not _policy.goes_to_device(count) or not whole:
+            self._ctr_on_cpu(self._position, source, out, count)
+        else:
+            # The device first: where its output is lost, nothing has been done.
+            self._blocks_on_device(self._counter(self._position + head), source + head, out + head, whole)
+            self._ctr_on_cpu(self._position, source, out, head)
+            end = head + whole
+            self._ctr_on_cpu(self._position + end, source + end, out + end, count - end)
+        self._position += count
+
+    def _run_host_blocks(self, data: Memory, out: int, count: int) -> None:
+        """ECB and CBC: what waits, and then whole blocks."""
+        source, taken = data.address, 0
+        self._fetch_chain()
+        iv = self._iv
+        waiting = self._waiting
+        if waiting and count:
+            taken = BLOCK - len(waiting)
+            first = ctypes.create_string_buffer(waiting + ctypes.string_at(source, taken), BLOCK)
+            at = ctypes.addressof(first)
+            following = first.raw if not self._encrypts else None
+            self._cpu_cipher(iv).update(at, out, BLOCK)
+            iv = following or ctypes.string_at(out, BLOCK)
+            _library.cleanse(first)
+        begin, whole = BLOCK if taken else 0, count - (BLOCK if taken else 0)
+        rest = data.bytes - taken - whole
+        left = ctypes.string_at(source + taken + whole, rest) if rest else b""
+        if whole:
+            iv = self._whole_blocks(iv, source + taken, out + begin, whole)
+        self._iv = iv
+        self._waiting = left if count else waiting + left
+
+    def _whole_blocks(self, iv: bytes, source: int, out: int, count: int) -> bytes:
+        """Runs them, and returns the iv of what follows."""
+        last = ctypes.string_at(source + count - BLOCK, BLOCK) if not self._encrypts else b""
+        serial = self._mode == "CBC" and self._encrypts
+        if serial or not _policy.goes_to_device(count):
+            self._cpu_cipher(iv).update(source, out, count)
+        else:
+            self._blocks_on_device(iv, source, out, count)
+        return last or ctypes.string_at(out + count - BLOCK, BLOCK)
+
+    def _blocks_on_device(self, iv: bytes, source: int, out: int, count: int) -> None:
+        """Whole blocks of the host; the CPU does what the device could not. Raises _LostOutput."""
+        report = _library.Report()
+        state = ctypes.create_string_buffer(iv, BLOCK)
+        status = lib.gpuaes_aes(
+            self._op(), byref(self._expanded()), state, source, out, count, _policy.flags(), byref(report)
+        )
+        if status == OK:
+            return
+        if status == _library.UNDEFINED:
+            if source != out:
+                raise _LostOutput
+            raise _library.error(status, f"running {self._mode} in place: the data is lost")
+        if not report.shards:
+            self._cpu_cipher(iv).update(source, out, count)
+        for shard in report.shard[: report.shards]:
+            at = shard.at + shard.done
+            self._cpu_cipher(bytes(shard.iv)).update(source + at, out + at, shard.bytes - shard.done)
+
+    # ---- On the CPU -------------------------------------------------------------------
+
+    def _cpu_cipher(self, iv: bytes) -> CpuCipher:
+        if self._cpu is None:
+            self._cpu = CpuCipher(self._mode, self._key, self._encrypts)
+        self._cpu.begin(None if self._mode == "ECB" else iv)
+        return self._cpu
+
+    def _counter(self, position: int) -> bytes:
+        """The counter block of a position."""
+        number = int.from_bytes(self._iv, "big") + position // BLOCK
+        return (number % (1 << 128)).to_bytes(BLOCK, "big")
+
+    def _ctr_on_cpu(self, position: int, source: int, out: int, count: int) -> None:
+        if not count:
+            return
+        cipher = self._cpu_cipher(self._counter(position))
+        skipped = position % BLOCK
+        if skipped:
+            unused = ctypes.create_string_buffer(BLOCK)
+            cipher.update(ctypes.addressof(unused), ctypes.addressof(unused), skipped)
+            _library.cleanse(unused)
+        cipher.update(source, out, count)
+
+    # ---- On a device ------------------------------------------------------------------
+
+    def _op(self) -> int:
+        if self._mode == "CTR":
+            return _library.CTR
+        if self._mode == "ECB":
+            return _library.ECB_ENCRYPT if self._encrypts else _library.ECB_DECRYPT
+        return _library.CBC_DECRYPT
+
+    def _expanded(self) -> _library.Key:
+        if self._schedule is None:
+            self._schedule = _library.Key()
+            lib.gpuaes_key_expand(byref(self._schedule), self._key.address, self._key.bytes)
+        return self._schedule
+
+    def _forget_schedule(self) -> None:
+        schedule, self._schedule = self._schedule, None
+        if schedule is not None and _library is not None:
+            _library.cleanse(schedule)
+
+    def _run_on_device(self, data: Memory, out: Memory, count: int) -> None:
+        lane = _driver.lane(data.device or 0, data.stream, data.stream_owner)
+        if self._mode == "CBC":
+            self._fetch_chain()
+        with lane:
+            if self._mode == "CTR":
+                self._device_ctr(lane, data.address, out.address, count)
+            elif self._mode == "ECB":
+                self._queue(lane, self._iv, data.address, out.address, count)
+            elif self._encrypts:
+                self._device_cbc_encrypt(lane, data.address, out.address, count)
+            else:
+                chained = _Chained(lane, data.address + count - BLOCK)
+                self._queue(lane, self._iv, data.address, out.address, count)
+                self._chained = chained
+
+    def _queue(self, lane: Lane, iv: bytes, source: int, out: int, count: int) -> None:
+        status = lib.gpuaes_stream_binding_aes(
+            lane.binding, self._op(), byref(self._expanded()), iv, source, out, count
+        )
+        if status != OK:
+            raise _library.error(status, f"running {self._mode} on device {lane.device}")
+
+    def _device_ctr(self, lane: Lane, source: int, out: int, count: int) -> None:
+        position = self._position
+        head = min(count, -position % BLOCK)
+        whole = (count - head) // BLOCK * BLOCK
+        end = head + whole
+        if head:
+            self._part_of_block(lane, position, source, out, head)
+        if whole:
+            self._queue(lane, self._counter(position + head), source + head, out + head, whole)
+        if end < count:
+            self._part_of_block(lane, position + end, source + end, out + end, count - end)
+        self._position += count
+
+    def _part_of_block(self, lane: Lane, position: int, source: int, out: int, count: int) -> None:
+        """CTR of bytes within a block: in a whole block of the lane's own, which is overwritten."""
+        block = lane.scratch(BLOCK)
+        at = block + position % BLOCK
+        lane.copy(at, source, count)
+        self._queue(lane, self._counter(position), block, block, BLOCK)
+        lane.copy(out, at, count)
+        lane.set_zero(block, BLOCK)
+
+    def _device_cbc_encrypt(self, lane: Lane, source: int, out: int, count: int) -> None:
+        buffer = ctypes.create_string_buffer(min(count, _PIECE))
+        host = ctypes.addressof(buffer)
+        doing = "encrypting with CBC"
+        try:
+            for at in range(0, count, _PIECE):
+                piece = min(_PIECE, count - at)
+                lane.fetch(host, source + at, piece)
+                lane.wait(doing)
+                self._cpu_cipher(self._iv).update(host, host, piece)
+                self._iv = ctypes.string_at(host + piece - BLOCK, BLOCK)
+                lane.send(out + at, host, piece)
+                lane.wait(doing)
+        finally:
+            _library.cleanse(buffer)
+
+    def _fetch_chain(self) -> None:
+        """Brings the block before the next to the host. Waits for the stream of the last piece."""
+        if self._chained is not None:
+            self._iv, self._chained = self._chained.read(), None
+
+
+class _LostOutput(Exception):
+    """A device that hangs may still write to the output."""
+
+
+class _Chained:
+    """A copy of the last block of a piece of ciphertext on its device, in the order of the stream."""
+
+    def __init__(self, lane: Lane, source: int) -> None:
+        self._lane, self._address = lane, lane.allocate(BLOCK)
+        lane.copy(self._address, source, BLOCK)
+
+    def read(self) -> bytes:
+        return self._lane.read(self._address, BLOCK)
+
+    def __del__(self) -> None:
+        lane, address = self._lane, getattr(self, "_address", 0)
+        if address:
+            _driver.retire((lane,), lambda: lane.free(address))
