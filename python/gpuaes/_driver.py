@@ -364,10 +364,10 @@ class Lane:
         """Queues a copy within the device."""
         check(_cuda.cuMemcpyDtoDAsync_v2(to, source, count, self.stream), "copying within device memory")
 
-    def set_zero(self, address: int, count: int) -> None:
-        """Queues zeros."""
+    def fill(self, address: int, value: int, count: int) -> None:
+        """Queues that memory is filled with a byte."""
         if count:
-            check(_cuda.cuMemsetD8Async(address, 0, count, self.stream), "overwriting device memory")
+            check(_cuda.cuMemsetD8Async(address, value, count, self.stream), "overwriting device memory")
 
     def fetch(self, to: int, source: int, count: int) -> None:
         """Queues a copy to the host. The memory must stay until wait()."""

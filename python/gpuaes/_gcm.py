@@ -307,7 +307,7 @@ def _run_binding(
         lane.fetch(host_tag, tag, TAG_BYTES)
     status = lib.gpuaes_stream_binding_hash(lane.binding, keys.address, message.hash)
     if status != OK and not encrypt:
-        lane.set_zero(out, count)
+        lane.fill(out, 0, count)
     _library.check(status, doing)
     authentic = message.finish(end, host_tag)
     if authentic:
@@ -317,7 +317,7 @@ def _run_binding(
         lane.release(slot)
         return True
     lib.gpuaes_cleanse(end, BLOCK)
-    lane.set_zero(out, count)
+    lane.fill(out, 0, count)
     lane.wait(doing)
     return False
 

@@ -105,6 +105,7 @@ _get_buffer = _python("PyObject_GetBuffer", c_int, py_object, POINTER(_PyBuffer)
 _release_buffer = _python("PyBuffer_Release", None, POINTER(_PyBuffer))
 _new_bytes = _python("PyBytes_FromStringAndSize", py_object, c_void_p, c_ssize_t)
 _bytes_address = _python("PyBytes_AsString", c_void_p, py_object)
+_capsule_set_name = _python("PyCapsule_SetName", c_int, py_object, c_void_p)
 _capsule_pointer = _python("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
 
 
@@ -258,8 +259,34 @@ class _DLTensor(Structure):
     ]
 
 
+class _DLManagedTensor(Structure):
+    _fields_ = [("tensor", _DLTensor), ("manager", c_void_p), ("deleter", c_void_p)]
+
+
+_delete = ctypes.PYFUNCTYPE(None, c_void_p)
+_UNUSED, _USED = b"dltensor", ctypes.create_string_buffer(b"used_dltensor")  # a capsule keeps the address of its name
+
+
+class _Consumed:
+    """A tensor that came in a capsule, until this is gone."""
+
+    __slots__ = ("address", "tensor")
+
+    def __init__(self, capsule: object) -> None:
+        self.address = _capsule_pointer(capsule, _UNUSED)
+        managed = _DLManagedTensor.from_address(self.address)
+        self.tensor = managed.tensor
+        _capsule_set_name(capsule, ctypes.addressof(_USED))
+
+    def __del__(self) -> None:
+        if hasattr(self, "tensor"):
+            deleter = _DLManagedTensor.from_address(self.address).deleter
+            if deleter:
+                _delete(deleter)(self.address)
+
+
 def _view_dlpack(obj: Any, name: str, kind: str) -> Memory:
-    """By DLPack. The capsule stays unconsumed, and lets go of the memory when it is collected."""
+    """By DLPack."""
     place, _ = obj.__dlpack_device__()
     if place in (_DL_CUDA, _DL_CUDA_MANAGED):
         capsule = obj.__dlpack__(stream=_CUDA_LEGACY)
@@ -267,7 +294,8 @@ def _view_dlpack(obj: Any, name: str, kind: str) -> Memory:
         capsule = obj.__dlpack__()
     else:
         raise TypeError(f"{name} is on a device of DLPack's type {int(place)}: expected memory of CUDA or of the host")
-    tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
+    consumed = _Consumed(capsule)
+    tensor = consumed.tensor
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     strides = tuple(tensor.strides[i] for i in range(tensor.ndim)) if tensor.strides else None
     if not _is_dense(shape, strides, 1):
@@ -285,7 +313,7 @@ def _view_dlpack(obj: Any, name: str, kind: str) -> Memory:
         tensor.device_id if on_device else None,
         LEGACY_STREAM,
         True,
-        (obj, capsule),
+        (obj, consumed),
         kind,
     )
 

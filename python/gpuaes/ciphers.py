@@ -394,7 +394,7 @@ class CipherContext:
         lane.copy(at, source, count)
         self._queue(lane, self._counter(position), block, block, BLOCK)
         lane.copy(out, at, count)
-        lane.set_zero(block, BLOCK)
+        lane.fill(block, 0, BLOCK)
 
     def _device_cbc_encrypt(self, lane: Lane, source: int, out: int, count: int) -> None:
         buffer = ctypes.create_string_buffer(min(count, _PIECE))

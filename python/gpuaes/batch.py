@@ -1,0 +1,417 @@
+"""Many messages in memory of a device, by a few launches, without work of the host for each.
+
+    from gpuaes.batch import Batch
+
+    batch = Batch("GCM", key, tensors, encrypt=False, ivs=nonces, tags=tags)
+    batch.queue()         # on the current stream; does not wait
+    batch.check()         # waits; InvalidTag names the messages that are not authentic
+
+What describes the messages is written to the device once. The batch may then be queued as often as there is new data
+in the same places, also while the stream is captured into a CUDA graph, whose runs read the data anew.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from ctypes import byref, c_size_t, c_void_p
+from typing import Any, Iterable, Sequence
+
+from . import _driver, _library, _memory
+from ._arguments import place, secret_key, small_bytes
+from ._library import BLOCK, OK, lib
+from ._memory import Memory
+from .errors import GpuaesError, InvalidTag
+
+__all__ = ["Batch"]
+
+_OPS = {
+    ("CTR", True): _library.CTR,
+    ("CTR", False): _library.CTR,
+    ("ECB", True): _library.ECB_ENCRYPT,
+    ("ECB", False): _library.ECB_DECRYPT,
+    ("CBC", True): _library.CBC_ENCRYPT,
+    ("CBC", False): _library.CBC_DECRYPT,
+    ("GCM", True): _library.GCM_ENCRYPT,
+    ("GCM", False): _library.GCM_DECRYPT,
+}
+_TAG_BYTES = (4, 8, 12, 13, 14, 15, 16)
+_NONCE_MOST = 128
+_NOT_QUEUED = 0xFF  # each byte of a status before the first queue()
+
+
+class Batch:
+    """Messages of one mode and direction, in memory of one device.
+
+    `out` is the results: a list of arrays for a list, one array for an array with offsets. `tags` of GCM encryption is
+    an array of uint8, `tag_bytes` for each message. `status` is an array with an int32 for each message (of four bytes
+    each, where the memory's package is not known): 0 once it is complete, 7 where it is not authentic; `out` of such a
+    message is zeros. They are on the device, and valid once the stream has passed queue().
+
+    Calls on one batch must not overlap in time. The batch keeps all arrays that it was given.
+    """
+
+    def __init__(
+        self,
+        mode: str,
+        keys: Any,
+        messages: Any,
+        *,
+        encrypt: bool,
+        offsets: Iterable[int] | None = None,
+        ivs: Any = None,
+        aad: Sequence[Any] | None = None,
+        tags: Any = None,
+        tag_bytes: int = 16,
+        key_numbers: Sequence[int] | None = None,
+        out: Any = None,
+    ) -> None:
+        """Describes the messages to their device, on the current stream.
+
+        `mode` is "CTR", "ECB", "CBC" or "GCM". `keys` is a key, or a sequence of keys of one size, and `key_numbers` says
+        which of them each message has (without it, the first).
+
+        `messages` is a sequence of arrays in memory of a device, or one such array: then message i has its bytes from
+        offsets[i] to offsets[i + 1]. In ECB and CBC a message has whole blocks. It has at most 1 GiB.
+
+        `ivs` has an initialization vector for each message (CTR, CBC: 16 bytes; GCM: a nonce of 1 to 128 bytes, best 12;
+        all of one length): a sequence of byte strings, or an array on the device or the host in which they follow each
+        other. `aad` of GCM is a sequence of byte strings, of 64 KiB at most. `tags` of GCM decryption is as `ivs`.
+
+        `out` has the shape of `messages`; it may be `messages`, which is in place. None: new arrays. A result overlaps
+        nothing but its own message, in the same place.
+        """
+        self._keys = c_void_p()
+        self._arrays = self._temp = 0
+        self._lanes: dict[int, _driver.Lane] = {}
+        if (mode, bool(encrypt)) not in _OPS:
+            raise ValueError(f"mode is {mode!r}: expected CTR, ECB, CBC or GCM")
+        self._mode, self._encrypts, self._op = mode, bool(encrypt), _OPS[mode, bool(encrypt)]
+        if tag_bytes not in _TAG_BYTES:
+            raise ValueError(f"tag_bytes is {tag_bytes!r}: expected 12 to 16, or 4 or 8")
+        parts, whole = _parts(messages, offsets, "messages")
+        self._first = whole if whole is not None else messages[0]
+        self._check_lengths(parts)
+        self.out, targets = self._targets(messages, parts, whole, offsets, out)
+        self._count = len(parts)
+        device = parts[0].device or 0
+        self._home = lane = _driver.lane(device, parts[0].stream, parts[0].stream_owner)
+        self._owners: list[Any] = [messages, self.out, ivs, tags]
+        numbers = self._open_keys(keys, key_numbers, lane)
+        self.status, status = self._new_status(parts[0])
+        self.tags, tag_memory = self._tag_array(tags, tag_bytes, parts[0])
+        self._describe(parts, targets, numbers, ivs, aad, tag_memory, tag_bytes, status, lane)
+
+    # ---- Arguments --------------------------------------------------------------------
+
+    def _check_lengths(self, parts: list[Memory]) -> None:
+        if len(parts) > _library.DEVICE_BATCH_MESSAGES:
+            raise ValueError(f"messages has {len(parts)}: expected {_library.DEVICE_BATCH_MESSAGES} at most")
+        for i, part in enumerate(parts):
+            if part.device is None:
+                raise ValueError(f"messages[{i}] is in memory of the host: expected memory of a device")
+            if part.device != parts[0].device or part.stream != parts[0].stream:
+                raise ValueError(
+                    f"messages[{i}] is in {place(part)}, with the stream {part.stream:#x}: expected those of messages[0],"
+                    f" {place(parts[0])} and {parts[0].stream:#x}"
+                )
+            if self._mode in ("ECB", "CBC") and part.bytes % BLOCK:
+                raise ValueError(
+                    f"messages[{i}] has {part.bytes} bytes: expected a multiple of {BLOCK} in {self._mode}"
+                )
+            if part.bytes > _library.DEVICE_BATCH_BYTES:
+                raise ValueError(f"messages[{i}] has {part.bytes} bytes: expected {_library.DEVICE_BATCH_BYTES} at most")
+
+    def _targets(
+        self, messages: Any, parts: list[Memory], whole: Any, offsets: Any, out: Any
+    ) -> tuple[Any, list[Memory]]:
+        if out is None:
+            if whole is None:
+                made = [_memory.new_like(part, part.bytes) for part in parts]
+                return [array_ for array_, _ in made], [memory for _, memory in made]
+            source = _memory.view(whole, name="messages")
+            array_, memory = _memory.new_like(source, source.bytes)
+            shift = memory.address - source.address
+            return array_, [_moved(part, part.address + shift) for part in parts]
+        if whole is not None:
+            source = _memory.view(whole, name="messages")
+            memory = _memory.view(out, writable=True, name="out")
+            if memory.bytes != source.bytes:
+                raise ValueError(f"out has {memory.bytes} bytes: expected {source.bytes}, as messages has")
+            targets = [_moved(part, part.address - source.address + memory.address) for part in parts]
+        else:
+            if len(out) != len(parts):
+                raise ValueError(f"out has {len(out)} arrays: expected {len(parts)}")
+            targets = [_memory.view(each, writable=True, name=f"out[{i}]") for i, each in enumerate(out)]
+        for i, (part, target) in enumerate(zip(parts, targets)):
+            if target.bytes != part.bytes:
+                raise ValueError(f"out[{i}] has {target.bytes} bytes: expected {part.bytes}")
+            if target.device != part.device:
+                raise ValueError(f"out[{i}] is in {place(target)}: expected {place(part)}")
+        _check_overlaps(parts, targets)
+        return out, targets
+
+    def _open_keys(self, keys: Any, key_numbers: Sequence[int] | None, lane: _driver.Lane) -> Sequence[int] | None:
+        sequence = [keys] if not isinstance(keys, (list, tuple)) else list(keys)
+        if not sequence:
+            raise ValueError("keys is empty: expected a key, or several")
+        secrets = [secret_key(key, f"keys[{i}]" if len(sequence) > 1 else "key") for i, key in enumerate(sequence)]
+        size = secrets[0].bytes
+        for i, secret in enumerate(secrets):
+            if secret.bytes != size:
+                raise ValueError(f"keys[{i}] has {secret.bytes} bytes: expected {size}, as keys[0] has")
+        if key_numbers is not None:
+            if len(key_numbers) != self._count:
+                raise ValueError(f"key_numbers has {len(key_numbers)}: expected {self._count}, one for each message")
+            for i, number in enumerate(key_numbers):
+                if not 0 <= number < len(secrets):
+                    raise ValueError(f"key_numbers[{i}] is {number}: expected 0 to {len(secrets) - 1}")
+        joined = ctypes.create_string_buffer(size * len(secrets))
+        for i, secret in enumerate(secrets):
+            ctypes.memmove(ctypes.addressof(joined) + i * size, secret.address, size)
+        try:
+            _library.check(
+                lib.gpuaes_device_keys_open(
+                    byref(self._keys), self._op, joined, size, len(secrets), lane.stream, lane.device
+                ),
+                "expanding keys on the device",
+            )
+        finally:
+            _library.cleanse(joined)
+        return key_numbers
+
+    def _new_status(self, like: Memory) -> tuple[Any, Memory]:
+        if like.kind in ("torch", "cupy"):
+            return _memory.new_like(like, self._count, "int32")
+        return _memory.new_like(like, 4 * self._count)
+
+    def _tag_array(self, tags: Any, tag_bytes: int, like: Memory) -> tuple[Any, Any]:
+        """The array of tags, and where they are: memory of the device, or bytes that must get there."""
+        if self._mode != "GCM":
+            if tags is not None:
+                raise ValueError(f"tags is given: expected None in {self._mode}")
+            return None, None
+        if self._encrypts:
+            if tags is not None:
+                raise ValueError("tags is given: expected None, since encryption makes them")
+            return _memory.new_like(like, self._count * tag_bytes)
+        if tags is None:
+            raise ValueError("tags is None: expected the tags, which decryption compares")
+        strings, found = self._strings(tags, "tags", tag_bytes, tag_bytes, like)
+        if found != tag_bytes:
+            raise ValueError(f"tags has {found} bytes for each message: expected {tag_bytes}")
+        return tags, strings
+
+    def _strings(self, values: Any, name: str, least: int, most: int, like: Memory) -> tuple[Any, int]:
+        """Byte strings of one length for all messages: memory of the device, or bytes of the host, and the length."""
+        if isinstance(values, (list, tuple)):
+            if len(values) != self._count:
+                raise ValueError(f"{name} has {len(values)}: expected {self._count}, one for each message")
+            copies = [small_bytes(value, f"{name}[{i}]", least, most) for i, value in enumerate(values)]
+            for i, copy in enumerate(copies):
+                if len(copy) != len(copies[0]):
+                    raise ValueError(f"{name}[{i}] has {len(copy)} bytes: expected {len(copies[0])}, as {name}[0] has")
+            return b"".join(copies), len(copies[0])
+        memory = _memory.view(values, name=name)
+        size = memory.bytes // self._count
+        if memory.bytes % self._count or not least <= size <= most:
+            expected = f"{least}" if least == most else f"{least} to {most}"
+            raise ValueError(f"{name} has {memory.bytes} bytes: expected {expected} for each of {self._count} messages")
+        if memory.device is None:
+            return ctypes.string_at(memory.address, memory.bytes), size
+        if memory.device != like.device:
+            raise ValueError(f"{name} is in {place(memory)}: expected {place(like)} or memory of the host")
+        return memory, size
+
+    # ---- Arrays on the device ----------------------------------------------------------
+
+    def _describe(
+        self,
+        parts: list[Memory],
+        targets: list[Memory],
+        numbers: Sequence[int] | None,
+        ivs: Any,
+        aad: Sequence[Any] | None,
+        tags: Any,
+        tag_bytes: int,
+        status: Memory,
+        lane: _driver.Lane,
+    ) -> None:
+        count = self._count
+        blob = _Blob()
+        batch = self._batch = _library.DeviceBatch(
+            op=self._op, keys=self._keys, count=count, max_bytes=max(1, max(part.bytes for part in parts))
+        )
+        fields = {
+            "in_": blob.add(array("Q", (part.address for part in parts)).tobytes()),
+            "out": blob.add(array("Q", (target.address for target in targets)).tobytes()),
+            "bytes": blob.add(array("Q", (part.bytes for part in parts)).tobytes()),
+        }
+        if numbers is not None:
+            fields["key"] = blob.add(array("I", numbers).tobytes())
+        pointers: list[tuple[str, Any, int]] = []  # field, memory or offset in the blob, bytes of each
+        if self._mode == "ECB":
+            if ivs is not None:
+                raise ValueError("ivs is given: expected None in ECB")
+        else:
+            if ivs is None:
+                raise ValueError(f"ivs is None: expected one for each message in {self._mode}")
+            least, most = (1, _NONCE_MOST) if self._mode == "GCM" else (BLOCK, BLOCK)
+            strings, batch.iv_bytes = self._strings(ivs, "ivs", least, most, parts[0])
+            pointers.append(("iv", blob.add(strings) if isinstance(strings, bytes) else strings, batch.iv_bytes))
+        if self._mode == "GCM":
+            batch.tag_bytes = tag_bytes
+            pointers.append(("tag", blob.add(tags) if isinstance(tags, bytes) else tags, tag_bytes))
+        texts = self._additional(aad)
+        if texts is not None:
+            at = blob.add(b"".join(texts))
+            fields["aad_bytes"] = blob.add(array("Q", map(len, texts)).tobytes())
+        # Arrays of pointers follow: their places are known first, then where the memory begins.
+        tables = {name: blob.add(bytes(8 * count)) for name, _, _ in pointers}
+        if texts is not None:
+            fields["aad"] = blob.add(bytes(8 * count))
+        self._arrays = base = lane.allocate(len(blob.data))
+        for name, where, size in pointers:
+            begin = where.address if isinstance(where, Memory) else base + where
+            blob.set(tables[name], array("Q", (begin + i * size for i in range(count))).tobytes())
+            fields[name] = tables[name]
+        if texts is not None:
+            starts, end = array("Q"), base + at
+            for text in texts:
+                starts.append(end)
+                end += len(text)
+            blob.set(fields["aad"], starts.tobytes())
+        for name, offset in fields.items():
+            setattr(batch, name, base + offset)
+        batch.status = status.address
+        self._owners.append((status, tags))
+        temp_bytes = c_size_t()
+        _library.check(lib.gpuaes_device_batch_temp_bytes(byref(batch), byref(temp_bytes)), "describing a batch")
+        self._temp, self._temp_bytes = lane.allocate(temp_bytes.value), temp_bytes.value
+        self._sent = (ctypes.c_char * len(blob.data)).from_buffer(blob.data)
+        with lane:
+            lane.refuse_capture("describing a batch")
+            lane.send(base, ctypes.addressof(self._sent), len(blob.data))
+            lane.fill(status.address, _NOT_QUEUED, 4 * count)
+        self._lanes[lane.stream] = lane
+
+    def _additional(self, aad: Sequence[Any] | None) -> list[bytes] | None:
+        if aad is None:
+            return None
+        if self._mode != "GCM":
+            raise ValueError(f"aad is given: expected None in {self._mode}")
+        if len(aad) != self._count:
+            raise ValueError(f"aad has {len(aad)}: expected {self._count}, one for each message")
+        return [small_bytes(text, f"aad[{i}]", 0, _library.BATCH_AAD_BYTES) for i, text in enumerate(aad)]
+
+    # ---- Work -------------------------------------------------------------------------
+
+    def queue(self) -> None:
+        """Queues all messages on the current stream of the messages' package, and returns. Raises GpuaesError."""
+        memory = _memory.view(self._first, name="messages")
+        lane = self._home
+        if memory.stream != lane.stream:
+            lane = _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
+            if lane.stream not in self._lanes:
+                self._home.wait("describing a batch")
+        self._lanes[lane.stream] = lane
+        with lane:
+            status = lib.gpuaes_device_batch_queue(byref(self._batch), self._temp, self._temp_bytes, lane.stream)
+        _library.check(status, "queueing a batch")
+
+    def check(self) -> None:
+        """Waits for the batch. Raises InvalidTag, which names messages that are not authentic, GpuaesError, and ValueError
+        where the batch was not queued."""
+        memory = _memory.view(self._first, name="messages")
+        lane = _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
+        numbers = array("I", lane.read(self._batch.status, 4 * self._count))
+        if _NOT_QUEUED * 0x01010101 in numbers:
+            raise ValueError("the batch was not queued: expected queue() before check()")
+        wrong = [i for i, number in enumerate(numbers) if number == _library.BAD_TAG]
+        if wrong:
+            more = f" and {len(wrong) - 8} more" if len(wrong) > 8 else ""
+            raise InvalidTag(f"messages {wrong[:8]}{more} are not authentic: their tags are wrong")
+        for i, number in enumerate(numbers):
+            if number != OK:
+                raise GpuaesError(f"message {i}: {_library.status_text(number)}", number)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __del__(self) -> None:
+        keys = getattr(self, "_keys", None)
+        if keys and _driver is not None:
+            lanes = list(self._lanes.values()) or [self._home]
+            _driver.retire_keys(keys, lanes)
+            home, addresses = self._home, [each for each in (self._arrays, self._temp) if each]
+            held = getattr(self, "_owners", None), getattr(self, "_sent", None)
+
+            def free() -> None:
+                for address in addresses:
+                    home.free(address)
+                _ = held  # until here
+
+            _driver.retire(lanes, free)
+
+
+class _Blob:
+    """What goes to the device in one piece; each part is aligned to 16."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def add(self, part: bytes) -> int:
+        at = len(self.data)
+        self.data += part
+        self.data += bytes(-len(self.data) % BLOCK)
+        return at
+
+    def set(self, at: int, part: bytes) -> None:
+        self.data[at : at + len(part)] = part
+
+
+def _moved(part: Memory, address: int) -> Memory:
+    return Memory(address, part.bytes, part.device, part.stream, False, part.owner, part.kind, part.stream_owner)
+
+
+def _parts(messages: Any, offsets: Iterable[int] | None, name: str) -> tuple[list[Memory], Any]:
+    """Where the messages are, and the array of which they are parts."""
+    if isinstance(messages, (list, tuple)):
+        if offsets is not None:
+            raise ValueError(f"offsets is given with a sequence of arrays: expected one array as {name}")
+        if not messages:
+            raise ValueError(f"{name} is empty: expected one array or more")
+        return [_memory.view(each, name=f"{name}[{i}]") for i, each in enumerate(messages)], None
+    memory = _memory.view(messages, name=name)
+    if offsets is None:
+        raise ValueError(f"offsets is None: expected them with one array as {name}")
+    at = [int(offset) for offset in offsets]
+    if len(at) < 2:
+        raise ValueError(f"offsets has {len(at)}: expected one more than there are messages")
+    for i, offset in enumerate(at):
+        if not (at[i - 1] if i else 0) <= offset <= memory.bytes:
+            raise ValueError(
+                f"offsets[{i}] is {offset}: expected {at[i - 1] if i else 0} to {memory.bytes}, in ascending order"
+            )
+    parts = [_moved(memory, memory.address + begin) for begin in at[:-1]]
+    for part, begin, end in zip(parts, at, at[1:]):
+        part.bytes = end - begin
+    return parts, messages
+
+
+def _check_overlaps(parts: list[Memory], targets: list[Memory]) -> None:
+    """A result may overlap its own message, in the same place, and nothing else."""
+    spans = [(t.address, t.address + t.bytes, i, True) for i, t in enumerate(targets) if t.bytes]
+    for i, (part, target) in enumerate(zip(parts, targets)):
+        if part.bytes and part.address != target.address:
+            spans.append((part.address, part.address + part.bytes, i, False))
+    spans.sort()
+    end_of_out = end_of_any = -1
+    for begin, end, i, is_out in spans:
+        if begin < (end_of_any if is_out else end_of_out):
+            raise ValueError(f"out overlaps another message, or its own in part, at message {i}: expected memory apart")
+        end_of_any = max(end_of_any, end)
+        if is_out:
+            end_of_out = max(end_of_out, end)
