@@ -81,8 +81,7 @@ def start(devices: Iterable[int] | None = None) -> list[Device]:
                 raise ValueError(f"devices has {ordinal!r}: expected ordinals from 0 to 63")
         if not wanted:
             raise ValueError("devices is empty: expected ordinals, or None")
-    mask = sum(1 << ordinal for ordinal in wanted) if wanted else _library.lib.gpuaes_application_devices()
-    if _library.lib.gpuaes_state() == _library.OFF and mask:
+        mask = sum(1 << ordinal for ordinal in wanted)
         settings = _library.Settings(idle_seconds=_library.IDLE_DEFAULT, devices=mask)
         _library.lib.gpuaes_configure(ctypes.byref(settings))
     _library.start()

@@ -11,26 +11,28 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import os
 import sys
 import threading
 from collections import OrderedDict
 from ctypes import POINTER, byref, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Iterator
 
 from . import _library
 from ._library import lib
 from .errors import GpuaesError
 
 # From cuda.h.
-_ORDINAL, _EVENT_QUIET, _NOT_READY = 9, 2, 600
+_MEMORY_TYPE, _ORDINAL, _EVENT_QUIET, _RELAXED, _NOT_READY = 2, 9, 2, 2, 600
 
 _PROTOTYPES: dict[str, list[Any]] = {
     "cuDeviceGetCount": [POINTER(c_int)],
     "cuDevicePrimaryCtxRetain": [POINTER(c_void_p), c_int],
     "cuCtxPushCurrent_v2": [c_void_p],
     "cuCtxPopCurrent_v2": [POINTER(c_void_p)],
+    "cuThreadExchangeStreamCaptureMode": [POINTER(c_int)],
     "cuStreamIsCapturing": [c_void_p, POINTER(c_int)],
     "cuEventCreate": [POINTER(c_void_p), c_uint],
     "cuEventDestroy_v2": [c_void_p],
@@ -69,15 +71,18 @@ def check(result: int, doing: str) -> None:
         raise GpuaesError(f"{doing}: the CUDA driver reported error {result}")
 
 
+_ADDRESS_QUERY = (c_int * 2)(_MEMORY_TYPE, _ORDINAL)
+
+
 def ordinal_of(address: int, name: str) -> int:
     """The device that owns an address."""
     _library_ready(None)
-    ordinal = c_int(-1)
-    value = c_void_p(ctypes.addressof(ordinal))
-    check(cuda().cuPointerGetAttributes(1, byref(c_int(_ORDINAL)), byref(value), address), f"looking for {name}")
-    if ordinal.value < 0:
+    found = (c_int * 2)(0, -1)
+    values = (c_void_p * 2)(*(ctypes.addressof(found) + i * ctypes.sizeof(c_int) for i in range(2)))
+    check(cuda().cuPointerGetAttributes(2, _ADDRESS_QUERY, values, address), f"looking for {name}")
+    if not found[0]:
         raise ValueError(f"{name} lies at {address:#x}: expected memory of a device, which the CUDA driver knows")
-    return ordinal.value
+    return found[1]
 
 
 def any_ordinal() -> int:
@@ -95,9 +100,36 @@ def _library_ready(device: int | None) -> None:
 # ---- What is in use until streams have passed it -------------------------------------
 
 _REAPED_AT_ONCE = 8
-
-_retired: list[tuple[list[tuple[Context, c_void_p]], Callable[[], None]]] = []
 _process = os.getpid()
+
+
+class _Retired:
+    """Something to be freed behind events, which cannot be recorded on a stream while that is captured."""
+
+    __slots__ = ("lanes", "events", "free")
+
+    def __init__(self, lanes: list[Lane], free: Callable[[], None]) -> None:
+        self.lanes, self.free = lanes, free
+        self.events: list[tuple[Context, c_void_p]] = []
+
+    def is_passed(self) -> bool:
+        while self.lanes:
+            event = _record(self.lanes[-1])
+            if event is None:
+                return False
+            context = self.lanes.pop().context
+            if event:
+                self.events.append((context, event))
+        while self.events:
+            context, event = self.events[-1]
+            if not context.destroy_if_passed(event):
+                return False
+            self.events.pop()
+        return True
+
+
+_retired: list[_Retired] = []
+_kept: list[Any] = []  # in a child: never freed
 
 
 def _forget_after_fork() -> None:
@@ -111,57 +143,48 @@ def _forget_after_fork() -> None:
     _lanes.clear()
 
 
-_kept: list[Any] = []  # in a child: never freed
-
-
 def retire(lanes: Iterable[Lane], free: Callable[[], None]) -> None:
     """Calls `free` when all that is on the streams of `lanes` now is done: within a later call of the package, or
     when the interpreter ends. Neither waits nor raises; may be called by a finalizer. Does nothing in a forked
-    child."""
+    child, where `free` and what it refers to are kept."""
+    entry = _Retired(list(lanes), free)
     if os.getpid() != _process or sys.is_finalizing():
+        _kept.append(entry)
         return
-    events: list[tuple[Context, c_void_p]] = []
-    for lane in lanes:
-        event = _record(lane)
+    for i in reversed(range(len(entry.lanes))):
+        event = _record(entry.lanes[i])
         if event is not None:
-            events.append((lane.context, event))
-    _retired.append((events, free))
+            context = entry.lanes.pop(i).context
+            if event:
+                entry.events.append((context, event))
+    _retired.append(entry)
 
 
 def _record(lane: Lane) -> c_void_p | None:
-    """An event on the stream; None where there can be none, and `free` waits by itself."""
-    event = c_void_p()
-    if _cuda.cuCtxPushCurrent_v2(lane.context.handle):
-        return None
-    if _cuda.cuEventCreate(byref(event), _EVENT_QUIET):
-        event.value = None
-    elif _cuda.cuEventRecord(event, lane.stream):
-        _cuda.cuEventDestroy_v2(event)
-        event.value = None
-    _cuda.cuCtxPopCurrent_v2(_popped)
-    return event if event else None
-
-
-def _is_passed(context: Context, event: c_void_p) -> bool:
-    with context:
-        return bool(_cuda.cuEventQuery(event) != _NOT_READY)
+    """A new event on the stream; a NULL one where it fails, and `free` waits by itself; None during a capture."""
+    with lane.context.unchecked():
+        capturing, event = c_int(), c_void_p()
+        if not _cuda.cuStreamIsCapturing(lane.stream, byref(capturing)) and capturing.value:
+            return None
+        if _cuda.cuEventCreate(byref(event), _EVENT_QUIET):
+            return c_void_p()
+        if _cuda.cuEventRecord(event, lane.stream):
+            _cuda.cuEventDestroy_v2(event)
+            return c_void_p()
+        return event
 
 
 def reap(everything: bool = False) -> None:
-    """Frees what streams have passed; with `everything`, waits for the rest."""
+    """Frees what streams have passed; with `everything`, also the rest, of which each waits for its own."""
     for _ in range(len(_retired) if everything else min(len(_retired), _REAPED_AT_ONCE)):
         try:
             entry = _retired.pop(0)
         except IndexError:  # another thread has taken it
             return
-        events, free = entry
-        if not everything and not all(_is_passed(*event) for event in events):
+        if everything or entry.is_passed():
+            entry.free()
+        else:
             _retired.append(entry)
-            continue
-        for context, event in events:
-            with context:
-                _cuda.cuEventDestroy_v2(event)
-        free()
 
 
 def _end() -> None:
@@ -174,7 +197,8 @@ def _end() -> None:
 
 
 class Context:
-    """The primary context of a device, current to the thread within a `with`."""
+    """The primary context of a device, current to the thread within a `with`. Calls of the thread are no error then
+    while another stream is captured into a CUDA graph, nor do they end the capture."""
 
     __slots__ = ("handle",)
 
@@ -185,9 +209,47 @@ class Context:
 
     def __enter__(self) -> None:
         check(_cuda.cuCtxPushCurrent_v2(self.handle), "making a CUDA context current")
+        _modes.stack.append(_exchange_mode(_RELAXED))
 
     def __exit__(self, *_: object) -> None:
+        _exchange_mode(_modes.stack.pop())
         _cuda.cuCtxPopCurrent_v2(_popped)
+
+    @contextlib.contextmanager
+    def unchecked(self) -> Iterator[None]:
+        """The same for a finalizer: where the context cannot be made current, calls fail."""
+        failed = _cuda.cuCtxPushCurrent_v2(self.handle)
+        before = _exchange_mode(_RELAXED)
+        try:
+            yield
+        finally:
+            _exchange_mode(before)
+            if not failed:
+                _cuda.cuCtxPopCurrent_v2(_popped)
+
+    def destroy_if_passed(self, event: c_void_p) -> bool:
+        """Whether the device has passed the event, which is destroyed then."""
+        with self.unchecked():
+            if _cuda.cuEventQuery(event) == _NOT_READY:
+                return False
+            _cuda.cuEventDestroy_v2(event)
+            return True
+
+
+class _Modes(threading.local):
+    """Of each thread: how it looked on captures before it entered contexts."""
+
+    def __init__(self) -> None:
+        self.stack: list[int] = []
+
+
+_modes = _Modes()
+
+
+def _exchange_mode(mode: int) -> int:
+    value = c_int(mode)
+    _cuda.cuThreadExchangeStreamCaptureMode(byref(value))
+    return value.value
 
 
 _popped = byref(c_void_p())

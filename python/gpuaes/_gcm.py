@@ -18,7 +18,7 @@ import threading
 from ctypes import byref, c_size_t, c_uint32, c_void_p
 from typing import Any
 
-from . import _driver, _libcrypto, _library, _policy
+from . import _driver, _libcrypto, _library, _memory, _policy
 from ._driver import SLOT_BYTES, Lane
 from ._library import BLOCK, OK, lib
 from ._libcrypto import SecretBytes
@@ -218,7 +218,10 @@ def run_on_device(
     with lane:
         lane.refuse_capture(doing)
         if count < BATCH_MOST and aad[1] <= AAD_IN_SLOT and len(nonce) <= NONCE_MOST:
-            return _run_batch(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
+            authentic = _run_batch(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
+            if encrypt:
+                _memory.hold(lane, data, out)
+            return authentic
         return _run_binding(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
 
 

@@ -292,9 +292,9 @@ def start(device: int | None = None) -> None:
     or device 0. A start takes 0.3 s where the driver is asleep. Raises GpuaesError where none can be used.
     """
     if lib.gpuaes_state() == OFF:
-        settings = Settings(idle_seconds=IDLE_DEFAULT)
-        if device is not None:
-            settings.devices = lib.gpuaes_application_devices() | 1 << device
+        devices = lib.gpuaes_application_devices() | (0 if device is None else 1 << device)
+        if devices:
+            settings = Settings(idle_seconds=IDLE_DEFAULT, devices=devices)
             lib.gpuaes_configure(ctypes.byref(settings))
     if lib.gpuaes_start(None, None, 1) != READY:
         raise error(NOT_READY, "starting the devices")

@@ -9,9 +9,9 @@ CuPy for the object's device, the `stream` of `__cuda_array_interface__`, and th
 there is none, and for DLPack and JAX, whose `__dlpack__` makes that stream wait for the array. A per-thread
 default stream counts as the legacy default stream, with which CUDA orders it.
 
-*Lifetime.* As with PyTorch's own kernels, the caller may let go of a tensor as soon as a call returns, if its
-memory belongs to the stream: PyTorch and CuPy give it to later work of the same stream only. Memory that
-another stream allocated is the caller's to keep until the work is done (`torch.Tensor.record_stream`).
+*Lifetime.* The caller may let go of an array as soon as a call returns. PyTorch and CuPy give memory of a stream
+to later work of the same stream only; as with their own kernels, memory that was allocated on another stream is the
+caller's to keep until the work is done (`torch.Tensor.record_stream`). All other arrays are kept by hold().
 
 *JAX.* Its arrays are immutable: they are read, and results are new arrays; `out=` is refused.
 
@@ -28,10 +28,11 @@ from typing import Any, Callable
 
 from . import _driver
 
-__all__ = ["Memory", "empty_like", "new_like", "view", "written"]
+__all__ = ["Memory", "empty_like", "hold", "new_like", "view", "written"]
 
 LEGACY_STREAM = 0
 _CUDA_LEGACY, _CUDA_PER_THREAD = 1, 2
+_ORDERED_ALLOCATORS = frozenset(("torch", "cupy"))
 _DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED = 1, 2, 3, 13
 
 
@@ -409,6 +410,26 @@ def empty_like(obj: Any, count: int, dtype: str = "uint8") -> Any:
     """Returns a new array of `count` elements, not initialised, of the package and on the device of `obj`; see
     new_like()."""
     return new_like(view(obj), count, dtype)[0]
+
+
+def hold(lane: _driver.Lane, *memories: Memory) -> None:
+    """Keeps arrays until the stream has passed what is queued on it now, but for those of PyTorch and CuPy, whose
+    allocators follow the order of the stream."""
+    owners = [memory.owner for memory in memories if memory.kind not in _ORDERED_ALLOCATORS]
+    if owners:
+        _driver.retire((lane,), _Held(owners))
+
+
+class _Held:
+    """What need only be let go of."""
+
+    __slots__ = ("owners",)
+
+    def __init__(self, owners: list[object]) -> None:
+        self.owners = owners
+
+    def __call__(self) -> None:
+        self.owners.clear()
 
 
 def written(memory: Memory) -> None:

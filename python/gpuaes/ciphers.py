@@ -366,6 +366,7 @@ class CipherContext:
                 chained = _Chained(lane, data.address + count - BLOCK)
                 self._queue(lane, self._iv, data.address, out.address, count)
                 self._chained = chained
+            _memory.hold(lane, data, out)
 
     def _queue(self, lane: Lane, iv: bytes, source: int, out: int, count: int) -> None:
         status = lib.gpuaes_stream_binding_aes(

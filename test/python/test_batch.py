@@ -1,0 +1,172 @@
+"""gpuaes.batch.Batch beside cryptography, message by message.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+import gc
+
+import pytest
+
+gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
+messages = pytest.importorskip("messages")
+from gpuaes import InvalidTag  # noqa: E402
+from gpuaes.batch import Batch  # noqa: E402
+
+SIZES = (0, 1, 16, 500, 1000)
+
+
+def run(batch):
+    batch.queue()
+    batch.check()
+    return batch
+
+
+def statuses(batch):
+    return [int.from_bytes(batch.status.tobytes()[i:i + 4], "little") for i in range(0, 4 * len(batch), 4)]
+
+
+def gcm_case(rng):
+    keys = [rng.randbytes(32) for _ in range(3)]
+    numbers = [rng.randrange(3) for _ in SIZES]
+    texts = [rng.randbytes(size) for size in SIZES]
+    nonces = [rng.randbytes(12) for _ in SIZES]
+    aads = [rng.randbytes(rng.randrange(50)) for _ in SIZES]
+    sealed = [messages.sealed(keys[k], *each) for k, *each in zip(numbers, nonces, texts, aads)]
+    return keys, numbers, texts, nonces, aads, sealed
+
+
+def test_gcm_of_a_list(rng, device_array, cuda_stream):
+    keys, numbers, texts, nonces, aads, sealed = gcm_case(rng)
+    data = [device_array(text, stream=cuda_stream) for text in texts]
+    batch = run(Batch("GCM", keys, data, encrypt=True, ivs=nonces, aad=aads, key_numbers=numbers))
+    tags = batch.tags.tobytes()
+    assert [out.tobytes() + tags[16 * i:16 * i + 16] for i, out in enumerate(batch.out)] == sealed
+    assert statuses(batch) == [0] * 5
+    # In place, with nonces and tags that lie on the device.
+    again = Batch(
+        "GCM", keys, batch.out, encrypt=False, ivs=device_array(b"".join(nonces), stream=cuda_stream), aad=aads,
+        key_numbers=numbers, tags=batch.tags, out=batch.out,
+    )
+    run(again)
+    assert [out.tobytes() for out in batch.out] == texts
+    again.queue()  # the text is no ciphertext: none but the empty one is authentic
+    with pytest.raises(InvalidTag, match=r"messages \[1, 2, 3, 4\] are not authentic"):
+        again.check()
+    assert statuses(again) == [0, 7, 7, 7, 7]
+    assert [out.tobytes() for out in batch.out] == [bytes(size) for size in SIZES]
+
+
+def test_gcm_of_one_array(rng, device_array):
+    key, nonces = rng.randbytes(16), [rng.randbytes(9) for _ in SIZES]
+    text, offsets = rng.randbytes(sum(SIZES) + 7), [3]
+    for size in SIZES:
+        offsets.append(offsets[-1] + size)
+    data = device_array(text)
+    batch = run(Batch("GCM", key, data, encrypt=True, offsets=offsets, ivs=b"".join(nonces), tag_bytes=12, out=data))
+    assert batch.out is data
+    got, tags = data.tobytes(), batch.tags.tobytes()
+    assert got[:3] == text[:3] and got[offsets[-1]:] == text[offsets[-1]:]
+    for i, (begin, end) in enumerate(zip(offsets, offsets[1:])):
+        expected = messages.sealed(key, nonces[i], text[begin:end])
+        assert got[begin:end] + tags[12 * i:12 * i + 12] == expected[:-4]
+    new = run(Batch("GCM", key, data, encrypt=False, offsets=offsets, ivs=nonces, tag_bytes=12, tags=tags)).out
+    assert new.tobytes()[3:offsets[-1]] == text[3:offsets[-1]]
+
+
+@pytest.mark.parametrize("encrypt", [True, False])
+@pytest.mark.parametrize("mode", ["CTR", "ECB", "CBC"])
+def test_other_modes(rng, mode, encrypt, device_array):
+    keys, sizes = [rng.randbytes(24) for _ in range(2)], [0, 16, 4800, 33 if mode == "CTR" else 32]
+    texts, ivs = [rng.randbytes(size) for size in sizes], [rng.randbytes(16) for _ in sizes]
+    batch = run(Batch(
+        mode, keys, [device_array(text) for text in texts], encrypt=encrypt, ivs=None if mode == "ECB" else ivs,
+        key_numbers=[1, 0, 1, 0],
+    ))
+    for out, text, iv, key in zip(batch.out, texts, ivs, (keys[1], keys[0]) * 2):
+        assert out.tobytes() == messages.context(mode, key, iv, encrypt).update(text)
+    assert batch.tags is None
+
+
+def test_queued_again_with_other_data_and_on_another_stream(rng, device_array, cuda_stream):
+    import device_arrays
+
+    key, iv, data = rng.randbytes(16), rng.randbytes(16), device_array(bytes(64))
+    batch = run(Batch("CTR", key, [data], encrypt=True, ivs=[iv]))
+    text = rng.randbytes(64)
+    device_arrays.driver().write(data.address, text)
+    data.stream = cuda_stream
+    run(batch)
+    assert batch.out[0].tobytes() == messages.context("CTR", key, iv, True).update(text)
+
+
+def test_collected_in_mid_work(rng, device_array, cuda_stream):
+    key = rng.randbytes(16)
+    expected, outs = [], []
+    for _ in range(20):
+        text, iv, out = rng.randbytes(1024), rng.randbytes(16), device_array(bytes(1024), stream=cuda_stream)
+        Batch("CTR", key, [device_array(text, stream=cuda_stream)], encrypt=True, ivs=[iv], out=[out]).queue()
+        gc.collect()
+        outs.append(out)
+        expected.append(messages.context("CTR", key, iv, True).update(text))
+    assert [out.tobytes() for out in outs] == expected
+
+
+def test_captured_graph_is_not_refused(device_array, cuda_stream):
+    """What a run of the graph does is tried on a card: the emulator runs none."""
+    import ctypes
+
+    import device_arrays
+
+    driver = device_arrays.driver()
+    if not hasattr(driver.library, "cuStreamBeginCapture_v2"):
+        pytest.skip("the driver has no cuStreamBeginCapture")
+    data = [device_array(bytes(64), stream=cuda_stream)]
+    batch = run(Batch("CTR", bytes(16), data, encrypt=True, ivs=[bytes(16)]))
+    with driver.current():
+        graph, nodes = ctypes.c_void_p(), ctypes.c_size_t()
+        driver.call("cuStreamBeginCapture_v2", ctypes.c_void_p(cuda_stream), 2)
+        try:
+            batch.queue()
+        finally:
+            driver.call("cuStreamEndCapture", ctypes.c_void_p(cuda_stream), ctypes.byref(graph))
+        driver.call("cuGraphGetNodes", graph, None, ctypes.byref(nodes))
+        driver.call("cuGraphDestroy", graph)
+    assert nodes.value > 0
+
+
+def test_wrong_arguments(device_array, cuda_stream):
+    def refused(match, *arguments, kind=ValueError, **more):
+        with pytest.raises(kind, match=match):
+            Batch(*arguments, **{"encrypt": True, **more})
+
+    key, iv, array = bytes(16), bytes(16), device_array(bytes(64))
+    refused("^mode is 'XTS': expected", "XTS", key, [array])
+    refused("^messages is empty", "CTR", key, [])
+    refused(r"^messages\[1\] is in memory of the host", "CTR", key, [array, bytes(16)], ivs=[iv] * 2)
+    refused(r"^messages\[1\] is in memory of device 0, with the stream", "CTR", key,
+            [array, device_array(b"", stream=cuda_stream)], ivs=[iv] * 2)
+    refused(r"^messages\[0\] has 5 bytes: expected a multiple of 16 in CBC", "CBC", key, [device_array(bytes(5))])
+    refused(r"^key has 5 bytes", "CTR", bytes(5), [array])
+    refused(r"^keys\[1\] has 16 bytes: expected 32", "CTR", [bytes(32), key], [array])
+    refused("^keys is empty", "CTR", [], [array])
+    refused("^key_numbers has 2: expected 1", "CTR", key, [array], key_numbers=[0, 0])
+    refused(r"^key_numbers\[0\] is 1: expected 0 to 0", "CTR", key, [array], key_numbers=[1])
+    refused("^ivs is None: expected", "CTR", key, [array])
+    refused("^ivs is given: expected None in ECB", "ECB", key, [array], ivs=[iv])
+    refused(r"^ivs\[0\] has 12 bytes: expected 16", "CTR", key, [array], ivs=[bytes(12)])
+    refused("^ivs has 15 bytes: expected 16 for each of 1", "CTR", key, [array], ivs=bytes(15))
+    refused(r"^ivs\[1\] has 13 bytes: expected 12", "GCM", key, [array] * 2, ivs=[bytes(12), bytes(13)])
+    refused("^tags is None: expected", "GCM", key, [array], ivs=[iv], encrypt=False)
+    refused("^tags is given: expected None, since", "GCM", key, [array], ivs=[iv], tags=bytes(16))
+    refused("^tag_bytes is 5: expected", "GCM", key, [array], ivs=[iv], tag_bytes=5)
+    refused("^aad is given: expected None in CTR", "CTR", key, [array], ivs=[iv], aad=[b""])
+    refused("^aad has 2: expected 1", "GCM", key, [array], ivs=[iv], aad=[b""] * 2)
+    refused(r"^aad\[0\] has 65537 bytes: expected 0 to 65536", "GCM", key, [array], ivs=[iv], aad=[bytes(65537)])
+    refused("^offsets is None: expected", "CTR", key, array, ivs=[iv])
+    refused("^offsets is given with a sequence", "CTR", key, [array], ivs=[iv], offsets=[0, 1])
+    refused(r"^offsets\[1\] is 65: expected 0 to 64", "CTR", key, array, ivs=[iv], offsets=[0, 65])
+    refused(r"^offsets\[2\] is 15: expected 16 to 64", "CTR", key, array, ivs=[iv] * 2, offsets=[0, 16, 15])
+    refused(r"^out\[0\] has 16 bytes: expected 64", "CTR", key, [array], ivs=[iv], out=[device_array(bytes(16))])
+    refused("^out has 2 arrays: expected 1", "CTR", key, [array], ivs=[iv], out=[array, array])
+    refused("^out overlaps", "CTR", key, [array, device_array(bytes(64))], ivs=[iv] * 2, out=[array, array])
+    with pytest.raises(ValueError, match="was not queued"):
+        Batch("CTR", key, [array], encrypt=True, ivs=[iv]).check()

@@ -1,0 +1,226 @@
+"""gpuaes.ciphers beside cryptography's: pieces of any length, of the host and of a device, in turn.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+import pytest
+
+gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
+messages = pytest.importorskip("messages")
+from gpuaes import _library, ciphers  # noqa: E402
+from gpuaes.ciphers import Cipher, algorithms, modes  # noqa: E402
+
+MODES = ("CTR", "ECB", "CBC")
+
+
+def contexts(mode, key, iv, encrypt):
+    """Ours, and cryptography's."""
+    ours = Cipher(algorithms.AES(key), modes.ECB() if mode == "ECB" else getattr(modes, mode)(iv))
+    return ours.encryptor() if encrypt else ours.decryptor(), messages.context(mode, key, iv, encrypt)
+
+
+def random_contexts(rng, mode, encrypt):
+    iv = rng.choice((rng.randbytes(16), rng.randbytes(11) + b"\xff" * 5, b"\xff" * 16))
+    return contexts(mode, rng.randbytes(rng.choice(messages.KEY_BYTES)), iv, encrypt)
+
+
+def lengths(rng, count):
+    return [rng.choice((0, 1, 15, 16, 17, 31, 64, 100, rng.randrange(2000))) for _ in range(count)]
+
+
+@pytest.mark.parametrize("where", ["cpu", "device"])
+@pytest.mark.parametrize("encrypt", [True, False])
+@pytest.mark.parametrize("mode", MODES)
+def test_pieces_of_the_host(rng, mode, encrypt, where, request):
+    if where == "device":
+        request.getfixturevalue("everything_on_device")
+    for _ in range(4):
+        ours, theirs = random_contexts(rng, mode, encrypt)
+        for length in lengths(rng, 6):
+            piece = rng.randbytes(length)
+            assert ours.update(piece) == theirs.update(piece)
+            into = bytearray(length + 16)
+            written = ours.update_into(piece, into)
+            expected = theirs.update(piece)
+            assert written == len(expected) and into[:written] == expected and not any(into[written:])
+
+
+@pytest.mark.parametrize("encrypt", [True, False])
+@pytest.mark.parametrize("mode", MODES)
+def test_pieces_of_a_device(rng, mode, encrypt, device_array, cuda_stream):
+    ours, theirs = random_contexts(rng, mode, encrypt)
+    for length in lengths(rng, 6):
+        piece = rng.randbytes(length if mode == "CTR" else length // 16 * 16)
+        stream = rng.choice((None, cuda_stream))
+        kind = rng.randrange(3)
+        if kind == 0:
+            got = ours.update(device_array(piece, stream=stream)).tobytes()
+        elif kind == 1:
+            place = device_array(piece + b"beyond", stream=stream)
+            data = type(place)(place.memory, (len(piece),), "|u1", stream=stream)
+            assert ours.update_into(data, place) == len(piece)
+            got = place.tobytes()
+            assert got[len(piece):] == b"beyond"
+            got = got[:len(piece)]
+        else:
+            got = ours.update(piece)
+        assert got == theirs.update(piece)
+    ours.finalize()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_in_place(rng, mode, everything_on_device):
+    for encrypt in True, False:
+        ours, theirs = random_contexts(rng, mode, encrypt)
+        for _ in range(2):
+            buffer = bytearray(rng.randbytes(320))
+            expected = theirs.update(bytes(buffer))
+            assert ours.update_into(buffer, buffer) == 320
+            assert buffer == expected
+
+
+def test_arrays_of_numpy(rng):
+    numpy = pytest.importorskip("numpy")
+    ours, theirs = random_contexts(rng, "CTR", True)
+    values = numpy.arange(7, dtype="f4")
+    result = ours.update(values)
+    assert isinstance(result, numpy.ndarray) and result.tobytes() == theirs.update(values.tobytes())
+
+
+def test_reset_nonce(rng):
+    key, first, second = (rng.randbytes(16) for _ in range(3))
+    ours, _ = contexts("CTR", key, first, True)
+    ours.update(b"some text")
+    ours.reset_nonce(second)
+    assert ours.update(b"text") == messages.context("CTR", key, second, True).update(b"text")
+    with pytest.raises(ValueError, match="^nonce has 12 bytes: expected 16"):
+        ours.reset_nonce(bytes(12))
+    with pytest.raises(ValueError, match="mode is ECB: expected CTR"):
+        contexts("ECB", key, None, True)[0].reset_nonce(second)
+
+
+# ---- A device that fails ------------------------------------------------------------------------
+
+
+class Failing:
+    """libgpuaes, of which the device does a part of each call of gpuaes_aes() and then fails."""
+
+    def __init__(self, real, status):
+        self.real, self.status = real, status
+
+    def __getattr__(self, name):
+        return getattr(self.real, name)
+
+    def gpuaes_aes(self, op, key, iv, source, out, count, flags, report):
+        import ctypes
+
+        report, begin = report._obj, count // 32 * 16
+        report.shards = 0 if self.status == _library.BUSY else 2
+        ivs = [iv.raw, None]
+        if op == _library.CTR:
+            number = int.from_bytes(iv.raw, "big") + begin // 16
+            ivs[1] = (number % 2**128).to_bytes(16, "big")
+        else:
+            ivs[1] = ctypes.string_at(source + begin - 16, 16)
+        for i in range(report.shards):
+            state = ctypes.create_string_buffer(ivs[i], 16)
+            at = i * begin
+            assert self.real.gpuaes_aes(op, key, state, source + at, out + at, 32, 1, None) == _library.OK
+            shard = report.shard[i]
+            shard.at, shard.bytes, shard.done = at, (begin, count - begin)[i], 32
+            shard.iv[:] = state.raw
+        return self.status
+
+
+@pytest.mark.parametrize("status", ["FAULT", "BUSY"])
+@pytest.mark.parametrize("mode", MODES)
+def test_cpu_finishes_what_a_device_left(rng, mode, status, monkeypatch, everything_on_device, device_array):
+    device_array(b"")
+    monkeypatch.setattr(ciphers, "lib", Failing(ciphers.lib, getattr(_library, status)))
+    for encrypt in True, False:
+        ours, theirs = random_contexts(rng, mode, encrypt)
+        for length in 160, 176:
+            text = rng.randbytes(length)
+            assert ours.update(text) == theirs.update(text)
+            buffer = bytearray(text)
+            ours.update_into(buffer, buffer)
+            assert buffer == theirs.update(text)
+
+
+def test_output_to_which_a_device_may_still_write(rng, monkeypatch, everything_on_device, device_array):
+    device_array(b"")
+    failing = Failing(ciphers.lib, _library.UNDEFINED)
+    monkeypatch.setattr(ciphers, "lib", failing)
+    ours, theirs = random_contexts(rng, "CTR", True)
+    text = rng.randbytes(160)
+    for data, out in (text, bytearray(160)), (bytearray(text),) * 2:
+        with pytest.raises(gpuaes.GpuaesError) as raised:
+            ours.update_into(data, out)
+        assert raised.value.status == _library.UNDEFINED
+
+    def once(*arguments):
+        monkeypatch.setenv("GPUAES_POLICY", "cpu")
+        return Failing.gpuaes_aes(failing, *arguments)
+
+    failing.gpuaes_aes = once
+    assert ours.update(text) == theirs.update(text)
+
+
+# ---- Errors -----------------------------------------------------------------------------------
+
+
+def test_wrong_objects():
+    with pytest.raises(ValueError, match="^key has 5 bytes"):
+        algorithms.AES(bytes(5))
+    with pytest.raises(ValueError, match="^nonce has 12 bytes: expected 16"):
+        modes.CTR(bytes(12))
+    with pytest.raises(ValueError, match="^initialization_vector has 17 bytes: expected 16"):
+        modes.CBC(bytes(17))
+    with pytest.raises(TypeError, match="^algorithm is"):
+        Cipher("AES", modes.ECB())
+    with pytest.raises(TypeError, match="^mode is"):
+        Cipher(algorithms.AES(bytes(16)), "ECB")
+    assert algorithms.AES(bytes(24)).key_size == 192
+
+
+def test_end_of_a_message(rng, device_array):
+    ours, _ = random_contexts(rng, "CBC", True)
+    ours.update(b"12345")
+    with pytest.raises(ValueError, match="ends with 5 bytes of a block"):
+        ours.finalize()
+    with pytest.raises(ValueError, match="^5 bytes of a block wait"):
+        ours.update(device_array(bytes(16)))
+    ours.update(bytes(11))
+    with pytest.raises(ValueError, match="^data has 15 bytes in memory of device 0: expected a multiple of 16 in CBC"):
+        ours.update(device_array(bytes(15)))
+    assert ours.finalize() == b""
+    for call in (lambda: ours.update(b""), lambda: ours.update_into(b"", bytearray()), ours.finalize):
+        with pytest.raises(gpuaes.AlreadyFinalized):
+            call()
+
+
+def test_wrong_buffers(rng, device_array):
+    ours, _ = random_contexts(rng, "CTR", True)
+    with pytest.raises(ValueError, match="^buf has 4 bytes: expected 5 or more"):
+        ours.update_into(b"12345", bytearray(4))
+    with pytest.raises(ValueError, match="^buf .*read-only"):
+        ours.update_into(b"12345", bytes(5))
+    with pytest.raises(ValueError, match="^buf is in memory of device 0: expected memory of the host"):
+        ours.update_into(b"12345", device_array(bytes(5)))
+    buffer = memoryview(bytearray(64))
+    with pytest.raises(ValueError, match="^buf overlaps"):
+        ours.update_into(buffer[:32], buffer[1:])
+    blocks, _ = random_contexts(rng, "ECB", True)
+    blocks.update(b"1")
+    with pytest.raises(ValueError, match="^buf overlaps"):  # what waits would push the text on
+        blocks.update_into(buffer, buffer)
+
+
+def test_keys_are_overwritten_with_the_last_object():
+    algorithm = algorithms.AES(bytes(range(16)))
+    key = algorithm._key.buffer
+    context = Cipher(algorithm, modes.ECB()).encryptor()
+    schedule = context._expanded()
+    del algorithm
+    assert any(key.raw) and any(bytes(schedule))
+    del context
+    assert not any(key.raw) and not any(bytes(schedule))

@@ -1,0 +1,225 @@
+"""What the package sees of an object: memory, device, stream; and what it refuses.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+import array
+import gc
+import mmap
+import sys
+import types
+
+import pytest
+
+gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
+from gpuaes import _memory  # noqa: E402
+
+DATA = bytes(range(48))
+
+
+def bytes_at(memory):
+    import ctypes
+
+    return ctypes.string_at(memory.address, memory.bytes)
+
+
+@pytest.mark.parametrize("make", [bytes, bytearray, memoryview, lambda d: array.array("I", d)])
+def test_buffers_are_seen_where_they_are(make):
+    value = make(DATA)
+    memory = _memory.view(value)
+    assert (memory.bytes, memory.device, memory.stream) == (48, None, 0)
+    assert bytes_at(memory) == DATA
+
+
+def test_memory_of_a_bytearray_stays_while_it_is_seen():
+    value = bytearray(DATA)
+    memory = _memory.view(value, writable=True)
+    with pytest.raises(BufferError):
+        value.extend(bytes(1000))
+    del memory
+    gc.collect()
+    value.extend(bytes(1000))
+
+
+def test_mapped_file_is_a_buffer():
+    with mmap.mmap(-1, 4096) as mapped:
+        memory = _memory.view(mapped, writable=True)
+        assert memory.bytes == 4096
+        del memory
+
+
+@pytest.mark.parametrize("value", [b"", bytearray()])
+def test_empty_buffer(value):
+    assert _memory.view(value).bytes == 0
+
+
+@pytest.mark.parametrize("value", ["text", 5, None, [1, 2], object()])
+def test_other_objects_are_refused_by_name(value):
+    with pytest.raises(TypeError, match="^what is .*expected"):
+        _memory.view(value, name="what")
+
+
+@pytest.mark.parametrize("value", [DATA, memoryview(DATA), memoryview(bytearray(DATA)).toreadonly()])
+def test_read_only_memory_is_not_written(value):
+    with pytest.raises(ValueError, match="^out .*read-only"):
+        _memory.view(value, writable=True, name="out")
+
+
+def test_memoryview_with_steps_is_refused():
+    with pytest.raises(ValueError, match="^data .*not contiguous"):
+        _memory.view(memoryview(DATA)[::2])
+
+
+# ---- NumPy --------------------------------------------------------------------------------
+
+
+def test_numpy_arrays_of_any_number_type():
+    numpy = pytest.importorskip("numpy")
+    for dtype in "?", "i1", "u2", ">i4", "f2", "f8", "c16", "M8[s]", "S5", [("a", "u1"), ("b", "f4")]:
+        value = numpy.zeros((3, 4), dtype=dtype)
+        memory = _memory.view(value, writable=True)
+        assert (memory.address, memory.bytes, memory.kind) == (value.ctypes.data, value.nbytes, "numpy")
+
+
+def test_numpy_arrays_that_are_refused():
+    numpy = pytest.importorskip("numpy")
+    whole = numpy.zeros((4, 6), dtype="u1")
+    for value in whole.T, whole[:, ::2], whole[:, 1:], whole[::-1]:
+        with pytest.raises(ValueError, match="^data .*not contiguous"):
+            _memory.view(value)
+    with pytest.raises(TypeError, match="Python objects"):
+        _memory.view(numpy.array([1, "a"], dtype=object))
+    with pytest.raises(TypeError, match="Python objects"):
+        _memory.view(memoryview(numpy.array([1, "a"], dtype=object)))
+    whole.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        _memory.view(whole, writable=True)
+
+
+def test_results_are_of_the_same_package():
+    numpy = pytest.importorskip("numpy")
+    like = _memory.empty_like(numpy.zeros(3, "f8"), 5)
+    assert isinstance(like, numpy.ndarray) and like.dtype == "u1" and like.shape == (5,)
+    assert type(_memory.empty_like(bytearray(3), 5)) is bytes
+    with pytest.raises(ValueError, match="dtype"):
+        _memory.empty_like(b"", 5, "float32")
+
+
+# ---- JAX and PyTorch ------------------------------------------------------------------------
+
+
+def test_jax_arrays_are_read_and_not_written():
+    pytest.importorskip("jax")
+    import jax.numpy
+
+    value = jax.numpy.arange(6, dtype="float32")
+    memory = _memory.view(value)
+    assert memory.kind == "jax" and memory.bytes == 24
+    with pytest.raises(ValueError, match="immutable"):
+        _memory.view(value, writable=True)
+
+
+def test_pytorch_tensors_of_the_cpu():
+    torch = pytest.importorskip("torch")
+    value = torch.arange(6, dtype=torch.float32)
+    memory = _memory.view(value, writable=True)
+    assert (memory.address, memory.bytes, memory.device, memory.kind) == (value.data_ptr(), 24, None, "torch")
+    for refused in torch.zeros(4, 4).T, torch.zeros(8)[::2], torch.zeros(1, requires_grad=True):
+        with pytest.raises(ValueError):
+            _memory.view(refused, writable=True)
+    with pytest.raises(ValueError, match="conj"):
+        _memory.view(torch.zeros(4, dtype=torch.complex64).conj())
+    with pytest.raises(TypeError, match="layout"):
+        _memory.view(torch.zeros(4).to_sparse())
+
+
+def test_writing_to_a_tensor_is_noticed_by_pytorch():
+    torch = pytest.importorskip("torch")
+    value = torch.zeros(16)
+    version = value._version
+    _memory.written(_memory.view(value, writable=True))
+    assert value._version > version
+
+
+def test_stream_of_a_pytorch_tensor_is_its_devices_current_one(monkeypatch):
+    """With a module that has what _view_torch() asks: PyTorch's CUDA is tried on a card alone."""
+
+    class Tensor:
+        layout, requires_grad, device = "strided", False, types.SimpleNamespace(type="cuda", index=3)
+        is_contiguous = staticmethod(lambda: True)
+        is_neg = is_conj = staticmethod(lambda: False)
+        numel, element_size, data_ptr = (staticmethod(lambda n=n: n) for n in (5, 4, 0x7000))
+
+    streams = {3: 0x1234}
+    torch = types.SimpleNamespace(
+        Tensor=Tensor, strided="strided", _C=types.SimpleNamespace(),
+        cuda=types.SimpleNamespace(current_stream=lambda i: types.SimpleNamespace(cuda_stream=streams[i])),
+    )
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    memory = _memory.view(Tensor(), writable=True)
+    assert (memory.address, memory.bytes, memory.device, memory.stream) == (0x7000, 20, 3, 0x1234)
+    streams[3] = 2  # the per-thread default stream, which the legacy one orders
+    assert _memory.view(Tensor()).stream == 0
+    torch._C._cuda_getCurrentRawStream = lambda i: 77 + i
+    assert _memory.view(Tensor()).stream == 80
+    Tensor.device = types.SimpleNamespace(type="mps", index=0)
+    with pytest.raises(TypeError, match="expected 'cuda' or 'cpu'"):
+        _memory.view(Tensor())
+
+
+# ---- Memory of a device ------------------------------------------------------------------------
+
+
+def test_array_interface(device_array, cuda_stream):
+    value = device_array(DATA, stream=cuda_stream)
+    memory = _memory.view(value, writable=True)
+    assert (memory.address, memory.bytes, memory.device, memory.stream) == (value.address, 48, 0, cuda_stream)
+    for stream in None, 1, 2:
+        assert _memory.view(device_array(DATA, stream=stream)).stream == 0
+    with pytest.raises(ValueError, match="stream 0"):
+        _memory.view(device_array(DATA, stream=0))
+    with pytest.raises(ValueError, match="read-only"):
+        _memory.view(device_array(DATA, read_only=True), writable=True)
+    assert _memory.view(device_array(b"")).bytes == 0
+
+
+def test_array_interface_with_strides(device_array):
+    value = device_array(DATA)
+    value.shape, value.typestr, value.strides = (4, 3), "<f4", (12, 4)
+    assert _memory.view(value).bytes == 48
+    value.strides = (4, 16)
+    with pytest.raises(ValueError, match="not contiguous"):
+        _memory.view(value)
+    value.shape, value.strides = (1, 3), (999, 4)  # a length of 1 has no stride
+    assert _memory.view(value).bytes == 12
+
+
+def test_address_that_no_device_has(device_array):
+    value = device_array(DATA)
+    host = bytearray(64)
+    value.offset = _memory.view(host).address - value.memory.address
+    with pytest.raises((ValueError, gpuaes.GpuaesError), match="data"):
+        _memory.view(value)
+
+
+def test_dlpack_array(dlpack_array):
+    value = dlpack_array(DATA, typestr="<f4", offset=0)
+    memory = _memory.view(value)
+    assert (memory.address, memory.bytes, memory.device, memory.stream) == (value.address, 48, 0, 0)
+    assert value.streams == [1]  # the legacy default stream waits for the array
+    assert value.exported() == 1
+    del memory
+    gc.collect()
+    assert value.exported() == 0
+    with pytest.raises(ValueError, match="read-only"):
+        _memory.view(value, writable=True)
+
+
+def test_dlpack_of_another_kind_of_device(dlpack_array):
+    with pytest.raises(TypeError, match="type 10"):
+        _memory.view(dlpack_array(DATA, device_type=10))
+
+
+def test_result_for_an_array_without_a_package(device_array):
+    made = _memory.empty_like(device_array(DATA), 7)
+    assert isinstance(made, gpuaes.DeviceMemory) and len(made) == 7 and len(made.tobytes()) == 7
+    assert _memory.view(made, writable=True).address == made.address

@@ -1,0 +1,261 @@
+"""The package in a process: threads, forks, collection in mid-work, devices that are lost or absent.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+import gc
+import os
+import threading
+
+import pytest
+
+gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
+messages = pytest.importorskip("messages")
+from gpuaes import InvalidTag, _driver  # noqa: E402
+from gpuaes.aead import AESGCM  # noqa: E402
+from gpuaes.ciphers import Cipher, algorithms, modes  # noqa: E402
+
+
+def test_devices_and_statistics(rng, device_array):
+    found = gpuaes.start()
+    assert found and found == gpuaes.devices() and gpuaes.reason() == ""
+    assert found[0].ordinal == 0 and found[0].name and found[0].multiprocessors > 0
+    assert gpuaes.start([0])[0] == found[0]
+    with pytest.raises(gpuaes.GpuaesError, match=r"devices has \[63\], which cannot be used"):
+        gpuaes.start([0, 63])
+    for wrong in [64], [-1], ["cuda"], []:
+        with pytest.raises(ValueError, match="^devices "):
+            gpuaes.start(wrong)
+    before = gpuaes.statistics()
+    Cipher(algorithms.AES(bytes(16)), modes.ECB()).encryptor().update(device_array(bytes(32)))
+    assert gpuaes.statistics().bytes == before.bytes + 32
+
+
+def in_threads(count, work):
+    """Runs work(number) in each of several threads at once; what one raises is raised."""
+    errors, begin = [], threading.Barrier(count)
+
+    def body(number):
+        try:
+            begin.wait()
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=body, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def test_threads_share_an_object_and_a_stream(rng, device_array, cuda_stream):
+    key = rng.randbytes(32)
+    texts = [[rng.randbytes(rng.randrange(600)) for _ in range(6)] for _ in range(4)]
+    aes = AESGCM(key)
+
+    def work(number):
+        for i, text in enumerate(texts[number]):
+            nonce = bytes([number, i]) * 6
+            expected = messages.sealed(key, nonce, text, b"aad")
+            data = device_array(text, stream=cuda_stream)
+            sealed = aes.encrypt(nonce, data, b"aad")
+            assert sealed.tobytes() == expected
+            assert aes.decrypt(nonce, sealed, b"aad").tobytes() == text
+            assert aes.encrypt(nonce, text, b"aad") == expected
+            with pytest.raises(InvalidTag):
+                aes.decrypt(nonce, sealed, b"")
+
+    in_threads(4, work)
+
+
+def test_more_work_at_once_than_a_stream_has_slots(rng, device_array, cuda_stream):
+    key, text = rng.randbytes(32), rng.randbytes(64)
+    aes = AESGCM(key)
+    sealed = [aes.encrypt(bytes([i]) * 12, device_array(text, stream=cuda_stream)) for i in range(50)]
+    assert [each.tobytes() for each in sealed] == [messages.sealed(key, bytes([i]) * 12, text) for i in range(50)]
+
+
+def test_collection_in_mid_work(rng, device_array, cuda_stream):
+    """Objects, inputs and keys go while the stream still has work with them."""
+    expected, results = [], []
+    for i in range(30):
+        key, text = rng.randbytes(16), rng.randbytes(500)
+        results.append(AESGCM(key).encrypt(bytes(12), device_array(text, stream=cuda_stream)))
+        expected.append(messages.sealed(key, bytes(12), text))
+        encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+        results.append(encryptor.update(device_array(text, stream=cuda_stream)))
+        expected.append(messages.context("CTR", key, bytes(16), True).update(text))
+        del encryptor
+        gc.collect()
+    assert [each.tobytes() for each in results] == expected
+    results.clear()
+    gc.collect()
+    while _driver._retired:  # all is freed once the stream has passed it
+        _driver.reap()
+
+
+def test_streams_that_come_and_go(rng, device_array):
+    import device_arrays
+
+    key, text = rng.randbytes(16), rng.randbytes(100)
+    aes = AESGCM(key)
+    for i in range(_driver._LANES_MOST + 8):
+        with device_arrays.new_stream() as stream:
+            sealed = aes.encrypt(i.to_bytes(12, "big"), device_array(text, stream=stream))
+            assert sealed.tobytes() == messages.sealed(key, i.to_bytes(12, "big"), text)
+    assert len(_driver._lanes) <= _driver._LANES_MOST
+
+
+def test_forked_child_uses_the_cpu(rng, device_array, monkeypatch):
+    monkeypatch.setenv("GPUAES_MIN_BYTES", "0")
+    gpuaes.start()
+    key, text = rng.randbytes(32), rng.randbytes(5000)
+    aes, data = AESGCM(key), device_array(text)
+    on_device = aes.encrypt(bytes(12), data)
+    context = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+    first = context.update(data).tobytes()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 2
+            assert aes.encrypt(bytes(12), text) == messages.sealed(key, bytes(12), text)
+            code = 3
+            assert context.update(text) == messages.context("CTR", key, bytes(16), True).update(2 * text)[5000:]
+            code = 4
+            try:
+                aes.encrypt(bytes(12), data)
+            except gpuaes.GpuaesError:
+                code = 5
+            del on_device, data
+            gc.collect()
+            if code == 5 and gpuaes.devices() == [] and gpuaes.reason():
+                code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert on_device.tobytes() == messages.sealed(key, bytes(12), text)
+    assert first + context.update(text) == messages.context("CTR", key, bytes(16), True).update(2 * text)
+
+
+# ---- In processes of their own ------------------------------------------------------------------
+
+LOST = """
+import ctypes, os
+import device_arrays, messages
+import gpuaes
+from gpuaes.aead import AESGCM
+from gpuaes.ciphers import Cipher, algorithms, modes
+data = device_arrays.DeviceArray.of(bytes(4096))
+key, text = os.urandom(32), os.urandom(50000)
+os.environ["GPUAES_MIN_BYTES"] = "0"
+gpuaes.start()
+hooks = None
+for name in "libgpuaes.so.0", "libcuda.so.1":
+    hooks = hooks or getattr(ctypes.CDLL(name), "emulator_configure", None)
+if hooks is None:
+    print("SKIP"); raise SystemExit
+hooks(f"lost={sys.argv[1]}".encode())
+aes = AESGCM(key)
+for _ in range(2):  # the second call finds the device gone
+    buffer = bytearray(text) + bytes(16)
+    aes.encrypt(bytes(12), memoryview(buffer)[:-16], b"aad", out=buffer)
+    assert buffer == messages.sealed(key, bytes(12), text, b"aad")
+    aes.decrypt(bytes(12), buffer, b"aad", out=memoryview(buffer)[:-16])
+    assert buffer[:-16] == text
+    for mode in "CTR", "ECB", "CBC":
+        cipher = Cipher(algorithms.AES(key), modes.ECB() if mode == "ECB" else getattr(modes, mode)(bytes(16)))
+        assert cipher.decryptor().update(text) == messages.context(mode, key, bytes(16), False).update(text)
+try:
+    aes.encrypt(bytes(12), data)
+except gpuaes.GpuaesError as error:
+    print("refused:", error)
+assert gpuaes.devices() == []
+print("right")
+"""
+
+
+@pytest.mark.parametrize("call", ["launch_kernel:1", "launch_kernel:2", "stream_query:1", "stream_query:2"])
+def test_lost_device(call, device_array):
+    device_array(b"")
+    said = messages.run_python(LOST, call)
+    if said == "SKIP\n":
+        pytest.skip("the driver does not fail on demand")
+    assert "refused: " in said and said.endswith("right\n")
+
+
+NO_DEVICE = """
+import os
+import messages, gpuaes
+from gpuaes.aead import AESGCM
+key, text = os.urandom(16), os.urandom(3000000)
+assert AESGCM(key).encrypt(bytes(12), text) == messages.sealed(key, bytes(12), text)
+try:
+    gpuaes.start()
+except gpuaes.GpuaesError as error:
+    print("refused:", error)
+assert gpuaes.reason() and gpuaes.devices() == []
+assert AESGCM(key).encrypt(bytes(12), text) == messages.sealed(key, bytes(12), text)
+os.environ["GPUAES_POLICY"] = "gpu"
+try:
+    AESGCM(key).encrypt(bytes(12), text)
+except gpuaes.GpuaesError as error:
+    print("refused:", error)
+"""
+
+
+def test_no_device():
+    said = messages.run_python(NO_DEVICE, GPUAES_EMULATOR="devices=0", CUDA_VISIBLE_DEVICES="", GPUAES_POLICY="auto")
+    assert said.count("refused: starting the devices: ") == 2
+
+
+def test_library_that_cannot_be_loaded(tmp_path):
+    wrong = tmp_path / "libgpuaes.so.0"
+    wrong.write_bytes(b"no library")
+    for path in wrong, tmp_path / "absent.so", "libc.so.6":
+        said = messages.run_python(
+            "try:\n    import gpuaes\nexcept ImportError as error:\n    print(error)", GPUAES_LIBRARY=str(path)
+        )
+        assert f"tried '{path}', which GPUAES_LIBRARY names" in said and "Install libgpuaes" in said
+
+
+ENDS = """
+import device_arrays, gpuaes
+from gpuaes.aead import AESGCM
+from gpuaes.batch import Batch
+from gpuaes.ciphers import Cipher, algorithms, modes
+data = device_arrays.DeviceArray.of(bytes(1 << 14))
+aes = AESGCM(bytes(16))
+results = [aes.encrypt(bytes(12), data) for _ in range(5)]
+context = Cipher(algorithms.AES(bytes(16)), modes.CBC(bytes(16))).decryptor()
+results.append(context.update(data))
+batch = Batch("CTR", bytes(16), [data], encrypt=True, ivs=[bytes(16)])
+batch.queue()
+print("done")
+"""
+
+
+def test_process_that_ends_in_mid_work(device_array):
+    device_array(b"")
+    assert messages.run_python(ENDS) == "done\n"
+
+
+PRIVATE = """
+import os
+from gpuaes.aead import AESGCM
+import messages
+assert AESGCM(bytes(16)).encrypt(bytes(12), b"text") == messages.sealed(bytes(16), bytes(12), b"text")
+"""
+
+
+def test_configuration_of_the_system_has_no_part(tmp_path):
+    """One in which no provider has AES."""
+    (tmp_path / "openssl.cnf").write_text(
+        "openssl_conf = init\n[init]\nproviders = providers\n[providers]\nnull = null\n[null]\nactivate = 1\n"
+    )
+    lines = PRIVATE.replace("import messages\n", "").replace(
+        'messages.sealed(bytes(16), bytes(12), b"text")', repr(messages.sealed(bytes(16), bytes(12), b"text"))
+    )
+    messages.run_python(lines, OPENSSL_CONF=str(tmp_path / "openssl.cnf"))
