@@ -162,7 +162,7 @@ def retire(lanes: Iterable[Lane], free: Callable[[], None]) -> None:
 
 def _record(lane: Lane) -> c_void_p | None:
     """A new event on the stream; a NULL one where it fails, and `free` waits by itself; None during a capture."""
-    with lane.context.unchecked():
+    with lane.context.relaxed():
         capturing, event = c_int(), c_void_p()
         if not _cuda.cuStreamIsCapturing(lane.stream, byref(capturing)) and capturing.value:
             return None
@@ -197,8 +197,7 @@ def _end() -> None:
 
 
 class Context:
-    """The primary context of a device, current to the thread within a `with`. Calls of the thread are no error then
-    while another stream is captured into a CUDA graph, nor do they end the capture."""
+    """The primary context of a device, current to the thread within a `with`."""
 
     __slots__ = ("handle",)
 
@@ -208,48 +207,34 @@ class Context:
         self.handle = handle
 
     def __enter__(self) -> None:
-        check(_cuda.cuCtxPushCurrent_v2(self.handle), "making a CUDA context current")
-        _modes.stack.append(_exchange_mode(_RELAXED))
+        result = _cuda.cuCtxPushCurrent_v2(self.handle)
+        if result:
+            check(result, "making a CUDA context current")
 
     def __exit__(self, *_: object) -> None:
-        _exchange_mode(_modes.stack.pop())
         _cuda.cuCtxPopCurrent_v2(_popped)
 
     @contextlib.contextmanager
-    def unchecked(self) -> Iterator[None]:
-        """The same for a finalizer: where the context cannot be made current, calls fail."""
+    def relaxed(self) -> Iterator[None]:
+        """The same, and calls that may not be made while a stream is captured into a CUDA graph are no error then, nor
+        do they end the capture. For finalizers, too: where the context cannot be made current, calls fail."""
         failed = _cuda.cuCtxPushCurrent_v2(self.handle)
-        before = _exchange_mode(_RELAXED)
+        mode = c_int(_RELAXED)
+        _cuda.cuThreadExchangeStreamCaptureMode(byref(mode))
         try:
             yield
         finally:
-            _exchange_mode(before)
+            _cuda.cuThreadExchangeStreamCaptureMode(byref(mode))
             if not failed:
                 _cuda.cuCtxPopCurrent_v2(_popped)
 
     def destroy_if_passed(self, event: c_void_p) -> bool:
         """Whether the device has passed the event, which is destroyed then."""
-        with self.unchecked():
+        with self.relaxed():
             if _cuda.cuEventQuery(event) == _NOT_READY:
                 return False
             _cuda.cuEventDestroy_v2(event)
             return True
-
-
-class _Modes(threading.local):
-    """Of each thread: how it looked on captures before it entered contexts."""
-
-    def __init__(self) -> None:
-        self.stack: list[int] = []
-
-
-_modes = _Modes()
-
-
-def _exchange_mode(mode: int) -> int:
-    value = c_int(mode)
-    _cuda.cuThreadExchangeStreamCaptureMode(byref(value))
-    return value.value
 
 
 _popped = byref(c_void_p())
@@ -302,23 +287,45 @@ class DeviceMemory:
 # ---- Lanes ---------------------------------------------------------------------------
 
 SLOT_BYTES = 4096
-_SLOTS = 16
+_SLOTS_OF_HALF = 16
 _LANES_MOST = 64
 _WORKSPACE_BYTES = 64 << 10
 
 
 class Slot:
-    """A piece of pinned memory, which kernels reach at the same address. The stream has passed what used it."""
+    """A piece of pinned memory, which kernels reach at the same address."""
 
-    __slots__ = ("address", "event", "buffer", "used", "batch", "batch_reference")
+    __slots__ = ("address", "buffer", "batch", "batch_reference")
 
     def __init__(self, address: int) -> None:
         self.address = address
+        self.buffer = (ctypes.c_char * SLOT_BYTES).from_address(address)
         self.batch: Any = None  # _gcm.py keeps a struct there, and a reference to it
         self.batch_reference: Any = None
-        self.event = c_void_p()
-        self.buffer = (ctypes.c_char * SLOT_BYTES).from_address(address)
-        self.used = False
+
+
+class _Ring:
+    """Slots, used in turn. An event for each half says when the stream has passed all that used its slots."""
+
+    __slots__ = ("slots", "events", "recorded", "next", "bytes")
+
+    def __init__(self) -> None:
+        self.bytes = 2 * _SLOTS_OF_HALF * SLOT_BYTES
+        address = lib.gpuaes_pinned_alloc(self.bytes)
+        if not address:
+            raise _library.error(_library.NO_MEMORY, "allocating pinned memory")
+        self.slots = [Slot(address + at) for at in range(0, self.bytes, SLOT_BYTES)]
+        self.events = c_void_p(), c_void_p()
+        self.recorded = [False, False]
+        self.next = 0
+        for event in self.events:
+            check(_cuda.cuEventCreate(byref(event), _EVENT_QUIET), "creating an event")
+
+    def free(self) -> None:
+        """With the context current, once the stream has passed all."""
+        for event in self.events:
+            _cuda.cuEventDestroy_v2(event)
+        lib.gpuaes_pinned_free(self.slots[0].address, self.bytes)
 
 
 class Lane:
@@ -330,8 +337,9 @@ class Lane:
         self.context = context_of(device)
         self.lock = threading.RLock()
         self.workspace, self.workspace_bytes = 0, 0
-        self.slots: list[Slot] = []
-        self.next = 0
+        self.ring: _Ring | None = None
+        self._capturing = c_int()
+        self._capturing_reference = byref(self._capturing)
         self.binding = c_void_p()
         status = lib.gpuaes_stream_binding_open(byref(self.binding), stream, device)
         if status == _library.BAD_ARGUMENT:
@@ -369,38 +377,31 @@ class Lane:
     def refuse_capture(self, doing: str) -> None:
         """Raises GpuaesError while the stream is captured into a CUDA graph: a run of the graph would use a nonce
         again."""
-        status = c_int()
-        check(_cuda.cuStreamIsCapturing(self.stream, byref(status)), doing)
-        if status.value:
+        check(_cuda.cuStreamIsCapturing(self.stream, self._capturing_reference), doing)
+        if self._capturing.value:
             raise GpuaesError(
                 f"{doing}: the stream is captured into a CUDA graph; expected gpuaes.Batch there", _library.BUSY
             )
 
     def slot(self) -> Slot:
-        """The next slot. Give it to release() once what uses it is queued; waits where all are in use."""
-        if not self.slots:
-            self._make_slots()
-        slot = self.slots[self.next]
-        self.next = (self.next + 1) % _SLOTS
-        if slot.used:
-            if _cuda.cuEventQuery(slot.event) == _NOT_READY:
-                self.wait("waiting for earlier work of the stream")
-            slot.used = False
+        """The next slot, for what is queued before the next call of this. Waits where the stream has work with all."""
+        ring = self.ring
+        if ring is None:
+            with self.context.relaxed():
+                ring = self.ring = _Ring()
+        if ring.next % _SLOTS_OF_HALF == 0:
+            self._enter_half(ring, ring.next // _SLOTS_OF_HALF)
+        slot = ring.slots[ring.next]
+        ring.next = (ring.next + 1) % (2 * _SLOTS_OF_HALF)
         return slot
 
-    def release(self, slot: Slot) -> None:
-        """Marks the place in the stream behind which the slot may be used again."""
-        check(_cuda.cuEventRecord(slot.event, self.stream), "recording an event")
-        slot.used = True
-
-    def _make_slots(self) -> None:
-        address = lib.gpuaes_pinned_alloc(_SLOTS * SLOT_BYTES)
-        if not address:
-            raise _library.error(_library.NO_MEMORY, "allocating pinned memory")
-        slots = [Slot(address + i * SLOT_BYTES) for i in range(_SLOTS)]
-        for slot in slots:
-            check(_cuda.cuEventCreate(byref(slot.event), _EVENT_QUIET), "creating an event")
-        self.slots = slots
+    def _enter_half(self, ring: _Ring, half: int) -> None:
+        with self.context.relaxed():
+            check(_cuda.cuEventRecord(ring.events[1 - half], self.stream), "recording an event")
+            ring.recorded[1 - half] = True
+            passed = not ring.recorded[half] or _cuda.cuEventQuery(ring.events[half]) != _NOT_READY
+        if not passed:
+            self.wait("waiting for earlier work of the stream")
 
     def scratch(self, count: int) -> int:
         """Device memory of `count` bytes or more, aligned to 256, which all work of the stream shares in its order."""
@@ -414,12 +415,12 @@ class Lane:
 
     def allocate(self, count: int) -> int:
         address = c_uint64()
-        with self.context:
+        with self.context.relaxed():
             check(_cuda.cuMemAlloc_v2(byref(address), max(count, 1)), f"allocating {count} bytes of device memory")
         return address.value
 
     def free(self, address: int) -> None:
-        with self.context:
+        with self.context.relaxed():
             _cuda.cuMemFree_v2(address)
 
     def copy(self, to: int, source: int, count: int) -> None:
@@ -455,17 +456,15 @@ class _Remains:
 
     def __init__(self, gone: Lane) -> None:
         self.context, self.stream, self.owner = gone.context, gone.stream, gone.owner
-        self.binding, self.slots, self.workspace = gone.binding, gone.slots, gone.workspace
+        self.binding, self.ring, self.workspace = gone.binding, gone.ring, gone.workspace
 
     def free_all(self) -> None:
         lib.gpuaes_stream_binding_close(self.binding)
-        with self.context:
-            for slot in self.slots:
-                _cuda.cuEventDestroy_v2(slot.event)
+        with self.context.relaxed():
+            if self.ring is not None:
+                self.ring.free()
             if self.workspace:
                 _cuda.cuMemFree_v2(self.workspace)
-        if self.slots:
-            lib.gpuaes_pinned_free(self.slots[0].address, _SLOTS * SLOT_BYTES)
 
 
 def retire_keys(keys: c_void_p, lanes: list[Lane]) -> None:

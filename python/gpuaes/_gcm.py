@@ -273,7 +273,6 @@ def _run_batch(
     if status == OK:
         temp = lane.scratch(temp_bytes.value)
         status = lib.gpuaes_device_batch_queue(slot.batch_reference, temp, temp_bytes, lane.stream)
-    lane.release(slot)
     _library.check(status, doing)
     if encrypt:
         return True
@@ -317,7 +316,6 @@ def _run_binding(
         lane.send(out + message.whole, end, rest)
         if encrypt:
             lane.send(tag, host_tag, TAG_BYTES)
-        lane.release(slot)
         return True
     lib.gpuaes_cleanse(end, BLOCK)
     lane.fill(out, 0, count)

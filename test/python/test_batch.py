@@ -101,7 +101,7 @@ def test_queued_again_with_other_data_and_on_another_stream(rng, device_array, c
 def test_collected_in_mid_work(rng, device_array, cuda_stream):
     key = rng.randbytes(16)
     expected, outs = [], []
-    for _ in range(20):
+    for _ in range(8):
         text, iv, out = rng.randbytes(1024), rng.randbytes(16), device_array(bytes(1024), stream=cuda_stream)
         Batch("CTR", key, [device_array(text, stream=cuda_stream)], encrypt=True, ivs=[iv], out=[out]).queue()
         gc.collect()
