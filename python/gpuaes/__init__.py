@@ -16,20 +16,27 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import ctypes
-from typing import Iterable, NamedTuple
+import importlib
+from typing import Any, Iterable, NamedTuple
 
-from . import _library
+from . import _library, aead, base64, batch, ciphers
 from ._driver import DeviceMemory
+from .batch import Batch
 from .errors import AlreadyFinalized, GpuaesError, InvalidTag
 
 __all__ = [
     "AlreadyFinalized",
+    "Batch",
     "Device",
     "DeviceMemory",
     "GpuaesError",
     "InvalidTag",
     "Statistics",
     "__version__",
+    "aead",
+    "base64",
+    "batch",
+    "ciphers",
     "devices",
     "reason",
     "start",
@@ -37,6 +44,13 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """gpuaes.random, which is imported when it is first used."""
+    if name == "random":
+        return importlib.import_module(".random", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Device(NamedTuple):

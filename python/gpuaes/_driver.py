@@ -145,10 +145,10 @@ def _forget_after_fork() -> None:
 
 def retire(lanes: Iterable[Lane], free: Callable[[], None]) -> None:
     """Calls `free` when all that is on the streams of `lanes` now is done: within a later call of the package, or
-    when the interpreter ends. Neither waits nor raises; may be called by a finalizer. Does nothing in a forked
-    child, where `free` and what it refers to are kept."""
+    when the interpreter ends. Neither waits nor raises; may be called by a finalizer, but not once the interpreter is
+    taken down, when modules are gone. Does nothing in a forked child, where `free` and what it refers to are kept."""
     entry = _Retired(list(lanes), free)
-    if os.getpid() != _process or sys.is_finalizing():
+    if os.getpid() != _process:
         _kept.append(entry)
         return
     for i in reversed(range(len(entry.lanes))):
@@ -189,6 +189,8 @@ def reap(everything: bool = False) -> None:
 
 def _end() -> None:
     if os.getpid() == _process:
+        for each in _lanes.values():
+            lib.gpuaes_stream_binding_wait(each.binding, None)
         _lanes.clear()
         reap(everything=True)
 
@@ -278,8 +280,8 @@ class DeviceMemory:
     def tobytes(self) -> bytes:
         return self._lane.read(self.address, self.nbytes)
 
-    def __del__(self) -> None:
-        if getattr(self, "_free", False):
+    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if getattr(self, "_free", False) and not _ending():
             lane_, address = self._lane, self.address
             retire((lane_,), lambda: lane_.free(address))
 
@@ -363,9 +365,9 @@ class Lane:
         self.context.__exit__()
         self.lock.release()
 
-    def __del__(self) -> None:
+    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
         binding = getattr(self, "binding", None)
-        if not binding or os.getpid() != _process or sys.is_finalizing():
+        if not binding or _ending() or os.getpid() != _process:
             return
         remains = _Remains(self)
         retire((remains,), remains.free_all)  # type: ignore[arg-type]
@@ -504,6 +506,11 @@ def lane(device: int, stream: int, owner: object = None) -> Lane:
     if _retired:
         reap()
     return found
+
+
+def is_known(entered: Lane) -> bool:
+    """Whether lane() would return it."""
+    return _lanes.get((entered.device, entered.stream)) is entered
 
 
 os.register_at_fork(after_in_child=_forget_after_fork)

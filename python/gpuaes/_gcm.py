@@ -33,6 +33,7 @@ BATCH_MOST = 64 << 20
 _ARRAYS = struct.Struct("<8Q")
 _STATUS_AT, _NONCE_AT, _AAD_AT = 64, 128, 256
 AAD_IN_SLOT = SLOT_BYTES - _AAD_AT
+_LANES_MOST = 16
 NONCE_MOST = _AAD_AT - _NONCE_AT
 
 Aad = tuple[int, int]  # address, bytes
@@ -58,8 +59,23 @@ class GcmKeys:
         entry = self._on_device.get(lane.device)
         if entry is None:
             entry = self._open(lane)
-        entry[1][lane.stream] = lane
+        if entry[1].get(lane.stream) is not lane:
+            self._note(entry[1], lane)
         return entry[0]
+
+    @staticmethod
+    def _note(lanes: dict[int, Lane], lane: Lane) -> None:
+        """Lanes of which the key has work, so that it goes after them. Of streams that come and go, those are let go
+        of that nobody else knows any more."""
+        if len(lanes) >= _LANES_MOST:
+            for stream, other in list(lanes.items()):
+                if not _driver.is_known(other):
+                    other.wait("waiting for earlier work with a key")
+                    lanes.pop(stream, None)
+        old = lanes.get(lane.stream)
+        if old is not None:
+            old.wait("waiting for earlier work with a key")
+        lanes[lane.stream] = lane
 
     def _open(self, lane: Lane) -> tuple[c_void_p, dict[int, Lane]]:
         with self._lock:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ulong, c_void_p
-from typing import Any
+from typing import Any, Callable
 
 from . import _library
 from .errors import GpuaesError
@@ -106,8 +107,8 @@ class SecretBytes:
     def close(self) -> None:
         _library.lib.gpuaes_cleanse(self.address, self.bytes)
 
-    def __del__(self) -> None:
-        if hasattr(self, "bytes") and _library is not None:
+    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if hasattr(self, "bytes") and not _ending():
             self.close()
 
 

@@ -119,8 +119,9 @@ class _Export:
         self.buffer = _PyBuffer()
         _get_buffer(source, ctypes.byref(self.buffer), 0)
 
-    def __del__(self, release: Callable[..., Any] = _release_buffer) -> None:
-        release(ctypes.byref(self.buffer))
+    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not _ending():
+            _release_buffer(ctypes.byref(self.buffer))
 
 
 def _view_buffer(obj: object, name: str) -> Memory:
@@ -279,8 +280,8 @@ class _Consumed:
         self.tensor = managed.tensor
         _capsule_set_name(capsule, ctypes.addressof(_USED))
 
-    def __del__(self) -> None:
-        if hasattr(self, "tensor"):
+    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if hasattr(self, "tensor") and not _ending():
             deleter = _DLManagedTensor.from_address(self.address).deleter
             if deleter:
                 _delete(deleter)(self.address)
@@ -440,5 +441,6 @@ def written(memory: Memory) -> None:
             lane.wait("waiting for the result")
     if memory.kind == "torch":
         torch = sys.modules["torch"]
-        if not memory.owner.is_inference():  # type: ignore[attr-defined]
-            torch.autograd.graph.increment_version(memory.owner)
+        increment = getattr(torch.autograd.graph, "increment_version", None)  # since PyTorch 2.1
+        if increment is not None and not memory.owner.is_inference():  # type: ignore[attr-defined]
+            increment(memory.owner)

@@ -12,8 +12,9 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import os
+import sys
 from types import TracebackType
-from typing import Any
+from typing import Any, Callable
 
 from . import _gcm, _library, _memory
 from ._arguments import host_memory, secret_key, small_bytes, writable
@@ -126,8 +127,8 @@ class AESGCM:
     ) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "_keys", None) is not None:
+    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if getattr(self, "_keys", None) is not None and not _ending():
             self.close()
 
     def _open_keys(self) -> _gcm.GcmKeys:

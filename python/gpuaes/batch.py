@@ -15,9 +15,10 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import ctypes
+import sys
 from array import array
 from ctypes import byref, c_size_t, c_void_p
-from typing import Any, Iterable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 from . import _driver, _library, _memory
 from ._arguments import place, secret_key, small_bytes
@@ -309,7 +310,8 @@ class Batch:
     # ---- Work -------------------------------------------------------------------------
 
     def queue(self) -> None:
-        """Queues all messages on the current stream of the messages' package, and returns. Raises GpuaesError."""
+        """Queues all messages on the current stream of the messages' package, and returns. For arrays of JAX, whose own
+        streams do not know of it, it waits. Raises GpuaesError."""
         memory = _memory.view(self._first, name="messages")
         lane = self._home
         if memory.stream != lane.stream:
@@ -320,6 +322,8 @@ class Batch:
         with lane:
             status = lib.gpuaes_device_batch_queue(byref(self._batch), self._temp, self._temp_bytes, lane.stream)
         _library.check(status, "queueing a batch")
+        if memory.kind == "jax":
+            lane.wait("running a batch")
 
     def check(self) -> None:
         """Waits for the batch. Raises InvalidTag, which names messages that are not authentic, GpuaesError, and ValueError
@@ -340,9 +344,9 @@ class Batch:
     def __len__(self) -> int:
         return self._count
 
-    def __del__(self) -> None:
+    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
         keys = getattr(self, "_keys", None)
-        if keys and _driver is not None:
+        if keys and not _ending():
             lanes = list(self._lanes.values()) or [self._home]
             _driver.retire_keys(keys, lanes)
             home, addresses = self._home, [each for each in (self._arrays, self._temp) if each]

@@ -15,10 +15,11 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from ctypes import byref
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Callable
 
 from . import _driver, _libcrypto, _library, _memory, _policy
 from ._arguments import place as place_words
@@ -192,8 +193,8 @@ class CipherContext:
             self._check_open()
             self._begin(nonce)
 
-    def __del__(self) -> None:
-        if hasattr(self, "_schedule"):
+    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if hasattr(self, "_schedule") and not _ending():
             self._forget_schedule()
 
     # ---- Lengths ----------------------------------------------------------------------
@@ -348,7 +349,7 @@ class CipherContext:
 
     def _forget_schedule(self) -> None:
         schedule, self._schedule = self._schedule, None
-        if schedule is not None and _library is not None:
+        if schedule is not None:
             _library.cleanse(schedule)
 
     def _run_on_device(self, data: Memory, out: Memory, count: int) -> None:
@@ -433,7 +434,7 @@ class _Chained:
     def read(self) -> bytes:
         return self._lane.read(self._address, BLOCK)
 
-    def __del__(self) -> None:
+    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
         lane, address = self._lane, getattr(self, "_address", 0)
-        if address:
+        if address and not _ending():
             _driver.retire((lane,), lambda: lane.free(address))

@@ -31,11 +31,12 @@ def context(mode, key, iv, encrypt):
 
 
 def run_python(lines, *arguments, **environment):
-    """Runs Python with this module's folder on its path, and returns what it says. It must succeed."""
+    """Runs Python with this module's folder on its path, and returns what it says. It must succeed, and complain of
+    nothing."""
     folder = os.path.dirname(os.path.abspath(__file__))
     result = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {folder!r})\n{lines}", *map(str, arguments)],
         env={**os.environ, **environment}, capture_output=True, text=True, timeout=600,
     )
-    assert result.returncode == 0, result.stdout + result.stderr
+    assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
     return result.stdout
