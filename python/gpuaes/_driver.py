@@ -346,8 +346,8 @@ class Lane:
         status = lib.gpuaes_stream_binding_open(byref(self.binding), stream, device)
         if status == _library.BAD_ARGUMENT:
             raise GpuaesError(
-                f"device {device} is not in use, or its stream {stream:#x} belongs to another CUDA context: gpuaes"
-                f" uses the devices {_in_use()}; gpuaes.start(devices=...) chooses others before the first use",
+                f"device {device} cannot be used, or its stream {stream:#x} is not of its primary CUDA context,"
+                f" which PyTorch, CuPy and JAX use: gpuaes has the devices {_in_use()}",
                 status,
             )
         _library.check(status, f"using stream {stream:#x} of device {device}")
@@ -377,7 +377,7 @@ class Lane:
         _library.check(lib.gpuaes_stream_binding_wait(self.binding, None), doing)
 
     def refuse_capture(self, doing: str) -> None:
-        """Raises GpuaesError while the stream is captured into a CUDA graph: a run of the graph would use a nonce
+        """Raises GpuaesError while the stream is captured into a CUDA graph, whose runs would use nonces and counters
         again."""
         check(_cuda.cuStreamIsCapturing(self.stream, self._capturing_reference), doing)
         if self._capturing.value:

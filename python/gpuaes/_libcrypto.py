@@ -171,13 +171,6 @@ def run(mode: str, key: SecretBytes, encrypt: bool, iv: bytes | None, source: in
     cipher.update(source, out, count)
 
 
-def block(key: SecretBytes, value: bytes) -> bytes:
-    """Encrypts one block."""
-    text = ctypes.create_string_buffer(value, 16)
-    run("ECB", key, True, None, ctypes.addressof(text), ctypes.addressof(text), 16)
-    return text.raw
-
-
 def gcm(
     key: SecretBytes,
     encrypt: bool,

@@ -35,8 +35,6 @@ ENVIRONMENT = "GPUAES_LIBRARY"
 OK, NOT_READY, BUSY, NO_MEMORY, BAD_ARGUMENT, BAD_RANGE, BAD_INPUT, BAD_TAG, FAULT, UNDEFINED = range(10)
 # enum gpuaes_state
 OFF, STARTING, READY, FAILED = range(4)
-# enum gpuaes_memory
-PAGEABLE, PINNED, DEVICE, FOREIGN = range(4)
 # enum gpuaes_op
 ECB_ENCRYPT, ECB_DECRYPT, CBC_DECRYPT, CTR, CBC_ENCRYPT, GCM_ENCRYPT, GCM_DECRYPT = range(7)
 
@@ -132,22 +130,6 @@ class Report(Structure):
     _fields_ = [("shards", c_uint), ("shard", Shard * SHARDS)]
 
 
-class GcmMessage(Structure):
-    """struct gpuaes_gcm_message"""
-
-    _fields_ = [
-        ("iv", c_void_p),
-        ("iv_bytes", c_size_t),
-        ("aad", c_void_p),
-        ("aad_bytes", c_size_t),
-        ("in_", c_void_p),
-        ("out", c_void_p),
-        ("len", c_size_t),
-        ("tag", c_void_p),
-        ("tag_bytes", c_size_t),
-    ]
-
-
 class DeviceBatch(Structure):
     """struct gpuaes_device_batch"""
 
@@ -174,14 +156,11 @@ class DeviceBatch(Structure):
 _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "gpuaes_status_text": (c_char_p, [c_int]),
     "gpuaes_configure": (c_int, [POINTER(Settings)]),
-    "gpuaes_get_settings": (c_int, [POINTER(Settings)]),
     "gpuaes_state": (c_int, []),
     "gpuaes_reason": (c_char_p, []),
     "gpuaes_start": (c_int, [c_void_p, c_void_p, c_int]),
     "gpuaes_application_devices": (c_uint64, []),
     "gpuaes_device": (c_int, [c_uint, POINTER(DeviceInfo)]),
-    "gpuaes_build": (c_char_p, []),
-    "gpuaes_memory_kind": (c_int, [c_void_p, c_size_t]),
     "gpuaes_pinned_alloc": (c_void_p, [c_size_t]),
     "gpuaes_pinned_free": (None, [c_void_p, c_size_t]),
     "gpuaes_copy": (c_int, [c_void_p, c_void_p, c_size_t]),
@@ -194,8 +173,6 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         [c_int, c_void_p, POINTER(GcmState), c_void_p, c_void_p, c_size_t, c_uint, POINTER(Report)],
     ),
     "gpuaes_gcm_hash": (None, [c_void_p, c_void_p, c_void_p, c_size_t]),
-    "gpuaes_gcm_encrypt": (c_int, [c_void_p, POINTER(GcmMessage), c_uint]),
-    "gpuaes_gcm_decrypt": (c_int, [c_void_p, POINTER(GcmMessage), c_uint]),
     "gpuaes_device_keys_open": (
         c_int,
         [POINTER(c_void_p), c_int, c_void_p, c_size_t, c_size_t, c_void_p, c_int],
@@ -215,7 +192,6 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     ),
     "gpuaes_stream_binding_hash": (c_int, [c_void_p, c_void_p, c_void_p]),
     "gpuaes_stream_binding_close": (None, [c_void_p]),
-    "gpuaes_base64_encoded_size": (c_size_t, [c_size_t, c_size_t]),
     "gpuaes_base64_encode": (c_int, [c_void_p, c_size_t, c_void_p, c_size_t, c_uint]),
     "gpuaes_base64_decode": (c_int, [c_void_p, c_size_t, c_void_p, c_uint, POINTER(c_size_t)]),
     "gpuaes_get_statistics": (None, [POINTER(Statistics)]),

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_uint8
+from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_ssize_t, c_uint8
 from ctypes import c_uint16, c_uint64, c_void_p, py_object
 from typing import Any, Callable
 

@@ -21,7 +21,7 @@ from ctypes import byref
 from types import SimpleNamespace
 from typing import Any, Callable
 
-from . import _driver, _libcrypto, _library, _memory, _policy
+from . import _driver, _library, _memory, _policy
 from ._arguments import place as place_words
 from ._arguments import secret_key, small_bytes
 from ._driver import Lane
@@ -357,6 +357,7 @@ class CipherContext:
         if self._mode == "CBC":
             self._fetch_chain()
         with lane:
+            lane.refuse_capture(f"running {self._mode}")
             if self._mode == "CTR":
                 self._device_ctr(lane, data.address, out.address, count)
             elif self._mode == "ECB":

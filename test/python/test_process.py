@@ -270,3 +270,40 @@ def test_configuration_of_the_system_has_no_part(tmp_path):
         'messages.sealed(bytes(16), bytes(12), b"text")', repr(messages.sealed(bytes(16), bytes(12), b"text"))
     )
     messages.run_python(lines, OPENSSL_CONF=str(tmp_path / "openssl.cnf"))
+
+
+DEVICES = """
+import gpuaes, messages
+from gpuaes import _driver
+from gpuaes.aead import AESGCM
+wanted = [0, 1] if sys.argv[1] == "both" else [0]
+try:
+    assert [device.ordinal for device in gpuaes.start(wanted)] == wanted
+except gpuaes.GpuaesError:
+    print("SKIP")
+    raise SystemExit
+aes = AESGCM(bytes(16))
+for ordinal in 0, 1:
+    data = gpuaes.DeviceMemory(ordinal, 32, 0)
+    with _driver.lane(ordinal, 0) as lane:
+        lane.fill(data.address, 7, 32)
+    sealed = aes.encrypt(bytes(12), data)
+    assert sealed.device == ordinal
+    assert sealed.tobytes() == messages.sealed(bytes(16), bytes(12), bytes([7] * 32))
+    try:
+        aes.encrypt(bytes(12), data, out=gpuaes.DeviceMemory(1 - ordinal, 48, 0))
+    except ValueError as error:
+        print("refused:", error)
+"""
+
+
+@pytest.mark.parametrize("which", ["both", "first"])
+def test_two_devices(which, device_array):
+    device_array(b"")
+    said = messages.run_python(DEVICES, which, GPUAES_EMULATOR="devices=2").splitlines()
+    if said == ["SKIP"]:
+        pytest.skip("there are not two devices")
+    # Where one was started, the library takes the other in use when there is work for it.
+    assert said == [
+        f"refused: out is in memory of device {1 - i}: expected memory of device {i}, where the data is" for i in (0, 1)
+    ]
