@@ -81,8 +81,8 @@ def start(devices: Iterable[int] | None = None) -> list[Device]:
     """Starts the devices of the process, waits until they can be used, and returns them.
 
     `devices` are CUDA's ordinals. Where it is None, they are those on which the application runs CUDA already, or
-    device 0. The first start of the process decides which share work on data of the host; work on a tensor starts
-    the tensor's device by itself. From then on large data of the host goes to a device as well. A start takes 0.3 s where the driver is
+    device 0. The first start of the process decides which devices share large work on data of the host, which goes to
+    them from then on; work on a tensor starts the tensor's device by itself. A start takes 0.3 s where the driver is
     asleep, and its devices stay in use.
 
     Raises ValueError for an ordinal that is none, and GpuaesError where none of the devices can be used, or the

@@ -111,7 +111,8 @@ def test_streams_that_come_and_go(rng, device_array):
 # ---- In processes of their own ------------------------------------------------------------------
 
 FORKS = """
-import gc, os
+import gc, os, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads, which is what is tried
 import device_arrays, gpuaes, messages
 from gpuaes.aead import AESGCM
 from gpuaes.ciphers import Cipher, algorithms, modes
