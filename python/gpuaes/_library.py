@@ -15,7 +15,9 @@ from ctypes import (
     Structure,
     c_char,
     c_char_p,
+    c_double,
     c_int,
+    c_int64,
     c_size_t,
     c_ubyte,
     c_uint,
@@ -37,6 +39,17 @@ OK, NOT_READY, BUSY, NO_MEMORY, BAD_ARGUMENT, BAD_RANGE, BAD_INPUT, BAD_TAG, FAU
 OFF, STARTING, READY, FAILED = range(4)
 # enum gpuaes_op
 ECB_ENCRYPT, ECB_DECRYPT, CBC_DECRYPT, CTR, CBC_ENCRYPT, GCM_ENCRYPT, GCM_DECRYPT = range(7)
+
+# enum gpuaes_random_kind
+(
+    RANDOM_BYTES,
+    RANDOM_UNIFORM32,
+    RANDOM_UNIFORM64,
+    RANDOM_NORMAL32,
+    RANDOM_NORMAL64,
+    RANDOM_RANGE,
+    RANDOM_BERNOULLI,
+) = range(7)
 
 WAIT = 1  # a flag: wait for other threads rather than return BUSY
 SHARDS = 64
@@ -152,6 +165,26 @@ class DeviceBatch(Structure):
     ]
 
 
+class Random(Structure):
+    """struct gpuaes_random"""
+
+    _fields_ = [
+        ("kind", c_int),
+        ("keys", c_void_p),
+        ("key", c_uint32),
+        ("counter", c_ubyte * BLOCK),
+        ("first", c_uint64),
+        ("count", c_size_t),
+        ("element_bytes", c_size_t),
+        ("scale", c_double),
+        ("shift", c_double),
+        ("low", c_int64),
+        ("range", c_uint64),
+        ("probability", c_double),
+        ("success", c_uint64),
+    ]
+
+
 # Function: its result, its arguments.
 _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "gpuaes_status_text": (c_char_p, [c_int]),
@@ -180,6 +213,7 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "gpuaes_device_keys_close": (c_int, [c_void_p, c_void_p]),
     "gpuaes_device_batch_temp_bytes": (c_int, [POINTER(DeviceBatch), POINTER(c_size_t)]),
     "gpuaes_device_batch_queue": (c_int, [POINTER(DeviceBatch), c_void_p, c_size_t, c_void_p]),
+    "gpuaes_random_queue": (c_int, [POINTER(Random), c_void_p, c_void_p]),
     "gpuaes_stream_binding_open": (c_int, [POINTER(c_void_p), c_void_p, c_int]),
     "gpuaes_stream_binding_aes": (
         c_int,

@@ -1,0 +1,200 @@
+"""Random numbers in memory of the host: what gpuaes_random_queue() writes to memory of a device, by libcrypto's
+keystream. All but normal numbers are the same bit by bit; gpuaes.h defines them.
+
+NumPy converts, where it is installed; else Python does, which takes a microsecond for a number.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import struct
+from typing import Any
+
+from . import _library
+from ._library import BLOCK, RANDOM_BERNOULLI, RANDOM_BYTES, RANDOM_NORMAL32, RANDOM_NORMAL64, RANDOM_RANGE
+from ._library import RANDOM_UNIFORM32, RANDOM_UNIFORM64, Random
+from ._libcrypto import CpuCipher, SecretBytes
+
+# Bytes of keystream for an element, by its kind.
+WIDTH = {
+    RANDOM_BYTES: 1,
+    RANDOM_UNIFORM32: 4,
+    RANDOM_UNIFORM64: 8,
+    RANDOM_NORMAL32: 4,
+    RANDOM_NORMAL64: 8,
+    RANDOM_RANGE: 8,
+    RANDOM_BERNOULLI: 8,
+}
+
+_PIECE = 256 << 10  # bytes of keystream at a time, which the caches hold: whole pairs of any kind
+_WORD = (1 << 64) - 1
+
+_numpy: Any = None
+
+
+def _get_numpy() -> Any:
+    """NumPy, or False where it is not installed."""
+    global _numpy
+    if _numpy is None:
+        try:
+            import numpy
+        except ImportError:
+            _numpy = False
+        else:
+            _numpy = numpy
+    return _numpy
+
+
+class Keystream:
+    """That of AES-256-CTR from counter block 0 on, a key's."""
+
+    def __init__(self, key: SecretBytes) -> None:
+        self._cipher = CpuCipher("CTR", key, True)
+        self._zeros = ctypes.create_string_buffer(_PIECE)
+
+    def write(self, position: int, out: int, count: int) -> None:
+        """Writes bytes `position` on to an address."""
+        skip = position % BLOCK
+        self._cipher.begin((position // BLOCK).to_bytes(BLOCK, "big"))
+        zeros = ctypes.addressof(self._zeros)
+        if skip:
+            left_out = ctypes.create_string_buffer(BLOCK)
+            self._cipher.update(zeros, ctypes.addressof(left_out), skip)
+        for at in range(0, count, _PIECE):
+            self._cipher.update(zeros, out + at, min(_PIECE, count - at))
+
+    def read(self, position: int, count: int) -> bytes:
+        data = ctypes.create_string_buffer(max(count, 1))
+        self.write(position, ctypes.addressof(data), count)
+        result = data.raw[:count]
+        _library.cleanse(data)
+        return result
+
+
+def element_bytes(r: Random) -> int:
+    return r.element_bytes if r.kind in (RANDOM_RANGE, RANDOM_BERNOULLI) else WIDTH[r.kind]
+
+
+def fill(stream: Keystream, r: Random, out: int) -> None:
+    """Writes what the struct describes at an address; its keys and counter do not count."""
+    if r.kind == RANDOM_BYTES:
+        stream.write(r.first, out, r.count)
+        return
+    width, size = WIDTH[r.kind], element_bytes(r)
+    convert = _by_numpy if _get_numpy() else _by_python
+    # Of normal numbers, pairs of words are taken whole.
+    skip = r.first % 2 if r.kind in (RANDOM_NORMAL32, RANDOM_NORMAL64) else 0
+    done = 0
+    words = ctypes.create_string_buffer(_PIECE)
+    while done < r.count:
+        begin = r.first + done - skip
+        count = min(r.count - done, _PIECE // width - skip)
+        needed = count + skip
+        needed += needed % 2
+        stream.write(begin * width, ctypes.addressof(words), needed * width)
+        convert(r, words, needed, skip, count, out + done * size)
+        done += count
+        skip = (skip + count) % 2 if r.kind in (RANDOM_NORMAL32, RANDOM_NORMAL64) else 0
+    _library.cleanse(words)
+
+
+# ---- By NumPy ------------------------------------------------------------------------
+
+
+def _by_numpy(r: Random, words: Any, needed: int, skip: int, count: int, out: int) -> None:
+    numpy = _numpy
+    word = numpy.frombuffer(words, dtype="<u4" if WIDTH[r.kind] == 4 else "<u8", count=needed)
+    if r.kind == RANDOM_UNIFORM32:
+        values = (word >> numpy.uint32(8)).astype(numpy.float32) * numpy.float32(2**-24)
+    elif r.kind == RANDOM_UNIFORM64:
+        values = (word >> numpy.uint64(11)).astype(numpy.float64) * 2.0**-53
+    elif r.kind == RANDOM_NORMAL32:
+        u = word[0::2].astype(numpy.float32) * numpy.float32(2.0**-32) + numpy.float32(2.0**-33)
+        values = _normal(numpy, u, (word[1::2] >> numpy.uint32(8)) * 2.0**-23).astype(numpy.float32)
+    elif r.kind == RANDOM_NORMAL64:
+        u = (word[0::2] >> numpy.uint64(11)) * 2.0**-53 + 2.0**-54
+        values = _normal(numpy, u, (word[1::2] >> numpy.uint64(11)) * 2.0**-52)
+    elif r.kind == RANDOM_RANGE:
+        values = _high_products(numpy, word, r.range) + numpy.uint64(r.low & _WORD)
+    else:
+        threshold = numpy.uint64(int(r.probability * 2.0**63))
+        values = numpy.where(word >> numpy.uint64(1) < threshold, numpy.uint64(r.success), numpy.uint64(0))
+    if r.kind in (RANDOM_RANGE, RANDOM_BERNOULLI):
+        values = values.astype(f"<u{r.element_bytes}")
+    else:
+        kind = values.dtype.type
+        with numpy.errstate(over="ignore"):
+            values = values * kind(r.scale) + kind(r.shift)
+    values = numpy.ascontiguousarray(values[skip : skip + count])
+    ctypes.memmove(out, values.ctypes.data, values.nbytes)
+
+
+def _normal(numpy: Any, u: Any, t: Any) -> Any:
+    """Box and Muller: two for each of u and t."""
+    values = numpy.empty(2 * len(u))
+    length = numpy.sqrt(-2 * numpy.log(u.astype(numpy.float64)))
+    values[0::2] = length * numpy.cos(numpy.pi * t)
+    values[1::2] = length * numpy.sin(numpy.pi * t)
+    return values
+
+
+def _high_products(numpy: Any, word: Any, by: int) -> Any:
+    """The high halves of products of 64 bits each; 0 is 2^64."""
+    if by == 0:
+        return word
+    half, shift = numpy.uint64(0xFFFFFFFF), numpy.uint64(32)
+    low, high = word & half, word >> shift
+    by_low, by_high = numpy.uint64(by & 0xFFFFFFFF), numpy.uint64(by >> 32)
+    middle = high * by_low + (low * by_low >> shift)
+    other = low * by_high + (middle & half)
+    return high * by_high + (middle >> shift) + (other >> shift)
+
+
+# ---- By Python -----------------------------------------------------------------------
+
+
+def _by_python(r: Random, words: Any, needed: int, skip: int, count: int, out: int) -> None:
+    letter = "I" if WIDTH[r.kind] == 4 else "Q"
+    word = struct.unpack_from(f"<{needed}{letter}", words)
+    if r.kind in (RANDOM_NORMAL32, RANDOM_NORMAL64):
+        values: list[Any] = _normal_of(r.kind, word)
+    elif r.kind == RANDOM_UNIFORM32:
+        values = [(w >> 8) * 2.0**-24 for w in word]
+    elif r.kind == RANDOM_UNIFORM64:
+        values = [(w >> 11) * 2.0**-53 for w in word]
+    elif r.kind == RANDOM_RANGE:
+        values = [(r.low + (w * (r.range or 1 << 64) >> 64)) % (1 << 8 * r.element_bytes) for w in word]
+    else:
+        threshold, success = int(r.probability * 2.0**63), r.success % (1 << 8 * r.element_bytes)
+        values = [success if w >> 1 < threshold else 0 for w in word]
+    if r.kind in (RANDOM_UNIFORM32, RANDOM_NORMAL32):
+        letter, scale, shift = "f", _single(r.scale), _single(r.shift)
+        # A product of floats is exact as a double, and their sum, rounded twice, as if rounded once.
+        values = [_single(_single(_single(v) * scale) + shift) for v in values]
+    elif r.kind in (RANDOM_UNIFORM64, RANDOM_NORMAL64):
+        letter, scale, shift = "d", r.scale, r.shift
+        values = [v * scale + shift for v in values]
+    else:
+        letter = {1: "B", 2: "H", 4: "I", 8: "Q"}[r.element_bytes]
+    data = struct.pack(f"<{count}{letter}", *values[skip : skip + count])
+    ctypes.memmove(out, data, len(data))
+
+
+def _single(value: float) -> float:
+    """Rounded to a float; infinite beyond the largest."""
+    return ctypes.c_float(value).value
+
+
+def _normal_of(kind: int, word: tuple[int, ...]) -> list[float]:
+    values: list[float] = []
+    for a, b in zip(word[0::2], word[1::2]):
+        if kind == RANDOM_NORMAL32:
+            u, t = _single(_single(a) * 2.0**-32 + 2.0**-33), (b >> 8) * 2.0**-23
+        else:
+            u, t = (a >> 11) * 2.0**-53 + 2.0**-54, (b >> 11) * 2.0**-52
+        length = math.sqrt(-2 * math.log(u))
+        values += (length * math.cos(math.pi * t), length * math.sin(math.pi * t))
+    return values

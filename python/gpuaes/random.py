@@ -1,0 +1,493 @@
+"""Cryptographic random numbers for tensors: the keystream of AES-256-CTR, and what is made of it.
+
+    from gpuaes.random import Generator
+
+    generator = Generator()                  # a key of os.urandom()
+    generator.normal_(tensor, 0.0, 2.5)      # in place, where the tensor is, on the current stream
+    generator.random_(indices, 0, 1000)      # integers
+    again = Generator(7).uniform_(tensor)    # the same numbers for a seed, in each run
+
+Numbers are made by the device that has the tensor, or by libcrypto in memory of the host, and are the same: bit by
+bit, but for normal numbers, which agree within rounding. `enum gpuaes_random_kind` of gpuaes.h, and libgpuaes(3), say
+how numbers are made of the keystream, so that any AES can repeat them.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import hashlib
+import math
+import os
+import struct
+import sys
+import threading
+import weakref
+from ctypes import byref, c_int, c_void_p
+from types import TracebackType
+from typing import Any, Callable
+
+from . import _driver, _library, _memory, _random_cpu
+from ._driver import Lane
+from ._library import BLOCK, RANDOM_BERNOULLI, RANDOM_BYTES, RANDOM_NORMAL32, RANDOM_NORMAL64, RANDOM_RANGE
+from ._library import RANDOM_UNIFORM32, RANDOM_UNIFORM64, Random, lib
+from ._libcrypto import SecretBytes
+from ._memory import Memory
+from .errors import GpuaesError
+
+__all__ = ["Generator"]
+
+KEY_BYTES = 32
+_STREAM_BYTES = 1 << 64  # of a key
+_FORMAT = struct.Struct("<32sQbB")  # of a state: key, position, kind of the last numbers, forward_secure
+
+_Bytes = bytes  # which is a method below
+
+# The types that are known: bytes, and what they are. What 1 is as bits, of types that have it.
+_INTEGERS = {"uint8": 1, "int8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "uint64": 8, "int64": 8}
+_ONES = {
+    "bool": (1, 1),
+    **{name: (size, 1) for name, size in _INTEGERS.items()},
+    "float16": (2, 0x3C00),
+    "bfloat16": (2, 0x3F80),
+    "float32": (4, 0x3F800000),
+    "float64": (8, 0x3FF0000000000000),
+}
+_FLOATS = {"float32": (RANDOM_UNIFORM32, RANDOM_NORMAL32), "float64": (RANDOM_UNIFORM64, RANDOM_NORMAL64)}
+
+_forks = 0  # how many there were between the first process and this one
+_generators: weakref.WeakSet[Generator] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """A lock that another thread held stays locked in a child."""
+    global _forks
+    _forks += 1
+    for generator in list(_generators):
+        generator._lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+class Generator:
+    """Random numbers of one key, one after the other.
+
+    *Tensors* are filled in place: those of PyTorch and CuPy, NumPy's arrays, and what else can be written and has
+    `__cuda_array_interface__` or the buffer protocol, in one piece. Methods that end with _ return their tensor. In
+    memory of a device work is queued on the current stream of the package, and nothing waits, but the first call on
+    a device, which expands the key there. A stream that is captured into a CUDA graph is refused: each run of the
+    graph would give the same numbers.
+
+    *Reproducible.* The same seed, or state, and the same calls give the same numbers, wherever the tensors are. Calls
+    of one kind continue each other: two of n elements give what one of 2 n does. A call of another kind begins with the
+    next 16 bytes of the keystream, so that no two use the same bits. (random_() without limits, and bytes(), are one
+    kind; random_() with limits, randint() and permutation() are one; uniform and normal numbers of each size are one
+    each, and so are trials.)
+
+    *Secrets.* Who knows the key, or a state, knows all numbers, also those of the past. With `forward_secure` each
+    call ends with a new key, made of the keystream, and the old one is overwritten: what was made before cannot be
+    computed any more. Each call then takes some 0.1 ms more on a device, and parts of a call no longer equal the
+    whole.
+
+    *Processes.* In a forked child a generator mixes bytes of os.urandom() into its key before its first numbers, so
+    that it does not repeat the parent's; also one that was given a seed.
+
+    *Threads* may share an object, and take turns. close(), or the end of a `with`, overwrites the key.
+    """
+
+    def __init__(self, seed: int | str | _Bytes | None = None, device: Any = None, *, forward_secure: bool = False) -> None:
+        """`seed` None is a key of os.urandom(). 32 bytes are the key itself; of an int or a str it is the SHA-256 of
+        "gpuaes.random int " and its decimal digits, or "gpuaes.random str " and its UTF-8. A key is as hard to guess
+        as its seed.
+
+        `device` None: tensors may be anywhere. Else only those of one place are taken: an ordinal of CUDA, "cuda:N",
+        "cuda" (device 0), "cpu", or a torch.device.
+        """
+        self._lock = threading.RLock()
+        self._device = _place_of(device)
+        self._forward_secure = bool(forward_secure)
+        self._on_device: dict[int, tuple[c_void_p, dict[int, Lane]]] = {}
+        self._key: SecretBytes | None = None
+        self._set(_key_of(seed), 0, RANDOM_BYTES)
+        _generators.add(self)
+
+    # ---- The key and the position ---------------------------------------------------------
+
+    def _set(self, key: _Bytes, position: int, kind: int) -> None:
+        """Takes a key, and gives up the one before."""
+        self._forget_key()
+        held = ctypes.create_string_buffer(key, KEY_BYTES)
+        self._key = SecretBytes(ctypes.addressof(held), KEY_BYTES)
+        _library.cleanse(held)
+        self._cpu = _random_cpu.Keystream(self._key)
+        self._position, self._kind = position, kind
+        self._process = os.getpid(), _forks
+
+    def _forget_key(self) -> None:
+        if self._key is None:
+            return
+        opened, self._on_device = self._on_device, {}
+        if self._process == (os.getpid(), _forks):
+            for keys, lanes in opened.values():
+                _driver.retire_keys(keys, list(lanes.values()))
+        self._key.close()
+        self._key = None
+        del self._cpu
+
+    def _ready(self) -> SecretBytes:
+        """The key of this process."""
+        if self._key is None:
+            raise ValueError("the generator was closed: its key is gone")
+        if self._process != (os.getpid(), _forks):
+            old = ctypes.string_at(self._key.address, KEY_BYTES)
+            self._set(hashlib.sha256(b"gpuaes.random fork " + old + os.urandom(KEY_BYTES)).digest(), 0, RANDOM_BYTES)
+        assert self._key is not None
+        return self._key
+
+    def close(self) -> None:
+        """Overwrites the key; on a device, once the streams have passed the work with it. Closing again does
+        nothing."""
+        with self._lock:
+            self._forget_key()
+
+    def __enter__(self) -> Generator:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if getattr(self, "_key", None) is not None and not _ending():
+            self._forget_key()
+
+    def state(self) -> _Bytes:
+        """Returns what set_state() continues with. It contains the key: keep it as secret."""
+        with self._lock:
+            key = self._ready()
+            return _FORMAT.pack(
+                ctypes.string_at(key.address, KEY_BYTES), self._position, self._kind, self._forward_secure
+            )
+
+    def set_state(self, state: _Bytes) -> None:
+        """Continues from a state(), also in another process, or on another machine."""
+        if not isinstance(state, (bytes, bytearray)) or len(state) != _FORMAT.size:
+            raise ValueError(f"state is {type(state).__name__}: expected {_FORMAT.size} bytes of state()")
+        key, position, kind, forward_secure = _FORMAT.unpack(state)
+        if kind not in _random_cpu.WIDTH or forward_secure > 1 or position % _random_cpu.WIDTH[kind]:
+            raise ValueError("state has another form: expected bytes of state()")
+        with self._lock:
+            self._forward_secure = bool(forward_secure)
+            self._set(key, position, kind)
+
+    # ---- Numbers --------------------------------------------------------------------------
+
+    def _reserve(self, kind: int, count: int) -> int:
+        """Moves past `count` elements, and returns the number of the first."""
+        width = _random_cpu.WIDTH[kind]
+        begin = self._position
+        if kind != self._kind:
+            begin += -begin % BLOCK
+        if begin + count * width > _STREAM_BYTES - BLOCK - KEY_BYTES:
+            raise GpuaesError("the keystream of the generator's key is used up: expected a new generator")
+        self._kind, self._position = kind, begin + count * width
+        return begin // width
+
+    def _rekey(self) -> None:
+        at = self._position + -self._position % BLOCK
+        self._set(self._cpu.read(at, KEY_BYTES), 0, RANDOM_BYTES)
+
+    def _fill(self, memory: Memory, r: Random) -> None:
+        """Fills `memory` with elements of the kind that the struct has."""
+        count, rest = divmod(memory.bytes, _random_cpu.element_bytes(r))
+        assert rest == 0
+        self._check_place(memory)
+        with self._lock:
+            key = self._ready()
+            if count == 0:
+                return
+            r.count = count
+            if memory.device is None:
+                r.first = self._reserve(r.kind, count)
+                _random_cpu.fill(self._cpu, r, memory.address)
+            else:
+                self._queue(memory, r, key)
+            if self._forward_secure:
+                self._rekey()
+        _memory.written(memory)
+
+    def _queue(self, memory: Memory, r: Random, key: SecretBytes) -> None:
+        doing = "making random numbers"
+        lane = _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
+        with lane:
+            captured = c_int()
+            _driver.check(_driver.cuda().cuStreamIsCapturing(lane.stream, byref(captured)), doing)
+            if captured.value:
+                raise GpuaesError(
+                    f"{doing}: the stream is captured into a CUDA graph, each run of which would give the same numbers;"
+                    " expected a call outside of it",
+                    _library.BUSY,
+                )
+            r.keys = self._keys_on(lane, key)
+            r.first = self._reserve(r.kind, r.count)
+            _library.check(lib.gpuaes_random_queue(byref(r), memory.address, lane.stream), doing)
+
+    def _keys_on(self, lane: Lane, key: SecretBytes) -> c_void_p:
+        entry = self._on_device.get(lane.device)
+        if entry is None:
+            keys = c_void_p()
+            status = lib.gpuaes_device_keys_open(
+                byref(keys), _library.CTR, key.address, KEY_BYTES, 1, lane.stream, lane.device
+            )
+            _library.check(status, "expanding a key on the device")
+            entry = self._on_device[lane.device] = keys, {}
+        entry[1][lane.stream] = lane
+        return entry[0]
+
+    def _check_place(self, memory: Memory) -> None:
+        if self._device is None:
+            return
+        place = "cpu" if memory.device is None else memory.device
+        if place != self._device:
+            raise ValueError(f"tensor is in memory of {place}: expected {self._device}, the device of the generator")
+
+    def random_(self, tensor: Any, low: int | None = None, high: int | None = None) -> Any:
+        """Fills a tensor with integers from `low` to `high` - 1; with one limit alone, it is `high`, from 0 on. No
+        probability differs from 1 / (high - low) by more than 2^-64. Without limits, every value of the type is as
+        likely, and the tensor's bytes are the keystream.
+
+        Takes int8 to int64, uint8 to uint64, and bool."""
+        memory, dtype = _writable(tensor)
+        if dtype != "bool" and dtype not in _INTEGERS:
+            raise TypeError(f"tensor has elements of {dtype}: expected integers or bool")
+        if low is None and high is None:
+            if dtype == "bool":
+                self._fill(memory, Random(kind=RANDOM_RANGE, element_bytes=1, low=0, range=2))
+            else:
+                self._fill(memory, Random(kind=RANDOM_BYTES))
+            return tensor
+        first, last = _limits(low, high)
+        bits = 8 * _ONES[dtype][0]
+        signed = dtype.startswith("int")
+        least = -1 << bits - 1 if signed else 0
+        most = 1 if dtype == "bool" else least + (1 << bits) - 1
+        if first < least or last > most:
+            raise ValueError(f"limits are {first} and {last + 1}: expected {least} and {most + 1} at most, for {dtype}")
+        self._fill(memory, _range(first, last, bits // 8))
+        return tensor
+
+    def uniform_(self, tensor: Any, low: float = 0.0, high: float = 1.0) -> Any:
+        """Fills a tensor with numbers from `low` to `high`, without `high` but for rounding: multiples of 2^-24 of the
+        distance, of float64 2^-53. Takes float32 and float64."""
+        memory, kind = self._floats(tensor, 0)
+        low, high = _number(low, "low"), _number(high, "high")
+        if low > high or not math.isfinite(high - low):
+            raise ValueError(f"low is {low} and high is {high}: expected a range from low to high")
+        self._fill(memory, Random(kind=kind, scale=high - low, shift=low))
+        return tensor
+
+    def normal_(self, tensor: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+        """Fills a tensor with normal numbers, after Box and Muller; none is farther from the mean than 6.77 times
+        `std`, of float64 8.66. Takes float32 and float64."""
+        memory, kind = self._floats(tensor, 1)
+        mean, std = _number(mean, "mean"), _number(std, "std")
+        if std < 0:
+            raise ValueError(f"std is {std}: expected 0 or more")
+        self._fill(memory, Random(kind=kind, scale=std, shift=mean))
+        return tensor
+
+    def bernoulli_(self, tensor: Any, p: float = 0.5) -> Any:
+        """Fills a tensor with 1, with the probability `p` (to 2^-63), and 0. Takes bool, int8 to int64, uint8 to uint64,
+        float16, bfloat16, float32 and float64."""
+        memory, dtype = _writable(tensor)
+        if dtype not in _ONES:
+            raise TypeError(f"tensor has elements of {dtype}: expected bool, integers or floating-point numbers")
+        p = _number(p, "p")
+        if not 0 <= p <= 1:
+            raise ValueError(f"p is {p}: expected 0 to 1")
+        size, one = _ONES[dtype]
+        self._fill(memory, Random(kind=RANDOM_BERNOULLI, element_bytes=size, probability=p, success=one))
+        return tensor
+
+    def randint(self, low: int, high: int | None = None, size: int | None = None, *, like: Any = None) -> Any:
+        """Returns an int from `low` to `high` - 1 (from 0 to `low` - 1, where `high` is None), or with `size` an array
+        of so many int64: of the package and on the device of the array `like`; where that is None, of NumPy if the
+        program has imported it, else array.array."""
+        first, last = _limits(low, high)
+        if first < -1 << 63 or last >= 1 << 63:
+            raise ValueError(f"limits are {first} and {last + 1}: expected 64 bits")
+        if size is None:
+            one = array.array("q", [0])
+            memory = _memory.view(one)
+            with self._lock:
+                self._ready()
+                r = _range(first, last, 8)
+                r.count, r.first = 1, self._reserve(RANDOM_RANGE, 1)
+                _random_cpu.fill(self._cpu, r, memory.address)
+                if self._forward_secure:
+                    self._rekey()
+            return one[0]
+        result, memory = _new(_length(size, "size"), like)
+        self._fill(memory, _range(first, last, 8))
+        return result
+
+    def permutation(self, n: int, *, like: Any = None) -> Any:
+        """Returns the integers from 0 to n - 1 in random order, each order as likely; the array is as of randint().
+
+        Each number gets 64 random bits, by which they are sorted; where two have got the same, all draw again. Waits
+        for a device to say so."""
+        n = _length(n, "n")
+        with self._lock:
+            while True:
+                keys, memory = _new(n, like)
+                self._fill(memory, _range(-1 << 63, (1 << 63) - 1, 8))
+                order = _order_of(keys, memory)
+                if order is not None:
+                    return order
+
+    def bytes(self, count: int) -> _Bytes:
+        """Returns random bytes."""
+        data = bytearray(_length(count, "count"))
+        memory = _memory.view(data)
+        with self._lock:
+            self._ready()
+            if count:
+                r = Random(kind=RANDOM_BYTES, count=count, first=self._reserve(RANDOM_BYTES, count))
+                _random_cpu.fill(self._cpu, r, memory.address)
+                if self._forward_secure:
+                    self._rekey()
+        return _Bytes(data)
+
+    @staticmethod
+    def _floats(tensor: Any, normal: int) -> tuple[Memory, int]:
+        memory, dtype = _writable(tensor)
+        if dtype not in _FLOATS:
+            raise TypeError(f"tensor has elements of {dtype}: expected float32 or float64")
+        return memory, _FLOATS[dtype][normal]
+
+
+# ---- Arguments -----------------------------------------------------------------------
+
+
+def _key_of(seed: Any) -> bytes:
+    if seed is None:
+        return os.urandom(KEY_BYTES)
+    if isinstance(seed, int):
+        return hashlib.sha256(b"gpuaes.random int %d" % seed).digest()
+    if isinstance(seed, str):
+        return hashlib.sha256(b"gpuaes.random str " + seed.encode()).digest()
+    if isinstance(seed, (bytes, bytearray)):
+        if len(seed) != KEY_BYTES:
+            raise ValueError(f"seed has {len(seed)} bytes: expected {KEY_BYTES}, a key")
+        return bytes(seed)
+    raise TypeError(f"seed is {type(seed).__name__}: expected None, an int, a str or {KEY_BYTES} bytes")
+
+
+def _place_of(device: Any) -> int | str | None:
+    """CUDA's ordinal, or "cpu"."""
+    if device is None or (isinstance(device, int) and 0 <= device < 64):
+        return device
+    kind, _, number = str(device).partition(":")
+    if kind == "cpu" and not number:
+        return "cpu"
+    if kind == "cuda" and (not number or (number.isdigit() and int(number) < 64)):
+        return int(number or 0)
+    raise ValueError(f"device is {device!r}: expected an ordinal of CUDA, 'cuda:N', 'cpu' or None")
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r}: expected a number") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name} is {number}: expected a finite number")
+    return number
+
+
+def _length(value: Any, name: str) -> int:
+    if not isinstance(value, int) or not 0 <= value < 1 << 60:
+        raise ValueError(f"{name} is {value!r}: expected an int, 0 or more")
+    return value
+
+
+def _limits(low: int | None, high: int | None) -> tuple[int, int]:
+    """The least and the greatest of integers from `low` to `high` - 1, or from 0 to the one that is given."""
+    if low is None or high is None:
+        low, high = 0, low if high is None else high
+    for name, value in (("low", low), ("high", high)):
+        if not isinstance(value, int):
+            raise TypeError(f"{name} is {value!r}: expected an int")
+    assert low is not None and high is not None
+    if low >= high:
+        raise ValueError(f"low is {low} and high is {high}: expected low to be less than high")
+    return low, high - 1
+
+
+def _range(first: int, last: int, size: int) -> Random:
+    """Of integers from `first` to `last`, as 64 bits each."""
+    low = first - (1 << 64) if first >= 1 << 63 else first
+    return Random(kind=RANDOM_RANGE, element_bytes=size, low=low, range=(last - first + 1) % (1 << 64))
+
+
+def _writable(tensor: Any) -> tuple[Memory, str]:
+    """Where a tensor lies, and the type of its elements, as "float32"."""
+    memory = _memory.view(tensor, writable=True, name="tensor")
+    return memory, _dtype_of(tensor, memory)
+
+
+def _dtype_of(tensor: Any, memory: Memory) -> str:
+    if memory.kind == "torch":
+        return str(tensor.dtype).partition(".")[2]
+    if memory.kind in ("numpy", "cupy"):
+        return _name_of(tensor.dtype.str)
+    if memory.kind == "cuda":
+        return _name_of(tensor.__cuda_array_interface__["typestr"])
+    look = memoryview(tensor)
+    letter = look.format.lstrip("@=<")
+    kinds = {"?": "b", "f": "f", "d": "f", "e": "f", **dict.fromkeys("bhilqn", "i"), **dict.fromkeys("BHILQNc", "u")}
+    if letter not in kinds:
+        return f"the format {look.format!r}"
+    return _name_of(f"<{kinds[letter]}{look.itemsize}")
+
+
+def _name_of(typestr: str) -> str:
+    """Of NumPy's string for a type, as "<f4"."""
+    order, kind, size = typestr[0], typestr[1], typestr[2:]
+    names = {"b": "bool", "f": "float", "i": "int", "u": "uint"}
+    if order not in "<|=" or kind not in names or not size.isdigit():
+        return f"the type {typestr!r}"
+    return "bool" if kind == "b" else f"{names[kind]}{8 * int(size)}"
+
+
+# ---- Arrays --------------------------------------------------------------------------
+
+
+def _new(count: int, like: Any) -> tuple[Any, Memory]:
+    """An array of int64 that nobody has seen."""
+    if like is not None:
+        model = _memory.view(like, name="like")
+        if model.kind not in ("torch", "cupy", "numpy"):
+            raise TypeError(f"like is {type(like).__name__}: expected an array of PyTorch, CuPy or NumPy")
+        return _memory.new_like(model, count, "int64")
+    numpy = sys.modules.get("numpy")
+    result = numpy.empty(count, dtype="int64") if numpy is not None else array.array("q", bytes(8 * count))
+    return result, _memory.view(result)
+
+
+def _order_of(keys: Any, memory: Memory) -> Any:
+    """The numbers of the keys, from the least key on; None where two are the same."""
+    if memory.kind == "torch":
+        ordered, order = keys.sort()
+        return None if bool((ordered[1:] == ordered[:-1]).any()) else order
+    if memory.kind in ("numpy", "cupy"):
+        order = keys.argsort()
+        ordered = keys[order]
+        return None if bool((ordered[1:] == ordered[:-1]).any()) else order
+    if len(set(keys)) < len(keys):
+        return None
+    return array.array("q", sorted(range(len(keys)), key=keys.__getitem__))
