@@ -32,8 +32,10 @@ static const char *const openssl_keys[] = {"identity", "module", "activate", "so
 
 static const char variable_prefix[] = "GPUAES_";
 
-/* How entries of the environment begin that are no settings: libgpuaes and the tests read them. */
-static const char *const other_variables[] = {"GPUAES_KERNEL=", "GPUAES_EMULATOR=", "GPUAES_TEST_"};
+/* How entries of the environment begin that are no settings: libgpuaes, the Python package and the
+ * tests read them. */
+static const char *const other_variables[] = {
+    "GPUAES_KERNEL=", "GPUAES_EMULATOR=", "GPUAES_LIBRARY=", "GPUAES_TEST_"};
 
 /* The beginning of a text, and what a terminal might obey or a log take for a line as '?'. */
 static void show(char *text, size_t size, const char *value)
