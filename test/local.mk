@@ -16,6 +16,7 @@
 #   install/   what gets installed, packages and configurations
 #   openssl/   OpenSSL's own tests and programs, and other versions of it
 #   clients/   programs of others
+#   python/    the Python package, by pytest
 #   fuzz/      the fuzzing targets
 #   gpu/       what needs a card
 
@@ -136,7 +137,7 @@ emulator_scripts = test/install/kernel_image.t test/install/module.t test/instal
 # Runs for a minute or more, on as many cores as there are.
 long_scripts = test/fuzz/fuzz.t
 # What evp_scripts are, for programs of others, where those are installed.
-client_scripts = $(call in_tree,test/clients/*.t)
+client_scripts = $(call in_tree,test/clients/*.t test/python/*.t)
 # Those of the command, with threads and signals, that are worth a run under a sanitizer.
 sanitized_scripts = test/tool/output.t test/tool/tmpfs.t
 # Programs that scripts run.
@@ -153,7 +154,7 @@ EXTRA_DIST += test/cross_aarch64 test/in_chroot test/includes test/on_gpu test/o
 	test/on_gpu_trust test/opened test/with_emulated_driver test/support/run_test \
 	test/openssl/debian_openssl test/install/static_client.c test/evp/make_vectors \
 	$(call in_tree,$(addprefix test/support/,*.pm *.map *_driver.* torch_stub/*.py)) \
-	$(call in_tree,test/clients/* test/install/configurations/* test/gpu/*.cu) \
+	$(call in_tree,test/clients/* test/install/configurations/* test/gpu/*.cu test/python/*.py) \
 	$(call in_tree,test/*.t test/*/*.t)
 
 # ---- What tests run against ------------------------------------------------

@@ -1,0 +1,78 @@
+"""What tests of the Python package share.
+
+    test/python/python.t        runs all of them, and says what of the environment they need
+    GPUAES_TEST_SEED=N          the random cases of an earlier run
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+import ctypes
+import os
+import random
+import secrets
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+import device_arrays  # noqa: E402
+
+SEED = int(os.environ.get("GPUAES_TEST_SEED") or secrets.randbits(32))
+pytest_plugins = ["tap"]
+
+
+def pytest_configure():
+    """The emulator may take longer for a launch than a device may hang, where all cores are busy."""
+    try:
+        from gpuaes import _library
+    except ImportError:
+        return  # each test says so
+    settings = _library.Settings(timeout_ms=600_000, idle_seconds=_library.IDLE_DEFAULT)
+    _library.lib.gpuaes_configure(ctypes.byref(settings))
+
+
+def pytest_report_header():
+    return f"GPUAES_TEST_SEED={SEED}"
+
+
+@pytest.fixture
+def rng(request):
+    """Random numbers that depend on the seed and on the name of the test alone."""
+    return random.Random(f"{SEED} {request.node.nodeid}")
+
+
+@pytest.fixture
+def device_array():
+    """device_array(DATA, ...): a copy of bytes or of a NumPy array in device memory, which shows
+    itself by __cuda_array_interface__; see device_arrays.py. Skips where there is no driver."""
+    _need_driver()
+    return device_arrays.DeviceArray.of
+
+
+@pytest.fixture
+def dlpack_array():
+    """The same, which shows itself by DLPack."""
+    _need_driver()
+    return device_arrays.DlpackArray.of
+
+
+@pytest.fixture
+def cuda_stream():
+    """A stream of its own, that waits for no other: its number."""
+    _need_driver()
+    with device_arrays.new_stream() as stream:
+        yield stream
+
+
+@pytest.fixture
+def everything_on_device(monkeypatch):
+    """Sends memory of the CPU to the device as well, however small; an error where there is none."""
+    monkeypatch.setenv("GPUAES_POLICY", "gpu")
+    monkeypatch.setenv("GPUAES_MIN_BYTES", "0")
+
+
+def _need_driver():
+    try:
+        device_arrays.driver()
+    except (OSError, device_arrays.DriverError) as error:
+        pytest.skip(f"no device: {error}")

@@ -1,0 +1,40 @@
+#!/usr/bin/perl
+# The Python package: one run of pytest over test/python/, of which each test is a line here. On the
+# emulator, device memory is the emulator's (device_arrays.py), and the package's libgpuaes is in the module
+# under test; on a card, PyTorch, CuPy and JAX are tried where they are installed.
+#
+# GPUAES_TEST_PYTEST: more arguments of pytest, such as "-k random".
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../support";
+use Programs;
+use Python;
+use Test::More;
+use Text::ParseWords qw(shellwords);
+
+plan(skip_all => 'the default provider stands in') if stand_in();
+plan(skip_all => 'a sanitizer is not in the programs that load the library') if $ENV{GPUAES_TEST_SANITIZER};
+my $why = python_lacks('pytest');
+plan(skip_all => $why) if $why;
+
+my $tap = "$folder/tap";
+my $run = run(['python3', '-m', 'pytest', '-p', 'no:cacheprovider', '-W', 'error::pytest.PytestUnraisableExceptionWarning',
+        '-W', 'error::pytest.PytestUnhandledThreadExceptionWarning', "--basetemp=$folder/pytest",
+        shellwords($ENV{GPUAES_TEST_PYTEST} // ''), $FindBin::Bin],
+    env => {python_environment(), GPUAES_TEST_TAP => $tap}, seconds => 1800);
+diag($1) if $run->{out} =~ /^(GPUAES_TEST_SEED=\d+)$/m;
+foreach my $line (split(/\n/, slurp($tap))) {
+    if ($line =~ /^ok (.*?) # SKIP (.*)$/) {
+        SKIP: { skip("$1: $2", 1) }
+    } elsif ($line =~ /^(not )?ok (.*)$/) {
+        ok(!$1, $2);
+    } else {
+        diag($line =~ s/^# //r);
+    }
+}
+# 1: a test failed, which has its line. Anything else is of pytest itself, or a process that died.
+cmp_ok($run->{status}, '<=', 1 << 8, 'pytest came to its end') or diag(substr("$run->{out}$run->{err}", -5000));
+done_testing();

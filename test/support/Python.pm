@@ -1,0 +1,54 @@
+# The environment of the Python package in tests: from the sources, with the libgpuaes of the module
+# under test.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+package Python;
+
+use strict;
+use warnings;
+use Exporter qw(import);
+use Programs;
+
+our @EXPORT = qw(python_lacks python_environment emulated);
+
+# What ./quickstart check --with-clients puts into the build folder.
+my %paths = (PYTHONPATH => join(':', "$source/python", "$build/python-packages", grep { $_ } $ENV{PYTHONPATH}),
+    PYTHONDONTWRITEBYTECODE => 1);
+
+# Why a test is skipped that needs these packages: '', or a sentence.
+sub python_lacks
+{
+    my (@packages) = @_;
+    return 'python3 3.10 or newer is not installed' if run(['python3', '-c', 'import sys; sys.exit(sys.version_info < (3, 10))'])->{status};
+    foreach (@packages) {
+        return "$_ of Python is not installed (PyPI: $_)" if run(['python3', '-c', "import $_"], env => \%paths)->{status};
+    }
+    return '';
+}
+
+# 1 if the module under test has the emulator.
+my $emulated;
+sub emulated
+{
+    return $emulated //= run(['nm', '-D', '--defined-only', "$ENV{OPENSSL_MODULES}/gpuaes.so"])->{out} =~ /emulator_driver/ ? 1 : 0;
+}
+
+# On the emulator, the library is in the module under test, and what is opened as the driver hands on to
+# the emulator within it. JAX would take most of a card's memory at once.
+sub python_environment
+{
+    my %libraries = (GPUAES_LIBRARY => "$build/cuda/.libs/libgpuaes.so.0");
+    if (emulated()) {
+        my $module = "$ENV{OPENSSL_MODULES}/gpuaes.so";
+        my $lib = "$folder/lib";
+        if (!-d $lib) {
+            mkdir($lib) or die "$lib: $!";
+            symlink($module, "$lib/libgpuaes.so.0");
+            symlink("$build/test/faulty/libcuda.so.1", "$lib/libcuda.so.1");
+        }
+        %libraries = (GPUAES_LIBRARY => "$lib/libgpuaes.so.0", LD_LIBRARY_PATH => libraries($lib), GPUAES_TEST_DRIVER => $module);
+    }
+    return (%paths, %libraries, OPENSSL_CONF => '/dev/null', XLA_PYTHON_CLIENT_PREALLOCATE => 'false');
+}
+
+1;
