@@ -1,0 +1,87 @@
+"""The package as a whole: its version, and the wheel that pip makes of it and installs.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+SOURCE = TOP / "python"
+
+
+def release():
+    """The version of configure.ac."""
+    return re.search(r"^AC_INIT\(\[gpuaes\], \[(.*?)\]\)", (TOP / "configure.ac").read_text(), re.M)[1]
+
+
+def run(*command, **environment):
+    result = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def can_import(module):
+    """In a process of its own, since setuptools changes what others import."""
+    lines = f"import importlib; importlib.import_module({module!r})"
+    return subprocess.run([sys.executable, "-c", lines], capture_output=True).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """A wheel of a copy of the sources, in which the build leaves its own files. Nothing is fetched."""
+    for package, module in ("pip 21", "pip"), ("setuptools 61", "setuptools.config.pyprojecttoml"):
+        if not can_import(module):
+            pytest.skip(f"{package} or newer of Python is not installed")
+    if not can_import("setuptools.command.bdist_wheel") and not can_import("wheel"):
+        pytest.skip("wheel of Python is not installed, and setuptools is older than 70.1")
+    folder = tmp_path_factory.mktemp("wheel")
+    shutil.copytree(SOURCE, folder / "python", ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+    run(
+        sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation",
+        "--wheel-dir", str(folder), str(folder / "python"),
+    )
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+def test_version_is_that_of_the_release():
+    gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
+    assert gpuaes.__version__ == release()
+
+
+def test_wheel_is_pure_and_whole(wheel):
+    assert wheel.name == f"gpuaes-{release()}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        metadata = archive.read(f"gpuaes-{release()}.dist-info/METADATA").decode()
+    modules = {f"gpuaes/{path.name}" for path in (SOURCE / "gpuaes").glob("*.py")} | {"gpuaes/py.typed"}
+    assert {name for name in names if not name.startswith("gpuaes-")} == modules
+    assert any(name.endswith("/LICENSE") for name in names)
+    assert "Requires-Dist" not in metadata and "Requires-Python: >=3.10" in metadata
+
+
+def test_installed_wheel_is_what_gets_imported(wheel, tmp_path):
+    run(
+        sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile",
+        "--target", str(tmp_path), str(wheel),
+    )
+    lines = "import gpuaes; print(gpuaes.__file__, gpuaes.__version__)"
+    said = run(sys.executable, "-c", lines, PYTHONPATH=str(tmp_path))
+    assert said.split() == [str(tmp_path / "gpuaes" / "__init__.py"), release()]
+
+
+def test_library_that_is_missing_is_named():
+    pytest.importorskip("gpuaes", exc_type=ImportError)
+    result = subprocess.run(
+        [sys.executable, "-c", "import gpuaes"],
+        env={**os.environ, "GPUAES_LIBRARY": "/nowhere/libgpuaes.so.0"}, capture_output=True, text=True,
+    )
+    assert result.returncode == 1
+    assert re.search(r"^ImportError: .*/nowhere/libgpuaes\.so\.0", result.stderr, re.M)
