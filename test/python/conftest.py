@@ -6,6 +6,7 @@
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
 import ctypes
+import importlib.util
 import os
 import random
 import secrets
@@ -69,6 +70,20 @@ def everything_on_device(monkeypatch):
     """Sends memory of the CPU to the device as well, however small; an error where there is none."""
     monkeypatch.setenv("GPUAES_POLICY", "gpu")
     monkeypatch.setenv("GPUAES_MIN_BYTES", "0")
+
+
+@pytest.fixture
+def stand_in_path():
+    """Folders for PYTHONPATH with which a program finds a cupy: the stand-in that works on the emulator's memory, or
+    none on a card, where CuPy must be installed."""
+    _need_driver()
+    if os.environ.get("GPUAES_TEST_DRIVER"):
+        pytest.importorskip("numpy")
+        here = os.path.dirname(__file__)
+        return [os.path.join(here, "..", "support", "cupy_stub"), here]
+    if not importlib.util.find_spec("cupy"):
+        pytest.skip("CuPy is not installed")
+    return []
 
 
 def _need_driver():

@@ -12,7 +12,7 @@ use Programs;
 our @EXPORT = qw(python_lacks python_environment emulated);
 
 # What ./quickstart check --with-clients puts into the build folder.
-my %paths = (PYTHONPATH => join(':', "$source/python", "$build/python-packages", grep { $_ } $ENV{PYTHONPATH}),
+my %paths = (PYTHONPATH => join(":", (grep { $_ } $ENV{PYTHONPATH}), "$source/python", "$build/python-packages"),
     PYTHONDONTWRITEBYTECODE => 1);
 
 # Why a test is skipped that needs these packages: '', or a sentence.
