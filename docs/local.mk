@@ -26,12 +26,13 @@ CLEANFILES += docs/installed.cnf
 
 # Installed as they lie here, since they name each other.
 nobase_dist_doc_DATA = docs/gpuaes.cnf \
-	docs/architecture.md docs/benchmarks.md docs/packaging.md docs/read-ahead.md docs/shards.md \
+	docs/architecture.md docs/benchmarks.md docs/packaging.md docs/python.md docs/read-ahead.md docs/shards.md \
 	docs/configuration/one-container.md docs/configuration/one-context.md \
 	docs/configuration/one-program.md docs/configuration/whole-host.md \
 	docs/examples/base64_client.c docs/examples/base64_objects.c docs/examples/checkpoint.py \
 	docs/examples/device_memory.c docs/examples/encrypt_cupy.py \
-	docs/examples/encrypt_file.c docs/examples/gcm_pinned.c docs/examples/parquet_decrypt.c \
+	docs/examples/encrypt_file.c docs/examples/gcm_pinned.c docs/examples/opacus_secure.py \
+	docs/examples/parquet_decrypt.c \
 	docs/examples/parquet_decrypt.py docs/examples/parquet_footer.c docs/examples/parquet_footer.h \
 	docs/examples/parquet_gpu.c docs/examples/parquet_gpu.h \
 	docs/examples/parquet_pages.c docs/examples/parquet_pages.h \

@@ -8,6 +8,7 @@ import pathlib
 import struct
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -19,6 +20,7 @@ EXAMPLES = TOP / "docs" / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
 import checkpoint  # noqa: E402
+import conftest  # noqa: E402
 
 
 def run(name, *arguments, path=()):
@@ -170,3 +172,81 @@ def test_checkpoint_of_tensors(key, tmp_path, rng):
 def test_encrypt_cupy(stand_in_path):
     status, said = run("encrypt_cupy.py", 1, path=stand_in_path)
     assert (status, said) == (0, "another header is refused\nthe round trips are right, and the CPU agrees\n")
+
+
+# ---- opacus_secure.py ---------------------------------------------------------------------
+
+@pytest.fixture
+def secure():
+    """The example, which imports Opacus only where it is used, and a generator for it."""
+    random = pytest.importorskip("gpuaes.random", exc_type=ImportError)
+    import opacus_secure
+
+    return opacus_secure, random.Generator(conftest.SEED)
+
+
+def test_noise_is_normal(secure):
+    example, generator = secure
+    count, std = 100_000, 3.0
+    noise = example.secure_noise(generator, std, numpy.zeros((100, count // 100), "f4"), numpy)
+    assert noise.shape == (100, 1000) and noise.dtype == numpy.float32
+    # Six standard deviations of the mean and of the variance of so many normal numbers.
+    assert abs(noise.mean()) < 6 * std / count**0.5
+    assert abs(noise.var() / std**2 - 1) < 6 * (2 / count) ** 0.5
+    assert abs(numpy.mean(noise.ravel()[1:] * noise.ravel()[:-1])) < 6 * std**2 / count**0.5
+    assert not numpy.array_equal(noise, example.secure_noise(generator, std, noise, numpy))
+
+
+def test_batches_are_poisson(secure):
+    example, generator = secure
+    count, rate, steps = 1000, 0.1, 200
+    batches = list(example.secure_batches(generator, count, rate, steps))
+    assert len(batches) == steps and len({len(batch) for batch in batches}) > 10
+    assert all(batch == sorted(set(batch)) and 0 <= batch[0] and batch[-1] < count for batch in batches)
+    expected, deviation = count * rate * steps, (count * rate * (1 - rate) * steps) ** 0.5
+    assert abs(sum(map(len, batches)) - expected) < 6 * deviation
+
+
+def test_opacus_gets_them(secure, monkeypatch):
+    """With modules that are made as Opacus' are, and NumPy in the place of PyTorch."""
+    example, generator = secure
+    modules = {
+        name: types.ModuleType(name)
+        for name in ("opacus", "opacus.optimizers", "opacus.optimizers.one", "opacus.optimizers.two", "opacus.utils",
+                     "opacus.utils.uniform_sampler", "torch")
+    }
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+
+    class Sampler:
+        num_samples, sample_rate = 500, 0.5
+
+        def __len__(self):
+            return 7
+
+        def __iter__(self):
+            return iter(())
+
+    modules["opacus"].__version__, modules["opacus"].optimizers = "1.6", modules["opacus.optimizers"]
+    modules["opacus.utils.uniform_sampler"].UniformWithReplacementSampler = Sampler
+    modules["torch"].Tensor = type("Tensor", (), {})
+    modules["torch"].zeros_like, modules["torch"].empty_like = numpy.zeros_like, numpy.empty_like
+    with pytest.raises(RuntimeError, match="Opacus 1.6 is not made as"):
+        example.use_in_opacus(generator)
+    for name in "one", "two":
+        modules[f"opacus.optimizers.{name}"]._generate_noise = None
+    example.use_in_opacus(generator)
+    like = numpy.zeros(1000, "f4")
+    for name in "one", "two":
+        generate_noise = modules[f"opacus.optimizers.{name}"]._generate_noise
+        assert not generate_noise(std=0, reference=like, generator=None, secure_mode=False).any()
+        assert 1.5 < generate_noise(std=2.0, reference=like, generator=None, secure_mode=False).std() < 2.5
+    batches = list(Sampler())
+    assert len(batches) == 7 and all(150 < len(batch) < 350 for batch in batches)
+
+
+def test_opacus_trains(secure):
+    pytest.importorskip("torch")
+    pytest.importorskip("opacus")
+    status, said = run("opacus_secure.py", 20)
+    assert status == 0 and "epsilon" in said, said
