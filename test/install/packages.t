@@ -14,7 +14,7 @@ use lib "$FindBin::Bin/../support";
 use Programs qw(:DEFAULT good);
 use Test::More;
 
-my %needed = (dh => 'debhelper', 'dpkg-buildpackage' => 'dpkg-dev', lintian => 'lintian');
+my %needed = (dh => 'debhelper', dh_python3 => 'dh-python', 'dpkg-buildpackage' => 'dpkg-dev', lintian => 'lintian');
 foreach my $tool (sort keys %needed) {
     plan(skip_all => "$tool is not installed (Debian: $needed{$tool})") if !grep { -x "$_/$tool" } split(/:/, $ENV{PATH});
 }
@@ -63,7 +63,7 @@ good($lintian, 'lintian is content');
 unlike($lintian->{out}, qr/^[EW]:/m, 'with no error and no warning');
 
 my %package = map { m{/([\w-]+?)_[^/]*\.deb$} ? ($1 => $_) : () } grep { !/-dbgsym_/ } glob("$debs/*.deb");
-is(join(' ', sort keys %package), 'gpuaes libgpuaes-dev libgpuaes0 openssl-provider-gpuaes', 'four packages');
+is(join(' ', sort keys %package), 'gpuaes libgpuaes-dev libgpuaes0 openssl-provider-gpuaes python3-gpuaes', 'five packages');
 
 # ---- What they have --------------------------------------------------------------
 
@@ -90,6 +90,8 @@ my %files = (
         map { "$man3/$_.3.gz" } 'libgpuaes', 'gpuaes', @functions],
     'openssl-provider-gpuaes' => ['/etc/gpuaes.cnf', "/usr/lib/$triplet/ossl-modules/gpuaes.so",
         '/usr/share/man/man7/provider-gpuaes.7.gz'],
+    'python3-gpuaes' => [map { s{^\Q$source\E/python}{/usr/lib/python3/dist-packages}r }
+        glob("$source/python/gpuaes/*.py"), "$source/python/gpuaes/py.typed"],
 );
 is(join("\n", sort(files($_))), join("\n", sort @{$files{$_}}), "$_ has its files, and no other") foreach sort keys %files;
 
@@ -105,6 +107,7 @@ like(slurp("$folder/openssl-provider-gpuaes/usr/share/doc/openssl-provider-gpuae
 my %depends = map { $_ => run(['dpkg-deb', '-f', $package{$_}, 'Depends'])->{out} } keys %package;
 like($depends{$_}, qr/\blibgpuaes0 \(>= 0\.1\.0\)/, "$_ needs the library") foreach qw(gpuaes openssl-provider-gpuaes);
 like($depends{$_}, qr/\blibssl3/, "$_ needs OpenSSL") foreach qw(gpuaes openssl-provider-gpuaes);
+like($depends{'python3-gpuaes'}, qr/^(?=.*\blibgpuaes0 \(>= 0\.1\.0\))(?=.*\bpython3:any).*\blibssl3\b/, 'the Python package needs both');
 unlike($depends{libgpuaes0}, qr/ssl|cuda|nvidia|stdc/, 'the library needs neither OpenSSL nor a driver');
 
 # ---- What their page prints ------------------------------------------------------
@@ -142,7 +145,7 @@ export LC_ALL=C DEBIAN_FRONTEND=noninteractive PATH=/usr/sbin:/usr/bin:/sbin:/bi
 unset OPENSSL_CONF OPENSSL_MODULES LD_LIBRARY_PATH
 cd /packages
 dpkg -i ./*.deb
-for test in openssl-enc command library; do
+for test in openssl-enc command library python; do
     echo "== \$test"
     AUTOPKGTEST_TMP=\$(mktemp -d) ./tests/\$test && echo "passed \$test"
 done
@@ -160,7 +163,7 @@ END
     my $ran = run([@namespace, 'bash', '-ec', $script], seconds => 900);
     good($ran, 'they are installed and purged');
     my @passed = $ran->{out} =~ /^passed (\S+)$/mg;
-    is("@passed", 'openssl-enc command library', 'their own tests pass') or diag($ran->{out}, $ran->{err});
+    is("@passed", 'openssl-enc command library python', 'their own tests pass') or diag($ran->{out}, $ran->{err});
     like($ran->{out}, qr/^a whole host$/m, 'one line in openssl.cnf gives the provider to every program');
     like($ran->{out}, qr/^without it again$/m, 'and does no harm when the package is purged');
     unlike($ran->{out}, qr/^left: /m, 'nothing is left then');
