@@ -51,6 +51,8 @@ my %speed = (part => 'speed', threads => 1);
 my %enc = (part => 'enc', operation => 'encrypt', unit => 'ms');
 my %streams = (part => 'streams', operation => 'whole process');
 my %tool = (part => 'tool', memory => 'tmpfs');
+# The Python package.
+my %python = (part => 'python');
 
 # Batches of so many messages, so many of them under way.
 sub batch
@@ -198,6 +200,15 @@ my @aims = (
         column => 'ratio', of => [{%tool, cipher => 'AES-256-CTR'}, {%tool, cipher => 'AES-256-CBC', operation => 'decrypt'}]],
     ['`gpuaes base64`, both ways, from tmpfs to tmpfs, times `base64`', least => 5, column => 'ratio',
         of => {%tool, cipher => 'BASE64'}],
+    ['a tensor of 4 GiB from Python, AES-256-CTR and -GCM, rate over that of a call of libgpuaes', least => 0.97,
+        column => 'ratio', of => {%python, operation => 'encrypt a tensor', bytes => 4 * $GIB}],
+    ['a tensor of 64 KiB from Python, microseconds more than a call of libgpuaes', most => 25, column => \&difference,
+        of => {%python, operation => 'a call, and a wait for the device', bytes => 64 * $KIB}],
+    ['random bytes from Python, GB/s', least => 600, of => {%python, operation => 'random bytes'}],
+    ['random uniform numbers from Python, 10^9 a second', least => 150, of => {%python, operation => 'random uniforms'}],
+    ['random normal numbers from Python, 10^9 a second', least => 60, of => {%python, operation => 'random normals'}],
+    ['an encrypted checkpoint from tmpfs into device memory, time over that of the same file unencrypted', most => 1.15,
+        column => 'ratio', of => {%python, operation => 'load a checkpoint', against => 'the same file unencrypted'}],
 );
 
 # "48.7", or "48.7 to 49.1 (8 rows)".

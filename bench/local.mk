@@ -111,7 +111,7 @@ EXTRA_DIST += bench/references/limits.cu bench/references/references.cu $(refere
 	bench/Aims.pm bench/Published.pm bench/Results.pm bench/Sides.pm \
 	bench/Plot/Gnuplot.pm bench/Report/Machine.pm bench/Report/Measured.pm \
 	bench/Report/References.pm bench/Report/Tables.pm \
-	bench/measure_all bench/parquet_rates bench/plot bench/programs bench/report
+	bench/measure_all bench/parquet_rates bench/plot bench/programs bench/python_rates bench/report
 
 # Kernels of published work, and those that reach the limits of a device; embedded as the
 # others are.

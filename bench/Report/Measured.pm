@@ -286,6 +286,13 @@ sub block_command
         by => 'processor'), @found);
 }
 
+sub block_python
+{
+    my @found = rows_like($results, part => 'python');
+    return table_of('python', \@found, cipher => 'cipher', what => 'operation', bytes => 'bytes', ours => 'ours',
+        reference => 'reference', unit => 'unit', ratio => 'ratio', 'compared with' => 'against');
+}
+
 sub block_streams
 {
     my @whole = (operation => 'whole process');

@@ -9,6 +9,7 @@ use File::Basename qw(basename);
 use FindBin;
 use lib "$FindBin::Bin/../support";
 use Programs;
+use Python;
 use Test::More;
 
 my $emulated = ($ENV{OPENSSL_MODULES} // '') =~ m{/emulated/?$};
@@ -63,6 +64,17 @@ SKIP: {
     skip('there is no GPU', 2) if $tool->{err} =~ /^There is no GPU/;
     is($tool->{status}, 0, 'the command is measured') or diag($tool->{err});
     like(slurp((grep { /-tool\.tsv$/ } split(/\n/, $tool->{out}))[0] // ''), qr/^tool\tAES-256-CTR\tencrypt\t/m, 'with its rows');
+}
+
+SKIP: {
+    my $lacks = python_lacks('numpy');
+    skip($lacks, 2) if $lacks;
+    my $python = measure_all({python_environment()}, 'python');
+    skip('there is no GPU', 2) if $python->{err} =~ /^There is no GPU/;
+    is($python->{status}, 0, 'the Python package is measured') or diag($python->{err});
+    my $rows = slurp((grep { /-python\.tsv$/ } split(/\n/, $python->{out}))[0] // '');
+    my @what = ('encrypt a tensor', 'a call, and a wait for the device', 'random bytes', 'random uniforms', 'random normals', 'load a checkpoint');
+    is(join(', ', grep { $rows !~ /^python\t\S+\t\Q$_\E\tmedian\t/m } @what), '', 'with its rows');
 }
 
 my $unknown = measure_all({}, 'everything');
