@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/process/fork.h"
 #include "cuda/runtime/runtime.h"
 
 enum { FIRST_ROOM = 64 };
@@ -56,13 +55,12 @@ void gpuaes_batch_reset(struct gpuaes_batch *batch)
     batch_keys_trim(&batch->keys, BATCH_KEYS_KEPT);
     batch->state = BATCH_OPEN;
     batch->messages = batch->numbers = batch->gcms = 0;
-    batch->data_blocks = 0;
+    batch->data_bytes = 0;
     batch->gcm_decrypts = batch->gcm_longest = 0;
     batch->owner = batch->managed = NULL;
     batch->on_device = batch->on_host = 0;
     batch->pinned_bytes = batch->pinned_runs = 0;
     forget_ranges(batch);
-    batch->ranges = 0;
 }
 
 void gpuaes_batch_forget(struct gpuaes_batch *batch)
@@ -104,8 +102,8 @@ static enum gpuaes_status check_owner(struct owners *owners, const struct memory
 }
 
 /* Asks the driver, and keeps what it says of the whole allocation. */
-static enum gpuaes_status ask(struct gpuaes_batch *batch, struct batch_range *range, const void *p,
-                              size_t len, struct owners *owners)
+static enum gpuaes_status ask(struct batch_range *range, const void *p, size_t len,
+                              struct owners *owners)
 {
     struct runtime_guard guard;
     struct memory memory;
@@ -121,7 +119,6 @@ static enum gpuaes_status ask(struct gpuaes_batch *batch, struct batch_range *ra
     range->end = range->begin + (is_whole ? memory.bytes : len);
     range->address = memory.address - (memory_address(p) - range->begin);
     range->kind = memory.kind;
-    range->number = ++batch->ranges;
     return check_owner(owners, &memory);
 }
 
@@ -131,11 +128,10 @@ static int is_known(const struct batch_range *range, const void *p, size_t len)
     return address >= range->begin && address < range->end && range->end - address >= len;
 }
 
-static enum gpuaes_status look(struct gpuaes_batch *batch, int side, const void *p, size_t len,
+static enum gpuaes_status look(struct batch_range *range, const void *p, size_t len,
                                struct owners *owners)
 {
-    struct batch_range *range = &batch->range[side];
-    return is_known(range, p, len) ? GPUAES_OK : ask(batch, range, p, len, owners);
+    return is_known(range, p, len) ? GPUAES_OK : ask(range, p, len, owners);
 }
 
 static int is_long(size_t len, enum gpuaes_memory in, enum gpuaes_memory out)
@@ -168,12 +164,14 @@ static int has_room(struct gpuaes_batch *batch)
 
 static int is_bad(const struct gpuaes_message *m)
 {
-    if ((unsigned)m->op >= GPUAES_BATCH_OPS ||
-        (m->len % GPUAES_BLOCK != 0 && !gpuaes_modes[m->op]->hashes) ||
-        m->len > GPUAES_BATCH_DEVICE_BYTES || (m->len != 0 && (m->in == NULL || m->out == NULL)) ||
+    if ((unsigned)m->op >= GPUAES_BATCH_OPS)
+        return 1;
+    const struct gpuaes_mode *mode = gpuaes_modes[m->op];
+    if ((m->len % GPUAES_BLOCK != 0 && !mode->hashes) || m->len > GPUAES_BATCH_DEVICE_BYTES ||
+        (m->len != 0 && (m->in == NULL || m->out == NULL)) ||
         (m->in != m->out && memory_overlap(m->in, m->len, m->out, m->len)))
         return 1;
-    if (m->iv == NULL && gpuaes_modes[m->op]->takes_iv)
+    if (m->iv == NULL && mode->takes_iv)
         return 1;
     if (m->key == NULL && m->schedule == NULL)
         return 1;
@@ -189,19 +187,34 @@ static uint32_t find_key(struct gpuaes_batch *batch, const struct gpuaes_message
                            key_size_of(m->schedule->rounds), m->schedule);
 }
 
-/* How much pinned memory there is, and in how many pieces. */
-static void count_pinned(struct gpuaes_batch *batch, const struct batch_message *m, size_t len)
+/*
+ * Counts a side of a message that is pinned. Returns 1 if `p`, which is in `range`, follows `bytes`
+ * at `before` in the same allocation.
+ */
+static int count_pinned(struct gpuaes_batch *batch, const struct batch_range *range,
+                        const unsigned char *p, size_t len, const unsigned char *before,
+                        size_t bytes)
 {
-    const struct batch_message *before = batch->messages == 0 ? m : m - 1;
-    size_t gap = message_bytes(before);
-    if (m->in_kind == GPUAES_PINNED) {
-        batch->pinned_bytes += len;
-        batch->pinned_runs += before->in_range != m->in_range || before->in + gap != m->in;
-    }
-    if (m->out_kind == GPUAES_PINNED) {
-        batch->pinned_bytes += len;
-        batch->pinned_runs += before->out_range != m->out_range || before->out + gap != m->out;
-    }
+    int follows = memory_address(before) + bytes == memory_address(p) &&
+                  memory_address(before) >= range->begin;
+    batch->pinned_bytes += len;
+    batch->pinned_runs += !follows;
+    return follows;
+}
+
+/* Counts pinned memory of the next message, and sets the flags that tell of it. */
+static void join(struct gpuaes_batch *batch, struct batch_message *m)
+{
+    static const struct batch_message none;
+    const struct batch_message *before = batch->messages == 0 ? &none : m - 1;
+    const struct batch_range *in = &batch->range[0], *out = &batch->range[m->in != m->out];
+    m->flags &= MESSAGE_SERIAL | MESSAGE_CHAINED | MESSAGE_HASHED;
+    if (m->in_kind == GPUAES_PINNED &&
+        count_pinned(batch, in, m->in, m->bytes, before->in, before->bytes))
+        m->flags |= MESSAGE_FOLLOWS_IN;
+    if (m->out_kind == GPUAES_PINNED &&
+        count_pinned(batch, out, m->out, m->bytes, before->out, before->bytes))
+        m->flags |= MESSAGE_FOLLOWS_OUT;
 }
 
 /* Both sides are known. */
@@ -225,15 +238,17 @@ static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message
     m->in = message->in;
     m->out = message->out;
     m->number = batch->numbers;
-    m->flags = (mode->serial ? MESSAGE_SERIAL : 0) | (mode->chained ? MESSAGE_CHAINED : 0);
-    m->group = (unsigned char)(mode->decrypts ? KEY_SIZES + size : size);
-    m->in_range = in->number;
-    m->out_range = out->number;
+    m->bytes = (uint32_t)message->len;
+    m->flags = (mode->serial ? MESSAGE_SERIAL : 0) | (mode->chained ? MESSAGE_CHAINED : 0) |
+               (mode->hashes ? MESSAGE_HASHED : 0);
+    m->group = (unsigned char)(size + (mode->decrypts ? KEY_SIZES : 0));
     m->in_kind = (unsigned char)in->kind;
     m->out_kind = (unsigned char)out->kind;
-    count_pinned(batch, m, message->len);
+    m->in_path = m->out_path = PATH_ZERO_COPY;
     batch->on_device |= in->kind == GPUAES_DEVICE || out->kind == GPUAES_DEVICE;
     batch->on_host |= in->kind != GPUAES_DEVICE || out->kind != GPUAES_DEVICE;
+    if (batch->on_host)
+        join(batch, m);
     batch->messages++;
 }
 
@@ -249,9 +264,9 @@ static enum gpuaes_status take(struct gpuaes_batch *batch, const struct gpuaes_m
 {
     struct owners owners = {batch->owner, batch->managed};
     int out_of_place = message->in != message->out;
-    enum gpuaes_status status = look(batch, 0, message->in, message->len, &owners);
+    enum gpuaes_status status = look(&batch->range[0], message->in, message->len, &owners);
     if (status == GPUAES_OK && out_of_place)
-        status = look(batch, 1, message->out, message->len, &owners);
+        status = look(&batch->range[1], message->out, message->len, &owners);
     if (status == GPUAES_OK &&
         is_long(message->len, batch->range[0].kind, batch->range[out_of_place].kind))
         status = GPUAES_BAD_ARGUMENT;
@@ -281,7 +296,7 @@ static enum gpuaes_status begin_hashed(struct gpuaes_batch *batch,
     static unsigned char nowhere;
     if (batch_gcm_is_bad(message))
         return GPUAES_BAD_ARGUMENT;
-    if (!batch_gcm_has_room(batch, message))
+    if (!batch_gcm_has_room(batch, batch_gcm_data_bytes(message)))
         return GPUAES_NO_MEMORY;
     *text = *message;
     batch_gcm_counter(message, counter);
@@ -327,7 +342,7 @@ static enum gpuaes_status add(struct gpuaes_batch *batch, const struct gpuaes_me
 /* NOT_READY also where nothing would be asked of a device. */
 static enum gpuaes_status check_state(const struct gpuaes_batch *batch)
 {
-    if (gpuaes_state() == GPUAES_FAILED || fork_is_child())
+    if (gpuaes_state() == GPUAES_FAILED) /* also in a forked child */
         return GPUAES_NOT_READY;
     return batch->state == BATCH_OPEN ? GPUAES_OK : GPUAES_BUSY;
 }
@@ -357,8 +372,7 @@ static int add_alike(struct gpuaes_batch *batch, const struct record *record)
     const struct batch_message *before = m - 1;
     int out_of_place = record->in != record->out;
     if (batch->numbers >= batch->number_room || before->number + 1 != batch->numbers ||
-        message_bytes(before) != record->len ||
-        !is_known(&batch->range[0], record->in, record->len) ||
+        before->bytes != record->len || !is_known(&batch->range[0], record->in, record->len) ||
         (out_of_place && !is_known(&batch->range[1], record->out, record->len)))
         return 0;
     *m = *before;
@@ -369,7 +383,8 @@ static int add_alike(struct gpuaes_batch *batch, const struct record *record)
     m->in = record->in;
     m->out = record->out;
     m->number = batch->numbers;
-    count_pinned(batch, m, record->len);
+    if (batch->on_host)
+        join(batch, m);
     batch->messages++;
     batch->status[batch->numbers++] = GPUAES_BUSY;
     return 1;
@@ -408,6 +423,7 @@ enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
     enum gpuaes_status first = check_state(batch), status = first;
     uint32_t key = NO_KEY, messages = batch->messages;
     const int hashed = is_hashed(message);
+    const size_t data_bytes = hashed ? batch_gcm_data_bytes(message) : 0;
     size_t next = 0, i = 0;
     for (; status == GPUAES_OK && i < count; i++) {
         struct record one = {.in = message->in, .out = message->out};
@@ -420,7 +436,7 @@ enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
         if (iv != NULL && !hashed)
             one.iv = iv + i * GPUAES_BLOCK;
         next = offset + one.len;
-        if (batch->messages != messages && (!hashed || batch_gcm_has_room(batch, message)) &&
+        if (batch->messages != messages && (!hashed || batch_gcm_has_room(batch, data_bytes)) &&
             add_alike(batch, &one)) {
             if (hashed)
                 batch_gcm_add_alike(batch, message, iv, i);

@@ -22,32 +22,33 @@ enum { SLICE_MESSAGES = 16384 };
 enum { BATCH_GROUPS = 2 * KEY_SIZES };
 
 /*
- * Of the mode, what laying out a message asks several times; and from bit MESSAGE_REST on, how
- * many bytes there are after whole blocks.
+ * Of the mode, what laying out a message asks several times. FOLLOWS_IN, FOLLOWS_OUT: the memory
+ * is pinned, and that of the message before ends where it begins, in the same allocation.
  */
-enum { MESSAGE_SERIAL = 1, MESSAGE_CHAINED = 2, MESSAGE_HASHED = 4, MESSAGE_REST = 4 };
+enum {
+    MESSAGE_SERIAL = 1,
+    MESSAGE_CHAINED = 2,
+    MESSAGE_HASHED = 4,
+    MESSAGE_FOLLOWS_IN = 8,
+    MESSAGE_FOLLOWS_OUT = 16
+};
 
 struct batch_message {
     struct aes_batch_message device; /* with memory as kernels see it, and the number of the key */
     const unsigned char *in;         /* as the CPU sees it, or not */
     unsigned char *out;
-    uint32_t number;
-    uint32_t in_range, out_range; /* numbers of allocations */
+    uint32_t number, bytes;
+    uint32_t buffer, staging; /* once the batch is cut: its places in the memory of its slice */
     unsigned char flags, group, in_kind, out_kind;
+    unsigned char in_path, out_path; /* enum path; in host memory once the batch is cut */
 };
-
-static inline size_t message_bytes(const struct batch_message *message)
-{
-    return (size_t)message->device.blocks * GPUAES_BLOCK + (message->flags >> MESSAGE_REST);
-}
 
 /* What a message of GCM has besides. They are in the order of the messages. */
 struct batch_gcm {
-    struct gcm_batch_message device; /* but for `message`, `iv`, `aad` and `key` */
-    size_t data;        /* number of its first block in the batch's data: the IV, additional data */
-    unsigned char *tag; /* to write; NULL: it is decrypted */
-    uint32_t message;   /* its place in the batch's messages */
-    uint32_t blocks;    /* that are hashed: additional data, text, lengths */
+    struct gcm_batch_message device; /* `iv`, `aad`: offsets in the batch's data; no `key` */
+    unsigned char *tag;              /* to write; NULL: it is decrypted */
+    uint32_t message;                /* its place in the batch's messages */
+    uint32_t blocks;                 /* that are hashed: additional data, text, lengths */
 };
 
 /* How those of a slice are laid out, of encryption [0] and decryption [1]. */
@@ -78,7 +79,7 @@ struct batch_slice {
     uint32_t begin, end;    /* messages */
     uint32_t blocks;        /* of all of them */
     size_t buffer, staging; /* bytes that go through them */
-    size_t plan;            /* bytes at most that are uploaded; behind them, on the device: */
+    size_t plan;            /* bytes at most that are uploaded; after them, on the device: */
     size_t schedules, states, powers, chain;
     uint32_t gcm_begin, gcm_end; /* messages of GCM */
 };
@@ -95,7 +96,6 @@ struct batch_range {
     drv_ptr begin, end; /* for the CPU */
     drv_ptr address;    /* of `begin`, as kernels see it */
     enum gpuaes_memory kind;
-    uint32_t number; /* from 1; it may have several, but no two have one */
 };
 
 enum batch_state { BATCH_OPEN, BATCH_UNDER_WAY, BATCH_DONE };
@@ -108,15 +108,14 @@ struct gpuaes_batch {
     struct batch_slice *slice;
     uint32_t slices, slice_room;
     struct batch_gcm *gcm;
-    unsigned char *data; /* blocks: IVs and additional data, each padded */
-    size_t data_blocks, data_room;
+    unsigned char *data; /* IVs and additional data, each padded to whole blocks */
+    size_t data_bytes, data_room;
     uint32_t gcms, gcm_room, gcm_decrypts;
     uint32_t gcm_longest; /* blocks that are hashed */
     struct batch_keys keys;
     uint64_t stamp;              /* of the last layout of keys */
     uint32_t *order, *order_too; /* serial messages of a slice, to sort them */
     struct batch_range range[2]; /* of input, of output */
-    uint32_t ranges;             /* that were asked for */
     struct device *owner;        /* of device memory; NULL: any device will do, */
     struct device *managed;      /* preferably that of managed memory, if not NULL */
     uint64_t pinned_bytes, pinned_runs;
@@ -135,11 +134,10 @@ struct gpuaes_batch {
 
 /* ---- layout.c ---- */
 
-/* How a side of a message gets to and from the kernels. */
-enum path batch_path(const struct gpuaes_batch *batch, const struct batch_message *message,
-                     int kind);
-
-/* Cuts the batch into slices and sets what a stream set needs. Returns 0 if memory is short. */
+/*
+ * Cuts the batch into slices, finds paths and places of messages, and sets what a stream set needs.
+ * Returns 0 if memory is short.
+ */
 int batch_cut(struct gpuaes_batch *batch, const struct device *device,
               struct stream_set_needs *needs);
 
@@ -149,13 +147,6 @@ static inline void raise_size(size_t *most, size_t value)
     if (*most < value)
         *most = value;
 }
-
-/* Where the messages of a slice have their places in the slot's buffers. */
-struct batch_place {
-    size_t buffer, staging;
-};
-void batch_next_place(const struct gpuaes_batch *batch, const struct batch_message *message,
-                      struct batch_place *place);
 
 /*
  * Lays out the arguments of a slice's kernels in the slot's staging memory, as they
@@ -191,8 +182,11 @@ drv_result batch_wipe(const struct gpuaes_batch *batch, int failed);
 /* Returns 1 if what GCM has besides other modes is bad. */
 int batch_gcm_is_bad(const struct gpuaes_message *message);
 
-/* Returns 1 if there is memory for one message more, or 0. */
-int batch_gcm_has_room(struct gpuaes_batch *batch, const struct gpuaes_message *message);
+/* Bytes of the batch's data that a message takes. */
+size_t batch_gcm_data_bytes(const struct gpuaes_message *message);
+
+/* Returns 1 if there is memory for one message more that takes so much data, or 0. */
+int batch_gcm_has_room(struct gpuaes_batch *batch, size_t data_bytes);
 
 /* Writes the counter block of the first text; 0 where kernels are to compute it. */
 void batch_gcm_counter(const struct gpuaes_message *message, unsigned char counter[GPUAES_BLOCK]);
@@ -204,24 +198,18 @@ void batch_gcm_add(struct gpuaes_batch *batch, const struct gpuaes_message *mess
 void batch_gcm_add_alike(struct gpuaes_batch *batch, const struct gpuaes_message *records,
                          const unsigned char *iv, size_t i);
 
-/* Blocks of IVs and additional data before message `n` of GCM, which may be behind the last one. */
-static inline size_t batch_gcm_data(const struct gpuaes_batch *batch, uint32_t n)
+/* Where its IV and additional data end in the batch's data. */
+static inline size_t batch_gcm_data_end(const struct batch_gcm *gcm)
 {
-    return n == batch->gcms ? batch->data_blocks : batch->gcm[n].data;
+    return gcm->device.aad + round_up(gcm->device.aad_bytes, GPUAES_BLOCK);
 }
 
-/* Bytes of the numbers of chunks; of all that a slice's plan has of messages of GCM. */
-static inline size_t batch_gcm_first_bytes(size_t count)
+/* Bytes at most that a slice's plan has of a message of GCM, and of all of them together. */
+enum { BATCH_GCM_PLAN_BYTES = 2 * sizeof(uint32_t) + GPUAES_BLOCK };
+static inline size_t batch_gcm_plan_bytes(const struct batch_gcm *gcm)
 {
-    return round_up((count + 2) * sizeof(uint32_t), GPUAES_BLOCK);
-}
-static inline size_t batch_gcm_plan_bytes(const struct gpuaes_batch *batch, uint32_t begin,
-                                          uint32_t end)
-{
-    size_t count = end - begin;
-    return count * (sizeof(struct gcm_batch_message) + GPUAES_BLOCK) +
-           batch_gcm_first_bytes(count) +
-           (batch_gcm_data(batch, end) - batch_gcm_data(batch, begin)) * GPUAES_BLOCK;
+    return sizeof(struct gcm_batch_message) + GPUAES_BLOCK + sizeof(uint32_t) +
+           (batch_gcm_data_end(gcm) - gcm->device.iv);
 }
 
 /*

@@ -22,20 +22,19 @@ int batch_gcm_is_bad(const struct gpuaes_message *m)
            (m->tag_bytes < 12 && m->tag_bytes != 8 && m->tag_bytes != 4);
 }
 
-static size_t blocks_of(size_t bytes)
-{
-    return (bytes + GPUAES_BLOCK - 1) / GPUAES_BLOCK;
-}
-
 /* Bytes of an IV that is hashed. */
 static size_t hashed_iv(const struct gpuaes_message *m)
 {
     return m->iv_bytes == IV_BYTES ? 0 : m->iv_bytes;
 }
 
-int batch_gcm_has_room(struct gpuaes_batch *batch, const struct gpuaes_message *m)
+size_t batch_gcm_data_bytes(const struct gpuaes_message *m)
 {
-    size_t data_blocks = blocks_of(hashed_iv(m)) + blocks_of(m->aad_bytes);
+    return round_up(hashed_iv(m), GPUAES_BLOCK) + round_up(m->aad_bytes, GPUAES_BLOCK);
+}
+
+int batch_gcm_has_room(struct gpuaes_batch *batch, size_t data_bytes)
+{
     if (batch->gcms == batch->gcm_room) {
         uint32_t room = batch->gcm_room == 0 ? FIRST_ROOM : batch->gcm_room * 2;
         struct batch_gcm *grown = realloc(batch->gcm, room * sizeof *grown);
@@ -44,9 +43,9 @@ int batch_gcm_has_room(struct gpuaes_batch *batch, const struct gpuaes_message *
         batch->gcm = grown;
         batch->gcm_room = room;
     }
-    if (data_blocks > batch->data_room - batch->data_blocks) {
-        size_t room = (batch->data_blocks + data_blocks) * 2;
-        unsigned char *grown = realloc(batch->data, room * GPUAES_BLOCK);
+    if (data_bytes > batch->data_room - batch->data_bytes) {
+        size_t room = (batch->data_bytes + data_bytes) * 2;
+        unsigned char *grown = realloc(batch->data, room);
         if (grown == NULL)
             return 0;
         batch->data = grown;
@@ -55,15 +54,16 @@ int batch_gcm_has_room(struct gpuaes_batch *batch, const struct gpuaes_message *
     return 1;
 }
 
-/* Padded. */
-static void add_data(struct gpuaes_batch *batch, const void *data, size_t bytes)
+/* Appends to the batch's data, padded to whole blocks. Returns the offset there. */
+static size_t add_data(struct gpuaes_batch *batch, const void *data, size_t bytes)
 {
-    if (bytes == 0)
-        return;
-    unsigned char *to = batch->data + batch->data_blocks * GPUAES_BLOCK;
-    batch->data_blocks += blocks_of(bytes);
-    memset(batch->data + (batch->data_blocks - 1) * GPUAES_BLOCK, 0, GPUAES_BLOCK);
-    memcpy(to, data, bytes);
+    size_t at = batch->data_bytes;
+    if (data == NULL || bytes == 0)
+        return at;
+    batch->data_bytes += round_up(bytes, GPUAES_BLOCK);
+    memset(batch->data + batch->data_bytes - GPUAES_BLOCK, 0, GPUAES_BLOCK);
+    memcpy(batch->data + at, data, bytes);
+    return at;
 }
 
 void batch_gcm_counter(const struct gpuaes_message *m, unsigned char counter[GPUAES_BLOCK])
@@ -75,53 +75,54 @@ void batch_gcm_counter(const struct gpuaes_message *m, unsigned char counter[GPU
     counter[GPUAES_BLOCK - 1] = 2;
 }
 
+static size_t blocks_of(size_t bytes)
+{
+    return round_up(bytes, GPUAES_BLOCK) / GPUAES_BLOCK;
+}
+
+/* Gives the last message its IV (unless that is in its counter), additional data and tag. */
+static void fill(struct gpuaes_batch *batch, struct batch_gcm *gcm, const unsigned char *iv,
+                 const unsigned char *aad, unsigned char *tag)
+{
+    gcm->message = batch->messages - 1;
+    gcm->device.iv = add_data(batch, iv, gcm->device.iv_bytes);
+    gcm->device.aad = add_data(batch, aad, gcm->device.aad_bytes);
+    if (gcm->tag != NULL) {
+        gcm->tag = tag;
+    } else {
+        batch->gcm_decrypts++;
+        memcpy(gcm->device.tag, tag, gcm->device.tag_bytes);
+    }
+}
+
 void batch_gcm_add(struct gpuaes_batch *batch, const struct gpuaes_message *m)
 {
-    struct batch_message *message = &batch->message[batch->messages - 1];
     struct batch_gcm *gcm = &batch->gcm[batch->gcms++];
-    uint32_t rest = m->len % GPUAES_BLOCK;
-    message->flags |= (unsigned char)(MESSAGE_HASHED | rest << MESSAGE_REST);
     *gcm = (struct batch_gcm){
-        .device = {.rest = rest,
+        .device = {.rest = m->len % GPUAES_BLOCK,
                    .aad_bytes = (uint32_t)m->aad_bytes,
                    .iv_bytes = (uint32_t)hashed_iv(m),
                    .tag_bytes = (uint32_t)m->tag_bytes},
-        .data = batch->data_blocks,
-        .message = batch->messages - 1,
+        .tag = m->op == GPUAES_GCM_ENCRYPT ? m->tag : NULL,
         .blocks = (uint32_t)(blocks_of(m->aad_bytes) + blocks_of(m->len) + 1),
     };
     if (batch->gcm_longest < gcm->blocks)
         batch->gcm_longest = gcm->blocks;
-    batch->gcm_decrypts += m->op == GPUAES_GCM_DECRYPT;
-    if (m->op == GPUAES_GCM_ENCRYPT)
-        gcm->tag = m->tag;
-    else
-        memcpy(gcm->device.tag, m->tag, m->tag_bytes);
-    add_data(batch, m->iv, hashed_iv(m));
-    add_data(batch, m->aad, m->aad_bytes);
+    fill(batch, gcm, m->iv, m->aad, m->tag);
 }
 
 void batch_gcm_add_alike(struct gpuaes_batch *batch, const struct gpuaes_message *records,
                          const unsigned char *iv, size_t i)
 {
     struct batch_gcm *gcm = &batch->gcm[batch->gcms++];
-    unsigned char *tag = records->tag + i * records->tag_bytes;
     *gcm = gcm[-1];
-    gcm->data = batch->data_blocks;
-    gcm->message = batch->messages - 1;
-    batch->gcm_decrypts += gcm->tag == NULL;
-    if (gcm->tag != NULL)
-        gcm->tag = tag;
-    else
-        memcpy(gcm->device.tag, tag, records->tag_bytes);
     iv += i * records->iv_bytes;
     if (records->iv_bytes == IV_BYTES)
-        memcpy(batch->message[gcm->message].device.iv, iv, IV_BYTES);
-    else
-        add_data(batch, iv, records->iv_bytes);
-    if (records->aad_bytes != 0)
-        add_data(batch, (const unsigned char *)records->aad + i * records->aad_bytes,
-                 records->aad_bytes);
+        memcpy(batch->message[batch->messages - 1].device.iv, iv, IV_BYTES);
+    const unsigned char *aad = records->aad;
+    if (aad != NULL)
+        aad += i * records->aad_bytes;
+    fill(batch, gcm, iv, aad, records->tag + i * records->tag_bytes);
 }
 
 /* ---- Layout -------------------------------------------------------------------------- */
@@ -146,8 +147,8 @@ size_t batch_gcm_place(const struct gpuaes_batch *batch, const struct batch_slic
                        unsigned char *plan, size_t at, struct batch_gcm_layout *layout)
 {
     uint32_t messages = slice->gcm_end - slice->gcm_begin;
-    size_t begin = batch_gcm_data(batch, slice->gcm_begin);
-    size_t data = batch_gcm_data(batch, slice->gcm_end) - begin;
+    size_t begin = batch->gcm[slice->gcm_begin].device.iv;
+    size_t data = batch_gcm_data_end(&batch->gcm[slice->gcm_end - 1]) - begin;
     memset(layout, 0, sizeof *layout);
     layout->count[DECRYPTION] = count_decrypts(batch, slice);
     layout->count[ENCRYPTION] = messages - layout->count[DECRYPTION];
@@ -160,11 +161,12 @@ size_t batch_gcm_place(const struct gpuaes_batch *batch, const struct batch_slic
     layout->first[ENCRYPTION] = at + messages * sizeof(struct gcm_batch_message);
     layout->first[DECRYPTION] =
         layout->first[ENCRYPTION] + (layout->count[ENCRYPTION] + 1) * sizeof(uint32_t);
-    layout->data = layout->first[ENCRYPTION] + batch_gcm_first_bytes(messages);
+    layout->data =
+        layout->first[ENCRYPTION] + round_up((messages + 2) * sizeof(uint32_t), GPUAES_BLOCK);
     layout->results = slice->plan - results_bytes(messages);
     if (data != 0)
-        memcpy(plan + layout->data, batch->data + begin * GPUAES_BLOCK, data * GPUAES_BLOCK);
-    return layout->data + data * GPUAES_BLOCK;
+        memcpy(plan + layout->data, batch->data + begin, data);
+    return layout->data + data;
 }
 
 /* ---- Kernels -------------------------------------------------------------------------- */

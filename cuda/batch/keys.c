@@ -162,10 +162,12 @@ static uint32_t use(struct batch_keys *keys, uint32_t number)
     if (number == NO_KEY)
         return NO_KEY;
     struct batch_key *key = &keys->key[number];
-    if (key->round != keys->round && keys->used == GPUAES_BATCH_KEYS)
-        return NO_KEY;
-    keys->used += key->round != keys->round;
-    key->round = keys->round;
+    if (key->round != keys->round) {
+        if (keys->used == GPUAES_BATCH_KEYS)
+            return NO_KEY;
+        keys->used++;
+        key->round = keys->round;
+    }
     keys->last = number;
     return number;
 }

@@ -26,10 +26,11 @@ enum { SCHEDULE_BYTES = AES_BATCH_KEY_WORDS * 4, POWERS_BYTES = GCM_BATCH_POWERS
 enum { COUNTERS = BATCH_GROUPS * 16 };
 enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
 
-/* ---- Paths and places ----------------------------------------------------------- */
+/* ---- Slices ----------------------------------------------------------------------- */
 
-enum path batch_path(const struct gpuaes_batch *batch, const struct batch_message *message,
-                     int kind)
+/* How a side of a message gets to and from the kernels. */
+static enum path choose_path(const struct gpuaes_batch *batch, const struct batch_message *message,
+                             enum gpuaes_memory kind)
 {
     if (kind == GPUAES_DEVICE)
         return PATH_ZERO_COPY;
@@ -40,72 +41,63 @@ enum path batch_path(const struct gpuaes_batch *batch, const struct batch_messag
     if ((message->flags & (MESSAGE_SERIAL | MESSAGE_HASHED)) == 0)
         return PATH_ZERO_COPY;
     /* A block after the other, each would wait for the bus; what is hashed passes it twice. */
-    int is_long = message_bytes(message) >= ZERO_COPY_RUN;
+    int is_long = message->bytes >= ZERO_COPY_RUN;
     return is_long || batch->pinned_bytes <= ZERO_COPY_MAX ? PATH_DMA : PATH_STAGED;
 }
 
-void batch_next_place(const struct gpuaes_batch *batch, const struct batch_message *message,
-                      struct batch_place *place)
+/* Finds the message's paths, and places in the memory of the slice, which then has more of it. */
+static void place_message(const struct gpuaes_batch *batch, struct batch_message *m,
+                          struct batch_slice *slice)
 {
-    enum path in = batch_path(batch, message, message->in_kind);
-    enum path out = batch_path(batch, message, message->out_kind);
-    size_t bytes = round_up(message_bytes(message), GPUAES_BLOCK);
+    enum path in = choose_path(batch, m, m->in_kind), out = choose_path(batch, m, m->out_kind);
+    size_t bytes = round_up(m->bytes, GPUAES_BLOCK);
+    m->in_path = (unsigned char)in;
+    m->out_path = (unsigned char)out;
+    m->buffer = (uint32_t)slice->buffer;
+    m->staging = (uint32_t)slice->staging;
     if (in != PATH_ZERO_COPY || out != PATH_ZERO_COPY)
-        place->buffer += bytes;
+        slice->buffer += bytes;
     if (in == PATH_STAGED || out == PATH_STAGED)
-        place->staging += bytes;
-}
-
-/* ---- Slices ----------------------------------------------------------------------- */
-
-/* Keys at most that the device expands for so many messages. Of an only key, GCM alone needs that.
- */
-static size_t expanded_keys(const struct gpuaes_batch *batch, size_t count, size_t gcms)
-{
-    return batch->keys.used < 2 ? gcms != 0 : count;
-}
-
-/* For `count` messages. */
-static size_t plan_bytes(const struct gpuaes_batch *batch, size_t count, uint32_t gcm_begin,
-                         uint32_t gcm_end)
-{
-    size_t bytes = count * sizeof(struct aes_batch_message) + COUNTERS +
-                   round_up((count + BATCH_GROUPS) * sizeof(uint32_t), GPUAES_BLOCK) +
-                   expanded_keys(batch, count, gcm_end - gcm_begin) * sizeof(struct aes_batch_key);
-    if (gcm_begin != gcm_end)
-        bytes += batch_gcm_plan_bytes(batch, gcm_begin, gcm_end);
-    return bytes;
+        slice->staging += bytes;
 }
 
 /* After `before`, as much as fits; one message always does. */
 static struct batch_slice next_slice(const struct gpuaes_batch *batch, const struct device *device,
                                      const struct batch_slice *before)
 {
-    const uint32_t begin = before->end, gcm_begin = before->gcm_end;
-    struct batch_slice slice = {
-        .begin = begin, .end = begin, .gcm_begin = gcm_begin, .gcm_end = gcm_begin};
-    struct batch_place place = {0, 0};
-    while (slice.end < batch->messages && slice.end - begin < SLICE_MESSAGES) {
-        const struct batch_message *m = &batch->message[slice.end];
-        uint32_t gcm_end = slice.gcm_end + ((m->flags & MESSAGE_HASHED) != 0);
+    const int many_keys = batch->keys.used > 1, gcm = batch->gcms != 0;
+    const size_t key_bytes = sizeof(struct aes_batch_key);
+    const size_t message_plan =
+        sizeof(struct aes_batch_message) + sizeof(uint32_t) + (many_keys ? key_bytes : 0);
+    struct batch_slice slice = {.begin = before->end,
+                                .end = before->end,
+                                .gcm_begin = before->gcm_end,
+                                .gcm_end = before->gcm_end,
+                                .plan = COUNTERS + BATCH_GROUPS * sizeof(uint32_t) + GPUAES_BLOCK};
+    if (gcm) /* it needs an only key on the device, too */
+        slice.plan += BATCH_GCM_PLAN_BYTES + (many_keys ? 0 : key_bytes);
+    while (slice.end < batch->messages && slice.end - slice.begin < SLICE_MESSAGES) {
+        struct batch_message *m = &batch->message[slice.end];
+        struct batch_slice grown = slice;
+        grown.plan += message_plan;
+        grown.blocks += m->device.blocks;
+        grown.end++;
+        if (m->flags & MESSAGE_HASHED)
+            grown.plan += batch_gcm_plan_bytes(&batch->gcm[grown.gcm_end++]);
         if (batch->on_host)
-            batch_next_place(batch, m, &place);
-        size_t plan = plan_bytes(batch, slice.end + 1 - begin, gcm_begin, gcm_end);
-        if (slice.end != begin &&
-            (place.buffer > SLICE_BUFFER || plan + place.staging > SLICE_STAGING ||
-             m->device.blocks > SLICE_BLOCKS - slice.blocks))
+            place_message(batch, m, &grown);
+        if ((grown.buffer > SLICE_BUFFER || grown.plan + grown.staging > SLICE_STAGING ||
+             grown.blocks > SLICE_BLOCKS) &&
+            slice.end != slice.begin)
             break;
-        slice.plan = plan;
-        slice.buffer = place.buffer;
-        slice.staging = place.staging;
-        slice.blocks += m->device.blocks;
-        slice.gcm_end = gcm_end;
-        slice.end++;
+        slice = grown;
     }
-    size_t keys = expanded_keys(batch, slice.end - begin, slice.gcm_end - gcm_begin);
+    slice.plan = round_up(slice.plan, GPUAES_BLOCK);
+    size_t gcms = slice.gcm_end - slice.gcm_begin;
+    size_t keys = many_keys ? slice.end - slice.begin : gcms != 0;
     slice.schedules = keys * SCHEDULE_BYTES;
-    slice.states = (slice.gcm_end - gcm_begin) * sizeof(struct gcm_batch_state);
-    if (slice.gcm_end != gcm_begin) /* each key to encrypt and to decrypt */
+    slice.states = gcms * sizeof(struct gcm_batch_state);
+    if (gcms != 0) /* each key to encrypt and to decrypt */
         slice.powers = min_u64(keys, batch->keys.used * (size_t)2) * POWERS_BYTES;
     slice.chain = kernels_batch_chain_bytes(&device->kernels, slice.blocks);
     return slice;
@@ -192,10 +184,10 @@ struct layout {
     struct batch_gcm_layout *gcm;
     unsigned char *plan;
     size_t keys_at;
+    drv_ptr gcm_data; /* where kernels would find offset 0 of the batch's data */
     uint32_t gcms[2]; /* of messages of GCM, encrypted and decrypted, that are laid out */
     uint32_t keys;    /* that are laid out */
     uint32_t parallel[BATCH_GROUPS], blocks[BATCH_GROUPS]; /* of messages that are */
-    struct batch_place place;
 };
 
 /* Numbers of each group; the serial messages are left in `order`. */
@@ -285,9 +277,8 @@ static void lay_out_gcm(struct layout *l, uint32_t key, size_t device)
     first[1] = *chunks;
     *to = gcm->device;
     to->message = (uint32_t)device;
-    to->iv = l->slot->scratch + l->gcm->data +
-             (gcm->data - l->batch->gcm[l->slice->gcm_begin].data) * GPUAES_BLOCK;
-    to->aad = to->iv + round_up(to->iv_bytes, GPUAES_BLOCK);
+    to->iv += l->gcm_data;
+    to->aad += l->gcm_data;
     to->key = key;
 }
 
@@ -311,45 +302,47 @@ static uint32_t number_message(struct layout *l, const struct batch_message *m, 
     return number;
 }
 
+/* Writes it as kernels see it in a slot that has `buffer`. Returns 1 if it is chained, in place. */
+static int write_message(struct aes_batch_message *to, const struct batch_message *m,
+                         drv_ptr buffer)
+{
+    *to = m->device;
+    if (m->in_path != PATH_ZERO_COPY)
+        to->in = buffer + m->buffer;
+    if (m->out_path != PATH_ZERO_COPY)
+        to->out = buffer + m->buffer;
+    return (m->flags & MESSAGE_CHAINED) != 0 && to->in == to->out;
+}
+
 static void lay_out_message(struct layout *l, uint32_t i)
 {
     const struct batch_message *m = &l->batch->message[i];
     struct batch_group *group = &l->group[m->group];
     struct aes_batch_message *to =
         (struct aes_batch_message *)(l->plan + group->messages) + number_message(l, m, i);
-    *to = m->device;
-    if (l->slice->buffer != 0) {
-        drv_ptr buffer = l->slot->buffer[0] + l->place.buffer;
-        if (batch_path(l->batch, m, m->in_kind) != PATH_ZERO_COPY)
-            to->in = buffer;
-        if (batch_path(l->batch, m, m->out_kind) != PATH_ZERO_COPY)
-            to->out = buffer;
-        batch_next_place(l->batch, m, &l->place);
-    }
+    group->chained |= write_message(to, m, l->slot->buffer[0]);
     if (group->many)
         to->key = lay_out_key(l, m);
     if (m->flags & MESSAGE_HASHED)
         lay_out_gcm(l, lay_out_gcm_key(l, m), (size_t)((unsigned char *)to - l->plan));
-    group->chained |= (m->flags & MESSAGE_CHAINED) != 0 && to->in == to->out;
 }
 
-/* All messages, if they are of one group, parallel, have one key, and stay where they are. */
+/* All messages, if they are of one group, parallel, and have one key. */
 static int lay_out_alike(struct layout *l)
 {
     const struct batch_message *m = &l->batch->message[l->slice->begin];
     struct batch_group *group = &l->group[m->group];
+    const drv_ptr buffer = l->slot->buffer[0];
     uint32_t count = l->slice->end - l->slice->begin, blocks = 0;
     struct aes_batch_message *to = (struct aes_batch_message *)(l->plan + group->messages);
     uint32_t *first = (uint32_t *)(l->plan + group->first);
     uint32_t gcms = l->slice->gcm_end - l->slice->gcm_begin;
-    if (group->parallel != count || group->many || l->slice->buffer != 0 ||
-        (gcms != 0 && gcms != count))
+    if (group->parallel != count || group->many || (gcms != 0 && gcms != count))
         return 0;
     for (uint32_t i = 0; i < count; i++) {
-        to[i] = m[i].device;
+        group->chained |= write_message(&to[i], &m[i], buffer);
         first[i] = blocks;
         blocks += m[i].device.blocks;
-        group->chained |= (m[i].flags & MESSAGE_CHAINED) != 0 && to[i].in == to[i].out;
     }
     l->blocks[m->group] = blocks;
     uint32_t key = gcms != 0 ? lay_out_gcm_key(l, m) : 0;
@@ -371,8 +364,10 @@ void batch_lay_out(struct gpuaes_batch *batch, const struct batch_slice *slice, 
     batch->stamp++;
     uint32_t serial = count_groups(&l);
     place_groups(&l);
-    if (slice->gcm_begin != slice->gcm_end)
+    if (slice->gcm_begin != slice->gcm_end) {
         l.keys_at = batch_gcm_place(batch, slice, l.plan, l.keys_at, l.gcm);
+        l.gcm_data = slot->scratch + l.gcm->data - batch->gcm[slice->gcm_begin].device.iv;
+    }
     rank_serial(&l, serial);
     if (!lay_out_alike(&l))
         for (uint32_t i = slice->begin; i < slice->end; i++)

@@ -27,11 +27,11 @@ static enum gpuaes_status end(struct gpuaes_batch *batch, int lost)
 }
 
 /* Whether anything may have written to its `out`, as far as its slice has come. */
-static int may_be_written(const struct gpuaes_batch *batch, const struct batch_flight *flight,
-                          const struct batch_message *m)
+static int may_be_written(const struct batch_flight *flight, const struct batch_message *m)
 {
-    enum path path = batch_path(batch, m, m->out_kind);
-    return path == PATH_ZERO_COPY ? flight->launched : path == PATH_DMA && flight->copies_out;
+    if (m->out_path == PATH_ZERO_COPY)
+        return flight->launched;
+    return m->out_path == PATH_DMA && flight->copies_out;
 }
 
 /* A slice that is not complete. */
@@ -40,7 +40,7 @@ static void give_up(struct gpuaes_batch *batch, const struct batch_slice *slice,
 {
     for (uint32_t i = slice->begin; i < slice->end; i++) {
         const struct batch_message *m = &batch->message[i];
-        int written = may_be_written(batch, flight, m);
+        int written = may_be_written(flight, m);
         enum gpuaes_status status =
             written && (still_running || m->in == m->out) ? GPUAES_UNDEFINED : GPUAES_FAULT;
         batch->status[m->number] = (unsigned char)status;

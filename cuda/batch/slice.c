@@ -34,7 +34,7 @@ struct copy {
     const struct driver *driver;
     drv_stream stream;
     int out;
-    uint32_t range;      /* number of the allocation; 0: staging memory */
+    enum path path;
     unsigned char *host; /* pinned */
     drv_ptr device;
     size_t bytes;
@@ -51,14 +51,15 @@ static drv_result copy_now(struct copy *copy)
                      : d->memcpy_htod_async(copy->device, copy->host, bytes, copy->stream);
 }
 
-static drv_result copy_more(struct copy *copy, uint32_t range, unsigned char *host, drv_ptr device,
-                            size_t bytes)
+/* `joins`: it may follow what comes before it at `host`. */
+static drv_result copy_more(struct copy *copy, enum path path, int joins, unsigned char *host,
+                            drv_ptr device, size_t bytes)
 {
     drv_result r = DRV_SUCCESS;
-    if (copy->bytes == 0 || copy->range != range || copy->host + copy->bytes != host ||
+    if (!joins || copy->path != path || copy->host + copy->bytes != host ||
         copy->device + copy->bytes != device) {
         r = copy_now(copy);
-        copy->range = range;
+        copy->path = path;
         copy->host = host;
         copy->device = device;
     }
@@ -76,25 +77,23 @@ static drv_result move(const struct gpuaes_batch *batch, const struct batch_slic
                        const struct slot *slot, int out)
 {
     struct copy copy = {.driver = batch->device->driver, .stream = slot->stream, .out = out};
-    struct batch_place place = {0, 0};
+    const int follows = out ? MESSAGE_FOLLOWS_OUT : MESSAGE_FOLLOWS_IN;
     drv_result r = DRV_SUCCESS;
     if (slice->buffer == 0)
         return r;
     for (uint32_t i = slice->begin; i < slice->end && r == DRV_SUCCESS; i++) {
         const struct batch_message *m = &batch->message[i];
-        size_t bytes = message_bytes(m);
-        uint32_t range = out ? m->out_range : m->in_range;
         unsigned char *host = out ? m->out : (unsigned char *)(uintptr_t)m->in;
-        enum path path = batch_path(batch, m, out ? m->out_kind : m->in_kind);
+        enum path path = out ? m->out_path : m->in_path;
+        if (path == PATH_ZERO_COPY)
+            continue;
         if (path == PATH_STAGED) {
-            range = 0;
-            host = staged(slice, slot) + place.staging;
+            host = staged(slice, slot) + m->staging;
             if (!out)
-                host_copy(host, m->in, bytes, 0);
+                host_copy(host, m->in, m->bytes, 0);
         }
-        if (path != PATH_ZERO_COPY)
-            r = copy_more(&copy, range, host, slot->buffer[0] + place.buffer, bytes);
-        batch_next_place(batch, m, &place);
+        r = copy_more(&copy, path, path == PATH_STAGED || (m->flags & follows) != 0, host,
+                      slot->buffer[0] + m->buffer, m->bytes);
     }
     return r == DRV_SUCCESS ? copy_now(&copy) : r;
 }
@@ -255,12 +254,10 @@ void batch_slice_deliver(struct gpuaes_batch *batch, uint32_t number)
 {
     const struct batch_slice *slice = &batch->slice[number];
     const struct slot *slot = batch_slot(batch, number);
-    struct batch_place place = {0, 0};
     for (uint32_t i = slice->begin; i < slice->end && slice->staging != 0; i++) {
         const struct batch_message *m = &batch->message[i];
-        if (batch_path(batch, m, m->out_kind) == PATH_STAGED)
-            host_copy(m->out, staged(slice, slot) + place.staging, message_bytes(m), 0);
-        batch_next_place(batch, m, &place);
+        if (m->out_path == PATH_STAGED)
+            host_copy(m->out, staged(slice, slot) + m->staging, m->bytes, 0);
     }
     mark_done(batch, slice);
     if (slice->gcm_begin != slice->gcm_end)
