@@ -173,7 +173,7 @@ static int is_bad(const struct gpuaes_message *m)
         return 1;
     if (m->iv == NULL && mode->takes_iv)
         return 1;
-    if (m->key == NULL && m->schedule == NULL)
+    if ((m->key == NULL && m->schedule == NULL) || (mode->hashes && batch_gcm_is_bad(m)))
         return 1;
     return !key_size_is_valid(m->key != NULL ? m->key_bytes : key_size_of(m->schedule->rounds));
 }
@@ -218,16 +218,17 @@ static void join(struct gpuaes_batch *batch, struct batch_message *m)
 }
 
 /* Both sides are known. */
-static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message, uint32_t key)
+static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message,
+                const struct gpuaes_mode *mode, uint32_t key)
 {
-    const struct gpuaes_mode *mode = gpuaes_modes[message->op];
     struct batch_message *m = &batch->message[batch->messages];
     const struct batch_range *in = &batch->range[0];
     const struct batch_range *out = message->in == message->out ? in : &batch->range[1];
-    unsigned size = key_size_index(key_size_of(batch->keys.key[key].rounds));
     m->device.in = in->address + (memory_address(message->in) - in->begin);
     m->device.out = out->address + (memory_address(message->out) - out->begin);
-    if (message->iv != NULL)
+    if (mode->hashes)
+        batch_gcm_counter(message, (unsigned char *)m->device.iv);
+    else if (message->iv != NULL)
         memcpy(m->device.iv, message->iv, sizeof m->device.iv);
     else
         memset(m->device.iv, 0, sizeof m->device.iv);
@@ -239,9 +240,9 @@ static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message
     m->out = message->out;
     m->number = batch->numbers;
     m->bytes = (uint32_t)message->len;
-    m->flags = (mode->serial ? MESSAGE_SERIAL : 0) | (mode->chained ? MESSAGE_CHAINED : 0) |
-               (mode->hashes ? MESSAGE_HASHED : 0);
-    m->group = (unsigned char)(size + (mode->decrypts ? KEY_SIZES : 0));
+    m->flags = (unsigned char)(mode->serial * MESSAGE_SERIAL | mode->chained * MESSAGE_CHAINED |
+                               mode->hashes * MESSAGE_HASHED);
+    m->group = (unsigned char)(batch->keys.key[key].size + (mode->decrypts ? KEY_SIZES : 0));
     m->in_kind = (unsigned char)in->kind;
     m->out_kind = (unsigned char)out->kind;
     m->in_path = m->out_path = PATH_ZERO_COPY;
@@ -258,55 +259,37 @@ static int is_refusal(enum gpuaes_status status)
     return status == GPUAES_BAD_ARGUMENT || status == GPUAES_BAD_RANGE;
 }
 
-/* Not empty. `key`: its number, or NO_KEY where it is to be found yet. */
+/* `key`: its number, or NO_KEY where it is to be found yet. */
 static enum gpuaes_status take(struct gpuaes_batch *batch, const struct gpuaes_message *message,
-                               uint32_t *key)
+                               const struct gpuaes_mode *mode, uint32_t *key)
 {
     struct owners owners = {batch->owner, batch->managed};
     int out_of_place = message->in != message->out;
-    enum gpuaes_status status = look(&batch->range[0], message->in, message->len, &owners);
-    if (status == GPUAES_OK && out_of_place)
+    enum gpuaes_status status = GPUAES_OK;
+    if (message->len == 0)
+        forget_ranges(batch); /* the text is nowhere */
+    else
+        status = look(&batch->range[0], message->in, message->len, &owners);
+    if (status == GPUAES_OK && out_of_place && message->len != 0)
         status = look(&batch->range[1], message->out, message->len, &owners);
     if (status == GPUAES_OK &&
         is_long(message->len, batch->range[0].kind, batch->range[out_of_place].kind))
         status = GPUAES_BAD_ARGUMENT;
     if (status == GPUAES_OK && *key == NO_KEY)
         *key = find_key(batch, message);
-    if (status == GPUAES_OK && *key == NO_KEY)
+    if (status == GPUAES_OK &&
+        (*key == NO_KEY ||
+         (mode->hashes && !batch_gcm_has_room(batch, batch_gcm_data_bytes(message)))))
         status = GPUAES_NO_MEMORY;
     if (status != GPUAES_OK) {
         forget_ranges(batch); /* its memory need not stay */
         return status;
     }
-    put(batch, message, *key);
+    put(batch, message, mode, *key);
+    if (mode->hashes)
+        batch_gcm_add(batch, message);
     batch->owner = owners.owner;
     batch->managed = owners.managed;
-    return GPUAES_OK;
-}
-
-/*
- * Of GCM: `text` becomes the message as take() knows it, with a counter block as its IV. An empty
- * text lies nowhere, which is then known as memory that kernels do not reach.
- */
-static enum gpuaes_status begin_hashed(struct gpuaes_batch *batch,
-                                       const struct gpuaes_message *message,
-                                       struct gpuaes_message *text,
-                                       unsigned char counter[GPUAES_BLOCK])
-{
-    static unsigned char nowhere;
-    if (batch_gcm_is_bad(message))
-        return GPUAES_BAD_ARGUMENT;
-    if (!batch_gcm_has_room(batch, batch_gcm_data_bytes(message)))
-        return GPUAES_NO_MEMORY;
-    *text = *message;
-    batch_gcm_counter(message, counter);
-    text->iv = counter;
-    if (text->len == 0) {
-        forget_ranges(batch);
-        text->in = text->out = &nowhere;
-        batch->range[0].begin = memory_address(&nowhere);
-        batch->range[0].end = batch->range[0].begin + 1;
-    }
     return GPUAES_OK;
 }
 
@@ -314,23 +297,15 @@ static enum gpuaes_status add(struct gpuaes_batch *batch, const struct gpuaes_me
                               uint32_t *key)
 {
     enum gpuaes_status status = GPUAES_OK, known = GPUAES_BUSY;
-    const struct gpuaes_message *taken = message;
-    struct gpuaes_message text;
-    unsigned char counter[GPUAES_BLOCK];
     if (!has_room(batch))
         return GPUAES_NO_MEMORY;
-    if (is_bad(message)) {
+    const struct gpuaes_mode *mode = is_bad(message) ? NULL : gpuaes_modes[message->op];
+    if (mode == NULL)
         status = GPUAES_BAD_ARGUMENT;
-    } else if (gpuaes_modes[message->op]->hashes) {
-        status = begin_hashed(batch, message, &text, counter);
-        taken = &text;
-    } else if (message->len == 0) {
+    else if (message->len == 0 && !mode->hashes)
         known = GPUAES_OK;
-    }
-    if (status == GPUAES_OK && known == GPUAES_BUSY)
-        status = take(batch, taken, key);
-    if (status == GPUAES_OK && taken != message)
-        batch_gcm_add(batch, message);
+    else
+        status = take(batch, message, mode, key);
     if (is_refusal(status))
         known = status;
     else if (status != GPUAES_OK)

@@ -122,6 +122,7 @@ static uint32_t add(struct batch_keys *keys, uint32_t at, const unsigned char *k
     memset(entry, 0, sizeof *entry);
     memcpy(entry->bytes, key, key_bytes);
     entry->rounds = key_size_rounds(key_bytes);
+    entry->size = key_size_index(key_bytes);
     if (schedule != NULL && keys->schedules < SCHEDULES) {
         keys->schedule[keys->schedules++] = *schedule;
         entry->schedule = keys->schedules;

@@ -14,9 +14,9 @@ enum { KEY_BYTES_MOST = 32, HASH_WORDS = KEY_BYTES_MOST / 4 + 1 };
 
 struct batch_key {
     unsigned char bytes[KEY_BYTES_MOST]; /* the rest is 0 */
-    unsigned rounds;
-    uint32_t schedule; /* number of its schedule, from 1; 0: not expanded here */
-    uint64_t round;    /* in which it was last found */
+    unsigned rounds, size;               /* place among KEY_SIZES */
+    uint32_t schedule;                   /* number of its schedule, from 1; 0: not expanded here */
+    uint64_t round;                      /* in which it was last found */
     uint64_t stamp[2]; /* to encrypt, to decrypt: the layout that last placed the key, */
     uint32_t place[2]; /* and its place there */
 };

@@ -32,6 +32,8 @@ enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
 static enum path choose_path(const struct gpuaes_batch *batch, const struct batch_message *message,
                              enum gpuaes_memory kind)
 {
+    if (message->bytes == 0)
+        return PATH_NONE;
     if (kind == GPUAES_DEVICE)
         return PATH_ZERO_COPY;
     if (kind == GPUAES_PAGEABLE)
