@@ -108,6 +108,31 @@ static enum policy_choice find_memory(struct work *work)
     return CHOICE_GPU;
 }
 
+/*
+ * Both ranges are looked at before anything happens. Kinds mean something only if the device was
+ * there all the time: one that was released meanwhile, for want of work, is started again.
+ */
+int policy_locate(struct provider *provider, struct work *work)
+{
+    do {
+        if (!policy_require(provider))
+            return 0;
+        if (offload(work, OFFLOAD_LOCATE) != GPUAES_OK) {
+            error_raise(provider, ERROR_DEVICE_MEMORY,
+                        "what memory it is cannot be found: no thread could be created");
+            return 0;
+        }
+    } while (gpuaes_state() != GPUAES_READY);
+    work->is_located = 1;
+    int input = work->in_kind == GPUAES_FOREIGN;
+    if (!input && work->out_kind != GPUAES_FOREIGN)
+        return 1;
+    error_raise(provider, ERROR_BAD_DEVICE_RANGE,
+                "%s of %zu bytes, or it is not of a primary context", input ? "input" : "output",
+                input ? work->len : work->out_len);
+    return 0;
+}
+
 int policy_rules_out_device_memory(struct work *work)
 {
     return gpuaes_state() == GPUAES_READY && find_memory(work) != CHOICE_GPU_ONLY;

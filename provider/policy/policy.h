@@ -116,4 +116,10 @@ static inline int policy_saw_cuda(void)
  */
 int policy_require(struct provider *provider);
 
+/*
+ * Finds what memory `work->in` and `work->out` are, of work that may be in device memory, with a
+ * device in use. Returns 0, with the error raised, where a range cannot be used.
+ */
+int policy_locate(struct provider *provider, struct work *work);
+
 #endif

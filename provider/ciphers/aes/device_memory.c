@@ -12,35 +12,6 @@
 #include "provider/common/errors.h"
 #include "provider/policy/policy.h"
 
-/*
- * Both ranges are looked at before anything happens. Kinds mean something only if the device was
- * there all the time: one that was released meanwhile, for want of work, is started again.
- */
-static int locate(const struct aes_context *c, const struct request *r, struct work *work)
-{
-    work->in = r->in;
-    work->out = r->out;
-    work->len = r->in_bytes;
-    work->out_len = r->writes;
-    do {
-        if (!policy_require(c->provider))
-            return 0;
-        if (offload(work, OFFLOAD_LOCATE) != GPUAES_OK) {
-            error_raise(c->provider, ERROR_DEVICE_MEMORY,
-                        "what memory it is cannot be found: no thread could be created");
-            return 0;
-        }
-    } while (gpuaes_state() != GPUAES_READY);
-    work->is_located = 1;
-    int input = work->in_kind == GPUAES_FOREIGN;
-    if (!input && work->out_kind != GPUAES_FOREIGN)
-        return 1;
-    error_raise(c->provider, ERROR_BAD_DEVICE_RANGE,
-                "%s of %zu bytes, or it is not of a primary context", input ? "input" : "output",
-                input ? r->in_bytes : r->writes);
-    return 0;
-}
-
 static int run(struct aes_context *c, struct request *r, struct work *work)
 {
     if (r->oneshot && (c->mode->flags & MODE_STREAM) == 0 && r->in_bytes % GPUAES_BLOCK != 0) {
@@ -60,7 +31,13 @@ int aes_device_update(struct aes_context *c, struct request *r, struct work *wor
 {
     if (r->in == NULL || r->out == NULL || r->in_bytes == 0)
         return DECLINED;
-    if (!aes_segment(c, r) || !locate(c, r, work))
+    if (!aes_segment(c, r))
+        return REFUSED;
+    work->in = r->in;
+    work->out = r->out;
+    work->len = r->in_bytes;
+    work->out_len = r->writes;
+    if (!policy_locate(c->provider, work))
         return REFUSED;
     int result = aes_stream_update(c, r, work);
     if (result != DECLINED)

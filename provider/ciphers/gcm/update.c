@@ -30,28 +30,6 @@ static int on_cpu(struct gcm_context *c, const struct request *r)
 
 /* ---- Memory ------------------------------------------------------------------------------ */
 
-/* Finds the kinds of memory. Returns 0 with an error raised where a range cannot be used. */
-static int locate(const struct gcm_context *c, struct work *work)
-{
-    do {
-        if (!policy_require(c->provider))
-            return 0;
-        if (offload(work, OFFLOAD_LOCATE) != GPUAES_OK) {
-            error_raise(c->provider, ERROR_DEVICE_MEMORY,
-                        "what memory it is cannot be found: no thread could be created");
-            return 0;
-        }
-    } while (gpuaes_state() != GPUAES_READY);
-    work->is_located = 1;
-    int input = work->in_kind == GPUAES_FOREIGN;
-    if (!input && work->out_kind != GPUAES_FOREIGN)
-        return 1;
-    error_raise(c->provider, ERROR_BAD_DEVICE_RANGE,
-                "%s of %zu bytes, or it is not of a primary context", input ? "input" : "output",
-                input ? work->len : work->out_len);
-    return 0;
-}
-
 static unsigned find_bounced(const struct work *work)
 {
     if (!work->is_located)
@@ -98,7 +76,7 @@ static int add_aad(struct gcm_context *c, const struct request *r)
         return 0;
     }
     if (c->device_memory && r->in_bytes != 0) {
-        if (!locate(c, &work))
+        if (!policy_locate(c->provider, &work))
             return 0;
         ok = work.in_kind == GPUAES_DEVICE ? gcm_stream_sync(c) && add_from_device(c, r)
                                            : on_cpu(c, r);
@@ -153,7 +131,7 @@ static int give_to_cpu(struct gcm_context *c, const struct request *r, const str
 /* Text that only a device reads, or may. */
 static int update_device_memory(struct gcm_context *c, const struct request *r, struct work *work)
 {
-    if (!locate(c, work))
+    if (!policy_locate(c->provider, work))
         return 0;
     unsigned bounced = find_bounced(work);
     if (c->side == GCM_CPUS) {
