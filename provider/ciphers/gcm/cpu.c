@@ -27,12 +27,6 @@ static void add(unsigned char sum[GPUAES_BLOCK], const unsigned char block[GPUAE
         sum[i] ^= block[i];
 }
 
-static void write_bits(unsigned char to[8], uint64_t bytes)
-{
-    uint64_t bits = __builtin_bswap64(bytes * 8);
-    memcpy(to, &bits, sizeof bits);
-}
-
 /* ---- The default provider's contexts -------------------------------------------------- */
 
 static int get_iv(const struct gcm_context *c, unsigned char iv[IV_MOST], size_t *iv_bytes)
@@ -133,7 +127,7 @@ static void first_counter(struct gcm_context *c, const unsigned char *iv, size_t
         counter[GPUAES_BLOCK - 1] = 1;
         return;
     }
-    write_bits(lengths + 8, iv_bytes);
+    gcm_write_bits(lengths + 8, iv_bytes);
     gpuaes_gcm_hash(gcm_schedule(c), counter, iv, iv_bytes);
     gpuaes_gcm_hash(gcm_schedule(c), counter, lengths, sizeof lengths);
 }
@@ -163,7 +157,7 @@ int gcm_cpu_take(struct gcm_context *c, unsigned char mask[GPUAES_BLOCK],
     first_counter(c, iv, iv_bytes, counter);
     if (!gcm_cpu_stream(c, counter, mask) || !end_message(c, aad_hash))
         return 0;
-    write_bits(lengths, c->aad_bytes);
+    gcm_write_bits(lengths, c->aad_bytes);
     gpuaes_gcm_hash(gcm_schedule(c), product, lengths, sizeof lengths);
     add(aad_hash, mask);
     add(aad_hash, product);
@@ -206,7 +200,7 @@ static int add_to_hash(struct gcm_context *c, unsigned char hash[GPUAES_BLOCK],
         return 0;
     /* own + mask = (hash(all but the last block) + lengths) H, and the last block is to be added
      * in the place of the lengths. */
-    write_bits(last, first);
+    gcm_write_bits(last, first);
     add(last, text + first);
     memset(product, 0, sizeof product);
     gpuaes_gcm_hash(gcm_schedule(c), product, last, sizeof last);

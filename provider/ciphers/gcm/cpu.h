@@ -6,7 +6,16 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_GCM_CPU_H
 #define GPUAES_PROVIDER_CIPHERS_GCM_CPU_H
 
+#include <string.h>
+
 #include "provider/ciphers/gcm/context.h"
+
+/* Writes how many bits that are, as lengths are hashed. */
+static inline void gcm_write_bits(unsigned char to[8], uint64_t bytes)
+{
+    uint64_t bits = __builtin_bswap64(bytes * 8);
+    memcpy(to, &bits, sizeof bits);
+}
 
 /*
  * Ends the message of the default provider's context, which has had the additional data alone.

@@ -235,12 +235,6 @@ int gcm_update_ours(struct gcm_context *c, struct work *work, int by_gpu, unsign
 
 /* ---- The tag --------------------------------------------------------------------------------- */
 
-static void write_bits(unsigned char to[8], uint64_t bytes)
-{
-    uint64_t bits = __builtin_bswap64(bytes * 8);
-    memcpy(to, &bits, sizeof bits);
-}
-
 /* Section 7.1, steps 5 and 6. */
 static void make_tag(struct gcm_context *c, unsigned char tag[GPUAES_BLOCK])
 {
@@ -248,8 +242,8 @@ static void make_tag(struct gcm_context *c, unsigned char tag[GPUAES_BLOCK])
     const struct gpuaes_gcm_key *key = gcm_schedule(c);
     unsigned char lengths[GPUAES_BLOCK];
     gpuaes_gcm_hash(key, o->state.hash, o->block, o->text_bytes % GPUAES_BLOCK);
-    write_bits(lengths, c->aad_bytes);
-    write_bits(lengths + 8, o->text_bytes);
+    gcm_write_bits(lengths, c->aad_bytes);
+    gcm_write_bits(lengths + 8, o->text_bytes);
     gpuaes_gcm_hash(key, o->state.hash, lengths, sizeof lengths);
     memcpy(tag, o->aad_hash, GPUAES_BLOCK);
     gpuaes_gcm_join(key, tag, o->state.hash, (o->text_bytes + GPUAES_BLOCK - 1) / GPUAES_BLOCK);
