@@ -35,6 +35,7 @@ provider_libprovider_core_la_SOURCES = \
 	provider/ciphers/xts/unit.c provider/ciphers/xts/unit.h \
 	provider/common/config.c provider/common/config.h \
 	provider/common/core_3_5.h \
+	provider/common/device_params.c provider/common/device_params.h \
 	provider/common/default_ciphers.c provider/common/default_ciphers.h \
 	provider/policy/policy.c provider/policy/policy.h \
 	provider/policy/calibration.c provider/policy/calibration.h \

@@ -11,15 +11,11 @@
 #include "provider/ciphers/aes/cuda_stream.h"
 
 #include "provider/ciphers/aes/segments.h"
+#include "provider/common/device_params.h"
 #include "provider/common/errors.h"
 #include "provider/common/offload.h"
 
 enum { DEVICES_MOST = 64 };
-
-static void *stream_of(uint64_t handle)
-{
-    return (void *)(uintptr_t)(handle == AES_STREAM_LEGACY ? 0 : handle);
-}
 
 static enum gpuaes_status bind(struct gpuaes_stream_binding **binding, void *stream, int device)
 {
@@ -46,7 +42,7 @@ void aes_stream_unbind(struct aes_context *c)
 static int open_binding(struct aes_context *c)
 {
     enum gpuaes_status status =
-        bind(&c->stream.binding, stream_of(c->stream.handle), offload_device(0));
+        bind(&c->stream.binding, device_params_stream(c->stream.handle), offload_device(0));
     if (status == GPUAES_OK)
         return 1;
     error_raise(c->provider, status == GPUAES_BAD_ARGUMENT ? ERROR_BAD_PARAMETER : ERROR_NO_DEVICE,
@@ -180,7 +176,7 @@ static enum gpuaes_status queue_blocks(struct aes_context *c, struct work *work,
     if (work->key == NULL || !c->mode->get_position(c, iv))
         return GPUAES_BAD_ARGUMENT;
     enum gpuaes_status status = offload(work, OFFLOAD_QUEUE);
-    if (status == GPUAES_BAD_RANGE && stream_of(c->stream.handle) == NULL)
+    if (status == GPUAES_BAD_RANGE && device_params_stream(c->stream.handle) == NULL)
         status = queue_elsewhere(c, work, iv);
     return status;
 }

@@ -12,9 +12,6 @@ struct aes_context;
 struct request;
 struct work;
 
-/* CUDA's handles that are no pointers. */
-enum { AES_STREAM_LEGACY = 1, AES_STREAM_PER_THREAD = 2 };
-
 struct aes_stream {
     struct gpuaes_stream_binding *binding; /* NULL: no stream is named */
     uint64_t handle;                       /* as it was given */

@@ -7,6 +7,7 @@
 #define GPUAES_PROVIDER_CIPHERS_AES_PARAMETERS_H
 
 #include "provider/ciphers/aes/context.h"
+#include "provider/common/device_params.h"
 
 int aes_get_params(struct aes_context *context, OSSL_PARAM params[]);
 int aes_set_params(struct aes_context *context, const OSSL_PARAM params[]);
@@ -14,11 +15,10 @@ int aes_set_params(struct aes_context *context, const OSSL_PARAM params[]);
 /* Fills the lists of a cipher; `cpu_provider` is the default provider's context. */
 void aes_list_params(struct aes_cipher *cipher, void *cpu_provider);
 
-/* Our parameters that a call names; what it does not name stays as it is. */
+/* What a call names, besides the default provider's. */
 struct aes_params {
-    int names_memory, names_stream, names_tls;
-    unsigned memory;
-    uint64_t stream;
+    struct device_params device;
+    int names_tls;
 };
 
 /*

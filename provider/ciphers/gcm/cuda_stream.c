@@ -8,13 +8,13 @@
 
 #include "provider/ciphers/gcm/cpu.h"
 #include "provider/ciphers/gcm/ours.h"
+#include "provider/common/device_params.h"
 #include "provider/common/errors.h"
 
 /* The legacy stream is that of the first device in use. */
 int gcm_stream_open(struct gcm_context *c, uint64_t handle)
 {
-    struct work work = {.stream = (void *)(uintptr_t)(handle == GCM_STREAM_LEGACY ? 0 : handle),
-                        .flags = GPUAES_WAIT};
+    struct work work = {.stream = device_params_stream(handle), .flags = GPUAES_WAIT};
     if (!gcm_stream_close(c))
         return 0;
     work.device = offload_device(0);

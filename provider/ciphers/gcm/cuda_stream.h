@@ -9,9 +9,6 @@
 #include "provider/ciphers/gcm/context.h"
 #include "provider/common/offload.h"
 
-/* CUDA's handles that are no pointers. */
-enum { GCM_STREAM_LEGACY = 1, GCM_STREAM_PER_THREAD = 2 };
-
 /* Binds the context to a stream, which may be another than before. On 0 there is none. */
 int gcm_stream_open(struct gcm_context *context, uint64_t handle);
 

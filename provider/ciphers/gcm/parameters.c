@@ -11,31 +11,17 @@
 #include <string.h>
 
 #include "provider/ciphers/gcm/cuda_stream.h"
+#include "provider/common/device_params.h"
 #include "provider/common/errors.h"
 #include "provider/policy/policy.h"
 
-#define PARAM_DEVICE_MEMORY "device-memory"
-#define PARAM_CUDA_STREAM "cuda-stream"
-
-static const OSSL_PARAM own[] = {OSSL_PARAM_uint(PARAM_DEVICE_MEMORY, NULL),
-                                 OSSL_PARAM_uint64(PARAM_CUDA_STREAM, NULL), OSSL_PARAM_END};
-
 /* ---- What there is ------------------------------------------------------------------ */
-
-static void list(OSSL_PARAM *params, size_t most, const OSSL_PARAM *theirs)
-{
-    size_t n = sizeof own / sizeof own[0] - 1;
-    memcpy(params, own, n * sizeof own[0]);
-    for (; theirs->key != NULL && n < most - 1; theirs++)
-        params[n++] = *theirs;
-    params[n] = own[sizeof own / sizeof own[0] - 1];
-}
 
 void gcm_list_params(struct gcm_cipher *c, void *cpu_provider)
 {
     enum { MOST = sizeof c->gettable / sizeof c->gettable[0] };
-    list(c->gettable, MOST, c->cpu.gettable_ctx_params(NULL, cpu_provider));
-    list(c->settable, MOST, c->cpu.settable_ctx_params(NULL, cpu_provider));
+    device_params_list(c->gettable, MOST, c->cpu.gettable_ctx_params(NULL, cpu_provider));
+    device_params_list(c->settable, MOST, c->cpu.settable_ctx_params(NULL, cpu_provider));
 }
 
 /* ---- Setting ------------------------------------------------------------------------- */
@@ -52,54 +38,29 @@ static int names_tls(const OSSL_PARAM params[])
     return 0;
 }
 
-/* Ours that a call names. */
-struct own_params {
-    const OSSL_PARAM *memory, *stream; /* NULL: it stays as it is */
-    unsigned memory_value;
-    uint64_t handle;
-};
-
-static int read_own(const struct gcm_context *c, const OSSL_PARAM params[], struct own_params *o)
+static int read_own(const struct gcm_context *c, const OSSL_PARAM params[],
+                    struct device_params *read)
 {
-    memset(o, 0, sizeof *o);
-    o->memory = OSSL_PARAM_locate_const(params, PARAM_DEVICE_MEMORY);
-    o->stream = OSSL_PARAM_locate_const(params, PARAM_CUDA_STREAM);
-    if (o->memory != NULL &&
-        (!OSSL_PARAM_get_uint(o->memory, &o->memory_value) || o->memory_value > 1))
-        error_raise(c->provider, ERROR_BAD_PARAMETER, PARAM_DEVICE_MEMORY " must be 0 or 1");
-    else if (o->stream != NULL &&
-             (!OSSL_PARAM_get_uint64(o->stream, &o->handle) || o->handle == GCM_STREAM_PER_THREAD))
-        error_raise(c->provider, ERROR_BAD_PARAMETER,
-                    PARAM_CUDA_STREAM " must be a CUstream, 0 for the legacy default stream;"
-                                      " that of each thread is not one stream");
-    else if (o->stream != NULL && o->memory != NULL && o->memory_value == 0)
-        error_raise(c->provider, ERROR_BAD_PARAMETER,
-                    PARAM_CUDA_STREAM " and " PARAM_DEVICE_MEMORY "=0 exclude each other");
-    else if (names_tls(params) &&
-             (o->stream != NULL || o->memory_value != 0 || (o->memory == NULL && c->device_memory)))
-        error_raise(c->provider, ERROR_DEVICE_MEMORY, "TLS records are the CPU's work");
-    else
-        return 1;
-    return 0;
+    return device_params_read(c->provider, params, c->device_memory, names_tls(params), read);
 }
 
 int gcm_check_params(const struct gcm_context *c, const OSSL_PARAM params[])
 {
-    struct own_params o;
-    return params == NULL || read_own(c, params, &o);
+    struct device_params read;
+    return params == NULL || read_own(c, params, &read);
 }
 
-static int apply_own(struct gcm_context *c, const struct own_params *o)
+static int apply_own(struct gcm_context *c, const struct device_params *d)
 {
-    if (o->memory == NULL && o->stream == NULL)
+    if (!d->names_memory && !d->names_stream)
         return 1;
-    if (o->memory != NULL && o->memory_value == 0) {
+    if (d->names_memory && !d->memory) {
         if (!gcm_stream_close(c))
             return 0;
         c->device_memory = 0;
         return 1;
     }
-    if (!policy_require(c->provider) || (o->stream != NULL && !gcm_stream_open(c, o->handle)))
+    if (!policy_require(c->provider) || (d->names_stream && !gcm_stream_open(c, d->stream)))
         return 0;
     c->device_memory = 1;
     return 1;
@@ -115,8 +76,8 @@ static size_t get_iv_length(const struct gcm_context *c)
 
 int gcm_set_params(struct gcm_context *c, const OSSL_PARAM params[])
 {
-    struct own_params o;
-    if (!read_own(c, params, &o))
+    struct device_params read;
+    if (!read_own(c, params, &read))
         return 0;
     size_t iv_bytes = get_iv_length(c);
     c->iv_bytes = 0;
@@ -129,8 +90,8 @@ int gcm_set_params(struct gcm_context *c, const OSSL_PARAM params[])
                             : names_tls(params))
         gcm_leave_to_cpu(c, CPU_UNSUITED);
     /* Some may have been set where others were refused. */
-    ok = apply_own(c, &o) && ok;
-    if (o.memory != NULL || o.stream != NULL)
+    ok = apply_own(c, &read) && ok;
+    if (read.names_memory || read.names_stream)
         gcm_update_thresholds(c);
     return ok;
 }
@@ -152,8 +113,6 @@ int gcm_get_params(struct gcm_context *c, OSSL_PARAM params[])
 {
     if (is_known(c, params) && OSSL_PARAM_set_size_t(params, c->iv_bytes))
         return 1;
-    OSSL_PARAM *memory = OSSL_PARAM_locate(params, PARAM_DEVICE_MEMORY);
-    OSSL_PARAM *stream = OSSL_PARAM_locate(params, PARAM_CUDA_STREAM);
     if ((c->side == GCM_OURS || c->is_tagless) &&
         OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_AEAD_TAG) != NULL) {
         error_raise(c->provider, ERROR_OUT_OF_ORDER, "the tag of a message that has not ended");
@@ -164,7 +123,6 @@ int gcm_get_params(struct gcm_context *c, OSSL_PARAM params[])
     if (OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN) != NULL &&
         (ok || c->side != GCM_OURS))
         gcm_leave_to_cpu(c, CPU_UNSUITED);
-    return ok && (memory == NULL || OSSL_PARAM_set_uint(memory, c->device_memory != 0)) &&
-           (stream == NULL || c->stream.binding == NULL ||
-            OSSL_PARAM_set_uint64(stream, c->stream.handle));
+    return ok && device_params_write(params, c->device_memory,
+                                     c->stream.binding != NULL ? &c->stream.handle : NULL);
 }
