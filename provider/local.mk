@@ -33,6 +33,7 @@ provider_libprovider_core_la_SOURCES = \
 	provider/ciphers/xts/cipher.c provider/ciphers/xts/cipher.h \
 	provider/ciphers/xts/context.h \
 	provider/ciphers/xts/unit.c provider/ciphers/xts/unit.h \
+	provider/common/cipher_table.h \
 	provider/common/config.c provider/common/config.h \
 	provider/common/core_3_5.h \
 	provider/common/device_params.c provider/common/device_params.h \

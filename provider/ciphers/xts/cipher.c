@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "provider/ciphers/xts/unit.h"
+#include "provider/common/cipher_table.h"
 #include "provider/keys/skey.h"
 #include "provider/policy/policy.h"
 
@@ -30,17 +31,10 @@ static struct xts_cipher ciphers[XTS_CIPHER_COUNT] = {
 #undef XTS_INITIAL
 };
 
-static OSSL_FUNC_cipher_freectx_fn freectx;
-static OSSL_FUNC_cipher_dupctx_fn dupctx;
-static OSSL_FUNC_cipher_encrypt_init_fn encrypt_init;
-static OSSL_FUNC_cipher_decrypt_init_fn decrypt_init;
-static cipher_skey_init_fn encrypt_skey_init;
-static cipher_skey_init_fn decrypt_skey_init;
+CIPHER_DECLARE;
 static OSSL_FUNC_cipher_update_fn update;
 static OSSL_FUNC_cipher_cipher_fn cipher;
 static OSSL_FUNC_cipher_final_fn final;
-static OSSL_FUNC_cipher_get_ctx_params_fn get_ctx_params;
-static OSSL_FUNC_cipher_set_ctx_params_fn set_ctx_params;
 
 /* ---- What is learnt ----------------------------------------------------------------------- */
 
@@ -62,6 +56,8 @@ static int learn(const struct cpu *cpu, const char *names, const char *ecb_name,
         return 0;
     cipher->cpu.iv_bytes = GPUAES_BLOCK;
     cipher->cpu.key_bytes = 2 * (size_t)cipher->key_bytes;
+    cipher->gettable = cipher->cpu.gettable_ctx_params(NULL, cpu->context);
+    cipher->settable = cipher->cpu.settable_ctx_params(NULL, cpu->context);
     tell_policy(cipher);
     return 1;
 }
@@ -204,22 +200,7 @@ static int decrypt_init(void *context, const unsigned char *key, size_t key_byte
     return init(c, 0, c->cpu_init[0], key, key_bytes, iv, iv_bytes, params);
 }
 
-/* NULL: the key stays as it is, and the IV or the parameters are new. */
-static int encrypt_skey_init(void *context, void *key, const unsigned char *iv, size_t iv_bytes,
-                             const OSSL_PARAM params[])
-{
-    const struct skey *k = key;
-    return encrypt_init(context, k == NULL ? NULL : k->bytes, k == NULL ? 0 : k->length, iv,
-                        iv_bytes, params);
-}
-
-static int decrypt_skey_init(void *context, void *key, const unsigned char *iv, size_t iv_bytes,
-                             const OSSL_PARAM params[])
-{
-    const struct skey *k = key;
-    return decrypt_init(context, k == NULL ? NULL : k->bytes, k == NULL ? 0 : k->length, iv,
-                        iv_bytes, params);
-}
+SKEY_INITS
 
 /* ---- Data units ---------------------------------------------------------------------------- */
 
@@ -266,55 +247,12 @@ static int set_ctx_params(void *context, const OSSL_PARAM params[])
 
 /* ---- The tables ------------------------------------------------------------------------------ */
 
-/* What has no context to find the cipher by. */
 #define XTS_DEFINE(bits, names)                                                                    \
-    static OSSL_FUNC_cipher_newctx_fn newctx_##bits;                                               \
-    static OSSL_FUNC_cipher_get_params_fn get_params_##bits;                                       \
-    static OSSL_FUNC_cipher_gettable_params_fn gettable_params_##bits;                             \
-    static OSSL_FUNC_cipher_gettable_ctx_params_fn gettable_ctx_params_##bits;                     \
-    static OSSL_FUNC_cipher_settable_ctx_params_fn settable_ctx_params_##bits;                     \
-    static void *newctx_##bits(void *provider)                                                     \
-    {                                                                                              \
-        return newctx(provider, &ciphers[XTS_##bits]);                                             \
-    }                                                                                              \
-    static int get_params_##bits(OSSL_PARAM params[])                                              \
-    {                                                                                              \
-        return ciphers[XTS_##bits].cpu.get_params(params);                                         \
-    }                                                                                              \
-    static const OSSL_PARAM *gettable_params_##bits(void *provider)                                \
-    {                                                                                              \
-        return ciphers[XTS_##bits].cpu.gettable_params(                                            \
-            ((struct provider *)provider)->cpu.context);                                           \
-    }                                                                                              \
-    static const OSSL_PARAM *gettable_ctx_params_##bits(void *context, void *provider)             \
-    {                                                                                              \
-        return ciphers[XTS_##bits].cpu.gettable_ctx_params(                                        \
-            context == NULL ? NULL : ((struct xts_context *)context)->cpu,                         \
-            ((struct provider *)provider)->cpu.context);                                           \
-    }                                                                                              \
-    static const OSSL_PARAM *settable_ctx_params_##bits(void *context, void *provider)             \
-    {                                                                                              \
-        return ciphers[XTS_##bits].cpu.settable_ctx_params(                                        \
-            context == NULL ? NULL : ((struct xts_context *)context)->cpu,                         \
-            ((struct provider *)provider)->cpu.context);                                           \
-    }                                                                                              \
-    const OSSL_DISPATCH xts_##bits[] = {                                                           \
-        FUNCTION(OSSL_FUNC_CIPHER_NEWCTX, newctx_##bits),                                          \
-        FUNCTION(OSSL_FUNC_CIPHER_FREECTX, freectx),                                               \
-        FUNCTION(OSSL_FUNC_CIPHER_DUPCTX, dupctx),                                                 \
-        FUNCTION(OSSL_FUNC_CIPHER_ENCRYPT_INIT, encrypt_init),                                     \
-        FUNCTION(OSSL_FUNC_CIPHER_DECRYPT_INIT, decrypt_init),                                     \
-        FUNCTION(OSSL_FUNC_CIPHER_UPDATE, update),                                                 \
-        FUNCTION(OSSL_FUNC_CIPHER_FINAL, final),                                                   \
-        FUNCTION(OSSL_FUNC_CIPHER_CIPHER, cipher),                                                 \
-        FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##bits),                                  \
-        FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_PARAMS, gettable_params_##bits),                        \
-        FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, get_ctx_params),                                 \
-        FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, gettable_ctx_params_##bits),                \
-        FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, set_ctx_params),                                 \
-        FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, settable_ctx_params_##bits),                \
-        FUNCTION(CIPHER_ENCRYPT_SKEY_INIT, encrypt_skey_init),                                     \
-        FUNCTION(CIPHER_DECRYPT_SKEY_INIT, decrypt_skey_init),                                     \
-        {0, NULL}};
+    CIPHER_FUNCTIONS(bits, ciphers[XTS_##bits], newctx)                                            \
+    const OSSL_DISPATCH xts_##bits[] = {CIPHER_ROWS(bits),                                         \
+                                        FUNCTION(OSSL_FUNC_CIPHER_UPDATE, update),                 \
+                                        FUNCTION(OSSL_FUNC_CIPHER_FINAL, final),                   \
+                                        FUNCTION(OSSL_FUNC_CIPHER_CIPHER, cipher),                 \
+                                        {0, NULL}};
 
 XTS_CIPHERS(XTS_DEFINE)

@@ -15,6 +15,7 @@
 struct xts_cipher {
     unsigned key_bytes; /* of each half: the first is for data, the second for tweaks */
     struct cpu_cipher cpu, ecb;
+    const OSSL_PARAM *gettable, *settable; /* the parameters of a context: the default provider's */
 };
 
 struct xts_context {
