@@ -125,7 +125,7 @@ int mix_make(struct mix *mix, const struct mix_rules *rules)
     mix->out = mix->in_place ? mix->in : take(mix->out_kind, mix->bytes);
     mix->plain = malloc(mix->bytes);
     mix->expected = malloc(mix->bytes);
-    mix->tags = calloc(mix->count, sizeof *mix->tags);
+    mix->tags = calloc(mix->count + 1, sizeof *mix->tags); /* never of no bytes */
     if (mix->in == NULL || mix->out == NULL)
         return 0;
     tap_random_bytes(&random_state, mix->plain, mix->bytes);
