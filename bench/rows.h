@@ -4,7 +4,8 @@
  *
  * Columns:
  *   part       the part of the benchmark
- *   cipher     AES-256-CTR, BASE64, an algorithm of Parquet with the size of its keys, or - for none
+ *   cipher     AES-256-CTR, BASE64, an algorithm of Parquet with the size of its keys, or -
+ *              for none
  *   operation  encrypt, decrypt, encode, decode, or what is measured
  *   statistic  median (of single turns), p99 (99 % are not later), longest, mean, least, most,
  *              sustained (over some seconds), "at 0.3 s" (from then on, for 0.1 s), or -

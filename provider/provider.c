@@ -40,12 +40,11 @@ static const OSSL_ALGORITHM ciphers[] = {
     {names, "provider=gpuaes", gcm_ciphers[GCM_##bits].functions, "AES-" #bits "-GCM on CUDA"},
         GCM_CIPHERS(GCM_ROW)
 #undef GCM_ROW
-#define XTS_ROW(bits, names)                                                                       \
-    {names, "provider=gpuaes", xts_##bits, "AES-" #bits "-XTS on CUDA"},
-        XTS_CIPHERS(XTS_ROW)
+#define XTS_ROW(bits, names) {names, "provider=gpuaes", xts_##bits, "AES-" #bits "-XTS on CUDA"},
+            XTS_CIPHERS(XTS_ROW)
 #undef XTS_ROW
-            {"BASE64", "provider=gpuaes", base64_cipher_functions,
-             "Base64 on CUDA, as a keyless cipher"},
+                {"BASE64", "provider=gpuaes", base64_cipher_functions,
+                 "Base64 on CUDA, as a keyless cipher"},
     {NULL, NULL, NULL, NULL}};
 
 static const OSSL_ALGORITHM encoders[] = {

@@ -64,7 +64,7 @@ struct shortage {
 static int is_asked_again(const void *argument)
 {
     const struct shortage *s = argument;
-    unsigned char *text = calloc(1, BYTES);
+    static unsigned char text[BYTES];
     if (!starts_with(NULL))
         return 1;
     emulator_configure(s->options);
@@ -107,7 +107,7 @@ static int is_patient(const void *argument)
 
 static void test_wrong_device(void)
 {
-    unsigned char *text = calloc(1, BYTES);
+    static unsigned char text[BYTES];
     emulator_configure("idle-kernels=2");
     if (!tap_ok(starts_with(NULL), "the device starts"))
         return;
@@ -116,7 +116,6 @@ static void test_wrong_device(void)
     tap_diag("%s", gpuaes_reason());
     tap_ok(memcmp(text, zeros, BYTES) == 0, "the text is as it was");
     tap_ok(gpuaes_state() == GPUAES_FAILED, "the device is not used again");
-    free(text);
 }
 
 int main(void)
