@@ -338,21 +338,22 @@ struct record {
 };
 
 /*
- * 1 if it was added because it differs from the message before, of the same array, in that
- * alone: what was found of that holds.
+ * 1 if it was added because it differs from `like`, a message of the same array, in that alone:
+ * what was found of that holds. That is not the message before: to copy bytes that have just been
+ * written makes the CPU wait.
  */
-static int add_alike(struct gpuaes_batch *batch, const struct record *record)
+static int add_alike(struct gpuaes_batch *batch, const struct batch_message *like,
+                     const struct record *record)
 {
     struct batch_message *m = &batch->message[batch->messages];
-    const struct batch_message *before = m - 1;
     int out_of_place = record->in != record->out;
-    if (batch->numbers >= batch->number_room || before->number + 1 != batch->numbers ||
-        before->bytes != record->len || !is_known(&batch->range[0], record->in, record->len) ||
+    if (batch->numbers >= batch->number_room || like->bytes != record->len ||
+        !is_known(&batch->range[0], record->in, record->len) ||
         (out_of_place && !is_known(&batch->range[1], record->out, record->len)))
         return 0;
-    *m = *before;
-    m->device.in += memory_address(record->in) - memory_address(before->in);
-    m->device.out += memory_address(record->out) - memory_address(before->out);
+    *m = *like;
+    m->device.in += memory_address(record->in) - memory_address(like->in);
+    m->device.out += memory_address(record->out) - memory_address(like->out);
     if (record->iv != NULL)
         memcpy(m->device.iv, record->iv, sizeof m->device.iv);
     m->in = record->in;
@@ -396,7 +397,8 @@ enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
                                        size_t *added)
 {
     enum gpuaes_status first = check_state(batch), status = first;
-    uint32_t key = NO_KEY, messages = batch->messages;
+    const uint32_t messages = batch->messages;
+    uint32_t key = NO_KEY, like = messages; /* the last message whose memory was looked at */
     const int hashed = is_hashed(message);
     const size_t data_bytes = hashed ? batch_gcm_data_bytes(message) : 0;
     size_t next = 0, i = 0;
@@ -412,12 +414,15 @@ enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
             one.iv = iv + i * GPUAES_BLOCK;
         next = offset + one.len;
         if (batch->messages != messages && (!hashed || batch_gcm_has_room(batch, data_bytes)) &&
-            add_alike(batch, &one)) {
+            add_alike(batch, &batch->message[like], &one)) {
             if (hashed)
                 batch_gcm_add_alike(batch, message, iv, i);
             continue;
         }
+        uint32_t next_message = batch->messages;
         status = add_record(batch, message, &one, iv, i, &key);
+        if (batch->messages != next_message)
+            like = next_message;
         if (status == GPUAES_OK || !is_refusal(status))
             continue;
         if (first == GPUAES_OK)
