@@ -34,31 +34,53 @@ SEARCH_UNCHECKED static unsigned search_hash(const unsigned char *p)
 {
     uint64_t x;
     memcpy(&x, p, sizeof x);
-    return (unsigned)(x * UINT64_C(0x9E3779B97F4A7C15) >> 48);
+    return (unsigned)(x * UINT64_C(0x9E3779B97F4A7C15) >> 46);
+}
+
+SEARCH_UNCHECKED static int all_equal(const unsigned char *p, size_t length)
+{
+    return p[0] == p[length - 1] && memcmp(p, p + 1, length - 1) == 0;
 }
 
 void search_add(struct search *s, const unsigned char block[NEEDLE])
 {
-    unsigned at = search_hash(block);
-    if (s->count == NEEDLES_MOST)
+    unsigned hash = search_hash(block), at = hash % SEARCH_SLOTS;
+    if (s->count == NEEDLES_MOST || all_equal(block, NEEDLE))
         abort();
     memcpy(s->needle[s->count], block, NEEDLE);
+    s->bits[hash / 8] |= (unsigned char)(1 << hash % 8);
     while (s->slot[at])
         at = (at + 1) % SEARCH_SLOTS;
     s->slot[at] = (uint16_t)++s->count;
 }
 
+/* Counts the needles that begin at s->window[i], of which `hash` is. */
+SEARCH_UNCHECKED static void search_slot(struct search *s, unsigned hash, uintptr_t begin, size_t i)
+{
+    for (unsigned at = hash % SEARCH_SLOTS; s->slot[at]; at = (at + 1) % SEARCH_SLOTS) {
+        unsigned n = s->slot[at] - 1u;
+        if (memcmp(s->needle[n], s->window + i, NEEDLE) ||
+            (s->is_ignored != NULL && s->is_ignored((const void *)(begin + i))))
+            continue;
+        if (s->found[n]++ == 0 || !s->in_device_file)
+            s->where[n] = begin + i;
+    }
+}
+
 SEARCH_UNCHECKED void search_window(struct search *s, uintptr_t begin, size_t length)
 {
-    for (size_t i = 0; i + NEEDLE <= length; i++) {
-        const unsigned char *p = s->window + i;
-        for (unsigned at = search_hash(p); s->slot[at]; at = (at + 1) % SEARCH_SLOTS) {
-            unsigned n = s->slot[at] - 1u;
-            if (memcmp(s->needle[n], p, NEEDLE) ||
-                (s->is_ignored != NULL && s->is_ignored((const void *)(begin + i))))
-                continue;
-            if (s->found[n]++ == 0 || !s->in_device_file)
-                s->where[n] = begin + i;
+    enum { STEP = 1024 };
+    for (size_t i = 0; i + NEEDLE <= length;) {
+        size_t places = length - NEEDLE + 1 - i < STEP ? length - NEEDLE + 1 - i : STEP,
+               end = i + places;
+        if (all_equal(s->window + i, places + NEEDLE - 1)) {
+            i = end; /* most of memory is zeros */
+            continue;
+        }
+        for (; i < end; i++) {
+            unsigned hash = search_hash(s->window + i);
+            if (s->bits[hash / 8] >> hash % 8 & 1)
+                search_slot(s, hash, begin, i);
         }
     }
 }

@@ -21,11 +21,14 @@
 #include <unistd.h>
 
 enum { NEEDLE = 16, NEEDLES_MOST = 16384, SEARCH_WINDOW = 1 << 20, SEARCH_SLOTS = 1 << 16 };
+enum { SEARCH_BITS = 1 << 18 };
 
 struct search {
     unsigned char needle[NEEDLES_MOST][NEEDLE];
     unsigned count;
     uint16_t slot[SEARCH_SLOTS]; /* number of a needle and one, by a hash of its first bytes */
+    unsigned char
+        bits[SEARCH_BITS / 8]; /* set for these hashes: small enough for the first cache */
     unsigned found[NEEDLES_MOST];
     uintptr_t where[NEEDLES_MOST]; /* it was found last, not in a device's file if elsewhere, too */
     int in_device_file;            /* what is searched now */
@@ -43,6 +46,8 @@ void search_bind_now(char **argv);
 
 /* With `room` bytes of memory for the test in `own`; NULL if there is none. */
 struct search *search_new(size_t room);
+
+/* Ends the program for a block of 16 equal bytes: the search skips where all bytes are equal. */
 void search_add(struct search *s, const unsigned char block[NEEDLE]);
 
 /* Looks in `length` bytes of s->window, which are those at `begin`. */
