@@ -104,11 +104,10 @@ namespace emulator
            selected_byte(bytes, selector >> 8 & 15) << 16 |
            selected_byte(bytes, selector >> 12 & 15) << 24;
 }
-static inline unsigned __dp4a(unsigned a, unsigned b, unsigned c)
+[[gnu::always_inline]] static inline unsigned __dp4a(unsigned a, unsigned b, unsigned c)
 {
-    for (unsigned shift = 0; shift < 32; shift += 8)
-        c += (a >> shift & 255) * (b >> shift & 255);
-    return c;
+    return c + (a & 255) * (b & 255) + (a >> 8 & 255) * (b >> 8 & 255) +
+           (a >> 16 & 255) * (b >> 16 & 255) + (a >> 24) * (b >> 24);
 }
 
 namespace emulator

@@ -145,11 +145,16 @@ static inline uint32_t shared_base()
 }
 
 /*
- * The threads of a block take turns in one thread of the host: ThreadSanitizer would find nothing
- * here, and take most of a kernel's time for it.
+ * A call would take longer than the lookup. But the threads of a block take turns in one thread of
+ * the host: ThreadSanitizer would find nothing here, and take most of a kernel's time for it.
  */
+#ifdef __SANITIZE_THREAD__
+#define SHARED_WORD_ATTRIBUTE gnu::noinline, gnu::no_sanitize("thread")
+#else
+#define SHARED_WORD_ATTRIBUTE gnu::always_inline
+#endif
 template <uint32_t OFFSET>
-[[gnu::no_sanitize("thread")]] static inline uint32_t shared_word(uint32_t address)
+[[SHARED_WORD_ATTRIBUTE]] static inline uint32_t shared_word(uint32_t address)
 {
     return shared_words[(address + OFFSET) / 4];
 }
