@@ -246,9 +246,10 @@ $(emulator_tests): private CCLD = $(CXX)
 test_evp_gcm_known_answer_test_SOURCES = test/evp/gcm_known_answer_test.c test/evp/gcm_vectors.h
 test_evp_xts_known_answer_test_SOURCES = test/evp/xts_known_answer_test.c test/evp/xts_vectors.h
 test_unit_aes_kernels_test_SOURCES = test/unit/aes_kernels_test.c test/unit/sbox_kernels.cu
-test_unit_gcm_kernels_test_SOURCES = test/unit/gcm_kernels_test.c
+test_unit_gcm_kernels_test_SOURCES = test/unit/gcm_kernels_test.c test/unit/carryless_kernels.cu
 test_unit_emulator_test_SOURCES = test/unit/emulator_test.cc test/unit/emulator_kernels.cu test/unit/emulator_kernels.h
-emulated_kernel_dependencies += test/unit/emulator_kernels.d test/unit/sbox_kernels.d
+emulated_kernel_dependencies += test/unit/carryless_kernels.d test/unit/emulator_kernels.d \
+	test/unit/sbox_kernels.d
 if HAVE_CXX
 # The real table of the driver, and no emulator.
 test_unit_driver_path_test_SOURCES = test/unit/driver_path_test.c cuda/driver/libcuda.c \

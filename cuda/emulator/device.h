@@ -291,6 +291,7 @@ template <class T> void __stwt(T *p, T value)
     *p = value;
 }
 
+#include "cuda/emulator/carryless.h"
 #include "cuda/emulator/integers.h"
 #include "cuda/emulator/reals.h"
 

@@ -27,6 +27,10 @@
 EMULATOR_THREAD_LOCAL uint3 threadIdx, blockIdx, blockDim, gridDim;
 EMULATOR_THREAD_LOCAL uint32_t *shared_words;
 
+#ifdef __x86_64__
+const bool emulator::has_carryless_product = __builtin_cpu_supports("pclmul");
+#endif
+
 enum { GUARD_BYTES = 1024, POISON = 0xA5, GUARD = 0x5A };
 
 namespace emulator

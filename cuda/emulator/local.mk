@@ -6,6 +6,7 @@ if HAVE_CXX
 noinst_LTLIBRARIES += cuda/emulator/libemulator.la
 cuda_emulator_libemulator_la_SOURCES = \
 	cuda/emulator/captures.cc \
+	cuda/emulator/carryless.h \
 	cuda/emulator/contexts.cc \
 	cuda/emulator/copies.cc \
 	cuda/emulator/device.h \

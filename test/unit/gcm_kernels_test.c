@@ -282,6 +282,49 @@ static void check_family(const struct family *family, unsigned key_bytes)
                encrypts ? "encryption" : "decryption", key_bytes * 8);
 }
 
+/* ---- Carry-less products ----------------------------------------------------------------- */
+
+/* The product of two polynomials, by its definition. */
+static struct element product_of(uint64_t a, uint64_t b)
+{
+    struct element product = {0, 0};
+    for (int bit = 0; bit < 64; bit++)
+        if ((b >> bit & 1) != 0) {
+            product.low ^= a << bit;
+            product.high ^= bit != 0 ? a >> (64 - bit) : 0;
+        }
+    return product;
+}
+
+static void check_products(void)
+{
+    enum { COUNT = 512 };
+    uint64_t factors[COUNT][2];
+    struct element products[2][COUNT]; /* of clmad_low() and clmad_high(), and without them */
+    void *parameters[] = {&in_buffer, &out_buffer};
+    drv_function function;
+    unsigned wrong[2] = {0, 0};
+    tap_random_bytes(&random_state, factors, sizeof factors);
+    factors[0][0] = 0;
+    factors[1][0] = factors[1][1] = UINT64_MAX;
+    int ran =
+        driver.module_get_function(&function, kernels.module, "test_carryless") == DRV_SUCCESS &&
+        driver.memcpy_htod_async(in_buffer, factors, sizeof factors, stream) == DRV_SUCCESS &&
+        driver.launch_kernel(function, COUNT / 64, 1, 1, 64, 1, 1, 0, stream, parameters, NULL) ==
+            DRV_SUCCESS &&
+        driver.memcpy_dtoh_async(products, out_buffer, sizeof products, stream) == DRV_SUCCESS &&
+        finish();
+    tap_ok(ran, "a kernel of carry-less products ran");
+    for (int way = 0; way < 2 && ran; way++)
+        for (int i = 0; i < COUNT; i++) {
+            struct element want = product_of(factors[i][0], factors[i][1]);
+            wrong[way] += products[way][i].low != want.low || products[way][i].high != want.high;
+        }
+    tap_ok(ran && wrong[0] == 0, "clmad_low() and clmad_high() give the halves of %d products",
+           COUNT);
+    tap_ok(ran && wrong[1] == 0, "product_low() and product_high() give the same by integers");
+}
+
 static int set_up(void)
 {
     drv_context context;
@@ -305,6 +348,7 @@ int main(void)
     tap_random_seed(&random_state);
     if (!tap_ok(set_up(), "the kernels are loaded"))
         return tap_done();
+    check_products();
     for (const struct family *family = families; family < families + FAMILIES; family++)
         for (unsigned key_bytes = 16; key_bytes <= 32; key_bytes += 8)
             check_family(family, key_bytes);

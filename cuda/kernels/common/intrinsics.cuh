@@ -161,32 +161,14 @@ template <uint32_t OFFSET>
 #endif
 
 /*
- * Carry-less multiplication and addition: a half of the product of `a` and `b`, added to `c`. One
- * instruction from compute capability 8.0 on, where the compiler knows it (CUDA 13.3).
+ * The low half of a carry-less product, by integer multiplication with holes: of four bits one is
+ * used, so that sums of up to 15 bits carry into holes alone. After Thomas Pornin, BearSSL,
+ * ghash_ctmul64. Constant time.
  */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 &&                                              \
-    __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1303
-static __device__ __forceinline__ uint64_t clmad_low(uint64_t a, uint64_t b, uint64_t c)
-{
-    uint64_t result;
-    asm("clmad.lo.u64 %0, %1, %2, %3;" : "=l"(result) : "l"(a), "l"(b), "l"(c));
-    return result;
-}
-static __device__ __forceinline__ uint64_t clmad_high(uint64_t a, uint64_t b, uint64_t c)
-{
-    uint64_t result;
-    asm("clmad.hi.u64 %0, %1, %2, %3;" : "=l"(result) : "l"(a), "l"(b), "l"(c));
-    return result;
-}
-#else
-/*
- * By integer multiplication with holes: of four bits one is used, so that sums of up to 15 bits
- * carry into holes alone. After Thomas Pornin, BearSSL, ghash_ctmul64. Constant time.
- */
-static __device__ __forceinline__ uint64_t clmad_low(uint64_t a, uint64_t b, uint64_t c)
+static __device__ __forceinline__ uint64_t product_low(uint64_t a, uint64_t b)
 {
     const uint64_t one_of_four = 0x1111111111111111;
-    uint64_t x[4], y[4];
+    uint64_t x[4], y[4], product = 0;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         x[i] = a & one_of_four << i;
@@ -194,16 +176,49 @@ static __device__ __forceinline__ uint64_t clmad_low(uint64_t a, uint64_t b, uin
     }
 #pragma unroll
     for (int i = 0; i < 4; i++)
-        c ^= (x[0] * y[i] ^ x[1] * y[(i + 3) % 4] ^ x[2] * y[(i + 2) % 4] ^ x[3] * y[(i + 1) % 4]) &
-             one_of_four << i;
-    return c;
+        product ^=
+            (x[0] * y[i] ^ x[1] * y[(i + 3) % 4] ^ x[2] * y[(i + 2) % 4] ^ x[3] * y[(i + 1) % 4]) &
+            one_of_four << i;
+    return product;
 }
-/* The product of two mirrored numbers is the mirrored product. */
+/* The high half: the product of two mirrored numbers is the mirrored product. */
+static __device__ __forceinline__ uint64_t product_high(uint64_t a, uint64_t b)
+{
+    return __brevll(product_low(__brevll(a), __brevll(b))) >> 1;
+}
+
+/*
+ * Carry-less multiplication and addition: a half of the product of `a` and `b`, added to `c`. One
+ * instruction from compute capability 8.0 on, where the compiler knows it (CUDA 13.3).
+ */
+static __device__ __forceinline__ uint64_t clmad_low(uint64_t a, uint64_t b, uint64_t c)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 &&                                              \
+    __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1303
+    uint64_t result;
+    asm("clmad.lo.u64 %0, %1, %2, %3;" : "=l"(result) : "l"(a), "l"(b), "l"(c));
+    return result;
+#elif defined(__CUDACC__)
+    return c ^ product_low(a, b);
+#else
+    return c ^ (emulator::has_carryless_product ? emulator::carryless_product(a, b).low
+                                                : product_low(a, b));
+#endif
+}
 static __device__ __forceinline__ uint64_t clmad_high(uint64_t a, uint64_t b, uint64_t c)
 {
-    return c ^ __brevll(clmad_low(__brevll(a), __brevll(b), 0)) >> 1;
-}
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 &&                                              \
+    __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1303
+    uint64_t result;
+    asm("clmad.hi.u64 %0, %1, %2, %3;" : "=l"(result) : "l"(a), "l"(b), "l"(c));
+    return result;
+#elif defined(__CUDACC__)
+    return c ^ product_high(a, b);
+#else
+    return c ^ (emulator::has_carryless_product ? emulator::carryless_product(a, b).high
+                                                : product_high(a, b));
 #endif
+}
 
 /* A 32-bit word with its bytes in the opposite order. */
 static __device__ __forceinline__ uint32_t swap_bytes(uint32_t x)
