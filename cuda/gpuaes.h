@@ -238,10 +238,13 @@ enum gpuaes_op {
     GPUAES_CBC_ENCRYPT, /* serial: in batches only */
     GPUAES_GCM_ENCRYPT, /* by gpuaes_gcm() and in batches only */
     GPUAES_GCM_DECRYPT,
-    GPUAES_XTS_ENCRYPT, /* by gpuaes_aes() only */
+    GPUAES_XTS_ENCRYPT, /* by gpuaes_aes() and gpuaes_device_batch_queue() only */
     GPUAES_XTS_DECRYPT
 };
-/* The first ones are those of gpuaes_aes() and of streams, more are those of batches. */
+/*
+ * The first ones are those of gpuaes_aes() and of streams, more are those of batches;
+ * gpuaes_device_batch_queue() has all.
+ */
 enum { GPUAES_OPS = 4, GPUAES_BATCH_OPS = 7, GPUAES_ALL_OPS = 9 };
 
 enum {
@@ -555,11 +558,12 @@ struct gpuaes_device_keys;
 
 /*
  * Expands `count` keys of `key_bytes` bytes (16, 24 or 32), which follow each other at `key`, for
- * messages of `op`. Keys that decrypt ECB or CBC serve both of that; all others serve encryption of
- * ECB and CBC, and CTR; those of GCM serve both directions of it, too. `key` is memory of the CPU,
- * not needed after the return, or of the device, read in the order of the stream. `stream` and
- * `device` are as for gpuaes_stream_binding_open(). Takes 288 bytes of device memory for a key, of
- * GCM 1312.
+ * messages of `op`. Keys that decrypt ECB or CBC serve both of that; all others but those of XTS
+ * serve encryption of ECB and CBC, and CTR; those of GCM serve both directions of it, too. A key of
+ * XTS has 32 or 64 bytes: that of the text, then that of tweaks; it serves its own direction alone.
+ * `key` is memory of the CPU, not needed after the return, or of the device, read in the order of
+ * the stream. `stream` and `device` are as for gpuaes_stream_binding_open(). Takes 288 bytes of
+ * device memory for a key, of XTS 576, of GCM 1312.
  *
  * The stream must not be captured into a CUDA graph. May wait for own work of the library: memory
  * is allocated, and the first use of GCM on a device begins with a self-test. Returns OK;
@@ -592,14 +596,16 @@ GPUAES_API enum gpuaes_status gpuaes_device_keys_close(struct gpuaes_device_keys
 enum {
     GPUAES_DEVICE_KEYS = 1 << 20,
     GPUAES_DEVICE_BATCH_MESSAGES = 1 << 24,
-    GPUAES_DEVICE_BATCH_BYTES = 1 << 30 /* of a message */
+    GPUAES_DEVICE_BATCH_BYTES = 1 << 30,     /* of a message */
+    GPUAES_DEVICE_BATCH_UNIT_BYTES = 1 << 24 /* of XTS: 2^20 blocks, IEEE Std 1619 section 5.1 */
 };
 
 /*
- * Messages. Each array has an element for each of them, lies in memory that the device of the keys
- * reaches, and is aligned to its element; it is read in the order of the stream, and must stay
- * until the stream has passed the work. What elements point to is such memory, too, at any
- * alignment.
+ * Messages; of XTS, data units (IEEE Std 1619 section 5.1), which end with ciphertext stealing
+ * where they are not whole blocks. Each array has an element for each of them, lies in memory that
+ * the device of the keys reaches, and is aligned to its element; it is read in the order of the
+ * stream, and must stay until the stream has passed the work. What elements point to is such
+ * memory, too, at any alignment.
  *
  * `in` and `out` of a message are the same or do not overlap. Nothing else that is written (`out`,
  * `tag`, `status`, the temporary memory) overlaps anything that is read or written. The library
@@ -607,28 +613,30 @@ enum {
  * kernel of the application.
  */
 struct gpuaes_device_batch {
-    enum gpuaes_op op; /* ECB, CBC, CTR, GCM; all of a batch have one */
+    enum gpuaes_op op; /* any; all messages of a batch have one */
     const struct gpuaes_device_keys *keys;
     size_t count;     /* up to GPUAES_DEVICE_BATCH_MESSAGES; 0: nothing is queued */
-    size_t max_bytes; /* of the longest message, or more; up to GPUAES_DEVICE_BATCH_BYTES */
+    size_t max_bytes; /* of the longest message, or more; up to GPUAES_DEVICE_BATCH_BYTES, of XTS
+                         GPUAES_DEVICE_BATCH_UNIT_BYTES */
     size_t iv_bytes;  /* 16; of GCM 1 to 65536, best 12 */
     size_t tag_bytes; /* GCM: 12 to 16, or 4 or 8 */
 
     const void *const *in;
     void *const *out;
-    const size_t *bytes;            /* multiples of 16; of CTR and GCM any, also 0 */
-    const uint32_t *key;            /* numbers of keys; NULL: key 0 for all */
-    const unsigned char *const *iv; /* not used by ECB */
+    const size_t *bytes; /* multiples of 16; of CTR and GCM any, also 0; of XTS from 16 */
+    const uint32_t *key; /* numbers of keys; NULL: key 0 for all */
+    const unsigned char *const *iv; /* not used by ECB; of XTS the tweak, which is encrypted here */
     const void *const *aad;         /* GCM; NULL: there is none */
     const size_t *aad_bytes;        /* each up to GPUAES_BATCH_AAD_BYTES */
     unsigned char *const *tag;      /* GCM: written by encryption, compared by decryption */
 
     /*
      * Written: enum gpuaes_status of each. OK; BAD_ARGUMENT for a length of text or additional data
-     * that is out of its range, and for a number without a key; BAD_TAG. Unless it is OK, all of
-     * `out` is zeros, up to max_bytes, also where it is `in`, and no tag is written. Until the
-     * stream has passed the batch, `out` may hold text that is not authentic; the status of
-     * decryption of GCM is BAD_TAG until the tag has been compared.
+     * that is out of its range, for a number without a key, and in encryption of XTS for a key of
+     * two equal halves; BAD_TAG. Unless it is OK, all of `out` is zeros, up to max_bytes, also
+     * where it is `in`, and no tag is written. Until the stream has passed the batch, `out` may
+     * hold text that is not authentic; the status of decryption of GCM is BAD_TAG until the tag has
+     * been compared.
      */
     uint32_t *status;
 };

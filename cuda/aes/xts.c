@@ -36,12 +36,19 @@ static void advance(unsigned char tweak[GPUAES_BLOCK], uint64_t blocks, const un
     mirror_bytes(tweak);
 }
 
-const struct gpuaes_mode gpuaes_xts_encrypt = {
-    .name = "xts_encrypt", .takes_iv = 1, .secret_iv = 1, .large_from = 1, .advance = advance};
+const struct gpuaes_mode gpuaes_xts_encrypt = {.name = "xts_encrypt",
+                                               .batch_mode = AES_BATCH_XTS,
+                                               .takes_iv = 1,
+                                               .secret_iv = 1,
+                                               .pairs = 1,
+                                               .large_from = 1,
+                                               .advance = advance};
 
 const struct gpuaes_mode gpuaes_xts_decrypt = {.name = "xts_decrypt",
+                                               .batch_mode = AES_BATCH_XTS,
                                                .decrypts = 1,
                                                .takes_iv = 1,
                                                .secret_iv = 1,
+                                               .pairs = 1,
                                                .large_from = 1,
                                                .advance = advance};

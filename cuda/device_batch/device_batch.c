@@ -65,11 +65,13 @@ static struct layout lay_out(const struct gpuaes_device_batch *b)
 
 static int is_bad_size(const struct gpuaes_device_batch *b)
 {
-    if ((unsigned)b->op >= GPUAES_BATCH_OPS || b->keys == NULL ||
-        b->count > GPUAES_DEVICE_BATCH_MESSAGES || b->max_bytes > GPUAES_DEVICE_BATCH_BYTES)
+    if ((unsigned)b->op >= GPUAES_ALL_OPS || b->keys == NULL ||
+        b->count > GPUAES_DEVICE_BATCH_MESSAGES)
         return 1;
     const struct gpuaes_mode *mode = gpuaes_modes[b->op];
-    return mode->decrypts != b->keys->decrypts || (mode->hashes && !b->keys->hashes);
+    const size_t most = mode->pairs ? GPUAES_DEVICE_BATCH_UNIT_BYTES : GPUAES_DEVICE_BATCH_BYTES;
+    return b->max_bytes > most || mode->decrypts != b->keys->decrypts ||
+           mode->pairs != b->keys->pairs || (mode->hashes && !b->keys->hashes);
 }
 
 static int is_bad_gcm(const struct gpuaes_device_batch *b)
@@ -114,6 +116,7 @@ static struct device_batch_arguments arguments_of(const struct gpuaes_device_bat
         .first = temp + l->first,
         .tiles = temp + l->tiles,
         .taken = temp + l->taken,
+        .tweaks = mode->pairs ? device_keys_tweaks(b->keys) : 0,
         .max_bytes = (uint32_t)b->max_bytes,
         .max_aad = AAD_MOST,
         .iv_bytes = (uint32_t)b->iv_bytes,
@@ -121,6 +124,7 @@ static struct device_batch_arguments arguments_of(const struct gpuaes_device_bat
         .mode = mode->batch_mode,
         .chunk = kernels_gcm_batch_chunk(kernels, l->most * l->blocks),
         .bad_argument = GPUAES_BAD_ARGUMENT,
+        .decrypts = (uint32_t)mode->decrypts,
         .gcm = {.messages = temp + l->messages,
                 .first = temp + l->chunks,
                 .schedules = device_keys_schedules(b->keys),
@@ -163,6 +167,8 @@ static drv_result read_descriptions(struct round *round)
         if (r == DRV_SUCCESS)
             r = launch(round, DEVICE_BATCH_PLACE_KERNEL);
     }
+    if (r == DRV_SUCCESS && gpuaes_modes[round->batch->op]->pairs)
+        r = launch(round, DEVICE_BATCH_XTS_KERNEL);
     return r;
 }
 
@@ -205,18 +211,17 @@ static drv_result run_text(const struct round *round)
 }
 
 /*
- * Where not all could be queued: masks of tags and counters, which other kernels wipe. What is
- * decrypted has statuses that say so.
+ * Where not all could be queued: masks of tags, counters and tweaks, which other kernels wipe. What
+ * is decrypted has statuses that say so, where there are tags.
  */
 static void wipe_rest(const struct round *round)
 {
     const struct layout *l = round->layout;
     const struct driver *d = round->batch->keys->device->driver;
     const size_t count = round->arguments.gcm.count;
-    if (l->states == 0)
-        return;
-    (void)d->memset_d8_async(round->temp + l->states, 0, count * sizeof(struct gcm_batch_state),
-                             round->stream);
+    if (l->states != 0)
+        (void)d->memset_d8_async(round->temp + l->states, 0, count * sizeof(struct gcm_batch_state),
+                                 round->stream);
     (void)d->memset_d8_async(round->temp + l->text, 0, count * sizeof(struct aes_batch_message),
                              round->stream);
 }

@@ -31,7 +31,7 @@ static drv_ptr raw_keys(const struct gpuaes_device_keys *keys)
 
 static size_t all_bytes(const struct gpuaes_device_keys *keys)
 {
-    return raw_keys(keys) + (size_t)keys->count * RAW_BYTES - keys->memory.address;
+    return raw_keys(keys) + (size_t)device_keys_single(keys) * RAW_BYTES - keys->memory.address;
 }
 
 /* Short memory in mid-work is a fault like any other: what is queued uses ours. */
@@ -46,8 +46,9 @@ static drv_result in_mid_work(drv_result r)
 static drv_result expand(const struct gpuaes_device_keys *keys, drv_stream stream)
 {
     struct device *device = keys->device;
-    struct aes_batch_expand_arguments a = {
-        .keys = raw_keys(keys), .schedules = device_keys_schedules(keys), .count = keys->count};
+    struct aes_batch_expand_arguments a = {.keys = raw_keys(keys),
+                                           .schedules = device_keys_schedules(keys),
+                                           .count = device_keys_single(keys)};
     struct gcm_batch_arguments g = {.keys = a.keys,
                                     .schedules = a.schedules,
                                     .powers = device_keys_powers(keys),
@@ -58,7 +59,7 @@ static drv_result expand(const struct gpuaes_device_keys *keys, drv_stream strea
         r = kernels_launch_gcm_batch(device->driver, &device->kernels, GCM_BATCH_POWERS_KERNEL, &g,
                                      stream);
     drv_result wiped =
-        device->driver->memset_d8_async(a.keys, 0, (size_t)keys->count * RAW_BYTES, stream);
+        device->driver->memset_d8_async(a.keys, 0, (size_t)a.count * RAW_BYTES, stream);
     return r == DRV_SUCCESS ? wiped : r;
 }
 
@@ -69,22 +70,28 @@ static drv_result make_of_device(const struct gpuaes_device_keys *keys, const st
     struct device_keys_arguments a = {.from = (drv_ptr)(uintptr_t)source->key,
                                       .keys = raw_keys(keys),
                                       .count = keys->count,
-                                      .words = (uint32_t)(source->key_bytes / sizeof(uint32_t)),
+                                      .words = (uint32_t)key_size_of(keys->rounds) / 4,
                                       .decrypts = (uint32_t)keys->decrypts,
-                                      .hashes = (uint32_t)keys->hashes};
+                                      .hashes = (uint32_t)keys->hashes,
+                                      .pairs = (uint32_t)keys->pairs};
     drv_result r =
         kernels_launch_device_keys_gather(device->driver, &device->kernels, &a, source->stream);
     return in_mid_work(r == DRV_SUCCESS ? expand(keys, source->stream) : r);
 }
 
+/* From number `at` on: of pairs, the second keys come after all first ones. */
 static void gather(const struct gpuaes_device_keys *keys, const struct source *source, size_t at,
                    size_t count, struct aes_batch_key *raw)
 {
+    const size_t bytes = key_size_of(keys->rounds);
     memset(raw, 0, count * sizeof *raw);
     for (size_t i = 0; i < count; i++) {
-        memcpy(raw[i].words, source->key + (at + i) * source->key_bytes, source->key_bytes);
+        int is_second = at + i >= keys->count;
+        size_t number = is_second ? at + i - keys->count : at + i;
+        memcpy(raw[i].words, source->key + number * source->key_bytes + (is_second ? bytes : 0),
+               bytes);
         raw[i].rounds = keys->rounds;
-        raw[i].decrypts = (uint32_t)keys->decrypts;
+        raw[i].decrypts = (uint32_t)(keys->decrypts && !is_second);
         raw[i].hashes = (uint32_t)keys->hashes;
     }
 }
@@ -94,9 +101,10 @@ static drv_result upload(const struct gpuaes_device_keys *keys, const struct sou
                          const struct block *pinned, drv_stream stream)
 {
     struct device *device = keys->device;
+    const size_t all = device_keys_single(keys);
     drv_result r = DRV_SUCCESS;
-    for (size_t at = 0; at < keys->count && r == DRV_SUCCESS; at += PIECE_KEYS) {
-        size_t count = min_u64(PIECE_KEYS, keys->count - at);
+    for (size_t at = 0; at < all && r == DRV_SUCCESS; at += PIECE_KEYS) {
+        size_t count = min_u64(PIECE_KEYS, all - at);
         gather(keys, source, at, count, (struct aes_batch_key *)pinned->host);
         r = device->driver->memcpy_htod_async(raw_keys(keys) + at * RAW_BYTES, pinned->host,
                                               count * RAW_BYTES, stream);
@@ -175,7 +183,7 @@ static enum gpuaes_status open_on(struct device *device, const struct gpuaes_dev
             status = make(opened, source);
         /* Kernels that have round keys as parameters are faster than those that load them. */
         if (status == GPUAES_OK && opened->count == 1 && !source->on_device)
-            (void)gpuaes_key_expand(&opened->only, source->key, source->key_bytes);
+            (void)gpuaes_key_expand(&opened->only, source->key, key_size_of(opened->rounds));
     }
     device_leave(device);
     if (status != GPUAES_OK) {
@@ -187,6 +195,14 @@ static enum gpuaes_status open_on(struct device *device, const struct gpuaes_dev
     return status;
 }
 
+/* AES-192 has no XTS. */
+static int is_bad_size(enum gpuaes_op op, size_t key_bytes)
+{
+    if (gpuaes_modes[op]->pairs)
+        return key_bytes != 32 && key_bytes != 64;
+    return !key_size_is_valid(key_bytes);
+}
+
 enum gpuaes_status gpuaes_device_keys_open(struct gpuaes_device_keys **keys, enum gpuaes_op op,
                                            const void *key, size_t key_bytes, size_t count,
                                            void *stream, int device)
@@ -194,16 +210,19 @@ enum gpuaes_status gpuaes_device_keys_open(struct gpuaes_device_keys **keys, enu
     struct runtime_guard guard;
     struct source source = {.key = key, .key_bytes = key_bytes, .stream = stream};
     *keys = NULL;
-    if ((unsigned)op >= GPUAES_BATCH_OPS || key == NULL || !key_size_is_valid(key_bytes) ||
-        count == 0 || count > GPUAES_DEVICE_KEYS)
+    if ((unsigned)op >= GPUAES_ALL_OPS || key == NULL || is_bad_size(op, key_bytes) || count == 0 ||
+        count > GPUAES_DEVICE_KEYS)
         return GPUAES_BAD_ARGUMENT;
     struct device *own = runtime_enter_device(&guard);
     if (own == NULL)
         return GPUAES_NOT_READY;
+    const int pairs = gpuaes_modes[op]->pairs;
     const struct gpuaes_device_keys as = {.count = (uint32_t)count,
-                                          .rounds = key_size_rounds(key_bytes),
+                                          .rounds =
+                                              key_size_rounds(pairs ? key_bytes / 2 : key_bytes),
                                           .decrypts = gpuaes_modes[op]->decrypts,
-                                          .hashes = gpuaes_modes[op]->hashes};
+                                          .hashes = gpuaes_modes[op]->hashes,
+                                          .pairs = pairs};
     struct device *its = runtime_device_of_stream(own, stream, device);
     enum gpuaes_status status =
         its == NULL ? GPUAES_BAD_ARGUMENT : open_on(its, &as, &source, keys);

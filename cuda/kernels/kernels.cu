@@ -11,6 +11,7 @@
 #include "cuda/kernels/aes/batch/aes_batch_keys.cu"
 #include "cuda/kernels/aes/batch/device_batch.cu"
 #include "cuda/kernels/aes/batch/gcm_batch.cu"
+#include "cuda/kernels/aes/batch/xts_batch.cu"
 #include "cuda/kernels/aes/cbc_chain.cu"
 #include "cuda/kernels/aes/gcm/aes_gcm.cu"
 #include "cuda/kernels/aes/gcm/aes_gcm_hybrid.cu"

@@ -14,6 +14,7 @@ drv_result kernels_load_device_batch(const struct driver *driver, struct kernels
         [DEVICE_BATCH_READ_KERNEL] = "device_batch_read",
         [DEVICE_BATCH_SUM_KERNEL] = "device_batch_sum",
         [DEVICE_BATCH_PLACE_KERNEL] = "device_batch_place",
+        [DEVICE_BATCH_XTS_KERNEL] = "xts_batch_begin",
         [DEVICE_BATCH_CLEAR_KERNEL] = "device_batch_clear",
         [DEVICE_KEYS_GATHER_KERNEL] = "device_keys_gather",
     };
@@ -36,7 +37,7 @@ drv_result kernels_launch_device_batch(const struct driver *driver, const struct
     unsigned tiles = (arguments->gcm.count - 1) / threads + 1;
     unsigned shared = threads * (unsigned)sizeof(uint32_t);
     unsigned grid = min_unsigned(tiles, kernels->multiprocessors * WAVES);
-    if (kernel == DEVICE_BATCH_READ_KERNEL) {
+    if (kernel == DEVICE_BATCH_READ_KERNEL || kernel == DEVICE_BATCH_XTS_KERNEL) {
         grid = tiles;
         shared += AES_SMALL_SHARED;
     }
@@ -53,8 +54,8 @@ drv_result kernels_launch_device_keys_gather(const struct driver *driver,
                                              drv_stream stream)
 {
     const unsigned threads = kernels_device_batch_tile(kernels);
-    unsigned grid =
-        min_unsigned((arguments->count - 1) / threads + 1, kernels->multiprocessors * WAVES);
+    unsigned keys = arguments->count * (arguments->pairs ? 2 : 1);
+    unsigned grid = min_unsigned((keys - 1) / threads + 1, kernels->multiprocessors * WAVES);
     return kernels_launch(driver, kernels->device_batch[DEVICE_KEYS_GATHER_KERNEL], grid, threads,
                           0, stream, arguments);
 }

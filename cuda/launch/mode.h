@@ -20,6 +20,7 @@ struct gpuaes_mode {
     int serial;    /* a block needs the one before it: in batches only, a message a thread */
     int keystream; /* without input, kernels write the keystream */
     int hashes;    /* GCM: a tag belongs to each message */
+    int pairs;     /* XTS: in batches a key is two, the second of which encrypts tweaks */
     int chained;   /* kernels need the block of input before each block; see arguments.h */
 
     /* The large kernels are faster from so many blocks a thread of the device; their warps take

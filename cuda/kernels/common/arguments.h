@@ -137,7 +137,7 @@ enum {
  * Batches: extern "C" void aes_batch_{encrypt,decrypt}_{one,many}_SIZE_ROUNDS(
  *     const struct aes_batch_arguments), SIZE small or large.
  * Many messages in one launch, all of one table and key size. The first `parallel` of
- * them are ECB, CTR, GCM and CBC decryption, a thread a block: their blocks are numbered
+ * them are ECB, XTS, CTR, GCM and CBC decryption, a thread a block: their blocks are numbered
  * through, and `first` says where each begins. The other `serial` ones are CBC
  * encryption (`encrypt` alone), a thread a message, or with `quads` four, a column each,
  * which is faster as long as there are few. 32 or 8 that follow each other share a
@@ -153,13 +153,14 @@ enum {
 enum aes_batch_mode {
     AES_BATCH_ECB,
     AES_BATCH_CBC,
-    AES_BATCH_CTR,
-    AES_BATCH_GCM /* CTR of which the last 32 bits of the counter block count */
+    AES_BATCH_XTS, /* `iv` is the encrypted tweak; of the unit, its whole blocks alone */
+    AES_BATCH_CTR, /* from here on, the counter is what is encrypted */
+    AES_BATCH_GCM  /* CTR of which the last 32 bits of the counter block count */
 };
 struct aes_batch_message {
     uint64_t in, out;
     uint32_t iv[4];
-    uint32_t blocks; /* not 0, but for GCM */
+    uint32_t blocks; /* not 0, but for GCM and what the device describes */
     uint32_t key;    /* its number in `keys` */
     uint32_t mode;   /* enum aes_batch_mode */
     uint32_t unused;
@@ -263,10 +264,15 @@ struct gcm_batch_arguments {
  *                       gcm_batch_begin does. Shared memory: AES_SMALL_SHARED and a word a thread
  *   device_batch_sum    where there are several tiles: one block adds up what they have
  *   device_batch_place  and each tile learns where it begins
+ *   xts_batch_begin     of XTS, a thread a message, a block a tile: encrypts the tweak, and runs
+ *                       the end of a unit that is no whole block, with the block before it. Shared
+ *                       memory: AES_SMALL_SHARED
  *   (hash, batch kernels, hash)
- *   device_batch_clear  overwrites the output of messages that are refused, and counters of GCM
+ *   device_batch_clear  overwrites the output of messages that are refused, counters of GCM and
+ *                       tweaks
  *
- * device_keys_gather: what aes_batch_expand reads, of keys that follow each other.
+ * device_keys_gather: what aes_batch_expand reads, of keys that follow each other; of pairs, first
+ * the first keys of all of them, then the second ones, which encrypt.
  */
 struct device_batch_arguments {
     uint64_t in, out, bytes, key, iv, aad, aad_bytes, tag, status; /* 0: there is none */
@@ -274,6 +280,7 @@ struct device_batch_arguments {
     uint64_t first;     /* uint32_t[count + 1]: blocks of those before; the last: of all */
     uint64_t tiles;     /* uint32_t[tiles][2]: blocks, chunks; then of the tiles before */
     uint64_t taken;     /* see aes_batch_arguments: becomes 0 */
+    uint64_t tweaks;    /* XTS: uint32_t[][AES_BATCH_KEY_WORDS], schedules of the second keys */
     uint32_t max_bytes; /* of a text */
     uint32_t max_aad;   /* bytes */
     uint32_t iv_bytes, tag_bytes;
@@ -281,14 +288,15 @@ struct device_batch_arguments {
     uint32_t chunk;                 /* blocks at most that a warp hashes */
     uint32_t bad_argument;          /* enum gpuaes_status */
     uint32_t tile;                  /* messages */
+    uint32_t decrypts, unused;      /* XTS: it is decryption */
     struct gcm_batch_arguments gcm; /* but for `messages`, `first` and `states` also of others */
 };
 struct device_keys_arguments {
-    uint64_t from; /* bytes */
-    uint64_t keys; /* struct aes_batch_key[count] */
-    uint32_t count;
+    uint64_t from;  /* bytes */
+    uint64_t keys;  /* struct aes_batch_key[count] */
+    uint32_t count; /* of keys or of pairs */
     uint32_t words; /* of a key */
-    uint32_t decrypts, hashes;
+    uint32_t decrypts, hashes, pairs;
 };
 
 /*

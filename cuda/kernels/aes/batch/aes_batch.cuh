@@ -10,6 +10,7 @@
 #define GPUAES_KERNELS_AES_BATCH_CUH
 
 #include "cuda/kernels/aes/batch/aes_batch_quads.cuh"
+#include "cuda/kernels/aes/xts/xts_tweak.cuh"
 
 /* ---- Serial, a lane a message ------------------------------------------------------ */
 
@@ -155,6 +156,10 @@ static __device__ __forceinline__ void parallel_span(uint32_t lane, const aes_ba
     batch_message m = load_message(a, number);
     aes_state last = {}; /* of the row before */
     warp_tile tile = {{}, ~uint32_t{0}, 0};
+    aes_state tweak = {}; /* of the lane's block, in XTS */
+    if (m.mode == AES_BATCH_XTS)
+        tweak =
+            times_x(times_x(move_by_rows(m.iv, (row - begins) / LANES), (row - begins) % LANES), l);
 #pragma unroll 1
     for (; row < end; row += LANES) {
         uint32_t block = row + l;
@@ -163,6 +168,8 @@ static __device__ __forceinline__ void parallel_span(uint32_t lane, const aes_ba
                 ends = first[++number + 1];
             begins = first[number];
             m = load_message(a, number);
+            if (m.mode == AES_BATCH_XTS) /* it begins within this row */
+                tweak = times_x(m.iv, block - begins);
         }
         uint32_t i = block - begins;
         aes_state text = load_block(m.in, m.blocks, i), before = {};
@@ -177,6 +184,8 @@ static __device__ __forceinline__ void parallel_span(uint32_t lane, const aes_ba
                                       : load_block(m.in, m.blocks, i - 1);
             last = shuffle(text, LANES - 1);
         }
+        if (m.mode == AES_BATCH_XTS)
+            text = text ^ tweak;
         aes_state s;
         batch_row at = {number, i,
                         __all_sync(ALL_LANES, number == __shfl_sync(ALL_LANES, number, 0)) != 0};
@@ -190,6 +199,10 @@ static __device__ __forceinline__ void parallel_span(uint32_t lane, const aes_ba
             else
                 s = lone_block<TABLES, ROUNDS, DECRYPT>(lane, m, i, text, before,
                                                         key_in_memory(a, m.key));
+        }
+        if (m.mode == AES_BATCH_XTS) {
+            s = s ^ tweak;
+            tweak = times_x32(tweak);
         }
         if (at.is_together)
             store_blocks(m.out, m.blocks, i - l, s);

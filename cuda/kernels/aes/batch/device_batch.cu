@@ -7,7 +7,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/aes/batch/gcm_batch.cuh"
+#include "cuda/kernels/aes/batch/xts_batch.cuh"
 
 /* ---- Keys ------------------------------------------------------------------------- */
 
@@ -15,16 +15,19 @@ extern "C" __global__ void __launch_bounds__(256)
     device_keys_gather(const __grid_constant__ device_keys_arguments a)
 {
     uint32_t stride = gridDim.x * blockDim.x;
-    for (uint32_t n = blockIdx.x * blockDim.x + threadIdx.x; n < a.count; n += stride) {
+    uint32_t each = a.pairs != 0 ? 2 : 1;
+    for (uint32_t n = blockIdx.x * blockDim.x + threadIdx.x; n < a.count * each; n += stride) {
+        bool is_second = n >= a.count;
+        uint64_t place = is_second ? (n - a.count) * uint64_t{2} + 1 : uint64_t{n} * each;
         const unsigned char *from =
-            reinterpret_cast<const unsigned char *>(a.from) + uint64_t{n} * a.words * 4;
+            reinterpret_cast<const unsigned char *>(a.from) + place * a.words * 4;
         aes_batch_key *key = reinterpret_cast<aes_batch_key *>(a.keys) + n;
         for (uint32_t w = 0; w < a.words; w++, from += 4)
             key->words[w] = from[0] | static_cast<uint32_t>(from[1]) << 8 |
                             static_cast<uint32_t>(from[2]) << 16 |
                             static_cast<uint32_t>(from[3]) << 24;
         key->rounds = a.words + 6;
-        key->decrypts = a.decrypts;
+        key->decrypts = is_second ? 0 : a.decrypts;
         key->hashes = a.hashes;
     }
 }
@@ -50,9 +53,11 @@ static __device__ __forceinline__ described read_message(const device_batch_argu
     described d = {element(a.bytes, n), element(a.aad_bytes, n), 0, true};
     if (a.key != 0)
         d.key = reinterpret_cast<const uint32_t *>(a.key)[n];
-    bool is_whole = a.mode >= AES_BATCH_CTR || d.bytes % 16 == 0;
+    bool is_whole = a.mode >= AES_BATCH_XTS || d.bytes % 16 == 0;
     d.is_good =
         is_whole && d.bytes <= a.max_bytes && d.aad_bytes <= a.max_aad && d.key < a.gcm.key_count;
+    if (a.mode == AES_BATCH_XTS && d.is_good)
+        d.is_good = d.bytes >= 16 && !has_equal_keys(a, d.key);
     return d;
 }
 
@@ -179,6 +184,8 @@ static __device__ __forceinline__ void write_text(const device_batch_arguments &
     text.in = element(a.in, n);
     text.out = element(a.out, n);
     text.blocks = static_cast<uint32_t>(d.bytes / 16);
+    if (a.mode == AES_BATCH_XTS && d.bytes % 16 != 0) /* xts_batch_begin runs the last one */
+        text.blocks--;
     text.key = d.key;
     if (a.mode == AES_BATCH_CBC || a.mode == AES_BATCH_CTR)
         store_words(text.iv, load_part(element(a.iv, n), 16));
@@ -274,8 +281,9 @@ extern "C" __global__ void __launch_bounds__(256)
     for (uint32_t base = blockIdx.x * blockDim.x; base < a.gcm.count; base += stride) {
         uint32_t n = base + threadIdx.x;
         bool is_bad = n < a.gcm.count && status[n] != 0;
-        if (n < a.gcm.count && a.mode == AES_BATCH_GCM)
-            store_words(text_at(a, n).iv, {}); /* of a hashed IV, it tells the key of the hash */
+        /* The counter of a hashed IV tells the key of the hash; and tweaks are secret. */
+        if (n < a.gcm.count && (a.mode == AES_BATCH_GCM || a.mode == AES_BATCH_XTS))
+            store_words(text_at(a, n).iv, {});
         uint32_t bad = __ballot_sync(ALL_LANES, is_bad);
         if (threadIdx.x % LANES == 0)
             shared_words[threadIdx.x / LANES] = bad;

@@ -96,19 +96,24 @@ static __device__ __forceinline__ aes_state multiply_together(aes_state t, const
     return sum;
 }
 
-/* The tweak of each lane's block in row `row`, of 32 blocks, of a converged warp. */
-static __device__ __forceinline__ aes_state row_tweak(const aes_arguments &a, uint64_t row)
+/* Times x^(32 * rows), where `t` and `rows` are the same in all lanes of a converged warp. */
+static __device__ __forceinline__ aes_state move_by_rows(aes_state t, uint64_t rows)
 {
-    aes_state t = {a.iv[0], a.iv[1], a.iv[2], a.iv[3]};
     const uint32_t(*power)[4] = constant_powers.power;
 #pragma unroll 1
-    for (uint64_t left = row / 4; left != 0; left /= 2, power++)
+    for (uint64_t left = rows / 4; left != 0; left /= 2, power++)
         if (left % 2 != 0)
             t = multiply_together(t, *power);
 #pragma unroll 1
-    for (uint32_t left = row % 4; left != 0; left--)
+    for (uint32_t left = rows % 4; left != 0; left--)
         t = times_x32(t);
-    return times_x(t, threadIdx.x % LANES);
+    return t;
+}
+
+/* The tweak of each lane's block in row `row`, of 32 blocks, of a converged warp. */
+static __device__ __forceinline__ aes_state row_tweak(const aes_arguments &a, uint64_t row)
+{
+    return times_x(move_by_rows({a.iv[0], a.iv[1], a.iv[2], a.iv[3]}, row), threadIdx.x % LANES);
 }
 
 #endif
