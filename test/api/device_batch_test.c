@@ -1,7 +1,8 @@
 /*
  * Messages that are described in device memory: random ones of each operation, at any alignment,
  * in place and apart, with one key or many, against libcrypto; refused ones among them; several
- * rounds; keys and descriptions that earlier work of the stream made; graphs; what is refused.
+ * rounds; keys and descriptions that earlier work of the stream made; graphs; what is refused. Of
+ * XTS, also the published vectors.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -9,8 +10,9 @@
 #include <openssl/evp.h>
 
 #include "cuda/gpuaes.h"
+#include "test/evp/xts_vectors.h"
 #include "test/support/application.h"
-#include "test/support/providers.h"
+#include "test/support/known_answers.h"
 #include "test/support/tap.h"
 
 enum { BLOCK = GPUAES_BLOCK, KEYS_MOST = 600, AAD_MOST = 100, TAG = 16, GAP = 40 };
@@ -58,8 +60,11 @@ static const struct {
      1,
      1,
      {EVP_aes_128_gcm, EVP_aes_192_gcm, EVP_aes_256_gcm}},
+    {GPUAES_XTS_ENCRYPT, "XTS encryption", 1, 0, 1, {EVP_aes_128_xts, NULL, EVP_aes_256_xts}},
+    {GPUAES_XTS_DECRYPT, "XTS decryption", 0, 0, 1, {EVP_aes_128_xts, NULL, EVP_aes_256_xts}},
 };
-enum { OPS = sizeof ops / sizeof ops[0], CTR_ROW = 4, GCM_ENCRYPT = 5, GCM_DECRYPT = 6 };
+enum { OPS = sizeof ops / sizeof ops[0] };
+enum { CTR_ROW = 4, GCM_ENCRYPT = 5, GCM_DECRYPT = 6, XTS_ENCRYPT = 7, XTS_DECRYPT = 8 };
 
 /* ---- The library's functions ------------------------------------------------------------- */
 
@@ -122,6 +127,7 @@ struct message {
 struct test {
     int row, in_place;
     size_t key_bytes, keys, count, max_bytes, iv_bytes, tag_bytes;
+    const struct xts_vector *const *vectors; /* one for each message, if not NULL */
     struct message *message;
     unsigned char *key;             /* keys * key_bytes */
     size_t text_bytes;              /* of a region */
@@ -153,6 +159,17 @@ static int is_gcm(const struct test *t)
     return ops[t->row].is_gcm;
 }
 
+static int is_xts(int row)
+{
+    return row >= XTS_ENCRYPT;
+}
+
+/* Of one key of AES; of XTS, keys are pairs. */
+static size_t aes_key_bytes(const struct test *t)
+{
+    return is_xts(t->row) ? t->key_bytes / 2 : t->key_bytes;
+}
+
 /* Output and tag by libcrypto. */
 static void run_reference(const struct test *t, const struct message *m, size_t i,
                           const unsigned char *in, unsigned char *out, unsigned char tag[TAG])
@@ -160,7 +177,8 @@ static void run_reference(const struct test *t, const struct message *m, size_t 
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
     const unsigned char *key = t->key + m->key * t->key_bytes;
     int n = 0, encrypts = ops[t->row].encrypts;
-    EVP_CipherInit_ex(c, ops[t->row].cipher[t->key_bytes / 8 - 2](), NULL, NULL, NULL, encrypts);
+    EVP_CipherInit_ex(c, ops[t->row].cipher[aes_key_bytes(t) / 8 - 2](), NULL, NULL, NULL,
+                      encrypts);
     EVP_CIPHER_CTX_set_padding(c, 0);
     if (is_gcm(t))
         EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IVLEN, (int)t->iv_bytes, NULL);
@@ -202,7 +220,16 @@ static size_t random_length(const struct test *t)
     default:
         len = below(16) == 0 ? most : below(most / 8 + 1);
     }
+    if (is_xts(t->row) && len < BLOCK)
+        len += BLOCK;
     return ops[t->row].any_length ? len : len / BLOCK * BLOCK;
+}
+
+static int takes_key(const struct test *t, uint32_t key)
+{
+    const unsigned char *pair = t->key + key * t->key_bytes;
+    return ops[t->row].op != GPUAES_XTS_ENCRYPT ||
+           memcmp(pair, pair + t->key_bytes / 2, t->key_bytes / 2) != 0;
 }
 
 /* Places and lengths; a tenth of them bad, if any are to be. */
@@ -212,10 +239,16 @@ static void make_messages(struct test *t, int bad)
     for (size_t i = 0; i < t->count; i++) {
         struct message *m = &t->message[i];
         *m = (struct message){.len = random_length(t), .key = (uint32_t)below(t->keys)};
+        if (t->vectors != NULL) {
+            m->len = strlen(t->vectors[i]->plain) / 2;
+            m->key = (uint32_t)i;
+        }
         m->aad_bytes = is_gcm(t) ? below(AAD_MOST + 1) : 0;
         m->said = m->len;
         m->in = m->out = at + below(17);
         at = m->in + m->len + below(17);
+        if (!takes_key(t, m->key))
+            m->status = GPUAES_BAD_ARGUMENT;
         if (!bad || below(10) != 0)
             continue;
         m->status = GPUAES_BAD_ARGUMENT;
@@ -223,7 +256,7 @@ static void make_messages(struct test *t, int bad)
             m->aad_bytes = GPUAES_BATCH_AAD_BYTES + 1 + below(SIZE_MAX / 2);
             continue;
         }
-        switch (below(ops[t->row].any_length ? 2 : 3)) {
+        switch (below(ops[t->row].any_length && !is_xts(t->row) ? 2 : 3)) {
         case 0:
             m->said = t->max_bytes + 1 + below(SIZE_MAX / 2);
             at = m->in + t->max_bytes + below(17);
@@ -233,6 +266,8 @@ static void make_messages(struct test *t, int bad)
             break;
         default:
             m->said = m->len + 1 + below(15);
+            if (is_xts(t->row))
+                m->len = m->said = below(BLOCK);
             at = m->in + m->said + below(17);
             if (m->said > t->max_bytes)
                 m->said = t->max_bytes - 1;
@@ -335,6 +370,17 @@ static void fill_batch(struct test *t)
     };
 }
 
+/* The published answer. */
+static void expect_vector(struct test *t, size_t i)
+{
+    const struct message *m = &t->message[i];
+    const struct xts_vector *v = t->vectors[i];
+    int encrypts = ops[t->row].encrypts;
+    from_hex(t->text + m->in, encrypts ? v->plain : v->coded);
+    from_hex(t->expected + m->out, encrypts ? v->coded : v->plain);
+    from_hex(t->iv + i * BLOCK, v->tweak);
+}
+
 /* Random contents and what they are to become. */
 static void fill(struct test *t, int wrong)
 {
@@ -347,17 +393,35 @@ static void fill(struct test *t, int wrong)
     for (size_t i = 0; i < t->count; i++) {
         if (t->message[i].status == GPUAES_BAD_TAG)
             t->message[i].status = GPUAES_OK;
-        expect_message(t, i, wrong);
+        if (t->vectors != NULL)
+            expect_vector(t, i);
+        else
+            expect_message(t, i, wrong);
     }
     describe(t);
+}
+
+/*
+ * Of XTS, the first key of bad ones has two equal halves, and the second one begins so; decryption
+ * takes both.
+ */
+static void make_keys(struct test *t, int bad)
+{
+    t->key = malloc(t->keys * t->key_bytes);
+    tap_random_bytes(&random_state, t->key, t->keys * t->key_bytes);
+    for (size_t i = 0; i < t->keys && t->vectors != NULL; i++)
+        from_hex(t->key + i * t->key_bytes, t->vectors[i]->key);
+    for (size_t i = 0; i < t->keys && i < 2 && bad && is_xts(t->row); i++) {
+        unsigned char *pair = t->key + i * t->key_bytes;
+        memcpy(pair + t->key_bytes / 2, pair, t->key_bytes / 2 - i);
+    }
 }
 
 /* 1 if all memory could be had. `t` has what is not computed here. */
 static int make(struct test *t, int bad, int wrong)
 {
     t->message = calloc(t->count, sizeof *t->message);
-    t->key = malloc(t->keys * t->key_bytes);
-    tap_random_bytes(&random_state, t->key, t->keys * t->key_bytes);
+    make_keys(t, bad);
     make_messages(t, bad);
     t->text = malloc(t->text_bytes);
     t->expected = malloc(t->text_bytes);
@@ -460,8 +524,9 @@ static int runs(struct test t, int bad, int wrong)
 static struct test test_of(int row, size_t count, size_t max_bytes, size_t keys)
 {
     static const unsigned tags[] = {4, 8, 12, 13, 14, 15, 16, 16, 16};
+    size_t key_bytes = is_xts(row) ? (size_t)32 << below(2) : 16 + 8 * below(3);
     return (struct test){.row = row,
-                         .key_bytes = 16 + 8 * below(3),
+                         .key_bytes = key_bytes,
                          .keys = keys,
                          .count = count,
                          .max_bytes = max_bytes,
@@ -493,12 +558,14 @@ static void test_sizes(void)
     for (int row = 0; row < OPS; row++) {
         struct test t = test_of(row, 6, application_is_emulated ? 70000 : 5000000, 2);
         int right = runs(t, 0, 1);
-        t = test_of(row, 70, 1 << 30, 3); /* rounds of 63, or 15 */
+        /* Rounds of 63, 15 or, of XTS, 4095. */
+        t = test_of(row, is_xts(row) ? 4200 : 70, 0, 3);
         for (t.in_place = 0; t.in_place < 2 && right; t.in_place++) {
             struct test small = t;
-            small.max_bytes = 2000;
+            small.max_bytes = is_xts(row) ? 50 : 2000;
             right = make(&small, 0, 1);
-            small.batch.max_bytes = 1 << 30;
+            small.batch.max_bytes =
+                is_xts(row) ? GPUAES_DEVICE_BATCH_UNIT_BYTES : GPUAES_DEVICE_BATCH_BYTES;
             application_free(DEVICE, small.temp);
             right = right && lib.temp_bytes(&small.batch, &small.temp_bytes) == GPUAES_OK;
             small.temp = application_alloc(DEVICE, small.temp_bytes);
@@ -512,6 +579,26 @@ static void test_sizes(void)
     tap_ok(runs(t, 0, 0), "GCM without text");
     t = test_of(CTR_ROW, 300, 15, 2);
     tap_ok(runs(t, 0, 0), "CTR of less than a block");
+}
+
+static void test_known(void)
+{
+    enum { ROWS = sizeof xts_vectors / sizeof *xts_vectors };
+    const struct xts_vector *vectors[ROWS];
+    for (int row = XTS_ENCRYPT; row < OPS; row++)
+        for (size_t key_bytes = 32; key_bytes <= 64; key_bytes *= 2) {
+            size_t count = 0;
+            for (size_t i = 0; i < ROWS; i++)
+                if (strlen(xts_vectors[i].key) == 2 * key_bytes)
+                    vectors[count++] = &xts_vectors[i];
+            struct test t = test_of(row, count, XTS_LONGEST, count);
+            t.key_bytes = key_bytes;
+            t.vectors = vectors;
+            int right = runs(t, 0, 0);
+            t.in_place = 1;
+            tap_ok(right && count > 30 && runs(t, 0, 0), "%s: %zu published answers, keys of %zu",
+                   ops[row].name, count, key_bytes);
+        }
 }
 
 static void test_bad(void)
@@ -602,7 +689,7 @@ static void test_graph(void)
 {
     for (int row = CTR_ROW; row < OPS; row++) {
         struct test t = test_of(row, 400, 1500, 9);
-        struct application_graph graph;
+        struct application_graph graph = {0};
         int right = make(&t, 0, 1);
         const size_t room = t.text_bytes;
         right = right && application_begin_capture(stream) && queue(&t) &&
@@ -641,7 +728,8 @@ static void test_refused(void)
     int right = make(&t, 0, 0) && upload(&t);
     size_t bytes;
     tap_ok(right, "a batch to spoil");
-    REFUSED(op, (enum gpuaes_op)GPUAES_XTS_ENCRYPT, "an operation that batches do not have");
+    REFUSED(op, (enum gpuaes_op)GPUAES_ALL_OPS, "an operation that there is not");
+    REFUSED(op, GPUAES_XTS_ENCRYPT, "keys that are no pairs, for XTS");
     REFUSED(op, GPUAES_CBC_DECRYPT, "keys that encrypt, for decryption");
     REFUSED(keys, NULL, "no keys");
     REFUSED(count, GPUAES_DEVICE_BATCH_MESSAGES + 1, "too many messages");
@@ -671,8 +759,11 @@ static void test_refused(void)
     tap_ok(lib.keys_open(&keys, GPUAES_CTR, t.key, 17, 1, stream, 0) == GPUAES_BAD_ARGUMENT &&
                lib.keys_open(&keys, GPUAES_CTR, t.key, 16, 0, stream, 0) == GPUAES_BAD_ARGUMENT &&
                lib.keys_open(&keys, GPUAES_CTR, NULL, 16, 1, stream, 0) == GPUAES_BAD_ARGUMENT &&
-               lib.keys_open(&keys, GPUAES_XTS_DECRYPT, t.key, 32, 1, stream, 0) ==
+               lib.keys_open(&keys, GPUAES_XTS_DECRYPT, t.key, 16, 1, stream, 0) ==
                    GPUAES_BAD_ARGUMENT &&
+               lib.keys_open(&keys, GPUAES_XTS_ENCRYPT, t.key, 48, 1, stream, 0) ==
+                   GPUAES_BAD_ARGUMENT &&
+               lib.keys_open(&keys, GPUAES_CTR, t.key, 64, 1, stream, 0) == GPUAES_BAD_ARGUMENT &&
                lib.keys_open(&keys, GPUAES_CTR, t.key, 16, 1, NULL, 77) == GPUAES_BAD_ARGUMENT &&
                keys == NULL,
            "refused: bad keys");
@@ -684,6 +775,22 @@ static void test_refused(void)
     tap_ok(right && lib.keys_close(NULL, stream) == GPUAES_OK && queue(&t) &&
                application_wait(stream),
            "keys are not closed in a capture, and can be used after it");
+    unmake(&t);
+}
+
+static void test_refused_xts(void)
+{
+    struct test t = test_of(XTS_ENCRYPT, 20, 500, 3);
+    int right = make(&t, 0, 0) && upload(&t);
+    tap_ok(right, "a batch of XTS to spoil");
+    REFUSED(op, GPUAES_XTS_DECRYPT, "keys that encrypt, for decryption of XTS");
+    REFUSED(op, GPUAES_CTR, "pairs of keys, for CTR");
+    REFUSED(op, GPUAES_GCM_ENCRYPT, "pairs of keys, for GCM");
+    REFUSED(max_bytes, (size_t)GPUAES_DEVICE_BATCH_UNIT_BYTES + 1, "too long units of XTS");
+    REFUSED(iv_bytes, 12, "a tweak of 12 bytes");
+    REFUSED(iv, NULL, "no tweaks");
+    tap_ok(application_wait(stream) && queue(&t) && is_right(&t),
+           "and after all that the batch of XTS is as it was");
     unmake(&t);
 }
 
@@ -737,7 +844,7 @@ static int temp_has_secret(const struct test *t)
 
 static void test_secrets(void)
 {
-    for (int row = GCM_ENCRYPT; row < OPS; row++)
+    for (int row = GCM_ENCRYPT; row <= GCM_DECRYPT; row++)
         for (size_t iv_bytes = 12; iv_bytes <= BLOCK; iv_bytes += 4) {
             struct test t = test_of(row, 300, 3000, 1);
             t.iv_bytes = iv_bytes;
@@ -747,6 +854,28 @@ static void test_secrets(void)
                    iv_bytes);
             unmake(&t);
         }
+}
+
+/* The encrypted tweaks of the units. */
+static void test_tweaks(void)
+{
+    for (int row = XTS_ENCRYPT; row < OPS; row++) {
+        struct test t = test_of(row, 300, 3000, 1);
+        int n, right = make(&t, 0, 1) && upload(&t) && queue(&t) && is_right(&t);
+        const size_t key_bytes = aes_key_bytes(&t);
+        unsigned char *left = malloc(t.temp_bytes), tweak[BLOCK];
+        EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+        EVP_EncryptInit_ex(c, key_bytes == 16 ? EVP_aes_128_ecb() : EVP_aes_256_ecb(), NULL,
+                           t.key + key_bytes, NULL);
+        right = right && application_read(left, DEVICE, t.temp, t.temp_bytes);
+        for (size_t i = 0; right && i < t.count; i++)
+            right = EVP_EncryptUpdate(c, tweak, &n, t.iv + i * BLOCK, BLOCK) &&
+                    !has(left, t.temp_bytes, tweak);
+        tap_ok(right, "%s: no tweak stays in the temporary memory", ops[row].name);
+        EVP_CIPHER_CTX_free(c);
+        free(left);
+        unmake(&t);
+    }
 }
 
 int main(void)
@@ -760,13 +889,16 @@ int main(void)
     application.stream_create(&stream, DRV_STREAM_NON_BLOCKING);
     test_random();
     test_sizes();
+    test_known();
     test_bad();
     test_many();
     test_options();
     test_order();
     test_graph();
     test_refused();
+    test_refused_xts();
     test_secrets();
+    test_tweaks();
     application.stream_destroy(stream);
     providers_unload(&test_providers);
     return tap_done();

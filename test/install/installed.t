@@ -127,6 +127,7 @@ my %promise = (
     GPUAES_BATCH_OPS => 7,
     GPUAES_BATCH_AAD_BYTES => 65536,
     GPUAES_DEVICE_BATCH_BYTES => 1 << 30,
+    GPUAES_DEVICE_BATCH_UNIT_BYTES => 1 << 24,
 );
 spew("$folder/promise.c", "#include <gpuaes.h>\n" .
         join('', map { "_Static_assert($_ == $promise{$_}, \"$_ is not $promise{$_}\");\n" } sort keys %promise));
