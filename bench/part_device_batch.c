@@ -19,22 +19,26 @@
 enum { IV = 12, AAD = 32, TAG = 16, KEY = 32, SHORTEST = 64, OCTAVES = 14, HOST_CALLS = 101 };
 
 static const struct mode_row gcm_encrypt = {{NULL, NULL, "AES-256-GCM"}, 1, GPUAES_GCM_ENCRYPT},
-                             gcm_decrypt = {{NULL, NULL, "AES-256-GCM"}, 0, GPUAES_GCM_DECRYPT};
-/* The first three are measured with each shape. */
+                             gcm_decrypt = {{NULL, NULL, "AES-256-GCM"}, 0, GPUAES_GCM_DECRYPT},
+                             xts_encrypt = {{NULL, NULL, "AES-256-XTS"}, 1, GPUAES_XTS_ENCRYPT},
+                             xts_decrypt = {{NULL, NULL, "AES-256-XTS"}, 0, GPUAES_XTS_DECRYPT};
+/* The first three are measured with each shape but those of disks, the last two with those. */
 static const struct mode_row *const modes[] = {&mode_rows[MODE_CTR],
                                                &gcm_encrypt,
                                                &gcm_decrypt,
                                                &mode_rows[MODE_ECB_ENCRYPT],
                                                &mode_rows[MODE_ECB_DECRYPT],
                                                &mode_rows[MODE_CBC_ENCRYPT],
-                                               &mode_rows[MODE_CBC_DECRYPT]};
-enum { MODES = sizeof modes / sizeof modes[0], MAIN_MODES = 3 };
+                                               &mode_rows[MODE_CBC_DECRYPT],
+                                               &xts_encrypt,
+                                               &xts_decrypt};
+enum { MODES = sizeof modes / sizeof modes[0], MAIN_MODES = 3, DISK_MODES = 2 };
 
 struct shape {
     size_t count;  /* as many as there is memory for, if that is less */
     size_t length; /* 0: from 64 bytes to 1 MiB, evenly in their logarithm */
     int keys;      /* one for each message */
-    int modes;
+    int from, to;  /* modes */
 };
 
 struct work {
@@ -180,6 +184,11 @@ static int is_gcm(const struct work *w)
     return w->mode == &gcm_encrypt || w->mode == &gcm_decrypt;
 }
 
+static int is_xts(const struct work *w)
+{
+    return w->mode == &xts_encrypt || w->mode == &xts_decrypt;
+}
+
 static void queue(const struct work *w)
 {
     call_check(gpuaes_device_batch_queue(&w->batch, w->temp.p, w->temp.bytes, w->stream),
@@ -212,10 +221,13 @@ static void turn(int side, void *argument)
 static void open_keys(struct work *w)
 {
     size_t count = w->shape->keys ? w->batch.count : 1;
-    unsigned char *raw = calloc(count, KEY);
-    for (size_t i = 0; raw != NULL && i < count; i++)
-        memcpy(raw + i * KEY, &i, sizeof i);
-    call_check(gpuaes_device_keys_open(&w->keys, w->batch.op, raw, KEY, count, w->stream, 0),
+    size_t bytes = is_xts(w) ? (size_t)2 * KEY : KEY; /* a pair: the second one is all zeros */
+    unsigned char *raw = calloc(count, bytes);
+    for (size_t i = 0; raw != NULL && i < count; i++) {
+        size_t number = i + 1;
+        memcpy(raw + i * bytes, &number, sizeof number);
+    }
+    call_check(gpuaes_device_keys_open(&w->keys, w->batch.op, raw, bytes, count, w->stream, 0),
                "gpuaes_device_keys_open");
     w->batch.keys = w->keys;
     free(raw);
@@ -337,16 +349,22 @@ static void measure_work(struct work *w, const struct memory *m)
 int part_device_batch(void)
 {
     static const struct shape shapes[] = {
-        {65536, 16 * KIB, 0, MODES},  {65536, 16 * KIB, 1, MAIN_MODES},
-        {262144, KIB, 0, MAIN_MODES}, {1048576, 256, 0, MAIN_MODES},
-        {1024, MIB, 0, MAIN_MODES},   {GPUAES_DEVICE_BATCH_MESSAGES, 0, 0, MAIN_MODES},
-        {16, 4 * KIB, 0, MAIN_MODES}};
+        {65536, 16 * KIB, 0, 0, MODES},
+        {65536, 16 * KIB, 1, 0, MAIN_MODES},
+        {262144, KIB, 0, 0, MAIN_MODES},
+        {1048576, 256, 0, 0, MAIN_MODES},
+        {1024, MIB, 0, 0, MAIN_MODES},
+        {GPUAES_DEVICE_BATCH_MESSAGES, 0, 0, 0, MAIN_MODES},
+        {65536, 4 * KIB, 0, MODES - DISK_MODES, MODES}, /* pages, and sectors */
+        {65536, 4 * KIB, 1, MODES - DISK_MODES, MODES},
+        {262144, 512, 0, MODES - DISK_MODES, MODES},
+        {16, 4 * KIB, 0, 0, MAIN_MODES}};
     struct memory m;
     if (!device_memory_take(&m, "device-batch", options.quick ? 256 * KIB : 16 * GIB))
         return 0;
     drv_stream stream = card_stream();
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
-        for (int mode = 0; mode < shapes[i].modes; mode++) {
+        for (int mode = shapes[i].from; mode < shapes[i].to; mode++) {
             struct work w = {.mode = modes[mode], .shape = &shapes[i], .stream = stream};
             measure_work(&w, &m);
         }
