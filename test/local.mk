@@ -89,6 +89,7 @@ emulator_tests = \
 	test/api/batch_test \
 	test/api/batch_threads_test \
 	test/api/clock_change_test \
+	test/api/device_batch_secrets_test \
 	test/api/devices_test \
 	test/api/gcm_batch_test \
 	test/api/gcm_test \
