@@ -1,6 +1,7 @@
 /*
  * Batches and the devices that have their memory: managed memory, devices that are
- * released or lost between an addition and the submission.
+ * released or lost between an addition and the submission; and messages that are described in the
+ * memory of two devices, one of which breaks.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -134,6 +135,103 @@ static int lost(void)
            gpuaes_batch_wait(batch) == GPUAES_FAULT;
 }
 
+/* ---- Messages that are described in device memory ----------------------------------------- */
+
+enum { LEN = 64 << 10, TEMP = 4096 };
+
+/* One message in the memory of a device, which the CPU of an emulated one reads as well. */
+struct described {
+    const void *in;
+    void *out;
+    size_t bytes;
+    const unsigned char *iv;
+    uint32_t status;
+    unsigned char iv_bytes[16], text[LEN];
+    _Alignas(256) unsigned char temp[TEMP];
+};
+
+struct side {
+    struct described *d;
+    struct gpuaes_device_keys *keys;
+    drv_stream stream;
+};
+
+static enum gpuaes_status open_keys(struct side *s)
+{
+    return gpuaes_device_keys_open(&s->keys, GPUAES_CTR, e.key, key_size_of(e.schedule.rounds), 1,
+                                   s->stream, 0);
+}
+
+/* On the device whose context is current. */
+static int open_side(struct side *s)
+{
+    drv_ptr memory;
+    if (application.mem_alloc(&memory, sizeof *s->d) != DRV_SUCCESS ||
+        application.stream_create(&s->stream, DRV_STREAM_NON_BLOCKING) != DRV_SUCCESS)
+        return 0;
+    s->d = (struct described *)(uintptr_t)memory;
+    return open_keys(s) == GPUAES_OK;
+}
+
+static enum gpuaes_status queue_on(const struct side *s)
+{
+    struct described *d = s->d;
+    const struct gpuaes_device_batch batch = {.op = GPUAES_CTR,
+                                              .keys = s->keys,
+                                              .count = 1,
+                                              .max_bytes = LEN,
+                                              .iv_bytes = sizeof d->iv_bytes,
+                                              .in = &d->in,
+                                              .out = &d->out,
+                                              .bytes = &d->bytes,
+                                              .iv = &d->iv,
+                                              .status = &d->status};
+    d->in = d->out = d->text;
+    d->bytes = LEN;
+    d->iv = d->iv_bytes;
+    d->status = GPUAES_UNDEFINED;
+    memcpy(d->iv_bytes, e.iv, sizeof d->iv_bytes);
+    memcpy(d->text, e.plain, LEN);
+    return gpuaes_device_batch_queue(&batch, d->temp, sizeof d->temp, s->stream);
+}
+
+static int is_done(const struct side *s)
+{
+    if (queue_on(s) != GPUAES_OK)
+        return 0;
+    while (emulator_under_way() != 0)
+        usleep(1000);
+    return s->d->status == GPUAES_OK && memcmp(s->d->text, e.cipher, LEN) == 0;
+}
+
+/*
+ * A kernel that uses a wrong address breaks its context: the application sees it first, and from
+ * then on all calls there fail. The other device goes on, and so does what the library does by
+ * itself.
+ */
+static int broken_context(void)
+{
+    struct side side[2];
+    int right = starts_on(3, 0);
+    for (int i = 0; i < 2 && right; i++) {
+        become_an_application(i);
+        right = open_side(&side[i]) && is_done(&side[i]);
+    }
+    emulator_configure("devices=2,fault-device=1,lost=stream_query:1");
+    if (!right || application.stream_query(side[1].stream) == DRV_SUCCESS ||
+        queue_on(&side[1]) != GPUAES_FAULT)
+        return 0;
+    struct gpuaes_device_keys *keys = side[1].keys;
+    right = gpuaes_state() == GPUAES_READY && is_done(&side[0]) &&
+            open_keys(&side[1]) != GPUAES_OK && side[1].keys == NULL &&
+            gpuaes_device_keys_close(keys, side[1].stream) == GPUAES_FAULT;
+    const struct work call = {.op = GPUAES_CTR, .len = BYTES};
+    return right && work_status(&call, &(struct gpuaes_report){0}) == GPUAES_OK &&
+           is_done(&side[0]) &&
+           gpuaes_device_keys_close(side[0].keys, side[0].stream) == GPUAES_OK &&
+           open_keys(&side[0]) == GPUAES_OK && is_done(&side[0]);
+}
+
 int main(void)
 {
     static const struct child_case cases[] = {
@@ -143,6 +241,7 @@ int main(void)
         {"a batch while the application captures a graph", capture},
         {"memory of a device that was released meanwhile", released},
         {"memory of a device that was lost", lost},
+        {"a device whose context is broken, and another that goes on", broken_context},
     };
     tap_random_seed(&random_state);
     emulator_configure("devices=2");
