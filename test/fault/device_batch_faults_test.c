@@ -25,6 +25,7 @@ static const struct row {
     {"CBC decryption, keys of the device", GPUAES_CBC_DECRYPT, 1},
     {"GCM encryption, keys of the device", GPUAES_GCM_ENCRYPT, 1},
     {"GCM decryption", GPUAES_GCM_DECRYPT, 0},
+    {"XTS decryption, keys of the device", GPUAES_XTS_DECRYPT, 1},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -52,7 +53,7 @@ struct test {
 
 static int is_gcm(const struct row *r)
 {
-    return r->op >= GPUAES_GCM_ENCRYPT;
+    return r->op == GPUAES_GCM_ENCRYPT || r->op == GPUAES_GCM_DECRYPT;
 }
 
 /* Output and, of GCM, the tag of ciphertext: from libcrypto. */
@@ -60,9 +61,11 @@ static void expect_message(struct test *t, size_t i)
 {
     const EVP_CIPHER *const gcm = EVP_aes_256_gcm();
     const struct memory *m = t->memory;
-    int n, encrypts = t->row->op != GPUAES_CBC_DECRYPT && t->row->op != GPUAES_GCM_DECRYPT;
+    int n, encrypts = t->row->op == GPUAES_CTR || t->row->op == GPUAES_GCM_ENCRYPT;
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    const EVP_CIPHER *plain = t->row->op == GPUAES_CTR ? EVP_aes_256_ctr() : EVP_aes_256_cbc();
+    const EVP_CIPHER *plain = t->row->op == GPUAES_CTR           ? EVP_aes_256_ctr()
+                              : t->row->op == GPUAES_XTS_DECRYPT ? EVP_aes_128_xts()
+                                                                 : EVP_aes_256_cbc();
     const unsigned char *key = t->keys[i % KEYS];
     for (int turn = encrypts || !is_gcm(t->row); turn < 2; turn++) {
         /* Of decryption, the text comes first; with it the tag. */
