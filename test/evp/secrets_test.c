@@ -15,6 +15,7 @@
 #include "test/support/hash_forms.h"
 #include "test/support/memory_search.h"
 #include "test/support/read_ahead_streams.h"
+#include "test/support/streams.h"
 
 enum { MOST = 16 * MIB, STEP = 4096, GCM_BYTES = 300 * KIB + 5 /* the last block is not whole */ };
 /* Of GCM: H and those of its powers that a key has, those that a device has, E(J0), GHASH of text
@@ -43,6 +44,7 @@ struct secrets {
 static struct search *search;
 static struct secrets *secrets;
 static const char *name_of_case = "";
+static drv_stream cuda_stream; /* of a case that is on one */
 
 struct test_case {
     const char *name, *cipher;
@@ -53,6 +55,7 @@ struct test_case {
     const char *settings, *fault;
     int (*end)(EVP_CIPHER_CTX *context); /* what must leave nothing; 1 */
     int may_refuse, keeps_text;
+    int on_stream;
     int runs_ahead; /* instead of one update: until there is keystream that is not used yet */
 };
 
@@ -347,6 +350,36 @@ static int finish(EVP_CIPHER_CTX *context)
     return EVP_CipherFinal_ex(context, out, &n) && is_clean("after a final", OF_ENDED);
 }
 
+/*
+ * The hash of what was queued is in pinned memory until the tag is made, which fails: memory of the
+ * device is lost then, but the CPU must overwrite its own. The message is so short that one block
+ * of threads hashes it, which leaves the hash and no sums.
+ */
+static int fail_on_stream(EVP_CIPHER_CTX *context, const char *fault)
+{
+    unsigned char out[BLOCK];
+    int n;
+    (void)search_memory(search);
+    int right = count_of(HASH) != 0;
+    if (!right)
+        fprintf(stderr, "# the hash on a stream is not found: the search is in vain\n");
+    emulate(fault);
+    right = right && !EVP_CipherFinal_ex(context, out, &n);
+    emulate("");
+    ERR_clear_error();
+    return right && is_clean("after a fault on the stream", (OF_CONTEXT & ~BIT(HASH)) | BIT(POWER));
+}
+
+static int fault_on_stream(EVP_CIPHER_CTX *context)
+{
+    return fail_on_stream(context, "fault=memset_d8_async:1");
+}
+
+static int lose_on_stream(EVP_CIPHER_CTX *context)
+{
+    return fail_on_stream(context, "lost=memset_d8_async:1");
+}
+
 /* The same text by the library's own calls, there and back, with the key in memory of the test. */
 static int seal_by_library(EVP_CIPHER_CTX *context)
 {
@@ -551,6 +584,12 @@ static const struct test_case cases[] = {
      .settings = "GPUAES_KERNEL=small"},
     {AES("GCM, two devices and threads", "AES-256-GCM", 1, 4 * MIB, 0, PAGEABLE), .end = free_it,
      .settings = "GPUAES_DEVICES=all GPUAES_THREADS=4", .fault = "devices=2"},
+    {AES("GCM on a cuda-stream", "AES-256-GCM", 1, GCM_BYTES, 1, DEVICE), .end = finish,
+     .on_stream = 1},
+    {AES("GCM on a cuda-stream, in whole blocks", "AES-128-GCM", 1, 300 * KIB, 1, DEVICE),
+     .end = finish, .on_stream = 1},
+    {AES("GCM on a cuda-stream, given up", "AES-256-GCM", 1, 300 * KIB, 1, DEVICE), .end = free_it,
+     .on_stream = 1},
     {AES("GCM, another key", "AES-256-GCM", 0, GCM_BYTES, 0, PAGEABLE), .end = give_another_key},
     {AES("GCM, another IV", "AES-256-GCM", 1, GCM_BYTES, 0, PAGEABLE), .end = give_another_iv},
     {AES("GCM, a reset", "AES-192-GCM", 1, GCM_BYTES, 0, PAGEABLE), .end = reset},
@@ -585,6 +624,10 @@ static const struct test_case cases[] = {
      .fault = "lost=launch_kernel:3", .keeps_text = 1},
     {AES("GCM in place, refused", "AES-256-GCM", 0, 5 * MIB, 1, PAGEABLE), .end = free_it,
      .fault = "fault=launch_kernel:3", .may_refuse = 1},
+    {AES("GCM on a cuda-stream, its end fails", "AES-256-GCM", 1, KIB, 1, DEVICE),
+     .end = fault_on_stream, .fault = "", .on_stream = 1, .keeps_text = 1},
+    {AES("GCM on a cuda-stream, the device is lost", "AES-256-GCM", 1, KIB, 1, DEVICE),
+     .end = lose_on_stream, .fault = "", .on_stream = 1, .keeps_text = 1},
     {AHEAD("a stream is freed", ""), .end = free_it},
     {AHEAD("another key", ""), .end = give_another_key},
     {AHEAD("another IV", ""), .end = give_another_iv},
@@ -629,6 +672,8 @@ static int update(const struct test_case *c, EVP_CIPHER_CTX *context)
     emulate("");
     if (!done)
         ERR_clear_error();
+    if (c->on_stream && !application_wait(cuda_stream))
+        return 0;
     if (memory != NULL && c->place != PAGEABLE)
         (void)application_read(secrets->out, c->place, memory, c->bytes);
     return done ? memcmp(secrets->out, expected, (size_t)n) == 0 : c->may_refuse;
@@ -637,8 +682,9 @@ static int update(const struct test_case *c, EVP_CIPHER_CTX *context)
 static EVP_CIPHER_CTX *open_context(const struct test_case *c)
 {
     unsigned one = 1;
-    OSSL_PARAM params[] = {c->place == DEVICE ? OSSL_PARAM_construct_uint("device-memory", &one)
-                                              : OSSL_PARAM_construct_end(),
+    OSSL_PARAM params[] = {c->place == DEVICE && !c->on_stream
+                               ? OSSL_PARAM_construct_uint("device-memory", &one)
+                               : OSSL_PARAM_construct_end(),
                            OSSL_PARAM_construct_end()};
     int is_base64 = !strcmp(c->cipher, "BASE64");
     EVP_CIPHER_CTX *context = context_open(1, c->cipher, is_base64 ? NULL : secrets->key,
@@ -648,6 +694,10 @@ static EVP_CIPHER_CTX *open_context(const struct test_case *c)
         abort();
     }
     EVP_CIPHER_CTX_set_padding(context, 0);
+    if (c->on_stream &&
+        (application.stream_create(&cuda_stream, DRV_STREAM_NON_BLOCKING) != DRV_SUCCESS ||
+         !set_stream(context, cuda_stream)))
+        abort();
     return context;
 }
 
