@@ -106,6 +106,7 @@ emulator_tests = \
 	test/fault/random_faults_test \
 	test/process/root_directory_test \
 	test/unit/aes_kernels_test \
+	test/unit/batch_blocks_test \
 	test/unit/base64_kernels_test \
 	test/unit/emulator_test \
 	test/unit/gcm_kernels_test
