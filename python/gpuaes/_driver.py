@@ -25,7 +25,7 @@ from ._library import lib
 from .errors import GpuaesError
 
 # From cuda.h.
-_MEMORY_TYPE, _ORDINAL, _EVENT_QUIET, _RELAXED, _NOT_READY = 2, 9, 2, 2, 600
+_MEMORY_TYPE, _ORDINAL, _EVENT_QUIET, _RELAXED, _NON_BLOCKING, _NOT_READY = 2, 9, 2, 2, 1, 600
 
 _PROTOTYPES: dict[str, list[Any]] = {
     "cuDeviceGetCount": [POINTER(c_int)],
@@ -33,6 +33,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "cuCtxPushCurrent_v2": [c_void_p],
     "cuCtxPopCurrent_v2": [POINTER(c_void_p)],
     "cuThreadExchangeStreamCaptureMode": [POINTER(c_int)],
+    "cuStreamCreate": [POINTER(c_void_p), c_uint],
     "cuStreamIsCapturing": [c_void_p, POINTER(c_int)],
     "cuEventCreate": [POINTER(c_void_p), c_uint],
     "cuEventDestroy_v2": [c_void_p],
@@ -106,11 +107,16 @@ _process = os.getpid()
 class _Retired:
     """Something to be freed behind events, which cannot be recorded on a stream while that is captured."""
 
-    __slots__ = ("lanes", "events", "free")
+    __slots__ = ("used", "lanes", "events", "free")
 
     def __init__(self, lanes: list[Lane], free: Callable[[], None]) -> None:
-        self.lanes, self.free = lanes, free
+        self.used, self.lanes, self.free = tuple(lanes), lanes, free
         self.events: list[tuple[Context, c_void_p]] = []
+
+    def wait(self) -> None:
+        """Waits for what lanes have queued since, too. The error of a stream that is gone is ignored."""
+        for lane_ in self.used:
+            lib.gpuaes_stream_binding_wait(lane_.binding, None)
 
     def is_passed(self) -> bool:
         while self.lanes:
@@ -175,16 +181,18 @@ def _record(lane: Lane) -> c_void_p | None:
 
 
 def reap(everything: bool = False) -> None:
-    """Frees what streams have passed; with `everything`, also the rest, of which each waits for its own."""
+    """Frees what streams have passed; with `everything`, waits for the rest and frees it, too."""
     for _ in range(len(_retired) if everything else min(len(_retired), _REAPED_AT_ONCE)):
         try:
             entry = _retired.pop(0)
         except IndexError:  # another thread has taken it
             return
-        if everything or entry.is_passed():
-            entry.free()
-        else:
-            _retired.append(entry)
+        if not entry.is_passed():
+            if not everything:
+                _retired.append(entry)
+                continue
+            entry.wait()
+        entry.free()
 
 
 def _end() -> None:
@@ -201,12 +209,13 @@ def _end() -> None:
 class Context:
     """The primary context of a device, current to the thread within a `with`."""
 
-    __slots__ = ("handle",)
+    __slots__ = ("handle", "_own")
 
     def __init__(self, device: int) -> None:
         handle = c_void_p()
         check(cuda().cuDevicePrimaryCtxRetain(byref(handle), device), f"using device {device}")
         self.handle = handle
+        self._own = c_void_p()
 
     def __enter__(self) -> None:
         result = _cuda.cuCtxPushCurrent_v2(self.handle)
@@ -229,6 +238,13 @@ class Context:
             _cuda.cuThreadExchangeStreamCaptureMode(byref(mode))
             if not failed:
                 _cuda.cuCtxPopCurrent_v2(_popped)
+
+    def own_stream(self) -> int | None:
+        """A stream of the package, which waits for no other and is kept; None where it cannot be made."""
+        with _lock, self.relaxed():
+            if not self._own and _cuda.cuStreamCreate(byref(self._own), _NON_BLOCKING):
+                return None
+            return self._own.value
 
     def destroy_if_passed(self, event: c_void_p) -> bool:
         """Whether the device has passed the event, which is destroyed then."""
@@ -470,10 +486,14 @@ class _Remains:
 
 
 def retire_keys(keys: c_void_p, lanes: list[Lane]) -> None:
-    """Closes keys of a device once the streams on which they were used have passed that."""
+    """Closes keys of a device once the streams on which they were used have passed that.
+
+    The keys are overwritten on a stream of the package: the application may have destroyed its own since, or queued
+    other work there, for which that would wait.
+    """
 
     def close() -> None:
-        lib.gpuaes_device_keys_close(keys, lanes[0].stream if lanes else 0)
+        lib.gpuaes_device_keys_close(keys, lanes[0].context.own_stream() if lanes else None)
 
     retire(lanes, close)
 

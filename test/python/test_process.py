@@ -9,9 +9,10 @@ import pytest
 
 gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
 messages = pytest.importorskip("messages")
-from gpuaes import InvalidTag, _driver  # noqa: E402
+from gpuaes import InvalidTag, _driver, _library  # noqa: E402
 from gpuaes.aead import AESGCM  # noqa: E402
 from gpuaes.ciphers import Cipher, algorithms, modes  # noqa: E402
+from gpuaes.random import Generator  # noqa: E402
 
 
 def test_devices_and_statistics(rng, device_array):
@@ -106,6 +107,30 @@ def test_streams_that_come_and_go(rng, device_array):
             assert sealed.tobytes() == messages.sealed(key, i.to_bytes(12, "big"), text)
     assert len(_driver._lanes) <= _driver._LANES_MOST
     assert len(aes._keys._on_device[0][1]) <= _driver._LANES_MOST
+
+
+def test_keys_are_closed_when_their_stream_is_gone(rng, device_array, monkeypatch):
+    import device_arrays
+
+    closed, close = [], _library.lib.gpuaes_device_keys_close
+
+    def noted(keys, stream):
+        closed.append(close(keys, stream))
+        return closed[-1]
+
+    aes, generator = AESGCM(rng.randbytes(32)), Generator()
+    with device_arrays.new_stream() as stream:
+        aes.encrypt(bytes(12), device_array(bytes(100), stream=stream))
+        generator.random_(device_array(bytes(100), stream=stream))
+        _driver._lanes[0, stream].wait("waiting for the stream")
+    while _driver._retired:
+        _driver.reap()
+    monkeypatch.setattr(_library.lib, "gpuaes_device_keys_close", noted)
+    aes.close()
+    generator.close()
+    while _driver._retired:
+        _driver.reap()
+    assert closed == [_library.OK] * 2
 
 
 # ---- In processes of their own ------------------------------------------------------------------
