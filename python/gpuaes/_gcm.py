@@ -44,7 +44,12 @@ class LostOutput(Exception):
 
 
 class GcmKeys:
-    """A key of GCM, expanded for the host and, once it is used there, on each device."""
+    """A key of GCM, expanded for the host and, once it is used there, on each device. Each use is within a `with`:
+    what closes the object meanwhile, such as another thread, leaves the key to the end of the last use.
+
+    Lists and dictionaries are changed by one operation each, which the interpreter's lock makes atomic: a lock of the
+    object might be held by another thread when the process forks.
+    """
 
     def __init__(self, key: SecretBytes) -> None:
         self.key = key
@@ -53,6 +58,21 @@ class GcmKeys:
         lib.gpuaes_gcm_key_expand(byref(self.expanded), key.address, key.bytes)
         self._lock = threading.Lock()
         self._on_device: dict[int, tuple[c_void_p, dict[int, Lane]]] = {}
+        self._closed = False
+        self._users: list[None] = []
+
+    def __enter__(self) -> GcmKeys:
+        # In this order: close() sees the use, or the use sees close().
+        self._users.append(None)
+        if self._closed:
+            self.__exit__()
+            raise ValueError("the AESGCM object was closed: its key is gone")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._users.pop()
+        if self._closed and not self._users:
+            self.wipe()
 
     def on_device(self, lane: Lane) -> c_void_p:
         """The key on the lane's device."""
@@ -98,9 +118,19 @@ class GcmKeys:
             return entry
 
     def close(self) -> None:
-        """Overwrites the keys: those of devices when the streams have passed what uses them."""
-        opened, self._on_device = self._on_device, {}
-        for keys, lanes in opened.values():
+        """Overwrites the keys, once nothing uses them. Closing again does nothing."""
+        if not self._closed:
+            self._closed = True
+            if not self._users:
+                self.wipe()
+
+    def wipe(self) -> None:
+        """Overwrites the keys at once: those of devices when the streams have passed what uses them."""
+        while self._on_device:
+            try:
+                _, (keys, lanes) = self._on_device.popitem()
+            except KeyError:  # another thread has taken it
+                break
             _driver.retire_keys(keys, list(lanes.values()))
         _library.cleanse(self.expanded)
         self.key.close()

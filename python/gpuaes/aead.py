@@ -55,7 +55,7 @@ class AESGCM:
 
     def __init__(self, key: Any) -> None:
         """`key` is bytes of the host; raises ValueError unless it has 16, 24 or 32 of them."""
-        self._keys: _gcm.GcmKeys | None = _gcm.GcmKeys(secret_key(key))
+        self._keys = _gcm.GcmKeys(secret_key(key))
 
     @staticmethod
     def generate_key(bit_length: int = 256) -> bytes:
@@ -71,20 +71,20 @@ class AESGCM:
         returned. It may begin where `data` does: `encrypt(nonce, tensor[:-16], out=tensor)` works in place. Else
         they must not overlap.
         """
-        keys = self._open_keys()
-        nonce, aad, _kept = self._parameters(nonce, associated_data)
-        memory = _memory.view(data)
-        if memory.bytes > _library.GCM_TEXT_MOST:
-            raise _gcm.too_long(memory.bytes)
-        result, place = self._result(out, memory, memory.bytes + TAG_BYTES)
-        count = memory.bytes
-        if memory.device is not None:
-            _gcm.run_on_device(keys, True, nonce, aad, memory, place, count, place.address + count)
-        else:
-            result, place = _on_host(
-                keys, True, nonce, aad, memory, result, place, out, count, lambda m: m.address + count
-            )
-        return self._finished(result, place, out)
+        with self._keys as keys:
+            nonce, aad, _kept = self._parameters(nonce, associated_data)
+            memory = _memory.view(data)
+            if memory.bytes > _library.GCM_TEXT_MOST:
+                raise _gcm.too_long(memory.bytes)
+            result, place = self._result(out, memory, memory.bytes + TAG_BYTES)
+            count = memory.bytes
+            if memory.device is not None:
+                _gcm.run_on_device(keys, True, nonce, aad, memory, place, count, place.address + count)
+            else:
+                result, place = _on_host(
+                    keys, True, nonce, aad, memory, result, place, out, count, lambda m: m.address + count
+                )
+            return self._finished(result, place, out)
 
     def decrypt(self, nonce: Any, data: Any, associated_data: Any = None, *, out: Any = None) -> Any:
         """Returns the text of `data`, which ends with its tag of 16 bytes.
@@ -94,30 +94,29 @@ class AESGCM:
         Raises InvalidTag where the message is not authentic, or shorter than a tag. Nothing of its text can be read
         then: `out` has zeros.
         """
-        keys = self._open_keys()
-        nonce, aad, _kept = self._parameters(nonce, associated_data)
-        memory = _memory.view(data)
-        count = memory.bytes - TAG_BYTES
-        if count < 0:
-            raise InvalidTag(f"data has {memory.bytes} bytes: a message has {TAG_BYTES} or more")
-        if count > _library.GCM_TEXT_MOST:
-            raise _gcm.too_long(count)
-        result, place = self._result(out, memory, count)
-        tag = memory.address + count
-        if memory.device is not None:
-            authentic = _gcm.run_on_device(keys, False, nonce, aad, memory, place, count, tag)
-            if not authentic:
-                raise InvalidTag
-        else:
-            result, place = _on_host(keys, False, nonce, aad, memory, result, place, out, count, lambda _: tag)
-        return self._finished(result, place, out)
+        with self._keys as keys:
+            nonce, aad, _kept = self._parameters(nonce, associated_data)
+            memory = _memory.view(data)
+            count = memory.bytes - TAG_BYTES
+            if count < 0:
+                raise InvalidTag(f"data has {memory.bytes} bytes: a message has {TAG_BYTES} or more")
+            if count > _library.GCM_TEXT_MOST:
+                raise _gcm.too_long(count)
+            result, place = self._result(out, memory, count)
+            tag = memory.address + count
+            if memory.device is not None:
+                authentic = _gcm.run_on_device(keys, False, nonce, aad, memory, place, count, tag)
+                if not authentic:
+                    raise InvalidTag
+            else:
+                result, place = _on_host(keys, False, nonce, aad, memory, result, place, out, count, lambda _: tag)
+            return self._finished(result, place, out)
 
     def close(self) -> None:
-        """Overwrites the key. That on a device is overwritten once the streams have passed the work with it, within a
-        later call of the package. The object cannot be used any more; closing it again does nothing."""
-        keys, self._keys = self._keys, None
-        if keys is not None:
-            keys.close()
+        """Overwrites the key: at the end of calls that other threads have begun, and on a device once the streams have
+        passed the work with it, within a later call of the package. The object cannot be used any more; closing it again
+        does nothing."""
+        self._keys.close()
 
     def __enter__(self) -> AESGCM:
         return self
@@ -128,13 +127,8 @@ class AESGCM:
         self.close()
 
     def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if getattr(self, "_keys", None) is not None and not _ending():
-            self.close()
-
-    def _open_keys(self) -> _gcm.GcmKeys:
-        if self._keys is None:
-            raise ValueError("the AESGCM object was closed: its key is gone")
-        return self._keys
+        if hasattr(self, "_keys") and not _ending():
+            self._keys.wipe()
 
     @staticmethod
     def _parameters(nonce: Any, associated_data: Any) -> tuple[bytes, tuple[int, int], object]:

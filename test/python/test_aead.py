@@ -2,6 +2,8 @@
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
+import threading
+
 import pytest
 
 gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
@@ -342,3 +344,31 @@ def test_capture_is_refused(device_array, cuda_stream):
         finally:
             driver.call("cuStreamEndCapture", ctypes.c_void_p(cuda_stream), ctypes.byref(graph))
             driver.call("cuGraphDestroy", graph)
+
+
+def test_closed_by_another_thread_in_mid_call(rng, device_array):
+    """The call ends with its own key, not with one that is overwritten."""
+    key, text = rng.randbytes(32), rng.randbytes(100)
+
+    class Closing:
+        def __init__(self, array):
+            self.array = array
+
+        @property
+        def __cuda_array_interface__(self):
+            thread = threading.Thread(target=aes.close)
+            thread.start()
+            thread.join()
+            return self.array.__cuda_array_interface__
+
+    sealed = messages.sealed(key, bytes(12), text)
+    aes = AESGCM(key)
+    held, expanded = aes._keys.key, aes._keys.expanded
+    assert aes.encrypt(bytes(12), Closing(device_array(text))).tobytes() == sealed
+    assert held.buffer.raw == bytes(32) and bytes(expanded) == bytes(len(bytes(expanded)))
+    assert not aes._keys._on_device
+    for call in aes.encrypt, aes.decrypt:
+        with pytest.raises(ValueError, match="closed"):
+            call(bytes(12), sealed)
+    aes = AESGCM(key)
+    assert aes.decrypt(bytes(12), Closing(device_array(sealed))).tobytes() == text
