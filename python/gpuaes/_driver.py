@@ -16,6 +16,7 @@ import ctypes
 import os
 import sys
 import threading
+import time
 from collections import OrderedDict
 from ctypes import POINTER, byref, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
 from typing import Any, Callable, Iterable, Iterator
@@ -101,6 +102,7 @@ def _library_ready(device: int | None) -> None:
 # ---- What is in use until streams have passed it -------------------------------------
 
 _REAPED_AT_ONCE = 8
+_LOOK_SECONDS = 1e-4
 _process = os.getpid()
 
 
@@ -114,12 +116,17 @@ class _Retired:
         self.events: list[tuple[Context, c_void_p]] = []
 
     def wait(self) -> None:
-        """Waits for what lanes have queued since, too. The error of a stream that is gone is ignored."""
+        """Waits for what lanes have queued since, too."""
         for lane_ in self.used:
-            lib.gpuaes_stream_binding_wait(lane_.binding, None)
+            _wait_at_end(lane_)
 
     def is_passed(self) -> bool:
         while self.lanes:
+            if self.lanes[-1].tail:
+                if not self.lanes[-1].tail.is_passed():
+                    return False
+                self.lanes.pop()
+                continue
             event = _record(self.lanes[-1])
             if event is None:
                 return False
@@ -158,7 +165,7 @@ def retire(lanes: Iterable[Lane], free: Callable[[], None]) -> None:
         _kept.append(entry)
         return
     for i in reversed(range(len(entry.lanes))):
-        event = _record(entry.lanes[i])
+        event = _record(entry.lanes[i]) if not entry.lanes[i].tail else None
         if event is not None:
             context = entry.lanes.pop(i).context
             if event:
@@ -195,10 +202,18 @@ def reap(everything: bool = False) -> None:
         entry.free()
 
 
+def _wait_at_end(of: Lane) -> None:
+    """Waits for the stream's work, and ignores errors."""
+    if of.tail:
+        of.tail.wait()
+    else:
+        lib.gpuaes_stream_binding_wait(of.binding, None)
+
+
 def _end() -> None:
     if os.getpid() == _process:
         for each in _lanes.values():
-            lib.gpuaes_stream_binding_wait(each.binding, None)
+            _wait_at_end(each)
         _lanes.clear()
         reap(everything=True)
 
@@ -346,13 +361,47 @@ class _Ring:
         lib.gpuaes_pinned_free(self.slots[0].address, self.bytes)
 
 
+class _Tail:
+    """The end of what the package has queued on a stream that the application may destroy at any time: after that,
+    the driver may be asked about an event on it, and not about the stream."""
+
+    __slots__ = ("context", "event", "entered")
+
+    def __init__(self, context: Context) -> None:
+        self.context, self.event = context, c_void_p()
+        self.entered = 0  # calls that may have queued more than the event knows
+        with context.relaxed():
+            check(_cuda.cuEventCreate(byref(self.event), _EVENT_QUIET), "creating an event")
+
+    def move(self, stream: int) -> None:
+        """With the stream's work queued. What is captured into a graph is not waited for."""
+        capturing = c_int()
+        with self.context.relaxed():
+            if not _cuda.cuStreamIsCapturing(stream, byref(capturing)) and not capturing.value:
+                _cuda.cuEventRecord(self.event, stream)
+
+    def is_passed(self) -> bool:
+        with self.context.relaxed():
+            return not self.entered and _cuda.cuEventQuery(self.event) != _NOT_READY
+
+    def wait(self) -> None:
+        while not self.is_passed():
+            time.sleep(_LOOK_SECONDS)
+
+    def free(self) -> None:
+        with self.context.relaxed():
+            _cuda.cuEventDestroy_v2(self.event)
+
+
 class Lane:
     """A stream of the application. Enter it (`with lane:`) for all else: it is the lock of what it keeps, and makes
-    its context current. Two threads that share a stream take turns."""
+    its context current. Two threads that share a stream take turns. A stream that neither is the legacy one nor has an
+    owner may be gone after any call: it has a tail."""
 
     def __init__(self, device: int, stream: int, owner: object) -> None:
         self.device, self.stream, self.owner = device, stream, owner
         self.context = context_of(device)
+        self.tail: _Tail | None = None
         self.lock = threading.RLock()
         self.workspace, self.workspace_bytes = 0, 0
         self.ring: _Ring | None = None
@@ -367,6 +416,8 @@ class Lane:
                 status,
             )
         _library.check(status, f"using stream {stream:#x} of device {device}")
+        if stream and owner is None:
+            self.tail = _Tail(self.context)
 
     def __enter__(self) -> Lane:
         self.lock.acquire()
@@ -375,9 +426,14 @@ class Lane:
         except BaseException:
             self.lock.release()
             raise
+        if self.tail:
+            self.tail.entered += 1
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self.tail:
+            self.tail.move(self.stream)
+            self.tail.entered -= 1
         self.context.__exit__()
         self.lock.release()
 
@@ -475,9 +531,12 @@ class _Remains:
     def __init__(self, gone: Lane) -> None:
         self.context, self.stream, self.owner = gone.context, gone.stream, gone.owner
         self.binding, self.ring, self.workspace = gone.binding, gone.ring, gone.workspace
+        self.tail = gone.tail
 
     def free_all(self) -> None:
         lib.gpuaes_stream_binding_close(self.binding)
+        if self.tail:
+            self.tail.free()
         with self.context.relaxed():
             if self.ring is not None:
                 self.ring.free()

@@ -176,7 +176,8 @@ def _view_torch(tensor: Any, torch: Any, writable: bool, name: str) -> Memory:
     if where.type == "cuda":
         index = where.index
         stream = _torch_stream(torch, index)
-        return Memory(tensor.data_ptr(), count, index, _legacy(stream), False, tensor, "torch")
+        # PyTorch's streams are never destroyed.
+        return Memory(tensor.data_ptr(), count, index, _legacy(stream), False, tensor, "torch", torch)
     if where.type != "cpu":
         raise TypeError(f"{name} is on the device {str(where)!r}: expected 'cuda' or 'cpu'")
     return Memory(tensor.data_ptr(), count, None, 0, False, tensor, "torch")

@@ -9,6 +9,7 @@ import pytest
 
 gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
 messages = pytest.importorskip("messages")
+import gpuaes.base64  # noqa: E402
 from gpuaes import InvalidTag, _driver, _library  # noqa: E402
 from gpuaes.aead import AESGCM  # noqa: E402
 from gpuaes.ciphers import Cipher, algorithms, modes  # noqa: E402
@@ -131,6 +132,44 @@ def test_keys_are_closed_when_their_stream_is_gone(rng, device_array, monkeypatc
     while _driver._retired:
         _driver.reap()
     assert closed == [_library.OK] * 2
+
+
+def test_streams_that_are_gone_are_left_alone(rng, device_array, monkeypatch):
+    import device_arrays
+
+    used, driver = [], _driver.cuda()
+
+    class Watched:
+        def __getattr__(self, name):
+            def call(*arguments):
+                used.extend(name for each in arguments if getattr(each, "value", each) == stream)
+                return getattr(driver, name)(*arguments)
+
+            return call
+
+    aes, data = AESGCM(rng.randbytes(32)), rng.randbytes(500)
+    with device_arrays.new_stream() as stream:
+        encryptor = Cipher(algorithms.AES(bytes(16)), modes.CTR(bytes(16))).encryptor()
+        results = [
+            aes.encrypt(bytes(12), device_array(data, stream=stream)),
+            encryptor.update(device_array(data, stream=stream)),
+            gpuaes.base64.encode(device_array(data, stream=stream)),
+        ]
+    monkeypatch.setattr(_driver, "_cuda", Watched())
+    monkeypatch.setattr(_library.lib, "gpuaes_stream_binding_wait", lambda binding, _: used.append("wait"))
+    lane = _driver._lanes[0, stream]
+    del results, encryptor
+    aes.close()
+    gc.collect()
+    while _driver._retired:
+        _driver.reap()
+    _driver._wait_at_end(lane)
+    del lane
+    _driver._lanes.clear()  # as at the end of the process
+    gc.collect()
+    while _driver._retired:
+        _driver.reap()
+    assert used == []
 
 
 # ---- In processes of their own ------------------------------------------------------------------
