@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 
 #include "base/clock.h"
 #include "cuda/device/ring.h"
@@ -192,6 +193,17 @@ static void sleep_after(int64_t waited)
     (void)nanosleep(&t, NULL);
 }
 
+/*
+ * Lets sleeps of this thread end on time, prctl(2): the kernel adds up to 50 us to each by default.
+ * Returns what was set before, below 1 where that is not known.
+ */
+static int set_timer_slack(int ns)
+{
+    int before = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+    (void)prctl(PR_SET_TIMERSLACK, (unsigned long)ns, 0, 0, 0);
+    return before;
+}
+
 static drv_result query(const struct driver *d, drv_stream stream, drv_event event)
 {
     return event != NULL ? d->event_query(event) : d->stream_query(stream);
@@ -202,19 +214,24 @@ static drv_result wait_within(const struct driver *d, drv_stream stream, drv_eve
 {
     int64_t looked = clock_ns(CLOCK_MONOTONIC), waited = 0;
     const int64_t most = limit_ns / LOOKS_LEAST;
-    for (;;) {
+    int slack = 0;
+    drv_result r;
+    while ((r = query(d, stream, event)) == DRV_NOT_READY && waited <= limit_ns) {
+        if (waited < SPIN_NS) {
+            relax();
+        } else {
+            if (slack == 0)
+                slack = set_timer_slack(1);
+            sleep_after(waited);
+        }
         int64_t now = clock_ns(CLOCK_MONOTONIC), turn = now - looked;
         /* A long turn is of a process that was stopped, perhaps with its whole machine. */
         waited += turn < most ? turn : most;
         looked = now;
-        drv_result r = query(d, stream, event);
-        if (r != DRV_NOT_READY || waited > limit_ns)
-            return r;
-        if (waited < SPIN_NS)
-            relax();
-        else
-            sleep_after(waited);
     }
+    if (slack > 0)
+        (void)set_timer_slack(slack);
+    return r;
 }
 
 drv_result device_wait(const struct device *device, drv_stream stream, drv_event event)

@@ -6,6 +6,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include <sys/prctl.h>
+
 #include "test/support/library.h"
 
 enum { LARGEST = 3 << 20, MARGIN = 64, ROOM = LARGEST + 2 * MARGIN };
@@ -78,6 +80,16 @@ static void test_kinds(void)
         }
     tap_ok(emulator_unpinned_copies() == 0, "pageable memory is never given to the driver");
     free(b.got);
+}
+
+/* All calls of test_kinds(), some of which sleep. */
+static void test_thread_state(void)
+{
+    enum { SLACK_NS = 12345 };
+    (void)prctl(PR_SET_TIMERSLACK, SLACK_NS, 0, 0, 0);
+    test_kinds();
+    tap_ok(prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0) == SLACK_NS,
+           "the caller's timer slack is as before");
 }
 
 /* ---- Base64 --------------------------------------------------------------------- */
@@ -217,7 +229,7 @@ int main(void)
     tap_random_seed(&random_state);
     become_an_application(0);
     tap_ok(starts_with(NULL), "the device starts");
-    test_kinds();
+    test_thread_state();
     test_base64();
     test_arguments();
     test_cap();
