@@ -171,14 +171,12 @@ static int queue_aes(const void *argument, int input)
                                      BYTES) == GPUAES_OK;
 }
 
-/* On a stream of the library's; returns when it is done, so that the host's part is timed, too. */
-static int call_gcm(const void *argument, int input)
+/* Each is a message of its own, whose hash is not asked for. */
+static int queue_gcm(const void *argument, int input)
 {
     const struct aes_work *w = argument;
-    struct gpuaes_gcm_state state = {{0}, {0}};
-    memcpy(state.counter, w->iv[input], sizeof state.counter);
-    return gpuaes_gcm(w->op, &w->gcm[input], &state, in, out, BYTES, GPUAES_WAIT, NULL) ==
-           GPUAES_OK;
+    return gpuaes_stream_binding_gcm(w->queue, w->op, &w->gcm[input], w->iv[input], 1, in, out,
+                                     BYTES) == GPUAES_OK;
 }
 
 /* Blocks whose bytes are, after the first AddRoundKey, those of the lane's row. */
@@ -243,7 +241,7 @@ static int measure_aes(struct aes_work *w, size_t key_bytes, struct verdict *ver
     if (is_gcm(w->op))
         vary_hash_keys(w, key_bytes);
     return fill_colliding(w->op == GPUAES_ECB_ENCRYPT ? w->key[0].encrypt : w->key[0].decrypt) &&
-           finish() && measure(is_gcm(w->op) ? call_gcm : queue_aes, w, verdict);
+           finish() && measure(is_gcm(w->op) ? queue_gcm : queue_aes, w, verdict);
 }
 
 /* 1 if no time depends on the input. */
