@@ -798,7 +798,8 @@ GPUAES_API enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_bi
  * Queues whole blocks of GCM as gpuaes_gcm() would run them, from `counter` on; memory and statuses
  * are as for gpuaes_stream_binding_aes(). The hash stays on the device, where the next call adds to
  * it, until gpuaes_stream_binding_hash() gets it: all work between two calls of that has one key.
- * With `begins` it is the first call of a message: a hash that was not got is dropped.
+ * With `begins` it is the first call of a message: a hash that was not got is dropped, and with the
+ * powers of its key overwritten in the order of the stream. With a length of 0 that is all.
  * The first GCM of a device waits for its self-test, but not for the stream.
  */
 GPUAES_API enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_binding *binding,

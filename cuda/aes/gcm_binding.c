@@ -69,6 +69,37 @@ static struct kernels_sums next_sums(const struct gpuaes_stream_binding *binding
         binding->sums.address == first ? first + sums_bytes(binding) : first, 0};
 }
 
+/* Queues that the powers of H are overwritten. */
+static drv_result wipe_powers(const struct gpuaes_stream_binding *binding, drv_stream stream)
+{
+    return binding->device->driver->memset_d8_async(binding->gcm_memory.address, 0,
+                                                    KERNELS_GCM_SCRATCH_MOST, stream);
+}
+
+/*
+ * Drops the hash of what was queued, and queues that it and the powers of H are overwritten. Does
+ * nothing where there is none.
+ */
+static drv_result drop_hash(struct gpuaes_stream_binding *binding)
+{
+    const struct driver *d = binding->device->driver;
+    if (binding->hashed == 0)
+        return DRV_SUCCESS;
+    drv_result r = device_may_use(binding->device, binding->stream);
+    if (r == DRV_SUCCESS)
+        r = stream_events_begin(&binding->events, d, binding->stream);
+    if (r == DRV_SUCCESS)
+        r = wipe_powers(binding, binding->stream);
+    if (r == DRV_SUCCESS)
+        r = d->memset_d8_async(binding->gcm_sums.address, 0, 2 * sums_bytes(binding),
+                               binding->stream);
+    if (r == DRV_SUCCESS)
+        r = stream_events_end(&binding->events, d, binding->stream);
+    if (r == DRV_SUCCESS)
+        begin(binding);
+    return r;
+}
+
 /* ---- Work ---------------------------------------------------------------------------------- */
 
 /* Between the events that tell the binding's work from the application's. */
@@ -135,26 +166,21 @@ enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_binding *bindi
     if ((op != GPUAES_GCM_ENCRYPT && op != GPUAES_GCM_DECRYPT) || key == NULL || counter == NULL ||
         aes_bad_arguments(&key->schedule, in, out, len))
         return GPUAES_BAD_ARGUMENT;
-    if (len == 0)
+    if (len == 0 && !begins)
         return GPUAES_OK;
     enum gpuaes_status status = stream_binding_enter(binding, &guard);
     if (status != GPUAES_OK)
         return status;
-    if (begins)
-        begin(binding);
-    status = run(binding, op, key, counter, in, out, len);
+    drv_result r = begins ? drop_hash(binding) : DRV_SUCCESS;
+    if (r != DRV_SUCCESS)
+        status = stream_binding_failure(binding, "dropping the hash of a message", r);
+    else if (len != 0)
+        status = run(binding, op, key, counter, in, out, len);
     runtime_leave_device(&guard, binding->device);
     return status;
 }
 
 /* ---- The hash ------------------------------------------------------------------------------ */
-
-/* Queues that the powers of H are overwritten. */
-static drv_result wipe_powers(const struct gpuaes_stream_binding *binding, drv_stream stream)
-{
-    return binding->device->driver->memset_d8_async(binding->gcm_memory.address, 0,
-                                                    KERNELS_GCM_SCRATCH_MOST, stream);
-}
 
 static unsigned char *sums_of(const struct gpuaes_stream_binding *binding)
 {

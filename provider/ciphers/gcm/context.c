@@ -106,10 +106,18 @@ static void ask_again(struct gcm_context *c)
         gcm_ask_policy(c);
 }
 
+/* Forgets a message of ours that has not ended. The key must be that of the message. */
+static void give_up(struct gcm_context *c)
+{
+    if (c->side != GCM_OURS)
+        return;
+    gcm_stream_drop(c);
+    OPENSSL_cleanse(&c->ours, sizeof c->ours);
+}
+
 void gcm_leave_to_cpu(struct gcm_context *c, enum cpu_reason why)
 {
-    if (c->side == GCM_OURS)
-        OPENSSL_cleanse(&c->ours, sizeof c->ours);
+    give_up(c);
     c->side = GCM_CPUS;
     c->again = -1;
     c->why = why;
@@ -134,8 +142,6 @@ void gcm_update_thresholds(struct gcm_context *c)
 static void begin_message(struct gcm_context *c, int has_iv)
 {
     int is_fresh = c->side == GCM_UNDECIDED && !c->is_begun;
-    if (c->side == GCM_OURS)
-        OPENSSL_cleanse(&c->ours, sizeof c->ours);
     c->side = has_iv || is_fresh ? GCM_UNDECIDED : GCM_CPUS;
     c->aad_bytes = 0;
     c->is_begun = 0;
@@ -157,6 +163,8 @@ int gcm_init(struct gcm_context *c, int encrypting, const unsigned char *key, si
         return 0;
     c->encrypting = encrypting;
     int ok = init(c->cpu, key, key_bytes, iv, iv_bytes, NULL);
+    if (key != NULL || (ok && iv != NULL))
+        give_up(c);
     if (ok && key != NULL)
         note_key(c, key);
     if (ok && iv != NULL)

@@ -65,6 +65,19 @@ int gcm_stream_sync(struct gcm_context *c)
     return c->stream.binding == NULL || sync(c) == GPUAES_OK;
 }
 
+void gcm_stream_drop(struct gcm_context *c)
+{
+    struct work work = {.kind = WORK_GCM_ENCRYPT,
+                        .binding = c->stream.binding,
+                        .gcm_state = &c->ours.state,
+                        .begins = 1};
+    if (c->stream.binding == NULL || !c->ours.is_queued)
+        return;
+    work.gcm_key = gcm_schedule(c);
+    (void)offload(&work, OFFLOAD_QUEUE_GCM);
+    c->ours.is_queued = 0;
+}
+
 void gcm_stream_unbind(struct gcm_context *c)
 {
     struct work work = {.binding = c->stream.binding};

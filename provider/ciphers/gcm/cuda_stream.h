@@ -22,6 +22,13 @@ int gcm_stream_sync(struct gcm_context *context);
 /* Waits, and works without a stream from now on. Returns 0 where gcm_stream_sync() does. */
 int gcm_stream_close(struct gcm_context *context);
 
+/*
+ * Drops the hash of what is queued, of a message that is given up, and queues that it is
+ * overwritten. Its key must still be there. Where the stream takes no work, the next message or the
+ * end of the context does that.
+ */
+void gcm_stream_drop(struct gcm_context *context);
+
 /* Gives the stream up; the hash of what is queued is not wanted any more. */
 void gcm_stream_unbind(struct gcm_context *context);
 
