@@ -189,13 +189,13 @@ static uint32_t find_key(struct gpuaes_batch *batch, const struct gpuaes_message
 
 /*
  * Counts a side of a message that is pinned. Returns 1 if `p`, which is in `range`, follows `bytes`
- * at `before` in the same allocation.
+ * at `before` in the same allocation. An empty message is nowhere, whatever its pointers are.
  */
 static int count_pinned(struct gpuaes_batch *batch, const struct batch_range *range,
                         const unsigned char *p, size_t len, const unsigned char *before,
                         size_t bytes)
 {
-    int follows = memory_address(before) + bytes == memory_address(p) &&
+    int follows = bytes != 0 && memory_address(before) + bytes == memory_address(p) &&
                   memory_address(before) >= range->begin;
     batch->pinned_bytes += len;
     batch->pinned_runs += !follows;

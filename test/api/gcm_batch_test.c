@@ -191,6 +191,48 @@ static int random_runs(size_t iv_bytes, size_t aad_bytes, size_t len)
     return right;
 }
 
+/*
+ * An empty message, which is nowhere, and one that begins where it would be, in place in pinned
+ * memory of which there is too much for kernels to work there.
+ */
+static int empty_goes_before(void)
+{
+    enum { LEN = 768 << 10 };
+    unsigned char iv[12] = {1}, tag[2][BLOCK] = {{0}}, none[BLOCK];
+    struct single s = {.iv = iv, .iv_bytes = sizeof iv};
+    struct gpuaes_batch *batch = open_batch();
+    unsigned char *text = gpuaes_pinned_alloc(LEN);
+    s.plain = malloc(LEN);
+    s.cipher = malloc(LEN);
+    tap_random_bytes(&random_state, s.key, sizeof s.key);
+    tap_random_bytes(&random_state, s.plain, LEN);
+    memcpy(text, s.plain, LEN);
+    encrypt_single(&s);
+    memcpy(none, s.tag, BLOCK);
+    s.len = LEN;
+    encrypt_single(&s);
+    struct gpuaes_message m = {.op = GPUAES_GCM_ENCRYPT,
+                               .key = s.key,
+                               .key_bytes = sizeof s.key,
+                               .iv = iv,
+                               .in = text,
+                               .out = text,
+                               .iv_bytes = sizeof iv,
+                               .tag = tag[0],
+                               .tag_bytes = BLOCK};
+    int right = gpuaes_batch_add(batch, &m) == GPUAES_OK;
+    m.len = LEN;
+    m.tag = tag[1];
+    right = right && gpuaes_batch_add(batch, &m) == GPUAES_OK && batch_is_done(batch) &&
+            memcmp(text, s.cipher, LEN) == 0 && memcmp(tag[0], none, BLOCK) == 0 &&
+            memcmp(tag[1], s.tag, BLOCK) == 0;
+    gpuaes_batch_close(batch);
+    gpuaes_pinned_free(text, LEN);
+    free(s.plain);
+    free(s.cipher);
+    return right;
+}
+
 static void test_sizes(void)
 {
     int right = 1;
@@ -206,6 +248,7 @@ static void test_sizes(void)
     tap_ok(random_runs(12, 13, GPUAES_BATCH_PAGEABLE_BYTES) &&
                random_runs(12, 13, GPUAES_BATCH_PAGEABLE_BYTES - 1),
            "a text of 2 MiB");
+    tap_ok(empty_goes_before(), "an empty text before one at the same place");
 }
 
 /* ---- The counter ----------------------------------------------------------------------- */
