@@ -717,7 +717,7 @@ struct gpuaes_random {
     uint64_t first;            /* the number of the first element that is written */
     size_t count;              /* 0: nothing is queued */
     size_t element_bytes;      /* RANGE, BERNOULLI: 1, 2, 4 or 8 */
-    double scale, shift;       /* UNIFORM, NORMAL: finite; of float, rounded to that */
+    double scale, shift;       /* UNIFORM, NORMAL: finite; of float, also when rounded to that */
     int64_t low;               /* RANGE */
     uint64_t range;
     double probability; /* BERNOULLI: 0 to 1 */

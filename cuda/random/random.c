@@ -51,7 +51,8 @@ static size_t element_bytes(const struct gpuaes_random *random)
 static int is_bad_key(const struct gpuaes_random *random)
 {
     const struct gpuaes_device_keys *keys = random->keys;
-    return keys == NULL || keys->decrypts || keys->rounds != ROUNDS || random->key >= keys->count;
+    return keys == NULL || keys->decrypts || keys->pairs || keys->rounds != ROUNDS ||
+           random->key >= keys->count;
 }
 
 static int is_bad_number(const struct gpuaes_random *random)
@@ -62,6 +63,9 @@ static int is_bad_number(const struct gpuaes_random *random)
         return 0;
     case GPUAES_RANDOM_BERNOULLI: /* not a number is refused, too */
         return !(random->probability >= 0 && random->probability <= 1);
+    case GPUAES_RANDOM_UNIFORM32:
+    case GPUAES_RANDOM_NORMAL32:
+        return !isfinite((float)random->scale) || !isfinite((float)random->shift);
     default:
         return !isfinite(random->scale) || !isfinite(random->shift);
     }

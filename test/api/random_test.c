@@ -498,12 +498,16 @@ static int check_refused(void)
     if (right < 0)
         return right;
     unsigned char *device = application_alloc(DEVICE, 4096), *pageable = malloc(4096);
-    struct gpuaes_device_keys *shorter, *backwards;
-    right = lib.keys_open(&shorter, GPUAES_CTR, raw_keys, 16, 1, stream, 0) == GPUAES_OK &&
-            lib.keys_open(&backwards, GPUAES_CBC_DECRYPT, raw_keys, KEY, 1, stream, 0) == GPUAES_OK;
+    struct gpuaes_device_keys *shorter, *backwards, *pairs;
+    right =
+        lib.keys_open(&shorter, GPUAES_CTR, raw_keys, 16, 1, stream, 0) == GPUAES_OK &&
+        lib.keys_open(&backwards, GPUAES_CBC_DECRYPT, raw_keys, KEY, 1, stream, 0) == GPUAES_OK &&
+        lib.keys_open(&pairs, GPUAES_XTS_ENCRYPT, raw_keys, 2 * (size_t)KEY, 1, stream, 0) ==
+            GPUAES_OK;
 #define REFUSED(kind, out, member, value)                                                          \
     do {                                                                                           \
         struct gpuaes_random r = random_of(GPUAES_RANDOM_##kind, 10);                              \
+        r.key = 0; /* which all keys have */                                                       \
         r.first = 0;                                                                               \
         r.element_bytes = 8;                                                                       \
         r.member = value;                                                                          \
@@ -514,6 +518,7 @@ static int check_refused(void)
     REFUSED(BYTES, device, keys, NULL);
     REFUSED(BYTES, device, keys, shorter);
     REFUSED(BYTES, device, keys, backwards);
+    REFUSED(BYTES, device, keys, pairs);
     REFUSED(BYTES, device, key, KEYS);
     REFUSED(BYTES, NULL, key, 0);
     REFUSED(BYTES, device, first, UINT64_MAX - 5);
@@ -526,6 +531,8 @@ static int check_refused(void)
     REFUSED(UNIFORM32, device + 2, key, 0);
     REFUSED(UNIFORM32, device, scale, (double)NAN);
     REFUSED(NORMAL64, device, shift, (double)INFINITY);
+    REFUSED(UNIFORM32, device, scale, 1e39); /* as a float, it is infinite */
+    REFUSED(NORMAL32, device, shift, -1e39);
     REFUSED(BERNOULLI, device, probability, 1.0000001);
     REFUSED(BERNOULLI, device, probability, -0.5);
     REFUSED(BERNOULLI, device, probability, (double)NAN);
@@ -536,7 +543,8 @@ static int check_refused(void)
     r.count = 0;
     right &= is_refused(&r, NULL, GPUAES_OK, "nothing to do");
     right &= lib.keys_close(shorter, stream) == GPUAES_OK &&
-             lib.keys_close(backwards, stream) == GPUAES_OK;
+             lib.keys_close(backwards, stream) == GPUAES_OK &&
+             lib.keys_close(pairs, stream) == GPUAES_OK;
     r = random_of(GPUAES_RANDOM_BYTES, 1000);
     right &= runs(&r, 0);
     application_free(DEVICE, device);
