@@ -1,8 +1,9 @@
 /*
- * Keys of batches that are described in device memory, and what their kernels keep in between:
- * schedules and powers of the hash key last until the keys are closed; masks of tags, counters that
- * come from a hash and encrypted tweaks are gone when the batch is done, also where a launch has
- * failed. All writable memory of the process is searched, in which the emulator's device memory is.
+ * Keys of batches that are described in device memory and of random numbers, and what the kernels
+ * of batches keep in between: schedules and powers of the hash key last until the keys are closed;
+ * masks of tags, counters that come from a hash and encrypted tweaks are gone when the batch is
+ * done, also where a launch has failed. All writable memory of the process is searched, in which
+ * the emulator's device memory is.
  *
  * Keys and text of the test, and what is looked for, lie in memory that is not searched, and are
  * made by a child.
@@ -37,6 +38,7 @@ static const struct row rows[] = {
     {"XTS encryption, keys of the device", GPUAES_XTS_ENCRYPT, 64, 3, BLOCK, 1},
     {"XTS decryption, one key", GPUAES_XTS_DECRYPT, 32, 1, BLOCK, 0},
 };
+static const struct row random_row = {"random numbers", GPUAES_CTR, 32, KEYS_MOST, BLOCK, 1};
 enum { ROWS = sizeof rows / sizeof *rows };
 
 struct secrets {
@@ -302,6 +304,33 @@ static int run_row(const void *argument)
     return 0;
 }
 
+/* Numbers of each key, as bytes and as integers. */
+static int run_random(const void *argument)
+{
+    struct test t = {.row = argument};
+    if (!prepare(&t))
+        return 1;
+    if ((found_kinds() & BIT(SCHEDULE)) == 0)
+        return 2; /* the search is in vain */
+    if (has_raw_keys())
+        return 3;
+    for (uint32_t key = 0; key < t.row->keys; key++) {
+        struct gpuaes_random r = {.keys = t.keys, .key = key, .count = sizeof t.memory->text};
+        if (gpuaes_random_queue(&r, t.memory->text, t.stream) != GPUAES_OK)
+            return 4;
+        r.kind = GPUAES_RANDOM_RANGE;
+        r.element_bytes = 1;
+        if (gpuaes_random_queue(&r, t.memory->text, t.stream) != GPUAES_OK)
+            return 5;
+    }
+    if (!has_only("after random numbers", BIT(SCHEDULE) | BIT(KEY)) || has_raw_keys())
+        return 6;
+    if (gpuaes_device_keys_close(t.keys, t.stream) != GPUAES_OK ||
+        !has_only("after the keys were closed", 0))
+        return 7;
+    return 0;
+}
+
 struct fault {
     const struct row *row;
     char options[96];
@@ -350,5 +379,6 @@ int main(int argc, char **argv)
         if (is_gcm(&rows[i]) || is_xts(&rows[i]))
             check_faults(&rows[i]);
     }
+    child_ok(run_random, &random_row, "random numbers: no key outlives its use");
     return tap_done();
 }
