@@ -7,7 +7,8 @@
     batch.check()         # waits; InvalidTag names the messages that are not authentic
 
 What describes the messages is written to the device once. The batch may then be queued as often as there is new data
-in the same places, also while the stream is captured into a CUDA graph, whose runs read the data anew.
+in the same places, also while the stream is captured into a CUDA graph, whose runs read the data anew. The batch must
+outlive such a graph, and check() knows of its runs where they are on the current stream.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
@@ -98,7 +99,7 @@ class Batch:
         self.out, targets = self._targets(messages, parts, whole, offsets, out)
         self._count = len(parts)
         device = parts[0].device or 0
-        self._home = lane = _driver.lane(device, parts[0].stream, parts[0].stream_owner)
+        self._home = self._last = lane = _driver.lane(device, parts[0].stream, parts[0].stream_owner)
         self._owners: list[Any] = [messages, self.out, ivs, tags]
         numbers = self._open_keys(keys, key_numbers, lane)
         self.status, status = self._new_status(parts[0])
@@ -310,15 +311,15 @@ class Batch:
     # ---- Work -------------------------------------------------------------------------
 
     def queue(self) -> None:
-        """Queues all messages on the current stream of the messages' package, and returns. For arrays of JAX, whose own
-        streams do not know of it, it waits. Raises GpuaesError."""
+        """Queues all messages on the current stream of the messages' package, and returns. Waits for the last queue()
+        where that was on another stream, and for arrays of JAX, whose own streams do not know of the work. Raises
+        GpuaesError."""
         memory = _memory.view(self._first, name="messages")
         lane = self._home
         if memory.stream != lane.stream:
             lane = _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
-            if lane.stream not in self._lanes:
-                self._home.wait("describing a batch")
-        self._lanes[lane.stream] = lane
+        self._wait_for_other(lane)
+        self._lanes[lane.stream] = self._last = lane
         with lane:
             status = lib.gpuaes_device_batch_queue(byref(self._batch), self._temp, self._temp_bytes, lane.stream)
         _library.check(status, "queueing a batch")
@@ -330,6 +331,7 @@ class Batch:
         where the batch was not queued."""
         memory = _memory.view(self._first, name="messages")
         lane = _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
+        self._wait_for_other(lane)
         numbers = array("I", lane.read(self._batch.status, 4 * self._count))
         if _NOT_QUEUED * 0x01010101 in numbers:
             raise ValueError("the batch was not queued: expected queue() before check()")
@@ -340,6 +342,11 @@ class Batch:
         for i, number in enumerate(numbers):
             if number != OK:
                 raise GpuaesError(f"message {i}: {_library.status_text(number)}", number)
+
+    def _wait_for_other(self, lane: _driver.Lane) -> None:
+        """Waits where the last work was queued on another stream: it shares memory with what comes."""
+        if self._last.stream != lane.stream:
+            self._last.wait("running a batch")
 
     def __len__(self) -> int:
         return self._count

@@ -98,6 +98,28 @@ def test_queued_again_with_other_data_and_on_another_stream(rng, device_array, c
     assert batch.out[0].tobytes() == messages.context("CTR", key, iv, True).update(text)
 
 
+def test_checked_on_another_stream(rng, device_array, cuda_stream):
+    """check() waits for the stream of queue(), whichever is current, and so does queue() on another."""
+    import device_arrays
+
+    key, text = rng.randbytes(16), rng.randbytes(64 << 10)
+    sealed = messages.sealed(key, bytes(12), text)
+    data = device_array(sealed[:-16], stream=cuda_stream)
+    batch = Batch("GCM", key, [data], encrypt=False, ivs=[bytes(12)], tags=[sealed[-16:]])
+    data.stream = None
+    run(batch)
+    for _ in range(20):
+        device_arrays.driver().write(data.address, sealed[:-17] + bytes([sealed[-17] ^ 1]))
+        data.stream = cuda_stream
+        batch.queue()
+        data.stream = None
+        with pytest.raises(InvalidTag):
+            batch.check()
+        device_arrays.driver().write(data.address, sealed[:-16])
+        batch.queue()
+        batch.check()
+
+
 def test_collected_in_mid_work(rng, device_array, cuda_stream):
     key = rng.randbytes(16)
     expected, outs = [], []
