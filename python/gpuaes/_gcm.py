@@ -265,10 +265,10 @@ def run_on_device(
         lane.refuse_capture(doing)
         if count < BATCH_MOST and aad[1] <= AAD_IN_SLOT and len(nonce) <= NONCE_MOST:
             authentic = _run_batch(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
-            if encrypt:
-                _memory.hold(lane, data, out)
-            return authentic
-        return _run_binding(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
+        else:
+            authentic = _run_binding(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
+        _memory.hold(lane, data, out)
+        return authentic
 
 
 def _slot_batch(slot: Any) -> _library.DeviceBatch:

@@ -235,6 +235,7 @@ class Generator:
             r.keys = self._keys_on(lane, key)
             r.first = self._reserve(r.kind, r.count)
             _library.check(lib.gpuaes_random_queue(byref(r), memory.address, lane.stream), doing)
+            _memory.hold(lane, memory)
 
     def _keys_on(self, lane: Lane, key: SecretBytes) -> c_void_p:
         entry = self._on_device.get(lane.device)

@@ -4,13 +4,14 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
 import gc
 import threading
+import weakref
 
 import pytest
 
 gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
 messages = pytest.importorskip("messages")
 import gpuaes.base64  # noqa: E402
-from gpuaes import InvalidTag, _driver, _library  # noqa: E402
+from gpuaes import InvalidTag, _driver, _gcm, _library  # noqa: E402
 from gpuaes.aead import AESGCM  # noqa: E402
 from gpuaes.ciphers import Cipher, algorithms, modes  # noqa: E402
 from gpuaes.random import Generator  # noqa: E402
@@ -95,6 +96,24 @@ def test_collection_in_mid_work(rng, device_array, cuda_stream):
     gc.collect()
     while _driver._retired:  # all is freed once the stream has passed it
         _driver.reap()
+
+
+@pytest.mark.parametrize("work", ["batch", "binding", "random"])
+def test_arrays_are_kept_until_work_is_done(rng, device_array, monkeypatch, work):
+    """Those of a package whose allocator may not follow the order of streams."""
+    data = device_array(rng.randbytes(1000))
+    kept = weakref.ref(data)
+    if work == "random":
+        Generator().random_(data)
+    else:
+        if work == "binding":
+            monkeypatch.setattr(_gcm, "BATCH_MOST", 0)
+        AESGCM(rng.randbytes(16)).encrypt(bytes(12), device_array(bytes(984)), out=data)
+    del data
+    assert kept()
+    while _driver._retired:
+        _driver.reap()
+    assert not kept()
 
 
 def test_streams_that_come_and_go(rng, device_array):
