@@ -66,13 +66,6 @@ class Keystream:
         for at in range(0, count, _PIECE):
             self._cipher.update(zeros, out + at, min(_PIECE, count - at))
 
-    def read(self, position: int, count: int) -> bytes:
-        data = ctypes.create_string_buffer(max(count, 1))
-        self.write(position, ctypes.addressof(data), count)
-        result = data.raw[:count]
-        _library.cleanse(data)
-        return result
-
 
 def element_bytes(r: Random) -> int:
     return r.element_bytes if r.kind in (RANDOM_RANGE, RANDOM_BERNOULLI) else WIDTH[r.kind]

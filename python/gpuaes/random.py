@@ -111,17 +111,15 @@ class Generator:
         self._forward_secure = bool(forward_secure)
         self._on_device: dict[int, tuple[c_void_p, dict[int, Lane]]] = {}
         self._key: SecretBytes | None = None
-        self._set(_key_of(seed), 0, RANDOM_BYTES)
+        self._set(_secret(_key_of(seed)), 0, RANDOM_BYTES)
         _generators.add(self)
 
     # ---- The key and the position ---------------------------------------------------------
 
-    def _set(self, key: _Bytes, position: int, kind: int) -> None:
+    def _set(self, key: SecretBytes, position: int, kind: int) -> None:
         """Takes a key, and gives up the one before."""
         self._forget_key()
-        held = ctypes.create_string_buffer(key, KEY_BYTES)
-        self._key = SecretBytes(ctypes.addressof(held), KEY_BYTES)
-        _library.cleanse(held)
+        self._key = key
         self._cpu = _random_cpu.Keystream(self._key)
         self._position, self._kind = position, kind
         self._process = os.getpid(), _forks
@@ -142,8 +140,10 @@ class Generator:
         if self._key is None:
             raise ValueError("the generator was closed: its key is gone")
         if self._process != (os.getpid(), _forks):
-            old = ctypes.string_at(self._key.address, KEY_BYTES)
-            self._set(hashlib.sha256(b"gpuaes.random fork " + old + os.urandom(KEY_BYTES)).digest(), 0, RANDOM_BYTES)
+            mixed = hashlib.sha256(b"gpuaes.random fork ")
+            mixed.update(self._key.buffer)
+            mixed.update(os.urandom(KEY_BYTES))
+            self._set(_secret(mixed.digest()), 0, RANDOM_BYTES)
         assert self._key is not None
         return self._key
 
@@ -182,7 +182,7 @@ class Generator:
             raise ValueError("state has another form: expected bytes of state()")
         with self._lock:
             self._forward_secure = bool(forward_secure)
-            self._set(key, position, kind)
+            self._set(_secret(key), position, kind)
 
     # ---- Numbers --------------------------------------------------------------------------
 
@@ -198,8 +198,11 @@ class Generator:
         return begin // width
 
     def _rekey(self) -> None:
+        # Not by way of bytes, which cannot be overwritten.
         at = self._position + -self._position % BLOCK
-        self._set(self._cpu.read(at, KEY_BYTES), 0, RANDOM_BYTES)
+        key = _secret(bytes(KEY_BYTES))
+        self._cpu.write(at, key.address, KEY_BYTES)
+        self._set(key, 0, RANDOM_BYTES)
 
     def _fill(self, memory: Memory, r: Random) -> None:
         """Fills `memory` with elements of the kind that the struct has."""
@@ -285,9 +288,10 @@ class Generator:
         """Fills a tensor with numbers from `low` to `high`, without `high` but for rounding: multiples of 2^-24 of the
         distance, of float64 2^-53. Takes float32 and float64."""
         memory, kind = self._floats(tensor, 0)
-        low, high = _number(low, "low"), _number(high, "high")
-        if low > high or not math.isfinite(high - low):
-            raise ValueError(f"low is {low} and high is {high}: expected a range from low to high")
+        single = kind == RANDOM_UNIFORM32
+        low, high = _number(low, "low", single), _number(high, "high", single)
+        if low > high or not _is_finite(high - low, single):
+            raise ValueError(f"low is {low} and high is {high}: expected a range from low to high, of a finite length")
         self._fill(memory, Random(kind=kind, scale=high - low, shift=low))
         return tensor
 
@@ -295,7 +299,8 @@ class Generator:
         """Fills a tensor with normal numbers, after Box and Muller; none is farther from the mean than 6.77 times
         `std`, of float64 8.66. Takes float32 and float64."""
         memory, kind = self._floats(tensor, 1)
-        mean, std = _number(mean, "mean"), _number(std, "std")
+        single = kind == RANDOM_NORMAL32
+        mean, std = _number(mean, "mean", single), _number(std, "std", single)
         if std < 0:
             raise ValueError(f"std is {std}: expected 0 or more")
         self._fill(memory, Random(kind=kind, scale=std, shift=mean))
@@ -388,6 +393,15 @@ def _key_of(seed: Any) -> bytes:
     raise TypeError(f"seed is {type(seed).__name__}: expected None, an int, a str or {KEY_BYTES} bytes")
 
 
+def _secret(key: _Bytes) -> SecretBytes:
+    """A copy in memory that can be overwritten."""
+    held = ctypes.create_string_buffer(key, KEY_BYTES)
+    try:
+        return SecretBytes(ctypes.addressof(held), KEY_BYTES)
+    finally:
+        _library.cleanse(held)
+
+
 def _place_of(device: Any) -> int | str | None:
     """CUDA's ordinal, or "cpu"."""
     if device is None or (isinstance(device, int) and 0 <= device < 64):
@@ -400,13 +414,20 @@ def _place_of(device: Any) -> int | str | None:
     raise ValueError(f"device is {device!r}: expected an ordinal of CUDA, 'cuda:N', 'cpu' or None")
 
 
-def _number(value: Any, name: str) -> float:
+def _is_finite(number: float, single: bool) -> bool:
+    """Also as a float32, where it is to be one."""
+    return math.isfinite(ctypes.c_float(number).value if single else number)
+
+
+def _number(value: Any, name: str, single: bool = False) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {value!r}: expected a number") from None
-    if not math.isfinite(number):
-        raise ValueError(f"{name} is {number}: expected a finite number")
+    except OverflowError:
+        number = math.inf
+    if not _is_finite(number, single):
+        raise ValueError(f"{name} is {number}: expected a finite {'float32' if single else 'number'}")
     return number
 
 
