@@ -354,6 +354,13 @@ class CipherContext:
 
     def _run_on_device(self, data: Memory, out: Memory, count: int) -> None:
         lane = _driver.lane(data.device or 0, data.stream, data.stream_owner)
+        if self._mode == "CTR" and self._position % BLOCK == 0 == count % BLOCK and lane.tail is None:
+            # Whole blocks, the most frequent: the library needs no current context, and refuses a capture itself.
+            with lane.lock:
+                self._queue(lane, self._counter(self._position), data.address, out.address, count)
+                self._position += count
+                _memory.hold(lane, data, out)
+            return
         if self._mode == "CBC":
             self._fetch_chain()
         with lane:
@@ -374,6 +381,9 @@ class CipherContext:
         status = lib.gpuaes_stream_binding_aes(
             lane.binding, self._op(), byref(self._expanded()), iv, source, out, count
         )
+        if status == _library.BUSY:
+            with lane:
+                lane.refuse_capture(f"running {self._mode}")
         if status != OK:
             raise _library.error(status, f"running {self._mode} on device {lane.device}")
 

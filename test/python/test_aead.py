@@ -327,6 +327,7 @@ def test_capture_is_refused(device_array, cuda_stream):
     data = device_array(bytes(32), stream=cuda_stream)
     aes, encryptor = AESGCM(bytes(16)), Cipher(algorithms.AES(bytes(16)), modes.CTR(bytes(16))).encryptor()
     encryptor.update(b"12345")  # the next begins within a block
+    whole = Cipher(algorithms.AES(bytes(16)), modes.CTR(bytes(16))).encryptor()
     aes.encrypt(bytes(12), data)
     driver = device_arrays.driver()
     with driver.current():
@@ -338,12 +339,13 @@ def test_capture_is_refused(device_array, cuda_stream):
         graph = ctypes.c_void_p()
         driver.call("cuStreamBeginCapture_v2", ctypes.c_void_p(cuda_stream), 2)
         try:
-            for call in lambda: aes.encrypt(bytes(12), data), lambda: encryptor.update(data):
+            for call in lambda: aes.encrypt(bytes(12), data), lambda: encryptor.update(data), lambda: whole.update(data):
                 with pytest.raises(gpuaes.GpuaesError, match="captured into a CUDA graph"):
                     call()
         finally:
             driver.call("cuStreamEndCapture", ctypes.c_void_p(cuda_stream), ctypes.byref(graph))
             driver.call("cuGraphDestroy", graph)
+    assert whole.update(data).tobytes() == messages.context("CTR", bytes(16), bytes(16), True).update(bytes(32))
 
 
 def test_closed_by_another_thread_in_mid_call(rng, device_array):
