@@ -92,7 +92,8 @@ class Cipher:
     def __init__(self, algorithm: AES, mode: ECB | CBC | CTR, backend: object = None) -> None:
         """`backend` is ignored, as in cryptography."""
         if not isinstance(algorithm, AES):
-            raise TypeError(f"algorithm is {algorithm!r}: expected gpuaes.ciphers.AES")
+            # Not its value, which is often the key.
+            raise TypeError(f"algorithm is {type(algorithm).__name__}: expected gpuaes.ciphers.AES")
         if not isinstance(mode, (ECB, CBC, CTR)):
             raise TypeError(f"mode is {mode!r}: expected ECB, CBC or CTR of gpuaes.ciphers")
         self.algorithm, self.mode = algorithm, mode

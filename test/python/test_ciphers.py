@@ -224,3 +224,8 @@ def test_keys_are_overwritten_with_the_last_object():
     assert any(key.raw) and any(bytes(schedule))
     del context
     assert not any(key.raw) and not any(bytes(schedule))
+
+
+def test_key_in_the_place_of_the_algorithm_is_not_repeated():
+    with pytest.raises(TypeError, match="^algorithm is bytes: expected gpuaes.ciphers.AES$"):
+        Cipher(b"a key of 16 byte", modes.CTR(bytes(16)))
