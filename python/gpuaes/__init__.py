@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-from typing import Any, Iterable, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from . import _library, aead, base64, batch, ciphers
 from ._driver import DeviceMemory
@@ -88,11 +89,15 @@ def start(devices: Iterable[int] | None = None) -> list[Device]:
     Raises ValueError for an ordinal that is none, and GpuaesError where none of the devices can be used, or the
     process has started others.
     """
-    wanted = None if devices is None else sorted(set(devices))
-    if wanted is not None:
+    wanted = None
+    if devices is not None:
+        if not isinstance(devices, Iterable):
+            raise TypeError(f"devices is {devices!r}: expected a list of ordinals, or None")
+        wanted = list(devices)
         for ordinal in wanted:
             if not isinstance(ordinal, int) or not 0 <= ordinal < 64:
                 raise ValueError(f"devices has {ordinal!r}: expected ordinals from 0 to 63")
+        wanted = sorted(set(wanted))
         if not wanted:
             raise ValueError("devices is empty: expected ordinals, or None")
         mask = sum(1 << ordinal for ordinal in wanted)
