@@ -20,6 +20,7 @@ import array
 import ctypes
 import hashlib
 import math
+import operator
 import os
 import struct
 import sys
@@ -382,8 +383,8 @@ class Generator:
 def _key_of(seed: Any) -> bytes:
     if seed is None:
         return os.urandom(KEY_BYTES)
-    if isinstance(seed, int):
-        return hashlib.sha256(b"gpuaes.random int %d" % seed).digest()
+    if hasattr(seed, "__index__"):
+        return hashlib.sha256(b"gpuaes.random int %d" % _integer(seed, "seed")).digest()
     if isinstance(seed, str):
         return hashlib.sha256(b"gpuaes.random str " + seed.encode()).digest()
     if isinstance(seed, (bytes, bytearray)):
@@ -409,7 +410,7 @@ def _place_of(device: Any) -> int | str | None:
     kind, _, number = str(device).partition(":")
     if kind == "cpu" and not number:
         return "cpu"
-    if kind == "cuda" and (not number or (number.isdigit() and int(number) < 64)):
+    if kind == "cuda" and (not number or (number.isascii() and number.isdigit() and int(number) < 64)):
         return int(number or 0)
     raise ValueError(f"device is {device!r}: expected an ordinal of CUDA, 'cuda:N', 'cpu' or None")
 
@@ -431,20 +432,26 @@ def _number(value: Any, name: str, single: bool = False) -> float:
     return number
 
 
+def _integer(value: Any, name: str) -> int:
+    """Also of an integer of NumPy."""
+    try:
+        return int(operator.index(value))
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}: expected an int") from None
+
+
 def _length(value: Any, name: str) -> int:
-    if not isinstance(value, int) or not 0 <= value < 1 << 60:
-        raise ValueError(f"{name} is {value!r}: expected an int, 0 or more")
-    return value
+    count = _integer(value, name)
+    if not 0 <= count < 1 << 60:
+        raise ValueError(f"{name} is {count}: expected an int, 0 or more")
+    return count
 
 
 def _limits(low: int | None, high: int | None) -> tuple[int, int]:
     """The least and the greatest of integers from `low` to `high` - 1, or from 0 to the one that is given."""
     if low is None or high is None:
         low, high = 0, low if high is None else high
-    for name, value in (("low", low), ("high", high)):
-        if not isinstance(value, int):
-            raise TypeError(f"{name} is {value!r}: expected an int")
-    assert low is not None and high is not None
+    low, high = _integer(low, "low"), _integer(high, "high")
     if low >= high:
         raise ValueError(f"low is {low} and high is {high}: expected low to be less than high")
     return low, high - 1

@@ -308,6 +308,15 @@ def test_arrays_like_others():
         generator.permutation(3, like=bytearray(8))
 
 
+def test_integers_of_numpy():
+    numpy = pytest.importorskip("numpy")
+    number = numpy.int64
+    assert Generator(number(7)).bytes(8) == Generator(7).bytes(8)
+    assert Generator(7).permutation(number(9)).tolist() == Generator(7).permutation(9).tolist()
+    assert Generator(7).randint(number(5), number(9)) == Generator(7).randint(5, 9)
+    assert list(Generator(7).permutation(True)) == [0]
+
+
 # ---- State -----------------------------------------------------------------------------
 
 
@@ -502,6 +511,7 @@ def test_arguments_are_refused():
     for call, message in [
         (lambda: Generator(1.5), "seed is float"),
         (lambda: Generator(b"short"), "seed has 5 bytes"),
+        (lambda: Generator(1, "cuda:\u00b2"), "device is 'cuda:"),
         (lambda: generator.uniform_(floats, 2, 1), "low is 2.0 and high is 1.0"),
         (lambda: generator.uniform_(floats, -1e308, 1e308), "low is"),
         (lambda: generator.uniform_(floats, math.nan), "low is nan"),
