@@ -205,6 +205,8 @@ def _view_cupy(array: Any, cupy: Any, name: str) -> Memory:
 def _view_numpy(array: Any, name: str) -> Memory:
     if array.dtype.hasobject:
         raise TypeError(f"{name} has elements that are Python objects: expected numbers")
+    if _is_of(array, "numpy.ma", "MaskedArray"):
+        raise TypeError(f"{name} has a mask: expected an array without one")
     if not array.flags.c_contiguous:
         raise _not_contiguous(name, array)
     return Memory(array.ctypes.data, array.nbytes, None, 0, not array.flags.writeable, array, "numpy")

@@ -86,6 +86,8 @@ def test_numpy_arrays_that_are_refused():
     for value in whole.T, whole[:, ::2], whole[:, 1:], whole[::-1]:
         with pytest.raises(ValueError, match="^data .*not contiguous"):
             _memory.view(value)
+    with pytest.raises(TypeError, match="has a mask"):
+        _memory.view(numpy.ma.array([1, 2], mask=[0, 1]))
     with pytest.raises(TypeError, match="Python objects"):
         _memory.view(numpy.array([1, "a"], dtype=object))
     with pytest.raises(TypeError, match="Python objects"):
