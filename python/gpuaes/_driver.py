@@ -388,6 +388,12 @@ class _Tail:
         while not self.is_passed():
             time.sleep(_LOOK_SECONDS)
 
+    def wait_for_ended_calls(self) -> None:
+        """Not for a call that another thread is in, which may wait for this one."""
+        with self.context.relaxed():
+            while _cuda.cuEventQuery(self.event) == _NOT_READY:
+                time.sleep(_LOOK_SECONDS)
+
     def free(self) -> None:
         with self.context.relaxed():
             _cuda.cuEventDestroy_v2(self.event)
@@ -447,6 +453,13 @@ class Lane:
     def wait(self, doing: str) -> None:
         """Waits until the stream has done all that was queued on it."""
         _library.check(lib.gpuaes_stream_binding_wait(self.binding, None), doing)
+
+    def wait_for_earlier(self, doing: str) -> None:
+        """Waits for what earlier calls have queued. The application may have destroyed the stream since."""
+        if self.tail:
+            self.tail.wait_for_ended_calls()
+        else:
+            self.wait(doing)
 
     def refuse_capture(self, doing: str) -> None:
         """Raises GpuaesError while the stream is captured into a CUDA graph, whose runs would use nonces and counters

@@ -90,11 +90,11 @@ class GcmKeys:
         if len(lanes) >= _LANES_MOST:
             for stream, other in list(lanes.items()):
                 if not _driver.is_known(other):
-                    other.wait("waiting for earlier work with a key")
+                    other.wait_for_earlier("waiting for earlier work with a key")
                     lanes.pop(stream, None)
         old = lanes.get(lane.stream)
         if old is not None:
-            old.wait("waiting for earlier work with a key")
+            old.wait_for_earlier("waiting for earlier work with a key")
         lanes[lane.stream] = lane
 
     def _open(self, lane: Lane) -> tuple[c_void_p, dict[int, Lane]]:

@@ -346,7 +346,7 @@ class Batch:
     def _wait_for_other(self, lane: _driver.Lane) -> None:
         """Waits where the last work was queued on another stream: it shares memory with what comes."""
         if self._last.stream != lane.stream:
-            self._last.wait("running a batch")
+            self._last.wait_for_earlier("running a batch")
 
     def __len__(self) -> int:
         return self._count

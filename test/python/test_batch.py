@@ -8,7 +8,7 @@ import pytest
 
 gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
 messages = pytest.importorskip("messages")
-from gpuaes import InvalidTag  # noqa: E402
+from gpuaes import InvalidTag, _driver, _library  # noqa: E402
 from gpuaes.batch import Batch  # noqa: E402
 
 SIZES = (0, 1, 16, 500, 1000)
@@ -118,6 +118,29 @@ def test_checked_on_another_stream(rng, device_array, cuda_stream):
         device_arrays.driver().write(data.address, sealed[:-16])
         batch.queue()
         batch.check()
+
+
+def test_queued_again_when_the_stream_is_gone(rng, device_array, monkeypatch):
+    """The driver may end a process that asks about such a stream."""
+    import device_arrays
+
+    key, iv, text = rng.randbytes(16), rng.randbytes(16), rng.randbytes(64)
+    data = device_array(text)
+    batch = Batch("CTR", key, [data], encrypt=True, ivs=[iv])
+    with device_arrays.new_stream() as stream:
+        data.stream = stream
+        run(batch)
+        gone = _driver._lanes[0, stream].binding.value
+    data.stream = None
+    wait = _library.lib.gpuaes_stream_binding_wait
+
+    def noted(binding, state):
+        assert binding.value != gone
+        return wait(binding, state)
+
+    monkeypatch.setattr(_library.lib, "gpuaes_stream_binding_wait", noted)
+    run(batch)
+    assert batch.out[0].tobytes() == messages.context("CTR", key, iv, True).update(text)
 
 
 def test_collected_in_mid_work(rng, device_array, cuda_stream):
