@@ -162,11 +162,8 @@ static drv_result launch(struct round *round, enum device_batch_kernel kernel)
 static drv_result read_descriptions(struct round *round)
 {
     drv_result r = launch(round, DEVICE_BATCH_READ_KERNEL);
-    if (r == DRV_SUCCESS && round->arguments.gcm.count > round->arguments.tile) {
-        r = launch(round, DEVICE_BATCH_SUM_KERNEL);
-        if (r == DRV_SUCCESS)
-            r = launch(round, DEVICE_BATCH_PLACE_KERNEL);
-    }
+    if (r == DRV_SUCCESS && round->arguments.gcm.count > round->arguments.tile)
+        r = launch(round, DEVICE_BATCH_PLACE_KERNEL);
     if (r == DRV_SUCCESS && gpuaes_modes[round->batch->op]->pairs)
         r = launch(round, DEVICE_BATCH_XTS_KERNEL);
     return r;
@@ -235,7 +232,8 @@ static drv_result queue_round(struct round *round)
         r = run_text(round);
     if (r == DRV_SUCCESS)
         r = hash(round, GPUAES_GCM_ENCRYPT);
-    if (r == DRV_SUCCESS)
+    if (r == DRV_SUCCESS &&
+        (round->batch->op == GPUAES_GCM_DECRYPT || gpuaes_modes[round->batch->op]->pairs))
         r = launch(round, DEVICE_BATCH_CLEAR_KERNEL);
     if (r != DRV_SUCCESS)
         wipe_rest(round);

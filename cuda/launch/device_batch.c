@@ -12,7 +12,6 @@ drv_result kernels_load_device_batch(const struct driver *driver, struct kernels
 {
     static const char *const names[] = {
         [DEVICE_BATCH_READ_KERNEL] = "device_batch_read",
-        [DEVICE_BATCH_SUM_KERNEL] = "device_batch_sum",
         [DEVICE_BATCH_PLACE_KERNEL] = "device_batch_place",
         [DEVICE_BATCH_XTS_KERNEL] = "xts_batch_begin",
         [DEVICE_BATCH_CLEAR_KERNEL] = "device_batch_clear",
@@ -41,8 +40,6 @@ drv_result kernels_launch_device_batch(const struct driver *driver, const struct
         grid = tiles;
         shared += AES_SMALL_SHARED;
     }
-    if (kernel == DEVICE_BATCH_SUM_KERNEL)
-        grid = 1;
     arguments->tile = threads;
     return kernels_launch(driver, kernels->device_batch[kernel], grid, threads, shared, stream,
                           arguments);

@@ -27,7 +27,6 @@ enum gcm_batch_kernel {
 /* Of messages that are described in device memory, likewise; the last one is of keys. */
 enum device_batch_kernel {
     DEVICE_BATCH_READ_KERNEL,
-    DEVICE_BATCH_SUM_KERNEL,
     DEVICE_BATCH_PLACE_KERNEL,
     DEVICE_BATCH_XTS_KERNEL,
     DEVICE_BATCH_CLEAR_KERNEL,

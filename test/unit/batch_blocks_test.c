@@ -72,8 +72,7 @@ static int read_descriptions(const struct gpuaes_mode *mode, unsigned rounds)
         .bad_argument = GPUAES_BAD_ARGUMENT,
         .gcm = {
             .schedules = address(m->schedule), .count = COUNT, .key_count = 1, .rounds = rounds}};
-    const enum device_batch_kernel order[] = {DEVICE_BATCH_READ_KERNEL, DEVICE_BATCH_SUM_KERNEL,
-                                              DEVICE_BATCH_PLACE_KERNEL};
+    const enum device_batch_kernel order[] = {DEVICE_BATCH_READ_KERNEL, DEVICE_BATCH_PLACE_KERNEL};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (kernels_launch_device_batch(&application, &kernels, order[i], &a, stream) !=
             DRV_SUCCESS)

@@ -261,15 +261,15 @@ struct gcm_batch_arguments {
  *
  *   device_batch_read   a thread a message, a block a tile: what is in the application's
  *                       arrays becomes what the kernels above read; of CTR and GCM, also what
- *                       gcm_batch_begin does. Shared memory: AES_SMALL_SHARED and a word a thread
- *   device_batch_sum    where there are several tiles: one block adds up what they have
- *   device_batch_place  and each tile learns where it begins
+ *                       gcm_batch_begin does. Overwrites the output of messages that it refuses.
+ *                       Shared memory: AES_SMALL_SHARED and a word a thread
+ *   device_batch_place  where there are several tiles: each learns where it begins
  *   xts_batch_begin     of XTS, a thread a message, a block a tile: encrypts the tweak, and runs
  *                       the end of a unit that is no whole block, with the block before it. Shared
  *                       memory: AES_SMALL_SHARED
  *   (hash, batch kernels, hash)
- *   device_batch_clear  overwrites the output of messages that are refused, counters of GCM and
- *                       tweaks
+ *   device_batch_clear  of decryption in GCM: overwrites the output of messages whose tag is
+ *                       wrong, and counters. Of XTS, overwrites tweaks
  *
  * device_keys_gather: what aes_batch_expand reads, of keys that follow each other; of pairs, first
  * the first keys of all of them, then the second ones, which encrypt.
@@ -278,7 +278,7 @@ struct device_batch_arguments {
     uint64_t in, out, bytes, key, iv, aad, aad_bytes, tag, status; /* 0: there is none */
     uint64_t text;      /* struct aes_batch_message[count] */
     uint64_t first;     /* uint32_t[count + 1]: blocks of those before; the last: of all */
-    uint64_t tiles;     /* uint32_t[tiles][2]: blocks, chunks; then of the tiles before */
+    uint64_t tiles;     /* uint32_t[tiles][2]: blocks, chunks */
     uint64_t taken;     /* see aes_batch_arguments: becomes 0 */
     uint64_t tweaks;    /* XTS: uint32_t[][AES_BATCH_KEY_WORDS], schedules of the second keys */
     uint32_t max_bytes; /* of a text */

@@ -122,43 +122,64 @@ static __device__ __forceinline__ void sum_tile(const device_batch_arguments &a,
         first_chunks(a)[a.gcm.count] = total.y;
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-    device_batch_sum(const __grid_constant__ device_batch_arguments a)
-{
-    uint32_t tiles = (a.gcm.count - 1) / a.tile + 1;
-    uint32_t each = (tiles - 1) / blockDim.x + 1, begin = min(tiles, threadIdx.x * each);
-    uint32_t end = min(tiles, begin + each);
-    uint2 own = {0, 0}, total;
-    for (uint32_t tile = begin; tile < end; tile++)
-        own = {own.x + tile_sums(a)[tile].x, own.y + tile_sums(a)[tile].y};
-    uint2 before;
-    before.x = add_before(own.x, shared_words, &total.x);
-    before.y = add_before(own.y, shared_words, &total.y);
-    for (uint32_t tile = begin; tile < end; tile++) {
-        uint2 of_tile = tile_sums(a)[tile];
-        tile_sums(a)[tile] = before;
-        before = {before.x + of_tile.x, before.y + of_tile.y};
-    }
-    if (threadIdx.x != 0)
-        return;
-    first_blocks(a)[a.gcm.count] = total.x;
-    if (a.mode == AES_BATCH_GCM)
-        first_chunks(a)[a.gcm.count] = total.y;
-}
-KERNEL(device_batch_sum)
-
+/* Each block adds up the tiles before its own. */
 extern "C" __global__ void __launch_bounds__(256)
     device_batch_place(const __grid_constant__ device_batch_arguments a)
 {
-    uint32_t stride = gridDim.x * blockDim.x;
-    for (uint32_t n = blockIdx.x * blockDim.x + threadIdx.x; n < a.gcm.count; n += stride) {
-        uint2 before = tile_sums(a)[n / a.tile];
-        first_blocks(a)[n] += before.x;
+    uint32_t tiles = (a.gcm.count - 1) / a.tile + 1;
+#pragma unroll 1
+    for (uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        uint2 own = {0, 0}, before;
+        for (uint32_t i = threadIdx.x; i < tile; i += blockDim.x)
+            own = {own.x + tile_sums(a)[i].x, own.y + tile_sums(a)[i].y};
+        add_before(own.x, shared_words, &before.x);
+        add_before(own.y, shared_words, &before.y);
+        uint32_t n = tile * a.tile + threadIdx.x;
+        if (n < a.gcm.count) {
+            first_blocks(a)[n] += before.x;
+            if (a.mode == AES_BATCH_GCM)
+                first_chunks(a)[n] += before.y;
+        }
+        if (tile + 1 != tiles || threadIdx.x != 0)
+            continue;
+        first_blocks(a)[a.gcm.count] = before.x + tile_sums(a)[tile].x;
         if (a.mode == AES_BATCH_GCM)
-            first_chunks(a)[n] += before.y;
+            first_chunks(a)[a.gcm.count] = before.y + tile_sums(a)[tile].y;
     }
 }
 KERNEL(device_batch_place)
+
+/* ---- Zeros instead of output ---------------------------------------------------------------- */
+
+/* By a whole block of threads. */
+static __device__ __forceinline__ void clear_output(const device_batch_arguments &a, uint32_t n)
+{
+    uint64_t bytes = element(a.bytes, n), from = element(a.out, n);
+    uint64_t to = from + (bytes < a.max_bytes ? bytes : a.max_bytes);
+    uint64_t begin = min(to, (from + 15) / 16 * 16), end = max(begin, to / 16 * 16);
+    for (uint64_t p = from + threadIdx.x; p < begin; p += blockDim.x)
+        *reinterpret_cast<unsigned char *>(p) = 0;
+    for (uint64_t p = begin + threadIdx.x * 16; p < end; p += blockDim.x * 16)
+        *reinterpret_cast<uint4 *>(p) = make_uint4(0, 0, 0, 0);
+    for (uint64_t p = end + threadIdx.x; p < to; p += blockDim.x)
+        *reinterpret_cast<unsigned char *>(p) = 0;
+}
+
+/* Of the messages from `base` on those that are bad, a thread a message; by a whole block. */
+static __device__ __forceinline__ void clear_bad(const device_batch_arguments &a, uint32_t base,
+                                                 bool is_bad)
+{
+    uint32_t bad = __ballot_sync(ALL_LANES, is_bad), warp_count = blockDim.x / LANES;
+    __syncthreads();
+    if (threadIdx.x % LANES == 0)
+        shared_words[threadIdx.x / LANES] = bad;
+    __syncthreads();
+#pragma unroll 1
+    for (uint32_t warp = 0; warp < warp_count; warp++)
+        for (uint32_t left = shared_words[warp]; left != 0; left &= left - 1)
+            clear_output(a, base + warp * LANES +
+                                static_cast<uint32_t>(__popc((left & (0 - left)) - 1)));
+}
 
 /* ---- Reading ---------------------------------------------------------------------------- */
 
@@ -236,6 +257,7 @@ extern "C" __global__ void __launch_bounds__(256)
 {
     uint32_t n = blockIdx.x * blockDim.x + threadIdx.x, lane = lane_address();
     uint32_t blocks = 0, chunks = 0;
+    bool is_refused = false;
     if (a.mode >= AES_BATCH_CTR)
         fill_tables<1>(constant_tables.te);
     if (n == 0)
@@ -243,6 +265,7 @@ extern "C" __global__ void __launch_bounds__(256)
     if (n < a.gcm.count) {
         described d = read_message(a, n);
         /* Until its tag has been compared, no message that is decrypted is authentic. */
+        is_refused = !d.is_good;
         uint32_t status = a.gcm.decrypts != 0 ? a.gcm.bad_tag : 0;
         reinterpret_cast<uint32_t *>(a.status)[n] = d.is_good ? status : a.bad_argument;
         write_text(a, n, d);
@@ -253,47 +276,25 @@ extern "C" __global__ void __launch_bounds__(256)
             chunks = begin_gcm(lane, a, n, d);
     }
     sum_tile(a, n, blocks, chunks, shared_words + AES_SMALL_SHARED / 4);
+    clear_bad(a, blockIdx.x * blockDim.x, is_refused);
 }
 KERNEL(device_batch_read)
 
-/* ---- Refused messages --------------------------------------------------------------------- */
-
-/* By a whole block of threads. */
-static __device__ __forceinline__ void clear_output(const device_batch_arguments &a, uint32_t n)
-{
-    uint64_t bytes = element(a.bytes, n), from = element(a.out, n);
-    uint64_t to = from + (bytes < a.max_bytes ? bytes : a.max_bytes);
-    uint64_t begin = min(to, (from + 15) / 16 * 16), end = max(begin, to / 16 * 16);
-    for (uint64_t p = from + threadIdx.x; p < begin; p += blockDim.x)
-        *reinterpret_cast<unsigned char *>(p) = 0;
-    for (uint64_t p = begin + threadIdx.x * 16; p < end; p += blockDim.x * 16)
-        *reinterpret_cast<uint4 *>(p) = make_uint4(0, 0, 0, 0);
-    for (uint64_t p = end + threadIdx.x; p < to; p += blockDim.x)
-        *reinterpret_cast<unsigned char *>(p) = 0;
-}
+/* ---- The end ------------------------------------------------------------------------------ */
 
 extern "C" __global__ void __launch_bounds__(256)
     device_batch_clear(const __grid_constant__ device_batch_arguments a)
 {
     const uint32_t *status = reinterpret_cast<const uint32_t *>(a.status);
-    uint32_t stride = gridDim.x * blockDim.x, warp_count = blockDim.x / LANES;
+    uint32_t stride = gridDim.x * blockDim.x;
 #pragma unroll 1
     for (uint32_t base = blockIdx.x * blockDim.x; base < a.gcm.count; base += stride) {
         uint32_t n = base + threadIdx.x;
-        bool is_bad = n < a.gcm.count && status[n] != 0;
+        bool is_bad = n < a.gcm.count && a.mode == AES_BATCH_GCM && status[n] == a.gcm.bad_tag;
         /* The counter of a hashed IV tells the key of the hash; and tweaks are secret. */
-        if (n < a.gcm.count && (a.mode == AES_BATCH_GCM || a.mode == AES_BATCH_XTS))
+        if (n < a.gcm.count)
             store_words(text_at(a, n).iv, {});
-        uint32_t bad = __ballot_sync(ALL_LANES, is_bad);
-        if (threadIdx.x % LANES == 0)
-            shared_words[threadIdx.x / LANES] = bad;
-        __syncthreads();
-#pragma unroll 1
-        for (uint32_t warp = 0; warp < warp_count; warp++)
-            for (uint32_t left = shared_words[warp]; left != 0; left &= left - 1)
-                clear_output(a, base + warp * LANES +
-                                    static_cast<uint32_t>(__popc((left & (0 - left)) - 1)));
-        __syncthreads();
+        clear_bad(a, base, is_bad);
     }
 }
 KERNEL(device_batch_clear)

@@ -181,10 +181,12 @@ static __device__ __forceinline__ void finish_message(const gcm_batch_arguments 
     aes_state tag = to_block(hash) ^ load_words(state.mask);
     uint4 *result = reinterpret_cast<uint4 *>(a.results) + number;
     if (a.decrypts == 0) {
-        if (a.results != 0)
+        if (a.results != 0) {
             *result = to_vector(first_bytes(tag, m.tag_bytes));
-        else
+        } else {
             store_part(m.tag_at, m.tag_bytes, tag);
+            store_words(text_of(a, m).iv, {}); /* of a hashed IV, it tells the key of the hash */
+        }
     } else {
         aes_state differ = first_bytes(tag, m.tag_bytes) ^ load_words(m.tag);
         state.wrong = (differ.c0 | differ.c1 | differ.c2 | differ.c3) != 0 ? 1 : 0;
