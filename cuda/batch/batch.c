@@ -235,7 +235,7 @@ static void put(struct gpuaes_batch *batch, const struct gpuaes_message *message
     m->device.blocks = (uint32_t)(message->len / GPUAES_BLOCK);
     m->device.key = key;
     m->device.mode = mode->batch_mode;
-    m->device.unused = 0;
+    m->device.after = 0;
     m->in = message->in;
     m->out = message->out;
     m->number = batch->numbers;

@@ -13,6 +13,8 @@
 #include "cuda/memory/memory_kind.h"
 
 enum { ALIGNMENT = 256 };
+/* Of the longest message from which on there are whole spans. */
+enum { FUSED_BLOCKS = AES_BATCH_ROWS_MOST * 32 };
 enum { AAD_MOST = GPUAES_BATCH_AAD_BYTES, IV_MOST = GPUAES_BATCH_AAD_BYTES };
 /*
  * Numbers of blocks, and sums of one and a span, have 32 bits; a chain, where there is one, takes
@@ -90,6 +92,13 @@ static int is_bad(const struct gpuaes_device_batch *b, const void *temp)
     return mode->hashes ? is_bad_gcm(b) : mode->takes_iv && b->iv_bytes != GPUAES_BLOCK;
 }
 
+/* Whether the text's kernel hashes most of it: see aes_batch_whole.cuh. */
+static int is_fused(const struct gpuaes_device_batch *b, const struct layout *l, uint32_t count)
+{
+    return gpuaes_modes[b->op]->hashes && l->blocks >= FUSED_BLOCKS &&
+           kernels_batch_has_whole_spans(&b->keys->device->kernels, count * l->blocks);
+}
+
 static uint64_t array(const void *elements, size_t at, size_t size)
 {
     return elements == NULL ? 0 : memory_address(elements) + at * size;
@@ -102,6 +111,8 @@ static struct device_batch_arguments arguments_of(const struct gpuaes_device_bat
     enum { POINTER = sizeof(void *), SIZE = sizeof(size_t), NUMBER = sizeof(uint32_t) };
     const struct gpuaes_mode *mode = gpuaes_modes[b->op];
     const struct kernels *kernels = &b->keys->device->kernels;
+    const uint32_t count = (uint32_t)min_u64(l->most, b->count - at);
+    const int fused = is_fused(b, l, count);
     return (struct device_batch_arguments){
         .in = array(b->in, at, POINTER),
         .out = array(b->out, at, POINTER),
@@ -132,7 +143,9 @@ static struct device_batch_arguments arguments_of(const struct gpuaes_device_bat
                 .states = temp + l->states,
                 .status = array(b->status, at, NUMBER),
                 .plan = temp + l->text,
-                .count = (uint32_t)min_u64(l->most, b->count - at),
+                .text_first = fused ? temp + l->first : 0,
+                .count = count,
+                .chunks = fused ? count : 0,
                 .key_count = b->keys->count,
                 .decrypts = b->op == GPUAES_GCM_DECRYPT,
                 .levels = GCM_BATCH_LEVELS,
@@ -195,7 +208,13 @@ static drv_result run_text(const struct round *round)
                                     .chain = l->chain != 0 ? round->temp + l->chain : 0,
                                     .parallel = mode->serial ? 0 : count,
                                     .serial = mode->serial ? count : 0,
+                                    .hashes_input = round->batch->op == GPUAES_GCM_DECRYPT,
                                     .to = UINT32_MAX};
+    const struct gcm_batch_arguments *gcm = &round->arguments.gcm;
+    if (gcm->text_first != 0) {
+        a.states = gcm->states;
+        a.powers = gcm->powers;
+    }
     if (l->blocks == 0) /* whatever text there is has been run where it was read */
         return DRV_SUCCESS;
     if (!kind.many)

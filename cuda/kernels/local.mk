@@ -25,6 +25,7 @@ EXTRA_DIST += \
 	cuda/kernels/aes/batch/aes_batch.cuh \
 	cuda/kernels/aes/batch/aes_batch_messages.cuh \
 	cuda/kernels/aes/batch/aes_batch_quads.cuh \
+	cuda/kernels/aes/batch/aes_batch_whole.cuh \
 	cuda/kernels/aes/batch/gcm_batch.cuh \
 	cuda/kernels/aes/batch/xts_batch.cuh \
 	cuda/kernels/aes/aes_inverse_sbox.blif \

@@ -8,8 +8,7 @@
 #include "base/minmax.h"
 #include "cuda/launch/kernels.h"
 
-enum { WARP = 32, THREADS = 1024, ROWS_MOST = 8, SMALL_THREADS = 256 };
-
+enum { WARP = 32, THREADS = 1024, ROWS_MOST = AES_BATCH_ROWS_MOST, SMALL_THREADS = 256 };
 static unsigned threads_of(const struct kernels *kernels)
 {
     return min_unsigned(THREADS, kernels->max_threads);
@@ -63,6 +62,11 @@ uint32_t kernels_batch_spans(const struct kernels *kernels, uint32_t blocks)
 {
     uint32_t each = rows_of(kernels, blocks) * WARP;
     return blocks / each + (blocks % each != 0);
+}
+
+int kernels_batch_has_whole_spans(const struct kernels *kernels, uint32_t blocks)
+{
+    return rows_of(kernels, blocks) == ROWS_MOST;
 }
 
 size_t kernels_batch_chain_bytes(const struct kernels *kernels, uint32_t blocks)

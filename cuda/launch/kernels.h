@@ -162,6 +162,12 @@ uint32_t kernels_batch_spans(const struct kernels *kernels, uint32_t blocks);
 size_t kernels_batch_chain_bytes(const struct kernels *kernels, uint32_t blocks);
 
 /*
+ * Returns 1 if launches of `blocks` parallel blocks have whole spans, of which they add the hash to
+ * the `states` of their arguments; 0 if these must be 0.
+ */
+int kernels_batch_has_whole_spans(const struct kernels *kernels, uint32_t blocks);
+
+/*
  * Queues the messages of one group, `blocks` of parallel ones; `rows` is set here.
  * With a chain, it is filled before.
  */

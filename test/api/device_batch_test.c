@@ -126,6 +126,7 @@ struct message {
 
 struct test {
     int row, in_place;
+    int aligned; /* messages begin at multiples of 16 */
     size_t key_bytes, keys, count, max_bytes, iv_bytes, tag_bytes;
     const struct xts_vector *const *vectors; /* one for each message, if not NULL */
     int mostly_short;
@@ -245,6 +246,13 @@ static int takes_key(const struct test *t, uint32_t key)
            memcmp(pair, pair + t->key_bytes / 2, t->key_bytes / 2) != 0;
 }
 
+/* A place some bytes behind `at`. */
+static size_t place_after(const struct test *t, size_t at)
+{
+    at += below(17);
+    return t->aligned ? (at + BLOCK - 1) / BLOCK * BLOCK : at;
+}
+
 /* Places and lengths; a tenth of them bad, if any are to be. */
 static void make_messages(struct test *t, int bad)
 {
@@ -258,7 +266,7 @@ static void make_messages(struct test *t, int bad)
         }
         m->aad_bytes = is_gcm(t) ? below(AAD_MOST + 1) : 0;
         m->said = m->len;
-        m->in = m->out = at + below(17);
+        m->in = m->out = place_after(t, at);
         at = m->in + m->len + below(17);
         if (!takes_key(t, m->key))
             m->status = GPUAES_BAD_ARGUMENT;
@@ -614,6 +622,22 @@ static void test_known(void)
         }
 }
 
+/* So much text that most of it is in whole spans. */
+static void test_whole_spans(void)
+{
+    for (int row = CTR_ROW; row < OPS; row++) {
+        int right = 1;
+        for (int i = 0; i < 4 && right; i++) {
+            struct test t = test_of(row, application_is_emulated ? 60 : 20000,
+                                    application_is_emulated ? 20000 : 40000, i < 3 ? 1 : KEYS_MOST);
+            t.aligned = i != 1;
+            t.in_place = i == 2;
+            right = runs(t, i == 2, 1);
+        }
+        tap_ok(right, "%s: whole spans", ops[row].name);
+    }
+}
+
 static void test_bad(void)
 {
     for (int row = 0; row < OPS; row++) {
@@ -906,6 +930,7 @@ int main(void)
     test_random();
     test_sizes();
     test_known();
+    test_whole_spans();
     test_bad();
     test_many();
     test_options();

@@ -163,8 +163,10 @@ struct aes_batch_message {
     uint32_t blocks; /* not 0, but for GCM and what the device describes */
     uint32_t key;    /* its number in `keys` */
     uint32_t mode;   /* enum aes_batch_mode */
-    uint32_t unused;
+    uint32_t after;  /* of GCM: blocks that are hashed after these, the lengths among them */
 };
+/* Of a span: 32 blocks each. A whole span has as many, all of one message in CTR or GCM. */
+enum { AES_BATCH_ROWS_MOST = 8 };
 struct aes_batch_arguments {
     uint64_t messages; /* aligned to 16, as are `keys` and `chain` */
     uint64_t first;    /* uint32_t[parallel + 1]: blocks of those before; the last: of all */
@@ -175,7 +177,11 @@ struct aes_batch_arguments {
     uint32_t rows;      /* 32 blocks each: of one span */
     uint32_t lane_keys; /* `many`: warps of a block that have AES_BATCH_LANES_SHARED each */
     uint32_t from, to;  /* see above */
-    uint32_t quads, unused;
+    uint32_t quads;
+    uint32_t hashes_input;  /* of a whole span, else the output */
+    uint64_t states;        /* struct gcm_batch_state[parallel], to which the hash of whole spans */
+                            /* is added; or 0 */
+    uint64_t powers;        /* with `states`: see gcm_batch_arguments */
     uint32_t round_key[60]; /* `one` */
 };
 
@@ -253,6 +259,8 @@ struct gcm_batch_arguments {
     uint32_t rounds;  /* of all keys; 0: as `keys` says */
     uint32_t bad_tag; /* enum gpuaes_status */
     uint32_t unused;
+    uint64_t
+        text_first; /* where the batch kernels add the hash of whole spans: their `first`; or 0 */
 };
 
 /*
@@ -268,8 +276,9 @@ struct gcm_batch_arguments {
  *                       the end of a unit that is no whole block, with the block before it. Shared
  *                       memory: AES_SMALL_SHARED
  *   (hash, batch kernels, hash)
- *   device_batch_clear  of decryption in GCM: overwrites the output of messages whose tag is
- *                       wrong, and counters. Of XTS, overwrites tweaks
+ *   device_batch_clear  of decryption in GCM: compares the tags that the batch kernels have hashed
+ *                       for; overwrites the output of messages whose tag is wrong, and counters. Of
+ *                       XTS, overwrites tweaks
  *
  * device_keys_gather: what aes_batch_expand reads, of keys that follow each other; of pairs, first
  * the first keys of all of them, then the second ones, which encrypt.

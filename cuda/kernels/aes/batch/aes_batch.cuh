@@ -10,6 +10,7 @@
 #define GPUAES_KERNELS_AES_BATCH_CUH
 
 #include "cuda/kernels/aes/batch/aes_batch_quads.cuh"
+#include "cuda/kernels/aes/batch/aes_batch_whole.cuh"
 #include "cuda/kernels/aes/xts/xts_tweak.cuh"
 
 /* ---- Serial, a lane a message ------------------------------------------------------ */
@@ -145,13 +146,12 @@ static __device__ __forceinline__ aes_state batch_block(uint32_t lane, const bat
  */
 template <int TABLES, int ROUNDS, bool DECRYPT, bool ONE_KEY>
 static __device__ __forceinline__ void parallel_span(uint32_t lane, const aes_batch_arguments &a,
-                                                     uint32_t span, uint32_t total,
+                                                     uint32_t span, uint32_t number, uint32_t total,
                                                      warp_key &shared_key)
 {
     const uint32_t *first = reinterpret_cast<const uint32_t *>(a.first);
     uint32_t l = threadIdx.x % LANES, blocks = a.rows * LANES;
     uint32_t row = span * blocks, end = min(total - row, blocks) + row;
-    uint32_t number = find_message(a, row);
     uint32_t begins = first[number], ends = first[number + 1];
     batch_message m = load_message(a, number);
     aes_state last = {}; /* of the row before */
@@ -211,23 +211,38 @@ static __device__ __forceinline__ void parallel_span(uint32_t lane, const aes_ba
     }
 }
 
+/* The next span for the caller's converged warp. */
+static __device__ __forceinline__ uint32_t take_span(const aes_batch_arguments &a)
+{
+    uint32_t span = 0;
+    if (threadIdx.x % LANES == 0)
+        span = atomicAdd(reinterpret_cast<uint32_t *>(a.taken), 1u);
+    return __shfl_sync(ALL_LANES, span, 0);
+}
+
+/* Rows of whole spans that share each reading of a round key from shared memory. */
+enum { MANY_KEYS_WIDE = 2 };
+
 template <int TABLES, int ROUNDS, bool DECRYPT, bool ONE_KEY>
 static __device__ __forceinline__ void parallel_messages(uint32_t lane,
                                                          const aes_batch_arguments &a)
 {
     if (a.parallel == 0)
         return;
-    uint32_t total = reinterpret_cast<const uint32_t *>(a.first)[a.parallel];
+    const uint32_t *first = reinterpret_cast<const uint32_t *>(a.first);
+    uint32_t total = first[a.parallel];
     uint32_t spans = (total + a.rows * LANES - 1) / (a.rows * LANES); /* 0: all are empty */
     warp_key key = no_warp_key<TABLES>();
-    for (;;) {
-        uint32_t span = 0;
-        if (threadIdx.x % LANES == 0)
-            span = atomicAdd(reinterpret_cast<uint32_t *>(a.taken), 1u);
-        span = __shfl_sync(ALL_LANES, span, 0);
-        if (span >= spans)
-            break;
-        parallel_span<TABLES, ROUNDS, DECRYPT, ONE_KEY>(lane, a, span, total, key);
+    for (uint32_t span = take_span(a); span < spans; span = take_span(a)) {
+        uint32_t block = span * a.rows * LANES, number = find_message(a, block);
+        batch_message m = load_message(a, number);
+        if (DECRYPT || !is_whole(a, m, number, block))
+            parallel_span<TABLES, ROUNDS, DECRYPT, ONE_KEY>(lane, a, span, number, total, key);
+        else if (ONE_KEY)
+            whole_span<TABLES, ROUNDS, 1>(lane, a, m, number, block - first[number], a);
+        else
+            whole_span<TABLES, ROUNDS, MANY_KEYS_WIDE>(lane, a, m, number, block - first[number],
+                                                       share_key(a, key, m.key));
     }
 }
 

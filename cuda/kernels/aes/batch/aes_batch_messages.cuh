@@ -110,7 +110,7 @@ template <int TABLES> static __device__ __forceinline__ void wipe_keys(const aes
 struct batch_message {
     uint64_t in, out;
     aes_state iv;
-    uint32_t blocks, key, mode;
+    uint32_t blocks, key, mode, after;
 };
 
 static __device__ __forceinline__ batch_message load_message(const aes_batch_arguments &a,
@@ -123,7 +123,8 @@ static __device__ __forceinline__ batch_message load_message(const aes_batch_arg
             to_state(iv),
             what.x,
             what.y,
-            what.z};
+            what.z,
+            what.w};
 }
 
 static __device__ __forceinline__ counter counter_of(aes_state iv)

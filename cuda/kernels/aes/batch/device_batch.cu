@@ -198,7 +198,7 @@ static __device__ __forceinline__ void write_text(const device_batch_arguments &
     text.blocks = 0;
     text.key = 0;
     text.mode = a.mode;
-    text.unused = 0;
+    text.after = 0;
     store_words(text.iv, {});
     if (!d.is_good || d.bytes == 0)
         return;
@@ -219,7 +219,7 @@ run_end_of_ctr(uint32_t lane, const device_batch_arguments &a, uint32_t n, uint3
     const aes_batch_message &text = text_at(a, n);
     if (rest == 0)
         return;
-    batch_message m = {0, 0, load_words(text.iv), 0, 0, AES_BATCH_CTR};
+    batch_message m = {0, 0, load_words(text.iv), 0, 0, AES_BATCH_CTR, 0};
     aes_state counter = counter_block(counter_at(m, text.blocks));
     run_end(text, rest, encrypt_by(lane, a.gcm.rounds, schedule_of(a.gcm, text.key), counter));
 }
@@ -242,6 +242,7 @@ static __device__ __forceinline__ uint32_t begin_gcm(uint32_t lane, const device
     m.iv_bytes = a.iv_bytes == 12 ? 0 : a.iv_bytes;
     m.tag_bytes = a.tag_bytes;
     m.key = text.key = d.key;
+    text.after = rest != 0 ? 2 : 1;
     store_words(m.tag, a.gcm.decrypts != 0 ? load_part(tag, a.tag_bytes) : aes_state{});
     if (a.iv_bytes == 12) {
         aes_state iv = load_part(m.iv, 12);
@@ -282,15 +283,30 @@ KERNEL(device_batch_read)
 
 /* ---- The end ------------------------------------------------------------------------------ */
 
+/*
+ * Of decryption in GCM: compares the tag, unless gcm_batch_hash has done so; whether it is wrong.
+ */
+static __device__ __forceinline__ bool is_wrong(const device_batch_arguments &a, uint32_t n)
+{
+    const uint32_t *status = reinterpret_cast<const uint32_t *>(a.status) + n;
+    if (*status == a.bad_argument)
+        return false;
+    if (a.gcm.text_first != 0) {
+        gcm_batch_state &state = reinterpret_cast<gcm_batch_state *>(a.gcm.states)[n];
+        finish_message(a.gcm, reinterpret_cast<const gcm_batch_message *>(a.gcm.messages)[n], state,
+                       n, {state.hash[0], state.hash[1]});
+    }
+    return *status != 0;
+}
+
 extern "C" __global__ void __launch_bounds__(256)
     device_batch_clear(const __grid_constant__ device_batch_arguments a)
 {
-    const uint32_t *status = reinterpret_cast<const uint32_t *>(a.status);
     uint32_t stride = gridDim.x * blockDim.x;
 #pragma unroll 1
     for (uint32_t base = blockIdx.x * blockDim.x; base < a.gcm.count; base += stride) {
         uint32_t n = base + threadIdx.x;
-        bool is_bad = n < a.gcm.count && a.mode == AES_BATCH_GCM && status[n] == a.gcm.bad_tag;
+        bool is_bad = n < a.gcm.count && a.mode == AES_BATCH_GCM && is_wrong(a, n);
         /* The counter of a hashed IV tells the key of the hash; and tweaks are secret. */
         if (n < a.gcm.count)
             store_words(text_at(a, n).iv, {});

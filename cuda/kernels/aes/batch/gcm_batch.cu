@@ -173,37 +173,64 @@ static __device__ __forceinline__ bool add_to_hash(gcm_batch_state &state, uint3
     return true;
 }
 
-static __device__ __forceinline__ void finish_message(const gcm_batch_arguments &a,
-                                                      const gcm_batch_message &m,
-                                                      gcm_batch_state &state, uint32_t number,
-                                                      ghash_element hash)
+/* The hash of blocks `from` to `to` - 1, with what comes after them. */
+static __device__ __forceinline__ ghash_element hash_part(const gcm_hashed &h, const uint4 *powers,
+                                                          uint32_t from, uint32_t to)
 {
-    aes_state tag = to_block(hash) ^ load_words(state.mask);
-    uint4 *result = reinterpret_cast<uint4 *>(a.results) + number;
-    if (a.decrypts == 0) {
-        if (a.results != 0) {
-            *result = to_vector(first_bytes(tag, m.tag_bytes));
-        } else {
-            store_part(m.tag_at, m.tag_bytes, tag);
-            store_words(text_of(a, m).iv, {}); /* of a hashed IV, it tells the key of the hash */
+    ghash_element hash = hash_blocks(h, powers, from, to);
+    return to != h.total ? multiply(hash, power_of(powers, h.total - to)) : hash;
+}
+
+/* The hash of message `number` but for whole spans of its text. */
+static __device__ __forceinline__ ghash_element hash_edges(const gcm_batch_arguments &a,
+                                                           const gcm_hashed &h, const uint4 *powers,
+                                                           uint32_t number)
+{
+    enum : uint32_t { SPAN = AES_BATCH_ROWS_MOST * LANES };
+    uint32_t first = reinterpret_cast<const uint32_t *>(a.text_first)[number];
+    uint32_t head = (0 - first) % SPAN, at = h.aad_blocks + head;
+    if (h.blocks < head + SPAN)
+        return hash_part(h, powers, 0, h.total);
+    uint32_t next = at + (h.blocks - head) / SPAN * SPAN;
+    ghash_element hash = hash_part(h, powers, next, h.total);
+    return at != 0 ? hash ^ hash_part(h, powers, 0, at) : hash;
+}
+
+/*
+ * A warp a message: what the batch kernels do not hash. In encryption they have done so before, and
+ * the tag is made here; in decryption, device_batch_clear makes it.
+ */
+static __device__ __forceinline__ void hash_edges_of_all(const gcm_batch_arguments &a)
+{
+    const uint32_t *status = reinterpret_cast<const uint32_t *>(a.status);
+#pragma unroll 1
+    for (uint64_t n = warp_number(); n < a.count; n += warps()) {
+        uint32_t number = static_cast<uint32_t>(n);
+        if (is_refused(a, status[number]))
+            continue;
+        const gcm_batch_message &m =
+            reinterpret_cast<const gcm_batch_message *>(a.messages)[number];
+        gcm_batch_state &state = reinterpret_cast<gcm_batch_state *>(a.states)[number];
+        ghash_element hash = hash_edges(a, hashed_of(a, m, state), powers_of(a, m.key), number);
+        if (threadIdx.x % LANES != 0)
+            continue;
+        hash = hash ^ ghash_element { state.hash[0], state.hash[1] };
+        if (a.decrypts == 0) {
+            finish_message(a, m, state, number, hash);
+            continue;
         }
-    } else {
-        aes_state differ = first_bytes(tag, m.tag_bytes) ^ load_words(m.tag);
-        state.wrong = (differ.c0 | differ.c1 | differ.c2 | differ.c3) != 0 ? 1 : 0;
-        if (a.results != 0)
-            *result = make_uint4(state.wrong, 0, 0, 0);
-        else
-            reinterpret_cast<uint32_t *>(a.status)[number] = state.wrong != 0 ? a.bad_tag : 0;
-    }
-    if (a.results == 0) { /* nobody else wipes it: with the tag it tells the key of the hash */
-        store_words(state.mask, {});
-        state.hash[0] = state.hash[1] = 0;
+        state.hash[0] = hash.low;
+        state.hash[1] = hash.high;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     gcm_batch_hash(const __grid_constant__ gcm_batch_arguments a)
 {
+    if (a.text_first != 0) {
+        hash_edges_of_all(a);
+        return;
+    }
     uint32_t chunks =
         a.chunks != 0 ? a.chunks : reinterpret_cast<const uint32_t *>(a.first)[a.count];
 #pragma unroll 1
@@ -212,13 +239,10 @@ extern "C" __global__ void __launch_bounds__(256)
         const gcm_batch_message &m =
             reinterpret_cast<const gcm_batch_message *>(a.messages)[chunk.number];
         gcm_batch_state &state = reinterpret_cast<gcm_batch_state *>(a.states)[chunk.number];
-        const uint4 *powers = powers_of(a, m.key);
         gcm_hashed h = hashed_of(a, m, state);
         uint32_t each = (h.total - 1) / chunk.count + 1;
         uint32_t from = min(h.total, chunk.index * each), to = min(h.total, from + each);
-        ghash_element hash = hash_blocks(h, powers, from, to);
-        if (to != h.total)
-            hash = multiply(hash, power_of(powers, h.total - to));
+        ghash_element hash = hash_part(h, powers_of(a, m.key), from, to);
         if (threadIdx.x % LANES == 0 && add_to_hash(state, chunk.count, hash))
             finish_message(a, m, state, chunk.number, hash);
         __syncwarp();
