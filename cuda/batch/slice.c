@@ -120,7 +120,8 @@ static drv_result launch_group(struct gpuaes_batch *batch, const struct batch_sl
 {
     struct device *device = batch->device;
     const struct batch_group *group = &flight->layout.group[g];
-    struct kernels_batch_kind kind = {g >= KEY_SIZES, group->many, (unsigned)(g % KEY_SIZES)};
+    struct kernels_batch_kind kind = {
+        .decrypts = g >= KEY_SIZES, .many = group->many, .key_size = (unsigned)(g % KEY_SIZES)};
     struct aes_batch_arguments a = {.messages = slot->scratch + group->messages,
                                     .first = slot->scratch + group->first,
                                     .keys = slot->scratch + slice->plan,

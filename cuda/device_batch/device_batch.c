@@ -200,6 +200,7 @@ static drv_result run_text(const struct round *round)
     struct kernels_batch_kind kind = {.decrypts = mode->decrypts,
                                       /* A graph would keep the parameters. */
                                       .many = round->is_captured || keys->only.rounds == 0,
+                                      .counts = mode->batch_mode >= AES_BATCH_CTR,
                                       .key_size = key_size_index(key_size_of(keys->rounds))};
     struct aes_batch_arguments a = {.messages = round->arguments.text,
                                     .first = round->arguments.first,

@@ -8,6 +8,7 @@
 #include "cuda/kernels/aes/aes_small.cu"
 #include "cuda/kernels/aes/aes_two_table.cu"
 #include "cuda/kernels/aes/batch/aes_batch.cu"
+#include "cuda/kernels/aes/batch/aes_batch_hybrid.cu"
 #include "cuda/kernels/aes/batch/aes_batch_keys.cu"
 #include "cuda/kernels/aes/batch/device_batch.cu"
 #include "cuda/kernels/aes/batch/gcm_batch.cu"

@@ -4,6 +4,7 @@
 
 KERNEL_SOURCES = \
 	cuda/kernels/aes/batch/aes_batch.cu \
+	cuda/kernels/aes/batch/aes_batch_hybrid.cu \
 	cuda/kernels/aes/batch/aes_batch_keys.cu \
 	cuda/kernels/aes/batch/device_batch.cu \
 	cuda/kernels/aes/batch/gcm_batch.cu \

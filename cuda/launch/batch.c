@@ -7,8 +7,12 @@
 
 #include "base/minmax.h"
 #include "cuda/launch/kernels.h"
+#include "cuda/process/cleanse.h"
 
 enum { WARP = 32, THREADS = 1024, ROWS_MOST = AES_BATCH_ROWS_MOST, SMALL_THREADS = 256 };
+/* Rows a warp from which on hybrid kernels are worth their slow first and last spans. */
+enum { HYBRID_ROWS = 16 };
+
 static unsigned threads_of(const struct kernels *kernels)
 {
     return min_unsigned(THREADS, kernels->max_threads);
@@ -17,6 +21,24 @@ static unsigned threads_of(const struct kernels *kernels)
 static uint32_t warps_of(const struct kernels *kernels)
 {
     return kernels->multiprocessors * (threads_of(kernels) / WARP);
+}
+
+static drv_result load_hybrid(const struct driver *driver, struct kernels *kernels)
+{
+    for (int size = 0; size < KEY_SIZES; size++) {
+        drv_function *function = &kernels->batch_hybrid[size];
+        char name[64];
+        (void)snprintf(name, sizeof name, "aes_batch_hybrid_%d", 10 + 2 * size);
+        drv_result r = driver->module_get_function(function, kernels->module, name);
+        if (r == DRV_SUCCESS)
+            r = driver->func_set_attribute(*function, DRV_FUNC_MAX_DYNAMIC_SHARED,
+                                           (int)kernels->batch_shared[0]);
+        else
+            *function = NULL;
+        if (r != DRV_SUCCESS && r != DRV_NOT_FOUND)
+            return r;
+    }
+    return DRV_SUCCESS;
 }
 
 drv_result kernels_load_batch(const struct driver *driver, struct kernels *kernels, int shared)
@@ -44,8 +66,9 @@ drv_result kernels_load_batch(const struct driver *driver, struct kernels *kerne
         if (r != DRV_SUCCESS)
             return r;
     }
-    drv_result r =
-        driver->module_get_function(&kernels->batch_chain, kernels->module, "aes_batch_chain");
+    drv_result r = large ? load_hybrid(driver, kernels) : DRV_SUCCESS;
+    if (r == DRV_SUCCESS)
+        r = driver->module_get_function(&kernels->batch_chain, kernels->module, "aes_batch_chain");
     if (r != DRV_SUCCESS)
         return r;
     return driver->module_get_function(&kernels->batch_expand, kernels->module, "aes_batch_expand");
@@ -121,6 +144,26 @@ static struct serial_shape shape_serial(const struct kernels *kernels, uint32_t 
     return shape;
 }
 
+static int is_hybrid(const struct kernels *kernels, const struct kernels_batch_kind *kind,
+                     uint32_t blocks)
+{
+    return kind->counts && !kind->many && kernels->batch_hybrid[kind->key_size] != NULL &&
+           kernels->forced >= KERNEL_HYBRID && blocks / (warps_of(kernels) * WARP) >= HYBRID_ROWS;
+}
+
+/* Its 2 KiB of arguments are on the stack of large launches alone. */
+static __attribute__((noinline)) drv_result
+launch_hybrid(const struct driver *driver, const struct kernels *kernels, unsigned key_size,
+              const struct aes_batch_arguments *arguments, drv_stream stream)
+{
+    struct aes_batch_hybrid_arguments hybrid = {.batch = *arguments};
+    kernels_fill_planes(hybrid.planes, 10 + 2 * key_size, arguments->round_key);
+    drv_result r = kernels_launch(driver, kernels->batch_hybrid[key_size], kernels->multiprocessors,
+                                  threads_of(kernels), kernels->batch_shared[0], stream, &hybrid);
+    gpuaes_cleanse(&hybrid, sizeof hybrid);
+    return r;
+}
+
 drv_result kernels_launch_batch(const struct driver *driver, const struct kernels *kernels,
                                 const struct kernels_batch_kind *kind,
                                 struct aes_batch_arguments *arguments, uint32_t blocks,
@@ -136,6 +179,8 @@ drv_result kernels_launch_batch(const struct driver *driver, const struct kernel
         if (r != DRV_SUCCESS)
             return r;
     }
+    if (is_hybrid(kernels, kind, blocks))
+        return launch_hybrid(driver, kernels, kind->key_size, arguments, stream);
     uint32_t grid = min_unsigned(spans + shape.blocks, kernels->multiprocessors);
     uint32_t serial_warps = (shape.units + grid - 1) / grid;
     arguments->lane_keys = 0;

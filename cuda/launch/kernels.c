@@ -189,14 +189,19 @@ static void key_planes(uint32_t planes[32], const uint32_t round_key[4])
             planes[bit] |= (round_key[column] >> bit & 1) * 0xffu << (8 * column);
 }
 
+void kernels_fill_planes(uint32_t planes[][32], unsigned rounds, const uint32_t *round_key)
+{
+    for (unsigned round = 0; round < rounds; round++)
+        key_planes(planes[round], &round_key[4 * round]);
+}
+
 void kernels_fill_hybrid(struct aes_hybrid_arguments *hybrid, unsigned rounds,
                          const struct aes_arguments *arguments, drv_ptr queue)
 {
     memset(hybrid, 0, sizeof *hybrid);
     hybrid->aes = *arguments;
     hybrid->queue = queue;
-    for (unsigned round = 0; round < rounds; round++)
-        key_planes(hybrid->planes[round], &arguments->round_key[4 * round]);
+    kernels_fill_planes(hybrid->planes, rounds, arguments->round_key);
 }
 
 unsigned kernels_most_blocks(const struct kernels *kernels)

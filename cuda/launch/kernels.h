@@ -38,8 +38,9 @@ struct kernels {
     drv_module module;
     drv_function aes[GPUAES_ALL_OPS][AES_KERNELS][KEY_SIZES]; /* NULL: not on this device */
     drv_function cbc_chain, ghash_powers;
-    atomic_int ghash_is_right;           /* shown by gcm_check() */
-    drv_function batch[2][2][KEY_SIZES]; /* decrypts or not, many keys or one */
+    atomic_int ghash_is_right;            /* shown by gcm_check() */
+    drv_function batch[2][2][KEY_SIZES];  /* decrypts or not, many keys or one */
+    drv_function batch_hybrid[KEY_SIZES]; /* of one key; NULL: not on this device */
     drv_function batch_chain, batch_expand, gcm_batch[GCM_BATCH_KERNELS];
     drv_function device_batch[DEVICE_BATCH_KERNELS];
     unsigned batch_shared[2];                /* bytes: for one key, for many */
@@ -109,6 +110,9 @@ unsigned kernels_most_blocks(const struct kernels *kernels);
 void kernels_fill_hybrid(struct aes_hybrid_arguments *hybrid, unsigned rounds,
                          const struct aes_arguments *arguments, drv_ptr queue);
 
+/* Makes the bit planes of aes_hybrid_arguments of round keys. */
+void kernels_fill_planes(uint32_t planes[][32], unsigned rounds, const uint32_t *round_key);
+
 /* ---- GCM: gcm.c ---- */
 
 /*
@@ -173,6 +177,7 @@ int kernels_batch_has_whole_spans(const struct kernels *kernels, uint32_t blocks
  */
 struct kernels_batch_kind {
     int decrypts, many;
+    int counts;        /* all are CTR or GCM */
     unsigned key_size; /* its index */
 };
 drv_result kernels_launch_batch(const struct driver *driver, const struct kernels *kernels,

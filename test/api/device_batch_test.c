@@ -622,7 +622,7 @@ static void test_known(void)
         }
 }
 
-/* So much text that most of it is in whole spans. */
+/* So much text that most of it is in whole spans, of which hybrid kernels take some. */
 static void test_whole_spans(void)
 {
     for (int row = CTR_ROW; row < OPS; row++) {

@@ -186,6 +186,16 @@ struct aes_batch_arguments {
 };
 
 /*
+ * extern "C" void aes_batch_hybrid_ROUNDS(const struct aes_batch_hybrid_arguments)
+ * As `encrypt_one`, for much work without serial messages: some warps take whole spans at aligned
+ * addresses without tables. `planes` is as in aes_hybrid_arguments.
+ */
+struct aes_batch_hybrid_arguments {
+    struct aes_batch_arguments batch;
+    uint32_t planes[14][32];
+};
+
+/*
  * extern "C" void aes_batch_expand(const struct aes_batch_expand_arguments)
  * Expands `count` keys into as many schedules of AES_BATCH_KEY_WORDS words. Constant
  * time. Any grid, blocks of one dimension.
@@ -241,8 +251,8 @@ struct gcm_batch_state {
     uint32_t wrong;             /* of decryption: the tag is */
     uint32_t unused[2];
 };
-/* Factors: H^(1 ... 32), then H^(2^0 ... 2^26). */
-enum { GCM_BATCH_SQUARES = 32, GCM_BATCH_LEVELS = 27, GCM_BATCH_POWERS = 64 };
+/* Factors: H^(1 ... 32), H^(2^0 ... 2^26), H^(32 * (0 ... 7)). */
+enum { GCM_BATCH_SQUARES = 32, GCM_BATCH_LEVELS = 27, GCM_BATCH_STEPS = 64, GCM_BATCH_POWERS = 72 };
 struct gcm_batch_arguments {
     uint64_t messages;  /* struct gcm_batch_message[count], aligned to 16 as is all of this */
     uint64_t first;     /* uint32_t[count + 1]: chunks of those before; the last: of all */

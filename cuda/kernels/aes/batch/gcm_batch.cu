@@ -37,6 +37,16 @@ extern "C" __global__ void __launch_bounds__(256)
                 store_power(powers_of(a, key) + GCM_BATCH_SQUARES + l, square);
             square = multiply(square, square);
         }
+        __syncwarp();
+        const uint4 *of_rows = powers_of(a, key) + GCM_BATCH_SQUARES + 5; /* H^32, H^64, H^128 */
+        power = factor_of_one();
+#pragma unroll 1
+        for (uint32_t bit = 0; bit < 3; bit++) {
+            ghash_element with = multiply(power, load_power(of_rows + bit));
+            power = (l >> bit & 1) != 0 ? with : power;
+        }
+        if (l < GCM_BATCH_POWERS - GCM_BATCH_STEPS)
+            store_power(powers_of(a, key) + GCM_BATCH_STEPS + l, power);
     }
 }
 KERNEL(gcm_batch_powers)
