@@ -62,7 +62,7 @@ SKIP: {
 
 # The first run that has a case counts.
 my @runs = map { "$source/docs/benchmarks/h200$_.tsv" }
-    '', '-gcm', '-programs', '-batch', '-device-batch', '-x2', '-references', '-tool';
+    '', '-gcm', '-programs', '-batch', '-device-batch', '-random', '-python', '-parquet', '-x2', '-references', '-tool';
 is(join(' ', sort(@runs)), join(' ', sort(@all)), 'all runs on record are of that card');
 foreach my $page (['template', 'benchmarks'], ['read-ahead-template', 'read-ahead']) {
     my ($template, $name) = @$page;
