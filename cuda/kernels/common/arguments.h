@@ -325,7 +325,8 @@ struct device_keys_arguments {
  * from the first one of block 0, in which `first` lies; element `first` goes to `out`. Any grid,
  * blocks of one dimension and whole warps. Shared memory: the tables, and AES_BATCH_KEY_WORDS * 4
  * for the schedule, which is in device memory, so that the driver keeps no copy of it. Timing does
- * not depend on key or numbers: a lane reads tables in its own bank.
+ * not depend on key or numbers: a lane reads tables in its own bank. But for normal numbers: a
+ * square root near 0 takes longer.
  */
 enum random_kind {
     RANDOM_BYTES,
