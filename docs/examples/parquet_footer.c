@@ -82,7 +82,7 @@ static unsigned next_field(struct thrift *t, int *id)
     unsigned byte = *take(t, 1);
 
     if (byte != STOP)
-        *id = byte >> 4 ? *id + (int)(byte >> 4) : (int)read_integer(t);
+        *id = byte >> 4 ? (int)((unsigned)*id + (unsigned)(byte >> 4)) : (int)read_integer(t);
     return byte & 15;
 }
 
