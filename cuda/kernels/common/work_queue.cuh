@@ -14,7 +14,7 @@
 struct work_queue {
     unsigned long long *taken; /* from the front; from the back, 32 bits higher */
     uint32_t chunks;
-    uint32_t scarce; /* with fewer chunks left, warps take one at a time */
+    uint32_t warps; /* that take from it: none takes more than its part of what is left */
 };
 
 struct chunk_span {
@@ -29,12 +29,12 @@ template <bool BACK>
 static __device__ __forceinline__ chunk_span take_chunks(const work_queue &queue, uint32_t most)
 {
     unsigned long long old = 0;
-    uint32_t size = most;
+    uint32_t size = 0;
     if (threadIdx.x % LANES == 0) {
         unsigned long long now = *static_cast<volatile unsigned long long *>(queue.taken);
         uint64_t used = (now & 0xffffffff) + (now >> 32);
-        if (used + queue.scarce > queue.chunks)
-            size = 1;
+        uint32_t left = used < queue.chunks ? queue.chunks - static_cast<uint32_t>(used) : 0;
+        size = max(1u, min(most, left / queue.warps));
         old = atomicAdd(queue.taken, static_cast<unsigned long long>(size) << (BACK ? 32 : 0));
     }
     old = __shfl_sync(ALL_LANES, old, 0);

@@ -124,9 +124,8 @@ static __device__ __forceinline__ void hybrid(const aes_hybrid_arguments &h, HAS
     uint32_t table_warps = max(1u, warps * D::table_share / 32);
     uint4 *cache = reinterpret_cast<uint4 *>(shared_words + AES_LARGE_SHARED / 4) +
                    warp * (AES_HYBRID_WARP_SHARED / 16);
-    work_queue queue = {
-        reinterpret_cast<unsigned long long *>(h.queue), whole_chunks<MODE, ALIGNED>(h.aes),
-        gridDim.x * (table_warps * D::table_chunks + (warps - table_warps) * D::bitsliced_chunks)};
+    work_queue queue = {reinterpret_cast<unsigned long long *>(h.queue),
+                        whole_chunks<MODE, ALIGNED>(h.aes), gridDim.x * warps};
     if (warp < table_warps) {
         if (D::table_registers != 0)
             fewer_registers<D::table_registers>();
