@@ -26,15 +26,10 @@ static uint32_t warps_of(const struct kernels *kernels)
 static drv_result load_hybrid(const struct driver *driver, struct kernels *kernels)
 {
     for (int size = 0; size < KEY_SIZES; size++) {
-        drv_function *function = &kernels->batch_hybrid[size];
         char name[64];
         (void)snprintf(name, sizeof name, "aes_batch_hybrid_%d", 10 + 2 * size);
-        drv_result r = driver->module_get_function(function, kernels->module, name);
-        if (r == DRV_SUCCESS)
-            r = driver->func_set_attribute(*function, DRV_FUNC_MAX_DYNAMIC_SHARED,
-                                           (int)kernels->batch_shared[0]);
-        else
-            *function = NULL;
+        drv_result r = kernels_find(driver, kernels, name, kernels->batch_shared[0],
+                                    &kernels->batch_hybrid[size]);
         if (r != DRV_SUCCESS && r != DRV_NOT_FOUND)
             return r;
     }
@@ -55,14 +50,12 @@ drv_result kernels_load_batch(const struct driver *driver, struct kernels *kerne
     unsigned lane_keys[] = {0, kernels->batch_lane_keys * AES_BATCH_LANES_SHARED};
     for (int i = 0; i < 2 * 2 * KEY_SIZES; i++) {
         int decrypts = i % 2, many = i / 2 % 2, size = i / 4;
-        drv_function *function = &kernels->batch[decrypts][many][size];
         char name[64];
         (void)snprintf(name, sizeof name, "aes_batch_%s_%s_%s_%d", directions[decrypts], keys[many],
                        large ? "large" : "small", 10 + 2 * size);
-        drv_result r = driver->module_get_function(function, kernels->module, name);
-        if (r == DRV_SUCCESS)
-            r = driver->func_set_attribute(*function, DRV_FUNC_MAX_DYNAMIC_SHARED,
-                                           (int)(kernels->batch_shared[many] + lane_keys[many]));
+        drv_result r =
+            kernels_find(driver, kernels, name, kernels->batch_shared[many] + lane_keys[many],
+                         &kernels->batch[decrypts][many][size]);
         if (r != DRV_SUCCESS)
             return r;
     }

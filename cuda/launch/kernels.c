@@ -53,6 +53,17 @@ static unsigned shared_bytes(const struct kernels *kernels, int size)
     }
 }
 
+drv_result kernels_find(const struct driver *driver, const struct kernels *kernels,
+                        const char *name, unsigned shared, drv_function *function)
+{
+    drv_function found;
+    drv_result r = driver->module_get_function(&found, kernels->module, name);
+    if (r != DRV_SUCCESS)
+        return r;
+    *function = found;
+    return driver->func_set_attribute(found, DRV_FUNC_MAX_DYNAMIC_SHARED, (int)shared);
+}
+
 /* Leaves NULL what this device cannot run, or its architecture's image does not have. */
 static drv_result load_aes_kernel(const struct driver *driver, struct kernels *kernels, int op,
                                   int size, int k, int shared)
@@ -63,14 +74,8 @@ static drv_result load_aes_kernel(const struct driver *driver, struct kernels *k
     char name[64];
     (void)snprintf(name, sizeof name, "aes_%s_%s_%d", gpuaes_modes[op]->name, size_names[size],
                    10 + 2 * k);
-    drv_function function;
-    drv_result r = driver->module_get_function(&function, kernels->module, name);
-    if (r == DRV_NOT_FOUND && size != KERNEL_SMALL)
-        return DRV_SUCCESS;
-    if (r != DRV_SUCCESS)
-        return r;
-    kernels->aes[op][size][k] = function;
-    return driver->func_set_attribute(function, DRV_FUNC_MAX_DYNAMIC_SHARED, (int)bytes);
+    drv_result r = kernels_find(driver, kernels, name, bytes, &kernels->aes[op][size][k]);
+    return r == DRV_NOT_FOUND && size != KERNEL_SMALL ? DRV_SUCCESS : r;
 }
 
 static drv_result load_aes(const struct driver *driver, struct kernels *kernels, int shared)

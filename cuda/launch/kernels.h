@@ -65,6 +65,13 @@ const char *kernels_unknown_family(void);
 drv_result kernels_load(const struct driver *driver, drv_device device, struct kernels *kernels);
 
 /*
+ * A part of kernels_load(): finds a kernel of the module, whose blocks may have `shared` bytes of
+ * shared memory from then on. Returns DRV_NOT_FOUND, and leaves *function, where there is none.
+ */
+drv_result kernels_find(const struct driver *driver, const struct kernels *kernels,
+                        const char *name, unsigned shared, drv_function *function);
+
+/*
  * Device memory that a launch may use until it is done, aligned to 16. Launches
  * that follow each other on one stream may share it.
  */

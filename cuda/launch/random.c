@@ -15,21 +15,13 @@ enum {
     LARGE_SHARED = AES_LARGE_SHARED + SCHEDULE
 };
 
-static drv_result load(const struct driver *driver, const struct kernels *kernels, const char *name,
-                       int shared, drv_function *function)
-{
-    drv_result r = driver->module_get_function(function, kernels->module, name);
-    if (r != DRV_SUCCESS)
-        return r;
-    return driver->func_set_attribute(*function, DRV_FUNC_MAX_DYNAMIC_SHARED, shared);
-}
-
 drv_result kernels_load_random(const struct driver *driver, struct kernels *kernels, int shared)
 {
-    drv_result r = load(driver, kernels, "random_small", SMALL_SHARED, &kernels->random_small);
+    drv_result r =
+        kernels_find(driver, kernels, "random_small", SMALL_SHARED, &kernels->random_small);
     if (r != DRV_SUCCESS || shared < LARGE_SHARED)
         return r;
-    return load(driver, kernels, "random_large", LARGE_SHARED, &kernels->random_large);
+    return kernels_find(driver, kernels, "random_large", LARGE_SHARED, &kernels->random_large);
 }
 
 /* As for CTR, of which this is a part: see struct gpuaes_mode. */
