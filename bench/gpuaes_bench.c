@@ -22,7 +22,8 @@
 
 #define FAMILIES "small two_table large hybrid"
 
-struct options options = {.seconds = 0.3, .speed_seconds = 10, .case_seconds = 1};
+struct options options = {
+    .seconds = 0.3, .speed_seconds = 10, .case_seconds = 1, .revision = REVISION};
 
 /*
  * What is run for the name of a part: a function, or the script `programs` where that is NULL. The

@@ -41,7 +41,8 @@ bench_libbench_la_LIBADD = test/support/libtest.la
 bench_cppflags = -DSTREAM='"$(abs_top_builddir)/bench/stream"' \
 	-DCOMMAND='"$(abs_top_builddir)/tool/gpuaes"' \
 	-DCOMMAND_EMULATED='"$(abs_top_builddir)/test/emulated/gpuaes"' \
-	-DPROGRAMS='"$(abs_srcdir)/bench/programs"' -DPERL='"$(PERL)"'
+	-DPROGRAMS='"$(abs_srcdir)/bench/programs"' -DPERL='"$(PERL)"' \
+	-DREVISION='"$(abs_top_builddir)/revision"'
 
 EXTRA_PROGRAMS += $(bench_programs)
 bench_gpuaes_bench_CPPFLAGS = $(AM_CPPFLAGS) $(bench_cppflags)
@@ -64,7 +65,15 @@ bench_gpuaes_bench_emulated_LDFLAGS = $(AM_LDFLAGS) \
 bench_gpuaes_bench_emulated_DEPENDENCIES = bench/libbench.la test/emulated/gpuaes.so
 endif
 
-bench-programs: all $(bench_programs)
+bench-programs: all revision $(bench_programs)
+
+# The revision that was built, which heads of measurements name. Programs read it from this file, so that
+# nothing else that is built depends on it; a tarball has a copy.
+revision:
+	@$(srcdir)/bench/revision >$@
+CLEANFILES += revision
+dist-hook:
+	$(srcdir)/bench/revision >'$(distdir)/.revision'
 
 # Measures into bench.tsv; BENCH_FLAGS: options and parts, see bench/gpuaes_bench --help.
 # BENCH_MODULE=test/emulated takes the emulator: its figures mean nothing.
@@ -111,7 +120,8 @@ EXTRA_DIST += bench/references/limits.cu bench/references/references.cu $(refere
 	bench/Aims.pm bench/Published.pm bench/Results.pm bench/Sides.pm \
 	bench/Plot/Gnuplot.pm bench/Report/Machine.pm bench/Report/Measured.pm \
 	bench/Report/References.pm bench/Report/Tables.pm \
-	bench/measure_all bench/parquet_rates bench/plot bench/programs bench/python_rates bench/report
+	bench/measure_all bench/parquet_rates bench/plot bench/programs bench/python_rates bench/report \
+	bench/revision
 
 # Kernels of published work, and those that reach the limits of a device; embedded as the
 # others are.
@@ -125,4 +135,4 @@ $(bench_image): bench/references/references.cu cuda/kernels.flags
 $(bench_libbench_la_OBJECTS): $(bench_image)
 endif
 
-.PHONY: bench bench-programs bench-report report
+.PHONY: bench bench-programs bench-report report revision

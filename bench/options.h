@@ -1,5 +1,5 @@
 /*
- * What the command line asks for, known to every part.
+ * What the command line asks for and where the build is, known to every part.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -18,6 +18,7 @@ struct options {
     unsigned speed_seconds; /* of openssl speed with updates of 4 KiB */
     double case_seconds;    /* least time of a case of the part offload, theirs */
     const char *devices;    /* those of the part `devices`, as the setting of that name */
+    const char *revision;   /* the file that names the revision that was built */
 };
 extern struct options options;
 

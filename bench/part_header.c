@@ -51,6 +51,7 @@ int part_header(void)
     if (test_providers.gpuaes != NULL && OSSL_PROVIDER_get_params(test_providers.gpuaes, params) &&
         build != NULL)
         printf("# gpuaes: %s\n", build);
+    print_line_of(options.revision, "revision", "revision");
     printf("# OpenSSL: %s\n", OpenSSL_version(OPENSSL_VERSION));
     print_line_of("/proc/cpuinfo", "model name", "CPU");
     printf("# cores: %u\n", cores_allowed());

@@ -1,6 +1,7 @@
 /*
  * The lines of the output: tab-separated values, one row a case. Lines that begin with #
- * tell what was measured with; "# note: TEXT", by hand, is in the report, too.
+ * tell what was measured with, "# revision: NAME" which code (bench/revision); "# note: TEXT", by
+ * hand, is in the report, too.
  *
  * Columns:
  *   part       the part of the benchmark

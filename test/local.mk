@@ -142,8 +142,8 @@ long_scripts = test/fuzz/fuzz.t
 client_scripts = $(call in_tree,test/clients/*.t test/python/*.t)
 # Those of the command, with threads and signals, that are worth a run under a sanitizer.
 sanitized_scripts = test/tool/output.t test/tool/tmpfs.t
-# Programs that scripts run.
-script_programs = $(bench_programs)
+# Programs that scripts run, and what these print of the build.
+script_programs = $(bench_programs) revision
 # Builds of their own under a sanitizer, and what runs there: long.
 sanitizer_scripts = test/support/sanitize_build.t
 # The longest first, lest one of them be left when all others are done.

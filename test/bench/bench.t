@@ -42,7 +42,7 @@ my ($columns) = $result->{out} =~ /^# (part\t.*)$/m;
 my @names = split(/\t/, $columns // '');
 is_deeply(\@names, [qw(part cipher operation statistic bytes memory placement devices threads ours reference
             unit ratio spread cpu_ours cpu_reference processor against)], 'it names its columns');
-foreach my $label ('date', 'GPU', 'OpenSSL', 'CPU', 'cores') {
+foreach my $label ('date', 'GPU', 'revision', 'OpenSSL', 'CPU', 'cores') {
     like($result->{out}, qr/^# $label\s*: \S/m, "the header names: $label");
 }
 

@@ -77,6 +77,14 @@ SKIP: {
     is(join(', ', grep { $rows !~ /^python\t\S+\t\Q$_\E\tmedian\t/m } @what), '', 'with its rows');
 }
 
+# Whichever program measured.
+SKIP: {
+    my @kept = glob("'$to'/*.tsv");
+    skip('nothing was measured', 1) if !@kept;
+    my $revision = slurp("$build/revision");
+    is(join(' ', grep { slurp($_) !~ /^# \Q$revision\E/m } @kept), '', 'files name the revision of the build: ' . scalar(@kept));
+}
+
 my $unknown = measure_all({}, 'everything');
 isnt($unknown->{status}, 0, 'an unknown set is refused');
 like($unknown->{err}, qr/there is no set everything/, 'with a reason');

@@ -121,7 +121,7 @@ SKIP: {
     my ($file) = $result->{out} =~ /^(.*-parquet\.tsv)\n$/;
     my $table = read_results($file // ());
     my $head = $table->{head}[0];
-    is(scalar(grep { $head->{$_} } qw(date GPU gpuaes OpenSSL cores)), 5, 'its file says what was measured with');
+    is(scalar(grep { $head->{$_} } qw(date GPU gpuaes revision OpenSSL cores)), 6, 'its file says what was measured with');
     foreach my $algorithm ('AES_GCM_V1', 'AES_GCM_CTR_V1') {
         my @rows = rows_like($table, part => 'parquet', cipher => "$algorithm, 256 bits");
         is(join(', ', map { $_->{operation} =~ s/\d+/N/r } @rows),

@@ -1,0 +1,48 @@
+#!/usr/bin/perl
+# The revision that heads of measurements name: that of a checkout, that in a tarball, or none.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use File::Copy qw(copy);
+use File::Path qw(make_path);
+use FindBin;
+use lib "$FindBin::Bin/../support";
+use Programs;
+use Test::More;
+
+my $sources = "$folder/sources";
+make_path("$sources/bench", "$sources/docs/benchmarks");
+copy("$source/bench/revision", "$sources/bench/revision") or die "copy: $!";
+
+sub revision { return run(['sh', "$sources/bench/revision"])->{out} }
+
+is(revision(), "revision: unknown\n", 'unknown without a checkout and outside a tarball');
+spew("$sources/.revision", "revision: 0123456789ab\n");
+is(revision(), "revision: 0123456789ab\n", 'that of the tarball');
+
+SKIP: {
+    my $repository = join(' && ', "cd '$sources'", 'git init -q', 'git add bench',
+        'git -c user.name=A -c user.email=a@example.org -c commit.gpgsign=false commit -q -m one');
+    skip('git does not commit here', 3) if run(['sh', '-c', $repository])->{status};
+    my ($commit) = run(['git', '-C', $sources, 'rev-parse', 'HEAD'])->{out} =~ /^(.{12})/;
+    spew("$sources/docs/benchmarks/h200.tsv", "# part\n");
+    run(['git', '-C', $sources, 'add', 'docs']);
+    is(revision(), "revision: $commit\n", 'that of the checkout, clean whatever the report wrote');
+    spew("$sources/bench/revision", slurp("$sources/bench/revision") . "# changed\n");
+    is(revision(), "revision: $commit-dirty\n", 'dirty if anything else was changed');
+    run(['mv', "$sources/.git", "$folder/git"]);
+    is(revision(), "revision: 0123456789ab\n", 'that of the tarball again');
+}
+
+# This may run inside a make whose settings are not for ours.
+delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES)};
+SKIP: {
+    skip('there is no build', 2) if !-f "$build/Makefile";
+    make_path("$folder/dist");
+    my $dist = run(['make', '-s', '-C', $build, 'dist-hook', "distdir=$folder/dist"]);
+    is($dist->{status}, 0, 'make dist takes it along') or diag($dist->{err});
+    is(slurp("$folder/dist/.revision"), run(["$source/bench/revision"])->{out}, 'as the sources have it');
+}
+
+done_testing();
