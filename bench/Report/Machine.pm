@@ -16,19 +16,22 @@ sub rows_of_machine
     return map { my $label = $_; map { [$label, s/\|/\\|/gr =~ s/\s+/ /gr] } @{$head->{$label} // []} } @labels;
 }
 
-# A table for each machine, with the runs on it.
+# A table for each machine, and one of the runs on it.
 sub block_machine
 {
     my (@machines, %runs);
     foreach my $i (0 .. $#{$results->{files}}) {
         my $head = $results->{head}[$i];
         my $name = basename($results->{files}[$i]);
-        my $machine = table(['', ''], rows_of_machine($head, 'GPU', 'driver', 'gpuaes', 'OpenSSL', 'CPU', 'cores'));
+        my @machine = rows_of_machine($head, 'GPU', 'driver', 'CPU', 'cores', 'OpenSSL');
+        # Without the version of OpenSSL it is the same machine.
+        my $machine = table(['', ''], @machine);
+        ($machine) = (grep { index($_, $machine) == 0 } @machines, $machine);
         push(@machines, $machine) if !$runs{$machine};
-        push(@{$runs{$machine}}, ['raw values', "[`$name`](" . basename($figures) . "/$name)"],
-            rows_of_machine($head, 'date', 'note'));
+        push(@{$runs{$machine}}, ["[`$name`](" . basename($figures) . "/$name)",
+            map { join('<br>', map { $_->[1] } rows_of_machine($head, $_)) } 'date', 'revision', 'gpuaes', 'note']);
     }
-    return join("\n", map { $_ . join('', map { '| ' . join(' | ', @$_) . " |\n" } @{$runs{$_}}) } @machines);
+    return join("\n", map { "$_\n" . table(['raw values', 'date', 'revision', 'gpuaes', 'note'], @{$runs{$_}}) } @machines);
 }
 
 sub block_on { return machine_text($results) . ".\n" }

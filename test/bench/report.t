@@ -24,7 +24,8 @@ sub report
 my @all = sort { length($a) <=> length($b) || $a cmp $b } glob("$source/docs/benchmarks/*.tsv");
 my $load = spew("$folder/load.tsv", join("\n", grep { /^(?:#|load\t)/ } split(/\n/, slurp($all[0]))) . "\n");
 mkdir("$folder/$_") foreach 'all', 'load';
-my %figures = (bulk => ['pinned', 'pageable'], threads => ['threads'], kernels => ['kernels'], 'gcm-kernels' => ['gcm-kernels'], 'gcm-bulk' => ['gcm-bulk'],
+my %figures = (bulk => ['pinned', 'pageable', 'first-pinned', 'first-pageable'], threads => ['threads'], kernels => ['kernels', 'first-device'],
+    speed => ['first-speed'], 'device-batch' => ['first-messages'], 'gcm-kernels' => ['gcm-kernels'], 'gcm-bulk' => ['gcm-bulk'],
     families => ['families'],
     'latency-api' => ['latency'], base64 => ['base64'], 'base64-kernels' => ['base64-kernels'], devices => ['devices'],
     batch => [map { ("batch-$_-messages", "batch-$_-sizes") } 'parallel', 'serial'],
@@ -135,6 +136,65 @@ foreach my $case ([750, 770, 0.974, '750 reached', '0.974 reached'], [690, 770, 
     is(verdict('AES-256-GCM, both ways, sustained', @row), $verdicts[0], "GCM, GB/s: $verdicts[0]");
     is(verdict('the same, burst and sustained, rate over that of CTR', @row), $verdicts[1], "GCM, beside CTR: $verdicts[1]");
 }
+
+# ---- The first page -------------------------------------------------------------
+
+# What a block makes of some rows, or of whole files.
+sub block_of
+{
+    my ($block, @files) = @_;
+    my $made = run(["$source/bench/report", '--template=' . spew("$folder/block.md", "\@$block\@\n"), @files]);
+    return $made->{err} . $made->{out};
+}
+
+# CTR, GCM and CBC decryption in a part for each size: [bytes, ours, reference, processor].
+sub rows_of_modes
+{
+    my ($parts, $memory, @sizes) = @_;
+    return map {
+        my ($part, $cipher, $operation) = @$_;
+        map {
+            my ($bytes, $ours, $reference, $processor) = @$_;
+            [$part, "AES-256-$cipher", $operation, 'median', $bytes, $memory, 'out of place', 1, 1, $ours, $reference, 'GB/s',
+                $reference eq '-' ? '-' : $ours / $reference, '-', '-', '-', $processor, 'default provider']
+        } @sizes
+    } [$parts->[0], 'CTR', 'encrypt'], [$parts->[1], 'GCM', 'encrypt'], [$parts->[0], 'CBC', 'decrypt'];
+}
+
+my @bulk = ('bulk', 'gcm-bulk');
+is(block_of('conclusion device', rows_file(rows_of_modes(['kernels', 'gcm-kernels'], 'device', [1 << 20, 100, '-', 'gpu'], [1 << 24, 400, '-', 'gpu'],
+                [1 << 30, 800, '-', 'gpu']))),
+    "One call on 1 GiB does, in GB/s, CTR 800, GCM 800 and CBC decryption 800; from 16 MiB on all are at half of that or more.\n", 'a conclusion: device memory');
+my @bus = map { ['limits', '-', 'both ways, each', 'median', $_->[0], 'pinned', '-', 1, 1, $_->[1], '-', 'GB/s', ('-') x 6] } [1 << 30, 50.4], [1 << 26, 50.6];
+is(block_of('conclusion pinned', rows_file(@bus, rows_of_modes(\@bulk, 'pinned', [1 << 16, 12, 8, 'gpu'], [1 << 18, 8, 8, 'cpu'], [1 << 20, 16, 8, 'gpu'],
+                [1 << 30, 48, 6, 'gpu']))),
+    "From 1 MiB on each mode is faster than the default provider; the largest update runs at 48.0 GB/s, 8.00 times its rate "
+        . "(the bus carries 50.6 each way).\n", 'pinned memory');
+is(block_of('conclusion pageable', rows_file(rows_of_modes(\@bulk, 'pageable', [1 << 16, 7.6, 8, 'cpu'], [1 << 30, 6, 6, 'cpu']))),
+    "There is no size from which on each mode is faster than the default provider; the largest update runs at 6.00 GB/s, 1.00 times its rate, and no size is below 0.95 of it.\n",
+    'pageable memory, without a gain');
+my @speed = map { ['speed', 'AES-256-CTR', 'encrypt', 'median', $_->[0], '-', '-', 1, 1, $_->[1], 5, 'GB/s', $_->[1] / 5, '-', '-', '-', $_->[2], 'default provider'] }
+    [16, 5, 'cpu'], [1024, 15, 'read-ahead'], [16384, 20, 'read-ahead'];
+is(block_of('conclusion speed', rows_file(@speed)), 'CTR updates of 1 KiB to 16 KiB run at 3.00 to 4.00 times the default provider\'s rate, the GPU\'s start '
+        . "included; the CPU does shorter ones and other modes, at 1.00 times its rate.\n", 'programs');
+is(block_of('conclusion speed', rows_file($speed[0])), "No update was combined with keystream of the GPU; all ran at 1.00 times the default provider's rate.\n",
+    'programs that used no GPU');
+my @messages = (['device-batch', 'AES-256-CTR', 'encrypt, 65536 messages', 'median', 256, 'device', 'out of place', 1, 1, 400, '-', 'GB/s', ('-') x 4, 'gpu', '-'],
+    map { my ($mode, $bytes, $ours, $core) = @$_; ['batch', "AES-256-$mode", 'encrypt, 4096 messages, 4 under way', 'sustained', $bytes, 'device', 'out of place', 1, 1,
+                $ours, $core, 'GB/s', ('-') x 4, 'gpu', '-'] } ['CTR', 256, 10, '-'], ['CTR', 16384, 500, '-'], ['CBC', 256, 9, 1], ['CBC', 16384, 220, 1]);
+is(block_of('conclusion messages', rows_file(@messages)), 'Messages of 256 B that are described in device memory run at 400 GB/s in CTR, 40.0 times the rate of '
+        . 'batches that the host describes; such batches do 500 with messages of 16 KiB, and at most 220 in CBC encryption (one core: 1.00).' . "\n", 'messages');
+is(block_of("conclusion $_", $load), "*Not in this run.*\n", "no conclusion without figures: $_") foreach 'device', 'pinned', 'pageable', 'speed', 'messages';
+
+# Files of the same revision, of two, and without.
+my $of_none = slurp($load) =~ s/^# revision.*\n//mr;
+my ($first, $second) = map { my $name = $_; spew("$folder/$name.tsv", "# revision: $name\n$of_none") } 'aaaaaaaaaaaa', 'bbbbbbbbbbbb-dirty';
+my $unnamed = spew("$folder/unknown.tsv", "# revision: unknown\n$of_none");
+is(block_of('revision', $first, $first), "All figures are of revision `aaaaaaaaaaaa`.\n", 'one revision');
+is(block_of('revision', $unnamed), "The files do not name the revision that was measured: figures are of the code of the date of their file.\n", 'none');
+is(block_of('revision', $first, $second, $unnamed), '**The files are of different revisions**, so figures of different files are not of the same code: '
+        . "`aaaaaaaaaaaa` (`aaaaaaaaaaaa.tsv`); `bbbbbbbbbbbb-dirty` (`bbbbbbbbbbbb-dirty.tsv`); not named (`unknown.tsv`).\n", 'several, which is said');
+like(block_of('machine', $first), qr/^\| \[`aaaaaaaaaaaa\.tsv`\].* \| aaaaaaaaaaaa \|/m, 'and each run has its own');
 
 # ---- Tables of GCM --------------------------------------------------------------
 
