@@ -121,6 +121,23 @@ foreach my $case ([801.5, '802 reached'], [779, '779 **missed**'], ['-', '- not 
     is(verdict('AES-256-CTR in device memory', 'kernels', 'AES-256-CTR', 'encrypt', 'median', 4 << 30, 'device',
             'out of place', 1, 1, $rate, 2000, 'GB/s', 0.4, 0.01, 1, 1, 'gpu', 'device copy'), $verdict, "an aim: $verdict");
 }
+# Middle sizes of one call, and several GPUs.
+my @ctr_call = ('device', 'out of place', 1, 1);
+foreach my $case ([16, 500], [64, 680], [256, 750]) {
+    my ($mib, $least) = @$case;
+    my @row = ('kernels', 'AES-256-CTR', 'encrypt', 'median', $mib << 20, @ctr_call);
+    foreach my $rate ($least, $least - 1) {
+        my $verdict = $rate < $least ? '**missed**' : 'reached';
+        is(verdict("AES-256-CTR in device memory, one call on $mib MiB", @row, $rate, 2000, 'GB/s', 0.4, 0.01, 1, 1, 'gpu', 'device copy'),
+            "$rate $verdict", "one call on $mib MiB: $verdict");
+    }
+}
+foreach my $case ([1.8, '1.800 reached'], [1.79, '1.790 **missed**']) {
+    my ($times, $verdict) = @$case;
+    is(verdict('two GPUs, one call', 'devices', 'AES-256-CTR', 'encrypt, one call', 'median', 4 << 30, 'pinned', 'out of place', 2, 1,
+            88, 49, 'GB/s', $times, 0.01, '-', '-', 'gpu', 'one device'), $verdict, "two GPUs: $verdict");
+}
+
 # A time that may be longer than the default provider's by so much.
 foreach my $case ([4, 6.5, '2.50 reached'], [4, 7.5, '3.50 **missed**'], ['-', 2, '- not measured']) {
     my ($reference, $ours, $verdict) = @$case;
