@@ -355,6 +355,8 @@ int part_device_batch(void)
         {1048576, 256, 0, 0, MAIN_MODES},
         {1024, MIB, 0, 0, MAIN_MODES},
         {GPUAES_DEVICE_BATCH_MESSAGES, 0, 0, 0, MAIN_MODES},
+        {65536, 4 * KIB, 0, 0, MAIN_MODES},
+        {16384, 64 * KIB, 0, 0, MAIN_MODES},
         {65536, 4 * KIB, 0, MODES - DISK_MODES, MODES}, /* pages, and sectors */
         {65536, 4 * KIB, 1, MODES - DISK_MODES, MODES},
         {262144, 512, 0, MODES - DISK_MODES, MODES},
