@@ -73,14 +73,17 @@ static void misaligned_row(struct kernel_case *k)
     measure_rates(&row, 15, turn, k, (double)k->length);
 }
 
-/* Rows at 64 KiB and so on, of key sizes from `least` bits on, `placements` of each. */
-static void burst_rows(struct kernel_case *k, unsigned least, int placements, const char *family)
+/* Rows at 64 KiB and so on, of key sizes from `least` bits on; at the last length in place as well,
+   and of 192 bits, if `all`. */
+static void burst_rows(struct kernel_case *k, unsigned least, int all, const char *family)
 {
-    for (k->length = 64 * KIB; k->length <= k->memory->in.bytes; k->length *= 4)
+    for (k->length = 64 * KIB; k->length <= k->memory->in.bytes; k->length *= 4) {
+        int last = k->length * 4 > k->memory->in.bytes;
         for (k->mode = mode_rows; k->mode < mode_rows + PARALLEL_MODES; k->mode++)
-            for (k->bits = least; k->bits <= 256; k->bits += 64)
-                for (k->in_place = 0; k->in_place < placements; k->in_place++)
+            for (k->bits = least; k->bits <= 256; k->bits += last ? 64 : 128)
+                for (k->in_place = 0; k->in_place <= (all && last); k->in_place++)
                     burst_row(k, family);
+    }
     k->in_place = 0;
 }
 
@@ -90,7 +93,7 @@ int part_kernels(void)
     struct kernel_case k = {.memory = &m};
     if (!device_memory_take(&m, "kernels", options.quick ? 64 * KIB : 4 * GIB))
         return 0;
-    burst_rows(&k, 128, 2, NULL);
+    burst_rows(&k, 128, 1, NULL);
     k.bits = 256;
     k.length = m.in.bytes < GIB ? m.in.bytes : GIB;
     for (k.mode = mode_rows; k.mode < mode_rows + PARALLEL_MODES; k.mode++)
@@ -111,7 +114,7 @@ int part_families(void)
     struct kernel_case k = {.memory = &m};
     if (!device_memory_take(&m, "families", options.quick ? 64 * KIB : 4 * GIB))
         return 0;
-    burst_rows(&k, 256, 1, getenv("GPUAES_KERNEL"));
+    burst_rows(&k, 256, 0, getenv("GPUAES_KERNEL"));
     memory_give(&m);
     return 0;
 }

@@ -85,6 +85,13 @@ SKIP: {
     is(join(' ', grep { slurp($_) !~ /^# \Q$revision\E/m } @kept), '', 'files name the revision of the build: ' . scalar(@kept));
 }
 
+# A part that no set has is not measured at all.
+my ($parts) = run([$program, '--help'])->{out} =~ /^Parts,.*?:\n(.*)/ms;
+my ($sets) = slurp("$source/bench/measure_all") =~ /^my \@sets = \((.*?)\);/ms;
+my @parts = $parts =~ /^  (\S+) /mg;
+cmp_ok(scalar(@parts), '>', 20, 'there are parts');
+is(join(' ', grep { my $part = $_; !grep { $_ eq $part } split(/[^\w-]+/, $sets) } @parts), '', 'each of which is in a set');
+
 my $unknown = measure_all({}, 'everything');
 isnt($unknown->{status}, 0, 'an unknown set is refused');
 like($unknown->{err}, qr/there is no set everything/, 'with a reason');
