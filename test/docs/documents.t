@@ -1,5 +1,6 @@
 #!/usr/bin/perl
-# The documents: each link to a file of ours leads to one, each link to a heading to a heading.
+# The documents: each link to a file of ours leads to one, each link to a heading to a heading. All that
+# name the version name the same.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -32,6 +33,20 @@ foreach my $page (@pages) {
         push(@wrong, $link) if !-e $path || ($anchor ne '' && !grep { $_ eq $anchor } anchors($path));
     }
     is("@wrong", '', "$name: its links lead somewhere");
+}
+
+# ---- The version -----------------------------------------------------------------
+
+my ($version) = slurp("$source/configure.ac") =~ /^AC_INIT\(\[gpuaes\], \[(.*?)\]\)/m;
+my ($series) = $version =~ /^(\d+\.\d+)/;
+my @named = (
+    ['CHANGELOG.md', qr/^## \[(\d\S*)\]/m, $version],
+    ['packaging/debian/changelog', qr/^gpuaes \(([^-]+)-/, $version],
+    ['python/gpuaes/__init__.py', qr/^__version__ = "(.*)"$/m, $version],
+    map { ["docs/$_", qr/^\.TH [^"]*"[^"]*" "gpuaes (.*?)"/m, $series] } qw(gpuaes.1 libgpuaes.3 provider-gpuaes.7));
+foreach my $named (@named) {
+    my ($name, $pattern, $expected) = @$named;
+    is((slurp("$source/$name") =~ $pattern)[0], $expected, "$name: the version is that of configure.ac");
 }
 
 done_testing();

@@ -29,11 +29,11 @@ sub build_with
     my $stand_ins = "$folder/instead-of-$tool";
     mkdir($stand_ins) or die "$stand_ins: $!";
     chmod(0755, spew("$stand_ins/$tool", "#!/bin/sh\n$script\n"));
-    return run(["$source/packaging/build_deb", "$folder/gpuaes-0.1.0.tar.gz", "$folder/deb"],
+    return run(["$source/packaging/build_deb", "$folder/gpuaes-0.2.0.tar.gz", "$folder/deb"],
         env => {PATH => "$stand_ins:$ENV{PATH}", DEB_BUILD_OPTIONS => ''});
 }
 
-run(['tar', '-czf', "$folder/gpuaes-0.1.0.tar.gz", '-C', $source, '--transform', 's,^,gpuaes-0.1.0/,', 'packaging/debian']);
+run(['tar', '-czf', "$folder/gpuaes-0.2.0.tar.gz", '-C', $source, '--transform', 's,^,gpuaes-0.2.0/,', 'packaging/debian']);
 my $refused = build_with('dpkg-checkbuilddeps', "echo 'Unmet build dependencies: build-essential:native' >&2; exit 1");
 isnt($refused->{status}, 0, 'without what it needs the build does not begin');
 like($refused->{err}, qr{^build_deb: Unmet .*\n.*\n    sudo apt-get install build-essential\n    sudo apt-get build-dep /.*/packaging$}m,
