@@ -211,7 +211,7 @@ int part_gcm_bulk(void)
     return 0;
 }
 
-/* Beside bare calls of libgpuaes. */
+/* Compared with bare calls of libgpuaes. */
 int part_gcm_evp(void)
 {
     struct memory m;

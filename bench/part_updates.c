@@ -266,7 +266,7 @@ int part_mixed(void)
     return 0;
 }
 
-/* Beside bare calls of libgpuaes. */
+/* Compared with bare calls of libgpuaes. */
 int part_evp_kernels(void)
 {
     struct updates u = updates_of("evp-kernels", "device");

@@ -283,7 +283,7 @@ PROVE_FLAGS = --failures --timer
 # On two cores: tests wait for a sixth of their time, for children, time limits and idle devices.
 PROVE_JOBS = 3
 # $(call prove, folder of the module, tests, more environment): built programs lie
-# here, scripts beside the sources, and what Sanitize.pm runs in a folder of its own.
+# here, scripts among the sources, and what Sanitize.pm runs in a folder of its own.
 prove = @test -n '$(PROVE)' || { echo 'prove (it comes with perl) is needed' >&2; exit 1; }; \
 	env OPENSSL_MODULES='$(abs_top_builddir)/$(1)' \
 	    GPUAES_TEST_MODULES_REAL='$(abs_top_builddir)/provider/.libs' \

@@ -131,7 +131,7 @@ sub by_direction
     return [map { my ($label, @how) = @$_; map { ["$label$_", $cell, @how, operation => $_] } 'encrypt', 'decrypt' } @groups];
 }
 
-# Beside CTR.
+# Compared with CTR.
 sub block_gcm_kernels
 {
     my $part_of_ctr = sub {
@@ -199,7 +199,7 @@ sub block_batch_compared
         ratio => 'ratio');
 }
 
-# Messages of GCM beside as many of CTR.
+# Messages of GCM, compared with as many of CTR.
 sub block_batch_gcm
 {
     my $part_of_ctr = sub { my ($row) = @_; return pair_text($row) =~ s/ \*.*//r . ($row->{ratio} ? sprintf(' (%.2f)', $row->{ratio}) : '') };

@@ -15,8 +15,8 @@
  */
 enum { SLICE_BUFFER = 16 << 20 };
 /*
- * With it the stream sets of batches take 112 MiB, and what others of calls take fits beside
- * that and keystream made ahead into the usual cap.
+ * With it the stream sets of batches take 112 MiB, and what others of calls take fits, together
+ * with that and keystream made ahead, into the usual cap.
  */
 enum { SLICE_STAGING = 7 << 19 };
 #define SLICE_BLOCKS ((uint32_t)1 << 26)

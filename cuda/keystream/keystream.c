@@ -6,7 +6,7 @@
  * late leaves bytes to the caller, and the next ones are ordered further ahead, so
  * that a device that is shared with others still does what it can.
  *
- * Segments grow with the stream: what was ordered in vain, when it ends, is at most
+ * Segments grow with the stream: what was ordered but is not used when it ends is at most
  * three eighths of what was used.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -29,7 +29,7 @@
 
 /* A segment is so much of what the stream has used so far, until it is as large as can be. */
 enum { GROWTH = 8 };
-/* So many segments in vain, one after the other, end it. */
+/* So many segments that are not used, one after the other, end it. */
 enum { MISSES_MOST = 16 };
 /* The driver is not asked again before the stream has gone on by so much, at first and later. */
 enum { ASK_BYTES = 32 << 10, ASK_MOST = 4 << 20 };

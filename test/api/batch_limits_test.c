@@ -169,7 +169,7 @@ static void test_counts(void)
         right &= gpuaes_batch_add(batch, &m) == GPUAES_OK;
     }
     tap_ok(right && gpuaes_batch_add(batch, &m) == GPUAES_OK,
-           "as many keys as there may be, beside those of other batches");
+           "as many keys as there may be, besides those of other batches");
     key[31] = 1;
     tap_ok(gpuaes_batch_add(batch, &m) == GPUAES_NO_MEMORY, "and no more");
     memset(key, 0, sizeof key);

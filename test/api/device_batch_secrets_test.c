@@ -293,7 +293,7 @@ static int run_row(const void *argument)
     if (!prepare(&t))
         return 1;
     if ((found_kinds() & of_keys) != of_keys)
-        return 2; /* the search is in vain */
+        return 2; /* the search finds nothing at all */
     if (t.row->keys > 1 && has_raw_keys())
         return 3;
     if (queue(&t) != GPUAES_OK || !has_only("after the batch", allowed))
@@ -311,7 +311,7 @@ static int run_random(const void *argument)
     if (!prepare(&t))
         return 1;
     if ((found_kinds() & BIT(SCHEDULE)) == 0)
-        return 2; /* the search is in vain */
+        return 2; /* the search finds nothing at all */
     if (has_raw_keys())
         return 3;
     for (uint32_t key = 0; key < t.row->keys; key++) {
@@ -354,7 +354,7 @@ static int run_fault(const void *argument)
     return has_only(f->options, ~in_between) ? 0 : 4;
 }
 
-/* Each of the launches; and one that is not wiped, lest the search be in vain. */
+/* Each of the launches; and one that is not wiped, to show that the search finds secrets. */
 static void check_faults(const struct row *r)
 {
     struct fault f = {.row = r, .wipes = 1};

@@ -151,7 +151,7 @@ foreach my $case ([750, 770, 0.974, '750 reached', '0.974 reached'], [690, 770, 
     my ($rate, $ctr, $part, @verdicts) = @$case;
     my @row = (@gcm, $rate, $ctr, 'GB/s', $part, '-', '-', '-', 'gpu', 'CTR');
     is(verdict('AES-256-GCM, both ways, sustained', @row), $verdicts[0], "GCM, GB/s: $verdicts[0]");
-    is(verdict('the same, burst and sustained, rate over that of CTR', @row), $verdicts[1], "GCM, beside CTR: $verdicts[1]");
+    is(verdict('the same, burst and sustained, rate over that of CTR', @row), $verdicts[1], "GCM, compared with CTR: $verdicts[1]");
 }
 
 # ---- The first page -------------------------------------------------------------
@@ -228,7 +228,7 @@ is_deeply(
     lines_of('gcm_kernels', ['gcm-kernels', 'AES-128-GCM', 'encrypt', 'median', 65536, @device, 50, 100, 'GB/s', 0.5, ('-') x 3, 'gpu', 'CTR'],
         [@gcm, 750, 770, 'GB/s', 0.974, ('-') x 3, 'gpu', 'CTR']),
     ['', '| 64 KiB | 50.0 (0.50) | - | - | - | - | - |', '| 4 GiB, sustained | - | - | - | - | - | 750 (0.97) |'],
-    'GCM beside CTR, by size and key');
+    'GCM compared with CTR, by size and key');
 is_deeply(
     lines_of('gcm_bulk', map { ['gcm-bulk', 'AES-256-GCM', @$_, 'out of place', 1, 1, 48, 10, 'GB/s', 4.8, ('-') x 3, 'gpu', 'default provider'] }
             ['encrypt', 'median', 1 << 30, 'pinned'], ['decrypt', 'median', 1 << 30, 'pageable']),

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # nginx and curl over TLS 1.2 with CBC and GCM suites and over TLS 1.3 with GCM, both ways, and another
-# cipher beside it; both programs have the sample configuration.
+# cipher together with it; both programs have the sample configuration.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;

@@ -1,5 +1,5 @@
 /*
- * Parameters, settings and the calls at the edge of what is allowed, beside the
+ * Parameters, settings and the calls at the edge of what is allowed, compared with the
  * default provider's. A scenario, or a script, is played once with our cipher and once with
  * the default's, and writes down all that it sees: results, values, bytes and
  * the first error of each refusal. The two transcripts must be the same text.

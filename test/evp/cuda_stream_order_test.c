@@ -1,5 +1,5 @@
 /*
- * cuda-stream beside work of the application that takes longer than timeout-ms, in every order
+ * cuda-stream together with work of the application that takes longer than timeout-ms, in every order
  * with our updates on the same stream: none of it counts as a hang of ours, whatever is asked
  * of the context then. A hang of ours among it is still found.
  *

@@ -1,5 +1,5 @@
 /*
- * Beside a kernel of the application that does not end: updates that need more memory than
+ * While a kernel of the application does not end: updates that need more memory than
  * those before them, and contexts on a stream that end, do not wait for it, though a driver
  * that frees memory does. An idle device whose release waits holds nobody up, an unload and
  * the end of the process included. Runs against any module; on a card the kernel ends after

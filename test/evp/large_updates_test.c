@@ -1,7 +1,7 @@
 /*
  * Large updates through EVP as several threads of the provider do them, which sixteen CPUs give to
- * each, whatever this machine has: streams of random updates beside the default provider's, in
- * place and apart, forks in the middle of a stream, and a GPU that is lost in one.
+ * each, whatever this machine has: streams of random updates compared with the default provider's, in
+ * place and out of place, forks in the middle of a stream, and a GPU that is lost in one.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 #include "test/support/cases.h"
 #include "test/support/compared.h"
-#include "test/support/leaks_allowed.h" /* a child ends beside threads */
+#include "test/support/leaks_allowed.h" /* a child ends while threads run */
 
 enum { CPUS = 16, LARGEST = 20 * MIB };
 

@@ -13,7 +13,7 @@
 
 enum { BLOCK = 16, LENGTH = 2048, LONG_LENGTH = 40000, EDGE = 64, STEPS = 4 };
 
-/* ---- One pipe beside a context of the default provider ------------------------- */
+/* ---- One pipe compared with a context of the default provider ------------------ */
 
 struct pipe_case {
     unsigned char iv[BLOCK];

@@ -362,7 +362,7 @@ static int fail_on_stream(EVP_CIPHER_CTX *context, const char *fault)
     (void)search_memory(search);
     int right = count_of(HASH) != 0;
     if (!right)
-        fprintf(stderr, "# the hash on a stream is not found: the search is in vain\n");
+        fprintf(stderr, "# the hash on a stream is not found: the search shows nothing\n");
     emulate(fault);
     right = right && !EVP_CipherFinal_ex(context, out, &n);
     emulate("");
@@ -757,7 +757,7 @@ static int run_case(const struct test_case *c)
         fprintf(stderr, "# the update is wrong\n");
     (void)search_memory(search);
     if (strcmp(c->cipher, "BASE64") && count_of(KEY) == 0) {
-        fprintf(stderr, "# the key of a context is not found: the search is in vain\n");
+        fprintf(stderr, "# the key of a context is not found: the search shows nothing\n");
         right = 0;
     }
     if (right && is_gcm(c) && !c->may_refuse && (!count_of(HASH_KEY) || !count_of(MASK))) {

@@ -1,5 +1,5 @@
 /*
- * AES-XTS beside the default provider's: published vectors, names, what is refused, opaque keys,
+ * AES-XTS compared with the default provider's: published vectors, names, what is refused, opaque keys,
  * where bytes are counted; then random use, in which results, first errors, bytes with what lies
  * around them and the initialization vectors are the same after each call. All of it is run twice:
  * on the CPU, and with whole blocks on the device. Then memory of all kinds, several threads, and

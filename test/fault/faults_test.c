@@ -117,7 +117,7 @@ static int run_scenario(const struct scenario *s, const char *fault)
     return !result.good;
 }
 
-/* ---- Runs beside each other ---------------------------------------------------------------- */
+/* ---- Runs in parallel ---------------------------------------------------------------------- */
 
 static struct result run_with(const struct scenario *s, const char *fault)
 {

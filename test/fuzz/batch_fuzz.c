@@ -1,7 +1,7 @@
 /*
  * Batches with any descriptors, in memory of every kind, and any order of calls: what the
  * contract allows is done, as libcrypto does it; what it forbids is refused, message by
- * message; and no byte beside an output changes.
+ * message; and no byte next to an output changes.
  *
  * Left out is what no library can see: memory of the CPU that is shorter than was said,
  * and messages that overlap each other.

@@ -1,5 +1,5 @@
 /*
- * Any sequence of calls on AES contexts, ours beside the default provider's: after each
+ * Any sequence of calls on AES contexts, ours compared with the default provider's: after each
  * call the result, the first error, the bytes written and what lies around them are the
  * same. Every whole block goes to the (emulated) GPU, or a kilobyte is the least for it, as the
  * input's first byte says. The program by the name of ahead_fuzz lets CTR streams be read ahead

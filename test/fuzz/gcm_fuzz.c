@@ -1,5 +1,5 @@
 /*
- * Any sequence of calls on AES-GCM contexts, ours beside the default provider's: after each call
+ * Any sequence of calls on AES-GCM contexts, ours and the default provider's: after each call
  * the result, the bytes written and what lies around them, the tag and the parameters are the same.
  * Every whole block goes to the (emulated) GPU, or a kilobyte is the least for it, as the input's
  * first byte says. A third context, of the default provider, encrypts what the two decrypt, and so

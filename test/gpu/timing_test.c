@@ -16,7 +16,7 @@
  * lowest and highest twentieth, of the inputs' the largest. The difference must be
  * below 1 % of the median; that of random and colliding blocks, which conflicting
  * lookups would set apart, must be below the spread as well. The distance of the
- * quartiles is printed beside it. A kernel that does leak has to be found out by the
+ * quartiles is printed next to it. A kernel that does leak has to be found out by the
  * same sums, so that the test is known to see what it looks for.
  *
  * On an H200, equal blocks take 0 to 0.7 % less time than others, which is about the

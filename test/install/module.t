@@ -132,7 +132,7 @@ SKIP: {
 
 # ---- Settings ----------------------------------------------------------------
 
-# One wrong value of each setting, and what the sentence must name beside them.
+# One wrong value of each setting, and what the sentence must name besides them.
 my @wrong = (
     ['policy', 'fast', 'auto, gpu or cpu'],
     ['policy', '', 'auto, gpu or cpu'],

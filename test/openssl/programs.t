@@ -134,7 +134,7 @@ SKIP: {
     skip('the default provider stands in', 17) if stand_in();
     like($providers->{out}, qr/^\s+gpuaes\n(?:\s{4}.*\n)*?\s+status: active/m, 'gpuaes is active');
     like($providers->{out}, qr/^\s+gpuaes\n(?:\s{4}.*\n)*?\s+build info: \S+/m, 'with its build info');
-    like($providers->{out}, qr/^\s+default\n/m, 'beside the default provider');
+    like($providers->{out}, qr/^\s+default\n/m, 'together with the default provider');
     foreach my $bits (128, 192, 256) {
         like($algorithms->{out}, qr/\bAES-$bits-$_\b.* \@ gpuaes$/mi, "AES-$bits-$_ is listed")
             foreach qw(ECB CBC CTR GCM), $bits == 192 ? () : 'XTS';

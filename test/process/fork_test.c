@@ -30,9 +30,9 @@ static const struct scenario {
     {"before use", BEFORE, 0, 0},
     {"during use", DURING, 0, 0},
     {"after use", AFTER, 0, 0},
-    {"beside threads at work", DURING, THREADS, 0},
+    {"while threads work", DURING, THREADS, 0},
     {"of streams that are read ahead of", DURING, 0, 1},
-    {"of such streams beside threads at work", DURING, THREADS / 2, 1},
+    {"of such streams while threads work", DURING, THREADS / 2, 1},
 };
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
 static const struct scenario *scenario;

@@ -1,6 +1,6 @@
 /*
- * Processes of many kinds: forks while the device starts, by system call, beside threads
- * at work; children that exec or end at once; the module opened and closed; several
+ * Processes of many kinds: forks while the device starts, by system call, while threads
+ * work; children that exec or end at once; the module opened and closed; several
  * library contexts; unloading while streams go on; filters of system calls. Bytes are
  * the default provider's, and nothing hangs. For the emulator only.
  *
@@ -23,7 +23,7 @@
 
 #include "test/support/cases.h"
 #include "test/support/fault_scenarios.h"
-#include "test/support/leaks_allowed.h" /* children end beside threads */
+#include "test/support/leaks_allowed.h" /* children end while threads run */
 
 enum { THREADS = 6 };
 extern char **environ;
@@ -51,8 +51,8 @@ static void *go_on(void *number)
     return right ? number : NULL;
 }
 
-/* 1 if `body` and all threads beside it found all right. */
-static int beside_threads(int (*body)(void))
+/* 1 if `body` and all threads at the same time found all right. */
+static int while_threads_work(int (*body)(void))
 {
     pthread_t threads[THREADS];
     void *result;
@@ -152,7 +152,7 @@ static int leave_at_once(void)
 static int children_that_leave_at_once(void)
 {
     test_providers = providers_load();
-    return work_as_usual() && beside_threads(leave_at_once) && work_as_usual();
+    return work_as_usual() && while_threads_work(leave_at_once) && work_as_usual();
 }
 
 static void *fork_and_wait(void *unused)
@@ -187,7 +187,7 @@ static int fork_in_threads(void)
 static int many_threads_fork(void)
 {
     test_providers = providers_load();
-    return work_as_usual() && beside_threads(fork_in_threads) && work_as_usual();
+    return work_as_usual() && while_threads_work(fork_in_threads) && work_as_usual();
 }
 
 /* ---- The module ------------------------------------------------------------------------------ */
@@ -341,8 +341,8 @@ static const struct {
 } cases[] = {
     {"fork while the device starts", fork_while_it_starts, "init-ms=120"},
     {"fork by system call", fork_by_system_call, ""},
-    {"children that leave at once, beside threads", children_that_leave_at_once, ""},
-    {"forks from several threads, beside others", many_threads_fork, ""},
+    {"children that leave at once, while threads work", children_that_leave_at_once, ""},
+    {"forks from several threads, while others work", many_threads_fork, ""},
     {"the module is opened and closed", it_is_opened_and_closed, "init-ms=50"},
     {"several library contexts at once", library_contexts_at_once, "init-ms=20"},
     {"unload while streams run", unload_while_streams_run, ""},

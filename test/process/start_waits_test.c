@@ -1,5 +1,5 @@
 /*
- * A start beside the application's own CUDA delays nobody: host memory is the CPU's at once,
+ * A start together with the application's own CUDA delays nobody: host memory is the CPU's at once,
  * at the first start and after an idle release. Only device memory waits, which the CPU could
  * not read: on a card it would crash, and on the emulator the figures show who did it. Each
  * case is a run of this program of its own; most need the emulator's options.

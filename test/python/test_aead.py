@@ -1,4 +1,4 @@
-"""gpuaes.aead.AESGCM beside cryptography's: memory of the host and of a device, in place, wrong tags, errors.
+"""gpuaes.aead.AESGCM compared with cryptography's: memory of the host and of a device, in place, wrong tags, errors.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """

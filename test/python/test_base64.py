@@ -1,4 +1,4 @@
-"""gpuaes.base64 beside Python's own.
+"""gpuaes.base64 compared with Python's own.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """

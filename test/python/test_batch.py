@@ -1,4 +1,4 @@
-"""gpuaes.batch.Batch beside cryptography, message by message.
+"""gpuaes.batch.Batch compared with cryptography, message by message.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """

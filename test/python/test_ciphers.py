@@ -1,4 +1,4 @@
-"""gpuaes.ciphers beside cryptography's: pieces of any length, of the host and of a device, in turn.
+"""gpuaes.ciphers compared with cryptography's: pieces of any length, of the host and of a device, in turn.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """

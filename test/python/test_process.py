@@ -195,7 +195,7 @@ def test_streams_that_are_gone_are_left_alone(rng, device_array, monkeypatch):
 
 FORKS = """
 import gc, os, warnings
-warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads, which is what is tried
+warnings.simplefilter("ignore", DeprecationWarning)  # of a fork while threads run, which is what is tried
 import device_arrays, gpuaes, messages
 from gpuaes.aead import AESGCM
 from gpuaes.ciphers import Cipher, algorithms, modes

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# `gpuaes base64` beside coreutils' base64: the same bytes, exit codes and messages, with
+# `gpuaes base64` compared with coreutils' base64: the same bytes, exit codes and messages, with
 # options that are right and wrong, and text that is valid and is not.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# `gpuaes enc` and `gpuaes dec` beside openssl enc, in both directions: every mode, sizes
+# `gpuaes enc` and `gpuaes dec` compared with openssl enc, in both directions: every mode, sizes
 # around the buffers, passwords from everywhere, Base64; and what is said of wrong options.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0

@@ -34,7 +34,7 @@ foreach (['AES-256-CTR', 'encrypt'], ['AES-256-CBC', 'encrypt'], ['AES-256-CBC',
 {
     my ($cipher, $operation) = @$_;
     my ($row) = rows_like($table, cipher => $cipher, operation => $operation, memory => $kind, threads => 8);
-    cmp_ok($row->{ratio} // 0, '>', 0, "$cipher $operation stands beside another program: $row->{against}");
+    cmp_ok($row->{ratio} // 0, '>', 0, "$cipher $operation is compared with another program: $row->{against}");
 }
 like(slurp("$folder/told/$_->[0].txt"), $_->[1], "what $_->[0] says is kept")
     foreach ['info', qr/^gpuaes \d/], ['doctor', qr/^The provider gpuaes/], ['bench', qr/^AES-256, GB/m];

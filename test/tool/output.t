@@ -83,7 +83,7 @@ my $out = "$place/out";
     is($result->{status}, 0, 'a new file') or diag($result->{err});
     ok(slurp($out) eq $coded, 'has what it should');
     is(mode($out), '640', 'and the permissions that any new file has');
-    is(names(), 'out', 'nothing lies beside it');
+    is(names(), 'out', 'nothing lies next to it');
 }
 {
     chmod(0604, $out);
@@ -114,7 +114,7 @@ is(gpuaes(['enc', @cipher, '--sync', '-in', $in, '-out', $out])->{status}, 0, '-
 ok(slurp($out) eq $coded, 'makes the same');
 my $long = 'n' x 255;
 is(gpuaes(['enc', @cipher, '-in', $in, '-out', "$place/$long"])->{status}, 0, 'a name as long as there can be');
-is(names(), join(' ', sort($long, 'out')), 'nothing lies beside it');
+is(names(), join(' ', sort($long, 'out')), 'nothing lies next to it');
 unlink("$place/$long", $out);
 
 # The default ACL of a folder says what a new file gets, and umask does not.
@@ -271,7 +271,7 @@ SKIP: {
     system('umount', $out);
     like($result->{err}, qr/^gpuaes enc: -out .*: it cannot be replaced, but standard output could be sent there: /m, 'a file that is a mount');
     ok(!$sent->{status} && slurp($in) eq $coded, 'gets standard output, as is said');
-    is(names() . slurp($out), 'outbefore', 'nothing lies beside it');
+    is(names() . slurp($out), 'outbefore', 'nothing lies next to it');
     spew($in, $plain);
 }
 SKIP: {
@@ -352,10 +352,10 @@ foreach my $name ('new', 'out') {
     close($to);
     waitpid($pid, 0);
     ok(!$? && slurp($out) eq $coded, 'without a signal it is there in the end') or diag(slurp("$folder/stderr"));
-    is(names(), 'out', 'and nothing lies beside it');
+    is(names(), 'out', 'and nothing lies next to it');
 }
 
-# At any moment: the file is there or it is not, and nothing lies beside it.
+# At any moment: the file is there or it is not, and nothing lies next to it.
 {
     my @wrong;
     my $long = spew("$folder/long", $plain x 40);

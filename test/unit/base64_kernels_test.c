@@ -3,7 +3,7 @@
  * output, every kind of line, lengths around the edges of what a thread takes,
  * and wrong characters at every place. The expected results are libcrypto's.
  *
- * Buffers are as large as the work, so that a sanitizer sees a step beside them.
+ * Buffers are as large as the work, so that a sanitizer sees a step outside of them.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

@@ -40,7 +40,7 @@ static int open_it(void)
     return configure != NULL && calls != NULL;
 }
 
-/* ---- An application beside libgpuaes ------------------------------------------------------ */
+/* ---- An application with CUDA of its own -------------------------------------------------- */
 
 static uint64_t (*devices)(void);
 static enum gpuaes_memory (*memory_kind)(const void *, size_t);

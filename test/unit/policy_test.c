@@ -176,7 +176,7 @@ static void test_wrong_lines(void)
     s = begin(times(core, 0.3), pinned);
     s.is[MODEL_CPU] = times(core, 3);
     pieces(&s, 100, 256 * KIB);
-    tap_ok(s.gpu >= 95, "so is one beside a CPU that is worse than its samples: %u of 100", s.gpu);
+    tap_ok(s.gpu >= 95, "so is one with a CPU that is worse than its samples: %u of 100", s.gpu);
     s = begin(core, times(core, 0.5));
     s.is[MODEL_GPU] = times(core, 20);
     pieces(&s, 10000, MIB);

@@ -1,5 +1,5 @@
 /*
- * Batches of much text in CTR or GCM with one key: bitsliced warps take whole spans beside the
+ * Batches of much text in CTR or GCM with one key: bitsliced warps take whole spans together with
  * warps that look up tables, as in the hybrid kernels of single messages.
  *
  * Timing does not depend on data or keys: lookups are to the lane's own bank, and bitsliced warps
