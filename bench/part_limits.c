@@ -165,7 +165,7 @@ struct copies {
     struct team team;
 };
 
-static void copy_ordinary(unsigned char *to, const unsigned char *from, size_t bytes)
+static void copy_by_memcpy(unsigned char *to, const unsigned char *from, size_t bytes)
 {
     memcpy(to, from, bytes);
 }
@@ -201,7 +201,7 @@ int part_host_limits(void)
     static const struct {
         const char *operation;
         copy_fn *copy;
-    } rows[] = {{"memcpy", copy_ordinary},
+    } rows[] = {{"memcpy", copy_by_memcpy},
 #ifdef __SSE2__
                 {"non-temporal copy", copy_non_temporal}
 #endif

@@ -55,7 +55,7 @@ evp_tests = \
 evp_emulator_tests = \
 	test/evp/gcm_choice_test \
 	test/evp/large_updates_test \
-	test/evp/read_ahead_life_test \
+	test/evp/read_ahead_lifetime_test \
 	test/evp/secrets_test \
 	test/fault/base64_faults_test \
 	test/fault/device_loss_test \

@@ -12,7 +12,7 @@
 #include "cuda/process/settings.h"
 #include "cuda/process/statistics.h"
 
-/* So many times what is needed a spare one may be, so that large ones are there for large needs. */
+/* Largest accepted ratio of pooled to requested size: large blocks are kept for large requests. */
 enum { FIT = 4 };
 
 struct pooled_block {
@@ -27,8 +27,8 @@ void memory_pool_init(struct memory_pool *pool)
 }
 
 /* The smallest of `least` to `most` bytes. */
-static int take_spare(struct memory_pool *pool, enum block_kind kind, size_t least, size_t most,
-                      struct block *block)
+static int take_pooled(struct memory_pool *pool, enum block_kind kind, size_t least, size_t most,
+                       struct block *block)
 {
     struct pooled_block **best = NULL;
     (void)pthread_mutex_lock(&pool->lock);
@@ -80,11 +80,11 @@ drv_result memory_pool_take(struct device *device, enum block_kind kind, size_t 
 {
     const struct driver *d = device->driver;
     drv_result r = DRV_SUCCESS;
-    if (!take_spare(&device->pool, kind, least, least * FIT, block)) {
+    if (!take_pooled(&device->pool, kind, least, least * FIT, block)) {
         r = allocate(d, kind, wanted, block);
         if (r == DRV_OUT_OF_MEMORY && wanted > least)
             r = allocate(d, kind, least, block);
-        if (r == DRV_OUT_OF_MEMORY && take_spare(&device->pool, kind, least, SIZE_MAX, block))
+        if (r == DRV_OUT_OF_MEMORY && take_pooled(&device->pool, kind, least, SIZE_MAX, block))
             r = DRV_SUCCESS;
     }
     if (r == DRV_SUCCESS && block->address == 0) {
@@ -101,13 +101,13 @@ drv_result memory_pool_take(struct device *device, enum block_kind kind, size_t 
 void memory_pool_give(struct device *device, const struct block *block)
 {
     struct memory_pool *pool = &device->pool;
-    struct pooled_block *spare = malloc(sizeof *spare);
-    if (spare == NULL) /* nobody has it until the context ends */
+    struct pooled_block *pooled = malloc(sizeof *pooled);
+    if (pooled == NULL) /* nobody has it until the context ends */
         return;
-    spare->block = *block;
+    pooled->block = *block;
     (void)pthread_mutex_lock(&pool->lock);
-    spare->next = pool->first;
-    pool->first = spare;
+    pooled->next = pool->first;
+    pool->first = pooled;
     (void)pthread_mutex_unlock(&pool->lock);
 }
 
@@ -115,15 +115,15 @@ void memory_pool_free(struct device *device)
 {
     const struct driver *d = device->driver;
     struct pooled_block *next;
-    for (struct pooled_block *spare = device->pool.first; spare != NULL; spare = next) {
-        next = spare->next;
-        if (spare->block.host == NULL) {
-            (void)d->mem_free(spare->block.address);
+    for (struct pooled_block *pooled = device->pool.first; pooled != NULL; pooled = next) {
+        next = pooled->next;
+        if (pooled->block.host == NULL) {
+            (void)d->mem_free(pooled->block.address);
         } else {
-            (void)d->mem_free_host(spare->block.host);
-            statistics_give_pinned(spare->block.bytes);
+            (void)d->mem_free_host(pooled->block.host);
+            statistics_give_pinned(pooled->block.bytes);
         }
-        free(spare);
+        free(pooled);
     }
     device->pool.first = NULL;
     (void)pthread_mutex_destroy(&device->pool.lock);

@@ -30,10 +30,10 @@ struct memory_pool {
 void memory_pool_init(struct memory_pool *pool);
 
 /*
- * Memory of `least` bytes or more: a spare one that is not much larger, else a new one of
- * `wanted` bytes; where that is refused a new one of `least` bytes, then any spare one.
+ * Memory of `least` bytes or more: one of the pool that is not much larger, else a new one of
+ * `wanted` bytes; where that is refused a new one of `least` bytes, then any of the pool.
  * The device is entered. DRV_OUT_OF_MEMORY also where the cap on pinned memory, for which
- * spare memory counts, would be exceeded.
+ * pooled memory counts, would be exceeded.
  */
 enum block_kind { BLOCK_DEVICE, BLOCK_PINNED };
 drv_result memory_pool_take(struct device *device, enum block_kind kind, size_t least,

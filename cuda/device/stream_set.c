@@ -220,7 +220,7 @@ drv_result stream_set_follow(struct device *device, struct stream_set *set, unsi
     return r;
 }
 
-/* Once nothing is under way on it; its memory becomes spare. */
+/* Once nothing is under way on it; its memory goes to the pool. */
 static drv_result end_slot(struct device *device, struct slot *slot)
 {
     const struct driver *d = device->driver;

@@ -51,7 +51,7 @@ enum policy_work {
 };
 
 /* So are these kinds of memory. */
-enum work_memory { MEMORY_PINNED, MEMORY_APART, MEMORY_IN_PLACE, WORK_MEMORIES };
+enum work_memory { MEMORY_PINNED, MEMORY_OUT_OF_PLACE, MEMORY_IN_PLACE, WORK_MEMORIES };
 
 struct model_cell;
 

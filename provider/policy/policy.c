@@ -90,7 +90,7 @@ static int is_known_pageable(const struct work *work)
 /* Sets work->memory. CHOICE_GPU, or CHOICE_GPU_ONLY for device memory. */
 static enum policy_choice find_memory(struct work *work)
 {
-    work->memory = work->in == work->out ? MEMORY_IN_PLACE : MEMORY_APART;
+    work->memory = work->in == work->out ? MEMORY_IN_PLACE : MEMORY_OUT_OF_PLACE;
     if (!work->is_located && ((!policy_saw_cuda() && is_known_pageable(work)) ||
                               offload(work, OFFLOAD_LOCATE) != GPUAES_OK))
         return CHOICE_GPU;
@@ -175,7 +175,7 @@ static void explain(const struct provider *provider, const struct work *work,
                     const struct model_choice *choice)
 {
     static const char *const memories[WORK_MEMORIES] = {[MEMORY_PINNED] = "pinned",
-                                                        [MEMORY_APART] = "pageable",
+                                                        [MEMORY_OUT_OF_PLACE] = "pageable",
                                                         [MEMORY_IN_PLACE] = "pageable in-place"};
     if (provider->settings.log == LOG_DEBUG)
         (void)fprintf(

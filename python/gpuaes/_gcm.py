@@ -199,7 +199,7 @@ class _Message:
 def run_on_host(
     keys: GcmKeys, encrypt: bool, nonce: bytes, aad: Aad, source: int, out: int, count: int, tag: int
 ) -> bool:
-    """Runs a message in memory of the host, in place or apart; `tag` is the address of the tag, which is written or
+    """Runs a message in memory of the host, in place or out of place; `tag` is the address of the tag, which is written or
     compared. Returns False where it is wrong: `out` is zeros then. Raises LostOutput, where `out` is another memory
     than the input, which is as it was then, and GpuaesError, where it is the same."""
     if _policy.goes_to_device(count):

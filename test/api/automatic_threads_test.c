@@ -253,6 +253,6 @@ int main(void)
         child_ok(has_parts, &machines[i], "%s: %u threads", machines[i].name, machines[i].parts);
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
         child_ok(is_finished, &faults[i], "%s, %s, %s", faults[i].faults, op_names[faults[i].op],
-                 faults[i].in_place ? "in place" : "apart");
+                 faults[i].in_place ? "in place" : "out of place");
     return tap_done();
 }

@@ -18,7 +18,7 @@ enum { MOST = 8, MORE = 2 };
 static struct mix mixes[MOST + MORE];
 
 /* As many as can be are under way, and polled by nobody; some more are not. */
-static int fill_lanes(struct gpuaes_batch *batch[MOST + MORE])
+static int fill_stream_sets(struct gpuaes_batch *batch[MOST + MORE])
 {
     struct mix_rules rules = {.in_kind = 1, 1, 0, 3, 40, GPUAES_CTR, 1, 0};
     int right = 1;
@@ -44,14 +44,14 @@ static int stream_sets(void)
 {
     static const struct gpuaes_settings settings = {.timeout_ms = 10000};
     struct gpuaes_batch *batch[MOST + MORE];
-    return starts_with(&settings) && fill_lanes(batch) &&
+    return starts_with(&settings) && fill_stream_sets(batch) &&
            gpuaes_batch_submit(batch[MOST], 0) == GPUAES_BUSY &&
            gpuaes_batch_submit(batch[MOST], GPUAES_WAIT) == GPUAES_BUSY && /* in the end */
            other_call(NULL) == GPUAES_OK && gpuaes_batch_wait(batch[3]) == GPUAES_OK &&
            batch_is_done(batch[MOST]) && mix_is_right(&mixes[MOST]);
 }
 
-static void *wait_for_lane(void *batch)
+static void *wait_for_stream_set(void *batch)
 {
     static enum gpuaes_status status;
     status = gpuaes_batch_submit(batch, GPUAES_WAIT);
@@ -64,9 +64,9 @@ static int woken(void)
     struct gpuaes_batch *batch[MOST + MORE];
     pthread_t thread;
     void *status;
-    if (!starts_with(NULL) || !fill_lanes(batch))
+    if (!starts_with(NULL) || !fill_stream_sets(batch))
         return 0;
-    pthread_create(&thread, NULL, wait_for_lane, batch[MOST]);
+    pthread_create(&thread, NULL, wait_for_stream_set, batch[MOST]);
     usleep(300000); /* it waits by then, most of the times */
     int right = other_call("fault=launch_kernel:1") == GPUAES_FAULT;
     pthread_join(thread, &status);
@@ -263,16 +263,16 @@ static void test_neighbours(void)
     struct gpuaes_batch *batch = open_batch();
     struct expected e;
     unsigned char *p = pages(BYTES);
-    unsigned char *apart = gpuaes_pinned_alloc(BYTES);
+    unsigned char *other = gpuaes_pinned_alloc(BYTES);
     expect(&e, GPUAES_ECB_ENCRYPT, BYTES);
     int registered = gpuaes_pinned_register(p, HALF) == GPUAES_OK &&
                      gpuaes_pinned_register(p + HALF, HALF) == GPUAES_OK;
     tap_ok(registered, "two halves of an array are registered");
     for (int in_place = 0; in_place < 2; in_place++) {
         struct gpuaes_message all =
-            message_of(&e, GPUAES_ECB_ENCRYPT, in_place ? p : apart, p, HALF / 2);
+            message_of(&e, GPUAES_ECB_ENCRYPT, in_place ? p : other, p, HALF / 2);
         unsigned copies = emulator_calls("memcpy_dtoh_async");
-        memcpy(in_place ? p : apart, e.plain, BYTES);
+        memcpy(in_place ? p : other, e.plain, BYTES);
         int right = gpuaes_batch_gather(batch, &all, 4, NULL, NULL, NULL, NULL) == GPUAES_OK &&
                     batch_is_done(batch) && memcmp(p, e.cipher, BYTES) == 0;
         copies = emulator_calls("memcpy_dtoh_async") - copies;
@@ -283,7 +283,7 @@ static void test_neighbours(void)
     gpuaes_batch_close(batch);
     gpuaes_pinned_unregister(p);
     gpuaes_pinned_unregister(p + HALF);
-    gpuaes_pinned_free(apart, BYTES);
+    gpuaes_pinned_free(other, BYTES);
     munmap(p, BYTES);
     expected_free(&e);
 }

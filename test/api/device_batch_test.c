@@ -1,8 +1,8 @@
 /*
  * Messages that are described in device memory: random ones of each operation, at any alignment,
- * in place and apart, with one key or many, against libcrypto; refused ones among them; several
- * rounds; keys and descriptions that earlier work of the stream made; graphs; what is refused. Of
- * XTS, also the published vectors.
+ * in place and out of place, with one key or many, against libcrypto; refused ones among them;
+ * several rounds; keys and descriptions that earlier work of the stream made; graphs; what is
+ * refused. Of XTS, also the published vectors.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

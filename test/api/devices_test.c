@@ -309,7 +309,7 @@ static void check_operations(void)
                               .len = STAGED,
                               .in_place = i % 2};
         child_ok(play_in_child, &scene, "%s by four threads, %s", op_names[scene.op],
-                 i % 2 ? "in place" : "apart");
+                 i % 2 ? "in place" : "out of place");
     }
 }
 

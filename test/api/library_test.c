@@ -1,6 +1,6 @@
 /*
  * libgpuaes itself, on the emulator: every combination of memory kinds, in
- * place and apart, at sizes that take one piece and many, at any alignment;
+ * place and out of place, at sizes that take one piece and many, at any alignment;
  * Base64 likewise; arguments; copies; the cap on pinned memory. The expected
  * results are libcrypto's.
  *

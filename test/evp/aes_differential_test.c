@@ -33,7 +33,7 @@ enum step {
     STEPS
 };
 enum layout {
-    APART = 1,
+    OUT_OF_PLACE = 1,
     IN_PLACE = 2,
     LAGGING = 4,
     OVERLAPPING = 8,
@@ -66,24 +66,24 @@ struct kind {
         [CALL] = 20, [COPY] = 1, [INIT] = 1, [SET_PADDING] = 1, [HOLD_IVS] = 1, [GET_IVS] = 1}
 
 static const struct kind kinds[] = {
-    {"small updates", .length = 512, .steps = 30, .layouts = APART, UPDATES},
-    {"large updates", .length = 4 << 20, .steps = 5, .layouts = APART, UPDATES},
+    {"small updates", .length = 512, .steps = 30, .layouts = OUT_OF_PLACE, UPDATES},
+    {"large updates", .length = 4 << 20, .steps = 5, .layouts = OUT_OF_PLACE, UPDATES},
     {"updates in place", .length = 65536, .steps = 15, .layouts = IN_PLACE, UPDATES},
     {"lagging and overlapping updates", .length = 65536, .steps = 15,
-     .layouts = APART | LAGGING | OVERLAPPING, UPDATES},
-    {"counters that wrap", .length = 32768, .steps = 8, .layouts = APART | IN_PLACE, .wraps = 600,
-     .odds = {[CALL] = 12, [INIT] = 2, [FINAL] = 1}},
-    {"copies in mid-stream", .length = 8192, .steps = 20, .layouts = APART | IN_PLACE,
+     .layouts = OUT_OF_PLACE | LAGGING | OVERLAPPING, UPDATES},
+    {"counters that wrap", .length = 32768, .steps = 8, .layouts = OUT_OF_PLACE | IN_PLACE,
+     .wraps = 600, .odds = {[CALL] = 12, [INIT] = 2, [FINAL] = 1}},
+    {"copies in mid-stream", .length = 8192, .steps = 20, .layouts = OUT_OF_PLACE | IN_PLACE,
      .odds = {[CALL] = 12, [COPY] = 4, [INIT] = 1, [FINAL] = 1}},
-    {"re-initialisation in mid-stream", .length = 8192, .steps = 20, .layouts = APART | IN_PLACE,
-     .odds = {[CALL] = 10, [INIT] = 5, [FINAL] = 1}},
+    {"re-initialisation in mid-stream", .length = 8192, .steps = 20,
+     .layouts = OUT_OF_PLACE | IN_PLACE, .odds = {[CALL] = 10, [INIT] = 5, [FINAL] = 1}},
     {"one-shot calls in mid-stream", .length = 16384, .steps = 15,
-     .layouts = APART | IN_PLACE | LAGGING,
+     .layouts = OUT_OF_PLACE | IN_PLACE | LAGGING,
      .odds = {[CALL] = 5, [ONE_SHOT_CALL] = 8, [INIT] = 1, [FINAL] = 1}},
-    {"num and padding set in mid-stream", .length = 4096, .steps = 20, .layouts = APART,
+    {"num and padding set in mid-stream", .length = 4096, .steps = 20, .layouts = OUT_OF_PLACE,
      .odds = {[CALL] = 10, [SET_NUM] = 2, [SET_PADDING] = 2, [FINAL] = 1}},
     {"everything", .length = 262144, .steps = 12,
-     .layouts = APART | IN_PLACE | LAGGING | OVERLAPPING, .wraps = 600,
+     .layouts = OUT_OF_PLACE | IN_PLACE | LAGGING | OVERLAPPING, .wraps = 600,
      .odds = {[CALL] = 12,
               [ONE_SHOT_CALL] = 2,
               [COPY] = 2,
@@ -92,21 +92,22 @@ static const struct kind kinds[] = {
               [SET_PADDING] = 1,
               [FINAL] = 1}},
     {"device, managed, pinned and pageable memory", .on_device = 1, .length = 9000, .steps = 10,
-     .layouts = APART | IN_PLACE | LAGGING | ANY_OVERLAP, .wraps = 600,
+     .layouts = OUT_OF_PLACE | IN_PLACE | LAGGING | ANY_OVERLAP, .wraps = 600,
      .odds = {[CALL] = 12, [COPY] = 1, [INIT] = 1, [FINAL] = 1}},
     {"one-shot calls on such memory", .on_device = 1, .length = 9000, .steps = 10,
-     .layouts = APART | IN_PLACE | LAGGING | ANY_OVERLAP,
+     .layouts = OUT_OF_PLACE | IN_PLACE | LAGGING | ANY_OVERLAP,
      .odds = {[CALL] = 8, [ONE_SHOT_CALL] = 4, [COPY] = 1, [INIT] = 1, [FINAL] = 1}},
-    {"messages, whole and damaged", .message = 1, .length = 100000, .steps = 10, .layouts = APART},
+    {"messages, whole and damaged", .message = 1, .length = 100000, .steps = 10,
+     .layouts = OUT_OF_PLACE},
     {"a CUDA stream", .on_stream = OWN, QUEUED},
     {"CUDA's legacy stream", .on_stream = LEGACY, QUEUED},
     {"the legacy stream of another device", .on_stream = LEGACY, .device = 1, QUEUED},
     {"a stream of another device", .on_stream = OWN, .device = 1, QUEUED},
-    {"pointers to IVs", .ivs = 1, .length = 1 << 20, .steps = 40, .layouts = APART, .wraps = 600,
-     .one_in = 4, .min_bytes = "64K",
+    {"pointers to IVs", .ivs = 1, .length = 1 << 20, .steps = 40, .layouts = OUT_OF_PLACE,
+     .wraps = 600, .one_in = 4, .min_bytes = "64K",
      .odds = {[CALL] = 20, [INIT] = 2, [HOLD_IVS] = 4, [WRITE_IV] = 4, [COPY] = 1, [RUN] = 1}},
     {"read-ahead", .reads_ahead = 1, .length = 1 << 19, .steps = 70, .one_in = 24,
-     .layouts = APART | IN_PLACE | LAGGING | OVERLAPPING | ANY_OVERLAP, .wraps = 131072,
+     .layouts = OUT_OF_PLACE | IN_PLACE | LAGGING | OVERLAPPING | ANY_OVERLAP, .wraps = 131072,
      .min_bytes = "1G",
      .odds = {[CALL] = 44,
               [ONE_SHOT_CALL] = 14,
@@ -174,10 +175,10 @@ static int choose_layout(struct test_case *c, const struct stream *s)
         if (!(c->kind->layouts & (unsigned)layout))
             continue;
         if (memory->in_place != memory->out_place)
-            return APART;
+            return OUT_OF_PLACE;
         /* With bytes held back, the default overwrites in-place input before it is read. */
         if (layout == IN_PLACE && s->held)
-            return APART;
+            return OUT_OF_PLACE;
         return layout;
     }
 }
@@ -190,7 +191,7 @@ static struct call random_call(struct test_case *c, const struct stream *s, enum
                         .in_at = below(c, 4) != 0 ? (unsigned)below(c, 64) : 0,
                         .out_at = below(c, 4) != 0 ? (unsigned)below(c, 64) : 0};
     int layout = choose_layout(c, s);
-    call.apart = layout == APART;
+    call.out_of_place = layout == OUT_OF_PLACE;
     call.distance = layout == LAGGING       ? -BLOCK
                     : layout == OVERLAPPING ? -1 - (int)below(c, 100)
                     : layout == ANY_OVERLAP ? (int)below(c, 180) - 90
@@ -198,7 +199,7 @@ static struct call random_call(struct test_case *c, const struct stream *s, enum
     if (way == ONE_SHOT && c->row->mode != CTR)
         call.length &= ~(size_t)(BLOCK - 1);
     note(c, " %s(%zu, %s%+d)", way == ONE_SHOT ? "one-shot" : "update", call.length,
-         call.apart ? "apart " : "on input", call.distance);
+         call.out_of_place ? "out of place " : "on input", call.distance);
     return call;
 }
 

@@ -47,7 +47,7 @@ static void check_bulk(void)
                 {"AES-256-CBC", 1, 0}, {"AES-256-CBC", 1, 1}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct stream s = open_stream(rows[i].name, rows[i].encrypt, 1);
-        tap_ok(stream_call(&s, &(struct call){UPDATE, BULK, .apart = !rows[i].in_place}),
+        tap_ok(stream_call(&s, &(struct call){UPDATE, BULK, .out_of_place = !rows[i].in_place}),
                "1 MiB: %s %s%s", rows[i].name, direction(rows[i].encrypt),
                rows[i].in_place ? " in place" : "");
         stream_close(&s);
@@ -90,7 +90,7 @@ static void check_one_shot(void)
     struct stream s = open_stream("AES-128-CBC", 1, 1);
     tap_ok(EVP_Cipher(s.side[OURS], memory->out_there, memory->in_there, 17) <= 0 &&
                reason_is("device memory cannot be used here") &&
-               stream_call(&s, &(struct call){ONE_SHOT, 32, .apart = 1}),
+               stream_call(&s, &(struct call){ONE_SHOT, 32, .out_of_place = 1}),
            "a one-shot call of part of a block is refused");
     stream_close(&s);
 }
@@ -250,7 +250,8 @@ static void check_found(unsigned device_memory)
     set_places(PAGEABLE, PAGEABLE);
     int right = stream_update(&s, HEAD);
     set_places(DEVICE, DEVICE);
-    tap_ok(right && stream_call(&s, &(struct call){UPDATE, UNALIGNED, .apart = 1, HEAD, HEAD}),
+    tap_ok(right &&
+               stream_call(&s, &(struct call){UPDATE, UNALIGNED, .out_of_place = 1, HEAD, HEAD}),
            "an update off the blocks, device-memory=%u", device_memory);
     stream_close(&s);
 }

@@ -99,8 +99,8 @@ static int update_is_right(const char *name, enum place place, size_t length, dr
         stream_open_with(memory, name, usual_key, usual_iv, 0, cuda != NULL ? params : NULL);
     int right = stream_set_padding(&s, 0);
     if (cuda == NULL)
-        right =
-            right && stream_call(&s, &(struct call){UPDATE, length, .apart = place == PAGEABLE});
+        right = right &&
+                stream_call(&s, &(struct call){UPDATE, length, .out_of_place = place == PAGEABLE});
     else
         right = right && application_write(place, there[place], memory->text, length) &&
                 stream_queue(&s, 0, 0, length);

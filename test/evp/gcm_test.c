@@ -1,6 +1,6 @@
 /*
  * AES-GCM through EVP, call by call as the default provider does it: random messages in memory of
- * every kind, at any alignment, in place and apart, on a CUDA stream or not, with any IV,
+ * every kind, at any alignment, in place and out of place, on a CUDA stream or not, with any IV,
  * additional data and text in any pieces, right and wrong tags; contexts that are used again by IV
  * or by key; the wrap of the 32-bit counter; calls out of order and what parameters say then.
  *

@@ -1,7 +1,7 @@
 /*
  * Large updates through EVP as several threads of the provider do them, which sixteen CPUs give to
- * each, whatever this machine has: streams of random updates compared with the default provider's, in
- * place and out of place, forks in the middle of a stream, and a GPU that is lost in one.
+ * each, whatever this machine has: streams of random updates compared with the default provider's,
+ * in place and out of place, forks in the middle of a stream, and a GPU that is lost in one.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -56,7 +56,7 @@ static void close_stream(struct stream *s)
 
 static int update(struct stream *s, int in_place, size_t length)
 {
-    return stream_call(s, &(struct call){UPDATE, length, .apart = !in_place});
+    return stream_call(s, &(struct call){UPDATE, length, .out_of_place = !in_place});
 }
 
 /* ---- Cases ------------------------------------------------------------------------------ */

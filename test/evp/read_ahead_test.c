@@ -263,12 +263,12 @@ static int copy_of_a_stream_with_pointers(struct stream *s)
 
 static int one_shot_calls(struct stream *s)
 {
-    static const struct call ssh = {ONE_SHOT, 32 * KIB, .apart = 0};
+    static const struct call ssh = {ONE_SHOT, 32 * KIB, .out_of_place = 0};
     /* OpenSSH: 32 KiB and a header, in place, and nothing else. */
     int right = stream_init(s, NULL, other_iv, -1) && stream_served_by(s, 2 * SOME, &ssh) &&
                 stream_agrees(s);
     for (unsigned i = 0; right && i < 30; i++)
-        right = stream_call(s, &(struct call){ONE_SHOT, i * 7, .apart = i % 2 != 0}) &&
+        right = stream_call(s, &(struct call){ONE_SHOT, i * 7, .out_of_place = i % 2 != 0}) &&
                 stream_update(s, i * 100) && stream_agrees(s) && stream_call(s, &ssh);
     return right && stream_served(s, 1) && stream_served_by(s, 1, &ssh) && stream_agrees(s);
 }
@@ -303,9 +303,9 @@ static int buffers_of_all_kinds(struct stream *s)
     static const int distances[] = {0, -16, -1, -100, 16, 1, 7, 64, -200, 200};
     int right = 1;
     for (unsigned i = 0; right && i < 16; i++) {
-        struct call odd = {UPDATE, 5000 + i, .apart = 1, i, (i * 5) % 16};
+        struct call odd = {UPDATE, 5000 + i, .out_of_place = 1, i, (i * 5) % 16};
         right = (i % 4 ? stream_call(s, &odd) : stream_served_by(s, 1, &odd)) &&
-                stream_call(s, &(struct call){UPDATE, 64 * i, .apart = 1, (i * 3) % 16, i});
+                stream_call(s, &(struct call){UPDATE, 64 * i, .out_of_place = 1, (i * 3) % 16, i});
     }
     for (unsigned i = 0; right && i < sizeof distances / sizeof distances[0]; i++) {
         for (size_t length = 100; right && length < 40000; length *= 7) {
@@ -317,13 +317,13 @@ static int buffers_of_all_kinds(struct stream *s)
         }
         right = right && stream_served(s, 1) && stream_agrees(s);
     }
-    return right && stream_served_by(s, SOME, &(struct call){UPDATE, 12345, .apart = 0});
+    return right && stream_served_by(s, SOME, &(struct call){UPDATE, 12345, .out_of_place = 0});
 }
 
 /* Segments grow with their stream, up to a bound. */
 static int a_long_stream(struct stream *s)
 {
-    return stream_served_by(s, 6 * MIB, &(struct call){UPDATE, 16 * KIB, .apart = 1});
+    return stream_served_by(s, 6 * MIB, &(struct call){UPDATE, 16 * KIB, .out_of_place = 1});
 }
 
 /* ---- ASYNC jobs --------------------------------------------------------------------- */
@@ -430,7 +430,7 @@ static const struct {
     {"one-shot calls, alone and between updates", one_shot_calls},
     {"a final in mid-stream, and updates after it", final_in_mid_stream},
     {"updates of all sizes", sizes_mixed},
-    {"buffers apart, in place, off alignment and overlapping", buffers_of_all_kinds},
+    {"buffers out of place, in place, off alignment and overlapping", buffers_of_all_kinds},
     {"a long stream", a_long_stream},
     {"ASYNC jobs", async_jobs},
     {"the default DRBG on our AES is never read ahead of", random_numbers},

@@ -510,7 +510,7 @@ static int run_ahead(EVP_CIPHER_CTX *context)
 {
     struct ahead before = ahead_get(), now = before;
     size_t position = 0;
-    int right = 1, lates = 0;
+    int right = 1, underruns = 0;
     while (right && now.bytes == before.bytes) {
         struct ahead last = now;
         if (position > MOST / 2) { /* the device is slower than that: from the start */
@@ -521,7 +521,7 @@ static int run_ahead(EVP_CIPHER_CTX *context)
         right = right && go_on(context, &position);
         now = ahead_get();
         if (position >= BEGINS_AFTER)
-            keep_pace(&last, &now, &lates);
+            keep_pace(&last, &now, &underruns);
     }
     for (int i = 0; i < 60000 && application_count("emulator_under_way") != 0; i++)
         sleep_ms(1);

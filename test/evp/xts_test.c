@@ -1,9 +1,9 @@
 /*
- * AES-XTS compared with the default provider's: published vectors, names, what is refused, opaque keys,
- * where bytes are counted; then random use, in which results, first errors, bytes with what lies
- * around them and the initialization vectors are the same after each call. All of it is run twice:
- * on the CPU, and with whole blocks on the device. Then memory of all kinds, several threads, and
- * devices that are lost.
+ * AES-XTS compared with the default provider's: published vectors, names, what is refused, opaque
+ * keys, where bytes are counted; then random use, in which results, first errors, bytes with what
+ * lies around them and the initialization vectors are the same after each call. All of it is run
+ * twice: on the CPU, and with whole blocks on the device. Then memory of all kinds, several
+ * threads, and devices that are lost.
  *
  * GPUAES_TEST_CASES is the number of random cases, GPUAES_TEST_SEED repeats a run.
  *
@@ -263,7 +263,7 @@ static void check_lengths(const struct row *row)
         struct stream s = stream_open_with(memory, row->name, key, usual_iv, encrypt, NULL);
         for (size_t length = 0; right && length <= 200; length++)
             right = stream_update(&s, length) && s.broken == (length < BLOCK) &&
-                    stream_call(&s, &(struct call){ONE_SHOT, length, .apart = 0}) &&
+                    stream_call(&s, &(struct call){ONE_SHOT, length, .out_of_place = 0}) &&
                     stream_final(&s);
         stream_close(&s);
     }
@@ -366,7 +366,7 @@ static int step_call(struct walk *w)
     static const int distances[] = {0, 0, 0, -BLOCK, BLOCK, -5, 100};
     struct call call = {.way = below(4) == 0 ? ONE_SHOT : UPDATE,
                         .length = below(below(8) == 0 ? LONG_MOST : SHORT_MOST + 1),
-                        .apart = below(2) != 0,
+                        .out_of_place = below(2) != 0,
                         .in_at = (unsigned)below(64),
                         .out_at = (unsigned)below(64),
                         .distance = distances[below(sizeof distances / sizeof distances[0])]};
@@ -375,7 +375,7 @@ static int step_call(struct walk *w)
     if (below(4) == 0)
         call.length &= ~(size_t)(BLOCK - 1);
     note(w, " %s(%zu, %s%+d)", call.way == ONE_SHOT ? "one-shot" : "update", call.length,
-         call.apart ? "apart " : "on input", call.distance);
+         call.out_of_place ? "out of place " : "on input", call.distance);
     return stream_call(&w->stream, &call);
 }
 
@@ -503,7 +503,7 @@ static int is_right_there(enum place in, enum place out, unsigned char *there[2]
         for (int i = 0; right && i < PLACE_CASES; i++) {
             struct call call = {.way = i % 2 == 0 ? UPDATE : ONE_SHOT,
                                 .length = i == 0 ? 17 + below(30) : some_length(PLACE_MOST),
-                                .apart = in != out || i % 3 != 0,
+                                .out_of_place = in != out || i % 3 != 0,
                                 .in_at = (unsigned)below(32),
                                 .out_at = (unsigned)below(32)};
             right = stream_call(&s, &call) && !s.broken;
@@ -544,7 +544,8 @@ static int longest_units(void)
         unsigned char key[KEY_MOST];
         random_key(key, row->key_bytes);
         struct stream s = stream_open_with(large, row->name, key, usual_iv, i % 2, NULL);
-        struct call call = {UPDATE, UNIT_MOST - below(BLOCK), .apart = below(2) != 0, .in_at = 5};
+        struct call call = {UPDATE, UNIT_MOST - below(BLOCK), .out_of_place = below(2) != 0,
+                            .in_at = 5};
         right = stream_call(&s, &call) && !s.broken && stream_update(&s, UNIT_MOST / 2 + 1) &&
                 stream_init(&s, NULL, other_iv, -1) && stream_update(&s, UNIT_MOST / 4);
         stream_close(&s);

@@ -425,7 +425,7 @@ static int forked(const void *kind)
     return right ? 0 : 11;
 }
 
-/* ---- The devices' life ------------------------------------------------------------------- */
+/* ---- The devices' lifetime --------------------------------------------------------------- */
 
 /* Under way until it is waited for. Where the devices have been released, nothing is left. */
 static int hold(void)

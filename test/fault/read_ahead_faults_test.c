@@ -28,7 +28,7 @@ static int go_on(struct stream *s, size_t length)
 }
 
 /* What streams do after the fault: go on, are copied, begin again, end. */
-static int life_goes_on(struct stream *s, struct memory *memory)
+static int work_goes_on(struct stream *s, struct memory *memory)
 {
     struct stream copy = {.side = {NULL}}, new = {.side = {NULL}};
     int right = go_on(s, SOME) && stream_copy(&copy, s) && go_on(&copy, 50000) &&
@@ -59,7 +59,7 @@ static int run_scenario(enum moment moment, const char *options)
         right = right && stream_served(&s, SOME + 1);
     if (moment != BEFORE_START)
         emulate(options);
-    right = right && life_goes_on(&s, memory);
+    right = right && work_goes_on(&s, memory);
     struct ahead end = ahead_get();
     printf("%llu %llu\n", (unsigned long long)end.faults, (unsigned long long)end.bytes);
     stream_close(&s);

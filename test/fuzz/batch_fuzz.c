@@ -210,11 +210,11 @@ static void gather(struct run *r)
     }
     int no_iv = how >= 224;
     int is_right = d.is_right && (!no_iv || d.message.op <= GPUAES_ECB_DECRYPT);
-    size_t apart = d.in_at > d.out_at ? d.in_at - d.out_at : d.out_at - d.in_at;
+    size_t distance = d.in_at > d.out_at ? d.in_at - d.out_at : d.out_at - d.in_at;
     /* Of what is wrong with one of them the other call has plenty. */
     if (!d.is_right || count == 0 || r->numbers + count > MOST_NUMBERS || d.message.out == NULL ||
         !is_in_region(d.in_at, total) || !is_in_region(d.out_at, total) ||
-        (d.in_kind == d.out_kind && apart != 0 && apart < total) ||
+        (d.in_kind == d.out_kind && distance != 0 && distance < total) ||
         !is_free(r, d.in_kind, d.in_at, total) || !is_free(r, d.out_kind, d.out_at, total))
         return;
     d.message.len = each;

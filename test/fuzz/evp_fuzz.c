@@ -69,8 +69,8 @@ static void take_layout(struct input *in, const struct pair *x, struct call *cal
 {
     unsigned layout = take_byte(in);
     int shift = (int)(layout >> 2), kind = (int)(layout & 3);
-    call->apart = kind == 0 || (kind == 1 && x->s.held != 0);
-    call->out_at = call->apart ? (unsigned)shift : 0;
+    call->out_of_place = kind == 0 || (kind == 1 && x->s.held != 0);
+    call->out_at = call->out_of_place ? (unsigned)shift : 0;
     call->distance = kind == 2 ? -1 - shift : kind == 3 ? 1 + shift : 0;
 }
 

@@ -100,7 +100,7 @@ static void give_text(struct run *r, struct trio *x, int oneshot)
     size_t bytes = take_length(&r->in);
     unsigned layout = take_byte(&r->in), from = take_byte(&r->in);
     unsigned in_at = EDGE + layout / 2 % 8, out_at = EDGE + layout / 16;
-    int is_apart = layout % 2 == 0, result[SIDES], n[SIDES] = {-1, -1};
+    int is_out_of_place = layout % 2 == 0, result[SIDES], n[SIDES] = {-1, -1};
 
     if (!takes_data(x))
         return;
@@ -108,7 +108,7 @@ static void give_text(struct run *r, struct trio *x, int oneshot)
         memset(in[i], 0x5a, bytes + 2 * EDGE);
         memset(out[i], 0xa5, bytes + 2 * EDGE);
         memcpy(in[i] + in_at, source + from, bytes);
-        unsigned char *to = is_apart ? out[i] + out_at : in[i] + in_at;
+        unsigned char *to = is_out_of_place ? out[i] + out_at : in[i] + in_at;
         result[i] = oneshot ? EVP_Cipher(x->of[i], to, in[i] + in_at, (unsigned)bytes)
                             : EVP_CipherUpdate(x->of[i], to, &n[i], in[i] + in_at, (int)bytes);
     }
@@ -120,8 +120,9 @@ static void give_text(struct run *r, struct trio *x, int oneshot)
     must(n[OURS] == n[REFERENCE], "the length", n[OURS], n[REFERENCE]);
     if (memcmp(in[OURS], in[REFERENCE], bytes + 2 * EDGE) != 0 ||
         memcmp(out[OURS], out[REFERENCE], bytes + 2 * EDGE) != 0)
-        found("%zu bytes, %s: the text differs", bytes, is_apart ? "apart" : "in place");
-    feed_encrypting(x, is_apart ? out[REFERENCE] + out_at : in[REFERENCE] + in_at, bytes);
+        found("%zu bytes, %s: the text differs", bytes,
+              is_out_of_place ? "out of place" : "in place");
+    feed_encrypting(x, is_out_of_place ? out[REFERENCE] + out_at : in[REFERENCE] + in_at, bytes);
 }
 
 static void give_aad(struct run *r, struct trio *x, int oneshot)

@@ -38,7 +38,7 @@ static const struct rule rules[SETTINGS] = {
     {"devices", "GPUAES_DEVICES", " all ", 0, 0},
     {"min-bytes", "GPUAES_MIN_BYTES", " auto ", 0, UINT64_MAX - 1},
 };
-enum { ENGINE_KEY = 0, START_KEY = 1, DEVICES_KEY = 9, MIN_BYTES_KEY = 10 };
+enum { POLICY_KEY = 0, START_KEY = 1, DEVICES_KEY = 9, MIN_BYTES_KEY = 10 };
 
 struct settings {
     char value[SETTINGS][LONGEST + 1];
@@ -181,7 +181,7 @@ static void encrypt(OSSL_LIB_CTX *libctx, const struct settings *s)
     static const unsigned char key[16] = "0123456789abcde", plain[100] = "text";
     unsigned char out[2][128];
     int written[2] = {0, 0}, same = 1;
-    if ((s->given[ENGINE_KEY] && strcmp(s->value[ENGINE_KEY], "gpu") == 0) ||
+    if ((s->given[POLICY_KEY] && strcmp(s->value[POLICY_KEY], "gpu") == 0) ||
         (s->given[START_KEY] && strcmp(s->value[START_KEY], "eager") == 0) ||
         (s->given[MIN_BYTES_KEY] && strcmp(s->value[MIN_BYTES_KEY], "auto") != 0))
         return;

@@ -86,7 +86,7 @@ static int prepare(void)
     return waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* Each mode once, on all of the data, apart and in place. */
+/* Each mode once, on all of the data, out of place and in place. */
 static int work(void)
 {
     static const char *const names[] = {"AES-256-CTR", "AES-256-ECB", "AES-256-CBC", "AES-256-GCM"};

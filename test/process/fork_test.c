@@ -71,7 +71,8 @@ static int goes_on(struct stream *s)
         return stream_update(s, PIECE - 5) && stream_update(s, PIECE - 5);
     return stream_agrees(s) && stream_update(s, 1) && stream_agrees(s) &&
            stream_hurry(s, 600 * KIB, 10001) && stream_update(s, 15) &&
-           stream_call(s, &(struct call){ONE_SHOT, 32 * KIB, .apart = 0}) && stream_agrees(s);
+           stream_call(s, &(struct call){ONE_SHOT, 32 * KIB, .out_of_place = 0}) &&
+           stream_agrees(s);
 }
 
 static int all_go_on(struct streams *s)

@@ -99,7 +99,7 @@ static int update_is_right(const char *name, unsigned char *in, unsigned char *o
     return is_same(&before, &after) && right;
 }
 
-static unsigned char ordinary[2][8 * MIB + 64];
+static unsigned char pageable[2][8 * MIB + 64];
 
 /* From the start of the device to a large update. */
 static int all_sizes(void)
@@ -107,8 +107,8 @@ static int all_sizes(void)
     static const size_t lengths[] = {16, 1000, 70000, MIB + 5, 5 * MIB, 16};
     int right = 1;
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++)
-        right = update_is_right("AES-256-CTR", ordinary[0], ordinary[1] + 3, lengths[i]) &&
-                update_is_right("AES-128-ECB", ordinary[0], ordinary[0], lengths[i] / 16 * 16) &&
+        right = update_is_right("AES-256-CTR", pageable[0], pageable[1] + 3, lengths[i]) &&
+                update_is_right("AES-128-ECB", pageable[0], pageable[0], lengths[i] / 16 * 16) &&
                 right;
     return right;
 }
@@ -153,7 +153,7 @@ static int streams_and_memory_of_its_own(void)
         memset(pinned, (int)i, BYTES);
         right =
             application.memcpy_htod_async((drv_ptr)(uintptr_t)device, pinned, BYTES, stream) == 0 &&
-            update_is_right("AES-256-CTR", ordinary[0], ordinary[1], 300000) &&
+            update_is_right("AES-256-CTR", pageable[0], pageable[1], 300000) &&
             update_is_right("AES-128-ECB", registered, registered, BYTES / 2) &&
             application_wait(stream);
         memset(pinned, 0xee, BYTES);
@@ -245,7 +245,7 @@ static int cancelled_threads(void)
             pthread_join(threads[i], &result);
             right &= result == PTHREAD_CANCELED;
         }
-        right &= update_is_right("AES-256-CTR", ordinary[0], ordinary[1], 200000);
+        right &= update_is_right("AES-256-CTR", pageable[0], pageable[1], 200000);
     }
     return right && (stand_in() || is_released(60)) && all_sizes();
 }
@@ -296,8 +296,8 @@ static int floating_point_traps(void)
     for (int i = 0; i < 2000 && !stand_in() && !devices_in_use(); i++)
         sleep_ms(5);
     for (int i = 0; i < 20; i++)
-        right &= update_is_right("AES-256-CTR", ordinary[0], ordinary[1], 300000 + (size_t)i) &&
-                 update_is_right("AES-256-ECB", ordinary[0], ordinary[0], 70000 / 16 * 16);
+        right &= update_is_right("AES-256-CTR", pageable[0], pageable[1], 300000 + (size_t)i) &&
+                 update_is_right("AES-256-ECB", pageable[0], pageable[0], 70000 / 16 * 16);
     return right && fegetround() == FE_UPWARD;
 }
 

@@ -252,7 +252,7 @@ int stream_call(struct stream *s, const struct call *call)
         unsigned char *in =
             to_place(i == OURS ? m->in_place : PAGEABLE, m->in_there, m->in[i], around) + EDGE +
             call->in_at;
-        if (!call->apart)
+        if (!call->out_of_place)
             out = in + call->distance;
         a.result[i] = call->way == ONE_SHOT
                           ? EVP_Cipher(s->side[i], out, in, (unsigned)call->length)
@@ -267,16 +267,16 @@ int stream_call(struct stream *s, const struct call *call)
         s->held += call->length - (size_t)a.written[REFERENCE];
     if (same_answer(&a, call->way == UPDATE ? "an update" : "a one-shot call") &&
         (s->broken || same_bytes(m->out, around, "the output")) &&
-        ((s->broken && !call->apart) || same_bytes(m->in, around, "the input's memory")))
+        ((s->broken && !call->out_of_place) || same_bytes(m->in, around, "the input's memory")))
         return pointers_agree(s);
-    fprintf(stderr, "# of %zu bytes, %s%d\n", call->length, call->apart ? "apart " : "at distance ",
-            call->distance);
+    fprintf(stderr, "# of %zu bytes, %s%d\n", call->length,
+            call->out_of_place ? "out of place " : "at distance ", call->distance);
     return 0;
 }
 
 int stream_update(struct stream *s, size_t length)
 {
-    return stream_call(s, &(struct call){UPDATE, length, .apart = 1});
+    return stream_call(s, &(struct call){UPDATE, length, .out_of_place = 1});
 }
 
 int stream_queue(struct stream *s, size_t from, size_t to, size_t length)

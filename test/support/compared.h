@@ -79,8 +79,8 @@ enum way { UPDATE, ONE_SHOT };
 struct call {
     enum way way;
     size_t length;
-    int apart;              /* else the output lies `distance` bytes from the input */
-    unsigned in_at, out_at; /* bytes off a round address; out_at only when apart */
+    int out_of_place;       /* else the output lies `distance` bytes from the input */
+    unsigned in_at, out_at; /* bytes off a round address; out_at only when out of place */
     int distance;
     const unsigned char *from; /* input; NULL: the memory's text */
 };

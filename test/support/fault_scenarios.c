@@ -165,13 +165,13 @@ static int prepare_stream(const struct scenario *s)
 enum verdict run_stream(const struct scenario *s)
 {
     struct ahead before = ahead_get(), now = before;
-    int right = 1, lates = 0;
+    int right = 1, underruns = 0;
     for (size_t done = 0; right && done < s->bytes; done += PACED) {
         right = stream_update(&the_stream, PACED);
         given += PACED;
         before = now;
         now = ahead_get();
-        keep_pace(&before, &now, &lates);
+        keep_pace(&before, &now, &underruns);
     }
     right = right && stream_agrees(&the_stream);
     stream_close(&the_stream);

@@ -66,14 +66,14 @@ void slow_down(void)
         pace_ms += pace_ms / 2;
 }
 
-void keep_pace(const struct ahead *before, const struct ahead *now, int *lates)
+void keep_pace(const struct ahead *before, const struct ahead *now, int *underruns)
 {
     if (now->underruns != before->underruns) {
         sleep_ms(3 * pace_ms);
-        if (++*lates > 2)
+        if (++*underruns > 2)
             slow_down();
     } else if (now->bytes != before->bytes) {
-        *lates = 0;
+        *underruns = 0;
         sleep_ms(pace_ms * (long)(1 + (now->bytes - before->bytes) / (256 * KIB)));
     }
 }
@@ -82,7 +82,7 @@ int stream_served_by(struct stream *s, size_t more, const struct call *call)
 {
     struct ahead begun = ahead_get(), before = begun, now = begun;
     time_t end = time(NULL) + (sanitized() ? LIMIT_SANITIZED : LIMIT_SECONDS);
-    int right = 1, lates = 0;
+    int right = 1, underruns = 0;
     if (s->run < BEGINS_AFTER)
         right = stream_hurry(s, BEGINS_AFTER - s->run, PACED);
     if (stand_in())
@@ -91,7 +91,7 @@ int stream_served_by(struct stream *s, size_t more, const struct call *call)
         right = stream_call(s, call);
         before = now;
         now = ahead_get();
-        keep_pace(&before, &now, &lates);
+        keep_pace(&before, &now, &underruns);
     }
     if (right && now.bytes < begun.bytes + more)
         fprintf(stderr, "# %llu bytes were served after %zu of the stream, not %zu\n",
@@ -101,7 +101,7 @@ int stream_served_by(struct stream *s, size_t more, const struct call *call)
 
 int stream_served(struct stream *s, size_t more)
 {
-    return stream_served_by(s, more, &(struct call){UPDATE, PACED, .apart = 1});
+    return stream_served_by(s, more, &(struct call){UPDATE, PACED, .out_of_place = 1});
 }
 
 int stream_begin(struct stream *s, struct memory *memory, const char *name)

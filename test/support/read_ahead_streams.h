@@ -50,7 +50,7 @@ void slow_down(void);
  * they are wanted. One that was late is waited for, too; the first of a ring is bound
  * to be.
  */
-void keep_pace(const struct ahead *before, const struct ahead *now, int *lates);
+void keep_pace(const struct ahead *before, const struct ahead *now, int *underruns);
 
 /*
  * Goes on, in calls as this one, until keystream of the device has been used for

@@ -1,6 +1,6 @@
 /*
  * Every AES kernel on the emulator, launched by itself: each mode and key
- * size, input and output at all offsets from a multiple of 16, apart and in
+ * size, input and output at all offsets from a multiple of 16, out of place and in
  * place, sizes around those of warps, blocks and chunks, counters that carry,
  * CBC that takes its IV from device memory. Then what is particular to the hybrid
  * kernels: the S-box circuits on all inputs; CTR over several pages of counters;

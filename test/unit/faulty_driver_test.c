@@ -62,22 +62,22 @@ static int open_library(void)
 
 static void test_application(drv_ptr memory, size_t bytes)
 {
-    static unsigned char ordinary[64];
+    static unsigned char pageable[64];
     void *pinned = NULL;
-    int here = driver.mem_host_alloc(&pinned, sizeof ordinary, DRV_HOST_ALLOC_PORTABLE);
+    int here = driver.mem_host_alloc(&pinned, sizeof pageable, DRV_HOST_ALLOC_PORTABLE);
     errno = ERANGE;
     const void *p = (const void *)(uintptr_t)memory;
     tap_ok(devices() == 1, "the library sees whose context the application has");
     tap_ok(memory_kind(p, bytes) == GPUAES_FOREIGN && memory_kind(p, bytes + 1) == GPUAES_FOREIGN,
            "device memory is known without a start");
-    tap_ok(here == DRV_SUCCESS && memory_kind(pinned, sizeof ordinary) == GPUAES_PINNED &&
-               memory_kind(ordinary, sizeof ordinary) == GPUAES_PAGEABLE,
-           "so is pinned memory, and ordinary");
+    tap_ok(here == DRV_SUCCESS && memory_kind(pinned, sizeof pageable) == GPUAES_PINNED &&
+               memory_kind(pageable, sizeof pageable) == GPUAES_PAGEABLE,
+           "so is pinned memory, and pageable");
     tap_ok(errno == ERANGE, "errno stays");
     configure("fault=cuPointerGetAttributes:1");
     enum gpuaes_memory first = memory_kind(p, bytes), second = memory_kind(p, bytes);
     tap_ok(first == GPUAES_PAGEABLE && second == GPUAES_FOREIGN,
-           "what the driver cannot say is ordinary");
+           "what the driver cannot say is pageable");
     (void)driver.mem_free_host(pinned);
 }
 

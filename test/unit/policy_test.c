@@ -345,11 +345,11 @@ static int changes_are_followed(void)
 static int memory_is_judged_by_itself(void)
 {
     EVP_CIPHER_CTX *context = open_context("AES-256-ECB");
-    unsigned char *at_hand = take(PINNED), *ordinary = take(PAGEABLE);
-    unsigned first = on_device(context, ordinary, LENGTH, 20);
+    unsigned char *at_hand = take(PINNED), *pageable = take(PAGEABLE);
+    unsigned first = on_device(context, pageable, LENGTH, 20);
     int gets_all = device_gets_all(context, at_hand);
-    unsigned second = on_device(context, ordinary, LENGTH, 20);
-    application_free(PAGEABLE, ordinary);
+    unsigned second = on_device(context, pageable, LENGTH, 20);
+    application_free(PAGEABLE, pageable);
     EVP_CIPHER_CTX_free(context);
     return gets_all && first == 0 && second == 0;
 }

@@ -88,7 +88,7 @@ int aes_get_params(struct aes_context *c, OSSL_PARAM params[])
     int lends = iv != NULL && iv->data_type == OSSL_PARAM_OCTET_PTR && !c->state.iv_lent;
     if ((c->stream.chained || c->stream.lost) && iv != NULL && !aes_stream_sync(c))
         return 0;
-    return (!lends || lend_iv(c)) && aes_read_ahead_settle(c) &&
+    return (!lends || lend_iv(c)) && aes_read_ahead_sync(c) &&
            c->cipher->cpu.get_ctx_params(c->hot.cpu, params) &&
            device_params_write(params, c->state.device_memory,
                                c->stream.binding != NULL ? &c->stream.handle : NULL);

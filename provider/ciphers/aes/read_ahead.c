@@ -84,7 +84,7 @@ static void note_done_by_cpu(struct aes_context *c, size_t bytes)
     gpuaes_keystream_skip(c->hot.keystream, bytes);
 }
 
-int aes_read_ahead_settle(struct aes_context *c)
+int aes_read_ahead_sync(struct aes_context *c)
 {
     if (c->hot.keystream == NULL || !c->ahead.behind)
         return 1;
@@ -180,7 +180,7 @@ int aes_read_ahead_end(struct aes_context *c)
 {
     if (c->hot.keystream == NULL)
         return 1;
-    int ok = aes_read_ahead_settle(c);
+    int ok = aes_read_ahead_sync(c);
     struct work work = {.keystream = c->hot.keystream};
     (void)offload(&work, OFFLOAD_CLOSE);
     c->hot.keystream = NULL;
@@ -252,7 +252,7 @@ static void combine(struct aes_context *c, struct request *r)
 static int finish_on_cpu(struct aes_context *c, struct request *r)
 {
     size_t left = r->in_bytes, all = r->written + left;
-    if (!aes_read_ahead_settle(c))
+    if (!aes_read_ahead_sync(c))
         return 0;
     int observed = left >= READ_AHEAD_OBSERVED;
     int64_t begun = observed ? clock_ns(CLOCK_MONOTONIC) : 0;
@@ -282,7 +282,7 @@ static int finish(struct aes_context *c, struct request *r)
 int aes_read_ahead_update(struct aes_context *c, struct request *r)
 {
     if (is_other(c, r)) {
-        if (!aes_read_ahead_settle(c))
+        if (!aes_read_ahead_sync(c))
             return REFUSED;
         c->hot.countdown -= (int64_t)r->in_bytes;
         return DECLINED;

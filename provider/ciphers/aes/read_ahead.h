@@ -51,7 +51,7 @@ uint64_t aes_read_ahead_distance(const struct aes_context *context);
 void aes_read_ahead_forget_run(struct aes_context *context);
 
 /* Synchronises the CPU's context with the position. Returns 0 on failure. */
-int aes_read_ahead_settle(struct aes_context *context);
+int aes_read_ahead_sync(struct aes_context *context);
 
 /* The same, and reads ahead no more. */
 int aes_read_ahead_end(struct aes_context *context);

@@ -138,16 +138,16 @@ static int cipher_update(void *ctx, unsigned char *out, size_t *outl, size_t out
                          const unsigned char *in, size_t inl)
 {
     struct base64_cipher *c = ctx;
-    size_t room = min_u64(outsize, inl + BLOCK_SIZE - 1), needed;
+    size_t available = min_u64(outsize, inl + BLOCK_SIZE - 1), needed;
     if (c->outsize_set)
-        room = c->outsize;
+        available = c->outsize;
     c->outsize_set = 0;
     *outl = 0;
     if (inl == 0)
         return 1;
     needed = c->encrypt ? base64_encoded_size(&c->codec, inl)
-                        : base64_decoded_size(&c->codec, in, inl, room);
-    if (!fits(c, needed, room) || !is_allowed(c, out, needed, in, inl))
+                        : base64_decoded_size(&c->codec, in, inl, available);
+    if (!fits(c, needed, available) || !is_allowed(c, out, needed, in, inl))
         return 0;
     if (!c->encrypt)
         return base64_decode_update(&c->codec, out, outl, in, inl);

@@ -29,7 +29,7 @@ void base64_clear(struct base64_codec *c)
 {
     OPENSSL_cleanse(c->group, sizeof c->group);
     OPENSSL_cleanse(&c->bits, sizeof c->bits);
-    c->held = 0;
+    c->buffered = 0;
 }
 
 int base64_format_set(struct base64_format *format, const struct provider *provider,
@@ -101,7 +101,7 @@ size_t base64_encoded_size(const struct base64_codec *c, size_t len)
 {
     if (len > SIZE_MAX / 2)
         return SIZE_MAX;
-    size_t characters = (c->held + len) / 3 * 4, line = c->format.line_length;
+    size_t characters = (c->buffered + len) / 3 * 4, line = c->format.line_length;
     return line != 0 ? characters + (c->column + characters) / line : characters;
 }
 
@@ -159,11 +159,11 @@ int base64_encode_update(struct base64_codec *c, unsigned char *out, const unsig
     if (device < 0)
         return 0;
     c->offset += len;
-    for (; len != 0 && c->held != 0 && c->held < 3; len--)
-        c->group[c->held++] = *in++;
-    if (c->held == 3) {
+    for (; len != 0 && c->buffered != 0 && c->buffered < 3; len--)
+        c->group[c->buffered++] = *in++;
+    if (c->buffered == 3) {
         out += encode_lines(c, out, c->group, 3);
-        c->held = 0;
+        c->buffered = 0;
     }
     size_t groups = len / 3 * 3;
     if (device) {
@@ -179,20 +179,20 @@ int base64_encode_update(struct base64_codec *c, unsigned char *out, const unsig
     (void)encode_lines(c, out, in + head + by_gpu, groups - head - by_gpu);
     base64_done(&work, device, by_gpu);
     for (in += groups, len -= groups; len != 0; len--)
-        c->group[c->held++] = *in++;
+        c->group[c->buffered++] = *in++;
     return 1;
 }
 
 size_t base64_encode_end(struct base64_codec *c, unsigned char *out)
 {
     size_t written = 0;
-    if (c->held != 0) {
-        encode_group(out, c->group, c->held);
+    if (c->buffered != 0) {
+        encode_group(out, c->group, c->buffered);
         written = 4;
     }
     if (c->format.line_length != 0 && c->column + written != 0)
         out[written++] = '\n';
-    c->held = 0;
+    c->buffered = 0;
     c->column = 0;
     return written;
 }

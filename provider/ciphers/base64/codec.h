@@ -56,7 +56,7 @@ struct base64_codec {
     struct base64_format format;
     uint64_t offset;        /* bytes or characters taken so far */
     size_t column;          /* of the next character, where there are lines */
-    unsigned held;          /* less than a group: 0 to 2 bytes, or 0 to 3 characters with padding */
+    unsigned buffered;      /* less than a group: 0 to 2 bytes, or 0 to 3 characters with padding */
     unsigned char group[3]; /* encoding: those bytes */
     int undefined;          /* the device may write to the output at any time, and it must stay */
 
@@ -96,10 +96,10 @@ size_t base64_encode_end(struct base64_codec *c, unsigned char *out);
 
 /*
  * The most that an update of this input writes. Where a quick estimate exceeds
- * `room`, it reads the input for a better one, exact for valid text.
+ * `outsize`, it reads the input for a better one, exact for valid text.
  */
 size_t base64_decoded_size(const struct base64_codec *c, const unsigned char *in, size_t len,
-                           size_t room);
+                           size_t outsize);
 
 /*
  * Decodes into `out`, *produced bytes. Returns 0, with the error raised, on invalid text and where

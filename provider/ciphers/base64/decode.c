@@ -81,9 +81,9 @@ static const char *take_separator(struct base64_codec *d, unsigned char c)
 
 static const char *take_padding(struct base64_codec *d)
 {
-    if (d->held < 2)
+    if (d->buffered < 2)
         return "padding where none can be";
-    if (d->pads == 0 && (d->bits & (d->held == 2 ? 15 : 3)) != 0)
+    if (d->pads == 0 && (d->bits & (d->buffered == 2 ? 15 : 3)) != 0)
         return "bits left over before the padding are not zero";
     d->pads++;
     d->bits <<= 6;
@@ -117,12 +117,12 @@ static const char *take_text(struct base64_codec *d, unsigned char **out, unsign
     if (wrong != NULL)
         return wrong;
     d->column++;
-    if (++d->held < 4)
+    if (++d->buffered < 4)
         return NULL;
     for (unsigned i = 0; i + d->pads < 3; i++)
         *(*out)++ = (unsigned char)(d->bits >> (16 - 8 * i));
     d->padded = d->pads > 0;
-    d->held = d->pads = 0;
+    d->buffered = d->pads = 0;
     d->bits = 0;
     return NULL;
 }
@@ -176,7 +176,7 @@ static size_t graphic_span(const unsigned char *in, size_t len)
 static size_t next_quads(const struct base64_codec *d, const unsigned char *in, size_t len)
 {
     size_t most = min_u64(len, DECODE_PIECE);
-    if (d->held != 0 || d->padded || d->closed || d->after_cr)
+    if (d->buffered != 0 || d->padded || d->closed || d->after_cr)
         return 0;
     if (!d->format.skip_white_space && d->format.line_length != 0)
         most = min_u64(most, d->format.line_length - d->column);
@@ -276,8 +276,8 @@ static int decode_with_device(struct base64_codec *d, unsigned char **out, const
     int ok = 1;
     for (size_t piece; ok && len != 0; in += piece, len -= piece) {
         size_t taken = 0;
-        piece = d->held != 0 ? 1 : min_u64(len, most);
-        if (d->held == 0 && !d->padded && (scratch != NULL || !has_separators(d)))
+        piece = d->buffered != 0 ? 1 : min_u64(len, most);
+        if (d->buffered == 0 && !d->padded && (scratch != NULL || !has_separators(d)))
             taken = decode_on_device(d, out, scratch, in, piece);
         *by_gpu += taken;
         ok = !d->undefined && decode_cpu(d, out, in + taken, piece - taken);
@@ -289,10 +289,11 @@ static int decode_with_device(struct base64_codec *d, unsigned char **out, const
 /* ---- The whole -------------------------------------------------------------------- */
 
 size_t base64_decoded_size(const struct base64_codec *d, const unsigned char *in, size_t len,
-                           size_t room)
+                           size_t outsize)
 {
-    size_t most = len / 4 * 3 + (d->held + len % 4) / 4 * 3, total = d->held, pads = d->pads;
-    if (most <= room)
+    size_t most = len / 4 * 3 + (d->buffered + len % 4) / 4 * 3;
+    size_t total = d->buffered, pads = d->pads;
+    if (most <= outsize)
         return most;
     /* What can be written at most: separators out, and padding at the very end. */
     for (size_t i = 0; i < len; i++)
@@ -324,7 +325,7 @@ int base64_decode_end(struct base64_codec *d)
 {
     if (d->after_cr)
         return decode_error(d, "the text ends within a line end");
-    if (d->held)
+    if (d->buffered)
         return decode_error(d, "the text ends within a group of four");
     return 1;
 }

@@ -26,7 +26,7 @@ static inline void gcm_write_bits(unsigned char to[8], uint64_t bytes)
 int gcm_cpu_take(struct gcm_context *context, unsigned char mask[GPUAES_BLOCK],
                  unsigned char aad_hash[GPUAES_BLOCK], unsigned char counter[GPUAES_BLOCK]);
 
-/* Encrypts or decrypts whole blocks of memory of the CPU, in place or apart, and hashes them. */
+/* Encrypts or decrypts whole blocks of the CPU's memory, in place or out of place; hashes them. */
 int gcm_cpu_blocks(struct gcm_context *context, struct gpuaes_gcm_state *state,
                    const unsigned char *in, unsigned char *out, size_t bytes);
 

@@ -21,10 +21,10 @@ enum { GCM_BOUNCE_IN = 1, GCM_BOUNCE_OUT = 2 };
 
 /*
  * Encrypts or decrypts the next text: `work` has `in`, `out`, `len` and the flags of gpuaes_gcm(),
- * and becomes its call. Any length up to GCM_TEXT_MOST in all; in place, or apart. With `by_gpu`
- * whole blocks are offered to a device, else all of it is the CPU's, for the reason `work->why`.
- * Sides in `bounced` are in device memory. Returns 0 with an error raised; if some of the text was
- * done, the message has ended, and has no tag.
+ * and becomes its call. Any length up to GCM_TEXT_MOST in all; in place or out of place. With
+ * `by_gpu` whole blocks are offered to a device, else all of it is the CPU's, for the reason
+ * `work->why`. Sides in `bounced` are in device memory. Returns 0 with an error raised; if some of
+ * the text was done, the message has ended, and has no tag.
  */
 int gcm_update_ours(struct gcm_context *context, struct work *work, int by_gpu, unsigned bounced);
 

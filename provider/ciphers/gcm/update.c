@@ -38,7 +38,7 @@ static unsigned find_bounced(const struct work *work)
            (work->out_kind == GPUAES_DEVICE ? GCM_BOUNCE_OUT : 0U);
 }
 
-/* In place or apart; else the result depends on the order in which bytes are written. */
+/* In place or out of place; else the result depends on the order in which bytes are written. */
 static int is_safe(const struct request *r)
 {
     return r->in == r->out || r->out + r->in_bytes <= r->in || r->in + r->in_bytes <= r->out;
@@ -93,7 +93,7 @@ static int can_take(const struct gcm_context *c, const struct request *r)
 {
     if (!is_safe(r))
         error_raise(c->provider, ERROR_BAD_PARAMETER,
-                    "input and output overlap: they must be the same, or apart");
+                    "input and output overlap in part: they must be the same, or disjoint");
     else if (r->in_bytes > GCM_TEXT_MOST - c->ours.text_bytes)
         error_raise(c->provider, ERROR_TOO_LONG,
                     "%zu bytes after %llu, and a message of GCM has at most 2^36 - 32", r->in_bytes,

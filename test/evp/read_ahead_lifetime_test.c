@@ -20,12 +20,12 @@ static struct memory *memory;
 static int goes_on(struct stream *s, size_t length)
 {
     struct ahead before = ahead_get(), now;
-    int right = 1, lates = 0;
+    int right = 1, underruns = 0;
     for (size_t done = 0; right && done < length; done += PACED) {
         right = stream_update(s, PACED);
         sleep_ms(1);
         now = ahead_get();
-        keep_pace(&before, &now, &lates);
+        keep_pace(&before, &now, &underruns);
         before = now;
     }
     return right && stream_agrees(s);
@@ -179,11 +179,11 @@ static int large_ones_go_to_the_device(void)
 /* ---- Late segments ---------------------------------------------------------------------- */
 
 /* In 16 MiB of a stream on a slow device; 1 if all was right. */
-static int hurry_past_segments(struct stream *s, uint64_t late)
+static int hurry_past_segments(struct stream *s, uint64_t underruns)
 {
     int right = 1;
     emulate("kernel-us=20000");
-    for (size_t i = 0; right && i < 16 * MIB && ahead_get().underruns == late; i += 16 * KIB) {
+    for (size_t i = 0; right && i < 16 * MIB && ahead_get().underruns == underruns; i += 16 * KIB) {
         right = stream_update(s, 16 * KIB - 3) && stream_update(s, 3);
         if (i % MIB == 0)
             sleep_ms(1);
@@ -196,17 +196,18 @@ static int late_segments(void)
 {
     struct stream s = {.side = {NULL}};
     int right = ahead_begin() && stream_begin(&s, memory, "AES-256-CTR");
-    uint64_t before = ahead_get().underruns, late = before;
+    uint64_t before = ahead_get().underruns, underruns = before;
     /* On a busy machine the stream may have been given up before its segments are late. */
-    for (int i = 0; right && late == before && i < 10; i++) {
+    for (int i = 0; right && underruns == before && i < 10; i++) {
         right = stream_init(&s, NULL, other_iv, -1) && stream_served(&s, SOME);
         before = ahead_get().underruns;
         right = right && hurry_past_segments(&s, before);
-        late = ahead_get().underruns;
+        underruns = ahead_get().underruns;
     }
-    if (late == before)
+    if (underruns == before)
         fprintf(stderr, "# no segment is late\n");
-    right = right && late > before && stream_served(&s, SOME) && stream_agrees(&s); /* catches up */
+    /* It catches up. */
+    right = right && underruns > before && stream_served(&s, SOME) && stream_agrees(&s);
     stream_close(&s);
     return right && ahead_get().faults == 0;
 }
