@@ -66,10 +66,9 @@ static int is_done_by(unsigned parts, unsigned helpers, size_t len)
 
 struct machine {
     const char *name;
-    unsigned cpus;
+    unsigned cpus, parts; /* parts of a call of `len` */
     struct gpuaes_settings settings;
     size_t len;
-    unsigned parts; /* of a call of that length */
 };
 
 static int has_parts(const void *argument)
@@ -203,25 +202,25 @@ static int is_finished(const void *argument)
 }
 
 static const struct machine machines[] = {
-    {"64 CPUs, 32 MiB", 64, {0}, 32 * MIB, 4},
-    {"8 CPUs, 16 MiB", 8, {0}, 16 * MIB, 4},
-    {"7 CPUs", 7, {0}, 16 * MIB, 3},
-    {"6 CPUs", 6, {0}, 16 * MIB, 3},
-    {"4 CPUs", 4, {0}, 16 * MIB, 2},
-    {"3 CPUs, 32 MiB", 3, {0}, 32 * MIB, 1},
-    {"1 CPU", 1, {0}, 16 * MIB, 1},
-    {"the kernel does not say", 0, {0}, 16 * MIB, 1},
-    {"a block less than 16 MiB", 64, {0}, 16 * MIB - 16, 3},
-    {"8 MiB", 64, {0}, 8 * MIB, 2},
-    {"a block less than 8 MiB", 64, {0}, 8 * MIB - 16, 1},
-    {"a number of one is one, whatever the CPUs", 64, {.threads = 1}, 16 * MIB, 1},
-    {"so is a number of four", 1, {.threads = 4}, 4 * MIB, 4},
+    {"64 CPUs, 32 MiB", 64, 4, {0}, 32 * MIB},
+    {"8 CPUs, 16 MiB", 8, 4, {0}, 16 * MIB},
+    {"7 CPUs", 7, 3, {0}, 16 * MIB},
+    {"6 CPUs", 6, 3, {0}, 16 * MIB},
+    {"4 CPUs", 4, 2, {0}, 16 * MIB},
+    {"3 CPUs, 32 MiB", 3, 1, {0}, 32 * MIB},
+    {"1 CPU", 1, 1, {0}, 16 * MIB},
+    {"the kernel does not say", 0, 1, {0}, 16 * MIB},
+    {"a block less than 16 MiB", 64, 3, {0}, 16 * MIB - 16},
+    {"8 MiB", 64, 2, {0}, 8 * MIB},
+    {"a block less than 8 MiB", 64, 1, {0}, 8 * MIB - 16},
+    {"a number of one is one, whatever the CPUs", 64, 1, {.threads = 1}, 16 * MIB},
+    {"so is a number of four", 1, 4, {.threads = 4}, 4 * MIB},
     {"four threads with staging memory for one",
      1,
+     1,
      {.threads = 4, .pinned_bytes = 9 * MIB},
-     4 * MIB,
-     1},
-    {"staging memory for one thread", 64, {.pinned_bytes = 9 * MIB}, 16 * MIB, 1},
+     4 * MIB},
+    {"staging memory for one thread", 64, 1, {.pinned_bytes = 9 * MIB}, 16 * MIB},
 };
 /* The first are of several threads. */
 static const struct child_case cases[] = {

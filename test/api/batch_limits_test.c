@@ -109,6 +109,7 @@ static int pinned(void)
     }
     for (unsigned i = 0; right && i < MOST; i++)
         right = gpuaes_batch_wait(batch[i]) == GPUAES_OK;
+    free(p);
     gpuaes_get_statistics(&statistics);
     tap_diag("pinned memory of %d batches: %.1f MiB", MOST, (double)statistics.pinned_peak / MIB);
     return right && statistics.pinned_peak + KEYSTREAM + CALLS <= CAP;

@@ -25,20 +25,20 @@ enum { OF_KEYS = BIT(SCHEDULE) | BIT(POWER) };
 struct row {
     const char *name;
     enum gpuaes_op op;
-    size_t key_bytes, keys, iv_bytes;
     int device_keys;
+    size_t key_bytes, keys, iv_bytes;
 };
 static const struct row rows[] = {
-    {"CTR, keys of the device", GPUAES_CTR, 24, 3, BLOCK, 1},
-    {"CBC decryption", GPUAES_CBC_DECRYPT, 16, 3, BLOCK, 0},
-    {"ECB encryption, one key", GPUAES_ECB_ENCRYPT, 32, 1, BLOCK, 0},
-    {"GCM encryption", GPUAES_GCM_ENCRYPT, 32, 3, 12, 0},
-    {"GCM decryption, keys of the device", GPUAES_GCM_DECRYPT, 16, 3, 12, 1},
-    {"GCM encryption, one key, IVs that are hashed", GPUAES_GCM_ENCRYPT, 24, 1, BLOCK, 0},
-    {"XTS encryption, keys of the device", GPUAES_XTS_ENCRYPT, 64, 3, BLOCK, 1},
-    {"XTS decryption, one key", GPUAES_XTS_DECRYPT, 32, 1, BLOCK, 0},
+    {"CTR, keys of the device", GPUAES_CTR, 1, 24, 3, BLOCK},
+    {"CBC decryption", GPUAES_CBC_DECRYPT, 0, 16, 3, BLOCK},
+    {"ECB encryption, one key", GPUAES_ECB_ENCRYPT, 0, 32, 1, BLOCK},
+    {"GCM encryption", GPUAES_GCM_ENCRYPT, 0, 32, 3, 12},
+    {"GCM decryption, keys of the device", GPUAES_GCM_DECRYPT, 1, 16, 3, 12},
+    {"GCM encryption, one key, IVs that are hashed", GPUAES_GCM_ENCRYPT, 0, 24, 1, BLOCK},
+    {"XTS encryption, keys of the device", GPUAES_XTS_ENCRYPT, 1, 64, 3, BLOCK},
+    {"XTS decryption, one key", GPUAES_XTS_DECRYPT, 0, 32, 1, BLOCK},
 };
-static const struct row random_row = {"random numbers", GPUAES_CTR, 32, KEYS_MOST, BLOCK, 1};
+static const struct row random_row = {"random numbers", GPUAES_CTR, 1, 32, KEYS_MOST, BLOCK};
 enum { ROWS = sizeof rows / sizeof *rows };
 
 struct secrets {
@@ -96,10 +96,9 @@ static void encrypt(const unsigned char *key, size_t key_bytes, const unsigned c
     reference(GPUAES_ECB_ENCRYPT, key, key_bytes, iv, in, out, BLOCK);
 }
 
-/* What belongs to message `i` alone. */
-static void add_message(const struct row *r, size_t i)
+/* What belongs to message `i` alone, which has this key. */
+static void add_message(const struct row *r, const unsigned char *key, size_t i)
 {
-    const unsigned char *key = secrets->key[i % r->keys];
     unsigned char made[BLOCK] = {0}, counter[BLOCK] = {0}, lengths[BLOCK] = {0};
     if (is_xts(r)) {
         encrypt(key + r->key_bytes / 2, r->key_bytes / 2, secrets->iv[i], made);
@@ -139,8 +138,10 @@ static int make_secrets(const void *argument)
         if (is_gcm(r) && gpuaes_gcm_key_expand(&gcm, secrets->key[i], half))
             add_powers(&gcm);
     }
-    for (size_t i = 0; i < COUNT && (is_gcm(r) || is_xts(r)); i++)
-        add_message(r, i);
+    for (size_t i = 0, k = 0; i < COUNT && (is_gcm(r) || is_xts(r)); i++) {
+        add_message(r, secrets->key[k], i);
+        k = k + 1 < r->keys ? k + 1 : 0;
+    }
     return 0;
 }
 

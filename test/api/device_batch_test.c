@@ -18,50 +18,50 @@
 enum { BLOCK = GPUAES_BLOCK, KEYS_MOST = 600, AAD_MOST = 100, TAG = 16, GAP = 40 };
 
 static const struct {
-    enum gpuaes_op op;
     const char *name;
+    enum gpuaes_op op;
     int encrypts, is_gcm, any_length;
     const EVP_CIPHER *(*cipher[3])(void);
 } ops[] = {
-    {GPUAES_ECB_ENCRYPT,
-     "ECB encryption",
+    {"ECB encryption",
+     GPUAES_ECB_ENCRYPT,
      1,
      0,
      0,
      {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb}},
-    {GPUAES_ECB_DECRYPT,
-     "ECB decryption",
+    {"ECB decryption",
+     GPUAES_ECB_DECRYPT,
      0,
      0,
      0,
      {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb}},
-    {GPUAES_CBC_ENCRYPT,
-     "CBC encryption",
+    {"CBC encryption",
+     GPUAES_CBC_ENCRYPT,
      1,
      0,
      0,
      {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc}},
-    {GPUAES_CBC_DECRYPT,
-     "CBC decryption",
+    {"CBC decryption",
+     GPUAES_CBC_DECRYPT,
      0,
      0,
      0,
      {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc}},
-    {GPUAES_CTR, "CTR", 1, 0, 1, {EVP_aes_128_ctr, EVP_aes_192_ctr, EVP_aes_256_ctr}},
-    {GPUAES_GCM_ENCRYPT,
-     "GCM encryption",
+    {"CTR", GPUAES_CTR, 1, 0, 1, {EVP_aes_128_ctr, EVP_aes_192_ctr, EVP_aes_256_ctr}},
+    {"GCM encryption",
+     GPUAES_GCM_ENCRYPT,
      1,
      1,
      1,
      {EVP_aes_128_gcm, EVP_aes_192_gcm, EVP_aes_256_gcm}},
-    {GPUAES_GCM_DECRYPT,
-     "GCM decryption",
+    {"GCM decryption",
+     GPUAES_GCM_DECRYPT,
      0,
      1,
      1,
      {EVP_aes_128_gcm, EVP_aes_192_gcm, EVP_aes_256_gcm}},
-    {GPUAES_XTS_ENCRYPT, "XTS encryption", 1, 0, 1, {EVP_aes_128_xts, NULL, EVP_aes_256_xts}},
-    {GPUAES_XTS_DECRYPT, "XTS decryption", 0, 0, 1, {EVP_aes_128_xts, NULL, EVP_aes_256_xts}},
+    {"XTS encryption", GPUAES_XTS_ENCRYPT, 1, 0, 1, {EVP_aes_128_xts, NULL, EVP_aes_256_xts}},
+    {"XTS decryption", GPUAES_XTS_DECRYPT, 0, 0, 1, {EVP_aes_128_xts, NULL, EVP_aes_256_xts}},
 };
 enum { OPS = sizeof ops / sizeof ops[0] };
 enum { CTR_ROW = 4, GCM_ENCRYPT = 5, GCM_DECRYPT = 6, XTS_ENCRYPT = 7, XTS_DECRYPT = 8 };
@@ -703,7 +703,7 @@ static void test_options(void)
 static void test_order(void)
 {
     static const unsigned char key[16] = "key of the array", iv[BLOCK] = "and its IV";
-    struct gpuaes_stream_binding *binding;
+    struct gpuaes_stream_binding *binding = NULL;
     struct gpuaes_key schedule;
     struct test t = test_of(GCM_ENCRYPT, 500, 1500, 9);
     int right = make(&t, 0, 0) && lib.binding_open(&binding, stream, 0) == GPUAES_OK, n;

@@ -16,9 +16,8 @@ enum { STRIPED = (16 << 20) + 48, STAGED = (4 << 20) + 16, SMALL = 40 << 10, BYT
 struct scene {
     const char *name, *emulator;            /* before the start */
     int (*play)(const struct scene *scene); /* 0: right */
-    uint64_t devices;                       /* settings */
+    uint64_t devices, expected;             /* set, and those that are in use then */
     unsigned threads;
-    uint64_t expected; /* the devices that are in use then */
     enum gpuaes_op op; /* a call */
     size_t len;
     int kind, in_place;

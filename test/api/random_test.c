@@ -397,7 +397,7 @@ static int check_moments(void)
         return 0;
     struct gpuaes_random r = {
         .kind = GPUAES_RANDOM_NORMAL32, .keys = own, .count = COUNT, .scale = 1};
-    float *got = malloc(COUNT * sizeof *got);
+    float *got = calloc(COUNT, sizeof *got);
     unsigned char *device = application_alloc(DEVICE, COUNT * sizeof *got);
     right = lib.queue(&r, device, stream) == GPUAES_OK && application_wait(stream) &&
             application_read(got, DEVICE, device, COUNT * sizeof *got);
@@ -407,7 +407,7 @@ static int check_moments(void)
         double z = (double)got[i], power = z;
         for (int m = 0; m < 4; m++, power *= z)
             sums[m] += power / COUNT;
-        products += i % 2 != 0 ? z * (double)got[i - 1] / (COUNT / 2) : 0;
+        products += i % 2 != 0 ? z * (double)got[i - 1] * 2 / COUNT : 0;
         far += fabs(z) > 2;
     }
     double share = (double)far / COUNT;
@@ -498,7 +498,7 @@ static int check_refused(void)
     if (right < 0)
         return right;
     unsigned char *device = application_alloc(DEVICE, 4096), *pageable = malloc(4096);
-    struct gpuaes_device_keys *shorter, *backwards, *pairs;
+    struct gpuaes_device_keys *shorter = NULL, *backwards = NULL, *pairs = NULL;
     right =
         lib.keys_open(&shorter, GPUAES_CTR, raw_keys, 16, 1, stream, 0) == GPUAES_OK &&
         lib.keys_open(&backwards, GPUAES_CBC_DECRYPT, raw_keys, KEY, 1, stream, 0) == GPUAES_OK &&

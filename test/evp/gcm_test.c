@@ -436,12 +436,10 @@ static void check_iv_lengths(void)
 static void check_early_tag(void)
 {
     unsigned char got[TAG];
-    int n;
-    EVP_CIPHER_CTX *c = contexts[OURS];
-    int ok = begin(2, 1) && update(0, 5000, PAGEABLE, PAGEABLE, 0);
+    int n, ok = begin(2, 1) && update(0, 5000, PAGEABLE, PAGEABLE, 0);
     tap_ok(ok && EVP_CIPHER_CTX_ctrl(contexts[OURS], EVP_CTRL_AEAD_GET_TAG, TAG, got) <= 0,
            "a message that has not ended gives no tag");
-    c = contexts[OURS];
+    EVP_CIPHER_CTX *c = contexts[OURS];
     memset(got, 1, sizeof got);
     ok = EVP_EncryptInit_ex2(c, NULL, NULL, iv, NULL) && EVP_EncryptUpdate(c, NULL, &n, aad, 5);
     static const unsigned char zeros[TAG];

@@ -110,10 +110,10 @@ static int run_update(struct test_case *c, int last)
 {
     unsigned char *out[PIPES_MOST];
     const unsigned char *in[PIPES_MOST];
-    size_t room[PIPES_MOST], in_bytes[PIPES_MOST], out_bytes[PIPES_MOST], i;
+    size_t room[PIPES_MOST], in_bytes[PIPES_MOST], out_bytes[PIPES_MOST], count = c->count, i;
     int ok, n;
 
-    for (i = 0; i < c->count; i++) {
+    for (i = 0; i < count; i++) {
         struct pipe_case *p = &c->pipe[i];
         size_t left = p->length - p->consumed[0];
         in_bytes[i] = last ? left : below(c, left + 1);
@@ -124,7 +124,7 @@ static int run_update(struct test_case *c, int last)
         room[i] = p->size - p->written[0];
     }
     ok = pipes_update(&c->ours, out, out_bytes, room, in, in_bytes);
-    for (i = 0; i < c->count; i++) {
+    for (i = 0; i < count; i++) {
         struct pipe_case *p = &c->pipe[i];
         ok &= EVP_CipherUpdate(p->reference, p->out[1] + p->written[1], &n,
                                p->in[1] + p->consumed[1], (int)in_bytes[i]);

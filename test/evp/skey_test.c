@@ -251,7 +251,7 @@ static int evp_is_right(EVP_CIPHER_CTX *context, const EVP_CIPHER *fetched,
     int n = 0, last = 0;
     return evp.init(context, fetched, key, first, row->mode == ECB ? 0 : BLOCK, encrypt, NULL) &&
            EVP_CipherUpdate(context, ours, &n, in, (int)in_bytes) &&
-           EVP_CipherFinal_ex(context, ours + n, &last) && (size_t)(n + last) == out_bytes &&
+           EVP_CipherFinal_ex(context, ours + n, &last) && (size_t)n + (size_t)last == out_bytes &&
            memcmp(ours, out, out_bytes) == 0;
 }
 

@@ -235,13 +235,13 @@ static int run_sliced(const void *options)
 static const struct in_place {
     const char *options;
     enum gpuaes_op op;
-    size_t bytes;
     enum gpuaes_status expected;
-} in_place[] = {{"fault=launch_kernel:1", GPUAES_CBC_ENCRYPT, 2 << 20, GPUAES_FAULT},
-                {"fault=launch_kernel:3", GPUAES_CBC_ENCRYPT, 2 << 20, GPUAES_FAULT},
-                {"fault=event_query:3", GPUAES_CBC_ENCRYPT, 2 << 20, GPUAES_FAULT},
-                {"fault=memcpy_dtoh_async:1", GPUAES_CBC_ENCRYPT, 2 << 20, GPUAES_UNDEFINED},
-                {"fault=launch_kernel:1", GPUAES_CTR, 4096, GPUAES_UNDEFINED}};
+    size_t bytes;
+} in_place[] = {{"fault=launch_kernel:1", GPUAES_CBC_ENCRYPT, GPUAES_FAULT, 2 << 20},
+                {"fault=launch_kernel:3", GPUAES_CBC_ENCRYPT, GPUAES_FAULT, 2 << 20},
+                {"fault=event_query:3", GPUAES_CBC_ENCRYPT, GPUAES_FAULT, 2 << 20},
+                {"fault=memcpy_dtoh_async:1", GPUAES_CBC_ENCRYPT, GPUAES_UNDEFINED, 2 << 20},
+                {"fault=launch_kernel:1", GPUAES_CTR, GPUAES_UNDEFINED, 4096}};
 
 /*
  * What kernels write themselves may be lost by the first one; what is copied, not before

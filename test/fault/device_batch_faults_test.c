@@ -184,7 +184,7 @@ static int run_batch(struct test *t)
 
 static int prepare(struct test *t)
 {
-    drv_ptr memory, temp;
+    drv_ptr memory, temp = 0;
     struct gpuaes_device_keys *keys;
     if (application.mem_alloc(&memory, sizeof *t->memory) != DRV_SUCCESS ||
         application.stream_create(&t->stream, DRV_STREAM_NON_BLOCKING) != DRV_SUCCESS)

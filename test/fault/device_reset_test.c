@@ -80,7 +80,7 @@ static int pinned_is_freed(void)
 
 static int queue_closes(void)
 {
-    struct gpuaes_stream_binding *queue;
+    struct gpuaes_stream_binding *queue = NULL;
     unsigned char iv[16];
     int right = starts_with(NULL);
     unsigned char *p = take(GPUAES_PINNED, 4096);
@@ -95,7 +95,7 @@ static int queue_closes(void)
 
 static int batch_closes(void)
 {
-    struct gpuaes_batch *batch;
+    struct gpuaes_batch *batch = NULL;
     unsigned char *out = malloc(BYTES);
     struct gpuaes_message message = message_of(&e, GPUAES_CTR, e.plain, out, BYTES);
     int right = starts_with(NULL) && gpuaes_batch_open(&batch) == GPUAES_OK &&

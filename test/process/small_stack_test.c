@@ -96,6 +96,7 @@ static int in_coroutine(struct update *u, size_t stack_bytes)
     resumed = u;
     makecontext(&u->there, run_in_coroutine, 0);
     int right = swapcontext(&u->here, &u->there) == 0;
+    resumed = NULL;
     munmap(stack, stack_bytes);
     return right;
 }

@@ -113,14 +113,19 @@ int application_begin(int ordinal)
 
 /* ---- What the table does not have ------------------------------------------- */
 
-static void *application_symbol(const char *emulated, const char *real)
+static void *find_symbol(const char *name)
 {
-    void *symbol = dlsym(application_library, application_is_emulated ? emulated : real);
+    void *symbol = dlsym(application_library, name);
     if (symbol == NULL) {
-        (void)fprintf(stderr, "the driver has no %s\n", application_is_emulated ? emulated : real);
+        (void)fprintf(stderr, "the driver has no %s\n", name);
         abort();
     }
     return symbol;
+}
+
+static void *application_symbol(const char *emulated, const char *real)
+{
+    return find_symbol(application_is_emulated ? emulated : real);
 }
 
 static void wait_for_release(void *argument)
@@ -164,9 +169,9 @@ int application_end_capture(drv_stream stream)
     if (application_is_emulated)
         return emulated(stream);
     memcpy(&end, &symbol, sizeof symbol);
-    symbol = application_symbol(NULL, "cuGraphGetNodes");
+    symbol = find_symbol("cuGraphGetNodes");
     memcpy(&nodes, &symbol, sizeof symbol);
-    symbol = application_symbol(NULL, "cuGraphDestroy");
+    symbol = find_symbol("cuGraphDestroy");
     memcpy(&destroy, &symbol, sizeof symbol);
     if (end(stream, &graph) != DRV_SUCCESS || graph == NULL)
         return -1;
@@ -187,7 +192,7 @@ int application_make_graph(drv_stream stream, struct application_graph *graph)
         graph->graph = emulated(stream);
         return graph->graph != NULL;
     }
-    symbol = application_symbol(NULL, "cuGraphInstantiateWithFlags");
+    symbol = find_symbol("cuGraphInstantiateWithFlags");
     memcpy(&make, &symbol, sizeof symbol);
     return end(stream, &graph->graph) == DRV_SUCCESS && graph->graph != NULL &&
            make(&graph->executable, graph->graph, 0) == DRV_SUCCESS;
@@ -214,7 +219,7 @@ void application_free_graph(struct application_graph *graph)
     }
     if (graph->executable != NULL)
         (void)destroy(graph->executable);
-    symbol = application_symbol(NULL, "cuGraphDestroy");
+    symbol = find_symbol("cuGraphDestroy");
     memcpy(&destroy, &symbol, sizeof symbol);
     if (graph->graph != NULL)
         (void)destroy(graph->graph);

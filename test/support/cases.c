@@ -60,14 +60,15 @@ void cases_check(const struct case_row *cases, size_t count, size_t together)
     for (size_t i = 0; i < count + together; i++) {
         if (i >= together) {
             const char *name = cases[i - together].name;
-            int status = exit_status(children[i % together]);
+            int status = exit_status(children[(i - together) % TOGETHER_MOST]);
             if (status == CANNOT)
                 tap_skip("%s: it cannot be tried here", name);
             else if (!tap_ok(status == 0, "%s", name))
                 tap_diag("status %d", status);
         }
         if (i < count)
-            children[i % together] = case_begin(cases[i].settings, cases[i].emulator, "%zu", i);
+            children[i % TOGETHER_MOST] =
+                case_begin(cases[i].settings, cases[i].emulator, "%zu", i);
     }
 }
 
