@@ -48,7 +48,9 @@ sub python_environment
         }
         %libraries = (GPUAES_LIBRARY => "$lib/libgpuaes.so.0", LD_LIBRARY_PATH => libraries($lib), GPUAES_TEST_DRIVER => $module);
     }
-    return (%paths, %libraries, OPENSSL_CONF => '/dev/null', XLA_PYTHON_CLIENT_PREALLOCATE => 'false');
+    # Debian's cryptography takes the system's libcrypto, which looks for the legacy provider in OPENSSL_MODULES.
+    return (%paths, %libraries, OPENSSL_CONF => '/dev/null', CRYPTOGRAPHY_OPENSSL_NO_LEGACY => 1,
+        XLA_PYTHON_CLIENT_PREALLOCATE => 'false');
 }
 
 1;
