@@ -106,14 +106,75 @@ _LOOK_SECONDS = 1e-4
 _process = os.getpid()
 
 
+class _Mark:
+    """A point in the order of a stream: an event, which outlives the stream. Where it cannot be made or recorded it
+    counts as passed, and what is freed behind it waits by itself."""
+
+    __slots__ = ("context", "event", "pending", "instead")
+
+    def __init__(self, context: Context, pending: bool = False) -> None:
+        self.context, self.event = context, c_void_p()
+        self.pending = pending  # the work that it is to be behind is still being queued
+        self.instead: _Mark | None = None
+        with context.relaxed():
+            _cuda.cuEventCreate(byref(self.event), _EVENT_QUIET)
+
+    def record(self, stream: int) -> bool:
+        """False while the stream is captured into a graph, whose work nobody waits for."""
+        capturing = c_int()
+        with self.context.relaxed():
+            if not _cuda.cuStreamIsCapturing(stream, byref(capturing)) and capturing.value:
+                return False
+            if self.event:
+                _cuda.cuEventRecord(self.event, stream)
+            return True
+
+    def is_passed(self) -> bool:
+        if self.pending:
+            return False
+        if self.instead is not None:
+            return self.instead.is_passed()
+        with self.context.relaxed():
+            return not self.event or _cuda.cuEventQuery(self.event) != _NOT_READY
+
+    def wait(self) -> None:
+        while not self.is_passed():
+            time.sleep(_LOOK_SECONDS)
+
+    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if getattr(self, "event", None) and not _ending() and os.getpid() == _process:
+            with self.context.relaxed():
+                _cuda.cuEventDestroy_v2(self.event)
+
+
+def _end_of(of: Lane) -> _Mark | None:
+    """A mark behind all that the package has queued on the stream; None while that is captured."""
+    if of.tail:
+        return of.tail.mark()
+    mark = _Mark(of.context)
+    return mark if mark.record(of.stream) else None
+
+
 class _Retired:
-    """Something to be freed behind events, which cannot be recorded on a stream while that is captured."""
+    """Something to be freed behind marks. A stream gets none while it is captured."""
 
-    __slots__ = ("used", "lanes", "events", "free")
+    __slots__ = ("used", "unmarked", "marks", "free")
 
-    def __init__(self, lanes: list[Lane], free: Callable[[], None]) -> None:
-        self.used, self.lanes, self.free = tuple(lanes), lanes, free
-        self.events: list[tuple[Context, c_void_p]] = []
+    def __init__(self, lanes: Iterable[Lane], free: Callable[[], None]) -> None:
+        self.used = self.unmarked = tuple(lanes)
+        self.marks: list[_Mark] = []
+        self.free = free
+
+    def mark(self) -> None:
+        """Adds the marks that are missing, where that can be done."""
+        captured = []
+        for lane_ in self.unmarked:
+            mark = _end_of(lane_)
+            if mark is None:
+                captured.append(lane_)
+            else:
+                self.marks.append(mark)
+        self.unmarked = tuple(captured)
 
     def wait(self) -> None:
         """Waits for what lanes have queued since, too."""
@@ -121,24 +182,10 @@ class _Retired:
             _wait_at_end(lane_)
 
     def is_passed(self) -> bool:
-        while self.lanes:
-            if self.lanes[-1].tail:
-                if not self.lanes[-1].tail.is_passed():
-                    return False
-                self.lanes.pop()
-                continue
-            event = _record(self.lanes[-1])
-            if event is None:
-                return False
-            context = self.lanes.pop().context
-            if event:
-                self.events.append((context, event))
-        while self.events:
-            context, event = self.events[-1]
-            if not context.destroy_if_passed(event):
-                return False
-            self.events.pop()
-        return True
+        self.mark()
+        while self.marks and self.marks[-1].is_passed():
+            self.marks.pop()
+        return not self.marks and not self.unmarked
 
 
 _retired: list[_Retired] = []
@@ -160,31 +207,12 @@ def retire(lanes: Iterable[Lane], free: Callable[[], None]) -> None:
     """Calls `free` when all that is on the streams of `lanes` now is done: within a later call of the package, or
     when the interpreter ends. Neither waits nor raises; may be called by a finalizer, but not once the interpreter is
     taken down, when modules are gone. Does nothing in a forked child, where `free` and what it refers to are kept."""
-    entry = _Retired(list(lanes), free)
+    entry = _Retired(lanes, free)
     if os.getpid() != _process:
         _kept.append(entry)
         return
-    for i in reversed(range(len(entry.lanes))):
-        event = _record(entry.lanes[i]) if not entry.lanes[i].tail else None
-        if event is not None:
-            context = entry.lanes.pop(i).context
-            if event:
-                entry.events.append((context, event))
+    entry.mark()
     _retired.append(entry)
-
-
-def _record(lane: Lane) -> c_void_p | None:
-    """A new event on the stream; a NULL one where it fails, and `free` waits by itself; None during a capture."""
-    with lane.context.relaxed():
-        capturing, event = c_int(), c_void_p()
-        if not _cuda.cuStreamIsCapturing(lane.stream, byref(capturing)) and capturing.value:
-            return None
-        if _cuda.cuEventCreate(byref(event), _EVENT_QUIET):
-            return c_void_p()
-        if _cuda.cuEventRecord(event, lane.stream):
-            _cuda.cuEventDestroy_v2(event)
-            return c_void_p()
-        return event
 
 
 def reap(everything: bool = False) -> None:
@@ -205,7 +233,7 @@ def reap(everything: bool = False) -> None:
 def _wait_at_end(of: Lane) -> None:
     """Waits for the stream's work, and ignores errors."""
     if of.tail:
-        of.tail.wait()
+        of.tail.mark().wait()
     else:
         lib.gpuaes_stream_binding_wait(of.binding, None)
 
@@ -363,40 +391,44 @@ class _Ring:
 
 class _Tail:
     """The end of what the package has queued on a stream that the application may destroy at any time: after that,
-    the driver may be asked about an event on it, and not about the stream."""
+    the driver may be asked about an event on it, and not about the stream. Each call sets a mark of its own, so that
+    what was retired before a call does not wait for it."""
 
-    __slots__ = ("context", "event", "entered")
+    __slots__ = ("last", "under_way", "depth")
 
     def __init__(self, context: Context) -> None:
-        self.context, self.event = context, c_void_p()
-        self.entered = 0  # calls that may have queued more than the event knows
-        with context.relaxed():
-            check(_cuda.cuEventCreate(byref(self.event), _EVENT_QUIET), "creating an event")
+        self.last = _Mark(context)  # of calls that have ended
+        self.under_way: _Mark | None = None
+        self.depth = 0
 
-    def move(self, stream: int) -> None:
-        """With the stream's work queued. What is captured into a graph is not waited for."""
-        capturing = c_int()
-        with self.context.relaxed():
-            if not _cuda.cuStreamIsCapturing(stream, byref(capturing)) and not capturing.value:
-                _cuda.cuEventRecord(self.event, stream)
+    @staticmethod
+    def next_mark(context: Context) -> _Mark:
+        mark = _Mark(context, pending=True)
+        if not mark.event:
+            raise GpuaesError("creating an event: the CUDA driver cannot")
+        return mark
 
-    def is_passed(self) -> bool:
-        with self.context.relaxed():
-            return not self.entered and _cuda.cuEventQuery(self.event) != _NOT_READY
+    def enter(self, mark: _Mark) -> None:
+        if self.depth == 0:
+            self.under_way = mark
+        self.depth += 1
 
-    def wait(self) -> None:
-        while not self.is_passed():
-            time.sleep(_LOOK_SECONDS)
+    def leave(self, stream: int) -> None:
+        """With the stream's work queued."""
+        self.depth -= 1
+        mark = self.under_way
+        if self.depth or mark is None:
+            return
+        if mark.record(stream):
+            self.last = mark
+        else:
+            mark.instead = self.last
+        mark.pending = False
+        self.under_way = None
 
-    def wait_for_ended_calls(self) -> None:
-        """Not for a call that another thread is in, which may wait for this one."""
-        with self.context.relaxed():
-            while _cuda.cuEventQuery(self.event) == _NOT_READY:
-                time.sleep(_LOOK_SECONDS)
-
-    def free(self) -> None:
-        with self.context.relaxed():
-            _cuda.cuEventDestroy_v2(self.event)
+    def mark(self) -> _Mark:
+        """Any thread may ask for it."""
+        return self.under_way or self.last
 
 
 class Lane:
@@ -428,18 +460,18 @@ class Lane:
     def __enter__(self) -> Lane:
         self.lock.acquire()
         try:
+            mark = self.tail.next_mark(self.context) if self.tail else None
             self.context.__enter__()
         except BaseException:
             self.lock.release()
             raise
-        if self.tail:
-            self.tail.entered += 1
+        if self.tail and mark:
+            self.tail.enter(mark)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.tail:
-            self.tail.move(self.stream)
-            self.tail.entered -= 1
+            self.tail.leave(self.stream)
         self.context.__exit__()
         self.lock.release()
 
@@ -457,7 +489,7 @@ class Lane:
     def wait_for_earlier(self, doing: str) -> None:
         """Waits for what earlier calls have queued. The application may have destroyed the stream since."""
         if self.tail:
-            self.tail.wait_for_ended_calls()
+            self.tail.last.wait()
         else:
             self.wait(doing)
 
@@ -548,8 +580,6 @@ class _Remains:
 
     def free_all(self) -> None:
         lib.gpuaes_stream_binding_close(self.binding)
-        if self.tail:
-            self.tail.free()
         with self.context.relaxed():
             if self.ring is not None:
                 self.ring.free()

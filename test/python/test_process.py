@@ -337,6 +337,41 @@ def test_process_that_ends_in_mid_work(device_array):
     assert messages.run_python(ENDS) == "done\n"
 
 
+BUSY = """
+import ctypes, os, weakref
+import device_arrays
+from gpuaes import _driver
+from gpuaes.ciphers import Cipher, algorithms, modes
+hooks = getattr(ctypes.CDLL("libgpuaes.so.0"), "emulator_configure", None)
+if hooks is None:
+    print("SKIP"); raise SystemExit
+device_arrays.Driver.free = lambda *_: None  # it would wait for the stream
+reap, _driver.reap = _driver.reap, lambda: None  # the second call finds the first at work
+encryptor = Cipher(algorithms.AES(bytes(16)), modes.CTR(bytes(16))).encryptor()
+with device_arrays.new_stream() as stream:
+    first, second = (device_arrays.DeviceArray.of(bytes(160), stream=stream) for _ in range(2))
+    encryptor.update_into(first, first)
+    first.tobytes()  # the stream has passed the call
+    hooks(b"hang=1")
+    encryptor.update_into(second, second)
+    references = weakref.ref(first), weakref.ref(second)
+    del first, second
+    for _ in range(len(_driver._retired) + 1):
+        reap()
+    print(*("kept" if each() else "gone" for each in references), flush=True)
+    os._exit(0)
+"""
+
+
+def test_what_a_stream_has_passed_is_let_go_of_while_it_is_busy(device_array):
+    """The stream never comes to the end of what was queued later."""
+    device_array(b"")
+    said = messages.run_python(BUSY)
+    if said == "SKIP\n":
+        pytest.skip("the driver does not hang on demand")
+    assert said == "gone kept\n"
+
+
 PRIVATE = """
 import os
 from gpuaes.aead import AESGCM
