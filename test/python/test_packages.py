@@ -1,9 +1,11 @@
 """Arrays of PyTorch, CuPy and JAX in device memory: results, their package, streams and lifetimes.
 
-On a card, with what is installed there. On the emulator, with the stand-in for CuPy, which has no arithmetic.
+On a card, with what is installed there. On the emulator, with the stand-in for CuPy, which has no arithmetic, and
+with tensors of the CPU, whose bytes the device works on.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
+import contextlib
 import gc
 import importlib
 import os
@@ -50,6 +52,27 @@ class Torch:
         return self.torch.cuda.stream(self.torch.cuda.Stream())
 
 
+class TorchOfTheCpu:
+    name, can_add, can_write = "torch-cpu", True, True
+
+    def __init__(self):
+        self.torch = pytest.importorskip("torch")
+        self.kind = self.torch.Tensor
+
+    def array(self, values):
+        return self.torch.from_numpy(values.copy())
+
+    def host(self, array):
+        assert array.device.type == "cpu"
+        return array.numpy()
+
+    def empty(self, count, dtype):
+        return self.torch.empty(count, dtype=getattr(self.torch, dtype))
+
+    def stream(self):
+        return contextlib.nullcontext()
+
+
 class Cupy:
     name, can_write = "cupy", True
 
@@ -89,12 +112,15 @@ class Jax:
         return numpy.asarray(array)
 
 
-@pytest.fixture(params=[Torch, Cupy, Jax], ids=lambda made: made.name)
+@pytest.fixture(params=[Torch, TorchOfTheCpu, Cupy, Jax], ids=lambda made: made.name)
 def package(request, monkeypatch):
     if request.param is Cupy:
         for folder in request.getfixturevalue("stand_in_path"):
             monkeypatch.syspath_prepend(folder)
     made = request.param()
+    if request.param is TorchOfTheCpu:
+        request.getfixturevalue("device_array")  # skips where there is no driver
+        request.getfixturevalue("everything_on_device")
     yield made
     if request.param is Cupy and os.environ.get("GPUAES_TEST_DRIVER"):
         # Other tests shall not find the stand-in.
@@ -183,6 +209,8 @@ def test_arrays_may_go_at_once(package, rng):
 
 
 def test_batches(writable, rng):
+    if writable.name == "torch-cpu":
+        pytest.skip("batches are of device memory")
     texts = [values_of(rng, rng.randrange(1, 5000)) for _ in range(30)]
     nonces = [number.to_bytes(12, "big") for number in range(30)]
     sealed = Batch("GCM", KEY, [writable.array(text) for text in texts], encrypt=True, ivs=nonces)

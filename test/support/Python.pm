@@ -11,15 +11,19 @@ use Programs;
 
 our @EXPORT = qw(python_lacks python_environment emulated);
 
+# The Python of the tests is `python3`, or Debian's where that alone has PyTorch, as in ./quickstart.
+my $wanted = 'import sys, torch; sys.exit(sys.version_info < (3, 10))';
+my $debian = run(['python3', '-c', $wanted])->{status} && -x '/usr/bin/python3' && !run(['/usr/bin/python3', '-c', $wanted])->{status};
+
 # What ./quickstart check --with-clients puts into the build folder.
 my %paths = (PYTHONPATH => join(":", (grep { $_ } $ENV{PYTHONPATH}), "$source/python", "$build/python-packages"),
-    PYTHONDONTWRITEBYTECODE => 1);
+    PYTHONDONTWRITEBYTECODE => 1, $debian ? (PATH => "/usr/bin:$ENV{PATH}") : ());
 
 # Why a test is skipped that needs these packages: '', or a sentence.
 sub python_lacks
 {
     my (@packages) = @_;
-    return 'python3 3.10 or newer is not installed' if run(['python3', '-c', 'import sys; sys.exit(sys.version_info < (3, 10))'])->{status};
+    return 'python3 3.10 or newer is not installed' if run(['python3', '-c', 'import sys; sys.exit(sys.version_info < (3, 10))'], env => \%paths)->{status};
     foreach (@packages) {
         return "$_ of Python is not installed (PyPI: $_)" if run(['python3', '-c', "import $_"], env => \%paths)->{status};
     }
