@@ -11,6 +11,7 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hmac
 import struct
@@ -200,13 +201,19 @@ def run_on_host(
     keys: GcmKeys, encrypt: bool, nonce: bytes, aad: Aad, source: int, out: int, count: int, tag: int
 ) -> bool:
     """Runs a message in memory of the host, in place or out of place; `tag` is the address of the tag, which is written or
-    compared. Returns False where it is wrong: `out` is zeros then. Raises LostOutput, where `out` is another memory
-    than the input, which is as it was then, and GpuaesError, where it is the same."""
-    if _policy.goes_to_device(count):
-        result = _on_device_from_host(keys, encrypt, nonce, aad, source, out, count, tag)
-        if result is not None:
-            return result
-    return _libcrypto.gcm(keys.key, encrypt, nonce, aad, source, out, count, tag)
+    compared. Returns False where it is wrong. Raises LostOutput, where `out` is another memory than the input, which is
+    as it was then, and GpuaesError, where it is the same. `out` of a decryption that fails in any way is zeros."""
+    on_device = _policy.goes_to_device(count)
+    try:
+        if on_device:
+            result = _on_device_from_host(keys, encrypt, nonce, aad, source, out, count, tag)
+            if result is not None:
+                return result
+        return _libcrypto.gcm(keys.key, encrypt, nonce, aad, source, out, count, tag)
+    except BaseException:
+        if not encrypt:
+            lib.gpuaes_cleanse(out, count)
+        raise
 
 
 def _on_device_from_host(
@@ -256,7 +263,8 @@ def run_on_device(
 ) -> bool:
     """Queues a message on the stream of `data`, whose first `count` bytes are the text; `tag` is an address in
     memory of the device. Encryption waits where the message has BATCH_MOST bytes or more, or more additional data
-    than a slot takes; decryption waits, and returns False where the tag is wrong: all text in `out` is zeros then."""
+    than a slot takes; decryption waits, and returns False where the tag is wrong. `out` of a decryption that has
+    begun and then fails in any way is zeros, unless the device cannot write any more."""
     lane = _driver.lane(data.device or 0, data.stream, data.stream_owner)
     doing = "encrypting with GCM" if encrypt else "decrypting with GCM"
     # Without text there may be no address.
@@ -319,14 +327,31 @@ def _run_batch(
     if status == OK:
         temp = lane.scratch(temp_bytes.value)
         status = lib.gpuaes_device_batch_queue(slot.batch_reference, temp, temp_bytes, lane.stream)
-    _library.check(status, doing)
-    if encrypt:
+    if encrypt or status not in (OK, _library.FAULT):
+        _library.check(status, doing)
         return True
-    lane.wait(doing)
-    status = c_uint32.from_address(at + _STATUS_AT).value
-    if status not in (OK, _library.BAD_TAG):
-        raise _library.error(status, doing)
+    try:
+        _library.check(status, doing)
+        lane.wait(doing)
+        status = c_uint32.from_address(at + _STATUS_AT).value
+        if status not in (OK, _library.BAD_TAG):
+            raise _library.error(status, doing)
+    except BaseException:
+        _erase_after_failure(lane, out, count, doing)
+        raise
     return bool(status == OK)
+
+
+def _erase(lane: Lane, out: int, count: int, doing: str) -> None:
+    """Overwrites text of a device that is not authentic, and waits."""
+    lane.fill(out, 0, count)
+    lane.wait(doing)
+
+
+def _erase_after_failure(lane: Lane, out: int, count: int, doing: str) -> None:
+    """The same where an exception is under way that says more than that this has failed, too."""
+    with contextlib.suppress(GpuaesError):
+        _erase(lane, out, count, doing)
 
 
 def _run_binding(
@@ -342,31 +367,35 @@ def _run_binding(
     doing: str,
 ) -> bool:
     message = _Message(keys, encrypt, nonce, aad, count)
-    op = _library.GCM_ENCRYPT if encrypt else _library.GCM_DECRYPT
     rest = count - message.whole
     slot = lane.slot()
     end, host_tag = slot.address, slot.address + BLOCK
+    op = _library.GCM_ENCRYPT if encrypt else _library.GCM_DECRYPT
     status = lib.gpuaes_stream_binding_gcm(
         lane.binding, op, keys.address, byref(message.state), 1, source, out, message.whole
     )
-    _library.check(status, doing)
-    lane.fetch(end, source + message.whole, rest)
-    if not encrypt:
-        lane.fetch(host_tag, tag, TAG_BYTES)
-    status = lib.gpuaes_stream_binding_hash(lane.binding, keys.address, message.hash)
-    if status != OK and not encrypt:
-        lane.fill(out, 0, count)
-    _library.check(status, doing)
-    authentic = message.finish(end, host_tag)
-    if authentic:
-        lane.send(out + message.whole, end, rest)
-        if encrypt:
-            lane.send(tag, host_tag, TAG_BYTES)
-        return True
-    lib.gpuaes_cleanse(end, BLOCK)
-    lane.fill(out, 0, count)
-    lane.wait(doing)
-    return False
+    if status not in (OK, _library.FAULT):
+        raise _library.error(status, doing)  # nothing was done
+    try:
+        _library.check(status, doing)
+        lane.fetch(end, source + message.whole, rest)
+        if not encrypt:
+            lane.fetch(host_tag, tag, TAG_BYTES)
+        _library.check(lib.gpuaes_stream_binding_hash(lane.binding, keys.address, message.hash), doing)
+        authentic = message.finish(end, host_tag)
+        if authentic:
+            lane.send(out + message.whole, end, rest)
+            if encrypt:
+                lane.send(tag, host_tag, TAG_BYTES)
+    except BaseException:
+        if not encrypt:
+            lib.gpuaes_cleanse(end, BLOCK)
+            _erase_after_failure(lane, out, count, doing)
+        raise
+    if not authentic:
+        lib.gpuaes_cleanse(end, BLOCK)
+        _erase(lane, out, count, doing)
+    return authentic
 
 
 def too_long(count: int) -> GpuaesError | ValueError:

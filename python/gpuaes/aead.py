@@ -92,7 +92,7 @@ class AESGCM:
         `out` is as for encrypt(), without the tag: `decrypt(nonce, tensor, out=tensor[:-16])` works in place.
 
         Raises InvalidTag where the message is not authentic, or shorter than a tag. Nothing of its text can be read
-        then: `out` has zeros.
+        then: `out` has zeros, as where anything else fails once the work has begun, unless the device cannot write any more.
         """
         with self._keys as keys:
             nonce, aad, _kept = self._parameters(nonce, associated_data)

@@ -253,6 +253,76 @@ def test_output_to_which_a_device_may_still_write(rng, monkeypatch, everything_o
     assert len(calls) == 1
 
 
+FAULTS = """
+import ctypes
+import device_arrays, gpuaes, messages
+from gpuaes import _gcm
+from gpuaes.aead import AESGCM
+if sys.argv[1] == "binding":
+    _gcm.BATCH_MOST = 0
+hooks = getattr(ctypes.CDLL("libgpuaes.so.0"), "emulator_configure", None)
+if hooks is None:
+    print("SKIP"); raise SystemExit
+text, key, failed = bytes(range(1, 200)), bytes(32), 0
+sealed, aes = messages.sealed(key, bytes(12), text), AESGCM(key)
+data = device_arrays.DeviceArray.of(sealed)
+aes.decrypt(bytes(12), data)
+for call in range(1, 5):
+    out = device_arrays.DeviceArray.of(b"!" * len(text))
+    hooks(f"fault={sys.argv[2]}:{call}".encode())
+    try:
+        aes.decrypt(bytes(12), data, out=out)
+    except gpuaes.GpuaesError:
+        failed += 1
+        hooks(b"")
+        assert out.tobytes() in (bytes(len(text)), b"!" * len(text)), out.tobytes()
+    else:
+        hooks(b"")
+        assert out.tobytes() == text
+    if gpuaes.devices() == []:
+        break
+print(f"{failed} failed")
+"""
+
+
+@pytest.mark.parametrize("way_, function", [
+    ("batch", "event_record"), ("batch", "event_query"),
+    ("binding", "event_record"), ("binding", "memcpy_dtoh_async"), ("binding", "memcpy_htod_async"),
+])
+def test_nothing_is_left_of_what_a_device_failed_to_decrypt(way_, function, device_array):
+    """Device memory is zeros, or as it was where the call had not begun."""
+    device_array(b"")
+    said = messages.run_python(FAULTS, way_, function)
+    if said == "SKIP\n":
+        pytest.skip("the driver does not fail on demand")
+    assert int(said.removesuffix(" failed\n")) >= 1
+
+
+@pytest.mark.parametrize("where", ["apart", "in place"])
+def test_nothing_is_left_on_the_host_either(rng, where, monkeypatch, everything_on_device, device_array):
+    """A device that hangs, and a libcrypto that fails behind it."""
+    device_array(b"")
+    key, nonce, aad, text, expected = case(rng, 160)
+    aes = AESGCM(key)
+
+    def decrypt():
+        data = bytearray(expected)
+        out = memoryview(data)[:160] if where == "in place" else bytearray(b"!" * 160)
+        with pytest.raises(gpuaes.GpuaesError):
+            aes.decrypt(nonce, data, aad, out=out)
+        return bytes(out)
+
+    for status in "UNDEFINED", "FAULT":
+        monkeypatch.setattr(_gcm, "lib", Failing(_library.lib, getattr(_library, status)))
+        if status == "FAULT":
+            def fails(*_):
+                raise gpuaes.GpuaesError("no libcrypto")
+
+            monkeypatch.setattr(_gcm._libcrypto, "run", fails)
+            monkeypatch.setattr(_gcm._libcrypto, "gcm", fails)
+        assert decrypt() == bytes(160)
+
+
 # ---- Errors -----------------------------------------------------------------------------------
 
 
