@@ -1,4 +1,4 @@
-"""The package as a whole: its version, and the wheel that pip makes of it and installs.
+"""The package as a whole: its version, and the wheel that pip and `python -m build` make of it, and pip installs.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
@@ -33,20 +33,27 @@ def can_import(module):
     return subprocess.run([sys.executable, "-c", lines], capture_output=True).returncode == 0
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """A wheel of a copy of the sources, in which the build leaves its own files. Nothing is fetched."""
+@pytest.fixture(scope="module", params=["pip", "build"])
+def wheel(tmp_path_factory, request):
+    """A wheel of a copy of the sources, in which the build leaves its own files; build makes it of its sdist. Nothing is
+    fetched."""
     for package, module in ("pip 21", "pip"), ("setuptools 61", "setuptools.config.pyprojecttoml"):
         if not can_import(module):
             pytest.skip(f"{package} or newer of Python is not installed")
     if not can_import("setuptools.command.bdist_wheel") and not can_import("wheel"):
         pytest.skip("wheel of Python is not installed, and setuptools is older than 70.1")
+    if request.param == "build" and not can_import("build.__main__"):
+        pytest.skip("build of Python is not installed")
     folder = tmp_path_factory.mktemp("wheel")
-    shutil.copytree(SOURCE, folder / "python", ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
-    run(
-        sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation",
-        "--wheel-dir", str(folder), str(folder / "python"),
-    )
+    source = folder / "python"
+    shutil.copytree(SOURCE, source, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+    if request.param == "build":
+        run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(source))
+    else:
+        run(
+            sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation",
+            "--wheel-dir", str(folder), str(source),
+        )
     (made,) = folder.glob("*.whl")
     return made
 
@@ -61,8 +68,10 @@ def test_wheel_is_pure_and_whole(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         metadata = archive.read(f"gpuaes-{release()}.dist-info/METADATA").decode()
+        tags = archive.read(f"gpuaes-{release()}.dist-info/WHEEL").decode()
     modules = {f"gpuaes/{path.name}" for path in (SOURCE / "gpuaes").glob("*.py")} | {"gpuaes/py.typed"}
     assert {name for name in names if not name.startswith("gpuaes-")} == modules
+    assert "Root-Is-Purelib: true" in tags and not any(".so" in name for name in names)
     assert any(name.endswith("/LICENSE") for name in names)
     assert "Requires-Dist" not in metadata and "Requires-Python: >=3.10" in metadata
 
