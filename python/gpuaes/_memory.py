@@ -339,6 +339,13 @@ def view(obj: Any, writable: bool = False, name: str = "data") -> Memory:
     return memory
 
 
+def is_writable(memory: Memory) -> bool:
+    """Whether view() of the same object takes it as writable, too."""
+    if memory.kind == "torch":
+        return not memory.owner.requires_grad  # type: ignore[attr-defined]
+    return not memory.readonly
+
+
 def _look(obj: Any, writable: bool, name: str) -> Memory:
     if type(obj) is bytes:
         return Memory(_bytes_address(obj), len(obj), None, 0, True, obj, "bytes")

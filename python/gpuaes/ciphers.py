@@ -222,6 +222,8 @@ class CipherContext:
         return data.bytes
 
     def _target(self, data: Memory, buf: Any, count: int) -> Memory:
+        if buf is data.owner and data.device is not None and _memory.is_writable(data):
+            return data
         place = _memory.view(buf, writable=True, name="buf")
         if place.bytes < count:
             raise ValueError(f"buf has {place.bytes} bytes: expected {count} or more")
