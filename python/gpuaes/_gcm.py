@@ -200,9 +200,9 @@ class _Message:
 def run_on_host(
     keys: GcmKeys, encrypt: bool, nonce: bytes, aad: Aad, source: int, out: int, count: int, tag: int
 ) -> bool:
-    """Runs a message in memory of the host, in place or out of place; `tag` is the address of the tag, which is written or
-    compared. Returns False where it is wrong. Raises LostOutput, where `out` is another memory than the input, which is
-    as it was then, and GpuaesError, where it is the same. `out` of a decryption that fails in any way is zeros."""
+    """Runs a message in memory of the host, in place or out of place; `tag` is the address of the tag, which is written
+    or compared. Returns False where it is wrong. Raises LostOutput, where `out` is another memory than the input, which
+    is as it was then, and GpuaesError, where it is the same. `out` of a decryption that fails in any way is zeros."""
     on_device = _policy.goes_to_device(count)
     try:
         if on_device:
