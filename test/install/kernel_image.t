@@ -60,7 +60,7 @@ sub configure
 {
     my ($file) = @_;
     mkdir("$folder/build");
-    return run(['/bin/sh', '-c', 'cd "$1" && "$2/configure" --with-cuda=no --with-kernel-image="$3" CC="$4" CXX="$5"',
+    return run(['/bin/sh', '-c', 'cd "$1" && "$2/configure" --with-cuda=no --with-kernel-image="$3" CC="$4" CXX="$5" CFLAGS=-O0',
         'sh', "$folder/build", $source, $file, map { slurp("$build/Makefile") =~ /^$_ = (.*)$/m ? $1 : '' } qw(CC CXX)]);
 }
 
