@@ -118,13 +118,13 @@ static void *call(void *argument)
 
 static int runs_callers(void)
 {
-    static enum gpuaes_op ops[CALLERS] = {GPUAES_CTR, GPUAES_ECB_ENCRYPT, GPUAES_CBC_DECRYPT,
+    static enum gpuaes_op ops[CALLERS] = {GPUAES_CTR, GPUAES_CBC_DECRYPT, GPUAES_ECB_ENCRYPT,
                                           GPUAES_ECB_DECRYPT};
     pthread_t callers[CALLERS];
-    int wrong = 0;
-    for (int i = 0; i < CALLERS; i++)
+    int wrong = 0, count = sanitized() ? 2 : CALLERS; /* kernels take long there */
+    for (int i = 0; i < count; i++)
         pthread_create(&callers[i], NULL, call, &ops[i]);
-    for (int i = 0; i < CALLERS; i++) {
+    for (int i = 0; i < count; i++) {
         void *result;
         pthread_join(callers[i], &result);
         wrong |= result != NULL;
