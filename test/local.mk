@@ -282,13 +282,15 @@ all_tests = $(evp_emulator_tests) $(evp_tests) $(emulator_tests) $(part_tests) \
 PROVE_FLAGS = --failures --timer
 # On two cores: tests wait for a sixth of their time, for children, time limits and idle devices.
 PROVE_JOBS = 3
+# What prove runs each test by.
+PROVE_EXEC = $(srcdir)/test/support/run_test
 # $(call prove, folder of the module, tests, more environment): built programs lie
 # here, scripts among the sources, and what Sanitize.pm runs in a folder of its own.
 prove = @test -n '$(PROVE)' || { echo 'prove (it comes with perl) is needed' >&2; exit 1; }; \
 	env OPENSSL_MODULES='$(abs_top_builddir)/$(1)' \
 	    GPUAES_TEST_MODULES_REAL='$(abs_top_builddir)/provider/.libs' \
 	    TOP_SRCDIR='$(abs_top_srcdir)' TOP_BUILDDIR='$(abs_top_builddir)' $(3) \
-	    $(PROVE) $(PROVE_FLAGS) -j$(PROVE_JOBS) --exec '$(srcdir)/test/support/run_test' \
+	    $(PROVE) $(PROVE_FLAGS) -j$(PROVE_JOBS) --exec '$(PROVE_EXEC)' \
 	    $(foreach t,$(2),$(if $(filter %.t,$(filter-out asan/% tsan/%,$(t))),$(srcdir)/)$(t))
 
 if HAVE_CXX
