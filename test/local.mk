@@ -237,7 +237,7 @@ test_libs = test/support/libtest.la provider/libprovider_core.la tool/libtool_co
 test_programs = $(evp_tests) $(evp_emulator_tests) $(emulator_tests) $(part_tests) $(real_tests)
 $(test_programs): $(test_libs)
 $(test_programs): private LDADD = $(test_libs) $(LIBCRYPTO_LIBS) $(SYSTEM_LIBS)
-$(two_libcryptos_tests): private LDADD = $(test_libs) -l:libcrypto.a $(SYSTEM_LIBS) -ldl -lpthread
+$(two_libcryptos_tests): private LDADD = $(test_libs) $(STATIC_LIBCRYPTO_LIBS) $(SYSTEM_LIBS)
 # The kernels as objects: nothing refers to them, so a program would not get them
 # out of the archive.
 emulator_libs = $(KERNEL_SOURCES:.cu=.lo) cuda/emulator/libemulator.la

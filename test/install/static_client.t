@@ -14,7 +14,8 @@ use Test::More;
 plan(skip_all => 'the default provider stands in') if stand_in();
 my $compiler = $ENV{CC} // 'cc';
 my $program = "$folder/client";
-my @link = ($compiler, '-o', $program, "$source/test/install/static_client.c", qw(-l:libcrypto.a -ldl -pthread));
+my ($libraries) = slurp("$build/Makefile") =~ /^STATIC_LIBCRYPTO_LIBS = (.*)$/m;
+my @link = ($compiler, '-o', $program, "$source/test/install/static_client.c", split(' ', $libraries));
 my $built = run(\@link);
 plan(skip_all => "no static libcrypto: $built->{err}") if $built->{status};
 
