@@ -78,10 +78,10 @@ static void misaligned_row(struct kernel_case *k)
 static void burst_rows(struct kernel_case *k, unsigned least, int all, const char *family)
 {
     for (k->length = 64 * KIB; k->length <= k->memory->in.bytes; k->length *= 4) {
-        int last = k->length * 4 > k->memory->in.bytes;
+        int last = k->length * 4 > k->memory->in.bytes, most = all && last;
         for (k->mode = mode_rows; k->mode < mode_rows + PARALLEL_MODES; k->mode++)
             for (k->bits = least; k->bits <= 256; k->bits += last ? 64 : 128)
-                for (k->in_place = 0; k->in_place <= (all && last); k->in_place++)
+                for (k->in_place = 0; k->in_place <= most; k->in_place++)
                     burst_row(k, family);
     }
     k->in_place = 0;

@@ -1,6 +1,6 @@
 /*
- * Random numbers in device memory: rates of each kind, compared with CTR of libgpuaes, which reads as much
- * as it writes, on the same stream.
+ * Random numbers in device memory: rates of each kind, compared with CTR of libgpuaes, which reads
+ * as much as it writes, on the same stream.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,6 @@
 /*
- * cuda-stream together with work of the application that takes longer than timeout-ms, in every order
- * with our updates on the same stream: none of it counts as a hang of ours, whatever is asked
+ * cuda-stream together with work of the application that takes longer than timeout-ms, in every
+ * order with our updates on the same stream: none of it counts as a hang of ours, whatever is asked
  * of the context then. A hang of ours among it is still found.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
