@@ -85,7 +85,8 @@ static int load(void)
 static int begin(void)
 {
     pthread_t thread;
-    all_ahead = strcmp(getenv("GPUAES_MIN_BYTES"), ALL_AHEAD) == 0;
+    const char *min_bytes = getenv("GPUAES_MIN_BYTES");
+    all_ahead = min_bytes != NULL && strcmp(min_bytes, ALL_AHEAD) == 0;
     for (uintptr_t i = 0; i < STREAMS; i++) {
         streams[i].length = i % 2 == 0 ? PACED : LARGE;
         streams[i].cipher = fetch_ours(&test_providers, i < 2 ? "AES-256-CTR" : "AES-128-CTR");

@@ -126,7 +126,7 @@ int main(void)
     uint64_t before = ahead_get().bytes;
     check(run(own_streams, workers), before, SOME, "each with streams of its own");
 
-    struct stream source;
+    static struct stream source;
     int right = stream_begin(&source, workers[0].memory, "AES-256-CTR");
     for (unsigned i = 0; i < threads; i++)
         workers[i].source = &source;
