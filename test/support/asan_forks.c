@@ -19,6 +19,10 @@
 
 void __asan_init(void);
 
+/* So many looks in a row must find a child where the look before did. They follow each other
+   quickly: the child sleeps, but the threads of its parent work until it ends. */
+enum { SAME = 3 };
+
 static struct asan_forks {
     uintptr_t begin, end; /* the sanitizer's code */
     uintptr_t at, stack;  /* where the child was seen last */
@@ -62,7 +66,7 @@ static void asan_forks_look(int number, siginfo_t *info, void *context)
     asan_forks.times = same ? asan_forks.times + 1 : 0;
     asan_forks.at = at;
     asan_forks.stack = stack;
-    if (asan_forks.times < 2)
+    if (asan_forks.times < SAME)
         return;
     int log = asan_forks.log != NULL ? open(asan_forks.log, O_WRONLY | O_CREAT | O_APPEND, 0600)
                                      : STDERR_FILENO;
@@ -76,7 +80,8 @@ static void asan_forks_child(void)
     struct sigaction action = {.sa_sigaction = asan_forks_look,
                                .sa_flags = SA_SIGINFO | SA_RESTART};
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMAX};
-    struct itimerspec looks = {.it_value = {.tv_sec = 8}, .it_interval = {.tv_sec = 3}};
+    struct itimerspec looks = {.it_value = {.tv_nsec = 500000000},
+                               .it_interval = {.tv_nsec = 250000000}};
     int timer;
     asan_forks.times = 0;
     if (sigaction(SIGRTMAX, &action, NULL) == 0 &&

@@ -3,7 +3,7 @@
  *
  * That of gcc 12 lets a thread fork while another one holds a lock of its allocator; in
  * the child that lock is never released. (Glibc's own malloc() cannot have that.) A child
- * that is found in the sanitizer's code three times at the same place is ended, and says
+ * that is found in the sanitizer's code four times at the same place is ended, and says
  * so in the file that GPUAES_TEST_FORKS names, so that the test may be run again. What
  * waits for anything else, our own locks among it, is left to the test's limits.
  *
