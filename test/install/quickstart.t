@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # quickstart: what it says of arguments that it cannot take, before it does anything; which CUDA
-# compiler it takes, and when it fetches one; and what it shows of the main job on a small file, by
-# a build that is there already.
+# compiler it takes, and when it fetches one; that packages for tests come while it builds; and what
+# it shows of the main job on a small file, by a build that is there already.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -174,6 +174,46 @@ SKIP: {
     refused($wrong, qr/DO NOT MATCH THE HASHES.*fetch_nvcc: pip did not bring it$/s, 'with other packages of these names');
     is(kept(), 'lock', 'and nothing is left');
 }
+
+# ---- Packages for tests ------------------------------------------------------------
+
+# The build and the first package each wait for the other, and for nothing longer than a minute. bash,
+# which quickstart calls for apt alone, installs nothing.
+my $wait = 'wait_for() { n=0; until test -e "$1"; do n=$((n + 1)); test $n -lt 600 || exit 9; sleep 0.1; done; }';
+script("$stand_ins/$_", 'exit 0') foreach qw(bash curl nginx scp sshd ruby expect parallel dieharder);
+script("$stand_ins/apt-get", 'exit 0');
+script("$stand_ins/sudo", 'test "$*" = "-n true" || { shift; exec "$@"; }');
+script("$stand_ins/python3", <<"END");
+$wait
+case "\$*" in *--version) exit ;; -c*) exit 1 ;; esac
+touch '$folder/fetching'
+wait_for '$folder/building'
+echo pip >>'$folder/called'
+echo 'pip is offline' >&2
+exit 1
+END
+script("$stand_ins/make", <<"END");
+$wait
+case "\$*" in *check-all) echo tests >>'$folder/called'; exit ;; esac
+touch '$folder/building'
+wait_for '$folder/fetching' && exit \$MAKE_IS
+END
+foreach my $fails (0, 2) {
+    afresh("$folder/building", "$folder/fetching", "$folder/called");
+    script("$here/configure", "touch Makefile config.status\n");
+    my $result = quickstart(['check', '--with-clients', '--with-cuda=no'], env => {MAKE_IS => $fails});
+    my $name = $fails ? 'a build that fails' : 'packages that cannot be had';
+    is($result->{status} >> 8, $fails, "$name: the status") or diag($result->{out}, $result->{err});
+    my @called = split(/\n/, slurp("$folder/called"));
+    is(shift(@called), 'pip', 'they are asked for while the build runs');
+    is(join(' ', grep { $_ ne 'pip' } @called), $fails ? '' : 'tests', $fails ? 'there are no tests' : 'there are tests');
+    is($called[-1] // '', 'tests', 'which begin when no more are asked for') if !$fails;
+    like($result->{out}, qr/^pip is offline$/m, 'and what was said of them is shown');
+    like($result->{out}, qr/^== Tests that are skipped need:.* pyarrow/m, 'tests that need them are named') if !$fails;
+}
+unlink("$stand_ins/bash");
+script("$stand_ins/make", tells('make'));
+afresh();
 
 # ---- The main job ------------------------------------------------------------------
 
