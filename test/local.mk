@@ -164,8 +164,11 @@ EXTRA_DIST += test/cross_aarch64 test/in_chroot test/includes test/on_gpu test/o
 if HAVE_CXX
 # The module on the emulator.
 noinst_LTLIBRARIES += test/emulated/gpuaes.la
+test_emulated_gpuaes_la_SOURCES =
 # The benchmark's kernels, too: only here does its program on the emulator find them.
-test_emulated_gpuaes_la_SOURCES = $(reference_sources)
+if !SANITIZED
+test_emulated_gpuaes_la_SOURCES += $(reference_sources)
+endif
 # Never compiled; it makes automake link by the C++ compiler.
 nodist_EXTRA_test_emulated_gpuaes_la_SOURCES = test/emulated/link_by_cxx.cc
 test_emulated_gpuaes_la_LDFLAGS = $(AM_LDFLAGS) $(GPUAES_SHARED_LDFLAGS) -rpath /nowhere \
@@ -345,10 +348,16 @@ check-openssl-%: all test/openssl/base64_data
 EXTRA_PROGRAMS += test/openssl/base64_data
 CLEANFILES += test/openssl/base64_data
 
-# For the builds under sanitizers and test/on_gpu: what to build, and what to run.
-test-programs: all $(faulty_driver)
+# For the builds under sanitizers and test/on_gpu: what to build, and what to run. Under a sanitizer
+# nothing runs but the module and the command on the emulator, the programs, and libgpuaes in one of them.
+if SANITIZED
+tested = test/emulated/gpuaes.so test/emulated/gpuaes cuda/libgpuaes.la
+else
+tested = all
+endif
+test-programs: $(tested) $(faulty_driver)
 	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
-thread-programs: all $(faulty_driver)
+thread-programs: $(tested) $(faulty_driver)
 	$(MAKE) $(AM_MAKEFLAGS) $(threaded_tests)
 list-evp:
 	@echo $(evp_tests)
