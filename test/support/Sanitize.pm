@@ -13,10 +13,11 @@ use File::Path qw(make_path);
 use Programs;
 use Test::More;
 
-# What is built where; `make` of that build has the targets.
+# What is built where; `make` of that build has the targets. C++ is the kernels and the emulator: what
+# AddressSanitizer adds to these takes the compiler half as long again with -O2, and they run a tenth faster.
 my @builds = (
-    {folder => 'asan', sanitizer => 'address,undefined', target => 'test-programs'},
-    {folder => 'tsan', sanitizer => 'thread', target => 'thread-programs'}
+    {folder => 'asan', sanitizer => 'address,undefined', target => 'test-programs', cxx => '-O1'},
+    {folder => 'tsan', sanitizer => 'thread', target => 'thread-programs', cxx => '-O2'}
 );
 
 sub is_of_a_build
@@ -52,7 +53,7 @@ sub make_build
     # alone, and -g takes longer.
     unshift(@commands,
         [@in_folder, "$source/configure", '--with-cuda=no', "--enable-sanitizer=$b->{sanitizer}",
-            map { "$_=-O2 -g1" } qw(CFLAGS CXXFLAGS)])
+            'CFLAGS=-O2 -g1', "CXXFLAGS=$b->{cxx} -g1"])
         if !-f "$build/$b->{folder}/Makefile";
     foreach my $command (@commands) {
         my $result = run($command, seconds => 7200);
