@@ -67,7 +67,7 @@ static int woken(void)
     if (!starts_with(NULL) || !fill_stream_sets(batch))
         return 0;
     pthread_create(&thread, NULL, wait_for_stream_set, batch[MOST]);
-    usleep(300000); /* it waits by then, most of the times */
+    sleep_ms(300); /* it waits by then, most of the times */
     int right = other_call("fault=launch_kernel:1") == GPUAES_FAULT;
     pthread_join(thread, &status);
     right = right && *(enum gpuaes_status *)status == GPUAES_FAULT;

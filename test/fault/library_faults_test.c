@@ -125,7 +125,7 @@ static drv_result query_before_a_stop(drv_stream stream)
     (void)stream;
     if (queries++ == STOPS)
         return DRV_SUCCESS;
-    usleep(4 * TIMEOUT_MS * 1000);
+    sleep_ms(4 * TIMEOUT_MS);
     return DRV_NOT_READY;
 }
 

@@ -5,6 +5,8 @@
  */
 #include "test/support/tap.h"
 
+#include <errno.h>
+
 #include "test/support/asan_forks.h"
 
 static struct {
@@ -90,7 +92,8 @@ void sleep_ms(long ms)
 {
     struct timespec t = {ms / 1000, ms % 1000 * 1000000};
 
-    nanosleep(&t, NULL);
+    while (nanosleep(&t, &t) != 0 && errno == EINTR)
+        continue;
 }
 
 unsigned timeout_for(const char *emulator)

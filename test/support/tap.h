@@ -45,6 +45,7 @@ size_t setting(const char *name, size_t otherwise);
 
 /* ---- Time ---------------------------------------------------------------- */
 
+/* Waits so long, through the signals that asan_forks.h sends. */
 void sleep_ms(long ms);
 
 /*
