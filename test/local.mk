@@ -130,9 +130,13 @@ threaded_tests = \
 real_tests = test/gpu/device_secrets_test test/gpu/timing_test
 # Programs of the emulator that run on a card as well, behind a driver that fails on demand.
 faulty_tests = test/fault/faults_test
+# Those of the benchmark want rows of kernels that a build under a sanitizer does not have.
+if !SANITIZED
+bench_scripts = $(call in_tree,test/bench/*.t)
+endif
 # Scripts that run against any module, and those that need the emulator.
 evp_scripts = test/includes.t test/openssl/programs.t test/openssl/versions.t \
-	$(call in_tree,test/bench/*.t test/docs/*.t test/tool/*.t) \
+	$(bench_scripts) $(call in_tree,test/docs/*.t test/tool/*.t) \
 	$(addprefix test/install/,configuration.t installed.t quickstart.t static_client.t)
 emulator_scripts = test/install/kernel_image.t test/install/module.t test/install/reproducible.t \
 	test/support/rehearsal.t test/support/run_test.t
