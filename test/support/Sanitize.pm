@@ -91,10 +91,13 @@ sub end_of
     return join('', @lines, grep { /^(?:not ok|#)/ } @early);
 }
 
+# So long may a run take, and after it no other one begins.
+my $seconds = 1200;
+
 sub run_once
 {
     my ($command, $out, $err) = @_;
-    my $pid = start(['timeout', '1200', @$command], out => $out, err => $err, seconds => 7200);
+    my $pid = start(['timeout', $seconds, @$command], out => $out, err => $err, seconds => 7200);
     waitpid($pid, 0);
     my $status = $?;
     # Of what timeout(1) runs nothing is left then.
@@ -160,12 +163,14 @@ sub run_test
     my ($out, $err) = ("$folder/test.out", "$folder/test.err");
     my $status;
     # Again where AddressSanitizer stopped a child (see asan_forks.h): what a test finds every
-    # time it still finds.
+    # time it still finds, and what it found once is shown.
+    my $begun = time;
     foreach my $turn (1 .. 8) {
         unlink($ENV{GPUAES_TEST_FORKS});
         $status = run_once(\@command, $out, $err);
         last if !-e $ENV{GPUAES_TEST_FORKS};
-        diag("$test, run $turn: " . slurp($ENV{GPUAES_TEST_FORKS}));
+        diag("$test, run $turn: ", slurp($ENV{GPUAES_TEST_FORKS}), slurp($out) =~ /^not ok .*\n/mg);
+        last if time - $begun >= $seconds;
     }
     my $races = races("$folder/races");
     print(slurp($out));

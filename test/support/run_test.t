@@ -40,9 +40,19 @@ isnt(prove('asan/test/absent_test')->{status}, 0, 'one that was not built');
 
 # As asan_forks.h says that it had to end a child.
 my $stopped = 'echo stopped >$GPUAES_TEST_FORKS; echo "not ok 1 - it"; echo 1..1';
-is(prove('asan/test/once_test', "if mkdir $folder/once; then $stopped; else echo 'ok 1 - it'; echo 1..1; fi")->{status}, 0,
-    'one that AddressSanitizer stopped once');
-isnt(prove('asan/test/always_test', $stopped)->{status}, 0, 'one that it stops each time');
+my $once = prove('asan/test/once_test', "if mkdir $folder/once; then $stopped; else echo 'ok 1 - it'; echo 1..1; fi");
+is($once->{status}, 0, 'one that AddressSanitizer stopped once');
+like($once->{err}, qr/^# not ok 1 - it$/m, 'and what failed in that run');
+isnt(prove('asan/test/always_test', "echo >>$folder/turns; $stopped")->{status}, 0, 'one that it stops each time');
+is(length(slurp("$folder/turns")), 8, 'is run eight times');
+
+# By a clock that goes on by twenty minutes while the test runs.
+spew("$folder/Late.pm", "package Late; *CORE::GLOBAL::time = sub () { CORE::time + (-e '$folder/late' ? 1200 : 0) }; 1;\n");
+{
+    local $ENV{PERL5OPT} = "-I$folder -MLate";
+    isnt(prove('asan/test/late_test', "echo >>$folder/late; $stopped")->{status}, 0, 'one that takes long');
+}
+is(length(slurp("$folder/late")), 1, 'is run once');
 
 # A race as ThreadSanitizer tells of it: of libcrypto alone, of our caller of it, of others.
 make_path("$folder/tsan/test");
