@@ -20,7 +20,11 @@ foreach my $tool (sort keys %needed) {
 }
 delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS OPENSSL_MODULES OPENSSL_CONF)};
 
+my ($sources_version) = slurp("$source/configure.ac") =~ /^AC_INIT\(\[gpuaes\], \[(.*?)\]\)/m;
+
 # ---- What the build asks for -----------------------------------------------------
+
+my $tarball = "$folder/gpuaes-$sources_version.tar.gz";
 
 # build_with(TOOL, SCRIPT): `build_deb` with another program in place of this one of dpkg's.
 sub build_with
@@ -29,11 +33,11 @@ sub build_with
     my $stand_ins = "$folder/instead-of-$tool";
     mkdir($stand_ins) or die "$stand_ins: $!";
     chmod(0755, spew("$stand_ins/$tool", "#!/bin/sh\n$script\n"));
-    return run(["$source/packaging/build_deb", "$folder/gpuaes-0.2.0.tar.gz", "$folder/deb"],
+    return run(["$source/packaging/build_deb", $tarball, "$folder/deb"],
         env => {PATH => "$stand_ins:$ENV{PATH}", DEB_BUILD_OPTIONS => ''});
 }
 
-run(['tar', '-czf', "$folder/gpuaes-0.2.0.tar.gz", '-C', $source, '--transform', 's,^,gpuaes-0.2.0/,', 'packaging/debian']);
+run(['tar', '-czf', $tarball, '-C', $source, '--transform', "s,^,gpuaes-$sources_version/,", 'packaging/debian']);
 my $refused = build_with('dpkg-checkbuilddeps', "echo 'Unmet build dependencies: build-essential:native' >&2; exit 1");
 isnt($refused->{status}, 0, 'without what it needs the build does not begin');
 like($refused->{err}, qr{^build_deb: Unmet .*\n.*\n    sudo apt-get install build-essential\n    sudo apt-get build-dep /.*/packaging$}m,
@@ -69,7 +73,7 @@ is(join(' ', sort keys %package), 'gpuaes libgpuaes-dev libgpuaes0 openssl-provi
 
 my ($version) = run(['dpkg-deb', '-f', $package{gpuaes}, 'Version'])->{out} =~ /^(\S+)/;
 (my $upstream = $version) =~ s/-[^-]*$//;
-is($upstream, slurp("$source/configure.ac") =~ /^AC_INIT\(\[gpuaes\], \[(.*?)\]\)/m ? $1 : '', 'the version is that of configure.ac');
+is($upstream, $sources_version, 'the version is that of configure.ac');
 my $triplet = run(['dpkg-architecture', '-qDEB_HOST_MULTIARCH'])->{out} =~ s/\n//r;
 
 # Without folders and what each package has under /usr/share/doc.
@@ -105,7 +109,7 @@ like(slurp("$folder/openssl-provider-gpuaes/usr/share/doc/openssl-provider-gpuae
     qr{^sudo sed -i '1i \.include /etc/gpuaes\.cnf'}m, 'the page for a whole host names the file of the package');
 
 my %depends = map { $_ => run(['dpkg-deb', '-f', $package{$_}, 'Depends'])->{out} } keys %package;
-like($depends{$_}, qr/\blibgpuaes0 \(>= \d/, "$_ needs the library") foreach qw(gpuaes openssl-provider-gpuaes);
+like($depends{$_}, qr/\blibgpuaes0 \(>= \Q$upstream\E\)/, "$_ needs the library") foreach qw(gpuaes openssl-provider-gpuaes);
 like($depends{$_}, qr/\blibssl3/, "$_ needs OpenSSL") foreach qw(gpuaes openssl-provider-gpuaes);
 like($depends{'python3-gpuaes'}, qr/^(?=.*\blibgpuaes0 \(>= \Q$upstream\E\))(?=.*\bpython3:any).*\blibssl3\b/, 'the Python package needs both');
 unlike($depends{libgpuaes0}, qr/ssl|cuda|nvidia|stdc/, 'the library needs neither OpenSSL nor a driver');
