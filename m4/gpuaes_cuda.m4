@@ -95,7 +95,7 @@ AS_IF([test $gpuaes_arch_highest = 0], [AC_MSG_ERROR([none that this nvcc knows]
 gpuaes_cuda_targets_text=
 for gpuaes_arch in $gpuaes_arch_list; do
     gpuaes_ptx=$gpuaes_arch
-    AS_CASE([$gpuaes_arch,$gpuaes_arch_list],
+    AS_CASE(["$gpuaes_arch,$gpuaes_arch_list "],
       # The hybrid kernels use what only 9.0 has, and every device of 9.0.
       [90,*], [gpuaes_arch=90a gpuaes_ptx=90a],
       # The PTX of these is that of 8.0, which takes most of the time: nvcc makes it once.
