@@ -11,6 +11,8 @@ use lib "$FindBin::Bin/../support";
 use Programs;
 use Test::More;
 
+# As in a hook of git's: these name another repository.
+delete @ENV{grep { /^GIT_/ } keys(%ENV)};
 my $sources = "$folder/sources";
 make_path("$sources/bench", "$sources/docs/benchmarks");
 copy("$source/bench/revision", "$sources/bench/revision") or die "copy: $!";
@@ -24,13 +26,21 @@ is(revision(), "revision: 0123456789ab\n", 'that of the tarball');
 SKIP: {
     my $repository = join(' && ', "cd '$sources'", 'git init -q', 'git add bench',
         'git -c user.name=A -c user.email=a@example.org -c commit.gpgsign=false commit -q -m one');
-    skip('git does not commit here', 3) if run(['sh', '-c', $repository])->{status};
+    skip('git does not commit here', 6) if run(['sh', '-c', $repository])->{status};
     my ($commit) = run(['git', '-C', $sources, 'rev-parse', 'HEAD'])->{out} =~ /^(.{12})/;
     spew("$sources/docs/benchmarks/h200.tsv", "# part\n");
     run(['git', '-C', $sources, 'add', 'docs']);
     is(revision(), "revision: $commit\n", 'that of the checkout, clean whatever the report wrote');
     spew("$sources/bench/revision", slurp("$sources/bench/revision") . "# changed\n");
     is(revision(), "revision: $commit-dirty\n", 'dirty if anything else was changed');
+    my $git = "git -C '$sources'";
+    run(['sh', '-c', "$git add -f .revision"]);
+    is(revision(), "revision: 0123456789ab\n", 'that of the tarball, if the repository has the tarball');
+    run(['sh', '-c', "$git rm -q --cached -r bench .revision"]);
+    is(revision(), "revision: 0123456789ab\n", 'or none of these sources');
+    unlink("$sources/.revision");
+    is(revision(), "revision: unknown\n", 'and unknown without a tarball');
+    spew("$sources/.revision", "revision: 0123456789ab\n");
     run(['mv', "$sources/.git", "$folder/git"]);
     is(revision(), "revision: 0123456789ab\n", 'that of the tarball again');
 }
