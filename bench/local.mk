@@ -70,8 +70,9 @@ bench-programs: all revision $(bench_programs)
 # The revision that was built, which heads of measurements name. Programs read it from this file, so that
 # nothing else that is built depends on it; a tarball has a copy.
 revision:
-	@$(srcdir)/bench/revision >$@
-CLEANFILES += revision
+	@$(srcdir)/bench/revision >$@.new
+	@if cmp -s $@.new $@; then rm -f $@.new; else mv -f $@.new $@; fi
+CLEANFILES += revision revision.new
 dist-hook:
 	$(srcdir)/bench/revision >'$(distdir)/.revision'
 
