@@ -177,18 +177,24 @@ SKIP: {
 
 # ---- Packages for tests ------------------------------------------------------------
 
-# The build and the first package each wait for the other, and for nothing longer than a minute. bash,
-# which quickstart calls for apt alone, installs nothing.
-my $wait = 'wait_for() { n=0; until test -e "$1"; do n=$((n + 1)); test $n -lt 600 || exit 9; sleep 0.1; done; }';
-script("$stand_ins/$_", 'exit 0') foreach qw(bash curl nginx scp sshd ruby expect parallel dieharder);
+# The build and the first package each wait for the other, and for nothing longer than a minute; the packages
+# of a build that fails wait until quickstart says so. bash, which quickstart calls for apt alone, installs nothing.
+my $wait = 'wait_for() { n=0; until "$@"; do n=$((n + 1)); test $n -lt 600 || exit 9; sleep 0.1; done; }';
+my $waiting = 'Waiting for packages that are being installed';
+script("$stand_ins/$_", 'exit 0') foreach qw(curl nginx scp sshd ruby expect parallel dieharder);
+script("$stand_ins/bash", "for name; do :; done; echo \$name >>'$folder/called'");
 script("$stand_ins/apt-get", 'exit 0');
 script("$stand_ins/sudo", 'test "$*" = "-n true" || { shift; exec "$@"; }');
 script("$stand_ins/python3", <<"END");
 $wait
-case "\$*" in *--version) exit ;; -c*) exit 1 ;; esac
+case "\$*" in *--version) test "\$PIP_IS" != absent; exit ;; -c*) exit 1 ;; esac
 touch '$folder/fetching'
-wait_for '$folder/building'
+wait_for test -e '$folder/building'
+test \$MAKE_IS = 0 || wait_for grep -q '^== $waiting\$' '$folder/stdout'
 echo pip >>'$folder/called'
+while test "\$1" != --target; do shift; done
+mkdir -p "\$2" && touch "\$2/new"
+test \$PIP_IS = good && exit
 echo 'pip is offline' >&2
 exit 1
 END
@@ -196,20 +202,32 @@ script("$stand_ins/make", <<"END");
 $wait
 case "\$*" in *check-all) echo tests >>'$folder/called'; exit ;; esac
 touch '$folder/building'
-wait_for '$folder/fetching' && exit \$MAKE_IS
+wait_for test -e '$folder/fetching' && exit \$MAKE_IS
 END
-foreach my $fails (0, 2) {
+script("$here/configure", "touch Makefile config.status\n");
+my @rows = (['packages that come', 'good', 0], ['packages that cannot be had', 'offline', 0],
+    ['pip that cannot be had', 'absent', 0], ['a build that fails', 'offline', 2]);
+foreach my $row (@rows) {
+    my ($name, $pip, $fails) = @$row;
     afresh("$folder/building", "$folder/fetching", "$folder/called");
-    script("$here/configure", "touch Makefile config.status\n");
-    my $result = quickstart(['check', '--with-clients', '--with-cuda=no'], env => {MAKE_IS => $fails});
-    my $name = $fails ? 'a build that fails' : 'packages that cannot be had';
+    mkdir($_) or die "$_: $!" foreach "$here/build", "$here/build/python-packages";
+    spew("$here/build/python-packages/old", '');
+    my $result = quickstart(['check', '--with-clients', '--with-cuda=no'], env => {MAKE_IS => $fails, PIP_IS => $pip});
     is($result->{status} >> 8, $fails, "$name: the status") or diag($result->{out}, $result->{err});
     my @called = split(/\n/, slurp("$folder/called"));
+    is(scalar(grep { $_ eq 'python3-pip' } @called), $pip eq 'absent' ? 1 : 0, 'apt is asked for pip once, if it is not here');
+    @called = grep { !/^python3-/ } @called;
     is(shift(@called), 'pip', 'they are asked for while the build runs');
     is(join(' ', grep { $_ ne 'pip' } @called), $fails ? '' : 'tests', $fails ? 'there are no tests' : 'there are tests');
-    is($called[-1] // '', 'tests', 'which begin when no more are asked for') if !$fails;
-    like($result->{out}, qr/^pip is offline$/m, 'and what was said of them is shown');
-    like($result->{out}, qr/^== Tests that are skipped need:.* pyarrow/m, 'tests that need them are named') if !$fails;
+    is(join(' ', map { s{.*/}{}r } glob("$here/build/python-packages/*")), $pip eq 'good' ? 'new' : 'old',
+        'what was here is replaced by what comes, and by nothing else');
+    if ($fails) {
+        like($result->{out}, qr/^== $waiting\n.* is in \S+\/packages\.log\.\n\z/m, 'that it waits for them is said, and where the rest is');
+        next;
+    }
+    is($called[-1] // '', 'tests', 'which begin when no more are asked for');
+    like($result->{out}, qr/^pip is offline$/m, 'and what was said of them is shown') if $pip ne 'good';
+    like($result->{out}, qr/^== Tests that are skipped need:.* pyarrow/m, 'tests that need them are named');
 }
 unlink("$stand_ins/bash");
 script("$stand_ins/make", tells('make'));
