@@ -1,6 +1,7 @@
-"""Writes the bytes of a Generator to standard output, for statistical tests, until nobody reads them.
+r"""Writes the bytes of a Generator to standard output, for statistical tests, until nobody reads them.
 
-    python3 test/python/random_stream.py [cpu|device [SEED]] | dieharder -g 200 -a
+    PYTHONPATH=python GPUAES_LIBRARY=build/cuda/.libs/libgpuaes.so.0 \
+        python3 test/python/random_stream.py [cpu|device [SEED]] | dieharder -g 200 -a
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
