@@ -202,45 +202,48 @@ def run_on_host(
 ) -> bool:
     """Runs a message in memory of the host, in place or out of place; `tag` is the address of the tag, which is written
     or compared. Returns False where it is wrong. Raises LostOutput, where `out` is another memory than the input, which
-    is as it was then, and GpuaesError, where it is the same. `out` of a decryption that fails in any way is zeros."""
-    on_device = _policy.goes_to_device(count)
-    try:
-        if on_device:
-            result = _on_device_from_host(keys, encrypt, nonce, aad, source, out, count, tag)
-            if result is not None:
-                return result
-        return _libcrypto.gcm(keys.key, encrypt, nonce, aad, source, out, count, tag)
-    except BaseException:
-        if not encrypt:
-            lib.gpuaes_cleanse(out, count)
-        raise
+    is as it was then, and GpuaesError, where it is the same. `out` of a decryption that has begun and then fails in any
+    way is zeros."""
+    if _policy.goes_to_device(count):
+        result = _on_device_from_host(keys, encrypt, nonce, aad, source, out, count, tag)
+        if result is not None:
+            return result
+    return _libcrypto.gcm(keys.key, encrypt, nonce, aad, source, out, count, tag)
 
 
 def _on_device_from_host(
     keys: GcmKeys, encrypt: bool, nonce: bytes, aad: Aad, source: int, out: int, count: int, tag: int
 ) -> bool | None:
-    """None where the device could not do it, and the input is as it was."""
+    """None where the device could not do it: the input is as it was, and no text of a decryption is elsewhere."""
     message = _Message(keys, encrypt, nonce, aad, count)
     report = _library.Report()
     op = _library.GCM_ENCRYPT if encrypt else _library.GCM_DECRYPT
-    status = lib.gpuaes_gcm(
-        op, keys.address, byref(message.state), source, out, message.whole, _policy.flags(), byref(report)
-    )
-    if status == _library.UNDEFINED:
+    flags = _policy.flags()
+    try:
+        status = lib.gpuaes_gcm(
+            op, keys.address, byref(message.state), source, out, message.whole, flags, byref(report)
+        )
+        if status == _library.UNDEFINED:
+            if source != out:
+                raise LostOutput
+            raise _library.error(status, "running GCM in place: the data is lost")
+        if status != OK:
+            if source == out:
+                _restore(keys, message.first, out, report)
+            elif not encrypt:
+                lib.gpuaes_cleanse(out, count)
+            return None
+        rest = count - message.whole
         if source != out:
-            raise LostOutput
-        raise _library.error(status, "running GCM in place: the data is lost")
-    if status != OK:
-        if source == out:
-            _restore(keys, message.first, out, report)
-        return None
-    rest = count - message.whole
-    if source != out:
-        ctypes.memmove(out + message.whole, source + message.whole, rest)
-    if message.finish(out + message.whole, tag):
-        return True
-    lib.gpuaes_cleanse(out, count)
-    return False
+            ctypes.memmove(out + message.whole, source + message.whole, rest)
+        if message.finish(out + message.whole, tag):
+            return True
+        lib.gpuaes_cleanse(out, count)
+        return False
+    except BaseException:
+        if not encrypt:
+            lib.gpuaes_cleanse(out, count)
+        raise
 
 
 def _restore(keys: GcmKeys, first: bytes, out: int, report: _library.Report) -> None:

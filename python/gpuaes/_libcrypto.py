@@ -182,19 +182,25 @@ def gcm(
     tag: int,
 ) -> bool:
     """Runs a message of GCM; `aad` is an address and a length, `tag` the address of 16 bytes, which encryption
-    writes and decryption compares. Returns False where the tag is wrong: `out` is zeros then."""
+    writes and decryption compares. Returns False where the tag is wrong. `out` of a decryption is zeros then, and
+    where anything fails once text may be there; it is as it was where the work could not begin."""
     cipher = CpuCipher("GCM", key, encrypt)
     cipher.control(_GCM_SET_IVLEN, len(nonce), None)
     cipher.begin(nonce)
     if aad[1]:
         cipher.update(aad[0], None, aad[1])
-    cipher.update(source, out, count)
-    if not encrypt:
-        cipher.control(_GCM_SET_TAG, 16, tag)
-    if not cipher.finish():
-        _library.lib.gpuaes_cleanse(out, count)
-        _get().library.ERR_get_error()
-        return False
-    if encrypt:
-        cipher.control(_GCM_GET_TAG, 16, tag)
-    return True
+    try:
+        cipher.update(source, out, count)
+        if not encrypt:
+            cipher.control(_GCM_SET_TAG, 16, tag)
+        if not cipher.finish():
+            _library.lib.gpuaes_cleanse(out, count)
+            _get().library.ERR_get_error()
+            return False
+        if encrypt:
+            cipher.control(_GCM_GET_TAG, 16, tag)
+        return True
+    except BaseException:
+        if not encrypt:
+            _library.lib.gpuaes_cleanse(out, count)
+        raise

@@ -323,6 +323,27 @@ def test_nothing_is_left_on_the_host_either(rng, where, monkeypatch, everything_
         assert decrypt() == bytes(160)
 
 
+@pytest.mark.parametrize("where", ["apart", "in place"])
+@pytest.mark.parametrize("step", ["__init__", "begin", "update", "finish"])
+def test_output_of_the_host_is_left_alone_until_the_work_begins(rng, step, where, monkeypatch):
+    monkeypatch.setenv("GPUAES_POLICY", "cpu")
+    key, nonce, text = rng.randbytes(32), rng.randbytes(12), rng.randbytes(160)
+    sealed = messages.sealed(key, nonce, text)
+    data = bytearray(sealed)
+    out = memoryview(data)[:160] if where == "in place" else bytearray(b"!" * 160)
+    before = bytes(out)
+    aes, real = AESGCM(key), getattr(_gcm._libcrypto.CpuCipher, step)
+
+    def fails(*arguments):
+        real(*arguments)
+        raise MemoryError
+
+    monkeypatch.setattr(_gcm._libcrypto.CpuCipher, step, fails)
+    with pytest.raises(MemoryError):
+        aes.decrypt(nonce, data, out=out)
+    assert bytes(out) == (before if step in ("__init__", "begin") else bytes(160))
+
+
 # ---- Errors -----------------------------------------------------------------------------------
 
 
