@@ -274,12 +274,23 @@ def run_on_device(
     source, target = (data.address, out.address) if count else (tag, tag)
     with lane:
         lane.refuse_capture(doing)
+        if not encrypt:
+            _refuse_lost(lane, keys, doing)
         if count < BATCH_MOST and aad[1] <= AAD_IN_SLOT and len(nonce) <= NONCE_MOST:
             authentic = _run_batch(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
         else:
             authentic = _run_binding(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
         _memory.hold(lane, data, out)
         return authentic
+
+
+def _refuse_lost(lane: Lane, keys: GcmKeys, doing: str) -> None:
+    """Raises GpuaesError where the device was lost before. A later FAULT then says that some of the message may have
+    been queued, and `out` is to be erased."""
+    counter = bytes(BLOCK)
+    # Begins a message without text, for which nothing of `out` is queued.
+    status = lib.gpuaes_stream_binding_gcm(lane.binding, _library.GCM_DECRYPT, keys.address, counter, 1, None, None, 0)
+    _library.check(status, doing)
 
 
 def _slot_batch(slot: Any) -> _library.DeviceBatch:
