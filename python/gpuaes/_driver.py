@@ -278,14 +278,6 @@ class Context:
                 return None
             return self._own.value
 
-    def destroy_if_passed(self, event: c_void_p) -> bool:
-        """Whether the device has passed the event, which is destroyed then."""
-        with self.relaxed():
-            if _cuda.cuEventQuery(event) == _NOT_READY:
-                return False
-            _cuda.cuEventDestroy_v2(event)
-            return True
-
 
 _popped = byref(c_void_p())
 _contexts: dict[int, Context] = {}
