@@ -410,8 +410,9 @@ class _Tail:
             raise GpuaesError("creating an event: the CUDA driver cannot")
         return mark
 
-    def enter(self, mark: _Mark) -> None:
-        if self.depth == 0:
+    def enter(self, mark: _Mark | None) -> None:
+        """With a mark for the outermost call of a thread, without one within that."""
+        if mark is not None:
             self.under_way = mark
         self.depth += 1
 
@@ -464,12 +465,12 @@ class Lane:
     def __enter__(self) -> Lane:
         self.lock.acquire()
         try:
-            mark = self.tail.next_mark(self.context) if self.tail else None
+            mark = self.tail.next_mark(self.context) if self.tail and self.tail.depth == 0 else None
             self.context.__enter__()
         except BaseException:
             self.lock.release()
             raise
-        if self.tail and mark:
+        if self.tail:
             self.tail.enter(mark)
         return self
 

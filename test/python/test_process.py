@@ -191,6 +191,26 @@ def test_streams_that_are_gone_are_left_alone(rng, device_array, monkeypatch):
     assert used == []
 
 
+def test_events_of_a_call_within_a_call(device_array, monkeypatch):
+    """One for both: the mark behind the outer call."""
+    import device_arrays
+
+    with device_arrays.new_stream() as stream:
+        lane, made, driver = _driver.lane(0, stream), [], _driver.cuda()
+
+        class Watched:
+            def __getattr__(self, name):
+                made.extend([name] * (name == "cuEventCreate"))
+                return getattr(driver, name)
+
+        monkeypatch.setattr(_driver, "_cuda", Watched())
+        with lane:
+            with lane:
+                pass
+            assert lane.tail.mark().pending
+        assert len(made) == 1 and not lane.tail.mark().pending
+
+
 # ---- In processes of their own ------------------------------------------------------------------
 
 FORKS = """
