@@ -417,19 +417,21 @@ class _Tail:
         self.depth += 1
 
     def leave(self, stream: int) -> None:
-        """With the stream's work queued."""
+        """With the stream's work queued. Whatever fails, nobody waits for the mark afterwards."""
         self.depth -= 1
         mark = self.under_way
         if self.depth or mark is None:
             return
-        with mark.context.relaxed():
-            recorded = mark.record(stream)
-        if recorded:
-            self.last = mark
-        else:
-            mark.instead = self.last
-        mark.pending = False
-        self.under_way = None
+        try:
+            with mark.context.relaxed():
+                recorded = mark.record(stream)
+            if recorded:
+                self.last = mark
+            else:
+                mark.instead = self.last
+        finally:
+            mark.pending = False
+            self.under_way = None
 
     def mark(self) -> _Mark:
         """Any thread may ask for it."""
@@ -475,10 +477,14 @@ class Lane:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.tail:
-            self.tail.leave(self.stream)
-        self.context.__exit__()
-        self.lock.release()
+        try:
+            if self.tail:
+                self.tail.leave(self.stream)
+        finally:
+            try:
+                self.context.__exit__()
+            finally:
+                self.lock.release()
 
     def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
         binding = getattr(self, "binding", None)

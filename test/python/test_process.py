@@ -211,6 +211,25 @@ def test_events_of_a_call_within_a_call(device_array, monkeypatch):
         assert len(made) == 1 and not lane.tail.mark().pending
 
 
+def test_call_that_is_interrupted_at_its_end(device_array, monkeypatch):
+    import device_arrays
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with device_arrays.new_stream() as stream:
+        lane = _driver.lane(0, stream)
+        with monkeypatch.context() as patched:
+            patched.setattr(_driver._Mark, "record", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                with lane:
+                    mark = lane.tail.mark()
+        assert mark.is_passed() and lane.tail.mark().is_passed()
+        free = []
+        in_threads(1, lambda _: free.append(lane.lock.acquire(blocking=False)))
+        assert free == [True]
+
+
 # ---- In processes of their own ------------------------------------------------------------------
 
 FORKS = """
