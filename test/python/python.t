@@ -20,6 +20,14 @@ plan(skip_all => 'a sanitizer is not in the programs that load the library') if 
 my $why = python_lacks('pytest');
 plan(skip_all => $why) if $why;
 
+# Where the tests have another Python than the user, all other programs are still the user's.
+mkdir("$folder/own") or die "$folder/own: $!";
+chmod(0755, spew("$folder/own/openssl", "#!/bin/sh\n"));
+{
+    local $ENV{PATH} = "$folder/own:$ENV{PATH}";
+    is(run(['/bin/sh', '-c', 'command -v openssl'], env => {python_environment()})->{out}, "$folder/own/openssl\n", 'programs are those of PATH');
+}
+
 my $tap = "$folder/tap";
 my $run = run(['python3', '-m', 'pytest', '-p', 'no:cacheprovider', '-W', 'error::pytest.PytestUnraisableExceptionWarning',
         '-W', 'error::pytest.PytestUnhandledThreadExceptionWarning', "--basetemp=$folder/pytest",

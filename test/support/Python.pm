@@ -11,18 +11,32 @@ use Programs;
 
 our @EXPORT = qw(python_lacks python_environment emulated);
 
-# The Python of the tests is `python3`, or Debian's where that alone has PyTorch, as in ./quickstart.
-my $wanted = 'import sys, torch; sys.exit(sys.version_info < (3, 10))';
-my $debian = run(['python3', '-c', $wanted])->{status} && -x '/usr/bin/python3' && !run(['/usr/bin/python3', '-c', $wanted])->{status};
+# The Python of the tests is `python3`, or Debian's where that alone has PyTorch, as in ./quickstart: 1 if so.
+my $debian;
+sub debian
+{
+    my $wanted = 'import sys, torch; sys.exit(sys.version_info < (3, 10))';
+    return $debian //= run(['python3', '-c', $wanted])->{status} && -x '/usr/bin/python3' && !run(['/usr/bin/python3', '-c', $wanted])->{status} ? 1 : 0;
+}
 
-# What ./quickstart check --with-clients puts into the build folder.
-my %paths = (PYTHONPATH => join(":", (grep { $_ } $ENV{PYTHONPATH}), "$source/python", "$build/python-packages"),
-    PYTHONDONTWRITEBYTECODE => 1, $debian ? (PATH => "/usr/bin:$ENV{PATH}") : ());
+# Packages are those that ./quickstart check --with-clients puts into the build folder. Of Debian's programs, PATH gets
+# python3 alone.
+sub paths
+{
+    my %paths = (PYTHONPATH => join(":", (grep { $_ } $ENV{PYTHONPATH}), "$source/python", "$build/python-packages"), PYTHONDONTWRITEBYTECODE => 1);
+    if (debian()) {
+        my $own = "$folder/python";
+        -d $own or (mkdir($own) && symlink('/usr/bin/python3', "$own/python3")) or die "$own: $!";
+        $paths{PATH} = "$own:$ENV{PATH}";
+    }
+    return %paths;
+}
 
 # Why a test is skipped that needs these packages: '', or a sentence.
 sub python_lacks
 {
     my (@packages) = @_;
+    my %paths = paths();
     return 'python3 3.10 or newer is not installed' if run(['python3', '-c', 'import sys; sys.exit(sys.version_info < (3, 10))'], env => \%paths)->{status};
     foreach (@packages) {
         return "$_ of Python is not installed (PyPI: $_)" if run(['python3', '-c', "import $_"], env => \%paths)->{status};
@@ -53,7 +67,7 @@ sub python_environment
         %libraries = (GPUAES_LIBRARY => "$lib/libgpuaes.so.0", LD_LIBRARY_PATH => libraries($lib), GPUAES_TEST_DRIVER => $module);
     }
     # Debian's cryptography takes the system's libcrypto, which looks for the legacy provider in OPENSSL_MODULES.
-    return (%paths, %libraries, OPENSSL_CONF => '/dev/null', CRYPTOGRAPHY_OPENSSL_NO_LEGACY => 1,
+    return (paths(), %libraries, OPENSSL_CONF => '/dev/null', CRYPTOGRAPHY_OPENSSL_NO_LEGACY => 1,
         XLA_PYTHON_CLIENT_PREALLOCATE => 'false');
 }
 
