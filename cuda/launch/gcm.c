@@ -10,8 +10,6 @@
 #include "cuda/launch/kernels.h"
 #include "cuda/process/cleanse.h"
 
-/* Scratch memory of hybrid kernels: the queue, the powers of H. */
-enum { SCRATCH_QUEUE = 0, SCRATCH_POWERS = 64 };
 enum { LEVEL_BYTES = GHASH_POWERS * GPUAES_BLOCK, WARP = 32, TILE = 256, TABLE_POWERS = 16 };
 
 /* base^levels is more than the blocks. */
@@ -36,9 +34,9 @@ size_t kernels_gcm_sums_bytes(const struct kernels *kernels)
 
 size_t kernels_gcm_scratch_bytes(const struct kernels *kernels, enum gpuaes_op op, uint64_t blocks)
 {
-    if (kernels_scratch_bytes(kernels, op, blocks, 0) == 0)
+    if (!kernels_are_hybrid(kernels, op, blocks))
         return 0;
-    return SCRATCH_POWERS + (size_t)levels_of(blocks, GHASH_POWERS) * LEVEL_BYTES;
+    return (size_t)levels_of(blocks, GHASH_POWERS) * LEVEL_BYTES;
 }
 
 /* ---- Powers of H --------------------------------------------------------------------- */
@@ -48,9 +46,7 @@ static drv_result launch_powers(const struct driver *driver, const struct kernel
                                 const struct kernels_scratch *scratch, drv_stream stream)
 {
     unsigned threads = min_unsigned(GHASH_POWERS, kernels->max_threads);
-    struct ghash_powers_arguments a = {.powers = scratch->address + SCRATCH_POWERS,
-                                       .queue = scratch->address + SCRATCH_QUEUE,
-                                       .levels = levels};
+    struct ghash_powers_arguments a = {.powers = scratch->address, .levels = levels};
     struct ghash_element base = {key->h[0], key->h[1]};
     for (uint32_t level = 0; level < levels; level++) {
         set(a.base[level], base);
@@ -70,7 +66,7 @@ drv_result kernels_launch_ghash_powers(const struct driver *driver, const struct
                                        const struct kernels_scratch *scratch, drv_stream stream,
                                        drv_ptr *powers)
 {
-    *powers = scratch->address + SCRATCH_POWERS;
+    *powers = scratch->address;
     return launch_powers(driver, kernels, key, 1, scratch, stream);
 }
 
@@ -127,11 +123,10 @@ launch_hybrid(const struct driver *driver, const struct kernels *kernels,
 {
     struct aes_gcm_hybrid_arguments a = {
         .hash = {.sums = *sums,
-                 .powers = scratch->address + SCRATCH_POWERS,
+                 .powers = scratch->address,
                  .levels = levels_of(arguments->blocks, GHASH_POWERS)}};
     memcpy(a.hash.step, key->steps, sizeof a.hash.step);
-    kernels_fill_hybrid(&a.hybrid, key->schedule.rounds, arguments,
-                        scratch->address + SCRATCH_QUEUE);
+    kernels_fill_hybrid(&a.hybrid, key->schedule.rounds, arguments);
     drv_result r = launch_powers(driver, kernels, key, a.hash.levels, scratch, stream);
     if (r == DRV_SUCCESS)
         r = kernels_launch(driver, shape->function, shape->grid, shape->threads, shape->shared,
@@ -146,8 +141,7 @@ SECRET_FRAME static drv_result launch(const struct driver *driver, const struct 
                                       const struct kernels_sums *before, struct kernels_sums *own,
                                       const struct kernels_scratch *scratch, drv_stream stream)
 {
-    struct kernels_shape shape =
-        kernels_shape(kernels, op, key->schedule.rounds, arguments, scratch);
+    struct kernels_shape shape = kernels_shape(kernels, op, key->schedule.rounds, arguments);
     struct ghash_sums sums = {0};
     set_sums(&sums, key, arguments->blocks, before, own);
     own->count = shape.grid;

@@ -21,8 +21,8 @@ enum {
     WARP = 32
 };
 
-/* Scratch memory: the queue, the block that one launch leaves for the next, the chain. */
-enum { SCRATCH_QUEUE = 0, SCRATCH_CARRY = 48, SCRATCH_CHAIN = 64 };
+/* Scratch memory: the block that one launch leaves for the next, the chain. */
+enum { SCRATCH_CARRY = 48, SCRATCH_CHAIN = 64 };
 #define CHAINED_BLOCKS ((uint64_t)1 << 26) /* of CBC a launch, if chained */
 
 static const char *const size_names[] = {
@@ -47,7 +47,8 @@ static unsigned shared_bytes(const struct kernels *kernels, int size)
         return AES_TWO_TABLE_SHARED;
     case KERNEL_HYBRID:
     case KERNEL_HYBRID_UNALIGNED:
-        return AES_LARGE_SHARED + block_threads(kernels, size) / WARP * AES_HYBRID_WARP_SHARED;
+        return AES_LARGE_SHARED + block_threads(kernels, size) / WARP * AES_HYBRID_WARP_SHARED +
+               AES_HYBRID_QUEUE_SHARED;
     default:
         return AES_LARGE_SHARED;
     }
@@ -158,8 +159,8 @@ drv_result kernels_launch(const struct driver *driver, drv_function function, un
 
 /*
  * Measured: the large kernels pay for their tables once every thread of the device has some
- * blocks (see struct gpuaes_mode). The hybrid ones need many chunks a warp, or some warps wait
- * for the last ones: on an H200 they are ahead from 64 MiB on, 31 blocks a thread.
+ * blocks (see struct gpuaes_mode). The hybrid ones are ahead where warps of the large ones would
+ * take a second chunk: on an H200 from 17 MiB on.
  */
 static enum kernel_size choose_size(const struct kernels *kernels, enum gpuaes_op op,
                                     uint64_t blocks)
@@ -168,7 +169,7 @@ static enum kernel_size choose_size(const struct kernels *kernels, enum gpuaes_o
     int size = KERNEL_SMALL;
     if (kernels->forced != KERNEL_SIZES)
         size = kernels->forced;
-    else if (blocks >= threads * 31)
+    else if (blocks > threads * (AES_CHUNK / WARP))
         size = KERNEL_HYBRID;
     else if (blocks >= threads * gpuaes_modes[op]->large_from)
         size = KERNEL_LARGE;
@@ -177,12 +178,14 @@ static enum kernel_size choose_size(const struct kernels *kernels, enum gpuaes_o
     return (enum kernel_size)size;
 }
 
-size_t kernels_scratch_bytes(const struct kernels *kernels, enum gpuaes_op op, uint64_t blocks,
-                             int chained)
+int kernels_are_hybrid(const struct kernels *kernels, enum gpuaes_op op, uint64_t blocks)
 {
-    if (chained)
-        return SCRATCH_CHAIN + AES_CHAIN_BYTES(min_u64(blocks, CHAINED_BLOCKS));
-    return choose_size(kernels, op, blocks) == KERNEL_HYBRID ? SCRATCH_CHAIN : 0;
+    return choose_size(kernels, op, blocks) == KERNEL_HYBRID;
+}
+
+size_t kernels_chain_bytes(uint64_t blocks)
+{
+    return SCRATCH_CHAIN + AES_CHAIN_BYTES(min_u64(blocks, CHAINED_BLOCKS));
 }
 
 /* Round keys for bitsliced warps: see arguments.h. */
@@ -201,11 +204,10 @@ void kernels_fill_planes(uint32_t planes[][32], unsigned rounds, const uint32_t 
 }
 
 void kernels_fill_hybrid(struct aes_hybrid_arguments *hybrid, unsigned rounds,
-                         const struct aes_arguments *arguments, drv_ptr queue)
+                         const struct aes_arguments *arguments)
 {
     memset(hybrid, 0, sizeof *hybrid);
     hybrid->aes = *arguments;
-    hybrid->queue = queue;
     kernels_fill_planes(hybrid->planes, rounds, arguments->round_key);
 }
 
@@ -259,12 +261,9 @@ static drv_result launch_chained(const struct driver *driver, const struct kerne
 }
 
 struct kernels_shape kernels_shape(const struct kernels *kernels, enum gpuaes_op op,
-                                   unsigned rounds, const struct aes_arguments *arguments,
-                                   const struct kernels_scratch *scratch)
+                                   unsigned rounds, const struct aes_arguments *arguments)
 {
     int size = choose_size(kernels, op, arguments->blocks);
-    if (size == KERNEL_HYBRID && (scratch == NULL || scratch->bytes < SCRATCH_CHAIN))
-        size = KERNEL_LARGE;
     if (size == KERNEL_HYBRID && ((arguments->in | arguments->out) & 15) != 0)
         size = KERNEL_HYBRID_UNALIGNED;
     return (struct kernels_shape){
@@ -279,14 +278,12 @@ struct kernels_shape kernels_shape(const struct kernels *kernels, enum gpuaes_op
 /* Its 2 KiB of arguments are on the stack of large launches alone. */
 static __attribute__((noinline)) drv_result
 launch_hybrid(const struct driver *driver, const struct kernels_shape *shape, unsigned rounds,
-              const struct aes_arguments *arguments, drv_ptr queue, drv_stream stream)
+              const struct aes_arguments *arguments, drv_stream stream)
 {
     struct aes_hybrid_arguments hybrid;
-    drv_result r = driver->memset_d8_async(queue, 0, sizeof(struct aes_queue), stream);
-    kernels_fill_hybrid(&hybrid, rounds, arguments, queue);
-    if (r == DRV_SUCCESS)
-        r = kernels_launch(driver, shape->function, shape->grid, shape->threads, shape->shared,
-                           stream, &hybrid);
+    kernels_fill_hybrid(&hybrid, rounds, arguments);
+    drv_result r = kernels_launch(driver, shape->function, shape->grid, shape->threads,
+                                  shape->shared, stream, &hybrid);
     gpuaes_cleanse(&hybrid, sizeof hybrid);
     return r;
 }
@@ -302,10 +299,9 @@ drv_result kernels_launch_aes(const struct driver *driver, const struct kernels 
         return scratch_bytes < SCRATCH_CHAIN + AES_CHAIN_BYTES(1)
                    ? DRV_INVALID_VALUE
                    : launch_chained(driver, kernels, op, rounds, arguments, scratch, stream);
-    struct kernels_shape shape = kernels_shape(kernels, op, rounds, arguments, scratch);
+    struct kernels_shape shape = kernels_shape(kernels, op, rounds, arguments);
     if (shape.is_hybrid)
-        return launch_hybrid(driver, &shape, rounds, arguments, scratch->address + SCRATCH_QUEUE,
-                             stream);
+        return launch_hybrid(driver, &shape, rounds, arguments, stream);
     return kernels_launch(driver, shape.function, shape.grid, shape.threads, shape.shared, stream,
                           arguments);
 }

@@ -81,20 +81,18 @@ struct kernels_scratch {
 };
 
 /*
- * Returns the scratch memory that a launch of `blocks` blocks would use: 0, or at most
- * 4 MiB and some bytes. `chained`: CBC in place, or with `iv_at` or `next`.
+ * Returns the scratch memory that a chained launch of `blocks` blocks would use, at most 4 MiB and
+ * some bytes: CBC in place, or with `iv_at` or `next`. Others use none.
  */
-size_t kernels_scratch_bytes(const struct kernels *kernels, enum gpuaes_op op, uint64_t blocks,
-                             int chained);
+size_t kernels_chain_bytes(uint64_t blocks);
 
 /*
  * Queues AES of any size; the arguments are copied. `iv_at` and `next` of the
  * arguments are the caller's for CBC; `chain` is filled in here, unless the caller
  * has (see arguments.h) and it is not 0.
  *
- * Without scratch (NULL, or less than 96 bytes) plain kernels do the work, and
- * chained CBC is DRV_INVALID_VALUE. With less than kernels_scratch_bytes() says,
- * or with more than 1 GiB of it, chained CBC becomes several launches.
+ * Without scratch (NULL, or less than 96 bytes) chained CBC is DRV_INVALID_VALUE. With less
+ * than kernels_chain_bytes() says, or with more than 1 GiB of it, it becomes several launches.
  */
 drv_result kernels_launch_aes(const struct driver *driver, const struct kernels *kernels,
                               enum gpuaes_op op, unsigned rounds, struct aes_arguments *arguments,
@@ -107,15 +105,17 @@ struct kernels_shape {
     int is_hybrid, has_tiles; /* plain, of 256 counters: see aes_modes.cuh */
 };
 struct kernels_shape kernels_shape(const struct kernels *kernels, enum gpuaes_op op,
-                                   unsigned rounds, const struct aes_arguments *arguments,
-                                   const struct kernels_scratch *scratch);
+                                   unsigned rounds, const struct aes_arguments *arguments);
+
+/* Returns 1 if a launch of so many blocks is a hybrid kernel's. */
+int kernels_are_hybrid(const struct kernels *kernels, enum gpuaes_op op, uint64_t blocks);
 
 /* Returns the blocks of threads of a launch at most. */
 unsigned kernels_most_blocks(const struct kernels *kernels);
 
 /* Sets the arguments of a hybrid kernel. To be cleansed. */
 void kernels_fill_hybrid(struct aes_hybrid_arguments *hybrid, unsigned rounds,
-                         const struct aes_arguments *arguments, drv_ptr queue);
+                         const struct aes_arguments *arguments);
 
 /* Makes the bit planes of aes_hybrid_arguments of round keys. */
 void kernels_fill_planes(uint32_t planes[][32], unsigned rounds, const uint32_t *round_key);
@@ -152,8 +152,8 @@ drv_result kernels_launch_gcm(const struct driver *driver, const struct kernels 
  * memory has KERNELS_POWERS_BYTES at least.
  */
 enum {
-    KERNELS_POWERS_BYTES = 64 + GHASH_POWERS * GPUAES_BLOCK,
-    KERNELS_GCM_SCRATCH_MOST = 64 + GHASH_LEVELS * GHASH_POWERS * GPUAES_BLOCK
+    KERNELS_POWERS_BYTES = GHASH_POWERS * GPUAES_BLOCK,
+    KERNELS_GCM_SCRATCH_MOST = GHASH_LEVELS * KERNELS_POWERS_BYTES
 };
 drv_result kernels_launch_ghash_powers(const struct driver *driver, const struct kernels *kernels,
                                        const struct gpuaes_gcm_key *key,

@@ -95,9 +95,9 @@ static size_t scratch(const struct transfer *t, int same)
     size_t most = piece_in_bytes(t, 0);
     /* Pieces behind the first find the block before them on the device. */
     int chained = mode_of(t)->chained && (same || (is_chained_on_device(t) && most < t->in_bytes));
-    size_t bytes =
-        kernels_scratch_bytes(&t->device->kernels, t->job->op, most / GPUAES_BLOCK, chained);
-    return bytes == 0 ? 0 : (bytes / GPUAES_BLOCK + 2) * GPUAES_BLOCK;
+    if (!chained)
+        return 0;
+    return (kernels_chain_bytes(most / GPUAES_BLOCK) / GPUAES_BLOCK + 2) * GPUAES_BLOCK;
 }
 
 static drv_result launch(struct transfer *t, size_t piece, drv_ptr in, drv_ptr out)

@@ -330,13 +330,13 @@ static void check_cbc_in_parts(void)
 /* ---- Hybrid kernels: the choice ------------------------------------------------------- */
 
 /* Launches `blocks` of CTR-256, and says how often a kernel of some kind was used. */
-static unsigned launches_of(const char *kind, uint64_t blocks, const struct kernels_scratch *lent)
+static unsigned launches_of(const char *kind, uint64_t blocks)
 {
     struct aes_arguments arguments = {.in = in_buffer, .out = out_buffer, .blocks = blocks};
     char name[64];
     (void)snprintf(name, sizeof name, "aes_ctr_%s_14", kind);
     unsigned launches = emulator_launches(name);
-    int ok = kernels_launch_aes(&application, &kernels, GPUAES_CTR, 14, &arguments, lent, stream) ==
+    int ok = kernels_launch_aes(&application, &kernels, GPUAES_CTR, 14, &arguments, NULL, stream) ==
              DRV_SUCCESS;
     return finish() && ok ? emulator_launches(name) - launches : 0;
 }
@@ -345,13 +345,11 @@ static void check_choice(void)
 {
     struct aes_arguments chained = {.in = in_buffer, .out = in_buffer, .blocks = 1};
     kernels.forced = KERNEL_SIZES;
-    tap_ok(kernels_scratch_bytes(&kernels, GPUAES_CTR, LARGEST, 0) > 0 &&
-               launches_of("hybrid", LARGEST, &scratch) == 1,
-           "large work is the hybrid kernel's");
-    tap_ok(launches_of("large", LARGEST, NULL) == 1, "without scratch memory it is not");
-    tap_ok(kernels_scratch_bytes(&kernels, GPUAES_CTR, 1, 0) == 0 &&
-               launches_of("small", 1, &scratch) == 1,
-           "little work is not, and needs no scratch memory");
+    uint64_t most = (uint64_t)kernels.multiprocessors * kernels.max_threads * (AES_CHUNK / 32);
+    tap_ok(launches_of("hybrid", LARGEST) == 1 && launches_of("hybrid", most + 1) == 1,
+           "work of more than a chunk a warp is the hybrid kernel's");
+    tap_ok(launches_of("large", most) == 1, "work of a chunk a warp is the large kernel's");
+    tap_ok(launches_of("small", 1) == 1, "little work is the small kernel's");
     tap_ok(kernels_launch_aes(&application, &kernels, GPUAES_CBC_DECRYPT, 14, &chained, NULL,
                               stream) == DRV_INVALID_VALUE,
            "CBC in place without scratch memory is refused");

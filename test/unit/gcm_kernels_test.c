@@ -22,7 +22,7 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 static struct driver driver;
 static struct kernels kernels;
 static drv_stream stream;
-static drv_ptr in_buffer, out_buffer, powers, start, sums, queue;
+static drv_ptr in_buffer, out_buffer, powers, start, sums;
 
 /* ---- The field, by its definition: SP 800-38D section 6.3 --------------------------- */
 
@@ -149,15 +149,15 @@ static int run(const char *name, unsigned grid, unsigned threads, unsigned share
                DRV_SUCCESS;
 }
 
+enum { HYBRID_SHARED = AES_LARGE_SHARED + AES_HYBRID_QUEUE_SHARED + 32 * AES_HYBRID_WARP_SHARED };
+
 static const struct family {
     const char *name;
     unsigned threads, shared;
 } families[] = {
-    {"small", 256, AES_SMALL_SHARED},
-    {"two_table", 1024, AES_TWO_TABLE_SHARED},
-    {"large", 1024, AES_LARGE_SHARED},
-    {"hybrid", 1024, AES_LARGE_SHARED + 32 * AES_HYBRID_WARP_SHARED},
-    {"hybrid_unaligned", 1024, AES_LARGE_SHARED + 32 * AES_HYBRID_WARP_SHARED},
+    {"small", 256, AES_SMALL_SHARED},          {"two_table", 1024, AES_TWO_TABLE_SHARED},
+    {"large", 1024, AES_LARGE_SHARED},         {"hybrid", 1024, HYBRID_SHARED},
+    {"hybrid_unaligned", 1024, HYBRID_SHARED},
 };
 enum { FAMILIES = sizeof families / sizeof *families, HYBRID = 3, GRID = 3, WARP = 32 };
 
@@ -188,8 +188,8 @@ static int write_start(const struct text *t, struct ghash_sums *to)
 static int launch_hybrid(const char *name, const struct family *family, const struct text *t,
                          const struct aes_arguments *aes)
 {
-    struct aes_gcm_hybrid_arguments g = {.hybrid = {.aes = *aes, .queue = queue}};
-    struct ghash_powers_arguments p = {.powers = powers, .queue = queue};
+    struct aes_gcm_hybrid_arguments g = {.hybrid.aes = *aes};
+    struct ghash_powers_arguments p = {.powers = powers};
     p.levels = t->blocks < 256 ? 1 : t->blocks < 65536 ? 2 : 3;
     for (unsigned level = 0; level < p.levels; level++)
         write_factor(p.base[level], power(t->h, 1U << 8 * level));
@@ -198,8 +198,7 @@ static int launch_hybrid(const char *name, const struct family *family, const st
     g.hash.levels = p.levels;
     for (unsigned i = 0; i < GHASH_STEPS; i++)
         write_factor(g.hash.step[i], power(t->h, i * GHASH_DISTANCE));
-    return driver.memset_d8_async(queue, 0xff, sizeof(struct aes_queue), stream) == DRV_SUCCESS &&
-           write_start(t, &g.hash.sums) &&
+    return write_start(t, &g.hash.sums) &&
            run("ghash_powers", 2, min_unsigned(GHASH_POWERS, kernels.max_threads), 0, &p) &&
            run(name, GRID, min_unsigned(family->threads, kernels.max_threads), family->shared, &g);
 }
@@ -338,7 +337,6 @@ static int set_up(void)
            driver.mem_alloc(&in_buffer, ROOM) == DRV_SUCCESS &&
            driver.mem_alloc(&out_buffer, ROOM) == DRV_SUCCESS &&
            driver.mem_alloc(&powers, GHASH_LEVELS * GHASH_POWERS * BLOCK) == DRV_SUCCESS &&
-           driver.mem_alloc(&queue, sizeof(struct aes_queue)) == DRV_SUCCESS &&
            driver.mem_alloc(&start, 2 * BLOCK) == DRV_SUCCESS &&
            driver.mem_alloc(&sums, GRID * BLOCK) == DRV_SUCCESS;
 }

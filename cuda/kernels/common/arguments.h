@@ -48,15 +48,10 @@ enum { AES_CHUNK = 256 };
  * Hybrid kernels: extern "C" void NAME(const struct aes_hybrid_arguments).
  * `planes` are the round keys of rounds 0 to rounds - 1 as bit planes: byte c of
  * planes[round][8 * row + bit] is 0xff where that bit of column c is set.
- * `queue` is a struct aes_queue in device memory, all zero before each launch.
  */
 struct aes_hybrid_arguments {
     struct aes_arguments aes;
-    uint64_t queue;
     uint32_t planes[14][32];
-};
-struct aes_queue {
-    unsigned long long taken; /* chunks: from the front in the low half, from the back above */
 };
 
 /*
@@ -101,11 +96,11 @@ struct aes_gcm_hybrid_arguments {
 
 /*
  * extern "C" void ghash_powers(const struct ghash_powers_arguments)
- * Fills `powers` for a hybrid kernel, and zeroes its queue. Any grid, blocks of one dimension and
- * up to GHASH_POWERS threads.
+ * Fills `powers` for a hybrid kernel. Any grid, blocks of one dimension and up to GHASH_POWERS
+ * threads.
  */
 struct ghash_powers_arguments {
-    uint64_t powers, queue;
+    uint64_t powers;
     uint64_t base[GHASH_LEVELS][2]; /* H^(GHASH_POWERS^level) */
     uint32_t levels, unused;
 };
@@ -114,7 +109,7 @@ enum { AES_BATCH_KEY_WORDS = 60 };
 
 /*
  * Dynamic shared memory in bytes. A table has 256 words, 32 copies each, so that
- * every lane has its own bank. Hybrid: as large, and for each warp a cache.
+ * every lane has its own bank. Hybrid: as large, a queue, and for each warp a cache.
  */
 enum {
     AES_TABLE_SHARED = 256 * 4 * 32,
@@ -122,6 +117,7 @@ enum {
     AES_TWO_TABLE_SHARED = 2 * AES_TABLE_SHARED,
     AES_LARGE_SHARED = 4 * AES_TABLE_SHARED,
     AES_HYBRID_WARP_SHARED = 1024 + 128,
+    AES_HYBRID_QUEUE_SHARED = 16,
     /* `many`, in addition to the tables: for each warp, and for some with serial messages. */
     AES_BATCH_WARP_SHARED = AES_BATCH_KEY_WORDS * 4,
     AES_BATCH_LANES_SHARED = 32 * AES_BATCH_WARP_SHARED

@@ -20,8 +20,6 @@ extern "C" __global__ void __launch_bounds__(GHASH_POWERS)
             base = multiply(base, base);
         }
         reinterpret_cast<uint4 *>(g.powers)[i] = to_words(power);
-        if (i == 0)
-            *reinterpret_cast<aes_queue *>(g.queue) = {};
     }
 }
 KERNEL(ghash_powers)

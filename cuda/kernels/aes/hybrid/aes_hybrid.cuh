@@ -5,7 +5,7 @@
  * Table warps are bound by the shared-memory port, and leave most of the
  * arithmetic idle: the addresses are made by DP4A on a pipe that has nothing
  * else to do. Bitsliced warps need arithmetic alone. Both take their work from
- * one queue.
+ * one queue: see work_queue.cuh.
  *
  * Timing is independent of data: table lookups are to the lane's own bank, and
  * bitsliced warps have no tables.
@@ -27,11 +27,14 @@
  */
 template <mode MODE, bool ALIGNED> struct division {
     static constexpr bool ctr = counts(MODE), hashes = ctr && MODE != mode::ctr;
-    static constexpr uint32_t table_share = !ALIGNED || decrypts(MODE) ? 24 : 20;
+    static constexpr uint32_t table_share = !ALIGNED || hashes || decrypts(MODE) ? 24 : 20;
     static constexpr int table_registers = !ALIGNED || hashes ? 56 : ctr ? 48 : 0;
     static constexpr int bitsliced_registers = !ALIGNED ? 80 : ctr ? 72 : 0;
-    static constexpr uint32_t table_chunks = 8;
+    static constexpr uint32_t table_chunks = GROUP_CHUNKS;
     static constexpr uint32_t bitsliced_chunks = ctr ? CTR_BITSLICED_CHUNKS : 1;
+
+    /* Of a chunk. CBC keeps the block before each chunk, and unaligned rows leave their ends. */
+    static constexpr uint32_t pieces = ALIGNED && MODE != mode::cbc_decrypt ? 4 : 1;
 };
 
 /* Chunks of ECB and CBC before those in the queue. */
@@ -59,59 +62,85 @@ static __device__ __forceinline__ void edge_rows(uint32_t lane, const aes_argume
     rows_by_tables<MODE, ROUNDS, ALIGNED, false>(lane, a, begin, (blocks + LANES - 1) / LANES);
 }
 
+/* Where the chunks of a group of ECB and CBC begin. */
+template <bool ALIGNED> static __device__ __forceinline__ uint64_t first_of_group(uint32_t group)
+{
+    return (static_cast<uint64_t>(group) * GROUP_CHUNKS + skipped<ALIGNED>)*AES_CHUNK;
+}
+
+template <mode MODE, int ROUNDS, bool ALIGNED>
+static __device__ __forceinline__ void run_by_tables(uint32_t lane, const aes_arguments &a,
+                                                     piece_run run, uint4 *cache)
+{
+    constexpr uint32_t rows = CHUNK_ROWS / division<MODE, ALIGNED>::pieces; /* of a piece */
+    uint64_t begin = first_of_group<ALIGNED>(run.group) + run.begin * (rows * LANES);
+    if constexpr (ALIGNED)
+        rows_by_tables<MODE, ROUNDS, ALIGNED, true>(lane, a, begin, (run.end - run.begin) * rows);
+    else
+        rows_inside<MODE, ROUNDS>(lane, a, begin, (run.end - run.begin) * rows, cache);
+}
+
 template <mode MODE, int ROUNDS, bool ALIGNED, class HASH>
-static __device__ __forceinline__ void table_warp(const aes_hybrid_arguments &h,
-                                                  const work_queue &queue, uint32_t warp,
+static __device__ __forceinline__ void table_warp(const aes_hybrid_arguments &h, work_queue &queue,
+                                                  const block_part &part, uint32_t warp,
                                                   uint32_t warps, uint4 *cache, HASH &hash)
 {
+    constexpr uint32_t pieces = division<MODE, ALIGNED>::pieces;
     const aes_arguments &a = h.aes;
     uint32_t lane = lane_address();
+    ctr_layout layout;
     if constexpr (counts(MODE)) {
-        ctr_layout layout = lay_out<ALIGNED>(a);
+        layout = lay_out<ALIGNED>(a);
         ctr_edge<ROUNDS, ALIGNED>(lane, a, 0, layout.head, warp, warps, hash);
         ctr_edge<ROUNDS, ALIGNED>(lane, a, layout.head + layout.pages * PAGE, a.blocks, warp, warps,
                                   hash);
-        for (;;) {
-            chunk_span span = take_chunks<false>(queue, division<MODE, ALIGNED>::table_chunks);
-            if (span.begin == span.end)
-                break;
-            ctr_by_tables<ROUNDS, ALIGNED>(lane, a, layout, span, cache, hash);
-        }
     } else {
-        uint64_t end = static_cast<uint64_t>(queue.chunks + skipped<ALIGNED>) * AES_CHUNK;
+        uint64_t end =
+            static_cast<uint64_t>(whole_chunks<MODE, ALIGNED>(a) + skipped<ALIGNED>) * AES_CHUNK;
         /* A chunk at an edge is one warp's: rows of CBC depend on their order. */
 #pragma unroll 1
         for (uint32_t edge = warp; edge <= skipped<ALIGNED>; edge += warps)
             edge_rows<MODE, ROUNDS, ALIGNED>(lane, a, edge == 0 ? end : 0);
-        for (;;) {
-            chunk_span span = take_chunks<false>(queue, division<MODE, ALIGNED>::table_chunks);
-            if (span.begin == span.end)
-                break;
-            uint64_t begin = static_cast<uint64_t>(span.begin + skipped<ALIGNED>) * AES_CHUNK;
-            uint32_t rows = (span.end - span.begin) * (AES_CHUNK / LANES);
-            if constexpr (ALIGNED)
-                rows_by_tables<MODE, ROUNDS, ALIGNED, true>(lane, a, begin, rows);
+    }
+    for (bool is_rest = false;;) {
+        piece_span span =
+            is_rest
+                ? take_rest<pieces>(queue, part)
+                : take_chunks<pieces, false>(queue, part, division<MODE, ALIGNED>::table_chunks);
+        if (span.begin == span.end && is_rest)
+            break;
+        is_rest = is_rest || span.begin == span.end;
+        while (span.begin != span.end) {
+            piece_run run = next_run<pieces>(part, span);
+            if constexpr (counts(MODE))
+                ctr_by_tables<ROUNDS, ALIGNED, pieces>(lane, a, layout, run, cache, hash);
             else
-                rows_inside<MODE, ROUNDS>(lane, a, begin, rows, cache);
+                run_by_tables<MODE, ROUNDS, ALIGNED>(lane, a, run, cache);
         }
     }
 }
 
 template <mode MODE, int ROUNDS, bool ALIGNED, class HASH>
-static __device__ __forceinline__ void
-bitsliced_warp(const aes_hybrid_arguments &h, const work_queue &queue, uint4 *cache, HASH &hash)
+static __device__ __forceinline__ void bitsliced_warp(const aes_hybrid_arguments &h,
+                                                      work_queue &queue, const block_part &part,
+                                                      uint4 *cache, HASH &hash)
 {
+    constexpr uint32_t pieces = division<MODE, ALIGNED>::pieces;
     for (;;) {
-        chunk_span span = take_chunks<true>(queue, division<MODE, ALIGNED>::bitsliced_chunks);
+        piece_span span =
+            take_chunks<pieces, true>(queue, part, division<MODE, ALIGNED>::bitsliced_chunks);
         if (span.begin == span.end)
             break;
-        if constexpr (counts(MODE))
-            ctr_bitsliced<MODE, ROUNDS, ALIGNED>(lane_address(), h, lay_out<ALIGNED>(h.aes), span,
-                                                 cache, hash);
-        else
-            for (uint32_t chunk = span.begin; chunk != span.end; chunk++)
+        while (span.begin != span.end) {
+            piece_run run = next_run<pieces>(part, span);
+            uint32_t from = run.begin / pieces, to = run.end / pieces;
+            if constexpr (counts(MODE))
+                ctr_bitsliced<MODE, ROUNDS, ALIGNED>(lane_address(), h, lay_out<ALIGNED>(h.aes),
+                                                     run.group, from, to, cache, hash);
+            else
                 chunk_bitsliced<MODE, ROUNDS, ALIGNED>(
-                    h, static_cast<uint64_t>(chunk + skipped<ALIGNED>) * AES_CHUNK, cache);
+                    h, first_of_group<ALIGNED>(run.group) + from * AES_CHUNK, cache);
+        }
     }
 }
 
@@ -119,22 +148,25 @@ template <mode MODE, int ROUNDS, bool ALIGNED, class HASH>
 static __device__ __forceinline__ void hybrid(const aes_hybrid_arguments &h, HASH hash)
 {
     using D = division<MODE, ALIGNED>;
-    fill_tables<4>(decrypts(MODE) ? constant_tables.td : constant_tables.te);
     uint32_t warps = blockDim.x / LANES, warp = threadIdx.x / LANES;
     uint32_t table_warps = max(1u, warps * D::table_share / 32);
-    uint4 *cache = reinterpret_cast<uint4 *>(shared_words + AES_LARGE_SHARED / 4) +
+    work_queue &queue = *reinterpret_cast<work_queue *>(shared_words + AES_LARGE_SHARED / 4);
+    uint4 *cache = reinterpret_cast<uint4 *>(&queue) + AES_HYBRID_QUEUE_SHARED / 16 +
                    warp * (AES_HYBRID_WARP_SHARED / 16);
-    work_queue queue = {reinterpret_cast<unsigned long long *>(h.queue),
-                        whole_chunks<MODE, ALIGNED>(h.aes), gridDim.x * warps};
+    block_part part = part_of_block(whole_chunks<MODE, ALIGNED>(h.aes));
+    if (threadIdx.x == 0)
+        queue = {};
+    fill_tables<4>(decrypts(MODE) ? constant_tables.td : constant_tables.te); /* and a barrier */
     if (warp < table_warps) {
         if (D::table_registers != 0)
             fewer_registers<D::table_registers>();
-        table_warp<MODE, ROUNDS, ALIGNED>(h, queue, blockIdx.x * table_warps + warp,
+        /* What is in no chunk is every block's, as parts are equal. */
+        table_warp<MODE, ROUNDS, ALIGNED>(h, queue, part, warp * gridDim.x + blockIdx.x,
                                           gridDim.x * table_warps, cache, hash);
     } else {
         if (D::bitsliced_registers != 0)
             more_registers<D::bitsliced_registers>();
-        bitsliced_warp<MODE, ROUNDS, ALIGNED>(h, queue, cache, hash);
+        bitsliced_warp<MODE, ROUNDS, ALIGNED>(h, queue, part, cache, hash);
     }
     hash.finish();
 }

@@ -32,12 +32,13 @@ static __device__ constexpr bool decrypts(mode m)
 
 /*
  * Access to a buffer that is aligned to 16, or may not be; all lanes have a block
- * (WHOLE), or some may be beyond the end.
+ * (WHOLE), or some may be beyond the end. `l` is the lane.
  */
 template <bool ALIGNED, bool WHOLE>
-static __device__ __forceinline__ aes_state load_row(uint64_t base, uint64_t blocks, uint64_t first)
+static __device__ __forceinline__ aes_state load_row(uint64_t base, uint64_t blocks, uint64_t first,
+                                                     uint32_t l = threadIdx.x % LANES)
 {
-    uint64_t i = first + threadIdx.x % LANES;
+    uint64_t i = first + l;
     if (!ALIGNED)
         return load_block(base, blocks, i);
     if (!WHOLE && i >= blocks)
@@ -47,9 +48,9 @@ static __device__ __forceinline__ aes_state load_row(uint64_t base, uint64_t blo
 
 template <bool ALIGNED, bool WHOLE>
 static __device__ __forceinline__ void store_row(uint64_t base, uint64_t blocks, uint64_t first,
-                                                 aes_state s)
+                                                 aes_state s, uint32_t l = threadIdx.x % LANES)
 {
-    uint64_t i = first + threadIdx.x % LANES;
+    uint64_t i = first + l;
     if (!ALIGNED)
         store_blocks(base, blocks, first, s);
     else if (WHOLE || i < blocks)
@@ -79,14 +80,14 @@ template <mode MODE, int ROUNDS, bool ALIGNED, bool WHOLE>
 static __device__ __forceinline__ void rows_by_tables(uint32_t lane, const aes_arguments &a,
                                                       uint64_t begin, uint32_t rows)
 {
-    uint32_t l = threadIdx.x % LANES;
+    uint32_t l = in_register(threadIdx.x % LANES);
     uint64_t first = begin + static_cast<uint64_t>(rows - 1) * LANES;
-    aes_state next = load_row<ALIGNED, WHOLE>(a.in, a.blocks, first);
+    aes_state next = load_row<ALIGNED, WHOLE>(a.in, a.blocks, first, l);
 #pragma unroll 1
     for (; rows != 0; rows--, first -= LANES) {
         aes_state s = next, previous;
         if (loads_ahead<MODE, ALIGNED> && rows != 1)
-            next = load_row<ALIGNED, true>(a.in, a.blocks, first - LANES);
+            next = load_row<ALIGNED, true>(a.in, a.blocks, first - LANES, l);
         if (MODE == mode::cbc_decrypt) {
             /* Lane 31 has what lane 0 needs: the last block of the row below. */
             if (rows == 1 && l == LANES - 1)
@@ -97,9 +98,9 @@ static __device__ __forceinline__ void rows_by_tables(uint32_t lane, const aes_a
                            : encrypt_block<4, ROUNDS>(lane, s, a);
         if (MODE == mode::cbc_decrypt)
             s = s ^ previous;
-        store_row<ALIGNED, WHOLE>(a.out, a.blocks, first, s);
+        store_row<ALIGNED, WHOLE>(a.out, a.blocks, first, s, l);
         if (!loads_ahead<MODE, ALIGNED> && rows != 1)
-            next = load_row<ALIGNED, true>(a.in, a.blocks, first - LANES);
+            next = load_row<ALIGNED, true>(a.in, a.blocks, first - LANES, l);
     }
 }
 

@@ -20,7 +20,8 @@
 #include "cuda/kernels/aes/hybrid/hybrid_blocks.cuh"
 #include "cuda/kernels/common/work_queue.cuh"
 
-enum { PAGE = 16384, PAGE_CHUNKS = PAGE / AES_CHUNK, ROW_STEP = 256, GROUP_CHUNKS = 8 };
+enum { PAGE = 16384, PAGE_CHUNKS = PAGE / AES_CHUNK, ROW_STEP = 256 };
+enum { PAGE_GROUPS = PAGE_CHUNKS / GROUP_CHUNKS };
 enum { CTR_CACHE = 64 }; /* vectors of a warp alone; the ends of rows are behind them */
 
 /* How the blocks lie in pages: `head` of them come before the first whole one. */
@@ -50,13 +51,13 @@ struct ctr_group {
     aes_state byte15; /* part of the lane's byte 15 after round 2, all that is constant included */
 };
 
-/* Group n / 8 of all pages. */
+/* Group `number` of all pages. */
 static __device__ __forceinline__ ctr_group begin_group(uint32_t lane, const ctr_layout &layout,
-                                                        uint32_t chunk, const aes_arguments &a)
+                                                        uint32_t number, const aes_arguments &a)
 {
     using T = aes_lookup<4>;
-    uint64_t page = static_cast<uint64_t>(chunk / PAGE_CHUNKS) * PAGE;
-    uint32_t group = chunk / GROUP_CHUNKS % 8;
+    uint64_t page = static_cast<uint64_t>(number / PAGE_GROUPS) * PAGE;
+    uint32_t group = number % PAGE_GROUPS;
     aes_state s = counter_block(advance(layout.first, page));
     aes_state k1 = round_key(a, 1), k2 = round_key(a, 2);
     ctr_group g;
@@ -144,27 +145,23 @@ static __device__ __forceinline__ void row_ctr(uint32_t lane, const aes_argument
         store_ends_of_rows<ROW_STEP>(a.out, first - (CHUNK_ROWS - 1) * ROW_STEP, ends);
 }
 
-/* The hash of a run of rows is ended with it: others may come before the next. */
-template <int ROUNDS, bool ALIGNED, class HASH>
+/* The hash of a run is ended with it: others may come before the next. */
+template <int ROUNDS, bool ALIGNED, uint32_t PIECES, class HASH>
 static __device__ __forceinline__ void ctr_by_tables(uint32_t lane, const aes_arguments &a,
-                                                     const ctr_layout &layout, chunk_span span,
+                                                     const ctr_layout &layout, piece_run run,
                                                      uint4 *part, HASH &hash)
 {
-    while (span.begin != span.end) {
-        ctr_group g = begin_group(lane, layout, span.begin, a);
-        uint32_t from = span.begin % GROUP_CHUNKS;
-        uint32_t to = min(from + span.end - span.begin, static_cast<uint32_t>(GROUP_CHUNKS));
-        uint32_t l = threadIdx.x % LANES;
-        __syncwarp();
-        part[l] = to_vector(row_part(lane, g, l, a));
-        part[LANES + l] = to_vector(row_part(lane, g, LANES + l, a));
-        __syncwarp();
+    ctr_group g = begin_group(lane, layout, run.group, a);
+    uint32_t row = CHUNK_ROWS / PIECES * run.begin, end = CHUNK_ROWS / PIECES * run.end;
+    uint32_t l = threadIdx.x % LANES;
+    __syncwarp();
+    part[l] = to_vector(row_part(lane, g, l, a));
+    part[LANES + l] = to_vector(row_part(lane, g, LANES + l, a));
+    __syncwarp();
 #pragma unroll 1
-        for (uint32_t row = 8 * from; row < 8 * to; row++)
-            row_ctr<ROUNDS, ALIGNED>(lane, a, g, part, row, hash);
-        hash.end_run(g.block + (8 * to - 1) * ROW_STEP + l);
-        span.begin += to - from;
-    }
+    for (; row < end; row++)
+        row_ctr<ROUNDS, ALIGNED>(lane, a, g, part, row, hash);
+    hash.end_run(g.block + (end - 1) * ROW_STEP + l);
 }
 
 /* ---- Bitsliced warps -------------------------------------------------------- */
@@ -198,41 +195,36 @@ static __device__ __forceinline__ void fill_row_planes(uint32_t lane, const aes_
     __syncwarp();
 }
 
+/* Chunks `from` to `to` - 1 of a group, CTR_BITSLICED_CHUNKS at most. */
 template <mode MODE, int ROUNDS, bool ALIGNED, class HASH>
-static __device__ __forceinline__ void ctr_bitsliced(uint32_t lane, const aes_hybrid_arguments &h,
-                                                     const ctr_layout &layout, chunk_span span,
-                                                     uint4 *part, HASH &hash)
+static __device__ __forceinline__ void
+ctr_bitsliced(uint32_t lane, const aes_hybrid_arguments &h, const ctr_layout &layout,
+              uint32_t group, uint32_t from, uint32_t to, uint4 *part, HASH &hash)
 {
     uint4 *planes = part + LANES;
-    while (span.begin != span.end) {
-        ctr_group g = begin_group(lane, layout, span.begin, h.aes);
-        uint32_t from = span.begin % GROUP_CHUNKS;
-        uint32_t to = min(from + span.end - span.begin, static_cast<uint32_t>(GROUP_CHUNKS));
-        fill_row_planes(lane, h.aes, g, from, part, planes);
-        uint32_t rows[4] = {g.byte15.c0, g.byte15.c1, g.byte15.c2, g.byte15.c3};
-        transpose_bytes<0>(rows[0], rows[1], rows[2], rows[3]);
+    ctr_group g = begin_group(lane, layout, group, h.aes);
+    fill_row_planes(lane, h.aes, g, from, part, planes);
+    uint32_t rows[4] = {g.byte15.c0, g.byte15.c1, g.byte15.c2, g.byte15.c3};
+    transpose_bytes<0>(rows[0], rows[1], rows[2], rows[3]);
 #pragma unroll 1
-        for (uint32_t chunk = from; chunk < to; chunk++) {
-            uint32_t s[PLANES];
+    for (uint32_t chunk = from; chunk < to; chunk++) {
+        uint32_t s[PLANES];
 #pragma unroll
-            for (int p = 0; p < PLANES; p += 4) {
-                uint4 v = planes[8 * (chunk - from) + p / 4];
-                s[p] = v.x ^ spread_bit(rows[p / 8], p % 8);
-                s[p + 1] = v.y ^ spread_bit(rows[p / 8], p % 8 + 1);
-                s[p + 2] = v.z ^ spread_bit(rows[p / 8], p % 8 + 2);
-                s[p + 3] = v.w ^ spread_bit(rows[p / 8], p % 8 + 3);
-            }
-            bitsliced_rounds<false, 3, ROUNDS>(s, h.planes);
-            uint64_t first = g.block + chunk * CHUNK_ROWS * ROW_STEP;
-            if constexpr (ALIGNED)
-                store_bitsliced<MODE, ROUNDS, ROW_STEP>(h.aes, first, s, hash);
-            else
-                store_bitsliced_inside<MODE, ROUNDS, ROW_STEP>(h.aes, first, s, part + CTR_CACHE,
-                                                               hash);
+        for (int p = 0; p < PLANES; p += 4) {
+            uint4 v = planes[8 * (chunk - from) + p / 4];
+            s[p] = v.x ^ spread_bit(rows[p / 8], p % 8);
+            s[p + 1] = v.y ^ spread_bit(rows[p / 8], p % 8 + 1);
+            s[p + 2] = v.z ^ spread_bit(rows[p / 8], p % 8 + 2);
+            s[p + 3] = v.w ^ spread_bit(rows[p / 8], p % 8 + 3);
         }
-        hash.end_run(g.block + (8 * to - 1) * ROW_STEP + threadIdx.x % LANES);
-        span.begin += to - from;
+        bitsliced_rounds<false, 3, ROUNDS>(s, h.planes);
+        uint64_t first = g.block + chunk * CHUNK_ROWS * ROW_STEP;
+        if constexpr (ALIGNED)
+            store_bitsliced<MODE, ROUNDS, ROW_STEP>(h.aes, first, s, hash);
+        else
+            store_bitsliced_inside<MODE, ROUNDS, ROW_STEP>(h.aes, first, s, part + CTR_CACHE, hash);
     }
+    hash.end_run(g.block + (8 * to - 1) * ROW_STEP + threadIdx.x % LANES);
 }
 
 #endif
