@@ -19,7 +19,7 @@
  * Long waits end late by a 64th, and what a sleep takes longer than it was asked for: 4 us on the
  * hosts where that was measured. Their limit is that of ten looks at least.
  */
-enum { SPIN_NS = 200000, SLEEP_MOST_NS = 1000000, SLEEP_SHARE = 64, LOOKS_LEAST = 10 };
+enum { SPIN_NS = 400000, SLEEP_MOST_NS = 1000000, SLEEP_SHARE = 64, LOOKS_LEAST = 10 };
 
 /* ---- Start and release ------------------------------------------------------ */
 
