@@ -59,17 +59,18 @@ make_path("$folder/tsan/test");
 spew("$folder/tsan/Makefile", '');
 sub races
 {
-    my ($name, $read, $write, $allocated) = @_;
+    my ($name, $read, $write, $allocated, $caller) = @_;
+    $caller = $caller ? "\n    #2 one_round $caller" : '';
     my $report = spew("$folder/$name.report", <<"END");
 ==================
 WARNING: ThreadSanitizer: data race (pid=97)
   Read of size 8 at 0x721c00008288 by thread T8:
     #0 $read interceptors.inc:844 (libtsan.so.2+0x59758)
-    #1 <null> <null> (libcrypto.so.3+0x2648ea)
+    #1 <null> <null> (libcrypto.so.3+0x2648ea)$caller
 
   Previous write of size 8 at 0x721c00008288 by thread T6 (mutexes: write M0):
     #0 memcpy interceptors.inc:107 (libtsan.so.2+0x82708)
-    #1 <null> <null> ($write+0x264726)
+    #1 <null> <null> ($write+0x264726)$caller
 
   Location is heap block of size 104 at 0x721c00008260 allocated by thread T6:
     #0 malloc interceptors_posix.cpp:665 (libtsan.so.2+0x51656)
@@ -84,6 +85,10 @@ END
 }
 my $inside = races('inside', 'memcmp', 'libcrypto.so.3', 'CRYPTO_malloc');
 is("$inside->{status}$inside->{err}", '0', 'a race of libcrypto with itself');
+is(races('called', 'memcmp', 'libcrypto.so.3', 'CRYPTO_malloc', '/gpuaes/test/process/threads_test.c:56 (threads_test+0x2b1c)')->{status},
+    0, 'one in a call of a test program');
+isnt(races('provider', 'memcmp', 'libcrypto.so.3', 'CRYPTO_malloc', '/gpuaes/provider/ciphers/aes/cpu.c:56 (gpuaes.so+0x2b1c)')->{status},
+    0, 'one in a call of the provider');
 my $ours = races('ours', 'memcmp', 'gpuaes.so', 'CRYPTO_malloc');
 isnt($ours->{status}, 0, 'one with us');
 like($ours->{err}, qr/data race.*gpuaes\.so/s, 'and its report');
