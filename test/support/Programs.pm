@@ -96,7 +96,7 @@ sub start
     open(STDIN, '<', $how{in} // '/dev/null') or die "$how{in}: $!";
     open(STDOUT, '>', $how{out} // '/dev/null') or die "$how{out}: $!";
     open(STDERR, '>', $how{err} // '/dev/null') or die "$how{err}: $!";
-    alarm($how{seconds} // 300);
+    alarm($how{seconds} // 1200);
     exec(@$command) or exit(127);
 }
 

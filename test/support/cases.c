@@ -51,7 +51,7 @@ int case_run(int (*run)(void), unsigned seconds)
 
 int case_named(const char *number, const struct case_row *cases)
 {
-    return case_run(cases[strtoul(number, NULL, 10)].run, 300);
+    return case_run(cases[strtoul(number, NULL, 10)].run, 900);
 }
 
 void cases_check(const struct case_row *cases, size_t count, size_t together)
