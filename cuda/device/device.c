@@ -16,6 +16,7 @@
 #include "cuda/process/statistics.h"
 
 /*
+ * A sleep before 400 us are over would be one of 3 to 6 us, and end 4 us late: it saves nothing.
  * Long waits end late by a 64th, and what a sleep takes longer than it was asked for: 4 us on the
  * hosts where that was measured. Their limit is that of ten looks at least.
  */

@@ -10,7 +10,7 @@
 #include "cuda/launch/kernels.h"
 #include "cuda/process/cleanse.h"
 
-enum { LEVEL_BYTES = GHASH_POWERS * GPUAES_BLOCK, WARP = 32, TILE = 256, TABLE_POWERS = 16 };
+enum { WARP = 32, TILE = 256, TABLE_POWERS = 16 };
 
 /* base^levels is more than the blocks. */
 static uint32_t levels_of(uint64_t blocks, unsigned base)
@@ -36,7 +36,7 @@ size_t kernels_gcm_scratch_bytes(const struct kernels *kernels, enum gpuaes_op o
 {
     if (!kernels_are_hybrid(kernels, op, blocks))
         return 0;
-    return (size_t)levels_of(blocks, GHASH_POWERS) * LEVEL_BYTES;
+    return (size_t)levels_of(blocks, GHASH_POWERS) * KERNELS_POWERS_BYTES;
 }
 
 /* ---- Powers of H --------------------------------------------------------------------- */
@@ -141,6 +141,8 @@ SECRET_FRAME static drv_result launch(const struct driver *driver, const struct 
                                       const struct kernels_sums *before, struct kernels_sums *own,
                                       const struct kernels_scratch *scratch, drv_stream stream)
 {
+    if (scratch->bytes < kernels_gcm_scratch_bytes(kernels, op, arguments->blocks))
+        return DRV_INVALID_VALUE;
     struct kernels_shape shape = kernels_shape(kernels, op, key->schedule.rounds, arguments);
     struct ghash_sums sums = {0};
     set_sums(&sums, key, arguments->blocks, before, own);

@@ -22,7 +22,7 @@ enum {
 };
 
 /* Scratch memory: the block that one launch leaves for the next, the chain. */
-enum { SCRATCH_CARRY = 48, SCRATCH_CHAIN = 64 };
+enum { SCRATCH_CARRY = 0, SCRATCH_CHAIN = GPUAES_BLOCK };
 #define CHAINED_BLOCKS ((uint64_t)1 << 26) /* of CBC a launch, if chained */
 
 static const char *const size_names[] = {
@@ -159,8 +159,8 @@ drv_result kernels_launch(const struct driver *driver, drv_function function, un
 
 /*
  * Measured: the large kernels pay for their tables once every thread of the device has some
- * blocks (see struct gpuaes_mode). The hybrid ones are ahead where warps of the large ones would
- * take a second chunk: on an H200 from 17 MiB on.
+ * blocks (see struct gpuaes_mode). The hybrid ones are ahead, by little in ECB and much in CTR,
+ * where warps of the large ones would take a second chunk: on an H200 from 17 MiB on.
  */
 static enum kernel_size choose_size(const struct kernels *kernels, enum gpuaes_op op,
                                     uint64_t blocks)

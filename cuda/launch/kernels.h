@@ -91,7 +91,7 @@ size_t kernels_chain_bytes(uint64_t blocks);
  * arguments are the caller's for CBC; `chain` is filled in here, unless the caller
  * has (see arguments.h) and it is not 0.
  *
- * Without scratch (NULL, or less than 96 bytes) chained CBC is DRV_INVALID_VALUE. With less
+ * Without scratch (NULL, or less than 48 bytes) chained CBC is DRV_INVALID_VALUE. With less
  * than kernels_chain_bytes() says, or with more than 1 GiB of it, it becomes several launches.
  */
 drv_result kernels_launch_aes(const struct driver *driver, const struct kernels *kernels,
@@ -139,7 +139,8 @@ size_t kernels_gcm_scratch_bytes(const struct kernels *kernels, enum gpuaes_op o
 
 /*
  * Queues GCM of any number of blocks that does not pass the end of the 32-bit counter, after what
- * has the hash `before`. Its sums go to own->address; sets own->count.
+ * has the hash `before`. Its sums go to own->address; sets own->count. The scratch memory has what
+ * kernels_gcm_scratch_bytes() says at least; with less, DRV_INVALID_VALUE.
  */
 drv_result kernels_launch_gcm(const struct driver *driver, const struct kernels *kernels,
                               enum gpuaes_op op, const struct gpuaes_gcm_key *key,

@@ -4,8 +4,9 @@
  * place, sizes around those of warps, blocks and chunks, counters that carry,
  * CBC that takes its IV from device memory. Then what is particular to the hybrid
  * kernels: the S-box circuits on all inputs; CTR over several pages of counters;
- * whole pages and chunks; the parts that little scratch memory cuts chained CBC into; when
- * they are chosen, and what runs where they cannot. The expected results are libcrypto's.
+ * whole pages and chunks; groups of chunks, also where a block has many warps; the parts that
+ * little scratch memory cuts chained CBC into; when they are chosen, and what runs where they
+ * cannot. The expected results are libcrypto's.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -15,6 +16,7 @@
 enum { BLOCK = GPUAES_BLOCK, PLAIN = 2049, PAGE = 16384, LARGEST = 3 * PAGE + 300, MARGIN = 32 };
 enum { PLAIN_ROOM = PLAIN * BLOCK + 3 * MARGIN }; /* compared as a whole */
 enum { ROOM = LARGEST * BLOCK + 3 * MARGIN, CTR_CASES = 24, CBC_CASES = 12, END_CASES = 6 };
+enum { GROUP_CASES = 24 };
 
 static const uint64_t sizes[] = {1,   2,   31,  32,  33,  63,   64,   65,   127,  129,
                                  255, 256, 257, 511, 513, 1023, 1025, 2047, PLAIN};
@@ -311,6 +313,39 @@ static void check_whole_pages(void)
     tap_ok(wrong == 0, "whole pages and chunks between the ends of allocations");
 }
 
+/* So many groups that blocks of threads are dealt some, and some are left over. */
+static void check_groups(const char *how)
+{
+    static const enum gpuaes_op ops[] = {GPUAES_ECB_ENCRYPT, GPUAES_ECB_DECRYPT, GPUAES_CBC_DECRYPT,
+                                         GPUAES_CTR};
+    int wrong = 0;
+    for (unsigned n = 0; n < GROUP_CASES; n++) {
+        struct placement p = {.in_place = n / 4 % 2 == 0, .margin = MARGIN};
+        p.blocks = LARGEST / 2 + tap_random_below(&random_state, LARGEST / 2);
+        if (n % 3 != 0) {
+            p.in_at = (unsigned)tap_random_below(&random_state, 16);
+            p.out_at = (unsigned)tap_random_below(&random_state, 16);
+        }
+        tap_random_bytes(&random_state, text.iv, BLOCK);
+        make_text(ops[n % 4], some_key_bytes(), p.blocks, 0);
+        wrong += !is_right(&p);
+    }
+    tap_ok(wrong == 0, "many groups of chunks, %s", how);
+}
+
+/* As on a GPU: 32 warps have a rest of chunks, of which bitsliced warps take none. */
+static void check_many_warps(void)
+{
+    struct kernels few = kernels;
+    emulator_configure("threads=1024,multiprocessors=3");
+    int loaded = kernels_load(&application, device, &kernels) == DRV_SUCCESS;
+    kernels.forced = KERNEL_HYBRID;
+    if (tap_ok(loaded && kernels.max_threads == 1024, "kernels of blocks of 32 warps are loaded"))
+        check_groups("blocks of 32 warps");
+    emulator_configure("");
+    kernels = few;
+}
+
 /* In place, with scratch memory for one chunk, two, ... at a time. */
 static void check_cbc_in_parts(void)
 {
@@ -319,7 +354,7 @@ static void check_cbc_in_parts(void)
     for (unsigned n = 0; n < CBC_CASES; n++) {
         struct placement p = {1 + tap_random_below(&random_state, 4000), n % 3, 0, 1, 0, 0, MARGIN};
         tap_random_bytes(&random_state, text.iv, BLOCK);
-        scratch.bytes = 96 + 16 * (size_t)(n % 4);
+        scratch.bytes = 48 + 16 * (size_t)(n % 4);
         make_text(GPUAES_CBC_DECRYPT, some_key_bytes(), p.blocks, 0);
         wrong += !is_right(&p);
     }
@@ -394,6 +429,8 @@ int main(void)
     kernels.forced = KERNEL_HYBRID;
     check_pages();
     check_whole_pages();
+    check_groups("blocks of two warps");
+    check_many_warps();
     check_cbc_in_parts();
     check_choice();
     check_absence();

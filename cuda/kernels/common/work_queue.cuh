@@ -1,8 +1,8 @@
 /*
- * How the chunks of a launch are divided: among blocks evenly, as they are equally fast; within a
- * block by a queue in its shared memory, as its two kinds of warps are not. Table warps take from
- * the front and bitsliced warps from the back, until they meet. A rest is for table warps alone:
- * a bitsliced warp that began one more chunk would be through with it after all others.
+ * How the chunks of a launch are divided. Blocks get equal parts: on a GPU that does nothing else
+ * they are equally fast. The warps of a block share a queue in its shared memory: table warps take
+ * from the front and bitsliced warps from the back, until they meet. The rest of a part is for
+ * table warps alone, as a bitsliced warp that began one more chunk would end after all others.
  *
  * A queue for all blocks, in device memory, took up to 5 us before each warp of a launch had its
  * first work, and 1.5 us each time later: thousands of warps wait for one word.
@@ -15,6 +15,7 @@
 #include "cuda/kernels/common/arguments.h"
 #include "cuda/kernels/common/blocks.cuh"
 
+/* Chunks of a group, which follow each other; in CTR they share rounds 1 and 2. */
 enum { GROUP_CHUNKS = 8 };
 
 /* ---- The part of a block ------------------------------------------------------ */
@@ -26,9 +27,10 @@ enum { GROUP_CHUNKS = 8 };
  */
 struct block_part {
     uint32_t chunks;
-    uint32_t shared; /* of them, for both kinds of warps; the others come last, and are the rest */
-    uint32_t dealt;  /* in whole groups, which come first */
-    uint32_t behind; /* what a later chunk's number in the launch is more than its own */
+    uint32_t common; /* the first of them, for both kinds of warps; the others are the rest */
+    uint32_t dealt;  /* the first of them, in whole groups */
+    uint32_t
+        behind; /* to add to the number of a chunk that was not dealt, for that in the launch */
 };
 
 static __device__ __forceinline__ block_part part_of_block(uint32_t chunks)
@@ -36,10 +38,14 @@ static __device__ __forceinline__ block_part part_of_block(uint32_t chunks)
     uint32_t dealt = chunks / GROUP_CHUNKS / gridDim.x * GROUP_CHUNKS;
     uint32_t left = chunks - dealt * gridDim.x; /* fewer than GROUP_CHUNKS a block */
     uint32_t begin = left * blockIdx.x / gridDim.x, end = left * (blockIdx.x + 1) / gridDim.x;
+    /*
+     * A rest of 24 to 31 chunks for 32 warps: what table warps do while a bitsliced one has a
+     * chunk. Before it are whole groups, so that bitsliced warps, which take half of one, find them
+     * whole.
+     */
     uint32_t own = dealt + end - begin, rest = min(own, blockDim.x / LANES * 3 / 4);
-    /* Bitsliced warps find whole groups. */
-    uint32_t shared = (own - rest) / GROUP_CHUNKS * GROUP_CHUNKS;
-    return {own, shared, dealt, dealt * gridDim.x + begin - dealt};
+    uint32_t common = (own - rest) / GROUP_CHUNKS * GROUP_CHUNKS;
+    return {own, common, dealt, dealt * gridDim.x + begin - dealt};
 }
 
 /* Pieces of a block, PIECES of which are a chunk. */
@@ -76,8 +82,8 @@ static_assert(sizeof(work_queue) == AES_HYBRID_QUEUE_SHARED, "caches of warps fo
 
 /*
  * Takes up to `most` chunks for the caller's converged warp, none (begin == end) when all but the
- * rest are taken. Near the end no warp takes more than its part of what is left; a bitsliced warp,
- * which is slower, takes less.
+ * rest are taken. Near the end a table warp takes its part of what is left, and a bitsliced warp,
+ * which is slower, two thirds of that; each of them one at least.
  */
 template <uint32_t PIECES, bool BITSLICED>
 static __device__ __forceinline__ piece_span take_chunks(work_queue &queue, const block_part &part,
@@ -89,7 +95,7 @@ static __device__ __forceinline__ piece_span take_chunks(work_queue &queue, cons
     if (threadIdx.x % LANES == 0) {
         unsigned long long now = *const_cast<volatile unsigned long long *>(&queue.taken);
         uint64_t used = (now & 0xffffffff) + (now >> 32);
-        uint32_t left = used < part.shared ? part.shared - static_cast<uint32_t>(used) : 0;
+        uint32_t left = used < part.common ? part.common - static_cast<uint32_t>(used) : 0;
         size = max(1u, min(most, BITSLICED ? left * 2 / (warps * 3) : left / warps));
         old =
             atomicAdd(&queue.taken, static_cast<unsigned long long>(size) << (BITSLICED ? 32 : 0));
@@ -97,19 +103,22 @@ static __device__ __forceinline__ piece_span take_chunks(work_queue &queue, cons
     old = __shfl_sync(ALL_LANES, old, 0);
     size = __shfl_sync(ALL_LANES, size, 0);
     uint32_t front = static_cast<uint32_t>(old), back = static_cast<uint32_t>(old >> 32);
-    if (static_cast<uint64_t>(front) + back >= part.shared)
+    if (static_cast<uint64_t>(front) + back >= part.common)
         return {0, 0};
-    uint32_t end = part.shared - back;
+    uint32_t end = part.common - back;
     size = min(size, end - front);
     return BITSLICED ? piece_span{(end - size) * PIECES, end * PIECES}
                      : piece_span{front * PIECES, (front + size) * PIECES};
 }
 
-/* Takes some of the rest for the caller's converged warp, none when all of it is taken. */
+/*
+ * Takes a part of what is left of the rest for the caller's converged warp, as if all warps of the
+ * block took some, and one piece at least; none when all of it is taken.
+ */
 template <uint32_t PIECES>
 static __device__ __forceinline__ piece_span take_rest(work_queue &queue, const block_part &part)
 {
-    uint32_t pieces = (part.chunks - part.shared) * PIECES, begin = 0, size = 0;
+    uint32_t pieces = (part.chunks - part.common) * PIECES, begin = 0, size = 0;
     if (threadIdx.x % LANES == 0) {
         uint32_t now = *const_cast<volatile uint32_t *>(&queue.rest_taken);
         size = max(1u, (pieces - min(pieces, now)) / (blockDim.x / LANES));
@@ -117,7 +126,7 @@ static __device__ __forceinline__ piece_span take_rest(work_queue &queue, const 
     }
     begin = __shfl_sync(ALL_LANES, begin, 0);
     size = __shfl_sync(ALL_LANES, size, 0);
-    uint32_t before = part.shared * PIECES;
+    uint32_t before = part.common * PIECES;
     return {before + min(begin, pieces), before + min(begin + size, pieces)};
 }
 

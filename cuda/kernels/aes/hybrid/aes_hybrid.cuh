@@ -5,7 +5,7 @@
  * Table warps are bound by the shared-memory port, and leave most of the
  * arithmetic idle: the addresses are made by DP4A on a pipe that has nothing
  * else to do. Bitsliced warps need arithmetic alone. Both take their work from
- * one queue: see work_queue.cuh.
+ * the queue of their block: see work_queue.cuh.
  *
  * Timing is independent of data: table lookups are to the lane's own bank, and
  * bitsliced warps have no tables.
@@ -33,14 +33,17 @@ template <mode MODE, bool ALIGNED> struct division {
     static constexpr uint32_t table_chunks = GROUP_CHUNKS;
     static constexpr uint32_t bitsliced_chunks = ctr ? CTR_BITSLICED_CHUNKS : 1;
 
-    /* Of a chunk. CBC keeps the block before each chunk, and unaligned rows leave their ends. */
+    /*
+     * Pieces of a chunk in the rest. One, where a warp has to do all of a chunk: CBC keeps the
+     * block before each, and unaligned rows leave their ends.
+     */
     static constexpr uint32_t pieces = ALIGNED && MODE != mode::cbc_decrypt ? 4 : 1;
 };
 
-/* Chunks of ECB and CBC before those in the queue. */
+/* Chunks of ECB and CBC before the first that blocks have in their parts. */
 template <bool ALIGNED> constexpr uint32_t skipped = ALIGNED ? 0 : 1;
 
-/* The work that all warps share, and the work that is left for table warps alone. */
+/* Whole chunks, and the edges outside them, which table warps do first. */
 template <mode MODE, bool ALIGNED>
 static __device__ __forceinline__ uint32_t whole_chunks(const aes_arguments &a)
 {
@@ -160,7 +163,7 @@ static __device__ __forceinline__ void hybrid(const aes_hybrid_arguments &h, HAS
     if (warp < table_warps) {
         if (D::table_registers != 0)
             fewer_registers<D::table_registers>();
-        /* What is in no chunk is every block's, as parts are equal. */
+        /* Edges are spread over all blocks: equal parts leave none of them time for more. */
         table_warp<MODE, ROUNDS, ALIGNED>(h, queue, part, warp * gridDim.x + blockIdx.x,
                                           gridDim.x * table_warps, cache, hash);
     } else {
