@@ -49,11 +49,14 @@ static void take_key(struct input *in, struct descriptor *d)
     }
     (void)gpuaes_key_expand(&d->schedule, d->key, sizes[how % 3]);
     d->message.schedule = how / 8 % 8 == 4 ? NULL : &d->schedule;
+    unsigned rounds = d->schedule.rounds;
     if (how % 8 == 6)
         d->schedule.rounds = take_byte(in);
-    d->is_right &=
-        d->message.schedule != NULL &&
-        (d->schedule.rounds == 10 || d->schedule.rounds == 12 || d->schedule.rounds == 14);
+    int is_possible =
+        d->schedule.rounds == 10 || d->schedule.rounds == 12 || d->schedule.rounds == 14;
+    if (is_possible)
+        d->schedule.rounds = rounds; /* no library sees that a schedule is of another key size */
+    d->is_right &= d->message.schedule != NULL && is_possible;
     d->message.key_bytes = sizes[how % 3];
 }
 
