@@ -29,8 +29,7 @@ struct block_part {
     uint32_t chunks;
     uint32_t common; /* the first of them, for both kinds of warps; the others are the rest */
     uint32_t dealt;  /* the first of them, in whole groups */
-    uint32_t
-        behind; /* to add to the number of a chunk that was not dealt, for that in the launch */
+    uint32_t behind; /* plus the number of a chunk that was not dealt: its number in the launch */
 };
 
 static __device__ __forceinline__ block_part part_of_block(uint32_t chunks)
