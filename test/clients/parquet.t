@@ -18,8 +18,9 @@ plan(skip_all => 'a sanitizer is not in the programs that load the library') if 
 # ./quickstart check --with-clients puts it into the build folder.
 $ENV{PYTHONPATH} = "$source/docs/examples:$build/pyarrow";
 $ENV{PYTHONDONTWRITEBYTECODE} = 1;
-my $found = run(['python3', '-c', 'from pyarrow.parquet.encryption import create_encryption_properties']);
-plan(skip_all => 'pyarrow with keys of the caller is not installed (PyPI: pyarrow, 26 or newer)') if $found->{status};
+my $found = run(['python3', '-c', 'import pyarrow; from pyarrow.parquet.encryption import create_encryption_properties; '
+        . 'print(pyarrow.__version__)']);
+plan(skip_all => 'pyarrow with keys of the caller is not installed (PyPI: pyarrow, 25 or newer)') if $found->{status};
 
 # On the emulator, the library is in the module under test; what the examples open as the driver hands on
 # to the emulator within it.
@@ -69,7 +70,10 @@ sub refuses
 my $written = files('write');
 good($written, 'pyarrow writes files') or BAIL_OUT('nothing to decrypt');
 my %options = map { @$_ } pairs($written);
-is(keys(%options), 8, 'of two algorithms, two footers, two ways with keys');
+# pyarrow 25 cannot read what it writes by AES_GCM_CTR_V1 with a signed footer.
+my $old = $found->{out} =~ /^25[.]/;
+delete @options{'AES_GCM_CTR_V1-signed-columns', 'AES_GCM_CTR_V1-signed-footer'} if $old;
+is(keys(%options), $old ? 6 : 8, 'of two algorithms, two footers, two ways with keys');
 foreach my $name (sort keys %options) {
     my %said;
     foreach my $language (sort keys %examples) {
