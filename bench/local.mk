@@ -91,8 +91,9 @@ CLEANFILES += bench.tsv bench.tsv.new
 DOCS = $(srcdir)/docs
 TSV = bench.tsv
 need_gnuplot = @test -n '$(GNUPLOT)' || { echo '$@ needs gnuplot (Debian: gnuplot-nox)' >&2; exit 1; }
+# $(call make_page,template,page,TSV files)
 make_page = $(PERL) $(srcdir)/bench/report --figures='$(DOCS)/benchmarks' \
-	--template='$(srcdir)/docs/benchmarks/$(1)' $(TSV) >report.new && mv -f report.new '$(DOCS)/$(2)'
+	--template='$(srcdir)/docs/benchmarks/$(1)' $(3) >report.new && mv -f report.new '$(DOCS)/$(2)'
 bench-report:
 	$(need_gnuplot)
 	for file in $(TSV); do \
@@ -100,9 +101,14 @@ bench-report:
 	    cmp -s "$$file" "$$to" || cp "$$file" "$$to" || exit; \
 	done
 	$(PERL) $(srcdir)/bench/plot --gnuplot='$(GNUPLOT)' '$(DOCS)/benchmarks' $(TSV)
-	$(call make_page,template.md,benchmarks.md)
-	$(call make_page,read-ahead-template.md,read-ahead.md)
+	$(call make_page,template.md,benchmarks.md,$(TSV))
+	$(call make_page,read-ahead-template.md,read-ahead.md,$(TSV))
 CLEANFILES += report.new
+
+# The page on an H100 again, of the values on record.
+H100 = $(patsubst %,$(srcdir)/docs/benchmarks/%.tsv,h100 h100-gcm h100-batch h100-device-batch h100-random)
+h100-report:
+	$(call make_page,h100-template.md,benchmarks-h100.md,$(H100))
 
 # Both: measures all on this machine's card, keeps the values in DOCS/benchmarks under the
 # card's name, and makes the report of them. REPORT_SETS: some of it, see bench/measure_all.
@@ -136,4 +142,4 @@ $(bench_image): bench/references/references.cu cuda/kernels.flags
 $(bench_libbench_la_OBJECTS): $(bench_image)
 endif
 
-.PHONY: bench bench-programs bench-report report revision
+.PHONY: bench bench-programs bench-report h100-report report revision
