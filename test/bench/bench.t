@@ -28,7 +28,7 @@ sub bench
     # The emulator takes seconds for a launch where all cores are busy.
     my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', GPUAES_TIMEOUT_MS => 600000, PATH => "$folder/bin:$ENV{PATH}",
         %settings);
-    return run([$program, @$arguments], env => $env, seconds => 1200);
+    return run([$program, @$arguments], env => $env);
 }
 
 sub rows_of { return grep { !/^#/ } split(/\n/, $_[0]->{out}) }

@@ -24,7 +24,7 @@ sub measure_all
     my ($settings, @sets) = @_;
     my $env = without_gpuaes(GPUAES_EMULATOR => 'devices=2', GPUAES_TIMEOUT_MS => 600000, %$settings);
     return run(["$source/bench/measure_all", "--program=$program", "--to=$to", '--flags=--quick', @sets],
-        env => $env, seconds => 900);
+        env => $env);
 }
 sub kept { return join(' ', map { basename($_) } glob("'$to'/*")) }
 

@@ -87,7 +87,7 @@ sub server
     my ($command, %how) = @_;
     my @tied = system('setpriv --pdeathsig KILL true 2>/dev/null') ? () : ('setpriv', '--pdeathsig', $how{signal});
     unlink($how{err});    # what it says is of this one
-    my $pid = start([@{$how{as} // []}, @tied, @$command], seconds => 600, %how);
+    my $pid = start([@{$how{as} // []}, @tied, @$command], %how);
     $servers{$pid} = $how{signal};
     my $gone = 0;
     my $ready = wait_for(sub { $gone = waitpid($pid, 1) == $pid; $gone || $how{ready}->() }) && !$gone;

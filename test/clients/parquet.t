@@ -112,7 +112,7 @@ my $rates = "$source/bench/parquet_rates";
 sub measured
 {
     my ($command, %env) = @_;
-    return run(['sh', '-c', 'cd "$0" && exec "$@"', $build, @$command], env => without_gpuaes(%env), seconds => 600);
+    return run(['sh', '-c', 'cd "$0" && exec "$@"', $build, @$command], env => without_gpuaes(%env));
 }
 
 SKIP: {

@@ -55,7 +55,7 @@ sub scp
     my ($port, $from, $to, %env) = @_;
     return run([$scp, '-q', '-F', '/dev/null', '-P', $port, '-i', "$folder/user", '-o', 'Ciphers=aes128-ctr',
             '-o', 'BatchMode=yes', '-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null',
-            '-o', "RekeyLimit=$rekey", $from, $to], env => with_gpuaes(%env), seconds => 200);
+            '-o', "RekeyLimit=$rekey", $from, $to], env => with_gpuaes(%env));
 }
 
 # A file there and back, and which figure shows that of scp's bytes, and how many.

@@ -18,7 +18,7 @@ plan(skip_all => 'there is no C compiler') if system('cc --version >/dev/null 2>
 delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS)};
 my $stage = "$folder/stage";
 my $made = run(['make', '-C', $build, "DESTDIR=$stage",
-        qw(install-libLTLIBRARIES install-includeHEADERS install-pkgconfigDATA)], seconds => 300);
+        qw(install-libLTLIBRARIES install-includeHEADERS install-pkgconfigDATA)]);
 is($made->{status}, 0, 'library, header and gpuaes.pc are installed') or diag($made->{err});
 
 # ---- gpuaes.pc -----------------------------------------------------------------
@@ -137,7 +137,7 @@ is($kept->{err}, '', 'structs and constants are as they were');
 # ---- What a process has open -------------------------------------------------------
 
 # Of a driver it is the driver's business; test/on_gpu keeps it.
-my $opened = run(["$source/test/opened", $gpuaes_command], seconds => 300);
+my $opened = run(["$source/test/opened", $gpuaes_command]);
 SKIP: {
     skip('that is for the emulator', 4) if $gpuaes_command !~ m{/test/emulated/};
     is($opened->{status}, 0, 'the command works for test/opened') or diag($opened->{err});

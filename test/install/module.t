@@ -247,7 +247,7 @@ SKIP: {
     my $result = run(
         ['valgrind', '--quiet', '--error-exitcode=9', '--leak-check=full', '--errors-for-leak-kinds=definite',
             '--show-leak-kinds=definite', $program],
-        env => without_gpuaes(), seconds => 400);
+        env => without_gpuaes());
     is($result->{status}, 0, '20 cycles under valgrind: no error, no leak')
         or diag($result->{out}, $result->{err});
 }

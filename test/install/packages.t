@@ -62,7 +62,7 @@ if (!$debs) {
 my ($changes) = glob("$debs/gpuaes_*.changes");
 ok($changes, 'there is a .changes file') or BAIL_OUT("no packages in $debs");
 
-my $lintian = run(['lintian', '--allow-root', '--fail-on', 'error,warning', $changes], seconds => 600);
+my $lintian = run(['lintian', '--allow-root', '--fail-on', 'error,warning', $changes]);
 good($lintian, 'lintian is content');
 unlike($lintian->{out}, qr/^[EW]:/m, 'with no error and no warning');
 
@@ -101,7 +101,7 @@ is(join("\n", sort(files($_))), join("\n", sort @{$files{$_}}), "$_ has its file
 
 # What documents say of paths holds for the package.
 foreach my $name (sort keys %package) {
-    run(['dpkg-deb', '-x', $package{$name}, "$folder/$name"], seconds => 300);
+    run(['dpkg-deb', '-x', $package{$name}, "$folder/$name"]);
     my $texts = run(['sh', '-c', "find '$folder/$name/usr/share' -type f -exec zcat -f {} + | grep -E '/usr/local/(etc|lib|share)|SYSCONFDIR'"]);
     is($texts->{out}, '', "$name names no folder of another prefix");
 }
@@ -164,7 +164,7 @@ chroot '$in/root' bash -e /packages/run
 cd '$in/upper1' && find . -path ./packages -prune -o -path ./tmp -prune -o -name '*gpuaes*' -print |
     sed 's/^/left: /'
 END
-    my $ran = run([@namespace, 'bash', '-ec', $script], seconds => 900);
+    my $ran = run([@namespace, 'bash', '-ec', $script]);
     good($ran, 'they are installed and purged');
     my @passed = $ran->{out} =~ /^passed (\S+)$/mg;
     is("@passed", 'openssl-enc command library python', 'their own tests pass') or diag($ran->{out}, $ran->{err});

@@ -30,7 +30,7 @@ sub configure
 {
     my (@arguments) = @_;
     return run(['sh', '-c', "cd '$folder/build' && exec '$source/configure' \"\$0\" \"\$@\" --cache-file=config.cache " .
-                '--with-cuda=no CXX=false CFLAGS=-O1', @arguments], seconds => 600);
+                '--with-cuda=no CXX=false CFLAGS=-O1', @arguments]);
 }
 
 # install(USER): runs `make install` as root or as another user, which a namespace makes of
@@ -46,7 +46,7 @@ sub install
 sub uninstall
 {
     my ($prefix) = @_;
-    good(run(['make', '-C', "$folder/build", 'uninstall'], seconds => 120), 'make uninstall');
+    good(run(['make', '-C', "$folder/build", 'uninstall']), 'make uninstall');
     my @left = split(/\n/, run(['find', $prefix, '-mindepth', '1'])->{out});
     return is("@left", '', 'no file and no folder is left');
 }
@@ -74,7 +74,7 @@ SKIP: {
     is("@lines[0, 1]", "export PATH=\"$own/bin:\$PATH\" export OPENSSL_CONF=$own/etc/gpuaes.cnf", 'a user sets the environment');
     unlike($out, qr/sudo/, 'and needs no sudo');
     my $ran = run(['bash', '-ec', join('', map { "$_\n" } @lines, 'gpuaes info --quick',
-                'GPUAES_LOG=summary openssl enc -aes-256-ctr -k example -pbkdf2 -in /bin/sh -out /dev/null 2>&1')], seconds => 300);
+                'GPUAES_LOG=summary openssl enc -aes-256-ctr -k example -pbkdf2 -in /bin/sh -out /dev/null 2>&1')]);
     good($ran, 'the lines, as printed');
     like($ran->{out}, qr/^  gpuaes\n(?:    .*\n)+?    status: active\n/m, 'OpenSSL has it');
     like($ran->{out}, qr/^gpuaes: summary .*cpu-bytes=[1-9]/m, 'and uses it');
@@ -121,7 +121,7 @@ my $script = $enter . join('', map { "$_\n" }
         "'$prefix/bin/gpuaes' enc -aes-256-ctr -pbkdf2 -pass pass:example -in /usr/bin/openssl | " .
         'openssl enc -d -aes-256-ctr -pbkdf2 -pass pass:example | cmp - /usr/bin/openssl && echo the same',
         "'$prefix/bin/gpuaes' info --quick");
-my $ran = run([@namespace, 'bash', '-ec', $script], seconds => 300);
+my $ran = run([@namespace, 'bash', '-ec', $script]);
 good($ran, 'the three lines, as printed');
 like($ran->{out}, qr/^  default\n(?:    .*\n)+?    status: active\n  gpuaes\n(?:    .*\n)+?    status: active\n/m,
     'the last of them shows both providers');

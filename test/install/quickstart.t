@@ -246,7 +246,7 @@ SKIP: {
     }
     symlink("$source/docs", "$here/docs") or die;
     symlink("$source/configure", "$here/configure") or die;
-    my $done = quickstart(['/bin/sh'], seconds => 300);
+    my $done = quickstart(['/bin/sh']);
     is($done->{status}, 0, 'the main job on a small file') or diag($done->{out}, $done->{err});
     unlike("$done->{out}$done->{err}", qr/error:|failed/, 'shows no error');
     like($done->{out}, qr/^== (?:A GPU works here\n|No GPU can be used: everything runs on the CPU\nThe reason: \w.*\.$)/m,

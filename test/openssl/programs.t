@@ -229,7 +229,7 @@ sub client
     my $result;
     for (1 .. 600) {
         $result = openssl(['s_client', '-connect', "127.0.0.1:$port", '-tls1_2', '-cipher', $suite, @$arguments],
-            env => $gpuaes, seconds => 200, %how);
+            env => $gpuaes, %how);
         last if !$result->{status};
         last if $result->{err} !~ /connect:errno|Connection refused/;
         select(undef, undef, undef, 0.1);
@@ -243,8 +243,7 @@ sub handshake
     my $port = free_port();
     chdir($folder) or die "$folder: $!";
     my $server = start(['openssl', 's_server', '-WWW', '-accept', "127.0.0.1:$port", '-cert', $certificate, '-key',
-            $private, '-tls1_2', '-cipher', $suite, @etm], env => $gpuaes, seconds => 600,
-        err => "$folder/server");
+            $private, '-tls1_2', '-cipher', $suite, @etm], env => $gpuaes, err => "$folder/server");
     my $hello = client($port, ['-tlsextdebug', @etm]);
     good($hello, "TLS 1.2 $name: the handshake") or diag(slurp("$folder/server"));
     like($hello->{out}, qr/Cipher\s*(?:is|:)\s*$suite/, "TLS 1.2 $name: with $suite");
@@ -264,7 +263,7 @@ sub handshake
     open(my $held, '+<', "$folder/input$port") or die "fifo: $!";
     $server = start(['openssl', 's_server', '-quiet', '-naccept', 1, '-accept', "127.0.0.1:$port", '-cert',
             $certificate, '-key', $private, '-tls1_2', '-cipher', $suite, @etm], env => $gpuaes,
-        in => "$folder/input$port", out => "$folder/received", err => "$folder/server", seconds => 600);
+        in => "$folder/input$port", out => "$folder/received", err => "$folder/server");
     client($port, ['-quiet', '-no_ign_eof', '-nocommands', @etm], in => $plain);
     for (1 .. 600) {
         last if -s "$folder/received" >= 200013;

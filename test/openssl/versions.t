@@ -79,7 +79,7 @@ foreach my $folder (@folders) {
         next;
     }
     foreach my $program (@programs) {
-        my $result = run(["$build/test/$program"], env => $environment, seconds => 600);
+        my $result = run(["$build/test/$program"], env => $environment);
         my $done = () = $result->{out} =~ /^ok /mg;
         is($result->{status}, 0, "$program with $version: $done assertions")
             or diag($result->{out} =~ /^(not ok .*)$/mg, $result->{err});

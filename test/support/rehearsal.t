@@ -12,7 +12,7 @@ use Test::More;
 
 plan(skip_all => 'the default provider stands in') if stand_in();
 my @rehearse = ("$source/test/with_emulated_driver", $build);
-my $probe = run([@rehearse, "$build/tool/gpuaes", 'info'], seconds => 300);
+my $probe = run([@rehearse, "$build/tool/gpuaes", 'info']);
 plan(skip_all => 'there are no namespaces, or no overlays, for us') if $probe->{status} == 77 << 8;
 plan(skip_all => 'the module was built without CUDA: it has no kernels')
     if $probe->{out} =~ /without the CUDA toolkit/;
@@ -37,8 +37,7 @@ my @programs = (
 foreach my $case (@programs) {
     my ($program, %environment) = @$case;
     my @command = $program =~ /\.t$/ ? ($^X, "$source/test/$program") : "$build/test/$program";
-    my $result = run([@rehearse, @command], seconds => 900,
-        env => {GPUAES_TEST_CASES => 30, %environment});
+    my $result = run([@rehearse, @command], env => {GPUAES_TEST_CASES => 30, %environment});
     my $held = () = $result->{out} =~ /^ok (?!.*# SKIP)/mg;
     ok($result->{status} == 0 && $held > 0 && $result->{out} !~ /^not ok (?!.*# TODO)/m,
         "$program: $held assertions")

@@ -20,7 +20,7 @@ my $has_device = $on_emulator || -e '/dev/nvidiactl';
 sub gpuaes
 {
     my ($arguments, %env) = @_;
-    return run([$gpuaes_command, @$arguments], env => {OPENSSL_CONF => $cnf, %env}, seconds => 300);
+    return run([$gpuaes_command, @$arguments], env => {OPENSSL_CONF => $cnf, %env});
 }
 
 # ---- The command itself -----------------------------------------------------------------------
@@ -204,7 +204,7 @@ SKIP: {
     skip('this needs the emulator', 3) if !$on_emulator;
     my ($lines) = slurp("$source/README.md") =~ /^## Try it without a GPU\n.*?\n\n(    .*?)\n\n/ms;
     my $lines_here = $lines =~ s/^ *cd build$/cd '$build'/mr =~ s{\bexample\.enc\b}{$folder/example.enc}gr;
-    my $tried = run(['sh', '-ec', $lines_here], env => {OPENSSL_CONF => $cnf}, seconds => 300);
+    my $tried = run(['sh', '-ec', $lines_here], env => {OPENSSL_CONF => $cnf});
     is($tried->{status}, 0, 'the lines of README run') or diag($lines_here, $tried->{err});
     like($tried->{err}, qr/^by a GPU     : +[1-9]\d+$/m, 'the emulator encrypts');
     like($tried->{out}, qr/^GPU 0: /m, 'and is shown');

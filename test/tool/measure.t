@@ -17,7 +17,7 @@ plan(skip_all => 'a sanitizer would measure for long') if $ENV{GPUAES_TEST_SANIT
 sub measure
 {
     my (%env) = @_;
-    return run(['sh', '-c', 'cd "$0" && exec "$@"', $build, "$source/test/on_gpu_tool", '--quick', "$folder/told"], seconds => 300,
+    return run(['sh', '-c', 'cd "$0" && exec "$@"', $build, "$source/test/on_gpu_tool", '--quick', "$folder/told"],
         env => {GPUAES_POLICY => 'cpu', OPENSSL_MODULES => $ENV{OPENSSL_MODULES} // "$build/provider/.libs", %env});
 }
 
