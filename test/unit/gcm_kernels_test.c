@@ -324,6 +324,34 @@ static void check_products(void)
     tap_ok(ran && wrong[1] == 0, "product_low() and product_high() give the same by integers");
 }
 
+/* ---- Scratch memory -------------------------------------------------------------------- */
+
+static drv_result launch_with(const struct kernels *of, size_t scratch_bytes, unsigned *count)
+{
+    static struct gpuaes_gcm_key key;
+    struct aes_arguments aes = {.in = in_buffer, .out = in_buffer, .blocks = LARGEST};
+    struct kernels_sums before = {0}, own = {.address = out_buffer};
+    struct kernels_scratch scratch = {powers, scratch_bytes};
+    key.schedule.rounds = 14;
+    drv_result r = kernels_launch_gcm(&driver, of, GPUAES_GCM_ENCRYPT, &key, &aes, &before, &own,
+                                      &scratch, stream);
+    *count = own.count;
+    return r;
+}
+
+static void check_scratch(void)
+{
+    struct kernels hybrid = kernels;
+    unsigned count = 0;
+    hybrid.forced = KERNEL_HYBRID;
+    size_t need = kernels_gcm_scratch_bytes(&hybrid, GPUAES_GCM_ENCRYPT, LARGEST);
+    tap_ok(need == 2 * KERNELS_POWERS_BYTES, "%d blocks need two levels of powers", LARGEST);
+    tap_ok(launch_with(&hybrid, need - 1, &count) == DRV_INVALID_VALUE && count == 0,
+           "with a byte less than a launch needs it is refused");
+    tap_ok(launch_with(&hybrid, need, &count) == DRV_SUCCESS && count > 0 && finish(),
+           "with what it needs it runs");
+}
+
 static int set_up(void)
 {
     drv_context context;
@@ -350,5 +378,6 @@ int main(void)
     for (const struct family *family = families; family < families + FAMILIES; family++)
         for (unsigned key_bytes = 16; key_bytes <= 32; key_bytes += 8)
             check_family(family, key_bytes);
+    check_scratch();
     return tap_done();
 }
