@@ -25,10 +25,8 @@ run([$keygen, '-q', '-t', 'ed25519', '-N', '', '-f', "$folder/$_"]) foreach qw(h
 my $rekey = '1M';
 my $release = run(['ssh', '-V'])->{err} =~ /OpenSSH_(\d+)/ ? $1 : 0;
 
-# What the package's service makes when it starts: where sshd shuts its first child in.
-my $empty = '/run/sshd';
-my $made = $< == 0 && !-d $empty && mkdir($empty, 0755);
-END { rmdir($empty) if $made }
+# What the package's service makes when it starts, and leaves: where each sshd shuts its first child in.
+mkdir('/run/sshd', 0755) if $< == 0;
 
 sub sshd
 {
