@@ -105,7 +105,7 @@ bench-report:
 	$(call make_page,read-ahead-template.md,read-ahead.md,$(TSV))
 CLEANFILES += report.new
 
-# The page on an H100 again, of the values on record.
+# Makes the page on an H100 again, of the values on record.
 H100 = $(patsubst %,$(srcdir)/docs/benchmarks/%.tsv,h100 h100-gcm h100-batch h100-device-batch h100-random)
 h100-report:
 	$(call make_page,h100-template.md,benchmarks-h100.md,$(H100))
