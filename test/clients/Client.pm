@@ -10,7 +10,7 @@ use Exporter qw(import);
 use FindBin;
 use lib "$FindBin::Bin/../support";
 use File::Copy qw(copy);
-use Programs qw(:DEFAULT good total free_port);
+use Programs qw(:DEFAULT good total free_port wait_for);
 use Test::More;
 
 our @EXPORT = qw(needs good total free_port certificate server end_server wait_for $world);
@@ -18,9 +18,8 @@ our @EXPORT = qw(needs good total free_port certificate server end_server wait_f
 # A folder that a server which has given up root can read, too.
 our $world = "$folder/world";
 
-my %servers;           # what runs, by process id: the signal that ends it
+my %servers;    # what runs, by process id: the signal that ends it
 my $owner = $$;
-my $limit = 120;       # seconds; for a machine that has much else to do
 
 $SIG{$_} = sub { exit(1) } foreach qw(HUP INT TERM);
 END { local $?; if ($$ == $owner) { end_server($_) foreach keys %servers } }
@@ -67,17 +66,6 @@ sub certificate
                 '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-keyout', $files[0], '-out', $files[1]]),
         'a certificate for localhost');
     return @files;
-}
-
-# Waits until `done` is true; 0 if that does not come.
-sub wait_for
-{
-    my ($done) = @_;
-    for (my $end = time() + $limit; time() < $end;) {
-        return 1 if $done->();
-        select(undef, undef, undef, 0.05);
-    }
-    return 0;
 }
 
 # server(COMMAND, signal => NAME, ready => SUB, as => COMMAND, as start): its process id,

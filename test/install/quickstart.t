@@ -179,7 +179,7 @@ SKIP: {
 
 # The build and the first package each wait for the other, and for nothing longer than a minute; the packages
 # of a build that fails wait until quickstart says so. bash, which quickstart calls for apt alone, installs nothing.
-my $wait = 'wait_for() { n=0; until "$@"; do n=$((n + 1)); test $n -lt 600 || exit 9; sleep 0.1; done; }';
+my $wait = 'wait_for() { n=0; until "$@"; do n=$((n + 1)); test $n -lt 6000 || exit 9; sleep 0.1; done; }';
 my $waiting = 'Waiting for packages that are being installed';
 script("$stand_ins/$_", 'exit 0') foreach qw(curl nginx scp sshd ruby expect parallel dieharder);
 script("$stand_ins/bash", "for name; do :; done; echo \$name >>'$folder/called'");

@@ -7,7 +7,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../support";
-use Programs qw(:DEFAULT good free_port);
+use Programs qw(:DEFAULT good free_port wait_for);
 use Test::More;
 
 my $gpuaes = with_gpuaes();
@@ -227,13 +227,11 @@ sub client
 {
     my ($port, $arguments, %how) = @_;
     my $result;
-    for (1 .. 600) {
-        $result = openssl(['s_client', '-connect', "127.0.0.1:$port", '-tls1_2', '-cipher', $suite, @$arguments],
-            env => $gpuaes, %how);
-        last if !$result->{status};
-        last if $result->{err} !~ /connect:errno|Connection refused/;
-        select(undef, undef, undef, 0.1);
-    }
+    wait_for(sub {
+            $result = openssl(['s_client', '-connect', "127.0.0.1:$port", '-tls1_2', '-cipher', $suite, @$arguments],
+                env => $gpuaes, %how);
+            return !$result->{status} || $result->{err} !~ /connect:errno|Connection refused/;
+        });
     return $result;
 }
 
@@ -265,10 +263,7 @@ sub handshake
             $certificate, '-key', $private, '-tls1_2', '-cipher', $suite, @etm], env => $gpuaes,
         in => "$folder/input$port", out => "$folder/received", err => "$folder/server");
     client($port, ['-quiet', '-no_ign_eof', '-nocommands', @etm], in => $plain);
-    for (1 .. 600) {
-        last if -s "$folder/received" >= 200013;
-        select(undef, undef, undef, 0.1);
-    }
+    wait_for(sub { (-s "$folder/received" // 0) >= 200013 });
     stop($server);
     close($held);
     ok(slurp("$folder/received") eq slurp($plain), "TLS 1.2 $name: 200013 bytes from client to server")

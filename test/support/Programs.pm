@@ -139,13 +139,13 @@ sub refused
     return like($result->{err}, $said, "$name: it says why");
 }
 
-# Waits, for as long as a loaded machine may need, until something is so.
+# Waits until a condition is true; 0 if it is not within ten minutes, which only a hang takes.
 sub wait_for
 {
     my ($condition) = @_;
-    for (1 .. 600) {
+    for (my $end = time() + 600; time() < $end;) {
         return 1 if $condition->();
-        select(undef, undef, undef, 0.1);
+        select(undef, undef, undef, 0.05);
     }
     return 0;
 }
