@@ -7,6 +7,7 @@ use strict;
 use warnings;
 use File::Basename qw(basename);
 use List::Util qw(first max min);
+use POSIX qw(floor);
 use Report::Tables;
 use Results;
 
@@ -95,7 +96,7 @@ sub conclude_pageable
 {
     my @lists = updates('pageable') or return;
     my $worst = min(map { map { $_->{ratio} } @$_ } @lists);
-    return faster(@lists) . sprintf(', and no size is below %.2f of it.', $worst);
+    return faster(@lists) . sprintf(', and no size is below %.2f of it.', floor($worst * 100) / 100);
 }
 
 sub conclude_speed
