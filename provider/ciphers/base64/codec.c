@@ -39,10 +39,14 @@ int base64_format_set(struct base64_format *format, const struct provider *provi
                      *skip = OSSL_PARAM_locate_const(params, BASE64_PARAM_SKIP_WHITE_SPACE);
     if (line_length != NULL) {
         size_t length;
-        if (!OSSL_PARAM_get_size_t(line_length, &length) ||
-            (length != 0 && length != 64 && length != 76)) {
-            error_raise(provider, ERROR_BAD_PARAMETER, "%s must be 0, 64 or 76",
+        if (!OSSL_PARAM_get_size_t(line_length, &length)) {
+            error_raise(provider, ERROR_BAD_PARAMETER, "%s must be a size_t",
                         BASE64_PARAM_LINE_LENGTH);
+            return 0;
+        }
+        if (length != 0 && length != 64 && length != 76) {
+            error_raise(provider, ERROR_BAD_PARAMETER, "%s is %zu, expected 0, 64 or 76",
+                        BASE64_PARAM_LINE_LENGTH, length);
             return 0;
         }
         format->line_length = length;
@@ -88,9 +92,11 @@ int base64_offload(struct base64_codec *c, enum policy_work kind, const unsigned
     return status == GPUAES_OK;
 }
 
-void base64_done(const struct work *work, int chosen, size_t by_gpu)
+void base64_done(const struct work *work, int chosen, size_t offered, size_t by_gpu)
 {
-    statistics_add(work->why, work->len - by_gpu);
+    statistics_add(work->why, (chosen ? offered : work->len) - by_gpu);
+    if (chosen) /* groups, or lines, that are not whole */
+        statistics_add(CPU_SMALL, work->len - offered);
     if (chosen == (by_gpu > work->len / 2))
         policy_done(work, chosen ? MODEL_GPU : MODEL_CPU);
 }
@@ -155,7 +161,8 @@ int base64_encode_update(struct base64_codec *c, unsigned char *out, const unsig
     struct work work = {
         .kind = WORK_BASE64_ENCODE, .in = in, .out = out, .len = len, .out_len = len};
     int device = base64_choose(c, &work);
-    size_t line = c->format.line_length, unit = line != 0 ? line / 4 * 3 : 3, head = 0, by_gpu = 0;
+    size_t line = c->format.line_length, unit = line != 0 ? line / 4 * 3 : 3, head = 0;
+    size_t offered = 0, by_gpu = 0;
     if (device < 0)
         return 0;
     c->offset += len;
@@ -169,15 +176,14 @@ int base64_encode_update(struct base64_codec *c, unsigned char *out, const unsig
     if (device) {
         head = line != 0 && c->column != 0 ? min_u64(groups, (line - c->column) / 4 * 3) : 0;
         out += encode_lines(c, out, in, head);
-        by_gpu = (groups - head) / unit * unit;
-        if (!base64_offload(c, WORK_BASE64_ENCODE, in + head, out, by_gpu))
-            by_gpu = 0;
+        offered = (groups - head) / unit * unit;
+        by_gpu = base64_offload(c, WORK_BASE64_ENCODE, in + head, out, offered) ? offered : 0;
         if (c->undefined)
             return 0;
         out += gpuaes_base64_encoded_size(by_gpu, line);
     }
     (void)encode_lines(c, out, in + head + by_gpu, groups - head - by_gpu);
-    base64_done(&work, device, by_gpu);
+    base64_done(&work, device, offered, by_gpu);
     for (in += groups, len -= groups; len != 0; len--)
         c->group[c->buffered++] = *in++;
     return 1;

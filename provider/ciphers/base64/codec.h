@@ -126,7 +126,10 @@ int base64_choose(const struct base64_codec *c, struct work *work);
 int base64_offload(struct base64_codec *c, enum policy_work kind, const unsigned char *in,
                    unsigned char *out, size_t bytes);
 
-/* Tells the policy and the statistics that a GPU did `by_gpu` bytes, and the CPU the others. */
-void base64_done(const struct work *work, int chosen, size_t by_gpu);
+/*
+ * Tells the policy and the statistics that a GPU, where it was chosen, was offered so many bytes
+ * and did `by_gpu` of them, and that the CPU did the others.
+ */
+void base64_done(const struct work *work, int chosen, size_t offered, size_t by_gpu);
 
 #endif

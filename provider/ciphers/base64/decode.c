@@ -240,11 +240,12 @@ static size_t gather(struct base64_codec *d, unsigned char *scratch, size_t *gat
 }
 
 /*
- * Has the device decode text from the start of a quad on. Returns how many characters that took:
- * 0, with the state as before, where it was not done, on wrong text above all.
+ * Has the device decode text from the start of a quad on, and adds to `offered` how many characters
+ * it was given. Returns how many that took: 0, with the state as before, where it was not done, on
+ * wrong text above all.
  */
 static size_t decode_on_device(struct base64_codec *d, unsigned char **out, unsigned char *scratch,
-                               const unsigned char *in, size_t len)
+                               const unsigned char *in, size_t len, size_t *offered)
 {
     struct base64_codec before = *d;
     size_t quads = 0, taken;
@@ -258,6 +259,7 @@ static size_t decode_on_device(struct base64_codec *d, unsigned char **out, unsi
         pass_quads(d, quads);
         taken = quads;
     }
+    *offered += quads != 0 ? taken : 0;
     if (base64_offload(d, WORK_BASE64_DECODE, in, *out, quads)) {
         *out += quads / 4 * 3;
         return taken;
@@ -269,7 +271,7 @@ static size_t decode_on_device(struct base64_codec *d, unsigned char **out, unsi
 
 /* The device does what it can of each piece, of which there is one where nothing is gathered. */
 static int decode_with_device(struct base64_codec *d, unsigned char **out, const unsigned char *in,
-                              size_t len, size_t *by_gpu)
+                              size_t len, size_t *offered, size_t *by_gpu)
 {
     size_t most = has_separators(d) ? min_u64(len, SCRATCH_PIECE) : len;
     unsigned char *scratch = has_separators(d) ? OPENSSL_malloc(most) : NULL;
@@ -278,7 +280,7 @@ static int decode_with_device(struct base64_codec *d, unsigned char **out, const
         size_t taken = 0;
         piece = d->buffered != 0 ? 1 : min_u64(len, most);
         if (d->buffered == 0 && !d->padded && (scratch != NULL || !has_separators(d)))
-            taken = decode_on_device(d, out, scratch, in, piece);
+            taken = decode_on_device(d, out, scratch, in, piece, offered);
         *by_gpu += taken;
         ok = !d->undefined && decode_cpu(d, out, in + taken, piece - taken);
     }
@@ -311,12 +313,13 @@ int base64_decode_update(struct base64_codec *d, unsigned char *out, size_t *pro
     struct work work = {
         .kind = WORK_BASE64_DECODE, .in = in, .out = out, .len = len, .out_len = len};
     int device = base64_choose(d, &work);
-    size_t by_gpu = 0;
+    size_t offered = 0, by_gpu = 0;
     if (device < 0)
         return 0;
-    int ok = device ? decode_with_device(d, &end, in, len, &by_gpu) : decode_cpu(d, &end, in, len);
+    int ok = device ? decode_with_device(d, &end, in, len, &offered, &by_gpu)
+                    : decode_cpu(d, &end, in, len);
     if (ok)
-        base64_done(&work, device, by_gpu);
+        base64_done(&work, device, offered, by_gpu);
     *produced = (size_t)(end - out);
     return ok;
 }
