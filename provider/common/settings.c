@@ -82,22 +82,18 @@ static int read_word(const struct reader *reader, const char *key, const char *c
     return refuse(reader, key, value, expected);
 }
 
-/* A decimal number with an optional K, M or G (powers of 1024). 0 if it is none. */
+/* A decimal number with an optional K, M, G or T (powers of 1024). 0 if it is none. */
 static int parse_number(const char *text, uint64_t *number)
 {
+    static const char units[] = "KMGT";
     char *end;
     if (*text < '0' || *text > '9')
         return 0;
     errno = 0;
     unsigned long long n = strtoull(text, &end, 10);
-    if (errno != 0)
-        return 0;
-    unsigned shift = 0;
-    if (*end == 'K' || *end == 'M' || *end == 'G')
-        shift = *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
-    if (shift != 0)
-        end++;
-    if (*end != '\0' || n > UINT64_MAX >> shift)
+    const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
+    unsigned shift = unit != NULL ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (errno != 0 || end[unit != NULL] != '\0' || n > UINT64_MAX >> shift)
         return 0;
     *number = (uint64_t)n << shift;
     return 1;
@@ -118,10 +114,13 @@ static int read_number(const struct reader *reader, const char *key, const char 
     }
     int at = word == NULL ? 0 : snprintf(expected, sizeof expected, "\"%s\" or ", word);
     if (most >= SIZE_MAX - 1)
-        (void)snprintf(expected + at, sizeof expected - (size_t)at, "a number of bytes");
+        at += snprintf(expected + at, sizeof expected - (size_t)at, "a number of bytes");
     else
-        (void)snprintf(expected + at, sizeof expected - (size_t)at, "a number from %llu to %llu",
+        at += snprintf(expected + at, sizeof expected - (size_t)at, "a number from %llu to %llu",
                        (unsigned long long)least, (unsigned long long)most);
+    if (strstr(key, "-bytes") != NULL)
+        (void)snprintf(expected + at, sizeof expected - (size_t)at,
+                       "; K, M, G or T behind it are powers of 1024");
     return refuse(reader, key, value, expected);
 }
 
@@ -153,7 +152,7 @@ static int read_devices(const struct reader *reader, uint64_t *devices)
         return 1;
     if (strcmp(value, "all") != 0)
         return refuse(reader, "devices", value,
-                      "\"all\" or numbers of CUDA devices such as \"0\" or \"0,2\"");
+                      "\"all\" or numbers of CUDA devices from 0 to 63, such as \"0\" or \"0,2\"");
     *devices = GPUAES_ALL_DEVICES;
     return 1;
 }

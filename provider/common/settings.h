@@ -34,7 +34,7 @@ enum { SETTINGS_TEXT = 192, SETTINGS_NAME = 32 };
 /* A value that is refused. `value` is shortened and printable. */
 struct settings_fault {
     const char *key;
-    char value[64], expected[64];
+    char value[64], expected[112];
 };
 
 /* Returns the value of a key, or NULL where it is not set. */

@@ -1,7 +1,7 @@
 """Whether the CPU or a device works on memory of the host.
 
-The environment's GPUAES_POLICY and GPUAES_MIN_BYTES mean what they mean to the OpenSSL provider (see
-provider-gpuaes(7)):
+The environment's GPUAES_POLICY and GPUAES_MIN_BYTES take the values that they have for the OpenSSL provider
+(see provider-gpuaes(7)):
 
 - `auto`: a device, if one has been started, for HOST_MIN_BYTES or more, or for GPUAES_MIN_BYTES. Data of the
   host starts no device: gpuaes.start() does, and any work on device memory.
@@ -21,17 +21,17 @@ from . import _library
 # call does not wait for others that use the device.
 HOST_MIN_BYTES = 1 << 20
 
-_SUFFIXES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def _min_bytes() -> int:
     text = os.environ.get("GPUAES_MIN_BYTES", "auto").strip()
     if text == "auto":
         return HOST_MIN_BYTES
-    factor = _SUFFIXES.get(text[-1:].lower(), 1)
+    factor = _SUFFIXES.get(text[-1:], 1)
     digits = text if factor == 1 else text[:-1]
     if not digits.isascii() or not digits.isdigit():
-        raise ValueError(f"GPUAES_MIN_BYTES is {text!r}: expected auto, or a number of bytes, with K, M or G behind it")
+        raise ValueError(f"GPUAES_MIN_BYTES is {text!r}: expected auto, or a number of bytes, with K, M, G or T behind it")
     return int(digits) * factor
 
 
@@ -47,7 +47,7 @@ def goes_to_device(count: int) -> bool:
         return True
     if policy != "auto":
         raise ValueError(f"GPUAES_POLICY is {policy!r}: expected auto, gpu or cpu")
-    return _library.is_ready() and count >= _min_bytes()
+    return count >= _min_bytes() and _library.is_ready()
 
 
 def flags() -> int:

@@ -57,12 +57,12 @@ static int is_word(const struct rule *rule, const char *value)
 
 static int is_number(const struct rule *rule, const char *value)
 {
-    static const char units[] = "KMG";
+    static const char units[] = "KMGT";
     unsigned __int128 n = 0;
     size_t digits = strspn(value, "0123456789");
     const char *unit = value[digits] != '\0' ? strchr(units, value[digits]) : NULL;
     for (size_t i = 0; i < digits; i++)
-        n = n >> 90 == 0 ? n * 10 + (unsigned)(value[i] - '0') : n;
+        n = n >> 80 == 0 ? n * 10 + (unsigned)(value[i] - '0') : n;
     if (digits == 0 || (value[digits] != '\0' && (unit == NULL || value[digits + 1] != '\0')))
         return 0;
     for (const char *u = units; unit != NULL && u <= unit; u++)

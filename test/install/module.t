@@ -140,7 +140,7 @@ my @wrong = (
     ['start', 'now', 'auto, eager or never'],
     ['start-bytes', 'many', 'number'],
     ['start-bytes', '-1', 'number'],
-    ['start-bytes', '1T', 'number'],
+    ['start-bytes', '1P', 'number of bytes; K, M, G or T behind it are powers of 1024'],
     ['start-bytes', '99999999999999999999', 'number'],
     ['idle-seconds', '1.5', 'number'],
     ['min-bytes', 'none', 'auto'],
