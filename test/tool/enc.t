@@ -366,7 +366,7 @@ refused($bad, qr/^gpuaes dec: bad decrypt: the password or key is wrong/m, 'a wr
 ok(!-e "$folder/none", 'and leaves no output');
 
 SKIP: {
-    skip('the default provider stands in', 2) if stand_in();
+    skip('the default provider stands in', 12) if stand_in();
     my $verbose = gpuaes(['enc', '-aes-256-ctr', '-v', '-K', $key, '-iv', $iv, '-in', $in, '-out', $out]);
     like($verbose->{err}, qr/^bytes read   :\s+240000\nbytes written:\s+240000\nby a GPU     :\s+240000$/m, '-v says by whom');
     my $cpu = run([$gpuaes_command, 'enc', '-aes-256-ctr', '-v', '-K', $key, '-iv', $iv, '-in', $in, '-out', $back],
@@ -376,6 +376,10 @@ SKIP: {
     foreach my $command (['enc', '-aes-256-ctr', '-K', $key, '-iv', $iv, '-in', $in], ['base64', $in]) {
         my $wanted = run([$gpuaes_command, @$command], env => {%$ours, OPENSSL_MODULES => '/nowhere', GPUAES_POLICY => 'gpu'});
         refused($wanted, qr/^gpuaes \w+: GPUAES_POLICY=gpu in the environment, but the provider gpuaes cannot be loaded: \w/m, "$command->[0]: but not with GPUAES_POLICY=gpu");
+        my $wrong = run([$gpuaes_command, @$command], env => {%$ours, GPUAES_THREADS => 'many'});
+        refused($wrong, qr/^gpuaes \w+: GPUAES_THREADS in the environment has the value "many", expected "auto" or a number from 1 to 64$/m,
+            "$command->[0]: a wrong setting");
+        is($wrong->{out}, '', 'and nothing is written');
     }
 }
 

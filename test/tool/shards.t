@@ -102,7 +102,7 @@ foreach my $case (
     is(length(gpuaes(['enc', @ecb, '--offset', 0, '--length', 16])->{out}), 16, 'the others have none');
     is(length(gpuaes(['enc', @ecb, '--offset', 32])->{out}), 0, 'a part at the end is empty');
     my $behind = gpuaes(['enc', @ecb, '--offset', 48]);
-    refused($behind, qr/--offset 48: .* is shorter/, 'one behind the end fails');
+    refused($behind, qr/--offset 48: the input, ".*", is shorter/, 'one behind the end fails');
 }
 
 # ---- What cannot be cut -------------------------------------------------------------------------
@@ -123,7 +123,7 @@ foreach my $case (
     refused($result, qr/^gpuaes ...: $said/m, "@$options: refused");
 }
 my $salted = gpuaes(['enc', '-aes-256-ctr', '-pbkdf2', '-k', 'x', '--offset', 16, '-in', $in]);
-like($salted->{err}, qr/expected -S, or -K and -iv, since all parts must have the same salt/, 'a salt of each part');
+like($salted->{err}, qr/expected -S, -nosalt, or -K and -iv, since all parts must have the same salt/, 'a salt of each part');
 
 # ---- The script, GNU parallel, Slurm ---------------------------------------------------------------
 

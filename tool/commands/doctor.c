@@ -3,6 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#define _GNU_SOURCE
+#include <limits.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,15 +33,21 @@ static int examine_module(const struct library *library)
         return 1;
     }
     const char *folder = getenv("OPENSSL_MODULES");
-    char text[CONFIGURATION_TEXT];
+    char text[CONFIGURATION_TEXT], path[PATH_MAX];
     if (!configuration_environment(text)) {
         (void)printf("The provider cannot be loaded: %s.\n  Correct that variable, or unset it.\n",
                      text);
         return 0;
     }
-    (void)printf("The provider cannot be loaded: %s.\n  Put gpuaes.so into %s, or set "
-                 "OPENSSL_MODULES to the folder where it is.\n",
-                 library->why_not, folder != NULL ? folder : MODULES_FOLDER);
+    if (folder == NULL)
+        folder = MODULES_FOLDER;
+    (void)snprintf(path, sizeof path, "%s/gpuaes.so", folder);
+    (void)printf("The provider cannot be loaded: %s.\n", library->why_not);
+    if (access(path, F_OK) == 0)
+        (void)printf("  %s is there: install gpuaes again, built for this system.\n", path);
+    else
+        (void)printf("  Put gpuaes.so into %s, or set OPENSSL_MODULES to the folder where it is.\n",
+                     folder);
     return 0;
 }
 
@@ -56,6 +64,8 @@ static int examine_environment(void)
 static const char *advice(void)
 {
     struct stat file;
+    if (rates_forbidden() != NULL)
+        return "Change that variable, or unset it.";
     if (stat("/dev/nvidiactl", &file) != 0)
         return "There is no /dev/nvidiactl: either there is no NVIDIA GPU, or its driver is not "
                "installed, or this is a container that was not given the GPU.";
@@ -63,6 +73,9 @@ static const char *advice(void)
         return "/dev/nvidiactl is not a character device: the driver did not make it.";
     if (access("/dev/nvidiactl", R_OK | W_OK) != 0)
         return "This user may not open /dev/nvidiactl.";
+    if (secure_getenv("GPUAES_DEVICES") != NULL)
+        return "GPUAES_DEVICES in the environment says which GPUs may be used; \"nvidia-smi -L\" "
+               "lists those that there are.";
     return "\"nvidia-smi\" says whether the driver works; provider-gpuaes(7) lists what else "
            "can be in the way.";
 }

@@ -189,7 +189,7 @@ static int derive(struct enc *enc)
     int iterations = o->iterations != 0 ? (int)o->iterations : o->pbkdf2 ? PBKDF2_ITERATIONS : 0;
     EVP_MD *md = EVP_MD_fetch(enc->stream.library.context, name, NULL);
     if (md == NULL)
-        return complain_openssl("-md %s: expected a digest, such as sha256", name);
+        return complain("-md %s: expected a digest, such as sha256", name);
     int ok =
         get_salt(enc) && key_derive(&enc->material, enc->job.cipher, md, enc->password, iterations);
     EVP_MD_free(md);

@@ -40,7 +40,7 @@ static const char help[] =
     "  -rand FILES         add these files to the random number generator, for the salt\n"
     "  -writerand FILE     write random bytes to this file, for a later -rand\n"
     "Parts of a stream; see docs/shards.md:\n"
-    "  --offset N          begin at this byte (K, M, G: powers of 1024)\n"
+    "  --offset N          begin at this byte (K, M, G, T: powers of 1024)\n"
     "  --length N          so many bytes\n"
     "  --piece             the input is that part alone, not the whole (CTR)\n"
     "How:\n"

@@ -36,9 +36,10 @@ static void print_devices(int ready, const char *why_not)
     if (ready)
         (void)printf("start of the GPU: %" PRIu64 " ms\n", statistics.start_ms);
     if (ready && gpuaes_get_settings(&settings))
-        (void)printf("CPU: a large update in pageable memory uses up to %u threads\n",
-                     settings.threads);
-    (void)printf("CPU: gpuaes enc uses %u threads%s\n", pipeline_threads(UINT64_MAX),
+        (void)printf("CPU: a large update in pageable memory uses up to %u thread%s\n",
+                     settings.threads, settings.threads == 1 ? "" : "s");
+    unsigned threads = pipeline_threads(UINT64_MAX);
+    (void)printf("CPU: gpuaes enc uses %u thread%s%s\n", threads, threads == 1 ? "" : "s",
                  ready ? "" : ", of libcrypto's AES alone");
 }
 

@@ -32,8 +32,8 @@ int shard_check(const struct enc_options *o, const struct cipher_job *job)
         return complain("--offset: not together with -a, since parts of Base64 are not to be "
                         "put together");
     if (o->key == NULL && !o->decrypt && !o->no_salt && o->salt == NULL)
-        return complain("--offset: expected -S, or -K and -iv, since all parts must have the "
-                        "same salt");
+        return complain("--offset: expected -S, -nosalt, or -K and -iv, since all parts must have "
+                        "the same salt");
     if (o->is_piece && !is_ctr(job))
         return complain("--piece: expected -aes-...-ctr; with -%s, the blocks before and behind "
                         "are needed",
@@ -68,8 +68,8 @@ int shard_enter(const struct enc_options *o, struct source *source, struct ciphe
     if (found < 0)
         return complain("%s: %s", source->name, strerror(errno));
     if (!found)
-        return complain("--offset %llu: %s is shorter", (unsigned long long)o->offset,
-                        source->name);
+        return complain("--offset %llu: the input, \"%s\", is shorter",
+                        (unsigned long long)o->offset, source->name);
     /* Behind the end there is no block to be padded: the part before has it. */
     if (source_peek(source, &data, 1) == 0)
         job->padding = 0;

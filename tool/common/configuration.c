@@ -51,14 +51,19 @@ static const char *section_of(const CONF *conf, const char *providers, const cha
     return NULL;
 }
 
+/* What has to be done before the installed file can be used. */
+static const char *install_first(void)
+{
+    if (access(INSTALLED_CNF, R_OK) == 0)
+        return "";
+    return "install gpuaes (" INSTALLED_CNF " is missing), then ";
+}
+
 /* The installed file, included, has all lines that are missing. Returns 0, as the others do. */
 static int lacks(struct configuration *c, const char *why)
 {
-    int is_installed = access(INSTALLED_CNF, R_OK) == 0;
     because(c, "%s", why);
-    change(c, "%swrite \".include %s\" as its first line",
-           is_installed ? "" : "install gpuaes (" INSTALLED_CNF " is missing), then ",
-           INSTALLED_CNF);
+    change(c, "%swrite \".include " INSTALLED_CNF "\" as its first line", install_first());
     return 0;
 }
 
@@ -133,7 +138,7 @@ static CONF *read_lines(struct configuration *c)
     long line = 0;
     if (access(c->path, R_OK) != 0) {
         because(c, "it cannot be read: %s", strerror(errno));
-        change(c, "set OPENSSL_CONF to " INSTALLED_CNF);
+        change(c, "%sset OPENSSL_CONF to " INSTALLED_CNF, install_first());
         return NULL;
     }
     CONF *conf = NCONF_new(NULL);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/common/configuration.h"
 #include "tool/common/message.h"
 
 void library_start_device(const struct library *library)
@@ -38,15 +39,20 @@ int library_open(struct library *library)
         library_close(library);
         return complain_openssl("the default provider of OpenSSL cannot be loaded");
     }
+    ERR_clear_error();
     library->gpuaes = OSSL_PROVIDER_load(library->context, "gpuaes");
+    /* The first error has the path and what dlopen() says of it, the last one the name alone. */
     if (library->gpuaes == NULL)
-        (void)snprintf(library->why_not, sizeof library->why_not, "%s", openssl_reason());
+        (void)snprintf(library->why_not, sizeof library->why_not, "%s", openssl_first_reason());
     return 1;
 }
 
 int library_check(const struct library *library)
 {
     const char *policy = secure_getenv("GPUAES_POLICY");
+    char wrong[CONFIGURATION_TEXT];
+    if (library->gpuaes == NULL && !configuration_environment(wrong))
+        return complain("%s", wrong);
     if (library->gpuaes != NULL || policy == NULL || strcmp(policy, "gpu") != 0)
         return 1;
     return complain(

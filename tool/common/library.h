@@ -26,7 +26,7 @@ struct library {
 int library_open(struct library *library);
 void library_close(struct library *library);
 
-/* 0 where our provider is not there, and the environment wants it; it says so. */
+/* 0 where our provider is not there, and the environment wants it or is why; it says so. */
 int library_check(const struct library *library);
 
 /*

@@ -22,18 +22,32 @@ int complain(const char *format, ...)
     return 0;
 }
 
-const char *openssl_reason(void)
+/* The text of an error of the queue, which is emptied. */
+static const char *reason_of(unsigned long error, const char *data, int flags)
 {
     static _Thread_local char text[300];
-    const char *data = NULL;
-    int flags = 0;
-    unsigned long error = ERR_peek_last_error_all(NULL, NULL, NULL, &data, &flags);
     const char *reason = error != 0 ? ERR_reason_error_string(error) : NULL;
     int has_data = data != NULL && (flags & ERR_TXT_STRING) != 0 && data[0] != '\0';
     (void)snprintf(text, sizeof text, "%s%s%s", reason != NULL ? reason : "",
                    reason != NULL && has_data ? ": " : "", has_data ? data : "");
     ERR_clear_error();
     return text;
+}
+
+const char *openssl_reason(void)
+{
+    const char *data = NULL;
+    int flags = 0;
+    unsigned long error = ERR_peek_last_error_all(NULL, NULL, NULL, &data, &flags);
+    return reason_of(error, data, flags);
+}
+
+const char *openssl_first_reason(void)
+{
+    const char *data = NULL;
+    int flags = 0;
+    unsigned long error = ERR_peek_error_all(NULL, NULL, NULL, &data, &flags);
+    return reason_of(error, data, flags);
 }
 
 int complain_openssl(const char *format, ...)

@@ -54,14 +54,19 @@ static int forbids(const char *name, const char *value)
     return is != NULL && strcmp(is, value) == 0;
 }
 
+const char *rates_forbidden(void)
+{
+    if (forbids("GPUAES_POLICY", "cpu"))
+        return "GPUAES_POLICY=cpu in the environment forbids it";
+    if (forbids("GPUAES_START", "never"))
+        return "GPUAES_START=never in the environment forbids it";
+    return NULL;
+}
+
 int rates_wait_for_device(struct library *library, const char **why_not)
 {
-    *why_not = "";
-    if (forbids("GPUAES_POLICY", "cpu"))
-        *why_not = "GPUAES_POLICY=cpu in the environment forbids it";
-    else if (forbids("GPUAES_START", "never"))
-        *why_not = "GPUAES_START=never in the environment forbids it";
-    if ((*why_not)[0] != '\0')
+    *why_not = rates_forbidden();
+    if (*why_not != NULL)
         return 0;
     library_start_device(library);
     int ready = gpuaes_start(NULL, NULL, 1) == GPUAES_READY;

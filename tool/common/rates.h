@@ -29,6 +29,9 @@ struct rates_plan {
  */
 void rates_want_device(void);
 
+/* What in the environment forbids a device, as a sentence, or NULL. */
+const char *rates_forbidden(void);
+
 /* Waits for the device; 1, or 0 where there is none, and then why. */
 int rates_wait_for_device(struct library *library, const char **why_not);
 
