@@ -85,9 +85,18 @@ static unsigned char *bytes_at(CUdeviceptr pointer)
     return (unsigned char *)(uintptr_t)pointer; /* one address space for both */
 }
 
+static size_t mebibytes(const char *text)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+    if (*end != '\0' || n < 1 || n > 1 << 20)
+        fail("the argument must be a number of MiB, from 1 to 1048576");
+    return (size_t)n << 20;
+}
+
 int main(int argc, char **argv)
 {
-    size_t bytes = (argc > 1 ? strtoul(argv[1], NULL, 10) : 256) << 20, i;
+    size_t bytes = argc > 1 ? mebibytes(argv[1]) : (size_t)256 << 20, i;
     OSSL_PROVIDER *gpuaes = OSSL_PROVIDER_load(NULL, "gpuaes");
     OSSL_PROVIDER *cpu = OSSL_PROVIDER_load(NULL, "default");
     unsigned char *plain = malloc(bytes), *cipher = malloc(bytes), *expected = malloc(bytes);

@@ -61,6 +61,9 @@ like($gcm->{out}, qr/^by a GPU\nin pinned memory$/m, 'gcm_pinned works in pinned
 like($gcm->{out}, qr/^a changed message is refused$/m, 'gcm_pinned refuses a changed message');
 $gcm = run(["$build/docs/examples/gcm_pinned", 1], env => {%environment, GPUAES_POLICY => 'cpu'});
 is($gcm->{status}, 0, 'gcm_pinned ends well without a GPU') or diag($gcm->{out}, $gcm->{err});
+my $many = run(["$build/docs/examples/gcm_pinned", 'many'], env => \%environment);
+is($many->{status} >> 8, 1, 'gcm_pinned refuses a size that is no number');
+like($many->{err}, qr/must be a number of MiB, from 1/, 'and says what it expects');
 like($gcm->{out}, qr/^no GPU can be used\nin memory of malloc\(\)\n.*^the CPU agrees$/ms, 'and says that there is none');
 
 SKIP: {
