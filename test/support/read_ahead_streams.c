@@ -34,17 +34,27 @@ uint64_t devices_in_use(void)
     return figure("devices");
 }
 
-int ahead_start(long most_ms)
+/* Whether a new context, which asks for a device, could be had. */
+static int ask_for_device(void)
 {
     static const unsigned char nothing[32];
     EVP_CIPHER_CTX *context = context_open(1, "AES-256-CTR", nothing, nothing, 1, NULL);
     int ok = context != NULL;
     EVP_CIPHER_CTX_free(context);
-    if (!ok || stand_in())
-        return ok;
-    for (long i = 0; !devices_in_use() && i < most_ms; i++)
+    return ok;
+}
+
+int ahead_start(long most_ms)
+{
+    /* A request that comes while a device is being released starts none: so it is made again. */
+    for (long i = 0; i < most_ms; i++) {
+        if (i % 100 == 0 && !ask_for_device())
+            return 0;
+        if (stand_in() || devices_in_use())
+            return 1;
         sleep_ms(1);
-    return devices_in_use() != 0;
+    }
+    return 0;
 }
 
 int ahead_begin(void)
