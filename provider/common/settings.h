@@ -29,7 +29,7 @@ struct settings {
     struct gpuaes_settings process; /* of the whole process; what is not set as there */
 };
 
-enum { SETTINGS_TEXT = 192, SETTINGS_NAME = 32 };
+enum { SETTINGS_TEXT = 256, SETTINGS_NAME = 32 };
 
 /* A value that is refused. `value` is shortened and printable. */
 struct settings_fault {
