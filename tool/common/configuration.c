@@ -51,7 +51,7 @@ static const char *section_of(const CONF *conf, const char *providers, const cha
     return NULL;
 }
 
-/* What has to be done before the installed file can be used. */
+/* Returns the step that comes before a use of the installed file; "" if the file is there. */
 static const char *install_first(void)
 {
     if (access(INSTALLED_CNF, R_OK) == 0)

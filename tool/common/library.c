@@ -51,9 +51,11 @@ int library_check(const struct library *library)
 {
     const char *policy = secure_getenv("GPUAES_POLICY");
     char wrong[CONFIGURATION_TEXT];
-    if (library->gpuaes == NULL && !configuration_environment(wrong))
+    if (library->gpuaes != NULL)
+        return 1;
+    if (!configuration_environment(wrong))
         return complain("%s", wrong);
-    if (library->gpuaes != NULL || policy == NULL || strcmp(policy, "gpu") != 0)
+    if (policy == NULL || strcmp(policy, "gpu") != 0)
         return 1;
     return complain(
         "GPUAES_POLICY=gpu in the environment, but the provider gpuaes cannot be loaded: "

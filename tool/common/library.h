@@ -26,7 +26,10 @@ struct library {
 int library_open(struct library *library);
 void library_close(struct library *library);
 
-/* 0 where our provider is not there, and the environment wants it or is why; it says so. */
+/*
+ * Returns 1; 0 after a complaint where our provider is not loaded, and the environment demands it
+ * or has a wrong value.
+ */
 int library_check(const struct library *library);
 
 /*

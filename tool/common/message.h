@@ -18,7 +18,7 @@ int complain_openssl(const char *format, ...) __attribute__((format(printf, 1, 2
 /* Returns OpenSSL's last error as a sentence, "" if there was none, and clears the queue. */
 const char *openssl_reason(void);
 
-/* The same of its first error: the cause, where each caller has added what it could not do. */
+/* Returns OpenSSL's first error likewise: the cause, where each caller has added an error. */
 const char *openssl_first_reason(void);
 
 #endif

@@ -29,7 +29,8 @@ struct rates_plan {
  */
 void rates_want_device(void);
 
-/* What in the environment forbids a device, as a sentence, or NULL. */
+/* Returns a sentence on the variable of the environment that forbids a device; NULL if none does.
+ */
 const char *rates_forbidden(void);
 
 /* Waits for the device; 1, or 0 where there is none, and then why. */
