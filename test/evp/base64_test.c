@@ -438,6 +438,12 @@ static void test_parameters(void)
     (void)ERR_peek_error_all(NULL, NULL, NULL, &data, NULL);
     tap_ok(data != NULL && !strcmp(data, "line-length is 65, expected 0, 64 or 76"),
            "the error names the value: %s", data != NULL ? data : "none");
+    ERR_clear_error();
+    OSSL_PARAM text[] = {OSSL_PARAM_construct_utf8_string("line-length", "64", 0), OSSL_PARAM_END};
+    int taken = EVP_CipherInit_ex2(context, base64, NULL, NULL, 1, text);
+    (void)ERR_peek_error_all(NULL, NULL, NULL, &data, NULL);
+    tap_ok(!taken && data != NULL && strstr(data, "line-length must be an integer") != NULL,
+           "so is a text");
     length = 76;
     tap_ok(EVP_CipherInit_ex2(context, base64, key, key, 1, bad) &&
                EVP_CIPHER_CTX_get_params(context, get) && got == 76,

@@ -40,7 +40,7 @@ int base64_format_set(struct base64_format *format, const struct provider *provi
     if (line_length != NULL) {
         size_t length;
         if (!OSSL_PARAM_get_size_t(line_length, &length)) {
-            error_raise(provider, ERROR_BAD_PARAMETER, "%s must be a size_t",
+            error_raise(provider, ERROR_BAD_PARAMETER, "%s must be an integer, 0, 64 or 76",
                         BASE64_PARAM_LINE_LENGTH);
             return 0;
         }
