@@ -29,8 +29,7 @@ struct rates_plan {
  */
 void rates_want_device(void);
 
-/* Returns a sentence on the variable of the environment that forbids a device; NULL if none does.
- */
+/* Returns a sentence on the variable of the environment that forbids a device, or NULL. */
 const char *rates_forbidden(void);
 
 /* Waits for the device; 1, or 0 where there is none, and then why. */
