@@ -76,6 +76,9 @@ int main(int argc, char **argv)
             right &= ends_well(ways[i], turn * STEP_MS + (long)i * 7);
         tap_ok(right, "a process can end while the device starts: %s", ways[i]);
     }
-    tap_ok(ends_well("load", 0), "an exit waits for kernels that are being loaded");
+    if (application_hook("emulator_calls") != NULL)
+        tap_ok(ends_well("load", 0), "an exit waits for kernels that are being loaded");
+    else
+        tap_skip("this driver does not tell when it loads kernels");
     return tap_done();
 }
