@@ -35,6 +35,7 @@ nobase_dist_doc_DATA = docs/gpuaes.cnf \
 	docs/examples/encrypt_file.c docs/examples/gcm_pinned.c docs/examples/opacus_secure.py \
 	docs/examples/parquet_decrypt.c \
 	docs/examples/parquet_decrypt.py docs/examples/parquet_footer.c docs/examples/parquet_footer.h \
+	docs/examples/parquet_footer.py \
 	docs/examples/parquet_gpu.c docs/examples/parquet_gpu.h \
 	docs/examples/parquet_pages.c docs/examples/parquet_pages.h \
 	docs/examples/torch_tensor.py \

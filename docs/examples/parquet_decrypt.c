@@ -6,11 +6,11 @@
  *
  *     -f   key of the footer
  *     -k   key of a column, a path such as a.list.element; columns without one have the footer's
- *     -p   AAD prefix, where the file does not have it
+ *     -p   AAD prefix; where the file has it, too, the two must be equal
  *
  * FOLDER/R-C gets the pages of row group R in column C (0, 1...) as they are in a file without
- * encryption: compressed, without their headers. Columns that are not encrypted are left out, and
- * nothing is written unless all is authentic. All keys have one size.
+ * encryption: compressed, without their headers. Columns that are not encrypted, or have no pages
+ * there, are left out, and nothing is written unless all is authentic. All keys have one size.
  *
  * Compile it with: cc -O2 parquet_{decrypt,pages,gpu,footer}.c -lgpuaes -ldl
  *

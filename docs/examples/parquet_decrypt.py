@@ -6,105 +6,38 @@ columns and row groups, by one call (in AES_GCM_CTR_V1 two: headers are GCM then
 
     -f   key of the footer
     -k   key of a column, a path such as a.list.element; columns without one have the footer's
-    -p   AAD prefix, where the file does not have it
+    -p   AAD prefix; where the file has it, too, the two must be equal
 
 FOLDER/R-C gets the pages of row group R in column C (0, 1...) as they are in a file without
-encryption: compressed, without their headers. Columns that are not encrypted are left out, and
-nothing is written unless all is authentic. All keys have one size.
+encryption: compressed, without their headers. Columns that are not encrypted, or have no pages there,
+are left out, and nothing is written unless all is authentic. All keys have one size.
 
 The format: https://github.com/apache/parquet-format/blob/master/Encryption.md. A module is
 length (4) | nonce (12) | ciphertext | tag (16); pages of AES_GCM_CTR_V1 have no tag, and so nothing
 shows that they are what was written: the text of such a page is not authenticated.
-parquet_decrypt.c does the same in C.
+parquet_footer.py reads the structures; parquet_decrypt.c does the same in C.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
 import argparse
 import ctypes
 import hmac
+import os
 import struct
 import sys
-from ctypes import byref, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 
-LENGTH, NONCE, TAG = 4, 12, 16
+from parquet_footer import (
+    COLUMN_METADATA as METADATA, FILE_CRYPTO_METADATA, FILE_METADATA, NUMBERS, PAGE_HEADER, Refused, Thrift,
+)
 
-
-class Refused(Exception):
-    """The file is not what it should be; the message says where."""
-
-
-# ---- Thrift's compact protocol ------------------------------------------------
-
-
-class Binary(bytearray):
-    """`at`: where it was read."""
-
-
-class Thrift:
-    """Reads values; structs and unions become {number of the field: value}."""
-
-    def __init__(self, data, at=0):
-        self.data, self.at = data, at
-
-    def take(self, count):
-        self.at += count
-        if self.at > len(self.data):
-            raise Refused("a Thrift structure ends within a value")
-        return self.data[self.at - count:self.at]
-
-    def varint(self):
-        value = shift = 0
-        while True:
-            byte = self.take(1)[0]
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    def integer(self):
-        zigzag = self.varint()
-        return zigzag >> 1 ^ -(zigzag & 1)
-
-    def list(self):
-        byte = self.take(1)[0]
-        count, kind = byte >> 4, byte & 15
-        if count == 15:
-            count = self.varint()
-        return [self.take(1) == b"\1" if kind in (1, 2) else self.value(kind) for _ in range(count)]
-
-    def struct(self):
-        fields, number = {}, 0
-        while True:
-            byte = self.take(1)[0]
-            if not byte:
-                return fields
-            number = number + (byte >> 4) if byte >> 4 else self.integer()
-            fields[number] = self.value(byte & 15)
-
-    def value(self, kind):
-        if kind in (1, 2):
-            return kind == 1
-        if kind in (4, 5, 6):
-            return self.integer()
-        if kind in (3, 7):
-            return self.take(1 if kind == 3 else 8)
-        if kind == 8:
-            binary = Binary(self.take(self.varint()))
-            binary.at = self.at - len(binary)
-            return binary
-        if kind in (9, 10):
-            return self.list()
-        if kind == 12:
-            return self.struct()
-        raise Refused(f"a Thrift structure has a field of type {kind}")
+LENGTH, NONCE, TAG, UNIQUE = 4, 12, 16, 8
+PREFIX_MOST = 4096  # it is repeated for each module
 
 
 # ---- The GPU ---------------------------------------------------------------------
 
-cuda = ctypes.CDLL("libcuda.so.1")
-gpuaes = ctypes.CDLL("libgpuaes.so.0")
-for name in "gpuaes_status_text", "gpuaes_reason":
-    getattr(gpuaes, name).restype = c_char_p
+cuda = gpuaes = None  # the libraries, which start() opens
 
 READY = 2
 CTR, GCM_ENCRYPT, GCM_DECRYPT = 3, 5, 6
@@ -132,6 +65,11 @@ def check_cuda(result, what):
 
 def start():
     """Makes the primary context of GPU 0 current, as PyTorch and CuPy do, and starts libgpuaes."""
+    global cuda, gpuaes
+    cuda = ctypes.CDLL("libcuda.so.1")
+    gpuaes = ctypes.CDLL(os.environ.get("GPUAES_LIBRARY", "libgpuaes.so.0"))
+    for name in "gpuaes_status_text", "gpuaes_reason":
+        getattr(gpuaes, name).restype = c_char_p
     device, context = c_int(), c_void_p()
     check_cuda(cuda.cuInit(0), "cuInit")
     check_cuda(cuda.cuDeviceGet(byref(device), 0), "cuDeviceGet")
@@ -180,11 +118,11 @@ class Keys:
     """Expanded keys on the device; the first is the footer's."""
 
     def __init__(self, footer, columns):
+        self.pointer = c_void_p()
         keys = [footer, *columns.values()]
         if len({len(key) for key in keys}) != 1:
             raise Refused("the keys have more than one size")
         self.numbers = {name: i + 1 for i, name in enumerate(columns)}
-        self.pointer = c_void_p()
         check(
             gpuaes.gpuaes_device_keys_open(
                 byref(self.pointer), GCM_DECRYPT, b"".join(keys), c_size_t(len(footer)),
@@ -204,14 +142,18 @@ FOOTER, COLUMN_METADATA, DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_HEADER, DICTIONAR
 
 class Module:
     def __init__(self, kind, where, numbers, key, at, size):
+        if max(numbers, default=0) >= NUMBERS:
+            raise Refused(f"{where}: its number is too large: expected less than {NUMBERS}")
         self.where, self.key = where, key
         self.aad = struct.pack(f"<B{len(numbers)}H", kind, *numbers)  # row group, column, page
         self.at, self.size = at, size  # of the text in the file; the nonce is before it, a tag behind
 
 
 def find_module(data, at, end, tag, kind, where, numbers, key):
-    """The module at `at`, and where the next one is."""
-    length = struct.unpack_from("<I", data, at)[0] if at + LENGTH <= end <= len(data) else 0
+    """The module at `at`, and where the next one is: none of it is outside of `data`, or behind `end`."""
+    if not 0 <= at <= end - LENGTH <= len(data) - LENGTH:
+        raise Refused(f"{where}: truncated")
+    (length,) = struct.unpack_from("<I", data, at)
     if length < NONCE + tag or length > end - at - LENGTH:
         raise Refused(f"{where}: truncated, or it has a wrong length")
     module = Module(kind, where, numbers, key, at + LENGTH + NONCE, length - NONCE - tag)
@@ -276,43 +218,51 @@ class ParquetFile:
     """A file whose footer has been decrypted, or found to be authentic."""
 
     def __init__(self, data, keys, prefix=b""):
-        self.given_prefix = prefix
-        self.image = Image(data, None, keys)
         if data[-4:] not in (b"PAR1", b"PARE") or len(data) < 12:
             raise Refused("truncated, or no Parquet file: it does not end with PAR1 or PARE")
         self.end = len(data) - 8
         self.begin = self.end - struct.unpack("<I", data[-8:-4])[0]
         if self.begin < 4:
             raise Refused("footer: truncated, or it has a wrong length")
+        self.given_prefix = prefix
+        self.image = Image(data, None, keys)
         self.footer = self.encrypted_footer() if data[-4:] == b"PARE" else self.signed_footer()
         self.open_columns()
 
-    def use_algorithm(self, union):
-        """EncryptionAlgorithm: AES_GCM_V1, which is 1, or AES_GCM_CTR_V1, with the same fields."""
-        ((which, fields),) = union.items()
-        prefix = fields.get(1) or self.given_prefix
-        if fields.get(3) and not prefix:
+    def use_algorithm(self, algorithm):
+        name, fields = algorithm
+        given, stored = self.given_prefix, fields.aad_prefix
+        if fields.supply_aad_prefix and not given:
             raise Refused("it wants an AAD prefix: -p HEX")
-        self.pages_are_ctr = which == 2
-        self.image.prefix = bytes(prefix) + fields[2]
+        if given and stored and given != stored:
+            raise Refused("its AAD prefix is not the one that was given")
+        if given and not stored and not fields.supply_aad_prefix:
+            raise Refused("it has no AAD prefix, but one was given")
+        prefix = stored or given
+        if len(prefix) > PREFIX_MOST:
+            raise Refused(f"its AAD prefix has {len(prefix)} bytes: expected {PREFIX_MOST} at most")
+        if len(fields.aad_file_unique) != UNIQUE:
+            raise Refused(f"footer: the file's identifier has {len(fields.aad_file_unique)} bytes, not {UNIQUE}")
+        self.pages_are_ctr = name == "AES_GCM_CTR_V1"
+        self.image.prefix = prefix + fields.aad_file_unique
 
     def encrypted_footer(self):
-        thrift = Thrift(self.image.data, self.begin)
-        self.use_algorithm(thrift.struct()[1])  # FileCryptoMetaData
+        thrift = Thrift(self.image.data, self.begin, self.end, "footer")
+        self.use_algorithm(thrift.read(FILE_CRYPTO_METADATA).encryption_algorithm)
         module, _ = find_module(self.image.data, thrift.at, self.end, TAG, FOOTER, "footer", [], 0)
         self.image.run(GCM_DECRYPT, [module])
-        return Thrift(self.image.data, module.at).struct()
+        return self.thrift(module).read(FILE_METADATA)
 
     def signed_footer(self):
         """Has nonce | tag behind it. Its encryption must give this tag, and is of no other use: it is
         done in a copy, where the nonce is before the text, as in a module."""
-        thrift = Thrift(self.image.data, self.begin)
-        footer = thrift.struct()
-        if 8 not in footer:
+        thrift = Thrift(self.image.data, self.begin, self.end, "footer")
+        footer = thrift.read(FILE_METADATA)
+        if footer.encryption_algorithm is None:
             raise Refused("it is not encrypted")
         if thrift.at + NONCE + TAG != self.end:
             raise Refused("footer: it has no signature")
-        self.use_algorithm(footer[8])
+        self.use_algorithm(footer.encryption_algorithm)
         text, nonce, tag = (
             self.image.data[begin:end]
             for begin, end in ((self.begin, thrift.at), (thrift.at, self.end - TAG), (self.end - TAG, self.end))
@@ -323,41 +273,69 @@ class ParquetFile:
             raise Refused("footer: not authentic: another key, or changed")
         return footer
 
+    def thrift(self, module):
+        return Thrift(self.image.data, module.at, module.at + module.size, module.where)
+
     def open_columns(self):
         """Decrypts the metadata of columns with keys of their own, which lies in the footer, by one
         call. self.chunks: those that are encrypted, as (row group, column, name, key, metadata)."""
         self.chunks, encrypted, modules = [], [], []
-        for row_group, fields in enumerate(self.footer[4]):
-            for column, chunk in enumerate(fields[1]):
-                if 8 not in chunk:
+        for row_group, fields in enumerate(self.footer.row_groups):
+            for column, chunk in enumerate(fields.columns):
+                if chunk.crypto_metadata is None:
                     continue
-                ((which, crypto),) = chunk[8].items()  # 1: the footer's key, 2: a path and a key
-                path = crypto[1] if which == 2 else chunk[3][3]
-                name = b".".join(path).decode()
-                key = 0 if which == 1 else self.image.keys.numbers.get(name)
+                where = f"row group {row_group}, column {column}"
+                which, crypto = chunk.crypto_metadata
+                has_key = which == "ENCRYPTION_WITH_COLUMN_KEY"
+                if not has_key and chunk.meta_data is None:
+                    raise Refused(f"{where}: its metadata is missing")
+                path = (crypto if has_key else chunk.meta_data).path_in_schema
+                try:
+                    name = b".".join(path).decode()
+                except UnicodeDecodeError:
+                    raise Refused(f"{where}: its name is not UTF-8") from None
+                key = self.image.keys.numbers.get(name) if has_key else 0
                 if key is None:
                     raise Refused(f"column {name}: its key is missing: -k {name}=HEX")
-                self.chunks.append([row_group, column, name, key, chunk.get(3)])
-                if 9 in chunk:
-                    at = chunk[9].at
-                    where = f"row group {row_group}, column {name}, metadata"
+                self.chunks.append([row_group, column, name, key, chunk.meta_data])
+                sealed = chunk.encrypted_column_metadata
+                where = f"row group {row_group}, column {name}, metadata"
+                if sealed is not None:
                     module, _ = find_module(
-                        self.image.data, at, at + len(chunk[9]), TAG, COLUMN_METADATA, where,
+                        self.image.data, sealed.at, sealed.at + len(sealed), TAG, COLUMN_METADATA, where,
                         [row_group, column], key,
                     )
                     modules.append(module)
                     encrypted.append(self.chunks[-1])
+                elif chunk.meta_data is None:
+                    raise Refused(f"{where}: missing")
         self.image.run(GCM_DECRYPT, modules)
         for chunk, module in zip(encrypted, modules):
-            chunk[4] = Thrift(self.image.data, module.at).struct()
+            chunk[4] = self.thrift(module).read(METADATA)
+
+    def places(self):
+        """Where the pages of each chunk lie: (begin, end, has a dictionary), in the order of self.chunks. They are
+        before the footer, and apart from each other."""
+        places = []
+        for row_group, column, name, key, metadata in self.chunks:
+            # Offsets of 0 are of no page: a row group without rows may have a dictionary, and no data.
+            data, dictionary = metadata.data_page_offset, max(metadata.dictionary_page_offset or 0, 0)
+            first = dictionary if dictionary and (data == 0 or dictionary < data) else 0
+            begin, size = first or data, metadata.total_compressed_size
+            if size != 0 and not (4 <= begin and 0 < size <= self.begin - begin):
+                raise Refused(f"row group {row_group}, column {name}: its pages lie outside of bytes 4 to {self.begin}")
+            places.append((begin, begin + size, first > 0))
+        behind = 0
+        for (begin, end, _), chunk in sorted(zip(places, self.chunks), key=lambda both: both[0]):
+            if begin < end and begin < behind:
+                raise Refused(f"row group {chunk[0]}, column {chunk[2]}: its pages overlap those of another chunk")
+            behind = max(behind, end)
+        return places
 
     def find_pages(self):
         """The modules of all chunks, found by their lengths alone: header, page, header, page..."""
-        for row_group, column, name, key, metadata in self.chunks:
-            at = metadata[9]  # the first data page
-            dictionary = 0 < metadata.get(11, 0) < at
-            at = metadata[11] if dictionary else at
-            end, page = at + metadata[7], 0
+        for (row_group, column, name, key, _), (at, end, dictionary) in zip(self.chunks, self.places()):
+            page = 0
             while at < end:
                 kinds = (DICTIONARY_PAGE_HEADER, DICTIONARY_PAGE) if dictionary else (DATA_PAGE_HEADER, DATA_PAGE)
                 numbers = [row_group, column] if dictionary else [row_group, column, page]
@@ -384,31 +362,46 @@ class ParquetFile:
         chunks = {}
         for chunk, header, page in found:
             size = LENGTH + NONCE + page.size + (0 if self.pages_are_ctr else TAG)
-            if Thrift(self.image.text(header)).struct().get(3) != size:  # PageHeader
+            if self.thrift(header).read(PAGE_HEADER).compressed_page_size != size:
                 raise Refused(f"{header.where}: the page has another size")
             chunks.setdefault(chunk, []).append(self.image.text(page))
         return chunks
 
 
+def key(text):
+    """Of hexadecimal digits. A message must not repeat it."""
+    try:
+        bytes_ = bytes.fromhex(text)
+    except ValueError:
+        bytes_ = b""
+    if len(bytes_) not in (16, 24, 32):
+        raise argparse.ArgumentTypeError("it is no key: expected 32, 48 or 64 hexadecimal digits")
+    return bytes_
+
+
+def column_key(text):
+    name, _, digits = text.rpartition("=")
+    return name, key(digits)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("-f", type=bytes.fromhex, required=True, metavar="HEX")
-    parser.add_argument("-k", action="append", default=[], metavar="COLUMN=HEX")
+    parser.add_argument("-f", type=key, required=True, metavar="HEX")
+    parser.add_argument("-k", type=column_key, action="append", default=[], metavar="COLUMN=HEX")
     parser.add_argument("-p", type=bytes.fromhex, default=b"", metavar="HEX")
     parser.add_argument("file")
     parser.add_argument("folder")
     given = parser.parse_args()
-    columns = {name: bytes.fromhex(key) for name, _, key in (text.rpartition("=") for text in given.k)}
 
     start()
-    with open(given.file, "rb") as file:
-        data = file.read()
     try:
-        pages = ParquetFile(data, Keys(given.f, columns), given.p).decrypt_pages()
+        with open(given.file, "rb") as file:
+            data = file.read()
+        pages = ParquetFile(data, Keys(given.f, dict(given.k)), given.p).decrypt_pages()
     except Refused as refused:
         sys.exit(f"parquet_decrypt: {given.file}: {refused}")
-    except KeyError as missing:
-        sys.exit(f"parquet_decrypt: {given.file}: field {missing} of a Thrift structure is missing")
+    except OSError as error:
+        sys.exit(f"parquet_decrypt: {error}")
     for (row_group, column, name), texts in pages.items():
         with open(f"{given.folder}/{row_group}-{column}", "wb") as file:
             file.writelines(texts)

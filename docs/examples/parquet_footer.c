@@ -101,6 +101,40 @@ static void expect(const struct thrift *t, unsigned type, unsigned expected)
         fail("%s: a field has type %u, not %u", t->what, type, expected);
 }
 
+static int64_t read_integer_field(struct thrift *t, unsigned type, unsigned expected)
+{
+    expect(t, type, expected);
+    return read_integer(t);
+}
+
+static struct bytes read_binary_field(struct thrift *t, unsigned type)
+{
+    expect(t, type, BINARY);
+    return read_binary(t);
+}
+
+static int read_bool_field(const struct thrift *t, unsigned type)
+{
+    if (type != FALSE)
+        expect(t, type, TRUE);
+    return type == TRUE;
+}
+
+/* The number of elements, all of which are of the type `expected`. */
+static size_t read_list_field(struct thrift *t, unsigned type, unsigned expected)
+{
+    unsigned element;
+
+    expect(t, type, LIST);
+    size_t count = read_list(t, &element);
+
+    if (count > NUMBERS)
+        fail("%s: a list has %zu elements: expected %u at most", t->what, count, NUMBERS);
+    if (count > 0)
+        expect(t, element, expected);
+    return count;
+}
+
 static void skip(struct thrift *t, unsigned type, unsigned depth)
 {
     unsigned element;
@@ -140,12 +174,12 @@ static void read_algorithm(struct thrift *t, struct algorithm *algorithm)
         fail("%s: unknown algorithm %d", t->what, which);
     algorithm->pages_are_ctr = which == 2;
     while ((type = next_field(t, &id)) != STOP) {
-        if (id == 1 && type == BINARY)
-            algorithm->prefix = read_binary(t);
-        else if (id == 2 && type == BINARY)
-            algorithm->unique = read_binary(t);
+        if (id == 1)
+            algorithm->prefix = read_binary_field(t, type);
+        else if (id == 2)
+            algorithm->unique = read_binary_field(t, type);
         else if (id == 3)
-            algorithm->wants_prefix = type == TRUE;
+            algorithm->wants_prefix = read_bool_field(t, type);
         else
             skip(t, type, 0);
     }
@@ -156,13 +190,11 @@ static void read_algorithm(struct thrift *t, struct algorithm *algorithm)
 }
 
 /* The elements of the list, with dots between them. */
-static void read_path(struct thrift *t, char name[NAME])
+static void read_path_field(struct thrift *t, unsigned type, char name[NAME])
 {
     size_t used = 0;
-    unsigned type;
 
-    for (size_t count = read_list(t, &type); count > 0; count--) {
-        expect(t, type, BINARY);
+    for (size_t count = read_list_field(t, type, BINARY); count > 0; count--) {
         struct bytes element = read_binary(t);
 
         if (element.count + 2 > NAME - used)
@@ -180,31 +212,32 @@ void read_column_metadata(struct thrift *t, struct chunk *chunk)
     int id = 0;
 
     while ((type = next_field(t, &id)) != STOP) {
-        if (id == 3 && type == LIST)
-            read_path(t, chunk->name);
-        else if (id == 7 && type == I64)
-            chunk->size = read_integer(t);
-        else if (id == 9 && type == I64)
-            chunk->data_page = read_integer(t);
-        else if (id == 11 && type == I64)
-            chunk->dictionary_page = read_integer(t);
+        if (id == 3)
+            read_path_field(t, type, chunk->name);
+        else if (id == 7)
+            chunk->size = read_integer_field(t, type, I64);
+        else if (id == 9)
+            chunk->data_page = read_integer_field(t, type, I64);
+        else if (id == 11)
+            chunk->dictionary_page = read_integer_field(t, type, I64);
         else
             skip(t, type, 0);
     }
 }
 
-/* ColumnCryptoMetaData, a union: of nothing, for the footer's key, and of a column's path and key.
- */
+/* ColumnCryptoMetaData, a union: of nothing, for the footer's key, and of a column's path. */
 static void read_column_crypto(struct thrift *t, struct chunk *chunk)
 {
     int which = 0, id = 0;
     unsigned type = next_field(t, &which);
 
     expect(t, type, STRUCT);
+    if (which != 1 && which != 2)
+        fail("%s: unknown key %d of a column", t->what, which);
     chunk->encryption = which == 1 ? FOOTER_KEY : COLUMN_KEY;
     while ((type = next_field(t, &id)) != STOP) {
-        if (chunk->encryption == COLUMN_KEY && id == 1 && type == LIST)
-            read_path(t, chunk->name);
+        if (chunk->encryption == COLUMN_KEY && id == 1)
+            read_path_field(t, type, chunk->name);
         else
             skip(t, type, 0);
     }
@@ -219,37 +252,40 @@ static void read_chunk(struct thrift *t, struct chunk *chunk)
     int id = 0;
 
     while ((type = next_field(t, &id)) != STOP) {
-        if (id == 3 && type == STRUCT)
+        if (id == 3) {
+            expect(t, type, STRUCT);
             read_column_metadata(t, chunk);
-        else if (id == 8 && type == STRUCT)
+        } else if (id == 8) {
+            expect(t, type, STRUCT);
             read_column_crypto(t, chunk);
-        else if (id == 9 && type == BINARY)
-            chunk->encrypted_metadata = read_binary(t);
-        else
+        } else if (id == 9) {
+            chunk->encrypted_metadata = read_binary_field(t, type);
+        } else {
             skip(t, type, 0);
+        }
     }
 }
 
 /* RowGroup */
 static void read_row_group(struct thrift *t, unsigned row_group, struct footer *footer)
 {
-    unsigned type, element;
+    unsigned type;
     int id = 0;
 
     while ((type = next_field(t, &id)) != STOP) {
-        if (id != 1 || type != LIST) {
+        if (id != 1) {
             skip(t, type, 0);
             continue;
         }
-        size_t columns = read_list(t, &element);
+        size_t columns = read_list_field(t, type, STRUCT);
 
         for (unsigned column = 0; column < columns; column++) {
-            expect(t, element, STRUCT);
             footer->chunks =
                 checked(realloc(footer->chunks, (footer->count + 1) * sizeof *footer->chunks));
             struct chunk *chunk = &footer->chunks[footer->count++];
 
             *chunk = (struct chunk){.row_group = row_group, .column = column};
+            chunk->data_page = chunk->size = INT64_MIN;
             read_chunk(t, chunk);
         }
     }
@@ -257,18 +293,17 @@ static void read_row_group(struct thrift *t, unsigned row_group, struct footer *
 
 void read_footer(struct thrift *t, struct footer *footer)
 {
-    unsigned type, element;
+    unsigned type;
     int id = 0;
 
     while ((type = next_field(t, &id)) != STOP) {
-        if (id == 4 && type == LIST) {
-            size_t row_groups = read_list(t, &element);
+        if (id == 4) {
+            size_t row_groups = read_list_field(t, type, STRUCT);
 
-            for (unsigned i = 0; i < row_groups; i++) {
-                expect(t, element, STRUCT);
+            for (unsigned i = 0; i < row_groups; i++)
                 read_row_group(t, i, footer);
-            }
-        } else if (id == 8 && type == STRUCT) {
+        } else if (id == 8) {
+            expect(t, type, STRUCT);
             read_algorithm(t, &footer->algorithm);
         } else {
             skip(t, type, 0);
@@ -282,10 +317,12 @@ void read_file_crypto(struct thrift *t, struct algorithm *algorithm)
     int id = 0;
 
     while ((type = next_field(t, &id)) != STOP) {
-        if (id == 1 && type == STRUCT)
+        if (id == 1) {
+            expect(t, type, STRUCT);
             read_algorithm(t, algorithm);
-        else
+        } else {
             skip(t, type, 0);
+        }
     }
 }
 
@@ -296,8 +333,8 @@ int64_t read_page_size(struct thrift *t)
     int id = 0;
 
     while ((type = next_field(t, &id)) != STOP) {
-        if (id == 3 && type == I32)
-            size = read_integer(t);
+        if (id == 3)
+            size = read_integer_field(t, type, I32);
         else
             skip(t, type, 0);
     }

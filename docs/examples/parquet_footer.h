@@ -19,7 +19,8 @@ void __attribute__((noreturn, format(printf, 1, 2))) fail(const char *format, ..
 /* The same memory, unless it is NULL: then there is none left, and the program fails. */
 void *checked(void *memory);
 
-enum { NAME = 256, UNIQUE = 8 };
+/* NUMBERS: of row groups, of columns, and of pages in a chunk; they are numbered by 15 bits. */
+enum { NAME = 256, UNIQUE = 8, NUMBERS = 1 << 15 };
 
 struct bytes {
     unsigned char *at;
@@ -43,10 +44,11 @@ struct chunk { /* of a column, in one row group */
     enum encryption encryption;
     char name[NAME];
     struct bytes encrypted_metadata;
-    int64_t data_page, dictionary_page, size;
+    int64_t data_page, dictionary_page, size; /* INT64_MIN: missing. Offsets of 0 are of no page. */
 };
 
 struct footer {
+    size_t begin; /* in the file */
     struct algorithm algorithm;
     struct chunk *chunks;
     size_t count;

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SUFFIX = 15 };
+enum { SUFFIX = 15, PREFIX_MOST = 4096 /* it is repeated for each module */ };
 
 /* ---- Modules -------------------------------------------------------------------- */
 
@@ -44,6 +44,8 @@ static size_t add_module(const struct file *file, struct modules *to, struct mod
 {
     if (end > file->size || at + LENGTH > end)
         fail_at(&module, "truncated");
+    if (module.page >= NUMBERS)
+        fail_at(&module, "its number is too large: expected less than 32768");
     size_t length = little_endian(file->host + at);
 
     if (length < NONCE + tag || length > end - at - LENGTH)
@@ -252,10 +254,17 @@ void close_file(struct file *file)
 /* The prefix, of the file or `given`, and the file's identifier. */
 static void make_prefix(struct file *file, const struct algorithm *algorithm, struct bytes given)
 {
-    struct bytes prefix = algorithm->prefix.count > 0 ? algorithm->prefix : given;
+    struct bytes stored = algorithm->prefix, prefix = stored.count > 0 ? stored : given;
 
     if (algorithm->wants_prefix && given.count == 0)
         fail("it wants an AAD prefix: -p HEX");
+    if (given.count > 0 && stored.count > 0 &&
+        (given.count != stored.count || memcmp(given.at, stored.at, given.count) != 0))
+        fail("its AAD prefix is not the one that was given");
+    if (given.count > 0 && stored.count == 0 && !algorithm->wants_prefix)
+        fail("it has no AAD prefix, but one was given");
+    if (prefix.count > PREFIX_MOST)
+        fail("its AAD prefix has %zu bytes: expected %u at most", prefix.count, PREFIX_MOST);
     file->prefix.at = checked(malloc(prefix.count + UNIQUE));
     if (prefix.count > 0)
         memcpy(file->prefix.at, prefix.at, prefix.count);
@@ -311,6 +320,7 @@ static void open_file_metadata(struct file *file, struct bytes given_prefix)
 
     struct thrift t = {file->host + begin, file->host + end, "footer"};
 
+    footer->begin = begin;
     if (!encrypted) {
         read_footer(&t, footer);
         if (footer->algorithm.unique.count == 0)
@@ -375,10 +385,22 @@ static void open_column_metadata(struct file *file)
     free(modules.list);
 }
 
+static void check_metadata(const struct footer *footer)
+{
+    for (size_t i = 0; i < footer->count; i++) {
+        const struct chunk *chunk = &footer->chunks[i];
+
+        if (chunk->encryption != NOT_ENCRYPTED &&
+            (chunk->data_page == INT64_MIN || chunk->size == INT64_MIN))
+            fail("row group %u, column %s, metadata: missing", chunk->row_group, chunk->name);
+    }
+}
+
 void open_footer(struct file *file, struct bytes prefix)
 {
     open_file_metadata(file, prefix);
     open_column_metadata(file);
+    check_metadata(&file->footer);
 }
 
 void close_footer(struct file *file)
@@ -396,17 +418,25 @@ static size_t page_tag(const struct file *file)
     return file->footer.algorithm.pages_are_ctr ? 0 : TAG;
 }
 
+/* A row group without rows may have a dictionary, and no data. */
+static int has_dictionary(const struct chunk *chunk)
+{
+    return chunk->dictionary_page > 0 &&
+           (chunk->data_page == 0 || chunk->dictionary_page < chunk->data_page);
+}
+
+static size_t chunk_begin(const struct chunk *chunk)
+{
+    return (size_t)(has_dictionary(chunk) ? chunk->dictionary_page : chunk->data_page);
+}
+
 /* Finds a column chunk's modules by their lengths alone: header, page, header, page... */
 static void find_chunk(const struct file *file, const struct chunk *chunk, struct modules *to)
 {
-    int dictionary = chunk->dictionary_page > 0 && chunk->dictionary_page < chunk->data_page;
-    size_t at = (size_t)(dictionary ? chunk->dictionary_page : chunk->data_page);
-    size_t end = at + (size_t)chunk->size;
+    int dictionary = has_dictionary(chunk);
+    size_t at = chunk_begin(chunk), end = at + (size_t)chunk->size;
     struct module module = {.chunk = chunk, .key = chunk->key};
 
-    if (at >= file->size || chunk->size < 0 || (size_t)chunk->size > file->size - at)
-        fail("row group %u, column %s: it extends past the end of the file", chunk->row_group,
-             chunk->name);
     while (at < end) {
         module.type = dictionary ? DICTIONARY_PAGE_HEADER : DATA_PAGE_HEADER;
         at = add_module(file, to, module, at, end, TAG);
@@ -417,8 +447,44 @@ static void find_chunk(const struct file *file, const struct chunk *chunk, struc
     }
 }
 
+static int compare_begins(const void *a, const void *b)
+{
+    size_t left = chunk_begin(*(struct chunk *const *)a),
+           right = chunk_begin(*(struct chunk *const *)b);
+
+    return left < right ? -1 : left > right;
+}
+
+/* Pages of chunks are before the footer, and apart from each other. */
+static void check_places(const struct file *file)
+{
+    const struct footer *footer = &file->footer;
+    const struct chunk **sorted = checked(malloc((footer->count + 1) * sizeof *sorted));
+    size_t count = 0;
+
+    for (size_t i = 0; i < footer->count; i++) {
+        const struct chunk *chunk = &footer->chunks[i];
+        size_t begin = chunk_begin(chunk);
+
+        if (chunk->encryption == NOT_ENCRYPTED || chunk->size == 0)
+            continue;
+        if (begin < 4 || begin > footer->begin || chunk->size < 0 ||
+            (size_t)chunk->size > footer->begin - begin)
+            fail("row group %u, column %s: its pages lie outside of bytes 4 to %zu",
+                 chunk->row_group, chunk->name, footer->begin);
+        sorted[count++] = chunk;
+    }
+    qsort(sorted, count, sizeof *sorted, compare_begins);
+    for (size_t i = 1; i < count; i++)
+        if (chunk_begin(sorted[i - 1]) + (size_t)sorted[i - 1]->size > chunk_begin(sorted[i]))
+            fail("row group %u, column %s: its pages overlap those of another chunk",
+                 sorted[i]->row_group, sorted[i]->name);
+    free(sorted);
+}
+
 void find_pages(const struct file *file, struct modules *to)
 {
+    check_places(file);
     for (size_t i = 0; i < file->footer.count; i++)
         if (file->footer.chunks[i].encryption != NOT_ENCRYPTED)
             find_chunk(file, &file->footer.chunks[i], to);

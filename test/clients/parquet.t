@@ -16,7 +16,7 @@ plan(skip_all => 'the default provider stands in') if stand_in();
 plan(skip_all => 'a sanitizer is not in the programs that load the library') if $ENV{GPUAES_TEST_SANITIZER};
 
 # ./quickstart check --with-clients puts it into the build folder.
-$ENV{PYTHONPATH} = "$source/docs/examples:$build/pyarrow";
+$ENV{PYTHONPATH} = "$source/docs/examples:$build/pyarrow:$source/python";
 $ENV{PYTHONDONTWRITEBYTECODE} = 1;
 my $found = run(['python3', '-c', 'import pyarrow; from pyarrow.parquet.encryption import create_encryption_properties; '
         . 'print(pyarrow.__version__)']);
@@ -24,18 +24,19 @@ plan(skip_all => 'pyarrow with keys of the caller is not installed (PyPI: pyarro
 
 # On the emulator, the library is in the module under test; what the examples open as the driver hands on
 # to the emulator within it.
-my %device = (LD_LIBRARY_PATH => libraries("$build/cuda/.libs"));
+my %device = (LD_LIBRARY_PATH => libraries("$build/cuda/.libs"), GPUAES_LIBRARY => "$build/cuda/.libs/libgpuaes.so.0");
 my $module = "$ENV{OPENSSL_MODULES}/gpuaes.so";
 if (run(['nm', '-D', '--defined-only', $module])->{out} =~ /emulator_driver/) {
     mkdir("$folder/lib") or die "$folder/lib: $!";
     symlink($module, "$folder/lib/libgpuaes.so.0");
     symlink("$build/test/faulty/libcuda.so.1", "$folder/lib/libcuda.so.1");
-    %device = (LD_LIBRARY_PATH => libraries("$folder/lib"), GPUAES_TEST_DRIVER => $module);
+    %device = (LD_LIBRARY_PATH => libraries("$folder/lib"), GPUAES_LIBRARY => "$folder/lib/libgpuaes.so.0",
+        GPUAES_TEST_DRIVER => $module);
 }
 
 my %examples = (C => ["$build/docs/examples/parquet_decrypt"], Python => ['python3', "$source/docs/examples/parquet_decrypt.py"]);
 
-# It reads Thrift by the example in Python, which opens the libraries.
+# It seals modules by the package gpuaes.
 sub files
 {
     my ($command, @arguments) = @_;
@@ -105,6 +106,46 @@ foreach my $footer ('signed', 'encrypted') {
     refuses($name, $options{$name} =~ s/-p \w+/-p 00/r, 'footer: not authentic');
 }
 refuses('none.parquet', "-f $other", 'it is not encrypted');
+
+# Row groups without rows, and a prefix that the file has.
+my $with_rows = files('rows');
+good($with_rows, 'pyarrow writes row groups without rows') or BAIL_OUT('nothing to decrypt');
+is(scalar(pairs($with_rows)), 8, 'of each kind');
+foreach (pairs($with_rows)) {
+    my ($name, $options) = @$_;
+    foreach my $language (sort keys %examples) {
+        my ($result, $out) = decrypt($language, $name, $options);
+        good($result, "$language, $name: decrypts");
+        good(files('check_rows', $name, $out), "$language, $name: to the pages that pyarrow writes");
+    }
+}
+my ($stored) = pairs($with_rows);
+good((decrypt($_, $stored->[0], "$stored->[1] -p " . unpack('H*', 'a prefix of some length')))[0], "$_: the same prefix is given")
+    foreach sort keys %examples;
+refuses($stored->[0], "$stored->[1] -p 00", 'its AAD prefix is not the one that was given');
+my $no_prefix = 'AES_GCM_V1-signed-columns';
+refuses($no_prefix, "$options{$no_prefix} -p 00", 'it has no AAD prefix, but one was given');
+
+# Structures that are wrong, with right signatures.
+my @wrong = pairs(files('wrong', $other));
+cmp_ok(scalar(@wrong), '>', 60, 'files with wrong structures');
+refuses($_->[0], "-f $other", $_->[1] // '') foreach @wrong;
+
+# Others, at random: they are refused in a sentence, or decrypted.
+my $seed = $ENV{GPUAES_TEST_SEED} // int(rand(1 << 32));
+diag("GPUAES_TEST_SEED=$seed");
+my %ends;
+foreach my $random (pairs(files('random', $other, $seed, $ENV{GPUAES_TEST_CASES} // 24))) {
+    foreach my $language (sort keys %examples) {
+        my ($result, $out) = decrypt($language, $random->[0], "-f $other");
+        my $end = $result->{status} == 0 ? 'decrypted' : $result->{status} == 1 << 8 && $result->{err} =~ /\Aparquet_decrypt: [^\n]+\n\z/ ? 'refused' : 'failed';
+        $ends{$end}++;
+        next if $end ne 'failed';
+        fail("$language, $random->[0]: refused or decrypted") or diag("status $result->{status}: $result->{err}");
+    }
+}
+cmp_ok($ends{refused} // 0, '>', 10, 'files that were changed at random are refused');
+ok(!$ends{failed}, 'or decrypted');
 
 # ---- What measures them --------------------------------------------------------------
 

@@ -3,6 +3,12 @@
     parquet_files.py write FOLDER           a line for each file: NAME, options of the examples
     parquet_files.py check FOLDER NAME OUT  what an example wrote into the folder OUT
     parquet_files.py damage FOLDER NAME     a line for each file made of that: NAME, what must be said
+    parquet_files.py rows FOLDER            a line for each file with row groups that have no rows: NAME, options
+    parquet_files.py check_rows FOLDER NAME OUT
+                                            what an example wrote of one of those
+    parquet_files.py wrong FOLDER KEY       a line for each file with wrong structures: NAME, what must be said
+    parquet_files.py random FOLDER KEY SEED COUNT
+                                            a line for each file whose structures were changed at random: NAME
 
 Pages that were decrypted must be those that pyarrow writes without encryption, and in a PLAIN column
 the values that pyarrow reads from the encrypted file.
@@ -19,7 +25,11 @@ import pyarrow
 import pyarrow.parquet as parquet
 import pyarrow.parquet.encryption as encryption
 
-from parquet_decrypt import Thrift
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+
+import parquet_writer  # noqa: E402
+from gpuaes.aead import AESGCM  # noqa: E402
+from parquet_footer import PAGE_HEADER, Thrift  # noqa: E402
 
 ROWS, ROWS_OF_GROUP = 30_000, 12_000
 OPEN_COLUMN = 3  # which is not encrypted where columns have keys
@@ -79,20 +89,22 @@ def write_with_column_keys(path, **options):
     return f"-f {keys['footer']} -k plain={keys['a']} -k words={keys['b']} -k lists.list.element={keys['c']}"
 
 
+KEY = bytes(range(32))
+
+
 def write_with_one_key(path, prefix, **options):
     """All columns have the footer's key; the file does not have the prefix."""
-    key = bytes(range(32))
     properties = encryption.create_encryption_properties(
-        key, aad_prefix=prefix, store_aad_prefix=False, **options
+        KEY, aad_prefix=prefix, store_aad_prefix=False, **options
     )
     write_table(path, encryption_properties=properties, compression="snappy")
-    return f"-f {key.hex()} -p {prefix.hex()}"
+    return f"-f {KEY.hex()} -p {prefix.hex()}"
 
 
 def decryption(name):
     if name.endswith("columns"):
         return factory().file_decryption_properties(encryption.KmsConnectionConfig())
-    return encryption.create_decryption_properties(bytes(range(32)), aad_prefix=PREFIX)
+    return encryption.create_decryption_properties(KEY, aad_prefix=PREFIX)
 
 
 def kinds():
@@ -129,8 +141,8 @@ def plain_pages(path):
     for row_group, column, at, end in chunks(path):
         pages = []
         while at < end:
-            thrift = Thrift(data, at)
-            size = thrift.struct()[3]
+            thrift = Thrift(data, at, end, "header")
+            size = thrift.read(PAGE_HEADER).compressed_page_size
             pages.append(data[thrift.at:thrift.at + size])
             at = thrift.at + size
         yield row_group, column, pages
@@ -215,5 +227,98 @@ def damage(folder, name):
         print(f"{name}-{kind} {said}")
 
 
+# ---- Row groups without rows ------------------------------------------------------------
+
+
+def rows(folder):
+    """Files with the prefix in them, and the same without encryption."""
+    some = pyarrow.table({"a": [1, 2, 3], "s": ["p", "q", None]})
+    none = some.slice(0, 0)
+    kinds = {"no-row-groups": [], "no-rows": [none], "rows-around": [some, none, some], "rows-within": [none, some, none]}
+    for kind, tables in kinds.items():
+        for dictionary in True, False:
+            name = kind if dictionary else f"{kind}-no-dictionary"
+            properties = encryption.create_encryption_properties(KEY, aad_prefix=PREFIX)
+            for path, encrypted in (f"{folder}/{name}.plain", None), (f"{folder}/{name}", properties):
+                with parquet.ParquetWriter(
+                    path, some.schema, use_dictionary=dictionary, compression="none", encryption_properties=encrypted
+                ) as writer:
+                    for one in tables:
+                        writer.write_table(one)
+            print(name, f"-f {KEY.hex()}")
+
+
+def check_rows(folder, name, out):
+    """An example wrote the pages that pyarrow writes without encryption, and no files for chunks without pages."""
+    path, plain = f"{folder}/{name}", f"{folder}/{name}.plain"
+    properties = encryption.create_decryption_properties(KEY)
+    assert parquet.read_table(path, decryption_properties=properties) == parquet.read_table(plain)
+    expected = {
+        f"{row_group}-{column}": b"".join(pages) for row_group, column, pages in plain_pages(plain) if pages
+    }
+    found = {}
+    for file in os.listdir(out):
+        with open(f"{out}/{file}", "rb") as opened:
+            found[file] = opened.read()
+    assert found == expected, (found, expected)
+
+
+# ---- Structures that are wrong, with right signatures ------------------------------------
+
+
+def seal_with(key):
+    aead = AESGCM(key)
+
+    def seal(kind, numbers, text):
+        nonce = os.urandom(12)
+        aad = struct.pack(f"<B{len(numbers)}H", kind, *(n & 0xFFFF for n in numbers))
+        return nonce + aead.encrypt(nonce, text, parquet_writer.UNIQUE + aad)
+
+    return seal
+
+
+def wrong(folder, key):
+    for name, data, said in parquet_writer.wrong(seal_with(bytes.fromhex(key))):
+        with open(f"{folder}/wrong-{name}", "wb") as file:
+            file.write(data)
+        print(f"wrong-{name} {said}")
+
+
+def damaged(numbers, data):
+    """Up to three numbers or bytes are others."""
+    data = bytearray(data)
+    for _ in range(numbers.randint(1, 3)):
+        at = numbers.randrange(len(data))
+        large = parquet_writer.integer(numbers.choice((1, -1)) << numbers.randrange(63))[1]
+        data[at:at + numbers.randrange(len(large) + 1)] = numbers.choice((large, numbers.randbytes(1)))
+    return bytes(data)
+
+
+def random_files(folder, key, seed, count):
+    numbers, seal = random.Random(int(seed)), seal_with(bytes.fromhex(key))
+    for number in range(int(count)):
+        where = ("signed", "encrypted", parquet_writer.COLUMN_METADATA, parquet_writer.DATA_PAGE_HEADER)
+        damaged_kind = numbers.choice(where)
+
+        def change(text):
+            return damaged(numbers, text)
+
+        def seal_damaged(kind, ordinals, text):
+            return seal(kind, ordinals, change(text) if kind == damaged_kind else text)
+
+        writer = parquet_writer.Writer(seal_damaged)
+        described = parquet_writer.metadata(*writer.pages(0, 0, dictionary=b"words"))
+        sealed = writer.module(parquet_writer.COLUMN_METADATA, [0, 0], described[1])
+        chunks = [parquet_writer.chunk(described, sealed=sealed)]
+        how = damaged_kind if isinstance(damaged_kind, str) else "signed"
+        with open(f"{folder}/random-{number}", "wb") as file:
+            file.write(getattr(writer, how)([chunks], **({"change": change} if how == damaged_kind else {})))
+        print(f"random-{number}")
+
+
 if __name__ == "__main__":
-    {"write": write, "check": check, "damage": damage}[sys.argv[1]](*sys.argv[2:])
+    commands = {
+        "write": write, "check": check, "damage": damage, "rows": rows, "check_rows": check_rows, "wrong": wrong,
+        "random": random_files,
+    }
+    commands[sys.argv[1]](*sys.argv[2:])
