@@ -5,7 +5,7 @@
 
 Opacus' own PrivacyEngine(secure_mode=True) wants torchcsprng, which has had no release since 2021. A program
 calls use_in_opacus() instead, once, before it trains with PrivacyEngine(): then Gaussian noise and Poisson
-sampling come from gpuaes.random, on the device of the gradients. It replaces functions of Opacus that are not
+sampling come from gpuaes.random, on the device of the gradients, which must be float32 or float64. It replaces functions of Opacus that are not
 public; it knows Opacus 1.6, and raises RuntimeError where they are missing. Samplers of torch.distributed keep
 PyTorch's generator.
 
@@ -16,16 +16,26 @@ import sys
 from gpuaes.random import Generator
 
 
+# Standard deviations of the addends of noise, in those of the noise: their squares sum up to 1, and powers of two keep
+# every bit. Opacus counts 2^(p (m - 1)) attempts of an attack on m addends of p bits: 2^159 for 53 bits, 2^144 for 24.
+ADDENDS = {"float64": (1 / 2,) * 4, "float32": (1 / 2,) * 3 + (1 / 4,) * 4}
+
+
 def secure_noise(generator, std, like, package):
     """Normal numbers with mean 0, for `like`, an array of `package`, which is torch or numpy.
 
-    They are half the sum of four, as Opacus has it in its secure mode: which floats a single normal number can be
-    would tell something of the gradient beneath (https://arxiv.org/abs/2107.10138).
+    They are the sum of several, as Opacus has it in its secure mode: which floats a single normal number can be would
+    tell something of the gradient beneath (https://arxiv.org/abs/2107.10138).
     """
-    noise = generator.normal_(package.empty_like(like), 0.0, std)
-    for _ in range(3):
-        noise += generator.normal_(package.empty_like(like), 0.0, std)
-    noise /= 2
+    dtype = str(like.dtype).removeprefix("torch.")
+    if dtype not in ADDENDS:
+        raise TypeError(
+            f"noise for gradients of {dtype}: expected {' or '.join(ADDENDS)}, since a sum of fewer bits shows too much"
+            " of what the noise hides. Keep parameters in float32, and let torch.autocast compute in fewer bits"
+        )
+    noise = package.zeros_like(like)
+    for share in ADDENDS[dtype]:
+        noise += generator.normal_(package.empty_like(like), 0.0, std * share)
     return noise
 
 

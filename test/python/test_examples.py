@@ -413,16 +413,49 @@ def secure():
     return opacus_secure, random.Generator(conftest.SEED)
 
 
-def test_noise_is_normal(secure):
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_noise_is_normal(dtype, secure):
     example, generator = secure
     count, std = 100_000, 3.0
-    noise = example.secure_noise(generator, std, numpy.zeros((100, count // 100), "f4"), numpy)
-    assert noise.shape == (100, 1000) and noise.dtype == numpy.float32
+    noise = example.secure_noise(generator, std, numpy.zeros((100, count // 100), dtype), numpy)
+    assert noise.shape == (100, 1000) and noise.dtype == dtype
     # Six standard deviations of the mean and of the variance of so many normal numbers.
     assert abs(noise.mean()) < 6 * std / count**0.5
     assert abs(noise.var() / std**2 - 1) < 6 * (2 / count) ** 0.5
     assert abs(numpy.mean(noise.ravel()[1:] * noise.ravel()[:-1])) < 6 * std**2 / count**0.5
     assert not numpy.array_equal(noise, example.secure_noise(generator, std, noise, numpy))
+
+
+def test_noise_has_enough_addends(secure):
+    """By Opacus' own formula, as docs/python.md shows it."""
+    example, _ = secure
+    page = (TOP / "docs" / "python.md").read_text(encoding="utf-8")
+    for dtype, shares in example.ADDENDS.items():
+        bits = numpy.finfo(dtype).nmant + 1
+        assert bits * (len(shares) - 1) >= 128 and sum(share * share for share in shares) == 1
+        assert f"| {dtype} | {bits} | {len(shares)} | {bits * (len(shares) - 1)} |\n" in page
+
+        class Counted:
+            stds = []
+
+            def normal_(self, array, mean, std):
+                self.stds.append(std)
+                array[...] = 1
+                return array
+
+        noise = example.secure_noise(Counted(), 8.0, numpy.zeros(3, dtype), numpy)
+        assert Counted.stds == [8 * share for share in shares] and noise.tolist() == [len(shares)] * 3
+
+
+def test_noise_of_few_bits_is_refused(secure):
+    example, generator = secure
+    with pytest.raises(TypeError, match="^noise for gradients of float16: expected float64 or float32, "):
+        example.secure_noise(generator, 1.0, numpy.zeros(3, "f2"), numpy)
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match="^noise for gradients of bfloat16: expected float64 or float32, "):
+        example.secure_noise(generator, 1.0, torch.zeros(3, dtype=torch.bfloat16), torch)
+    noise = example.secure_noise(generator, 1.0, torch.zeros(1000), torch)
+    assert noise.dtype == torch.float32 and 0.8 < noise.std() < 1.2
 
 
 def test_batches_are_poisson(secure):
