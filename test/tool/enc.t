@@ -313,7 +313,7 @@ my @wrong = (
     [['-aes-256-ctr', '-aes-256-cbc', '-k', 'x'], qr/-aes-256-cbc: expected one cipher, but -aes-256-ctr is given already/],
     [['-aes-256-ctr', '-md', 'md55', '-k', 'x'], qr/-md md55: expected a digest/],
     [['-aes-256-ctr', '-iter', '0', '-k', 'x'], qr/-iter 0: expected a whole number from 1 to/],
-    [['-aes-256-ctr', '-iter', '1x', '-k', 'x'], qr/-iter 1x: expected a whole number/],
+    (map { [['-aes-256-ctr', '-iter', $_, '-k', 'x'], qr/-iter $_: expected a whole number from 1 to 2147483647$/m] } '1x', '600K'),
     (map { [['-aes-256-ctr', '-k', 'x', '-bufsize', $_],
         qr/-bufsize $_: expected a whole number from 0 to 536870912; K, M, G or T behind it are powers of 1024, as in 64K$/m] } '1MB', '1.5M', '1m'),
     [['-aes-256-ctr', '-K', '0g', '-iv', '00'], qr/-K: expected 64 hexadecimal digits, but character 2 is none/],

@@ -196,7 +196,7 @@ is($bench->{status}, 0, 'bench --quick') or diag($bench->{err});
 my @rows = $bench->{out} =~ /^\S.*? +\d+ KiB +\d+\.\d\d .*PU/mg;
 is(scalar(@rows), 22, 'has a row for each mode and size');
 is(scalar(grep { length > 80 } split(/\n/, $bench->{out})), 0, 'in a table that fits a terminal');
-foreach my $case (['bench', '--seconds=x', qr/--seconds=x: expected a whole number from 1 to 86400/], ['bench', '--seconds', qr/--seconds: its value is missing/],
+foreach my $case ((map { ['bench', "--seconds=$_", qr/--seconds=$_: expected a whole number from 1 to 86400$/m] } 'x', '1K'), ['bench', '--seconds', qr/--seconds: its value is missing/],
     ['bench', '--cipher=ccm', qr/--cipher=ccm: expected ctr, ecb, cbc, gcm, xts or base64/], ['bench', '--size=1MB', qr/--size=1MB: expected a whole number from 64 to/],
     ['bench', '--quick=1', qr/--quick: it takes no value/], ['bench', 'foo', qr/"foo": expected an option \(see gpuaes bench --help\)/],
     ['bench', '--secnods=3', qr/unknown option --secnods; did you mean --seconds\?/], ['info', 'foo', qr/"foo": expected an option/],

@@ -87,7 +87,7 @@ static int take_option(int option, struct base64 *job)
     case OPTION_THREADS:
         return option_number("--threads=", optarg, 1, PIPELINE_THREADS, &job->threads) ? 1 : -1;
     case OPTION_BUFFER:
-        return option_number("--buffer-size=", optarg, 1, 1 << 29, &job->piece) ? 1 : -1;
+        return option_bytes("--buffer-size=", optarg, 1, 1 << 29, &job->piece) ? 1 : -1;
     case OPTION_PROGRESS:
     case OPTION_NO_PROGRESS:
         job->progress = option == OPTION_PROGRESS ? PROGRESS_ALWAYS : PROGRESS_NEVER;

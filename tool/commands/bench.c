@@ -80,7 +80,7 @@ int bench_command(int argc, char **argv)
     const struct option_rule known[] = {{"seconds", OPTION_NUMBER, &seconds, 1, 86400, NULL},
                                         {"quick", OPTION_FLAG, &quick, 1, 0, NULL},
                                         {"cipher", OPTION_TEXT, &cipher, 0, 0, NULL},
-                                        {"size", OPTION_NUMBER, &size, 64, 1 << 30, NULL},
+                                        {"size", OPTION_BYTES, &size, 64, 1 << 30, NULL},
                                         {"json", OPTION_FLAG, &json, 1, 0, NULL},
                                         {NULL, OPTION_FLAG, NULL, 0, 0, NULL}};
     int read = options_read(argc, argv, usage, known, NULL, NULL);

@@ -15,10 +15,10 @@
 #include "provider/common/settings.h"
 #include "tool/common/message.h"
 
-int option_number(const char *option, const char *text, uint64_t least, uint64_t most,
-                  uint64_t *number)
+/* A decimal number, and behind it one of the letters `units`, if any. */
+static int read_number(const char *option, const char *text, const char *units, uint64_t least,
+                       uint64_t most, uint64_t *number)
 {
-    static const char units[] = "kKMGT";
     static const unsigned shifts[] = {10, 10, 20, 30, 40};
     char *end;
     errno = 0;
@@ -27,12 +27,24 @@ int option_number(const char *option, const char *text, uint64_t least, uint64_t
     unsigned shift = unit != NULL ? shifts[unit - units] : 0;
     int is_number = *text >= '0' && *text <= '9' && errno == 0 && end[unit != NULL] == '\0';
     if (!is_number || n > most >> shift || n << shift < least)
-        return complain("%s%s: expected a whole number from %llu to %llu%s", option, text,
-                        (unsigned long long)least, (unsigned long long)most,
-                        most < 1024 ? ""
-                                    : "; K, M, G or T behind it are powers of 1024, as in 64K");
+        return complain(
+            "%s%s: expected a whole number from %llu to %llu%s", option, text,
+            (unsigned long long)least, (unsigned long long)most,
+            units[0] == '\0' ? "" : "; K, M, G or T behind it are powers of 1024, as in 64K");
     *number = (uint64_t)n << shift;
     return 1;
+}
+
+int option_number(const char *option, const char *text, uint64_t least, uint64_t most,
+                  uint64_t *number)
+{
+    return read_number(option, text, "", least, most, number);
+}
+
+int option_bytes(const char *option, const char *text, uint64_t least, uint64_t most,
+                 uint64_t *number)
+{
+    return read_number(option, text, "kKMGT", least, most, number);
 }
 
 void option_forget(char **secret)
@@ -85,7 +97,8 @@ static int take(const struct option_rule *rules, const struct option_rule *rule,
         return take_secret(rule->to, value);
     default:
         (void)snprintf(option, sizeof option, "%s%c", word, equals != NULL ? '=' : ' ');
-        return option_number(option, value, rule->least, rule->most, rule->to);
+        return (rule->kind == OPTION_BYTES ? option_bytes : option_number)(
+            option, value, rule->least, rule->most, rule->to);
     }
 }
 

@@ -13,7 +13,8 @@ enum option_kind {
     OPTION_FLAG,   /* int: `least` */
     OPTION_TEXT,   /* const char *: the value, which stays in argv */
     OPTION_SECRET, /* char *: a copy, for option_forget(); the value in argv is cleansed */
-    OPTION_NUMBER  /* uint64_t from `least` to `most` */
+    OPTION_NUMBER, /* uint64_t from `least` to `most` */
+    OPTION_BYTES   /* the same, with K, M, G or T */
 };
 struct option_rule {
     const char *name; /* without dashes; NULL ends a table */
@@ -44,11 +45,14 @@ void option_suggest(const char *typed, const char *known, const char **meant);
 void option_forget(char **secret);
 
 /*
- * Reads a decimal number with an optional k, K, M, G or T, powers of 1024, from `least` to `most`.
- * Otherwise it says what is expected of the option, written as "-bufsize " or "--threads=", and
- * returns 0.
+ * Reads a decimal number from `least` to `most`. Otherwise it says what is expected of the option,
+ * written as "-iter " or "--threads=", and returns 0.
  */
 int option_number(const char *option, const char *text, uint64_t least, uint64_t most,
                   uint64_t *number);
+
+/* The same for bytes: k, K, M, G or T behind the number is a power of 1024. */
+int option_bytes(const char *option, const char *text, uint64_t least, uint64_t most,
+                 uint64_t *number);
 
 #endif
