@@ -29,6 +29,8 @@ static void usage(FILE *to)
 {
     static const char text[] =
         "usage: gpuaes COMMAND [OPTION...]\n"
+        "       gpuaes help [COMMAND]\n"
+        "       gpuaes -h|--help|-v|--version\n"
         "\n"
         "  enc, dec   encrypt or decrypt a file or a pipe, as openssl enc does\n"
         "  base64     encode or decode Base64, as base64 does\n"
@@ -36,7 +38,7 @@ static void usage(FILE *to)
         "  doctor     what is wrong here, and what to do about it\n"
         "  bench      rates compared with OpenSSL's default provider, in a minute\n"
         "\n"
-        "gpuaes COMMAND --help has the options; gpuaes(1) is the manual.\n";
+        "gpuaes help COMMAND has its options; gpuaes(1) is the manual.\n";
     (void)fputs(text, to);
 }
 
@@ -61,7 +63,7 @@ static int printed(int status)
     return complain("write error: %s", strerror(errno)) + 1;
 }
 
-static void unknown_command(const char *word)
+static int unknown_command(const char *word)
 {
     const char *meant = NULL;
     for (size_t i = 0; i < COMMANDS; i++)
@@ -69,6 +71,27 @@ static void unknown_command(const char *word)
     (void)complain("there is no command \"%s\"%s%s%s gpuaes --help lists them", word,
                    meant != NULL ? "; did you mean \"" : "", meant != NULL ? meant : "",
                    meant != NULL ? "\"?" : ";");
+    return 2;
+}
+
+static int run_command(int argc, char **argv)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(argv[0], commands[i].name) == 0) {
+            tool_name = commands[i].full_name;
+            return printed(commands[i].run(argc, argv));
+        }
+    return unknown_command(argv[0]);
+}
+
+/* `command` is NULL: the help of all. */
+static int help(char *command)
+{
+    char option[] = "--help";
+    if (command != NULL)
+        return run_command(2, (char *[]){command, option, NULL});
+    usage(stdout);
+    return printed(0);
 }
 
 int main(int argc, char **argv)
@@ -86,19 +109,11 @@ int main(int argc, char **argv)
         return 2;
     }
     const char *word = argv[1] + strspn(argv[1], "-");
-    if (strcmp(word, "help") == 0 || strcmp(word, "h") == 0) {
-        usage(stdout);
-        return printed(0);
-    }
-    if (strcmp(word, "version") == 0 || strcmp(word, "V") == 0) {
+    if (strcmp(word, "help") == 0 || strcmp(word, "h") == 0)
+        return help(argv[2]);
+    if (strcmp(word, "version") == 0 || strcmp(word, "V") == 0 || strcmp(word, "v") == 0) {
         (void)printf("gpuaes %s (%s)\n", PACKAGE_VERSION, OpenSSL_version(OPENSSL_VERSION));
         return printed(0);
     }
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(argv[1], commands[i].name) == 0) {
-            tool_name = commands[i].full_name;
-            return printed(commands[i].run(argc - 1, argv + 1));
-        }
-    unknown_command(argv[1]);
-    return 2;
+    return run_command(argc - 1, argv + 1);
 }

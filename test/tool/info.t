@@ -32,6 +32,7 @@ my @commands = $help->{out} =~ /^  (\w+)(?:, (\w+))? {2,}/mg;
 @commands = grep { defined } @commands;
 is("@commands", 'enc dec base64 info doctor bench', 'and names the commands');
 like(gpuaes(['--version'])->{out}, qr/^gpuaes \d+\.\d+\.\d+ \(OpenSSL 3/, '--version');
+is(gpuaes(['-v'])->{out}, gpuaes(['--version'])->{out}, '-v is the same');
 is(gpuaes([])->{status} >> 8, 2, 'without a command it fails');
 my $unknown = gpuaes(['encrypt']);
 is($unknown->{status} >> 8, 2, 'and with one that is not there');
@@ -40,8 +41,13 @@ foreach my $command (@commands) {
     my $result = gpuaes([$command, '--help']);
     is($result->{status}, 0, "$command --help");
     like($result->{out}, qr/^usage: gpuaes $command|^usage: gpuaes enc\|dec|^Usage: gpuaes base64/, "$command says how it is used");
+    my $same = gpuaes(['help', $command]);
+    is("$same->{status} $same->{out}", "0 $result->{out}", "help $command is the same");
     isnt(gpuaes([$command, '--no-such-option'])->{status}, 0, "$command refuses other options");
 }
+$unknown = gpuaes(['help', 'encrypt']);
+is($unknown->{status} >> 8, 2, 'help for a command that is not there fails');
+like($unknown->{err}, qr/^gpuaes: there is no command "encrypt"; did you mean "enc"\?/, 'which it says');
 
 my $no_fish = system('fish --version >/dev/null 2>&1');
 # The manual names every option that the help does, and the completion offers them.
@@ -76,6 +82,9 @@ SKIP: {
 my $words = run(['bash', '-c', '. "$0"; COMP_WORDS=(gpuaes e); COMP_CWORD=1; _gpuaes gpuaes e gpuaes; echo "${COMPREPLY[@]}"',
         "$source/tool/completions/gpuaes"]);
 is($words->{out}, "enc\n", 'the completion knows the commands');
+$words = run(['bash', '-c', '. "$0"; COMP_WORDS=(gpuaes help d); COMP_CWORD=2; _gpuaes gpuaes d help; echo "${COMPREPLY[@]}"',
+        "$source/tool/completions/gpuaes"]);
+is($words->{out}, "dec doctor\n", 'also behind help');
 # As bash cuts them, at the colon.
 spew("$folder/word.key", '');
 foreach (['file', "$folder/wor", "$folder/word.key"], ['env', 'GPUAES_TEST_OF_COMP', 'GPUAES_TEST_OF_COMPLETION'], ['pass', 'x', '']) {

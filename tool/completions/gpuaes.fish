@@ -8,6 +8,7 @@ complete -c gpuaes -n __fish_use_subcommand -a info -d 'GPUs, rates, CPU or GPU'
 complete -c gpuaes -n __fish_use_subcommand -a doctor -d 'what is wrong, and what to do'
 complete -c gpuaes -n __fish_use_subcommand -a bench -d 'rates compared with the default provider'
 complete -c gpuaes -n __fish_use_subcommand -a 'help version'
+complete -c gpuaes -n '__fish_seen_subcommand_from help' -a 'enc dec base64 info doctor bench'
 
 # enc and dec: options have one dash, or two.
 set -l enc '__fish_seen_subcommand_from enc dec'
