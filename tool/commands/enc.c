@@ -51,6 +51,18 @@ static int is_for_device(const struct enc *enc)
            (mode == EVP_CIPH_CBC_MODE && enc->options.decrypt);
 }
 
+static int complain_unusable(const char *name, const EVP_CIPHER *cipher)
+{
+    if ((EVP_CIPHER_get_flags(cipher) & EVP_CIPH_FLAG_AEAD_CIPHER) == 0)
+        return complain("-%s: XTS, CTS and key-wrap ciphers are not supported; use for example "
+                        "-aes-256-ctr",
+                        name);
+    return complain("-%s: the format of openssl enc has no place for a tag, so nothing here can "
+                    "tell that a file was changed; age, gpg and \"openssl cms -encrypt "
+                    "-aes-256-gcm\" can. For secrecy alone use -aes-256-ctr",
+                    name);
+}
+
 static int fetch_cipher(struct enc *enc)
 {
     const char *name = enc->options.cipher;
@@ -60,9 +72,7 @@ static int fetch_cipher(struct enc *enc)
     if (enc->job.cipher == NULL || enc->job.on_cpu == NULL)
         return complain_openssl("-%s: the cipher cannot be fetched", name);
     if (!ciphers_is_usable(enc->job.cipher))
-        return complain("-%s: AEAD, XTS, CTS and key-wrap ciphers are not supported; use for "
-                        "example -aes-256-ctr",
-                        name);
+        return complain_unusable(name, enc->job.cipher);
     enc->job.encrypt = !enc->options.decrypt;
     enc->job.padding = !enc->options.no_padding;
     enc->job.material = &enc->material;
@@ -82,6 +92,8 @@ static int get_password(struct enc *enc)
         enc->password = password_ask(EVP_CIPHER_get0_name(enc->job.cipher), !o->decrypt);
     else
         return 1;
+    if (enc->password != NULL && enc->password[0] == '\0')
+        (void)complain("warning: the password is empty: it protects nothing");
     return enc->password != NULL;
 }
 

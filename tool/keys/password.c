@@ -136,23 +136,31 @@ char *password_from(const char *source)
     return NULL;
 }
 
+static int read_answer(char answer[PROMPT + 1], const char *before, const char *cipher,
+                       const char *direction)
+{
+    char prompt[200];
+    (void)snprintf(prompt, sizeof prompt, "%senter %s %s password:", before, cipher, direction);
+    return EVP_read_pw_string(answer, PROMPT, prompt, 0) == 0 || complain("no password was given");
+}
+
 char *password_ask(const char *cipher, int confirm)
 {
-    char prompt[200], answer[PROMPT + 1], *password = NULL;
-    int failed;
+    char answer[PROMPT + 1], again[PROMPT + 1], *password = NULL;
+    const char *direction = confirm ? "encryption" : "decryption";
     /* Without a terminal it comes from standard input, where data may follow. */
     (void)setvbuf(stdin, NULL, _IONBF, 0);
-    (void)snprintf(prompt, sizeof prompt, "enter %s %s password:", cipher,
-                   confirm ? "encryption" : "decryption");
-    do /* greater than 0: the two were not the same */
-        failed = EVP_read_pw_string(answer, PROMPT, prompt, confirm);
-    while (failed > 0);
-    if (failed < 0)
-        (void)complain("no password was given");
-    else if (answer[0] == '\0')
-        (void)complain("the password is empty");
-    else
-        password = OPENSSL_strdup(answer);
+    /* libcrypto's own comparison has one result for two that differ and for none. */
+    if (read_answer(answer, "", cipher, direction) &&
+        (!confirm || read_answer(again, "Verifying - ", cipher, direction))) {
+        if (confirm && strcmp(answer, again) != 0)
+            (void)complain("the two passwords differ");
+        else if (answer[0] == '\0')
+            (void)complain("the password is empty");
+        else
+            password = OPENSSL_strdup(answer);
+    }
     OPENSSL_cleanse(answer, sizeof answer);
+    OPENSSL_cleanse(again, sizeof again);
     return password;
 }

@@ -82,7 +82,8 @@ static int end_failed(const struct cipher_job *job, struct piece *piece)
     if (job->encrypt)
         return cipher_failed(job, piece);
     return piece_fail(piece,
-                      "bad decrypt: the password or key is wrong, or the data is damaged: %s",
+                      "%s: the data is damaged or cut off, or the password, the key or an option "
+                      "such as -pbkdf2, -iter or -md is not that of the encryption",
                       openssl_reason());
 }
 
