@@ -193,7 +193,7 @@ SKIP: {
     like($try->()->{err}, qr/-out .*: Permission denied/, 'an output that may not be written');
     chmod(0666, $out);
     chmod(0555, $place);
-    like($try->()->{err}, qr/-out .*: no file can be made in its folder, .*: Permission denied/, 'a folder that may not be written');
+    like($try->()->{err}, qr/-out .*: its folder must take a temporary file, which becomes the output: Permission denied/, 'a folder that may not be written');
     chmod(0777, $place);
     is(names() . slurp($out), 'outbefore', 'what was there stays');
     skip('it takes root to have files of others', 4) if !@nobody;
@@ -300,6 +300,42 @@ SKIP: {
     is($? >> 8, 1, 'an input that becomes shorter');
     like(slurp("$folder/stderr"), qr/it became shorter while it was read/, 'is named');
     is(names() . slurp($out), 'outbefore', 'what was there stays, and nothing else is');
+}
+
+# ---- A file that must not be replaced ----------------------------------------------------
+
+{
+    my $keep = sub { my ($to, @how) = @_; return gpuaes(['enc', @cipher, '--no-clobber', '-in', $in, '-out', $to], @how) };
+    my $exists = qr/^gpuaes enc: (?:-out )?\Q$out\E: File exists$/m;
+    refused($keep->($out), $exists, '--no-clobber: a file that exists');
+    symlink('out', "$place/link") or die "link: $!";
+    refused($keep->("$place/link"), qr/^gpuaes enc: -out .*: File exists$/m, 'and a link to one');
+    unlink("$place/link");
+    is(names() . slurp($out), 'outbefore', 'it stays, and nothing else is there');
+    is($keep->('/dev/null')->{status}, 0, 'a device is written to');
+    ok($keep->('-')->{out} eq $coded, 'so is standard output');
+
+    # Where the file system cannot rename in that way, a link does it.
+    spew("$folder/links.c", "#include <errno.h>\nint renameat2(int f, const char *a, int t, const char *b, unsigned n)\n"
+        . "{ (void)f; (void)a; (void)t; (void)b; (void)n; errno = EINVAL; return -1; }\n");
+    my $links = !$ENV{GPUAES_TEST_SANITIZER} && !run(['cc', '-shared', '-fPIC', '-o', "$folder/links.so", "$folder/links.c"])->{status};
+    foreach my $way ('a name', 'a link') {
+      SKIP: {
+            skip('a sanitizer wants to be first, or there is no C compiler', 5) if $way eq 'a link' && !$links;
+            local $ENV{LD_PRELOAD} = "$folder/links.so" if $way eq 'a link';
+            is($keep->("$place/new")->{status}, 0, "--no-clobber, by $way: a new file");
+            ok(slurp("$place/new") eq $coded, 'has what it should');
+            unlink("$place/new", $out);
+            my ($pid, $to) = held('--no-clobber', '-out', $out);
+            wait_for(\&is_written);
+            spew($out, 'before');
+            close($to);
+            waitpid($pid, 0);
+            is($? >> 8, 1, 'a file that somebody makes meanwhile is an error');
+            like(slurp("$folder/stderr"), $exists, 'which is said');
+            is(names() . slurp($out), 'outbefore', 'and it stays');
+        }
+    }
 }
 
 # ---- Signals --------------------------------------------------------------------------------

@@ -157,7 +157,7 @@ static int run(struct base64 *job)
     stream->source.name = "read error";
     if (!stream_begin(stream, job->piece, BASE64_UNIT, job->threads, 1))
         return 0;
-    if (!output_open(&stream->output, NULL, 0))
+    if (!output_open(&stream->output, NULL, 0, 0))
         return complain("write error: %s", strerror(errno));
     stream->output.name = "write error";
     build(job);

@@ -269,7 +269,7 @@ static int run_stream(struct enc *enc)
 {
     const struct enc_options *o = &enc->options;
     struct output *output = &enc->stream.output;
-    if (!output_open(output, o->out, o->sync)) {
+    if (!output_open(output, o->out, o->no_clobber, o->sync)) {
         (void)complain("-out %s: %s%s", o->out != NULL ? o->out : "(stdout)", output->hindrance,
                        strerror(errno));
         output_abandon(output);

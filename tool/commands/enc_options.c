@@ -19,10 +19,13 @@ static const char help[] =
     "\n"
     "Encrypts or decrypts files. Options and file format are compatible with openssl enc.\n"
     "\n"
-    "  -CIPHER             such as -aes-256-ctr, -aes-128-ecb, -aes-256-cbc\n"
+    "  -CIPHER             such as -aes-256-ctr, -aes-128-ecb, -aes-256-cbc; none of them\n"
+    "                      notices changed data, and CTR does not notice a wrong password\n"
     "  -e, -d              encrypt, decrypt; the last one counts\n"
     "  -in FILE            input (standard input)\n"
-    "  -out FILE           output (standard output); appears when it is complete\n"
+    "  -out FILE           output (standard output); appears when it is complete, in place\n"
+    "                      of what was there\n"
+    "  --no-clobber        fail if that file exists\n"
     "  -a, -base64         Base64 after encryption, or before decryption\n"
     "  -A                  the Base64 is one line\n"
     "  -nopad              no padding of the last block\n"
@@ -130,6 +133,7 @@ int enc_options_read(struct enc_options *o, int argc, char **argv)
         {"piece", OPTION_FLAG, &o->is_piece, 1, 0, NULL},
         {"threads", OPTION_NUMBER, &o->threads, 1, PIPELINE_THREADS, NULL},
         {"sync", OPTION_FLAG, &o->sync, 1, 0, NULL},
+        {"no-clobber", OPTION_FLAG, &o->no_clobber, 1, 0, NULL},
         {"progress", OPTION_FLAG, &o->progress, PROGRESS_ALWAYS, 0, NULL},
         {"no-progress", OPTION_FLAG, &o->progress, PROGRESS_NEVER, 0, NULL},
         {"list", OPTION_FLAG, &list, 1, 0, NULL},

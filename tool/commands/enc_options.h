@@ -18,7 +18,7 @@ struct enc_options {
     uint64_t iterations, salt_bytes, piece, threads; /* 0: by default */
     int is_shard;                                    /* an offset or a length was given */
     uint64_t offset, length;                         /* the latter: UINT64_MAX for all */
-    int sync, is_piece;
+    int sync, no_clobber, is_piece;
     int progress; /* enum progress_wish */
 };
 

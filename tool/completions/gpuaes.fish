@@ -31,7 +31,7 @@ complete -c gpuaes -n $enc -o pass -x -a 'env: file: fd: stdin pass:'
 for value in offset length threads
     complete -c gpuaes -n $enc -l $value -x
 end
-for flag in piece sync progress no-progress help
+for flag in piece sync no-clobber progress no-progress help
     complete -c gpuaes -n $enc -l $flag
 end
 

@@ -60,13 +60,13 @@ static int open_in_place(struct output *output, const char *path)
     return 1;
 }
 
-int output_open(struct output *output, const char *path, int sync)
+int output_open(struct output *output, const char *path, int keeps, int sync)
 {
     *output = (struct output){.fd = -1, .name = path, .sync = sync, .hindrance = ""};
     output->replacement.folder = -1;
     if (path == NULL || strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
         return open_stdout(output);
-    output->fd = replacement_open(&output->replacement, path, &output->hindrance);
+    output->fd = replacement_open(&output->replacement, path, keeps, &output->hindrance);
     if (output->fd == REPLACEMENT_NONE)
         return open_in_place(output, path);
     output->seekable = output->fd >= 0;

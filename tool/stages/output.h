@@ -28,8 +28,11 @@ struct output {
     uint64_t begin, position; /* where the stream begins in the file, and its next piece in that */
 };
 
-/* Opens a file; NULL or "-" is stdout. 1, or 0 with errno set. */
-int output_open(struct output *output, const char *path, int sync);
+/*
+ * Opens a file; NULL or "-" is stdout. With `keeps`, a regular file that exists is EEXIST. 1, or 0
+ * with errno set.
+ */
+int output_open(struct output *output, const char *path, int keeps, int sync);
 
 /* The stages that find a piece's place, which is ordered, and write it, which is not. */
 stage_fn output_place;

@@ -235,18 +235,22 @@ static int open_found(struct replacement *r, const char **hindrance)
     }
     int fd = create(r);
     if (fd < 0)
-        *hindrance = "no file can be made in its folder, where one is written first: ";
+        *hindrance = "its folder must take a temporary file, which becomes the output: ";
     return fd;
 }
 
-int replacement_open(struct replacement *r, const char *path, const char **hindrance)
+int replacement_open(struct replacement *r, const char *path, int keeps, const char **hindrance)
 {
-    *r = (struct replacement){.path = path, .folder = -1};
+    *r = (struct replacement){.path = path, .folder = -1, .keeps = keeps};
     r->exists = stat(path, &r->found) == 0;
     if (!r->exists && (errno != ENOENT || path[0] == '\0'))
         return -1;
     if (r->exists && S_ISDIR(r->found.st_mode)) {
         errno = EISDIR;
+        return -1;
+    }
+    if (r->exists && keeps && S_ISREG(r->found.st_mode)) {
+        errno = EEXIST;
         return -1;
     }
     r->folder = AT_FDCWD;
@@ -320,11 +324,22 @@ static int sync_folder(int folder)
     return ok;
 }
 
+static int give_name(const struct replacement *r)
+{
+    if (!r->keeps)
+        return renameat(r->folder, r->temporary, r->folder, r->name) == 0;
+    if (renameat2(r->folder, r->temporary, r->folder, r->name, RENAME_NOREPLACE) == 0)
+        return 1;
+    /* NFS, for one, has links alone for that. */
+    return errno == EINVAL && linkat(r->folder, r->temporary, r->folder, r->name, 0) == 0 &&
+           unlinkat(r->folder, r->temporary, 0) == 0;
+}
+
 int replacement_commit(struct replacement *r, int sync)
 {
     sigset_t before;
     block_signals(&before);
-    int ok = renameat(r->folder, r->temporary, r->folder, r->name) == 0;
+    int ok = give_name(r);
     if (ok)
         doomed = NULL;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -17,6 +17,7 @@ struct replacement {
     int folder;       /* where that leads to, with all links followed; -1: there is none */
     char name[NAME_MAX + 1], temporary[NAME_MAX + 1]; /* in there */
     mode_t mode;                                      /* if it replaces no file */
+    int keeps;                                        /* a file that is there stays */
     int exists;                                       /* it replaces this one: */
     struct stat found;
 };
@@ -30,9 +31,10 @@ enum { REPLACEMENT_NONE = -2 };
  * have put there to get what is written to it, for root, too. Returns the descriptor, for reading
  * and writing; REPLACEMENT_NONE for what no other file can replace: a pipe, a device, or an open
  * file, as /dev/fd/N names it; or -1 with errno set, and `hindrance` to what could not be done if
- * that is not to open it.
+ * that is not to open it. With `keeps`, a regular file that exists is EEXIST, here and in
+ * replacement_commit().
  */
-int replacement_open(struct replacement *r, const char *path, const char **hindrance);
+int replacement_open(struct replacement *r, const char *path, int keeps, const char **hindrance);
 
 /*
  * Gives the file its permissions: those of the file that it replaces, or what open() gives to a new
