@@ -163,6 +163,9 @@ like($wrong->{out}, qr/^The provider cannot be loaded: GPUAES_POLICY in the envi
     'doctor: a wrong setting in the environment');
 unlike($wrong->{out}, qr/Put gpuaes\.so|lines are right/, 'and nothing else is suspected');
 isnt($wrong->{status}, 0, 'which is not well');
+my $both = gpuaes(['doctor'], GPUAES_POLICY => 'fast', GPUAES_THREADS => 'many');
+like($both->{out}, qr/^The provider cannot be loaded: GPUAES_POLICY in the environment has the value "fast", [^;]*; GPUAES_THREADS in the environment has the value "many", [^;]*\.\n  Correct those variables, or unset them\.$/m,
+    'doctor: two wrong settings are both named');
 my $mistyped = gpuaes(['doctor'], GPUAES_POLIC => 'gpu', GPUAES_TEST_ANYTHING => 1);
 like($mistyped->{out}, qr/^GPUAES_POLIC in the environment is unknown \(did you mean GPUAES_POLICY\?\)\.\n  Correct that variable/m, 'doctor: an unknown variable');
 unlike($mistyped->{out}, qr/GPUAES_TEST/, 'and of no other one');
@@ -326,6 +329,9 @@ my @stuck = (
         qr/^its setting threads has the value "many", expected "auto" or a number from 1 to 64$/, qr/^correct the line "threads = many" in \[ours\]$/],
     ['a setting that is unknown', $whole =~ s/(?<=\[ours\]\n)/soft_load = 1\npolic = gpu\n/r,
         qr/^its setting polic is unknown \(did you mean policy\?\)$/, qr/^correct or delete the line "polic = gpu" in \[ours\]$/],
+    ['settings that are wrong, and one that is unknown', $whole =~ s/(?<=\[ours\]\n)/threads = many\npolic = gpu\ntimeout-ms = soon\n/r,
+        qr/^its setting polic is unknown .*; its setting timeout-ms has the value "soon", .*; its setting threads has the value "many", [^;]*$/,
+        qr/^correct or delete the line "polic = gpu" in \[ours\]; correct the line "timeout-ms = soon" in \[ours\]; correct the line "threads = many" in \[ours\]$/],
     ['a section within the section', $whole =~ s/(?<=\[ours\]\n)/policy = more\n/r . "[more]\nx = 1\n",
         qr/^its setting policy names the section \[more\], and gpuaes has no such$/, qr/^correct or delete the line "policy = more" in \[ours\]$/],
     ['no module there', $whole =~ s/(?<=\[ours\]\n)/soft_load = 1\nmodule = \/nowhere\/gpuaes.so\n/r,

@@ -34,9 +34,10 @@ static int examine_module(const struct library *library)
     }
     const char *folder = getenv("OPENSSL_MODULES");
     char text[CONFIGURATION_TEXT], path[PATH_MAX];
-    if (!configuration_environment(text)) {
-        (void)printf("The provider cannot be loaded: %s.\n  Correct that variable, or unset it.\n",
-                     text);
+    unsigned wrong = configuration_environment(text);
+    if (wrong != 0) {
+        (void)printf("The provider cannot be loaded: %s.\n  Correct %s.\n", text,
+                     wrong == 1 ? "that variable, or unset it" : "those variables, or unset them");
         return 0;
     }
     if (folder == NULL)

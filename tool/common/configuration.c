@@ -11,6 +11,7 @@
 #include <openssl/conf.h>
 #include <openssl/evp.h>
 #include <openssl/provider.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,18 +153,63 @@ static CONF *read_lines(struct configuration *c)
 
 /* ---- Settings --------------------------------------------------------------------------- */
 
-int configuration_environment(char why_not[CONFIGURATION_TEXT])
+enum { FAULTS = 16 }; /* more than there are settings */
+
+/* Settings that are wrong: settings_read() stops at the first, so it is not shown those again. */
+struct faults {
+    settings_find_fn *find;
+    const void *arg;
+    const char *found[FAULTS];
+    unsigned count;
+};
+
+/* A settings_find_fn. */
+static const char *find_other(const void *arg, const char *key)
+{
+    const struct faults *faults = arg;
+    for (unsigned i = 0; i < faults->count; i++)
+        if (strcmp(faults->found[i], key) == 0)
+            return NULL;
+    return faults->find(faults->arg, key);
+}
+
+/* Returns 1 and the next setting that is wrong, or 0. */
+static int next_fault(struct faults *faults, struct settings_fault *fault)
+{
+    struct settings settings;
+    if (faults->count == FAULTS || settings_read(&settings, find_other, faults, fault))
+        return 0;
+    faults->found[faults->count++] = fault->key;
+    return 1;
+}
+
+/* Adds to a list with semicolons. */
+__attribute__((format(printf, 2, 3))) static void add(char text[CONFIGURATION_TEXT],
+                                                      const char *format, ...)
+{
+    size_t end = strlen(text);
+    va_list arguments;
+    if (end != 0 && end + 2 < CONFIGURATION_TEXT) {
+        memcpy(text + end, "; ", sizeof "; ");
+        end += 2;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(text + end, CONFIGURATION_TEXT - end, format, arguments);
+    va_end(arguments);
+}
+
+unsigned configuration_environment(char why_not[CONFIGURATION_TEXT])
 {
     char name[SETTINGS_TEXT];
-    struct settings settings;
     struct settings_fault fault = {0};
-    if (settings_read(&settings, settings_in_environment, NULL, &fault))
-        return 1;
-    settings_variable(fault.key, name);
-    (void)snprintf(why_not, CONFIGURATION_TEXT,
-                   "%s in the environment has the value \"%s\", expected %s", name, fault.value,
-                   fault.expected);
-    return 0;
+    struct faults faults = {.find = settings_in_environment};
+    why_not[0] = '\0';
+    while (next_fault(&faults, &fault)) {
+        settings_variable(fault.key, name);
+        add(why_not, "%s in the environment has the value \"%s\", expected %s", name, fault.value,
+            fault.expected);
+    }
+    return faults.count;
 }
 
 struct section {
@@ -184,31 +230,33 @@ static int check_settings(struct configuration *c, const CONF *conf, const char 
 {
     const struct section section = {conf, name};
     char sentence[SETTINGS_TEXT];
-    struct settings settings;
     struct settings_fault fault = {0};
-    if (!configuration_environment(c->why_not)) {
-        change(c, "correct that variable, or unset it");
+    struct faults faults = {.find = find, .arg = &section};
+    if (configuration_environment(c->why_not) != 0) {
+        change(c, "correct what is wrong in the environment, or unset it");
         return 0;
     }
     const STACK_OF(CONF_VALUE) *lines = NCONF_get_section(conf, name);
     for (int i = 0; i < sk_CONF_VALUE_num(lines); i++) {
         const CONF_VALUE *line = sk_CONF_VALUE_value(lines, i);
         if (NCONF_get_section(conf, line->value) != NULL)
-            because(c, "its setting %s names the section [%s], and gpuaes has no such", line->name,
-                    line->value);
+            add(c->why_not, "its setting %s names the section [%s], and gpuaes has no such",
+                line->name, line->value);
         else if (settings_is_unknown(line->name, sentence))
-            because(c, "its setting %s", sentence);
+            add(c->why_not, "its setting %s", sentence);
         else
             continue;
-        change(c, "correct or delete the line \"%s = %s\" in [%s]", line->name, line->value, name);
-        return 0;
+        add(c->change, "correct or delete the line \"%s = %s\" in [%s]", line->name, line->value,
+            name);
     }
-    if (settings_read(&settings, find, &section, &fault))
-        return 1;
-    because(c, "its setting %s has the value \"%s\", expected %s", fault.key, fault.value,
+    while (next_fault(&faults, &fault)) {
+        if (NCONF_get_section(conf, value_in(conf, name, fault.key)) != NULL)
+            continue; /* it was named above */
+        add(c->why_not, "its setting %s has the value \"%s\", expected %s", fault.key, fault.value,
             fault.expected);
-    change(c, "correct the line \"%s = %s\" in [%s]", fault.key, fault.value, name);
-    return 0;
+        add(c->change, "correct the line \"%s = %s\" in [%s]", fault.key, fault.value, name);
+    }
+    return c->why_not[0] == '\0';
 }
 
 /* ---- Trying it ----------------------------------------------------------------------------- */

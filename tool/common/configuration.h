@@ -6,7 +6,7 @@
 #ifndef GPUAES_TOOL_COMMON_CONFIGURATION_H
 #define GPUAES_TOOL_COMMON_CONFIGURATION_H
 
-enum { CONFIGURATION_TEXT = 600 };
+enum { CONFIGURATION_TEXT = 2000 };
 
 struct configuration {
     char path[CONFIGURATION_TEXT];
@@ -25,7 +25,10 @@ void configuration_examine(struct configuration *configuration);
 /* Prints the sentences. */
 void configuration_print(const struct configuration *configuration);
 
-/* Returns 1, or 0 and a sentence where a setting in the environment has a wrong value. */
-int configuration_environment(char why_not[CONFIGURATION_TEXT]);
+/*
+ * Returns how many settings in the environment have a wrong value. Writes a sentence about each,
+ * with a semicolon between two.
+ */
+unsigned configuration_environment(char why_not[CONFIGURATION_TEXT]);
 
 #endif

@@ -53,7 +53,7 @@ int library_check(const struct library *library)
     char wrong[CONFIGURATION_TEXT];
     if (library->gpuaes != NULL)
         return 1;
-    if (!configuration_environment(wrong))
+    if (configuration_environment(wrong) != 0)
         return complain("%s", wrong);
     if (policy == NULL || strcmp(policy, "gpu") != 0)
         return 1;
