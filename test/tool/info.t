@@ -113,6 +113,8 @@ foreach my $work ('CTR', 'ECB encrypt', 'ECB decrypt', 'CBC decrypt', 'CBC encry
     'XTS encrypt', 'XTS decrypt', 'Base64 encode', 'Base64 decode') {
     is(scalar(() = $info->{out} =~ /^$work +\d+ KiB +\d+\.\d\d +\d+\.\d\d +\d+\.\dx [CG]PU/mg), 3, "CPU or GPU and a rate for each size: $work");
 }
+like($info->{out}, qr/^AES-256, GB\/s +in pageable memory +in pinned memory\nwork +update +default +gpuaes +times by +gpuaes +times by *$/m,
+    'each column has a head');
 is(scalar(grep { length > 80 } $info->{out} =~ /^((?:CTR|ECB|CBC|GCM|XTS|Base64|  +\d).*)/mg), 0, 'in tables that fit a terminal');
 my $doctor = gpuaes(['doctor']);
 like($doctor->{out}, qr/^The provider gpuaes \S+ is installed and loads\.$/m, 'doctor: the provider loads');

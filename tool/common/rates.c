@@ -275,6 +275,14 @@ static void print_size(const char *work, size_t bytes)
     (void)printf("%-14s %*zu %s", work, 7 - (int)strlen(units[unit]), bytes, units[unit]);
 }
 
+/* "times" is the ratio of gpuaes to default, "by" the processor that did most of it. */
+static void print_head(void)
+{
+    (void)printf("%-33s  %19s  %19s\n%-14s %8s %9s  %8s %6s %-3s  %8s %6s %-3s\n", "AES-256, GB/s",
+                 "in pageable memory", "in pinned memory", "work", "update", "default", "gpuaes",
+                 "times", "by", "gpuaes", "times", "by");
+}
+
 static void print_text(const struct rate measured[MEMORIES])
 {
     (void)printf(" %9.2f", measured[PAGEABLE].theirs > 0 ? measured[PAGEABLE].theirs
@@ -329,9 +337,7 @@ int rates_print(const struct library *library, const struct rates_plan *plan, co
     if (json_name != NULL)
         json_open(json_name, '[');
     else
-        (void)printf("AES-256, GB/s           %9s  %-18s  %-18s\n%-14s %8s %9s  %-18s  %-18s\n",
-                     "default", "pageable memory", "pinned memory", "", "update", "provider",
-                     "  gpuaes", "  gpuaes");
+        print_head();
     for (int i = 0; i < RATES_WORKS * plan->size_count; i++) {
         int work = i / plan->size_count;
         size_t bytes = plan->sizes[i % plan->size_count];
