@@ -5,6 +5,10 @@
  *
  *     base64_client encode|decode [-l 64|76] [-t] IN OUT
  *
+ * Compile it with: cc -O2 base64_client.c -lcrypto
+ * Set OPENSSL_CONF to gpuaes.cnf, or include that file in openssl.cnf: the
+ * program itself loads no provider.
+ *
  * -l makes or expects lines of that length. -t does the update twice and prints
  * the seconds that the second took: the first may start a GPU and touches the
  * memory for the first time.

@@ -5,6 +5,10 @@
  *
  *     base64_objects encode|decode [-l 64|76] IN OUT
  *
+ * Compile it with: cc -O2 base64_objects.c -lcrypto
+ * Set OPENSSL_CONF to gpuaes.cnf, or include that file in openssl.cnf: the
+ * program itself loads no provider.
+ *
  * -l makes or expects lines of that length.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0

@@ -5,6 +5,8 @@
  *     device_memory [MIB]
  *
  * Compile it with: cc -O2 device_memory.c -I/usr/local/cuda/include -lcrypto -lcuda
+ * It needs a GPU, and loads the provider by itself; where gpuaes.so is not in
+ * OpenSSL's own folder of modules, set OPENSSL_MODULES to the folder where it is.
  *
  * Prints the rate of a second pass: the first starts the device and finds the
  * kernels. MIB is 256 unless it is given.

@@ -5,6 +5,10 @@
  *
  *     encrypt_file [-d] [-t] CIPHER HEXKEY HEXIV IN OUT
  *
+ * Compile it with: cc -O2 encrypt_file.c -lcrypto
+ * Set OPENSSL_CONF to gpuaes.cnf, or include that file in openssl.cnf: the
+ * program itself loads no provider. GPUAES_LOG=summary says who did the work.
+ *
  * -d decrypts. -t does the update twice and prints the seconds that the second
  * took: the first may start a GPU and touches the memory for the first time.
  * HEXIV is "" for ECB. Output is what `openssl enc -K -iv` writes.

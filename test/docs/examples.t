@@ -57,14 +57,45 @@ foreach my $example ('base64_client', 'base64_objects') {
 my @preloaded = $emulated ? (LD_PRELOAD => "$ENV{OPENSSL_MODULES}/gpuaes.so") : ();
 my $gcm = run(["$build/docs/examples/gcm_pinned", 4], env => {%environment, GPUAES_POLICY => 'gpu', @preloaded});
 check('gcm_pinned', $gcm, qr/^the CPU agrees$/m);
-like($gcm->{out}, qr/^by a GPU\nin pinned memory$/m, 'gcm_pinned works in pinned memory');
+like($gcm->{out}, qr/^a GPU can be used\nin pinned memory\nencryption .*, by a GPU$/m, 'gcm_pinned works in pinned memory');
 like($gcm->{out}, qr/^a changed message is refused$/m, 'gcm_pinned refuses a changed message');
 $gcm = run(["$build/docs/examples/gcm_pinned", 1], env => {%environment, GPUAES_POLICY => 'cpu'});
 is($gcm->{status}, 0, 'gcm_pinned ends well without a GPU') or diag($gcm->{out}, $gcm->{err});
 my $many = run(["$build/docs/examples/gcm_pinned", 'many'], env => \%environment);
 is($many->{status} >> 8, 1, 'gcm_pinned refuses a size that is no number');
 like($many->{err}, qr/must be a number of MiB, from 1/, 'and says what it expects');
-like($gcm->{out}, qr/^no GPU can be used\nin memory of malloc\(\)\n.*^the CPU agrees$/ms, 'and says that there is none');
+like($gcm->{out}, qr/^no GPU can be used\nin memory of malloc\(\)\nencryption .*, by the CPU\nthe CPU agrees$/m, 'and says that there is none');
+$gcm = run(["$build/docs/examples/gcm_pinned", 1], env => {%environment, GPUAES_MIN_BYTES => '1G', @preloaded});
+like($gcm->{out}, qr/^a GPU can be used\n.*\nencryption .*, by the CPU\nthe CPU agrees$/m, 'and where there is one, but the CPU did it');
+
+# Each compiles by the line in its head, which also says what must be set.
+spew("$folder/gpuaes.pc", "Name: gpuaes\nDescription: x\nVersion: 1\nCflags: -I$source/cuda\nLibs: -L$build/cuda/.libs -lgpuaes\n");
+foreach my $path (grep { slurp($_) =~ /^int main\(/m } glob("$source/docs/examples/*.c")) {
+    my ($name) = $path =~ m{([^/]+)\.c$};
+    my ($head) = slurp($path) =~ m{^/\*(.*?)\*/}s;
+    my ($line, $set) = $head =~ /^ \* Compile it with: (cc [^\n]*)\n(.*)/ms;
+    ok(defined($line), "$name: its head has a line that compiles it") or next;
+    like($set, qr/OPENSSL_CONF|OPENSSL_MODULES/, "$name: it names the variable to set") if slurp($path) =~ m{<openssl/};
+  SKIP: {
+        skip('there is no C compiler, or no pkg-config', 1) if system('cc --version >/dev/null 2>&1 && pkg-config --version >/dev/null 2>&1');
+        skip('there is no CUDA driver to link', 1) if $line =~ /-lcuda/ && !-x "$build/docs/examples/device_memory";
+        my $compiled = run(['bash', '-c', "cd '$source/docs/examples' && $line -o '$folder/$name'"],
+            env => {PKG_CONFIG_PATH => $folder, CPATH => "$source/cuda", LIBRARY_PATH => "$build/cuda/.libs"});
+        ok(!$compiled->{status} && $compiled->{err} eq '', "$name: that line does") or diag($line, $compiled->{err});
+    }
+}
+
+# What README says of C programs on the emulator.
+SKIP: {
+    skip('this needs the emulator, and a C compiler', 2) if !$emulated || system('cc --version >/dev/null 2>&1');
+    my ($section) = slurp("$source/README.md") =~ /^## Try it without a GPU\n(.*?)^## /ms;
+    my ($first, $second) = $section =~ /^((?: {4}.*\n)+)/mg;
+    my ($variables) = $first =~ /^ *(export .*)$/m;
+    my $lines = "cd '$build'\n$variables\n" . $second =~ s{(?:\./|-o \K)example\b}{$folder/example}gr =~ s{\.\./(?=cuda|docs)}{$source/}gr;
+    my $result = run(['sh', '-ec', $lines], env => {GPUAES_TIMEOUT_MS => 600000});
+    is($result->{status}, 0, 'the lines of README compile and run an example') or diag($lines, $result->{err});
+    like($result->{out}, qr/, by a GPU\nthe CPU agrees$/m, 'and the emulator does the work');
+}
 
 SKIP: {
     skip('the emulator is no library to link against', 3) if $emulated;
