@@ -35,6 +35,20 @@ foreach my $page (@pages) {
     is("@wrong", '', "$name: its links lead somewhere");
 }
 
+# ---- What the examples teach -------------------------------------------------------
+
+# A password that people can remember takes many iterations; the default of PBKDF2 is that of openssl enc.
+foreach my $name (qw(README.md docs/shards.md docs/gpuaes.1)) {
+    my $examples = slurp("$source/$name") =~ s/^.*^\.SH EXAMPLES$//msr =~ s/\\-/-/gr;
+    my @commands = $examples =~ /^((?: {4}\S*|)\S*gpuaes (?:enc|dec) .*?[^\\])$/msg;
+    push(@commands, $examples =~ /^( {8}-aes-.*)$/mg);
+    cmp_ok(scalar(@commands), '>=', 2, "$name has examples");
+    is(join("\n", grep { !/ -iter 600000 / } @commands), '', 'each takes 600000 iterations');
+}
+my @sizes = map { slurp($_) =~ /-bufsize ([^\s`,:]+)/g } grep { !/CHANGELOG/ } @pages;
+cmp_ok(scalar(@sizes), '>=', 5, 'the documents name commands with -bufsize');
+is(join(' ', grep { !/^\d+k?$/ } @sizes), '', 'openssl enc can read each of those numbers');
+
 # ---- The version -----------------------------------------------------------------
 
 my ($version) = slurp("$source/configure.ac") =~ /^AC_INIT\(\[gpuaes\], \[(.*?)\]\)/m;
