@@ -181,7 +181,7 @@ EXTRA_test_emulated_gpuaes_la_DEPENDENCIES = test/support/emulated.map
 test_emulated_gpuaes_la_LIBADD = provider/libprovider_core.la cuda/libgpuaes_core.la \
 	cuda/emulator/libemulator.la $(provider_libs)
 
-all-local: test/emulated/gpuaes.so
+all-local: test/emulated/gpuaes.so $(faulty_driver)
 test/emulated/gpuaes.so: test/emulated/gpuaes.la
 	$(AM_V_at)rm -f $@ && $(LN_S) .libs/gpuaes.so $@
 CLEANFILES += test/emulated/gpuaes.so

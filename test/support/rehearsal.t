@@ -5,18 +5,44 @@
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
 use warnings;
+use File::Basename qw(dirname);
 use FindBin;
 use lib $FindBin::Bin;
 use Programs;
 use Test::More;
 
 plan(skip_all => 'the default provider stands in') if stand_in();
-my @rehearse = ("$source/test/with_emulated_driver", $build);
-my $probe = run([@rehearse, "$build/tool/gpuaes", 'info']);
-plan(skip_all => 'there are no namespaces, or no overlays, for us') if $probe->{status} == 77 << 8;
-plan(skip_all => 'the module was built without CUDA: it has no kernels')
-    if $probe->{out} =~ /without the CUDA toolkit/;
+my $program = "$source/test/with_emulated_driver";
 
+# Where it cannot work it says why: folders that lack one thing after another, and a user without namespaces.
+my $part = "$folder/part";
+mkdir("$folder/bin") && mkdir($part) or die "$part: $!";
+chmod(0755, spew("$folder/bin/unshare", "#!/bin/sh\nexit 1\n"));
+my $refused = sub {
+    my ($said, $name, @arguments) = @_;
+    my $result = run([$program, @arguments], env => {PATH => "$folder/bin:$ENV{PATH}"});
+    is($result->{status} >> 8, 77, "$name: it is not run");
+    like($result->{err}, qr/^with_emulated_driver: $said/m, 'and why is said');
+};
+$refused->(qr/usage: with_emulated_driver BUILD COMMAND\.\.\.$/, 'no command', $part);
+$refused->(qr/\Q$folder\E\/nowhere is no build folder$/, 'no build folder', "$folder/nowhere", 'true');
+foreach my $file ('provider/.libs/gpuaes.so', 'test/emulated/gpuaes.so', 'test/faulty/libcuda.so.1') {
+    $refused->(qr/\Q$part\/$file\E is missing: run make there/, "no $file", $part, 'true');
+    system('mkdir', '-p', dirname("$part/$file"));
+    spew("$part/$file", '');
+}
+$refused->(qr/\Q$part\E was built without kernels: /, 'no kernels', $part, 'true');
+mkdir("$part/cuda");
+spew("$part/cuda/kernels.fatbin", '');
+$refused->(qr/this user may not have a mount namespace here$/, 'no namespaces', $part, 'true');
+
+my @rehearse = ($program, $build);
+my $probe = run([@rehearse, "$build/tool/gpuaes", 'info']);
+if ($probe->{status} == 77 << 8) {
+  SKIP: { skip($probe->{err} =~ s/\n.*//sr, 1) }
+    done_testing();
+    exit(0);
+}
 is($probe->{status}, 0, 'the command ends well') or diag($probe->{err});
 like($probe->{out}, qr/^GPU 0: Emulated GPU 0/m, 'and sees a GPU') or diag($probe->{out});
 
