@@ -44,6 +44,14 @@ has_all('the constants of the header', 'libgpuaes.3', 30,
     grep { !/^GPUAES_(?:H|API)$/ } $header =~ /\b(GPUAES_[A-Z0-9_]+)\b/g);
 has_all('the members of its structs', 'libgpuaes.3', 30, @members);
 
+# What 0 means for a setting, and what a key of XTS must not be, as the header has it.
+my ($settings) = slurp("$source/cuda/gpuaes.h") =~ /^struct gpuaes_settings \{\n(.*?)^\};/ms;
+my @never = grep { $_ } map { /(\w+);.*0 means\s+never/s ? $1 : '' } $settings =~ /^    (\w+ \w+;.*?\*\/)/msg;
+my ($exceptions) = $manual =~ /^The settings, where 0 stands for a default, but for\n\.I (.*)\nit means never:$/m;
+is($exceptions, "@never", 'the settings of which 0 is not the default');
+is(scalar(() = $manual =~ /two equal halves/g), scalar(() = slurp("$source/cuda/gpuaes.h") =~ /two equal halves/g),
+    'a key of two equal halves is refused where the header says so');
+
 # Each has a page with a line of its own: `man 3 gpuaes_aes`, `man -k gpuaes`.
 my %purpose = slurp("$source/docs/functions") =~ /^(\S+) (.+)$/mg;
 is(join(' ', sort keys %purpose), join(' ', sort @functions), 'each function has a purpose in docs/functions');
