@@ -13,15 +13,15 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-import sys
 import threading
 import time
 from collections import OrderedDict
 from ctypes import POINTER, byref, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
 from typing import Any, Callable, Iterable
 
-from . import _library
+from . import _fork, _library
 from ._library import lib
+from ._owner import Owner
 from .errors import GpuaesError
 
 # From cuda.h.
@@ -102,10 +102,9 @@ def _library_ready(device: int | None) -> None:
 
 _REAPED_AT_ONCE = 8
 _LOOK_SECONDS = 1e-4
-_process = os.getpid()
 
 
-class _Mark:
+class _Mark(Owner):
     """A point in the order of a stream: an event, which outlives the stream. Where it cannot be made or recorded it
     counts as passed, and what is freed behind it waits by itself. Make and record it within Context.relaxed()."""
 
@@ -116,6 +115,7 @@ class _Mark:
         self.pending = pending  # the work that it is to be behind is still being queued
         self.instead: _Mark | None = None
         _cuda.cuEventCreate(byref(self.event), _EVENT_QUIET)
+        super().__init__()
 
     def record(self, stream: int) -> bool:
         """False while the stream is captured into a graph, whose work nobody waits for."""
@@ -138,10 +138,11 @@ class _Mark:
         while not self.is_passed():
             time.sleep(_LOOK_SECONDS)
 
-    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if getattr(self, "event", None) and not _ending() and os.getpid() == _process:
+    def _release(self) -> None:
+        event, self.event = self.event, c_void_p()
+        if event and self.context.is_ours():
             with self.context.relaxed():
-                _cuda.cuEventDestroy_v2(self.event)
+                _cuda.cuEventDestroy_v2(event)
 
 
 def _end_of(of: Lane) -> _Mark | None:
@@ -162,6 +163,9 @@ class _Retired:
         self.used = self.unmarked = tuple(lanes)
         self.marks: list[_Mark] = []
         self.free = free
+
+    def is_ours(self) -> bool:
+        return all(lane_.context.is_ours() for lane_ in self.used)
 
     def mark(self) -> None:
         """Adds the marks that are missing, where that can be done."""
@@ -192,9 +196,8 @@ _kept: list[Any] = []  # in a child: never freed
 
 def _forget_after_fork() -> None:
     """A child has no device: what the parent has there is the parent's."""
-    global _lock, _process
+    global _lock
     _lock = threading.RLock()
-    _process = os.getpid()
     _kept.extend(_retired)
     _kept.extend(_lanes.values())
     _retired.clear()
@@ -206,7 +209,7 @@ def retire(lanes: Iterable[Lane], free: Callable[[], None]) -> None:
     when the interpreter ends. Neither waits nor raises; may be called by a finalizer, but not once the interpreter is
     taken down, when modules are gone. Does nothing in a forked child, where `free` and what it refers to are kept."""
     entry = _Retired(lanes, free)
-    if os.getpid() != _process:
+    if not entry.is_ours():
         _kept.append(entry)
         return
     entry.mark()
@@ -220,6 +223,9 @@ def reap(everything: bool = False) -> None:
             entry = _retired.pop(0)
         except IndexError:  # another thread has taken it
             return
+        if not entry.is_ours():
+            _kept.append(entry)
+            continue
         if not entry.is_passed():
             if not everything:
                 _retired.append(entry)
@@ -229,19 +235,19 @@ def reap(everything: bool = False) -> None:
 
 
 def _wait_at_end(of: Lane) -> None:
-    """Waits for the stream's work, and ignores errors."""
+    """Waits for the stream's work, and ignores errors. Of a lane that was collected, what it left has waited."""
     if of.tail:
         of.tail.mark().wait()
-    else:
+    elif of.binding:
         lib.gpuaes_stream_binding_wait(of.binding, None)
 
 
 def _end() -> None:
-    if os.getpid() == _process:
-        for each in _lanes.values():
+    for each in _lanes.values():
+        if each.context.is_ours():
             _wait_at_end(each)
-        _lanes.clear()
-        reap(everything=True)
+    _lanes.clear()
+    reap(everything=True)
 
 
 # ---- Contexts and memory -------------------------------------------------------------
@@ -250,13 +256,18 @@ def _end() -> None:
 class Context:
     """The primary context of a device, current to the thread within a `with`."""
 
-    __slots__ = ("handle", "_own")
+    __slots__ = ("handle", "_own", "_generation")
 
     def __init__(self, device: int) -> None:
         handle = c_void_p()
         check(cuda().cuDevicePrimaryCtxRetain(byref(handle), device), f"using device {device}")
         self.handle = handle
         self._own = c_void_p()
+        self._generation = _fork.generation()
+
+    def is_ours(self) -> bool:
+        """False in a forked child, where the parent has it."""
+        return self._generation == _fork.generation()
 
     def __enter__(self) -> None:
         result = _cuda.cuCtxPushCurrent_v2(self.handle)
@@ -310,17 +321,25 @@ class _Relaxed:
             _cuda.cuCtxPopCurrent_v2(_popped)
 
 
-class DeviceMemory:
+class DeviceMemory(Owner):
     """Bytes of a device that the package allocated, since the object it was to resemble has no package known here.
 
-    Has `__cuda_array_interface__`; `tobytes()` waits for its stream and returns a copy.
+    Has `__cuda_array_interface__`; `tobytes()` waits for its stream and returns a copy. The memory is freed by close(),
+    or when the object is collected, once the stream has passed what uses it. ValueError after that. The object can be
+    neither copied nor pickled.
     """
+
+    _instead = "take its tobytes(), or pass the object itself"
 
     def __init__(self, device: int, count: int, stream: int, stream_owner: object = None) -> None:
         self._lane = lane(device, stream, stream_owner)
-        self._free = False
-        self.device, self.address, self.nbytes = device, self._lane.allocate(count), count
-        self._free = True
+        self.device, self._address, self.nbytes = device, self._lane.allocate(count), count
+        super().__init__()
+
+    @property
+    def address(self) -> int:
+        self.check_open()
+        return self._address
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -339,10 +358,9 @@ class DeviceMemory:
     def tobytes(self) -> bytes:
         return self._lane.read(self.address, self.nbytes)
 
-    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if getattr(self, "_free", False) and not _ending():
-            lane_, address = self._lane, self.address
-            retire((lane_,), lambda: lane_.free(address))
+    def _release(self) -> None:
+        lane_, address = self._lane, self._address
+        retire((lane_,), lambda: lane_.free(address))
 
 
 # ---- Lanes ---------------------------------------------------------------------------
@@ -438,7 +456,7 @@ class _Tail:
         return self.under_way or self.last
 
 
-class Lane:
+class Lane(Owner):
     """A stream of the application. Enter it (`with lane:`) for all else: it is the lock of what it keeps, and makes
     its context current. Two threads that share a stream take turns. A stream that neither is the legacy one nor has an
     owner may be gone after any call: it has a tail."""
@@ -461,10 +479,12 @@ class Lane:
                 status,
             )
         _library.check(status, f"using stream {stream:#x} of device {device}")
+        super().__init__()
         if stream and owner is None:
             self.tail = _Tail(self.context)
 
     def __enter__(self) -> Lane:
+        self.check_open()
         self.lock.acquire()
         try:
             mark = self.tail.next_mark(self.context) if self.tail and self.tail.depth == 0 else None
@@ -486,15 +506,15 @@ class Lane:
             finally:
                 self.lock.release()
 
-    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        binding = getattr(self, "binding", None)
-        if not binding or _ending() or os.getpid() != _process:
-            return
-        remains = _Remains(self)
-        retire((remains,), remains.free_all)  # type: ignore[arg-type]
+    def _release(self) -> None:
+        if self.context.is_ours():
+            remains = _Remains(self)
+            self.binding = c_void_p()
+            retire((remains,), remains.free_all)  # type: ignore[arg-type]
 
     def wait(self, doing: str) -> None:
         """Waits until the stream has done all that was queued on it."""
+        self.check_open()
         _library.check(lib.gpuaes_stream_binding_wait(self.binding, None), doing)
 
     def wait_for_earlier(self, doing: str) -> None:

@@ -15,15 +15,17 @@ import contextlib
 import ctypes
 import hmac
 import struct
+import sys
 import threading
 from ctypes import byref, c_size_t, c_uint32, c_void_p
-from typing import Any
+from typing import Any, Callable
 
 from . import _driver, _libcrypto, _library, _memory, _policy
 from ._driver import SLOT_BYTES, Lane
 from ._library import BLOCK, OK, lib
 from ._libcrypto import SecretBytes
 from ._memory import Memory
+from ._owner import Owner
 from .errors import GpuaesError
 
 TAG_BYTES = 16
@@ -44,7 +46,7 @@ class LostOutput(Exception):
     """A device that hangs may still write to the output."""
 
 
-class GcmKeys:
+class GcmKeys(Owner):
     """A key of GCM, expanded for the host and, once it is used there, on each device. Each use is within a `with`:
     what closes the object meanwhile, such as another thread, leaves the key to the end of the last use.
 
@@ -54,26 +56,31 @@ class GcmKeys:
 
     def __init__(self, key: SecretBytes) -> None:
         self.key = key
+        self._users: list[None] = []
         self.expanded = _library.GcmKey()
         self.address = ctypes.addressof(self.expanded)
         lib.gpuaes_gcm_key_expand(byref(self.expanded), key.address, key.bytes)
         self._lock = threading.Lock()
         self._on_device: dict[int, tuple[c_void_p, dict[int, Lane]]] = {}
-        self._closed = False
-        self._users: list[None] = []
+        super().__init__()
+
+    def _name(self) -> str:
+        return "gpuaes.aead.AESGCM"
 
     def __enter__(self) -> GcmKeys:
         # In this order: close() sees the use, or the use sees close().
         self._users.append(None)
-        if self._closed:
+        try:
+            self.check_open()
+        except ValueError:
             self.__exit__()
-            raise ValueError("the AESGCM object was closed: its key is gone")
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         self._users.pop()
-        if self._closed and not self._users:
-            self.wipe()
+        if not self._owned and not self._users:
+            self._wipe()
 
     def on_device(self, lane: Lane) -> c_void_p:
         """The key on the lane's device."""
@@ -118,14 +125,12 @@ class GcmKeys:
                 entry = self._on_device[lane.device] = keys, {}
             return entry
 
-    def close(self) -> None:
-        """Overwrites the keys, once nothing uses them. Closing again does nothing."""
-        if not self._closed:
-            self._closed = True
-            if not self._users:
-                self.wipe()
+    def _release(self) -> None:
+        """Overwrites the keys, once nothing uses them."""
+        if not self._users:
+            self._wipe()
 
-    def wipe(self) -> None:
+    def _wipe(self) -> None:
         """Overwrites the keys at once: those of devices when the streams have passed what uses them."""
         while self._on_device:
             try:
@@ -135,6 +140,11 @@ class GcmKeys:
             _driver.retire_keys(keys, list(lanes.values()))
         _library.cleanse(self.expanded)
         self.key.close()
+
+    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        # Nothing uses the keys: an exception in __enter__(), or a fork, has left what is there.
+        self._users.clear()
+        super().__del__(_ending)
 
 
 # ---- Counters, tags -------------------------------------------------------------------

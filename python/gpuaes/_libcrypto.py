@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 import threading
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ulong, c_void_p
-from typing import Any, Callable
+from typing import Any
 
 from . import _library
+from ._owner import Owner
 from .errors import GpuaesError
 
 _SONAME = "libcrypto.so.3"
@@ -94,28 +94,33 @@ def _forget_lock() -> None:
 os.register_at_fork(after_in_child=_forget_lock)
 
 
-class SecretBytes:
+class SecretBytes(Owner):
     """A key in memory that is overwritten by close(), or when the object is collected."""
 
-    __slots__ = ("buffer", "address", "bytes")
+    __slots__ = ("buffer", "bytes")
 
     def __init__(self, address: int, count: int) -> None:
         self.buffer = ctypes.create_string_buffer(count)
-        self.address, self.bytes = ctypes.addressof(self.buffer), count
-        ctypes.memmove(self.address, address, count)
+        self.bytes = count
+        super().__init__()
+        ctypes.memmove(self.buffer, address, count)
 
-    def close(self) -> None:
-        _library.lib.gpuaes_cleanse(self.address, self.bytes)
+    def _name(self) -> str:
+        return "the key"
 
-    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if hasattr(self, "bytes") and not _ending():
-            self.close()
+    @property
+    def address(self) -> int:
+        self.check_open()
+        return ctypes.addressof(self.buffer)
+
+    def _release(self) -> None:
+        _library.cleanse(self.buffer)
 
 
-class CpuCipher:
+class CpuCipher(Owner):
     """An EVP context of "CTR", "ECB", "CBC" or "GCM" with a key, without padding. One thread at a time."""
 
-    __slots__ = ("_library", "_error", "_context", "_written", "_out")
+    __slots__ = ("_library", "_error", "_handle", "_written", "_out")
 
     def __init__(self, mode: str, key: SecretBytes, encrypt: bool) -> None:
         crypto = _get()
@@ -123,18 +128,22 @@ class CpuCipher:
         self._written = c_int()
         self._out = byref(self._written)
         cipher = crypto.cipher(f"AES-{key.bytes * 8}-{mode}")
-        self._context = self._library.EVP_CIPHER_CTX_new()
-        self._check(self._context, "making a context")
+        self._handle = self._library.EVP_CIPHER_CTX_new()
+        self._check(self._handle, "making a context")
+        super().__init__()
         self._check(
             self._library.EVP_CipherInit_ex(self._context, cipher, None, key.address, None, int(encrypt)),
             "setting a key",
         )
         self._library.EVP_CIPHER_CTX_set_padding(self._context, 0)
 
-    def __del__(self) -> None:
-        context = getattr(self, "_context", None)
-        if context:
-            self._library.EVP_CIPHER_CTX_free(context)
+    @property
+    def _context(self) -> int:
+        self.check_open()
+        return int(self._handle)
+
+    def _release(self) -> None:
+        self._library.EVP_CIPHER_CTX_free(self._handle)
 
     def _check(self, result: Any, doing: str) -> None:
         if not result:

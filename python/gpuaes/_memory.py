@@ -27,6 +27,7 @@ from ctypes import c_uint16, c_uint64, c_void_p, py_object
 from typing import Any, Callable
 
 from . import _driver
+from ._owner import Owner
 
 __all__ = ["Memory", "empty_like", "hold", "new_like", "view", "written"]
 
@@ -110,7 +111,7 @@ _capsule_set_name = _python("PyCapsule_SetName", c_int, py_object, c_void_p)
 _capsule_pointer = _python("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
 
 
-class _Export:
+class _Export(Owner):
     """A buffer, exported by its object until this is gone."""
 
     __slots__ = ("buffer",)
@@ -118,10 +119,10 @@ class _Export:
     def __init__(self, source: object) -> None:
         self.buffer = _PyBuffer()
         _get_buffer(source, ctypes.byref(self.buffer), 0)
+        super().__init__()
 
-    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if not _ending():
-            _release_buffer(ctypes.byref(self.buffer))
+    def _release(self) -> None:
+        _release_buffer(ctypes.byref(self.buffer))
 
 
 def _view_buffer(obj: object, name: str) -> Memory:
@@ -272,7 +273,7 @@ _delete = ctypes.PYFUNCTYPE(None, c_void_p)
 _UNUSED, _USED = b"dltensor", ctypes.create_string_buffer(b"used_dltensor")  # a capsule keeps the address of its name
 
 
-class _Consumed:
+class _Consumed(Owner):
     """A tensor that came in a capsule, until this is gone."""
 
     __slots__ = ("address", "tensor")
@@ -282,12 +283,12 @@ class _Consumed:
         managed = _DLManagedTensor.from_address(self.address)
         self.tensor = managed.tensor
         _capsule_set_name(capsule, ctypes.addressof(_USED))
+        super().__init__()
 
-    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if hasattr(self, "tensor") and not _ending():
-            deleter = _DLManagedTensor.from_address(self.address).deleter
-            if deleter:
-                _delete(deleter)(self.address)
+    def _release(self) -> None:
+        deleter = _DLManagedTensor.from_address(self.address).deleter
+        if deleter:
+            _delete(deleter)(self.address)
 
 
 def _view_dlpack(obj: Any, name: str, kind: str) -> Memory:

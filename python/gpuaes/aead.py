@@ -12,14 +12,14 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import os
-import sys
 from types import TracebackType
-from typing import Any, Callable
+from typing import Any
 
 from . import _gcm, _library, _memory
 from ._arguments import host_memory, secret_key, small_bytes, writable
 from ._gcm import TAG_BYTES
 from ._memory import Memory
+from ._owner import Unique
 from .errors import GpuaesError, InvalidTag
 
 __all__ = ["AESGCM"]
@@ -30,7 +30,7 @@ _NO_AAD = (0, 0)
 _lost: list[Any] = []
 
 
-class AESGCM:
+class AESGCM(Unique):
     """AES in Galois/Counter Mode, NIST SP 800-38D, with a key of 16, 24 or 32 bytes and tags of 16 bytes.
 
     `data` is bytes, or anything else with memory in one piece: a tensor of PyTorch, an array of CuPy, NumPy or JAX,
@@ -50,8 +50,12 @@ class AESGCM:
     gpuaes.start(). A device that fails changes nothing of the results.
 
     An object may be used by several threads. close(), or the end of a `with`, overwrites the key; so does the
-    collection of the object. After a fork, a child can use it for memory of the host.
+    collection of the object. An object that was closed raises ValueError, and so does one that a finalizer finds in a
+    reference cycle that is collected. It can be neither copied nor pickled: make another of the key. After a fork, a
+    child can use it for memory of the host.
     """
+
+    _instead = "make another of the key, in each process"
 
     def __init__(self, key: Any) -> None:
         """`key` is bytes of the host; raises ValueError unless it has 16, 24 or 32 of them."""
@@ -125,10 +129,6 @@ class AESGCM:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if hasattr(self, "_keys") and not _ending():
-            self._keys.wipe()
 
     @staticmethod
     def _parameters(nonce: Any, associated_data: Any) -> tuple[bytes, tuple[int, int], object]:

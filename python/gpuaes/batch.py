@@ -16,15 +16,15 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import ctypes
-import sys
 from array import array
 from ctypes import byref, c_size_t, c_void_p
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Iterable, Sequence
 
 from . import _driver, _library, _memory
 from ._arguments import place, secret_key, small_bytes
 from ._library import BLOCK, OK, lib
 from ._memory import Memory
+from ._owner import Owner
 from .errors import GpuaesError, InvalidTag
 
 __all__ = ["Batch"]
@@ -44,7 +44,7 @@ _NONCE_MOST = 128
 _NOT_QUEUED = 0xFF  # each byte of a status before the first queue()
 
 
-class Batch:
+class Batch(Owner):
     """Messages of one mode and direction, in memory of one device.
 
     `out` is the results: a list of arrays for a list, one array for an array with offsets. `tags` of GCM encryption is
@@ -52,8 +52,12 @@ class Batch:
     each, where the memory's package is not known): 0 once it is complete, 7 where it is not authentic; `out` of such a
     message is zeros. They are on the device, and valid once the stream has passed queue().
 
-    Calls on one batch must not overlap in time. The batch keeps all arrays that it was given.
+    Calls on one batch must not overlap in time. The batch keeps all arrays that it was given. close() overwrites its
+    keys, once the streams have passed the work with it, and so does the collection of the object; ValueError after that.
+    A batch can be neither copied nor pickled.
     """
+
+    _instead = "describe the messages again, in each process"
 
     def __init__(
         self,
@@ -182,6 +186,7 @@ class Batch:
             )
         finally:
             _library.cleanse(joined)
+        super().__init__()
         return key_numbers
 
     def _new_status(self, like: Memory) -> tuple[Any, Memory]:
@@ -289,6 +294,8 @@ class Batch:
             setattr(batch, name, base + offset)
         batch.status = status.address
         self._owners.append((status, tags))
+        used = [*parts, *targets, status, *(where for _, where, _ in pointers if isinstance(where, Memory))]
+        self._memories = [memory.owner for memory in used if isinstance(memory.owner, Owner)]
         temp_bytes = c_size_t()
         _library.check(lib.gpuaes_device_batch_temp_bytes(byref(batch), byref(temp_bytes)), "describing a batch")
         self._temp, self._temp_bytes = lane.allocate(temp_bytes.value), temp_bytes.value
@@ -314,6 +321,7 @@ class Batch:
         """Queues all messages on the current stream of the messages' package, and returns. Waits for the last queue()
         where that was on another stream, and for arrays of JAX, whose own streams do not know of the work. Raises
         GpuaesError."""
+        self._check_usable()
         memory = _memory.view(self._first, name="messages")
         lane = self._home
         if memory.stream != lane.stream:
@@ -329,6 +337,7 @@ class Batch:
     def check(self) -> None:
         """Waits for the batch. Raises InvalidTag, which names messages that are not authentic, GpuaesError, and ValueError
         where the batch was not queued."""
+        self._check_usable()
         memory = _memory.view(self._first, name="messages")
         lane = _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
         self._wait_for_other(lane)
@@ -343,6 +352,12 @@ class Batch:
             if number != OK:
                 raise GpuaesError(f"message {i}: {_library.status_text(number)}", number)
 
+    def _check_usable(self) -> None:
+        """Also by the memory of ours that the device has addresses of: a finalizer may have freed it first."""
+        self.check_open()
+        for owner in self._memories:
+            owner.check_open()
+
     def _wait_for_other(self, lane: _driver.Lane) -> None:
         """Waits where the last work was queued on another stream: it shares memory with what comes."""
         if self._last.stream != lane.stream:
@@ -351,20 +366,18 @@ class Batch:
     def __len__(self) -> int:
         return self._count
 
-    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        keys = getattr(self, "_keys", None)
-        if keys and not _ending():
-            lanes = list(self._lanes.values()) or [self._home]
-            _driver.retire_keys(keys, lanes)
-            home, addresses = self._home, [each for each in (self._arrays, self._temp) if each]
-            held = getattr(self, "_owners", None), getattr(self, "_sent", None)
+    def _release(self) -> None:
+        lanes = list(self._lanes.values()) or [self._home]
+        _driver.retire_keys(self._keys, lanes)
+        home, addresses = self._home, [each for each in (self._arrays, self._temp) if each]
+        held = self._owners, getattr(self, "_sent", None)
 
-            def free() -> None:
-                for address in addresses:
-                    home.free(address)
-                _ = held  # until here
+        def free() -> None:
+            for address in addresses:
+                home.free(address)
+            _ = held  # until here
 
-            _driver.retire(lanes, free)
+        _driver.retire(lanes, free)
 
 
 class _Blob:
