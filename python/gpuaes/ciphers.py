@@ -15,19 +15,19 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import ctypes
-import sys
 import threading
 from ctypes import byref
 from types import SimpleNamespace
-from typing import Any, Callable
+from typing import Any
 
-from . import _driver, _library, _memory, _policy
+from . import _driver, _fork, _library, _memory, _policy
 from ._arguments import place as place_words
 from ._arguments import secret_key, small_bytes
 from ._driver import Lane
 from ._library import BLOCK, OK, lib
 from ._libcrypto import CpuCipher, SecretBytes
 from ._memory import Memory
+from ._owner import Owner, Unique
 from .errors import AlreadyFinalized, GpuaesError
 
 __all__ = ["AES", "CBC", "CTR", "ECB", "Cipher", "CipherContext", "algorithms", "modes"]
@@ -39,10 +39,11 @@ _PIECE = 16 << 20
 _lost: list[Any] = []
 
 
-class AES:
+class AES(Unique):
     """The algorithm with a key of 16, 24 or 32 bytes. The key is overwritten when the object and all that was made
-    with it have been collected."""
+    with it have been collected. The object can be neither copied nor pickled."""
 
+    _instead = "make another of the key, in each process"
     name = "AES"
     block_size = 128
 
@@ -107,7 +108,7 @@ class Cipher:
         return CipherContext(self.algorithm, self.mode, False)
 
 
-class CipherContext:
+class CipherContext(Owner):
     """One message, in pieces. Calls from several threads take turns.
 
     `data` is what gpuaes.aead.AESGCM takes; pieces may be of different kinds. In CTR a piece has any length. In ECB
@@ -116,22 +117,48 @@ class CipherContext:
 
     Work on a device is queued on the stream of the piece's package and not waited for, but: CBC encryption is done on
     the CPU; a second piece of CBC decryption waits for the first.
+
+    A piece counts as done once the work with it has begun. Where an exception breaks it off, of a signal handler or of
+    a device that fails, the next piece continues behind it, and never with the same keystream. An argument that is
+    refused changes nothing.
+
+    close() overwrites the expanded key, and so does the collection of the object. A context that was closed raises
+    ValueError. It can be neither copied nor pickled: both would encrypt with the same keystream.
     """
+
+    _instead = "begin another message, with a nonce or an initialization vector of its own"
 
     def __init__(self, algorithm: AES, mode: ECB | CBC | CTR, encrypt: bool) -> None:
         self._algorithm, self._mode, self._encrypts = algorithm, mode.name, encrypt
         self._key = algorithm._key
-        self._lock = threading.Lock()
         self._cpu: CpuCipher | None = None
         self._schedule: _library.Key | None = None
         self._finalized = False
-        self._begin(mode.nonce if isinstance(mode, CTR) else getattr(mode, "initialization_vector", None))
-
-    def _begin(self, iv: bytes | None) -> None:
-        self._iv = iv or bytes(BLOCK)  # of CTR the first counter block, of CBC the block before the next
+        # Where the message goes on. Each is moved before the work with a piece begins, which may be broken off.
         self._position = 0  # of CTR, bytes
-        self._waiting = b""
-        self._chained: _Chained | None = None  # the last block lies on a device instead
+        self._waiting = b""  # of a block of ECB or CBC
+        # Of CTR the first counter block; of CBC decryption the block before the next, which may lie on a device. For
+        # CBC encryption libcrypto keeps that, and moves on as it writes.
+        self._iv: bytes | _Chained = self._first_block(mode)
+        self._lock = _fork.lock_of(self, threading.Lock)
+        super().__init__()
+
+    @staticmethod
+    def _first_block(mode: ECB | CBC | CTR) -> bytes:
+        if isinstance(mode, CTR):
+            return mode.nonce
+        return mode.initialization_vector if isinstance(mode, CBC) else bytes(BLOCK)
+
+    def _release(self) -> None:
+        with self._lock:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Gives up the expanded key, and text."""
+        self._cpu, self._waiting, self._iv = None, b"", bytes(BLOCK)
+        schedule, self._schedule = self._schedule, None
+        if schedule is not None:
+            _library.cleanse(schedule)
 
     # ---- Calls ------------------------------------------------------------------------
 
@@ -140,13 +167,16 @@ class CipherContext:
         memory = _memory.view(data)
         with self._lock:
             count = self._count(memory)
+            before = self._position, self._iv, self._waiting
             while True:
                 result, place = _memory.new_like(memory, count)
                 try:
                     self._run(memory, place, count)
                     break
                 except _LostOutput:
+                    # Nobody sees what is lost, so that the same piece may be done again.
                     _lost.append((result, place))
+                    self._position, self._iv, self._waiting = before
         if place.kind == "jax":
             _memory.written(place)
         return result
@@ -167,7 +197,8 @@ class CipherContext:
             except _LostOutput:
                 _lost.append((buf, place))
                 raise GpuaesError(
-                    "a device hangs and may still write to buf: expected update()", _library.UNDEFINED
+                    "a device hangs and may still write to buf: the piece is lost; update() would have done it again",
+                    _library.UNDEFINED,
                 ) from None
         _memory.written(place)
         return count
@@ -175,14 +206,13 @@ class CipherContext:
     def finalize(self) -> bytes:
         """Ends the message; returns b"". Raises ValueError where bytes of ECB or CBC wait for the rest of a block."""
         with self._lock:
-            self._check_open()
+            self._check_usable()
             if self._waiting:
                 raise ValueError(
                     f"the data ends with {len(self._waiting)} bytes of a block: expected a multiple of {BLOCK}"
                 )
             self._finalized = True
-            self._cpu, self._chained = None, None
-            self._forget_schedule()
+            self._forget()
         return b""
 
     def reset_nonce(self, nonce: Any) -> None:
@@ -191,22 +221,19 @@ class CipherContext:
             raise ValueError(f"the mode is {self._mode}: expected CTR, which has a nonce")
         nonce = small_bytes(nonce, "nonce", BLOCK, BLOCK)
         with self._lock:
-            self._check_open()
-            self._begin(nonce)
-
-    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if hasattr(self, "_schedule") and not _ending():
-            self._forget_schedule()
+            self._check_usable()
+            self._iv, self._position = nonce, 0
 
     # ---- Lengths ----------------------------------------------------------------------
 
-    def _check_open(self) -> None:
+    def _check_usable(self) -> None:
+        self.check_open()
         if self._finalized:
             raise AlreadyFinalized
 
     def _count(self, data: Memory) -> int:
         """Bytes that a piece gives."""
-        self._check_open()
+        self._check_usable()
         if self._mode == "CTR":
             return data.bytes
         if data.device is None:
@@ -248,49 +275,45 @@ class CipherContext:
             self._run_host_blocks(data, out.address, count)
 
     def _run_host_ctr(self, source: int, out: int, count: int) -> None:
-        head = min(count, -self._position % BLOCK)
+        position = self._position
+        head = min(count, -position % BLOCK)
         whole = (count - head) // BLOCK * BLOCK
-        if not _policy.goes_to_device(count) or not whole:
-            self._ctr_on_cpu(self._position, source, out, count)
-        else:
-            # The device first: where its output is lost, nothing has been done.
-            self._blocks_on_device(self._counter(self._position + head), source + head, out + head, whole)
-            self._ctr_on_cpu(self._position, source, out, head)
-            end = head + whole
-            self._ctr_on_cpu(self._position + end, source + end, out + end, count - end)
+        on_device = whole and _policy.goes_to_device(count)
         self._position += count
+        if not on_device:
+            self._ctr_on_cpu(position, source, out, count)
+            return
+        # The device first: where its output is lost, nothing has been done.
+        self._blocks_on_device(self._counter(position + head), source + head, out + head, whole)
+        self._ctr_on_cpu(position, source, out, head)
+        end = head + whole
+        self._ctr_on_cpu(position + end, source + end, out + end, count - end)
 
     def _run_host_blocks(self, data: Memory, out: int, count: int) -> None:
         """ECB and CBC: what waits, and then whole blocks."""
-        source, taken = data.address, 0
-        self._fetch_chain()
-        iv = self._iv
-        waiting = self._waiting
-        if waiting and count:
-            taken = BLOCK - len(waiting)
-            first = ctypes.create_string_buffer(waiting + ctypes.string_at(source, taken), BLOCK)
-            at = ctypes.addressof(first)
-            following = first.raw if not self._encrypts else None
-            self._cpu_cipher(iv).update(at, out, BLOCK)
-            iv = following or ctypes.string_at(out, BLOCK)
-            _library.cleanse(first)
-        begin, whole = BLOCK if taken else 0, count - (BLOCK if taken else 0)
-        rest = data.bytes - taken - whole
-        left = ctypes.string_at(source + taken + whole, rest) if rest else b""
-        if whole:
-            iv = self._whole_blocks(iv, source + taken, out + begin, whole)
-        self._iv = iv
-        self._waiting = left if count else waiting + left
-
-    def _whole_blocks(self, iv: bytes, source: int, out: int, count: int) -> bytes:
-        """Runs them, and returns the iv of what follows."""
-        last = ctypes.string_at(source + count - BLOCK, BLOCK) if not self._encrypts else b""
+        source, waiting = data.address, self._waiting
+        if not count:
+            self._waiting = waiting + ctypes.string_at(source, data.bytes)
+            return
+        taken = BLOCK - len(waiting) if waiting else 0
+        first = waiting + ctypes.string_at(source, taken) if taken else b""
+        begin, whole = source + taken, count - len(first)
+        end = begin + whole
         serial = self._mode == "CBC" and self._encrypts
-        if serial or not _policy.goes_to_device(count):
-            self._cpu_cipher(iv).update(source, out, count)
-        else:
-            self._blocks_on_device(iv, source, out, count)
-        return last or ctypes.string_at(out + count - BLOCK, BLOCK)
+        on_device = whole and not serial and _policy.goes_to_device(whole)
+        iv = self._block_before()
+        if not self._encrypts:
+            self._iv = ctypes.string_at(end - BLOCK, BLOCK) if whole else first
+        self._waiting = ctypes.string_at(end, data.bytes - taken - whole)
+        if first:
+            block = ctypes.create_string_buffer(first, BLOCK)
+            self._cpu_cipher(iv).update(ctypes.addressof(block), out, BLOCK)
+            _library.cleanse(block)
+            iv = first
+        if on_device:
+            self._blocks_on_device(iv, begin, out + len(first), whole)
+        elif whole:
+            self._cpu_cipher(iv).update(begin, out + len(first), whole)
 
     def _blocks_on_device(self, iv: bytes, source: int, out: int, count: int) -> None:
         """Whole blocks of the host; the CPU does what the device could not. Raises _LostOutput."""
@@ -314,14 +337,25 @@ class CipherContext:
     # ---- On the CPU -------------------------------------------------------------------
 
     def _cpu_cipher(self, iv: bytes) -> CpuCipher:
-        if self._cpu is None:
-            self._cpu = CpuCipher(self._mode, self._key, self._encrypts)
-        self._cpu.begin(None if self._mode == "ECB" else iv)
-        return self._cpu
+        """The context of libcrypto, which begins with `iv`, or, of CBC encryption, continues."""
+        cipher = self._cpu
+        if cipher is None:
+            cipher = CpuCipher(self._mode, self._key, self._encrypts)
+        elif self._mode == "CBC" and self._encrypts:
+            return cipher
+        cipher.begin(None if self._mode == "ECB" else iv)
+        self._cpu = cipher
+        return cipher
+
+    def _block_before(self) -> bytes:
+        """What CBC decryption continues with. Waits for the stream of the last piece."""
+        if isinstance(self._iv, _Chained):
+            self._iv = self._iv.read()
+        return self._iv
 
     def _counter(self, position: int) -> bytes:
         """The counter block of a position."""
-        number = int.from_bytes(self._iv, "big") + position // BLOCK
+        number = int.from_bytes(self._block_before(), "big") + position // BLOCK
         return (number % (1 << 128)).to_bytes(BLOCK, "big")
 
     def _ctr_on_cpu(self, position: int, source: int, out: int, count: int) -> None:
@@ -350,34 +384,29 @@ class CipherContext:
             lib.gpuaes_key_expand(byref(self._schedule), self._key.address, self._key.bytes)
         return self._schedule
 
-    def _forget_schedule(self) -> None:
-        schedule, self._schedule = self._schedule, None
-        if schedule is not None:
-            _library.cleanse(schedule)
-
     def _run_on_device(self, data: Memory, out: Memory, count: int) -> None:
         lane = _driver.lane(data.device or 0, data.stream, data.stream_owner)
         if self._mode == "CTR" and self._position % BLOCK == 0 == count % BLOCK and lane.tail is None:
             # Whole blocks, the most frequent: the library needs no current context, and refuses a capture itself.
             with lane.lock:
-                self._queue(lane, self._counter(self._position), data.address, out.address, count)
+                before = self._position, self._iv
                 self._position += count
+                self._queue_next(before, lane, self._counter(before[0]), data.address, out.address, count)
                 _memory.hold(lane, data, out)
             return
-        if self._mode == "CBC":
-            self._fetch_chain()
+        iv = self._block_before()
         with lane:
             lane.refuse_capture(f"running {self._mode}")
             if self._mode == "CTR":
                 self._device_ctr(lane, data.address, out.address, count)
             elif self._mode == "ECB":
-                self._queue(lane, self._iv, data.address, out.address, count)
+                self._queue(lane, iv, data.address, out.address, count)
             elif self._encrypts:
-                self._device_cbc_encrypt(lane, data.address, out.address, count)
+                self._device_cbc_encrypt(lane, iv, data.address, out.address, count)
             else:
-                chained = _Chained(lane, data.address + count - BLOCK)
-                self._queue(lane, self._iv, data.address, out.address, count)
-                self._chained = chained
+                before = self._position, self._iv
+                self._iv = _Chained(lane, data.address + count - BLOCK)
+                self._queue_next(before, lane, iv, data.address, out.address, count)
             _memory.hold(lane, data, out)
 
     def _queue(self, lane: Lane, iv: bytes, source: int, out: int, count: int) -> None:
@@ -390,18 +419,29 @@ class CipherContext:
         if status != OK:
             raise _library.error(status, f"running {self._mode} on device {lane.device}")
 
+    def _queue_next(
+        self, before: tuple[int, bytes | _Chained], lane: Lane, iv: bytes, source: int, out: int, count: int
+    ) -> None:
+        """Queues a piece, behind which the message has moved from `before`, and goes back where nothing was done."""
+        try:
+            self._queue(lane, iv, source, out, count)
+        except GpuaesError as error:
+            if error.status != _library.FAULT:
+                self._position, self._iv = before
+            raise
+
     def _device_ctr(self, lane: Lane, source: int, out: int, count: int) -> None:
         position = self._position
         head = min(count, -position % BLOCK)
         whole = (count - head) // BLOCK * BLOCK
         end = head + whole
+        self._position += count
         if head:
             self._part_of_block(lane, position, source, out, head)
         if whole:
             self._queue(lane, self._counter(position + head), source + head, out + head, whole)
         if end < count:
             self._part_of_block(lane, position + end, source + end, out + end, count - end)
-        self._position += count
 
     def _part_of_block(self, lane: Lane, position: int, source: int, out: int, count: int) -> None:
         """CTR of bytes within a block: in a whole block of the lane's own, which is overwritten."""
@@ -412,7 +452,7 @@ class CipherContext:
         lane.copy(out, at, count)
         lane.fill(block, 0, BLOCK)
 
-    def _device_cbc_encrypt(self, lane: Lane, source: int, out: int, count: int) -> None:
+    def _device_cbc_encrypt(self, lane: Lane, iv: bytes, source: int, out: int, count: int) -> None:
         buffer = ctypes.create_string_buffer(min(count, _PIECE))
         host = ctypes.addressof(buffer)
         doing = "encrypting with CBC"
@@ -421,34 +461,29 @@ class CipherContext:
                 piece = min(_PIECE, count - at)
                 lane.fetch(host, source + at, piece)
                 lane.wait(doing)
-                self._cpu_cipher(self._iv).update(host, host, piece)
-                self._iv = ctypes.string_at(host + piece - BLOCK, BLOCK)
+                self._cpu_cipher(iv).update(host, host, piece)
                 lane.send(out + at, host, piece)
                 lane.wait(doing)
         finally:
             _library.cleanse(buffer)
-
-    def _fetch_chain(self) -> None:
-        """Brings the block before the next to the host. Waits for the stream of the last piece."""
-        if self._chained is not None:
-            self._iv, self._chained = self._chained.read(), None
 
 
 class _LostOutput(Exception):
     """A device that hangs may still write to the output."""
 
 
-class _Chained:
+class _Chained(Owner):
     """A copy of the last block of a piece of ciphertext on its device, in the order of the stream."""
 
     def __init__(self, lane: Lane, source: int) -> None:
         self._lane, self._address = lane, lane.allocate(BLOCK)
+        super().__init__()
         lane.copy(self._address, source, BLOCK)
 
     def read(self) -> bytes:
+        self.check_open()
         return self._lane.read(self._address, BLOCK)
 
-    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        lane, address = self._lane, getattr(self, "_address", 0)
-        if address and not _ending():
-            _driver.retire((lane,), lambda: lane.free(address))
+    def _release(self) -> None:
+        lane, address = self._lane, self._address
+        _driver.retire((lane,), lambda: lane.free(address))

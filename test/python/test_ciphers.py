@@ -6,7 +6,7 @@ import pytest
 
 gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
 messages = pytest.importorskip("messages")
-from gpuaes import _library, ciphers  # noqa: E402
+from gpuaes import _libcrypto, _library, ciphers  # noqa: E402
 from gpuaes.ciphers import Cipher, algorithms, modes  # noqa: E402
 
 MODES = ("CTR", "ECB", "CBC")
@@ -156,6 +156,7 @@ def test_output_to_which_a_device_may_still_write(rng, monkeypatch, everything_o
         with pytest.raises(gpuaes.GpuaesError) as raised:
             ours.update_into(data, out)
         assert raised.value.status == _library.UNDEFINED
+        theirs.update(text)  # what the device may write has keystream that no other data gets
 
     def once(*arguments):
         monkeypatch.setenv("GPUAES_POLICY", "cpu")
@@ -163,6 +164,114 @@ def test_output_to_which_a_device_may_still_write(rng, monkeypatch, everything_o
 
     failing.gpuaes_aes = once
     assert ours.update(text) == theirs.update(text)
+
+
+# ---- Work that is broken off --------------------------------------------------------------------
+
+
+class Interrupted(Exception):
+    """Of a signal handler."""
+
+
+class Interrupting:
+    """A library whose functions of these names work, once, and then a signal comes."""
+
+    def __init__(self, real, *names):
+        self.real, self.names = real, list(names)
+
+    def __getattr__(self, name):
+        function = getattr(self.real, name)
+        if name not in self.names:
+            return function
+        self.names.clear()
+
+        def call(*arguments):
+            function(*arguments)
+            raise Interrupted
+
+        return call
+
+
+@pytest.mark.parametrize("where", ["cpu", "cpu by device", "device", "device and another stream"])
+@pytest.mark.parametrize("encrypt", [True, False])
+@pytest.mark.parametrize("mode", MODES)
+def test_no_keystream_is_used_again_after_an_interrupt(rng, mode, encrypt, where, monkeypatch, device_array, request):
+    """The output of the first piece is there, and the next continues behind it."""
+    device_array(b"")
+    stream = request.getfixturevalue("cuda_stream") if where == "device and another stream" else None
+    monkeypatch.setenv("GPUAES_POLICY", "gpu" if where == "cpu by device" else "cpu")
+    for count in (5, 16, 160) if mode == "CTR" else (16, 160):
+        ours, theirs = random_contexts(rng, mode, encrypt)
+        first, second = rng.randbytes(count), rng.randbytes(64)
+        data, out = bytearray(first), bytearray(count)
+        if where.startswith("device"):
+            data, out = (device_array(each, stream=stream) for each in (first, out))
+        expected = theirs.update(first)
+        with monkeypatch.context() as patched:
+            if mode == "CBC" and encrypt or where == "cpu" or count < 16 and not where.startswith("device"):
+                crypto = _libcrypto._get()
+                patched.setattr(crypto, "library", Interrupting(crypto.library, "EVP_CipherUpdate"))
+            else:
+                functions = Interrupting(ciphers.lib, "gpuaes_aes", "gpuaes_stream_binding_aes")
+                patched.setattr(ciphers, "lib", functions)
+            with pytest.raises(Interrupted):
+                ours.update_into(data, out)
+        if not where.startswith("device"):
+            assert out == expected
+        assert ours.update(second) == theirs.update(second)
+
+
+@pytest.mark.parametrize("encrypt", [True, False])
+@pytest.mark.parametrize("mode", ["ECB", "CBC"])
+def test_bytes_that_wait_are_used_once(rng, mode, encrypt, monkeypatch):
+    """An interrupt behind the block that they begin, with bytes that wait again."""
+    ours, theirs = random_contexts(rng, mode, encrypt)
+    texts = [rng.randbytes(count) for count in (5, 32, 64)]
+    assert ours.update(texts[0]) == theirs.update(texts[0]) == b""
+    update = ciphers.CpuCipher.update
+
+    def interrupted(*arguments):
+        update(*arguments)
+        raise Interrupted
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ciphers.CpuCipher, "update", interrupted)
+        with pytest.raises(Interrupted):
+            ours.update(texts[1][:14])  # of which 3 wait
+    theirs.update(texts[1][:14])
+    assert ours._waiting == texts[1][11:14]
+    assert ours.update(texts[2]) == theirs.update(texts[2])
+
+
+class Refusing:
+    """libgpuaes, which finds memory of a device that it cannot use."""
+
+    def __init__(self, real):
+        self.real = real
+
+    def __getattr__(self, name):
+        return getattr(self.real, name)
+
+    def gpuaes_stream_binding_aes(self, *_):
+        return _library.BAD_RANGE
+
+
+@pytest.mark.parametrize("mode, encrypt", [("CTR", True), ("CTR", False), ("ECB", True), ("ECB", False), ("CBC", False)])
+def test_what_is_refused_changes_nothing(rng, mode, encrypt, monkeypatch, device_array):
+    ours, theirs = random_contexts(rng, mode, encrypt)
+    for turn in range(2):  # the second time, a block of CBC lies on the device
+        text = rng.randbytes(48)
+        with monkeypatch.context() as patched:
+            patched.setenv("GPUAES_POLICY", "fast")
+            with pytest.raises(ValueError, match="GPUAES_POLICY is 'fast'"):
+                ours.update(text)
+        assert ours.update(text) == theirs.update(text)
+        data = device_array(text)
+        with monkeypatch.context() as patched:
+            patched.setattr(ciphers, "lib", Refusing(ciphers.lib))
+            with pytest.raises(gpuaes.GpuaesError, match="running " + mode):
+                ours.update(data)
+        assert ours.update(data).tobytes() == theirs.update(text)
 
 
 # ---- Errors -----------------------------------------------------------------------------------
