@@ -55,6 +55,9 @@ class Keystream:
         self._cipher = CpuCipher("CTR", key, True)
         self._zeros = ctypes.create_string_buffer(_PIECE)
 
+    def close(self) -> None:
+        self._cipher.close()
+
     def write(self, position: int, out: int, count: int) -> None:
         """Writes bytes `position` on to an address."""
         skip = position % BLOCK

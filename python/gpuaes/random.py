@@ -25,17 +25,17 @@ import os
 import struct
 import sys
 import threading
-import weakref
 from ctypes import byref, c_int, c_void_p
 from types import TracebackType
-from typing import Any, Callable
+from typing import Any
 
-from . import _driver, _library, _memory, _random_cpu
+from . import _driver, _fork, _library, _memory, _random_cpu
 from ._driver import Lane
 from ._library import BLOCK, RANDOM_BERNOULLI, RANDOM_BYTES, RANDOM_NORMAL32, RANDOM_NORMAL64, RANDOM_RANGE
 from ._library import RANDOM_UNIFORM32, RANDOM_UNIFORM64, Random, lib
 from ._libcrypto import SecretBytes
 from ._memory import Memory
+from ._owner import Owner
 from .errors import GpuaesError
 
 __all__ = ["Generator"]
@@ -44,6 +44,7 @@ KEY_BYTES = 32
 _STREAM_BYTES = 1 << 64  # of a key
 _FORMAT = struct.Struct("<32sQbB")  # of a state: key, position, kind of the last numbers, forward_secure
 
+_DEVICE_KINDS = ("cpu", "cuda", "gpu")
 _Bytes = bytes  # which is a method below
 
 # The types that are known: bytes, and what they are. What 1 is as bits, of types that have it.
@@ -58,22 +59,8 @@ _ONES = {
 }
 _FLOATS = {"float32": (RANDOM_UNIFORM32, RANDOM_NORMAL32), "float64": (RANDOM_UNIFORM64, RANDOM_NORMAL64)}
 
-_forks = 0  # how many there were between the first process and this one
-_generators: weakref.WeakSet[Generator] = weakref.WeakSet()
 
-
-def _after_fork() -> None:
-    """A lock that another thread held stays locked in a child."""
-    global _forks
-    _forks += 1
-    for generator in list(_generators):
-        generator._lock = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_after_fork)
-
-
-class Generator:
+class Generator(Owner):
     """Random numbers of one key, one after the other.
 
     *Tensors* are filled in place: those of PyTorch and CuPy, NumPy's arrays, and what else can be written and has
@@ -94,65 +81,70 @@ class Generator:
     whole.
 
     *Processes.* In a forked child a generator mixes bytes of os.urandom() into its key before its first numbers, so
-    that it does not repeat the parent's; also one that was given a seed.
+    that it does not repeat the parent's; also one that was given a seed. A generator can be neither copied nor pickled:
+    two would give the same numbers. state() is for those who want that.
 
-    *Threads* may share an object, and take turns. close(), or the end of a `with`, overwrites the key.
+    *Threads* may share an object, and take turns. close(), or the end of a `with`, overwrites the key; ValueError after
+    that.
     """
+
+    _instead = "make another in each process; state() and set_state() hand on the same numbers"
 
     def __init__(self, seed: int | str | _Bytes | None = None, device: Any = None, *, forward_secure: bool = False) -> None:
         """`seed` None is a key of os.urandom(). 32 bytes are the key itself; of an int or a str it is the SHA-256 of
         "gpuaes.random int " and its decimal digits, or "gpuaes.random str " and its UTF-8. A key is as hard to guess
-        as its seed.
+        as its seed. A str that begins as the name of a device does, "cuda" or "cpu", is refused: PyTorch's generators
+        take the device first.
 
         `device` None: tensors may be anywhere. Else only those of one place are taken: an ordinal of CUDA, "cuda:N",
         "cuda" (device 0), "cpu", or a torch.device.
         """
-        self._lock = threading.RLock()
         self._device = _place_of(device)
         self._forward_secure = bool(forward_secure)
-        self._on_device: dict[int, tuple[c_void_p, dict[int, Lane]]] = {}
-        self._key: SecretBytes | None = None
-        self._set(_secret(_key_of(seed)), 0, RANDOM_BYTES)
-        _generators.add(self)
+        self._take(_key_of(seed), 0, RANDOM_BYTES)
+        self._lock = _fork.lock_of(self, threading.RLock)
+        super().__init__()
 
     # ---- The key and the position ---------------------------------------------------------
 
-    def _set(self, key: SecretBytes, position: int, kind: int) -> None:
-        """Takes a key, and gives up the one before."""
-        self._forget_key()
-        self._key = key
-        self._cpu = _random_cpu.Keystream(self._key)
-        self._position, self._kind = position, kind
-        self._process = os.getpid(), _forks
+    def _take(self, key: SecretBytes, position: int, kind: int) -> None:
+        """Begins with a key at a place of its keystream."""
+        cpu = _random_cpu.Keystream(key)
+        self._on_device: dict[int, tuple[c_void_p, dict[int, Lane]]] = {}
+        self._key, self._cpu, self._position, self._kind = key, cpu, position, kind
+        self._process = _fork.generation()
 
-    def _forget_key(self) -> None:
-        if self._key is None:
-            return
-        opened, self._on_device = self._on_device, {}
-        if self._process == (os.getpid(), _forks):
-            for keys, lanes in opened.values():
-                _driver.retire_keys(keys, list(lanes.values()))
-        self._key.close()
-        self._key = None
-        del self._cpu
+    def _change(self, key: SecretBytes, position: int, kind: int) -> None:
+        """The same, and gives up the key before."""
+        old, opened = self._key, self._on_device
+        self._take(key, position, kind)
+        self._give_up(old, opened)
+
+    @staticmethod
+    def _give_up(key: SecretBytes, opened: dict[int, tuple[c_void_p, dict[int, Lane]]]) -> None:
+        key.close()
+        for keys, lanes in opened.values():
+            _driver.retire_keys(keys, list(lanes.values()))
+
+    def _release(self) -> None:
+        with self._lock:
+            self._cpu.close()
+            self._give_up(self._key, self._on_device)
 
     def _ready(self) -> SecretBytes:
         """The key of this process."""
-        if self._key is None:
-            raise ValueError("the generator was closed: its key is gone")
-        if self._process != (os.getpid(), _forks):
+        self.check_open()
+        if self._process != _fork.generation():
             mixed = hashlib.sha256(b"gpuaes.random fork ")
-            mixed.update(self._key.buffer)
+            mixed.update((ctypes.c_char * KEY_BYTES).from_address(self._key.address))
             mixed.update(os.urandom(KEY_BYTES))
-            self._set(_secret(mixed.digest()), 0, RANDOM_BYTES)
-        assert self._key is not None
+            self._change(_taken(mixed.digest()), 0, RANDOM_BYTES)
         return self._key
 
     def close(self) -> None:
         """Overwrites the key; on a device, once the streams have passed the work with it. Closing again does
         nothing."""
-        with self._lock:
-            self._forget_key()
+        super().close()
 
     def __enter__(self) -> Generator:
         return self
@@ -161,10 +153,6 @@ class Generator:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if getattr(self, "_key", None) is not None and not _ending():
-            self._forget_key()
 
     def state(self) -> _Bytes:
         """Returns what set_state() continues with. It contains the key: keep it as secret."""
@@ -183,27 +171,28 @@ class Generator:
             raise ValueError("state has another form: expected bytes of state()")
         with self._lock:
             self._forward_secure = bool(forward_secure)
-            self._set(_secret(key), position, kind)
+            self._change(_taken(key), position, kind)
 
     # ---- Numbers --------------------------------------------------------------------------
 
-    def _reserve(self, kind: int, count: int) -> int:
-        """Moves past `count` elements, and returns the number of the first."""
+    def _reserve(self, r: Random) -> None:
+        """Moves past the elements of the struct, and sets the number of the first. They are made after that: what an
+        exception breaks off is not made again."""
+        kind = r.kind
         width = _random_cpu.WIDTH[kind]
         begin = self._position
         if kind != self._kind:
             begin += -begin % BLOCK
-        if begin + count * width > _STREAM_BYTES - BLOCK - KEY_BYTES:
+        if begin + r.count * width > _STREAM_BYTES - BLOCK - KEY_BYTES:
             raise GpuaesError("the keystream of the generator's key is used up: expected a new generator")
-        self._kind, self._position = kind, begin + count * width
-        return begin // width
+        self._kind, self._position = kind, begin + r.count * width
+        r.first = begin // width
 
     def _rekey(self) -> None:
-        # Not by way of bytes, which cannot be overwritten.
         at = self._position + -self._position % BLOCK
-        key = _secret(bytes(KEY_BYTES))
+        key = _taken(bytes(KEY_BYTES))
         self._cpu.write(at, key.address, KEY_BYTES)
-        self._set(key, 0, RANDOM_BYTES)
+        self._change(key, 0, RANDOM_BYTES)
 
     def _fill(self, memory: Memory, r: Random) -> None:
         """Fills `memory` with elements of the kind that the struct has."""
@@ -216,7 +205,7 @@ class Generator:
                 return
             r.count = count
             if memory.device is None:
-                r.first = self._reserve(r.kind, count)
+                self._reserve(r)
                 _random_cpu.fill(self._cpu, r, memory.address)
             else:
                 self._queue(memory, r, key)
@@ -237,7 +226,7 @@ class Generator:
                     _library.BUSY,
                 )
             r.keys = self._keys_on(lane, key)
-            r.first = self._reserve(r.kind, r.count)
+            self._reserve(r)
             _library.check(lib.gpuaes_random_queue(byref(r), memory.address, lane.stream), doing)
             _memory.hold(lane, memory)
 
@@ -333,7 +322,8 @@ class Generator:
             with self._lock:
                 self._ready()
                 r = _range(first, last, 8)
-                r.count, r.first = 1, self._reserve(RANDOM_RANGE, 1)
+                r.count = 1
+                self._reserve(r)
                 _random_cpu.fill(self._cpu, r, memory.address)
                 if self._forward_secure:
                     self._rekey()
@@ -363,7 +353,8 @@ class Generator:
         with self._lock:
             self._ready()
             if count:
-                r = Random(kind=RANDOM_BYTES, count=count, first=self._reserve(RANDOM_BYTES, count))
+                r = Random(kind=RANDOM_BYTES, count=count)
+                self._reserve(r)
                 _random_cpu.fill(self._cpu, r, memory.address)
                 if self._forward_secure:
                     self._rekey()
@@ -380,27 +371,30 @@ class Generator:
 # ---- Arguments -----------------------------------------------------------------------
 
 
-def _key_of(seed: Any) -> bytes:
+def _key_of(seed: Any) -> SecretBytes:
     if seed is None:
-        return os.urandom(KEY_BYTES)
+        return _taken(os.urandom(KEY_BYTES))
     if hasattr(seed, "__index__"):
-        return hashlib.sha256(b"gpuaes.random int %d" % _integer(seed, "seed")).digest()
+        return _taken(hashlib.sha256(b"gpuaes.random int %d" % _integer(seed, "seed")).digest())
     if isinstance(seed, str):
-        return hashlib.sha256(b"gpuaes.random str " + seed.encode()).digest()
+        if seed.partition(":")[0].lower() in _DEVICE_KINDS:
+            raise ValueError(f"seed is {seed!r}, which names a device and is no secret: expected device={seed!r}")
+        return _taken(hashlib.sha256(b"gpuaes.random str " + seed.encode()).digest())
     if isinstance(seed, (bytes, bytearray)):
         if len(seed) != KEY_BYTES:
             raise ValueError(f"seed has {len(seed)} bytes: expected {KEY_BYTES}, a key")
-        return bytes(seed)
+        memory = _memory.view(seed)
+        return SecretBytes(memory.address, KEY_BYTES)
     raise TypeError(f"seed is {type(seed).__name__}: expected None, an int, a str or {KEY_BYTES} bytes")
 
 
-def _secret(key: _Bytes) -> SecretBytes:
-    """A copy in memory that can be overwritten."""
-    held = ctypes.create_string_buffer(key, KEY_BYTES)
+def _taken(fresh: _Bytes) -> SecretBytes:
+    """A copy of bytes that nobody else has, and which are overwritten: Python's own would keep the key in memory."""
+    memory = _memory.view(fresh)
     try:
-        return SecretBytes(ctypes.addressof(held), KEY_BYTES)
+        return SecretBytes(memory.address, memory.bytes)
     finally:
-        _library.cleanse(held)
+        lib.gpuaes_cleanse(memory.address, memory.bytes)
 
 
 def _place_of(device: Any) -> int | str | None:

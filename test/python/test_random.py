@@ -10,6 +10,7 @@ import hashlib
 import itertools
 import math
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -17,7 +18,8 @@ import threading
 
 import pytest
 
-from gpuaes import GpuaesError, _libcrypto, _random_cpu
+from gpuaes import GpuaesError, _libcrypto, _random_cpu, random
+from gpuaes.ciphers import AES, CTR, Cipher
 from gpuaes.random import Generator
 
 KEY = bytes(range(32))
@@ -380,6 +382,41 @@ def test_closed_generators_have_no_key():
             call()
 
 
+def test_keys_lie_in_no_bytes_of_python(monkeypatch):
+    """But for the caller's own."""
+    made = []
+
+    def random_bytes(count):
+        made.append(bytes(bytearray(KEY)))
+        return made[-1]
+
+    monkeypatch.setattr(os, "urandom", random_bytes)
+    generator = Generator()
+    assert generator.state()[:32] == KEY and made == [bytes(32)]
+    state = bytes(bytearray(generator.state()))
+    Generator(state[:32]).set_state(state)
+    assert state == generator.state() and KEY == bytes(range(32))
+    seen, view = [], random._memory.view
+
+    def watched(data, *arguments, **how):
+        seen.append(data)
+        return view(data, *arguments, **how)
+
+    monkeypatch.setattr(random._memory, "view", watched)
+    for make in lambda: Generator(7), lambda: Generator("seven"), lambda: generator.set_state(state):
+        make()
+        assert seen.pop() == bytes(32)
+    assert not seen
+
+
+def test_names_of_devices_are_no_seeds():
+    """PyTorch's generators take the device first."""
+    for name in "cuda", "cuda:0", "cuda:x", "CUDA", "cpu", "gpu":
+        with pytest.raises(ValueError, match=f"seed is '{name}', which names a device .*: expected device='{name}'"):
+            Generator(name)
+    assert Generator("cudas").bytes(4) != Generator("", device="cpu").bytes(4)
+
+
 # ---- Threads and processes ----------------------------------------------------------------
 
 
@@ -402,12 +439,13 @@ def test_threads_share_a_stream():
     assert sorted(parts) == sorted(stream[at : at + 48] for at in range(0, len(stream), 48))
 
 
-def in_child(function):
-    """What a forked child's function returns, as bytes."""
+def in_child(function, seconds=600):
+    """What a forked child's function returns, as bytes; b"" where it takes longer."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
+            signal.alarm(seconds)
             os.write(writing, function())
         finally:
             os._exit(0)
@@ -444,12 +482,31 @@ def test_children_of_processes_with_devices(device_array):
     assert len(first) == 32 and first != generator.bytes(32)
 
 
-def test_a_lock_that_another_thread_held_does_not_stop_a_child():
+def test_children_of_c_code_do_not_repeat_their_parent(monkeypatch):
+    """Its fork() runs no handler of Python, and in a PID namespace the child may have the number of its parent."""
     generator = Generator(KEY)
+    generator.bytes(16)
+    number = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: number)
+    monkeypatch.setattr(os, "fork", ctypes.PyDLL(None).fork)
+    first, second = in_child(lambda: generator.bytes(32)), in_child(lambda: generator.bytes(32))
+    own = generator.bytes(32)
+    assert own == keystream(KEY, 48)[16:]
+    assert len({first, second, own}) == 3 and len(first) == len(second) == 32
+
+
+@pytest.mark.parametrize("kind", ["generator", "context"])
+def test_a_lock_that_another_thread_held_does_not_stop_a_child(kind):
+    if kind == "generator":
+        made = Generator(KEY)
+        work = lambda: made.bytes(8)  # noqa: E731
+    else:
+        made = Cipher(AES(KEY), CTR(bytes(16))).encryptor()
+        work = lambda: made.update(bytes(8))  # noqa: E731
     held, done = threading.Event(), threading.Event()
 
     def hold():
-        with generator._lock:
+        with made._lock:
             held.set()
             done.wait()
 
@@ -457,7 +514,7 @@ def test_a_lock_that_another_thread_held_does_not_stop_a_child():
     thread.start()
     held.wait()
     try:
-        assert len(in_child(lambda: generator.bytes(8))) == 8
+        assert len(in_child(work, seconds=60)) == 8
     finally:
         done.set()
         thread.join()
