@@ -701,8 +701,10 @@ enum gpuaes_random_kind {
     GPUAES_RANDOM_NORMAL64,
     /*
      * Integers from `low` to low + range - 1, modulo 2^(8 element_bytes), where a range of 0 is
-     * 2^64: low + floor(word64 i * range / 2^64). No probability differs from 1 / range by more
-     * than 2^-64.
+     * 2^64: low + floor(word64 i * range / 2^64). A range above 2^32 takes twice the keystream:
+     * low + floor(word128 i * range / 2^128), where word128 `i` is bytes 16 i to 16 i + 15. Each
+     * integer has the probability 1 / range, with a relative error of 2^-32 at most, above 2^32 of
+     * 2^-64, and none where the range is a power of two.
      */
     GPUAES_RANDOM_RANGE,
     /* `success` where (word64 i >> 1) is less than floor(probability * 2^63), else zeros. */

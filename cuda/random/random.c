@@ -29,10 +29,18 @@ static int takes_element_bytes(enum gpuaes_random_kind kind)
     return kind == GPUAES_RANDOM_RANGE || kind == GPUAES_RANDOM_BERNOULLI;
 }
 
-/* Bytes of keystream that an element is made of. */
-static unsigned stream_bytes(enum gpuaes_random_kind kind)
+/* A word of 64 bits would make some integers of so many visibly likelier than others. */
+static int is_wide_range(const struct gpuaes_random *random)
 {
-    switch (kind) {
+    return random->kind == GPUAES_RANDOM_RANGE && random->range > (uint64_t)1 << 32;
+}
+
+/* Bytes of keystream that an element is made of. */
+static unsigned stream_bytes(const struct gpuaes_random *random)
+{
+    if (is_wide_range(random))
+        return 16;
+    switch (random->kind) {
     case GPUAES_RANDOM_BYTES:
         return 1;
     case GPUAES_RANDOM_UNIFORM32:
@@ -45,7 +53,7 @@ static unsigned stream_bytes(enum gpuaes_random_kind kind)
 
 static size_t element_bytes(const struct gpuaes_random *random)
 {
-    return takes_element_bytes(random->kind) ? random->element_bytes : stream_bytes(random->kind);
+    return takes_element_bytes(random->kind) ? random->element_bytes : stream_bytes(random);
 }
 
 static int is_bad_key(const struct gpuaes_random *random)
@@ -75,7 +83,7 @@ static int is_bad(const struct gpuaes_random *random, const void *out)
 {
     if ((unsigned)random->kind >= KINDS || is_bad_key(random) || is_bad_number(random))
         return 1;
-    size_t bytes = element_bytes(random), width = stream_bytes(random->kind);
+    size_t bytes = element_bytes(random), width = stream_bytes(random);
     if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
         return 1;
     return out == NULL || (uintptr_t)out % bytes != 0 || random->count > SIZE_MAX / bytes ||
@@ -84,22 +92,22 @@ static int is_bad(const struct gpuaes_random *random, const void *out)
 
 static struct random_arguments arguments_of(const struct gpuaes_random *random, drv_ptr out)
 {
-    const unsigned in_block = GPUAES_BLOCK / stream_bytes(random->kind);
+    const unsigned in_block = GPUAES_BLOCK / stream_bytes(random);
     const struct gpuaes_device_keys *keys = random->keys;
-    struct random_arguments a = {.out = out,
-                                 .schedule = device_keys_schedules(keys) +
-                                             (drv_ptr)random->key * AES_BATCH_KEY_WORDS * 4,
-                                 .first = random->first % in_block,
-                                 .end = random->first % in_block + random->count,
-                                 .kind = (uint32_t)random->kind,
-                                 .element_bytes = (uint32_t)random->element_bytes,
-                                 .range = random->range,
-                                 .low = (uint64_t)random->low,
-                                 .success = random->success,
-                                 .scale64 = random->scale,
-                                 .shift64 = random->shift,
-                                 .scale32 = (float)random->scale,
-                                 .shift32 = (float)random->shift};
+    struct random_arguments a = {
+        .out = out,
+        .schedule = device_keys_schedules(keys) + (drv_ptr)random->key * AES_BATCH_KEY_WORDS * 4,
+        .first = random->first % in_block,
+        .end = random->first % in_block + random->count,
+        .kind = is_wide_range(random) ? RANDOM_WIDE_RANGE : (uint32_t)random->kind,
+        .element_bytes = (uint32_t)random->element_bytes,
+        .range = random->range,
+        .low = (uint64_t)random->low,
+        .success = random->success,
+        .scale64 = random->scale,
+        .shift64 = random->shift,
+        .scale32 = (float)random->scale,
+        .shift32 = (float)random->shift};
     unsigned char counter[GPUAES_BLOCK];
     a.blocks = a.end / in_block + (a.end % in_block != 0);
     if (random->kind == GPUAES_RANDOM_BERNOULLI)

@@ -18,6 +18,11 @@ from ._library import BLOCK, RANDOM_BERNOULLI, RANDOM_BYTES, RANDOM_NORMAL32, RA
 from ._library import RANDOM_UNIFORM32, RANDOM_UNIFORM64, Random
 from ._libcrypto import CpuCipher, SecretBytes
 
+# Ranges of more integers than this take two words for each.
+_WORD_RANGE = 1 << 32
+# A kind of ours: RANDOM_RANGE of two words.
+WIDE_RANGE = RANDOM_BERNOULLI + 1
+
 # Bytes of keystream for an element, by its kind.
 WIDTH = {
     RANDOM_BYTES: 1,
@@ -27,6 +32,7 @@ WIDTH = {
     RANDOM_NORMAL64: 8,
     RANDOM_RANGE: 8,
     RANDOM_BERNOULLI: 8,
+    WIDE_RANGE: 16,
 }
 
 _PIECE = 256 << 10  # bytes of keystream at a time, which the caches hold: whole pairs of any kind
@@ -70,6 +76,10 @@ class Keystream:
             self._cipher.update(zeros, out + at, min(_PIECE, count - at))
 
 
+def kind_of(r: Random) -> int:
+    return WIDE_RANGE if r.kind == RANDOM_RANGE and r.range > _WORD_RANGE else int(r.kind)
+
+
 def element_bytes(r: Random) -> int:
     return r.element_bytes if r.kind in (RANDOM_RANGE, RANDOM_BERNOULLI) else WIDTH[r.kind]
 
@@ -79,7 +89,7 @@ def fill(stream: Keystream, r: Random, out: int) -> None:
     if r.kind == RANDOM_BYTES:
         stream.write(r.first, out, r.count)
         return
-    width, size = WIDTH[r.kind], element_bytes(r)
+    width, size = WIDTH[kind_of(r)], element_bytes(r)
     convert = _by_numpy if _get_numpy() else _by_python
     # Of normal numbers, pairs of words are taken whole.
     skip = r.first % 2 if r.kind in (RANDOM_NORMAL32, RANDOM_NORMAL64) else 0
@@ -102,7 +112,9 @@ def fill(stream: Keystream, r: Random, out: int) -> None:
 
 def _by_numpy(r: Random, words: Any, needed: int, skip: int, count: int, out: int) -> None:
     numpy = _numpy
-    word = numpy.frombuffer(words, dtype="<u4" if WIDTH[r.kind] == 4 else "<u8", count=needed)
+    kind = kind_of(r)
+    size = min(WIDTH[kind], 8)
+    word = numpy.frombuffer(words, dtype=f"<u{size}", count=needed * WIDTH[kind] // size)
     if r.kind == RANDOM_UNIFORM32:
         values = (word >> numpy.uint32(8)).astype(numpy.float32) * numpy.float32(2**-24)
     elif r.kind == RANDOM_UNIFORM64:
@@ -113,6 +125,11 @@ def _by_numpy(r: Random, words: Any, needed: int, skip: int, count: int, out: in
     elif r.kind == RANDOM_NORMAL64:
         u = (word[0::2] >> numpy.uint64(11)) * 2.0**-53 + 2.0**-54
         values = _normal(numpy, u, (word[1::2] >> numpy.uint64(11)) * 2.0**-52)
+    elif kind == WIDE_RANGE:
+        low, high = word[0::2], word[1::2]
+        middle = high * numpy.uint64(r.range)
+        carry = middle + _high_products(numpy, low, r.range) < middle
+        values = _high_products(numpy, high, r.range) + carry + numpy.uint64(r.low & _WORD)
     elif r.kind == RANDOM_RANGE:
         values = _high_products(numpy, word, r.range) + numpy.uint64(r.low & _WORD)
     else:
@@ -121,9 +138,9 @@ def _by_numpy(r: Random, words: Any, needed: int, skip: int, count: int, out: in
     if r.kind in (RANDOM_RANGE, RANDOM_BERNOULLI):
         values = values.astype(f"<u{r.element_bytes}")
     else:
-        kind = values.dtype.type
+        number = values.dtype.type
         with numpy.errstate(over="ignore"):
-            values = values * kind(r.scale) + kind(r.shift)
+            values = values * number(r.scale) + number(r.shift)
     values = numpy.ascontiguousarray(values[skip : skip + count])
     ctypes.memmove(out, values.ctypes.data, values.nbytes)
 
@@ -153,14 +170,18 @@ def _high_products(numpy: Any, word: Any, by: int) -> Any:
 
 
 def _by_python(r: Random, words: Any, needed: int, skip: int, count: int, out: int) -> None:
-    letter = "I" if WIDTH[r.kind] == 4 else "Q"
-    word = struct.unpack_from(f"<{needed}{letter}", words)
+    kind = kind_of(r)
+    letter, size = ("I", 4) if WIDTH[kind] == 4 else ("Q", 8)
+    word = struct.unpack_from(f"<{needed * WIDTH[kind] // size}{letter}", words)
     if r.kind in (RANDOM_NORMAL32, RANDOM_NORMAL64):
         values: list[Any] = _normal_of(r.kind, word)
     elif r.kind == RANDOM_UNIFORM32:
         values = [(w >> 8) * 2.0**-24 for w in word]
     elif r.kind == RANDOM_UNIFORM64:
         values = [(w >> 11) * 2.0**-53 for w in word]
+    elif kind == WIDE_RANGE:
+        pairs = zip(word[0::2], word[1::2])
+        values = [(r.low + ((high << 64 | low) * r.range >> 128)) % (1 << 8 * r.element_bytes) for low, high in pairs]
     elif r.kind == RANDOM_RANGE:
         values = [(r.low + (w * (r.range or 1 << 64) >> 64)) % (1 << 8 * r.element_bytes) for w in word]
     else:

@@ -72,8 +72,9 @@ class Generator(Owner):
     *Reproducible.* The same seed, or state, and the same calls give the same numbers, wherever the tensors are. Calls
     of one kind continue each other: two of n elements give what one of 2 n does. A call of another kind begins with the
     next 16 bytes of the keystream, so that no two use the same bits. (random_() without limits, and bytes(), are one
-    kind; random_() with limits, randint() and permutation() are one; uniform and normal numbers of each size are one
-    each, and so are trials.)
+    kind; random_() with limits, randint() and permutation() are one, but for limits with more than 2^32 and less than
+    2^64 integers between them, which are another; uniform and normal numbers of each size are one each, and so are
+    trials.)
 
     *Secrets.* Who knows the key, or a state, knows all numbers, also those of the past. With `forward_secure` each
     call ends with a new key, made of the keystream, and the old one is overwritten: what was made before cannot be
@@ -178,7 +179,7 @@ class Generator(Owner):
     def _reserve(self, r: Random) -> None:
         """Moves past the elements of the struct, and sets the number of the first. They are made after that: what an
         exception breaks off is not made again."""
-        kind = r.kind
+        kind = _random_cpu.kind_of(r)
         width = _random_cpu.WIDTH[kind]
         begin = self._position
         if kind != self._kind:
@@ -250,9 +251,9 @@ class Generator(Owner):
             raise ValueError(f"tensor is in memory of {place}: expected {self._device}, the device of the generator")
 
     def random_(self, tensor: Any, low: int | None = None, high: int | None = None) -> Any:
-        """Fills a tensor with integers from `low` to `high` - 1; with one limit alone, it is `high`, from 0 on. No
-        probability differs from 1 / (high - low) by more than 2^-64. Without limits, every value of the type is as
-        likely, and the tensor's bytes are the keystream.
+        """Fills a tensor with integers from `low` to `high` - 1; with one limit alone, it is `high`, from 0 on. All are
+        as likely, with a relative error of 2^-32 at most; where there are more than 2^32 of them, of 2^-64. Without
+        limits, every value of the type is as likely, and the tensor's bytes are the keystream.
 
         Takes int8 to int64, uint8 to uint64, and bool."""
         memory, dtype = _writable(tensor)

@@ -82,9 +82,20 @@ static size_t below(size_t limit)
 
 /* ---- The reference ------------------------------------------------------------------------ */
 
+static int is_wide(const struct gpuaes_random *r)
+{
+    return r->kind == GPUAES_RANDOM_RANGE && r->range > (uint64_t)1 << 32;
+}
+
+/* Bytes of keystream for an element. */
+static unsigned width_of(const struct gpuaes_random *r)
+{
+    return is_wide(r) ? 16 : kinds[r->kind].width;
+}
+
 static size_t element_bytes(const struct gpuaes_random *r)
 {
-    return r->kind >= GPUAES_RANDOM_RANGE ? r->element_bytes : kinds[r->kind].width;
+    return r->kind >= GPUAES_RANDOM_RANGE ? r->element_bytes : width_of(r);
 }
 
 /* Bytes `from` to from + bytes - 1 of the keystream; to be freed. */
@@ -155,13 +166,16 @@ static double normal64(const unsigned char *p, int second)
     return length * (second ? sin(angle) : cos(angle));
 }
 
-static uint64_t integer(const struct gpuaes_random *r, uint64_t word)
+static uint64_t integer(const struct gpuaes_random *r, const unsigned char *own)
 {
     __extension__ typedef unsigned __int128 wide;
+    uint64_t word = word64(own);
     if (r->kind == GPUAES_RANDOM_BERNOULLI)
         return (word >> 1) < (uint64_t)(r->probability * 0x1p63) ? r->success : 0;
-    wide range = r->range == 0 ? (wide)1 << 64 : r->range;
-    return (uint64_t)r->low + (uint64_t)((wide)word * range >> 64);
+    wide range = r->range == 0 ? (wide)1 << 64 : r->range, product = word * range;
+    if (is_wide(r)) /* word128 * range / 2^64 */
+        product = word64(own + 8) * range + (uint64_t)(product >> 64);
+    return (uint64_t)r->low + (uint64_t)(product >> 64);
 }
 
 /* What element `i` is to be, at `to`; of normal numbers, as near as the CPU has it. */
@@ -169,7 +183,7 @@ static void expect(const struct gpuaes_random *r, const unsigned char *bytes, ui
                    unsigned char *to)
 {
     uint64_t number = r->first + i;
-    const unsigned width = kinds[r->kind].width;
+    const unsigned width = width_of(r);
     const unsigned char *own = bytes + (number * width - at);
     const unsigned char *pair = bytes + (number / 2 * 2 * width - at);
     float f;
@@ -196,7 +210,7 @@ static void expect(const struct gpuaes_random *r, const unsigned char *bytes, ui
         memcpy(to, &d, sizeof d);
         return;
     default:
-        w = integer(r, word64(own));
+        w = integer(r, own);
         memcpy(to, &w, r->element_bytes); /* the low bytes, as hosts of GPUs have them */
     }
 }
@@ -232,7 +246,7 @@ static int agrees(const struct gpuaes_random *r, const unsigned char *got,
 /* Compares what is at `got`, with GAP bytes of 0xee before and behind it. */
 static int is_right(const struct gpuaes_random *r, const unsigned char *got)
 {
-    const unsigned width = kinds[r->kind].width;
+    const unsigned width = width_of(r);
     const size_t element = element_bytes(r), bytes = r->count * element;
     uint64_t at = r->first / 2 * 2 * width; /* so that pairs are whole */
     unsigned char *stream_bytes = keystream(r, at, (r->count + 2) * width), expected[8];
@@ -327,6 +341,7 @@ static int check_sizes(void)
             bytes = (size_t)4 << 20;
         struct gpuaes_random r =
             random_of((enum gpuaes_random_kind)kind, bytes / kinds[kind].width);
+        r.count = bytes / width_of(&r);
         right = runs(&r, below(16) * element_bytes(&r));
     }
     return end(right);
@@ -338,22 +353,31 @@ static int check_edges(void)
     static const struct {
         uint64_t range;
         int64_t low;
-    } ranges[] = {{0, 0}, {1, -5}, {2, INT64_MAX}, {UINT64_MAX, INT64_MIN}, {256, 0}};
+    } ranges[] = {{0, 0},
+                  {1, -5},
+                  {2, INT64_MAX},
+                  {UINT64_MAX, INT64_MIN},
+                  {256, 0},
+                  {(uint64_t)1 << 32, 0},
+                  {((uint64_t)1 << 32) + 1, 0},
+                  {(uint64_t)3 << 61, 0}};
     static const double probabilities[] = {0, 1, 0.5, 0x1p-63, 0x1p-70};
     int right = begin();
-    for (size_t i = 0; i < 5 && right == 1; i++) {
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0] && right == 1; i++) {
         struct gpuaes_random r = random_of(GPUAES_RANDOM_RANGE, 500);
         r.range = ranges[i].range;
         r.low = ranges[i].low;
         right = runs(&r, 0);
-        r = random_of(GPUAES_RANDOM_BERNOULLI, 500);
+    }
+    for (size_t i = 0; i < sizeof probabilities / sizeof probabilities[0] && right == 1; i++) {
+        struct gpuaes_random r = random_of(GPUAES_RANDOM_BERNOULLI, 500);
         r.probability = probabilities[i];
-        right = right && runs(&r, 0);
+        right = runs(&r, 0);
     }
     /* The last elements that a keystream has. */
     for (int kind = 0; kind < KINDS && right == 1; kind++) {
         struct gpuaes_random r = random_of((enum gpuaes_random_kind)kind, 100);
-        r.first = UINT64_MAX / kinds[kind].width - 101;
+        r.first = UINT64_MAX / width_of(&r) - 101;
         right = runs(&r, 0);
     }
     return right < 0 ? right : end(right);
@@ -537,7 +561,12 @@ static int check_refused(void)
     REFUSED(BERNOULLI, device, probability, -0.5);
     REFUSED(BERNOULLI, device, probability, (double)NAN);
 #undef REFUSED
-    struct gpuaes_random r = random_of(GPUAES_RANDOM_BYTES, 1000);
+    struct gpuaes_random r = random_of(GPUAES_RANDOM_RANGE, 10);
+    r.element_bytes = 8;
+    r.range = UINT64_MAX;
+    r.first = UINT64_MAX / 16 - 9;
+    right &= is_refused(&r, device, GPUAES_BAD_ARGUMENT, "the end of a keystream, 16 bytes each");
+    r = random_of(GPUAES_RANDOM_BYTES, 1000);
     right &= is_refused(&r, pageable, GPUAES_BAD_RANGE, "pageable memory");
     right &= is_refused(&r, device + 4000, GPUAES_BAD_RANGE, "past the end of an allocation");
     r.count = 0;

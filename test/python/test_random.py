@@ -82,10 +82,13 @@ def test_each_kind_begins_a_block_and_continues_itself(converter):
     assert generator.randint(10, 1010) == 10 + (word * 1000 >> 64)
     (word,) = struct.unpack_from("<Q", stream, 72)
     assert generator.randint(7) == word * 7 >> 64
+    for number in range(2):  # of more than 2^32
+        word = int.from_bytes(stream[80 + 16 * number:96 + 16 * number], "little")
+        assert generator.randint(-5, 3 << 61) == -5 + (word * ((3 << 61) + 5) >> 128)
     trials = numbers("B", 4)
     generator.bernoulli_(trials, 0.25)
-    assert list(trials) == [int(word >> 1 < 1 << 61) for word in struct.unpack_from("<4Q", stream, 80)]
-    assert generator.bytes(9) == stream[112:121]
+    assert list(trials) == [int(word >> 1 < 1 << 61) for word in struct.unpack_from("<4Q", stream, 112)]
+    assert generator.bytes(9) == stream[144:153]
 
 
 def test_normal_numbers_by_box_and_muller(converter):
@@ -117,6 +120,9 @@ FILLS = {
     "int32 of a range": ("i4", lambda g, t: g.random_(t, -5, 1 << 30)),
     "int64 of all": ("i8", lambda g, t: g.random_(t, -1 << 63, 1 << 63)),
     "uint64 of half": ("u8", lambda g, t: g.random_(t, (1 << 63) + 3, 1 << 64)),
+    "int64 of a word": ("i8", lambda g, t: g.random_(t, -1 << 31, 1 << 31)),
+    "int64 of more than a word": ("i8", lambda g, t: g.random_(t, -1 << 31, (1 << 31) + 1)),
+    "int64 of three quarters": ("i8", lambda g, t: g.random_(t, -1 << 62, 1 << 63)),
     "uniform float32": ("f4", lambda g, t: g.uniform_(t)),
     "uniform float32 of a range": ("f4", lambda g, t: g.uniform_(t, -3.3, 1e-3)),
     "uniform float64 of a range": ("f8", lambda g, t: g.uniform_(t, 1e10, 3e10)),
@@ -256,6 +262,15 @@ def test_integers_and_trials_are_uniform():
     trials = numbers("B", 70_000)
     Generator("trials").bernoulli_(trials, 0.2)
     assert abs(sum(trials) - 14_000) < 4 * math.sqrt(70_000 * 0.16)
+
+
+@pytest.mark.parametrize("low, high", [(0, 3 << 61), (-1 << 62, 1 << 63), (-3 << 60, 3 << 60)])
+def test_integers_of_large_ranges_are_uniform(low, high):
+    """Made of a word of 64 bits, a third of them would be likelier than the rest, or less likely."""
+    pytest.importorskip("numpy")
+    values = Generator("large ranges").randint(low, high, size=60_000)
+    counts = [int((values % 3 == rest).sum()) for rest in range(3)]
+    assert sum((count - 20_000) ** 2 / 20_000 for count in counts) < 10.6  # 2 degrees: 1 of 200
 
 
 def test_permutations_are_as_likely():

@@ -331,7 +331,8 @@ enum random_kind {
     RANDOM_NORMAL32,
     RANDOM_NORMAL64,
     RANDOM_RANGE,
-    RANDOM_BERNOULLI
+    RANDOM_BERNOULLI,
+    RANDOM_WIDE_RANGE /* RANGE of more than 2^32 integers, of a block each */
 };
 struct random_arguments {
     uint64_t out;      /* aligned to an element */
@@ -340,8 +341,8 @@ struct random_arguments {
     uint64_t first, end;
     uint32_t counter[4];    /* as loaded from memory, little-endian words */
     uint32_t kind;          /* enum random_kind */
-    uint32_t element_bytes; /* RANGE, BERNOULLI */
-    uint64_t range, low;    /* RANGE: range 0 is 2^64 */
+    uint32_t element_bytes; /* RANGE, BERNOULLI, WIDE_RANGE */
+    uint64_t range, low;    /* RANGE: range 0 is 2^64; WIDE_RANGE */
     uint64_t threshold;     /* BERNOULLI: for 63 bits of a word; */
     uint64_t success;       /* what is written below it */
     double scale64, shift64;

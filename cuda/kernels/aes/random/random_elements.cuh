@@ -98,6 +98,15 @@ static __device__ __forceinline__ uint64_t integer_of(const random_arguments &a,
     return a.low + (a.range == 0 ? word : __umul64hi(word, a.range));
 }
 
+/* Of a word of 128 bits. */
+static __device__ __forceinline__ uint64_t wide_integer_of(const random_arguments &a, uint64_t low,
+                                                           uint64_t high)
+{
+    uint64_t middle = high * a.range;
+    uint64_t carry = middle + __umul64hi(low, a.range) < middle;
+    return a.low + __umul64hi(high, a.range) + carry;
+}
+
 /* ---- Stores ------------------------------------------------------------------------ */
 
 static __device__ __forceinline__ void store_integer(const random_arguments &a, uint64_t number,
@@ -119,6 +128,17 @@ static __device__ __forceinline__ void store_integer(const random_arguments &a, 
     default:
         *reinterpret_cast<uint64_t *>(to) = value;
     }
+}
+
+/* What a block becomes: one integer, or two. */
+static __device__ __forceinline__ void store_integers(const random_arguments &a, uint64_t block,
+                                                      uint64_t low, uint64_t high)
+{
+    bool wide = a.kind == RANDOM_WIDE_RANGE;
+    uint64_t number = wide ? block : 2 * block;
+    store_integer(a, number, wide ? wide_integer_of(a, low, high) : integer_of(a, low));
+    if (!wide)
+        store_integer(a, number + 1, integer_of(a, high));
 }
 
 /* Bytes of `s` that lie from `begin` to `end` - 1, where `s` is the 16 bytes from `at` on. */
@@ -153,10 +173,8 @@ static __device__ __forceinline__ void store_row(const random_arguments &a, uint
 {
     uint64_t block = first + threadIdx.x % LANES;
     if (a.kind >= RANDOM_RANGE) {
-        if (block < a.blocks) {
-            store_integer(a, 2 * block, integer_of(a, join_words(s.c0, s.c1)));
-            store_integer(a, 2 * block + 1, integer_of(a, join_words(s.c2, s.c3)));
-        }
+        if (block < a.blocks)
+            store_integers(a, block, join_words(s.c0, s.c1), join_words(s.c2, s.c3));
         return;
     }
     uint32_t width = width_of(a.kind);
