@@ -24,17 +24,12 @@ def host_memory(value: Any, name: str) -> Memory:
 
 def small_bytes(value: Any, name: str, least: int, most: int) -> bytes:
     """A copy of a byte string whose length is in a range."""
-    data = value if type(value) is bytes else _copy(host_memory(value, name))
-    if not least <= len(data) <= most:
+    memory = None if type(value) is bytes else host_memory(value, name)
+    count = len(value) if memory is None else memory.bytes
+    if not least <= count <= most:
         expected = f"{least}" if least == most else f"{least} to {most}"
-        raise ValueError(f"{name} has {len(data)} bytes: expected {expected}")
-    return data
-
-
-def _copy(memory: Memory) -> bytes:
-    import ctypes
-
-    return ctypes.string_at(memory.address, memory.bytes) if memory.bytes else b""
+        raise ValueError(f"{name} has {count} bytes: expected {expected}")
+    return value if memory is None else _memory.copy_of(memory)
 
 
 def secret_key(value: Any, name: str = "key") -> SecretBytes:

@@ -29,10 +29,11 @@ from typing import Any, Callable
 from . import _driver
 from ._owner import Owner
 
-__all__ = ["Memory", "empty_like", "hold", "new_like", "view", "written"]
+__all__ = ["Memory", "copy_of", "empty_like", "hold", "new_like", "view", "written"]
 
 LEGACY_STREAM = 0
 _CUDA_LEGACY, _CUDA_PER_THREAD = 1, 2
+_BYTES_MOST, _ADDRESS_MOST = (1 << 63) - 1, (1 << 64) - 1
 _ORDERED_ALLOCATORS = frozenset(("torch", "cupy"))
 _DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED = 1, 2, 3, 13
 
@@ -174,14 +175,29 @@ def _view_torch(tensor: Any, torch: Any, writable: bool, name: str) -> Memory:
         raise ValueError(f"{name} requires a gradient: expected a tensor to write to, such as its detach()")
     count = tensor.numel() * tensor.element_size()
     where = tensor.device
-    if where.type == "cuda":
-        index = where.index
-        stream = _torch_stream(torch, index)
-        # PyTorch's streams are never destroyed.
-        return Memory(tensor.data_ptr(), count, index, _legacy(stream), False, tensor, "torch", torch)
-    if where.type != "cpu":
+    if where.type not in ("cuda", "cpu"):
         raise TypeError(f"{name} is on the device {str(where)!r}: expected 'cuda' or 'cpu'")
-    return Memory(tensor.data_ptr(), count, None, 0, False, tensor, "torch")
+    address = _torch_address(tensor, name)
+    if where.type == "cpu":
+        return Memory(address, count, None, 0, False, tensor, "torch")
+    index = where.index
+    # PyTorch's streams are never destroyed.
+    return Memory(address, count, index, _legacy(_torch_stream(torch, index)), False, tensor, "torch", torch)
+
+
+def _torch_address(tensor: Any, name: str) -> int:
+    """Raises TypeError for a tensor without storage of its own: a DTensor, another wrapper, one of FakeTensorMode."""
+    try:
+        address = int(tensor.data_ptr())
+        # The address of a view is that of its storage, and its offset.
+        if address and address != tensor.storage_offset() * tensor.element_size() or not tensor.numel():
+            return address
+    except RuntimeError:  # what newer versions of PyTorch do
+        pass
+    raise TypeError(
+        f"{name} ({_type_name(tensor)}) has no storage of its own: expected a tensor that has, such as what the"
+        " .to_local() of a DTensor returns"
+    )
 
 
 def _torch_stream(torch: Any, index: int) -> int:
@@ -224,6 +240,19 @@ def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...] | None, item: int
     return True
 
 
+def _bytes_of(shape: tuple[int, ...], item: int, name: str) -> int:
+    """Those of an array. ctypes would cut off what a C function cannot take."""
+    count = item
+    for length in shape:
+        count *= length
+    if min(shape, default=0) < 0 or count > _BYTES_MOST:
+        raise ValueError(
+            f"{name} has the shape {shape} and elements of {item} bytes: expected lengths of 0 or more, and less than"
+            " 2^63 bytes in all"
+        )
+    return count
+
+
 def _view_cuda(obj: Any, name: str) -> Memory:
     """By `__cuda_array_interface__`, of any version."""
     interface = obj.__cuda_array_interface__
@@ -237,9 +266,9 @@ def _view_cuda(obj: Any, name: str) -> Memory:
     if not _is_dense(shape, interface.get("strides"), item):
         raise _not_contiguous(name, obj)
     address, readonly = interface["data"]
-    count = item
-    for length in shape:
-        count *= length
+    count = _bytes_of(shape, item, name)
+    if address and not 0 < address <= _ADDRESS_MOST:
+        raise ValueError(f"{name}.__cuda_array_interface__ has the address {address:#x}: expected one of 64 bits")
     stream = interface.get("stream")
     if stream == 0:
         raise ValueError(f"{name}.__cuda_array_interface__ has the stream 0, which is ambiguous: expected 1, 2 or None")
@@ -308,13 +337,11 @@ def _view_dlpack(obj: Any, name: str, kind: str) -> Memory:
         raise _not_contiguous(name, obj)
     if tensor.bits * tensor.lanes % 8:
         raise TypeError(f"{name} has elements of {tensor.bits * tensor.lanes} bits: expected whole bytes")
-    count = tensor.bits * tensor.lanes // 8
-    for length in shape:
-        count *= length
+    count = _bytes_of(shape, tensor.bits * tensor.lanes // 8, name)
     on_device = place in (_DL_CUDA, _DL_CUDA_MANAGED)
     # DLPack does not say what may be written, and some of its arrays are immutable.
     return Memory(
-        tensor.data + tensor.byte_offset if count else 0,
+        tensor.data + tensor.byte_offset if count and tensor.data else 0,
         count,
         tensor.device_id if on_device else None,
         LEGACY_STREAM,
@@ -334,6 +361,8 @@ def view(obj: Any, writable: bool = False, name: str = "data") -> Memory:
     or is read-only where `writable` asks for more.
     """
     memory = _look(obj, writable, name)
+    if memory.bytes and not memory.address:
+        raise TypeError(f"{name} ({_type_name(obj)}) has {memory.bytes} bytes and no memory: expected an array that has")
     if writable and memory.readonly:
         why = "JAX arrays are immutable" if memory.kind == "jax" else "its memory is read-only"
         raise ValueError(f"{name} ({_type_name(obj)}) cannot be written: {why}; expected memory that can")
@@ -384,7 +413,7 @@ def new_like(memory: Memory, count: int, dtype: str = "uint8") -> tuple[Any, Mem
     if memory.kind == "torch":
         torch = sys.modules["torch"]
         tensor = torch.empty(count, dtype=getattr(torch, dtype), device=memory.owner.device)  # type: ignore[attr-defined]
-        place = tensor.data_ptr(), count * tensor.element_size()
+        place = _torch_address(tensor, "result"), count * tensor.element_size()
         return tensor, Memory(*place, memory.device, memory.stream, False, tensor, "torch")
     if memory.kind == "cupy":
         cupy = sys.modules["cupy"]
@@ -416,6 +445,11 @@ def _new_jax(memory: Memory, count: int, dtype: str) -> tuple[Any, Memory]:
     place = _view_dlpack(array, "result", "jax")
     place.readonly = False
     return array, place
+
+
+def copy_of(memory: Memory) -> bytes:
+    """Returns a copy of memory of the host, of any length: ctypes.string_at() cuts its own off at 32 bits."""
+    return _new_bytes(memory.address, memory.bytes) if memory.bytes else b""
 
 
 def empty_like(obj: Any, count: int, dtype: str = "uint8") -> Any:

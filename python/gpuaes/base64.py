@@ -46,7 +46,7 @@ def encode(data: Any, *, out: Any = None) -> Any:
     elif not _policy.goes_to_device(memory.bytes) or not _done(_encode(memory, place, _policy.flags()), result, out):
         if out is None:
             result, place = _memory.new_like(memory, count)
-        text = binascii.b2a_base64(_bytes(memory), newline=False)
+        text = binascii.b2a_base64(_memory.copy_of(memory), newline=False)
         ctypes.memmove(place.address, text, count)
     _memory.written(place)
     return result
@@ -85,7 +85,7 @@ def decode(data: Any, *, out: Any = None) -> Any:
     if on_device:
         _store(place, count - len(end), end)
     else:
-        ctypes.memmove(place.address, _decode_on_cpu(_bytes(memory)[:begin], begin) + end, count)
+        ctypes.memmove(place.address, _decode_on_cpu(_memory.copy_of(memory)[:begin], begin) + end, count)
     _memory.written(place)
     return result
 
@@ -102,10 +102,6 @@ def _result(out: Any, data: Memory, count: int) -> tuple[Any, Memory]:
 def _wait(data: Memory) -> None:
     """libgpuaes follows the legacy default stream alone."""
     _driver.lane(data.device or 0, data.stream, data.stream_owner).wait("waiting for the data")
-
-
-def _bytes(data: Memory) -> bytes:
-    return ctypes.string_at(data.address, data.bytes) if data.bytes else b""
 
 
 def _encode(data: Memory, place: Memory, flags: int) -> int:

@@ -227,7 +227,7 @@ class Batch(Owner):
             expected = f"{least}" if least == most else f"{least} to {most}"
             raise ValueError(f"{name} has {memory.bytes} bytes: expected {expected} for each of {self._count} messages")
         if memory.device is None:
-            return ctypes.string_at(memory.address, memory.bytes), size
+            return _memory.copy_of(memory), size
         if memory.device != like.device:
             raise ValueError(f"{name} is in {place(memory)}: expected {place(like)} or memory of the host")
         return memory, size

@@ -134,6 +134,47 @@ def test_pytorch_tensors_of_the_cpu():
         _memory.view(torch.zeros(4).to_sparse())
 
 
+def test_pytorch_tensors_without_storage():
+    """Wrappers have shape and type, and their data elsewhere; those of FakeTensorMode have none."""
+    torch = pytest.importorskip("torch")
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    class Wrapper(torch.Tensor):
+        @staticmethod
+        def __new__(cls, shape, offset):
+            return torch.Tensor._make_wrapper_subclass(cls, shape, dtype=torch.float32, storage_offset=offset)
+
+        @classmethod
+        def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+            raise NotImplementedError
+
+    with FakeTensorMode() as mode:
+        fakes = torch.zeros(100), torch.zeros(100)[5:]
+    sentence = r"^what \(.*(Wrapper|FakeTensor)\) has no storage of its own: expected .*\.to_local\(\)"
+    for tensor in Wrapper((100,), 0), Wrapper((100,), 5), *fakes:
+        for writable in False, True:
+            with pytest.raises(TypeError, match=sentence):
+                _memory.view(tensor, writable=writable, name="what")
+    assert _memory.view(torch.zeros(0)).bytes == 0
+    assert _memory.view(torch.zeros(100)[5:]).bytes == 380
+    # A result of what has storage would have none there.
+    memory = _memory.view(torch.zeros(100))
+    with mode, pytest.raises(TypeError, match="^result "):
+        _memory.new_like(memory, 5)
+
+
+def test_pytorch_that_says_that_a_tensor_has_no_storage(monkeypatch):
+    """As newer versions do for tensors of FakeTensorMode and of torch.func."""
+    torch = pytest.importorskip("torch")
+
+    class Other(torch.Tensor):
+        def data_ptr(self):
+            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    with pytest.raises(TypeError, match="^data .* has no storage of its own"):
+        _memory.view(torch.zeros(5).as_subclass(Other))
+
+
 def test_writing_to_a_tensor_is_noticed_by_pytorch():
     torch = pytest.importorskip("torch")
     if not hasattr(torch.autograd.graph, "increment_version"):
@@ -151,7 +192,7 @@ def test_stream_of_a_pytorch_tensor_is_its_devices_current_one(monkeypatch):
         layout, requires_grad, device = "strided", False, types.SimpleNamespace(type="cuda", index=3)
         is_contiguous = staticmethod(lambda: True)
         is_neg = is_conj = staticmethod(lambda: False)
-        numel, element_size, data_ptr = (staticmethod(lambda n=n: n) for n in (5, 4, 0x7000))
+        numel, element_size, data_ptr, storage_offset = (staticmethod(lambda n=n: n) for n in (5, 4, 0x7000, 2))
 
     streams = {3: 0x1234}
     torch = types.SimpleNamespace(
@@ -195,6 +236,40 @@ def test_array_interface_with_strides(device_array):
         _memory.view(value)
     value.shape, value.strides = (1, 3), (999, 4)  # a length of 1 has no stride
     assert _memory.view(value).bytes == 12
+
+
+@pytest.mark.parametrize("shape", [(2**64 + 16,), (2**32, 2**32, 3), (2**63,), (-16,), (-4, -4)])
+def test_lengths_that_c_functions_would_cut_off(shape, device_array, dlpack_array):
+    value = device_array(DATA)
+    value.shape = shape
+    with pytest.raises(ValueError, match=r"^data has the shape .*: expected lengths of 0 or more, and less than 2\^63"):
+        _memory.view(value)
+    if max(shape) < 2**63:
+        value = dlpack_array(DATA)
+        value.shape = shape
+        with pytest.raises(ValueError, match="^data has the shape"):
+            _memory.view(value)
+
+
+@pytest.mark.parametrize("beyond", [2**64, -(2**64)])
+def test_addresses_that_c_functions_would_cut_off(beyond, device_array):
+    value = device_array(DATA)
+    value.offset = beyond
+    with pytest.raises(ValueError, match="^data.__cuda_array_interface__ has the address .*: expected one of 64 bits"):
+        _memory.view(value)
+
+
+def test_bytes_of_the_host_beyond_32_bits():
+    with mmap.mmap(-1, 2**32 + 12) as large:
+        with pytest.raises(ValueError, match=f"^nonce has {2**32 + 12} bytes: expected 8 to 128"):
+            gpuaes.aead.AESGCM(bytes(16)).encrypt(large, b"")
+
+
+def test_arrays_without_memory(dlpack_array):
+    value = dlpack_array(DATA, offset=16)
+    value.memory = types.SimpleNamespace(address=0)
+    with pytest.raises(TypeError, match="^data .* has 48 bytes and no memory"):
+        _memory.view(value)
 
 
 def test_address_that_no_device_has(device_array):
