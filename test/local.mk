@@ -139,7 +139,7 @@ evp_scripts = test/includes.t test/openssl/programs.t test/openssl/versions.t \
 	$(bench_scripts) $(call in_tree,test/docs/*.t test/tool/*.t) \
 	$(addprefix test/install/,configuration.t installed.t quickstart.t static_client.t)
 emulator_scripts = test/install/kernel_image.t test/install/module.t test/install/reproducible.t \
-	test/support/rehearsal.t test/support/run_test.t
+	test/support/check.t test/support/rehearsal.t test/support/run_test.t
 # Runs for a minute or more, on as many cores as there are.
 long_scripts = test/fuzz/fuzz.t
 # What evp_scripts are, for programs of others, where those are installed.
@@ -206,11 +206,13 @@ endif
 
 # ---- Programs --------------------------------------------------------------
 
+# Not check_PROGRAMS, which automake builds for every check, whatever TESTS says.
+checked_programs =
 if HAVE_CXX
-check_PROGRAMS += $(evp_tests) $(evp_emulator_tests) $(emulator_tests) $(part_tests)
+checked_programs += $(evp_tests) $(evp_emulator_tests) $(emulator_tests) $(part_tests)
 endif
-EXTRA_PROGRAMS += $(real_tests)
-CLEANFILES += $(real_tests)
+EXTRA_PROGRAMS += $(checked_programs) $(real_tests)
+CLEANFILES += $(checked_programs) $(real_tests)
 
 # What programs share.
 EXTRA_LTLIBRARIES += test/support/libtest.la
@@ -283,7 +285,8 @@ endif
 
 # ---- Targets ---------------------------------------------------------------
 
-# TESTS="test/a_test test/b.t" on the command line runs those alone.
+# TESTS="test/a_test test/b.t" on the command line runs those alone; for programs, nothing else is built
+# but what they run against. A script may run any program.
 all_tests = $(evp_emulator_tests) $(evp_tests) $(emulator_tests) $(part_tests) \
 	$(evp_scripts) $(emulator_scripts) $(client_scripts) $(long_scripts)
 PROVE_FLAGS = --failures --timer
@@ -301,7 +304,8 @@ prove = @test -n '$(PROVE)' || { echo 'prove (it comes with perl) is needed' >&2
 	    $(foreach t,$(2),$(if $(filter %.t,$(filter-out asan/% tsan/%,$(t))),$(srcdir)/)$(t))
 
 if HAVE_CXX
-check-local: $(script_programs) $(faulty_driver)
+wanted_programs = $(if $(filter-out $(checked_programs),$(or $(TESTS),all)),$(checked_programs) $(script_programs),$(TESTS))
+check-local: $(wanted_programs) $(faulty_driver)
 	$(call prove,test/emulated,$(or $(TESTS),$(all_tests)))
 else
 check-local:
@@ -337,7 +341,7 @@ check-aarch64:
 
 # Everything that a change must pass. The builds begin first, and are ready when the quick tests are.
 check-all: all $(faulty_driver)
-	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(script_programs)
+	$(MAKE) $(AM_MAKEFLAGS) $(checked_programs) $(script_programs)
 	@echo 'One line for each test: first those of this build, while two more are built under'
 	@echo 'sanitizers, then minutes of fuzzing, then those of the builds in asan/ and tsan/.'
 	$(call prove,test/emulated,$(sanitizer_scripts) $(all_tests) $(sanitizer_tests))
@@ -360,7 +364,7 @@ else
 tested = all
 endif
 test-programs: $(tested) $(faulty_driver)
-	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
+	$(MAKE) $(AM_MAKEFLAGS) $(checked_programs)
 thread-programs: $(tested) $(faulty_driver)
 	$(MAKE) $(AM_MAKEFLAGS) $(threaded_tests)
 list-evp:
