@@ -21,7 +21,9 @@ name_folders = sed -i -e 's|/usr/local/etc|$(sysconfdir)|g' \
 # installed one that somebody changed is kept.
 docs/installed.cnf: docs/gpuaes.cnf folders
 	$(AM_V_GEN)$(MKDIR_P) docs && sed '/^\[gpuaes_section\]/a module = $(modulesdir)/gpuaes.so' \
-	    $(srcdir)/docs/gpuaes.cnf >$@
+	    $(srcdir)/docs/gpuaes.cnf >$@.new && mv -f $@.new $@
+# Not left for make install, whose files would be root's.
+noinst_DATA = docs/installed.cnf
 CLEANFILES += docs/installed.cnf
 
 # Installed as they lie here, since they name each other.
