@@ -2,10 +2,11 @@
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
-# Arguments for configure, such as --with-cuda=no.
+# Their kernels are built as those of this build are. DEB_CONFIGURE has more arguments for configure, and prevails.
 DEB_CONFIGURE =
+deb_kernels = $(if $(KERNEL_IMAGE),--with-kernel-image=$(KERNEL_IMAGE)) $(if $(NVCC),NVCC=$(NVCC),--with-cuda=no)
 deb: dist-gzip
-	GPUAES_CONFIGURE='$(DEB_CONFIGURE)' $(srcdir)/packaging/build_deb '$(distdir).tar.gz' deb
+	DEB_CONFIGURE='$(deb_kernels) $(DEB_CONFIGURE)' $(srcdir)/packaging/build_deb '$(distdir).tar.gz' deb
 check-deb:
 	$(call prove,test/emulated,$(deb_scripts))
 deb_scripts = test/install/packages.t test/install/prefix.t

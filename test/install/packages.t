@@ -30,11 +30,18 @@ my $tarball = "$folder/gpuaes-$sources_version.tar.gz";
 sub build_with
 {
     my ($tool, $script) = @_;
-    my $stand_ins = "$folder/instead-of-$tool";
-    mkdir($stand_ins) or die "$stand_ins: $!";
-    chmod(0755, spew("$stand_ins/$tool", "#!/bin/sh\n$script\n"));
     return run(["$source/packaging/build_deb", $tarball, "$folder/deb"],
-        env => {PATH => "$stand_ins:$ENV{PATH}", DEB_BUILD_OPTIONS => ''});
+        env => {PATH => instead_of($tool, $script) . ":$ENV{PATH}", DEB_BUILD_OPTIONS => ''});
+}
+
+# The folder of a program of this name that is that script.
+sub instead_of
+{
+    my ($tool, $script) = @_;
+    my $stand_ins = "$folder/instead-of-$tool";
+    mkdir($stand_ins);
+    chmod(0755, spew("$stand_ins/$tool", "#!/bin/sh\n$script\n"));
+    return $stand_ins;
 }
 
 run(['tar', '-czf', $tarball, '-C', $source, '--transform', "s,^,gpuaes-$sources_version/,", 'packaging/debian']);
@@ -50,10 +57,14 @@ is(build_with('dpkg-buildpackage', 'printf "<%s>" "${DEB_BUILD_OPTIONS%=*}"; exi
 my $debs = $ENV{GPUAES_TEST_DEBS};
 if (!$debs) {
     $debs = "$build/deb";
-    # What the tests of the build would run has run before, or will.
-    my $made = run(['make', '-C', $build, 'deb', 'DEB_CONFIGURE=--with-cuda=no'], seconds => 3600,
-        env => {DEB_BUILD_OPTIONS => 'nocheck'});
+    my @make = ('make', '-C', $build, 'deb');
+    my $asked = run([@make, 'NVCC=/a/nvcc', 'DEB_CONFIGURE=--with-cuda-arch=90'], seconds => 600, env => {
+            PATH => instead_of('dpkg-buildpackage', 'printf "<%s>" "$DEB_CONFIGURE"; exit 1') . ":$ENV{PATH}"});
+    like($asked->{out}, qr{<.*NVCC=/a/nvcc --with-cuda-arch=90>}, 'the packages get the CUDA compiler of the build, and what else is asked for');
+    # As its user runs it: with tests.
+    my $made = run([@make, 'DEB_CONFIGURE=--with-cuda=no --without-kernel-image'], seconds => 3600, env => {DEB_BUILD_OPTIONS => ''});
     good($made, 'make deb');
+    like($made->{out}, qr{^\S*/test/install/module\.t \.+ ok$}m, 'its build runs tests');
     my ($to_install) = $made->{out} =~ /^    sudo apt install (.*)$/m;
     my @debs = split(/\n/, run(['bash', '-c', "ls $to_install"])->{out});
     is(scalar(@debs), 3, 'it says how to install the packages');
