@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # `make install` into folders of one's own, one after the other from one build folder: nothing
-# goes elsewhere; the lines that it prints make it work, done as they are printed, for a user
+# goes elsewhere, nor into the build folder; the lines that it prints make it work, done as they are printed, for a user
 # without root and, in a mount namespace over a copy of /etc with Debian's stock openssl.cnf,
 # for a whole host; `make uninstall` leaves nothing there.
 #
@@ -33,13 +33,17 @@ sub configure
                 '--with-cuda=no CXX=false CFLAGS=-O1', @arguments]);
 }
 
-# install(USER): runs `make install` as root or as another user, which a namespace makes of
+# install(USER): runs `make` and `make install` as root or as another user, which a namespace makes of
 # this one, and returns what it did, and the lines that it prints.
 sub install
 {
     my ($user) = @_;
-    my $result = run([@$user, 'make', '-C', "$folder/build", '-j2', 'install'], seconds => 1800);
+    my @make = (@$user, 'make', '-C', "$folder/build", '-j2');
+    good(run(\@make, seconds => 1800), 'make');
+    my $before = spew("$folder/before", '');
+    my $result = run([@make, 'install']);
     good($result, 'make install');
+    is(run(['find', "$folder/build", '-newer', $before, '!', '-type', 'd'])->{out}, '', 'it leaves no file in the build folder');
     return ($result->{out}, $result->{out} =~ /^gpuaes is installed\..*\n\n((?:    .*\n)+)/m ? $1 =~ /^    (.*)$/mg : ());
 }
 
@@ -69,7 +73,7 @@ like($configured->{out}, qr{^  module goes to +\Q$own\E/lib/ossl-modules$}m, 'wi
 
 SKIP: {
     my @user = $< ? () : qw(unshare --user --map-user=1000 --map-group=1000);
-    skip('that takes a user namespace', 13) if @user && run([@user, 'true'])->{status};
+    skip('that takes a user namespace', 19) if @user && run([@user, 'true'])->{status};
     my ($out, @lines) = install(\@user);
     is("@lines[0, 1]", "export PATH=\"$own/bin:\$PATH\" export OPENSSL_CONF=$own/etc/gpuaes.cnf", 'a user sets the environment');
     unlike($out, qr/sudo/, 'and needs no sudo');
