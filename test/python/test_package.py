@@ -86,6 +86,19 @@ def test_installed_wheel_is_what_gets_imported(wheel, tmp_path):
     assert said.split() == [str(tmp_path / "gpuaes" / "__init__.py"), release()]
 
 
+def test_line_of_the_page_installs(tmp_path):
+    """Nothing is fetched: setuptools is that of the tests."""
+    for module in "ensurepip", "setuptools.command.bdist_wheel":
+        if not can_import(module):
+            pytest.skip(f"{module} of Python is not installed (Debian: python3-venv; PyPI: setuptools 70.1)")
+    (line,) = re.findall(r"^(python3 -m venv .*?) +# after", (TOP / "docs" / "python.md").read_text(), re.M)
+    shutil.copytree(SOURCE, tmp_path / "python", ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+    run("sh", "-ec", f"cd '{tmp_path}' && {line}", PIP_NO_INDEX="1", PIP_NO_BUILD_ISOLATION="0")
+    # -I: without PYTHONPATH.
+    said = run(str(tmp_path / "venv/bin/python3"), "-Ic", "import gpuaes; print(gpuaes.__file__)")
+    assert said.startswith(str(tmp_path / "venv"))
+
+
 def test_library_that_is_missing_is_named():
     pytest.importorskip("gpuaes", exc_type=ImportError)
     result = subprocess.run(
