@@ -1,7 +1,8 @@
 #!/usr/bin/perl
-# quickstart: what it says of arguments that it cannot take, before it does anything; which CUDA
-# compiler it takes, and when it fetches one; that packages for tests come while it builds; and what
-# it shows of the main job on a small file, by a build that is there already.
+# quickstart: what it says of arguments that it cannot take, before it does anything; which packages
+# it installs or asks for; which CUDA compiler it takes, and when it fetches one; what it shows of each
+# step; that packages for tests come while it builds; and what it shows of the main job on a small file,
+# by a build that is there already.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -27,6 +28,7 @@ chmod(0755, spew("$here/quickstart", slurp("$source/quickstart")));
 spew("$folder/empty", '');
 delete @ENV{qw(NVCC CUDA_HOME)};
 my $cache = "$folder/cache";
+my $log = "$here/build/quickstart.log";
 my $said;
 
 sub quickstart
@@ -135,16 +137,38 @@ SKIP: {
         afresh($cache);
         my $first = $how ne 'absent' ? 'pip' : $> == 0 ? 'apt-get update' : 'sudo -n true';
         is(calls(['build'], PIP_IS => $how), "$first, configure", "pip $how: no compiler");
-        like($said->{out}, qr{^Kernels are built by \Q$stand_ins\E/nvcc, which is older}m, 'and it says what is taken');
+        like($said->{out}, qr{^Bringing nvcc into \Q$cache\E.* \.\.\. \w.*\nKernels are built by \Q$stand_ins\E/nvcc, which is older}m,
+            'and it says what is taken');
         is(kept(), {absent => '', KILL => 'cuda-13.5.37.new lock'}->{$how} // 'lock', 'and nothing is left that passes for one');
     }
     is(calls(['build'], PIP_IS => 'good'), "pip, configure NVCC=$fetched", 'a build without a new one gets it when it can be had');
     is(kept(), 'cuda-13.5.37 lock', 'what one that was killed has left is gone');
-    like($said->{err}, qr{fetching nvcc 13\.5\.37 into \Q$cache\E.*hashes are right}s, 'what is fetched, and where to, is said');
-    like($said->{out}, qr{^Kernels are built by \Q$fetched\E\.$}m, 'and what builds the kernels');
+    like(slurp($log), qr{fetching nvcc 13\.5\.37 into \Q$cache\E.*hashes are right}s, 'what is fetched, and where to, is in the log');
+    like($said->{out}, qr{^Bringing nvcc into \Q$cache\E/.* \.\.\. \d+ s\nKernels are built by \Q$fetched\E\.$}m,
+        'and what builds the kernels is said');
     is(calls(['build']), '', 'it is not fetched again');
     afresh();
     is(calls(['build']), "configure NVCC=$fetched", 'nor for a new build');
+    afresh();
+    is(calls(['build'], PIP_IS => 'absent'), "configure NVCC=$fetched", 'for which no pip is installed');
+
+    # What others could have put there is not run.
+    my @others = ([$fetched, 0775], ["$cache/gpuaes/cuda-13.5.37", 0757], ["$cache/gpuaes", 0777], [$cache, 0777]);
+    push(@others, map { [$_, undef] } $fetched, "$cache/gpuaes") if $> == 0;
+    foreach (@others) {
+        my ($path, $mode) = @$_;
+        my $name = (defined $mode ? sprintf('the mode %o', $mode) : 'another owner') . ' of ' . substr($path, length($folder) + 1);
+        afresh();
+        defined $mode ? chmod($mode, $path) : chown(65534, -1, $path);
+        my $run = run(["$source/packaging/fetch_nvcc"], env => {XDG_CACHE_HOME => $cache});
+        refused($run, qr{^fetch_nvcc: others could have put a compiler into \Q$path\E, as its owner is \w+ and its mode \d+; }, $name);
+        is(calls(['build']), 'configure', "$name: another compiler is taken");
+        is(calls(['build'], PIP_IS => 'good'), '', 'and nothing is fetched in its place');
+        defined $mode ? chmod(0755, $path) : chown($>, -1, $path);
+    }
+    afresh();
+    chmod(01777, $cache);
+    is(calls(['build']), "configure NVCC=$fetched", 'but in a folder where others cannot replace it');
     afresh($cache);
     is(calls(['build']), 'pip, configure', 'offline, after the compiler was removed');
 
@@ -152,6 +176,7 @@ SKIP: {
         afresh();
         is(calls(['build', $option]), "configure $option", "$option: nothing is fetched");
         is(calls(['build']), '', 'nor the next time');
+        unlike($said->{out}, qr/kernels for GPUs/, 'and nothing is said of what was not wanted');
     }
     afresh();
     run(['sh', '-c', "mkdir '$here/build' && cd '$here/build' && ../configure --prefix=/opt --with-cuda=no"]);
@@ -160,6 +185,20 @@ SKIP: {
     afresh();
     is(calls(['build'], NVCC => "$folder/12.4"), 'configure', 'NVCC in the environment: nothing is fetched');
     afresh();
+}
+
+SKIP: {
+    my $path = "$stand_ins:/usr/bin:/bin";
+    installed('');
+    skip('there is an nvcc', 4) if grep { -x "$_/nvcc" } '/usr/local/cuda/bin', split(/:/, $path);
+    foreach (['absent', 'python3 has no pip (Debian: python3-pip)', 1], ['offline', 'pip did not bring it', '']) {
+        my ($how, $why, $asks) = @$_;
+        calls(['build'], PIP_IS => $how, PATH => $path);
+        my ($end) = $said->{out} =~ /^== This build has no kernels for GPUs: everything runs on the CPU\n(.*?)\n== What to do next/ms;
+        like($end // '', qr/^There is no nvcc, and none could be fetched: \Q$why\E\.$/m, "pip $how: the end says that there are no kernels");
+        is($end =~ /^    sudo apt-get .* python3-pip$/m, $asks, 'and what to do, if pip is missing');
+        afresh($cache);
+    }
 }
 
 # pip itself, of a folder in place of the network.
@@ -175,22 +214,76 @@ SKIP: {
     is(kept(), 'lock', 'and nothing is left');
 }
 
+# ---- Packages that are missing -----------------------------------------------------
+
+# The C compiler finds no header. bash, which quickstart calls for apt alone, installs nothing.
+script("$stand_ins/gcc", 'exit 1');
+script("$stand_ins/bash", "shift 3; echo \"\$@\" >>'$folder/called'");
+script("$stand_ins/apt-get", 'exit 0');
+installed('');
+my @as_user = (qw(unshare --user), $> ? () : qw(--map-user=1000 --map-group=1000));
+my @as_root = $> ? qw(unshare --user --map-root-user) : ();
+SKIP: {
+    skip('that takes a user namespace', 6) if run([@as_user, 'true'])->{status} || run([@as_root, 'true'])->{status};
+    foreach my $what (['build'], ['check', '--with-clients']) {
+        afresh("$folder/called", "$cache");
+        my %env = (PATH => "$stand_ins:/usr/bin:/bin", XDG_CACHE_HOME => $cache, PIP_IS => 'absent');
+        my $asked = run([@as_user, "$here/quickstart", @$what], env => \%env);
+        is($asked->{status} >> 8, 1, "@$what, for a user without sudo: fails");
+        my ($list) = $asked->{out} =~ /^    sudo apt-get update && sudo apt-get install -y --no-install-recommends (.*)$/m;
+        like($list // '', qr/^(?=.*libssl-dev)(?=.*python3-pip)/, 'the command that is printed has all');
+        run([@as_root, "$here/quickstart", @$what], env => \%env);
+        my %installed = map { $_ => 1 } split(' ', slurp("$folder/called") =~ s/^(configure|make|pip|sudo)\b.*$//mgr);
+        is(join(' ', sort keys %installed), join(' ', sort split(' ', $list)), 'and is what root installs');
+    }
+}
+unlink("$stand_ins/gcc", "$stand_ins/bash");
+
+# ---- Steps ---------------------------------------------------------------------------
+
+# What nvcc says of its commands goes to the log, and shows how far it is.
+installed('13.3');
+script("$stand_ins/make", <<'END');
+case $NVCC_APPEND_FLAGS in *--verbose*) ;; *) exit 3 ;; esac
+echo '  CC       some_file.o'
+echo '#$ ptxas -arch=sm_75 -m64  "/tmp/kernels.compute_75.ptx"  -o "/tmp/kernels.cubin"'
+echo '#$ ptxas -arch=sm_90a -m64  "/tmp/kernels.compute_90a.ptx"  -o "/tmp/kernels.cubin"' >&2
+exit $MAKE_IS
+END
+script("$here/configure", <<'END');
+echo 'checking for gcc... gcc'
+echo 'CUDA_GENCODE =  -gencode arch=compute_75,code=sm_75 -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_90,code=compute_90' >Makefile
+echo '#!/bin/sh' >config.status
+chmod 755 config.status
+END
+my $kernels = "    kernels for sm_75 (1 of 2)\n    kernels for sm_90a (2 of 2)\n";
+afresh();
+my $shown = quickstart(['build'], env => {MAKE_IS => 0});
+like($shown->{out}, qr{^Details go to \Q$log\E\.\nConfiguring in build/ \.\.\. \d+ s\nBuilding in build/ .* \.\.\. \n\Q$kernels\E    \d+ s\n\n== What}m,
+    'a build: a line for each step, and one for each kind of kernels');
+is($shown->{err}, '', 'and nothing else');
+like(slurp($log), qr/^checking for gcc\.\.\. gcc\n  CC       some_file\.o\n#\$ ptxas .*\n#\$ ptxas .*\n\z/, 'the rest is in the log');
+$shown = quickstart(['build'], env => {MAKE_IS => 2});
+isnt($shown->{status}, 0, 'a build that fails');
+like($shown->{out}, qr/\Q$kernels\E    failed\n\z/, 'the step has failed');
+like($shown->{err}, qr{^  CC       some_file\.o\n.*\n.*\nquickstart: that is the end of \Q$log\E\n\z}m, 'and the end of the log is shown');
+afresh();
+
 # ---- Packages for tests ------------------------------------------------------------
 
 # The build and the first package each wait for the other, and for nothing longer than a minute; the packages
-# of a build that fails wait until quickstart says so. bash, which quickstart calls for apt alone, installs nothing.
+# of a build that fails wait until quickstart says so.
 my $wait = 'wait_for() { n=0; until "$@"; do n=$((n + 1)); test $n -lt 6000 || exit 9; sleep 0.1; done; }';
 my $waiting = 'Waiting for packages that are being installed';
 script("$stand_ins/$_", 'exit 0') foreach qw(curl nginx scp sshd ruby expect parallel dieharder);
 script("$stand_ins/bash", "for name; do :; done; echo \$name >>'$folder/called'");
-script("$stand_ins/apt-get", 'exit 0');
 script("$stand_ins/sudo", 'test "$*" = "-n true" || { shift; exec "$@"; }');
 script("$stand_ins/python3", <<"END");
 $wait
 case "\$*" in *--version) test "\$PIP_IS" != absent; exit ;; -c*) exit 1 ;; esac
 touch '$folder/fetching'
 wait_for test -e '$folder/building'
-test \$MAKE_IS = 0 || wait_for grep -q '^== $waiting\$' '$folder/stdout'
+test \$MAKE_IS = 0 || wait_for grep -q '^$waiting' '$folder/stdout'
 echo pip >>'$folder/called'
 while test "\$1" != --target; do shift; done
 mkdir -p "\$2" && touch "\$2/new"
@@ -213,20 +306,20 @@ foreach my $row (@rows) {
     mkdir($_) or die "$_: $!" foreach "$here/build", "$here/build/python-packages";
     spew("$here/build/python-packages/old", '');
     my $result = quickstart(['check', '--with-clients', '--with-cuda=no'], env => {MAKE_IS => $fails, PIP_IS => $pip});
-    is($result->{status} >> 8, $fails, "$name: the status") or diag($result->{out}, $result->{err});
+    is($result->{status} >> 8, $fails ? 1 : 0, "$name: the status") or diag($result->{out}, $result->{err});
     my @called = split(/\n/, slurp("$folder/called"));
     is(scalar(grep { $_ eq 'python3-pip' } @called), $pip eq 'absent' ? 1 : 0, 'apt is asked for pip once, if it is not here');
-    @called = grep { !/^python3-/ } @called;
+    @called = grep { /^(?:pip|tests)$/ } @called;
     is(shift(@called), 'pip', 'they are asked for while the build runs');
     is(join(' ', grep { $_ ne 'pip' } @called), $fails ? '' : 'tests', $fails ? 'there are no tests' : 'there are tests');
     is(join(' ', map { s{.*/}{}r } glob("$here/build/python-packages/*")), $pip eq 'good' ? 'new' : 'old',
         'what was here is replaced by what comes, and by nothing else');
     if ($fails) {
-        like($result->{out}, qr/^== $waiting\n.* is in \S+\/packages\.log\.\n\z/m, 'that it waits for them is said, and where the rest is');
+        like($result->{out}, qr/^\S+\/packages\.log\.\n.*^$waiting \.\.\. \d+ s\n\z/ms, 'that it waits for them is said, and where the rest is');
         next;
     }
     is($called[-1] // '', 'tests', 'which begin when no more are asked for');
-    like($result->{out}, qr/^pip is offline$/m, 'and what was said of them is shown') if $pip ne 'good';
+    like(slurp("$here/build/packages.log"), qr/^pip is offline$/m, 'and what was said of them is kept') if $pip ne 'good';
     like($result->{out}, qr/^== Tests that are skipped need:.* pyarrow/m, 'tests that need them are named');
 }
 unlink("$stand_ins/bash");
@@ -251,10 +344,12 @@ SKIP: {
     unlike("$done->{out}$done->{err}", qr/error:|failed/, 'shows no error');
     like($done->{out}, qr/^== (?:A GPU works here\n|No GPU can be used: everything runs on the CPU\nThe reason: \w.*\.$)/m,
         'says whether there is a GPU, and why not');
-    like($done->{out}, qr/^base64_client +Base64 decode +\d+ /m, 'has the last of its rows');
+    is(join(' ', grep { $done->{out} !~ /^\w+ +$_ +\d+ /m } 'AES-256-GCM encrypt', 'AES-256-GCM decrypt', 'Base64 decode'), '',
+        'has rows for GCM, and its last');
     my ($next) = $done->{out} =~ /^== What to do next\n(.*)/ms;
     is(join(' ', grep { ($next // '') !~ /\b\Q$_\E\b/ } 'make', 'install', 'configure', 'doctor', 'emulated'), '',
         'and says what to do next');
+    unlike(($next // '') =~ s/.*\n(?=.)//sr, qr/emulated/, 'last what those with a GPU do');
 }
 
 done_testing();
