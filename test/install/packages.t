@@ -64,7 +64,7 @@ if (!$debs) {
     # As its user runs it: with tests.
     my $made = run([@make, 'DEB_CONFIGURE=--with-cuda=no --without-kernel-image'], seconds => 3600, env => {DEB_BUILD_OPTIONS => ''});
     good($made, 'make deb');
-    like($made->{out}, qr{^\S*/test/install/module\.t \.+ ok$}m, 'its build runs tests');
+    like($made->{out}, qr{/test/install/module\.t \.+ ok\b}, 'its build runs tests');
     my ($to_install) = $made->{out} =~ /^    sudo apt install (.*)$/m;
     my @debs = split(/\n/, run(['bash', '-c', "ls $to_install"])->{out});
     is(scalar(@debs), 3, 'it says how to install the packages');
