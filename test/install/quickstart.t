@@ -246,6 +246,7 @@ installed('13.3');
 script("$stand_ins/make", <<'END');
 case $NVCC_APPEND_FLAGS in *--verbose*) ;; *) exit 3 ;; esac
 echo '  CC       some_file.o'
+echo '#$ "$CICC_PATH/cicc" --c++17 --orig_src_file_name "kernels.cu"   -arch compute_75 -m64'
 echo '#$ ptxas -arch=sm_75 -m64  "/tmp/kernels.compute_75.ptx"  -o "/tmp/kernels.cubin"'
 echo '#$ ptxas -arch=sm_90a -m64  "/tmp/kernels.compute_90a.ptx"  -o "/tmp/kernels.cubin"' >&2
 exit $MAKE_IS
@@ -256,17 +257,17 @@ echo 'CUDA_GENCODE =  -gencode arch=compute_75,code=sm_75 -gencode arch=compute_
 echo '#!/bin/sh' >config.status
 chmod 755 config.status
 END
-my $kernels = "    kernels for sm_75 (1 of 2)\n    kernels for sm_90a (2 of 2)\n";
+my $kernels = "    PTX for compute_75\n    kernels for sm_75 (1 of 2)\n    kernels for sm_90a (2 of 2)\n";
 afresh();
 my $shown = quickstart(['build'], env => {MAKE_IS => 0});
 like($shown->{out}, qr{^Details go to \Q$log\E\.\nConfiguring in build/ \.\.\. \d+ s\nBuilding in build/ .* \.\.\. \n\Q$kernels\E    \d+ s\n\n== What}m,
     'a build: a line for each step, and one for each kind of kernels');
 is($shown->{err}, '', 'and nothing else');
-like(slurp($log), qr/^checking for gcc\.\.\. gcc\n  CC       some_file\.o\n#\$ ptxas .*\n#\$ ptxas .*\n\z/, 'the rest is in the log');
+like(slurp($log), qr/^checking for gcc\.\.\. gcc\n  CC       some_file\.o\n(?:#\$ .*\n){3}\z/, 'the rest is in the log');
 $shown = quickstart(['build'], env => {MAKE_IS => 2});
 isnt($shown->{status}, 0, 'a build that fails');
 like($shown->{out}, qr/\Q$kernels\E    failed\n\z/, 'the step has failed');
-like($shown->{err}, qr{^  CC       some_file\.o\n.*\n.*\nquickstart: that is the end of \Q$log\E\n\z}m, 'and the end of the log is shown');
+like($shown->{err}, qr{^  CC       some_file\.o\n(?:#\$ .*\n){3}quickstart: that is the end of \Q$log\E\n\z}m, 'and the end of the log is shown');
 afresh();
 
 # ---- Packages for tests ------------------------------------------------------------
