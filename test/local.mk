@@ -160,7 +160,8 @@ EXTRA_DIST += test/cross_aarch64 test/in_chroot test/includes test/on_gpu test/o
 	test/on_gpu_trust test/opened test/with_emulated_driver test/support/run_test \
 	test/openssl/debian_openssl test/install/static_client.c test/evp/make_vectors \
 	$(call in_tree,$(addprefix test/support/,*.pm *.py *.map *_driver.* torch_stub/*.py cupy_stub/*.py)) \
-	$(call in_tree,test/clients/* test/install/configurations/* test/gpu/*.cu test/python/*.py test/python/*.txt) \
+	$(call in_tree,test/clients/* test/install/configurations/* test/gpu/*.cu) \
+	$(call in_tree,test/python/*.py test/python/*.txt) \
 	$(call in_tree,test/*.t test/*/*.t)
 
 # ---- What tests run against ------------------------------------------------
@@ -285,8 +286,8 @@ endif
 
 # ---- Targets ---------------------------------------------------------------
 
-# TESTS="test/a_test test/b.t" on the command line runs those alone; for programs, nothing else is built
-# but what they run against. A script may run any program.
+# TESTS="test/a_test test/b.t" on the command line runs those alone, and for programs builds no others.
+# A script may run any program.
 all_tests = $(evp_emulator_tests) $(evp_tests) $(emulator_tests) $(part_tests) \
 	$(evp_scripts) $(emulator_scripts) $(client_scripts) $(long_scripts)
 PROVE_FLAGS = --failures --timer
@@ -304,7 +305,8 @@ prove = @test -n '$(PROVE)' || { echo 'prove (it comes with perl) is needed' >&2
 	    $(foreach t,$(2),$(if $(filter %.t,$(filter-out asan/% tsan/%,$(t))),$(srcdir)/)$(t))
 
 if HAVE_CXX
-wanted_programs = $(if $(filter-out $(checked_programs),$(or $(TESTS),all)),$(checked_programs) $(script_programs),$(TESTS))
+wanted_programs = $(if $(filter-out $(checked_programs),$(or $(TESTS),all)),\
+	$(checked_programs) $(script_programs),$(TESTS))
 check-local: $(wanted_programs) $(faulty_driver)
 	$(call prove,test/emulated,$(or $(TESTS),$(all_tests)))
 else
