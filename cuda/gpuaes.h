@@ -158,7 +158,14 @@ struct gpuaes_device_info {
  */
 GPUAES_API int gpuaes_device(unsigned n, struct gpuaes_device_info *info);
 
-/* Returns the toolkit version and the architectures that the kernels were built for. */
+/*
+ * Returns the version of the toolkit that compiled the kernels of device `n`, counted as
+ * gpuaes_device() does: 13050 is 13.5; 0 where there are not so many devices. A library that has
+ * kernels of CUDA 12 and of a newer one loads those of the newest toolkit that the driver takes.
+ */
+GPUAES_API int gpuaes_device_toolkit(unsigned n);
+
+/* Returns the toolkit versions and the architectures that the kernels were built for. */
 GPUAES_API const char *gpuaes_build(void);
 
 /* ---- Memory ------------------------------------------------------------- */

@@ -32,6 +32,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/process/fork.c cuda/process/fork.h \
 	cuda/gpuaes.h \
 	cuda/memory/host_copy.c cuda/memory/host_copy.h \
+	cuda/launch/image_choice.c \
 	cuda/launch/kernels.c cuda/launch/kernels.h \
 	cuda/launch/mode.h \
 	cuda/launch/batch.c \

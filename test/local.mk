@@ -93,6 +93,7 @@ emulator_tests = \
 	test/api/devices_test \
 	test/api/gcm_batch_test \
 	test/api/gcm_test \
+	test/api/image_test \
 	test/api/keystream_test \
 	test/api/library_test \
 	test/api/registration_test \

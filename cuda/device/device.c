@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 
 #include "base/clock.h"
@@ -32,6 +33,24 @@ int device_call_failed(struct device_reason *reason, const char *function, drv_r
     (void)snprintf(reason->text, sizeof reason->text, "%s failed with CUDA error %d", function,
                    result);
     return 1;
+}
+
+/* Returns 1 if there are kernels for a driver of that version, or 0 with a sentence. */
+static int has_image(int driver_version, struct device_reason *reason)
+{
+    int oldest = kernels_oldest_cuda();
+    if (oldest == 0)
+        (void)snprintf(reason->text, sizeof reason->text,
+                       "GPUAES_IMAGE is \"%.40s\", expected the major version of a toolkit that "
+                       "compiled the kernels",
+                       getenv("GPUAES_IMAGE"));
+    else if (driver_version < oldest)
+        (void)snprintf(reason->text, sizeof reason->text,
+                       "the kernels need driver %s or newer, for CUDA %d.0; this driver is for CUDA "
+                       "%d.%d",
+                       oldest < 13000 ? "525" : "580", oldest / 1000, driver_version / 1000,
+                       driver_version % 1000 / 10);
+    return oldest != 0 && driver_version >= oldest;
 }
 
 static int describe(struct device *device, struct device_reason *reason)
@@ -63,6 +82,8 @@ static int describe(struct device *device, struct device_reason *reason)
                        unknown);
         return 0;
     }
+    if (!has_image(info->driver_version, reason))
+        return 0;
     if (mode == DRV_COMPUTE_MODE_PROHIBITED) {
         (void)snprintf(reason->text, sizeof reason->text, "%s is in prohibited compute mode",
                        info->name);

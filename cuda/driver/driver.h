@@ -47,6 +47,7 @@ typedef struct CUevent_st *drv_event;
     N(DRV_INVALID_IMAGE, 200, CUDA_ERROR_INVALID_IMAGE)                                            \
     N(DRV_INVALID_CONTEXT, 201, CUDA_ERROR_INVALID_CONTEXT)                                        \
     N(DRV_NO_BINARY_FOR_GPU, 209, CUDA_ERROR_NO_BINARY_FOR_GPU)                                    \
+    N(DRV_UNSUPPORTED_PTX, 222, CUDA_ERROR_UNSUPPORTED_PTX_VERSION)                                \
     N(DRV_OPERATING_SYSTEM, 304, CUDA_ERROR_OPERATING_SYSTEM)                                      \
     N(DRV_INVALID_HANDLE, 400, CUDA_ERROR_INVALID_HANDLE)                                          \
     N(DRV_NOT_FOUND, 500, CUDA_ERROR_NOT_FOUND)                                                    \
@@ -191,10 +192,22 @@ const char *driver_open(struct driver *table);
  */
 const struct driver *driver_of_application(void);
 
-/* The image for module_load_data, or NULL in a build without a toolkit. */
-const void *driver_kernels(void);
+/*
+ * An image of all kernels. A driver loads it if it is for a CUDA of the toolkit's major version or a
+ * newer one.
+ */
+struct driver_image {
+    const void *data; /* for module_load_data */
+    int toolkit;      /* that compiled it: 13050 is 13.5, as driver_get_version counts */
+};
 
-/* "13.0 sm_75 sm_80 ... compute_120", "emulator", or "none". */
+/*
+ * Finds image `n` of this build, from 0, that of the newest toolkit first. Returns 0 where there are
+ * not so many: none without a toolkit.
+ */
+int driver_find_image(unsigned n, struct driver_image *image);
+
+/* "13.5 sm_75 ... compute_120, 12.9 sm_75 ...": each image; or "emulator", or "none". */
 const char *driver_build(void);
 
 #ifdef __cplusplus

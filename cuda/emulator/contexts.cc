@@ -78,7 +78,8 @@ drv_result driver_get_version(int *version)
 {
     if (!version)
         return DRV_INVALID_VALUE;
-    *version = 13000;
+    state_lock lock(state().mutex);
+    *version = static_cast<int>(state().options.driver);
     return DRV_SUCCESS;
 }
 

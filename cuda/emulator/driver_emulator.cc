@@ -245,7 +245,8 @@ const struct driver *emulator_driver(void)
 
 const void *emulator_kernels(void)
 {
-    return driver_kernels();
+    struct driver_image image;
+    return driver_find_image(1, &image) ? image.data : nullptr;
 }
 
 unsigned emulator_calls(const char *function)

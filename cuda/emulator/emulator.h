@@ -103,6 +103,7 @@ struct options {
     unsigned multiprocessors = 2;
     unsigned shared = SHARED_LIMIT;
     unsigned capability = 90;
+    unsigned driver = 13000;
     unsigned compute_mode = 0;
     unsigned memory_mib[MAX_DEVICES];
     unsigned pinned_mib = 0; /* 0: unlimited */

@@ -12,6 +12,8 @@
  *   multiprocessors=N   MULTIPROCESSOR_COUNT                        (2)
  *   shared=BYTES        MAX_SHARED_PER_BLOCK_OPTIN                  (232448, the most)
  *   capability=NN       compute capability, 90 is 9.0               (90)
+ *   driver=NNNNN        the CUDA that the driver is for: 12040 is 12.4. It refuses images of
+ *                       kernels that a toolkit of a later major version compiled  (13000)
  *   compute-mode=N      COMPUTE_MODE                                (0)
  *   memory=MIB[:MIB...] memory of each device; the last is for the rest  (1024)
  *   pinned=MIB          host memory that can be pinned              (unlimited)
@@ -81,7 +83,10 @@ EMULATOR_API unsigned emulator_device_launches(int device);
 struct driver;
 EMULATOR_API const struct driver *emulator_driver(void);
 
-/* What its module_load_data takes: one image has the kernels of all that is linked with it. */
+/*
+ * What its module_load_data takes, whatever `driver` is: one image has the kernels of all that is
+ * linked with it.
+ */
 EMULATOR_API const void *emulator_kernels(void);
 
 /* Memory as of cuMemAllocManaged in the current context; free it with mem_free. */

@@ -8,16 +8,31 @@
 #include <cstring>
 #include <time.h>
 
-/* There is one module; its image only has to be told from anything else. */
-static const char module_image[] = "gpuaes emulated kernels";
+/* There is one module, as two toolkits would compile it; its images only have to be told apart. */
+static const driver_image images[] = {{"gpuaes emulated kernels of CUDA 13.5", 13050},
+                                      {"gpuaes emulated kernels of CUDA 12.9", 12090}};
 
-const void *driver_kernels(void)
+int driver_find_image(unsigned n, struct driver_image *image)
 {
-    return module_image;
+    if (n >= sizeof images / sizeof images[0])
+        return 0;
+    *image = images[n];
+    return 1;
 }
 
 namespace emulator
 {
+
+/* The toolkit of an image, or 0. */
+static int toolkit_of(const void *image)
+{
+    for (const struct driver_image &each : images) {
+        const char *text = static_cast<const char *>(each.data);
+        if (strncmp(static_cast<const char *>(image), text, strlen(text) + 1) == 0)
+            return each.toolkit;
+    }
+    return 0;
+}
 
 drv_result module_load_data(drv_module *module, const void *image)
 {
@@ -27,7 +42,8 @@ drv_result module_load_data(drv_module *module, const void *image)
         return DRV_INVALID_CONTEXT;
     if (!module || !image)
         return DRV_INVALID_VALUE;
-    if (strncmp(static_cast<const char *>(image), module_image, sizeof module_image) != 0)
+    const int toolkit = toolkit_of(image);
+    if (toolkit == 0 || toolkit / 1000 > static_cast<int>(state().options.driver / 1000))
         return DRV_INVALID_IMAGE;
     state().loading++;
     take_time(lock, state().options.load_ms);

@@ -101,6 +101,7 @@ static void parse_item(options &parsed, const std::string &item)
                    {"multiprocessors", &options::multiprocessors},
                    {"shared", &options::shared},
                    {"capability", &options::capability},
+                   {"driver", &options::driver},
                    {"compute-mode", &options::compute_mode},
                    {"pinned", &options::pinned_mib},
                    {"nodriver", &options::nodriver},

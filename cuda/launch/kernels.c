@@ -137,7 +137,7 @@ drv_result kernels_load(const struct driver *driver, drv_device device, struct k
 {
     memset(kernels, 0, sizeof *kernels);
     kernels->forced = forced_size();
-    drv_result r = driver->module_load_data(&kernels->module, driver_kernels());
+    drv_result r = kernels_load_image(driver, kernels);
     if (r != DRV_SUCCESS)
         return r;
     r = load_all(driver, device, kernels);

@@ -50,6 +50,7 @@ struct kernels {
     unsigned multiprocessors;
     unsigned max_threads;
     enum kernel_size forced; /* KERNEL_SIZES: none, the size decides */
+    int toolkit;             /* of the image that was loaded: 13050 is 13.5 */
 };
 
 /* The value of GPUAES_KERNEL in the environment if it names no family of kernels, else NULL. */
@@ -63,6 +64,20 @@ const char *kernels_unknown_family(void);
  * the benchmark, forces one kind of AES kernel wherever the device has it.
  */
 drv_result kernels_load(const struct driver *driver, drv_device device, struct kernels *kernels);
+
+/*
+ * A part of kernels_load(): loads the image of the newest toolkit that the driver takes.
+ *
+ * GPUAES_IMAGE=MAJOR in the environment, for tests and the benchmark, leaves only images whose
+ * toolkit has that major version, as 12.
+ */
+drv_result kernels_load_image(const struct driver *driver, struct kernels *kernels);
+
+/*
+ * Returns the oldest CUDA, as 12000, that a driver may be for to load an image of this build; 0
+ * where GPUAES_IMAGE leaves none.
+ */
+int kernels_oldest_cuda(void);
 
 /*
  * A part of kernels_load(): finds a kernel of the module, whose blocks may have `shared` bytes of

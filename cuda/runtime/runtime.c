@@ -196,7 +196,8 @@ static int open_driver(struct device_reason *reason)
 {
     if (getauxval(AT_SECURE) != 0)
         return reject(reason, "this is a set-user-ID or privileged process");
-    if (driver_kernels() == NULL)
+    struct driver_image image;
+    if (!driver_find_image(0, &image))
         return reject(reason, "gpuaes was built without the CUDA toolkit");
     /* Each time: a driver that is loaded already may open more libraries when it starts again. */
     const char *changed = root_changed();
@@ -464,6 +465,17 @@ int gpuaes_device(unsigned n, struct gpuaes_device_info *info)
         *info = devices[n]->info;
     runtime_leave(&guard);
     return found;
+}
+
+int gpuaes_device_toolkit(unsigned n)
+{
+    struct runtime_guard guard;
+    struct device *devices[MAX_DEVICES];
+    if (!runtime_enter(&guard))
+        return 0;
+    int toolkit = n < runtime_devices(devices) ? devices[n]->kernels.toolkit : 0;
+    runtime_leave(&guard);
+    return toolkit;
 }
 
 const char *gpuaes_build(void)

@@ -35,7 +35,7 @@ static const char variable_prefix[] = "GPUAES_";
 /* How entries of the environment begin that are no settings: libgpuaes, the Python package and the
  * tests read them. */
 static const char *const other_variables[] = {
-    "GPUAES_KERNEL=", "GPUAES_EMULATOR=", "GPUAES_LIBRARY=", "GPUAES_TEST_"};
+    "GPUAES_KERNEL=", "GPUAES_IMAGE=", "GPUAES_EMULATOR=", "GPUAES_LIBRARY=", "GPUAES_TEST_"};
 
 /* The beginning of a text, and what a terminal might obey or a log take for a line as '?'. */
 static void show(char *text, size_t size, const char *value)

@@ -214,7 +214,7 @@ foreach my $line ('identity = gpuaes', '1.activate = 1', "# polic = gpu\n") {
 # The environment has other programs' variables, too: a name that is unknown is said, once.
 {
     my $result = run(['openssl', 'list', '-providers', '-provider', 'gpuaes', '-provider', 'default'],
-        env => without_gpuaes(GPUAES_POLIC => 'gpu', GPUAES_KERNEL => 'small', GPUAES_LIBRARY => '/nowhere',
+        env => without_gpuaes(GPUAES_POLIC => 'gpu', GPUAES_KERNEL => 'small', GPUAES_IMAGE => '12', GPUAES_LIBRARY => '/nowhere',
             GPUAES_TEST_ANYTHING => 1, GPUAES_COLOUR => 1, GPUAESX => 1));
     is(join("\n", sort(split(/\n/, $result->{err}))), "gpuaes: GPUAES_COLOUR in the environment is unknown ($unknown)"
             . "\ngpuaes: GPUAES_POLIC in the environment is unknown (did you mean GPUAES_POLICY?)", 'unknown variables are reported, once');

@@ -19,9 +19,10 @@
 #include "test/support/tap.h"
 
 /* Not empty, or nothing would be opened; they are never loaded. */
-const void *driver_kernels(void)
+int driver_find_image(unsigned n, struct driver_image *image)
 {
-    return "";
+    *image = (struct driver_image){.data = "", .toolkit = 12000};
+    return n == 0;
 }
 
 const char *driver_build(void)

@@ -53,7 +53,7 @@ struct fixture {
         if (cuda.init(0) || cuda.primary_ctx_retain(&context, 0) ||
             cuda.ctx_push_current(context) ||
             cuda.stream_create(&stream, DRV_STREAM_NON_BLOCKING) ||
-            cuda.module_load_data(&module, driver_kernels()) || cuda.mem_alloc(&memory, BYTES)) {
+            cuda.module_load_data(&module, emulator_kernels()) || cuda.mem_alloc(&memory, BYTES)) {
             printf("Bail out! no context\n");
             exit(1);
         }
@@ -277,6 +277,12 @@ static void test_launch_errors()
     drv_module module;
     is(cuda.module_load_data(&module, nullptr), DRV_INVALID_VALUE, "no image");
     is(cuda.module_load_data(&module, "no image"), DRV_INVALID_IMAGE, "a wrong image");
+    struct driver_image newest = {};
+    driver_find_image(0, &newest);
+    is(cuda.module_load_data(&module, newest.data), 0, "an image of the driver's CUDA");
+    cuda.module_unload(module);
+    emulator_configure("driver=12090,shared=100000");
+    is(cuda.module_load_data(&module, newest.data), DRV_INVALID_IMAGE, "an image of a newer one");
     f.wait();
 }
 
