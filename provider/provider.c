@@ -31,28 +31,34 @@ static OSSL_FUNC_provider_get_reason_strings_fn provider_get_reason_strings;
 
 /* ---- Operations ------------------------------------------------------------------------ */
 
+/*
+ * gpuaes.on is for a preference beside one for another provider: a property may stand in a query
+ * once, and a clause of a program's query replaces that of the default properties with its name.
+ */
+#define PROPERTIES "provider=gpuaes,gpuaes.on=yes"
+
 static const OSSL_ALGORITHM ciphers[] = {
 #define AES_ROW(bits, MODE, mode, names)                                                           \
-    {names, "provider=gpuaes", aes_##bits##_##mode, "AES-" #bits "-" #MODE " on CUDA"},
+    {names, PROPERTIES, aes_##bits##_##mode, "AES-" #bits "-" #MODE " on CUDA"},
     AES_CIPHERS(AES_ROW)
 #undef AES_ROW
 #define GCM_ROW(bits, names, ctr)                                                                  \
-    {names, "provider=gpuaes", gcm_ciphers[GCM_##bits].functions, "AES-" #bits "-GCM on CUDA"},
+    {names, PROPERTIES, gcm_ciphers[GCM_##bits].functions, "AES-" #bits "-GCM on CUDA"},
         GCM_CIPHERS(GCM_ROW)
 #undef GCM_ROW
-#define XTS_ROW(bits, names) {names, "provider=gpuaes", xts_##bits, "AES-" #bits "-XTS on CUDA"},
+#define XTS_ROW(bits, names) {names, PROPERTIES, xts_##bits, "AES-" #bits "-XTS on CUDA"},
             XTS_CIPHERS(XTS_ROW)
 #undef XTS_ROW
-                {"BASE64", "provider=gpuaes", base64_cipher_functions,
+                {"BASE64", PROPERTIES, base64_cipher_functions,
                  "Base64 on CUDA, as a keyless cipher"},
     {NULL, NULL, NULL, NULL}};
 
 static const OSSL_ALGORITHM encoders[] = {
-    {"OCTETS", "provider=gpuaes,output=base64", base64_encoder_functions, "Base64 on CUDA"},
+    {"OCTETS", PROPERTIES ",output=base64", base64_encoder_functions, "Base64 on CUDA"},
     {NULL, NULL, NULL, NULL}};
 
 static const OSSL_ALGORITHM decoders[] = {
-    {"OCTETS", "provider=gpuaes,input=base64", base64_decoder_functions, "Base64 on CUDA"},
+    {"OCTETS", PROPERTIES ",input=base64", base64_decoder_functions, "Base64 on CUDA"},
     {NULL, NULL, NULL, NULL}};
 
 /*
@@ -60,8 +66,8 @@ static const OSSL_ALGORITHM decoders[] = {
  * keys, too, since libcrypto refuses a key of another provider than the cipher's.
  */
 static const OSSL_ALGORITHM skeymgmts[] = {
-    {"AES:2.16.840.1.101.3.4.1", "provider=gpuaes", skey_aes_functions, "AES keys"},
-    {"GENERIC-SECRET", "provider=gpuaes", skey_generic_functions, "Keys of any kind"},
+    {"AES:2.16.840.1.101.3.4.1", PROPERTIES, skey_aes_functions, "AES keys"},
+    {"GENERIC-SECRET", PROPERTIES, skey_generic_functions, "Keys of any kind"},
     {NULL, NULL, NULL, NULL}};
 
 static const OSSL_ALGORITHM *provider_query_operation(void *provider, int operation, int *no_cache)

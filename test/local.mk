@@ -40,6 +40,7 @@ evp_tests = \
 	test/evp/gcm_known_answer_test \
 	test/evp/gcm_test \
 	test/evp/pipeline_test \
+	test/evp/properties_test \
 	test/evp/read_ahead_test \
 	test/evp/skey_test \
 	test/evp/summary_test \
