@@ -160,7 +160,7 @@ sanitizer_tests = \
 
 EXTRA_DIST += test/cross_aarch64 test/in_chroot test/includes test/on_gpu test/on_gpu_tool \
 	test/on_gpu_trust test/opened test/with_emulated_driver test/support/run_test \
-	test/openssl/debian_openssl test/install/static_client.c test/evp/make_vectors \
+	test/openssl/debian_openssl test/install/static_client.c test/install/fips_stand_in.c test/evp/make_vectors \
 	$(call in_tree,$(addprefix test/support/,*.pm *.py *.map *_driver.* torch_stub/*.py cupy_stub/*.py)) \
 	$(call in_tree,test/clients/* test/install/configurations/* test/gpu/*.cu) \
 	$(call in_tree,test/python/*.py test/python/*.txt) \

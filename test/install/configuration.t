@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib map { "$FindBin::Bin/../$_" } qw(support clients);
 use Client;
-use Programs;
+use Programs qw(:DEFAULT fips_stand_in);
 use Test::More;
 
 needs(openssl => 'openssl');
@@ -115,7 +115,7 @@ sub changed
 }
 
 foreach my $system (sort(keys %stock)) {
-    foreach my $properties ('?fips=yes', 'provider!=gpuaes') {
+    foreach my $properties ('?fips=yes', '?provider=tpm2', 'provider!=gpuaes') {
         my $text = changed($stock{$system}, $properties);
         my $before = behaviour($text);
         is(join(' ', sort(split(/ /, $before->{providers}))), 'default legacy', "$system, changed: it has its providers");
@@ -126,9 +126,23 @@ foreach my $system (sort(keys %stock)) {
             unused("$system, $properties, $place", $now) if $properties eq 'provider!=gpuaes';
         }
     }
-    # As the file tells to do.
-    my $text = $include . changed($stock{$system}, '?fips=yes,?provider=gpuaes');
-    used("$system, with a preference added to its own", behaviour($text));
+    # As the file tells to do; the host's own preference stays what it was.
+    foreach my $properties ('?fips=yes', '?provider=tpm2') {
+        my $text = changed($stock{$system}, "$properties,?gpuaes.on=yes");
+        $text = "config_diagnostics = 1\n$text" if $text !~ /^config_diagnostics/m;
+        my $now = behaviour($include . $text);
+        used("$system, with a preference added to $properties", $now);
+        is($now->{complaints}, '', "$system, with a preference added to $properties: nothing is wrong");
+        foreach my $query ('provider!=fips', '?provider=tpm2', 'fips=no') {
+            my $asked = openssl($include . $text, [@enc, '-propquery', $query]);
+            cmp_ok(total($asked->{err}, 'cpu-bytes'), '>=', 159000, "$system, $properties: and a program that asks for $query");
+        }
+        foreach my $query ('provider=default', '-gpuaes.on,?provider=default') {
+            my $asked = openssl($include . $text, [@enc, '-propquery', $query]);
+            good($asked, "$system, $properties: a program that asks for $query");
+            is(total($asked->{err}, 'cpu-bytes'), 0, "$system, $properties: gets it");
+        }
+    }
 }
 
 # A list under another name is let alone; a start under another name is as good as any.
@@ -140,6 +154,21 @@ foreach (['a list of its own, last', $own_list, $own_list . $include, 'default']
 {
     my ($name, $text, $both, $providers) = @$_;
     undisturbed("fedora with $name", behaviour($text), behaviour($both), $providers);
+}
+
+# Random numbers stay with the provider that makes them.
+SKIP: {
+    my $fips = fips_stand_in() // skip('there is no C compiler', 3);
+    (my $with_fips = $stock{fedora}) =~ s/^(\[provider_sect\]\n)/$1fips = fips_sect\n/m;
+    $with_fips .= "[fips_sect]\nactivate = 1\nmodule = $fips\n";
+    $with_fips =~ s/^(\[default_sect\]\n)/$1activate = 1\n/m;
+    my @instances = ('list', '-random-instances');
+    my $before = openssl($with_fips, \@instances)->{out};
+    skip('the stand-in for a FIPS provider gives no random numbers to this OpenSSL', 3) if $before !~ /DRBG \@ fips$/m;
+    is(openssl($include . $with_fips, \@instances)->{out}, $before, 'a FIPS provider goes on making random numbers');
+    my $now = openssl($include . $with_fips, \@enc);
+    good($now, 'with it, a program encrypts');
+    used('with a FIPS provider', {ours => total($now->{err}, 'cpu-bytes')});
 }
 
 # A host without the default provider does not get it from us.

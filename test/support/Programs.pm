@@ -14,7 +14,7 @@ use Test::More;
 
 our @EXPORT = qw(run start stop slurp spew stand_in skip_if_configured with_gpuaes without_gpuaes figure libraries
     overlays $source $build $folder $gpuaes_command @namespace);
-our @EXPORT_OK = qw(good total free_port gpuaes shell refused wait_for);
+our @EXPORT_OK = qw(good total free_port gpuaes shell refused wait_for fips_stand_in);
 
 our $source = abs_path($ENV{TOP_SRCDIR} // dirname(__FILE__) . '/../..');
 our $build = $ENV{TOP_BUILDDIR} ? abs_path($ENV{TOP_BUILDDIR}) : "$source/build";
@@ -168,6 +168,14 @@ sub total
 }
 
 # Whether a program ended well; else shows the end of what it said.
+# A provider with fips=yes, as a module: its path, or undef where there is no C compiler.
+sub fips_stand_in
+{
+    my $path = "$folder/fips.so";
+    my $built = run([$ENV{CC} // 'cc', '-shared', '-fPIC', '-Werror', '-o', $path, "$source/test/install/fips_stand_in.c"]);
+    return $built->{status} ? undef : $path;
+}
+
 sub good
 {
     my ($result, $name) = @_;

@@ -9,7 +9,7 @@ use Cwd qw(abs_path);
 use FindBin;
 use JSON::PP qw(decode_json);
 use lib "$FindBin::Bin/../support";
-use Programs qw(:DEFAULT refused);
+use Programs qw(:DEFAULT refused fips_stand_in);
 use Test::More;
 
 my $sample = slurp("$source/docs/gpuaes.cnf");
@@ -243,7 +243,7 @@ sub said
     spew($cnf, $text) if defined($text);
     my $out = gpuaes(['doctor'], GPUAES_POLICY => 'cpu', OPENSSL_CONF => $path // $cnf)->{out};
     return ('', '') if $out =~ /^Programs that read \S+ use gpuaes\.$/m;
-    return $out =~ /^Programs that read \S+ do not use gpuaes: (.*)\.\n  What to change: (.*)\.$/m ? ($1, $2) : ($out, '');
+    return $out =~ /^Programs that read \S+ do not use gpuaes: (.*)\.\n  What to change: (.*)\.$/m ? ($1, $2) : ("says neither: $out", '');
 }
 
 # Does what was said, to the letter; only that the sample is what would be installed.
@@ -275,11 +275,12 @@ activate = 1
 [ours]
 activate = 1
 [algs]
-default_properties = ?provider=gpuaes
+default_properties = ?gpuaes.on=yes
 [numbers]
-properties = ?provider=default
+properties = ?gpuaes.on!=yes
 END
 is(join('', said($whole)), '', 'a file that somebody wrote by hand');
+is(join('', said($whole =~ s/gpuaes\.on=yes/provider=gpuaes/r)), '', 'and one with an older form of the preference');
 my %stock = map { $_ => slurp("$source/test/install/configurations/$_.cnf") =~ s/\@ROOT\@/$folder/gr } qw(debian12 ubuntu2404 fedora);
 my $included = ".include $source/docs/gpuaes.cnf\n";
 
@@ -292,11 +293,17 @@ my @wrong = (
     ['gpuaes is not listed', $whole =~ s/^gpuaes = .*\n//mr, qr/does not name gpuaes/, 2],
     ['gpuaes is not listed, but included', $included . ($whole =~ s/^gpuaes = .*\n//mr), qr/no provider gpuaes is in its list/, 1],
     ['gpuaes is not active', $whole =~ s/(?<=\[ours\]\n)activate = 1\n//r, qr/does not activate it/, 1],
+    ['gpuaes is switched off', $whole =~ s/(?<=\[ours\]\n)activate = 1\n/activate = no\n/r =~ s/^default_properties = .*\n//mr,
+        qr/^its line "activate = no" in \[ours\] activates nothing from OpenSSL 3\.3 on$/, 2],
     ['no default provider', $whole =~ s/^default = .*\n//mr, qr/activates gpuaes without the default/, 1],
     ['a default provider that is not active', $whole =~ s/(?<=\[base\]\n)activate = 1\n//r, qr/activates gpuaes without the default/, 1],
     ['no preference', $whole =~ s/^default_properties = .*\n//mr, qr/active, but not preferred/, 1],
     ['no properties', $whole =~ s/^alg_section = .*\n//mr, qr/active, but not preferred/, 1],
     ['another preference', $whole =~ s/^(default_properties) = .*/$1 = fips=no/mr, qr/active, but not preferred/, 1],
+    ['two preferences for providers', $whole =~ s/^(default_properties) = .*/$1 = ?provider=tpm2,?provider=gpuaes/mr,
+        qr/^OpenSSL cannot use its line "default_properties = \?provider=tpm2,\?provider=gpuaes": parse failed: Duplicated name/, 1],
+    ['the same, where errors count', "config_diagnostics = 1\n" . ($whole =~ s/^(default_properties) = .*/$1 = ?provider=gpuaes,?provider=tpm2/mr),
+        qr/^OpenSSL cannot use its line/, 1],
     ['a preference in spite of it', $included . ($whole =~ s/^(default_properties) = .*/$1 = ?fips=yes/mr), qr/active, but not preferred/, 1],
 );
 foreach my $case (@wrong) {
@@ -339,7 +346,15 @@ my @stuck = (
     ['no module there', $whole =~ s/(?<=\[ours\]\n)/soft_load = 1\nmodule = \/nowhere\/gpuaes.so\n/r,
         qr{the module /nowhere/gpuaes\.so is not there: No such file}, qr/install gpuaes there, or correct that path/],
     ['a property that it has not', $whole =~ s/^(default_properties) = /$1 = fips=yes,/mr,
-        qr/gpuaes is loaded, but "default_properties = fips=yes,\?provider=gpuaes" requests properties that gpuaes does not have/, qr/no FIPS module/],
+        qr/^its line "default_properties = fips=yes,\?gpuaes\.on=yes" requests properties that gpuaes does not have$/, qr/^leave it so .*no FIPS module/],
+    ['a host that demands the default provider', $stock{debian12} . "[evp]\ndefault_properties = provider=default\n[openssl_init]\nalg_section = evp\n",
+        qr/^its line "default_properties = provider=default" requests properties that gpuaes does not have$/, qr/^leave it so/],
+    ['a FIPS host by its mode', $stock{debian12} . "[evp]\nfips_mode = yes\n[openssl_init]\nalg_section = evp\n",
+        qr/^its line "fips_mode = yes" requests properties that gpuaes does not have$/, qr/^leave it so .*no FIPS module/],
+    ['a line that OpenSSL cannot parse', $whole =~ s/^(default_properties) = /$1 = fips==yes,/mr,
+        qr/^OpenSSL cannot use its line "default_properties = fips==yes,\?gpuaes\.on=yes": /, qr/^correct that line in \[algs\]$/],
+    ['a demand for gpuaes', $whole =~ s/\?(?=gpuaes\.on=yes)//r,
+        qr/^its line "default_properties = gpuaes\.on=yes" demands gpuaes for all algorithms, so that OpenSSL has no digests$/, qr/^put a question mark/],
 );
 foreach my $case (@stuck) {
     my ($name, $text, $reason, $advice) = @$case;
@@ -349,5 +364,44 @@ foreach my $case (@stuck) {
 }
 
 is(join('', said($included . $stock{debian12})), '', 'Debian\'s file that includes the sample');
+
+# A FIPS host: what it demands comes first, and its digests are digests.
+SKIP: {
+    my $fips = fips_stand_in() // skip('there is no C compiler', 7);
+    my $host = $whole =~ s/^default = base$/fips = base/mr =~ s/(?<=\[base\]\n)/module = $fips\n/r;
+    is(join('', said($host)), '', 'a FIPS provider in place of the default one');
+    my ($why, $what) = said($host =~ s/^default_properties = .*\n//mr);
+    like($why, qr/^gpuaes is active, but not preferred/, 'a FIPS host that prefers nothing: says why');
+    unlike($what, qr/default_sect/, 'and leaves the default provider out');
+    ($why, $what) = said($host =~ s/^gpuaes = .*\n//mr =~ s/^(default_properties) = .*/$1 = fips=yes/mr);
+    like($why, qr/^its line "default_properties = fips=yes" requests properties that gpuaes does not have$/,
+        'a FIPS host that demands it: says so at once');
+    like($what, qr/^leave it so if that is required of this host \(gpuaes is no FIPS module\)/, 'and what to do');
+    ($why, $what) = said($host =~ s/^(default_properties) = .*/$1 = ?provider=fips,?gpuaes.on=yes/mr);
+    is($why, 'gpuaes is loaded, but its line "default_properties = ?provider=fips,?gpuaes.on=yes" prefers the provider fips for AES no less',
+        'two preferences that are met: the provider that is listed first is named');
+    like($what, qr/^take the preference for fips out of that line/, 'and its preference');
+}
+
+# Included behind the line that it replaces.
+spew($cnf, $stock{debian12} =~ s/openssl_init/default_conf/gr . $included);
+my $behind = gpuaes(['doctor']);
+like($behind->{out}, qr/^Programs that read \S+ use gpuaes, but nothing in its section \[default_conf\] is in force: an included file replaces the line "openssl_conf = default_conf"\.\n  What to change: make the line that includes gpuaes\.cnf its first line\.$/m,
+    'the sample behind a start of another name: what it takes away');
+like($behind->{out}, qr/^Not all is well\.$/m, 'which is not well');
+isnt($behind->{status}, 0, 'and so it ends');
+is(join('', said($included . $stock{debian12} =~ s/openssl_init/default_conf/gr =~ s/^(\[default_conf\]\n)/$1providers = gpuaes_providers\nalg_section = evp_properties\n/mr)), '',
+    'in front of it, nothing is taken away');
+is(join('', said($stock{debian12} . $included)), '', 'nor behind one of the same name');
+
+# Programs with a line of their own are named, unless the file has it.
+my $node = qr/^  Node\.js does not: it reads the line nodejs_conf, and openssl_conf only with NODE_OPTIONS=--openssl-shared-config\.$/m;
+foreach (['', 1], ["nodejs_conf = openssl_init\n", 0]) {
+    my ($line, $is_named) = @$_;
+    spew($cnf, $line . $sample);
+    my $out = gpuaes(['doctor'])->{out};
+    like($out, qr/^Programs that read \S+ use gpuaes\.$/m, 'programs use it');
+    is($out =~ $node ? 1 : 0, $is_named, 'and Node.js ' . ($is_named ? 'does not' : 'does'));
+}
 
 done_testing();

@@ -164,13 +164,13 @@ static int examine_offload(void)
 static int run(struct library *library)
 {
     struct configuration configuration;
-    configuration_examine(&configuration);
+    configuration_examine(&configuration, library);
     int module = examine_module(library);
     int environment = examine_environment();
     int device = examine_device(library);
     int right = module && device && examine_offload();
     configuration_print(&configuration);
-    int well = right && environment && configuration.uses_gpuaes;
+    int well = right && environment && configuration.uses_gpuaes && configuration.change[0] == '\0';
     (void)printf(well ? "All is well.\n" : "Not all is well.\n");
     return well;
 }

@@ -103,7 +103,7 @@ static int run(struct library *library, int quick, int json)
         .sizes = sizes, .size_count = quick ? SIZES_QUICK : SIZES, .seconds = quick ? 0.1 : 4};
     struct configuration configuration;
     const char *why_not;
-    configuration_examine(&configuration);
+    configuration_examine(&configuration, library);
     int ready = rates_wait_for_device(library, &why_not);
     (json ? print_facts_json : print_facts)(library, &configuration, ready, why_not);
     int ok = library->gpuaes == NULL || rates_print(library, &plan, json ? "rates" : NULL);

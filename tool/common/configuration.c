@@ -20,8 +20,20 @@
 #include "provider/common/settings.h"
 #include "tool/common/message.h"
 
+/* The preference for gpuaes: it may stand beside one for a provider. */
+#define PREFERENCE "?gpuaes.on=yes"
+
 #define because(c, ...) (void)snprintf((c)->why_not, CONFIGURATION_TEXT, __VA_ARGS__)
 #define change(c, ...) (void)snprintf((c)->change, CONFIGURATION_TEXT, __VA_ARGS__)
+
+enum { PROVIDER_NAME = 64, PROPERTIES_TEXT = 400 };
+
+/* The file in force in a library context, and the providers that fetches there get; "": none. */
+struct trial {
+    const struct library *library;
+    OSSL_LIB_CTX *context;
+    char aes[PROVIDER_NAME], digests[PROVIDER_NAME];
+};
 
 /* ---- Reading the file -------------------------------------------------------------------- */
 
@@ -81,7 +93,35 @@ static int lacks_line(struct configuration *c, const char *why, const char *line
     return 0;
 }
 
-static int check_providers(struct configuration *c, const CONF *conf, const char *init)
+/* Returns 1 if OpenSSL 3.3 and newer take `value` for yes. Older versions take any value for yes.
+ */
+static int is_yes(const char *value)
+{
+    static const char *const words[] = {"1", "yes", "YES", "true", "TRUE", "on", "ON"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(value, words[i]) == 0)
+            return 1;
+    return 0;
+}
+
+/* Returns 1 if the section activates its provider; otherwise the reason is `why`, or its value. */
+static int check_activation(struct configuration *c, const CONF *conf, const char *section,
+                            const char *why)
+{
+    const char *value = value_in(conf, section, "activate");
+    if (value == NULL)
+        return lacks_line(c, why, "activate = 1", section, NULL, NULL);
+    if (is_yes(value))
+        return 1;
+    because(c, "its line \"activate = %s\" in [%s] activates nothing from OpenSSL 3.3 on", value,
+            section);
+    change(c, "change the line in [%s] to \"activate = 1\"", section);
+    return 0;
+}
+
+/* Digests may come from another provider than the default one, such as a FIPS provider. */
+static int check_providers(struct configuration *c, const CONF *conf, const char *init,
+                           const struct trial *trial)
 {
     static const char no_base[] = "it activates gpuaes without the default provider, so that "
                                   "OpenSSL has no digests and no random numbers";
@@ -96,41 +136,128 @@ static int check_providers(struct configuration *c, const CONF *conf, const char
     if (ours == NULL)
         return lacks_line(c, "no provider gpuaes is in its list of providers",
                           "gpuaes = gpuaes_section", list, NULL, NULL);
-    if (value_in(conf, ours, "activate") == NULL)
-        return lacks_line(c, "it lists gpuaes, but does not activate it", "activate = 1", ours,
-                          NULL, NULL);
+    if (!check_activation(c, conf, ours, "it lists gpuaes, but does not activate it"))
+        return 0;
+    if (trial->digests[0] != '\0')
+        return 1;
     if (base == NULL)
         return lacks_line(c, no_base, "default = default_sect", list, "default_sect",
                           "activate = 1");
-    return value_in(conf, base, "activate") != NULL ||
-           lacks_line(c, no_base, "activate = 1", base, NULL, NULL);
+    return check_activation(c, conf, base, no_base);
+}
+
+/* Writes `properties` with the preference for gpuaes, in place of an older form of it. */
+static void prefer(const char *properties, char line[PROPERTIES_TEXT])
+{
+    static const char older[] = "?provider=gpuaes";
+    const char *at = strstr(properties, older);
+    size_t before = at != NULL ? (size_t)(at - properties) : strlen(properties);
+    (void)snprintf(line, PROPERTIES_TEXT, "%.*s%s" PREFERENCE "%s", (int)before, properties,
+                   at == NULL && before != 0 ? "," : "", at != NULL ? at + strlen(older) : "");
+}
+
+/* Returns 1 if OpenSSL can parse `properties`; otherwise the error is in its queue. */
+static int can_parse(const char *properties)
+{
+    OSSL_LIB_CTX *context = OSSL_LIB_CTX_new();
+    int can = context != NULL && EVP_set_default_properties(context, properties);
+    OSSL_LIB_CTX_free(context);
+    return can;
+}
+
+/* Returns 1 if `properties` keep out all that gpuaes has, whatever else is loaded. */
+static int excludes_gpuaes(OSSL_LIB_CTX *context, const char *properties)
+{
+    /* No other provider has this algorithm. */
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(context, "BASE64", properties);
+    EVP_CIPHER_free(cipher);
+    return cipher == NULL && OSSL_PROVIDER_available(context, "gpuaes");
+}
+
+/* What the default properties demand comes first: without a change there no other one helps. */
+static int check_demands(struct configuration *c, const CONF *conf, const char *init,
+                         const struct trial *trial)
+{
+    char line[PROPERTIES_TEXT];
+    const char *algorithms = value_in(conf, init, "alg_section");
+    const char *mode = value_in(conf, algorithms, "fips_mode");
+    const char *properties = value_in(conf, algorithms, "default_properties");
+    if (properties != NULL && !can_parse(properties)) {
+        because(c, "OpenSSL cannot use its line \"default_properties = %s\": %s", properties,
+                openssl_first_reason());
+        prefer(properties, line);
+        change(c, "change the line in [%s] to \"default_properties = %s\"", algorithms, line);
+        if (!can_parse(line))
+            change(c, "correct that line in [%s]", algorithms);
+        (void)openssl_reason();
+        return 0;
+    }
+    int excludes = properties != NULL && (excludes_gpuaes(trial->context, properties) ||
+                                          excludes_gpuaes(trial->library->context, properties));
+    (void)openssl_reason();
+    if (!excludes && !EVP_default_properties_is_fips_enabled(trial->context))
+        return 1;
+    int by_mode = !excludes && mode != NULL;
+    because(c, "its line \"%s = %s\" requests properties that gpuaes does not have",
+            by_mode ? "fips_mode" : "default_properties", by_mode ? mode : properties);
+    change(c,
+           "leave it so if that is required of this host (gpuaes is no FIPS module), or take what "
+           "gpuaes does not have out of that line");
+    return 0;
 }
 
 static int check_properties(struct configuration *c, const CONF *conf, const char *init)
 {
-    static const char preferred[] = "default_properties = ?provider=gpuaes";
-    static const char why[] = "gpuaes is active, but not preferred: the default provider comes "
+    static const char preferred[] = "default_properties = " PREFERENCE;
+    static const char why[] = "gpuaes is active, but not preferred: another provider comes "
                               "first";
     const char *algorithms = value_in(conf, init, "alg_section");
     const char *properties = value_in(conf, algorithms, "default_properties");
-    if (properties != NULL && strstr(properties, "provider=gpuaes") != NULL)
+    if (properties != NULL && (strstr(properties, "gpuaes.on=yes") != NULL ||
+                               strstr(properties, "provider=gpuaes") != NULL))
         return 1;
     if (algorithms == NULL)
         return lacks_line(c, why, "alg_section = evp_properties", init, "evp_properties",
                           preferred);
     (void)lacks_line(c, why, preferred, algorithms, NULL, NULL);
-    if (properties != NULL && properties[0] != '\0')
-        change(c, "change the line in [%s] to \"default_properties = %s,?provider=gpuaes\"",
-               algorithms, properties);
+    if (properties != NULL && properties[0] != '\0') {
+        char line[PROPERTIES_TEXT];
+        prefer(properties, line);
+        change(c, "change the line in [%s] to \"default_properties = %s\"", algorithms, line);
+    }
     return 0;
 }
 
-static int check_lines(struct configuration *c, const CONF *conf)
+static int check_lines(struct configuration *c, const CONF *conf, const struct trial *trial)
 {
     const char *init = NCONF_get_string(conf, "default", "openssl_conf");
     if (init == NULL)
         return lacks(c, "it has no line \"openssl_conf = ...\" in front of its first section");
-    return check_providers(c, conf, init) && check_properties(c, conf, init);
+    return check_demands(c, conf, init, trial) && check_providers(c, conf, init, trial) &&
+           check_properties(c, conf, init);
+}
+
+/*
+ * Returns 1 if the section that the file itself names is in force. A file that is included behind
+ * that line, and has such a line, replaces it.
+ */
+static int check_start(struct configuration *c, const CONF *conf)
+{
+    char line[CONFIGURATION_TEXT], own[CONFIGURATION_TEXT] = "";
+    const char *init = NCONF_get_string(conf, "default", "openssl_conf");
+    FILE *file = fopen(c->path, "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL && strchr(line, '[') == NULL)
+        (void)sscanf(line, " openssl_conf = %599[^ \t\r\n#]", own);
+    if (file != NULL)
+        (void)fclose(file);
+    if (own[0] == '\0' || init == NULL || strcmp(own, init) == 0)
+        return 1;
+    because(c,
+            "nothing in its section [%s] is in force: an included file replaces the line "
+            "\"openssl_conf = %s\"",
+            own, own);
+    change(c, "make the line that includes gpuaes.cnf its first line");
+    return 0;
 }
 
 /* The lines; NULL, and then it says why not. */
@@ -261,31 +388,58 @@ static int check_settings(struct configuration *c, const CONF *conf, const char 
 
 /* ---- Trying it ----------------------------------------------------------------------------- */
 
-static int is_used(OSSL_LIB_CTX *context)
+/* Copies a name, which goes with its provider. */
+static void keep_name(char name[PROVIDER_NAME], const OSSL_PROVIDER *provider)
 {
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(context, "AES-256-CTR", NULL);
-    EVP_MD *md = EVP_MD_fetch(context, "SHA256", NULL);
-    int used = cipher != NULL && md != NULL &&
-               strcmp(OSSL_PROVIDER_get0_name(EVP_CIPHER_get0_provider(cipher)), "gpuaes") == 0;
+    (void)snprintf(name, PROVIDER_NAME, "%s", OSSL_PROVIDER_get0_name(provider));
+}
+
+static int try_file(struct trial *trial, const char *path)
+{
+    trial->context = OSSL_LIB_CTX_new();
+    if (trial->context == NULL)
+        return 0;
+    (void)OSSL_LIB_CTX_load_config(trial->context, path);
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(trial->context, "AES-256-CTR", NULL);
+    EVP_MD *md = EVP_MD_fetch(trial->context, "SHA256", NULL);
+    if (cipher != NULL)
+        keep_name(trial->aes, EVP_CIPHER_get0_provider(cipher));
+    if (md != NULL)
+        keep_name(trial->digests, EVP_MD_get0_provider(md));
     EVP_CIPHER_free(cipher);
     EVP_MD_free(md);
     (void)openssl_reason();
-    return used;
+    return 1;
+}
+
+/* The properties let gpuaes in, and give no use of it, or of it alone. */
+static void find_preference(struct configuration *c, const struct trial *trial,
+                            const char *properties)
+{
+    if (strcmp(trial->aes, "gpuaes") == 0) {
+        because(c,
+                "its line \"default_properties = %s\" demands gpuaes for all algorithms, so that "
+                "OpenSSL has no digests",
+                properties);
+        change(c, "put a question mark in front of what it demands");
+        return;
+    }
+    because(c,
+            "gpuaes is loaded, but its line \"default_properties = %s\" prefers the provider %s "
+            "for AES no less",
+            properties, trial->aes);
+    change(c, "take the preference for %s out of that line, if gpuaes is to do AES", trial->aes);
 }
 
 /* The lines are there, and do not do what they should. */
-static void find_reason(struct configuration *c, OSSL_LIB_CTX *context, const CONF *conf)
+static void find_reason(struct configuration *c, const struct trial *trial, const CONF *conf)
 {
     const char *init = NCONF_get_string(conf, "default", "openssl_conf");
     const char *section = section_of(conf, value_in(conf, init, "providers"), "gpuaes");
     const char *module = value_in(conf, section, "module");
-    if (OSSL_PROVIDER_available(context, "gpuaes")) {
-        because(c,
-                "gpuaes is loaded, but \"default_properties = %s\" requests properties that "
-                "gpuaes does not have",
-                value_in(conf, value_in(conf, init, "alg_section"), "default_properties"));
-        change(c, "leave it so if that is required of this host (gpuaes is no FIPS module), or "
-                  "take the other conditions out of that line");
+    if (OSSL_PROVIDER_available(trial->context, "gpuaes")) {
+        find_preference(c, trial,
+                        value_in(conf, value_in(conf, init, "alg_section"), "default_properties"));
         return;
     }
     if (!check_settings(c, conf, section))
@@ -297,7 +451,7 @@ static void find_reason(struct configuration *c, OSSL_LIB_CTX *context, const CO
         return;
     }
     (void)openssl_reason(); /* of looking for lines */
-    OSSL_PROVIDER *provider = module == NULL ? OSSL_PROVIDER_load(context, "gpuaes") : NULL;
+    OSSL_PROVIDER *provider = module == NULL ? OSSL_PROVIDER_load(trial->context, "gpuaes") : NULL;
     const char *reason = openssl_reason();
     because(c, "its lines are right, but the module is not loaded%s%s",
             reason[0] != '\0' ? ": " : "", reason);
@@ -307,8 +461,23 @@ static void find_reason(struct configuration *c, OSSL_LIB_CTX *context, const CO
         (void)OSSL_PROVIDER_unload(provider);
 }
 
-void configuration_examine(struct configuration *c)
+static void examine(struct configuration *c, const struct trial *trial)
 {
+    CONF *conf = read_lines(c);
+    c->uses_gpuaes = strcmp(trial->aes, "gpuaes") == 0 && trial->digests[0] != '\0';
+    if (c->uses_gpuaes) /* maybe by lines that are other than those known here */
+        c->why_not[0] = c->change[0] = '\0';
+    if (conf != NULL && c->uses_gpuaes)
+        (void)check_start(c, conf);
+    else if (conf != NULL && check_lines(c, conf, trial))
+        find_reason(c, trial, conf);
+    c->is_for_node = conf != NULL && NCONF_get_string(conf, "default", "nodejs_conf") != NULL;
+    NCONF_free(conf);
+}
+
+void configuration_examine(struct configuration *c, const struct library *library)
+{
+    struct trial trial = {.library = library};
     *c = (struct configuration){0};
     char *path = CONF_get1_default_config_file();
     char *real = path != NULL ? realpath(path, NULL) : NULL; /* sed -i would replace a link */
@@ -316,25 +485,23 @@ void configuration_examine(struct configuration *c)
     free(real);
     OPENSSL_free(path);
     OPENSSL_load_builtin_modules();
-    OSSL_LIB_CTX *context = OSSL_LIB_CTX_new();
-    if (context == NULL)
-        return;
-    (void)OSSL_LIB_CTX_load_config(context, c->path);
-    c->uses_gpuaes = is_used(context);
-    CONF *conf = read_lines(c);
-    if (conf != NULL && check_lines(c, conf) && !c->uses_gpuaes)
-        find_reason(c, context, conf);
-    NCONF_free(conf);
-    if (c->uses_gpuaes) /* by lines that are other than those known here */
-        c->why_not[0] = c->change[0] = '\0';
-    OSSL_LIB_CTX_free(context);
+    if (try_file(&trial, c->path))
+        examine(c, &trial);
+    OSSL_LIB_CTX_free(trial.context);
 }
 
 void configuration_print(const struct configuration *c)
 {
-    if (c->uses_gpuaes)
-        (void)printf("Programs that read %s use gpuaes.\n", c->path);
+    if (!c->uses_gpuaes)
+        (void)printf("Programs that read %s do not use gpuaes: %s.\n", c->path, c->why_not);
+    else if (c->why_not[0] != '\0')
+        (void)printf("Programs that read %s use gpuaes, but %s.\n", c->path, c->why_not);
     else
-        (void)printf("Programs that read %s do not use gpuaes: %s.\n  What to change: %s.\n",
-                     c->path, c->why_not, c->change);
+        (void)printf("Programs that read %s use gpuaes.\n", c->path);
+    if (c->change[0] != '\0')
+        (void)printf("  What to change: %s.\n", c->change);
+    if (c->uses_gpuaes && !c->is_for_node)
+        (void)printf(
+            "  Node.js does not: it reads the line nodejs_conf, and openssl_conf only with "
+            "NODE_OPTIONS=--openssl-shared-config.\n");
 }
