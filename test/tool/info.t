@@ -159,6 +159,29 @@ my $forbidden = gpuaes(['doctor'], GPUAES_POLICY => 'cpu');
 like($forbidden->{out}, qr/^No GPU can be used: GPUAES_POLICY=cpu in the environment forbids it\.\n  Change that variable, or unset it\.$/m,
     'doctor: a device that the environment forbids');
 
+# Where no GPU can be used, what to do follows from the library's reason, and not from what files there are.
+my @reasons = slurp("$source/tool/commands/doctor.c") =~ /^    \{"([^"]+)",$/mg;
+my $library = join('', map { slurp($_) } glob("$source/cuda/*/*.c"));
+cmp_ok(scalar(@reasons), '>', 5, 'doctor: it knows reasons of the library');
+is(join('; ', grep { $library !~ /"\Q$_\E/ } @reasons), '', 'which the library has');
+SKIP: {
+    skip('this needs the emulator', 5) if !$on_emulator;
+    foreach my $case (
+        ['kernels that are too new', {GPUAES_EMULATOR => 'driver=11080'}, qr/the kernels need driver .* this driver is for CUDA 11\.8/, 'Install a newer driver, or build'],
+        ['kernels that cannot be loaded', {GPUAES_EMULATOR => 'fault=cuModuleLoadData:1:209,fault=cuModuleLoadData:2:209'},
+            qr/loading the kernels failed with CUDA error 209/, '"gpuaes info" begins with the architectures'],
+        ['no device', {GPUAES_EMULATOR => 'devices=0'}, qr/no CUDA device/, '"nvidia-smi -L" lists'],
+        ['devices that are not there', {GPUAES_DEVICES => 5}, qr/none of the devices that are set can be used/, 'GPUAES_DEVICES, or devices'],
+        )
+    {
+        my ($name, $env, $reason, $advice) = @$case;
+        like(gpuaes(['doctor'], %$env)->{out}, qr/^No GPU can be used: $reason\.\n  \Q$advice\E .*\.$/m, "doctor: $name");
+    }
+    skip('the module that gets installed has kernels', 1) if slurp("$build/Makefile") !~ /^KERNELS_BUILT = *$/m;
+    like(run(["$build/tool/gpuaes", 'doctor'], env => {OPENSSL_MODULES => "$build/provider/.libs", OPENSSL_CONF => $cnf})->{out},
+        qr/^No GPU can be used: gpuaes was built without the CUDA toolkit\.\n  Install a package that has kernels/m, 'doctor: a build without kernels');
+}
+
 # A wrong setting is named, with its value and what was expected, and the module is not to blame.
 my $wrong = gpuaes(['doctor'], GPUAES_POLICY => 'fast');
 like($wrong->{out}, qr/^The provider cannot be loaded: GPUAES_POLICY in the environment has the value "fast", expected auto, gpu or cpu\.\n  Correct that variable, or unset it\.$/m,

@@ -4,12 +4,12 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <limits.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cuda/gpuaes.h"
@@ -62,21 +62,40 @@ static int examine_environment(void)
     return well;
 }
 
-static const char *advice(void)
+/* What to do about a reason of the library, which begins with these words. */
+static const struct {
+    const char *reason, *advice;
+} advices[] = {
+    {"gpuaes was built without",
+     "Install a package that has kernels, or build gpuaes where configure finds nvcc; quickstart "
+     "fetches one."},
+    {"the kernels need driver",
+     "Install a newer driver, or build gpuaes with the nvcc of an older CUDA."},
+    {"loading the kernels",
+     "\"gpuaes info\" begins with the architectures that have kernels: build gpuaes for that of "
+     "this GPU, or, if it is among them, report this."},
+    {"no NVIDIA device files",
+     "Either there is no NVIDIA GPU, or its driver is not installed, or this is a container that "
+     "was not given the GPU."},
+    {"libcuda.so.1 ",
+     "Install the driver's library for CUDA (Debian: libcuda1), of a driver that is new enough; a "
+     "container gets it with the driver capability \"compute\"."},
+    {"no CUDA device",
+     "\"nvidia-smi -L\" lists the GPUs that there are; CUDA_VISIBLE_DEVICES may hide them."},
+    {"none of the devices",
+     "GPUAES_DEVICES, or devices in the configuration, names the GPUs that may be used; "
+     "\"nvidia-smi -L\" lists those that there are."},
+};
+
+static const char *advice(const char *why_not)
 {
-    struct stat file;
     if (rates_forbidden() != NULL)
         return "Change that variable, or unset it.";
-    if (stat("/dev/nvidiactl", &file) != 0)
-        return "There is no /dev/nvidiactl: either there is no NVIDIA GPU, or its driver is not "
-               "installed, or this is a container that was not given the GPU.";
-    if (!S_ISCHR(file.st_mode))
-        return "/dev/nvidiactl is not a character device: the driver did not make it.";
-    if (access("/dev/nvidiactl", R_OK | W_OK) != 0)
+    for (size_t i = 0; i < sizeof advices / sizeof advices[0]; i++)
+        if (strncmp(why_not, advices[i].reason, strlen(advices[i].reason)) == 0)
+            return advices[i].advice;
+    if (access("/dev/nvidiactl", R_OK | W_OK) != 0 && errno == EACCES)
         return "This user may not open /dev/nvidiactl.";
-    if (secure_getenv("GPUAES_DEVICES") != NULL)
-        return "GPUAES_DEVICES in the environment says which GPUs may be used; \"nvidia-smi -L\" "
-               "lists those that there are.";
     return "\"nvidia-smi\" says whether the driver works; provider-gpuaes(7) lists what else "
            "can be in the way.";
 }
@@ -88,7 +107,7 @@ static int examine_device(struct library *library)
     struct gpuaes_device_info device;
     if (!rates_wait_for_device(library, &why_not)) {
         (void)printf("No GPU can be used: %s.\n  %s\n  All work is done by the CPU.\n", why_not,
-                     advice());
+                     advice(why_not));
         return 0;
     }
     for (unsigned n = 0; gpuaes_device(n, &device); n++) {
