@@ -33,7 +33,7 @@ sub write_configurations
     my $reference = $ours =~ s/^gpuaes = gpuaes_section\n//mgr
         =~ s/^(default_properties = )\?gpuaes\.on=yes$/$1?provider=default/mr;
     die "$sample is not the sample that it was\n"
-        if $reference eq $ours || $reference =~ /^[^#\n]*(?:= gpuaes_section|gpuaes\.on)/m;
+        if $reference eq $ours || $reference =~ /^[^#\n]*(?:= gpuaes_section|gpuaes\.on=)/m;
     $ours = $reference if ($ENV{GPUAES_TEST_PROVIDER} // '') eq 'default';
     my @texts = ($ours, $reference);
     foreach my $side (OURS, REFERENCE) {

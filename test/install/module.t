@@ -108,7 +108,7 @@ sub right_without_device
     my @enc = ('openssl', 'enc', '-aes-256-ctr', '-K', $key, '-iv', '00', '-in', $plain);
     my $ours = run([@enc], env => with_gpuaes());
     is($ours->{status}, 0, 'without -propquery fips=yes a cipher is found');
-    foreach my $query ('fips=yes', 'fips=yes,?provider=gpuaes') {
+    foreach my $query ('fips=yes', 'fips=yes,?provider=gpuaes', 'fips=yes,?gpuaes.on=yes') {
         my $none = run([@enc, '-propquery', $query], env => with_gpuaes());
         isnt($none->{status}, 0, "with -propquery $query it is not ours");
     }

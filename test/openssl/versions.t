@@ -27,7 +27,7 @@ plan(skip_all => 'there is no other OpenSSL: GPUAES_TEST_OPENSSL names none, and
 plan(skip_all => 'a sanitizer has seen this code') if $ENV{GPUAES_TEST_SANITIZER};
 
 my @programs = qw(evp/aes_differential_test evp/aes_known_answer_test evp/aes_parameters_test
-    evp/base64_test evp/cuda_stream_test evp/device_memory_test evp/gcm_known_answer_test evp/pipeline_test
+    evp/base64_test evp/cuda_stream_test evp/device_memory_test evp/gcm_known_answer_test evp/pipeline_test evp/properties_test
     evp/read_ahead_test evp/skey_test evp/xts_known_answer_test process/load_unload_test
     process/threads_test);
 
