@@ -416,9 +416,10 @@ isnt($behind->{status}, 0, 'and so it ends');
 is(join('', said($included . $stock{debian12} =~ s/openssl_init/default_conf/gr =~ s/^(\[default_conf\]\n)/$1providers = gpuaes_providers\nalg_section = evp_properties\n/mr)), '',
     'in front of it, nothing is taken away');
 is(join('', said($stock{debian12} . $included)), '', 'nor behind one of the same name');
+is(join('', said("start = openssl_init\n" . ($stock{debian12} =~ s/^openssl_conf = .*/openssl_conf = \$start/mr) . $included)), '', 'nor behind one by a variable');
 
 # Programs with a line of their own are named, unless the file has it.
-my $node = qr/^  Node\.js does not: it reads the line nodejs_conf, and openssl_conf only with NODE_OPTIONS=--openssl-shared-config\.$/m;
+my $node = qr/^  Programs with a line of their own do not, such as Node\.js: it reads nodejs_conf, and openssl_conf only with NODE_OPTIONS=--openssl-shared-config\.$/m;
 foreach (['', 1], ["nodejs_conf = openssl_init\n", 0]) {
     my ($line, $is_named) = @$_;
     spew($cnf, $line . $sample);

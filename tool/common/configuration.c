@@ -93,8 +93,7 @@ static int lacks_line(struct configuration *c, const char *why, const char *line
     return 0;
 }
 
-/* Returns 1 if OpenSSL 3.3 and newer take `value` for yes. Older versions take any value for yes.
- */
+/* Returns 1 if `value` means yes to every OpenSSL. Before 3.3 any value does. */
 static int is_yes(const char *value)
 {
     static const char *const words[] = {"1", "yes", "YES", "true", "TRUE", "on", "ON"};
@@ -195,7 +194,8 @@ static int check_demands(struct configuration *c, const CONF *conf, const char *
     int excludes = properties != NULL && (excludes_gpuaes(trial->context, properties) ||
                                           excludes_gpuaes(trial->library->context, properties));
     (void)openssl_reason();
-    if (!excludes && !EVP_default_properties_is_fips_enabled(trial->context))
+    int is_fips = EVP_default_properties_is_fips_enabled(trial->context);
+    if ((!excludes && !is_fips) || (properties == NULL && mode == NULL))
         return 1;
     int by_mode = !excludes && mode != NULL;
     because(c, "its line \"%s = %s\" requests properties that gpuaes does not have",
@@ -209,8 +209,7 @@ static int check_demands(struct configuration *c, const CONF *conf, const char *
 static int check_properties(struct configuration *c, const CONF *conf, const char *init)
 {
     static const char preferred[] = "default_properties = " PREFERENCE;
-    static const char why[] = "gpuaes is active, but not preferred: another provider comes "
-                              "first";
+    static const char why[] = "gpuaes is active, but not preferred: another provider comes first";
     const char *algorithms = value_in(conf, init, "alg_section");
     const char *properties = value_in(conf, algorithms, "default_properties");
     if (properties != NULL && (strstr(properties, "gpuaes.on=yes") != NULL ||
@@ -239,18 +238,19 @@ static int check_lines(struct configuration *c, const CONF *conf, const struct t
 
 /*
  * Returns 1 if the section that the file itself names is in force. A file that is included behind
- * that line, and has such a line, replaces it.
+ * that line, and has such a line, replaces it. A value with a variable is not judged.
  */
 static int check_start(struct configuration *c, const CONF *conf)
 {
     char line[CONFIGURATION_TEXT], own[CONFIGURATION_TEXT] = "";
     const char *init = NCONF_get_string(conf, "default", "openssl_conf");
     FILE *file = fopen(c->path, "r");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL && strchr(line, '[') == NULL)
+    while (file != NULL && fgets(line, sizeof line, file) != NULL &&
+           line[strspn(line, " \t")] != '[')
         (void)sscanf(line, " openssl_conf = %599[^ \t\r\n#]", own);
     if (file != NULL)
         (void)fclose(file);
-    if (own[0] == '\0' || init == NULL || strcmp(own, init) == 0)
+    if (own[0] == '\0' || strchr(own, '$') != NULL || init == NULL || strcmp(own, init) == 0)
         return 1;
     because(c,
             "nothing in its section [%s] is in force: an included file replaces the line "
@@ -501,7 +501,7 @@ void configuration_print(const struct configuration *c)
     if (c->change[0] != '\0')
         (void)printf("  What to change: %s.\n", c->change);
     if (c->uses_gpuaes && !c->is_for_node)
-        (void)printf(
-            "  Node.js does not: it reads the line nodejs_conf, and openssl_conf only with "
-            "NODE_OPTIONS=--openssl-shared-config.\n");
+        (void)printf("  Programs with a line of their own do not, such as Node.js: it reads "
+                     "nodejs_conf, and "
+                     "openssl_conf only with NODE_OPTIONS=--openssl-shared-config.\n");
 }
