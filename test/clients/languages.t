@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # With the sample configuration: Ruby's openssl, ciphers, keys, TLS 1.2 with CBC; and Python's package
 # cryptography, Debian's, which uses the system's libcrypto, and that of the python3 on PATH, which may
-# bring its own.
+# bring its own; and Node.js, in the two ways that docs/configuration/one-program.md names.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -51,6 +51,24 @@ SKIP: {
     }
     skip('cryptography is not installed (Debian: python3-cryptography)', 1) if !%pythons;
     check($_, 'cryptography_client.py', 160_000_000, 0) foreach sort values %pythons;
+}
+SKIP: {
+    my ($node) = grep { -x } map { "$_/node" } @folders;
+    skip('node is not installed (Debian: nodejs)', 1) if !$node;
+    my ($major, $minor) = run([$node, '--version'])->{out} =~ /^v(\d+)\.(\d+)/;
+    my @command = ($node, '-e', 'const cipher = require("crypto").createCipheriv("aes-256-ctr", Buffer.alloc(32, 1), Buffer.alloc(16, 2));'
+            . ' require("fs").writeSync(1, cipher.update(Buffer.alloc(50000)).toString("base64"));');
+    my $stock = run(\@command, env => without_gpuaes());
+    good($stock, 'node: it works without us');
+    my $line = spew("$world/node.cnf", "nodejs_conf = openssl_init\n" . slurp("$source/docs/gpuaes.cnf"));
+    foreach (['the line nodejs_conf', {OPENSSL_CONF => $line}], ['NODE_OPTIONS', {NODE_OPTIONS => '--openssl-shared-config'}]) {
+        my ($how, $env) = @$_;
+        next if $env->{NODE_OPTIONS} && ($major < 18 || $major == 18 && $minor < 5);
+        my $ours = run(\@command, env => with_gpuaes(%$env));
+        good($ours, "node, $how: it ends well");
+        is($ours->{out}, $stock->{out}, "node, $how: the same results");
+        cmp_ok(total($ours->{err}, 'gpu-bytes'), '>=', 49984, "node, $how: by the GPU");
+    }
 }
 
 done_testing();
