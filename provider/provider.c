@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/err.h>
 #include <openssl/params.h>
 #include <stdio.h>
 
@@ -27,7 +28,6 @@ static OSSL_FUNC_provider_teardown_fn provider_teardown;
 static OSSL_FUNC_provider_gettable_params_fn provider_gettable_params;
 static OSSL_FUNC_provider_get_params_fn provider_get_params;
 static OSSL_FUNC_provider_query_operation_fn provider_query_operation;
-static OSSL_FUNC_provider_get_reason_strings_fn provider_get_reason_strings;
 
 /* ---- Operations ------------------------------------------------------------------------ */
 
@@ -123,12 +123,6 @@ static int provider_get_params(void *context, OSSL_PARAM params[])
            set_text(params, OSSL_PROV_PARAM_BUILDINFO, provider->build) && statistics_get(params);
 }
 
-static const OSSL_ITEM *provider_get_reason_strings(void *provider)
-{
-    (void)provider;
-    return error_reason_strings;
-}
-
 /* ---- Beginning and end ------------------------------------------------------------- */
 
 static void provider_teardown(void *context)
@@ -143,7 +137,6 @@ static const OSSL_DISPATCH functions[] = {
     FUNCTION(OSSL_FUNC_PROVIDER_GETTABLE_PARAMS, provider_gettable_params),
     FUNCTION(OSSL_FUNC_PROVIDER_GET_PARAMS, provider_get_params),
     FUNCTION(OSSL_FUNC_PROVIDER_QUERY_OPERATION, provider_query_operation),
-    FUNCTION(OSSL_FUNC_PROVIDER_GET_REASON_STRINGS, provider_get_reason_strings),
     {0, NULL}};
 
 static void learn_upcalls(struct provider *provider, const OSSL_DISPATCH *in)
@@ -173,6 +166,12 @@ static const void *object_of(void (*function)(void))
     return dladdr((const void *)(uintptr_t)function, &info) ? info.dli_fbase : NULL;
 }
 
+/* Whether a function that the module is linked with is the core's own. */
+static int is_of_core(const OSSL_DISPATCH *in, void (*function)(void))
+{
+    return object_of(in->function) == object_of(function);
+}
+
 /*
  * A program with a libcrypto linked into it brings another one in with us. That must not
  * end by itself at exit: it would before the program's, which then still tears down what
@@ -180,7 +179,7 @@ static const void *object_of(void (*function)(void))
  */
 static void outlive_program(const OSSL_DISPATCH *in)
 {
-    if (object_of(in->function) != object_of((void (*)(void))OPENSSL_version_major))
+    if (!is_of_core(in, (void (*)(void))OPENSSL_version_major))
         (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
 }
 
@@ -214,6 +213,7 @@ __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HA
         return 0;
     provider->core = core;
     learn_upcalls(provider, in);
+    errors_begin(provider, is_of_core(in, (void (*)(void))ERR_load_strings));
     if (!open_provider(provider)) {
         provider_teardown(provider);
         return 0;

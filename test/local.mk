@@ -137,7 +137,8 @@ if !SANITIZED
 bench_scripts = $(call in_tree,test/bench/*.t)
 endif
 # Scripts that run against any module, and those that need the emulator.
-evp_scripts = test/includes.t test/openssl/programs.t test/openssl/versions.t \
+evp_scripts = test/includes.t \
+	$(addprefix test/openssl/,late_frees.t programs.t versions.t) \
 	$(bench_scripts) $(call in_tree,test/docs/*.t test/tool/*.t) \
 	$(addprefix test/install/,configuration.t installed.t quickstart.t static_client.t)
 emulator_scripts = test/install/kernel_image.t test/install/module.t test/install/reproducible.t \
@@ -160,7 +161,7 @@ sanitizer_tests = \
 
 EXTRA_DIST += test/cross_aarch64 test/in_chroot test/includes test/on_gpu test/on_gpu_tool \
 	test/on_gpu_trust test/opened test/with_emulated_driver test/support/run_test \
-	test/openssl/debian_openssl test/install/static_client.c test/install/fips_stand_in.c test/evp/make_vectors \
+	test/openssl/debian_openssl test/install/static_client.c test/install/fips_stand_in.c test/evp/make_vectors test/openssl/late_frees.cc \
 	$(call in_tree,$(addprefix test/support/,*.pm *.py *.map *_driver.* torch_stub/*.py cupy_stub/*.py)) \
 	$(call in_tree,test/clients/* test/install/configurations/* test/gpu/*.cu) \
 	$(call in_tree,test/python/*.py test/python/*.txt) \

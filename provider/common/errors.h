@@ -1,6 +1,11 @@
 /*
  * Our own errors. Those of the default provider's functions stand as they are.
  *
+ * The sentences are not given to the core by OSSL_FUNC_PROVIDER_GET_REASON_STRINGS: it unloads them
+ * as it frees the provider, which crashes after OPENSSL_cleanup(), and an exit handler or a
+ * destructor may free the last object of a provider there. So they are loaded once and are never
+ * unloaded.
+ *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #ifndef GPUAES_PROVIDER_COMMON_ERRORS_H
@@ -35,8 +40,12 @@ enum error_reason {
 
 struct provider;
 
-/* For OSSL_FUNC_PROVIDER_GET_REASON_STRINGS. */
-extern const OSSL_ITEM error_reason_strings[];
+/*
+ * Chooses how errors of this provider get their sentences: by a number where the core's
+ * ERR_load_strings() is the one that the module is linked with (`knows_sentences`), else each error
+ * has its sentence in its detail. Call it before any error is raised.
+ */
+void errors_begin(struct provider *provider, int knows_sentences);
 
 /* Puts an error with a printf-style detail into the application's queue. */
 #define error_raise(provider, reason, ...)                                                         \

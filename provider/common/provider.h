@@ -31,6 +31,8 @@ struct provider {
     OSSL_FUNC_BIO_ctrl_fn *bio_ctrl;
     OSSL_FUNC_BIO_write_ex_fn *bio_write;
 
+    int error_library; /* see errors_begin(); 0: errors bring their sentences along */
+
     struct settings settings;
     struct cpu cpu;
     char build[160]; /* the provider's "buildinfo" */

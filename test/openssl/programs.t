@@ -93,6 +93,18 @@ SKIP: {
     cmp_ok(figure($result, 'cpu-bytes') // 0, '>=', 190000, 'and the CPU did it, through us');
 }
 
+# ---- errors ---------------------------------------------------------------------
+
+SKIP: {
+    skip('the default provider raises its own errors', 2) if stand_in();
+    my $refused = openssl(['list', '-providers', '-provider', 'gpuaes'],
+        env => without_gpuaes(GPUAES_POLICY => 'wrong'));
+    like($refused->{err}, qr/:gpuaes:refuse:bad setting:[^:]+:\d+:policy has the value "wrong", expected auto, /,
+        'an error names its library, what is wrong, and the value, also of a provider that does not load');
+    my $failed = openssl(['enc', '-BASE64', '-K', '', '-d', '-in', $plain, '-out', "$folder/ours"], env => $gpuaes);
+    like($failed->{err}, qr/:gpuaes:\w+:invalid Base64:[^:]+:\d+:./, 'and so does one of a cipher');
+}
+
 # ---- speed ------------------------------------------------------------------
 
 foreach my $arguments (

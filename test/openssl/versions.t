@@ -17,11 +17,10 @@ use warnings;
 use File::Basename qw(dirname);
 use FindBin;
 use lib "$FindBin::Bin/../support";
-use Programs;
+use Programs qw(:DEFAULT other_openssls);
 use Test::More;
 
-my @folders = split(/:/, $ENV{GPUAES_TEST_OPENSSL} // join(':', glob("$build/openssl-*")));
-@folders = grep { -e "$_/lib/pkgconfig/libcrypto.pc" } @folders;
+my @folders = other_openssls();
 plan(skip_all => 'there is no other OpenSSL: GPUAES_TEST_OPENSSL names none, and'
         . ' `make check-openssl` has built none') if !@folders;
 plan(skip_all => 'a sanitizer has seen this code') if $ENV{GPUAES_TEST_SANITIZER};
@@ -70,10 +69,25 @@ sub encs
     return;
 }
 
+# What OpenSSL says of a provider that refuses to load. OpenSSL 4 does not know our sentences by
+# their numbers, so the error brings it along.
+sub refusal
+{
+    my ($openssl, $version) = @_;
+    my $said = run([$openssl, 'list', '-providers', '-provider', 'gpuaes'],
+        env => without_gpuaes(GPUAES_POLICY => 'wrong'))->{err};
+    my $sentence = $version =~ /^3/ ? qr/:gpuaes:refuse:bad setting:[^:]+:\d+:/
+        : qr/:refuse:reason\(1\):[^:]+:\d+:gpuaes: bad setting: /;
+    like($said, qr/${sentence}policy has the value "wrong", expected auto, gpu or cpu/,
+        "a wrong setting with $version: the error says all");
+    return;
+}
+
 foreach my $folder (@folders) {
     my $environment = {LD_LIBRARY_PATH => libraries("$folder/lib"), OPENSSL_CONF => '/dev/null'};
     my ($version) = slurp("$folder/lib/pkgconfig/libcrypto.pc") =~ /^Version: (\S+)/m;
     encs("$folder/bin/openssl", $version) if -x "$folder/bin/openssl";
+    refusal("$folder/bin/openssl", $version) if -x "$folder/bin/openssl";
     if (!-e "$folder/lib/libcrypto.so.3") {
         note("$version: the programs are linked with libcrypto.so.3, which it has not");
         next;

@@ -14,7 +14,7 @@ use Test::More;
 
 our @EXPORT = qw(run start stop slurp spew stand_in skip_if_configured with_gpuaes without_gpuaes figure libraries
     overlays $source $build $folder $gpuaes_command @namespace);
-our @EXPORT_OK = qw(good total free_port gpuaes shell refused wait_for fips_stand_in);
+our @EXPORT_OK = qw(good total free_port gpuaes other_openssls shell refused wait_for fips_stand_in);
 
 our $source = abs_path($ENV{TOP_SRCDIR} // dirname(__FILE__) . '/../..');
 our $build = $ENV{TOP_BUILDDIR} ? abs_path($ENV{TOP_BUILDDIR}) : "$source/build";
@@ -66,6 +66,13 @@ sub without_gpuaes { return {OPENSSL_CONF => '/dev/null', @_} }
 
 # LD_LIBRARY_PATH with these folders first: the driver may be found by what is in it.
 sub libraries { return join(':', @_, grep { $_ } $ENV{LD_LIBRARY_PATH}) }
+
+# Folders of OpenSSLs that GPUAES_TEST_OPENSSL names, or that `make check-openssl` has built.
+sub other_openssls
+{
+    my @folders = split(/:/, $ENV{GPUAES_TEST_OPENSSL} // join(':', glob("$build/openssl-*")));
+    return grep { -e "$_/lib/pkgconfig/libcrypto.pc" } @folders;
+}
 
 sub slurp
 {
