@@ -7,6 +7,11 @@
  * caller's current CUDA context. Calls use up to 24 KiB of the caller's stack with driver 580, most
  * of it in the driver: leave 64 KiB.
  *
+ * A pointer to memory whose length is 0 may be NULL, and any other where the contract says so. For
+ * NULL in other places, a function that returns a status returns BAD_ARGUMENT, one that returns
+ * another value returns 0, and one that returns none does nothing; gpuaes_memory_kind() says
+ * PAGEABLE.
+ *
  * The library has no AES for the CPU: a call that the devices could not finish
  * says what they did finish, and the caller does the rest.
  *
@@ -234,7 +239,7 @@ struct gpuaes_key {
 GPUAES_API int gpuaes_key_expand(struct gpuaes_key *schedule, const unsigned char *key,
                                  size_t key_bytes);
 
-/* Overwrites memory in a way that no compiler removes. */
+/* Overwrites memory in a way that no compiler removes. NULL is ignored. */
 GPUAES_API void gpuaes_cleanse(void *p, size_t bytes);
 
 enum gpuaes_op {
@@ -917,7 +922,7 @@ GPUAES_API enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, v
  * Decodes whole quads of the alphabet, without white space: `len` is a
  * multiple of 4 and no '=' may occur (the last quad of a padded text is the
  * caller's). Writes len / 4 * 3 bytes. `in` and `out` must not overlap. With
- * BAD_INPUT, *offset is that of the first character that is not in the
+ * BAD_INPUT, *offset (may be NULL) is that of the first character that is not in the
  * alphabet, and `out` is undefined; the rest is as for gpuaes_base64_encode().
  */
 GPUAES_API enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, void *out,

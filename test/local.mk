@@ -97,6 +97,7 @@ emulator_tests = \
 	test/api/image_test \
 	test/api/keystream_test \
 	test/api/library_test \
+	test/api/null_arguments_test \
 	test/api/registration_test \
 	test/api/stream_binding_test \
 	test/fault/batch_faults_test \

@@ -33,6 +33,7 @@ void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,
 
 int aes_bad_arguments(const struct gpuaes_key *key, const void *in, const void *out, size_t len)
 {
-    return len % GPUAES_BLOCK != 0 || (in != out && memory_overlap(in, len, out, len)) ||
-           key == NULL || !key_size_is_valid(key_size_of(key->rounds));
+    return len % GPUAES_BLOCK != 0 || (len != 0 && (in == NULL || out == NULL)) ||
+           (in != out && memory_overlap(in, len, out, len)) || key == NULL ||
+           !key_size_is_valid(key_size_of(key->rounds));
 }

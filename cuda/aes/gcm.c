@@ -58,6 +58,8 @@ SECRET_FRAME static void set_powers(struct gpuaes_gcm_key *gcm)
 
 int gpuaes_gcm_key_expand(struct gpuaes_gcm_key *gcm, const unsigned char *key, size_t key_bytes)
 {
+    if (gcm == NULL)
+        return 0;
     memset(gcm, 0, sizeof *gcm);
     if (!gpuaes_key_expand(&gcm->schedule, key, key_bytes))
         return 0;
@@ -85,6 +87,8 @@ SECRET_FRAME static void add_to_hash(const struct gpuaes_gcm_key *key,
 void gpuaes_gcm_hash(const struct gpuaes_gcm_key *key, unsigned char hash[GPUAES_BLOCK],
                      const void *data, size_t len)
 {
+    if (key == NULL || hash == NULL || (data == NULL && len != 0))
+        return;
     add_to_hash(key, hash, data, len);
     cleanse_stack();
 }
@@ -99,6 +103,8 @@ SECRET_FRAME static void join(const struct gpuaes_gcm_key *key, unsigned char ha
 void gpuaes_gcm_join(const struct gpuaes_gcm_key *key, unsigned char hash[GPUAES_BLOCK],
                      const unsigned char next[GPUAES_BLOCK], uint64_t blocks)
 {
+    if (key == NULL || hash == NULL || next == NULL)
+        return;
     join(key, hash, next, blocks);
     cleanse_stack();
 }

@@ -163,8 +163,8 @@ enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_binding *bindi
                                              const void *in, void *out, size_t len)
 {
     struct runtime_guard guard;
-    if ((op != GPUAES_GCM_ENCRYPT && op != GPUAES_GCM_DECRYPT) || key == NULL || counter == NULL ||
-        aes_bad_arguments(&key->schedule, in, out, len))
+    if ((op != GPUAES_GCM_ENCRYPT && op != GPUAES_GCM_DECRYPT) || binding == NULL || key == NULL ||
+        counter == NULL || aes_bad_arguments(&key->schedule, in, out, len))
         return GPUAES_BAD_ARGUMENT;
     if (len == 0 && !begins)
         return GPUAES_OK;
@@ -242,7 +242,7 @@ enum gpuaes_status gpuaes_stream_binding_hash(struct gpuaes_stream_binding *bind
 {
     struct runtime_guard guard;
     unsigned char own[GPUAES_BLOCK];
-    if (key == NULL || hash == NULL)
+    if (binding == NULL || key == NULL || hash == NULL)
         return GPUAES_BAD_ARGUMENT;
     if (stream_binding_enter(binding, &guard) != GPUAES_OK)
         return GPUAES_FAULT;

@@ -66,7 +66,7 @@ static uint32_t load_word(const unsigned char *p)
 
 int gpuaes_key_expand(struct gpuaes_key *schedule, const unsigned char *key, size_t key_bytes)
 {
-    if (!key_size_is_valid(key_bytes))
+    if (schedule == NULL || key == NULL || !key_size_is_valid(key_bytes))
         return 0;
     unsigned n = (unsigned)key_bytes / 4;
     uint32_t *w = schedule->encrypt;

@@ -119,6 +119,8 @@ enum gpuaes_status gpuaes_stream_binding_open(struct gpuaes_stream_binding **bin
                                               int device)
 {
     struct runtime_guard guard;
+    if (binding == NULL)
+        return GPUAES_BAD_ARGUMENT;
     *binding = NULL;
     struct device *own = runtime_enter_device(&guard);
     if (own == NULL)
@@ -231,7 +233,7 @@ enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_binding *bindi
                                              void *out, size_t len)
 {
     struct runtime_guard guard;
-    if ((unsigned)op >= GPUAES_OPS || aes_bad_arguments(key, in, out, len) ||
+    if ((unsigned)op >= GPUAES_OPS || binding == NULL || aes_bad_arguments(key, in, out, len) ||
         (iv == NULL && gpuaes_modes[op]->takes_iv &&
          !(gpuaes_modes[op]->chained && binding->chained)))
         return GPUAES_BAD_ARGUMENT;
@@ -269,7 +271,7 @@ enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_binding *bind
                                               unsigned char iv[GPUAES_BLOCK])
 {
     struct runtime_guard guard;
-    if (iv != NULL && !binding->chained)
+    if (binding == NULL || (iv != NULL && !binding->chained))
         return GPUAES_BAD_ARGUMENT;
     if (stream_binding_enter(binding, &guard) != GPUAES_OK)
         return GPUAES_FAULT;

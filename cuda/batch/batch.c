@@ -29,6 +29,8 @@ static void free_batch(struct gpuaes_batch *batch)
 
 enum gpuaes_status gpuaes_batch_open(struct gpuaes_batch **batch)
 {
+    if (batch == NULL)
+        return GPUAES_BAD_ARGUMENT;
     *batch = NULL;
     struct gpuaes_batch *b = calloc(1, sizeof *b);
     if (b == NULL)
@@ -50,6 +52,8 @@ static void forget_ranges(struct gpuaes_batch *batch)
 
 void gpuaes_batch_reset(struct gpuaes_batch *batch)
 {
+    if (batch == NULL)
+        return;
     if (batch->state == BATCH_UNDER_WAY)
         (void)batch_go_on(batch, 1);
     batch_keys_trim(&batch->keys, BATCH_KEYS_KEPT);
@@ -65,6 +69,8 @@ void gpuaes_batch_reset(struct gpuaes_batch *batch)
 
 void gpuaes_batch_forget(struct gpuaes_batch *batch)
 {
+    if (batch == NULL)
+        return;
     gpuaes_batch_reset(batch);
     batch_keys_trim(&batch->keys, 0);
 }
@@ -164,7 +170,7 @@ static int has_room(struct gpuaes_batch *batch)
 
 static int is_bad(const struct gpuaes_message *m)
 {
-    if ((unsigned)m->op >= GPUAES_BATCH_OPS)
+    if (m == NULL || (unsigned)m->op >= GPUAES_BATCH_OPS)
         return 1;
     const struct gpuaes_mode *mode = gpuaes_modes[m->op];
     if ((m->len % GPUAES_BLOCK != 0 && !mode->hashes) || m->len > GPUAES_BATCH_DEVICE_BYTES ||
@@ -326,6 +332,8 @@ enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch,
                                     const struct gpuaes_message *message)
 {
     uint32_t key = NO_KEY;
+    if (batch == NULL)
+        return GPUAES_BAD_ARGUMENT;
     enum gpuaes_status status = check_state(batch);
     return status == GPUAES_OK ? add(batch, message, &key) : status;
 }
@@ -396,6 +404,10 @@ enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
                                        const size_t *at, const size_t *len, const unsigned char *iv,
                                        size_t *added)
 {
+    if (added != NULL)
+        *added = 0;
+    if (batch == NULL || message == NULL)
+        return GPUAES_BAD_ARGUMENT;
     enum gpuaes_status first = check_state(batch), status = first;
     const uint32_t messages = batch->messages;
     uint32_t key = NO_KEY, like = messages; /* the last message whose memory was looked at */
@@ -449,7 +461,7 @@ static void refuse_all(struct gpuaes_batch *batch)
 
 enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, unsigned flags)
 {
-    if (batch->state != BATCH_OPEN)
+    if (batch == NULL || batch->state != BATCH_OPEN)
         return GPUAES_BAD_ARGUMENT;
     if (batch->messages == 0) {
         batch->result = GPUAES_OK;
@@ -464,19 +476,24 @@ enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, unsigned flag
     return status;
 }
 
+static int is_begun(const struct gpuaes_batch *batch)
+{
+    return batch != NULL && batch->state != BATCH_OPEN;
+}
+
 enum gpuaes_status gpuaes_batch_poll(struct gpuaes_batch *batch)
 {
-    return batch->state == BATCH_OPEN ? GPUAES_BAD_ARGUMENT : batch_go_on(batch, 0);
+    return is_begun(batch) ? batch_go_on(batch, 0) : GPUAES_BAD_ARGUMENT;
 }
 
 enum gpuaes_status gpuaes_batch_wait(struct gpuaes_batch *batch)
 {
-    return batch->state == BATCH_OPEN ? GPUAES_BAD_ARGUMENT : batch_go_on(batch, 1);
+    return is_begun(batch) ? batch_go_on(batch, 1) : GPUAES_BAD_ARGUMENT;
 }
 
 enum gpuaes_status gpuaes_batch_status(const struct gpuaes_batch *batch, size_t number)
 {
-    if (number >= batch->numbers)
+    if (batch == NULL || number >= batch->numbers)
         return GPUAES_BAD_ARGUMENT;
     return (enum gpuaes_status)batch->status[number];
 }

@@ -67,7 +67,7 @@ static struct layout lay_out(const struct gpuaes_device_batch *b)
 
 static int is_bad_size(const struct gpuaes_device_batch *b)
 {
-    if ((unsigned)b->op >= GPUAES_ALL_OPS || b->keys == NULL ||
+    if (b == NULL || (unsigned)b->op >= GPUAES_ALL_OPS || b->keys == NULL ||
         b->count > GPUAES_DEVICE_BATCH_MESSAGES)
         return 1;
     const struct gpuaes_mode *mode = gpuaes_modes[b->op];
@@ -282,6 +282,8 @@ static enum gpuaes_status queue(const struct gpuaes_device_batch *batch, const s
 enum gpuaes_status gpuaes_device_batch_temp_bytes(const struct gpuaes_device_batch *batch,
                                                   size_t *bytes)
 {
+    if (bytes == NULL)
+        return GPUAES_BAD_ARGUMENT;
     *bytes = 0;
     if (is_bad_size(batch))
         return GPUAES_BAD_ARGUMENT;

@@ -209,6 +209,8 @@ enum gpuaes_status gpuaes_device_keys_open(struct gpuaes_device_keys **keys, enu
 {
     struct runtime_guard guard;
     struct source source = {.key = key, .key_bytes = key_bytes, .stream = stream};
+    if (keys == NULL)
+        return GPUAES_BAD_ARGUMENT;
     *keys = NULL;
     if ((unsigned)op >= GPUAES_ALL_OPS || key == NULL || is_bad_size(op, key_bytes) || count == 0 ||
         count > GPUAES_DEVICE_KEYS)

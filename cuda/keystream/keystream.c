@@ -217,6 +217,8 @@ static void tell_statistics(struct gpuaes_keystream *k)
 int gpuaes_keystream_order(struct gpuaes_keystream *k)
 {
     struct runtime_guard guard;
+    if (k == NULL)
+        return 0;
     if (!k->open || k->left != 0 || k->position < k->ask_at)
         return k->left != 0;
     k->open = runtime_enter(&guard);
@@ -230,6 +232,8 @@ int gpuaes_keystream_order(struct gpuaes_keystream *k)
 
 size_t gpuaes_keystream_xor(struct gpuaes_keystream *k, const void *in, void *out, size_t len)
 {
+    if (k == NULL || in == NULL || out == NULL)
+        return 0;
     if (len > k->left)
         len = k->left;
     if (len == 0)
@@ -250,6 +254,8 @@ size_t gpuaes_keystream_xor(struct gpuaes_keystream *k, const void *in, void *ou
 
 void gpuaes_keystream_skip(struct gpuaes_keystream *k, size_t len)
 {
+    if (k == NULL)
+        return;
     size_t made = min_u64(len, k->left);
     if (made != 0) /* there may be no ring yet */
         k->next += made;
@@ -259,12 +265,12 @@ void gpuaes_keystream_skip(struct gpuaes_keystream *k, size_t len)
 
 uint64_t gpuaes_keystream_position(const struct gpuaes_keystream *k)
 {
-    return k->position;
+    return k != NULL ? k->position : 0;
 }
 
 int gpuaes_keystream_is_open(const struct gpuaes_keystream *k)
 {
-    return k->open;
+    return k != NULL && k->open;
 }
 
 /* ---- Open and close ---------------------------------------------------------------- */
@@ -290,6 +296,8 @@ enum gpuaes_status gpuaes_keystream_open(struct gpuaes_keystream **keystream,
                                          const struct gpuaes_key *key,
                                          const unsigned char iv[GPUAES_BLOCK], unsigned flags)
 {
+    if (keystream == NULL)
+        return GPUAES_BAD_ARGUMENT;
     *keystream = NULL;
     if (aes_bad_arguments(key, NULL, NULL, 0) || iv == NULL)
         return GPUAES_BAD_ARGUMENT;

@@ -95,6 +95,8 @@ enum gpuaes_status gpuaes_copy(void *to, const void *from, size_t len)
     struct runtime_guard guard;
     if (len == 0)
         return GPUAES_OK;
+    if (to == NULL || from == NULL)
+        return GPUAES_BAD_ARGUMENT;
     struct device *device = runtime_enter_device(&guard);
     if (device == NULL)
         return GPUAES_NOT_READY;

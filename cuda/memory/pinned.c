@@ -133,6 +133,8 @@ enum gpuaes_status gpuaes_pinned_register(void *p, size_t bytes)
 enum gpuaes_status gpuaes_pinned_unregister(void *p)
 {
     struct runtime_guard guard;
+    if (p == NULL)
+        return GPUAES_BAD_ARGUMENT;
     struct device *device = runtime_enter_device(&guard);
     if (device == NULL)
         return GPUAES_NOT_READY;

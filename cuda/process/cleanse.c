@@ -11,7 +11,7 @@
 
 void gpuaes_cleanse(void *p, size_t bytes)
 {
-    if (bytes == 0)
+    if (p == NULL || bytes == 0)
         return;
     memset(p, 0, bytes);
     /* The compiler must assume that this reads the memory. */

@@ -79,7 +79,7 @@ static int is_met(const struct gpuaes_settings *wanted, const struct gpuaes_sett
 
 int gpuaes_configure(const struct gpuaes_settings *wanted)
 {
-    if (fork_is_child())
+    if (wanted == NULL || fork_is_child())
         return 0;
     (void)pthread_mutex_lock(&settings.lock);
     if (!settings.fixed && settings.configured)
@@ -94,7 +94,7 @@ int gpuaes_configure(const struct gpuaes_settings *wanted)
 
 int gpuaes_get_settings(struct gpuaes_settings *copy)
 {
-    if (fork_is_child())
+    if (copy == NULL || fork_is_child())
         return 0;
     (void)pthread_mutex_lock(&settings.lock);
     *copy = settings.in_force;

@@ -96,6 +96,8 @@ void statistics_reset(void)
 
 void gpuaes_get_statistics(struct gpuaes_statistics *statistics)
 {
+    if (statistics == NULL)
+        return;
     statistics->bytes = atomic_load(&totals.bytes);
     statistics->read_ahead_bytes = atomic_load(&totals.read_ahead);
     statistics->underruns = atomic_load(&totals.underruns);

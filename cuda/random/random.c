@@ -157,6 +157,8 @@ static enum gpuaes_status queue(const struct gpuaes_random *random, const void *
 enum gpuaes_status gpuaes_random_queue(const struct gpuaes_random *random, void *out, void *stream)
 {
     struct runtime_guard guard;
+    if (random == NULL)
+        return GPUAES_BAD_ARGUMENT;
     if (random->count == 0 && (unsigned)random->kind < KINDS)
         return GPUAES_OK;
     if (is_bad(random, out))

@@ -458,7 +458,7 @@ int gpuaes_device(unsigned n, struct gpuaes_device_info *info)
 {
     struct runtime_guard guard;
     struct device *devices[MAX_DEVICES];
-    if (!runtime_enter(&guard))
+    if (info == NULL || !runtime_enter(&guard))
         return 0;
     int found = n < runtime_devices(devices);
     if (found)

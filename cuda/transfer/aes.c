@@ -169,6 +169,8 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
     if (len == 0)
         return GPUAES_OK;
     const struct gpuaes_mode *mode = gpuaes_modes[op];
+    if (mode->takes_iv && iv == NULL)
+        return GPUAES_BAD_ARGUMENT;
     struct job job = {.transform = &aes,
                       .in = in,
                       .out = out,

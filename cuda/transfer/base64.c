@@ -78,7 +78,8 @@ static enum gpuaes_status finish_decode(struct transfer *t, size_t piece)
 
 static enum gpuaes_status run(struct job *job)
 {
-    if (memory_overlap(job->in, job->in_bytes, job->out, job->out_bytes))
+    if ((job->in_bytes != 0 && (job->in == NULL || job->out == NULL)) ||
+        memory_overlap(job->in, job->in_bytes, job->out, job->out_bytes))
         return GPUAES_BAD_ARGUMENT;
     if (job->in_bytes == 0)
         return GPUAES_OK;
@@ -125,7 +126,7 @@ enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, void *out, u
                       .flags = flags,
                       .out_of_place = 1};
     enum gpuaes_status status = run(&job);
-    if (status == GPUAES_BAD_INPUT)
+    if (status == GPUAES_BAD_INPUT && offset != NULL)
         *offset = job.bad;
     return status;
 }

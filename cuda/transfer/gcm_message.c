@@ -15,7 +15,7 @@ enum { IV_BYTES = 12, ZEROS = 1 << 20 };
 
 static int is_bad(const struct gpuaes_gcm_key *key, const struct gpuaes_gcm_message *m)
 {
-    if (key == NULL || !key_size_is_valid(key_size_of(key->schedule.rounds)))
+    if (key == NULL || m == NULL || !key_size_is_valid(key_size_of(key->schedule.rounds)))
         return 1;
     if (m->iv == NULL || m->iv_bytes == 0 || (m->aad == NULL && m->aad_bytes != 0))
         return 1;
