@@ -56,6 +56,7 @@ evp_tests = \
 evp_emulator_tests = \
 	test/evp/gcm_choice_test \
 	test/evp/large_updates_test \
+	test/evp/null_pointers_test \
 	test/evp/read_ahead_lifetime_test \
 	test/evp/secrets_test \
 	test/fault/base64_faults_test \

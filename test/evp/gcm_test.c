@@ -491,6 +491,94 @@ static void check_given_up(void)
            "a new key in mid-message");
 }
 
+/* ---- Parameters that are refused, in part ---------------------------------------------- */
+
+static int set_both(const OSSL_PARAM params[])
+{
+    int result[SIDES];
+    for (int side = 0; side < SIDES; side++)
+        result[side] = EVP_CIPHER_CTX_set_params(contexts[side], params);
+    return agree("parameters", result[OURS], result[THEIRS]);
+}
+
+/* Set in mid-message, whose further text and end are the default provider's. */
+static void check_in_mid_message(const char *what, const OSSL_PARAM params[])
+{
+    for (int encrypt = 0; encrypt < 2; encrypt++) {
+        unsigned char tags[SIDES][TAG];
+        int done = 0, ok = begin(2, encrypt) && add_aad(aad, 5) &&
+                           update(0, 5000, PAGEABLE, PAGEABLE, 0) && set_both(params) &&
+                           update(5000, 2000, PAGEABLE, PAGEABLE, 0) && final(&done) &&
+                           get_tag(TAG, tags) && init(NULL, key, iv, encrypt) &&
+                           update(0, 3000, PAGEABLE, PAGEABLE, 0) && final(&done);
+        tap_ok(ok, "%s in mid-message, %s", what, encrypt ? "encryption" : "decryption");
+    }
+}
+
+static void check_refused_parameters(void)
+{
+    static unsigned char record[13] = {0, 0, 0, 0, 0, 0, 0, 1, 23, 3, 3, 0, 80}, short_record[13];
+    unsigned char fixed[4] = "abc", zeros[TAG] = {0}, *text_value = fixed;
+    size_t twelve = 12, sixteen = 16, zero = 0;
+#define OCTETS(name, bytes, size) OSSL_PARAM_construct_octet_string(name, bytes, size)
+#define SIZE(name, value) OSSL_PARAM_construct_size_t(name, value)
+    const struct {
+        const char *what;
+        OSSL_PARAM params[3];
+    } rows[] = {
+        {"TLS data", {OCTETS("tlsaad", record, 13)}},
+        {"TLS data of a record that is too short", {OCTETS("tlsaad", short_record, 13)}},
+        {"TLS data that are too short", {OCTETS("tlsaad", record, 12)}},
+        {"TLS data after a wrong tag length",
+         {OCTETS("tag", zeros, 0), OCTETS("tlsaad", record, 13)}},
+        {"TLS data, and a tag", {OCTETS("tlsaad", record, 13), OCTETS("tag", zeros, TAG)}},
+        {"TLS data, and a key length", {OCTETS("tlsaad", record, 13), SIZE("keylen", &zero)}},
+        {"a fixed part of the IV, and a tag",
+         {OCTETS("tlsivfixed", fixed, 4), OCTETS("tag", zeros, TAG)}},
+        {"a fixed part that is too short", {OCTETS("tlsivfixed", fixed, 3)}},
+        {"an inverse IV without a fixed part", {OCTETS("tlsivinv", record, 8)}},
+        {"the same length of the IV", {SIZE("ivlen", &twelve)}},
+        {"another length of the IV", {SIZE("ivlen", &sixteen)}},
+        {"another length, and the same again", {SIZE("ivlen", &sixteen), SIZE("ivlen", &twelve)}},
+        {"another length, and a wrong tag", {SIZE("ivlen", &sixteen), OCTETS("tag", zeros, 0)}},
+        {"a length of 0", {SIZE("ivlen", &zero)}},
+        {"a length that is no number", {OCTETS("ivlen", text_value, 3)}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        check_in_mid_message(rows[i].what, rows[i].params);
+}
+
+/* An end without a tag takes what was told of a TLS record. */
+static void check_end_without_tag(void)
+{
+    static unsigned char record[13] = {0, 0, 0, 0, 0, 0, 0, 1, 23, 3, 3, 0, 80};
+    const OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_string("tlsaad", record, 13),
+                                 OSSL_PARAM_construct_end()};
+    int done = 0;
+    tap_ok(begin(2, 0) && update(0, 5000, PAGEABLE, PAGEABLE, 0) && set_both(params) &&
+               final(&done) && !done && init(NULL, key, iv, 0) &&
+               update(0, 16, PAGEABLE, PAGEABLE, 0) && update(16, 3000, PAGEABLE, PAGEABLE, 0),
+           "a decryption without a tag that ends forgets TLS data");
+    tap_ok(begin(2, 0) && update(0, 5000, PAGEABLE, PAGEABLE, 0) && set_both(params) &&
+               call_without_output(NULL, 0) && init(NULL, key, iv, 0) &&
+               update(0, 16, PAGEABLE, PAGEABLE, 0),
+           "and one that ends by a call without input");
+}
+
+/* No byte of the tag of additional data alone comes out behind a shorter tag. */
+static void check_behind_short_tag(void)
+{
+    unsigned char tags[SIDES][TAG] = {{0}};
+    int done = 0, ok = encrypt_text(5000) && begin(2, 0) && set_tag(tag, 4) &&
+                       update(0, 5000, PAGEABLE, PAGEABLE, 0) && final(&done) && done &&
+                       init(NULL, NULL, NULL, 1);
+    for (int side = 0; side < SIDES; side++)
+        (void)EVP_CIPHER_CTX_ctrl(contexts[side], EVP_CTRL_AEAD_GET_TAG, TAG, tags[side]);
+    tap_ok(ok && !memcmp(tags[OURS], tags[THEIRS], TAG), "behind a short tag there is nothing");
+}
+
+/* ---- Messages that are given up, on a stream --------------------------------------------- */
+
 /* What is queued of it is not the next message's. */
 static void check_given_up_on_stream(void)
 {
@@ -726,6 +814,9 @@ int main(void)
     check_iv_lengths();
     check_early_tag();
     check_given_up();
+    check_refused_parameters();
+    check_end_without_tag();
+    check_behind_short_tag();
     check_given_up_on_stream();
     check_made_ivs();
     check_counted_iv_in_device_memory();

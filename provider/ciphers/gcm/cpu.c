@@ -47,12 +47,20 @@ static int turn(struct gcm_context *c, int encrypting)
     return (encrypting ? cpu->encrypt_init : cpu->decrypt_init)(c->cpu, NULL, 0, NULL, 0, NULL);
 }
 
-int gcm_cpu_put_tag(struct gcm_context *c, const unsigned char *tag, size_t bytes)
+static int set_tag(struct gcm_context *c, const unsigned char *tag, size_t bytes)
 {
     OSSL_PARAM params[] = {
         OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, (void *)tag, bytes),
         OSSL_PARAM_construct_end()};
-    return turn(c, 0) && c->cipher->cpu.set_ctx_params(c->cpu, params) && turn(c, c->encrypting);
+    return c->cipher->cpu.set_ctx_params(c->cpu, params);
+}
+
+/* What is behind a shorter tag may be got as well: it is overwritten first. */
+int gcm_cpu_put_tag(struct gcm_context *c, const unsigned char *tag, size_t bytes)
+{
+    static const unsigned char zeros[GPUAES_BLOCK];
+    return turn(c, 0) && set_tag(c, zeros, sizeof zeros) && set_tag(c, tag, bytes) &&
+           turn(c, c->encrypting);
 }
 
 /* 0 also where there is none; the length is what the context says then. */
@@ -99,6 +107,54 @@ static int begin_ctr(struct gcm_context *c, const unsigned char counter[GPUAES_B
         return ctr->encrypt_init(c->ctr, c->key, c->cipher->key_bytes, counter, GPUAES_BLOCK, NULL);
     c->ctr = ctr->newctx(c->provider->cpu.context);
     return c->ctr != NULL && begin_ctr(c, counter);
+}
+
+/* ---- Parameters ------------------------------------------------------------------------ */
+
+/* The keystream from the second byte of a message on, in whose middle parameters are set. */
+static int stream_after(const struct gcm_context *c, const unsigned char *iv, size_t iv_bytes,
+                        const OSSL_PARAM params[], unsigned char stream[GPUAES_BLOCK])
+{
+    const struct cpu_cipher *cpu = &c->cipher->cpu;
+    size_t written;
+    OSSL_PARAM length[] = {OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_IVLEN, &iv_bytes),
+                           OSSL_PARAM_construct_end()};
+    void *context = cpu->newctx(c->provider->cpu.context);
+    if (context == NULL)
+        return 0;
+    memset(stream, 0, GPUAES_BLOCK);
+    int ok = cpu->set_ctx_params(context, length) &&
+             (c->encrypting ? cpu->encrypt_init : cpu->decrypt_init)(
+                 context, c->key, c->cipher->key_bytes, iv, iv_bytes, NULL) &&
+             cpu->update(context, stream, &written, GPUAES_BLOCK, stream, 1);
+    if (ok && params != NULL)
+        (void)cpu->set_ctx_params(context, params);
+    memset(stream, 0, GPUAES_BLOCK);
+    ok = ok && cpu->update(context, stream, &written, GPUAES_BLOCK, stream, GPUAES_BLOCK);
+    cpu->freectx(context);
+    return ok;
+}
+
+int gcm_cpu_goes_on(const struct gcm_context *c, const OSSL_PARAM params[])
+{
+    unsigned char iv[IV_MOST], plain[GPUAES_BLOCK], after[GPUAES_BLOCK];
+    size_t iv_bytes = 0;
+    (void)ERR_set_mark();
+    int ok = get_iv(c, iv, &iv_bytes) && stream_after(c, iv, iv_bytes, NULL, plain) &&
+             stream_after(c, iv, iv_bytes, params, after) &&
+             memcmp(plain, after, GPUAES_BLOCK) == 0;
+    (void)ERR_pop_to_mark();
+    OPENSSL_cleanse(plain, sizeof plain);
+    OPENSSL_cleanse(after, sizeof after);
+    return ok;
+}
+
+/* No additional data changes nothing else; final() would compare the tag that is there. */
+void gcm_cpu_end_tagless(struct gcm_context *c)
+{
+    static const unsigned char nothing[1];
+    size_t written = 0;
+    (void)c->cipher->cpu.cipher(c->cpu, NULL, &written, 0, nothing, 0);
 }
 
 /* ---- The counter ----------------------------------------------------------------------- */

@@ -49,4 +49,16 @@ int gcm_cpu_get_tag(struct gcm_context *context, unsigned char tag[GPUAES_BLOCK]
  */
 int gcm_cpu_put_tag(struct gcm_context *context, const unsigned char *tag, size_t bytes);
 
+/*
+ * Whether the default provider goes on with a message that has had text after these parameters,
+ * which it may refuse in part. Call it before they are set. It is tried on contexts of its own.
+ */
+int gcm_cpu_goes_on(const struct gcm_context *context, const OSSL_PARAM params[]);
+
+/*
+ * Does to the default provider's context what the end of a decryption does where it has no tag: it
+ * forgets the additional data of a TLS record.
+ */
+void gcm_cpu_end_tagless(struct gcm_context *context);
+
 #endif

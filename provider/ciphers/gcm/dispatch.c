@@ -43,12 +43,14 @@ HOT static int decrypt_init(void *context, const unsigned char *key, size_t key_
 SKEY_INITS
 
 /*
- * Whether a call is the default provider's alone: it names none of ours, and nothing that begins a
- * message, is TLS's or an IV's. Each message asks for its tag or tells it, so a few instructions
- * count.
+ * Whether a call is the default provider's alone: it has no parameters, or names none of ours, and
+ * nothing that begins a message, is TLS's or an IV's. Each message asks for its tag or tells it, so
+ * a few instructions count.
  */
 static inline int is_theirs(const struct gcm_context *c, const OSSL_PARAM *params)
 {
+    if (params == NULL)
+        return 1;
     if (!gcm_has_theirs(c))
         return 0;
     for (; params->key != NULL; params++) {

@@ -10,6 +10,7 @@
 #include <openssl/params.h>
 #include <string.h>
 
+#include "provider/ciphers/gcm/cpu.h"
 #include "provider/ciphers/gcm/cuda_stream.h"
 #include "provider/common/device_params.h"
 #include "provider/common/errors.h"
@@ -66,12 +67,12 @@ static int apply_own(struct gcm_context *c, const struct device_params *d)
     return 1;
 }
 
-static size_t get_iv_length(const struct gcm_context *c)
+/* Whether they end a message of ours, also where they are refused as a whole. */
+static int end_ours(const struct gcm_context *c, const OSSL_PARAM params[])
 {
-    size_t bytes = 0;
-    OSSL_PARAM params[] = {OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_IVLEN, &bytes),
-                           OSSL_PARAM_construct_end()};
-    return c->cipher->cpu.get_ctx_params(c->cpu, params) ? bytes : 0;
+    int names_any =
+        names_tls(params) || OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_IVLEN) != NULL;
+    return names_any && !gcm_cpu_goes_on(c, params);
 }
 
 int gcm_set_params(struct gcm_context *c, const OSSL_PARAM params[])
@@ -79,15 +80,13 @@ int gcm_set_params(struct gcm_context *c, const OSSL_PARAM params[])
     struct device_params read;
     if (!read_own(c, params, &read))
         return 0;
-    size_t iv_bytes = get_iv_length(c);
+    int leaves = c->side == GCM_OURS ? end_ours(c, params) : names_tls(params);
     c->iv_bytes = 0;
     c->again = -1;
     int ok = c->cipher->cpu.set_ctx_params(c->cpu, params);
     if (ok && OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_AEAD_TAG) != NULL)
         c->is_tagless = 0;
-    /* Another length of the IV ends a message, as the default provider's context will say. */
-    if (c->side == GCM_OURS ? (ok && names_tls(params)) || iv_bytes != get_iv_length(c)
-                            : names_tls(params))
+    if (leaves)
         gcm_leave_to_cpu(c, CPU_UNSUITED);
     /* Some may have been set where others were refused. */
     ok = apply_own(c, &read) && ok;

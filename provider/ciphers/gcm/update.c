@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/minmax.h"
+#include "provider/ciphers/gcm/cpu.h"
 #include "provider/ciphers/gcm/cuda_stream.h"
 #include "provider/ciphers/gcm/ours.h"
 #include "provider/common/errors.h"
@@ -173,7 +174,15 @@ static int choose(struct gcm_context *c, const struct request *r, struct work *w
     return give_to_cpu(c, r, work);
 }
 
-/* A decryption does not end without a tag; an encryption makes the first. */
+/* A decryption does not end without a tag. */
+static int decrypts_tagless(struct gcm_context *c)
+{
+    if (!c->encrypting)
+        gcm_cpu_end_tagless(c);
+    return !c->encrypting;
+}
+
+/* An encryption makes the first tag. */
 static int end_tagless(struct gcm_context *c, int has_ended)
 {
     if (has_ended)
@@ -205,7 +214,7 @@ __attribute__((noinline)) static int long_update(struct gcm_context *c, const st
         return ok;
     }
     if (r->in == NULL && c->is_tagless && is_final(c, r))
-        return end_tagless(c, c->encrypting && on_cpu(c, r));
+        return !decrypts_tagless(c) && end_tagless(c, on_cpu(c, r));
     if (r->out == NULL && r->in != NULL)
         return add_aad(c, r);
     /* Nothing to do, or refused, or the end of a message that has no text. */
@@ -276,8 +285,8 @@ __attribute__((noinline)) static int other_final(struct gcm_context *c, unsigned
 {
     if (c->side != GCM_OURS) {
         c->is_begun = 1;
-        return end_tagless(c,
-                           c->encrypting && c->cipher->cpu.final(c->cpu, out, out_bytes, outsize));
+        return !decrypts_tagless(c) &&
+               end_tagless(c, c->cipher->cpu.final(c->cpu, out, out_bytes, outsize));
     }
     if (!gcm_stream_sync(c) || !gcm_final_ours(c))
         return 0;
