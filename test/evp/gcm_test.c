@@ -502,17 +502,37 @@ static int set_both(const OSSL_PARAM params[])
 }
 
 /* Set in mid-message, whose further text and end are the default provider's. */
-static void check_in_mid_message(const char *what, const OSSL_PARAM params[])
+static void check_in_mid_message(const char *what, int encrypt, const OSSL_PARAM params[])
 {
-    for (int encrypt = 0; encrypt < 2; encrypt++) {
-        unsigned char tags[SIDES][TAG];
-        int done = 0, ok = begin(2, encrypt) && add_aad(aad, 5) &&
-                           update(0, 5000, PAGEABLE, PAGEABLE, 0) && set_both(params) &&
-                           update(5000, 2000, PAGEABLE, PAGEABLE, 0) && final(&done) &&
-                           get_tag(TAG, tags) && init(NULL, key, iv, encrypt) &&
-                           update(0, 3000, PAGEABLE, PAGEABLE, 0) && final(&done);
-        tap_ok(ok, "%s in mid-message, %s", what, encrypt ? "encryption" : "decryption");
+    unsigned char tags[SIDES][TAG];
+    int done = 0;
+    tap_ok(begin(2, encrypt) && add_aad(aad, 5) && update(0, 5000, PAGEABLE, PAGEABLE, 0) &&
+               set_both(params) && update(5000, 2000, PAGEABLE, PAGEABLE, 0) && final(&done) &&
+               get_tag(TAG, tags) && init(NULL, key, iv, encrypt) &&
+               update(0, 3000, PAGEABLE, PAGEABLE, 0) && final(&done),
+           "%s in mid-message, %s", what, encrypt ? "encryption" : "decryption");
+}
+
+/* Where it is taken, the rest of the IV is random, and the text is not that of the message. */
+static void check_fixed_iv_in_mid_message(const OSSL_PARAM params[])
+{
+    enum { MORE = 32 };
+    unsigned char got[SIDES][MORE], plain[MORE] = {0};
+    int result[SIDES], n;
+    int ok = begin(2, 1) && update(0, 5000, PAGEABLE, PAGEABLE, 0);
+    EVP_CIPHER_CTX *reference = EVP_CIPHER_CTX_new();
+    ok = ok && EVP_EncryptInit_ex2(reference, ciphers[2][THEIRS], key, iv, NULL) &&
+         EVP_EncryptUpdate(reference, seen[0], &n, text, 5000) &&
+         EVP_EncryptUpdate(reference, plain, &n, plain, MORE) && set_both(params);
+    for (int side = 0; side < SIDES; side++) {
+        memset(got[side], 0, MORE);
+        result[side] = EVP_EncryptUpdate(contexts[side], got[side], &n, got[side], MORE);
     }
+    ok = ok && agree("text", result[OURS], result[THEIRS]) &&
+         agree("whether it goes on", memcmp(got[OURS], plain, MORE) == 0,
+               memcmp(got[THEIRS], plain, MORE) == 0);
+    tap_ok(ok, "a fixed part of the IV, and a tag, in mid-message, encryption");
+    EVP_CIPHER_CTX_free(reference);
 }
 
 static void check_refused_parameters(void)
@@ -533,8 +553,6 @@ static void check_refused_parameters(void)
          {OCTETS("tag", zeros, 0), OCTETS("tlsaad", record, 13)}},
         {"TLS data, and a tag", {OCTETS("tlsaad", record, 13), OCTETS("tag", zeros, TAG)}},
         {"TLS data, and a key length", {OCTETS("tlsaad", record, 13), SIZE("keylen", &zero)}},
-        {"a fixed part of the IV, and a tag",
-         {OCTETS("tlsivfixed", fixed, 4), OCTETS("tag", zeros, TAG)}},
         {"a fixed part that is too short", {OCTETS("tlsivfixed", fixed, 3)}},
         {"an inverse IV without a fixed part", {OCTETS("tlsivinv", record, 8)}},
         {"the same length of the IV", {SIZE("ivlen", &twelve)}},
@@ -544,8 +562,12 @@ static void check_refused_parameters(void)
         {"a length of 0", {SIZE("ivlen", &zero)}},
         {"a length that is no number", {OCTETS("ivlen", text_value, 3)}},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        check_in_mid_message(rows[i].what, rows[i].params);
+    const OSSL_PARAM fixed_iv[] = {OCTETS("tlsivfixed", fixed, 4), OCTETS("tag", zeros, TAG),
+                                   OSSL_PARAM_construct_end()};
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof rows[0]; i++)
+        check_in_mid_message(rows[i / 2].what, i % 2 != 0, rows[i / 2].params);
+    check_in_mid_message("a fixed part of the IV, and a tag", 0, fixed_iv);
+    check_fixed_iv_in_mid_message(fixed_iv);
 }
 
 /* An end without a tag takes what was told of a TLS record. */
