@@ -196,7 +196,7 @@ static int open_provider(struct provider *provider)
     }
     (void)snprintf(provider->build, sizeof provider->build, "gpuaes %s, CUDA %s", PACKAGE_VERSION,
                    gpuaes_build());
-    statistics_begin(provider->settings.log != LOG_OFF);
+    statistics_begin(provider->settings.log != LOG_OFF, provider->settings.log == LOG_PROGRESS);
     return 1;
 }
 

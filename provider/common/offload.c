@@ -11,6 +11,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "provider/common/statistics.h"
+
 /* ---- Stacks ------------------------------------------------------------------------- */
 
 /*
@@ -182,6 +184,7 @@ enum gpuaes_status offload(struct work *w, enum offload_call call)
         }
     } while (w->status == GPUAES_NOT_READY && again-- > 0 &&
              gpuaes_start(NULL, NULL, 1) == GPUAES_READY);
+    statistics_tell();
     return w->status;
 }
 

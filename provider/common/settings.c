@@ -162,7 +162,7 @@ int settings_read(struct settings *settings, settings_find_fn *find, const void 
 {
     static const char *const policies[] = {"auto", "gpu", "cpu", NULL};
     static const char *const starts[] = {"auto", "eager", "never", NULL};
-    static const char *const logs[] = {"off", "summary", "debug", NULL};
+    static const char *const logs[] = {"off", "summary", "progress", "debug", NULL};
     const struct reader reader = {find, arg, fault};
     int policy = POLICY_AUTO, start = START_AUTO, log = LOG_OFF;
     uint64_t start_bytes = 128 * MIB, min_bytes = MIN_BYTES_AUTO, most_bytes = (uint64_t)1 << 40;
@@ -171,7 +171,7 @@ int settings_read(struct settings *settings, settings_find_fn *find, const void 
 
     if (!read_word(&reader, "policy", policies, "auto, gpu or cpu", &policy) ||
         !read_word(&reader, "start", starts, "auto, eager or never", &start) ||
-        !read_word(&reader, "log", logs, "off, summary or debug", &log) ||
+        !read_word(&reader, "log", logs, "off, summary, progress or debug", &log) ||
         !read_number(&reader, "start-bytes", NULL, 0, UINT64_MAX, &start_bytes) ||
         !read_number(&reader, "pinned-bytes", NULL, MIB, most_bytes, &pinned_bytes) ||
         !read_number(&reader, "read-ahead-bytes", NULL, 0, most_bytes, &read_ahead_bytes) ||

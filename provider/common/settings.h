@@ -14,7 +14,7 @@
 
 enum policy_setting { POLICY_AUTO, POLICY_GPU, POLICY_CPU };
 enum start_setting { START_AUTO, START_EAGER, START_NEVER };
-enum log_setting { LOG_OFF, LOG_SUMMARY, LOG_DEBUG };
+enum log_setting { LOG_OFF, LOG_SUMMARY, LOG_PROGRESS, LOG_DEBUG };
 
 #define MIN_BYTES_AUTO SIZE_MAX
 

@@ -5,20 +5,32 @@
  */
 #include "provider/common/statistics.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <openssl/params.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cuda/gpuaes.h"
 #include "provider/common/offload.h"
 
 static _Atomic uint64_t cpu_bytes[CPU_REASONS];
 static _Atomic pid_t printing_process; /* 0: nobody prints */
 static atomic_uint generation;         /* forks between the process that loaded us and this one */
+
+/* What the last line said while the process worked. */
+static struct {
+    atomic_int wanted;
+    atomic_flag busy; /* a thread prints: others go on */
+    _Atomic int64_t at;
+    _Atomic uint64_t sum;
+    atomic_uint kinds; /* a bit for each of the figures below that were above 0 */
+} told = {.busy = ATOMIC_FLAG_INIT};
 
 /* ---- Contexts ------------------------------------------------------------------------------ */
 
@@ -47,6 +59,7 @@ void totals_flush(struct totals *totals)
     for (int reason = 0; reason < CPU_REASONS; reason++)
         statistics_add((enum cpu_reason)reason, totals->cpu_bytes[reason]);
     totals_begin(totals);
+    statistics_tell();
 }
 
 /* ---- The process --------------------------------------------------------------------------- */
@@ -110,6 +123,10 @@ static void begin_child(void)
     atomic_fetch_add(&generation, 1);
     for (int reason = 0; reason < CPU_REASONS; reason++)
         atomic_store(&cpu_bytes[reason], 0);
+    atomic_flag_clear(&told.busy);
+    atomic_store(&told.at, 0);
+    atomic_store(&told.sum, 0);
+    atomic_store(&told.kinds, 0);
 }
 
 static void watch_forks(void)
@@ -117,13 +134,15 @@ static void watch_forks(void)
     (void)pthread_atfork(NULL, NULL, begin_child);
 }
 
-void statistics_begin(int summary)
+void statistics_begin(int summary, int progress)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pid_t nobody = 0;
     (void)pthread_once(&once, watch_forks);
     if (summary)
         (void)atomic_compare_exchange_strong(&printing_process, &nobody, getpid());
+    if (progress)
+        atomic_store(&told.wanted, 1);
 }
 
 /* The process that asked; and each child of it that worked, so that servers show it. */
@@ -135,36 +154,78 @@ static int prints(const uint64_t f[FIGURES])
     return atomic_load(&generation) != 0 && f[GPU_BYTES] + f[CPU_BYTES] + f[READ_AHEAD_BYTES] != 0;
 }
 
-/* A broken pipe, or a limit such as sshd puts on its children, must not end them. */
-static void ignore_what_writing_raises(void)
+/*
+ * One write, since workers of a server write together. A broken pipe, or a limit on files such as
+ * sshd puts on its children, must not end the process: what writing raises is taken away.
+ */
+static void say(const char *line, size_t bytes)
 {
-    sigset_t signals;
+    static const int raised[] = {SIGPIPE, SIGXFSZ};
+    sigset_t signals, before, pending;
     (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGPIPE);
-    (void)sigaddset(&signals, SIGXFSZ);
-    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    (void)sigpending(&pending);
+    for (size_t i = 0; i < sizeof raised / sizeof raised[0]; i++)
+        if (!sigismember(&pending, raised[i]))
+            (void)sigaddset(&signals, raised[i]);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, &before);
+    if (write(STDERR_FILENO, line, bytes) < 0 && (errno == EPIPE || errno == EFBIG))
+        (void)sigtimedwait(&signals, NULL, &(struct timespec){0, 0});
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/*
- * Runs when the process exits; makes no CUDA call. The line is one write, since
- * workers of a server end together.
- */
-__attribute__((destructor)) static void print_summary(void)
+static void print(const char *what, const uint64_t f[FIGURES])
 {
-    uint64_t f[FIGURES];
-    collect(f);
-    if (!prints(f))
-        return;
-    ignore_what_writing_raises();
     char line[LINE_SIZE];
     uint64_t all = 0;
     for (int i = 0; i < FIGURES; i++)
         all |= f[i];
     int n =
-        snprintf(line, sizeof line, "gpuaes: summary%s",
+        snprintf(line, sizeof line, "gpuaes: %s%s", what,
                  all == 0 ? " nothing was used: no update of 1 KiB or more came to gpuaes" : "");
     for (int i = 0; i < FIGURES && all != 0; i++)
         n += snprintf(line + n, sizeof line - (size_t)n, " %s=%" PRIu64, names[i], f[i]);
-    (void)snprintf(line + n, sizeof line - (size_t)n, " pid=%ld\n", (long)getpid());
-    (void)fputs(line, stderr);
+    n += snprintf(line + n, sizeof line - (size_t)n, " pid=%ld\n", (long)getpid());
+    say(line, (size_t)n);
+}
+
+/* Runs when the process exits; makes no CUDA call. */
+__attribute__((destructor)) static void print_summary(void)
+{
+    uint64_t f[FIGURES];
+    collect(f);
+    if (prints(f))
+        print("summary", f);
+}
+
+/* ---- While it works ------------------------------------------------------------------------ */
+
+__attribute__((noinline)) static void tell(void)
+{
+    static const enum figure kinds[] = {GPU_BYTES, CPU_BYTES, READ_AHEAD_BYTES, FAULTS};
+    const int64_t second = 1000000000;
+    uint64_t f[FIGURES], sum = 0;
+    unsigned above = 0;
+    int64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
+    collect(f);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        sum += f[kinds[i]];
+        above |= (unsigned)(f[kinds[i]] != 0) << i;
+    }
+    int is_new = (above & ~atomic_load(&told.kinds)) != 0;
+    if (sum == atomic_load(&told.sum) || (!is_new && now - atomic_load(&told.at) < second) ||
+        !prints(f) || atomic_flag_test_and_set(&told.busy))
+        return;
+    int before = errno;
+    print("progress", f);
+    errno = before;
+    atomic_store(&told.at, now);
+    atomic_store(&told.sum, sum);
+    atomic_store(&told.kinds, above);
+    atomic_flag_clear(&told.busy);
+}
+
+void statistics_tell(void)
+{
+    if (__builtin_expect(atomic_load_explicit(&told.wanted, memory_order_relaxed), 0))
+        tell();
 }

@@ -66,8 +66,15 @@ int statistics_get(OSSL_PARAM params[]);
 /*
  * Once the provider is loaded: a forked child counts from 0. With `summary` the line is
  * printed when this process ends, and when a process forked from it ends that has done
- * something.
+ * something; with `progress` also while they work, see statistics_tell().
  */
-void statistics_begin(int summary);
+void statistics_begin(int summary, int progress);
+
+/*
+ * Prints the figures if log=progress is set, they have changed, and the last line is a second old or
+ * lacks a kind of work or a fault that has come since. Call it after work. Without that setting it
+ * is one load.
+ */
+void statistics_tell(void);
 
 #endif

@@ -73,18 +73,31 @@ size_t policy_floor(const struct provider *provider)
 
 /*
  * Asking the driver for the kind of memory costs half a microsecond where its data has left the
- * caches, so what was pageable last time counts as pageable. Not so where the application runs
- * CUDA: the addresses may be a device's since then, and the CPU would crash on them.
+ * caches, so pages that were pageable last time count as pageable: memory is pinned by pages. Not
+ * so where the application runs CUDA: the addresses may be a device's since then, and the CPU would
+ * crash on them.
  */
-static _Thread_local struct {
-    const void *in, *out;
-    size_t len;
-} known_pageable;
+enum { PAGE = 4096 };
+
+static _Thread_local struct pages {
+    uintptr_t begin, end;
+} known_pageable_in, known_pageable_out;
+
+static struct pages pages_of(const void *p, size_t len)
+{
+    uintptr_t begin = (uintptr_t)p;
+    return (struct pages){begin / PAGE * PAGE, (begin + len + PAGE - 1) / PAGE * PAGE};
+}
+
+static int are_known(const struct pages *known, const void *p, size_t len)
+{
+    return (uintptr_t)p >= known->begin && (uintptr_t)p + len <= known->end;
+}
 
 static int is_known_pageable(const struct work *work)
 {
-    return work->in == known_pageable.in && work->out == known_pageable.out &&
-           work->len <= known_pageable.len;
+    return are_known(&known_pageable_in, work->in, work->len) &&
+           are_known(&known_pageable_out, work->out, work->out_len);
 }
 
 /* Sets work->memory. CHOICE_GPU, or CHOICE_GPU_ONLY for device memory. */
@@ -101,9 +114,8 @@ static enum policy_choice find_memory(struct work *work)
     if (work->in_kind == GPUAES_PINNED && work->out_kind == GPUAES_PINNED)
         work->memory = MEMORY_PINNED;
     if (work->in_kind == GPUAES_PAGEABLE && work->out_kind == GPUAES_PAGEABLE) {
-        known_pageable.in = work->in;
-        known_pageable.out = work->out;
-        known_pageable.len = work->len;
+        known_pageable_in = pages_of(work->in, work->len);
+        known_pageable_out = pages_of(work->out, work->out_len);
     }
     return CHOICE_GPU;
 }

@@ -162,6 +162,23 @@ static int a_choice_holds(void)
            figure("cpu-bytes-faster") == (uint64_t)BYTES * (MESSAGES + 2 + 9);
 }
 
+/* Each byte of some pages by itself: the driver is asked about pages. */
+static int bytes_are_asked_for_by_pages(void)
+{
+    enum { PAGE = 4096, BYTES = 4 * PAGE, MOST = 64 };
+    static const unsigned char key[32] = "a key", iv[16] = "an IV";
+    static _Alignas(PAGE) unsigned char text[BYTES];
+    int n, right = 1;
+    EVP_CIPHER_CTX *context = context_open(1, "AES-256-CTR", key, iv, 1, NULL);
+    unsigned before = questions();
+    for (int i = 0; i < BYTES; i++)
+        right &= EVP_CipherUpdate(context, text + i, &n, text + i, 1);
+    unsigned asked = questions() - before;
+    tap_diag("%u questions", asked);
+    EVP_CIPHER_CTX_free(context);
+    return right && asked >= 1 && asked <= MOST;
+}
+
 /* With a device that is ready, and expected to be faster. */
 static int jobs_stay_on_the_cpu(void)
 {
@@ -176,6 +193,8 @@ static const struct case_row cases[] = {
      no_device_is_touched},
     {"small messages make no launch", "GPUAES_START=eager", "", small_messages_make_no_launch},
     {"the first text decides", "GPUAES_MIN_BYTES=10000", "", the_first_text_decides},
+    {"with policy=gpu, bytes are asked for by pages", "GPUAES_POLICY=gpu GPUAES_MIN_BYTES=0", "",
+     bytes_are_asked_for_by_pages},
     {"policy=gpu refuses large updates without a device", "GPUAES_POLICY=gpu", "devices=0",
      policy_gpu_refuses_without_a_device},
     {"so it does without a driver", "GPUAES_POLICY=gpu", "nodriver=1",

@@ -132,6 +132,68 @@ static void say_beyond_limit(void)
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
 }
 
+/* As programs in Go end: no destructor runs. */
+static void leave_at_once(void)
+{
+    update(begin(), LARGE_BYTES);
+    _exit(STATUS);
+}
+
+/* A child is killed. */
+static void be_killed(int signal)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        update(begin(), LARGE_BYTES);
+        raise(signal);
+    }
+    int status = 0;
+    int killed = waitpid(pid, &status, 0) == pid && WIFSIGNALED(status);
+    _exit(killed && WTERMSIG(status) == signal ? STATUS : 1);
+}
+
+static void be_terminated(void)
+{
+    be_killed(SIGTERM);
+}
+
+static void be_killed_at_once(void)
+{
+    be_killed(SIGKILL);
+}
+
+/* Ends without a word of the end. */
+static void work_for_long(void)
+{
+    EVP_CIPHER_CTX *context = begin();
+    update(context, LARGE_BYTES);
+    sleep_ms(1100);
+    update(context, LARGE_BYTES);
+    _exit(STATUS);
+}
+
+/* Far less than a second, as long as this machine runs at all. */
+static void work_in_haste(void)
+{
+    EVP_CIPHER_CTX *context = begin();
+    for (int i = 0; i < 20; i++)
+        update(context, 4096);
+    _exit(STATUS);
+}
+
+/* A reader that has gone away must not end it, nor leave a signal behind. */
+static void tell_nobody(void)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        _exit(1);
+    close(ends[0]);
+    say_to(ends[1]);
+    update(begin(), LARGE_BYTES);
+    sigset_t pending;
+    _exit(sigpending(&pending) == 0 && !sigismember(&pending, SIGPIPE) ? STATUS : 1);
+}
+
 /* Has no device, and learns that in the background. */
 static void miss_device(void)
 {
@@ -170,6 +232,8 @@ static int times(const char *text, const char *word)
 
 #define CPU "GPUAES_POLICY=cpu GPUAES_LOG=summary"
 #define LINE "gpuaes: summary "
+#define PROGRESS "GPUAES_MIN_BYTES=0 GPUAES_LOG=progress"
+#define PROGRESS_LINE "gpuaes: progress "
 
 static const struct {
     const char *what, *settings;
@@ -217,6 +281,42 @@ static const struct {
      0,
      miss_device,
      {"1gpuaes: debug no device: "}},
+    {"log=progress: a process that ends by _exit() has told what the GPU did",
+     PROGRESS,
+     0,
+     leave_at_once,
+     {"1" PROGRESS_LINE "gpu-bytes=2097152 cpu-bytes=0 ", "0" LINE}},
+    {"one that SIGTERM ends, a child too",
+     PROGRESS,
+     0,
+     be_terminated,
+     {"1" PROGRESS_LINE "gpu-bytes=2097152 cpu-bytes=0 ", "0" LINE}},
+    {"one that SIGKILL ends",
+     PROGRESS,
+     0,
+     be_killed_at_once,
+     {"1" PROGRESS_LINE "gpu-bytes=2097152 cpu-bytes=0 ", "0" LINE}},
+    {"one that works for more than a second",
+     PROGRESS,
+     0,
+     work_for_long,
+     {"1" PROGRESS_LINE "gpu-bytes=2097152 ", "1" PROGRESS_LINE "gpu-bytes=4194304 "}},
+    {"no line for each of many updates",
+     PROGRESS,
+     0,
+     work_in_haste,
+     {"1" PROGRESS_LINE "gpu-bytes=4096 ", "0" PROGRESS_LINE "gpu-bytes=8192 "}},
+    {"the CPU's work is told when a context is freed",
+     "GPUAES_POLICY=cpu GPUAES_LOG=progress",
+     0,
+     work,
+     {"1" PROGRESS_LINE "gpu-bytes=0 cpu-bytes=65536 ", "1" LINE}},
+    {"nobody who reads the progress: no signal", PROGRESS, 0, tell_nobody, {NULL}},
+    {"without log=progress there is none",
+     "GPUAES_MIN_BYTES=0 GPUAES_LOG=summary",
+     0,
+     leave_at_once,
+     {"0gpuaes"}},
     {"a broken pipe does not end a process", CPU, 1, say_to_nobody, {NULL}},
     {"a limit on files does not end one", CPU, 1, say_beyond_limit, {NULL}},
 };

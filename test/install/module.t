@@ -149,7 +149,7 @@ my @wrong = (
     ['pinned-bytes', 'all', 'number'],
     ['timeout-ms', '0', 'number'],
     ['timeout-ms', '1 s', 'number'],
-    ['log', 'loud', 'off, summary or debug'],
+    ['log', 'loud', 'off, summary, progress or debug'],
     ['threads', '0', '"auto" or a number from 1 to 64'],
     ['threads', 'Auto', '"auto" or a number from 1 to 64'],
     ['threads', '4x', 'number'],

@@ -246,6 +246,7 @@ static void combine(struct aes_context *c, struct request *r)
 {
     while (r->in_bytes != 0 && gpuaes_keystream_order(c->hot.keystream) && use(c, r) != 0)
         c->ahead.sample_in = SAMPLE_IN;
+    statistics_tell();
 }
 
 /* The rest of a request. */
