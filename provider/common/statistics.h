@@ -71,9 +71,9 @@ int statistics_get(OSSL_PARAM params[]);
 void statistics_begin(int summary, int progress);
 
 /*
- * Prints the figures if log=progress is set, they have changed, and the last line is a second old or
- * lacks a kind of work or a fault that has come since. Call it after work. Without that setting it
- * is one load.
+ * Prints the figures if log=progress is set, they have changed, and the last line is a second old
+ * or lacks a kind of work or a fault that has come since. Call it after work. Without that setting
+ * it is one load.
  */
 void statistics_tell(void);
 
