@@ -1,9 +1,9 @@
 # GPUAES_CUDA
 # Finds nvcc and the architectures to build the kernels for, or an image of them that was
 # built elsewhere. Sets NVCC, CUDA_CPPFLAGS (for cuda.h), CUDA_LIBS (the driver, for an
-# example), CUDA_GENCODE, KERNEL_IMAGE, KERNELS_BUILT, and the conditionals HAVE_CUDA (an
-# nvcc), HAVE_KERNEL_IMAGE, HAVE_KERNELS (either), HAVE_CUDA_H and HAVE_LIBCUDA. The
-# library and the provider link nothing of it.
+# example), CUDA_GENCODE, CUDA12_GENCODE, KERNEL_IMAGE, KERNELS_BUILT, and the conditionals
+# HAVE_CUDA (an nvcc), HAVE_CUDA12 (one of CUDA 12 besides), HAVE_KERNEL_IMAGE, HAVE_KERNELS
+# (compiled or an image), HAVE_CUDA_H and HAVE_LIBCUDA. The library and the provider link nothing of it.
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 AC_DEFUN([GPUAES_CUDA],
 [AC_ARG_WITH([cuda],
@@ -19,6 +19,7 @@ AC_ARG_WITH([kernel-image],
                   [kernels that "make kernel-image" built elsewhere, instead of compiling them])],
   [], [with_kernel_image=no])
 AC_ARG_VAR([NVCC], [CUDA compiler])
+AC_ARG_VAR([NVCC12], [CUDA compiler of CUDA 12, besides a newer one: for drivers before 580])
 AC_ARG_VAR([NVCCFLAGS], [CUDA compiler flags])
 : ${NVCCFLAGS="-O3"}
 
@@ -33,10 +34,15 @@ AS_IF([test "$with_cuda" != no],
   AS_IF([test "$gpuaes_have_cuda" = no && test "$with_cuda" != check],
         [AC_MSG_ERROR([--with-cuda=$with_cuda was given, but no nvcc that works was found])])])
 
-CUDA_CPPFLAGS= CUDA_LIBS= CUDA_GENCODE= gpuaes_have_cuda_h=no
+CUDA_CPPFLAGS= CUDA_LIBS= CUDA_GENCODE= CUDA12_GENCODE= gpuaes_have_cuda_h=no
 gpuaes_cuda_text=no gpuaes_cuda_targets_text=none KERNEL_IMAGE= KERNELS_BUILT=
 AS_IF([test $gpuaes_have_cuda = yes], [_GPUAES_CUDA_TARGETS _GPUAES_CUDA_H])
-AS_IF([test "$with_kernel_image" != no], [_GPUAES_KERNEL_IMAGE])
+AS_IF([test "$with_kernel_image" != no], [_GPUAES_KERNEL_IMAGE],
+      [test $gpuaes_have_cuda = yes && test -n "$NVCC12"], [_GPUAES_CUDA12])
+AS_CASE([$KERNELS_BUILT],
+  [12.* | *', 12.'*], [gpuaes_driver_text='525 or newer'],
+  [?*], [gpuaes_driver_text='580 or newer; NVCC12=NVCC adds kernels for 525'],
+  [gpuaes_driver_text='none is used'])
 AS_IF([test -n "$KERNELS_BUILT"],
       [AC_DEFINE_UNQUOTED([GPUAES_CUDA_BUILD], ["$KERNELS_BUILT"],
                           [Toolkit version and architectures of the kernels.])])
@@ -50,6 +56,8 @@ AM_CONDITIONAL([HAVE_KERNEL_IMAGE], [test -n "$KERNEL_IMAGE"])
 AC_SUBST([CUDA_CPPFLAGS])
 AC_SUBST([CUDA_LIBS])
 AC_SUBST([CUDA_GENCODE])
+AC_SUBST([CUDA12_GENCODE])
+AM_CONDITIONAL([HAVE_CUDA12], [test -n "$CUDA12_GENCODE"])
 AM_CONDITIONAL([HAVE_CUDA], [test $gpuaes_have_cuda = yes])
 AM_CONDITIONAL([HAVE_CUDA_H], [test $gpuaes_have_cuda_h = yes])
 AM_CONDITIONAL([HAVE_LIBCUDA], [test $gpuaes_have_cuda_h = yes && test -n "$CUDA_LIBS"])
@@ -61,7 +69,7 @@ AC_CONFIG_COMMANDS([cuda/kernels.flags],
   AS_IF([cmp -s cuda/kernels.flags.new cuda/kernels.flags 2>/dev/null],
         [rm -f cuda/kernels.flags.new],
         [mv -f cuda/kernels.flags.new cuda/kernels.flags])],
- [gpuaes_kernel_flags='$NVCC $NVCCFLAGS $CUDA_GENCODE $KERNEL_IMAGE'])
+ [gpuaes_kernel_flags='$NVCC $NVCCFLAGS $CUDA_GENCODE $KERNEL_IMAGE ${CUDA12_GENCODE:+$NVCC12 $CUDA12_GENCODE}'])
 ])
 
 # An nvcc may be there and refuse the host compiler, so try it.
@@ -111,6 +119,39 @@ gpuaes_cuda_text="$gpuaes_cuda_version ($NVCC)"
 KERNELS_BUILT="$gpuaes_cuda_version $gpuaes_cuda_targets_text"
 ])
 
+# Kernels of CUDA 12 behind those of a newer one, whose machine code drivers before 580 do not load.
+# There 8.6 and 8.9 run what is compiled for 8.0, and PTX is of no use: such a driver is older than
+# the GPUs that it would be for.
+AC_DEFUN([_GPUAES_CUDA12],
+[AC_MSG_CHECKING([which architectures to build kernels for by NVCC12=$NVCC12])
+gpuaes_cuda12_version=$("$NVCC12" --version 2>&AS_MESSAGE_LOG_FD | sed -n 's/.*release \(@<:@0-9.@:>@*\).*/\1/p')
+gpuaes_nvcc12_knows=" $("$NVCC12" --list-gpu-arch 2>&AS_MESSAGE_LOG_FD | sed 's/compute_//' | tr '\n' ' ') "
+AS_CASE([$gpuaes_cuda12_version],
+  [12.*], [],
+  [AC_MSG_ERROR([it is of CUDA "$gpuaes_cuda12_version", expected 12])])
+AS_IF([test "${gpuaes_cuda_version%%.*}" -gt 12],
+ [gpuaes_cuda12_targets=
+  for gpuaes_arch in $gpuaes_arch_list; do
+      AS_CASE(["$gpuaes_arch,$gpuaes_arch_list ,$gpuaes_nvcc12_knows"],
+        [86,*' 80 '*,* | 89,*' 80 '*,*], [],
+        [*,*,*" $gpuaes_arch "*],
+         [AS_IF([test $gpuaes_arch = 90], [gpuaes_arch=90a])
+          CUDA12_GENCODE="$CUDA12_GENCODE -gencode arch=compute_$gpuaes_arch,code=sm_$gpuaes_arch"
+          gpuaes_cuda12_targets="$gpuaes_cuda12_targets sm_$gpuaes_arch"])
+  done
+  AC_MSG_RESULT([${gpuaes_cuda12_targets:-none that it knows}])],
+ [AC_MSG_RESULT([none: $NVCC is as old])])
+AS_IF([test -n "$CUDA12_GENCODE"],
+ [echo 'extern "C" __global__ void kernel(int *p) { *p = 1; }' >conftest.cu
+  AS_IF(["$NVCC12" $NVCCFLAGS -fatbin -std=c++17 $CUDA12_GENCODE -o conftest.fatbin conftest.cu \
+             >&AS_MESSAGE_LOG_FD 2>&1 && test -s conftest.fatbin], [],
+        [AC_MSG_ERROR([NVCC12=$NVCC12 does not work; config.log has what it said])])
+  rm -f conftest.cu conftest.fatbin
+  gpuaes_cuda_text="$gpuaes_cuda_text and $gpuaes_cuda12_version ($NVCC12)"
+  gpuaes_cuda_targets_text="$gpuaes_cuda_targets_text; of CUDA 12$gpuaes_cuda12_targets"
+  KERNELS_BUILT="$KERNELS_BUILT, $gpuaes_cuda12_version$gpuaes_cuda12_targets"])
+])
+
 # It must be of these very sources: cuda/kernels/manifest compares.
 AC_DEFUN([_GPUAES_KERNEL_IMAGE],
 [AS_CASE([$with_kernel_image],
@@ -127,7 +168,8 @@ KERNELS_BUILT=$("$srcdir/cuda/kernels/manifest" check "$KERNEL_IMAGE" 2>conftest
       AC_MSG_ERROR([--with-kernel-image: $gpuaes_why]); }
 rm -f conftest.err
 AC_MSG_RESULT([built with $KERNELS_BUILT])
-gpuaes_cuda_targets_text="${KERNELS_BUILT#* }, built with ${KERNELS_BUILT%% *} ($KERNEL_IMAGE)"
+gpuaes_cuda_targets_text=$(AS_ECHO(["$KERNELS_BUILT ($KERNEL_IMAGE)"]) |
+    sed -E 's/(@<:@0-9@:>@+@<:@.@:>@@<:@0-9.@:>@+) (@<:@a-z0-9_ @:>@*@<:@a-z0-9@:>@)/\2, built with \1/g')
 ])
 
 AC_DEFUN([_GPUAES_CUDA_H],

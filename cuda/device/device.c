@@ -45,11 +45,12 @@ static int has_image(int driver_version, struct device_reason *reason)
                        "compiled the kernels",
                        getenv("GPUAES_IMAGE"));
     else if (driver_version < oldest)
-        (void)snprintf(reason->text, sizeof reason->text,
-                       "the kernels need driver %s or newer, for CUDA %d.0; this driver is for CUDA "
-                       "%d.%d",
-                       oldest < 13000 ? "525" : "580", oldest / 1000, driver_version / 1000,
-                       driver_version % 1000 / 10);
+        (void)snprintf(
+            reason->text, sizeof reason->text,
+            "the kernels need driver %s or newer, for CUDA %d.0; this driver is for CUDA "
+            "%d.%d",
+            oldest < 13000 ? "525" : "580", oldest / 1000, driver_version / 1000,
+            driver_version % 1000 / 10);
     return oldest != 0 && driver_version >= oldest;
 }
 

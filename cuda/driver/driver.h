@@ -193,8 +193,8 @@ const char *driver_open(struct driver *table);
 const struct driver *driver_of_application(void);
 
 /*
- * An image of all kernels. A driver loads it if it is for a CUDA of the toolkit's major version or a
- * newer one.
+ * An image of all kernels. A driver loads it if it is for a CUDA of the toolkit's major version or
+ * a newer one.
  */
 struct driver_image {
     const void *data; /* for module_load_data */
@@ -202,8 +202,8 @@ struct driver_image {
 };
 
 /*
- * Finds image `n` of this build, from 0, that of the newest toolkit first. Returns 0 where there are
- * not so many: none without a toolkit.
+ * Finds image `n` of this build, from 0, that of the newest toolkit first. Returns 0 where there
+ * are not so many: none without a toolkit.
  */
 int driver_find_image(unsigned n, struct driver_image *image);
 

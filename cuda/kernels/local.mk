@@ -72,9 +72,19 @@ cuda/kernels.fatbin: $(KERNEL_IMAGE) $(KERNEL_IMAGE).manifest $(kernel_files) cu
 	$(AM_V_GEN)$(kernel_manifest) check $(KERNEL_IMAGE) >/dev/null && \
 	    cp $(KERNEL_IMAGE) $@.new && mv -f $@.new $@
 else
-cuda/kernels.fatbin: cuda/kernels/kernels.cu cuda/kernels.flags
+if HAVE_CUDA12
+# For drivers before 580: behind the other one, where image.c looks for it.
+kernels12 = cuda/kernels12.fatbin
+CLEANFILES += $(kernels12)
+$(kernels12): $(kernel_files) cuda/kernels.flags
 	@$(MKDIR_P) $(@D)
-	$(compile_fatbin) $(srcdir)/cuda/kernels/kernels.cu && mv -f $@.new $@
+	$(AM_V_NVCC)$(NVCC12) -fatbin -I$(top_srcdir) --threads 0 -std=c++17 $(NVCCFLAGS) $(CUDA12_GENCODE) \
+	    -o $@.new $(srcdir)/cuda/kernels/kernels.cu && mv -f $@.new $@
+append_kernels12 = truncate -s %16 $@.new && cat $(kernels12) >>$@.new &&
+endif
+cuda/kernels.fatbin: cuda/kernels/kernels.cu cuda/kernels.flags $(kernels12)
+	@$(MKDIR_P) $(@D)
+	$(compile_fatbin) $(srcdir)/cuda/kernels/kernels.cu && $(append_kernels12) mv -f $@.new $@
 -include cuda/kernels.fatbin.d
 endif
 $(cuda_libgpuaes_la_OBJECTS): cuda/kernels.fatbin

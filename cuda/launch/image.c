@@ -24,7 +24,7 @@ __asm__(".pushsection .rodata\n"
 
 extern const unsigned char gpuaes_kernels_image[] __attribute__((visibility("hidden")));
 
-/* What a fat binary begins with. The build pads each to a multiple of IMAGE_ALIGNMENT. */
+/* What a fat binary begins with. The build pads one that another follows. */
 struct fatbin_header {
     uint32_t magic;
     uint16_t version, header_bytes;

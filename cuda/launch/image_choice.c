@@ -36,7 +36,8 @@ static int is_refusal(drv_result r)
     return r == DRV_INVALID_IMAGE || r == DRV_NO_BINARY_FOR_GPU || r == DRV_UNSUPPORTED_PTX;
 }
 
-/* A driver is not asked about images of a later major version: nobody says what it makes of them. */
+/* A driver is not asked about images of a later major version: nobody says what it makes of them.
+ */
 drv_result kernels_load_image(const struct driver *driver, struct kernels *kernels)
 {
     struct driver_image image;

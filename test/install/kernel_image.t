@@ -38,6 +38,8 @@ spew("$image.manifest", $good);
 is(manifest('check', $image)->{out}, "$built\n", 'the right image: what it was built with');
 spew("$image.manifest", $good =~ s/image 1/image 2/r);
 check(qr/\.manifest begins with 'gpuaes kernel image 2', not with 'gpuaes kernel image 1'/, 'a manifest of another format');
+spew("$image.manifest", $good =~ s/^(built: .*)/$1, 12.9 sm_80/mr);
+is(manifest('check', $image)->{out}, "$built, 12.9 sm_80\n", 'with kernels of CUDA 12 besides');
 spew("$image.manifest", $good =~ s/^built: .*/built: 13.5 "; evil/mr);
 check(qr/\.manifest does not say what/, 'a manifest that does not say what it was built with');
 spew("$image.manifest", $good);
@@ -79,5 +81,27 @@ my $library = slurp("$folder/build/cuda/.libs/libgpuaes.so");
 ok(index($library, slurp($image)) > 0, 'and has the image');
 ok(index($library, "$built\0") > 0, 'and says what it was built with');
 is(slurp("$folder/build/cuda/kernels.fatbin.manifest"), $good, 'the image can be carried on');
+
+# Two fat binaries: the header says how long the first is, which is padded to 16 bytes.
+sub fatbin { my ($code) = @_; return pack('L< S< S< Q<', 0xba55ed50, 1, 16, length($code)) . $code }
+my $both = spew("$folder/both.fatbin", (fatbin('new code') . "\0" x 8) . fatbin('old code'));
+spew("$both.manifest", manifest('write', $both, "$built, 12.9 sm_80")->{out});
+my $carried = configure($both);
+is($carried->{status}, 0, 'configure with an image of two toolkits') or diag($carried->{err});
+like($carried->{out}, qr/^  kernels for +sm_80 sm_90a compute_90, built with 13\.5, sm_80, built with 12\.9 \(\S*both\.fatbin\)\n  driver for them +525 or newer$/m,
+    'it says what they are, and which driver loads them');
+my $lists = spew("$folder/list.c", <<'END');
+#include <stdio.h>
+#include "cuda/driver/driver.h"
+int main(void)
+{
+    struct driver_image image;
+    for (unsigned n = 0; driver_find_image(n, &image); n++)
+        printf("%d %.8s\n", image.toolkit, (const char *)image.data + 16);
+}
+END
+my $listed = run(['/bin/sh', '-c', 'cd "$1" && make -s cuda/kernels.fatbin >/dev/null && cc -include build.h -I. -I"$2" -o list "$3" "$2/cuda/launch/image.c" && ./list',
+    'sh', "$folder/build", $source, $lists]);
+is($listed->{out}, "13050 new code\n12090 old code\n", 'the library finds both') or diag($listed->{err});
 
 done_testing();
