@@ -48,10 +48,16 @@ static struct row call_row(struct gcm_call *g, const struct memory *m, unsigned 
     return row;
 }
 
-static void burst_row(const struct memory *m, unsigned bits, int encrypt, size_t length)
+/* `image`: the toolkit of the kernels, if it was forced; else NULL. */
+static void burst_row(const struct memory *m, unsigned bits, int encrypt, size_t length,
+                      const char *image)
 {
     struct gcm_call g;
     struct row row = call_row(&g, m, bits, encrypt, length);
+    if (image != NULL) {
+        row.part = "gcm-images";
+        row.processor = image;
+    }
     measure_rest(length >= GIB ? 0.02 : 0);
     measure_rates(&row, length >= 256 * MIB ? 15 : 51, run_call, &g, (double)length);
     measure_rest(0);
@@ -78,9 +84,25 @@ int part_gcm_kernels(void)
     for (size_t length = 64 * KIB; length <= m.in.bytes; length *= 4)
         for (int encrypt = 1; encrypt >= 0; encrypt--)
             for (unsigned bits = 128; bits <= 256; bits += 64)
-                burst_row(&m, bits, encrypt, length);
+                burst_row(&m, bits, encrypt, length, NULL);
     sustained_row(&m, 1);
     sustained_row(&m, 0);
+    memory_give(&m);
+    return 0;
+}
+
+/* GPUAES_IMAGE stands in the environment. */
+int part_gcm_images(void)
+{
+    struct memory m;
+    char image[32];
+    if (!device_memory_take(&m, "gcm-images", options.quick ? 64 * KIB : 4 * GIB))
+        return 0;
+    int toolkit = gpuaes_device_toolkit(0);
+    (void)snprintf(image, sizeof image, "CUDA %d.%d", toolkit / 1000, toolkit % 1000 / 10);
+    for (size_t length = 64 * KIB; length <= m.in.bytes; length *= 16)
+        for (int encrypt = 1; encrypt >= 0; encrypt--)
+            burst_row(&m, 256, encrypt, length, image);
     memory_give(&m);
     return 0;
 }

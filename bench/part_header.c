@@ -29,9 +29,11 @@ static void print_devices(void)
     struct gpuaes_device_info d;
     unsigned n = 0;
     for (; gpuaes_device(n, &d); n++)
-        printf("# GPU: %s, compute capability %d.%d, %d multiprocessors, driver for CUDA %d.%d\n",
+        printf("# GPU: %s, compute capability %d.%d, %d multiprocessors, driver for CUDA %d.%d, "
+               "kernels of CUDA %d.%d\n",
                d.name, d.compute_major, d.compute_minor, d.multiprocessors, d.driver_version / 1000,
-               d.driver_version % 1000 / 10);
+               d.driver_version % 1000 / 10, gpuaes_device_toolkit(n) / 1000,
+               gpuaes_device_toolkit(n) % 1000 / 10);
     if (n == 0)
         printf("# GPU: none: %s\n", no_device());
 }

@@ -16,6 +16,7 @@ int part_evp_kernels(void);
 int part_base64_kernels(void);
 int part_families(void);
 int part_gcm_kernels(void);
+int part_gcm_images(void);
 int part_gcm_evp(void);
 int part_gcm_small(void);
 int part_gcm_bulk(void);

@@ -28,7 +28,7 @@
  *              CPU seconds of the process per 10^9 bytes, or -
  *   processor  the side that did it, by the bytes that the device is said to have done: gpu, cpu,
  *              mixed; read-ahead, where 0.9 were combined with its keystream; the family of kernels
- *              that was forced; or -
+ *              that was forced, or the toolkit that compiled them; or -
  *   against    what the reference is
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0

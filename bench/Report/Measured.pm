@@ -132,15 +132,24 @@ sub by_direction
 }
 
 # Compared with CTR.
+my $part_of_ctr = sub {
+    my ($row) = @_;
+    return number_text($row->{ours}) . ($row->{ratio} ? sprintf(' (%.2f)', $row->{ratio}) : '');
+};
+
 sub block_gcm_kernels
 {
-    my $part_of_ctr = sub {
-        my ($row) = @_;
-        return number_text($row->{ours}) . ($row->{ratio} ? sprintf(' (%.2f)', $row->{ratio}) : '');
-    };
     return table_by('bytes', 'bytes', 'gcm-kernels',
         by_direction($part_of_ctr, map { ["AES-$_ ", cipher => "AES-$_-GCM"] } 128, 192, 256),
         ['', statistic => 'median'], [', sustained', statistic => 'sustained']);
+}
+
+# By kernels of each toolkit: those before 13.3 lack an instruction.
+sub block_gcm_images
+{
+    my %images = map { $_->{processor} => 1 } rows_like($results, part => 'gcm-images');
+    return table_by('bytes', 'bytes', 'gcm-images',
+        by_direction($part_of_ctr, map { ["$_, ", processor => $_] } reverse(sort keys(%images))), ['']);
 }
 
 sub block_gcm_bulk
