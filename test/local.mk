@@ -18,7 +18,7 @@
 #   clients/   programs of others
 #   python/    the Python package, by pytest
 #   fuzz/      the fuzzing targets
-#   gpu/       what needs a card
+#   gpu/       what is about cards and their drivers
 
 # $(call in_tree, patterns): the files of the sources that match.
 in_tree = $(patsubst $(srcdir)/%,%,$(wildcard $(addprefix $(srcdir)/,$(1))))
@@ -141,7 +141,7 @@ endif
 # Scripts that run against any module, and those that need the emulator.
 evp_scripts = test/includes.t \
 	$(addprefix test/openssl/,late_frees.t programs.t versions.t) \
-	$(bench_scripts) $(call in_tree,test/docs/*.t test/tool/*.t) \
+	$(bench_scripts) $(call in_tree,test/docs/*.t test/tool/*.t) test/gpu/images.t \
 	$(addprefix test/install/,configuration.t installed.t quickstart.t static_client.t)
 emulator_scripts = test/install/kernel_image.t test/install/module.t test/install/reproducible.t \
 	test/support/check.t test/support/rehearsal.t test/support/run_test.t

@@ -120,7 +120,7 @@ my $doctor = gpuaes(['doctor']);
 like($doctor->{out}, qr/^The provider gpuaes \S+ is installed and loads\.$/m, 'doctor: the provider loads');
 like($doctor->{out}, qr/^Programs that read \Q$cnf\E use gpuaes\.$/m, 'doctor: the configuration is right');
 if ($has_device) {
-    like($info->{out}, qr/^GPU 0: .*, compute capability \d+\.\d, \d+ multiprocessors, driver/m, 'info: the GPU');
+    like($info->{out}, qr/^GPU 0: .*, compute capability \d+\.\d, \d+ multiprocessors, driver for CUDA \d+\.\d, kernels of CUDA \d+\.\d$/m, 'info: the GPU');
     like($info->{out}, qr/^CPU: a large update in pageable memory uses up to (?:1 thread|[2-4] threads)$/m, 'info: threads of an update');
     like($doctor->{out}, qr/^GPU 0 can be used: \w.*$/m, 'doctor: the GPU can be used');
     my $offloaded = qr/^Self-test passed: an update of 1 MiB was offloaded, and the GPU's result matches the CPU's\.$/m;
@@ -128,6 +128,15 @@ if ($has_device) {
     like(gpuaes(['doctor'], GPUAES_MIN_BYTES => '1G', GPUAES_POLICY => 'auto')->{out}, $offloaded, 'whatever else goes to it');
     like($doctor->{out}, qr/^All is well\.$/m, 'doctor: all is well');
     is($doctor->{status}, 0, 'and so it ends');
+    SKIP: {
+        skip('needs the emulator', 3) if !$on_emulator;
+        like(gpuaes(['info', '--quick'], GPUAES_EMULATOR => 'driver=12040')->{out}, qr/^GPU 0: .* driver for CUDA 12\.4, kernels of CUDA 12\.9$/m,
+            'info: an older driver and its kernels');
+        my $old = gpuaes(['doctor'], GPUAES_EMULATOR => 'driver=11080');
+        like($old->{out}, qr/^No GPU can be used: the kernels need driver 525 or newer, for CUDA 12\.0; this driver is for CUDA 11\.8\.$/m,
+            'doctor: the driver that is needed');
+        like($old->{out}, qr/^Not all is well\.$/m, 'of which not all is well');
+    }
 } else {
     like($info->{out}, qr/^GPU: none: \w/m, 'info: no GPU, and why');
     like($doctor->{out}, qr/^No GPU can be used: \w.*\n  \w/m, 'doctor: no GPU, why, and what to do');

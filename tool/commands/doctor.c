@@ -111,7 +111,7 @@ static int examine_device(struct library *library)
         return 0;
     }
     for (unsigned n = 0; gpuaes_device(n, &device); n++) {
-        rates_describe(&device, text);
+        rates_describe(n, &device, text);
         (void)printf("GPU %d can be used: %s.\n", device.ordinal, text);
     }
     return 1;

@@ -29,7 +29,7 @@ static void print_devices(int ready, const char *why_not)
     if (!ready)
         (void)printf("GPU: none: %s\n", why_not);
     for (unsigned n = 0; ready && gpuaes_device(n, &device); n++) {
-        rates_describe(&device, text);
+        rates_describe(n, &device, text);
         (void)printf("GPU %d: %s\n", device.ordinal, text);
     }
     gpuaes_get_statistics(&statistics);
@@ -58,6 +58,7 @@ static void print_devices_json(int ready, const char *why_not)
         json_value("compute_minor", "%d", device.compute_minor);
         json_value("multiprocessors", "%d", device.multiprocessors);
         json_value("driver", "%d", device.driver_version);
+        json_value("toolkit", "%d", gpuaes_device_toolkit(n));
         json_close('}');
     }
     json_close(']');

@@ -74,12 +74,15 @@ int rates_wait_for_device(struct library *library, const char **why_not)
     return ready;
 }
 
-void rates_describe(const struct gpuaes_device_info *device, char text[RATES_TEXT])
+void rates_describe(unsigned n, const struct gpuaes_device_info *device, char text[RATES_TEXT])
 {
-    (void)snprintf(
-        text, RATES_TEXT, "%s, compute capability %d.%d, %d multiprocessors, driver for CUDA %d.%d",
-        device->name, device->compute_major, device->compute_minor, device->multiprocessors,
-        device->driver_version / 1000, device->driver_version % 1000 / 10);
+    int toolkit = gpuaes_device_toolkit(n);
+    (void)snprintf(text, RATES_TEXT,
+                   "%s, compute capability %d.%d, %d multiprocessors, driver for CUDA %d.%d, "
+                   "kernels of CUDA %d.%d",
+                   device->name, device->compute_major, device->compute_minor,
+                   device->multiprocessors, device->driver_version / 1000,
+                   device->driver_version % 1000 / 10, toolkit / 1000, toolkit % 1000 / 10);
 }
 
 /* ---- Buffers ------------------------------------------------------------------------------- */

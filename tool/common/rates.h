@@ -35,10 +35,10 @@ const char *rates_forbidden(void);
 /* Waits for the device; 1, or 0 where there is none, and then why. */
 int rates_wait_for_device(struct library *library, const char **why_not);
 
-enum { RATES_TEXT = 160 };
+enum { RATES_TEXT = 192 };
 
-/* Its name and what it has, in words. */
-void rates_describe(const struct gpuaes_device_info *device, char text[RATES_TEXT]);
+/* The name of device `n`, what it has and what runs there, in words. */
+void rates_describe(unsigned n, const struct gpuaes_device_info *device, char text[RATES_TEXT]);
 
 /* Returns how many rows the table has: XTS has none for updates above 16 MiB. */
 int rates_rows(const struct rates_plan *plan);
