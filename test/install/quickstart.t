@@ -73,11 +73,14 @@ END
 }
 mkdir($_) or die "$_: $!" foreach "$folder/home", "$folder/home/bin", "$here/packaging";
 nvcc("$folder/$_", $_) foreach qw(12.4 13.3 13.5);
-symlink("$source/packaging/fetch_nvcc", "$here/packaging/fetch_nvcc") or die;
+run(['cp', "$source/packaging/fetch_nvcc", "$here/packaging/fetch_nvcc"]);
+nvcc("$here/packaging/nvcc_by_nvrtc", '12.9');
+# A machine whose driver loads the kernels of any of them.
+script("$stand_ins/nvidia-smi", 'echo "${DRIVER_IS-580.65.06}"');
 script("$here/configure", tells('configure') . <<'END');
 nvcc=$(command -v nvcc)
-for word; do case $word in NVCC=*) nvcc=${word#NVCC=} ;; esac; done
-echo "NVCC = $nvcc" >Makefile
+for word; do case $word in NVCC=*) nvcc=${word#NVCC=} ;; NVCC12=*) older=${word#NVCC12=} ;; esac; done
+printf 'NVCC = %s\nNVCC12 = %s\n' "$nvcc" "$older" >Makefile
 printf '#!/bin/sh\ncat <<END\n' >config.status
 for word; do printf "'%s' " "$word" >>config.status; done
 chmod 755 config.status
@@ -171,6 +174,30 @@ SKIP: {
     is(calls(['build']), "configure NVCC=$fetched", 'but in a folder where others cannot replace it');
     afresh($cache);
     is(calls(['build']), 'pip, configure', 'offline, after the compiler was removed');
+
+    # Kernels for an older driver, or for one that is not known.
+    installed('13.3');
+    afresh($cache);
+    is(calls(['build'], DRIVER_IS => '550.163.01'), 'pip, configure', 'driver 550, offline: a build without kernels for it');
+    like($said->{out}, qr{^They need driver 580 or newer: }m, 'which is said');
+    installed('12.4');
+    foreach my $driver ('550.163.01', 'No devices were found', '') {
+        afresh($cache);
+        is(calls(['build'], PIP_IS => 'good', DRIVER_IS => $driver), "pip, configure NVCC=$fetched NVCC12=$stand_ins/nvcc",
+            "driver '$driver': nvcc 12.4 in PATH builds kernels for it");
+        is(calls(['build'], DRIVER_IS => $driver), '', 'once');
+    }
+    installed('13.3');
+    afresh();
+    my $by_nvrtc = "$cache/gpuaes/cuda-12.9.86/bin/nvcc";
+    run(['mkdir', '-p', "$cache/gpuaes/cuda-12.9.86/bin"]);
+    run(['touch', $by_nvrtc]);
+    is(calls(['build'], DRIVER_IS => '550.163.01'), "configure NVCC12=$by_nvrtc", 'one that was fetched before does, as these sources have it');
+    is(calls(['build'], DRIVER_IS => '550.163.01'), '', 'once');
+    afresh();
+    is(calls(['build'], DRIVER_IS => '580.65.06'), 'configure', 'driver 580 needs none');
+    installed('12.4');
+    afresh($cache);
 
     foreach my $option ('--with-cuda=no', '--without-cuda', '--with-cuda=/opt/cuda', '--with-kernel-image=/kernels.fatbin') {
         afresh();
