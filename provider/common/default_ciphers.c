@@ -5,7 +5,9 @@
  */
 #include "provider/common/default_ciphers.h"
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/params.h>
 #include <string.h>
 
 static void learn_function(struct cpu_cipher *c, const OSSL_DISPATCH *f)
@@ -73,4 +75,14 @@ void cpu_close(struct cpu *cpu)
         (void)OSSL_PROVIDER_unload(cpu->provider);
     OSSL_LIB_CTX_free(cpu->libctx);
     memset(cpu, 0, sizeof *cpu);
+}
+
+int cpu_get_length(const struct cpu_cipher *cipher, OSSL_PARAM params[])
+{
+    if (params == NULL || params[0].key == NULL || params[1].key != NULL)
+        return 0;
+    if (strcmp(params[0].key, OSSL_CIPHER_PARAM_KEYLEN) == 0)
+        return OSSL_PARAM_set_size_t(params, cipher->key_bytes);
+    return strcmp(params[0].key, OSSL_CIPHER_PARAM_IVLEN) == 0 &&
+           OSSL_PARAM_set_size_t(params, cipher->iv_bytes);
 }

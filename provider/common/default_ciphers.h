@@ -59,4 +59,11 @@ void cpu_close(struct cpu *cpu);
 int cpu_learn(const struct cpu *cpu, const char *names, struct cpu_cipher *cipher,
               int needs_dupctx);
 
+/*
+ * Returns 1 with the value set if `params`, which may be NULL, asks for the length of the key or
+ * of the IV and for nothing else, 0 otherwise. libcrypto asks so at each initialisation, and the
+ * default provider then looks for all names that it knows. For ciphers whose lengths are fixed.
+ */
+int cpu_get_length(const struct cpu_cipher *cipher, OSSL_PARAM params[]);
+
 #endif

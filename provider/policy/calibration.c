@@ -22,44 +22,46 @@
 #include "provider/policy/cost_model.h"
 
 enum { SHORT_SAMPLE = MEASURE_FLOOR, LONG_SAMPLE = 384 << 10, CPU_SAMPLE = 192 << 10 };
-enum { SHORT_ROUNDS = 3, LONG_ROUNDS = 2, CPU_ROUNDS = 3, KINDS = 2 };
+enum { SHORT_ROUNDS = 3, LONG_ROUNDS = 2, CPU_ROUNDS = 3 };
 /* Base64 of the long sample fits. */
 enum { OUT_AT = LONG_SAMPLE, ROOM = OUT_AT + LONG_SAMPLE / 3 * 4 };
 
 /* A device this slow is not sampled at length: its rate stands for the rest. */
 static const double slow_ns = 2e6;
 
-static struct cost_line gpu_lines[POLICY_WORKS][KINDS];
+static struct cost_line gpu_lines[POLICY_WORKS][WORK_MEMORIES];
 
 /* Nanoseconds a byte; 0: not known. */
 static _Atomic double cpu_cached[POLICY_WORKS][KEY_SIZES];
 
 /* ---- The device -------------------------------------------------------------------- */
 
-/* AES in place, which CBC pays for with a copy. */
-static int run_gpu(enum policy_work work, const struct gpuaes_gcm_key *key, unsigned char *buffer,
-                   size_t len)
+/* AES in place in pinned memory, which CBC pays for with a copy. */
+static int run_gpu(enum policy_work work, enum work_memory memory, const struct gpuaes_gcm_key *key,
+                   unsigned char *buffer, size_t len)
 {
     unsigned char iv[GPUAES_BLOCK] = {0}, *out = buffer + OUT_AT;
+    const unsigned char *in = memory == MEMORY_OUT_OF_PLACE ? buffer : out;
     struct gpuaes_gcm_state state = {{0}, {0}};
     if (work == WORK_BASE64_ENCODE)
         return gpuaes_base64_encode(buffer, len, out, 0, GPUAES_WAIT) == GPUAES_OK;
     if (work == WORK_BASE64_DECODE)
         return gpuaes_base64_decode(buffer, len, out, GPUAES_WAIT, NULL) == GPUAES_OK;
     if (work == WORK_GCM_ENCRYPT || work == WORK_GCM_DECRYPT)
-        return gpuaes_gcm((enum gpuaes_op)work, key, &state, out, out, len, GPUAES_WAIT, NULL) ==
+        return gpuaes_gcm((enum gpuaes_op)work, key, &state, in, out, len, GPUAES_WAIT, NULL) ==
                GPUAES_OK;
-    return gpuaes_aes((enum gpuaes_op)work, &key->schedule, iv, out, out, len, GPUAES_WAIT, NULL) ==
+    return gpuaes_aes((enum gpuaes_op)work, &key->schedule, iv, in, out, len, GPUAES_WAIT, NULL) ==
            GPUAES_OK;
 }
 
-static double best_gpu(enum policy_work work, const struct gpuaes_gcm_key *key,
-                       unsigned char *buffer, size_t len, int rounds)
+static double best_gpu(enum policy_work work, enum work_memory memory,
+                       const struct gpuaes_gcm_key *key, unsigned char *buffer, size_t len,
+                       int rounds)
 {
     double best = HUGE_VAL;
     for (int i = 0; i < rounds; i++) {
         int64_t begun = clock_ns(CLOCK_MONOTONIC);
-        if (!run_gpu(work, key, buffer, len))
+        if (!run_gpu(work, memory, key, buffer, len))
             return HUGE_VAL;
         best = min_double(best, clock_ns_since(begun));
         if (i > 0 && best > slow_ns) /* the first call of all allocates */
@@ -68,18 +70,18 @@ static double best_gpu(enum policy_work work, const struct gpuaes_gcm_key *key,
     return best;
 }
 
-static void measure_work(enum policy_work work, int pinned, const struct gpuaes_gcm_key *key,
-                         unsigned char *buffer)
+static void measure_work(enum policy_work work, enum work_memory memory,
+                         const struct gpuaes_gcm_key *key, unsigned char *buffer)
 {
-    double brief = best_gpu(work, key, buffer, SHORT_SAMPLE, SHORT_ROUNDS);
+    double brief = best_gpu(work, memory, key, buffer, SHORT_SAMPLE, SHORT_ROUNDS);
     double lengthy = brief * LONG_SAMPLE / SHORT_SAMPLE;
     if (brief <= slow_ns)
-        lengthy = best_gpu(work, key, buffer, LONG_SAMPLE, LONG_ROUNDS);
+        lengthy = best_gpu(work, memory, key, buffer, LONG_SAMPLE, LONG_ROUNDS);
     if (lengthy < HUGE_VAL)
-        cost_line_set(&gpu_lines[work][pinned], SHORT_SAMPLE, brief, LONG_SAMPLE, lengthy);
+        cost_line_set(&gpu_lines[work][memory], SHORT_SAMPLE, brief, LONG_SAMPLE, lengthy);
 }
 
-static void measure_kind(int pinned, unsigned char *buffer)
+static void measure_memory(enum work_memory memory, unsigned char *buffer)
 {
     static const unsigned char zero_key[32];
     struct gpuaes_gcm_key key;
@@ -90,21 +92,22 @@ static void measure_kind(int pinned, unsigned char *buffer)
     for (enum policy_work work = 0; work < POLICY_WORKS; work++)
         if (work_rows[work].name != NULL &&
             work != WORK_CBC_ENCRYPT) /* one message of it is never for the device */
-            measure_work(work, pinned, &key, buffer);
+            measure_work(work, memory, &key, buffer);
 }
 
 void measure_gpu(void)
 {
     unsigned char *pinned = gpuaes_pinned_alloc(ROOM), *pageable = malloc(ROOM);
-    measure_kind(1, pinned);
-    measure_kind(0, pageable);
+    measure_memory(MEMORY_PINNED, pinned);
+    measure_memory(MEMORY_OUT_OF_PLACE, pageable);
+    measure_memory(MEMORY_IN_PLACE, pageable);
     gpuaes_pinned_free(pinned, ROOM);
     free(pageable);
 }
 
-double measured_gpu_ns(const struct work *work, int pinned)
+double measured_gpu_ns(const struct work *work)
 {
-    return cost_line_ns(&gpu_lines[work->kind][pinned], work->len);
+    return cost_line_ns(&gpu_lines[work->kind][work->memory], work->len);
 }
 
 /* ---- The CPU ------------------------------------------------------------------------ */
@@ -151,6 +154,20 @@ static double measure_cpu(struct provider *provider, enum policy_work work, unsi
     OPENSSL_free(buffer);
     /* Not to be measured again if it failed: then the CPU counts as fast. */
     return best < HUGE_VAL ? best / CPU_SAMPLE : 1e-9;
+}
+
+size_t measured_floor(enum policy_work work, unsigned key_bytes)
+{
+    double rate =
+        atomic_load_explicit(&cpu_cached[work][key_size_index(key_bytes)], memory_order_relaxed);
+    const struct cost_line *lines = gpu_lines[work];
+    size_t from = SIZE_MAX;
+    for (int memory = 0; memory < WORK_MEMORIES; memory++) {
+        if (rate <= 0 || !(cost_line_ns(&lines[memory], MEASURE_FLOOR) < HUGE_VAL))
+            return MEASURE_FLOOR;
+        from = min_u64(from, cost_line_gains_from(&lines[memory], rate));
+    }
+    return from < MEASURE_FLOOR ? MEASURE_FLOOR : from;
 }
 
 double measured_cpu_ns(struct provider *provider, const struct work *work)

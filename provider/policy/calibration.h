@@ -14,7 +14,7 @@
 enum { MEASURE_FLOOR = 64 << 10 };
 
 /*
- * Samples the device on every kind of work, pinned and pageable: some
+ * Samples the device on every kind of work and of memory: some
  * milliseconds, in the device's start thread. It calls nothing in libcrypto,
  * which may be going down at that moment.
  */
@@ -22,9 +22,15 @@ void measure_gpu(void);
 
 /*
  * Expected nanoseconds of work on the device; HUGE_VAL where it was not
- * sampled or did not work. `pinned`: input and output both are.
+ * sampled or did not work.
  */
-double measured_gpu_ns(const struct work *work, int pinned);
+double measured_gpu_ns(const struct work *work);
+
+/*
+ * Returns the length below which work need not be asked about, since the samples of both sides say
+ * that the CPU is faster in any memory: MEASURE_FLOOR where either was not sampled yet.
+ */
+size_t measured_floor(enum policy_work work, unsigned key_bytes);
 
 /*
  * Expected nanoseconds on the CPU with data in its caches. The first call for a

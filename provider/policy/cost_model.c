@@ -7,24 +7,28 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdint.h>
 
 #include "base/minmax.h"
 
 /*
  * The device must be expected to take at most this part of the CPU's time: what
  * the lines do not know (other threads, caches, a busy bus) must not make a program
- * slower than it was. Once it is preferred, it is left when it is not faster any more.
+ * slower than it was. Once it is preferred, less of a gain is enough, but equality is not:
+ * of two sides that seem equal the device is the slower one half of the time.
  */
-static const double margin_by_lines = 0.8;
-static const double margin_by_sight = 0.93; /* both sides were observed */
+static const double margin_by_lines = MODEL_MARGIN;
+static const double margin_by_sight = 0.9; /* both sides were observed */
+static const double margin_to_stay = 0.95;
 
 /* What is expected to take longer than this is not tried soon. */
 static const double soon_below = 4; /* times the other's time */
 
 static const double cpu_limit = 4; /* times the device's time: it is not tried beyond */
 
-/* Sides that are about equal are not tried all the time, either. */
-enum { LEAST_PIECES = 2, MOST_TRIES = 11 };
+/* Sides that are about equal are not tried all the time, either: after so many pieces, and then
+ * after four times as many each time. */
+enum { LEAST_PIECES = 4, MOST_PIECES = 4096, MOST_TRIES = 11 };
 
 static double get(const _Atomic double *value)
 {
@@ -53,6 +57,14 @@ double cost_line_ns(const struct cost_line *line, size_t bytes)
     return ns > 0 ? ns : HUGE_VAL;
 }
 
+size_t cost_line_gains_from(const struct cost_line *line, double ns_per_byte)
+{
+    double fixed = get(&line->fixed);
+    double gain = ns_per_byte * MODEL_MARGIN - get(&line->per_byte);
+    double from = fixed / gain;
+    return gain > 0 && from < (double)PTRDIFF_MAX ? (size_t)from : SIZE_MAX;
+}
+
 /* ---- Choice ------------------------------------------------------------------------ */
 
 static int is_seen(const struct model_cell *cell, enum model_side side)
@@ -64,7 +76,7 @@ static enum model_side find_better(const struct model_cell *cell, const struct m
 {
     double margin = c->seen ? margin_by_sight : margin_by_lines;
     if (atomic_load_explicit(&cell->preferred, memory_order_relaxed) == MODEL_GPU)
-        margin = 1;
+        margin = margin_to_stay;
     return c->ns[MODEL_GPU] < c->ns[MODEL_CPU] * margin ? MODEL_GPU : MODEL_CPU;
 }
 
@@ -78,7 +90,9 @@ static double wait_for_try(const struct model_cell *cell, const struct model_cho
     double first = ns < other * soon_below ? MODEL_SOON : MODEL_LATE;
     unsigned probes = atomic_load_explicit(&cell->probes, memory_order_relaxed);
     double share = min_double(first * (double)(1U << probes), MODEL_RAREST);
-    return max_double(other * LEAST_PIECES * (double)(1U << probes), (ns - other) * share);
+    double least = min_double(LEAST_PIECES * (double)(1U << 2 * probes), MOST_PIECES);
+    double pieces = ns < other * MODEL_DRIFT ? 2 : 1; /* see warms_up() */
+    return max_double(other * least, (ns - other) * pieces * share);
 }
 
 /* One thread alone gets the try. */
@@ -91,6 +105,13 @@ static int takes_try(struct model_cell *cell, double wait)
     unsigned probes = atomic_load(&cell->probes);
     atomic_store(&cell->probes, probes < MOST_TRIES ? probes + 1 : probes);
     return 1;
+}
+
+/* Of a try whose first piece told nothing. */
+static int takes_second(struct model_cell *cell)
+{
+    return atomic_load_explicit(&cell->is_warm, memory_order_relaxed) &&
+           atomic_exchange(&cell->is_warm, 0);
 }
 
 static struct model_choice expect(const struct model_cell *cell, const double line_ns[MODEL_SIDES])
@@ -107,13 +128,30 @@ static struct model_choice expect(const struct model_cell *cell, const double li
 struct model_choice model_choose(struct model_cell *cell, const double line_ns[MODEL_SIDES])
 {
     struct model_choice c = expect(cell, line_ns);
-    c.is_try = takes_try(cell, wait_for_try(cell, &c, !c.side));
+    c.is_try = takes_second(cell) || takes_try(cell, wait_for_try(cell, &c, !c.side));
     if (c.is_try)
         c.side = !c.side;
     return c;
 }
 
 /* ---- Observation -------------------------------------------------------------------- */
+
+/*
+ * The first piece after one of the other side finds the caches as that side left them: a CPU was
+ * seen to take up to 1.2 times as long as with the second. So it tells nothing, unless it
+ * was fast all the same, or so slow that caches do not explain it; and a try goes on for another.
+ */
+static int warms_up(struct model_cell *cell, enum model_side side,
+                    const double line_ns[MODEL_SIDES], double took_ns, int is_preferred)
+{
+    int before = atomic_exchange_explicit(&cell->last, (int)side + 1, memory_order_relaxed);
+    double own = get(&cell->sides[side].factor), other = get(&cell->sides[!side].factor);
+    if (before == 0 || before == (int)side + 1 || took_ns < line_ns[side] * (own > 0 ? own : 1) ||
+        took_ns > line_ns[!side] * (other > 0 ? other : 1) * MODEL_DRIFT)
+        return 0;
+    atomic_store(&cell->is_warm, !is_preferred);
+    return 1;
+}
 
 /* What `now` makes of the factor, where `latest` was observed before it. */
 static double follow(double factor, double latest, double now)
@@ -148,8 +186,10 @@ void model_observe(struct model_cell *cell, enum model_side side, const double l
     double now = took_ns / line_ns[side];
     _Atomic double *factor = &cell->sides[side].factor, *latest = &cell->sides[side].latest;
     int preferred = atomic_load_explicit(&cell->preferred, memory_order_relaxed);
-    put(factor, follow(get(factor), get(latest), now));
-    put(latest, now);
+    if (!warms_up(cell, side, line_ns, took_ns, preferred == (int)side)) {
+        put(factor, follow(get(factor), get(latest), now));
+        put(latest, now);
+    }
     if (preferred == (int)side) {
         add(&cell->held, took_ns * weight);
         add(&cell->stayed, took_ns * weight);

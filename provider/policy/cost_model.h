@@ -32,11 +32,13 @@
 #ifndef GPUAES_PROVIDER_POLICY_COST_MODEL_H
 #define GPUAES_PROVIDER_POLICY_COST_MODEL_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 enum model_side { MODEL_CPU, MODEL_GPU, MODEL_SIDES };
 
 #define MODEL_DRIFT 1.5
+#define MODEL_MARGIN 0.8 /* of the CPU's time, by the lines alone */
 enum { MODEL_SOON = 4, MODEL_LATE = 128, MODEL_RAREST = 8192 };
 
 /* ---- Lines ------------------------------------------------------------------------- */
@@ -53,6 +55,12 @@ void cost_line_set(struct cost_line *line, size_t short_bytes, double short_ns, 
 /* HUGE_VAL where the line was never set. */
 double cost_line_ns(const struct cost_line *line, size_t bytes);
 
+/*
+ * Returns the least length that the line promises in MODEL_MARGIN of a side's time which takes
+ * `ns_per_byte` and no fixed cost; SIZE_MAX where there is none.
+ */
+size_t cost_line_gains_from(const struct cost_line *line, double ns_per_byte);
+
 /* ---- Cells ------------------------------------------------------------------------- */
 
 /* All zeros is a cell of which nothing is known. */
@@ -67,6 +75,8 @@ struct model_cell {
     _Atomic double held;       /* as `stayed`, but since the last probe of the other side */
     _Atomic double waited;     /* for that probe */
     _Atomic unsigned probes;   /* probes without gain, in a row */
+    atomic_int last;           /* the side of the last piece, and 1; 0: there was none */
+    atomic_int is_warm;        /* a try has had its first piece, and needs another */
 };
 
 struct model_choice {

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/key_size.h"
+#include "base/minmax.h"
 #include "provider/common/default_ciphers.h"
 #include "provider/common/errors.h"
 #include "provider/common/provider.h"
@@ -51,7 +52,15 @@ int policy_may_read_ahead(const struct provider *provider)
     return provider->settings.reads_ahead && provider->settings.policy != POLICY_CPU;
 }
 
-size_t policy_floor(const struct provider *provider)
+/* By the samples; where the application runs CUDA, the memory of each work is looked at. */
+static size_t find_floor(enum policy_work work, unsigned key_bytes)
+{
+    if (policy_saw_cuda())
+        return MEASURE_FLOOR;
+    return min_u64(measured_floor(work, key_bytes), POLICY_ASK_AGAIN);
+}
+
+size_t policy_floor(const struct provider *provider, enum policy_work work, unsigned key_bytes)
 {
     const struct settings *s = &provider->settings;
     if (s->policy == POLICY_CPU)
@@ -66,7 +75,7 @@ size_t policy_floor(const struct provider *provider)
         return SIZE_MAX;
     if (has_fixed_minimum(s))
         return s->min_bytes;
-    return s->policy == POLICY_GPU ? STRICT_FLOOR : MEASURE_FLOOR;
+    return s->policy == POLICY_GPU ? STRICT_FLOOR : find_floor(work, key_bytes);
 }
 
 /* ---- Memory -------------------------------------------------------------------------- */
@@ -201,7 +210,7 @@ static void explain(const struct provider *provider, const struct work *work,
 static enum policy_choice choose_by_model(struct provider *provider, struct work *work)
 {
     work->line_ns[MODEL_CPU] = measured_cpu_ns(provider, work);
-    work->line_ns[MODEL_GPU] = measured_gpu_ns(work, work->memory == MEMORY_PINNED);
+    work->line_ns[MODEL_GPU] = measured_gpu_ns(work);
     struct model_cell *cell = cell_of(work);
     struct model_choice choice = model_choose(cell, work->line_ns);
     explain(provider, work, &choice);
@@ -250,7 +259,7 @@ static int is_in_device_memory(struct work *work)
 
 enum policy_choice policy_choose(struct provider *provider, struct work *work)
 {
-    size_t floor = policy_floor(provider);
+    size_t floor = policy_floor(provider, work->kind, work->key_bytes);
     work->cell = NULL;
     work->why = floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
     if (work->len >= MEASURE_FLOOR)

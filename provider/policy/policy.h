@@ -47,17 +47,17 @@ enum policy_choice policy_choose(struct provider *provider, struct work *work);
 void policy_done(const struct work *work, enum model_side side);
 
 /*
- * Work of fewer bytes need not be offered to policy_choose(): the smallest length
- * that may ever be worth it. SIZE_MAX where no work ever will be, in this process
- * and with these settings.
- */
-size_t policy_floor(const struct provider *provider);
-
-/*
  * Where the last work of a context was left to the CPU by choice, it is enough
  * to ask again after so many bytes: then the question costs next to nothing.
  */
 enum { POLICY_ASK_AGAIN = 256 << 10 };
+
+/*
+ * Work of fewer bytes need not be offered to policy_choose(): the smallest length that may
+ * ever be worth it. POLICY_ASK_AGAIN at most where measurements decide; SIZE_MAX where no work
+ * ever will be, in this process and with these settings.
+ */
+size_t policy_floor(const struct provider *provider, enum policy_work work, unsigned key_bytes);
 
 /* The settings decide for the device, not the measurement: policy=gpu, or a fixed min-bytes. */
 int policy_is_forced(const struct provider *provider);

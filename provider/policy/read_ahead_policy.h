@@ -7,6 +7,7 @@
 #define GPUAES_PROVIDER_POLICY_READ_AHEAD_POLICY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Call when there are streams for it. */
 void read_ahead_want(void);
@@ -19,6 +20,16 @@ void read_ahead_prepare(void);
 
 /* Returns 1 unless read-ahead was seen to be slower than this CPU seconds ago. */
 int read_ahead_pays(unsigned key_bytes);
+
+/*
+ * Returns the bytes after which a stream begins to read ahead: READ_AHEAD_SOONEST, and more where
+ * the streams of this process ended soon after they began.
+ */
+enum { READ_AHEAD_SOONEST = 1 << 20 };
+uint64_t read_ahead_begin_after(void);
+
+/* Reports that reading ahead was over, or failed to begin, and for how many bytes it lasted. */
+void read_ahead_note_end(uint64_t bytes);
 
 /* Fewer bytes say more about the clock. */
 enum { READ_AHEAD_OBSERVED = 4 << 10 };

@@ -183,6 +183,54 @@ static void test_wrong_lines(void)
     tap_ok(s.gpu <= 20, "a device that is worse than its samples is left: %u of 10000", s.gpu);
 }
 
+/*
+ * AES-256 in pageable memory on an H100's host, in microseconds: the CPU, the CPU after a piece of
+ * the device, the device, and what samples promise of it. CTR is as measured; of GCM the CPU's
+ * figures are, with a device that lies between them; the last row is made up.
+ */
+static void test_measured(void)
+{
+    enum { BUSY = 50, PIECES = 10000, COUNTED = 1000 }; /* at first the CPU does other work, too */
+    static const struct {
+        const char *name;
+        double cpu, after_gpu, gpu, promised;
+        enum model_side side;
+    } cases[] = {
+        {"CTR of 1 MiB out of place", 216, 231, 225, 147, MODEL_CPU},
+        {"CTR of 1 MiB in place", 233, 232, 169, 147, MODEL_GPU},
+        {"CTR of 16 MiB out of place", 4168, 4663, 1068, 2200, MODEL_GPU},
+        {"GCM of 4 MiB in place", 440, 521, 480, 400, MODEL_CPU},
+        {"sides that are equal", 220, 220, 216, 150, MODEL_CPU},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct model_cell cell = {0};
+        double lines[MODEL_SIDES] = {cases[i].cpu, cases[i].promised};
+        enum model_side before = MODEL_CPU;
+        unsigned right = 0;
+        for (unsigned piece = 0; piece < PIECES; piece++) {
+            enum model_side side = model_choose(&cell, lines).side;
+            double cpu = before == MODEL_GPU ? cases[i].after_gpu : cases[i].cpu;
+            cpu *= piece < BUSY ? 2 : 1;
+            model_observe(&cell, side, lines, side == MODEL_GPU ? cases[i].gpu : cpu, 1);
+            right += piece >= PIECES - COUNTED && side == cases[i].side;
+            before = side;
+        }
+        tap_ok(right >= 960, "%s: the better side gets %u of 1000", cases[i].name, right);
+    }
+}
+
+/* The length from which asking is worth it: an H100's pinned memory, and a core of its host. */
+static void test_gains_from(void)
+{
+    struct cost_line line = {0};
+    cost_line_set(&line, 64 * KIB, 17500, 384 * KIB, 30000);
+    size_t from = cost_line_gains_from(&line, 0.2);
+    tap_ok(from > 64 * KIB && from < 256 * KIB &&
+               cost_line_ns(&line, from + 1) <= 0.2 * MODEL_MARGIN * (double)(from + 1),
+           "64 KiB is not asked about, but from %zu bytes on", from);
+    tap_ok(cost_line_gains_from(&line, 0.03) == SIZE_MAX, "and nothing for a faster core");
+}
+
 static void test_drift(void)
 {
     struct simulation s = begin(core, pinned);
@@ -431,6 +479,8 @@ int main(int argc, char **argv)
     test_slow_device();
     test_fast_cpu();
     test_wrong_lines();
+    test_measured();
+    test_gains_from();
     test_drift();
     test_drift_factor();
     test_noise();

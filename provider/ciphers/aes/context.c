@@ -31,7 +31,9 @@ void aes_context_free(struct aes_context *c)
 {
     aes_flush_totals(c);
     c->cipher->cpu.freectx(c->hot.cpu);
-    OPENSSL_clear_free(c, sizeof *c);
+    /* All that is secret: overwriting the rest would show in short messages. */
+    aes_forget_key(c);
+    OPENSSL_free(c);
 }
 
 struct aes_context *aes_context_copy(const struct aes_context *c)

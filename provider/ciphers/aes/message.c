@@ -19,7 +19,6 @@ struct aes_context *aes_message_new(struct provider *provider, const struct aes_
     struct aes_context *c = aes_context_new(provider, cipher);
     if (c == NULL)
         return NULL;
-    aes_update_thresholds(c);
     policy_context_created(provider);
     return c;
 }

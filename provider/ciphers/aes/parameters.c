@@ -84,6 +84,8 @@ static int lend_iv(struct aes_context *c)
 
 int aes_get_params(struct aes_context *c, OSSL_PARAM params[])
 {
+    if (cpu_get_length(&c->cipher->cpu, params))
+        return 1;
     const OSSL_PARAM *iv = OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_UPDATED_IV);
     int lends = iv != NULL && iv->data_type == OSSL_PARAM_OCTET_PTR && !c->state.iv_lent;
     if ((c->stream.chained || c->stream.lost) && iv != NULL && !aes_stream_sync(c))

@@ -22,10 +22,8 @@ enum { LARGEST_UPDATE = 256 << 10 };
 
 /*
  * A stream that has gone on for so long is expected to go on for as long again: then
- * the 50 us of beginning and ending pay, and from the second length on the milliseconds
- * of allocating pinned memory, too.
+ * the milliseconds of allocating pinned memory pay.
  */
-#define BEGIN_AFTER ((uint64_t)1 << 20)
 #define ALLOCATE_AFTER ((uint64_t)32 << 20)
 
 /* Where it does not pay at the moment; while there is no device yet. */
@@ -114,7 +112,8 @@ static int is_possible(const struct aes_context *c)
 
 static uint64_t enough(const struct aes_context *c)
 {
-    return c->ahead.retry_after > BEGIN_AFTER ? c->ahead.retry_after : BEGIN_AFTER;
+    uint64_t least = policy_is_forced(c->provider) ? READ_AHEAD_SOONEST : read_ahead_begin_after();
+    return c->ahead.retry_after > least ? c->ahead.retry_after : least;
 }
 
 uint64_t aes_read_ahead_distance(const struct aes_context *c)
@@ -148,14 +147,16 @@ static void begin(struct aes_context *c)
         flags = GPUAES_ALLOCATE;
     c->ahead.retry_after = flags == 0 ? ALLOCATE_AFTER : 2 * c->ahead.run;
     if (key == NULL || !find_origin(c, c->ahead.origin, &partial) ||
-        gpuaes_keystream_open(&c->hot.keystream, key, c->ahead.origin, flags) != GPUAES_OK)
+        gpuaes_keystream_open(&c->hot.keystream, key, c->ahead.origin, flags) != GPUAES_OK) {
+        read_ahead_note_end(0);
         return;
+    }
     gpuaes_keystream_skip(c->hot.keystream, partial);
     c->ahead.behind = c->ahead.useless = 0;
     c->ahead.partial = 0;
     c->ahead.turns = 0;
     c->ahead.sample_in = 0;
-    c->ahead.checked_from = policy_floor(c->provider);
+    c->ahead.checked_from = policy_floor(c->provider, WORK_CTR, c->cipher->key_bytes);
 }
 
 static void consider(struct aes_context *c, uint64_t bytes)
@@ -181,6 +182,7 @@ int aes_read_ahead_end(struct aes_context *c)
     if (c->hot.keystream == NULL)
         return 1;
     int ok = aes_read_ahead_sync(c);
+    read_ahead_note_end(gpuaes_keystream_position(c->hot.keystream));
     struct work work = {.keystream = c->hot.keystream};
     (void)offload(&work, OFFLOAD_CLOSE);
     c->hot.keystream = NULL;
@@ -202,7 +204,7 @@ int aes_read_ahead_note(struct aes_context *c, int result, uint64_t bytes, size_
         note_done_by_cpu(c, written);
     else if (c->hot.keystream != NULL)
         return aes_read_ahead_end(c) ? result : REFUSED;
-    else if (!is_cpus)
+    else if (!is_cpus || written > LARGEST_UPDATE)
         aes_read_ahead_forget_run(c);
     else if (result == DONE)
         consider(c, bytes);

@@ -20,6 +20,11 @@ static enum cpu_reason find_others(const struct aes_context *c, size_t floor)
     return aes_is_eligible(c) && floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
 }
 
+static size_t find_floor(const struct aes_context *c)
+{
+    return policy_floor(c->provider, (enum policy_work)aes_op(c), c->cipher->key_bytes);
+}
+
 void aes_update_thresholds(struct aes_context *c)
 {
     (void)aes_add_to_totals(c, 0);
@@ -31,7 +36,7 @@ void aes_update_thresholds(struct aes_context *c)
         return;
     }
     int is_forced = policy_is_forced(c->provider);
-    size_t floor = aes_is_eligible(c) ? policy_floor(c->provider) : SIZE_MAX;
+    size_t floor = aes_is_eligible(c) ? find_floor(c) : SIZE_MAX;
     if (!c->state.finished)
         c->others = find_others(c, floor);
     if (c->state.stays_on_cpu && floor < POLICY_ASK_AGAIN && !is_forced)

@@ -49,8 +49,11 @@ void gcm_context_free(struct gcm_context *c)
     gcm_stream_unbind(c);
     totals_flush(&c->totals);
     c->cipher->cpu.freectx(c->cpu);
+    /* All that is secret: overwriting the rest would show in short messages. */
     forget_key(c);
-    OPENSSL_clear_free(c, sizeof *c);
+    if (c->side == GCM_OURS)
+        OPENSSL_cleanse(&c->ours, sizeof c->ours);
+    OPENSSL_free(c);
 }
 
 struct gcm_context *gcm_context_copy(struct gcm_context *c)
@@ -84,7 +87,8 @@ const struct gpuaes_gcm_key *gcm_schedule(struct gcm_context *c)
 
 void gcm_ask_policy(struct gcm_context *c)
 {
-    c->floor = c->has_key ? policy_floor(c->provider) : SIZE_MAX;
+    enum policy_work work = c->encrypting ? WORK_GCM_ENCRYPT : WORK_GCM_DECRYPT;
+    c->floor = c->has_key ? policy_floor(c->provider, work, c->cipher->key_bytes) : SIZE_MAX;
     c->others = c->has_key && c->floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
 }
 

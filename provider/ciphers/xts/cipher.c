@@ -104,6 +104,14 @@ static struct xts_context *newctx(struct provider *provider, const struct xts_ci
     return c;
 }
 
+static void forget_key(struct xts_context *c)
+{
+    if (c->expanded)
+        OPENSSL_cleanse(&c->schedule, sizeof c->schedule);
+    OPENSSL_cleanse(c->key, sizeof c->key);
+    c->expanded = 0;
+}
+
 static void freectx(void *context)
 {
     struct xts_context *c = context;
@@ -111,7 +119,9 @@ static void freectx(void *context)
         return;
     totals_flush(&c->totals);
     c->cipher->cpu.freectx(c->cpu);
-    OPENSSL_clear_free(c, sizeof *c);
+    /* All that is secret: overwriting the rest would show in short units. */
+    forget_key(c);
+    OPENSSL_free(c);
 }
 
 /* A new context with the same IV. The direction comes with the key. */
@@ -150,9 +160,7 @@ static void *dupctx(void *context)
 static void note_key(struct xts_context *c, const unsigned char *key)
 {
     size_t half = c->cipher->key_bytes;
-    if (c->expanded)
-        OPENSSL_cleanse(&c->schedule, sizeof c->schedule);
-    c->expanded = 0;
+    forget_key(c);
     c->has_key = c->cpu_has_key = 1;
     c->key_encrypting = c->encrypting;
     memcpy(c->key[0], key, half);
@@ -236,7 +244,7 @@ static int final(void *context, unsigned char *out, size_t *out_bytes, size_t ou
 static int get_ctx_params(void *context, OSSL_PARAM params[])
 {
     struct xts_context *c = context;
-    return c->cipher->cpu.get_ctx_params(c->cpu, params);
+    return cpu_get_length(&c->cipher->cpu, params) || c->cipher->cpu.get_ctx_params(c->cpu, params);
 }
 
 static int set_ctx_params(void *context, const OSSL_PARAM params[])

@@ -27,11 +27,16 @@ struct unit {
     size_t bytes, tail; /* of these, so many at the end are the CPU's */
 };
 
+static enum policy_work work_of(const struct xts_context *c)
+{
+    return c->encrypting ? WORK_XTS_ENCRYPT : WORK_XTS_DECRYPT;
+}
+
 void xts_set_thresholds(struct xts_context *c)
 {
-    size_t floor = policy_floor(c->provider);
+    size_t floor = policy_floor(c->provider, work_of(c), c->cipher->key_bytes);
     c->small = policy_is_forced(c->provider) ? 0 : COUNTED;
-    c->large = min_u64(floor, MEASURE_FLOOR); /* a device may come yet */
+    c->large = floor == SIZE_MAX ? MEASURE_FLOOR : floor; /* a device may come yet */
     c->others = floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
     c->stays_on_cpu = 0;
 }
@@ -243,7 +248,7 @@ __attribute__((noinline)) static int
 large_unit(struct xts_context *c, OSSL_FUNC_cipher_update_fn *function, unsigned char *out,
            size_t *out_bytes, size_t outsize, const unsigned char *in, size_t in_bytes)
 {
-    struct work work = {.kind = c->encrypting ? WORK_XTS_ENCRYPT : WORK_XTS_DECRYPT,
+    struct work work = {.kind = work_of(c),
                         .key_bytes = c->cipher->key_bytes,
                         .in = in,
                         .out = out,
