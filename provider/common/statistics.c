@@ -158,22 +158,27 @@ static int prints(const uint64_t f[FIGURES])
  * One write, since workers of a server write together. A broken pipe, or a limit on files such as
  * sshd puts on its children, must not end the process: what writing raises is taken away.
  */
-static void say(const char *line, size_t bytes)
+static void say(const char *line, size_t bytes, int is_last)
 {
     static const int raised[] = {SIGPIPE, SIGXFSZ};
     sigset_t signals, before, pending;
     (void)sigemptyset(&signals);
-    (void)sigpending(&pending);
+    (void)sigemptyset(&pending);
+    if (!is_last)
+        (void)sigpending(&pending);
     for (size_t i = 0; i < sizeof raised / sizeof raised[0]; i++)
         if (!sigismember(&pending, raised[i]))
             (void)sigaddset(&signals, raised[i]);
     (void)pthread_sigmask(SIG_BLOCK, &signals, &before);
-    if (write(STDERR_FILENO, line, bytes) < 0 && (errno == EPIPE || errno == EFBIG))
+    int failed = write(STDERR_FILENO, line, bytes) < 0;
+    if (is_last)
+        return;
+    if (failed && (errno == EPIPE || errno == EFBIG))
         (void)sigtimedwait(&signals, NULL, &(struct timespec){0, 0});
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void print(const char *what, const uint64_t f[FIGURES])
+static void print(const char *what, const uint64_t f[FIGURES], int is_last)
 {
     char line[LINE_SIZE];
     uint64_t all = 0;
@@ -185,16 +190,19 @@ static void print(const char *what, const uint64_t f[FIGURES])
     for (int i = 0; i < FIGURES && all != 0; i++)
         n += snprintf(line + n, sizeof line - (size_t)n, " %s=%" PRIu64, names[i], f[i]);
     n += snprintf(line + n, sizeof line - (size_t)n, " pid=%ld\n", (long)getpid());
-    say(line, (size_t)n);
+    say(line, (size_t)n, is_last);
 }
 
-/* Runs when the process exits; makes no CUDA call. */
+/*
+ * Runs when the process exits; makes no CUDA call. What writing raises stays blocked, not taken
+ * away: the filter of sshd's child before login ends it at sigpending() and sigtimedwait().
+ */
 __attribute__((destructor)) static void print_summary(void)
 {
     uint64_t f[FIGURES];
     collect(f);
     if (prints(f))
-        print("summary", f);
+        print("summary", f, 1);
 }
 
 /* ---- While it works ------------------------------------------------------------------------ */
@@ -216,7 +224,7 @@ __attribute__((noinline)) static void tell(void)
         !prints(f) || atomic_flag_test_and_set(&told.busy))
         return;
     int before = errno;
-    print("progress", f);
+    print("progress", f, 0);
     errno = before;
     atomic_store(&told.at, now);
     atomic_store(&told.sum, sum);
