@@ -70,9 +70,20 @@ static double best_gpu(enum policy_work work, enum work_memory memory,
     return best;
 }
 
+static int is_slow(const struct cost_line *line)
+{
+    double brief = cost_line_ns(line, SHORT_SAMPLE);
+    return brief > slow_ns && brief < HUGE_VAL;
+}
+
 static void measure_work(enum policy_work work, enum work_memory memory,
                          const struct gpuaes_gcm_key *key, unsigned char *buffer)
 {
+    /* So slow a device takes as long in any memory. */
+    if (memory != MEMORY_PINNED && is_slow(&gpu_lines[work][MEMORY_PINNED])) {
+        gpu_lines[work][memory] = gpu_lines[work][MEMORY_PINNED];
+        return;
+    }
     double brief = best_gpu(work, memory, key, buffer, SHORT_SAMPLE, SHORT_ROUNDS);
     double lengthy = brief * LONG_SAMPLE / SHORT_SAMPLE;
     if (brief <= slow_ns)

@@ -157,6 +157,8 @@ static void fetch(const char *order, OSSL_LIB_CTX *context, const char *defaults
 
 enum { PROVIDERS = 4 };
 
+static OSSL_PROVIDER *loaded[PROVIDERS];
+
 static OSSL_LIB_CTX *load(const char *const order[PROVIDERS])
 {
     OSSL_LIB_CTX *context = OSSL_LIB_CTX_new();
@@ -166,9 +168,18 @@ static OSSL_LIB_CTX *load(const char *const order[PROVIDERS])
     STAND_INS(ADD)
 #undef ADD
     for (int i = 0; i < PROVIDERS && order[i] != NULL; i++)
-        if (OSSL_PROVIDER_load(context, order[i]) == NULL)
+        if ((loaded[i] = OSSL_PROVIDER_load(context, order[i])) == NULL)
             abort();
     return context;
+}
+
+static void unload(OSSL_LIB_CTX *context)
+{
+    for (int i = 0; i < PROVIDERS && loaded[i] != NULL; i++) {
+        OSSL_PROVIDER_unload(loaded[i]);
+        loaded[i] = NULL;
+    }
+    OSSL_LIB_CTX_free(context);
 }
 
 int main(void)
@@ -183,12 +194,12 @@ int main(void)
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
             fetch(n == 0 ? "gpuaes last" : "gpuaes first", context, rows[i].defaults, rows[i].query,
                   rows[i].cipher, rows[i].wanted);
-        OSSL_LIB_CTX_free(context);
+        unload(context);
     }
     OSSL_LIB_CTX *context = load(without);
     fetch("without gpuaes", context, ALONE, NULL, "AES-256-CTR", "default");
     fetch("without gpuaes", context, TPM2, NULL, "AES-256-CFB", "tpm2");
     fetch("without gpuaes", context, TPM2, "provider!=fips", "AES-256-CTR", "default");
-    OSSL_LIB_CTX_free(context);
+    unload(context);
     return tap_done();
 }

@@ -3,6 +3,7 @@
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
 import gc
+import re
 
 import pytest
 
@@ -48,8 +49,9 @@ def test_gcm_of_a_list(rng, device_array, cuda_stream):
     )
     run(again)
     assert [out.tobytes() for out in batch.out] == texts
-    again.queue()  # the text is no ciphertext: none but the empty one is authentic
-    with pytest.raises(InvalidTag, match=r"messages \[1, 2, 3, 4\] are not authentic"):
+    again.queue()  # the text is no ciphertext, but for that of the empty one, and perhaps of a byte
+    wrong = [i for i, text in enumerate(texts) if text != sealed[i][:-16]]
+    with pytest.raises(InvalidTag, match=rf"messages {re.escape(str(wrong))} are not authentic"):
         again.check()
     assert statuses(again) == [0, 7, 7, 7, 7]
     assert [out.tobytes() for out in batch.out] == [bytes(size) for size in SIZES]

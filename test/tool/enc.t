@@ -445,7 +445,7 @@ SKIP: {
     close($file);
     my $through_pipe = sub {
         my ($answer, $seconds) = @_;
-        return run(['/bin/sh', '-c', '"$0" enc -aes-256-ctr -K 00 -iv 00 -threads 1 -in "$1" | '
+        return run(['/bin/sh', '-c', '"$0" enc -aes-256-ctr -K 00 -iv 00 -threads 1 -bufsize 65536 -in "$1" | '
                     . '(dd bs=1M count=40 iflag=fullblock of=/dev/null 2>/dev/null; sleep "$2"; cat >/dev/null)', $gpuaes_command,
                 "$folder/large", $seconds], env => {%auto, GPUAES_TEST_OFFLOAD => $answer});
     };
