@@ -682,6 +682,109 @@ GPUAES_API enum gpuaes_status gpuaes_device_batch_queue(const struct gpuaes_devi
                                                         void *temp, size_t temp_bytes,
                                                         void *stream);
 
+/* ---- Messages on a stream of the application ----------------------------------------- */
+
+/*
+ * Many messages, each with its own place, length, IV, additional data and tag, which kernels read
+ * from arrays in device memory: the host does nothing for each of them, and an earlier kernel of
+ * the stream may have written the arrays. NIST SP 800-38A and 800-38D, IEEE Std 1619.
+ *
+ * Each array has an element for each message, lies in memory that the device reaches, and is
+ * aligned to its element; it is read in the order of the stream, and must stay until the stream has
+ * passed the work. What elements point to is such memory, too, at any alignment. `in` and `out` of
+ * a message are the same or do not overlap. Nothing else that is written (`out`, `tag`, `status`,
+ * the temporary memory) overlaps anything that is read or written. The library cannot check these
+ * addresses: a kernel that uses a wrong one is a fault of the device, as in any kernel of the
+ * application.
+ *
+ * Begin with a struct of zeros, in which struct_bytes is set: members that a later version adds are
+ * 0 then, and change nothing.
+ */
+enum {
+    GPUAES_QUEUE_MESSAGES = 1 << 24,
+    GPUAES_QUEUE_BYTES = 1 << 30,      /* of a message */
+    GPUAES_QUEUE_UNIT_BYTES = 1 << 24, /* of XTS: 2^20 blocks, IEEE Std 1619 section 5.1 */
+    GPUAES_QUEUE_AAD_BYTES = 1 << 16   /* of a message of GCM; also of its IV */
+};
+struct gpuaes_messages {
+    size_t struct_bytes; /* sizeof(struct gpuaes_messages) */
+    enum gpuaes_op op;   /* any; all messages of a call have one */
+    size_t count;        /* up to GPUAES_QUEUE_MESSAGES; 0: nothing is queued */
+    size_t max_bytes;    /* of the longest message, or more: up to GPUAES_QUEUE_BYTES, of XTS
+                            GPUAES_QUEUE_UNIT_BYTES. Much more than that costs speed */
+
+    /*
+     * Keys, of which one kind is given. One key for all messages: a schedule in memory of the CPU,
+     * not needed after the return; of XTS also that of tweaks. It becomes a parameter of launches:
+     * a graph that captured them keeps a copy.
+     */
+    const struct gpuaes_key *key, *tweak_key;
+    /*
+     * Or raw keys of key_bytes bytes in device memory, at any alignment: 16, 24 or 32, of XTS 32 or
+     * 64, the second half of which is for tweaks. `keys` points to that of each message. Or they
+     * follow each other at key_table, key_count of them, and key_index has a number for each
+     * message; without it, message n has key n. Nothing is made of them that outlasts a launch.
+     */
+    const void *const *keys;
+    const void *key_table;
+    const uint32_t *key_index;
+    size_t key_count, key_bytes;
+
+    const void *const *in;
+    void *const *out;
+    const size_t *bytes; /* multiples of 16; of CTR and GCM any, also 0; of XTS from 16 */
+    const unsigned char *const *iv; /* not used by ECB; of XTS the tweak, which is encrypted here */
+    size_t iv_bytes;                /* 16; of GCM 1 to GPUAES_QUEUE_AAD_BYTES, best 12 */
+    const void *const *aad;         /* GCM; NULL: there is none */
+    const size_t *aad_bytes;        /* each up to GPUAES_QUEUE_AAD_BYTES */
+    unsigned char *const *tag;      /* GCM: written by encryption, compared by decryption */
+    size_t tag_bytes;               /* 12 to 16, or 4 or 8 */
+
+    /*
+     * Written: enum gpuaes_status of each. OK; BAD_ARGUMENT for a length of text or additional data
+     * that is out of its range, for a number without a key, and in encryption of XTS for a key of
+     * two equal halves; BAD_TAG. Unless it is OK, all of `out` is zeros, up to max_bytes, also
+     * where it is `in`, and no tag is written; other messages are not affected. Until the stream
+     * has passed the work, `out` may hold text that is not authentic.
+     */
+    uint32_t *status;
+};
+
+/*
+ * Returns how much temporary memory gpuaes_queue() takes at most for messages like these, on any
+ * device: some 44 bytes for a message, of CBC decryption 64 MiB more at most. `op`, `count` and
+ * max_bytes are looked at. Returns 0 if they are out of their range.
+ */
+GPUAES_API size_t gpuaes_queue_temp_bytes(const struct gpuaes_messages *messages);
+
+/*
+ * Queues the messages on `stream`, a CUstream (or cudaStream_t) of the primary context of a device
+ * in use; NULL is the legacy default stream of `device`, CUDA's ordinal, which is ignored
+ * otherwise, but for CU_STREAM_PER_THREAD. Does not wait, but that the first GCM of a device waits
+ * for its self-test, and not for the stream. The host's work does not depend on the number of
+ * messages. The struct is not needed after the return. Several threads may queue at once, each with
+ * its own `temp`: device memory, aligned to 256, of which small work needs none. What it holds
+ * afterwards is no secret.
+ *
+ * The stream may be captured into a CUDA graph, whose runs then read the arrays anew, and use the
+ * same temporary memory: one after the other.
+ *
+ * Returns OK when all is queued; NOT_READY; BAD_ARGUMENT, with nothing queued, and with a sentence
+ * in gpuaes_queue_error(); BUSY for the legacy stream, where that would invalidate a capture;
+ * FAULT, also where the device had been lost before: some of it may be queued then.
+ *
+ * Timing does not depend on data, keys or tags.
+ */
+GPUAES_API enum gpuaes_status gpuaes_queue(const struct gpuaes_messages *messages, void *temp,
+                                           size_t temp_bytes, void *stream, int device);
+
+/*
+ * Returns what was wrong with the arguments of the calling thread's last gpuaes_queue() that
+ * returned BAD_ARGUMENT, such as "tag_bytes is 3; expected 12 to 16, 8 or 4"; "" before. Valid
+ * until the next one.
+ */
+GPUAES_API const char *gpuaes_queue_error(void);
+
 /* ---- Random numbers in device memory ------------------------------------------------- */
 
 /*

@@ -38,6 +38,8 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/launch/batch.c \
 	cuda/launch/device_batch.c \
 	cuda/launch/gcm_batch.c \
+	cuda/launch/message.c cuda/launch/message.h \
+	cuda/queue/queue.c \
 	cuda/launch/random.c \
 	cuda/launch/gcm.c \
 	cuda/kernels/common/arguments.h \

@@ -21,6 +21,7 @@ static void advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks, const 
 
 const struct gpuaes_mode gpuaes_gcm_encrypt_mode = {.name = "gcm_encrypt",
                                                     .batch_mode = AES_BATCH_GCM,
+                                                    .message_mode = MESSAGE_GCM,
                                                     .takes_iv = 1,
                                                     .hashes = 1,
                                                     .large_from = 6,
@@ -28,6 +29,7 @@ const struct gpuaes_mode gpuaes_gcm_encrypt_mode = {.name = "gcm_encrypt",
                                                     .advance = advance};
 const struct gpuaes_mode gpuaes_gcm_decrypt_mode = {.name = "gcm_decrypt",
                                                     .batch_mode = AES_BATCH_GCM,
+                                                    .message_mode = MESSAGE_GCM,
                                                     .takes_iv = 1,
                                                     .hashes = 1,
                                                     .large_from = 6,

@@ -38,6 +38,7 @@ static void advance(unsigned char tweak[GPUAES_BLOCK], uint64_t blocks, const un
 
 const struct gpuaes_mode gpuaes_xts_encrypt = {.name = "xts_encrypt",
                                                .batch_mode = AES_BATCH_XTS,
+                                               .message_mode = MESSAGE_XTS,
                                                .takes_iv = 1,
                                                .secret_iv = 1,
                                                .pairs = 1,
@@ -46,6 +47,7 @@ const struct gpuaes_mode gpuaes_xts_encrypt = {.name = "xts_encrypt",
 
 const struct gpuaes_mode gpuaes_xts_decrypt = {.name = "xts_decrypt",
                                                .batch_mode = AES_BATCH_XTS,
+                                               .message_mode = MESSAGE_XTS,
                                                .decrypts = 1,
                                                .takes_iv = 1,
                                                .secret_iv = 1,

@@ -214,6 +214,10 @@ static inline void __threadfence()
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
+static inline void __threadfence_block()
+{
+    __threadfence();
+}
 
 /* ---- Atomics: CUDA's overloads, relaxed as there --------------------------- */
 

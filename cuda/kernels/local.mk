@@ -19,6 +19,8 @@ KERNEL_SOURCES = \
 	cuda/kernels/aes/gcm/aes_gcm.cu \
 	cuda/kernels/aes/gcm/aes_gcm_hybrid.cu \
 	cuda/kernels/aes/gcm/gcm_powers.cu \
+	cuda/kernels/aes/message/message.cu \
+	cuda/kernels/aes/message/message_plan.cu \
 	cuda/kernels/aes/random/random.cu \
 	cuda/kernels/aes/xts/aes_xts.cu
 EXTRA_DIST += \
@@ -46,6 +48,11 @@ EXTRA_DIST += \
 	cuda/kernels/aes/hybrid/hybrid_ctr.cuh \
 	cuda/kernels/aes/hybrid/hybrid_inside.cuh \
 	cuda/kernels/common/intrinsics.cuh \
+	cuda/kernels/aes/message/message.cuh \
+	cuda/kernels/aes/message/message_blocks.cuh \
+	cuda/kernels/aes/message/message_counter.cuh \
+	cuda/kernels/aes/message/message_key.cuh \
+	cuda/kernels/aes/message/message_stage.cuh \
 	cuda/kernels/aes/no_hash.cuh \
 	cuda/kernels/aes/random/random_elements.cuh \
 	cuda/kernels/kernels.cu \

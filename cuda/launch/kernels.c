@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/minmax.h"
+#include "cuda/launch/message.h"
 #include "cuda/process/statistics.h"
 
 enum {
@@ -111,6 +112,7 @@ static drv_result load_all(const struct driver *driver, drv_device device, struc
         (r = kernels_load_batch(driver, kernels, shared)) != DRV_SUCCESS ||
         (r = kernels_load_gcm_batch(driver, kernels)) != DRV_SUCCESS ||
         (r = kernels_load_device_batch(driver, kernels)) != DRV_SUCCESS ||
+        (r = kernels_load_message(driver, kernels, shared)) != DRV_SUCCESS ||
         (r = kernels_load_random(driver, kernels, shared)) != DRV_SUCCESS ||
         (r = driver->module_get_function(&kernels->base64_encode, kernels->module,
                                          "base64_encode")) != DRV_SUCCESS)

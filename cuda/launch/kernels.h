@@ -34,6 +34,19 @@ enum device_batch_kernel {
     DEVICE_BATCH_KERNELS
 };
 
+/* Of messages: what kernels do, with one key or with a raw key for each. */
+enum message_kind {
+    MESSAGE_KIND_CTR,
+    MESSAGE_KIND_GCM,
+    MESSAGE_KIND_ENCRYPT,
+    MESSAGE_KIND_DECRYPT,
+    MESSAGE_KINDS
+};
+struct message_kernels {
+    drv_function function[KEY_SIZES];
+    unsigned tables, threads;
+};
+
 struct kernels {
     drv_module module;
     drv_function aes[GPUAES_ALL_OPS][AES_KERNELS][KEY_SIZES]; /* NULL: not on this device */
@@ -43,6 +56,8 @@ struct kernels {
     drv_function batch_hybrid[KEY_SIZES]; /* of one key; NULL: not on this device */
     drv_function batch_chain, batch_expand, gcm_batch[GCM_BATCH_KERNELS];
     drv_function device_batch[DEVICE_BATCH_KERNELS];
+    struct message_kernels message[MESSAGE_KINDS][2];
+    drv_function message_plan, message_chain;
     unsigned batch_shared[2];                /* bytes: for one key, for many */
     unsigned batch_lane_keys;                /* see aes_batch_arguments */
     drv_function random_small, random_large; /* large: NULL: not on this device */

@@ -315,6 +315,83 @@ struct device_keys_arguments {
 };
 
 /*
+ * Messages that arrays in device memory describe: struct gpuaes_messages of gpuaes.h. extern "C"
+ * void message_KIND_SIZE_ROUNDS(const struct message_arguments), KIND ctr, gcm, encrypt or decrypt
+ * (of ECB, CBC, XTS) with one key, or those with _raw with a raw key for each message; SIZE small
+ * or large. A launch does all of the messages: it reads the arrays, encrypts, hashes, makes or
+ * compares tags, writes statuses and zeros the output of messages that are not OK.
+ *
+ * Without `plan` the grid has count / per_block blocks, rounded up, and a message's segments lie in
+ * one of them: per_block * segments is at most the threads of a block. With `plan`, one block a
+ * multiprocessor, behind message_plan on the stream, whose grid has count / (threads *
+ * MESSAGE_TILE) blocks, and before which *plan is zero. CBC decryption in several segments has
+ * message_chain between these, any grid.
+ *
+ * Shared memory: the tables, of `decrypt` MESSAGE_SBOX_SHARED, MESSAGE_WARP_SHARED for each warp;
+ * of GCM also MESSAGE_HASH_SHARED, and MESSAGE_REST_SHARED for each warp. message_plan has
+ * MESSAGE_CLASSES + 34 words.
+ */
+enum message_mode {
+    MESSAGE_ECB,
+    MESSAGE_CBC,
+    MESSAGE_XTS, /* from here on, a text may end with a part of a block */
+    MESSAGE_CTR,
+    MESSAGE_GCM
+};
+enum {
+    MESSAGE_LARGE_THREADS = 1024,
+    MESSAGE_RAW_THREADS = 768,
+    MESSAGE_SMALL_THREADS = 512,
+    MESSAGE_WARP_SHARED = 5 * 16 * 32, /* a row of four blocks and one granule for each lane */
+    MESSAGE_SBOX_SHARED = 256 / 4 * 4 * 32,
+    MESSAGE_HASH_SHARED = 16,
+    MESSAGE_REST_SHARED = 32 * 16,
+    MESSAGE_CLASSES = 1024, /* of lengths */
+    MESSAGE_TILE = 2,       /* messages of a thread of message_plan */
+    MESSAGE_AAD_MOST = 1 << 16
+};
+struct message_queue {
+    unsigned long long full; /* full segments; 32 bits higher, messages that have some */
+    uint32_t taken;          /* groups of 32 segments */
+    uint32_t unused;
+};
+/* Messages with full segments, in the order of these. */
+struct message_full {
+    uint32_t begin; /* full segments before those of this message */
+    uint32_t message;
+};
+struct message_sum {
+    uint32_t hash[4];  /* of GCM: of the segments so far, an element */
+    uint32_t segments; /* so far */
+    uint32_t begin;    /* as in message_full */
+    uint32_t unused[2];
+};
+struct message_arguments {
+    /* The caller's arrays, each with an element for each message; 0: there is none. */
+    uint64_t in, out, bytes, iv, aad, aad_bytes, tag, status;
+    uint64_t keys;      /* _raw: addresses of keys; or */
+    uint64_t key_table; /* keys without gaps, and */
+    uint64_t key_index; /* a number for each message; 0: message n has key n */
+    /* Temporary memory; 0: there is none. */
+    uint64_t plan;  /* struct message_queue, aligned to 16 as is all of this */
+    uint64_t order; /* uint32_t[count] */
+    uint64_t full;  /* struct message_full[count], where messages have more than one segment */
+    uint64_t sums;  /* struct message_sum[count], there */
+    uint64_t chain; /* of CBC decryption: a block for each full segment */
+    uint32_t count, key_count;
+    uint32_t max_bytes; /* of a text */
+    uint32_t key_bytes, iv_bytes, tag_bytes;
+    uint32_t segment;             /* blocks */
+    uint32_t segments, per_block; /* without a plan */
+    uint32_t op, mode;            /* of the host; enum message_mode */
+    uint32_t decrypts;
+    uint32_t bad_argument, bad_tag; /* enum gpuaes_status */
+    uint32_t unused;
+    uint32_t round_key[60]; /* one key, in the order of use */
+    uint32_t tweak_key[60]; /* of XTS, for encryption */
+};
+
+/*
  * Random numbers: extern "C" void random_SIZE(const struct random_arguments), SIZE small or large.
  * Block `n` of the keystream is counter block `counter` + n, encrypted by AES-256; see enum
  * gpuaes_random_kind for what becomes of it. Elements `first` to `end` - 1 are written, counted

@@ -98,6 +98,46 @@ template <uint32_t OFFSET> static __device__ __forceinline__ uint32_t shared_wor
     asm volatile("ld.shared.u32 %0, [%1 + %2];" : "=r"(word) : "r"(address), "n"(OFFSET));
     return word;
 }
+
+/*
+ * Copies bytes `begin` to `end` - 1 of the granule of 16 bytes at `from` to shared memory, and
+ * zeros behind them; the bytes before `begin` may be anything. copy_wait() waits for all copies of
+ * the lane. Asynchronous from compute capability 8.0 on.
+ */
+static __device__ __forceinline__ void copy_async(uint4 *to, uint64_t from, uint32_t begin,
+                                                  uint32_t end)
+{
+    if (end == 16) {
+#if __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                         static_cast<uint32_t>(__cvta_generic_to_shared(to))),
+                     "l"(from)
+                     : "memory");
+#else
+        *to = __ldcs(reinterpret_cast<const uint4 *>(from));
+#endif
+        return;
+    }
+    /* A copy of less than its size takes the compiler many instructions. */
+    uint32_t w0 = 0, w1 = 0, w2 = 0, w3 = 0;
+#pragma unroll 1
+    for (uint32_t i = 0; i < 16; i++) {
+        uint32_t byte = 0;
+        if (i >= begin && i < end)
+            byte = reinterpret_cast<const unsigned char *>(from)[i];
+        w0 = __funnelshift_r(w0, w1, 8);
+        w1 = __funnelshift_r(w1, w2, 8);
+        w2 = __funnelshift_r(w2, w3, 8);
+        w3 = w3 >> 8 | byte << 24;
+    }
+    *to = make_uint4(w0, w1, w2, w3);
+}
+static __device__ __forceinline__ void copy_wait()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
 #else
 static inline uint32_t xor3(uint32_t a, uint32_t b, uint32_t c)
 {
@@ -157,6 +197,19 @@ template <uint32_t OFFSET>
 [[SHARED_WORD_ATTRIBUTE]] static inline uint32_t shared_word(uint32_t address)
 {
     return shared_words[(address + OFFSET) / 4];
+}
+#endif
+
+/* See above; here no byte outside of the buffer is read at all. */
+#ifndef __CUDACC__
+static inline void copy_async(uint4 *to, uint64_t from, uint32_t begin, uint32_t end)
+{
+    unsigned char *bytes = reinterpret_cast<unsigned char *>(to);
+    memcpy(bytes + begin, reinterpret_cast<const unsigned char *>(from) + begin, end - begin);
+    memset(bytes + end, 0, 16 - end);
+}
+static inline void copy_wait()
+{
 }
 #endif
 

@@ -1,0 +1,451 @@
+/*
+ * CTR and GCM of messages, NIST SP 800-38A section 6.5 and SP 800-38D: a lane encrypts a segment,
+ * and hashes it by Horner's rule; its hash, times the power of H for the blocks behind it, is added
+ * to that of the message. The lane that adds the last one makes or compares the tag.
+ *
+ * Timing does not depend on data or keys: lookups are to the lane's own bank, products are without
+ * tables, tags are compared as a whole.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_KERNELS_MESSAGE_COUNTER_CUH
+#define GPUAES_KERNELS_MESSAGE_COUNTER_CUH
+
+#include "cuda/kernels/aes/gcm/ghash.cuh"
+#include "cuda/kernels/aes/message/message_key.cuh"
+#include "cuda/kernels/aes/message/message_stage.cuh"
+
+/* ---- Keystream ---------------------------------------------------------------- */
+
+/* A counter block: words 0 to 2 as loaded, the last one as a number. */
+struct counter_words {
+    uint32_t c0, c1, c2, low;
+
+    static __device__ __forceinline__ counter_words from(aes_state s)
+    {
+        return {s.c0, s.c1, s.c2, swap_bytes(s.c3)};
+    }
+
+    __device__ __forceinline__ aes_state block() const
+    {
+        return {c0, c1, c2, swap_bytes(low)};
+    }
+
+    /* Adds 1 to what is above the last word. */
+    __device__ __forceinline__ void carry()
+    {
+        c2 = swap_bytes(swap_bytes(c2) + 1);
+        if (c2 != 0)
+            return;
+        c1 = swap_bytes(swap_bytes(c1) + 1);
+        if (c1 == 0)
+            c0 = swap_bytes(swap_bytes(c0) + 1);
+    }
+
+    /* `blocks` further: in CTR all 128 bits count, in GCM the last 32 (inc32, section 6.2). */
+    __device__ __forceinline__ void advance(uint32_t blocks, bool is_ctr)
+    {
+        low += blocks;
+        if (is_ctr && low < blocks)
+            carry();
+    }
+};
+
+/*
+ * What the first two rounds have in common for counters that differ in their lowest byte: column 0
+ * of round 1 without byte 3 of row 3, and round 2 without what depends on that column. A block
+ * then takes 5 lookups instead of 32 for them.
+ */
+template <int TABLES> struct counter_rounds {
+    uint32_t key_byte; /* of round key 0: that of the lowest byte, in place */
+    uint32_t k0, s0, s1, s2, s3;
+
+    using T = aes_lookup<TABLES>;
+
+    __device__ __forceinline__ void prepare(uint32_t lane, aes_state block, aes_state k0_,
+                                            aes_state k1, aes_state k2)
+    {
+        aes_state s = block ^ k0_;
+        key_byte = k0_.c3 & 0xff000000;
+        k0 = xor3(T::template table<0>(s.c0, lane), T::template table<1>(s.c1, lane),
+                  T::template table<2>(s.c2, lane)) ^
+             k1.c0;
+        uint32_t t1 = T::column(lane, s.c1, s.c2, s.c3, s.c0, k1.c1);
+        uint32_t t2 = T::column(lane, s.c2, s.c3, s.c0, s.c1, k1.c2);
+        uint32_t t3 = T::column(lane, s.c3, s.c0, s.c1, s.c2, k1.c3);
+        s0 = xor3(T::template table<1>(t1, lane), T::template table<2>(t2, lane),
+                  T::template table<3>(t3, lane)) ^
+             k2.c0;
+        s1 = xor3(T::template table<0>(t1, lane), T::template table<1>(t2, lane),
+                  T::template table<2>(t3, lane)) ^
+             k2.c1;
+        s2 = xor3(T::template table<0>(t2, lane), T::template table<1>(t3, lane),
+                  T::template table<3>(t1, lane)) ^
+             k2.c2;
+        s3 = xor3(T::template table<0>(t3, lane), T::template table<2>(t1, lane),
+                  T::template table<3>(t2, lane)) ^
+             k2.c3;
+    }
+
+    /* The state behind round 2 of the counter whose lowest byte is that of `low`. */
+    __device__ __forceinline__ aes_state behind_two(uint32_t lane, uint32_t low) const
+    {
+        uint32_t t0 = k0 ^ T::template table<3>(low << 24 ^ key_byte, lane);
+        return {s0 ^ T::template table<0>(t0, lane), s1 ^ T::template table<3>(t0, lane),
+                s2 ^ T::template table<2>(t0, lane), s3 ^ T::template table<1>(t0, lane)};
+    }
+};
+
+/* One key for all messages. */
+template <int TABLES, int ROUNDS> struct one_counter_key {
+    static constexpr bool is_one = true;
+    parameter_key key;
+    counter_rounds<TABLES> rounds;
+
+    __device__ __forceinline__ explicit one_counter_key(const message_arguments &a)
+        : key{a.round_key}, rounds{}
+    {
+    }
+    __device__ __forceinline__ void begin(const message_arguments &, const segment &)
+    {
+    }
+    __device__ __forceinline__ void prepare(uint32_t lane, const counter_words &c)
+    {
+        rounds.prepare(lane, c.block(), round_key(key, 0), round_key(key, 1), round_key(key, 2));
+    }
+    __device__ __forceinline__ void prepare_again(uint32_t lane, const counter_words &c)
+    {
+        prepare(lane, c);
+    }
+    __device__ __forceinline__ aes_state keystream(uint32_t lane, uint32_t low) const
+    {
+        return encrypt_from<TABLES, ROUNDS, 3>(lane, rounds.behind_two(lane, low), key);
+    }
+    __device__ __forceinline__ aes_state encrypt(uint32_t lane, aes_state s) const
+    {
+        return encrypt_block<TABLES, ROUNDS>(lane, s, key);
+    }
+};
+
+/* A raw key for each message. */
+template <int TABLES, int ROUNDS> struct raw_counter_key {
+    static constexpr bool is_one = false;
+    uint64_t raw; /* its address, or 0 */
+    /* The raw key; after prepare(), the words of rounds 0 to 2 have been made. */
+    key_words<ROUNDS - 6> words;
+    counter_rounds<TABLES> rounds;
+
+    __device__ __forceinline__ explicit raw_counter_key(const message_arguments &)
+        : raw(0), words{}, rounds{}
+    {
+    }
+    __device__ __forceinline__ void begin(const message_arguments &a, const segment &s)
+    {
+        raw = s.is_good ? raw_key_at(a, s.message) : 0;
+        load();
+    }
+    __device__ __forceinline__ void load()
+    {
+        words = {};
+        if (raw != 0)
+            words.load(raw);
+    }
+    __device__ __forceinline__ void prepare(uint32_t lane, const counter_words &c)
+    {
+        const table_sbox<TABLES> sbox = {lane};
+        aes_state k0 = words.round_key(0);
+        words.make(sbox, 4, 8);
+        aes_state k1 = words.round_key(1);
+        words.make(sbox, 8, 12);
+        rounds.prepare(lane, c.block(), k0, k1, words.round_key(2));
+    }
+    __device__ __forceinline__ void prepare_again(uint32_t lane, const counter_words &c)
+    {
+        load();
+        prepare(lane, c);
+    }
+    __device__ __forceinline__ aes_state keystream(uint32_t lane, uint32_t low) const
+    {
+        return encrypt_by_words<TABLES, ROUNDS, 3>(lane, rounds.behind_two(lane, low), words);
+    }
+    /* Before prepare(). */
+    __device__ __forceinline__ aes_state encrypt(uint32_t lane, aes_state s) const
+    {
+        return encrypt_by_words<TABLES, ROUNDS, 0>(lane, s, words);
+    }
+};
+
+/* ---- Hash ------------------------------------------------------------------------ */
+
+/* The factor of an element: it, times x. */
+static __device__ __forceinline__ ghash_element times_x_of_ghash(ghash_element e)
+{
+    uint64_t carry = e.high >> 63;
+    return {e.low << 1 | carry, (e.high << 1 | e.low >> 63) ^ ((0 - carry) & 0xc200000000000000)};
+}
+
+/* multiply(e, e) in fewer steps: the square of a sum is the sum of squares. */
+static __device__ __forceinline__ ghash_element square(ghash_element e)
+{
+    return reduce({{clmad_low(e.low, e.low, 0), clmad_high(e.low, e.low, 0),
+                    clmad_low(e.high, e.high, 0), clmad_high(e.high, e.high, 0)}});
+}
+
+/* H^n, n not 0, as a factor. */
+static __device__ __forceinline__ ghash_element power(ghash_element h, uint32_t n)
+{
+    ghash_element p = h;
+#pragma unroll 1
+    for (int bit = 30 - __clz(static_cast<int>(n)); bit >= 0; bit--) {
+        p = square(p);
+        if ((n >> bit & 1) != 0)
+            p = multiply(p, h);
+    }
+    return p;
+}
+
+/* Adds bytes at any address, padded to whole blocks. */
+static __device__ __forceinline__ ghash_element hash_bytes(ghash_element sum, ghash_element h,
+                                                           uint64_t from, uint64_t bytes)
+{
+#pragma unroll 1
+    for (; bytes != 0; from += 16) {
+        uint32_t part = static_cast<uint32_t>(min(bytes, uint64_t{16}));
+        sum = multiply(sum ^ to_element(load_some(from, part)), h);
+        bytes -= part;
+    }
+    return sum;
+}
+
+/* The first counter block: of GCM J0, section 7.1, which is that before the first block of text. */
+template <bool IS_GCM>
+static __device__ __forceinline__ counter_words begin_counter(const message_arguments &a,
+                                                              const segment &s, ghash_element h)
+{
+    if (!s.is_good)
+        return {};
+    uint64_t iv = array_element(a.iv, s.message);
+    if (!IS_GCM)
+        return counter_words::from(load_some(iv, 16));
+    if (a.iv_bytes == 12) {
+        aes_state words = load_some(iv, 12);
+        return {words.c0, words.c1, words.c2, 1};
+    }
+    ghash_element sum = hash_bytes({}, h, iv, a.iv_bytes);
+    return counter_words::from(
+        to_block(multiply(sum ^ ghash_element{uint64_t{a.iv_bytes} * 8, 0}, h)));
+}
+
+/* ---- A segment ---------------------------------------------------------------------- */
+
+/*
+ * Behind the stage in shared memory. A tag is a sum: of H^(blocks behind, and that of the lengths)
+ * times the hash of each segment, and of what does not depend on the text. The latter waits in
+ * `rest`, or, where a block of threads has all segments of its messages, in `sum` from the begin.
+ */
+struct counter_shared {
+    ghash_element h; /* of one key */
+    union {
+        ghash_element rest[MESSAGE_LARGE_THREADS];
+        message_sum sum[MESSAGE_LARGE_THREADS / 2];
+    };
+};
+static_assert(sizeof(counter_shared) ==
+                  MESSAGE_HASH_SHARED + MESSAGE_LARGE_THREADS / LANES * MESSAGE_REST_SHARED,
+              "as the host reserves it");
+
+static __device__ __forceinline__ void add_to_sum(message_sum &sum, ghash_element e)
+{
+    atomicXor(&sum.hash[0], static_cast<uint32_t>(e.low));
+    atomicXor(&sum.hash[1], static_cast<uint32_t>(e.low >> 32));
+    atomicXor(&sum.hash[2], static_cast<uint32_t>(e.high));
+    atomicXor(&sum.hash[3], static_cast<uint32_t>(e.high >> 32));
+}
+
+/* Takes the sum, which tells H, and leaves 0. */
+static __device__ __forceinline__ ghash_element take_sum(message_sum &sum)
+{
+    uint64_t w0 = atomicExch(&sum.hash[0], 0u), w1 = atomicExch(&sum.hash[1], 0u);
+    uint64_t w2 = atomicExch(&sum.hash[2], 0u), w3 = atomicExch(&sum.hash[3], 0u);
+    return {w1 << 32 | w0, w3 << 32 | w2};
+}
+
+/* Whether the sums of the launch are in shared memory. */
+static __device__ __forceinline__ bool has_shared_sums(const message_arguments &a)
+{
+    return a.plan == 0 && a.segments > 1;
+}
+
+/*
+ * Makes H and the counter, and puts aside what the tag has besides the text: the mask, lengths and
+ * additional data of the lane with a message's first segment. Returns the counter block before the
+ * first block of the message.
+ */
+template <class KEY>
+static __device__ __forceinline__ counter_words begin_tag(const message_arguments &a,
+                                                          const segment &s, const KEY &key,
+                                                          uint32_t lane, ghash_element &h,
+                                                          ghash_element &hash,
+                                                          counter_shared &shared)
+{
+    bool is_first = s.is_good && s.from == 0;
+    bool any_first = __any_sync(ALL_LANES, is_first) != 0;
+    aes_state block = {};
+    counter_words c = {};
+    /* H, then the mask: one copy of the rounds. */
+#pragma unroll 1
+    for (int turn = KEY::is_one ? 1 : 0; turn < 2; turn++) {
+        if (turn == 1) {
+            c = begin_counter<true>(a, s, h);
+            if (!any_first)
+                break;
+            block = c.block();
+        }
+        block = key.encrypt(lane, block);
+        if (turn == 0)
+            h = times_x_of_ghash(to_element(block));
+    }
+    if (!any_first)
+        return c;
+    ghash_element rest = {};
+    if (is_first) {
+        uint64_t aad_bytes = array_element(a.aad_bytes, s.message);
+        rest = multiply({uint64_t{s.bytes} * 8, aad_bytes * 8}, h) ^ to_element(block);
+        hash = hash_bytes({}, h, array_element(a.aad, s.message), aad_bytes);
+    }
+    if (!has_shared_sums(a))
+        shared.rest[threadIdx.x] = rest;
+    else if (is_first)
+        add_to_sum(shared.sum[threadIdx.x / a.segments], rest);
+    return c;
+}
+
+/*
+ * Adds the hash of a segment to its message's tag. Returns true, with the tag, in the lane that
+ * adds the last one.
+ */
+static __device__ __forceinline__ bool end_tag(const message_arguments &a, const segment &s,
+                                               ghash_element h, ghash_element &hash,
+                                               counter_shared &shared)
+{
+    uint32_t segments = s.segments(a);
+    hash = multiply(hash, power(h, s.total() - s.from - s.blocks(a) + 1));
+    if (s.from == 0 && !has_shared_sums(a))
+        hash = hash ^ shared.rest[threadIdx.x];
+    if (segments == 1) {
+        if (has_shared_sums(a))
+            hash = hash ^ take_sum(shared.sum[threadIdx.x / a.segments]);
+        return true;
+    }
+    message_sum &sum =
+        has_shared_sums(a) ? shared.sum[threadIdx.x / a.segments] : sum_of(a, s.message);
+    add_to_sum(sum, hash);
+    /* Of decryption also the text, which the last lane may have to overwrite. */
+    bool is_near = has_shared_sums(a) && a.decrypts == 0;
+    if (is_near)
+        __threadfence_block();
+    else
+        __threadfence();
+    if (atomicAdd(&sum.segments, 1u) + 1 != segments)
+        return false;
+    if (!is_near)
+        __threadfence();
+    hash = take_sum(sum);
+    return true;
+}
+
+/* Writes the tag, or compares it; returns true where it is wrong. */
+static __device__ __forceinline__ bool use_tag(const message_arguments &a, uint32_t message,
+                                               aes_state tag)
+{
+    uint64_t at = array_element(a.tag, message);
+    if (a.decrypts == 0) {
+        store_some(at, a.tag_bytes, tag);
+        return false;
+    }
+    aes_state d = keep_bytes(tag, a.tag_bytes) ^ load_some(at, a.tag_bytes);
+    return (d.c0 | d.c1 | d.c2 | d.c3) != 0;
+}
+
+template <class KEY, bool IS_GCM>
+static __device__ __forceinline__ void run_counter(const message_arguments &a, const segment &s,
+                                                   KEY &key, uint32_t lane, uint32_t tables_bytes,
+                                                   counter_shared &shared)
+{
+    stage text;
+    uint32_t before = s.from * 16;
+    text.begin(a, s, tables_bytes, s.is_good ? min(s.bytes - before, s.blocks(a) * 16) : 0);
+    key.begin(a, s);
+
+    ghash_element h = {}, hash = {};
+    if (IS_GCM && KEY::is_one)
+        h = shared.h;
+    counter_words c =
+        IS_GCM ? begin_tag(a, s, key, lane, h, hash, shared) : begin_counter<false>(a, s, h);
+    c.advance(s.from + (IS_GCM ? 1 : 0), !IS_GCM);
+    key.prepare(lane, c);
+
+#pragma unroll 1
+    while (text.goes_on()) {
+        text.load();
+#pragma unroll 1
+        for (uint32_t k = 0; k < PIECE_BLOCKS; k++) {
+            aes_state in = text.read(k), out = in ^ key.keystream(lane, c.low);
+            text.write(k, out);
+            c.advance(1, !IS_GCM);
+            if ((c.low & 0xff) == 0)
+                key.prepare_again(lane, c);
+            if (IS_GCM && text.left > 16 * k) {
+                aes_state cipher = a.decrypts != 0 ? in : out;
+                if (text.left < 16 * k + 16)
+                    cipher = keep_bytes(cipher, text.left - 16 * k);
+                hash = multiply(hash ^ to_element(cipher), KEY::is_one ? shared.h : h);
+            }
+        }
+        text.store();
+    }
+
+    bool is_complete = s.is_on && s.from == 0, is_wrong = false;
+    if (IS_GCM && s.is_good) {
+        is_complete = end_tag(a, s, KEY::is_one ? shared.h : h, hash, shared);
+        if (is_complete)
+            is_wrong = use_tag(a, s.message, to_block(hash));
+    }
+    finish(a, s, is_complete, is_wrong);
+}
+
+/* ---- Kernels ------------------------------------------------------------------------- */
+
+/* What the blocks of threads have in shared memory before their first segment. */
+template <class KEY>
+static __device__ __forceinline__ void begin_gcm(const message_arguments &a, const KEY &key,
+                                                 uint32_t lane, counter_shared &shared)
+{
+    if (has_shared_sums(a))
+        for (uint32_t i = threadIdx.x; i < a.per_block; i += blockDim.x)
+            shared.sum[i] = {};
+    if (KEY::is_one) {
+        ghash_element h = times_x_of_ghash(to_element(key.encrypt(lane, {})));
+        if (threadIdx.x == 0)
+            shared.h = h;
+    }
+    __syncthreads();
+}
+
+template <int TABLES, int ROUNDS, template <int, int> class KEY, bool IS_GCM>
+static __device__ __forceinline__ void message_counter(const message_arguments &a)
+{
+    const uint32_t tables = TABLES * AES_TABLE_SHARED;
+    counter_shared &shared = *reinterpret_cast<counter_shared *>(
+        shared_words + (tables + blockDim.x / LANES * MESSAGE_WARP_SHARED) / 4);
+    fill_tables<TABLES>(constant_tables.te);
+    uint32_t lane = lane_address();
+    KEY<TABLES, ROUNDS> key(a);
+    if (IS_GCM)
+        begin_gcm(a, key, lane, shared);
+    segment s;
+    for (uint32_t turn = 0; next_segment(a, turn, s); turn++)
+        run_counter<KEY<TABLES, ROUNDS>, IS_GCM>(a, s, key, lane, tables, shared);
+}
+
+#endif

@@ -1,0 +1,174 @@
+/*
+ * Text of 32 messages through shared memory: a warp loads and stores pieces of four blocks of each
+ * lane's segment, since a load of 32 lanes from 32 places takes the port 32 cycles.
+ *
+ * A lane's row has the piece at the address that it has in device memory, modulo 16, and so one
+ * granule of 16 bytes more than the piece; a row of 80 bytes is read by 32 lanes at once without
+ * conflicts. The result lies aligned at the begin of the row. Text may begin at any byte; the only
+ * bytes outside of it that are read lie in its first granule.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_KERNELS_MESSAGE_STAGE_CUH
+#define GPUAES_KERNELS_MESSAGE_STAGE_CUH
+
+#include "cuda/kernels/aes/message/message.cuh"
+
+enum {
+    PIECE_BLOCKS = 4,
+    PIECE_BYTES = 16 * PIECE_BLOCKS,
+    ROW_GRANULES = PIECE_BLOCKS + 1,
+    ROWS_OF_ACCESS = LANES / PIECE_BLOCKS
+};
+static_assert(ROW_GRANULES * 16 * LANES == MESSAGE_WARP_SHARED, "as the host reserves it");
+
+struct stage {
+    aes_state carry;  /* the last block of the piece before */
+    bool is_first;    /* there is none */
+    uint4 *rows;      /* of the warp */
+    uint64_t in, out; /* of the lane's next piece */
+    uint32_t left;    /* bytes of the segment from there on */
+    bool any_offset;  /* some lane's input is not aligned */
+
+    __device__ __forceinline__ uint4 *own() const
+    {
+        return rows + threadIdx.x % LANES * ROW_GRANULES;
+    }
+
+    /* Begins with `bytes` of the lane's segment, by a converged warp. */
+    __device__ __forceinline__ void begin(const message_arguments &a, const segment &s,
+                                          uint32_t tables_bytes, uint32_t bytes)
+    {
+        rows = reinterpret_cast<uint4 *>(shared_words) + tables_bytes / 16 +
+               threadIdx.x / LANES * (MESSAGE_WARP_SHARED / 16);
+        uint64_t at = uint64_t{s.from} * 16;
+        left = bytes;
+        carry = {};
+        is_first = true;
+        in = bytes != 0 ? array_element(a.in, s.message) + at : 0;
+        out = bytes != 0 ? array_element(a.out, s.message) + at : 0;
+        any_offset = __any_sync(ALL_LANES, in % 16 != 0) != 0;
+    }
+
+    /* Whether a lane of the warp has more. */
+    __device__ __forceinline__ bool goes_on() const
+    {
+        return __any_sync(ALL_LANES, left != 0) != 0;
+    }
+
+    /* Bytes of the lane's piece. */
+    __device__ __forceinline__ uint32_t valid() const
+    {
+        return min(left, static_cast<uint32_t>(PIECE_BYTES));
+    }
+
+    /* Loads a piece of each lane. */
+    __device__ __forceinline__ void load() const
+    {
+        uint32_t l = threadIdx.x % LANES, e = l % PIECE_BLOCKS;
+#pragma unroll
+        for (uint32_t access = 0; access < PIECE_BLOCKS; access++) {
+            uint32_t q = access * ROWS_OF_ACCESS + l / PIECE_BLOCKS;
+            uint64_t at = __shfl_sync(ALL_LANES, in, static_cast<int>(q));
+            uint32_t bytes = __shfl_sync(ALL_LANES, left, static_cast<int>(q));
+            load_granule(rows + q * ROW_GRANULES, at, e, bytes);
+        }
+        if (any_offset)
+            load_granule(own(), in, PIECE_BLOCKS, left);
+        copy_wait();
+        __syncwarp();
+    }
+
+    /* Block `k` of the lane's piece; what is behind the segment is zero in the last granule. */
+    __device__ __forceinline__ aes_state read(uint32_t k) const
+    {
+        const uint4 *row = own() + k;
+        if (!any_offset)
+            return to_state(row[0]);
+        return window(to_state(row[0]), to_state(row[1]), static_cast<uint32_t>(in % 16));
+    }
+
+    /* In the order of k: later blocks of the input stay. */
+    __device__ __forceinline__ void write(uint32_t k, aes_state s) const
+    {
+        own()[k] = to_vector(s);
+    }
+
+    /*
+     * Stores the piece of each lane, and goes on to the next one. Of an output that is not aligned,
+     * the bytes of the last granule wait for the next piece, so that granules are written whole:
+     * parts of them cost as much as whole ones.
+     */
+    __device__ __forceinline__ void store()
+    {
+        uint32_t l = threadIdx.x % LANES, e = l % PIECE_BLOCKS;
+        uint32_t flags = valid() | (is_first ? FIRST : 0) | (left <= PIECE_BYTES ? LAST : 0);
+        own()[PIECE_BLOCKS] = to_vector(carry);
+        carry = to_state(own()[PIECE_BLOCKS - 1]);
+        __syncwarp();
+#pragma unroll
+        for (uint32_t access = 0; access < PIECE_BLOCKS; access++) {
+            uint32_t q = access * ROWS_OF_ACCESS + l / PIECE_BLOCKS;
+            uint64_t at = __shfl_sync(ALL_LANES, out, static_cast<int>(q));
+            uint32_t of_row = __shfl_sync(ALL_LANES, flags, static_cast<int>(q));
+            store_granule(rows + q * ROW_GRANULES, at, e, of_row);
+        }
+        __syncwarp();
+        left -= valid();
+        in += PIECE_BYTES;
+        out += PIECE_BYTES;
+        is_first = false;
+    }
+
+  private:
+    /* Granule `e` of what begins at `at` and has `bytes` bytes. */
+    static __device__ __forceinline__ void load_granule(uint4 *row, uint64_t at, uint32_t e,
+                                                        uint32_t bytes)
+    {
+        uint32_t offset = static_cast<uint32_t>(at % 16), end = offset + bytes;
+        if (bytes != 0 && end > 16 * e)
+            copy_async(row + e, at - offset + 16 * e, e == 0 ? offset : 0, min(end - 16 * e, 16u));
+    }
+
+    static constexpr uint32_t FIRST = 0x100, LAST = 0x200, BYTES = 0xff;
+
+    /* Bytes `begin` to `end` - 1 of a granule. */
+    static __device__ __forceinline__ void store_bytes_of(uint64_t granule, uint32_t begin,
+                                                          uint32_t end, aes_state s)
+    {
+        unsigned char *p = reinterpret_cast<unsigned char *>(granule);
+#pragma unroll 1
+        for (uint32_t i = 0; i < end; i++) {
+            if (i >= begin)
+                p[i] = static_cast<unsigned char>(s.c0);
+            s = {__funnelshift_r(s.c0, s.c1, 8), __funnelshift_r(s.c1, s.c2, 8),
+                 __funnelshift_r(s.c2, s.c3, 8), s.c3 >> 8};
+        }
+    }
+
+    /* Granule `e` of the piece that goes to `at`; with the first one also what is behind the rest.
+     */
+    static __device__ __forceinline__ void store_granule(const uint4 *row, uint64_t at, uint32_t e,
+                                                         uint32_t flags)
+    {
+        uint32_t offset = static_cast<uint32_t>(at % 16), bytes = flags & BYTES;
+        uint32_t begin = e == 0 && (flags & FIRST) != 0 ? offset : 0;
+        uint32_t all = (flags & LAST) != 0 ? offset + bytes : 0u + PIECE_BYTES;
+        uint32_t end = all <= 16 * e ? 0 : min(all - 16 * e, 16u);
+        uint64_t granule = at - offset + 16 * e;
+        aes_state s = to_state(row[e]);
+        if (bytes == 0)
+            return;
+        if (offset != 0)
+            s = window(to_state(row[e == 0 ? 0u + PIECE_BLOCKS : e - 1]), s, 16 - offset);
+        if (begin == 0 && end == 16)
+            __stcs(reinterpret_cast<uint4 *>(granule), to_vector(s));
+        else
+            store_bytes_of(granule, begin, end, s);
+        if (e == 0 && all > PIECE_BYTES)
+            store_bytes_of(granule + PIECE_BYTES, 0, all - PIECE_BYTES,
+                           window(to_state(row[PIECE_BLOCKS - 1]), {}, 16 - offset));
+    }
+};
+
+#endif

@@ -1,0 +1,245 @@
+/*
+ * Launching of the kernels of messages.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "cuda/launch/message.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/minmax.h"
+
+enum { WARP = 32, ALIGNMENT = 256, PLAN_THREADS = 1024, SMALL_THREADS = 256, SMALL_BLOCKS = 8 };
+
+/*
+ * Blocks of a segment. Without a plan a lane has one segment, as short as it takes to fill the
+ * device; with a plan, which costs a launch, some: so many that lanes end at about the same time,
+ * and as long as a key is worth its begin.
+ */
+enum { DIRECT_LEAST = 4, DIRECT_MOST = 16, PLANNED_LEAST = 16, PLANNED_MOST = 256, TURNS = 4 };
+/* Of a chain, which keeps a block for each segment. */
+#define CHAIN_BYTES ((uint64_t)64 << 20)
+
+/* ---- Kernels --------------------------------------------------------------------- */
+
+static const char *const kind_names[MESSAGE_KINDS] = {
+    [MESSAGE_KIND_CTR] = "ctr",
+    [MESSAGE_KIND_GCM] = "gcm",
+    [MESSAGE_KIND_ENCRYPT] = "encrypt",
+    [MESSAGE_KIND_DECRYPT] = "decrypt",
+};
+
+static const struct {
+    const char *name;
+    unsigned tables;
+} sizes[] = {{"large", 4}, {"two_table", 2}, {"small", 1}};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+static unsigned most_threads(unsigned tables, enum message_kind kind, int raw)
+{
+    if (tables == 1 || (raw && kind >= MESSAGE_KIND_ENCRYPT))
+        return MESSAGE_SMALL_THREADS;
+    return raw ? MESSAGE_RAW_THREADS : MESSAGE_LARGE_THREADS;
+}
+
+static unsigned table_bytes(unsigned tables, enum message_kind kind)
+{
+    return tables * AES_TABLE_SHARED + (kind == MESSAGE_KIND_DECRYPT ? MESSAGE_SBOX_SHARED : 0) +
+           (kind == MESSAGE_KIND_GCM ? MESSAGE_HASH_SHARED : 0);
+}
+
+static unsigned warp_bytes(enum message_kind kind)
+{
+    return MESSAGE_WARP_SHARED + (kind == MESSAGE_KIND_GCM ? MESSAGE_REST_SHARED : 0);
+}
+
+static drv_result load_kind(const struct driver *driver, struct kernels *kernels, unsigned size,
+                            enum message_kind kind, int raw, unsigned shared)
+{
+    struct message_kernels *to = &kernels->message[kind][raw];
+    const unsigned tables = sizes[size].tables, fixed = table_bytes(tables, kind);
+    if (fixed + warp_bytes(kind) > shared)
+        return DRV_NOT_FOUND;
+    to->tables = tables;
+    to->threads = min_unsigned(min_unsigned(most_threads(tables, kind, raw), kernels->max_threads),
+                               (shared - fixed) / warp_bytes(kind) * WARP);
+    for (int k = 0; k < KEY_SIZES; k++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "message_%s%s_%s_%d", kind_names[kind], raw ? "_raw" : "",
+                       sizes[size].name, 10 + 2 * k);
+        drv_result r = kernels_find(
+            driver, kernels, name, fixed + to->threads / WARP * warp_bytes(kind), &to->function[k]);
+        if (r != DRV_SUCCESS)
+            return r;
+    }
+    return DRV_SUCCESS;
+}
+
+/* The largest size that the image has for this device, and there is room for. */
+drv_result kernels_load_message(const struct driver *driver, struct kernels *kernels, int shared)
+{
+    drv_result r = DRV_SUCCESS;
+    for (int i = 0; i < 2 * MESSAGE_KINDS && r == DRV_SUCCESS; i++) {
+        r = DRV_NOT_FOUND;
+        for (unsigned size = 0; size < SIZES && r == DRV_NOT_FOUND; size++)
+            r = load_kind(driver, kernels, size, (enum message_kind)(i / 2), i % 2,
+                          (unsigned)shared);
+    }
+    if (r == DRV_SUCCESS)
+        r = driver->module_get_function(&kernels->message_plan, kernels->module, "message_plan");
+    if (r != DRV_SUCCESS)
+        return r;
+    return driver->module_get_function(&kernels->message_chain, kernels->module, "message_chain");
+}
+
+static enum message_kind kind_of(const struct gpuaes_mode *mode)
+{
+    if (mode->hashes)
+        return MESSAGE_KIND_GCM;
+    if (mode->message_mode == MESSAGE_CTR)
+        return MESSAGE_KIND_CTR;
+    return mode->decrypts ? MESSAGE_KIND_DECRYPT : MESSAGE_KIND_ENCRYPT;
+}
+
+/* ---- Segments ---------------------------------------------------------------------- */
+
+/* As message.cuh has it. */
+static uint64_t segments_of(uint64_t blocks, uint64_t segment)
+{
+    return blocks <= segment + 1 ? 1 : (blocks - 2) / segment + 1;
+}
+
+static int is_chained(enum gpuaes_op op)
+{
+    return gpuaes_modes[op]->chained;
+}
+
+/* Of a message of CBC encryption there is one. */
+static uint32_t planned_segment(enum gpuaes_op op, uint64_t count, uint64_t blocks, uint64_t lanes)
+{
+    if (gpuaes_modes[op]->serial)
+        return INT32_MAX;
+    uint64_t each = count * blocks / TURNS / (lanes + 1), segment = PLANNED_LEAST;
+    while (segment < each && segment < PLANNED_MOST)
+        segment *= 2;
+    while (is_chained(op) && count * segments_of(blocks, segment) * GPUAES_BLOCK > CHAIN_BYTES)
+        segment *= 2;
+    return (uint32_t)segment;
+}
+
+static int choose_direct(enum gpuaes_op op, uint64_t blocks, uint64_t lanes, unsigned threads,
+                         struct message_arguments *a)
+{
+    uint64_t segment = gpuaes_modes[op]->serial ? INT32_MAX : DIRECT_LEAST;
+    do {
+        const uint64_t segments = segments_of(blocks, segment);
+        if (segments <= threads && a->count * segments <= lanes) {
+            a->segment = (uint32_t)segment;
+            a->segments = (uint32_t)segments;
+            return 1;
+        }
+        segment *= 2;
+    } while (segment <= DIRECT_MOST);
+    return 0;
+}
+
+/* ---- Temporary memory ---------------------------------------------------------------- */
+
+struct layout {
+    size_t order, full, sums, chain; /* offsets; 0: there is none */
+    size_t bytes;
+};
+
+static size_t place(struct layout *l, uint64_t bytes)
+{
+    size_t at = l->bytes;
+    l->bytes += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return at;
+}
+
+static struct layout lay_out(enum gpuaes_op op, uint64_t count, uint64_t blocks, uint64_t segment)
+{
+    struct layout l = {.bytes = ALIGNMENT}; /* of the plan itself */
+    const uint64_t segments = segments_of(blocks, segment);
+    l.order = place(&l, count * sizeof(uint32_t));
+    if (segments == 1)
+        return l;
+    l.full = place(&l, count * sizeof(struct message_full));
+    l.sums = place(&l, count * sizeof(struct message_sum));
+    if (is_chained(op))
+        l.chain = place(&l, count * (segments - 1) * GPUAES_BLOCK);
+    return l;
+}
+
+size_t kernels_message_temp_bytes(enum gpuaes_op op, size_t count, size_t max_bytes)
+{
+    const uint64_t blocks = (max_bytes + GPUAES_BLOCK - 1) / GPUAES_BLOCK;
+    /* The shortest segments take the most. */
+    return lay_out(op, count, blocks, planned_segment(op, count, blocks, UINT64_MAX / TURNS)).bytes;
+}
+
+/* ---- Launches ------------------------------------------------------------------------ */
+
+struct message_shape kernels_message_shape(const struct kernels *kernels, enum gpuaes_op op,
+                                           unsigned rounds, struct message_arguments *a)
+{
+    const enum message_kind kind = kind_of(gpuaes_modes[op]);
+    const int raw = a->keys != 0 || a->key_table != 0;
+    const struct message_kernels *own = &kernels->message[kind][raw];
+    const uint64_t blocks = ((uint64_t)a->max_bytes + GPUAES_BLOCK - 1) / GPUAES_BLOCK;
+    const uint64_t lanes = (uint64_t)kernels->multiprocessors * own->threads;
+    struct message_shape shape = {.function = own->function[key_size_index(key_size_of(rounds))],
+                                  .grid = kernels->multiprocessors,
+                                  .threads = own->threads,
+                                  .shared = table_bytes(own->tables, kind) +
+                                            own->threads / WARP * warp_bytes(kind)};
+    if (choose_direct(op, blocks, lanes, own->threads, a)) {
+        const unsigned each = (a->count - 1) / kernels->multiprocessors + 1;
+        a->per_block = min_unsigned(each, own->threads / a->segments);
+        shape.grid = (a->count - 1) / a->per_block + 1;
+        return shape;
+    }
+    shape.is_planned = 1;
+    a->segment = planned_segment(op, a->count, blocks, lanes);
+    shape.temp_bytes = lay_out(op, a->count, blocks, a->segment).bytes;
+    return shape;
+}
+
+static drv_result launch_plan(const struct driver *driver, const struct kernels *kernels,
+                              struct message_arguments *a, drv_stream stream)
+{
+    const unsigned threads = min_unsigned(PLAN_THREADS, kernels->max_threads);
+    const unsigned words = MESSAGE_CLASSES + 34;
+    drv_result r = driver->memset_d8_async(a->plan, 0, sizeof(struct message_queue), stream);
+    if (r == DRV_SUCCESS)
+        r = kernels_launch(driver, kernels->message_plan,
+                           (a->count - 1) / (threads * MESSAGE_TILE) + 1, threads,
+                           words * (unsigned)sizeof(uint32_t), stream, a);
+    if (r != DRV_SUCCESS || a->chain == 0)
+        return r;
+    return kernels_launch(driver, kernels->message_chain, kernels->multiprocessors * SMALL_BLOCKS,
+                          min_unsigned(SMALL_THREADS, kernels->max_threads), 0, stream, a);
+}
+
+drv_result kernels_launch_message(const struct driver *driver, const struct kernels *kernels,
+                                  const struct message_shape *shape, struct message_arguments *a,
+                                  drv_ptr temp, drv_stream stream)
+{
+    drv_result r = DRV_SUCCESS;
+    if (shape->is_planned) {
+        const enum gpuaes_op op = (enum gpuaes_op)a->op;
+        const uint64_t blocks = ((uint64_t)a->max_bytes + GPUAES_BLOCK - 1) / GPUAES_BLOCK;
+        const struct layout l = lay_out(op, a->count, blocks, a->segment);
+        a->plan = temp;
+        a->order = temp + l.order;
+        a->full = l.full != 0 ? temp + l.full : 0;
+        a->sums = l.sums != 0 ? temp + l.sums : 0;
+        a->chain = l.chain != 0 ? temp + l.chain : 0;
+        r = launch_plan(driver, kernels, a, stream);
+    }
+    if (r != DRV_SUCCESS)
+        return r;
+    return kernels_launch(driver, shape->function, shape->grid, shape->threads, shape->shared,
+                          stream, a);
+}

@@ -1,0 +1,253 @@
+/*
+ * gpuaes_queue(): messages that arrays in device memory describe, on a stream of the application.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/aes/gcm_check.h"
+#include "cuda/launch/message.h"
+#include "cuda/memory/memory_kind.h"
+#include "cuda/process/cleanse.h"
+#include "cuda/runtime/runtime.h"
+
+enum { ALIGNMENT = 256 };
+
+/* ---- What is wrong with arguments ------------------------------------------------------- */
+
+static _Thread_local char error[128];
+
+const char *gpuaes_queue_error(void)
+{
+    return error;
+}
+
+__attribute__((format(printf, 1, 2))) static int refuse(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(error, sizeof error, format, arguments);
+    va_end(arguments);
+    return 0;
+}
+
+static int check_sizes(const struct gpuaes_messages *m)
+{
+    const size_t most = (unsigned)m->op < GPUAES_ALL_OPS && gpuaes_modes[m->op]->pairs
+                            ? GPUAES_QUEUE_UNIT_BYTES
+                            : GPUAES_QUEUE_BYTES;
+    if (m->struct_bytes != sizeof *m)
+        return refuse("struct_bytes is %zu; expected %zu", m->struct_bytes, sizeof *m);
+    if ((unsigned)m->op >= GPUAES_ALL_OPS)
+        return refuse("op is %u; expected an enum gpuaes_op", (unsigned)m->op);
+    if (m->count > GPUAES_QUEUE_MESSAGES)
+        return refuse("count is %zu; expected %d at most", m->count, GPUAES_QUEUE_MESSAGES);
+    if (m->max_bytes > most)
+        return refuse("max_bytes is %zu; expected %zu at most", m->max_bytes, most);
+    return 1;
+}
+
+static int check_one_key(const struct gpuaes_messages *m)
+{
+    const int pairs = gpuaes_modes[m->op]->pairs;
+    if (!key_size_is_valid(key_size_of(m->key->rounds)) || (pairs && m->key->rounds == 12))
+        return refuse("key->rounds is %u; expected 10%s or 14", m->key->rounds,
+                      pairs ? "" : ", 12");
+    if (!pairs)
+        return m->tweak_key == NULL || refuse("tweak_key is for XTS alone; expected NULL");
+    if (m->tweak_key == NULL || m->tweak_key->rounds != m->key->rounds)
+        return refuse("tweak_key has %u rounds; expected those of key, %u",
+                      m->tweak_key == NULL ? 0 : m->tweak_key->rounds, m->key->rounds);
+    /* Not in a time that depends on them: by all words. */
+    uint32_t differ = 0;
+    for (unsigned i = 0; i < m->key->rounds - 6; i++)
+        differ |= m->key->encrypt[i] ^ m->tweak_key->encrypt[i];
+    if (differ == 0 && !gpuaes_modes[m->op]->decrypts)
+        return refuse("tweak_key is equal to key; expected two keys");
+    return 1;
+}
+
+static int check_raw_keys(const struct gpuaes_messages *m)
+{
+    const int pairs = gpuaes_modes[m->op]->pairs;
+    if (pairs ? m->key_bytes != 32 && m->key_bytes != 64 : !key_size_is_valid(m->key_bytes))
+        return refuse("key_bytes is %zu; expected %s", m->key_bytes,
+                      pairs ? "32 or 64" : "16, 24 or 32");
+    if (m->key_table == NULL)
+        return m->key_index == NULL || refuse("key_index needs key_table, which is NULL");
+    if (m->key_count == 0 || m->key_count > UINT32_MAX)
+        return refuse("key_count is %zu; expected 1 to %u", m->key_count, UINT32_MAX);
+    return 1;
+}
+
+static int check_keys(const struct gpuaes_messages *m)
+{
+    const int kinds = (m->key != NULL) + (m->keys != NULL) + (m->key_table != NULL);
+    if (kinds != 1)
+        return refuse("%d of key, keys and key_table are given; expected 1", kinds);
+    return m->key != NULL ? check_one_key(m) : check_raw_keys(m);
+}
+
+static int check_gcm(const struct gpuaes_messages *m)
+{
+    if (m->iv_bytes == 0 || m->iv_bytes > GPUAES_QUEUE_AAD_BYTES)
+        return refuse("iv_bytes is %zu; expected 1 to %d", m->iv_bytes, GPUAES_QUEUE_AAD_BYTES);
+    if (m->tag_bytes > GPUAES_BLOCK ||
+        (m->tag_bytes < 12 && m->tag_bytes != 8 && m->tag_bytes != 4))
+        return refuse("tag_bytes is %zu; expected 12 to 16, 8 or 4", m->tag_bytes);
+    if (m->tag == NULL)
+        return refuse("tag is NULL; expected an array");
+    if ((m->aad == NULL) != (m->aad_bytes == NULL))
+        return refuse("%s is NULL; expected an array, as the other one is",
+                      m->aad == NULL ? "aad" : "aad_bytes");
+    return 1;
+}
+
+static int check_arrays(const struct gpuaes_messages *m)
+{
+    const struct gpuaes_mode *mode = gpuaes_modes[m->op];
+    const char *missing = m->in == NULL                     ? "in"
+                          : m->out == NULL                  ? "out"
+                          : m->bytes == NULL                ? "bytes"
+                          : m->status == NULL               ? "status"
+                          : mode->takes_iv && m->iv == NULL ? "iv"
+                                                            : NULL;
+    if (missing != NULL)
+        return refuse("%s is NULL; expected an array", missing);
+    if (mode->hashes)
+        return check_gcm(m);
+    if (mode->takes_iv && m->iv_bytes != GPUAES_BLOCK)
+        return refuse("iv_bytes is %zu; expected 16", m->iv_bytes);
+    return 1;
+}
+
+/* ---- Arguments --------------------------------------------------------------------------- */
+
+static drv_ptr array(const void *elements)
+{
+    return memory_address(elements);
+}
+
+static unsigned rounds_of(const struct gpuaes_messages *m)
+{
+    if (m->key != NULL)
+        return m->key->rounds;
+    return key_size_rounds(gpuaes_modes[m->op]->pairs ? m->key_bytes / 2 : m->key_bytes);
+}
+
+static void fill_arguments(struct message_arguments *a, const struct gpuaes_messages *m)
+{
+    const struct gpuaes_mode *mode = gpuaes_modes[m->op];
+    *a = (struct message_arguments){
+        .in = array(m->in),
+        .out = array(m->out),
+        .bytes = array(m->bytes),
+        .iv = mode->takes_iv ? array(m->iv) : 0,
+        .aad = mode->hashes ? array(m->aad) : 0,
+        .aad_bytes = mode->hashes ? array(m->aad_bytes) : 0,
+        .tag = mode->hashes ? array(m->tag) : 0,
+        .status = array(m->status),
+        .keys = array(m->keys),
+        .key_table = array(m->key_table),
+        .key_index = array(m->key_index),
+        .count = (uint32_t)m->count,
+        .key_count = (uint32_t)m->key_count,
+        .max_bytes = (uint32_t)m->max_bytes,
+        .key_bytes = (uint32_t)m->key_bytes,
+        .iv_bytes = (uint32_t)m->iv_bytes,
+        .tag_bytes = (uint32_t)m->tag_bytes,
+        .op = m->op,
+        .mode = mode->message_mode,
+        .decrypts = mode->decrypts || m->op == GPUAES_GCM_DECRYPT,
+        .bad_argument = GPUAES_BAD_ARGUMENT,
+        .bad_tag = GPUAES_BAD_TAG,
+    };
+    if (m->key == NULL)
+        return;
+    memcpy(a->round_key, mode->decrypts ? m->key->decrypt : m->key->encrypt, sizeof a->round_key);
+    if (mode->pairs)
+        memcpy(a->tweak_key, m->tweak_key->encrypt, sizeof a->tweak_key);
+}
+
+/* ---- Calls --------------------------------------------------------------------------------- */
+
+/* Short memory in mid-work is a fault like any other: some of it may be queued. */
+static enum gpuaes_status fault(struct device *device, drv_result r)
+{
+    return device_fault(device, "queueing messages", r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
+}
+
+SECRET_FRAME static enum gpuaes_status queue_on(struct device *device,
+                                                const struct gpuaes_messages *m, void *temp,
+                                                size_t temp_bytes, drv_stream stream)
+{
+    struct message_arguments a;
+    int capturing;
+    /* Fails for the legacy stream while one that it waits for is captured. */
+    drv_result r = device->driver->stream_is_capturing(stream, &capturing);
+    if (r == DRV_SUCCESS && gpuaes_modes[m->op]->hashes)
+        r = gcm_check(device, NULL);
+    if (r != DRV_SUCCESS)
+        return device_fault(device, "queueing messages", r);
+    fill_arguments(&a, m);
+    const struct message_shape shape =
+        kernels_message_shape(&device->kernels, m->op, rounds_of(m), &a);
+    enum gpuaes_status status = GPUAES_OK;
+    if (shape.is_planned && (memory_address(temp) % ALIGNMENT != 0 || temp == NULL))
+        status = refuse("temp is %p; expected device memory aligned to 256", temp)
+                     ? GPUAES_OK
+                     : GPUAES_BAD_ARGUMENT;
+    else if (shape.is_planned && temp_bytes < shape.temp_bytes)
+        status = refuse("temp_bytes is %zu; expected %zu", temp_bytes, shape.temp_bytes)
+                     ? GPUAES_OK
+                     : GPUAES_BAD_ARGUMENT;
+    if (status == GPUAES_OK) {
+        r = kernels_launch_message(device->driver, &device->kernels, &shape, &a,
+                                   memory_address(temp), stream);
+        status = r == DRV_SUCCESS ? GPUAES_OK : fault(device, r);
+    }
+    gpuaes_cleanse(&a, sizeof a);
+    return status;
+}
+
+size_t gpuaes_queue_temp_bytes(const struct gpuaes_messages *messages)
+{
+    if (messages == NULL || !check_sizes(messages) || messages->count == 0)
+        return 0;
+    return kernels_message_temp_bytes(messages->op, messages->count, messages->max_bytes);
+}
+
+enum gpuaes_status gpuaes_queue(const struct gpuaes_messages *messages, void *temp,
+                                size_t temp_bytes, void *stream, int device)
+{
+    struct runtime_guard guard;
+    if (messages == NULL) {
+        (void)refuse("messages is NULL; expected a struct gpuaes_messages");
+        return GPUAES_BAD_ARGUMENT;
+    }
+    if (!check_sizes(messages) || !check_keys(messages) || !check_arrays(messages))
+        return GPUAES_BAD_ARGUMENT;
+    if (messages->count == 0)
+        return GPUAES_OK;
+    struct device *own = runtime_enter_device(&guard);
+    if (own == NULL)
+        return GPUAES_NOT_READY;
+    /* Of one stream for each thread, the caller names the device, as of the legacy stream. */
+    struct device *its =
+        runtime_device_of_stream(own, stream == DRV_STREAM_PER_THREAD ? NULL : stream, device);
+    enum gpuaes_status status = GPUAES_BAD_ARGUMENT;
+    if (its == NULL) {
+        (void)refuse("stream %p belongs to no device in use", stream);
+    } else if (its == own || device_enter(its)) {
+        status = queue_on(its, messages, temp, temp_bytes, stream);
+        cleanse_stack();
+        if (its != own)
+            device_leave(its);
+    } else {
+        status = GPUAES_FAULT;
+    }
+    runtime_leave_device(&guard, own);
+    return status;
+}
