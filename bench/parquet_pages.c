@@ -37,7 +37,7 @@ struct bench {
     struct file file;
     struct bytes prefix;
     struct modules modules;
-    struct work work[2];
+    struct work work[CALLS];
     unsigned calls;
     unsigned char *text;         /* of pages, on the device, where they are in the file */
     unsigned char *headers;      /* their text, on the device, without gaps */
@@ -216,11 +216,11 @@ int main(int argc, char **argv)
         fflush(stdout);
         finish_calls(&b);
     }
-    for (unsigned i = 0; i < b.calls; i++)
+    for (unsigned i = 0; i < CALLS; i++)
         free_work(&b.work[i]);
     free(b.modules.list);
     close_footer(&b.file);
-    gpuaes_device_keys_close(keys.on_device, NULL);
+    close_keys(&keys);
     close_file(&b.file);
     device_free(b.text);
     device_free(b.headers);

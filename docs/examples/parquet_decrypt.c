@@ -1,6 +1,7 @@
 /*
  * Decrypts the pages of a Parquet file with modular encryption on a GPU: all of them, of all
- * columns and row groups, by one call (in AES_GCM_CTR_V1 two: headers are GCM then, pages CTR).
+ * columns and row groups, by one call (in AES_GCM_CTR_V1 two: headers are GCM then, pages CTR), or
+ * by one for each size that keys have.
  *
  *     parquet_decrypt -f HEX [-k COLUMN=HEX]... [-p HEX] FILE FOLDER
  *
@@ -10,7 +11,7 @@
  *
  * FOLDER/R-C gets the pages of row group R in column C (0, 1...) as they are in a file without
  * encryption: compressed, without their headers. Columns that are not encrypted, or have no pages
- * there, are left out, and nothing is written unless all is authentic. All keys have one size.
+ * there, are left out, and nothing is written unless all is authentic.
  *
  * Compile it with: cc -O2 parquet_{decrypt,pages,gpu,footer}.c -lgpuaes -ldl
  *
@@ -47,7 +48,7 @@ static size_t write_chunk(const struct file *file, const struct module *modules,
 /* Decrypts in place, and brings all between the first and the last module to the host. */
 static void decrypt_pages(const struct file *file, const struct modules *modules)
 {
-    struct work work[2] = {0};
+    struct work work[CALLS] = {0};
     unsigned calls = describe_pages(work, file, modules);
     size_t begin = file->size, end = 0;
 
@@ -62,7 +63,7 @@ static void decrypt_pages(const struct file *file, const struct modules *modules
         end = module->at + module->count > end ? module->at + module->count : end;
     }
     copy_from_device(file->host + begin, file->device + begin, end - begin);
-    for (unsigned i = 0; i < calls; i++)
+    for (unsigned i = 0; i < CALLS; i++)
         free_work(&work[i]);
 }
 
@@ -97,7 +98,7 @@ int main(int argc, char **argv)
     }
     free(modules.list);
     close_footer(&file);
-    gpuaes_device_keys_close(keys.on_device, NULL);
+    close_keys(&keys);
     close_file(&file);
     return 0;
 }

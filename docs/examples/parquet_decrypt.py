@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Decrypts the pages of a Parquet file with modular encryption on a GPU: all of them, of all
-columns and row groups, by one call (in AES_GCM_CTR_V1 two: headers are GCM then, pages CTR).
+columns and row groups, by one call (in AES_GCM_CTR_V1 two: headers are GCM then, pages CTR), or by
+one for each size that keys have.
 
     parquet_decrypt.py -f HEX [-k COLUMN=HEX]... [-p HEX] FILE FOLDER
 
@@ -10,7 +11,7 @@ columns and row groups, by one call (in AES_GCM_CTR_V1 two: headers are GCM then
 
 FOLDER/R-C gets the pages of row group R in column C (0, 1...) as they are in a file without
 encryption: compressed, without their headers. Columns that are not encrypted, or have no pages there,
-are left out, and nothing is written unless all is authentic. All keys have one size.
+are left out, and nothing is written unless all is authentic.
 
 The format: https://github.com/apache/parquet-format/blob/master/Encryption.md. A module is
 length (4) | nonce (12) | ciphertext | tag (16); pages of AES_GCM_CTR_V1 have no tag, and so nothing
@@ -41,15 +42,17 @@ cuda = gpuaes = None  # the libraries, which start() opens
 
 READY = 2
 CTR, GCM_ENCRYPT, GCM_DECRYPT = 3, 5, 6
-OK, BAD_TAG, FAULT = 0, 7, 8
+OK, BAD_ARGUMENT, BAD_TAG, FAULT = 0, 4, 7, 8
 
 
-class Batch(ctypes.Structure):
-    """struct gpuaes_device_batch"""
+class Messages(ctypes.Structure):
+    """struct gpuaes_messages"""
 
-    _fields_ = [("op", c_int), ("keys", c_void_p)]
-    _fields_ += [(n, c_size_t) for n in ("count", "max_bytes", "iv_bytes", "tag_bytes")]
-    _fields_ += [(n, c_void_p) for n in ("in_", "out", "bytes", "key", "iv", "aad", "aad_bytes", "tag")]
+    _fields_ = [("struct_bytes", c_size_t), ("op", c_int), ("count", c_size_t), ("max_bytes", c_size_t)]
+    _fields_ += [(n, c_void_p) for n in ("key", "tweak_key", "keys", "key_table", "key_index")]
+    _fields_ += [(n, c_size_t) for n in ("key_count", "key_bytes")]
+    _fields_ += [(n, c_void_p) for n in ("in_", "out", "bytes", "iv")] + [("iv_bytes", c_size_t)]
+    _fields_ += [(n, c_void_p) for n in ("aad", "aad_bytes", "tag")] + [("tag_bytes", c_size_t)]
     _fields_ += [("status", c_void_p)]
 
 
@@ -68,8 +71,9 @@ def start():
     global cuda, gpuaes
     cuda = ctypes.CDLL("libcuda.so.1")
     gpuaes = ctypes.CDLL(os.environ.get("GPUAES_LIBRARY", "libgpuaes.so.0"))
-    for name in "gpuaes_status_text", "gpuaes_reason":
+    for name in "gpuaes_status_text", "gpuaes_reason", "gpuaes_queue_error":
         getattr(gpuaes, name).restype = c_char_p
+    gpuaes.gpuaes_queue_temp_bytes.restype = c_size_t
     device, context = c_int(), c_void_p()
     check_cuda(cuda.cuInit(0), "cuInit")
     check_cuda(cuda.cuDeviceGet(byref(device), 0), "cuDeviceGet")
@@ -115,24 +119,23 @@ def to_device(form, values):
 
 
 class Keys:
-    """Expanded keys on the device; the first is the footer's."""
+    """Raw keys on the device; the first is the footer's. A table for each size, in which each key has its
+    number."""
 
     def __init__(self, footer, columns):
-        self.pointer = c_void_p()
         keys = [footer, *columns.values()]
-        if len({len(key) for key in keys}) != 1:
-            raise Refused("the keys have more than one size")
         self.numbers = {name: i + 1 for i, name in enumerate(columns)}
-        check(
-            gpuaes.gpuaes_device_keys_open(
-                byref(self.pointer), GCM_DECRYPT, b"".join(keys), c_size_t(len(footer)),
-                c_size_t(len(keys)), None, 0,
-            ),
-            "keys",
-        )
+        self.sizes = [len(key) for key in keys]
+        self.tables = {
+            size: DeviceMemory(size * len(keys), b"".join(key if len(key) == size else bytes(size) for key in keys))
+            for size in dict.fromkeys(self.sizes)
+        }
 
-    def __del__(self):
-        gpuaes.gpuaes_device_keys_close(self.pointer, None)
+    def cleanse(self):
+        """Overwrites those of the device behind all that is queued."""
+        for table in self.tables.values():
+            check_cuda(cuda.cuMemsetD8Async(c_uint64(table.address), 0, c_size_t(table.size), None), "cuMemsetD8Async")
+        check_cuda(cuda.cuStreamSynchronize(None), "cuStreamSynchronize")
 
 
 # ---- Modules ------------------------------------------------------------------------
@@ -171,8 +174,16 @@ class Image:
         return bytes(self.data[module.at:module.at + module.size])
 
     def run(self, op, modules):
-        """Decrypts modules on the device, in place, by one call, and brings all between the first
-        and the last of them to the host. GCM_ENCRYPT makes their tags instead."""
+        """Decrypts modules on the device, in place, by one call for each size of keys, and brings all between
+        the first and the last of them to the host. GCM_ENCRYPT makes their tags instead."""
+        for size in self.keys.tables:
+            self.queue(op, size, [m for m in modules if self.keys.sizes[m.key] == size])
+        if modules:
+            begin = min(m.at for m in modules)
+            end = min(max(m.at + m.size + TAG for m in modules), len(self.data))
+            self.device.read(begin, memoryview(self.data)[begin:end])
+
+    def queue(self, op, key_bytes, modules):
         if not modules:
             return
         counter = b"\0\0\0\1" if op == CTR else b""  # with the nonce, the first counter block
@@ -185,30 +196,29 @@ class Image:
         arrays = {
             "in_": to_device("Q", [self.device.address + m.at for m in modules]),
             "bytes": to_device("Q", [m.size for m in modules]),
-            "key": to_device("I", [m.key for m in modules]),
+            "key_index": to_device("I", [m.key for m in modules]),
             "iv": to_device("Q", [iv_memory.address + i * len(ivs[0]) for i in range(len(ivs))]),
             "aad": to_device("Q", aad_at[:-1]),
             "aad_bytes": to_device("Q", [len(aad) for aad in aads]),
             "tag": to_device("Q", [self.device.address + m.at + m.size for m in modules]),
             "status": to_device("I", [FAULT] * len(modules)),
         }
-        batch = Batch(
-            op=op, keys=self.keys.pointer, count=len(modules), max_bytes=max(m.size for m in modules),
+        messages = Messages(
+            struct_bytes=ctypes.sizeof(Messages), op=op, count=len(modules), max_bytes=max(m.size for m in modules),
+            key_table=self.keys.tables[key_bytes].address, key_count=len(self.keys.sizes), key_bytes=key_bytes,
             iv_bytes=len(ivs[0]), tag_bytes=0 if op == CTR else TAG,
             out=arrays["in_"].address, **{name: memory.address for name, memory in arrays.items()},
         )
-        size = c_size_t()
-        check(gpuaes.gpuaes_device_batch_temp_bytes(byref(batch), byref(size)), "size of the work space")
-        work = DeviceMemory(size.value)
-        check(gpuaes.gpuaes_device_batch_queue(byref(batch), c_void_p(work.address), size, None), "decryption")
+        temp = DeviceMemory(gpuaes.gpuaes_queue_temp_bytes(byref(messages)))
+        status = gpuaes.gpuaes_queue(byref(messages), c_void_p(temp.address), c_size_t(temp.size), None, 0)
+        if status == BAD_ARGUMENT:
+            raise Refused(f"decryption: {gpuaes.gpuaes_queue_error().decode()}")
+        check(status, "decryption")
 
         for module, (status,) in zip(modules, struct.iter_unpack("I", arrays["status"].read_all())):
             if status == BAD_TAG:
                 raise Refused(f"{module.where}: not authentic: another key, or changed")
             check(status, module.where)
-        begin = min(m.at for m in modules)
-        end = min(max(m.at + m.size + TAG for m in modules), len(self.data))
-        self.device.read(begin, memoryview(self.data)[begin:end])
 
 
 # ---- The file --------------------------------------------------------------------------
@@ -277,8 +287,8 @@ class ParquetFile:
         return Thrift(self.image.data, module.at, module.at + module.size, module.where)
 
     def open_columns(self):
-        """Decrypts the metadata of columns with keys of their own, which lies in the footer, by one
-        call. self.chunks: those that are encrypted, as (row group, column, name, key, metadata)."""
+        """Decrypts the metadata of columns with keys of their own, which lies in the footer.
+        self.chunks: those that are encrypted, as (row group, column, name, key, metadata)."""
         self.chunks, encrypted, modules = [], [], []
         for row_group, fields in enumerate(self.footer.row_groups):
             for column, chunk in enumerate(fields.columns):
@@ -350,8 +360,8 @@ class ParquetFile:
                 page, dictionary = page + (not dictionary), False
 
     def decrypt_pages(self):
-        """One call for headers and pages, or one for each where pages are CTR. Returns the pages of
-        each chunk, a list in a dictionary by (row group, column, name)."""
+        """Headers and pages at once, or one behind the other where pages are CTR. Returns the pages of each
+        chunk, a list in a dictionary by (row group, column, name)."""
         found = list(self.find_pages())
         headers, pages = [header for _, header, _ in found], [page for _, _, page in found]
         if self.pages_are_ctr:
@@ -397,7 +407,11 @@ def main():
     try:
         with open(given.file, "rb") as file:
             data = file.read()
-        pages = ParquetFile(data, Keys(given.f, dict(given.k)), given.p).decrypt_pages()
+        keys = Keys(given.f, dict(given.k))
+        try:
+            pages = ParquetFile(data, keys, given.p).decrypt_pages()
+        finally:
+            keys.cleanse()
     except Refused as refused:
         sys.exit(f"parquet_decrypt: {given.file}: {refused}")
     except OSError as error:

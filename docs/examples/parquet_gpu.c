@@ -28,6 +28,7 @@ static struct {
     int (*release)(uint64_t);
     int (*to_device)(uint64_t, const void *, size_t, void *);
     int (*from_device)(void *, uint64_t, size_t, void *);
+    int (*set)(uint64_t, unsigned char, size_t, void *);
     int (*wait)(void *);
 } cuda;
 
@@ -45,6 +46,7 @@ void open_gpu(void)
                                         "cuMemFree_v2",
                                         "cuMemcpyHtoDAsync_v2",
                                         "cuMemcpyDtoHAsync_v2",
+                                        "cuMemsetD8Async",
                                         "cuStreamSynchronize"};
     enum { COUNT = sizeof names / sizeof names[0] };
     void *library = dlopen("libcuda.so.1", RTLD_NOW), *found[COUNT];
@@ -66,6 +68,8 @@ unsigned char *device_alloc(size_t count)
 {
     uint64_t address;
 
+    if (count == 0)
+        return NULL;
     if (cuda.alloc(&address, count))
         fail("no device memory: %zu bytes", count);
     return (unsigned char *)(uintptr_t)address;
@@ -112,15 +116,13 @@ static size_t read_hex(const char *text, unsigned char *bytes, size_t most)
     return count;
 }
 
-/* Returns 0 for what is no key, or one of another size than those before. */
+/* Returns 0 for what is no key. */
 static int read_key(struct keys *keys, const char *hex, unsigned number)
 {
-    size_t size = read_hex(hex, keys->bytes + (size_t)number * 32, 32);
+    size_t size = read_hex(hex, keys->bytes[number], 32);
 
-    if ((size != 16 && size != 24 && size != 32) || (keys->size != 0 && keys->size != size))
-        return 0;
-    keys->size = size;
-    return 1;
+    keys->sizes[number] = size;
+    return size == 16 || size == 24 || size == 32;
 }
 
 int read_options(int argc, char **argv, struct keys *keys, struct bytes *prefix)
@@ -146,12 +148,33 @@ int read_options(int argc, char **argv, struct keys *keys, struct bytes *prefix)
     return right && has_footer_key ? optind : 0;
 }
 
+/* Bytes of a table, of keys of any size. */
+enum { TABLE = KEYS * 32, TABLES = KEY_SIZES * TABLE };
+
+const unsigned char *key_table(const struct keys *keys, size_t size)
+{
+    return keys->on_device + (size / 8 - 2) * TABLE;
+}
+
+/* From pinned memory: of pageable memory the driver makes a copy. */
 void open_keys(struct keys *keys)
 {
-    for (unsigned i = 1; i < keys->count; i++) /* they follow each other without a gap */
-        memmove(keys->bytes + i * keys->size, keys->bytes + (size_t)i * 32, keys->size);
-    check(gpuaes_device_keys_open(&keys->on_device, GPUAES_GCM_DECRYPT, keys->bytes, keys->size,
-                                  keys->count, NULL, 0),
-          "keys");
+    unsigned char *tables = checked(gpuaes_pinned_alloc(TABLES));
+
+    keys->on_device = device_alloc(TABLES);
+    memset(tables, 0, TABLES);
+    for (unsigned i = 0; i < keys->count; i++)
+        memcpy(tables + (key_table(keys, keys->sizes[i]) - keys->on_device) + i * keys->sizes[i],
+               keys->bytes[i], keys->sizes[i]);
+    copy_to_device(keys->on_device, tables, TABLES);
+    gpuaes_pinned_free(tables, TABLES); /* which cleanses it */
     gpuaes_cleanse(keys->bytes, sizeof keys->bytes);
+}
+
+void close_keys(struct keys *keys)
+{
+    if (cuda.set((uint64_t)(uintptr_t)keys->on_device, 0, TABLES, NULL) || cuda.wait(NULL))
+        fail("the keys on the device cannot be overwritten");
+    device_free(keys->on_device);
+    keys->on_device = NULL;
 }

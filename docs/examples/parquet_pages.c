@@ -78,7 +78,7 @@ static size_t write_suffix(const struct module *module, unsigned page, unsigned 
     return 1 + 2 * (size_t)count;
 }
 
-/* ---- Batches --------------------------------------------------------------------- */
+/* ---- Messages -------------------------------------------------------------------- */
 
 struct arrays {
     unsigned char *host, *device;
@@ -110,9 +110,8 @@ static void reserve(struct work *work, size_t size)
 
 static void reserve_temp(struct work *work)
 {
-    size_t bytes;
+    size_t bytes = gpuaes_queue_temp_bytes(&work->messages);
 
-    check(gpuaes_device_batch_temp_bytes(&work->batch, &bytes), "size of the work space");
     if (bytes <= work->temp_bytes)
         return;
     device_free(work->temp);
@@ -120,39 +119,53 @@ static void reserve_temp(struct work *work)
     work->temp_bytes = bytes;
 }
 
-void describe(struct work *work, const struct file *file, enum gpuaes_op op,
-              const struct module *modules, size_t n, size_t stride)
+/* Chooses the modules whose keys have this size. Returns their number. */
+static size_t choose(struct work *work, const struct keys *keys, size_t key_bytes,
+                     const struct module *modules, size_t n, size_t stride)
+{
+    size_t count = 0;
+
+    work->modules = checked(realloc(work->modules, n * sizeof *work->modules));
+    for (size_t i = 0; i < n; i++)
+        if (keys->sizes[modules[i * stride].key] == key_bytes)
+            work->modules[count++] = &modules[i * stride];
+    return count;
+}
+
+static void describe_call(struct work *work, const struct file *file, enum gpuaes_op op,
+                          size_t key_bytes, size_t n)
 {
     size_t aad_size = file->prefix.count + SUFFIX;
 
     reserve(work, n * (7 * 8 + 2 * 4 + 16 + aad_size) + 11 * 16);
-    work->modules = modules;
-    work->stride = stride;
-    work->batch = (struct gpuaes_device_batch){
+    work->messages = (struct gpuaes_messages){
+        .struct_bytes = sizeof work->messages,
         .op = op,
-        .keys = file->keys->on_device,
         .count = n,
+        .key_table = key_table(file->keys, key_bytes),
+        .key_count = file->keys->count,
+        .key_bytes = key_bytes,
         .iv_bytes = op == GPUAES_CTR ? 16 : NONCE,
         .tag_bytes = op == GPUAES_CTR ? 0 : TAG,
     };
 
-    struct gpuaes_device_batch *batch = &work->batch;
+    struct gpuaes_messages *messages = &work->messages;
     struct arrays arrays = {work->host, work->device, 0};
     const unsigned char *ivs, *aads;
-    const unsigned char **in = array(&arrays, n * 8, &batch->in);
-    unsigned char **out = array(&arrays, n * 8, &batch->out);
-    size_t *bytes = array(&arrays, n * 8, &batch->bytes);
-    const unsigned char **iv = array(&arrays, n * 8, &batch->iv);
-    const unsigned char **aad = array(&arrays, n * 8, &batch->aad);
-    size_t *aad_bytes = array(&arrays, n * 8, &batch->aad_bytes);
-    unsigned char **tag = array(&arrays, n * 8, &batch->tag);
-    uint32_t *key = array(&arrays, n * 4, &batch->key);
+    const unsigned char **in = array(&arrays, n * 8, &messages->in);
+    unsigned char **out = array(&arrays, n * 8, &messages->out);
+    size_t *bytes = array(&arrays, n * 8, &messages->bytes);
+    const unsigned char **iv = array(&arrays, n * 8, &messages->iv);
+    const unsigned char **aad = array(&arrays, n * 8, &messages->aad);
+    size_t *aad_bytes = array(&arrays, n * 8, &messages->aad_bytes);
+    unsigned char **tag = array(&arrays, n * 8, &messages->tag);
+    uint32_t *key = array(&arrays, n * 4, &messages->key_index);
     unsigned char *iv_at = array(&arrays, n * 16, &ivs);
     unsigned char *aad_at = array(&arrays, n * aad_size, &aads);
 
-    work->status = array(&arrays, n * 4, &batch->status);
+    work->status = array(&arrays, n * 4, &messages->status);
     for (size_t i = 0; i < n; i++) {
-        const struct module *module = &modules[i * stride];
+        const struct module *module = work->modules[i];
 
         in[i] = file->device + module->at;
         out[i] = module->to;
@@ -168,24 +181,45 @@ void describe(struct work *work, const struct file *file, enum gpuaes_op op,
         aad_bytes[i] =
             file->prefix.count +
             write_suffix(module, module->page, aad_at + i * aad_size + file->prefix.count);
-        batch->max_bytes = module->count > batch->max_bytes ? module->count : batch->max_bytes;
+        if (module->count > messages->max_bytes)
+            messages->max_bytes = module->count;
     }
     reserve_temp(work);
     copy_to_device(arrays.device, arrays.host, arrays.used);
 }
 
+unsigned describe(struct work work[KEY_SIZES], const struct file *file, enum gpuaes_op op,
+                  const struct module *modules, size_t n, size_t stride)
+{
+    unsigned calls = 0;
+
+    for (unsigned i = 0; i < KEY_SIZES; i++) {
+        size_t count = choose(&work[calls], file->keys, key_size(i), modules, n, stride);
+
+        if (count > 0)
+            describe_call(&work[calls++], file, op, key_size(i), count);
+    }
+    return calls;
+}
+
 void queue(const struct work *work)
 {
-    check(gpuaes_device_batch_queue(&work->batch, work->temp, work->temp_bytes, NULL),
-          "decryption");
+    enum gpuaes_status status =
+        gpuaes_queue(&work->messages, work->temp, work->temp_bytes, NULL, 0);
+
+    if (status == GPUAES_BAD_ARGUMENT)
+        fail("decryption: %s", gpuaes_queue_error());
+    check(status, "decryption");
 }
 
 void finish(struct work *work)
 {
-    copy_from_device(work->status, work->batch.status, work->batch.count * sizeof *work->status);
-    for (size_t i = 0; i < work->batch.count; i++)
+    size_t count = work->messages.count;
+
+    copy_from_device(work->status, work->messages.status, count * sizeof *work->status);
+    for (size_t i = 0; i < count; i++)
         if (work->status[i] != GPUAES_OK)
-            fail_at(&work->modules[i * work->stride],
+            fail_at(work->modules[i],
                     work->status[i] == GPUAES_BAD_TAG
                         ? "not authentic: another key, or changed"
                         : gpuaes_status_text((enum gpuaes_status)work->status[i]));
@@ -196,23 +230,27 @@ void free_work(struct work *work)
     gpuaes_pinned_free(work->host, work->size);
     device_free(work->device);
     device_free(work->temp);
+    free(work->modules);
     *work = (struct work){0};
 }
 
-/* Decrypts modules by one call, in place, on the device and then on the host. */
+/* Decrypts modules in place, on the device and then on the host. */
 static void decrypt(const struct file *file, const struct modules *modules)
 {
-    struct work work = {0};
+    struct work work[KEY_SIZES] = {0};
+    unsigned calls = describe(work, file, GPUAES_GCM_DECRYPT, modules->list, modules->count, 1);
 
-    describe(&work, file, GPUAES_GCM_DECRYPT, modules->list, modules->count, 1);
-    queue(&work);
-    finish(&work);
+    for (unsigned i = 0; i < calls; i++)
+        queue(&work[i]);
+    for (unsigned i = 0; i < calls; i++)
+        finish(&work[i]);
     for (size_t i = 0; i < modules->count; i++) {
         size_t at = modules->list[i].at;
 
         copy_from_device(file->host + at, file->device + at, modules->list[i].count);
     }
-    free_work(&work);
+    for (unsigned i = 0; i < KEY_SIZES; i++)
+        free_work(&work[i]);
 }
 
 /* ---- The file ---------------------------------------------------------------------- */
@@ -280,7 +318,7 @@ static void check_signature(const struct file *file, size_t begin, size_t end)
 {
     const unsigned char *nonce = file->host + end - TAG - NONCE, *tag = file->host + end - TAG;
     struct module module = {.type = FOOTER, .at = NONCE, .count = end - begin - NONCE - TAG};
-    struct work work = {0};
+    struct work work[KEY_SIZES] = {0};
     struct file copy = *file;
     unsigned differences = 0;
 
@@ -291,15 +329,16 @@ static void check_signature(const struct file *file, size_t begin, size_t end)
     memcpy(copy.host, nonce, NONCE);
     memcpy(copy.host + NONCE, file->host + begin, module.count);
     copy_to_device(copy.device, copy.host, copy.size);
-    describe(&work, &copy, GPUAES_GCM_ENCRYPT, &module, 1, 1);
-    queue(&work);
-    finish(&work);
+    (void)describe(work, &copy, GPUAES_GCM_ENCRYPT, &module, 1, 1);
+    queue(&work[0]);
+    finish(&work[0]);
     copy_from_device(copy.host, copy.device, copy.size);
     for (unsigned i = 0; i < TAG; i++) /* in constant time */
         differences |= (unsigned)copy.host[NONCE + module.count + i] ^ tag[i];
     if (differences != 0)
         fail("footer: not authentic: another key, or changed");
-    free_work(&work);
+    for (unsigned i = 0; i < KEY_SIZES; i++)
+        free_work(&work[i]);
     device_free(copy.device);
     free(copy.host);
 }
@@ -354,7 +393,7 @@ static unsigned key_of(const struct keys *keys, const struct chunk *chunk)
     fail("column %s: its key is missing: -k %s=HEX", chunk->name, chunk->name);
 }
 
-/* The metadata of columns with keys of their own, which lies in the footer, by one call. */
+/* The metadata of columns with keys of their own, which lies in the footer. */
 static void open_column_metadata(struct file *file)
 {
     struct footer *footer = &file->footer;
@@ -499,13 +538,14 @@ void check_header(const struct file *file, const struct module *header, unsigned
         fail_at(header, "the page has another size");
 }
 
-unsigned describe_pages(struct work work[2], const struct file *file, const struct modules *modules)
+unsigned describe_pages(struct work work[CALLS], const struct file *file,
+                        const struct modules *modules)
 {
-    if (!file->footer.algorithm.pages_are_ctr) {
-        describe(&work[0], file, GPUAES_GCM_DECRYPT, modules->list, modules->count, 1);
-        return 1;
-    }
-    describe(&work[0], file, GPUAES_GCM_DECRYPT, modules->list, modules->count / 2, 2);
-    describe(&work[1], file, GPUAES_CTR, modules->list + 1, modules->count / 2, 2);
-    return 2;
+    unsigned calls;
+
+    if (!file->footer.algorithm.pages_are_ctr)
+        return describe(work, file, GPUAES_GCM_DECRYPT, modules->list, modules->count, 1);
+    calls = describe(work, file, GPUAES_GCM_DECRYPT, modules->list, modules->count / 2, 2);
+    return calls +
+           describe(work + calls, file, GPUAES_CTR, modules->list + 1, modules->count / 2, 2);
 }

@@ -77,24 +77,26 @@ void find_pages(const struct file *file, struct modules *to);
 void check_header(const struct file *file, const struct module *header, unsigned char *text,
                   const struct module *page);
 
-/* ---- Batches --------------------------------------------------------------------- */
+/* ---- Messages -------------------------------------------------------------------- */
 
-/* Modules that are described on the device; begins with zeros. Its memory is used again. */
+/*
+ * Modules of one operation and one size of keys, which are described on the device for one call;
+ * begins with zeros. Its memory is used again.
+ */
 struct work {
-    struct gpuaes_device_batch batch;
+    struct gpuaes_messages messages;
+    const struct module **modules; /* one for each message */
     unsigned char *host, *device, *temp;
     size_t size, temp_bytes;
     uint32_t *status; /* on the host */
-    const struct module *modules;
-    size_t stride;
 };
 
 /*
- * Describes `n` modules on the device for one call: every one of the list, or with a stride of 2
- * every other one. The list must stay.
+ * Describes `n` modules on the device: every one of the list, or with a stride of 2 every other
+ * one. The list must stay. Returns the number of calls: one for each size that their keys have.
  */
-void describe(struct work *work, const struct file *file, enum gpuaes_op op,
-              const struct module *modules, size_t n, size_t stride);
+unsigned describe(struct work work[KEY_SIZES], const struct file *file, enum gpuaes_op op,
+                  const struct module *modules, size_t n, size_t stride);
 
 /* Queues the call. */
 void queue(const struct work *work);
@@ -105,10 +107,11 @@ void finish(struct work *work);
 void free_work(struct work *work);
 
 /*
- * Describes all pages and their headers, of find_pages(): for one call, or for two where pages are
- * CTR, since headers are GCM even then. Returns the number of calls.
+ * Describes all pages and their headers, of find_pages(). Where pages are CTR, they and their
+ * headers, which are GCM even then, are in different calls. Returns the number of calls.
  */
-unsigned describe_pages(struct work work[2], const struct file *file,
+enum { CALLS = 2 * KEY_SIZES };
+unsigned describe_pages(struct work work[CALLS], const struct file *file,
                         const struct modules *modules);
 
 #endif

@@ -126,6 +126,15 @@ refuses($stored->[0], "$stored->[1] -p 00", 'its AAD prefix is not the one that 
 my $no_prefix = 'AES_GCM_V1-signed-columns';
 refuses($no_prefix, "$options{$no_prefix} -p 00", 'it has no AAD prefix, but one was given');
 
+# Keys of each size in one file: of the footer, and of columns.
+my ($sizes) = pairs(files('key_sizes'));
+foreach my $language (sort keys %examples) {
+    my ($result, $out) = decrypt($language, @$sizes);
+    good($result, "$language: keys of 16, 24 and 32 bytes");
+    is_deeply([map { slurp("$out/0-$_") } 0 .. 2], [('onethe other') x 3], "$language: the pages of each");
+}
+refuses($sizes->[0], $sizes->[1] =~ s/16=\w+/16=$other/r, 'row group 0, column 16, metadata: not authentic');
+
 # Structures that are wrong, with right signatures. test/python/test_parquet.py gives them all to the example in Python.
 my @wrong = pairs(files('wrong', $other));
 cmp_ok(scalar(@wrong), '>', 60, 'files with wrong structures');

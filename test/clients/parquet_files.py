@@ -284,6 +284,23 @@ def wrong(folder, key):
         print(f"wrong-{name} {said}")
 
 
+def key_sizes(folder):
+    """Columns with the footer's key of 32 bytes, and with their own of 16 and 24."""
+    sizes = (32, 16, 24)
+    keys = [os.urandom(size) for size in sizes]
+    writer = parquet_writer.Writer(lambda kind, numbers, text: seal_with(keys[numbers[1] if numbers else 0])(
+        kind, numbers, text))
+    chunks = [parquet_writer.chunk(parquet_writer.metadata(*writer.pages(0, 0)))]
+    for column in 1, 2:
+        name = str(sizes[column]).encode()
+        described = parquet_writer.metadata(*writer.pages(0, column), name=name)
+        sealed = writer.module(parquet_writer.COLUMN_METADATA, [0, column], described[1])
+        chunks.append(parquet_writer.chunk(None, parquet_writer.by_column_key(name), sealed))
+    with open(f"{folder}/key-sizes", "wb") as file:
+        file.write(writer.encrypted([chunks]))
+    print("key-sizes", f"-f {keys[0].hex()} -k 16={keys[1].hex()} -k 24={keys[2].hex()}")
+
+
 def damaged(numbers, data):
     """Up to three numbers or bytes are others."""
     data = bytearray(data)
@@ -319,6 +336,6 @@ def random_files(folder, key, seed, count):
 if __name__ == "__main__":
     commands = {
         "write": write, "check": check, "damage": damage, "rows": rows, "check_rows": check_rows, "wrong": wrong,
-        "random": random_files,
+        "key_sizes": key_sizes, "random": random_files,
     }
     commands[sys.argv[1]](*sys.argv[2:])
