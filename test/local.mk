@@ -92,7 +92,7 @@ emulator_tests = \
 	test/api/batch_test \
 	test/api/batch_threads_test \
 	test/api/clock_change_test \
-	test/api/device_batch_secrets_test \
+	test/api/queue_secrets_test \
 	test/api/devices_test \
 	test/api/gcm_batch_test \
 	test/api/gcm_test \
@@ -103,7 +103,7 @@ emulator_tests = \
 	test/api/registration_test \
 	test/api/stream_binding_test \
 	test/fault/batch_faults_test \
-	test/fault/device_batch_faults_test \
+	test/fault/queue_faults_test \
 	test/fault/device_reset_test \
 	test/fault/gcm_check_test \
 	test/fault/gcm_faults_test \

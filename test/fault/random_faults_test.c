@@ -4,7 +4,7 @@
  * device fails, and what went wrong once can be repeated.
  *
  * A lost device is lost for good, so each fault is a child of its own. A child without a fault
- * counts the calls. Keys are opened before it: device_batch_faults_test has their faults.
+ * counts the calls. Keys are opened before it.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
