@@ -27,6 +27,7 @@ in_tree = $(patsubst $(srcdir)/%,%,$(wildcard $(addprefix $(srcdir)/,$(1))))
 evp_tests = \
 	test/api/device_batch_test \
 	test/api/queue_test \
+	test/api/queue_vectors_test \
 	test/api/random_test \
 	test/evp/aes_differential_test \
 	test/evp/aes_known_answer_test \
