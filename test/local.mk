@@ -115,7 +115,8 @@ emulator_tests = \
 	test/unit/batch_blocks_test \
 	test/unit/base64_kernels_test \
 	test/unit/emulator_test \
-	test/unit/gcm_kernels_test
+	test/unit/gcm_kernels_test \
+	test/unit/message_plan_test
 # Programs that link a part of ours, and no device.
 part_tests = \
 	test/unit/driver_path_test \

@@ -1,0 +1,252 @@
+/*
+ * The plan of a launch of messages: a tile of messages is ordered by what is left behind full
+ * segments, and each message with full segments is listed once. And as many full segments as 32
+ * bits can number: of messages of 1 GiB, of which the kernels do the last segments; the text before
+ * these is not there, and is not touched.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/minmax.h"
+#include "cuda/launch/message.h"
+#include "test/support/library.h"
+
+enum { BLOCK = GPUAES_BLOCK, LANES = 32, SEGMENT = 16, LONG = 1024, MANY = 50000, MARGIN = 64 };
+/* Of a message: the full segments of the last two groups, the end, and what shifts it. */
+enum { ROOM = (2 * LANES * SEGMENT + SEGMENT + 2) * BLOCK };
+
+/* In device memory, which the CPU of an emulated device reads as well. */
+struct memory {
+    _Alignas(16) struct message_queue plan;
+    _Alignas(16) struct message_sum sums[MANY];
+    struct message_full full[MANY];
+    uint64_t in[MANY], bytes[MANY], iv[MANY];
+    uint32_t order[MANY], status[MANY];
+    unsigned char ivs[LONG][BLOCK], before[MARGIN], text[LONG][ROOM], after[MARGIN];
+};
+
+static struct kernels kernels;
+static drv_stream stream;
+static struct memory *m;
+
+static uint64_t address(const void *p)
+{
+    return (uint64_t)(uintptr_t)p;
+}
+
+static int finish(void)
+{
+    while (emulator_under_way() != 0)
+        usleep(1000);
+    return application.stream_query(stream) == DRV_SUCCESS;
+}
+
+static uint32_t blocks_of(uint32_t n)
+{
+    return (uint32_t)((m->bytes[n] + BLOCK - 1) / BLOCK);
+}
+
+/* Of a message: those before its end. */
+static uint32_t full_of(uint32_t n)
+{
+    return blocks_of(n) <= SEGMENT + 1 ? 0 : (blocks_of(n) - 2) / SEGMENT;
+}
+
+static struct message_arguments arguments_of(enum gpuaes_op op, uint32_t count)
+{
+    const struct gpuaes_mode *mode = gpuaes_modes[op];
+    return (struct message_arguments){.in = address(m->in),
+                                      .out = address(m->in),
+                                      .bytes = address(m->bytes),
+                                      .iv = address(m->iv),
+                                      .status = address(m->status),
+                                      .plan = address(&m->plan),
+                                      .order = address(m->order),
+                                      .full = address(m->full),
+                                      .sums = address(m->sums),
+                                      .count = count,
+                                      .max_bytes = GPUAES_QUEUE_BYTES,
+                                      .iv_bytes = BLOCK,
+                                      .segment = SEGMENT,
+                                      .op = op,
+                                      .mode = mode->message_mode,
+                                      .decrypts = mode->decrypts != 0,
+                                      .bad_argument = GPUAES_BAD_ARGUMENT,
+                                      .bad_tag = GPUAES_BAD_TAG};
+}
+
+static unsigned plan_threads(void)
+{
+    return min_unsigned(MESSAGE_LARGE_THREADS, kernels.max_threads);
+}
+
+static int plan(struct message_arguments *a)
+{
+    const unsigned threads = plan_threads(), words = MESSAGE_CLASSES + 2 * threads + 2;
+    m->plan = (struct message_queue){0};
+    return kernels_launch(&application, kernels.message_plan,
+                          (a->count - 1) / (threads * MESSAGE_TILE) + 1, threads,
+                          words * (unsigned)sizeof(uint32_t), stream, a) == DRV_SUCCESS &&
+           finish();
+}
+
+/* Each message with full segments has its place, one behind the other. */
+static int full_is_right(uint32_t count)
+{
+    uint64_t segments = 0, entries = 0;
+    for (uint32_t n = 0; n < count; n++) {
+        segments += full_of(n);
+        entries += full_of(n) != 0;
+        if (m->sums[n].hash[0] != 0 || m->sums[n].hash[1] != 0 || m->sums[n].segments != 0)
+            return 0;
+    }
+    if (segments > UINT32_MAX || m->plan.full != (entries << 32 | segments))
+        return 0;
+    segments = 0;
+    for (uint64_t i = 0; i < entries; i++) {
+        uint32_t n = m->full[i].message;
+        if (n >= count || full_of(n) == 0 || m->full[i].begin != segments ||
+            m->sums[n].begin != segments)
+            return 0;
+        segments += full_of(n);
+    }
+    return segments == (uint32_t)m->plan.full;
+}
+
+/* A permutation of each tile, from long ends to short ones: classes are 3 % wide. */
+static int order_is_right(uint32_t count)
+{
+    static unsigned char is_listed[MANY];
+    const uint32_t tile = plan_threads() * MESSAGE_TILE;
+    memset(is_listed, 0, sizeof is_listed);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t n = m->order[i];
+        if (n / tile != i / tile || n >= count || is_listed[n]++)
+            return 0;
+        if (i % tile == 0)
+            continue;
+        const uint32_t before = m->order[i - 1];
+        const uint32_t end = blocks_of(n) - full_of(n) * SEGMENT;
+        if (end > (blocks_of(before) - full_of(before) * SEGMENT) * 33 / 32)
+            return 0;
+    }
+    return 1;
+}
+
+/* Each octave is as likely as another; a tenth has no text. */
+static void test_order(void)
+{
+    struct message_arguments a = arguments_of(GPUAES_CTR, MANY);
+    for (uint32_t n = 0; n < MANY; n++)
+        m->bytes[n] =
+            tap_random_below(&random_state, 10) == 0
+                ? 0
+                : tap_random_below(&random_state, (size_t)1 << tap_random_below(&random_state, 25));
+    const int planned = plan(&a);
+    tap_ok(planned && full_is_right(MANY) && order_is_right(MANY),
+           "%d messages, of which %u have full segments, are in order", MANY,
+           (unsigned)(m->plan.full >> 32));
+    a.segment = INT32_MAX;
+    a.full = a.sums = 0;
+    for (uint32_t n = 0; n < MANY; n++)
+        m->bytes[n] = m->bytes[n] % (SEGMENT * BLOCK);
+    tap_ok(plan(&a) && m->plan.full == 0 && order_is_right(MANY),
+           "%d messages of a segment each are in order", MANY);
+}
+
+/* Each message ends where its room does. */
+static void describe_long(enum gpuaes_op op, int is_ragged)
+{
+    memset(m->before, 0xee, MARGIN);
+    memset(m->after, 0xee, MARGIN);
+    tap_random_bytes(&random_state, m->text, sizeof m->text);
+    tap_random_bytes(&random_state, m->ivs, sizeof m->ivs);
+    for (uint32_t n = 0; n < LONG; n++) {
+        size_t missing = is_ragged ? tap_random_below(&random_state, SEGMENT * BLOCK) : 0;
+        m->bytes[n] = GPUAES_QUEUE_BYTES - (op == GPUAES_CTR ? missing : missing & ~(size_t)15);
+        m->in[n] = address(m->text[n]) + ROOM - m->bytes[n];
+        m->iv[n] = address(m->ivs[n]);
+    }
+}
+
+/* What becomes of a message from `block` on. */
+static void expect_end(enum gpuaes_op op, const unsigned char *key, uint32_t n, uint64_t block,
+                       unsigned char expected[LONG][ROOM])
+{
+    const struct gpuaes_mode *mode = gpuaes_modes[op];
+    const size_t bytes = m->bytes[n] - block * BLOCK, at = ROOM - bytes;
+    unsigned char iv[BLOCK], last[2][BLOCK] = {{0}};
+    memcpy(iv, m->ivs[n], BLOCK);
+    if (mode->advance != NULL)
+        mode->advance(iv, block, NULL);
+    reference(op, key, 32, iv, m->text[n] + at, expected[n] + at, bytes / BLOCK * BLOCK);
+    if (bytes % BLOCK == 0)
+        return;
+    memcpy(last[0], m->text[n] + ROOM - bytes % BLOCK, bytes % BLOCK);
+    memcpy(iv, m->ivs[n], BLOCK);
+    mode->advance(iv, m->bytes[n] / BLOCK, NULL);
+    reference(op, key, 32, iv, last[0], last[1], BLOCK);
+    memcpy(expected[n] + ROOM - bytes % BLOCK, last[1], bytes % BLOCK);
+}
+
+static int is_right(unsigned char expected[LONG][ROOM])
+{
+    int right = memcmp(m->text, expected, sizeof m->text) == 0;
+    for (size_t i = 0; i < MARGIN; i++)
+        right &= m->before[i] == 0xee && m->after[i] == 0xee;
+    return right;
+}
+
+static void test_long(enum gpuaes_op op, int is_ragged)
+{
+    static unsigned char expected[LONG][ROOM];
+    unsigned char key[32];
+    struct gpuaes_key schedule;
+    tap_random_bytes(&random_state, key, sizeof key);
+    gpuaes_key_expand(&schedule, key, sizeof key);
+    describe_long(op, is_ragged);
+    struct message_arguments a = arguments_of(op, LONG);
+    memcpy(a.round_key, gpuaes_modes[op]->decrypts ? schedule.decrypt : schedule.encrypt,
+           sizeof a.round_key);
+    const int planned = plan(&a) && full_is_right(LONG);
+    const uint32_t full = (uint32_t)m->plan.full, groups = (full + LANES - 1) / LANES - 2;
+    tap_ok(planned && full > UINT32_MAX - 2 * LONG, "%s: %u full segments", op_names[op], full);
+    if (!planned)
+        return;
+
+    const struct message_full last = m->full[LONG - 1];
+    memcpy(expected, m->text, sizeof expected);
+    for (uint32_t n = 0; n < LONG; n++)
+        expect_end(op, key, n,
+                   (n == last.message ? groups * LANES - last.begin : full_of(n)) *
+                       (uint64_t)SEGMENT,
+                   expected);
+    struct message_arguments chosen = a; /* for what the launch is shaped by */
+    const struct message_shape shape =
+        kernels_message_shape(&kernels, op, schedule.rounds, &chosen);
+    m->plan.taken = groups;
+    tap_ok(kernels_launch(&application, shape.function, shape.grid, shape.threads, shape.shared,
+                          stream, &a) == DRV_SUCCESS &&
+               finish() && is_right(expected),
+           "%s: the last of them, and the ends of messages%s, are right", op_names[op],
+           is_ragged ? " of other lengths" : "");
+}
+
+int main(void)
+{
+    drv_device device;
+    drv_ptr memory;
+    tap_random_seed(&random_state);
+    become_an_application(0);
+    if (application.device_get(&device, 0) != DRV_SUCCESS ||
+        kernels_load(&application, device, &kernels) != DRV_SUCCESS ||
+        application.stream_create(&stream, DRV_STREAM_NON_BLOCKING) != DRV_SUCCESS ||
+        application.mem_alloc(&memory, sizeof *m) != DRV_SUCCESS)
+        return EXIT_FAILURE;
+    m = (struct memory *)(uintptr_t)memory;
+    test_order();
+    for (int is_ragged = 0; is_ragged < 2; is_ragged++) {
+        test_long(GPUAES_CTR, is_ragged);
+        test_long(GPUAES_ECB_DECRYPT, is_ragged);
+    }
+    return tap_done();
+}
