@@ -25,6 +25,7 @@ my %targets = (
     batch => undef,
     evp => 'gpu-bytes',
     gcm => 'gpu-bytes',
+    queue => undef,
     settings => undef
 );
 
