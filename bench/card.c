@@ -5,6 +5,8 @@
  */
 #include "bench/card.h"
 
+#include <dlfcn.h>
+
 #include "test/support/application.h"
 
 #ifdef GPUAES_HAVE_NVCC
@@ -51,6 +53,46 @@ int card_attribute(int attribute, int ordinal)
     card_check(application.device_get(&device, ordinal), "cuDeviceGet");
     card_check(application.device_get_attribute(&value, attribute, device), "cuDeviceGetAttribute");
     return value;
+}
+
+typedef drv_result elapsed_fn(float *milliseconds, drv_event begin, drv_event end);
+
+static elapsed_fn *elapsed(void)
+{
+    elapsed_fn *function = NULL;
+    void *driver = application_is_emulated ? NULL : dlopen("libcuda.so.1", RTLD_LAZY);
+    void *symbol = driver == NULL ? NULL : dlsym(driver, "cuEventElapsedTime");
+    memcpy(&function, &symbol, sizeof function);
+    return function;
+}
+
+int card_has_time(void)
+{
+    return elapsed() != NULL;
+}
+
+drv_event card_event(void)
+{
+    drv_event event = NULL;
+    card_check(application.event_create(&event, 0), "cuEventCreate");
+    return event;
+}
+
+void card_record(drv_event event, drv_stream stream)
+{
+    card_check(application.event_record(event, stream), "cuEventRecord");
+}
+
+double card_seconds(drv_event begin, drv_event end)
+{
+    float milliseconds = 0;
+    card_check(elapsed()(&milliseconds, begin, end), "cuEventElapsedTime");
+    return milliseconds * 1e-3;
+}
+
+void card_end(drv_event event)
+{
+    card_check(application.event_destroy(event), "cuEventDestroy");
 }
 
 drv_stream card_stream(void)

@@ -41,6 +41,16 @@ void card_down(void *host, const void *device, size_t bytes, drv_stream stream);
 void card_copy(void *to, const void *from, size_t bytes, drv_stream stream);
 void card_zero(void *device, size_t bytes, drv_stream stream);
 
+/*
+ * Events with time. card_has_time() tells whether the driver has what reads it: that of the
+ * emulator does not.
+ */
+int card_has_time(void);
+drv_event card_event(void);
+void card_record(drv_event event, drv_stream stream);
+double card_seconds(drv_event begin, drv_event end);
+void card_end(drv_event event);
+
 /* Queues a kernel; its one argument is copied at once. */
 struct launch {
     drv_function function;

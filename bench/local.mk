@@ -15,7 +15,7 @@ bench_libbench_la_SOURCES = \
 	bench/part_base64.c \
 	bench/part_batch.c \
 	bench/part_batch_mixed.c \
-	bench/part_device_batch.c \
+	bench/part_messages.c \
 	bench/part_devices.c \
 	bench/part_files.c \
 	bench/part_gcm.c \

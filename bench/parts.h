@@ -34,7 +34,7 @@ int part_batch(void);
 int part_batch_gcm(void);
 int part_batch_mixed(void);
 int part_batch_overhead(void);
-int part_device_batch(void);
+int part_messages(void);
 int part_random(void);
 int part_encoders(void);
 int part_offload(void);
