@@ -62,15 +62,24 @@ sub batch
         operation => "encrypt, $count messages, $flight under way");
 }
 
-# Messages described in device memory, of AES-256-CTR and of GCM both ways: such rows, and the rates to
-# be reached.
+# Messages that arrays in device memory describe, of AES-256-CTR and of GCM both ways: such rows, and the
+# rates to be reached.
 sub described
 {
     my ($what, $ctr, $gcm, %shape) = @_;
-    my %how = (part => 'device-batch', %shape);
+    my %how = (part => 'messages', %shape);
     return (
-        ["$what described in device memory, AES-256-CTR, GB/s", least => $ctr, of => {%how, cipher => 'AES-256-CTR'}],
+        $ctr ? ["$what described in device memory, AES-256-CTR, GB/s", least => $ctr, of => {%how, cipher => 'AES-256-CTR'}] : (),
         ["$what described in device memory, AES-256-GCM both ways, GB/s", least => $gcm, of => {%how, cipher => 'AES-256-GCM'}]);
+}
+
+# The same of messages of one length, with one key, and of GCM with a key each.
+sub described_by_length
+{
+    my ($count, $length, $bytes, $ctr, $gcm, $gcm_keys) = @_;
+    my %shape = (messages => $count, bytes => $bytes);
+    return (described("$count messages of $length", $ctr, $gcm, %shape, keys => 0),
+        described("$count messages of $length with a key each", undef, $gcm_keys, %shape, keys => 1));
 }
 
 # Each: what it is, the criteria of its rows (sets of them), and the figure that each
@@ -156,16 +165,19 @@ my @aims = (
     } [256 * $KIB, 0.97], [8 * $KIB, 0.94], [256, 0.83]),
     ['CTR in batches of 16 KiB, a key each, 4 threads, rate over that with one key', least => 0.85, column => 'ratio',
         of => {part => 'batch', threads => 4, bytes => 16 * $KIB, cipher => 'AES-256-CTR', against => 'one key'}],
-    described('65536 messages of 16 KiB', 680, 600, messages => 65536, keys => 0, bytes => 16 * $KIB),
-    described('65536 messages of 16 KiB with a key each', 600, 500, messages => 65536, keys => 1, bytes => 16 * $KIB),
-    described('262144 messages of 1 KiB', 500, 300, messages => 262144, keys => 0, bytes => $KIB),
-    described('1048576 messages of 256 B', 300, 120, messages => 1048576, keys => 0, bytes => 256),
-    described('1024 messages of 1 MiB', 720, 680, messages => 1024, keys => 0, bytes => $MIB),
-    described('messages of 64 B to 1 MiB', 600, 500, operation => sub { $_[0] =~ /mixed/ }),
-    ['16 messages of 4 KiB described in device memory, CTR and GCM, from launch to end, microseconds', most => 25,
-        of => {part => 'device-batch-time', operation => sub { $_[0] =~ /launch to end/ }}],
-    ['messages described in device memory, however many, the host\'s time for a call, microseconds', most => 20,
-        of => {part => 'device-batch-time', cipher => ['AES-256-CTR', 'AES-256-GCM'], operation => sub { $_[0] =~ /host/ }}],
+    described_by_length(1048576, '256 B', 256, 530, 450, 370),
+    described_by_length(262144, '1 KiB', $KIB, 540, 510, 420),
+    described_by_length(262144, '4 KiB', 4 * $KIB, 600, 540, 450),
+    described_by_length(65536, '16 KiB', 16 * $KIB, 620, 550, 450),
+    described_by_length(1024, '1 MiB', $MIB, 620, 560, 450),
+    described('messages of 64 B to 4 KiB', 470, 400, bytes => sub { $_[0] < 2 * $GIB }, operation => sub { $_[0] =~ /messages of mixed/ }),
+    described('messages of 64 B to 4 KiB with a key each', undef, 320, operation => sub { $_[0] =~ /key each of mixed/ }),
+    described('messages of 64 B to 1 MiB', 590, 500, bytes => sub { $_[0] > 2 * $GIB }, operation => sub { $_[0] =~ /messages of mixed/ }),
+    described('262144 messages of 4 KiB at offset 13', 560, 510, operation => sub { $_[0] =~ /at offset 13$/ }),
+    ['16 messages of 4 KiB described in device memory, CTR and GCM, between two events, microseconds', most => 18,
+        of => {part => 'messages-time', operation => sub { $_[0] =~ /two events/ }}],
+    ['messages described in device memory, however many, the host\'s time for a call, microseconds', most => 6,
+        of => {part => 'messages-time', cipher => ['AES-256-CTR', 'AES-256-GCM'], operation => sub { $_[0] =~ /host/ }}],
     ['random bytes in device memory, 4 GiB, GB/s', least => 600, of => {%random, operation => 'random bytes'}],
     ['random uniform floats in device memory, 4 GiB, 10^9 a second', least => 150, column => sub { $_[0]{ours} / 4 },
         of => {%random, operation => 'random uniform floats'}],

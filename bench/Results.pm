@@ -40,6 +40,7 @@ sub read_results
                 die "$path: rows before the columns\n" if !@columns;
                 my %row;
                 @row{@columns} = map { $_ eq '-' ? undef : $_ } split(/\t/, $line, -1);
+                $row{part} =~ s/^device-batch/messages/; # as 0.2 named it
                 my $case = join("\t", map { $row{$_} // '' }
                     grep { !/^(?:ours|reference|ratio|spread|cpu_\w+|processor)$/ } @columns);
                 $case .= "\t$row{processor}" if $row{part} eq 'families';

@@ -181,7 +181,7 @@ static void check_statuses(const struct work *w)
     card_down(status, w->messages.status, bytes, w->stream);
     card_wait(w->stream);
     for (size_t i = 0; i < w->messages.count; i++) {
-        call_check((enum gpuaes_status)status[i], "a message in device memory");
+        call_check((enum gpuaes_status)status[i], "a message described in device memory");
         status[i] = GPUAES_UNDEFINED;
     }
     card_up(w->messages.status, status, bytes, w->stream);

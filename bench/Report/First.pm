@@ -114,8 +114,8 @@ sub conclude_speed
 sub conclude_messages
 {
     my %of = map { my ($name, @how) = @$_; ($name => [by_size(keys => 0, memory => 'device', @how)]) }
-        [ctr => part => 'device-batch', cipher => 'AES-256-CTR'],
-        [gcm => part => 'device-batch', cipher => 'AES-256-GCM', operation => sub { $_[0] =~ /^encrypt/ }],
+        [ctr => part => 'messages', cipher => 'AES-256-CTR'],
+        [gcm => part => 'messages', cipher => 'AES-256-GCM', operation => sub { $_[0] =~ /^encrypt/ }],
         [batch => batches_by($results, 'bytes'), cipher => 'AES-256-CTR'],
         [serial => batches_by($results, 'bytes'), cipher => 'AES-256-CBC'];
     my ($small) = grep { my $row = $_; first { $_->{bytes} == $row->{bytes} } @{$of{batch}} } @{$of{ctr}} or return;

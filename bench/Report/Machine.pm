@@ -84,7 +84,7 @@ sub block_spread
 {
     my @rows;
     foreach my $part ('limits', 'kernels', 'gcm-kernels', 'gcm-evp', 'latency-api', 'small', 'gcm-small',
-        'bulk', 'gcm-bulk', 'mixed', 'threads', 'devices', 'base64', 'device-batch', 'device-batch-time', 'random',
+        'bulk', 'gcm-bulk', 'mixed', 'threads', 'devices', 'base64', 'messages', 'messages-time', 'random',
         'read-ahead', 'speed', 'enc', 'streams', 'encoders', 'offload-streams', 'files', 'tables', 'reads', 'expansion') {
         my @spreads = sort { $a <=> $b } values_of($results, 'spread', part => $part) or next;
         push(@rows, [$part, scalar(@spreads), map { sprintf('%.1f %%', $_ * 100) } $spreads[$#spreads / 2],

@@ -222,10 +222,10 @@ sub block_batch_mixed
         microseconds => 'ours', 'over the best' => 'ratio', spread => 'spread');
 }
 
-# Of messages described in device memory.
-sub block_device_batch_time
+# Of messages that arrays in device memory describe.
+sub block_messages_time
 {
-    return table_of('device-batch-time', [rows_like($results, part => 'device-batch-time')], bytes => 'bytes', '' => \&work_text,
+    return table_of('messages-time', [rows_like($results, part => 'messages-time')], bytes => 'bytes', '' => \&work_text,
         microseconds => 'ours', 'one call over the same bytes' => 'reference');
 }
 

@@ -75,7 +75,7 @@ my %least = (limits => 2, small => 90, 'gcm-small' => 12, bulk => 38, 'gcm-bulk'
     streams => 5, memory => 5, expansion => 3, encoders => 4, files => 1);
 my %least_on_device = (limits => 8, kernels => 34, 'gcm-kernels' => 8, 'gcm-images' => $emulated ? 4 : 2, 'evp-kernels' => 4, 'gcm-evp' => 2, 'base64-kernels' => 4, families => 16,
     'latency-api' => 40, 'latency-evp' => 40, bulk => 68, 'gcm-bulk' => 12, mixed => 16, devices => 10, base64 => 18, threads => 32,
-    'read-ahead' => 20, batch => 20, 'batch-gcm' => 2, 'device-batch' => 22, 'device-batch-time' => 25, random => 12, tables => 112, reads => 13,
+    'read-ahead' => 20, batch => 20, 'batch-gcm' => 2, messages => 57, 'messages-time' => 54, random => 12, tables => 112, reads => 13,
     expansion => 17, encoders => 16, offload => 8, 'offload-streams' => 5, power => 9, files => 13);
 my $has_device = $result->{out} !~ /^# GPU: none/m && !stand_in();
 %least = (%least, %least_on_device) if $has_device;
@@ -123,7 +123,7 @@ SKIP: {
         isnt($idle->{status}, 0, "so are they: $part");
         like($idle->{err}, qr/encoded \d+ bytes wrongly/, 'which it says');
     }
-    my $unwritten = bench(['--quick', 'device-batch'], GPUAES_EMULATOR => 'idle-kernels=1');
+    my $unwritten = bench(['--quick', 'messages'], GPUAES_EMULATOR => 'idle-kernels=1');
     isnt($unwritten->{status}, 0, 'so are messages described in device memory whose status stays unwritten');
     like($unwritten->{err}, qr/a message described in device memory/, 'which it says');
 
@@ -201,7 +201,7 @@ my $help = bench(['--help']);
 is($help->{status}, 0, 'it helps');
 like($help->{out}, qr/^  $_ /m, "and describes the part $_")
     foreach 'limits', 'kernels', 'families', 'gcm', 'latency', 'small', 'bulk', 'mixed', 'threads', 'devices', 'start', 'load',
-    'base64', 'batch', 'device-batch', 'random', 'read-ahead', 'encoders', 'offload', 'files', 'tables', 'reads',
+    'base64', 'batch', 'messages', 'random', 'read-ahead', 'encoders', 'offload', 'files', 'tables', 'reads',
     'expansion', 'speed', 'enc', 'streams', 'memory';
 
 done_testing();
