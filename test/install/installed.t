@@ -31,11 +31,11 @@ my ($version) = slurp("$source/configure.ac") =~ /^AC_INIT\(\[gpuaes\], \[(.*?)\
 my @examples = map { s/\\-/-/gr =~ s/\\e/\\/gr } slurp("$source/docs/libgpuaes.3") =~ /^\.EX\n(.*?)^\.EE$/msg;
 my ($example) = grep { /\bgpuaes_aes\(/ } @examples;
 my ($gcm) = grep { /\bgpuaes_gcm_encrypt\(/ } @examples;
-my ($device_batch) = grep { /\bgpuaes_device_batch_queue\(/ } @examples; # functions, no program
+my ($queue) = grep { /\bgpuaes_queue\(/ } @examples; # functions, no program
 my ($printed) = grep { !/^#include/ } @examples;
 spew("$folder/example.c", $example);
 spew("$folder/gcm.c", $gcm);
-spew("$folder/device_batch.c", $device_batch);
+spew("$folder/queue.c", $queue);
 
 sub flags
 {
@@ -49,7 +49,7 @@ SKIP: {
     unlike(flags('--static', '--libs')->{out}, qr/crypto|cuda/, 'neither OpenSSL nor CUDA is linked');
     my $command = 'cc="cc -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror"; ' .
         'for name in example gcm; do $cc -o $name $name.c $(pkg-config --cflags --libs gpuaes) || exit; done; ' .
-        '$cc -c device_batch.c $(pkg-config --cflags gpuaes)';
+        '$cc -c queue.c $(pkg-config --cflags gpuaes)';
     my $compiled = run(['sh', '-c', "cd '$folder' && $command"],
         env => {PKG_CONFIG_PATH => $pkgconfig, PKG_CONFIG_SYSROOT_DIR => $stage});
     # Of a prefix that is the system's own, pkg-config leaves the folders out.
@@ -115,6 +115,8 @@ my %promise = (
     'sizeof(struct gpuaes_device_batch)' => 120,
     'offsetof(struct gpuaes_device_batch, max_bytes)' => 24,
     'offsetof(struct gpuaes_device_batch, status)' => 112,
+    'offsetof(struct gpuaes_messages, max_bytes)' => 24,
+    'offsetof(struct gpuaes_messages, status)' => 160,
     'sizeof(struct gpuaes_statistics)' => 64,
     'offsetof(struct gpuaes_statistics, pinned_peak)' => 56,
     GPUAES_UNDEFINED => 9,
@@ -128,6 +130,10 @@ my %promise = (
     GPUAES_BATCH_AAD_BYTES => 65536,
     GPUAES_DEVICE_BATCH_BYTES => 1 << 30,
     GPUAES_DEVICE_BATCH_UNIT_BYTES => 1 << 24,
+    GPUAES_QUEUE_MESSAGES => 1 << 24,
+    GPUAES_QUEUE_BYTES => 1 << 30,
+    GPUAES_QUEUE_UNIT_BYTES => 1 << 24,
+    GPUAES_QUEUE_AAD_BYTES => 65536,
 );
 spew("$folder/promise.c", "#include <gpuaes.h>\n" .
         join('', map { "_Static_assert($_ == $promise{$_}, \"$_ is not $promise{$_}\");\n" } sort keys %promise));
