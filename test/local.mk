@@ -93,7 +93,6 @@ emulator_tests = \
 	test/api/batch_test \
 	test/api/batch_threads_test \
 	test/api/clock_change_test \
-	test/api/queue_secrets_test \
 	test/api/devices_test \
 	test/api/gcm_batch_test \
 	test/api/gcm_test \
@@ -101,14 +100,16 @@ emulator_tests = \
 	test/api/keystream_test \
 	test/api/library_test \
 	test/api/null_arguments_test \
+	test/api/queue_secrets_test \
+	test/api/queue_threads_test \
 	test/api/registration_test \
 	test/api/stream_binding_test \
 	test/fault/batch_faults_test \
-	test/fault/queue_faults_test \
 	test/fault/device_reset_test \
 	test/fault/gcm_check_test \
 	test/fault/gcm_faults_test \
 	test/fault/library_faults_test \
+	test/fault/queue_faults_test \
 	test/fault/random_faults_test \
 	test/process/root_directory_test \
 	test/unit/aes_kernels_test \
@@ -127,6 +128,7 @@ threaded_tests = \
 	test/api/automatic_threads_test \
 	test/api/batch_threads_test \
 	test/api/devices_test \
+	test/api/queue_threads_test \
 	test/evp/async_test \
 	test/process/exit_ways_test \
 	test/process/read_ahead_threads_test \
