@@ -1,7 +1,7 @@
 /*
  * Batches and the devices that have their memory: managed memory, devices that are
- * released or lost between an addition and the submission; and messages that are described in the
- * memory of two devices, one of which breaks.
+ * released or lost between an addition and the submission; and messages on streams of two devices,
+ * one of which breaks, with keys of random numbers that lie there.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -135,7 +135,7 @@ static int lost(void)
            gpuaes_batch_wait(batch) == GPUAES_FAULT;
 }
 
-/* ---- Messages that are described in device memory ----------------------------------------- */
+/* ---- Messages on streams of two devices ----------------------------------------------------- */
 
 enum { LEN = 64 << 10, TEMP = 4096 };
 
@@ -176,23 +176,24 @@ static int open_side(struct side *s)
 static enum gpuaes_status queue_on(const struct side *s)
 {
     struct described *d = s->d;
-    const struct gpuaes_device_batch batch = {.op = GPUAES_CTR,
-                                              .keys = s->keys,
-                                              .count = 1,
-                                              .max_bytes = LEN,
-                                              .iv_bytes = sizeof d->iv_bytes,
-                                              .in = &d->in,
-                                              .out = &d->out,
-                                              .bytes = &d->bytes,
-                                              .iv = &d->iv,
-                                              .status = &d->status};
+    const struct gpuaes_messages messages = {.struct_bytes = sizeof messages,
+                                             .op = GPUAES_CTR,
+                                             .key = &e.schedule,
+                                             .count = 1,
+                                             .max_bytes = LEN,
+                                             .iv_bytes = sizeof d->iv_bytes,
+                                             .in = &d->in,
+                                             .out = &d->out,
+                                             .bytes = &d->bytes,
+                                             .iv = &d->iv,
+                                             .status = &d->status};
     d->in = d->out = d->text;
     d->bytes = LEN;
     d->iv = d->iv_bytes;
     d->status = GPUAES_UNDEFINED;
     memcpy(d->iv_bytes, e.iv, sizeof d->iv_bytes);
     memcpy(d->text, e.plain, LEN);
-    return gpuaes_device_batch_queue(&batch, d->temp, sizeof d->temp, s->stream);
+    return gpuaes_queue(&messages, d->temp, sizeof d->temp, s->stream, 0);
 }
 
 static int is_done(const struct side *s)
