@@ -283,7 +283,8 @@ static void check_row(const struct row *r)
 {
     struct fault none = {.row = r};
     struct count count = {0};
-    if (!tap_ok(try(&none) && trial->queued == GPUAES_OK && trial->launches >= r->launches &&
+    const int right = try(&none);
+    if (!tap_ok(right && trial->queued == GPUAES_OK && trial->launches >= r->launches &&
                     (is_gcm(r) || trial->launches == r->launches),
                 "%s: without a fault, %u launches", r->name, trial->launches))
         return;
@@ -296,7 +297,8 @@ static void check_row(const struct row *r)
             try_fault(&count, r, i, call, "fault", ":2");
             try_fault(&count, r, i, call, "lost", "");
         }
-    tap_ok(count.tried != 0 && count.bad == 0 && count.failed > count.tried / 3,
+    /* Of a few that are tried, all may be without effect. */
+    tap_ok(count.tried != 0 && count.bad == 0 && (step != 1 || count.failed > count.tried / 3),
            "%s: %u faults, of which %u are told", r->name, count.tried, count.failed);
 }
 
