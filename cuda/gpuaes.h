@@ -767,11 +767,14 @@ GPUAES_API size_t gpuaes_queue_temp_bytes(const struct gpuaes_messages *messages
  * afterwards is no secret.
  *
  * The stream may be captured into a CUDA graph, whose runs then read the arrays anew, and use the
- * same temporary memory: one after the other.
+ * same temporary memory: one after the other. From the first such capture on, no device is released
+ * when idle.
  *
- * Returns OK when all is queued; NOT_READY; BAD_ARGUMENT, with nothing queued, and with a sentence
- * in gpuaes_queue_error(); BUSY for the legacy stream, where that would invalidate a capture;
- * FAULT, also where the device had been lost before: some of it may be queued then.
+ * Returns OK when all is queued; NOT_READY, also where devices were released when idle;
+ * BAD_ARGUMENT, with nothing queued, and with a sentence in gpuaes_queue_error(); NO_MEMORY, with
+ * nothing queued, where the self-test lacks it; BUSY for the legacy stream, where that would
+ * invalidate a capture; FAULT, also where the device had been lost before: some of it may be queued
+ * then.
  *
  * Timing does not depend on data, keys or tags.
  */

@@ -26,6 +26,7 @@ in_tree = $(patsubst $(srcdir)/%,%,$(wildcard $(addprefix $(srcdir)/,$(1))))
 # Programs that speak EVP, and so run against any module.
 evp_tests = \
 	test/api/device_batch_test \
+	test/api/queue_idle_test \
 	test/api/queue_test \
 	test/api/queue_vectors_test \
 	test/api/random_test \

@@ -4,6 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -173,6 +174,14 @@ static void fill_arguments(struct message_arguments *a, const struct gpuaes_mess
 
 /* ---- Calls --------------------------------------------------------------------------------- */
 
+/* A graph may run at any time: from now on no device is released when idle. */
+static void keep_for_graphs(void)
+{
+    static atomic_flag is_kept = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&is_kept))
+        runtime_ref();
+}
+
 /* Short memory in mid-work is a fault like any other: some of it may be queued. */
 static enum gpuaes_status fault(struct device *device, drv_result r)
 {
@@ -204,6 +213,8 @@ SECRET_FRAME static enum gpuaes_status queue_on(struct device *device,
                      ? GPUAES_OK
                      : GPUAES_BAD_ARGUMENT;
     if (status == GPUAES_OK) {
+        if (capturing != DRV_NOT_CAPTURED)
+            keep_for_graphs();
         r = kernels_launch_message(device->driver, &device->kernels, &shape, &a,
                                    memory_address(temp), stream);
         status = r == DRV_SUCCESS ? GPUAES_OK : fault(device, r);

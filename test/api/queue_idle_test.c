@@ -1,0 +1,130 @@
+/*
+ * gpuaes_queue() and devices that are released when idle: a graph that captured messages runs after
+ * that time as before.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#include <openssl/evp.h>
+
+#include "cuda/gpuaes.h"
+#include "test/support/application.h"
+#include "test/support/providers.h"
+#include "test/support/tap.h"
+
+enum { BLOCK = GPUAES_BLOCK, LEN = 100, KEY = 32 };
+
+static struct {
+    enum gpuaes_state (*start)(gpuaes_ready_fn *, void *, int);
+    enum gpuaes_state (*state)(void);
+    enum gpuaes_status (*queue)(const struct gpuaes_messages *, void *, size_t, void *, int);
+    int (*key_expand)(struct gpuaes_key *, const unsigned char *, size_t);
+} lib;
+
+static int find_library(void)
+{
+    void *symbols[] = {library_function("gpuaes_start"), library_function("gpuaes_state"),
+                       library_function("gpuaes_queue"), library_function("gpuaes_key_expand")};
+    _Static_assert(sizeof symbols == sizeof lib, "a function each");
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
+        if (symbols[i] == NULL)
+            return 0;
+    memcpy(&lib, symbols, sizeof lib);
+    return 1;
+}
+
+/* One message of CTR, as it lies in device memory. */
+struct memory {
+    uint64_t in, out, bytes, iv;
+    uint32_t status;
+    unsigned char counter[BLOCK], text[LEN], result[LEN];
+};
+
+static struct memory *device, staged;
+static struct gpuaes_key schedule;
+static unsigned char expected[LEN];
+static drv_stream stream;
+
+static uint64_t address(const void *p)
+{
+    return (uint64_t)(uintptr_t)p;
+}
+
+static int make(void)
+{
+    unsigned char key[KEY];
+    int n;
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    tap_random_bytes(&random_state, key, KEY);
+    tap_random_bytes(&random_state, staged.counter, BLOCK);
+    tap_random_bytes(&random_state, staged.text, LEN);
+    staged.in = address(device->text);
+    staged.out = address(device->result);
+    staged.bytes = LEN;
+    staged.iv = address(device->counter);
+    EVP_EncryptInit_ex(c, EVP_aes_256_ctr(), NULL, key, staged.counter);
+    EVP_EncryptUpdate(c, expected, &n, staged.text, LEN);
+    EVP_CIPHER_CTX_free(c);
+    lib.key_expand(&schedule, key, KEY);
+    return application_write(DEVICE, device, &staged, sizeof staged);
+}
+
+static enum gpuaes_status queue(void)
+{
+    const struct gpuaes_messages messages = {.struct_bytes = sizeof messages,
+                                             .op = GPUAES_CTR,
+                                             .count = 1,
+                                             .max_bytes = LEN,
+                                             .key = &schedule,
+                                             .in = (const void *const *)(void *)&device->in,
+                                             .out = (void *const *)(void *)&device->out,
+                                             .bytes = (const size_t *)(void *)&device->bytes,
+                                             .iv =
+                                                 (const unsigned char *const *)(void *)&device->iv,
+                                             .iv_bytes = BLOCK,
+                                             .status = &device->status};
+    return lib.queue(&messages, NULL, 0, stream, 0);
+}
+
+static int runs(struct application_graph *graph)
+{
+    struct memory got;
+    staged.status = 0xee;
+    return application_write(DEVICE, device, &staged, sizeof staged) &&
+           application_run_graph(graph, stream) && application_wait(stream) &&
+           application_read(&got, DEVICE, device, sizeof got) && got.status == GPUAES_OK &&
+           memcmp(got.result, expected, LEN) == 0;
+}
+
+/* 1 if the state comes within three times the time of idleness. */
+static int becomes(enum gpuaes_state state)
+{
+    for (int i = 0; i < 30 && lib.state() != state; i++)
+        usleep(100000);
+    return lib.state() == state;
+}
+
+int main(void)
+{
+    struct application_graph graph = {0};
+    tap_random_seed(&random_state);
+    setenv("GPUAES_IDLE_SECONDS", "1", 1);
+    test_providers = providers_load(); /* it brings the library */
+    if (!application_begin(0) || !find_library())
+        return tap_skip_all("there is no GPU");
+    if (lib.start(NULL, NULL, 1) != GPUAES_READY)
+        return tap_skip_all("the GPU does not start");
+    application.stream_create(&stream, DRV_STREAM_NON_BLOCKING);
+    device = (void *)application_alloc(DEVICE, sizeof *device);
+    tap_ok(device != NULL && make() && queue() == GPUAES_OK && application_wait(stream) &&
+               becomes(GPUAES_OFF) && queue() == GPUAES_NOT_READY,
+           "after messages that are done, idle devices are released");
+    int captured = lib.start(NULL, NULL, 1) == GPUAES_READY && application_begin_capture(stream) &&
+                   queue() == GPUAES_OK && application_make_graph(stream, &graph);
+    tap_ok(captured && runs(&graph), "a graph that captured messages runs");
+    tap_ok(captured && !becomes(GPUAES_OFF) && runs(&graph), "and after the time of idleness");
+    application_free_graph(&graph);
+    application_free(DEVICE, (void *)device);
+    application.stream_destroy(stream);
+    providers_unload(&test_providers);
+    return tap_done();
+}
