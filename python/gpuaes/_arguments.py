@@ -32,11 +32,12 @@ def small_bytes(value: Any, name: str, least: int, most: int) -> bytes:
     return value if memory is None else _memory.copy_of(memory)
 
 
-def secret_key(value: Any, name: str = "key") -> SecretBytes:
+def secret_key(value: Any, name: str = "key", sizes: tuple[int, ...] = KEY_BYTES) -> SecretBytes:
     """A copy of a key of AES, in memory that can be cleansed."""
     memory = host_memory(value, name)
-    if memory.bytes not in KEY_BYTES:
-        raise ValueError(f"{name} has {memory.bytes} bytes: expected 16, 24 or 32")
+    if memory.bytes not in sizes:
+        expected = f"{', '.join(map(str, sizes[:-1]))} or {sizes[-1]}"
+        raise ValueError(f"{name} has {memory.bytes} bytes: expected {expected}")
     return SecretBytes(memory.address, memory.bytes)
 
 

@@ -374,13 +374,12 @@ _WORKSPACE_BYTES = 64 << 10
 class Slot:
     """A piece of pinned memory, which kernels reach at the same address."""
 
-    __slots__ = ("address", "buffer", "batch", "batch_reference")
+    __slots__ = ("address", "buffer", "messages")
 
     def __init__(self, address: int) -> None:
         self.address = address
         self.buffer = (ctypes.c_char * SLOT_BYTES).from_address(address)
-        self.batch: Any = None  # _gcm.py keeps a struct there, and a reference to it
-        self.batch_reference: Any = None
+        self.messages: Any = None  # _gcm.py keeps a struct there
 
 
 class _Ring:
@@ -569,8 +568,16 @@ class Lane(Owner):
             check(_cuda.cuMemAlloc_v2(byref(address), max(count, 1)), f"allocating {count} bytes of device memory")
         return address.value
 
-    def free(self, address: int) -> None:
+    def free(self, address: int, secret: int = 0) -> None:
+        """Frees memory that no stream uses any more; overwrites its first `secret` bytes before, on a stream of the
+        package, since this one may be gone."""
         with self.context.relaxed():
+            if secret:
+                own = self.context.own_stream() or 0
+                _cuda.cuMemsetD8Async(address, 0, secret, own)
+                overwritten = _Mark(self.context)
+                overwritten.record(own)
+                overwritten.wait()
             _cuda.cuMemFree_v2(address)
 
     def copy(self, to: int, source: int, count: int) -> None:
@@ -659,11 +666,6 @@ def lane(device: int, stream: int, owner: object = None) -> Lane:
     if _retired:
         reap()
     return found
-
-
-def is_known(entered: Lane) -> bool:
-    """Whether lane() would return it."""
-    return _lanes.get((entered.device, entered.stream)) is entered
 
 
 os.register_at_fork(after_in_child=_forget_after_fork)

@@ -1,10 +1,9 @@
 """Messages of GCM (NIST SP 800-38D) with one key: on the CPU, on a device, and begun on one and finished on the
 other.
 
-On device memory there are two ways. A *batch of one message* (gpuaes_device_batch_queue) makes the tag on the
-device, so that encryption does not wait. The *binding* (gpuaes_stream_binding_gcm) has the faster kernels, but its
-hash comes to the host, which waits for it. BATCH_MOST divides them: from there on the faster kernels gain more
-than the wait costs.
+On device memory a message is *queued* (gpuaes_queue): the device makes the tag, so that encryption does not wait. What
+is too long for that goes by the *binding* of the stream (gpuaes_stream_binding_gcm), whose hash comes to the host,
+which waits for it.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
@@ -16,12 +15,11 @@ import ctypes
 import hmac
 import struct
 import sys
-import threading
-from ctypes import byref, c_size_t, c_uint32, c_void_p
+from ctypes import byref, c_uint32
 from typing import Any, Callable
 
 from . import _driver, _libcrypto, _library, _memory, _policy
-from ._driver import SLOT_BYTES, Lane
+from ._driver import SLOT_BYTES, Lane, Slot
 from ._library import BLOCK, OK, lib
 from ._libcrypto import SecretBytes
 from ._memory import Memory
@@ -29,15 +27,13 @@ from ._owner import Owner
 from .errors import GpuaesError
 
 TAG_BYTES = 16
-BATCH_MOST = 64 << 20
+QUEUE_MOST = _library.QUEUE_BYTES
 
-# What of a batch's message lies in a slot of its lane, for the device to read: each 8 bytes, then the status, the
-# nonce and the additional data.
-_ARRAYS = struct.Struct("<8Q")
-_STATUS_AT, _NONCE_AT, _AAD_AT = 64, 128, 256
+# What of a message lies in a slot of its lane, for the device to read: arrays of one element of 8 bytes each, the
+# status, the nonce, of at most 128 bytes, and the additional data.
+_ARRAYS = struct.Struct("<7QI")
+_STATUS_AT, _NONCE_AT, _AAD_AT = 56, 128, 256
 AAD_IN_SLOT = SLOT_BYTES - _AAD_AT
-_LANES_MOST = 16
-NONCE_MOST = _AAD_AT - _NONCE_AT
 
 Aad = tuple[int, int]  # address, bytes
 
@@ -47,11 +43,11 @@ class LostOutput(Exception):
 
 
 class GcmKeys(Owner):
-    """A key of GCM, expanded for the host and, once it is used there, on each device. Each use is within a `with`:
-    what closes the object meanwhile, such as another thread, leaves the key to the end of the last use.
+    """A key of GCM, and what is made of it. Each use is within a `with`: what closes the object meanwhile, such as
+    another thread, leaves the key to the end of the last use.
 
-    Lists and dictionaries are changed by one operation each, which the interpreter's lock makes atomic: a lock of the
-    object might be held by another thread when the process forks.
+    The list is changed by one operation, which the interpreter's lock makes atomic: a lock of the object might be held
+    by another thread when the process forks.
     """
 
     def __init__(self, key: SecretBytes) -> None:
@@ -60,8 +56,6 @@ class GcmKeys(Owner):
         self.expanded = _library.GcmKey()
         self.address = ctypes.addressof(self.expanded)
         lib.gpuaes_gcm_key_expand(byref(self.expanded), key.address, key.bytes)
-        self._lock = threading.Lock()
-        self._on_device: dict[int, tuple[c_void_p, dict[int, Lane]]] = {}
         super().__init__()
 
     def _name(self) -> str:
@@ -82,62 +76,13 @@ class GcmKeys(Owner):
         if not self._owned and not self._users:
             self._wipe()
 
-    def on_device(self, lane: Lane) -> c_void_p:
-        """The key on the lane's device."""
-        entry = self._on_device.get(lane.device)
-        if entry is None:
-            entry = self._open(lane)
-        if entry[1].get(lane.stream) is not lane:
-            self._note(entry[1], lane)
-        return entry[0]
-
-    @staticmethod
-    def _note(lanes: dict[int, Lane], lane: Lane) -> None:
-        """Lanes of which the key has work, so that it goes after them. Of streams that come and go, those are let go
-        of that nobody else knows any more."""
-        if len(lanes) >= _LANES_MOST:
-            for stream, other in list(lanes.items()):
-                if not _driver.is_known(other):
-                    other.wait_for_earlier("waiting for earlier work with a key")
-                    lanes.pop(stream, None)
-        old = lanes.get(lane.stream)
-        if old is not None:
-            old.wait_for_earlier("waiting for earlier work with a key")
-        lanes[lane.stream] = lane
-
-    def _open(self, lane: Lane) -> tuple[c_void_p, dict[int, Lane]]:
-        with self._lock:
-            entry = self._on_device.get(lane.device)
-            if entry is None:
-                keys = c_void_p()
-                _library.check(
-                    lib.gpuaes_device_keys_open(
-                        byref(keys),
-                        _library.GCM_ENCRYPT,
-                        self.key.address,
-                        self.key.bytes,
-                        1,
-                        lane.stream,
-                        lane.device,
-                    ),
-                    "expanding a key on the device",
-                )
-                entry = self._on_device[lane.device] = keys, {}
-            return entry
-
     def _release(self) -> None:
         """Overwrites the keys, once nothing uses them."""
         if not self._users:
             self._wipe()
 
     def _wipe(self) -> None:
-        """Overwrites the keys at once: those of devices when the streams have passed what uses them."""
-        while self._on_device:
-            try:
-                _, (keys, lanes) = self._on_device.popitem()
-            except KeyError:  # another thread has taken it
-                break
-            _driver.retire_keys(keys, list(lanes.values()))
+        """Overwrites the keys at once: what is queued has them as parameters."""
         _library.cleanse(self.expanded)
         self.key.close()
 
@@ -275,7 +220,7 @@ def run_on_device(
     keys: GcmKeys, encrypt: bool, nonce: bytes, aad: Aad, data: Memory, out: Memory, count: int, tag: int
 ) -> bool:
     """Queues a message on the stream of `data`, whose first `count` bytes are the text; `tag` is an address in
-    memory of the device. Encryption waits where the message has BATCH_MOST bytes or more, or more additional data
+    memory of the device. Encryption waits where the message has more than QUEUE_MOST bytes, or more additional data
     than a slot takes; decryption waits, and returns False where the tag is wrong. `out` of a decryption that has
     begun and then fails in any way is zeros, unless the device cannot write any more."""
     lane = _driver.lane(data.device or 0, data.stream, data.stream_owner)
@@ -286,10 +231,8 @@ def run_on_device(
         lane.refuse_capture(doing)
         if not encrypt:
             _refuse_lost(lane, keys, doing)
-        if count < BATCH_MOST and aad[1] <= AAD_IN_SLOT and len(nonce) <= NONCE_MOST:
-            authentic = _run_batch(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
-        else:
-            authentic = _run_binding(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
+        run = _run_queue if count <= QUEUE_MOST and aad[1] <= AAD_IN_SLOT else _run_binding
+        authentic = run(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
         _memory.hold(lane, data, out)
         return authentic
 
@@ -303,10 +246,10 @@ def _refuse_lost(lane: Lane, keys: GcmKeys, doing: str) -> None:
     _library.check(status, doing)
 
 
-def _slot_batch(slot: Any) -> _library.DeviceBatch:
-    """The batch of one message whose arrays are in the slot."""
+def _slot_messages(slot: Slot) -> _library.Messages:
+    """One message whose arrays are in the slot."""
     at = slot.address
-    slot.batch = batch = _library.DeviceBatch(
+    slot.messages = messages = _library.Messages(
         count=1,
         tag_bytes=TAG_BYTES,
         in_=at,
@@ -318,11 +261,10 @@ def _slot_batch(slot: Any) -> _library.DeviceBatch:
         tag=at + 48,
         status=at + _STATUS_AT,
     )
-    slot.batch_reference = byref(batch)
-    return batch
+    return messages
 
 
-def _run_batch(
+def _run_queue(
     lane: Lane,
     keys: GcmKeys,
     encrypt: bool,
@@ -334,28 +276,26 @@ def _run_batch(
     tag: int,
     doing: str,
 ) -> bool:
-    handle = keys.on_device(lane)
     slot = lane.slot()
-    batch = slot.batch or _slot_batch(slot)
+    messages = slot.messages or _slot_messages(slot)
     at = slot.address
-    _ARRAYS.pack_into(slot.buffer, 0, source, out, count, at + _NONCE_AT, at + _AAD_AT, aad[1], tag, 0)
+    _ARRAYS.pack_into(
+        slot.buffer, 0, source, out, count, at + _NONCE_AT, at + _AAD_AT, aad[1], tag, _library.NOT_READY
+    )
     ctypes.memmove(at + _NONCE_AT, nonce, len(nonce))
     if aad[1]:
         ctypes.memmove(at + _AAD_AT, aad[0], aad[1])
-    batch.op = _library.GCM_ENCRYPT if encrypt else _library.GCM_DECRYPT
-    batch.keys = handle
-    batch.max_bytes = max(count, 1)
-    batch.iv_bytes = len(nonce)
-    temp_bytes = c_size_t()
-    status = lib.gpuaes_device_batch_temp_bytes(slot.batch_reference, byref(temp_bytes))
-    if status == OK:
-        temp = lane.scratch(temp_bytes.value)
-        status = lib.gpuaes_device_batch_queue(slot.batch_reference, temp, temp_bytes, lane.stream)
+    messages.op = _library.GCM_ENCRYPT if encrypt else _library.GCM_DECRYPT
+    messages.key = keys.address  # GcmKey begins with the schedule
+    messages.max_bytes = count
+    messages.iv_bytes = len(nonce)
+    temp_bytes = lib.gpuaes_queue_temp_bytes(messages)
+    status = lib.gpuaes_queue(messages, lane.scratch(temp_bytes), temp_bytes, lane.stream, lane.device)
     if encrypt or status not in (OK, _library.FAULT):
-        _library.check(status, doing)
+        _library.check_queue(status, doing)
         return True
     try:
-        _library.check(status, doing)
+        _library.check_queue(status, doing)
         lane.wait(doing)
         status = c_uint32.from_address(at + _STATUS_AT).value
         if status not in (OK, _library.BAD_TAG):

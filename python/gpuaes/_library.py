@@ -38,7 +38,7 @@ OK, NOT_READY, BUSY, NO_MEMORY, BAD_ARGUMENT, BAD_RANGE, BAD_INPUT, BAD_TAG, FAU
 # enum gpuaes_state
 OFF, STARTING, READY, FAILED = range(4)
 # enum gpuaes_op
-ECB_ENCRYPT, ECB_DECRYPT, CBC_DECRYPT, CTR, CBC_ENCRYPT, GCM_ENCRYPT, GCM_DECRYPT = range(7)
+ECB_ENCRYPT, ECB_DECRYPT, CBC_DECRYPT, CTR, CBC_ENCRYPT, GCM_ENCRYPT, GCM_DECRYPT, XTS_ENCRYPT, XTS_DECRYPT = range(9)
 
 # enum gpuaes_random_kind
 (
@@ -57,10 +57,11 @@ IDLE_DEFAULT = 0xFFFFFFFF
 
 # GCM's limit on the text of a message, NIST SP 800-38D section 5.2.1.1.
 GCM_TEXT_MOST = (1 << 36) - 32
-# Of a message of a device batch.
-DEVICE_BATCH_BYTES = 1 << 30
-DEVICE_BATCH_MESSAGES = 1 << 24
-BATCH_AAD_BYTES = 64 << 10
+# Of gpuaes_queue().
+QUEUE_MESSAGES = 1 << 24
+QUEUE_BYTES = 1 << 30
+QUEUE_UNIT_BYTES = 1 << 24  # of a message of XTS
+QUEUE_AAD_BYTES = 64 << 10
 
 
 class Settings(Structure):
@@ -143,26 +144,35 @@ class Report(Structure):
     _fields_ = [("shards", c_uint), ("shard", Shard * SHARDS)]
 
 
-class DeviceBatch(Structure):
-    """struct gpuaes_device_batch"""
+class Messages(Structure):
+    """struct gpuaes_messages"""
 
     _fields_ = [
+        ("struct_bytes", c_size_t),
         ("op", c_int),
-        ("keys", c_void_p),
         ("count", c_size_t),
         ("max_bytes", c_size_t),
-        ("iv_bytes", c_size_t),
-        ("tag_bytes", c_size_t),
+        ("key", c_void_p),
+        ("tweak_key", c_void_p),
+        ("keys", c_void_p),
+        ("key_table", c_void_p),
+        ("key_index", c_void_p),
+        ("key_count", c_size_t),
+        ("key_bytes", c_size_t),
         ("in_", c_void_p),
         ("out", c_void_p),
         ("bytes", c_void_p),
-        ("key", c_void_p),
         ("iv", c_void_p),
+        ("iv_bytes", c_size_t),
         ("aad", c_void_p),
         ("aad_bytes", c_void_p),
         ("tag", c_void_p),
+        ("tag_bytes", c_size_t),
         ("status", c_void_p),
     ]
+
+    def __init__(self, **members: Any) -> None:
+        super().__init__(struct_bytes=ctypes.sizeof(Messages), **members)
 
 
 class Random(Structure):
@@ -211,8 +221,9 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         [POINTER(c_void_p), c_int, c_void_p, c_size_t, c_size_t, c_void_p, c_int],
     ),
     "gpuaes_device_keys_close": (c_int, [c_void_p, c_void_p]),
-    "gpuaes_device_batch_temp_bytes": (c_int, [POINTER(DeviceBatch), POINTER(c_size_t)]),
-    "gpuaes_device_batch_queue": (c_int, [POINTER(DeviceBatch), c_void_p, c_size_t, c_void_p]),
+    "gpuaes_queue_temp_bytes": (c_size_t, [POINTER(Messages)]),
+    "gpuaes_queue": (c_int, [POINTER(Messages), c_void_p, c_size_t, c_void_p, c_int]),
+    "gpuaes_queue_error": (c_char_p, []),
     "gpuaes_random_queue": (c_int, [POINTER(Random), c_void_p, c_void_p]),
     "gpuaes_stream_binding_open": (c_int, [POINTER(c_void_p), c_void_p, c_int]),
     "gpuaes_stream_binding_aes": (
@@ -272,10 +283,10 @@ def reason() -> str:
     return str(lib.gpuaes_reason().decode())
 
 
-def error(status: int, doing: str) -> GpuaesError:
+def error(status: int, doing: str, why: str = "") -> GpuaesError:
     """The exception for a status that is not OK. `doing` says what was tried, as "encrypting data"."""
     text = status_text(status)
-    why = reason()
+    why = why or reason()
     return GpuaesError(f"{doing}: {text}" + (f" ({why})" if why else ""), status)
 
 
@@ -283,6 +294,12 @@ def check(status: int, doing: str) -> None:
     """Raises GpuaesError unless `status` is OK."""
     if status != OK:
         raise error(status, doing)
+
+
+def check_queue(status: int, doing: str) -> None:
+    """The same for a status of gpuaes_queue(), which says what is wrong with an argument."""
+    if status != OK:
+        raise error(status, doing, lib.gpuaes_queue_error().decode() if status == BAD_ARGUMENT else "")
 
 
 def is_ready() -> bool:

@@ -42,7 +42,7 @@ class AESGCM(Unique):
     bytes of the host.
 
     *Device memory* is worked on by its own device, on the current stream of its package, in its order. encrypt() does
-    not wait, but from 64 MiB of text on, or with more than 3840 bytes of associated data. decrypt() waits, since it
+    not wait, but with more than 1 GiB of text, or more than 3840 bytes of associated data. decrypt() waits, since it
     must know whether the message is authentic; gpuaes.Batch decrypts without. While the stream is captured into a
     CUDA graph, both raise GpuaesError.
 
@@ -117,9 +117,8 @@ class AESGCM(Unique):
             return self._finished(result, place, out)
 
     def close(self) -> None:
-        """Overwrites the key: at the end of calls that other threads have begun, and on a device once the streams have
-        passed the work with it, within a later call of the package. The object cannot be used any more; closing it again
-        does nothing."""
+        """Overwrites the key, at the end of calls that other threads have begun: work that is queued needs it no more.
+        The object cannot be used any more; closing it again does nothing."""
         self._keys.close()
 
     def __enter__(self) -> AESGCM:

@@ -8,7 +8,8 @@
 
 What describes the messages is written to the device once. The batch may then be queued as often as there is new data
 in the same places, also while the stream is captured into a CUDA graph, whose runs read the data anew. The batch must
-outlive such a graph, and check() knows of its runs where they are on the current stream.
+outlive such a graph, which has a copy of an only key, and check() knows of its runs where they are on the current
+stream.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
@@ -17,11 +18,12 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from ctypes import byref, c_size_t, c_void_p
+from ctypes import byref
 from typing import Any, Iterable, Sequence
 
 from . import _driver, _library, _memory
-from ._arguments import place, secret_key, small_bytes
+from ._arguments import KEY_BYTES, place, secret_key, small_bytes
+from ._libcrypto import SecretBytes
 from ._library import BLOCK, OK, lib
 from ._memory import Memory
 from ._owner import Owner
@@ -38,6 +40,8 @@ _OPS = {
     ("CBC", False): _library.CBC_DECRYPT,
     ("GCM", True): _library.GCM_ENCRYPT,
     ("GCM", False): _library.GCM_DECRYPT,
+    ("XTS", True): _library.XTS_ENCRYPT,
+    ("XTS", False): _library.XTS_DECRYPT,
 }
 _TAG_BYTES = (4, 8, 12, 13, 14, 15, 16)
 _NONCE_MOST = 128
@@ -49,11 +53,12 @@ class Batch(Owner):
 
     `out` is the results: a list of arrays for a list, one array for an array with offsets. `tags` of GCM encryption is
     an array of uint8, `tag_bytes` for each message. `status` is an array with an int32 for each message (of four bytes
-    each, where the memory's package is not known): 0 once it is complete, 7 where it is not authentic; `out` of such a
-    message is zeros. They are on the device, and valid once the stream has passed queue().
+    each, where the memory's package is not known): 0 once it is complete, 7 where it is not authentic, 4 where XTS refuses
+    its key; `out` of such a message is zeros. They are on the device, and valid once the stream has passed queue().
 
-    Calls on one batch must not overlap in time. The batch keeps all arrays that it was given. close() overwrites its
-    keys, once the streams have passed the work with it, and so does the collection of the object; ValueError after that.
+    Calls on one batch must not overlap in time. The batch keeps all arrays that it was given. close() overwrites an only
+    key at once, and several, which lie on the device, once the streams have passed the work with them, and so does the
+    collection of the object; ValueError after that.
     A batch can be neither copied nor pickled.
     """
 
@@ -76,24 +81,26 @@ class Batch(Owner):
     ) -> None:
         """Describes the messages to their device, on the current stream.
 
-        `mode` is "CTR", "ECB", "CBC" or "GCM". `keys` is a key, or a sequence of keys of one size, and `key_numbers` says
-        which of them each message has (without it, the first).
+        `mode` is "CTR", "ECB", "CBC", "GCM" or "XTS". `keys` is a key, or a sequence of keys of one size, and `key_numbers`
+        says which of them each message has (without it, the first). A key of XTS has 32 or 64 bytes, of which the second
+        half is for tweaks; with two equal halves it encrypts nothing: queue() or check() raises GpuaesError.
 
         `messages` is a sequence of arrays in memory of a device, or one such array: then message i has its bytes from
-        offsets[i] to offsets[i + 1]. In ECB and CBC a message has whole blocks. It has at most 1 GiB.
+        offsets[i] to offsets[i + 1]. In ECB and CBC a message has whole blocks. It has at most 1 GiB, in XTS 16 bytes to
+        16 MiB.
 
-        `ivs` has an initialization vector for each message (CTR, CBC: 16 bytes; GCM: a nonce of 1 to 128 bytes, best 12;
-        all of one length): a sequence of byte strings, or an array on the device or the host in which they follow each
-        other. `aad` of GCM is a sequence of byte strings, of 64 KiB at most. `tags` of GCM decryption is as `ivs`.
+        `ivs` has an initialization vector for each message (CTR, CBC, and the tweak of XTS: 16 bytes; GCM: a nonce of 1 to
+        128 bytes, best 12; all of one length): a sequence of byte strings, or an array on the device or the host in which
+        they follow each other. `aad` of GCM is a sequence of byte strings, of 64 KiB at most. `tags` of GCM decryption is as `ivs`.
 
         `out` has the shape of `messages`; it may be `messages`, which is in place. None: new arrays. A result overlaps
         nothing but its own message, in the same place.
         """
-        self._keys = c_void_p()
-        self._arrays = self._temp = 0
+        self._key, self._tweak_key = _library.Key(), _library.Key()
+        self._table = self._pinned = self._key_bytes = self._arrays = self._temp = 0
         self._lanes: dict[int, _driver.Lane] = {}
         if (mode, bool(encrypt)) not in _OPS:
-            raise ValueError(f"mode is {mode!r}: expected CTR, ECB, CBC or GCM")
+            raise ValueError(f"mode is {mode!r}: expected CTR, ECB, CBC, GCM or XTS")
         self._mode, self._encrypts, self._op = mode, bool(encrypt), _OPS[mode, bool(encrypt)]
         if tag_bytes not in _TAG_BYTES:
             raise ValueError(f"tag_bytes is {tag_bytes!r}: expected 12 to 16, or 4 or 8")
@@ -105,7 +112,8 @@ class Batch(Owner):
         device = parts[0].device or 0
         self._home = self._last = lane = _driver.lane(device, parts[0].stream, parts[0].stream_owner)
         self._owners: list[Any] = [messages, self.out, ivs, tags]
-        numbers = self._open_keys(keys, key_numbers, lane)
+        self._batch = _library.Messages(op=self._op, count=self._count)
+        numbers = self._take_keys(keys, key_numbers, lane)
         self.status, status = self._new_status(parts[0])
         self.tags, tag_memory = self._tag_array(tags, tag_bytes, parts[0])
         self._describe(parts, targets, numbers, ivs, aad, tag_memory, tag_bytes, status, lane)
@@ -113,8 +121,9 @@ class Batch(Owner):
     # ---- Arguments --------------------------------------------------------------------
 
     def _check_lengths(self, parts: list[Memory]) -> None:
-        if len(parts) > _library.DEVICE_BATCH_MESSAGES:
-            raise ValueError(f"messages has {len(parts)}: expected {_library.DEVICE_BATCH_MESSAGES} at most")
+        if len(parts) > _library.QUEUE_MESSAGES:
+            raise ValueError(f"messages has {len(parts)}: expected {_library.QUEUE_MESSAGES} at most")
+        most = _library.QUEUE_UNIT_BYTES if self._mode == "XTS" else _library.QUEUE_BYTES
         for i, part in enumerate(parts):
             if part.device is None:
                 raise ValueError(f"messages[{i}] is in memory of the host: expected memory of a device")
@@ -127,8 +136,10 @@ class Batch(Owner):
                 raise ValueError(
                     f"messages[{i}] has {part.bytes} bytes: expected a multiple of {BLOCK} in {self._mode}"
                 )
-            if part.bytes > _library.DEVICE_BATCH_BYTES:
-                raise ValueError(f"messages[{i}] has {part.bytes} bytes: expected {_library.DEVICE_BATCH_BYTES} at most")
+            if part.bytes > most:
+                raise ValueError(f"messages[{i}] has {part.bytes} bytes: expected {most} at most")
+            if self._mode == "XTS" and part.bytes < BLOCK:
+                raise ValueError(f"messages[{i}] has {part.bytes} bytes: expected {BLOCK} or more in XTS")
 
     def _targets(
         self, messages: Any, parts: list[Memory], whole: Any, offsets: Any, out: Any
@@ -159,11 +170,14 @@ class Batch(Owner):
         _check_overlaps(parts, targets)
         return out, targets
 
-    def _open_keys(self, keys: Any, key_numbers: Sequence[int] | None, lane: _driver.Lane) -> Sequence[int] | None:
+    def _take_keys(self, keys: Any, key_numbers: Sequence[int] | None, lane: _driver.Lane) -> Sequence[int] | None:
+        """Keeps the schedule of the only key, or sends keys to the device, and returns the numbers by which messages
+        have those."""
         sequence = [keys] if not isinstance(keys, (list, tuple)) else list(keys)
         if not sequence:
             raise ValueError("keys is empty: expected a key, or several")
-        secrets = [secret_key(key, f"keys[{i}]" if len(sequence) > 1 else "key") for i, key in enumerate(sequence)]
+        sizes = (32, 64) if self._mode == "XTS" else KEY_BYTES
+        secrets = [secret_key(key, f"keys[{i}]" if len(sequence) > 1 else "key", sizes) for i, key in enumerate(sequence)]
         size = secrets[0].bytes
         for i, secret in enumerate(secrets):
             if secret.bytes != size:
@@ -174,20 +188,28 @@ class Batch(Owner):
             for i, number in enumerate(key_numbers):
                 if not 0 <= number < len(secrets):
                     raise ValueError(f"key_numbers[{i}] is {number}: expected 0 to {len(secrets) - 1}")
-        joined = ctypes.create_string_buffer(size * len(secrets))
+        super().__init__()  # from here on there is something to give up
+        if key_numbers is None or len(secrets) == 1:
+            self._expand(secrets[0])
+            return None
+        self._key_bytes = size * len(secrets)
+        self._pinned = lib.gpuaes_pinned_alloc(self._key_bytes) or 0
+        if not self._pinned:
+            raise _library.error(_library.NO_MEMORY, "allocating pinned memory for keys")
         for i, secret in enumerate(secrets):
-            ctypes.memmove(ctypes.addressof(joined) + i * size, secret.address, size)
-        try:
-            _library.check(
-                lib.gpuaes_device_keys_open(
-                    byref(self._keys), self._op, joined, size, len(secrets), lane.stream, lane.device
-                ),
-                "expanding keys on the device",
-            )
-        finally:
-            _library.cleanse(joined)
-        super().__init__()
+            ctypes.memmove(self._pinned + i * size, secret.address, size)
+        self._batch.key_table = self._table = lane.allocate(self._key_bytes)
+        self._batch.key_count, self._batch.key_bytes = len(secrets), size
         return key_numbers
+
+    def _expand(self, secret: SecretBytes) -> None:
+        size = secret.bytes
+        if self._mode == "XTS":
+            size //= 2
+            lib.gpuaes_key_expand(byref(self._tweak_key), secret.address + size, size)
+            self._batch.tweak_key = ctypes.addressof(self._tweak_key)
+        lib.gpuaes_key_expand(byref(self._key), secret.address, size)
+        self._batch.key = ctypes.addressof(self._key)
 
     def _new_status(self, like: Memory) -> tuple[Any, Memory]:
         if like.kind in ("torch", "cupy"):
@@ -248,16 +270,15 @@ class Batch(Owner):
     ) -> None:
         count = self._count
         blob = _Blob()
-        batch = self._batch = _library.DeviceBatch(
-            op=self._op, keys=self._keys, count=count, max_bytes=max(1, max(part.bytes for part in parts))
-        )
+        batch = self._batch
+        batch.max_bytes = max(part.bytes for part in parts)
         fields = {
             "in_": blob.add(array("Q", (part.address for part in parts)).tobytes()),
             "out": blob.add(array("Q", (target.address for target in targets)).tobytes()),
             "bytes": blob.add(array("Q", (part.bytes for part in parts)).tobytes()),
         }
         if numbers is not None:
-            fields["key"] = blob.add(array("I", numbers).tobytes())
+            fields["key_index"] = blob.add(array("I", numbers).tobytes())
         pointers: list[tuple[str, Any, int]] = []  # field, memory or offset in the blob, bytes of each
         if self._mode == "ECB":
             if ivs is not None:
@@ -296,13 +317,13 @@ class Batch(Owner):
         self._owners.append((status, tags))
         used = [*parts, *targets, status, *(where for _, where, _ in pointers if isinstance(where, Memory))]
         self._memories = [memory.owner for memory in used if isinstance(memory.owner, Owner)]
-        temp_bytes = c_size_t()
-        _library.check(lib.gpuaes_device_batch_temp_bytes(byref(batch), byref(temp_bytes)), "describing a batch")
-        self._temp, self._temp_bytes = lane.allocate(temp_bytes.value), temp_bytes.value
+        self._temp_bytes = lib.gpuaes_queue_temp_bytes(batch)
+        self._temp = lane.allocate(self._temp_bytes)
         self._sent = (ctypes.c_char * len(blob.data)).from_buffer(blob.data)
         with lane:
             lane.refuse_capture("describing a batch")
             lane.send(base, ctypes.addressof(self._sent), len(blob.data))
+            lane.send(self._table, self._pinned, self._key_bytes)
             lane.fill(status.address, _NOT_QUEUED, 4 * count)
         self._lanes[lane.stream] = lane
 
@@ -313,7 +334,7 @@ class Batch(Owner):
             raise ValueError(f"aad is given: expected None in {self._mode}")
         if len(aad) != self._count:
             raise ValueError(f"aad has {len(aad)}: expected {self._count}, one for each message")
-        return [small_bytes(text, f"aad[{i}]", 0, _library.BATCH_AAD_BYTES) for i, text in enumerate(aad)]
+        return [small_bytes(text, f"aad[{i}]", 0, _library.QUEUE_AAD_BYTES) for i, text in enumerate(aad)]
 
     # ---- Work -------------------------------------------------------------------------
 
@@ -329,8 +350,8 @@ class Batch(Owner):
         self._wait_for_other(lane)
         self._lanes[lane.stream] = self._last = lane
         with lane:
-            status = lib.gpuaes_device_batch_queue(byref(self._batch), self._temp, self._temp_bytes, lane.stream)
-        _library.check(status, "queueing a batch")
+            status = lib.gpuaes_queue(self._batch, self._temp, self._temp_bytes, lane.stream, lane.device)
+        _library.check_queue(status, "queueing a batch")
         if memory.kind == "jax":
             lane.wait("running a batch")
 
@@ -367,17 +388,22 @@ class Batch(Owner):
         return self._count
 
     def _release(self) -> None:
-        lanes = list(self._lanes.values()) or [self._home]
-        _driver.retire_keys(self._keys, lanes)
-        home, addresses = self._home, [each for each in (self._arrays, self._temp) if each]
+        _library.cleanse(self._key)
+        _library.cleanse(self._tweak_key)
+        home, table, pinned, key_bytes = self._home, self._table, self._pinned, self._key_bytes
+        addresses = [each for each in (self._arrays, self._temp) if each]
         held = self._owners, getattr(self, "_sent", None)
 
         def free() -> None:
+            if table:
+                home.free(table, secret=key_bytes)
+            if pinned:
+                lib.gpuaes_pinned_free(pinned, key_bytes)
             for address in addresses:
                 home.free(address)
             _ = held  # until here
 
-        _driver.retire(lanes, free)
+        _driver.retire(list(self._lanes.values()) or [home], free)
 
 
 class _Blob:

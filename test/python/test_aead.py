@@ -15,11 +15,11 @@ from gpuaes.ciphers import Cipher, algorithms, modes  # noqa: E402
 SIZES = (0, 1, 15, 16, 17, 255, 256, 1000, 5000)
 
 
-@pytest.fixture(params=["batch", "binding"])
+@pytest.fixture(params=["queue", "binding"])
 def way(request, monkeypatch):
     """Both ways of a message on a device, whatever its length."""
     if request.param == "binding":
-        monkeypatch.setattr(_gcm, "BATCH_MOST", 0)
+        monkeypatch.setattr(_gcm, "QUEUE_MOST", -1)
     return request.param
 
 
@@ -88,6 +88,19 @@ def test_alignment_and_long_additional_data(rng, way, device_array):
     whole.offset, whole.shape = 3, (100,)
     for each in aad, aad[1:]:
         assert AESGCM(key).encrypt(nonce, whole, each).tobytes() == messages.sealed(key, nonce, text, each)
+
+
+def test_message_of_many_segments(rng, device_array):
+    """Which takes temporary memory of the stream."""
+    key, nonce, text = rng.randbytes(32), rng.randbytes(12), rng.randbytes(300_001)
+    aes, expected = AESGCM(key), messages.sealed(key, nonce, text)
+    sealed = aes.encrypt(nonce, device_array(text))
+    assert sealed.tobytes() == expected
+    assert aes.decrypt(nonce, sealed, out=device_array(bytes(len(text)))).tobytes() == text
+    out = device_array(b"!" * len(text))
+    with pytest.raises(InvalidTag):
+        aes.decrypt(nonce, device_array(expected[:-1] + bytes([expected[-1] ^ 1])), out=out)
+    assert not any(out.tobytes())
 
 
 def test_counter_that_wraps(rng, way, device_array, everything_on_device):
@@ -253,13 +266,29 @@ def test_output_to_which_a_device_may_still_write(rng, monkeypatch, everything_o
     assert len(calls) == 1
 
 
+def test_message_that_no_kernel_has_looked_at_is_not_authentic(rng, monkeypatch, device_array):
+    key, nonce, aad, text, expected = case(rng, 100)
+    aes, data, out = AESGCM(key), device_array(expected), device_array(b"!" * 100)
+
+    class Idle:
+        def __getattr__(self, name):
+            return (lambda *_: _library.OK) if name == "gpuaes_queue" else getattr(_library.lib, name)
+
+    for _ in range(40):  # each slot has the status of an earlier message
+        aes.decrypt(nonce, data, aad)
+    monkeypatch.setattr(_gcm, "lib", Idle())
+    with pytest.raises(gpuaes.GpuaesError):
+        aes.decrypt(nonce, data, aad, out=out)
+    assert out.tobytes() == bytes(100)
+
+
 FAULTS = """
 import ctypes
 import device_arrays, gpuaes, messages
 from gpuaes import _gcm
 from gpuaes.aead import AESGCM
 if sys.argv[1] == "binding":
-    _gcm.BATCH_MOST = 0
+    _gcm.QUEUE_MOST = -1
 hooks = getattr(ctypes.CDLL("libgpuaes.so.0"), "emulator_configure", None)
 if hooks is None:
     print("SKIP"); raise SystemExit
@@ -295,7 +324,7 @@ print(f"{failed} failed")
 
 
 @pytest.mark.parametrize("way_, function", [
-    ("batch", "event_record"), ("batch", "event_query"),
+    ("queue", "event_record"), ("queue", "event_query"),
     ("binding", "event_record"), ("binding", "memcpy_dtoh_async"), ("binding", "memcpy_htod_async"),
 ])
 def test_nothing_is_left_of_what_a_device_failed_to_decrypt(way_, function, device_array):
@@ -469,7 +498,6 @@ def test_closed_by_another_thread_in_mid_call(rng, device_array):
     held, expanded = aes._keys.key, aes._keys.expanded
     assert aes.encrypt(bytes(12), Closing(device_array(text))).tobytes() == sealed
     assert held.buffer.raw == bytes(32) and bytes(expanded) == bytes(len(bytes(expanded)))
-    assert not aes._keys._on_device
     for call in aes.encrypt, aes.decrypt:
         with pytest.raises(ValueError, match="closed"):
             call(bytes(12), sealed)

@@ -75,14 +75,20 @@ def test_gcm_of_one_array(rng, device_array):
 
 
 @pytest.mark.parametrize("encrypt", [True, False])
-@pytest.mark.parametrize("mode", ["CTR", "ECB", "CBC"])
+@pytest.mark.parametrize("mode", ["CTR", "ECB", "CBC", "XTS"])
 def test_other_modes(rng, mode, encrypt, device_array):
-    keys, sizes = [rng.randbytes(24) for _ in range(2)], [0, 16, 4800, 33 if mode == "CTR" else 32]
+    sizes = [16 if mode == "XTS" else 0, 16, 4800, 33 if mode in ("CTR", "XTS") else 32]
+    keys = [rng.randbytes(rng.choice((32, 64)) if mode == "XTS" else 24)]
+    keys.append(rng.randbytes(len(keys[0])))
     texts, ivs = [rng.randbytes(size) for size in sizes], [rng.randbytes(16) for _ in sizes]
-    batch = run(Batch(
-        mode, keys, [device_array(text) for text in texts], encrypt=encrypt, ivs=None if mode == "ECB" else ivs,
-        key_numbers=[1, 0, 1, 0],
-    ))
+
+    def of(keys, numbers):
+        data = [device_array(text) for text in texts]
+        return run(Batch(mode, keys, data, encrypt=encrypt, ivs=None if mode == "ECB" else ivs, key_numbers=numbers))
+
+    for out, text, iv in zip(of(keys[1], None).out, texts, ivs):
+        assert out.tobytes() == messages.context(mode, keys[1], iv, encrypt).update(text)
+    batch = of(keys, [1, 0, 1, 0])
     for out, text, iv, key in zip(batch.out, texts, ivs, (keys[1], keys[0]) * 2):
         assert out.tobytes() == messages.context(mode, key, iv, encrypt).update(text)
     assert batch.tags is None
@@ -145,6 +151,33 @@ def test_queued_again_when_the_stream_is_gone(rng, device_array, monkeypatch):
     assert batch.out[0].tobytes() == messages.context("CTR", key, iv, True).update(text)
 
 
+def test_keys_are_overwritten_with_the_object(rng, device_array):
+    data = [device_array(bytes(32))]
+    for close in True, False:
+        batch = run(Batch("XTS", rng.randbytes(64), data, encrypt=True, ivs=[bytes(16)]))
+        keys = [batch._key, batch._tweak_key]
+        assert all(any(bytes(key)) for key in keys)
+        if close:
+            batch.close()
+        del batch
+        assert not any(any(bytes(key)) for key in keys)
+
+
+def test_error_says_what_is_wrong(device_array):
+    batch = Batch("XTS", bytes(64), [device_array(bytes(32))], encrypt=True, ivs=[bytes(16)])
+    with pytest.raises(gpuaes.GpuaesError, match="tweak_key is equal to key; expected two keys") as raised:
+        batch.queue()
+    assert raised.value.status == _library.BAD_ARGUMENT
+    keys = [bytes(64), bytes(range(64))]
+    data = [device_array(bytes(32)) for _ in range(2)]
+    batch = Batch("XTS", keys, data, encrypt=True, ivs=[bytes(16)] * 2, key_numbers=[1, 0])
+    batch.queue()
+    with pytest.raises(gpuaes.GpuaesError, match="^message 1: ") as raised:
+        batch.check()
+    assert raised.value.status == _library.BAD_ARGUMENT
+    assert batch.out[1].tobytes() == bytes(32) != batch.out[0].tobytes()
+
+
 def test_collected_in_mid_work(rng, device_array, cuda_stream):
     key = rng.randbytes(16)
     expected, outs = [], []
@@ -186,13 +219,15 @@ def test_wrong_arguments(device_array, cuda_stream):
             Batch(*arguments, **{"encrypt": True, **more})
 
     key, iv, array = bytes(16), bytes(16), device_array(bytes(64))
-    refused("^mode is 'XTS': expected", "XTS", key, [array])
+    refused("^mode is 'OFB': expected", "OFB", key, [array])
+    refused("^key has 16 bytes: expected 32 or 64", "XTS", key, [array], ivs=[iv])
+    refused(r"^messages\[0\] has 15 bytes: expected 16 or more in XTS", "XTS", bytes(32), [device_array(bytes(15))])
     refused("^messages is empty", "CTR", key, [])
     refused(r"^messages\[1\] is in memory of the host", "CTR", key, [array, bytes(16)], ivs=[iv] * 2)
     refused(r"^messages\[1\] is in memory of device 0, with the stream", "CTR", key,
             [array, device_array(b"", stream=cuda_stream)], ivs=[iv] * 2)
     refused(r"^messages\[0\] has 5 bytes: expected a multiple of 16 in CBC", "CBC", key, [device_array(bytes(5))])
-    refused(r"^key has 5 bytes", "CTR", bytes(5), [array])
+    refused(r"^key has 5 bytes: expected 16, 24 or 32", "CTR", bytes(5), [array])
     refused(r"^keys\[1\] has 16 bytes: expected 32", "CTR", [bytes(32), key], [array])
     refused("^keys is empty", "CTR", [], [array])
     refused("^key_numbers has 2: expected 1", "CTR", key, [array], key_numbers=[0, 0])

@@ -13,6 +13,7 @@ messages = pytest.importorskip("messages")
 import gpuaes.base64  # noqa: E402
 from gpuaes import InvalidTag, _driver, _gcm, _library  # noqa: E402
 from gpuaes.aead import AESGCM  # noqa: E402
+from gpuaes.batch import Batch  # noqa: E402
 from gpuaes.ciphers import Cipher, algorithms, modes  # noqa: E402
 from gpuaes.random import Generator  # noqa: E402
 
@@ -98,7 +99,7 @@ def test_collection_in_mid_work(rng, device_array, cuda_stream):
         _driver.reap()
 
 
-@pytest.mark.parametrize("work", ["batch", "binding", "random"])
+@pytest.mark.parametrize("work", ["queue", "binding", "random"])
 def test_arrays_are_kept_until_work_is_done(rng, device_array, monkeypatch, work):
     """Those of a package whose allocator may not follow the order of streams."""
     data = device_array(rng.randbytes(1000))
@@ -107,7 +108,7 @@ def test_arrays_are_kept_until_work_is_done(rng, device_array, monkeypatch, work
         Generator().random_(data)
     else:
         if work == "binding":
-            monkeypatch.setattr(_gcm, "BATCH_MOST", 0)
+            monkeypatch.setattr(_gcm, "QUEUE_MOST", -1)
         AESGCM(rng.randbytes(16)).encrypt(bytes(12), device_array(bytes(984)), out=data)
     del data
     assert kept()
@@ -126,7 +127,6 @@ def test_streams_that_come_and_go(rng, device_array):
             sealed = aes.encrypt(i.to_bytes(12, "big"), device_array(text, stream=stream))
             assert sealed.tobytes() == messages.sealed(key, i.to_bytes(12, "big"), text)
     assert len(_driver._lanes) <= _driver._LANES_MOST
-    assert len(aes._keys._on_device[0][1]) <= _driver._LANES_MOST
 
 
 def test_keys_are_closed_when_their_stream_is_gone(rng, device_array, monkeypatch):
@@ -138,19 +138,36 @@ def test_keys_are_closed_when_their_stream_is_gone(rng, device_array, monkeypatc
         closed.append(close(keys, stream))
         return closed[-1]
 
-    aes, generator = AESGCM(rng.randbytes(32)), Generator()
+    freed, driver = {}, _driver.cuda()
+
+    class Watched:
+        def __getattr__(self, name):
+            return free if name == "cuMemFree_v2" else getattr(driver, name)
+
+    def free(address):
+        if address == table:
+            freed[address] = device_arrays.driver().read(address, 96)
+        return driver.cuMemFree_v2(address)
+
+    keys, generator = [rng.randbytes(32) for _ in range(3)], Generator()
     with device_arrays.new_stream() as stream:
-        aes.encrypt(bytes(12), device_array(bytes(100), stream=stream))
+        data = [device_array(bytes(100), stream=stream)]
+        batch = Batch("GCM", keys, data, encrypt=True, ivs=[bytes(12)], key_numbers=[2])
+        batch.queue()
+        batch.check()
+        table = batch._table
+        assert device_arrays.driver().read(table, 96) == b"".join(keys)
         generator.random_(device_array(bytes(100), stream=stream))
         _driver._lanes[0, stream].wait("waiting for the stream")
     while _driver._retired:
         _driver.reap()
     monkeypatch.setattr(_library.lib, "gpuaes_device_keys_close", noted)
-    aes.close()
+    monkeypatch.setattr(_driver, "_cuda", Watched())
+    batch.close()
     generator.close()
     while _driver._retired:
         _driver.reap()
-    assert closed == [_library.OK] * 2
+    assert closed == [_library.OK] and freed == {table: bytes(96)}
 
 
 def test_streams_that_are_gone_are_left_alone(rng, device_array, monkeypatch):
