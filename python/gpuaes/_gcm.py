@@ -1,9 +1,9 @@
 """Messages of GCM (NIST SP 800-38D) with one key: on the CPU, on a device, and begun on one and finished on the
 other.
 
-On device memory a message is *queued* (gpuaes_queue): the device makes the tag, so that encryption does not wait. What
-is too long for that goes by the *binding* of the stream (gpuaes_stream_binding_gcm), whose hash comes to the host,
-which waits for it.
+On device memory a message is *queued* (gpuaes_queue): the device makes the tag, so that encryption does not wait. One
+of more than QUEUE_MOST bytes goes by the *binding* of the stream (gpuaes_stream_binding_gcm): its kernels for one long
+text gain more than the wait for its hash, which comes to the host, costs.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
@@ -27,7 +27,7 @@ from ._owner import Owner
 from .errors import GpuaesError
 
 TAG_BYTES = 16
-QUEUE_MOST = _library.QUEUE_BYTES
+QUEUE_MOST = 64 << 20
 
 # What of a message lies in a slot of its lane, for the device to read: arrays of one element of 8 bytes each, the
 # status, the nonce, of at most 128 bytes, and the additional data.

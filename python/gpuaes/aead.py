@@ -42,7 +42,7 @@ class AESGCM(Unique):
     bytes of the host.
 
     *Device memory* is worked on by its own device, on the current stream of its package, in its order. encrypt() does
-    not wait, but with more than 1 GiB of text, or more than 3840 bytes of associated data. decrypt() waits, since it
+    not wait, but with more than 64 MiB of text, or more than 3840 bytes of associated data. decrypt() waits, since it
     must know whether the message is authentic; gpuaes.Batch decrypts without. While the stream is captured into a
     CUDA graph, both raise GpuaesError.
 
