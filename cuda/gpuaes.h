@@ -753,7 +753,8 @@ struct gpuaes_messages {
 /*
  * Returns how much temporary memory gpuaes_queue() takes at most for messages like these, on any
  * device: some 44 bytes for a message, of CBC decryption 64 MiB more at most. `op`, `count` and
- * max_bytes are looked at. Returns 0 if they are out of their range.
+ * max_bytes are looked at. Returns 0 for no messages, and for what is out of its range, of which
+ * gpuaes_queue_error() then tells.
  */
 GPUAES_API size_t gpuaes_queue_temp_bytes(const struct gpuaes_messages *messages);
 
@@ -783,8 +784,8 @@ GPUAES_API enum gpuaes_status gpuaes_queue(const struct gpuaes_messages *message
 
 /*
  * Returns what was wrong with the arguments of the calling thread's last gpuaes_queue() that
- * returned BAD_ARGUMENT, such as "tag_bytes is 3; expected 12 to 16, 8 or 4"; "" before. Valid
- * until the next one.
+ * returned BAD_ARGUMENT, or gpuaes_queue_temp_bytes() that found something out of its range, such as
+ * "tag_bytes is 3; expected 12 to 16, 8 or 4"; "" before. Valid until the next such call.
  */
 GPUAES_API const char *gpuaes_queue_error(void);
 

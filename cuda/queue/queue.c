@@ -223,9 +223,14 @@ SECRET_FRAME static enum gpuaes_status queue_on(struct device *device,
     return status;
 }
 
+static int is_given(const struct gpuaes_messages *messages)
+{
+    return messages != NULL || refuse("messages is NULL; expected a struct gpuaes_messages");
+}
+
 size_t gpuaes_queue_temp_bytes(const struct gpuaes_messages *messages)
 {
-    if (messages == NULL || !check_sizes(messages) || messages->count == 0)
+    if (!is_given(messages) || !check_sizes(messages) || messages->count == 0)
         return 0;
     return kernels_message_temp_bytes(messages->op, messages->count, messages->max_bytes);
 }
@@ -234,11 +239,8 @@ enum gpuaes_status gpuaes_queue(const struct gpuaes_messages *messages, void *te
                                 size_t temp_bytes, void *stream, int device)
 {
     struct runtime_guard guard;
-    if (messages == NULL) {
-        (void)refuse("messages is NULL; expected a struct gpuaes_messages");
-        return GPUAES_BAD_ARGUMENT;
-    }
-    if (!check_sizes(messages) || !check_keys(messages) || !check_arrays(messages))
+    if (!is_given(messages) || !check_sizes(messages) || !check_keys(messages) ||
+        !check_arrays(messages))
         return GPUAES_BAD_ARGUMENT;
     if (messages->count == 0)
         return GPUAES_OK;

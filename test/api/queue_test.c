@@ -803,8 +803,9 @@ static void test_refused(void)
     tap_ok(lib.queue(&batch, NULL, 0, stream, 0) == GPUAES_OK && lib.temp_bytes(&batch) == 0,
            "no messages are nothing to do");
     batch.count = GPUAES_QUEUE_MESSAGES + 1;
-    tap_ok(lib.temp_bytes(&batch) == 0 && lib.temp_bytes(NULL) == 0,
-           "no size for messages that would be refused");
+    tap_ok(lib.temp_bytes(NULL) == 0 && strncmp(lib.error(), "messages is NULL", 16) == 0 &&
+               lib.temp_bytes(&batch) == 0 && strncmp(lib.error(), "count is", 8) == 0,
+           "no size for messages that would be refused, and a sentence");
     right = application_wait(stream) && queue(&t) && is_right(&t);
     tap_ok(right, "and after all that the messages are as they were");
     unmake(&t);
