@@ -52,8 +52,8 @@ enum gpuaes_status {
 
 /*
  * While the application captures a CUDA graph, no work of the library becomes part of it, but for
- * that of gpuaes_device_batch_queue() and gpuaes_random_queue() on the captured stream, and no
- * capture is invalidated. On device memory, calls follow the legacy default stream (see
+ * that of gpuaes_queue() and gpuaes_random_queue() on the captured stream, and no capture is
+ * invalidated. On device memory, calls follow the legacy default stream (see
  * gpuaes_aes()), which cannot be used while a stream that it waits for, one of that device not
  * created as non-blocking, is captured: they return BUSY, also with GPUAES_WAIT, having done
  * nothing, and can be repeated when the capture has ended. So do gpuaes_stream_binding_aes() and
@@ -250,12 +250,12 @@ enum gpuaes_op {
     GPUAES_CBC_ENCRYPT, /* serial: in batches only */
     GPUAES_GCM_ENCRYPT, /* by gpuaes_gcm() and in batches only */
     GPUAES_GCM_DECRYPT,
-    GPUAES_XTS_ENCRYPT, /* by gpuaes_aes() and gpuaes_device_batch_queue() only */
+    GPUAES_XTS_ENCRYPT, /* by gpuaes_aes() and gpuaes_queue() only */
     GPUAES_XTS_DECRYPT
 };
 /*
  * The first ones are those of gpuaes_aes() and of streams, more are those of batches;
- * gpuaes_device_batch_queue() has all.
+ * gpuaes_queue() has all.
  */
 enum { GPUAES_OPS = 4, GPUAES_BATCH_OPS = 7, GPUAES_ALL_OPS = 9 };
 
@@ -553,18 +553,11 @@ GPUAES_API void gpuaes_batch_forget(struct gpuaes_batch *batch);
 /* Waits, cleanses and frees. NULL is ignored. */
 GPUAES_API void gpuaes_batch_close(struct gpuaes_batch *batch);
 
-/* ---- Messages that are described in device memory ----------------------------------- */
+/* ---- Keys in device memory ------------------------------------------------------------ */
 
 /*
- * Messages whose places, lengths, IVs, additional data and tags kernels read from device memory, so
- * that the host does nothing for each of them: what an earlier kernel of the stream found in a file
- * or a packet, say. Work is queued on a stream of the application; no call here waits, but where
- * it says so, and none allocates, but gpuaes_device_keys_open().
- */
-
-/*
- * Expanded keys in memory of a device. Calls on one object must not overlap in time, but for
- * gpuaes_device_batch_queue(), which reads it.
+ * Expanded keys in memory of a device, for gpuaes_random_queue(). Calls on one object must not
+ * overlap in time, but for that, which reads it.
  */
 struct gpuaes_device_keys;
 
@@ -592,8 +585,8 @@ GPUAES_API enum gpuaes_status gpuaes_device_keys_open(struct gpuaes_device_keys 
                                                       int device);
 
 /*
- * Queues on `stream`, which is as for gpuaes_device_batch_queue(), that the keys are cleansed,
- * waits until that is done, without limit for the application's work before it, and frees. On other
+ * Queues on `stream`, which is as for gpuaes_random_queue(), that the keys are cleansed, waits
+ * until that is done, without limit for the application's work before it, and frees. On other
  * streams no work with the keys may be left, nor may a graph that has it run again. NULL is
  * ignored.
  *
@@ -605,82 +598,7 @@ GPUAES_API enum gpuaes_status gpuaes_device_keys_open(struct gpuaes_device_keys 
 GPUAES_API enum gpuaes_status gpuaes_device_keys_close(struct gpuaes_device_keys *keys,
                                                        void *stream);
 
-enum {
-    GPUAES_DEVICE_KEYS = 1 << 20,
-    GPUAES_DEVICE_BATCH_MESSAGES = 1 << 24,
-    GPUAES_DEVICE_BATCH_BYTES = 1 << 30,     /* of a message */
-    GPUAES_DEVICE_BATCH_UNIT_BYTES = 1 << 24 /* of XTS: 2^20 blocks, IEEE Std 1619 section 5.1 */
-};
-
-/*
- * Messages; of XTS, data units (IEEE Std 1619 section 5.1), which end with ciphertext stealing
- * where they are not whole blocks. Each array has an element for each of them, lies in memory that
- * the device of the keys reaches, and is aligned to its element; it is read in the order of the
- * stream, and must stay until the stream has passed the work. What elements point to is such
- * memory, too, at any alignment.
- *
- * `in` and `out` of a message are the same or do not overlap. Nothing else that is written (`out`,
- * `tag`, `status`, the temporary memory) overlaps anything that is read or written. The library
- * cannot check these addresses: a kernel that uses a wrong one is a fault of the device, as in any
- * kernel of the application.
- */
-struct gpuaes_device_batch {
-    enum gpuaes_op op; /* any; all messages of a batch have one */
-    const struct gpuaes_device_keys *keys;
-    size_t count;     /* up to GPUAES_DEVICE_BATCH_MESSAGES; 0: nothing is queued */
-    size_t max_bytes; /* of the longest message, or more; up to GPUAES_DEVICE_BATCH_BYTES, of XTS
-                         GPUAES_DEVICE_BATCH_UNIT_BYTES */
-    size_t iv_bytes;  /* 16; of GCM 1 to 65536, best 12 */
-    size_t tag_bytes; /* GCM: 12 to 16, or 4 or 8 */
-
-    const void *const *in;
-    void *const *out;
-    const size_t *bytes; /* multiples of 16; of CTR and GCM any, also 0; of XTS from 16 */
-    const uint32_t *key; /* numbers of keys; NULL: key 0 for all */
-    const unsigned char *const *iv; /* not used by ECB; of XTS the tweak, which is encrypted here */
-    const void *const *aad;         /* GCM; NULL: there is none */
-    const size_t *aad_bytes;        /* each up to GPUAES_BATCH_AAD_BYTES */
-    unsigned char *const *tag;      /* GCM: written by encryption, compared by decryption */
-
-    /*
-     * Written: enum gpuaes_status of each. OK; BAD_ARGUMENT for a length of text or additional data
-     * that is out of its range, for a number without a key, and in encryption of XTS for a key of
-     * two equal halves; BAD_TAG. Unless it is OK, all of `out` is zeros, up to max_bytes, also
-     * where it is `in`, and no tag is written. Until the stream has passed the batch, `out` may
-     * hold text that is not authentic; the status of decryption of GCM is BAD_TAG until the tag has
-     * been compared.
-     */
-    uint32_t *status;
-};
-
-/*
- * Writes how much memory gpuaes_device_batch_queue() needs at `temp` for such a batch: some 200
- * bytes for a message of GCM and 60 for another. CBC decryption needs 16 bytes more for each 4 KiB
- * of text, some 64 MiB at most. Of the batch, op, keys, count and max_bytes are looked at. Returns
- * OK or BAD_ARGUMENT.
- */
-GPUAES_API enum gpuaes_status
-gpuaes_device_batch_temp_bytes(const struct gpuaes_device_batch *batch, size_t *bytes);
-
-/*
- * Queues the batch on `stream`, of the context of the keys, or CU_STREAM_PER_THREAD; NULL is the
- * legacy default stream. The host's work does not depend on the number of messages, as long as it
- * times max_bytes is below some 64 GiB (CBC decryption: 16 GiB); more becomes several rounds of
- * launches. The struct is not needed after the return. Several batches may be queued by several
- * threads, each with its own `temp`, which is device memory, aligned to 256. What it holds
- * afterwards is no secret.
- *
- * The stream may be captured into a CUDA graph, whose runs then read the arrays anew, and use the
- * same temporary memory: one after the other.
- *
- * Returns OK when all is queued; NOT_READY; BAD_ARGUMENT, with nothing queued, for an op that the
- * keys do not serve, a NULL array, a size out of its range, a small or misaligned `temp`, or a
- * stream of another context; BUSY for the legacy stream, where that would invalidate a capture;
- * FAULT, also where the device had been lost before: some of it may be queued then.
- */
-GPUAES_API enum gpuaes_status gpuaes_device_batch_queue(const struct gpuaes_device_batch *batch,
-                                                        void *temp, size_t temp_bytes,
-                                                        void *stream);
+enum { GPUAES_DEVICE_KEYS = 1 << 20 };
 
 /* ---- Messages on a stream of the application ----------------------------------------- */
 
@@ -784,8 +702,8 @@ GPUAES_API enum gpuaes_status gpuaes_queue(const struct gpuaes_messages *message
 
 /*
  * Returns what was wrong with the arguments of the calling thread's last gpuaes_queue() that
- * returned BAD_ARGUMENT, or gpuaes_queue_temp_bytes() that found something out of its range, such as
- * "tag_bytes is 3; expected 12 to 16, 8 or 4"; "" before. Valid until the next such call.
+ * returned BAD_ARGUMENT, or gpuaes_queue_temp_bytes() that found something out of its range, such
+ * as "tag_bytes is 3; expected 12 to 16, 8 or 4"; "" before. Valid until the next such call.
  */
 GPUAES_API const char *gpuaes_queue_error(void);
 
@@ -846,12 +764,13 @@ struct gpuaes_random {
 };
 
 /*
- * Queues on `stream`, which is as for gpuaes_device_batch_queue(), that random->count elements are
- * written at `out`. That is memory of the keys' device, managed or pinned, aligned to an element.
- * Neither waits nor allocates. The struct is not needed after the return; the keys must stay until
- * the stream has passed the work. Several calls may use the same keys at once. What is written
- * depends on key, counter and number of an element alone, neither on the device nor on how many
- * elements a call has; the caller uses no bytes of a keystream twice.
+ * Queues on `stream`, of the context of the keys, or CU_STREAM_PER_THREAD, or NULL, the legacy
+ * default stream, that random->count elements are written at `out`. That is memory of the keys'
+ * device, managed or pinned, aligned to an element. Neither waits nor allocates. The struct is not
+ * needed after the return; the keys must stay until the stream has passed the work. Several calls
+ * may use the same keys at once. What is written depends on key, counter and number of an element
+ * alone, neither on the device nor on how many elements a call has; the caller uses no bytes of a
+ * keystream twice.
  *
  * The key is read from device memory, so that the driver keeps no copy of it. The stream may be
  * captured into a CUDA graph, whose runs write the same numbers again.

@@ -23,8 +23,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/batch/layout.c \
 	cuda/batch/run.c \
 	cuda/batch/slice.c \
-	cuda/device_batch/device_batch.c \
-	cuda/device_batch/device_keys.c cuda/device_batch/device_keys.h \
+	cuda/random/device_keys.c cuda/random/device_keys.h \
 	cuda/process/cleanse.c cuda/process/cleanse.h \
 	cuda/memory/copy.c \
 	cuda/device/device.c cuda/device/device.h \
@@ -36,7 +35,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/launch/kernels.c cuda/launch/kernels.h \
 	cuda/launch/mode.h \
 	cuda/launch/batch.c \
-	cuda/launch/device_batch.c \
+	cuda/launch/device_keys.c \
 	cuda/launch/gcm_batch.c \
 	cuda/launch/message.c cuda/launch/message.h \
 	cuda/queue/queue.c \

@@ -25,7 +25,6 @@ in_tree = $(patsubst $(srcdir)/%,%,$(wildcard $(addprefix $(srcdir)/,$(1))))
 
 # Programs that speak EVP, and so run against any module.
 evp_tests = \
-	test/api/device_batch_test \
 	test/api/queue_idle_test \
 	test/api/queue_test \
 	test/api/queue_vectors_test \
@@ -114,7 +113,6 @@ emulator_tests = \
 	test/fault/random_faults_test \
 	test/process/root_directory_test \
 	test/unit/aes_kernels_test \
-	test/unit/batch_blocks_test \
 	test/unit/base64_kernels_test \
 	test/unit/emulator_test \
 	test/unit/gcm_kernels_test \

@@ -6,9 +6,8 @@ KERNEL_SOURCES = \
 	cuda/kernels/aes/batch/aes_batch.cu \
 	cuda/kernels/aes/batch/aes_batch_hybrid.cu \
 	cuda/kernels/aes/batch/aes_batch_keys.cu \
-	cuda/kernels/aes/batch/device_batch.cu \
+	cuda/kernels/aes/batch/device_keys.cu \
 	cuda/kernels/aes/batch/gcm_batch.cu \
-	cuda/kernels/aes/batch/xts_batch.cu \
 	cuda/kernels/aes/hybrid/aes_hybrid.cu \
 	cuda/kernels/aes/aes_large.cu \
 	cuda/kernels/aes/aes_small.cu \
@@ -30,7 +29,6 @@ EXTRA_DIST += \
 	cuda/kernels/aes/batch/aes_batch_quads.cuh \
 	cuda/kernels/aes/batch/aes_batch_whole.cuh \
 	cuda/kernels/aes/batch/gcm_batch.cuh \
-	cuda/kernels/aes/batch/xts_batch.cuh \
 	cuda/kernels/aes/aes_inverse_sbox.blif \
 	cuda/kernels/aes/aes_kernels.cuh \
 	cuda/kernels/aes/aes_modes.cuh \

@@ -111,7 +111,7 @@ static drv_result load_all(const struct driver *driver, drv_device device, struc
     if ((r = load_aes(driver, kernels, shared)) != DRV_SUCCESS ||
         (r = kernels_load_batch(driver, kernels, shared)) != DRV_SUCCESS ||
         (r = kernels_load_gcm_batch(driver, kernels)) != DRV_SUCCESS ||
-        (r = kernels_load_device_batch(driver, kernels)) != DRV_SUCCESS ||
+        (r = kernels_load_device_keys(driver, kernels)) != DRV_SUCCESS ||
         (r = kernels_load_message(driver, kernels, shared)) != DRV_SUCCESS ||
         (r = kernels_load_random(driver, kernels, shared)) != DRV_SUCCESS ||
         (r = driver->module_get_function(&kernels->base64_encode, kernels->module,

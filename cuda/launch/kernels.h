@@ -24,16 +24,6 @@ enum gcm_batch_kernel {
     GCM_BATCH_KERNELS
 };
 
-/* Of messages that are described in device memory, likewise; the last one is of keys. */
-enum device_batch_kernel {
-    DEVICE_BATCH_READ_KERNEL,
-    DEVICE_BATCH_PLACE_KERNEL,
-    DEVICE_BATCH_XTS_KERNEL,
-    DEVICE_BATCH_CLEAR_KERNEL,
-    DEVICE_KEYS_GATHER_KERNEL,
-    DEVICE_BATCH_KERNELS
-};
-
 /* Of messages: what kernels do, with one key or with a raw key for each. */
 enum message_kind {
     MESSAGE_KIND_CTR,
@@ -55,7 +45,7 @@ struct kernels {
     drv_function batch[2][2][KEY_SIZES];  /* decrypts or not, many keys or one */
     drv_function batch_hybrid[KEY_SIZES]; /* of one key; NULL: not on this device */
     drv_function batch_chain, batch_expand, gcm_batch[GCM_BATCH_KERNELS];
-    drv_function device_batch[DEVICE_BATCH_KERNELS];
+    drv_function device_keys_gather;
     struct message_kernels message[MESSAGE_KINDS][2];
     drv_function message_plan, message_chain;
     unsigned batch_shared[2];                /* bytes: for one key, for many */
@@ -241,18 +231,12 @@ drv_result kernels_launch_gcm_batch(const struct driver *driver, const struct ke
                                     enum gcm_batch_kernel kernel,
                                     struct gcm_batch_arguments *arguments, drv_stream stream);
 
-/* ---- Messages that are described in device memory: device_batch.c ---- */
+/* ---- Keys in device memory: device_keys.c ---- */
 
 /* A part of kernels_load(). */
-drv_result kernels_load_device_batch(const struct driver *driver, struct kernels *kernels);
+drv_result kernels_load_device_keys(const struct driver *driver, struct kernels *kernels);
 
-/* Returns how many messages share a tile: see arguments.h. */
-unsigned kernels_device_batch_tile(const struct kernels *kernels);
-
-/* Queues one of the kernels: of a batch, whose `tile` is set here, or of keys. */
-drv_result kernels_launch_device_batch(const struct driver *driver, const struct kernels *kernels,
-                                       enum device_batch_kernel kernel,
-                                       struct device_batch_arguments *arguments, drv_stream stream);
+/* Queues the kernel. */
 drv_result kernels_launch_device_keys_gather(const struct driver *driver,
                                              const struct kernels *kernels,
                                              struct device_keys_arguments *arguments,

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cuda/aes/aes.h"
-#include "cuda/device_batch/device_keys.h"
 #include "cuda/memory/memory_kind.h"
+#include "cuda/random/device_keys.h"
 
 enum { ROUNDS = 14, KINDS = GPUAES_RANDOM_BERNOULLI + 1 };
 

@@ -127,22 +127,13 @@ static void test_batch(void)
     gpuaes_batch_close(batch);
 }
 
-static void test_device_batch(void)
+static void test_random(void)
 {
     struct gpuaes_device_keys *keys;
-    size_t bytes;
-    struct gpuaes_device_batch b = {.op = GPUAES_CTR, .count = 1, .max_bytes = BYTES};
     struct gpuaes_random r = {.kind = GPUAES_RANDOM_BYTES, .count = BYTES};
     REFUSED(gpuaes_device_keys_open(NULL, GPUAES_CTR, key, 32, 1, NULL, 0));
     REFUSED(gpuaes_device_keys_open(&keys, GPUAES_CTR, NULL, 32, 1, NULL, 0));
     RIGHT(gpuaes_device_keys_open(&keys, GPUAES_CTR, key, 32, 1, NULL, 0));
-    REFUSED(gpuaes_device_batch_temp_bytes(NULL, &bytes));
-    REFUSED(gpuaes_device_batch_temp_bytes(&b, &bytes)); /* the keys */
-    b.keys = keys;
-    REFUSED(gpuaes_device_batch_temp_bytes(&b, NULL));
-    RIGHT(gpuaes_device_batch_temp_bytes(&b, &bytes));
-    REFUSED(gpuaes_device_batch_queue(NULL, NULL, 0, NULL));
-    REFUSED(gpuaes_device_batch_queue(&b, NULL, bytes, NULL));
     REFUSED(gpuaes_random_queue(NULL, out, NULL));
     REFUSED(gpuaes_random_queue(&r, out, NULL)); /* the keys */
     r.keys = keys;
@@ -218,7 +209,7 @@ int main(void)
     test_aes();
     test_gcm();
     test_batch();
-    test_device_batch();
+    test_random();
     test_stream();
     test_keystream();
     test_base64();

@@ -270,42 +270,10 @@ struct gcm_batch_arguments {
 };
 
 /*
- * Messages that are described in device memory by the application: struct gpuaes_device_batch. In
- * this order on a stream, any grid where nothing else is said, blocks of one dimension:
- *
- *   device_batch_read   a thread a message, a block a tile: what is in the application's
- *                       arrays becomes what the kernels above read; of CTR and GCM, also what
- *                       gcm_batch_begin does. Overwrites the output of messages that it refuses.
- *                       Shared memory: AES_SMALL_SHARED and a word a thread
- *   device_batch_place  where there are several tiles: each learns where it begins
- *   xts_batch_begin     of XTS, a thread a message, a block a tile: encrypts the tweak, and runs
- *                       the end of a unit that is no whole block, with the block before it. Shared
- *                       memory: AES_SMALL_SHARED
- *   (hash, batch kernels, hash)
- *   device_batch_clear  of decryption in GCM: compares the tags that the batch kernels have hashed
- *                       for; overwrites the output of messages whose tag is wrong, and counters. Of
- *                       XTS, overwrites tweaks
- *
- * device_keys_gather: what aes_batch_expand reads, of keys that follow each other; of pairs, first
- * the first keys of all of them, then the second ones, which encrypt.
+ * Keys in device memory: extern "C" void device_keys_gather(const struct device_keys_arguments)
+ * Writes what aes_batch_expand reads, of keys that follow each other; of pairs, first the first keys
+ * of all of them, then the second ones, which encrypt. Any grid, blocks of one dimension.
  */
-struct device_batch_arguments {
-    uint64_t in, out, bytes, key, iv, aad, aad_bytes, tag, status; /* 0: there is none */
-    uint64_t text;      /* struct aes_batch_message[count] */
-    uint64_t first;     /* uint32_t[count + 1]: blocks of those before; the last: of all */
-    uint64_t tiles;     /* uint32_t[tiles][2]: blocks, chunks */
-    uint64_t taken;     /* see aes_batch_arguments: becomes 0 */
-    uint64_t tweaks;    /* XTS: uint32_t[][AES_BATCH_KEY_WORDS], schedules of the second keys */
-    uint32_t max_bytes; /* of a text */
-    uint32_t max_aad;   /* bytes */
-    uint32_t iv_bytes, tag_bytes;
-    uint32_t mode;                  /* enum aes_batch_mode */
-    uint32_t chunk;                 /* blocks at most that a warp hashes */
-    uint32_t bad_argument;          /* enum gpuaes_status */
-    uint32_t tile;                  /* messages */
-    uint32_t decrypts, unused;      /* XTS: it is decryption */
-    struct gcm_batch_arguments gcm; /* but for `messages`, `first` and `states` also of others */
-};
 struct device_keys_arguments {
     uint64_t from;  /* bytes */
     uint64_t keys;  /* struct aes_batch_key[count] */

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_CUDA_DEVICE_BATCH_DEVICE_KEYS_H
-#define GPUAES_CUDA_DEVICE_BATCH_DEVICE_KEYS_H
+#ifndef GPUAES_CUDA_RANDOM_DEVICE_KEYS_H
+#define GPUAES_CUDA_RANDOM_DEVICE_KEYS_H
 
 #include "cuda/runtime/runtime.h"
 

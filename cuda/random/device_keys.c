@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/device_batch/device_keys.h"
+#include "cuda/random/device_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
