@@ -18,11 +18,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/aes/key_schedule.c \
 	cuda/runtime/application.c \
 	cuda/batch/batch.c cuda/batch/batch.h \
-	cuda/batch/gcm.c \
-	cuda/batch/keys.c cuda/batch/keys.h \
-	cuda/batch/layout.c \
 	cuda/batch/run.c \
-	cuda/batch/slice.c \
 	cuda/random/device_keys.c cuda/random/device_keys.h \
 	cuda/process/cleanse.c cuda/process/cleanse.h \
 	cuda/memory/copy.c \

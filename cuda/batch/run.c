@@ -1,20 +1,300 @@
 /*
- * The way of a batch through the device, and what becomes of its messages when that
- * fails.
+ * The way of a batch through the device, and what becomes of its messages when that fails.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "cuda/aes/gcm_check.h"
 #include "cuda/batch/batch.h"
+#include "cuda/launch/message.h"
+#include "cuda/memory/host_copy.h"
+#include "cuda/process/cleanse.h"
 #include "cuda/process/fork.h"
 #include "cuda/process/settings.h"
 #include "cuda/process/statistics.h"
 #include "cuda/runtime/runtime.h"
 
+/*
+ * Of a slice at most. With this staging memory the stream sets of batches take 112 MiB, and what
+ * others of calls take fits, together with that and keystream made ahead, into the usual cap.
+ */
+enum { SLICE_MESSAGES = 16384, SLICE_STAGING = 7 << 19, SLICE_BYTES = 1 << 30 };
+/*
+ * Bytes of a message of CBC encryption that one launch encrypts: some 10 ms. Others come in
+ * between, and none takes so long that it counts as hanging.
+ */
+enum { STEP = 256 << 10 };
+enum { TEMP_ALIGNMENT = 256, RESULT_BYTES = GPUAES_BLOCK + sizeof(uint32_t) };
+enum { IN, OUT, BYTES, KEYS, IV, AAD, AAD_BYTES, TAG, ARRAYS };
+
+static struct batch_group *group_of(const struct gpuaes_batch *batch,
+                                    const struct batch_slice *slice)
+{
+    return &batch->group[slice->group];
+}
+
+static size_t count_of(const struct batch_slice *slice)
+{
+    return slice->end - slice->begin;
+}
+
+static struct slot *slot_of(const struct gpuaes_batch *batch, uint32_t slice)
+{
+    return &batch->set->slots[slice % batch->slots];
+}
+
+/* ---- Slices ----------------------------------------------------------------------- */
+
+/* Adds the next message of the group. */
+static void grow_slice(const struct batch_group *group, struct batch_slice *slice)
+{
+    struct batch_message *m = &group->message[slice->end++];
+    const struct batch_message *first = &group->message[slice->begin];
+    const size_t end = slice->end < group->messages ? m[1].data : group->data_bytes;
+    const uint32_t keys = m->key - first->key + 1;
+    m->text = (uint32_t)slice->text_bytes;
+    if (m->in_staged || m->out_staged)
+        slice->text_bytes += round_up(m->len, GPUAES_BLOCK);
+    slice->bytes += m->len;
+    slice->longest = m->len > slice->longest ? m->len : slice->longest;
+    slice->out_staged |= m->out_staged;
+    slice->is_raw = keys > 1;
+    slice->text = slice->is_raw ? (size_t)keys * BATCH_KEY_BYTES : 0;
+    slice->arrays = slice->text + slice->text_bytes;
+    slice->data = slice->arrays + count_of(slice) * ARRAYS * sizeof(uint64_t);
+    slice->results = slice->data + end - first->data;
+    slice->temp = round_up(slice->results, TEMP_ALIGNMENT);
+}
+
+static size_t staging_bytes(const struct batch_slice *slice)
+{
+    return slice->results + count_of(slice) * RESULT_BYTES;
+}
+
+/* Sets the arguments of the slice's launch but for a single key; offsets where there is no slot. */
+static struct message_shape shape_of(const struct gpuaes_batch *batch,
+                                     const struct batch_slice *slice, const struct slot *slot,
+                                     struct message_arguments *a)
+{
+    const struct batch_group *group = group_of(batch, slice);
+    const struct gpuaes_mode *mode = gpuaes_modes[group->kind.op];
+    const drv_ptr arrays = (slot != NULL ? slot->scratch : 0) + slice->arrays;
+    const drv_ptr results = (slot != NULL ? slot->staging_address : 0) + slice->results;
+    const size_t each = count_of(slice) * sizeof(uint64_t);
+    *a = (struct message_arguments){
+        .in = arrays + IN * each,
+        .out = arrays + OUT * each,
+        .bytes = arrays + BYTES * each,
+        .iv = arrays + IV * each,
+        .aad = mode->hashes ? arrays + AAD * each : 0,
+        .aad_bytes = mode->hashes ? arrays + AAD_BYTES * each : 0,
+        .tag = arrays + TAG * each,
+        .status = results + count_of(slice) * GPUAES_BLOCK,
+        .keys = slice->is_raw ? arrays + KEYS * each : 0,
+        .count = (uint32_t)count_of(slice),
+        .max_bytes = mode->serial ? min_unsigned(slice->longest, STEP) : slice->longest,
+        .key_bytes = group->kind.key_bytes,
+        .iv_bytes = group->kind.iv_bytes,
+        .tag_bytes = group->kind.tag_bytes,
+        .op = group->kind.op,
+        .mode = mode->message_mode,
+        .decrypts = mode->decrypts || group->kind.op == GPUAES_GCM_DECRYPT,
+        .bad_argument = GPUAES_BAD_ARGUMENT,
+        .bad_tag = GPUAES_BAD_TAG,
+    };
+    return kernels_message_shape(&batch->device->kernels, (enum gpuaes_op)group->kind.op,
+                                 key_size_rounds(group->kind.key_bytes), a);
+}
+
+static void raise_size(size_t *most, size_t value)
+{
+    *most = *most < value ? value : *most;
+}
+
+/* Cuts one slice from a group, behind message `begin`: as much as fits; one message always does. */
+static int cut_slice(struct gpuaes_batch *batch, uint32_t number, uint32_t begin)
+{
+    const struct batch_group *group = &batch->group[number];
+    struct batch_slice slice = {.group = number, .begin = begin, .end = begin};
+    struct message_arguments a;
+    if (!batch_grow(&batch->slice, &batch->slice_room, batch->slices, sizeof slice))
+        return 0;
+    while (slice.end < group->messages && count_of(&slice) < SLICE_MESSAGES) {
+        struct batch_slice grown = slice;
+        grow_slice(group, &grown);
+        if (count_of(&slice) != 0 &&
+            (staging_bytes(&grown) > SLICE_STAGING || grown.bytes > SLICE_BYTES))
+            break;
+        slice = grown;
+    }
+    batch->slice[batch->slices++] = slice;
+    raise_size(&batch->needs.staging, round_up(staging_bytes(&slice), BUFFER_ROUNDING));
+    raise_size(
+        &batch->needs.scratch,
+        round_up(slice.temp + shape_of(batch, &slice, NULL, &a).temp_bytes, BUFFER_ROUNDING));
+    raise_size(&batch->secret.staging, slice.arrays);
+    raise_size(&batch->secret.scratch, slice.arrays);
+    return 1;
+}
+
+/* Returns 0 if memory is short. */
+static int cut(struct gpuaes_batch *batch)
+{
+    batch->needs = batch->secret = (struct stream_set_needs){0};
+    batch->slices = 0;
+    for (uint32_t g = 0; g < batch->groups; g++)
+        for (uint32_t at = 0; at < batch->group[g].messages;
+             at = batch->slice[batch->slices - 1].end)
+            if (!cut_slice(batch, g, at))
+                return 0;
+    batch->needs.slots = min_unsigned(batch->slices, STREAM_SET_SLOTS);
+    return 1;
+}
+
+/* ---- One slice ------------------------------------------------------------------------ */
+
+/* Describes to kernels what is to be done of messages of which `from` bytes are done. */
+static void describe(const struct gpuaes_batch *batch, const struct batch_slice *slice,
+                     const struct slot *slot, uint32_t from)
+{
+    const struct batch_group *group = group_of(batch, slice);
+    const struct batch_message *message = &group->message[slice->begin];
+    const int serial = gpuaes_modes[group->kind.op]->serial;
+    const size_t n = count_of(slice);
+    uint64_t *array = (uint64_t *)(slot->staging + slice->arrays);
+    for (size_t i = 0; i < n; i++) {
+        const struct batch_message *m = &message[i];
+        const drv_ptr text = slot->scratch + slice->text + m->text;
+        const drv_ptr iv = slot->scratch + slice->data + (m->data - message->data);
+        const drv_ptr aad = iv + round_up(group->kind.iv_bytes, GPUAES_BLOCK);
+        const drv_ptr out = m->out_staged ? text : m->out_at;
+        const uint32_t at = min_unsigned(from, m->len);
+        array[IN * n + i] = (m->in_staged ? text : m->in_at) + at;
+        array[OUT * n + i] = out + at;
+        array[BYTES * n + i] = serial ? min_unsigned(m->len - at, STEP) : m->len;
+        array[KEYS * n + i] = slot->scratch + (size_t)(m->key - message->key) * BATCH_KEY_BYTES;
+        array[IV * n + i] = at != 0 ? out + at - GPUAES_BLOCK : iv;
+        array[AAD * n + i] = aad;
+        array[AAD_BYTES * n + i] = m->aad_bytes;
+        array[TAG * n + i] = m->tag != NULL
+                                 ? slot->staging_address + slice->results + i * GPUAES_BLOCK
+                                 : aad + round_up(m->aad_bytes, GPUAES_BLOCK);
+    }
+}
+
+/* What comes before the first step. */
+static void stage(const struct gpuaes_batch *batch, const struct batch_slice *slice,
+                  const struct slot *slot)
+{
+    const struct batch_group *group = group_of(batch, slice);
+    const struct batch_message *first = &group->message[slice->begin];
+    memcpy(slot->staging, group->key[first->key], slice->text);
+    memcpy(slot->staging + slice->data, group->data + first->data, slice->results - slice->data);
+    for (size_t i = 0; i < count_of(slice); i++)
+        if (first[i].in_staged)
+            host_copy(slot->staging + slice->text + first[i].text, first[i].in, first[i].len, 0);
+}
+
+SECRET_FRAME static drv_result launch(const struct gpuaes_batch *batch,
+                                      const struct batch_slice *slice, const struct slot *slot)
+{
+    const struct device *device = batch->device;
+    const struct batch_group *group = group_of(batch, slice);
+    struct message_arguments a;
+    struct gpuaes_key key;
+    const struct message_shape shape = shape_of(batch, slice, slot, &a);
+    if (!slice->is_raw) {
+        (void)gpuaes_key_expand(&key, group->key[group->message[slice->begin].key],
+                                group->kind.key_bytes);
+        memcpy(a.round_key, gpuaes_modes[group->kind.op]->decrypts ? key.decrypt : key.encrypt,
+               sizeof a.round_key);
+        gpuaes_cleanse(&key, sizeof key);
+    }
+    drv_result r = kernels_launch_message(device->driver, &device->kernels, &shape, &a,
+                                          slot->scratch + slice->temp, slot->stream);
+    gpuaes_cleanse(&a, sizeof a);
+    return r;
+}
+
+/* Queues the next step of a slice; all but long messages of CBC encryption have one. */
+static drv_result step(struct gpuaes_batch *batch, uint32_t number)
+{
+    const struct driver *d = batch->device->driver;
+    const struct batch_slice *slice = &batch->slice[number];
+    const struct slot *slot = slot_of(batch, number);
+    struct batch_flight *flight = &batch->flight[number % batch->slots];
+    const size_t from = flight->from == 0 ? 0 : slice->arrays;
+    if (flight->from == 0)
+        stage(batch, slice, slot);
+    describe(batch, slice, slot, flight->from);
+    drv_result r = d->memcpy_htod_async(slot->scratch + from, slot->staging + from,
+                                        slice->results - from, slot->stream);
+    flight->launched |= r == DRV_SUCCESS;
+    if (r == DRV_SUCCESS)
+        r = launch(batch, slice, slot);
+    cleanse_stack();
+    flight->from += STEP;
+    const int more =
+        gpuaes_modes[group_of(batch, slice)->kind.op]->serial && slice->longest > flight->from;
+    if (r == DRV_SUCCESS && !more && slice->out_staged)
+        r = d->memcpy_dtoh_async(slot->staging + slice->text, slot->scratch + slice->text,
+                                 slice->text_bytes, slot->stream);
+    if (r == DRV_SUCCESS)
+        r = d->event_record(slot->event, slot->stream);
+    flight->queued = r == DRV_SUCCESS && !more;
+    return r;
+}
+
+/* Once all of it is done: writes what the CPU writes, and statuses. */
+static void deliver(struct gpuaes_batch *batch, uint32_t number)
+{
+    const struct batch_slice *slice = &batch->slice[number];
+    const struct batch_group *group = group_of(batch, slice);
+    const unsigned char *staging = slot_of(batch, number)->staging, *tag = staging + slice->results;
+    const uint32_t *status = (const uint32_t *)(tag + count_of(slice) * GPUAES_BLOCK);
+    for (size_t i = 0; i < count_of(slice); i++) {
+        const struct batch_message *m = &group->message[slice->begin + i];
+        if (m->out_staged)
+            host_copy(m->out, staging + slice->text + m->text, m->len, 0);
+        if (m->tag != NULL)
+            memcpy(m->tag, tag + i * GPUAES_BLOCK, group->kind.tag_bytes);
+        batch->status[m->number] = (unsigned char)status[i];
+        if (status[i] > batch->result)
+            batch->result = (enum gpuaes_status)status[i];
+    }
+    batch->done_bytes += slice->bytes;
+}
+
+/* A slice that is not complete: kernels may have written to memory that they reach. */
+static void give_up(struct gpuaes_batch *batch, uint32_t number, int launched, int still_running)
+{
+    const struct batch_slice *slice = &batch->slice[number];
+    for (size_t i = slice->begin; i < slice->end; i++) {
+        const struct batch_message *m = &group_of(batch, slice)->message[i];
+        const enum gpuaes_status status =
+            launched && !m->out_staged && m->len != 0 && (still_running || m->in == m->out)
+                ? GPUAES_UNDEFINED
+                : GPUAES_FAULT;
+        batch->status[m->number] = (unsigned char)status;
+        batch->result = status > batch->result ? status : batch->result;
+    }
+}
+
 /* ---- The end ----------------------------------------------------------------------------- */
+
+/* Wipes keys and texts; queued, not waited for. The first error. */
+static drv_result wipe(const struct gpuaes_batch *batch)
+{
+    drv_result first = DRV_SUCCESS;
+    for (uint32_t s = 0; s < batch->slots; s++) {
+        drv_result r = slot_wipe(&batch->set->slots[s], batch->device->driver, &batch->secret);
+        first = first == DRV_SUCCESS ? r : first;
+    }
+    return first;
+}
 
 static enum gpuaes_status end(struct gpuaes_batch *batch, int lost)
 {
@@ -26,88 +306,61 @@ static enum gpuaes_status end(struct gpuaes_batch *batch, int lost)
     return batch->result;
 }
 
-/* Whether anything may have written to its `out`, as far as its slice has come. */
-static int may_be_written(const struct batch_flight *flight, const struct batch_message *m)
-{
-    if (m->out_path == PATH_ZERO_COPY)
-        return flight->launched;
-    return m->out_path == PATH_DMA && flight->copies_out;
-}
-
-/* A slice that is not complete. */
-static void give_up(struct gpuaes_batch *batch, const struct batch_slice *slice,
-                    const struct batch_flight *flight, int still_running)
-{
-    for (uint32_t i = slice->begin; i < slice->end; i++) {
-        const struct batch_message *m = &batch->message[i];
-        int written = may_be_written(flight, m);
-        enum gpuaes_status status =
-            written && (still_running || m->in == m->out) ? GPUAES_UNDEFINED : GPUAES_FAULT;
-        batch->status[m->number] = (unsigned char)status;
-        if (status > batch->result)
-            batch->result = status;
-    }
-}
-
-/* What is under way may go on. */
-static void give_up_rest(struct gpuaes_batch *batch)
-{
-    const struct batch_flight not_begun = {0};
-    for (; batch->finished < batch->slices; batch->finished++) {
-        int begun = batch->finished < batch->submitted;
-        give_up(batch, &batch->slice[batch->finished],
-                begun ? batch_flight_of(batch, batch->finished) : &not_begun, begun);
-    }
-}
-
 /*
- * After an error: waits until the device does nothing more for us, and finds out what
- * it did.
+ * After an error: waits until the device does nothing more for us, and finds out what it did. Where
+ * the context is gone, or soon will be, with all work in it, there are no means to learn that.
  */
-static enum gpuaes_status fail(struct gpuaes_batch *batch, const char *what, drv_result result)
+static enum gpuaes_status fail(struct gpuaes_batch *batch, int is_gone)
 {
-    int lost = 0;
-    (void)device_fault(batch->device, what, result == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : result);
-    for (; batch->finished < batch->submitted; batch->finished++) {
-        const struct batch_slice *slice = &batch->slice[batch->finished];
-        const struct batch_flight *flight = batch_flight_of(batch, batch->finished);
-        drv_result r =
-            stream_set_wait(batch->device, batch->set, batch_slot(batch, batch->finished), NULL);
+    int lost = is_gone;
+    for (; batch->finished < batch->slices; batch->finished++) {
+        const int begun = batch->finished < batch->submitted;
+        const struct batch_flight *flight = &batch->flight[batch->finished % batch->slots];
+        drv_result r = begun && is_gone ? DRV_NOT_READY : DRV_SUCCESS;
+        if (begun && !is_gone)
+            r = stream_set_wait(batch->device, batch->set, slot_of(batch, batch->finished), NULL);
         lost |= r == DRV_NOT_READY;
-        if (r == DRV_SUCCESS && flight->queued)
-            batch_slice_deliver(batch, batch->finished);
+        if (begun && r == DRV_SUCCESS && flight->queued)
+            deliver(batch, batch->finished);
         else
-            give_up(batch, slice, flight, r == DRV_NOT_READY);
+            give_up(batch, batch->finished, begun && flight->launched, r == DRV_NOT_READY);
     }
-    give_up_rest(batch);
     if (!lost) {
-        (void)batch_wipe(batch, 1);
+        (void)wipe(batch);
         stream_set_cleanse_staging(batch->device, batch->set);
     }
     return end(batch, lost);
 }
 
+static enum gpuaes_status fault(struct gpuaes_batch *batch, drv_result r)
+{
+    (void)device_fault(batch->device, "a copy or a kernel",
+                       r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
+    return fail(batch, 0);
+}
+
 /* ---- Under way -------------------------------------------------------------------------- */
 
-/* As much of it as there are slots for, and what comes next of what is under way. */
+/* Queues what comes next of slices under way, and as many more as there are slots for. */
 static drv_result pump(struct gpuaes_batch *batch)
 {
-    const struct driver *d = batch->device->driver;
     drv_result r = DRV_SUCCESS;
     for (uint32_t i = batch->finished; i < batch->submitted && r == DRV_SUCCESS; i++) {
-        if (batch_flight_of(batch, i)->queued)
+        if (batch->flight[i % batch->slots].queued)
             continue;
-        r = d->event_query(batch_slot(batch, i)->event);
+        r = batch->device->driver->event_query(slot_of(batch, i)->event);
         if (r == DRV_SUCCESS) {
             batch->progress_ns = clock_ns(CLOCK_MONOTONIC);
-            r = batch_slice_go_on(batch, i);
+            r = step(batch, i);
         } else if (r == DRV_NOT_READY) {
             r = DRV_SUCCESS;
         }
     }
     while (r == DRV_SUCCESS && batch->submitted < batch->slices &&
-           batch->submitted - batch->finished < batch->slots)
-        r = batch_slice_begin(batch, batch->submitted++);
+           batch->submitted - batch->finished < batch->slots) {
+        batch->flight[batch->submitted % batch->slots] = (struct batch_flight){0};
+        r = step(batch, batch->submitted++);
+    }
     return r;
 }
 
@@ -123,7 +376,7 @@ static drv_result look(struct gpuaes_batch *batch, int *expired)
         batch->set->follows = 0;
         batch->progress_ns = clock_ns(CLOCK_MONOTONIC);
     }
-    drv_event event = batch_slot(batch, batch->finished)->event;
+    drv_event event = slot_of(batch, batch->finished)->event;
     drv_result r = d->event_query(event);
     *expired = r == DRV_NOT_READY &&
                clock_ns(CLOCK_MONOTONIC) - batch->progress_ns > settings_timeout_ns();
@@ -138,35 +391,29 @@ static drv_result look(struct gpuaes_batch *batch, int *expired)
 static enum gpuaes_status go_on_entered(struct gpuaes_batch *batch, int wait)
 {
     while (batch->finished < batch->slices) {
-        const struct slot *slot = batch_slot(batch, batch->finished);
+        const struct slot *slot = slot_of(batch, batch->finished);
         int expired = wait;
         drv_result r = wait ? stream_set_wait(batch->device, batch->set, slot, slot->event)
                             : look(batch, &expired);
-        if (r == DRV_SUCCESS && batch_flight_of(batch, batch->finished)->queued)
-            batch_slice_deliver(batch, batch->finished++);
+        if (r == DRV_SUCCESS && batch->flight[batch->finished % batch->slots].queued)
+            deliver(batch, batch->finished++);
         int busy = r == DRV_NOT_READY && !expired;
         if (r == DRV_SUCCESS)
             batch->progress_ns = clock_ns(CLOCK_MONOTONIC);
         if (r == DRV_SUCCESS || busy)
             r = pump(batch);
         if (r != DRV_SUCCESS)
-            return fail(batch, "a copy or a kernel", r);
+            return fault(batch, r);
         if (busy)
             return GPUAES_BUSY;
     }
-    drv_result r = batch_wipe(batch, 0);
+    drv_result r = wipe(batch);
     if (r != DRV_SUCCESS) {
         (void)device_fault(batch->device, "cuMemsetD8Async", r); /* the result itself is right */
+        (void)wipe(batch);
         stream_set_cleanse_staging(batch->device, batch->set);
     }
     return end(batch, 0);
-}
-
-/* The context is gone, or soon will be, and with it all work in it and all means to learn more. */
-static enum gpuaes_status abandon(struct gpuaes_batch *batch)
-{
-    give_up_rest(batch);
-    return end(batch, 1);
 }
 
 /*
@@ -181,94 +428,101 @@ enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
     if (fork_is_child())
         return GPUAES_NOT_READY;
     if (!runtime_reenter(&guard))
-        return abandon(batch);
-    enum gpuaes_status status;
-    int entered = device_enter(batch->device);
-    if (!entered)
-        entered = device_enter(batch->device);
-    if (entered) {
-        status = go_on_entered(batch, wait);
+        return fail(batch, 1);
+    const int entered = device_enter(batch->device) || device_enter(batch->device);
+    enum gpuaes_status status = entered ? go_on_entered(batch, wait) : fail(batch, 1);
+    if (entered)
         device_leave(batch->device);
-    } else {
-        status = abandon(batch);
-    }
     runtime_leave(&guard);
     return status;
+}
+
+static int is_begun(const struct gpuaes_batch *batch)
+{
+    return batch != NULL && batch->state != BATCH_OPEN;
+}
+
+enum gpuaes_status gpuaes_batch_poll(struct gpuaes_batch *batch)
+{
+    return is_begun(batch) ? batch_go_on(batch, 0) : GPUAES_BAD_ARGUMENT;
+}
+
+enum gpuaes_status gpuaes_batch_wait(struct gpuaes_batch *batch)
+{
+    return is_begun(batch) ? batch_go_on(batch, 1) : GPUAES_BAD_ARGUMENT;
 }
 
 /* ---- Begin ---------------------------------------------------------------------------------- */
 
 /* All that comes before the first slice: where memory is short here, nothing is broken. */
-static drv_result prepare(struct gpuaes_batch *batch, struct stream_set_needs *needs)
+static drv_result prepare(struct gpuaes_batch *batch)
 {
-    drv_result r = stream_set_prepare(batch->device, batch->set, needs);
-    if (r == DRV_SUCCESS && batch->gcms != 0)
+    drv_result r = stream_set_prepare(batch->device, batch->set, &batch->needs);
+    if (r == DRV_SUCCESS && batch->is_hashed)
         r = gcm_check(batch->device, batch->set->slots[0].stream);
-    if (r == DRV_SUCCESS && batch->on_device)
-        r = stream_set_follow(batch->device, batch->set, needs->slots);
+    if (r == DRV_SUCCESS && batch->owner != NULL)
+        r = stream_set_follow(batch->device, batch->set, batch->needs.slots);
     return r;
 }
 
 static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned flags)
 {
-    struct device *device = batch->device;
-    struct stream_set_needs needs;
-    if (!batch_cut(batch, device, &needs))
+    if (!cut(batch))
         return GPUAES_NO_MEMORY;
-    batch->set = stream_set_take(device, STREAM_SET_BATCH, flags);
+    batch->set = stream_set_take(batch->device, STREAM_SET_BATCH, flags);
     if (batch->set == NULL)
-        return stream_set_refusal(device);
-    drv_result r = prepare(batch, &needs);
-    int lost = r == DRV_NOT_READY;
-    batch->slots = needs.slots;
+        return stream_set_refusal(batch->device);
+    drv_result r = prepare(batch);
     if (r != DRV_SUCCESS) {
-        stream_set_return(device, batch->set, lost);
-        batch->set = NULL;
-        return device_fault(device, "preparing buffers", r);
+        stream_set_return(batch->device, batch->set, r == DRV_NOT_READY);
+        return device_fault(batch->device, "preparing buffers", r);
     }
     runtime_ref(); /* until it is done */
     batch->state = BATCH_UNDER_WAY;
+    batch->slots = batch->needs.slots;
     batch->submitted = batch->finished = 0;
     batch->done_bytes = 0;
-    batch->result = GPUAES_OK;
     batch->progress_ns = clock_ns(CLOCK_MONOTONIC);
     r = pump(batch);
-    return r == DRV_SUCCESS ? GPUAES_OK : fail(batch, "a copy or a kernel", r);
+    return r == DRV_SUCCESS ? GPUAES_OK : fault(batch, r);
 }
 
-/*
- * The one that has its memory, or any. After an idle release it may be in use no more,
- * and a guest again only now.
- */
-static enum gpuaes_status find_device(struct gpuaes_batch *batch)
-{
-    batch->device = NULL;
-    if (batch->owner != NULL) {
-        batch->device = runtime_device_of(batch->owner->info.ordinal);
-        if (batch->device == NULL && atomic_load(&batch->owner->use) == DEVICE_LOST)
-            return GPUAES_FAULT;
-    } else {
-        if (batch->managed != NULL)
-            batch->device = runtime_device_of(batch->managed->info.ordinal);
-        if (batch->device == NULL)
-            batch->device = runtime_own_device();
-    }
-    return batch->device != NULL ? GPUAES_OK : GPUAES_NOT_READY;
-}
-
-enum gpuaes_status batch_begin(struct gpuaes_batch *batch, unsigned flags)
+/* On the device that has its memory, or any. After an idle release it may be in use no more. */
+static enum gpuaes_status begin(struct gpuaes_batch *batch, unsigned flags)
 {
     struct runtime_guard guard;
     if (!runtime_enter(&guard))
         return gpuaes_state() == GPUAES_FAILED && !fork_is_child() ? GPUAES_FAULT
                                                                    : GPUAES_NOT_READY;
-    enum gpuaes_status status = find_device(batch);
-    if (status == GPUAES_OK && !device_enter(batch->device)) {
-        status = GPUAES_FAULT;
-    } else if (status == GPUAES_OK) {
+    batch->device =
+        batch->owner != NULL ? runtime_device_of(batch->owner->info.ordinal) : runtime_own_device();
+    enum gpuaes_status status = GPUAES_FAULT;
+    if (batch->device == NULL) {
+        if (batch->owner == NULL || atomic_load(&batch->owner->use) != DEVICE_LOST)
+            status = GPUAES_NOT_READY;
+    } else if (device_enter(batch->device)) {
         status = begin_entered(batch, flags);
         device_leave(batch->device);
     }
     runtime_leave(&guard);
+    return status;
+}
+
+enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, unsigned flags)
+{
+    if (batch == NULL || batch->state != BATCH_OPEN)
+        return GPUAES_BAD_ARGUMENT;
+    batch->result = GPUAES_OK;
+    enum gpuaes_status status = batch->messages != 0 ? begin(batch, flags) : GPUAES_OK;
+    if (batch->state == BATCH_UNDER_WAY)
+        return GPUAES_OK;
+    if (batch->messages == 0 || status == GPUAES_FAULT)
+        batch->state = BATCH_DONE;
+    if (batch->result == GPUAES_OK && status == GPUAES_FAULT) { /* nothing was begun */
+        batch->result = status;
+        for (size_t g = 0; g < batch->groups; g++)
+            for (size_t i = 0; i < batch->group[g].messages; i++)
+                batch->status[batch->group[g].message[i].number] = GPUAES_FAULT;
+    }
     return status;
 }

@@ -66,7 +66,7 @@ static size_t take_length(struct input *in)
                                    SIZE_MAX - 15,
                                    (size_t)1 << 32,
                                    GPUAES_BATCH_DEVICE_BYTES + 16,
-                                   GPUAES_BATCH_HOST_BYTES + 16,
+                                   GPUAES_BATCH_PAGEABLE_BYTES + 16,
                                    17};
     unsigned n = take_byte(in);
     if (n < 200)
@@ -96,7 +96,7 @@ static void take_places(struct input *in, struct descriptor *d)
     m->len = take_length(in);
     int in_host = d->in_kind != GPUAES_DEVICE, out_host = d->out_kind != GPUAES_DEVICE;
     /* Shorter than said, in memory of the CPU: nobody sees that. Too long is seen. */
-    if ((in_host || out_host) && m->len <= GPUAES_BATCH_HOST_BYTES) {
+    if ((in_host || out_host) && m->len <= GPUAES_BATCH_PAGEABLE_BYTES) {
         size_t last = (in_host && d->in_at > d->out_at) || !out_host ? d->in_at : d->out_at;
         if (m->len > REGION - last)
             m->len = 0;
