@@ -399,10 +399,9 @@ GPUAES_API enum gpuaes_status gpuaes_gcm_decrypt(const struct gpuaes_gcm_key *ke
 /* ---- Batches --------------------------------------------------------------- */
 
 /*
- * Many messages, each with its own key, IV, mode and place, in few launches, which a
- * single stream cannot have. CBC encryption runs a message a thread, everything else
- * a block a thread. A batch is opened once and used again and again: messages are
- * added, it is submitted, polled or waited for, and reset; once it has grown that
+ * Many messages that the host describes, each with its own key, IV, mode and place, in few
+ * launches, by the kernels of gpuaes_queue(). A batch is opened once and used again and again:
+ * messages are added, it is submitted, polled or waited for, and reset; once it has grown that
  * allocates nothing. Calls on one batch must not overlap in time; different batches
  * may be used by different threads, and be under way at once: that is what fills
  * the bus, with messages in pinned memory.
@@ -410,11 +409,11 @@ GPUAES_API enum gpuaes_status gpuaes_gcm_decrypt(const struct gpuaes_gcm_key *ke
 struct gpuaes_batch;
 
 /*
- * Limits. Of a batch: messages, and keys that differ. Of a message: 1 GiB in device
- * memory; if either side is memory of the CPU, 16 MiB in pinned and 2 MiB in pageable
- * memory, since larger ones are better off with gpuaes_aes(). At most 8 batches are
- * under way on a device; together with them, as many calls or more can be. The IV and the
- * additional data of a message of GCM have at most 64 KiB each.
+ * Limits. Of a batch: messages, and groups of messages that have one op and the same lengths of
+ * key, IV and tag. Of a message: 1 GiB, or 2 MiB if either side is pageable memory, since larger
+ * ones are better off with gpuaes_aes(). At most 8 batches are under way on a device; together
+ * with them, as many calls or more can be. The IV and the additional data of a message of GCM have
+ * at most 64 KiB each.
  */
 enum {
     GPUAES_BATCH_MESSAGES = 1 << 20,
@@ -440,8 +439,8 @@ enum {
 struct gpuaes_message {
     enum gpuaes_op op;
     /*
-     * Raw key. Messages with equal keys share one copy. NULL: `schedule` is used instead, which
-     * may be that of a struct gpuaes_gcm_key.
+     * Raw key. Messages are fastest where all of a group have one. NULL: `schedule` is used
+     * instead, which may be that of a struct gpuaes_gcm_key.
      */
     const unsigned char *key;
     size_t key_bytes;
@@ -514,11 +513,11 @@ GPUAES_API enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, un
  * gpuaes_batch_wait() does. Returns BAD_ARGUMENT before the batch is submitted. In a forked child
  * both return NOT_READY for a batch that was under way: it is the parent's.
  *
- * Four slices of consecutive messages, or as many as there is memory for, start at once; a batch
- * with more slices continues only within calls of this function and of gpuaes_batch_wait(). A slice
- * has up to 16384 messages, 1 GiB, 16 MiB on their way to or from memory of the CPU, and between
- * 1.8 and 3.5 MiB in pageable memory. Of each message of CBC encryption 256 KiB are encrypted at a
- * time. A key is expanded once at most for each slice and direction.
+ * Each group is cut into slices of consecutive messages. Four slices, or as many as there is memory
+ * for, start at once; a batch with more continues only within calls of this function and of
+ * gpuaes_batch_wait(). A slice has up to 16384 messages, 1 GiB of text, and 3.5 MiB of text in
+ * pageable memory, keys, IVs, additional data and 84 bytes for each message. Of each message of CBC
+ * encryption 256 KiB are encrypted at a time.
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_poll(struct gpuaes_batch *batch);
 
@@ -541,12 +540,12 @@ GPUAES_API enum gpuaes_status gpuaes_batch_wait(struct gpuaes_batch *batch);
 GPUAES_API enum gpuaes_status gpuaes_batch_status(const struct gpuaes_batch *batch, size_t number);
 
 /*
- * Waits as gpuaes_batch_wait() does and forgets the messages; up to 1024 keys stay for the next
- * ones, 64 of them expanded.
+ * Waits as gpuaes_batch_wait() does and forgets the messages; their keys stay in memory of the host
+ * until those of later messages take their place.
  */
 GPUAES_API void gpuaes_batch_reset(struct gpuaes_batch *batch);
 
-/* Does the same, and cleanses those keys. */
+/* Does the same, cleanses the keys, and frees what the batch had grown to. */
 GPUAES_API void gpuaes_batch_forget(struct gpuaes_batch *batch);
 
 /* Waits, cleanses and frees. NULL is ignored. */
