@@ -16,9 +16,7 @@ drv_result kernels_load_gcm_batch(const struct driver *driver, struct kernels *k
 {
     static const char *const names[] = {
         [GCM_BATCH_POWERS_KERNEL] = "gcm_batch_powers",
-        [GCM_BATCH_BEGIN_KERNEL] = "gcm_batch_begin",
         [GCM_BATCH_HASH_KERNEL] = "gcm_batch_hash",
-        [GCM_BATCH_CLEAR_KERNEL] = "gcm_batch_clear",
     };
     drv_result r = DRV_SUCCESS;
     for (int i = 0; i < GCM_BATCH_KERNELS && r == DRV_SUCCESS; i++)
@@ -42,11 +40,8 @@ drv_result kernels_launch_gcm_batch(const struct driver *driver, const struct ke
         wanted = UINT32_MAX;
         most = kernels->multiprocessors * (THREADS_OF_ALL / threads);
     }
-    if (kernel == GCM_BATCH_POWERS_KERNEL)
+    if (kernel == GCM_BATCH_POWERS_KERNEL) { /* it fills a table first */
         wanted = (uint64_t)arguments->key_count * WARP;
-    if (kernel == GCM_BATCH_BEGIN_KERNEL)
-        wanted = arguments->count;
-    if (kernel <= GCM_BATCH_BEGIN_KERNEL) { /* they fill a table first */
         most = kernels->multiprocessors * 4;
         shared = AES_SMALL_SHARED;
     }

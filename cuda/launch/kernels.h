@@ -16,13 +16,7 @@ enum kernel_size { KERNEL_SMALL, KERNEL_TWO_TABLE, KERNEL_LARGE, KERNEL_HYBRID, 
 enum { KERNEL_HYBRID_UNALIGNED = KERNEL_SIZES, AES_KERNELS };
 
 /* Of GCM in batches, in the order of their launches. */
-enum gcm_batch_kernel {
-    GCM_BATCH_POWERS_KERNEL,
-    GCM_BATCH_BEGIN_KERNEL,
-    GCM_BATCH_HASH_KERNEL,
-    GCM_BATCH_CLEAR_KERNEL,
-    GCM_BATCH_KERNELS
-};
+enum gcm_batch_kernel { GCM_BATCH_POWERS_KERNEL, GCM_BATCH_HASH_KERNEL, GCM_BATCH_KERNELS };
 
 /* Of messages: what kernels do, with one key or with a raw key for each. */
 enum message_kind {

@@ -217,19 +217,16 @@ struct aes_batch_expand_arguments {
  * dimension and whole warps. A launch is for messages of one direction. In this order on a stream:
  *
  *   gcm_batch_powers  fills the powers of keys, whose schedules aes_batch_expand has made
- *   gcm_batch_begin   a thread a message: the first counter block, the mask of the tag, and the
- *                     end of the text that is no whole block
  *   gcm_batch_hash    of decryption; then the batch kernels; then that of encryption. A warp a
  *                     chunk; the last of a message writes its result
- *   gcm_batch_clear   of decryption: overwrites the output of messages whose tag is wrong
  *
  * What is hashed are additional data, ciphertext and lengths, SP 800-38D section 6.4, in blocks
- * that are numbered through and cut into chunks of about equal length. Shared memory: `powers` and
- * `begin` have AES_SMALL_SHARED. Timing does not depend on data or keys.
+ * that are numbered through and cut into chunks of about equal length. Shared memory: `powers`
+ * has AES_SMALL_SHARED. Timing does not depend on data or keys.
  */
 struct gcm_batch_message {
     uint64_t iv, aad; /* at any address */
-    uint64_t tag_at;  /* of encryption, without `results`: where the tag goes */
+    uint64_t tag_at;  /* of encryption: where the tag goes */
     uint32_t tag[4];  /* of decryption: what came with the message; the rest is 0 */
     uint32_t message; /* bytes from `plan` to its struct aes_batch_message: the text and the IV */
     uint32_t rest;    /* bytes of text after whole blocks */
@@ -238,7 +235,7 @@ struct gcm_batch_message {
     uint32_t tag_bytes;
     uint32_t key; /* its number in `keys`, `schedules` and `powers` */
 };
-/* What `begin` makes of it. */
+/* What device_batch_read makes of it. */
 struct gcm_batch_state {
     uint32_t mask[4];           /* of the tag */
     uint32_t end[4];            /* the last part of a block of ciphertext, then zeros */
@@ -256,8 +253,7 @@ struct gcm_batch_arguments {
     uint64_t powers;    /* factors[][GCM_BATCH_POWERS] */
     uint64_t keys;      /* struct aes_batch_key[key_count] */
     uint64_t states;    /* struct gcm_batch_state[count] */
-    uint64_t results; /* uint32_t[count][4]: tags; of decryption 0, or not 0 if it is wrong; or 0 */
-    uint64_t status;  /* without `results`: uint32_t[count], of decryption: `bad_tag`, or 0 */
+    uint64_t status;    /* uint32_t[count], of decryption: `bad_tag`, or 0 */
     uint64_t plan;
     uint32_t count, key_count, decrypts;
     uint32_t chunks;  /* 0: as `first` says */

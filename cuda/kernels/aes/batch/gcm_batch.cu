@@ -51,20 +51,6 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 KERNEL(gcm_batch_powers)
 
-/* ---- The begin ---------------------------------------------------------------------- */
-
-extern "C" __global__ void __launch_bounds__(256)
-    gcm_batch_begin(const __grid_constant__ gcm_batch_arguments a)
-{
-    fill_tables<1>(constant_tables.te);
-    uint32_t lane = lane_address(), stride = gridDim.x * blockDim.x;
-    const gcm_batch_message *messages = reinterpret_cast<const gcm_batch_message *>(a.messages);
-    gcm_batch_state *states = reinterpret_cast<gcm_batch_state *>(a.states);
-    for (uint32_t n = blockIdx.x * blockDim.x + threadIdx.x; n < a.count; n += stride)
-        begin_message(lane, a, messages[n], states[n]);
-}
-KERNEL(gcm_batch_begin)
-
 /* ---- The hash ----------------------------------------------------------------------- */
 
 /* What a warp takes: blocks `from` to `to` - 1 of those of message `number` that are hashed. */
@@ -259,34 +245,3 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 KERNEL(gcm_batch_hash)
-
-/* ---- Wrong tags --------------------------------------------------------------------- */
-
-static __device__ __forceinline__ void clear_bytes(uint64_t from, uint64_t to)
-{
-    for (uint64_t p = from + threadIdx.x % LANES; p < to; p += LANES)
-        *reinterpret_cast<unsigned char *>(p) = 0;
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-    gcm_batch_clear(const __grid_constant__ gcm_batch_arguments a)
-{
-#pragma unroll 1
-    for (uint64_t n = warp_number(); n < a.chunks; n += warps()) {
-        gcm_chunk chunk = find_chunk(a, static_cast<uint32_t>(n));
-        if (reinterpret_cast<const gcm_batch_state *>(a.states)[chunk.number].wrong == 0)
-            continue;
-        const gcm_batch_message &m =
-            reinterpret_cast<const gcm_batch_message *>(a.messages)[chunk.number];
-        const aes_batch_message &text = text_of(a, m);
-        uint64_t bytes = uint64_t{text.blocks} * 16 + m.rest;
-        uint64_t from = text.out + bytes * chunk.index / chunk.count;
-        uint64_t to = text.out + bytes * (chunk.index + 1) / chunk.count;
-        uint64_t begin = min(to, (from + 15) / 16 * 16), end = max(begin, to / 16 * 16);
-        clear_bytes(from, begin);
-        for (uint64_t p = begin + threadIdx.x % LANES * 16; p < end; p += 16 * LANES)
-            *reinterpret_cast<uint4 *>(p) = make_uint4(0, 0, 0, 0);
-        clear_bytes(end, to);
-    }
-}
-KERNEL(gcm_batch_clear)

@@ -184,7 +184,7 @@ static __device__ __forceinline__ void begin_message(uint32_t lane, const gcm_ba
 
 /* ---- The end ------------------------------------------------------------------------ */
 
-/* Whether device_batch_read has refused a message, without `results`. */
+/* Whether device_batch_read has refused a message. */
 static __device__ __forceinline__ bool is_refused(const gcm_batch_arguments &a, uint32_t status)
 {
     return status != (a.decrypts != 0 ? a.bad_tag : 0);
@@ -197,26 +197,17 @@ static __device__ __forceinline__ void finish_message(const gcm_batch_arguments 
                                                       ghash_element hash)
 {
     aes_state tag = to_block(hash) ^ load_words(state.mask);
-    uint4 *result = reinterpret_cast<uint4 *>(a.results) + number;
     if (a.decrypts == 0) {
-        if (a.results != 0) {
-            *result = to_vector(first_bytes(tag, m.tag_bytes));
-        } else {
-            store_part(m.tag_at, m.tag_bytes, tag);
-            store_words(text_of(a, m).iv, {}); /* of a hashed IV, it tells the key of the hash */
-        }
+        store_part(m.tag_at, m.tag_bytes, tag);
+        store_words(text_of(a, m).iv, {}); /* of a hashed IV, it tells the key of the hash */
     } else {
         aes_state differ = first_bytes(tag, m.tag_bytes) ^ load_words(m.tag);
         state.wrong = (differ.c0 | differ.c1 | differ.c2 | differ.c3) != 0 ? 1 : 0;
-        if (a.results != 0)
-            *result = make_uint4(state.wrong, 0, 0, 0);
-        else
-            reinterpret_cast<uint32_t *>(a.status)[number] = state.wrong != 0 ? a.bad_tag : 0;
+        reinterpret_cast<uint32_t *>(a.status)[number] = state.wrong != 0 ? a.bad_tag : 0;
     }
-    if (a.results == 0) { /* nobody else wipes it: with the tag it tells the key of the hash */
-        store_words(state.mask, {});
-        state.hash[0] = state.hash[1] = 0;
-    }
+    /* Nobody else wipes it: with the tag it tells the key of the hash. */
+    store_words(state.mask, {});
+    state.hash[0] = state.hash[1] = 0;
 }
 
 #endif
