@@ -561,18 +561,16 @@ struct gpuaes_device_keys;
 
 /*
  * Expands `count` keys of `key_bytes` bytes (16, 24 or 32), which follow each other at `key`, for
- * messages of `op`. Keys that decrypt ECB or CBC serve both of that; all others but those of XTS
- * serve encryption of ECB and CBC, and CTR; those of GCM serve both directions of it, too. A key of
- * XTS has 32 or 64 bytes: that of the text, then that of tweaks; it serves its own direction alone.
- * `key` is memory of the CPU, not needed after the return, or of the device, read in the order of
- * the stream. `stream` and `device` are as for gpuaes_stream_binding_open(). Takes 288 bytes of
- * device memory for a key, of XTS 576, of GCM 1312.
+ * `op`: those of CTR, of GCM and of the encryption of ECB and CBC serve random numbers. A key of
+ * XTS has 32 or 64 bytes: that of the text, then that of tweaks. `key` is memory of the CPU, not
+ * needed after the return, or of the device, read in the order of the stream. `stream` and `device`
+ * are as for gpuaes_stream_binding_open(). Takes 288 bytes of device memory for a key, of XTS 576.
  *
  * The stream must not be captured into a CUDA graph. May wait for own work of the library: memory
- * is allocated, and the first use of GCM on a device begins with a self-test. Returns OK;
- * NOT_READY; NO_MEMORY; BUSY where the stream is captured; BAD_ARGUMENT; BAD_RANGE where `key` is
- * memory of another device; FAULT. As long as keys are open, no device is released when idle. A
- * batch on another stream is the caller's to order behind keys that were read from the device.
+ * is allocated. Returns OK; NOT_READY; NO_MEMORY; BUSY where the stream is captured; BAD_ARGUMENT;
+ * BAD_RANGE where `key` is memory of another device; FAULT. As long as keys are open, no device is
+ * released when idle. Work on another stream is the caller's to order behind keys that were read
+ * from the device.
  *
  * A single key that the CPU has becomes a parameter of launches, of which the driver keeps a copy;
  * keys in device memory do not.

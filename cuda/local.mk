@@ -30,9 +30,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/launch/image_choice.c \
 	cuda/launch/kernels.c cuda/launch/kernels.h \
 	cuda/launch/mode.h \
-	cuda/launch/batch.c \
 	cuda/launch/device_keys.c \
-	cuda/launch/gcm_batch.c \
 	cuda/launch/message.c cuda/launch/message.h \
 	cuda/queue/queue.c \
 	cuda/launch/random.c \

@@ -9,4 +9,4 @@
 #include "bench/references/limits.cu"
 #include "bench/references/reads.cu"
 
-#include "cuda/kernels/aes/batch/aes_batch_keys.cu"
+#include "cuda/kernels/aes/random/expand_keys.cu"

@@ -13,14 +13,10 @@ static void advance(unsigned char iv[GPUAES_BLOCK], uint64_t blocks, const unsig
     memcpy(iv, last, GPUAES_BLOCK);
 }
 
-const struct gpuaes_mode gpuaes_cbc_encrypt = {.name = "cbc_encrypt",
-                                               .batch_mode = AES_BATCH_CBC,
-                                               .message_mode = MESSAGE_CBC,
-                                               .takes_iv = 1,
-                                               .serial = 1};
+const struct gpuaes_mode gpuaes_cbc_encrypt = {
+    .name = "cbc_encrypt", .message_mode = MESSAGE_CBC, .takes_iv = 1, .serial = 1};
 
 const struct gpuaes_mode gpuaes_cbc_decrypt = {.name = "cbc_decrypt",
-                                               .batch_mode = AES_BATCH_CBC,
                                                .message_mode = MESSAGE_CBC,
                                                .decrypts = 1,
                                                .takes_iv = 1,

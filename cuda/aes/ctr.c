@@ -24,7 +24,6 @@ static void advance(unsigned char iv[GPUAES_BLOCK], uint64_t blocks, const unsig
 
 /* Warps of the large kernels take 256 counters, so those pay later than other modes'. */
 const struct gpuaes_mode gpuaes_ctr = {.name = "ctr",
-                                       .batch_mode = AES_BATCH_CTR,
                                        .message_mode = MESSAGE_CTR,
                                        .takes_iv = 1,
                                        .keystream = 1,

@@ -5,13 +5,8 @@
  */
 #include "cuda/launch/mode.h"
 
-const struct gpuaes_mode gpuaes_ecb_encrypt = {.name = "ecb_encrypt",
-                                               .batch_mode = AES_BATCH_ECB,
-                                               .message_mode = MESSAGE_ECB,
-                                               .large_from = 1};
+const struct gpuaes_mode gpuaes_ecb_encrypt = {
+    .name = "ecb_encrypt", .message_mode = MESSAGE_ECB, .large_from = 1};
 
-const struct gpuaes_mode gpuaes_ecb_decrypt = {.name = "ecb_decrypt",
-                                               .batch_mode = AES_BATCH_ECB,
-                                               .message_mode = MESSAGE_ECB,
-                                               .decrypts = 1,
-                                               .large_from = 1};
+const struct gpuaes_mode gpuaes_ecb_decrypt = {
+    .name = "ecb_decrypt", .message_mode = MESSAGE_ECB, .decrypts = 1, .large_from = 1};

@@ -20,7 +20,6 @@ static void advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks, const 
 }
 
 const struct gpuaes_mode gpuaes_gcm_encrypt_mode = {.name = "gcm_encrypt",
-                                                    .batch_mode = AES_BATCH_GCM,
                                                     .message_mode = MESSAGE_GCM,
                                                     .takes_iv = 1,
                                                     .hashes = 1,
@@ -28,7 +27,6 @@ const struct gpuaes_mode gpuaes_gcm_encrypt_mode = {.name = "gcm_encrypt",
                                                     .warp_blocks = 256,
                                                     .advance = advance};
 const struct gpuaes_mode gpuaes_gcm_decrypt_mode = {.name = "gcm_decrypt",
-                                                    .batch_mode = AES_BATCH_GCM,
                                                     .message_mode = MESSAGE_GCM,
                                                     .takes_iv = 1,
                                                     .hashes = 1,

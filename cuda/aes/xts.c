@@ -37,7 +37,6 @@ static void advance(unsigned char tweak[GPUAES_BLOCK], uint64_t blocks, const un
 }
 
 const struct gpuaes_mode gpuaes_xts_encrypt = {.name = "xts_encrypt",
-                                               .batch_mode = AES_BATCH_XTS,
                                                .message_mode = MESSAGE_XTS,
                                                .takes_iv = 1,
                                                .secret_iv = 1,
@@ -46,7 +45,6 @@ const struct gpuaes_mode gpuaes_xts_encrypt = {.name = "xts_encrypt",
                                                .advance = advance};
 
 const struct gpuaes_mode gpuaes_xts_decrypt = {.name = "xts_decrypt",
-                                               .batch_mode = AES_BATCH_XTS,
                                                .message_mode = MESSAGE_XTS,
                                                .decrypts = 1,
                                                .takes_iv = 1,

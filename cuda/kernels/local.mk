@@ -3,11 +3,6 @@
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 KERNEL_SOURCES = \
-	cuda/kernels/aes/batch/aes_batch.cu \
-	cuda/kernels/aes/batch/aes_batch_hybrid.cu \
-	cuda/kernels/aes/batch/aes_batch_keys.cu \
-	cuda/kernels/aes/batch/device_keys.cu \
-	cuda/kernels/aes/batch/gcm_batch.cu \
 	cuda/kernels/aes/hybrid/aes_hybrid.cu \
 	cuda/kernels/aes/aes_large.cu \
 	cuda/kernels/aes/aes_small.cu \
@@ -20,15 +15,12 @@ KERNEL_SOURCES = \
 	cuda/kernels/aes/gcm/gcm_powers.cu \
 	cuda/kernels/aes/message/message.cu \
 	cuda/kernels/aes/message/message_plan.cu \
+	cuda/kernels/aes/random/expand_keys.cu \
+	cuda/kernels/aes/random/gather_keys.cu \
 	cuda/kernels/aes/random/random.cu \
 	cuda/kernels/aes/xts/aes_xts.cu
 EXTRA_DIST += \
 	$(KERNEL_SOURCES) \
-	cuda/kernels/aes/batch/aes_batch.cuh \
-	cuda/kernels/aes/batch/aes_batch_messages.cuh \
-	cuda/kernels/aes/batch/aes_batch_quads.cuh \
-	cuda/kernels/aes/batch/aes_batch_whole.cuh \
-	cuda/kernels/aes/batch/gcm_batch.cuh \
 	cuda/kernels/aes/aes_inverse_sbox.blif \
 	cuda/kernels/aes/aes_kernels.cuh \
 	cuda/kernels/aes/aes_modes.cuh \

@@ -15,9 +15,6 @@ enum kernel_size { KERNEL_SMALL, KERNEL_TWO_TABLE, KERNEL_LARGE, KERNEL_HYBRID, 
 /* The hybrid for `in` or `out` that is not aligned to 16: chosen by that alone. */
 enum { KERNEL_HYBRID_UNALIGNED = KERNEL_SIZES, AES_KERNELS };
 
-/* Of GCM in batches, in the order of their launches. */
-enum gcm_batch_kernel { GCM_BATCH_POWERS_KERNEL, GCM_BATCH_HASH_KERNEL, GCM_BATCH_KERNELS };
-
 /* Of messages: what kernels do, with one key or with a raw key for each. */
 enum message_kind {
     MESSAGE_KIND_CTR,
@@ -35,15 +32,11 @@ struct kernels {
     drv_module module;
     drv_function aes[GPUAES_ALL_OPS][AES_KERNELS][KEY_SIZES]; /* NULL: not on this device */
     drv_function cbc_chain, ghash_powers;
-    atomic_int ghash_is_right;            /* shown by gcm_check() */
-    drv_function batch[2][2][KEY_SIZES];  /* decrypts or not, many keys or one */
-    drv_function batch_hybrid[KEY_SIZES]; /* of one key; NULL: not on this device */
-    drv_function batch_chain, batch_expand, gcm_batch[GCM_BATCH_KERNELS];
+    atomic_int ghash_is_right; /* shown by gcm_check() */
+    drv_function batch_expand;
     drv_function device_keys_gather;
     struct message_kernels message[MESSAGE_KINDS][2];
     drv_function message_plan, message_chain;
-    unsigned batch_shared[2];                /* bytes: for one key, for many */
-    unsigned batch_lane_keys;                /* see aes_batch_arguments */
     drv_function random_small, random_large; /* large: NULL: not on this device */
     drv_function base64_encode, base64_decode;
     unsigned multiprocessors;
@@ -175,62 +168,17 @@ drv_result kernels_launch_ghash_powers(const struct driver *driver, const struct
                                        const struct kernels_scratch *scratch, drv_stream stream,
                                        drv_ptr *powers);
 
-/* ---- Batches: batch.c ---- */
-
-/* A part of kernels_load(); `shared` is what a block may have. */
-drv_result kernels_load_batch(const struct driver *driver, struct kernels *kernels, int shared);
-
-/*
- * The number of spans into which `blocks` parallel blocks are cut, and the bytes that the chains
- * of all groups with `blocks` blocks together take.
- */
-uint32_t kernels_batch_spans(const struct kernels *kernels, uint32_t blocks);
-size_t kernels_batch_chain_bytes(const struct kernels *kernels, uint32_t blocks);
-
-/*
- * Returns 1 if launches of `blocks` parallel blocks have whole spans, of which they add the hash to
- * the `states` of their arguments; 0 if these must be 0.
- */
-int kernels_batch_has_whole_spans(const struct kernels *kernels, uint32_t blocks);
-
-/*
- * Queues the messages of one group, `blocks` of parallel ones; `rows` is set here.
- * With a chain, it is filled before.
- */
-struct kernels_batch_kind {
-    int decrypts, many;
-    int counts;        /* all are CTR or GCM */
-    unsigned key_size; /* its index */
-};
-drv_result kernels_launch_batch(const struct driver *driver, const struct kernels *kernels,
-                                const struct kernels_batch_kind *kind,
-                                struct aes_batch_arguments *arguments, uint32_t blocks,
-                                drv_stream stream);
-
-/* Expands the keys listed in `arguments`. Launch it before the batch kernels that use them. */
-drv_result kernels_launch_batch_expand(const struct driver *driver, const struct kernels *kernels,
-                                       struct aes_batch_expand_arguments *arguments,
-                                       drv_stream stream);
-
-/* ---- GCM in batches: gcm_batch.c ---- */
-
-/* A part of kernels_load(). */
-drv_result kernels_load_gcm_batch(const struct driver *driver, struct kernels *kernels);
-
-/* Returns how many blocks a chunk has at most, where so many are hashed in all. */
-uint32_t kernels_gcm_batch_chunk(const struct kernels *kernels, uint32_t blocks);
-
-/* Queues one of the kernels. */
-drv_result kernels_launch_gcm_batch(const struct driver *driver, const struct kernels *kernels,
-                                    enum gcm_batch_kernel kernel,
-                                    struct gcm_batch_arguments *arguments, drv_stream stream);
-
 /* ---- Keys in device memory: device_keys.c ---- */
 
 /* A part of kernels_load(). */
 drv_result kernels_load_device_keys(const struct driver *driver, struct kernels *kernels);
 
-/* Queues the kernel. */
+/* Queues the expansion of the keys that `arguments` list. */
+drv_result kernels_launch_batch_expand(const struct driver *driver, const struct kernels *kernels,
+                                       struct aes_batch_expand_arguments *arguments,
+                                       drv_stream stream);
+
+/* Queues what writes the keys that are expanded. */
 drv_result kernels_launch_device_keys_gather(const struct driver *driver,
                                              const struct kernels *kernels,
                                              struct device_keys_arguments *arguments,

@@ -13,8 +13,7 @@
 
 struct gpuaes_mode {
     const char *name;               /* as kernels have it: aes_NAME_SIZE_ROUNDS */
-    enum aes_batch_mode batch_mode; /* as the kernels of batches have it */
-    enum message_mode message_mode; /* as those of messages have it */
+    enum message_mode message_mode; /* as the kernels of messages have it */
     int decrypts;                   /* kernels take the schedule of the inverse cipher */
     int takes_iv;
     int secret_iv; /* what is left of it in memory is cleansed */

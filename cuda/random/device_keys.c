@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/minmax.h"
-#include "cuda/aes/gcm_check.h"
 #include "cuda/memory/memory_kind.h"
 #include "cuda/process/fork.h"
 
@@ -25,8 +24,8 @@ struct source {
 
 static drv_ptr raw_keys(const struct gpuaes_device_keys *keys)
 {
-    drv_ptr powers = (drv_ptr)keys->count * GCM_BATCH_POWERS * GPUAES_BLOCK;
-    return device_keys_powers(keys) + (keys->hashes ? powers : 0);
+    return device_keys_schedules(keys) +
+           (drv_ptr)device_keys_single(keys) * AES_BATCH_KEY_WORDS * 4;
 }
 
 static size_t all_bytes(const struct gpuaes_device_keys *keys)
@@ -42,22 +41,14 @@ static drv_result in_mid_work(drv_result r)
 
 /* ---- Expansion ------------------------------------------------------------------------- */
 
-/* Queues what makes the schedules and powers of raw keys, which are wiped behind it. */
+/* Queues what makes the schedules of raw keys, which are wiped behind it. */
 static drv_result expand(const struct gpuaes_device_keys *keys, drv_stream stream)
 {
     struct device *device = keys->device;
     struct aes_batch_expand_arguments a = {.keys = raw_keys(keys),
                                            .schedules = device_keys_schedules(keys),
                                            .count = device_keys_single(keys)};
-    struct gcm_batch_arguments g = {.keys = a.keys,
-                                    .schedules = a.schedules,
-                                    .powers = device_keys_powers(keys),
-                                    .key_count = keys->count,
-                                    .levels = GCM_BATCH_LEVELS};
     drv_result r = kernels_launch_batch_expand(device->driver, &device->kernels, &a, stream);
-    if (r == DRV_SUCCESS && keys->hashes)
-        r = kernels_launch_gcm_batch(device->driver, &device->kernels, GCM_BATCH_POWERS_KERNEL, &g,
-                                     stream);
     drv_result wiped =
         device->driver->memset_d8_async(a.keys, 0, (size_t)a.count * RAW_BYTES, stream);
     return r == DRV_SUCCESS ? wiped : r;
@@ -72,7 +63,6 @@ static drv_result make_of_device(const struct gpuaes_device_keys *keys, const st
                                       .count = keys->count,
                                       .words = (uint32_t)key_size_of(keys->rounds) / 4,
                                       .decrypts = (uint32_t)keys->decrypts,
-                                      .hashes = (uint32_t)keys->hashes,
                                       .pairs = (uint32_t)keys->pairs};
     drv_result r =
         kernels_launch_device_keys_gather(device->driver, &device->kernels, &a, source->stream);
@@ -92,7 +82,6 @@ static void gather(const struct gpuaes_device_keys *keys, const struct source *s
                bytes);
         raw[i].rounds = keys->rounds;
         raw[i].decrypts = (uint32_t)(keys->decrypts && !is_second);
-        raw[i].hashes = (uint32_t)keys->hashes;
     }
 }
 
@@ -143,8 +132,6 @@ static enum gpuaes_status make(struct gpuaes_device_keys *keys, const struct sou
 {
     struct device *device = keys->device;
     drv_result r = device_may_use(device, source->stream);
-    if (r == DRV_SUCCESS && keys->hashes)
-        r = gcm_check(device, NULL);
     if (r == DRV_SUCCESS)
         r = memory_pool_take(device, BLOCK_DEVICE, all_bytes(keys), all_bytes(keys), &keys->memory);
     if (r != DRV_SUCCESS)
@@ -223,7 +210,6 @@ enum gpuaes_status gpuaes_device_keys_open(struct gpuaes_device_keys **keys, enu
                                           .rounds =
                                               key_size_rounds(pairs ? key_bytes / 2 : key_bytes),
                                           .decrypts = gpuaes_modes[op]->decrypts,
-                                          .hashes = gpuaes_modes[op]->hashes,
                                           .pairs = pairs};
     struct device *its = runtime_device_of_stream(own, stream, device);
     enum gpuaes_status status =

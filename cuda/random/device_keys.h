@@ -1,5 +1,5 @@
 /*
- * Keys in device memory, for messages that are described there.
+ * Keys in device memory, for random numbers.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -9,15 +9,15 @@
 #include "cuda/runtime/runtime.h"
 
 /*
- * The memory has schedules, of pairs first those of the first keys, then of the second ones; of GCM
- * powers of the hash keys; and what all were made of, wiped.
+ * The memory has schedules, of pairs first those of the first keys, then of the second ones; and
+ * what all were made of, wiped.
  */
 struct gpuaes_device_keys {
     struct device *device;
     struct block memory;
     uint32_t count; /* of keys or of pairs */
     unsigned rounds;
-    int decrypts, hashes, pairs;
+    int decrypts, pairs;
     struct gpuaes_key only; /* where there is one, and the CPU has it: `rounds` is not 0 */
 };
 
@@ -30,18 +30,6 @@ static inline drv_ptr device_keys_schedules(const struct gpuaes_device_keys *key
 static inline uint32_t device_keys_single(const struct gpuaes_device_keys *keys)
 {
     return keys->pairs ? 2 * keys->count : keys->count;
-}
-
-/* Of the second keys of pairs. */
-static inline drv_ptr device_keys_tweaks(const struct gpuaes_device_keys *keys)
-{
-    return device_keys_schedules(keys) + (drv_ptr)keys->count * AES_BATCH_KEY_WORDS * 4;
-}
-
-static inline drv_ptr device_keys_powers(const struct gpuaes_device_keys *keys)
-{
-    return device_keys_schedules(keys) +
-           (drv_ptr)device_keys_single(keys) * AES_BATCH_KEY_WORDS * 4;
 }
 
 /*

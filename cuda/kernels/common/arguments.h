@@ -117,10 +117,7 @@ enum {
     AES_TWO_TABLE_SHARED = 2 * AES_TABLE_SHARED,
     AES_LARGE_SHARED = 4 * AES_TABLE_SHARED,
     AES_HYBRID_WARP_SHARED = 1024 + 128,
-    AES_HYBRID_QUEUE_SHARED = 16,
-    /* `many`, in addition to the tables: for each warp, and for some with serial messages. */
-    AES_BATCH_WARP_SHARED = AES_BATCH_KEY_WORDS * 4,
-    AES_BATCH_LANES_SHARED = 32 * AES_BATCH_WARP_SHARED
+    AES_HYBRID_QUEUE_SHARED = 16
 };
 
 /*
@@ -130,68 +127,6 @@ enum {
  */
 
 /*
- * Batches: extern "C" void aes_batch_{encrypt,decrypt}_{one,many}_SIZE_ROUNDS(
- *     const struct aes_batch_arguments), SIZE small or large.
- * Many messages in one launch, all of one table and key size. The first `parallel` of
- * them are ECB, XTS, CTR, GCM and CBC decryption, a thread a block: their blocks are numbered
- * through, and `first` says where each begins. The other `serial` ones are CBC
- * encryption (`encrypt` alone), a thread a message, or with `quads` four, a column each,
- * which is faster as long as there are few. 32 or 8 that follow each other share a
- * warp, so they are best sorted by length, the longest first. Warps begin with the
- * serial ones, spread over the grid, and take spans of the others from a counter. Of a
- * serial message, blocks `from` to `to` - 1 are encrypted; those before have been.
- *
- * `one`: the round keys are the parameter's, as for aes_arguments; `many`: those of
- * each message are in device memory. Addresses are of any alignment; `in` and `out`
- * of a message are the same or do not overlap. Where a message of CBC decryption has both at
- * one address, `chain` must not be 0, and aes_batch_chain has run before.
- */
-enum aes_batch_mode {
-    AES_BATCH_ECB,
-    AES_BATCH_CBC,
-    AES_BATCH_XTS, /* `iv` is the encrypted tweak; of the unit, its whole blocks alone */
-    AES_BATCH_CTR, /* from here on, the counter is what is encrypted */
-    AES_BATCH_GCM  /* CTR of which the last 32 bits of the counter block count */
-};
-struct aes_batch_message {
-    uint64_t in, out;
-    uint32_t iv[4];
-    uint32_t blocks; /* not 0, but for GCM and what the device describes */
-    uint32_t key;    /* its number in `keys` */
-    uint32_t mode;   /* enum aes_batch_mode */
-    uint32_t after;  /* of GCM: blocks that are hashed after these, the lengths among them */
-};
-/* Of a span: 32 blocks each. A whole span has as many, all of one message in CTR or GCM. */
-enum { AES_BATCH_ROWS_MOST = 8 };
-struct aes_batch_arguments {
-    uint64_t messages; /* aligned to 16, as are `keys` and `chain` */
-    uint64_t first;    /* uint32_t[parallel + 1]: blocks of those before; the last: of all */
-    uint64_t keys;     /* uint32_t[][AES_BATCH_KEY_WORDS] */
-    uint64_t taken;    /* uint32_t that is 0 before the launch: spans that warps have taken */
-    uint64_t chain;    /* a block before each span, or 0 */
-    uint32_t parallel, serial;
-    uint32_t rows;      /* 32 blocks each: of one span */
-    uint32_t lane_keys; /* `many`: warps of a block that have AES_BATCH_LANES_SHARED each */
-    uint32_t from, to;  /* see above */
-    uint32_t quads;
-    uint32_t hashes_input;  /* of a whole span, else the output */
-    uint64_t states;        /* struct gcm_batch_state[parallel], to which the hash of whole spans */
-                            /* is added; or 0 */
-    uint64_t powers;        /* with `states`: see gcm_batch_arguments */
-    uint32_t round_key[60]; /* `one` */
-};
-
-/*
- * extern "C" void aes_batch_hybrid_ROUNDS(const struct aes_batch_hybrid_arguments)
- * As `encrypt_one`, for much work without serial messages: some warps take whole spans at aligned
- * addresses without tables. `planes` is as in aes_hybrid_arguments.
- */
-struct aes_batch_hybrid_arguments {
-    struct aes_batch_arguments batch;
-    uint32_t planes[14][32];
-};
-
-/*
  * extern "C" void aes_batch_expand(const struct aes_batch_expand_arguments)
  * Expands `count` keys into as many schedules of AES_BATCH_KEY_WORDS words. Constant
  * time. Any grid, blocks of one dimension.
@@ -199,8 +134,7 @@ struct aes_batch_hybrid_arguments {
 struct aes_batch_key {
     uint32_t words[8];
     uint32_t rounds, decrypts;
-    uint32_t hashes; /* it is of GCM: gcm_batch_powers fills its powers */
-    uint32_t unused;
+    uint32_t unused[2];
 };
 struct aes_batch_expand_arguments {
     uint64_t keys, schedules; /* aligned to 16 */
@@ -208,74 +142,16 @@ struct aes_batch_expand_arguments {
 };
 
 /*
- * extern "C" void aes_batch_chain(const struct aes_batch_arguments)
- * Fills `chain` before a kernel of decryption runs. Any grid, blocks of one dimension.
- */
-
-/*
- * GCM in batches: extern "C" void NAME(const struct gcm_batch_arguments), any grid, blocks of one
- * dimension and whole warps. A launch is for messages of one direction. In this order on a stream:
- *
- *   gcm_batch_powers  fills the powers of keys, whose schedules aes_batch_expand has made
- *   gcm_batch_hash    of decryption; then the batch kernels; then that of encryption. A warp a
- *                     chunk; the last of a message writes its result
- *
- * What is hashed are additional data, ciphertext and lengths, SP 800-38D section 6.4, in blocks
- * that are numbered through and cut into chunks of about equal length. Shared memory: `powers`
- * has AES_SMALL_SHARED. Timing does not depend on data or keys.
- */
-struct gcm_batch_message {
-    uint64_t iv, aad; /* at any address */
-    uint64_t tag_at;  /* of encryption: where the tag goes */
-    uint32_t tag[4];  /* of decryption: what came with the message; the rest is 0 */
-    uint32_t message; /* bytes from `plan` to its struct aes_batch_message: the text and the IV */
-    uint32_t rest;    /* bytes of text after whole blocks */
-    uint32_t aad_bytes;
-    uint32_t iv_bytes; /* 0: it has 12, and the message the first counter block */
-    uint32_t tag_bytes;
-    uint32_t key; /* its number in `keys`, `schedules` and `powers` */
-};
-/* What device_batch_read makes of it. */
-struct gcm_batch_state {
-    uint32_t mask[4];           /* of the tag */
-    uint32_t end[4];            /* the last part of a block of ciphertext, then zeros */
-    unsigned long long hash[2]; /* of the chunks so far */
-    uint32_t hashed;            /* chunks */
-    uint32_t wrong;             /* of decryption: the tag is */
-    uint32_t unused[2];
-};
-/* Factors: H^(1 ... 32), H^(2^0 ... 2^26), H^(32 * (0 ... 7)). */
-enum { GCM_BATCH_SQUARES = 32, GCM_BATCH_LEVELS = 27, GCM_BATCH_STEPS = 64, GCM_BATCH_POWERS = 72 };
-struct gcm_batch_arguments {
-    uint64_t messages;  /* struct gcm_batch_message[count], aligned to 16 as is all of this */
-    uint64_t first;     /* uint32_t[count + 1]: chunks of those before; the last: of all */
-    uint64_t schedules; /* uint32_t[][AES_BATCH_KEY_WORDS] */
-    uint64_t powers;    /* factors[][GCM_BATCH_POWERS] */
-    uint64_t keys;      /* struct aes_batch_key[key_count] */
-    uint64_t states;    /* struct gcm_batch_state[count] */
-    uint64_t status;    /* uint32_t[count], of decryption: `bad_tag`, or 0 */
-    uint64_t plan;
-    uint32_t count, key_count, decrypts;
-    uint32_t chunks;  /* 0: as `first` says */
-    uint32_t levels;  /* 2^levels is more than the blocks of any message that are hashed */
-    uint32_t rounds;  /* of all keys; 0: as `keys` says */
-    uint32_t bad_tag; /* enum gpuaes_status */
-    uint32_t unused;
-    uint64_t
-        text_first; /* where the batch kernels add the hash of whole spans: their `first`; or 0 */
-};
-
-/*
  * Keys in device memory: extern "C" void device_keys_gather(const struct device_keys_arguments)
- * Writes what aes_batch_expand reads, of keys that follow each other; of pairs, first the first keys
- * of all of them, then the second ones, which encrypt. Any grid, blocks of one dimension.
+ * Writes what aes_batch_expand reads, of keys that follow each other; of pairs, first the first
+ * keys of all of them, then the second ones, which encrypt. Any grid, blocks of one dimension.
  */
 struct device_keys_arguments {
     uint64_t from;  /* bytes */
     uint64_t keys;  /* struct aes_batch_key[count] */
     uint32_t count; /* of keys or of pairs */
     uint32_t words; /* of a key */
-    uint32_t decrypts, hashes, pairs;
+    uint32_t decrypts, pairs;
 };
 
 /*

@@ -1,5 +1,5 @@
 /*
- * Expansion of keys on the device, for batches in which many messages have their own:
+ * Expansion of keys on the device:
  * a thread a key, FIPS 197 section 5.2. A core of the host takes 3 us for each.
  *
  * Timing does not depend on keys: lookups are to the lane's own bank.

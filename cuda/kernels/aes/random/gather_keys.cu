@@ -24,7 +24,6 @@ extern "C" __global__ void __launch_bounds__(256)
                             static_cast<uint32_t>(from[3]) << 24;
         key->rounds = a.words + 6;
         key->decrypts = is_second ? 0 : a.decrypts;
-        key->hashes = a.hashes;
     }
 }
 KERNEL(device_keys_gather)
