@@ -185,17 +185,26 @@ static void describe(const struct gpuaes_batch *batch, const struct batch_slice 
     }
 }
 
+/* The statuses of a slice, which kernels write through the bus, behind its tags. */
+static uint32_t *status_of(const struct batch_slice *slice, const struct slot *slot)
+{
+    return (uint32_t *)(slot->staging + slice->results + count_of(slice) * GPUAES_BLOCK);
+}
+
 /* What comes before the first step. */
 static void stage(const struct gpuaes_batch *batch, const struct batch_slice *slice,
                   const struct slot *slot)
 {
     const struct batch_group *group = group_of(batch, slice);
     const struct batch_message *first = &group->message[slice->begin];
+    uint32_t *status = status_of(slice, slot);
     memcpy(slot->staging, group->key[first->key], slice->text);
     memcpy(slot->staging + slice->data, group->data + first->data, slice->results - slice->data);
-    for (size_t i = 0; i < count_of(slice); i++)
+    for (size_t i = 0; i < count_of(slice); i++) {
+        status[i] = GPUAES_FAULT; /* until a kernel has written another one */
         if (first[i].in_staged)
             host_copy(slot->staging + slice->text + first[i].text, first[i].in, first[i].len, 0);
+    }
 }
 
 SECRET_FRAME static drv_result launch(const struct gpuaes_batch *batch,
@@ -254,7 +263,7 @@ static void deliver(struct gpuaes_batch *batch, uint32_t number)
     const struct batch_slice *slice = &batch->slice[number];
     const struct batch_group *group = group_of(batch, slice);
     const unsigned char *staging = slot_of(batch, number)->staging, *tag = staging + slice->results;
-    const uint32_t *status = (const uint32_t *)(tag + count_of(slice) * GPUAES_BLOCK);
+    const uint32_t *status = status_of(slice, slot_of(batch, number));
     for (size_t i = 0; i < count_of(slice); i++) {
         const struct batch_message *m = &group->message[slice->begin + i];
         if (m->out_staged)
