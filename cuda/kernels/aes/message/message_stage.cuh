@@ -22,13 +22,19 @@ enum {
 };
 static_assert(ROW_GRANULES * 16 * LANES == MESSAGE_WARP_SHARED, "as the host reserves it");
 
+/* Addresses of devices and of their hosts are shorter. */
+enum { ADDRESS_BITS = 57 };
+static_assert(PIECE_BYTES < 1 << (64 - ADDRESS_BITS),
+              "a word has room for an address and a length");
+
 struct stage {
-    aes_state carry;  /* the last block of the piece before */
-    bool is_first;    /* there is none */
-    uint4 *rows;      /* of the warp */
-    uint64_t in, out; /* of the lane's next piece */
-    uint32_t left;    /* bytes of the segment from there on */
-    bool any_offset;  /* some lane's input is not aligned */
+    aes_state carry;     /* the last block of the piece before, where some output is not aligned */
+    bool is_first;       /* there is none */
+    uint4 *rows;         /* of the warp */
+    uint64_t in, out;    /* of the lane's next piece */
+    uint32_t left;       /* bytes of the segment from there on */
+    bool any_in_offset;  /* some lane's input is not aligned */
+    bool any_out_offset; /* some lane's output is not */
 
     __device__ __forceinline__ uint4 *own() const
     {
@@ -47,7 +53,8 @@ struct stage {
         is_first = true;
         in = bytes != 0 ? array_element(a.in, s.message) + at : 0;
         out = bytes != 0 ? array_element(a.out, s.message) + at : 0;
-        any_offset = __any_sync(ALL_LANES, in % 16 != 0) != 0;
+        any_in_offset = __any_sync(ALL_LANES, in % 16 != 0) != 0;
+        any_out_offset = __any_sync(ALL_LANES, out % 16 != 0) != 0;
     }
 
     /* Whether a lane of the warp has more. */
@@ -65,15 +72,12 @@ struct stage {
     /* Loads a piece of each lane. */
     __device__ __forceinline__ void load() const
     {
-        uint32_t l = threadIdx.x % LANES, e = l % PIECE_BLOCKS;
 #pragma unroll
         for (uint32_t access = 0; access < PIECE_BLOCKS; access++) {
-            uint32_t q = access * ROWS_OF_ACCESS + l / PIECE_BLOCKS;
-            uint64_t at = __shfl_sync(ALL_LANES, in, static_cast<int>(q));
-            uint32_t bytes = __shfl_sync(ALL_LANES, left, static_cast<int>(q));
-            load_granule(rows + q * ROW_GRANULES, at, e, bytes);
+            piece of_row = piece_of(row_of(access), in);
+            load_granule(rows + row_of(access) * ROW_GRANULES, of_row.at, granule(), of_row.bytes);
         }
-        if (any_offset)
+        if (any_in_offset)
             load_granule(own(), in, PIECE_BLOCKS, left);
         copy_wait();
         __syncwarp();
@@ -83,7 +87,7 @@ struct stage {
     __device__ __forceinline__ aes_state read(uint32_t k) const
     {
         const uint4 *row = own() + k;
-        if (!any_offset)
+        if (!any_in_offset)
             return to_state(row[0]);
         return window(to_state(row[0]), to_state(row[1]), static_cast<uint32_t>(in % 16));
     }
@@ -94,25 +98,13 @@ struct stage {
         own()[k] = to_vector(s);
     }
 
-    /*
-     * Stores the piece of each lane, and goes on to the next one. Of an output that is not aligned,
-     * the bytes of the last granule wait for the next piece, so that granules are written whole:
-     * parts of them cost as much as whole ones.
-     */
+    /* Stores the piece of each lane, and goes on to the next one. */
     __device__ __forceinline__ void store()
     {
-        uint32_t l = threadIdx.x % LANES, e = l % PIECE_BLOCKS;
-        uint32_t flags = valid() | (is_first ? FIRST : 0) | (left <= PIECE_BYTES ? LAST : 0);
-        own()[PIECE_BLOCKS] = to_vector(carry);
-        carry = to_state(own()[PIECE_BLOCKS - 1]);
-        __syncwarp();
-#pragma unroll
-        for (uint32_t access = 0; access < PIECE_BLOCKS; access++) {
-            uint32_t q = access * ROWS_OF_ACCESS + l / PIECE_BLOCKS;
-            uint64_t at = __shfl_sync(ALL_LANES, out, static_cast<int>(q));
-            uint32_t of_row = __shfl_sync(ALL_LANES, flags, static_cast<int>(q));
-            store_granule(rows + q * ROW_GRANULES, at, e, of_row);
-        }
+        if (any_out_offset)
+            store_shifted();
+        else
+            store_aligned();
         __syncwarp();
         left -= valid();
         in += PIECE_BYTES;
@@ -121,6 +113,31 @@ struct stage {
     }
 
   private:
+    /* The lane's granule of a row in each access, and its row. Eight lanes that pass the port
+     * together have rows `q` and `q` + 4, whose granules lie in different banks. */
+    static __device__ __forceinline__ uint32_t granule()
+    {
+        return threadIdx.x % PIECE_BLOCKS;
+    }
+    static __device__ __forceinline__ uint32_t row_of(uint32_t access)
+    {
+        uint32_t l = threadIdx.x % LANES;
+        return access * ROWS_OF_ACCESS + l / 8 + l / 4 % 2 * 4;
+    }
+
+    /* Where the piece of a row's lane is, and its bytes: a shuffle takes the port, too. */
+    struct piece {
+        uint64_t at;
+        uint32_t bytes;
+    };
+    __device__ __forceinline__ piece piece_of(uint32_t row, uint64_t own) const
+    {
+        uint64_t both =
+            __shfl_sync(ALL_LANES, own | uint64_t{valid()} << ADDRESS_BITS, static_cast<int>(row));
+        return {both & ((uint64_t{1} << ADDRESS_BITS) - 1),
+                static_cast<uint32_t>(both >> ADDRESS_BITS)};
+    }
+
     /* Granule `e` of what begins at `at` and has `bytes` bytes. */
     static __device__ __forceinline__ void load_granule(uint4 *row, uint64_t at, uint32_t e,
                                                         uint32_t bytes)
@@ -143,6 +160,40 @@ struct stage {
                 p[i] = static_cast<unsigned char>(s.c0);
             s = {__funnelshift_r(s.c0, s.c1, 8), __funnelshift_r(s.c1, s.c2, 8),
                  __funnelshift_r(s.c2, s.c3, 8), s.c3 >> 8};
+        }
+    }
+
+    __device__ __forceinline__ void store_aligned() const
+    {
+        __syncwarp();
+#pragma unroll
+        for (uint32_t access = 0; access < PIECE_BLOCKS; access++) {
+            piece of_row = piece_of(row_of(access), out);
+            uint4 block = rows[row_of(access) * ROW_GRANULES + granule()];
+            uint64_t to = of_row.at + 16 * granule();
+            if (of_row.bytes >= 16 * granule() + 16)
+                __stcs(reinterpret_cast<uint4 *>(to), block);
+            else if (of_row.bytes > 16 * granule())
+                store_bytes_of(to, 0, of_row.bytes - 16 * granule(), to_state(block));
+        }
+    }
+
+    /*
+     * The bytes of the last granule wait for the next piece, so that granules are written whole:
+     * parts of them cost as much as whole ones.
+     */
+    __device__ __forceinline__ void store_shifted()
+    {
+        uint32_t flags = valid() | (is_first ? FIRST : 0) | (left <= PIECE_BYTES ? LAST : 0);
+        own()[PIECE_BLOCKS] = to_vector(carry);
+        carry = to_state(own()[PIECE_BLOCKS - 1]);
+        __syncwarp();
+#pragma unroll
+        for (uint32_t access = 0; access < PIECE_BLOCKS; access++) {
+            uint32_t q = row_of(access);
+            uint64_t at = __shfl_sync(ALL_LANES, out, static_cast<int>(q));
+            uint32_t of_row = __shfl_sync(ALL_LANES, flags, static_cast<int>(q));
+            store_granule(rows + q * ROW_GRANULES, at, granule(), of_row);
         }
     }
 
