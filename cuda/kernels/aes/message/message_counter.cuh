@@ -320,35 +320,68 @@ static __device__ __forceinline__ counter_words begin_tag(const message_argument
     return c;
 }
 
+/* Lanes that follow each other and have segments of one message. */
+struct lane_run {
+    bool is_head; /* the lane is the first one of its run */
+    uint32_t lanes;
+};
+
+/* Sums up the hashes of each run into its head, by a converged warp; `message` is one in no run. */
+static __device__ __forceinline__ lane_run sum_up_runs(uint32_t message, ghash_element &hash)
+{
+    uint32_t l = threadIdx.x % LANES;
+#pragma unroll 1
+    for (uint32_t distance = 1; distance < LANES; distance *= 2) {
+        ghash_element other = {__shfl_down_sync(ALL_LANES, hash.low, distance),
+                               __shfl_down_sync(ALL_LANES, hash.high, distance)};
+        uint32_t of_other = __shfl_down_sync(ALL_LANES, message, distance);
+        if (l + distance < LANES && of_other == message)
+            hash = hash ^ other;
+    }
+    uint32_t before = __shfl_up_sync(ALL_LANES, message, 1);
+    bool is_head = l == 0 || before != message;
+    uint32_t behind = __ballot_sync(ALL_LANES, is_head) >> l >> 1;
+    uint32_t lanes = behind != 0 ? static_cast<uint32_t>(__popc(behind ^ (behind - 1))) : LANES - l;
+    return {is_head, lanes};
+}
+
 /*
- * Adds the hash of a segment to its message's tag. Returns true, with the tag, in the lane that
- * adds the last one.
+ * Adds the hashes of segments to the tags of their messages, by a converged warp. Returns true,
+ * with the tag, in one lane of each message that is complete: atomic operations of 32 lanes on one
+ * message are one after the other, so that one lane has them for all.
  */
 static __device__ __forceinline__ bool end_tag(const message_arguments &a, const segment &s,
                                                ghash_element h, ghash_element &hash,
                                                counter_shared &shared)
 {
-    uint32_t segments = s.segments(a);
-    hash = multiply(hash, power(h, s.total() - s.from - s.blocks(a) + 1));
-    if (s.from == 0 && !has_shared_sums(a))
-        hash = hash ^ shared.rest[threadIdx.x];
-    if (segments == 1) {
-        if (has_shared_sums(a))
+    constexpr uint32_t none = ~uint32_t{0};
+    uint32_t segments = s.segments(a), behind = s.total() - s.from - s.blocks(a) + 1;
+    bool is_near = has_shared_sums(a);
+    if (s.is_good) {
+        hash = multiply(hash, power(h, behind));
+        if (s.from == 0 && !is_near)
+            hash = hash ^ shared.rest[threadIdx.x];
+        if (segments == 1 && is_near)
             hash = hash ^ take_sum(shared.sum[threadIdx.x / a.segments]);
-        return true;
     }
-    message_sum &sum =
-        has_shared_sums(a) ? shared.sum[threadIdx.x / a.segments] : sum_of(a, s.message);
-    add_to_sum(sum, hash);
+    bool is_part = s.is_good && segments > 1;
+    if (__any_sync(ALL_LANES, is_part) == 0)
+        return s.is_good;
+    ghash_element sum_of_run = is_part ? hash : ghash_element{};
+    lane_run run = sum_up_runs(is_part ? s.message : none, sum_of_run);
+    if (!is_part || !run.is_head)
+        return s.is_good && segments == 1;
+    message_sum &sum = is_near ? shared.sum[threadIdx.x / a.segments] : sum_of(a, s.message);
+    add_to_sum(sum, sum_of_run);
     /* Of decryption also the text, which the last lane may have to overwrite. */
-    bool is_near = has_shared_sums(a) && a.decrypts == 0;
-    if (is_near)
-        __threadfence_block();
-    else
+    bool is_fenced = !is_near || a.decrypts != 0;
+    if (is_fenced)
         __threadfence();
-    if (atomicAdd(&sum.segments, 1u) + 1 != segments)
+    else
+        __threadfence_block();
+    if (atomicAdd(&sum.segments, run.lanes) + run.lanes != segments)
         return false;
-    if (!is_near)
+    if (is_fenced)
         __threadfence();
     hash = take_sum(sum);
     return true;
@@ -406,10 +439,11 @@ static __device__ __forceinline__ void run_counter(const message_arguments &a, c
     }
 
     bool is_complete = s.is_on && s.from == 0, is_wrong = false;
-    if (IS_GCM && s.is_good) {
+    if (IS_GCM) {
         is_complete = end_tag(a, s, KEY::is_one ? shared.h : h, hash, shared);
         if (is_complete)
             is_wrong = use_tag(a, s.message, to_block(hash));
+        is_complete |= s.is_on && !s.is_good;
     }
     finish(a, s, is_complete, is_wrong);
 }
