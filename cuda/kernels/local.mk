@@ -41,6 +41,7 @@ EXTRA_DIST += \
 	cuda/kernels/aes/message/message.cuh \
 	cuda/kernels/aes/message/message_blocks.cuh \
 	cuda/kernels/aes/message/message_counter.cuh \
+	cuda/kernels/aes/message/message_hybrid.cuh \
 	cuda/kernels/aes/message/message_key.cuh \
 	cuda/kernels/aes/message/message_stage.cuh \
 	cuda/kernels/aes/no_hash.cuh \

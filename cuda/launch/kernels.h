@@ -36,6 +36,7 @@ struct kernels {
     drv_function batch_expand;
     drv_function device_keys_gather;
     struct message_kernels message[MESSAGE_KINDS][2];
+    drv_function message_ctr_hybrid[KEY_SIZES]; /* NULL: not on this device */
     drv_function message_plan, message_chain;
     drv_function random_small, random_large; /* large: NULL: not on this device */
     drv_function base64_encode, base64_decode;

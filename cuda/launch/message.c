@@ -18,6 +18,11 @@ enum { WARP = 32, ALIGNMENT = 256, PLAN_THREADS = 1024, SMALL_THREADS = 256, SMA
  * and as long as a key is worth its begin.
  */
 enum { DIRECT_LEAST = 4, DIRECT_MOST = 16, PLANNED_LEAST = 16, PLANNED_MOST = 64, TURNS = 4 };
+/*
+ * Messages of GCM up to here are not cut where each lane has one: a cut costs a product, and where
+ * text is not aligned two parts of a granule.
+ */
+enum { UNCUT_BLOCKS = 256 };
 /* Of a chain, which keeps a block for each segment. */
 #define CHAIN_BYTES ((uint64_t)64 << 20)
 
@@ -76,6 +81,32 @@ static drv_result load_kind(const struct driver *driver, struct kernels *kernels
     return DRV_SUCCESS;
 }
 
+static unsigned hybrid_threads(const struct kernels *kernels)
+{
+    return min_unsigned(MESSAGE_HYBRID_THREADS, kernels->max_threads);
+}
+
+static unsigned hybrid_bytes(const struct kernels *kernels)
+{
+    const unsigned warps = hybrid_threads(kernels) / WARP, tables = MESSAGE_TABLES_OF(warps);
+    return 4 * AES_TABLE_SHARED + tables * MESSAGE_WARP_SHARED +
+           (warps - tables) * MESSAGE_BITSLICED_SHARED;
+}
+
+static drv_result load_hybrid(const struct driver *driver, struct kernels *kernels, unsigned shared)
+{
+    drv_result r = DRV_SUCCESS;
+    if (hybrid_bytes(kernels) > shared)
+        return r;
+    for (int k = 0; k < KEY_SIZES && r == DRV_SUCCESS; k++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "message_ctr_hybrid_%d", 10 + 2 * k);
+        r = kernels_find(driver, kernels, name, hybrid_bytes(kernels),
+                         &kernels->message_ctr_hybrid[k]);
+    }
+    return r == DRV_NOT_FOUND ? DRV_SUCCESS : r;
+}
+
 /* The largest size that the image has for this device, and there is room for. */
 drv_result kernels_load_message(const struct driver *driver, struct kernels *kernels, int shared)
 {
@@ -86,6 +117,8 @@ drv_result kernels_load_message(const struct driver *driver, struct kernels *ker
             r = load_kind(driver, kernels, size, (enum message_kind)(i / 2), i % 2,
                           (unsigned)shared);
     }
+    if (r == DRV_SUCCESS)
+        r = load_hybrid(driver, kernels, (unsigned)shared);
     if (r == DRV_SUCCESS)
         r = driver->module_get_function(&kernels->message_plan, kernels->module, "message_plan");
     if (r != DRV_SUCCESS)
@@ -120,6 +153,8 @@ static uint32_t planned_segment(enum gpuaes_op op, uint64_t count, uint64_t bloc
 {
     if (gpuaes_modes[op]->serial)
         return INT32_MAX;
+    if (gpuaes_modes[op]->hashes && blocks <= UNCUT_BLOCKS && count >= lanes)
+        return UNCUT_BLOCKS;
     uint64_t each = count * blocks / TURNS / (lanes + 1), segment = PLANNED_LEAST;
     while (segment < each && segment < PLANNED_MOST)
         segment *= 2;
@@ -189,7 +224,9 @@ struct message_shape kernels_message_shape(const struct kernels *kernels, enum g
     const struct message_kernels *own = &kernels->message[kind][raw];
     const uint64_t blocks = ((uint64_t)a->max_bytes + GPUAES_BLOCK - 1) / GPUAES_BLOCK;
     const uint64_t lanes = (uint64_t)kernels->multiprocessors * own->threads;
-    struct message_shape shape = {.function = own->function[key_size_index(key_size_of(rounds))],
+    const unsigned k = key_size_index(key_size_of(rounds));
+    struct message_shape shape = {.function = own->function[k],
+                                  .rounds = rounds,
                                   .grid = kernels->multiprocessors,
                                   .threads = own->threads,
                                   .shared = table_bytes(own->tables, kind) +
@@ -203,6 +240,13 @@ struct message_shape kernels_message_shape(const struct kernels *kernels, enum g
     shape.is_planned = 1;
     a->segment = planned_segment(op, a->count, blocks, lanes);
     shape.temp_bytes = lay_out(op, a->count, blocks, a->segment).bytes;
+    if (kind == MESSAGE_KIND_CTR && !raw && kernels->message_ctr_hybrid[k] != NULL &&
+        (kernels->forced == KERNEL_SIZES || kernels->forced == KERNEL_HYBRID)) {
+        shape.is_hybrid = 1;
+        shape.function = kernels->message_ctr_hybrid[k];
+        shape.threads = hybrid_threads(kernels);
+        shape.shared = hybrid_bytes(kernels);
+    }
     return shape;
 }
 
@@ -220,6 +264,17 @@ static drv_result launch_plan(const struct driver *driver, const struct kernels 
         return r;
     return kernels_launch(driver, kernels->message_chain, kernels->multiprocessors * SMALL_BLOCKS,
                           min_unsigned(SMALL_THREADS, kernels->max_threads), 0, stream, a);
+}
+
+static drv_result launch_hybrid(const struct driver *driver, const struct message_shape *shape,
+                                const struct message_arguments *a, drv_stream stream)
+{
+    struct message_hybrid_arguments hybrid = {.message = *a};
+    kernels_fill_planes(hybrid.planes, shape->rounds, a->round_key);
+    drv_result r = kernels_launch(driver, shape->function, shape->grid, shape->threads,
+                                  shape->shared, stream, &hybrid);
+    gpuaes_cleanse(&hybrid, sizeof hybrid);
+    return r;
 }
 
 drv_result kernels_launch_message(const struct driver *driver, const struct kernels *kernels,
@@ -240,6 +295,8 @@ drv_result kernels_launch_message(const struct driver *driver, const struct kern
     }
     if (r != DRV_SUCCESS)
         return r;
+    if (shape->is_hybrid)
+        return launch_hybrid(driver, shape, a, stream);
     return kernels_launch(driver, shape->function, shape->grid, shape->threads, shape->shared,
                           stream, a);
 }

@@ -343,6 +343,25 @@ static int small_kernels(const void *unused)
     return mix_runs(&rules) && emulator_launches("message_decrypt_raw_small_10") != 0 ? 0 : 3;
 }
 
+/* CTR of many messages with one key, by kernels of one family; NULL: as without the variable. */
+static int ctr_kernels(const void *family)
+{
+    const struct mix_rules rules = {.count = 600, .longest = 100, .op = GPUAES_CTR, .keys = 1};
+    const char *kernel = family == NULL ? "message_ctr_hybrid_%d" : "message_ctr_large_%d";
+    unsigned launches = 0;
+    if (family != NULL)
+        setenv("GPUAES_KERNEL", family, 1);
+    emulator_configure("multiprocessors=1");
+    if (!starts_with(NULL) || !mix_runs(&rules))
+        return 1;
+    for (int rounds = 10; rounds <= 14; rounds += 2) {
+        char name[64];
+        (void)snprintf(name, sizeof name, kernel, rounds);
+        launches += emulator_launches(name);
+    }
+    return launches != 0 ? 0 : 2;
+}
+
 /* A device whose blocks have eight warps. */
 static int many_warps(const void *unused)
 {
@@ -368,6 +387,8 @@ int main(void)
     tap_random_seed(&random_state);
     child_ok(no_device, NULL, "no message is taken without a device");
     child_ok(small_kernels, NULL, "a device with little shared memory");
+    child_ok(ctr_kernels, NULL, "messages of CTR by a hybrid kernel");
+    child_ok(ctr_kernels, "large", "messages of CTR by tables alone");
     child_ok(many_warps, NULL, "serial messages, in blocks of eight warps");
     become_an_application(0);
     tap_ok(starts_with(NULL), "the device starts");

@@ -167,6 +167,10 @@ struct device_keys_arguments {
  * MESSAGE_TILE) blocks, and before which *plan is zero. CBC decryption in several segments has
  * message_chain between these, any grid.
  *
+ * Of CTR with one key and a plan also extern "C" void message_ctr_hybrid_ROUNDS(const struct
+ * message_hybrid_arguments), blocks of up to MESSAGE_HYBRID_THREADS threads. MESSAGE_TABLES_OF of
+ * their warps have MESSAGE_WARP_SHARED behind the tables, the others MESSAGE_BITSLICED_SHARED.
+ *
  * Shared memory: the tables, of `decrypt` MESSAGE_SBOX_SHARED, MESSAGE_WARP_SHARED for each warp;
  * of GCM also MESSAGE_HASH_SHARED, and MESSAGE_REST_SHARED for each warp. message_plan has
  * MESSAGE_CLASSES + 34 words.
@@ -183,6 +187,9 @@ enum {
     MESSAGE_RAW_THREADS = 768,
     MESSAGE_SMALL_THREADS = 512,
     MESSAGE_WARP_SHARED = 5 * 16 * 32, /* a row of four blocks and one granule for each lane */
+    MESSAGE_HYBRID_THREADS = 896,
+    MESSAGE_TABLE_WARPS = 20, /* of so many threads of a hybrid kernel; others are bitsliced */
+    MESSAGE_BITSLICED_SHARED = 9 * 16 * 32, /* rows of eight blocks and one granule */
     MESSAGE_SBOX_SHARED = 256 / 4 * 4 * 32,
     MESSAGE_HASH_SHARED = 16,
     MESSAGE_REST_SHARED = 32 * 16,
@@ -190,6 +197,7 @@ enum {
     MESSAGE_TILE = 2,       /* messages of a thread of message_plan */
     MESSAGE_AAD_MOST = 1 << 16
 };
+#define MESSAGE_TABLES_OF(warps) ((warps)*MESSAGE_TABLE_WARPS / (MESSAGE_HYBRID_THREADS / 32))
 struct message_queue {
     unsigned long long full; /* full segments; 32 bits higher, messages that have some */
     uint32_t taken;          /* groups of 32 segments */
@@ -229,6 +237,10 @@ struct message_arguments {
     uint32_t unused;
     uint32_t round_key[60]; /* one key, in the order of use */
     uint32_t tweak_key[60]; /* of XTS, for encryption */
+};
+struct message_hybrid_arguments {
+    struct message_arguments message;
+    uint32_t planes[14][32]; /* as in aes_hybrid_arguments */
 };
 
 /*

@@ -6,6 +6,7 @@
  */
 #include "cuda/kernels/aes/message/message_blocks.cuh"
 #include "cuda/kernels/aes/message/message_counter.cuh"
+#include "cuda/kernels/aes/message/message_hybrid.cuh"
 
 #define MESSAGE_KERNEL(kind, size, threads, rounds, ...)                                           \
     extern "C" __global__ void __launch_bounds__(threads)                                          \
@@ -43,4 +44,17 @@ MESSAGE_KERNELS(large, 4, MESSAGE_LARGE_THREADS, MESSAGE_RAW_THREADS, MESSAGE_SM
 MESSAGE_KERNELS(small, 1, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, 10)
 MESSAGE_KERNELS(small, 1, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, 12)
 MESSAGE_KERNELS(small, 1, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, 14)
+#endif
+
+#ifdef HAS_HYBRID_KERNELS
+#define MESSAGE_HYBRID_KERNEL(rounds)                                                              \
+    extern "C" __global__ void __launch_bounds__(MESSAGE_HYBRID_THREADS)                           \
+        message_ctr_hybrid_##rounds(const __grid_constant__ message_hybrid_arguments arguments)    \
+    {                                                                                              \
+        message_hybrid<rounds>(arguments);                                                         \
+    }                                                                                              \
+    KERNEL(message_ctr_hybrid_##rounds)
+MESSAGE_HYBRID_KERNEL(10)
+MESSAGE_HYBRID_KERNEL(12)
+MESSAGE_HYBRID_KERNEL(14)
 #endif

@@ -88,6 +88,10 @@ struct segment {
     {
         return is_last(a) ? total() - from : a.segment;
     }
+    __device__ __forceinline__ uint32_t text_bytes(const message_arguments &a) const
+    {
+        return is_good ? min(bytes - from * 16, blocks(a) * 16) : 0;
+    }
     __device__ __forceinline__ uint32_t segments(const message_arguments &a) const
     {
         return segments_of(a, total());

@@ -150,12 +150,12 @@ static __device__ __forceinline__ void steal(const message_arguments &a, const s
 
 template <class KEY, bool DECRYPTS>
 static __device__ __forceinline__ void run_blocks(const message_arguments &a, const segment &s,
-                                                  KEY &key, uint32_t lane, uint32_t tables_bytes)
+                                                  KEY &key, uint32_t lane, uint32_t rows)
 {
-    stage text;
+    message_stage text;
     bool steals = s.is_good && s.bytes % 16 != 0 && s.is_last(a);
     uint32_t whole = s.is_good ? s.blocks(a) - (steals ? 2 : 0) : 0;
-    text.begin(a, s, tables_bytes, whole * 16);
+    text.begin(a, s, rows, whole * 16);
     key.begin(a, s, lane);
 
     /* Of CBC the block before; of XTS the tweak. */
@@ -175,7 +175,7 @@ static __device__ __forceinline__ void run_blocks(const message_arguments &a, co
     while (text.goes_on()) {
         text.load();
 #pragma unroll 1
-        for (uint32_t k = 0; k < PIECE_BLOCKS; k++) {
+        for (uint32_t k = 0; k < message_stage::BLOCKS; k++) {
             aes_state in = text.read(k), before = {}, behind = {};
             if (a.mode == MESSAGE_XTS || (a.mode == MESSAGE_CBC && !DECRYPTS))
                 before = mask;
@@ -211,7 +211,7 @@ static __device__ __forceinline__ void message_blocks(const message_arguments &a
     const uint32_t tables = TABLES * AES_TABLE_SHARED + (DECRYPTS ? MESSAGE_SBOX_SHARED : 0);
     segment s;
     for (uint32_t turn = 0; next_segment(a, turn, s); turn++)
-        run_blocks<key_type, DECRYPTS>(a, s, key, lane, tables);
+        run_blocks<key_type, DECRYPTS>(a, s, key, lane, rows_behind(tables));
 }
 
 #endif

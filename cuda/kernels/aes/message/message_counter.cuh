@@ -402,12 +402,11 @@ static __device__ __forceinline__ bool use_tag(const message_arguments &a, uint3
 
 template <class KEY, bool IS_GCM>
 static __device__ __forceinline__ void run_counter(const message_arguments &a, const segment &s,
-                                                   KEY &key, uint32_t lane, uint32_t tables_bytes,
+                                                   KEY &key, uint32_t lane, uint32_t rows,
                                                    counter_shared &shared)
 {
-    stage text;
-    uint32_t before = s.from * 16;
-    text.begin(a, s, tables_bytes, s.is_good ? min(s.bytes - before, s.blocks(a) * 16) : 0);
+    message_stage text;
+    text.begin(a, s, rows, s.text_bytes(a));
     key.begin(a, s);
 
     ghash_element h = {}, hash = {};
@@ -422,7 +421,7 @@ static __device__ __forceinline__ void run_counter(const message_arguments &a, c
     while (text.goes_on()) {
         text.load();
 #pragma unroll 1
-        for (uint32_t k = 0; k < PIECE_BLOCKS; k++) {
+        for (uint32_t k = 0; k < message_stage::BLOCKS; k++) {
             aes_state in = text.read(k), out = in ^ key.keystream(lane, c.low);
             text.write(k, out);
             c.advance(1, !IS_GCM);
@@ -479,7 +478,7 @@ static __device__ __forceinline__ void message_counter(const message_arguments &
         begin_gcm(a, key, lane, shared);
     segment s;
     for (uint32_t turn = 0; next_segment(a, turn, s); turn++)
-        run_counter<KEY<TABLES, ROUNDS>, IS_GCM>(a, s, key, lane, tables, shared);
+        run_counter<KEY<TABLES, ROUNDS>, IS_GCM>(a, s, key, lane, rows_behind(tables), shared);
 }
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * Text of 32 messages through shared memory: a warp loads and stores pieces of four blocks of each
- * lane's segment, since a load of 32 lanes from 32 places takes the port 32 cycles.
+ * Text of 32 messages through shared memory: a warp loads and stores pieces of four or eight blocks
+ * of each lane's segment, since a load of 32 lanes from 32 places takes the port 32 cycles.
  *
  * A lane's row has the piece at the address that it has in device memory, modulo 16, and so one
- * granule of 16 bytes more than the piece; a row of 80 bytes is read by 32 lanes at once without
- * conflicts. The result lies aligned at the begin of the row. Text may begin at any byte; the only
- * bytes outside of it that are read lie in its first granule.
+ * granule of 16 bytes more than the piece; a row of 80 or 144 bytes is read by 32 lanes at once
+ * without conflicts. The result lies aligned at the begin of the row. Text may begin at any byte;
+ * the only bytes outside of it that are read lie in its first granule.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -14,20 +14,15 @@
 
 #include "cuda/kernels/aes/message/message.cuh"
 
-enum {
-    PIECE_BLOCKS = 4,
-    PIECE_BYTES = 16 * PIECE_BLOCKS,
-    ROW_GRANULES = PIECE_BLOCKS + 1,
-    ROWS_OF_ACCESS = LANES / PIECE_BLOCKS
-};
-static_assert(ROW_GRANULES * 16 * LANES == MESSAGE_WARP_SHARED, "as the host reserves it");
-
 /* Addresses of devices and of their hosts are shorter. */
-enum { ADDRESS_BITS = 57 };
-static_assert(PIECE_BYTES < 1 << (64 - ADDRESS_BITS),
-              "a word has room for an address and a length");
+enum { ADDRESS_BITS = 56 };
 
-struct stage {
+template <uint32_t PIECE_BLOCKS> struct stage {
+    static constexpr uint32_t BLOCKS = PIECE_BLOCKS, PIECE_BYTES = 16 * BLOCKS,
+                              ROW_GRANULES = BLOCKS + 1, ROWS_OF_ACCESS = LANES / BLOCKS;
+    static constexpr uint32_t SHARED = ROW_GRANULES * 16 * LANES; /* bytes of a warp */
+    static_assert(PIECE_BYTES < 1 << (64 - ADDRESS_BITS), "one word has an address and a length");
+
     aes_state carry;     /* the last block of the piece before, where some output is not aligned */
     bool is_first;       /* there is none */
     uint4 *rows;         /* of the warp */
@@ -41,12 +36,14 @@ struct stage {
         return rows + threadIdx.x % LANES * ROW_GRANULES;
     }
 
-    /* Begins with `bytes` of the lane's segment, by a converged warp. */
+    /*
+     * Begins with `bytes` of the lane's segment, by a converged warp, of which the rows lie at
+     * `shared` in shared memory.
+     */
     __device__ __forceinline__ void begin(const message_arguments &a, const segment &s,
-                                          uint32_t tables_bytes, uint32_t bytes)
+                                          uint32_t shared, uint32_t bytes)
     {
-        rows = reinterpret_cast<uint4 *>(shared_words) + tables_bytes / 16 +
-               threadIdx.x / LANES * (MESSAGE_WARP_SHARED / 16);
+        rows = reinterpret_cast<uint4 *>(shared_words) + shared / 16;
         uint64_t at = uint64_t{s.from} * 16;
         left = bytes;
         carry = {};
@@ -73,12 +70,12 @@ struct stage {
     __device__ __forceinline__ void load() const
     {
 #pragma unroll
-        for (uint32_t access = 0; access < PIECE_BLOCKS; access++) {
+        for (uint32_t access = 0; access < BLOCKS; access++) {
             piece of_row = piece_of(row_of(access), in);
             load_granule(rows + row_of(access) * ROW_GRANULES, of_row.at, granule(), of_row.bytes);
         }
         if (any_in_offset)
-            load_granule(own(), in, PIECE_BLOCKS, left);
+            load_granule(own(), in, BLOCKS, left);
         copy_wait();
         __syncwarp();
     }
@@ -113,16 +110,19 @@ struct stage {
     }
 
   private:
-    /* The lane's granule of a row in each access, and its row. Eight lanes that pass the port
-     * together have rows `q` and `q` + 4, whose granules lie in different banks. */
+    /*
+     * The lane's granule of a row in each access, and its row. Eight lanes that pass the port
+     * together have a row of eight granules, or rows `q` and `q` + 4 of four, which lie in
+     * different banks.
+     */
     static __device__ __forceinline__ uint32_t granule()
     {
-        return threadIdx.x % PIECE_BLOCKS;
+        return threadIdx.x % BLOCKS;
     }
     static __device__ __forceinline__ uint32_t row_of(uint32_t access)
     {
         uint32_t l = threadIdx.x % LANES;
-        return access * ROWS_OF_ACCESS + l / 8 + l / 4 % 2 * 4;
+        return access * ROWS_OF_ACCESS + l / 8 + (BLOCKS == 4 ? l / 4 % 2 * 4 : 0);
     }
 
     /* Where the piece of a row's lane is, and its bytes: a shuffle takes the port, too. */
@@ -167,7 +167,7 @@ struct stage {
     {
         __syncwarp();
 #pragma unroll
-        for (uint32_t access = 0; access < PIECE_BLOCKS; access++) {
+        for (uint32_t access = 0; access < BLOCKS; access++) {
             piece of_row = piece_of(row_of(access), out);
             uint4 block = rows[row_of(access) * ROW_GRANULES + granule()];
             uint64_t to = of_row.at + 16 * granule();
@@ -185,11 +185,11 @@ struct stage {
     __device__ __forceinline__ void store_shifted()
     {
         uint32_t flags = valid() | (is_first ? FIRST : 0) | (left <= PIECE_BYTES ? LAST : 0);
-        own()[PIECE_BLOCKS] = to_vector(carry);
-        carry = to_state(own()[PIECE_BLOCKS - 1]);
+        own()[BLOCKS] = to_vector(carry);
+        carry = to_state(own()[BLOCKS - 1]);
         __syncwarp();
 #pragma unroll
-        for (uint32_t access = 0; access < PIECE_BLOCKS; access++) {
+        for (uint32_t access = 0; access < BLOCKS; access++) {
             uint32_t q = row_of(access);
             uint64_t at = __shfl_sync(ALL_LANES, out, static_cast<int>(q));
             uint32_t of_row = __shfl_sync(ALL_LANES, flags, static_cast<int>(q));
@@ -211,15 +211,25 @@ struct stage {
         if (bytes == 0)
             return;
         if (offset != 0)
-            s = window(to_state(row[e == 0 ? 0u + PIECE_BLOCKS : e - 1]), s, 16 - offset);
+            s = window(to_state(row[e == 0 ? 0u + BLOCKS : e - 1]), s, 16 - offset);
         if (begin == 0 && end == 16)
             __stcs(reinterpret_cast<uint4 *>(granule), to_vector(s));
         else
             store_bytes_of(granule, begin, end, s);
         if (e == 0 && all > PIECE_BYTES)
             store_bytes_of(granule + PIECE_BYTES, 0, all - PIECE_BYTES,
-                           window(to_state(row[PIECE_BLOCKS - 1]), {}, 16 - offset));
+                           window(to_state(row[BLOCKS - 1]), {}, 16 - offset));
     }
 };
+
+/* Pieces where a lane does a block at a time. */
+using message_stage = stage<4>;
+static_assert(message_stage::SHARED == MESSAGE_WARP_SHARED, "as the host reserves it");
+
+/* Where the rows of the warp lie behind tables of `tables` bytes. */
+static __device__ __forceinline__ uint32_t rows_behind(uint32_t tables)
+{
+    return tables + threadIdx.x / LANES * MESSAGE_WARP_SHARED;
+}
 
 #endif
