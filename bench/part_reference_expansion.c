@@ -1,7 +1,6 @@
 /*
- * Key expansion: on the CPU, on the device with a thread for each of many keys, and by
- * the first thread of each block of a kernel, as published work did it, with what that
- * costs a message.
+ * Key expansion: on the CPU, and by the first thread of each block of a kernel, as published work
+ * did it, with what that costs a message.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -9,14 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/key_size.h"
-#include "base/minmax.h"
 #include "bench/api.h"
 #include "bench/options.h"
 #include "bench/parts.h"
 #include "bench/reference_run.h"
 #include "bench/sides.h"
-#include "cuda/kernels/common/arguments.h"
 
 /* ---- On the CPU ---------------------------------------------------------------------- */
 
@@ -42,8 +38,7 @@ static void expand_on_cpu(int side, void *argument)
     }
 }
 
-/* Seconds that ours takes for a key. */
-static double cpu_row(unsigned bits)
+static void cpu_row(unsigned bits)
 {
     char cipher[32];
     struct on_cpu c = {.key_bytes = bits / 8};
@@ -60,121 +55,6 @@ static double cpu_row(unsigned bits)
     struct result result = measure(101, expand_on_cpu, &c);
     print_times(&row, &result, CPU_KEYS, "ns", 1e9);
     pair_close(&pair);
-    return result.median[OURS] / CPU_KEYS;
-}
-
-/* ---- On the device, a thread a key ----------------------------------------------------- */
-
-struct on_device {
-    struct reference card;
-    struct launch launch;
-    struct aes_batch_expand_arguments arguments;
-    struct memory host, device; /* the keys in, their schedules out */
-    unsigned key_bytes;
-};
-
-static void expand_on_device(int side, void *argument)
-{
-    const struct on_device *d = argument;
-    (void)side;
-    card_launch(&d->launch, d->card.stream);
-    card_wait(d->card.stream);
-}
-
-static struct aes_batch_key *keys_of(const struct on_device *d)
-{
-    return (struct aes_batch_key *)(void *)d->host.in.p;
-}
-
-static void make_keys(struct on_device *d, uint32_t count)
-{
-    struct aes_batch_key *keys = keys_of(d);
-    for (uint32_t i = 0; i < count; i++) {
-        keys[i] = (struct aes_batch_key){.rounds = key_size_rounds(d->key_bytes)};
-        memcpy(keys[i].words, reference_key, d->key_bytes);
-        keys[i].words[0] += i;
-    }
-    card_up(d->device.in.p, keys, count * sizeof *keys, d->card.stream);
-    card_wait(d->card.stream);
-}
-
-/* The grid is that of the library. */
-static void set_count(struct on_device *d, uint32_t count)
-{
-    unsigned grid = (count + d->launch.threads - 1) / d->launch.threads;
-    d->arguments.count = count;
-    d->launch.grid = min_unsigned(grid, d->card.multiprocessors * 8);
-}
-
-static void check_schedule(const struct on_device *d, uint32_t i)
-{
-    struct gpuaes_key right;
-    (void)gpuaes_key_expand(&right, (const unsigned char *)keys_of(d)[i].words, d->key_bytes);
-    reference_compare("aes_batch_expand", d->host.out.p + (size_t)i * AES_BATCH_KEY_WORDS * 4,
-                      right.encrypt, 16 * ((size_t)right.rounds + 1));
-}
-
-/* The last, and as many before as the CPU does in some milliseconds. */
-static void check_schedules(const struct on_device *d, uint32_t count)
-{
-    size_t bytes = (size_t)count * AES_BATCH_KEY_WORDS * 4;
-    card_zero(d->device.out.p, bytes, d->card.stream);
-    card_launch(&d->launch, d->card.stream);
-    card_down(d->host.out.p, d->device.out.p, bytes, d->card.stream);
-    card_wait(d->card.stream);
-    for (uint32_t i = 0; i < count; i += count / 4096 + 1)
-        check_schedule(d, i);
-    check_schedule(d, count - 1);
-}
-
-static void device_rows(struct on_device *d, uint32_t most, const double *on_cpu)
-{
-    char cipher[32], operation[64];
-    struct row row = {.part = "expansion",
-                      .cipher = cipher,
-                      .operation = operation,
-                      .statistic = "median",
-                      .memory = "device",
-                      .unit = "ns",
-                      .processor = "gpu",
-                      .against = "one core"};
-    for (unsigned size = 0; size < 3; size++) {
-        d->key_bytes = 16 + 8 * size;
-        make_keys(d, most);
-        for (uint32_t count = 1; count <= most; count *= 32) {
-            set_count(d, count);
-            check_schedules(d, count);
-            struct result result = measure_alone(51, expand_on_device, d);
-            (void)snprintf(cipher, sizeof cipher, "AES-%u", d->key_bytes * 8);
-            (void)snprintf(operation, sizeof operation, "on the device, %u keys", count);
-            row.bytes = d->key_bytes;
-            row.value[OURS] = result.median[OURS] / count * 1e9;
-            row.value[REFERENCE] = on_cpu[size] * 1e9;
-            row.spread = result.spread;
-            print_row(&row);
-        }
-    }
-}
-
-static void device_part(const struct reference *card_of, const double *on_cpu)
-{
-    uint32_t most = options.quick ? 32 : 1 << 20;
-    size_t keys = most * sizeof(struct aes_batch_key),
-           schedules = (size_t)most * AES_BATCH_KEY_WORDS * 4;
-    struct on_device d = {.card = *card_of,
-                          .launch = {.function = reference_function(card_of, "aes_batch_expand"),
-                                     .threads = min_unsigned(card_of->most_threads, 256),
-                                     .shared = AES_SMALL_SHARED}};
-    if (!memory_take(&d.host, "expansion", PINNED, keys, schedules))
-        return;
-    if (memory_take(&d.device, "expansion", DEVICE, keys, schedules)) {
-        d.arguments.keys = card_address(d.device.in.p);
-        d.arguments.schedules = card_address(d.device.out.p);
-        d.launch.arguments = &d.arguments;
-        device_rows(&d, most, on_cpu);
-        memory_give(&d.device);
-    }
-    memory_give(&d.host);
 }
 
 /* ---- In each block of a message's kernel -------------------------------------------------- */
@@ -254,14 +134,12 @@ static void message_part(const struct reference *card_of)
 
 int part_reference_expansion(void)
 {
-    double on_cpu[3];
     struct reference reference;
     warm_up();
     for (unsigned size = 0; size < 3; size++)
-        on_cpu[size] = cpu_row(128 + 64 * size);
+        cpu_row(128 + 64 * size);
     if (!reference_open(&reference, "expansion"))
         return 0;
-    device_part(&reference, on_cpu);
     message_part(&reference);
     reference_close(&reference);
     return 0;

@@ -551,51 +551,6 @@ GPUAES_API void gpuaes_batch_forget(struct gpuaes_batch *batch);
 /* Waits, cleanses and frees. NULL is ignored. */
 GPUAES_API void gpuaes_batch_close(struct gpuaes_batch *batch);
 
-/* ---- Keys in device memory ------------------------------------------------------------ */
-
-/*
- * Expanded keys in memory of a device, for gpuaes_random_queue(). Calls on one object must not
- * overlap in time, but for that, which reads it.
- */
-struct gpuaes_device_keys;
-
-/*
- * Expands `count` keys of `key_bytes` bytes (16, 24 or 32), which follow each other at `key`, for
- * `op`: those of CTR, of GCM and of the encryption of ECB and CBC serve random numbers. A key of
- * XTS has 32 or 64 bytes: that of the text, then that of tweaks. `key` is memory of the CPU, not
- * needed after the return, or of the device, read in the order of the stream. `stream` and `device`
- * are as for gpuaes_stream_binding_open(). Takes 288 bytes of device memory for a key, of XTS 576.
- *
- * The stream must not be captured into a CUDA graph. May wait for own work of the library: memory
- * is allocated. Returns OK; NOT_READY; NO_MEMORY; BUSY where the stream is captured; BAD_ARGUMENT;
- * BAD_RANGE where `key` is memory of another device; FAULT. As long as keys are open, no device is
- * released when idle. Work on another stream is the caller's to order behind keys that were read
- * from the device.
- *
- * A single key that the CPU has becomes a parameter of launches, of which the driver keeps a copy;
- * keys in device memory do not.
- */
-GPUAES_API enum gpuaes_status gpuaes_device_keys_open(struct gpuaes_device_keys **keys,
-                                                      enum gpuaes_op op, const void *key,
-                                                      size_t key_bytes, size_t count, void *stream,
-                                                      int device);
-
-/*
- * Queues on `stream`, which is as for gpuaes_random_queue(), that the keys are cleansed, waits
- * until that is done, without limit for the application's work before it, and frees. On other
- * streams no work with the keys may be left, nor may a graph that has it run again. NULL is
- * ignored.
- *
- * Returns OK. BAD_ARGUMENT for a stream of another context, BUSY where the stream is captured, and
- * NO_MEMORY: the keys are as they were. FAULT where the device has failed, NOT_READY in a forked
- * child and once the process ends: the object is gone, and what was in the device's memory cannot
- * be cleansed any more.
- */
-GPUAES_API enum gpuaes_status gpuaes_device_keys_close(struct gpuaes_device_keys *keys,
-                                                       void *stream);
-
-enum { GPUAES_DEVICE_KEYS = 1 << 20 };
-
 /* ---- Messages on a stream of the application ----------------------------------------- */
 
 /*
@@ -746,8 +701,7 @@ enum gpuaes_random_kind {
 
 struct gpuaes_random {
     enum gpuaes_random_kind kind;
-    const struct gpuaes_device_keys *keys; /* of 32 bytes, opened for an op that has CTR */
-    uint32_t key;                          /* the number of one of them, from 0 */
+    const void *key;           /* raw, of 32 bytes, in memory that the device reaches */
     unsigned char counter[16]; /* the counter block, 128 bits big-endian, where element 0 begins */
     uint64_t first;            /* the number of the first element that is written */
     size_t count;              /* 0: nothing is queued */
@@ -760,26 +714,29 @@ struct gpuaes_random {
 };
 
 /*
- * Queues on `stream`, of the context of the keys, or CU_STREAM_PER_THREAD, or NULL, the legacy
- * default stream, that random->count elements are written at `out`. That is memory of the keys'
- * device, managed or pinned, aligned to an element. Neither waits nor allocates. The struct is not
- * needed after the return; the keys must stay until the stream has passed the work. Several calls
- * may use the same keys at once. What is written depends on key, counter and number of an element
- * alone, neither on the device nor on how many elements a call has; the caller uses no bytes of a
- * keystream twice.
+ * Queues on `stream` that random->count elements are written at `out`: memory that the device of
+ * the stream reaches (its own, managed or pinned), aligned to an element. `stream` and `device` are
+ * as for gpuaes_queue(). Neither waits nor allocates. The struct is not needed after the return.
+ * What is written depends on key, counter and number of an element alone, neither on the device nor
+ * on how many elements a call has; the caller uses no bytes of a keystream twice.
  *
- * The key is read from device memory, so that the driver keeps no copy of it. The stream may be
- * captured into a CUDA graph, whose runs write the same numbers again.
+ * Kernels read the key, at any alignment, in the order of the stream: an earlier kernel may have
+ * written it, and it must stay until the stream has passed the work. So the driver keeps no copy of
+ * it. Nothing is made of it that outlasts a launch. The caller overwrites it before it is freed.
  *
- * Returns OK when it is queued; NOT_READY; BAD_ARGUMENT, with nothing queued, for keys of another
- * length or operation or a number without a key, a size, an alignment or a number out of its range,
- * elements beyond 2^64 bytes of keystream, or a stream of another context; BAD_RANGE for other
- * memory; NO_MEMORY, with nothing queued, where the driver lacks it to look at `out`; BUSY for the
- * legacy stream, where that would invalidate a capture; FAULT, also where the device had been lost
- * before.
+ * The stream may be captured into a CUDA graph, whose runs read the key anew, and write the same
+ * numbers again where that is the same. From the first such capture on, no device is released when
+ * idle.
+ *
+ * Returns OK when it is queued; NOT_READY, also where devices were released when idle;
+ * BAD_ARGUMENT, with nothing queued, for a size, an alignment or a number out of its range,
+ * elements beyond 2^64 bytes of keystream, or a stream of no device in use; BAD_RANGE for a key or
+ * output in other memory; NO_MEMORY, with nothing queued, where the driver lacks it to look at
+ * that; BUSY for the legacy stream, where that would invalidate a capture; FAULT, also where the
+ * device had been lost before.
  */
 GPUAES_API enum gpuaes_status gpuaes_random_queue(const struct gpuaes_random *random, void *out,
-                                                  void *stream);
+                                                  void *stream, int device);
 
 /* ---- AES on a stream of the application ---------------------------------- */
 

@@ -19,7 +19,6 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/runtime/application.c \
 	cuda/batch/batch.c cuda/batch/batch.h \
 	cuda/batch/run.c \
-	cuda/random/device_keys.c cuda/random/device_keys.h \
 	cuda/process/cleanse.c cuda/process/cleanse.h \
 	cuda/memory/copy.c \
 	cuda/device/device.c cuda/device/device.h \
@@ -30,7 +29,6 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/launch/image_choice.c \
 	cuda/launch/kernels.c cuda/launch/kernels.h \
 	cuda/launch/mode.h \
-	cuda/launch/device_keys.c \
 	cuda/launch/message.c cuda/launch/message.h \
 	cuda/queue/queue.c \
 	cuda/launch/random.c \

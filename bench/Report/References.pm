@@ -197,13 +197,6 @@ sub block_expansion
         (@found ? $found[0]{against} : '') => 'reference');
 }
 
-# Nanoseconds a key of many on the device / on one core.
-sub block_expansion_device
-{
-    return table_by('count', 'keys at once', 'expansion',
-        [map { [$_, sub { pair_text($_[0]) =~ s/ \*.*//r }, cipher => $_] } 'AES-128', 'AES-192', 'AES-256'], ['']);
-}
-
 # Microseconds of a message whose key each block of threads expands / whose key the CPU does.
 sub block_expansion_message
 {

@@ -1,6 +1,5 @@
 /*
- * The benchmark's kernels of published work, and the library's own expansion of keys,
- * as one translation unit.
+ * The benchmark's kernels of published work, as one translation unit.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -8,5 +7,3 @@
 #include "bench/references/ctr.cu"
 #include "bench/references/limits.cu"
 #include "bench/references/reads.cu"
-
-#include "cuda/kernels/aes/random/expand_keys.cu"

@@ -97,8 +97,6 @@ struct reference_base64_arguments {
     uint64_t bytes; /* of input */
 };
 
-/* aes_batch_expand, the library's own, is in the image as well: see arguments.h. */
-
 /*
  * extern "C" void limit_nothing(const struct limit_arguments): the least time of a launch.
  * extern "C" void limit_shared_port(const struct limit_arguments)

@@ -14,8 +14,6 @@
 #include "cuda/kernels/aes/hybrid/aes_hybrid.cu"
 #include "cuda/kernels/aes/message/message.cu"
 #include "cuda/kernels/aes/message/message_plan.cu"
-#include "cuda/kernels/aes/random/expand_keys.cu"
-#include "cuda/kernels/aes/random/gather_keys.cu"
 #include "cuda/kernels/aes/random/random.cu"
 #include "cuda/kernels/aes/xts/aes_xts.cu"
 #include "cuda/kernels/base64/base64_decode.cu"

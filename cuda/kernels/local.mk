@@ -15,8 +15,6 @@ KERNEL_SOURCES = \
 	cuda/kernels/aes/gcm/gcm_powers.cu \
 	cuda/kernels/aes/message/message.cu \
 	cuda/kernels/aes/message/message_plan.cu \
-	cuda/kernels/aes/random/expand_keys.cu \
-	cuda/kernels/aes/random/gather_keys.cu \
 	cuda/kernels/aes/random/random.cu \
 	cuda/kernels/aes/xts/aes_xts.cu
 EXTRA_DIST += \

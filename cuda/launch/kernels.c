@@ -109,7 +109,6 @@ static drv_result load_all(const struct driver *driver, drv_device device, struc
     kernels->multiprocessors = (unsigned)multiprocessors;
     kernels->max_threads = (unsigned)threads;
     if ((r = load_aes(driver, kernels, shared)) != DRV_SUCCESS ||
-        (r = kernels_load_device_keys(driver, kernels)) != DRV_SUCCESS ||
         (r = kernels_load_message(driver, kernels, shared)) != DRV_SUCCESS ||
         (r = kernels_load_random(driver, kernels, shared)) != DRV_SUCCESS ||
         (r = driver->module_get_function(&kernels->base64_encode, kernels->module,

@@ -33,8 +33,6 @@ struct kernels {
     drv_function aes[GPUAES_ALL_OPS][AES_KERNELS][KEY_SIZES]; /* NULL: not on this device */
     drv_function cbc_chain, ghash_powers;
     atomic_int ghash_is_right; /* shown by gcm_check() */
-    drv_function batch_expand;
-    drv_function device_keys_gather;
     struct message_kernels message[MESSAGE_KINDS][2];
     drv_function message_ctr_hybrid[KEY_SIZES]; /* NULL: not on this device */
     drv_function message_plan, message_chain;
@@ -168,22 +166,6 @@ drv_result kernels_launch_ghash_powers(const struct driver *driver, const struct
                                        const struct gpuaes_gcm_key *key,
                                        const struct kernels_scratch *scratch, drv_stream stream,
                                        drv_ptr *powers);
-
-/* ---- Keys in device memory: device_keys.c ---- */
-
-/* A part of kernels_load(). */
-drv_result kernels_load_device_keys(const struct driver *driver, struct kernels *kernels);
-
-/* Queues the expansion of the keys that `arguments` list. */
-drv_result kernels_launch_batch_expand(const struct driver *driver, const struct kernels *kernels,
-                                       struct aes_batch_expand_arguments *arguments,
-                                       drv_stream stream);
-
-/* Queues what writes the keys that are expanded. */
-drv_result kernels_launch_device_keys_gather(const struct driver *driver,
-                                             const struct kernels *kernels,
-                                             struct device_keys_arguments *arguments,
-                                             drv_stream stream);
 
 /* ---- Random numbers: random.c ---- */
 

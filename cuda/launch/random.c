@@ -10,9 +10,8 @@ enum {
     WARP = 32,
     SMALL_THREADS = 256,
     LARGE_THREADS = 1024,
-    SCHEDULE = AES_BATCH_KEY_WORDS * 4,
-    SMALL_SHARED = AES_SMALL_SHARED + SCHEDULE,
-    LARGE_SHARED = AES_LARGE_SHARED + SCHEDULE
+    SMALL_SHARED = AES_SMALL_SHARED + RANDOM_KEY_SHARED,
+    LARGE_SHARED = AES_LARGE_SHARED + RANDOM_KEY_SHARED
 };
 
 drv_result kernels_load_random(const struct driver *driver, struct kernels *kernels, int shared)

@@ -4,7 +4,6 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -174,14 +173,6 @@ static void fill_arguments(struct message_arguments *a, const struct gpuaes_mess
 
 /* ---- Calls --------------------------------------------------------------------------------- */
 
-/* A graph may run at any time: from now on no device is released when idle. */
-static void keep_for_graphs(void)
-{
-    static atomic_flag is_kept = ATOMIC_FLAG_INIT;
-    if (!atomic_flag_test_and_set(&is_kept))
-        runtime_ref();
-}
-
 /* Short memory in mid-work is a fault like any other: some of it may be queued. */
 static enum gpuaes_status fault(struct device *device, drv_result r)
 {
@@ -214,7 +205,7 @@ SECRET_FRAME static enum gpuaes_status queue_on(struct device *device,
                      : GPUAES_BAD_ARGUMENT;
     if (status == GPUAES_OK) {
         if (capturing != DRV_NOT_CAPTURED)
-            keep_for_graphs();
+            runtime_keep_for_graphs();
         r = kernels_launch_message(device->driver, &device->kernels, &shape, &a,
                                    memory_address(temp), stream);
         status = r == DRV_SUCCESS ? GPUAES_OK : fault(device, r);
@@ -244,23 +235,14 @@ enum gpuaes_status gpuaes_queue(const struct gpuaes_messages *messages, void *te
         return GPUAES_BAD_ARGUMENT;
     if (messages->count == 0)
         return GPUAES_OK;
-    struct device *own = runtime_enter_device(&guard);
-    if (own == NULL)
-        return GPUAES_NOT_READY;
-    /* Of one stream for each thread, the caller names the device, as of the legacy stream. */
-    struct device *its =
-        runtime_device_of_stream(own, stream == DRV_STREAM_PER_THREAD ? NULL : stream, device);
-    enum gpuaes_status status = GPUAES_BAD_ARGUMENT;
-    if (its == NULL) {
+    struct device *its;
+    enum gpuaes_status status = runtime_enter_stream(&guard, stream, device, &its);
+    if (status == GPUAES_BAD_ARGUMENT)
         (void)refuse("stream %p belongs to no device in use", stream);
-    } else if (its == own || device_enter(its)) {
-        status = queue_on(its, messages, temp, temp_bytes, stream);
-        cleanse_stack();
-        if (its != own)
-            device_leave(its);
-    } else {
-        status = GPUAES_FAULT;
-    }
-    runtime_leave_device(&guard, own);
+    if (status != GPUAES_OK)
+        return status;
+    status = queue_on(its, messages, temp, temp_bytes, stream);
+    cleanse_stack();
+    runtime_leave_device(&guard, its);
     return status;
 }

@@ -8,9 +8,9 @@
 
 #include "cuda/aes/aes.h"
 #include "cuda/memory/memory_kind.h"
-#include "cuda/random/device_keys.h"
+#include "cuda/runtime/runtime.h"
 
-enum { ROUNDS = 14, KINDS = GPUAES_RANDOM_BERNOULLI + 1 };
+enum { KEY_BYTES = 32, KINDS = GPUAES_RANDOM_BERNOULLI + 1 };
 
 /* Kinds are numbered as kernels have them. */
 _Static_assert((int)GPUAES_RANDOM_BYTES == RANDOM_BYTES &&
@@ -56,13 +56,6 @@ static size_t element_bytes(const struct gpuaes_random *random)
     return takes_element_bytes(random->kind) ? random->element_bytes : stream_bytes(random);
 }
 
-static int is_bad_key(const struct gpuaes_random *random)
-{
-    const struct gpuaes_device_keys *keys = random->keys;
-    return keys == NULL || keys->decrypts || keys->pairs || keys->rounds != ROUNDS ||
-           random->key >= keys->count;
-}
-
 static int is_bad_number(const struct gpuaes_random *random)
 {
     switch (random->kind) {
@@ -81,7 +74,7 @@ static int is_bad_number(const struct gpuaes_random *random)
 
 static int is_bad(const struct gpuaes_random *random, const void *out)
 {
-    if ((unsigned)random->kind >= KINDS || is_bad_key(random) || is_bad_number(random))
+    if ((unsigned)random->kind >= KINDS || random->key == NULL || is_bad_number(random))
         return 1;
     size_t bytes = element_bytes(random), width = stream_bytes(random);
     if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
@@ -90,24 +83,24 @@ static int is_bad(const struct gpuaes_random *random, const void *out)
            random->first > UINT64_MAX / width || random->count > UINT64_MAX / width - random->first;
 }
 
-static struct random_arguments arguments_of(const struct gpuaes_random *random, drv_ptr out)
+static struct random_arguments arguments_of(const struct gpuaes_random *random, drv_ptr key,
+                                            drv_ptr out)
 {
     const unsigned in_block = GPUAES_BLOCK / stream_bytes(random);
-    const struct gpuaes_device_keys *keys = random->keys;
-    struct random_arguments a = {
-        .out = out,
-        .schedule = device_keys_schedules(keys) + (drv_ptr)random->key * AES_BATCH_KEY_WORDS * 4,
-        .first = random->first % in_block,
-        .end = random->first % in_block + random->count,
-        .kind = is_wide_range(random) ? RANDOM_WIDE_RANGE : (uint32_t)random->kind,
-        .element_bytes = (uint32_t)random->element_bytes,
-        .range = random->range,
-        .low = (uint64_t)random->low,
-        .success = random->success,
-        .scale64 = random->scale,
-        .shift64 = random->shift,
-        .scale32 = (float)random->scale,
-        .shift32 = (float)random->shift};
+    struct random_arguments a = {.out = out,
+                                 .key = key,
+                                 .first = random->first % in_block,
+                                 .end = random->first % in_block + random->count,
+                                 .kind = is_wide_range(random) ? RANDOM_WIDE_RANGE
+                                                               : (uint32_t)random->kind,
+                                 .element_bytes = (uint32_t)random->element_bytes,
+                                 .range = random->range,
+                                 .low = (uint64_t)random->low,
+                                 .success = random->success,
+                                 .scale64 = random->scale,
+                                 .shift64 = random->shift,
+                                 .scale32 = (float)random->scale,
+                                 .shift32 = (float)random->shift};
     unsigned char counter[GPUAES_BLOCK];
     a.blocks = a.end / in_block + (a.end % in_block != 0);
     if (random->kind == GPUAES_RANDOM_BERNOULLI)
@@ -120,32 +113,34 @@ static struct random_arguments arguments_of(const struct gpuaes_random *random, 
 
 /* ---- Queueing ------------------------------------------------------------------------- */
 
-/* Finds memory that the device of the keys reaches by itself. */
-static enum gpuaes_status look(const struct gpuaes_random *random, const void *out,
-                               struct memory *memory)
+/* Finds memory that the device reaches by itself, as kernels see it. */
+static enum gpuaes_status look(struct device *device, const void *p, size_t bytes, drv_ptr *address)
 {
-    struct device *device = random->keys->device;
-    enum gpuaes_status status =
-        memory_look(device, out, random->count * element_bytes(random), memory);
+    struct memory memory;
+    enum gpuaes_status status = memory_look(device, p, bytes, &memory);
     if (status != GPUAES_OK)
         return status;
-    int reached = memory->kind == GPUAES_PINNED ||
-                  (memory->kind == GPUAES_DEVICE && (memory->managed || memory->owner == device));
+    *address = memory.address;
+    int reached = memory.kind == GPUAES_PINNED ||
+                  (memory.kind == GPUAES_DEVICE && (memory.managed || memory.owner == device));
     return reached ? GPUAES_OK : GPUAES_BAD_RANGE;
 }
 
-static enum gpuaes_status queue(const struct gpuaes_random *random, const void *out,
-                                drv_stream stream)
+static enum gpuaes_status queue(struct device *device, const struct gpuaes_random *random,
+                                const void *out, drv_stream stream)
 {
-    struct device *device = random->keys->device;
-    struct memory memory;
-    int capture = DRV_NOT_CAPTURED;
-    enum gpuaes_status status = look(random, out, &memory);
+    drv_ptr key_at, out_at;
+    int capturing = DRV_NOT_CAPTURED;
+    enum gpuaes_status status = look(device, random->key, KEY_BYTES, &key_at);
+    if (status == GPUAES_OK)
+        status = look(device, out, random->count * element_bytes(random), &out_at);
     if (status != GPUAES_OK)
         return status;
-    struct random_arguments arguments = arguments_of(random, memory.address);
+    struct random_arguments arguments = arguments_of(random, key_at, out_at);
     /* Fails for the legacy stream while one that it waits for is captured. */
-    drv_result r = device->driver->stream_is_capturing(stream, &capture);
+    drv_result r = device->driver->stream_is_capturing(stream, &capturing);
+    if (r == DRV_SUCCESS && capturing != DRV_NOT_CAPTURED)
+        runtime_keep_for_graphs();
     if (r == DRV_SUCCESS)
         r = kernels_launch_random(device->driver, &device->kernels, &arguments, stream);
     if (r == DRV_SUCCESS)
@@ -154,19 +149,21 @@ static enum gpuaes_status queue(const struct gpuaes_random *random, const void *
                         r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
 }
 
-enum gpuaes_status gpuaes_random_queue(const struct gpuaes_random *random, void *out, void *stream)
+enum gpuaes_status gpuaes_random_queue(const struct gpuaes_random *random, void *out, void *stream,
+                                       int device)
 {
     struct runtime_guard guard;
+    struct device *its;
     if (random == NULL)
         return GPUAES_BAD_ARGUMENT;
     if (random->count == 0 && (unsigned)random->kind < KINDS)
         return GPUAES_OK;
     if (is_bad(random, out))
         return GPUAES_BAD_ARGUMENT;
-    enum gpuaes_status status = device_keys_enter(random->keys, stream, &guard);
+    enum gpuaes_status status = runtime_enter_stream(&guard, stream, device, &its);
     if (status != GPUAES_OK)
         return status;
-    status = queue(random, out, stream);
-    runtime_leave_device(&guard, random->keys->device);
+    status = queue(its, random, out, stream);
+    runtime_leave_device(&guard, its);
     return status;
 }

@@ -501,6 +501,13 @@ void runtime_unref(void)
     end_use(&runtime.refs);
 }
 
+void runtime_keep_for_graphs(void)
+{
+    static atomic_flag is_kept = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&is_kept))
+        runtime_ref();
+}
+
 /* Until idle devices are being released, or are found not to be idle after all. */
 static void await_transition(void)
 {
@@ -576,6 +583,23 @@ struct device *runtime_enter_device(struct runtime_guard *guard)
         return device;
     runtime_leave(guard);
     return NULL;
+}
+
+enum gpuaes_status runtime_enter_stream(struct runtime_guard *guard, drv_stream stream, int ordinal,
+                                        struct device **device)
+{
+    struct device *own = runtime_enter_device(guard);
+    if (own == NULL)
+        return GPUAES_NOT_READY;
+    *device =
+        runtime_device_of_stream(own, stream == DRV_STREAM_PER_THREAD ? NULL : stream, ordinal);
+    if (*device == own)
+        return GPUAES_OK;
+    device_leave(own);
+    if (*device != NULL && device_enter(*device))
+        return GPUAES_OK;
+    runtime_leave(guard);
+    return *device == NULL ? GPUAES_BAD_ARGUMENT : GPUAES_FAULT;
 }
 
 void runtime_leave_device(struct runtime_guard *guard, struct device *device)

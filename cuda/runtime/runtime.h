@@ -54,9 +54,23 @@ void runtime_leave_device(struct runtime_guard *guard, struct device *device);
 const struct driver *application_enter(struct runtime_guard *guard);
 void application_leave(struct runtime_guard *guard, const struct driver *driver);
 
+/*
+ * Enters the device of a stream of the application for work there; `ordinal` is that of the legacy
+ * stream, and of the one that is another in each thread. Returns OK; NOT_READY; BAD_ARGUMENT for a
+ * stream of no device in use; FAULT. runtime_leave_device() undoes it.
+ */
+enum gpuaes_status runtime_enter_stream(struct runtime_guard *guard, drv_stream stream, int ordinal,
+                                        struct device **device);
+
 /* While referenced, no device is released when idle, because a caller has its memory. */
 void runtime_ref(void);
 void runtime_unref(void);
+
+/*
+ * Call before work becomes part of a CUDA graph, which may run at any time: from then on no device
+ * is released when idle.
+ */
+void runtime_keep_for_graphs(void);
 
 /* The devices in use, by ordinal; how many. For callers that have entered. */
 unsigned runtime_devices(struct device *devices[MAX_DEVICES]);

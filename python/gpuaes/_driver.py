@@ -34,6 +34,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "cuCtxPopCurrent_v2": [POINTER(c_void_p)],
     "cuThreadExchangeStreamCaptureMode": [POINTER(c_int)],
     "cuStreamCreate": [POINTER(c_void_p), c_uint],
+    "cuStreamSynchronize": [c_void_p],
     "cuStreamIsCapturing": [c_void_p, POINTER(c_int)],
     "cuEventCreate": [POINTER(c_void_p), c_uint],
     "cuEventDestroy_v2": [c_void_p],
@@ -256,13 +257,14 @@ def _end() -> None:
 class Context:
     """The primary context of a device, current to the thread within a `with`."""
 
-    __slots__ = ("handle", "_own", "_generation")
+    __slots__ = ("handle", "_own", "_cells", "_generation")
 
     def __init__(self, device: int) -> None:
         handle = c_void_p()
         check(cuda().cuDevicePrimaryCtxRetain(byref(handle), device), f"using device {device}")
         self.handle = handle
         self._own = c_void_p()
+        self._cells: list[int] = []
         self._generation = _fork.generation()
 
     def is_ours(self) -> bool:
@@ -288,6 +290,35 @@ class Context:
             if not self._own and _cuda.cuStreamCreate(byref(self._own), _NON_BLOCKING):
                 return None
             return self._own.value
+
+    def allocate(self, count: int) -> int:
+        address = c_uint64()
+        with self.relaxed():
+            check(_cuda.cuMemAlloc_v2(byref(address), max(count, 1)), f"allocating {count} bytes of device memory")
+        return address.value
+
+    def overwrite(self, address: int, count: int) -> None:
+        """Overwrites memory that no stream uses any more, on a stream of the package: another may be gone."""
+        with self.relaxed():
+            own = self.own_stream() or 0
+            _cuda.cuMemsetD8Async(address, 0, count, own)
+            overwritten = _Mark(self)
+            overwritten.record(own)
+            overwritten.wait()
+
+    def cell(self) -> int:
+        """CELL_BYTES of device memory, which are kept for others when they are given back: to free memory would wait for
+        all work of the device."""
+        with _lock:
+            if not self._cells:
+                address = self.allocate(_CELLS_BYTES)
+                self._cells += range(address, address + _CELLS_BYTES, CELL_BYTES)
+            return self._cells.pop()
+
+    def give_cell(self, address: int) -> None:
+        """Once no stream uses it any more."""
+        self.overwrite(address, CELL_BYTES)
+        self._cells.append(address)
 
 
 _popped = byref(c_void_p())
@@ -366,6 +397,7 @@ class DeviceMemory(Owner):
 # ---- Lanes ---------------------------------------------------------------------------
 
 SLOT_BYTES = 4096
+CELL_BYTES, _CELLS_BYTES = 32, 4096
 _SLOTS_OF_HALF = 16
 _LANES_MOST = 64
 _WORKSPACE_BYTES = 64 << 10
@@ -562,22 +594,30 @@ class Lane(Owner):
                 retire((self,), lambda: self.free(old))
         return self.workspace
 
-    def allocate(self, count: int) -> int:
-        address = c_uint64()
+    def put_secret(self, address: int, count: int) -> int:
+        """Returns a cell with a copy of a secret of the host, which work on any stream may use from now on. It passes a
+        slot, since of other memory the driver would keep a copy, on a stream of the package, which is waited for."""
+        cell, slot = self.context.cell(), self.slot()
         with self.context.relaxed():
-            check(_cuda.cuMemAlloc_v2(byref(address), max(count, 1)), f"allocating {count} bytes of device memory")
-        return address.value
+            own, doing = self.context.own_stream(), "copying a key to the device"
+            if own is None:
+                raise GpuaesError(f"{doing}: the CUDA driver cannot make a stream")
+            try:
+                ctypes.memmove(slot.address, address, count)
+                check(_cuda.cuMemcpyHtoDAsync_v2(cell, slot.address, count, own), doing)
+                check(_cuda.cuStreamSynchronize(own), doing)
+            finally:
+                lib.gpuaes_cleanse(slot.address, count)
+        return cell
+
+    def allocate(self, count: int) -> int:
+        return self.context.allocate(count)
 
     def free(self, address: int, secret: int = 0) -> None:
-        """Frees memory that no stream uses any more; overwrites its first `secret` bytes before, on a stream of the
-        package, since this one may be gone."""
+        """Frees memory that no stream uses any more; overwrites its first `secret` bytes before."""
+        if secret:
+            self.context.overwrite(address, secret)
         with self.context.relaxed():
-            if secret:
-                own = self.context.own_stream() or 0
-                _cuda.cuMemsetD8Async(address, 0, secret, own)
-                overwritten = _Mark(self.context)
-                overwritten.record(own)
-                overwritten.wait()
             _cuda.cuMemFree_v2(address)
 
     def copy(self, to: int, source: int, count: int) -> None:
@@ -623,19 +663,6 @@ class _Remains:
                 self.ring.free()
             if self.workspace:
                 _cuda.cuMemFree_v2(self.workspace)
-
-
-def retire_keys(keys: c_void_p, lanes: list[Lane]) -> None:
-    """Closes keys of a device once the streams on which they were used have passed that.
-
-    The keys are overwritten on a stream of the package: the application may have destroyed its own since, or queued
-    other work there, for which that would wait.
-    """
-
-    def close() -> None:
-        lib.gpuaes_device_keys_close(keys, lanes[0].context.own_stream() if lanes else None)
-
-    retire(lanes, close)
 
 
 def _in_use() -> list[int]:

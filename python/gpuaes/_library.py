@@ -180,8 +180,7 @@ class Random(Structure):
 
     _fields_ = [
         ("kind", c_int),
-        ("keys", c_void_p),
-        ("key", c_uint32),
+        ("key", c_void_p),
         ("counter", c_ubyte * BLOCK),
         ("first", c_uint64),
         ("count", c_size_t),
@@ -216,15 +215,10 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         [c_int, c_void_p, POINTER(GcmState), c_void_p, c_void_p, c_size_t, c_uint, POINTER(Report)],
     ),
     "gpuaes_gcm_hash": (None, [c_void_p, c_void_p, c_void_p, c_size_t]),
-    "gpuaes_device_keys_open": (
-        c_int,
-        [POINTER(c_void_p), c_int, c_void_p, c_size_t, c_size_t, c_void_p, c_int],
-    ),
-    "gpuaes_device_keys_close": (c_int, [c_void_p, c_void_p]),
     "gpuaes_queue_temp_bytes": (c_size_t, [POINTER(Messages)]),
     "gpuaes_queue": (c_int, [POINTER(Messages), c_void_p, c_size_t, c_void_p, c_int]),
     "gpuaes_queue_error": (c_char_p, []),
-    "gpuaes_random_queue": (c_int, [POINTER(Random), c_void_p, c_void_p]),
+    "gpuaes_random_queue": (c_int, [POINTER(Random), c_void_p, c_void_p, c_int]),
     "gpuaes_stream_binding_open": (c_int, [POINTER(c_void_p), c_void_p, c_int]),
     "gpuaes_stream_binding_aes": (
         c_int,

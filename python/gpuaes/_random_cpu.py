@@ -85,7 +85,7 @@ def element_bytes(r: Random) -> int:
 
 
 def fill(stream: Keystream, r: Random, out: int) -> None:
-    """Writes what the struct describes at an address; its keys and counter do not count."""
+    """Writes what the struct describes at an address; its key and counter do not count."""
     if r.kind == RANDOM_BYTES:
         stream.write(r.first, out, r.count)
         return

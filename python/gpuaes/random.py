@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import functools
 import hashlib
 import math
 import operator
@@ -25,7 +26,7 @@ import os
 import struct
 import sys
 import threading
-from ctypes import byref, c_int, c_void_p
+from ctypes import byref, c_int
 from types import TracebackType
 from typing import Any
 
@@ -66,7 +67,7 @@ class Generator(Owner):
     *Tensors* are filled in place: those of PyTorch and CuPy, NumPy's arrays, and what else can be written and has
     `__cuda_array_interface__` or the buffer protocol, in one piece. Methods that end with _ return their tensor. In
     memory of a device work is queued on the current stream of the package, and nothing waits, but the first call on
-    a device, which expands the key there. A stream that is captured into a CUDA graph is refused: each run of the
+    a device, which copies the key there. A stream that is captured into a CUDA graph is refused: each run of the
     graph would give the same numbers.
 
     *Reproducible.* The same seed, or state, and the same calls give the same numbers, wherever the tensors are. Calls
@@ -111,21 +112,21 @@ class Generator(Owner):
     def _take(self, key: SecretBytes, position: int, kind: int) -> None:
         """Begins with a key at a place of its keystream."""
         cpu = _random_cpu.Keystream(key)
-        self._on_device: dict[int, tuple[c_void_p, dict[int, Lane]]] = {}
+        self._on_device: dict[int, tuple[int, dict[int, Lane]]] = {}
         self._key, self._cpu, self._position, self._kind = key, cpu, position, kind
         self._process = _fork.generation()
 
     def _change(self, key: SecretBytes, position: int, kind: int) -> None:
         """The same, and gives up the key before."""
-        old, opened = self._key, self._on_device
+        old, copies = self._key, self._on_device
         self._take(key, position, kind)
-        self._give_up(old, opened)
+        self._give_up(old, copies)
 
     @staticmethod
-    def _give_up(key: SecretBytes, opened: dict[int, tuple[c_void_p, dict[int, Lane]]]) -> None:
+    def _give_up(key: SecretBytes, copies: dict[int, tuple[int, dict[int, Lane]]]) -> None:
         key.close()
-        for keys, lanes in opened.values():
-            _driver.retire_keys(keys, list(lanes.values()))
+        for device, (cell, lanes) in copies.items():
+            _driver.retire(lanes.values(), functools.partial(_driver.context_of(device).give_cell, cell))
 
     def _release(self) -> None:
         with self._lock:
@@ -226,22 +227,18 @@ class Generator(Owner):
                     " expected a call outside of it",
                     _library.BUSY,
                 )
-            r.keys = self._keys_on(lane, key)
+            r.key = self._key_on(lane, key)
             self._reserve(r)
-            _library.check(lib.gpuaes_random_queue(byref(r), memory.address, lane.stream), doing)
+            _library.check(lib.gpuaes_random_queue(byref(r), memory.address, lane.stream, lane.device), doing)
             _memory.hold(lane, memory)
 
-    def _keys_on(self, lane: Lane, key: SecretBytes) -> c_void_p:
-        entry = self._on_device.get(lane.device)
-        if entry is None:
-            keys = c_void_p()
-            status = lib.gpuaes_device_keys_open(
-                byref(keys), _library.CTR, key.address, KEY_BYTES, 1, lane.stream, lane.device
-            )
-            _library.check(status, "expanding a key on the device")
-            entry = self._on_device[lane.device] = keys, {}
-        entry[1][lane.stream] = lane
-        return entry[0]
+    def _key_on(self, lane: Lane, key: SecretBytes) -> int:
+        """The address of a copy of the key in memory of the device."""
+        if lane.device not in self._on_device:
+            self._on_device[lane.device] = lane.put_secret(key.address, KEY_BYTES), {}
+        cell, lanes = self._on_device[lane.device]
+        lanes[lane.stream] = lane
+        return cell
 
     def _check_place(self, memory: Memory) -> None:
         if self._device is None:

@@ -1,15 +1,13 @@
 /*
- * gpuaes_queue() and devices that are released when idle: a graph that captured messages runs after
- * that time as before.
+ * gpuaes_queue(), gpuaes_random_queue() and devices that are released when idle: a graph that
+ * captured their work runs after that time as before.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include <openssl/evp.h>
 
 #include "cuda/gpuaes.h"
-#include "test/support/application.h"
-#include "test/support/providers.h"
-#include "test/support/tap.h"
+#include "test/support/cases.h"
 
 enum { BLOCK = GPUAES_BLOCK, LEN = 100, KEY = 32 };
 
@@ -17,13 +15,15 @@ static struct {
     enum gpuaes_state (*start)(gpuaes_ready_fn *, void *, int);
     enum gpuaes_state (*state)(void);
     enum gpuaes_status (*queue)(const struct gpuaes_messages *, void *, size_t, void *, int);
+    enum gpuaes_status (*random_queue)(const struct gpuaes_random *, void *, void *, int);
     int (*key_expand)(struct gpuaes_key *, const unsigned char *, size_t);
 } lib;
 
 static int find_library(void)
 {
     void *symbols[] = {library_function("gpuaes_start"), library_function("gpuaes_state"),
-                       library_function("gpuaes_queue"), library_function("gpuaes_key_expand")};
+                       library_function("gpuaes_queue"), library_function("gpuaes_random_queue"),
+                       library_function("gpuaes_key_expand")};
     _Static_assert(sizeof symbols == sizeof lib, "a function each");
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
         if (symbols[i] == NULL)
@@ -32,12 +32,14 @@ static int find_library(void)
     return 1;
 }
 
-/* One message of CTR, as it lies in device memory. */
+/* One message of CTR, as it lies in device memory; or random numbers, where the text is zeros. */
 struct memory {
     uint64_t in, out, bytes, iv;
     uint32_t status;
-    unsigned char counter[BLOCK], text[LEN], result[LEN];
+    unsigned char counter[BLOCK], key[KEY], text[LEN], result[LEN];
 };
+
+typedef enum gpuaes_status queue_fn(void);
 
 static struct memory *device, staged;
 static struct gpuaes_key schedule;
@@ -51,24 +53,22 @@ static uint64_t address(const void *p)
 
 static int make(void)
 {
-    unsigned char key[KEY];
     int n;
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    tap_random_bytes(&random_state, key, KEY);
+    tap_random_bytes(&random_state, staged.key, KEY);
     tap_random_bytes(&random_state, staged.counter, BLOCK);
-    tap_random_bytes(&random_state, staged.text, LEN);
     staged.in = address(device->text);
     staged.out = address(device->result);
     staged.bytes = LEN;
     staged.iv = address(device->counter);
-    EVP_EncryptInit_ex(c, EVP_aes_256_ctr(), NULL, key, staged.counter);
+    EVP_EncryptInit_ex(c, EVP_aes_256_ctr(), NULL, staged.key, staged.counter);
     EVP_EncryptUpdate(c, expected, &n, staged.text, LEN);
     EVP_CIPHER_CTX_free(c);
-    lib.key_expand(&schedule, key, KEY);
+    lib.key_expand(&schedule, staged.key, KEY);
     return application_write(DEVICE, device, &staged, sizeof staged);
 }
 
-static enum gpuaes_status queue(void)
+static enum gpuaes_status queue_messages(void)
 {
     const struct gpuaes_messages messages = {.struct_bytes = sizeof messages,
                                              .op = GPUAES_CTR,
@@ -85,10 +85,16 @@ static enum gpuaes_status queue(void)
     return lib.queue(&messages, NULL, 0, stream, 0);
 }
 
+static enum gpuaes_status queue_random(void)
+{
+    struct gpuaes_random random = {.kind = GPUAES_RANDOM_BYTES, .key = device->key, .count = LEN};
+    memcpy(random.counter, staged.counter, BLOCK);
+    return lib.random_queue(&random, device->result, stream, 0);
+}
+
 static int runs(struct application_graph *graph)
 {
     struct memory got;
-    staged.status = 0xee;
     return application_write(DEVICE, device, &staged, sizeof staged) &&
            application_run_graph(graph, stream) && application_wait(stream) &&
            application_read(&got, DEVICE, device, sizeof got) && got.status == GPUAES_OK &&
@@ -103,28 +109,48 @@ static int are_released(int seconds)
     return lib.state() == GPUAES_OFF;
 }
 
-int main(void)
+/* 1, or -1 where there is no GPU. */
+static int check(queue_fn *queue)
 {
     struct application_graph graph = {0};
     tap_random_seed(&random_state);
-    setenv("GPUAES_IDLE_SECONDS", "1", 1);
-    test_providers = providers_load(); /* it brings the library */
-    if (!application_begin(0) || !find_library())
-        return tap_skip_all("there is no GPU");
-    if (lib.start(NULL, NULL, 1) != GPUAES_READY)
-        return tap_skip_all("the GPU does not start");
+    if (!application_begin(0) || !find_library() || lib.start(NULL, NULL, 1) != GPUAES_READY)
+        return -1;
     application.stream_create(&stream, DRV_STREAM_NON_BLOCKING);
     device = (void *)application_alloc(DEVICE, sizeof *device);
-    tap_ok(device != NULL && make() && queue() == GPUAES_OK && application_wait(stream) &&
-               are_released(30) && queue() == GPUAES_NOT_READY,
-           "after messages that are done, idle devices are released");
-    int captured = lib.start(NULL, NULL, 1) == GPUAES_READY && application_begin_capture(stream) &&
-                   queue() == GPUAES_OK && application_make_graph(stream, &graph);
-    tap_ok(captured && runs(&graph), "a graph that captured messages runs");
-    tap_ok(captured && !are_released(3) && runs(&graph), "and after the time of idleness");
+    int right = device != NULL && make() && queue() == GPUAES_OK && application_wait(stream) &&
+                are_released(30) && queue() == GPUAES_NOT_READY;
+    if (!right)
+        tap_diag("idle devices were not released after work that is done");
+    right = right && lib.start(NULL, NULL, 1) == GPUAES_READY &&
+            application_begin_capture(stream) && queue() == GPUAES_OK &&
+            application_make_graph(stream, &graph) && runs(&graph) && !are_released(3) &&
+            runs(&graph);
     application_free_graph(&graph);
     application_free(DEVICE, (void *)device);
     application.stream_destroy(stream);
-    providers_unload(&test_providers);
+    return right;
+}
+
+static int check_messages(void)
+{
+    return check(queue_messages);
+}
+
+static int check_random(void)
+{
+    return check(queue_random);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct case_row cases[] = {
+        {"a graph of messages keeps the devices", "GPUAES_IDLE_SECONDS=1", NULL, check_messages},
+        {"a graph of random numbers keeps the devices", "GPUAES_IDLE_SECONDS=1", NULL,
+         check_random},
+    };
+    if (argc > 1)
+        return case_named(argv[1], cases);
+    cases_check(cases, sizeof cases / sizeof cases[0], 2);
     return tap_done();
 }

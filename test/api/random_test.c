@@ -14,7 +14,7 @@
 #include "cuda/gpuaes.h"
 #include "test/support/cases.h"
 
-enum { BLOCK = GPUAES_BLOCK, KEY = 32, KEYS = 3, GAP = 64 };
+enum { BLOCK = GPUAES_BLOCK, KEY = 32, KEYS = 3, GAP = 64, KEY_OFFSETS = 16 };
 
 static const struct {
     const char *name;
@@ -34,17 +34,12 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static struct {
     enum gpuaes_state (*start)(gpuaes_ready_fn *, void *, int);
-    enum gpuaes_status (*keys_open)(struct gpuaes_device_keys **, enum gpuaes_op, const void *,
-                                    size_t, size_t, void *, int);
-    enum gpuaes_status (*keys_close)(struct gpuaes_device_keys *, void *);
-    enum gpuaes_status (*queue)(const struct gpuaes_random *, void *, void *);
+    enum gpuaes_status (*queue)(const struct gpuaes_random *, void *, void *, int);
 } lib;
 
 static int find_library(void)
 {
-    void *symbols[] = {
-        library_function("gpuaes_start"), library_function("gpuaes_device_keys_open"),
-        library_function("gpuaes_device_keys_close"), library_function("gpuaes_random_queue")};
+    void *symbols[] = {library_function("gpuaes_start"), library_function("gpuaes_random_queue")};
     _Static_assert(sizeof symbols == sizeof lib, "a function each");
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
         if (symbols[i] == NULL)
@@ -55,7 +50,13 @@ static int find_library(void)
 
 static drv_stream stream;
 static unsigned char raw_keys[KEYS][KEY];
-static struct gpuaes_device_keys *keys;
+static unsigned char *keys; /* the same, where the device reaches them */
+
+static unsigned char *put_keys(enum place place, size_t offset)
+{
+    unsigned char *p = application_alloc(place, sizeof raw_keys + KEY_OFFSETS);
+    return p != NULL && application_write(place, p + offset, raw_keys, sizeof raw_keys) ? p : NULL;
+}
 
 /* 1, or -1 where there is no GPU. */
 static int begin(void)
@@ -65,12 +66,13 @@ static int begin(void)
         return -1;
     application.stream_create(&stream, DRV_STREAM_NON_BLOCKING);
     tap_random_bytes(&random_state, raw_keys, sizeof raw_keys);
-    return lib.keys_open(&keys, GPUAES_CTR, raw_keys, KEY, KEYS, stream, 0) == GPUAES_OK;
+    keys = put_keys(DEVICE, 0);
+    return keys != NULL;
 }
 
 static int end(int right)
 {
-    right = lib.keys_close(keys, stream) == GPUAES_OK && right;
+    application_free(DEVICE, keys);
     application.stream_destroy(stream);
     return right;
 }
@@ -98,6 +100,11 @@ static size_t element_bytes(const struct gpuaes_random *r)
     return r->kind >= GPUAES_RANDOM_RANGE ? r->element_bytes : width_of(r);
 }
 
+static const unsigned char *raw_key_of(const struct gpuaes_random *r)
+{
+    return raw_keys[(size_t)((const unsigned char *)r->key - keys) / KEY];
+}
+
 /* Bytes `from` to from + bytes - 1 of the keystream; to be freed. */
 static unsigned char *keystream(const struct gpuaes_random *r, uint64_t from, size_t bytes)
 {
@@ -112,7 +119,7 @@ static unsigned char *keystream(const struct gpuaes_random *r, uint64_t from, si
     }
     unsigned char *zeros = calloc(1, bytes + skip), *stream_bytes = malloc(bytes + skip);
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    EVP_EncryptInit_ex(c, EVP_aes_256_ctr(), NULL, raw_keys[r->key], counter);
+    EVP_EncryptInit_ex(c, EVP_aes_256_ctr(), NULL, raw_key_of(r), counter);
     EVP_EncryptUpdate(c, stream_bytes, &n, zeros, (int)(bytes + skip));
     EVP_CIPHER_CTX_free(c);
     memmove(stream_bytes, stream_bytes + skip, bytes);
@@ -278,7 +285,8 @@ static int runs(const struct gpuaes_random *r, size_t offset)
     unsigned char *device = application_alloc(DEVICE, all + offset);
     memset(got, 0xee, all);
     int right = device != NULL && application_write(DEVICE, device + offset, got, all);
-    enum gpuaes_status status = right ? lib.queue(r, device + offset + GAP, stream) : GPUAES_FAULT;
+    enum gpuaes_status status =
+        right ? lib.queue(r, device + offset + GAP, stream, 0) : GPUAES_FAULT;
     right = status == GPUAES_OK && application_wait(stream) &&
             application_read(got, DEVICE, device + offset, all);
     if (!right)
@@ -292,8 +300,7 @@ static int runs(const struct gpuaes_random *r, size_t offset)
 static struct gpuaes_random random_of(enum gpuaes_random_kind kind, size_t count)
 {
     struct gpuaes_random r = {.kind = kind,
-                              .keys = keys,
-                              .key = (uint32_t)below(KEYS),
+                              .key = keys + below(KEYS) * KEY,
                               .first = below(2) ? below(300) : below((size_t)1 << 40),
                               .count = count,
                               .element_bytes = (size_t)1 << below(4),
@@ -392,10 +399,11 @@ static int check_parts(void)
         struct gpuaes_random r = random_of((enum gpuaes_random_kind)kind, COUNT);
         const size_t bytes = COUNT * element_bytes(&r);
         unsigned char *got = malloc(2 * bytes), *device = application_alloc(DEVICE, 2 * bytes);
-        right = lib.queue(&r, device, stream) == GPUAES_OK;
+        right = lib.queue(&r, device, stream, 0) == GPUAES_OK;
         for (size_t done = 0; done < COUNT && right; done += r.count, r.first += r.count) {
             r.count = 1 + below(COUNT - done < 700 ? COUNT - done : 700);
-            right = lib.queue(&r, device + bytes + done * element_bytes(&r), stream) == GPUAES_OK;
+            right =
+                lib.queue(&r, device + bytes + done * element_bytes(&r), stream, 0) == GPUAES_OK;
         }
         right = right && application_wait(stream) &&
                 application_read(got, DEVICE, device, 2 * bytes) &&
@@ -413,17 +421,16 @@ static int check_moments(void)
 {
     enum { COUNT = 1 << 17 };
     static const unsigned char fixed[KEY] = "a key for moments of numbers....";
-    struct gpuaes_device_keys *own;
     int right = begin();
     if (right < 0)
         return right;
-    if (lib.keys_open(&own, GPUAES_CTR, fixed, KEY, 1, stream, 0) != GPUAES_OK)
+    if (!application_write(DEVICE, keys, fixed, KEY))
         return 0;
     struct gpuaes_random r = {
-        .kind = GPUAES_RANDOM_NORMAL32, .keys = own, .count = COUNT, .scale = 1};
+        .kind = GPUAES_RANDOM_NORMAL32, .key = keys, .count = COUNT, .scale = 1};
     float *got = calloc(COUNT, sizeof *got);
     unsigned char *device = application_alloc(DEVICE, COUNT * sizeof *got);
-    right = lib.queue(&r, device, stream) == GPUAES_OK && application_wait(stream) &&
+    right = lib.queue(&r, device, stream, 0) == GPUAES_OK && application_wait(stream) &&
             application_read(got, DEVICE, device, COUNT * sizeof *got);
     double sums[4] = {0}, products = 0;
     size_t far = 0;
@@ -444,11 +451,10 @@ static int check_moments(void)
             is_near(products, 0, one * sqrt(2)) && is_near(share, 0.0455003, one * 0.2084);
     application_free(DEVICE, device);
     free(got);
-    right = lib.keys_close(own, stream) == GPUAES_OK && right;
     return end(right);
 }
 
-/* A graph writes the same numbers whenever it runs. */
+/* A graph writes the same numbers whenever it runs with the same key, and reads that anew. */
 static int check_graph(void)
 {
     int right = begin();
@@ -458,11 +464,14 @@ static int check_graph(void)
         unsigned char *got = malloc(all), *device = application_alloc(DEVICE, all);
         struct application_graph graph;
         right = application_begin_capture(stream) &&
-                lib.queue(&r, device + GAP, stream) == GPUAES_OK &&
+                lib.queue(&r, device + GAP, stream, 0) == GPUAES_OK &&
                 application_make_graph(stream, &graph);
-        for (int run = 0; run < 2 && right; run++) {
+        for (int run = 0; run < 3 && right; run++) {
             memset(got, 0xee, all);
-            right = application_write(DEVICE, device, got, all) &&
+            if (run == 2)
+                tap_random_bytes(&random_state, raw_keys, sizeof raw_keys);
+            right = application_write(DEVICE, keys, raw_keys, sizeof raw_keys) &&
+                    application_write(DEVICE, device, got, all) &&
                     application_run_graph(&graph, stream) && application_wait(stream) &&
                     application_read(got, DEVICE, device, all) && is_right(&r, got);
         }
@@ -473,44 +482,68 @@ static int check_graph(void)
     return right < 0 ? right : end(right);
 }
 
-/* Keys of the device, and of GCM; pinned and managed memory. */
+/* Keys at any alignment, and in managed and pinned memory; output there. */
 static int check_memory(void)
 {
     int right = begin();
     if (right < 0)
         return right;
-    unsigned char *on_device = application_alloc(DEVICE, sizeof raw_keys);
-    struct gpuaes_device_keys *opened = keys, *others[2] = {NULL, NULL};
-    right =
-        application_write(DEVICE, on_device, raw_keys, sizeof raw_keys) &&
-        lib.keys_open(&others[0], GPUAES_CTR, on_device, KEY, KEYS, stream, 0) == GPUAES_OK &&
-        lib.keys_open(&others[1], GPUAES_GCM_ENCRYPT, raw_keys, KEY, KEYS, stream, 0) == GPUAES_OK;
-    for (int i = 0; i < 2 && right; i++) {
-        keys = others[i];
+    unsigned char *usual = keys;
+    for (size_t offset = 0; offset < KEY_OFFSETS && right; offset++) {
+        unsigned char *moved = put_keys(DEVICE, offset);
+        keys = moved + offset;
         struct gpuaes_random r = random_of(GPUAES_RANDOM_UNIFORM32, 1000);
-        right = runs(&r, 4);
+        right = moved != NULL && runs(&r, 4);
+        application_free(DEVICE, moved);
     }
-    keys = opened;
     for (enum place place = MANAGED; place <= PINNED && right; place++) {
-        struct gpuaes_random r = random_of(GPUAES_RANDOM_BYTES, 1000);
         unsigned char *p = application_alloc(place, 1000 + 2 * (size_t)GAP);
-        if (p == NULL)
+        unsigned char *moved = put_keys(place, 1);
+        if (p == NULL || moved == NULL)
             continue; /* there is no managed memory everywhere */
+        keys = moved + 1;
+        struct gpuaes_random r = random_of(GPUAES_RANDOM_BYTES, 1000);
         memset(p, 0xee, 1000 + 2 * (size_t)GAP);
-        right = lib.queue(&r, p + GAP, stream) == GPUAES_OK && application_wait(stream) &&
+        right = lib.queue(&r, p + GAP, stream, 0) == GPUAES_OK && application_wait(stream) &&
                 is_right(&r, p);
         application_free(place, p);
+        application_free(place, moved);
     }
-    for (int i = 0; i < 2; i++)
-        right = lib.keys_close(others[i], stream) == GPUAES_OK && right;
-    application_free(DEVICE, on_device);
+    keys = usual;
+    return end(right);
+}
+
+/* The key is read in the order of the stream: a copy that is queued before brings it. */
+static int check_order(void)
+{
+    int right = begin();
+    if (right < 0)
+        return right;
+    unsigned char *device = application_alloc(DEVICE, 4096), *got = malloc(4096);
+    memset(got, 0xee, 4096);
+    right = application_write(DEVICE, device, got, 4096);
+    struct gpuaes_random r = random_of(GPUAES_RANDOM_BYTES, 4096 - 2 * GAP);
+    /* The last one stays until the work is done. */
+    for (int i = 0; i < KEYS && right; i++) {
+        r.key = keys;
+        tap_random_bytes(&random_state, raw_keys, sizeof raw_keys);
+        right = application.memcpy_htod_async((drv_ptr)(uintptr_t)keys, raw_keys, sizeof raw_keys,
+                                              stream) == DRV_SUCCESS &&
+                lib.queue(&r, device + GAP, stream, 0) == GPUAES_OK &&
+                application.memset_d8_async((drv_ptr)(uintptr_t)keys, 0, sizeof raw_keys, stream) ==
+                    DRV_SUCCESS &&
+                application_wait(stream) && application_read(got, DEVICE, device, 4096) &&
+                is_right(&r, got);
+    }
+    application_free(DEVICE, device);
+    free(got);
     return end(right);
 }
 
 static int is_refused(const struct gpuaes_random *r, void *out, enum gpuaes_status expected,
                       const char *what)
 {
-    enum gpuaes_status status = lib.queue(r, out, stream);
+    enum gpuaes_status status = lib.queue(r, out, stream, 0);
     if (status != expected)
         tap_diag("%s: status %d instead of %d", what, (int)status, (int)expected);
     return status == expected;
@@ -522,16 +555,9 @@ static int check_refused(void)
     if (right < 0)
         return right;
     unsigned char *device = application_alloc(DEVICE, 4096), *pageable = malloc(4096);
-    struct gpuaes_device_keys *shorter = NULL, *backwards = NULL, *pairs = NULL;
-    right =
-        lib.keys_open(&shorter, GPUAES_CTR, raw_keys, 16, 1, stream, 0) == GPUAES_OK &&
-        lib.keys_open(&backwards, GPUAES_CBC_DECRYPT, raw_keys, KEY, 1, stream, 0) == GPUAES_OK &&
-        lib.keys_open(&pairs, GPUAES_XTS_ENCRYPT, raw_keys, 2 * (size_t)KEY, 1, stream, 0) ==
-            GPUAES_OK;
 #define REFUSED(kind, out, member, value)                                                          \
     do {                                                                                           \
         struct gpuaes_random r = random_of(GPUAES_RANDOM_##kind, 10);                              \
-        r.key = 0; /* which all keys have */                                                       \
         r.first = 0;                                                                               \
         r.element_bytes = 8;                                                                       \
         r.member = value;                                                                          \
@@ -539,20 +565,16 @@ static int check_refused(void)
             is_refused(&r, out, GPUAES_BAD_ARGUMENT, #kind ", " #out ", " #member " " #value);     \
     } while (0)
     REFUSED(BYTES, device, kind, (enum gpuaes_random_kind)KINDS);
-    REFUSED(BYTES, device, keys, NULL);
-    REFUSED(BYTES, device, keys, shorter);
-    REFUSED(BYTES, device, keys, backwards);
-    REFUSED(BYTES, device, keys, pairs);
-    REFUSED(BYTES, device, key, KEYS);
-    REFUSED(BYTES, NULL, key, 0);
+    REFUSED(BYTES, device, key, NULL);
+    REFUSED(BYTES, NULL, key, keys);
     REFUSED(BYTES, device, first, UINT64_MAX - 5);
     REFUSED(UNIFORM64, device, first, UINT64_MAX / 8 - 9);
     REFUSED(UNIFORM64, device, first, UINT64_MAX / 8 + 1);
     REFUSED(RANGE, device, count, SIZE_MAX / 8 + 1);
     REFUSED(RANGE, device, element_bytes, 3);
     REFUSED(RANGE, device, element_bytes, 0);
-    REFUSED(RANGE, device + 4, key, 0);
-    REFUSED(UNIFORM32, device + 2, key, 0);
+    REFUSED(RANGE, device + 4, key, keys);
+    REFUSED(UNIFORM32, device + 2, key, keys);
     REFUSED(UNIFORM32, device, scale, (double)NAN);
     REFUSED(NORMAL64, device, shift, (double)INFINITY);
     REFUSED(UNIFORM32, device, scale, 1e39); /* as a float, it is infinite */
@@ -569,11 +591,15 @@ static int check_refused(void)
     r = random_of(GPUAES_RANDOM_BYTES, 1000);
     right &= is_refused(&r, pageable, GPUAES_BAD_RANGE, "pageable memory");
     right &= is_refused(&r, device + 4000, GPUAES_BAD_RANGE, "past the end of an allocation");
+    r.key = raw_keys;
+    right &= is_refused(&r, device, GPUAES_BAD_RANGE, "a key in pageable memory");
+    r.key = device + 4096 - KEY + 1;
+    right &= is_refused(&r, device, GPUAES_BAD_RANGE, "a key past the end of an allocation");
+    r.key = keys;
+    enum gpuaes_status status = lib.queue(&r, device, NULL, 63);
+    right &= status == GPUAES_BAD_ARGUMENT;
     r.count = 0;
     right &= is_refused(&r, NULL, GPUAES_OK, "nothing to do");
-    right &= lib.keys_close(shorter, stream) == GPUAES_OK &&
-             lib.keys_close(backwards, stream) == GPUAES_OK &&
-             lib.keys_close(pairs, stream) == GPUAES_OK;
     r = random_of(GPUAES_RANDOM_BYTES, 1000);
     right &= runs(&r, 0);
     application_free(DEVICE, device);
@@ -592,7 +618,8 @@ int main(int argc, char **argv)
         {"parts and the whole", NULL, NULL, check_parts},
         {"moments of normal numbers", NULL, NULL, check_moments},
         {"graphs that run twice", NULL, NULL, check_graph},
-        {"keys of device memory and of GCM; managed and pinned memory", NULL, NULL, check_memory},
+        {"keys at any alignment; managed and pinned memory", NULL, NULL, check_memory},
+        {"keys that earlier work of the stream writes", NULL, NULL, check_order},
         {"what is refused", NULL, NULL, check_refused},
     };
     if (argc > 1)

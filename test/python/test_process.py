@@ -129,14 +129,8 @@ def test_streams_that_come_and_go(rng, device_array):
     assert len(_driver._lanes) <= _driver._LANES_MOST
 
 
-def test_keys_are_closed_when_their_stream_is_gone(rng, device_array, monkeypatch):
+def test_keys_are_overwritten_when_their_stream_is_gone(rng, device_array, monkeypatch):
     import device_arrays
-
-    closed, close = [], _library.lib.gpuaes_device_keys_close
-
-    def noted(keys, stream):
-        closed.append(close(keys, stream))
-        return closed[-1]
 
     freed, driver = {}, _driver.cuda()
 
@@ -149,7 +143,8 @@ def test_keys_are_closed_when_their_stream_is_gone(rng, device_array, monkeypatc
             freed[address] = device_arrays.driver().read(address, 96)
         return driver.cuMemFree_v2(address)
 
-    keys, generator = [rng.randbytes(32) for _ in range(3)], Generator()
+    keys, seed = [rng.randbytes(32) for _ in range(3)], rng.randbytes(32)
+    generator = Generator(seed)
     with device_arrays.new_stream() as stream:
         data = [device_array(bytes(100), stream=stream)]
         batch = Batch("GCM", keys, data, encrypt=True, ivs=[bytes(12)], key_numbers=[2])
@@ -158,16 +153,20 @@ def test_keys_are_closed_when_their_stream_is_gone(rng, device_array, monkeypatc
         table = batch._table
         assert device_arrays.driver().read(table, 96) == b"".join(keys)
         generator.random_(device_array(bytes(100), stream=stream))
+        (cell, _) = generator._on_device[0]
+        assert device_arrays.driver().read(cell, 32) == seed
+        slots = _driver._lanes[0, stream].ring.slots
+        assert not any(seed in bytes(slot.buffer) for slot in slots)
         _driver._lanes[0, stream].wait("waiting for the stream")
     while _driver._retired:
         _driver.reap()
-    monkeypatch.setattr(_library.lib, "gpuaes_device_keys_close", noted)
     monkeypatch.setattr(_driver, "_cuda", Watched())
     batch.close()
     generator.close()
     while _driver._retired:
         _driver.reap()
-    assert closed == [_library.OK] and freed == {table: bytes(96)}
+    assert freed == {table: bytes(96)} and device_arrays.driver().read(cell, 32) == bytes(32)
+    assert _driver.context_of(0).cell() == cell
 
 
 def test_streams_that_are_gone_are_left_alone(rng, device_array, monkeypatch):

@@ -105,8 +105,6 @@ struct ghash_powers_arguments {
     uint32_t levels, unused;
 };
 
-enum { AES_BATCH_KEY_WORDS = 60 };
-
 /*
  * Dynamic shared memory in bytes. A table has 256 words, 32 copies each, so that
  * every lane has its own bank. Hybrid: as large, a queue, and for each warp a cache.
@@ -125,34 +123,6 @@ enum {
  * small, two_table, large or hybrid; not every architecture has hybrid, nor has XTS
  * (xts_encrypt, xts_decrypt), whose `iv` is the encrypted tweak of the first block.
  */
-
-/*
- * extern "C" void aes_batch_expand(const struct aes_batch_expand_arguments)
- * Expands `count` keys into as many schedules of AES_BATCH_KEY_WORDS words. Constant
- * time. Any grid, blocks of one dimension.
- */
-struct aes_batch_key {
-    uint32_t words[8];
-    uint32_t rounds, decrypts;
-    uint32_t unused[2];
-};
-struct aes_batch_expand_arguments {
-    uint64_t keys, schedules; /* aligned to 16 */
-    uint32_t count;
-};
-
-/*
- * Keys in device memory: extern "C" void device_keys_gather(const struct device_keys_arguments)
- * Writes what aes_batch_expand reads, of keys that follow each other; of pairs, first the first
- * keys of all of them, then the second ones, which encrypt. Any grid, blocks of one dimension.
- */
-struct device_keys_arguments {
-    uint64_t from;  /* bytes */
-    uint64_t keys;  /* struct aes_batch_key[count] */
-    uint32_t count; /* of keys or of pairs */
-    uint32_t words; /* of a key */
-    uint32_t decrypts, pairs;
-};
 
 /*
  * Messages that arrays in device memory describe: struct gpuaes_messages of gpuaes.h. extern "C"
@@ -248,10 +218,10 @@ struct message_hybrid_arguments {
  * Block `n` of the keystream is counter block `counter` + n, encrypted by AES-256; see enum
  * gpuaes_random_kind for what becomes of it. Elements `first` to `end` - 1 are written, counted
  * from the first one of block 0, in which `first` lies; element `first` goes to `out`. Any grid,
- * blocks of one dimension and whole warps. Shared memory: the tables, and AES_BATCH_KEY_WORDS * 4
- * for the schedule, which is in device memory, so that the driver keeps no copy of it. Timing does
- * not depend on key or numbers: a lane reads tables in its own bank. But for normal numbers: a
- * square root near 0 takes longer.
+ * blocks of one dimension and whole warps. Shared memory: the tables, and RANDOM_KEY_SHARED for the
+ * schedule, which each block of threads makes of the raw key: the driver keeps a copy of
+ * parameters, and none of device memory. Timing does not depend on key or numbers: a lane reads
+ * tables in its own bank. But for normal numbers: a square root near 0 takes longer.
  */
 enum random_kind {
     RANDOM_BYTES,
@@ -263,9 +233,10 @@ enum random_kind {
     RANDOM_BERNOULLI,
     RANDOM_WIDE_RANGE /* RANGE of more than 2^32 integers, of a block each */
 };
+enum { RANDOM_KEY_SHARED = 4 * 60 };
 struct random_arguments {
-    uint64_t out;      /* aligned to an element */
-    uint64_t schedule; /* uint32_t[AES_BATCH_KEY_WORDS], aligned to 16 */
+    uint64_t out; /* aligned to an element */
+    uint64_t key; /* 32 bytes */
     uint64_t blocks;
     uint64_t first, end;
     uint32_t counter[4];    /* as loaded from memory, little-endian words */

@@ -2,13 +2,15 @@
  * Random numbers: the keystream of AES-256-CTR, or what is made of it, written without reading.
  * See struct random_arguments.
  *
- * Round keys come from shared memory. Kernels of CTR have them in parameters, which costs nothing,
- * but the driver keeps a copy of those. A lane takes several blocks at a time, so that a round key
- * is loaded once for all of them: the shared-memory port is what bounds these kernels.
+ * Round keys come from shared memory, where the first warp of each block of threads expands the raw
+ * key. Kernels of CTR have them in parameters, which costs nothing, but the driver keeps a copy of
+ * those. A lane takes several blocks at a time, so that a round key is loaded once for all of them:
+ * the shared-memory port is what bounds these kernels.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "cuda/kernels/aes/aes_modes.cuh"
+#include "cuda/kernels/aes/message/message_key.cuh"
 #include "cuda/kernels/aes/random/random_elements.cuh"
 
 enum { RANDOM_ROUNDS = 14, RANDOM_ROWS = 4 };
@@ -22,14 +24,25 @@ static __device__ __forceinline__ aes_state round_key(const random_schedule &sch
     return to_state(schedule.words[round]);
 }
 
-/* Fills tables and schedule. */
+/* Fills tables and schedule. The lanes of a warp all make it, each by its own copy of the table. */
 template <int TABLES>
 static __device__ __forceinline__ random_schedule begin_random(const random_arguments &a)
 {
     uint4 *words = reinterpret_cast<uint4 *>(shared_words + TABLES * (AES_TABLE_SHARED / 4));
-    if (threadIdx.x < AES_BATCH_KEY_WORDS / 4)
-        words[threadIdx.x] = reinterpret_cast<const uint4 *>(a.schedule)[threadIdx.x];
+    key_words<RANDOM_ROUNDS - 6> key;
+    if (threadIdx.x < LANES)
+        key.load(a.key);                     /* on its way while the tables are filled */
     fill_tables<TABLES>(constant_tables.te); /* with a barrier */
+    if (threadIdx.x < LANES) {
+        const table_sbox<TABLES> sbox = {lane_address()};
+#pragma unroll
+        for (int round = 0; round <= RANDOM_ROUNDS; round++) {
+            key.make(sbox, 4 * round, 4 * round + 4);
+            if (threadIdx.x == 0)
+                words[round] = to_vector(key.round_key(round));
+        }
+    }
+    __syncthreads();
     return {words};
 }
 
