@@ -21,6 +21,7 @@ SAME_TYPE(drv_module, CUmodule);
 SAME_TYPE(drv_function, CUfunction);
 SAME_TYPE(drv_stream, CUstream);
 SAME_TYPE(drv_event, CUevent);
+SAME_TYPE(drv_pool, CUmemoryPool);
 
 /* Enumerations are passed as int. */
 _Static_assert(sizeof(drv_result) == sizeof(CUresult), "CUresult is not an int");
@@ -30,6 +31,18 @@ _Static_assert(sizeof(int) == sizeof(CUpointer_attribute), "CUpointer_attribute 
 _Static_assert(sizeof(int) == sizeof(CUmemorytype), "CUmemorytype is not an int");
 _Static_assert(sizeof(int) == sizeof(CUstreamCaptureMode), "CUstreamCaptureMode is not an int");
 _Static_assert(sizeof(int) == sizeof(CUstreamCaptureStatus), "CUstreamCaptureStatus is not an int");
+
+#define SAME_PLACE(ours, theirs)                                                                   \
+    _Static_assert(offsetof(struct drv_pool_properties, ours) == offsetof(CUmemPoolProps, theirs), \
+                   #ours " is not " #theirs)
+SAME_PLACE(allocation_type, allocType);
+SAME_PLACE(handle_types, handleTypes);
+SAME_PLACE(location_type, location.type);
+SAME_PLACE(location, location.id);
+SAME_PLACE(security_attributes, win32SecurityAttributes);
+_Static_assert(sizeof(struct drv_pool_properties) == sizeof(CUmemPoolProps),
+               "CUmemPoolProps has another size");
+_Static_assert(sizeof(int) == sizeof(CUmemPool_attribute), "CUmemPool_attribute is not an int");
 
 /* ---- Numbers ------------------------------------------------------------ */
 

@@ -29,6 +29,15 @@ typedef struct CUmod_st *drv_module;
 typedef struct CUfunc_st *drv_function;
 typedef struct CUstream_st *drv_stream;
 typedef struct CUevent_st *drv_event;
+typedef struct CUmemPoolHandle_st *drv_pool;
+
+/* CUmemPoolProps */
+struct drv_pool_properties {
+    int allocation_type, handle_types;
+    int location_type, location; /* of a device, its ordinal */
+    void *security_attributes;
+    unsigned char others[64];
+};
 
 /*
  * N(name, number, what it is called in cuda.h): results that are told from other faults,
@@ -76,6 +85,7 @@ typedef struct CUevent_st *drv_event;
       CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)                                       \
     N(DRV_ATTR_RESERVED_SHARED_PER_BLOCK, 111,                                                     \
       CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)                                        \
+    N(DRV_ATTR_MEMORY_POOLS, 115, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)                      \
     N(DRV_COMPUTE_MODE_EXCLUSIVE_PROCESS, 3, CU_COMPUTEMODE_EXCLUSIVE_PROCESS)                     \
     N(DRV_COMPUTE_MODE_PROHIBITED, 2, CU_COMPUTEMODE_PROHIBITED)                                   \
     N(DRV_FUNC_MAX_DYNAMIC_SHARED, 8, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)             \
@@ -92,6 +102,10 @@ typedef struct CUevent_st *drv_event;
     N(DRV_NOT_CAPTURED, 0, CU_STREAM_CAPTURE_STATUS_NONE)                                          \
     N(DRV_CAPTURED, 1, CU_STREAM_CAPTURE_STATUS_ACTIVE)                                            \
     N(DRV_CAPTURED_INVALID, 2, CU_STREAM_CAPTURE_STATUS_INVALIDATED)                               \
+    N(DRV_POOL_PINNED, 1, CU_MEM_ALLOCATION_TYPE_PINNED)                                           \
+    N(DRV_POOL_OF_DEVICE, 1, CU_MEM_LOCATION_TYPE_DEVICE)                                          \
+    N(DRV_POOL_INTERNAL_DEPENDENCIES, 3, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES)        \
+    N(DRV_POOL_RELEASE_THRESHOLD, 4, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)                            \
     N(DRV_STREAM_NON_BLOCKING, 1, CU_STREAM_NON_BLOCKING)                                          \
     N(DRV_EVENT_DISABLE_TIMING, 2, CU_EVENT_DISABLE_TIMING)                                        \
     N(DRV_HOST_ALLOC_PORTABLE, 1, CU_MEMHOSTALLOC_PORTABLE)                                        \
@@ -144,6 +158,13 @@ enum { DRIVER_NUMBERS(DRIVER_NUMBER) };
     F(event_query, cuEventQuery, (drv_event event))                                                \
     F(mem_alloc, cuMemAlloc_v2, (drv_ptr * pointer, size_t bytes))                                 \
     F(mem_free, cuMemFree_v2, (drv_ptr pointer))                                                   \
+    F(mem_pool_create, cuMemPoolCreate,                                                            \
+      (drv_pool * pool, const struct drv_pool_properties *properties))                             \
+    F(mem_pool_destroy, cuMemPoolDestroy, (drv_pool pool))                                         \
+    F(mem_pool_set_attribute, cuMemPoolSetAttribute, (drv_pool pool, int attribute, void *value))  \
+    F(mem_alloc_from_pool_async, cuMemAllocFromPoolAsync,                                          \
+      (drv_ptr * pointer, size_t bytes, drv_pool pool, drv_stream stream))                         \
+    F(mem_free_async, cuMemFreeAsync, (drv_ptr pointer, drv_stream stream))                        \
     F(mem_host_alloc, cuMemHostAlloc, (void **pointer, size_t bytes, unsigned flags))              \
     F(mem_free_host, cuMemFreeHost, (void *pointer))                                               \
     F(mem_host_get_device_pointer, cuMemHostGetDevicePointer_v2,                                   \

@@ -42,10 +42,17 @@ drv_result use_during_captures(drv_stream stream)
 bool take_into_graph(drv_stream stream, const CUstream_st::operation &operation)
 {
     const bool takes = stream->capture == DRV_CAPTURED;
-    stream->nodes += takes;
+    stream->graph.nodes += takes;
     if (takes && operation.work)
-        stream->graph.push_back(operation.work);
+        stream->graph.work.push_back(operation.work);
     return takes;
+}
+
+void clear_graph(emulated_graph &graph)
+{
+    for (const auto &each : graph.memory)
+        free_device_memory(each.first);
+    graph = {};
 }
 
 drv_result query_during_captures(drv_stream stream)
@@ -94,9 +101,17 @@ int emulator_begin_capture(struct CUstream_st *stream)
     if (!stream_exists(stream) || stream->capture != DRV_NOT_CAPTURED)
         return DRV_INVALID_VALUE;
     stream->capture = DRV_CAPTURED;
-    stream->nodes = 0;
-    stream->graph.clear();
     return DRV_SUCCESS;
+}
+
+/* Moves out what was captured; false where that was invalidated, or nothing was. */
+static bool take_graph(drv_stream stream, emulated_graph &graph)
+{
+    const bool is_whole = stream->capture == DRV_CAPTURED;
+    stream->capture = DRV_NOT_CAPTURED;
+    graph = std::move(stream->graph);
+    stream->graph = {};
+    return is_whole;
 }
 
 int emulator_end_capture(struct CUstream_st *stream)
@@ -105,17 +120,32 @@ int emulator_end_capture(struct CUstream_st *stream)
     state_lock lock(state().mutex);
     if (!stream_exists(stream))
         return -1;
-    const int nodes = stream->capture == DRV_CAPTURED ? stream->nodes : -1;
-    stream->capture = DRV_NOT_CAPTURED;
-    return nodes;
+    emulated_graph graph;
+    const bool is_whole = take_graph(stream, graph);
+    const int nodes = graph.nodes;
+    clear_graph(graph);
+    return is_whole ? nodes : -1;
+}
+
+static bool gives_all_back(const emulated_graph &graph)
+{
+    for (const auto &each : graph.memory)
+        if (!each.second)
+            return false;
+    return true;
 }
 
 void *emulator_make_graph(struct CUstream_st *stream)
 {
-    if (emulator_end_capture(stream) < 0)
+    using namespace emulator;
+    state_lock lock(state().mutex);
+    if (!stream_exists(stream))
         return nullptr;
-    emulator::state_lock lock(emulator::state().mutex);
-    return new std::vector<std::function<void()>>(std::move(stream->graph));
+    emulated_graph graph;
+    if (take_graph(stream, graph) && gives_all_back(graph))
+        return new emulated_graph(std::move(graph));
+    clear_graph(graph);
+    return nullptr;
 }
 
 int emulator_run_graph(void *graph, struct CUstream_st *stream)
@@ -124,7 +154,7 @@ int emulator_run_graph(void *graph, struct CUstream_st *stream)
     state_lock lock(state().mutex);
     if (!stream_exists(stream))
         return DRV_INVALID_VALUE;
-    for (const auto &work : *static_cast<std::vector<std::function<void()>> *>(graph)) {
+    for (const auto &work : static_cast<emulated_graph *>(graph)->work) {
         CUstream_st::operation operation;
         operation.work = work;
         enqueue(stream, std::move(operation));
@@ -134,5 +164,11 @@ int emulator_run_graph(void *graph, struct CUstream_st *stream)
 
 void emulator_free_graph(void *graph)
 {
-    delete static_cast<std::vector<std::function<void()>> *>(graph);
+    using namespace emulator;
+    if (!graph)
+        return;
+    state_lock lock(state().mutex);
+    emulated_graph *own = static_cast<emulated_graph *>(graph);
+    clear_graph(*own);
+    delete own;
 }

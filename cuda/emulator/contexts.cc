@@ -38,7 +38,8 @@ bool is_lost(drv_context context)
 
 size_t objects_of(drv_context context)
 {
-    size_t objects = context->streams.size() + context->events.size() + context->modules.size();
+    size_t objects = context->streams.size() + context->events.size() + context->modules.size() +
+                     context->pools.size();
     for (const regions *kind : {&state().device_memory, &state().host_memory})
         for (const auto &each : kind->all)
             objects += each.second.context == context;
@@ -136,6 +137,9 @@ drv_result device_get_attribute(int *value, int attribute, drv_device device)
     case DRV_ATTR_COMPUTE_MODE:
         found = set.compute_mode;
         break;
+    case DRV_ATTR_MEMORY_POOLS:
+        found = set.pools;
+        break;
     case DRV_ATTR_CC_MAJOR:
         found = set.capability / 10;
         break;
@@ -207,6 +211,8 @@ static void end_primary(device_state &own, state_lock &lock)
     for (drv_event each : context->events)
         delete each;
     for (drv_module each : context->modules)
+        delete each;
+    for (drv_pool each : context->pools)
         delete each;
     delete context;
 }

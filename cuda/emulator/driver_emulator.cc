@@ -4,11 +4,12 @@
  *
  * Stricter than a card: a stream or event is used with its own context current;
  * mem_free waits for nothing unless it is told to (frees-wait), so memory must not
- * be in use; fresh memory is filled with 0xA5. Laxer: kernels can reach all memory of the process;
+ * be in use; a pool of which memory is in use is not destroyed; fresh memory is filled with 0xA5.
+ * Laxer: kernels can reach all memory of the process;
  * __launch_bounds__ is not checked; blocks of a grid run one after another, so
  * a kernel in which blocks wait for each other hangs; races in shared memory
  * do not show; a capture of a graph does not spread to other streams by events,
- * and forbids other threads nothing.
+ * and forbids other threads nothing; memory of a pool can be used from the call on.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

@@ -34,6 +34,13 @@ struct emulated_mark {
 };
 using mark_pointer = std::shared_ptr<emulated_mark>;
 
+/* What a stream is captured into: its work, and the memory that it takes. */
+struct emulated_graph {
+    int nodes = 0;
+    std::vector<std::function<void()>> work;
+    std::map<uintptr_t, bool> memory; /* begin: whether it is given back */
+};
+
 struct CUstream_st {
     struct operation {
         std::function<void()> work; /* may be empty */
@@ -50,8 +57,7 @@ struct CUstream_st {
     bool finished = false; /* the worker has ended */
     bool blocking = true;  /* ordered by the legacy stream */
     int capture = DRV_NOT_CAPTURED;
-    int nodes = 0;                            /* of the graph that it is captured into, */
-    std::vector<std::function<void()>> graph; /* and the work of them */
+    emulated_graph graph;
     pthread_t worker;
 };
 
@@ -65,6 +71,10 @@ struct CUfunc_st {
     drv_module module;
     const emulator::kernel *kernel;
     unsigned dynamic_shared_limit;
+};
+
+struct CUmemPoolHandle_st {
+    drv_context context;
 };
 
 struct CUmod_st {
@@ -82,6 +92,7 @@ struct CUctx_st {
     std::vector<drv_stream> closed_streams; /* destroyed, perhaps still at work */
     std::set<drv_event> events;
     std::set<drv_module> modules;
+    std::set<drv_pool> pools;
 };
 
 namespace emulator
@@ -105,6 +116,7 @@ struct options {
     unsigned capability = 90;
     unsigned driver = 13000;
     unsigned compute_mode = 0;
+    unsigned pools = 1;
     unsigned memory_mib[MAX_DEVICES];
     unsigned pinned_mib = 0; /* 0: unlimited */
     unsigned nodriver = 0;
@@ -146,6 +158,7 @@ struct region {
     size_t bytes;
     memory_kind kind;
     drv_context context;
+    drv_pool pool = nullptr; /* that it is of, outside of graphs */
 };
 
 /* Ranges of memory that do not overlap, by their first byte. */
@@ -206,7 +219,7 @@ void take_time(state_lock &lock, unsigned ms);
 /* True if the context's device is lost; NULL: if all devices are. */
 bool is_lost(drv_context context);
 
-/* Streams, events, modules and memory of a context; needs the lock. */
+/* Streams, events, modules, pools and memory of a context; needs the lock. */
 size_t objects_of(drv_context context);
 
 /* ---- streams.cc: all need the lock ------------------------------------------------ */
@@ -236,7 +249,12 @@ bool take_into_graph(drv_stream stream, const CUstream_st::operation &operation)
 drv_result query_during_captures(drv_stream stream);
 drv_result query_during_captures(drv_event event);
 
+/* Forgets a graph, and frees its memory. */
+void clear_graph(emulated_graph &graph);
+
 /* ---- memory.cc: need the lock ------------------------------------------------------- */
+
+void free_device_memory(uintptr_t begin); /* if there is any */
 
 void free_memory_of(drv_context context);
 void forbid_pinned_memory(); /* from now on the process ends where it touches any */

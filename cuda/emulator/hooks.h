@@ -15,6 +15,7 @@
  *   driver=NNNNN        the CUDA that the driver is for: 12040 is 12.4. It refuses images of
  *                       kernels that a toolkit of a later major version compiled  (13000)
  *   compute-mode=N      COMPUTE_MODE                                (0)
+ *   pools=0|1           MEMORY_POOLS_SUPPORTED; without, no pool can be made  (1)
  *   memory=MIB[:MIB...] memory of each device; the last is for the rest  (1024)
  *   pinned=MIB          host memory that can be pinned              (unlimited)
  *   register=all|anonymous|none  what mem_host_register accepts: every mapping
@@ -111,7 +112,8 @@ EMULATOR_API int emulator_end_capture(struct CUstream_st *stream);
 
 /*
  * Ends a capture as emulator_end_capture() does, and keeps what was captured; null where it was
- * invalidated. Each run queues that work again, what it has read from the host being that of the
+ * invalidated, and where memory was taken from a pool and not given back: it could run once only.
+ * Each run queues that work again, what it has read from the host being that of the
  * capture. To be freed when no run is under way.
  */
 EMULATOR_API void *emulator_make_graph(struct CUstream_st *stream);
@@ -128,7 +130,7 @@ EMULATOR_API size_t emulator_device_bytes(void);
 EMULATOR_API size_t emulator_pinned_bytes(void);
 
 /*
- * What the process holds of the driver now: streams, events, modules, ranges of device
+ * What the process holds of the driver now: streams, events, modules, pools, ranges of device
  * memory and of pinned memory, of all contexts.
  */
 EMULATOR_API size_t emulator_objects(void);

@@ -80,7 +80,8 @@ static const region *find_region(uintptr_t address)
 
 /* ---- Device memory ----------------------------------------------------------------- */
 
-static drv_result allocate_device(void **allocated, size_t bytes, memory_kind kind)
+static drv_result allocate_device(void **allocated, size_t bytes, memory_kind kind,
+                                  drv_pool pool = nullptr)
 {
     drv_context context = current_context();
     if (!context)
@@ -96,7 +97,7 @@ static drv_result allocate_device(void **allocated, size_t bytes, memory_kind ki
     memset(*allocated, FRESH, bytes);
     (void)VALGRIND_MAKE_MEM_UNDEFINED(*allocated, bytes);
     const uintptr_t begin = address_of(*allocated);
-    state().device_memory.all[begin] = {begin, bytes, kind, context};
+    state().device_memory.all[begin] = {begin, bytes, kind, context, pool};
     device.memory_used += bytes;
     return DRV_SUCCESS;
 }
@@ -140,6 +141,111 @@ drv_result mem_free(drv_ptr pointer)
     if (!found || found->begin != pointer)
         return DRV_INVALID_VALUE;
     release_device(*found);
+    return DRV_SUCCESS;
+}
+
+void free_device_memory(uintptr_t begin)
+{
+    const region *found = state().device_memory.at(begin);
+    if (found && found->begin == begin)
+        release_device(*found);
+}
+
+/* ---- Memory in the order of streams ------------------------------------------------------ */
+
+drv_result mem_pool_create(drv_pool *pool, const struct drv_pool_properties *properties)
+{
+    state_lock lock(state().mutex);
+    drv_context context = current_context();
+    if (!context)
+        return DRV_INVALID_CONTEXT;
+    if (!pool || !properties || properties->allocation_type != DRV_POOL_PINNED ||
+        properties->location_type != DRV_POOL_OF_DEVICE ||
+        properties->location != context->device || properties->handle_types)
+        return DRV_INVALID_VALUE;
+    if (!state().options.pools)
+        return DRV_NOT_SUPPORTED;
+    *pool = new CUmemPoolHandle_st{context};
+    context->pools.insert(*pool);
+    return DRV_SUCCESS;
+}
+
+/* Stricter than a card, where memory that is in use goes later. */
+drv_result mem_pool_destroy(drv_pool pool)
+{
+    state_lock lock(state().mutex);
+    drv_context context = current_context();
+    if (!context)
+        return DRV_INVALID_CONTEXT;
+    if (!context->pools.count(pool))
+        return DRV_INVALID_VALUE;
+    for (const auto &each : state().device_memory.all)
+        if (each.second.pool == pool)
+            return DRV_INVALID_VALUE;
+    context->pools.erase(pool);
+    delete pool;
+    return DRV_SUCCESS;
+}
+
+/* There is nothing to keep, and no stream that waits for another. */
+drv_result mem_pool_set_attribute(drv_pool pool, int attribute, void *value)
+{
+    state_lock lock(state().mutex);
+    drv_context context = current_context();
+    if (!context)
+        return DRV_INVALID_CONTEXT;
+    const bool is_known =
+        attribute == DRV_POOL_RELEASE_THRESHOLD || attribute == DRV_POOL_INTERNAL_DEPENDENCIES;
+    return context->pools.count(pool) && is_known && value ? DRV_SUCCESS : DRV_INVALID_VALUE;
+}
+
+/* In a graph the memory is the graph's, whose runs find anything in it. */
+drv_result mem_alloc_from_pool_async(drv_ptr *pointer, size_t bytes, drv_pool pool,
+                                     drv_stream stream)
+{
+    state_lock lock(state().mutex);
+    drv_result error = find_stream(stream, &stream);
+    if (error)
+        return error;
+    if (!pointer || !stream->context->pools.count(pool))
+        return DRV_INVALID_VALUE;
+    const bool is_captured = stream->capture == DRV_CAPTURED;
+    void *allocated;
+    error = allocate_device(&allocated, bytes, memory_kind::device, is_captured ? nullptr : pool);
+    if (error)
+        return error;
+    *pointer = address_of(allocated);
+    if (!is_captured)
+        return DRV_SUCCESS;
+    stream->graph.memory[address_of(allocated)] = false;
+    CUstream_st::operation fresh;
+    fresh.work = [allocated, bytes] { memset(allocated, FRESH, bytes); };
+    enqueue(stream, std::move(fresh));
+    return DRV_SUCCESS;
+}
+
+drv_result mem_free_async(drv_ptr pointer, drv_stream stream)
+{
+    state_lock lock(state().mutex);
+    drv_result error = find_stream(stream, &stream);
+    if (error)
+        return error;
+    CUstream_st::operation gone;
+    if (stream->capture == DRV_CAPTURED) {
+        auto own = stream->graph.memory.find(pointer);
+        if (own == stream->graph.memory.end() || own->second)
+            return DRV_INVALID_VALUE;
+        own->second = true;
+    } else {
+        const region *found = state().device_memory.at(pointer);
+        if (!found || found->begin != pointer || !found->pool)
+            return DRV_INVALID_VALUE;
+        gone.work = [pointer] {
+            state_lock inner(state().mutex);
+            free_device_memory(pointer);
+        };
+    }
+    enqueue(stream, std::move(gone));
     return DRV_SUCCESS;
 }
 

@@ -103,6 +103,7 @@ static void parse_item(options &parsed, const std::string &item)
                    {"capability", &options::capability},
                    {"driver", &options::driver},
                    {"compute-mode", &options::compute_mode},
+                   {"pools", &options::pools},
                    {"pinned", &options::pinned_mib},
                    {"nodriver", &options::nodriver},
                    {"in-use", &options::in_use},

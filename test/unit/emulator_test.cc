@@ -382,6 +382,60 @@ static void test_memory()
     is(static_cast<long long>(emulator_contexts()), 1, "and that there is a context");
 }
 
+static void test_pools()
+{
+    fixture f("memory=1,kernel-us=20000");
+    struct drv_pool_properties properties = {DRV_POOL_PINNED, 0, DRV_POOL_OF_DEVICE, 1,
+                                             nullptr,         {}};
+    drv_pool pool;
+    drv_ptr memory, more;
+    is(cuda.mem_pool_create(&pool, &properties), DRV_INVALID_VALUE, "a pool of another device");
+    properties.location = 0;
+    is(cuda.mem_pool_create(&pool, &properties), 0, "a pool");
+    const size_t objects = emulator_objects(), bytes = emulator_device_bytes();
+    is(cuda.mem_alloc_from_pool_async(&memory, 4096, pool, f.stream), 0, "memory of a pool");
+    is(cuda.mem_alloc_from_pool_async(&more, 1 << 20, pool, f.stream), DRV_OUT_OF_MEMORY,
+       "ends as other memory does");
+    is(cuda.mem_pool_destroy(pool), DRV_INVALID_VALUE, "while it is in use the pool stays");
+    f.words()[0] = 7;
+    f.launch("test_add", 1, 1, 0, 1, 1);
+    is(cuda.mem_free_async(memory + 1, f.stream), DRV_INVALID_VALUE, "the middle is not freed");
+    is(cuda.mem_free_async(f.memory, f.stream), DRV_INVALID_VALUE, "nor is other memory");
+    is(cuda.mem_free_async(memory, f.stream), 0, "memory is freed");
+    ok(emulator_objects() == objects + 1, "but not before the work that is queued");
+    f.wait();
+    ok(emulator_objects() == objects && emulator_device_bytes() == bytes, "and then it is");
+    is(emulator_begin_capture(f.stream), 0, "in a graph");
+    cuda.mem_alloc_from_pool_async(&memory, 4096, pool, f.stream);
+    cuda.memset_d8_async(memory, 1, 4096, f.stream);
+    is(cuda.mem_free_async(f.memory, f.stream), DRV_INVALID_VALUE, "other memory is not freed");
+    ok(!emulator_make_graph(f.stream) && emulator_objects() == objects,
+       "memory that is not given back makes no graph");
+    emulator_begin_capture(f.stream);
+    cuda.mem_alloc_from_pool_async(&memory, 4096, pool, f.stream);
+    cuda.mem_free_async(memory, f.stream);
+    is(emulator_end_capture(f.stream), 2, "two nodes");
+    emulator_begin_capture(f.stream);
+    cuda.mem_alloc_from_pool_async(&memory, 4096, pool, f.stream);
+    cuda.memcpy_dtod_async(f.memory, memory, 4, f.stream);
+    cuda.memset_d8_async(memory, 1, 4096, f.stream);
+    cuda.mem_free_async(memory, f.stream);
+    void *graph = emulator_make_graph(f.stream);
+    for (int run = 0; run < 2; run++) {
+        f.words()[0] = 0;
+        is(emulator_run_graph(graph, f.stream), 0, "a graph runs");
+        f.wait();
+        ok(f.words()[0] == 0xA5A5A5A5, "and finds what was never written");
+    }
+    ok(emulator_objects() == objects + 1, "its memory is kept");
+    emulator_free_graph(graph);
+    ok(emulator_objects() == objects, "until the graph is freed");
+    is(cuda.mem_pool_destroy(pool), 0, "and the pool is destroyed");
+    is(cuda.mem_alloc_from_pool_async(&memory, 4096, pool, f.stream), DRV_INVALID_VALUE, "once");
+    emulator_configure("pools=0");
+    is(cuda.mem_pool_create(&pool, &properties), DRV_NOT_SUPPORTED, "not every driver has pools");
+}
+
 static void test_frees()
 {
     fixture f("frees-wait=1,kernel-us=20000");
@@ -532,6 +586,7 @@ int main()
     test_launch_cost();
     test_streams();
     test_memory();
+    test_pools();
     test_frees();
     test_reset();
     test_idle_kernels();
