@@ -48,7 +48,7 @@ struct work {
     const struct shape *shape;
     struct gpuaes_messages messages;
     struct gpuaes_key key, tweak_key;
-    struct buffer table, temp;
+    struct buffer table;
     unsigned char *host; /* what was copied to the table; its statuses are those read last */
     size_t total;        /* bytes of text */
     size_t calls;        /* in a turn */
@@ -202,7 +202,7 @@ static int is_xts(const struct work *w)
 
 static void queue(const struct work *w)
 {
-    call_check(gpuaes_queue(&w->messages, w->temp.p, w->temp.bytes, w->stream, 0), "gpuaes_queue");
+    call_check(gpuaes_queue(&w->messages, NULL, 0, w->stream, 0), "gpuaes_queue");
 }
 
 static void one_call(struct work *w)
@@ -270,9 +270,6 @@ static int work_open(struct work *w, const struct memory *m)
     name_columns(&w->messages, w->table.p, is_gcm(w), w->shape->keys);
     describe(w, m);
     take_keys(w);
-    w->temp = buffer_take(DEVICE, gpuaes_queue_temp_bytes(&w->messages));
-    if (w->temp.p == NULL)
-        return 0;
     int back = w->mode == &gcm_decrypt;
     w->one = call_make(w->mode->op, 256, back ? m->out.p : m->in.p, back ? m->in.p : m->out.p,
                        w->total / GPUAES_BLOCK * GPUAES_BLOCK);
@@ -283,7 +280,6 @@ static int work_open(struct work *w, const struct memory *m)
 
 static void work_close(struct work *w)
 {
-    buffer_give(&w->temp);
     buffer_give(&w->table);
     free(w->host);
 }

@@ -621,9 +621,9 @@ struct gpuaes_messages {
 
 /*
  * Returns how much temporary memory gpuaes_queue() takes at most for messages like these, on any
- * device: some 44 bytes for a message, of CBC decryption 64 MiB more at most. `op`, `count` and
- * max_bytes are looked at. Returns 0 for no messages, and for what is out of its range, of which
- * gpuaes_queue_error() then tells.
+ * device, for callers that give it: some 44 bytes for a message, of CBC decryption 64 MiB more at
+ * most. `op`, `count` and max_bytes are looked at. Returns 0 for no messages, and for what is out
+ * of its range, of which gpuaes_queue_error() then tells.
  */
 GPUAES_API size_t gpuaes_queue_temp_bytes(const struct gpuaes_messages *messages);
 
@@ -632,19 +632,26 @@ GPUAES_API size_t gpuaes_queue_temp_bytes(const struct gpuaes_messages *messages
  * in use; NULL is the legacy default stream of `device`, CUDA's ordinal, which is ignored
  * otherwise, but for CU_STREAM_PER_THREAD. Does not wait, but that the first GCM of a device waits
  * for its self-test, and not for the stream. The host's work does not depend on the number of
- * messages. The struct is not needed after the return. Several threads may queue at once, each with
- * its own `temp`: device memory, aligned to 256, of which small work needs none. What it holds
+ * messages. The struct is not needed after the return. Several threads may queue at once.
+ *
+ * With a `temp` of NULL, for which temp_bytes is 0, the library takes temporary memory from a pool
+ * of its own in the order of the stream (cuMemAllocFromPoolAsync()), and gives it back behind the
+ * work; the pool keeps it for later calls until the devices are released. A driver without memory
+ * pools, as that of some virtual GPUs (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED), is no place for
+ * that: BAD_ARGUMENT, but for small work, which needs none. Else `temp` is device memory, aligned
+ * to 256, which no other work uses until the stream has passed this. What temporary memory holds
  * afterwards is no secret.
  *
  * The stream may be captured into a CUDA graph, whose runs then read the arrays anew, and use the
- * same temporary memory: one after the other. From the first such capture on, no device is released
- * when idle.
+ * same temporary memory: one after the other. Without `temp` the graph has nodes that allocate and
+ * free, for which CUDA allows one instance of the graph at a time, and no copy of it. From the
+ * first such capture on, no device is released when idle.
  *
  * Returns OK when all is queued; NOT_READY, also where devices were released when idle;
  * BAD_ARGUMENT, with nothing queued, and with a sentence in gpuaes_queue_error(); NO_MEMORY, with
- * nothing queued, where the self-test lacks it; BUSY for the legacy stream, where that would
- * invalidate a capture; FAULT, also where the device had been lost before: some of it may be queued
- * then.
+ * nothing queued, where the pool or the self-test lacks it; BUSY for the legacy stream, where that
+ * would invalidate a capture; FAULT, also where the device had been lost before: some of it may be
+ * queued then.
  *
  * Timing does not depend on data, keys or tags.
  */

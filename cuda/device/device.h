@@ -33,7 +33,8 @@ struct device {
     struct gpuaes_device_info info;
     struct stream_sets stream_sets;
     struct memory_pool pool;
-    atomic_int use; /* enum device_use; see runtime.c */
+    drv_pool stream_pool; /* temporary memory of work on streams; NULL: the driver has no pools */
+    atomic_int use;       /* enum device_use; see runtime.c */
     device_lost_fn *on_lost;
 };
 

@@ -179,8 +179,44 @@ static enum gpuaes_status fault(struct device *device, drv_result r)
     return device_fault(device, "queueing messages", r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
 }
 
+static int check_temp(const struct device *device, const struct message_shape *shape,
+                      const void *temp, size_t temp_bytes)
+{
+    if (!shape->is_planned)
+        return 1;
+    if (temp == NULL)
+        return device->stream_pool != NULL ||
+               refuse("temp is NULL; expected device memory, as device %d has no memory pools",
+                      device->ordinal);
+    if (memory_address(temp) % ALIGNMENT != 0)
+        return refuse("temp is %p; expected device memory aligned to 256", temp);
+    return temp_bytes >= shape->temp_bytes ||
+           refuse("temp_bytes is %zu; expected %zu", temp_bytes, shape->temp_bytes);
+}
+
+/* Without `temp`, memory of the device's pool is taken and given back in the order of the stream.
+ */
+static enum gpuaes_status launch(struct device *device, const struct message_shape *shape,
+                                 struct message_arguments *a, const void *temp, drv_stream stream)
+{
+    const struct driver *d = device->driver;
+    const int takes = shape->is_planned && temp == NULL;
+    drv_ptr address = memory_address(temp);
+    drv_result r = DRV_SUCCESS, freed = DRV_SUCCESS;
+    if (takes)
+        r = d->mem_alloc_from_pool_async(&address, shape->temp_bytes, device->stream_pool, stream);
+    if (r != DRV_SUCCESS)
+        return device_fault(device, "cuMemAllocFromPoolAsync", r);
+    r = kernels_launch_message(d, &device->kernels, shape, a, address, stream);
+    if (takes)
+        freed = d->mem_free_async(address, stream);
+    if (r == DRV_SUCCESS)
+        r = freed;
+    return r == DRV_SUCCESS ? GPUAES_OK : fault(device, r);
+}
+
 SECRET_FRAME static enum gpuaes_status queue_on(struct device *device,
-                                                const struct gpuaes_messages *m, void *temp,
+                                                const struct gpuaes_messages *m, const void *temp,
                                                 size_t temp_bytes, drv_stream stream)
 {
     struct message_arguments a;
@@ -194,21 +230,11 @@ SECRET_FRAME static enum gpuaes_status queue_on(struct device *device,
     fill_arguments(&a, m);
     const struct message_shape shape =
         kernels_message_shape(&device->kernels, m->op, rounds_of(m), &a);
-    enum gpuaes_status status = GPUAES_OK;
-    if (shape.is_planned && (memory_address(temp) % ALIGNMENT != 0 || temp == NULL))
-        status = refuse("temp is %p; expected device memory aligned to 256", temp)
-                     ? GPUAES_OK
-                     : GPUAES_BAD_ARGUMENT;
-    else if (shape.is_planned && temp_bytes < shape.temp_bytes)
-        status = refuse("temp_bytes is %zu; expected %zu", temp_bytes, shape.temp_bytes)
-                     ? GPUAES_OK
-                     : GPUAES_BAD_ARGUMENT;
-    if (status == GPUAES_OK) {
+    enum gpuaes_status status = GPUAES_BAD_ARGUMENT;
+    if (check_temp(device, &shape, temp, temp_bytes)) {
         if (capturing != DRV_NOT_CAPTURED)
             runtime_keep_for_graphs();
-        r = kernels_launch_message(device->driver, &device->kernels, &shape, &a,
-                                   memory_address(temp), stream);
-        status = r == DRV_SUCCESS ? GPUAES_OK : fault(device, r);
+        status = launch(device, &shape, &a, temp, stream);
     }
     gpuaes_cleanse(&a, sizeof a);
     return status;
@@ -233,6 +259,10 @@ enum gpuaes_status gpuaes_queue(const struct gpuaes_messages *messages, void *te
     if (!is_given(messages) || !check_sizes(messages) || !check_keys(messages) ||
         !check_arrays(messages))
         return GPUAES_BAD_ARGUMENT;
+    if (temp == NULL && temp_bytes != 0) {
+        (void)refuse("temp is NULL and temp_bytes is %zu; expected memory, or 0", temp_bytes);
+        return GPUAES_BAD_ARGUMENT;
+    }
     if (messages->count == 0)
         return GPUAES_OK;
     struct device *its;

@@ -73,7 +73,6 @@ def start():
     gpuaes = ctypes.CDLL(os.environ.get("GPUAES_LIBRARY", "libgpuaes.so.0"))
     for name in "gpuaes_status_text", "gpuaes_reason", "gpuaes_queue_error":
         getattr(gpuaes, name).restype = c_char_p
-    gpuaes.gpuaes_queue_temp_bytes.restype = c_size_t
     device, context = c_int(), c_void_p()
     check_cuda(cuda.cuInit(0), "cuInit")
     check_cuda(cuda.cuDeviceGet(byref(device), 0), "cuDeviceGet")
@@ -209,8 +208,7 @@ class Image:
             iv_bytes=len(ivs[0]), tag_bytes=0 if op == CTR else TAG,
             out=arrays["in_"].address, **{name: memory.address for name, memory in arrays.items()},
         )
-        temp = DeviceMemory(gpuaes.gpuaes_queue_temp_bytes(byref(messages)))
-        status = gpuaes.gpuaes_queue(byref(messages), c_void_p(temp.address), c_size_t(temp.size), None, 0)
+        status = gpuaes.gpuaes_queue(byref(messages), None, c_size_t(0), None, 0)
         if status == BAD_ARGUMENT:
             raise Refused(f"decryption: {gpuaes.gpuaes_queue_error().decode()}")
         check(status, "decryption")

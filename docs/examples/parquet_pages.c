@@ -108,17 +108,6 @@ static void reserve(struct work *work, size_t size)
     work->size = size;
 }
 
-static void reserve_temp(struct work *work)
-{
-    size_t bytes = gpuaes_queue_temp_bytes(&work->messages);
-
-    if (bytes <= work->temp_bytes)
-        return;
-    device_free(work->temp);
-    work->temp = device_alloc(bytes);
-    work->temp_bytes = bytes;
-}
-
 /* Chooses the modules whose keys have this size. Returns their number. */
 static size_t choose(struct work *work, const struct keys *keys, size_t key_bytes,
                      const struct module *modules, size_t n, size_t stride)
@@ -184,7 +173,6 @@ static void describe_call(struct work *work, const struct file *file, enum gpuae
         if (module->count > messages->max_bytes)
             messages->max_bytes = module->count;
     }
-    reserve_temp(work);
     copy_to_device(arrays.device, arrays.host, arrays.used);
 }
 
@@ -204,8 +192,7 @@ unsigned describe(struct work work[KEY_SIZES], const struct file *file, enum gpu
 
 void queue(const struct work *work)
 {
-    enum gpuaes_status status =
-        gpuaes_queue(&work->messages, work->temp, work->temp_bytes, NULL, 0);
+    enum gpuaes_status status = gpuaes_queue(&work->messages, NULL, 0, NULL, 0);
 
     if (status == GPUAES_BAD_ARGUMENT)
         fail("decryption: %s", gpuaes_queue_error());
@@ -229,7 +216,6 @@ void free_work(struct work *work)
 {
     gpuaes_pinned_free(work->host, work->size);
     device_free(work->device);
-    device_free(work->temp);
     free(work->modules);
     *work = (struct work){0};
 }

@@ -86,8 +86,8 @@ void check_header(const struct file *file, const struct module *header, unsigned
 struct work {
     struct gpuaes_messages messages;
     const struct module **modules; /* one for each message */
-    unsigned char *host, *device, *temp;
-    size_t size, temp_bytes;
+    unsigned char *host, *device;
+    size_t size;
     uint32_t *status; /* on the host */
 };
 

@@ -131,11 +131,13 @@ struct test {
     unsigned char *staged; /* what goes there */
     struct gpuaes_messages batch;
     struct gpuaes_key schedule[2]; /* of ONE_KEY; of XTS that of tweaks */
+    int gives_temp;                /* temporary memory of its own */
     unsigned char *temp;
     size_t temp_bytes;
 };
 
 static drv_stream stream;
+static int has_pools; /* the driver has, for temporary memory that is not given */
 
 static size_t min_size(size_t a, size_t b)
 {
@@ -457,6 +459,16 @@ static void make_keys(struct test *t, int bad)
     }
 }
 
+/* For messages as they are now. */
+static int take_temp(struct test *t)
+{
+    if (t->temp != NULL)
+        application_free(DEVICE, t->temp);
+    t->temp_bytes = t->gives_temp ? lib.temp_bytes(&t->batch) : 0;
+    t->temp = t->gives_temp ? application_alloc(DEVICE, t->temp_bytes) : NULL;
+    return !t->gives_temp || t->temp != NULL;
+}
+
 /* 1 if all memory could be had. `t` has what is not computed here. */
 static int make(struct test *t, int bad, int wrong)
 {
@@ -483,9 +495,7 @@ static int make(struct test *t, int bad, int wrong)
         return 0;
     fill(t, wrong);
     fill_batch(t);
-    t->temp_bytes = lib.temp_bytes(&t->batch);
-    t->temp = application_alloc(DEVICE, t->temp_bytes);
-    return t->temp != NULL;
+    return take_temp(t);
 }
 
 static void unmake(struct test *t)
@@ -570,7 +580,8 @@ static struct test test_of(int row, size_t count, size_t max_bytes, size_t keys)
                          .iv_bytes = !ops[row].is_gcm ? BLOCK
                                      : below(2)       ? 12
                                                       : 1 + below(60),
-                         .tag_bytes = tags[below(9)]};
+                         .tag_bytes = tags[below(9)],
+                         .gives_temp = !has_pools || below(2) == 0};
 }
 
 /* ---- Tests
@@ -602,11 +613,8 @@ static void test_sizes(void)
             small.in_place = t.in_place;
             right = make(&small, 0, 1);
             small.batch.max_bytes = is_xts(row) ? GPUAES_QUEUE_UNIT_BYTES : GPUAES_QUEUE_BYTES;
-            application_free(DEVICE, small.temp);
-            small.temp_bytes = lib.temp_bytes(&small.batch);
-            small.temp = application_alloc(DEVICE, small.temp_bytes);
             right =
-                right && small.temp != NULL && upload(&small) && queue(&small) && is_right(&small);
+                right && take_temp(&small) && upload(&small) && queue(&small) && is_right(&small);
             unmake(&small);
         }
         tap_ok(right, "%s: long messages, and such as may be long", ops[row].name);
@@ -732,6 +740,7 @@ static void test_graph(void)
     for (int row = CTR_ROW; row < OPS; row++) {
         struct test t = test_of(row, 400, 1500, 9);
         struct application_graph graph = {0};
+        t.gives_temp = !has_pools || row % 2 == 0;
         int right = make(&t, 0, 1);
         const size_t room = t.text_bytes;
         right = right && application_begin_capture(stream) && queue(&t) &&
@@ -747,6 +756,41 @@ static void test_graph(void)
         application_free_graph(&graph);
         unmake(&t);
     }
+}
+
+/*
+ * Temporary memory of the device's pool is taken and given back in the order of a stream: calls
+ * that follow each other on a stream, and those of another one, which have to wait for nothing.
+ */
+static void test_pools(void)
+{
+    enum { CALLS = 8 };
+    struct test t[CALLS];
+    drv_stream first = stream, second;
+    int right = 1;
+    if (!has_pools) {
+        tap_skip("the driver has no memory pools");
+        return;
+    }
+    application.stream_create(&second, DRV_STREAM_NON_BLOCKING);
+    for (int i = 0; i < CALLS; i++) {
+        t[i] = test_of(i % OPS, 300, 3000, 1 + below(KEYS_MOST));
+        t[i].gives_temp = 0;
+        right = make(&t[i], 0, 1) && upload(&t[i]) && right;
+    }
+    for (int i = 0; i < CALLS && right; i++) {
+        stream = i % 3 == 1 ? second : first;
+        right = queue(&t[i]);
+    }
+    for (int i = 0; i < CALLS; i++) {
+        stream = i % 3 == 1 ? second : first;
+        right = right && is_right(&t[i]);
+    }
+    for (int i = 0; i < CALLS; i++)
+        unmake(&t[i]);
+    stream = first;
+    application.stream_destroy(second);
+    tap_ok(right, "calls that follow each other take temporary memory of a pool");
 }
 
 /* Refused, with a sentence that begins with the name of the member. */
@@ -766,12 +810,10 @@ static int refused(const struct test *t, const struct gpuaes_messages *batch, co
 static void test_refused(void)
 {
     struct test t = test_of(GCM_ENCRYPT, 200, 5000, 3);
+    t.gives_temp = 1;
     int right = make(&t, 0, 0) && upload(&t);
     t.batch.max_bytes = GPUAES_QUEUE_BYTES; /* so that a card takes temporary memory, too */
-    t.temp_bytes = lib.temp_bytes(&t.batch);
-    application_free(DEVICE, t.temp);
-    t.temp = application_alloc(DEVICE, t.temp_bytes);
-    tap_ok(right && t.temp != NULL, "messages to spoil");
+    tap_ok(right && take_temp(&t), "messages to spoil");
     REFUSED(struct_bytes, 8, "a struct of another size");
     REFUSED(op, (enum gpuaes_op)GPUAES_ALL_OPS, "an operation that there is not");
     REFUSED(key_bytes, 17, "keys of 17 bytes");
@@ -801,11 +843,15 @@ static void test_refused(void)
     batch.key = &other;
     batch.key_table = NULL;
     tap_ok(refused(&t, &batch, "key->rounds is 11"), "refused: a schedule of 11 rounds");
-    tap_ok(lib.queue(NULL, t.temp, t.temp_bytes, stream, 0) == GPUAES_BAD_ARGUMENT &&
-               lib.queue(&t.batch, NULL, t.temp_bytes, stream, 0) == GPUAES_BAD_ARGUMENT &&
-               lib.queue(&t.batch, t.temp, 100, stream, 0) == GPUAES_BAD_ARGUMENT &&
-               lib.queue(&t.batch, t.temp + 16, t.temp_bytes, stream, 0) == GPUAES_BAD_ARGUMENT,
-           "refused: no messages; temporary memory that is none, small or not aligned");
+    tap_ok(
+        lib.queue(NULL, t.temp, t.temp_bytes, stream, 0) == GPUAES_BAD_ARGUMENT &&
+            lib.queue(&t.batch, NULL, t.temp_bytes, stream, 0) == GPUAES_BAD_ARGUMENT &&
+            lib.queue(&t.batch, t.temp, 100, stream, 0) == GPUAES_BAD_ARGUMENT &&
+            lib.queue(&t.batch, t.temp + 16, t.temp_bytes, stream, 0) == GPUAES_BAD_ARGUMENT,
+        "refused: no messages; temporary memory that is none but has a size, small or not aligned");
+    enum gpuaes_status status = lib.queue(&t.batch, NULL, 0, stream, 0);
+    tap_ok(status == (has_pools ? GPUAES_OK : GPUAES_BAD_ARGUMENT),
+           "temporary memory need not be given, where the driver has pools");
     tap_ok(lib.queue(&t.batch, t.temp, t.temp_bytes, NULL, 77) == GPUAES_BAD_ARGUMENT,
            "refused: the legacy stream of a device that there is not");
     batch = t.batch;
@@ -890,6 +936,7 @@ static void test_secrets(void)
         for (size_t iv_bytes = 12; iv_bytes <= BLOCK; iv_bytes += 4) {
             struct test t = test_of(row, 300, 3000, 1);
             t.iv_bytes = iv_bytes;
+            t.gives_temp = 1;
             int right = make(&t, 0, 1) && upload(&t) && queue(&t) && is_right(&t);
             tap_ok(right && !temp_has_secret(&t),
                    "%s, IVs of %zu bytes: no secret stays in the temporary memory", ops[row].name,
@@ -903,6 +950,7 @@ static void test_tweaks(void)
 {
     for (int row = XTS_ENCRYPT; row < OPS; row++) {
         struct test t = test_of(row, 300, 3000, 1);
+        t.gives_temp = 1;
         int n, right = make(&t, 0, 1) && upload(&t) && queue(&t) && is_right(&t);
         const size_t key_bytes = aes_key_bytes(&t);
         unsigned char *left = malloc(t.temp_bytes), tweak[BLOCK];
@@ -929,6 +977,7 @@ int main(void)
     if (lib.start(NULL, NULL, 1) != GPUAES_READY)
         return tap_skip_all("the GPU does not start");
     application.stream_create(&stream, DRV_STREAM_NON_BLOCKING);
+    application.device_get_attribute(&has_pools, DRV_ATTR_MEMORY_POOLS, 0);
     test_random();
     test_sizes();
     test_known();
@@ -938,6 +987,7 @@ int main(void)
     test_options();
     test_order();
     test_graph();
+    test_pools();
     test_refused();
     test_refused_xts();
     test_secrets();

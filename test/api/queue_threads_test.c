@@ -1,7 +1,7 @@
 /*
- * gpuaes_queue() by several threads at once, each with a stream, temporary memory and arrays of its
- * own: all begin with the first GCM of the device, and each learns of its own arguments what is
- * wrong with them.
+ * gpuaes_queue() by several threads at once, each with a stream and arrays of its own, and
+ * temporary memory of the device's pool: all begin with the first GCM of the device, and each
+ * learns of its own arguments what is wrong with them.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -24,8 +24,6 @@ struct memory {
 struct worker {
     pthread_t thread;
     struct memory *memory;
-    unsigned char *temp;
-    size_t temp_bytes;
     drv_stream stream;
     unsigned char key[KEY], expected[COUNT][LEN], tags[COUNT][TAG];
     int right;
@@ -67,7 +65,7 @@ static struct gpuaes_messages messages_of(const struct worker *w, const struct g
 
 static int prepare(struct worker *w)
 {
-    drv_ptr memory, temp;
+    drv_ptr memory;
     if (application.mem_alloc(&memory, sizeof *w->memory) != DRV_SUCCESS ||
         application.stream_create(&w->stream, DRV_STREAM_NON_BLOCKING) != DRV_SUCCESS)
         return 0;
@@ -83,11 +81,6 @@ static int prepare(struct worker *w)
         m->tag[i] = m->tags[i];
     }
     expect_messages(w);
-    const struct gpuaes_messages messages = messages_of(w, NULL);
-    w->temp_bytes = gpuaes_queue_temp_bytes(&messages);
-    if (application.mem_alloc(&temp, w->temp_bytes) != DRV_SUCCESS)
-        return 0;
-    w->temp = (unsigned char *)(uintptr_t)temp;
     return 1;
 }
 
@@ -108,10 +101,10 @@ static int run_round(struct worker *w)
     struct gpuaes_messages messages = messages_of(w, &key);
     memset(w->memory->status, 0xee, sizeof w->memory->status);
     memset(w->memory->result, 0, sizeof w->memory->result);
-    if (gpuaes_queue(&messages, w->temp, w->temp_bytes, w->stream, 0) != GPUAES_OK)
+    if (gpuaes_queue(&messages, NULL, 0, w->stream, 0) != GPUAES_OK)
         return 0;
     messages.tag_bytes = 20 + (size_t)(w - workers);
-    if (gpuaes_queue(&messages, w->temp, w->temp_bytes, w->stream, 0) != GPUAES_BAD_ARGUMENT)
+    if (gpuaes_queue(&messages, NULL, 0, w->stream, 0) != GPUAES_BAD_ARGUMENT)
         return 0;
     while (application.stream_query(w->stream) == DRV_NOT_READY)
         usleep(100);

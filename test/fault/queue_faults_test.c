@@ -1,7 +1,8 @@
 /*
  * gpuaes_queue() while every function of the driver fails, once, at each of its calls, or the
  * device is lost there: what it says is true, what is reported as queued is right unless the device
- * fails, and what went wrong once can be repeated.
+ * fails, where memory is short nothing is queued, and what went wrong once can be repeated.
+ * Temporary memory comes from the device's pool, and all of it goes back.
  *
  * A lost device is lost for good, so each fault is a child of its own. A child without a fault
  * counts the calls. GPUAES_TEST_EVERY=N takes one of N faults, by the seed others in each run
@@ -52,8 +53,6 @@ struct test {
     const struct row *row;
     struct memory *memory;
     unsigned char keys[KEYS][KEY], expected[COUNT][LEN], tags[COUNT][TAG];
-    unsigned char *temp;
-    size_t temp_bytes;
     drv_stream stream;
 };
 
@@ -180,30 +179,34 @@ static struct gpuaes_messages messages_of(const struct test *t, struct gpuaes_ke
     return messages;
 }
 
+static int is_untouched(const struct test *t)
+{
+    for (size_t i = 0; i < t->row->count; i++)
+        if (t->memory->status[i] != 0xee)
+            return 0;
+    return 1;
+}
+
 /* 1 if what the call says is true. */
 static int run_queue(struct test *t)
 {
     struct gpuaes_key schedule;
     const struct gpuaes_messages messages = messages_of(t, &schedule);
-    trial->queued = gpuaes_queue(&messages, t->temp, t->temp_bytes, t->stream, 0);
+    trial->queued = gpuaes_queue(&messages, NULL, 0, t->stream, 0);
     const int failed = wait_for(t->stream) != DRV_SUCCESS;
-    return trial->queued != GPUAES_OK || failed || is_right(t);
+    if (trial->queued == GPUAES_OK)
+        return failed || is_right(t);
+    return trial->queued == GPUAES_FAULT || is_untouched(t);
 }
 
 static int prepare(struct test *t)
 {
-    drv_ptr memory, temp = 0;
-    struct gpuaes_key schedule;
+    drv_ptr memory;
     if (application.mem_alloc(&memory, sizeof *t->memory) != DRV_SUCCESS ||
         application.stream_create(&t->stream, DRV_STREAM_NON_BLOCKING) != DRV_SUCCESS)
         return 0;
     t->memory = (struct memory *)(uintptr_t)memory;
     fill(t);
-    const struct gpuaes_messages messages = messages_of(t, &schedule);
-    t->temp_bytes = gpuaes_queue_temp_bytes(&messages);
-    if (application.mem_alloc(&temp, t->temp_bytes) != DRV_SUCCESS)
-        return 0;
-    t->temp = (unsigned char *)(uintptr_t)temp;
     return 1;
 }
 
@@ -225,6 +228,7 @@ static int run_fault(const void *argument)
     if (!prepare(&t))
         return 2;
     emulator_configure(f->options);
+    size_t before = emulator_device_bytes();
     int right = run_queue(&t);
     for (unsigned i = 0; i < FUNCTIONS; i++)
         trial->calls[i] = emulator_calls(functions[i]);
@@ -234,7 +238,9 @@ static int run_fault(const void *argument)
     /* What was short once is there again. */
     if (right && first.queued != GPUAES_FAULT && gpuaes_state() == GPUAES_READY) {
         fill(&t);
-        right = run_queue(&t) && trial->queued == GPUAES_OK && is_right(&t);
+        right = run_queue(&t) && trial->queued == GPUAES_OK && is_right(&t) &&
+                (strstr(f->options, "lost") != NULL || is_gcm(t.row) ||
+                 emulator_device_bytes() == before);
     }
     *trial = first;
     return right ? 0 : 3;
@@ -302,6 +308,35 @@ static void check_row(const struct row *r)
            "%s: %u faults, of which %u are told", r->name, count.tried, count.failed);
 }
 
+/* A driver without pools: what needs temporary memory is given some. */
+static int run_without_pools(const void *argument)
+{
+    static struct test t;
+    struct gpuaes_key schedule;
+    drv_ptr temp;
+    emulator_configure("pools=0");
+    if (!starts_with(NULL))
+        return 1;
+    become_an_application(0);
+    t.row = argument;
+    if (!prepare(&t))
+        return 2;
+    struct gpuaes_messages messages = messages_of(&t, &schedule);
+    const size_t bytes = gpuaes_queue_temp_bytes(&messages);
+    if (gpuaes_queue(&messages, NULL, 0, t.stream, 0) != GPUAES_BAD_ARGUMENT ||
+        strncmp(gpuaes_queue_error(), "temp is NULL", 12) != 0 || !is_untouched(&t))
+        return 3;
+    if (application.mem_alloc(&temp, bytes) != DRV_SUCCESS ||
+        gpuaes_queue(&messages, (void *)(uintptr_t)temp, bytes, t.stream, 0) != GPUAES_OK ||
+        wait_for(t.stream) != DRV_SUCCESS || !is_right(&t))
+        return 4;
+    messages.count = 1;
+    return gpuaes_queue(&messages, NULL, 0, t.stream, 0) == GPUAES_OK &&
+                   wait_for(t.stream) == DRV_SUCCESS
+               ? 0
+               : 5;
+}
+
 int main(void)
 {
     trial = mmap(NULL, sizeof *trial, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -312,5 +347,6 @@ int main(void)
     turn = tap_random_below(&random_state, step);
     for (size_t i = 0; i < ROWS; i++)
         check_row(&rows[i]);
+    child_ok(run_without_pools, &rows[1], "without memory pools, temporary memory must be given");
     return tap_done();
 }

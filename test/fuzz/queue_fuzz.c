@@ -297,7 +297,9 @@ static void run_call(struct call *c)
     const size_t temp_bytes = gpuaes_queue_temp_bytes(&c->messages);
     if (temp_bytes > TEMP)
         found("%zu bytes of temporary memory", temp_bytes);
-    enum gpuaes_status status = gpuaes_queue(&c->messages, temp, temp_bytes, stream, 0);
+    const int gives = c->messages.count % 2 != 0;
+    enum gpuaes_status status =
+        gpuaes_queue(&c->messages, gives ? temp : NULL, gives ? temp_bytes : 0, stream, 0);
     if (status != (c->is_right ? GPUAES_OK : GPUAES_BAD_ARGUMENT))
         found("op %d, %zu messages: %s, %s", c->messages.op, c->messages.count,
               gpuaes_status_text(status), gpuaes_queue_error());
