@@ -26,9 +26,11 @@ from .errors import GpuaesError
 
 # From cuda.h.
 _MEMORY_TYPE, _ORDINAL, _EVENT_QUIET, _RELAXED, _NON_BLOCKING, _NOT_READY = 2, 9, 2, 2, 1, 600
+_MEMORY_POOLS = 115
 
 _PROTOTYPES: dict[str, list[Any]] = {
     "cuDeviceGetCount": [POINTER(c_int)],
+    "cuDeviceGetAttribute": [POINTER(c_int), c_int, c_int],
     "cuDevicePrimaryCtxRetain": [POINTER(c_void_p), c_int],
     "cuCtxPushCurrent_v2": [c_void_p],
     "cuCtxPopCurrent_v2": [POINTER(c_void_p)],
@@ -255,14 +257,17 @@ def _end() -> None:
 
 
 class Context:
-    """The primary context of a device, current to the thread within a `with`."""
+    """The primary context of a device, current to the thread within a `with`. `has_pools`: gpuaes_queue() takes
+    temporary memory by itself, which some virtual GPUs cannot do."""
 
-    __slots__ = ("handle", "_own", "_cells", "_generation")
+    __slots__ = ("handle", "has_pools", "_own", "_cells", "_generation")
 
     def __init__(self, device: int) -> None:
         handle = c_void_p()
         check(cuda().cuDevicePrimaryCtxRetain(byref(handle), device), f"using device {device}")
-        self.handle = handle
+        pools = c_int()
+        check(_cuda.cuDeviceGetAttribute(byref(pools), _MEMORY_POOLS, device), f"asking device {device}")
+        self.handle, self.has_pools = handle, bool(pools.value)
         self._own = c_void_p()
         self._cells: list[int] = []
         self._generation = _fork.generation()
@@ -400,7 +405,6 @@ SLOT_BYTES = 4096
 CELL_BYTES, _CELLS_BYTES = 32, 4096
 _SLOTS_OF_HALF = 16
 _LANES_MOST = 64
-_WORKSPACE_BYTES = 64 << 10
 
 
 class Slot:
@@ -497,7 +501,7 @@ class Lane(Owner):
         self.context = context_of(device)
         self.tail: _Tail | None = None
         self.lock = threading.RLock()
-        self.workspace, self.workspace_bytes = 0, 0
+        self.cell = 0
         self.ring: _Ring | None = None
         self._capturing = c_int()
         self._capturing_reference = byref(self._capturing)
@@ -584,15 +588,10 @@ class Lane(Owner):
         if not passed:
             self.wait("waiting for earlier work of the stream")
 
-    def scratch(self, count: int) -> int:
-        """Device memory of `count` bytes or more, aligned to 256, which all work of the stream shares in its order."""
-        if self.workspace_bytes < count:
-            bytes_ = max(count, 2 * self.workspace_bytes, _WORKSPACE_BYTES)
-            address, old = self.allocate(bytes_), self.workspace
-            self.workspace, self.workspace_bytes = address, bytes_
-            if old:
-                retire((self,), lambda: self.free(old))
-        return self.workspace
+    def own_cell(self) -> int:
+        """CELL_BYTES of device memory, which all work of the stream shares in its order."""
+        self.cell = self.cell or self.context.cell()
+        return self.cell
 
     def put_secret(self, address: int, count: int) -> int:
         """Returns a cell with a copy of a secret of the host, which work on any stream may use from now on. It passes a
@@ -653,7 +652,7 @@ class _Remains:
 
     def __init__(self, gone: Lane) -> None:
         self.context, self.stream, self.owner = gone.context, gone.stream, gone.owner
-        self.binding, self.ring, self.workspace = gone.binding, gone.ring, gone.workspace
+        self.binding, self.ring, self.cell = gone.binding, gone.ring, gone.cell
         self.tail = gone.tail
 
     def free_all(self) -> None:
@@ -661,8 +660,8 @@ class _Remains:
         with self.context.relaxed():
             if self.ring is not None:
                 self.ring.free()
-            if self.workspace:
-                _cuda.cuMemFree_v2(self.workspace)
+        if self.cell:
+            self.context.give_cell(self.cell)
 
 
 def _in_use() -> list[int]:

@@ -3,7 +3,8 @@ other.
 
 On device memory a message is *queued* (gpuaes_queue): the device makes the tag, so that encryption does not wait. One
 of more than QUEUE_MOST bytes goes by the *binding* of the stream (gpuaes_stream_binding_gcm): its kernels for one long
-text gain more than the wait for its hash, which comes to the host, costs.
+text gain more than the wait for its hash, which comes to the host, costs. So does one that needs temporary memory, where
+the driver has no pools for that.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
@@ -28,6 +29,7 @@ from .errors import GpuaesError
 
 TAG_BYTES = 16
 QUEUE_MOST = 64 << 20
+QUEUE_MOST_WITHOUT_POOLS = 16 << 10  # needs no temporary memory on any device
 
 # What of a message lies in a slot of its lane, for the device to read: arrays of one element of 8 bytes each, the
 # status, the nonce, of at most 128 bytes, and the additional data.
@@ -220,8 +222,8 @@ def run_on_device(
     keys: GcmKeys, encrypt: bool, nonce: bytes, aad: Aad, data: Memory, out: Memory, count: int, tag: int
 ) -> bool:
     """Queues a message on the stream of `data`, whose first `count` bytes are the text; `tag` is an address in
-    memory of the device. Encryption waits where the message has more than QUEUE_MOST bytes, or more additional data
-    than a slot takes; decryption waits, and returns False where the tag is wrong. `out` of a decryption that has
+    memory of the device. Encryption waits where the message is too long to be queued, or has more additional data than
+    a slot takes; decryption waits, and returns False where the tag is wrong. `out` of a decryption that has
     begun and then fails in any way is zeros, unless the device cannot write any more."""
     lane = _driver.lane(data.device or 0, data.stream, data.stream_owner)
     doing = "encrypting with GCM" if encrypt else "decrypting with GCM"
@@ -231,7 +233,8 @@ def run_on_device(
         lane.refuse_capture(doing)
         if not encrypt:
             _refuse_lost(lane, keys, doing)
-        run = _run_queue if count <= QUEUE_MOST and aad[1] <= AAD_IN_SLOT else _run_binding
+        most = QUEUE_MOST if lane.context.has_pools else QUEUE_MOST_WITHOUT_POOLS
+        run = _run_queue if count <= most and aad[1] <= AAD_IN_SLOT else _run_binding
         authentic = run(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
         _memory.hold(lane, data, out)
         return authentic
@@ -289,8 +292,7 @@ def _run_queue(
     messages.key = keys.address  # GcmKey begins with the schedule
     messages.max_bytes = count
     messages.iv_bytes = len(nonce)
-    temp_bytes = lib.gpuaes_queue_temp_bytes(messages)
-    status = lib.gpuaes_queue(messages, lane.scratch(temp_bytes), temp_bytes, lane.stream, lane.device)
+    status = lib.gpuaes_queue(messages, None, 0, lane.stream, lane.device)
     if encrypt or status not in (OK, _library.FAULT):
         _library.check_queue(status, doing)
         return True

@@ -97,7 +97,7 @@ class Batch(Owner):
         nothing but its own message, in the same place.
         """
         self._key, self._tweak_key = _library.Key(), _library.Key()
-        self._table = self._pinned = self._key_bytes = self._arrays = self._temp = 0
+        self._table = self._pinned = self._key_bytes = self._arrays = self._temp = self._temp_bytes = 0
         self._lanes: dict[int, _driver.Lane] = {}
         if (mode, bool(encrypt)) not in _OPS:
             raise ValueError(f"mode is {mode!r}: expected CTR, ECB, CBC, GCM or XTS")
@@ -317,8 +317,9 @@ class Batch(Owner):
         self._owners.append((status, tags))
         used = [*parts, *targets, status, *(where for _, where, _ in pointers if isinstance(where, Memory))]
         self._memories = [memory.owner for memory in used if isinstance(memory.owner, Owner)]
-        self._temp_bytes = lib.gpuaes_queue_temp_bytes(batch)
-        self._temp = lane.allocate(self._temp_bytes)
+        if not lane.context.has_pools:
+            self._temp_bytes = lib.gpuaes_queue_temp_bytes(batch)
+            self._temp = lane.allocate(self._temp_bytes)
         self._sent = (ctypes.c_char * len(blob.data)).from_buffer(blob.data)
         with lane:
             lane.refuse_capture("describing a batch")

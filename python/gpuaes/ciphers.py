@@ -445,7 +445,7 @@ class CipherContext(Owner):
 
     def _part_of_block(self, lane: Lane, position: int, source: int, out: int, count: int) -> None:
         """CTR of bytes within a block: in a whole block of the lane's own, which is overwritten."""
-        block = lane.scratch(BLOCK)
+        block = lane.own_cell()
         at = block + position % BLOCK
         lane.copy(at, source, count)
         self._queue(lane, self._counter(position), block, block, BLOCK)

@@ -485,3 +485,36 @@ def test_two_devices(which, device_array):
     assert said == [
         f"refused: out is in memory of device {1 - i}: expected memory of device {i}, where the data is" for i in (0, 1)
     ]
+
+
+POOLS = """
+import device_arrays, gpuaes, messages
+from gpuaes import Batch, _driver
+from gpuaes.aead import AESGCM
+gpuaes.start([0])
+key, aes, texts = bytes(range(32)), AESGCM(bytes(range(32))), [bytes([i]) * (100 + i) for i in range(200)]
+for i, count in enumerate((100, 16 << 10, (16 << 10) + 1, 300000)):
+    text, nonce = bytes(count), i.to_bytes(12, "big")
+    sealed = aes.encrypt(nonce, device_arrays.DeviceArray.of(text))
+    assert sealed.tobytes() == messages.sealed(key, nonce, text)
+    assert aes.decrypt(nonce, sealed).tobytes() == text
+ivs = [i.to_bytes(12, "little") for i in range(len(texts))]
+data = [device_arrays.DeviceArray.of(text) for text in texts]
+batch = Batch("GCM", key, data, encrypt=True, ivs=ivs)
+batch.queue()
+batch.check()
+tags = batch.tags.tobytes()
+for i, (text, out) in enumerate(zip(texts, batch.out)):
+    assert out.tobytes() + tags[16 * i : 16 * i + 16] == messages.sealed(key, ivs[i], text)
+print(_driver.context_of(0).has_pools, bool(batch._temp))
+"""
+
+
+@pytest.mark.parametrize("pools", [0, 1])
+def test_temporary_memory(pools, device_array):
+    """Also where the driver has no memory pools."""
+    device_array(b"")
+    if not pools and not hasattr(_library.lib, "emulator_configure"):
+        pytest.skip("the driver has what it has")
+    said = messages.run_python(POOLS, GPUAES_EMULATOR=f"pools={pools}").split()
+    assert said == [str(bool(pools)), str(not pools)]
