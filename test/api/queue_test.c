@@ -121,6 +121,7 @@ struct test {
     size_t key_bytes, keys, count, max_bytes, iv_bytes, tag_bytes;
     const struct xts_vector *const *vectors; /* one for each message, if not NULL */
     int mostly_short;
+    int gives_temp; /* temporary memory of its own */
     struct message *message;
     unsigned char *key;             /* keys * key_bytes */
     size_t text_bytes;              /* of a region */
@@ -131,7 +132,6 @@ struct test {
     unsigned char *staged; /* what goes there */
     struct gpuaes_messages batch;
     struct gpuaes_key schedule[2]; /* of ONE_KEY; of XTS that of tweaks */
-    int gives_temp;                /* temporary memory of its own */
     unsigned char *temp;
     size_t temp_bytes;
 };
@@ -953,7 +953,7 @@ static void test_tweaks(void)
         t.gives_temp = 1;
         int n, right = make(&t, 0, 1) && upload(&t) && queue(&t) && is_right(&t);
         const size_t key_bytes = aes_key_bytes(&t);
-        unsigned char *left = malloc(t.temp_bytes), tweak[BLOCK];
+        unsigned char *left = malloc(t.temp_bytes + 1), tweak[BLOCK];
         EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
         EVP_EncryptInit_ex(c, key_bytes == 16 ? EVP_aes_128_ecb() : EVP_aes_256_ecb(), NULL,
                            t.key + key_bytes, NULL);
