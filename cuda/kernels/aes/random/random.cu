@@ -24,16 +24,18 @@ static __device__ __forceinline__ aes_state round_key(const random_schedule &sch
     return to_state(schedule.words[round]);
 }
 
-/* Fills tables and schedule. The lanes of a warp all make it, each by its own copy of the table. */
+/*
+ * Fills tables, then the schedule, which the lanes of a warp all make, each by its own copy of the
+ * table. To load the key before would cost registers, and so blocks of threads at once.
+ */
 template <int TABLES>
 static __device__ __forceinline__ random_schedule begin_random(const random_arguments &a)
 {
     uint4 *words = reinterpret_cast<uint4 *>(shared_words + TABLES * (AES_TABLE_SHARED / 4));
-    key_words<RANDOM_ROUNDS - 6> key;
-    if (threadIdx.x < LANES)
-        key.load(a.key);                     /* on its way while the tables are filled */
     fill_tables<TABLES>(constant_tables.te); /* with a barrier */
     if (threadIdx.x < LANES) {
+        key_words<RANDOM_ROUNDS - 6> key;
+        key.load(a.key);
         const table_sbox<TABLES> sbox = {lane_address()};
 #pragma unroll
         for (int round = 0; round <= RANDOM_ROUNDS; round++) {
