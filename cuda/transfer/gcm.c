@@ -13,15 +13,20 @@
 
 /* ---- Pieces ---------------------------------------------------------------------- */
 
-/* Where a slot has the sums of its piece. */
+/* Where a slot has the sums of its piece, and behind them the text that is no whole block. */
 static size_t extra(const struct transfer *t)
 {
-    return kernels_gcm_sums_bytes(&t->device->kernels);
+    return kernels_gcm_sums_bytes(&t->device->kernels) + GPUAES_BLOCK;
 }
 
 static size_t sums_at(const struct transfer *t, const struct slot *slot)
 {
     return slot->staging_bytes - extra(t);
+}
+
+static unsigned char *rest_of(const struct slot *slot)
+{
+    return slot->staging + slot->staging_bytes - GPUAES_BLOCK;
 }
 
 static size_t scratch(const struct transfer *t, int same)
@@ -31,27 +36,111 @@ static size_t scratch(const struct transfer *t, int same)
                                      piece_in_bytes(t, 0) / GPUAES_BLOCK);
 }
 
-static drv_result launch(struct transfer *t, size_t piece, drv_ptr in, drv_ptr out)
+static drv_result launch_blocks(struct transfer *t, size_t piece, drv_ptr in, drv_ptr out,
+                                const unsigned char counter[GPUAES_BLOCK])
 {
     const struct job *job = t->job;
     const struct slot *slot = piece_slot(t, piece);
     const struct kernels_scratch memory = {slot->scratch, slot->scratch_bytes};
     const struct kernels_sums before = {0, 0};
     struct kernels_sums own = {slot->staging_address + sums_at(t, slot), 0};
-    const unsigned char *counter = piece == 0 ? t->iv : t->next_iv[(piece - 1) % t->needs.slots];
-    unsigned char *next = t->next_iv[piece % t->needs.slots];
     struct aes_arguments arguments;
+    drv_result r = DRV_SUCCESS;
     aes_fill_arguments(&arguments, job->op, job->key, counter);
     arguments.in = in;
     arguments.out = out;
     arguments.blocks = piece_in_bytes(t, piece) / GPUAES_BLOCK;
-    memmove(next, counter, GPUAES_BLOCK);
-    gpuaes_modes[job->op]->advance(next, arguments.blocks, NULL);
-    drv_result r = kernels_launch_gcm(t->device->driver, &t->device->kernels, job->op, job->gcm,
-                                      &arguments, &before, &own, &memory, slot->stream);
+    if (arguments.blocks != 0)
+        r = kernels_launch_gcm(t->device->driver, &t->device->kernels, job->op, job->gcm,
+                               &arguments, &before, &own, &memory, slot->stream);
     t->sums[piece % t->needs.slots] = own.count;
     gpuaes_cleanse(&arguments, sizeof arguments);
     return r;
+}
+
+/* ---- The end of a text that is no whole block ---------------------------------------- */
+
+static size_t rest_bytes(const struct transfer *t, size_t piece)
+{
+    return piece_in_bytes(t, piece) % GPUAES_BLOCK;
+}
+
+static size_t rest_at(const struct transfer *t, size_t piece)
+{
+    return piece * t->in_piece + piece_in_bytes(t, piece) - rest_bytes(t, piece);
+}
+
+/* Queued before the kernel, so that the CPU has it while that runs. */
+static drv_result fetch_rest(const struct transfer *t, size_t piece)
+{
+    const struct driver *d = t->device->driver;
+    const struct slot *slot = piece_slot(t, piece);
+    const size_t at = rest_at(t, piece), bytes = rest_bytes(t, piece);
+    if (t->job->in_memory.kind != GPUAES_DEVICE) {
+        memcpy(rest_of(slot), t->in + at, bytes);
+        return DRV_SUCCESS;
+    }
+    drv_result r = d->memcpy_dtoh_async(rest_of(slot), t->in_address + at, bytes, slot->stream);
+    return r == DRV_SUCCESS ? d->event_record(slot->event, slot->stream) : r;
+}
+
+/* Encrypts or decrypts the rest in the slot, and keeps its ciphertext for the hash. */
+static void crypt_rest(struct transfer *t, size_t piece, const unsigned char stream[GPUAES_BLOCK])
+{
+    unsigned char *text = rest_of(piece_slot(t, piece));
+    const int decrypts = t->job->op == GPUAES_GCM_DECRYPT;
+    memset(t->rest, 0, sizeof t->rest);
+    for (size_t i = 0; i < rest_bytes(t, piece); i++) {
+        const unsigned char in = text[i];
+        text[i] ^= stream[i];
+        t->rest[i] = decrypts ? in : text[i];
+    }
+}
+
+static drv_result run_rest(struct transfer *t, size_t piece,
+                           const unsigned char counter[GPUAES_BLOCK])
+{
+    const struct slot *slot = piece_slot(t, piece);
+    unsigned char stream[GPUAES_BLOCK];
+    drv_result r = DRV_SUCCESS;
+    aes_encrypt_block(t->job->key, counter, stream);
+    if (t->job->in_memory.kind == GPUAES_DEVICE)
+        r = stream_set_wait(t->device, t->set, slot, slot->event);
+    if (r == DRV_SUCCESS)
+        crypt_rest(t, piece, stream);
+    gpuaes_cleanse(stream, sizeof stream);
+    if (r != DRV_SUCCESS || t->job->out_memory.kind != GPUAES_DEVICE)
+        return r;
+    return t->device->driver->memcpy_htod_async(t->out_address + rest_at(t, piece), rest_of(slot),
+                                                rest_bytes(t, piece), slot->stream);
+}
+
+static void finish_rest(struct transfer *t, size_t piece)
+{
+    const struct ghash_element h = {t->job->gcm->h[0], t->job->gcm->h[1]};
+    unsigned char *text = rest_of(piece_slot(t, piece));
+    if (t->job->out_memory.kind != GPUAES_DEVICE)
+        memcpy(t->out + rest_at(t, piece), text, rest_bytes(t, piece));
+    gpuaes_cleanse(text, GPUAES_BLOCK);
+    t->hash = ghash_multiply(ghash_add(t->hash, ghash_load(t->rest)), h);
+}
+
+/* ---- A piece, from launch to hash ---------------------------------------------------- */
+
+static drv_result launch(struct transfer *t, size_t piece, drv_ptr in, drv_ptr out)
+{
+    const struct gcm_text *text = t->job->text;
+    const unsigned char *counter = piece == 0 ? t->iv : t->next_iv[(piece - 1) % t->needs.slots];
+    unsigned char *next = t->next_iv[piece % t->needs.slots];
+    const size_t rest = rest_bytes(t, piece);
+    memmove(next, counter, GPUAES_BLOCK);
+    drv_result r = rest != 0 ? fetch_rest(t, piece) : DRV_SUCCESS;
+    if (r == DRV_SUCCESS)
+        r = launch_blocks(t, piece, in, out, next);
+    gpuaes_modes[t->job->op]->advance(next, piece_in_bytes(t, piece) / GPUAES_BLOCK, NULL);
+    if (r == DRV_SUCCESS && piece == 0 && t->at == 0 && text->meanwhile != NULL)
+        text->meanwhile(text->arg);
+    return r == DRV_SUCCESS && rest != 0 ? run_rest(t, piece, next) : r;
 }
 
 /* Whole pieces, of which there may be many, share a power. */
@@ -72,6 +161,8 @@ SECRET_FRAME static void add_piece(struct transfer *t, size_t piece)
         t->hash = ghash_multiply(t->hash, power_of(t, piece_in_bytes(t, piece)));
     t->hash = ghash_add(
         t->hash, ghash_take(slot->staging + sums_at(t, slot), t->sums[piece % t->needs.slots]));
+    if (rest_bytes(t, piece) != 0)
+        finish_rest(t, piece);
 }
 
 static enum gpuaes_status finished(struct transfer *t, size_t piece)
@@ -101,23 +192,23 @@ static size_t bytes_to_wrap(const unsigned char counter[GPUAES_BLOCK])
     return (((size_t)1 << 32) - __builtin_bswap32(low)) * GPUAES_BLOCK;
 }
 
-/* The bytes of a call between two wraps of the counter. */
-static enum gpuaes_status run(enum gpuaes_op op, const struct gpuaes_gcm_key *key,
-                              struct gpuaes_gcm_state *state, const void *in, void *out, size_t len,
-                              unsigned flags, struct gpuaes_report *report)
+/* `bytes` of a text from `done` on, between two wraps of the counter. */
+static enum gpuaes_status run(const struct gcm_text *text, size_t done, size_t bytes,
+                              struct gpuaes_gcm_state *state, struct gpuaes_report *report)
 {
     static const struct transform gcm = {begin, extra, scratch, launch, finished};
     struct job job = {.transform = &gcm,
-                      .in = in,
-                      .out = out,
-                      .in_bytes = len,
-                      .out_bytes = len,
+                      .in = text->in + done,
+                      .out = text->out + done,
+                      .in_bytes = bytes,
+                      .out_bytes = bytes,
                       .in_unit = GPUAES_BLOCK,
                       .out_unit = GPUAES_BLOCK,
-                      .flags = flags,
-                      .op = op,
-                      .key = &key->schedule,
-                      .gcm = key};
+                      .flags = text->flags,
+                      .op = text->op,
+                      .key = &text->key->schedule,
+                      .gcm = text->key,
+                      .text = text};
     memcpy(job.iv, state->counter, GPUAES_BLOCK);
     report->shards = 0;
     enum gpuaes_status status = job_run(&job, report);
@@ -125,9 +216,14 @@ static enum gpuaes_status run(enum gpuaes_op op, const struct gpuaes_gcm_key *ke
     if (status != GPUAES_OK)
         return status;
     memcpy(state->counter, job.iv, GPUAES_BLOCK);
-    for (unsigned i = 0; i < report->shards; i++)
-        gpuaes_gcm_join(key, state->hash, report->shard[i].hash,
-                        report->shard[i].done / GPUAES_BLOCK);
+    for (unsigned i = 0; i < report->shards; i++) {
+        const struct gpuaes_shard *shard = &report->shard[i];
+        if (done == 0 && i == 0)
+            memcpy(state->hash, shard->hash, GPUAES_BLOCK);
+        else
+            gpuaes_gcm_join(text->key, state->hash, shard->hash,
+                            (shard->done + GPUAES_BLOCK - 1) / GPUAES_BLOCK);
+    }
     return GPUAES_OK;
 }
 
@@ -157,31 +253,35 @@ SECRET_FRAME static void stretch(struct gpuaes_report *report, const struct gpua
     last->bytes = len - last->at;
 }
 
-/* What is between two wraps is joined in `call`, whose hash is that of this call's bytes. */
-SECRET_FRAME static enum gpuaes_status run_all(enum gpuaes_op op, const struct gpuaes_gcm_key *key,
-                                               struct gpuaes_gcm_state *state, const void *in,
-                                               void *out, size_t len, unsigned flags,
-                                               struct gpuaes_report *report)
+/* What is between two wraps is joined in `call`, whose hash is that of this text. */
+SECRET_FRAME static enum gpuaes_status
+run_all(const struct gcm_text *text, struct gpuaes_gcm_state *state, struct gpuaes_report *report)
 {
     struct gpuaes_gcm_state call = {{0}, {0}}, before;
     memcpy(call.counter, state->counter, GPUAES_BLOCK);
     enum gpuaes_status status = GPUAES_OK;
     size_t done = 0;
-    while (done < len && status == GPUAES_OK) {
-        size_t bytes = min_u64(len - done, bytes_to_wrap(call.counter));
+    while (done < text->len && status == GPUAES_OK) {
+        size_t bytes = min_u64(text->len - done, bytes_to_wrap(call.counter));
         before = call;
-        status = run(op, key, &call, (const unsigned char *)in + done, (unsigned char *)out + done,
-                     bytes, flags, report);
+        status = run(text, done, bytes, &call, report);
         if (status == GPUAES_NOT_READY && done != 0) /* which would mean that nothing was begun */
             status = GPUAES_FAULT;
-        if (done != 0 || bytes != len)
-            stretch(report, key, &before, done, status == GPUAES_OK ? done + bytes : len);
+        if (done != 0 || bytes != text->len)
+            stretch(report, text->key, &before, done,
+                    status == GPUAES_OK ? done + bytes : text->len);
         done += bytes;
     }
-    if (status == GPUAES_OK) {
-        memcpy(state->counter, call.counter, GPUAES_BLOCK);
-        gpuaes_gcm_join(key, state->hash, call.hash, len / GPUAES_BLOCK);
-    }
+    if (status == GPUAES_OK)
+        *state = call;
+    return status;
+}
+
+enum gpuaes_status gcm_run(const struct gcm_text *text, struct gpuaes_gcm_state *state,
+                           struct gpuaes_report *report)
+{
+    enum gpuaes_status status = run_all(text, state, report);
+    cleanse_stack();
     return status;
 }
 
@@ -189,16 +289,26 @@ enum gpuaes_status gpuaes_gcm(enum gpuaes_op op, const struct gpuaes_gcm_key *ke
                               struct gpuaes_gcm_state *state, const void *in, void *out, size_t len,
                               unsigned flags, struct gpuaes_report *report)
 {
+    const struct gcm_text text = {
+        .op = op, .key = key, .in = in, .out = out, .len = len, .flags = flags};
     struct gpuaes_report own;
+    struct gpuaes_gcm_state call;
     if (report == NULL)
         report = &own;
     report->shards = 0; /* where nothing is begun */
     if ((op != GPUAES_GCM_ENCRYPT && op != GPUAES_GCM_DECRYPT) || key == NULL || state == NULL ||
         aes_bad_arguments(&key->schedule, in, out, len))
         return GPUAES_BAD_ARGUMENT;
-    enum gpuaes_status status = run_all(op, key, state, in, out, len, flags, report);
+    if (len == 0)
+        return GPUAES_OK;
+    memcpy(call.counter, state->counter, GPUAES_BLOCK);
+    enum gpuaes_status status = gcm_run(&text, &call, report);
+    if (status == GPUAES_OK) {
+        memcpy(state->counter, call.counter, GPUAES_BLOCK);
+        gpuaes_gcm_join(key, state->hash, call.hash, len / GPUAES_BLOCK);
+    }
+    gpuaes_cleanse(&call, sizeof call);
     if (report == &own)
         gpuaes_cleanse(own.shard, own.shards * sizeof *own.shard);
-    cleanse_stack();
     return status;
 }

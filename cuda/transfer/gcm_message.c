@@ -8,7 +8,7 @@
 
 #include "base/minmax.h"
 #include "cuda/aes/aes.h"
-#include "cuda/memory/memory_kind.h"
+#include "cuda/transfer/transfer.h"
 
 enum { IV_BYTES = 12, ZEROS = 1 << 20 };
 #define LEN_MOST (((uint64_t)1 << 36) - 32)
@@ -26,11 +26,10 @@ static int is_bad(const struct gpuaes_gcm_key *key, const struct gpuaes_gcm_mess
            (m->tag_bytes < 12 && m->tag_bytes != 8 && m->tag_bytes != 4);
 }
 
-static void add_lengths(const struct gpuaes_gcm_key *key, unsigned char hash[GPUAES_BLOCK],
-                        uint64_t first, uint64_t second)
+static void store_lengths(unsigned char block[GPUAES_BLOCK], uint64_t first, uint64_t second)
 {
-    uint64_t bits[2] = {__builtin_bswap64(first * 8), __builtin_bswap64(second * 8)};
-    gpuaes_gcm_hash(key, hash, bits, sizeof bits);
+    const uint64_t bits[2] = {__builtin_bswap64(first * 8), __builtin_bswap64(second * 8)};
+    memcpy(block, bits, sizeof bits);
 }
 
 /* Section 7.1, steps 2 and 3: J0. */
@@ -43,40 +42,38 @@ static void first_counter(const struct gpuaes_gcm_key *key, const struct gpuaes_
         counter[GPUAES_BLOCK - 1] = 1;
         return;
     }
+    unsigned char lengths[GPUAES_BLOCK];
+    store_lengths(lengths, 0, m->iv_bytes);
     gpuaes_gcm_hash(key, counter, m->iv, m->iv_bytes);
-    add_lengths(key, counter, 0, m->iv_bytes);
+    gpuaes_gcm_hash(key, counter, lengths, sizeof lengths);
 }
 
-/* Memory of the CPU needs no device, which may have failed by then. */
-static enum gpuaes_status copy(void *to, const void *from, size_t len)
-{
-    if (gpuaes_memory_kind(to, len) >= GPUAES_DEVICE ||
-        gpuaes_memory_kind(from, len) >= GPUAES_DEVICE)
-        return gpuaes_copy(to, from, len);
-    memcpy(to, from, len);
-    return GPUAES_OK;
-}
+/*
+ * What of a tag does not depend on the text, which the CPU makes while a device works on that: the
+ * tag is mask + (others + hash of the ciphertext by itself) H.
+ */
+struct frame {
+    const struct gpuaes_gcm_key *key;
+    const struct gpuaes_gcm_message *message;
+    unsigned char first[GPUAES_BLOCK]; /* J0 */
+    unsigned char mask[GPUAES_BLOCK];
+    unsigned char others[GPUAES_BLOCK]; /* additional data and lengths, each in its place */
+    int is_made;
+};
 
-/* The end of the text that is no whole block. */
-static enum gpuaes_status run_rest(enum gpuaes_op op, const struct gpuaes_gcm_key *key,
-                                   struct gpuaes_gcm_state *state, const void *in, void *out,
-                                   size_t len)
+static void make_frame(void *arg)
 {
-    unsigned char text[GPUAES_BLOCK], stream[GPUAES_BLOCK];
-    enum gpuaes_status status = copy(text, in, len);
-    if (status == GPUAES_OK) {
-        if (op == GPUAES_GCM_DECRYPT)
-            gpuaes_gcm_hash(key, state->hash, text, len);
-        aes_encrypt_block(&key->schedule, state->counter, stream);
-        for (size_t i = 0; i < len; i++)
-            text[i] ^= stream[i];
-        if (op == GPUAES_GCM_ENCRYPT)
-            gpuaes_gcm_hash(key, state->hash, text, len);
-        status = copy(out, text, len);
-    }
-    gpuaes_cleanse(text, sizeof text);
-    gpuaes_cleanse(stream, sizeof stream);
-    return status;
+    struct frame *f = arg;
+    const struct gpuaes_gcm_message *m = f->message;
+    unsigned char lengths[GPUAES_BLOCK];
+    if (f->is_made)
+        return;
+    aes_encrypt_block(&f->key->schedule, f->first, f->mask);
+    memset(f->others, 0, sizeof f->others);
+    gpuaes_gcm_hash(f->key, f->others, m->aad, m->aad_bytes);
+    store_lengths(lengths, m->aad_bytes, m->len);
+    gpuaes_gcm_join(f->key, f->others, lengths, (m->len + GPUAES_BLOCK - 1) / GPUAES_BLOCK);
+    f->is_made = 1;
 }
 
 /* The text, and the tag that belongs to it. */
@@ -84,22 +81,33 @@ static enum gpuaes_status run(enum gpuaes_op op, const struct gpuaes_gcm_key *ke
                               const struct gpuaes_gcm_message *m, unsigned flags,
                               unsigned char tag[GPUAES_BLOCK])
 {
+    struct frame frame = {.key = key, .message = m};
+    const struct gcm_text text = {.op = op,
+                                  .key = key,
+                                  .in = m->in,
+                                  .out = m->out,
+                                  .len = m->len,
+                                  .flags = flags,
+                                  .meanwhile = make_frame,
+                                  .arg = &frame};
     struct gpuaes_gcm_state state = {{0}, {0}};
-    unsigned char mask[GPUAES_BLOCK];
-    size_t whole = m->len / GPUAES_BLOCK * GPUAES_BLOCK, rest = m->len - whole;
-    first_counter(key, m, state.counter);
-    aes_encrypt_block(&key->schedule, state.counter, mask);
+    struct gpuaes_report report;
+    enum gpuaes_status status = GPUAES_OK;
+    report.shards = 0;
+    first_counter(key, m, frame.first);
+    memcpy(state.counter, frame.first, sizeof state.counter);
     gpuaes_modes[op]->advance(state.counter, 1, NULL);
-    gpuaes_gcm_hash(key, state.hash, m->aad, m->aad_bytes);
-    enum gpuaes_status status = gpuaes_gcm(op, key, &state, m->in, m->out, whole, flags, NULL);
-    if (status == GPUAES_OK && rest != 0)
-        status = run_rest(op, key, &state, (const unsigned char *)m->in + whole,
-                          (unsigned char *)m->out + whole, rest);
-    add_lengths(key, state.hash, m->aad_bytes, m->len);
-    for (int i = 0; i < GPUAES_BLOCK; i++)
-        tag[i] = state.hash[i] ^ mask[i];
+    if (m->len != 0)
+        status = gcm_run(&text, &state, &report);
+    if (status == GPUAES_OK) {
+        make_frame(&frame); /* of a message without text */
+        gpuaes_gcm_hash(key, state.hash, frame.others, sizeof frame.others);
+        for (int i = 0; i < GPUAES_BLOCK; i++)
+            tag[i] = state.hash[i] ^ frame.mask[i];
+    }
+    gpuaes_cleanse(report.shard, report.shards * sizeof *report.shard);
     gpuaes_cleanse(&state, sizeof state);
-    gpuaes_cleanse(mask, sizeof mask);
+    gpuaes_cleanse(&frame, sizeof frame);
     return status;
 }
 
@@ -140,10 +148,12 @@ enum gpuaes_status gpuaes_gcm_decrypt(const struct gpuaes_gcm_key *key,
     if (is_bad(key, message))
         return GPUAES_BAD_ARGUMENT;
     enum gpuaes_status status = run(GPUAES_GCM_DECRYPT, key, message, flags, tag);
+    if (status != GPUAES_OK)
+        return status;
     for (size_t i = 0; i < message->tag_bytes; i++)
         differ |= tag[i] ^ message->tag[i];
     gpuaes_cleanse(tag, sizeof tag);
-    if (status != GPUAES_OK || differ == 0)
+    if (differ == 0)
         return status;
     status = message->len == 0 ? GPUAES_OK : clear(message->out, message->len);
     return status == GPUAES_OK ? GPUAES_BAD_TAG : status;

@@ -54,7 +54,8 @@ struct transfer {
     size_t pieces, submitted, finished;
     size_t queued; /* pieces whose work has been queued to its end: all submitted, or all but one */
     size_t writing; /* pieces of which a write to the caller's output has been queued */
-    unsigned sums[STREAM_SET_SLOTS]; /* GCM: of the piece in each slot, see kernels_launch_gcm() */
+    unsigned sums[STREAM_SET_SLOTS];  /* GCM: of the piece in each slot, see kernels_launch_gcm() */
+    unsigned char rest[GPUAES_BLOCK]; /* GCM: ciphertext that is no whole block, and zeros */
     unsigned char next_iv[STREAM_SET_SLOTS][GPUAES_BLOCK]; /* AES: after the piece in each slot */
 };
 
@@ -92,6 +93,7 @@ struct job {
     const struct gpuaes_key *key;
     const struct gpuaes_gcm_key
         *gcm; /* NULL: not GCM. What is left in the scratch memory is secret */
+    const struct gcm_text *text;
     unsigned char iv[GPUAES_BLOCK]; /* and after job_run() that of the end, if it returned OK */
     uint32_t line_length;           /* Base64 encoding */
 
@@ -116,6 +118,29 @@ int job_is_on_device(const struct job *job);
  * See gpuaes_aes() for what the statuses promise.
  */
 void transfer_run(struct transfer *transfer);
+
+/*
+ * Text of a message of GCM, of any length but 0. While a device works on its begin, meanwhile(arg)
+ * is called, unless it is NULL: once for each attempt, by one thread at a time.
+ */
+struct gcm_text {
+    enum gpuaes_op op;
+    const struct gpuaes_gcm_key *key;
+    const unsigned char *in;
+    unsigned char *out;
+    size_t len;
+    unsigned flags;
+    void (*meanwhile)(void *arg);
+    void *arg;
+};
+
+/*
+ * Runs a text whose first counter block is state->counter. With OK, *state has the counter behind
+ * its whole blocks, and the hash of its ciphertext by itself; else it is unchanged. *report is that
+ * of gpuaes_gcm().
+ */
+enum gpuaes_status gcm_run(const struct gcm_text *text, struct gpuaes_gcm_state *state,
+                           struct gpuaes_report *report);
 
 /* Piece number `piece`: its place, and its bytes. */
 static inline struct slot *piece_slot(const struct transfer *transfer, size_t piece)
