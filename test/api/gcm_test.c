@@ -1,16 +1,17 @@
 /*
  * AES-GCM by libgpuaes on the emulator: memory of all kinds, in place and not, sizes of one piece
  * and many, tails, IVs and additional data of any length, the wrap of the counter, wrong tags,
- * arguments, several devices and threads, each family of kernels. The expected results are
- * libcrypto's.
+ * arguments, several devices and threads, each family of kernels, calls of the driver. The expected
+ * results are libcrypto's.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "test/support/application.h"
+#include "test/support/driver_functions.h"
 #include "test/support/library.h"
 
 enum { BLOCK = GPUAES_BLOCK, LARGEST = 5 << 20, MARGIN = 64, ROOM = LARGEST + 2 * MARGIN };
-enum { AAD_MOST = 300, IV_MOST = 100 };
+enum { AAD_MOST = 300, IV_MOST = 128 /* libcrypto's limit */ };
 
 static unsigned char *plain, *cipher, *got;
 
@@ -20,15 +21,11 @@ struct message {
     struct gpuaes_gcm_key expanded;
 };
 
-/* Random, encrypted by libcrypto from `plain` to `cipher`. */
-static void message_make(struct message *m, size_t len)
+/* Random, but for its text. */
+static void parameters_make(struct message *m, size_t len)
 {
-    static const EVP_CIPHER *(*const ciphers[])(void) = {EVP_aes_128_gcm, EVP_aes_192_gcm,
-                                                         EVP_aes_256_gcm};
     static const unsigned tags[] = {4, 8, 12, 13, 14, 15, 16, 16, 16};
-    unsigned size = (unsigned)tap_random_below(&random_state, KEY_SIZES);
-    int n = 0;
-    m->key_bytes = 16 + 8 * (size_t)size;
+    m->key_bytes = 16 + 8 * tap_random_below(&random_state, KEY_SIZES);
     m->iv_bytes =
         tap_random_below(&random_state, 2) ? 12 : 1 + tap_random_below(&random_state, IV_MOST);
     m->aad_bytes =
@@ -38,10 +35,19 @@ static void message_make(struct message *m, size_t len)
     tap_random_bytes(&random_state, m->key, sizeof m->key);
     tap_random_bytes(&random_state, m->iv, sizeof m->iv);
     tap_random_bytes(&random_state, m->aad, sizeof m->aad);
-    tap_random_bytes(&random_state, plain, len);
     gpuaes_gcm_key_expand(&m->expanded, m->key, m->key_bytes);
+}
+
+/* Encrypts a random text from `plain` to `cipher`, by libcrypto. */
+static void text_make(struct message *m)
+{
+    static const EVP_CIPHER *(*const ciphers[])(void) = {EVP_aes_128_gcm, EVP_aes_192_gcm,
+                                                         EVP_aes_256_gcm};
+    const size_t len = m->len;
+    int n = 0;
+    tap_random_bytes(&random_state, plain, len);
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    EVP_EncryptInit_ex(c, ciphers[size](), NULL, NULL, NULL);
+    EVP_EncryptInit_ex(c, ciphers[m->key_bytes / 8 - 2](), NULL, NULL, NULL);
     EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IVLEN, (int)m->iv_bytes, NULL);
     EVP_EncryptInit_ex(c, NULL, NULL, m->key, m->iv);
     if (m->aad_bytes != 0)
@@ -50,6 +56,12 @@ static void message_make(struct message *m, size_t len)
     EVP_EncryptFinal_ex(c, cipher + len, &n);
     EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, BLOCK, m->tag);
     EVP_CIPHER_CTX_free(c);
+}
+
+static void message_make(struct message *m, size_t len)
+{
+    parameters_make(m, len);
+    text_make(m);
 }
 
 static enum gpuaes_status run(const struct message *m, int encrypt, const void *in, void *out,
@@ -65,14 +77,15 @@ struct buffers {
     unsigned char *in, *out;
 };
 
-/* One random message; 1 if its text, its tag and its surroundings are right. */
-static int is_right(const struct buffers *b, int encrypt, int in_place, size_t len)
+/* 1 if the text of a message, its tag and its surroundings are right. */
+static int message_is_right(const struct message *of, const struct buffers *b, int encrypt,
+                            int in_place)
 {
-    struct message m;
+    const struct message m = *of;
+    const size_t len = m.len;
     unsigned char tag[BLOCK];
     size_t in_at = MARGIN + tap_random_below(&random_state, 17);
     size_t out_at = MARGIN + tap_random_below(&random_state, 17);
-    message_make(&m, len);
     unsigned char *in = b->in + in_at, *out = in_place ? in : b->out + out_at;
     const unsigned char *from = encrypt ? plain : cipher, *to = encrypt ? cipher : plain;
     memset(got, 0xee, len + 2 * MARGIN);
@@ -95,15 +108,24 @@ static int is_right(const struct buffers *b, int encrypt, int in_place, size_t l
     return right;
 }
 
+static int is_right(const struct buffers *b, int encrypt, int in_place, size_t len)
+{
+    struct message m;
+    message_make(&m, len);
+    return message_is_right(&m, b, encrypt, in_place);
+}
+
 static const size_t lengths[] = {0,   1,        15,       16,     17,
                                  255, 4096 + 5, 80 << 10, 700001, (4 << 20) + 80 * 1024 + 7};
-enum { LENGTHS = sizeof lengths / sizeof *lengths };
+enum { LENGTHS = sizeof lengths / sizeof *lengths, RANDOM_LENGTHS = 14 };
 
 static int all_are_right(const struct buffers *b, int encrypt, int in_place)
 {
     int right = b->in != NULL && b->out != NULL;
     for (size_t i = 0; i < LENGTHS && right; i++)
         right = is_right(b, encrypt, in_place, lengths[i]);
+    for (int i = 0; i < RANDOM_LENGTHS && right; i++)
+        right = is_right(b, encrypt, in_place, tap_random_below(&random_state, 1 << (4 + i)));
     return right;
 }
 
@@ -180,6 +202,46 @@ static void check_counter(void)
                "the counter wraps in 32 bits: %s memory", kind_names[kind]);
 }
 
+/* An IV whose first counter block is so near the wrap that the text passes it; 0 without luck. */
+static int find_iv(struct message *m, uint32_t most)
+{
+    unsigned char lengths_block[BLOCK] = {0}, counter[BLOCK];
+    m->iv_bytes = BLOCK;
+    lengths_block[BLOCK - 1] = 8 * BLOCK;
+    for (int i = 0; i < 1 << 23; i++) {
+        memcpy(m->iv, &i, sizeof i);
+        memset(counter, 0, sizeof counter);
+        gpuaes_gcm_hash(&m->expanded, counter, m->iv, BLOCK);
+        gpuaes_gcm_hash(&m->expanded, counter, lengths_block, BLOCK);
+        uint32_t low = (uint32_t)counter[12] << 24 | (uint32_t)counter[13] << 16 |
+                       (uint32_t)counter[14] << 8 | counter[15];
+        if (0 - low > 1 && 0 - low <= most) /* J0 is before the text */
+            return (int)(0 - low - 1);
+    }
+    return 0;
+}
+
+/* Messages that end behind the wrap by no block, and by some. */
+static void check_wrapped_messages(void)
+{
+    enum { MOST = 40000 };
+    struct message m;
+    parameters_make(&m, 0);
+    const size_t blocks = (size_t)find_iv(&m, MOST);
+    for (int kind = 0; kind < 3 && tap_ok(blocks != 0, "an IV near the wrap is found"); kind++) {
+        struct buffers b = {take(kind, ROOM), take(kind, ROOM)};
+        int right = b.in != NULL && b.out != NULL;
+        for (size_t more = 0; more < 40 && right; more += 13) {
+            m.len = blocks * BLOCK + more;
+            text_make(&m);
+            right = message_is_right(&m, &b, 1, more == 0) && message_is_right(&m, &b, 0, 0);
+        }
+        tap_ok(right, "so are messages whose counter wraps: %s memory", kind_names[kind]);
+        give(kind, b.in, ROOM);
+        give(kind, b.out, ROOM);
+    }
+}
+
 /* ---- What is refused ----------------------------------------------------------------- */
 
 static void check_tags(void)
@@ -199,6 +261,24 @@ static void check_tags(void)
         tap_ok(right, "a wrong tag is refused and leaves zeros in %s memory", kind_names[kind]);
         give(kind, p, sizeof zeros);
     }
+}
+
+/* The text begins in an allocation, and its last bytes are behind it. */
+static void check_range(void)
+{
+    enum { WITHIN = 4096 };
+    static const unsigned char zeros[WITHIN];
+    unsigned char *p = take(GPUAES_DEVICE, WITHIN), *other = take(GPUAES_DEVICE, 2 * WITHIN);
+    struct message m;
+    message_make(&m, WITHIN + 5);
+    gpuaes_copy(p, zeros, WITHIN);
+    gpuaes_copy(other, zeros, WITHIN);
+    tap_ok(run(&m, 1, p, p, m.tag) == GPUAES_BAD_RANGE && holds(p, zeros, WITHIN) &&
+               run(&m, 1, p, other, m.tag) == GPUAES_BAD_RANGE && holds(other, zeros, WITHIN) &&
+               run(&m, 1, other, p, m.tag) == GPUAES_BAD_RANGE && holds(p, zeros, WITHIN),
+           "a text whose end leaves its device allocation is refused before anything is done");
+    give(GPUAES_DEVICE, p, WITHIN);
+    give(GPUAES_DEVICE, other, 2 * WITHIN);
 }
 
 static void check_arguments(void)
@@ -234,6 +314,63 @@ static void check_arguments(void)
                           0, NULL) == GPUAES_BAD_ARGUMENT &&
                gpuaes_gcm_key_expand(&m.expanded, m.key, 20) == 0,
            "so are other arguments");
+}
+
+/* ---- Calls of the driver ------------------------------------------------------------- */
+
+enum { CTR_BYTES = 8 << 10 }; /* too short for hybrid kernels, which take powers of H */
+
+/* How often each function is called for a text of device memory: by CTR, or for a message. */
+static int count_calls(unsigned calls[FUNCTIONS], int encrypt, size_t len)
+{
+    unsigned char *in = take(GPUAES_DEVICE, ROOM), *out = take(GPUAES_DEVICE, ROOM), counter[BLOCK];
+    struct message m;
+    int right = in != NULL && out != NULL;
+    message_make(&m, len);
+    memset(counter, 0, sizeof counter);
+    for (int turn = 0; turn < 2 && right; turn++) { /* the first one may allocate */
+        gpuaes_copy(in, encrypt ? plain : cipher, len);
+        for (unsigned i = 0; i < FUNCTIONS; i++)
+            calls[i] = emulator_calls(functions[i]);
+        right = (encrypt < 0 ? gpuaes_aes(GPUAES_CTR, &m.expanded.schedule, counter, in, out, len,
+                                          GPUAES_WAIT, NULL)
+                             : run(&m, encrypt, in, out, m.tag)) == GPUAES_OK;
+        for (unsigned i = 0; i < FUNCTIONS; i++)
+            calls[i] = emulator_calls(functions[i]) - calls[i];
+    }
+    give(GPUAES_DEVICE, in, ROOM);
+    give(GPUAES_DEVICE, out, ROOM);
+    return right;
+}
+
+/* How often a stream or an event is asked depends on the pace of both. */
+static int is_question(const char *function)
+{
+    return !strcmp(function, "event_query") || !strcmp(function, "stream_query");
+}
+
+/* 1 if the calls are those of CTR, and one each of those named in `more`. */
+static int costs(int encrypt, size_t len, const char *more)
+{
+    unsigned ctr[FUNCTIONS], calls[FUNCTIONS];
+    int right = count_calls(ctr, -1, len / BLOCK * BLOCK) && count_calls(calls, encrypt, len);
+    for (unsigned i = 0; i < FUNCTIONS && right; i++)
+        if (!is_question(functions[i]) &&
+            calls[i] != ctr[i] + (strstr(more, functions[i]) != NULL)) {
+            tap_diag("%s: %u calls, %u for CTR", functions[i], calls[i], ctr[i]);
+            right = 0;
+        }
+    return right;
+}
+
+static void check_calls(void)
+{
+    for (int encrypt = 0; encrypt < 2; encrypt++) {
+        const char *what = encrypt ? "encryption" : "decryption";
+        tap_ok(costs(encrypt, CTR_BYTES, ""), "%s of a message calls the driver as CTR does", what);
+        tap_ok(costs(encrypt, CTR_BYTES + 5, "memcpy_dtoh_async event_record memcpy_htod_async"),
+               "an end that is no whole block takes two small copies more");
+    }
 }
 
 /* ---- Families of kernels ------------------------------------------------------------- */
@@ -304,7 +441,10 @@ int main(void)
         return tap_done();
     check_kinds();
     check_counter();
+    check_wrapped_messages();
     check_tags();
+    check_range();
+    check_calls();
     check_arguments();
     free(plain);
     free(cipher);
