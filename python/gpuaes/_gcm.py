@@ -32,8 +32,8 @@ QUEUE_MOST = 64 << 20
 QUEUE_MOST_WITHOUT_POOLS = 16 << 10  # needs no temporary memory on any device
 
 # What of a message lies in a slot of its lane, for the device to read: arrays of one element of 8 bytes each, the
-# status, the nonce, of at most 128 bytes, and the additional data.
-_ARRAYS = struct.Struct("<7QI")
+# status, the nonce, of at most 128 bytes, and the additional data. All but the latter is packed at once.
+_ARRAYS = struct.Struct("<7QI68x128s")
 _STATUS_AT, _NONCE_AT, _AAD_AT = 56, 128, 256
 AAD_IN_SLOT = SLOT_BYTES - _AAD_AT
 
@@ -283,9 +283,8 @@ def _run_queue(
     messages = slot.messages or _slot_messages(slot)
     at = slot.address
     _ARRAYS.pack_into(
-        slot.buffer, 0, source, out, count, at + _NONCE_AT, at + _AAD_AT, aad[1], tag, _library.NOT_READY
+        slot.buffer, 0, source, out, count, at + _NONCE_AT, at + _AAD_AT, aad[1], tag, _library.NOT_READY, nonce
     )
-    ctypes.memmove(at + _NONCE_AT, nonce, len(nonce))
     if aad[1]:
         ctypes.memmove(at + _AAD_AT, aad[0], aad[1])
     messages.op = _library.GCM_ENCRYPT if encrypt else _library.GCM_DECRYPT
