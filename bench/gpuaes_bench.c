@@ -48,6 +48,7 @@ static const struct part {
     {"gcm", part_gcm_kernels, NULL, NULL,
      "GCM in device memory and CTR, and messages through EVP, 16 bytes to 1 GiB"},
     {"gcm", part_gcm_images, "GPUAES_IMAGE", "13 12", NULL},
+    {"gcm", part_gcm_message, NULL, NULL, NULL},
     {"gcm", part_gcm_evp, NULL, NULL, NULL},
     {"gcm", part_gcm_small, NULL, NULL, NULL},
     {"gcm", part_gcm_bulk, NULL, NULL, NULL},

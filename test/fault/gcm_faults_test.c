@@ -41,6 +41,8 @@ static const struct row {
      .len = 100 * KIB + 5},
     {"decryption of a message in device memory, in place", MESSAGE, .kind = GPUAES_DEVICE,
      .in_place = 1, .len = 100 * KIB + 5},
+    {"encryption of less than a block in device memory", MESSAGE, .encrypt = 1,
+     .kind = GPUAES_DEVICE, .len = 11},
     {"a forged message in pinned memory", FORGED, .kind = GPUAES_PINNED, .len = 100 * KIB + 5},
     {"a forged message in device memory", FORGED, .kind = GPUAES_DEVICE, .in_place = 1,
      .len = 100 * KIB + 5},
