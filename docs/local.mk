@@ -34,7 +34,7 @@ nobase_dist_doc_DATA = docs/gpuaes.cnf \
 	docs/configuration/one-program.md docs/configuration/whole-host.md \
 	docs/examples/base64_client.c docs/examples/base64_objects.c docs/examples/checkpoint.py \
 	docs/examples/device_memory.c docs/examples/encrypt_cupy.py \
-	docs/examples/encrypt_file.c docs/examples/gcm_pinned.c docs/examples/opacus_secure.py \
+	docs/examples/encrypt_file.c docs/examples/gcm_device.c docs/examples/gcm_pinned.c docs/examples/opacus_secure.py \
 	docs/examples/parquet_decrypt.c \
 	docs/examples/parquet_decrypt.py docs/examples/parquet_footer.c docs/examples/parquet_footer.h \
 	docs/examples/parquet_footer.py \
@@ -49,12 +49,15 @@ dist_examples_SCRIPTS = docs/examples/shard docs/examples/shards.sbatch
 EXTRA_DIST += $(foreach kind,md png txt,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind)))
 
 noinst_PROGRAMS += docs/examples/base64_client docs/examples/base64_objects docs/examples/encrypt_file \
-	docs/examples/gcm_pinned docs/examples/parquet_decrypt
+	docs/examples/gcm_device docs/examples/gcm_pinned docs/examples/parquet_decrypt
 # It allocates by libgpuaes, the same one that the module has.
 docs_examples_gcm_pinned_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/cuda
 docs_examples_gcm_pinned_LDADD = cuda/libgpuaes.la $(LIBCRYPTO_LIBS)
 docs_examples_gcm_pinned_LDFLAGS = $(AM_LDFLAGS) -no-install
-# It needs libgpuaes alone, and opens the driver itself.
+# Those that need libgpuaes alone, and open the driver themselves.
+docs_examples_gcm_device_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/cuda
+docs_examples_gcm_device_LDADD = cuda/libgpuaes.la $(SYSTEM_LIBS)
+docs_examples_gcm_device_LDFLAGS = $(AM_LDFLAGS) -no-install
 parquet_sources = docs/examples/parquet_footer.c docs/examples/parquet_footer.h \
 	docs/examples/parquet_gpu.c docs/examples/parquet_gpu.h \
 	docs/examples/parquet_pages.c docs/examples/parquet_pages.h

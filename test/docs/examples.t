@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# The examples. Of those that use device memory, the C program runs on a card, and the Python
-# program with PyTorch where that is installed, on the emulator with a stand-in for it. GCM in pinned
-# memory runs on both.
+# The examples. Of those that use device memory, the C program with EVP runs on a card, and the Python
+# program with PyTorch where that is installed, on the emulator with a stand-in for it. GCM by libgpuaes
+# alone, and in pinned memory, runs on both.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../support";
 use Programs;
+use Python qw(python_environment);
 use Test::More;
 
 plan(skip_all => 'the default provider stands in') if stand_in();
@@ -67,6 +68,25 @@ like($many->{err}, qr/must be a number of MiB, from 1/, 'and says what it expect
 like($gcm->{out}, qr/^no GPU can be used\nin memory of malloc\(\)\nencryption .*, by the CPU\nthe CPU agrees$/m, 'and says that there is none');
 $gcm = run(["$build/docs/examples/gcm_pinned", 1], env => {%environment, GPUAES_MIN_BYTES => '1G', @preloaded});
 like($gcm->{out}, qr/^a GPU can be used\n.*\nencryption .*, by the CPU\nthe CPU agrees$/m, 'and where there is one, but the CPU did it');
+
+# What is opened as the driver is, on the emulator, the one that Python's tests have.
+SKIP: {
+    skip('there is no GPU', 10) if !$emulated && !-e '/dev/nvidiactl';
+    my %libraries = $emulated ? python_environment() : ();
+    foreach my $size ('1000005', '65536', '7') {
+        my $device = run(["$build/docs/examples/gcm_device", $size], env => {%environment, %libraries});
+        is($device->{status}, 0, "gcm_device ends well with $size bytes") or diag($device->{out}, $device->{err});
+        like($device->{out}, qr/\A(encryption \d+ us, decryption \d+ us\n){2}the text came back\na changed message is refused\n\z/,
+            'and what it encrypted comes back, but not what was changed');
+    }
+    my $nothing = run(["$build/docs/examples/gcm_device", 0], env => {%environment, %libraries});
+    is($nothing->{status} >> 8, 1, 'gcm_device refuses a size of 0');
+    like($nothing->{err}, qr/^gcm_device: the argument must be a number of bytes/, 'and says what it expects');
+    my $none = run(["$build/docs/examples/gcm_device"], env => {%environment, %libraries, GPUAES_EMULATOR => 'devices=0'});
+    skip('a card is there', 2) if !$emulated;
+    is($none->{status} >> 8, 1, 'gcm_device ends with 1 where there is no GPU');
+    like($none->{err}, qr/^gcm_device: GPU 0 cannot be used/, 'and says so');
+}
 
 # Each compiles by the line in its head, which also says what must be set.
 spew("$folder/gpuaes.pc", "Name: gpuaes\nDescription: x\nVersion: 1\nCflags: -I$source/cuda\nLibs: -L$build/cuda/.libs -lgpuaes\n");
