@@ -23,7 +23,7 @@
 /* What is authenticated, but not encrypted. */
 static const char header[] = "from A to B";
 
-static void fail(const char *format, ...)
+static _Noreturn void fail(const char *format, ...)
 {
     va_list arguments;
 
