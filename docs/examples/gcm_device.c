@@ -152,7 +152,9 @@ int main(int argc, char **argv)
                                          .tag = tag,
                                          .tag_bytes = sizeof tag};
     check(gpuaes_copy(place, plain, bytes), "a copy to the GPU");
-    int right = pass(&key, &message, iv, plain, copy) && pass(&key, &message, iv, plain, copy);
+    int right = 1;
+    for (i = 0; i < 2; i++)
+        right = pass(&key, &message, iv, plain, copy) && right;
     puts(right ? "the text came back" : "the text did not come back");
     int refused = refuses(&key, &message, iv, copy);
     puts(refused ? "a changed message is refused" : "a changed message was taken for authentic");
