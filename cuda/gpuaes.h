@@ -242,22 +242,32 @@ GPUAES_API int gpuaes_key_expand(struct gpuaes_key *schedule, const unsigned cha
 /* Overwrites memory in a way that no compiler removes. NULL is ignored. */
 GPUAES_API void gpuaes_cleanse(void *p, size_t bytes);
 
+/*
+ * An operation. Functions take those that are marked, and refuse others with BAD_ARGUMENT:
+ *
+ *                                  ECB  CBC      CBC      CTR  GCM  XTS
+ *                                       encrypt  decrypt
+ *     gpuaes_aes()                  x            x        x         x
+ *     gpuaes_gcm()                                             x
+ *     gpuaes_batch_add()            x   x        x        x    x
+ *     gpuaes_queue()                x   x        x        x    x    x
+ *     gpuaes_stream_binding_aes()   x            x        x
+ *     gpuaes_stream_binding_gcm()                              x
+ *
+ * gpuaes_batch_gather() takes those of gpuaes_batch_add(). CBC encryption of one message is serial,
+ * and so is faster on a CPU.
+ */
 enum gpuaes_op {
     GPUAES_ECB_ENCRYPT,
     GPUAES_ECB_DECRYPT,
     GPUAES_CBC_DECRYPT,
     GPUAES_CTR,
-    GPUAES_CBC_ENCRYPT, /* serial: in batches only */
-    GPUAES_GCM_ENCRYPT, /* by gpuaes_gcm() and in batches only */
+    GPUAES_CBC_ENCRYPT,
+    GPUAES_GCM_ENCRYPT,
     GPUAES_GCM_DECRYPT,
-    GPUAES_XTS_ENCRYPT, /* by gpuaes_aes() and gpuaes_queue() only */
+    GPUAES_XTS_ENCRYPT,
     GPUAES_XTS_DECRYPT
 };
-/*
- * The first ones are those of gpuaes_aes() and of streams, more are those of batches;
- * gpuaes_queue() has all.
- */
-enum { GPUAES_OPS = 4, GPUAES_BATCH_OPS = 7, GPUAES_ALL_OPS = 9 };
 
 enum {
     GPUAES_WAIT = 1 /* wait for other threads rather than return GPUAES_BUSY */

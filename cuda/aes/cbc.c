@@ -13,11 +13,16 @@ static void advance(unsigned char iv[GPUAES_BLOCK], uint64_t blocks, const unsig
     memcpy(iv, last, GPUAES_BLOCK);
 }
 
-const struct gpuaes_mode gpuaes_cbc_encrypt = {
-    .name = "cbc_encrypt", .message_mode = MESSAGE_CBC, .takes_iv = 1, .serial = 1};
+const struct gpuaes_mode gpuaes_cbc_encrypt = {.name = "cbc_encrypt",
+                                               .message_mode = MESSAGE_CBC,
+                                               .taken_by = TAKEN_BY_BATCH | TAKEN_BY_QUEUE,
+                                               .takes_iv = 1,
+                                               .serial = 1};
 
 const struct gpuaes_mode gpuaes_cbc_decrypt = {.name = "cbc_decrypt",
                                                .message_mode = MESSAGE_CBC,
+                                               .taken_by = TAKEN_BY_AES | TAKEN_BY_BINDING |
+                                                           TAKEN_BY_BATCH | TAKEN_BY_QUEUE,
                                                .decrypts = 1,
                                                .takes_iv = 1,
                                                .chained = 1,

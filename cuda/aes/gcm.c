@@ -21,6 +21,8 @@ static void advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks, const 
 
 const struct gpuaes_mode gpuaes_gcm_encrypt_mode = {.name = "gcm_encrypt",
                                                     .message_mode = MESSAGE_GCM,
+                                                    .taken_by = TAKEN_BY_GCM | TAKEN_BY_BATCH |
+                                                                TAKEN_BY_QUEUE,
                                                     .takes_iv = 1,
                                                     .hashes = 1,
                                                     .large_from = 6,
@@ -28,6 +30,8 @@ const struct gpuaes_mode gpuaes_gcm_encrypt_mode = {.name = "gcm_encrypt",
                                                     .advance = advance};
 const struct gpuaes_mode gpuaes_gcm_decrypt_mode = {.name = "gcm_decrypt",
                                                     .message_mode = MESSAGE_GCM,
+                                                    .taken_by = TAKEN_BY_GCM | TAKEN_BY_BATCH |
+                                                                TAKEN_BY_QUEUE,
                                                     .takes_iv = 1,
                                                     .hashes = 1,
                                                     .large_from = 6,

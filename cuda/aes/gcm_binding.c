@@ -163,8 +163,8 @@ enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_binding *bindi
                                              const void *in, void *out, size_t len)
 {
     struct runtime_guard guard;
-    if ((op != GPUAES_GCM_ENCRYPT && op != GPUAES_GCM_DECRYPT) || binding == NULL || key == NULL ||
-        counter == NULL || aes_bad_arguments(&key->schedule, in, out, len))
+    if (mode_taken(op, TAKEN_BY_GCM) == NULL || binding == NULL || key == NULL || counter == NULL ||
+        aes_bad_arguments(&key->schedule, in, out, len))
         return GPUAES_BAD_ARGUMENT;
     if (len == 0 && !begins)
         return GPUAES_OK;

@@ -233,9 +233,9 @@ enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_binding *bindi
                                              void *out, size_t len)
 {
     struct runtime_guard guard;
-    if ((unsigned)op >= GPUAES_OPS || binding == NULL || aes_bad_arguments(key, in, out, len) ||
-        (iv == NULL && gpuaes_modes[op]->takes_iv &&
-         !(gpuaes_modes[op]->chained && binding->chained)))
+    const struct gpuaes_mode *mode = mode_taken(op, TAKEN_BY_BINDING);
+    if (mode == NULL || binding == NULL || aes_bad_arguments(key, in, out, len) ||
+        (iv == NULL && mode->takes_iv && !(mode->chained && binding->chained)))
         return GPUAES_BAD_ARGUMENT;
     if (len == 0)
         return GPUAES_OK;

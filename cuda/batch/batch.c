@@ -145,9 +145,9 @@ static size_t key_bytes_of(const struct gpuaes_message *m)
 
 static int is_bad(const struct gpuaes_message *m)
 {
-    if (m == NULL || (unsigned)m->op >= GPUAES_BATCH_OPS)
+    const struct gpuaes_mode *mode = m != NULL ? mode_taken(m->op, TAKEN_BY_BATCH) : NULL;
+    if (mode == NULL)
         return 1;
-    const struct gpuaes_mode *mode = gpuaes_modes[m->op];
     if ((m->len % GPUAES_BLOCK != 0 && !mode->hashes) || m->len > GPUAES_BATCH_DEVICE_BYTES ||
         (m->len != 0 && (m->in == NULL || m->out == NULL)) ||
         (m->in != m->out && memory_overlap(m->in, m->len, m->out, m->len)))
@@ -305,9 +305,8 @@ enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
         *added = 0;
     if (batch == NULL || message == NULL)
         return GPUAES_BAD_ARGUMENT;
-    const int hashes =
-        (unsigned)message->op < GPUAES_BATCH_OPS && gpuaes_modes[message->op]->hashes;
-    const size_t iv_bytes = hashes ? message->iv_bytes : GPUAES_BLOCK;
+    const struct gpuaes_mode *mode = mode_taken(message->op, TAKEN_BY_BATCH);
+    const size_t iv_bytes = mode != NULL && mode->hashes ? message->iv_bytes : GPUAES_BLOCK;
     enum gpuaes_status first = check_state(batch), status = first;
     struct gpuaes_message one = *message;
     size_t next = 0, i = 0;

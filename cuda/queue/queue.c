@@ -35,12 +35,11 @@ __attribute__((format(printf, 1, 2))) static int refuse(const char *format, ...)
 
 static int check_sizes(const struct gpuaes_messages *m)
 {
-    const size_t most = (unsigned)m->op < GPUAES_ALL_OPS && gpuaes_modes[m->op]->pairs
-                            ? GPUAES_QUEUE_UNIT_BYTES
-                            : GPUAES_QUEUE_BYTES;
+    const struct gpuaes_mode *mode = mode_taken(m->op, TAKEN_BY_QUEUE);
+    const size_t most = mode != NULL && mode->pairs ? GPUAES_QUEUE_UNIT_BYTES : GPUAES_QUEUE_BYTES;
     if (m->struct_bytes != sizeof *m)
         return refuse("struct_bytes is %zu; expected %zu", m->struct_bytes, sizeof *m);
-    if ((unsigned)m->op >= GPUAES_ALL_OPS)
+    if (mode == NULL)
         return refuse("op is %u; expected an enum gpuaes_op", (unsigned)m->op);
     if (m->count > GPUAES_QUEUE_MESSAGES)
         return refuse("count is %zu; expected %d at most", m->count, GPUAES_QUEUE_MESSAGES);

@@ -152,11 +152,6 @@ static void begin(struct job *job)
 
 /* ---- Calls ----------------------------------------------------------------------- */
 
-static int is_single(enum gpuaes_op op)
-{
-    return (unsigned)op < GPUAES_OPS || op == GPUAES_XTS_ENCRYPT || op == GPUAES_XTS_DECRYPT;
-}
-
 enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
                               unsigned char iv[GPUAES_BLOCK], const void *in, void *out, size_t len,
                               unsigned flags, struct gpuaes_report *report)
@@ -164,11 +159,11 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
     static const struct transform aes = {begin, extra, scratch, launch, finished};
     if (report != NULL)
         report->shards = 0;
-    if (!is_single(op) || aes_bad_arguments(key, in, out, len))
+    const struct gpuaes_mode *mode = mode_taken(op, TAKEN_BY_AES);
+    if (mode == NULL || aes_bad_arguments(key, in, out, len))
         return GPUAES_BAD_ARGUMENT;
     if (len == 0)
         return GPUAES_OK;
-    const struct gpuaes_mode *mode = gpuaes_modes[op];
     if (mode->takes_iv && iv == NULL)
         return GPUAES_BAD_ARGUMENT;
     struct job job = {.transform = &aes,

@@ -296,7 +296,7 @@ enum gpuaes_status gpuaes_gcm(enum gpuaes_op op, const struct gpuaes_gcm_key *ke
     if (report == NULL)
         report = &own;
     report->shards = 0; /* where nothing is begun */
-    if ((op != GPUAES_GCM_ENCRYPT && op != GPUAES_GCM_DECRYPT) || key == NULL || state == NULL ||
+    if (mode_taken(op, TAKEN_BY_GCM) == NULL || key == NULL || state == NULL ||
         aes_bad_arguments(&key->schedule, in, out, len))
         return GPUAES_BAD_ARGUMENT;
     if (len == 0)

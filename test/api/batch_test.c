@@ -259,7 +259,7 @@ static void test_refusals(void)
     struct gpuaes_batch *batch = open_batch();
     unsigned char key[32] = {1}, iv[16] = {2}, text[16] = {0}, *p = take(GPUAES_DEVICE, BYTES);
     struct gpuaes_key odd = {.rounds = 11}, schedule;
-    const enum gpuaes_op unknown = (enum gpuaes_op)GPUAES_BATCH_OPS;
+    const enum gpuaes_op unknown = (enum gpuaes_op)ALL_OPS;
     const struct {
         const char *name;
         struct gpuaes_message message;

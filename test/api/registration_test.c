@@ -117,13 +117,13 @@ static int is_kept_meanwhile(const void *unused)
 /* Which would stand in the way of forks and of other calls. */
 static void test_calls(void)
 {
-    for (int i = 0; i < GPUAES_OPS; i++) {
-        const struct work work = {(enum gpuaes_op)i, LARGE, GPUAES_PAGEABLE, 1, NULL};
+    for (int i = 0; i < SINGLE_OPS; i++) {
+        const struct work work = {single_ops[i], LARGE, GPUAES_PAGEABLE, 1, NULL};
         struct gpuaes_report report;
         unsigned before = emulator_calls("mem_host_register");
         tap_ok(work_status(&work, &report) == GPUAES_OK &&
                    emulator_calls("mem_host_register") == before,
-               "%s of pageable memory registers nothing", op_names[i]);
+               "%s of pageable memory registers nothing", op_names[single_ops[i]]);
     }
     tap_ok(emulator_unpinned_copies() == 0 && faults() == 0, "and gives none of it to the driver");
 }

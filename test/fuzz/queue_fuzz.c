@@ -245,7 +245,7 @@ static void take_call(struct call *c)
     struct gpuaes_messages *g = &c->messages;
     const unsigned how = take_byte(&c->in);
     *g = (struct gpuaes_messages){.struct_bytes = sizeof *g,
-                                  .op = (enum gpuaes_op)(how % GPUAES_ALL_OPS),
+                                  .op = (enum gpuaes_op)(how % (GPUAES_XTS_DECRYPT + 1)),
                                   .in = memory->in,
                                   .out = memory->out,
                                   .bytes = memory->bytes,

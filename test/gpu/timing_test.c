@@ -39,7 +39,7 @@ enum { EQUAL, RANDOM, COLLIDING, INPUTS };
 enum { RUNS = 61, PAUSE_US = 2000, BLOCKS = 32 << 20 };
 #define BYTES ((size_t)BLOCKS * GPUAES_BLOCK)
 
-static const char *const op_names[GPUAES_ALL_OPS] = {
+static const char *const op_names[] = {
     [GPUAES_ECB_ENCRYPT] = "ECB-encrypt", [GPUAES_ECB_DECRYPT] = "ECB-decrypt",
     [GPUAES_CBC_DECRYPT] = "CBC-decrypt", [GPUAES_CTR] = "CTR",
     [GPUAES_GCM_ENCRYPT] = "GCM-encrypt", [GPUAES_GCM_DECRYPT] = "GCM-decrypt"};
@@ -249,7 +249,7 @@ static int judge_family(const char *family)
 {
     static struct aes_work work;
     int right = gpuaes_stream_binding_open(&work.queue, stream, 0) == GPUAES_OK;
-    for (int op = 0; op < GPUAES_ALL_OPS; op++)
+    for (int op = 0; op < (int)(sizeof op_names / sizeof op_names[0]); op++)
         for (size_t key_bytes = 16; op_names[op] != NULL && key_bytes <= 32; key_bytes += 8) {
             struct verdict v;
             work.op = (enum gpuaes_op)op;

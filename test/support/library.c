@@ -9,9 +9,9 @@
 
 #include "test/support/cases.h"
 
-const char *const op_names[GPUAES_ALL_OPS] = {"ECB encrypt", "ECB decrypt", "CBC decrypt",
-                                              "CTR",         "CBC encrypt", "GCM encrypt",
-                                              "GCM decrypt", "XTS encrypt", "XTS decrypt"};
+const char *const op_names[ALL_OPS] = {"ECB encrypt", "ECB decrypt", "CBC decrypt",
+                                       "CTR",         "CBC encrypt", "GCM encrypt",
+                                       "GCM decrypt", "XTS encrypt", "XTS decrypt"};
 const enum gpuaes_op single_ops[SINGLE_OPS] = {GPUAES_ECB_ENCRYPT, GPUAES_ECB_DECRYPT,
                                                GPUAES_CBC_DECRYPT, GPUAES_CTR,
                                                GPUAES_XTS_ENCRYPT, GPUAES_XTS_DECRYPT};

@@ -25,14 +25,17 @@ enum { THREADS_ALONE = 1 };
 enum { THREADS_ALONE = 0 };
 #endif
 
+/* All of enum gpuaes_op. */
+enum { ALL_OPS = GPUAES_XTS_DECRYPT + 1 };
+
 /* Without tags: what reference() does. */
 enum { PLAIN_OPS = GPUAES_CBC_ENCRYPT + 1 };
 
 extern struct driver application; /* its own calls of the driver */
-extern const char *const op_names[GPUAES_ALL_OPS], *const kind_names[3];
+extern const char *const op_names[ALL_OPS], *const kind_names[3];
 
-/* Those of gpuaes_aes(). */
-enum { SINGLE_OPS = 6 };
+/* Those of gpuaes_aes(); the first STREAM_OPS are those of gpuaes_stream_binding_aes(). */
+enum { SINGLE_OPS = 6, STREAM_OPS = 4 };
 extern const enum gpuaes_op single_ops[SINGLE_OPS];
 
 /* ---- The reference ----------------------------------------------------------- */

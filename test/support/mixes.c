@@ -24,7 +24,7 @@ void mix_message(struct mix_message *m, const struct mix_rules *rules,
     static const size_t key_sizes[] = {16, 24, 32};
     struct tap_random *r = &random_state;
     m->op = (enum gpuaes_op)(rules->op >= 0 ? (size_t)rules->op
-                                            : tap_random_below(r, GPUAES_BATCH_OPS));
+                                            : tap_random_below(r, GPUAES_GCM_DECRYPT + 1));
     size_t number = rules->keys != 0 ? tap_random_below(r, (size_t)rules->keys) : 0;
     tap_random_bytes(r, m->key, sizeof m->key);
     m->key_bytes = key_sizes[rules->keys != 0 ? number % 3 : tap_random_below(r, 3)];

@@ -22,7 +22,7 @@ static void tell_policy(const struct aes_cipher *c)
 {
     for (int encrypts = 0; encrypts < 2; encrypts++) {
         int op = (int)c->mode->op[encrypts];
-        if (op >= GPUAES_OPS) /* of batches only */
+        if (op == GPUAES_CBC_ENCRYPT) /* serial: the CPU's */
             continue;
         work_rows[op].name = c->mode->op_names[encrypts];
         work_rows[op].encrypts = encrypts;
