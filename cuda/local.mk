@@ -62,8 +62,10 @@ cuda_libgpuaes_la_SOURCES = cuda/driver/libcuda.c cuda/driver/library_path.c cud
 	cuda/launch/image.c
 cuda_libgpuaes_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 cuda_libgpuaes_la_CPPFLAGS = $(AM_CPPFLAGS)
-cuda_libgpuaes_la_LDFLAGS = $(AM_LDFLAGS) $(GPUAES_SHARED_LDFLAGS) -version-info 0:0:0
-EXTRA_cuda_libgpuaes_la_DEPENDENCIES = folders
+cuda_libgpuaes_la_LDFLAGS = $(AM_LDFLAGS) $(GPUAES_SHARED_LDFLAGS) -version-info 1:0:0 \
+	-Wl,--version-script=$(srcdir)/cuda/libgpuaes.map
+EXTRA_cuda_libgpuaes_la_DEPENDENCIES = folders cuda/libgpuaes.map
+EXTRA_DIST += cuda/libgpuaes.map
 cuda_libgpuaes_la_LIBADD = cuda/libgpuaes_core.la $(SYSTEM_LIBS)
 if HAVE_CUDA_H
 cuda_libgpuaes_la_SOURCES += cuda/driver/abi_check.c

@@ -70,7 +70,7 @@ def start():
     """Makes the primary context of GPU 0 current, as PyTorch and CuPy do, and starts libgpuaes."""
     global cuda, gpuaes
     cuda = ctypes.CDLL("libcuda.so.1")
-    gpuaes = ctypes.CDLL(os.environ.get("GPUAES_LIBRARY", "libgpuaes.so.0"))
+    gpuaes = ctypes.CDLL(os.environ.get("GPUAES_LIBRARY", "libgpuaes.so.1"))
     for name in "gpuaes_status_text", "gpuaes_reason", "gpuaes_queue_error":
         getattr(gpuaes, name).restype = c_char_p
     device, context = c_int(), c_void_p()

@@ -30,7 +30,7 @@ from typing import Any
 from .errors import GpuaesError
 
 BLOCK = 16
-SONAME = "libgpuaes.so.0"
+SONAME = "libgpuaes.so.1"
 ENVIRONMENT = "GPUAES_LIBRARY"
 
 # enum gpuaes_status

@@ -24,13 +24,13 @@ plan(skip_all => 'pyarrow with keys of the caller is not installed (PyPI: pyarro
 
 # On the emulator, the library is in the module under test; what the examples open as the driver hands on
 # to the emulator within it.
-my %device = (LD_LIBRARY_PATH => libraries("$build/cuda/.libs"), GPUAES_LIBRARY => "$build/cuda/.libs/libgpuaes.so.0");
+my %device = (LD_LIBRARY_PATH => libraries("$build/cuda/.libs"), GPUAES_LIBRARY => "$build/cuda/.libs/libgpuaes.so.1");
 my $module = "$ENV{OPENSSL_MODULES}/gpuaes.so";
 if (run(['nm', '-D', '--defined-only', $module])->{out} =~ /emulator_driver/) {
     mkdir("$folder/lib") or die "$folder/lib: $!";
-    symlink($module, "$folder/lib/libgpuaes.so.0");
+    symlink($module, "$folder/lib/libgpuaes.so.1");
     symlink("$build/test/faulty/libcuda.so.1", "$folder/lib/libcuda.so.1");
-    %device = (LD_LIBRARY_PATH => libraries("$folder/lib"), GPUAES_LIBRARY => "$folder/lib/libgpuaes.so.0",
+    %device = (LD_LIBRARY_PATH => libraries("$folder/lib"), GPUAES_LIBRARY => "$folder/lib/libgpuaes.so.1",
         GPUAES_TEST_DRIVER => $module);
 }
 

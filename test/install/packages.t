@@ -78,7 +78,7 @@ good($lintian, 'lintian is content');
 unlike($lintian->{out}, qr/^[EW]:/m, 'with no error and no warning');
 
 my %package = map { m{/([\w-]+?)_[^/]*\.deb$} ? ($1 => $_) : () } grep { !/-dbgsym_/ } glob("$debs/*.deb");
-is(join(' ', sort keys %package), 'gpuaes libgpuaes-dev libgpuaes0 openssl-provider-gpuaes python3-gpuaes', 'five packages');
+is(join(' ', sort keys %package), 'gpuaes libgpuaes-dev libgpuaes1 openssl-provider-gpuaes python3-gpuaes', 'five packages');
 
 # ---- What they have --------------------------------------------------------------
 
@@ -100,7 +100,7 @@ my @functions = slurp("$source/cuda/gpuaes.h") =~ /^GPUAES_API[^;(]*?(\w+)\(/mg;
 my %files = (
     gpuaes => ['/usr/bin/gpuaes', '/usr/share/bash-completion/completions/gpuaes',
         '/usr/share/fish/vendor_completions.d/gpuaes.fish', '/usr/share/zsh/vendor-completions/_gpuaes', '/usr/share/man/man1/gpuaes.1.gz'],
-    libgpuaes0 => ["/usr/lib/$triplet/libgpuaes.so.0", "/usr/lib/$triplet/libgpuaes.so.0.0.0"],
+    libgpuaes1 => ["/usr/lib/$triplet/libgpuaes.so.1", "/usr/lib/$triplet/libgpuaes.so.1.0.0"],
     'libgpuaes-dev' => ['/usr/include/gpuaes.h', "/usr/lib/$triplet/libgpuaes.so", "/usr/lib/$triplet/pkgconfig/gpuaes.pc",
         map { "$man3/$_.3.gz" } 'libgpuaes', 'gpuaes', @functions],
     'openssl-provider-gpuaes' => ['/etc/gpuaes.cnf', "/usr/lib/$triplet/ossl-modules/gpuaes.so",
@@ -120,10 +120,10 @@ like(slurp("$folder/openssl-provider-gpuaes/usr/share/doc/openssl-provider-gpuae
     qr{^sudo sed -i '1i \.include /etc/gpuaes\.cnf'}m, 'the page for a whole host names the file of the package');
 
 my %depends = map { $_ => run(['dpkg-deb', '-f', $package{$_}, 'Depends'])->{out} } keys %package;
-like($depends{$_}, qr/\blibgpuaes0 \(>= \Q$upstream\E\)/, "$_ needs the library") foreach qw(gpuaes openssl-provider-gpuaes);
+like($depends{$_}, qr/\blibgpuaes1 \(>= \Q$upstream\E\)/, "$_ needs the library") foreach qw(gpuaes openssl-provider-gpuaes);
 like($depends{$_}, qr/\blibssl3/, "$_ needs OpenSSL") foreach qw(gpuaes openssl-provider-gpuaes);
-like($depends{'python3-gpuaes'}, qr/^(?=.*\blibgpuaes0 \(>= \Q$upstream\E\))(?=.*\bpython3:any).*\blibssl3\b/, 'the Python package needs both');
-unlike($depends{libgpuaes0}, qr/ssl|cuda|nvidia|stdc/, 'the library needs neither OpenSSL nor a driver');
+like($depends{'python3-gpuaes'}, qr/^(?=.*\blibgpuaes1 \(>= \Q$upstream\E\))(?=.*\bpython3:any).*\blibssl3\b/, 'the Python package needs both');
+unlike($depends{libgpuaes1}, qr/ssl|cuda|nvidia|stdc/, 'the library needs neither OpenSSL nor a driver');
 
 # ---- What their page prints ------------------------------------------------------
 

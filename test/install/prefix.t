@@ -108,7 +108,7 @@ is(join(' ', grep { slurp($_) !~ m{\Q$prefix\E/etc/gpuaes\.cnf} } @named), '', '
 is(run(['grep', '-rE', '/usr/local/(etc|lib|share)|SYSCONFDIR', "$prefix/share"])->{out}, '', 'and of no other');
 
 my %wanted = map { $_ => 1 } map { "$prefix/$_" }
-    qw(bin/gpuaes etc/gpuaes.cnf include/gpuaes.h lib/libgpuaes.so lib/libgpuaes.so.0 lib/pkgconfig/gpuaes.pc
+    qw(bin/gpuaes etc/gpuaes.cnf include/gpuaes.h lib/libgpuaes.so lib/libgpuaes.so.1 lib/pkgconfig/gpuaes.pc
     lib/ossl-modules/gpuaes.so share/man/man1/gpuaes.1 share/man/man3/gpuaes.3 share/man/man3/gpuaes_batch_add.3
     share/man/man7/provider-gpuaes.7 share/bash-completion/completions/gpuaes
     share/fish/vendor_completions.d/gpuaes.fish share/zsh/site-functions/_gpuaes);

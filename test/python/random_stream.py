@@ -1,6 +1,6 @@
 r"""Writes the bytes of a Generator to standard output, for statistical tests, until nobody reads them.
 
-    PYTHONPATH=python GPUAES_LIBRARY=build/cuda/.libs/libgpuaes.so.0 \
+    PYTHONPATH=python GPUAES_LIBRARY=build/cuda/.libs/libgpuaes.so.1 \
         python3 test/python/random_stream.py [cpu|device [SEED]] | dieharder -g 200 -a
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0

@@ -289,7 +289,7 @@ from gpuaes import _gcm
 from gpuaes.aead import AESGCM
 if sys.argv[1] == "binding":
     _gcm.QUEUE_MOST = -1
-hooks = getattr(ctypes.CDLL("libgpuaes.so.0"), "emulator_configure", None)
+hooks = getattr(ctypes.CDLL("libgpuaes.so.1"), "emulator_configure", None)
 if hooks is None:
     print("SKIP"); raise SystemExit
 gpuaes.start([0, 1])

@@ -103,7 +103,7 @@ def test_library_that_is_missing_is_named():
     pytest.importorskip("gpuaes", exc_type=ImportError)
     result = subprocess.run(
         [sys.executable, "-c", "import gpuaes"],
-        env={**os.environ, "GPUAES_LIBRARY": "/nowhere/libgpuaes.so.0"}, capture_output=True, text=True,
+        env={**os.environ, "GPUAES_LIBRARY": "/nowhere/libgpuaes.so.1"}, capture_output=True, text=True,
     )
     assert result.returncode == 1
-    assert re.search(r"^ImportError: .*/nowhere/libgpuaes\.so\.0", result.stderr, re.M)
+    assert re.search(r"^ImportError: .*/nowhere/libgpuaes\.so\.1", result.stderr, re.M)

@@ -306,7 +306,7 @@ key, text = os.urandom(32), os.urandom(50000)
 os.environ["GPUAES_MIN_BYTES"] = "0"
 gpuaes.start()
 hooks = None
-for name in "libgpuaes.so.0", "libcuda.so.1":
+for name in "libgpuaes.so.1", "libcuda.so.1":
     hooks = hooks or getattr(ctypes.CDLL(name), "emulator_configure", None)
 if hooks is None:
     print("SKIP"); raise SystemExit
@@ -365,7 +365,7 @@ def test_no_device():
 
 
 def test_library_that_cannot_be_loaded(tmp_path):
-    wrong = tmp_path / "libgpuaes.so.0"
+    wrong = tmp_path / "libgpuaes.so.1"
     wrong.write_bytes(b"no library")
     for path in wrong, tmp_path / "absent.so", "libc.so.6":
         said = messages.run_python(
@@ -400,7 +400,7 @@ import ctypes, os, weakref
 import device_arrays
 from gpuaes import _driver
 from gpuaes.ciphers import Cipher, algorithms, modes
-hooks = getattr(ctypes.CDLL("libgpuaes.so.0"), "emulator_configure", None)
+hooks = getattr(ctypes.CDLL("libgpuaes.so.1"), "emulator_configure", None)
 if hooks is None:
     print("SKIP"); raise SystemExit
 device_arrays.Driver.free = lambda *_: None  # it would wait for the stream

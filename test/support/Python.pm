@@ -55,16 +55,16 @@ sub emulated
 # the emulator within it. JAX would take most of a card's memory at once.
 sub python_environment
 {
-    my %libraries = (GPUAES_LIBRARY => "$build/cuda/.libs/libgpuaes.so.0");
+    my %libraries = (GPUAES_LIBRARY => "$build/cuda/.libs/libgpuaes.so.1");
     if (emulated()) {
         my $module = "$ENV{OPENSSL_MODULES}/gpuaes.so";
         my $lib = "$folder/lib";
         if (!-d $lib) {
             mkdir($lib) or die "$lib: $!";
-            symlink($module, "$lib/libgpuaes.so.0");
+            symlink($module, "$lib/libgpuaes.so.1");
             symlink("$build/test/faulty/libcuda.so.1", "$lib/libcuda.so.1");
         }
-        %libraries = (GPUAES_LIBRARY => "$lib/libgpuaes.so.0", LD_LIBRARY_PATH => libraries($lib), GPUAES_TEST_DRIVER => $module);
+        %libraries = (GPUAES_LIBRARY => "$lib/libgpuaes.so.1", LD_LIBRARY_PATH => libraries($lib), GPUAES_TEST_DRIVER => $module);
     }
     # Debian's cryptography takes the system's libcrypto, which looks for the legacy provider in OPENSSL_MODULES.
     return (paths(), %libraries, OPENSSL_CONF => '/dev/null', CRYPTOGRAPHY_OPENSSL_NO_LEGACY => 1,

@@ -95,7 +95,7 @@ void application_environment(const char *settings)
 void *library_function(const char *name)
 {
     void *found = application_hook(name), *library;
-    if (found == NULL && (library = dlopen("libgpuaes.so.0", RTLD_NOW | RTLD_NOLOAD)) != NULL)
+    if (found == NULL && (library = dlopen("libgpuaes.so.1", RTLD_NOW | RTLD_NOLOAD)) != NULL)
         found = dlsym(library, name);
     return found;
 }

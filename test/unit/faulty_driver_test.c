@@ -49,7 +49,7 @@ static int open_library(void)
 {
     const char *top = getenv("TOP_BUILDDIR");
     char path[4096];
-    snprintf(path, sizeof path, "%s/cuda/.libs/libgpuaes.so.0", top ? top : ".");
+    snprintf(path, sizeof path, "%s/cuda/.libs/libgpuaes.so.1", top ? top : ".");
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol;
     if (library == NULL)
         return 0;
