@@ -69,7 +69,7 @@ static struct station {
 
 static unsigned count_devices(void)
 {
-    struct gpuaes_device_info info;
+    struct gpuaes_device_info info = {.struct_bytes = sizeof info};
     unsigned n = 0;
     warm_up();
     while (n < MOST_DEVICES && gpuaes_device(n, &info))
@@ -83,7 +83,7 @@ static int take_memory(enum kind kind)
     for (unsigned n = 0; n < MOST_DEVICES; n++)
         memory_give(&station.memory[n]);
     for (unsigned n = 0; n < (kind == DEVICE ? station.devices : 1); n++) {
-        struct gpuaes_device_info info;
+        struct gpuaes_device_info info = {.struct_bytes = sizeof info};
         if (kind == DEVICE && (!gpuaes_device(n, &info) || !card_begin(info.ordinal)))
             return 0;
         if (!memory_take(&station.memory[n], "devices", kind, length_of(kind), length_of(kind)))

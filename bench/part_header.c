@@ -26,7 +26,7 @@ static void print_line_of(const char *path, const char *key, const char *label)
 
 static void print_devices(void)
 {
-    struct gpuaes_device_info d;
+    struct gpuaes_device_info d = {.struct_bytes = sizeof d};
     unsigned n = 0;
     for (; gpuaes_device(n, &d); n++)
         printf("# GPU: %s, compute capability %d.%d, %d multiprocessors, driver for CUDA %d.%d, "

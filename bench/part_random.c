@@ -92,7 +92,8 @@ int part_random(void)
     card_wait(stream);
     call_check(gpuaes_stream_binding_open(&w.binding, stream, 0), "gpuaes_stream_binding_open");
     (void)gpuaes_key_expand(&w.key, raw, KEY);
-    w.random = (struct gpuaes_random){.key = m.in.p, .scale = 1, .range = 1000003};
+    w.random = (struct gpuaes_random){
+        .struct_bytes = sizeof w.random, .key = m.in.p, .scale = 1, .range = 1000003};
     for (size_t size = 0; size < sizeof sizes / sizeof sizes[0]; size++)
         for (size_t kind = 0; kind < KIND_ROWS; kind++)
             measure_kind(&w, &kinds[kind],

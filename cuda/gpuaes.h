@@ -12,6 +12,15 @@
  * another value returns 0, and one that returns none does nothing; gpuaes_memory_kind() says
  * PAGEABLE.
  *
+ * A struct that begins with struct_bytes may get more members, at its end, in later releases. The
+ * caller sets struct_bytes to the size of the struct in the header that it was compiled with, and
+ * all other members of input that it does not use to 0: with {.struct_bytes = sizeof s}. Members
+ * that the library knows and the caller does not count as 0, or are not written. Those that the
+ * library does not know must be 0, and are written as 0. A struct_bytes of less than 8 or more than
+ * 4096, or another value where 0 must be, is refused as NULL is. All other structs stay as they
+ * are: keys and states are those of a mode, shards lie in an array, and a message has what any
+ * authenticated encryption has (RFC 5116), so that no time is lost on each.
+ *
  * The library has no AES for the CPU: a call that the devices could not finish
  * says what they did finish, and the caller does the rest.
  *
@@ -70,6 +79,7 @@ GPUAES_API const char *gpuaes_status_text(enum gpuaes_status status);
 #define GPUAES_IDLE_DEFAULT 0xffffffffu
 
 struct gpuaes_settings {
+    size_t struct_bytes;     /* sizeof(struct gpuaes_settings) */
     size_t pinned_bytes;     /* cap over all pinned memory of the library; 0 means 256 MiB */
     unsigned timeout_ms;     /* longest wait for a device that makes no progress; 0 means 10000 */
     unsigned idle_seconds;   /* release the devices after so long without work, in the background,
@@ -99,8 +109,9 @@ GPUAES_API int gpuaes_configure(const struct gpuaes_settings *settings);
 
 /*
  * Writes the settings in force, with the values of the defaults; `threads` that are automatic as a
- * large call of the calling thread would have them. Returns 1, or 0 in a forked child of a process
- * that has started, which has no devices.
+ * large call of the calling thread would have them. The caller sets struct_bytes. Returns 1, or 0
+ * in a forked child of a process that has started, which has no devices, or where struct_bytes is
+ * not right.
  */
 GPUAES_API int gpuaes_get_settings(struct gpuaes_settings *settings);
 
@@ -149,7 +160,8 @@ GPUAES_API enum gpuaes_state gpuaes_start(gpuaes_ready_fn *on_ready, void *arg, 
 GPUAES_API uint64_t gpuaes_application_devices(void);
 
 struct gpuaes_device_info {
-    int ordinal; /* CUDA's number of the device in this process */
+    size_t struct_bytes; /* sizeof(struct gpuaes_device_info), set by the caller */
+    int ordinal;         /* CUDA's number of the device in this process */
     char name[64];
     int compute_major, compute_minor;
     int multiprocessors;
@@ -158,8 +170,8 @@ struct gpuaes_device_info {
 
 /*
  * Describes device `n` of those in use, counted from 0. Returns 1, or 0 where there are
- * not so many (none while the state is not READY). A device that failed is no
- * longer among them.
+ * not so many (none while the state is not READY), or struct_bytes is not right. A device that
+ * failed is no longer among them.
  */
 GPUAES_API int gpuaes_device(unsigned n, struct gpuaes_device_info *info);
 
@@ -576,8 +588,7 @@ GPUAES_API void gpuaes_batch_close(struct gpuaes_batch *batch);
  * addresses: a kernel that uses a wrong one is a fault of the device, as in any kernel of the
  * application.
  *
- * Begin with a struct of zeros, in which struct_bytes is set: members that a later version adds are
- * 0 then, and change nothing.
+ * Members that are not used are 0.
  */
 enum {
     GPUAES_QUEUE_MESSAGES = 1 << 24,
@@ -717,6 +728,7 @@ enum gpuaes_random_kind {
 };
 
 struct gpuaes_random {
+    size_t struct_bytes; /* sizeof(struct gpuaes_random) */
     enum gpuaes_random_kind kind;
     const void *key;           /* raw, of 32 bytes, in memory that the device reaches */
     unsigned char counter[16]; /* the counter block, 128 bits big-endian, where element 0 begins */
@@ -931,6 +943,7 @@ GPUAES_API enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, v
  * inside on_ready() of gpuaes_start().
  */
 struct gpuaes_statistics {
+    size_t struct_bytes;       /* sizeof(struct gpuaes_statistics), set by the caller */
     uint64_t bytes;            /* input bytes that the device finished: AES and Base64 */
     uint64_t read_ahead_bytes; /* combined with keystream that was made ahead; not in `bytes` */
     uint64_t underruns;        /* pieces of keystream that were not ready when they were needed */
@@ -940,7 +953,8 @@ struct gpuaes_statistics {
     uint64_t pinned_bytes;     /* pinned memory of the library now */
     uint64_t pinned_peak;      /* the most it ever was */
 };
-GPUAES_API void gpuaes_get_statistics(struct gpuaes_statistics *statistics);
+/* Writes them. Returns 1, or 0 where struct_bytes is not right. */
+GPUAES_API int gpuaes_get_statistics(struct gpuaes_statistics *statistics);
 
 #ifdef __cplusplus
 }

@@ -42,6 +42,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/memory/memory_kind.c cuda/memory/memory_kind.h \
 	cuda/memory/pinned.c \
 	cuda/process/settings.c cuda/process/settings.h \
+	cuda/process/struct_bytes.c cuda/process/struct_bytes.h \
 	cuda/process/thread_pool.c cuda/process/thread_pool.h \
 	cuda/aes/stream_binding.c cuda/aes/stream_binding.h \
 	cuda/driver/root.c cuda/driver/root.h \

@@ -104,6 +104,7 @@ emulator_tests = \
 	test/api/queue_secrets_test \
 	test/api/queue_threads_test \
 	test/api/registration_test \
+	test/api/struct_bytes_test \
 	test/api/stream_binding_test \
 	test/fault/batch_faults_test \
 	test/fault/device_reset_test \

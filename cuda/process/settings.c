@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "cuda/process/fork.h"
+#include "cuda/process/struct_bytes.h"
 #include "cuda/process/thread_pool.h"
 
 enum { DEFAULT_TIMEOUT_MS = 10000, DEFAULT_IDLE_SECONDS = 60 };
@@ -77,32 +78,33 @@ static int is_met(const struct gpuaes_settings *wanted, const struct gpuaes_sett
             wanted->idle_seconds == is->idle_seconds);
 }
 
-int gpuaes_configure(const struct gpuaes_settings *wanted)
+int gpuaes_configure(const struct gpuaes_settings *given)
 {
-    if (wanted == NULL || fork_is_child())
+    struct gpuaes_settings wanted;
+    if (!struct_take(&wanted, sizeof wanted, given) || fork_is_child())
         return 0;
     (void)pthread_mutex_lock(&settings.lock);
     if (!settings.fixed && settings.configured)
-        (void)merge(&settings.in_force, wanted);
+        (void)merge(&settings.in_force, &wanted);
     else if (!settings.fixed)
-        settings.in_force = *wanted;
+        settings.in_force = wanted;
     settings.configured = 1;
-    int met = is_met(wanted, &settings.in_force);
+    int met = is_met(&wanted, &settings.in_force);
     (void)pthread_mutex_unlock(&settings.lock);
     return met;
 }
 
 int gpuaes_get_settings(struct gpuaes_settings *copy)
 {
-    if (copy == NULL || fork_is_child())
+    if (fork_is_child())
         return 0;
     (void)pthread_mutex_lock(&settings.lock);
-    *copy = settings.in_force;
+    struct gpuaes_settings is = settings.in_force;
     (void)pthread_mutex_unlock(&settings.lock);
-    set_defaults(copy);
-    if (copy->threads == 0)
-        copy->threads = thread_pool_automatic_threads();
-    return 1;
+    set_defaults(&is);
+    if (is.threads == 0)
+        is.threads = thread_pool_automatic_threads();
+    return struct_give(copy, &is, sizeof is);
 }
 
 void settings_fix(void)

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "cuda/gpuaes.h"
+#include "cuda/process/struct_bytes.h"
 
 static struct {
     _Atomic uint64_t bytes, read_ahead, underruns, launches, faults, start_ms, pinned, pinned_peak;
@@ -94,16 +95,15 @@ void statistics_reset(void)
     atomic_store(&totals.pinned_peak, 0);
 }
 
-void gpuaes_get_statistics(struct gpuaes_statistics *statistics)
+int gpuaes_get_statistics(struct gpuaes_statistics *statistics)
 {
-    if (statistics == NULL)
-        return;
-    statistics->bytes = atomic_load(&totals.bytes);
-    statistics->read_ahead_bytes = atomic_load(&totals.read_ahead);
-    statistics->underruns = atomic_load(&totals.underruns);
-    statistics->launches = atomic_load(&totals.launches);
-    statistics->faults = atomic_load(&totals.faults);
-    statistics->start_ms = atomic_load(&totals.start_ms);
-    statistics->pinned_bytes = atomic_load(&totals.pinned);
-    statistics->pinned_peak = atomic_load(&totals.pinned_peak);
+    const struct gpuaes_statistics is = {.bytes = atomic_load(&totals.bytes),
+                                         .read_ahead_bytes = atomic_load(&totals.read_ahead),
+                                         .underruns = atomic_load(&totals.underruns),
+                                         .launches = atomic_load(&totals.launches),
+                                         .faults = atomic_load(&totals.faults),
+                                         .start_ms = atomic_load(&totals.start_ms),
+                                         .pinned_bytes = atomic_load(&totals.pinned),
+                                         .pinned_peak = atomic_load(&totals.pinned_peak)};
+    return struct_give(statistics, &is, sizeof is);
 }

@@ -11,6 +11,7 @@
 #include "cuda/launch/message.h"
 #include "cuda/memory/memory_kind.h"
 #include "cuda/process/cleanse.h"
+#include "cuda/process/struct_bytes.h"
 #include "cuda/runtime/runtime.h"
 
 enum { ALIGNMENT = 256 };
@@ -37,8 +38,6 @@ static int check_sizes(const struct gpuaes_messages *m)
 {
     const struct gpuaes_mode *mode = mode_taken(m->op, TAKEN_BY_QUEUE);
     const size_t most = mode != NULL && mode->pairs ? GPUAES_QUEUE_UNIT_BYTES : GPUAES_QUEUE_BYTES;
-    if (m->struct_bytes != sizeof *m)
-        return refuse("struct_bytes is %zu; expected %zu", m->struct_bytes, sizeof *m);
     if (mode == NULL)
         return refuse("op is %u; expected an enum gpuaes_op", (unsigned)m->op);
     if (m->count > GPUAES_QUEUE_MESSAGES)
@@ -239,30 +238,35 @@ SECRET_FRAME static enum gpuaes_status queue_on(struct device *device,
     return status;
 }
 
-static int is_given(const struct gpuaes_messages *messages)
+static int take(struct gpuaes_messages *m, const struct gpuaes_messages *messages)
 {
-    return messages != NULL || refuse("messages is NULL; expected a struct gpuaes_messages");
+    if (messages == NULL)
+        return refuse("messages is NULL; expected a struct gpuaes_messages");
+    return struct_take(m, sizeof *m, messages) ||
+           refuse("struct_bytes is %zu; expected %zu, or more and zeros behind those",
+                  messages->struct_bytes, sizeof *m);
 }
 
 size_t gpuaes_queue_temp_bytes(const struct gpuaes_messages *messages)
 {
-    if (!is_given(messages) || !check_sizes(messages) || messages->count == 0)
+    struct gpuaes_messages m;
+    if (!take(&m, messages) || !check_sizes(&m) || m.count == 0)
         return 0;
-    return kernels_message_temp_bytes(messages->op, messages->count, messages->max_bytes);
+    return kernels_message_temp_bytes(m.op, m.count, m.max_bytes);
 }
 
 enum gpuaes_status gpuaes_queue(const struct gpuaes_messages *messages, void *temp,
                                 size_t temp_bytes, void *stream, int device)
 {
     struct runtime_guard guard;
-    if (!is_given(messages) || !check_sizes(messages) || !check_keys(messages) ||
-        !check_arrays(messages))
+    struct gpuaes_messages m;
+    if (!take(&m, messages) || !check_sizes(&m) || !check_keys(&m) || !check_arrays(&m))
         return GPUAES_BAD_ARGUMENT;
     if (temp == NULL && temp_bytes != 0) {
         (void)refuse("temp is NULL and temp_bytes is %zu; expected memory, or 0", temp_bytes);
         return GPUAES_BAD_ARGUMENT;
     }
-    if (messages->count == 0)
+    if (m.count == 0)
         return GPUAES_OK;
     struct device *its;
     enum gpuaes_status status = runtime_enter_stream(&guard, stream, device, &its);
@@ -270,7 +274,7 @@ enum gpuaes_status gpuaes_queue(const struct gpuaes_messages *messages, void *te
         (void)refuse("stream %p belongs to no device in use", stream);
     if (status != GPUAES_OK)
         return status;
-    status = queue_on(its, messages, temp, temp_bytes, stream);
+    status = queue_on(its, &m, temp, temp_bytes, stream);
     cleanse_stack();
     runtime_leave_device(&guard, its);
     return status;

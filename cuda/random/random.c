@@ -8,6 +8,7 @@
 
 #include "cuda/aes/aes.h"
 #include "cuda/memory/memory_kind.h"
+#include "cuda/process/struct_bytes.h"
 #include "cuda/runtime/runtime.h"
 
 enum { KEY_BYTES = 32, KINDS = GPUAES_RANDOM_BERNOULLI + 1 };
@@ -154,8 +155,10 @@ enum gpuaes_status gpuaes_random_queue(const struct gpuaes_random *random, void 
 {
     struct runtime_guard guard;
     struct device *its;
-    if (random == NULL)
+    struct gpuaes_random own;
+    if (!struct_take(&own, sizeof own, random))
         return GPUAES_BAD_ARGUMENT;
+    random = &own;
     if (random->count == 0 && (unsigned)random->kind < KINDS)
         return GPUAES_OK;
     if (is_bad(random, out))

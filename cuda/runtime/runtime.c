@@ -25,6 +25,7 @@
 #include "cuda/process/fork.h"
 #include "cuda/process/settings.h"
 #include "cuda/process/statistics.h"
+#include "cuda/process/struct_bytes.h"
 #include "cuda/process/thread_pool.h"
 
 static struct {
@@ -458,11 +459,10 @@ int gpuaes_device(unsigned n, struct gpuaes_device_info *info)
 {
     struct runtime_guard guard;
     struct device *devices[MAX_DEVICES];
-    if (info == NULL || !runtime_enter(&guard))
+    if (!runtime_enter(&guard))
         return 0;
-    int found = n < runtime_devices(devices);
-    if (found)
-        *info = devices[n]->info;
+    int found = n < runtime_devices(devices) &&
+                struct_give(info, &devices[n]->info, sizeof devices[n]->info);
     runtime_leave(&guard);
     return found;
 }

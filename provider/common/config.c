@@ -187,7 +187,7 @@ static void warn_of_differences(const struct shared *shared, size_t count)
 static int share(const struct provider *provider)
 {
     struct gpuaes_settings wanted = provider->settings.process;
-    struct gpuaes_settings is;
+    struct gpuaes_settings is = {.struct_bytes = sizeof is};
     if (gpuaes_configure(&wanted) || !gpuaes_get_settings(&is))
         return 1;
     const struct shared shared[] = {

@@ -124,7 +124,7 @@ static void locate(struct work *w)
 
 static int find_ordinal(unsigned n)
 {
-    struct gpuaes_device_info info;
+    struct gpuaes_device_info info = {.struct_bytes = sizeof info};
     return gpuaes_device(n, &info) ? info.ordinal : -1;
 }
 

@@ -188,7 +188,8 @@ int settings_read(struct settings *settings, settings_find_fn *find, const void 
         .start_bytes = start_bytes,
         .min_bytes = (size_t)min_bytes,
         .reads_ahead = read_ahead_bytes != 0,
-        .process = {.pinned_bytes = (size_t)pinned_bytes,
+        .process = {.struct_bytes = sizeof settings->process,
+                    .pinned_bytes = (size_t)pinned_bytes,
                     .read_ahead_bytes =
                         read_ahead_bytes == READ_AHEAD_DEFAULT ? 0 : (size_t)read_ahead_bytes,
                     .timeout_ms = (unsigned)timeout_ms,

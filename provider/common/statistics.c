@@ -82,7 +82,7 @@ enum { LINE_SIZE = 48 * (FIGURES + 2) };
 
 static void collect(uint64_t figures[FIGURES])
 {
-    struct gpuaes_statistics s;
+    struct gpuaes_statistics s = {.struct_bytes = sizeof s};
     gpuaes_get_statistics(&s);
     figures[GPU_BYTES] = s.bytes;
     figures[CPU_BYTES] = 0;

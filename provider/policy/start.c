@@ -87,7 +87,7 @@ void policy_note_cuda(void)
 /* The application runs CUDA on a device that the process may use. */
 static int application_is_there(void)
 {
-    struct gpuaes_settings settings;
+    struct gpuaes_settings settings = {.struct_bytes = sizeof settings};
     static _Atomic int64_t ask_at; /* 0: there was no answer yet */
     int64_t now = clock_ns(CLOCK_MONOTONIC_COARSE), due = atomic_load(&ask_at);
     if (due != 0 && (now < due || !atomic_compare_exchange_strong(&ask_at, &due, now + ASK_NS)))

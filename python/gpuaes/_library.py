@@ -64,10 +64,18 @@ QUEUE_UNIT_BYTES = 1 << 24  # of a message of XTS
 QUEUE_AAD_BYTES = 64 << 10
 
 
-class Settings(Structure):
+class _Sized(Structure):
+    """A struct that begins with its size, so that it may grow in later releases."""
+
+    def __init__(self, **members: Any) -> None:
+        super().__init__(struct_bytes=ctypes.sizeof(self), **members)
+
+
+class Settings(_Sized):
     """struct gpuaes_settings"""
 
     _fields_ = [
+        ("struct_bytes", c_size_t),
         ("pinned_bytes", c_size_t),
         ("timeout_ms", c_uint),
         ("idle_seconds", c_uint),
@@ -77,10 +85,11 @@ class Settings(Structure):
     ]
 
 
-class DeviceInfo(Structure):
+class DeviceInfo(_Sized):
     """struct gpuaes_device_info"""
 
     _fields_ = [
+        ("struct_bytes", c_size_t),
         ("ordinal", c_int),
         ("name", c_char * 64),
         ("compute_major", c_int),
@@ -90,10 +99,10 @@ class DeviceInfo(Structure):
     ]
 
 
-class Statistics(Structure):
+class Statistics(_Sized):
     """struct gpuaes_statistics"""
 
-    _fields_ = [
+    _fields_ = [("struct_bytes", c_size_t)] + [
         (name, c_uint64)
         for name in (
             "bytes",
@@ -144,7 +153,7 @@ class Report(Structure):
     _fields_ = [("shards", c_uint), ("shard", Shard * SHARDS)]
 
 
-class Messages(Structure):
+class Messages(_Sized):
     """struct gpuaes_messages"""
 
     _fields_ = [
@@ -171,14 +180,12 @@ class Messages(Structure):
         ("status", c_void_p),
     ]
 
-    def __init__(self, **members: Any) -> None:
-        super().__init__(struct_bytes=ctypes.sizeof(Messages), **members)
 
-
-class Random(Structure):
+class Random(_Sized):
     """struct gpuaes_random"""
 
     _fields_ = [
+        ("struct_bytes", c_size_t),
         ("kind", c_int),
         ("key", c_void_p),
         ("counter", c_ubyte * BLOCK),
@@ -233,7 +240,7 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "gpuaes_stream_binding_close": (None, [c_void_p]),
     "gpuaes_base64_encode": (c_int, [c_void_p, c_size_t, c_void_p, c_size_t, c_uint]),
     "gpuaes_base64_decode": (c_int, [c_void_p, c_size_t, c_void_p, c_uint, POINTER(c_size_t)]),
-    "gpuaes_get_statistics": (None, [POINTER(Statistics)]),
+    "gpuaes_get_statistics": (c_int, [POINTER(Statistics)]),
 }
 
 

@@ -74,7 +74,7 @@ struct machine {
 static int has_parts(const void *argument)
 {
     const struct machine *m = argument;
-    struct gpuaes_settings told;
+    struct gpuaes_settings told = {.struct_bytes = sizeof told};
     atomic_store(&cpus, m->cpus);
     return !(starts_with(&m->settings) && is_done_by(m->parts, m->parts - 1, m->len) &&
              gpuaes_get_settings(&told) &&
@@ -89,7 +89,7 @@ static int starts_on(unsigned count)
 
 static int number_is_told(void)
 {
-    struct gpuaes_settings settings;
+    struct gpuaes_settings settings = {.struct_bytes = sizeof settings};
     if (!starts_on(6) || !gpuaes_get_settings(&settings) || settings.threads != 3)
         return 0;
     atomic_store(&cpus, 1);

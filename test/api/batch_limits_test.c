@@ -89,7 +89,7 @@ static int pinned(void)
     enum { CAP = 256 * MIB, KEYSTREAM = 64 * MIB, CALLS = 8 * 9 * MIB, BYTES = 16 * MIB };
     enum { LONG = GPUAES_BATCH_PAGEABLE_BYTES, SHORT = 64, SHORTS = 4 * 16384 };
     struct gpuaes_batch *batch[MOST];
-    struct gpuaes_statistics statistics;
+    struct gpuaes_statistics statistics = {.struct_bytes = sizeof statistics};
     unsigned char key[16] = {0}, iv[16] = {0}, *p = calloc(1, BYTES);
     emulator_configure("idle-kernels=1");
     int right = starts_with(NULL);
@@ -122,7 +122,7 @@ static int goes_through_fewer_slots(size_t cap, const char *options)
     enum { COUNT = 8, LONG = GPUAES_BATCH_PAGEABLE_BYTES, BYTES = COUNT * LONG };
     struct gpuaes_settings settings = {.pinned_bytes = cap, .read_ahead_bytes = 1};
     struct gpuaes_batch *batch = open_batch();
-    struct gpuaes_statistics statistics;
+    struct gpuaes_statistics statistics = {.struct_bytes = sizeof statistics};
     struct expected e;
     if (!starts_with(cap != 0 ? &settings : NULL))
         return 0;

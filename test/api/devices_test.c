@@ -35,7 +35,7 @@ static int call_status(const struct scene *scene, struct gpuaes_report *report)
 /* A bit for each device in use. */
 static uint64_t devices(void)
 {
-    struct gpuaes_device_info info;
+    struct gpuaes_device_info info = {.struct_bytes = sizeof info};
     uint64_t used = 0;
     for (unsigned n = 0; gpuaes_device(n, &info); n++)
         used |= UINT64_C(1) << info.ordinal;
@@ -107,7 +107,7 @@ static int threads_take_turns(const struct scene *scene)
 static int goes_on_with_one(const struct scene *scene)
 {
     struct gpuaes_report report;
-    struct gpuaes_statistics s;
+    struct gpuaes_statistics s = {.struct_bytes = sizeof s};
     const struct work small = {scene->op, SMALL, scene->kind, 0, NULL};
     int status = call_status(scene, &report);
     /* Only pinned memory may have been overwritten. */

@@ -51,7 +51,7 @@ static int starts(void)
 
 static struct gpuaes_statistics statistics(void)
 {
-    struct gpuaes_statistics s;
+    struct gpuaes_statistics s = {.struct_bytes = sizeof s};
     gpuaes_get_statistics(&s);
     return s;
 }

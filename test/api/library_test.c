@@ -215,7 +215,7 @@ static void test_arguments(void)
 
 static void test_cap(void)
 {
-    struct gpuaes_statistics s;
+    struct gpuaes_statistics s = {.struct_bytes = sizeof s};
     gpuaes_get_statistics(&s);
     tap_ok(s.pinned_peak > 0 && s.pinned_peak <= 256u << 20, "pinned memory stays under its cap");
     tap_ok(s.faults == 0, "no call of the driver has failed");

@@ -129,7 +129,8 @@ static void test_batch(void)
 
 static void test_random(void)
 {
-    struct gpuaes_random r = {.kind = GPUAES_RANDOM_BYTES, .count = BYTES};
+    struct gpuaes_random r = {
+        .struct_bytes = sizeof r, .kind = GPUAES_RANDOM_BYTES, .count = BYTES};
     REFUSED(gpuaes_random_queue(NULL, out, NULL, 0));
     REFUSED(gpuaes_random_queue(&r, out, NULL, 0)); /* the key */
     r.key = key;

@@ -329,7 +329,8 @@ static int run_random(const void *argument)
     if (!search_works(&t))
         return 2;
     for (size_t key = 0; key < t.row->keys; key++) {
-        struct gpuaes_random r = {.key = t.memory->keys + key * t.row->key_bytes,
+        struct gpuaes_random r = {.struct_bytes = sizeof r,
+                                  .key = t.memory->keys + key * t.row->key_bytes,
                                   .count = sizeof t.memory->text};
         if (gpuaes_random_queue(&r, t.memory->text, t.stream, 0) != GPUAES_OK)
             return 3;

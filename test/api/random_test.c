@@ -299,7 +299,8 @@ static int runs(const struct gpuaes_random *r, size_t offset)
 
 static struct gpuaes_random random_of(enum gpuaes_random_kind kind, size_t count)
 {
-    struct gpuaes_random r = {.kind = kind,
+    struct gpuaes_random r = {.struct_bytes = sizeof r,
+                              .kind = kind,
                               .key = keys + below(KEYS) * KEY,
                               .first = below(2) ? below(300) : below((size_t)1 << 40),
                               .count = count,
@@ -426,8 +427,11 @@ static int check_moments(void)
         return right;
     if (!application_write(DEVICE, keys, fixed, KEY))
         return 0;
-    struct gpuaes_random r = {
-        .kind = GPUAES_RANDOM_NORMAL32, .key = keys, .count = COUNT, .scale = 1};
+    struct gpuaes_random r = {.struct_bytes = sizeof r,
+                              .kind = GPUAES_RANDOM_NORMAL32,
+                              .key = keys,
+                              .count = COUNT,
+                              .scale = 1};
     float *got = calloc(COUNT, sizeof *got);
     unsigned char *device = application_alloc(DEVICE, COUNT * sizeof *got);
     right = lib.queue(&r, device, stream, 0) == GPUAES_OK && application_wait(stream) &&

@@ -19,7 +19,7 @@ static unsigned char *pages(size_t bytes)
 
 static uint64_t faults(void)
 {
-    struct gpuaes_statistics s;
+    struct gpuaes_statistics s = {.struct_bytes = sizeof s};
     gpuaes_get_statistics(&s);
     return s.faults;
 }

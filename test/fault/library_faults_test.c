@@ -16,7 +16,7 @@ static int run_faulty(const void *argument)
 {
     const struct work *w = argument;
     struct gpuaes_settings settings = {.timeout_ms = timeout_for(w->faults)};
-    struct gpuaes_statistics statistics;
+    struct gpuaes_statistics statistics = {.struct_bytes = sizeof statistics};
     struct gpuaes_report report;
     int status = starts_with(&settings) ? work_status(w, &report) : WORK_WRONG;
     int is_told = status == GPUAES_OK || status == GPUAES_NO_MEMORY || status >= GPUAES_FAULT;
@@ -138,7 +138,7 @@ static drv_result query_for_ever(drv_stream stream)
 
 static drv_result wait_with(drv_result (*query)(drv_stream))
 {
-    struct gpuaes_settings settings = {.timeout_ms = TIMEOUT_MS};
+    struct gpuaes_settings settings = {.struct_bytes = sizeof settings, .timeout_ms = TIMEOUT_MS};
     struct driver driver = {.stream_query = query};
     struct device device = {.driver = &driver};
     gpuaes_configure(&settings);

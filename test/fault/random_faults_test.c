@@ -55,7 +55,7 @@ struct memory {
 static int run_call(struct memory *m, drv_stream stream)
 {
     const struct gpuaes_random random = {
-        .kind = GPUAES_RANDOM_BYTES, .key = m->key, .count = COUNT};
+        .struct_bytes = sizeof random, .kind = GPUAES_RANDOM_BYTES, .key = m->key, .count = COUNT};
     memcpy(m->key, key, KEY);
     memset(m->out, 0, COUNT);
     trial->queued = gpuaes_random_queue(&random, m->out, stream, 0);

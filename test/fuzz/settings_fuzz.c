@@ -223,7 +223,7 @@ static void ask(struct input *in, OSSL_PROVIDER *provider)
 /* Devices that earlier runs agreed on, and that these settings, which are right, do not name. */
 static int excludes_devices_in_force(const struct settings *s)
 {
-    struct gpuaes_settings is;
+    struct gpuaes_settings is = {.struct_bytes = sizeof is};
     uint64_t named = 0;
     char *rest;
     if (!s->given[DEVICES_KEY] || strcmp(s->value[DEVICES_KEY], "all") == 0 ||

@@ -79,7 +79,7 @@ static void put_automatic(char *text)
 /* What the process works with, in the words of the table. */
 static int is_in_force(const char *wanted)
 {
-    struct gpuaes_settings is = {0};
+    struct gpuaes_settings is = {.struct_bytes = sizeof is};
     int (*get)(struct gpuaes_settings *);
     void *symbol = library_function("gpuaes_get_settings");
     char text[128], expected[128];

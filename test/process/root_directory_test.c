@@ -83,7 +83,8 @@ static void look(void *unused)
 
 static int play_during(const void *unused)
 {
-    static const struct gpuaes_settings settings = {.timeout_ms = 250000};
+    static const struct gpuaes_settings settings = {.struct_bytes = sizeof settings,
+                                                    .timeout_ms = 250000};
     ino_t root = inode("/");
     (void)unused;
     if (!may_chroot())

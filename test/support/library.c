@@ -111,6 +111,7 @@ void become_an_application(int device)
 void configure(const struct gpuaes_settings *settings)
 {
     struct gpuaes_settings patient = *settings;
+    patient.struct_bytes = sizeof patient;
     if (patient.timeout_ms == 0)
         patient.timeout_ms = 250000;
     gpuaes_configure(&patient);
@@ -241,7 +242,7 @@ int library_becomes(enum gpuaes_state wanted)
 int is_kept(int (*hold)(void), int (*let_go)(void))
 {
     static const struct gpuaes_settings settings = {.idle_seconds = 1};
-    struct gpuaes_statistics s;
+    struct gpuaes_statistics s = {.struct_bytes = sizeof s};
     int held = 0;
     /* On a busy machine the device may be released between the two. */
     for (int i = 0; i < 60 && !held; i++)

@@ -107,7 +107,7 @@ static int is_loaded(void)
 /* Whether a start opens the library, and why it fails. It always does: there are no functions. */
 static int start(int opened, const char *reason)
 {
-    static const struct gpuaes_settings settings;
+    static const struct gpuaes_settings settings = {.struct_bytes = sizeof settings};
     gpuaes_configure(&settings);
     if (gpuaes_start(NULL, NULL, 1) == GPUAES_FAILED && is_loaded() == opened &&
         strstr(gpuaes_reason(), reason) != NULL)

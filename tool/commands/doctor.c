@@ -104,7 +104,7 @@ static int examine_device(struct library *library)
 {
     const char *why_not;
     char text[RATES_TEXT];
-    struct gpuaes_device_info device;
+    struct gpuaes_device_info device = {.struct_bytes = sizeof device};
     if (!rates_wait_for_device(library, &why_not)) {
         (void)printf("No GPU can be used: %s.\n  %s\n  All work is done by the CPU.\n", why_not,
                      advice(why_not));

@@ -22,9 +22,9 @@ enum { SIZES = sizeof sizes / sizeof sizes[0], SIZES_QUICK = 3 };
 
 static void print_devices(int ready, const char *why_not)
 {
-    struct gpuaes_device_info device;
-    struct gpuaes_statistics statistics;
-    struct gpuaes_settings settings;
+    struct gpuaes_device_info device = {.struct_bytes = sizeof device};
+    struct gpuaes_statistics statistics = {.struct_bytes = sizeof statistics};
+    struct gpuaes_settings settings = {.struct_bytes = sizeof settings};
     char text[RATES_TEXT];
     if (!ready)
         (void)printf("GPU: none: %s\n", why_not);
@@ -45,9 +45,9 @@ static void print_devices(int ready, const char *why_not)
 
 static void print_devices_json(int ready, const char *why_not)
 {
-    struct gpuaes_device_info device;
-    struct gpuaes_statistics statistics;
-    struct gpuaes_settings settings;
+    struct gpuaes_device_info device = {.struct_bytes = sizeof device};
+    struct gpuaes_statistics statistics = {.struct_bytes = sizeof statistics};
+    struct gpuaes_settings settings = {.struct_bytes = sizeof settings};
     json_text("no_gpu", why_not);
     json_open("gpus", '[');
     for (unsigned n = 0; ready && gpuaes_device(n, &device); n++) {
