@@ -32,7 +32,7 @@ nobase_dist_doc_DATA = docs/gpuaes.cnf \
 	docs/python.md docs/read-ahead.md docs/shards.md \
 	docs/configuration/one-container.md docs/configuration/one-context.md \
 	docs/configuration/one-program.md docs/configuration/whole-host.md \
-	docs/examples/base64_client.c docs/examples/base64_objects.c docs/examples/checkpoint.py \
+	docs/examples/base64_client.c docs/examples/base64_objects.c docs/examples/batch.c docs/examples/checkpoint.py \
 	docs/examples/device_memory.c docs/examples/encrypt_cupy.py \
 	docs/examples/encrypt_file.c docs/examples/gcm_device.c docs/examples/gcm_pinned.c docs/examples/opacus_secure.py \
 	docs/examples/parquet_decrypt.c \
@@ -48,13 +48,16 @@ examplesdir = $(docdir)/docs/examples
 dist_examples_SCRIPTS = docs/examples/shard docs/examples/shards.sbatch
 EXTRA_DIST += $(foreach kind,md png txt,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind)))
 
-noinst_PROGRAMS += docs/examples/base64_client docs/examples/base64_objects docs/examples/encrypt_file \
+noinst_PROGRAMS += docs/examples/base64_client docs/examples/base64_objects docs/examples/batch docs/examples/encrypt_file \
 	docs/examples/gcm_device docs/examples/gcm_pinned docs/examples/parquet_decrypt
 # It allocates by libgpuaes, the same one that the module has.
 docs_examples_gcm_pinned_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/cuda
 docs_examples_gcm_pinned_LDADD = cuda/libgpuaes.la $(LIBCRYPTO_LIBS)
 docs_examples_gcm_pinned_LDFLAGS = $(AM_LDFLAGS) -no-install
-# Those that need libgpuaes alone, and open the driver themselves.
+# Those that need libgpuaes alone; all but the first open the driver themselves.
+docs_examples_batch_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/cuda
+docs_examples_batch_LDADD = cuda/libgpuaes.la
+docs_examples_batch_LDFLAGS = $(AM_LDFLAGS) -no-install
 docs_examples_gcm_device_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/cuda
 docs_examples_gcm_device_LDADD = cuda/libgpuaes.la $(SYSTEM_LIBS)
 docs_examples_gcm_device_LDFLAGS = $(AM_LDFLAGS) -no-install

@@ -88,6 +88,20 @@ SKIP: {
     like($none->{err}, qr/^gcm_device: GPU 0 cannot be used/, 'and says so');
 }
 
+# A batch, by libgpuaes alone.
+my $batch = run(["$build/docs/examples/batch", 200], env => {%environment, @preloaded});
+SKIP: {
+    skip('there is no device', 2) if !$emulated && !-e '/dev/nvidiactl';
+    is($batch->{status}, 0, 'batch ends well') or diag($batch->{err});
+    like($batch->{out}, qr/^200 messages are encrypted: .*\nmessage 100: .*\n199 messages are decrypted, 1 refused\n\z/,
+        'batch decrypts all messages but the one that was changed');
+}
+$batch = run(["$build/docs/examples/batch", 200], env => {%environment, CUDA_VISIBLE_DEVICES => ''});
+is($batch->{status} >> 8, 2, 'batch ends with 2 without a GPU');
+like($batch->{err}, qr/^batch: no GPU can be used: \w/, 'and says why');
+$batch = run(["$build/docs/examples/batch", 0], env => \%environment);
+like($batch->{err}, qr/^batch: 0: expected a number of messages, from 1 to 1048576$/, 'and refuses another number of messages');
+
 # Each compiles by the line in its head, which also says what must be set.
 spew("$folder/gpuaes.pc", "Name: gpuaes\nDescription: x\nVersion: 1\nCflags: -I$source/cuda\nLibs: -L$build/cuda/.libs -lgpuaes\n");
 foreach my $path (grep { slurp($_) =~ /^int main\(/m } glob("$source/docs/examples/*.c")) {
