@@ -563,12 +563,9 @@ GPUAES_API enum gpuaes_status gpuaes_batch_status(const struct gpuaes_batch *bat
 
 /*
  * Waits as gpuaes_batch_wait() does and forgets the messages; their keys stay in memory of the host
- * until those of later messages take their place.
+ * until those of later messages take their place, or the batch is closed.
  */
 GPUAES_API void gpuaes_batch_reset(struct gpuaes_batch *batch);
-
-/* Does the same, cleanses the keys, and frees what the batch had grown to. */
-GPUAES_API void gpuaes_batch_forget(struct gpuaes_batch *batch);
 
 /* Waits, cleanses and frees. NULL is ignored. */
 GPUAES_API void gpuaes_batch_close(struct gpuaes_batch *batch);

@@ -35,7 +35,7 @@ void gpuaes_batch_reset(struct gpuaes_batch *batch)
     memset(batch->memory, 0, sizeof batch->memory);
 }
 
-void gpuaes_batch_forget(struct gpuaes_batch *batch)
+void gpuaes_batch_close(struct gpuaes_batch *batch)
 {
     if (batch == NULL)
         return;
@@ -48,14 +48,6 @@ void gpuaes_batch_forget(struct gpuaes_batch *batch)
         free(group->data);
         free(group->key);
     }
-    batch->groups = batch->last = 0;
-}
-
-void gpuaes_batch_close(struct gpuaes_batch *batch)
-{
-    if (batch == NULL)
-        return;
-    gpuaes_batch_forget(batch);
     free(batch->status);
     free(batch->group);
     free(batch->slice);

@@ -294,10 +294,7 @@ static void step(struct run *r)
         (void)gpuaes_batch_status(r->batch, (size_t)take_number(&r->in, 8));
         break;
     case 4:
-        reset(r);
-        break;
     case 5:
-        gpuaes_batch_forget(r->batch);
         reset(r);
         break;
     case 6:
