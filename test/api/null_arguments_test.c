@@ -113,7 +113,6 @@ static void test_batch(void)
     REFUSED(gpuaes_batch_wait(NULL));
     REFUSED(gpuaes_batch_status(NULL, 0));
     gpuaes_batch_reset(NULL);
-    gpuaes_batch_forget(NULL);
     gpuaes_batch_close(NULL);
     RIGHT(gpuaes_batch_open(&batch));
     REFUSED(gpuaes_batch_gather(batch, NULL, 1, NULL, NULL, iv, NULL));
@@ -125,6 +124,37 @@ static void test_batch(void)
     RIGHT(gpuaes_batch_wait(batch));
     RIGHT(gpuaes_batch_status(batch, 2));
     gpuaes_batch_close(batch);
+}
+
+static void test_queue(void)
+{
+    const struct gpuaes_messages good = {.struct_bytes = sizeof good,
+                                         .op = GPUAES_GCM_ENCRYPT,
+                                         .key = &schedule,
+                                         .in = (const void *)text,
+                                         .out = (void *)text,
+                                         .bytes = (const void *)text,
+                                         .iv = (const void *)text,
+                                         .iv_bytes = 12,
+                                         .tag = (void *)text,
+                                         .tag_bytes = 16,
+                                         .status = (void *)text};
+    struct gpuaes_messages m;
+    NOTHING(gpuaes_queue_temp_bytes(NULL));
+    REFUSED(gpuaes_queue(NULL, NULL, 0, NULL, 0));
+    RIGHT(gpuaes_queue(&good, NULL, 0, NULL, 0)); /* no messages */
+#define WITHOUT(member)                                                                            \
+    m = good;                                                                                      \
+    m.member = NULL;                                                                               \
+    tap_ok(gpuaes_queue(&m, NULL, 0, NULL, 0) == GPUAES_BAD_ARGUMENT, "no " #member)
+    WITHOUT(key);
+    WITHOUT(in);
+    WITHOUT(out);
+    WITHOUT(bytes);
+    WITHOUT(iv);
+    WITHOUT(tag);
+    WITHOUT(status);
+#undef WITHOUT
 }
 
 static void test_random(void)
@@ -206,6 +236,7 @@ int main(void)
     test_aes();
     test_gcm();
     test_batch();
+    test_queue();
     test_random();
     test_stream();
     test_keystream();
