@@ -192,8 +192,10 @@ static enum gpuaes_status queue_on(const struct side *s)
 /* Random numbers from a key in the memory of the side, in place of the text. */
 static enum gpuaes_status queue_random(const struct side *s)
 {
-    const struct gpuaes_random random = {
-        .kind = GPUAES_RANDOM_BYTES, .key = s->d->temp, .count = LEN};
+    const struct gpuaes_random random = {.struct_bytes = sizeof random,
+                                         .kind = GPUAES_RANDOM_BYTES,
+                                         .key = s->d->temp,
+                                         .count = LEN};
     return gpuaes_random_queue(&random, s->d->text, s->stream, 0);
 }
 

@@ -90,7 +90,10 @@ static enum gpuaes_status queue_messages(void)
 
 static enum gpuaes_status queue_random(void)
 {
-    struct gpuaes_random random = {.kind = GPUAES_RANDOM_BYTES, .key = device->key, .count = LEN};
+    struct gpuaes_random random = {.struct_bytes = sizeof random,
+                                   .kind = GPUAES_RANDOM_BYTES,
+                                   .key = device->key,
+                                   .count = LEN};
     memcpy(random.counter, staged.counter, BLOCK);
     return lib.random_queue(&random, device->result[0], stream, 0);
 }

@@ -55,7 +55,7 @@ static int reads_messages_for_temp(void)
 
 static int reads_random(void)
 {
-    return gpuaes_random_queue(&later.random, pinned, NULL) == GPUAES_OK;
+    return gpuaes_random_queue(&later.random, pinned, NULL, 0) == GPUAES_OK;
 }
 
 /* A call with what is in `later`, of `known` bytes; a call that writes fills it. */
