@@ -248,6 +248,7 @@ static int may_go_unnoticed(const char *function)
                                         "mem_free_host",
                                         "mem_host_unregister",
                                         "module_unload",
+                                        "mem_pool_destroy",
                                         "ctx_pop_current"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!strcmp(names[i], function))
