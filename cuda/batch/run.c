@@ -438,7 +438,9 @@ enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait)
         return GPUAES_NOT_READY;
     if (!runtime_reenter(&guard))
         return fail(batch, 1);
-    const int entered = device_enter(batch->device) || device_enter(batch->device);
+    int entered = device_enter(batch->device);
+    if (!entered)
+        entered = device_enter(batch->device);
     enum gpuaes_status status = entered ? go_on_entered(batch, wait) : fail(batch, 1);
     if (entered)
         device_leave(batch->device);

@@ -249,7 +249,7 @@ static int take(struct gpuaes_messages *m, const struct gpuaes_messages *message
 
 size_t gpuaes_queue_temp_bytes(const struct gpuaes_messages *messages)
 {
-    struct gpuaes_messages m;
+    struct gpuaes_messages m = {0};
     if (!take(&m, messages) || !check_sizes(&m) || m.count == 0)
         return 0;
     return kernels_message_temp_bytes(m.op, m.count, m.max_bytes);
@@ -259,7 +259,7 @@ enum gpuaes_status gpuaes_queue(const struct gpuaes_messages *messages, void *te
                                 size_t temp_bytes, void *stream, int device)
 {
     struct runtime_guard guard;
-    struct gpuaes_messages m;
+    struct gpuaes_messages m = {0};
     if (!take(&m, messages) || !check_sizes(&m) || !check_keys(&m) || !check_arrays(&m))
         return GPUAES_BAD_ARGUMENT;
     if (temp == NULL && temp_bytes != 0) {
