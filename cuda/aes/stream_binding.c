@@ -90,7 +90,8 @@ static const struct kernels_scratch *scratch_for(struct gpuaes_stream_binding *b
 static enum gpuaes_status open_entered(struct gpuaes_stream_binding **binding,
                                        struct device *entered, drv_stream stream, int ordinal)
 {
-    struct device *device = runtime_device_of_stream(entered, stream, ordinal);
+    struct device *device;
+    (void)runtime_device_of_stream(entered, stream, ordinal, &device);
     if (device == NULL)
         return GPUAES_BAD_ARGUMENT;
     struct gpuaes_stream_binding *opened = calloc(1, sizeof *opened);

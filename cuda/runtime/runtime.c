@@ -173,16 +173,23 @@ struct device *runtime_device_of_context(drv_context context)
     return NULL;
 }
 
-struct device *runtime_device_of_stream(struct device *entered, drv_stream stream, int ordinal)
+drv_result runtime_device_of_stream(struct device *entered, drv_stream stream, int ordinal,
+                                    struct device **device)
 {
     drv_context context;
-    if (stream == NULL || stream == DRV_STREAM_LEGACY)
-        return runtime_device_of(ordinal);
+    *device = NULL;
     if (stream == DRV_STREAM_PER_THREAD)
-        return NULL;
-    if (entered->driver->stream_get_ctx(stream, &context) != DRV_SUCCESS)
-        return NULL;
-    return runtime_device_of_context(context);
+        return DRV_SUCCESS;
+    if (stream == NULL || stream == DRV_STREAM_LEGACY) {
+        *device = runtime_device_of(ordinal);
+        return DRV_SUCCESS;
+    }
+    drv_result r = entered->driver->stream_get_ctx(stream, &context);
+    if (r == DRV_SUCCESS)
+        *device = runtime_device_of_context(context);
+    return r == DRV_INVALID_VALUE || r == DRV_INVALID_HANDLE || r == DRV_INVALID_CONTEXT
+               ? DRV_SUCCESS
+               : r;
 }
 
 /* ---- Start, in a thread of its own ---------------------------------------- */
@@ -591,15 +598,15 @@ enum gpuaes_status runtime_enter_stream(struct runtime_guard *guard, drv_stream 
     struct device *own = runtime_enter_device(guard);
     if (own == NULL)
         return GPUAES_NOT_READY;
-    *device =
-        runtime_device_of_stream(own, stream == DRV_STREAM_PER_THREAD ? NULL : stream, ordinal);
+    drv_result r = runtime_device_of_stream(own, stream == DRV_STREAM_PER_THREAD ? NULL : stream,
+                                            ordinal, device);
     if (*device == own)
         return GPUAES_OK;
     device_leave(own);
     if (*device != NULL && device_enter(*device))
         return GPUAES_OK;
     runtime_leave(guard);
-    return *device == NULL ? GPUAES_BAD_ARGUMENT : GPUAES_FAULT;
+    return *device == NULL && r == DRV_SUCCESS ? GPUAES_BAD_ARGUMENT : GPUAES_FAULT;
 }
 
 void runtime_leave_device(struct runtime_guard *guard, struct device *device)

@@ -57,7 +57,8 @@ void application_leave(struct runtime_guard *guard, const struct driver *driver)
 /*
  * Enters the device of a stream of the application for work there; `ordinal` is that of the legacy
  * stream, and of the one that is another in each thread. Returns OK; NOT_READY; BAD_ARGUMENT for a
- * stream of no device in use; FAULT. runtime_leave_device() undoes it.
+ * stream of no device in use; FAULT where the driver does not tell, or the device cannot be
+ * entered. runtime_leave_device() undoes it.
  */
 enum gpuaes_status runtime_enter_stream(struct runtime_guard *guard, drv_stream stream, int ordinal,
                                         struct device **device);
@@ -88,10 +89,12 @@ struct device *runtime_device_of(int ordinal);
 struct device *runtime_device_of_context(drv_context context);
 
 /*
- * The device of a stream of the application, with some device entered; `ordinal` is that of the
- * legacy stream. NULL for a stream of another context, and for one that is another in each thread.
+ * Finds the device of a stream of the application, with some device entered; `ordinal` is that of
+ * the legacy stream. *device is NULL for a stream of another context, for one that is another in
+ * each thread, and on an error, which tells of a context that is broken.
  */
-struct device *runtime_device_of_stream(struct device *entered, drv_stream stream, int ordinal);
+drv_result runtime_device_of_stream(struct device *entered, drv_stream stream, int ordinal,
+                                    struct device **device);
 
 /* device_has_pinned(), also where no device is in use. */
 int runtime_has_pinned(const void *p);

@@ -91,11 +91,9 @@ static int run_fault(const void *argument)
     return right ? 0 : 3;
 }
 
-/* Memory or a stream that the driver does not know is the caller's mistake. */
+/* Memory that the driver does not know is the caller's mistake. */
 static int is_known(const char *options, int status)
 {
-    if (status == GPUAES_BAD_ARGUMENT)
-        return strstr(options, "stream_get_ctx:") != NULL;
     if (status == GPUAES_BAD_RANGE)
         return strstr(options, "pointer_get") != NULL || strstr(options, "mem_get") != NULL;
     return status == GPUAES_OK || status == GPUAES_NO_MEMORY || status == GPUAES_FAULT ||
