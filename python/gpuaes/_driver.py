@@ -596,11 +596,12 @@ class Lane(Owner):
     def put_secret(self, address: int, count: int) -> int:
         """Returns a cell with a copy of a secret of the host, which work on any stream may use from now on. It passes a
         slot, since of other memory the driver would keep a copy, on a stream of the package, which is waited for."""
-        cell, slot = self.context.cell(), self.slot()
+        doing = "copying a key to the device"
         with self.context.relaxed():
-            own, doing = self.context.own_stream(), "copying a key to the device"
+            own = self.context.own_stream()
             if own is None:
                 raise GpuaesError(f"{doing}: the CUDA driver cannot make a stream")
+            slot, cell = self.slot(), self.context.cell()
             try:
                 ctypes.memmove(slot.address, address, count)
                 check(_cuda.cuMemcpyHtoDAsync_v2(cell, slot.address, count, own), doing)
