@@ -11,6 +11,7 @@
 #include "cuda/kernels/aes/gcm/aes_gcm.cu"
 #include "cuda/kernels/aes/gcm/aes_gcm_hybrid.cu"
 #include "cuda/kernels/aes/gcm/gcm_powers.cu"
+#include "cuda/kernels/aes/gcm/gcm_rest.cu"
 #include "cuda/kernels/aes/hybrid/aes_hybrid.cu"
 #include "cuda/kernels/aes/message/message.cu"
 #include "cuda/kernels/aes/message/message_plan.cu"

@@ -13,6 +13,7 @@ KERNEL_SOURCES = \
 	cuda/kernels/aes/gcm/aes_gcm.cu \
 	cuda/kernels/aes/gcm/aes_gcm_hybrid.cu \
 	cuda/kernels/aes/gcm/gcm_powers.cu \
+	cuda/kernels/aes/gcm/gcm_rest.cu \
 	cuda/kernels/aes/message/message.cu \
 	cuda/kernels/aes/message/message_plan.cu \
 	cuda/kernels/aes/random/random.cu \

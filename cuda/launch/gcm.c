@@ -70,6 +70,14 @@ drv_result kernels_launch_ghash_powers(const struct driver *driver, const struct
     return launch_powers(driver, kernels, key, 1, scratch, stream);
 }
 
+/* ---- The end that is no whole block ---------------------------------------------------- */
+
+drv_result kernels_launch_gcm_rest(const struct driver *driver, const struct kernels *kernels,
+                                   struct gcm_rest_arguments *arguments, drv_stream stream)
+{
+    return kernels_launch(driver, kernels->gcm_rest, 1, WARP, 0, stream, arguments);
+}
+
 /* ---- Kernels --------------------------------------------------------------------------- */
 
 static void set_sums(struct ghash_sums *to, const struct gpuaes_gcm_key *key, uint64_t blocks,

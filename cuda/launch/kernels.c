@@ -92,7 +92,10 @@ static drv_result load_aes(const struct driver *driver, struct kernels *kernels,
     drv_result r = driver->module_get_function(&kernels->cbc_chain, kernels->module, "cbc_chain");
     if (r != DRV_SUCCESS)
         return r;
-    return driver->module_get_function(&kernels->ghash_powers, kernels->module, "ghash_powers");
+    r = driver->module_get_function(&kernels->ghash_powers, kernels->module, "ghash_powers");
+    return r == DRV_SUCCESS
+               ? driver->module_get_function(&kernels->gcm_rest, kernels->module, "gcm_rest")
+               : r;
 }
 
 static drv_result load_all(const struct driver *driver, drv_device device, struct kernels *kernels)

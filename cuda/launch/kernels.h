@@ -31,7 +31,7 @@ struct message_kernels {
 struct kernels {
     drv_module module;
     drv_function aes[GPUAES_ALL_OPS][AES_KERNELS][KEY_SIZES]; /* NULL: not on this device */
-    drv_function cbc_chain, ghash_powers;
+    drv_function cbc_chain, ghash_powers, gcm_rest;
     atomic_int ghash_is_right; /* shown by gcm_check() */
     struct message_kernels message[MESSAGE_KINDS][2];
     drv_function message_ctr_hybrid[KEY_SIZES]; /* NULL: not on this device */
@@ -153,6 +153,10 @@ drv_result kernels_launch_gcm(const struct driver *driver, const struct kernels 
                               const struct aes_arguments *arguments,
                               const struct kernels_sums *before, struct kernels_sums *own,
                               const struct kernels_scratch *scratch, drv_stream stream);
+
+/* Queues the end of a text that is no whole block; the arguments are copied. */
+drv_result kernels_launch_gcm_rest(const struct driver *driver, const struct kernels *kernels,
+                                   struct gcm_rest_arguments *arguments, drv_stream stream);
 
 /*
  * Queues the first GHASH_POWERS powers of H alone, factors of 16 bytes at *powers. The scratch

@@ -13,7 +13,7 @@
 
 /* ---- Pieces ---------------------------------------------------------------------- */
 
-/* Where a slot has the sums of its piece, and behind them the text that is no whole block. */
+/* Where a slot has the sums of its piece, and behind them ciphertext that is no whole block. */
 static size_t extra(const struct transfer *t)
 {
     return kernels_gcm_sums_bytes(&t->device->kernels) + GPUAES_BLOCK;
@@ -24,9 +24,9 @@ static size_t sums_at(const struct transfer *t, const struct slot *slot)
     return slot->staging_bytes - extra(t);
 }
 
-static unsigned char *rest_of(const struct slot *slot)
+static size_t rest_at(const struct slot *slot)
 {
-    return slot->staging + slot->staging_bytes - GPUAES_BLOCK;
+    return slot->staging_bytes - GPUAES_BLOCK;
 }
 
 static size_t scratch(const struct transfer *t, int same)
@@ -65,64 +65,25 @@ static size_t rest_bytes(const struct transfer *t, size_t piece)
     return piece_in_bytes(t, piece) % GPUAES_BLOCK;
 }
 
-static size_t rest_at(const struct transfer *t, size_t piece)
-{
-    return piece * t->in_piece + piece_in_bytes(t, piece) - rest_bytes(t, piece);
-}
-
-/* Queued before the kernel, so that the CPU has it while that runs. */
-static drv_result fetch_rest(const struct transfer *t, size_t piece)
-{
-    const struct driver *d = t->device->driver;
-    const struct slot *slot = piece_slot(t, piece);
-    const size_t at = rest_at(t, piece), bytes = rest_bytes(t, piece);
-    if (t->job->in_memory.kind != GPUAES_DEVICE) {
-        memcpy(rest_of(slot), t->in + at, bytes);
-        return DRV_SUCCESS;
-    }
-    drv_result r = d->memcpy_dtoh_async(rest_of(slot), t->in_address + at, bytes, slot->stream);
-    return r == DRV_SUCCESS ? d->event_record(slot->event, slot->stream) : r;
-}
-
-/* Encrypts or decrypts the rest in the slot, and keeps its ciphertext for the hash. */
-static void crypt_rest(struct transfer *t, size_t piece, const unsigned char stream[GPUAES_BLOCK])
-{
-    unsigned char *text = rest_of(piece_slot(t, piece));
-    const int decrypts = t->job->op == GPUAES_GCM_DECRYPT;
-    memset(t->rest, 0, sizeof t->rest);
-    for (size_t i = 0; i < rest_bytes(t, piece); i++) {
-        const unsigned char in = text[i];
-        text[i] ^= stream[i];
-        t->rest[i] = decrypts ? in : text[i];
-    }
-}
-
-static drv_result run_rest(struct transfer *t, size_t piece,
-                           const unsigned char counter[GPUAES_BLOCK])
+/* The CPU encrypts the counter while the kernels before this one run. */
+static drv_result launch_rest(const struct transfer *t, size_t piece, drv_ptr in, drv_ptr out,
+                              const unsigned char counter[GPUAES_BLOCK])
 {
     const struct slot *slot = piece_slot(t, piece);
-    unsigned char stream[GPUAES_BLOCK];
-    drv_result r = DRV_SUCCESS;
-    aes_encrypt_block(t->job->key, counter, stream);
-    if (t->job->in_memory.kind == GPUAES_DEVICE)
-        r = stream_set_wait(t->device, t->set, slot, slot->event);
-    if (r == DRV_SUCCESS)
-        crypt_rest(t, piece, stream);
-    gpuaes_cleanse(stream, sizeof stream);
-    if (r != DRV_SUCCESS || t->job->out_memory.kind != GPUAES_DEVICE)
-        return r;
-    return t->device->driver->memcpy_htod_async(t->out_address + rest_at(t, piece), rest_of(slot),
-                                                rest_bytes(t, piece), slot->stream);
-}
-
-static void finish_rest(struct transfer *t, size_t piece)
-{
-    const struct ghash_element h = {t->job->gcm->h[0], t->job->gcm->h[1]};
-    unsigned char *text = rest_of(piece_slot(t, piece));
-    if (t->job->out_memory.kind != GPUAES_DEVICE)
-        memcpy(t->out + rest_at(t, piece), text, rest_bytes(t, piece));
-    gpuaes_cleanse(text, GPUAES_BLOCK);
-    t->hash = ghash_multiply(ghash_add(t->hash, ghash_load(t->rest)), h);
+    const size_t bytes = rest_bytes(t, piece), at = piece_in_bytes(t, piece) - bytes;
+    struct gcm_rest_arguments arguments = {.in = in + at,
+                                           .out = out + at,
+                                           .ciphertext = slot->staging_address + rest_at(slot),
+                                           .bytes = (uint32_t)bytes,
+                                           .decrypts = t->job->op == GPUAES_GCM_DECRYPT};
+    unsigned char keystream[GPUAES_BLOCK];
+    aes_encrypt_block(t->job->key, counter, keystream);
+    memcpy(arguments.keystream, keystream, sizeof keystream);
+    drv_result r =
+        kernels_launch_gcm_rest(t->device->driver, &t->device->kernels, &arguments, slot->stream);
+    gpuaes_cleanse(keystream, sizeof keystream);
+    gpuaes_cleanse(&arguments, sizeof arguments);
+    return r;
 }
 
 /* ---- A piece, from launch to hash ---------------------------------------------------- */
@@ -132,15 +93,14 @@ static drv_result launch(struct transfer *t, size_t piece, drv_ptr in, drv_ptr o
     const struct gcm_text *text = t->job->text;
     const unsigned char *counter = piece == 0 ? t->iv : t->next_iv[(piece - 1) % t->needs.slots];
     unsigned char *next = t->next_iv[piece % t->needs.slots];
-    const size_t rest = rest_bytes(t, piece);
     memmove(next, counter, GPUAES_BLOCK);
-    drv_result r = rest != 0 ? fetch_rest(t, piece) : DRV_SUCCESS;
-    if (r == DRV_SUCCESS)
-        r = launch_blocks(t, piece, in, out, next);
+    drv_result r = launch_blocks(t, piece, in, out, next);
     gpuaes_modes[t->job->op]->advance(next, piece_in_bytes(t, piece) / GPUAES_BLOCK, NULL);
+    if (r == DRV_SUCCESS && rest_bytes(t, piece) != 0)
+        r = launch_rest(t, piece, in, out, next);
     if (r == DRV_SUCCESS && piece == 0 && t->at == 0 && text->meanwhile != NULL)
         text->meanwhile(text->arg);
-    return r == DRV_SUCCESS && rest != 0 ? run_rest(t, piece, next) : r;
+    return r;
 }
 
 /* Whole pieces, of which there may be many, share a power. */
@@ -157,12 +117,13 @@ static struct ghash_element power_of(struct transfer *t, size_t bytes)
 SECRET_FRAME static void add_piece(struct transfer *t, size_t piece)
 {
     const struct slot *slot = piece_slot(t, piece);
+    const struct ghash_element h = {t->job->gcm->h[0], t->job->gcm->h[1]};
     if (t->done != 0)
         t->hash = ghash_multiply(t->hash, power_of(t, piece_in_bytes(t, piece)));
     t->hash = ghash_add(
         t->hash, ghash_take(slot->staging + sums_at(t, slot), t->sums[piece % t->needs.slots]));
     if (rest_bytes(t, piece) != 0)
-        finish_rest(t, piece);
+        t->hash = ghash_multiply(ghash_add(t->hash, ghash_load(slot->staging + rest_at(slot))), h);
 }
 
 static enum gpuaes_status finished(struct transfer *t, size_t piece)

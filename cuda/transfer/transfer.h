@@ -54,8 +54,7 @@ struct transfer {
     size_t pieces, submitted, finished;
     size_t queued; /* pieces whose work has been queued to its end: all submitted, or all but one */
     size_t writing; /* pieces of which a write to the caller's output has been queued */
-    unsigned sums[STREAM_SET_SLOTS];  /* GCM: of the piece in each slot, see kernels_launch_gcm() */
-    unsigned char rest[GPUAES_BLOCK]; /* GCM: ciphertext that is no whole block, and zeros */
+    unsigned sums[STREAM_SET_SLOTS]; /* GCM: of the piece in each slot, see kernels_launch_gcm() */
     unsigned char next_iv[STREAM_SET_SLOTS][GPUAES_BLOCK]; /* AES: after the piece in each slot */
 };
 

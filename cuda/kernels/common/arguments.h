@@ -106,6 +106,18 @@ struct ghash_powers_arguments {
 };
 
 /*
+ * extern "C" void gcm_rest(const struct gcm_rest_arguments)
+ * Encrypts or decrypts the 1 to 15 bytes behind the last whole block of a text. One block of 32
+ * threads.
+ */
+struct gcm_rest_arguments {
+    uint64_t in, out;    /* of any alignment, the same or without overlap */
+    uint64_t ciphertext; /* where the ciphertext goes for the hash: 16 bytes, zeros behind it */
+    uint32_t keystream[4];
+    uint32_t bytes, decrypts;
+};
+
+/*
  * Dynamic shared memory in bytes. A table has 256 words, 32 copies each, so that
  * every lane has its own bank. Hybrid: as large, a queue, and for each warp a cache.
  */
