@@ -2,9 +2,8 @@
 other.
 
 On device memory a message is *queued* (gpuaes_queue): the device makes the tag, so that encryption does not wait. One
-of more than QUEUE_MOST bytes goes by the *binding* of the stream (gpuaes_stream_binding_gcm): its kernels for one long
-text gain more than the wait for its hash, which comes to the host, costs. So does one that needs temporary memory, where
-the driver has no pools for that.
+of more than QUEUE_MOST bytes is a *call* (gpuaes_gcm_encrypt): its kernels for one long text gain more than the waits
+cost. So is one that needs temporary memory, where the driver has no pools for that.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
@@ -17,7 +16,7 @@ import hmac
 import struct
 import sys
 from ctypes import byref, c_uint32
-from typing import Any, Callable
+from typing import Callable
 
 from . import _driver, _libcrypto, _library, _memory, _policy
 from ._driver import SLOT_BYTES, Lane, Slot
@@ -36,6 +35,8 @@ QUEUE_MOST_WITHOUT_POOLS = 16 << 10  # needs no temporary memory on any device
 _ARRAYS = struct.Struct("<7QI68x128s")
 _STATUS_AT, _NONCE_AT, _AAD_AT = 56, 128, 256
 AAD_IN_SLOT = SLOT_BYTES - _AAD_AT
+
+_DOING = ("decrypting with GCM", "encrypting with GCM")
 
 Aad = tuple[int, int]  # address, bytes
 
@@ -226,27 +227,19 @@ def run_on_device(
     a slot takes; decryption waits, and returns False where the tag is wrong. `out` of a decryption that has
     begun and then fails in any way is zeros, unless the device cannot write any more."""
     lane = _driver.lane(data.device or 0, data.stream, data.stream_owner)
-    doing = "encrypting with GCM" if encrypt else "decrypting with GCM"
     # Without text there may be no address.
     source, target = (data.address, out.address) if count else (tag, tag)
     with lane:
-        lane.refuse_capture(doing)
-        if not encrypt:
-            _refuse_lost(lane, keys, doing)
+        if lane.stream:  # of the legacy one, libgpuaes refuses it
+            lane.refuse_capture(_DOING[encrypt])
+        if not encrypt and lane.device not in _library.ordinals():
+            # It was lost before. A FAULT below says that some may have been done, and `out` is to be erased.
+            raise _library.error(_library.FAULT, _DOING[encrypt])
         most = QUEUE_MOST if lane.context.has_pools else QUEUE_MOST_WITHOUT_POOLS
-        run = _run_queue if count <= most and aad[1] <= AAD_IN_SLOT else _run_binding
-        authentic = run(lane, keys, encrypt, nonce, aad, source, target, count, tag, doing)
-        _memory.hold(lane, data, out)
-        return authentic
-
-
-def _refuse_lost(lane: Lane, keys: GcmKeys, doing: str) -> None:
-    """Raises GpuaesError where the device was lost before. A later FAULT then says that some of the message may have
-    been queued, and `out` is to be erased."""
-    counter = bytes(BLOCK)
-    # Begins a message without text, for which nothing of `out` is queued.
-    status = lib.gpuaes_stream_binding_gcm(lane.binding, _library.GCM_DECRYPT, keys.address, counter, 1, None, None, 0)
-    _library.check(status, doing)
+        run = _queue if count <= most and aad[1] <= AAD_IN_SLOT else _call
+        authentic = run(lane, keys, encrypt, nonce, aad, source, target, count, tag)
+    _memory.hold(lane, data, out)
+    return authentic
 
 
 def _slot_messages(slot: Slot) -> _library.Messages:
@@ -267,17 +260,8 @@ def _slot_messages(slot: Slot) -> _library.Messages:
     return messages
 
 
-def _run_queue(
-    lane: Lane,
-    keys: GcmKeys,
-    encrypt: bool,
-    nonce: bytes,
-    aad: Aad,
-    source: int,
-    out: int,
-    count: int,
-    tag: int,
-    doing: str,
+def _queue(
+    lane: Lane, keys: GcmKeys, encrypt: bool, nonce: bytes, aad: Aad, source: int, out: int, count: int, tag: int
 ) -> bool:
     slot = lane.slot()
     messages = slot.messages or _slot_messages(slot)
@@ -292,6 +276,7 @@ def _run_queue(
     messages.max_bytes = count
     messages.iv_bytes = len(nonce)
     status = lib.gpuaes_queue(messages, None, 0, lane.stream, lane.device)
+    doing = _DOING[encrypt]
     if encrypt or status not in (OK, _library.FAULT):
         _library.check_queue(status, doing)
         return True
@@ -307,60 +292,35 @@ def _run_queue(
     return bool(status == OK)
 
 
-def _erase(lane: Lane, out: int, count: int, doing: str) -> None:
-    """Overwrites text of a device that is not authentic, and waits."""
-    lane.fill(out, 0, count)
+def _call(
+    lane: Lane, keys: GcmKeys, encrypt: bool, nonce: bytes, aad: Aad, source: int, out: int, count: int, tag: int
+) -> bool:
+    """The same by a call that follows the legacy default stream alone, and so begins when the lane has come to its end."""
+    doing = _DOING[encrypt]
+    own = ctypes.create_string_buffer(TAG_BYTES)
+    message = _library.GcmMessage(nonce, len(nonce), *aad, source, out, count, ctypes.addressof(own), TAG_BYTES)
     lane.wait(doing)
+    if encrypt:
+        _library.check(lib.gpuaes_gcm_encrypt(keys.address, byref(message), _library.WAIT), doing)
+        _library.check(lib.gpuaes_copy(tag, own, TAG_BYTES), doing)
+        return True
+    _library.check(lib.gpuaes_copy(own, tag, TAG_BYTES), doing)
+    try:
+        status = lib.gpuaes_gcm_decrypt(keys.address, byref(message), _library.WAIT)
+        if status not in (OK, _library.BAD_TAG):
+            raise _library.error(status, doing)
+    except BaseException:
+        _erase_after_failure(lane, out, count, doing)
+        raise
+    return bool(status == OK)
 
 
 def _erase_after_failure(lane: Lane, out: int, count: int, doing: str) -> None:
-    """The same where an exception is under way that says more than that this has failed, too."""
+    """Overwrites text of a device that is not known to be authentic, and waits. The exception that is under way says
+    more than that this has failed, too."""
     with contextlib.suppress(GpuaesError):
-        _erase(lane, out, count, doing)
-
-
-def _run_binding(
-    lane: Lane,
-    keys: GcmKeys,
-    encrypt: bool,
-    nonce: bytes,
-    aad: Aad,
-    source: int,
-    out: int,
-    count: int,
-    tag: int,
-    doing: str,
-) -> bool:
-    message = _Message(keys, encrypt, nonce, aad, count)
-    rest = count - message.whole
-    slot = lane.slot()
-    end, host_tag = slot.address, slot.address + BLOCK
-    op = _library.GCM_ENCRYPT if encrypt else _library.GCM_DECRYPT
-    status = lib.gpuaes_stream_binding_gcm(
-        lane.binding, op, keys.address, byref(message.state), 1, source, out, message.whole
-    )
-    if status not in (OK, _library.FAULT):
-        raise _library.error(status, doing)  # nothing was done
-    try:
-        _library.check(status, doing)
-        lane.fetch(end, source + message.whole, rest)
-        if not encrypt:
-            lane.fetch(host_tag, tag, TAG_BYTES)
-        _library.check(lib.gpuaes_stream_binding_hash(lane.binding, keys.address, message.hash), doing)
-        authentic = message.finish(end, host_tag)
-        if authentic:
-            lane.send(out + message.whole, end, rest)
-            if encrypt:
-                lane.send(tag, host_tag, TAG_BYTES)
-    except BaseException:
-        if not encrypt:
-            lib.gpuaes_cleanse(end, BLOCK)
-            _erase_after_failure(lane, out, count, doing)
-        raise
-    if not authentic:
-        lib.gpuaes_cleanse(end, BLOCK)
-        _erase(lane, out, count, doing)
-    return authentic
+        lane.fill(out, 0, count)
+        lane.wait(doing)
 
 
 def too_long(count: int) -> GpuaesError | ValueError:

@@ -25,7 +25,7 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
-from typing import Any
+from typing import Any, Iterator
 
 from .errors import GpuaesError
 
@@ -153,6 +153,22 @@ class Report(Structure):
     _fields_ = [("shards", c_uint), ("shard", Shard * SHARDS)]
 
 
+class GcmMessage(Structure):
+    """struct gpuaes_gcm_message"""
+
+    _fields_ = [
+        ("iv", c_char_p),
+        ("iv_bytes", c_size_t),
+        ("aad", c_void_p),
+        ("aad_bytes", c_size_t),
+        ("in_", c_void_p),
+        ("out", c_void_p),
+        ("len", c_size_t),
+        ("tag", c_void_p),
+        ("tag_bytes", c_size_t),
+    ]
+
+
 class Messages(_Sized):
     """struct gpuaes_messages"""
 
@@ -221,6 +237,8 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_int,
         [c_int, c_void_p, POINTER(GcmState), c_void_p, c_void_p, c_size_t, c_uint, POINTER(Report)],
     ),
+    "gpuaes_gcm_encrypt": (c_int, [c_void_p, POINTER(GcmMessage), c_uint]),
+    "gpuaes_gcm_decrypt": (c_int, [c_void_p, POINTER(GcmMessage), c_uint]),
     "gpuaes_gcm_hash": (None, [c_void_p, c_void_p, c_void_p, c_size_t]),
     "gpuaes_queue_temp_bytes": (c_size_t, [POINTER(Messages)]),
     "gpuaes_queue": (c_int, [POINTER(Messages), c_void_p, c_size_t, c_void_p, c_int]),
@@ -232,11 +250,6 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         [c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_void_p, c_size_t],
     ),
     "gpuaes_stream_binding_wait": (c_int, [c_void_p, c_void_p]),
-    "gpuaes_stream_binding_gcm": (
-        c_int,
-        [c_void_p, c_int, c_void_p, c_void_p, c_int, c_void_p, c_void_p, c_size_t],
-    ),
-    "gpuaes_stream_binding_hash": (c_int, [c_void_p, c_void_p, c_void_p]),
     "gpuaes_stream_binding_close": (None, [c_void_p]),
     "gpuaes_base64_encode": (c_int, [c_void_p, c_size_t, c_void_p, c_size_t, c_uint]),
     "gpuaes_base64_decode": (c_int, [c_void_p, c_size_t, c_void_p, c_uint, POINTER(c_size_t)]),
@@ -306,6 +319,15 @@ def check_queue(status: int, doing: str) -> None:
 def is_ready() -> bool:
     """Whether devices are started. Costs a call of one load."""
     return bool(lib.gpuaes_state() == READY)
+
+
+def ordinals() -> Iterator[int]:
+    """The devices in use, by CUDA's numbers."""
+    info = DeviceInfo()
+    number = 0
+    while lib.gpuaes_device(number, ctypes.byref(info)):
+        yield info.ordinal
+        number += 1
 
 
 def cleanse(buffer: Any) -> None:

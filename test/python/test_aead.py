@@ -15,10 +15,10 @@ from gpuaes.ciphers import Cipher, algorithms, modes  # noqa: E402
 SIZES = (0, 1, 15, 16, 17, 255, 256, 1000, 5000)
 
 
-@pytest.fixture(params=["queue", "binding"])
+@pytest.fixture(params=["queue", "call"])
 def way(request, monkeypatch):
     """Both ways of a message on a device, whatever its length."""
-    if request.param == "binding":
+    if request.param == "call":
         monkeypatch.setattr(_gcm, "QUEUE_MOST", -1)
     return request.param
 
@@ -287,7 +287,7 @@ import ctypes
 import device_arrays, gpuaes, messages
 from gpuaes import _gcm
 from gpuaes.aead import AESGCM
-if sys.argv[1] == "binding":
+if sys.argv[1] == "call":
     _gcm.QUEUE_MOST = -1
 hooks = getattr(ctypes.CDLL("libgpuaes.so.1"), "emulator_configure", None)
 if hooks is None:
@@ -325,7 +325,7 @@ print(f"{failed} failed")
 
 @pytest.mark.parametrize("way_, function", [
     ("queue", "event_record"), ("queue", "event_query"),
-    ("binding", "event_record"), ("binding", "memcpy_dtoh_async"), ("binding", "memcpy_htod_async"),
+    ("call", "event_record"), ("call", "memcpy_dtoh_async"), ("call", "memcpy_htod_async"),
 ])
 def test_nothing_is_left_of_what_a_device_failed_to_decrypt(way_, function, device_array):
     """Device memory is zeros, or as it was where the call had not begun."""

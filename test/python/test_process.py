@@ -99,7 +99,7 @@ def test_collection_in_mid_work(rng, device_array, cuda_stream):
         _driver.reap()
 
 
-@pytest.mark.parametrize("work", ["queue", "binding", "random"])
+@pytest.mark.parametrize("work", ["queue", "call", "random"])
 def test_arrays_are_kept_until_work_is_done(rng, device_array, monkeypatch, work):
     """Those of a package whose allocator may not follow the order of streams."""
     data = device_array(rng.randbytes(1000))
@@ -107,7 +107,7 @@ def test_arrays_are_kept_until_work_is_done(rng, device_array, monkeypatch, work
     if work == "random":
         Generator().random_(data)
     else:
-        if work == "binding":
+        if work == "call":
             monkeypatch.setattr(_gcm, "QUEUE_MOST", -1)
         AESGCM(rng.randbytes(16)).encrypt(bytes(12), device_array(bytes(984)), out=data)
     del data
