@@ -198,7 +198,7 @@ class Batch(Owner):
             raise _library.error(_library.NO_MEMORY, "allocating pinned memory for keys")
         for i, secret in enumerate(secrets):
             ctypes.memmove(self._pinned + i * size, secret.address, size)
-        self._batch.key_table = self._table = lane.allocate(self._key_bytes)
+        self._batch.key_table = self._table = lane.context.allocate(self._key_bytes)
         self._batch.key_count, self._batch.key_bytes = len(secrets), size
         return key_numbers
 
@@ -300,7 +300,7 @@ class Batch(Owner):
         tables = {name: blob.add(bytes(8 * count)) for name, _, _ in pointers}
         if texts is not None:
             fields["aad"] = blob.add(bytes(8 * count))
-        self._arrays = base = lane.allocate(len(blob.data))
+        self._arrays = base = lane.context.allocate(len(blob.data))
         for name, where, size in pointers:
             begin = where.address if isinstance(where, Memory) else base + where
             blob.set(tables[name], array("Q", (begin + i * size for i in range(count))).tobytes())
@@ -319,7 +319,7 @@ class Batch(Owner):
         self._memories = [memory.owner for memory in used if isinstance(memory.owner, Owner)]
         if not lane.context.has_pools:
             self._temp_bytes = lib.gpuaes_queue_temp_bytes(batch)
-            self._temp = lane.allocate(self._temp_bytes)
+            self._temp = lane.context.allocate(self._temp_bytes)
         self._sent = (ctypes.c_char * len(blob.data)).from_buffer(blob.data)
         with lane:
             lane.refuse_capture("describing a batch")
@@ -397,11 +397,11 @@ class Batch(Owner):
 
         def free() -> None:
             if table:
-                home.free(table, secret=key_bytes)
+                home.context.free(table, secret=key_bytes)
             if pinned:
                 lib.gpuaes_pinned_free(pinned, key_bytes)
             for address in addresses:
-                home.free(address)
+                home.context.free(address)
             _ = held  # until here
 
         _driver.retire(list(self._lanes.values()) or [home], free)

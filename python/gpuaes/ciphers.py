@@ -15,6 +15,7 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 from ctypes import byref
 from types import SimpleNamespace
@@ -386,36 +387,35 @@ class CipherContext(Owner):
 
     def _run_on_device(self, data: Memory, out: Memory, count: int) -> None:
         lane = _driver.lane(data.device or 0, data.stream, data.stream_owner)
-        if self._mode == "CTR" and self._position % BLOCK == 0 == count % BLOCK and lane.tail is None:
-            # Whole blocks, the most frequent: the library needs no current context, and refuses a capture itself.
-            with lane.lock:
-                before = self._position, self._iv
-                self._position += count
-                self._queue_next(before, lane, self._counter(before[0]), data.address, out.address, count)
-                _memory.hold(lane, data, out)
-            return
         iv = self._block_before()
         with lane:
-            lane.refuse_capture(f"running {self._mode}")
-            if self._mode == "CTR":
-                self._device_ctr(lane, data.address, out.address, count)
-            elif self._mode == "ECB":
-                self._queue(lane, iv, data.address, out.address, count)
-            elif self._encrypts:
-                self._device_cbc_encrypt(lane, iv, data.address, out.address, count)
-            else:
-                before = self._position, self._iv
-                self._iv = _Chained(lane, data.address + count - BLOCK)
-                self._queue_next(before, lane, iv, data.address, out.address, count)
-            _memory.hold(lane, data, out)
+            self._queue_piece(lane, iv, data.address, out.address, count)
+        _memory.hold(lane, data, out)
+
+    def _queue_piece(self, lane: Lane, iv: bytes, source: int, out: int, count: int) -> None:
+        before = self._position, self._iv
+        if self._mode == "CTR" and self._position % BLOCK == 0 == count % BLOCK:
+            # Whole blocks, the most frequent: the library refuses a capture itself.
+            self._position += count
+            self._queue_next(before, lane, self._counter(before[0]), source, out, count)
+            return
+        lane.refuse_capture(f"running {self._mode}")
+        if self._mode == "CTR":
+            self._device_ctr(lane, source, out, count)
+        elif self._mode == "ECB":
+            self._queue(lane, iv, source, out, count)
+        elif self._encrypts:
+            self._device_cbc_encrypt(lane, iv, source, out, count)
+        else:
+            self._iv = _Chained(lane, source + count - BLOCK)
+            self._queue_next(before, lane, iv, source, out, count)
 
     def _queue(self, lane: Lane, iv: bytes, source: int, out: int, count: int) -> None:
         status = lib.gpuaes_stream_binding_aes(
             lane.binding, self._op(), byref(self._expanded()), iv, source, out, count
         )
         if status == _library.BUSY:
-            with lane:
-                lane.refuse_capture(f"running {self._mode}")
+            lane.refuse_capture(f"running {self._mode}")
         if status != OK:
             raise _library.error(status, f"running {self._mode} on device {lane.device}")
 
@@ -444,12 +444,12 @@ class CipherContext(Owner):
             self._part_of_block(lane, position + end, source + end, out + end, count - end)
 
     def _part_of_block(self, lane: Lane, position: int, source: int, out: int, count: int) -> None:
-        """CTR of bytes within a block: in a whole block of the lane's own, which is overwritten."""
-        block = lane.own_cell()
+        """CTR of bytes within a block: in a whole block of a slot, which is overwritten."""
+        block = lane.slot().address
         at = block + position % BLOCK
-        lane.copy(at, source, count)
+        lane.fetch(at, source, count)
         self._queue(lane, self._counter(position), block, block, BLOCK)
-        lane.copy(out, at, count)
+        lane.send(out, at, count)
         lane.fill(block, 0, BLOCK)
 
     def _device_cbc_encrypt(self, lane: Lane, iv: bytes, source: int, out: int, count: int) -> None:
@@ -476,7 +476,7 @@ class _Chained(Owner):
     """A copy of the last block of a piece of ciphertext on its device, in the order of the stream."""
 
     def __init__(self, lane: Lane, source: int) -> None:
-        self._lane, self._address = lane, lane.allocate(BLOCK)
+        self._lane, self._address = lane, lane.context.allocate(BLOCK)
         super().__init__()
         lane.copy(self._address, source, BLOCK)
 
@@ -485,5 +485,4 @@ class _Chained(Owner):
         return self._lane.read(self._address, BLOCK)
 
     def _release(self) -> None:
-        lane, address = self._lane, self._address
-        _driver.retire((lane,), lambda: lane.free(address))
+        _driver.retire((self._lane,), functools.partial(self._lane.context.free, self._address))

@@ -26,7 +26,7 @@ import os
 import struct
 import sys
 import threading
-from ctypes import byref, c_int
+from ctypes import byref
 from types import TracebackType
 from typing import Any
 
@@ -219,18 +219,11 @@ class Generator(Owner):
         doing = "making random numbers"
         lane = _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
         with lane:
-            captured = c_int()
-            _driver.check(_driver.cuda().cuStreamIsCapturing(lane.stream, byref(captured)), doing)
-            if captured.value:
-                raise GpuaesError(
-                    f"{doing}: the stream is captured into a CUDA graph, each run of which would give the same numbers;"
-                    " expected a call outside of it",
-                    _library.BUSY,
-                )
+            lane.refuse_capture(doing, "a call outside of it, since each run of the graph would give the same numbers")
             r.key = self._key_on(lane, key)
             self._reserve(r)
             _library.check(lib.gpuaes_random_queue(byref(r), memory.address, lane.stream, lane.device), doing)
-            _memory.hold(lane, memory)
+        _memory.hold(lane, memory)
 
     def _key_on(self, lane: Lane, key: SecretBytes) -> int:
         """The address of a copy of the key in memory of the device."""

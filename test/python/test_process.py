@@ -155,7 +155,7 @@ def test_keys_are_overwritten_when_their_stream_is_gone(rng, device_array, monke
         generator.random_(device_array(bytes(100), stream=stream))
         (cell, _) = generator._on_device[0]
         assert device_arrays.driver().read(cell, 32) == seed
-        slots = _driver._lanes[0, stream].ring.slots
+        slots = _driver._lanes[0, stream]._slots
         assert not any(seed in bytes(slot.buffer) for slot in slots)
         _driver._lanes[0, stream].wait("waiting for the stream")
     while _driver._retired:
@@ -198,7 +198,7 @@ def test_streams_that_are_gone_are_left_alone(rng, device_array, monkeypatch):
     gc.collect()
     while _driver._retired:
         _driver.reap()
-    _driver._wait_at_end(lane)
+    lane.wait_at_end()
     del lane
     _driver._lanes.clear()  # as at the end of the process
     gc.collect()
@@ -208,7 +208,7 @@ def test_streams_that_are_gone_are_left_alone(rng, device_array, monkeypatch):
 
 
 def test_events_of_a_call_within_a_call(device_array, monkeypatch):
-    """One for both: the mark behind the outer call."""
+    """One for both, behind the outer call."""
     import device_arrays
 
     with device_arrays.new_stream() as stream:
@@ -223,8 +223,9 @@ def test_events_of_a_call_within_a_call(device_array, monkeypatch):
         with lane:
             with lane:
                 pass
-            assert lane.tail.mark().pending
-        assert len(made) == 1 and not lane.tail.mark().pending
+            assert lane.end() is None and made == []
+        assert len(made) == 1
+        lane.end().wait()
 
 
 def test_call_that_is_interrupted_at_its_end(device_array, monkeypatch):
@@ -236,11 +237,11 @@ def test_call_that_is_interrupted_at_its_end(device_array, monkeypatch):
     with device_arrays.new_stream() as stream:
         lane = _driver.lane(0, stream)
         with monkeypatch.context() as patched:
-            patched.setattr(_driver._Mark, "record", interrupted)
+            patched.setattr(_driver._Event, "__init__", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 with lane:
-                    mark = lane.tail.mark()
-        assert mark.is_passed() and lane.tail.mark().is_passed()
+                    pass
+        assert lane.end().is_passed()
 
         def take_turn(_):
             assert lane.lock.acquire(blocking=False)
