@@ -21,6 +21,7 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import sys
 from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_ssize_t, c_uint8
 from ctypes import c_uint16, c_uint64, c_void_p, py_object
@@ -29,7 +30,7 @@ from typing import Any, Callable
 from . import _driver
 from ._owner import Owner
 
-__all__ = ["Memory", "copy_of", "empty_like", "hold", "new_like", "view", "written"]
+__all__ = ["Memory", "copy_of", "hold", "new_like", "view", "written"]
 
 LEGACY_STREAM = 0
 _CUDA_LEGACY, _CUDA_PER_THREAD = 1, 2
@@ -38,6 +39,7 @@ _ORDERED_ALLOCATORS = frozenset(("torch", "cupy"))
 _DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED = 1, 2, 3, 13
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class Memory:
     """Where an object's bytes lie.
 
@@ -47,31 +49,14 @@ class Memory:
     memory) or "bytes".
     """
 
-    __slots__ = ("address", "bytes", "device", "stream", "readonly", "owner", "kind", "stream_owner")
-
-    def __init__(
-        self,
-        address: int,
-        bytes: int,
-        device: int | None,
-        stream: int,
-        readonly: bool,
-        owner: object,
-        kind: str,
-        stream_owner: object = None,
-    ) -> None:
-        self.address = address
-        self.bytes = bytes
-        self.device = device
-        self.stream = stream
-        self.readonly = readonly
-        self.owner = owner
-        self.kind = kind
-        self.stream_owner = stream_owner
-
-    def __repr__(self) -> str:
-        place = "host" if self.device is None else f"device {self.device}"
-        return f"<{self.bytes} bytes of {place} at {self.address:#x}, {self.kind}>"
+    address: int
+    bytes: int
+    device: int | None
+    stream: int
+    readonly: bool
+    owner: Any
+    kind: str
+    stream_owner: object = None
 
     def overlaps(self, other: Memory) -> bool:
         """Whether a byte is in both."""
@@ -82,21 +67,9 @@ class Memory:
 
 
 class _PyBuffer(Structure):
-    """Py_buffer"""
+    """Py_buffer: its address, and members that are not looked at."""
 
-    _fields_ = [
-        ("buf", c_void_p),
-        ("obj", c_void_p),
-        ("len", c_ssize_t),
-        ("itemsize", c_ssize_t),
-        ("readonly", c_int),
-        ("ndim", c_int),
-        ("format", c_char_p),
-        ("shape", c_void_p),
-        ("strides", c_void_p),
-        ("suboffsets", c_void_p),
-        ("internal", c_void_p),
-    ]
+    _fields_ = [("address", c_void_p), ("others", c_ssize_t * 10)]
 
 
 def _python(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
@@ -112,20 +85,6 @@ _capsule_set_name = _python("PyCapsule_SetName", c_int, py_object, c_void_p)
 _capsule_pointer = _python("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
 
 
-class _Export(Owner):
-    """A buffer, exported by its object until this is gone."""
-
-    __slots__ = ("buffer",)
-
-    def __init__(self, source: object) -> None:
-        self.buffer = _PyBuffer()
-        _get_buffer(source, ctypes.byref(self.buffer), 0)
-        super().__init__()
-
-    def _release(self) -> None:
-        _release_buffer(ctypes.byref(self.buffer))
-
-
 def _view_buffer(obj: object, name: str) -> Memory:
     try:
         look = memoryview(obj)  # type: ignore[arg-type]
@@ -138,9 +97,10 @@ def _view_buffer(obj: object, name: str) -> Memory:
         raise TypeError(f"{name} has elements that are Python objects: expected numbers")
     if not look.c_contiguous:
         raise _not_contiguous(name, obj)
-    export = _Export(look)
-    buffer = export.buffer
-    return Memory(buffer.buf or 0, buffer.len, None, 0, bool(buffer.readonly), export, "buffer")
+    buffer = _PyBuffer()
+    _get_buffer(look, ctypes.byref(buffer), 0)
+    _release_buffer(ctypes.byref(buffer))  # what `look` has exported keeps the memory in its place
+    return Memory(buffer.address or 0, look.nbytes, None, 0, look.readonly, look, "buffer")
 
 
 # ---- Errors --------------------------------------------------------------------------
@@ -173,25 +133,27 @@ def _view_torch(tensor: Any, torch: Any, writable: bool, name: str) -> Memory:
         raise ValueError(f"{name} is a lazy negative or conjugate view: expected resolve_neg() or resolve_conj() of it")
     if writable and tensor.requires_grad:
         raise ValueError(f"{name} requires a gradient: expected a tensor to write to, such as its detach()")
-    count = tensor.numel() * tensor.element_size()
     where = tensor.device
     if where.type not in ("cuda", "cpu"):
         raise TypeError(f"{name} is on the device {str(where)!r}: expected 'cuda' or 'cpu'")
-    address = _torch_address(tensor, name)
+    address, count = _torch_place(tensor, name)
+    index = where.index
     if where.type == "cpu":
         return Memory(address, count, None, 0, False, tensor, "torch")
-    index = where.index
     # PyTorch's streams are never destroyed.
     return Memory(address, count, index, _legacy(_torch_stream(torch, index)), False, tensor, "torch", torch)
 
 
-def _torch_address(tensor: Any, name: str) -> int:
-    """Raises TypeError for a tensor without storage of its own: a DTensor, another wrapper, one of FakeTensorMode."""
+def _torch_place(tensor: Any, name: str) -> tuple[int, int]:
+    """Address and bytes. Raises TypeError for a tensor without storage of its own: a DTensor, another wrapper, one of
+    FakeTensorMode."""
+    item = tensor.element_size()
+    count = tensor.numel() * item
     try:
-        address = int(tensor.data_ptr())
+        address = tensor.data_ptr()
         # The address of a view is that of its storage, and its offset.
-        if address and address != tensor.storage_offset() * tensor.element_size() or not tensor.numel():
-            return address
+        if address and address != tensor.storage_offset() * item or not count:
+            return address, count
     except RuntimeError:  # what newer versions of PyTorch do
         pass
     raise TypeError(
@@ -372,7 +334,7 @@ def view(obj: Any, writable: bool = False, name: str = "data") -> Memory:
 def is_writable(memory: Memory) -> bool:
     """Whether view() of the same object takes it as writable, too."""
     if memory.kind == "torch":
-        return not memory.owner.requires_grad  # type: ignore[attr-defined]
+        return not memory.owner.requires_grad
     return not memory.readonly
 
 
@@ -412,8 +374,8 @@ def new_like(memory: Memory, count: int, dtype: str = "uint8") -> tuple[Any, Mem
     """
     if memory.kind == "torch":
         torch = sys.modules["torch"]
-        tensor = torch.empty(count, dtype=getattr(torch, dtype), device=memory.owner.device)  # type: ignore[attr-defined]
-        place = _torch_address(tensor, "result"), count * tensor.element_size()
+        tensor = torch.empty(count, dtype=getattr(torch, dtype), device=memory.owner.device)
+        place = _torch_place(tensor, "result")
         return tensor, Memory(*place, memory.device, memory.stream, False, tensor, "torch")
     if memory.kind == "cupy":
         cupy = sys.modules["cupy"]
@@ -440,7 +402,7 @@ def _new_jax(memory: Memory, count: int, dtype: str) -> tuple[Any, Memory]:
     """An array that nobody else has seen, so that it may still be written. JAX's own streams do not know of
     that: the writer waits before it hands the array out (see `written`)."""
     jax = sys.modules["jax"]
-    source = memory.owner[0]  # type: ignore[index]
+    source = memory.owner[0]
     array = jax.device_put(jax.numpy.zeros(count, dtype=dtype), next(iter(source.devices()))).block_until_ready()
     place = _view_dlpack(array, "result", "jax")
     place.readonly = False
@@ -452,30 +414,12 @@ def copy_of(memory: Memory) -> bytes:
     return _new_bytes(memory.address, memory.bytes) if memory.bytes else b""
 
 
-def empty_like(obj: Any, count: int, dtype: str = "uint8") -> Any:
-    """Returns a new array of `count` elements, not initialised, of the package and on the device of `obj`; see
-    new_like()."""
-    return new_like(view(obj), count, dtype)[0]
-
-
 def hold(lane: _driver.Lane, *memories: Memory) -> None:
     """Keeps arrays until the stream has passed what is queued on it now, but for those of PyTorch and CuPy, whose
     allocators follow the order of the stream."""
     owners = [memory.owner for memory in memories if memory.kind not in _ORDERED_ALLOCATORS]
     if owners:
-        _driver.retire((lane,), _Held(owners))
-
-
-class _Held:
-    """What need only be let go of."""
-
-    __slots__ = ("owners",)
-
-    def __init__(self, owners: list[object]) -> None:
-        self.owners = owners
-
-    def __call__(self) -> None:
-        self.owners.clear()
+        _driver.retire((lane,), owners.clear)
 
 
 def written(memory: Memory) -> None:
@@ -487,5 +431,5 @@ def written(memory: Memory) -> None:
     if memory.kind == "torch":
         torch = sys.modules["torch"]
         increment = getattr(torch.autograd.graph, "increment_version", None)  # since PyTorch 2.1
-        if increment is not None and not memory.owner.is_inference():  # type: ignore[attr-defined]
+        if increment is not None and not memory.owner.is_inference():
             increment(memory.owner)

@@ -22,6 +22,10 @@ def bytes_at(memory):
     return ctypes.string_at(memory.address, memory.bytes)
 
 
+def empty_like(obj, count, dtype="uint8"):
+    return _memory.new_like(_memory.view(obj), count, dtype)[0]
+
+
 @pytest.mark.parametrize("make", [bytes, bytearray, memoryview, lambda d: array.array("I", d)])
 def test_buffers_are_seen_where_they_are(make):
     value = make(DATA)
@@ -99,11 +103,11 @@ def test_numpy_arrays_that_are_refused():
 
 def test_results_are_of_the_same_package():
     numpy = pytest.importorskip("numpy")
-    like = _memory.empty_like(numpy.zeros(3, "f8"), 5)
+    like = empty_like(numpy.zeros(3, "f8"), 5)
     assert isinstance(like, numpy.ndarray) and like.dtype == "u1" and like.shape == (5,)
-    assert type(_memory.empty_like(bytearray(3), 5)) is bytes
+    assert type(empty_like(bytearray(3), 5)) is bytes
     with pytest.raises(ValueError, match="dtype"):
-        _memory.empty_like(b"", 5, "float32")
+        empty_like(b"", 5, "float32")
 
 
 # ---- JAX and PyTorch ------------------------------------------------------------------------
@@ -299,6 +303,6 @@ def test_dlpack_of_another_kind_of_device(dlpack_array):
 
 
 def test_result_for_an_array_without_a_package(device_array):
-    made = _memory.empty_like(device_array(DATA), 7)
+    made = empty_like(device_array(DATA), 7)
     assert isinstance(made, gpuaes.DeviceMemory) and len(made) == 7 and len(made.tobytes()) == 7
     assert _memory.view(made, writable=True).address == made.address

@@ -236,10 +236,11 @@ def test_objects_whose_making_failed_give_up_nothing():
     made.close()
 
 
-def test_exports_end_once():
+def test_buffers_are_exported_as_long_as_they_are_viewed():
     data = bytearray(16)
     memory = _memory.view(data)
-    memory.owner.close()
-    memory.owner.close()
-    data.extend(b"!")  # nothing exports it
+    with pytest.raises(BufferError):
+        data.extend(b"!")
+    del memory
+    data.extend(b"!")
     assert len(data) == 17
