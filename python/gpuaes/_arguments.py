@@ -24,12 +24,13 @@ def host_memory(value: Any, name: str) -> Memory:
 
 def small_bytes(value: Any, name: str, least: int, most: int) -> bytes:
     """A copy of a byte string whose length is in a range."""
-    memory = None if type(value) is bytes else host_memory(value, name)
-    count = len(value) if memory is None else memory.bytes
-    if not least <= count <= most:
+    if type(value) is bytes and least <= len(value) <= most:
+        return value
+    memory = host_memory(value, name)
+    if not least <= memory.bytes <= most:
         expected = f"{least}" if least == most else f"{least} to {most}"
-        raise ValueError(f"{name} has {count} bytes: expected {expected}")
-    return value if memory is None else _memory.copy_of(memory)
+        raise ValueError(f"{name} has {memory.bytes} bytes: expected {expected}")
+    return _memory.copy_of(memory)
 
 
 def secret_key(value: Any, name: str = "key", sizes: tuple[int, ...] = KEY_BYTES) -> SecretBytes:

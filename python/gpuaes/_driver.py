@@ -82,7 +82,7 @@ def ordinal_of(address: int, name: str) -> int:
     """The device that owns an address."""
     _library_ready(None)
     found = (c_int * 2)(0, -1)
-    values = (c_void_p * 2)(*(ctypes.addressof(found) + i * ctypes.sizeof(c_int) for i in range(2)))
+    values = (c_void_p * 2)(ctypes.addressof(found), ctypes.addressof(found) + ctypes.sizeof(c_int))
     _check(cuda().cuPointerGetAttributes(2, _ADDRESS_QUERY, values, address), f"looking for {name}")
     if not found[0]:
         raise ValueError(f"{name} lies at {address:#x}: expected memory of a device, which the CUDA driver knows")
@@ -106,8 +106,8 @@ CELL_BYTES, _CELLS_BYTES = 32, 4096
 _popped = byref(c_void_p())
 
 
-class _Current:
-    """See Context.current(). A class, which takes half the time of a generator."""
+class _Relaxed:
+    """See Context.relaxed(). A class, which takes half the time of a generator."""
 
     __slots__ = ("_handle", "_failed", "_mode")
 
@@ -126,8 +126,8 @@ class _Current:
 
 
 class Context:
-    """The primary context of a device. `has_pools`: gpuaes_queue() takes temporary memory by itself, which some virtual
-    GPUs cannot do."""
+    """The primary context of a device, current to the thread within a `with`. `has_pools`: gpuaes_queue() takes
+    temporary memory by itself, which some virtual GPUs cannot do."""
 
     __slots__ = ("handle", "has_pools", "_own", "_cells", "_generation")
 
@@ -144,22 +144,29 @@ class Context:
         """False in a forked child, where the parent has it."""
         return self._generation == _fork.generation()
 
-    def current(self) -> _Current:
-        """Within a `with`, the context is current to the thread, and calls that may not be made while a stream is captured
-        into a CUDA graph are no error, nor do they end the capture. For finalizers, too: where the context cannot be made
-        current, calls fail."""
-        return _Current(self.handle)
+    def __enter__(self) -> None:
+        result = _cuda.cuCtxPushCurrent_v2(self.handle)
+        if result:
+            _check(result, "making a CUDA context current")
+
+    def __exit__(self, *_: object) -> None:
+        _cuda.cuCtxPopCurrent_v2(_popped)
+
+    def relaxed(self) -> _Relaxed:
+        """The same, and calls that may not be made while a stream is captured into a CUDA graph are no error then, nor
+        do they end the capture. For finalizers, too: where the context cannot be made current, calls fail."""
+        return _Relaxed(self.handle)
 
     def own_stream(self) -> int | None:
         """A stream of the package, which waits for no other and is kept; None where it cannot be made."""
-        with _lock, self.current():
+        with _lock, self.relaxed():
             if not self._own and _cuda.cuStreamCreate(byref(self._own), _NON_BLOCKING):
                 return None
             return self._own.value
 
     def allocate(self, count: int) -> int:
         address = c_uint64()
-        with self.current():
+        with self.relaxed():
             _check(_cuda.cuMemAlloc_v2(byref(address), max(count, 1)), f"allocating {count} bytes of device memory")
         return address.value
 
@@ -167,12 +174,12 @@ class Context:
         """Frees memory that no stream uses any more; overwrites its first `secret` bytes before."""
         if secret:
             self._overwrite(address, secret)
-        with self.current():
+        with self.relaxed():
             _cuda.cuMemFree_v2(address)
 
     def _overwrite(self, address: int, count: int) -> None:
         """On a stream of the package: another may be gone."""
-        with self.current():
+        with self.relaxed():
             own = self.own_stream() or 0
             _cuda.cuMemsetD8Async(address, 0, count, own)
             _Event(self, own).wait()
@@ -223,7 +230,7 @@ class _Event(Owner):
             _cuda.cuStreamSynchronize(stream)
 
     def is_passed(self) -> bool:
-        with self._context.current():
+        with self._context.relaxed():
             return not self._handle or _cuda.cuEventQuery(self._handle) != _NOT_READY
 
     def wait(self) -> None:
@@ -233,7 +240,7 @@ class _Event(Owner):
     def _release(self) -> None:
         handle, self._handle = self._handle, c_void_p()
         if handle and self._context.is_ours():
-            with self._context.current():
+            with self._context.relaxed():
                 _cuda.cuEventDestroy_v2(handle)
 
 
@@ -382,7 +389,7 @@ class Lane(Owner):
         self._calls = 0  # under way: one, and those within it
         self._last: _Event | None = None
         if stream and owner is None:
-            with self.context.current():
+            with self.context.relaxed():
                 self._last = _Event(self.context)
         # The ring of slots: the number of the next, and events behind all that used each half.
         self._slots: list[Slot] = []
@@ -421,7 +428,7 @@ class Lane(Owner):
         return self._event()
 
     def _event(self) -> _Event | None:
-        with self.context.current():
+        with self.context.relaxed():
             return None if self._is_captured() else _Event(self.context, self.stream)
 
     def _release(self) -> None:
@@ -459,7 +466,7 @@ class Lane(Owner):
     def refuse_capture(self, doing: str, expected: str = "gpuaes.Batch there") -> None:
         """Raises GpuaesError while the stream is captured into a CUDA graph, whose runs would use nonces and counters
         again."""
-        with self.context.current():
+        with self.context:
             captured = self._is_captured()
         if captured:
             raise GpuaesError(f"{doing}: the stream is captured into a CUDA graph; expected {expected}", _library.BUSY)
@@ -475,13 +482,14 @@ class Lane(Owner):
     def _enter_half(self, half: int) -> None:
         doing = "waiting for earlier work of the stream"
         self.refuse_capture(doing)
-        if not self._slots:
+        if self._slots:
+            with self.context.relaxed():
+                self._passed[1 - half] = _Event(self.context, self.stream)
+        else:
             address = lib.gpuaes_pinned_alloc(_RING_BYTES)
             if not address:
                 raise _library.error(_library.NO_MEMORY, "allocating pinned memory")
             self._slots = [Slot(address + at) for at in range(0, _RING_BYTES, SLOT_BYTES)]
-        with self.context.current():
-            self._passed[1 - half] = _Event(self.context, self.stream)
         event = self._passed[half]
         if event and not event.is_passed():
             self.wait(doing)
@@ -496,7 +504,7 @@ class Lane(Owner):
         slot, cell = self.slot(), self.context.cell()
         try:
             ctypes.memmove(slot.address, address, count)
-            with self.context.current():
+            with self.context.relaxed():
                 _check(_cuda.cuMemcpyHtoDAsync_v2(cell, slot.address, count, own), doing)
                 _check(_cuda.cuStreamSynchronize(own), doing)
         finally:
@@ -505,7 +513,7 @@ class Lane(Owner):
 
     def _queue(self, doing: str, function: Any, to: int, what: int, count: int) -> None:
         if count:
-            with self.context.current():
+            with self.context:
                 _check(function(to, what, count, self.stream), doing)
 
     def copy(self, to: int, source: int, count: int) -> None:

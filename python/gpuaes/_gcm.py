@@ -67,11 +67,9 @@ class GcmKeys(Owner):
     def __enter__(self) -> GcmKeys:
         # In this order: close() sees the use, or the use sees close().
         self._users.append(None)
-        try:
-            self.check_open()
-        except ValueError:
+        if not self._owned:
             self.__exit__()
-            raise
+            self.check_open()
         return self
 
     def __exit__(self, *_: object) -> None:

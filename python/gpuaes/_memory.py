@@ -322,7 +322,10 @@ def view(obj: Any, writable: bool = False, name: str = "data") -> Memory:
     Raises TypeError for an object that has no bytes to offer, and ValueError for one that is not contiguous,
     or is read-only where `writable` asks for more.
     """
-    memory = _look(obj, writable, name)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(obj, torch.Tensor):
+        return _view_torch(obj, torch, writable, name)
+    memory = _look(obj, name)
     if memory.bytes and not memory.address:
         raise TypeError(f"{name} ({_type_name(obj)}) has {memory.bytes} bytes and no memory: expected an array that has")
     if writable and memory.readonly:
@@ -338,12 +341,9 @@ def is_writable(memory: Memory) -> bool:
     return not memory.readonly
 
 
-def _look(obj: Any, writable: bool, name: str) -> Memory:
+def _look(obj: Any, name: str) -> Memory:
     if type(obj) is bytes:
         return Memory(_bytes_address(obj), len(obj), None, 0, True, obj, "bytes")
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(obj, torch.Tensor):
-        return _view_torch(obj, torch, writable, name)
     if isinstance(obj, (bytearray, memoryview)):
         return _view_buffer(obj, name)
     if _is_of(obj, "numpy", "ndarray"):
@@ -417,9 +417,11 @@ def copy_of(memory: Memory) -> bytes:
 def hold(lane: _driver.Lane, *memories: Memory) -> None:
     """Keeps arrays until the stream has passed what is queued on it now, but for those of PyTorch and CuPy, whose
     allocators follow the order of the stream."""
-    owners = [memory.owner for memory in memories if memory.kind not in _ORDERED_ALLOCATORS]
-    if owners:
-        _driver.retire((lane,), owners.clear)
+    for memory in memories:
+        if memory.kind not in _ORDERED_ALLOCATORS:
+            owners = [memory.owner for memory in memories]
+            _driver.retire((lane,), owners.clear)
+            return
 
 
 def written(memory: Memory) -> None:
