@@ -230,9 +230,6 @@ def run_on_device(
     with lane:
         if lane.stream:  # of the legacy one, libgpuaes refuses it
             lane.refuse_capture(_DOING[encrypt])
-        if not encrypt and lane.device not in _library.ordinals():
-            # It was lost before. A FAULT below says that some may have been done, and `out` is to be erased.
-            raise _library.error(_library.FAULT, _DOING[encrypt])
         most = QUEUE_MOST if lane.context.has_pools else QUEUE_MOST_WITHOUT_POOLS
         run = _queue if count <= most and aad[1] <= AAD_IN_SLOT else _call
         authentic = run(lane, keys, encrypt, nonce, aad, source, target, count, tag)

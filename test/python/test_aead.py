@@ -103,6 +103,16 @@ def test_message_of_many_segments(rng, device_array):
     assert not any(out.tobytes())
 
 
+def test_messages_follow_their_stream(rng, way, device_array, cuda_stream):
+    """Which no other waits for: the text is written by what was queued before."""
+    key, nonce, text = rng.randbytes(32), rng.randbytes(12), rng.randbytes(1 << 18)
+    data = device_array(text, stream=cuda_stream)
+    Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor().update_into(data, data)
+    sealed = AESGCM(key).encrypt(nonce, data)
+    text = messages.context("CTR", key, bytes(16), True).update(text)
+    assert sealed.tobytes() == messages.sealed(key, nonce, text)
+
+
 def test_counter_that_wraps(rng, way, device_array, everything_on_device):
     """A nonce whose first counter block ends near 2^32: inc32 leaves the other 12 bytes alone."""
     key, hash_ = rng.randbytes(16), None
