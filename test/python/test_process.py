@@ -431,6 +431,71 @@ def test_what_a_stream_has_passed_is_let_go_of_while_it_is_busy(device_array):
     assert said == "gone kept\n"
 
 
+QUEUED = """
+import ctypes, os
+import device_arrays
+from gpuaes.aead import AESGCM
+from gpuaes.ciphers import Cipher, algorithms, modes
+hooks = getattr(ctypes.CDLL("libgpuaes.so.1"), "emulator_configure", None)
+if hooks is None:
+    print("SKIP"); raise SystemExit
+device_arrays.Driver.free = lambda *_: None  # it would wait for the stream
+aes = AESGCM(bytes(16))
+aes.encrypt(bytes(12), device_arrays.DeviceArray.of(bytes(32))).tobytes()
+with device_arrays.new_stream() as stream:
+    data = device_arrays.DeviceArray.of(bytes(32), stream=stream)
+    hooks(b"hang=1")
+    Cipher(algorithms.AES(bytes(16)), modes.CTR(bytes(16))).encryptor().update_into(data, data)
+    for i in range(32):  # as many as there are slots
+        aes.encrypt(i.to_bytes(12, "big"), data)
+    print("queued", flush=True)
+    os._exit(0)
+"""
+
+
+def test_messages_are_queued_behind_work_that_does_not_end(device_array):
+    """Those that have slots of their own wait for nothing."""
+    device_array(b"")
+    said = messages.run_python(QUEUED)
+    if said == "SKIP\n":
+        pytest.skip("the driver does not hang on demand")
+    assert said == "queued\n"
+
+
+CAPTURED = """
+import ctypes, gc
+import gpuaes
+import device_arrays
+from gpuaes import _driver
+driver, stream, graph = device_arrays.driver(), ctypes.c_void_p(), ctypes.c_void_p()
+gpuaes.start([0])
+made = gpuaes.DeviceMemory(0, 32, 0)
+with driver.current():
+    if not hasattr(driver.library, "cuStreamBeginCapture_v2"):
+        print("SKIP"); raise SystemExit
+    driver.call("cuStreamCreate", ctypes.byref(stream), 0)
+    driver.call("cuStreamBeginCapture_v2", stream, 2)
+    del made
+    gc.collect()
+    _driver.reap()
+    driver.call("cuStreamEndCapture", stream, ctypes.byref(graph))
+    driver.call("cuGraphDestroy", graph)
+    driver.call("cuStreamDestroy_v2", stream)
+while _driver._retired:
+    _driver.reap()
+print("right")
+"""
+
+
+def test_memory_that_is_freed_while_a_stream_is_captured(device_array):
+    """One that the legacy stream, on which the memory was used, would wait for: the capture goes on."""
+    device_array(b"")
+    said = messages.run_python(CAPTURED)
+    if said == "SKIP\n":
+        pytest.skip("the driver has no cuStreamBeginCapture")
+    assert said == "right\n"
+
+
 PRIVATE = """
 import os
 from gpuaes.aead import AESGCM
