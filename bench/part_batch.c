@@ -61,21 +61,18 @@ static void add(struct load *l, unsigned number)
         .op = l->mode->op, one_key, 32, NULL, NULL, l->in + at, l->out + at, l->length};
     if (is_gcm(l)) {
         m.iv_bytes = IV;
-        m.aad = aad;
         m.aad_bytes = AAD;
-        m.tag = tags[number];
         m.tag_bytes = TAG;
-    }
-    if (!l->keys) {
-        check(gpuaes_batch_gather(l->batch[number], &m, l->count, NULL, NULL, ivs, NULL));
-        return;
     }
     memcpy(key, one_key, sizeof key);
     m.key = key;
     for (size_t i = 0; i < l->count; i++) {
         l->key++;
-        memcpy(key, &l->key, sizeof l->key);
-        m.iv = ivs + 16 * i;
+        if (l->keys)
+            memcpy(key, &l->key, sizeof l->key);
+        m.iv = ivs + i * (is_gcm(l) ? IV : GPUAES_BLOCK);
+        m.aad = aad + i * AAD;
+        m.tag = tags[number] + i * TAG;
         check(gpuaes_batch_add(l->batch[number], &m));
         m.in = (const unsigned char *)m.in + l->length;
         m.out = (unsigned char *)m.out + l->length;

@@ -266,8 +266,7 @@ GPUAES_API void gpuaes_cleanse(void *p, size_t bytes);
  *     gpuaes_stream_binding_aes()   x            x        x
  *     gpuaes_stream_binding_gcm()                              x
  *
- * gpuaes_batch_gather() takes those of gpuaes_batch_add(). CBC encryption of one message is serial,
- * and so is faster on a CPU.
+ * CBC encryption of one message is serial, and so is faster on a CPU.
  */
 enum gpuaes_op {
     GPUAES_ECB_ENCRYPT,
@@ -431,8 +430,9 @@ GPUAES_API enum gpuaes_status gpuaes_gcm_decrypt(const struct gpuaes_gcm_key *ke
 struct gpuaes_batch;
 
 /*
- * Limits. Of a batch: messages, and groups of messages that have one op and the same lengths of
- * key, IV and tag. Of a message: 1 GiB, or 2 MiB if either side is pageable memory, since larger
+ * Limits. Of a batch: messages, and groups of messages that have one op, the same lengths of key, IV
+ * and tag, and the same sides (input, output) in pageable memory. Of a message: 1 GiB,
+ * or 2 MiB if either side is pageable memory, since larger
  * ones are better off with gpuaes_aes(). At most 8 batches are under way on a device; together
  * with them, as many calls or more can be. The IV and the additional data of a message of GCM have
  * at most 64 KiB each.
@@ -448,8 +448,8 @@ enum {
 /*
  * A message. `in` and `out` are memory of any kind, at any alignment; they are the
  * same or do not overlap, and no `out` overlaps anything of another message. `len`
- * is a multiple of 16, for GCM any number; where it is 0, they may be NULL. All device and managed
- * memory of a batch belongs to one device.
+ * is a multiple of 16, for GCM any number; where it is 0, they may be NULL. All
+ * device and managed memory of a batch belongs to one device.
  *
  * The last members are those of GCM alone, and memory of the CPU. Encryption writes `tag` when the
  * message is complete, within some call on the batch; it must stay as long as `out`, and no tag
@@ -462,7 +462,7 @@ struct gpuaes_message {
     enum gpuaes_op op;
     /*
      * Raw key. Messages are fastest where all of a group have one. NULL: `schedule` is used
-     * instead, which may be that of a struct gpuaes_gcm_key.
+     * instead, which may be that of a struct gpuaes_gcm_key; adding such a message takes longer.
      */
     const unsigned char *key;
     size_t key_bytes;
@@ -484,7 +484,9 @@ GPUAES_API enum gpuaes_status gpuaes_batch_open(struct gpuaes_batch **batch);
 /*
  * Adds a message. The caller's struct, key, IV, additional data, and the tag of decryption are
  * not needed after the return.
- * Messages are numbered from 0 in the order of these calls. BAD_ARGUMENT and BAD_RANGE refuse
+ * Messages are numbered from 0 in the order of these calls. A message that is like the one before
+ * (op, lengths of key, IV and tag, in place or not, the same allocations) is added fastest.
+ * BAD_ARGUMENT and BAD_RANGE refuse
  * this message alone: it has a number and that status, and the others are done. With any
  * other status it has no number: NOT_READY; NO_MEMORY, also where a limit is reached;
  * BUSY where the batch was submitted and not reset; FAULT where the device failed when
@@ -493,21 +495,6 @@ GPUAES_API enum gpuaes_status gpuaes_batch_open(struct gpuaes_batch **batch);
  */
 GPUAES_API enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch,
                                                const struct gpuaes_message *message);
-
-/*
- * Adds `count` messages that lie in one array, or in two of the same shape: pages,
- * records. Number i is at offset at[i] of message->in and of message->out, and has
- * len[i] bytes, or message->len where `len` is NULL; `iv` is 16 bytes for each of
- * them. The rest is message's. `at` NULL: they follow each other. Of GCM, number i has iv_bytes
- * bytes of `iv`, aad_bytes of message->aad and tag_bytes of message->tag, which are arrays without
- * gaps. Cheaper than as many gpuaes_batch_add(). *added (may be NULL) becomes the number of
- * messages that were numbered. If that is not all, the status says why; else it is OK or the first
- * refusal.
- */
-GPUAES_API enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
-                                                  const struct gpuaes_message *message,
-                                                  size_t count, const size_t *at, const size_t *len,
-                                                  const unsigned char *iv, size_t *added);
 
 /*
  * Starts the work and returns. Work on device memory comes after all work that the application has

@@ -10,6 +10,13 @@
 
 #include "cuda/runtime/runtime.h"
 
+/*
+ * Of a slice at most. With this staging memory the stream sets of batches take 112 MiB, and what
+ * others of calls take fits, together with that and keystream made ahead, into the usual cap.
+ */
+enum { SLICE_MESSAGES = 16384, SLICE_STAGING = 7 << 19, SLICE_BYTES = 1 << 30 };
+enum { KEY_ROOM = 32, XTS_KEY_ROOM = 64 };
+
 /* ---- Open and close -------------------------------------------------------------- */
 
 enum gpuaes_status gpuaes_batch_open(struct gpuaes_batch **batch)
@@ -29,7 +36,8 @@ void gpuaes_batch_reset(struct gpuaes_batch *batch)
     batch->state = BATCH_OPEN;
     for (size_t g = 0; g < batch->groups; g++)
         batch->group[g].messages = batch->group[g].data_bytes = batch->group[g].keys = 0;
-    batch->messages = batch->numbers = 0;
+    batch->numbers = batch->slices = 0;
+    batch->has_like = 0;
     batch->owner = NULL;
     batch->is_hashed = 0;
     memset(batch->memory, 0, sizeof batch->memory);
@@ -42,8 +50,7 @@ void gpuaes_batch_close(struct gpuaes_batch *batch)
     gpuaes_batch_reset(batch);
     for (size_t g = 0; g < batch->groups; g++) {
         struct batch_group *group = &batch->group[g];
-        if (group->key != NULL)
-            gpuaes_cleanse(group->key, group->key_room * sizeof *group->key);
+        gpuaes_cleanse(group->key, group->key_limit);
         free(group->message);
         free(group->data);
         free(group->key);
@@ -54,273 +61,334 @@ void gpuaes_batch_close(struct gpuaes_batch *batch)
     free(batch);
 }
 
-int batch_grow(void *array, size_t *room, size_t count, size_t size)
+/* Returns 0 if memory is short. Cleanses secrets that are outgrown. */
+static int grow(void *array, size_t *limit, size_t count, size_t more, size_t size, int secret)
 {
-    enum { FIRST_ROOM = 16 };
+    enum { FIRST = 16 };
     void *old, *grown;
-    if (count < *room)
-        return 1;
+    const size_t grown_limit = (count + more) * 2 + FIRST;
     memcpy(&old, array, sizeof old);
-    size_t grown_room = count < FIRST_ROOM ? FIRST_ROOM : count * 2;
-    if ((grown = malloc(grown_room * size)) == NULL)
+    grown = secret ? malloc(grown_limit * size) : realloc(old, grown_limit * size);
+    if (grown == NULL)
         return 0;
-    if (*room != 0) {
-        memcpy(grown, old, *room * size);
-        gpuaes_cleanse(old, *room * size);
+    if (secret && old != NULL) {
+        memcpy(grown, old, count * size);
+        gpuaes_cleanse(old, *limit * size);
         free(old);
     }
     memcpy(array, &grown, sizeof grown);
-    *room = grown_room;
+    *limit = grown_limit;
     /* cppcheck-suppress memleak ; *array has it */
     return 1;
 }
 
-/* ---- Adding --------------------------------------------------------------------------- */
-
-/* Asks the driver, unless it has told of the allocation; kernels see `p` at *at then. */
-static enum gpuaes_status look(struct memory *memory, const void *p, size_t len, drv_ptr *at)
+/* Makes room in *array for `more` elements behind the first `count`; returns 0 if there is none. */
+static inline int make_room(void *array, size_t *limit, size_t count, size_t more, size_t size)
 {
-    struct runtime_guard guard;
-    const drv_ptr address = memory_address(p);
-    if (address < memory->begin || len > memory->bytes ||
-        address - memory->begin > memory->bytes - len) {
-        struct device *device = runtime_enter_device(&guard);
-        if (device == NULL)
-            return GPUAES_NOT_READY;
-        enum gpuaes_status status = memory_look(device, p, len, memory);
-        runtime_leave_device(&guard, device);
-        if (status != GPUAES_OK)
-            return status;
-        if (memory->bytes == 0)
-            memory->begin = address;
-        memory->address -= address - memory->begin;
-        memory->bytes = memory->bytes == 0 ? len : memory->bytes;
-    }
-    *at = memory->address + (address - memory->begin);
-    return memory->kind == GPUAES_FOREIGN ? GPUAES_BAD_RANGE : GPUAES_OK;
+    return more <= *limit - count || grow(array, limit, count, more, size, 0);
 }
 
-/* All memory that has an owner has one: the batch comes after the work of no other device. */
-static enum gpuaes_status look_at_text(struct gpuaes_batch *batch, const struct gpuaes_message *m,
-                                       struct batch_message *own)
+/* ---- What is wrong with a message ---------------------------------------------------- */
+
+static inline uint64_t difference(const unsigned char *a, const unsigned char *b)
 {
-    struct memory *in = &batch->memory[0], *out = &batch->memory[m->in != m->out];
-    enum gpuaes_status status = look(in, m->in, m->len, &own->in_at);
-    if (status == GPUAES_OK)
-        status = look(out, m->out, m->len, &own->out_at);
+    uint64_t x[2], y[2];
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    return (x[0] ^ y[0]) | (x[1] ^ y[1]);
+}
+
+/* In a time that does not depend on the keys, of 16, 24, 32 or 64 bytes. */
+static inline int keys_are_equal(const unsigned char *a, const unsigned char *b, size_t bytes)
+{
+    const size_t last = bytes - GPUAES_BLOCK;
+    uint64_t differ = difference(a, b) | difference(a + last, b + last);
+    for (size_t at = GPUAES_BLOCK; bytes > 2 * GPUAES_BLOCK && at < last; at += GPUAES_BLOCK)
+        differ |= difference(a + at, b + at);
+    return differ == 0;
+}
+
+static int is_bad_kind(const struct gpuaes_message *m, const struct gpuaes_mode *mode)
+{
+    if (mode == NULL || (m->key == NULL && (m->schedule == NULL || mode->pairs)))
+        return 1;
+    if (mode->pairs)
+        return m->key_bytes != 32 && m->key_bytes != 64;
+    if (mode->hashes &&
+        (m->iv_bytes == 0 || m->iv_bytes > GPUAES_BATCH_AAD_BYTES || m->tag_bytes > GPUAES_BLOCK ||
+         (m->tag_bytes < 12 && m->tag_bytes != 8 && m->tag_bytes != 4)))
+        return 1;
+    return !key_size_is_valid(m->key != NULL ? m->key_bytes : key_size_of(m->schedule->rounds));
+}
+
+/* Apart from its kind. */
+static inline int is_bad(const struct gpuaes_message *m, const struct gpuaes_mode *mode)
+{
+    if (mode->hashes) {
+        if (m->len > GPUAES_BATCH_DEVICE_BYTES || m->tag == NULL ||
+            m->aad_bytes > GPUAES_BATCH_AAD_BYTES || (m->aad == NULL && m->aad_bytes != 0))
+            return 1;
+    } else if (mode->pairs) {
+        if (m->len < GPUAES_BLOCK || m->len > GPUAES_QUEUE_UNIT_BYTES)
+            return 1;
+    } else if (m->len > GPUAES_BATCH_DEVICE_BYTES || m->len % GPUAES_BLOCK != 0) {
+        return 1;
+    }
+    return (m->iv == NULL && mode->takes_iv) ||
+           (m->in != m->out && memory_overlap(m->in, m->len, m->out, m->len));
+}
+
+/* There is nothing to be done. */
+static int is_empty(const struct gpuaes_message *m)
+{
+    return m->len == 0 && !gpuaes_modes[m->op]->hashes;
+}
+
+/* ---- Memory -------------------------------------------------------------------------- */
+
+static enum gpuaes_status ask(struct batch_memory *memory, const void *p, size_t len)
+{
+    struct runtime_guard guard;
+    struct device *device = runtime_enter_device(&guard);
+    if (device == NULL)
+        return GPUAES_NOT_READY;
+    enum gpuaes_status status = memory_look(device, p, len, &memory->known);
+    runtime_leave_device(&guard, device);
     if (status != GPUAES_OK)
         return status;
-    own->in_staged = in->kind == GPUAES_PAGEABLE;
-    own->out_staged = out->kind == GPUAES_PAGEABLE;
-    struct device *owner = batch->owner != NULL ? batch->owner
-                           : in->owner != NULL  ? in->owner
-                                                : out->owner;
-    if ((in->owner != NULL && in->owner != owner) || (out->owner != NULL && out->owner != owner) ||
-        ((own->in_staged || own->out_staged) && m->len > GPUAES_BATCH_PAGEABLE_BYTES))
+    if (memory->known.bytes == 0) {
+        memory->known.begin = memory_address(p);
+        memory->known.bytes = len;
+    }
+    const int is_staged = memory->known.kind == GPUAES_PAGEABLE;
+    memory->shift = is_staged ? 0 : memory->known.address - memory_address(p);
+    return memory->known.kind == GPUAES_FOREIGN ? GPUAES_BAD_RANGE : GPUAES_OK;
+}
+
+static inline int is_known(const struct batch_memory *memory, const void *p, size_t len)
+{
+    const struct memory *known = &memory->known;
+    return len <= known->bytes && memory_address(p) - known->begin <= known->bytes - len;
+}
+
+/*
+ * Asks the driver, unless it has told of the allocations. All memory that has an owner has one: the
+ * batch comes after the work of no other device.
+ */
+static enum gpuaes_status look(struct gpuaes_batch *batch, const struct gpuaes_message *m)
+{
+    struct batch_memory *in = &batch->memory[0], *out = &batch->memory[m->in != m->out];
+    enum gpuaes_status status = GPUAES_OK;
+    if (m->in == NULL || m->out == NULL)
+        return GPUAES_BAD_ARGUMENT;
+    if (!is_known(in, m->in, m->len))
+        status = ask(in, m->in, m->len);
+    if (status == GPUAES_OK && !is_known(out, m->out, m->len))
+        status = ask(out, m->out, m->len);
+    if (status != GPUAES_OK)
+        return status;
+    struct device *a = in->known.owner, *b = out->known.owner;
+    struct device *owner = batch->owner != NULL ? batch->owner : a != NULL ? a : b;
+    if ((a != NULL && a != owner) || (b != NULL && b != owner) ||
+        (m->len > GPUAES_BATCH_PAGEABLE_BYTES &&
+         (in->known.kind == GPUAES_PAGEABLE || out->known.kind == GPUAES_PAGEABLE)))
         return GPUAES_BAD_ARGUMENT;
     batch->owner = owner;
     return GPUAES_OK;
 }
 
-static int is_bad_gcm(const struct gpuaes_message *m)
-{
-    if (m->iv_bytes == 0 || m->iv_bytes > GPUAES_BATCH_AAD_BYTES ||
-        m->aad_bytes > GPUAES_BATCH_AAD_BYTES || (m->aad == NULL && m->aad_bytes != 0))
-        return 1;
-    return m->tag == NULL || m->tag_bytes > GPUAES_BLOCK ||
-           (m->tag_bytes < 12 && m->tag_bytes != 8 && m->tag_bytes != 4);
-}
+/* ---- Groups and slices ----------------------------------------------------------------- */
 
-static size_t key_bytes_of(const struct gpuaes_message *m)
-{
-    return m->key != NULL ? m->key_bytes : key_size_of(m->schedule->rounds);
-}
-
-static int is_bad(const struct gpuaes_message *m)
-{
-    const struct gpuaes_mode *mode = m != NULL ? mode_taken(m->op, TAKEN_BY_BATCH) : NULL;
-    if (mode == NULL)
-        return 1;
-    if ((m->len % GPUAES_BLOCK != 0 && !mode->hashes) || m->len > GPUAES_BATCH_DEVICE_BYTES ||
-        (m->len != 0 && (m->in == NULL || m->out == NULL)) ||
-        (m->in != m->out && memory_overlap(m->in, m->len, m->out, m->len)))
-        return 1;
-    if ((m->iv == NULL && mode->takes_iv) || (m->key == NULL && m->schedule == NULL))
-        return 1;
-    return (mode->hashes && is_bad_gcm(m)) || !key_size_is_valid(key_bytes_of(m));
-}
-
-/*
- * The group of a kind, which most messages have in common with the one before; where there is none,
- * one without messages becomes it. NULL: no memory.
- */
-static struct batch_group *find_group(struct gpuaes_batch *batch, const struct batch_kind *kind)
-{
-    size_t g = batch->last, empty = batch->groups;
-    if (g < batch->groups && memcmp(&batch->group[g].kind, kind, sizeof *kind) == 0)
-        return &batch->group[g];
-    for (g = 0; g < batch->groups && memcmp(&batch->group[g].kind, kind, sizeof *kind) != 0; g++)
-        if (batch->group[g].messages == 0)
-            empty = g;
-    if (g == batch->groups && (g = empty) == batch->groups) {
-        if (g == GPUAES_BATCH_GROUPS ||
-            !batch_grow(&batch->group, &batch->group_room, g, sizeof *batch->group))
-            return NULL;
-        batch->group[batch->groups++] = (struct batch_group){.kind = *kind};
-    }
-    batch->group[g].kind = *kind;
-    batch->last = (uint32_t)g;
-    return &batch->group[g];
-}
-
-/* In a time that does not depend on the keys. */
-static int keys_are_equal(const unsigned char *a, const unsigned char *b, size_t bytes)
-{
-    uint64_t differ = 0, x, y;
-    for (size_t i = 0; i < bytes; i += sizeof x) {
-        memcpy(&x, a + i, sizeof x);
-        memcpy(&y, b + i, sizeof y);
-        differ |= x ^ y;
-    }
-    return differ == 0;
-}
-
-/* Appends to the group's data, which has room. */
-static void add_data(struct batch_group *group, const void *data, size_t bytes)
-{
-    if (bytes != 0)
-        memcpy(group->data + group->data_bytes, data, bytes);
-    group->data_bytes += round_up(bytes, GPUAES_BLOCK);
-}
-
-static enum gpuaes_status put(struct gpuaes_batch *batch, const struct gpuaes_message *m,
-                              struct batch_message *own)
+/* Finds the group of a message; where there is none, one without messages becomes it. */
+static int find_group(struct gpuaes_batch *batch, const struct gpuaes_message *m)
 {
     const struct gpuaes_mode *mode = gpuaes_modes[m->op];
-    struct batch_kind kind = {m->op, (uint32_t)key_bytes_of(m), mode->takes_iv ? GPUAES_BLOCK : 0,
-                              0};
-    if (mode->hashes) {
-        kind.iv_bytes = (uint32_t)m->iv_bytes;
-        kind.tag_bytes = (uint32_t)m->tag_bytes;
+    const struct batch_kind kind = {
+        .op = m->op,
+        .key_bytes = (uint32_t)(m->key != NULL ? m->key_bytes : key_size_of(m->schedule->rounds)),
+        .iv_bytes = (uint32_t)(mode->hashes     ? m->iv_bytes
+                               : mode->takes_iv ? GPUAES_BLOCK
+                                                : 0),
+        .tag_bytes = mode->hashes ? (uint32_t)m->tag_bytes : 0,
+        .in_staged = m->len != 0 && batch->memory[0].known.kind == GPUAES_PAGEABLE,
+        .out_staged = m->len != 0 && batch->memory[m->in != m->out].known.kind == GPUAES_PAGEABLE};
+    size_t g, empty = batch->groups;
+    for (g = 0; g < batch->groups && memcmp(&batch->group[g].kind, &kind, sizeof kind) != 0; g++)
+        if (batch->group[g].messages == 0)
+            empty = g;
+    g = g == batch->groups ? empty : g;
+    if (g == batch->groups) {
+        if (g == GPUAES_BATCH_GROUPS ||
+            !make_room(&batch->group, &batch->group_limit, g, 1, sizeof *batch->group))
+            return 0;
+        batch->group[batch->groups++] = (struct batch_group){0};
     }
-    struct batch_group *group = find_group(batch, &kind);
-    const size_t bytes = kind.iv_bytes + own->aad_bytes + (size_t)4 * GPUAES_BLOCK;
-    if (group == NULL ||
-        !batch_grow(&group->message, &group->message_room, group->messages, sizeof *own) ||
-        !batch_grow(&group->key, &group->key_room, group->keys, sizeof *group->key) ||
-        !batch_grow(&group->data, &group->data_room, group->data_bytes + bytes, 1))
-        return GPUAES_NO_MEMORY;
-    /* A schedule begins with the key. */
-    const unsigned char *key =
-        m->key != NULL ? m->key : (const unsigned char *)m->schedule->encrypt;
-    if (group->keys == 0 || !keys_are_equal(key, group->key[group->keys - 1], kind.key_bytes))
-        memcpy(group->key[group->keys++], key, kind.key_bytes);
-    own->key = (uint32_t)group->keys - 1;
-    own->data = group->data_bytes;
-    add_data(group, m->iv, kind.iv_bytes);
-    add_data(group, m->aad, own->aad_bytes);
-    add_data(group, m->tag, own->tag == NULL ? kind.tag_bytes : 0);
-    group->message[group->messages++] = *own;
-    batch->messages++;
+    struct batch_group *group = &batch->group[g];
+    group->kind = kind;
+    group->mode = mode;
+    group->key_room = mode->pairs ? XTS_KEY_ROOM : KEY_ROOM;
+    group->tag_room = kind.op == GPUAES_GCM_DECRYPT ? GPUAES_BLOCK : 0;
+    batch->last = g;
     batch->is_hashed |= mode->hashes;
+    return 1;
+}
+
+/* ---- Adding ------------------------------------------------------------------------------ */
+
+/* Whether a message has the kind, and memory, of the one before, and may be added. */
+static inline int is_alike(const struct gpuaes_batch *batch, const struct gpuaes_message *m)
+{
+    const struct gpuaes_message *like = &batch->like;
+    return batch->has_like && m->op == like->op && m->key != NULL && m->len != 0 &&
+           m->key_bytes == like->key_bytes && m->iv_bytes == like->iv_bytes &&
+           m->tag_bytes == like->tag_bytes && (m->in == m->out) == (like->in == like->out) &&
+           is_known(&batch->memory[0], m->in, m->len) &&
+           (m->in == m->out || is_known(&batch->memory[1], m->out, m->len)) &&
+           batch->numbers < batch->number_limit && !is_bad(m, batch->group[batch->last].mode);
+}
+
+/* Looks at all of a message. With OK it has a group, the last one. */
+static enum gpuaes_status prepare(struct gpuaes_batch *batch, const struct gpuaes_message *m)
+{
+    const struct gpuaes_mode *mode = m != NULL ? mode_taken(m->op, TAKEN_BY_BATCH) : NULL;
+    if (gpuaes_state() == GPUAES_FAILED) /* also in a forked child, and where nothing is asked */
+        return GPUAES_NOT_READY;
+    if (batch->state != BATCH_OPEN)
+        return GPUAES_BUSY;
+    if (batch->numbers == GPUAES_BATCH_MESSAGES ||
+        !make_room(&batch->status, &batch->number_limit, batch->numbers, 1, 1))
+        return GPUAES_NO_MEMORY;
+    if (is_bad_kind(m, mode) || is_bad(m, mode))
+        return GPUAES_BAD_ARGUMENT;
+    if (is_empty(m))
+        return GPUAES_OK;
+    batch->has_like = 0;
+    enum gpuaes_status status = m->len != 0 ? look(batch, m) : GPUAES_OK;
+    if (status == GPUAES_OK && !find_group(batch, m))
+        status = GPUAES_NO_MEMORY;
+    if (status == GPUAES_OK && m->len != 0) {
+        batch->like = *m;
+        batch->has_like = 1;
+    }
+    return status;
+}
+
+static inline unsigned char *add_data(unsigned char *to, const void *data, size_t bytes)
+{
+    if (bytes == GPUAES_BLOCK) /* of a size that the compiler knows */
+        memcpy(to, data, GPUAES_BLOCK);
+    else if (bytes != 0)
+        memcpy(to, data, bytes);
+    return to + round_up(bytes, GPUAES_BLOCK);
+}
+
+static enum gpuaes_status add_key(struct batch_group *group, const unsigned char *key)
+{
+    const size_t bytes = group->kind.key_bytes, at = group->keys * group->key_room;
+    if (group->mode->pairs && !group->mode->decrypts && /* as gpuaes_queue() does */
+        keys_are_equal(key, key + bytes / 2, bytes / 2))
+        return GPUAES_BAD_ARGUMENT;
+    if (group->key_room > group->key_limit - at &&
+        !grow(&group->key, &group->key_limit, at, group->key_room, 1, 1))
+        return GPUAES_NO_MEMORY;
+    memcpy(group->key + at, key, bytes);
+    group->keys++;
     return GPUAES_OK;
 }
 
-static enum gpuaes_status take(struct gpuaes_batch *batch, const struct gpuaes_message *m)
+/* Begins a slice with the next message of the last group, whose key is the group's last. */
+static struct batch_slice *add_slice(struct gpuaes_batch *batch)
 {
-    struct batch_message own = {.in = m->in,
-                                .out = m->out,
-                                .tag = m->op == GPUAES_GCM_ENCRYPT ? m->tag : NULL,
-                                .len = (uint32_t)m->len,
-                                .number = (uint32_t)batch->numbers};
-    if (gpuaes_modes[m->op]->hashes)
-        own.aad_bytes = (uint32_t)m->aad_bytes;
-    enum gpuaes_status status = m->len != 0 ? look_at_text(batch, m, &own) : GPUAES_OK;
-    if (status == GPUAES_OK)
-        status = put(batch, m, &own);
+    struct batch_group *group = &batch->group[batch->last];
+    if (!make_room(&batch->slice, &batch->slice_limit, batch->slices, 1, sizeof *batch->slice))
+        return NULL;
+    group->slice = batch->slices++;
+    batch->slice[group->slice] = (struct batch_slice){.group = batch->last,
+                                                      .message = group->messages,
+                                                      .key_at = group->keys - 1,
+                                                      .data_at = group->data_bytes};
+    return &batch->slice[group->slice];
+}
+
+/* Adds a message of the last group. */
+static inline enum gpuaes_status put(struct gpuaes_batch *batch, const struct gpuaes_message *m)
+{
+    struct batch_group *group = &batch->group[batch->last];
+    const struct batch_kind *kind = &group->kind;
+    /* A schedule begins with the key. */
+    const unsigned char *key = m->key != NULL ? m->key : (const void *)m->schedule->encrypt;
+    const int hashes = group->mode->hashes;
+    size_t data = round_up(kind->iv_bytes, GPUAES_BLOCK);
+    if (hashes)
+        data += round_up(m->aad_bytes, GPUAES_BLOCK) + group->tag_room;
+    if (!make_room(&group->message, &group->message_limit, group->messages, 1,
+                   sizeof *group->message) ||
+        !make_room(&group->data, &group->data_limit, group->data_bytes, data, 1))
+        return GPUAES_NO_MEMORY;
+    if (group->keys == 0 ||
+        !keys_are_equal(key, group->key + (group->keys - 1) * group->key_room, kind->key_bytes)) {
+        enum gpuaes_status status = add_key(group, key);
+        if (status != GPUAES_OK)
+            return status;
+    }
+    size_t staging = BATCH_MESSAGE_BYTES + data + group->key_room;
+    if (kind->in_staged | kind->out_staged)
+        staging += round_up(m->len, GPUAES_BLOCK);
+    struct batch_slice *slice = &batch->slice[group->slice];
+    if (group->messages == 0 || slice->count == SLICE_MESSAGES ||
+        slice->bytes + m->len > SLICE_BYTES || slice->staging + staging > SLICE_STAGING)
+        slice = add_slice(batch);
+    if (slice == NULL)
+        return GPUAES_NO_MEMORY;
+    struct batch_message *own = &group->message[group->messages++];
+    unsigned char *to = group->data + group->data_bytes;
+    own->in = memory_address(m->in) + batch->memory[0].shift;
+    own->out = memory_address(m->out) + batch->memory[m->in != m->out].shift;
+    own->len = (uint32_t)m->len;
+    own->number = (uint32_t)batch->numbers;
+    own->data = (uint32_t)(group->data_bytes - slice->data_at);
+    own->key = (uint32_t)(group->keys - 1 - slice->key_at);
+    to = add_data(to, m->iv, kind->iv_bytes);
+    if (hashes) {
+        own->tag = m->tag;
+        own->aad_bytes = (uint32_t)m->aad_bytes;
+        to = add_data(to, m->aad, m->aad_bytes);
+        if (group->tag_room != 0)
+            memcpy(to, m->tag, kind->tag_bytes);
+    }
+    group->data_bytes += data;
+    slice->count++;
+    slice->longest = own->len > slice->longest ? own->len : slice->longest;
+    slice->bytes += m->len;
+    slice->staging += staging;
+    return GPUAES_OK;
+}
+
+/* A message that is not added has a number where it alone is refused. */
+static enum gpuaes_status refuse(struct gpuaes_batch *batch, enum gpuaes_status status)
+{
     if (status != GPUAES_OK) /* its memory need not stay */
         memset(batch->memory, 0, sizeof batch->memory);
+    if (status == GPUAES_OK || status == GPUAES_BAD_ARGUMENT || status == GPUAES_BAD_RANGE)
+        batch->status[batch->numbers++] = (unsigned char)status;
     return status;
 }
 
-/* Of the statuses, those that refuse one message. */
-static int is_refusal(enum gpuaes_status status)
+enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch, const struct gpuaes_message *m)
 {
-    return status == GPUAES_BAD_ARGUMENT || status == GPUAES_BAD_RANGE;
-}
-
-static enum gpuaes_status add(struct gpuaes_batch *batch, const struct gpuaes_message *m)
-{
-    enum gpuaes_status status = GPUAES_OK, known = GPUAES_BUSY;
-    if (batch->numbers == GPUAES_BATCH_MESSAGES ||
-        !batch_grow(&batch->status, &batch->number_room, batch->numbers, 1))
-        return GPUAES_NO_MEMORY;
-    if (is_bad(m))
-        status = GPUAES_BAD_ARGUMENT;
-    else if (m->len == 0 && !gpuaes_modes[m->op]->hashes)
-        known = GPUAES_OK;
-    else
-        status = take(batch, m);
-    if (status == GPUAES_OK || is_refusal(status))
-        batch->status[batch->numbers++] = (unsigned char)(status == GPUAES_OK ? known : status);
-    return status;
-}
-
-/* NOT_READY also where nothing would be asked of a device. */
-static enum gpuaes_status check_state(const struct gpuaes_batch *batch)
-{
-    if (gpuaes_state() == GPUAES_FAILED) /* also in a forked child */
-        return GPUAES_NOT_READY;
-    return batch->state == BATCH_OPEN ? GPUAES_OK : GPUAES_BUSY;
-}
-
-enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch,
-                                    const struct gpuaes_message *message)
-{
+    enum gpuaes_status status;
     if (batch == NULL)
         return GPUAES_BAD_ARGUMENT;
-    enum gpuaes_status status = check_state(batch);
-    return status == GPUAES_OK ? add(batch, message) : status;
-}
-
-/* What is not there is refused, as long as it stays so. */
-static void *element(const void *array, size_t offset)
-{
-    return array != NULL ? (unsigned char *)(uintptr_t)array + offset : NULL;
-}
-
-enum gpuaes_status gpuaes_batch_gather(struct gpuaes_batch *batch,
-                                       const struct gpuaes_message *message, size_t count,
-                                       const size_t *at, const size_t *len, const unsigned char *iv,
-                                       size_t *added)
-{
-    if (added != NULL)
-        *added = 0;
-    if (batch == NULL || message == NULL)
-        return GPUAES_BAD_ARGUMENT;
-    const struct gpuaes_mode *mode = mode_taken(message->op, TAKEN_BY_BATCH);
-    const size_t iv_bytes = mode != NULL && mode->hashes ? message->iv_bytes : GPUAES_BLOCK;
-    enum gpuaes_status first = check_state(batch), status = first;
-    struct gpuaes_message one = *message;
-    size_t next = 0, i = 0;
-    for (; status == GPUAES_OK && i < count; i++) {
-        const size_t offset = at != NULL ? at[i] : next;
-        one.len = len != NULL ? len[i] : message->len;
-        one.in = element(message->in, offset);
-        one.out = element(message->out, offset);
-        one.iv = element(iv, i * iv_bytes);
-        one.aad = element(message->aad, i * message->aad_bytes);
-        one.tag = element(message->tag, i * message->tag_bytes);
-        next = offset + one.len;
-        status = add(batch, &one);
-        if (is_refusal(status)) {
-            first = first == GPUAES_OK ? status : first;
-            status = GPUAES_OK;
-        }
+    if (m == NULL || !is_alike(batch, m)) {
+        status = prepare(batch, m);
+        if (status != GPUAES_OK || is_empty(m))
+            return refuse(batch, status);
     }
-    if (added != NULL)
-        *added = status == GPUAES_OK || i == 0 ? i : i - 1;
-    return status != GPUAES_OK ? status : first;
+    status = put(batch, m);
+    if (status != GPUAES_OK)
+        return refuse(batch, status);
+    batch->status[batch->numbers++] = GPUAES_BUSY;
+    return GPUAES_OK;
 }
 
 enum gpuaes_status gpuaes_batch_status(const struct gpuaes_batch *batch, size_t number)

@@ -1,42 +1,52 @@
 /*
  * Batches, inside: the messages (batch.c), and their way through the device (run.c).
  *
- * Messages that are alike form a group, which is cut into slices. Arrays describe the messages of a
- * slice to the kernels of gpuaes_queue(), one launch does them. While the batch is under way it has
- * a stream set; each slice goes through a slot of it: copy in, kernels, copy out. Up to
- * STREAM_SET_SLOTS slices are under way at once, fewer where memory for them is short.
+ * Messages that are alike form a group, which is cut into slices as they are added. Arrays describe
+ * the messages of a slice to the kernels of gpuaes_queue(), one launch does them. While the batch
+ * is under way it has a stream set; each slice goes through a slot of it: copy in, kernels, copy
+ * out. Up to STREAM_SET_SLOTS slices are under way at once, fewer where memory for them is short.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #ifndef GPUAES_CUDA_BATCH_BATCH_H
 #define GPUAES_CUDA_BATCH_BATCH_H
 
-#include "cuda/device/device.h"
+#include "cuda/launch/mode.h"
 #include "cuda/memory/memory_kind.h"
 
-enum { BATCH_KEY_BYTES = 32 };
+/* Of a message in staging memory: an element of each array, tag and status. */
+enum { BATCH_ARRAYS = 8, BATCH_MESSAGE_BYTES = BATCH_ARRAYS * 8 + GPUAES_BLOCK + 4 };
 
-struct batch_message {
-    const unsigned char *in; /* as the CPU sees it, or not; kernels see it at in_at */
-    unsigned char *out, *tag;
-    drv_ptr in_at, out_at;
-    size_t data; /* offset of IV, additional data and tag in the group's data */
-    uint32_t len, aad_bytes, key, number;
-    uint32_t text; /* once the batch is cut: offset among staged text of the slice */
-    unsigned char in_staged, out_staged;
+/* What the driver has told of memory; kernels see `p` at `p` + shift. */
+struct batch_memory {
+    struct memory known;
+    drv_ptr shift;
 };
 
-/* What messages of one launch have in common. */
+/* A message that is neither refused nor empty. It is written once, without a copy elsewhere. */
+struct batch_message {
+    drv_ptr in, out;    /* as kernels see them; of a group's staged side as the CPU does */
+    unsigned char *tag; /* of GCM */
+    uint32_t len, aad_bytes, number;
+    uint32_t data, key; /* of the slice: offset of IV, additional data and tag; number of the key */
+};
+
+/* What the messages of a group have in common. */
 struct batch_kind {
-    uint32_t op, key_bytes, iv_bytes, tag_bytes;
+    enum gpuaes_op op;
+    uint32_t key_bytes, iv_bytes, tag_bytes;
+    uint32_t in_staged, out_staged; /* that side is in pageable memory */
 };
 
 struct batch_group {
     struct batch_kind kind;
-    struct batch_message *message;         /* those that are not refused and not empty */
-    unsigned char *data;                   /* IVs, additional data and tags, of whole blocks */
-    unsigned char (*key)[BATCH_KEY_BYTES]; /* one for messages that follow each other */
-    size_t messages, data_bytes, keys, message_room, data_room, key_room;
+    const struct gpuaes_mode *mode;
+    uint32_t key_room, tag_room; /* bytes of a key in `key`, and of a tag in `data` */
+    struct batch_message *message;
+    unsigned char *data; /* IVs, additional data, and tags to compare, of whole blocks */
+    unsigned char *key;  /* one for messages that follow each other */
+    size_t messages, data_bytes, keys, message_limit, data_limit, key_limit;
+    size_t slice; /* number of the last one */
 };
 
 /*
@@ -44,10 +54,10 @@ struct batch_group {
  * memory, and results, which kernels write through the bus: tags of 16 bytes, statuses.
  */
 struct batch_slice {
-    uint32_t group, begin, end, longest; /* messages; bytes */
-    int is_raw, out_staged;              /* has several keys, output in pageable memory */
-    uint64_t bytes;
-    size_t text_bytes;
+    size_t group, message, key_at, data_at; /* the first message, and what it has in the group */
+    uint32_t count, longest, keys;
+    size_t bytes;
+    size_t staging;                           /* bytes of it, at most */
     size_t text, arrays, data, results, temp; /* offsets; temporary memory is in the scratch */
 };
 
@@ -63,11 +73,12 @@ struct gpuaes_batch {
     unsigned char *status; /* of every number */
     struct batch_group *group;
     struct batch_slice *slice;
-    size_t numbers, groups, slices, number_room, group_room, slice_room;
-    size_t messages;         /* of all groups */
-    uint32_t last;           /* group that had a message */
-    struct memory memory[2]; /* what the driver has told of input and output last */
-    struct device *owner;    /* of device and managed memory; NULL: any device will do */
+    size_t numbers, groups, slices, number_limit, group_limit, slice_limit;
+    size_t last;                   /* group that had a message */
+    struct batch_memory memory[2]; /* of the last input and output */
+    int has_like;                  /* the last group has messages of these sizes: */
+    struct gpuaes_message like;
+    struct device *owner; /* of device and managed memory; NULL: any device will do */
     int is_hashed;
 
     struct device *device; /* from here on: while it is under way */
@@ -75,21 +86,14 @@ struct gpuaes_batch {
     struct stream_set_needs needs, secret; /* secret: bytes of each slot that are wiped */
     uint32_t slots;                        /* of the stream set that slices go through */
     struct batch_flight flight[STREAM_SET_SLOTS];
-    uint32_t submitted, finished; /* slices */
-    int64_t progress_ns;          /* when something was last done */
+    size_t submitted, finished; /* slices */
+    int64_t progress_ns;        /* when something was last done */
     uint64_t done_bytes;
     enum gpuaes_status result; /* the worst of a message so far */
 };
 
-/*
- * Makes room for element number `count` of *array. Returns 0 if memory is short. Cleanses what is
- * outgrown.
- */
-int batch_grow(void *array, size_t *room, size_t count, size_t size);
-
 /* ---- run.c ---- */
 
-enum gpuaes_status batch_begin(struct gpuaes_batch *batch, unsigned flags);
 enum gpuaes_status batch_go_on(struct gpuaes_batch *batch, int wait);
 
 #endif

@@ -18,17 +18,12 @@
 #include "cuda/runtime/runtime.h"
 
 /*
- * Of a slice at most. With this staging memory the stream sets of batches take 112 MiB, and what
- * others of calls take fits, together with that and keystream made ahead, into the usual cap.
- */
-enum { SLICE_MESSAGES = 16384, SLICE_STAGING = 7 << 19, SLICE_BYTES = 1 << 30 };
-/*
  * Bytes of a message of CBC encryption that one launch encrypts: some 10 ms. Others come in
  * between, and none takes so long that it counts as hanging.
  */
 enum { STEP = 256 << 10 };
-enum { TEMP_ALIGNMENT = 256, RESULT_BYTES = GPUAES_BLOCK + sizeof(uint32_t) };
-enum { IN, OUT, BYTES, KEYS, IV, AAD, AAD_BYTES, TAG, ARRAYS };
+enum { TEMP_ALIGNMENT = 256 };
+enum { IN, OUT, BYTES, KEYS, IV, AAD, AAD_BYTES, TAG }; /* BATCH_ARRAYS of them */
 
 static struct batch_group *group_of(const struct gpuaes_batch *batch,
                                     const struct batch_slice *slice)
@@ -36,43 +31,30 @@ static struct batch_group *group_of(const struct gpuaes_batch *batch,
     return &batch->group[slice->group];
 }
 
-static size_t count_of(const struct batch_slice *slice)
+/* An address of the CPU in a staged side of a group. */
+static unsigned char *host_address(drv_ptr p)
 {
-    return slice->end - slice->begin;
+    return (unsigned char *)(uintptr_t)p;
 }
 
-static struct slot *slot_of(const struct gpuaes_batch *batch, uint32_t slice)
+static int is_staged(const struct batch_group *group)
+{
+    return group->kind.in_staged || group->kind.out_staged;
+}
+
+/* Of a message, in its group's data. */
+static size_t data_bytes(const struct batch_group *group, const struct batch_message *m)
+{
+    const size_t iv = round_up(group->kind.iv_bytes, GPUAES_BLOCK);
+    return group->mode->hashes ? iv + round_up(m->aad_bytes, GPUAES_BLOCK) + group->tag_room : iv;
+}
+
+static struct slot *slot_of(const struct gpuaes_batch *batch, size_t slice)
 {
     return &batch->set->slots[slice % batch->slots];
 }
 
-/* ---- Slices ----------------------------------------------------------------------- */
-
-/* Adds the next message of the group. */
-static void grow_slice(const struct batch_group *group, struct batch_slice *slice)
-{
-    struct batch_message *m = &group->message[slice->end++];
-    const struct batch_message *first = &group->message[slice->begin];
-    const size_t end = slice->end < group->messages ? m[1].data : group->data_bytes;
-    const uint32_t keys = m->key - first->key + 1;
-    m->text = (uint32_t)slice->text_bytes;
-    if (m->in_staged || m->out_staged)
-        slice->text_bytes += round_up(m->len, GPUAES_BLOCK);
-    slice->bytes += m->len;
-    slice->longest = m->len > slice->longest ? m->len : slice->longest;
-    slice->out_staged |= m->out_staged;
-    slice->is_raw = keys > 1;
-    slice->text = slice->is_raw ? (size_t)keys * BATCH_KEY_BYTES : 0;
-    slice->arrays = slice->text + slice->text_bytes;
-    slice->data = slice->arrays + count_of(slice) * ARRAYS * sizeof(uint64_t);
-    slice->results = slice->data + end - first->data;
-    slice->temp = round_up(slice->results, TEMP_ALIGNMENT);
-}
-
-static size_t staging_bytes(const struct batch_slice *slice)
-{
-    return slice->results + count_of(slice) * RESULT_BYTES;
-}
+/* ---- One slice ------------------------------------------------------------------------ */
 
 /* Sets the arguments of the slice's launch but for a single key; offsets where there is no slot. */
 static struct message_shape shape_of(const struct gpuaes_batch *batch,
@@ -80,10 +62,10 @@ static struct message_shape shape_of(const struct gpuaes_batch *batch,
                                      struct message_arguments *a)
 {
     const struct batch_group *group = group_of(batch, slice);
-    const struct gpuaes_mode *mode = gpuaes_modes[group->kind.op];
+    const struct gpuaes_mode *mode = group->mode;
     const drv_ptr arrays = (slot != NULL ? slot->scratch : 0) + slice->arrays;
     const drv_ptr results = (slot != NULL ? slot->staging_address : 0) + slice->results;
-    const size_t each = count_of(slice) * sizeof(uint64_t);
+    const size_t each = slice->count * sizeof(uint64_t);
     *a = (struct message_arguments){
         .in = arrays + IN * each,
         .out = arrays + OUT * each,
@@ -91,10 +73,10 @@ static struct message_shape shape_of(const struct gpuaes_batch *batch,
         .iv = arrays + IV * each,
         .aad = mode->hashes ? arrays + AAD * each : 0,
         .aad_bytes = mode->hashes ? arrays + AAD_BYTES * each : 0,
-        .tag = arrays + TAG * each,
-        .status = results + count_of(slice) * GPUAES_BLOCK,
-        .keys = slice->is_raw ? arrays + KEYS * each : 0,
-        .count = (uint32_t)count_of(slice),
+        .tag = mode->hashes ? arrays + TAG * each : 0,
+        .status = results + slice->count * GPUAES_BLOCK,
+        .keys = slice->keys > 1 ? arrays + KEYS * each : 0,
+        .count = slice->count,
         .max_bytes = mode->serial ? min_unsigned(slice->longest, STEP) : slice->longest,
         .key_bytes = group->kind.key_bytes,
         .iv_bytes = group->kind.iv_bytes,
@@ -105,8 +87,8 @@ static struct message_shape shape_of(const struct gpuaes_batch *batch,
         .bad_argument = GPUAES_BAD_ARGUMENT,
         .bad_tag = GPUAES_BAD_TAG,
     };
-    return kernels_message_shape(&batch->device->kernels, (enum gpuaes_op)group->kind.op,
-                                 key_size_rounds(group->kind.key_bytes), a);
+    return kernels_message_shape(&batch->device->kernels, group->kind.op,
+                                 key_size_rounds(group->kind.key_bytes / (mode->pairs ? 2 : 1)), a);
 }
 
 static void raise_size(size_t *most, size_t value)
@@ -114,81 +96,70 @@ static void raise_size(size_t *most, size_t value)
     *most = *most < value ? value : *most;
 }
 
-/* Cuts one slice from a group, behind message `begin`: as much as fits; one message always does. */
-static int cut_slice(struct gpuaes_batch *batch, uint32_t number, uint32_t begin)
+/* Places what a slice has in a slot, for which the slots must have room. */
+static void lay_out(struct gpuaes_batch *batch, struct batch_slice *slice)
 {
-    const struct batch_group *group = &batch->group[number];
-    struct batch_slice slice = {.group = number, .begin = begin, .end = begin};
+    const struct batch_group *group = group_of(batch, slice);
+    const struct batch_message *m = &group->message[slice->message], *last = m + slice->count - 1;
     struct message_arguments a;
-    if (!batch_grow(&batch->slice, &batch->slice_room, batch->slices, sizeof slice))
-        return 0;
-    while (slice.end < group->messages && count_of(&slice) < SLICE_MESSAGES) {
-        struct batch_slice grown = slice;
-        grow_slice(group, &grown);
-        if (count_of(&slice) != 0 &&
-            (staging_bytes(&grown) > SLICE_STAGING || grown.bytes > SLICE_BYTES))
-            break;
-        slice = grown;
-    }
-    batch->slice[batch->slices++] = slice;
-    raise_size(&batch->needs.staging, round_up(staging_bytes(&slice), BUFFER_ROUNDING));
-    raise_size(
-        &batch->needs.scratch,
-        round_up(slice.temp + shape_of(batch, &slice, NULL, &a).temp_bytes, BUFFER_ROUNDING));
-    raise_size(&batch->secret.staging, slice.arrays);
-    raise_size(&batch->secret.scratch, slice.arrays);
-    return 1;
+    slice->keys = last->key + 1;
+    slice->text = slice->keys > 1 ? (size_t)slice->keys * group->key_room : 0;
+    slice->arrays = slice->text;
+    if (is_staged(group))
+        for (; m <= last; m++)
+            slice->arrays += round_up(m->len, GPUAES_BLOCK);
+    slice->data = slice->arrays + slice->count * BATCH_ARRAYS * sizeof(uint64_t);
+    slice->results = slice->data + last->data + data_bytes(group, last);
+    slice->temp = round_up(slice->results, TEMP_ALIGNMENT);
+    const size_t temp_bytes = shape_of(batch, slice, NULL, &a).temp_bytes;
+    raise_size(&batch->needs.staging, round_up(slice->staging, BUFFER_ROUNDING));
+    raise_size(&batch->needs.scratch, round_up(slice->temp + temp_bytes, BUFFER_ROUNDING));
+    raise_size(&batch->secret.staging, slice->arrays);
+    raise_size(&batch->secret.scratch, slice->arrays);
 }
-
-/* Returns 0 if memory is short. */
-static int cut(struct gpuaes_batch *batch)
-{
-    batch->needs = batch->secret = (struct stream_set_needs){0};
-    batch->slices = 0;
-    for (uint32_t g = 0; g < batch->groups; g++)
-        for (uint32_t at = 0; at < batch->group[g].messages;
-             at = batch->slice[batch->slices - 1].end)
-            if (!cut_slice(batch, g, at))
-                return 0;
-    batch->needs.slots = min_unsigned(batch->slices, STREAM_SET_SLOTS);
-    return 1;
-}
-
-/* ---- One slice ------------------------------------------------------------------------ */
 
 /* Describes to kernels what is to be done of messages of which `from` bytes are done. */
 static void describe(const struct gpuaes_batch *batch, const struct batch_slice *slice,
                      const struct slot *slot, uint32_t from)
 {
     const struct batch_group *group = group_of(batch, slice);
-    const struct batch_message *message = &group->message[slice->begin];
-    const int serial = gpuaes_modes[group->kind.op]->serial;
-    const size_t n = count_of(slice);
+    const struct batch_message *m = &group->message[slice->message];
+    const size_t n = slice->count, iv_room = round_up(group->kind.iv_bytes, GPUAES_BLOCK);
+    const uint32_t most = group->mode->serial ? STEP : UINT32_MAX;
+    const drv_ptr data = slot->scratch + slice->data;
+    const drv_ptr tags = slot->staging_address + slice->results;
+    drv_ptr text = slot->scratch + slice->text;
     uint64_t *array = (uint64_t *)(slot->staging + slice->arrays);
     for (size_t i = 0; i < n; i++) {
-        const struct batch_message *m = &message[i];
-        const drv_ptr text = slot->scratch + slice->text + m->text;
-        const drv_ptr iv = slot->scratch + slice->data + (m->data - message->data);
-        const drv_ptr aad = iv + round_up(group->kind.iv_bytes, GPUAES_BLOCK);
-        const drv_ptr out = m->out_staged ? text : m->out_at;
-        const uint32_t at = min_unsigned(from, m->len);
-        array[IN * n + i] = (m->in_staged ? text : m->in_at) + at;
+        const drv_ptr in = group->kind.in_staged ? text : m[i].in;
+        const drv_ptr out = group->kind.out_staged ? text : m[i].out;
+        const uint32_t at = min_unsigned(from, m[i].len);
+        array[IN * n + i] = in + at;
         array[OUT * n + i] = out + at;
-        array[BYTES * n + i] = serial ? min_unsigned(m->len - at, STEP) : m->len;
-        array[KEYS * n + i] = slot->scratch + (size_t)(m->key - message->key) * BATCH_KEY_BYTES;
-        array[IV * n + i] = at != 0 ? out + at - GPUAES_BLOCK : iv;
+        array[BYTES * n + i] = min_unsigned(m[i].len - at, most);
+        array[IV * n + i] = at != 0 ? out + at - GPUAES_BLOCK : data + m[i].data;
+        text += is_staged(group) ? round_up(m[i].len, GPUAES_BLOCK) : 0;
+    }
+    for (size_t i = 0; i < n && slice->keys > 1; i++)
+        array[KEYS * n + i] = slot->scratch + (size_t)m[i].key * group->key_room;
+    for (size_t i = 0; i < n && group->mode->hashes; i++) {
+        const drv_ptr aad = data + m[i].data + iv_room;
         array[AAD * n + i] = aad;
-        array[AAD_BYTES * n + i] = m->aad_bytes;
-        array[TAG * n + i] = m->tag != NULL
-                                 ? slot->staging_address + slice->results + i * GPUAES_BLOCK
-                                 : aad + round_up(m->aad_bytes, GPUAES_BLOCK);
+        array[AAD_BYTES * n + i] = m[i].aad_bytes;
+        array[TAG * n + i] = group->tag_room == 0 ? tags + i * GPUAES_BLOCK
+                                                  : aad + round_up(m[i].aad_bytes, GPUAES_BLOCK);
     }
 }
 
 /* The statuses of a slice, which kernels write through the bus, behind its tags. */
 static uint32_t *status_of(const struct batch_slice *slice, const struct slot *slot)
 {
-    return (uint32_t *)(slot->staging + slice->results + count_of(slice) * GPUAES_BLOCK);
+    return (uint32_t *)(slot->staging + slice->results + slice->count * (size_t)GPUAES_BLOCK);
+}
+
+static const unsigned char *key_of(const struct batch_group *group, const struct batch_slice *slice)
+{
+    return group->key + slice->key_at * group->key_room;
 }
 
 /* What comes before the first step. */
@@ -196,14 +167,16 @@ static void stage(const struct gpuaes_batch *batch, const struct batch_slice *sl
                   const struct slot *slot)
 {
     const struct batch_group *group = group_of(batch, slice);
-    const struct batch_message *first = &group->message[slice->begin];
+    const struct batch_message *m = &group->message[slice->message];
+    unsigned char *text = slot->staging + slice->text;
     uint32_t *status = status_of(slice, slot);
-    memcpy(slot->staging, group->key[first->key], slice->text);
-    memcpy(slot->staging + slice->data, group->data + first->data, slice->results - slice->data);
-    for (size_t i = 0; i < count_of(slice); i++) {
+    memcpy(slot->staging, key_of(group, slice), slice->text);
+    memcpy(slot->staging + slice->data, group->data + slice->data_at, slice->results - slice->data);
+    for (size_t i = 0; i < slice->count; i++)
         status[i] = GPUAES_FAULT; /* until a kernel has written another one */
-        if (first[i].in_staged)
-            host_copy(slot->staging + slice->text + first[i].text, first[i].in, first[i].len, 0);
+    for (size_t i = 0; group->kind.in_staged && i < slice->count; i++, m++) {
+        host_copy(text, host_address(m->in), m->len, 0);
+        text += round_up(m->len, GPUAES_BLOCK);
     }
 }
 
@@ -213,13 +186,17 @@ SECRET_FRAME static drv_result launch(const struct gpuaes_batch *batch,
     const struct device *device = batch->device;
     const struct batch_group *group = group_of(batch, slice);
     struct message_arguments a;
-    struct gpuaes_key key;
     const struct message_shape shape = shape_of(batch, slice, slot, &a);
-    if (!slice->is_raw) {
-        (void)gpuaes_key_expand(&key, group->key[group->message[slice->begin].key],
-                                group->kind.key_bytes);
-        memcpy(a.round_key, gpuaes_modes[group->kind.op]->decrypts ? key.decrypt : key.encrypt,
-               sizeof a.round_key);
+    if (slice->keys == 1) {
+        struct gpuaes_key key;
+        const unsigned char *raw = key_of(group, slice);
+        const size_t bytes = group->kind.key_bytes / (group->mode->pairs ? 2 : 1);
+        (void)gpuaes_key_expand(&key, raw, bytes);
+        memcpy(a.round_key, group->mode->decrypts ? key.decrypt : key.encrypt, sizeof a.round_key);
+        if (group->mode->pairs) {
+            (void)gpuaes_key_expand(&key, raw + bytes, bytes);
+            memcpy(a.tweak_key, key.encrypt, sizeof a.tweak_key);
+        }
         gpuaes_cleanse(&key, sizeof key);
     }
     drv_result r = kernels_launch_message(device->driver, &device->kernels, &shape, &a,
@@ -229,7 +206,7 @@ SECRET_FRAME static drv_result launch(const struct gpuaes_batch *batch,
 }
 
 /* Queues the next step of a slice; all but long messages of CBC encryption have one. */
-static drv_result step(struct gpuaes_batch *batch, uint32_t number)
+static drv_result step(struct gpuaes_batch *batch, size_t number)
 {
     const struct driver *d = batch->device->driver;
     const struct batch_slice *slice = &batch->slice[number];
@@ -246,11 +223,10 @@ static drv_result step(struct gpuaes_batch *batch, uint32_t number)
         r = launch(batch, slice, slot);
     cleanse_stack();
     flight->from += STEP;
-    const int more =
-        gpuaes_modes[group_of(batch, slice)->kind.op]->serial && slice->longest > flight->from;
-    if (r == DRV_SUCCESS && !more && slice->out_staged)
+    const int more = group_of(batch, slice)->mode->serial && slice->longest > flight->from;
+    if (r == DRV_SUCCESS && !more && group_of(batch, slice)->kind.out_staged)
         r = d->memcpy_dtoh_async(slot->staging + slice->text, slot->scratch + slice->text,
-                                 slice->text_bytes, slot->stream);
+                                 slice->arrays - slice->text, slot->stream);
     if (r == DRV_SUCCESS)
         r = d->event_record(slot->event, slot->stream);
     flight->queued = r == DRV_SUCCESS && !more;
@@ -258,18 +234,20 @@ static drv_result step(struct gpuaes_batch *batch, uint32_t number)
 }
 
 /* Once all of it is done: writes what the CPU writes, and statuses. */
-static void deliver(struct gpuaes_batch *batch, uint32_t number)
+static void deliver(struct gpuaes_batch *batch, size_t number)
 {
     const struct batch_slice *slice = &batch->slice[number];
     const struct batch_group *group = group_of(batch, slice);
-    const unsigned char *staging = slot_of(batch, number)->staging, *tag = staging + slice->results;
+    const struct batch_message *m = &group->message[slice->message];
+    const unsigned char *staging = slot_of(batch, number)->staging, *text = staging + slice->text;
     const uint32_t *status = status_of(slice, slot_of(batch, number));
-    for (size_t i = 0; i < count_of(slice); i++) {
-        const struct batch_message *m = &group->message[slice->begin + i];
-        if (m->out_staged)
-            host_copy(m->out, staging + slice->text + m->text, m->len, 0);
-        if (m->tag != NULL)
-            memcpy(m->tag, tag + i * GPUAES_BLOCK, group->kind.tag_bytes);
+    for (size_t i = 0; i < slice->count; i++, m++) {
+        if (group->kind.out_staged) {
+            host_copy(host_address(m->out), text, m->len, 0);
+            text += round_up(m->len, GPUAES_BLOCK);
+        }
+        if (group->kind.op == GPUAES_GCM_ENCRYPT)
+            memcpy(m->tag, staging + slice->results + i * GPUAES_BLOCK, group->kind.tag_bytes);
         batch->status[m->number] = (unsigned char)status[i];
         if (status[i] > batch->result)
             batch->result = (enum gpuaes_status)status[i];
@@ -278,15 +256,15 @@ static void deliver(struct gpuaes_batch *batch, uint32_t number)
 }
 
 /* A slice that is not complete: kernels may have written to memory that they reach. */
-static void give_up(struct gpuaes_batch *batch, uint32_t number, int launched, int still_running)
+static void give_up(struct gpuaes_batch *batch, size_t number, int launched, int still_running)
 {
     const struct batch_slice *slice = &batch->slice[number];
-    for (size_t i = slice->begin; i < slice->end; i++) {
-        const struct batch_message *m = &group_of(batch, slice)->message[i];
+    const struct batch_group *group = group_of(batch, slice);
+    const struct batch_message *m = &group->message[slice->message];
+    for (size_t i = 0; i < slice->count; i++, m++) {
+        const int wrote = launched && !group->kind.out_staged && m->len != 0;
         const enum gpuaes_status status =
-            launched && !m->out_staged && m->len != 0 && (still_running || m->in == m->out)
-                ? GPUAES_UNDEFINED
-                : GPUAES_FAULT;
+            wrote && (still_running || m->in == m->out) ? GPUAES_UNDEFINED : GPUAES_FAULT;
         batch->status[m->number] = (unsigned char)status;
         batch->result = status > batch->result ? status : batch->result;
     }
@@ -354,7 +332,7 @@ static enum gpuaes_status fault(struct gpuaes_batch *batch, drv_result r)
 static drv_result pump(struct gpuaes_batch *batch)
 {
     drv_result r = DRV_SUCCESS;
-    for (uint32_t i = batch->finished; i < batch->submitted && r == DRV_SUCCESS; i++) {
+    for (size_t i = batch->finished; i < batch->submitted && r == DRV_SUCCESS; i++) {
         if (batch->flight[i % batch->slots].queued)
             continue;
         r = batch->device->driver->event_query(slot_of(batch, i)->event);
@@ -478,8 +456,10 @@ static drv_result prepare(struct gpuaes_batch *batch)
 
 static enum gpuaes_status begin_entered(struct gpuaes_batch *batch, unsigned flags)
 {
-    if (!cut(batch))
-        return GPUAES_NO_MEMORY;
+    batch->needs = batch->secret = (struct stream_set_needs){0};
+    batch->needs.slots = min_unsigned(batch->slices, STREAM_SET_SLOTS);
+    for (size_t i = 0; i < batch->slices; i++)
+        lay_out(batch, &batch->slice[i]);
     batch->set = stream_set_take(batch->device, STREAM_SET_BATCH, flags);
     if (batch->set == NULL)
         return stream_set_refusal(batch->device);
@@ -524,16 +504,16 @@ enum gpuaes_status gpuaes_batch_submit(struct gpuaes_batch *batch, unsigned flag
     if (batch == NULL || batch->state != BATCH_OPEN)
         return GPUAES_BAD_ARGUMENT;
     batch->result = GPUAES_OK;
-    enum gpuaes_status status = batch->messages != 0 ? begin(batch, flags) : GPUAES_OK;
+    batch->has_like = 0; /* an add must look at the state */
+    enum gpuaes_status status = batch->slices != 0 ? begin(batch, flags) : GPUAES_OK;
     if (batch->state == BATCH_UNDER_WAY)
         return GPUAES_OK;
-    if (batch->messages == 0 || status == GPUAES_FAULT)
+    if (batch->slices == 0 || status == GPUAES_FAULT)
         batch->state = BATCH_DONE;
     if (batch->result == GPUAES_OK && status == GPUAES_FAULT) { /* nothing was begun */
         batch->result = status;
-        for (size_t g = 0; g < batch->groups; g++)
-            for (size_t i = 0; i < batch->group[g].messages; i++)
-                batch->status[batch->group[g].message[i].number] = GPUAES_FAULT;
+        for (size_t i = 0; i < batch->slices; i++)
+            give_up(batch, i, 0, 0);
     }
     return status;
 }

@@ -129,8 +129,7 @@ static int goes_through_fewer_slots(size_t cap, const char *options)
     expect(&e, GPUAES_ECB_ENCRYPT, BYTES);
     struct gpuaes_message all = message_of(&e, GPUAES_ECB_ENCRYPT, e.plain, e.plain, LONG);
     emulator_configure(options);
-    int right = gpuaes_batch_gather(batch, &all, COUNT, NULL, NULL, NULL, NULL) == GPUAES_OK &&
-                batch->messages == COUNT && gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
+    int right = batch_adds(batch, all, COUNT) && gpuaes_batch_submit(batch, 0) == GPUAES_OK &&
                 batch->slices == COUNT && batch->slots != 0 && batch->slots != STREAM_SET_SLOTS &&
                 gpuaes_batch_wait(batch) == GPUAES_OK && memcmp(e.plain, e.cipher, BYTES) == 0;
     gpuaes_get_statistics(&statistics);
@@ -236,11 +235,9 @@ static void test_half_pinned(void)
     memcpy(p, e.plain, 2 * HALF);
     struct gpuaes_message all =
         message_of(&e, GPUAES_ECB_ENCRYPT, p + HALF - PAGE, p + HALF - PAGE, PAGE);
-    int right =
-        application.mem_host_register(p + HALF, HALF, FLAGS | DRV_HOST_REGISTER_MAPPED) ==
-            DRV_SUCCESS &&
-        gpuaes_batch_gather(batch, &all, HALF / PAGE + 1, NULL, NULL, NULL, NULL) == GPUAES_OK &&
-        batch_is_done(batch);
+    int right = application.mem_host_register(p + HALF, HALF, FLAGS | DRV_HOST_REGISTER_MAPPED) ==
+                    DRV_SUCCESS &&
+                batch_adds(batch, all, HALF / PAGE + 1) && batch_is_done(batch);
     tap_ok(right && memcmp(p + HALF - PAGE, e.cipher + HALF - PAGE, HALF + PAGE) == 0,
            "an array whose second half is pinned");
     gpuaes_batch_close(batch);
@@ -265,8 +262,8 @@ static void test_neighbours(void)
         struct gpuaes_message all =
             message_of(&e, GPUAES_ECB_ENCRYPT, in_place ? p : other, p, HALF / 2);
         memcpy(in_place ? p : other, e.plain, BYTES);
-        int right = gpuaes_batch_gather(batch, &all, 4, NULL, NULL, NULL, NULL) == GPUAES_OK &&
-                    batch_is_done(batch) && memcmp(p, e.cipher, BYTES) == 0;
+        int right =
+            batch_adds(batch, all, 4) && batch_is_done(batch) && memcmp(p, e.cipher, BYTES) == 0;
         tap_ok(right, "and both are right, %s", in_place ? "in place" : "as output alone");
         gpuaes_batch_reset(batch);
     }
@@ -294,8 +291,7 @@ static void test_unregistered(void)
     m.out = p;
     m.len = 4096;
     memcpy(p, e.plain, 4096);
-    right =
-        right && gpuaes_batch_add(batch, &m) == GPUAES_OK && batch->group[0].message[0].in_staged;
+    right = right && gpuaes_batch_add(batch, &m) == GPUAES_OK && batch->group[0].kind.in_staged;
     tap_ok(right && batch_is_done(batch) && memcmp(p, e.cipher, 4096) == 0,
            "the memory of a message that was refused is looked at again");
     gpuaes_batch_close(batch);

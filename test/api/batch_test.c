@@ -1,6 +1,6 @@
 /*
  * Batches of libgpuaes on the emulator: mixes of modes, keys, lengths and places in
- * every kind of memory; gathered arrays; batches that are used again, are under way
+ * every kind of memory; batches that are used again, are under way
  * together, or are cut into many slices; what is refused. The expected results are
  * libcrypto's.
  *
@@ -118,62 +118,13 @@ static void test_slices(void)
         unsigned char *p = take(kind, BYTES);
         struct gpuaes_message all = message_of(&e, GPUAES_ECB_DECRYPT, p, p, 16);
         gpuaes_copy(p, e.plain, BYTES);
-        int right = gpuaes_batch_gather(batch, &all, COUNT, NULL, NULL, NULL, NULL) == GPUAES_OK &&
-                    batch_is_done(batch) && holds(p, e.cipher, BYTES);
+        int right =
+            batch_adds(batch, all, COUNT) && batch_is_done(batch) && holds(p, e.cipher, BYTES);
         tap_ok(right, "more slices than slots, %s memory", kind_names[kind]);
         gpuaes_batch_reset(batch);
         give(kind, p, BYTES);
     }
     gpuaes_batch_close(batch);
-    expected_free(&e);
-}
-
-/* ---- Gathered -------------------------------------------------------------------------- */
-
-static void test_gather(void)
-{
-    enum { COUNT = 50, PAGE = 512, BYTES = COUNT * PAGE };
-    struct gpuaes_batch *batch = open_batch();
-    struct expected e;
-    unsigned char ivs[COUNT][16], *p = gpuaes_pinned_alloc(BYTES), *want = malloc(BYTES);
-    size_t at[COUNT], len[COUNT], added = 0;
-    expect(&e, GPUAES_CBC_ENCRYPT, BYTES);
-    tap_random_bytes(&random_state, ivs, sizeof ivs);
-    for (int shape = 0; shape < 3; shape++) {
-        struct gpuaes_message all = {
-            .op = GPUAES_CBC_ENCRYPT, NULL, 0, &e.schedule, NULL, p, p, PAGE};
-        memcpy(p, e.plain, BYTES);
-        memcpy(want, e.plain, BYTES);
-        for (size_t i = 0; i < COUNT; i++) {
-            unsigned char iv[16];
-            at[i] = (COUNT - 1 - i) * PAGE;
-            len[i] = shape == 2 ? 16 * tap_random_below(&random_state, PAGE / 16) : PAGE;
-            size_t from = shape == 0 ? i * PAGE : at[i];
-            memcpy(iv, ivs[i], 16);
-            reference(all.op, e.key, key_size_of(e.schedule.rounds), iv, e.plain + from,
-                      want + from, len[i]);
-        }
-        int right = gpuaes_batch_gather(batch, &all, COUNT, shape == 0 ? NULL : at,
-                                        shape == 2 ? len : NULL, ivs[0], &added) == GPUAES_OK &&
-                    added == COUNT && batch_is_done(batch) && memcmp(p, want, BYTES) == 0;
-        static const char *const shapes[] = {"that follow each other", "at offsets",
-                                             "at offsets, of different lengths"};
-        tap_ok(right, "records %s", shapes[shape]);
-        gpuaes_batch_reset(batch);
-    }
-    struct gpuaes_message all = {.op = GPUAES_CTR, NULL, 0, &e.schedule, NULL, p, p, PAGE};
-    len[0] = len[1] = len[3] = 32;
-    len[2] = 17;
-    tap_ok(gpuaes_batch_gather(batch, &all, 4, at, len, ivs[0], &added) == GPUAES_BAD_ARGUMENT &&
-               added == 4 && gpuaes_batch_status(batch, 2) == GPUAES_BAD_ARGUMENT &&
-               batch_is_done(batch) && gpuaes_batch_status(batch, 3) == GPUAES_OK,
-           "a bad record is refused, and the others are done");
-    tap_ok(gpuaes_batch_gather(batch, &all, 4, at, len, ivs[0], &added) == GPUAES_BUSY &&
-               added == 0,
-           "none is added to a batch that is done");
-    gpuaes_batch_close(batch);
-    gpuaes_pinned_free(p, BYTES);
-    free(want);
     expected_free(&e);
 }
 
@@ -304,28 +255,6 @@ static void test_refusals(void)
     give(GPUAES_DEVICE, p, BYTES);
 }
 
-/* Nor are records of an array that is not there: not the second one, either. */
-static void test_no_array(void)
-{
-    struct gpuaes_batch *batch = open_batch();
-    unsigned char key[16] = {1}, text[16] = {0};
-    size_t count = 0;
-    for (int side = 0; side < 2; side++) {
-        struct gpuaes_message none = {
-            .op = GPUAES_ECB_ENCRYPT, key, 16, NULL, NULL, text, text, 16};
-        if (side == 0)
-            none.in = NULL;
-        else
-            none.out = NULL;
-        enum gpuaes_status status = gpuaes_batch_gather(batch, &none, 2, NULL, NULL, NULL, &count);
-        tap_ok(status == GPUAES_BAD_ARGUMENT && count == 2 &&
-                   gpuaes_batch_status(batch, 1) == GPUAES_BAD_ARGUMENT,
-               "records without %s are refused", side == 0 ? "input" : "output");
-        gpuaes_batch_reset(batch);
-    }
-    gpuaes_batch_close(batch);
-}
-
 /* ---- Without 128 KiB of shared memory; without a device ----------------------------- */
 
 static int small_kernels(const void *unused)
@@ -397,10 +326,8 @@ int main(void)
     test_serial();
     test_pinned();
     test_slices();
-    test_gather();
     test_reuse();
     test_poll();
     test_refusals();
-    test_no_array();
     return tap_done();
 }

@@ -217,8 +217,7 @@ static int run_sliced(const void *options)
     unsigned char *p = malloc(BYTES);
     memcpy(p, e.plain, BYTES);
     struct gpuaes_message all = message_of(&e, GPUAES_ECB_ENCRYPT, p, p, 16);
-    if (!opens(options) ||
-        gpuaes_batch_gather(batch, &all, COUNT, NULL, NULL, NULL, NULL) != GPUAES_OK)
+    if (!opens(options) || !batch_adds(batch, all, COUNT))
         return 10;
     if (run_with(options) != GPUAES_FAULT)
         return NO_FAULT;

@@ -195,12 +195,12 @@ static void add(struct run *r)
     expect_message(&d, 0, d.message.len, d.iv);
 }
 
-/* Messages side by side, of one length or several. */
-static void gather(struct run *r)
+/* Messages side by side, of one length or several: most are like the one before. */
+static void add_records(struct run *r)
 {
     enum { MOST = 12 };
     struct descriptor d;
-    size_t len[MOST], at[MOST], total = 0, added = 99;
+    size_t len[MOST], at[MOST], total = 0;
     unsigned char iv[MOST][16];
     unsigned how = take_byte(&r->in), count = how % (MOST + 1);
     take_descriptor(&r->in, &d);
@@ -221,10 +221,16 @@ static void gather(struct run *r)
         !is_free(r, d.in_kind, d.in_at, total) || !is_free(r, d.out_kind, d.out_at, total))
         return;
     d.message.len = each;
-    (void)gpuaes_batch_gather(r->batch, &d.message, count, how & 128 ? at : NULL,
-                              how & 64 ? NULL : len, no_iv ? NULL : iv[0], &added);
-    if (r->submitted ? added != 0 : added != count)
-        found("%zu of %u were added", added, count);
+    for (unsigned i = 0; i < count; i++) {
+        struct gpuaes_message m = d.message;
+        m.in = (const unsigned char *)m.in + at[i];
+        m.out = (unsigned char *)m.out + at[i];
+        m.len = len[i];
+        m.iv = no_iv ? NULL : iv[i];
+        enum gpuaes_status status = gpuaes_batch_add(r->batch, &m);
+        if (status != (r->submitted ? GPUAES_BUSY : is_right ? GPUAES_OK : GPUAES_BAD_ARGUMENT))
+            found("record %u of %u: %s", i, count, gpuaes_status_text(status));
+    }
     if (r->submitted)
         return;
     for (unsigned i = 0; i < count; i++)
@@ -299,7 +305,7 @@ static void step(struct run *r)
         break;
     case 6:
     case 7:
-        gather(r);
+        add_records(r);
         break;
     default:
         add(r);

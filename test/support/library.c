@@ -219,6 +219,23 @@ struct gpuaes_message message_of(const struct expected *e, enum gpuaes_op op, co
         .op = op, .schedule = &e->schedule, .iv = e->iv, .in = in, .out = out, .len = len};
 }
 
+int batch_adds(struct gpuaes_batch *batch, struct gpuaes_message first, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct gpuaes_message m = first;
+        m.in = (const unsigned char *)first.in + i * first.len;
+        m.out = (unsigned char *)first.out + i * first.len;
+        m.iv += i * first.iv_bytes;
+        if (first.tag_bytes != 0) {
+            m.aad = (const unsigned char *)first.aad + i * first.aad_bytes;
+            m.tag += i * first.tag_bytes;
+        }
+        if (gpuaes_batch_add(batch, &m) != GPUAES_OK)
+            return 0;
+    }
+    return 1;
+}
+
 int batch_is_done(struct gpuaes_batch *batch)
 {
     return gpuaes_batch_submit(batch, 0) == GPUAES_OK && gpuaes_batch_wait(batch) == GPUAES_OK;

@@ -106,6 +106,12 @@ int base64_agrees(int kind, size_t len);
 struct gpuaes_message message_of(const struct expected *e, enum gpuaes_op op, const void *in,
                                  void *out, size_t len);
 
+/*
+ * Adds `count` messages that follow each other in arrays without gaps, of which `first` is the
+ * first: text, and of GCM IVs, additional data and tags. 1 if all are accepted.
+ */
+int batch_adds(struct gpuaes_batch *batch, struct gpuaes_message first, size_t count);
+
 /* Submits and waits; 1 if all of it is done. */
 int batch_is_done(struct gpuaes_batch *batch);
 
