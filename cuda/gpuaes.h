@@ -261,7 +261,7 @@ GPUAES_API void gpuaes_cleanse(void *p, size_t bytes);
  *                                       encrypt  decrypt
  *     gpuaes_aes()                  x            x        x         x
  *     gpuaes_gcm()                                             x
- *     gpuaes_batch_add()            x   x        x        x    x
+ *     gpuaes_batch_add()            x   x        x        x    x    x
  *     gpuaes_queue()                x   x        x        x    x    x
  *     gpuaes_stream_binding_aes()   x            x        x
  *     gpuaes_stream_binding_gcm()                              x
@@ -431,8 +431,8 @@ struct gpuaes_batch;
 
 /*
  * Limits. Of a batch: messages, and groups of messages that have one op, the same lengths of key, IV
- * and tag, and the same sides (input, output) in pageable memory. Of a message: 1 GiB,
- * or 2 MiB if either side is pageable memory, since larger
+ * and tag, and the same sides (input, output) in pageable memory. Of a message: 1 GiB, of XTS
+ * GPUAES_QUEUE_UNIT_BYTES, or 2 MiB if either side is pageable memory, since larger
  * ones are better off with gpuaes_aes(). At most 8 batches are under way on a device; together
  * with them, as many calls or more can be. The IV and the additional data of a message of GCM have
  * at most 64 KiB each.
@@ -448,7 +448,7 @@ enum {
 /*
  * A message. `in` and `out` are memory of any kind, at any alignment; they are the
  * same or do not overlap, and no `out` overlaps anything of another message. `len`
- * is a multiple of 16, for GCM any number; where it is 0, they may be NULL. All
+ * is a multiple of 16, for GCM any number, for XTS any from 16; where it is 0, they may be NULL. All
  * device and managed memory of a batch belongs to one device.
  *
  * The last members are those of GCM alone, and memory of the CPU. Encryption writes `tag` when the
@@ -463,11 +463,14 @@ struct gpuaes_message {
     /*
      * Raw key. Messages are fastest where all of a group have one. NULL: `schedule` is used
      * instead, which may be that of a struct gpuaes_gcm_key; adding such a message takes longer.
+     * XTS takes no schedule: a raw key of 32 or 64 bytes, the second half of which is for tweaks,
+     * and in encryption is not equal to the first.
      */
     const unsigned char *key;
     size_t key_bytes;
     const struct gpuaes_key *schedule;
-    const unsigned char *iv; /* 16 bytes as for gpuaes_aes(); not used by ECB; GCM: iv_bytes */
+    const unsigned char *iv; /* 16 bytes as for gpuaes_aes(); not used by ECB; GCM: iv_bytes; XTS:
+                                the tweak, which is encrypted here */
     const void *in;
     void *out;
     size_t len;

@@ -55,7 +55,7 @@ static void test_kinds(void)
 
 static void test_modes(void)
 {
-    for (int op = 0; op < PLAIN_OPS; op++)
+    for (int op = 0; op < ALL_OPS; op++) /* of GCM see gcm_batch_test */
         for (int keys = 0; keys < 2; keys++) {
             struct mix_rules rules = {.in_kind = 2, 2, 1, 70, 1500, op, keys, 0};
             tap_ok(mix_runs(&rules), "%s alone, in place, %s", op_names[op],
@@ -209,8 +209,9 @@ static void test_refusals(void)
     static unsigned char host[HOST];
     struct gpuaes_batch *batch = open_batch();
     unsigned char key[32] = {1}, iv[16] = {2}, text[16] = {0}, *p = take(GPUAES_DEVICE, BYTES);
-    struct gpuaes_key odd = {.rounds = 11}, schedule;
-    const enum gpuaes_op unknown = (enum gpuaes_op)ALL_OPS;
+    struct gpuaes_key odd = {.rounds = 11}, schedule = {.rounds = 10};
+    const enum gpuaes_op unknown = (enum gpuaes_op)ALL_OPS, xts = GPUAES_XTS_ENCRYPT;
+    unsigned char equal[64] = {0}, pair[64] = {[15] = 1}; /* equal: of 32 bytes, too */
     const struct {
         const char *name;
         struct gpuaes_message message;
@@ -234,6 +235,28 @@ static void test_refusals(void)
          {.op = GPUAES_CTR, key, 32, NULL, iv, host, host, HOST},
          GPUAES_BAD_ARGUMENT},
         {"no output", {.op = GPUAES_CTR, key, 32, NULL, iv, p, NULL, 160}, GPUAES_BAD_ARGUMENT},
+        {"a short data unit", {.op = xts, pair, 32, NULL, iv, p, p, 15}, GPUAES_BAD_ARGUMENT},
+        {"no data unit", {.op = xts, pair, 32, NULL, iv, p, p, 0}, GPUAES_BAD_ARGUMENT},
+        {"a long data unit",
+         {.op = xts, pair, 32, NULL, iv, p, p, GPUAES_QUEUE_UNIT_BYTES + 16},
+         GPUAES_BAD_ARGUMENT},
+        {"half a pair of keys", {.op = xts, pair, 16, NULL, iv, p, p, 160}, GPUAES_BAD_ARGUMENT},
+        {"a pair of 48 bytes", {.op = xts, pair, 48, NULL, iv, p, p, 160}, GPUAES_BAD_ARGUMENT},
+        {"one schedule of two",
+         {.op = xts, NULL, 0, &schedule, iv, p, p, 160},
+         GPUAES_BAD_ARGUMENT},
+        {"no tweak", {.op = xts, pair, 64, NULL, NULL, p, p, 160}, GPUAES_BAD_ARGUMENT},
+        {"two equal halves", {.op = xts, equal, 64, NULL, iv, p, p, 160}, GPUAES_BAD_ARGUMENT},
+        {"two equal halves again",
+         {.op = xts, equal, 32, NULL, iv, p, p, 160},
+         GPUAES_BAD_ARGUMENT},
+        {"two halves", {.op = xts, pair, 64, NULL, iv, p + 160, p + 160, 17}, GPUAES_OK},
+        {"and then equal ones",
+         {.op = xts, equal, 64, NULL, iv, p + 192, p + 192, 17},
+         GPUAES_BAD_ARGUMENT},
+        {"two equal halves that decrypt",
+         {.op = GPUAES_XTS_DECRYPT, equal, 64, NULL, iv, p + 192, p + 192, 17},
+         GPUAES_OK},
         {"nothing at all", {.op = GPUAES_CTR, key, 32, NULL, iv, p + 1024, p + 2048, 0}, GPUAES_OK},
     };
     enum { ROWS = sizeof rows / sizeof rows[0] };

@@ -76,7 +76,7 @@ static const struct {
 } rows[] = {
     {"gpuaes_aes", "xxxx---xx-", by_aes},
     {"gpuaes_gcm", "-----xx---", by_gcm},
-    {"gpuaes_batch_add", "xxxxxxx---", by_batch},
+    {"gpuaes_batch_add", "xxxxxxxxx-", by_batch},
     {"gpuaes_queue", "xxxxxxxxx-", by_queue},
     {"gpuaes_stream_binding_aes", "xxxx------", by_binding_aes},
     {"gpuaes_stream_binding_gcm", "-----xx---", by_binding_gcm},

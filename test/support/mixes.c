@@ -5,6 +5,25 @@
  */
 #include "test/support/mixes.h"
 
+static int is_gcm(const struct mix_message *m)
+{
+    return m->op == GPUAES_GCM_ENCRYPT || m->op == GPUAES_GCM_DECRYPT;
+}
+
+static int is_xts(const struct mix_message *m)
+{
+    return m->op == GPUAES_XTS_ENCRYPT || m->op == GPUAES_XTS_DECRYPT;
+}
+
+/* A data unit of XTS has a block or more, and any tail. */
+static void xts_message(struct mix_message *m, const struct mix_rules *rules)
+{
+    m->key_bytes = m->key_bytes == 16 ? 32 : 64;
+    m->len += 16;
+    if (!rules->aligned)
+        m->len += tap_random_below(&random_state, 16);
+}
+
 static void gcm_message(struct mix_message *m, const struct mix_rules *rules)
 {
     static const size_t tags[] = {4, 8, 12, 13, 14, 15, 16, 16, 16};
@@ -19,12 +38,11 @@ static void gcm_message(struct mix_message *m, const struct mix_rules *rules)
 }
 
 void mix_message(struct mix_message *m, const struct mix_rules *rules,
-                 unsigned char keys[MIX_KEYS][32])
+                 unsigned char keys[MIX_KEYS][64])
 {
     static const size_t key_sizes[] = {16, 24, 32};
     struct tap_random *r = &random_state;
-    m->op = (enum gpuaes_op)(rules->op >= 0 ? (size_t)rules->op
-                                            : tap_random_below(r, GPUAES_GCM_DECRYPT + 1));
+    m->op = (enum gpuaes_op)(rules->op >= 0 ? (size_t)rules->op : tap_random_below(r, ALL_OPS));
     size_t number = rules->keys != 0 ? tap_random_below(r, (size_t)rules->keys) : 0;
     tap_random_bytes(r, m->key, sizeof m->key);
     m->key_bytes = key_sizes[rules->keys != 0 ? number % 3 : tap_random_below(r, 3)];
@@ -36,8 +54,10 @@ void mix_message(struct mix_message *m, const struct mix_rules *rules,
     m->len = 16 * tap_random_below(r, tap_random_below(r, 4) == 0 ? rules->longest + 1 : 40);
     if (rules->longest > MIX_STEP && tap_random_below(r, 4) == 0)
         m->len = 16 * (MIX_STEP - 1 + tap_random_below(r, 3));
-    if ((int)m->op >= PLAIN_OPS)
+    if (is_gcm(m))
         gcm_message(m, rules);
+    if (is_xts(m))
+        xts_message(m, rules);
 }
 
 struct gpuaes_batch *open_batch(void)
@@ -83,6 +103,16 @@ static void spoil(struct mix_message *m, unsigned char *text)
     parts[part].p[bit / 8] ^= (unsigned char)(1 << bit % 8);
 }
 
+static void run_xts(struct mix_message *m, unsigned char *in, unsigned char *out)
+{
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    int n = 0;
+    EVP_CipherInit_ex(c, m->key_bytes == 32 ? EVP_aes_128_xts() : EVP_aes_256_xts(), NULL, m->key,
+                      m->iv, m->op == GPUAES_XTS_ENCRYPT);
+    EVP_CipherUpdate(c, out, &n, in, (int)m->len);
+    EVP_CIPHER_CTX_free(c);
+}
+
 /* What a message of GCM becomes, and its tag. */
 static void reference_gcm(struct mix_message *m, unsigned char *in, unsigned char *out)
 {
@@ -99,7 +129,7 @@ static void reference_gcm(struct mix_message *m, unsigned char *in, unsigned cha
 
 int mix_make(struct mix *mix, const struct mix_rules *rules)
 {
-    static unsigned char keys[MIX_KEYS][32];
+    static unsigned char keys[MIX_KEYS][64];
     tap_random_bytes(&random_state, keys, sizeof keys);
     *mix = (struct mix){rules->in_kind,
                         rules->out_kind,
@@ -134,8 +164,8 @@ int mix_make(struct mix *mix, const struct mix_rules *rules)
         struct mix_message *m = &mix->message[i];
         unsigned char iv[16];
         memcpy(iv, m->iv, sizeof iv);
-        if ((int)m->op >= PLAIN_OPS) {
-            reference_gcm(m, mix->plain + m->at, mix->expected + m->at);
+        if (is_gcm(m) || is_xts(m)) {
+            (is_gcm(m) ? reference_gcm : run_xts)(m, mix->plain + m->at, mix->expected + m->at);
             continue;
         }
         reference(m->op, m->key, m->key_bytes, iv, mix->plain + m->at, mix->expected + m->at,
@@ -182,7 +212,7 @@ enum gpuaes_status mix_add_one(struct gpuaes_batch *batch, const struct mix *mix
                                      .aad_bytes = m->aad_bytes,
                                      .tag = mix->tags[i],
                                      .tag_bytes = m->tag_bytes};
-    if (i % 3 == 0) {
+    if (i % 3 == 0 && !is_xts(m)) {
         message.key = NULL;
         message.schedule = &schedule;
     }

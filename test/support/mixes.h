@@ -18,7 +18,7 @@ enum { MIX_IV = 40, MIX_AAD = 100 };
 struct mix_message {
     enum gpuaes_op op;
     size_t key_bytes, at, len;
-    unsigned char key[32], iv[MIX_IV];
+    unsigned char key[64], iv[MIX_IV];
     size_t iv_bytes, aad_bytes, tag_bytes; /* of GCM */
     unsigned char aad[MIX_AAD], tag[16];
     int wrong; /* it is decrypted, and not authentic */
@@ -44,7 +44,7 @@ struct mix_rules {
 };
 
 void mix_message(struct mix_message *m, const struct mix_rules *rules,
-                 unsigned char keys[MIX_KEYS][32]);
+                 unsigned char keys[MIX_KEYS][64]);
 struct gpuaes_batch *open_batch(void);
 
 /* 0 where there is no memory of that kind. */
