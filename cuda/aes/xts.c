@@ -38,7 +38,8 @@ static void advance(unsigned char tweak[GPUAES_BLOCK], uint64_t blocks, const un
 
 const struct gpuaes_mode gpuaes_xts_encrypt = {.name = "xts_encrypt",
                                                .message_mode = MESSAGE_XTS,
-                                               .taken_by = TAKEN_BY_AES | TAKEN_BY_BATCH | TAKEN_BY_QUEUE,
+                                               .taken_by =
+                                                   TAKEN_BY_AES | TAKEN_BY_BATCH | TAKEN_BY_QUEUE,
                                                .takes_iv = 1,
                                                .secret_iv = 1,
                                                .pairs = 1,
@@ -47,7 +48,8 @@ const struct gpuaes_mode gpuaes_xts_encrypt = {.name = "xts_encrypt",
 
 const struct gpuaes_mode gpuaes_xts_decrypt = {.name = "xts_decrypt",
                                                .message_mode = MESSAGE_XTS,
-                                               .taken_by = TAKEN_BY_AES | TAKEN_BY_BATCH | TAKEN_BY_QUEUE,
+                                               .taken_by =
+                                                   TAKEN_BY_AES | TAKEN_BY_BATCH | TAKEN_BY_QUEUE,
                                                .decrypts = 1,
                                                .takes_iv = 1,
                                                .secret_iv = 1,

@@ -258,7 +258,7 @@ static enum gpuaes_status prepare(struct gpuaes_batch *batch, const struct gpuae
     if (batch->numbers == GPUAES_BATCH_MESSAGES ||
         !make_room(&batch->status, &batch->number_limit, batch->numbers, 1, 1))
         return GPUAES_NO_MEMORY;
-    if (is_bad_kind(m, mode) || is_bad(m, mode))
+    if (m == NULL || is_bad_kind(m, mode) || is_bad(m, mode))
         return GPUAES_BAD_ARGUMENT;
     if (is_empty(m))
         return GPUAES_OK;
@@ -381,7 +381,7 @@ enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch, const struct gpu
         return GPUAES_BAD_ARGUMENT;
     if (m == NULL || !is_alike(batch, m)) {
         status = prepare(batch, m);
-        if (status != GPUAES_OK || is_empty(m))
+        if (status != GPUAES_OK || m == NULL || is_empty(m))
             return refuse(batch, status);
     }
     status = put(batch, m);

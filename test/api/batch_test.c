@@ -278,6 +278,65 @@ static void test_refusals(void)
     give(GPUAES_DEVICE, p, BYTES);
 }
 
+/* What is wrong is found also where all else is as in the message before, which was taken. */
+static void test_alike(void)
+{
+    enum { BYTES = 4096 };
+    static unsigned char key[32] = {1}, equal[32], pair[32] = {1}, iv[16], tag[16];
+    struct gpuaes_batch *batch = open_batch();
+    unsigned char *p = take(GPUAES_DEVICE, BYTES);
+    const struct gpuaes_message ctr = {.op = GPUAES_CTR, key, 32, NULL, iv, p, p + 2048, 160};
+    const struct gpuaes_message xts = {
+        .op = GPUAES_XTS_ENCRYPT, pair, 32, NULL, iv, p, p + 2048, 160};
+    const struct gpuaes_message gcm = {
+        .op = GPUAES_GCM_DECRYPT, key, 32, NULL, iv, p, p + 2048, 160, 12, NULL, 0, tag, 16};
+    const struct {
+        const char *name;
+        struct gpuaes_message good, bad;
+        enum gpuaes_status status;
+    } rows[] = {
+        {"a part of a block", ctr, {.op = GPUAES_CTR, key, 32, NULL, iv, p, p + 2048, 17}, 0},
+        {"no IV", ctr, {.op = GPUAES_CTR, key, 32, NULL, NULL, p, p + 2048, 160}, 0},
+        {"no key", ctr, {.op = GPUAES_CTR, NULL, 32, NULL, iv, p, p + 2048, 160}, 0},
+        {"an overlap", ctr, {.op = GPUAES_CTR, key, 32, NULL, iv, p, p + 16, 160}, 0},
+        {"a key of another size", ctr, {.op = GPUAES_CTR, key, 20, NULL, iv, p, p + 2048, 160}, 0},
+        {"no output", ctr, {.op = GPUAES_CTR, key, 32, NULL, iv, p, NULL, 160}, 0},
+        {"outside its allocation",
+         ctr,
+         {.op = GPUAES_CTR, key, 32, NULL, iv, p, p + 4000, 160},
+         GPUAES_BAD_RANGE},
+        {"a short data unit", xts, {.op = xts.op, pair, 32, NULL, iv, p, p + 2048, 15}, 0},
+        {"two equal halves", xts, {.op = xts.op, equal, 32, NULL, iv, p, p + 2048, 160}, 0},
+        {"no tag",
+         gcm,
+         {.op = gcm.op, key, 32, NULL, iv, p, p + 2048, 160, 12, iv, 9, NULL, 16},
+         0},
+        {"no additional data",
+         gcm,
+         {.op = gcm.op, key, 32, NULL, iv, p, p + 2048, 160, 12, NULL, 9, tag, 16},
+         0},
+        {"another tag",
+         gcm,
+         {.op = gcm.op, key, 32, NULL, iv, p, p + 2048, 160, 12, iv, 9, tag, 7},
+         0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const enum gpuaes_status expected =
+            rows[i].status != 0 ? rows[i].status : GPUAES_BAD_ARGUMENT;
+        const int right = gpuaes_batch_add(batch, &rows[i].good) == GPUAES_OK &&
+                          gpuaes_batch_add(batch, &rows[i].bad) == expected &&
+                          gpuaes_batch_add(batch, &rows[i].good) == GPUAES_OK &&
+                          gpuaes_batch_status(batch, 1) == expected;
+        tap_ok(right, "like the one before, but %s", rows[i].name);
+        gpuaes_batch_reset(batch);
+    }
+    int right = gpuaes_batch_add(batch, &ctr) == GPUAES_OK && batch_is_done(batch);
+    tap_ok(right && gpuaes_batch_add(batch, &ctr) == GPUAES_BUSY,
+           "nor is one taken like those of a batch that is done");
+    gpuaes_batch_close(batch);
+    give(GPUAES_DEVICE, p, BYTES);
+}
+
 /* ---- Without 128 KiB of shared memory; without a device ----------------------------- */
 
 static int small_kernels(const void *unused)
@@ -352,5 +411,6 @@ int main(void)
     test_reuse();
     test_poll();
     test_refusals();
+    test_alike();
     return tap_done();
 }
