@@ -250,7 +250,7 @@ static inline int is_alike(const struct gpuaes_batch *batch, const struct gpuaes
 /* Looks at all of a message. With OK it has a group, the last one. */
 static enum gpuaes_status prepare(struct gpuaes_batch *batch, const struct gpuaes_message *m)
 {
-    const struct gpuaes_mode *mode = m != NULL ? mode_taken(m->op, TAKEN_BY_BATCH) : NULL;
+    const struct gpuaes_mode *mode = mode_taken(m->op, TAKEN_BY_BATCH);
     if (gpuaes_state() == GPUAES_FAILED) /* also in a forked child, and where nothing is asked */
         return GPUAES_NOT_READY;
     if (batch->state != BATCH_OPEN)
@@ -258,7 +258,7 @@ static enum gpuaes_status prepare(struct gpuaes_batch *batch, const struct gpuae
     if (batch->numbers == GPUAES_BATCH_MESSAGES ||
         !make_room(&batch->status, &batch->number_limit, batch->numbers, 1, 1))
         return GPUAES_NO_MEMORY;
-    if (m == NULL || is_bad_kind(m, mode) || is_bad(m, mode))
+    if (is_bad_kind(m, mode) || is_bad(m, mode))
         return GPUAES_BAD_ARGUMENT;
     if (is_empty(m))
         return GPUAES_OK;
@@ -376,12 +376,15 @@ static enum gpuaes_status refuse(struct gpuaes_batch *batch, enum gpuaes_status 
 
 enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch, const struct gpuaes_message *m)
 {
+    static const struct gpuaes_message none = {.op = (enum gpuaes_op)GPUAES_ALL_OPS};
     enum gpuaes_status status;
     if (batch == NULL)
         return GPUAES_BAD_ARGUMENT;
-    if (m == NULL || !is_alike(batch, m)) {
+    if (m == NULL)
+        m = &none;
+    if (!is_alike(batch, m)) {
         status = prepare(batch, m);
-        if (status != GPUAES_OK || m == NULL || is_empty(m))
+        if (status != GPUAES_OK || is_empty(m))
             return refuse(batch, status);
     }
     status = put(batch, m);
