@@ -122,7 +122,6 @@ emulator_tests = \
 # Programs that link a part of ours, and no device.
 part_tests = \
 	test/unit/driver_path_test \
-	test/unit/offload_model_test \
 	test/unit/stream_detector_test
 # Those that use several threads, and so are worth a run under ThreadSanitizer.
 threaded_tests = \

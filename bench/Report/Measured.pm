@@ -291,8 +291,8 @@ sub block_command
 {
     my @found = rows_like($results, part => 'tool');
     return with_references(table_of('tool', \@found, cipher => 'cipher', what => 'operation', bytes => 'bytes',
-        'from, to' => \&way_text, threads => 'threads', 'GB/s' => 'ours', reference => 'reference', ratio => 'ratio',
-        by => 'processor'), @found);
+        'from, to' => \&way_text, threads => 'threads', 'GB/s' => 'ours', reference => 'reference', ratio => 'ratio'),
+        @found);
 }
 
 sub block_python

@@ -43,7 +43,7 @@ foreach my $page (@pages) {
 # A password that people can remember takes many iterations; the default of PBKDF2 is that of openssl enc.
 foreach my $name (qw(README.md docs/shards.md docs/gpuaes.1)) {
     my $examples = slurp("$source/$name") =~ s/^.*^\.SH EXAMPLES$//msr =~ s/\\-/-/gr;
-    my @commands = $examples =~ /^((?: {4}\S*|)\S*gpuaes (?:enc|dec) .*?[^\\])$/msg;
+    my @commands = $examples =~ /^((?: {4}\S*|)(?:\S*gpuaes (?:enc|dec)|openssl enc) .*?[^\\])$/msg;
     push(@commands, $examples =~ /^( {8}-aes-.*)$/mg);
     cmp_ok(scalar(@commands), '>=', 2, "$name has examples");
     is(join("\n", grep { !/ -iter 600000 / } @commands), '', 'each takes 600000 iterations');

@@ -125,7 +125,7 @@ SKIP: {
     skip('this needs the emulator, and a C compiler', 2) if !$emulated || system('cc --version >/dev/null 2>&1');
     my ($section) = slurp("$source/README.md") =~ /^## Try it without a GPU\n(.*?)^## /ms;
     my ($first, $second) = $section =~ /^((?: {4}.*\n)+)/mg;
-    my ($variables) = $first =~ /^ *(export .*)$/m;
+    my $variables = join("\n", $first =~ /^ *(export .*)$/mg) =~ s{\.\./docs}{$source/docs}r;
     my $lines = "cd '$build'\n$variables\n" . $second =~ s{(?:\./|-o \K)example\b}{$folder/example}gr =~ s{\.\./(?=cuda|docs)}{$source/}gr;
     my $result = run(['sh', '-ec', $lines], env => {GPUAES_TIMEOUT_MS => 600000});
     is($result->{status}, 0, 'the lines of README compile and run an example') or diag($lines, $result->{err});

@@ -462,7 +462,7 @@ foreach my $case (
     foreach (['', qr/\A141\n\z/], ["trap '' PIPE; ", qr/^gpuaes enc: standard output: Broken pipe\n1$/m]) {
         my ($before, $said) = @$_;
         my $ended = run(['/bin/sh', '-c', "($before\"\$0\" enc @cipher -in \"\$1\"; echo \$? >&2) | head -c 1000", $gpuaes_command,
-                $zeros], env => {%$ours, GPUAES_LOG => 'off'});
+                $zeros], env => $ours);
         like($ended->{err}, $said, $before ? 'which is an error where the signal is ignored' : 'which ends it, as it does others');
     }
     unlink($zeros);
@@ -534,7 +534,7 @@ like(run([$gpuaes_command, 'enc', '--help'], out => '/dev/full')->{err}, qr/^gpu
     ok(wait_for(sub { slurp("$folder/progress") =~ m{ GB/s} }), 'shows a rate after a while');
     close($to);
     waitpid($pid, 0);
-    like(slurp("$folder/progress"), qr/\r\e\[K\d+ bytes in \d+\.\d\d s, \d+\.\d\d GB\/s\n(?:gpuaes: .*)?\n?\z/,
+    like(slurp("$folder/progress"), qr/\r\e\[K\d+ bytes in \d+\.\d\d s, \d+\.\d\d GB\/s\n\z/,
         'and takes the line away at the end, for bytes, seconds and rate');
     my $coded = run([$gpuaes_command, 'base64', '--progress', $in], env => $ours);
     like($coded->{err}, qr/(?:^|\r\e\[K)${\length($plain)} bytes in \d+\.\d\d s, /m, 'base64 --progress sums up, too');
@@ -546,7 +546,7 @@ like(run([$gpuaes_command, 'enc', '--help'], out => '/dev/full')->{err}, qr/^gpu
         foreach (map { my $option = $_; map { [$_, $option] } 20, 60 } '', '--no-progress') {
             my ($columns, $option) = @$_;
             unlink("$folder/seen", "$folder/terminal");
-            my $watched = start(['script', '-qec', "sh $slow $columns $option", '/dev/null'], env => {%$ours, GPUAES_LOG => 'off'}, out => "$folder/terminal");
+            my $watched = start(['script', '-qec', "sh $slow $columns $option", '/dev/null'], env => $ours, out => "$folder/terminal");
             my $shown = $option ? sleep(1) : wait_for(sub { slurp("$folder/terminal") =~ m{0\.00 GB} });
             spew("$folder/seen", '');
             waitpid($watched, 0);
@@ -563,7 +563,7 @@ like(run([$gpuaes_command, 'enc', '--help'], out => '/dev/full')->{err}, qr/^gpu
     # Ciphertext on a terminal.
     SKIP: {
         skip('script is not installed', 8) if system('script --version >/dev/null 2>&1');
-        my $on_terminal = sub { return run(['script', '-qec', "$gpuaes_command @_", '/dev/null'], env => {%$ours, GPUAES_LOG => 'off'}) };
+        my $on_terminal = sub { return run(['script', '-qec', "$gpuaes_command @_", '/dev/null'], env => $ours) };
         my $refused = $on_terminal->('enc', @cipher, '-in', $in);
         is($refused->{status} >> 8, 1, 'ciphertext is not written to a terminal');
         like($refused->{out}, qr/^gpuaes enc: the encrypted data would go to the terminal: name a file by -out, or add -a/, 'which says what to do');

@@ -37,7 +37,8 @@ static void usage(void)
 {
     (void)printf(
         "Usage: %s [OPTION]... [FILE]\n"
-        "Base64 encode or decode FILE, or standard input, to standard output.\n"
+        "Base64 encode or decode FILE, or standard input, to standard output, by the CPU's\n"
+        "threads and libcrypto.\n"
         "\n"
         "With no FILE, or when FILE is -, read standard input.\n"
         "\n"
@@ -134,16 +135,13 @@ static int read_options(int argc, char **argv, struct base64 *job)
 static void build(struct base64 *job)
 {
     struct stream *stream = &job->stream;
-    EVP_CIPHER *cipher = base64_fetch(&stream->library);
     if (job->decode) {
-        job->decoding = (struct base64_decode){
-            .cipher = cipher, .between = job->ignore_garbage ? BASE64_GARBAGE : BASE64_LINE_FEEDS};
+        job->decoding.between = job->ignore_garbage ? BASE64_GARBAGE : BASE64_LINE_FEEDS;
         base64_decode_add(&job->decoding, &stream->pipeline);
         stream->pipeline.capacity = stream->source.piece + SLACK;
     } else {
-        job->encoding = (struct base64_encode){
-            .cipher = cipher, .line = job->wrap, .piece = stream->source.piece};
-        pipeline_add(&stream->pipeline, base64_encode_piece, &job->encoding, STAGE_OFFLOADABLE);
+        job->encoding = (struct base64_encode){.line = job->wrap, .piece = stream->source.piece};
+        pipeline_add(&stream->pipeline, base64_encode_piece, &job->encoding, STAGE_UNORDERED);
         stream->pipeline.capacity = base64_encode_capacity(&job->encoding);
     }
 }
@@ -155,8 +153,7 @@ static int run(struct base64 *job)
         return complain("%s: %s", errno == EISDIR || job->in == NULL ? "read error" : job->in,
                         strerror(errno));
     stream->source.name = "read error";
-    if (!stream_begin(stream, job->piece, BASE64_UNIT, job->threads, 1))
-        return 0;
+    stream_begin(stream, job->piece, BASE64_UNIT, job->threads);
     if (!output_open(&stream->output, NULL, 0, 0))
         return complain("write error: %s", strerror(errno));
     stream->output.name = "write error";
@@ -171,7 +168,6 @@ int base64_command(int argc, char **argv)
     if (result <= 0)
         return result == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     result = run(&job);
-    EVP_CIPHER_free(job.encoding.cipher);
     base64_decode_close(&job.decoding);
     stream_close(&job.stream);
     return result ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -39,18 +39,6 @@ struct enc {
 
 /* ---- Cipher and key -------------------------------------------------------------------- */
 
-/* 0 where one message is serial, or the device does not have the mode. */
-static int is_for_device(const struct enc *enc)
-{
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, enc->options.cipher, NULL);
-    const int is_aes = cipher != NULL && strncmp(EVP_CIPHER_get0_name(cipher), "AES-", 4) == 0;
-    int mode = is_aes ? EVP_CIPHER_get_mode(cipher) : 0;
-    EVP_CIPHER_free(cipher);
-    ERR_clear_error();
-    return mode == EVP_CIPH_CTR_MODE || mode == EVP_CIPH_ECB_MODE ||
-           (mode == EVP_CIPH_CBC_MODE && enc->options.decrypt);
-}
-
 static int complain_unusable(const char *name, const EVP_CIPHER *cipher)
 {
     if ((EVP_CIPHER_get_flags(cipher) & EVP_CIPH_FLAG_AEAD_CIPHER) == 0)
@@ -66,10 +54,8 @@ static int complain_unusable(const char *name, const EVP_CIPHER *cipher)
 static int fetch_cipher(struct enc *enc)
 {
     const char *name = enc->options.cipher;
-    OSSL_LIB_CTX *context = enc->stream.library.context;
-    enc->job.cipher = EVP_CIPHER_fetch(context, name, PREFER_GPUAES);
-    enc->job.on_cpu = EVP_CIPHER_fetch(context, name, "provider=default");
-    if (enc->job.cipher == NULL || enc->job.on_cpu == NULL)
+    enc->job.cipher = EVP_CIPHER_fetch(NULL, name, NULL);
+    if (enc->job.cipher == NULL)
         return complain_openssl("-%s: the cipher cannot be fetched", name);
     if (!ciphers_is_usable(enc->job.cipher))
         return complain_unusable(name, enc->job.cipher);
@@ -185,7 +171,6 @@ static int get_salt(struct enc *enc)
         return key_read_hex("-S", o->salt, salt, bytes);
     if (o->decrypt)
         return read_header(enc, salt, bytes);
-    /* Of the context that -rand has added to. */
     if (RAND_bytes(salt, bytes) <= 0)
         return complain_openssl("there are no random bytes for a salt");
     memcpy(enc->job.prefix, SALT_MAGIC, SALT_MAGIC_BYTES);
@@ -199,7 +184,7 @@ static int derive(struct enc *enc)
     const struct enc_options *o = &enc->options;
     const char *name = o->md != NULL ? o->md : "SHA256";
     int iterations = o->iterations != 0 ? (int)o->iterations : o->pbkdf2 ? PBKDF2_ITERATIONS : 0;
-    EVP_MD *md = EVP_MD_fetch(enc->stream.library.context, name, NULL);
+    EVP_MD *md = EVP_MD_fetch(NULL, name, NULL);
     if (md == NULL)
         return complain("-md %s: expected a digest, such as sha256", name);
     int ok =
@@ -238,31 +223,26 @@ static void build(struct enc *enc)
     const struct enc_options *o = &enc->options;
     struct pipeline *pipeline = &enc->stream.pipeline;
     size_t piece = enc->stream.source.piece;
-    EVP_CIPHER *base64 = o->base64 ? base64_fetch(&enc->stream.library) : NULL;
     pipeline->capacity = piece + PADDING_SPACE;
     /* With the salt in front, the first piece is as long as the others. */
     enc->stream.source.lead = enc->job.prefix_bytes;
     if (o->base64 && o->decrypt) {
-        enc->decode = (struct base64_decode){.cipher = base64, .between = BASE64_WHITE_SPACE};
+        enc->decode.between = BASE64_WHITE_SPACE;
         base64_decode_add(&enc->decode, pipeline);
     }
     cipher_add(&enc->job, pipeline);
     if (o->base64 && !o->decrypt) {
-        enc->encode =
-            (struct base64_encode){.cipher = base64, .line = o->one_line ? 0 : 64, .piece = piece};
+        enc->encode = (struct base64_encode){.line = o->one_line ? 0 : 64, .piece = piece};
         pipeline->capacity = base64_encode_capacity(&enc->encode);
-        pipeline_add(pipeline, base64_encode_piece, &enc->encode, STAGE_OFFLOADABLE);
+        pipeline_add(pipeline, base64_encode_piece, &enc->encode, STAGE_UNORDERED);
     }
 }
 
 static void report(const struct stream *stream)
 {
-    uint64_t gpu = library_figure(&stream->library, "gpu-bytes") +
-                   library_figure(&stream->library, "read-ahead-bytes");
     (void)fprintf(stderr,
-                  "bytes read   : %8" PRIu64 "\nbytes written: %8" PRIu64
-                  "\nby a GPU     : %8" PRIu64 "\nthreads      : %8u\n",
-                  stream->source.done, stream->output.position, gpu, stream->pipeline.threads);
+                  "bytes read   : %8" PRIu64 "\nbytes written: %8" PRIu64 "\nthreads      : %8u\n",
+                  stream->source.done, stream->output.position, stream->pipeline.threads);
 }
 
 static int run_stream(struct enc *enc)
@@ -299,11 +279,9 @@ static int run(struct enc *enc)
     if (!source_open(source, o->in))
         return complain("-in %s: %s", o->in != NULL ? o->in : "(stdin)", strerror(errno));
     source->limit = o->length;
-    if (!add_random_files(o->random_files) ||
-        !stream_begin(&enc->stream, o->piece, o->base64 ? BASE64_UNIT : LEAST_PIECE, o->threads,
-                      is_for_device(enc)) ||
-        !fetch_cipher(enc) || !shard_check(o, &enc->job) || !get_password(enc) ||
-        !source_begin(source) || !get_key(enc))
+    stream_begin(&enc->stream, o->piece, o->base64 ? BASE64_UNIT : LEAST_PIECE, o->threads);
+    if (!add_random_files(o->random_files) || !fetch_cipher(enc) || !shard_check(o, &enc->job) ||
+        !get_password(enc) || !source_begin(source) || !get_key(enc))
         return 0;
     forget_secrets(enc);
     if (o->print || o->print_only)
@@ -320,8 +298,6 @@ static int close_enc(struct enc *enc, int ok)
 {
     cipher_close(&enc->job);
     EVP_CIPHER_free(enc->job.cipher);
-    EVP_CIPHER_free(enc->job.on_cpu);
-    EVP_CIPHER_free(enc->encode.cipher);
     base64_decode_close(&enc->decode);
     stream_close(&enc->stream);
     OPENSSL_cleanse(&enc->material, sizeof enc->material);

@@ -17,7 +17,8 @@
 static const char help[] =
     "usage: gpuaes enc|dec -CIPHER [OPTION...]\n"
     "\n"
-    "Encrypts or decrypts files. Options and file format are compatible with openssl enc.\n"
+    "Encrypts or decrypts files by the CPU's threads and libcrypto. Options and file format\n"
+    "are compatible with openssl enc.\n"
     "\n"
     "  -CIPHER             such as -aes-256-ctr, -aes-128-ecb, -aes-256-cbc; none of them\n"
     "                      notices changed data, and CTR does not notice a wrong password\n"
@@ -53,7 +54,7 @@ static const char help[] =
     "  --sync              wait until the output is on the disk\n"
     "  --progress, --no-progress   always / never show progress (default: only if stderr\n"
     "                      is a terminal)\n"
-    "  -v                  say how much was read and written, and by whom encrypted\n"
+    "  -v                  say how much was read and written, and by how many threads\n"
     "  -list, -ciphers     print the names of all ciphers, and do nothing else\n";
 
 static const char opaque[] = "keys that stay inside their provider are not supported; use -K, or "
@@ -66,10 +67,10 @@ static const struct absent {
     {"none", "there would be nothing to encrypt; for Base64 alone use gpuaes base64"},
     {"z", "zlib compression is not supported; compress before, as with gzip or zstd"},
     {"engine", "engines are not supported"},
-    {"provider", "the command uses OpenSSL's default provider and gpuaes only"},
-    {"provider-path", "the folder of gpuaes.so is named by OPENSSL_MODULES in the environment"},
-    {"provparam", "the settings of gpuaes are GPUAES_... in the environment"},
-    {"propquery", "the command uses OpenSSL's default provider and gpuaes only"},
+    {"provider", "the command uses OpenSSL's default provider only"},
+    {"provider-path", "the command uses OpenSSL's default provider only"},
+    {"provparam", "the command uses OpenSSL's default provider only"},
+    {"propquery", "the command uses OpenSSL's default provider only"},
     {"skeyopt", opaque},
     {"skeymgmt", opaque},
     {"skeyuri", opaque},

@@ -39,8 +39,7 @@ static void print_devices(int ready, const char *why_not)
         (void)printf("CPU: a large update in pageable memory uses up to %u thread%s\n",
                      settings.threads, settings.threads == 1 ? "" : "s");
     unsigned threads = pipeline_threads(UINT64_MAX);
-    (void)printf("CPU: gpuaes enc uses %u thread%s%s\n", threads, threads == 1 ? "" : "s",
-                 ready ? "" : ", of libcrypto's AES alone");
+    (void)printf("CPU: gpuaes enc uses %u thread%s\n", threads, threads == 1 ? "" : "s");
 }
 
 static void print_devices_json(int ready, const char *why_not)

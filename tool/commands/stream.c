@@ -75,8 +75,7 @@ static void progress_end(const struct progress *progress, int ok)
                       (double)done / 1e9 / seconds);
 }
 
-int stream_begin(struct stream *stream, uint64_t piece, size_t unit, uint64_t threads,
-                 int is_for_device)
+void stream_begin(struct stream *stream, uint64_t piece, size_t unit, uint64_t threads)
 {
     struct pipeline *pipeline = &stream->pipeline;
     piece = piece != 0 ? piece : PIECE;
@@ -86,8 +85,6 @@ int stream_begin(struct stream *stream, uint64_t piece, size_t unit, uint64_t th
         pipeline->threads = pipeline_threads(source_pieces(&stream->source));
     pipeline_add(pipeline, source_read, &stream->source,
                  stream->source.seekable ? STAGE_UNORDERED : STAGE_ORDERED);
-    stream->measures = offload_measures(is_for_device);
-    return library_open(&stream->library) && library_check(&stream->library);
 }
 
 int stream_run(struct stream *stream, int progress_wish)
@@ -96,8 +93,6 @@ int stream_run(struct stream *stream, int progress_wish)
     struct output *output = &stream->output;
     pipeline_add(pipeline, output_place, output, STAGE_ORDERED);
     pipeline_add(pipeline, output_write, output, STAGE_UNORDERED);
-    offload_begin(&pipeline->offload, &stream->library, stream->measures, pipeline->threads,
-                  source_expected(&stream->source));
     struct progress progress = progress_begin(stream, progress_wish);
     int ok = pipeline_run(pipeline, progress_tick, &progress);
     if (ok && !output_commit(output)) {
@@ -117,5 +112,4 @@ void stream_close(struct stream *stream)
 {
     if (stream->source.name != NULL)
         source_close(&stream->source);
-    library_close(&stream->library);
 }

@@ -7,17 +7,14 @@
 #ifndef GPUAES_TOOL_COMMANDS_STREAM_H
 #define GPUAES_TOOL_COMMANDS_STREAM_H
 
-#include "tool/common/library.h"
 #include "tool/pipeline/pipeline.h"
 #include "tool/stages/output.h"
 #include "tool/stages/source.h"
 
 struct stream {
-    struct library library;
     struct source source;
     struct output output;
     struct pipeline pipeline;
-    int measures; /* whether a GPU is started is this command's choice */
 };
 
 /*
@@ -27,12 +24,10 @@ struct stream {
 enum progress_wish { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
 /*
- * Opens the library, and adds the stage that reads from the source, which is open. Pieces are
- * multiples of `unit`, of about so many bytes; 0: by default, as with threads. `is_for_device`: a
- * device can do this work. Returns 1, or 0 after a complaint.
+ * Adds the stage that reads from the source, which is open. Pieces are multiples of `unit`, of
+ * about so many bytes; 0: by default, as with threads.
  */
-int stream_begin(struct stream *stream, uint64_t piece, size_t unit, uint64_t threads,
-                 int is_for_device);
+void stream_begin(struct stream *stream, uint64_t piece, size_t unit, uint64_t threads);
 
 /*
  * Adds the stages that write to the output, which is open, and runs all of them. Then the output

@@ -12,19 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/common/configuration.h"
 #include "tool/common/message.h"
-
-void library_start_device(const struct library *library)
-{
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(library->context, "AES-256-CTR", "provider=gpuaes");
-    EVP_CIPHER_CTX *context = cipher != NULL ? EVP_CIPHER_CTX_new() : NULL;
-    if (context != NULL)
-        (void)EVP_CipherInit_ex2(context, cipher, NULL, NULL, 1, NULL);
-    EVP_CIPHER_CTX_free(context);
-    EVP_CIPHER_free(cipher);
-    ERR_clear_error();
-}
 
 int library_open(struct library *library)
 {
@@ -45,22 +33,6 @@ int library_open(struct library *library)
     if (library->gpuaes == NULL)
         (void)snprintf(library->why_not, sizeof library->why_not, "%s", openssl_first_reason());
     return 1;
-}
-
-int library_check(const struct library *library)
-{
-    const char *policy = secure_getenv("GPUAES_POLICY");
-    char wrong[CONFIGURATION_TEXT];
-    if (library->gpuaes != NULL)
-        return 1;
-    if (configuration_environment(wrong) != 0)
-        return complain("%s", wrong);
-    if (policy == NULL || strcmp(policy, "gpu") != 0)
-        return 1;
-    return complain(
-        "GPUAES_POLICY=gpu in the environment, but the provider gpuaes cannot be loaded: "
-        "%s",
-        library->why_not);
 }
 
 void library_close(struct library *library)

@@ -1,5 +1,5 @@
 /*
- * OpenSSL as the command uses it: a library context of its own, with the default
+ * OpenSSL as info, doctor and bench use it: a library context of its own, with the default
  * provider and, where it is installed, ours.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -10,9 +10,6 @@
 #include <openssl/evp.h>
 #include <openssl/provider.h>
 #include <stdint.h>
-
-/* Wherever gpuaes is there and has the algorithm. */
-#define PREFER_GPUAES "?provider=gpuaes"
 
 struct library {
     OSSL_LIB_CTX *context;
@@ -25,18 +22,6 @@ struct library {
  */
 int library_open(struct library *library);
 void library_close(struct library *library);
-
-/*
- * Returns 1; 0 after a complaint where our provider is not loaded, and the environment demands it
- * or has a wrong value.
- */
-int library_check(const struct library *library);
-
-/*
- * Has the provider start its device, in the background, and measure: a context for AES makes it do
- * so.
- */
-void library_start_device(const struct library *library);
 
 /* A figure of our provider's statistics; 0 where it is not loaded. */
 uint64_t library_figure(const struct library *library, const char *name);

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "tool/common/rates.h"
 
+#include <openssl/err.h>
 #include <openssl/params.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,12 +64,24 @@ const char *rates_forbidden(void)
     return NULL;
 }
 
+/* The provider starts its device in the background, and measures, for a context for AES. */
+static void start_device(const struct library *library)
+{
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(library->context, "AES-256-CTR", "provider=gpuaes");
+    EVP_CIPHER_CTX *context = cipher != NULL ? EVP_CIPHER_CTX_new() : NULL;
+    if (context != NULL)
+        (void)EVP_CipherInit_ex2(context, cipher, NULL, NULL, 1, NULL);
+    EVP_CIPHER_CTX_free(context);
+    EVP_CIPHER_free(cipher);
+    ERR_clear_error();
+}
+
 int rates_wait_for_device(struct library *library, const char **why_not)
 {
     *why_not = rates_forbidden();
     if (*why_not != NULL)
         return 0;
-    library_start_device(library);
+    start_device(library);
     int ready = gpuaes_start(NULL, NULL, 1) == GPUAES_READY;
     *why_not = ready ? "" : gpuaes_reason();
     return ready;

@@ -7,6 +7,7 @@
 #include "tool/pipeline/pipeline.h"
 
 #include <errno.h>
+#include <openssl/crypto.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,7 +17,6 @@
 
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "cuda/gpuaes.h"
 
 enum { THREADS_BY_DEFAULT = 8, TICK_NS = 200000000 };
 
@@ -45,7 +45,6 @@ struct buffers {
     unsigned char *memory;
     size_t bytes, used; /* used: of either buffer, at most */
     size_t stride;
-    enum { NOT_PINNED, PINNED, CANNOT_PIN } pinned;
 };
 
 static int buffers_open(struct buffers *buffers, size_t capacity)
@@ -58,25 +57,14 @@ static int buffers_open(struct buffers *buffers, size_t capacity)
     return buffers->memory != MAP_FAILED;
 }
 
-/* Once there is a device, it gets at the buffers itself. */
-static void buffers_pin(struct buffers *buffers)
-{
-    if (buffers->pinned != NOT_PINNED || gpuaes_state() != GPUAES_READY)
-        return;
-    enum gpuaes_status status = gpuaes_pinned_register(buffers->memory, buffers->bytes);
-    buffers->pinned = status == GPUAES_OK ? PINNED : CANNOT_PIN;
-}
-
 /* What was in them is somebody's data. */
 static void buffers_close(struct buffers *buffers)
 {
     size_t used = buffers->used + PIECE_HEADROOM;
     if (used > buffers->stride)
         used = buffers->stride;
-    gpuaes_cleanse(buffers->memory, used);
-    gpuaes_cleanse(buffers->memory + buffers->stride, used);
-    if (buffers->pinned == PINNED && gpuaes_pinned_unregister(buffers->memory) != GPUAES_OK)
-        return; /* a device may hold on to it: it stays */
+    OPENSSL_cleanse(buffers->memory, used);
+    OPENSSL_cleanse(buffers->memory + buffers->stride, used);
     (void)munmap(buffers->memory, buffers->bytes);
 }
 
@@ -109,26 +97,15 @@ static void pass_turn(struct pipeline *pipeline, unsigned stage)
     (void)pthread_mutex_unlock(&pipeline->lock);
 }
 
-/* What a piece took of its thread, in seconds. */
-struct spent {
-    double offloadable, waiting;
-};
-
-static int run_stage(struct pipeline *pipeline, unsigned i, struct piece *piece,
-                     struct spent *spent)
+static int run_stage(struct pipeline *pipeline, unsigned i, struct piece *piece)
 {
     const struct stage *stage = &pipeline->stages[i];
-    double called = clock_seconds(CLOCK_MONOTONIC);
     if (stage->kind == STAGE_ORDERED && !wait_turn(pipeline, i, piece->number))
         return 0;
-    double begun = clock_seconds(CLOCK_MONOTONIC);
     if (!stage->run(stage->context, piece)) {
         fail(pipeline, piece->error);
         return 0;
     }
-    spent->waiting += begun - called;
-    if (stage->kind == STAGE_OFFLOADABLE)
-        spent->offloadable += clock_seconds(CLOCK_MONOTONIC) - begun;
     if (stage->kind == STAGE_ORDERED)
         pass_turn(pipeline, i);
     return 1;
@@ -142,17 +119,12 @@ static int run_piece(struct pipeline *pipeline, struct piece *piece, struct buff
     piece->current = 0;
     piece->data = piece->buffers[0];
     piece->bytes = 0;
-    uint64_t read = 0;
-    struct spent spent = {0};
     for (unsigned i = 0; i < pipeline->count && !piece->absent; i++) {
-        if (!run_stage(pipeline, i, piece, &spent))
+        if (!run_stage(pipeline, i, piece))
             return 0;
-        read = i == 0 ? piece->bytes : read;
         if (piece->bytes > buffers->used)
             buffers->used = piece->bytes;
     }
-    if (!piece->absent)
-        offload_count(&pipeline->offload, read, spent.offloadable, spent.waiting);
     return !piece->absent && !piece->last;
 }
 
@@ -167,9 +139,8 @@ static void *work(void *argument)
     }
     for (int i = 0; i < 2; i++)
         piece.buffers[i] = buffers.memory + (size_t)i * buffers.stride + PIECE_HEADROOM;
-    do
-        buffers_pin(&buffers);
-    while (run_piece(pipeline, &piece, &buffers));
+    while (run_piece(pipeline, &piece, &buffers))
+        continue;
     buffers_close(&buffers);
     return NULL;
 }

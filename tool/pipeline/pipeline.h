@@ -14,8 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tool/pipeline/offload.h"
-
 enum { PIPELINE_STAGES = 8, PIPELINE_THREADS = 64, PIECE_HEADROOM = 64, PIECE_ERROR = 300 };
 
 struct piece {
@@ -47,8 +45,8 @@ int piece_fail(struct piece *piece, const char *format, ...) __attribute__((form
 
 typedef int stage_fn(void *context, struct piece *piece);
 
-/* In any order; one piece after the other; in any order, and a GPU can do it. */
-enum stage_kind { STAGE_UNORDERED, STAGE_ORDERED, STAGE_OFFLOADABLE };
+/* In any order; one piece after the other. */
+enum stage_kind { STAGE_UNORDERED, STAGE_ORDERED };
 
 struct stage {
     stage_fn *run; /* returns 0 on failure, which ends the pipeline */
@@ -61,8 +59,6 @@ struct pipeline {
     unsigned count;
     unsigned threads;
     size_t capacity; /* of a buffer */
-
-    struct offload offload; /* begun by the caller */
 
     /* The rest is the pipeline's own. */
     _Atomic uint64_t next;

@@ -5,45 +5,12 @@
  */
 #include "tool/stages/base64.h"
 
-#include <openssl/err.h>
-#include <openssl/params.h>
+#include <openssl/evp.h>
 #include <string.h>
 
 #include "base/minmax.h"
-#include "tool/common/message.h"
-
-/* ---- Our provider's ------------------------------------------------------------------- */
-
-EVP_CIPHER *base64_fetch(const struct library *library)
-{
-    return library->gpuaes != NULL ? EVP_CIPHER_fetch(library->context, "BASE64", "provider=gpuaes")
-                                   : NULL;
-}
-
-/*
- * Encodes or decodes the first bytes of a piece into its other buffer; lines: of the text that is
- * made, 0: none. Returns how many bytes that gives, or -1 on failure. What is decoded has no
- * padding.
- */
-static long by_provider(EVP_CIPHER *cipher, int encode, const struct piece *piece, size_t bytes,
-                        size_t line, size_t outsize)
-{
-    OSSL_PARAM params[] = {OSSL_PARAM_construct_size_t("line-length", &line),
-                           OSSL_PARAM_construct_size_t("outsize", &outsize),
-                           OSSL_PARAM_construct_end()};
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    unsigned char *out = piece_spare(piece);
-    int n = 0, rest = 0;
-    int ok = context != NULL && EVP_CipherInit_ex2(context, cipher, NULL, NULL, encode, params) &&
-             EVP_CipherUpdate(context, out, &n, piece->data, (int)bytes) &&
-             (!encode || EVP_CipherFinal_ex(context, out + n, &rest));
-    EVP_CIPHER_CTX_free(context);
-    return ok ? (long)n + rest : -1;
-}
 
 /* ---- Encoding --------------------------------------------------------------------------- */
-
-static const char libcrypto_failed[] = "Base64 cannot be encoded";
 
 /* What the last piece may be longer: it was encrypted. */
 enum { LAST_PADDING = 32 };
@@ -58,32 +25,6 @@ size_t base64_encode_capacity(const struct base64_encode *job)
 {
     size_t plain = (size_t)characters(job->piece + LAST_PADDING);
     return plain + (job->line != 0 ? plain / job->line + 2 : 1);
-}
-
-/* Lines that our provider knows, and whole ones of them in each piece. */
-static int are_usual_lines(const struct base64_encode *job)
-{
-    return job->line == 0 || job->line == 64 || job->line == 76;
-}
-
-static int encode_by_provider(const struct base64_encode *job, struct piece *piece)
-{
-    size_t line = are_usual_lines(job) ? (size_t)job->line : 0;
-    long written =
-        by_provider(job->cipher, 1, piece, piece->bytes, line, base64_encode_capacity(job));
-    if (written < 0)
-        return piece_fail(piece, "%s: %s", libcrypto_failed, openssl_reason());
-    piece_use_spare(piece, (size_t)written);
-    return 1;
-}
-
-static int by_libcrypto(struct piece *piece)
-{
-    int n = EVP_EncodeBlock(piece_spare(piece), piece->data, (int)piece->bytes);
-    if (n < 0)
-        return piece_fail(piece, libcrypto_failed);
-    piece_use_spare(piece, (size_t)n);
-    return 1;
 }
 
 /* Cuts what has no lines, where the first character is number `at` of all. */
@@ -110,12 +51,13 @@ static void cut_lines(const struct base64_encode *job, struct piece *piece, uint
 int base64_encode_piece(void *context, struct piece *piece)
 {
     const struct base64_encode *job = context;
-    int by_us = job->cipher != NULL;
     if (piece->bytes == 0)
         return 1;
-    if (by_us ? !encode_by_provider(job, piece) : !by_libcrypto(piece))
-        return 0;
-    if (job->line != 0 && !(by_us && are_usual_lines(job)))
+    int n = EVP_EncodeBlock(piece_spare(piece), piece->data, (int)piece->bytes);
+    if (n < 0)
+        return piece_fail(piece, "Base64 cannot be encoded");
+    piece_use_spare(piece, (size_t)n);
+    if (job->line != 0)
         cut_lines(job, piece, piece->number * characters(job->piece));
     return 1;
 }
@@ -217,14 +159,11 @@ static int decode_groups(enum base64_between between, const unsigned char *in, s
 }
 
 /* Decodes whole groups without padding; returns whether they are. */
-static int decode_plain(EVP_CIPHER *cipher, const struct piece *piece, size_t bytes)
+static int decode_plain(const struct piece *piece, size_t bytes)
 {
-    const long expected = (long)(bytes / 4 * 3);
-    if (cipher != NULL)
-        return by_provider(cipher, 0, piece, bytes, 0, bytes / 4 * 3) == expected;
     /* It takes padding for zeros, and leaves out white space at both ends. */
     return memchr(piece->data, '=', bytes) == NULL &&
-           EVP_DecodeBlock(piece_spare(piece), piece->data, (int)bytes) == expected;
+           EVP_DecodeBlock(piece_spare(piece), piece->data, (int)bytes) == (int)(bytes / 4 * 3);
 }
 
 /* ---- Stages --------------------------------------------------------------------------- */
@@ -264,12 +203,8 @@ static int decode_piece(void *context, struct piece *piece)
     size_t written, done = piece->bytes / 4 * 4;
     if (piece->last && done != 0 && done == piece->bytes)
         done -= 4; /* the last group may be padded */
-    const int is_plain = done == 0 || decode_plain(job->cipher, piece, done);
-    if (!is_plain && job->cipher != NULL &&
-        decode_groups(job->between, piece->data, done, out, &written) && written == done / 4 * 3)
-        return piece_fail(piece, "Base64 cannot be decoded: %s", openssl_reason());
-    ERR_clear_error();
-    done = is_plain ? done : 0;
+    if (done != 0 && !decode_plain(piece, done))
+        done = 0;
     piece->broken = !decode_groups(job->between, piece->data + done, piece->bytes - done,
                                    out + done / 4 * 3, &written);
     piece_use_spare(piece, done / 4 * 3 + written);
@@ -279,7 +214,6 @@ static int decode_piece(void *context, struct piece *piece)
 
 void base64_decode_close(struct base64_decode *job)
 {
-    EVP_CIPHER_free(job->cipher);
     OPENSSL_cleanse(job->carry, sizeof job->carry);
 }
 
@@ -287,7 +221,7 @@ void base64_decode_add(struct base64_decode *job, struct pipeline *pipeline)
 {
     pipeline_add(pipeline, strip_piece, job, STAGE_UNORDERED);
     pipeline_add(pipeline, carry_over, job, STAGE_ORDERED);
-    pipeline_add(pipeline, decode_piece, job, STAGE_OFFLOADABLE);
+    pipeline_add(pipeline, decode_piece, job, STAGE_UNORDERED);
 }
 
 size_t base64_decode_some(enum base64_between between, const unsigned char *text, size_t count,

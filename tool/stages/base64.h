@@ -8,20 +8,15 @@
 #ifndef GPUAES_TOOL_STAGES_BASE64_H
 #define GPUAES_TOOL_STAGES_BASE64_H
 
-#include "tool/common/library.h"
 #include "tool/pipeline/pipeline.h"
 
-/* Fetches our provider's BASE64; returns NULL where it is absent, and the CPU does the work. */
-EVP_CIPHER *base64_fetch(const struct library *library);
-
 struct base64_encode {
-    EVP_CIPHER *cipher; /* of base64_fetch(), the caller's */
-    uint64_t line;      /* characters of a line; 0: no lines */
-    size_t piece;       /* bytes of each piece but the last; a multiple of BASE64_UNIT */
+    uint64_t line; /* characters of a line; 0: no lines */
+    size_t piece;  /* bytes of each piece but the last; a multiple of BASE64_UNIT */
 };
 
-/* What the bytes of a piece are a multiple of, so that it is whole lines if those are usual. */
-enum { BASE64_UNIT = 3 * 16 * 19 }; /* lines of 64 and 76, and blocks of AES */
+/* What the bytes of a piece are a multiple of: it is whole groups, and blocks of AES. */
+enum { BASE64_UNIT = 3 * 16 };
 
 /* Characters and line ends of a piece. */
 size_t base64_encode_capacity(const struct base64_encode *job);
@@ -38,13 +33,12 @@ enum base64_between {
 enum { BASE64_CARRY = 64 }; /* 48 bytes: three blocks of AES */
 
 struct base64_decode {
-    EVP_CIPHER *cipher; /* of base64_fetch(), its own */
     enum base64_between between;
     unsigned char carry[BASE64_CARRY]; /* from the piece before, in order */
     size_t carried;
 };
 
-/* Cleanses what it has carried over, too. */
+/* Cleanses what it has carried over. */
 void base64_decode_close(struct base64_decode *job);
 
 /* Adds the stages. Pieces come out as multiples of 48 bytes, but for the last. */

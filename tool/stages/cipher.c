@@ -103,27 +103,24 @@ static int transform(const struct cipher_job *job, EVP_CIPHER_CTX *context, stru
     return 1;
 }
 
-static EVP_CIPHER_CTX *new_context(const struct cipher_job *job, EVP_CIPHER *cipher)
+static EVP_CIPHER_CTX *new_context(const struct cipher_job *job)
 {
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     if (context != NULL &&
-        EVP_CipherInit_ex2(context, cipher, job->material->key, job->material->iv, job->encrypt,
-                           NULL) &&
+        EVP_CipherInit_ex2(context, job->cipher, job->material->key, job->material->iv,
+                           job->encrypt, NULL) &&
         EVP_CIPHER_CTX_set_padding(context, job->padding))
         return context;
     EVP_CIPHER_CTX_free(context);
     return NULL;
 }
 
-/* A thread's context: of our provider's cipher, once a GPU was chosen. NULL on failure. */
+/* A thread's context. NULL on failure. */
 static EVP_CIPHER_CTX *context_of(struct cipher_job *job, unsigned thread)
 {
     EVP_CIPHER_CTX **context = &job->contexts[thread];
-    EVP_CIPHER *cipher = offload_is_chosen(job->offload) ? job->cipher : job->on_cpu;
-    if (*context == NULL || (job->parallel && EVP_CIPHER_CTX_get0_cipher(*context) != cipher)) {
-        EVP_CIPHER_CTX_free(*context);
-        *context = new_context(job, cipher);
-    }
+    if (*context == NULL)
+        *context = new_context(job);
     return *context;
 }
 
@@ -147,13 +144,12 @@ void cipher_add(struct cipher_job *job, struct pipeline *pipeline)
 {
     job->mode = EVP_CIPHER_get_mode(job->cipher);
     job->parallel = cipher_is_parallel(job->cipher, job->encrypt);
-    job->offload = &pipeline->offload;
     if (!job->parallel) {
         pipeline_add(pipeline, run_ordered, job, STAGE_ORDERED);
         return;
     }
     pipeline_add(pipeline, find_start, job, STAGE_ORDERED);
-    pipeline_add(pipeline, run_parallel, job, STAGE_OFFLOADABLE);
+    pipeline_add(pipeline, run_parallel, job, STAGE_UNORDERED);
 }
 
 void cipher_close(struct cipher_job *job)

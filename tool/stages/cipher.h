@@ -14,8 +14,6 @@
 
 struct cipher_job {
     EVP_CIPHER *cipher;
-    EVP_CIPHER *on_cpu; /* the default provider's, until the pipeline has chosen a GPU */
-    const struct offload *offload;
     int mode; /* EVP_CIPH_... */
     int encrypt, padding;
     int parallel;
@@ -35,8 +33,8 @@ struct cipher_job {
 int cipher_is_parallel(const EVP_CIPHER *cipher, int encrypt);
 
 /*
- * Completes a job of which cipher, on_cpu, encrypt, padding, material, position and before are set,
- * and adds its stages.
+ * Completes a job of which cipher, encrypt, padding, material, position and before are set, and
+ * adds its stages.
  */
 void cipher_add(struct cipher_job *job, struct pipeline *pipeline);
 void cipher_close(struct cipher_job *job);

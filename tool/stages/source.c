@@ -8,12 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/crypto.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/minmax.h"
-#include "cuda/gpuaes.h"
 #include "tool/common/again.h"
 
 enum { PIPE_BYTES = 1 << 20 };
@@ -61,7 +61,7 @@ void source_close(struct source *source)
         (void)lseek(source->fd, (off_t)(source->begin + source->done), SEEK_SET);
     else if (source->peek_bytes != 0)
         (void)lseek(source->fd, -(off_t)source->peek_bytes, SEEK_CUR);
-    gpuaes_cleanse(source->peeked, sizeof source->peeked);
+    OPENSSL_cleanse(source->peeked, sizeof source->peeked);
 }
 
 /* As many as there are, up to `bytes`, from `at` on where one can seek; -1 on an error. */
