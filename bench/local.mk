@@ -126,7 +126,7 @@ reference_sources = bench/references/base64.cu bench/references/ctr.cu \
 	bench/references/reads.cu
 emulated_kernel_dependencies += $(reference_sources:.cu=.d)
 EXTRA_DIST += bench/references/limits.cu bench/references/references.cu $(reference_sources) \
-	bench/Aims.pm bench/Published.pm bench/Results.pm bench/Sides.pm \
+	bench/Published.pm bench/Results.pm bench/Sides.pm \
 	bench/Plot/Gnuplot.pm bench/Report/First.pm bench/Report/Machine.pm bench/Report/Measured.pm \
 	bench/Report/References.pm bench/Report/Tables.pm \
 	bench/measure_all bench/parquet_rates bench/plot bench/programs bench/python_rates bench/report \

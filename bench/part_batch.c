@@ -2,7 +2,7 @@
  * Batches: rate over the number of messages and over their size, for CBC encryption
  * (serial) and CTR (parallel), with one key and with one for each message, in device
  * memory and through the bus; and of several threads; of GCM compared with CTR. The shapes are
- * those of the payload in published work, see Aims.pm.
+ * those of the payload in published work.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

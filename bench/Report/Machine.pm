@@ -1,4 +1,4 @@
-# Blocks of a report: on what machine it was made, what was to be reached, limits and noise.
+# Blocks of a report: on what machine it was made, limits and noise.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 package Report::Machine;
@@ -6,7 +6,6 @@ package Report::Machine;
 use strict;
 use warnings;
 use File::Basename qw(basename);
-use Aims;
 use Report::Tables;
 use Results;
 
@@ -45,16 +44,6 @@ sub block_figure
     return -e "$figures/$name.svg"
         ? "![$caption](" . basename($figures) . "/$name.svg)\n"
         : "*No figure `$name`: not measured, or not drawn.*\n";
-}
-
-sub block_aims
-{
-    my @rows = map { [$_->{aim}, $_->{measured}, $_->{verdict}] } judged_aims($results);
-    my @sums = map {
-        my $verdict = $_;
-        scalar(grep { $_->[2] =~ /\Q$verdict\E/ } @rows) . " $verdict"
-    } 'reached', 'missed', 'not measured';
-    return table(['aim', 'measured', ''], @rows) . "\n" . join(', ', @sums) . ".\n";
 }
 
 # Rows in pageable memory where ours was slower than the default provider.

@@ -7,7 +7,6 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../support", "$FindBin::Bin/../../bench";
-use Aims;
 use Programs;
 use Results;
 use Test::More;
@@ -93,14 +92,13 @@ like($little->{out}, qr/\*Not in this run: part `$_`/, "it says that it has noth
 like($little->{out}, qr/^\| 36 MiB \| - \/ 1826 \| - \/ 141 \| - \/ 113 \| - \/ 113 \| - \/ 349 \|$/m, 'what was published stands there');
 like($little->{out}, qr/^\| AES-128-CTR without transfers, GB\/s \| 1\.93 \| not measured \| - \|$/m, 'without ours, which it says');
 like($little->{out}, qr/^\| first load, median \| \d/m, 'and has what there is');
-like($little->{out}, qr/\d not measured\.$/m, 'aims that it cannot judge are not measured');
 
 my $both = report("$folder/all", $load, $all[0]);
 like($both->{out}, qr/load\.tsv.*\/h200\.tsv/s, 'two runs are named');
 is(scalar(() = $both->{out} =~ /^\| GPU \|/mg), 1, 'and their machine once');
 unlike($both->{out}, qr/Not in this run: part `bulk`/, 'and one has what the other lacks');
 
-# ---- Aims -----------------------------------------------------------------------
+# ---- The first page -------------------------------------------------------------
 
 # A file with some rows.
 sub rows_file
@@ -108,56 +106,6 @@ sub rows_file
     my ($columns) = slurp($all[0]) =~ /^(# part\t.*)$/m;
     return spew("$folder/rows.tsv", join("\n", $columns, (map { join("\t", @$_) } @_), ''));
 }
-
-sub verdict_on
-{
-    my ($aim, @rows) = @_;
-    my ($judged) = grep { $_->{aim} =~ /^\Q$aim/ } judged_aims(read_results(rows_file(@rows)));
-    return "$judged->{measured} $judged->{verdict}";
-}
-
-sub verdict { my ($aim, @row) = @_; return verdict_on($aim, \@row) }
-
-# A rate that is enough, and one that is not.
-foreach my $case ([801.5, '802 reached'], [779, '779 **missed**'], ['-', '- not measured']) {
-    my ($rate, $verdict) = @$case;
-    is(verdict('AES-256-CTR in device memory', 'kernels', 'AES-256-CTR', 'encrypt', 'median', 4 << 30, 'device',
-            'out of place', 1, 1, $rate, 2000, 'GB/s', 0.4, 0.01, 1, 1, 'gpu', 'device copy'), $verdict, "an aim: $verdict");
-}
-# Middle sizes of one call, and several GPUs.
-my @ctr_call = ('device', 'out of place', 1, 1);
-foreach my $case ([16, 500], [64, 680], [256, 750]) {
-    my ($mib, $least) = @$case;
-    my @row = ('kernels', 'AES-256-CTR', 'encrypt', 'median', $mib << 20, @ctr_call);
-    foreach my $rate ($least, $least - 1) {
-        my $verdict = $rate < $least ? '**missed**' : 'reached';
-        is(verdict("AES-256-CTR in device memory, one call on $mib MiB", @row, $rate, 2000, 'GB/s', 0.4, 0.01, 1, 1, 'gpu', 'device copy'),
-            "$rate $verdict", "one call on $mib MiB: $verdict");
-    }
-}
-foreach my $case ([1.8, '1.800 reached'], [1.79, '1.790 **missed**']) {
-    my ($times, $verdict) = @$case;
-    is(verdict('two GPUs, one call', 'devices', 'AES-256-CTR', 'encrypt, one call', 'median', 4 << 30, 'pinned', 'out of place', 2, 1,
-            88, 49, 'GB/s', $times, 0.01, '-', '-', 'gpu', 'one device'), $verdict, "two GPUs: $verdict");
-}
-
-# A time that may be longer than the default provider's by so much.
-foreach my $case ([4, 6.5, '2.50 reached'], [4, 7.5, '3.50 **missed**'], ['-', 2, '- not measured']) {
-    my ($reference, $ours, $verdict) = @$case;
-    is(verdict('`openssl enc -aes-256-ctr`, 1 KiB', 'enc', 'AES-256-CTR', 'encrypt', 'median', 1024, 'tmpfs', '-', 1, 1,
-            $ours, $reference, 'ms', '-', '-', '-', '-', 'cpu', 'default provider'), $verdict, "a difference: $verdict");
-}
-
-# Of GCM: a rate, and that as a part of CTR's.
-my @gcm = ('gcm-kernels', 'AES-256-GCM', 'decrypt', 'sustained', 4 << 30, 'device', 'out of place', 1, 1);
-foreach my $case ([750, 770, 0.974, '750 reached', '0.974 reached'], [690, 770, 0.896, '690 **missed**', '0.896 **missed**']) {
-    my ($rate, $ctr, $part, @verdicts) = @$case;
-    my @row = (@gcm, $rate, $ctr, 'GB/s', $part, '-', '-', '-', 'gpu', 'CTR');
-    is(verdict('AES-256-GCM, both ways, sustained', @row), $verdicts[0], "GCM, GB/s: $verdicts[0]");
-    is(verdict('the same, burst and sustained, rate over that of CTR', @row), $verdicts[1], "GCM, compared with CTR: $verdicts[1]");
-}
-
-# ---- The first page -------------------------------------------------------------
 
 # What a block makes of some rows, or of whole files.
 sub block_of
@@ -227,6 +175,7 @@ sub lines_of
 }
 
 my @device = ('device', 'out of place', 1, 1);
+my @gcm = ('gcm-kernels', 'AES-256-GCM', 'decrypt', 'sustained', 4 << 30, @device);
 is_deeply(
     lines_of('gcm_kernels', ['gcm-kernels', 'AES-128-GCM', 'encrypt', 'median', 65536, @device, 50, 100, 'GB/s', 0.5, ('-') x 3, 'gpu', 'CTR'],
         [@gcm, 750, 770, 'GB/s', 0.974, ('-') x 3, 'gpu', 'CTR']),
@@ -256,19 +205,6 @@ my @described = map { [$_->[0], "AES-256-$_->[1]", "$_->[2] messages$_->[3]", 'm
     ['messages', 'CTR', 'encrypt, 159000', ' of mixed lengths', 16 << 30, 580, 'GB/s'];
 my @times = map { ['messages-time', 'AES-256-GCM', "encrypt, 16 messages, $_->[0]", 'median', 4096, @device, $_->[1], '-', 'us', ('-') x 4, 'gpu', '-'] }
     ['between two events', 17], ["the host's part", 7];
-foreach my $case (
-    ['65536 messages of 16 KiB described in device memory, AES-256-GCM', '640 reached'],
-    ['65536 messages of 16 KiB described in device memory, AES-256-CTR', '- not measured'],
-    ['65536 messages of 16 KiB with a key each described in device memory, AES-256-GCM', '440 **missed**'],
-    ['262144 messages of 4 KiB at offset 13 described in device memory, AES-256-GCM', '511 reached'],
-    ['messages of 64 B to 4 KiB described in device memory, AES-256-CTR', '480 reached'],
-    ['messages of 64 B to 1 MiB described in device memory, AES-256-CTR', '580 **missed**'],
-    ['16 messages of 4 KiB described in device memory', '17.0 reached'],
-    ['messages described in device memory, however many', '7.00 **missed**'])
-{
-    my ($aim, $verdict) = @$case;
-    is(verdict_on($aim, @described, @times), $verdict, "$aim: $verdict");
-}
 is_deeply(
     lines_of('compared messages, out of place', @described),
     ['', '| 16 KiB | AES-256-GCM decrypt, 65536 messages | 640 | 700 | 0.5 | 0.01 |',
