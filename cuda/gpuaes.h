@@ -1,11 +1,11 @@
 /*
  * libgpuaes: AES and Base64 on NVIDIA GPUs.
  *
- * This header is the contract of the library, libgpuaes(3) its manual. It needs neither CUDA's
- * headers nor OpenSSL's. All sizes are in bytes, a block is 16 bytes. Every function may be called
- * from any thread, and from several at once, unless it says otherwise. No function changes the
- * caller's current CUDA context. Calls use up to 24 KiB of the caller's stack with driver 580, most
- * of it in the driver: leave 64 KiB.
+ * The header gpuaes.h is the contract of the library, and its manual, libgpuaes(3), is made from
+ * it. It needs neither CUDA's headers nor OpenSSL's. All sizes are in bytes, a block is 16 bytes.
+ * Every function may be called from any thread, and from several at once, unless it says otherwise.
+ * No function changes the caller's current CUDA context. Calls use up to 24 KiB of the caller's
+ * stack with driver 580, most of it in the driver: leave 64 KiB.
  *
  * A pointer to memory whose length is 0 may be NULL, and any other where the contract says so. For
  * NULL in other places, a function that returns a status returns BAD_ARGUMENT, one that returns
@@ -91,7 +91,8 @@ struct gpuaes_settings {
                                 thread may use. All automatic calls share three helpers */
     size_t read_ahead_bytes; /* of pinned_bytes, what keystream made ahead may take; 0 means
                                 64 MiB */
-    uint64_t devices;        /* bit n: CUDA device n; 0 means device 0 alone. Those that do not
+    uint64_t devices;        /* bit n: CUDA device n; 0 means device 0 alone,
+                                GPUAES_ALL_DEVICES all. Those that do not
                                 exist or cannot be started are left out; one is enough */
 };
 
@@ -314,9 +315,9 @@ struct gpuaes_report {
  * `iv` is not used by ECB. For CTR it is the 128-bit big-endian counter block
  * of the first block, for CBC the block before the first. For XTS it is the encrypted tweak: that
  * of the data unit, encrypted by the caller with the second key (IEEE Std 1619 section 5.3), while
- * `key` is the first one; a data unit whose length is not a multiple of 16 ends with ciphertext
- * stealing, which is the caller's, too. With OK, it becomes the IV that continues the stream; on
- * any other status it is unchanged.
+ * `key` is the first one; it is the caller who refuses two equal keys; a data unit whose length is
+ * not a multiple of 16 ends with ciphertext stealing, which is the caller's, too. With OK, it
+ * becomes the IV that continues the stream; on any other status it is unchanged.
  *
  * *report (may be NULL) says which bytes are complete: all of them when the status is
  * OK. On every other status but UNDEFINED the input of
@@ -335,7 +336,8 @@ GPUAES_API enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_
 
 /*
  * A key of GCM, NIST SP 800-38D: its schedule, the hash key H, and powers of H that kernels take.
- * The members are the library's own. The caller cleanses it.
+ * The members are the library's own. It is as secret as the key: the caller overwrites it by
+ * gpuaes_cleanse(). Any number of messages, in any number of threads, may use it at once.
  */
 struct gpuaes_gcm_key {
     struct gpuaes_key schedule;
@@ -344,7 +346,7 @@ struct gpuaes_gcm_key {
 
 /*
  * Expands a key of 16, 24 or 32 bytes and returns 1; returns 0 for any other length. Constant time.
- * No device needed.
+ * No device needed. Takes some 20 us: do it once.
  */
 GPUAES_API int gpuaes_gcm_key_expand(struct gpuaes_gcm_key *gcm, const unsigned char *key,
                                      size_t key_bytes);
@@ -354,6 +356,9 @@ GPUAES_API int gpuaes_gcm_key_expand(struct gpuaes_gcm_key *gcm, const unsigned 
  * number in its last 4 bytes, which alone count (inc32, section 6.2): after an IV of 12 bytes the
  * first text has 2 there. `hash` is GHASH (section 6.4) of all before it: the additional data,
  * padded to whole blocks, then ciphertext; not the lengths. A message begins with 0.
+ *
+ * A state and a report of GCM are secret: with the ciphertext, a hash tells the hash key, and
+ * whoever has that can forge messages. The caller overwrites them by gpuaes_cleanse().
  */
 struct gpuaes_gcm_state {
     unsigned char counter[16];
@@ -364,8 +369,16 @@ struct gpuaes_gcm_state {
  * Encrypts (GCM_ENCRYPT) or decrypts (GCM_DECRYPT) whole blocks of a message, and hashes the
  * ciphertext. Memory, `flags`, *report and the statuses are as for gpuaes_aes(). With OK, *state
  * becomes the state after `len` bytes; on any other status it is unchanged, and the caller
- * continues from what *report names, each shard's own hash included. Tags are the caller's, or see
- * gpuaes_gcm_encrypt().
+ * continues from what *report names, each shard's own hash included: it joins that hash to the one
+ * so far by gpuaes_gcm_join(), finishes the shard by AES of its own, and adds the ciphertext that
+ * it made by gpuaes_gcm_hash().
+ *
+ * The caller does the rest of the message, or see gpuaes_gcm_encrypt(). Bytes after the last whole
+ * block are combined with the encrypted counter block by exclusive or, and their ciphertext is
+ * added to the hash. Then a block is added that has the lengths of additional data and text, in
+ * bits, as big-endian numbers of 8 bytes. The tag is the beginning of that hash, combined by
+ * exclusive or with the encryption of the counter block before the first one. A receiver compares
+ * it in constant time, and uses nothing of the text before that.
  */
 GPUAES_API enum gpuaes_status gpuaes_gcm(enum gpuaes_op op, const struct gpuaes_gcm_key *key,
                                          struct gpuaes_gcm_state *state, const void *in, void *out,
@@ -389,8 +402,11 @@ GPUAES_API void gpuaes_gcm_join(const struct gpuaes_gcm_key *key, unsigned char 
  * A whole message, of any length up to 2^36 - 32 bytes. `in` and `out` are memory of any kind, at
  * any alignment; they are the same or do not overlap. The rest is memory of the CPU. Where a length
  * is 0, its pointer may be NULL, but for the IV: it has 1 byte or more, 12 unless the application
- * has a reason. `tag` is written by encryption, and read by decryption; it has 12 to 16 bytes, or
- * 4 or 8 (section 5.2.1.2).
+ * has a reason. An IV must never occur twice with the same key: an attacker who has two such
+ * messages learns how their texts differ, and can forge others. Count the messages, or take random
+ * bytes for at most 2^32 messages of one key (section 8.3). The CPU hashes the additional data,
+ * less than 0.1 GB each second, so it should be short. `tag` is written by encryption, and read by
+ * decryption; it has 12 to 16 bytes, or 4 or 8 (section 5.2.1.2).
  */
 struct gpuaes_gcm_message {
     const void *iv;
@@ -407,8 +423,10 @@ struct gpuaes_gcm_message {
 /*
  * Encrypt and decrypt one message, and return when that is done. `flags` and the statuses are as
  * for gpuaes_aes(). Decryption of a message whose tag is wrong returns BAD_TAG, with zeros in
- * all of `out`; the tag is compared in constant time. After any other status but OK, `out` is
- * undefined; `in` is as it was where it is not `out`.
+ * all of `out`: in place, the ciphertext is gone. The tag is compared in constant time, when the
+ * text is decrypted: before the return no other thread may use what is in `out`. After any other
+ * status but OK, no tag is written and `out` is undefined; `in` is as it was where it is not `out`:
+ * a caller that would repeat the message by other means keeps the two apart.
  */
 GPUAES_API enum gpuaes_status gpuaes_gcm_encrypt(const struct gpuaes_gcm_key *key,
                                                  const struct gpuaes_gcm_message *message,
@@ -451,7 +469,8 @@ enum {
  * is a multiple of 16, for GCM any number, for XTS any from 16; where it is 0, they may be NULL. All
  * device and managed memory of a batch belongs to one device.
  *
- * The last members are those of GCM alone, and memory of the CPU. Encryption writes `tag` when the
+ * The last members are those of GCM alone, as in struct gpuaes_gcm_message, and memory of the CPU;
+ * the device hashes the additional data. Encryption writes `tag` when the
  * message is complete, within some call on the batch; it must stay as long as `out`, and no tag
  * overlaps anything of another message. Decryption reads `tag` when the message is added. A message
  * whose tag is wrong has the status BAD_TAG and zeros in all of `out`, and changes nothing of
@@ -644,16 +663,18 @@ GPUAES_API size_t gpuaes_queue_temp_bytes(const struct gpuaes_messages *messages
  *
  * With a `temp` of NULL, for which temp_bytes is 0, the library takes temporary memory from a pool
  * of its own in the order of the stream (cuMemAllocFromPoolAsync()), and gives it back behind the
- * work; the pool keeps it for later calls until the devices are released. A driver without memory
- * pools, as that of some virtual GPUs (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED), is no place for
- * that: BAD_ARGUMENT, but for small work, which needs none. Else `temp` is device memory, aligned
- * to 256, which no other work uses until the stream has passed this. What temporary memory holds
- * afterwards is no secret.
+ * work. That takes 3 us, and some 0.1 ms more where the pool has to grow; the pool keeps it for
+ * later calls until the devices are released. A driver without memory pools, as that of some
+ * virtual GPUs (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED), is no place for that: BAD_ARGUMENT,
+ * but for small work, which needs none. Else `temp` is device memory, aligned to 256, which no
+ * other work uses until the stream has passed this. What temporary memory holds afterwards is no
+ * secret.
  *
  * The stream may be captured into a CUDA graph, whose runs then read the arrays anew, and use the
  * same temporary memory: one after the other. Without `temp` the graph has nodes that allocate and
  * free, for which CUDA allows one instance of the graph at a time, and no copy of it. From the
- * first such capture on, no device is released when idle.
+ * first such capture on, no device is released when idle. Each run of an encryption needs other
+ * IVs: in CTR and GCM none may occur twice with the same key.
  *
  * Returns OK when all is queued; NOT_READY, also where devices were released when idle;
  * BAD_ARGUMENT, with nothing queued, and with a sentence in gpuaes_queue_error(); NO_MEMORY, with
@@ -661,7 +682,9 @@ GPUAES_API size_t gpuaes_queue_temp_bytes(const struct gpuaes_messages *messages
  * would invalidate a capture; FAULT, also where the device had been lost before: some of it may be
  * queued then.
  *
- * Timing does not depend on data, keys or tags.
+ * A thread does a message of CBC encryption, which is serial; messages of other modes are cut into
+ * segments. `bytes` of the statistics does not count them. Timing does not depend on data, keys or
+ * tags.
  */
 GPUAES_API enum gpuaes_status gpuaes_queue(const struct gpuaes_messages *messages, void *temp,
                                            size_t temp_bytes, void *stream, int device);
@@ -688,7 +711,8 @@ enum gpuaes_random_kind {
     GPUAES_RANDOM_BYTES,
     /*
      * Uniform float and double, u * scale + shift, where u is 0 or more and less than 1:
-     * (word32 i >> 8) * 2^-24, or (word64 i >> 11) * 2^-53.
+     * (word32 i >> 8) * 2^-24, or (word64 i >> 11) * 2^-53. With `scale` and `shift` it may be
+     * rounded up to the end of its range.
      */
     GPUAES_RANDOM_UNIFORM32,
     GPUAES_RANDOM_UNIFORM64,

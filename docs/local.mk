@@ -5,10 +5,15 @@
 dist_man1_MANS = docs/gpuaes.1
 dist_man7_MANS = docs/provider-gpuaes.7
 dist_man3_MANS = docs/libgpuaes.3
+# What it says of functions, structs and constants is the header's text. A tarball has the page.
+docs/libgpuaes.3: docs/libgpuaes.3.in docs/header_page cuda/gpuaes.h
+	$(AM_V_GEN)$(MKDIR_P) docs && $(PERL) $(srcdir)/docs/header_page $(srcdir)/cuda/gpuaes.h \
+	    $(srcdir)/docs/libgpuaes.3.in >$@.new && mv -f $@.new $@
 # Each function has a page of its own, made of that one.
 function_names = $(shell sed 's/ .*//' $(srcdir)/docs/functions)
-function_page = $(srcdir)/docs/function_page $(srcdir)/docs
-EXTRA_DIST += docs/function_page docs/functions
+function_page = $(srcdir)/docs/function_page $(srcdir)/docs/functions \
+	$$(test -f docs/libgpuaes.3 || echo $(srcdir)/)docs/libgpuaes.3
+EXTRA_DIST += docs/function_page docs/functions docs/header_page docs/libgpuaes.3.in
 
 # The documents name the folders of the default prefix; installed, those of this one.
 documents = $(addprefix $(docdir)/,$(filter %.md,$(dist_doc_DATA) $(nobase_dist_doc_DATA))) \

@@ -60,7 +60,7 @@ my @named = (
     ['CHANGELOG.md', qr/^## \[(\d\S*)\]/m, $version],
     ['packaging/debian/changelog', qr/^gpuaes \(([^-]+)-/, $version],
     ['python/gpuaes/__init__.py', qr/^__version__ = "(.*)"$/m, $version],
-    map { ["docs/$_", qr/^\.TH [^"]*"[^"]*" "gpuaes (.*?)"/m, $series] } qw(gpuaes.1 libgpuaes.3 provider-gpuaes.7));
+    map { ["docs/$_", qr/^\.TH [^"]*"[^"]*" "gpuaes (.*?)"/m, $series] } qw(gpuaes.1 libgpuaes.3.in provider-gpuaes.7));
 foreach my $named (@named) {
     my ($name, $pattern, $expected) = @$named;
     is((slurp("$source/$name") =~ $pattern)[0], $expected, "$name: the version is that of configure.ac");

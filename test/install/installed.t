@@ -28,7 +28,7 @@ my ($file) = split(/\n/, run(['find', $stage, '-name', 'gpuaes.pc'])->{out});
 my ($prefix) = slurp($file) =~ /^prefix=(.*)$/m;
 my ($version) = slurp("$source/configure.ac") =~ /^AC_INIT\(\[gpuaes\], \[(.*?)\]\)/m;
 # Programs, and what one of them prints.
-my @examples = map { s/\\-/-/gr =~ s/\\e/\\/gr } slurp("$source/docs/libgpuaes.3") =~ /^\.EX\n(.*?)^\.EE$/msg;
+my @examples = map { s/\\-/-/gr =~ s/\\e/\\/gr } slurp("$source/docs/libgpuaes.3.in") =~ /^\.EX\n(.*?)^\.EE$/msg;
 my ($example) = grep { /\bgpuaes_aes\(/ } @examples;
 my ($gcm) = grep { /\bgpuaes_gcm_encrypt\(/ } @examples;
 my ($queue) = grep { /\bgpuaes_queue\(/ } @examples; # functions, no program
