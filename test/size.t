@@ -1,0 +1,110 @@
+#!/usr/bin/perl
+# Each room has a budget of lines. A commit that needs more raises it here, in its own line; one that
+# makes a room smaller lowers it.
+#
+# Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+use strict;
+use warnings;
+use File::Find;
+use FindBin;
+use lib "$FindBin::Bin/support";
+use Programs;
+use Test::More;
+
+skip_if_configured();
+
+# A file counts for the longest of these names that it lies in.
+my %budgets = (
+    'base' => 125,
+    'bench' => 9025,
+    'bench/references' => 575,
+    'cuda' => 1000,
+    'cuda/aes' => 1300,
+    'cuda/batch' => 975,
+    'cuda/device' => 1475,
+    'cuda/driver' => 725,
+    'cuda/emulator' => 3775,
+    'cuda/kernels' => 6275,
+    'cuda/keystream' => 350,
+    'cuda/launch' => 1475,
+    'cuda/memory' => 675,
+    'cuda/process' => 700,
+    'cuda/queue' => 300,
+    'cuda/random' => 175,
+    'cuda/runtime' => 775,
+    'cuda/transfer' => 1450,
+    'provider' => 225,
+    'provider/ciphers/aes' => 2425,
+    'provider/ciphers/base64' => 1225,
+    'provider/ciphers/gcm' => 1850,
+    'provider/ciphers/xts' => 650,
+    'provider/common' => 1850,
+    'provider/keys' => 150,
+    'provider/policy' => 1325,
+    'python' => 4550,
+    'test' => 1250,
+    'test/api' => 7000,
+    'test/bench' => 625,
+    'test/clients' => 1275,
+    'test/docs' => 500,
+    'test/evp' => 12775,
+    'test/fault' => 3050,
+    'test/fuzz' => 2350,
+    'test/gpu' => 650,
+    'test/install' => 1625,
+    'test/openssl' => 1100,
+    'test/process' => 3400,
+    'test/python' => 4675,
+    'test/support' => 5800,
+    'test/tool' => 2075,
+    'test/unit' => 3000,
+    'tool' => 125,
+    'tool/commands' => 1450,
+    'tool/common' => 1575,
+    'tool/keys' => 425,
+    'tool/pipeline' => 300,
+    'tool/stages' => 1600,
+);
+
+# Code, without data: by its extension, or a script that has none.
+sub is_code
+{
+    my ($path) = @_;
+    return 1 if $path =~ /\.(?:c|h|cc|cu|cuh|pl|pm|py|t)$/;
+    return 0 if $path =~ m{\.[^/]*$} || !-T $path;
+    open(my $file, '<', $path) or die "$path: $!\n";
+    return (readline($file) // '') =~ /^#!/;
+}
+
+sub lines { my ($path) = @_; return scalar(() = slurp($path) =~ /\n/g) }
+
+# The lines of each room in a tree.
+sub rooms
+{
+    my ($tree) = @_;
+    my %rooms = map { $_ => 0 } keys(%budgets);
+    my %tops = map { m{^([^/]*)} ? ("$tree/$1" => 1) : () } keys(%budgets);
+    find({no_chdir => 1, wanted => sub {
+        return $File::Find::prune = 1 if -d && m{/(?:build|__pycache__|[^/]*\.egg-info)$};
+        return if !-f || !is_code($_);
+        my $room = s{^\Q$tree\E/}{}r;
+        1 while $room =~ s{/[^/]*$}{} && !exists($rooms{$room});
+        $rooms{$room} += lines($_);
+    }}, grep { -d } sort(keys(%tops)));
+    return %rooms;
+}
+
+my %rooms = rooms($source);
+foreach my $room (sort keys(%rooms)) {
+    cmp_ok($rooms{$room}, '<=', $budgets{$room} // 0, "$room: lines of its budget");
+    cmp_ok($rooms{$room}, '>', 0, "$room: there is such a room");
+}
+
+# It finds a room that is new, and counts scripts and neither data nor what was built.
+mkdir("$folder/$_") foreach 'base', 'tool', 'tool/new', 'tool/__pycache__';
+spew("$folder/tool/$_->[0]", $_->[1]) foreach ['main.c', "1\n2\n"], ['new/a.h', "1\n"], ['script', "#!/bin/sh\n"], ['data', "1\n2\n"],
+    ['rows.tsv', "1\n"], ['__pycache__/x.py', "1\n"];
+my %made = rooms($folder);
+is_deeply([map { "$_ $made{$_}" } grep { $made{$_} } sort keys(%made)], ['tool 4'], 'lines are counted for the room above, and those of code alone');
+
+done_testing();
