@@ -60,6 +60,8 @@ static const char help[] =
 static const char opaque[] = "keys that stay inside their provider are not supported; use -K, or "
                              "a password";
 
+static const char providers[] = "the command uses OpenSSL's default provider only";
+
 /* Options of openssl enc that are not here, and why. */
 static const struct absent {
     const char *name, *why;
@@ -67,10 +69,10 @@ static const struct absent {
     {"none", "there would be nothing to encrypt; for Base64 alone use gpuaes base64"},
     {"z", "zlib compression is not supported; compress before, as with gzip or zstd"},
     {"engine", "engines are not supported"},
-    {"provider", "the command uses OpenSSL's default provider only"},
-    {"provider-path", "the command uses OpenSSL's default provider only"},
-    {"provparam", "the command uses OpenSSL's default provider only"},
-    {"propquery", "the command uses OpenSSL's default provider only"},
+    {"provider", providers},
+    {"provider-path", providers},
+    {"provparam", providers},
+    {"propquery", providers},
     {"skeyopt", opaque},
     {"skeymgmt", opaque},
     {"skeyuri", opaque},

@@ -12,8 +12,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -39,33 +38,6 @@ int piece_fail(struct piece *piece, const char *format, ...)
     (void)vsnprintf(piece->error, sizeof piece->error, format, arguments);
     va_end(arguments);
     return 0;
-}
-
-struct buffers {
-    unsigned char *memory;
-    size_t bytes, used; /* used: of either buffer, at most */
-    size_t stride;
-};
-
-static int buffers_open(struct buffers *buffers, size_t capacity)
-{
-    size_t page = 4096;
-    buffers->stride = (PIECE_HEADROOM + capacity + page - 1) / page * page;
-    buffers->bytes = 2 * buffers->stride;
-    buffers->memory =
-        mmap(NULL, buffers->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return buffers->memory != MAP_FAILED;
-}
-
-/* What was in them is somebody's data. */
-static void buffers_close(struct buffers *buffers)
-{
-    size_t used = buffers->used + PIECE_HEADROOM;
-    if (used > buffers->stride)
-        used = buffers->stride;
-    OPENSSL_cleanse(buffers->memory, used);
-    OPENSSL_cleanse(buffers->memory + buffers->stride, used);
-    (void)munmap(buffers->memory, buffers->bytes);
 }
 
 static void fail(struct pipeline *pipeline, const char *error)
@@ -112,7 +84,7 @@ static int run_stage(struct pipeline *pipeline, unsigned i, struct piece *piece)
 }
 
 /* 0 when there is nothing more to do for this thread. */
-static int run_piece(struct pipeline *pipeline, struct piece *piece, struct buffers *buffers)
+static int run_piece(struct pipeline *pipeline, struct piece *piece, size_t *used)
 {
     piece->number = atomic_fetch_add(&pipeline->next, 1);
     piece->absent = piece->last = piece->ends = piece->broken = 0;
@@ -122,8 +94,8 @@ static int run_piece(struct pipeline *pipeline, struct piece *piece, struct buff
     for (unsigned i = 0; i < pipeline->count && !piece->absent; i++) {
         if (!run_stage(pipeline, i, piece))
             return 0;
-        if (piece->bytes > buffers->used)
-            buffers->used = piece->bytes;
+        if (piece->bytes > *used)
+            *used = piece->bytes;
     }
     return !piece->absent && !piece->last;
 }
@@ -131,17 +103,23 @@ static int run_piece(struct pipeline *pipeline, struct piece *piece, struct buff
 static void *work(void *argument)
 {
     struct pipeline *pipeline = argument;
-    struct buffers buffers = {0};
     struct piece piece = {.thread = atomic_fetch_add(&pipeline->begun, 1)};
-    if (!buffers_open(&buffers, pipeline->capacity)) {
+    const size_t stride = PIECE_HEADROOM + pipeline->capacity;
+    size_t used = 0; /* of either buffer, at most */
+    unsigned char *memory = malloc(2 * stride);
+    if (memory == NULL) {
         fail(pipeline, "there is no memory for buffers");
         return NULL;
     }
     for (int i = 0; i < 2; i++)
-        piece.buffers[i] = buffers.memory + (size_t)i * buffers.stride + PIECE_HEADROOM;
-    while (run_piece(pipeline, &piece, &buffers))
+        piece.buffers[i] = memory + (size_t)i * stride + PIECE_HEADROOM;
+    while (run_piece(pipeline, &piece, &used))
         continue;
-    buffers_close(&buffers);
+    /* What was in them is somebody's data. Pages that were not used are not touched. */
+    for (int i = 0; i < 2; i++)
+        OPENSSL_cleanse(memory + (size_t)i * stride,
+                        PIECE_HEADROOM + min_u64(used, pipeline->capacity));
+    free(memory);
     return NULL;
 }
 
