@@ -62,7 +62,7 @@ my %budgets = (
     'tool/commands' => 1450,
     'tool/common' => 1575,
     'tool/keys' => 425,
-    'tool/pipeline' => 300,
+    'tool/pipeline' => 275,
     'tool/stages' => 1600,
 );
 
