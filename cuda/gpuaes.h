@@ -287,7 +287,8 @@ enum {
 
 /*
  * What a call completed. The call may have been cut into shards, which follow each
- * other without a gap: large work over several devices, or over several threads.
+ * other without a gap and are all of its bytes: large work over several devices, or over several
+ * threads. A call that began nothing has one shard, of which nothing is done.
  * A shard begins at `at` and has `bytes` bytes. The first `done` of them (a multiple
  * of 16) are complete, and `iv` is the IV that continues the stream after those (not
  * used by ECB). `hash` (GCM alone) is the hash of those bytes by themselves, which
@@ -300,7 +301,7 @@ struct gpuaes_shard {
     unsigned char hash[16];
 };
 struct gpuaes_report {
-    unsigned shards; /* 0 where nothing was begun */
+    unsigned shards; /* 1 or more, whatever the status */
     struct gpuaes_shard shard[GPUAES_SHARDS];
 };
 

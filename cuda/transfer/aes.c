@@ -157,9 +157,9 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
                               unsigned flags, struct gpuaes_report *report)
 {
     static const struct transform aes = {begin, extra, scratch, launch, finished};
-    if (report != NULL)
-        report->shards = 0;
     const struct gpuaes_mode *mode = mode_taken(op, TAKEN_BY_AES);
+    if (report != NULL)
+        job_report_nothing(report, len, mode != NULL && mode->takes_iv ? iv : NULL);
     if (mode == NULL || aes_bad_arguments(key, in, out, len))
         return GPUAES_BAD_ARGUMENT;
     if (len == 0)

@@ -171,7 +171,7 @@ static enum gpuaes_status run(const struct gcm_text *text, size_t done, size_t b
                       .gcm = text->key,
                       .text = text};
     memcpy(job.iv, state->counter, GPUAES_BLOCK);
-    report->shards = 0;
+    job_report_nothing(report, bytes, state->counter);
     enum gpuaes_status status = job_run(&job, report);
     statistics_add_bytes(job.done);
     if (status != GPUAES_OK)
@@ -190,22 +190,16 @@ static enum gpuaes_status run(const struct gcm_text *text, size_t done, size_t b
 
 /*
  * The first shard of what begins at `done` is lengthened to begin at 0, and the last one to end at
- * `len`: `before` is the state of the call there, its hash begun with 0.
+ * `len`: `before` is the hash of what is between them.
  */
 SECRET_FRAME static void stretch(struct gpuaes_report *report, const struct gpuaes_gcm_key *key,
-                                 const struct gpuaes_gcm_state *before, size_t done, size_t len)
+                                 const unsigned char before[GPUAES_BLOCK], size_t done, size_t len)
 {
-    if (report->shards == 0 && done != 0) {
-        report->shard[report->shards++] = (struct gpuaes_shard){.at = done};
-        memcpy(report->shard[0].iv, before->counter, GPUAES_BLOCK);
-    }
-    if (report->shards == 0)
-        return;
     for (unsigned i = 0; i < report->shards; i++)
         report->shard[i].at += i == 0 ? 0 : done;
     struct gpuaes_shard *first = &report->shard[0], *last = &report->shard[report->shards - 1];
     unsigned char hash[GPUAES_BLOCK];
-    memcpy(hash, before->hash, sizeof hash);
+    memcpy(hash, before, sizeof hash);
     gpuaes_gcm_join(key, hash, first->hash, first->done / GPUAES_BLOCK);
     memcpy(first->hash, hash, sizeof hash);
     first->at = 0;
@@ -218,18 +212,19 @@ SECRET_FRAME static void stretch(struct gpuaes_report *report, const struct gpua
 SECRET_FRAME static enum gpuaes_status
 run_all(const struct gcm_text *text, struct gpuaes_gcm_state *state, struct gpuaes_report *report)
 {
-    struct gpuaes_gcm_state call = {{0}, {0}}, before;
+    struct gpuaes_gcm_state call = {{0}, {0}};
+    unsigned char before[GPUAES_BLOCK];
     memcpy(call.counter, state->counter, GPUAES_BLOCK);
     enum gpuaes_status status = GPUAES_OK;
     size_t done = 0;
     while (done < text->len && status == GPUAES_OK) {
         size_t bytes = min_u64(text->len - done, bytes_to_wrap(call.counter));
-        before = call;
+        memcpy(before, call.hash, sizeof before);
         status = run(text, done, bytes, &call, report);
-        if (status == GPUAES_NOT_READY && done != 0) /* which would mean that nothing was begun */
+        if (status == GPUAES_NOT_READY && done != 0) /* of which callers make another attempt */
             status = GPUAES_FAULT;
         if (done != 0 || bytes != text->len)
-            stretch(report, text->key, &before, done,
+            stretch(report, text->key, before, done,
                     status == GPUAES_OK ? done + bytes : text->len);
         done += bytes;
     }
@@ -256,7 +251,7 @@ enum gpuaes_status gpuaes_gcm(enum gpuaes_op op, const struct gpuaes_gcm_key *ke
     struct gpuaes_gcm_state call;
     if (report == NULL)
         report = &own;
-    report->shards = 0; /* where nothing is begun */
+    job_report_nothing(report, len, state != NULL ? state->counter : NULL);
     if (mode_taken(op, TAKEN_BY_GCM) == NULL || key == NULL || state == NULL ||
         aes_bad_arguments(&key->schedule, in, out, len))
         return GPUAES_BAD_ARGUMENT;

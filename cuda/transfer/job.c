@@ -109,6 +109,14 @@ static void run_again(struct transfer *t)
     }
 }
 
+void job_report_nothing(struct gpuaes_report *report, size_t len, const unsigned char *iv)
+{
+    report->shards = 1;
+    report->shard[0] = (struct gpuaes_shard){.bytes = len};
+    if (iv != NULL)
+        memcpy(report->shard[0].iv, iv, sizeof report->shard[0].iv);
+}
+
 static void fill_shard(struct gpuaes_shard *shard, const struct transfer *t)
 {
     shard->at = t->at;
@@ -123,6 +131,8 @@ static enum gpuaes_status combine(struct job *job, struct gpuaes_report *report)
 {
     enum gpuaes_status worst = GPUAES_OK;
     int bad_input = 0;
+    if (report != NULL)
+        report->shards = 0;
     for (unsigned i = 0; i < job->transfers; i++) {
         const struct transfer *t = &job->transfer[i];
         memcpy(job->iv, t->iv, sizeof job->iv);

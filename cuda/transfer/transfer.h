@@ -102,10 +102,13 @@ struct job {
     struct transfer *transfer, only; /* `transfer` is `only` where there is one */
 };
 
+/* Makes the report of a call that began nothing. `iv` may be NULL. */
+void job_report_nothing(struct gpuaes_report *report, size_t len, const unsigned char *iv);
+
 /*
  * Runs all of it. A transfer whose device fails is done by another one. OK only if all are; else
- * the worst status, and the report, if not NULL, says how far each got; without any in it nothing
- * was begun.
+ * the worst status. Unless it is NULL, *report has been made by job_report_nothing(), and becomes
+ * what says how far each transfer got.
  */
 enum gpuaes_status job_run(struct job *job, struct gpuaes_report *report);
 

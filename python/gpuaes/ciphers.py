@@ -329,8 +329,6 @@ class CipherContext(Owner):
             if source != out:
                 raise _LostOutput
             raise _library.error(status, f"running {self._mode} in place: the data is lost")
-        if not report.shards:
-            self._cpu_cipher(iv).update(source, out, count)
         for shard in report.shard[: report.shards]:
             at = shard.at + shard.done
             self._cpu_cipher(bytes(shard.iv)).update(source + at, out + at, shard.bytes - shard.done)

@@ -114,7 +114,12 @@ class Failing:
         import ctypes
 
         report, begin = report._obj, count // 32 * 16
-        report.shards = 0 if self.status == _library.BUSY else 2
+        if self.status == _library.BUSY:
+            report.shards = 1
+            report.shard[0].at, report.shard[0].bytes, report.shard[0].done = 0, count, 0
+            report.shard[0].iv[:] = iv.raw
+            return self.status
+        report.shards = 2
         ivs = [iv.raw, None]
         if op == _library.CTR:
             number = int.from_bytes(iv.raw, "big") + begin // 16
