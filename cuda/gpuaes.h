@@ -793,7 +793,8 @@ struct gpuaes_stream_binding;
  * in use, which must outlive the binding; NULL is the legacy default stream of
  * `device`, CUDA's ordinal, which is ignored otherwise. Returns OK; NOT_READY;
  * NO_MEMORY; BAD_ARGUMENT for a stream of another context, and for
- * CU_STREAM_PER_THREAD, which is another stream in each thread.
+ * CU_STREAM_PER_THREAD, which is another stream in each thread; FAULT where the driver does not
+ * tell, or the device was lost.
  */
 GPUAES_API enum gpuaes_status gpuaes_stream_binding_open(struct gpuaes_stream_binding **binding,
                                                          void *stream, int device);

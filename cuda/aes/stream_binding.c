@@ -88,28 +88,17 @@ static const struct kernels_scratch *scratch_for(struct gpuaes_stream_binding *b
 }
 
 static enum gpuaes_status open_entered(struct gpuaes_stream_binding **binding,
-                                       struct device *entered, drv_stream stream, int ordinal)
+                                       struct device *device, drv_stream stream)
 {
-    struct device *device;
-    (void)runtime_device_of_stream(entered, stream, ordinal, &device);
-    if (device == NULL)
-        return GPUAES_BAD_ARGUMENT;
     struct gpuaes_stream_binding *opened = calloc(1, sizeof *opened);
-    enum gpuaes_status status = GPUAES_NO_MEMORY;
     if (opened == NULL)
-        return status;
+        return GPUAES_NO_MEMORY;
     opened->device = device;
     opened->stream = stream;
-    if (device_enter(device)) {
-        drv_result r = take_memory(opened);
-        status = r == DRV_SUCCESS ? GPUAES_OK : device_fault(device, "opening a binding", r);
-        device_leave(device);
-    } else {
-        status = GPUAES_FAULT;
-    }
-    if (status != GPUAES_OK) {
+    drv_result r = take_memory(opened);
+    if (r != DRV_SUCCESS) {
         free(opened);
-        return status;
+        return device_fault(device, "opening a binding", r);
     }
     runtime_ref(); /* until it is closed */
     *binding = opened;
@@ -120,14 +109,17 @@ enum gpuaes_status gpuaes_stream_binding_open(struct gpuaes_stream_binding **bin
                                               int device)
 {
     struct runtime_guard guard;
+    struct device *its;
     if (binding == NULL)
         return GPUAES_BAD_ARGUMENT;
     *binding = NULL;
-    struct device *own = runtime_enter_device(&guard);
-    if (own == NULL)
-        return GPUAES_NOT_READY;
-    enum gpuaes_status status = open_entered(binding, own, stream, device);
-    runtime_leave_device(&guard, own);
+    if (stream == DRV_STREAM_PER_THREAD)
+        return GPUAES_BAD_ARGUMENT;
+    enum gpuaes_status status = runtime_enter_stream(&guard, stream, device, &its);
+    if (status != GPUAES_OK)
+        return status;
+    status = open_entered(binding, its, stream);
+    runtime_leave_device(&guard, its);
     return status;
 }
 

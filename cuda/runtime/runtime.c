@@ -163,35 +163,6 @@ struct device *runtime_device_of(int ordinal)
     return use == DEVICE_IN_USE || use == DEVICE_GUEST ? device : NULL;
 }
 
-struct device *runtime_device_of_context(drv_context context)
-{
-    for (int i = 0; i < MAX_DEVICES; i++) {
-        int use = atomic_load_explicit(&runtime.devices[i].use, memory_order_acquire);
-        if ((use == DEVICE_IN_USE || use == DEVICE_GUEST) && runtime.devices[i].context == context)
-            return &runtime.devices[i];
-    }
-    return NULL;
-}
-
-drv_result runtime_device_of_stream(struct device *entered, drv_stream stream, int ordinal,
-                                    struct device **device)
-{
-    drv_context context;
-    *device = NULL;
-    if (stream == DRV_STREAM_PER_THREAD)
-        return DRV_SUCCESS;
-    if (stream == NULL || stream == DRV_STREAM_LEGACY) {
-        *device = runtime_device_of(ordinal);
-        return DRV_SUCCESS;
-    }
-    drv_result r = entered->driver->stream_get_ctx(stream, &context);
-    if (r == DRV_SUCCESS)
-        *device = runtime_device_of_context(context);
-    return r == DRV_INVALID_VALUE || r == DRV_INVALID_HANDLE || r == DRV_INVALID_CONTEXT
-               ? DRV_SUCCESS
-               : r;
-}
-
 /* ---- Start, in a thread of its own ---------------------------------------- */
 
 static int reject(struct device_reason *reason, const char *why)
@@ -592,14 +563,45 @@ struct device *runtime_enter_device(struct runtime_guard *guard)
     return NULL;
 }
 
+/* The one in use, or of the application's, whose context that is. NULL: none. */
+static struct device *device_of_context(drv_context context)
+{
+    for (int i = 0; i < MAX_DEVICES; i++) {
+        int use = atomic_load_explicit(&runtime.devices[i].use, memory_order_acquire);
+        if ((use == DEVICE_IN_USE || use == DEVICE_GUEST) && runtime.devices[i].context == context)
+            return &runtime.devices[i];
+    }
+    return NULL;
+}
+
+/*
+ * Finds the device of a stream, with some device entered. *device is NULL for a stream of another
+ * context, and on an error, which tells of a context that is broken.
+ */
+static drv_result find_device(const struct device *entered, drv_stream stream, int ordinal,
+                              struct device **device)
+{
+    drv_context context;
+    *device = NULL;
+    if (stream == NULL || stream == DRV_STREAM_LEGACY || stream == DRV_STREAM_PER_THREAD) {
+        *device = runtime_device_of(ordinal);
+        return DRV_SUCCESS;
+    }
+    drv_result r = entered->driver->stream_get_ctx(stream, &context);
+    if (r == DRV_SUCCESS)
+        *device = device_of_context(context);
+    return r == DRV_INVALID_VALUE || r == DRV_INVALID_HANDLE || r == DRV_INVALID_CONTEXT
+               ? DRV_SUCCESS
+               : r;
+}
+
 enum gpuaes_status runtime_enter_stream(struct runtime_guard *guard, drv_stream stream, int ordinal,
                                         struct device **device)
 {
     struct device *own = runtime_enter_device(guard);
     if (own == NULL)
         return GPUAES_NOT_READY;
-    drv_result r = runtime_device_of_stream(own, stream == DRV_STREAM_PER_THREAD ? NULL : stream,
-                                            ordinal, device);
+    drv_result r = find_device(own, stream, ordinal, device);
     if (*device == own)
         return GPUAES_OK;
     device_leave(own);

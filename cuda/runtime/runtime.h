@@ -85,17 +85,6 @@ struct device *runtime_own_device(void);
  */
 struct device *runtime_device_of(int ordinal);
 
-/* The device whose context that is: one in use, or one of the application's. NULL: none. */
-struct device *runtime_device_of_context(drv_context context);
-
-/*
- * Finds the device of a stream of the application, with some device entered; `ordinal` is that of
- * the legacy stream. *device is NULL for a stream of another context, for one that is another in
- * each thread, and on an error, which tells of a context that is broken.
- */
-drv_result runtime_device_of_stream(struct device *entered, drv_stream stream, int ordinal,
-                                    struct device **device);
-
 /* device_has_pinned(), also where no device is in use. */
 int runtime_has_pinned(const void *p);
 
