@@ -22,13 +22,17 @@ const struct gpuaes_mode *const gpuaes_modes[GPUAES_ALL_OPS] = {
 };
 
 void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,
-                        const struct gpuaes_key *key, const unsigned char *iv)
+                        const struct gpuaes_key *key, const unsigned char *iv, drv_ptr in,
+                        drv_ptr out, size_t bytes)
 {
     memset(arguments, 0, sizeof *arguments);
     memcpy(arguments->round_key, gpuaes_modes[op]->decrypts ? key->decrypt : key->encrypt,
            sizeof arguments->round_key);
     if (iv != NULL)
         memcpy(arguments->iv, iv, sizeof arguments->iv);
+    arguments->in = in;
+    arguments->out = out;
+    arguments->blocks = bytes / GPUAES_BLOCK;
 }
 
 int aes_bad_arguments(const struct gpuaes_key *key, const void *in, const void *out, size_t len)

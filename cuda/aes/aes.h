@@ -11,9 +11,13 @@
 /* Adds to a 128-bit big-endian number. */
 void aes_add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks);
 
-/* Key and IV (NULL: none) for a kernel; the rest is 0. To be cleansed after use. */
+/*
+ * Sets a kernel's arguments: key, IV (NULL: none), and whole blocks as kernels see them. The rest
+ * is 0. The caller cleanses them.
+ */
 void aes_fill_arguments(struct aes_arguments *arguments, enum gpuaes_op op,
-                        const struct gpuaes_key *key, const unsigned char *iv);
+                        const struct gpuaes_key *key, const unsigned char *iv, drv_ptr in,
+                        drv_ptr out, size_t bytes);
 
 /* Returns 1 if these arguments break the contract of gpuaes_aes(), 0 otherwise. */
 int aes_bad_arguments(const struct gpuaes_key *key, const void *in, const void *out, size_t len);
@@ -21,5 +25,17 @@ int aes_bad_arguments(const struct gpuaes_key *key, const void *in, const void *
 /* Encrypts one block on the CPU, in constant time: some 2 to 4 us. */
 void aes_encrypt_block(const struct gpuaes_key *key, const unsigned char in[GPUAES_BLOCK],
                        unsigned char out[GPUAES_BLOCK]);
+
+/* Returns 1 if a tag of GCM may have so many bytes, NIST SP 800-38D section 5.2.1.2. */
+static inline int gcm_tag_size_is_valid(size_t tag_bytes)
+{
+    return (tag_bytes >= 12 && tag_bytes <= GPUAES_BLOCK) || tag_bytes == 8 || tag_bytes == 4;
+}
+
+/*
+ * Returns the blocks of GCM from a counter block on until the counter is 0 again, section 6.2. No
+ * launch may pass that.
+ */
+uint64_t gcm_blocks_to_wrap(const unsigned char counter[GPUAES_BLOCK]);
 
 #endif

@@ -9,14 +9,26 @@
 #include "cuda/launch/ghash.h"
 #include "cuda/process/cleanse.h"
 
+/* ---- The counter --------------------------------------------------------------------- */
+
+static uint32_t low_word(const unsigned char counter[GPUAES_BLOCK])
+{
+    uint32_t low;
+    memcpy(&low, counter + 12, sizeof low);
+    return __builtin_bswap32(low);
+}
+
 /* inc32, section 6.2. */
 static void advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks, const unsigned char *last)
 {
-    uint32_t low;
+    const uint32_t low = __builtin_bswap32(low_word(counter) + (uint32_t)blocks);
     (void)last;
-    memcpy(&low, counter + 12, sizeof low);
-    low = __builtin_bswap32(__builtin_bswap32(low) + (uint32_t)blocks);
     memcpy(counter + 12, &low, sizeof low);
+}
+
+uint64_t gcm_blocks_to_wrap(const unsigned char counter[GPUAES_BLOCK])
+{
+    return ((uint64_t)1 << 32) - low_word(counter);
 }
 
 const struct gpuaes_mode gpuaes_gcm_encrypt_mode = {.name = "gcm_encrypt",
@@ -40,22 +52,16 @@ const struct gpuaes_mode gpuaes_gcm_decrypt_mode = {.name = "gcm_decrypt",
 
 /* ---- Keys ---------------------------------------------------------------------------- */
 
-static void set(uint64_t to[2], struct ghash_element e)
-{
-    to[0] = e.low;
-    to[1] = e.high;
-}
-
 /* Sets H and its powers, for a schedule that is there. */
 SECRET_FRAME static void set_powers(struct gpuaes_gcm_key *gcm)
 {
     unsigned char h[GPUAES_BLOCK] = {0};
     aes_encrypt_block(&gcm->schedule, h, h);
-    set(gcm->h, ghash_factor(ghash_load(h)));
+    ghash_set(gcm->h, ghash_factor(ghash_load(h)));
     gpuaes_cleanse(h, sizeof h);
     struct ghash_element step = ghash_power(gcm, GHASH_DISTANCE), power = ghash_power(gcm, 0);
     for (int n = 0; n < GHASH_STEPS; n++) {
-        set(gcm->steps[n], power);
+        ghash_set(gcm->steps[n], power);
         power = ghash_multiply(power, step);
     }
 }
@@ -77,7 +83,7 @@ int gpuaes_gcm_key_expand(struct gpuaes_gcm_key *gcm, const unsigned char *key, 
 SECRET_FRAME static void add_to_hash(const struct gpuaes_gcm_key *key,
                                      unsigned char hash[GPUAES_BLOCK], const void *data, size_t len)
 {
-    const struct ghash_element h = {key->h[0], key->h[1]};
+    const struct ghash_element h = ghash_h(key);
     struct ghash_element sum = ghash_load(hash);
     const unsigned char *p = data;
     for (size_t at = 0; at < len; at += GPUAES_BLOCK) {

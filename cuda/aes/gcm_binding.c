@@ -15,14 +15,6 @@
 #include "cuda/process/cleanse.h"
 #include "cuda/process/statistics.h"
 
-/* Blocks until the counter is 0 again: no launch may pass that. */
-static uint64_t blocks_to_wrap(const unsigned char counter[GPUAES_BLOCK])
-{
-    uint32_t low;
-    memcpy(&low, counter + 12, sizeof low);
-    return ((uint64_t)1 << 32) - __builtin_bswap32(low);
-}
-
 /* ---- Memory -------------------------------------------------------------------------------- */
 
 enum { PAGE = 4096 }; /* what can be pinned */
@@ -85,16 +77,14 @@ static drv_result drop_hash(struct gpuaes_stream_binding *binding)
     const struct driver *d = binding->device->driver;
     if (binding->hashed == 0)
         return DRV_SUCCESS;
-    drv_result r = device_may_use(binding->device, binding->stream);
-    if (r == DRV_SUCCESS)
-        r = stream_events_begin(&binding->events, d, binding->stream);
-    if (r == DRV_SUCCESS)
-        r = wipe_powers(binding, binding->stream);
+    drv_result r = stream_binding_begin(binding);
+    if (r != DRV_SUCCESS)
+        return r;
+    r = wipe_powers(binding, binding->stream);
     if (r == DRV_SUCCESS)
         r = d->memset_d8_async(binding->gcm_sums.address, 0, 2 * sums_bytes(binding),
                                binding->stream);
-    if (r == DRV_SUCCESS)
-        r = stream_events_end(&binding->events, d, binding->stream);
+    r = stream_binding_end(binding, r);
     if (r == DRV_SUCCESS)
         begin(binding);
     return r;
@@ -113,7 +103,7 @@ static drv_result put(struct gpuaes_stream_binding *binding, enum gpuaes_op op,
     if (r != DRV_SUCCESS)
         return r;
     for (uint64_t left = all->blocks; r == DRV_SUCCESS && left != 0; left -= part.blocks) {
-        part.blocks = min_u64(left, blocks_to_wrap((unsigned char *)part.iv));
+        part.blocks = min_u64(left, gcm_blocks_to_wrap((unsigned char *)part.iv));
         struct kernels_sums own = next_sums(binding);
         r = kernels_launch_gcm(device->driver, &device->kernels, op, key, &part, &binding->sums,
                                &own, &scratch, binding->stream);
@@ -123,9 +113,7 @@ static drv_result put(struct gpuaes_stream_binding *binding, enum gpuaes_op op,
         gpuaes_modes[op]->advance((unsigned char *)part.iv, part.blocks, NULL);
     }
     gpuaes_cleanse(&part, sizeof part);
-    /* Also where something has failed: the rest is on the stream. */
-    drv_result ended = stream_events_end(&binding->events, device->driver, binding->stream);
-    return r == DRV_SUCCESS ? ended : r;
+    return stream_binding_end(binding, r);
 }
 
 static enum gpuaes_status run(struct gpuaes_stream_binding *binding, enum gpuaes_op op,
@@ -133,9 +121,9 @@ static enum gpuaes_status run(struct gpuaes_stream_binding *binding, enum gpuaes
                               const void *in, const void *out, size_t len)
 {
     struct memory in_memory, out_memory;
-    enum gpuaes_status status = stream_binding_look(binding, in, len, &in_memory);
+    enum gpuaes_status status = memory_reach(binding->device, in, len, &in_memory);
     if (status == GPUAES_OK)
-        status = stream_binding_look(binding, out, len, &out_memory);
+        status = memory_reach(binding->device, out, len, &out_memory);
     if (status != GPUAES_OK)
         return status;
     struct aes_arguments arguments;
@@ -144,14 +132,12 @@ static enum gpuaes_status run(struct gpuaes_stream_binding *binding, enum gpuaes
         r = take_memory(binding);
     if (r != DRV_SUCCESS) /* nothing is queued yet */
         return device_fault(binding->device, "memory for GCM on a stream", r);
-    aes_fill_arguments(&arguments, op, &key->schedule, counter);
-    arguments.in = in_memory.address;
-    arguments.out = out_memory.address;
-    arguments.blocks = len / GPUAES_BLOCK;
+    aes_fill_arguments(&arguments, op, &key->schedule, counter, in_memory.address,
+                       out_memory.address, len);
     r = put(binding, op, key, &arguments);
     gpuaes_cleanse(&arguments, sizeof arguments);
     if (r != DRV_SUCCESS)
-        return stream_binding_failure(binding, "queueing work", r);
+        return device_fault_midway(binding->device, "queueing work", r);
     binding->hashed += len / GPUAES_BLOCK;
     statistics_add_bytes(len);
     return GPUAES_OK;
@@ -173,7 +159,7 @@ enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_binding *bindi
         return status;
     drv_result r = begins ? drop_hash(binding) : DRV_SUCCESS;
     if (r != DRV_SUCCESS)
-        status = stream_binding_failure(binding, "dropping the hash of a message", r);
+        status = device_fault_midway(binding->device, "dropping the hash of a message", r);
     else if (len != 0)
         status = run(binding, op, key, counter, in, out, len);
     runtime_leave_device(&guard, binding->device);
@@ -198,17 +184,14 @@ void gcm_binding_cleanse(struct gpuaes_stream_binding *binding)
 SECRET_FRAME static drv_result take_hash(struct gpuaes_stream_binding *binding,
                                          unsigned char own[GPUAES_BLOCK])
 {
-    const struct device *device = binding->device;
-    const struct driver *d = device->driver;
-    drv_result r = device_may_use(device, binding->stream);
+    drv_result r = stream_binding_begin(binding);
+    if (r == DRV_SUCCESS) {
+        if (binding->hashed != 0)
+            r = wipe_powers(binding, binding->stream);
+        r = stream_binding_end(binding, r);
+    }
     if (r == DRV_SUCCESS)
-        r = stream_events_begin(&binding->events, d, binding->stream);
-    if (r == DRV_SUCCESS && binding->hashed != 0)
-        r = wipe_powers(binding, binding->stream);
-    if (r == DRV_SUCCESS)
-        r = stream_events_end(&binding->events, d, binding->stream);
-    if (r == DRV_SUCCESS)
-        r = stream_events_wait(&binding->events, device);
+        r = stream_events_wait(&binding->events, binding->device);
     if (r != DRV_SUCCESS && !(r >= DRV_CAPTURE_FIRST && r <= DRV_CAPTURE_LAST))
         gcm_binding_cleanse(binding);
     if (r != DRV_SUCCESS || binding->hashed == 0)
@@ -248,7 +231,7 @@ enum gpuaes_status gpuaes_stream_binding_hash(struct gpuaes_stream_binding *bind
         return GPUAES_FAULT;
     drv_result r = take_hash(binding, own);
     enum gpuaes_status status =
-        r == DRV_SUCCESS ? GPUAES_OK : stream_binding_failure(binding, "work on a stream", r);
+        r == DRV_SUCCESS ? GPUAES_OK : device_fault_midway(binding->device, "work on a stream", r);
     if (status == GPUAES_OK && binding->hashed != 0)
         gpuaes_gcm_join(key, hash, own, binding->hashed);
     if (status != GPUAES_BUSY)

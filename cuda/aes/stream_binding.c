@@ -136,14 +136,18 @@ enum gpuaes_status stream_binding_enter(struct gpuaes_stream_binding *binding,
     return GPUAES_FAULT;
 }
 
-enum gpuaes_status stream_binding_look(const struct gpuaes_stream_binding *binding, const void *p,
-                                       size_t len, struct memory *memory)
+drv_result stream_binding_begin(struct gpuaes_stream_binding *binding)
 {
-    enum gpuaes_status status = memory_look(binding->device, p, len, memory);
-    int reached =
-        memory->kind == GPUAES_PINNED ||
-        (memory->kind == GPUAES_DEVICE && (memory->managed || memory->owner == binding->device));
-    return status == GPUAES_OK && !reached ? GPUAES_BAD_RANGE : status;
+    const struct device *device = binding->device;
+    drv_result r = device_may_use(device, binding->stream);
+    return r == DRV_SUCCESS ? stream_events_begin(&binding->events, device->driver, binding->stream)
+                            : r;
+}
+
+drv_result stream_binding_end(struct gpuaes_stream_binding *binding, drv_result result)
+{
+    drv_result r = stream_events_end(&binding->events, binding->device->driver, binding->stream);
+    return result == DRV_SUCCESS ? r : result;
 }
 
 /*
@@ -168,21 +172,13 @@ static drv_result chain(struct gpuaes_stream_binding *binding, struct aes_argume
                                 binding->stream);
 }
 
-enum gpuaes_status stream_binding_failure(const struct gpuaes_stream_binding *binding,
-                                          const char *what, drv_result r)
-{
-    return device_fault(binding->device, what, r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
-}
-
 /* The work of a call, between the events that tell it from the application's. */
 static drv_result put(struct gpuaes_stream_binding *binding, enum gpuaes_op op, unsigned rounds,
                       struct aes_arguments *arguments, const unsigned char *iv,
                       const struct memory *in_memory)
 {
     const struct device *device = binding->device;
-    drv_result r = device_may_use(device, binding->stream);
-    if (r == DRV_SUCCESS)
-        r = stream_events_begin(&binding->events, device->driver, binding->stream);
+    drv_result r = stream_binding_begin(binding);
     if (r != DRV_SUCCESS)
         return r;
     if (gpuaes_modes[op]->chained)
@@ -191,9 +187,7 @@ static drv_result put(struct gpuaes_stream_binding *binding, enum gpuaes_op op, 
         r = kernels_launch_aes(device->driver, &device->kernels, op, rounds, arguments,
                                scratch_for(binding, op, arguments->blocks * GPUAES_BLOCK),
                                binding->stream);
-    /* Also where something has failed: the rest is on the stream. */
-    drv_result ended = stream_events_end(&binding->events, device->driver, binding->stream);
-    return r == DRV_SUCCESS ? ended : r;
+    return stream_binding_end(binding, r);
 }
 
 static enum gpuaes_status run(struct gpuaes_stream_binding *binding, enum gpuaes_op op,
@@ -201,20 +195,17 @@ static enum gpuaes_status run(struct gpuaes_stream_binding *binding, enum gpuaes
                               const void *out, size_t len)
 {
     struct memory in_memory, out_memory;
-    enum gpuaes_status status = stream_binding_look(binding, in, len, &in_memory);
+    enum gpuaes_status status = memory_reach(binding->device, in, len, &in_memory);
     if (status == GPUAES_OK)
-        status = stream_binding_look(binding, out, len, &out_memory);
+        status = memory_reach(binding->device, out, len, &out_memory);
     if (status != GPUAES_OK)
         return status;
     struct aes_arguments arguments;
-    aes_fill_arguments(&arguments, op, key, iv);
-    arguments.in = in_memory.address;
-    arguments.out = out_memory.address;
-    arguments.blocks = len / GPUAES_BLOCK;
+    aes_fill_arguments(&arguments, op, key, iv, in_memory.address, out_memory.address, len);
     drv_result r = put(binding, op, key->rounds, &arguments, iv, &in_memory);
     gpuaes_cleanse(&arguments, sizeof arguments);
     if (r != DRV_SUCCESS)
-        return stream_binding_failure(binding, "queueing work", r);
+        return device_fault_midway(binding->device, "queueing work", r);
     binding->chained |= gpuaes_modes[op]->chained;
     statistics_add_bytes(len);
     return GPUAES_OK;
@@ -244,15 +235,13 @@ enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_binding *bindi
 static drv_result wait_for(struct gpuaes_stream_binding *binding, unsigned char iv[GPUAES_BLOCK])
 {
     const struct device *device = binding->device;
-    const struct driver *d = device->driver;
-    drv_result r = device_may_use(device, binding->stream);
-    if (r == DRV_SUCCESS)
-        r = stream_events_begin(&binding->events, d, binding->stream);
-    if (r == DRV_SUCCESS && iv != NULL)
-        r = d->memcpy_dtoh_async(binding->read_back.host, binding->next, GPUAES_BLOCK,
-                                 binding->stream);
-    if (r == DRV_SUCCESS)
-        r = stream_events_end(&binding->events, d, binding->stream);
+    drv_result r = stream_binding_begin(binding);
+    if (r != DRV_SUCCESS)
+        return r;
+    if (iv != NULL)
+        r = device->driver->memcpy_dtoh_async(binding->read_back.host, binding->next, GPUAES_BLOCK,
+                                              binding->stream);
+    r = stream_binding_end(binding, r);
     if (r == DRV_SUCCESS)
         r = stream_events_wait(&binding->events, device);
     if (r == DRV_SUCCESS && iv != NULL)
@@ -270,7 +259,7 @@ enum gpuaes_status gpuaes_stream_binding_wait(struct gpuaes_stream_binding *bind
         return GPUAES_FAULT;
     drv_result r = wait_for(binding, iv);
     enum gpuaes_status status =
-        r == DRV_SUCCESS ? GPUAES_OK : stream_binding_failure(binding, "work on a stream", r);
+        r == DRV_SUCCESS ? GPUAES_OK : device_fault_midway(binding->device, "work on a stream", r);
     runtime_leave_device(&guard, binding->device);
     return status;
 }
@@ -293,7 +282,7 @@ void gpuaes_stream_binding_close(struct gpuaes_stream_binding *binding)
             give_memory(binding);
         else { /* its memory may be in use for ever */
             gcm_binding_cleanse(binding);
-            (void)stream_binding_failure(binding, "work on a stream", r);
+            (void)device_fault_midway(binding->device, "work on a stream", r);
         }
         runtime_leave_device(&guard, binding->device);
     }

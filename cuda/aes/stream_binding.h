@@ -31,12 +31,12 @@ struct gpuaes_stream_binding {
 enum gpuaes_status stream_binding_enter(struct gpuaes_stream_binding *binding,
                                         struct runtime_guard *guard);
 
-/* Finds memory that the binding's device reaches by itself. Returns BAD_RANGE for other memory. */
-enum gpuaes_status stream_binding_look(const struct gpuaes_stream_binding *binding, const void *p,
-                                       size_t len, struct memory *memory);
-
-/* Says what a failed call of the driver means; want of memory is a fault here. */
-enum gpuaes_status stream_binding_failure(const struct gpuaes_stream_binding *binding,
-                                          const char *what, drv_result result);
+/*
+ * Begin and end the binding's work on its stream. To begin fails where the stream takes no work.
+ * Only where it has not, the end is called, also where something in between has failed: `result` is
+ * that of it, and of both.
+ */
+drv_result stream_binding_begin(struct gpuaes_stream_binding *binding);
+drv_result stream_binding_end(struct gpuaes_stream_binding *binding, drv_result result);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/aes/aes.h"
 #include "cuda/runtime/runtime.h"
 
 /*
@@ -114,9 +115,8 @@ static int is_bad_kind(const struct gpuaes_message *m, const struct gpuaes_mode 
         return 1;
     if (mode->pairs)
         return m->key_bytes != 32 && m->key_bytes != 64;
-    if (mode->hashes &&
-        (m->iv_bytes == 0 || m->iv_bytes > GPUAES_BATCH_AAD_BYTES || m->tag_bytes > GPUAES_BLOCK ||
-         (m->tag_bytes < 12 && m->tag_bytes != 8 && m->tag_bytes != 4)))
+    if (mode->hashes && (m->iv_bytes == 0 || m->iv_bytes > GPUAES_BATCH_AAD_BYTES ||
+                         !gcm_tag_size_is_valid(m->tag_bytes)))
         return 1;
     return !key_size_is_valid(m->key != NULL ? m->key_bytes : key_size_of(m->schedule->rounds));
 }

@@ -321,8 +321,7 @@ static enum gpuaes_status fail(struct gpuaes_batch *batch, int is_gone)
 
 static enum gpuaes_status fault(struct gpuaes_batch *batch, drv_result r)
 {
-    (void)device_fault(batch->device, "a copy or a kernel",
-                       r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
+    (void)device_fault_midway(batch->device, "a copy or a kernel", r);
     return fail(batch, 0);
 }
 

@@ -239,6 +239,11 @@ enum gpuaes_status device_fault(struct device *device, const char *what, drv_res
     return GPUAES_FAULT;
 }
 
+enum gpuaes_status device_fault_midway(struct device *device, const char *what, drv_result result)
+{
+    return device_fault(device, what, result == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : result);
+}
+
 static void relax(void)
 {
 #if defined(__x86_64__)

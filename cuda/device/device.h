@@ -71,6 +71,9 @@ void device_leave(struct device *device);
  */
 enum gpuaes_status device_fault(struct device *device, const char *what, drv_result result);
 
+/* The same where a part of the work may be queued: short memory is a fault like any other then. */
+enum gpuaes_status device_fault_midway(struct device *device, const char *what, drv_result result);
+
 /* The same in the start: 0 for success, else counted and described. */
 int device_call_failed(struct device_reason *reason, const char *function, drv_result result);
 

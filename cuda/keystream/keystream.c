@@ -79,9 +79,8 @@ static drv_result launch(const struct gpuaes_keystream *k, const struct segment 
     unsigned char iv[GPUAES_BLOCK];
     memcpy(iv, k->iv, sizeof iv);
     aes_add_blocks(iv, span->begin / GPUAES_BLOCK);
-    aes_fill_arguments(&arguments, GPUAES_CTR, &k->key, iv);
-    arguments.out = segment->address;
-    arguments.blocks = (span->end - span->begin) / GPUAES_BLOCK;
+    aes_fill_arguments(&arguments, GPUAES_CTR, &k->key, iv, 0, segment->address,
+                       span->end - span->begin);
     drv_result r = kernels_launch_aes(d, &ring->device->kernels, GPUAES_CTR, k->key.rounds,
                                       &arguments, NULL, ring->stream);
     gpuaes_cleanse(&arguments, sizeof arguments);

@@ -21,12 +21,6 @@ static uint32_t levels_of(uint64_t blocks, unsigned base)
     return levels;
 }
 
-static void set(uint64_t to[2], struct ghash_element e)
-{
-    to[0] = e.low;
-    to[1] = e.high;
-}
-
 size_t kernels_gcm_sums_bytes(const struct kernels *kernels)
 {
     return (size_t)kernels_most_blocks(kernels) * GPUAES_BLOCK;
@@ -47,9 +41,9 @@ static drv_result launch_powers(const struct driver *driver, const struct kernel
 {
     unsigned threads = min_unsigned(GHASH_POWERS, kernels->max_threads);
     struct ghash_powers_arguments a = {.powers = scratch->address, .levels = levels};
-    struct ghash_element base = {key->h[0], key->h[1]};
+    struct ghash_element base = ghash_h(key);
     for (uint32_t level = 0; level < levels; level++) {
-        set(a.base[level], base);
+        ghash_set(a.base[level], base);
         for (int power = 1; power < GHASH_POWERS; power *= 2)
             base = ghash_square(base);
     }
@@ -87,7 +81,7 @@ static void set_sums(struct ghash_sums *to, const struct gpuaes_gcm_key *key, ui
     to->before = before->address;
     to->count = before->count;
     if (before->count != 0)
-        set(to->factor, ghash_power(key, blocks));
+        ghash_set(to->factor, ghash_power(key, blocks));
 }
 
 /* Warps take rows of 32 blocks, or tiles of eight rows, in turn. */
@@ -96,16 +90,16 @@ static void set_plain(struct ghash_arguments *to, const struct gpuaes_gcm_key *k
 {
     uint64_t warps = (uint64_t)shape->grid * (shape->threads / WARP);
     uint64_t distance = warps * (shape->has_tiles ? TILE : WARP);
-    struct ghash_element square = {key->h[0], key->h[1]};
+    struct ghash_element square = ghash_h(key);
     for (int n = 0; n < GHASH_SQUARES; n++) {
-        set(to->squares[n], square);
+        ghash_set(to->squares[n], square);
         square = ghash_square(square);
     }
     if (shape->has_tiles) {
-        set(to->row, ghash_power(key, WARP));
-        set(to->tile, ghash_power(key, distance - (TILE - WARP)));
+        ghash_set(to->row, ghash_power(key, WARP));
+        ghash_set(to->tile, ghash_power(key, distance - (TILE - WARP)));
     } else {
-        set(to->row, ghash_power(key, distance));
+        ghash_set(to->row, ghash_power(key, distance));
     }
     to->levels = levels_of(min_u64(distance, blocks), TABLE_POWERS);
 }

@@ -123,7 +123,7 @@ struct ghash_element ghash_factor(struct ghash_element e)
 
 struct ghash_element ghash_power(const struct gpuaes_gcm_key *key, uint64_t exponent)
 {
-    struct ghash_element base = {key->h[0], key->h[1]};
+    struct ghash_element base = ghash_h(key);
     struct ghash_element power = ghash_factor((struct ghash_element){0, (uint64_t)1 << 63});
     for (int is_one = 1; exponent != 0; exponent >>= 1) {
         if (exponent & 1) {

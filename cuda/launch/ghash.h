@@ -36,6 +36,19 @@ struct ghash_element ghash_square(struct ghash_element factor);
 /* Returns the factor of an element. */
 struct ghash_element ghash_factor(struct ghash_element element);
 
+/* Returns the factor of H. */
+static inline struct ghash_element ghash_h(const struct gpuaes_gcm_key *key)
+{
+    return (struct ghash_element){key->h[0], key->h[1]};
+}
+
+/* Writes an element or a factor as kernels take it. */
+static inline void ghash_set(uint64_t to[2], struct ghash_element e)
+{
+    to[0] = e.low;
+    to[1] = e.high;
+}
+
 /* Returns the factor of H to the power of `exponent`. Time depends on the exponent alone. */
 struct ghash_element ghash_power(const struct gpuaes_gcm_key *key, uint64_t exponent);
 

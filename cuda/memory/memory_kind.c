@@ -79,6 +79,15 @@ enum gpuaes_status memory_look(struct device *entered, const void *p, size_t len
     return GPUAES_OK;
 }
 
+enum gpuaes_status memory_reach(struct device *device, const void *p, size_t len,
+                                struct memory *memory)
+{
+    enum gpuaes_status status = memory_look(device, p, len, memory);
+    int reached = memory->kind == GPUAES_PINNED ||
+                  (memory->kind == GPUAES_DEVICE && (memory->managed || memory->owner == device));
+    return status == GPUAES_OK && !reached ? GPUAES_BAD_RANGE : status;
+}
+
 enum gpuaes_status memory_device(const struct memory *in, const struct memory *out,
                                  struct device *fallback, struct device **device)
 {

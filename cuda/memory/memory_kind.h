@@ -25,6 +25,13 @@ enum gpuaes_status memory_look(struct device *entered, const void *p, size_t len
                                struct memory *memory);
 
 /*
+ * Looks at a range for work on a stream of the application on `device`, which is entered. BAD_RANGE
+ * if the device does not reach it by itself.
+ */
+enum gpuaes_status memory_reach(struct device *device, const void *p, size_t len,
+                                struct memory *memory);
+
+/*
  * The one device that works on both: the owner of either, else `fallback`.
  * BAD_RANGE for FOREIGN memory, BAD_ARGUMENT where they have two owners.
  */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cuda/aes/aes.h"
 #include "cuda/aes/gcm_check.h"
 #include "cuda/launch/message.h"
 #include "cuda/memory/memory_kind.h"
@@ -92,8 +93,7 @@ static int check_gcm(const struct gpuaes_messages *m)
 {
     if (m->iv_bytes == 0 || m->iv_bytes > GPUAES_QUEUE_AAD_BYTES)
         return refuse("iv_bytes is %zu; expected 1 to %d", m->iv_bytes, GPUAES_QUEUE_AAD_BYTES);
-    if (m->tag_bytes > GPUAES_BLOCK ||
-        (m->tag_bytes < 12 && m->tag_bytes != 8 && m->tag_bytes != 4))
+    if (!gcm_tag_size_is_valid(m->tag_bytes))
         return refuse("tag_bytes is %zu; expected 12 to 16, 8 or 4", m->tag_bytes);
     if (m->tag == NULL)
         return refuse("tag is NULL; expected an array");
@@ -171,12 +171,6 @@ static void fill_arguments(struct message_arguments *a, const struct gpuaes_mess
 
 /* ---- Calls --------------------------------------------------------------------------------- */
 
-/* Short memory in mid-work is a fault like any other: some of it may be queued. */
-static enum gpuaes_status fault(struct device *device, drv_result r)
-{
-    return device_fault(device, "queueing messages", r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
-}
-
 static int check_temp(const struct device *device, const struct message_shape *shape,
                       const void *temp, size_t temp_bytes)
 {
@@ -210,7 +204,7 @@ static enum gpuaes_status launch(struct device *device, const struct message_sha
         freed = d->mem_free_async(address, stream);
     if (r == DRV_SUCCESS)
         r = freed;
-    return r == DRV_SUCCESS ? GPUAES_OK : fault(device, r);
+    return r == DRV_SUCCESS ? GPUAES_OK : device_fault_midway(device, "queueing messages", r);
 }
 
 SECRET_FRAME static enum gpuaes_status queue_on(struct device *device,

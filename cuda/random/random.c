@@ -114,30 +114,18 @@ static struct random_arguments arguments_of(const struct gpuaes_random *random, 
 
 /* ---- Queueing ------------------------------------------------------------------------- */
 
-/* Finds memory that the device reaches by itself, as kernels see it. */
-static enum gpuaes_status look(struct device *device, const void *p, size_t bytes, drv_ptr *address)
-{
-    struct memory memory;
-    enum gpuaes_status status = memory_look(device, p, bytes, &memory);
-    if (status != GPUAES_OK)
-        return status;
-    *address = memory.address;
-    int reached = memory.kind == GPUAES_PINNED ||
-                  (memory.kind == GPUAES_DEVICE && (memory.managed || memory.owner == device));
-    return reached ? GPUAES_OK : GPUAES_BAD_RANGE;
-}
-
 static enum gpuaes_status queue(struct device *device, const struct gpuaes_random *random,
                                 const void *out, drv_stream stream)
 {
-    drv_ptr key_at, out_at;
+    struct memory key_memory, out_memory;
     int capturing = DRV_NOT_CAPTURED;
-    enum gpuaes_status status = look(device, random->key, KEY_BYTES, &key_at);
+    enum gpuaes_status status = memory_reach(device, random->key, KEY_BYTES, &key_memory);
     if (status == GPUAES_OK)
-        status = look(device, out, random->count * element_bytes(random), &out_at);
+        status = memory_reach(device, out, random->count * element_bytes(random), &out_memory);
     if (status != GPUAES_OK)
         return status;
-    struct random_arguments arguments = arguments_of(random, key_at, out_at);
+    struct random_arguments arguments =
+        arguments_of(random, key_memory.address, out_memory.address);
     /* Fails for the legacy stream while one that it waits for is captured. */
     drv_result r = device->driver->stream_is_capturing(stream, &capturing);
     if (r == DRV_SUCCESS && capturing != DRV_NOT_CAPTURED)
@@ -146,8 +134,7 @@ static enum gpuaes_status queue(struct device *device, const struct gpuaes_rando
         r = kernels_launch_random(device->driver, &device->kernels, &arguments, stream);
     if (r == DRV_SUCCESS)
         return GPUAES_OK;
-    return device_fault(device, "queueing random numbers",
-                        r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
+    return device_fault_midway(device, "queueing random numbers", r);
 }
 
 enum gpuaes_status gpuaes_random_queue(const struct gpuaes_random *random, void *out, void *stream,

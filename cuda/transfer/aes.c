@@ -110,10 +110,7 @@ static drv_result launch(struct transfer *t, size_t piece, drv_ptr in, drv_ptr o
     unsigned char *next_iv = t->next_iv[piece % t->needs.slots];
     size_t end = piece * t->in_piece + piece_in_bytes(t, piece);
     struct aes_arguments arguments;
-    aes_fill_arguments(&arguments, job->op, job->key, iv);
-    arguments.in = in;
-    arguments.out = out;
-    arguments.blocks = piece_in_bytes(t, piece) / GPUAES_BLOCK;
+    aes_fill_arguments(&arguments, job->op, job->key, iv, in, out, piece_in_bytes(t, piece));
     memmove(next_iv, iv, GPUAES_BLOCK);
     drv_result r = DRV_SUCCESS;
     if (is_chained_on_device(t))

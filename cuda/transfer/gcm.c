@@ -46,10 +46,7 @@ static drv_result launch_blocks(struct transfer *t, size_t piece, drv_ptr in, dr
     struct kernels_sums own = {slot->staging_address + sums_at(t, slot), 0};
     struct aes_arguments arguments;
     drv_result r = DRV_SUCCESS;
-    aes_fill_arguments(&arguments, job->op, job->key, counter);
-    arguments.in = in;
-    arguments.out = out;
-    arguments.blocks = piece_in_bytes(t, piece) / GPUAES_BLOCK;
+    aes_fill_arguments(&arguments, job->op, job->key, counter, in, out, piece_in_bytes(t, piece));
     if (arguments.blocks != 0)
         r = kernels_launch_gcm(t->device->driver, &t->device->kernels, job->op, job->gcm,
                                &arguments, &before, &own, &memory, slot->stream);
@@ -117,13 +114,13 @@ static struct ghash_element power_of(struct transfer *t, size_t bytes)
 SECRET_FRAME static void add_piece(struct transfer *t, size_t piece)
 {
     const struct slot *slot = piece_slot(t, piece);
-    const struct ghash_element h = {t->job->gcm->h[0], t->job->gcm->h[1]};
     if (t->done != 0)
         t->hash = ghash_multiply(t->hash, power_of(t, piece_in_bytes(t, piece)));
     t->hash = ghash_add(
         t->hash, ghash_take(slot->staging + sums_at(t, slot), t->sums[piece % t->needs.slots]));
     if (rest_bytes(t, piece) != 0)
-        t->hash = ghash_multiply(ghash_add(t->hash, ghash_load(slot->staging + rest_at(slot))), h);
+        t->hash = ghash_multiply(ghash_add(t->hash, ghash_load(slot->staging + rest_at(slot))),
+                                 ghash_h(t->job->gcm));
 }
 
 static enum gpuaes_status finished(struct transfer *t, size_t piece)
@@ -144,14 +141,6 @@ static void begin(struct job *job)
 }
 
 /* ---- Calls ----------------------------------------------------------------------- */
-
-/* Bytes until the counter is 0 again: no launch may pass that. */
-static size_t bytes_to_wrap(const unsigned char counter[GPUAES_BLOCK])
-{
-    uint32_t low;
-    memcpy(&low, counter + 12, sizeof low);
-    return (((size_t)1 << 32) - __builtin_bswap32(low)) * GPUAES_BLOCK;
-}
 
 /* `bytes` of a text from `done` on, between two wraps of the counter. */
 static enum gpuaes_status run(const struct gcm_text *text, size_t done, size_t bytes,
@@ -218,7 +207,7 @@ run_all(const struct gcm_text *text, struct gpuaes_gcm_state *state, struct gpua
     enum gpuaes_status status = GPUAES_OK;
     size_t done = 0;
     while (done < text->len && status == GPUAES_OK) {
-        size_t bytes = min_u64(text->len - done, bytes_to_wrap(call.counter));
+        size_t bytes = min_u64(text->len - done, gcm_blocks_to_wrap(call.counter) * GPUAES_BLOCK);
         memcpy(before, call.hash, sizeof before);
         status = run(text, done, bytes, &call, report);
         if (status == GPUAES_NOT_READY && done != 0) /* of which callers make another attempt */

@@ -22,8 +22,7 @@ static int is_bad(const struct gpuaes_gcm_key *key, const struct gpuaes_gcm_mess
     if (m->len > LEN_MOST || (m->len != 0 && (m->in == NULL || m->out == NULL)) ||
         (m->in != m->out && memory_overlap(m->in, m->len, m->out, m->len)))
         return 1;
-    return m->tag == NULL || m->tag_bytes > GPUAES_BLOCK ||
-           (m->tag_bytes < 12 && m->tag_bytes != 8 && m->tag_bytes != 4);
+    return m->tag == NULL || !gcm_tag_size_is_valid(m->tag_bytes);
 }
 
 static void store_lengths(unsigned char block[GPUAES_BLOCK], uint64_t first, uint64_t second)

@@ -224,10 +224,9 @@ static void end(struct transfer *t, drv_result r)
     struct device *device = t->device;
     const int begun = t->submitted != 0;
     int lost = !begun && r == DRV_NOT_READY;
-    /* Short memory in mid-work is a fault like any other. */
     if (r != DRV_SUCCESS)
-        t->status = device_fault(device, begun ? "a copy or a kernel" : "preparing buffers",
-                                 begun && r == DRV_OUT_OF_MEMORY ? DRV_UNKNOWN : r);
+        t->status = begun ? device_fault_midway(device, "a copy or a kernel", r)
+                          : device_fault(device, "preparing buffers", r);
     if (t->status != GPUAES_OK)
         drain(t, &lost);
     int failed = t->status == GPUAES_FAULT || t->status == GPUAES_UNDEFINED;
