@@ -11,7 +11,7 @@ KERNEL_SOURCES = \
 	cuda/kernels/base64/base64_encode.cu \
 	cuda/kernels/aes/cbc_chain.cu \
 	cuda/kernels/aes/gcm/aes_gcm.cu \
-	cuda/kernels/aes/gcm/aes_gcm_hybrid.cu \
+	cuda/kernels/aes/hybrid/aes_gcm_hybrid.cu \
 	cuda/kernels/aes/gcm/gcm_powers.cu \
 	cuda/kernels/aes/gcm/gcm_rest.cu \
 	cuda/kernels/aes/message/message.cu \
@@ -28,7 +28,7 @@ EXTRA_DIST += \
 	cuda/kernels/aes/aes_sbox_circuits.cuh \
 	cuda/kernels/aes/aes_tables.cuh \
 	cuda/kernels/aes/gcm/gcm_hash.cuh \
-	cuda/kernels/aes/gcm/gcm_hybrid_hash.cuh \
+	cuda/kernels/aes/hybrid/gcm_hybrid_hash.cuh \
 	cuda/kernels/aes/gcm/ghash.cuh \
 	cuda/kernels/aes/hybrid/aes_hybrid.cuh \
 	cuda/kernels/aes/hybrid/bitslice.cuh \
@@ -40,7 +40,7 @@ EXTRA_DIST += \
 	cuda/kernels/aes/message/message.cuh \
 	cuda/kernels/aes/message/message_blocks.cuh \
 	cuda/kernels/aes/message/message_counter.cuh \
-	cuda/kernels/aes/message/message_hybrid.cuh \
+	cuda/kernels/aes/hybrid/message_hybrid.cuh \
 	cuda/kernels/aes/message/message_key.cuh \
 	cuda/kernels/aes/message/message_stage.cuh \
 	cuda/kernels/aes/no_hash.cuh \

@@ -4,9 +4,9 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
+#include "cuda/kernels/aes/hybrid/message_hybrid.cuh"
 #include "cuda/kernels/aes/message/message_blocks.cuh"
 #include "cuda/kernels/aes/message/message_counter.cuh"
-#include "cuda/kernels/aes/message/message_hybrid.cuh"
 
 #define MESSAGE_KERNEL(kind, size, threads, rounds, ...)                                           \
     extern "C" __global__ void __launch_bounds__(threads)                                          \

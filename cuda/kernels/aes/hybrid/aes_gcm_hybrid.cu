@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/aes/gcm/gcm_hybrid_hash.cuh"
 #include "cuda/kernels/aes/hybrid/aes_hybrid.cuh"
+#include "cuda/kernels/aes/hybrid/gcm_hybrid_hash.cuh"
 
 #ifdef HAS_HYBRID_KERNELS
 
