@@ -13,6 +13,7 @@
 #include "cuda/kernels/aes/gcm/gcm_rest.cu"
 #include "cuda/kernels/aes/hybrid/aes_gcm_hybrid.cu"
 #include "cuda/kernels/aes/hybrid/aes_hybrid.cu"
+#include "cuda/kernels/aes/hybrid/message_hybrid.cu"
 #include "cuda/kernels/aes/message/message.cu"
 #include "cuda/kernels/aes/message/message_plan.cu"
 #include "cuda/kernels/aes/random/random.cu"

@@ -3,7 +3,6 @@
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 KERNEL_SOURCES = \
-	cuda/kernels/aes/hybrid/aes_hybrid.cu \
 	cuda/kernels/aes/aes_large.cu \
 	cuda/kernels/aes/aes_small.cu \
 	cuda/kernels/aes/aes_two_table.cu \
@@ -11,9 +10,11 @@ KERNEL_SOURCES = \
 	cuda/kernels/base64/base64_encode.cu \
 	cuda/kernels/aes/cbc_chain.cu \
 	cuda/kernels/aes/gcm/aes_gcm.cu \
-	cuda/kernels/aes/hybrid/aes_gcm_hybrid.cu \
 	cuda/kernels/aes/gcm/gcm_powers.cu \
 	cuda/kernels/aes/gcm/gcm_rest.cu \
+	cuda/kernels/aes/hybrid/aes_gcm_hybrid.cu \
+	cuda/kernels/aes/hybrid/aes_hybrid.cu \
+	cuda/kernels/aes/hybrid/message_hybrid.cu \
 	cuda/kernels/aes/message/message.cu \
 	cuda/kernels/aes/message/message_plan.cu \
 	cuda/kernels/aes/random/random.cu \

@@ -146,10 +146,11 @@ struct counter {
     uint64_t high, low;
 };
 
-static __device__ __forceinline__ counter first_counter(const aes_arguments &arguments)
+/* The one that a kernel's arguments have, as loaded from memory. */
+static __device__ __forceinline__ counter first_counter(const uint32_t iv[4])
 {
-    return {static_cast<uint64_t>(swap_bytes(arguments.iv[0])) << 32 | swap_bytes(arguments.iv[1]),
-            static_cast<uint64_t>(swap_bytes(arguments.iv[2])) << 32 | swap_bytes(arguments.iv[3])};
+    return {static_cast<uint64_t>(swap_bytes(iv[0])) << 32 | swap_bytes(iv[1]),
+            static_cast<uint64_t>(swap_bytes(iv[2])) << 32 | swap_bytes(iv[3])};
 }
 
 static __device__ __forceinline__ counter advance(counter c, uint64_t blocks)
@@ -181,7 +182,7 @@ static __device__ __forceinline__ void ctr_hashed(const aes_arguments &a, HASH h
     fill_tables<TABLES>(constant_tables.te);
     uint32_t lane = lane_address();
     while (first < a.blocks) {
-        aes_state s = counter_block(advance(first_counter(a), first + threadIdx.x % LANES));
+        aes_state s = counter_block(advance(first_counter(a.iv), first + threadIdx.x % LANES));
         s = encrypt_block<TABLES, ROUNDS>(lane, s, a) ^ text;
         store_blocks(a.out, a.blocks, first, s);
         hash.add_at(text, s, first + threadIdx.x % LANES, false);
@@ -255,7 +256,7 @@ static __device__ __forceinline__ void ctr_by_tiles_hashed(const aes_arguments &
     fill_tables<TABLES>(constant_tables.te);
     uint32_t lane = lane_address();
     uint32_t skipped = a.iv[3] >> 24; /* counters of tile 0 before ours */
-    counter base = first_counter(a);
+    counter base = first_counter(a.iv);
     base.low -= skipped;
     uint64_t tiles = (a.blocks + skipped + 255) / 256;
     for (uint64_t n = warp_number(); n < tiles; n += warps()) {

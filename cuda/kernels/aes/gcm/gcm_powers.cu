@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/aes/hybrid/gcm_hybrid_hash.cuh"
+#include "cuda/kernels/aes/gcm/gcm_hash.cuh"
 
 extern "C" __global__ void __launch_bounds__(GHASH_POWERS)
     ghash_powers(const __grid_constant__ ghash_powers_arguments g)

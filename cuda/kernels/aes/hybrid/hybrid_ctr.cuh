@@ -34,7 +34,7 @@ struct ctr_layout {
 template <bool ALIGNED> static __device__ __forceinline__ ctr_layout lay_out(const aes_arguments &a)
 {
     ctr_layout layout;
-    counter begin = first_counter(a);
+    counter begin = first_counter(a.iv);
     uint64_t head = (0 - begin.low) % PAGE;
     layout.head = min(a.blocks, ALIGNED || head != 0 ? head : uint64_t{PAGE});
     layout.first = advance(begin, layout.head);
@@ -101,7 +101,7 @@ static __device__ __forceinline__ void ctr_edge(uint32_t lane, const aes_argumen
 {
 #pragma unroll 1
     for (uint64_t first = begin + warp * LANES; first < end; first += warps * LANES) {
-        aes_state s = counter_block(advance(first_counter(a), first + threadIdx.x % LANES));
+        aes_state s = counter_block(advance(first_counter(a.iv), first + threadIdx.x % LANES));
         s = encrypt_block<4, ROUNDS>(lane, s, a);
         aes_state text = {};
         if (a.in != 0)

@@ -4,7 +4,6 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/aes/hybrid/message_hybrid.cuh"
 #include "cuda/kernels/aes/message/message_blocks.cuh"
 #include "cuda/kernels/aes/message/message_counter.cuh"
 
@@ -44,17 +43,4 @@ MESSAGE_KERNELS(large, 4, MESSAGE_LARGE_THREADS, MESSAGE_RAW_THREADS, MESSAGE_SM
 MESSAGE_KERNELS(small, 1, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, 10)
 MESSAGE_KERNELS(small, 1, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, 12)
 MESSAGE_KERNELS(small, 1, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, MESSAGE_SMALL_THREADS, 14)
-#endif
-
-#ifdef HAS_HYBRID_KERNELS
-#define MESSAGE_HYBRID_KERNEL(rounds)                                                              \
-    extern "C" __global__ void __launch_bounds__(MESSAGE_HYBRID_THREADS)                           \
-        message_ctr_hybrid_##rounds(const __grid_constant__ message_hybrid_arguments arguments)    \
-    {                                                                                              \
-        message_hybrid<rounds>(arguments);                                                         \
-    }                                                                                              \
-    KERNEL(message_ctr_hybrid_##rounds)
-MESSAGE_HYBRID_KERNEL(10)
-MESSAGE_HYBRID_KERNEL(12)
-MESSAGE_HYBRID_KERNEL(14)
 #endif

@@ -48,12 +48,6 @@ static __device__ __forceinline__ random_schedule begin_random(const random_argu
     return {words};
 }
 
-static __device__ __forceinline__ counter counter_of(const random_arguments &a)
-{
-    return {static_cast<uint64_t>(swap_bytes(a.counter[0])) << 32 | swap_bytes(a.counter[1]),
-            static_cast<uint64_t>(swap_bytes(a.counter[2])) << 32 | swap_bytes(a.counter[3])};
-}
-
 extern "C" __global__ void __launch_bounds__(256)
     random_small(const __grid_constant__ random_arguments a)
 {
@@ -61,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(256)
     uint32_t lane = lane_address();
 #pragma unroll 1
     for (uint64_t first = warp_number() * LANES; first < a.blocks; first += warps() * LANES) {
-        aes_state s = counter_block(advance(counter_of(a), first + threadIdx.x % LANES));
+        aes_state s = counter_block(advance(first_counter(a.counter), first + threadIdx.x % LANES));
         store_row(a, first, encrypt_block<1, RANDOM_ROUNDS>(lane, s, schedule));
     }
 }
@@ -92,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     random_schedule schedule = begin_random<4>(a);
     uint32_t lane = lane_address();
     uint32_t skipped = a.counter[3] >> 24; /* counters of tile 0 before ours */
-    counter base = counter_of(a);
+    counter base = first_counter(a.counter);
     base.low -= skipped;
     uint64_t tiles = (a.blocks + skipped + 255) / 256;
 #pragma unroll 1
