@@ -230,6 +230,20 @@ static int second_device(const void *argument)
     return emulator_device_launches(1) > 0 && emulator_device_launches(0) == 0 ? 0 : 4;
 }
 
+/* The driver says that the context is broken, not that the stream is of no device. */
+static int unknown_stream(const void *unused)
+{
+    struct gpuaes_stream_binding *queue;
+    drv_stream own;
+    (void)unused;
+    become_an_application(0);
+    if (!starts_with(NULL) || application.stream_create(&own, 1) != 0)
+        return 1;
+    emulator_configure("fault=stream_get_ctx:1");
+    enum gpuaes_status status = gpuaes_stream_binding_open(&queue, own, 0);
+    return status == GPUAES_FAULT && queue == NULL ? 0 : 2;
+}
+
 static int fault(const void *options)
 {
     struct gpuaes_settings settings = {.timeout_ms = timeout_for(options)};
@@ -310,6 +324,7 @@ static void test_processes(void)
     child_ok(no_device, NULL, "no queue without a device");
     child_ok(second_device, &both, "a stream of the second device");
     child_ok(second_device, &first, "which is refused where that is not in use");
+    child_ok(unknown_stream, NULL, "a driver that does not tell whose a stream is");
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
         child_ok(fault, faults[i], "%s is reported", faults[i]);
     child_ok(patience, NULL, "the application's work is not under the limit of ours");
