@@ -123,18 +123,16 @@ launch_hybrid(const struct driver *driver, const struct kernels *kernels,
               const struct aes_arguments *arguments, const struct ghash_sums *sums,
               const struct kernels_scratch *scratch, drv_stream stream)
 {
+    const uint32_t levels = levels_of(arguments->blocks, GHASH_POWERS);
+    drv_result r = launch_powers(driver, kernels, key, levels, scratch, stream);
+    if (r != DRV_SUCCESS)
+        return r;
     struct aes_gcm_hybrid_arguments a = {
-        .hash = {.sums = *sums,
-                 .powers = scratch->address,
-                 .levels = levels_of(arguments->blocks, GHASH_POWERS)}};
+        .hybrid.aes = *arguments,
+        .hash = {.sums = *sums, .powers = scratch->address, .levels = levels}};
     memcpy(a.hash.step, key->steps, sizeof a.hash.step);
-    kernels_fill_hybrid(&a.hybrid, key->schedule.rounds, arguments);
-    drv_result r = launch_powers(driver, kernels, key, a.hash.levels, scratch, stream);
-    if (r == DRV_SUCCESS)
-        r = kernels_launch(driver, shape->function, shape->grid, shape->threads, shape->shared,
-                           stream, &a);
-    gpuaes_cleanse(&a, sizeof a);
-    return r;
+    return kernels_launch_hybrid(driver, shape, key->schedule.rounds, arguments->round_key,
+                                 a.hybrid.planes, &a, sizeof a, stream);
 }
 
 SECRET_FRAME static drv_result launch(const struct driver *driver, const struct kernels *kernels,

@@ -190,29 +190,6 @@ size_t kernels_chain_bytes(uint64_t blocks)
     return SCRATCH_CHAIN + AES_CHAIN_BYTES(min_u64(blocks, CHAINED_BLOCKS));
 }
 
-/* Round keys for bitsliced warps: see arguments.h. */
-static void key_planes(uint32_t planes[32], const uint32_t round_key[4])
-{
-    memset(planes, 0, 32 * sizeof *planes);
-    for (unsigned column = 0; column < 4; column++)
-        for (unsigned bit = 0; bit < 32; bit++)
-            planes[bit] |= (round_key[column] >> bit & 1) * 0xffu << (8 * column);
-}
-
-void kernels_fill_planes(uint32_t planes[][32], unsigned rounds, const uint32_t *round_key)
-{
-    for (unsigned round = 0; round < rounds; round++)
-        key_planes(planes[round], &round_key[4 * round]);
-}
-
-void kernels_fill_hybrid(struct aes_hybrid_arguments *hybrid, unsigned rounds,
-                         const struct aes_arguments *arguments)
-{
-    memset(hybrid, 0, sizeof *hybrid);
-    hybrid->aes = *arguments;
-    kernels_fill_planes(hybrid->planes, rounds, arguments->round_key);
-}
-
 unsigned kernels_most_blocks(const struct kernels *kernels)
 {
     return kernels->multiprocessors * SMALL_BLOCKS;
@@ -282,12 +259,9 @@ static __attribute__((noinline)) drv_result
 launch_hybrid(const struct driver *driver, const struct kernels_shape *shape, unsigned rounds,
               const struct aes_arguments *arguments, drv_stream stream)
 {
-    struct aes_hybrid_arguments hybrid;
-    kernels_fill_hybrid(&hybrid, rounds, arguments);
-    drv_result r = kernels_launch(driver, shape->function, shape->grid, shape->threads,
-                                  shape->shared, stream, &hybrid);
-    gpuaes_cleanse(&hybrid, sizeof hybrid);
-    return r;
+    struct aes_hybrid_arguments hybrid = {.aes = *arguments};
+    return kernels_launch_hybrid(driver, shape, rounds, arguments->round_key, hybrid.planes,
+                                 &hybrid, sizeof hybrid, stream);
 }
 
 drv_result kernels_launch_aes(const struct driver *driver, const struct kernels *kernels,

@@ -119,12 +119,13 @@ int kernels_are_hybrid(const struct kernels *kernels, enum gpuaes_op op, uint64_
 /* Returns the blocks of threads of a launch at most. */
 unsigned kernels_most_blocks(const struct kernels *kernels);
 
-/* Sets the arguments of a hybrid kernel. To be cleansed. */
-void kernels_fill_hybrid(struct aes_hybrid_arguments *hybrid, unsigned rounds,
-                         const struct aes_arguments *arguments);
-
-/* Makes the bit planes of aes_hybrid_arguments of round keys. */
-void kernels_fill_planes(uint32_t planes[][32], unsigned rounds, const uint32_t *round_key);
+/*
+ * Launches a hybrid kernel. `planes` is a part of its arguments and is filled here, from the round
+ * keys. All arguments, `bytes` bytes, are overwritten when they have been used.
+ */
+drv_result kernels_launch_hybrid(const struct driver *driver, const struct kernels_shape *shape,
+                                 unsigned rounds, const uint32_t *round_key, uint32_t planes[][32],
+                                 void *arguments, size_t bytes, drv_stream stream);
 
 /* ---- GCM: gcm.c ---- */
 

@@ -225,28 +225,28 @@ struct message_shape kernels_message_shape(const struct kernels *kernels, enum g
     const uint64_t blocks = ((uint64_t)a->max_bytes + GPUAES_BLOCK - 1) / GPUAES_BLOCK;
     const uint64_t lanes = (uint64_t)kernels->multiprocessors * own->threads;
     const unsigned k = key_size_index(key_size_of(rounds));
-    struct message_shape shape = {.function = own->function[k],
-                                  .rounds = rounds,
-                                  .grid = kernels->multiprocessors,
-                                  .threads = own->threads,
-                                  .shared = table_bytes(own->tables, kind) +
-                                            own->threads / WARP * warp_bytes(kind)};
+    struct message_shape shape = {.kernel = {.function = own->function[k],
+                                             .grid = kernels->multiprocessors,
+                                             .threads = own->threads,
+                                             .shared = table_bytes(own->tables, kind) +
+                                                       own->threads / WARP * warp_bytes(kind)},
+                                  .rounds = rounds};
     if (choose_direct(op, blocks, lanes, own->threads, a)) {
         const unsigned each = (a->count - 1) / kernels->multiprocessors + 1;
         a->per_block = min_unsigned(each, own->threads / a->segments);
-        shape.grid = (a->count - 1) / a->per_block + 1;
+        shape.kernel.grid = (a->count - 1) / a->per_block + 1;
         return shape;
     }
     shape.is_planned = 1;
     a->segment = planned_segment(op, a->count, blocks, lanes);
     shape.temp_bytes = lay_out(op, a->count, blocks, a->segment).bytes;
     if (kind == MESSAGE_KIND_CTR && !raw && kernels->message_ctr_hybrid[k] != NULL &&
-        (kernels->forced == KERNEL_SIZES || kernels->forced == KERNEL_HYBRID)) {
-        shape.is_hybrid = 1;
-        shape.function = kernels->message_ctr_hybrid[k];
-        shape.threads = hybrid_threads(kernels);
-        shape.shared = hybrid_bytes(kernels);
-    }
+        (kernels->forced == KERNEL_SIZES || kernels->forced == KERNEL_HYBRID))
+        shape.kernel = (struct kernels_shape){.function = kernels->message_ctr_hybrid[k],
+                                              .grid = kernels->multiprocessors,
+                                              .threads = hybrid_threads(kernels),
+                                              .shared = hybrid_bytes(kernels),
+                                              .is_hybrid = 1};
     return shape;
 }
 
@@ -270,11 +270,8 @@ static drv_result launch_hybrid(const struct driver *driver, const struct messag
                                 const struct message_arguments *a, drv_stream stream)
 {
     struct message_hybrid_arguments hybrid = {.message = *a};
-    kernels_fill_planes(hybrid.planes, shape->rounds, a->round_key);
-    drv_result r = kernels_launch(driver, shape->function, shape->grid, shape->threads,
-                                  shape->shared, stream, &hybrid);
-    gpuaes_cleanse(&hybrid, sizeof hybrid);
-    return r;
+    return kernels_launch_hybrid(driver, &shape->kernel, shape->rounds, a->round_key, hybrid.planes,
+                                 &hybrid, sizeof hybrid, stream);
 }
 
 drv_result kernels_launch_message(const struct driver *driver, const struct kernels *kernels,
@@ -295,8 +292,9 @@ drv_result kernels_launch_message(const struct driver *driver, const struct kern
     }
     if (r != DRV_SUCCESS)
         return r;
-    if (shape->is_hybrid)
+    const struct kernels_shape *kernel = &shape->kernel;
+    if (kernel->is_hybrid)
         return launch_hybrid(driver, shape, a, stream);
-    return kernels_launch(driver, shape->function, shape->grid, shape->threads, shape->shared,
+    return kernels_launch(driver, kernel->function, kernel->grid, kernel->threads, kernel->shared,
                           stream, a);
 }

@@ -18,16 +18,15 @@ drv_result kernels_load_message(const struct driver *driver, struct kernels *ker
 size_t kernels_message_temp_bytes(enum gpuaes_op op, size_t count, size_t max_bytes);
 
 /*
- * How messages are launched: whether with a plan, the temporary memory that it takes, 0 without,
- * and whether by a hybrid kernel; `function` and the sizes are those of the kernel. Fills
+ * How messages are launched: whether with a plan, and the temporary memory that it takes, 0
+ * without. Fills
  * `segment`, `segments` and `per_block` of the arguments, whose arrays, `count` and `max_bytes` are
  * set.
  */
 struct message_shape {
-    drv_function function;
-    unsigned grid, threads, shared;
+    struct kernels_shape kernel;
     unsigned rounds;
-    int is_planned, is_hybrid;
+    int is_planned;
     size_t temp_bytes;
 };
 struct message_shape kernels_message_shape(const struct kernels *kernels, enum gpuaes_op op,

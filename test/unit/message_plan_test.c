@@ -225,8 +225,8 @@ static void test_long(enum gpuaes_op op, int is_ragged)
     const struct message_shape shape =
         kernels_message_shape(&kernels, op, schedule.rounds, &chosen);
     m->plan.taken = groups;
-    tap_ok(kernels_launch(&application, shape.function, shape.grid, shape.threads, shape.shared,
-                          stream, &a) == DRV_SUCCESS &&
+    tap_ok(kernels_launch(&application, shape.kernel.function, shape.kernel.grid,
+                          shape.kernel.threads, shape.kernel.shared, stream, &a) == DRV_SUCCESS &&
                finish() && is_right(expected),
            "%s: the last of them, and the ends of messages%s, are right", op_names[op],
            is_ragged ? " of other lengths" : "");
