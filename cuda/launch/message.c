@@ -38,7 +38,7 @@ static const char *const kind_names[MESSAGE_KINDS] = {
 static const struct {
     const char *name;
     unsigned tables;
-} sizes[] = {{"large", 4}, {"two_table", 2}, {"small", 1}};
+} sizes[] = {{"large", 4}, {"small", 1}};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
 static unsigned most_threads(unsigned tables, enum message_kind kind, int raw)
