@@ -40,6 +40,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/device/stream_set.c cuda/device/stream_set.h \
 	cuda/random/random.c \
 	cuda/runtime/runtime.c cuda/runtime/runtime.h \
+	cuda/runtime/start.c cuda/runtime/state.h \
 	cuda/memory/memory_kind.c cuda/memory/memory_kind.h \
 	cuda/memory/pinned.c \
 	cuda/process/settings.c cuda/process/settings.h \

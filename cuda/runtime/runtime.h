@@ -2,7 +2,7 @@
  * The runtime: the process's one set of devices, their start, use, idle release and loss.
  *
  * Locks, in the order in which they may be taken: adoption (runtime.c), the
- * runtime's (runtime.c), the stream sets' of a device (stream_set.c); those of the settings
+ * runtime's (state.h), the stream sets' of a device (stream_set.c); those of the settings
  * (settings.c), the helpers (thread_pool.c), the pinned ranges (pinned.c) and the memory pool
  * (memory_pool.c) are leaves: no lock is taken within them. None is held during a call of a
  * callback or a wait for a device. A forked child takes none of them.
