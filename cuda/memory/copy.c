@@ -12,16 +12,17 @@
 /* Through the staging memory of a stream set, in pieces of its size. */
 enum { COPY_PIECE = 256 << 10 };
 
-static drv_result copy_piece(struct device *device, const struct slot *slot, unsigned char *to,
+static drv_result copy_piece(struct device *device, struct stream_set *set, unsigned char *to,
                              enum gpuaes_memory to_kind, const unsigned char *from,
                              enum gpuaes_memory from_kind, size_t len)
 {
     const struct driver *d = device->driver;
+    const struct slot *slot = &set->slots[0];
     drv_result r = DRV_SUCCESS;
     if (from_kind == GPUAES_DEVICE) {
         r = d->memcpy_dtoh_async(slot->staging, memory_address(from), len, slot->stream);
         if (r == DRV_SUCCESS)
-            r = device_wait(device, slot->stream, NULL);
+            r = stream_set_wait(device, set, slot, NULL);
     } else {
         memcpy(slot->staging, from, len);
     }
@@ -32,7 +33,7 @@ static drv_result copy_piece(struct device *device, const struct slot *slot, uns
         return r;
     }
     r = d->memcpy_htod_async(memory_address(to), slot->staging, len, slot->stream);
-    return r == DRV_SUCCESS ? device_wait(device, slot->stream, NULL) : r;
+    return r == DRV_SUCCESS ? stream_set_wait(device, set, slot, NULL) : r;
 }
 
 static enum gpuaes_status copy_through_staging(struct device *device, unsigned char *to,
@@ -44,18 +45,13 @@ static enum gpuaes_status copy_through_staging(struct device *device, unsigned c
     struct stream_set *set = stream_set_take(device, STREAM_SET_CALL, GPUAES_WAIT);
     if (set == NULL)
         return stream_set_refusal(device);
-    struct slot *slot = &set->slots[0];
+    const struct slot *slot = &set->slots[0];
     drv_result r = stream_set_prepare(device, set, &needs);
-    /* After what the application put on the legacy stream. */
     if (r == DRV_SUCCESS)
-        r = device_may_use(device, DRV_STREAM_LEGACY);
-    if (r == DRV_SUCCESS)
-        r = device->driver->event_record(slot->event, DRV_STREAM_LEGACY);
-    if (r == DRV_SUCCESS)
-        r = device_wait_for_application(device, slot->event);
+        r = stream_set_follow(device, set, needs.slots);
     for (size_t at = 0; at < len && r == DRV_SUCCESS; at += COPY_PIECE) {
         size_t n = min_u64(len - at, COPY_PIECE);
-        r = copy_piece(device, slot, to + at, to_kind, from + at, from_kind, n);
+        r = copy_piece(device, set, to + at, to_kind, from + at, from_kind, n);
     }
     enum gpuaes_status status = GPUAES_OK;
     if (r != DRV_SUCCESS)
