@@ -89,13 +89,24 @@ static drv_result load_aes(const struct driver *driver, struct kernels *kernels,
                 if (r != DRV_SUCCESS)
                     return r;
             }
-    drv_result r = driver->module_get_function(&kernels->cbc_chain, kernels->module, "cbc_chain");
-    if (r != DRV_SUCCESS)
-        return r;
-    r = driver->module_get_function(&kernels->ghash_powers, kernels->module, "ghash_powers");
-    return r == DRV_SUCCESS
-               ? driver->module_get_function(&kernels->gcm_rest, kernels->module, "gcm_rest")
-               : r;
+    return DRV_SUCCESS;
+}
+
+/* Those that every image has, and that take no more shared memory than any block may have. */
+static drv_result load_others(const struct driver *driver, struct kernels *kernels)
+{
+    const struct {
+        const char *name;
+        drv_function *to;
+    } others[] = {
+        {"cbc_chain", &kernels->cbc_chain},         {"ghash_powers", &kernels->ghash_powers},
+        {"gcm_rest", &kernels->gcm_rest},           {"message_plan", &kernels->message_plan},
+        {"message_chain", &kernels->message_chain}, {"base64_encode", &kernels->base64_encode},
+        {"base64_decode", &kernels->base64_decode}};
+    drv_result r = DRV_SUCCESS;
+    for (size_t i = 0; i < sizeof others / sizeof others[0] && r == DRV_SUCCESS; i++)
+        r = driver->module_get_function(others[i].to, kernels->module, others[i].name);
+    return r;
 }
 
 static drv_result load_all(const struct driver *driver, drv_device device, struct kernels *kernels)
@@ -113,11 +124,9 @@ static drv_result load_all(const struct driver *driver, drv_device device, struc
     kernels->max_threads = (unsigned)threads;
     if ((r = load_aes(driver, kernels, shared)) != DRV_SUCCESS ||
         (r = kernels_load_message(driver, kernels, shared)) != DRV_SUCCESS ||
-        (r = kernels_load_random(driver, kernels, shared)) != DRV_SUCCESS ||
-        (r = driver->module_get_function(&kernels->base64_encode, kernels->module,
-                                         "base64_encode")) != DRV_SUCCESS)
+        (r = kernels_load_random(driver, kernels, shared)) != DRV_SUCCESS)
         return r;
-    return driver->module_get_function(&kernels->base64_decode, kernels->module, "base64_decode");
+    return load_others(driver, kernels);
 }
 
 static enum kernel_size forced_size(void)

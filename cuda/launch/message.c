@@ -117,13 +117,7 @@ drv_result kernels_load_message(const struct driver *driver, struct kernels *ker
             r = load_kind(driver, kernels, size, (enum message_kind)(i / 2), i % 2,
                           (unsigned)shared);
     }
-    if (r == DRV_SUCCESS)
-        r = load_hybrid(driver, kernels, (unsigned)shared);
-    if (r == DRV_SUCCESS)
-        r = driver->module_get_function(&kernels->message_plan, kernels->module, "message_plan");
-    if (r != DRV_SUCCESS)
-        return r;
-    return driver->module_get_function(&kernels->message_chain, kernels->module, "message_chain");
+    return r == DRV_SUCCESS ? load_hybrid(driver, kernels, (unsigned)shared) : r;
 }
 
 static enum message_kind kind_of(const struct gpuaes_mode *mode)
