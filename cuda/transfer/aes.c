@@ -135,8 +135,7 @@ static enum gpuaes_status finished(struct transfer *t, size_t piece)
     return GPUAES_OK;
 }
 
-/* The IV of each transfer. */
-static void begin(struct job *job)
+void job_begin_aes(struct job *job)
 {
     const struct gpuaes_mode *mode = gpuaes_modes[job->op];
     for (unsigned i = 0; i < job->transfers; i++) {
@@ -153,7 +152,7 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
                               unsigned char iv[GPUAES_BLOCK], const void *in, void *out, size_t len,
                               unsigned flags, struct gpuaes_report *report)
 {
-    static const struct transform aes = {begin, extra, scratch, launch, finished};
+    static const struct transform aes = {job_begin_aes, extra, scratch, launch, finished};
     const struct gpuaes_mode *mode = mode_taken(op, TAKEN_BY_AES);
     if (report != NULL)
         job_report_nothing(report, len, mode != NULL && mode->takes_iv ? iv : NULL);

@@ -131,22 +131,13 @@ static enum gpuaes_status finished(struct transfer *t, size_t piece)
     return GPUAES_OK;
 }
 
-static void begin(struct job *job)
-{
-    for (unsigned i = 0; i < job->transfers; i++) {
-        struct transfer *t = &job->transfer[i];
-        memcpy(t->iv, job->iv, GPUAES_BLOCK);
-        gpuaes_modes[job->op]->advance(t->iv, t->at / GPUAES_BLOCK, NULL);
-    }
-}
-
 /* ---- Calls ----------------------------------------------------------------------- */
 
 /* `bytes` of a text from `done` on, between two wraps of the counter. */
 static enum gpuaes_status run(const struct gcm_text *text, size_t done, size_t bytes,
                               struct gpuaes_gcm_state *state, struct gpuaes_report *report)
 {
-    static const struct transform gcm = {begin, extra, scratch, launch, finished};
+    static const struct transform gcm = {job_begin_aes, extra, scratch, launch, finished};
     struct job job = {.transform = &gcm,
                       .in = text->in + done,
                       .out = text->out + done,

@@ -112,6 +112,9 @@ void job_report_nothing(struct gpuaes_report *report, size_t len, const unsigned
  */
 enum gpuaes_status job_run(struct job *job, struct gpuaes_report *report);
 
+/* `begin` of a transform of AES: sets the IV of each transfer. */
+void job_begin_aes(struct job *job);
+
 /* Returns 1 if either side is device memory: then one device can do it, and no other. */
 int job_is_on_device(const struct job *job);
 
