@@ -123,11 +123,6 @@ static int check_arrays(const struct gpuaes_messages *m)
 
 /* ---- Arguments --------------------------------------------------------------------------- */
 
-static drv_ptr array(const void *elements)
-{
-    return memory_address(elements);
-}
-
 static unsigned rounds_of(const struct gpuaes_messages *m)
 {
     if (m->key != NULL)
@@ -139,17 +134,17 @@ static void fill_arguments(struct message_arguments *a, const struct gpuaes_mess
 {
     const struct gpuaes_mode *mode = gpuaes_modes[m->op];
     *a = (struct message_arguments){
-        .in = array(m->in),
-        .out = array(m->out),
-        .bytes = array(m->bytes),
-        .iv = mode->takes_iv ? array(m->iv) : 0,
-        .aad = mode->hashes ? array(m->aad) : 0,
-        .aad_bytes = mode->hashes ? array(m->aad_bytes) : 0,
-        .tag = mode->hashes ? array(m->tag) : 0,
-        .status = array(m->status),
-        .keys = array(m->keys),
-        .key_table = array(m->key_table),
-        .key_index = array(m->key_index),
+        .in = memory_address(m->in),
+        .out = memory_address(m->out),
+        .bytes = memory_address(m->bytes),
+        .iv = mode->takes_iv ? memory_address(m->iv) : 0,
+        .aad = mode->hashes ? memory_address(m->aad) : 0,
+        .aad_bytes = mode->hashes ? memory_address(m->aad_bytes) : 0,
+        .tag = mode->hashes ? memory_address(m->tag) : 0,
+        .status = memory_address(m->status),
+        .keys = memory_address(m->keys),
+        .key_table = memory_address(m->key_table),
+        .key_index = memory_address(m->key_index),
         .count = (uint32_t)m->count,
         .key_count = (uint32_t)m->key_count,
         .max_bytes = (uint32_t)m->max_bytes,
