@@ -29,6 +29,7 @@ my %right = (
     'tool/common/turns.h' => '#include <stddef.h>',
     'tool/commands/enc.c' => "#include \"provider/common/settings.h\"\n#include \"tool/common/turns.h\"",
     'test/tap.h' => '#include "base/clock.h"',
+    'test/emulator/hooks.h' => '#include "cuda/driver/driver.h"',
     'test/fuzz/fuzz.c' => '#include "cuda/driver/driver.h"',
     'bench/measure.h' => "#include \"tool/common/turns.h\"\n#include \"test/tap.h\"",
 );
@@ -60,7 +61,11 @@ my @made_up = (
     ['cuda/device/device.c', '"cuda/runtime/runtime.h"', qr{cuda/device/ may include .* besides its own headers}],
     ['cuda/kernels/common/arguments.h', '"cuda/driver/driver.h"', qr{cuda/kernels/ may include nothing besides}],
     ['base/clock.h', '"cuda/gpuaes.h"', qr{base/ may include nothing besides its own headers}],
-    ['test/fuzz/fuzz.c', '"bench/measure.h"', qr{test/ may include base, cuda, provider, tool besides}],
+    ['test/fuzz/fuzz.c', '"bench/measure.h"', qr{test/ may include base, cuda, provider, tool, test/emulator besides}],
+    # The emulator is no part of the product.
+    [$update, '"test/emulator/hooks.h"', qr{provider/ciphers/aes/ may include .* besides its own headers}],
+    ['cuda/device/device.c', '"test/emulator/hooks.h"', qr{cuda/device/ may include .* besides its own headers}],
+    ['test/emulator/hooks.h', '"test/tap.h"', qr{test/emulator/ may include cuda/driver besides}],
     # Libraries.
     [$update, '<cuda.h>', qr{provider/ciphers/aes/ includes no header of CUDA}],
     [$update, '<driver_types.h>', qr{provider/ciphers/aes/ includes no header of CUDA}],

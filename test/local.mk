@@ -5,6 +5,7 @@
 # ---- Lists -----------------------------------------------------------------
 #
 #   support/   what tests share, and tests of that
+#   emulator/  the driver's functions on the CPU; its own local.mk
 #   unit/      parts by themselves: kernels, models, the emulator
 #   evp/       the provider through EVP
 #   api/       libgpuaes
@@ -190,7 +191,7 @@ test_emulated_gpuaes_la_LDFLAGS = $(AM_LDFLAGS) $(GPUAES_SHARED_LDFLAGS) -rpath 
 	-module -avoid-version -shared -Wl,--version-script=$(srcdir)/test/support/emulated.map
 EXTRA_test_emulated_gpuaes_la_DEPENDENCIES = test/support/emulated.map
 test_emulated_gpuaes_la_LIBADD = provider/libprovider_core.la cuda/libgpuaes_core.la \
-	cuda/emulator/libemulator.la $(provider_libs)
+	test/emulator/libemulator.la $(provider_libs)
 
 all-local: test/emulated/gpuaes.so $(faulty_driver)
 test/emulated/gpuaes.so: test/emulated/gpuaes.la
@@ -260,7 +261,7 @@ $(test_programs): private LDADD = $(test_libs) $(LIBCRYPTO_LIBS) $(SYSTEM_LIBS)
 $(two_libcryptos_tests): private LDADD = $(test_libs) $(STATIC_LIBCRYPTO_LIBS) $(SYSTEM_LIBS)
 # The kernels as objects: nothing refers to them, so a program would not get them
 # out of the archive.
-emulator_libs = $(KERNEL_SOURCES:.cu=.lo) cuda/emulator/libemulator.la
+emulator_libs = $(KERNEL_SOURCES:.cu=.lo) test/emulator/libemulator.la
 $(emulator_tests): $(emulator_libs)
 $(emulator_tests): private LDADD = $(test_libs) $(emulator_libs) $(LIBCRYPTO_LIBS) $(SYSTEM_LIBS)
 $(emulator_tests): private CCLD = $(CXX)

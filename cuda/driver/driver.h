@@ -3,7 +3,7 @@
  *
  * Host code never links libcuda: it calls through a `struct driver`, which is
  * filled either from libcuda.so.1 (libcuda.c) or from the emulator
- * (emulator/driver_emulator.cc). The types repeat those of the toolkit's
+ * (test/emulator/driver_emulator.cc). The types repeat those of the toolkit's
  * cuda.h, so that everything but the kernels also builds without a toolkit;
  * where there is one, abi_check.c compares the two at compile time.
  *

@@ -27,7 +27,7 @@ int application_emulated(void);
 int application_real(void);
 
 /*
- * A hook of cuda/emulator/hooks.h, which a test's driver has as well (faulty_driver.c);
+ * A hook of test/emulator/hooks.h, which a test's driver has as well (faulty_driver.c);
  * NULL where the driver is another.
  */
 void *application_hook(const char *name);

@@ -3,7 +3,7 @@
  * faults can run on a card with a module that knows nothing of them: found first by
  * LD_LIBRARY_PATH, it forwards each function that libgpuaes calls.
  *
- * It has two of the emulator's hooks, with the same meaning (cuda/emulator/hooks.h):
+ * It has two of the emulator's hooks, with the same meaning (test/emulator/hooks.h):
  * emulator_configure(), with fault=, lost= and hang= alone, and emulator_calls(). Queued
  * work goes on behind a failure; with hang=N nothing seems to end that is queued from the Nth
  * launch on.

@@ -14,8 +14,8 @@
 
 #include "base/key_size.h"
 #include "cuda/driver/driver.h"
-#include "cuda/emulator/hooks.h"
 #include "cuda/gpuaes.h"
+#include "test/emulator/hooks.h"
 #include "test/support/tap.h"
 
 /* Kernels take a hundred times as long: only what has threads of its own is done. */

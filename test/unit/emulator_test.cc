@@ -4,7 +4,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "cuda/driver/driver.h"
-#include "cuda/emulator/hooks.h"
+#include "test/emulator/hooks.h"
 #include "test/unit/emulator_kernels.h"
 
 #include <cerrno>

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/emulator/emulator.h"
-#include "cuda/emulator/hooks.h"
+#include "test/emulator/emulator.h"
+#include "test/emulator/hooks.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -3,32 +3,32 @@
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 if HAVE_CXX
-noinst_LTLIBRARIES += cuda/emulator/libemulator.la
-cuda_emulator_libemulator_la_SOURCES = \
-	cuda/emulator/captures.cc \
-	cuda/emulator/carryless.h \
-	cuda/emulator/contexts.cc \
-	cuda/emulator/copies.cc \
-	cuda/emulator/device.h \
-	cuda/emulator/driver_emulator.cc \
-	cuda/emulator/emulator.h \
-	cuda/emulator/fiber.cc cuda/emulator/fiber.h \
-	cuda/emulator/grid.cc cuda/emulator/grid.h \
-	cuda/emulator/hooks.h \
-	cuda/emulator/integers.h \
-	cuda/emulator/memory.cc \
-	cuda/emulator/modules.cc \
-	cuda/emulator/options.cc \
-	cuda/emulator/reals.h \
-	cuda/emulator/sanitizers.h \
-	cuda/emulator/streams.cc \
+noinst_LTLIBRARIES += test/emulator/libemulator.la
+test_emulator_libemulator_la_SOURCES = \
+	test/emulator/captures.cc \
+	test/emulator/carryless.h \
+	test/emulator/contexts.cc \
+	test/emulator/copies.cc \
+	test/emulator/device.h \
+	test/emulator/driver_emulator.cc \
+	test/emulator/emulator.h \
+	test/emulator/fiber.cc test/emulator/fiber.h \
+	test/emulator/grid.cc test/emulator/grid.h \
+	test/emulator/hooks.h \
+	test/emulator/integers.h \
+	test/emulator/memory.cc \
+	test/emulator/modules.cc \
+	test/emulator/options.cc \
+	test/emulator/reals.h \
+	test/emulator/sanitizers.h \
+	test/emulator/streams.cc \
 	$(KERNEL_SOURCES)
 endif
 
 # Kernels for the emulator: device code, by the host's compiler. With lines for a debugger and no
 # variables: to follow these through unrolled rounds takes it a third of its time.
 SUFFIXES = .cu
-compile_emulated = $(CXX) -x c++ -include $(srcdir)/cuda/emulator/device.h \
+compile_emulated = $(CXX) -x c++ -include $(srcdir)/test/emulator/device.h \
 	$(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) -Wno-unknown-pragmas $(CXXFLAGS) -g1
 .cu.lo:
 	$(AM_V_CXX)$(LIBTOOL) $(AM_V_lt) --tag=CXX $(AM_LIBTOOLFLAGS) $(LIBTOOLFLAGS) \

@@ -11,10 +11,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/emulator/grid.h"
+#include "test/emulator/grid.h"
 
-#include "cuda/emulator/fiber.h"
-#include "cuda/emulator/sanitizers.h"
+#include "test/emulator/fiber.h"
+#include "test/emulator/sanitizers.h"
 
 #include <algorithm>
 #include <cstdio>

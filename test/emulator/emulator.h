@@ -11,7 +11,7 @@
 #define GPUAES_EMULATOR_EMULATOR_H
 
 #include "cuda/driver/driver.h"
-#include "cuda/emulator/grid.h"
+#include "test/emulator/grid.h"
 
 #include <atomic>
 #include <condition_variable>

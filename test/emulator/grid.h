@@ -6,7 +6,7 @@
 #ifndef GPUAES_EMULATOR_GRID_H
 #define GPUAES_EMULATOR_GRID_H
 
-#include "cuda/emulator/device.h"
+#include "test/emulator/device.h"
 
 namespace emulator
 {

@@ -6,9 +6,9 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/emulator/emulator.h"
-#include "cuda/emulator/hooks.h"
-#include "cuda/emulator/sanitizers.h"
+#include "test/emulator/emulator.h"
+#include "test/emulator/hooks.h"
+#include "test/emulator/sanitizers.h"
 
 #include <cinttypes>
 #include <cstdio>

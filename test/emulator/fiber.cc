@@ -3,9 +3,9 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/emulator/fiber.h"
+#include "test/emulator/fiber.h"
 
-#include "cuda/emulator/sanitizers.h"
+#include "test/emulator/sanitizers.h"
 
 #include <cstdio>
 #include <cstdlib>

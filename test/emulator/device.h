@@ -295,8 +295,8 @@ template <class T> void __stwt(T *p, T value)
     *p = value;
 }
 
-#include "cuda/emulator/carryless.h"
-#include "cuda/emulator/integers.h"
-#include "cuda/emulator/reals.h"
+#include "test/emulator/carryless.h"
+#include "test/emulator/integers.h"
+#include "test/emulator/reals.h"
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/emulator/emulator.h"
+#include "test/emulator/emulator.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -138,7 +138,7 @@ static void parse_item(options &parsed, const std::string &item)
     } else if (key == "fork" && (value == "shared" || value == "absent"))
         parsed.absent_after_fork = value == "absent";
     else
-        reject(item, "a key and value of cuda/emulator/hooks.h");
+        reject(item, "a key and value of test/emulator/hooks.h");
 }
 
 options parse_options(const char *text)

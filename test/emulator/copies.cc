@@ -4,7 +4,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/emulator/emulator.h"
+#include "test/emulator/emulator.h"
 
 #include <cstring>
 #include <time.h>
