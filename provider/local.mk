@@ -12,7 +12,6 @@ provider_libprovider_core_la_SOURCES = \
 	provider/ciphers/aes/message.c provider/ciphers/aes/message.h \
 	provider/ciphers/aes/mode.c provider/ciphers/aes/mode.h \
 	provider/ciphers/aes/parameters.c provider/ciphers/aes/parameters.h \
-	provider/ciphers/aes/pipeline.c provider/ciphers/aes/pipeline.h \
 	provider/ciphers/aes/read_ahead.c provider/ciphers/aes/read_ahead.h \
 	provider/ciphers/aes/segments.c provider/ciphers/aes/segments.h \
 	provider/ciphers/aes/update.c provider/ciphers/aes/update.h \

@@ -42,7 +42,6 @@ evp_tests = \
 	test/evp/frees_test \
 	test/evp/gcm_known_answer_test \
 	test/evp/gcm_test \
-	test/evp/pipeline_test \
 	test/evp/properties_test \
 	test/evp/read_ahead_test \
 	test/evp/skey_test \
@@ -245,7 +244,6 @@ test_support_libtest_la_SOURCES = \
 	test/support/library.c test/support/library.h \
 	test/support/memory_search.c test/support/memory_search.h \
 	test/support/mixes.c test/support/mixes.h \
-	test/support/pipes.c test/support/pipes.h \
 	test/support/providers.c test/support/providers.h \
 	test/support/read_ahead_streams.c test/support/read_ahead_streams.h \
 	test/support/sealed.c test/support/sealed.h \

@@ -26,7 +26,6 @@
     E(OUT_OF_MEMORY, 10, "out of memory")                                                          \
     E(NOT_INITIALISED, 11, "not initialised")                                                      \
     E(DEVICE_MEMORY, 13, "device memory cannot be used here")                                      \
-    E(BAD_PIPES, 14, "wrong number of pipes")                                                      \
     E(CAPTURED, 15, "a CUDA graph is being captured")                                              \
     E(READ_FAILED, 16, "reading the text failed")                                                  \
     E(OUT_OF_ORDER, 17, "calls out of order")                                                      \

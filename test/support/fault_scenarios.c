@@ -377,29 +377,6 @@ static int is_message_right(int i)
     return memcmp(the_update.out + i * MESSAGE, the_update.expected, MESSAGE) == 0;
 }
 
-/* A pipeline by the module's own functions, which any libcrypto can look up. */
-static enum verdict run_pipeline(const struct scenario *s)
-{
-    struct pipes p;
-    const unsigned char *in[MESSAGES], *iv[MESSAGES];
-    unsigned char *out[MESSAGES];
-    size_t written[MESSAGES], room[MESSAGES], bytes[MESSAGES];
-    int right = pipes_open(&p, &test_providers, s->cipher, 0);
-    for (int i = 0; i < MESSAGES; i++) {
-        iv[i] = fault_iv;
-        in[i] = the_update.in;
-        out[i] = the_update.out + i * MESSAGE;
-        bytes[i] = room[i] = MESSAGE;
-    }
-    right = right && pipes_init(&p, s->encrypt, fault_key, 16, MESSAGES, iv, BLOCK) &&
-            pipes_set_padding(&p, 0) && pipes_update(&p, out, written, room, in, bytes);
-    for (int i = 0; right && i < MESSAGES; i++)
-        right = written[i] == MESSAGE && is_message_right(i);
-    pipes_close(&p);
-    given += (uint64_t)MESSAGES * MESSAGE;
-    return right ? GOOD : WRONG;
-}
-
 /* A batch of the C interface; a refusal must say so. */
 static enum verdict run_batch(const struct scenario *s)
 {
@@ -503,8 +480,6 @@ const struct scenario scenarios[SCENARIOS] = {
      .encrypt = 1, .bytes = 300000},
     {"Base64 decoding", .prepare = prepare_base64, .run = run_base64, .cipher = "BASE64",
      .encrypt = 0, .bytes = 300000},
-    {"a pipeline", .prepare = prepare_messages, .run = run_pipeline, .cipher = "AES-128-CTR",
-     .encrypt = 1},
     {"a batch", .prepare = prepare_messages, .run = run_batch, .refusal = ON_DEVICE,
      .cipher = "AES-128-CBC", .encrypt = 1},
     {"an ASYNC job with large updates", .prepare = prepare_job, .run = run_job,

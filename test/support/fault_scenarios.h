@@ -12,7 +12,7 @@
 #include "cuda/gpuaes.h"
 #include "test/support/application.h"
 #include "test/support/jobs.h"
-#include "test/support/pipes.h"
+#include "test/support/providers.h"
 #include "test/support/read_ahead_streams.h"
 
 enum verdict { GOOD, REFUSED, WRONG };

@@ -1,5 +1,5 @@
 /*
- * The state of one AES message, or of one pipe.
+ * The state of one AES message.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -58,7 +58,6 @@ struct aes_context {
     struct aes_state state;
     struct aes_read_ahead ahead;
     struct aes_stream stream;
-    struct aes_pipeline *pipeline; /* NULL: it is for one message; see pipeline.h */
 };
 
 struct aes_context *aes_context_new(struct provider *provider, const struct aes_cipher *cipher);

@@ -10,7 +10,6 @@
 
 #include "provider/ciphers/aes/device_memory.h"
 #include "provider/ciphers/aes/parameters.h"
-#include "provider/ciphers/aes/pipeline.h"
 #include "provider/ciphers/aes/update.h"
 #include "provider/policy/policy.h"
 
@@ -35,7 +34,6 @@ struct aes_context *aes_message_copy(const struct aes_context *c)
     struct aes_context *copy = aes_context_copy(c);
     if (copy == NULL)
         return NULL;
-    copy->pipeline = NULL;
     int ok = aes_read_ahead_copy(copy, c);
     ok = aes_stream_copy(copy, c) && ok;
     aes_update_thresholds(copy);
@@ -81,8 +79,6 @@ int aes_message_init(struct aes_context *c, int encrypting, const unsigned char 
 int aes_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
 {
     struct aes_context *c = context;
-    if (!aes_pipeline_check(c))
-        return 0;
     int ok = aes_read_ahead_end(c);
     c->state.finished = 1;
     aes_update_thresholds(c);

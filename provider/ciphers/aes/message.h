@@ -1,6 +1,5 @@
 /*
- * One message from initialisation to end: what concerns all parts of its context. Dispatch
- * functions and pipes are made of these.
+ * One message from initialisation to end: what concerns all parts of its context.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +10,6 @@
 
 struct aes_context *aes_message_new(struct provider *provider, const struct aes_cipher *cipher);
 
-/* A copy without the pipes. */
 struct aes_context *aes_message_copy(const struct aes_context *original);
 
 /* As OSSL_FUNC_cipher_encrypt_init() or, without `encrypting`, OSSL_FUNC_cipher_decrypt_init(). */
@@ -21,7 +19,6 @@ int aes_message_init(struct aes_context *context, int encrypting, const unsigned
 
 OSSL_FUNC_cipher_final_fn aes_final;
 
-/* Frees a context that has no pipes. */
 void aes_message_free(struct aes_context *context);
 
 #endif

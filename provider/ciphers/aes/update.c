@@ -6,7 +6,6 @@
 #include "provider/ciphers/aes/update.h"
 
 #include "provider/ciphers/aes/device_memory.h"
-#include "provider/ciphers/aes/pipeline.h"
 #include "provider/ciphers/aes/segments.h"
 #include "provider/policy/calibration.h"
 
@@ -29,8 +28,7 @@ void aes_update_thresholds(struct aes_context *c)
 {
     (void)aes_add_to_totals(c, 0);
     /* Every pointer must be looked at, or every call refused. */
-    if (c->state.device_memory || c->stream.lost || c->hot.keystream != NULL ||
-        c->pipeline != NULL) {
+    if (c->state.device_memory || c->stream.lost || c->hot.keystream != NULL) {
         c->hot.small = 0;
         c->hot.armed = c->hot.countdown = -1;
         return;
@@ -118,8 +116,6 @@ static void count_small_updates(const struct aes_context *c, size_t in_bytes, ui
 static int count(struct aes_context *c, const struct request *r, uint64_t *bytes)
 {
     aes_count_own(c, r->in_bytes);
-    if (!aes_pipeline_check(c))
-        return REFUSED;
     *bytes = aes_add_to_totals(c, r->in_bytes);
     count_small_updates(c, r->in_bytes, *bytes);
     aes_update_thresholds(c);
