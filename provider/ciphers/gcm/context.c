@@ -14,9 +14,10 @@
 
 struct gcm_context *gcm_context_new(struct provider *provider, const struct gcm_cipher *cipher)
 {
-    struct gcm_context *c = OPENSSL_zalloc(sizeof *c);
+    struct gcm_context *c = OPENSSL_malloc(sizeof *c);
     if (c == NULL)
         return NULL;
+    memset(c, 0, offsetof(struct gcm_context, aad));
     c->cpu = cipher->cpu.newctx(provider->cpu.context);
     if (c->cpu == NULL) {
         OPENSSL_free(c);
@@ -38,7 +39,9 @@ static void forget_key(struct gcm_context *c)
     OPENSSL_cleanse(c->key, sizeof c->key);
     if (c->ctr != NULL)
         c->cipher->ctr.freectx(c->ctr);
-    c->ctr = NULL;
+    if (c->hash != NULL)
+        c->cipher->cpu.freectx(c->hash);
+    c->ctr = c->hash = NULL;
     c->expanded = c->has_key = 0;
 }
 
@@ -61,7 +64,7 @@ struct gcm_context *gcm_context_copy(struct gcm_context *c)
     struct gcm_context *copy = gcm_stream_sync(c) ? OPENSSL_memdup(c, sizeof *c) : NULL;
     if (copy == NULL)
         return NULL;
-    copy->ctr = NULL;
+    copy->ctr = copy->hash = NULL;
     copy->stream.binding = NULL;
     copy->cpu = c->cipher->cpu.dupctx(c->cpu);
     if (copy->cpu == NULL) {

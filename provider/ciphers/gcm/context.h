@@ -4,7 +4,8 @@
  * The default provider's hash can be neither read nor set, so a message belongs to one side from
  * its first text on. The CPU's: everything is the default provider's. The device's, called ours:
  * this context holds the hash and the counter, and small updates of it are the CPU's still; see
- * ours.h. Additional data goes to the default provider's context in both cases.
+ * ours.h. Additional data goes to the default provider's context in both cases. It is kept as well,
+ * up to GCM_AAD_MOST bytes: a message that has more is the CPU's.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -13,6 +14,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "cuda/gpuaes.h"
 #include "provider/ciphers/gcm/cipher.h"
@@ -27,6 +29,9 @@ enum gcm_side {
     GCM_DONE = 3 /* ours: it failed, or the default provider's context has its tag */
 };
 
+/* Bytes of additional data that are kept of a message. */
+enum { GCM_AAD_MOST = 4096 };
+
 /* The parameter cuda-stream. */
 struct gcm_stream {
     struct gpuaes_stream_binding *binding; /* NULL: no stream is named */
@@ -35,13 +40,12 @@ struct gcm_stream {
 
 /* A message of ours. */
 struct gcm_ours {
-    struct gpuaes_gcm_state state; /* at the last block boundary; its hash is of the text alone */
+    struct gpuaes_gcm_state state; /* at the last block boundary */
     uint64_t text_bytes;
-    unsigned char stream[GPUAES_BLOCK];   /* of the block that is not whole yet, the keystream, */
-    unsigned char block[GPUAES_BLOCK];    /* and the ciphertext */
-    unsigned char mask[GPUAES_BLOCK];     /* the encrypted first counter block */
-    unsigned char aad_hash[GPUAES_BLOCK]; /* of the additional data, times H */
-    int is_queued;                        /* the stream's binding has the hash of some of it */
+    unsigned char stream[GPUAES_BLOCK]; /* of the block that is not whole yet, the keystream, */
+    unsigned char block[GPUAES_BLOCK];  /* and the ciphertext */
+    unsigned char mask[GPUAES_BLOCK];   /* the encrypted first counter block */
+    int is_queued;                      /* the stream's binding has the hash of some of it */
     int is_torn; /* a device may have written text that the state does not have */
 };
 
@@ -49,14 +53,13 @@ struct gcm_context {
     /* What every small message needs. */
     void *cpu; /* the default provider's context */
     const struct gcm_cipher *cipher;
-    size_t small;                /* text of fewer bytes is the CPU's, and makes the message so */
-    size_t floor;                /* what `small` is for a message that is not begun yet */
-    uint64_t aad_bytes;          /* of this message */
-    unsigned side;               /* enum gcm_side */
-    int is_begun;                /* the default provider may have taken the IV of this message */
-    int again;                   /* as gcm_begin_again() says; -1: never */
-    int is_tagless;              /* its context has had no tag yet: what it says of one is not so */
-    size_t iv_bytes;             /* of the IV that it took last, and of the next; 0: not known */
+    size_t small;     /* text of fewer bytes is the CPU's, and makes the message so */
+    size_t floor;     /* what `small` is for a message that is not begun yet */
+    size_t aad_bytes; /* of this message; more than GCM_AAD_MOST: they are not in `aad` */
+    unsigned side;    /* enum gcm_side */
+    int is_begun;     /* the default provider may have taken the IV of this message */
+    int again;        /* as gcm_begin_again() says; -1: never */
+    size_t iv_bytes;  /* of the IV that it took last, and of the next; 0: not known */
     enum cpu_reason why, others; /* why text is the CPU's: of this message, and what `floor` says */
     struct totals totals;
 
@@ -67,8 +70,11 @@ struct gcm_context {
     unsigned char key[32];
     int expanded;
     struct gpuaes_gcm_key schedule;
-    void *ctr; /* a context of the default provider's CTR, or NULL as yet */
+    void *ctr, *hash; /* contexts of the default provider's CTR, and of GCM; or NULL as yet */
+    unsigned char hash_mask[GPUAES_BLOCK];
     struct gcm_ours ours;
+
+    unsigned char aad[GCM_AAD_MOST]; /* the last member: a new context's is not cleared */
 };
 
 struct gcm_context *gcm_context_new(struct provider *provider, const struct gcm_cipher *cipher);
@@ -83,13 +89,17 @@ struct gcm_context *gcm_context_copy(struct gcm_context *original);
 int gcm_init(struct gcm_context *context, int encrypting, const unsigned char *key,
              size_t key_bytes, const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[]);
 
-/* What each small message calls. */
+/* Functions that each small message calls. */
 #define HOT __attribute__((hot, aligned(64)))
 
-/* Whether the default provider's context may be asked for a tag, and told one. */
-static inline int gcm_has_theirs(const struct gcm_context *context)
+/* Keeps additional data of the message, which a device may come to do. Small messages call it. */
+static inline void gcm_keep_aad(struct gcm_context *context, const unsigned char *in, size_t bytes)
 {
-    return __builtin_expect(context->side != GCM_OURS && !context->is_tagless, 1) != 0;
+    if (context->aad_bytes <= GCM_AAD_MOST && bytes <= GCM_AAD_MOST - context->aad_bytes) {
+        memcpy(context->aad + context->aad_bytes, in, bytes);
+        context->aad_bytes += bytes;
+    } else
+        context->aad_bytes = GCM_AAD_MOST + 1;
 }
 
 /* After so much text the policy is asked again, and counted bytes are handed on: neither shows. */

@@ -1,10 +1,10 @@
 /*
  * Text by the default provider's CTR, hashes by its GCM.
  *
- * A message of additional data alone has the tag mask + (hash(data) + lengths) H. So the default
- * provider's context, once it is not needed for its own message, hashes whatever is given to it as
- * additional data of another one with the same IV, whose mask is known: sums are exclusive ors.
- * Such a tag leaves this process in no way.
+ * A message of additional data alone has the tag mask + (hash(data) + lengths) H; sums are
+ * exclusive ors. So a context of the default provider hashes what is given to it as additional data
+ * of messages with an IV whose mask is known. It has no other use, and the application cannot reach
+ * it.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -55,12 +55,9 @@ static int set_tag(struct gcm_context *c, const unsigned char *tag, size_t bytes
     return c->cipher->cpu.set_ctx_params(c->cpu, params);
 }
 
-/* What is behind a shorter tag may be got as well: it is overwritten first. */
-int gcm_cpu_put_tag(struct gcm_context *c, const unsigned char *tag, size_t bytes)
+int gcm_cpu_put_tag(struct gcm_context *c, const unsigned char tag[GPUAES_BLOCK])
 {
-    static const unsigned char zeros[GPUAES_BLOCK];
-    return turn(c, 0) && set_tag(c, zeros, sizeof zeros) && set_tag(c, tag, bytes) &&
-           turn(c, c->encrypting);
+    return turn(c, 0) && set_tag(c, tag, GPUAES_BLOCK) && turn(c, 1);
 }
 
 /* 0 also where there is none; the length is what the context says then. */
@@ -85,18 +82,33 @@ int gcm_cpu_get_tag(struct gcm_context *c, unsigned char tag[GPUAES_BLOCK], size
     return turn(c, c->encrypting) && ok;
 }
 
-/*
- * Ends its message, and gets the tag as of an encryption. That must not be seen, since a second
- * tag for one IV gives H away: the one of before is put in its place.
- */
-static int end_message(struct gcm_context *c, unsigned char tag[GPUAES_BLOCK])
+static int set_iv_length(struct gcm_context *c, size_t bytes)
 {
-    unsigned char before[GPUAES_BLOCK] = {0};
-    size_t written, before_bytes, bytes;
-    (void)gcm_cpu_get_tag(c, before, &before_bytes);
-    int ok = turn(c, 1) && c->cipher->cpu.final(c->cpu, NULL, &written, 0) &&
-             get_tag(c, tag, &bytes) && bytes == GPUAES_BLOCK;
-    return gcm_cpu_put_tag(c, before, before_bytes) && ok;
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_IVLEN, &bytes),
+                           OSSL_PARAM_construct_end()};
+    return c->cipher->cpu.set_ctx_params(c->cpu, params);
+}
+
+static const unsigned char nothing[1];
+
+/* Gives it no additional data, so that it takes the IV that was given or makes one. */
+static int take_iv(struct gcm_context *c)
+{
+    size_t written = 0;
+    return c->cipher->cpu.cipher(c->cpu, NULL, &written, 0, nothing, 0);
+}
+
+/*
+ * Ends its message without making a tag: another length of the IV makes it refuse text until it has
+ * a new IV. Returns 0 where it does not refuse.
+ */
+static int end_message(struct gcm_context *c, size_t iv_bytes)
+{
+    (void)ERR_set_mark();
+    int ok = set_iv_length(c, iv_bytes == USUAL_IV ? USUAL_IV + 1 : USUAL_IV) &&
+             set_iv_length(c, iv_bytes) && !take_iv(c);
+    (void)ERR_pop_to_mark();
+    return ok;
 }
 
 /* Begins CTR at a counter block, with this message's key. */
@@ -149,14 +161,6 @@ int gcm_cpu_goes_on(const struct gcm_context *c, const OSSL_PARAM params[])
     return ok;
 }
 
-/* No additional data changes nothing else; final() would compare the tag that is there. */
-void gcm_cpu_end_tagless(struct gcm_context *c)
-{
-    static const unsigned char nothing[1];
-    size_t written = 0;
-    (void)c->cipher->cpu.cipher(c->cpu, NULL, &written, 0, nothing, 0);
-}
-
 /* ---- The counter ----------------------------------------------------------------------- */
 
 static uint32_t get_low(const unsigned char counter[GPUAES_BLOCK])
@@ -201,24 +205,14 @@ int gcm_cpu_stream(struct gcm_context *c, unsigned char counter[GPUAES_BLOCK],
 }
 
 int gcm_cpu_take(struct gcm_context *c, unsigned char mask[GPUAES_BLOCK],
-                 unsigned char aad_hash[GPUAES_BLOCK], unsigned char counter[GPUAES_BLOCK])
+                 unsigned char counter[GPUAES_BLOCK])
 {
-    static const unsigned char nothing[1];
-    unsigned char iv[IV_MOST], lengths[GPUAES_BLOCK] = {0}, product[GPUAES_BLOCK] = {0};
-    size_t written = 0, iv_bytes = 0;
-    /* No additional data: takes the IV that was given, or makes one, as the first text does. */
-    if (gcm_schedule(c) == NULL || !c->cipher->cpu.cipher(c->cpu, NULL, &written, 0, nothing, 0) ||
-        !get_iv(c, iv, &iv_bytes))
+    unsigned char iv[IV_MOST];
+    size_t iv_bytes = 0;
+    if (gcm_schedule(c) == NULL || !take_iv(c) || !get_iv(c, iv, &iv_bytes))
         return 0;
     first_counter(c, iv, iv_bytes, counter);
-    if (!gcm_cpu_stream(c, counter, mask) || !end_message(c, aad_hash))
-        return 0;
-    gcm_write_bits(lengths, c->aad_bytes);
-    gpuaes_gcm_hash(gcm_schedule(c), product, lengths, sizeof lengths);
-    add(aad_hash, mask);
-    add(aad_hash, product);
-    OPENSSL_cleanse(product, sizeof product);
-    return 1;
+    return gcm_cpu_stream(c, counter, mask) && end_message(c, iv_bytes);
 }
 
 /* ---- Text ------------------------------------------------------------------------------ */
@@ -243,24 +237,52 @@ static int crypt(struct gcm_context *c, const unsigned char counter[GPUAES_BLOCK
     return 1;
 }
 
-/* Adds whole blocks, one or more, to a hash; `mask` is that of the message. */
+/* The tag of a message of additional data alone, in the context that hashes. */
+static int make_tag(struct gcm_context *c, const unsigned char *data, size_t bytes,
+                    unsigned char tag[GPUAES_BLOCK])
+{
+    static const unsigned char iv[USUAL_IV];
+    const struct cpu_cipher *cpu = &c->cipher->cpu;
+    size_t written = 0;
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, tag, GPUAES_BLOCK),
+        OSSL_PARAM_construct_end()};
+    return cpu->encrypt_init(c->hash, NULL, 0, iv, sizeof iv, NULL) &&
+           (bytes == 0 || cpu->cipher(c->hash, NULL, &written, bytes, data, bytes)) &&
+           cpu->final(c->hash, NULL, &written, 0) && cpu->get_ctx_params(c->hash, params);
+}
+
+/* The tag of nothing is the mask. */
+static int begin_hash(struct gcm_context *c)
+{
+    const struct cpu_cipher *cpu = &c->cipher->cpu;
+    if (c->hash != NULL)
+        return 1;
+    c->hash = cpu->newctx(c->provider->cpu.context);
+    if (c->hash != NULL &&
+        cpu->encrypt_init(c->hash, c->key, c->cipher->key_bytes, NULL, 0, NULL) &&
+        make_tag(c, NULL, 0, c->hash_mask))
+        return 1;
+    if (c->hash != NULL)
+        cpu->freectx(c->hash);
+    c->hash = NULL;
+    return 0;
+}
+
+/* Adds whole blocks, one or more, to a hash. */
 static int add_to_hash(struct gcm_context *c, unsigned char hash[GPUAES_BLOCK],
                        const unsigned char *text, size_t bytes)
 {
-    unsigned char iv[IV_MOST], own[GPUAES_BLOCK], last[GPUAES_BLOCK] = {0}, product[GPUAES_BLOCK];
-    size_t iv_bytes = 0, written = 0, first = bytes - GPUAES_BLOCK;
-    if (!get_iv(c, iv, &iv_bytes) ||
-        !c->cipher->cpu.encrypt_init(c->cpu, NULL, 0, iv, iv_bytes, NULL) ||
-        (first != 0 && !c->cipher->cpu.cipher(c->cpu, NULL, &written, first, text, first)) ||
-        !end_message(c, own))
+    unsigned char own[GPUAES_BLOCK], last[GPUAES_BLOCK] = {0}, product[GPUAES_BLOCK] = {0};
+    size_t first = bytes - GPUAES_BLOCK;
+    if (!begin_hash(c) || !make_tag(c, text, first, own))
         return 0;
     /* own + mask = (hash(all but the last block) + lengths) H, and the last block is to be added
      * in the place of the lengths. */
     gcm_write_bits(last, first);
     add(last, text + first);
-    memset(product, 0, sizeof product);
     gpuaes_gcm_hash(gcm_schedule(c), product, last, sizeof last);
-    add(own, c->ours.mask);
+    add(own, c->hash_mask);
     add(own, product);
     gpuaes_gcm_join(gcm_schedule(c), hash, own, bytes / GPUAES_BLOCK);
     OPENSSL_cleanse(own, sizeof own);

@@ -18,13 +18,12 @@ static inline void gcm_write_bits(unsigned char to[8], uint64_t bytes)
 }
 
 /*
- * Ends the message of the default provider's context, which has had the additional data alone.
- * `mask` gets the encrypted first counter block, `aad_hash` the hash of the additional data times
- * H, `counter` the block after the first one. Returns 0 where that context has no IV to use, or
- * fails.
+ * Ends the message of the default provider's context, which has had no text and makes no tag.
+ * `mask` gets the encrypted first counter block, `counter` the block after that. Returns 0 where
+ * the context has no IV to use, or fails.
  */
 int gcm_cpu_take(struct gcm_context *context, unsigned char mask[GPUAES_BLOCK],
-                 unsigned char aad_hash[GPUAES_BLOCK], unsigned char counter[GPUAES_BLOCK]);
+                 unsigned char counter[GPUAES_BLOCK]);
 
 /* Encrypts or decrypts whole blocks of the CPU's memory, in place or out of place; hashes them. */
 int gcm_cpu_blocks(struct gcm_context *context, struct gpuaes_gcm_state *state,
@@ -44,21 +43,15 @@ int gcm_cpu_stream(struct gcm_context *context, unsigned char counter[GPUAES_BLO
 int gcm_cpu_get_tag(struct gcm_context *context, unsigned char tag[GPUAES_BLOCK], size_t *bytes);
 
 /*
- * Makes `tag` the tag of the default provider's context, which has ended its message: so it is
- * what the application gets, or what it has given.
+ * Makes `tag` the tag of the default provider's context, which is for encryption and has ended its
+ * message: so the application gets it there.
  */
-int gcm_cpu_put_tag(struct gcm_context *context, const unsigned char *tag, size_t bytes);
+int gcm_cpu_put_tag(struct gcm_context *context, const unsigned char tag[GPUAES_BLOCK]);
 
 /*
  * Whether the default provider goes on with a message that has had text after these parameters,
  * which it may refuse in part. Call it before they are set. It is tried on contexts of its own.
  */
 int gcm_cpu_goes_on(const struct gcm_context *context, const OSSL_PARAM params[]);
-
-/*
- * Does to the default provider's context what the end of a decryption does where it has no tag: it
- * forgets the additional data of a TLS record.
- */
-void gcm_cpu_end_tagless(struct gcm_context *context);
 
 #endif

@@ -47,12 +47,10 @@ SKEY_INITS
  * nothing that begins a message, is TLS's or an IV's. Each message asks for its tag or tells it, so
  * a few instructions count.
  */
-static inline int is_theirs(const struct gcm_context *c, const OSSL_PARAM *params)
+static inline int is_theirs(const OSSL_PARAM *params)
 {
     if (params == NULL)
         return 1;
-    if (!gcm_has_theirs(c))
-        return 0;
     for (; params->key != NULL; params++) {
         const char *key = params->key;
         if (key[0] == 'c' || key[0] == 'd' || key[0] == 'i' || (key[0] == 't' && key[1] == 'l'))
@@ -64,15 +62,15 @@ static inline int is_theirs(const struct gcm_context *c, const OSSL_PARAM *param
 HOT static int get_ctx_params(void *context, OSSL_PARAM params[])
 {
     const struct gcm_context *c = context;
-    return is_theirs(c, params) ? c->cipher->cpu.get_ctx_params(c->cpu, params)
-                                : gcm_get_params(context, params);
+    return is_theirs(params) ? c->cipher->cpu.get_ctx_params(c->cpu, params)
+                             : gcm_get_params(context, params);
 }
 
 HOT static int set_ctx_params(void *context, const OSSL_PARAM params[])
 {
     const struct gcm_context *c = context;
-    return is_theirs(c, params) ? c->cipher->cpu.set_ctx_params(c->cpu, params)
-                                : gcm_set_params(context, params);
+    return is_theirs(params) ? c->cipher->cpu.set_ctx_params(c->cpu, params)
+                             : gcm_set_params(context, params);
 }
 
 /* ---- The tables ------------------------------------------------------------------------ */

@@ -13,7 +13,6 @@
 #include "provider/ciphers/gcm/cpu.h"
 #include "provider/ciphers/gcm/cuda_stream.h"
 #include "provider/common/device_params.h"
-#include "provider/common/errors.h"
 #include "provider/policy/policy.h"
 
 /* ---- What there is ------------------------------------------------------------------ */
@@ -84,8 +83,6 @@ int gcm_set_params(struct gcm_context *c, const OSSL_PARAM params[])
     c->iv_bytes = 0;
     c->again = -1;
     int ok = c->cipher->cpu.set_ctx_params(c->cpu, params);
-    if (ok && OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_AEAD_TAG) != NULL)
-        c->is_tagless = 0;
     if (leaves)
         gcm_leave_to_cpu(c, CPU_UNSUITED);
     /* Some may have been set where others were refused. */
@@ -112,11 +109,6 @@ int gcm_get_params(struct gcm_context *c, OSSL_PARAM params[])
 {
     if (is_known(c, params) && OSSL_PARAM_set_size_t(params, c->iv_bytes))
         return 1;
-    if ((c->side == GCM_OURS || c->is_tagless) &&
-        OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_AEAD_TAG) != NULL) {
-        error_raise(c->provider, ERROR_OUT_OF_ORDER, "the tag of a message that has not ended");
-        return 0;
-    }
     /* Makes an IV, and begins a message. */
     int ok = c->cipher->cpu.get_ctx_params(c->cpu, params);
     if (OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN) != NULL &&

@@ -60,6 +60,8 @@ static int add_from_device(struct gcm_context *c, const struct request *r)
                     r->in_bytes, gpuaes_status_text(status));
     int ok = status == GPUAES_OK &&
              r->cpu_function(c->cpu, NULL, r->out_bytes, r->outsize, memory, r->in_bytes);
+    if (ok)
+        gcm_keep_aad(c, memory, r->in_bytes);
     OPENSSL_free(memory);
     return ok;
 }
@@ -67,7 +69,6 @@ static int add_from_device(struct gcm_context *c, const struct request *r)
 static int add_aad(struct gcm_context *c, const struct request *r)
 {
     struct work work = {.in = r->in, .out = NULL, .len = r->in_bytes};
-    int ok = 0;
     if (c->side == GCM_OURS && r->in_bytes == 0 && r->cpu_function == c->cipher->cpu.update) {
         *r->out_bytes = 0;
         return 1;
@@ -79,12 +80,12 @@ static int add_aad(struct gcm_context *c, const struct request *r)
     if (c->device_memory && r->in_bytes != 0) {
         if (!policy_locate(c->provider, &work))
             return 0;
-        ok = work.in_kind == GPUAES_DEVICE ? gcm_stream_sync(c) && add_from_device(c, r)
-                                           : on_cpu(c, r);
-    } else
-        ok = on_cpu(c, r);
+        if (work.in_kind == GPUAES_DEVICE)
+            return gcm_stream_sync(c) && add_from_device(c, r);
+    }
+    int ok = on_cpu(c, r);
     if (ok)
-        c->aad_bytes += r->in_bytes;
+        gcm_keep_aad(c, r->in, r->in_bytes);
     return ok;
 }
 
@@ -141,6 +142,15 @@ static int update_device_memory(struct gcm_context *c, const struct request *r, 
         error_raise(c->provider, ERROR_DEVICE_MEMORY, "the message was begun by the CPU");
         return 0;
     }
+    if (c->aad_bytes > GCM_AAD_MOST) {
+        work->why = CPU_UNSUITED;
+        if (bounced == 0)
+            return give_to_cpu(c, r, work);
+        error_raise(c->provider, ERROR_DEVICE_MEMORY,
+                    "the message has more than %d bytes of additional data, so it is the CPU's",
+                    GCM_AAD_MOST);
+        return 0;
+    }
     if (c->side != GCM_OURS && !gcm_begin_ours(c)) {
         error_raise(c->provider, ERROR_NOT_INITIALISED, "the message has no IV that is new");
         return 0;
@@ -168,27 +178,11 @@ static int choose(struct gcm_context *c, const struct request *r, struct work *w
         return update_ours(c, r, work, choice != CHOICE_CPU || work->why == CPU_FASTER);
     if (choice == CHOICE_CPU)
         return give_to_cpu(c, r, work);
-    if (is_safe(r) && gcm_begin_ours(c))
+    if (is_safe(r) && c->aad_bytes <= GCM_AAD_MOST && gcm_begin_ours(c))
         return update_ours(c, r, work, 1);
     work->why = CPU_UNSUITED; /* or refused: the default provider will say why */
     work->cell = NULL;
     return give_to_cpu(c, r, work);
-}
-
-/* A decryption does not end without a tag. */
-static int decrypts_tagless(struct gcm_context *c)
-{
-    if (!c->encrypting)
-        gcm_cpu_end_tagless(c);
-    return !c->encrypting;
-}
-
-/* An encryption makes the first tag. */
-static int end_tagless(struct gcm_context *c, int has_ended)
-{
-    if (has_ended)
-        c->is_tagless = 0;
-    return has_ended;
 }
 
 /* Without input, cipher() ends a message, and so does an update that has a length. */
@@ -214,8 +208,6 @@ __attribute__((noinline)) static int long_update(struct gcm_context *c, const st
             *r->out_bytes = r->in_bytes; /* as the default provider says, whatever it was */
         return ok;
     }
-    if (r->in == NULL && c->is_tagless && is_final(c, r))
-        return !decrypts_tagless(c) && end_tagless(c, on_cpu(c, r));
     if (r->out == NULL && r->in != NULL)
         return add_aad(c, r);
     /* Nothing to do, or refused, or the end of a message that has no text. */
@@ -245,12 +237,13 @@ other_update(struct gcm_context *c, OSSL_FUNC_cipher_update_fn *cpu_function, un
 static inline int is_hot(struct gcm_context *c, const unsigned char *out, const unsigned char *in,
                          size_t in_bytes)
 {
-    if (__builtin_expect(in == NULL, 0) && c->is_tagless)
-        return 0;
     if (__builtin_expect(out == NULL, 0)) {
-        c->aad_bytes += c->small != 0 && in != NULL ? in_bytes : 0;
         c->is_begun = 1;
-        return c->small != 0;
+        if (c->small == 0)
+            return 0;
+        if (in != NULL)
+            gcm_keep_aad(c, in, in_bytes);
+        return 1;
     }
     if (__builtin_expect(in_bytes >= c->small, 0))
         return 0;
@@ -280,15 +273,9 @@ HOT int gcm_cipher(void *context, unsigned char *out, size_t *out_bytes, size_t 
                : other_update(c, function, out, out_bytes, outsize, in, in_bytes);
 }
 
-/* A message of ours, or without a tag. */
-__attribute__((noinline)) static int other_final(struct gcm_context *c, unsigned char *out,
-                                                 size_t *out_bytes, size_t outsize)
+/* A message of ours. */
+__attribute__((noinline)) static int final_ours(struct gcm_context *c, size_t *out_bytes)
 {
-    if (c->side != GCM_OURS) {
-        c->is_begun = 1;
-        return !decrypts_tagless(c) &&
-               end_tagless(c, c->cipher->cpu.final(c->cpu, out, out_bytes, outsize));
-    }
     if (!gcm_stream_sync(c) || !gcm_final_ours(c))
         return 0;
     *out_bytes = 0;
@@ -298,9 +285,8 @@ __attribute__((noinline)) static int other_final(struct gcm_context *c, unsigned
 HOT int gcm_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
 {
     struct gcm_context *c = context;
-    if (gcm_has_theirs(c)) {
-        c->is_begun = 1;
-        return c->cipher->cpu.final(c->cpu, out, out_bytes, outsize);
-    }
-    return other_final(c, out, out_bytes, outsize);
+    if (__builtin_expect(c->side == GCM_OURS, 0))
+        return final_ours(c, out_bytes);
+    c->is_begun = 1;
+    return c->cipher->cpu.final(c->cpu, out, out_bytes, outsize);
 }
