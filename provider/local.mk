@@ -32,8 +32,10 @@ provider_libprovider_core_la_SOURCES = \
 	provider/ciphers/xts/cipher.c provider/ciphers/xts/cipher.h \
 	provider/ciphers/xts/context.h \
 	provider/ciphers/xts/unit.c provider/ciphers/xts/unit.h \
+	provider/common/big_stack.c provider/common/big_stack.h \
 	provider/common/cipher_table.h \
 	provider/common/config.c provider/common/config.h \
+	provider/common/copy.c provider/common/copy.h \
 	provider/common/core_3_5.h \
 	provider/common/device_params.c provider/common/device_params.h \
 	provider/common/default_ciphers.c provider/common/default_ciphers.h \
@@ -43,11 +45,11 @@ provider_libprovider_core_la_SOURCES = \
 	provider/policy/start.c \
 	provider/policy/stream_detector.c provider/policy/stream_detector.h \
 	provider/common/errors.c provider/common/errors.h \
-	provider/common/offload.c provider/common/offload.h \
 	provider/provider.c provider/common/provider.h \
 	provider/policy/read_ahead_policy.c provider/policy/read_ahead_policy.h \
 	provider/common/settings.c provider/common/settings.h \
 	provider/keys/skey.c provider/keys/skey.h \
+	provider/common/stream.c provider/common/stream.h \
 	provider/common/statistics.c provider/common/statistics.h
 provider_libs = $(LIBCRYPTO_LIBS) $(LIBBASE64_LIBS) $(SYSTEM_LIBS)
 

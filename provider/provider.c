@@ -20,7 +20,6 @@
 #include "provider/ciphers/gcm/cipher.h"
 #include "provider/ciphers/xts/cipher.h"
 #include "provider/common/errors.h"
-#include "provider/common/offload.h"
 #include "provider/common/statistics.h"
 #include "provider/keys/skey.h"
 

@@ -33,11 +33,4 @@ int device_params_read(struct provider *provider, const OSSL_PARAM params[], int
  */
 int device_params_write(OSSL_PARAM params[], int has_memory, const uint64_t *stream);
 
-/* Returns the CUstream: CUDA's handle of the legacy default stream, CU_STREAM_LEGACY, is no
- * pointer. */
-static inline void *device_params_stream(uint64_t handle)
-{
-    return (void *)(uintptr_t)(handle == 1 ? 0 : handle);
-}
-
 #endif

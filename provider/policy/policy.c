@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/key_size.h"
 #include "base/minmax.h"
+#include "provider/common/big_stack.h"
 #include "provider/common/default_ciphers.h"
 #include "provider/common/errors.h"
 #include "provider/common/provider.h"
@@ -109,12 +110,26 @@ static int is_known_pageable(const struct work *work)
            are_known(&known_pageable_out, work->out, work->out_len);
 }
 
+static enum gpuaes_memory kind_of(const void *p, size_t bytes)
+{
+    return bytes == 0 ? GPUAES_PAGEABLE : gpuaes_memory_kind(p, bytes);
+}
+
+static enum gpuaes_status locate(void *arg)
+{
+    struct work *w = arg;
+    w->in_kind = kind_of(w->in, w->len);
+    w->out_kind =
+        w->in == w->out && w->len == w->out_len ? w->in_kind : kind_of(w->out, w->out_len);
+    return GPUAES_OK;
+}
+
 /* Sets work->memory. CHOICE_GPU, or CHOICE_GPU_ONLY for device memory. */
 static enum policy_choice find_memory(struct work *work)
 {
     work->memory = work->in == work->out ? MEMORY_IN_PLACE : MEMORY_OUT_OF_PLACE;
     if (!work->is_located && ((!policy_saw_cuda() && is_known_pageable(work)) ||
-                              offload(work, OFFLOAD_LOCATE) != GPUAES_OK))
+                              run_on_big_stack(locate, work, 0) != GPUAES_OK))
         return CHOICE_GPU;
     if (work->in_kind >= GPUAES_DEVICE || work->out_kind >= GPUAES_DEVICE) {
         policy_note_cuda();
@@ -138,7 +153,7 @@ int policy_locate(struct provider *provider, struct work *work)
     do {
         if (!policy_require(provider))
             return 0;
-        if (offload(work, OFFLOAD_LOCATE) != GPUAES_OK) {
+        if (run_on_big_stack(locate, work, 0) != GPUAES_OK) {
             error_raise(provider, ERROR_DEVICE_MEMORY,
                         "what memory it is cannot be found: no thread could be created");
             return 0;

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "provider/common/big_stack.h"
 #include "provider/common/errors.h"
-#include "provider/common/offload.h"
 #include "provider/common/provider.h"
 #include "provider/policy/calibration.h"
 #include "provider/policy/policy.h"
@@ -119,7 +119,7 @@ enum gpuaes_state policy_start_for(const struct provider *provider, size_t len)
         return start(provider, 1);
     if (state == GPUAES_STARTING)
         return state;
-    if (len >= SHARED_START_BYTES && !offload_needs_thread() && application_is_there())
+    if (len >= SHARED_START_BYTES && !big_stack_needs_thread() && application_is_there())
         return start(provider, 0);
     if (state == GPUAES_OFF && s->policy != POLICY_CPU &&
         atomic_load_explicit(&seen_bytes, memory_order_relaxed) >= s->start_bytes)

@@ -17,7 +17,7 @@
 #include "test/support/cases.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, BYTES = MIB, BLOCK = 16, LEAST_STACK = 24 * KIB };
-/* What provider/common/offload.c wants to be left before it lets the driver be called. */
+/* What provider/common/big_stack.c wants to be left before it lets the driver be called. */
 enum { ASKED_FOR = 64 * KIB };
 
 static unsigned char *in, *out, *expected;

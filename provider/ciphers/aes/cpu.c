@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "base/minmax.h"
-#include "provider/common/errors.h"
-#include "provider/common/offload.h"
+#include "provider/common/copy.h"
 
 int aes_get_uint(const struct aes_context *c, const char *name, unsigned *value)
 {
@@ -46,23 +45,6 @@ static int on_host(struct aes_context *c, struct request *r, size_t bytes)
     return 1;
 }
 
-static int copy(const struct aes_context *c, void *to, const void *from, size_t len)
-{
-    struct work work = {.in = from, .out = to, .len = len, .flags = GPUAES_WAIT};
-    enum gpuaes_status status = len == 0 ? GPUAES_OK : offload(&work, OFFLOAD_COPY);
-    if (status == GPUAES_OK)
-        return 1;
-    if (status == GPUAES_BUSY)
-        error_raise(c->provider, ERROR_CAPTURED,
-                    "device memory cannot be used until that ends, but through a cuda-stream "
-                    "that is not captured");
-    else
-        error_raise(c->provider,
-                    status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_DEVICE_MEMORY,
-                    "a copy of %zu bytes: %s", len, gpuaes_status_text(status));
-    return 0;
-}
-
 /*
  * The next `bytes`, with `in` and `out` of host memory for them. The CPU's context moves only
  * where a first copy has shown that device memory can be used now.
@@ -76,10 +58,10 @@ static int bounce(struct aes_context *c, struct request *r, size_t bytes, unsign
                            .outsize = min_u64(r->outsize, bytes + SLACK),
                            .oneshot = r->oneshot};
     int shown = r->bounced != BOUNCE_OUT && bytes != 0;
-    if (!shown && r->outsize != 0 && !copy(c, out, r->out, 1))
+    if (!shown && r->outsize != 0 && !device_copy(c->provider, out, r->out, 1))
         return 0;
-    if (!copy(c, in, r->in, bytes) || !on_host(c, &host, bytes) ||
-        !copy(c, r->out, out, host.written))
+    if (!device_copy(c->provider, in, r->in, bytes) || !on_host(c, &host, bytes) ||
+        !device_copy(c->provider, r->out, out, host.written))
         return 0;
     aes_advance(r, bytes, host.written);
     return 1;
@@ -130,7 +112,7 @@ int aes_bounced_final(struct aes_context *c, unsigned char *out, size_t *out_byt
         return 0;
     *out_bytes = 0;
     int ok = c->cipher->cpu.final(c->hot.cpu, block, out_bytes, min_u64(outsize, sizeof block));
-    if (ok && !copy(c, out, block, *out_bytes)) {
+    if (ok && !device_copy(c->provider, out, block, *out_bytes)) {
         void *after = c->hot.cpu;
         c->hot.cpu = before;
         before = after;

@@ -8,15 +8,16 @@
 
 #include <stdint.h>
 
+#include "provider/common/stream.h"
+
 struct aes_context;
 struct request;
 struct work;
 
 struct aes_stream {
-    struct gpuaes_stream_binding *binding; /* NULL: no stream is named */
-    uint64_t handle;                       /* as it was given */
-    int chained;                           /* the binding knows the IV, and `cpu` does not */
-    int lost; /* the IV is not known: its device failed. Until an IV is given */
+    struct stream named;
+    int chained; /* the binding knows the IV, and `cpu` does not */
+    int lost;    /* the IV is not known: its device failed. Until an IV is given */
 };
 
 /*

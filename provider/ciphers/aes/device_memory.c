@@ -12,7 +12,7 @@
 #include "provider/common/errors.h"
 #include "provider/policy/policy.h"
 
-static int run(struct aes_context *c, struct request *r, struct work *work)
+static int run(struct aes_context *c, struct request *r)
 {
     if (r->oneshot && (c->mode->flags & MODE_STREAM) == 0 && r->in_bytes % GPUAES_BLOCK != 0) {
         /* The default provider reads and writes past the ends of such a call. */
@@ -20,9 +20,8 @@ static int run(struct aes_context *c, struct request *r, struct work *work)
                     "a one-shot call of %zu bytes is not one of whole blocks", r->in_bytes);
         return REFUSED;
     }
-    work->flags = GPUAES_WAIT;
     if (aes_is_eligible(c) && r->middle != 0)
-        return aes_run_segments(c, r, work);
+        return aes_run_segments(c, r, GPUAES_WAIT);
     c->totals.cpu_bytes[c->others] += r->in_bytes;
     return aes_on_cpu(c, r, r->in_bytes);
 }
@@ -44,7 +43,7 @@ int aes_device_update(struct aes_context *c, struct request *r, struct work *wor
         return result;
     r->bounced = (work->in_kind == GPUAES_DEVICE ? BOUNCE_IN : 0U) |
                  (work->out_kind == GPUAES_DEVICE ? BOUNCE_OUT : 0U);
-    return r->bounced ? run(c, r, work) : DECLINED;
+    return r->bounced ? run(c, r) : DECLINED;
 }
 
 /* Only what has data to write is in the way of a stream. */

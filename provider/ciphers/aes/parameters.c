@@ -42,7 +42,7 @@ int aes_apply_params(struct aes_context *c, const struct aes_params *p)
         c->state.tls = 1;
     if (d->names_memory && !d->memory) {
         int ok = aes_stream_close(c);
-        c->state.device_memory = c->stream.binding != NULL;
+        c->state.device_memory = c->stream.named.binding != NULL;
         return ok;
     }
     if (!d->names_memory && !d->names_stream)
@@ -93,5 +93,5 @@ int aes_get_params(struct aes_context *c, OSSL_PARAM params[])
     return (!lends || lend_iv(c)) && aes_read_ahead_sync(c) &&
            c->cipher->cpu.get_ctx_params(c->hot.cpu, params) &&
            device_params_write(params, c->state.device_memory,
-                               c->stream.binding != NULL ? &c->stream.handle : NULL);
+                               c->stream.named.binding != NULL ? &c->stream.named.handle : NULL);
 }

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "provider/ciphers/aes/cpu.h"
+#include "provider/common/big_stack.h"
 #include "provider/policy/policy.h"
 #include "provider/policy/read_ahead_policy.h"
 
@@ -106,7 +107,7 @@ int aes_read_ahead_copy(struct aes_context *copy, const struct aes_context *orig
 static int is_possible(const struct aes_context *c)
 {
     return (c->mode->flags & MODE_KEYSTREAM) != 0 && c->hot.keystream == NULL &&
-           !c->state.iv_lent && !c->state.device_memory && c->stream.binding == NULL &&
+           !c->state.iv_lent && !c->state.device_memory && c->stream.named.binding == NULL &&
            aes_is_eligible(c) && policy_may_read_ahead(c->provider);
 }
 
@@ -167,7 +168,7 @@ static void consider(struct aes_context *c, uint64_t bytes)
     read_ahead_want();
     if (c->ahead.run < enough(c) || gpuaes_state() != GPUAES_READY)
         return;
-    if (offload_needs_thread()) { /* handing each segment over would cost more than it gains */
+    if (big_stack_needs_thread()) { /* handing each segment over would cost more than it gains */
         c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
         return;
     }
@@ -177,14 +178,19 @@ static void consider(struct aes_context *c, uint64_t bytes)
         c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
 }
 
+static enum gpuaes_status call_close(void *keystream)
+{
+    gpuaes_keystream_close(keystream);
+    return GPUAES_OK;
+}
+
 int aes_read_ahead_end(struct aes_context *c)
 {
     if (c->hot.keystream == NULL)
         return 1;
     int ok = aes_read_ahead_sync(c);
     read_ahead_note_end(gpuaes_keystream_position(c->hot.keystream));
-    struct work work = {.keystream = c->hot.keystream};
-    (void)offload(&work, OFFLOAD_CLOSE);
+    (void)run_on_big_stack(call_close, c->hot.keystream, 0);
     c->hot.keystream = NULL;
     aes_read_ahead_forget_run(c);
     return ok;
@@ -271,7 +277,7 @@ static int finish_on_cpu(struct aes_context *c, struct request *r)
 /* Where keystream that is made ends. */
 static int finish(struct aes_context *c, struct request *r)
 {
-    int ok = 1, needs_thread = offload_needs_thread();
+    int ok = 1, needs_thread = big_stack_needs_thread();
     if (!needs_thread && c->ahead.turns++ % TRIAL_EVERY != 0)
         combine(c, r);
     if (r->in_bytes != 0)

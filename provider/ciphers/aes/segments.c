@@ -12,8 +12,8 @@
 #include <openssl/core_names.h>
 #include <string.h>
 
+#include "provider/common/big_stack.h"
 #include "provider/common/errors.h"
-#include "provider/policy/policy.h"
 
 /* ---- Where it is cut --------------------------------------------------------------- */
 
@@ -94,7 +94,25 @@ static int run_head(struct aes_context *c, struct request *r)
            (aes_on_cpu_released(c, r, r->head_in) && r->written == expected);
 }
 
-int aes_run_segments(struct aes_context *c, struct request *r, struct work *work)
+struct aes_call {
+    enum gpuaes_op op;
+    const struct gpuaes_key *key;
+    unsigned char *iv;
+    const void *in;
+    void *out;
+    size_t len;
+    unsigned flags;
+    struct gpuaes_report *report;
+};
+
+static enum gpuaes_status call_aes(void *arg)
+{
+    const struct aes_call *call = arg;
+    return gpuaes_aes(call->op, call->key, call->iv, call->in, call->out, call->len, call->flags,
+                      call->report);
+}
+
+int aes_run_segments(struct aes_context *c, struct request *r, unsigned flags)
 {
     size_t bytes = r->in_bytes, middle = r->middle, done = 0;
     unsigned char iv[GPUAES_BLOCK] = {0};
@@ -102,16 +120,9 @@ int aes_run_segments(struct aes_context *c, struct request *r, struct work *work
     if (!run_head(c, r) || !c->mode->get_position(c, iv))
         return 0;
     r->buffered = report.shards = 0;
-    work->key = aes_schedule(c);
-    work->iv = iv;
-    work->in = r->in;
-    work->out = r->out;
-    work->len = middle;
-    work->report = &report;
+    struct aes_call call = {aes_op(c), aes_schedule(c), iv, r->in, r->out, middle, flags, &report};
     enum gpuaes_status status =
-        work->key == NULL ? GPUAES_BAD_ARGUMENT : offload(work, OFFLOAD_AES);
-    work->iv = NULL; /* these two end here, `work` does not */
-    work->report = NULL;
+        call.key == NULL ? GPUAES_BAD_ARGUMENT : run_on_big_stack(call_aes, &call, flags);
     if (status != GPUAES_OK)
         policy_explain_failure(c->provider, status);
     if (report.shards == 0) { /* nothing was begun: all of it is left */

@@ -8,7 +8,7 @@
 #define GPUAES_PROVIDER_CIPHERS_AES_SEGMENTS_H
 
 #include "provider/ciphers/aes/cpu.h"
-#include "provider/common/offload.h"
+#include "provider/policy/policy.h"
 
 /*
  * Finds where what is left of a request is cut; `middle` is 0 where there is nothing that the
@@ -21,8 +21,8 @@ int aes_segment_blocks(const struct aes_context *context, struct request *reques
 
 /*
  * Does a request as it is cut: head, middle, tail; what the devices leave of the middle is the
- * CPU's. `work` has the flags of gpuaes_aes(), and becomes the call for the middle.
+ * CPU's. `flags` are those of gpuaes_aes().
  */
-int aes_run_segments(struct aes_context *context, struct request *request, struct work *work);
+int aes_run_segments(struct aes_context *context, struct request *request, unsigned flags);
 
 #endif

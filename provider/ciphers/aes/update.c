@@ -56,7 +56,6 @@ static int by_gpu(struct aes_context *c, struct request *r, struct work *work)
     work->in = r->in;
     work->out = r->out;
     work->len = work->out_len = r->in_bytes;
-    work->flags = policy_flags(c->provider);
     work->why = CPU_UNSUITED;
     work->cell = NULL;
     enum policy_choice choice = aes_is_eligible(c) ? policy_choose(c->provider, work) : CHOICE_CPU;
@@ -73,7 +72,7 @@ static int by_gpu(struct aes_context *c, struct request *r, struct work *work)
         return DECLINED;
     }
     uint64_t failed = c->totals.cpu_bytes[CPU_FAILED];
-    if (!aes_run_segments(c, r, work))
+    if (!aes_run_segments(c, r, policy_flags(c->provider)))
         return REFUSED;
     if (c->totals.cpu_bytes[CPU_FAILED] == failed)
         policy_done(work, MODEL_GPU);

@@ -15,6 +15,7 @@
 #endif
 
 #include "base/minmax.h"
+#include "provider/common/big_stack.h"
 #include "provider/common/errors.h"
 
 enum { ENCODE_PIECE = 48 << 20 }; /* a multiple of 3: libcrypto's lengths are ints */
@@ -72,18 +73,31 @@ int base64_choose(const struct base64_codec *c, struct work *work)
     return choice == CHOICE_CPU ? 0 : choice == CHOICE_GPU ? 1 : -1;
 }
 
-int base64_offload(struct base64_codec *c, enum policy_work kind, const unsigned char *in,
-                   unsigned char *out, size_t bytes)
+struct base64_call {
+    enum policy_work kind;
+    const unsigned char *in;
+    unsigned char *out;
+    size_t bytes, line_length;
+    unsigned flags;
+};
+
+static enum gpuaes_status call_base64(void *arg)
 {
-    struct work work = {.in = in,
-                        .out = out,
-                        .len = bytes,
-                        .line_length = c->format.line_length,
-                        .flags = policy_flags(c->provider)};
+    const struct base64_call *call = arg;
+    if (call->kind == WORK_BASE64_ENCODE)
+        return gpuaes_base64_encode(call->in, call->bytes, call->out, call->line_length,
+                                    call->flags);
+    return gpuaes_base64_decode(call->in, call->bytes, call->out, call->flags, NULL);
+}
+
+int base64_run_on_device(struct base64_codec *c, enum policy_work kind, const unsigned char *in,
+                         unsigned char *out, size_t bytes)
+{
+    struct base64_call call = {
+        kind, in, out, bytes, c->format.line_length, policy_flags(c->provider)};
     if (bytes == 0)
         return 0;
-    enum gpuaes_status status =
-        offload(&work, kind == WORK_BASE64_ENCODE ? OFFLOAD_ENCODE : OFFLOAD_DECODE);
+    enum gpuaes_status status = run_on_big_stack(call_base64, &call, call.flags);
     c->undefined = status == GPUAES_UNDEFINED;
     if (c->undefined)
         error_raise(c->provider, ERROR_OUTPUT_UNDEFINED, "the device may still write to it");
@@ -177,7 +191,7 @@ int base64_encode_update(struct base64_codec *c, unsigned char *out, const unsig
         head = line != 0 && c->column != 0 ? min_u64(groups, (line - c->column) / 4 * 3) : 0;
         out += encode_lines(c, out, in, head);
         offered = (groups - head) / unit * unit;
-        by_gpu = base64_offload(c, WORK_BASE64_ENCODE, in + head, out, offered) ? offered : 0;
+        by_gpu = base64_run_on_device(c, WORK_BASE64_ENCODE, in + head, out, offered) ? offered : 0;
         if (c->undefined)
             return 0;
         out += gpuaes_base64_encoded_size(by_gpu, line);

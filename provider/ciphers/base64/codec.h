@@ -123,8 +123,8 @@ int base64_choose(const struct base64_codec *c, struct work *work);
  * Has the device encode or decode; returns 1 if it did. Where it may still write to `out`,
  * raises the error and sets c->undefined.
  */
-int base64_offload(struct base64_codec *c, enum policy_work kind, const unsigned char *in,
-                   unsigned char *out, size_t bytes);
+int base64_run_on_device(struct base64_codec *c, enum policy_work kind, const unsigned char *in,
+                         unsigned char *out, size_t bytes);
 
 /*
  * Tells the policy and the statistics that a GPU, where it was chosen, was offered so many bytes

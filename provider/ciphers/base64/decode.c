@@ -260,7 +260,7 @@ static size_t decode_on_device(struct base64_codec *d, unsigned char **out, unsi
         taken = quads;
     }
     *offered += quads != 0 ? taken : 0;
-    if (base64_offload(d, WORK_BASE64_DECODE, in, *out, quads)) {
+    if (base64_run_on_device(d, WORK_BASE64_DECODE, in, *out, quads)) {
         *out += quads / 4 * 3;
         return taken;
     }

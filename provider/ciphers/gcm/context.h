@@ -20,6 +20,7 @@
 #include "provider/ciphers/gcm/cipher.h"
 #include "provider/common/provider.h"
 #include "provider/common/statistics.h"
+#include "provider/common/stream.h"
 #include "provider/policy/policy.h"
 
 enum gcm_side {
@@ -31,12 +32,6 @@ enum gcm_side {
 
 /* Bytes of additional data that are kept of a message. */
 enum { GCM_AAD_MOST = 4096 };
-
-/* The parameter cuda-stream. */
-struct gcm_stream {
-    struct gpuaes_stream_binding *binding; /* NULL: no stream is named */
-    uint64_t handle;                       /* as it was given */
-};
 
 /* A message of ours. */
 struct gcm_ours {
@@ -66,7 +61,7 @@ struct gcm_context {
     struct provider *provider;
     int encrypting, has_key;
     int device_memory; /* the parameter: pointers may be a device's */
-    struct gcm_stream stream;
+    struct stream stream;
     unsigned char key[32];
     int expanded;
     struct gpuaes_gcm_key schedule;

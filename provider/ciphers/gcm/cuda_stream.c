@@ -8,55 +8,26 @@
 
 #include "provider/ciphers/gcm/cpu.h"
 #include "provider/ciphers/gcm/ours.h"
-#include "provider/common/device_params.h"
-#include "provider/common/errors.h"
 
-/* The legacy stream is that of the first device in use. */
 int gcm_stream_open(struct gcm_context *c, uint64_t handle)
 {
-    struct work work = {.stream = device_params_stream(handle), .flags = GPUAES_WAIT};
     if (!gcm_stream_close(c))
         return 0;
-    work.device = offload_device(0);
-    enum gpuaes_status status = offload(&work, OFFLOAD_BIND);
-    if (status == GPUAES_OK) {
-        c->stream.binding = work.binding;
-        c->stream.handle = handle;
-        return 1;
-    }
-    error_raise(c->provider, status == GPUAES_BAD_ARGUMENT ? ERROR_BAD_PARAMETER : ERROR_NO_DEVICE,
-                "cuda-stream cannot be used: %s", gpuaes_status_text(status));
-    return 0;
-}
-
-static void raise_captured(const struct gcm_context *c)
-{
-    error_raise(c->provider, ERROR_CAPTURED,
-                "cuda-stream takes no update and cannot be waited for until that ends; nothing "
-                "was done, and the call can be repeated then");
+    c->stream.handle = handle;
+    return stream_bind(c->provider, &c->stream);
 }
 
 /* BUSY, and NO_MEMORY, which waits for nothing, leave all as it was. */
 static enum gpuaes_status sync(struct gcm_context *c)
 {
-    struct work work = {.binding = c->stream.binding, .gcm_state = &c->ours.state};
     int is_queued = c->side == GCM_OURS && c->ours.is_queued;
-    if (is_queued)
-        work.gcm_key = gcm_schedule(c);
-    enum gpuaes_status status = offload(&work, is_queued ? OFFLOAD_HASH : OFFLOAD_WAIT);
-    if (status == GPUAES_OK && is_queued)
-        c->ours.is_queued = 0;
-    if (status == GPUAES_BUSY)
-        raise_captured(c);
-    else if (status == GPUAES_NO_MEMORY)
-        error_raise(c->provider, ERROR_OUT_OF_MEMORY,
-                    "no thread could be made to wait for cuda-stream; the call can be repeated");
-    else if (status != GPUAES_OK) {
-        error_raise(c->provider, ERROR_OUTPUT_UNDEFINED, "work queued on cuda-stream: %s",
-                    gpuaes_status_text(status));
-        if (is_queued) /* its hash is lost */
-            gcm_end_ours(c);
-    }
+    enum gpuaes_status status = stream_wait(c->provider, c->stream.binding, NULL,
+                                            is_queued ? gcm_schedule(c) : NULL, c->ours.state.hash);
+    if (!is_queued || stream_can_repeat(status))
+        return status;
+    c->ours.is_queued = 0;
+    if (status != GPUAES_OK) /* its hash is lost */
+        gcm_end_ours(c);
     return status;
 }
 
@@ -65,31 +36,37 @@ int gcm_stream_sync(struct gcm_context *c)
     return c->stream.binding == NULL || sync(c) == GPUAES_OK;
 }
 
+static enum gpuaes_status queue(struct gcm_context *c, const struct work *work, int begins)
+{
+    struct stream_work queued = {.binding = c->stream.binding,
+                                 .op = c->encrypting ? GPUAES_GCM_ENCRYPT : GPUAES_GCM_DECRYPT,
+                                 .gcm_key = gcm_schedule(c),
+                                 .counter = c->ours.state.counter,
+                                 .begins = begins,
+                                 .in = work->in,
+                                 .out = work->out,
+                                 .len = work->len};
+    return stream_queue(&queued);
+}
+
 void gcm_stream_drop(struct gcm_context *c)
 {
-    struct work work = {.kind = WORK_GCM_ENCRYPT,
-                        .binding = c->stream.binding,
-                        .gcm_state = &c->ours.state,
-                        .begins = 1};
+    static const struct work nothing;
     if (c->stream.binding == NULL || !c->ours.is_queued)
         return;
-    work.gcm_key = gcm_schedule(c);
-    (void)offload(&work, OFFLOAD_QUEUE_GCM);
+    (void)queue(c, &nothing, 1);
     c->ours.is_queued = 0;
 }
 
 void gcm_stream_unbind(struct gcm_context *c)
 {
-    struct work work = {.binding = c->stream.binding};
-    if (c->stream.binding != NULL)
-        (void)offload(&work, OFFLOAD_CLOSE);
-    c->stream.binding = NULL;
+    stream_unbind(&c->stream.binding);
 }
 
 int gcm_stream_close(struct gcm_context *c)
 {
     enum gpuaes_status status = c->stream.binding == NULL ? GPUAES_OK : sync(c);
-    if (status == GPUAES_BUSY || status == GPUAES_NO_MEMORY)
+    if (stream_can_repeat(status))
         return 0;
     gcm_stream_unbind(c);
     return status == GPUAES_OK;
@@ -102,32 +79,23 @@ static int can_be_queued(const struct gcm_context *c, const struct work *work)
            work->len % GPUAES_BLOCK == 0 && c->ours.text_bytes % GPUAES_BLOCK == 0;
 }
 
-int gcm_stream_queue(struct gcm_context *c, struct work *work)
+int gcm_stream_queue(struct gcm_context *c, const struct work *work)
 {
     enum gpuaes_status status = GPUAES_BAD_RANGE;
     if (c->stream.binding == NULL)
         return -1;
-    work->binding = c->stream.binding;
-    work->gcm_key = gcm_schedule(c);
-    work->gcm_state = &c->ours.state;
-    work->begins = !c->ours.is_queued;
     if (can_be_queued(c, work))
-        status = offload(work, OFFLOAD_QUEUE_GCM);
+        status = queue(c, work, !c->ours.is_queued);
     if (status == GPUAES_OK) {
         gcm_cpu_advance(c->ours.state.counter, work->len / GPUAES_BLOCK);
         c->ours.text_bytes += work->len;
         c->ours.is_queued = 1;
         return 1;
     }
-    if (status == GPUAES_BUSY) {
-        raise_captured(c);
-        return 0;
-    }
-    if (status == GPUAES_FAULT) {
-        error_raise(c->provider, ERROR_OUTPUT_UNDEFINED, "cuda-stream: %s %s",
-                    gpuaes_status_text(status), gpuaes_reason());
+    if (status != GPUAES_BUSY && status != GPUAES_FAULT)
+        return gcm_stream_sync(c) ? -1 : 0;
+    stream_raise(c->provider, status);
+    if (status == GPUAES_FAULT)
         gcm_end_ours(c);
-        return 0;
-    }
-    return gcm_stream_sync(c) ? -1 : 0;
+    return 0;
 }

@@ -7,7 +7,6 @@
 #define GPUAES_PROVIDER_CIPHERS_GCM_CUDA_STREAM_H
 
 #include "provider/ciphers/gcm/context.h"
-#include "provider/common/offload.h"
 
 /* Binds the context to a stream, which may be another than before. On 0 there is none. */
 int gcm_stream_open(struct gcm_context *context, uint64_t handle);
@@ -36,6 +35,6 @@ void gcm_stream_unbind(struct gcm_context *context);
  * Queues whole blocks at a block boundary. Returns 1; 0 with an error raised; -1 where they cannot
  * be queued, or there is no stream: nothing was done, and the stream has been waited for.
  */
-int gcm_stream_queue(struct gcm_context *context, struct work *work);
+int gcm_stream_queue(struct gcm_context *context, const struct work *work);
 
 #endif

@@ -10,6 +10,8 @@
 
 #include "base/minmax.h"
 #include "provider/ciphers/gcm/cpu.h"
+#include "provider/common/big_stack.h"
+#include "provider/common/copy.h"
 #include "provider/common/errors.h"
 #include "provider/policy/policy.h"
 
@@ -75,18 +77,6 @@ static int run_on_host(struct gcm_context *c, const unsigned char *in, unsigned 
            (tail == 0 || run_part(c, in + head + blocks, out + head + blocks, tail));
 }
 
-static int copy(const struct gcm_context *c, void *to, const void *from, size_t bytes)
-{
-    struct work work = {.in = from, .out = to, .len = bytes, .flags = GPUAES_WAIT};
-    enum gpuaes_status status = offload(&work, OFFLOAD_COPY);
-    if (status == GPUAES_OK)
-        return 1;
-    error_raise(c->provider,
-                status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_DEVICE_MEMORY,
-                "a copy of %zu bytes: %s", bytes, gpuaes_status_text(status));
-    return 0;
-}
-
 /*
  * Through host memory. The state moves only where a first copy out has shown that device memory
  * can be written: what is hashed must be there.
@@ -97,10 +87,12 @@ static int run_bounced(struct gcm_context *c, const unsigned char *in, unsigned 
     enum { PIECE = 256 << 10 };
     size_t most = min_u64(bytes, PIECE);
     unsigned char *memory = OPENSSL_malloc(most);
-    int ok = memory != NULL && copy(c, memory, out, 1) && copy(c, out, memory, 1);
+    int ok = memory != NULL && device_copy(c->provider, memory, out, 1) &&
+             device_copy(c->provider, out, memory, 1);
     while (ok && bytes != 0) {
         size_t n = min_u64(bytes, most);
-        ok = copy(c, memory, in, n) && run_on_host(c, memory, memory, n) && copy(c, out, memory, n);
+        ok = device_copy(c->provider, memory, in, n) && run_on_host(c, memory, memory, n) &&
+             device_copy(c->provider, out, memory, n);
         in += n;
         out += n;
         bytes -= n;
@@ -147,15 +139,28 @@ static size_t done_of(const struct gpuaes_report *report)
     return done;
 }
 
-/* Whole blocks; `report` has no shards yet. */
-static int run_with(struct gcm_context *c, struct work *work, struct gpuaes_report *report,
-                    unsigned bounced)
+struct gcm_call {
+    const struct work *work;
+    const struct gpuaes_gcm_key *key;
+    struct gpuaes_gcm_state *state;
+    unsigned flags;
+    struct gpuaes_report *report;
+};
+
+static enum gpuaes_status call_gcm(void *arg)
 {
-    work->gcm_key = gcm_schedule(c);
-    work->gcm_state = &c->ours.state;
-    work->report = report;
-    enum gpuaes_status status = offload(work, OFFLOAD_GCM);
-    work->report = NULL;
+    const struct gcm_call *call = arg;
+    const struct work *w = call->work;
+    return gpuaes_gcm((enum gpuaes_op)w->kind, call->key, call->state, w->in, w->out, w->len,
+                      call->flags, call->report);
+}
+
+/* Whole blocks; `report` has no shards yet. */
+static int run_with(struct gcm_context *c, struct work *work, unsigned flags,
+                    struct gpuaes_report *report, unsigned bounced)
+{
+    struct gcm_call call = {work, gcm_schedule(c), &c->ours.state, flags, report};
+    enum gpuaes_status status = run_on_big_stack(call_gcm, &call, flags);
     if (status == GPUAES_OK) {
         c->ours.text_bytes += work->len;
         policy_done(work, MODEL_GPU);
@@ -178,11 +183,11 @@ static int run_with(struct gcm_context *c, struct work *work, struct gpuaes_repo
     return finish(c, work, report, bounced);
 }
 
-static int run_on_gpu(struct gcm_context *c, struct work *work, unsigned bounced)
+static int run_on_gpu(struct gcm_context *c, struct work *work, unsigned flags, unsigned bounced)
 {
     struct gpuaes_report report;
     report.shards = 0;
-    int ok = run_with(c, work, &report, bounced);
+    int ok = run_with(c, work, flags, &report, bounced);
     /* The hashes tell the key of the hash. */
     OPENSSL_cleanse(report.shard, report.shards * sizeof *report.shard);
     return ok;
@@ -198,7 +203,8 @@ void gcm_end_ours(struct gcm_context *c)
 }
 
 /* Head and tail are the CPU's, and all without `by_gpu`. */
-static int run(struct gcm_context *c, struct work *work, int by_gpu, unsigned bounced)
+static int run(struct gcm_context *c, struct work *work, int by_gpu, unsigned flags,
+               unsigned bounced)
 {
     const unsigned char *in = work->in;
     unsigned char *out = work->out;
@@ -212,14 +218,15 @@ static int run(struct gcm_context *c, struct work *work, int by_gpu, unsigned bo
     work->in = in + head;
     work->out = out + head;
     work->len = blocks;
-    return run_on_gpu(c, work, bounced) &&
+    return run_on_gpu(c, work, flags, bounced) &&
            run_on_cpu(c, in + head + blocks, out + head + blocks, bytes - head - blocks, bounced);
 }
 
-int gcm_update_ours(struct gcm_context *c, struct work *work, int by_gpu, unsigned bounced)
+int gcm_update_ours(struct gcm_context *c, struct work *work, int by_gpu, unsigned flags,
+                    unsigned bounced)
 {
     uint64_t before = c->ours.text_bytes;
-    if (run(c, work, by_gpu, bounced))
+    if (run(c, work, by_gpu, flags, bounced))
         return 1;
     /* The text would be missing in what has a tag, or use the keystream of other text. */
     if (c->ours.is_torn || c->ours.text_bytes != before)

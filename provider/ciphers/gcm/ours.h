@@ -8,7 +8,6 @@
 #define GPUAES_PROVIDER_CIPHERS_GCM_OURS_H
 
 #include "provider/ciphers/gcm/context.h"
-#include "provider/common/offload.h"
 
 /* Bytes of text of a message at most: section 5.2.1.1. */
 #define GCM_TEXT_MOST (((uint64_t)1 << 36) - 32)
@@ -20,13 +19,14 @@ int gcm_begin_ours(struct gcm_context *context);
 enum { GCM_BOUNCE_IN = 1, GCM_BOUNCE_OUT = 2 };
 
 /*
- * Encrypts or decrypts the next text: `work` has `in`, `out`, `len` and the flags of gpuaes_gcm(),
- * and becomes its call. Any length up to GCM_TEXT_MOST in all; in place or out of place. With
+ * Encrypts or decrypts the next text: `work` has `in`, `out` and `len`, `flags` are those of
+ * gpuaes_gcm(). Any length up to GCM_TEXT_MOST in all; in place or out of place. With
  * `by_gpu` whole blocks are offered to a device, else all of it is the CPU's, for the reason
  * `work->why`. Sides in `bounced` are in device memory. Returns 0 with an error raised; if some of
  * the text was done, the message has ended, and has no tag.
  */
-int gcm_update_ours(struct gcm_context *context, struct work *work, int by_gpu, unsigned bounced);
+int gcm_update_ours(struct gcm_context *context, struct work *work, int by_gpu, unsigned flags,
+                    unsigned bounced);
 
 /* Ends the message, which has no tag. No more text of it is taken. */
 void gcm_end_ours(struct gcm_context *context);

@@ -12,6 +12,7 @@
 #include "provider/ciphers/gcm/cpu.h"
 #include "provider/ciphers/gcm/cuda_stream.h"
 #include "provider/ciphers/gcm/ours.h"
+#include "provider/common/copy.h"
 #include "provider/common/errors.h"
 #include "provider/policy/policy.h"
 
@@ -51,14 +52,7 @@ static int is_safe(const struct request *r)
 static int add_from_device(struct gcm_context *c, const struct request *r)
 {
     unsigned char *memory = OPENSSL_malloc(r->in_bytes);
-    struct work work = {.in = r->in, .out = memory, .len = r->in_bytes, .flags = GPUAES_WAIT};
-    if (memory == NULL)
-        return 0;
-    enum gpuaes_status status = offload(&work, OFFLOAD_COPY);
-    if (status != GPUAES_OK)
-        error_raise(c->provider, ERROR_DEVICE_MEMORY, "additional data of %zu bytes: %s",
-                    r->in_bytes, gpuaes_status_text(status));
-    int ok = status == GPUAES_OK &&
+    int ok = memory != NULL && device_copy(c->provider, memory, r->in, r->in_bytes) &&
              r->cpu_function(c->cpu, NULL, r->out_bytes, r->outsize, memory, r->in_bytes);
     if (ok)
         gcm_keep_aad(c, memory, r->in_bytes);
@@ -106,11 +100,11 @@ static int can_take(const struct gcm_context *c, const struct request *r)
 }
 
 static int update_ours(struct gcm_context *c, const struct request *r, struct work *work,
-                       int by_gpu)
+                       int by_gpu, unsigned flags)
 {
     if (!can_take(c, r))
         return 0;
-    if (!gcm_update_ours(c, work, by_gpu, find_bounced(work)))
+    if (!gcm_update_ours(c, work, by_gpu, flags, find_bounced(work)))
         return 0;
     *r->out_bytes = r->in_bytes;
     return 1;
@@ -160,10 +154,9 @@ static int update_device_memory(struct gcm_context *c, const struct request *r, 
         *r->out_bytes = r->in_bytes;
     if (queued != -1)
         return queued;
-    work->flags = GPUAES_WAIT;
     work->why = CPU_SMALL;
     enum policy_choice choice = bounced != 0 ? CHOICE_GPU_ONLY : policy_choose(c->provider, work);
-    return choice != CHOICE_FAIL && update_ours(c, r, work, choice != CHOICE_CPU);
+    return choice != CHOICE_FAIL && update_ours(c, r, work, choice != CHOICE_CPU, GPUAES_WAIT);
 }
 
 static int choose(struct gcm_context *c, const struct request *r, struct work *work)
@@ -175,11 +168,12 @@ static int choose(struct gcm_context *c, const struct request *r, struct work *w
         return update_device_memory(c, r, work);
     /* The CPU's part of a message of ours is several times slower than a message of its own. */
     if (c->side == GCM_OURS)
-        return update_ours(c, r, work, choice != CHOICE_CPU || work->why == CPU_FASTER);
+        return update_ours(c, r, work, choice != CHOICE_CPU || work->why == CPU_FASTER,
+                           policy_flags(c->provider));
     if (choice == CHOICE_CPU)
         return give_to_cpu(c, r, work);
     if (is_safe(r) && c->aad_bytes <= GCM_AAD_MOST && gcm_begin_ours(c))
-        return update_ours(c, r, work, 1);
+        return update_ours(c, r, work, 1, policy_flags(c->provider));
     work->why = CPU_UNSUITED; /* or refused: the default provider will say why */
     work->cell = NULL;
     return give_to_cpu(c, r, work);
@@ -199,8 +193,7 @@ __attribute__((noinline)) static int long_update(struct gcm_context *c, const st
                         .in = r->in,
                         .out = r->out,
                         .len = r->in_bytes,
-                        .out_len = r->in_bytes,
-                        .flags = policy_flags(c->provider)};
+                        .out_len = r->in_bytes};
     (void)totals_forget(&c->totals);
     if (r->in == NULL && c->side == GCM_OURS && is_final(c, r)) {
         int ok = gcm_final(c, r->out, r->out_bytes, r->outsize);

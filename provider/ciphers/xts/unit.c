@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/minmax.h"
+#include "provider/common/big_stack.h"
+#include "provider/common/copy.h"
 #include "provider/common/errors.h"
 #include "provider/policy/calibration.h"
 #include "provider/policy/policy.h"
@@ -98,23 +100,13 @@ static int on_cpu(const struct xts_context *c, const unsigned char tweak[GPUAES_
     return ok;
 }
 
-static int copy(const struct xts_context *c, void *to, const void *from, size_t bytes)
-{
-    struct work work = {.in = from, .out = to, .len = bytes, .flags = GPUAES_WAIT};
-    enum gpuaes_status status = offload(&work, OFFLOAD_COPY);
-    if (status != GPUAES_OK)
-        error_raise(c->provider, ERROR_DEVICE_MEMORY, "a copy of %zu bytes: %s", bytes,
-                    gpuaes_status_text(status));
-    return status == GPUAES_OK;
-}
-
 /* The same where one side or both are device memory. */
 static int on_cpu_bounced(const struct xts_context *c, const unsigned char tweak[GPUAES_BLOCK],
                           const unsigned char *in, unsigned char *out, size_t bytes)
 {
     unsigned char *host = OPENSSL_malloc(bytes);
-    int ok = host != NULL && copy(c, host, in, bytes) && on_cpu(c, tweak, host, host, bytes) &&
-             copy(c, out, host, bytes);
+    int ok = host != NULL && device_copy(c->provider, host, in, bytes) &&
+             on_cpu(c, tweak, host, host, bytes) && device_copy(c->provider, out, host, bytes);
     OPENSSL_clear_free(host, bytes);
     return ok;
 }
@@ -146,7 +138,24 @@ static const struct gpuaes_key *find_schedule(struct xts_context *c)
     return &c->schedule;
 }
 
-static enum gpuaes_status call(struct xts_context *c, const struct unit *u, struct work *work,
+struct xts_call {
+    const struct xts_context *context;
+    const struct unit *unit;
+    const struct gpuaes_key *key;
+    unsigned char *tweak;
+    unsigned flags;
+    struct gpuaes_report *report;
+};
+
+static enum gpuaes_status call_aes(void *arg)
+{
+    const struct xts_call *call = arg;
+    const struct unit *u = call->unit;
+    return gpuaes_aes((enum gpuaes_op)work_of(call->context), call->key, call->tweak, u->in, u->out,
+                      u->bytes - u->tail, call->flags, call->report);
+}
+
+static enum gpuaes_status call(struct xts_context *c, const struct unit *u, unsigned flags,
                                struct gpuaes_report *report)
 {
     unsigned char tweak[GPUAES_BLOCK], first[GPUAES_BLOCK];
@@ -154,16 +163,11 @@ static enum gpuaes_status call(struct xts_context *c, const struct unit *u, stru
     if (!find_tweak(c, tweak))
         return GPUAES_BAD_ARGUMENT;
     memcpy(first, tweak, sizeof first);
-    work->key = find_schedule(c);
-    work->iv = tweak;
-    work->len = u->bytes - u->tail;
-    work->report = report;
-    enum gpuaes_status status = offload(work, OFFLOAD_AES);
-    work->iv = NULL; /* these two end here, `work` does not */
-    work->report = NULL;
+    struct xts_call call = {c, u, find_schedule(c), tweak, flags, report};
+    enum gpuaes_status status = run_on_big_stack(call_aes, &call, flags);
     if (report->shards == 0) { /* nothing was begun: all of it is left */
         report->shards = 1;
-        report->shard[0] = (struct gpuaes_shard){.bytes = work->len};
+        report->shard[0] = (struct gpuaes_shard){.bytes = u->bytes - u->tail};
         memcpy(report->shard[0].iv, first, sizeof first);
     }
     OPENSSL_cleanse(tweak, sizeof tweak);
@@ -171,11 +175,12 @@ static enum gpuaes_status call(struct xts_context *c, const struct unit *u, stru
     return status;
 }
 
-static int on_device(struct xts_context *c, const struct unit *u, struct work *work)
+static int on_device(struct xts_context *c, const struct unit *u, const struct work *work,
+                     unsigned flags)
 {
     struct gpuaes_report report;
     size_t done = 0;
-    enum gpuaes_status status = call(c, u, work, &report);
+    enum gpuaes_status status = call(c, u, flags, &report);
     int ok = report.shards != 0 && status != GPUAES_UNDEFINED && status != GPUAES_BAD_RANGE;
     for (unsigned i = 0; i < report.shards; i++)
         done += report.shard[i].done;
@@ -254,7 +259,6 @@ large_unit(struct xts_context *c, OSSL_FUNC_cipher_update_fn *function, unsigned
                         .out = out,
                         .len = in_bytes,
                         .out_len = in_bytes,
-                        .flags = policy_flags(c->provider),
                         .why = CPU_UNSUITED};
     struct unit unit = {.in = in, .out = out, .bytes = in_bytes};
     enum policy_choice choice =
@@ -267,9 +271,8 @@ large_unit(struct xts_context *c, OSSL_FUNC_cipher_update_fn *function, unsigned
             policy_done(&work, MODEL_CPU);
         return ok;
     }
-    if (choice == CHOICE_GPU_ONLY)
-        work.flags = GPUAES_WAIT;
-    if (!on_device(c, &unit, &work))
+    unsigned flags = choice == CHOICE_GPU_ONLY ? GPUAES_WAIT : policy_flags(c->provider);
+    if (!on_device(c, &unit, &work, flags))
         return 0;
     *out_bytes = in_bytes;
     return 1;

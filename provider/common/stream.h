@@ -1,0 +1,66 @@
+/*
+ * CUDA streams of the application that contexts queue work on: calls of libgpuaes, and errors.
+ *
+ * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GPUAES_PROVIDER_COMMON_STREAM_H
+#define GPUAES_PROVIDER_COMMON_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cuda/gpuaes.h"
+
+struct provider;
+
+/* The parameter cuda-stream of a context. */
+struct stream {
+    struct gpuaes_stream_binding *binding; /* NULL: no stream is named */
+    uint64_t handle;                       /* as it was given */
+};
+
+/* Returns 1 for the legacy default stream, which each device has one of. */
+int stream_is_legacy(const struct stream *stream);
+
+/*
+ * Binds to the stream of stream->handle; the legacy default stream is that of the first device in
+ * use. Returns 0 with an error raised if that fails: there is no binding then.
+ */
+int stream_bind(const struct provider *provider, struct stream *stream);
+
+/* Binds to the legacy default stream of a device. */
+enum gpuaes_status stream_bind_legacy(struct gpuaes_stream_binding **binding, int device);
+
+/* Gives a binding up without waiting for it. NULL is ignored. */
+void stream_unbind(struct gpuaes_stream_binding **binding);
+
+/* gpuaes_stream_binding_aes() and gpuaes_stream_binding_gcm(). */
+struct stream_work {
+    struct gpuaes_stream_binding *binding;
+    enum gpuaes_op op;
+    const struct gpuaes_key *key;         /* AES */
+    unsigned char *iv;                    /* AES; NULL continues a chain */
+    const struct gpuaes_gcm_key *gcm_key; /* GCM, and then these two: */
+    const unsigned char *counter;
+    int begins;
+    const void *in;
+    void *out;
+    size_t len;
+};
+enum gpuaes_status stream_queue(struct stream_work *work);
+
+/*
+ * gpuaes_stream_binding_wait(), where `iv` may be NULL; or, with a key,
+ * gpuaes_stream_binding_hash(). On another status than OK an error is raised.
+ */
+enum gpuaes_status stream_wait(const struct provider *provider,
+                               struct gpuaes_stream_binding *binding, unsigned char *iv,
+                               const struct gpuaes_gcm_key *gcm_key, unsigned char *hash);
+
+/* Returns 1 if a call with that status has left all as it was, and can be repeated. */
+int stream_can_repeat(enum gpuaes_status status);
+
+/* Raises the error of a captured stream, or of a device that failed. */
+void stream_raise(const struct provider *provider, enum gpuaes_status status);
+
+#endif
