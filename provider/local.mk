@@ -4,34 +4,34 @@
 
 noinst_LTLIBRARIES += provider/libprovider_core.la
 provider_libprovider_core_la_SOURCES = \
-	provider/ciphers/aes/context.c provider/ciphers/aes/context.h \
-	provider/ciphers/aes/cpu.c provider/ciphers/aes/cpu.h \
-	provider/ciphers/aes/cuda_stream.c provider/ciphers/aes/cuda_stream.h \
+	provider/ciphers/context.c provider/ciphers/context.h \
+	provider/ciphers/blocks/blocks_cpu.c provider/ciphers/blocks/blocks_cpu.h \
+	provider/ciphers/blocks/blocks_device.c provider/ciphers/blocks/blocks_device.h \
 	provider/ciphers/aes/device_memory.c provider/ciphers/aes/device_memory.h \
-	provider/ciphers/aes/dispatch.c provider/ciphers/aes/dispatch.h \
-	provider/ciphers/aes/message.c provider/ciphers/aes/message.h \
-	provider/ciphers/aes/mode.c provider/ciphers/aes/mode.h \
+	provider/ciphers/dispatch.c provider/ciphers/dispatch.h \
+	provider/ciphers/blocks/blocks.c provider/ciphers/blocks/blocks.h \
+	provider/ciphers/blocks/modes.c provider/ciphers/blocks/modes.h \
 	provider/ciphers/aes/parameters.c provider/ciphers/aes/parameters.h \
-	provider/ciphers/aes/read_ahead.c provider/ciphers/aes/read_ahead.h \
-	provider/ciphers/aes/segments.c provider/ciphers/aes/segments.h \
-	provider/ciphers/aes/update.c provider/ciphers/aes/update.h \
+	provider/ciphers/read_ahead/read_ahead.c provider/ciphers/read_ahead/read_ahead.h \
+	provider/ciphers/blocks/segments.c provider/ciphers/blocks/segments.h \
+	provider/ciphers/blocks/blocks_update.c provider/ciphers/blocks/blocks_update.h \
 	provider/ciphers/aes/modes/cbc.c provider/ciphers/aes/modes/ctr.c \
 	provider/ciphers/aes/modes/ecb.c \
 	provider/ciphers/gcm/cipher.c provider/ciphers/gcm/cipher.h \
-	provider/ciphers/gcm/context.c provider/ciphers/gcm/context.h \
-	provider/ciphers/gcm/cpu.c provider/ciphers/gcm/cpu.h \
-	provider/ciphers/gcm/cuda_stream.c provider/ciphers/gcm/cuda_stream.h \
+	provider/ciphers/gcm/gcm.c provider/ciphers/gcm/gcm_state.h \
+	provider/ciphers/gcm/gcm_cpu.c provider/ciphers/gcm/gcm_cpu.h \
+	provider/ciphers/gcm/gcm_stream.c provider/ciphers/gcm/gcm_stream.h \
 	provider/ciphers/gcm/dispatch.c provider/ciphers/gcm/dispatch.h \
-	provider/ciphers/gcm/ours.c provider/ciphers/gcm/ours.h \
+	provider/ciphers/gcm/gcm_message.c provider/ciphers/gcm/gcm_message.h \
 	provider/ciphers/gcm/parameters.c provider/ciphers/gcm/parameters.h \
-	provider/ciphers/gcm/update.c provider/ciphers/gcm/update.h \
+	provider/ciphers/gcm/gcm_update.c provider/ciphers/gcm/gcm_update.h \
 	provider/ciphers/base64/cipher.c provider/ciphers/base64/cipher.h \
 	provider/ciphers/base64/codec.c provider/ciphers/base64/codec.h \
 	provider/ciphers/base64/coders.c provider/ciphers/base64/coders.h \
 	provider/ciphers/base64/decode.c \
-	provider/ciphers/xts/cipher.c provider/ciphers/xts/cipher.h \
+	provider/ciphers/xts/xts.c provider/ciphers/xts/xts.h \
 	provider/ciphers/xts/context.h \
-	provider/ciphers/xts/unit.c provider/ciphers/xts/unit.h \
+	provider/ciphers/xts/data_unit.c provider/ciphers/xts/data_unit.h \
 	provider/common/big_stack.c provider/common/big_stack.h \
 	provider/common/cipher_table.h \
 	provider/common/config.c provider/common/config.h \
@@ -49,7 +49,7 @@ provider_libprovider_core_la_SOURCES = \
 	provider/policy/read_ahead_policy.c provider/policy/read_ahead_policy.h \
 	provider/common/settings.c provider/common/settings.h \
 	provider/keys/skey.c provider/keys/skey.h \
-	provider/common/stream.c provider/common/stream.h \
+	provider/ciphers/device.c provider/ciphers/device.h \
 	provider/common/statistics.c provider/common/statistics.h
 provider_libs = $(LIBCRYPTO_LIBS) $(LIBBASE64_LIBS) $(SYSTEM_LIBS)
 

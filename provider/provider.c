@@ -14,11 +14,11 @@
 #include <stdio.h>
 
 #include "cuda/gpuaes.h"
-#include "provider/ciphers/aes/dispatch.h"
+#include "provider/ciphers/dispatch.h"
 #include "provider/ciphers/base64/cipher.h"
 #include "provider/ciphers/base64/coders.h"
 #include "provider/ciphers/gcm/cipher.h"
-#include "provider/ciphers/xts/cipher.h"
+#include "provider/ciphers/xts/xts.h"
 #include "provider/common/errors.h"
 #include "provider/common/statistics.h"
 #include "provider/keys/skey.h"

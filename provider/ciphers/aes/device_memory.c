@@ -8,7 +8,7 @@
 
 #include <openssl/core_names.h>
 
-#include "provider/ciphers/aes/segments.h"
+#include "provider/ciphers/blocks/segments.h"
 #include "provider/common/errors.h"
 #include "provider/policy/policy.h"
 

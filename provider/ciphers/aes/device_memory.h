@@ -6,7 +6,7 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_AES_DEVICE_MEMORY_H
 #define GPUAES_PROVIDER_CIPHERS_AES_DEVICE_MEMORY_H
 
-#include "provider/ciphers/aes/cpu.h"
+#include "provider/ciphers/blocks/blocks_cpu.h"
 
 /*
  * A request on memory that is, or may be, a device's: `work` learns which. DECLINED: the CPU can

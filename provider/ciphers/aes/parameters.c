@@ -9,7 +9,7 @@
 #include <openssl/params.h>
 #include <string.h>
 
-#include "provider/ciphers/aes/update.h"
+#include "provider/ciphers/blocks/blocks_update.h"
 #include "provider/common/errors.h"
 #include "provider/policy/policy.h"
 

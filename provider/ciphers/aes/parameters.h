@@ -6,7 +6,7 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_AES_PARAMETERS_H
 #define GPUAES_PROVIDER_CIPHERS_AES_PARAMETERS_H
 
-#include "provider/ciphers/aes/context.h"
+#include "provider/ciphers/context.h"
 #include "provider/common/device_params.h"
 
 int aes_get_params(struct aes_context *context, OSSL_PARAM params[]);

@@ -6,7 +6,7 @@
 #include "provider/ciphers/gcm/dispatch.h"
 
 #include "provider/ciphers/gcm/parameters.h"
-#include "provider/ciphers/gcm/update.h"
+#include "provider/ciphers/gcm/gcm_update.h"
 #include "provider/common/cipher_table.h"
 #include "provider/keys/skey.h"
 

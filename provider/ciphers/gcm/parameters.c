@@ -10,8 +10,8 @@
 #include <openssl/params.h>
 #include <string.h>
 
-#include "provider/ciphers/gcm/cpu.h"
-#include "provider/ciphers/gcm/cuda_stream.h"
+#include "provider/ciphers/gcm/gcm_cpu.h"
+#include "provider/ciphers/gcm/gcm_stream.h"
 #include "provider/common/device_params.h"
 #include "provider/policy/policy.h"
 

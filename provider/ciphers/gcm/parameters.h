@@ -6,7 +6,7 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_GCM_PARAMETERS_H
 #define GPUAES_PROVIDER_CIPHERS_GCM_PARAMETERS_H
 
-#include "provider/ciphers/gcm/context.h"
+#include "provider/ciphers/gcm/gcm_state.h"
 
 int gcm_get_params(struct gcm_context *context, OSSL_PARAM params[]);
 int gcm_set_params(struct gcm_context *context, const OSSL_PARAM params[]);

@@ -5,8 +5,8 @@
  */
 #include <openssl/core_names.h>
 
-#include "provider/ciphers/aes/cpu.h"
-#include "provider/ciphers/aes/segments.h"
+#include "provider/ciphers/blocks/blocks_cpu.h"
+#include "provider/ciphers/blocks/segments.h"
 
 /* `num` means nothing here, but setting the IV clears it, and what was set must be read back. */
 static int set_position(struct aes_context *c, const unsigned char iv[GPUAES_BLOCK])

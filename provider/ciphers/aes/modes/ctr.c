@@ -5,7 +5,7 @@
  */
 #include <openssl/core_names.h>
 
-#include "provider/ciphers/aes/cpu.h"
+#include "provider/ciphers/blocks/blocks_cpu.h"
 
 /* The default provider's context counts the bytes of the keystream block that it has used. */
 static int segment(const struct aes_context *c, struct request *r)

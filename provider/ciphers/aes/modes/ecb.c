@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/aes/segments.h"
+#include "provider/ciphers/blocks/segments.h"
 
 const struct aes_mode aes_ecb = {.op = {GPUAES_ECB_DECRYPT, GPUAES_ECB_ENCRYPT},
                                  .op_names = {"ECB decrypt", "ECB encrypt"},

@@ -4,10 +4,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/gcm/cuda_stream.h"
+#include "provider/ciphers/gcm/gcm_stream.h"
 
-#include "provider/ciphers/gcm/cpu.h"
-#include "provider/ciphers/gcm/ours.h"
+#include "provider/ciphers/gcm/gcm_cpu.h"
+#include "provider/ciphers/gcm/gcm_message.h"
 
 int gcm_stream_open(struct gcm_context *c, uint64_t handle)
 {

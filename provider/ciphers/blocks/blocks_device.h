@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "provider/common/stream.h"
+#include "provider/ciphers/device.h"
 
 struct aes_context;
 struct request;

@@ -3,11 +3,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/aes/dispatch.h"
+#include "provider/ciphers/dispatch.h"
 
-#include "provider/ciphers/aes/message.h"
+#include "provider/ciphers/blocks/blocks.h"
 #include "provider/ciphers/aes/parameters.h"
-#include "provider/ciphers/aes/update.h"
+#include "provider/ciphers/blocks/blocks_update.h"
 #include "provider/common/cipher_table.h"
 #include "provider/keys/skey.h"
 

@@ -8,9 +8,9 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/aes/cuda_stream.h"
+#include "provider/ciphers/blocks/blocks_device.h"
 
-#include "provider/ciphers/aes/segments.h"
+#include "provider/ciphers/blocks/segments.h"
 #include "provider/common/errors.h"
 
 enum { DEVICES_MOST = 64 };

@@ -6,7 +6,7 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_AES_DISPATCH_H
 #define GPUAES_PROVIDER_CIPHERS_AES_DISPATCH_H
 
-#include "provider/ciphers/aes/mode.h"
+#include "provider/ciphers/blocks/modes.h"
 
 #define AES_DECLARE(bits, MODE, mode, names) extern const OSSL_DISPATCH aes_##bits##_##mode[];
 AES_CIPHERS(AES_DECLARE)

@@ -3,10 +3,10 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/aes/update.h"
+#include "provider/ciphers/blocks/blocks_update.h"
 
 #include "provider/ciphers/aes/device_memory.h"
-#include "provider/ciphers/aes/segments.h"
+#include "provider/ciphers/blocks/segments.h"
 #include "provider/policy/calibration.h"
 
 /* ---- Thresholds --------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_AES_SEGMENTS_H
 #define GPUAES_PROVIDER_CIPHERS_AES_SEGMENTS_H
 
-#include "provider/ciphers/aes/cpu.h"
+#include "provider/ciphers/blocks/blocks_cpu.h"
 #include "provider/policy/policy.h"
 
 /*

@@ -7,7 +7,7 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_GCM_OURS_H
 #define GPUAES_PROVIDER_CIPHERS_GCM_OURS_H
 
-#include "provider/ciphers/gcm/context.h"
+#include "provider/ciphers/gcm/gcm_state.h"
 
 /* Bytes of text of a message at most: section 5.2.1.1. */
 #define GCM_TEXT_MOST (((uint64_t)1 << 36) - 32)

@@ -7,7 +7,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/aes/segments.h"
+#include "provider/ciphers/blocks/segments.h"
 
 #include <openssl/core_names.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_AES_CPU_H
 #define GPUAES_PROVIDER_CIPHERS_AES_CPU_H
 
-#include "provider/ciphers/aes/context.h"
+#include "provider/ciphers/context.h"
 
 /* The result of a handler. DECLINED: another handler is to do the rest of the request. */
 enum { REFUSED = 0, DONE = 1, DECLINED = -1 };

@@ -6,11 +6,11 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/aes/message.h"
+#include "provider/ciphers/blocks/blocks.h"
 
 #include "provider/ciphers/aes/device_memory.h"
 #include "provider/ciphers/aes/parameters.h"
-#include "provider/ciphers/aes/update.h"
+#include "provider/ciphers/blocks/blocks_update.h"
 #include "provider/policy/policy.h"
 
 struct aes_context *aes_message_new(struct provider *provider, const struct aes_cipher *cipher)

@@ -6,7 +6,7 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_GCM_CUDA_STREAM_H
 #define GPUAES_PROVIDER_CIPHERS_GCM_CUDA_STREAM_H
 
-#include "provider/ciphers/gcm/context.h"
+#include "provider/ciphers/gcm/gcm_state.h"
 
 /* Binds the context to a stream, which may be another than before. On 0 there is none. */
 int gcm_stream_open(struct gcm_context *context, uint64_t handle);

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/aes/cpu.h"
+#include "provider/ciphers/blocks/blocks_cpu.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>

@@ -20,7 +20,7 @@
 #include "provider/ciphers/gcm/cipher.h"
 #include "provider/common/provider.h"
 #include "provider/common/statistics.h"
-#include "provider/common/stream.h"
+#include "provider/ciphers/device.h"
 #include "provider/policy/policy.h"
 
 enum gcm_side {

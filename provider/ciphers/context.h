@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "provider/ciphers/aes/cuda_stream.h"
-#include "provider/ciphers/aes/mode.h"
-#include "provider/ciphers/aes/read_ahead.h"
+#include "provider/ciphers/blocks/blocks_device.h"
+#include "provider/ciphers/blocks/modes.h"
+#include "provider/ciphers/read_ahead/read_ahead.h"
 #include "provider/common/provider.h"
 #include "provider/common/statistics.h"
 

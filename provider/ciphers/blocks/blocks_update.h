@@ -6,7 +6,7 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_AES_UPDATE_H
 #define GPUAES_PROVIDER_CIPHERS_AES_UPDATE_H
 
-#include "provider/ciphers/aes/context.h"
+#include "provider/ciphers/context.h"
 
 /*
  * Dispatch functions. Whole blocks in the middle of an update may go to the device, the rest goes

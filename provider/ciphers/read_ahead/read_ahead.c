@@ -3,14 +3,14 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/aes/read_ahead.h"
+#include "provider/ciphers/read_ahead/read_ahead.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "provider/ciphers/aes/cpu.h"
+#include "provider/ciphers/blocks/blocks_cpu.h"
 #include "provider/common/big_stack.h"
 #include "provider/policy/policy.h"
 #include "provider/policy/read_ahead_policy.h"

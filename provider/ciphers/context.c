@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/aes/context.h"
+#include "provider/ciphers/context.h"
 
 #include <openssl/crypto.h>
 #include <string.h>

@@ -3,12 +3,12 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/gcm/context.h"
+#include "provider/ciphers/gcm/gcm_state.h"
 
 #include <openssl/crypto.h>
 #include <string.h>
 
-#include "provider/ciphers/gcm/cuda_stream.h"
+#include "provider/ciphers/gcm/gcm_stream.h"
 #include "provider/ciphers/gcm/parameters.h"
 #include "provider/policy/policy.h"
 

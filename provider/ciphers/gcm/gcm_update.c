@@ -3,15 +3,15 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/gcm/update.h"
+#include "provider/ciphers/gcm/gcm_update.h"
 
 #include <openssl/crypto.h>
 #include <string.h>
 
 #include "base/minmax.h"
-#include "provider/ciphers/gcm/cpu.h"
-#include "provider/ciphers/gcm/cuda_stream.h"
-#include "provider/ciphers/gcm/ours.h"
+#include "provider/ciphers/gcm/gcm_cpu.h"
+#include "provider/ciphers/gcm/gcm_stream.h"
+#include "provider/ciphers/gcm/gcm_message.h"
 #include "provider/common/copy.h"
 #include "provider/common/errors.h"
 #include "provider/policy/policy.h"

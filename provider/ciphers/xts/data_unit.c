@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/xts/unit.h"
+#include "provider/ciphers/xts/data_unit.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>

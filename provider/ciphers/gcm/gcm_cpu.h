@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "provider/ciphers/gcm/context.h"
+#include "provider/ciphers/gcm/gcm_state.h"
 
 /* Writes how many bits that are, as lengths are hashed. */
 static inline void gcm_write_bits(unsigned char to[8], uint64_t bytes)

@@ -5,7 +5,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/xts/cipher.h"
+#include "provider/ciphers/xts/xts.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "provider/ciphers/xts/unit.h"
+#include "provider/ciphers/xts/data_unit.h"
 #include "provider/common/cipher_table.h"
 #include "provider/keys/skey.h"
 #include "provider/policy/policy.h"

@@ -6,7 +6,7 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_AES_MESSAGE_H
 #define GPUAES_PROVIDER_CIPHERS_AES_MESSAGE_H
 
-#include "provider/ciphers/aes/context.h"
+#include "provider/ciphers/context.h"
 
 struct aes_context *aes_message_new(struct provider *provider, const struct aes_cipher *cipher);
 

@@ -6,7 +6,7 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_GCM_UPDATE_H
 #define GPUAES_PROVIDER_CIPHERS_GCM_UPDATE_H
 
-#include "provider/ciphers/gcm/context.h"
+#include "provider/ciphers/gcm/gcm_state.h"
 
 /* Dispatch functions. The result is the default provider's in every case. */
 OSSL_FUNC_cipher_update_fn gcm_update;

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/aes/mode.h"
+#include "provider/ciphers/blocks/modes.h"
 
 #include <pthread.h>
 

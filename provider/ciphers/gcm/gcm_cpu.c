@@ -8,7 +8,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/gcm/cpu.h"
+#include "provider/ciphers/gcm/gcm_cpu.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
