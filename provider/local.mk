@@ -4,53 +4,43 @@
 
 noinst_LTLIBRARIES += provider/libprovider_core.la
 provider_libprovider_core_la_SOURCES = \
-	provider/ciphers/context.c provider/ciphers/context.h \
-	provider/ciphers/blocks/blocks_cpu.c provider/ciphers/blocks/blocks_cpu.h \
-	provider/ciphers/blocks/blocks_device.c provider/ciphers/blocks/blocks_device.h \
-	provider/ciphers/aes/device_memory.c provider/ciphers/aes/device_memory.h \
-	provider/ciphers/dispatch.c provider/ciphers/dispatch.h \
-	provider/ciphers/blocks/blocks.c provider/ciphers/blocks/blocks.h \
-	provider/ciphers/blocks/modes.c provider/ciphers/blocks/modes.h \
-	provider/ciphers/aes/parameters.c provider/ciphers/aes/parameters.h \
-	provider/ciphers/read_ahead/read_ahead.c provider/ciphers/read_ahead/read_ahead.h \
-	provider/ciphers/blocks/segments.c provider/ciphers/blocks/segments.h \
-	provider/ciphers/blocks/blocks_update.c provider/ciphers/blocks/blocks_update.h \
-	provider/ciphers/aes/modes/cbc.c provider/ciphers/aes/modes/ctr.c \
-	provider/ciphers/aes/modes/ecb.c \
-	provider/ciphers/gcm/cipher.c provider/ciphers/gcm/cipher.h \
-	provider/ciphers/gcm/gcm.c provider/ciphers/gcm/gcm_state.h \
-	provider/ciphers/gcm/gcm_cpu.c provider/ciphers/gcm/gcm_cpu.h \
-	provider/ciphers/gcm/gcm_stream.c provider/ciphers/gcm/gcm_stream.h \
-	provider/ciphers/gcm/dispatch.c provider/ciphers/gcm/dispatch.h \
-	provider/ciphers/gcm/gcm_message.c provider/ciphers/gcm/gcm_message.h \
-	provider/ciphers/gcm/parameters.c provider/ciphers/gcm/parameters.h \
-	provider/ciphers/gcm/gcm_update.c provider/ciphers/gcm/gcm_update.h \
 	provider/ciphers/base64/cipher.c provider/ciphers/base64/cipher.h \
 	provider/ciphers/base64/codec.c provider/ciphers/base64/codec.h \
 	provider/ciphers/base64/coders.c provider/ciphers/base64/coders.h \
 	provider/ciphers/base64/decode.c \
-	provider/ciphers/xts/xts.c provider/ciphers/xts/xts.h \
-	provider/ciphers/xts/context.h \
+	provider/ciphers/blocks/blocks.c provider/ciphers/blocks/blocks.h \
+	provider/ciphers/blocks/blocks_cpu.c provider/ciphers/blocks/blocks_cpu.h \
+	provider/ciphers/blocks/blocks_device.c provider/ciphers/blocks/blocks_device.h \
+	provider/ciphers/blocks/blocks_update.c provider/ciphers/blocks/blocks_update.h \
+	provider/ciphers/blocks/segments.c provider/ciphers/blocks/segments.h \
+	provider/ciphers/context.c provider/ciphers/context.h \
+	provider/ciphers/device.c provider/ciphers/device.h \
+	provider/ciphers/dispatch.c provider/ciphers/dispatch.h \
+	provider/ciphers/gcm/gcm.c provider/ciphers/gcm/gcm.h \
+	provider/ciphers/gcm/gcm_cpu.c provider/ciphers/gcm/gcm_cpu.h \
+	provider/ciphers/gcm/gcm_message.c provider/ciphers/gcm/gcm_message.h \
+	provider/ciphers/gcm/gcm_state.c provider/ciphers/gcm/gcm_state.h \
+	provider/ciphers/gcm/gcm_stream.c provider/ciphers/gcm/gcm_stream.h \
+	provider/ciphers/gcm/gcm_update.c provider/ciphers/gcm/gcm_update.h \
+	provider/ciphers/read_ahead/read_ahead.c provider/ciphers/read_ahead/read_ahead.h \
+	provider/ciphers/read_ahead/read_ahead_gain.c provider/ciphers/read_ahead/read_ahead_gain.h \
+	provider/ciphers/read_ahead/stream_detector.c provider/ciphers/read_ahead/stream_detector.h \
 	provider/ciphers/xts/data_unit.c provider/ciphers/xts/data_unit.h \
+	provider/ciphers/xts/xts.c provider/ciphers/xts/xts.h \
 	provider/common/big_stack.c provider/common/big_stack.h \
-	provider/common/cipher_table.h \
 	provider/common/config.c provider/common/config.h \
-	provider/common/copy.c provider/common/copy.h \
 	provider/common/core_3_5.h \
-	provider/common/device_params.c provider/common/device_params.h \
 	provider/common/default_ciphers.c provider/common/default_ciphers.h \
-	provider/policy/policy.c provider/policy/policy.h \
+	provider/common/errors.c provider/common/errors.h \
+	provider/common/provider.h \
+	provider/common/settings.c provider/common/settings.h \
+	provider/common/statistics.c provider/common/statistics.h \
+	provider/keys/skey.c provider/keys/skey.h \
 	provider/policy/calibration.c provider/policy/calibration.h \
 	provider/policy/cost_model.c provider/policy/cost_model.h \
+	provider/policy/policy.c provider/policy/policy.h \
 	provider/policy/start.c \
-	provider/policy/stream_detector.c provider/policy/stream_detector.h \
-	provider/common/errors.c provider/common/errors.h \
-	provider/provider.c provider/common/provider.h \
-	provider/policy/read_ahead_policy.c provider/policy/read_ahead_policy.h \
-	provider/common/settings.c provider/common/settings.h \
-	provider/keys/skey.c provider/keys/skey.h \
-	provider/ciphers/device.c provider/ciphers/device.h \
-	provider/common/statistics.c provider/common/statistics.h
+	provider/provider.c
 provider_libs = $(LIBCRYPTO_LIBS) $(LIBBASE64_LIBS) $(SYSTEM_LIBS)
 
 modules_LTLIBRARIES += provider/gpuaes.la

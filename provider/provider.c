@@ -14,11 +14,9 @@
 #include <stdio.h>
 
 #include "cuda/gpuaes.h"
-#include "provider/ciphers/dispatch.h"
 #include "provider/ciphers/base64/cipher.h"
 #include "provider/ciphers/base64/coders.h"
-#include "provider/ciphers/gcm/cipher.h"
-#include "provider/ciphers/xts/xts.h"
+#include "provider/ciphers/dispatch.h"
 #include "provider/common/errors.h"
 #include "provider/common/statistics.h"
 #include "provider/keys/skey.h"
@@ -36,20 +34,12 @@ static OSSL_FUNC_provider_query_operation_fn provider_query_operation;
  */
 #define PROPERTIES "provider=gpuaes,gpuaes.on=yes"
 
-static const OSSL_ALGORITHM ciphers[] = {
-#define AES_ROW(bits, MODE, mode, names)                                                           \
-    {names, PROPERTIES, aes_##bits##_##mode, "AES-" #bits "-" #MODE " on CUDA"},
-    AES_CIPHERS(AES_ROW)
-#undef AES_ROW
-#define GCM_ROW(bits, names, ctr)                                                                  \
-    {names, PROPERTIES, gcm_ciphers[GCM_##bits].functions, "AES-" #bits "-GCM on CUDA"},
-        GCM_CIPHERS(GCM_ROW)
-#undef GCM_ROW
-#define XTS_ROW(bits, names) {names, PROPERTIES, xts_##bits, "AES-" #bits "-XTS on CUDA"},
-            XTS_CIPHERS(XTS_ROW)
-#undef XTS_ROW
-                {"BASE64", PROPERTIES, base64_cipher_functions,
-                 "Base64 on CUDA, as a keyless cipher"},
+static const OSSL_ALGORITHM algorithms[] = {
+#define CIPHER_ROW(bits, MODE, room, names)                                                        \
+    {names, PROPERTIES, ciphers[AES_##bits##_##MODE].functions, "AES-" #bits "-" #MODE " on CUDA"},
+    CIPHERS(CIPHER_ROW)
+#undef CIPHER_ROW
+        {"BASE64", PROPERTIES, base64_cipher_functions, "Base64 on CUDA, as a keyless cipher"},
     {NULL, NULL, NULL, NULL}};
 
 static const OSSL_ALGORITHM encoders[] = {
@@ -75,7 +65,7 @@ static const OSSL_ALGORITHM *provider_query_operation(void *provider, int operat
     *no_cache = 0;
     switch (operation) {
     case OSSL_OP_CIPHER:
-        return ciphers;
+        return algorithms;
     case OSSL_OP_ENCODER:
         return encoders;
     case OSSL_OP_DECODER:
@@ -187,8 +177,7 @@ static int open_provider(struct provider *provider)
 {
     if (!config_read(provider))
         return 0;
-    if (!cpu_open(&provider->cpu) || !aes_learn_ciphers(&provider->cpu) ||
-        !gcm_learn_ciphers(&provider->cpu) || !xts_learn_ciphers(&provider->cpu)) {
+    if (!cpu_open(&provider->cpu) || !learn_ciphers(&provider->cpu)) {
         (void)fprintf(stderr, "gpuaes: the default provider of libcrypto cannot be used\n");
         error_raise(provider, ERROR_NO_DEFAULT_PROVIDER, "it is needed for the CPU's part");
         return 0;

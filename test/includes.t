@@ -25,7 +25,13 @@ my %right = (
     'cuda/device/device.h' => "#include \"cuda/gpuaes.h\"\n#include \"cuda/launch/kernels.h\"",
     'cuda/runtime/runtime.h' => '#include "cuda/device/device.h"',
     'provider/common/settings.h' => '#include <stddef.h>',
-    'provider/ciphers/blocks/blocks_update.c' => "#include <openssl/evp.h>\n#include \"cuda/gpuaes.h\"\n#include \"provider/common/settings.h\"",
+    'provider/ciphers/device.h' => '#include "cuda/gpuaes.h"',
+    'provider/ciphers/context.h' => '#include "provider/ciphers/device.h"',
+    'provider/ciphers/blocks/blocks_cpu.h' => '#include "provider/ciphers/context.h"',
+    'provider/ciphers/blocks/blocks_cpu.c' => '#include "provider/ciphers/blocks/blocks_update.h"',
+    'provider/ciphers/blocks/blocks_update.h' => '#include "provider/ciphers/context.h"',
+    'provider/ciphers/blocks/blocks_update.c' =>
+        "#include <openssl/evp.h>\n#include \"cuda/gpuaes.h\"\n#include \"provider/common/settings.h\"",
     'tool/common/turns.h' => '#include <stddef.h>',
     'tool/commands/enc.c' => "#include \"provider/common/settings.h\"\n#include \"tool/common/turns.h\"",
     'test/tap.h' => '#include "base/clock.h"',
@@ -51,9 +57,9 @@ is("$result->{status}: $result->{out}$result->{err}", '0: ', 'a tree that is rig
 my ($update, $enc) = ('provider/ciphers/blocks/blocks_update.c', 'tool/commands/enc.c');
 my @made_up = (
     # Each room, and what its row does not have.
-    [$update, '"cuda/device/device.h"', qr{provider/ciphers/ may include base, cuda/gpuaes.h, .* besides}],
-    [$update, '"test/tap.h"', qr{provider/ciphers/ may include .* besides its own headers}],
-    [$update, '"tool/common/turns.h"', qr{provider/ciphers/ may include .* besides its own headers}],
+    [$update, '"cuda/device/device.h"', qr{provider/ciphers/blocks/ may include base, cuda/gpuaes.h, .* besides}],
+    [$update, '"test/tap.h"', qr{provider/ciphers/blocks/ may include .* besides its own headers}],
+    [$update, '"tool/common/turns.h"', qr{provider/ciphers/blocks/ may include .* besides its own headers}],
     ['provider/common/settings.h', '"cuda/driver/driver.h"', qr{provider/common/ may include base, cuda/gpuaes.h besides}],
     [$enc, '"bench/measure.h"', qr{tool/commands/ may include .* besides its own headers}],
     ['tool/common/turns.h', '"cuda/driver/driver.h"', qr{tool/common/ may include .* besides its own headers}],
@@ -67,8 +73,8 @@ my @made_up = (
     ['cuda/device/device.c', '"test/emulator/hooks.h"', qr{cuda/device/ may include .* besides its own headers}],
     ['test/emulator/hooks.h', '"test/tap.h"', qr{test/emulator/ may include cuda/driver besides}],
     # Libraries.
-    [$update, '<cuda.h>', qr{provider/ciphers/ includes no header of CUDA}],
-    [$update, '<driver_types.h>', qr{provider/ciphers/ includes no header of CUDA}],
+    [$update, '<cuda.h>', qr{provider/ciphers/blocks/ includes no header of CUDA}],
+    [$update, '<driver_types.h>', qr{provider/ciphers/blocks/ includes no header of CUDA}],
     ['cuda/device/device.c', '<openssl/evp.h>', qr{cuda/device/ includes no header of OpenSSL}],
     # Paths that do not begin at the top, even where the row would allow the file.
     ['cuda/device/device.c', '"../gpuaes.h"', qr{the path must begin at the top of the project}],
@@ -78,6 +84,9 @@ my @made_up = (
     [$enc, '"tool/common/nowhere.h"', qr{the path must begin at the top of the project}],
     # Circles.
     ['cuda/driver/driver.h', '"cuda/launch/kernels.h"', qr{closes a circle of headers}],
+    ['provider/ciphers/context.h', '"provider/ciphers/blocks/blocks_cpu.h"', qr{provider/ciphers/context/ may include .* besides}],
+    ['provider/ciphers/device.h', '"provider/ciphers/context.h"', qr{provider/ciphers/device/ may include .* besides}],
+    [$update, '"provider/ciphers/blocks/blocks_cpu.h"', qr{closes a circle of files}],
     ['tool/common/turns.h', '"tool/common/turns.h"', qr{closes a circle of headers}],
 );
 foreach (@made_up) {

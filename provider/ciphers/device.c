@@ -1,12 +1,99 @@
 /*
- * CUDA streams of the application that contexts queue work on.
+ * Device memory and CUDA streams of the application.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "provider/ciphers/device.h"
 
+#include <string.h>
+
 #include "provider/common/big_stack.h"
 #include "provider/common/errors.h"
+
+/* ---- Parameters ----------------------------------------------------------------------------- */
+
+#define PARAM_DEVICE_MEMORY "device-memory"
+#define PARAM_CUDA_STREAM "cuda-stream"
+
+enum { STREAM_PER_THREAD = 2 }; /* CUDA's handle */
+
+static const OSSL_PARAM own[] = {OSSL_PARAM_uint(PARAM_DEVICE_MEMORY, NULL),
+                                 OSSL_PARAM_uint64(PARAM_CUDA_STREAM, NULL), OSSL_PARAM_END};
+
+void device_params_list(OSSL_PARAM *list, size_t most, const OSSL_PARAM *default_params,
+                        int has_own)
+{
+    size_t n = has_own ? sizeof own / sizeof own[0] - 1 : 0;
+    memcpy(list, own, n * sizeof own[0]);
+    for (; default_params->key != NULL && n < most - 1; default_params++)
+        list[n++] = *default_params;
+    list[n] = own[sizeof own / sizeof own[0] - 1];
+}
+
+int device_params_read(struct provider *provider, const OSSL_PARAM params[], int has_memory,
+                       int is_tls, struct device_params *p)
+{
+    const OSSL_PARAM *memory = OSSL_PARAM_locate_const(params, PARAM_DEVICE_MEMORY);
+    const OSSL_PARAM *stream = OSSL_PARAM_locate_const(params, PARAM_CUDA_STREAM);
+    *p = (struct device_params){.names_memory = memory != NULL, .names_stream = stream != NULL};
+    if (memory != NULL && (!OSSL_PARAM_get_uint(memory, &p->memory) || p->memory > 1))
+        error_raise(provider, ERROR_BAD_PARAMETER, PARAM_DEVICE_MEMORY " must be 0 or 1");
+    else if (stream != NULL &&
+             (!OSSL_PARAM_get_uint64(stream, &p->stream) || p->stream == STREAM_PER_THREAD))
+        error_raise(provider, ERROR_BAD_PARAMETER,
+                    PARAM_CUDA_STREAM " must be a CUstream, 0 for the legacy default stream;"
+                                      " that of each thread is not one stream");
+    else if (stream != NULL && memory != NULL && p->memory == 0)
+        error_raise(provider, ERROR_BAD_PARAMETER,
+                    PARAM_CUDA_STREAM " and " PARAM_DEVICE_MEMORY "=0 exclude each other");
+    else if (is_tls && (stream != NULL || (memory != NULL ? p->memory != 0 : has_memory)))
+        error_raise(provider, ERROR_DEVICE_MEMORY, "TLS records are the CPU's work");
+    else
+        return 1;
+    return 0;
+}
+
+int device_params_write(OSSL_PARAM params[], int has_memory, const uint64_t *stream)
+{
+    OSSL_PARAM *memory = OSSL_PARAM_locate(params, PARAM_DEVICE_MEMORY);
+    OSSL_PARAM *handle = OSSL_PARAM_locate(params, PARAM_CUDA_STREAM);
+    return (memory == NULL || OSSL_PARAM_set_uint(memory, has_memory != 0)) &&
+           (handle == NULL || stream == NULL || OSSL_PARAM_set_uint64(handle, *stream));
+}
+
+/* ---- Copies --------------------------------------------------------------------------------- */
+
+struct copy {
+    void *to;
+    const void *from;
+    size_t bytes;
+};
+
+static enum gpuaes_status run_copy(void *arg)
+{
+    const struct copy *copy = arg;
+    return gpuaes_copy(copy->to, copy->from, copy->bytes);
+}
+
+int device_copy(const struct provider *provider, void *to, const void *from, size_t bytes)
+{
+    struct copy copy = {to, from, bytes};
+    enum gpuaes_status status =
+        bytes == 0 ? GPUAES_OK : run_on_big_stack(run_copy, &copy, GPUAES_WAIT);
+    if (status == GPUAES_OK)
+        return 1;
+    if (status == GPUAES_BUSY)
+        error_raise(provider, ERROR_CAPTURED,
+                    "device memory cannot be used until that ends, but through a cuda-stream "
+                    "that is not captured");
+    else
+        error_raise(provider,
+                    status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_DEVICE_MEMORY,
+                    "a copy of %zu bytes: %s", bytes, gpuaes_status_text(status));
+    return 0;
+}
+
+/* ---- Streams -------------------------------------------------------------------------------- */
 
 enum { STREAM_LEGACY = 1 }; /* CU_STREAM_LEGACY, CUDA's handle, which is no pointer */
 

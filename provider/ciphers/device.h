@@ -1,17 +1,53 @@
 /*
- * CUDA streams of the application that contexts queue work on: calls of libgpuaes, and errors.
+ * Device memory and CUDA streams of the application, for contexts of all modes: their parameters,
+ * copies, and work that is queued.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROVIDER_COMMON_STREAM_H
-#define GPUAES_PROVIDER_COMMON_STREAM_H
+#ifndef GPUAES_PROVIDER_CIPHERS_DEVICE_H
+#define GPUAES_PROVIDER_CIPHERS_DEVICE_H
 
+#include <openssl/params.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "cuda/gpuaes.h"
 
 struct provider;
+
+/* ---- The parameters device-memory and cuda-stream ------------------------------------------ */
+
+/* What a call names of them; what it does not name stays as it is. */
+struct device_params {
+    int names_memory, names_stream;
+    unsigned memory; /* 0 or 1 */
+    uint64_t stream; /* handle, as it was given */
+};
+
+/*
+ * Fills a list of `most` parameters: these two, if `has_own`, those of `default_params` for which
+ * there is room, the end.
+ */
+void device_params_list(OSSL_PARAM *list, size_t most, const OSSL_PARAM *default_params,
+                        int has_own);
+
+/*
+ * Reads them. `has_memory`: the context works on device memory so far; `is_tls`: on TLS records.
+ * Returns 0 with an error raised for a value that cannot be set.
+ */
+int device_params_read(struct provider *provider, const OSSL_PARAM params[], int has_memory,
+                       int is_tls, struct device_params *read);
+
+/* Writes them where `params` has them. `stream`: the handle, or NULL for none. Returns 0 on error.
+ */
+int device_params_write(OSSL_PARAM params[], int has_memory, const uint64_t *stream);
+
+/* ---- Copies -------------------------------------------------------------------------------- */
+
+/* Copies, and waits for it. Returns 0 with an error raised if that fails. */
+int device_copy(const struct provider *provider, void *to, const void *from, size_t bytes);
+
+/* ---- Streams ------------------------------------------------------------------------------- */
 
 /* The parameter cuda-stream of a context. */
 struct stream {

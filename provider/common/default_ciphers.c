@@ -86,3 +86,15 @@ int cpu_get_length(const struct cpu_cipher *cipher, OSSL_PARAM params[])
     return strcmp(params[0].key, OSSL_CIPHER_PARAM_IVLEN) == 0 &&
            OSSL_PARAM_set_size_t(params, cipher->iv_bytes);
 }
+
+int cpu_set_uint(const struct cpu_cipher *cipher, void *context, const char *name, unsigned value)
+{
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(name, &value), OSSL_PARAM_construct_end()};
+    return cipher->set_ctx_params(context, params);
+}
+
+int cpu_set_size(const struct cpu_cipher *cipher, void *context, const char *name, size_t value)
+{
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_size_t(name, &value), OSSL_PARAM_construct_end()};
+    return cipher->set_ctx_params(context, params);
+}

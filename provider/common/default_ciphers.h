@@ -66,4 +66,8 @@ int cpu_learn(const struct cpu *cpu, const char *names, struct cpu_cipher *ciphe
  */
 int cpu_get_length(const struct cpu_cipher *cipher, OSSL_PARAM params[]);
 
+/* Sets one parameter of a context of the default provider. Return 0 where it refuses. */
+int cpu_set_uint(const struct cpu_cipher *cipher, void *context, const char *name, unsigned value);
+int cpu_set_size(const struct cpu_cipher *cipher, void *context, const char *name, size_t value);
+
 #endif

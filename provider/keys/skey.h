@@ -23,20 +23,20 @@ struct skey {
 };
 
 /*
- * Defines encrypt_skey_init() and decrypt_skey_init() of a cipher by its encrypt_init() and
- * decrypt_init(). Without a key, the one there is stays, and the IV or the parameters are new.
+ * Defines encrypt_skey_init() and decrypt_skey_init() of a room of ciphers by its encrypt_init()
+ * and decrypt_init(). Without a key, the one there is stays, and the IV or the parameters are new.
  */
-#define SKEY_INITS                                                                                 \
-    SKEY_INIT(encrypt)                                                                             \
-    SKEY_INIT(decrypt)
-#define SKEY_INIT(direction)                                                                       \
-    static cipher_skey_init_fn direction##_skey_init;                                              \
-    static int direction##_skey_init(void *context, void *key, const unsigned char *iv,            \
-                                     size_t iv_bytes, const OSSL_PARAM params[])                   \
+#define SKEY_INITS(room)                                                                           \
+    SKEY_INIT(room##_encrypt)                                                                      \
+    SKEY_INIT(room##_decrypt)
+#define SKEY_INIT(prefix)                                                                          \
+    static cipher_skey_init_fn prefix##_skey_init;                                                 \
+    static int prefix##_skey_init(void *context, void *key, const unsigned char *iv,               \
+                                  size_t iv_bytes, const OSSL_PARAM params[])                      \
     {                                                                                              \
         const struct skey *k = key;                                                                \
-        return direction##_init(context, k == NULL ? NULL : k->bytes, k == NULL ? 0 : k->length,   \
-                                iv, iv_bytes, params);                                             \
+        return prefix##_init(context, k == NULL ? NULL : k->bytes, k == NULL ? 0 : k->length, iv,  \
+                             iv_bytes, params);                                                    \
     }
 
 extern const OSSL_DISPATCH skey_aes_functions[];

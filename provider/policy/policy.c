@@ -48,11 +48,6 @@ unsigned policy_flags(const struct provider *provider)
     return policy_is_forced(provider) ? GPUAES_WAIT : 0;
 }
 
-int policy_may_read_ahead(const struct provider *provider)
-{
-    return provider->settings.reads_ahead && provider->settings.policy != POLICY_CPU;
-}
-
 /* By the samples; where the application runs CUDA, the memory of each work is looked at. */
 static size_t find_floor(enum policy_work work, unsigned key_bytes)
 {

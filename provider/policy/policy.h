@@ -102,9 +102,6 @@ size_t policy_floor(const struct provider *provider, enum policy_work work, unsi
 /* The settings decide for the device, not the measurement: policy=gpu, or a fixed min-bytes. */
 int policy_is_forced(const struct provider *provider);
 
-/* The settings allow keystream to be made ahead, and there is a device or one may come. */
-int policy_may_read_ahead(const struct provider *provider);
-
 /* 1 if no part of `work` is device memory. 0 also while no device is ready: ask policy_choose(). */
 int policy_rules_out_device_memory(struct work *work);
 
@@ -128,11 +125,11 @@ void policy_context_created(struct provider *provider);
 /* Counts work towards `start-bytes`, for the whole process, while no device is started. */
 void policy_count(uint64_t bytes);
 
-/*
- * The same for CTR in updates below the floor, which can be read ahead of: starts the device
- * in the background once there were enough of them in one go.
- */
-void policy_count_stream(const struct provider *provider, uint64_t bytes);
+/* Starts the device in the background. */
+void policy_start(const struct provider *provider);
+
+/* Has the start's thread call a function once the device is ready, this time and later ones. */
+void policy_when_ready(void (*function)(void));
 
 /*
  * The state after starting the device for work of `len` bytes, if the settings

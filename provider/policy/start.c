@@ -12,8 +12,6 @@
 #include "provider/common/provider.h"
 #include "provider/policy/calibration.h"
 #include "provider/policy/policy.h"
-#include "provider/policy/read_ahead_policy.h"
-#include "provider/policy/stream_detector.h"
 
 /* An update that starts the device where the application already runs CUDA on it. */
 enum { SHARED_START_BYTES = 1 << 20 };
@@ -30,7 +28,7 @@ atomic_int policy_cuda_seen;
 /* Towards start-bytes, for the whole process. */
 static _Atomic uint64_t seen_bytes;
 
-static struct policy_stream stream;
+static void (*_Atomic when_ready)(void);
 
 void policy_count(uint64_t bytes)
 {
@@ -38,11 +36,18 @@ void policy_count(uint64_t bytes)
         atomic_fetch_add_explicit(&seen_bytes, bytes, memory_order_relaxed);
 }
 
+void policy_when_ready(void (*function)(void))
+{
+    atomic_store_explicit(&when_ready, function, memory_order_relaxed);
+}
+
 static void on_ready(void *unused)
 {
     (void)unused;
     measure_gpu();
-    read_ahead_prepare();
+    void (*function)(void) = atomic_load(&when_ready);
+    if (function != NULL)
+        function();
 }
 
 void policy_explain_absence(const struct provider *provider)
@@ -64,7 +69,6 @@ const char *policy_absence(const struct provider *provider)
 static enum gpuaes_state start(const struct provider *provider, int wait)
 {
     atomic_store(&seen_bytes, 0); /* after an idle release it counts anew */
-    policy_stream_forget(&stream);
     enum gpuaes_state state =
         gpuaes_start(policy_is_forced(provider) ? NULL : on_ready, NULL, wait);
     if (state == GPUAES_FAILED)
@@ -100,13 +104,9 @@ static int application_is_there(void)
     return used != 0 && gpuaes_get_settings(&settings) && (used & settings.devices) != 0;
 }
 
-void policy_count_stream(const struct provider *provider, uint64_t bytes)
+void policy_start(const struct provider *provider)
 {
-    const struct settings *s = &provider->settings;
-    if (s->start != START_AUTO || s->policy == POLICY_CPU || gpuaes_state() != GPUAES_OFF)
-        return;
-    if (policy_stream_add(&stream, clock_ns(CLOCK_MONOTONIC_COARSE), bytes, s->start_bytes))
-        (void)start(provider, 0);
+    (void)start(provider, 0);
 }
 
 enum gpuaes_state policy_start_for(const struct provider *provider, size_t len)

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/policy/stream_detector.h"
+#include "provider/ciphers/read_ahead/stream_detector.h"
 #include "test/support/tap.h"
 
 static const int64_t MS = 1000000, BEGIN = 1000000000;

@@ -1,5 +1,5 @@
 /*
- * One message from initialisation to end.
+ * ECB, CBC and CTR: contexts, initialisation, parameters and the end.
  *
  * Whatever the default provider accepts or refuses is decided by calling it;
  * we only remember what we need to take over in mid-stream.
@@ -8,83 +8,188 @@
  */
 #include "provider/ciphers/blocks/blocks.h"
 
-#include "provider/ciphers/aes/device_memory.h"
-#include "provider/ciphers/aes/parameters.h"
-#include "provider/ciphers/blocks/blocks_update.h"
-#include "provider/policy/policy.h"
+#include <openssl/core_names.h>
+#include <openssl/params.h>
+#include <string.h>
 
-struct aes_context *aes_message_new(struct provider *provider, const struct aes_cipher *cipher)
+#include "provider/ciphers/blocks/blocks_device.h"
+#include "provider/common/errors.h"
+
+/* ---- Contexts ------------------------------------------------------------------------ */
+
+void *blocks_new(struct provider *provider, const struct cipher *cipher)
 {
-    struct aes_context *c = aes_context_new(provider, cipher);
+    struct blocks_context *c = context_new(provider, cipher);
     if (c == NULL)
         return NULL;
     policy_context_created(provider);
     return c;
 }
 
-void aes_message_free(struct aes_context *c)
+void blocks_free(void *context)
 {
-    (void)aes_read_ahead_end(c);
-    aes_stream_unbind(c);
-    aes_context_free(c);
+    struct blocks_context *c = context;
+    if (c == NULL)
+        return;
+    (void)context_end_ahead(c);
+    stream_unbind(&c->stream.binding);
+    context_free(c);
 }
 
-struct aes_context *aes_message_copy(const struct aes_context *c)
+void *blocks_copy(void *context)
 {
-    struct aes_context *copy = aes_context_copy(c);
+    const struct blocks_context *c = context;
+    struct blocks_context *copy = context_copy(c);
     if (copy == NULL)
         return NULL;
-    int ok = aes_read_ahead_copy(copy, c);
-    ok = aes_stream_copy(copy, c) && ok;
-    aes_update_thresholds(copy);
+    int ok = c->cipher->read_ahead == NULL || c->cipher->read_ahead->copy(copy, c);
+    ok = blocks_stream_copy(copy, c) && ok;
+    context_set_thresholds(copy);
     if (ok)
         return copy;
-    aes_message_free(copy);
+    blocks_free(copy);
     return NULL;
 }
 
-int aes_message_init(struct aes_context *c, int encrypting, const unsigned char *key,
-                     size_t key_bytes, const unsigned char *iv, size_t iv_bytes,
-                     const OSSL_PARAM params[])
+/* ---- Initialisation, and parameters ---------------------------------------------------- */
+
+/* What a call names, besides the default provider's. */
+struct own_params {
+    struct device_params device;
+    int names_tls;
+};
+
+/* Before the default provider's part; raises an error for a value that cannot be set. */
+static int read_params(const struct blocks_context *c, const OSSL_PARAM params[],
+                       struct own_params *p)
 {
-    struct aes_state *s = &c->state;
-    OSSL_FUNC_cipher_encrypt_init_fn *init =
+    memset(p, 0, sizeof *p);
+    if (params == NULL)
+        return 1;
+    p->names_tls = OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_TLS_VERSION) != NULL ||
+                   OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_TLS_MAC_SIZE) != NULL;
+    return device_params_read(c->provider, params, c->state.device_memory,
+                              p->names_tls || c->state.tls, &p->device);
+}
+
+/* After the default provider's part. */
+static int apply_params(struct blocks_context *c, const struct own_params *p)
+{
+    const struct device_params *d = &p->device;
+    if (p->names_tls)
+        c->state.tls = 1;
+    if (d->names_memory && !d->memory) {
+        int ok = blocks_stream_close(c);
+        c->state.device_memory = c->stream.binding != NULL;
+        return ok;
+    }
+    if (!d->names_memory && !d->names_stream)
+        return 1;
+    if (!policy_require(c->provider) || (d->names_stream && !blocks_stream_open(c, d->stream)))
+        return 0;
+    c->state.device_memory = 1;
+    return 1;
+}
+
+static int init(struct blocks_context *c, int encrypting, const unsigned char *key,
+                size_t key_bytes, const unsigned char *iv, size_t iv_bytes,
+                const OSSL_PARAM params[])
+{
+    struct blocks_state *s = &c->state;
+    OSSL_FUNC_cipher_encrypt_init_fn *cpu_init =
         encrypting ? c->cipher->cpu.encrypt_init : c->cipher->cpu.decrypt_init;
     /* Without an IV, CBC begins again with the original one, and CTR goes on with its counter. */
-    int takes_iv = iv != NULL && iv_bytes != 0 && iv_bytes == c->mode->iv_bytes;
-    int repeats_iv = iv == NULL && s->has_iv && (c->mode->flags & MODE_STREAM) == 0;
-    struct aes_params read;
-    if (!aes_read_params(c, params, &read))
+    int takes_iv = iv != NULL && iv_bytes != 0 && iv_bytes == c->cipher->iv_bytes;
+    int repeats_iv = iv == NULL && s->has_iv && (c->cipher->flags & CIPHER_STREAM) == 0;
+    struct own_params read;
+    if (!read_params(c, params, &read))
         return 0;
-    int ok = aes_read_ahead_end(c);
-    aes_read_ahead_forget_run(c);
-    aes_flush_totals(c);
+    int ok = context_end_ahead(c);
+    context_flush_totals(c);
     s->encrypting = encrypting;
-    ok = init(c->hot.cpu, key, key_bytes, iv, iv_bytes, params) && ok;
+    ok = cpu_init(c->hot.cpu, key, key_bytes, iv, iv_bytes, params) && ok;
     /* An IV is taken first, whatever is refused after it; then the key. */
     if (takes_iv || repeats_iv) {
         s->has_iv = 1;
-        c->stream.chained = c->stream.lost = 0;
+        c->state.chained = c->state.lost = 0;
     }
     if (ok && key != NULL)
-        aes_note_key(c, key);
+        context_note_key(c, key);
     else if (!ok)
-        aes_forget_key(c); /* which key the CPU has now is not known */
+        context_forget_key(c); /* which key the CPU has now is not known */
     s->finished = s->stays_on_cpu = 0;
-    ok = aes_apply_params(c, &read) && ok;
-    aes_update_thresholds(c);
+    ok = apply_params(c, &read) && ok;
+    context_set_thresholds(c);
     return ok;
 }
 
-int aes_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
+int blocks_encrypt_init(void *context, const unsigned char *key, size_t key_bytes,
+                        const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
 {
-    struct aes_context *c = context;
-    int ok = aes_read_ahead_end(c);
+    return init(context, 1, key, key_bytes, iv, iv_bytes, params);
+}
+
+int blocks_decrypt_init(void *context, const unsigned char *key, size_t key_bytes,
+                        const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
+{
+    return init(context, 0, key, key_bytes, iv, iv_bytes, params);
+}
+
+int blocks_set_params(void *context, const OSSL_PARAM params[])
+{
+    struct blocks_context *c = context;
+    struct own_params read;
+    if (!read_params(c, params, &read))
+        return 0;
+    int ok = context_end_ahead(c);
+    ok = c->cipher->cpu.set_ctx_params(c->hot.cpu, params) && ok;
+    /* Some may have been set where others were refused. */
+    ok = apply_params(c, &read) && ok;
+    context_set_thresholds(c);
+    return ok;
+}
+
+/* ---- Getting ------------------------------------------------------------------------- */
+
+/*
+ * Gives the application a pointer to the IV in the CPU's context, as the default provider does. It
+ * shows the IV after each update, and what is written there is the IV of the next one. So
+ * that context must never be behind: there is no more reading ahead.
+ */
+static int lend_iv(struct blocks_context *c)
+{
+    int ok = context_end_ahead(c);
+    c->state.iv_lent = 1;
+    context_set_thresholds(c);
+    return ok;
+}
+
+int blocks_get_params(void *context, OSSL_PARAM params[])
+{
+    struct blocks_context *c = context;
+    if (cpu_get_length(&c->cipher->cpu, params))
+        return 1;
+    const OSSL_PARAM *iv = OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_UPDATED_IV);
+    int lends = iv != NULL && iv->data_type == OSSL_PARAM_OCTET_PTR && !c->state.iv_lent;
+    if ((c->state.chained || c->state.lost) && iv != NULL && !blocks_stream_sync(c))
+        return 0;
+    return (!lends || lend_iv(c)) && context_sync_ahead(c) &&
+           c->cipher->cpu.get_ctx_params(c->hot.cpu, params) &&
+           device_params_write(params, c->state.device_memory,
+                               c->stream.binding != NULL ? &c->stream.handle : NULL);
+}
+
+/* ---- The end -------------------------------------------------------------------------- */
+
+int blocks_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
+{
+    struct blocks_context *c = context;
+    int ok = context_end_ahead(c);
     c->state.finished = 1;
-    aes_update_thresholds(c);
-    if (!ok || !aes_stream_check(c))
+    context_set_thresholds(c);
+    if (!ok || !blocks_stream_check(c))
         return 0;
     if (c->state.device_memory)
-        return aes_device_final(c, out, out_bytes, outsize);
+        return blocks_device_final(c, out, out_bytes, outsize);
     return c->cipher->cpu.final(c->hot.cpu, out, out_bytes, outsize);
 }

@@ -1,24 +1,20 @@
 /*
- * One message from initialisation to end: what concerns all parts of its context.
+ * ECB, CBC and CTR: what EVP calls, but for updates; see blocks_update.h.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROVIDER_CIPHERS_AES_MESSAGE_H
-#define GPUAES_PROVIDER_CIPHERS_AES_MESSAGE_H
+#ifndef GPUAES_PROVIDER_CIPHERS_BLOCKS_BLOCKS_H
+#define GPUAES_PROVIDER_CIPHERS_BLOCKS_BLOCKS_H
 
 #include "provider/ciphers/context.h"
 
-struct aes_context *aes_message_new(struct provider *provider, const struct aes_cipher *cipher);
-
-struct aes_context *aes_message_copy(const struct aes_context *original);
-
-/* As OSSL_FUNC_cipher_encrypt_init() or, without `encrypting`, OSSL_FUNC_cipher_decrypt_init(). */
-int aes_message_init(struct aes_context *context, int encrypting, const unsigned char *key,
-                     size_t key_bytes, const unsigned char *iv, size_t iv_bytes,
-                     const OSSL_PARAM params[]);
-
-OSSL_FUNC_cipher_final_fn aes_final;
-
-void aes_message_free(struct aes_context *context);
+void *blocks_new(struct provider *provider, const struct cipher *cipher);
+OSSL_FUNC_cipher_freectx_fn blocks_free;
+OSSL_FUNC_cipher_dupctx_fn blocks_copy;
+OSSL_FUNC_cipher_encrypt_init_fn blocks_encrypt_init;
+OSSL_FUNC_cipher_decrypt_init_fn blocks_decrypt_init;
+OSSL_FUNC_cipher_final_fn blocks_final;
+OSSL_FUNC_cipher_get_ctx_params_fn blocks_get_params;
+OSSL_FUNC_cipher_set_ctx_params_fn blocks_set_params;
 
 #endif

@@ -12,16 +12,30 @@
 #include <openssl/core_names.h>
 #include <string.h>
 
+#include "provider/ciphers/blocks/blocks_cpu.h"
 #include "provider/common/big_stack.h"
 #include "provider/common/errors.h"
 
 /* ---- Where it is cut --------------------------------------------------------------- */
 
-int aes_segment_blocks(const struct aes_context *c, struct request *r)
+/* The default provider's context counts the bytes of the keystream block that it has used. */
+static int cut_stream(const struct blocks_context *c, struct request *r)
+{
+    unsigned used;
+    if (!context_get_uint(c, OSSL_CIPHER_PARAM_NUM, &used) || used >= GPUAES_BLOCK)
+        return 1;
+    r->head_in = r->head_out = (GPUAES_BLOCK - used) % GPUAES_BLOCK;
+    if (r->in_bytes >= r->head_in && r->outsize >= r->in_bytes)
+        r->middle = (r->in_bytes - r->head_in) / GPUAES_BLOCK * GPUAES_BLOCK;
+    return 1;
+}
+
+/* Ciphers that work on blocks hold back what is not a whole one. */
+static int cut_blocks(const struct blocks_context *c, struct request *r)
 {
     unsigned padding;
-    if (!aes_find_buffered(c, &r->buffered) ||
-        !aes_get_uint(c, OSSL_CIPHER_PARAM_PADDING, &padding))
+    if (!blocks_find_buffered(c, &r->buffered) ||
+        !context_get_uint(c, OSSL_CIPHER_PARAM_PADDING, &padding))
         return 0;
     if (r->oneshot) {
         /* Passes by the buffer, which setting the IV would empty. */
@@ -49,14 +63,15 @@ static int has_safe_overlap(const struct request *r)
            r->in + r->in_bytes <= r->out;
 }
 
-int aes_segment(const struct aes_context *c, struct request *r)
+int segments_cut(const struct blocks_context *c, struct request *r)
 {
     if (r->is_cut)
         return 1;
     r->is_cut = 1;
     r->buffered = r->head_in = r->head_out = r->middle = 0;
     r->writes = c->state.has_key ? r->in_bytes : 0; /* without a key, the CPU will say so */
-    if (c->state.has_key && !c->mode->segment(c, r))
+    int is_stream = (c->cipher->flags & CIPHER_STREAM) != 0;
+    if (c->state.has_key && !(is_stream ? cut_stream : cut_blocks)(c, r))
         return 0;
     if (r->in == NULL || r->out == NULL || !has_safe_overlap(r))
         r->middle = 0;
@@ -66,7 +81,7 @@ int aes_segment(const struct aes_context *c, struct request *r)
 /* ---- Its parts ---------------------------------------------------------------------- */
 
 /* The CPU, for what the devices left of the middle; its context is left where that ends. */
-static int finish_middle(struct aes_context *c, const struct request *r,
+static int finish_middle(struct blocks_context *c, const struct request *r,
                          const struct gpuaes_report *report)
 {
     for (unsigned i = 0; i < report->shards; i++) {
@@ -80,18 +95,18 @@ static int finish_middle(struct aes_context *c, const struct request *r,
                                .bounced = r->bounced};
         if (left == 0 && i + 1 != report->shards)
             continue;
-        if (!c->mode->set_position(c, shard->iv) ||
-            (left != 0 && (!aes_on_cpu_released(c, &rest, left) || rest.written != left)))
+        if (!context_set_iv(c, shard->iv) ||
+            (left != 0 && (!blocks_on_cpu_released(c, &rest, left) || rest.written != left)))
             return 0;
     }
     return 1;
 }
 
-static int run_head(struct aes_context *c, struct request *r)
+static int run_head(struct blocks_context *c, struct request *r)
 {
     size_t expected = r->written + r->head_out;
     return (r->head_in == 0 && r->head_out == 0) ||
-           (aes_on_cpu_released(c, r, r->head_in) && r->written == expected);
+           (blocks_on_cpu_released(c, r, r->head_in) && r->written == expected);
 }
 
 struct aes_call {
@@ -112,15 +127,16 @@ static enum gpuaes_status call_aes(void *arg)
                       call->report);
 }
 
-int aes_run_segments(struct aes_context *c, struct request *r, unsigned flags)
+int segments_run(struct blocks_context *c, struct request *r, unsigned flags)
 {
     size_t bytes = r->in_bytes, middle = r->middle, done = 0;
     unsigned char iv[GPUAES_BLOCK] = {0};
     struct gpuaes_report report;
-    if (!run_head(c, r) || !c->mode->get_position(c, iv))
+    if (!run_head(c, r) || !context_get_iv(c, iv))
         return 0;
     r->buffered = report.shards = 0;
-    struct aes_call call = {aes_op(c), aes_schedule(c), iv, r->in, r->out, middle, flags, &report};
+    struct aes_call call = {context_op(c), context_schedule(c), iv, r->in, r->out, middle, flags,
+                            &report};
     enum gpuaes_status status =
         call.key == NULL ? GPUAES_BAD_ARGUMENT : run_on_big_stack(call_aes, &call, flags);
     if (status != GPUAES_OK)
@@ -142,6 +158,6 @@ int aes_run_segments(struct aes_context *c, struct request *r, unsigned flags)
     }
     if (!finish_middle(c, r, &report))
         return 0;
-    aes_advance(r, middle, middle);
-    return r->in_bytes == 0 || aes_on_cpu(c, r, r->in_bytes);
+    request_advance(r, middle, middle);
+    return r->in_bytes == 0 || blocks_on_cpu(c, r, r->in_bytes);
 }

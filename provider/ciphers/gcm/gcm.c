@@ -1,18 +1,23 @@
 /*
- * AES-GCM contexts: from a new one to the first text of a message.
+ * AES-GCM: contexts, initialisation and parameters.
+ *
+ * The default provider's context has all parameters; what is noted here is what messages that a GPU
+ * does need.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/gcm/gcm_state.h"
+#include "provider/ciphers/gcm/gcm.h"
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/params.h>
 #include <string.h>
 
+#include "provider/ciphers/gcm/gcm_cpu.h"
+#include "provider/ciphers/gcm/gcm_message.h"
 #include "provider/ciphers/gcm/gcm_stream.h"
-#include "provider/ciphers/gcm/parameters.h"
-#include "provider/policy/policy.h"
 
-struct gcm_context *gcm_context_new(struct provider *provider, const struct gcm_cipher *cipher)
+void *gcm_new(struct provider *provider, const struct cipher *cipher)
 {
     struct gcm_context *c = OPENSSL_malloc(sizeof *c);
     if (c == NULL)
@@ -27,7 +32,7 @@ struct gcm_context *gcm_context_new(struct provider *provider, const struct gcm_
     c->provider = provider;
     totals_begin(&c->totals);
     gcm_ask_policy(c);
-    gcm_update_thresholds(c);
+    gcm_set_thresholds(c);
     policy_context_created(provider);
     return c;
 }
@@ -38,29 +43,32 @@ static void forget_key(struct gcm_context *c)
         OPENSSL_cleanse(&c->schedule, sizeof c->schedule);
     OPENSSL_cleanse(c->key, sizeof c->key);
     if (c->ctr != NULL)
-        c->cipher->ctr.freectx(c->ctr);
+        c->cipher->helper.freectx(c->ctr);
     if (c->hash != NULL)
         c->cipher->cpu.freectx(c->hash);
     c->ctr = c->hash = NULL;
     c->expanded = c->has_key = 0;
 }
 
-void gcm_context_free(struct gcm_context *c)
+void gcm_free(void *context)
 {
+    struct gcm_context *c = context;
     if (c == NULL)
         return;
-    gcm_stream_unbind(c);
+    stream_unbind(&c->stream.binding);
     totals_flush(&c->totals);
     c->cipher->cpu.freectx(c->cpu);
     /* All that is secret: overwriting the rest would show in short messages. */
     forget_key(c);
-    if (c->side == GCM_OURS)
-        OPENSSL_cleanse(&c->ours, sizeof c->ours);
+    if (c->side == GCM_BY_GPU)
+        OPENSSL_cleanse(&c->message, sizeof c->message);
     OPENSSL_free(c);
 }
 
-struct gcm_context *gcm_context_copy(struct gcm_context *c)
+/* A copy has a binding of its own to the stream, whose work is waited for. */
+void *gcm_copy(void *context)
 {
+    struct gcm_context *c = context;
     struct gcm_context *copy = gcm_stream_sync(c) ? OPENSSL_memdup(c, sizeof *c) : NULL;
     if (copy == NULL)
         return NULL;
@@ -74,72 +82,87 @@ struct gcm_context *gcm_context_copy(struct gcm_context *c)
     totals_begin(&copy->totals);
     if (c->stream.binding == NULL || gcm_stream_open(copy, c->stream.handle))
         return copy;
-    gcm_context_free(copy);
+    gcm_free(copy);
     return NULL;
 }
 
+/* ---- Setting parameters ------------------------------------------------------------- */
+
+/* TLS records, and IVs that the default provider counts: such messages are the CPU's. */
+static int names_tls(const OSSL_PARAM params[])
+{
+    static const char *const names[] = {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD,
+                                        OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED,
+                                        OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (OSSL_PARAM_locate_const(params, names[i]) != NULL)
+            return 1;
+    return 0;
+}
+
+static int read_own(const struct gcm_context *c, const OSSL_PARAM params[],
+                    struct device_params *read)
+{
+    return device_params_read(c->provider, params, c->device_memory, names_tls(params), read);
+}
+
+static int check_params(const struct gcm_context *c, const OSSL_PARAM params[])
+{
+    struct device_params read;
+    return params == NULL || read_own(c, params, &read);
+}
+
+static int apply_own(struct gcm_context *c, const struct device_params *d)
+{
+    if (!d->names_memory && !d->names_stream)
+        return 1;
+    if (d->names_memory && !d->memory) {
+        if (!gcm_stream_close(c))
+            return 0;
+        c->device_memory = 0;
+        return 1;
+    }
+    if (!policy_require(c->provider) || (d->names_stream && !gcm_stream_open(c, d->stream)))
+        return 0;
+    c->device_memory = 1;
+    return 1;
+}
+
+/* Whether they end a message that a GPU does, also where they are refused as a whole. */
+static int leaves_gpu(const struct gcm_context *c, const OSSL_PARAM params[])
+{
+    int names_any =
+        names_tls(params) || OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_IVLEN) != NULL;
+    return names_any && !gcm_cpu_goes_on(c, params);
+}
+
+static int set_params(struct gcm_context *c, const OSSL_PARAM params[])
+{
+    struct device_params read;
+    if (!read_own(c, params, &read))
+        return 0;
+    int leaves = c->side == GCM_BY_GPU ? leaves_gpu(c, params) : names_tls(params);
+    c->iv_bytes = 0;
+    c->again = -1;
+    int ok = c->cipher->cpu.set_ctx_params(c->cpu, params);
+    if (leaves)
+        gcm_leave_to_cpu(c, CPU_UNSUITED);
+    /* Some may have been set where others were refused. */
+    ok = apply_own(c, &read) && ok;
+    if (read.names_memory || read.names_stream)
+        gcm_set_thresholds(c);
+    return ok;
+}
+
 /* ---- Initialisation -------------------------------------------------------------------- */
-
-const struct gpuaes_gcm_key *gcm_schedule(struct gcm_context *c)
-{
-    if (!c->expanded && !gpuaes_gcm_key_expand(&c->schedule, c->key, c->cipher->key_bytes))
-        return NULL;
-    c->expanded = 1;
-    return &c->schedule;
-}
-
-void gcm_ask_policy(struct gcm_context *c)
-{
-    enum policy_work work = c->encrypting ? WORK_GCM_ENCRYPT : WORK_GCM_DECRYPT;
-    c->floor = c->has_key ? policy_floor(c->provider, work, c->cipher->key_bytes) : SIZE_MAX;
-    c->others = c->has_key && c->floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
-}
-
-void gcm_keep_choice(struct gcm_context *c, size_t bytes)
-{
-    /* The next one's memory may be a device's, which longer ones may be without being named. */
-    if (bytes >= POLICY_ASK_AGAIN || policy_saw_cuda())
-        return;
-    c->floor = bytes + 1;
-    c->others = CPU_FASTER;
-}
 
 static void ask_again(struct gcm_context *c)
 {
     int is_due = gcm_is_to_be_asked(c);
     if (is_due)
         totals_flush(&c->totals);
-    if (is_due || c->others != CPU_FASTER || !c->has_key || policy_saw_cuda())
+    if (is_due || c->reason_if_small != CPU_FASTER || !c->has_key || policy_saw_cuda())
         gcm_ask_policy(c);
-}
-
-/* Forgets a message of ours that has not ended. The key must be that of the message. */
-static void give_up(struct gcm_context *c)
-{
-    if (c->side != GCM_OURS)
-        return;
-    gcm_stream_drop(c);
-    OPENSSL_cleanse(&c->ours, sizeof c->ours);
-}
-
-void gcm_leave_to_cpu(struct gcm_context *c, enum cpu_reason why)
-{
-    give_up(c);
-    c->side = GCM_CPUS;
-    c->again = -1;
-    c->why = why;
-    c->small = c->device_memory ? 0 : SIZE_MAX; /* every pointer must be looked at */
-}
-
-void gcm_update_thresholds(struct gcm_context *c)
-{
-    int is_cpus = c->side == GCM_CPUS || c->side == GCM_DONE;
-    c->small = is_cpus ? SIZE_MAX : c->floor;
-    c->why = is_cpus ? c->why : c->others;
-    if (c->side == GCM_OURS || (c->device_memory && c->side != GCM_DONE))
-        c->small = 0;
-    int is_usual = c->has_key && c->iv_bytes != 0 && !c->device_memory;
-    c->again = is_usual && c->side == GCM_UNDECIDED ? c->encrypting : -1;
 }
 
 /*
@@ -149,7 +172,7 @@ void gcm_update_thresholds(struct gcm_context *c)
 static void begin_message(struct gcm_context *c, int has_iv)
 {
     int is_fresh = c->side == GCM_UNDECIDED && !c->is_begun;
-    c->side = has_iv || is_fresh ? GCM_UNDECIDED : GCM_CPUS;
+    c->side = has_iv || is_fresh ? GCM_UNDECIDED : GCM_BY_CPU;
     c->aad_bytes = 0;
     c->is_begun = 0;
 }
@@ -161,17 +184,17 @@ static void note_key(struct gcm_context *c, const unsigned char *key)
     memcpy(c->key, key, c->cipher->key_bytes);
 }
 
-int gcm_init(struct gcm_context *c, int encrypting, const unsigned char *key, size_t key_bytes,
-             const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
+static int init(struct gcm_context *c, int encrypting, const unsigned char *key, size_t key_bytes,
+                const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
 {
-    OSSL_FUNC_cipher_encrypt_init_fn *init =
+    OSSL_FUNC_cipher_encrypt_init_fn *cpu_init =
         encrypting ? c->cipher->cpu.encrypt_init : c->cipher->cpu.decrypt_init;
-    if (!gcm_check_params(c, params))
+    if (!check_params(c, params))
         return 0;
     c->encrypting = encrypting;
-    int ok = init(c->cpu, key, key_bytes, iv, iv_bytes, NULL);
+    int ok = cpu_init(c->cpu, key, key_bytes, iv, iv_bytes, NULL);
     if (key != NULL || (ok && iv != NULL))
-        give_up(c);
+        gcm_message_give_up(c);
     if (ok && key != NULL)
         note_key(c, key);
     if (ok && iv != NULL)
@@ -184,8 +207,83 @@ int gcm_init(struct gcm_context *c, int encrypting, const unsigned char *key, si
         forget_key(c);
         gcm_leave_to_cpu(c, CPU_UNSUITED);
     }
-    ok = ok && (params == NULL || gcm_set_params(c, params));
+    ok = ok && (params == NULL || set_params(c, params));
     ask_again(c);
-    gcm_update_thresholds(c);
+    gcm_set_thresholds(c);
     return ok;
+}
+
+HOT int gcm_encrypt_init(void *context, const unsigned char *key, size_t key_bytes,
+                         const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
+{
+    struct gcm_context *c = context;
+    if (key == NULL && iv != NULL && params == NULL && gcm_begin_again(c, 1, iv_bytes))
+        return c->cipher->cpu.encrypt_init(c->cpu, NULL, 0, iv, iv_bytes, NULL);
+    return init(c, 1, key, key_bytes, iv, iv_bytes, params);
+}
+
+HOT int gcm_decrypt_init(void *context, const unsigned char *key, size_t key_bytes,
+                         const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
+{
+    struct gcm_context *c = context;
+    if (key == NULL && iv != NULL && params == NULL && gcm_begin_again(c, 0, iv_bytes))
+        return c->cipher->cpu.decrypt_init(c->cpu, NULL, 0, iv, iv_bytes, NULL);
+    return init(c, 0, key, key_bytes, iv, iv_bytes, params);
+}
+
+/* ---- Getting parameters ------------------------------------------------------------- */
+
+/*
+ * The length of the IV alone, which libcrypto 3.0 asks for before each IV. The default provider
+ * looks for all names that it knows, which takes a seventh of a short message's instructions; so
+ * the length of the last IV is the answer, as long as no parameter may have changed it.
+ */
+static int is_known(const struct gcm_context *c, const OSSL_PARAM params[])
+{
+    return c->iv_bytes != 0 && params[0].key != NULL && params[1].key == NULL &&
+           strcmp(params[0].key, OSSL_CIPHER_PARAM_IVLEN) == 0;
+}
+
+static int get_params(struct gcm_context *c, OSSL_PARAM params[])
+{
+    if (is_known(c, params) && OSSL_PARAM_set_size_t(params, c->iv_bytes))
+        return 1;
+    /* Makes an IV, and begins a message. */
+    int ok = c->cipher->cpu.get_ctx_params(c->cpu, params);
+    if (OSSL_PARAM_locate(params, OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN) != NULL &&
+        (ok || c->side != GCM_BY_GPU))
+        gcm_leave_to_cpu(c, CPU_UNSUITED);
+    return ok && device_params_write(params, c->device_memory,
+                                     c->stream.binding != NULL ? &c->stream.handle : NULL);
+}
+
+/*
+ * Whether a call is the default provider's alone: it has no parameters, or names none of gpuaes,
+ * and nothing that begins a message, is TLS's or an IV's. Each message asks for its tag or tells
+ * it, so a few instructions count.
+ */
+static inline int is_default_only(const OSSL_PARAM *params)
+{
+    if (params == NULL)
+        return 1;
+    for (; params->key != NULL; params++) {
+        const char *key = params->key;
+        if (key[0] == 'c' || key[0] == 'd' || key[0] == 'i' || (key[0] == 't' && key[1] == 'l'))
+            return 0;
+    }
+    return 1;
+}
+
+HOT int gcm_get_params(void *context, OSSL_PARAM params[])
+{
+    const struct gcm_context *c = context;
+    return is_default_only(params) ? c->cipher->cpu.get_ctx_params(c->cpu, params)
+                                   : get_params(context, params);
+}
+
+HOT int gcm_set_params(void *context, const OSSL_PARAM params[])
+{
+    const struct gcm_context *c = context;
+    return is_default_only(params) ? c->cipher->cpu.set_ctx_params(c->cpu, params)
+                                   : set_params(context, params);
 }

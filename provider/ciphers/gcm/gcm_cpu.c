@@ -82,13 +82,6 @@ int gcm_cpu_get_tag(struct gcm_context *c, unsigned char tag[GPUAES_BLOCK], size
     return turn(c, c->encrypting) && ok;
 }
 
-static int set_iv_length(struct gcm_context *c, size_t bytes)
-{
-    OSSL_PARAM params[] = {OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_IVLEN, &bytes),
-                           OSSL_PARAM_construct_end()};
-    return c->cipher->cpu.set_ctx_params(c->cpu, params);
-}
-
 static const unsigned char nothing[1];
 
 /* Gives it no additional data, so that it takes the IV that was given or makes one. */
@@ -105,8 +98,10 @@ static int take_iv(struct gcm_context *c)
 static int end_message(struct gcm_context *c, size_t iv_bytes)
 {
     (void)ERR_set_mark();
-    int ok = set_iv_length(c, iv_bytes == USUAL_IV ? USUAL_IV + 1 : USUAL_IV) &&
-             set_iv_length(c, iv_bytes) && !take_iv(c);
+    int ok = cpu_set_size(&c->cipher->cpu, c->cpu, OSSL_CIPHER_PARAM_IVLEN,
+                          iv_bytes == USUAL_IV ? USUAL_IV + 1 : USUAL_IV) &&
+             cpu_set_size(&c->cipher->cpu, c->cpu, OSSL_CIPHER_PARAM_IVLEN, iv_bytes) &&
+             !take_iv(c);
     (void)ERR_pop_to_mark();
     return ok;
 }
@@ -114,7 +109,7 @@ static int end_message(struct gcm_context *c, size_t iv_bytes)
 /* Begins CTR at a counter block, with this message's key. */
 static int begin_ctr(struct gcm_context *c, const unsigned char counter[GPUAES_BLOCK])
 {
-    const struct cpu_cipher *ctr = &c->cipher->ctr;
+    const struct cpu_cipher *ctr = &c->cipher->helper;
     if (c->ctr != NULL)
         return ctr->encrypt_init(c->ctr, c->key, c->cipher->key_bytes, counter, GPUAES_BLOCK, NULL);
     c->ctr = ctr->newctx(c->provider->cpu.context);
@@ -129,13 +124,11 @@ static int stream_after(const struct gcm_context *c, const unsigned char *iv, si
 {
     const struct cpu_cipher *cpu = &c->cipher->cpu;
     size_t written;
-    OSSL_PARAM length[] = {OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_IVLEN, &iv_bytes),
-                           OSSL_PARAM_construct_end()};
     void *context = cpu->newctx(c->provider->cpu.context);
     if (context == NULL)
         return 0;
     memset(stream, 0, GPUAES_BLOCK);
-    int ok = cpu->set_ctx_params(context, length) &&
+    int ok = cpu_set_size(cpu, context, OSSL_CIPHER_PARAM_IVLEN, iv_bytes) &&
              (c->encrypting ? cpu->encrypt_init : cpu->decrypt_init)(
                  context, c->key, c->cipher->key_bytes, iv, iv_bytes, NULL) &&
              cpu->update(context, stream, &written, GPUAES_BLOCK, stream, 1);
@@ -170,12 +163,6 @@ static uint32_t get_low(const unsigned char counter[GPUAES_BLOCK])
     return __builtin_bswap32(low);
 }
 
-void gcm_cpu_advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
-{
-    uint32_t low = __builtin_bswap32(get_low(counter) + (uint32_t)blocks);
-    memcpy(counter + USUAL_IV, &low, sizeof low);
-}
-
 /* Section 7.1, step 2. */
 static void first_counter(struct gcm_context *c, const unsigned char *iv, size_t iv_bytes,
                           unsigned char counter[GPUAES_BLOCK])
@@ -198,9 +185,9 @@ int gcm_cpu_stream(struct gcm_context *c, unsigned char counter[GPUAES_BLOCK],
     size_t written;
     memset(stream, 0, GPUAES_BLOCK);
     if (!begin_ctr(c, counter) ||
-        !c->cipher->ctr.update(c->ctr, stream, &written, GPUAES_BLOCK, stream, GPUAES_BLOCK))
+        !c->cipher->helper.update(c->ctr, stream, &written, GPUAES_BLOCK, stream, GPUAES_BLOCK))
         return 0;
-    gcm_cpu_advance(counter, 1);
+    counter_add(counter, GCM_COUNTER, 1);
     return 1;
 }
 
@@ -227,9 +214,9 @@ static int crypt(struct gcm_context *c, const unsigned char counter[GPUAES_BLOCK
     while (bytes != 0) {
         uint64_t room = (((uint64_t)1 << 32) - get_low(next)) * GPUAES_BLOCK;
         size_t n = min_u64(bytes, room);
-        if (!begin_ctr(c, next) || !c->cipher->ctr.update(c->ctr, out, &written, n, in, n))
+        if (!begin_ctr(c, next) || !c->cipher->helper.update(c->ctr, out, &written, n, in, n))
             return 0;
-        gcm_cpu_advance(next, n / GPUAES_BLOCK);
+        counter_add(next, GCM_COUNTER, n / GPUAES_BLOCK);
         in += n;
         out += n;
         bytes -= n;
@@ -301,7 +288,7 @@ int gcm_cpu_blocks(struct gcm_context *c, struct gpuaes_gcm_state *state, const 
         if (!crypt(c, state->counter, in, out, n) ||
             (c->encrypting && !add_to_hash(c, state->hash, out, n)))
             return 0;
-        gcm_cpu_advance(state->counter, n / GPUAES_BLOCK);
+        counter_add(state->counter, GCM_COUNTER, n / GPUAES_BLOCK);
         in += n;
         out += n;
         bytes -= n;

@@ -1,14 +1,16 @@
 /*
- * The CPU's part of a message of ours, by the default provider's own ciphers.
+ * The CPU's part of a message that a GPU does, by the default provider's own ciphers.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROVIDER_CIPHERS_GCM_CPU_H
-#define GPUAES_PROVIDER_CIPHERS_GCM_CPU_H
+#ifndef GPUAES_PROVIDER_CIPHERS_GCM_GCM_CPU_H
+#define GPUAES_PROVIDER_CIPHERS_GCM_GCM_CPU_H
 
 #include <string.h>
 
 #include "provider/ciphers/gcm/gcm_state.h"
+
+enum { GCM_COUNTER = 4 }; /* bytes at the end of a counter block that count: inc32, section 6.2 */
 
 /* Writes how many bits that are, as lengths are hashed. */
 static inline void gcm_write_bits(unsigned char to[8], uint64_t bytes)
@@ -28,9 +30,6 @@ int gcm_cpu_take(struct gcm_context *context, unsigned char mask[GPUAES_BLOCK],
 /* Encrypts or decrypts whole blocks of the CPU's memory, in place or out of place; hashes them. */
 int gcm_cpu_blocks(struct gcm_context *context, struct gpuaes_gcm_state *state,
                    const unsigned char *in, unsigned char *out, size_t bytes);
-
-/* Moves a counter block by inc32, SP 800-38D section 6.2, so many times. */
-void gcm_cpu_advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks);
 
 /* Makes the keystream of the next block, and moves the counter past it. */
 int gcm_cpu_stream(struct gcm_context *context, unsigned char counter[GPUAES_BLOCK],

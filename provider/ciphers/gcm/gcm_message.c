@@ -1,5 +1,5 @@
 /*
- * Messages of ours. NIST SP 800-38D section 7.
+ * Messages that a GPU does. NIST SP 800-38D section 7.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -10,14 +10,13 @@
 
 #include "base/minmax.h"
 #include "provider/ciphers/gcm/gcm_cpu.h"
+#include "provider/ciphers/gcm/gcm_stream.h"
 #include "provider/common/big_stack.h"
-#include "provider/common/copy.h"
 #include "provider/common/errors.h"
-#include "provider/policy/policy.h"
 
-int gcm_begin_ours(struct gcm_context *c)
+int gcm_message_begin(struct gcm_context *c)
 {
-    struct gcm_ours *o = &c->ours;
+    struct gcm_message *o = &c->message;
     memset(o, 0, sizeof *o);
     if (!c->has_key)
         return 0;
@@ -26,9 +25,26 @@ int gcm_begin_ours(struct gcm_context *c)
         return 0;
     }
     gpuaes_gcm_hash(gcm_schedule(c), o->state.hash, c->aad, c->aad_bytes);
-    c->side = GCM_OURS;
-    gcm_update_thresholds(c);
+    c->side = GCM_BY_GPU;
+    gcm_set_thresholds(c);
     return 1;
+}
+
+void gcm_message_give_up(struct gcm_context *c)
+{
+    if (c->side != GCM_BY_GPU)
+        return;
+    gcm_stream_drop(c);
+    OPENSSL_cleanse(&c->message, sizeof c->message);
+}
+
+void gcm_leave_to_cpu(struct gcm_context *c, enum cpu_reason why)
+{
+    gcm_message_give_up(c);
+    c->side = GCM_BY_CPU;
+    c->again = -1;
+    c->why = why;
+    c->small = c->device_memory ? 0 : SIZE_MAX; /* every pointer must be looked at */
 }
 
 /* ---- Text of the CPU ---------------------------------------------------------------------- */
@@ -37,7 +53,7 @@ int gcm_begin_ours(struct gcm_context *c)
 static int run_part(struct gcm_context *c, const unsigned char *in, unsigned char *out,
                     size_t bytes)
 {
-    struct gcm_ours *o = &c->ours;
+    struct gcm_message *o = &c->message;
     size_t at = o->text_bytes % GPUAES_BLOCK;
     if (at == 0 && !gcm_cpu_stream(c, o->state.counter, o->stream))
         return 0;
@@ -57,14 +73,14 @@ static int run_blocks(struct gcm_context *c, const unsigned char *in, unsigned c
 {
     if (bytes == 0)
         return 1;
-    c->ours.text_bytes += bytes;
-    return gcm_cpu_blocks(c, &c->ours.state, in, out, bytes);
+    c->message.text_bytes += bytes;
+    return gcm_cpu_blocks(c, &c->message.state, in, out, bytes);
 }
 
 /* The bytes until the block that is not whole would be. */
 static size_t to_boundary(const struct gcm_context *c)
 {
-    return (GPUAES_BLOCK - c->ours.text_bytes % GPUAES_BLOCK) % GPUAES_BLOCK;
+    return (GPUAES_BLOCK - c->message.text_bytes % GPUAES_BLOCK) % GPUAES_BLOCK;
 }
 
 static int run_on_host(struct gcm_context *c, const unsigned char *in, unsigned char *out,
@@ -117,7 +133,7 @@ static int finish(struct gcm_context *c, const struct work *work,
 {
     const unsigned char *in = work->in;
     unsigned char *out = work->out;
-    struct gcm_ours *o = &c->ours;
+    struct gcm_message *o = &c->message;
     for (unsigned i = 0; i < report->shards; i++) {
         const struct gpuaes_shard *shard = &report->shard[i];
         size_t left = shard->bytes - shard->done, at = shard->at + shard->done;
@@ -159,15 +175,15 @@ static enum gpuaes_status call_gcm(void *arg)
 static int run_with(struct gcm_context *c, struct work *work, unsigned flags,
                     struct gpuaes_report *report, unsigned bounced)
 {
-    struct gcm_call call = {work, gcm_schedule(c), &c->ours.state, flags, report};
+    struct gcm_call call = {work, gcm_schedule(c), &c->message.state, flags, report};
     enum gpuaes_status status = run_on_big_stack(call_gcm, &call, flags);
     if (status == GPUAES_OK) {
-        c->ours.text_bytes += work->len;
+        c->message.text_bytes += work->len;
         policy_done(work, MODEL_GPU);
         return 1;
     }
     policy_explain_failure(c->provider, status);
-    c->ours.is_torn =
+    c->message.is_torn =
         status == GPUAES_UNDEFINED || (status == GPUAES_BAD_RANGE && done_of(report) != 0);
     if (status == GPUAES_UNDEFINED || status == GPUAES_BAD_RANGE) {
         error_raise(c->provider,
@@ -178,7 +194,7 @@ static int run_with(struct gcm_context *c, struct work *work, unsigned flags,
     if (report->shards == 0) { /* nothing was begun: all of it is left */
         report->shards = 1;
         report->shard[0] = (struct gpuaes_shard){.bytes = work->len};
-        memcpy(report->shard[0].iv, c->ours.state.counter, GPUAES_BLOCK);
+        memcpy(report->shard[0].iv, c->message.state.counter, GPUAES_BLOCK);
     }
     return finish(c, work, report, bounced);
 }
@@ -194,13 +210,6 @@ static int run_on_gpu(struct gcm_context *c, struct work *work, unsigned flags, 
 }
 
 /* ---- Updates --------------------------------------------------------------------------------- */
-
-void gcm_end_ours(struct gcm_context *c)
-{
-    OPENSSL_cleanse(&c->ours, sizeof c->ours);
-    c->side = GCM_DONE;
-    gcm_update_thresholds(c);
-}
 
 /* Head and tail are the CPU's, and all without `by_gpu`. */
 static int run(struct gcm_context *c, struct work *work, int by_gpu, unsigned flags,
@@ -222,15 +231,15 @@ static int run(struct gcm_context *c, struct work *work, int by_gpu, unsigned fl
            run_on_cpu(c, in + head + blocks, out + head + blocks, bytes - head - blocks, bounced);
 }
 
-int gcm_update_ours(struct gcm_context *c, struct work *work, int by_gpu, unsigned flags,
-                    unsigned bounced)
+int gcm_message_update(struct gcm_context *c, struct work *work, int by_gpu, unsigned flags,
+                       unsigned bounced)
 {
-    uint64_t before = c->ours.text_bytes;
+    uint64_t before = c->message.text_bytes;
     if (run(c, work, by_gpu, flags, bounced))
         return 1;
     /* The text would be missing in what has a tag, or use the keystream of other text. */
-    if (c->ours.is_torn || c->ours.text_bytes != before)
-        gcm_end_ours(c);
+    if (c->message.is_torn || c->message.text_bytes != before)
+        gcm_end_message(c);
     return 0;
 }
 
@@ -239,7 +248,7 @@ int gcm_update_ours(struct gcm_context *c, struct work *work, int by_gpu, unsign
 /* Section 7.1, steps 5 and 6. */
 static void make_tag(struct gcm_context *c, unsigned char tag[GPUAES_BLOCK])
 {
-    struct gcm_ours *o = &c->ours;
+    struct gcm_message *o = &c->message;
     const struct gpuaes_gcm_key *key = gcm_schedule(c);
     unsigned char lengths[GPUAES_BLOCK];
     gpuaes_gcm_hash(key, o->state.hash, o->block, o->text_bytes % GPUAES_BLOCK);
@@ -250,7 +259,7 @@ static void make_tag(struct gcm_context *c, unsigned char tag[GPUAES_BLOCK])
         tag[i] = o->state.hash[i] ^ o->mask[i];
 }
 
-int gcm_final_ours(struct gcm_context *c)
+int gcm_message_final(struct gcm_context *c)
 {
     unsigned char tag[GPUAES_BLOCK], expected[GPUAES_BLOCK];
     size_t bytes;
@@ -259,6 +268,6 @@ int gcm_final_ours(struct gcm_context *c)
     make_tag(c, tag);
     int ok = c->encrypting ? gcm_cpu_put_tag(c, tag) : CRYPTO_memcmp(tag, expected, bytes) == 0;
     OPENSSL_cleanse(tag, sizeof tag); /* the right one would help a forger */
-    gcm_end_ours(c);
+    gcm_end_message(c);
     return ok;
 }

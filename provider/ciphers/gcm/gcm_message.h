@@ -1,19 +1,25 @@
 /*
- * Messages of ours: whole blocks are a device's, or the CPU's where that is better or a device
- * failed.
+ * Messages that a GPU does: whole blocks are a device's, or the CPU's where that is better or a
+ * device failed.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROVIDER_CIPHERS_GCM_OURS_H
-#define GPUAES_PROVIDER_CIPHERS_GCM_OURS_H
+#ifndef GPUAES_PROVIDER_CIPHERS_GCM_GCM_MESSAGE_H
+#define GPUAES_PROVIDER_CIPHERS_GCM_GCM_MESSAGE_H
 
 #include "provider/ciphers/gcm/gcm_state.h"
 
 /* Bytes of text of a message at most: section 5.2.1.1. */
 #define GCM_TEXT_MOST (((uint64_t)1 << 36) - 32)
 
+/* The message is the CPU's from now on; what a GPU did of it is given up. */
+void gcm_leave_to_cpu(struct gcm_context *context, enum cpu_reason why);
+
+/* Forgets a GPU's message that has not ended. The key must be that of the message. */
+void gcm_message_give_up(struct gcm_context *context);
+
 /* Takes the message over from the default provider, which has had no text of it. */
-int gcm_begin_ours(struct gcm_context *context);
+int gcm_message_begin(struct gcm_context *context);
 
 /* Which text the CPU must not touch. */
 enum { GCM_BOUNCE_IN = 1, GCM_BOUNCE_OUT = 2 };
@@ -25,13 +31,10 @@ enum { GCM_BOUNCE_IN = 1, GCM_BOUNCE_OUT = 2 };
  * `work->why`. Sides in `bounced` are in device memory. Returns 0 with an error raised; if some of
  * the text was done, the message has ended, and has no tag.
  */
-int gcm_update_ours(struct gcm_context *context, struct work *work, int by_gpu, unsigned flags,
-                    unsigned bounced);
-
-/* Ends the message, which has no tag. No more text of it is taken. */
-void gcm_end_ours(struct gcm_context *context);
+int gcm_message_update(struct gcm_context *context, struct work *work, int by_gpu, unsigned flags,
+                       unsigned bounced);
 
 /* Makes the tag, and for a decryption returns 1 if it is the expected one. */
-int gcm_final_ours(struct gcm_context *context);
+int gcm_message_final(struct gcm_context *context);
 
 #endif

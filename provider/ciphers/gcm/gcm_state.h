@@ -1,40 +1,36 @@
 /*
  * The state of an AES-GCM context.
  *
- * The default provider's hash can be neither read nor set, so a message belongs to one side from
- * its first text on. The CPU's: everything is the default provider's. The device's, called ours:
- * this context holds the hash and the counter, and small updates of it are the CPU's still; see
- * ours.h. Additional data goes to the default provider's context in both cases. It is kept as well,
- * up to GCM_AAD_MOST bytes: a message that has more is the CPU's.
+ * The default provider's hash can be neither read nor set, so a message is done by one side from
+ * its first text on. By the CPU: everything is the default provider's. By the GPU: this context
+ * holds the hash and the counter, and small updates of it are the CPU's still; see gcm_message.h.
+ * Additional data goes to the default provider's context in both cases. It is kept as well, up to
+ * GCM_AAD_MOST bytes: a message that has more is done by the CPU.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROVIDER_CIPHERS_GCM_CONTEXT_H
-#define GPUAES_PROVIDER_CIPHERS_GCM_CONTEXT_H
+#ifndef GPUAES_PROVIDER_CIPHERS_GCM_GCM_STATE_H
+#define GPUAES_PROVIDER_CIPHERS_GCM_GCM_STATE_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "cuda/gpuaes.h"
-#include "provider/ciphers/gcm/cipher.h"
-#include "provider/common/provider.h"
-#include "provider/common/statistics.h"
+#include "provider/ciphers/context.h"
 #include "provider/ciphers/device.h"
-#include "provider/policy/policy.h"
 
 enum gcm_side {
     GCM_UNDECIDED = 0, /* no text yet */
-    GCM_CPUS = 1,      /* a bit: what small text makes of an undecided one */
-    GCM_OURS = 2,
-    GCM_DONE = 3 /* ours: it failed, or the default provider's context has its tag */
+    GCM_BY_CPU = 1,    /* a bit: what small text makes of an undecided one */
+    GCM_BY_GPU = 2,
+    GCM_ENDED = 3 /* one by the GPU: it failed, or the default provider's context has its tag */
 };
 
 /* Bytes of additional data that are kept of a message. */
 enum { GCM_AAD_MOST = 4096 };
 
-/* A message of ours. */
-struct gcm_ours {
+/* A message that the GPU does. */
+struct gcm_message {
     struct gpuaes_gcm_state state; /* at the last block boundary */
     uint64_t text_bytes;
     unsigned char stream[GPUAES_BLOCK]; /* of the block that is not whole yet, the keystream, */
@@ -47,15 +43,16 @@ struct gcm_ours {
 struct gcm_context {
     /* What every small message needs. */
     void *cpu; /* the default provider's context */
-    const struct gcm_cipher *cipher;
-    size_t small;     /* text of fewer bytes is the CPU's, and makes the message so */
-    size_t floor;     /* what `small` is for a message that is not begun yet */
-    size_t aad_bytes; /* of this message; more than GCM_AAD_MOST: they are not in `aad` */
-    unsigned side;    /* enum gcm_side */
-    int is_begun;     /* the default provider may have taken the IV of this message */
-    int again;        /* as gcm_begin_again() says; -1: never */
-    size_t iv_bytes;  /* of the IV that it took last, and of the next; 0: not known */
-    enum cpu_reason why, others; /* why text is the CPU's: of this message, and what `floor` says */
+    const struct cipher *cipher;
+    size_t small;        /* text of fewer bytes is the CPU's, and makes the message so */
+    size_t floor;        /* what `small` is for a message that is not begun yet */
+    size_t aad_bytes;    /* of this message; more than GCM_AAD_MOST: they are not in `aad` */
+    unsigned side;       /* enum gcm_side */
+    int is_begun;        /* the default provider may have taken the IV of this message */
+    int again;           /* as gcm_begin_again() says; -1: never */
+    size_t iv_bytes;     /* of the IV that it took last, and of the next; 0: not known */
+    enum cpu_reason why; /* why text of this message is the CPU's */
+    enum cpu_reason reason_if_small; /* and of messages under `floor` */
     struct totals totals;
 
     struct provider *provider;
@@ -67,25 +64,10 @@ struct gcm_context {
     struct gpuaes_gcm_key schedule;
     void *ctr, *hash; /* contexts of the default provider's CTR, and of GCM; or NULL as yet */
     unsigned char hash_mask[GPUAES_BLOCK];
-    struct gcm_ours ours;
+    struct gcm_message message;
 
     unsigned char aad[GCM_AAD_MOST]; /* the last member: a new context's is not cleared */
 };
-
-struct gcm_context *gcm_context_new(struct provider *provider, const struct gcm_cipher *cipher);
-void gcm_context_free(struct gcm_context *context);
-/* A copy has a binding of its own to the stream, whose work is waited for. */
-struct gcm_context *gcm_context_copy(struct gcm_context *original);
-
-/*
- * As OSSL_FUNC_cipher_encrypt_init() or, without `encrypting`, OSSL_FUNC_cipher_decrypt_init(): the
- * default provider's is called, and what is needed to take over is kept.
- */
-int gcm_init(struct gcm_context *context, int encrypting, const unsigned char *key,
-             size_t key_bytes, const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[]);
-
-/* Functions that each small message calls. */
-#define HOT __attribute__((hot, aligned(64)))
 
 /* Keeps additional data of the message, which a device may come to do. Small messages call it. */
 static inline void gcm_keep_aad(struct gcm_context *context, const unsigned char *in, size_t bytes)
@@ -108,13 +90,13 @@ static inline int gcm_is_to_be_asked(const struct gcm_context *context)
 /*
  * Begins the next message with the key, the direction and the length of the IV of the one before,
  * and returns 1; the default provider, which does not refuse such an IV, is then told. Returns 0
- * where gcm_init() must do it. `again` is the direction if no more is needed than this; else -1.
- * Messages of some bytes have an IV as often as text, so it is inline.
+ * where a whole initialisation is needed. `again` is the direction if no more is needed than this;
+ * else -1. Messages of some bytes have an IV as often as text, so it is inline.
  */
 static inline int gcm_begin_again(struct gcm_context *context, int encrypting, size_t iv_bytes)
 {
     if (context->again != encrypting || context->iv_bytes != iv_bytes ||
-        (context->others != CPU_SMALL && policy_saw_cuda()) || gcm_is_to_be_asked(context))
+        (context->reason_if_small != CPU_SMALL && policy_saw_cuda()) || gcm_is_to_be_asked(context))
         return 0;
     context->small = context->floor;
     context->aad_bytes = 0;
@@ -135,10 +117,10 @@ void gcm_ask_policy(struct gcm_context *context);
 void gcm_keep_choice(struct gcm_context *context, size_t bytes);
 
 /* Sets `small` and `again` for what the message is now. Call after everything that changes it. */
-void gcm_update_thresholds(struct gcm_context *context);
+void gcm_set_thresholds(struct gcm_context *context);
 
-/* The message is the CPU's from now on; what was ours of it is overwritten. */
-void gcm_leave_to_cpu(struct gcm_context *context, enum cpu_reason why);
+/* Ends a message that a GPU does, which has no tag. No more text of it is taken. */
+void gcm_end_message(struct gcm_context *context);
 
 /* The key as libgpuaes wants it; NULL without a key. */
 const struct gpuaes_gcm_key *gcm_schedule(struct gcm_context *context);

@@ -7,7 +7,6 @@
 #include "provider/ciphers/gcm/gcm_stream.h"
 
 #include "provider/ciphers/gcm/gcm_cpu.h"
-#include "provider/ciphers/gcm/gcm_message.h"
 
 int gcm_stream_open(struct gcm_context *c, uint64_t handle)
 {
@@ -20,14 +19,15 @@ int gcm_stream_open(struct gcm_context *c, uint64_t handle)
 /* BUSY, and NO_MEMORY, which waits for nothing, leave all as it was. */
 static enum gpuaes_status sync(struct gcm_context *c)
 {
-    int is_queued = c->side == GCM_OURS && c->ours.is_queued;
-    enum gpuaes_status status = stream_wait(c->provider, c->stream.binding, NULL,
-                                            is_queued ? gcm_schedule(c) : NULL, c->ours.state.hash);
+    int is_queued = c->side == GCM_BY_GPU && c->message.is_queued;
+    enum gpuaes_status status =
+        stream_wait(c->provider, c->stream.binding, NULL, is_queued ? gcm_schedule(c) : NULL,
+                    c->message.state.hash);
     if (!is_queued || stream_can_repeat(status))
         return status;
-    c->ours.is_queued = 0;
+    c->message.is_queued = 0;
     if (status != GPUAES_OK) /* its hash is lost */
-        gcm_end_ours(c);
+        gcm_end_message(c);
     return status;
 }
 
@@ -41,7 +41,7 @@ static enum gpuaes_status queue(struct gcm_context *c, const struct work *work, 
     struct stream_work queued = {.binding = c->stream.binding,
                                  .op = c->encrypting ? GPUAES_GCM_ENCRYPT : GPUAES_GCM_DECRYPT,
                                  .gcm_key = gcm_schedule(c),
-                                 .counter = c->ours.state.counter,
+                                 .counter = c->message.state.counter,
                                  .begins = begins,
                                  .in = work->in,
                                  .out = work->out,
@@ -52,15 +52,10 @@ static enum gpuaes_status queue(struct gcm_context *c, const struct work *work, 
 void gcm_stream_drop(struct gcm_context *c)
 {
     static const struct work nothing;
-    if (c->stream.binding == NULL || !c->ours.is_queued)
+    if (c->stream.binding == NULL || !c->message.is_queued)
         return;
     (void)queue(c, &nothing, 1);
-    c->ours.is_queued = 0;
-}
-
-void gcm_stream_unbind(struct gcm_context *c)
-{
-    stream_unbind(&c->stream.binding);
+    c->message.is_queued = 0;
 }
 
 int gcm_stream_close(struct gcm_context *c)
@@ -68,7 +63,7 @@ int gcm_stream_close(struct gcm_context *c)
     enum gpuaes_status status = c->stream.binding == NULL ? GPUAES_OK : sync(c);
     if (stream_can_repeat(status))
         return 0;
-    gcm_stream_unbind(c);
+    stream_unbind(&c->stream.binding);
     return status == GPUAES_OK;
 }
 
@@ -76,7 +71,7 @@ int gcm_stream_close(struct gcm_context *c)
 static int can_be_queued(const struct gcm_context *c, const struct work *work)
 {
     return work->in_kind != GPUAES_PAGEABLE && work->out_kind != GPUAES_PAGEABLE &&
-           work->len % GPUAES_BLOCK == 0 && c->ours.text_bytes % GPUAES_BLOCK == 0;
+           work->len % GPUAES_BLOCK == 0 && c->message.text_bytes % GPUAES_BLOCK == 0;
 }
 
 int gcm_stream_queue(struct gcm_context *c, const struct work *work)
@@ -85,17 +80,17 @@ int gcm_stream_queue(struct gcm_context *c, const struct work *work)
     if (c->stream.binding == NULL)
         return -1;
     if (can_be_queued(c, work))
-        status = queue(c, work, !c->ours.is_queued);
+        status = queue(c, work, !c->message.is_queued);
     if (status == GPUAES_OK) {
-        gcm_cpu_advance(c->ours.state.counter, work->len / GPUAES_BLOCK);
-        c->ours.text_bytes += work->len;
-        c->ours.is_queued = 1;
+        counter_add(c->message.state.counter, GCM_COUNTER, work->len / GPUAES_BLOCK);
+        c->message.text_bytes += work->len;
+        c->message.is_queued = 1;
         return 1;
     }
     if (status != GPUAES_BUSY && status != GPUAES_FAULT)
         return gcm_stream_sync(c) ? -1 : 0;
     stream_raise(c->provider, status);
     if (status == GPUAES_FAULT)
-        gcm_end_ours(c);
+        gcm_end_message(c);
     return 0;
 }

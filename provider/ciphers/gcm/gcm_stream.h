@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROVIDER_CIPHERS_GCM_CUDA_STREAM_H
-#define GPUAES_PROVIDER_CIPHERS_GCM_CUDA_STREAM_H
+#ifndef GPUAES_PROVIDER_CIPHERS_GCM_GCM_STREAM_H
+#define GPUAES_PROVIDER_CIPHERS_GCM_GCM_STREAM_H
 
 #include "provider/ciphers/gcm/gcm_state.h"
 
@@ -27,9 +27,6 @@ int gcm_stream_close(struct gcm_context *context);
  * end of the context does that.
  */
 void gcm_stream_drop(struct gcm_context *context);
-
-/* Gives the stream up; the hash of what is queued is not wanted any more. */
-void gcm_stream_unbind(struct gcm_context *context);
 
 /*
  * Queues whole blocks at a block boundary. Returns 1; 0 with an error raised; -1 where they cannot

@@ -10,14 +10,12 @@
 
 #include "base/minmax.h"
 #include "provider/ciphers/gcm/gcm_cpu.h"
-#include "provider/ciphers/gcm/gcm_stream.h"
 #include "provider/ciphers/gcm/gcm_message.h"
-#include "provider/common/copy.h"
+#include "provider/ciphers/gcm/gcm_stream.h"
 #include "provider/common/errors.h"
-#include "provider/policy/policy.h"
 
 /* One call of update() or cipher(), which begin with the same parameters. */
-struct request {
+struct gcm_request {
     OSSL_FUNC_cipher_update_fn *cpu_function;
     unsigned char *out;
     size_t *out_bytes, outsize;
@@ -25,7 +23,7 @@ struct request {
     size_t in_bytes;
 };
 
-static int on_cpu(struct gcm_context *c, const struct request *r)
+static int on_cpu(struct gcm_context *c, const struct gcm_request *r)
 {
     return r->cpu_function(c->cpu, r->out, r->out_bytes, r->outsize, r->in, r->in_bytes);
 }
@@ -41,7 +39,7 @@ static unsigned find_bounced(const struct work *work)
 }
 
 /* In place or out of place; else the result depends on the order in which bytes are written. */
-static int is_safe(const struct request *r)
+static int is_safe(const struct gcm_request *r)
 {
     return r->in == r->out || r->out + r->in_bytes <= r->in || r->in + r->in_bytes <= r->out;
 }
@@ -49,7 +47,7 @@ static int is_safe(const struct request *r)
 /* ---- Additional data --------------------------------------------------------------------- */
 
 /* In device memory: all of it comes to the CPU before any is hashed, so that it can be repeated. */
-static int add_from_device(struct gcm_context *c, const struct request *r)
+static int add_from_device(struct gcm_context *c, const struct gcm_request *r)
 {
     unsigned char *memory = OPENSSL_malloc(r->in_bytes);
     int ok = memory != NULL && device_copy(c->provider, memory, r->in, r->in_bytes) &&
@@ -60,14 +58,14 @@ static int add_from_device(struct gcm_context *c, const struct request *r)
     return ok;
 }
 
-static int add_aad(struct gcm_context *c, const struct request *r)
+static int add_aad(struct gcm_context *c, const struct gcm_request *r)
 {
     struct work work = {.in = r->in, .out = NULL, .len = r->in_bytes};
-    if (c->side == GCM_OURS && r->in_bytes == 0 && r->cpu_function == c->cipher->cpu.update) {
+    if (c->side == GCM_BY_GPU && r->in_bytes == 0 && r->cpu_function == c->cipher->cpu.update) {
         *r->out_bytes = 0;
         return 1;
     }
-    if (c->side == GCM_OURS) {
+    if (c->side == GCM_BY_GPU) {
         error_raise(c->provider, ERROR_OUT_OF_ORDER, "additional data after text");
         return 0;
     }
@@ -85,33 +83,33 @@ static int add_aad(struct gcm_context *c, const struct request *r)
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
-static int can_take(const struct gcm_context *c, const struct request *r)
+static int can_take(const struct gcm_context *c, const struct gcm_request *r)
 {
     if (!is_safe(r))
         error_raise(c->provider, ERROR_BAD_PARAMETER,
                     "input and output overlap in part: they must be the same, or disjoint");
-    else if (r->in_bytes > GCM_TEXT_MOST - c->ours.text_bytes)
+    else if (r->in_bytes > GCM_TEXT_MOST - c->message.text_bytes)
         error_raise(c->provider, ERROR_TOO_LONG,
                     "%zu bytes after %llu, and a message of GCM has at most 2^36 - 32", r->in_bytes,
-                    (unsigned long long)c->ours.text_bytes);
+                    (unsigned long long)c->message.text_bytes);
     else
         return 1;
     return 0;
 }
 
-static int update_ours(struct gcm_context *c, const struct request *r, struct work *work,
-                       int by_gpu, unsigned flags)
+static int update_message(struct gcm_context *c, const struct gcm_request *r, struct work *work,
+                          int by_gpu, unsigned flags)
 {
     if (!can_take(c, r))
         return 0;
-    if (!gcm_update_ours(c, work, by_gpu, flags, find_bounced(work)))
+    if (!gcm_message_update(c, work, by_gpu, flags, find_bounced(work)))
         return 0;
     *r->out_bytes = r->in_bytes;
     return 1;
 }
 
 /* The message is the CPU's from here on, with its first text. */
-static int give_to_cpu(struct gcm_context *c, const struct request *r, const struct work *work)
+static int give_to_cpu(struct gcm_context *c, const struct gcm_request *r, const struct work *work)
 {
     gcm_leave_to_cpu(c, work->why);
     int ok = on_cpu(c, r);
@@ -125,12 +123,13 @@ static int give_to_cpu(struct gcm_context *c, const struct request *r, const str
 }
 
 /* Text that only a device reads, or may. */
-static int update_device_memory(struct gcm_context *c, const struct request *r, struct work *work)
+static int update_device_memory(struct gcm_context *c, const struct gcm_request *r,
+                                struct work *work)
 {
     if (!policy_locate(c->provider, work))
         return 0;
     unsigned bounced = find_bounced(work);
-    if (c->side == GCM_CPUS) {
+    if (c->side == GCM_BY_CPU) {
         if (bounced == 0)
             return on_cpu(c, r);
         error_raise(c->provider, ERROR_DEVICE_MEMORY, "the message was begun by the CPU");
@@ -145,7 +144,7 @@ static int update_device_memory(struct gcm_context *c, const struct request *r, 
                     GCM_AAD_MOST);
         return 0;
     }
-    if (c->side != GCM_OURS && !gcm_begin_ours(c)) {
+    if (c->side != GCM_BY_GPU && !gcm_message_begin(c)) {
         error_raise(c->provider, ERROR_NOT_INITIALISED, "the message has no IV that is new");
         return 0;
     }
@@ -156,37 +155,37 @@ static int update_device_memory(struct gcm_context *c, const struct request *r, 
         return queued;
     work->why = CPU_SMALL;
     enum policy_choice choice = bounced != 0 ? CHOICE_GPU_ONLY : policy_choose(c->provider, work);
-    return choice != CHOICE_FAIL && update_ours(c, r, work, choice != CHOICE_CPU, GPUAES_WAIT);
+    return choice != CHOICE_FAIL && update_message(c, r, work, choice != CHOICE_CPU, GPUAES_WAIT);
 }
 
-static int choose(struct gcm_context *c, const struct request *r, struct work *work)
+static int choose(struct gcm_context *c, const struct gcm_request *r, struct work *work)
 {
     enum policy_choice choice = policy_choose(c->provider, work);
     if (choice == CHOICE_FAIL)
         return 0;
     if (choice == CHOICE_GPU_ONLY)
         return update_device_memory(c, r, work);
-    /* The CPU's part of a message of ours is several times slower than a message of its own. */
-    if (c->side == GCM_OURS)
-        return update_ours(c, r, work, choice != CHOICE_CPU || work->why == CPU_FASTER,
-                           policy_flags(c->provider));
+    /* The CPU's part of a GPU's message is several times slower than a message by the CPU alone. */
+    if (c->side == GCM_BY_GPU)
+        return update_message(c, r, work, choice != CHOICE_CPU || work->why == CPU_FASTER,
+                              policy_flags(c->provider));
     if (choice == CHOICE_CPU)
         return give_to_cpu(c, r, work);
-    if (is_safe(r) && c->aad_bytes <= GCM_AAD_MOST && gcm_begin_ours(c))
-        return update_ours(c, r, work, 1, policy_flags(c->provider));
+    if (is_safe(r) && c->aad_bytes <= GCM_AAD_MOST && gcm_message_begin(c))
+        return update_message(c, r, work, 1, policy_flags(c->provider));
     work->why = CPU_UNSUITED; /* or refused: the default provider will say why */
     work->cell = NULL;
     return give_to_cpu(c, r, work);
 }
 
 /* Without input, cipher() ends a message, and so does an update that has a length. */
-static int is_final(const struct gcm_context *c, const struct request *r)
+static int is_final(const struct gcm_context *c, const struct gcm_request *r)
 {
     return r->in_bytes != 0 || r->cpu_function == c->cipher->cpu.cipher;
 }
 
 /* What is no small update of a message that is the CPU's or may be. */
-__attribute__((noinline)) static int long_update(struct gcm_context *c, const struct request *r)
+__attribute__((noinline)) static int long_update(struct gcm_context *c, const struct gcm_request *r)
 {
     struct work work = {.kind = c->encrypting ? WORK_GCM_ENCRYPT : WORK_GCM_DECRYPT,
                         .key_bytes = c->cipher->key_bytes,
@@ -195,7 +194,7 @@ __attribute__((noinline)) static int long_update(struct gcm_context *c, const st
                         .len = r->in_bytes,
                         .out_len = r->in_bytes};
     (void)totals_forget(&c->totals);
-    if (r->in == NULL && c->side == GCM_OURS && is_final(c, r)) {
+    if (r->in == NULL && c->side == GCM_BY_GPU && is_final(c, r)) {
         int ok = gcm_final(c, r->out, r->out_bytes, r->outsize);
         if (ok && r->cpu_function == c->cipher->cpu.cipher)
             *r->out_bytes = r->in_bytes; /* as the default provider says, whatever it was */
@@ -204,7 +203,7 @@ __attribute__((noinline)) static int long_update(struct gcm_context *c, const st
     if (r->out == NULL && r->in != NULL)
         return add_aad(c, r);
     /* Nothing to do, or refused, or the end of a message that has no text. */
-    if (r->in == NULL || r->out == NULL || (c->side != GCM_OURS && r->in_bytes == 0) ||
+    if (r->in == NULL || r->out == NULL || (c->side != GCM_BY_GPU && r->in_bytes == 0) ||
         r->outsize < r->in_bytes)
         return on_cpu(c, r);
     if (r->in_bytes == 0) {
@@ -218,14 +217,14 @@ __attribute__((noinline)) static int
 other_update(struct gcm_context *c, OSSL_FUNC_cipher_update_fn *cpu_function, unsigned char *out,
              size_t *out_bytes, size_t outsize, const unsigned char *in, size_t in_bytes)
 {
-    struct request r = {cpu_function, out, out_bytes, outsize, in, in_bytes};
+    struct gcm_request r = {cpu_function, out, out_bytes, outsize, in, in_bytes};
     return long_update(c, &r);
 }
 
 /*
  * The hot path: a few instructions, and a jump into the default provider. Text that is small makes
  * the message the CPU's. Additional data is the default provider's, unless `small` is 0: where it
- * may be in device memory, or comes after text of ours.
+ * may be in device memory, or comes after text that a GPU did.
  */
 static inline int is_hot(struct gcm_context *c, const unsigned char *out, const unsigned char *in,
                          size_t in_bytes)
@@ -241,7 +240,7 @@ static inline int is_hot(struct gcm_context *c, const unsigned char *out, const 
     if (__builtin_expect(in_bytes >= c->small, 0))
         return 0;
     c->small = SIZE_MAX;
-    c->side |= GCM_CPUS;
+    c->side |= GCM_BY_CPU;
     c->totals.cpu_bytes[c->why] += in_bytes;
     return 1;
 }
@@ -266,10 +265,10 @@ HOT int gcm_cipher(void *context, unsigned char *out, size_t *out_bytes, size_t 
                : other_update(c, function, out, out_bytes, outsize, in, in_bytes);
 }
 
-/* A message of ours. */
-__attribute__((noinline)) static int final_ours(struct gcm_context *c, size_t *out_bytes)
+/* A message that a GPU does. */
+__attribute__((noinline)) static int final_message(struct gcm_context *c, size_t *out_bytes)
 {
-    if (!gcm_stream_sync(c) || !gcm_final_ours(c))
+    if (!gcm_stream_sync(c) || !gcm_message_final(c))
         return 0;
     *out_bytes = 0;
     return 1;
@@ -278,8 +277,8 @@ __attribute__((noinline)) static int final_ours(struct gcm_context *c, size_t *o
 HOT int gcm_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
 {
     struct gcm_context *c = context;
-    if (__builtin_expect(c->side == GCM_OURS, 0))
-        return final_ours(c, out_bytes);
+    if (__builtin_expect(c->side == GCM_BY_GPU, 0))
+        return final_message(c, out_bytes);
     c->is_begun = 1;
     return c->cipher->cpu.final(c->cpu, out, out_bytes, outsize);
 }

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "provider/ciphers/blocks/blocks_cpu.h"
+#include "provider/ciphers/read_ahead/read_ahead_gain.h"
+#include "provider/ciphers/read_ahead/stream_detector.h"
 #include "provider/common/big_stack.h"
 #include "provider/policy/policy.h"
-#include "provider/policy/read_ahead_policy.h"
 
 /*
  * Larger updates have the device to themselves, or the CPU: with 1 MiB, which is in no near
@@ -40,14 +40,14 @@ static void subtract_one(unsigned char counter[GPUAES_BLOCK])
 }
 
 /* Sets the CPU's context of `c` to a position of the stream that `ahead` reads. */
-static int move_to(struct aes_context *c, const struct aes_context *ahead, uint64_t position)
+static int move_to(struct blocks_context *c, const struct blocks_context *ahead, uint64_t position)
 {
     static const unsigned char zeros[GPUAES_BLOCK];
     unsigned char iv[GPUAES_BLOCK], used[GPUAES_BLOCK];
     size_t offset = position % GPUAES_BLOCK, written;
     memcpy(iv, ahead->ahead.origin, sizeof iv);
-    aes_advance_counter(iv, position / GPUAES_BLOCK);
-    if (!c->mode->set_position(c, iv))
+    counter_add(iv, GPUAES_BLOCK, position / GPUAES_BLOCK);
+    if (!context_set_iv(c, iv))
         return 0;
     if (offset == 0)
         return 1;
@@ -60,7 +60,7 @@ static int move_to(struct aes_context *c, const struct aes_context *ahead, uint6
  * To where the stream is. At the end of a block the context still has the keystream of
  * the last block that was used in part: who sets `num` then gets that.
  */
-static int set_position(struct aes_context *c, const struct aes_context *ahead)
+static int set_position(struct blocks_context *c, const struct blocks_context *ahead)
 {
     uint64_t position = gpuaes_keystream_position(ahead->hot.keystream);
     if (position % GPUAES_BLOCK == 0 && ahead->ahead.partial != 0 &&
@@ -70,7 +70,7 @@ static int set_position(struct aes_context *c, const struct aes_context *ahead)
 }
 
 /* Some bytes of the stream were done without the CPU's context. */
-static inline void note_combined(struct aes_context *c)
+static inline void note_combined(struct blocks_context *c)
 {
     uint64_t position = gpuaes_keystream_position(c->hot.keystream);
     c->ahead.behind = 1;
@@ -78,12 +78,12 @@ static inline void note_combined(struct aes_context *c)
         c->ahead.partial = position;
 }
 
-static void note_done_by_cpu(struct aes_context *c, size_t bytes)
+static void note_done_by_cpu(struct blocks_context *c, size_t bytes)
 {
     gpuaes_keystream_skip(c->hot.keystream, bytes);
 }
 
-int aes_read_ahead_sync(struct aes_context *c)
+static int sync_cpu(struct blocks_context *c)
 {
     if (c->hot.keystream == NULL || !c->ahead.behind)
         return 1;
@@ -94,7 +94,7 @@ int aes_read_ahead_sync(struct aes_context *c)
     return 1;
 }
 
-int aes_read_ahead_copy(struct aes_context *copy, const struct aes_context *original)
+static int copy_position(struct blocks_context *copy, const struct blocks_context *original)
 {
     copy->hot.keystream = NULL;
     memset(&copy->ahead, 0, sizeof copy->ahead);
@@ -104,20 +104,25 @@ int aes_read_ahead_copy(struct aes_context *copy, const struct aes_context *orig
 
 /* ---- Begin and end ----------------------------------------------------------------- */
 
-static int is_possible(const struct aes_context *c)
+/* The settings allow it. */
+static int is_allowed(const struct provider *provider)
 {
-    return (c->mode->flags & MODE_KEYSTREAM) != 0 && c->hot.keystream == NULL &&
-           !c->state.iv_lent && !c->state.device_memory && c->stream.named.binding == NULL &&
-           aes_is_eligible(c) && policy_may_read_ahead(c->provider);
+    return provider->settings.reads_ahead && provider->settings.policy != POLICY_CPU;
 }
 
-static uint64_t enough(const struct aes_context *c)
+static int is_possible(const struct blocks_context *c)
+{
+    return c->hot.keystream == NULL && !c->state.iv_lent && !c->state.device_memory &&
+           c->stream.binding == NULL && context_is_eligible(c) && is_allowed(c->provider);
+}
+
+static uint64_t enough(const struct blocks_context *c)
 {
     uint64_t least = policy_is_forced(c->provider) ? READ_AHEAD_SOONEST : read_ahead_begin_after();
     return c->ahead.retry_after > least ? c->ahead.retry_after : least;
 }
 
-uint64_t aes_read_ahead_distance(const struct aes_context *c)
+static uint64_t distance(const struct blocks_context *c)
 {
     enum gpuaes_state state = gpuaes_state();
     if (!is_possible(c) || state == GPUAES_FAILED)
@@ -128,10 +133,10 @@ uint64_t aes_read_ahead_distance(const struct aes_context *c)
 }
 
 /* Where the CPU's context is, as the counter of the block that the position is in. */
-static int find_origin(const struct aes_context *c, unsigned char origin[GPUAES_BLOCK],
+static int find_origin(const struct blocks_context *c, unsigned char origin[GPUAES_BLOCK],
                        unsigned *partial)
 {
-    if (!c->mode->get_position(c, origin) || !aes_get_uint(c, OSSL_CIPHER_PARAM_NUM, partial) ||
+    if (!context_get_iv(c, origin) || !context_get_uint(c, OSSL_CIPHER_PARAM_NUM, partial) ||
         *partial >= GPUAES_BLOCK)
         return 0;
     if (*partial != 0) /* the counter is that of the next block already */
@@ -139,11 +144,11 @@ static int find_origin(const struct aes_context *c, unsigned char origin[GPUAES_
     return 1;
 }
 
-static void begin(struct aes_context *c)
+static void begin(struct blocks_context *c)
 {
     unsigned partial;
     unsigned flags = 0;
-    const struct gpuaes_key *key = aes_schedule(c);
+    const struct gpuaes_key *key = context_schedule(c);
     if (c->ahead.run >= ALLOCATE_AFTER || policy_is_forced(c->provider))
         flags = GPUAES_ALLOCATE;
     c->ahead.retry_after = flags == 0 ? ALLOCATE_AFTER : 2 * c->ahead.run;
@@ -160,12 +165,12 @@ static void begin(struct aes_context *c)
     c->ahead.checked_from = policy_floor(c->provider, WORK_CTR, c->cipher->key_bytes);
 }
 
-static void consider(struct aes_context *c, uint64_t bytes)
+static void consider(struct blocks_context *c, uint64_t bytes)
 {
     c->ahead.run += bytes;
     if (!is_possible(c))
         return;
-    read_ahead_want();
+    policy_when_ready(read_ahead_prepare);
     if (c->ahead.run < enough(c) || gpuaes_state() != GPUAES_READY)
         return;
     if (big_stack_needs_thread()) { /* handing each segment over would cost more than it gains */
@@ -178,47 +183,69 @@ static void consider(struct aes_context *c, uint64_t bytes)
         c->ahead.retry_after = c->ahead.run + RETRY_AFTER;
 }
 
+static void forget_run(struct blocks_context *c)
+{
+    c->ahead.run = c->ahead.retry_after = 0;
+}
+
 static enum gpuaes_status call_close(void *keystream)
 {
     gpuaes_keystream_close(keystream);
     return GPUAES_OK;
 }
 
-int aes_read_ahead_end(struct aes_context *c)
+static int end(struct blocks_context *c)
 {
     if (c->hot.keystream == NULL)
         return 1;
-    int ok = aes_read_ahead_sync(c);
+    int ok = sync_cpu(c);
     read_ahead_note_end(gpuaes_keystream_position(c->hot.keystream));
     (void)run_on_big_stack(call_close, c->hot.keystream, 0);
     c->hot.keystream = NULL;
-    aes_read_ahead_forget_run(c);
+    forget_run(c);
     return ok;
 }
 
-void aes_read_ahead_forget_run(struct aes_context *c)
+static int sync(struct blocks_context *c, int ends)
 {
-    c->ahead.run = c->ahead.retry_after = 0;
+    int ok = ends ? end(c) : sync_cpu(c);
+    if (ends)
+        forget_run(c);
+    return ok;
+}
+
+/* ---- Small updates of the process ------------------------------------------------------- */
+
+static void count(const struct provider *provider, uint64_t bytes)
+{
+    static struct policy_stream stream;
+    const struct settings *s = &provider->settings;
+    if (!is_allowed(provider) || s->start != START_AUTO)
+        return;
+    if (gpuaes_state() != GPUAES_OFF)
+        policy_stream_forget(&stream); /* after an idle release it counts anew */
+    else if (policy_stream_add(&stream, clock_ns(CLOCK_MONOTONIC_COARSE), bytes, s->start_bytes))
+        policy_start(provider);
 }
 
 /* ---- Updates --------------------------------------------------------------------------- */
 
-int aes_read_ahead_note(struct aes_context *c, int result, uint64_t bytes, size_t written,
-                        int is_cpus)
+static int report(struct blocks_context *c, int result, uint64_t bytes, size_t written,
+                  int is_by_cpu)
 {
     if (c->hot.keystream != NULL && result == DONE)
         note_done_by_cpu(c, written);
     else if (c->hot.keystream != NULL)
-        return aes_read_ahead_end(c) ? result : REFUSED;
-    else if (!is_cpus || written > LARGEST_UPDATE)
-        aes_read_ahead_forget_run(c);
+        return end(c) ? result : REFUSED;
+    else if (!is_by_cpu || written > LARGEST_UPDATE)
+        forget_run(c);
     else if (result == DONE)
         consider(c, bytes);
     return result;
 }
 
 /* What the keystream can do nothing for. */
-static int is_other(const struct aes_context *c, const struct request *r)
+static int is_other(const struct blocks_context *c, const struct request *r)
 {
     const unsigned char *in = r->in, *out = r->out;
     size_t len = r->in_bytes;
@@ -240,17 +267,17 @@ static int is_other(const struct aes_context *c, const struct request *r)
 enum { TRIAL_EVERY = 64, SAMPLE_IN = 3 };
 
 /* Returns the bytes done with keystream that is made. */
-static size_t use(struct aes_context *c, struct request *r)
+static size_t use(struct blocks_context *c, struct request *r)
 {
     size_t done = gpuaes_keystream_xor(c->hot.keystream, r->in, r->out, r->in_bytes);
-    aes_advance(r, done, done);
+    request_advance(r, done, done);
     if (done != 0)
         note_combined(c);
     return done;
 }
 
 /* As far as keystream is made; the driver is asked where it ends. */
-static void combine(struct aes_context *c, struct request *r)
+static void combine(struct blocks_context *c, struct request *r)
 {
     while (r->in_bytes != 0 && gpuaes_keystream_order(c->hot.keystream) && use(c, r) != 0)
         c->ahead.sample_in = SAMPLE_IN;
@@ -258,14 +285,14 @@ static void combine(struct aes_context *c, struct request *r)
 }
 
 /* The rest of a request. */
-static int finish_on_cpu(struct aes_context *c, struct request *r)
+static int finish_on_cpu(struct blocks_context *c, struct request *r)
 {
     size_t left = r->in_bytes, all = r->written + left;
-    if (!aes_read_ahead_sync(c))
+    if (!sync_cpu(c))
         return 0;
     int observed = left >= READ_AHEAD_OBSERVED;
     int64_t begun = observed ? clock_ns(CLOCK_MONOTONIC) : 0;
-    int ok = aes_on_cpu(c, r, left) && r->written == all;
+    int ok = context_on_host(c, r, left) && r->written == all;
     if (observed)
         c->ahead.useless |=
             !read_ahead_observe(c->cipher->key_bytes, 1, left, clock_ns_since(begun));
@@ -275,7 +302,7 @@ static int finish_on_cpu(struct aes_context *c, struct request *r)
 }
 
 /* Where keystream that is made ends. */
-static int finish(struct aes_context *c, struct request *r)
+static int finish(struct blocks_context *c, struct request *r)
 {
     int ok = 1, needs_thread = big_stack_needs_thread();
     if (!needs_thread && c->ahead.turns++ % TRIAL_EVERY != 0)
@@ -284,14 +311,14 @@ static int finish(struct aes_context *c, struct request *r)
         ok = finish_on_cpu(c, r);
     int useless = c->ahead.useless && !policy_is_forced(c->provider);
     if (!ok || useless || needs_thread || !gpuaes_keystream_is_open(c->hot.keystream))
-        ok = aes_read_ahead_end(c) && ok;
+        ok = end(c) && ok;
     return ok;
 }
 
-int aes_read_ahead_update(struct aes_context *c, struct request *r)
+static int update(struct blocks_context *c, struct request *r)
 {
     if (is_other(c, r)) {
-        if (!aes_read_ahead_sync(c))
+        if (!sync_cpu(c))
             return REFUSED;
         c->hot.countdown -= (int64_t)r->in_bytes;
         return DECLINED;
@@ -304,3 +331,10 @@ int aes_read_ahead_update(struct aes_context *c, struct request *r)
             !read_ahead_observe(c->cipher->key_bytes, 0, done, clock_ns_since(begun));
     return r->in_bytes == 0 ? DONE : finish(c, r);
 }
+
+const struct read_ahead_door read_ahead = {.update = update,
+                                           .report = report,
+                                           .count = count,
+                                           .distance = distance,
+                                           .sync = sync,
+                                           .copy = copy_position};

@@ -12,10 +12,8 @@
 
 #include "base/minmax.h"
 #include "provider/common/big_stack.h"
-#include "provider/common/copy.h"
 #include "provider/common/errors.h"
 #include "provider/policy/calibration.h"
-#include "provider/policy/policy.h"
 
 /* It takes no device to do updates of fewer bytes, and no figures. */
 enum { COUNTED = 1024 };
@@ -39,7 +37,7 @@ void xts_set_thresholds(struct xts_context *c)
     size_t floor = policy_floor(c->provider, work_of(c), c->cipher->key_bytes);
     c->small = policy_is_forced(c->provider) ? 0 : COUNTED;
     c->large = floor == SIZE_MAX ? MEASURE_FLOOR : floor; /* a device may come yet */
-    c->others = floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
+    c->reason_if_small = floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
     c->stays_on_cpu = 0;
 }
 
@@ -60,7 +58,7 @@ static void count(struct xts_context *c, enum cpu_reason why, size_t bytes)
 static int run_tweak(const struct xts_context *c, int encrypt, const unsigned char in[GPUAES_BLOCK],
                      unsigned char out[GPUAES_BLOCK])
 {
-    const struct cpu_cipher *ecb = &c->cipher->ecb;
+    const struct cpu_cipher *ecb = &c->cipher->helper;
     OSSL_FUNC_cipher_encrypt_init_fn *init = encrypt ? ecb->encrypt_init : ecb->decrypt_init;
     size_t written;
     void *context = ecb->newctx(c->provider->cpu.context);
@@ -282,6 +280,6 @@ int xts_unit(struct xts_context *c, OSSL_FUNC_cipher_update_fn *function, unsign
              size_t *out_bytes, size_t outsize, const unsigned char *in, size_t in_bytes)
 {
     if (in_bytes < c->large)
-        return by_cpu(c, function, out, out_bytes, outsize, in, in_bytes, c->others);
+        return by_cpu(c, function, out, out_bytes, outsize, in, in_bytes, c->reason_if_small);
     return large_unit(c, function, out, out_bytes, outsize, in, in_bytes);
 }

@@ -1,5 +1,5 @@
 /*
- * What EVP calls.
+ * AES-XTS: contexts, and what EVP calls.
  *
  * The default provider accepts or refuses; we remember what a device needs.
  *
@@ -9,80 +9,13 @@
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
-#include <openssl/params.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "provider/ciphers/xts/data_unit.h"
-#include "provider/common/cipher_table.h"
-#include "provider/keys/skey.h"
-#include "provider/policy/policy.h"
-
-enum {
-#define XTS_ENUM(bits, names) XTS_##bits,
-    XTS_CIPHERS(XTS_ENUM)
-#undef XTS_ENUM
-        XTS_CIPHER_COUNT
-};
-
-static struct xts_cipher ciphers[XTS_CIPHER_COUNT] = {
-#define XTS_INITIAL(bits, names) [XTS_##bits] = {.key_bytes = (bits) / 8},
-    XTS_CIPHERS(XTS_INITIAL)
-#undef XTS_INITIAL
-};
-
-CIPHER_DECLARE;
-static OSSL_FUNC_cipher_update_fn update;
-static OSSL_FUNC_cipher_cipher_fn cipher;
-static OSSL_FUNC_cipher_final_fn final;
-
-/* ---- What is learnt ----------------------------------------------------------------------- */
-
-static void tell_policy(const struct xts_cipher *cipher)
-{
-    static const char *const names[] = {"XTS decrypt", "XTS encrypt"};
-    for (int encrypts = 0; encrypts < 2; encrypts++) {
-        struct work_row *row = &work_rows[encrypts ? WORK_XTS_ENCRYPT : WORK_XTS_DECRYPT];
-        row->name = names[encrypts];
-        row->encrypts = encrypts;
-        row->cpu[key_size_index(cipher->key_bytes)] = &cipher->cpu;
-    }
-}
-
-static int learn(const struct cpu *cpu, const char *names, const char *ecb_name,
-                 struct xts_cipher *cipher)
-{
-    if (!cpu_learn(cpu, names, &cipher->cpu, 1) || !cpu_learn(cpu, ecb_name, &cipher->ecb, 1))
-        return 0;
-    cipher->cpu.iv_bytes = GPUAES_BLOCK;
-    cipher->cpu.key_bytes = 2 * (size_t)cipher->key_bytes;
-    cipher->gettable = cipher->cpu.gettable_ctx_params(NULL, cpu->context);
-    cipher->settable = cipher->cpu.settable_ctx_params(NULL, cpu->context);
-    tell_policy(cipher);
-    return 1;
-}
-
-int xts_learn_ciphers(const struct cpu *cpu)
-{
-    static const char *const names[XTS_CIPHER_COUNT][2] = {
-#define XTS_NAMES(bits, names) {names, "AES-" #bits "-ECB"},
-        XTS_CIPHERS(XTS_NAMES)
-#undef XTS_NAMES
-    };
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static int learnt; /* the functions are libcrypto's, the same for the whole process */
-    (void)pthread_mutex_lock(&lock);
-    while (learnt < XTS_CIPHER_COUNT &&
-           learn(cpu, names[learnt][0], names[learnt][1], &ciphers[learnt]))
-        learnt++;
-    int ok = learnt == XTS_CIPHER_COUNT;
-    (void)pthread_mutex_unlock(&lock);
-    return ok;
-}
 
 /* ---- Contexts -------------------------------------------------------------------------- */
 
-static struct xts_context *newctx(struct provider *provider, const struct xts_cipher *cipher)
+void *xts_new(struct provider *provider, const struct cipher *cipher)
 {
     struct xts_context *c = OPENSSL_zalloc(sizeof *c);
     if (c == NULL)
@@ -112,7 +45,7 @@ static void forget_key(struct xts_context *c)
     c->expanded = 0;
 }
 
-static void freectx(void *context)
+void xts_free(void *context)
 {
     struct xts_context *c = context;
     if (c == NULL)
@@ -141,7 +74,7 @@ static void *copy_keyless(const struct xts_context *c)
 }
 
 /* The default provider's copy of a context without a key takes itself to have one, and crashes. */
-static void *dupctx(void *context)
+void *xts_copy(void *context)
 {
     const struct xts_context *c = context;
     struct xts_context *copy = OPENSSL_memdup(c, sizeof *c);
@@ -194,29 +127,26 @@ static inline int init(struct xts_context *c, int encrypting,
     return function(c->cpu, NULL, 0, iv, iv_bytes, params);
 }
 
-static int encrypt_init(void *context, const unsigned char *key, size_t key_bytes,
-                        const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
+int xts_encrypt_init(void *context, const unsigned char *key, size_t key_bytes,
+                     const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
 {
     struct xts_context *c = context;
     return init(c, 1, c->cpu_init[1], key, key_bytes, iv, iv_bytes, params);
 }
 
-static int decrypt_init(void *context, const unsigned char *key, size_t key_bytes,
-                        const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
+int xts_decrypt_init(void *context, const unsigned char *key, size_t key_bytes,
+                     const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
 {
     struct xts_context *c = context;
     return init(c, 0, c->cpu_init[0], key, key_bytes, iv, iv_bytes, params);
 }
 
-SKEY_INITS
-
 /* ---- Data units ---------------------------------------------------------------------------- */
 
-/* The hot path, as in aes/update.c. */
-#define HOT __attribute__((hot, aligned(64)))
+/* The hot path, as in blocks_update.c. */
 
-HOT static int update(void *context, unsigned char *out, size_t *out_bytes, size_t outsize,
-                      const unsigned char *in, size_t in_bytes)
+HOT int xts_update(void *context, unsigned char *out, size_t *out_bytes, size_t outsize,
+                   const unsigned char *in, size_t in_bytes)
 {
     struct xts_context *c = context;
     if (__builtin_expect(in_bytes >= c->small, 0))
@@ -224,8 +154,8 @@ HOT static int update(void *context, unsigned char *out, size_t *out_bytes, size
     return c->cpu_update(c->cpu, out, out_bytes, outsize, in, in_bytes);
 }
 
-HOT static int cipher(void *context, unsigned char *out, size_t *out_bytes, size_t outsize,
-                      const unsigned char *in, size_t in_bytes)
+HOT int xts_cipher(void *context, unsigned char *out, size_t *out_bytes, size_t outsize,
+                   const unsigned char *in, size_t in_bytes)
 {
     struct xts_context *c = context;
     if (__builtin_expect(in_bytes >= c->small, 0))
@@ -233,7 +163,7 @@ HOT static int cipher(void *context, unsigned char *out, size_t *out_bytes, size
     return c->cpu_cipher(c->cpu, out, out_bytes, outsize, in, in_bytes);
 }
 
-static int final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
+int xts_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
 {
     struct xts_context *c = context;
     return c->cipher->cpu.final(c->cpu, out, out_bytes, outsize);
@@ -241,26 +171,14 @@ static int final(void *context, unsigned char *out, size_t *out_bytes, size_t ou
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
-static int get_ctx_params(void *context, OSSL_PARAM params[])
+int xts_get_params(void *context, OSSL_PARAM params[])
 {
     struct xts_context *c = context;
     return cpu_get_length(&c->cipher->cpu, params) || c->cipher->cpu.get_ctx_params(c->cpu, params);
 }
 
-static int set_ctx_params(void *context, const OSSL_PARAM params[])
+int xts_set_params(void *context, const OSSL_PARAM params[])
 {
     struct xts_context *c = context;
     return c->cipher->cpu.set_ctx_params(c->cpu, params);
 }
-
-/* ---- The tables ------------------------------------------------------------------------------ */
-
-#define XTS_DEFINE(bits, names)                                                                    \
-    CIPHER_FUNCTIONS(bits, ciphers[XTS_##bits], newctx)                                            \
-    const OSSL_DISPATCH xts_##bits[] = {CIPHER_ROWS(bits),                                         \
-                                        FUNCTION(OSSL_FUNC_CIPHER_UPDATE, update),                 \
-                                        FUNCTION(OSSL_FUNC_CIPHER_FINAL, final),                   \
-                                        FUNCTION(OSSL_FUNC_CIPHER_CIPHER, cipher),                 \
-                                        {0, NULL}};
-
-XTS_CIPHERS(XTS_DEFINE)

@@ -1,28 +1,22 @@
 /*
- * The dispatch tables of AES-XTS, such as xts_128.
+ * AES-XTS: what EVP calls.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROVIDER_CIPHERS_XTS_CIPHER_H
-#define GPUAES_PROVIDER_CIPHERS_XTS_CIPHER_H
+#ifndef GPUAES_PROVIDER_CIPHERS_XTS_XTS_H
+#define GPUAES_PROVIDER_CIPHERS_XTS_XTS_H
 
-#include <openssl/core_dispatch.h>
+#include "provider/ciphers/context.h"
 
-#include "provider/common/default_ciphers.h"
-
-/* M(bits, names): one row for each cipher, names as the default provider's. A key is two of AES. */
-#define XTS_CIPHERS(M)                                                                             \
-    M(128, "AES-128-XTS:1.3.111.2.1619.0.1.1")                                                     \
-    M(256, "AES-256-XTS:1.3.111.2.1619.0.1.2")
-
-#define XTS_DECLARE(bits, names) extern const OSSL_DISPATCH xts_##bits[];
-XTS_CIPHERS(XTS_DECLARE)
-#undef XTS_DECLARE
-
-/*
- * Learns the default provider's part of both ciphers. Call before any of them is used; once in a
- * process is enough. Returns 0 if it lacks a function.
- */
-int xts_learn_ciphers(const struct cpu *cpu);
+void *xts_new(struct provider *provider, const struct cipher *cipher);
+OSSL_FUNC_cipher_freectx_fn xts_free;
+OSSL_FUNC_cipher_dupctx_fn xts_copy;
+OSSL_FUNC_cipher_encrypt_init_fn xts_encrypt_init;
+OSSL_FUNC_cipher_decrypt_init_fn xts_decrypt_init;
+OSSL_FUNC_cipher_update_fn xts_update;
+OSSL_FUNC_cipher_cipher_fn xts_cipher;
+OSSL_FUNC_cipher_final_fn xts_final;
+OSSL_FUNC_cipher_get_ctx_params_fn xts_get_params;
+OSSL_FUNC_cipher_set_ctx_params_fn xts_set_params;
 
 #endif

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROVIDER_POLICY_STREAM_DETECTOR_H
-#define GPUAES_PROVIDER_POLICY_STREAM_DETECTOR_H
+#ifndef GPUAES_PROVIDER_CIPHERS_READ_AHEAD_STREAM_DETECTOR_H
+#define GPUAES_PROVIDER_CIPHERS_READ_AHEAD_STREAM_DETECTOR_H
 
 #include <stdatomic.h>
 #include <stdint.h>

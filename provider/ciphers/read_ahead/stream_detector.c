@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/policy/stream_detector.h"
+#include "provider/ciphers/read_ahead/stream_detector.h"
 
 /*
  * A process whose device was started exits 60 to 100 ms later, and waits 200 ms for it. Small

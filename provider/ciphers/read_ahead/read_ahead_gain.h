@@ -3,18 +3,15 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROVIDER_POLICY_READ_AHEAD_POLICY_H
-#define GPUAES_PROVIDER_POLICY_READ_AHEAD_POLICY_H
+#ifndef GPUAES_PROVIDER_CIPHERS_READ_AHEAD_READ_AHEAD_GAIN_H
+#define GPUAES_PROVIDER_CIPHERS_READ_AHEAD_READ_AHEAD_GAIN_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Call when there are streams for it. */
-void read_ahead_want(void);
-
 /*
- * Where there are, allocates the pinned memory of one, which takes milliseconds. Call in the
- * start's thread.
+ * Allocates the pinned memory of one stream, which takes milliseconds. Call in the start's thread,
+ * when there are streams for it.
  */
 void read_ahead_prepare(void);
 

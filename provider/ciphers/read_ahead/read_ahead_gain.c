@@ -8,7 +8,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/policy/read_ahead_policy.h"
+#include "provider/ciphers/read_ahead/read_ahead_gain.h"
 
 #include <stdatomic.h>
 
@@ -24,8 +24,6 @@ static const int64_t rest_ns = 4000000000;
 
 /* So many observations of each side count as knowledge. */
 enum { LEAST_COMBINED = 16, LEAST_BY_CPU = 2 };
-
-static atomic_int wanted;
 
 /*
  * Beginning and ending take some 80 us, in which a CPU encrypts a third of a MiB. So streams that
@@ -56,17 +54,12 @@ static struct belief {
     _Atomic int64_t rest_until;
 } beliefs[KEY_SIZES];
 
-void read_ahead_want(void)
-{
-    atomic_store_explicit(&wanted, 1, memory_order_relaxed);
-}
-
 void read_ahead_prepare(void)
 {
     static const unsigned char zeros[32];
     struct gpuaes_keystream *keystream = NULL;
     struct gpuaes_key key;
-    if (atomic_load(&wanted) && gpuaes_key_expand(&key, zeros, sizeof zeros) &&
+    if (gpuaes_key_expand(&key, zeros, sizeof zeros) &&
         gpuaes_keystream_open(&keystream, &key, zeros, GPUAES_ALLOCATE) == GPUAES_OK)
         gpuaes_keystream_close(keystream);
 }
