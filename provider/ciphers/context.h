@@ -198,6 +198,13 @@ struct request {
 /* Moves a request past what was done of it. */
 void request_advance(struct request *request, size_t bytes, size_t written);
 
+/*
+ * A call that began nothing reports no shard: makes one of all `bytes`, of which nothing is done,
+ * that begin at `iv`.
+ */
+void report_if_nothing_begun(struct gpuaes_report *report, size_t bytes,
+                             const unsigned char iv[GPUAES_BLOCK]);
+
 /* Lets the CPU do the next `bytes` of a request in host memory. */
 int context_on_host(struct blocks_context *context, struct request *request, size_t bytes);
 

@@ -171,7 +171,7 @@ static int queue_update(struct blocks_context *c, struct request *r, const struc
 
 /* ---- Device memory --------------------------------------------------------------------- */
 
-static int run(struct blocks_context *c, struct request *r)
+static int run(struct blocks_context *c, struct request *r, const struct work *work)
 {
     if (r->oneshot && (c->cipher->flags & CIPHER_STREAM) == 0 && r->in_bytes % GPUAES_BLOCK != 0) {
         /* The default provider reads and writes past the ends of such a call. */
@@ -180,7 +180,7 @@ static int run(struct blocks_context *c, struct request *r)
         return REFUSED;
     }
     if (context_is_eligible(c) && r->middle != 0)
-        return segments_run(c, r, GPUAES_WAIT);
+        return segments_run(c, r, work, GPUAES_WAIT);
     c->totals.cpu_bytes[c->reason_if_small] += r->in_bytes;
     return blocks_on_cpu(c, r, r->in_bytes);
 }
@@ -202,7 +202,7 @@ int blocks_device_update(struct blocks_context *c, struct request *r, struct wor
         return result;
     r->bounced = (work->in_kind == GPUAES_DEVICE ? BOUNCE_IN : 0U) |
                  (work->out_kind == GPUAES_DEVICE ? BOUNCE_OUT : 0U);
-    return r->bounced ? run(c, r) : DECLINED;
+    return r->bounced ? run(c, r, work) : DECLINED;
 }
 
 /* Only what has data to write is in the way of a stream. */

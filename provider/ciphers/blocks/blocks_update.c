@@ -12,8 +12,9 @@
 
 /* ---- By whom ----------------------------------------------------------------------- */
 
-/* The device, if it is chosen; else `work` says why not, and whether to observe the CPU. */
-static int by_gpu(struct blocks_context *c, struct request *r, struct work *work)
+/* Asks who does what is left of an update. For the CPU, `work` says why, and whether to observe it.
+ */
+static enum policy_choice choose(struct blocks_context *c, struct request *r, struct work *work)
 {
     work->in = r->in;
     work->out = r->out;
@@ -23,23 +24,11 @@ static int by_gpu(struct blocks_context *c, struct request *r, struct work *work
     enum policy_choice choice =
         context_is_eligible(c) ? policy_choose(c->provider, work) : CHOICE_CPU;
     c->state.stays_on_cpu = choice == CHOICE_CPU && work->why == CPU_FASTER;
-    if (choice == CHOICE_CPU)
-        return DECLINED;
-    if (choice == CHOICE_FAIL)
-        return REFUSED;
-    if (choice == CHOICE_GPU_ONLY)
-        return blocks_device_update(c, r, work);
-    if (!segments_cut(c, r) || r->middle == 0) {
-        work->why = CPU_UNSUITED;
-        work->cell = NULL;
-        return DECLINED;
-    }
-    uint64_t failed = c->totals.cpu_bytes[CPU_FAILED];
-    if (!segments_run(c, r, policy_flags(c->provider)))
-        return REFUSED;
-    if (c->totals.cpu_bytes[CPU_FAILED] == failed)
-        policy_done(work, MODEL_GPU);
-    return DONE;
+    if (choice != CHOICE_GPU || (segments_cut(c, r) && r->middle != 0))
+        return choice;
+    work->why = CPU_UNSUITED;
+    work->cell = NULL;
+    return CHOICE_CPU;
 }
 
 /* While the device starts, the CPU takes a huge update in pieces of this size. */
@@ -83,21 +72,15 @@ static int count(struct blocks_context *c, const struct request *r, uint64_t *by
 
 /* ---- The way ------------------------------------------------------------------------ */
 
-/* Device memory, the device and the CPU, in this order, until one does not decline. */
-static inline int without_read_ahead(struct blocks_context *c, struct request *r)
+/* `keystream`: that of before. */
+static int end_update(struct blocks_context *c, const struct request *r, int result,
+                      const struct gpuaes_keystream *keystream, size_t *out_bytes)
 {
-    struct work work = {.kind = (enum policy_work)context_op(c), .key_bytes = c->cipher->key_bytes};
-    uint64_t bytes = 0;
-    int is_by_cpu = 0, result = count(c, r, &bytes);
-    if (result == DECLINED && c->state.device_memory)
-        result = blocks_device_update(c, r, &work);
-    while (result == DECLINED && (result = by_gpu(c, r, &work)) == DECLINED) {
-        is_by_cpu = 1;
-        result = by_cpu(c, r, &work);
-    }
-    if (c->cipher->read_ahead == NULL)
-        return result;
-    return c->cipher->read_ahead->report(c, result, bytes, r->written, is_by_cpu);
+    if (c->hot.keystream != keystream)
+        context_set_thresholds(c);
+    if (result == DONE)
+        *out_bytes = r->written;
+    return result == DONE;
 }
 
 /* By itself: inlined, it would give small updates its stack frame. */
@@ -106,32 +89,47 @@ __attribute__((noinline)) static int long_update(struct blocks_context *c, unsig
                                                  const unsigned char *in, size_t in_bytes,
                                                  int oneshot)
 {
+    const struct read_ahead_door *ahead = c->cipher->read_ahead;
     const struct gpuaes_keystream *keystream = c->hot.keystream;
     struct request r = {
         .in = in, .in_bytes = in_bytes, .out = out, .outsize = outsize, .oneshot = oneshot};
-    int result = keystream != NULL ? c->cipher->read_ahead->update(c, &r) : DECLINED;
-    if (result == DECLINED)
-        result = without_read_ahead(c, &r);
-    if (c->hot.keystream != keystream)
-        context_set_thresholds(c);
-    if (result == DONE)
-        *out_bytes = r.written;
-    return result == DONE;
+    struct work work = {.kind = (enum policy_work)context_op(c), .key_bytes = c->cipher->key_bytes};
+    uint64_t bytes = 0;
+    int is_by_cpu = 0, result = DECLINED;
+    if (keystream != NULL && (result = ahead->update(c, &r)) != DECLINED)
+        return end_update(c, &r, result, keystream, out_bytes);
+    result = count(c, &r, &bytes);
+    if (result == DECLINED && c->state.device_memory)
+        result = blocks_device_update(c, &r, &work);
+    while (result == DECLINED)
+        switch (choose(c, &r, &work)) {
+        case CHOICE_CPU:
+            is_by_cpu = 1;
+            result = by_cpu(c, &r, &work);
+            break;
+        case CHOICE_GPU:
+            result = segments_run(c, &r, &work, policy_flags(c->provider));
+            break;
+        case CHOICE_GPU_ONLY:
+            result = blocks_device_update(c, &r, &work);
+            break;
+        case CHOICE_FAIL:
+            result = REFUSED;
+            break;
+        }
+    if (ahead != NULL)
+        result = ahead->report(c, result, bytes, r.written, is_by_cpu);
+    return end_update(c, &r, result, keystream, out_bytes);
 }
 
-/* From 1 KiB on, where that does not show, updates are counted. By itself, as long_update(). */
-__attribute__((noinline)) static int counted_update(struct blocks_context *c, unsigned char *out,
-                                                    size_t *out_bytes, size_t outsize,
-                                                    const unsigned char *in, size_t in_bytes,
-                                                    int oneshot)
+/* From 1 KiB on, where that does not show, updates are counted. Returns 1 if the CPU does this one.
+ */
+static inline int is_below_thresholds(struct blocks_context *c, size_t in_bytes)
 {
-    if (c->hot.keystream == NULL) {
-        c->hot.countdown -= (int64_t)in_bytes;
-        if (c->hot.countdown >= 0 && in_bytes < c->hot.large)
-            return (oneshot ? c->hot.cpu_cipher : c->hot.cpu_update)(c->hot.cpu, out, out_bytes,
-                                                                     outsize, in, in_bytes);
-    }
-    return long_update(c, out, out_bytes, outsize, in, in_bytes, oneshot);
+    if (c->hot.keystream != NULL)
+        return 0;
+    c->hot.countdown -= (int64_t)in_bytes;
+    return c->hot.countdown >= 0 && in_bytes < c->hot.large;
 }
 
 /*
@@ -143,8 +141,8 @@ HOT int blocks_update(void *context, unsigned char *out, size_t *out_bytes, size
                       const unsigned char *in, size_t in_bytes)
 {
     struct blocks_context *c = context;
-    if (__builtin_expect(in_bytes >= c->hot.small, 0))
-        return counted_update(c, out, out_bytes, outsize, in, in_bytes, 0);
+    if (__builtin_expect(in_bytes >= c->hot.small, 0) && !is_below_thresholds(c, in_bytes))
+        return long_update(c, out, out_bytes, outsize, in, in_bytes, 0);
     return c->hot.cpu_update(c->hot.cpu, out, out_bytes, outsize, in, in_bytes);
 }
 
@@ -152,7 +150,7 @@ HOT int blocks_cipher(void *context, unsigned char *out, size_t *out_bytes, size
                       const unsigned char *in, size_t in_bytes)
 {
     struct blocks_context *c = context;
-    if (__builtin_expect(in_bytes >= c->hot.small, 0))
-        return counted_update(c, out, out_bytes, outsize, in, in_bytes, 1);
+    if (__builtin_expect(in_bytes >= c->hot.small, 0) && !is_below_thresholds(c, in_bytes))
+        return long_update(c, out, out_bytes, outsize, in, in_bytes, 1);
     return c->hot.cpu_cipher(c->hot.cpu, out, out_bytes, outsize, in, in_bytes);
 }

@@ -127,7 +127,8 @@ static enum gpuaes_status call_aes(void *arg)
                       call->report);
 }
 
-int segments_run(struct blocks_context *c, struct request *r, unsigned flags)
+int segments_run(struct blocks_context *c, struct request *r, const struct work *work,
+                 unsigned flags)
 {
     size_t bytes = r->in_bytes, middle = r->middle, done = 0;
     unsigned char iv[GPUAES_BLOCK] = {0};
@@ -141,11 +142,7 @@ int segments_run(struct blocks_context *c, struct request *r, unsigned flags)
         call.key == NULL ? GPUAES_BAD_ARGUMENT : run_on_big_stack(call_aes, &call, flags);
     if (status != GPUAES_OK)
         policy_explain_failure(c->provider, status);
-    if (report.shards == 0) { /* nothing was begun: all of it is left */
-        report.shards = 1;
-        report.shard[0] = (struct gpuaes_shard){.bytes = middle};
-        memcpy(report.shard[0].iv, iv, sizeof iv);
-    }
+    report_if_nothing_begun(&report, middle, iv);
     for (unsigned i = 0; i < report.shards; i++)
         done += report.shard[i].done;
     c->totals.cpu_bytes[CPU_FAILED] += middle - done;
@@ -159,5 +156,9 @@ int segments_run(struct blocks_context *c, struct request *r, unsigned flags)
     if (!finish_middle(c, r, &report))
         return 0;
     request_advance(r, middle, middle);
-    return r->in_bytes == 0 || blocks_on_cpu(c, r, r->in_bytes);
+    if (r->in_bytes != 0 && !blocks_on_cpu(c, r, r->in_bytes))
+        return 0;
+    if (done == middle)
+        policy_done(work, MODEL_GPU);
+    return 1;
 }

@@ -17,8 +17,10 @@ int segments_cut(const struct blocks_context *context, struct request *request);
 
 /*
  * Does a request as it is cut: head, middle, tail; what the devices leave of the middle is the
- * CPU's. `flags` are those of gpuaes_aes().
+ * CPU's. `flags` are those of gpuaes_aes(). Tells the policy what `work` took where devices did
+ * all of the middle. Returns 0 with an error raised if that fails.
  */
-int segments_run(struct blocks_context *context, struct request *request, unsigned flags);
+int segments_run(struct blocks_context *context, struct request *request, const struct work *work,
+                 unsigned flags);
 
 #endif

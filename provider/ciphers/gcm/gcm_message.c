@@ -128,11 +128,9 @@ static int run_on_cpu(struct gcm_context *c, const unsigned char *in, unsigned c
 /* ---- Text of a device ---------------------------------------------------------------------- */
 
 /* What the devices did is taken as it is, and what they left between is the CPU's. */
-static int finish(struct gcm_context *c, const struct work *work,
+static int finish(struct gcm_context *c, const unsigned char *in, unsigned char *out,
                   const struct gpuaes_report *report, unsigned bounced)
 {
-    const unsigned char *in = work->in;
-    unsigned char *out = work->out;
     struct gcm_message *o = &c->message;
     for (unsigned i = 0; i < report->shards; i++) {
         const struct gpuaes_shard *shard = &report->shard[i];
@@ -156,9 +154,12 @@ static size_t done_of(const struct gpuaes_report *report)
 }
 
 struct gcm_call {
-    const struct work *work;
+    enum gpuaes_op op;
     const struct gpuaes_gcm_key *key;
     struct gpuaes_gcm_state *state;
+    const unsigned char *in;
+    unsigned char *out;
+    size_t len;
     unsigned flags;
     struct gpuaes_report *report;
 };
@@ -166,20 +167,17 @@ struct gcm_call {
 static enum gpuaes_status call_gcm(void *arg)
 {
     const struct gcm_call *call = arg;
-    const struct work *w = call->work;
-    return gpuaes_gcm((enum gpuaes_op)w->kind, call->key, call->state, w->in, w->out, w->len,
-                      call->flags, call->report);
+    return gpuaes_gcm(call->op, call->key, call->state, call->in, call->out, call->len, call->flags,
+                      call->report);
 }
 
-/* Whole blocks; `report` has no shards yet. */
-static int run_with(struct gcm_context *c, struct work *work, unsigned flags,
-                    struct gpuaes_report *report, unsigned bounced)
+/* Takes what a call did, and has the CPU do the rest. */
+static int finish_call(struct gcm_context *c, const struct gcm_call *call,
+                       enum gpuaes_status status, unsigned bounced)
 {
-    struct gcm_call call = {work, gcm_schedule(c), &c->message.state, flags, report};
-    enum gpuaes_status status = run_on_big_stack(call_gcm, &call, flags);
+    struct gpuaes_report *report = call->report;
     if (status == GPUAES_OK) {
-        c->message.text_bytes += work->len;
-        policy_done(work, MODEL_GPU);
+        c->message.text_bytes += call->len;
         return 1;
     }
     policy_explain_failure(c->provider, status);
@@ -188,59 +186,50 @@ static int run_with(struct gcm_context *c, struct work *work, unsigned flags,
     if (status == GPUAES_UNDEFINED || status == GPUAES_BAD_RANGE) {
         error_raise(c->provider,
                     status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_OUTPUT_UNDEFINED,
-                    "after %zu of %zu bytes", done_of(report), work->len);
+                    "after %zu of %zu bytes", done_of(report), call->len);
         return 0;
     }
-    if (report->shards == 0) { /* nothing was begun: all of it is left */
-        report->shards = 1;
-        report->shard[0] = (struct gpuaes_shard){.bytes = work->len};
-        memcpy(report->shard[0].iv, c->message.state.counter, GPUAES_BLOCK);
-    }
-    return finish(c, work, report, bounced);
-}
-
-static int run_on_gpu(struct gcm_context *c, struct work *work, unsigned flags, unsigned bounced)
-{
-    struct gpuaes_report report;
-    report.shards = 0;
-    int ok = run_with(c, work, flags, &report, bounced);
-    /* The hashes tell the key of the hash. */
-    OPENSSL_cleanse(report.shard, report.shards * sizeof *report.shard);
-    return ok;
+    report_if_nothing_begun(report, call->len, c->message.state.counter);
+    return finish(c, call->in, call->out, report, bounced);
 }
 
 /* ---- Updates --------------------------------------------------------------------------------- */
 
 /* Head and tail are the CPU's, and all without `by_gpu`. */
-static int run(struct gcm_context *c, struct work *work, int by_gpu, unsigned flags,
-               unsigned bounced)
+int gcm_message_update(struct gcm_context *c, const struct work *work, int by_gpu, unsigned flags,
+                       unsigned bounced)
 {
     const unsigned char *in = work->in;
     unsigned char *out = work->out;
-    size_t bytes = work->len, head = min_u64(bytes, to_boundary(c));
-    size_t blocks = by_gpu ? (bytes - head) / GPUAES_BLOCK * GPUAES_BLOCK : 0;
-    c->totals.cpu_bytes[by_gpu ? CPU_SMALL : work->why] += bytes - blocks;
-    if (blocks == 0)
-        return run_on_cpu(c, in, out, bytes, bounced);
-    if (!run_on_cpu(c, in, out, head, bounced))
-        return 0;
-    work->in = in + head;
-    work->out = out + head;
-    work->len = blocks;
-    return run_on_gpu(c, work, flags, bounced) &&
-           run_on_cpu(c, in + head + blocks, out + head + blocks, bytes - head - blocks, bounced);
-}
-
-int gcm_message_update(struct gcm_context *c, struct work *work, int by_gpu, unsigned flags,
-                       unsigned bounced)
-{
     uint64_t before = c->message.text_bytes;
-    if (run(c, work, by_gpu, flags, bounced))
-        return 1;
+    size_t head = by_gpu ? min_u64(work->len, to_boundary(c)) : 0;
+    size_t blocks = by_gpu ? (work->len - head) / GPUAES_BLOCK * GPUAES_BLOCK : 0;
+    size_t at = head + blocks;
+    c->totals.cpu_bytes[by_gpu ? CPU_SMALL : work->why] += work->len - blocks;
+    int ok = run_on_cpu(c, in, out, head, bounced);
+    if (ok && blocks != 0) {
+        struct gpuaes_report report;
+        struct gcm_call call = {(enum gpuaes_op)work->kind,
+                                gcm_schedule(c),
+                                &c->message.state,
+                                in + head,
+                                out + head,
+                                blocks,
+                                flags,
+                                &report};
+        report.shards = 0;
+        enum gpuaes_status status = run_on_big_stack(call_gcm, &call, flags);
+        ok = finish_call(c, &call, status, bounced);
+        /* The hashes tell the key of the hash. */
+        OPENSSL_cleanse(report.shard, report.shards * sizeof *report.shard);
+        if (status == GPUAES_OK)
+            policy_done(work, MODEL_GPU);
+    }
+    ok = ok && run_on_cpu(c, in + at, out + at, work->len - at, bounced);
     /* The text would be missing in what has a tag, or use the keystream of other text. */
-    if (c->message.is_torn || c->message.text_bytes != before)
+    if (!ok && (c->message.is_torn || c->message.text_bytes != before))
         gcm_end_message(c);
-    return 0;
+    return ok;
 }
 
 /* ---- The tag --------------------------------------------------------------------------------- */

@@ -31,8 +31,8 @@ enum { GCM_BOUNCE_IN = 1, GCM_BOUNCE_OUT = 2 };
  * `work->why`. Sides in `bounced` are in device memory. Returns 0 with an error raised; if some of
  * the text was done, the message has ended, and has no tag.
  */
-int gcm_message_update(struct gcm_context *context, struct work *work, int by_gpu, unsigned flags,
-                       unsigned bounced);
+int gcm_message_update(struct gcm_context *context, const struct work *work, int by_gpu,
+                       unsigned flags, unsigned bounced);
 
 /* Makes the tag, and for a decryption returns 1 if it is the expected one. */
 int gcm_message_final(struct gcm_context *context);

@@ -97,17 +97,6 @@ static int can_take(const struct gcm_context *c, const struct gcm_request *r)
     return 0;
 }
 
-static int update_message(struct gcm_context *c, const struct gcm_request *r, struct work *work,
-                          int by_gpu, unsigned flags)
-{
-    if (!can_take(c, r))
-        return 0;
-    if (!gcm_message_update(c, work, by_gpu, flags, find_bounced(work)))
-        return 0;
-    *r->out_bytes = r->in_bytes;
-    return 1;
-}
-
 /* The message is the CPU's from here on, with its first text. */
 static int give_to_cpu(struct gcm_context *c, const struct gcm_request *r, const struct work *work)
 {
@@ -122,25 +111,32 @@ static int give_to_cpu(struct gcm_context *c, const struct gcm_request *r, const
     return ok;
 }
 
+/* How a GPU's message takes text. */
+struct way {
+    int by_gpu; /* whole blocks are offered to a device */
+    unsigned flags;
+};
+
+/* TAKES: it is a GPU's message, and takes the text. Else the result, with the text done or refused.
+ */
+enum { TAKES = -1 };
+
 /* Text that only a device reads, or may. */
-static int update_device_memory(struct gcm_context *c, const struct gcm_request *r,
-                                struct work *work)
+static int choose_device_memory(struct gcm_context *c, const struct gcm_request *r,
+                                struct work *work, struct way *way)
 {
     if (!policy_locate(c->provider, work))
         return 0;
-    unsigned bounced = find_bounced(work);
-    if (c->side == GCM_BY_CPU) {
-        if (bounced == 0)
-            return on_cpu(c, r);
-        error_raise(c->provider, ERROR_DEVICE_MEMORY, "the message was begun by the CPU");
-        return 0;
-    }
-    if (c->aad_bytes > GCM_AAD_MOST) {
-        work->why = CPU_UNSUITED;
-        if (bounced == 0)
-            return give_to_cpu(c, r, work);
+    int is_on_device = find_bounced(work) != 0, is_long = c->aad_bytes > GCM_AAD_MOST;
+    work->why = CPU_UNSUITED;
+    if (c->side == GCM_BY_CPU && !is_on_device)
+        return on_cpu(c, r);
+    if (c->side != GCM_BY_CPU && is_long && !is_on_device)
+        return give_to_cpu(c, r, work);
+    if (c->side == GCM_BY_CPU || is_long) {
         error_raise(c->provider, ERROR_DEVICE_MEMORY,
-                    "the message has more than %d bytes of additional data, so it is the CPU's",
+                    is_long ? "the message has more than %d bytes of additional data"
+                            : "the message was begun by the CPU",
                     GCM_AAD_MOST);
         return 0;
     }
@@ -154,25 +150,27 @@ static int update_device_memory(struct gcm_context *c, const struct gcm_request 
     if (queued != -1)
         return queued;
     work->why = CPU_SMALL;
-    enum policy_choice choice = bounced != 0 ? CHOICE_GPU_ONLY : policy_choose(c->provider, work);
-    return choice != CHOICE_FAIL && update_message(c, r, work, choice != CHOICE_CPU, GPUAES_WAIT);
+    enum policy_choice choice = is_on_device ? CHOICE_GPU_ONLY : policy_choose(c->provider, work);
+    *way = (struct way){choice != CHOICE_CPU, GPUAES_WAIT};
+    return choice == CHOICE_FAIL ? 0 : TAKES;
 }
 
-static int choose(struct gcm_context *c, const struct gcm_request *r, struct work *work)
+static int choose(struct gcm_context *c, const struct gcm_request *r, struct work *work,
+                  struct way *way)
 {
     enum policy_choice choice = policy_choose(c->provider, work);
     if (choice == CHOICE_FAIL)
         return 0;
     if (choice == CHOICE_GPU_ONLY)
-        return update_device_memory(c, r, work);
+        return choose_device_memory(c, r, work, way);
     /* The CPU's part of a GPU's message is several times slower than a message by the CPU alone. */
+    *way = (struct way){choice != CHOICE_CPU || work->why == CPU_FASTER, policy_flags(c->provider)};
     if (c->side == GCM_BY_GPU)
-        return update_message(c, r, work, choice != CHOICE_CPU || work->why == CPU_FASTER,
-                              policy_flags(c->provider));
+        return TAKES;
     if (choice == CHOICE_CPU)
         return give_to_cpu(c, r, work);
     if (is_safe(r) && c->aad_bytes <= GCM_AAD_MOST && gcm_message_begin(c))
-        return update_message(c, r, work, 1, policy_flags(c->provider));
+        return TAKES;
     work->why = CPU_UNSUITED; /* or refused: the default provider will say why */
     work->cell = NULL;
     return give_to_cpu(c, r, work);
@@ -184,16 +182,9 @@ static int is_final(const struct gcm_context *c, const struct gcm_request *r)
     return r->in_bytes != 0 || r->cpu_function == c->cipher->cpu.cipher;
 }
 
-/* What is no small update of a message that is the CPU's or may be. */
-__attribute__((noinline)) static int long_update(struct gcm_context *c, const struct gcm_request *r)
+/* An update without text, or one that the default provider refuses. */
+static int without_text(struct gcm_context *c, const struct gcm_request *r)
 {
-    struct work work = {.kind = c->encrypting ? WORK_GCM_ENCRYPT : WORK_GCM_DECRYPT,
-                        .key_bytes = c->cipher->key_bytes,
-                        .in = r->in,
-                        .out = r->out,
-                        .len = r->in_bytes,
-                        .out_len = r->in_bytes};
-    (void)totals_forget(&c->totals);
     if (r->in == NULL && c->side == GCM_BY_GPU && is_final(c, r)) {
         int ok = gcm_final(c, r->out, r->out_bytes, r->outsize);
         if (ok && r->cpu_function == c->cipher->cpu.cipher)
@@ -202,23 +193,38 @@ __attribute__((noinline)) static int long_update(struct gcm_context *c, const st
     }
     if (r->out == NULL && r->in != NULL)
         return add_aad(c, r);
-    /* Nothing to do, or refused, or the end of a message that has no text. */
-    if (r->in == NULL || r->out == NULL || (c->side != GCM_BY_GPU && r->in_bytes == 0) ||
-        r->outsize < r->in_bytes)
+    if (r->in == NULL || r->outsize < r->in_bytes || c->side != GCM_BY_GPU)
         return on_cpu(c, r);
-    if (r->in_bytes == 0) {
-        *r->out_bytes = 0;
-        return 1;
-    }
-    return c->device_memory ? update_device_memory(c, r, &work) : choose(c, r, &work);
+    *r->out_bytes = 0;
+    return 1;
 }
 
+/* What is no small update of a message that is the CPU's or may be. */
 __attribute__((noinline)) static int
-other_update(struct gcm_context *c, OSSL_FUNC_cipher_update_fn *cpu_function, unsigned char *out,
-             size_t *out_bytes, size_t outsize, const unsigned char *in, size_t in_bytes)
+long_update(struct gcm_context *c, OSSL_FUNC_cipher_update_fn *cpu_function, unsigned char *out,
+            size_t *out_bytes, size_t outsize, const unsigned char *in, size_t in_bytes)
 {
-    struct gcm_request r = {cpu_function, out, out_bytes, outsize, in, in_bytes};
-    return long_update(c, &r);
+    const struct gcm_request request = {cpu_function, out, out_bytes, outsize, in, in_bytes};
+    const struct gcm_request *r = &request;
+    struct way way = {0, 0};
+    struct work work = {.kind = c->encrypting ? WORK_GCM_ENCRYPT : WORK_GCM_DECRYPT,
+                        .key_bytes = c->cipher->key_bytes,
+                        .in = r->in,
+                        .out = r->out,
+                        .len = r->in_bytes,
+                        .out_len = r->in_bytes};
+    (void)totals_forget(&c->totals);
+    if (in == NULL || out == NULL || in_bytes == 0 || outsize < in_bytes)
+        return without_text(c, r);
+    int result =
+        c->device_memory ? choose_device_memory(c, r, &work, &way) : choose(c, r, &work, &way);
+    if (result != TAKES)
+        return result;
+    if (!can_take(c, r) ||
+        !gcm_message_update(c, &work, way.by_gpu, way.flags, find_bounced(&work)))
+        return 0;
+    *out_bytes = in_bytes;
+    return 1;
 }
 
 /*
@@ -252,7 +258,7 @@ HOT int gcm_update(void *context, unsigned char *out, size_t *out_bytes, size_t 
     OSSL_FUNC_cipher_update_fn *function = c->cipher->cpu.update;
     return is_hot(c, out, in, in_bytes)
                ? function(c->cpu, out, out_bytes, outsize, in, in_bytes)
-               : other_update(c, function, out, out_bytes, outsize, in, in_bytes);
+               : long_update(c, function, out, out_bytes, outsize, in, in_bytes);
 }
 
 HOT int gcm_cipher(void *context, unsigned char *out, size_t *out_bytes, size_t outsize,
@@ -262,7 +268,7 @@ HOT int gcm_cipher(void *context, unsigned char *out, size_t *out_bytes, size_t 
     OSSL_FUNC_cipher_cipher_fn *function = c->cipher->cpu.cipher;
     return is_hot(c, out, in, in_bytes)
                ? function(c->cpu, out, out_bytes, outsize, in, in_bytes)
-               : other_update(c, function, out, out_bytes, outsize, in, in_bytes);
+               : long_update(c, function, out, out_bytes, outsize, in, in_bytes);
 }
 
 /* A message that a GPU does. */

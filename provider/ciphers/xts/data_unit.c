@@ -163,11 +163,7 @@ static enum gpuaes_status call(struct xts_context *c, const struct unit *u, unsi
     memcpy(first, tweak, sizeof first);
     struct xts_call call = {c, u, find_schedule(c), tweak, flags, report};
     enum gpuaes_status status = run_on_big_stack(call_aes, &call, flags);
-    if (report->shards == 0) { /* nothing was begun: all of it is left */
-        report->shards = 1;
-        report->shard[0] = (struct gpuaes_shard){.bytes = u->bytes - u->tail};
-        memcpy(report->shard[0].iv, first, sizeof first);
-    }
+    report_if_nothing_begun(report, u->bytes - u->tail, first);
     OPENSSL_cleanse(tweak, sizeof tweak);
     OPENSSL_cleanse(first, sizeof first);
     return status;
