@@ -40,6 +40,7 @@ provider_libprovider_core_la_SOURCES = \
 	provider/policy/cost_model.c provider/policy/cost_model.h \
 	provider/policy/policy.c provider/policy/policy.h \
 	provider/policy/start.c \
+	provider/policy/work.h \
 	provider/provider.c
 provider_libs = $(LIBCRYPTO_LIBS) $(LIBBASE64_LIBS) $(SYSTEM_LIBS)
 

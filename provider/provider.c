@@ -17,6 +17,8 @@
 #include "provider/ciphers/base64/cipher.h"
 #include "provider/ciphers/base64/coders.h"
 #include "provider/ciphers/dispatch.h"
+#include "provider/common/big_stack.h"
+#include "provider/common/config.h"
 #include "provider/common/errors.h"
 #include "provider/common/statistics.h"
 #include "provider/keys/skey.h"
@@ -101,6 +103,25 @@ static int set_text(OSSL_PARAM params[], const char *key, const char *text)
     return p == NULL || OSSL_PARAM_set_utf8_ptr(p, text);
 }
 
+static enum gpuaes_status count_devices(void *count)
+{
+    struct gpuaes_device_info info = {.struct_bytes = sizeof info};
+    for (uint64_t *n = count; gpuaes_device((unsigned)*n, &info); ++*n)
+        info.struct_bytes = sizeof info;
+    return GPUAES_OK;
+}
+
+/* Without a thread for the call, none are counted. */
+static int get_devices(OSSL_PARAM params[])
+{
+    OSSL_PARAM *p = OSSL_PARAM_locate(params, STATISTICS_DEVICES);
+    uint64_t devices = 0;
+    if (p == NULL)
+        return 1;
+    (void)run_on_big_stack(count_devices, &devices, 0);
+    return OSSL_PARAM_set_uint64(p, devices);
+}
+
 static int provider_get_params(void *context, OSSL_PARAM params[])
 {
     const struct provider *provider = context;
@@ -109,7 +130,8 @@ static int provider_get_params(void *context, OSSL_PARAM params[])
         return 0;
     return set_text(params, OSSL_PROV_PARAM_NAME, "AES and Base64 on NVIDIA GPUs") &&
            set_text(params, OSSL_PROV_PARAM_VERSION, PACKAGE_VERSION) &&
-           set_text(params, OSSL_PROV_PARAM_BUILDINFO, provider->build) && statistics_get(params);
+           set_text(params, OSSL_PROV_PARAM_BUILDINFO, provider->build) && get_devices(params) &&
+           statistics_get(params);
 }
 
 /* ---- Beginning and end ------------------------------------------------------------- */

@@ -115,34 +115,14 @@ static enum gpuaes_status call_elsewhere(big_stack_fn *function, void *arg)
 
 /* ---- Calls -------------------------------------------------------------------------- */
 
-static inline enum gpuaes_status call(big_stack_fn *function, void *arg)
-{
-    return big_stack_needs_thread() ? call_elsewhere(function, arg) : function(arg);
-}
-
 enum gpuaes_status run_on_big_stack(big_stack_fn *function, void *arg, unsigned flags)
 {
-    enum gpuaes_status status = call(function, arg);
-    if (status == GPUAES_NOT_READY && (flags & GPUAES_WAIT) != 0 &&
-        gpuaes_start(NULL, NULL, 1) == GPUAES_READY)
-        status = call(function, arg);
+    enum gpuaes_status status;
+    int may_repeat = (flags & GPUAES_WAIT) != 0;
+    do
+        status = big_stack_needs_thread() ? call_elsewhere(function, arg) : function(arg);
+    while (status == GPUAES_NOT_READY && may_repeat-- > 0 &&
+           gpuaes_start(NULL, NULL, 1) == GPUAES_READY);
     statistics_tell();
     return status;
-}
-
-struct numbered_device {
-    unsigned n;
-    struct gpuaes_device_info info;
-};
-
-static enum gpuaes_status find_device(void *arg)
-{
-    struct numbered_device *d = arg;
-    return gpuaes_device(d->n, &d->info) ? GPUAES_OK : GPUAES_BAD_ARGUMENT;
-}
-
-int device_ordinal(unsigned n)
-{
-    struct numbered_device d = {n, {.struct_bytes = sizeof d.info}};
-    return run_on_big_stack(find_device, &d, 0) == GPUAES_OK ? d.info.ordinal : -1;
 }

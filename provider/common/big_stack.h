@@ -20,7 +20,4 @@ int big_stack_needs_thread(void);
 typedef enum gpuaes_status big_stack_fn(void *arg);
 enum gpuaes_status run_on_big_stack(big_stack_fn *function, void *arg, unsigned flags);
 
-/* Returns CUDA's ordinal of device `n` of those in use; -1 where there are not so many. */
-int device_ordinal(unsigned n);
-
 #endif

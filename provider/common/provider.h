@@ -10,8 +10,8 @@
 #include <openssl/core_dispatch.h>
 #include <openssl/provider.h>
 
-#include "provider/common/config.h"
 #include "provider/common/default_ciphers.h"
+#include "provider/common/settings.h"
 
 /* A row of a dispatch table. */
 #define FUNCTION(id, function)                                                                     \

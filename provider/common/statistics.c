@@ -17,7 +17,6 @@
 
 #include "base/clock.h"
 #include "cuda/gpuaes.h"
-#include "provider/common/big_stack.h"
 
 static _Atomic uint64_t cpu_bytes[CPU_REASONS];
 static _Atomic pid_t printing_process; /* 0: nobody prints */
@@ -102,15 +101,9 @@ static void collect(uint64_t figures[FIGURES])
 int statistics_get(OSSL_PARAM params[])
 {
     uint64_t figures[FIGURES];
-    OSSL_PARAM *p = OSSL_PARAM_locate(params, STATISTICS_DEVICES);
-    unsigned devices = 0;
-    while (p != NULL && device_ordinal(devices) >= 0)
-        devices++;
-    if (p != NULL && !OSSL_PARAM_set_uint64(p, devices))
-        return 0;
     collect(figures);
     for (int i = 0; i < FIGURES; i++) {
-        p = OSSL_PARAM_locate(params, names[i]);
+        OSSL_PARAM *p = OSSL_PARAM_locate(params, names[i]);
         if (p != NULL && !OSSL_PARAM_set_uint64(p, figures[i]))
             return 0;
     }

@@ -58,7 +58,7 @@ void totals_flush(struct totals *totals);
     F(CPU_BYTES_FASTER, "cpu-bytes-faster")                                                        \
     F(CPU_BYTES_FAILED, "cpu-bytes-failed")
 
-/* A parameter alone: the driver is asked for it. */
+/* A parameter alone: the driver is asked for it. See provider.c. */
 #define STATISTICS_DEVICES "devices"
 
 int statistics_get(OSSL_PARAM params[]);

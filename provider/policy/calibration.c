@@ -29,6 +29,11 @@ enum { OUT_AT = LONG_SAMPLE, ROOM = OUT_AT + LONG_SAMPLE / 3 * 4 };
 /* A device this slow is not sampled at length: its rate stands for the rest. */
 static const double slow_ns = 2e6;
 
+struct work_row work_rows[POLICY_WORKS] = {
+    [WORK_BASE64_ENCODE] = {.name = "Base64 encode"},
+    [WORK_BASE64_DECODE] = {.name = "Base64 decode"},
+};
+
 static struct cost_line gpu_lines[POLICY_WORKS][WORK_MEMORIES];
 
 /* Nanoseconds a byte; 0: not known. */

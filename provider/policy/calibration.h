@@ -8,7 +8,9 @@
 
 #include <stddef.h>
 
-#include "provider/policy/policy.h"
+#include "provider/policy/work.h"
+
+struct provider;
 
 /* GPU work of fewer bytes is not sampled: it loses to any CPU. */
 enum { MEASURE_FLOOR = 64 << 10 };

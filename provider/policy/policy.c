@@ -26,11 +26,6 @@ enum { OBSERVED_BYTES = 1 << 20 };
 /* Classes of lengths, each twice the one before, from the floor to 64 MiB and more. */
 enum { CLASSES = 11 };
 
-struct work_row work_rows[POLICY_WORKS] = {
-    [WORK_BASE64_ENCODE] = {.name = "Base64 encode"},
-    [WORK_BASE64_DECODE] = {.name = "Base64 decode"},
-};
-
 static struct model_cell cells[POLICY_WORKS][KEY_SIZES][WORK_MEMORIES][CLASSES];
 
 static int has_fixed_minimum(const struct settings *s)
