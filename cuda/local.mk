@@ -11,7 +11,7 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/aes/aes.c cuda/aes/aes.h \
 	cuda/aes/cbc.c cuda/aes/ctr.c cuda/aes/ecb.c \
 	cuda/aes/gcm.c \
-	cuda/aes/gcm_binding.c cuda/aes/gcm_binding.h \
+	cuda/aes/gcm_binding.c \
 	cuda/aes/gcm_check.c cuda/aes/gcm_check.h \
 	cuda/aes/xts.c \
 	cuda/launch/ghash.c cuda/launch/ghash.h \

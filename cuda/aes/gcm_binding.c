@@ -8,7 +8,6 @@
 
 #include "base/minmax.h"
 #include "cuda/aes/aes.h"
-#include "cuda/aes/gcm_binding.h"
 #include "cuda/aes/gcm_check.h"
 #include "cuda/aes/stream_binding.h"
 #include "cuda/launch/ghash.h"

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "cuda/aes/aes.h"
-#include "cuda/aes/gcm_binding.h"
 #include "cuda/aes/stream_binding.h"
 #include "cuda/process/statistics.h"
 

@@ -32,11 +32,26 @@ enum gpuaes_status stream_binding_enter(struct gpuaes_stream_binding *binding,
                                         struct runtime_guard *guard);
 
 /*
- * Begin and end the binding's work on its stream. To begin fails where the stream takes no work.
- * Only where it has not, the end is called, also where something in between has failed: `result` is
- * that of it, and of both.
+ * Marks where the binding's work on its stream begins. Fails where the stream takes no work:
+ * nothing may be queued then.
  */
 drv_result stream_binding_begin(struct gpuaes_stream_binding *binding);
+
+/*
+ * Marks where that work ends. Call it whenever the work has begun: a part of it is on the stream
+ * where queueing failed. Returns `result`, which is what queueing returned, or why this failed.
+ */
 drv_result stream_binding_end(struct gpuaes_stream_binding *binding, drv_result result);
+
+/* ---- gcm_binding.c ---- */
+
+/*
+ * Overwrites the powers of H, and sums, of messages that were given up. Nothing of them is under
+ * way.
+ */
+drv_result gcm_binding_wipe(struct gpuaes_stream_binding *binding);
+
+/* Overwrites what the CPU can reach of that, also where the device has failed. */
+void gcm_binding_cleanse(struct gpuaes_stream_binding *binding);
 
 #endif
