@@ -20,7 +20,7 @@
 #include "bench/options.h"
 #include "bench/parts.h"
 
-#define FAMILIES "small two_table large hybrid"
+#define FAMILIES "small two_table hybrid"
 
 struct options options = {
     .seconds = 0.3, .speed_seconds = 10, .case_seconds = 1, .revision = REVISION};

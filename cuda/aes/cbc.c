@@ -26,5 +26,5 @@ const struct gpuaes_mode gpuaes_cbc_decrypt = {.name = "cbc_decrypt",
                                                .decrypts = 1,
                                                .takes_iv = 1,
                                                .chained = 1,
-                                               .large_from = 1,
+                                               .tables_from = 1,
                                                .advance = advance};

@@ -22,13 +22,13 @@ static void advance(unsigned char iv[GPUAES_BLOCK], uint64_t blocks, const unsig
     aes_add_blocks(iv, blocks);
 }
 
-/* Warps of the large kernels take 256 counters, so those pay later than other modes'. */
+/* Warps of two-table kernels take 256 counters, so those pay later than other modes'. */
 const struct gpuaes_mode gpuaes_ctr = {.name = "ctr",
                                        .message_mode = MESSAGE_CTR,
                                        .taken_by = TAKEN_BY_AES | TAKEN_BY_BINDING |
                                                    TAKEN_BY_BATCH | TAKEN_BY_QUEUE,
                                        .takes_iv = 1,
                                        .keystream = 1,
-                                       .large_from = 6,
+                                       .tables_from = 6,
                                        .warp_blocks = 256,
                                        .advance = advance};

@@ -9,11 +9,11 @@ const struct gpuaes_mode gpuaes_ecb_encrypt = {.name = "ecb_encrypt",
                                                .message_mode = MESSAGE_ECB,
                                                .taken_by = TAKEN_BY_AES | TAKEN_BY_BINDING |
                                                            TAKEN_BY_BATCH | TAKEN_BY_QUEUE,
-                                               .large_from = 1};
+                                               .tables_from = 1};
 
 const struct gpuaes_mode gpuaes_ecb_decrypt = {.name = "ecb_decrypt",
                                                .message_mode = MESSAGE_ECB,
                                                .taken_by = TAKEN_BY_AES | TAKEN_BY_BINDING |
                                                            TAKEN_BY_BATCH | TAKEN_BY_QUEUE,
                                                .decrypts = 1,
-                                               .large_from = 1};
+                                               .tables_from = 1};

@@ -37,7 +37,7 @@ const struct gpuaes_mode gpuaes_gcm_encrypt_mode = {.name = "gcm_encrypt",
                                                                 TAKEN_BY_QUEUE,
                                                     .takes_iv = 1,
                                                     .hashes = 1,
-                                                    .large_from = 6,
+                                                    .tables_from = 6,
                                                     .warp_blocks = 256,
                                                     .advance = advance};
 const struct gpuaes_mode gpuaes_gcm_decrypt_mode = {.name = "gcm_decrypt",
@@ -46,7 +46,7 @@ const struct gpuaes_mode gpuaes_gcm_decrypt_mode = {.name = "gcm_decrypt",
                                                                 TAKEN_BY_QUEUE,
                                                     .takes_iv = 1,
                                                     .hashes = 1,
-                                                    .large_from = 6,
+                                                    .tables_from = 6,
                                                     .warp_blocks = 256,
                                                     .advance = advance};
 

@@ -43,7 +43,7 @@ const struct gpuaes_mode gpuaes_xts_encrypt = {.name = "xts_encrypt",
                                                .takes_iv = 1,
                                                .secret_iv = 1,
                                                .pairs = 1,
-                                               .large_from = 1,
+                                               .tables_from = 1,
                                                .advance = advance};
 
 const struct gpuaes_mode gpuaes_xts_decrypt = {.name = "xts_decrypt",
@@ -54,5 +54,5 @@ const struct gpuaes_mode gpuaes_xts_decrypt = {.name = "xts_decrypt",
                                                .takes_iv = 1,
                                                .secret_iv = 1,
                                                .pairs = 1,
-                                               .large_from = 1,
+                                               .tables_from = 1,
                                                .advance = advance};

@@ -79,8 +79,7 @@ static int describe(struct device *device, struct device_reason *reason)
     const char *unknown = kernels_unknown_family();
     if (unknown != NULL) {
         (void)snprintf(reason->text, sizeof reason->text,
-                       "GPUAES_KERNEL is \"%.40s\", expected small, two_table, large or hybrid",
-                       unknown);
+                       "GPUAES_KERNEL is \"%.40s\", expected small, two_table or hybrid", unknown);
         return 0;
     }
     if (!has_image(info->driver_version, reason))

@@ -4,7 +4,6 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/aes/aes_large.cu"
 #include "cuda/kernels/aes/aes_small.cu"
 #include "cuda/kernels/aes/aes_two_table.cu"
 #include "cuda/kernels/aes/cbc_chain.cu"

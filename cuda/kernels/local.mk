@@ -3,7 +3,6 @@
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 KERNEL_SOURCES = \
-	cuda/kernels/aes/aes_large.cu \
 	cuda/kernels/aes/aes_small.cu \
 	cuda/kernels/aes/aes_two_table.cu \
 	cuda/kernels/base64/base64_decode.cu \

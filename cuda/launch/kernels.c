@@ -29,7 +29,6 @@ enum { SCRATCH_CARRY = 0, SCRATCH_CHAIN = GPUAES_BLOCK };
 static const char *const size_names[] = {
     [KERNEL_SMALL] = "small",
     [KERNEL_TWO_TABLE] = "two_table",
-    [KERNEL_LARGE] = "large",
     [KERNEL_HYBRID] = "hybrid",
     [KERNEL_HYBRID_UNALIGNED] = "hybrid_unaligned",
 };
@@ -46,12 +45,9 @@ static unsigned shared_bytes(const struct kernels *kernels, int size)
         return AES_SMALL_SHARED;
     case KERNEL_TWO_TABLE:
         return AES_TWO_TABLE_SHARED;
-    case KERNEL_HYBRID:
-    case KERNEL_HYBRID_UNALIGNED:
+    default:
         return AES_LARGE_SHARED + block_threads(kernels, size) / WARP * AES_HYBRID_WARP_SHARED +
                AES_HYBRID_QUEUE_SHARED;
-    default:
-        return AES_LARGE_SHARED;
     }
 }
 
@@ -169,9 +165,9 @@ drv_result kernels_launch(const struct driver *driver, drv_function function, un
 /* ---- AES ---------------------------------------------------------------- */
 
 /*
- * Measured: the large kernels pay for their tables once every thread of the device has some
+ * Measured: the two-table kernels pay for their tables once every thread of the device has some
  * blocks (see struct gpuaes_mode). The hybrid ones are ahead, by little in ECB and much in CTR,
- * where warps of the large ones would take a second chunk: on an H200 from 17 MiB on.
+ * where warps of the two-table ones would take a second chunk: on an H200 from 17 MiB on.
  */
 static enum kernel_size choose_size(const struct kernels *kernels, enum gpuaes_op op,
                                     uint64_t blocks)
@@ -182,8 +178,8 @@ static enum kernel_size choose_size(const struct kernels *kernels, enum gpuaes_o
         size = kernels->forced;
     else if (blocks > threads * (AES_CHUNK / WARP))
         size = KERNEL_HYBRID;
-    else if (blocks >= threads * gpuaes_modes[op]->large_from)
-        size = KERNEL_LARGE;
+    else if (blocks >= threads * gpuaes_modes[op]->tables_from)
+        size = KERNEL_TWO_TABLE;
     while (kernels->aes[op][size][0] == NULL)
         size--;
     return (enum kernel_size)size;
@@ -260,7 +256,7 @@ struct kernels_shape kernels_shape(const struct kernels *kernels, enum gpuaes_op
         .threads = block_threads(kernels, size),
         .shared = shared_bytes(kernels, size),
         .is_hybrid = size >= KERNEL_HYBRID,
-        .has_tiles = size == KERNEL_TWO_TABLE || size == KERNEL_LARGE};
+        .has_tiles = size == KERNEL_TWO_TABLE};
 }
 
 /* Its 2 KiB of arguments are on the stack of large launches alone. */

@@ -11,7 +11,7 @@
 #include "base/key_size.h"
 #include "cuda/launch/mode.h"
 
-enum kernel_size { KERNEL_SMALL, KERNEL_TWO_TABLE, KERNEL_LARGE, KERNEL_HYBRID, KERNEL_SIZES };
+enum kernel_size { KERNEL_SMALL, KERNEL_TWO_TABLE, KERNEL_HYBRID, KERNEL_SIZES };
 /* The hybrid for `in` or `out` that is not aligned to 16: chosen by that alone. */
 enum { KERNEL_HYBRID_UNALIGNED = KERNEL_SIZES, AES_KERNELS };
 
@@ -51,7 +51,7 @@ const char *kernels_unknown_family(void);
  * Loads every kernel, with the device's context current: launches later load
  * nothing. On an error nothing stays loaded.
  *
- * GPUAES_KERNEL=small|two_table|large|hybrid in the environment, for tests and
+ * GPUAES_KERNEL=small|two_table|hybrid in the environment, for tests and
  * the benchmark, forces one kind of AES kernel wherever the device has it.
  */
 drv_result kernels_load(const struct driver *driver, drv_device device, struct kernels *kernels);

@@ -33,9 +33,9 @@ struct gpuaes_mode {
     int pairs;     /* XTS: in batches a key is two, the second of which encrypts tweaks */
     int chained;   /* kernels need the block of input before each block; see arguments.h */
 
-    /* The large kernels are faster from so many blocks a thread of the device; their warps take
+    /* Kernels of two tables are faster from so many blocks a thread of the device; their warps take
      * so many blocks at a time (0: each thread one). */
-    unsigned large_from, warp_blocks;
+    unsigned tables_from, warp_blocks;
 
     /* Moves an IV past `blocks` blocks of input, the last of which is `last`. NULL: no IV. */
     void (*advance)(unsigned char iv[GPUAES_BLOCK], uint64_t blocks, const unsigned char *last);

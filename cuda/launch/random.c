@@ -30,8 +30,8 @@ static int is_large(const struct kernels *kernels, uint64_t blocks)
     if (kernels->random_large == NULL)
         return 0;
     if (kernels->forced != KERNEL_SIZES)
-        return kernels->forced >= KERNEL_LARGE;
-    return blocks >= threads * gpuaes_ctr.large_from;
+        return kernels->forced != KERNEL_SMALL;
+    return blocks >= threads * gpuaes_ctr.tables_from;
 }
 
 drv_result kernels_launch_random(const struct driver *driver, const struct kernels *kernels,

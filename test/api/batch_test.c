@@ -399,7 +399,7 @@ int main(void)
     child_ok(no_device, NULL, "no message is taken without a device");
     child_ok(small_kernels, NULL, "a device with little shared memory");
     child_ok(ctr_kernels, NULL, "messages of CTR by a hybrid kernel");
-    child_ok(ctr_kernels, "large", "messages of CTR by tables alone");
+    child_ok(ctr_kernels, "two_table", "messages of CTR by tables alone");
     child_ok(many_warps, NULL, "serial messages, in blocks of eight warps");
     become_an_application(0);
     tap_ok(starts_with(NULL), "the device starts");

@@ -54,7 +54,7 @@ my %shapes = (
     placement => qr/^(?:out of place|in place|misaligned|-)$/,
     ours => qr/^\d[-+.\de]*$/,
     unit => qr{^(?:ns|us|ms|GB/s|Gword/s|MiB|KiB|W|%)$},
-    processor => qr/^(?:gpu|cpu|mixed|read-ahead|small|two_table|large|hybrid|CUDA \d+\.\d|-)$/,
+    processor => qr/^(?:gpu|cpu|mixed|read-ahead|small|two_table|hybrid|CUDA \d+\.\d|-)$/,
     map { $_ => qr/^(?:-|\d[-+.\de]*)$/ } 'reference', 'ratio', 'spread', 'cpu_ours', 'cpu_reference');
 my (%rows, @wrong);
 foreach my $line (rows_of($result)) {
@@ -104,7 +104,7 @@ SKIP: {
     skip('there is no device', 3) if !$has_device;
     my @memories = ('constant', 'read-only', 'shared');
     my %of_tables = map { $_->{operation} =~ /^(?:([\w-]+), \d tables?|gpuaes, (\w+))/ ? ($1 // $2 => 1) : () } @{$rows{tables}};
-    is(join(', ', sort(keys(%of_tables))), join(', ', sort(@memories, 'small', 'two_table', 'large', 'hybrid')),
+    is(join(', ', sort(keys(%of_tables))), join(', ', sort(@memories, 'small', 'two_table', 'hybrid')),
         'tables in each memory, and each family of ours');
     my %of_reads = map { $_->{operation} =~ /^(random|coherent)$/ ? ("$1 $_->{memory} $_->{bytes}" => 1) : () } @{$rows{reads}};
     is(scalar(keys(%of_reads)), 2 * @memories * 2, 'random and coherent reads of each memory and two tables');

@@ -66,7 +66,6 @@ static const struct family {
 } families[] = {
     {"small", "small", TEXT},
     {"two_table", "two_table", TEXT},
-    {"large", "large", TEXT},
     {"hybrid", "hybrid", TEXT},
     {"messages", "two_table", MESSAGES_ONE_KEY},
     {"messages_hybrid", "hybrid", MESSAGES_CTR},

@@ -22,10 +22,8 @@ static const uint64_t sizes[] = {1,   2,   31,  32,  33,  63,   64,   65,   127,
                                  255, 256, 257, 511, 513, 1023, 1025, 2047, PLAIN};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-static const char *const kernel_names[] = {[KERNEL_SMALL] = "small",
-                                           [KERNEL_TWO_TABLE] = "two-table",
-                                           [KERNEL_LARGE] = "large",
-                                           [KERNEL_HYBRID] = "hybrid"};
+static const char *const kernel_names[] = {
+    [KERNEL_SMALL] = "small", [KERNEL_TWO_TABLE] = "two-table", [KERNEL_HYBRID] = "hybrid"};
 
 static drv_device device;
 static struct kernels kernels;
@@ -383,27 +381,27 @@ static void check_choice(void)
     uint64_t most = (uint64_t)kernels.multiprocessors * kernels.max_threads * (AES_CHUNK / 32);
     tap_ok(launches_of("hybrid", LARGEST) == 1 && launches_of("hybrid", most + 1) == 1,
            "work of more than a chunk a warp is the hybrid kernel's");
-    tap_ok(launches_of("large", most) == 1, "work of a chunk a warp is the large kernel's");
+    tap_ok(launches_of("two_table", most) == 1, "work of a chunk a warp is the two-table kernel's");
     tap_ok(launches_of("small", 1) == 1, "little work is the small kernel's");
     tap_ok(kernels_launch_aes(&application, &kernels, GPUAES_CBC_DECRYPT, 14, &chained, NULL,
                               stream) == DRV_INVALID_VALUE,
            "CBC in place without scratch memory is refused");
 }
 
-/* An image without hybrid kernels: the tenth of ECB encryption is the first of them. */
+/* An image without hybrid kernels: the seventh of ECB encryption is the first of them. */
 static void check_absence(void)
 {
     struct kernels without;
     struct aes_arguments arguments = {.in = in_buffer, .out = out_buffer, .blocks = 1};
-    emulator_configure("fault=cuModuleGetFunction:10:500");
+    emulator_configure("fault=cuModuleGetFunction:7:500");
     int loaded = kernels_load(&application, device, &without) == DRV_SUCCESS;
     emulator_configure("");
     without.forced = KERNEL_HYBRID;
     tap_ok(loaded &&
                kernels_launch_aes(&application, &without, GPUAES_ECB_ENCRYPT, 10, &arguments,
                                   &scratch, stream) == DRV_SUCCESS &&
-               finish() && emulator_launches("aes_ecb_encrypt_large_10") == 1,
-           "where the image has no hybrid kernel, the large one runs");
+               finish() && emulator_launches("aes_ecb_encrypt_two_table_10") == 1,
+           "where the image has no hybrid kernel, the two-table one runs");
 }
 
 static int set_up(void)

@@ -155,11 +155,12 @@ static const struct family {
     const char *name;
     unsigned threads, shared;
 } families[] = {
-    {"small", 256, AES_SMALL_SHARED},          {"two_table", 1024, AES_TWO_TABLE_SHARED},
-    {"large", 1024, AES_LARGE_SHARED},         {"hybrid", 1024, HYBRID_SHARED},
+    {"small", 256, AES_SMALL_SHARED},
+    {"two_table", 1024, AES_TWO_TABLE_SHARED},
+    {"hybrid", 1024, HYBRID_SHARED},
     {"hybrid_unaligned", 1024, HYBRID_SHARED},
 };
-enum { FAMILIES = sizeof families / sizeof *families, HYBRID = 3, GRID = 3, WARP = 32 };
+enum { FAMILIES = sizeof families / sizeof *families, HYBRID = 2, GRID = 3, WARP = 32 };
 
 static void fill_planes(struct aes_hybrid_arguments *hybrid)
 {

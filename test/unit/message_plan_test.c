@@ -221,7 +221,7 @@ static void test_long(enum gpuaes_op op, int is_ragged)
                        (uint64_t)SEGMENT,
                    expected);
     struct message_arguments chosen = a; /* for what the launch is shaped by */
-    kernels.forced = KERNEL_LARGE;       /* its arguments are those alone */
+    kernels.forced = KERNEL_TWO_TABLE;   /* its arguments are those alone */
     const struct message_shape shape =
         kernels_message_shape(&kernels, op, schedule.rounds, &chosen);
     m->plan.taken = groups;

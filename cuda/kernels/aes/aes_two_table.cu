@@ -1,7 +1,8 @@
 /*
- * AES for large work where a block may have 64 but not 128 KiB of shared memory
- * (compute capability 7.5, 8.6, 8.9, 12.0): the tables of rows 0 and 1; those
- * of rows 2 and 3 are the same, turned by 16 bits, one rotation a column.
+ * AES for large work: two tables in 64 KiB of shared memory, which a block may have from compute
+ * capability 7.5 on, 1024 threads a block, a persistent grid. The tables are those of rows 0 and 1;
+ * those of rows 2 and 3 are the same, turned by 16 bits, one rotation a column. A round is 16 loads
+ * a block, which the shared-memory port bounds: four tables, without rotations, are hardly faster.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

@@ -132,7 +132,7 @@ enum {
 
 /*
  * Names: aes_{ecb_encrypt,ecb_decrypt,cbc_decrypt,ctr}_SIZE_{10,12,14}, with SIZE
- * small, two_table, large or hybrid; not every architecture has hybrid, nor has XTS
+ * small, two_table or hybrid; not every architecture has hybrid, nor has XTS
  * (xts_encrypt, xts_decrypt), whose `iv` is the encrypted tweak of the first block.
  */
 

@@ -18,8 +18,7 @@
 /* Names: aes_gcm_{encrypt,decrypt}_SIZE_ROUNDS. */
 #define GCM_KERNELS(direction, rounds)                                                             \
     GCM_KERNEL(direction, small, 256, rounds, 1, ctr_hashed)                                       \
-    GCM_KERNEL(direction, two_table, 1024, rounds, 2, ctr_by_tiles_hashed)                         \
-    GCM_KERNEL(direction, large, 1024, rounds, 4, ctr_by_tiles_hashed)
+    GCM_KERNEL(direction, two_table, 1024, rounds, 2, ctr_by_tiles_hashed)
 
 GCM_KERNELS(encrypt, 10)
 GCM_KERNELS(encrypt, 12)

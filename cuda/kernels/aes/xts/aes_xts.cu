@@ -49,8 +49,7 @@ static __device__ __forceinline__ void xts_decrypt(const aes_arguments &a)
 /* Names: aes_xts_{encrypt,decrypt}_SIZE_ROUNDS. */
 #define XTS_KERNELS(mode, rounds)                                                                  \
     AES_KERNEL(mode, small, 256, rounds, 1, mode)                                                  \
-    AES_KERNEL(mode, two_table, 1024, rounds, 2, mode)                                             \
-    AES_KERNEL(mode, large, 1024, rounds, 4, mode)
+    AES_KERNEL(mode, two_table, 1024, rounds, 2, mode)
 
 XTS_KERNELS(xts_encrypt, 10)
 XTS_KERNELS(xts_encrypt, 12)
