@@ -19,10 +19,9 @@
 
 void *gcm_new(struct provider *provider, const struct cipher *cipher)
 {
-    struct gcm_context *c = OPENSSL_malloc(sizeof *c);
+    struct gcm_context *c = OPENSSL_zalloc(sizeof *c);
     if (c == NULL)
         return NULL;
-    memset(c, 0, offsetof(struct gcm_context, aad));
     c->cpu = cipher->cpu.newctx(provider->cpu.context);
     if (c->cpu == NULL) {
         OPENSSL_free(c);
@@ -62,6 +61,7 @@ void gcm_free(void *context)
     forget_key(c);
     if (c->side == GCM_BY_GPU)
         OPENSSL_cleanse(&c->message, sizeof c->message);
+    OPENSSL_free(c->aad_long);
     OPENSSL_free(c);
 }
 
@@ -80,6 +80,11 @@ void *gcm_copy(void *context)
         return NULL;
     }
     totals_begin(&copy->totals);
+    if (c->aad_long != NULL &&
+        (copy->aad_long = OPENSSL_memdup(c->aad_long, GCM_AAD_MOST)) == NULL) {
+        gcm_free(copy);
+        return NULL;
+    }
     if (c->stream.binding == NULL || gcm_stream_open(copy, c->stream.handle))
         return copy;
     gcm_free(copy);

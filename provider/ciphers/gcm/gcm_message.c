@@ -24,7 +24,8 @@ int gcm_message_begin(struct gcm_context *c)
         OPENSSL_cleanse(o, sizeof *o);
         return 0;
     }
-    gpuaes_gcm_hash(gcm_schedule(c), o->state.hash, c->aad, c->aad_bytes);
+    gpuaes_gcm_hash(gcm_schedule(c), o->state.hash,
+                    c->aad_bytes <= GCM_AAD_SHORT ? c->aad_short : c->aad_long, c->aad_bytes);
     c->side = GCM_BY_GPU;
     gcm_set_thresholds(c);
     return 1;

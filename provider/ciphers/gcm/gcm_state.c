@@ -7,6 +7,20 @@
 
 #include <openssl/crypto.h>
 
+void gcm_keep_long_aad(struct gcm_context *c, const unsigned char *in, size_t bytes)
+{
+    size_t before = c->aad_bytes;
+    c->aad_bytes = GCM_AAD_MOST + 1;
+    if (before > GCM_AAD_MOST || bytes > GCM_AAD_MOST - before)
+        return;
+    if (c->aad_long == NULL && (c->aad_long = OPENSSL_malloc(GCM_AAD_MOST)) == NULL)
+        return;
+    if (before <= GCM_AAD_SHORT)
+        memcpy(c->aad_long, c->aad_short, before);
+    memcpy(c->aad_long + before, in, bytes);
+    c->aad_bytes = before + bytes;
+}
+
 const struct gpuaes_gcm_key *gcm_schedule(struct gcm_context *c)
 {
     if (!c->expanded && !gpuaes_gcm_key_expand(&c->schedule, c->key, c->cipher->key_bytes))

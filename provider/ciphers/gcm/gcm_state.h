@@ -26,8 +26,8 @@ enum gcm_side {
     GCM_ENDED = 3 /* one by the GPU: it failed, or the default provider's context has its tag */
 };
 
-/* Bytes of additional data that are kept of a message. */
-enum { GCM_AAD_MOST = 4096 };
+/* Bytes of additional data that are kept of a message; and without memory of their own. */
+enum { GCM_AAD_MOST = 4096, GCM_AAD_SHORT = 64 };
 
 /* A message that the GPU does. */
 struct gcm_message {
@@ -46,7 +46,7 @@ struct gcm_context {
     const struct cipher *cipher;
     size_t small;        /* text of fewer bytes is the CPU's, and makes the message so */
     size_t floor;        /* what `small` is for a message that is not begun yet */
-    size_t aad_bytes;    /* of this message; more than GCM_AAD_MOST: they are not in `aad` */
+    size_t aad_bytes;    /* of this message; more than GCM_AAD_MOST: they are not kept */
     unsigned side;       /* enum gcm_side */
     int is_begun;        /* the default provider may have taken the IV of this message */
     int again;           /* as gcm_begin_again() says; -1: never */
@@ -66,17 +66,22 @@ struct gcm_context {
     unsigned char hash_mask[GPUAES_BLOCK];
     struct gcm_message message;
 
-    unsigned char aad[GCM_AAD_MOST]; /* the last member: a new context's is not cleared */
+    /* Additional data: in the first up to GCM_AAD_SHORT bytes, in the second up to GCM_AAD_MOST. */
+    unsigned char aad_short[GCM_AAD_SHORT], *aad_long; /* NULL as yet */
 };
+
+/* More than fits, or so much that none of it is kept. */
+void gcm_keep_long_aad(struct gcm_context *context, const unsigned char *in, size_t bytes);
 
 /* Keeps additional data of the message, which a device may come to do. Small messages call it. */
 static inline void gcm_keep_aad(struct gcm_context *context, const unsigned char *in, size_t bytes)
 {
-    if (context->aad_bytes <= GCM_AAD_MOST && bytes <= GCM_AAD_MOST - context->aad_bytes) {
-        memcpy(context->aad + context->aad_bytes, in, bytes);
-        context->aad_bytes += bytes;
-    } else
-        context->aad_bytes = GCM_AAD_MOST + 1;
+    if (__builtin_expect(context->aad_bytes + bytes > GCM_AAD_SHORT || bytes > GCM_AAD_SHORT, 0)) {
+        gcm_keep_long_aad(context, in, bytes);
+        return;
+    }
+    memcpy(context->aad_short + context->aad_bytes, in, bytes);
+    context->aad_bytes += bytes;
 }
 
 /* After so much text the policy is asked again, and counted bytes are handed on: neither shows. */
