@@ -334,25 +334,27 @@ static inline enum gpuaes_status put(struct gpuaes_batch *batch, const struct gp
     size_t staging = BATCH_MESSAGE_BYTES + data + group->key_room;
     if (kind->in_staged | kind->out_staged)
         staging += round_up(m->len, GPUAES_BLOCK);
-    struct batch_slice *slice = &batch->slice[group->slice];
-    if (group->messages == 0 || slice->count == SLICE_MESSAGES ||
-        slice->bytes + m->len > SLICE_BYTES || slice->staging + staging > SLICE_STAGING)
+    struct batch_slice *slice = group->messages != 0 ? &batch->slice[group->slice] : NULL;
+    if (slice == NULL || slice->count == SLICE_MESSAGES || slice->bytes + m->len > SLICE_BYTES ||
+        slice->staging + staging > SLICE_STAGING)
         slice = add_slice(batch);
     if (slice == NULL)
         return GPUAES_NO_MEMORY;
     struct batch_message *own = &group->message[group->messages++];
-    unsigned char *to = group->data + group->data_bytes;
     own->in = memory_address(m->in) + batch->memory[0].shift;
     own->out = memory_address(m->out) + batch->memory[m->in != m->out].shift;
     own->len = (uint32_t)m->len;
     own->number = (uint32_t)batch->numbers;
     own->data = (uint32_t)(group->data_bytes - slice->data_at);
     own->key = (uint32_t)(group->keys - 1 - slice->key_at);
-    to = add_data(to, m->iv, kind->iv_bytes);
     if (hashes) {
         own->tag = m->tag;
         own->aad_bytes = (uint32_t)m->aad_bytes;
-        to = add_data(to, m->aad, m->aad_bytes);
+    }
+    if (data != 0) { /* ECB has none, and no memory for it */
+        unsigned char *to = add_data(group->data + group->data_bytes, m->iv, kind->iv_bytes);
+        if (hashes)
+            to = add_data(to, m->aad, m->aad_bytes);
         if (group->tag_room != 0)
             memcpy(to, m->tag, kind->tag_bytes);
     }

@@ -171,7 +171,9 @@ static void stage(const struct gpuaes_batch *batch, const struct batch_slice *sl
     unsigned char *text = slot->staging + slice->text;
     uint32_t *status = status_of(slice, slot);
     memcpy(slot->staging, key_of(group, slice), slice->text);
-    memcpy(slot->staging + slice->data, group->data + slice->data_at, slice->results - slice->data);
+    if (slice->results != slice->data)
+        memcpy(slot->staging + slice->data, group->data + slice->data_at,
+               slice->results - slice->data);
     for (size_t i = 0; i < slice->count; i++)
         status[i] = GPUAES_FAULT; /* until a kernel has written another one */
     for (size_t i = 0; group->kind.in_staged && i < slice->count; i++, m++) {
