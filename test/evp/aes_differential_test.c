@@ -212,7 +212,7 @@ static int step_queue(struct test_case *c, struct stream *s)
     if (c->taken + length + BLOCK > ROOM)
         return 1;
     note(c, " queue(%zu)", length);
-    int right = stream_queue(s, c->taken, c->given, length);
+    int right = stream_update_queued(s, c->taken, c->given, length);
     c->taken += length;
     c->given += length + held - s->held;
     return right;

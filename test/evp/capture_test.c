@@ -66,7 +66,7 @@ static int updates(struct run *r, int count)
 {
     int good = 1;
     for (; good && count > 0; count--, r->at += UPDATE_BYTES)
-        good = stream_queue(&r->s, r->at, r->at, UPDATE_BYTES);
+        good = stream_update_queued(&r->s, r->at, r->at, UPDATE_BYTES);
     return good;
 }
 
@@ -195,12 +195,13 @@ static void check_held_block(drv_stream blocking)
 {
     struct run r = begin_waiting("AES-128-CBC", 0);
     const size_t held = UPDATE_BYTES - BLOCK;
-    int n = 0, good = stream_set_padding(&r.s, 1) && stream_queue(&r.s, 0, 0, UPDATE_BYTES) &&
-                      r.s.held == BLOCK && application_begin_capture(blocking) &&
+    int n = 0, good = stream_set_padding(&r.s, 1) &&
+                      stream_update_queued(&r.s, 0, 0, UPDATE_BYTES) && r.s.held == BLOCK &&
+                      application_begin_capture(blocking) &&
                       !EVP_CipherUpdate(r.s.side[OURS], memory->out_there + held, &n,
                                         memory->in_there + UPDATE_BYTES, UPDATE_BYTES) &&
                       reason_is(captured) && application_end_capture(blocking) == 0 &&
-                      stream_queue(&r.s, UPDATE_BYTES, held, UPDATE_BYTES);
+                      stream_update_queued(&r.s, UPDATE_BYTES, held, UPDATE_BYTES);
     tap_ok(good && stream_queued_is_right(&r.s, NULL, held + UPDATE_BYTES),
            "nor has a padded decryption, which holds a block back");
     end(&r);

@@ -73,7 +73,7 @@ static int work(void)
 /* Part of a block, which waits, and of which nothing is written. */
 static int part_is_right(void)
 {
-    return stream_queue(&s, 0, 0, 7) && s.held == 7;
+    return stream_update_queued(&s, 0, 0, 7) && s.held == 7;
 }
 
 static int step(char letter)
@@ -83,9 +83,9 @@ static int step(char letter)
         return work();
     case 'h':
         emulate("copy-mbps=4,hang=1");
-        return stream_queue(&s, 0, 0, BYTES);
+        return stream_update_queued(&s, 0, 0, BYTES);
     case 'u':
-        return stream_queue(&s, 0, 0, BYTES);
+        return stream_update_queued(&s, 0, 0, BYTES);
     case 'i':
         return stream_agrees(&s);
     case 'p':

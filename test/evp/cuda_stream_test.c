@@ -32,7 +32,7 @@ static int queue_much(struct stream *s)
 {
     int right = 1;
     for (int updates = application_is_emulated ? 3 : 16; right && updates > 0; updates--)
-        right = stream_queue(s, 0, 0, slow_bytes);
+        right = stream_update_queued(s, 0, 0, slow_bytes);
     return right;
 }
 
@@ -42,9 +42,9 @@ static void check_no_wait(const char *name, int encrypt, drv_stream cuda)
 {
     struct stream s = stream_open_on(memory, name, encrypt, cuda);
     struct application_hold hold;
-    int n = -1, queued = stream_queue(&s, 0, 0, BLOCK); /* what is made once is made now */
+    int n = -1, queued = stream_update_queued(&s, 0, 0, BLOCK); /* what is made once is made now */
     application_wait(cuda);
-    queued = queued && application_hold(cuda, &hold) && stream_queue(&s, 0, 0, slow_bytes);
+    queued = queued && application_hold(cuda, &hold) && stream_update_queued(&s, 0, 0, slow_bytes);
     int unwaited = is_busy(cuda) && EVP_CipherFinal_ex(s.side[OURS], memory->out_there, &n) &&
                    n == 0 && is_busy(cuda);
     application_release(&hold);
@@ -90,8 +90,9 @@ static void check_order(drv_stream cuda)
     struct stream s = stream_open_on(memory, "AES-128-CTR", 1, cuda);
     memset(memory->text, 0x11, slow_bytes);
     emulate("devices=2,kernel-us=20000");
-    tap_ok(fill_input(0x22, cuda) && fill_input(0x11, cuda) && stream_queue(&s, 0, 0, slow_bytes) &&
-               fill_input(0x33, cuda) && is_right(&s, cuda),
+    tap_ok(fill_input(0x22, cuda) && fill_input(0x11, cuda) &&
+               stream_update_queued(&s, 0, 0, slow_bytes) && fill_input(0x33, cuda) &&
+               is_right(&s, cuda),
            "work comes in the order of the stream");
     emulate("devices=2");
     stream_close(&s);
@@ -101,8 +102,9 @@ static void check_order(drv_stream cuda)
 static void check_host_waits(drv_stream cuda)
 {
     struct stream s = stream_open_on(memory, "AES-128-CTR", 1, cuda);
-    tap_ok(fill_input(0x22, cuda) && fill_input(0x11, cuda) && stream_queue(&s, 0, 0, 7) &&
-               !is_busy(cuda) && stream_queue(&s, 7, 7, slow_bytes - 7) && is_right(&s, cuda),
+    tap_ok(fill_input(0x22, cuda) && fill_input(0x11, cuda) && stream_update_queued(&s, 0, 0, 7) &&
+               !is_busy(cuda) && stream_update_queued(&s, 7, 7, slow_bytes - 7) &&
+               is_right(&s, cuda),
            "part of a block waits for the stream");
     stream_close(&s);
 }
@@ -124,7 +126,7 @@ static void check_second_device(void)
     memory = first;
     application.ctx_pop_current(&popped);
     struct stream s = stream_open_on(memory, "AES-256-CTR", 1, NULL);
-    tap_ok(stream_queue(&s, 0, 0, BLOCK), "the first device still works");
+    tap_ok(stream_update_queued(&s, 0, 0, BLOCK), "the first device still works");
     stream_close(&s);
 }
 
@@ -138,7 +140,7 @@ static void check_loss(drv_stream cuda)
         return;
     }
     struct stream s = stream_open_on(memory, "AES-256-CBC", 0, cuda);
-    int good = stream_queue(&s, 0, 0, 4096);
+    int good = stream_update_queued(&s, 0, 0, 4096);
     emulate("devices=2,lost=launch_kernel:1");
     good = good && !EVP_CipherUpdate(s.side[OURS], memory->out_there, &n, memory->in_there, 4096);
     tap_ok(good && reason_is(undefined), "a device that is lost: the update fails");
@@ -152,7 +154,7 @@ static void check_loss(drv_stream cuda)
 static struct stream begin_chain(drv_stream cuda)
 {
     struct stream s = stream_open_on(memory, "AES-256-CBC", 0, cuda);
-    if (!stream_queue(&s, 0, 0, 4096))
+    if (!stream_update_queued(&s, 0, 0, 4096))
         tap_diag("nothing was queued");
     application_wait(cuda);
     return s;
@@ -186,7 +188,7 @@ static int loss_before_other_stream(drv_stream first, drv_stream *second)
     good = !set_stream(s.side[OURS], *second) && good; /* still */
     good = good && is_refused(s.side[OURS], memory->in_there) &&
            stream_init(&s, NULL, usual_iv, 0) && set_stream(s.side[OURS], *second) &&
-           stream_queue(&s, 0, 0, 4096) && stream_queued_is_right(&s, *second, 4096);
+           stream_update_queued(&s, 0, 0, 4096) && stream_queued_is_right(&s, *second, 4096);
     stream_close(&s);
     return good;
 }

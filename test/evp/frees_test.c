@@ -103,7 +103,7 @@ static int update_is_right(const char *name, enum place place, size_t length, dr
                 stream_call(&s, &(struct call){UPDATE, length, .out_of_place = place == PAGEABLE});
     else
         right = right && application_write(place, there[place], memory->text, length) &&
-                stream_queue(&s, 0, 0, length);
+                stream_update_queued(&s, 0, 0, length);
     stream_close(&s);
     right = right && (cuda == NULL || stream_queued_is_right(&s, cuda, length));
     if (!right)

@@ -279,7 +279,7 @@ int stream_update(struct stream *s, size_t length)
     return stream_call(s, &(struct call){UPDATE, length, .out_of_place = 1});
 }
 
-int stream_queue(struct stream *s, size_t from, size_t to, size_t length)
+int stream_update_queued(struct stream *s, size_t from, size_t to, size_t length)
 {
     struct memory *m = s->memory;
     struct answer a = {.written = {-1, -1}};

@@ -93,7 +93,7 @@ int stream_update(struct stream *s, size_t length);
  * `to` bytes into the output: the bytes are compared by stream_queued_is_right(), once all that is
  * on the CUDA stream is done, from the output's beginning.
  */
-int stream_queue(struct stream *s, size_t from, size_t to, size_t length);
+int stream_update_queued(struct stream *s, size_t from, size_t to, size_t length);
 int stream_queued_is_right(const struct stream *s, drv_stream cuda, size_t length);
 
 /* `length` bytes in updates of `piece`, as fast as they go. */

@@ -65,7 +65,7 @@ int is_released(int seconds);
 enum verdict run_stream(const struct scenario *s);
 enum verdict run_update(const struct scenario *s);
 
-enum { SCENARIOS = 33, STAGED_BYTES = 300000 };
+enum { SCENARIOS = 32, STAGED_BYTES = 300000 };
 extern const struct scenario scenarios[SCENARIOS];
 
 #endif
