@@ -72,15 +72,33 @@ static int count(struct blocks_context *c, const struct request *r, uint64_t *by
 
 /* ---- The way ------------------------------------------------------------------------ */
 
-/* `keystream`: that of before. */
-static int end_update(struct blocks_context *c, const struct request *r, int result,
-                      const struct gpuaes_keystream *keystream, size_t *out_bytes)
+/* Without keystream made ahead. By itself: inlined, it would give updates with it its stack frame.
+ */
+__attribute__((noinline)) static int choose_and_run(struct blocks_context *c, struct request *r)
 {
-    if (c->hot.keystream != keystream)
-        context_set_thresholds(c);
-    if (result == DONE)
-        *out_bytes = r->written;
-    return result == DONE;
+    const struct read_ahead_door *ahead = c->cipher->read_ahead;
+    struct work work = {.kind = (enum policy_work)context_op(c), .key_bytes = c->cipher->key_bytes};
+    uint64_t bytes = 0;
+    int is_by_cpu = 0, result = count(c, r, &bytes);
+    if (result == DECLINED && c->state.device_memory)
+        result = blocks_device_update(c, r, &work);
+    while (result == DECLINED)
+        switch (choose(c, r, &work)) {
+        case CHOICE_CPU:
+            is_by_cpu = 1;
+            result = by_cpu(c, r, &work);
+            break;
+        case CHOICE_GPU:
+            result = segments_run(c, r, &work, policy_flags(c->provider));
+            break;
+        case CHOICE_GPU_ONLY:
+            result = blocks_device_update(c, r, &work);
+            break;
+        case CHOICE_FAIL:
+            result = REFUSED;
+            break;
+        }
+    return ahead != NULL ? ahead->report(c, result, bytes, r->written, is_by_cpu) : result;
 }
 
 /* By itself: inlined, it would give small updates its stack frame. */
@@ -89,37 +107,17 @@ __attribute__((noinline)) static int long_update(struct blocks_context *c, unsig
                                                  const unsigned char *in, size_t in_bytes,
                                                  int oneshot)
 {
-    const struct read_ahead_door *ahead = c->cipher->read_ahead;
     const struct gpuaes_keystream *keystream = c->hot.keystream;
     struct request r = {
         .in = in, .in_bytes = in_bytes, .out = out, .outsize = outsize, .oneshot = oneshot};
-    struct work work = {.kind = (enum policy_work)context_op(c), .key_bytes = c->cipher->key_bytes};
-    uint64_t bytes = 0;
-    int is_by_cpu = 0, result = DECLINED;
-    if (keystream != NULL && (result = ahead->update(c, &r)) != DECLINED)
-        return end_update(c, &r, result, keystream, out_bytes);
-    result = count(c, &r, &bytes);
-    if (result == DECLINED && c->state.device_memory)
-        result = blocks_device_update(c, &r, &work);
-    while (result == DECLINED)
-        switch (choose(c, &r, &work)) {
-        case CHOICE_CPU:
-            is_by_cpu = 1;
-            result = by_cpu(c, &r, &work);
-            break;
-        case CHOICE_GPU:
-            result = segments_run(c, &r, &work, policy_flags(c->provider));
-            break;
-        case CHOICE_GPU_ONLY:
-            result = blocks_device_update(c, &r, &work);
-            break;
-        case CHOICE_FAIL:
-            result = REFUSED;
-            break;
-        }
-    if (ahead != NULL)
-        result = ahead->report(c, result, bytes, r.written, is_by_cpu);
-    return end_update(c, &r, result, keystream, out_bytes);
+    int result = keystream != NULL ? c->cipher->read_ahead->update(c, &r) : DECLINED;
+    if (result == DECLINED)
+        result = choose_and_run(c, &r);
+    if (c->hot.keystream != keystream)
+        context_set_thresholds(c);
+    if (result == DONE)
+        *out_bytes = r.written;
+    return result == DONE;
 }
 
 /* From 1 KiB on, where that does not show, updates are counted. Returns 1 if the CPU does this one.
