@@ -26,8 +26,11 @@ enum gcm_side {
     GCM_ENDED = 3 /* one by the GPU: it failed, or the default provider's context has its tag */
 };
 
-/* Bytes of additional data that are kept of a message; and without memory of their own. */
-enum { GCM_AAD_MOST = 4096, GCM_AAD_SHORT = 64 };
+/*
+ * Bytes of additional data that are kept of a message; and without memory of their own. With more
+ * of these a context would have more than 1032 bytes, which malloc() is slower to find.
+ */
+enum { GCM_AAD_MOST = 4096, GCM_AAD_SHORT = 32 };
 
 /* A message that the GPU does. */
 struct gcm_message {
