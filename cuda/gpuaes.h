@@ -449,8 +449,8 @@ GPUAES_API enum gpuaes_status gpuaes_gcm_decrypt(const struct gpuaes_gcm_key *ke
 struct gpuaes_batch;
 
 /*
- * Limits. Of a batch: messages, and groups of messages that have one op, the same lengths of key, IV
- * and tag, and the same sides (input, output) in pageable memory. Of a message: 1 GiB, of XTS
+ * Limits. Of a batch: messages, and groups of messages that have one op, the same lengths of key,
+ * IV and tag, and the same sides (input, output) in pageable memory. Of a message: 1 GiB, of XTS
  * GPUAES_QUEUE_UNIT_BYTES, or 2 MiB if either side is pageable memory, since larger
  * ones are better off with gpuaes_aes(). At most 8 batches are under way on a device; together
  * with them, as many calls or more can be. The IV and the additional data of a message of GCM have
@@ -467,8 +467,8 @@ enum {
 /*
  * A message. `in` and `out` are memory of any kind, at any alignment; they are the
  * same or do not overlap, and no `out` overlaps anything of another message. `len`
- * is a multiple of 16, for GCM any number, for XTS any from 16; where it is 0, they may be NULL. All
- * device and managed memory of a batch belongs to one device.
+ * is a multiple of 16, for GCM any number, for XTS any from 16; where it is 0, they may be NULL.
+ * All device and managed memory of a batch belongs to one device.
  *
  * The last members are those of GCM alone, as in struct gpuaes_gcm_message, and memory of the CPU;
  * the device hashes the additional data. Encryption writes `tag` when the
