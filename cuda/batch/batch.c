@@ -300,7 +300,8 @@ static enum gpuaes_status add_key(struct batch_group *group, const unsigned char
 static struct batch_slice *add_slice(struct gpuaes_batch *batch)
 {
     struct batch_group *group = &batch->group[batch->last];
-    if (!make_room(&batch->slice, &batch->slice_limit, batch->slices, 1, sizeof *batch->slice))
+    if (!make_room(&batch->slice, &batch->slice_limit, batch->slices, 1, sizeof *batch->slice) ||
+        batch->slice == NULL) /* which make_room() has set, but lint cannot know */
         return NULL;
     group->slice = batch->slices++;
     batch->slice[group->slice] = (struct batch_slice){.group = batch->last,
