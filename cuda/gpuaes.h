@@ -4,7 +4,7 @@
  * The header gpuaes.h is the contract of the library, and its manual, libgpuaes(3), is made from
  * it. It needs neither CUDA's headers nor OpenSSL's. All sizes are in bytes, a block is 16 bytes.
  * Every function may be called from any thread, and from several at once, unless it says otherwise.
- * No function changes the caller's current CUDA context. Calls use up to 24 KiB of the caller's
+ * No function changes the caller's current CUDA context. Calls use up to 26 KiB of the caller's
  * stack with driver 580, most of it in the driver: leave 64 KiB.
  *
  * A pointer to memory whose length is 0 may be NULL, and any other where the contract says so. For

@@ -15,7 +15,6 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/aes/gcm_check.c cuda/aes/gcm_check.h \
 	cuda/aes/xts.c \
 	cuda/launch/ghash.c cuda/launch/ghash.h \
-	cuda/launch/hybrid.c \
 	cuda/aes/key_schedule.c \
 	cuda/runtime/application.c \
 	cuda/batch/batch.c cuda/batch/batch.h \

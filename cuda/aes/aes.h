@@ -32,10 +32,4 @@ static inline int gcm_tag_size_is_valid(size_t tag_bytes)
     return (tag_bytes >= 12 && tag_bytes <= GPUAES_BLOCK) || tag_bytes == 8 || tag_bytes == 4;
 }
 
-/*
- * Returns the blocks of GCM from a counter block on until the counter is 0 again, section 6.2. No
- * launch may pass that.
- */
-uint64_t gcm_blocks_to_wrap(const unsigned char counter[GPUAES_BLOCK]);
-
 #endif

@@ -6,29 +6,18 @@
 #include <string.h>
 
 #include "cuda/aes/aes.h"
-#include "cuda/launch/ghash.h"
 #include "cuda/process/cleanse.h"
 
 /* ---- The counter --------------------------------------------------------------------- */
 
-static uint32_t low_word(const unsigned char counter[GPUAES_BLOCK])
-{
-    uint32_t low;
-    memcpy(&low, counter + 12, sizeof low);
-    return __builtin_bswap32(low);
-}
-
 /* inc32, section 6.2. */
 static void advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks, const unsigned char *last)
 {
-    const uint32_t low = __builtin_bswap32(low_word(counter) + (uint32_t)blocks);
+    uint32_t low;
     (void)last;
+    memcpy(&low, counter + 12, sizeof low);
+    low = __builtin_bswap32(__builtin_bswap32(low) + (uint32_t)blocks);
     memcpy(counter + 12, &low, sizeof low);
-}
-
-uint64_t gcm_blocks_to_wrap(const unsigned char counter[GPUAES_BLOCK])
-{
-    return ((uint64_t)1 << 32) - low_word(counter);
 }
 
 const struct gpuaes_mode gpuaes_gcm_encrypt_mode = {.name = "gcm_encrypt",

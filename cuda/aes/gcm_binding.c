@@ -4,13 +4,9 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <string.h>
-
-#include "base/minmax.h"
 #include "cuda/aes/aes.h"
 #include "cuda/aes/gcm_check.h"
 #include "cuda/aes/stream_binding.h"
-#include "cuda/launch/ghash.h"
 #include "cuda/process/cleanse.h"
 #include "cuda/process/statistics.h"
 
@@ -40,7 +36,7 @@ static drv_result take_memory(struct gpuaes_stream_binding *binding)
     drv_result r =
         take(binding->device, BLOCK_DEVICE, KERNELS_GCM_SCRATCH_MOST, &binding->gcm_memory);
     if (r == DRV_SUCCESS)
-        r = take(binding->device, BLOCK_PINNED, round_up(2 * sums_bytes(binding), PAGE),
+        r = take(binding->device, BLOCK_PINNED, round_up(sums_bytes(binding), PAGE),
                  &binding->gcm_sums);
     return r == DRV_SUCCESS ? gcm_check(binding->device, NULL) : r;
 }
@@ -49,15 +45,7 @@ static drv_result take_memory(struct gpuaes_stream_binding *binding)
 static void begin(struct gpuaes_stream_binding *binding)
 {
     binding->hashed = 0;
-    binding->sums = (struct kernels_sums){0, 0};
-}
-
-/* The half of the memory that does not have the sums of the launch before. */
-static struct kernels_sums next_sums(const struct gpuaes_stream_binding *binding)
-{
-    drv_ptr first = binding->gcm_sums.address;
-    return (struct kernels_sums){
-        binding->sums.address == first ? first + sums_bytes(binding) : first, 0};
+    binding->sums = (struct kernels_sums){.memory = binding->gcm_sums.address};
 }
 
 /* Queues that the powers of H are overwritten. */
@@ -81,8 +69,7 @@ static drv_result drop_hash(struct gpuaes_stream_binding *binding)
         return r;
     r = wipe_powers(binding, binding->stream);
     if (r == DRV_SUCCESS)
-        r = d->memset_d8_async(binding->gcm_sums.address, 0, 2 * sums_bytes(binding),
-                               binding->stream);
+        r = d->memset_d8_async(binding->gcm_sums.address, 0, sums_bytes(binding), binding->stream);
     r = stream_binding_end(binding, r);
     if (r == DRV_SUCCESS)
         begin(binding);
@@ -90,30 +77,6 @@ static drv_result drop_hash(struct gpuaes_stream_binding *binding)
 }
 
 /* ---- Work ---------------------------------------------------------------------------------- */
-
-/* Between the events that tell the binding's work from the application's. */
-static drv_result put(struct gpuaes_stream_binding *binding, enum gpuaes_op op,
-                      const struct gpuaes_gcm_key *key, const struct aes_arguments *all)
-{
-    const struct device *device = binding->device;
-    const struct kernels_scratch scratch = {binding->gcm_memory.address, binding->gcm_memory.bytes};
-    struct aes_arguments part = *all;
-    drv_result r = stream_events_begin(&binding->events, device->driver, binding->stream);
-    if (r != DRV_SUCCESS)
-        return r;
-    for (uint64_t left = all->blocks; r == DRV_SUCCESS && left != 0; left -= part.blocks) {
-        part.blocks = min_u64(left, gcm_blocks_to_wrap((unsigned char *)part.iv));
-        struct kernels_sums own = next_sums(binding);
-        r = kernels_launch_gcm(device->driver, &device->kernels, op, key, &part, &binding->sums,
-                               &own, &scratch, binding->stream);
-        binding->sums = own;
-        part.in += part.blocks * GPUAES_BLOCK;
-        part.out += part.blocks * GPUAES_BLOCK;
-        gpuaes_modes[op]->advance((unsigned char *)part.iv, part.blocks, NULL);
-    }
-    gpuaes_cleanse(&part, sizeof part);
-    return stream_binding_end(binding, r);
-}
 
 static enum gpuaes_status run(struct gpuaes_stream_binding *binding, enum gpuaes_op op,
                               const struct gpuaes_gcm_key *key, const unsigned char *counter,
@@ -125,15 +88,22 @@ static enum gpuaes_status run(struct gpuaes_stream_binding *binding, enum gpuaes
         status = memory_reach(binding->device, out, len, &out_memory);
     if (status != GPUAES_OK)
         return status;
+    const struct device *device = binding->device;
     struct aes_arguments arguments;
-    drv_result r = device_may_use(binding->device, binding->stream);
+    drv_result r = device_may_use(device, binding->stream);
     if (r == DRV_SUCCESS)
         r = take_memory(binding);
     if (r != DRV_SUCCESS) /* nothing is queued yet */
         return device_fault(binding->device, "memory for GCM on a stream", r);
     aes_fill_arguments(&arguments, op, &key->schedule, counter, in_memory.address,
                        out_memory.address, len);
-    r = put(binding, op, key, &arguments);
+    const struct kernels_scratch scratch = {binding->gcm_memory.address, binding->gcm_memory.bytes};
+    binding->sums.memory = binding->gcm_sums.address;
+    r = stream_events_begin(&binding->events, device->driver, binding->stream);
+    if (r == DRV_SUCCESS)
+        r = stream_binding_end(binding, kernels_launch_gcm(device->driver, &device->kernels, op,
+                                                           key, &arguments, &binding->sums,
+                                                           &scratch, binding->stream));
     gpuaes_cleanse(&arguments, sizeof arguments);
     if (r != DRV_SUCCESS)
         return device_fault_midway(binding->device, "queueing work", r);
@@ -167,16 +137,11 @@ enum gpuaes_status gpuaes_stream_binding_gcm(struct gpuaes_stream_binding *bindi
 
 /* ---- The hash ------------------------------------------------------------------------------ */
 
-static unsigned char *sums_of(const struct gpuaes_stream_binding *binding)
-{
-    return binding->gcm_sums.host + (binding->sums.address - binding->gcm_sums.address);
-}
-
 void gcm_binding_cleanse(struct gpuaes_stream_binding *binding)
 {
     if (binding->gcm_sums.host != NULL &&
         device_has_pinned(binding->device->driver, binding->gcm_sums.host))
-        gpuaes_cleanse(binding->gcm_sums.host, 2 * sums_bytes(binding));
+        gpuaes_cleanse(binding->gcm_sums.host, sums_bytes(binding));
 }
 
 /* Reads it, and overwrites it and the powers of H. */
@@ -195,8 +160,8 @@ SECRET_FRAME static drv_result take_hash(struct gpuaes_stream_binding *binding,
         gcm_binding_cleanse(binding);
     if (r != DRV_SUCCESS || binding->hashed == 0)
         return r;
-    ghash_store(own, ghash_take(sums_of(binding), binding->sums.count));
-    gpuaes_cleanse(binding->gcm_sums.host, 2 * sums_bytes(binding));
+    ghash_store(
+        own, kernels_take_sums(&binding->device->kernels, &binding->sums, binding->gcm_sums.host));
     return r;
 }
 

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#include "cuda/launch/ghash.h"
-
 /* It takes all squarings of the others, and as many products. */
 enum { CHECKED = GHASH_POWERS - 1 };
 
@@ -18,12 +16,11 @@ static drv_result make(struct device *device, const struct gpuaes_gcm_key *key,
                        const struct block *memory, const struct block *result, drv_stream stream)
 {
     const struct driver *d = device->driver;
-    const struct kernels_scratch scratch = {memory->address, memory->bytes};
-    drv_ptr powers;
-    drv_result r = kernels_launch_ghash_powers(d, &device->kernels, key, &scratch, stream, &powers);
+    drv_result r =
+        kernels_launch_ghash_powers(d, &device->kernels, key, 1, memory->address, stream);
     if (r == DRV_SUCCESS)
-        r = d->memcpy_dtoh_async(result->host, powers + CHECKED * GPUAES_BLOCK, GPUAES_BLOCK,
-                                 stream);
+        r = d->memcpy_dtoh_async(result->host, memory->address + CHECKED * GPUAES_BLOCK,
+                                 GPUAES_BLOCK, stream);
     drv_result waited = device_wait(device, stream, NULL);
     if (waited == DRV_SUCCESS)
         return r;

@@ -71,17 +71,6 @@ void ghash_store(unsigned char block[GPUAES_BLOCK], struct ghash_element e)
     memcpy(block + sizeof high, &low, sizeof low);
 }
 
-struct ghash_element ghash_take(void *elements, unsigned count)
-{
-    struct ghash_element sum = {0, 0}, e;
-    for (unsigned i = 0; i < count; i++) {
-        memcpy(&e, (const unsigned char *)elements + i * sizeof e, sizeof e);
-        sum = ghash_add(sum, e);
-    }
-    gpuaes_cleanse(elements, count * sizeof e);
-    return sum;
-}
-
 /* Adds the product of a word and the polynomial of the field to the two words above it. */
 static void fold(uint64_t *low, uint64_t *high, uint64_t word)
 {

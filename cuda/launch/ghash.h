@@ -19,9 +19,6 @@ struct ghash_element {
 struct ghash_element ghash_load(const unsigned char block[GPUAES_BLOCK]);
 void ghash_store(unsigned char block[GPUAES_BLOCK], struct ghash_element element);
 
-/* Returns the sum of `count` elements as devices have them, and overwrites them. */
-struct ghash_element ghash_take(void *elements, unsigned count);
-
 static inline struct ghash_element ghash_add(struct ghash_element a, struct ghash_element b)
 {
     return (struct ghash_element){a.low ^ b.low, a.high ^ b.high};

@@ -259,14 +259,18 @@ struct kernels_shape kernels_shape(const struct kernels *kernels, enum gpuaes_op
         .has_tiles = size == KERNEL_TWO_TABLE};
 }
 
-/* Its 2 KiB of arguments are on the stack of large launches alone. */
-static __attribute__((noinline)) drv_result
-launch_hybrid(const struct driver *driver, const struct kernels_shape *shape, unsigned rounds,
-              const struct aes_arguments *arguments, drv_stream stream)
+static void fill_planes_of_round(uint32_t planes[32], const uint32_t round_key[4])
 {
-    struct aes_hybrid_arguments hybrid = {.aes = *arguments};
-    return kernels_launch_hybrid(driver, shape, rounds, arguments->round_key, hybrid.planes,
-                                 &hybrid, sizeof hybrid, stream);
+    memset(planes, 0, 32 * sizeof *planes);
+    for (unsigned column = 0; column < 4; column++)
+        for (unsigned bit = 0; bit < 32; bit++)
+            planes[bit] |= (round_key[column] >> bit & 1) * 0xffu << (8 * column);
+}
+
+void kernels_fill_planes(uint32_t planes[][32], unsigned rounds, const uint32_t *round_key)
+{
+    for (unsigned round = 0; round < rounds; round++)
+        fill_planes_of_round(planes[round], &round_key[4 * round]);
 }
 
 drv_result kernels_launch_aes(const struct driver *driver, const struct kernels *kernels,
@@ -280,11 +284,16 @@ drv_result kernels_launch_aes(const struct driver *driver, const struct kernels 
         return scratch_bytes < SCRATCH_CHAIN + AES_CHAIN_BYTES(1)
                    ? DRV_INVALID_VALUE
                    : launch_chained(driver, kernels, op, rounds, arguments, scratch, stream);
-    struct kernels_shape shape = kernels_shape(kernels, op, rounds, arguments);
-    if (shape.is_hybrid)
-        return launch_hybrid(driver, &shape, rounds, arguments, stream);
-    return kernels_launch(driver, shape.function, shape.grid, shape.threads, shape.shared, stream,
-                          arguments);
+    const struct kernels_shape shape = kernels_shape(kernels, op, rounds, arguments);
+    if (!shape.is_hybrid)
+        return kernels_launch(driver, shape.function, shape.grid, shape.threads, shape.shared,
+                              stream, arguments);
+    struct aes_hybrid_arguments hybrid = {.aes = *arguments};
+    kernels_fill_planes(hybrid.planes, rounds, arguments->round_key);
+    drv_result r = kernels_launch(driver, shape.function, shape.grid, shape.threads, shape.shared,
+                                  stream, &hybrid);
+    gpuaes_cleanse(&hybrid, sizeof hybrid);
+    return r;
 }
 
 /* ---- Base64 ------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/key_size.h"
+#include "cuda/launch/ghash.h"
 #include "cuda/launch/mode.h"
 
 enum kernel_size { KERNEL_SMALL, KERNEL_TWO_TABLE, KERNEL_HYBRID, KERNEL_SIZES };
@@ -119,58 +120,55 @@ int kernels_are_hybrid(const struct kernels *kernels, enum gpuaes_op op, uint64_
 /* Returns the blocks of threads of a launch at most. */
 unsigned kernels_most_blocks(const struct kernels *kernels);
 
-/*
- * Launches a hybrid kernel. `planes` is a part of its arguments and is filled here, from the round
- * keys. All arguments, `bytes` bytes, are overwritten when they have been used.
+/* Fills a part of the arguments of hybrid kernels: the round keys as bit planes, see arguments.h.
  */
-drv_result kernels_launch_hybrid(const struct driver *driver, const struct kernels_shape *shape,
-                                 unsigned rounds, const uint32_t *round_key, uint32_t planes[][32],
-                                 void *arguments, size_t bytes, drv_stream stream);
+void kernels_fill_planes(uint32_t planes[][32], unsigned rounds, const uint32_t *round_key);
 
 /* ---- GCM: gcm.c ---- */
 
 /*
- * A hash as launches leave it, in any memory that the device reaches: `count` elements, aligned to
- * 16, whose sum it is. They tell H.
+ * A hash as launches leave it: the sum of `count` elements, which tell H. `memory` is any that the
+ * device reaches, aligned to 16, of kernels_gcm_sums_bytes() bytes; each launch adds what is in one
+ * half of it to its own sums in the other one. Begins with the other members 0.
  */
 struct kernels_sums {
-    drv_ptr address;
-    unsigned count;
+    drv_ptr memory;
+    unsigned launches, count;
 };
-
-/* Returns the bytes that the sums of a launch may have. */
 size_t kernels_gcm_sums_bytes(const struct kernels *kernels);
+
+/*
+ * Returns the hash, and overwrites all that launches left, once they are done. `memory` is that of
+ * the sums as the CPU reaches it.
+ */
+struct ghash_element kernels_take_sums(const struct kernels *kernels,
+                                       const struct kernels_sums *sums, unsigned char *memory);
 
 /* Returns the scratch memory that a launch of so many blocks needs. If any, it has powers of H. */
 size_t kernels_gcm_scratch_bytes(const struct kernels *kernels, enum gpuaes_op op, uint64_t blocks);
 
 /*
- * Queues GCM of any number of blocks that does not pass the end of the 32-bit counter, after what
- * has the hash `before`. Its sums go to own->address; sets own->count. The scratch memory has what
- * kernels_gcm_scratch_bytes() says at least; with less, DRV_INVALID_VALUE.
+ * Queues GCM of any number of blocks, in a launch for each wrap of the 32-bit counter, and adds
+ * their hash to *sums. The scratch memory has what kernels_gcm_scratch_bytes() says at least; with
+ * less, DRV_INVALID_VALUE.
  */
 drv_result kernels_launch_gcm(const struct driver *driver, const struct kernels *kernels,
                               enum gpuaes_op op, const struct gpuaes_gcm_key *key,
-                              const struct aes_arguments *arguments,
-                              const struct kernels_sums *before, struct kernels_sums *own,
+                              const struct aes_arguments *arguments, struct kernels_sums *sums,
                               const struct kernels_scratch *scratch, drv_stream stream);
 
 /* Queues the end of a text that is no whole block; the arguments are copied. */
 drv_result kernels_launch_gcm_rest(const struct driver *driver, const struct kernels *kernels,
                                    struct gcm_rest_arguments *arguments, drv_stream stream);
 
-/*
- * Queues the first GHASH_POWERS powers of H alone, factors of 16 bytes at *powers. The scratch
- * memory has KERNELS_POWERS_BYTES at least.
- */
+/* Queues `levels` levels of powers of H, factors of 16 bytes, KERNELS_POWERS_BYTES a level. */
 enum {
     KERNELS_POWERS_BYTES = GHASH_POWERS * GPUAES_BLOCK,
     KERNELS_GCM_SCRATCH_MOST = GHASH_LEVELS * KERNELS_POWERS_BYTES
 };
 drv_result kernels_launch_ghash_powers(const struct driver *driver, const struct kernels *kernels,
-                                       const struct gpuaes_gcm_key *key,
-                                       const struct kernels_scratch *scratch, drv_stream stream,
-                                       drv_ptr *powers);
+                                       const struct gpuaes_gcm_key *key, uint32_t levels,
+                                       drv_ptr powers, drv_stream stream);
 
 /* ---- Random numbers: random.c ---- */
 

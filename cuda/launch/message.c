@@ -263,9 +263,13 @@ static drv_result launch_plan(const struct driver *driver, const struct kernels 
 static drv_result launch_hybrid(const struct driver *driver, const struct message_shape *shape,
                                 const struct message_arguments *a, drv_stream stream)
 {
+    const struct kernels_shape *kernel = &shape->kernel;
     struct message_hybrid_arguments hybrid = {.message = *a};
-    return kernels_launch_hybrid(driver, &shape->kernel, shape->rounds, a->round_key, hybrid.planes,
-                                 &hybrid, sizeof hybrid, stream);
+    kernels_fill_planes(hybrid.planes, shape->rounds, a->round_key);
+    drv_result r = kernels_launch(driver, kernel->function, kernel->grid, kernel->threads,
+                                  kernel->shared, stream, &hybrid);
+    gpuaes_cleanse(&hybrid, sizeof hybrid);
+    return r;
 }
 
 drv_result kernels_launch_message(const struct driver *driver, const struct kernels *kernels,

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "cuda/process/statistics.h"
 #include "cuda/transfer/transfer.h"
 
 static const struct gpuaes_mode *mode_of(const struct transfer *t)
@@ -178,7 +177,6 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
     if (mode->takes_iv)
         memcpy(job.iv, iv, GPUAES_BLOCK);
     enum gpuaes_status status = job_run(&job, report);
-    statistics_add_bytes(job.done);
     if (mode->takes_iv && status == GPUAES_OK)
         memcpy(iv, job.iv, GPUAES_BLOCK);
     if (mode->secret_iv)

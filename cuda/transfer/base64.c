@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "cuda/process/statistics.h"
 #include "cuda/transfer/transfer.h"
 
 /* Groups that kernels take whole: a thread's work, or a line. */
@@ -83,10 +82,7 @@ static enum gpuaes_status run(struct job *job)
         return GPUAES_BAD_ARGUMENT;
     if (job->in_bytes == 0)
         return GPUAES_OK;
-    enum gpuaes_status status = job_run(job, NULL);
-    if (status == GPUAES_OK) /* else somebody does all of it again */
-        statistics_add_bytes(job->in_bytes);
-    return status;
+    return job_run(job, NULL);
 }
 
 enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, void *out, size_t line_length,

@@ -8,7 +8,6 @@
 
 #include "cuda/aes/aes.h"
 #include "cuda/process/cleanse.h"
-#include "cuda/process/statistics.h"
 #include "cuda/transfer/transfer.h"
 
 /* ---- Pieces ---------------------------------------------------------------------- */
@@ -34,25 +33,6 @@ static size_t scratch(const struct transfer *t, int same)
     (void)same;
     return kernels_gcm_scratch_bytes(&t->device->kernels, t->job->op,
                                      piece_in_bytes(t, 0) / GPUAES_BLOCK);
-}
-
-static drv_result launch_blocks(struct transfer *t, size_t piece, drv_ptr in, drv_ptr out,
-                                const unsigned char counter[GPUAES_BLOCK])
-{
-    const struct job *job = t->job;
-    const struct slot *slot = piece_slot(t, piece);
-    const struct kernels_scratch memory = {slot->scratch, slot->scratch_bytes};
-    const struct kernels_sums before = {0, 0};
-    struct kernels_sums own = {slot->staging_address + sums_at(t, slot), 0};
-    struct aes_arguments arguments;
-    drv_result r = DRV_SUCCESS;
-    aes_fill_arguments(&arguments, job->op, job->key, counter, in, out, piece_in_bytes(t, piece));
-    if (arguments.blocks != 0)
-        r = kernels_launch_gcm(t->device->driver, &t->device->kernels, job->op, job->gcm,
-                               &arguments, &before, &own, &memory, slot->stream);
-    t->sums[piece % t->needs.slots] = own.count;
-    gpuaes_cleanse(&arguments, sizeof arguments);
-    return r;
 }
 
 /* ---- The end of a text that is no whole block ---------------------------------------- */
@@ -87,16 +67,24 @@ static drv_result launch_rest(const struct transfer *t, size_t piece, drv_ptr in
 
 static drv_result launch(struct transfer *t, size_t piece, drv_ptr in, drv_ptr out)
 {
-    const struct gcm_text *text = t->job->text;
+    const struct job *job = t->job;
+    const struct slot *slot = piece_slot(t, piece);
+    const struct kernels_scratch memory = {slot->scratch, slot->scratch_bytes};
     const unsigned char *counter = piece == 0 ? t->iv : t->next_iv[(piece - 1) % t->needs.slots];
     unsigned char *next = t->next_iv[piece % t->needs.slots];
+    struct kernels_sums *sums = &t->sums[piece % t->needs.slots];
+    struct aes_arguments arguments;
+    aes_fill_arguments(&arguments, job->op, job->key, counter, in, out, piece_in_bytes(t, piece));
+    *sums = (struct kernels_sums){.memory = slot->staging_address + sums_at(t, slot)};
+    drv_result r = kernels_launch_gcm(t->device->driver, &t->device->kernels, job->op, job->gcm,
+                                      &arguments, sums, &memory, slot->stream);
     memmove(next, counter, GPUAES_BLOCK);
-    drv_result r = launch_blocks(t, piece, in, out, next);
-    gpuaes_modes[t->job->op]->advance(next, piece_in_bytes(t, piece) / GPUAES_BLOCK, NULL);
+    gpuaes_modes[job->op]->advance(next, arguments.blocks, NULL);
+    gpuaes_cleanse(&arguments, sizeof arguments);
     if (r == DRV_SUCCESS && rest_bytes(t, piece) != 0)
         r = launch_rest(t, piece, in, out, next);
-    if (r == DRV_SUCCESS && piece == 0 && t->at == 0 && text->meanwhile != NULL)
-        text->meanwhile(text->arg);
+    if (r == DRV_SUCCESS && piece == 0 && t->at == 0 && job->meanwhile != NULL)
+        job->meanwhile(job->meanwhile_arg);
     return r;
 }
 
@@ -116,8 +104,9 @@ SECRET_FRAME static void add_piece(struct transfer *t, size_t piece)
     const struct slot *slot = piece_slot(t, piece);
     if (t->done != 0)
         t->hash = ghash_multiply(t->hash, power_of(t, piece_in_bytes(t, piece)));
-    t->hash = ghash_add(
-        t->hash, ghash_take(slot->staging + sums_at(t, slot), t->sums[piece % t->needs.slots]));
+    t->hash =
+        ghash_add(t->hash, kernels_take_sums(&t->device->kernels, &t->sums[piece % t->needs.slots],
+                                             slot->staging + sums_at(t, slot)));
     if (rest_bytes(t, piece) != 0)
         t->hash = ghash_multiply(ghash_add(t->hash, ghash_load(slot->staging + rest_at(slot))),
                                  ghash_h(t->job->gcm));
@@ -133,102 +122,41 @@ static enum gpuaes_status finished(struct transfer *t, size_t piece)
 
 /* ---- Calls ----------------------------------------------------------------------- */
 
-/* `bytes` of a text from `done` on, between two wraps of the counter. */
-static enum gpuaes_status run(const struct gcm_text *text, size_t done, size_t bytes,
-                              struct gpuaes_gcm_state *state, struct gpuaes_report *report)
+void gcm_set_job(struct job *job, enum gpuaes_op op, const struct gpuaes_gcm_key *key,
+                 const unsigned char counter[GPUAES_BLOCK], const void *in, void *out, size_t len,
+                 unsigned flags)
 {
     static const struct transform gcm = {job_begin_aes, extra, scratch, launch, finished};
-    struct job job = {.transform = &gcm,
-                      .in = text->in + done,
-                      .out = text->out + done,
-                      .in_bytes = bytes,
-                      .out_bytes = bytes,
-                      .in_unit = GPUAES_BLOCK,
-                      .out_unit = GPUAES_BLOCK,
-                      .flags = text->flags,
-                      .op = text->op,
-                      .key = &text->key->schedule,
-                      .gcm = text->key,
-                      .text = text};
-    memcpy(job.iv, state->counter, GPUAES_BLOCK);
-    job_report_nothing(report, bytes, state->counter);
-    enum gpuaes_status status = job_run(&job, report);
-    statistics_add_bytes(job.done);
-    if (status != GPUAES_OK)
-        return status;
-    memcpy(state->counter, job.iv, GPUAES_BLOCK);
-    for (unsigned i = 0; i < report->shards; i++) {
-        const struct gpuaes_shard *shard = &report->shard[i];
-        if (done == 0 && i == 0)
-            memcpy(state->hash, shard->hash, GPUAES_BLOCK);
-        else
-            gpuaes_gcm_join(text->key, state->hash, shard->hash,
-                            (shard->done + GPUAES_BLOCK - 1) / GPUAES_BLOCK);
-    }
-    return GPUAES_OK;
+    *job = (struct job){.transform = &gcm,
+                        .in = in,
+                        .out = out,
+                        .in_bytes = len,
+                        .out_bytes = len,
+                        .in_unit = GPUAES_BLOCK,
+                        .out_unit = GPUAES_BLOCK,
+                        .flags = flags,
+                        .op = op,
+                        .key = &key->schedule,
+                        .gcm = key};
+    memcpy(job->iv, counter, GPUAES_BLOCK);
 }
 
-/*
- * The first shard of what begins at `done` is lengthened to begin at 0, and the last one to end at
- * `len`: `before` is the hash of what is between them.
- */
-SECRET_FRAME static void stretch(struct gpuaes_report *report, const struct gpuaes_gcm_key *key,
-                                 const unsigned char before[GPUAES_BLOCK], size_t done, size_t len)
+void gcm_hash_of(const struct gpuaes_gcm_key *key, const struct gpuaes_report *report,
+                 unsigned char hash[GPUAES_BLOCK])
 {
-    for (unsigned i = 0; i < report->shards; i++)
-        report->shard[i].at += i == 0 ? 0 : done;
-    struct gpuaes_shard *first = &report->shard[0], *last = &report->shard[report->shards - 1];
-    unsigned char hash[GPUAES_BLOCK];
-    memcpy(hash, before, sizeof hash);
-    gpuaes_gcm_join(key, hash, first->hash, first->done / GPUAES_BLOCK);
-    memcpy(first->hash, hash, sizeof hash);
-    first->at = 0;
-    first->bytes += done;
-    first->done += done;
-    last->bytes = len - last->at;
-}
-
-/* What is between two wraps is joined in `call`, whose hash is that of this text. */
-SECRET_FRAME static enum gpuaes_status
-run_all(const struct gcm_text *text, struct gpuaes_gcm_state *state, struct gpuaes_report *report)
-{
-    struct gpuaes_gcm_state call = {{0}, {0}};
-    unsigned char before[GPUAES_BLOCK];
-    memcpy(call.counter, state->counter, GPUAES_BLOCK);
-    enum gpuaes_status status = GPUAES_OK;
-    size_t done = 0;
-    while (done < text->len && status == GPUAES_OK) {
-        size_t bytes = min_u64(text->len - done, gcm_blocks_to_wrap(call.counter) * GPUAES_BLOCK);
-        memcpy(before, call.hash, sizeof before);
-        status = run(text, done, bytes, &call, report);
-        if (status == GPUAES_NOT_READY && done != 0) /* of which callers make another attempt */
-            status = GPUAES_FAULT;
-        if (done != 0 || bytes != text->len)
-            stretch(report, text->key, before, done,
-                    status == GPUAES_OK ? done + bytes : text->len);
-        done += bytes;
-    }
-    if (status == GPUAES_OK)
-        *state = call;
-    return status;
-}
-
-enum gpuaes_status gcm_run(const struct gcm_text *text, struct gpuaes_gcm_state *state,
-                           struct gpuaes_report *report)
-{
-    enum gpuaes_status status = run_all(text, state, report);
-    cleanse_stack();
-    return status;
+    memcpy(hash, report->shard[0].hash, GPUAES_BLOCK);
+    for (unsigned i = 1; i < report->shards; i++)
+        gpuaes_gcm_join(key, hash, report->shard[i].hash,
+                        (report->shard[i].done + GPUAES_BLOCK - 1) / GPUAES_BLOCK);
 }
 
 enum gpuaes_status gpuaes_gcm(enum gpuaes_op op, const struct gpuaes_gcm_key *key,
                               struct gpuaes_gcm_state *state, const void *in, void *out, size_t len,
                               unsigned flags, struct gpuaes_report *report)
 {
-    const struct gcm_text text = {
-        .op = op, .key = key, .in = in, .out = out, .len = len, .flags = flags};
+    struct job job;
     struct gpuaes_report own;
-    struct gpuaes_gcm_state call;
+    unsigned char hash[GPUAES_BLOCK];
     if (report == NULL)
         report = &own;
     job_report_nothing(report, len, state != NULL ? state->counter : NULL);
@@ -237,13 +165,15 @@ enum gpuaes_status gpuaes_gcm(enum gpuaes_op op, const struct gpuaes_gcm_key *ke
         return GPUAES_BAD_ARGUMENT;
     if (len == 0)
         return GPUAES_OK;
-    memcpy(call.counter, state->counter, GPUAES_BLOCK);
-    enum gpuaes_status status = gcm_run(&text, &call, report);
+    gcm_set_job(&job, op, key, state->counter, in, out, len, flags);
+    enum gpuaes_status status = job_run(&job, report);
     if (status == GPUAES_OK) {
-        memcpy(state->counter, call.counter, GPUAES_BLOCK);
-        gpuaes_gcm_join(key, state->hash, call.hash, len / GPUAES_BLOCK);
+        memcpy(state->counter, job.iv, GPUAES_BLOCK);
+        gcm_hash_of(key, report, hash);
+        gpuaes_gcm_join(key, state->hash, hash, len / GPUAES_BLOCK);
+        gpuaes_cleanse(hash, sizeof hash);
     }
-    gpuaes_cleanse(&call, sizeof call);
+    cleanse_stack();
     if (report == &own)
         gpuaes_cleanse(own.shard, own.shards * sizeof *own.shard);
     return status;

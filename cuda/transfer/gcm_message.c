@@ -8,6 +8,7 @@
 
 #include "base/minmax.h"
 #include "cuda/aes/aes.h"
+#include "cuda/process/cleanse.h"
 #include "cuda/transfer/transfer.h"
 
 enum { IV_BYTES = 12, ZEROS = 1 << 20 };
@@ -49,14 +50,14 @@ static void first_counter(const struct gpuaes_gcm_key *key, const struct gpuaes_
 
 /*
  * What of a tag does not depend on the text, which the CPU makes while a device works on that: the
- * tag is mask + (others + hash of the ciphertext by itself) H.
+ * tag is mask + (frame_hash + hash of the ciphertext by itself) H.
  */
 struct frame {
     const struct gpuaes_gcm_key *key;
     const struct gpuaes_gcm_message *message;
     unsigned char first[GPUAES_BLOCK]; /* J0 */
     unsigned char mask[GPUAES_BLOCK];
-    unsigned char others[GPUAES_BLOCK]; /* additional data and lengths, each in its place */
+    unsigned char frame_hash[GPUAES_BLOCK]; /* additional data and lengths, each in its place */
     int is_made;
 };
 
@@ -68,10 +69,10 @@ static void make_frame(void *arg)
     if (f->is_made)
         return;
     aes_encrypt_block(&f->key->schedule, f->first, f->mask);
-    memset(f->others, 0, sizeof f->others);
-    gpuaes_gcm_hash(f->key, f->others, m->aad, m->aad_bytes);
+    memset(f->frame_hash, 0, sizeof f->frame_hash);
+    gpuaes_gcm_hash(f->key, f->frame_hash, m->aad, m->aad_bytes);
     store_lengths(lengths, m->aad_bytes, m->len);
-    gpuaes_gcm_join(f->key, f->others, lengths, (m->len + GPUAES_BLOCK - 1) / GPUAES_BLOCK);
+    gpuaes_gcm_join(f->key, f->frame_hash, lengths, (m->len + GPUAES_BLOCK - 1) / GPUAES_BLOCK);
     f->is_made = 1;
 }
 
@@ -81,31 +82,30 @@ static enum gpuaes_status run(enum gpuaes_op op, const struct gpuaes_gcm_key *ke
                               unsigned char tag[GPUAES_BLOCK])
 {
     struct frame frame = {.key = key, .message = m};
-    const struct gcm_text text = {.op = op,
-                                  .key = key,
-                                  .in = m->in,
-                                  .out = m->out,
-                                  .len = m->len,
-                                  .flags = flags,
-                                  .meanwhile = make_frame,
-                                  .arg = &frame};
-    struct gpuaes_gcm_state state = {{0}, {0}};
+    struct job job;
     struct gpuaes_report report;
+    unsigned char counter[GPUAES_BLOCK], hash[GPUAES_BLOCK];
     enum gpuaes_status status = GPUAES_OK;
-    report.shards = 0;
     first_counter(key, m, frame.first);
-    memcpy(state.counter, frame.first, sizeof state.counter);
-    gpuaes_modes[op]->advance(state.counter, 1, NULL);
-    if (m->len != 0)
-        status = gcm_run(&text, &state, &report);
+    memcpy(counter, frame.first, sizeof counter);
+    gpuaes_modes[op]->advance(counter, 1, NULL);
+    job_report_nothing(&report, m->len, counter);
+    if (m->len != 0) {
+        gcm_set_job(&job, op, key, counter, m->in, m->out, m->len, flags);
+        job.meanwhile = make_frame;
+        job.meanwhile_arg = &frame;
+        status = job_run(&job, &report);
+    }
     if (status == GPUAES_OK) {
         make_frame(&frame); /* of a message without text */
-        gpuaes_gcm_hash(key, state.hash, frame.others, sizeof frame.others);
+        gcm_hash_of(key, &report, hash);
+        gpuaes_gcm_hash(key, hash, frame.frame_hash, sizeof frame.frame_hash);
         for (int i = 0; i < GPUAES_BLOCK; i++)
-            tag[i] = state.hash[i] ^ frame.mask[i];
+            tag[i] = hash[i] ^ frame.mask[i];
+        gpuaes_cleanse(hash, sizeof hash);
     }
+    cleanse_stack();
     gpuaes_cleanse(report.shard, report.shards * sizeof *report.shard);
-    gpuaes_cleanse(&state, sizeof state);
     gpuaes_cleanse(&frame, sizeof frame);
     return status;
 }

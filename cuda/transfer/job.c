@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cuda/process/settings.h"
+#include "cuda/process/statistics.h"
 #include "cuda/process/thread_pool.h"
 #include "cuda/runtime/runtime.h"
 
@@ -196,6 +197,8 @@ enum gpuaes_status job_run(struct job *job, struct gpuaes_report *report)
         for (unsigned i = 0; i < job->transfers && !job_is_on_device(job); i++)
             run_again(&job->transfer[i]);
         status = combine(job, report);
+        if (status == GPUAES_OK || job->key != NULL) /* else somebody does all of it again */
+            statistics_add_bytes(job->done);
         if (job->transfer != &job->only) {
             gpuaes_cleanse(job->transfer, job->transfers * sizeof *job->transfer); /* secret IVs */
             free(job->transfer);

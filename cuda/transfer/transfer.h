@@ -10,7 +10,6 @@
 #define GPUAES_CUDA_TRANSFER_TRANSFER_H
 
 #include "base/minmax.h"
-#include "cuda/launch/ghash.h"
 #include "cuda/memory/memory_kind.h"
 
 /*
@@ -54,7 +53,7 @@ struct transfer {
     size_t pieces, submitted, finished;
     size_t queued; /* pieces whose work has been queued to its end: all submitted, or all but one */
     size_t writing; /* pieces of which a write to the caller's output has been queued */
-    unsigned sums[STREAM_SET_SLOTS]; /* GCM: of the piece in each slot, see kernels_launch_gcm() */
+    struct kernels_sums sums[STREAM_SET_SLOTS];            /* GCM: of the piece in each slot */
     unsigned char next_iv[STREAM_SET_SLOTS][GPUAES_BLOCK]; /* AES: after the piece in each slot */
 };
 
@@ -90,9 +89,12 @@ struct job {
 
     enum gpuaes_op op; /* AES */
     const struct gpuaes_key *key;
-    const struct gpuaes_gcm_key
-        *gcm; /* NULL: not GCM. What is left in the scratch memory is secret */
-    const struct gcm_text *text;
+    /* NULL: not GCM. What is left in the scratch memory is secret */
+    const struct gpuaes_gcm_key *gcm;
+    /* GCM: unless NULL, called while a device works on the begin of the text: once for each
+     * attempt, by one thread at a time. */
+    void (*meanwhile)(void *arg);
+    void *meanwhile_arg;
     unsigned char iv[GPUAES_BLOCK]; /* and after job_run() that of the end, if it returned OK */
     uint32_t line_length;           /* Base64 encoding */
 
@@ -124,28 +126,14 @@ int job_is_on_device(const struct job *job);
  */
 void transfer_run(struct transfer *transfer);
 
-/*
- * Text of a message of GCM, of any length but 0. While a device works on its begin, meanwhile(arg)
- * is called, unless it is NULL: once for each attempt, by one thread at a time.
- */
-struct gcm_text {
-    enum gpuaes_op op;
-    const struct gpuaes_gcm_key *key;
-    const unsigned char *in;
-    unsigned char *out;
-    size_t len;
-    unsigned flags;
-    void (*meanwhile)(void *arg);
-    void *arg;
-};
+/* Makes the job of a text of GCM, of any length but 0, whose first counter block is `counter`. */
+void gcm_set_job(struct job *job, enum gpuaes_op op, const struct gpuaes_gcm_key *key,
+                 const unsigned char counter[GPUAES_BLOCK], const void *in, void *out, size_t len,
+                 unsigned flags);
 
-/*
- * Runs a text whose first counter block is state->counter. With OK, *state has the counter behind
- * its whole blocks, and the hash of its ciphertext by itself; else it is unchanged. *report is that
- * of gpuaes_gcm().
- */
-enum gpuaes_status gcm_run(const struct gcm_text *text, struct gpuaes_gcm_state *state,
-                           struct gpuaes_report *report);
+/* Joins the hashes of all shards of a job of GCM that is complete. */
+void gcm_hash_of(const struct gpuaes_gcm_key *key, const struct gpuaes_report *report,
+                 unsigned char hash[GPUAES_BLOCK]);
 
 /* Piece number `piece`: its place, and its bytes. */
 static inline struct slot *piece_slot(const struct transfer *transfer, size_t piece)

@@ -331,11 +331,11 @@ static drv_result launch_with(const struct kernels *of, size_t scratch_bytes, un
 {
     static struct gpuaes_gcm_key key;
     struct aes_arguments aes = {.in = in_buffer, .out = in_buffer, .blocks = LARGEST};
-    struct kernels_sums before = {0}, own = {.address = out_buffer};
+    struct kernels_sums own = {.memory = out_buffer};
     struct kernels_scratch scratch = {powers, scratch_bytes};
     key.schedule.rounds = 14;
-    drv_result r = kernels_launch_gcm(&driver, of, GPUAES_GCM_ENCRYPT, &key, &aes, &before, &own,
-                                      &scratch, stream);
+    drv_result r =
+        kernels_launch_gcm(&driver, of, GPUAES_GCM_ENCRYPT, &key, &aes, &own, &scratch, stream);
     *count = own.count;
     return r;
 }
