@@ -86,7 +86,7 @@ static void plan(struct transfer *t)
 /* ---- One piece ----------------------------------------------------------------- */
 
 /* Queues the input's copy of a piece. Kernels read at `*in`. */
-static drv_result move_in(const struct transfer *t, size_t piece, drv_ptr *in)
+static drv_result queue_input(const struct transfer *t, size_t piece, drv_ptr *in)
 {
     const struct slot *slot = piece_slot(t, piece);
     const unsigned char *from = t->in + piece * t->in_piece;
@@ -123,26 +123,28 @@ static void move_out(const struct transfer *t, size_t piece)
         host_copy(to, staging, bytes, streaming);
 }
 
-/* Queues the next piece. */
-static drv_result submit(struct transfer *t)
+/* Where kernels write a piece. */
+static drv_ptr place_output(struct transfer *t, size_t piece)
+{
+    const struct slot *slot = piece_slot(t, piece);
+    if (t->out_path == PATH_STAGED)
+        return slot->staging_address;
+    if (t->out_path != PATH_ZERO_COPY)
+        return slot->buffer[t->out_in_second];
+    t->writing = piece + 1;
+    return t->out_address + piece * t->out_piece;
+}
+
+/* Queues what comes behind the kernels of a piece. */
+static drv_result queue_output(struct transfer *t, size_t piece, drv_ptr out)
 {
     const struct driver *d = t->device->driver;
-    size_t piece = t->submitted++, out_at = piece * t->out_piece;
     const struct slot *slot = piece_slot(t, piece);
-    drv_ptr in, out = slot->buffer[t->out_in_second];
-    drv_result r = move_in(t, piece, &in);
-    if (r != DRV_SUCCESS)
-        return r;
-    if (t->out_path == PATH_STAGED) {
-        out = slot->staging_address;
-    } else if (t->out_path == PATH_ZERO_COPY) {
-        out = t->out_address + out_at;
-        t->writing = t->submitted;
-    }
-    r = t->job->transform->launch(t, piece, in, out);
-    if (r == DRV_SUCCESS && t->out_path == PATH_DMA) {
-        t->writing = t->submitted;
-        r = d->memcpy_dtoh_async(t->out + out_at, out, piece_out_bytes(t, piece), slot->stream);
+    drv_result r = DRV_SUCCESS;
+    if (t->out_path == PATH_DMA) {
+        t->writing = piece + 1;
+        r = d->memcpy_dtoh_async(t->out + piece * t->out_piece, out, piece_out_bytes(t, piece),
+                                 slot->stream);
     }
     /* The one piece of small work is waited for by its stream. */
     if (r == DRV_SUCCESS && t->pieces > 1)
@@ -281,10 +283,19 @@ void transfer_run(struct transfer *t)
         begin(t);
         drv_result r = prepare(t);
         while (r == DRV_SUCCESS && t->status == GPUAES_OK && t->finished < t->pieces) {
-            if (t->submitted < t->pieces && t->submitted - t->finished < t->needs.slots)
-                r = submit(t);
-            else
+            if (t->submitted == t->pieces || t->submitted - t->finished == t->needs.slots) {
                 r = finish_oldest(t);
+                continue;
+            }
+            size_t piece = t->submitted++;
+            drv_ptr in, out = 0;
+            r = queue_input(t, piece, &in);
+            if (r == DRV_SUCCESS) {
+                out = place_output(t, piece);
+                r = t->job->transform->launch(t, piece, in, out);
+            }
+            if (r == DRV_SUCCESS)
+                r = queue_output(t, piece, out);
         }
         end(t, r);
     }
