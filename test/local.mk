@@ -264,8 +264,8 @@ $(emulator_tests): $(emulator_libs)
 $(emulator_tests): private LDADD = $(test_libs) $(emulator_libs) $(LIBCRYPTO_LIBS) $(SYSTEM_LIBS)
 $(emulator_tests): private CCLD = $(CXX)
 
-test_evp_gcm_known_answer_test_SOURCES = test/evp/gcm_known_answer_test.c test/evp/gcm_vectors.h
-test_evp_xts_known_answer_test_SOURCES = test/evp/xts_known_answer_test.c test/evp/xts_vectors.h
+test_evp_gcm_known_answer_test_SOURCES = test/evp/gcm_known_answer_test.c test/evp/gcm_vectors.h test/evp/gcm_vectors.inc
+test_evp_xts_known_answer_test_SOURCES = test/evp/xts_known_answer_test.c test/evp/xts_vectors.h test/evp/xts_vectors.inc
 test_unit_aes_kernels_test_SOURCES = test/unit/aes_kernels_test.c test/unit/sbox_kernels.cu
 test_unit_gcm_kernels_test_SOURCES = test/unit/gcm_kernels_test.c test/unit/carryless_kernels.cu
 test_unit_emulator_test_SOURCES = test/unit/emulator_test.cc test/unit/emulator_kernels.cu test/unit/emulator_kernels.h
