@@ -31,7 +31,6 @@ evp_tests = \
 	test/api/queue_vectors_test \
 	test/api/random_test \
 	test/evp/aes_differential_test \
-	test/evp/aes_known_answer_test \
 	test/evp/aes_parameters_test \
 	test/evp/async_test \
 	test/evp/base64_test \
@@ -40,13 +39,12 @@ evp_tests = \
 	test/evp/cuda_stream_test \
 	test/evp/device_memory_test \
 	test/evp/frees_test \
-	test/evp/gcm_known_answer_test \
 	test/evp/gcm_test \
+	test/evp/known_answer_test \
 	test/evp/properties_test \
 	test/evp/read_ahead_test \
 	test/evp/skey_test \
 	test/evp/summary_test \
-	test/evp/xts_known_answer_test \
 	test/evp/xts_test \
 	test/process/load_unload_test \
 	test/process/neighbours_test \
@@ -264,8 +262,8 @@ $(emulator_tests): $(emulator_libs)
 $(emulator_tests): private LDADD = $(test_libs) $(emulator_libs) $(LIBCRYPTO_LIBS) $(SYSTEM_LIBS)
 $(emulator_tests): private CCLD = $(CXX)
 
-test_evp_gcm_known_answer_test_SOURCES = test/evp/gcm_known_answer_test.c test/evp/gcm_vectors.h test/evp/gcm_vectors.inc
-test_evp_xts_known_answer_test_SOURCES = test/evp/xts_known_answer_test.c test/evp/xts_vectors.h test/evp/xts_vectors.inc
+test_evp_known_answer_test_SOURCES = test/evp/known_answer_test.c \
+	test/evp/gcm_vectors.h test/evp/gcm_vectors.inc test/evp/xts_vectors.h test/evp/xts_vectors.inc
 test_unit_aes_kernels_test_SOURCES = test/unit/aes_kernels_test.c test/unit/sbox_kernels.cu
 test_unit_gcm_kernels_test_SOURCES = test/unit/gcm_kernels_test.c test/unit/carryless_kernels.cu
 test_unit_emulator_test_SOURCES = test/unit/emulator_test.cc test/unit/emulator_kernels.cu test/unit/emulator_kernels.h
@@ -335,7 +333,7 @@ check-real: all
 # emulator of another processor runs them.
 quick_programs = \
 	test/evp/aes_differential_test \
-	test/evp/aes_known_answer_test \
+	test/evp/known_answer_test \
 	test/evp/base64_test \
 	test/api/batch_test \
 	test/api/library_test

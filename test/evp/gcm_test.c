@@ -391,9 +391,10 @@ static void check_order(void)
     tap_ok(init(NULL, NULL, iv, 1) && add_aad(aad, 20) && update(0, 7000, PAGEABLE, PAGEABLE, 1) &&
                final(&done) && done && get_tag(16, tags),
            "a new IV begins a new message");
-    tap_ok(begin(1, 0) && update(0, 5000, PAGEABLE, PAGEABLE, 0) && final(&done) && !done &&
+    tap_ok(begin(1, 0) && set_tag(tag, 0) && set_tag(tag, 17) && set_iv_length(129) &&
+               update(0, 5000, PAGEABLE, PAGEABLE, 0) && final(&done) && !done &&
                set_tag(tag, 16) && final(&done) && !done,
-           "a decryption without a tag does not end");
+           "a decryption without a tag does not end, nor after bad lengths");
     tap_ok(begin(0, 1) && update(0, 5000, PAGEABLE, PAGEABLE, 0) && init(NULL, NULL, NULL, 1) &&
                update(5000, 50, PAGEABLE, PAGEABLE, 0) && final(&done) && done && get_tag(16, tags),
            "an initialisation without key and IV changes nothing");

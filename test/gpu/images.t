@@ -24,8 +24,8 @@ my @majors = $on_emulator ? (13, 12) : map { /^\s*(\d+)/ ? $1 : () } split(/,/, 
 note("kernels: $kernels");
 
 # The others run on the emulator often enough.
-my @programs = qw(test/evp/gcm_known_answer_test test/evp/xts_known_answer_test);
-push(@programs, qw(test/evp/aes_known_answer_test test/evp/aes_differential_test test/evp/base64_test test/evp/gcm_test
+my @programs = qw(test/evp/known_answer_test);
+push(@programs, qw(test/evp/aes_differential_test test/evp/base64_test test/evp/gcm_test
     test/evp/xts_test test/evp/device_memory_test test/api/queue_test test/api/random_test))
     if !$on_emulator;
 

@@ -25,9 +25,9 @@ plan(skip_all => 'there is no other OpenSSL: GPUAES_TEST_OPENSSL names none, and
         . ' `make check-openssl` has built none') if !@folders;
 plan(skip_all => 'a sanitizer has seen this code') if $ENV{GPUAES_TEST_SANITIZER};
 
-my @programs = qw(evp/aes_differential_test evp/aes_known_answer_test evp/aes_parameters_test
-    evp/base64_test evp/cuda_stream_test evp/device_memory_test evp/gcm_known_answer_test evp/properties_test
-    evp/read_ahead_test evp/skey_test evp/xts_known_answer_test process/load_unload_test
+my @programs = qw(evp/aes_differential_test evp/known_answer_test evp/aes_parameters_test
+    evp/base64_test evp/cuda_stream_test evp/device_memory_test evp/properties_test
+    evp/read_ahead_test evp/skey_test process/load_unload_test
     process/threads_test);
 
 my $plain = spew("$folder/plain", join('', map { pack('N', $_ * 2654435761 % 2**32) } 1 .. 50003));

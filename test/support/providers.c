@@ -7,7 +7,7 @@
 
 struct providers test_providers;
 
-const struct cipher_row cipher_rows[CIPHER_ROWS] = {
+const struct cipher_row cipher_rows[ALL_ROWS] = {
     {"AES-128-ECB", "2.16.840.1.101.3.4.1.1", ECB, 16},
     {"AES-192-ECB", "2.16.840.1.101.3.4.1.21", ECB, 24},
     {"AES-256-ECB", "2.16.840.1.101.3.4.1.41", ECB, 32},
@@ -17,6 +17,8 @@ const struct cipher_row cipher_rows[CIPHER_ROWS] = {
     {"AES-128-CTR", NULL, CTR, 16},
     {"AES-192-CTR", NULL, CTR, 24},
     {"AES-256-CTR", NULL, CTR, 32},
+    {"AES-128-XTS", "1.3.111.2.1619.0.1.1", XTS, 32},
+    {"AES-256-XTS", "1.3.111.2.1619.0.1.2", XTS, 64},
 };
 
 int stand_in(void)

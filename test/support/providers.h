@@ -20,7 +20,7 @@
 
 #include "test/support/tap.h"
 
-enum mode { ECB, CBC, CTR };
+enum mode { ECB, CBC, CTR, XTS };
 
 struct cipher_row {
     const char *name, *oid;
@@ -28,9 +28,12 @@ struct cipher_row {
     unsigned key_bytes;
 };
 
-/* The ciphers, one row each. CTR has no object identifier. */
-enum { CIPHER_ROWS = 9 };
-extern const struct cipher_row cipher_rows[CIPHER_ROWS];
+/*
+ * The ciphers without tags, one row each: CIPHER_ROWS of streams and blocks, then those of XTS. CTR
+ * has no object identifier.
+ */
+enum { CIPHER_ROWS = 9, ALL_ROWS = 11, LONGEST_KEY = 64 };
+extern const struct cipher_row cipher_rows[ALL_ROWS];
 
 struct providers {
     OSSL_LIB_CTX *ours, *reference;
