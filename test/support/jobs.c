@@ -19,7 +19,7 @@ static int job_run(void *argument)
 {
     struct job *j = *(struct job **)argument;
     struct memory *memory = memory_for(tap_random_next(&j->random), j->longest);
-    unsigned char key[32], iv[BLOCK];
+    unsigned char key[LONGEST_KEY], iv[BLOCK];
     tap_random_bytes(&j->random, key, sizeof key);
     tap_random_bytes(&j->random, iv, sizeof iv);
     struct stream s = stream_open_with(memory, j->row->name, key, iv, j->encrypt, NULL);
