@@ -91,7 +91,7 @@ static const struct kind kinds[] = {
               [SET_NUM] = 1,
               [SET_PADDING] = 1,
               [FINAL] = 1}},
-    {"device, managed, pinned and pageable memory", .on_device = 1, .length = 9000, .steps = 10,
+    {"device, managed, pinned and pageable memory", .on_device = 1, .length = MIB, .steps = 10,
      .layouts = OUT_OF_PLACE | IN_PLACE | LAGGING | ANY_OVERLAP, .wraps = 600,
      .odds = {[CALL] = 12, [COPY] = 1, [INIT] = 1, [FINAL] = 1}},
     {"one-shot calls on such memory", .on_device = 1, .length = 9000, .steps = 10,
@@ -121,7 +121,7 @@ static const struct kind kinds[] = {
               [PAUSE] = 3,
               [HOLD_IVS] = 1}},
 };
-enum { KINDS = sizeof kinds / sizeof kinds[0], LIVE = 4, ROOM = 160000, MEMORY_MOST = 4 << 20 };
+enum { KINDS = sizeof kinds / sizeof kinds[0], LIVE = 4, ROOM = MIB + 4096, MEMORY_MOST = 4 << 20 };
 
 struct test_case {
     const struct cipher_row *row;
@@ -176,6 +176,9 @@ static int choose_layout(struct test_case *c, const struct stream *s)
             continue;
         if (memory->in_place != memory->out_place)
             return OUT_OF_PLACE;
+        /* A data unit whose buffers overlap is the CPU's, which device memory is not for. */
+        if (c->kind->on_device && c->row->mode == XTS && layout != IN_PLACE)
+            return OUT_OF_PLACE;
         /* With bytes held back, the default overwrites in-place input before it is read. */
         if (layout == IN_PLACE && s->held)
             return OUT_OF_PLACE;
@@ -196,7 +199,7 @@ static struct call random_call(struct test_case *c, const struct stream *s, enum
                     : layout == OVERLAPPING ? -1 - (int)below(c, 100)
                     : layout == ANY_OVERLAP ? (int)below(c, 180) - 90
                                             : 0;
-    if (way == ONE_SHOT && c->row->mode != CTR)
+    if (way == ONE_SHOT && (c->row->mode == ECB || c->row->mode == CBC))
         call.length &= ~(size_t)(BLOCK - 1);
     note(c, " %s(%zu, %s%+d)", way == ONE_SHOT ? "one-shot" : "update", call.length,
          call.out_of_place ? "out of place " : "on input", call.distance);
@@ -261,7 +264,7 @@ static void random_iv(struct test_case *c, unsigned char iv[BLOCK])
 /* In mid-stream, with any of key and IV. */
 static int step_init(struct test_case *c, struct stream *s)
 {
-    unsigned char key[32], iv[BLOCK];
+    unsigned char key[LONGEST_KEY], iv[BLOCK];
     int with_key = s->broken || below(c, 2), with_iv = below(c, 2) != 0;
     int *encrypt = &c->encrypt[s - c->live];
     tap_random_bytes(&c->random, key, sizeof key);
@@ -394,18 +397,20 @@ static int step_random(struct test_case *c)
 
 static int start(struct test_case *c, int encrypt)
 {
-    unsigned char key[32], iv[BLOCK];
+    unsigned char key[LONGEST_KEY], iv[BLOCK];
     unsigned one = 1;
     uint64_t handle = (uintptr_t)stream;
     OSSL_PARAM params[] = {c->kind->on_stream ? OSSL_PARAM_construct_uint64("cuda-stream", &handle)
                                               : OSSL_PARAM_construct_uint("device-memory", &one),
                            OSSL_PARAM_construct_end()};
+    /* XTS has no such parameter, and finds device memory without. */
+    int has_parameter = (c->kind->on_device || c->kind->on_stream) && c->row->mode != XTS;
     tap_random_bytes(&c->random, key, sizeof key);
     random_iv(c, iv);
     c->count = 1;
     c->encrypt[0] = encrypt;
-    c->live[0] = stream_open_with(memory, c->row->name, key, iv, encrypt,
-                                  c->kind->on_device || c->kind->on_stream ? params : NULL);
+    c->live[0] =
+        stream_open_with(memory, c->row->name, key, iv, encrypt, has_parameter ? params : NULL);
     return c->live[0].side[OURS] != NULL;
 }
 
@@ -465,7 +470,7 @@ static size_t make_message(struct test_case *c, unsigned char *message, const un
 
 static int message(struct test_case *c, int encrypt)
 {
-    unsigned char key[32], iv[BLOCK], *text = calloc(1, c->kind->length + 64);
+    unsigned char key[LONGEST_KEY], iv[BLOCK], *text = calloc(1, c->kind->length + 64);
     struct stream *s = &c->live[0];
     tap_random_bytes(&c->random, key, sizeof key);
     random_iv(c, iv);
@@ -526,7 +531,7 @@ static int run_case(const struct cipher_row *row, const struct kind *kind, int e
 static void run_group(const struct kind *kind, const struct cipher_row *row, int encrypt,
                       size_t cases, uint64_t seed)
 {
-    size_t group = (size_t)((kind - kinds) * CIPHER_ROWS + (row - cipher_rows)) * 2 + !encrypt;
+    size_t group = (size_t)((kind - kinds) * ALL_ROWS + (row - cipher_rows)) * 2 + !encrypt;
     size_t count = kind->one_in != 0 ? cases / kind->one_in + 1 : cases, failed = 0;
     struct figures before = figures_get(&test_providers), after;
     for (size_t i = 0; i < count && failed < 3; i++) {
@@ -574,12 +579,21 @@ static void give_device_back(const struct kind *kind)
     application.ctx_pop_current(&popped);
 }
 
+/* XTS knows no streams; its updates are data units, and nothing in them tells of damage. */
+static int is_taken(const struct kind *kind, enum mode mode)
+{
+    return (!kind->reads_ahead || mode == CTR) && (!kind->ivs || mode != ECB) &&
+           ((!kind->on_stream && !kind->message) || mode != XTS);
+}
+
 /* By a provider with the kind's settings. */
 static struct figures run_kind(const struct kind *kind, const char *min_bytes, size_t cases,
                                uint64_t seed)
 {
     int needs_device = kind->on_device || kind->on_stream;
     struct figures figures = {0, 0, 0, 0, 0};
+    if (kind->on_device) /* XTS finds device memory in updates of so many bytes */
+        min_bytes = "0";
     setenv("GPUAES_MIN_BYTES", kind->min_bytes != NULL ? kind->min_bytes : min_bytes, 1);
     if (kind->min_bytes == NULL)
         test_providers = providers_load();
@@ -588,10 +602,9 @@ static struct figures run_kind(const struct kind *kind, const char *min_bytes, s
     if (needs_device && !take_device(kind)) {
         tap_skip("%s: %s", kind->name, stand_in() ? "the default provider has none" : "no device");
     } else {
-        for (size_t i = 0; i < CIPHER_ROWS; i++)
+        for (size_t i = 0; i < ALL_ROWS; i++)
             for (int encrypt = 1; encrypt >= 0; encrypt--)
-                if ((!kind->reads_ahead || cipher_rows[i].mode == CTR) &&
-                    (!kind->ivs || cipher_rows[i].mode != ECB))
+                if (is_taken(kind, cipher_rows[i].mode))
                     run_group(kind, &cipher_rows[i], encrypt, cases, seed);
         if (needs_device)
             give_device_back(kind);
@@ -607,7 +620,7 @@ int main(void)
 {
     /* Under a sanitizer fewer, but still one for each pair of places. */
     size_t cases =
-        setting("GPUAES_TEST_CASES", sanitized() ? 3600 : 6000) / (13 * CIPHER_ROWS * 2) + 1;
+        setting("GPUAES_TEST_CASES", sanitized() ? 3600 : 6000) / (13 * ALL_ROWS * 2) + 1;
     const char *given = getenv("GPUAES_MIN_BYTES");
     char min_bytes[32];
     uint64_t gpu_bytes = 0, cpu_bytes = 0;
