@@ -70,7 +70,7 @@ static const struct kind kinds[] = {
     {"large updates", .length = 4 << 20, .steps = 5, .layouts = OUT_OF_PLACE, UPDATES},
     {"updates in place", .length = 65536, .steps = 15, .layouts = IN_PLACE, UPDATES},
     {"lagging and overlapping updates", .length = 65536, .steps = 15,
-     .layouts = OUT_OF_PLACE | LAGGING | OVERLAPPING, UPDATES},
+     .layouts = OUT_OF_PLACE | LAGGING | OVERLAPPING | ANY_OVERLAP, UPDATES},
     {"counters that wrap", .length = 32768, .steps = 8, .layouts = OUT_OF_PLACE | IN_PLACE,
      .wraps = 600, .odds = {[CALL] = 12, [INIT] = 2, [FINAL] = 1}},
     {"copies in mid-stream", .length = 8192, .steps = 20, .layouts = OUT_OF_PLACE | IN_PLACE,
@@ -177,7 +177,7 @@ static int choose_layout(struct test_case *c, const struct stream *s)
         if (memory->in_place != memory->out_place)
             return OUT_OF_PLACE;
         /* A data unit whose buffers overlap is the CPU's, which device memory is not for. */
-        if (c->kind->on_device && c->row->mode == XTS && layout != IN_PLACE)
+        if (memory->in_place == DEVICE && c->row->mode == XTS && layout != IN_PLACE)
             return OUT_OF_PLACE;
         /* With bytes held back, the default overwrites in-place input before it is read. */
         if (layout == IN_PLACE && s->held)
