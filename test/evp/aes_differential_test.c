@@ -106,7 +106,7 @@ static const struct kind kinds[] = {
     {"pointers to IVs", .ivs = 1, .length = 1 << 20, .steps = 40, .layouts = OUT_OF_PLACE,
      .wraps = 600, .one_in = 4, .min_bytes = "64K",
      .odds = {[CALL] = 20, [INIT] = 2, [HOLD_IVS] = 4, [WRITE_IV] = 4, [COPY] = 1, [RUN] = 1}},
-    {"read-ahead", .reads_ahead = 1, .length = 1 << 19, .steps = 70, .one_in = 24,
+    {"read-ahead", .reads_ahead = 1, .length = 1 << 19, .steps = 70, .one_in = 8,
      .layouts = OUT_OF_PLACE | IN_PLACE | LAGGING | OVERLAPPING | ANY_OVERLAP, .wraps = 131072,
      .min_bytes = "1G",
      .odds = {[CALL] = 44,
