@@ -1,6 +1,6 @@
 /*
  * Device memory through EVP, of a context with device-memory=1, beyond what
- * aes_differential_test does with it: long updates; what is refused, and what that
+ * aes_differential_test does with it: what is refused, and what that
  * leaves behind; the order with the application's own work; ASYNC jobs; memory of
  * another device; no parameter at all.
  *
@@ -33,25 +33,6 @@ static struct stream open_stream(const char *name, int encrypt, unsigned device_
 static const char *direction(int encrypt)
 {
     return encrypt ? "encrypt" : "decrypt";
-}
-
-/* ---- Bulk ----------------------------------------------------------------- */
-
-static void check_bulk(void)
-{
-    static const struct {
-        const char *name;
-        int encrypt, in_place;
-    } rows[] = {{"AES-256-CTR", 1, 0}, {"AES-256-CTR", 1, 1}, {"AES-128-ECB", 1, 0},
-                {"AES-128-ECB", 0, 1}, {"AES-192-CBC", 0, 0}, {"AES-192-CBC", 0, 1},
-                {"AES-256-CBC", 1, 0}, {"AES-256-CBC", 1, 1}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct stream s = open_stream(rows[i].name, rows[i].encrypt, 1);
-        tap_ok(stream_call(&s, &(struct call){UPDATE, BULK, .out_of_place = !rows[i].in_place}),
-               "1 MiB: %s %s%s", rows[i].name, direction(rows[i].encrypt),
-               rows[i].in_place ? " in place" : "");
-        stream_close(&s);
-    }
 }
 
 /* ---- What is refused ------------------------------------------------------ */
@@ -327,7 +308,6 @@ int main(void)
     check_lists();
     check_parameter();
     check_settings("GPUAES_POLICY", "cpu");
-    check_bulk();
     check_ranges("AES-256-CTR", 1);
     check_ranges("AES-128-CBC", 1);
     check_ranges("AES-128-ECB", 0);
