@@ -531,7 +531,7 @@ static int run_case(const struct cipher_row *row, const struct kind *kind, int e
 static void run_group(const struct kind *kind, const struct cipher_row *row, int encrypt,
                       size_t cases, uint64_t seed)
 {
-    size_t group = (size_t)((kind - kinds) * ALL_ROWS + (row - cipher_rows)) * 2 + !encrypt;
+    size_t group = (size_t)((kind - kinds) * UNTAGGED_ROWS + (row - cipher_rows)) * 2 + !encrypt;
     size_t count = kind->one_in != 0 ? cases / kind->one_in + 1 : cases, failed = 0;
     struct figures before = figures_get(&test_providers), after;
     for (size_t i = 0; i < count && failed < 3; i++) {
@@ -602,7 +602,7 @@ static struct figures run_kind(const struct kind *kind, const char *min_bytes, s
     if (needs_device && !take_device(kind)) {
         tap_skip("%s: %s", kind->name, stand_in() ? "the default provider has none" : "no device");
     } else {
-        for (size_t i = 0; i < ALL_ROWS; i++)
+        for (size_t i = 0; i < UNTAGGED_ROWS; i++)
             for (int encrypt = 1; encrypt >= 0; encrypt--)
                 if (is_taken(kind, cipher_rows[i].mode))
                     run_group(kind, &cipher_rows[i], encrypt, cases, seed);
@@ -620,7 +620,7 @@ int main(void)
 {
     /* Under a sanitizer fewer, but still one for each pair of places. */
     size_t cases =
-        setting("GPUAES_TEST_CASES", sanitized() ? 3600 : 6000) / (13 * ALL_ROWS * 2) + 1;
+        setting("GPUAES_TEST_CASES", sanitized() ? 3600 : 6000) / (13 * UNTAGGED_ROWS * 2) + 1;
     const char *given = getenv("GPUAES_MIN_BYTES");
     char min_bytes[32];
     uint64_t gpu_bytes = 0, cpu_bytes = 0;

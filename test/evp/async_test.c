@@ -20,7 +20,7 @@ enum { STATUS = 42, SECONDS = 300 };
 static size_t run_all(size_t least, size_t longest)
 {
     size_t right = 0;
-    for (size_t i = 0; i < 2 * ALL_ROWS; i++) {
+    for (size_t i = 0; i < 2 * UNTAGGED_ROWS; i++) {
         struct job j = {.row = &cipher_rows[i / 2],
                         .encrypt = (int)(i % 2),
                         .updates = 4,
@@ -38,7 +38,7 @@ static size_t run_all(size_t least, size_t longest)
 static void check_all(size_t least, size_t longest)
 {
     size_t right = run_all(least, longest);
-    tap_ok(right == 2 * ALL_ROWS, "jobs of %zu to %zu bytes an update: %zu right", least,
+    tap_ok(right == 2 * UNTAGGED_ROWS, "jobs of %zu to %zu bytes an update: %zu right", least,
            longest, right);
 }
 
@@ -53,7 +53,7 @@ static int stays_on_cpu(void)
     struct figures before = figures_get(&test_providers);
     size_t right = run_all(256 * KIB, 512 * KIB);
     struct figures after = figures_get(&test_providers);
-    return right == 2 * ALL_ROWS && after.gpu_bytes == before.gpu_bytes &&
+    return right == 2 * UNTAGGED_ROWS && after.gpu_bytes == before.gpu_bytes &&
            after.cpu_bytes > before.cpu_bytes;
 }
 
@@ -174,7 +174,7 @@ static void *run_jobs(void *argument)
     struct jobs_of_thread *own = argument;
     for (int i = 0; i < JOBS; i++) {
         struct job j = own->pattern;
-        j.row = &cipher_rows[i % ALL_ROWS];
+        j.row = &cipher_rows[i % UNTAGGED_ROWS];
         own->right += (size_t)job_is_right(&j);
     }
     ASYNC_cleanup_thread();

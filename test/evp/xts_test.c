@@ -12,7 +12,7 @@
 enum { UNIT_MOST = 16 * MIB };
 
 static const struct cipher_row *const rows = cipher_rows + CIPHER_ROWS;
-enum { ROWS = ALL_ROWS - CIPHER_ROWS };
+enum { ROWS = UNTAGGED_ROWS - CIPHER_ROWS };
 
 static struct memory *memory;
 static int on_device;

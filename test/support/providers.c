@@ -19,6 +19,9 @@ const struct cipher_row cipher_rows[ALL_ROWS] = {
     {"AES-256-CTR", NULL, CTR, 32},
     {"AES-128-XTS", "1.3.111.2.1619.0.1.1", XTS, 32},
     {"AES-256-XTS", "1.3.111.2.1619.0.1.2", XTS, 64},
+    {"AES-128-GCM", "2.16.840.1.101.3.4.1.6", GCM, 16},
+    {"AES-192-GCM", "2.16.840.1.101.3.4.1.26", GCM, 24},
+    {"AES-256-GCM", "2.16.840.1.101.3.4.1.46", GCM, 32},
 };
 
 int stand_in(void)

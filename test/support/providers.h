@@ -20,7 +20,7 @@
 
 #include "test/support/tap.h"
 
-enum mode { ECB, CBC, CTR, XTS };
+enum mode { ECB, CBC, CTR, XTS, GCM };
 
 struct cipher_row {
     const char *name, *oid;
@@ -29,10 +29,10 @@ struct cipher_row {
 };
 
 /*
- * The ciphers without tags, one row each: CIPHER_ROWS of streams and blocks, then those of XTS. CTR
- * has no object identifier.
+ * The ciphers, one row each: CIPHER_ROWS of streams and blocks, then XTS, and GCM behind
+ * UNTAGGED_ROWS. CTR has no object identifier.
  */
-enum { CIPHER_ROWS = 9, ALL_ROWS = 11, LONGEST_KEY = 64 };
+enum { CIPHER_ROWS = 9, UNTAGGED_ROWS = 11, ALL_ROWS = 14, LONGEST_KEY = 64 };
 extern const struct cipher_row cipher_rows[ALL_ROWS];
 
 struct providers {
