@@ -826,49 +826,7 @@ static void check_logs(void)
     tap_ok(clean, "log=debug tells no secret");
 }
 
-/* ---- A card's driver alone ----------------------------------------------------------------- */
-
-static const char keep[] = ".version 6.3\n.target sm_75\n.address_size 64\n"
-                           ".visible .entry keep(.param .align 16 .b8 secret[256])\n{\nret;\n}\n";
-
-/*
- * What it keeps of a kernel's parameters, which for us are keys: the parameters lie in memory that
- * is not searched, so that whatever is found is the driver's. 1 if something is.
- */
-static int driver_keeps_parameters(void)
-{
-    enum { PARAMETERS = 256 };
-    struct tap_random random = {11};
-    drv_module module;
-    drv_function function;
-    drv_stream stream;
-    search = search_new(PARAMETERS);
-    if (search == NULL || !application_begin(0))
-        return 0;
-    void *parameters[] = {search->own};
-    tap_random_bytes(&random, search->own, PARAMETERS);
-    for (size_t at = 0; at < PARAMETERS; at += NEEDLE)
-        search_add(search, search->own + at);
-    if (application.module_load_data(&module, keep) != DRV_SUCCESS ||
-        application.module_get_function(&function, module, "keep") != DRV_SUCCESS ||
-        application.stream_create(&stream, DRV_STREAM_NON_BLOCKING) != DRV_SUCCESS ||
-        application.launch_kernel(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL) !=
-            DRV_SUCCESS)
-        return 0;
-    while (application.stream_query(stream) == DRV_NOT_READY)
-        sleep_ms(1);
-    (void)application.stream_destroy(stream);
-    if (search_memory(search) == 0)
-        return 0;
-    for (unsigned i = 0; i < search->count; i++)
-        if (search->found[i] != 0) {
-            char line[300] = "";
-            search_describe(search->where[i], line, sizeof line);
-            fprintf(stderr, "# the driver alone keeps block %u of a kernel's parameters: %s\n", i,
-                    line);
-        }
-    return 1;
-}
+/* ---- All cases ---------------------------------------------------------------------------- */
 
 enum { CANNOT_FAIL = -2 };
 
@@ -908,16 +866,11 @@ static void check_cases(void)
 int main(int argc, char **argv)
 {
     search_bind_now(argv);
-    if (argc > 1 && !strcmp(argv[1], "driver"))
-        return driver_keeps_parameters();
     if (argc > 1)
         return !run_case(&cases[strtoul(argv[1], NULL, 10) % CASES]);
     if (stand_in())
         return tap_skip_all("the default provider has no device");
     setenv("GPUAES_MIN_BYTES", "0", 1);
-    if (application_hook("emulator_driver") == NULL &&
-        exit_status(case_begin(NULL, NULL, "driver")) == 1)
-        tap_diag("so keys may be left where it has them");
     check_cases();
     if (application_hook("emulator_configure") != NULL && !sanitized())
         check_logs();
