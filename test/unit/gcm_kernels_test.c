@@ -5,12 +5,9 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <openssl/evp.h>
-#include <unistd.h>
-
 #include "base/minmax.h"
 #include "cuda/launch/kernels.h"
-#include "test/support/tap.h"
+#include "test/support/library.h"
 
 enum { BLOCK = GPUAES_BLOCK, PAGE = 16384, LARGEST = 2 * PAGE + 300, MARGIN = 32 };
 enum { ROOM = LARGEST * BLOCK + 2 * MARGIN, AAD = 3 * BLOCK };
@@ -19,7 +16,6 @@ enum { ROOM = LARGEST * BLOCK + 2 * MARGIN, AAD = 3 * BLOCK };
 static const unsigned sizes[] = {1, 2, 31, 33, 255, 257, 800, 2049, LARGEST};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-static struct driver driver;
 static struct kernels kernels;
 static drv_stream stream;
 static drv_ptr in_buffer, out_buffer, powers, start, sums;
@@ -87,24 +83,20 @@ struct text {
     struct element h, mask; /* the hash key; the encrypted first counter block */
 };
 
-static void encrypt_block(const unsigned char *key, unsigned key_bytes, const unsigned char *in,
-                          unsigned char out[BLOCK])
+static struct element encrypt_block(const unsigned char *key, unsigned key_bytes,
+                                    const unsigned char *in)
 {
-    static const EVP_CIPHER *(*const ecb[])(void) = {EVP_aes_128_ecb, EVP_aes_192_ecb,
-                                                     EVP_aes_256_ecb};
-    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    int n = 0;
-    EVP_EncryptInit_ex(c, ecb[key_size_index(key_bytes)](), NULL, key, NULL);
-    EVP_CIPHER_CTX_set_padding(c, 0);
-    EVP_EncryptUpdate(c, out, &n, in, BLOCK);
-    EVP_CIPHER_CTX_free(c);
+    unsigned char iv[BLOCK] = {0}, block[BLOCK];
+    reference(GPUAES_ECB_ENCRYPT, key, key_bytes, iv, in, block, BLOCK);
+    return read_element(block);
 }
 
 static void make_text(struct text *t, unsigned key_bytes, unsigned blocks)
 {
     static const EVP_CIPHER *(*const gcm[])(void) = {EVP_aes_128_gcm, EVP_aes_192_gcm,
                                                      EVP_aes_256_gcm};
-    unsigned char key[32], block[BLOCK] = {0};
+    static const unsigned char zeros[BLOCK];
+    unsigned char key[32], block[BLOCK];
     int n = 0;
     t->key_bytes = key_bytes;
     t->blocks = blocks;
@@ -121,11 +113,9 @@ static void make_text(struct text *t, unsigned key_bytes, unsigned blocks)
     EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, BLOCK, t->tag);
     EVP_CIPHER_CTX_free(c);
 
-    encrypt_block(key, key_bytes, block, block);
-    t->h = read_element(block);
+    t->h = encrypt_block(key, key_bytes, zeros);
     memcpy(t->iv + 12, "\0\0\0\1", 4);
-    encrypt_block(key, key_bytes, t->iv, block);
-    t->mask = read_element(block);
+    t->mask = encrypt_block(key, key_bytes, t->iv);
     t->iv[15] = 2;
 }
 
@@ -134,7 +124,7 @@ static void make_text(struct text *t, unsigned key_bytes, unsigned blocks)
 static int finish(void)
 {
     drv_result r;
-    while ((r = driver.stream_query(stream)) == DRV_NOT_READY)
+    while ((r = application.stream_query(stream)) == DRV_NOT_READY)
         usleep(20); /* the emulator needs the core */
     return r == DRV_SUCCESS;
 }
@@ -142,10 +132,10 @@ static int finish(void)
 static int run(const char *name, unsigned grid, unsigned threads, unsigned shared, void *arguments)
 {
     drv_function function;
-    return driver.module_get_function(&function, kernels.module, name) == DRV_SUCCESS &&
-           driver.func_set_attribute(function, DRV_FUNC_MAX_DYNAMIC_SHARED, (int)shared) ==
+    return application.module_get_function(&function, kernels.module, name) == DRV_SUCCESS &&
+           application.func_set_attribute(function, DRV_FUNC_MAX_DYNAMIC_SHARED, (int)shared) ==
                DRV_SUCCESS &&
-           kernels_launch(&driver, function, grid, threads, shared, stream, arguments) ==
+           kernels_launch(&application, function, grid, threads, shared, stream, arguments) ==
                DRV_SUCCESS;
 }
 
@@ -183,7 +173,7 @@ static int write_start(const struct text *t, struct ghash_sums *to)
     before[1][1] = before[0][1] ^ hash.high;
     *to = (struct ghash_sums){.own = sums, .before = start, .count = 2};
     write_factor(to->factor, power(t->h, t->blocks));
-    return driver.memcpy_htod_async(start, before, sizeof before, stream) == DRV_SUCCESS;
+    return application.memcpy_htod_async(start, before, sizeof before, stream) == DRV_SUCCESS;
 }
 
 static int launch_hybrid(const char *name, const struct family *family, const struct text *t,
@@ -250,13 +240,14 @@ static int is_right(const struct family *family, const struct text *t, int encry
     size_t len = (size_t)t->blocks * BLOCK, at = MARGIN + (in_place ? in_at : out_at);
     drv_ptr in = in_buffer + MARGIN + in_at, out = in_place ? in_buffer : out_buffer;
     memset(before, 0xee, sizeof before);
-    int ok =
-        driver.memcpy_htod_async(out_buffer, before, ROOM, stream) == DRV_SUCCESS &&
-        driver.memcpy_htod_async(in_buffer, before, ROOM, stream) == DRV_SUCCESS &&
-        driver.memcpy_htod_async(in, encrypts ? t->plain : t->cipher, len, stream) == DRV_SUCCESS &&
-        launch(family, t, encrypts, in, out + at) &&
-        driver.memcpy_dtoh_async(after, out, ROOM, stream) == DRV_SUCCESS &&
-        driver.memcpy_dtoh_async(parts, sums, sizeof parts, stream) == DRV_SUCCESS && finish();
+    int ok = application.memcpy_htod_async(out_buffer, before, ROOM, stream) == DRV_SUCCESS &&
+             application.memcpy_htod_async(in_buffer, before, ROOM, stream) == DRV_SUCCESS &&
+             application.memcpy_htod_async(in, encrypts ? t->plain : t->cipher, len, stream) ==
+                 DRV_SUCCESS &&
+             launch(family, t, encrypts, in, out + at) &&
+             application.memcpy_dtoh_async(after, out, ROOM, stream) == DRV_SUCCESS &&
+             application.memcpy_dtoh_async(parts, sums, sizeof parts, stream) == DRV_SUCCESS &&
+             finish();
     memcpy(before + at, encrypts ? t->cipher : t->plain, len);
     int same = ok && memcmp(before, after, ROOM) == 0, tagged = ok && is_tag(t, parts);
     if (!same || !tagged)
@@ -308,11 +299,13 @@ static void check_products(void)
     factors[0][0] = 0;
     factors[1][0] = factors[1][1] = UINT64_MAX;
     int ran =
-        driver.module_get_function(&function, kernels.module, "test_carryless") == DRV_SUCCESS &&
-        driver.memcpy_htod_async(in_buffer, factors, sizeof factors, stream) == DRV_SUCCESS &&
-        driver.launch_kernel(function, COUNT / 64, 1, 1, 64, 1, 1, 0, stream, parameters, NULL) ==
+        application.module_get_function(&function, kernels.module, "test_carryless") ==
             DRV_SUCCESS &&
-        driver.memcpy_dtoh_async(products, out_buffer, sizeof products, stream) == DRV_SUCCESS &&
+        application.memcpy_htod_async(in_buffer, factors, sizeof factors, stream) == DRV_SUCCESS &&
+        application.launch_kernel(function, COUNT / 64, 1, 1, 64, 1, 1, 0, stream, parameters,
+                                  NULL) == DRV_SUCCESS &&
+        application.memcpy_dtoh_async(products, out_buffer, sizeof products, stream) ==
+            DRV_SUCCESS &&
         finish();
     tap_ok(ran, "a kernel of carry-less products ran");
     for (int way = 0; way < 2 && ran; way++)
@@ -334,8 +327,8 @@ static drv_result launch_with(const struct kernels *of, size_t scratch_bytes, un
     struct kernels_sums own = {.memory = out_buffer};
     struct kernels_scratch scratch = {powers, scratch_bytes};
     key.schedule.rounds = 14;
-    drv_result r =
-        kernels_launch_gcm(&driver, of, GPUAES_GCM_ENCRYPT, &key, &aes, &own, &scratch, stream);
+    drv_result r = kernels_launch_gcm(&application, of, GPUAES_GCM_ENCRYPT, &key, &aes, &own,
+                                      &scratch, stream);
     *count = own.count;
     return r;
 }
@@ -355,19 +348,14 @@ static void check_scratch(void)
 
 static int set_up(void)
 {
-    drv_context context;
-    drv_device device;
-    return driver_open(&driver) == NULL && driver.init(0) == DRV_SUCCESS &&
-           driver.device_get(&device, 0) == DRV_SUCCESS &&
-           driver.primary_ctx_retain(&context, device) == DRV_SUCCESS &&
-           driver.ctx_push_current(context) == DRV_SUCCESS &&
-           kernels_load(&driver, device, &kernels) == DRV_SUCCESS &&
-           driver.stream_create(&stream, DRV_STREAM_NON_BLOCKING) == DRV_SUCCESS &&
-           driver.mem_alloc(&in_buffer, ROOM) == DRV_SUCCESS &&
-           driver.mem_alloc(&out_buffer, ROOM) == DRV_SUCCESS &&
-           driver.mem_alloc(&powers, GHASH_LEVELS * GHASH_POWERS * BLOCK) == DRV_SUCCESS &&
-           driver.mem_alloc(&start, 2 * BLOCK) == DRV_SUCCESS &&
-           driver.mem_alloc(&sums, GRID * BLOCK) == DRV_SUCCESS;
+    become_an_application(0);
+    return kernels_load(&application, 0, &kernels) == DRV_SUCCESS &&
+           application.stream_create(&stream, DRV_STREAM_NON_BLOCKING) == DRV_SUCCESS &&
+           application.mem_alloc(&in_buffer, ROOM) == DRV_SUCCESS &&
+           application.mem_alloc(&out_buffer, ROOM) == DRV_SUCCESS &&
+           application.mem_alloc(&powers, GHASH_LEVELS * GHASH_POWERS * BLOCK) == DRV_SUCCESS &&
+           application.mem_alloc(&start, 2 * BLOCK) == DRV_SUCCESS &&
+           application.mem_alloc(&sums, GRID * BLOCK) == DRV_SUCCESS;
 }
 
 int main(void)
