@@ -558,6 +558,20 @@ static void tls_parameters_in_mid_stream(struct play *p)
 
 /* ---- Scripts ------------------------------------------------------------- */
 
+/* A message of GCM that goes on and ends in a copy, where the default provider has copies. */
+static void end_copy(struct play *p)
+{
+    EVP_CIPHER_CTX *original = p->context;
+    p->context = EVP_CIPHER_CTX_new();
+    say(p, "copy: %d\n", EVP_CIPHER_CTX_copy(p->context, original));
+    ERR_clear_error();
+    update(p, 77);
+    final(p);
+    control(p, "tag", EVP_CTRL_AEAD_GET_TAG, 16);
+    EVP_CIPHER_CTX_free(p->context);
+    p->context = original;
+}
+
 /* Which ciphers: all, all but GCM, or GCM alone. */
 enum modes { ANY, NO_GCM, GCM_ALONE };
 
@@ -626,6 +640,8 @@ static const struct script {
     {GCM_ALONE, "tags_before_the_end",
      "init cipher key iv; aad 5; update 5000; tag 16; final; tag 16; init iv; aad 5; tag 16;"
      "update 5000; tag 16; final; tag 16"},
+    {GCM_ALONE, "a_copy",
+     "init cipher key iv; aad 7; update 5000; end-copy; update 33; end-copy; final; tag 16"},
     {GCM_ALONE, "a_key_after_the_iv_was_used",
      "init cipher key iv; aad-at-once 0; init other-key; update 5000; final; tag 16"},
     {GCM_ALONE, "key_and_iv_in_mid_message",
@@ -666,6 +682,8 @@ static void play_call(struct play *p, const char *call, int encrypt)
         control(p, verb, EVP_CTRL_AEAD_SET_TAG, n);
     else if (!strcmp(verb, "tag"))
         control(p, verb, EVP_CTRL_AEAD_GET_TAG, n);
+    else if (!strcmp(verb, "end-copy"))
+        end_copy(p);
     else if (!strcmp(verb, "get"))
         get_all(p);
     else if (!strcmp(verb, "reset"))
