@@ -22,6 +22,7 @@ tool_libtool_core_la_SOURCES = \
 	tool/stages/mapped.c tool/stages/mapped.h \
 	tool/common/message.c tool/common/message.h \
 	tool/common/options.c tool/common/options.h \
+	tool/common/place.c tool/common/place.h \
 	tool/commands/stream.c tool/commands/stream.h \
 	tool/stages/output.c tool/stages/output.h \
 	tool/keys/password.c tool/keys/password.h \

@@ -18,6 +18,7 @@
 #include "tool/common/configuration.h"
 #include "tool/common/message.h"
 #include "tool/common/options.h"
+#include "tool/common/place.h"
 #include "tool/common/rates.h"
 
 enum { PROBE = 1 << 20 };
@@ -41,7 +42,7 @@ static int examine_module(const struct library *library)
         return 0;
     }
     if (folder == NULL)
-        folder = MODULES_FOLDER;
+        folder = place_modules();
     (void)snprintf(path, sizeof path, "%s/gpuaes.so", folder);
     (void)printf("The provider cannot be loaded: %s.\n", library->why_not);
     if (access(path, F_OK) == 0)

@@ -19,9 +19,13 @@
 
 #include "provider/common/settings.h"
 #include "tool/common/message.h"
+#include "tool/common/place.h"
 
 /* The preference for gpuaes: it may stand beside one for a provider. */
 #define PREFERENCE "?gpuaes.on=yes"
+
+/* In a wheel the Python package makes the file. */
+#define WHEEL_CNF "what \"python3 -m gpuaes provider --config\" prints"
 
 #define because(c, ...) (void)snprintf((c)->why_not, CONFIGURATION_TEXT, __VA_ARGS__)
 #define change(c, ...) (void)snprintf((c)->change, CONFIGURATION_TEXT, __VA_ARGS__)
@@ -76,7 +80,10 @@ static const char *install_first(void)
 static int lacks(struct configuration *c, const char *why)
 {
     because(c, "%s", why);
-    change(c, "%swrite \".include " INSTALLED_CNF "\" as its first line", install_first());
+    if (place_is_wheel())
+        change(c, "set OPENSSL_CONF to " WHEEL_CNF ", or include that file in its first line");
+    else
+        change(c, "%swrite \".include " INSTALLED_CNF "\" as its first line", install_first());
     return 0;
 }
 
@@ -266,7 +273,10 @@ static CONF *read_lines(struct configuration *c)
     long line = 0;
     if (access(c->path, R_OK) != 0) {
         because(c, "it cannot be read: %s", strerror(errno));
-        change(c, "%sset OPENSSL_CONF to " INSTALLED_CNF, install_first());
+        if (place_is_wheel())
+            change(c, "set OPENSSL_CONF to " WHEEL_CNF);
+        else
+            change(c, "%sset OPENSSL_CONF to " INSTALLED_CNF, install_first());
         return NULL;
     }
     CONF *conf = NCONF_new(NULL);

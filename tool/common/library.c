@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "tool/common/message.h"
+#include "tool/common/place.h"
 
 int library_open(struct library *library)
 {
@@ -20,7 +21,7 @@ int library_open(struct library *library)
     if (library->context == NULL)
         return complain_openssl("OpenSSL gives no library context");
     if (secure_getenv("OPENSSL_MODULES") == NULL)
-        (void)OSSL_PROVIDER_set_default_search_path(library->context, MODULES_FOLDER);
+        (void)OSSL_PROVIDER_set_default_search_path(library->context, place_modules());
     /* The first one does the work of those that do not ask for ours. */
     library->base = OSSL_PROVIDER_load(library->context, "default");
     if (library->base == NULL) {
