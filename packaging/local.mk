@@ -1,4 +1,4 @@
-# make deb: Debian's packages, in deb/, of the tarball of a release and packaging/debian.
+# make deb: Debian's packages, in deb/, of the tarball of a release and packaging/debian. make wheel: Python's.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
@@ -13,3 +13,34 @@ deb_scripts = test/install/packages.t test/install/prefix.t
 EXTRA_DIST += packaging/build_deb packaging/fetch_nvcc packaging/nvcc_by_nvrtc packaging/debian $(deb_scripts)
 
 .PHONY: check-deb deb
+
+# ---- make wheel -------------------------------------------------------------
+
+# The Python package with all of it inside, in wheel/: module and command are linked again, to find the library beside
+# them, before LD_LIBRARY_PATH. Only the module's entry is exported.
+WHEEL_FOLDER = wheel
+wheel_native = packaging/wheel/native
+wheel_link = $(CC) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN'
+wheel_pages = gpuaes.1 libgpuaes.3 provider-gpuaes.7
+wheel: all
+	@test -z '$(LIBBASE64_LIBS)' || { echo 'A wheel has no libbase64: configure --without-libbase64' >&2; exit 1; }
+	rm -rf $(wheel_native) && $(MKDIR_P) $(wheel_native)
+	cp cuda/.libs/libgpuaes.so.1 $(srcdir)/docs/gpuaes.cnf $(wheel_native)
+	echo '{ global: OSSL_provider_init; local: *; };' >packaging/wheel/module.map
+	$(wheel_link) -shared $(GPUAES_SHARED_LDFLAGS) -Wl,--version-script=packaging/wheel/module.map \
+	    -o $(wheel_native)/gpuaes.so -Wl,--whole-archive provider/.libs/libprovider_core.a \
+	    -Wl,--no-whole-archive cuda/.libs/libgpuaes.so $(provider_libs)
+	$(wheel_link) -o $(wheel_native)/gpuaes $(tool_gpuaes_OBJECTS) tool/.libs/libtool_core.a \
+	    cuda/.libs/libgpuaes.so $(LIBCRYPTO_LIBS) $(SYSTEM_LIBS)
+	$(STRIP) --strip-unneeded $(wheel_native)/libgpuaes.so.1 $(wheel_native)/gpuaes.so $(wheel_native)/gpuaes
+	for page in $(wheel_pages); do \
+	    file=docs/$$page; test -f $$file || file=$(srcdir)/docs/$$page; \
+	    groff -man -Tutf8 -P-cbou -rLL=100n $$file >$(wheel_native)/$$page.txt || exit; \
+	done
+	OBJDUMP='$(OBJDUMP)' PYTHONPATH="$$PYTHONPATH:$(abs_top_builddir)/python-packages" \
+	    $(srcdir)/packaging/build_wheel $(host_cpu) $(wheel_native) $(WHEEL_FOLDER)
+EXTRA_DIST += packaging/build_wheel packaging/wheel/gpuaes packaging/wheel/sbom
+clean-local:
+	rm -rf packaging/wheel/native packaging/wheel/module.map
+
+.PHONY: wheel

@@ -379,9 +379,9 @@ thread-programs: $(tested) $(faulty_driver)
 list-evp:
 	@echo $(evp_tests)
 
-# Builds of their own: those of sanitize_build.t and fuzz.t, and of make deb.
+# Builds of their own: those of sanitize_build.t and fuzz.t, of make deb and make wheel.
 distclean-local:
-	rm -rf asan tsan fuzz deb
+	rm -rf asan tsan fuzz deb wheel
 
 .PHONY: check-aarch64 check-all check-openssl check-quick check-real list-evp test-programs \
 	thread-programs

@@ -25,6 +25,7 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
+from pathlib import Path
 from typing import Any, Iterator
 
 from .errors import GpuaesError
@@ -32,6 +33,8 @@ from .errors import GpuaesError
 BLOCK = 16
 SONAME = "libgpuaes.so.1"
 ENVIRONMENT = "GPUAES_LIBRARY"
+# What a wheel of `make wheel` has besides the package; a pure one, over an installed library, does not have it.
+NATIVE = Path(__file__).parent / "native"
 
 # enum gpuaes_status
 OK, NOT_READY, BUSY, NO_MEMORY, BAD_ARGUMENT, BAD_RANGE, BAD_INPUT, BAD_TAG, FAULT, UNDEFINED = range(10)
@@ -258,13 +261,15 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
 
 
 def _load() -> ctypes.CDLL:
-    """Opens libgpuaes: the file that GPUAES_LIBRARY names, or else SONAME by the dynamic linker.
+    """Opens libgpuaes: the file that GPUAES_LIBRARY names; or that of the package; or SONAME by the dynamic linker.
 
     Raises ImportError, which says what was tried and what the dynamic linker said.
     """
-    given = os.environ.get(ENVIRONMENT)
-    name = given or SONAME
-    origin = f"which {ENVIRONMENT} names" if given else f"by the dynamic linker, since {ENVIRONMENT} is not set"
+    name, origin = str(NATIVE / SONAME), "which is in the package"
+    if given := os.environ.get(ENVIRONMENT):
+        name, origin = given, f"which {ENVIRONMENT} names"
+    elif not os.path.exists(name):
+        name, origin = SONAME, f"by the dynamic linker, since {ENVIRONMENT} is not set"
     try:
         library = ctypes.CDLL(name)
         for function, (result, arguments) in _PROTOTYPES.items():

@@ -37,7 +37,7 @@ def can_import(module):
 def wheel(tmp_path_factory, request):
     """A wheel of a copy of the sources, in which the build leaves its own files; build makes it of its sdist. Nothing is
     fetched."""
-    for package, module in ("pip 21", "pip"), ("setuptools 61", "setuptools.config.pyprojecttoml"):
+    for package, module in ("pip 21", "pip"), ("setuptools 77", "setuptools.config.pyprojecttoml"):
         if not can_import(module):
             pytest.skip(f"{package} or newer of Python is not installed")
     if not can_import("setuptools.command.bdist_wheel") and not can_import("wheel"):
@@ -73,7 +73,8 @@ def test_wheel_is_pure_and_whole(wheel):
     assert {name for name in names if not name.startswith("gpuaes-")} == modules
     assert "Root-Is-Purelib: true" in tags and not any(".so" in name for name in names)
     assert any(name.endswith("/LICENSE") for name in names)
-    assert "Requires-Dist" not in metadata and "Requires-Python: >=3.10" in metadata
+    assert "Requires-Python: >=3.10" in metadata and "License-Expression: Apache-2.0" in metadata
+    assert all("extra ==" in line for line in metadata.splitlines() if line.startswith("Requires-Dist"))
 
 
 def test_installed_wheel_is_what_gets_imported(wheel, tmp_path):

@@ -1,0 +1,85 @@
+"""Runs the command gpuaes, and says where what came with the package lies.
+
+    python -m gpuaes COMMAND...           the command, such as `doctor`; see gpuaes(1)
+    python -m gpuaes provider --config    makes a configuration for OpenSSL with the provider, and prints its path
+    python -m gpuaes --help [PAGE]        this text and gpuaes(1), or another page: provider-gpuaes, libgpuaes
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import NoReturn
+
+from ._library import NATIVE
+
+_PAGES = {"gpuaes": "gpuaes.1", "provider-gpuaes": "provider-gpuaes.7", "libgpuaes": "libgpuaes.3"}
+
+
+def _fail(text: str) -> NoReturn:
+    sys.exit(f"python -m gpuaes: {text}")
+
+
+def _packed(name: str) -> Path:
+    """A file that a wheel has besides the package."""
+    path = NATIVE / name
+    if not path.exists():
+        _fail(f"there is no {path}: this package came without command, provider and manual, which are of the system here")
+    return path
+
+
+def _folder() -> Path:
+    """Where a configuration may lie: in the virtual environment, with which it goes, or with the user's."""
+    if sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK):
+        return Path(sys.prefix) / "etc"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "gpuaes"
+
+
+def _configure() -> Path:
+    """Writes the sample configuration with the path of the provider, unless it is there."""
+    module = re.sub(r"[\\#$\"'`]", r"\\\g<0>", str(_packed("gpuaes.so")))
+    sample = _packed("gpuaes.cnf").read_text()
+    text = sample.replace("[gpuaes_section]\n", f"[gpuaes_section]\nmodule = {module}\n", 1)
+    path = _folder() / "gpuaes.cnf"
+    with contextlib.suppress(OSError):
+        if path.read_text() == text:
+            return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Never a part of it: programs may start meanwhile.
+    handle, new = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    os.chmod(new, 0o644)
+    os.replace(new, path)
+    return path
+
+
+def main() -> None:
+    """Does what the arguments of the process say."""
+    words = sys.argv[1:]
+    if not words or words[0] in ("-h", "--help"):
+        name = words[1] if len(words) > 1 else "gpuaes"
+        if name not in _PAGES:
+            _fail(f"the page is {name!r}: expected {', '.join(_PAGES)}")
+        if len(words) < 2:
+            print((__doc__ or "").partition("\n\nCopyright")[0], end="\n\n")
+        print(_packed(f"{_PAGES[name]}.txt").read_text(), end="")
+    elif words == ["provider", "--config"]:
+        try:
+            print(_configure())
+        except OSError as error:
+            _fail(f"the configuration cannot be written: {error}")
+    elif words[0] == "provider":
+        _fail(f"provider has the arguments {words[1:]}: expected --config")
+    else:
+        os.execv(_packed("gpuaes"), ["gpuaes", *words])
+
+
+if __name__ == "__main__":
+    main()
