@@ -22,7 +22,10 @@ WHEEL_FOLDER = wheel
 wheel_native = packaging/wheel/native
 wheel_link = $(CC) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN'
 wheel_pages = gpuaes.1 libgpuaes.3 provider-gpuaes.7
-wheel: all
+# The processor; aarch64 is also built on another machine, with the kernels of this build.
+WHEEL_ARCH = $(host_cpu)
+wheel: $(if $(filter $(host_cpu),$(WHEEL_ARCH)),wheel-here,wheel-$(WHEEL_ARCH))
+wheel-here: cuda/libgpuaes.la provider/libprovider_core.la tool/gpuaes docs/libgpuaes.3
 	@test -z '$(LIBBASE64_LIBS)' || { echo 'A wheel has no libbase64: configure --without-libbase64' >&2; exit 1; }
 	rm -rf $(wheel_native) && $(MKDIR_P) $(wheel_native)
 	cp cuda/.libs/libgpuaes.so.1 $(srcdir)/docs/gpuaes.cnf $(wheel_native)
@@ -39,8 +42,16 @@ wheel: all
 	done
 	OBJDUMP='$(OBJDUMP)' PYTHONPATH="$$PYTHONPATH:$(abs_top_builddir)/python-packages" \
 	    $(srcdir)/packaging/build_wheel $(host_cpu) $(wheel_native) $(WHEEL_FOLDER)
-EXTRA_DIST += packaging/build_wheel packaging/wheel/gpuaes packaging/wheel/sbom
+if HAVE_KERNELS
+wheel_kernels = --with-kernel-image='$(abs_builddir)/cuda/kernels.fatbin'
+wheel-aarch64: cuda/kernels.fatbin cuda/kernels.fatbin.manifest
+endif
+wheel-aarch64:
+	$(srcdir)/packaging/configure_aarch64 wheel-aarch64 --with-cuda=no $(wheel_kernels)
+	PYTHONPATH="$$PYTHONPATH:$(abs_top_builddir)/python-packages" \
+	    $(MAKE) -C wheel-aarch64/build wheel WHEEL_FOLDER='$(abspath $(WHEEL_FOLDER))'
+EXTRA_DIST += packaging/build_wheel packaging/configure_aarch64 packaging/wheel/gpuaes packaging/wheel/sbom
 clean-local:
 	rm -rf packaging/wheel/native packaging/wheel/module.map
 
-.PHONY: wheel
+.PHONY: wheel wheel-aarch64 wheel-here

@@ -381,7 +381,7 @@ list-evp:
 
 # Builds of their own: those of sanitize_build.t and fuzz.t, of make deb and make wheel.
 distclean-local:
-	rm -rf asan tsan fuzz deb wheel
+	rm -rf asan tsan fuzz deb wheel wheel-aarch64
 
 .PHONY: check-aarch64 check-all check-openssl check-quick check-real list-evp test-programs \
 	thread-programs
