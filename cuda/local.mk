@@ -4,6 +4,15 @@
 
 include_HEADERS = cuda/gpuaes.h
 pkgconfig_DATA = cuda/gpuaes.pc
+cmakedir = $(libdir)/cmake/gpuaes
+cmake_DATA = cuda/gpuaes-config.cmake cuda/gpuaes-config-version.cmake
+# With the header's folder as it lies from there, so that the prefix can be moved, or be in a DESTDIR.
+cuda/gpuaes-config.cmake: cuda/gpuaes-config.cmake.in folders
+	$(AM_V_GEN)$(MKDIR_P) cuda && include=$$(realpath -m --relative-to='$(cmakedir)' '$(includedir)') && \
+	    sed -e "s|@include@|$$include|" -e "s|@libs@|$$(echo $(SYSTEM_LIBS) | tr ' ' ';')|" \
+	    $(srcdir)/cuda/gpuaes-config.cmake.in >$@.new && mv -f $@.new $@
+EXTRA_DIST += cuda/gpuaes-config.cmake.in
+CLEANFILES += cuda/gpuaes-config.cmake
 
 # All host code but the driver table, which is the real one or the emulator's.
 noinst_LTLIBRARIES += cuda/libgpuaes_core.la

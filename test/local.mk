@@ -145,7 +145,7 @@ endif
 evp_scripts = test/includes.t test/size.t \
 	$(addprefix test/openssl/,late_frees.t programs.t versions.t) \
 	$(bench_scripts) $(call in_tree,test/docs/*.t test/tool/*.t) test/gpu/images.t \
-	$(addprefix test/install/,configuration.t installed.t quickstart.t static_client.t)
+	$(addprefix test/install/,configuration.t installed.t linked.t quickstart.t static_client.t)
 emulator_scripts = test/install/kernel_image.t test/install/module.t test/install/reproducible.t \
 	test/support/check.t test/support/rehearsal.t test/support/run_test.t
 # Runs for a minute or more, on as many cores as there are.

@@ -102,6 +102,7 @@ my %files = (
         '/usr/share/fish/vendor_completions.d/gpuaes.fish', '/usr/share/zsh/vendor-completions/_gpuaes', '/usr/share/man/man1/gpuaes.1.gz'],
     libgpuaes1 => ["/usr/lib/$triplet/libgpuaes.so.1", "/usr/lib/$triplet/libgpuaes.so.1.0.0"],
     'libgpuaes-dev' => ['/usr/include/gpuaes.h', "/usr/lib/$triplet/libgpuaes.so", "/usr/lib/$triplet/pkgconfig/gpuaes.pc",
+        (map { "/usr/lib/$triplet/cmake/gpuaes/gpuaes-config$_.cmake" } '', '-version'),
         map { "$man3/$_.3.gz" } 'libgpuaes', 'gpuaes', @functions],
     'openssl-provider-gpuaes' => ['/etc/gpuaes.cnf', "/usr/lib/$triplet/ossl-modules/gpuaes.so",
         '/usr/share/man/man7/provider-gpuaes.7.gz'],

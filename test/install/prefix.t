@@ -109,6 +109,7 @@ is(run(['grep', '-rE', '/usr/local/(etc|lib|share)|SYSCONFDIR', "$prefix/share"]
 
 my %wanted = map { $_ => 1 } map { "$prefix/$_" }
     qw(bin/gpuaes etc/gpuaes.cnf include/gpuaes.h lib/libgpuaes.so lib/libgpuaes.so.1 lib/pkgconfig/gpuaes.pc
+    lib/cmake/gpuaes/gpuaes-config.cmake lib/cmake/gpuaes/gpuaes-config-version.cmake
     lib/ossl-modules/gpuaes.so share/man/man1/gpuaes.1 share/man/man3/gpuaes.3 share/man/man3/gpuaes_batch_add.3
     share/man/man7/provider-gpuaes.7 share/bash-completion/completions/gpuaes
     share/fish/vendor_completions.d/gpuaes.fish share/zsh/site-functions/_gpuaes);
