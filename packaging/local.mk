@@ -2,11 +2,15 @@
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
-# Their kernels are built as those of this build are. DEB_CONFIGURE has more arguments for configure, and prevails.
+# Their kernels are those of this build, which compiles them once. DEB_CONFIGURE has more arguments for configure, and
+# prevails.
 DEB_CONFIGURE =
-deb_kernels = $(if $(KERNEL_IMAGE),--with-kernel-image=$(KERNEL_IMAGE)) $(if $(NVCC),NVCC=$(NVCC) $(if $(CUDA12_GENCODE),NVCC12=$(NVCC12)),--with-cuda=no)
+if HAVE_KERNELS
+kernels_of_build = --with-kernel-image='$(abs_builddir)/cuda/kernels.fatbin'
+deb wheel-aarch64: cuda/kernels.fatbin cuda/kernels.fatbin.manifest
+endif
 deb: dist-gzip
-	DEB_CONFIGURE='$(deb_kernels) $(DEB_CONFIGURE)' $(srcdir)/packaging/build_deb '$(distdir).tar.gz' deb
+	DEB_CONFIGURE="--with-cuda=no $(kernels_of_build) $(DEB_CONFIGURE)" $(srcdir)/packaging/build_deb '$(distdir).tar.gz' deb
 check-deb:
 	$(call prove,test/emulated,$(deb_scripts))
 deb_scripts = test/install/packages.t test/install/prefix.t
@@ -42,12 +46,8 @@ wheel-here: cuda/libgpuaes.la provider/libprovider_core.la tool/gpuaes docs/libg
 	done
 	OBJDUMP='$(OBJDUMP)' PYTHONPATH="$$PYTHONPATH:$(abs_top_builddir)/python-packages" \
 	    $(srcdir)/packaging/build_wheel $(host_cpu) $(wheel_native) $(WHEEL_FOLDER)
-if HAVE_KERNELS
-wheel_kernels = --with-kernel-image='$(abs_builddir)/cuda/kernels.fatbin'
-wheel-aarch64: cuda/kernels.fatbin cuda/kernels.fatbin.manifest
-endif
 wheel-aarch64:
-	$(srcdir)/packaging/configure_aarch64 wheel-aarch64 --with-cuda=no $(wheel_kernels)
+	$(srcdir)/packaging/configure_aarch64 wheel-aarch64 --with-cuda=no $(kernels_of_build)
 	PYTHONPATH="$$PYTHONPATH:$(abs_top_builddir)/python-packages" \
 	    $(MAKE) -C wheel-aarch64/build wheel WHEEL_FOLDER='$(abspath $(WHEEL_FOLDER))'
 EXTRA_DIST += packaging/build_wheel packaging/configure_aarch64 packaging/wheel/gpuaes packaging/wheel/sbom

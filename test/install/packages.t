@@ -58,9 +58,11 @@ my $debs = $ENV{GPUAES_TEST_DEBS};
 if (!$debs) {
     $debs = "$build/deb";
     my @make = ('make', '-C', $build, 'deb');
-    my $asked = run([@make, 'NVCC=/a/nvcc', 'DEB_CONFIGURE=--with-cuda-arch=90'], seconds => 600, env => {
+    my $asked = run([@make, 'DEB_CONFIGURE=--enable-werror'], seconds => 600, env => {
             PATH => instead_of('dpkg-buildpackage', 'printf "<%s>" "$DEB_CONFIGURE"; exit 1') . ":$ENV{PATH}"});
-    like($asked->{out}, qr{<.*NVCC=/a/nvcc --with-cuda-arch=90>}, 'the packages get the CUDA compiler of the build, and what else is asked for');
+    my $kernels = "$build/cuda/kernels.fatbin";
+    my $image = -e $kernels ? "--with-kernel-image='$kernels' " : ' ';
+    like($asked->{out}, qr{<--with-cuda=no \Q$image\E--enable-werror>}, 'the packages get the kernels of the build, and what else is asked for');
     # As its user runs it: with tests.
     my $made = run([@make, 'DEB_CONFIGURE=--with-cuda=no --without-kernel-image'], seconds => 3600, env => {DEB_BUILD_OPTIONS => ''});
     good($made, 'make deb');
