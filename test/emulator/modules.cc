@@ -28,7 +28,7 @@ static int toolkit_of(const void *image)
 {
     for (const struct driver_image &each : images) {
         const char *text = static_cast<const char *>(each.data);
-        if (strncmp(static_cast<const char *>(image), text, strlen(text) + 1) == 0)
+        if (strcmp(static_cast<const char *>(image), text) == 0)
             return each.toolkit;
     }
     return 0;
