@@ -18,7 +18,7 @@
  * that the library knows and the caller does not count as 0, or are not written. Those that the
  * library does not know must be 0, and are written as 0. A struct_bytes of less than 8 or more than
  * 4096, or another value where 0 must be, is refused as NULL is. All other structs stay as they
- * are: keys and states are those of a mode, shards lie in an array, and a message has what any
+ * are: keys and states belong to a mode, shards lie in an array, and a message has what any
  * authenticated encryption has (RFC 5116), so that no time is lost on each.
  *
  * The library has no AES for the CPU: a call that the devices could not finish
@@ -60,8 +60,8 @@ enum gpuaes_status {
 };
 
 /*
- * While the application captures a CUDA graph, no work of the library becomes part of it, but for
- * that of gpuaes_queue() and gpuaes_random_queue() on the captured stream, and no capture is
+ * While the application captures a CUDA graph, no work of the library becomes part of it, except
+ * the work of gpuaes_queue() and gpuaes_random_queue() on the captured stream, and no capture is
  * invalidated. On device memory, calls follow the legacy default stream (see
  * gpuaes_aes()), which cannot be used while a stream that it waits for, one of that device not
  * created as non-blocking, is captured: they return BUSY, also with GPUAES_WAIT, having done
@@ -140,8 +140,8 @@ GPUAES_API const char *gpuaes_reason(void);
  * has been tried already. `on_ready(arg)`, if not NULL, runs in that thread
  * once the devices can be used and before the state becomes READY; gpuaes_aes()
  * and the Base64 functions work inside it (and only there, until then). With
- * `wait`, returns when the start has ended either way, however long it takes; but for
- * a release that is under way it waits for timeout_ms at most. Returns the state.
+ * `wait`, returns when the start has ended either way, however long it takes. It
+ * waits timeout_ms at most for a release that is under way. Returns the state.
  * A start takes 0.3 s on a host whose driver is asleep.
  *
  * From then on until the process ends the application must not reset the device
@@ -171,15 +171,15 @@ struct gpuaes_device_info {
 
 /*
  * Describes device `n` of those in use, counted from 0. Returns 1, or 0 where there are
- * not so many (none while the state is not READY), or struct_bytes is not right. A device that
+ * fewer (none while the state is not READY), or struct_bytes is not right. A device that
  * failed is no longer among them.
  */
 GPUAES_API int gpuaes_device(unsigned n, struct gpuaes_device_info *info);
 
 /*
  * Returns the version of the toolkit that compiled the kernels of device `n`, counted as
- * gpuaes_device() does: 13050 is 13.5; 0 where there are not so many devices. A library that has
- * kernels of CUDA 12 and of a newer one loads those of the newest toolkit that the driver takes.
+ * gpuaes_device() does: 13050 is 13.5; 0 where there are fewer devices. A library that has
+ * kernels of CUDA 12 and of a newer one loads kernels of the newest toolkit that the driver takes.
  */
 GPUAES_API int gpuaes_device_toolkit(unsigned n);
 
@@ -292,7 +292,7 @@ enum {
  * A shard begins at `at` and has `bytes` bytes. The first `done` of them (a multiple
  * of 16) are complete, and `iv` is the IV that continues the stream after those (not
  * used by ECB). `hash` (GCM alone) is the hash of those bytes by themselves, which
- * gpuaes_gcm_join() adds to that of what is before them.
+ * gpuaes_gcm_join() adds to the hash of the bytes before them.
  */
 enum { GPUAES_SHARDS = 64 };
 struct gpuaes_shard {
@@ -314,11 +314,11 @@ struct gpuaes_report {
  * complete.
  *
  * `iv` is not used by ECB. For CTR it is the 128-bit big-endian counter block
- * of the first block, for CBC the block before the first. For XTS it is the encrypted tweak: that
- * of the data unit, encrypted by the caller with the second key (IEEE Std 1619 section 5.3), while
- * `key` is the first one; it is the caller who refuses two equal keys; a data unit whose length is
- * not a multiple of 16 ends with ciphertext stealing, which is the caller's, too. With OK, it
- * becomes the IV that continues the stream; on any other status it is unchanged.
+ * of the first block, for CBC the block before the first. For XTS it is the encrypted tweak:
+ * the caller encrypts the tweak of the data unit with the second key (IEEE Std 1619 section 5.3),
+ * and `key` is the first one. The caller refuses two equal keys, and does the ciphertext stealing
+ * with which a data unit ends whose length is not a multiple of 16. With OK, `iv` becomes the IV
+ * that continues the stream; on any other status it is unchanged.
  *
  * *report (may be NULL) says which bytes are complete: all of them when the status is
  * OK. On every other status but UNDEFINED the input of
@@ -402,12 +402,12 @@ GPUAES_API void gpuaes_gcm_join(const struct gpuaes_gcm_key *key, unsigned char 
 /*
  * A whole message, of any length up to 2^36 - 32 bytes. `in` and `out` are memory of any kind, at
  * any alignment; they are the same or do not overlap. The rest is memory of the CPU. Where a length
- * is 0, its pointer may be NULL, but for the IV: it has 1 byte or more, 12 unless the application
- * has a reason. An IV must never occur twice with the same key: an attacker who has two such
- * messages learns how their texts differ, and can forge others. Count the messages, or take random
- * bytes for at most 2^32 messages of one key (section 8.3). The CPU hashes the additional data,
- * less than 0.1 GB each second, so it should be short. `tag` is written by encryption, and read by
- * decryption; it has 12 to 16 bytes, or 4 or 8 (section 5.2.1.2).
+ * is 0, its pointer may be NULL, except for the IV: it has 1 byte or more, 12 unless the
+ * application has a reason. An IV must never occur twice with the same key: an attacker who has two
+ * such messages learns how their texts differ, and can forge others. Count the messages, or take
+ * random bytes for at most 2^32 messages of one key (section 8.3). The CPU hashes the additional
+ * data, less than 0.1 GB each second, so it should be short. `tag` is written by encryption, and
+ * read by decryption; it has 12 to 16 bytes, or 4 or 8 (section 5.2.1.2).
  */
 struct gpuaes_gcm_message {
     const void *iv;
@@ -470,7 +470,7 @@ enum {
  * is a multiple of 16, for GCM any number, for XTS any from 16; where it is 0, they may be NULL.
  * All device and managed memory of a batch belongs to one device.
  *
- * The last members are those of GCM alone, as in struct gpuaes_gcm_message, and memory of the CPU;
+ * The last members are for GCM alone, as in struct gpuaes_gcm_message, and memory of the CPU;
  * the device hashes the additional data. Encryption writes `tag` when the
  * message is complete, within some call on the batch; it must stay as long as `out`, and no tag
  * overlaps anything of another message. Decryption reads `tag` when the message is added. A message
@@ -482,7 +482,7 @@ struct gpuaes_message {
     enum gpuaes_op op;
     /*
      * Raw key. Messages are fastest where all of a group have one. NULL: `schedule` is used
-     * instead, which may be that of a struct gpuaes_gcm_key; adding such a message takes longer.
+     * instead, which may lie in a struct gpuaes_gcm_key; adding such a message takes longer.
      * XTS takes no schedule: a raw key of 32 or 64 bytes, the second half of which is for tweaks,
      * and in encryption is not equal to the first.
      */
@@ -526,11 +526,11 @@ GPUAES_API enum gpuaes_status gpuaes_batch_add(struct gpuaes_batch *batch,
  * capture of a CUDA graph forbids it) nothing was begun, and the batch may be submitted
  * again. With GPUAES_WAIT it waits until another thread's batch is done, timeout_ms at
  * most, before it returns BUSY. Returns BAD_ARGUMENT where the batch was submitted and not
- * reset. Any other status is that of gpuaes_batch_wait(), which has been called: FAULT also
+ * reset. Any other status comes from gpuaes_batch_wait(), which has been called: FAULT also
  * where the device had been lost before.
  *
  * Pinned memory that batches and calls have had, on any device, counts for pinned_bytes until
- * the devices are released when idle; a batch needs that of one slice at least (see
+ * the devices are released when idle; a batch needs memory for one slice at least (see
  * gpuaes_batch_poll()).
  *
  * A batch under way keeps other batches from beginning, and the devices from being
@@ -573,7 +573,7 @@ GPUAES_API enum gpuaes_status gpuaes_batch_status(const struct gpuaes_batch *bat
 
 /*
  * Waits as gpuaes_batch_wait() does and forgets the messages; their keys stay in memory of the host
- * until those of later messages take their place, or the batch is closed.
+ * until keys of later messages take their place, or the batch is closed.
  */
 GPUAES_API void gpuaes_batch_reset(struct gpuaes_batch *batch);
 
@@ -612,13 +612,13 @@ struct gpuaes_messages {
 
     /*
      * Keys, of which one kind is given. One key for all messages: a schedule in memory of the CPU,
-     * not needed after the return; of XTS also that of tweaks. It becomes a parameter of launches:
-     * a graph that captured them keeps a copy.
+     * not needed after the return; of XTS also the schedule of tweaks. It becomes a parameter of
+     * launches: a graph that captured them keeps a copy.
      */
     const struct gpuaes_key *key, *tweak_key;
     /*
      * Or raw keys of key_bytes bytes in device memory, at any alignment: 16, 24 or 32, of XTS 32 or
-     * 64, the second half of which is for tweaks. `keys` points to that of each message. Or they
+     * 64, the second half of which is for tweaks. `keys` points to the key of each message. Or they
      * follow each other at key_table, key_count of them, and key_index has a number for each
      * message; without it, message n has key n. Nothing is made of them that outlasts a launch.
      */
@@ -658,16 +658,16 @@ GPUAES_API size_t gpuaes_queue_temp_bytes(const struct gpuaes_messages *messages
 /*
  * Queues the messages on `stream`, a CUstream (or cudaStream_t) of the primary context of a device
  * in use; NULL is the legacy default stream of `device`, CUDA's ordinal, which is ignored
- * otherwise, but for CU_STREAM_PER_THREAD. Does not wait, but that the first GCM of a device waits
- * for its self-test, and not for the stream. The host's work does not depend on the number of
- * messages. The struct is not needed after the return. Several threads may queue at once.
+ * otherwise, except with CU_STREAM_PER_THREAD. Does not wait for the stream; the first GCM of a
+ * device waits for its self-test. The host's work does not depend on the number of messages. The
+ * struct is not needed after the return. Several threads may queue at once.
  *
  * With a `temp` of NULL, for which temp_bytes is 0, the library takes temporary memory from a pool
  * of its own in the order of the stream (cuMemAllocFromPoolAsync()), and gives it back behind the
  * work. That takes 3 us, and some 0.1 ms more where the pool has to grow; the pool keeps it for
- * later calls until the devices are released. A driver without memory pools, as that of some
- * virtual GPUs (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED), is no place for that: BAD_ARGUMENT,
- * but for small work, which needs none. Else `temp` is device memory, aligned to 256, which no
+ * later calls until the devices are released. A driver without memory pools, as on some
+ * virtual GPUs (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED), cannot do that: BAD_ARGUMENT,
+ * except for small work, which needs none. Else `temp` is device memory, aligned to 256, which no
  * other work uses until the stream has passed this. What temporary memory holds afterwards is no
  * secret.
  *
@@ -722,7 +722,7 @@ enum gpuaes_random_kind {
      * i and i + 1 for an even element i and the one behind it: z = r cos(pi t), then r sin(pi t),
      * where r = sqrt(-2 ln u). Float: u = a * 2^-32 + 2^-33, where a is rounded to float first, and
      * t = (b >> 8) * 2^-23; double: u = (a >> 11) * 2^-53 + 2^-54, t = (b >> 11) * 2^-52. Of float,
-     * |z| is at most 6.77, of double 8.66. Logarithm, sine and cosine agree with those of a CPU
+     * |z| is at most 6.77, of double 8.66. Logarithm, sine and cosine agree with a CPU's results
      * within rounding only.
      */
     GPUAES_RANDOM_NORMAL32,
@@ -820,7 +820,7 @@ GPUAES_API enum gpuaes_status gpuaes_stream_binding_aes(struct gpuaes_stream_bin
 
 /*
  * Waits until the stream has done all that was queued on it: without limit for
- * the application's work, and timeout_ms for that of each call of the binding. (Of
+ * the application's work, and timeout_ms for the work of each call of the binding. (Of
  * calls before the last 8 since a wait, a hang is not told from the application's
  * work.) `iv`, if not NULL, becomes the IV that continues the binding's last
  * CBC_DECRYPT; BAD_ARGUMENT where there was none. Returns OK; FAULT; BUSY, without having
@@ -880,7 +880,7 @@ enum {
 /*
  * Begins to make the keystream from counter block `iv` on, which is position 0.
  * Neither key nor iv is needed after the return. Returns OK; NOT_READY; BUSY where no memory
- * is at hand and GPUAES_ALLOCATE was not given; NO_MEMORY where read_ahead_bytes or
+ * is available and GPUAES_ALLOCATE was not given; NO_MEMORY where read_ahead_bytes or
  * pinned_bytes are reached; BAD_ARGUMENT; FAULT.
  */
 GPUAES_API enum gpuaes_status gpuaes_keystream_open(struct gpuaes_keystream **keystream,
@@ -943,7 +943,7 @@ GPUAES_API enum gpuaes_status gpuaes_base64_encode(const void *in, size_t len, v
  * Decodes whole quads of the alphabet, without white space: `len` is a
  * multiple of 4 and no '=' may occur (the last quad of a padded text is the
  * caller's). Writes len / 4 * 3 bytes. `in` and `out` must not overlap. With
- * BAD_INPUT, *offset (may be NULL) is that of the first character that is not in the
+ * BAD_INPUT, *offset (may be NULL) is the offset of the first character that is not in the
  * alphabet, and `out` is undefined; the rest is as for gpuaes_base64_encode().
  */
 GPUAES_API enum gpuaes_status gpuaes_base64_decode(const void *in, size_t len, void *out,
