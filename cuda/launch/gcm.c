@@ -148,10 +148,10 @@ drv_result kernels_launch_gcm(const struct driver *driver, const struct kernels 
         struct aes_gcm_arguments plain;
         struct aes_gcm_hybrid_arguments hybrid;
     } a;
+    if (scratch->bytes < kernels_gcm_scratch_bytes(kernels, op, arguments->blocks))
+        return DRV_INVALID_VALUE;
     struct aes_arguments part = *arguments;
     drv_result r = DRV_SUCCESS;
-    if (scratch->bytes < kernels_gcm_scratch_bytes(kernels, op, part.blocks))
-        return DRV_INVALID_VALUE;
     for (uint64_t left = arguments->blocks; left != 0 && r == DRV_SUCCESS; left -= part.blocks) {
         part.blocks = min_u64(left, WRAP - __builtin_bswap32(part.iv[3]));
         const struct kernels_shape shape = kernels_shape(kernels, op, key->schedule.rounds, &part);
