@@ -134,6 +134,28 @@ static enum gpuaes_status finished(struct transfer *t, size_t piece)
     return GPUAES_OK;
 }
 
+void job_set_aes(struct job *job, const struct transform *transform, enum gpuaes_op op,
+                 const struct gpuaes_key *key, const unsigned char *iv, const void *in, void *out,
+                 size_t len, unsigned flags)
+{
+    const struct gpuaes_mode *mode = gpuaes_modes[op];
+    *job = (struct job){.transform = transform,
+                        .in = in,
+                        .out = out,
+                        .in_bytes = len,
+                        .out_bytes = len,
+                        .in_unit = GPUAES_BLOCK,
+                        .out_unit = GPUAES_BLOCK,
+                        .flags = flags,
+                        .out_of_place = mode->chained,
+                        .whole = mode->chained,
+                        .keystream = mode->keystream,
+                        .op = op,
+                        .key = key};
+    if (iv != NULL)
+        memcpy(job->iv, iv, GPUAES_BLOCK);
+}
+
 void job_begin_aes(struct job *job)
 {
     const struct gpuaes_mode *mode = gpuaes_modes[job->op];
@@ -161,21 +183,8 @@ enum gpuaes_status gpuaes_aes(enum gpuaes_op op, const struct gpuaes_key *key,
         return GPUAES_OK;
     if (mode->takes_iv && iv == NULL)
         return GPUAES_BAD_ARGUMENT;
-    struct job job = {.transform = &aes,
-                      .in = in,
-                      .out = out,
-                      .in_bytes = len,
-                      .out_bytes = len,
-                      .in_unit = GPUAES_BLOCK,
-                      .out_unit = GPUAES_BLOCK,
-                      .flags = flags,
-                      .out_of_place = mode->chained,
-                      .whole = mode->chained,
-                      .keystream = mode->keystream,
-                      .op = op,
-                      .key = key};
-    if (mode->takes_iv)
-        memcpy(job.iv, iv, GPUAES_BLOCK);
+    struct job job;
+    job_set_aes(&job, &aes, op, key, mode->takes_iv ? iv : NULL, in, out, len, flags);
     enum gpuaes_status status = job_run(&job, report);
     if (mode->takes_iv && status == GPUAES_OK)
         memcpy(iv, job.iv, GPUAES_BLOCK);

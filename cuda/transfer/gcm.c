@@ -127,18 +127,8 @@ void gcm_set_job(struct job *job, enum gpuaes_op op, const struct gpuaes_gcm_key
                  unsigned flags)
 {
     static const struct transform gcm = {job_begin_aes, extra, scratch, launch, finished};
-    *job = (struct job){.transform = &gcm,
-                        .in = in,
-                        .out = out,
-                        .in_bytes = len,
-                        .out_bytes = len,
-                        .in_unit = GPUAES_BLOCK,
-                        .out_unit = GPUAES_BLOCK,
-                        .flags = flags,
-                        .op = op,
-                        .key = &key->schedule,
-                        .gcm = key};
-    memcpy(job->iv, counter, GPUAES_BLOCK);
+    job_set_aes(job, &gcm, op, &key->schedule, counter, in, out, len, flags);
+    job->gcm = key;
 }
 
 void gcm_hash_of(const struct gpuaes_gcm_key *key, const struct gpuaes_report *report,
