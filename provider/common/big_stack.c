@@ -16,7 +16,7 @@
 /* ---- Stacks ------------------------------------------------------------------------- */
 
 /*
- * Calls were seen to use 24 KiB: see docs/decisions/small-stacks.md. The rest is for signal
+ * Calls use up to 26 KiB: see docs/decisions/small-stacks.md. The rest is for signal
  * handlers.
  */
 enum { STACK_FOR_DRIVER = 64 << 10 };

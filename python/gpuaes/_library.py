@@ -261,7 +261,7 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
 
 
 def _load() -> ctypes.CDLL:
-    """Opens libgpuaes: the file that GPUAES_LIBRARY names; or that of the package; or SONAME by the dynamic linker.
+    """Opens libgpuaes: the file that GPUAES_LIBRARY names; or the one in the package; or SONAME by the dynamic linker.
 
     Raises ImportError, which says what was tried and what the dynamic linker said.
     """

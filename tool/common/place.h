@@ -7,7 +7,7 @@
 #ifndef GPUAES_TOOL_COMMON_PLACE_H
 #define GPUAES_TOOL_COMMON_PLACE_H
 
-/* Returns 1 if the command is that of a wheel. */
+/* Returns 1 if the command lies in a wheel. */
 int place_is_wheel(void);
 
 /* Returns the folder of the module. */
