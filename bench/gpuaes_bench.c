@@ -71,7 +71,6 @@ static const struct part {
     {"batch", part_batch, NULL, NULL,
      "many messages at once: rates over their number and their size"},
     {"batch", part_batch_gcm, NULL, NULL, NULL},
-    {"batch", part_batch_mixed, NULL, NULL, NULL},
     {"batch", part_batch_overhead, "GPUAES_KERNEL", "small", NULL},
     {"messages", part_messages, NULL, NULL,
      "messages that arrays in device memory describe: rates over number and length; times"},

@@ -14,7 +14,6 @@ bench_libbench_la_SOURCES = \
 	bench/options.h \
 	bench/part_base64.c \
 	bench/part_batch.c \
-	bench/part_batch_mixed.c \
 	bench/part_messages.c \
 	bench/part_devices.c \
 	bench/part_files.c \

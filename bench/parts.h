@@ -33,7 +33,6 @@ int part_base64(void);
 int part_read_ahead(void);
 int part_batch(void);
 int part_batch_gcm(void);
-int part_batch_mixed(void);
 int part_batch_overhead(void);
 int part_messages(void);
 int part_random(void);

@@ -181,7 +181,7 @@ foreach my $template ('template', 'read-ahead-template') {
     my $report = run(["$source/bench/report", "--template=$source/docs/benchmarks/$template.md", $tsv]);
     is($report->{status}, 0, "a report is made of it: $template") or diag($report->{err});
     my @lacks = $report->{out} =~ /\*Not in this run: part `([\w-]+)`/g;
-    # 17 MB in seven orders: not with --quick; the command is measured by test/on_gpu_tool, Parquet by
+    # The seven orders are a record of revision b0676dcdab88; the command is measured by test/on_gpu_tool, Parquet by
     # bench/parquet_rates, and the Python package by bench/python_rates.
     @lacks = grep { !/^(?:batch-mixed|tool|parquet|python)$/ } @lacks;
     is(join(' ', grep { $has_device || !$least_on_device{$_} } @lacks), '', 'and lacks no part');
