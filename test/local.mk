@@ -235,6 +235,7 @@ test_support_libtest_la_SOURCES = \
 	test/support/device_state.c test/support/device_state.h \
 	test/support/driver_functions.h \
 	test/support/fault_scenarios.c test/support/fault_scenarios.h \
+	test/support/faulty_calls.c test/support/faulty_calls.h \
 	test/support/hash_forms.c test/support/hash_forms.h \
 	test/support/jobs.c test/support/jobs.h \
 	test/support/known_answers.c test/support/known_answers.h \

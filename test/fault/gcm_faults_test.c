@@ -4,16 +4,9 @@
  * what is reported gets the text and the tag; gpuaes_gcm_encrypt() and gpuaes_gcm_decrypt() do the
  * whole message or say that they did not, and never take a forged one.
  *
- * A lost device is lost for good, so each fault is a child of its own. A child without a fault
- * counts the calls. GPUAES_TEST_EVERY=N takes one of N faults, by the seed others in each run
- * (under a sanitizer one of 10).
- *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <sys/mman.h>
-
-#include "test/support/driver_functions.h"
-#include "test/support/library.h"
+#include "test/support/faulty_calls.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, BLOCK = GPUAES_BLOCK, KEY = 32, IV = 12, AAD = 3 * BLOCK };
 enum { BLOCKS, MESSAGE, FORGED }; /* gpuaes_gcm(), or a whole message */
@@ -47,7 +40,6 @@ static const struct row {
     {"a forged message in device memory", FORGED, .kind = GPUAES_DEVICE, .in_place = 1,
      .len = 100 * KIB + 5},
 };
-enum { ROWS = sizeof rows / sizeof rows[0] };
 
 /* ---- What is expected ------------------------------------------------------------------- */
 
@@ -77,12 +69,6 @@ static struct text text_make(const struct row *r)
         abort();
     EVP_CIPHER_CTX_free(c);
     return t;
-}
-
-static void text_free(struct text *t)
-{
-    free(t->in);
-    free(t->expected);
 }
 
 /* The counter block of the text's first block, or with `number` 1 that of the mask. */
@@ -183,139 +169,49 @@ static int message_is_right(const struct row *r, struct text *t, const unsigned 
     return memcmp(out, t->expected, r->len) == 0 && memcmp(tag, t->tag, BLOCK) == 0;
 }
 
-/* ---- Children ------------------------------------------------------------------------------ */
+/* ---- Faults -------------------------------------------------------------------------------- */
 
-/* In memory that children share. */
-struct trial {
-    unsigned calls[FUNCTIONS];
-    int status, was_left; /* of the call; 1: the input is as it was, where it is not the output */
-};
-static struct trial *trial;
+static struct text text;
+static unsigned char *in, *out;
 
-struct fault {
-    const struct row *row;
-    unsigned function, call;
-    char options[96];
-};
-
-static int status_is_known(const struct row *r, int status)
+static int prepare(const void *argument)
 {
+    const struct row *r = argument;
+    text = text_make(r);
+    in = take(r->kind, r->len);
+    out = r->in_place ? in : take(r->kind, r->len);
+    return in != NULL && out != NULL && gpuaes_copy(in, text.in, r->len) == GPUAES_OK;
+}
+
+/* Input that is not the output stays as it was. */
+static int run(const void *argument, int *status)
+{
+    const struct row *r = argument;
+    int right = r->what == BLOCKS ? blocks_are_right(r, &text, in, out, status)
+                                  : message_is_right(r, &text, in, out, status);
+    return right && (r->in_place || memcmp(in, text.in, r->len) == 0);
+}
+
+static int status_is_known(const void *argument, const char *fault, int status)
+{
+    const struct row *r = argument;
+    (void)fault;
     return status == GPUAES_OK || status == GPUAES_NO_MEMORY || status == GPUAES_FAULT ||
            status == GPUAES_UNDEFINED || (r->what == FORGED && status == GPUAES_BAD_TAG) ||
            (r->what != BLOCKS && r->kind == GPUAES_DEVICE && status == GPUAES_NOT_READY);
 }
 
-static int run_fault(const void *argument)
-{
-    const struct fault *f = argument;
-    const struct row *r = f->row;
-    struct gpuaes_settings settings = r->settings;
-    struct text t = text_make(r);
-    char options[160];
-    settings.timeout_ms = timeout_for(f->options);
-    emulator_configure(r->emulator != NULL ? r->emulator : "");
-    if (!starts_with(&settings))
-        return 1;
-    become_an_application(0);
-    unsigned char *in = take(r->kind, r->len), *out = r->in_place ? in : take(r->kind, r->len);
-    if (in == NULL || out == NULL || gpuaes_copy(in, t.in, r->len) != GPUAES_OK)
-        return 2;
-    snprintf(options, sizeof options, "%s,%s", r->emulator != NULL ? r->emulator : "", f->options);
-    emulator_configure(options);
-    int right = r->what == BLOCKS ? blocks_are_right(r, &t, in, out, &trial->status)
-                                  : message_is_right(r, &t, in, out, &trial->status);
-    for (unsigned i = 0; i < FUNCTIONS; i++)
-        trial->calls[i] = emulator_calls(functions[i]);
-    trial->was_left = r->in_place || memcmp(in, t.in, r->len) == 0;
-    text_free(&t); /* the rest goes with the process: a device may write to it yet */
-    return right ? 0 : 3;
-}
-
-/* 1 if the child was content, and the status is one that may come. */
-static int try(const struct fault *f)
-{
-    memset(trial, 0, sizeof *trial);
-    int child = in_child(run_fault, f), known = status_is_known(f->row, trial->status);
-    if (child == 0 && known && trial->was_left)
-        return 1;
-    tap_diag("%s, %s: child %d, %s%s%s", f->row->name, f->options, child,
-             gpuaes_status_text((enum gpuaes_status)trial->status), known ? "" : " (unexpected)",
-             trial->was_left ? "" : ", the input is not what it was");
-    return 0;
-}
-
-/* ---- Faults -------------------------------------------------------------------------------- */
-
-/* How often a stream or event is asked depends on the pace of both. */
-static int may_not_come(const struct fault *f)
-{
-    return f->call > 1 && (!strcmp(functions[f->function], "event_query") ||
-                           !strcmp(functions[f->function], "stream_query"));
-}
-
-struct count {
-    unsigned tried, bad, missed, failed;
-};
-
-static size_t step, turn; /* one fault of `step` is tried */
-
-static void try_fault(struct count *count, const struct row *r, unsigned function, unsigned call,
-                      const char *how)
-{
-    struct fault f = {.row = r, .function = function, .call = call};
-    if (turn++ % step != 0)
-        return;
-    if (!strcmp(how, "hang"))
-        snprintf(f.options, sizeof f.options, "hang=%u", call);
-    else
-        snprintf(f.options, sizeof f.options, "%.5s=%s:%u%s", how, functions[function], call,
-                 how + strcspn(how, ":"));
-    count->tried++;
-    count->bad += !try(&f);
-    unsigned is_missed = trial->calls[function] < call && !may_not_come(&f);
-    if (is_missed)
-        tap_diag("%s, %s: the fault did not come", r->name, f.options);
-    count->missed += is_missed;
-    count->failed += trial->status != GPUAES_OK && trial->status != GPUAES_BAD_TAG;
-}
-
-static void check_row(const struct row *r)
-{
-    struct fault none = {.row = r};
-    struct count count = {0};
-    enum gpuaes_status wanted = r->what == FORGED ? GPUAES_BAD_TAG : GPUAES_OK;
-    if (!tap_ok(try(&none) && trial->status == (int)wanted, "%s: %s without a fault", r->name,
-                gpuaes_status_text(wanted)))
-        return;
-    struct trial usual = *trial;
-    for (unsigned i = 0; i < FUNCTIONS; i++) {
-        unsigned calls = usual.calls[i];
-        if (calls == 0)
-            continue;
-        try_fault(&count, r, i, 1, "fault");
-        try_fault(&count, r, i, (calls + 1) / 2, "lost");
-        if (calls > 1)
-            try_fault(&count, r, i, calls, "fault:719");
-        if (calls > 2)
-            try_fault(&count, r, i, (calls + 1) / 2, "fault:2");
-        if (!strcmp(functions[i], "launch_kernel"))
-            try_fault(&count, r, i, calls, "hang");
-    }
-    /* On a busy machine a device that is late is given up as one that hangs. */
-    tap_ok(count.tried != 0 && count.bad == 0 && count.missed <= 1 + count.tried / 10,
-           "%s: %u faults, %u of the calls failed, the others are right", r->name, count.tried,
-           count.failed);
-}
-
 int main(void)
 {
-    trial = mmap(NULL, sizeof *trial, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (trial == MAP_FAILED)
-        return EXIT_FAILURE;
-    tap_random_seed(&random_state);
-    step = setting("GPUAES_TEST_EVERY", sanitized() ? 10 : 1);
-    turn = tap_random_below(&random_state, step);
-    for (size_t i = 0; i < ROWS; i++)
-        check_row(&rows[i]);
+    for (const struct row *r = rows; r < rows + sizeof rows / sizeof rows[0]; r++)
+        faulty_call_check(
+            &(struct faulty_call){.name = r->name,
+                                  .row = r,
+                                  .settings = r->settings,
+                                  .emulator = r->emulator,
+                                  .wanted = r->what == FORGED ? GPUAES_BAD_TAG : GPUAES_OK,
+                                  .prepare = prepare,
+                                  .run = run,
+                                  .knows = status_is_known});
     return tap_done();
 }

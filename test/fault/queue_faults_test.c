@@ -4,16 +4,10 @@
  * fails, where memory is short nothing is queued, and what went wrong once can be repeated.
  * Temporary memory comes from the device's pool, and all of it goes back.
  *
- * A lost device is lost for good, so each fault is a child of its own. A child without a fault
- * counts the calls. GPUAES_TEST_EVERY=N takes one of N faults, by the seed others in each run
- * (under a sanitizer one of 8).
- *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include <sys/mman.h>
-
-#include "test/support/driver_functions.h"
-#include "test/support/library.h"
+#include "test/support/application.h"
+#include "test/support/faulty_calls.h"
 
 enum { BLOCK = GPUAES_BLOCK, KEY = 32, KEYS = 3, COUNT = 60, LEN = 40 * BLOCK, AAD = 20, TAG = 16 };
 
@@ -34,7 +28,6 @@ static const struct row {
     {"GCM decryption", GPUAES_GCM_DECRYPT, ONE_KEY, COUNT, 2},
     {"XTS decryption", GPUAES_XTS_DECRYPT, KEY_TABLE, COUNT, 2},
 };
-enum { ROWS = sizeof rows / sizeof rows[0] };
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
@@ -128,24 +121,7 @@ static int is_right(const struct test *t)
     return 1;
 }
 
-/* Until the stream is done, as an application waits. */
-static drv_result wait_for(drv_stream stream)
-{
-    drv_result r;
-    while ((r = application.stream_query(stream)) == DRV_NOT_READY)
-        usleep(100);
-    return r;
-}
-
-/* ---- Children -------------------------------------------------------------------------------- */
-
-/* In memory that children share. */
-struct trial {
-    unsigned calls[FUNCTIONS];
-    unsigned launches;
-    int queued; /* enum gpuaes_status */
-};
-static struct trial *trial;
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 /* `schedule` must stay until the messages are queued. */
 static struct gpuaes_messages messages_of(const struct test *t, struct gpuaes_key *schedule)
@@ -187,164 +163,95 @@ static int is_untouched(const struct test *t)
     return 1;
 }
 
-/* 1 if what the call says is true. */
-static int run_queue(struct test *t)
-{
-    struct gpuaes_key schedule;
-    const struct gpuaes_messages messages = messages_of(t, &schedule);
-    trial->queued = gpuaes_queue(&messages, NULL, 0, t->stream, 0);
-    const int failed = wait_for(t->stream) != DRV_SUCCESS;
-    if (trial->queued == GPUAES_OK)
-        return failed || is_right(t);
-    return trial->queued == GPUAES_FAULT || is_untouched(t);
-}
+static struct test test;
+static size_t bytes_before; /* of device memory */
 
-static int prepare(struct test *t)
+static int prepare(const void *row)
 {
-    drv_ptr memory;
-    if (application.mem_alloc(&memory, sizeof *t->memory) != DRV_SUCCESS ||
-        application.stream_create(&t->stream, DRV_STREAM_NON_BLOCKING) != DRV_SUCCESS)
+    test.row = row;
+    test.memory = take(GPUAES_DEVICE, sizeof *test.memory);
+    if (test.memory == NULL ||
+        application.stream_create(&test.stream, DRV_STREAM_NON_BLOCKING) != DRV_SUCCESS)
         return 0;
-    t->memory = (struct memory *)(uintptr_t)memory;
-    fill(t);
+    fill(&test);
+    bytes_before = emulator_device_bytes();
     return 1;
 }
 
-struct fault {
-    const struct row *row;
-    char options[96];
-};
-
-static int run_fault(const void *argument)
+/* Without a fault, the launches are as many as the row says; the first GCM has its self-test's. */
+static int launches_are_right(const struct row *r)
 {
-    const struct fault *f = argument;
-    static struct test t;
-    struct gpuaes_settings settings = {.timeout_ms = timeout_for(f->options)};
-    t.row = f->row;
-    emulator_configure("");
-    if (!starts_with(&settings))
-        return 1;
-    become_an_application(0);
-    if (!prepare(&t))
-        return 2;
-    emulator_configure(f->options);
-    size_t before = emulator_device_bytes();
-    int right = run_queue(&t);
-    for (unsigned i = 0; i < FUNCTIONS; i++)
-        trial->calls[i] = emulator_calls(functions[i]);
-    trial->launches = emulator_launches(NULL);
-    struct trial first = *trial;
-    emulator_configure("");
-    /* What was short once is there again. */
-    if (right && first.queued != GPUAES_FAULT && gpuaes_state() == GPUAES_READY) {
-        fill(&t);
-        right = run_queue(&t) && trial->queued == GPUAES_OK && is_right(&t) &&
-                (strstr(f->options, "lost") != NULL || is_gcm(t.row) ||
-                 emulator_device_bytes() == before);
-    }
-    *trial = first;
-    return right ? 0 : 3;
+    const unsigned launches = emulator_launches(NULL);
+    return launches >= r->launches && (is_gcm(r) || launches == r->launches);
+}
+
+static int run(const void *row, int *status)
+{
+    struct gpuaes_key schedule;
+    const struct gpuaes_messages messages = messages_of(&test, &schedule);
+    (void)row;
+    *status = gpuaes_queue(&messages, NULL, 0, test.stream, 0);
+    const int failed = !application_wait(test.stream);
+    if (*status == GPUAES_OK)
+        return failed || (is_right(&test) && launches_are_right(test.row));
+    return *status == GPUAES_FAULT || is_untouched(&test);
+}
+
+/* What was short once is there again, and all temporary memory goes back. */
+static int again(const void *row, const char *fault)
+{
+    int status;
+    fill(&test);
+    return run(row, &status) && status == GPUAES_OK && is_right(&test) &&
+           (strstr(fault, "lost") != NULL || is_gcm(row) ||
+            emulator_device_bytes() == bytes_before);
 }
 
 /* What a call may say of a fault: not that an argument is wrong, the stream least of all. */
-static int is_known(void)
+static int is_known(const void *row, const char *fault, int status)
 {
-    return trial->queued == GPUAES_OK || trial->queued == GPUAES_NO_MEMORY ||
-           trial->queued == GPUAES_FAULT || trial->queued == GPUAES_NOT_READY;
-}
-
-static int try(const struct fault *f)
-{
-    memset(trial, 0, sizeof *trial);
-    int child = in_child(run_fault, f);
-    if (child == 0 && is_known())
-        return 1;
-    tap_diag("%s, %s: child %d; queued %d", f->row->name, f->options, child, trial->queued);
-    return 0;
-}
-
-/* ---- Faults ---------------------------------------------------------------------------------- */
-
-static size_t step, turn; /* one fault of `step` is tried */
-
-struct count {
-    unsigned tried, bad, failed;
-};
-
-static void try_fault(struct count *count, const struct row *r, unsigned function, unsigned call,
-                      const char *how, const char *code)
-{
-    struct fault f = {.row = r};
-    if (turn++ % step != 0)
-        return;
-    snprintf(f.options, sizeof f.options, "%s=%s:%u%s", how, functions[function], call, code);
-    count->tried++;
-    count->bad += !try(&f);
-    count->failed += trial->queued > GPUAES_OK;
-}
-
-static void check_row(const struct row *r)
-{
-    struct fault none = {.row = r};
-    struct count count = {0};
-    const int right = try(&none);
-    if (!tap_ok(right && trial->queued == GPUAES_OK && trial->launches >= r->launches &&
-                    (is_gcm(r) || trial->launches == r->launches),
-                "%s: without a fault, %u launches", r->name, trial->launches))
-        return;
-    struct trial usual = *trial;
-    for (unsigned i = 0; i < FUNCTIONS; i++)
-        for (unsigned call = 1; call <= usual.calls[i]; call++) {
-            if (call > 3 && strstr(functions[i], "_query") != NULL)
-                break; /* how often they come depends on the pace */
-            try_fault(&count, r, i, call, "fault", "");
-            try_fault(&count, r, i, call, "fault", ":2");
-            try_fault(&count, r, i, call, "lost", "");
-        }
-    /* Of a few that are tried, all may be without effect. */
-    tap_ok(count.tried != 0 && count.bad == 0 && (step != 1 || count.failed > count.tried / 3),
-           "%s: %u faults, of which %u are told", r->name, count.tried, count.failed);
+    (void)row;
+    (void)fault;
+    return status == GPUAES_OK || status == GPUAES_NO_MEMORY || status == GPUAES_FAULT ||
+           status == GPUAES_NOT_READY;
 }
 
 /* A driver without pools: what needs temporary memory is given some. */
-static int run_without_pools(const void *argument)
+static int run_without_pools(const void *row)
 {
-    static struct test t;
     struct gpuaes_key schedule;
-    drv_ptr temp;
     emulator_configure("pools=0");
     if (!starts_with(NULL))
         return 1;
     become_an_application(0);
-    t.row = argument;
-    if (!prepare(&t))
+    if (!prepare(row))
         return 2;
-    struct gpuaes_messages messages = messages_of(&t, &schedule);
+    struct gpuaes_messages messages = messages_of(&test, &schedule);
     const size_t bytes = gpuaes_queue_temp_bytes(&messages);
-    if (gpuaes_queue(&messages, NULL, 0, t.stream, 0) != GPUAES_BAD_ARGUMENT ||
-        strncmp(gpuaes_queue_error(), "temp is NULL", 12) != 0 || !is_untouched(&t))
+    if (gpuaes_queue(&messages, NULL, 0, test.stream, 0) != GPUAES_BAD_ARGUMENT ||
+        strncmp(gpuaes_queue_error(), "temp is NULL", 12) != 0 || !is_untouched(&test))
         return 3;
-    if (application.mem_alloc(&temp, bytes) != DRV_SUCCESS ||
-        gpuaes_queue(&messages, (void *)(uintptr_t)temp, bytes, t.stream, 0) != GPUAES_OK ||
-        wait_for(t.stream) != DRV_SUCCESS || !is_right(&t))
+    void *temp = take(GPUAES_DEVICE, bytes);
+    if (temp == NULL || gpuaes_queue(&messages, temp, bytes, test.stream, 0) != GPUAES_OK ||
+        !application_wait(test.stream) || !is_right(&test))
         return 4;
     messages.count = 1;
-    return gpuaes_queue(&messages, NULL, 0, t.stream, 0) == GPUAES_OK &&
-                   wait_for(t.stream) == DRV_SUCCESS
+    return gpuaes_queue(&messages, NULL, 0, test.stream, 0) == GPUAES_OK &&
+                   application_wait(test.stream)
                ? 0
                : 5;
 }
 
 int main(void)
 {
-    trial = mmap(NULL, sizeof *trial, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (trial == MAP_FAILED)
-        return EXIT_FAILURE;
-    tap_random_seed(&random_state);
-    step = setting("GPUAES_TEST_EVERY", sanitized() ? 8 : 1);
-    turn = tap_random_below(&random_state, step);
-    for (size_t i = 0; i < ROWS; i++)
-        check_row(&rows[i]);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        faulty_call_check(&(struct faulty_call){.name = rows[i].name,
+                                                .row = &rows[i],
+                                                .is_queued = 1,
+                                                .prepare = prepare,
+                                                .run = run,
+                                                .again = again,
+                                                .knows = is_known});
     child_ok(run_without_pools, &rows[1], "without memory pools, temporary memory must be given");
     return tap_done();
 }
