@@ -21,7 +21,7 @@ struct fault {
     char options[96];
 };
 
-/* After which the device is given up; memory that is short may fail a call, and lose no device. */
+/* After which a single device is given up; memory that is short may fail a call, and lose none. */
 static int is_failure(int status)
 {
     return status == GPUAES_FAULT || status == GPUAES_UNDEFINED;
@@ -48,8 +48,8 @@ static int run_fault(const void *argument)
         trial->calls[i] = emulator_calls(functions[i]);
     if (!right)
         return 3;
-    if (!c->is_queued && is_failure(trial->status) && strstr(f->options, ":2") == NULL &&
-        gpuaes_state() != GPUAES_FAILED)
+    if (!c->is_queued && c->emulator == NULL && is_failure(trial->status) &&
+        strstr(f->options, ":2") == NULL && gpuaes_state() != GPUAES_FAILED)
         return 5;
     if (c->again == NULL || trial->status == GPUAES_FAULT || gpuaes_state() != GPUAES_READY)
         return 0;
