@@ -6,6 +6,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "cuda/batch/batch.h"
+#include "test/support/faulty_calls.h"
 #include "test/support/mixes.h"
 
 static struct mix mix;
@@ -49,11 +50,20 @@ static int opens_mix(struct mix_rules rules, const char *options)
 
 /* ---- Mixes of messages ------------------------------------------------------------------ */
 
-struct faulty {
-    char options[64];
-    int kind, in_place;
-    size_t count, longest;
-    int op;
+/* Memory of both kinds, in place and not; messages of CBC encryption that take one launch, just, or
+   more; both directions of GCM alone. Those of an even number are waited for, others polled. */
+static const struct mixed {
+    const char *name;
+    struct mix_rules rules;
+} mixed[] = {
+    {"pageable memory", {.in_kind = 0, 0, 0, 30, 60, -1, 4, 0}},
+    {"pinned memory", {.in_kind = 1, 1, 0, 31, 60, -1, 4, 0}},
+    {"pageable memory in place", {.in_kind = 0, 0, 1, 31, 60, -1, 4, 0}},
+    {"pinned memory in place", {.in_kind = 1, 1, 1, 30, 60, -1, 4, 0}},
+    {"long CBC, pageable", {.in_kind = 0, 0, 0, 6, 2 * MIX_STEP, GPUAES_CBC_ENCRYPT, 4, 0}},
+    {"long CBC, pinned in place", {.in_kind = 1, 1, 1, 5, 2 * MIX_STEP, GPUAES_CBC_ENCRYPT, 4, 0}},
+    {"GCM encryption, pinned", {.in_kind = 1, 1, 0, 20, 60, GPUAES_GCM_ENCRYPT, 4, 0}},
+    {"GCM decryption, pageable in place", {.in_kind = 0, 0, 1, 21, 60, GPUAES_GCM_DECRYPT, 4, 0}},
 };
 
 /* What the statuses promise of memory that the CPU can read. */
@@ -75,132 +85,47 @@ static int keeps_promises(enum gpuaes_status result)
     return worst == result;
 }
 
-/* In a child, since a lost device is lost for good. 0: right, or as the statuses say. */
-static int run_faulty(const void *argument)
+static int prepare(const void *argument)
 {
-    const struct faulty *f = argument;
-    struct mix_rules rules = {
-        .in_kind = f->kind, f->kind, f->in_place, f->count, f->longest, f->op, 4, 0};
-    if (!opens_mix(rules, f->options))
-        return 10;
-    enum gpuaes_status status = submit_with(f->options);
-    if (status == GPUAES_NO_MEMORY) /* nothing was begun */
-        status = submit_with(NULL);
-    if (status == GPUAES_OK && f->count % 2 == 0)
-        status = gpuaes_batch_wait(batch);
-    else if (status == GPUAES_OK)
-        while ((status = gpuaes_batch_poll(batch)) == GPUAES_BUSY)
+    const struct mixed *m = argument;
+    if (gpuaes_batch_open(&batch) != GPUAES_OK || !mix_make(&mix, &m->rules))
+        return 0;
+    mix_fill(&mix);
+    return mix_add(batch, &mix);
+}
+
+static int run_mixed(const void *unused, int *status)
+{
+    enum gpuaes_status s = gpuaes_batch_submit(batch, 0);
+    (void)unused;
+    *status = (int)s;
+    if (s == GPUAES_NO_MEMORY) /* nothing was begun */
+        return 1;
+    if (s == GPUAES_OK && mix.count % 2 == 0)
+        s = gpuaes_batch_wait(batch);
+    else if (s == GPUAES_OK)
+        while ((s = gpuaes_batch_poll(batch)) == GPUAES_BUSY)
             usleep(200);
-    if (!keeps_promises(status) || gpuaes_batch_wait(batch) != status)
-        return 12;
-    /* Short memory alone loses no device. */
-    int is_short = strcmp(strrchr(f->options, ':') ? strrchr(f->options, ':') : "", ":2") == 0 &&
-                   strchr(f->options, ':') != strrchr(f->options, ':');
-    if (status != GPUAES_OK && !is_short && gpuaes_state() != GPUAES_FAILED)
-        return 13;
+    *status = (int)s;
+    return keeps_promises(s) && gpuaes_batch_wait(batch) == s;
+}
+
+static int again(const void *unused, const char *fault)
+{
+    int status = gpuaes_batch_wait(batch) == GPUAES_OK ? GPUAES_OK : GPUAES_FAULT;
+    (void)fault;
+    if (status != GPUAES_OK && !run_mixed(unused, &status))
+        return 0;
     gpuaes_batch_close(batch);
-    return 0;
+    return status == GPUAES_OK;
 }
 
-static int is_right(struct faulty f, const char *options)
+static int status_is_known(const void *unused, const char *fault, int status)
 {
-    snprintf(f.options, sizeof f.options, "%s", options);
-    int status = in_child(run_faulty, &f);
-    if (status != 0)
-        tap_diag("%s, %s memory%s: status %d", f.options, kind_names[f.kind],
-                 f.in_place ? ", in place" : "", status);
-    return status == 0;
-}
-
-/* Memory of both kinds in turn, in place and not, waited for and polled. */
-static void test_faults(void)
-{
-    static const char *const functions[] = {
-        "memcpy_htod_async", "memcpy_dtoh_async", "launch_kernel",   "event_record",
-        "event_query",       "stream_query",      "memset_d8_async", "mem_alloc",
-        "mem_host_alloc",    "stream_create",     "event_create",    "ctx_push_current",
-        "ctx_pop_current",
-    };
-    static const char *const kinds[] = {"fault=%s:%d", "lost=%s:%d", "fault=%s:%d:2"};
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        int right = 1;
-        for (int variant = 0; variant < 9; variant++) {
-            struct faulty f = {.kind = variant / 3 == 0 ? GPUAES_PAGEABLE : GPUAES_PINNED,
-                               .in_place = variant / 3 == 2,
-                               .count = 30 + (size_t)variant % 2,
-                               .longest = 60,
-                               .op = -1};
-            char options[64];
-            snprintf(options, sizeof options, kinds[variant % 3], functions[i],
-                     1 + 2 * ((variant / 3 + variant % 3 + (int)i) % 3));
-            right &= is_right(f, options);
-        }
-        tap_ok(right, "%s fails, or the device is lost there", functions[i]);
-    }
-}
-
-/* Messages of CBC encryption that take one launch, just, or more. */
-static void test_steps(void)
-{
-    static const char *const options[] = {"fault=launch_kernel:4",   "fault=launch_kernel:6",
-                                          "fault=event_query:3",     "lost=event_query:3",
-                                          "fault=event_record:2",    "fault=memcpy_dtoh_async:1",
-                                          "fault=memset_d8_async:1", "hang=6"};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        int right = 1;
-        for (int variant = 0; variant < 4; variant++)
-            right &= is_right((struct faulty){.kind = variant % 2,
-                                              .in_place = variant / 2,
-                                              .count = 10 + i % 2,
-                                              .longest = MIX_STEP + MIX_STEP,
-                                              .op = GPUAES_CBC_ENCRYPT},
-                              options[i]);
-        tap_ok(right, "long messages of CBC encryption: %s", options[i]);
-    }
-}
-
-/* The kernels of GCM, of either direction and both; copies; what wipes their keys. */
-static void test_gcm(void)
-{
-    static const char *const options[] = {"fault=launch_kernel:1",
-                                          "fault=launch_kernel:2",
-                                          "fault=launch_kernel:3",
-                                          "fault=launch_kernel:4",
-                                          "fault=launch_kernel:5",
-                                          "fault=launch_kernel:6",
-                                          "lost=launch_kernel:4",
-                                          "fault=event_query:1",
-                                          "fault=memcpy_dtoh_async:1",
-                                          "fault=memset_d8_async:1",
-                                          "hang=3",
-                                          "hang=5",
-                                          "fault=memcpy_htod_async:1",
-                                          "fault=mem_alloc:2"};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        int right = 1;
-        for (int variant = 0; variant < 4; variant++)
-            right &= is_right(
-                (struct faulty){.kind = variant % 2,
-                                .in_place = variant / 2,
-                                .count = 20 + i % 2,
-                                .longest = 60,
-                                .op = variant % 3 == 0 ? -1 : GPUAES_GCM_ENCRYPT + variant % 3 - 1},
-                options[i]);
-        tap_ok(right, "messages of GCM: %s", options[i]);
-    }
-}
-
-static void test_hangs(void)
-{
-    int right = 1;
-    for (int variant = 0; variant < 6; variant++)
-        right &= is_right((struct faulty){.kind = variant % 2,
-                                          .in_place = variant / 2 == 1,
-                                          .count = 30 + (size_t)variant % 3,
-                                          .longest = 60,
-                                          .op = -1},
-                          "hang=2");
-    tap_ok(right, "a kernel that never ends is not waited for");
+    (void)unused;
+    (void)fault;
+    return status == GPUAES_OK || status == GPUAES_NO_MEMORY || status == GPUAES_FAULT ||
+           status == GPUAES_UNDEFINED;
 }
 
 /* ---- Slices --------------------------------------------------------------------------- */
@@ -494,11 +419,13 @@ int main(void)
     static const char *const gcm_wipes[] = {"", "fault=launch_kernel:2", "fault=launch_kernel:3",
                                             "fault=memcpy_dtoh_async:1"};
     static const int kinds[] = {GPUAES_PAGEABLE, GPUAES_PINNED};
-    tap_random_seed(&random_state);
-    test_faults();
-    test_steps();
-    test_gcm();
-    test_hangs();
+    for (size_t i = 0; i < sizeof mixed / sizeof mixed[0]; i++)
+        faulty_call_check(&(struct faulty_call){.name = mixed[i].name,
+                                                .row = &mixed[i],
+                                                .prepare = prepare,
+                                                .run = run_mixed,
+                                                .again = again,
+                                                .knows = status_is_known});
     for (size_t i = 0; i < 2; i++)
         child_ok(run_sliced, slices[i], "%s: what was done before is complete", slices[i]);
     test_looks();

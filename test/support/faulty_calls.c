@@ -114,8 +114,11 @@ static void try_function(const struct faulty_call *c, unsigned function, unsigne
         try_fault(c, function, calls, "fault:719");
     if (calls > 2)
         try_fault(c, function, middle, "fault:2");
-    if (!strcmp(functions[function], "launch_kernel"))
-        try_fault(c, function, calls, "hang");
+    if (strcmp(functions[function], "launch_kernel") != 0)
+        return;
+    try_fault(c, function, calls, "hang");
+    for (unsigned call = 2; call <= 6 && call < calls; call++)
+        try_fault(c, function, call, "fault"); /* each kernel of a message has its own */
 }
 
 static void begin(void)
