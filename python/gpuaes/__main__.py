@@ -51,12 +51,16 @@ def _configure() -> Path:
         if path.read_text() == text:
             return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Never a part of it: programs may start meanwhile.
+    # Programs that start meanwhile never see a part of it.
     handle, new = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(handle, "w") as file:
-        file.write(text)
-    os.chmod(new, 0o644)
-    os.replace(new, path)
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.chmod(new, 0o644)
+        os.replace(new, path)
+    except OSError:
+        os.unlink(new)
+        raise
     return path
 
 

@@ -91,7 +91,7 @@ sub in_reach
 
 my $hidden = in_reach({}, 'ls', $build);
 SKIP: {
-    skip($hidden->{err} =~ s/\n.*//sr || 'no mount namespace here', 13) if $hidden->{status} == 77 << 8;
+    skip($hidden->{err} =~ s/\n.*//sr || 'no mount namespace here', 15) if $hidden->{status} == 77 << 8;
     is($hidden->{out}, '', 'no file of the build is in reach');
     is(in_reach({}, 'python3', '-c', 'from gpuaes import _library; print(_library.lib._name)')->{out},
         "$package/native/libgpuaes.so.1\n", 'the library is that of the wheel');
@@ -103,6 +103,12 @@ SKIP: {
 
     like(in_reach({OPENSSL_CONF => "$folder/none.cnf"}, 'gpuaes', 'doctor')->{out},
         qr/set OPENSSL_CONF to what "python3 -m gpuaes provider --config" prints/, 'doctor says how to configure OpenSSL');
+    system('mkdir', '-p', "$venv/etc/gpuaes.cnf");
+    my $refused = in_reach({}, 'python3', '-m', 'gpuaes', 'provider', '--config');
+    like($refused->{err}, qr/^python -m gpuaes: the configuration cannot be written: .*'\Q$venv\E\/etc\/gpuaes\.cnf'$/m,
+        'a configuration that cannot be written is an error, which names it');
+    is(run(['ls', '-A', "$venv/etc"])->{out}, "gpuaes.cnf\n", 'and nothing else is left there');
+    rmdir("$venv/etc/gpuaes.cnf");
     my $configured = in_reach({}, 'python3', '-m', 'gpuaes', 'provider', '--config');
     is("$configured->{out}$configured->{err}", "$venv/etc/gpuaes.cnf\n", 'its configuration lies in the environment');
     my %configured = (OPENSSL_CONF => "$venv/etc/gpuaes.cnf");
