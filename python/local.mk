@@ -3,4 +3,4 @@
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
-EXTRA_DIST += $(call in_tree,$(addprefix python/,LICENSE README.md pyproject.toml gpuaes/*.py gpuaes/py.typed))
+EXTRA_DIST += $(call in_tree,$(addprefix python/,LICENSE README.md pyproject.toml gpuaes/*.py gpuaes/*/*.py gpuaes/py.typed))

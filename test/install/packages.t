@@ -109,7 +109,7 @@ my %files = (
     'openssl-provider-gpuaes' => ['/etc/gpuaes.cnf', "/usr/lib/$triplet/ossl-modules/gpuaes.so",
         '/usr/share/man/man7/provider-gpuaes.7.gz'],
     'python3-gpuaes' => [map { s{^\Q$source\E/python}{/usr/lib/python3/dist-packages}r }
-        glob("$source/python/gpuaes/*.py"), "$source/python/gpuaes/py.typed"],
+        glob("$source/python/gpuaes/*.py $source/python/gpuaes/*/*.py"), "$source/python/gpuaes/py.typed"],
 );
 is(join("\n", sort(files($_))), join("\n", sort @{$files{$_}}), "$_ has its files, and no other") foreach sort keys %files;
 

@@ -343,3 +343,12 @@ def test_keys_are_overwritten_with_the_last_object():
 def test_key_in_the_place_of_the_algorithm_is_not_repeated():
     with pytest.raises(TypeError, match="^algorithm is bytes: expected gpuaes.ciphers.AES$"):
         Cipher(b"a key of 16 byte", modes.CTR(bytes(16)))
+
+
+def test_names_are_where_cryptography_has_them():
+    from gpuaes.ciphers.aead import AESGCM
+    from gpuaes.ciphers.algorithms import AES
+    from gpuaes.ciphers.modes import CBC, CTR, ECB
+
+    assert AESGCM is gpuaes.aead.AESGCM
+    assert (AES, CBC, CTR, ECB) == tuple(getattr(gpuaes.ciphers, name) for name in ("AES", "CBC", "CTR", "ECB"))

@@ -18,18 +18,20 @@ import ctypes
 import functools
 import threading
 from ctypes import byref
-from types import SimpleNamespace
 from typing import Any
 
-from . import _driver, _fork, _library, _memory, _policy
-from ._arguments import place as place_words
-from ._arguments import secret_key, small_bytes
-from ._driver import Lane
-from ._library import BLOCK, OK, lib
-from ._libcrypto import CpuCipher, SecretBytes
-from ._memory import Memory
-from ._owner import Owner, Unique
-from .errors import AlreadyFinalized, GpuaesError
+from .. import _driver, _fork, _library, _memory, _policy
+from .._arguments import place as place_words
+from .._arguments import small_bytes
+from .._driver import Lane
+from .._library import BLOCK, OK, lib
+from .._libcrypto import CpuCipher
+from .._memory import Memory
+from .._owner import Owner
+from ..errors import AlreadyFinalized, GpuaesError
+from . import algorithms, modes
+from .algorithms import AES
+from .modes import CBC, CTR, ECB
 
 __all__ = ["AES", "CBC", "CTR", "ECB", "Cipher", "CipherContext", "algorithms", "modes"]
 
@@ -38,54 +40,6 @@ _PIECE = 16 << 20
 
 # Results to which a device that hangs may still write: never freed.
 _lost: list[Any] = []
-
-
-class AES(Unique):
-    """The algorithm with a key of 16, 24 or 32 bytes. The key is overwritten when the object and all that was made
-    with it have been collected. The object can be neither copied nor pickled."""
-
-    _instead = "make another of the key, in each process"
-    name = "AES"
-    block_size = 128
-
-    def __init__(self, key: Any) -> None:
-        self._key: SecretBytes = secret_key(key)
-
-    @property
-    def key_size(self) -> int:
-        """Bits of the key."""
-        return self._key.bytes * 8
-
-
-class ECB:
-    """Electronic Codebook, NIST SP 800-38A: equal blocks give equal blocks. Data is whole blocks."""
-
-    name = "ECB"
-
-
-class CBC:
-    """Cipher Block Chaining, NIST SP 800-38A, with an initialization vector of 16 bytes. Data is whole blocks; padding
-    is the caller's. A device decrypts it in parallel; encryption is serial, and done on the CPU (gpuaes.Batch
-    encrypts many messages at once)."""
-
-    name = "CBC"
-
-    def __init__(self, initialization_vector: Any) -> None:
-        self.initialization_vector = small_bytes(initialization_vector, "initialization_vector", BLOCK, BLOCK)
-
-
-class CTR:
-    """Counter mode, NIST SP 800-38A: `nonce` is the first counter block, 16 bytes, a big-endian number. Data has any
-    length, and may be cut anywhere. *No two messages of one key may have a counter block in common.*"""
-
-    name = "CTR"
-
-    def __init__(self, nonce: Any) -> None:
-        self.nonce = small_bytes(nonce, "nonce", BLOCK, BLOCK)
-
-
-algorithms = SimpleNamespace(AES=AES)
-modes = SimpleNamespace(CBC=CBC, CTR=CTR, ECB=ECB)
 
 
 class Cipher:
