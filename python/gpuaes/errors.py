@@ -8,6 +8,10 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import functools
+import sys
+from typing import Any
+
 __all__ = ["AlreadyFinalized", "GpuaesError", "InvalidTag"]
 
 
@@ -22,14 +26,38 @@ class GpuaesError(RuntimeError):
         self.status = status
 
 
-class InvalidTag(Exception):
+@functools.cache
+def _with(ours: type[Any], theirs: type[Any]) -> type[Any]:
+    return type(ours.__name__, (ours, theirs), {"__doc__": ours.__doc__, "__module__": ours.__module__})
+
+
+class _AsInCryptography(Exception):
+    """Is caught by handlers of the class of cryptography.exceptions with the same name, too.
+
+    Nobody can name that class who has not imported it. So an object gets it as a base when it is made, if the module is
+    there by then: to import it would open cryptography's own OpenSSL.
+    """
+
+    def __new__(cls, *arguments: object) -> Any:
+        theirs = getattr(sys.modules.get("cryptography.exceptions"), cls.__name__, None)
+        if theirs is not None and not issubclass(cls, theirs):
+            cls = _with(cls, theirs)
+        return super().__new__(cls, *arguments)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By the name of the class; the process that loads it looks for itself.
+        kind = type(self)
+        return getattr(sys.modules[kind.__module__], kind.__name__), self.args
+
+
+class InvalidTag(_AsInCryptography):
     """A message is not authentic. None of its text was returned."""
 
     def __init__(self, message: str = "the message is not authentic: its tag is wrong") -> None:
         super().__init__(message)
 
 
-class AlreadyFinalized(Exception):
+class AlreadyFinalized(_AsInCryptography):
     """A cipher context was used after its finalize()."""
 
     def __init__(self, message: str = "the context was finalized before") -> None:
