@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Any
+from typing import Any, Callable
 
 from . import _gcm, _library, _memory
 from ._arguments import host_memory, secret_key, small_bytes, writable
@@ -115,6 +115,20 @@ class AESGCM(Unique):
             else:
                 result, place = _on_host(keys, False, nonce, aad, memory, result, place, out, count, lambda _: tag)
             return self._finished(result, place, out)
+
+    def encrypt_into(self, nonce: Any, data: Any, associated_data: Any, buf: Any) -> int:
+        """Writes what encrypt() returns to `buf`, which is as its `out`, and returns the number of bytes."""
+        return self._into(self.encrypt, nonce, data, associated_data, buf)
+
+    def decrypt_into(self, nonce: Any, data: Any, associated_data: Any, buf: Any) -> int:
+        """The same for decrypt(). Where it raises InvalidTag, `buf` has zeros."""
+        return self._into(self.decrypt, nonce, data, associated_data, buf)
+
+    @staticmethod
+    def _into(function: Callable[..., Any], nonce: Any, data: Any, associated_data: Any, buf: Any) -> int:
+        count = _memory.view(buf, writable=True, name="buf").bytes
+        function(nonce, data, associated_data, out=buf)
+        return count
 
     def close(self) -> None:
         """Overwrites the key, at the end of calls that other threads have begun: work that is queued needs it no more.

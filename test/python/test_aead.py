@@ -80,6 +80,37 @@ def test_device_memory_in_place(rng, way, device_array, cuda_stream):
             aes.decrypt(nonce, wrong, aad, out=part)
         assert part.tobytes() == bytes(size)
 
+@pytest.mark.parametrize("place", ["apart", "in place"])
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_into_buffers(rng, where, place, device_array):
+    key, nonce, aad, text = rng.randbytes(32), rng.randbytes(12), b"header", rng.randbytes(1000)
+    sealed, aead = messages.sealed(key, nonce, text, aad), AESGCM(key)
+
+    def array(data, of=None):
+        """A buffer, or a part of another one from its beginning."""
+        if where == "host":
+            return memoryview(of)[: len(data)] if of is not None else bytearray(data)
+        return type(of)(of.memory, (len(data),), "|u1") if of is not None else device_array(data)
+
+    def found(buffer):
+        return bytes(buffer) if where == "host" else buffer.tobytes()
+
+    buf = array(text + bytes(16))
+    data = array(text, of=buf) if place == "in place" else array(text)
+    assert aead.encrypt_into(nonce, data, aad, buf) == len(sealed)
+    assert found(buf) == sealed
+    opened = array(text, of=buf) if place == "in place" else array(bytes(len(text)))
+    assert aead.decrypt_into(nonce, buf, aad, opened) == len(text)
+    assert found(opened) == text
+    buf = array(sealed[:-1] + bytes([sealed[-1] ^ 1]))
+    opened = array(text, of=buf) if place == "in place" else array(b"x" * len(text))
+    with pytest.raises(gpuaes.InvalidTag):
+        aead.decrypt_into(nonce, buf, aad, opened)
+    assert found(opened) == bytes(len(text))
+    for wrong in (None, bytes(len(sealed)), bytearray(len(sealed) - 1), bytearray(len(sealed) + 1)):
+        with pytest.raises((TypeError, ValueError), match="^(buf|out)"):
+            aead.encrypt_into(nonce, text, aad, wrong)
+
 
 def test_alignment_and_long_additional_data(rng, way, device_array):
     key, nonce = rng.randbytes(32), rng.randbytes(12)
