@@ -91,7 +91,7 @@ def start(devices: Iterable[int] | None = None) -> list[Device]:
     """
     wanted = None
     if devices is not None:
-        if not isinstance(devices, Iterable):
+        if isinstance(devices, str) or not isinstance(devices, Iterable):
             raise TypeError(f"devices is {devices!r}: expected a list of ordinals, or None")
         wanted = list(devices)
         for ordinal in wanted:

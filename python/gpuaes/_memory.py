@@ -351,6 +351,8 @@ def _look(obj: Any, name: str) -> Memory:
     if _is_of(obj, "cupy", "ndarray"):
         return _view_cupy(obj, sys.modules["cupy"], name)
     if _is_of(obj, "jax", "Array"):
+        if not hasattr(obj, "__dlpack_device__"):
+            raise TypeError(f"{name} is {_type_name(obj)}: expected a JAX array with memory, no key or traced array")
         return _view_dlpack(obj, name, "jax")
     if hasattr(obj, "__cuda_array_interface__"):
         return _view_cuda(obj, name)

@@ -306,3 +306,19 @@ def test_result_for_an_array_without_a_package(device_array):
     made = empty_like(device_array(DATA), 7)
     assert isinstance(made, gpuaes.DeviceMemory) and len(made) == 7 and len(made.tobytes()) == 7
     assert _memory.view(made, writable=True).address == made.address
+
+
+def test_arrays_of_jax_without_memory(monkeypatch):
+    """Keys and traced arrays, which are of jax.Array, too."""
+
+    class Key:
+        pass
+
+    monkeypatch.setitem(sys.modules, "jax", types.SimpleNamespace(Array=Key))
+    with pytest.raises(TypeError, match="^data is .*Key: expected a JAX array with memory"):
+        _memory.view(Key())
+
+
+def test_devices_by_name_are_refused():
+    with pytest.raises(TypeError, match="^devices is 'cuda': expected a list of ordinals"):
+        gpuaes.start("cuda")
