@@ -166,8 +166,10 @@ class Generator(Owner):
 
     def set_state(self, state: _Bytes) -> None:
         """Continues from a state(), also in another process, or on another machine."""
-        if not isinstance(state, (bytes, bytearray)) or len(state) != _FORMAT.size:
+        if not isinstance(state, (bytes, bytearray, memoryview)):
             raise ValueError(f"state is {type(state).__name__}: expected {_FORMAT.size} bytes of state()")
+        if memoryview(state).nbytes != _FORMAT.size:
+            raise ValueError(f"state has {memoryview(state).nbytes} bytes: expected {_FORMAT.size} bytes of state()")
         key, position, kind, forward_secure = _FORMAT.unpack(state)
         if kind not in _random_cpu.WIDTH or forward_secure > 1 or position % _random_cpu.WIDTH[kind]:
             raise ValueError("state has another form: expected bytes of state()")

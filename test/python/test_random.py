@@ -357,7 +357,7 @@ def test_the_end_of_a_keystream():
     generator = Generator(KEY)
     state = bytearray(generator.state())
     state[32:40] = ((1 << 64) - 100).to_bytes(8, "little")
-    generator.set_state(state)
+    generator.set_state(memoryview(state))
     assert len(generator.bytes(52)) == 52
     with pytest.raises(GpuaesError, match="used up"):
         generator.bytes(1)
@@ -536,6 +536,11 @@ def test_a_lock_that_another_thread_held_does_not_stop_a_child(kind):
 
 
 # ---- What is refused -------------------------------------------------------------------------
+
+
+def test_states_of_another_size_are_refused():
+    with pytest.raises(ValueError, match="^state has 3 bytes: expected 42 bytes"):
+        Generator(1).set_state(bytes(3))
 
 
 def test_types_are_refused_by_name(device_array):
