@@ -19,7 +19,7 @@ from __future__ import annotations
 import ctypes
 from array import array
 from ctypes import byref
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, NamedTuple, Sequence
 
 from . import _driver, _library, _memory
 from ._arguments import KEY_BYTES, place, secret_key, small_bytes
@@ -29,7 +29,7 @@ from ._memory import Memory
 from ._owner import Owner
 from .errors import GpuaesError, InvalidTag
 
-__all__ = ["Batch"]
+__all__ = ["Batch", "Pieces"]
 
 _OPS = {
     ("CTR", True): _library.CTR,
@@ -46,6 +46,23 @@ _OPS = {
 _TAG_BYTES = (4, 8, 12, 13, 14, 15, 16)
 _NONCE_MOST = 128
 _NOT_QUEUED = 0xFF  # each byte of a status before the first queue()
+
+
+class Pieces(NamedTuple):
+    """Pieces of one array: piece i has bytes[i] bytes from begins[i] on."""
+
+    array: Any
+    begins: Sequence[int]
+    bytes: Sequence[int]
+
+    def memories(self, name: str, writable: bool = False) -> list[Memory]:
+        whole = _memory.view(self.array, writable=writable, name=name)
+        if not self.bytes or len(self.begins) != len(self.bytes):
+            raise ValueError(f"{name} has {len(self.begins)} begins and {len(self.bytes)} lengths: expected as many, 1 or more")
+        for i, (begin, count) in enumerate(zip(self.begins, self.bytes)):
+            if begin < 0 or count < 0 or begin + count > whole.bytes:
+                raise ValueError(f"{name}[{i}] has {count} bytes at {begin}: expected a piece of {whole.bytes} bytes")
+        return [_moved(whole, whole.address + begin, count) for begin, count in zip(self.begins, self.bytes)]
 
 
 class Batch(Owner):
@@ -93,6 +110,9 @@ class Batch(Owner):
         128 bytes, best 12; all of one length): a sequence of byte strings, or an array on the device or the host in which
         they follow each other. `aad` of GCM is a sequence of byte strings, of 64 KiB at most. `tags` of GCM decryption is as `ivs`.
 
+        `messages`, `out`, `ivs` and `tags` may be Pieces of an array on the device, also with gaps between them. The tags
+        of encryption are then written there.
+
         `out` has the shape of `messages`; it may be `messages`, which is in place. None: new arrays. A result overlaps
         nothing but its own message, in the same place.
         """
@@ -105,7 +125,7 @@ class Batch(Owner):
         if tag_bytes not in _TAG_BYTES:
             raise ValueError(f"tag_bytes is {tag_bytes!r}: expected 12 to 16, or 4 or 8")
         parts, whole = _parts(messages, offsets, "messages")
-        self._first = whole if whole is not None else messages[0]
+        self._first = whole if whole is not None else messages.array if isinstance(messages, Pieces) else messages[0]
         self._check_lengths(parts)
         self.out, targets = self._targets(messages, parts, whole, offsets, out)
         self._count = len(parts)
@@ -145,6 +165,8 @@ class Batch(Owner):
         self, messages: Any, parts: list[Memory], whole: Any, offsets: Any, out: Any
     ) -> tuple[Any, list[Memory]]:
         if out is None:
+            if isinstance(messages, Pieces):
+                raise ValueError("out is None: expected Pieces of an array, as messages has")
             if whole is None:
                 made = [_memory.new_like(part, part.bytes) for part in parts]
                 return [array_ for array_, _ in made], [memory for _, memory in made]
@@ -159,9 +181,15 @@ class Batch(Owner):
                 raise ValueError(f"out has {memory.bytes} bytes: expected {source.bytes}, as messages has")
             targets = [_moved(part, part.address - source.address + memory.address) for part in parts]
         else:
-            if len(out) != len(parts):
-                raise ValueError(f"out has {len(out)} arrays: expected {len(parts)}")
-            targets = [_memory.view(each, writable=True, name=f"out[{i}]") for i, each in enumerate(out)]
+            pieces = isinstance(out, Pieces)
+            found = len(out.bytes) if pieces else len(out)
+            if found != len(parts):
+                raise ValueError(f"out has {found} arrays: expected {len(parts)}")
+            targets = (
+                out.memories("out", writable=True)
+                if pieces
+                else [_memory.view(each, writable=True, name=f"out[{i}]") for i, each in enumerate(out)]
+            )
         for i, (part, target) in enumerate(zip(parts, targets)):
             if target.bytes != part.bytes:
                 raise ValueError(f"out[{i}] has {target.bytes} bytes: expected {part.bytes}")
@@ -222,6 +250,8 @@ class Batch(Owner):
             if tags is not None:
                 raise ValueError(f"tags is given: expected None in {self._mode}")
             return None, None
+        if isinstance(tags, Pieces):
+            return tags, self._strings(tags, "tags", tag_bytes, tag_bytes, like)[0]
         if self._encrypts:
             if tags is not None:
                 raise ValueError("tags is given: expected None, since encryption makes them")
@@ -235,6 +265,14 @@ class Batch(Owner):
 
     def _strings(self, values: Any, name: str, least: int, most: int, like: Memory) -> tuple[Any, int]:
         """Byte strings of one length for all messages: memory of the device, or bytes of the host, and the length."""
+        if isinstance(values, Pieces):
+            places = values.memories(name, writable=self._encrypts and name == "tags")
+            size = places[0].bytes
+            if len(places) != self._count or not least <= size <= most or any(each.bytes != size for each in places):
+                raise ValueError(f"{name} has {len(places)} pieces: expected {self._count}, of {least} to {most} bytes each")
+            if places[0].device != like.device:
+                raise ValueError(f"{name} is in {place(places[0])}: expected {place(like)}")
+            return places, size
         if isinstance(values, (list, tuple)):
             if len(values) != self._count:
                 raise ValueError(f"{name} has {len(values)}: expected {self._count}, one for each message")
@@ -302,8 +340,12 @@ class Batch(Owner):
             fields["aad"] = blob.add(bytes(8 * count))
         self._arrays = base = lane.context.allocate(len(blob.data))
         for name, where, size in pointers:
-            begin = where.address if isinstance(where, Memory) else base + where
-            blob.set(tables[name], array("Q", (begin + i * size for i in range(count))).tobytes())
+            if isinstance(where, list):
+                addresses = array("Q", (each.address for each in where))
+            else:
+                begin = where.address if isinstance(where, Memory) else base + where
+                addresses = array("Q", (begin + i * size for i in range(count)))
+            blob.set(tables[name], addresses.tobytes())
             fields[name] = tables[name]
         if texts is not None:
             starts, end = array("Q"), base + at
@@ -315,7 +357,9 @@ class Batch(Owner):
             setattr(batch, name, base + offset)
         batch.status = status.address
         self._owners.append((status, tags))
-        used = [*parts, *targets, status, *(where for _, where, _ in pointers if isinstance(where, Memory))]
+        used = [*parts, *targets, status]
+        for _, where, _ in pointers:
+            used += where if isinstance(where, list) else [where] if isinstance(where, Memory) else []
         self._memories = [memory.owner for memory in used if isinstance(memory.owner, Owner)]
         if not lane.context.has_pools:
             self._temp_bytes = lib.gpuaes_queue_temp_bytes(batch)
@@ -423,12 +467,16 @@ class _Blob:
         self.data[at : at + len(part)] = part
 
 
-def _moved(part: Memory, address: int) -> Memory:
-    return Memory(address, part.bytes, part.device, part.stream, False, part.owner, part.kind, part.stream_owner)
+def _moved(part: Memory, address: int, count: int | None = None) -> Memory:
+    return Memory(address, part.bytes if count is None else count, part.device, part.stream, False, part.owner, part.kind, part.stream_owner)
 
 
 def _parts(messages: Any, offsets: Iterable[int] | None, name: str) -> tuple[list[Memory], Any]:
     """Where the messages are, and the array of which they are parts."""
+    if isinstance(messages, Pieces):
+        if offsets is not None:
+            raise ValueError("offsets is given with Pieces: expected None")
+        return messages.memories(name), None
     if isinstance(messages, (list, tuple)):
         if offsets is not None:
             raise ValueError(f"offsets is given with a sequence of arrays: expected one array as {name}")
