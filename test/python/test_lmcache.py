@@ -1,0 +1,116 @@
+"""gpuaes.formats.lmcache: its frames are those that LMCache's own serializer makes.
+
+LMCache needs PyTorch and CUDA, so that its serialize() and deserialize() stand here, by cryptography, as aesgcm.py and
+key_provider.py of lmcache 0.5.6 have them.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+import os
+
+import pytest
+
+pytest.importorskip("cryptography")
+from cryptography.exceptions import InvalidTag as TheirInvalidTag  # noqa: E402
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: E402
+from cryptography.hazmat.primitives.hashes import SHA256  # noqa: E402
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: E402
+
+from gpuaes import InvalidTag  # noqa: E402
+from gpuaes.formats import lmcache  # noqa: E402
+
+SIZES = [0, 1, 15, 16, 17, 4096, 45_056, 12_345, 1 << 20]
+
+
+def theirs(key, block):
+    iv = os.urandom(12)
+    return b"\x01" + iv + AESGCM(key).encrypt(iv, block, None)
+
+
+def opened(key, frame, size):
+    end = 13 + size + 16
+    if len(frame) < end or frame[0] != 1:
+        raise ValueError("malformed")
+    return AESGCM(key).decrypt(frame[1:13], frame[13:end], None)
+
+
+@pytest.fixture
+def blocks(rng):
+    return [rng.randbytes(size) for size in SIZES]
+
+
+@pytest.mark.parametrize("bits", [128, 256])
+@pytest.mark.parametrize("salt", ["", "tenant", "Mieter ü"])
+def test_key_is_that_of_the_provider(bits, salt):
+    wanted = HKDF(SHA256(), bits // 8, None, b"lmcache-l2-aesgcm-v1" + salt.encode()).derive(b"master")
+    assert lmcache.tenant_key(b"master", salt, bits) == wanted
+
+
+@pytest.mark.parametrize("bits", [128, 256])
+def test_frames_of_lmcache_are_read(bits, blocks, device_array):
+    keys = [lmcache.tenant_key(b"master", salt, bits) for salt in "ab"]
+    numbers = [i % 2 for i in range(len(blocks))]
+    frames = [theirs(keys[number], block) for number, block in zip(numbers, blocks)]
+    read = lmcache.decrypt(keys, device_array(b"".join(frames)), SIZES, key_numbers=numbers)
+    assert read.tobytes() == b"".join(blocks)
+    # Slots that are larger than their frames, in another order.
+    slot = max(SIZES) + lmcache.OVERHEAD + 3
+    places = [slot * i + 1 for i in reversed(range(len(blocks)))]
+    room = bytearray(1 + slot * len(blocks))
+    for place, frame in zip(places, frames):
+        room[place : place + len(frame)] = frame
+    read = lmcache.decrypt(keys, device_array(room), SIZES, key_numbers=numbers, places=places)
+    assert read.tobytes() == b"".join(blocks)
+
+
+def test_frames_are_read_by_lmcache(blocks, device_array):
+    key = lmcache.tenant_key(b"master", "tenant")
+    ivs = set()
+    for places in None, [(max(SIZES) + 100) * i + 7 for i in range(len(SIZES))]:
+        room = None if places is None else device_array(bytes((max(SIZES) + 100) * len(SIZES)))
+        frames = lmcache.encrypt(key, device_array(b"".join(blocks)), SIZES, places=places, out=room).tobytes()
+        at = 0
+        for i, block in enumerate(blocks):
+            at = at if places is None else places[i]
+            ivs.add(frames[at + 1 : at + 13])
+            assert opened(key, frames[at:], len(block)) == block
+            at += len(block) + lmcache.OVERHEAD
+        assert places is not None or at == len(frames)
+    assert len(ivs) == 2 * len(blocks)
+
+
+def test_changed_frames_are_refused(blocks, device_array):
+    key = lmcache.tenant_key(b"master", "tenant")
+    frame = theirs(key, blocks[4])
+    for at in range(len(frame)):
+        changed = bytearray(frame)
+        changed[at] ^= 1
+        if not at:
+            with pytest.raises(lmcache.MalformedFrame, match="^frame 1 has version 0: expected 1$"):
+                lmcache.decrypt(key, device_array(frame + changed), [17, 17])
+            continue
+        out = device_array(b"x" * 34)
+        with pytest.raises(InvalidTag, match=r"^messages \[1\] are not authentic"):
+            lmcache.decrypt(key, device_array(frame + changed), [17, 17], out=out)
+        assert out.tobytes() == blocks[4] + bytes(17)
+    with pytest.raises(InvalidTag):
+        lmcache.decrypt(lmcache.tenant_key(b"master", "other"), device_array(frame), [17])
+    for length in range(len(frame)):
+        with pytest.raises(ValueError, match="expected a piece"):
+            lmcache.decrypt(key, device_array(frame[:length] or b"x"), [17])
+    with pytest.raises(TheirInvalidTag):
+        opened(key, bytes(changed), 17)
+
+
+def test_wrong_arguments_are_refused(device_array):
+    key, data = bytes(16), device_array(bytes(64))
+    for said, call in [
+        ("^sizes is empty", lambda: lmcache.encrypt(key, data, [])),
+        ("^blocks has 64 bytes: expected 63", lambda: lmcache.encrypt(key, data, [63])),
+        ("^places has 1: expected 2", lambda: lmcache.encrypt(key, data, [32, 32], places=[0])),
+        ("^places has 60, within another frame", lambda: lmcache.encrypt(key, data, [32, 32], places=[0, 60])),
+        ("expected a piece", lambda: lmcache.decrypt(key, data, [64])),
+        ("memory of a device", lambda: lmcache.decrypt(key, bytes(64), [3])),
+        ("^bits is 192", lambda: lmcache.tenant_key(b"m", "", 192)),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            call()
