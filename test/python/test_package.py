@@ -69,7 +69,7 @@ def test_wheel_is_pure_and_whole(wheel):
         names = set(archive.namelist())
         metadata = archive.read(f"gpuaes-{release()}.dist-info/METADATA").decode()
         tags = archive.read(f"gpuaes-{release()}.dist-info/WHEEL").decode()
-    modules = {f"gpuaes/{path.name}" for path in (SOURCE / "gpuaes").glob("*.py")} | {"gpuaes/py.typed"}
+    modules = {str(path.relative_to(SOURCE)) for path in (SOURCE / "gpuaes").rglob("*.py")} | {"gpuaes/py.typed"}
     assert {name for name in names if not name.startswith("gpuaes-")} == modules
     assert "Root-Is-Purelib: true" in tags and not any(".so" in name for name in names)
     assert any(name.endswith("/LICENSE") for name in names)
