@@ -95,18 +95,7 @@ int device_copy(const struct provider *provider, void *to, const void *from, siz
 
 /* ---- Streams -------------------------------------------------------------------------------- */
 
-static enum gpuaes_status find_first_device(void *arg)
-{
-    return gpuaes_device(0, arg) ? GPUAES_OK : GPUAES_BAD_ARGUMENT;
-}
-
-/* CUDA's ordinal of the first device in use; -1 where there is none. */
-static int first_ordinal(void)
-{
-    struct gpuaes_device_info info = {.struct_bytes = sizeof info};
-    return run_on_big_stack(find_first_device, &info, 0) == GPUAES_OK ? info.ordinal : -1;
-}
-
+enum { FIRST_DEVICE = -1 }; /* in use; also where there is none */
 enum { STREAM_LEGACY = 1 }; /* CU_STREAM_LEGACY, CUDA's handle, which is no pointer */
 
 int stream_is_legacy(const struct stream *s)
@@ -125,7 +114,10 @@ struct binding_call {
 static enum gpuaes_status call_open(void *arg)
 {
     struct binding_call *call = arg;
-    return gpuaes_stream_binding_open(&call->binding, call->stream, call->device);
+    struct gpuaes_device_info info = {.struct_bytes = sizeof info, .ordinal = call->device};
+    if (call->device == FIRST_DEVICE)
+        (void)gpuaes_device(0, &info);
+    return gpuaes_stream_binding_open(&call->binding, call->stream, info.ordinal);
 }
 
 static enum gpuaes_status bind(struct gpuaes_stream_binding **binding, void *stream, int device)
@@ -144,7 +136,7 @@ enum gpuaes_status stream_bind_legacy(struct gpuaes_stream_binding **binding, in
 int stream_bind(const struct provider *provider, struct stream *s)
 {
     void *stream = stream_is_legacy(s) ? NULL : (void *)(uintptr_t)s->handle;
-    enum gpuaes_status status = bind(&s->binding, stream, first_ordinal());
+    enum gpuaes_status status = bind(&s->binding, stream, FIRST_DEVICE);
     if (status != GPUAES_OK)
         error_raise(provider, status == GPUAES_BAD_ARGUMENT ? ERROR_BAD_PARAMETER : ERROR_NO_DEVICE,
                     "cuda-stream cannot be used: %s", gpuaes_status_text(status));
