@@ -56,15 +56,13 @@ sub read_results
 }
 
 # Numbers that stand in the texts of a row, as columns of their own: of batches the messages of each, if
-# they have a key each, and how many are under way, if so; of keys how many there are; of a rate over time when
-# it was.
+# they have a key each, and how many are under way, if so; of a rate over time when it was.
 sub numbers_of
 {
     my ($row) = @_;
     my $what = $row->{operation} // '';
     return (messages => $1, keys => $2 ? 1 : 0, flight => $3)
         if $what =~ /^(?:en|de)crypt, (\d+) messages( with a key each)?(?:, (\d+) under way)?$/;
-    return (count => $1) if $what =~ /^on the device, (\d+) keys$/;
     return ($row->{statistic} // '') =~ /^at ([\d.]+) s$/ ? (seconds => $1) : ();
 }
 

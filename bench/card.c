@@ -9,23 +9,6 @@
 
 #include "test/support/application.h"
 
-#ifdef GPUAES_HAVE_NVCC
-/* The fat binary of the benchmark's kernels. The path is relative to the folder that make runs in.
- */
-__asm__(".pushsection .rodata\n"
-        ".balign 16\n"
-        ".globl gpuaes_bench_image\n"
-        ".type gpuaes_bench_image, @object\n"
-        "gpuaes_bench_image:\n"
-        ".incbin \"bench/references/references.fatbin\"\n"
-        ".size gpuaes_bench_image, . - gpuaes_bench_image\n"
-        ".popsection\n");
-extern const unsigned char gpuaes_bench_image[];
-static const void *const kernels = gpuaes_bench_image;
-#else
-static const void *const kernels = NULL;
-#endif
-
 int card_begin(int ordinal)
 {
     return application_begin(ordinal);
@@ -36,23 +19,10 @@ const struct driver *card(void)
     return &application;
 }
 
-int card_module(drv_module *module)
+int card_load(drv_module *module, const void *image)
 {
-    const void *image = kernels, *(*emulated)(void);
-    void *hook = application_is_emulated ? application_hook("emulator_kernels") : NULL;
-    memcpy(&emulated, &hook, sizeof hook);
-    if (emulated != NULL)
-        image = emulated();
-    return image != NULL && application.module_load_data(module, image) == DRV_SUCCESS;
-}
-
-int card_attribute(int attribute, int ordinal)
-{
-    drv_device device;
-    int value = 0;
-    card_check(application.device_get(&device, ordinal), "cuDeviceGet");
-    card_check(application.device_get_attribute(&value, attribute, device), "cuDeviceGetAttribute");
-    return value;
+    return image != NULL && !application_is_emulated &&
+           application.module_load_data(module, image) == DRV_SUCCESS;
 }
 
 typedef drv_result elapsed_fn(float *milliseconds, drv_event begin, drv_event end);
@@ -133,14 +103,6 @@ void card_zero(void *device, size_t bytes, drv_stream stream)
 {
     card_check(application.memset_d8_async(card_address(device), 0, bytes, stream),
                "cuMemsetD8Async");
-}
-
-void card_launch(const struct launch *l, drv_stream stream)
-{
-    void *parameters[] = {l->arguments};
-    card_check(application.launch_kernel(l->function, l->grid, 1, 1, l->threads, 1, 1, l->shared,
-                                         stream, parameters, NULL),
-               "cuLaunchKernel");
 }
 
 void card_check(drv_result result, const char *what)

@@ -1,7 +1,6 @@
 /*
- * The card as an application uses it concurrently with gpuaes: CUDA of its own, for memory, for
- * copies, and for the kernels of the benchmark. All but card_begin() and card_module() end the
- * program on an error.
+ * The card as an application uses it concurrently with gpuaes: CUDA of its own, for memory and for
+ * copies. All but card_begin() and card_load() end the program on an error.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -21,13 +20,8 @@ int card_begin(int ordinal);
 /* The driver's functions, after card_begin(). */
 const struct driver *card(void);
 
-/*
- * Loads the benchmark's own kernels; on the emulator, its module has those of published work.
- * Returns 1, or 0 where there is no image, or none for this device.
- */
-int card_module(drv_module *module);
-
-int card_attribute(int attribute, int ordinal);
+/* Loads kernels. Returns 1, or 0 where `image` is NULL, or none for this device: the emulator. */
+int card_load(drv_module *module, const void *image);
 
 /* A new stream of the current context. */
 drv_stream card_stream(void);
@@ -50,14 +44,6 @@ drv_event card_event(void);
 void card_record(drv_event event, drv_stream stream);
 double card_seconds(drv_event begin, drv_event end);
 void card_end(drv_event event);
-
-/* Queues a kernel; its one argument is copied at once. */
-struct launch {
-    drv_function function;
-    unsigned grid, threads, shared;
-    void *arguments;
-};
-void card_launch(const struct launch *launch, drv_stream stream);
 
 /* Ends the program, saying what failed, on any result but success. */
 void card_check(drv_result result, const char *what);

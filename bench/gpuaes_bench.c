@@ -22,8 +22,7 @@
 
 #define FAMILIES "small two_table hybrid"
 
-struct options options = {
-    .seconds = 0.3, .speed_seconds = 10, .case_seconds = 1, .revision = REVISION};
+struct options options = {.seconds = 0.3, .speed_seconds = 10, .revision = REVISION};
 
 /*
  * What is run for the name of a part: a function, or the script `programs` where that is NULL. The
@@ -76,20 +75,9 @@ static const struct part {
      "messages that arrays in device memory describe: rates over number and length; times"},
     {"random", part_random, NULL, NULL,
      "random numbers in device memory: bytes, uniform and normal ones, integers"},
-    {"encoders", part_encoders, NULL, NULL,
-     "published: Base64 of 1 to 36 MiB: a plain encoder, GPUs, libcrypto"},
-    {"offload", part_offload, NULL, NULL,
-     "published: Base64 of 3 KB to 300 MB over the bus: accesses, streams, power"},
     {"files", part_files, NULL, NULL,
-     "published: AES-256 over size and one core or all, gpuaes enc and openssl enc"},
+     "AES-256 over size and one core or all, gpuaes enc and openssl enc"},
     {"files", NULL, "GPUAES_START", NULL, NULL},
-    {"tables", part_reference_tables, NULL, NULL,
-     "published: AES-CTR with tables in each kind of memory, and ours, 4 KiB to 1 GiB"},
-    {"tables", part_reference_families, "GPUAES_KERNEL", FAMILIES, NULL},
-    {"reads", part_reference_reads, NULL, NULL,
-     "published: random and coherent reads of each kind of memory"},
-    {"expansion", part_reference_expansion, NULL, NULL,
-     "published: of keys, on the CPU and on the device"},
     {"speed", NULL, "GPUAES_START", NULL, "programs: openssl speed, each mode"},
     {"enc", NULL, "GPUAES_START", NULL,
      "programs: openssl enc of files of 1 KiB, 64 MiB and 4 GiB"},
@@ -107,14 +95,12 @@ static void usage(FILE *to)
         "  --quick            measure little, to see that all works; the figures mean nothing\n"
         "  --seconds=N        time for one row, both sides together (0.3)\n"
         "  --speed-seconds=N  of the part speed: time for CTR of 4 KiB, ours (10)\n"
-        "  --case-seconds=N   of the part offload: time for one case of theirs, at least (1)\n"
         "  --devices=LIST     of the part devices: GPUs together with the first one (all, then "
         "0,1)\n"
         "  --help\n"
         "\n"
-        "Parts, all of them where none is named; some repeat published work, with its kernels, "
-        "some\n"
-        "measure whole programs, start and exit included:\n";
+        "Parts, all of them where none is named; some measure whole programs, start and exit "
+        "included:\n";
     (void)fputs(text, to);
     for (const struct part *part = parts; part < parts + PARTS; part++)
         if (part->what != NULL)
@@ -198,14 +184,12 @@ static int read_options(int argc, char **argv)
     static const struct option known[] = {{"quick", no_argument, &options.quick, 1},
                                           {"seconds", required_argument, NULL, 's'},
                                           {"speed-seconds", required_argument, NULL, 'p'},
-                                          {"case-seconds", required_argument, NULL, 'c'},
                                           {"devices", required_argument, NULL, 'd'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
         double speed_seconds = options.speed_seconds;
         int right = c == 's'   ? read_seconds(optarg, &options.seconds)
-                    : c == 'c' ? read_seconds(optarg, &options.case_seconds)
                     : c == 'p' ? read_seconds(optarg, &speed_seconds) && speed_seconds >= 1
                                : c == 0 || c == 'd';
         options.speed_seconds = (unsigned)speed_seconds;

@@ -10,6 +10,7 @@ bench_libbench_la_SOURCES = \
 	bench/api.c bench/api.h \
 	bench/buffers.c bench/buffers.h \
 	bench/card.c bench/card.h \
+	bench/limits.h \
 	bench/measure.c bench/measure.h \
 	bench/options.h \
 	bench/part_base64.c \
@@ -23,14 +24,9 @@ bench_libbench_la_SOURCES = \
 	bench/part_limits.c \
 	bench/part_random.c \
 	bench/part_read_ahead.c \
-	bench/part_reference_base64.c \
-	bench/part_reference_expansion.c \
-	bench/part_reference_tables.c \
 	bench/part_start.c \
 	bench/part_updates.c \
 	bench/parts.h \
-	bench/reference_run.c bench/reference_run.h \
-	bench/references/references.h \
 	bench/rows.c bench/rows.h \
 	bench/sides.c bench/sides.h \
 	bench/team.c bench/team.h \
@@ -121,22 +117,17 @@ report:
 	$(MAKE) $(AM_MAKEFLAGS) bench-report TSV="$$(cat report.files)" DOCS='$(DOCS)'
 CLEANFILES += report.files
 
-reference_sources = bench/references/base64.cu bench/references/ctr.cu \
-	bench/references/reads.cu
-emulated_kernel_dependencies += $(reference_sources:.cu=.d)
-EXTRA_DIST += bench/references/limits.cu bench/references/references.cu $(reference_sources) \
-	bench/Published.pm bench/Results.pm bench/Sides.pm \
+EXTRA_DIST += bench/limits.cu bench/Results.pm bench/Sides.pm \
 	bench/Plot/Gnuplot.pm bench/Report/First.pm bench/Report/Machine.pm bench/Report/Measured.pm \
-	bench/Report/References.pm bench/Report/Tables.pm \
+	bench/Report/Tables.pm \
 	bench/measure_all bench/parquet_rates bench/plot bench/programs bench/python_rates bench/report \
 	bench/revision
 
-# Kernels of published work, and those that reach the limits of a device; embedded as the
-# others are.
+# Kernels that reach the limits of a device, embedded as the library's are.
 if HAVE_CUDA
-bench_image = bench/references/references.fatbin
+bench_image = bench/limits.fatbin
 CLEANFILES += $(bench_image) $(bench_image).d
-$(bench_image): bench/references/references.cu cuda/kernels.flags
+$(bench_image): bench/limits.cu cuda/kernels.flags
 	@$(MKDIR_P) $(@D)
 	$(compile_fatbin) $< && mv -f $@.new $@
 -include $(bench_image).d

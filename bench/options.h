@@ -16,7 +16,6 @@ struct options {
     int quick;              /* measure little: the figures mean nothing */
     double seconds;         /* time for one row, both sides together */
     unsigned speed_seconds; /* of openssl speed with updates of 4 KiB */
-    double case_seconds;    /* least time of a case of the part offload, theirs */
     const char *devices;    /* those of the part `devices`, as the setting of that name */
     const char *revision;   /* the file that names the revision that was built */
 };

@@ -1,7 +1,6 @@
 /*
- * AES-256 over the size of a file, as work of 2012 showed it: a thread of the GPU for
- * each block, compared with one core and with all of them. Files are in memory here, and in
- * the device's, which is the time of the kernel alone.
+ * AES-256-ECB over the size of a file, compared with one core and with all of them. Files are in
+ * memory here, and in the device's, which is the time of the kernel alone.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

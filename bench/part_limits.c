@@ -14,9 +14,9 @@
 
 #include "bench/buffers.h"
 #include "bench/card.h"
+#include "bench/limits.h"
 #include "bench/options.h"
 #include "bench/parts.h"
-#include "bench/references/references.h"
 #include "bench/sides.h"
 #include "bench/team.h"
 
@@ -83,17 +83,48 @@ static void copy_rows(void)
 
 /* ---- Kernels ---------------------------------------------------------------------- */
 
+#ifdef GPUAES_HAVE_NVCC
+/* The path of the fat binary is relative to the folder that make runs in. */
+__asm__(".pushsection .rodata\n"
+        ".balign 16\n"
+        ".globl gpuaes_bench_image\n"
+        ".type gpuaes_bench_image, @object\n"
+        "gpuaes_bench_image:\n"
+        ".incbin \"bench/limits.fatbin\"\n"
+        ".size gpuaes_bench_image, . - gpuaes_bench_image\n"
+        ".popsection\n");
+extern const unsigned char gpuaes_bench_image[];
+static const void *const kernels = gpuaes_bench_image;
+#else
+static const void *const kernels = NULL;
+#endif
+
 struct limit {
-    struct launch launch;
+    drv_function function;
+    unsigned grid, threads;
+    struct limit_arguments arguments;
     drv_stream stream;
 };
 
 static void launch(int side, void *argument)
 {
-    const struct limit *l = argument;
+    struct limit *l = argument;
+    void *parameters[] = {&l->arguments};
     (void)side;
-    card_launch(&l->launch, l->stream);
+    card_check(card()->launch_kernel(l->function, l->grid, 1, 1, l->threads, 1, 1, 0, l->stream,
+                                     parameters, NULL),
+               "cuLaunchKernel");
     card_wait(l->stream);
+}
+
+static unsigned multiprocessors(void)
+{
+    drv_device device;
+    int count;
+    card_check(card()->device_get(&device, 0), "cuDeviceGet");
+    card_check(card()->device_get_attribute(&count, DRV_ATTR_MULTIPROCESSOR_COUNT, device),
+               "cuDeviceGetAttribute");
+    return (unsigned)count;
 }
 
 /* What tables alone could do: the words of the port over those that a block of AES takes. */
@@ -117,23 +148,22 @@ static void print_bounds(double words)
 static void kernel_rows(void)
 {
     drv_module module;
-    struct limit_arguments arguments = {options.quick ? 10 : 4000};
-    struct limit l = {{.grid = 1, .threads = 32, .arguments = &arguments}, card_stream()};
-    if (!card_module(&module) ||
-        card()->module_get_function(&l.launch.function, module, "limit_nothing") != DRV_SUCCESS) {
+    struct limit l = {NULL, 1, 32, {options.quick ? 10 : 4000}, card_stream()};
+    if (!card_load(&module, kernels)) {
         print_skipped("limits", "there are no kernels for this device in this program");
         return;
     }
+    card_check(card()->module_get_function(&l.function, module, "limit_nothing"), "limit_nothing");
     struct result result = measure_alone(1001, launch, &l);
     struct row time = {.part = "limits", .operation = "empty launch and wait", .memory = "device"};
     print_times(&time, &result, 1, "us", 1e6);
 
-    card_check(card()->module_get_function(&l.launch.function, module, "limit_shared_port"),
+    card_check(card()->module_get_function(&l.function, module, "limit_shared_port"),
                "limit_shared_port");
-    l.launch.threads = 1024;
-    l.launch.grid = 2 * (unsigned)card_attribute(DRV_ATTR_MULTIPROCESSOR_COUNT, 0);
+    l.threads = 1024;
+    l.grid = 2 * multiprocessors();
     result = measure_alone(31, launch, &l);
-    double words = (double)l.launch.grid * l.launch.threads * arguments.rounds * LIMIT_LOADS;
+    double words = (double)l.grid * l.threads * l.arguments.rounds * LIMIT_LOADS;
     struct row row = {.part = "limits",
                       .operation = "shared-memory port",
                       .statistic = "median",

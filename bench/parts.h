@@ -36,12 +36,6 @@ int part_batch_gcm(void);
 int part_batch_overhead(void);
 int part_messages(void);
 int part_random(void);
-int part_encoders(void);
-int part_offload(void);
 int part_files(void);
-int part_reference_tables(void);
-int part_reference_families(void);
-int part_reference_reads(void);
-int part_reference_expansion(void);
 
 #endif

@@ -8,18 +8,16 @@
  *   cipher     AES-256-CTR, BASE64, an algorithm of Parquet with the size of its keys, or -
  *              for none
  *   operation  encrypt, decrypt, encode, decode, or what is measured
- *   statistic  median (of single turns), p99 (99 % are not later), longest, mean, least, most,
- *              sustained (over some seconds), "at 0.3 s" (from then on, for 0.1 s), or -
- *              for a value that is no measurement
+ *   statistic  median (of single turns), p99 (99 % are not later), longest, mean, sustained (over
+ *              some seconds), "at 0.3 s" (from then on, for 0.1 s), or - for a value that is no
+ *              measurement
  *   bytes      input of one turn; of one update in the parts read-ahead and speed; of one message
  *              in batches, of all where their lengths are mixed
- *   memory     pageable, pinned, device, in>out where they differ, the file system, what the
- *              part reads reads (constant, shared, read-only), or -
+ *   memory     pageable, pinned, device, shared, in>out where they differ, the file system, or -
  *   placement  out of place, in place, misaligned (input 1, output 3 bytes off), or -
  *   devices    GPUs that may be used
  *   threads    threads of the library, or threads or processes of the application
- *              where it has several; streams in the part offload-streams; of the reference
- *              in the part files
+ *              where it has several; of the reference in the part files
  *   ours, reference, unit
  *              the figure, and the one it is compared with; - where there is none
  *   ratio      ours / reference

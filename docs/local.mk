@@ -47,7 +47,7 @@ nobase_dist_doc_DATA = docs/gpuaes.cnf \
 	docs/examples/parquet_pages.c docs/examples/parquet_pages.h \
 	docs/examples/torch_tensor.py \
 	$(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/docs/decisions/*.md) \
-	$(wildcard $(srcdir)/docs/benchmarks/choice/*.tsv) \
+	$(wildcard $(srcdir)/docs/benchmarks/*/*.tsv) \
 	$(foreach kind,svg tsv,$(wildcard $(srcdir)/docs/benchmarks/*.$(kind))))
 examplesdir = $(docdir)/docs/examples
 dist_examples_SCRIPTS = docs/examples/shard docs/examples/shards.sbatch

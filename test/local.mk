@@ -178,10 +178,6 @@ if HAVE_CXX
 # The module on the emulator.
 noinst_LTLIBRARIES += test/emulated/gpuaes.la
 test_emulated_gpuaes_la_SOURCES =
-# The benchmark's kernels, too: only here does its program on the emulator find them.
-if !SANITIZED
-test_emulated_gpuaes_la_SOURCES += $(reference_sources)
-endif
 # Never compiled; it makes automake link by the C++ compiler.
 nodist_EXTRA_test_emulated_gpuaes_la_SOURCES = test/emulated/link_by_cxx.cc
 test_emulated_gpuaes_la_LDFLAGS = $(AM_LDFLAGS) $(GPUAES_SHARED_LDFLAGS) -rpath /nowhere \

@@ -31,7 +31,7 @@ sub quoted
 }
 
 # Ticks at powers of 4 (of 2 for threads), named; on a linear axis gnuplot's own.
-my %is_count = (threads => 2, messages => 4, streams => 2);
+my %is_count = (threads => 2, messages => 4);
 sub ticks
 {
     my ($axis, @lines) = @_;

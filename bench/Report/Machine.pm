@@ -35,9 +35,6 @@ sub block_machine
 
 sub block_on { return machine_text($results) . ".\n" }
 
-# What stands in the heads of the runs, if anything, of how they were made.
-sub block_notes { return join('', map { "- $_\n" } map { @{$_->{note} // []} } @{$results->{head}}) }
-
 sub block_figure
 {
     my ($name, $caption) = @_;
@@ -74,7 +71,7 @@ sub block_spread
     my @rows;
     foreach my $part ('limits', 'kernels', 'gcm-kernels', 'gcm-evp', 'latency-api', 'small', 'gcm-small',
         'bulk', 'gcm-bulk', 'mixed', 'threads', 'devices', 'base64', 'messages', 'messages-time', 'random',
-        'read-ahead', 'speed', 'enc', 'streams', 'encoders', 'offload-streams', 'files', 'tables', 'reads', 'expansion') {
+        'read-ahead', 'speed', 'enc', 'streams', 'files') {
         my @spreads = sort { $a <=> $b } values_of($results, 'spread', part => $part) or next;
         push(@rows, [$part, scalar(@spreads), map { sprintf('%.1f %%', $_ * 100) } $spreads[$#spreads / 2],
             $spreads[$#spreads * 0.95]]);

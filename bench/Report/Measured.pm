@@ -5,7 +5,7 @@ package Report::Measured;
 
 use strict;
 use warnings;
-use List::Util qw(sum);
+use List::Util qw(max sum);
 use Report::Tables;
 use Results;
 
@@ -87,6 +87,28 @@ sub block_threads
 {
     return compared_by('threads', 'threads', 'threads', by_mode(\&pair_text),
         map { [", $_", placement => $_] } 'out of place', 'in place');
+}
+
+# AES-256-ECB by one core, by all of them, and by the device.
+sub block_files
+{
+    my %files = (part => 'files', cipher => 'AES-256-ECB');
+    my $cores = max(map { $_->{threads} } rows_like($results, %files)) or return not_measured('files');
+    my ($device, $pinned, $pageable) = map { [memory => $_, threads => $cores] } 'device', 'pinned', 'pageable';
+    return table_by('bytes', 'bytes', 'files', [
+            ['one core', 'reference', memory => 'pageable', threads => 1], ["$cores cores", 'reference', @$pageable],
+            ['GPU, kernel alone', 'ours', @$device], ['pinned memory', 'ours', @$pinned],
+            ['pageable memory', 'ours', @$pageable],
+            ['kernel, times all cores', sub { number_text($_[0]{ratio}) }, @$device]],
+        map { [", $_", %files, operation => $_] } 'encrypt', 'decrypt');
+}
+
+# From file to file, by the command.
+sub block_file_programs
+{
+    my @found = rows_like($results, part => 'files', operation => 'encrypt, gpuaes enc');
+    return table_of('files', \@found, bytes => 'bytes', '' => 'memory', '`gpuaes enc`' => 'ours',
+        (@found ? $found[0]{against} : '') => 'reference', times => sub { number_text($_[0]{ratio}) }, spread => 'spread');
 }
 
 # CPU seconds that 10^9 bytes take: ours / the reference.

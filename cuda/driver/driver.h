@@ -75,16 +75,10 @@ struct drv_pool_properties {
     N(DRV_ATTR_MAX_THREADS_PER_BLOCK, 1, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)                \
     N(DRV_ATTR_MULTIPROCESSOR_COUNT, 16, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)                 \
     N(DRV_ATTR_COMPUTE_MODE, 20, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)                                 \
-    N(DRV_ATTR_MAX_THREADS_PER_MULTIPROCESSOR, 39,                                                 \
-      CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)                                          \
     N(DRV_ATTR_CC_MAJOR, 75, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)                         \
     N(DRV_ATTR_CC_MINOR, 76, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)                         \
-    N(DRV_ATTR_MAX_SHARED_PER_MULTIPROCESSOR, 81,                                                  \
-      CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)                                    \
     N(DRV_ATTR_MAX_SHARED_PER_BLOCK_OPTIN, 97,                                                     \
       CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)                                       \
-    N(DRV_ATTR_RESERVED_SHARED_PER_BLOCK, 111,                                                     \
-      CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)                                        \
     N(DRV_ATTR_MEMORY_POOLS, 115, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)                      \
     N(DRV_COMPUTE_MODE_EXCLUSIVE_PROCESS, 3, CU_COMPUTEMODE_EXCLUSIVE_PROCESS)                     \
     N(DRV_COMPUTE_MODE_PROHIBITED, 2, CU_COMPUTEMODE_PROHIBITED)                                   \

@@ -115,9 +115,6 @@ drv_result device_get_name(char *name, int size, drv_device device)
     return DRV_SUCCESS;
 }
 
-/* Bytes of shared memory that the system takes for each block. */
-static const unsigned RESERVED_SHARED = 1024;
-
 drv_result device_get_attribute(int *value, int attribute, drv_device device)
 {
     state_lock lock(state().mutex);
@@ -148,16 +145,6 @@ drv_result device_get_attribute(int *value, int attribute, drv_device device)
         break;
     case DRV_ATTR_MAX_SHARED_PER_BLOCK_OPTIN:
         found = set.shared;
-        break;
-    /* As on a Hopper card: two of the largest blocks, one of the largest with its reserve. */
-    case DRV_ATTR_MAX_THREADS_PER_MULTIPROCESSOR:
-        found = 2 * set.threads;
-        break;
-    case DRV_ATTR_MAX_SHARED_PER_MULTIPROCESSOR:
-        found = set.shared + RESERVED_SHARED;
-        break;
-    case DRV_ATTR_RESERVED_SHARED_PER_BLOCK:
-        found = RESERVED_SHARED;
         break;
     default:
         return DRV_INVALID_VALUE;

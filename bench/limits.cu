@@ -1,9 +1,9 @@
 /*
- * Kernels that reach a limit of the device: see references.h.
+ * Kernels that reach a limit of the device: see limits.h.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "bench/references/references.h"
+#include "bench/limits.h"
 
 enum { LIMIT_ROWS = 256, LIMIT_BANKS = 32 };
 
