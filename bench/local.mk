@@ -101,9 +101,7 @@ bench-report:
 CLEANFILES += report.new
 
 # Makes the page on an H100 again, of the values on record.
-H100 = $(patsubst %,$(srcdir)/docs/benchmarks/%.tsv,h100 h100-gcm h100-batch $(H100_MESSAGES) h100-random)
-# What 0.2 measured, until it is measured again.
-H100_MESSAGES = $(if $(wildcard $(srcdir)/docs/benchmarks/h100-messages.tsv),h100-messages,h100-device-batch)
+H100 = $(patsubst %,$(srcdir)/docs/benchmarks/%.tsv,h100 h100-gcm h100-batch h100-messages h100-random)
 h100-report:
 	$(call make_page,h100-template.md,benchmarks-h100.md,$(H100))
 

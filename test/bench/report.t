@@ -58,10 +58,9 @@ SKIP: {
 # ---- The report -------------------------------------------------------------------
 
 # The first run that has a case counts.
-sub messages_of { my ($card) = @_; return -e "$source/docs/benchmarks/$card-messages.tsv" ? '-messages' : '-device-batch' }
 my @runs = map { "$source/docs/benchmarks/h200$_.tsv" }
-    '', '-gcm', '-programs', '-batch', messages_of('h200'), '-random', '-python', '-parquet', '-x2', '-tool';
-my @h100 = map { "$source/docs/benchmarks/h100$_.tsv" } '', '-gcm', '-batch', messages_of('h100'), '-random';
+    '', '-gcm', '-programs', '-batch', '-messages', '-random', '-python', '-parquet', '-x2', '-tool';
+my @h100 = map { "$source/docs/benchmarks/h100$_.tsv" } '', '-gcm', '-batch', '-messages', '-random';
 is(join(' ', sort(@runs, @h100)), join(' ', sort(glob("$source/docs/benchmarks/*.tsv"))), 'all runs on record are of those cards');
 foreach my $page (['template', 'benchmarks', @runs], ['read-ahead-template', 'read-ahead', @runs],
     ['h100-template', 'benchmarks-h100', @h100]) {
