@@ -81,39 +81,36 @@ bench: bench-programs
 	mv -f bench.tsv.new bench.tsv
 CLEANFILES += bench.tsv bench.tsv.new
 
-# Draws the figures of runs, and writes the report on them, into DOCS. The first of TSV is
-# that of one GPU; others add what it does not have.
+# Makes all pages of the values in DOCS/benchmarks, and the figures: docs/benchmarks.md and read-ahead.md
+# of CARD, and the page on an H100. FROM=FOLDER: takes what test/on_gpu measured there first.
 DOCS = $(srcdir)/docs
-TSV = bench.tsv
+CARD = h200
+FROM =
 need_gnuplot = @test -n '$(GNUPLOT)' || { echo '$@ needs gnuplot (Debian: gnuplot-nox)' >&2; exit 1; }
-# $(call make_page,template,page,TSV files)
+# What there is of a card, the file of one GPU first.
+values_of = $$(for file in '$(DOCS)'/benchmarks/$(1).tsv '$(DOCS)'/benchmarks/$(1)-*.tsv; do \
+	test ! -e "$$file" || echo "$$file"; done)
+# $(call make_page,template,page,card)
 make_page = $(PERL) $(srcdir)/bench/report --figures='$(DOCS)/benchmarks' \
-	--template='$(srcdir)/docs/benchmarks/$(1)' $(3) >report.new && mv -f report.new '$(DOCS)/$(2)'
+	--template='$(srcdir)/docs/benchmarks/$(1)' $(call values_of,$(3)) >report.new && mv -f report.new '$(DOCS)/$(2)'
 bench-report:
 	$(need_gnuplot)
-	for file in $(TSV); do \
-	    to='$(DOCS)/benchmarks/'$$(basename "$$file"); \
-	    cmp -s "$$file" "$$to" || cp "$$file" "$$to" || exit; \
-	done
-	$(PERL) $(srcdir)/bench/plot --gnuplot='$(GNUPLOT)' '$(DOCS)/benchmarks' $(TSV)
-	$(call make_page,template.md,benchmarks.md,$(TSV))
-	$(call make_page,read-ahead-template.md,read-ahead.md,$(TSV))
+	test -z '$(FROM)' || cp '$(FROM)'/*.tsv '$(DOCS)/benchmarks'
+	$(PERL) $(srcdir)/bench/plot --gnuplot='$(GNUPLOT)' '$(DOCS)/benchmarks' $(call values_of,$(CARD))
+	$(call make_page,template.md,benchmarks.md,$(CARD))
+	$(call make_page,read-ahead-template.md,read-ahead.md,$(CARD))
+	test ! -e '$(DOCS)/benchmarks/h100.tsv' || { $(call make_page,h100-template.md,benchmarks-h100.md,h100); }
 CLEANFILES += report.new
 
-# Makes the page on an H100 again, of the values on record.
-H100 = $(patsubst %,$(srcdir)/docs/benchmarks/%.tsv,h100 h100-gcm h100-batch h100-messages h100-random)
-h100-report:
-	$(call make_page,h100-template.md,benchmarks-h100.md,$(H100))
-
-# Both: measures all on this machine's card, keeps the values in DOCS/benchmarks under the
-# card's name, and makes the report of them. REPORT_SETS: some of it, see bench/measure_all.
+# Measures all on this machine's card into DOCS/benchmarks, and makes the pages of it. REPORT_SETS: some of
+# it, see bench/measure_all.
 report:
 	$(need_gnuplot)
 	$(MAKE) $(AM_MAKEFLAGS) bench-programs
 	$(bench_environment) $(PERL) $(srcdir)/bench/measure_all --program=$(bench_program) \
-	    --to='$(DOCS)/benchmarks' --flags='$(BENCH_FLAGS)' $(REPORT_SETS) >report.files
-	$(MAKE) $(AM_MAKEFLAGS) bench-report TSV="$$(cat report.files)" DOCS='$(DOCS)'
-CLEANFILES += report.files
+	    --to='$(DOCS)/benchmarks' --flags='$(BENCH_FLAGS)' $(REPORT_SETS) >report.card
+	$(MAKE) $(AM_MAKEFLAGS) bench-report CARD="$$(cat report.card)" DOCS='$(DOCS)'
+CLEANFILES += report.card
 
 EXTRA_DIST += bench/limits.cu bench/Results.pm bench/Sides.pm \
 	bench/Plot/Gnuplot.pm bench/Report/First.pm bench/Report/Machine.pm bench/Report/Measured.pm \
@@ -132,4 +129,4 @@ $(bench_image): bench/limits.cu cuda/kernels.flags
 $(bench_libbench_la_OBJECTS): $(bench_image)
 endif
 
-.PHONY: bench bench-programs bench-report h100-report report revision
+.PHONY: bench bench-programs bench-report report revision

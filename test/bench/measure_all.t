@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# What `make report` measures with: files that have the card's name, in the order in which
-# the report takes them; nothing, and a reason, without a GPU.
+# What measures all parts of the benchmark: files that have the names of the card and of a set; nothing, and a
+# reason, without a GPU. Pages are made of the files of one card.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
@@ -29,21 +29,17 @@ sub measure_all
 sub kept { return join(' ', map { basename($_) } glob("'$to'/*")) }
 
 SKIP: {
-    skip('needs the emulator', 5) if !$emulated;
+    skip('needs the emulator', 6) if !$emulated;
     my $none = measure_all({GPUAES_EMULATOR => 'nodriver=1'});
     isnt($none->{status}, 0, 'without a GPU it fails');
     like($none->{err}, qr/^There is no GPU: .+\. Nothing is measured\.$/, 'and says why');
     is($none->{out} . kept(), '', 'and measures nothing');
 
-    # On a card of an earlier run.
-    spew("$to/emulated-gpu-0$_.tsv", "# part\n") foreach '', '-x8', '-programs';
-    # On another, whose name begins like that.
-    spew("$to/emulated-gpu-0$_.tsv", "# part\n") foreach '-nvl', '-nvl-batch', '0';
-    my $more = measure_all({}, 'devices');
-    is($more->{status}, 0, 'some is measured') or diag($more->{err});
-    is(join(' ', map { basename($_) } split(/\n/, $more->{out})),
-        join(' ', map { "emulated-gpu-0$_.tsv" } '', '-x2', '-programs', '-x8'),
-        'the file of one GPU comes first, then that of today, then others of this card');
+    # A set that fails keeps no other from being measured.
+    my $more = measure_all({GPUAES_EMULATOR => 'devices=2,idle-kernels=1'}, 'random', 'devices');
+    isnt($more->{status}, 0, 'where a set fails, it fails');
+    like($more->{err}, qr/^measure_all: the set random failed/m, 'and names the set');
+    is(kept(), 'emulated_gpu_0-random.tsv.new emulated_gpu_0-x2.tsv', 'after it has measured the others');
     unlink(glob("'$to'/*"));
 }
 
@@ -51,9 +47,9 @@ my $result = measure_all({}, 'batch');
 SKIP: {
     skip('there is no GPU', 4) if $result->{err} =~ /^There is no GPU/;
     is($result->{status}, 0, 'one set is measured') or diag($result->{err});
-    my ($file) = $result->{out} =~ m{^\Q$to\E/([a-z0-9-]+-batch\.tsv)\n$};
-    ok($file && kept() eq $file, 'into a file that has the name of the card');
-    my $rows = slurp("$to/" . ($file // ''));
+    my ($card) = $result->{out} =~ /^([a-z0-9_]+)\n$/;
+    is(kept(), ($card // '') . '-batch.tsv', 'into a file that has the name of the card, which it prints');
+    my $rows = slurp("$to/" . kept());
     like($rows, qr/^batch\t/m, 'with its rows');
     like($rows, qr/^# GPU: (?!none)/m, 'and the card');
 }
@@ -63,7 +59,7 @@ my $tool = measure_all({}, 'tool');
 SKIP: {
     skip('there is no GPU', 2) if $tool->{err} =~ /^There is no GPU/;
     is($tool->{status}, 0, 'the command is measured') or diag($tool->{err});
-    like(slurp((grep { /-tool\.tsv$/ } split(/\n/, $tool->{out}))[0] // ''), qr/^tool\tAES-256-CTR\tencrypt\t/m, 'with its rows');
+    like(slurp("$to/" . $tool->{out} =~ s/\n//r . '-tool.tsv'), qr/^tool\tAES-256-CTR\tencrypt\t/m, 'with its rows');
 }
 
 SKIP: {
@@ -72,7 +68,7 @@ SKIP: {
     my $python = measure_all({python_environment()}, 'python');
     skip('there is no GPU', 2) if $python->{err} =~ /^There is no GPU/;
     is($python->{status}, 0, 'the Python package is measured') or diag($python->{err});
-    my $rows = slurp((grep { /-python\.tsv$/ } split(/\n/, $python->{out}))[0] // '');
+    my $rows = slurp("$to/" . $python->{out} =~ s/\n//r . '-python.tsv');
     my @what = ('encrypt a tensor', 'a call, and a wait for the device', 'random bytes', 'random uniforms', 'random normals', 'load a checkpoint');
     is(join(', ', grep { $rows !~ /^python\t\S+\t\Q$_\E\tmedian\t/m } @what), '', 'with its rows');
 }

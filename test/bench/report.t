@@ -19,8 +19,9 @@ sub report
     return run(["$source/bench/report", "--figures=$figures", @files]);
 }
 
-# Those on record of an H200; the first is that of one GPU.
-my @all = sort { length($a) <=> length($b) || $a cmp $b } glob("$source/docs/benchmarks/h200*.tsv");
+# Those on record of a card; the first is that of one GPU.
+sub files_of { my ($card) = @_; return map { glob("$source/docs/benchmarks/$_.tsv") } $card, "$card-*" }
+my @all = files_of('h200');
 my $load = spew("$folder/load.tsv", join("\n", grep { /^(?:#|load\t)/ } split(/\n/, slurp($all[0]))) . "\n");
 mkdir("$folder/$_") foreach 'all', 'load';
 my %figures = (bulk => ['pinned', 'pageable', 'first-pinned', 'first-pageable'], threads => ['threads'], kernels => ['kernels', 'first-device'],
@@ -57,12 +58,9 @@ SKIP: {
 
 # ---- The report -------------------------------------------------------------------
 
-# The first run that has a case counts.
-my @runs = map { "$source/docs/benchmarks/h200$_.tsv" }
-    '', '-gcm', '-programs', '-batch', '-messages', '-random', '-python', '-parquet', '-x2', '-tool';
-my @h100 = map { "$source/docs/benchmarks/h100$_.tsv" } '', '-gcm', '-batch', '-messages', '-random';
-is(join(' ', sort(@runs, @h100)), join(' ', sort(glob("$source/docs/benchmarks/*.tsv"))), 'all runs on record are of those cards');
-foreach my $page (['template', 'benchmarks', @runs], ['read-ahead-template', 'read-ahead', @runs],
+my @h100 = files_of('h100');
+is(join(' ', sort(@all, @h100)), join(' ', sort(glob("$source/docs/benchmarks/*.tsv"))), 'all runs on record are of those cards');
+foreach my $page (['template', 'benchmarks', @all], ['read-ahead-template', 'read-ahead', @all],
     ['h100-template', 'benchmarks-h100', @h100]) {
     my ($template, $name, @of) = @$page;
     my $again = report("$source/docs/benchmarks", "--template=$source/docs/benchmarks/$template.md", @of);
