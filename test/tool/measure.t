@@ -17,7 +17,7 @@ plan(skip_all => 'a sanitizer would measure for long') if $ENV{GPUAES_TEST_SANIT
 sub measure
 {
     my (%env) = @_;
-    return run(['sh', '-c', 'cd "$0" && exec "$@"', $build, "$source/test/on_gpu_tool", '--quick', "$folder/told"],
+    return run(['sh', '-c', 'cd "$0" && exec "$@"', $build, "$source/test/on_gpu_tool", '--quick'],
         env => {GPUAES_POLICY => 'cpu', OPENSSL_MODULES => $ENV{OPENSSL_MODULES} // "$build/provider/.libs", %env});
 }
 
@@ -36,8 +36,6 @@ foreach (['AES-256-CTR', 'encrypt'], ['AES-256-CBC', 'encrypt'], ['AES-256-CBC',
     my ($row) = rows_like($table, cipher => $cipher, operation => $operation, memory => $kind, threads => 8);
     cmp_ok($row->{ratio} // 0, '>', 0, "$cipher $operation is compared with another program: $row->{against}");
 }
-like(slurp("$folder/told/$_->[0].txt"), $_->[1], "what $_->[0] says is kept")
-    foreach ['info', qr/^gpuaes \d/], ['doctor', qr/^The provider gpuaes/], ['bench', qr/^AES-256, GB/m];
 
 # Another base64, which is wrong in a byte.
 mkdir("$folder/bin");
@@ -50,11 +48,10 @@ like($other->{err}, qr/^on_gpu_tool: BASE64 encode, .*: not the same bytes$/m, '
 # Another df, which knows of no room.
 spew("$folder/bin/df", "#!/bin/sh\necho Avail Type\necho 10 tmpfs\n");
 chmod(0755, "$folder/bin/df");
-unlink("$folder/bin/base64", map { "$folder/told/$_.txt" } qw(doctor bench));
+unlink("$folder/bin/base64");
 my $full = measure(PATH => "$folder/bin:$ENV{PATH}");
 is($full->{status}, 0, 'without room it ends well') or diag($full->{err});
 like($full->{out}, qr/^# skipped: tool: there is no room for files of \d+ bytes$/m, 'and says what it skipped');
 unlike($full->{out}, qr/^tool\t/m, 'and measures no files');
-is(scalar(grep { -s "$folder/told/$_.txt" } qw(doctor bench)), 2, 'but all else');
 
 done_testing();
