@@ -10,7 +10,6 @@ tool_libtool_core_la_SOURCES = \
 	tool/commands/commands.h \
 	tool/stages/base64.c tool/stages/base64.h \
 	tool/stages/cipher.c tool/stages/cipher.h \
-	tool/keys/ciphers.c tool/keys/ciphers.h \
 	tool/common/configuration.c tool/common/configuration.h \
 	tool/commands/doctor.c \
 	tool/commands/enc.c \

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <openssl/crypto.h>
-#include <openssl/err.h>
 #include <openssl/rand.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +18,6 @@
 #include "tool/commands/stream.h"
 #include "tool/common/message.h"
 #include "tool/common/options.h"
-#include "tool/keys/ciphers.h"
 #include "tool/keys/key.h"
 #include "tool/keys/password.h"
 #include "tool/stages/base64.h"
@@ -39,6 +37,15 @@ struct enc {
 
 /* ---- Cipher and key -------------------------------------------------------------------- */
 
+/* Returns 0 for AEAD, XTS, key wrap and others that the format of openssl enc has no place for. */
+static int is_usable(const EVP_CIPHER *cipher)
+{
+    int mode = EVP_CIPHER_get_mode(cipher);
+    return (EVP_CIPHER_get_flags(cipher) & (EVP_CIPH_FLAG_AEAD_CIPHER | EVP_CIPH_FLAG_CTS)) == 0 &&
+           mode != EVP_CIPH_XTS_MODE && mode != EVP_CIPH_WRAP_MODE &&
+           EVP_CIPHER_get_key_length(cipher) != 0;
+}
+
 static int complain_unusable(const char *name, const EVP_CIPHER *cipher)
 {
     if ((EVP_CIPHER_get_flags(cipher) & EVP_CIPH_FLAG_AEAD_CIPHER) == 0)
@@ -57,7 +64,7 @@ static int fetch_cipher(struct enc *enc)
     enc->job.cipher = EVP_CIPHER_fetch(NULL, name, NULL);
     if (enc->job.cipher == NULL)
         return complain_openssl("-%s: the cipher cannot be fetched", name);
-    if (!ciphers_is_usable(enc->job.cipher))
+    if (!is_usable(enc->job.cipher))
         return complain_unusable(name, enc->job.cipher);
     enc->job.encrypt = !enc->options.decrypt;
     enc->job.padding = !enc->options.no_padding;
@@ -135,29 +142,6 @@ static int choose_salt_bytes(const struct enc_options *o)
         (void)complain("warning: -saltlen %d: %d bytes are used, the most there can be",
                        (int)o->salt_bytes, SALT_MOST_BYTES);
     return (int)min_u64(o->salt_bytes, SALT_MOST_BYTES);
-}
-
-/* ---- Random numbers ---------------------------------------------------------------------- */
-
-/* Adds the files of -rand, whose names are separated by ":", to the state of the generator. */
-static int add_random_files(const char *list)
-{
-    char path[4096];
-    for (size_t n; list != NULL && *list != '\0'; list += n + (list[n] == ':')) {
-        n = strcspn(list, ":");
-        if (n == 0)
-            continue;
-        (void)snprintf(path, sizeof path, "%.*s", (int)(n < sizeof path ? n : sizeof path), list);
-        if (RAND_load_file(path, -1) <= 0)
-            return complain_openssl("-rand %s: it cannot be read", path);
-    }
-    return 1;
-}
-
-static int write_random_file(const char *path)
-{
-    return path == NULL || RAND_write_file(path) > 0 ||
-           complain_openssl("-writerand %s: it cannot be written", path);
 }
 
 static int get_salt(struct enc *enc)
@@ -280,18 +264,16 @@ static int run(struct enc *enc)
         return complain("-in %s: %s", o->in != NULL ? o->in : "(stdin)", strerror(errno));
     source->limit = o->length;
     stream_begin(&enc->stream, o->piece, o->base64 ? BASE64_UNIT : LEAST_PIECE, o->threads);
-    if (!add_random_files(o->random_files) || !fetch_cipher(enc) || !shard_check(o, &enc->job) ||
-        !get_password(enc) || !source_begin(source) || !get_key(enc))
+    if (!fetch_cipher(enc) || !shard_check(o, &enc->job) || !get_password(enc) ||
+        !source_begin(source) || !get_key(enc))
         return 0;
     forget_secrets(enc);
     if (o->print || o->print_only)
         key_print(&enc->material, enc->job.cipher);
-    if (!o->print_only) {
-        memcpy(enc->job.before, enc->material.iv, sizeof enc->job.before);
-        if (!shard_enter(o, source, &enc->job) || !run_stream(enc))
-            return 0;
-    }
-    return write_random_file(o->write_random);
+    if (o->print_only)
+        return 1;
+    memcpy(enc->job.before, enc->material.iv, sizeof enc->job.before);
+    return shard_enter(o, source, &enc->job) && run_stream(enc);
 }
 
 static int close_enc(struct enc *enc, int ok)

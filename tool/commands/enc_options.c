@@ -5,6 +5,8 @@
  */
 #include "tool/commands/enc_options.h"
 
+#include <openssl/err.h>
+#include <openssl/evp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +14,6 @@
 #include "tool/commands/stream.h"
 #include "tool/common/message.h"
 #include "tool/common/options.h"
-#include "tool/keys/ciphers.h"
 
 static const char help[] =
     "usage: gpuaes enc|dec -CIPHER [OPTION...]\n"
@@ -42,8 +43,6 @@ static const char help[] =
     "Keys as they are:\n"
     "  -K HEX, -iv HEX\n"
     "  -p, -P              print salt, key and IV; -P does nothing else\n"
-    "  -rand FILES         add these files to the random number generator, for the salt\n"
-    "  -writerand FILE     write random bytes to this file, for a later -rand\n"
     "Parts of a stream; see docs/shards.md:\n"
     "  --offset N          begin at this byte (K, M, G, T: powers of 1024)\n"
     "  --length N          so many bytes\n"
@@ -54,11 +53,14 @@ static const char help[] =
     "  --sync              wait until the output is on the disk\n"
     "  --progress, --no-progress   always / never show progress (default: only if stderr\n"
     "                      is a terminal)\n"
-    "  -v                  say how much was read and written, and by how many threads\n"
-    "  -list, -ciphers     print the names of all ciphers, and do nothing else\n";
+    "  -v                  say how much was read and written, and by how many threads\n";
 
 static const char opaque[] = "keys that stay inside their provider are not supported; use -K, or "
                              "a password";
+
+static const char list[] = "\"openssl enc -list\" prints the names of all ciphers";
+
+static const char seeding[] = "OpenSSL's generator of random numbers seeds itself from the system";
 
 static const char providers[] = "the command uses OpenSSL's default provider only";
 
@@ -69,6 +71,10 @@ static const struct absent {
     {"none", "there would be nothing to encrypt; for Base64 alone use gpuaes base64"},
     {"z", "zlib compression is not supported; compress before, as with gzip or zstd"},
     {"engine", "engines are not supported"},
+    {"list", list},
+    {"ciphers", list},
+    {"rand", seeding},
+    {"writerand", seeding},
     {"provider", providers},
     {"provider-path", providers},
     {"provparam", providers},
@@ -80,6 +86,15 @@ static const struct absent {
 };
 enum { ABSENT = sizeof absent / sizeof absent[0] };
 
+/* Whether there is a cipher of this name, usable here or not. */
+static int is_cipher(const char *name)
+{
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, name, NULL);
+    EVP_CIPHER_free(cipher);
+    ERR_clear_error();
+    return cipher != NULL;
+}
+
 static int take_other(void *argument, const char *name, const char **meant)
 {
     static const char *const ciphers[] = {"aes-256-ctr", "aes-192-ctr", "aes-128-ctr",
@@ -89,7 +104,7 @@ static int take_other(void *argument, const char *name, const char **meant)
     for (int i = 0; i < ABSENT; i++)
         if (strcmp(name, absent[i].name) == 0)
             return complain("-%s: %s", name, absent[i].why);
-    if (!ciphers_has(name)) {
+    if (!is_cipher(name)) {
         for (size_t i = 0; i < sizeof ciphers / sizeof ciphers[0]; i++)
             option_suggest(name, ciphers[i], meant);
         return -1;
@@ -103,7 +118,6 @@ static int take_other(void *argument, const char *name, const char **meant)
 
 int enc_options_read(struct enc_options *o, int argc, char **argv)
 {
-    int list = 0;
     const struct option_rule rules[] = {
         {"e", OPTION_FLAG, &o->decrypt, 0, 0, NULL},
         {"d", OPTION_FLAG, &o->decrypt, 1, 0, NULL},
@@ -124,8 +138,6 @@ int enc_options_read(struct enc_options *o, int argc, char **argv)
         {"nosalt", OPTION_FLAG, &o->no_salt, 1, 0, NULL},
         {"S", OPTION_SECRET, &o->salt, 0, 0, NULL},
         {"saltlen", OPTION_NUMBER, &o->salt_bytes, 1, 0x7fffffff, NULL},
-        {"rand", OPTION_TEXT, &o->random_files, 0, 0, NULL},
-        {"writerand", OPTION_TEXT, &o->write_random, 0, 0, NULL},
         {"K", OPTION_SECRET, &o->key, 0, 0, NULL},
         {"iv", OPTION_TEXT, &o->iv, 0, 0, NULL},
         {"p", OPTION_FLAG, &o->print, 1, 0, NULL},
@@ -140,19 +152,14 @@ int enc_options_read(struct enc_options *o, int argc, char **argv)
         {"no-clobber", OPTION_FLAG, &o->no_clobber, 1, 0, NULL},
         {"progress", OPTION_FLAG, &o->progress, PROGRESS_ALWAYS, 0, NULL},
         {"no-progress", OPTION_FLAG, &o->progress, PROGRESS_NEVER, 0, NULL},
-        {"list", OPTION_FLAG, &list, 1, 0, NULL},
-        {"ciphers", OPTION_FLAG, &list, 1, 0, NULL},
         {NULL, OPTION_FLAG, NULL, 0, 0, NULL}};
     o->offset = o->length = UINT64_MAX;
     int read = options_read(argc, argv, help, rules, take_other, o);
     if (read <= 0)
         return read;
-    if (list) {
-        ciphers_print();
-        return -1;
-    }
     if (o->cipher == NULL)
-        return complain("which cipher? Expected one such as -aes-256-ctr (-list shows all); for "
+        return complain("which cipher? Expected one such as -aes-256-ctr (\"openssl enc -list\" "
+                        "shows all); for "
                         "Base64 alone there is gpuaes base64");
     if (o->iterations != 0)
         o->pbkdf2 = 1;

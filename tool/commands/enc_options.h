@@ -14,7 +14,6 @@ struct enc_options {
     char *key, *password, *pass, *salt; /* copies */
     const char *key_file;
     int pbkdf2;
-    const char *random_files, *write_random;
     uint64_t iterations, salt_bytes, piece, threads; /* 0: by default */
     int is_shard;                                    /* an offset or a length was given */
     uint64_t offset, length;                         /* the latter: UINT64_MAX for all */

@@ -17,10 +17,10 @@ for bits in 128 192 256
         complete -c gpuaes -n $enc -o aes-$bits-$mode
     end
 end
-for flag in e d a base64 A nopad pbkdf2 salt nosalt p P v list ciphers
+for flag in e d a base64 A nopad pbkdf2 salt nosalt p P v
     complete -c gpuaes -n $enc -o $flag
 end
-for file in in out kfile rand writerand
+for file in in out kfile
     complete -c gpuaes -n $enc -o $file -r -F
 end
 for value in k iter saltlen S K iv bufsize
