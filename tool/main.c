@@ -13,7 +13,6 @@
 
 #include "tool/commands/commands.h"
 #include "tool/common/message.h"
-#include "tool/common/options.h"
 
 static const struct command {
     const char *name, *full_name;
@@ -23,7 +22,6 @@ static const struct command {
     {"base64", "gpuaes base64", base64_command}, {"info", "gpuaes info", info_command},
     {"doctor", "gpuaes doctor", doctor_command}, {"bench", "gpuaes bench", bench_command},
 };
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void usage(FILE *to)
 {
@@ -63,25 +61,15 @@ static int printed(int status)
     return complain("write error: %s", strerror(errno)) + 1;
 }
 
-static int unknown_command(const char *word)
-{
-    const char *meant = NULL;
-    for (size_t i = 0; i < COMMANDS; i++)
-        option_suggest(word, commands[i].name, &meant);
-    (void)complain("there is no command \"%s\"%s%s%s gpuaes --help lists them", word,
-                   meant != NULL ? "; did you mean \"" : "", meant != NULL ? meant : "",
-                   meant != NULL ? "\"?" : ";");
-    return 2;
-}
-
 static int run_command(int argc, char **argv)
 {
-    for (size_t i = 0; i < COMMANDS; i++)
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (strcmp(argv[0], commands[i].name) == 0) {
             tool_name = commands[i].full_name;
             return printed(commands[i].run(argc, argv));
         }
-    return unknown_command(argv[0]);
+    (void)complain("there is no command \"%s\"; gpuaes --help lists them", argv[0]);
+    return 2;
 }
 
 /* `command` is NULL: the help of all. */

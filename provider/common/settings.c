@@ -235,7 +235,11 @@ static int is_one_of(const char *const *names, size_t count, const char *name)
     return 0;
 }
 
-unsigned settings_distance(const char *a, const char *b)
+/*
+ * Returns how many letters of `a` must be changed, put in or taken out to get `b`, which has
+ * SETTINGS_NAME letters at most (Levenshtein's distance).
+ */
+static unsigned distance(const char *a, const char *b)
 {
     unsigned row[SETTINGS_NAME + 1];
     unsigned length = (unsigned)strlen(b);
@@ -265,7 +269,7 @@ static const char *nearest(const char *name)
     for (size_t i = 0; i <= length; i++)
         folded[i] = fold(name[i], 0);
     for (size_t i = 0; i < KEYS; i++) {
-        unsigned d = settings_distance(folded, keys[i]);
+        unsigned d = distance(folded, keys[i]);
         int is_near =
             d <= strlen(keys[i]) / 3 || (length > 2 && strncmp(folded, keys[i], length) == 0);
         if (is_near && d < least) {

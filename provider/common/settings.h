@@ -57,12 +57,6 @@ void settings_variable(const char *key, char name[SETTINGS_TEXT]);
 int settings_is_unknown(const char *name, char sentence[SETTINGS_TEXT]);
 
 /*
- * Returns how many letters of `a` must be changed, put in or taken out to get `b`, which has
- * SETTINGS_NAME letters at most (Levenshtein's distance).
- */
-unsigned settings_distance(const char *a, const char *b);
-
-/*
  * Looks for a variable GPUAES_* that is no setting, from the *next-th of the environment on;
  * begin with 0. Returns 1 and a sentence as above, or 0 where there is no other.
  */

@@ -285,9 +285,7 @@ SKIP: {
 
 my @wrong = (
     [[], qr/which cipher\? Expected one such as -aes-256-ctr/],
-    [['-aes-256-xyz', '-k', 'x'], qr/unknown option -aes-256-xyz; did you mean -aes-256-ctr\?/],
-    [['-aes-256-ctr', '-pbkdf2x', '-k', 'x'], qr/unknown option -pbkdf2x; did you mean -pbkdf2\? \(see gpuaes enc --help\)$/m],
-    [['-itre', '5', '-aes-256-ctr', '-k', 'x'], qr/unknown option -itre; did you mean -iter\?/],
+    [['-aes-256-xyz', '-k', 'x'], qr/unknown option -aes-256-xyz \(see gpuaes enc --help\)$/m],
     [['-aes-256-ctr', '-k', 'x', '--unlike-all'], qr/unknown option --unlike-all \(see/],
     [['-aes-256-ctr=5', '-k', 'x'], qr/-aes-256-ctr: it takes no value/],
     [['-aes-256-ctr', '-k', 'x', '-progress=1'], qr/-progress: it takes no value/],

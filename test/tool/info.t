@@ -36,7 +36,7 @@ is(gpuaes(['-v'])->{out}, gpuaes(['--version'])->{out}, '-v is the same');
 is(gpuaes([])->{status} >> 8, 2, 'without a command it fails');
 my $unknown = gpuaes(['encrypt']);
 is($unknown->{status} >> 8, 2, 'and with one that is not there');
-like($unknown->{err}, qr/^gpuaes: there is no command "encrypt"; did you mean "enc"\? gpuaes --help lists them$/, 'which it says');
+like($unknown->{err}, qr/^gpuaes: there is no command "encrypt"; gpuaes --help lists them$/, 'which it says');
 foreach my $command (@commands) {
     my $result = gpuaes([$command, '--help']);
     is($result->{status}, 0, "$command --help");
@@ -47,7 +47,7 @@ foreach my $command (@commands) {
 }
 $unknown = gpuaes(['help', 'encrypt']);
 is($unknown->{status} >> 8, 2, 'help for a command that is not there fails');
-like($unknown->{err}, qr/^gpuaes: there is no command "encrypt"; did you mean "enc"\?/, 'which it says');
+like($unknown->{err}, qr/^gpuaes: there is no command "encrypt"; gpuaes/, 'which it says');
 
 my $no_fish = system('fish --version >/dev/null 2>&1');
 # The manual names every option that the help does, and the completion offers them.
@@ -245,8 +245,8 @@ is(scalar(grep { length > 80 } split(/\n/, $bench->{out})), 0, 'in a table that 
 foreach my $case ((map { ['bench', "--seconds=$_", qr/--seconds=$_: expected a whole number from 1 to 86400$/m] } 'x', '1K'), ['bench', '--seconds', qr/--seconds: its value is missing/],
     ['bench', '--cipher=ccm', qr/--cipher=ccm: expected ctr, ecb, cbc, gcm, xts or base64/], ['bench', '--size=1MB', qr/--size=1MB: expected a whole number from 64 to/],
     ['bench', '--quick=1', qr/--quick: it takes no value/], ['bench', 'foo', qr/"foo": expected an option \(see gpuaes bench --help\)/],
-    ['bench', '--secnods=3', qr/unknown option --secnods; did you mean --seconds\?/], ['info', 'foo', qr/"foo": expected an option/],
-    ['info', '--quik', qr/unknown option --quik; did you mean --quick\?/], ['doctor', '-x', qr/unknown option -x \(see gpuaes doctor --help\)/])
+    ['bench', '--secnods=3', qr/unknown option --secnods \(see gpuaes bench --help\)/], ['info', 'foo', qr/"foo": expected an option/],
+    ['doctor', '-x', qr/unknown option -x \(see gpuaes doctor --help\)/])
 {
     my ($command, $word, $said) = @$case;
     my $result = gpuaes([$command, $word]);

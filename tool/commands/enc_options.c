@@ -95,20 +95,14 @@ static int is_cipher(const char *name)
     return cipher != NULL;
 }
 
-static int take_other(void *argument, const char *name, const char **meant)
+static int take_other(void *argument, const char *name)
 {
-    static const char *const ciphers[] = {"aes-256-ctr", "aes-192-ctr", "aes-128-ctr",
-                                          "aes-256-cbc", "aes-192-cbc", "aes-128-cbc",
-                                          "aes-256-ecb", "aes-192-ecb", "aes-128-ecb"};
     struct enc_options *options = argument;
     for (int i = 0; i < ABSENT; i++)
         if (strcmp(name, absent[i].name) == 0)
             return complain("-%s: %s", name, absent[i].why);
-    if (!is_cipher(name)) {
-        for (size_t i = 0; i < sizeof ciphers / sizeof ciphers[0]; i++)
-            option_suggest(name, ciphers[i], meant);
+    if (!is_cipher(name))
         return -1;
-    }
     if (options->cipher != NULL && strcmp(options->cipher, name) != 0)
         return complain("-%s: expected one cipher, but -%s is given already", name,
                         options->cipher);

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/minmax.h"
-#include "provider/common/settings.h"
 #include "tool/common/message.h"
 
 /* A decimal number, and behind it one of the letters `units`, if any. */
@@ -102,37 +100,10 @@ static int take(const struct option_rule *rules, const struct option_rule *rule,
     }
 }
 
-static int is_near(const char *typed, const char *known)
-{
-    size_t n = min_u64(strlen(typed), strlen(known)), letters = min_u64(strlen(typed) / 2, 3);
-    /* One begins with the other: "encrypt" and "enc", "prog" and "progress". */
-    return (n >= 3 && strncmp(typed, known, n) == 0) || settings_distance(typed, known) <= letters;
-}
-
-void option_suggest(const char *typed, const char *known, const char **meant)
-{
-    if (is_near(typed, known) &&
-        (*meant == NULL || settings_distance(typed, known) < settings_distance(typed, *meant)))
-        *meant = known;
-}
-
-static int unknown(const struct option_rule *rules, const char *word, const char *name,
-                   const char *meant)
-{
-    for (; rules->name != NULL; rules++)
-        option_suggest(name, rules->name, &meant);
-    option_suggest(name, "help", &meant);
-    if (meant == NULL)
-        return complain("unknown option %s (see %s --help)", word, tool_name);
-    return complain("unknown option %s; did you mean %.*s%s? (see %s --help)", word,
-                    (int)(name - word), word, meant, tool_name);
-}
-
 int options_read(int argc, char **argv, const char *usage, const struct option_rule *rules,
                  option_other_fn *other, void *argument)
 {
     for (int i = 1; i < argc; i++) {
-        const char *meant = NULL;
         char *word = argv[i], *name = word + (word[0] == '-') + (strncmp(word, "--", 2) == 0);
         if (name == word || *name == '\0')
             return complain("\"%s\": expected an option (see %s --help)", word, tool_name);
@@ -147,10 +118,10 @@ int options_read(int argc, char **argv, const char *usage, const struct option_r
         while (rule->name != NULL && strcmp(rule->name, name) != 0)
             rule++;
         int taken = rule->name != NULL ? take(rules, rule, word, equals, argv[i + 1])
-                    : other != NULL    ? other(argument, name, &meant)
+                    : other != NULL    ? other(argument, name)
                                        : -1;
         if (taken <= 0)
-            return taken == 0 ? 0 : unknown(rules, word, name, meant);
+            return taken == 0 ? 0 : complain("unknown option %s (see %s --help)", word, tool_name);
         if (rule->name == NULL && equals != NULL)
             return complain("%s: it takes no value", word);
         i += rule->name != NULL && rule->kind != OPTION_FLAG && equals == NULL;

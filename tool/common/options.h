@@ -1,5 +1,5 @@
 /*
- * Options: tables of them, their values, and what an unknown one may mean.
+ * Options: tables of them, and their values.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -24,11 +24,8 @@ struct option_rule {
     const void *replaces; /* `to` of the option that this one takes the place of, or NULL */
 };
 
-/*
- * Takes an option that has no rule: returns 1, 0 after a complaint, or -1 if it is unknown; then
- * it may set `meant` by option_suggest().
- */
-typedef int option_other_fn(void *argument, const char *name, const char **meant);
+/* Takes an option that has no rule: returns 1, 0 after a complaint, or -1 if it is unknown. */
+typedef int option_other_fn(void *argument, const char *name);
 
 /*
  * Reads all words, each an option with one dash or two; a value is behind a "=", or the next word.
@@ -37,9 +34,6 @@ typedef int option_other_fn(void *argument, const char *name, const char **meant
  */
 int options_read(int argc, char **argv, const char *usage, const struct option_rule *rules,
                  option_other_fn *other, void *argument);
-
-/* Makes `known` the word that is meant by a mistyped one, if it is nearer than the one so far. */
-void option_suggest(const char *typed, const char *known, const char **meant);
 
 /* Cleanses and frees a secret. Takes NULL. */
 void option_forget(char **secret);
