@@ -15,7 +15,6 @@ tool_libtool_core_la_SOURCES = \
 	tool/commands/enc.c \
 	tool/commands/enc_options.c tool/commands/enc_options.h \
 	tool/commands/info.c \
-	tool/common/json.c tool/common/json.h \
 	tool/keys/key.c tool/keys/key.h \
 	tool/common/library.c tool/common/library.h \
 	tool/stages/mapped.c tool/stages/mapped.h \

@@ -10,7 +10,6 @@
 #include <strings.h>
 
 #include "tool/commands/commands.h"
-#include "tool/common/json.h"
 #include "tool/common/message.h"
 #include "tool/common/options.h"
 #include "tool/common/rates.h"
@@ -18,7 +17,7 @@
 enum { SIZES = 5, QUICK_SIZES = 2 };
 
 static const char usage[] =
-    "usage: gpuaes bench [--seconds=N] [--quick] [--cipher=NAME] [--size=N] [--json]\n"
+    "usage: gpuaes bench [--seconds=N] [--quick] [--cipher=NAME] [--size=N]\n"
     "\n"
     "Rates of one thread compared with OpenSSL's default provider (Base64: with libcrypto's\n"
     "functions), in turns; medians, GB/s of input. GCM: messages of one update, with IV\n"
@@ -28,8 +27,7 @@ static const char usage[] =
     "  --quick        to see that it works; the figures mean little\n"
     "  --cipher=NAME  this one only: ctr, ecb, cbc, gcm, xts or base64; or one direction,\n"
     "                 as in cbc-decrypt or base64-encode\n"
-    "  --size=N       updates of N bytes only, as in 64K or 16M\n"
-    "  --json         for programs\n";
+    "  --size=N       updates of N bytes only, as in 64K or 16M\n";
 
 /* Whether a name of the option means the work: "cbc", "aes-256-cbc", "cbc-decrypt". */
 static int is_meant(const char *name, const char *work)
@@ -53,35 +51,26 @@ static int choose_works(struct rates_plan *plan, const char *name)
     return chosen;
 }
 
-static int run(struct library *library, const struct rates_plan *plan, int json)
+static int run(struct library *library, const struct rates_plan *plan)
 {
     const char *why_not;
     if (library->gpuaes == NULL)
         return complain("the provider gpuaes cannot be loaded: %s", library->why_not);
-    (void)rates_wait_for_device(library, &why_not);
-    if (json) {
-        json_open(NULL, '{');
-        json_text("unit", "GB/s");
-        json_text("no_gpu", why_not);
-    } else if (why_not[0] != '\0') {
+    if (!rates_wait_for_device(library, &why_not))
         (void)printf("No GPU: %s\n\n", why_not);
-    }
-    int ok = rates_print(library, plan, json ? "rows" : NULL);
-    (void)printf(json ? "\n}\n" : "");
-    return ok;
+    return rates_print(library, plan);
 }
 
 int bench_command(int argc, char **argv)
 {
     static const size_t all_sizes[SIZES] = {16 << 10, 256 << 10, 4 << 20, 64 << 20, 256 << 20};
-    int quick = 0, json = 0;
+    int quick = 0;
     const char *cipher = NULL;
     uint64_t seconds = 0, size = 0;
     const struct option_rule known[] = {{"seconds", OPTION_NUMBER, &seconds, 1, 86400, NULL},
                                         {"quick", OPTION_FLAG, &quick, 1, 0, NULL},
                                         {"cipher", OPTION_TEXT, &cipher, 0, 0, NULL},
                                         {"size", OPTION_BYTES, &size, 64, 1 << 30, NULL},
-                                        {"json", OPTION_FLAG, &json, 1, 0, NULL},
                                         {NULL, OPTION_FLAG, NULL, 0, 0, NULL}};
     int read = options_read(argc, argv, usage, known, NULL, NULL);
     if (read <= 0)
@@ -105,7 +94,7 @@ int bench_command(int argc, char **argv)
     rates_want_device();
     if (!library_open(&library))
         return EXIT_FAILURE;
-    int ok = run(&library, &plan, json);
+    int ok = run(&library, &plan);
     library_close(&library);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -11,7 +11,6 @@
 #include "cuda/gpuaes.h"
 #include "tool/commands/commands.h"
 #include "tool/common/configuration.h"
-#include "tool/common/json.h"
 #include "tool/common/message.h"
 #include "tool/common/options.h"
 #include "tool/common/rates.h"
@@ -42,32 +41,6 @@ static void print_devices(int ready, const char *why_not)
     (void)printf("CPU: gpuaes enc uses %u thread%s\n", threads, threads == 1 ? "" : "s");
 }
 
-static void print_devices_json(int ready, const char *why_not)
-{
-    struct gpuaes_device_info device = {.struct_bytes = sizeof device};
-    struct gpuaes_statistics statistics = {.struct_bytes = sizeof statistics};
-    struct gpuaes_settings settings = {.struct_bytes = sizeof settings};
-    json_text("no_gpu", why_not);
-    json_open("gpus", '[');
-    for (unsigned n = 0; ready && gpuaes_device(n, &device); n++) {
-        json_open(NULL, '{');
-        json_value("device", "%d", device.ordinal);
-        json_text("name", device.name);
-        json_value("compute_major", "%d", device.compute_major);
-        json_value("compute_minor", "%d", device.compute_minor);
-        json_value("multiprocessors", "%d", device.multiprocessors);
-        json_value("driver", "%d", device.driver_version);
-        json_value("toolkit", "%d", gpuaes_device_toolkit(n));
-        json_close('}');
-    }
-    json_close(']');
-    gpuaes_get_statistics(&statistics);
-    json_value("start_ms", "%" PRIu64, statistics.start_ms);
-    if (ready && gpuaes_get_settings(&settings))
-        json_value("update_threads", "%u", settings.threads);
-    json_value("enc_threads", "%u", pipeline_threads(UINT64_MAX));
-}
-
 static void print_facts(const struct library *library, const struct configuration *c, int ready,
                         const char *why_not)
 {
@@ -79,25 +52,7 @@ static void print_facts(const struct library *library, const struct configuratio
     (void)printf("\n");
 }
 
-static void print_facts_json(const struct library *library, const struct configuration *c,
-                             int ready, const char *why_not)
-{
-    json_open(NULL, '{');
-    json_text("gpuaes", PACKAGE_VERSION);
-    json_text("cuda", gpuaes_build());
-    json_text("openssl", OpenSSL_version(OPENSSL_VERSION));
-    json_value("provider_loaded", "%s", library->gpuaes != NULL ? "true" : "false");
-    json_text("provider_why_not", library->why_not);
-    print_devices_json(ready, why_not);
-    json_open("configuration", '{');
-    json_text("path", c->path);
-    json_value("uses_gpuaes", "%s", c->uses_gpuaes ? "true" : "false");
-    json_text("why_not", c->why_not);
-    json_text("change", c->change);
-    json_close('}');
-}
-
-static int run(struct library *library, int quick, int json)
+static int run(struct library *library, int quick)
 {
     const struct rates_plan plan = {
         .sizes = sizes, .size_count = quick ? SIZES_QUICK : SIZES, .seconds = quick ? 0.1 : 4};
@@ -105,25 +60,21 @@ static int run(struct library *library, int quick, int json)
     const char *why_not;
     configuration_examine(&configuration, library);
     int ready = rates_wait_for_device(library, &why_not);
-    (json ? print_facts_json : print_facts)(library, &configuration, ready, why_not);
-    int ok = library->gpuaes == NULL || rates_print(library, &plan, json ? "rates" : NULL);
-    (void)printf(json ? "\n}\n" : "");
-    return ok;
+    print_facts(library, &configuration, ready, why_not);
+    return library->gpuaes == NULL || rates_print(library, &plan);
 }
 
-static const char usage[] = "usage: gpuaes info [--quick] [--json]\n"
+static const char usage[] = "usage: gpuaes info [--quick]\n"
                             "\n"
                             "Shows GPUs, rates, CPU or GPU, and how openssl.cnf uses gpuaes.\n"
                             "\n"
-                            "  --quick  lengths up to 256 KiB alone, measured briefly\n"
-                            "  --json   for programs\n";
+                            "  --quick  lengths up to 256 KiB alone, measured briefly\n";
 
 int info_command(int argc, char **argv)
 {
     struct library library;
-    int quick = 0, json = 0;
+    int quick = 0;
     const struct option_rule known[] = {{"quick", OPTION_FLAG, &quick, 1, 0, NULL},
-                                        {"json", OPTION_FLAG, &json, 1, 0, NULL},
                                         {NULL, OPTION_FLAG, NULL, 0, 0, NULL}};
     int read = options_read(argc, argv, usage, known, NULL, NULL);
     if (read <= 0)
@@ -131,7 +82,7 @@ int info_command(int argc, char **argv)
     rates_want_device();
     if (!library_open(&library))
         return EXIT_FAILURE;
-    int ok = run(&library, quick, json);
+    int ok = run(&library, quick);
     library_close(&library);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

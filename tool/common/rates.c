@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "tool/common/json.h"
 #include "tool/common/message.h"
 #include "tool/common/turns.h"
 
@@ -313,22 +312,6 @@ static void print_text(const struct rate measured[MEMORIES])
     (void)fflush(stdout);
 }
 
-static void print_json(const char *work, size_t bytes, const struct rate measured[MEMORIES])
-{
-    for (int memory = PAGEABLE; memory < MEMORIES; memory++) {
-        if (measured[memory].ours <= 0)
-            continue;
-        json_open(NULL, '{');
-        json_text("work", work);
-        json_text("memory", memory == PINNED ? "pinned" : "pageable");
-        json_value("bytes", "%zu", bytes);
-        json_text("processor", measured[memory].by_gpu ? "GPU" : "CPU");
-        json_value("gpuaes", "%.3f", measured[memory].ours);
-        json_value("default", "%.3f", measured[memory].theirs);
-        json_close('}');
-    }
-}
-
 static int is_measured(const struct rates_plan *plan, int work, size_t bytes)
 {
     return !plan->skips[work] && (rows[work].most == 0 || bytes <= rows[work].most);
@@ -342,7 +325,7 @@ int rates_rows(const struct rates_plan *plan)
     return count;
 }
 
-int rates_print(const struct library *library, const struct rates_plan *plan, const char *json_name)
+int rates_print(const struct library *library, const struct rates_plan *plan)
 {
     struct rates rates = {.library = library};
     struct rate measured[MEMORIES];
@@ -350,10 +333,7 @@ int rates_print(const struct library *library, const struct rates_plan *plan, co
         return 0;
     double seconds =
         plan->seconds / (rates_rows(plan) * (rates.memory[PINNED] != NULL ? MEMORIES : 1));
-    if (json_name != NULL)
-        json_open(json_name, '[');
-    else
-        print_head();
+    print_head();
     for (int i = 0; i < RATES_WORKS * plan->size_count; i++) {
         int work = i / plan->size_count;
         size_t bytes = plan->sizes[i % plan->size_count];
@@ -361,15 +341,9 @@ int rates_print(const struct library *library, const struct rates_plan *plan, co
             continue;
         for (int memory = PAGEABLE; memory < MEMORIES; memory++)
             measured[memory] = measure(&rates, &rows[work], memory, bytes, seconds);
-        if (json_name != NULL) {
-            print_json(rates_works[work], bytes, measured);
-        } else {
-            print_size(rates_works[work], bytes);
-            print_text(measured);
-        }
+        print_size(rates_works[work], bytes);
+        print_text(measured);
     }
-    if (json_name != NULL)
-        json_close(']');
     close_buffers(&rates);
     return 1;
 }

@@ -44,10 +44,9 @@ void rates_describe(unsigned n, const struct gpuaes_device_info *device, char te
 int rates_rows(const struct rates_plan *plan);
 
 /*
- * Measures, and prints a table, or an array of JSON of this name. Returns 1, or 0 after a complaint
- * where there is no memory for buffers.
+ * Measures, and prints a table. Returns 1, or 0 after a complaint where there is no memory for
+ * buffers.
  */
-int rates_print(const struct library *library, const struct rates_plan *plan,
-                const char *json_name);
+int rates_print(const struct library *library, const struct rates_plan *plan);
 
 #endif

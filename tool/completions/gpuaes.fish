@@ -51,5 +51,4 @@ complete -c gpuaes -n $bench -l seconds -x
 complete -c gpuaes -n $bench -l cipher -x -a 'ctr ecb ecb-encrypt ecb-decrypt cbc cbc-encrypt cbc-decrypt gcm gcm-encrypt gcm-decrypt xts xts-encrypt xts-decrypt base64 base64-encode base64-decode'
 complete -c gpuaes -n $bench -l size -x -a '16K 256K 4M 64M 256M'
 complete -c gpuaes -n '__fish_seen_subcommand_from bench info' -l quick
-complete -c gpuaes -n '__fish_seen_subcommand_from bench info' -l json
 complete -c gpuaes -n '__fish_seen_subcommand_from bench info doctor' -l help
