@@ -202,20 +202,12 @@ int settings_read(struct settings *settings, settings_find_fn *find, const void 
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-/* Small letters and hyphens become those of a variable, or the other way. */
-static char fold(char c, int to_variable)
-{
-    if (to_variable)
-        return (char)(c == '-' ? '_' : c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-    return (char)(c == '_' ? '-' : c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-}
-
 void settings_variable(const char *key, char name[SETTINGS_TEXT])
 {
     size_t at = strlen(variable_prefix);
     memcpy(name, variable_prefix, at);
     for (; *key != '\0' && at + 1 < SETTINGS_TEXT; key++, at++)
-        name[at] = fold(*key, 1);
+        name[at] = (char)(*key == '-' ? '_' : *key >= 'a' && *key <= 'z' ? *key - 'a' + 'A' : *key);
     name[at] = '\0';
 }
 
@@ -235,49 +227,12 @@ static int is_one_of(const char *const *names, size_t count, const char *name)
     return 0;
 }
 
-/*
- * Returns how many letters of `a` must be changed, put in or taken out to get `b`, which has
- * SETTINGS_NAME letters at most (Levenshtein's distance).
- */
-static unsigned distance(const char *a, const char *b)
+static void say_unknown(const char *name, const char *where, char sentence[SETTINGS_TEXT])
 {
-    unsigned row[SETTINGS_NAME + 1];
-    unsigned length = (unsigned)strlen(b);
-    for (unsigned j = 0; j <= length; j++)
-        row[j] = j;
-    for (; *a != '\0'; a++) {
-        unsigned diagonal = row[0]++;
-        for (unsigned j = 1; j <= length; j++) {
-            unsigned best = diagonal + (*a != b[j - 1]);
-            diagonal = row[j];
-            best = row[j] + 1 < best ? row[j] + 1 : best;
-            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-        }
-    }
-    return row[length];
-}
-
-/* The setting that is meant: a third of its letters may be wrong, or its end be missing. */
-static const char *nearest(const char *name)
-{
-    char folded[SETTINGS_NAME];
-    const char *found = NULL;
-    unsigned least = SETTINGS_NAME;
-    size_t length = strlen(name);
-    if (length >= sizeof folded)
-        return NULL;
-    for (size_t i = 0; i <= length; i++)
-        folded[i] = fold(name[i], 0);
-    for (size_t i = 0; i < KEYS; i++) {
-        unsigned d = distance(folded, keys[i]);
-        int is_near =
-            d <= strlen(keys[i]) / 3 || (length > 2 && strncmp(folded, keys[i], length) == 0);
-        if (is_near && d < least) {
-            found = keys[i];
-            least = d;
-        }
-    }
-    return found;
+    char shown[64];
+    show(shown, sizeof shown, name);
+    (void)snprintf(sentence, SETTINGS_TEXT,
+                   "%s%s is unknown (provider-gpuaes(7) lists the settings)", shown, where);
 }
 
 int settings_is_unknown(const char *name, char sentence[SETTINGS_TEXT])
@@ -287,45 +242,27 @@ int settings_is_unknown(const char *name, char sentence[SETTINGS_TEXT])
         is_one_of(openssl_keys, sizeof openssl_keys / sizeof openssl_keys[0],
                   dot != NULL ? dot + 1 : name))
         return 0;
-    char shown[64];
-    show(shown, sizeof shown, name);
-    const char *near = nearest(name);
-    if (near != NULL)
-        (void)snprintf(sentence, SETTINGS_TEXT, "%s is unknown (did you mean %s?)", shown, near);
-    else
-        (void)snprintf(sentence, SETTINGS_TEXT,
-                       "%s is unknown (provider-gpuaes(7) lists the settings)", shown);
+    say_unknown(name, "", sentence);
     return 1;
 }
 
 /* The sentence about one entry of the environment, if there is anything to say of it. */
 static int is_unknown_variable(const char *entry, char sentence[SETTINGS_TEXT])
 {
-    char name[SETTINGS_TEXT], meant[SETTINGS_TEXT], shown[64];
+    char name[SETTINGS_TEXT], known[SETTINGS_TEXT];
     const char *end = strchr(entry, '=');
-    size_t prefix = strlen(variable_prefix);
-    if (end == NULL || strncmp(entry, variable_prefix, prefix) != 0)
+    if (end == NULL || strncmp(entry, variable_prefix, strlen(variable_prefix)) != 0)
         return 0;
     for (size_t i = 0; i < sizeof other_variables / sizeof other_variables[0]; i++)
         if (strncmp(entry, other_variables[i], strlen(other_variables[i])) == 0)
             return 0;
     (void)snprintf(name, sizeof name, "%.*s", (int)(end - entry), entry);
     for (size_t i = 0; i < KEYS; i++) {
-        settings_variable(keys[i], meant);
-        if (strcmp(meant, name) == 0)
+        settings_variable(keys[i], known);
+        if (strcmp(known, name) == 0)
             return 0;
     }
-    show(shown, sizeof shown, name);
-    const char *near = nearest(name + prefix);
-    if (near == NULL) {
-        (void)snprintf(sentence, SETTINGS_TEXT,
-                       "%s in the environment is unknown (provider-gpuaes(7) lists the settings)",
-                       shown);
-        return 1;
-    }
-    settings_variable(near, meant);
-    (void)snprintf(sentence, SETTINGS_TEXT,
-                   "%s in the environment is unknown (did you mean %.48s?)", shown, meant);
+    say_unknown(name, " in the environment", sentence);
     return 1;
 }
 

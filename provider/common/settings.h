@@ -29,7 +29,7 @@ struct settings {
     struct gpuaes_settings process; /* of the whole process; what is not set as there */
 };
 
-enum { SETTINGS_TEXT = 256, SETTINGS_NAME = 32 };
+enum { SETTINGS_TEXT = 256 };
 
 /* A value that is refused. `value` is shortened and printable. */
 struct settings_fault {
@@ -52,7 +52,7 @@ void settings_variable(const char *key, char name[SETTINGS_TEXT]);
 
 /*
  * Returns 1 if a line of that name in the provider's section is neither a setting nor one of
- * OpenSSL's own, and then writes a sentence that says so and names the nearest setting.
+ * OpenSSL's own, and then writes a sentence that says so.
  */
 int settings_is_unknown(const char *name, char sentence[SETTINGS_TEXT]);
 

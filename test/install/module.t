@@ -188,16 +188,14 @@ foreach (@wrong) {
     }
 }
 
-# A line that is no setting, or a section within ours, and what the sentence suggests.
-my $unknown = 'provider-gpuaes(7) lists the settings';
-foreach (['polic = 1', 'polic', 'did you mean policy?'], ['Policy = 1', 'Policy', 'did you mean policy?'],
-    ['min_bytes = 1', 'min_bytes', 'did you mean min-bytes?'], ['thread = 1', 'thread', 'did you mean threads?'],
-    ['timeout = 1', 'timeout', 'did you mean timeout-ms?'], ['colour = 1', 'colour', $unknown],
-    map { ["$_ = more\n[more]\nkey = 1\n[gpuaes_section]", "$_.key", $unknown] } 'sub', 'policy')
+# A line that is no setting, or a section within ours.
+my $unknown = 'is unknown (provider-gpuaes(7) lists the settings)';
+foreach ((map { ["$_ = 1", $_] } 'polic', 'Policy', 'min_bytes'),
+    map { ["$_ = more\n[more]\nkey = 1\n[gpuaes_section]", "$_.key"] } 'sub', 'policy')
 {
-    my ($line, $name, $advice) = @$_;
+    my ($line, $name) = @$_;
     my $result = with_line($line);
-    is($result->{err}, "gpuaes: setting $name is unknown ($advice)\n", "$name in openssl.cnf: it is said to be unknown");
+    is($result->{err}, "gpuaes: setting $name $unknown\n", "$name in openssl.cnf: it is said to be unknown");
     does_not_load($result, "$name in openssl.cnf");
 }
 foreach my $line ('identity = gpuaes', '1.activate = 1', "# polic = gpu\n") {
@@ -217,8 +215,8 @@ foreach my $line ('identity = gpuaes', '1.activate = 1', "# polic = gpu\n") {
     my $result = run(['openssl', 'list', '-providers', '-provider', 'gpuaes', '-provider', 'default'],
         env => without_gpuaes(GPUAES_POLIC => 'gpu', GPUAES_KERNEL => 'small', GPUAES_IMAGE => '12', GPUAES_LIBRARY => '/nowhere',
             GPUAES_TEST_ANYTHING => 1, GPUAES_COLOUR => 1, GPUAESX => 1));
-    is(join("\n", sort(split(/\n/, $result->{err}))), "gpuaes: GPUAES_COLOUR in the environment is unknown ($unknown)"
-            . "\ngpuaes: GPUAES_POLIC in the environment is unknown (did you mean GPUAES_POLICY?)", 'unknown variables are reported, once');
+    is(join("\n", sort(split(/\n/, $result->{err}))), "gpuaes: GPUAES_COLOUR in the environment $unknown\ngpuaes: GPUAES_POLIC in the environment $unknown",
+        'unknown variables are reported, once');
     loads($result, 'unknown variables');
 }
 

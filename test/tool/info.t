@@ -200,7 +200,7 @@ my $both = gpuaes(['doctor'], GPUAES_POLICY => 'fast', GPUAES_THREADS => 'many')
 like($both->{out}, qr/^The provider cannot be loaded: GPUAES_POLICY in the environment has the value "fast", [^;]*; GPUAES_THREADS in the environment has the value "many", [^;]*\.\n  Correct those variables, or unset them\.$/m,
     'doctor: two wrong settings are both named');
 my $mistyped = gpuaes(['doctor'], GPUAES_POLIC => 'gpu', GPUAES_TEST_ANYTHING => 1);
-like($mistyped->{out}, qr/^GPUAES_POLIC in the environment is unknown \(did you mean GPUAES_POLICY\?\)\.\n  Correct that variable/m, 'doctor: an unknown variable');
+like($mistyped->{out}, qr/^GPUAES_POLIC in the environment is unknown \(provider-gpuaes\(7\) lists the settings\)\.\n  Correct that variable/m, 'doctor: an unknown variable');
 unlike($mistyped->{out}, qr/GPUAES_TEST/, 'and of no other one');
 isnt($mistyped->{status}, 0, 'which is not well');
 # Settings of the process that the file has are not in the way of the device, nor the other way.
@@ -360,7 +360,7 @@ my @stuck = (
     ['a wrong setting', $whole =~ s/(?<=\[ours\]\n)/threads = many\n/r,
         qr/^its setting threads has the value "many", expected "auto" or a number from 1 to 64$/, qr/^correct the line "threads = many" in \[ours\]$/],
     ['a setting that is unknown', $whole =~ s/(?<=\[ours\]\n)/soft_load = 1\npolic = gpu\n/r,
-        qr/^its setting polic is unknown \(did you mean policy\?\)$/, qr/^correct or delete the line "polic = gpu" in \[ours\]$/],
+        qr/^its setting polic is unknown \(provider-gpuaes\(7\) lists the settings\)$/, qr/^correct or delete the line "polic = gpu" in \[ours\]$/],
     ['settings that are wrong, and one that is unknown', $whole =~ s/(?<=\[ours\]\n)/threads = many\npolic = gpu\ntimeout-ms = soon\n/r,
         qr/^its setting polic is unknown .*; its setting timeout-ms has the value "soon", .*; its setting threads has the value "many", [^;]*$/,
         qr/^correct or delete the line "polic = gpu" in \[ours\]; correct the line "timeout-ms = soon" in \[ours\]; correct the line "threads = many" in \[ours\]$/],
