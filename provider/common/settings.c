@@ -82,18 +82,17 @@ static int read_word(const struct reader *reader, const char *key, const char *c
     return refuse(reader, key, value, expected);
 }
 
-/* A decimal number with an optional K, M, G or T (powers of 1024). 0 if it is none. */
-static int parse_number(const char *text, uint64_t *number)
+int settings_number(const char *text, const char *units, uint64_t *number)
 {
-    static const char units[] = "KMGT";
+    static const unsigned shifts[] = {['k'] = 10, ['K'] = 10, ['M'] = 20, ['G'] = 30, ['T'] = 40};
     char *end;
     if (*text < '0' || *text > '9')
         return 0;
     errno = 0;
     unsigned long long n = strtoull(text, &end, 10);
-    const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
-    unsigned shift = unit != NULL ? 10 * (unsigned)(unit - units + 1) : 0;
-    if (errno != 0 || end[unit != NULL] != '\0' || n > UINT64_MAX >> shift)
+    int has_unit = *end != '\0' && strchr(units, *end) != NULL;
+    unsigned shift = has_unit ? shifts[(unsigned char)*end] : 0;
+    if (errno != 0 || end[has_unit] != '\0' || n > UINT64_MAX >> shift)
         return 0;
     *number = (uint64_t)n << shift;
     return 1;
@@ -108,7 +107,7 @@ static int read_number(const struct reader *reader, const char *key, const char 
     uint64_t n;
     if (value == NULL || (word != NULL && strcmp(value, word) == 0))
         return 1;
-    if (parse_number(value, &n) && n >= least && n <= most) {
+    if (settings_number(value, "KMGT", &n) && n >= least && n <= most) {
         *number = n;
         return 1;
     }

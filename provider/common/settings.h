@@ -44,6 +44,12 @@ typedef const char *settings_find_fn(const void *arg, const char *key);
 int settings_read(struct settings *settings, settings_find_fn *find, const void *arg,
                   struct settings_fault *fault);
 
+/*
+ * Reads a decimal number, and behind it one of the letters `units`, of k, K, M, G and T: powers of
+ * 1024. Returns 0 if the text is none.
+ */
+int settings_number(const char *text, const char *units, uint64_t *number);
+
 /* A settings_find_fn: GPUAES_KEY of the environment; NULL in a set-user-ID process. */
 const char *settings_in_environment(const void *unused, const char *key);
 

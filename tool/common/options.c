@@ -5,32 +5,25 @@
  */
 #include "tool/common/options.h"
 
-#include <errno.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "provider/common/settings.h"
 #include "tool/common/message.h"
 
-/* A decimal number, and behind it one of the letters `units`, if any. */
 static int read_number(const char *option, const char *text, const char *units, uint64_t least,
                        uint64_t most, uint64_t *number)
 {
-    static const unsigned shifts[] = {10, 10, 20, 30, 40};
-    char *end;
-    errno = 0;
-    unsigned long long n = strtoull(text, &end, 10);
-    const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
-    unsigned shift = unit != NULL ? shifts[unit - units] : 0;
-    int is_number = *text >= '0' && *text <= '9' && errno == 0 && end[unit != NULL] == '\0';
-    if (!is_number || n > most >> shift || n << shift < least)
-        return complain(
-            "%s%s: expected a whole number from %llu to %llu%s", option, text,
-            (unsigned long long)least, (unsigned long long)most,
-            units[0] == '\0' ? "" : "; K, M, G or T behind it are powers of 1024, as in 64K");
-    *number = (uint64_t)n << shift;
-    return 1;
+    uint64_t n;
+    if (settings_number(text, units, &n) && n >= least && n <= most) {
+        *number = n;
+        return 1;
+    }
+    return complain("%s%s: expected a whole number from %llu to %llu%s", option, text,
+                    (unsigned long long)least, (unsigned long long)most,
+                    units[0] == '\0' ? ""
+                                     : "; K, M, G or T behind it are powers of 1024, as in 64K");
 }
 
 int option_number(const char *option, const char *text, uint64_t least, uint64_t most,
