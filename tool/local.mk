@@ -6,7 +6,6 @@ noinst_LTLIBRARIES += tool/libtool_core.la
 tool_libtool_core_la_SOURCES = \
 	tool/common/again.c tool/common/again.h \
 	tool/commands/base64.c \
-	tool/commands/bench.c \
 	tool/commands/commands.h \
 	tool/stages/base64.c tool/stages/base64.h \
 	tool/stages/cipher.c tool/stages/cipher.h \

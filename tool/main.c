@@ -20,7 +20,7 @@ static const struct command {
 } commands[] = {
     {"enc", "gpuaes enc", enc_command},          {"dec", "gpuaes dec", dec_command},
     {"base64", "gpuaes base64", base64_command}, {"info", "gpuaes info", info_command},
-    {"doctor", "gpuaes doctor", doctor_command}, {"bench", "gpuaes bench", bench_command},
+    {"doctor", "gpuaes doctor", doctor_command},
 };
 
 static void usage(FILE *to)
@@ -32,9 +32,9 @@ static void usage(FILE *to)
         "\n"
         "  enc, dec   encrypt or decrypt a file or a pipe by all CPUs, as openssl enc does\n"
         "  base64     encode or decode Base64 by all CPUs, as base64 does\n"
-        "  info       GPUs, rates, CPU or GPU, and what openssl.cnf makes of gpuaes\n"
+        "  info       GPUs, rates compared with OpenSSL's default provider, CPU or GPU, and\n"
+        "             what openssl.cnf makes of gpuaes\n"
         "  doctor     what is wrong here, and what to do about it\n"
-        "  bench      rates compared with OpenSSL's default provider, in a minute\n"
         "\n"
         "gpuaes help COMMAND has its options; gpuaes(1) is the manual.\n";
     (void)fputs(text, to);

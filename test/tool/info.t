@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# `gpuaes info`, `doctor` and `bench`; what they say of configuration files, right ones and
+# `gpuaes info` and `doctor`; what they say of configuration files, right ones and
 # wrong ones; the command's help, its completion and its manual.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -29,7 +29,7 @@ is($help->{status}, 0, '--help');
 like($help->{out}, qr/^usage: gpuaes COMMAND/, 'says how it is used');
 my @commands = $help->{out} =~ /^  (\w+)(?:, (\w+))? {2,}/mg;
 @commands = grep { defined } @commands;
-is("@commands", 'enc dec base64 info doctor bench', 'and names the commands');
+is("@commands", 'enc dec base64 info doctor', 'and names the commands');
 like(gpuaes(['--version'])->{out}, qr/^gpuaes \d+\.\d+\.\d+ \(OpenSSL 3/, '--version');
 is(gpuaes(['-v'])->{out}, gpuaes(['--version'])->{out}, '-v is the same');
 is(gpuaes([])->{status} >> 8, 2, 'without a command it fails');
@@ -52,7 +52,7 @@ my $no_fish = system('fish --version >/dev/null 2>&1');
 # The manual names every option that the help does, and the completion offers them.
 my $manual = slurp("$source/docs/gpuaes.1");
 $manual =~ s/\\-/-/g;
-foreach my $command (qw(enc base64 bench info)) {
+foreach my $command (qw(enc base64 info)) {
     my @options = map { /(--?[a-zA-Z0-9-]+)/g } gpuaes([$command, '--help'])->{out} =~ /^ +(-.*?)(?: {2,}|$)/mg;
     my @missing = grep { $_ ne '-CIPHER' && $manual !~ /(?<![\w-])\Q$_\E(?![\w-])/ } @options;
     cmp_ok(scalar(@options), '>=', 1, "$command has options");
@@ -101,7 +101,7 @@ foreach my $before ('-pass file', '-in') {
     is($result->{out}, "$folder/with blanks in it\n", "behind $before: a name with blanks is one");
 }
 
-# ---- info, doctor, bench ------------------------------------------------------------------------
+# ---- info, doctor -------------------------------------------------------------------------------
 
 spew($cnf, $sample);
 my $info = gpuaes(['info', '--quick']);
@@ -213,30 +213,8 @@ foreach my $command ('doctor', 'info') {
         if $command eq 'info' && $has_device;
 }
 spew($cnf, $sample);
-my $cbc = gpuaes(['bench', '--quick', '--cipher=cbc']);
-is(join('; ', $cbc->{out} =~ /^(\w+ \w+ +\d+) KiB +\d/mg) =~ s/ +/ /gr, 'CBC decrypt 16; CBC decrypt 256; CBC encrypt 16; CBC encrypt 256',
-    'bench --cipher: both directions');
-my $one = gpuaes(['bench', '--quick', '--cipher=aes-256-ctr', '--size', '192K']);
-is(join('', $one->{out} =~ /^(CTR|ECB|CBC|GCM|XTS|Base64).* KiB /mg), 'CTR', 'bench --cipher --size: one row');
-like($one->{out}, qr/^CTR +192 KiB +\d/m, 'of that size');
-
-# A message of GCM is one update, whatever its length; a data unit of XTS has 16 MiB at most.
-my $message = gpuaes(['bench', '--quick', '--cipher=gcm', '--size=1000']);
-is(join('; ', $message->{out} =~ /^(GCM \w+ +1000) B +\d+\.\d\d +\d/mg) =~ s/ +/ /gr, 'GCM encrypt 1000; GCM decrypt 1000', 'bench --cipher=gcm');
-my $unit = gpuaes(['bench', '--quick', '--cipher=aes-256-xts', '--size=16M'], GPUAES_POLICY => 'cpu');
-is(join('', $unit->{out} =~ /^(XTS \w+) +16 MiB +\d/mg), 'XTS encryptXTS decrypt', 'bench --cipher=xts: data units') or diag($unit->{err});
-refused(gpuaes(['bench', '--quick', '--cipher=xts', '--size=17M']), qr/^gpuaes bench: --cipher=xts: XTS takes updates of 16 MiB at most$/,
-    'none is larger');
-
-my $bench = gpuaes(['bench', '--quick']);
-is($bench->{status}, 0, 'bench --quick') or diag($bench->{err});
-my @rows = $bench->{out} =~ /^\S.*? +\d+ KiB +\d+\.\d\d .*PU/mg;
-is(scalar(@rows), 22, 'has a row for each mode and size');
-is(scalar(grep { length > 80 } split(/\n/, $bench->{out})), 0, 'in a table that fits a terminal');
-foreach my $case ((map { ['bench', "--seconds=$_", qr/--seconds=$_: expected a whole number from 1 to 86400$/m] } 'x', '1K'), ['bench', '--seconds', qr/--seconds: its value is missing/],
-    ['bench', '--cipher=ccm', qr/--cipher=ccm: expected ctr, ecb, cbc, gcm, xts or base64/], ['bench', '--size=1MB', qr/--size=1MB: expected a whole number from 64 to/],
-    ['bench', '--quick=1', qr/--quick: it takes no value/], ['bench', 'foo', qr/"foo": expected an option \(see gpuaes bench --help\)/],
-    ['bench', '--secnods=3', qr/unknown option --secnods \(see gpuaes bench --help\)/], ['info', 'foo', qr/"foo": expected an option/],
+foreach my $case ((map { ['info', "--seconds=$_", qr/--seconds=$_: expected a whole number from 1 to 86400$/m] } 'x', '1K'), ['info', '--seconds', qr/--seconds: its value is missing/],
+    ['info', '--quick=1', qr/--quick: it takes no value/], ['info', 'foo', qr/"foo": expected an option \(see gpuaes info --help\)/],
     ['doctor', '-x', qr/unknown option -x \(see gpuaes doctor --help\)/])
 {
     my ($command, $word, $said) = @$case;

@@ -7,6 +7,6 @@
 #define GPUAES_TOOL_COMMANDS_COMMANDS_H
 
 typedef int command_fn(int argc, char **argv);
-command_fn enc_command, dec_command, base64_command, info_command, doctor_command, bench_command;
+command_fn enc_command, dec_command, base64_command, info_command, doctor_command;
 
 #endif

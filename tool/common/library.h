@@ -1,5 +1,5 @@
 /*
- * OpenSSL as info, doctor and bench use it: a library context of its own, with the default
+ * OpenSSL as info and doctor use it: a library context of its own, with the default
  * provider and, where it is installed, ours.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0

@@ -16,11 +16,6 @@
 #include "tool/common/message.h"
 #include "tool/common/turns.h"
 
-const char *const rates_works[RATES_WORKS] = {
-    "CTR",         "ECB encrypt", "ECB decrypt", "CBC decrypt",   "CBC encrypt",   "GCM encrypt",
-    "GCM decrypt", "XTS encrypt", "XTS decrypt", "Base64 encode", "Base64 decode",
-};
-
 /* AEAD: each update is a message, with its IV and its tag. */
 enum kind { MODE, AEAD, BASE64 };
 
@@ -28,18 +23,28 @@ enum kind { MODE, AEAD, BASE64 };
 enum { XTS_MOST = 16 << 20 };
 
 static const struct row {
-    const char *cipher;
+    const char *name, *cipher;
     int encrypts;
     enum kind kind;
-    size_t most; /* bytes of an update; 0: any */
-} rows[RATES_WORKS] = {
-    {"AES-256-CTR", 1, MODE, 0},        {"AES-256-ECB", 1, MODE, 0},
-    {"AES-256-ECB", 0, MODE, 0},        {"AES-256-CBC", 0, MODE, 0},
-    {"AES-256-CBC", 1, MODE, 0},        {"AES-256-GCM", 1, AEAD, 0},
-    {"AES-256-GCM", 0, AEAD, 0},        {"AES-256-XTS", 1, MODE, XTS_MOST},
-    {"AES-256-XTS", 0, MODE, XTS_MOST}, {"BASE64", 1, BASE64, 0},
-    {"BASE64", 0, BASE64, 0},
+    size_t most; /* bytes of an update */
+} rows[] = {
+    {"CTR", "AES-256-CTR", 1, MODE, SIZE_MAX},
+    {"ECB encrypt", "AES-256-ECB", 1, MODE, SIZE_MAX},
+    {"ECB decrypt", "AES-256-ECB", 0, MODE, SIZE_MAX},
+    {"CBC decrypt", "AES-256-CBC", 0, MODE, SIZE_MAX},
+    {"CBC encrypt", "AES-256-CBC", 1, MODE, SIZE_MAX},
+    {"GCM encrypt", "AES-256-GCM", 1, AEAD, SIZE_MAX},
+    {"GCM decrypt", "AES-256-GCM", 0, AEAD, SIZE_MAX},
+    {"XTS encrypt", "AES-256-XTS", 1, MODE, XTS_MOST},
+    {"XTS decrypt", "AES-256-XTS", 0, MODE, XTS_MOST},
+    {"Base64 encode", "BASE64", 1, BASE64, SIZE_MAX},
+    {"Base64 decode", "BASE64", 0, BASE64, SIZE_MAX},
 };
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+/* Bytes of an update. */
+static const size_t sizes[] = {16 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20};
+enum { SIZES = sizeof sizes / sizeof sizes[0], SHORT_SIZES = 3 };
 
 /* ---- The device -------------------------------------------------------------------------- */
 
@@ -222,7 +227,7 @@ static EVP_CIPHER_CTX *new_context(const struct rates *rates, const struct row *
 /* Finds the tag with which the input is authentic: it is decrypted, and encrypted again. */
 static int make_tag(const struct rates *rates, struct turn *turn)
 {
-    const struct row encryption = {turn->row->cipher, 1, AEAD, 0};
+    const struct row encryption = {.cipher = turn->row->cipher, .encrypts = 1, .kind = AEAD};
     EVP_CIPHER_CTX *context = new_context(rates, &encryption, "provider=default");
     int n = 0, ok = context != NULL &&
                     EVP_CipherUpdate(turn->contexts[REFERENCE], turn->out, &n, turn->in,
@@ -312,38 +317,22 @@ static void print_text(const struct rate measured[MEMORIES])
     (void)fflush(stdout);
 }
 
-static int is_measured(const struct rates_plan *plan, int work, size_t bytes)
-{
-    return !plan->skips[work] && (rows[work].most == 0 || bytes <= rows[work].most);
-}
-
-int rates_rows(const struct rates_plan *plan)
-{
-    int count = 0;
-    for (int i = 0; i < RATES_WORKS * plan->size_count; i++)
-        count += is_measured(plan, i / plan->size_count, plan->sizes[i % plan->size_count]);
-    return count;
-}
-
-int rates_print(const struct library *library, const struct rates_plan *plan)
+int rates_print(const struct library *library, int short_alone, double seconds)
 {
     struct rates rates = {.library = library};
     struct rate measured[MEMORIES];
-    if (!open_buffers(&rates, plan->sizes[plan->size_count - 1]))
+    const int count = short_alone ? SHORT_SIZES : SIZES;
+    if (!open_buffers(&rates, sizes[count - 1]))
         return 0;
-    double seconds =
-        plan->seconds / (rates_rows(plan) * (rates.memory[PINNED] != NULL ? MEMORIES : 1));
+    int cells = count * ROWS * (rates.memory[PINNED] != NULL ? MEMORIES : 1);
     print_head();
-    for (int i = 0; i < RATES_WORKS * plan->size_count; i++) {
-        int work = i / plan->size_count;
-        size_t bytes = plan->sizes[i % plan->size_count];
-        if (!is_measured(plan, work, bytes))
-            continue;
-        for (int memory = PAGEABLE; memory < MEMORIES; memory++)
-            measured[memory] = measure(&rates, &rows[work], memory, bytes, seconds);
-        print_size(rates_works[work], bytes);
-        print_text(measured);
-    }
+    for (const struct row *row = rows; row < rows + ROWS; row++)
+        for (int i = 0; i < count && sizes[i] <= row->most; i++) {
+            for (int memory = PAGEABLE; memory < MEMORIES; memory++)
+                measured[memory] = measure(&rates, row, memory, sizes[i], seconds / cells);
+            print_size(row->name, sizes[i]);
+            print_text(measured);
+        }
     close_buffers(&rates);
     return 1;
 }

@@ -7,21 +7,8 @@
 #ifndef GPUAES_TOOL_COMMON_RATES_H
 #define GPUAES_TOOL_COMMON_RATES_H
 
-#include <stddef.h>
-
 #include "cuda/gpuaes.h"
 #include "tool/common/library.h"
-
-enum { RATES_WORKS = 11 };
-extern const char *const rates_works[RATES_WORKS]; /* modes and directions, as tables name them */
-
-/* What rates_print() measures. */
-struct rates_plan {
-    int skips[RATES_WORKS];
-    const size_t *sizes; /* bytes of an update, ascending */
-    int size_count;
-    double seconds; /* for all of them */
-};
 
 /*
  * To be called before library_open(): the device is to start at once. Unless the environment
@@ -40,13 +27,10 @@ enum { RATES_TEXT = 192 };
 /* The name of device `n`, what it has and what runs there, in words. */
 void rates_describe(unsigned n, const struct gpuaes_device_info *device, char text[RATES_TEXT]);
 
-/* Returns how many rows the table has: XTS has none for updates above 16 MiB. */
-int rates_rows(const struct rates_plan *plan);
-
 /*
- * Measures, and prints a table. Returns 1, or 0 after a complaint where there is no memory for
- * buffers.
+ * Measures for about so many seconds, and prints a table; of updates up to 256 KiB alone, if
+ * `short_alone`. Returns 1, or 0 after a complaint where there is no memory for buffers.
  */
-int rates_print(const struct library *library, const struct rates_plan *plan);
+int rates_print(const struct library *library, int short_alone, double seconds);
 
 #endif

@@ -6,9 +6,8 @@ complete -c gpuaes -n __fish_use_subcommand -a 'enc dec' -d 'encrypt or decrypt 
 complete -c gpuaes -n __fish_use_subcommand -a base64 -d 'encode or decode Base64'
 complete -c gpuaes -n __fish_use_subcommand -a info -d 'GPUs, rates, CPU or GPU'
 complete -c gpuaes -n __fish_use_subcommand -a doctor -d 'what is wrong, and what to do'
-complete -c gpuaes -n __fish_use_subcommand -a bench -d 'rates compared with the default provider'
 complete -c gpuaes -n __fish_use_subcommand -a 'help version'
-complete -c gpuaes -n '__fish_seen_subcommand_from help' -a 'enc dec base64 info doctor bench'
+complete -c gpuaes -n '__fish_seen_subcommand_from help' -a 'enc dec base64 info doctor'
 
 # enc and dec: options have one dash, or two.
 set -l enc '__fish_seen_subcommand_from enc dec'
@@ -46,9 +45,6 @@ for flag in progress no-progress help version
     complete -c gpuaes -n $base64 -l $flag
 end
 
-set -l bench '__fish_seen_subcommand_from bench'
-complete -c gpuaes -n $bench -l seconds -x
-complete -c gpuaes -n $bench -l cipher -x -a 'ctr ecb ecb-encrypt ecb-decrypt cbc cbc-encrypt cbc-decrypt gcm gcm-encrypt gcm-decrypt xts xts-encrypt xts-decrypt base64 base64-encode base64-decode'
-complete -c gpuaes -n $bench -l size -x -a '16K 256K 4M 64M 256M'
-complete -c gpuaes -n '__fish_seen_subcommand_from bench info' -l quick
-complete -c gpuaes -n '__fish_seen_subcommand_from bench info doctor' -l help
+complete -c gpuaes -n '__fish_seen_subcommand_from info' -l quick
+complete -c gpuaes -n '__fish_seen_subcommand_from info' -l seconds -x
+complete -c gpuaes -n '__fish_seen_subcommand_from info doctor' -l help
