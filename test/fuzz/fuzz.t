@@ -25,8 +25,7 @@ my %targets = (
     batch => undef,
     evp => 'gpu-bytes',
     gcm => 'gpu-bytes',
-    queue => undef,
-    settings => undef
+    queue => undef
 );
 
 # ---- The build -------------------------------------------------------------------
@@ -91,8 +90,6 @@ sub begin
     my @command = ("$home/test/fuzz/${name}_fuzz", "-max_total_time=$seconds",
         qw(-max_len=512 -detect_leaks=0 -timeout=300 -rss_limit_mb=4096 -print_final_stats=1),
         "-artifact_prefix=$home/$name-");
-    # The provider says on standard error what it refuses: not here.
-    push(@command, '-close_fd_mask=2') if $name eq 'settings';
     my %environment = (
         GPUAES_EMULATOR => 'multiprocessors=1,threads=32',
         GPUAES_IDLE_SECONDS => 0,

@@ -4,7 +4,7 @@
 
 # For libFuzzer, which comes with clang: test/fuzz/fuzz.t configures a build for them.
 fuzz_programs = test/fuzz/ahead_fuzz test/fuzz/base64_fuzz test/fuzz/batch_fuzz \
-	test/fuzz/evp_fuzz test/fuzz/gcm_fuzz test/fuzz/queue_fuzz test/fuzz/settings_fuzz
+	test/fuzz/evp_fuzz test/fuzz/gcm_fuzz test/fuzz/queue_fuzz
 if HAVE_CXX
 EXTRA_PROGRAMS += $(fuzz_programs)
 CLEANFILES += $(fuzz_programs)

@@ -143,13 +143,18 @@ my @wrong = (
     ['start-bytes', '-1', 'number'],
     ['start-bytes', '1P', 'number of bytes; K, M, G or T behind it are powers of 1024'],
     ['start-bytes', '99999999999999999999', 'number'],
+    ['start-bytes', '16777216T', 'number'],
+    ['start-bytes', '1KK', 'number'],
     ['idle-seconds', '1.5', 'number'],
+    ['idle-seconds', '1000000001', 'number from 0 to 1000000000'],
+    ['read-ahead-bytes', '1025G', 'number from 0 to 1099511627776'],
     ['min-bytes', 'none', 'auto'],
     ['min-bytes', '12x', 'auto'],
     ['pinned-bytes', '0', 'number'],
     ['pinned-bytes', 'all', 'number'],
     ['timeout-ms', '0', 'number'],
     ['timeout-ms', '1 s', 'number'],
+    ['timeout-ms', '3600001', 'number from 1 to 3600000'],
     ['log', 'loud', 'off, summary, progress or debug'],
     ['threads', '0', '"auto" or a number from 1 to 64'],
     ['threads', 'Auto', '"auto" or a number from 1 to 64'],
@@ -158,6 +163,8 @@ my @wrong = (
     ['devices', '', 'numbers of CUDA devices'],
     ['devices', 'none', 'numbers of CUDA devices'],
     ['devices', '0,', 'numbers of CUDA devices'],
+    ['devices', '0,,1', 'numbers of CUDA devices'],
+    ['devices', '001', 'numbers of CUDA devices'],
     ['devices', '0 1', 'numbers of CUDA devices'],
     ['devices', '64', 'numbers of CUDA devices'],
     ['devices', '-1', 'numbers of CUDA devices'],
@@ -230,7 +237,7 @@ foreach my $line ('identity = gpuaes', '1.activate = 1', "# polic = gpu\n") {
 }
 
 loads(with_line($_), $_) foreach 'policy = cpu', 'start = never', 'start-bytes = 64M', 'idle-seconds = 0', 'min-bytes = auto',
-    'min-bytes = 1M', 'pinned-bytes = 16M', 'timeout-ms = 500', 'log = off', 'threads = 64', 'threads = auto', 'devices = all',
+    'min-bytes = 1M', 'pinned-bytes = 1T', 'start-bytes = 16777215T', 'start-bytes = 18446744073709551615', 'timeout-ms = 3600000', 'log = off', 'threads = 64', 'threads = auto', 'devices = all',
     'devices = 0', 'devices = 2,0,63';
 loads(with_line('policy = wrong', GPUAES_POLICY => 'auto'), 'the environment wins over openssl.cnf');
 
