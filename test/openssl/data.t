@@ -1,7 +1,6 @@
 #!/usr/bin/perl
 # OpenSSL's own tests with our provider preferred: its cipher data by evp_test, its
-# evp_extra_test, its sslapitest, and its Base64 data, which OpenSSL feeds to functions that ask no
-# provider, by our cipher. Each run is compared, line by line, with one of the default
+# evp_extra_test and its sslapitest. Each run is compared, line by line, with one of the default
 # provider alone, and the provider's figures must say that a GPU worked.
 #
 #   prove test/openssl/data.t :: RELEASE FOLDER
@@ -121,7 +120,7 @@ sub cipher_data
 }
 
 # Whatever may use a cipher: DRBGs, CMAC and the KDFs made of it, too.
-my @files = map { glob("$data/$_*.txt") } qw(evpciph_ evpencod evprand evpmac_c evpkdf_k);
+my @files = map { glob("$data/$_*.txt") } qw(evpciph_ evprand evpmac_c evpkdf_k);
 cipher_data($_) foreach @files;
 my $help = run(["$openssl/source/test/evp_test", '-help'],
     env => {LD_LIBRARY_PATH => libraries("$openssl/lib"), OPENSSL_CONF => '/dev/null'});
@@ -158,20 +157,5 @@ is_deeply($my_tests, $their_tests, 'sslapitest: with us the same pass');
 is($mine->{status}, $theirs->{status}, 'sslapitest: ends as OpenSSL alone');
 diag("sslapitest fails without us, too: $_") foreach grep { /^not ok \d+ - test_/ } @$their_tests;
 cmp_ok(figure($mine, 'cpu-bytes-unsuited') // 0, '>', 0, 'sslapitest: records by us');
-
-# ---- Base64 -------------------------------------------------------------------------
-
-if (!-e "$openssl/lib/libcrypto.so.3") {
-    note('evpencod.txt by the cipher BASE64: our program is linked with libcrypto.so.3');
-    done_testing();
-    exit;
-}
-my $base64 = run(["$build/test/openssl/base64_data", glob("$data/evpencod.txt")],
-    env => {LD_LIBRARY_PATH => libraries("$openssl/lib"), OPENSSL_CONF => $ours, GPUAES_MIN_BYTES => 0,
-        GPUAES_LOG => 'summary'});
-is($base64->{status}, 0, 'evpencod.txt by the cipher BASE64: passes') or diag($base64->{err});
-like($base64->{out}, qr/^\d+ texts, [1-9]\d* of them /m, 'and counts what it did');
-diag($base64->{out});
-cmp_ok(figure($base64, 'gpu-bytes'), '>', 0, 'and a GPU worked');
 
 done_testing();
