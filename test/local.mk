@@ -51,7 +51,7 @@ evp_tests = \
 	test/process/read_ahead_threads_test \
 	test/process/small_stack_test \
 	test/process/start_waits_test \
-	test/process/threads_test
+	test/process/stress_test
 # The same, but they need faults and other tricks of the emulator.
 evp_emulator_tests = \
 	test/evp/gcm_choice_test \
@@ -73,7 +73,6 @@ evp_emulator_tests = \
 	test/process/processes_test \
 	test/process/resource_limits_test \
 	test/process/start_test \
-	test/process/stress_test \
 	test/unit/faulty_driver_test \
 	test/unit/policy_test
 # They have another copy of libcrypto than the module; the second one exports it.
@@ -131,7 +130,6 @@ threaded_tests = \
 	test/process/exit_ways_test \
 	test/process/read_ahead_threads_test \
 	test/process/stress_test \
-	test/process/threads_test \
 	test/unit/emulator_test
 # Programs that need a card, each by itself.
 real_tests = test/gpu/device_secrets_test test/gpu/timing_test

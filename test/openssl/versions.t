@@ -28,7 +28,7 @@ plan(skip_all => 'a sanitizer has seen this code') if $ENV{GPUAES_TEST_SANITIZER
 my @programs = qw(evp/aes_differential_test evp/known_answer_test evp/aes_parameters_test
     evp/base64_test evp/cuda_stream_test evp/device_memory_test evp/properties_test
     evp/read_ahead_test evp/skey_test process/load_unload_test
-    process/threads_test);
+    process/stress_test);
 
 my $plain = spew("$folder/plain", join('', map { pack('N', $_ * 2654435761 % 2**32) } 1 .. 50003));
 my $key = spew("$folder/key", substr(slurp($plain), 1000, 32));
@@ -84,7 +84,7 @@ sub refusal
 }
 
 foreach my $folder (@folders) {
-    my $environment = {LD_LIBRARY_PATH => libraries("$folder/lib"), OPENSSL_CONF => '/dev/null'};
+    my $environment = {LD_LIBRARY_PATH => libraries("$folder/lib"), OPENSSL_CONF => '/dev/null', GPUAES_TEST_SECONDS => 5};
     my ($version) = slurp("$folder/lib/pkgconfig/libcrypto.pc") =~ /^Version: (\S+)/m;
     encs("$folder/bin/openssl", $version) if -x "$folder/bin/openssl";
     refusal("$folder/bin/openssl", $version) if -x "$folder/bin/openssl";

@@ -1,9 +1,9 @@
 /*
  * 64 threads for a while: contexts of their own and copies of shared ones, all ciphers, messages
  * of GCM and Base64, sizes from a block to what is cut up between devices and threads, figures
- * being read; while memory runs short now and then, and two of three devices are lost. All
- * results are right, and no thread stands still: a watch ends the program otherwise. Run
- * under ThreadSanitizer too. For the emulator only.
+ * being read. On the emulator memory runs short now and then meanwhile, and two of three devices
+ * are lost. All results are right, and no thread stands still: a watch ends the program otherwise.
+ * Run under ThreadSanitizer too.
  *
  * GPUAES_TEST_SECONDS (20), GPUAES_TEST_THREADS (64).
  *
@@ -82,16 +82,20 @@ static int own_context(struct worker *w)
     int encrypt = (int)tap_random_below(&w->random, 2), right = 1;
     int in_place = cipher_rows[row].mode == CTR && tap_random_below(&w->random, 2);
     unsigned char key[32], iv[BLOCK];
+    EVP_CIPHER *fetched[SIDES] = {fetch_ours(&test_providers, cipher_rows[row].name),
+                                  fetch_reference(&test_providers, cipher_rows[row].name)};
     EVP_CIPHER_CTX *c[SIDES];
     tap_random_bytes(&w->random, key, sizeof key);
     tap_random_bytes(&w->random, iv, sizeof iv);
     for (int i = 0; i < SIDES; i++) {
         c[i] = EVP_CIPHER_CTX_new();
-        right &= EVP_CipherInit_ex2(c[i], ciphers[i][row], key, iv, encrypt, NULL);
+        right &= EVP_CipherInit_ex2(c[i], fetched[i], key, iv, encrypt, NULL);
     }
     right = right && go_on(w, c[OURS], c[REFERENCE], in_place);
-    for (int i = 0; i < SIDES; i++)
+    for (int i = 0; i < SIDES; i++) {
         EVP_CIPHER_CTX_free(c[i]);
+        EVP_CIPHER_free(fetched[i]);
+    }
     return right;
 }
 
@@ -182,11 +186,12 @@ static const struct {
     {50, 2, "devices=3,stay-lost=1,fault-device=2,fault=event_record:1,fault=stream_query:1"},
     {85, 1, "devices=3,stay-lost=1,kernel-us=300"},
     {95, 1, "devices=3,stay-lost=1"}};
-enum { EVENTS = sizeof events / sizeof events[0] };
+static size_t event_count; /* 0: the driver is no emulator */
 
 static int is_due(size_t event, time_t now)
 {
-    return event < EVENTS && (now - began_at) * 100 >= events[event].at * (ends_at - began_at) &&
+    return event < event_count &&
+           (now - began_at) * 100 >= events[event].at * (ends_at - began_at) &&
            devices_in_use() <= events[event].devices;
 }
 
@@ -195,7 +200,8 @@ static void watch(void)
     size_t last = 0, next = 0;
     time_t moved_at = time(NULL);
     for (time_t now = moved_at;
-         now < ends_at || (next < EVENTS && now < ends_at + STANDSTILL_SECONDS); now = time(NULL)) {
+         now < ends_at || (next < event_count && now < ends_at + STANDSTILL_SECONDS);
+         now = time(NULL)) {
         size_t all = atomic_load(&progress);
         if (all != last)
             moved_at = now;
@@ -272,6 +278,8 @@ int main(void)
     setenv("GPUAES_EMULATOR", "devices=3", 1);
     tap_random_seed(&random);
     test_providers = providers_load();
+    int emulated = application_hook("emulator_contexts") != NULL;
+    event_count = emulated ? sizeof events / sizeof events[0] : 0;
     open_shared();
     began_at = time(NULL);
     ends_at = began_at + (time_t)setting("GPUAES_TEST_SECONDS", 20);
@@ -288,9 +296,12 @@ int main(void)
     struct ahead a = ahead_get();
     tap_ok(wrong == 0 && rounds >= threads, "%zu threads, %zu rounds: %zu wrong", threads, rounds,
            wrong);
-    tap_ok(a.faults != 0 && a.gpu != 0, "%llu bytes by the devices, %llu faults",
+    tap_ok((a.faults != 0) == emulated && a.gpu != 0, "%llu bytes by the devices, %llu faults",
            (unsigned long long)a.gpu, (unsigned long long)a.faults);
-    tap_ok(devices_in_use() == 1, "two of three devices are lost, the third goes on");
+    if (emulated)
+        tap_ok(devices_in_use() == 1, "two of three devices are lost, the third goes on");
+    else
+        tap_skip("no device is lost");
     close_shared();
     providers_unload(&test_providers);
     return tap_done();

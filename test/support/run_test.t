@@ -85,7 +85,7 @@ END
 }
 my $inside = races('inside', 'memcmp', 'libcrypto.so.3', 'CRYPTO_malloc');
 is("$inside->{status}$inside->{err}", '0', 'a race of libcrypto with itself');
-is(races('called', 'memcmp', 'libcrypto.so.3', 'CRYPTO_malloc', '/gpuaes/test/process/threads_test.c:56 (threads_test+0x2b1c)')->{status},
+is(races('called', 'memcmp', 'libcrypto.so.3', 'CRYPTO_malloc', '/gpuaes/test/process/stress_test.c:56 (stress_test+0x2b1c)')->{status},
     0, 'one in a call of a test program');
 isnt(races('provider', 'memcmp', 'libcrypto.so.3', 'CRYPTO_malloc', '/gpuaes/provider/ciphers/blocks/blocks_cpu.c:56 (gpuaes.so+0x2b1c)')->{status},
     0, 'one in a call of the provider');
