@@ -245,16 +245,6 @@ void request_advance(struct request *r, size_t bytes, size_t written)
     r->is_cut = 0;
 }
 
-void report_if_nothing_begun(struct gpuaes_report *report, size_t bytes,
-                             const unsigned char iv[GPUAES_BLOCK])
-{
-    if (report->shards != 0)
-        return;
-    report->shards = 1;
-    report->shard[0] = (struct gpuaes_shard){.bytes = bytes};
-    memcpy(report->shard[0].iv, iv, GPUAES_BLOCK);
-}
-
 int context_on_host(struct blocks_context *c, struct request *r, size_t bytes)
 {
     OSSL_FUNC_cipher_update_fn *function = r->oneshot ? c->hot.cpu_cipher : c->hot.cpu_update;

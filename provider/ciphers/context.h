@@ -172,9 +172,6 @@ void counter_add(unsigned char counter[GPUAES_BLOCK], int bytes, uint64_t blocks
 
 /* ---- Updates -------------------------------------------------------------------------- */
 
-/* The result of a part of the way. DECLINED: another part is to do the rest of the request. */
-enum { REFUSED = 0, DONE = 1, DECLINED = -1 };
-
 /*
  * One call of update() or cipher(). What does a part of it moves `in` and `out` past that part:
  * this is always what is left.
@@ -197,13 +194,6 @@ struct request {
 
 /* Moves a request past what was done of it. */
 void request_advance(struct request *request, size_t bytes, size_t written);
-
-/*
- * A call that began nothing reports no shard: makes one of all `bytes`, of which nothing is done,
- * that begin at `iv`.
- */
-void report_if_nothing_begun(struct gpuaes_report *report, size_t bytes,
-                             const unsigned char iv[GPUAES_BLOCK]);
 
 /* Lets the CPU do the next `bytes` of a request in host memory. */
 int context_on_host(struct blocks_context *context, struct request *request, size_t bytes);

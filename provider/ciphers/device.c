@@ -1,5 +1,5 @@
 /*
- * Device memory and CUDA streams of the application.
+ * Whole blocks, copies, and CUDA streams of the application.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -9,6 +9,44 @@
 
 #include "provider/common/big_stack.h"
 #include "provider/common/errors.h"
+#include "provider/policy/policy.h"
+
+/* ---- Whole blocks --------------------------------------------------------------------------- */
+
+enum gpuaes_status device_aes(void *arg)
+{
+    const struct device_call *c = arg;
+    return gpuaes_aes(c->op, c->key, c->iv, c->in, c->out, c->len, c->flags, c->report);
+}
+
+int device_judge(const struct provider *provider, struct totals *totals, const struct work *work,
+                 struct device_call *call, enum gpuaes_status status)
+{
+    struct gpuaes_report *report = call->report;
+    size_t done = 0;
+    if (status == GPUAES_OK) {
+        policy_done(work, MODEL_GPU);
+        return DONE;
+    }
+    policy_explain_failure(provider, status);
+    if (report->shards == 0) { /* no thread could be made for the call */
+        report->shards = 1;
+        report->shard[0] = (struct gpuaes_shard){.bytes = call->len};
+        memcpy(report->shard[0].iv, call->gcm_key != NULL ? call->state->counter : call->iv,
+               GPUAES_BLOCK);
+    }
+    for (unsigned i = 0; i < report->shards; i++)
+        done += report->shard[i].done;
+    if (status == GPUAES_UNDEFINED || status == GPUAES_BAD_RANGE) {
+        call->is_written = status == GPUAES_UNDEFINED || done != 0;
+        error_raise(provider,
+                    status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_OUTPUT_UNDEFINED,
+                    "after %zu of %zu bytes", done, call->len);
+        return REFUSED;
+    }
+    totals->cpu_bytes[CPU_FAILED] += call->len - done;
+    return DECLINED;
+}
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
@@ -156,18 +194,27 @@ void stream_unbind(struct gpuaes_stream_binding **binding)
     *binding = NULL;
 }
 
+struct queue {
+    struct gpuaes_stream_binding *binding;
+    const struct device_call *call;
+    int begins;
+};
+
 static enum gpuaes_status call_queue(void *arg)
 {
-    const struct stream_work *w = arg;
-    if (w->gcm_key != NULL)
-        return gpuaes_stream_binding_gcm(w->binding, w->op, w->gcm_key, w->counter, w->begins,
-                                         w->in, w->out, w->len);
-    return gpuaes_stream_binding_aes(w->binding, w->op, w->key, w->iv, w->in, w->out, w->len);
+    const struct queue *q = arg;
+    const struct device_call *c = q->call;
+    if (c->gcm_key != NULL)
+        return gpuaes_stream_binding_gcm(q->binding, c->op, c->gcm_key, c->state->counter,
+                                         q->begins, c->in, c->out, c->len);
+    return gpuaes_stream_binding_aes(q->binding, c->op, c->key, c->iv, c->in, c->out, c->len);
 }
 
-enum gpuaes_status stream_queue(struct stream_work *work)
+enum gpuaes_status stream_queue(struct gpuaes_stream_binding *binding,
+                                const struct device_call *call, int begins)
 {
-    return run_on_big_stack(call_queue, work, 0);
+    struct queue queue = {binding, call, begins};
+    return run_on_big_stack(call_queue, &queue, 0);
 }
 
 static enum gpuaes_status call_wait(void *arg)

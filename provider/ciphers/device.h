@@ -1,6 +1,6 @@
 /*
- * Device memory and CUDA streams of the application, for contexts of all modes: their parameters,
- * copies, and work that is queued.
+ * What contexts of all modes have devices do: whole blocks, copies, and work that is queued on CUDA
+ * streams of the application; with the parameters that name device memory and streams.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -12,8 +12,42 @@
 #include <stdint.h>
 
 #include "cuda/gpuaes.h"
+#include "provider/common/statistics.h"
+#include "provider/policy/work.h"
 
 struct provider;
+
+/* ---- Whole blocks -------------------------------------------------------------------------- */
+
+/* The result of a part of the way. DECLINED: another part is to do the rest. */
+enum { REFUSED = 0, DONE = 1, DECLINED = -1 };
+
+/* What gpuaes_aes() takes or, with a key of GCM, gpuaes_gcm(); or the functions of a stream. */
+struct device_call {
+    enum gpuaes_op op;
+    const struct gpuaes_key *key;         /* AES */
+    unsigned char *iv;                    /* AES; NULL continues the chain of a stream */
+    const struct gpuaes_gcm_key *gcm_key; /* GCM, and then this: */
+    struct gpuaes_gcm_state *state;
+    const unsigned char *in;
+    unsigned char *out;
+    size_t len;
+    unsigned flags;
+    struct gpuaes_report *report; /* of 0 shards before the call; not for a stream */
+    int is_written;               /* set by device_judge() */
+};
+
+/* Makes such a call of gpuaes_aes(): for run_on_big_stack(). */
+enum gpuaes_status device_aes(void *call);
+
+/*
+ * Judges a call that run_on_big_stack() made for a part of `work`. Returns DONE where the devices
+ * did all of it. DECLINED: the CPU is to do what the report leaves, which is counted as its bytes.
+ * REFUSED, with an error raised: a range cannot be used, or the output is undefined; nothing more
+ * may be done. call->is_written says then whether a device may have written output.
+ */
+int device_judge(const struct provider *provider, struct totals *totals, const struct work *work,
+                 struct device_call *call, enum gpuaes_status status);
 
 /* ---- The parameters device-memory and cuda-stream ------------------------------------------ */
 
@@ -70,20 +104,9 @@ enum gpuaes_status stream_bind_legacy(struct gpuaes_stream_binding **binding, in
 /* Gives a binding up without waiting for it. NULL is ignored. */
 void stream_unbind(struct gpuaes_stream_binding **binding);
 
-/* gpuaes_stream_binding_aes() and gpuaes_stream_binding_gcm(). */
-struct stream_work {
-    struct gpuaes_stream_binding *binding;
-    enum gpuaes_op op;
-    const struct gpuaes_key *key;         /* AES */
-    unsigned char *iv;                    /* AES; NULL continues a chain */
-    const struct gpuaes_gcm_key *gcm_key; /* GCM, and then these two: */
-    const unsigned char *counter;
-    int begins;
-    const void *in;
-    void *out;
-    size_t len;
-};
-enum gpuaes_status stream_queue(struct stream_work *work);
+/* gpuaes_stream_binding_aes() or, with a key of GCM, gpuaes_stream_binding_gcm() with `begins`. */
+enum gpuaes_status stream_queue(struct gpuaes_stream_binding *binding,
+                                const struct device_call *call, int begins);
 
 /*
  * gpuaes_stream_binding_wait(), where `iv` may be NULL; or, with a key,

@@ -94,22 +94,23 @@ int blocks_stream_copy(struct blocks_context *copy, const struct blocks_context 
  * The legacy stream of each device is another: the memory's is the one that takes
  * it. Trying the others starts nothing on devices that the application leaves alone.
  */
-static enum gpuaes_status queue_elsewhere(struct blocks_context *c, struct stream_work *work,
+static enum gpuaes_status queue_elsewhere(struct blocks_context *c, struct device_call *call,
                                           unsigned char iv[GPUAES_BLOCK])
 {
+    struct gpuaes_stream_binding *binding;
     if (!blocks_stream_sync(c) || !context_get_iv(c, iv))
         return GPUAES_BAD_RANGE;
-    work->iv = iv;
+    call->iv = iv;
     for (int ordinal = 0; ordinal < DEVICES_MOST; ordinal++) {
-        if (stream_bind_legacy(&work->binding, ordinal) != GPUAES_OK)
+        if (stream_bind_legacy(&binding, ordinal) != GPUAES_OK)
             continue;
-        enum gpuaes_status status = stream_queue(work);
+        enum gpuaes_status status = stream_queue(binding, call, 0);
         if (status != GPUAES_BAD_RANGE) {
             stream_unbind(&c->stream.binding);
-            c->stream.binding = work->binding;
+            c->stream.binding = binding;
             return status;
         }
-        stream_unbind(&work->binding);
+        stream_unbind(&binding);
     }
     return GPUAES_BAD_RANGE;
 }
@@ -117,18 +118,17 @@ static enum gpuaes_status queue_elsewhere(struct blocks_context *c, struct strea
 static enum gpuaes_status queue_blocks(struct blocks_context *c, const struct work *work,
                                        unsigned char iv[GPUAES_BLOCK])
 {
-    struct stream_work queued = {.binding = c->stream.binding,
-                                 .op = context_op(c),
-                                 .key = context_schedule(c),
-                                 .iv = c->state.chained ? NULL : iv,
-                                 .in = work->in,
-                                 .out = work->out,
-                                 .len = work->len};
-    if (queued.key == NULL || !context_get_iv(c, iv))
+    struct device_call call = {.op = context_op(c),
+                               .key = context_schedule(c),
+                               .iv = c->state.chained ? NULL : iv,
+                               .in = work->in,
+                               .out = work->out,
+                               .len = work->len};
+    if (!context_get_iv(c, iv))
         return GPUAES_BAD_ARGUMENT;
-    enum gpuaes_status status = stream_queue(&queued);
+    enum gpuaes_status status = stream_queue(c->stream.binding, &call, 0);
     if (status == GPUAES_BAD_RANGE && stream_is_legacy(&c->stream))
-        status = queue_elsewhere(c, &queued, iv);
+        status = queue_elsewhere(c, &call, iv);
     return status;
 }
 

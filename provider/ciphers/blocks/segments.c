@@ -10,11 +10,9 @@
 #include "provider/ciphers/blocks/segments.h"
 
 #include <openssl/core_names.h>
-#include <string.h>
 
 #include "provider/ciphers/blocks/blocks_cpu.h"
 #include "provider/common/big_stack.h"
-#include "provider/common/errors.h"
 
 /* ---- Where it is cut --------------------------------------------------------------- */
 
@@ -109,56 +107,28 @@ static int run_head(struct blocks_context *c, struct request *r)
            (blocks_on_cpu_released(c, r, r->head_in) && r->written == expected);
 }
 
-struct aes_call {
-    enum gpuaes_op op;
-    const struct gpuaes_key *key;
-    unsigned char *iv;
-    const void *in;
-    void *out;
-    size_t len;
-    unsigned flags;
-    struct gpuaes_report *report;
-};
-
-static enum gpuaes_status call_aes(void *arg)
-{
-    const struct aes_call *call = arg;
-    return gpuaes_aes(call->op, call->key, call->iv, call->in, call->out, call->len, call->flags,
-                      call->report);
-}
-
 int segments_run(struct blocks_context *c, struct request *r, const struct work *work,
                  unsigned flags)
 {
-    size_t bytes = r->in_bytes, middle = r->middle, done = 0;
+    size_t bytes = r->in_bytes, middle = r->middle;
     unsigned char iv[GPUAES_BLOCK] = {0};
     struct gpuaes_report report;
     if (!run_head(c, r) || !context_get_iv(c, iv))
         return 0;
+    struct device_call call = {.op = context_op(c),
+                               .key = context_schedule(c),
+                               .iv = iv,
+                               .in = r->in,
+                               .out = r->out,
+                               .len = middle,
+                               .flags = flags,
+                               .report = &report};
     r->buffered = report.shards = 0;
-    struct aes_call call = {context_op(c), context_schedule(c), iv, r->in, r->out, middle, flags,
-                            &report};
-    enum gpuaes_status status =
-        call.key == NULL ? GPUAES_BAD_ARGUMENT : run_on_big_stack(call_aes, &call, flags);
-    if (status != GPUAES_OK)
-        policy_explain_failure(c->provider, status);
-    report_if_nothing_begun(&report, middle, iv);
-    for (unsigned i = 0; i < report.shards; i++)
-        done += report.shard[i].done;
-    c->totals.cpu_bytes[CPU_FAILED] += middle - done;
     c->totals.cpu_bytes[CPU_SMALL] += bytes - middle;
-    if (status == GPUAES_UNDEFINED || status == GPUAES_BAD_RANGE) {
-        error_raise(c->provider,
-                    status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_OUTPUT_UNDEFINED,
-                    "after %zu of %zu bytes", bytes - r->in_bytes + done, bytes);
-        return 0;
-    }
-    if (!finish_middle(c, r, &report))
+    enum gpuaes_status status = run_on_big_stack(device_aes, &call, flags);
+    if (device_judge(c->provider, &c->totals, work, &call, status) == REFUSED ||
+        !finish_middle(c, r, &report))
         return 0;
     request_advance(r, middle, middle);
-    if (r->in_bytes != 0 && !blocks_on_cpu(c, r, r->in_bytes))
-        return 0;
-    if (done == middle)
-        policy_done(work, MODEL_GPU);
-    return 1;
+    return r->in_bytes == 0 || blocks_on_cpu(c, r, r->in_bytes);
 }

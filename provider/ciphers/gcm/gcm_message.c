@@ -12,7 +12,6 @@
 #include "provider/ciphers/gcm/gcm_cpu.h"
 #include "provider/ciphers/gcm/gcm_stream.h"
 #include "provider/common/big_stack.h"
-#include "provider/common/errors.h"
 
 int gcm_message_begin(struct gcm_context *c)
 {
@@ -128,7 +127,7 @@ static int run_on_cpu(struct gcm_context *c, const unsigned char *in, unsigned c
 
 /* ---- Text of a device ---------------------------------------------------------------------- */
 
-/* What the devices did is taken as it is, and what they left between is the CPU's. */
+/* Takes what the devices did as it is, and has the CPU do what they left between. */
 static int finish(struct gcm_context *c, const unsigned char *in, unsigned char *out,
                   const struct gpuaes_report *report, unsigned bounced)
 {
@@ -139,59 +138,30 @@ static int finish(struct gcm_context *c, const unsigned char *in, unsigned char 
         gpuaes_gcm_join(gcm_schedule(c), o->state.hash, shard->hash, shard->done / GPUAES_BLOCK);
         memcpy(o->state.counter, shard->iv, GPUAES_BLOCK);
         o->text_bytes += shard->done;
-        c->totals.cpu_bytes[CPU_FAILED] += left;
         if (!run_on_cpu(c, in + at, out + at, left, bounced))
             return 0;
     }
     return 1;
 }
 
-static size_t done_of(const struct gpuaes_report *report)
-{
-    size_t done = 0;
-    for (unsigned i = 0; i < report->shards; i++)
-        done += report->shard[i].done;
-    return done;
-}
-
-struct gcm_call {
-    enum gpuaes_op op;
-    const struct gpuaes_gcm_key *key;
-    struct gpuaes_gcm_state *state;
-    const unsigned char *in;
-    unsigned char *out;
-    size_t len;
-    unsigned flags;
-    struct gpuaes_report *report;
-};
-
 static enum gpuaes_status call_gcm(void *arg)
 {
-    const struct gcm_call *call = arg;
-    return gpuaes_gcm(call->op, call->key, call->state, call->in, call->out, call->len, call->flags,
-                      call->report);
+    const struct device_call *c = arg;
+    return gpuaes_gcm(c->op, c->gcm_key, c->state, c->in, c->out, c->len, c->flags, c->report);
 }
 
 /* Takes what a call did, and has the CPU do the rest. */
-static int finish_call(struct gcm_context *c, const struct gcm_call *call,
+static int finish_call(struct gcm_context *c, const struct work *work, struct device_call *call,
                        enum gpuaes_status status, unsigned bounced)
 {
-    struct gpuaes_report *report = call->report;
-    if (status == GPUAES_OK) {
+    int result = device_judge(c->provider, &c->totals, work, call, status);
+    if (result == DONE)
         c->message.text_bytes += call->len;
-        return 1;
-    }
-    policy_explain_failure(c->provider, status);
-    c->message.is_torn =
-        status == GPUAES_UNDEFINED || (status == GPUAES_BAD_RANGE && done_of(report) != 0);
-    if (status == GPUAES_UNDEFINED || status == GPUAES_BAD_RANGE) {
-        error_raise(c->provider,
-                    status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_OUTPUT_UNDEFINED,
-                    "after %zu of %zu bytes", done_of(report), call->len);
-        return 0;
-    }
-    report_if_nothing_begun(report, call->len, c->message.state.counter);
-    return finish(c, call->in, call->out, report, bounced);
+    else if (result == DECLINED)
+        result = finish(c, call->in, call->out, call->report, bounced);
+    /* The hashes tell the key of the hash. */
+    OPENSSL_cleanse(call->report->shard, call->report->shards * sizeof *call->report->shard);
+    return result;
 }
 
 /* ---- Updates --------------------------------------------------------------------------------- */
@@ -206,29 +176,23 @@ int gcm_message_update(struct gcm_context *c, const struct work *work, int by_gp
     size_t head = by_gpu ? min_u64(work->len, to_boundary(c)) : 0;
     size_t blocks = by_gpu ? (work->len - head) / GPUAES_BLOCK * GPUAES_BLOCK : 0;
     size_t at = head + blocks;
+    struct gpuaes_report report;
+    struct device_call call = {.op = (enum gpuaes_op)work->kind,
+                               .gcm_key = gcm_schedule(c),
+                               .state = &c->message.state,
+                               .in = in + head,
+                               .out = out + head,
+                               .len = blocks,
+                               .flags = flags,
+                               .report = &report};
+    report.shards = 0;
     c->totals.cpu_bytes[by_gpu ? CPU_SMALL : work->why] += work->len - blocks;
     int ok = run_on_cpu(c, in, out, head, bounced);
-    if (ok && blocks != 0) {
-        struct gpuaes_report report;
-        struct gcm_call call = {(enum gpuaes_op)work->kind,
-                                gcm_schedule(c),
-                                &c->message.state,
-                                in + head,
-                                out + head,
-                                blocks,
-                                flags,
-                                &report};
-        report.shards = 0;
-        enum gpuaes_status status = run_on_big_stack(call_gcm, &call, flags);
-        ok = finish_call(c, &call, status, bounced);
-        /* The hashes tell the key of the hash. */
-        OPENSSL_cleanse(report.shard, report.shards * sizeof *report.shard);
-        if (status == GPUAES_OK)
-            policy_done(work, MODEL_GPU);
-    }
+    if (ok && blocks != 0)
+        ok = finish_call(c, work, &call, run_on_big_stack(call_gcm, &call, flags), bounced);
     ok = ok && run_on_cpu(c, in + at, out + at, work->len - at, bounced);
     /* The text would be missing in what has a tag, or use the keystream of other text. */
-    if (!ok && (c->message.is_torn || c->message.text_bytes != before))
+    if (!ok && (call.is_written || c->message.text_bytes != before))
         gcm_end_message(c);
     return ok;
 }

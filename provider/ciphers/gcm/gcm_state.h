@@ -40,7 +40,6 @@ struct gcm_message {
     unsigned char block[GPUAES_BLOCK];  /* and the ciphertext */
     unsigned char mask[GPUAES_BLOCK];   /* the encrypted first counter block */
     int is_queued;                      /* the stream's binding has the hash of some of it */
-    int is_torn; /* a device may have written text that the state does not have */
 };
 
 struct gcm_context {

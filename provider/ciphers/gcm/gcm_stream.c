@@ -38,15 +38,13 @@ int gcm_stream_sync(struct gcm_context *c)
 
 static enum gpuaes_status queue(struct gcm_context *c, const struct work *work, int begins)
 {
-    struct stream_work queued = {.binding = c->stream.binding,
-                                 .op = c->encrypting ? GPUAES_GCM_ENCRYPT : GPUAES_GCM_DECRYPT,
-                                 .gcm_key = gcm_schedule(c),
-                                 .counter = c->message.state.counter,
-                                 .begins = begins,
-                                 .in = work->in,
-                                 .out = work->out,
-                                 .len = work->len};
-    return stream_queue(&queued);
+    const struct device_call call = {.op = c->encrypting ? GPUAES_GCM_ENCRYPT : GPUAES_GCM_DECRYPT,
+                                     .gcm_key = gcm_schedule(c),
+                                     .state = &c->message.state,
+                                     .in = work->in,
+                                     .out = work->out,
+                                     .len = work->len};
+    return stream_queue(c->stream.binding, &call, begins);
 }
 
 void gcm_stream_drop(struct gcm_context *c)

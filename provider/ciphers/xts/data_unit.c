@@ -8,11 +8,8 @@
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/params.h>
-#include <string.h>
 
-#include "base/minmax.h"
 #include "provider/common/big_stack.h"
-#include "provider/common/errors.h"
 #include "provider/policy/calibration.h"
 
 /* It takes no device to do updates of fewer bytes, and no figures. */
@@ -136,60 +133,29 @@ static const struct gpuaes_key *find_schedule(struct xts_context *c)
     return &c->schedule;
 }
 
-struct xts_call {
-    const struct xts_context *context;
-    const struct unit *unit;
-    const struct gpuaes_key *key;
-    unsigned char *tweak;
-    unsigned flags;
-    struct gpuaes_report *report;
-};
-
-static enum gpuaes_status call_aes(void *arg)
-{
-    const struct xts_call *call = arg;
-    const struct unit *u = call->unit;
-    return gpuaes_aes((enum gpuaes_op)work_of(call->context), call->key, call->tweak, u->in, u->out,
-                      u->bytes - u->tail, call->flags, call->report);
-}
-
-static enum gpuaes_status call(struct xts_context *c, const struct unit *u, unsigned flags,
-                               struct gpuaes_report *report)
-{
-    unsigned char tweak[GPUAES_BLOCK], first[GPUAES_BLOCK];
-    report->shards = 0;
-    if (!find_tweak(c, tweak))
-        return GPUAES_BAD_ARGUMENT;
-    memcpy(first, tweak, sizeof first);
-    struct xts_call call = {c, u, find_schedule(c), tweak, flags, report};
-    enum gpuaes_status status = run_on_big_stack(call_aes, &call, flags);
-    report_if_nothing_begun(report, u->bytes - u->tail, first);
-    OPENSSL_cleanse(tweak, sizeof tweak);
-    OPENSSL_cleanse(first, sizeof first);
-    return status;
-}
-
 static int on_device(struct xts_context *c, const struct unit *u, const struct work *work,
                      unsigned flags)
 {
+    unsigned char tweak[GPUAES_BLOCK];
     struct gpuaes_report report;
-    size_t done = 0;
-    enum gpuaes_status status = call(c, u, flags, &report);
-    int ok = report.shards != 0 && status != GPUAES_UNDEFINED && status != GPUAES_BAD_RANGE;
-    for (unsigned i = 0; i < report.shards; i++)
-        done += report.shard[i].done;
-    count(c, CPU_FAILED, u->bytes - u->tail - done);
+    if (!find_tweak(c, tweak))
+        return 0;
+    struct device_call call = {.op = (enum gpuaes_op)work->kind,
+                               .key = find_schedule(c),
+                               .iv = tweak,
+                               .in = u->in,
+                               .out = u->out,
+                               .len = u->bytes - u->tail,
+                               .flags = flags,
+                               .report = &report};
+    report.shards = 0;
     count(c, CPU_SMALL, u->tail);
-    if (status != GPUAES_OK)
-        policy_explain_failure(c->provider, status);
-    if (status == GPUAES_UNDEFINED || status == GPUAES_BAD_RANGE)
-        error_raise(c->provider,
-                    status == GPUAES_BAD_RANGE ? ERROR_BAD_DEVICE_RANGE : ERROR_OUTPUT_UNDEFINED,
-                    "after %zu of %zu bytes", done, u->bytes);
-    ok = ok && finish(c, u, work, &report);
+    enum gpuaes_status status = run_on_big_stack(device_aes, &call, flags);
+    int ok = device_judge(c->provider, &c->totals, work, &call, status) != REFUSED &&
+             finish(c, u, work, &report);
+    totals_flush(&c->totals);
+    OPENSSL_cleanse(tweak, sizeof tweak);
     OPENSSL_cleanse(&report, sizeof report);
-    if (ok && status == GPUAES_OK)
-        policy_done(work, MODEL_GPU);
     return ok;
 }
 
