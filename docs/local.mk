@@ -33,11 +33,12 @@ CLEANFILES += docs/installed.cnf
 
 # Installed as they lie here, since they name each other.
 nobase_dist_doc_DATA = docs/gpuaes.cnf \
-	docs/architecture.md docs/benchmarks.md docs/benchmarks-h100.md docs/formats-lmcache.md docs/formats-tink.md docs/packaging.md \
+	docs/architecture.md docs/benchmarks.md docs/benchmarks-h100.md \
+	docs/formats-checkpoint.md docs/formats-lmcache.md docs/formats-tink.md docs/packaging.md \
 	docs/python.md docs/read-ahead.md docs/shards.md docs/start-tensors.md \
 	docs/configuration/one-container.md docs/configuration/one-context.md \
 	docs/configuration/one-program.md docs/configuration/whole-host.md \
-	docs/examples/base64_client.c docs/examples/base64_objects.c docs/examples/batch.c docs/examples/checkpoint.py \
+	docs/examples/base64_client.c docs/examples/base64_objects.c docs/examples/batch.c \
 	docs/examples/device_memory.c docs/examples/encrypt_cupy.py \
 	docs/examples/encrypt_file.c docs/examples/gcm_device.c docs/examples/gcm_pinned.c docs/examples/opacus_secure.py \
 	docs/examples/parquet_decrypt.c \

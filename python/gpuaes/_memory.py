@@ -118,7 +118,7 @@ def _not_contiguous(name: str, obj: object) -> ValueError:
 # ---- Arrays of packages --------------------------------------------------------------
 
 
-def _is_of(obj: object, package: str, kind: str) -> bool:
+def is_of(obj: object, package: str, kind: str) -> bool:
     module = sys.modules.get(package)
     found = getattr(module, kind, None) if module is not None else None
     return found is not None and isinstance(obj, found)
@@ -136,7 +136,7 @@ def _view_torch(tensor: Any, torch: Any, writable: bool, name: str) -> Memory:
     where = tensor.device
     if where.type not in ("cuda", "cpu"):
         raise TypeError(f"{name} is on the device {str(where)!r}: expected 'cuda' or 'cpu'")
-    address, count = _torch_place(tensor, name)
+    address, count = torch_place(tensor, name)
     index = where.index
     if where.type == "cpu":
         return Memory(address, count, None, 0, False, tensor, "torch")
@@ -144,7 +144,7 @@ def _view_torch(tensor: Any, torch: Any, writable: bool, name: str) -> Memory:
     return Memory(address, count, index, _legacy(_torch_stream(torch, index)), False, tensor, "torch", torch)
 
 
-def _torch_place(tensor: Any, name: str) -> tuple[int, int]:
+def torch_place(tensor: Any, name: str) -> tuple[int, int]:
     """Address and bytes. Raises TypeError for a tensor without storage of its own: a DTensor, another wrapper, one of
     FakeTensorMode."""
     item = tensor.element_size()
@@ -184,7 +184,7 @@ def _view_cupy(array: Any, cupy: Any, name: str) -> Memory:
 def _view_numpy(array: Any, name: str) -> Memory:
     if array.dtype.hasobject:
         raise TypeError(f"{name} has elements that are Python objects: expected numbers")
-    if _is_of(array, "numpy.ma", "MaskedArray"):
+    if is_of(array, "numpy.ma", "MaskedArray"):
         raise TypeError(f"{name} has a mask: expected an array without one")
     if not array.flags.c_contiguous:
         raise _not_contiguous(name, array)
@@ -346,11 +346,11 @@ def _look(obj: Any, name: str) -> Memory:
         return Memory(_bytes_address(obj), len(obj), None, 0, True, obj, "bytes")
     if isinstance(obj, (bytearray, memoryview)):
         return _view_buffer(obj, name)
-    if _is_of(obj, "numpy", "ndarray"):
+    if is_of(obj, "numpy", "ndarray"):
         return _view_numpy(obj, name)
-    if _is_of(obj, "cupy", "ndarray"):
+    if is_of(obj, "cupy", "ndarray"):
         return _view_cupy(obj, sys.modules["cupy"], name)
-    if _is_of(obj, "jax", "Array"):
+    if is_of(obj, "jax", "Array"):
         if not hasattr(obj, "__dlpack_device__"):
             raise TypeError(f"{name} is {_type_name(obj)}: expected a JAX array with memory, no key or traced array")
         return _view_dlpack(obj, name, "jax")
@@ -377,7 +377,7 @@ def new_like(memory: Memory, count: int, dtype: str = "uint8") -> tuple[Any, Mem
     if memory.kind == "torch":
         torch = sys.modules["torch"]
         tensor = torch.empty(count, dtype=getattr(torch, dtype), device=memory.owner.device)
-        place = _torch_place(tensor, "result")
+        place = torch_place(tensor, "result")
         return tensor, Memory(*place, memory.device, memory.stream, False, tensor, "torch")
     if memory.kind == "cupy":
         cupy = sys.modules["cupy"]

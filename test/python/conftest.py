@@ -86,6 +86,20 @@ def stand_in_path():
     return []
 
 
+@pytest.fixture
+def cupy(monkeypatch):
+    """CuPy on a card, and on the emulator its stand-in, in this process."""
+    _need_driver()
+    if not os.environ.get("GPUAES_TEST_DRIVER"):
+        return pytest.importorskip("cupy")
+    path = os.path.join(os.path.dirname(__file__), "..", "support", "cupy_stub", "cupy.py")
+    spec = importlib.util.spec_from_file_location("cupy", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    return module
+
+
 def _need_driver():
     try:
         device_arrays.driver()
