@@ -1,0 +1,266 @@
+"""Files of CryptoTensors, version 2: safetensors whose tensors are encrypted in chunks, and whose header is signed.
+
+    from gpuaes.formats import cryptotensors
+
+    tensors = cryptotensors.load_file("model.safetensors", master_key, public_key, device="cuda")
+
+docs/formats-cryptotensors.md says where that is specified, what is checked, and what is not supported.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+from array import array
+from typing import Any, Iterator, NamedTuple
+
+from .. import _driver, _library, _memory
+from .._arguments import small_bytes
+from .._gcm import TAG_BYTES
+from ..aead import AESGCM
+from ..batch import Batch
+from ..errors import GpuaesError, InvalidTag
+from ._safetensors import METADATA, File, Package, RefusedFile, compact, parse_object
+
+__all__ = ["RefusedFile", "load_file", "read_metadata", "read_tensors"]
+
+_KEYS, _ENCRYPTION, _POLICY, _SIGNATURE = "__crypto_keys__", "__encryption__", "__policy__", "__signature__"
+_KEY_BYTES = {"aes128gcm": 16, "aes256gcm": 32}
+_CHUNK_BYTES, _IV_BYTES = 2 << 20, 12
+_ALLOWS_ALL = "package model\nallow = true"
+
+# Of whole tensors, and of the chunks of one launch.
+_WAVE_BYTES, _WAVE_CHUNKS = 256 << 20, 1 << 16
+
+
+def load_file(path: Any, key: Any, verify_key: Any, device: Any = None, **how: Any) -> dict[str, Any]:
+    """Returns all that read_tensors() yields, and takes the same arguments."""
+    return dict(read_tensors(path, key, verify_key, device, **how))
+
+
+def read_tensors(
+    path: Any,
+    key: Any,
+    verify_key: Any,
+    device: Any = None,
+    *,
+    package: str = "torch",
+    allow_plain: bool = False,
+    ignore_policy: bool = False,
+) -> Iterator[tuple[str, Any]]:
+    """Yields (NAME, tensor) of PyTorch, or of `package`, "cupy" or "numpy", in the order of their data. Each is read into
+    memory of `device`, and decrypted there before it is yielded.
+
+    `key` is the master key, of 16 or 32 bytes, and `verify_key` the public key of Ed25519, of 32 bytes. `allow_plain`
+    also yields tensors that are not encrypted, whose data nothing authenticates. `ignore_policy` reads a file whose
+    policy does not simply allow everything: no policy is evaluated here.
+
+    Raises RefusedFile, and GpuaesError where the package cryptography is not installed, which verifies the signature.
+    """
+    maker = Package(package, device)
+    with _Signed(path, verify_key) as file:
+        file.check_policy(ignore_policy)
+        file.unwrap(key, allow_plain)
+        wave: list[tuple[str, Any]] = []
+        count = 0
+        for name, entry in file.entries.items():
+            room = maker.new(entry.end - entry.begin)
+            file.read_into(name, room)
+            wave.append((name, room))
+            count += entry.end - entry.begin
+            if count >= _WAVE_BYTES:
+                yield from file.opened(wave, maker)
+                wave, count = [], 0
+        yield from file.opened(wave, maker)
+
+
+def read_metadata(path: Any, verify_key: Any) -> dict[str, str]:
+    """Returns the metadata that the file was saved with. Raises as read_tensors()."""
+    with _Signed(path, verify_key) as file:
+        ours = {_KEYS, _ENCRYPTION, _POLICY, _SIGNATURE}
+        return {name: text for name, text in file.metadata.items() if name not in ours}
+
+
+class _Secrets(NamedTuple):
+    """The key of a tensor, the first initialization vector, and a tag of each chunk."""
+
+    key: bytes
+    iv: bytes
+    tags: bytes
+
+
+class _Chunk(NamedTuple):
+    name: str
+    number: int
+    place: Any
+    key: int
+    iv: bytes
+    tag: bytes
+
+
+class _Signed(File):
+    """A file whose header has the signature of a key."""
+
+    def __init__(self, path: Any, verify_key: Any) -> None:
+        super().__init__(path)
+        try:
+            self._verify(small_bytes(verify_key, "verify_key", 32, 32))
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _verify(self, verify_key: bytes) -> None:
+        for name in _KEYS, _ENCRYPTION, _POLICY, _SIGNATURE:
+            if name not in self.metadata:
+                raise RefusedFile(f"header: {name} is missing: no file of CryptoTensors")
+        self._about = about = parse_object(self.metadata[_KEYS], f"header: {_KEYS}")
+        if about.get("version") != "2":
+            raise RefusedFile(f"header: version {about.get('version')!r:.40}: expected '2'")
+        if self._algorithm("sign") != "ed25519":
+            raise RefusedFile(f"header: signed by {self._algorithm('sign')!r:.40}: expected 'ed25519'")
+        signature = _decoded(self.metadata[_SIGNATURE], 64, f"header: {_SIGNATURE}")
+        try:
+            from cryptography.exceptions import InvalidSignature
+            from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+        except ImportError as error:
+            raise GpuaesError(f"verifying the signature: the package cryptography is needed: {error}") from None
+        # What is signed is the header as the writer of CryptoTensors makes it: all that is used of this one.
+        signed: dict[str, Any] = {METADATA: {name: self.metadata[name] for name in sorted(self.metadata) if name != _SIGNATURE}}
+        for name, entry in self.entries.items():
+            signed[name] = {"dtype": entry.kind, "shape": entry.shape, "data_offsets": [entry.begin, entry.end]}
+        try:
+            Ed25519PublicKey.from_public_bytes(verify_key).verify(signature, compact(signed))
+        except InvalidSignature:
+            raise RefusedFile("header: its signature is wrong: another key, or changed") from None
+
+    def _algorithm(self, part: str) -> str:
+        found = self._about.get(part)
+        name = found.get("alg") if isinstance(found, dict) else None
+        return name.replace("-", "").lower() if isinstance(name, str) else ""
+
+    def check_policy(self, ignore: bool) -> None:
+        policy = parse_object(self.metadata[_POLICY], f"header: {_POLICY}")
+        if policy.get("local") != _ALLOWS_ALL and not ignore:
+            raise RefusedFile(
+                f"header: {_POLICY} does not simply allow everything, and is not evaluated: expected ignore_policy=True"
+            )
+
+    def unwrap(self, key: Any, allow_plain: bool) -> None:
+        """Decrypts the keys of all tensors, and checks how many chunks they have."""
+        algorithm = self._algorithm("enc")
+        if algorithm not in _KEY_BYTES:
+            raise RefusedFile(f"header: encrypted by {algorithm!r:.40}: expected {' or '.join(_KEY_BYTES)}")
+        size = _KEY_BYTES[algorithm]
+        self._chunk = self._about.get("chunk_size", _CHUNK_BYTES)
+        if type(self._chunk) is not int or self._chunk < 1:
+            raise RefusedFile(f"header: chunk_size is {self._chunk!r:.40}: expected a number above 0")
+        encryption = parse_object(self.metadata[_ENCRYPTION], f"header: {_ENCRYPTION}")
+        if not encryption.keys() <= self.entries.keys():
+            raise RefusedFile(f"header: {_ENCRYPTION} names other tensors than there are")
+        self._secrets: dict[str, _Secrets] = {}
+        with AESGCM(small_bytes(key, "key", size, size)) as master:
+            for name, entry in self.entries.items():
+                if name in encryption:
+                    self._secrets[name] = self._unwrapped(name, entry.end - entry.begin, encryption[name], master, size)
+                elif not allow_plain:
+                    raise RefusedFile(f"tensor {name}: not encrypted, so that nothing authenticates it: expected allow_plain=True")
+
+    def _unwrapped(self, name: str, count: int, about: Any, master: AESGCM, size: int) -> _Secrets:
+        where = f"tensor {name}"
+        if not isinstance(about, dict):
+            raise RefusedFile(f"{where}: {_ENCRYPTION} does not describe it")
+        chunks = max(1, -(-count // self._chunk))
+        if (most := min(self._chunk, count)) > _library.QUEUE_BYTES:
+            raise RefusedFile(f"{where}: a chunk of {most} bytes: expected {_library.QUEUE_BYTES} at most")
+        tags = _decoded(about.get("tags"), TAG_BYTES * chunks, f"{where}: tags")
+        iv = _decoded(about.get("base_iv"), _IV_BYTES, f"{where}: base_iv")
+        if int.from_bytes(iv[8:], "big") + chunks > 1 << 32:
+            raise RefusedFile(f"{where}: base_iv has no numbers for {chunks} chunks")
+        wrapped = _decoded(about.get("wrapped_key"), size, f"{where}: wrapped_key")
+        key_tag = _decoded(about.get("key_tag"), TAG_BYTES, f"{where}: key_tag")
+        try:
+            key = master.decrypt(_decoded(about.get("key_iv"), _IV_BYTES, f"{where}: key_iv"), wrapped + key_tag)
+        except InvalidTag:
+            raise RefusedFile(f"{where}: its key is not authentic: another master key, or changed") from None
+        return _Secrets(key, iv, tags)
+
+    def opened(self, wave: list[tuple[str, Any]], maker: Package) -> Iterator[tuple[str, Any]]:
+        """Decrypts arrays in place, and yields tensors once all of them are authentic."""
+        keys = [self._secrets[name].key for name, _ in wave if name in self._secrets]
+        on_device: list[_Chunk] = []
+        number = -1
+        for name, room in wave:
+            if name not in self._secrets:
+                continue
+            number += 1
+            for chunk in self._chunks(name, room, number):
+                if len(chunk.place) and _memory.view(chunk.place).device is not None:
+                    on_device.append(chunk)
+                else:
+                    _open_on_host(chunk, keys[number])
+                if len(on_device) == _WAVE_CHUNKS:
+                    _open_on_device(on_device, keys)
+                    on_device.clear()
+        if on_device:
+            _open_on_device(on_device, keys)
+        for name, room in wave:
+            yield name, maker.shaped(name, room, self.entries[name].kind, self.entries[name].shape)
+
+    def _chunks(self, name: str, room: Any, key: int) -> Iterator[_Chunk]:
+        secrets = self._secrets[name]
+        first = int.from_bytes(secrets.iv[8:], "big")
+        for i in range(len(secrets.tags) // TAG_BYTES):
+            iv = secrets.iv[:8] + (first + i).to_bytes(4, "big")
+            place = room[i * self._chunk : min((i + 1) * self._chunk, len(room))]
+            yield _Chunk(name, i, place, key, iv, secrets.tags[i * TAG_BYTES : (i + 1) * TAG_BYTES])
+
+
+def _open_on_host(chunk: _Chunk, key: bytes) -> None:
+    memory = _memory.view(chunk.place)
+    sealed = (b"" if memory.device is not None else _memory.copy_of(memory)) + chunk.tag
+    try:
+        with AESGCM(key) as aead:
+            if memory.bytes:
+                aead.decrypt(chunk.iv, sealed, out=chunk.place)
+            else:
+                aead.decrypt(chunk.iv, sealed)
+    except InvalidTag:
+        raise _not_authentic(chunk) from None
+
+
+def _open_on_device(chunks: list[_Chunk], keys: list[bytes]) -> None:
+    places = [chunk.place for chunk in chunks]
+    with contextlib.closing(Batch(
+        "GCM",
+        keys,
+        places,
+        encrypt=False,
+        ivs=[chunk.iv for chunk in chunks],
+        tags=[chunk.tag for chunk in chunks],
+        key_numbers=[chunk.key for chunk in chunks],
+        out=places,
+    )) as batch:  # fmt: skip
+        batch.queue()
+        try:
+            batch.check()
+        except InvalidTag:
+            status = _memory.view(batch.status)
+            lane = _driver.lane(status.device or 0, status.stream, status.stream_owner)
+            numbers = array("i", lane.read(status.address, status.bytes))
+            raise _not_authentic(chunks[next(i for i, number in enumerate(numbers) if number)]) from None
+
+
+def _not_authentic(chunk: _Chunk) -> RefusedFile:
+    return RefusedFile(f"tensor {chunk.name}: chunk {chunk.number} is not authentic: changed")
+
+
+def _decoded(text: Any, count: int, where: str) -> bytes:
+    try:
+        data = base64.b64decode(text, validate=True) if isinstance(text, str) else b""
+    except ValueError:
+        raise RefusedFile(f"{where}: no base64") from None
+    if len(data) != count:
+        raise RefusedFile(f"{where}: {len(data)} bytes: expected {count}")
+    return data
