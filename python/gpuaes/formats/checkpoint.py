@@ -97,11 +97,13 @@ def _seal(path: Any, originals: dict[str, Any], text: Callable[[str], Any], key:
     salt = secrets.token_bytes(_SALT_BYTES)
     about = {"gpuaes": "1", "salt": salt.hex(), "tensors": json.dumps(originals)}
     if metadata:
-        if not isinstance(metadata, dict) or not all(isinstance(each, str) for both in metadata.items() for each in both):
-            raise TypeError("metadata is not made of texts: expected {str: str}")
+        try:
+            check_metadata(metadata)
+        except RefusedFile:
+            raise TypeError("metadata is not made of texts: expected {str: str}") from None
         about["metadata"] = json.dumps(metadata)
-    entries = [(_HEADER, "U8", [TAG_BYTES], TAG_BYTES)] + [(name, "U8", [count], count) for name, count in counts.items()]
-    header = make_header(entries, about)
+    sizes = [(_HEADER, TAG_BYTES), *counts.items()]
+    header = make_header([(name, "U8", [count], count) for name, count in sizes], about)
     with AESGCM(_file_key(key, salt)) as aead:
 
         def sealed() -> Iterator[Any]:
@@ -113,7 +115,8 @@ def _seal(path: Any, originals: dict[str, Any], text: Callable[[str], Any], key:
 
 
 class _Sealed(File):
-    """An encrypted file whose header is authentic: `originals`, {NAME: (TYPE, SHAPE)}, and the `metadata` of save_file()."""
+    """An encrypted file whose header is authentic: `originals`, {NAME: (TYPE, SHAPE)}, and the `metadata` of
+    save_file()."""
 
     def __init__(self, path: Any, key: Any) -> None:
         super().__init__(path)
@@ -128,7 +131,7 @@ class _Sealed(File):
         if _HEADER not in self.entries or not about.keys() >= {"gpuaes", "salt", "tensors"}:
             raise RefusedFile("header: it is not encrypted, or damaged")
         if about["gpuaes"] != "1":
-            raise RefusedFile(f"header: version {about['gpuaes']} is not known: expected 1")
+            raise RefusedFile(f"header: version {about['gpuaes']:.40} is not known: expected 1")
         try:
             salt = bytes.fromhex(about["salt"])
         except ValueError:
