@@ -143,6 +143,16 @@ def test_files_are_read_into_device_memory(theirs, rng, tmp_path, cupy, monkeypa
     assert same({name: each.get() for name, each in loaded.items()}, tensors)
 
 
+def test_files_are_read_into_tensors_of_pytorch(theirs, rng, tmp_path):
+    torch = pytest.importorskip("torch")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    writer, tensors = Writer(rng), {n: each for n, each in arrays_of(rng).items() if hasattr(torch, each.dtype.name)}
+    theirs.save_file(tensors, str(tmp_path / "file"), config=config(writer, chunk_size=50_000))
+    loaded = cryptotensors.load_file(tmp_path / "file", writer.key, writer.public, device)
+    assert all(each.device.type == device for each in loaded.values())
+    assert same({name: each.cpu().numpy() for name, each in loaded.items()}, tensors)
+
+
 def test_changes_in_device_memory_are_named(simple, writer, cupy):
     for at, number in (0, 0), (64, 1), (149, 2):
         data = bytearray(simple.data)

@@ -57,7 +57,7 @@ def read_tensors(
     also yields tensors that are not encrypted, whose data nothing authenticates. `ignore_policy` reads a file whose
     policy does not simply allow everything: no policy is evaluated here.
 
-    Raises RefusedFile, and GpuaesError where the package cryptography is not installed, which verifies the signature.
+    Raises RefusedFile, and GpuaesError where the package cryptography, which verifies the signature, is not installed.
     """
     maker = Package(package, device)
     with _Signed(path, verify_key) as file:
