@@ -23,7 +23,7 @@ sub debian
 # python3 alone.
 sub paths
 {
-    my %paths = (PYTHONPATH => join(":", (grep { $_ } $ENV{PYTHONPATH}), "$source/python", "$build/python-packages"), PYTHONDONTWRITEBYTECODE => 1);
+    my %paths = (PYTHONPATH => join(":", (grep { $_ } $ENV{PYTHONPATH}), "$source/python", "$build/python-packages", "$build/pyarrow"), PYTHONDONTWRITEBYTECODE => 1);
     if (debian()) {
         my $own = "$folder/python";
         -d $own or (mkdir($own) && symlink('/usr/bin/python3', "$own/python3")) or die "$own: $!";

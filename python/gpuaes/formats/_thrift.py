@@ -1,0 +1,180 @@
+"""Structs of Thrift's compact protocol, read and written without their definitions, so that fields nobody knows stay.
+
+What is read may come from anybody: depth is limited, and memory is taken for what is there, never for a number in it.
+https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, NamedTuple, Tuple
+
+__all__ = ["List", "Malformed", "Struct", "read"]
+
+TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
+_NAMES = "bool bool byte i16 i32 i64 double binary list set map struct".split()
+_DEPTH_MOST = 32
+
+
+class Malformed(ValueError):
+    """No struct, or not the expected one."""
+
+
+class List(NamedTuple):
+    """Elements of one type. Those of booleans are their bytes."""
+
+    element: int
+    values: list[Any]
+
+
+class Struct(Dict[int, Tuple[int, Any]]):
+    """{number of a field: (type, value)}, in the order of the fields. The value of a boolean is its type, and that of a
+    double its bytes."""
+
+    __slots__ = ()
+
+    def value(self, number: int, wire: int, name: str) -> Any:
+        """The value of a field, None where there is none. Raises Malformed for another type."""
+        found, value = self.get(number, (wire, None))
+        if found != wire and not (wire == TRUE and found == FALSE):
+            raise Malformed(f"{name} has type {_NAMES[found - 1]}, not {_NAMES[wire - 1]}")
+        return value
+
+    def must(self, number: int, wire: int, name: str) -> Any:
+        """The same. Raises Malformed where there is none."""
+        value = self.value(number, wire, name)
+        if value is None:
+            raise Malformed(f"{name} is missing")
+        return value
+
+    def elements(self, number: int, wire: int, name: str) -> list[Any]:
+        """The elements of a list that must be there."""
+        element, values = self.must(number, LIST, name)  # type: int, list[Any]
+        if element != wire and values:
+            raise Malformed(f"{name} has elements of type {element}, not {_NAMES[wire - 1]}")
+        return values
+
+    def tobytes(self) -> bytes:
+        data = bytearray()
+        _put_struct(data, self)
+        return bytes(data)
+
+
+def read(data: bytes, at: int = 0) -> tuple[Struct, int]:
+    """The struct at a place, and where it ends."""
+    reader = _Reader(data, at)
+    try:
+        return reader.struct(0), reader.at
+    except IndexError:
+        raise Malformed("ends within a value") from None
+
+
+class _Reader:
+    def __init__(self, data: bytes, at: int) -> None:
+        self.data, self.at = data, at
+
+    def struct(self, depth: int) -> Struct:
+        if depth > _DEPTH_MOST:
+            raise Malformed("nested too deep")
+        fields, number = Struct(), 0
+        while head := self._byte():
+            number = number + (head >> 4) if head >> 4 else self._integer()
+            if number in fields:
+                raise Malformed(f"a struct has field {number} twice")
+            wire = head & 15
+            fields[number] = wire, wire if wire in (TRUE, FALSE) else self._value(wire, depth + 1)
+        return fields
+
+    def _value(self, wire: int, depth: int) -> Any:
+        if wire in (I16, I32, I64):
+            return self._integer()
+        if wire == BINARY:
+            return self._take(self._varint())
+        if wire == STRUCT:
+            return self.struct(depth)
+        if wire in (LIST, SET):
+            return self._list(depth)
+        if wire in (TRUE, FALSE, BYTE):
+            return self._byte()
+        if wire == DOUBLE:
+            return self._take(8)
+        raise Malformed(f"a field has type {wire}")  # the format has no maps
+
+    def _list(self, depth: int) -> List:
+        if depth > _DEPTH_MOST:
+            raise Malformed("nested too deep")
+        head = self._byte()
+        count = head >> 4 if head >> 4 < 15 else self._varint()
+        if count > len(self.data) - self.at:  # each has a byte or more
+            raise Malformed(f"a list has {count} elements, more than bytes follow")
+        return List(head & 15, [self._value(head & 15, depth + 1) for _ in range(count)])
+
+    def _byte(self) -> int:
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def _take(self, count: int) -> bytes:
+        if count > len(self.data) - self.at:
+            raise Malformed("ends within a value")
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def _varint(self) -> int:
+        value = 0
+        for shift in range(0, 70, 7):
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            if byte < 128 and value < 1 << 64:
+                return value
+        raise Malformed("a number has more than 64 bits")
+
+    def _integer(self) -> int:
+        zigzag = self._varint()
+        return zigzag >> 1 ^ -(zigzag & 1)
+
+
+def _put_varint(data: bytearray, value: int) -> None:
+    while value > 127:
+        data.append(value & 127 | 128)
+        value >>= 7
+    data.append(value)
+
+
+def _put_integer(data: bytearray, value: int) -> None:
+    _put_varint(data, (value << 1 ^ value >> 63) & (1 << 64) - 1)
+
+
+def _put_struct(data: bytearray, struct: Struct) -> None:
+    last = 0
+    for number, (wire, value) in struct.items():
+        if 0 < number - last < 16:
+            data.append(number - last << 4 | wire)
+        else:
+            data.append(wire)
+            _put_integer(data, number)
+        last = number
+        if wire not in (TRUE, FALSE):
+            _put(data, wire, value)
+    data.append(0)
+
+
+def _put(data: bytearray, wire: int, value: Any) -> None:
+    if wire in (I16, I32, I64):
+        _put_integer(data, value)
+    elif wire == STRUCT:
+        _put_struct(data, value)
+    elif wire in (LIST, SET):
+        if len(value.values) < 15:
+            data.append(len(value.values) << 4 | value.element)
+        else:
+            data.append(0xF0 | value.element)
+            _put_varint(data, len(value.values))
+        for each in value.values:
+            _put(data, value.element, each)
+    elif wire in (BINARY, DOUBLE):
+        if wire == BINARY:
+            _put_varint(data, len(value))
+        data += value
+    else:
+        data.append(value)

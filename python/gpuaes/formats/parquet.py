@@ -1,0 +1,127 @@
+"""Parquet files with modular encryption, decrypted to plain ones.
+
+    from gpuaes.formats import parquet
+
+    plain = parquet.decrypt(data, {None: footer_key, "a.list.element": key})
+    table = pyarrow.parquet.read_table(pyarrow.BufferReader(plain.file))
+
+The pages of all columns and row groups are decrypted by one launch, or one for each size that keys have.
+docs/formats-parquet.md says where the format is specified, what is checked, and what is not supported.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+from itertools import accumulate
+from typing import Any, Iterable, Mapping, NamedTuple, Sequence
+
+from .. import _memory
+from .._arguments import small_bytes
+from ._parquet_file import File, FindKey, Page
+from ._parquet_footer import PREFIX_MOST, RefusedFile
+from ._parquet_keys import KmsKeys
+from ._parquet_modules import Device
+
+__all__ = ["KmsKeys", "Page", "Plain", "RefusedFile", "decrypt"]
+
+
+class Plain(NamedTuple):
+    """`file` is a Parquet file; `pages` are those that were decrypted, and `left` the columns that are not in it."""
+
+    file: Any
+    pages: list[Page]
+    left: list[str]
+
+
+def decrypt(
+    data: Any,
+    keys: FindKey | Mapping[str | None, bytes] | bytes,
+    *,
+    columns: Iterable[str] | None = None,
+    aad_prefix: bytes = b"",
+    like: Any = None,
+) -> Plain:
+    """Returns a file without encryption.
+
+    `data` is the file, in memory of the host or of a device. `keys(column, key_metadata)` returns the key of a column,
+    such as "a.list.element", or None where there is none; `column` is None for the footer's key. It may be a mapping of
+    columns and None to keys, or the footer's key.
+
+    `columns` are those to keep, or groups of them. Without it, these are all that are not encrypted or whose keys there
+    are. `aad_prefix` is needed where the file does not have it; where it does, too, the two must be equal.
+
+    The new file is an array like `like`, memory of a device. Without it, the file is where `data` is, a bytearray on the
+    host.
+
+    Raises RefusedFile, which names the place, where the file is malformed or not authentic.
+    """
+    memory = _memory.view(data, name="data")
+    if like is None and memory.device is not None:
+        like = data
+    prefix = small_bytes(aad_prefix, "aad_prefix", 0, PREFIX_MOST)
+    file = File(memory, keys, prefix, Device(like))
+    keep = file.select(None if columns is None else list(columns))
+    file.read_metadata()
+    file.find_pages()
+    file.read_small_modules()
+    footer = file.plain_footer(keep)
+    plain = _in_host_memory(file, footer) if like is None else _in_device_memory(file, footer, data)
+    left = sorted(set(range(len(file.footer.names))).difference(keep))
+    return Plain(plain, file.pages, [file.footer.names[column] for column in left])
+
+
+def _in_host_memory(file: File, footer: bytes) -> bytearray:
+    out = file.skeleton(footer)
+    source, shifts, size = _send_chunks(file)
+    target, memory = file.device.new(size)
+    _decrypt(file, source, shifts, target, shifts)
+    begin = ctypes.addressof(ctypes.c_char.from_buffer(out))
+    with file.device.lane as lane:
+        for chunk, shift in zip(file.chunks, shifts):
+            lane.fetch(begin + chunk.begin, memory.address + chunk.begin + shift, chunk.plain_end - chunk.begin)
+        lane.wait("copying the file to the host")
+    file.patch(out)
+    return out
+
+
+def _in_device_memory(file: File, footer: bytes, data: Any) -> Any:
+    out = file.skeleton(footer)
+    file.patch(out)
+    target, memory = file.device.new(len(out))
+    file.device.send([(memory.address, ctypes.addressof(ctypes.c_char.from_buffer(out)), len(out))])
+    none = [0] * len(file.chunks)
+    if file.memory.device is not None:
+        _decrypt(file, data, none, target, none)
+    else:
+        source, shifts, _ = _send_chunks(file)
+        _decrypt(file, source, shifts, target, none)
+    _memory.written(memory)
+    return target
+
+
+def _send_chunks(file: File) -> tuple[Any, list[int], int]:
+    """Copies encrypted chunks to the device, where they follow each other. Returns the memory, what must be added to
+    places in the file for places in it, and its size."""
+    ends = [0, *accumulate(chunk.end - chunk.begin for chunk in file.chunks)]
+    array, memory = file.device.new(ends[-1])
+    file.device.send(
+        [
+            (memory.address + to, file.memory.address + chunk.begin, chunk.end - chunk.begin)
+            for to, chunk in zip(ends, file.chunks)
+        ]
+    )
+    return array, [to - chunk.begin for to, chunk in zip(ends, file.chunks)], ends[-1]
+
+
+def _decrypt(file: File, source: Any, source_shifts: Sequence[int], target: Any, target_shifts: Sequence[int]) -> None:
+    """Decrypts the texts of all pages."""
+    modules, source_at, target_at = [], [], []
+    for chunk, source_shift, target_shift in zip(file.chunks, source_shifts, target_shifts):
+        for (_, text), page in zip(chunk.modules, chunk.pages):
+            modules.append(text)
+            source_at.append(text.at + source_shift)
+            target_at.append(page.begin + page.header_bytes + target_shift)
+    if modules:
+        file.device.decrypt(modules, source, source_at, target, target_at)
