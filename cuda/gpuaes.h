@@ -736,7 +736,22 @@ enum gpuaes_random_kind {
      */
     GPUAES_RANDOM_RANGE,
     /* `success` where (word64 i >> 1) is less than floor(probability * 2^63), else zeros. */
-    GPUAES_RANDOM_BERNOULLI
+    GPUAES_RANDOM_BERNOULLI,
+    /*
+     * Uniform float16 and bfloat16: a float u * scale + shift, rounded down to the type, where u is
+     * (word32 i >> 19) * 2^-13, or (word32 i >> 16) * 2^-16. u and a number of the type have 24
+     * bits together, so that float has room for the product. Where low and high are numbers of the
+     * type, `shift` is low and `scale` is high - low, each element is low or more, and less than
+     * high.
+     */
+    GPUAES_RANDOM_UNIFORM_FLOAT16,
+    GPUAES_RANDOM_UNIFORM_BFLOAT16,
+    /*
+     * Normal float16 and bfloat16: element i of NORMAL32, rounded to the nearest number of the
+     * type, halfway to the even one. Numbers that are too large for float16 become infinite.
+     */
+    GPUAES_RANDOM_NORMAL_FLOAT16,
+    GPUAES_RANDOM_NORMAL_BFLOAT16
 };
 
 struct gpuaes_random {
@@ -747,7 +762,7 @@ struct gpuaes_random {
     uint64_t first;            /* the number of the first element that is written */
     size_t count;              /* 0: nothing is queued */
     size_t element_bytes;      /* RANGE, BERNOULLI: 1, 2, 4 or 8 */
-    double scale, shift;       /* UNIFORM, NORMAL: finite; of float, also when rounded to that */
+    double scale, shift;       /* UNIFORM, NORMAL: finite; except of double, also as a float */
     int64_t low;               /* RANGE */
     uint64_t range;
     double probability; /* BERNOULLI: 0 to 1 */

@@ -11,7 +11,7 @@
 #include "cuda/process/struct_bytes.h"
 #include "cuda/runtime/runtime.h"
 
-enum { KEY_BYTES = 32, KINDS = GPUAES_RANDOM_BERNOULLI + 1 };
+enum { KEY_BYTES = 32, KINDS = GPUAES_RANDOM_NORMAL_BFLOAT16 + 1 };
 
 /* Kinds are numbered as kernels have them. */
 _Static_assert((int)GPUAES_RANDOM_BYTES == RANDOM_BYTES &&
@@ -20,7 +20,11 @@ _Static_assert((int)GPUAES_RANDOM_BYTES == RANDOM_BYTES &&
                    (int)GPUAES_RANDOM_NORMAL32 == RANDOM_NORMAL32 &&
                    (int)GPUAES_RANDOM_NORMAL64 == RANDOM_NORMAL64 &&
                    (int)GPUAES_RANDOM_RANGE == RANDOM_RANGE &&
-                   (int)GPUAES_RANDOM_BERNOULLI == RANDOM_BERNOULLI,
+                   (int)GPUAES_RANDOM_BERNOULLI == RANDOM_BERNOULLI &&
+                   (int)GPUAES_RANDOM_UNIFORM_FLOAT16 == RANDOM_UNIFORM_FLOAT16 &&
+                   (int)GPUAES_RANDOM_UNIFORM_BFLOAT16 == RANDOM_UNIFORM_BFLOAT16 &&
+                   (int)GPUAES_RANDOM_NORMAL_FLOAT16 == RANDOM_NORMAL_FLOAT16 &&
+                   (int)GPUAES_RANDOM_NORMAL_BFLOAT16 == RANDOM_NORMAL_BFLOAT16,
                "the same numbers");
 
 /* ---- Arguments ---------------------------------------------------------------------- */
@@ -28,6 +32,11 @@ _Static_assert((int)GPUAES_RANDOM_BYTES == RANDOM_BYTES &&
 static int takes_element_bytes(enum gpuaes_random_kind kind)
 {
     return kind == GPUAES_RANDOM_RANGE || kind == GPUAES_RANDOM_BERNOULLI;
+}
+
+static int is_half(enum gpuaes_random_kind kind)
+{
+    return kind >= GPUAES_RANDOM_UNIFORM_FLOAT16 && kind <= GPUAES_RANDOM_NORMAL_BFLOAT16;
 }
 
 /* A word of 64 bits would make some integers of so many visibly likelier than others. */
@@ -41,6 +50,8 @@ static unsigned stream_bytes(const struct gpuaes_random *random)
 {
     if (is_wide_range(random))
         return 16;
+    if (is_half(random->kind))
+        return 4;
     switch (random->kind) {
     case GPUAES_RANDOM_BYTES:
         return 1;
@@ -54,11 +65,15 @@ static unsigned stream_bytes(const struct gpuaes_random *random)
 
 static size_t element_bytes(const struct gpuaes_random *random)
 {
+    if (is_half(random->kind))
+        return 2;
     return takes_element_bytes(random->kind) ? random->element_bytes : stream_bytes(random);
 }
 
 static int is_bad_number(const struct gpuaes_random *random)
 {
+    if (is_half(random->kind))
+        return !isfinite((float)random->scale) || !isfinite((float)random->shift);
     switch (random->kind) {
     case GPUAES_RANDOM_BYTES:
     case GPUAES_RANDOM_RANGE:
@@ -94,7 +109,7 @@ static struct random_arguments arguments_of(const struct gpuaes_random *random, 
                                  .end = random->first % in_block + random->count,
                                  .kind = is_wide_range(random) ? RANDOM_WIDE_RANGE
                                                                : (uint32_t)random->kind,
-                                 .element_bytes = (uint32_t)random->element_bytes,
+                                 .element_bytes = (uint32_t)element_bytes(random),
                                  .range = random->range,
                                  .low = (uint64_t)random->low,
                                  .success = random->success,

@@ -27,6 +27,10 @@ static const struct {
     [GPUAES_RANDOM_NORMAL64] = {"normal doubles", 8},
     [GPUAES_RANDOM_RANGE] = {"integers of a range", 8},
     [GPUAES_RANDOM_BERNOULLI] = {"Bernoulli trials", 8},
+    [GPUAES_RANDOM_UNIFORM_FLOAT16] = {"uniform float16", 4},
+    [GPUAES_RANDOM_UNIFORM_BFLOAT16] = {"uniform bfloat16", 4},
+    [GPUAES_RANDOM_NORMAL_FLOAT16] = {"normal float16", 4},
+    [GPUAES_RANDOM_NORMAL_BFLOAT16] = {"normal bfloat16", 4},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -97,6 +101,8 @@ static unsigned width_of(const struct gpuaes_random *r)
 
 static size_t element_bytes(const struct gpuaes_random *r)
 {
+    if (r->kind >= GPUAES_RANDOM_UNIFORM_FLOAT16)
+        return 2;
     return r->kind >= GPUAES_RANDOM_RANGE ? r->element_bytes : width_of(r);
 }
 
@@ -173,6 +179,36 @@ static double normal64(const unsigned char *p, int second)
     return length * (second ? sin(angle) : cos(angle));
 }
 
+static int is_bfloat16(enum gpuaes_random_kind kind)
+{
+    return kind == GPUAES_RANDOM_UNIFORM_BFLOAT16 || kind == GPUAES_RANDOM_NORMAL_BFLOAT16;
+}
+
+/* A number rounded to a half type: normal ones to nearest, uniform ones down. */
+static double rounded(enum gpuaes_random_kind kind, double x)
+{
+    const int digits = is_bfloat16(kind) ? 8 : 11, least = is_bfloat16(kind) ? -125 : -13;
+    const int down =
+        kind == GPUAES_RANDOM_UNIFORM_FLOAT16 || kind == GPUAES_RANDOM_UNIFORM_BFLOAT16;
+    int exponent;
+    (void)frexp(x, &exponent);
+    double step = ldexp(1, (exponent < least ? least : exponent) - digits);
+    x = (down ? floor(x / step) : rint(x / step)) * step;
+    return !is_bfloat16(kind) && fabs(x) > 65504 ? copysign((double)INFINITY, x) : x;
+}
+
+/* The number that two bytes are. */
+static double half_at(enum gpuaes_random_kind kind, const unsigned char *p)
+{
+    const unsigned bits = (unsigned)p[1] << 8 | p[0], mantissa = is_bfloat16(kind) ? 7 : 10;
+    const int exponent = (int)((bits & 0x7fff) >> mantissa), bias = is_bfloat16(kind) ? 127 : 15;
+    const double fraction = ldexp(bits & ((1u << mantissa) - 1), -(int)mantissa);
+    double x = exponent == 0 ? ldexp(fraction, 1 - bias) : ldexp(1 + fraction, exponent - bias);
+    if (exponent == 2 * bias + 1)
+        x = fraction == 0 ? (double)INFINITY : (double)NAN;
+    return bits >> 15 ? -x : x;
+}
+
 static uint64_t integer(const struct gpuaes_random *r, const unsigned char *own)
 {
     __extension__ typedef unsigned __int128 wide;
@@ -185,7 +221,22 @@ static uint64_t integer(const struct gpuaes_random *r, const unsigned char *own)
     return (uint64_t)r->low + (uint64_t)(product >> 64);
 }
 
-/* What element `i` is to be, at `to`; of normal numbers, as near as the CPU has it. */
+/* What an element of a half type is to be. */
+static double expected_half(const struct gpuaes_random *r, const unsigned char *own,
+                            const unsigned char *pair, int second)
+{
+    switch (r->kind) {
+    case GPUAES_RANDOM_UNIFORM_FLOAT16:
+        return rounded(r->kind, (double)scale32(r, (float)(word32(own) >> 19) * 0x1p-13f));
+    case GPUAES_RANDOM_UNIFORM_BFLOAT16:
+        return rounded(r->kind, (double)scale32(r, (float)(word32(own) >> 16) * 0x1p-16f));
+    default:
+        return rounded(r->kind, (double)scale32(r, (float)normal32(pair, second)));
+    }
+}
+
+/* What element `i` is to be, at `to`; of normal numbers, as near as the CPU has it; of half types
+ * as a double. */
 static void expect(const struct gpuaes_random *r, const unsigned char *bytes, uint64_t at, size_t i,
                    unsigned char *to)
 {
@@ -196,6 +247,11 @@ static void expect(const struct gpuaes_random *r, const unsigned char *bytes, ui
     float f;
     double d;
     uint64_t w;
+    if (r->kind >= GPUAES_RANDOM_UNIFORM_FLOAT16) {
+        d = expected_half(r, own, pair, number % 2 != 0);
+        memcpy(to, &d, sizeof d);
+        return;
+    }
     switch (r->kind) {
     case GPUAES_RANDOM_BYTES:
         *to = *own;
@@ -234,6 +290,15 @@ static int agrees(const struct gpuaes_random *r, const unsigned char *got,
     float f[2];
     double d[2];
     switch (r->kind) {
+    case GPUAES_RANDOM_UNIFORM_FLOAT16:
+    case GPUAES_RANDOM_UNIFORM_BFLOAT16:
+        memcpy(&d[1], expected, sizeof d[1]);
+        return half_at(r->kind, got) == d[1];
+    case GPUAES_RANDOM_NORMAL_FLOAT16:
+    case GPUAES_RANDOM_NORMAL_BFLOAT16:
+        memcpy(&d[1], expected, sizeof d[1]);
+        return is_near(half_at(r->kind, got), d[1],
+                       8e-6 * (fabs(r->scale) + fabs(r->shift)) + fabs(d[1]) / 128);
     case GPUAES_RANDOM_NORMAL32:
         memcpy(&f[0], got, sizeof f[0]);
         memcpy(&f[1], expected, sizeof f[1]);
@@ -388,6 +453,57 @@ static int check_edges(void)
         r.first = UINT64_MAX / width_of(&r) - 101;
         right = runs(&r, 0);
     }
+    return right < 0 ? right : end(right);
+}
+
+/* Half types, at all sizes of numbers: normal ones are the device's own floats, rounded; uniform
+ * ones stay below their end. */
+static int check_halves(void)
+{
+    enum { COUNT = 20000 };
+    static const double scales[] = {1, 3e4, 1e-5, 3e-8, 1e-30, 3e-39, 1e37};
+    int right = begin();
+    unsigned char *device = application_alloc(DEVICE, COUNT * 4), *got = malloc(COUNT * 4);
+    float *floats = malloc(COUNT * sizeof *floats);
+    for (size_t i = 0; i < sizeof scales / sizeof scales[0] && right == 1; i++)
+        for (int kind = GPUAES_RANDOM_NORMAL_FLOAT16; kind <= (int)GPUAES_RANDOM_NORMAL_BFLOAT16;
+             kind++) {
+            struct gpuaes_random r = random_of(GPUAES_RANDOM_NORMAL32, COUNT);
+            r.scale = scales[i];
+            r.shift = 0;
+            right = lib.queue(&r, device, stream, 0) == GPUAES_OK && application_wait(stream) &&
+                    application_read(floats, DEVICE, device, COUNT * sizeof *floats);
+            r.kind = (enum gpuaes_random_kind)kind;
+            right = right && lib.queue(&r, device, stream, 0) == GPUAES_OK &&
+                    application_wait(stream) && application_read(got, DEVICE, device, COUNT * 2);
+            for (size_t n = 0; n < COUNT && right; n++) {
+                right = half_at(r.kind, got + 2 * n) == rounded(r.kind, (double)floats[n]);
+                if (!right)
+                    tap_diag("%s: %a became %a", kinds[kind].name, (double)floats[n],
+                             half_at(r.kind, got + 2 * n));
+            }
+        }
+    /* Low and high are numbers of both types. */
+    static const double ranges[][2] = {{0, 1}, {1, 2}, {-2, -1}, {-1, 1}, {256, 258}, {-65280, 1}};
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0] && right == 1; i++)
+        for (int kind = GPUAES_RANDOM_UNIFORM_FLOAT16;
+             kind <= (int)GPUAES_RANDOM_UNIFORM_BFLOAT16 && right; kind++) {
+            struct gpuaes_random r = random_of((enum gpuaes_random_kind)kind, COUNT);
+            r.shift = ranges[i][0];
+            r.scale = ranges[i][1] - ranges[i][0];
+            right = lib.queue(&r, device, stream, 0) == GPUAES_OK && application_wait(stream) &&
+                    application_read(got, DEVICE, device, COUNT * 2);
+            for (size_t n = 0; n < COUNT && right; n++) {
+                double x = half_at(r.kind, got + 2 * n);
+                right = ranges[i][0] <= x && x < ranges[i][1];
+                if (!right)
+                    tap_diag("%s from %g to %g: %g", kinds[kind].name, ranges[i][0], ranges[i][1],
+                             x);
+            }
+        }
+    application_free(DEVICE, device);
+    free(got);
+    free(floats);
     return right < 0 ? right : end(right);
 }
 
@@ -583,6 +699,10 @@ static int check_refused(void)
     REFUSED(NORMAL64, device, shift, (double)INFINITY);
     REFUSED(UNIFORM32, device, scale, 1e39); /* as a float, it is infinite */
     REFUSED(NORMAL32, device, shift, -1e39);
+    REFUSED(UNIFORM_FLOAT16, device, scale, 1e39);
+    REFUSED(NORMAL_BFLOAT16, device, shift, (double)NAN);
+    REFUSED(NORMAL_BFLOAT16, device + 1, key, keys);
+    REFUSED(UNIFORM_BFLOAT16, device, first, UINT64_MAX / 4 - 9);
     REFUSED(BERNOULLI, device, probability, 1.0000001);
     REFUSED(BERNOULLI, device, probability, -0.5);
     REFUSED(BERNOULLI, device, probability, (double)NAN);
@@ -619,6 +739,7 @@ int main(int argc, char **argv)
         {"every kind by the large kernel", "GPUAES_KERNEL=two_table", NULL, check_random},
         {"large sizes", NULL, NULL, check_sizes},
         {"ends of ranges, of probabilities and of the keystream", NULL, NULL, check_edges},
+        {"half types at all sizes of numbers", NULL, NULL, check_halves},
         {"parts and the whole", NULL, NULL, check_parts},
         {"moments of normal numbers", NULL, NULL, check_moments},
         {"graphs that run twice", NULL, NULL, check_graph},

@@ -243,6 +243,10 @@ enum random_kind {
     RANDOM_NORMAL64,
     RANDOM_RANGE,
     RANDOM_BERNOULLI,
+    RANDOM_UNIFORM_FLOAT16,
+    RANDOM_UNIFORM_BFLOAT16,
+    RANDOM_NORMAL_FLOAT16,
+    RANDOM_NORMAL_BFLOAT16,
     RANDOM_WIDE_RANGE /* RANGE of more than 2^32 integers, of a block each */
 };
 enum { RANDOM_KEY_SHARED = 4 * 60 };
@@ -253,7 +257,7 @@ struct random_arguments {
     uint64_t first, end;
     uint32_t counter[4];    /* as loaded from memory, little-endian words */
     uint32_t kind;          /* enum random_kind */
-    uint32_t element_bytes; /* RANGE, BERNOULLI, WIDE_RANGE */
+    uint32_t element_bytes; /* from RANGE on */
     uint64_t range, low;    /* RANGE: range 0 is 2^64; WIDE_RANGE */
     uint64_t threshold;     /* BERNOULLI: for 63 bits of a word; */
     uint64_t success;       /* what is written below it */

@@ -13,6 +13,46 @@
 #include "cuda/kernels/common/arguments.h"
 #include "cuda/kernels/common/blocks.cuh"
 
+/* ---- Half types -------------------------------------------------------------------- */
+
+static __device__ __forceinline__ bool is_uniform_half(uint32_t kind)
+{
+    return kind == RANDOM_UNIFORM_FLOAT16 || kind == RANDOM_UNIFORM_BFLOAT16;
+}
+
+static __device__ __forceinline__ bool is_bfloat16(uint32_t kind)
+{
+    return kind == RANDOM_UNIFORM_BFLOAT16 || kind == RANDOM_NORMAL_BFLOAT16;
+}
+
+/* Bits of a word that are not used: so many, and the type's, are the 24 of a float. */
+static __device__ __forceinline__ uint32_t unused_bits(uint32_t kind)
+{
+    return !is_uniform_half(kind) ? 0 : is_bfloat16(kind) ? 0xffff : 0x7ffff;
+}
+
+/*
+ * The bits of a float, in a half type: uniform numbers are rounded down, normal ones to nearest.
+ * By integers, so that every architecture and the emulator do the same, and without a branch that
+ * depends on the number.
+ */
+static __device__ __forceinline__ uint32_t half_of(uint32_t kind, uint32_t bits)
+{
+    uint32_t sign = bits >> 31, magnitude = bits & 0x7fffffff, shift = 16, most = 0x7f80;
+    if (!is_bfloat16(kind)) {
+        /* Below 2^-14, bits stand for multiples of 2^-24; else the exponent has another bias. */
+        uint32_t exponent = magnitude >> 23, missing = exponent < 113 ? 113 - exponent : 0;
+        uint32_t mantissa = (magnitude & 0x7fffff) | (exponent == 0 ? 0 : 0x800000);
+        magnitude = missing ? mantissa : magnitude - (112u << 23);
+        shift = missing > 18 ? 31 : 13 + missing;
+        most = 0x7c00;
+    }
+    uint32_t below = (1u << shift) - 1;
+    uint32_t up = is_uniform_half(kind) ? sign * below : below / 2 + (magnitude >> shift & 1);
+    uint32_t rounded = (magnitude + up) >> shift;
+    return sign << 15 | (rounded < most ? rounded : most);
+}
+
 /* ---- Numbers ----------------------------------------------------------------------- */
 
 static __device__ __forceinline__ uint64_t join_words(uint32_t low, uint32_t high)
@@ -33,7 +73,7 @@ static __device__ __forceinline__ uint64_t scaled(const random_arguments &a, dou
 
 static __device__ __forceinline__ uint32_t uniform32(const random_arguments &a, uint32_t word)
 {
-    return scaled(a, static_cast<float>(word >> 8) * 0x1p-24f);
+    return scaled(a, static_cast<float>((word & ~unused_bits(a.kind)) >> 8) * 0x1p-24f);
 }
 
 static __device__ __forceinline__ uint64_t uniform64(const random_arguments &a, uint64_t word)
@@ -68,15 +108,19 @@ static __device__ __forceinline__ aes_state from_long(uint64_t low, uint64_t hig
             static_cast<uint32_t>(high), static_cast<uint32_t>(high >> 32)};
 }
 
-/* The numbers that a block becomes, of the kinds that take 16 bytes. */
+/* The numbers that a block becomes, of the kinds that take 16 bytes; of half types, floats. */
 static __device__ __forceinline__ aes_state numbers_of(const random_arguments &a, aes_state s)
 {
     uint64_t low = join_words(s.c0, s.c1), high = join_words(s.c2, s.c3);
     switch (a.kind) {
+    case RANDOM_UNIFORM_FLOAT16:
+    case RANDOM_UNIFORM_BFLOAT16:
     case RANDOM_UNIFORM32:
         return {uniform32(a, s.c0), uniform32(a, s.c1), uniform32(a, s.c2), uniform32(a, s.c3)};
     case RANDOM_UNIFORM64:
         return from_long(uniform64(a, low), uniform64(a, high));
+    case RANDOM_NORMAL_FLOAT16:
+    case RANDOM_NORMAL_BFLOAT16:
     case RANDOM_NORMAL32: {
         uint2 first = normal32(a, s.c0, s.c1), second = normal32(a, s.c2, s.c3);
         return {first.x, first.y, second.x, second.y};
@@ -141,6 +185,16 @@ static __device__ __forceinline__ void store_integers(const random_arguments &a,
         store_integer(a, number + 1, integer_of(a, high));
 }
 
+/* What a block becomes of a half type: four elements. */
+static __device__ __forceinline__ void store_halves(const random_arguments &a, uint64_t block,
+                                                    aes_state s)
+{
+    store_integer(a, 4 * block, half_of(a.kind, s.c0));
+    store_integer(a, 4 * block + 1, half_of(a.kind, s.c1));
+    store_integer(a, 4 * block + 2, half_of(a.kind, s.c2));
+    store_integer(a, 4 * block + 3, half_of(a.kind, s.c3));
+}
+
 /* Bytes of `s` that lie from `begin` to `end` - 1, where `s` is the 16 bytes from `at` on. */
 static __device__ __forceinline__ void store_between(uint64_t base, uint64_t begin, uint64_t end,
                                                      uint64_t at, aes_state s)
@@ -172,6 +226,12 @@ static __device__ __forceinline__ void store_row(const random_arguments &a, uint
                                                  aes_state s)
 {
     uint64_t block = first + threadIdx.x % LANES;
+    if (a.kind >= RANDOM_UNIFORM_FLOAT16 && a.kind <= RANDOM_NORMAL_BFLOAT16) {
+        s = numbers_of(a, s);
+        if (block < a.blocks)
+            store_halves(a, block, s);
+        return;
+    }
     if (a.kind >= RANDOM_RANGE) {
         if (block < a.blocks)
             store_integers(a, block, join_words(s.c0, s.c1), join_words(s.c2, s.c3));
