@@ -131,8 +131,8 @@ def _view_torch(tensor: Any, torch: Any, writable: bool, name: str) -> Memory:
         raise _not_contiguous(name, tensor)
     if tensor.is_neg() or tensor.is_conj():
         raise ValueError(f"{name} is a lazy negative or conjugate view: expected resolve_neg() or resolve_conj() of it")
-    if writable and tensor.requires_grad:
-        raise ValueError(f"{name} requires a gradient: expected a tensor to write to, such as its detach()")
+    if writable and not _torch_may_write(tensor, torch):
+        raise ValueError(f"{name} requires a gradient: expected its detach(), or a call under torch.no_grad()")
     where = tensor.device
     if where.type not in ("cuda", "cpu"):
         raise TypeError(f"{name} is on the device {str(where)!r}: expected 'cuda' or 'cpu'")
@@ -142,6 +142,10 @@ def _view_torch(tensor: Any, torch: Any, writable: bool, name: str) -> Memory:
         return Memory(address, count, None, 0, False, tensor, "torch")
     # PyTorch's streams are never destroyed.
     return Memory(address, count, index, _legacy(_torch_stream(torch, index)), False, tensor, "torch", torch)
+
+
+def _torch_may_write(tensor: Any, torch: Any) -> bool:
+    return not tensor.requires_grad or not torch.is_grad_enabled()
 
 
 def torch_place(tensor: Any, name: str) -> tuple[int, int]:
@@ -337,7 +341,7 @@ def view(obj: Any, writable: bool = False, name: str = "data") -> Memory:
 def is_writable(memory: Memory) -> bool:
     """Whether view() of the same object takes it as writable, too."""
     if memory.kind == "torch":
-        return not memory.owner.requires_grad
+        return _torch_may_write(memory.owner, sys.modules["torch"])
     return not memory.readonly
 
 

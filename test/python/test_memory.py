@@ -127,6 +127,10 @@ def test_jax_arrays_are_read_and_not_written():
 def test_pytorch_tensors_of_the_cpu():
     torch = pytest.importorskip("torch")
     value = torch.arange(6, dtype=torch.float32)
+    parameter = torch.nn.Parameter(value)
+    with torch.no_grad():
+        assert _memory.is_writable(_memory.view(parameter, writable=True))
+    assert not _memory.is_writable(_memory.view(parameter))
     memory = _memory.view(value, writable=True)
     assert (memory.address, memory.bytes, memory.device, memory.kind) == (value.data_ptr(), 24, None, "torch")
     for refused in torch.zeros(4, 4).T, torch.zeros(8)[::2], torch.zeros(1, requires_grad=True):
