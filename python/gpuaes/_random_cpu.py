@@ -15,13 +15,20 @@ from typing import Any
 
 from . import _library
 from ._library import BLOCK, RANDOM_BERNOULLI, RANDOM_BYTES, RANDOM_NORMAL32, RANDOM_NORMAL64, RANDOM_RANGE
-from ._library import RANDOM_UNIFORM32, RANDOM_UNIFORM64, Random
+from ._library import RANDOM_NORMAL_BFLOAT16, RANDOM_NORMAL_FLOAT16, RANDOM_UNIFORM32, RANDOM_UNIFORM64
+from ._library import RANDOM_UNIFORM_BFLOAT16, RANDOM_UNIFORM_FLOAT16, Random
 from ._libcrypto import CpuCipher, SecretBytes
 
 # Ranges of more integers than this take two words for each.
 _WORD_RANGE = 1 << 32
 # A kind of ours: RANDOM_RANGE of two words.
-WIDE_RANGE = RANDOM_BERNOULLI + 1
+WIDE_RANGE = RANDOM_NORMAL_BFLOAT16 + 1
+
+_HALVES = (RANDOM_UNIFORM_FLOAT16, RANDOM_UNIFORM_BFLOAT16, RANDOM_NORMAL_FLOAT16, RANDOM_NORMAL_BFLOAT16)
+_BFLOAT16 = (RANDOM_UNIFORM_BFLOAT16, RANDOM_NORMAL_BFLOAT16)
+# Bits of a word that a uniform number of 32 bits or fewer has.
+_UNIFORM_BITS = {RANDOM_UNIFORM32: 24, RANDOM_UNIFORM_FLOAT16: 13, RANDOM_UNIFORM_BFLOAT16: 16}
+_NORMAL = (RANDOM_NORMAL32, RANDOM_NORMAL64, RANDOM_NORMAL_FLOAT16, RANDOM_NORMAL_BFLOAT16)
 
 # Bytes of keystream for an element, by its kind.
 WIDTH = {
@@ -33,6 +40,7 @@ WIDTH = {
     RANDOM_RANGE: 8,
     RANDOM_BERNOULLI: 8,
     WIDE_RANGE: 16,
+    **dict.fromkeys(_HALVES, 4),
 }
 
 _PIECE = 256 << 10  # bytes of keystream at a time, which the caches hold: whole pairs of any kind
@@ -81,6 +89,8 @@ def kind_of(r: Random) -> int:
 
 
 def element_bytes(r: Random) -> int:
+    if r.kind in _HALVES:
+        return 2
     return r.element_bytes if r.kind in (RANDOM_RANGE, RANDOM_BERNOULLI) else WIDTH[r.kind]
 
 
@@ -92,7 +102,7 @@ def fill(stream: Keystream, r: Random, out: int) -> None:
     width, size = WIDTH[kind_of(r)], element_bytes(r)
     convert = _by_numpy if _get_numpy() else _by_python
     # Of normal numbers, pairs of words are taken whole.
-    skip = r.first % 2 if r.kind in (RANDOM_NORMAL32, RANDOM_NORMAL64) else 0
+    skip = r.first % 2 if r.kind in _NORMAL else 0
     done = 0
     words = ctypes.create_string_buffer(_PIECE)
     while done < r.count:
@@ -103,7 +113,7 @@ def fill(stream: Keystream, r: Random, out: int) -> None:
         stream.write(begin * width, ctypes.addressof(words), needed * width)
         convert(r, words, needed, skip, count, out + done * size)
         done += count
-        skip = (skip + count) % 2 if r.kind in (RANDOM_NORMAL32, RANDOM_NORMAL64) else 0
+        skip = (skip + count) % 2 if r.kind in _NORMAL else 0
     _library.cleanse(words)
 
 
@@ -115,11 +125,12 @@ def _by_numpy(r: Random, words: Any, needed: int, skip: int, count: int, out: in
     kind = kind_of(r)
     size = min(WIDTH[kind], 8)
     word = numpy.frombuffer(words, dtype=f"<u{size}", count=needed * WIDTH[kind] // size)
-    if r.kind == RANDOM_UNIFORM32:
-        values = (word >> numpy.uint32(8)).astype(numpy.float32) * numpy.float32(2**-24)
+    if r.kind in _UNIFORM_BITS:
+        bits = _UNIFORM_BITS[r.kind]
+        values = (word >> numpy.uint32(32 - bits)).astype(numpy.float32) * numpy.float32(2.0**-bits)
     elif r.kind == RANDOM_UNIFORM64:
         values = (word >> numpy.uint64(11)).astype(numpy.float64) * 2.0**-53
-    elif r.kind == RANDOM_NORMAL32:
+    elif r.kind in _NORMAL and size == 4:
         u = word[0::2].astype(numpy.float32) * numpy.float32(2.0**-32) + numpy.float32(2.0**-33)
         values = _normal(numpy, u, (word[1::2] >> numpy.uint32(8)) * 2.0**-23).astype(numpy.float32)
     elif r.kind == RANDOM_NORMAL64:
@@ -141,8 +152,22 @@ def _by_numpy(r: Random, words: Any, needed: int, skip: int, count: int, out: in
         number = values.dtype.type
         with numpy.errstate(over="ignore"):
             values = values * number(r.scale) + number(r.shift)
+            if r.kind in _HALVES:
+                values = _half_by_numpy(numpy, r.kind, values)
     values = numpy.ascontiguousarray(values[skip : skip + count])
     ctypes.memmove(out, values.ctypes.data, values.nbytes)
+
+
+def _half_by_numpy(numpy: Any, kind: int, values: Any) -> Any:
+    """Floats in a half type, as bits: uniform ones rounded down, normal ones to nearest."""
+    if kind in _BFLOAT16:
+        bits = values.view(numpy.uint32).astype(numpy.uint64)
+        up = 0x7FFF + (bits >> 16 & 1) if kind == RANDOM_NORMAL_BFLOAT16 else (bits >> 31) * 0xFFFF
+        return (bits + up >> 16).astype(numpy.uint16)
+    halves = values.astype(numpy.float16)
+    if kind == RANDOM_UNIFORM_FLOAT16:
+        halves = numpy.where(halves > values, numpy.nextafter(halves, numpy.float16(-math.inf)), halves)
+    return halves.view(numpy.uint16)
 
 
 def _normal(numpy: Any, u: Any, t: Any) -> Any:
@@ -173,10 +198,11 @@ def _by_python(r: Random, words: Any, needed: int, skip: int, count: int, out: i
     kind = kind_of(r)
     letter, size = ("I", 4) if WIDTH[kind] == 4 else ("Q", 8)
     word = struct.unpack_from(f"<{needed * WIDTH[kind] // size}{letter}", words)
-    if r.kind in (RANDOM_NORMAL32, RANDOM_NORMAL64):
-        values: list[Any] = _normal_of(r.kind, word)
-    elif r.kind == RANDOM_UNIFORM32:
-        values = [(w >> 8) * 2.0**-24 for w in word]
+    if r.kind in _NORMAL:
+        values: list[Any] = _normal_of(size, word)
+    elif r.kind in _UNIFORM_BITS:
+        bits = _UNIFORM_BITS[r.kind]
+        values = [(w >> 32 - bits) * 2.0**-bits for w in word]
     elif r.kind == RANDOM_UNIFORM64:
         values = [(w >> 11) * 2.0**-53 for w in word]
     elif kind == WIDE_RANGE:
@@ -187,10 +213,12 @@ def _by_python(r: Random, words: Any, needed: int, skip: int, count: int, out: i
     else:
         threshold, success = int(r.probability * 2.0**63), r.success % (1 << 8 * r.element_bytes)
         values = [success if w >> 1 < threshold else 0 for w in word]
-    if r.kind in (RANDOM_UNIFORM32, RANDOM_NORMAL32):
+    if r.kind in _UNIFORM_BITS or r.kind in _NORMAL and size == 4:
         letter, scale, shift = "f", _single(r.scale), _single(r.shift)
         # A product of floats is exact as a double, and their sum, rounded twice, as if rounded once.
         values = [_single(_single(_single(v) * scale) + shift) for v in values]
+        if r.kind in _HALVES:
+            letter, values = "H", [_half_by_python(r.kind, v) for v in values]
     elif r.kind in (RANDOM_UNIFORM64, RANDOM_NORMAL64):
         letter, scale, shift = "d", r.scale, r.shift
         values = [v * scale + shift for v in values]
@@ -200,15 +228,29 @@ def _by_python(r: Random, words: Any, needed: int, skip: int, count: int, out: i
     ctypes.memmove(out, data, len(data))
 
 
+def _half_by_python(kind: int, value: float) -> int:
+    if kind in _BFLOAT16:
+        (bits,) = struct.unpack("<I", ctypes.c_float(value))
+        up = 0x7FFF + (bits >> 16 & 1) if kind == RANDOM_NORMAL_BFLOAT16 else (bits >> 31) * 0xFFFF
+        return int(bits + up >> 16)
+    try:
+        (half,) = struct.unpack("<H", struct.pack("<e", value))
+    except OverflowError:
+        half = 0xFC00 if value < 0 else 0x7C00
+    if kind == RANDOM_UNIFORM_FLOAT16 and struct.unpack("<e", struct.pack("<H", half))[0] > value:
+        half += 1 if half & 0x8000 else -1 if half else 0x8001  # the next one below
+    return int(half)
+
+
 def _single(value: float) -> float:
     """Rounded to a float; infinite beyond the largest."""
     return ctypes.c_float(value).value
 
 
-def _normal_of(kind: int, word: tuple[int, ...]) -> list[float]:
+def _normal_of(size: int, word: tuple[int, ...]) -> list[float]:
     values: list[float] = []
     for a, b in zip(word[0::2], word[1::2]):
-        if kind == RANDOM_NORMAL32:
+        if size == 4:
             u, t = _single(_single(a) * 2.0**-32 + 2.0**-33), (b >> 8) * 2.0**-23
         else:
             u, t = (a >> 11) * 2.0**-53 + 2.0**-54, (b >> 11) * 2.0**-52

@@ -33,7 +33,8 @@ from typing import Any
 from . import _driver, _fork, _library, _memory, _random_cpu
 from ._driver import Lane
 from ._library import BLOCK, RANDOM_BERNOULLI, RANDOM_BYTES, RANDOM_NORMAL32, RANDOM_NORMAL64, RANDOM_RANGE
-from ._library import RANDOM_UNIFORM32, RANDOM_UNIFORM64, Random, lib
+from ._library import RANDOM_NORMAL_BFLOAT16, RANDOM_NORMAL_FLOAT16, RANDOM_UNIFORM32, RANDOM_UNIFORM64
+from ._library import RANDOM_UNIFORM_BFLOAT16, RANDOM_UNIFORM_FLOAT16, Random, lib
 from ._libcrypto import SecretBytes
 from ._memory import Memory
 from ._owner import Owner
@@ -58,7 +59,12 @@ _ONES = {
     "float32": (4, 0x3F800000),
     "float64": (8, 0x3FF0000000000000),
 }
-_FLOATS = {"float32": (RANDOM_UNIFORM32, RANDOM_NORMAL32), "float64": (RANDOM_UNIFORM64, RANDOM_NORMAL64)}
+_FLOATS = {  # uniform, normal
+    "float16": (RANDOM_UNIFORM_FLOAT16, RANDOM_NORMAL_FLOAT16),
+    "bfloat16": (RANDOM_UNIFORM_BFLOAT16, RANDOM_NORMAL_BFLOAT16),
+    "float32": (RANDOM_UNIFORM32, RANDOM_NORMAL32),
+    "float64": (RANDOM_UNIFORM64, RANDOM_NORMAL64),
+}
 
 
 class Generator(Owner):
@@ -250,7 +256,7 @@ class Generator(Owner):
         Takes int8 to int64, uint8 to uint64, and bool."""
         memory, dtype = _writable(tensor)
         if dtype != "bool" and dtype not in _INTEGERS:
-            raise TypeError(f"tensor has elements of {dtype}: expected integers or bool")
+            raise TypeError(f"tensor has elements of {dtype}: expected integers or bool; uniform_() is for others")
         if low is None and high is None:
             if dtype == "bool":
                 self._fill(memory, Random(kind=RANDOM_RANGE, element_bytes=1, low=0, range=2))
@@ -269,21 +275,28 @@ class Generator(Owner):
 
     def uniform_(self, tensor: Any, low: float = 0.0, high: float = 1.0) -> Any:
         """Fills a tensor with numbers from `low` to `high`, without `high` but for rounding: multiples of 2^-24 of the
-        distance, of float64 2^-53. Takes float32 and float64."""
-        memory, kind = self._floats(tensor, 0)
-        single = kind == RANDOM_UNIFORM32
-        low, high = _number(low, "low", single), _number(high, "high", single)
-        if low > high or not _is_finite(high - low, single):
+        distance, of float64 2^-53. Takes float16, bfloat16, float32 and float64.
+
+        Of half types, `low` and `high` are rounded to the type first. Then a multiple of 2^-13 of the distance (float16)
+        or 2^-16 (bfloat16) is computed in float32, of a word of the keystream as a float32 is, and rounded down: no number
+        is `high`."""
+        memory, dtype = self._floats(tensor)
+        kind = _FLOATS[dtype][0]
+        low, high = _rounded(_number(low, "low", dtype), dtype), _rounded(_number(high, "high", dtype), dtype)
+        if low > high or not _is_finite(high - low, "float64" if dtype == "float64" else "float32"):
             raise ValueError(f"low is {low} and high is {high}: expected a range from low to high, of a finite length")
         self._fill(memory, Random(kind=kind, scale=high - low, shift=low))
         return tensor
 
     def normal_(self, tensor: Any, mean: float = 0.0, std: float = 1.0) -> Any:
         """Fills a tensor with normal numbers, after Box and Muller; none is farther from the mean than 6.77 times
-        `std`, of float64 8.66. Takes float32 and float64."""
-        memory, kind = self._floats(tensor, 1)
-        single = kind == RANDOM_NORMAL32
-        mean, std = _number(mean, "mean", single), _number(std, "std", single)
+        `std`, of float64 8.66. Takes float16, bfloat16, float32 and float64.
+
+        Half types are the numbers of a float32 tensor of as many elements, rounded to nearest; what is too large for
+        float16 becomes infinite."""
+        memory, dtype = self._floats(tensor)
+        kind = _FLOATS[dtype][1]
+        mean, std = _number(mean, "mean", dtype), _number(std, "std", dtype)
         if std < 0:
             raise ValueError(f"std is {std}: expected 0 or more")
         self._fill(memory, Random(kind=kind, scale=std, shift=mean))
@@ -354,11 +367,11 @@ class Generator(Owner):
         return _Bytes(data)
 
     @staticmethod
-    def _floats(tensor: Any, normal: int) -> tuple[Memory, int]:
+    def _floats(tensor: Any) -> tuple[Memory, str]:
         memory, dtype = _writable(tensor)
         if dtype not in _FLOATS:
-            raise TypeError(f"tensor has elements of {dtype}: expected float32 or float64")
-        return memory, _FLOATS[dtype][normal]
+            raise TypeError(f"tensor has elements of {dtype}: expected {', '.join(_FLOATS)}")
+        return memory, dtype
 
 
 # ---- Arguments -----------------------------------------------------------------------
@@ -402,20 +415,35 @@ def _place_of(device: Any) -> int | str | None:
     raise ValueError(f"device is {device!r}: expected an ordinal of CUDA, 'cuda:N', 'cpu' or None")
 
 
-def _is_finite(number: float, single: bool) -> bool:
-    """Also as a float32, where it is to be one."""
-    return math.isfinite(ctypes.c_float(number).value if single else number)
+def _rounded(number: float, dtype: str) -> float:
+    """To the nearest number of a half type, which a kernel is told as a float32; infinite beyond the largest."""
+    if dtype == "bfloat16":
+        (bits,) = struct.unpack("<I", ctypes.c_float(number))
+        if bits & 0x7F800000 != 0x7F800000:  # neither infinite nor no number
+            bits += 0x7FFF + (bits >> 16 & 1)
+        return float(struct.unpack("<f", struct.pack("<I", bits & 0xFFFF0000))[0])
+    if dtype == "float16":
+        try:
+            return float(struct.unpack("<e", struct.pack("<e", number))[0])
+        except OverflowError:
+            return math.copysign(math.inf, number)
+    return number
 
 
-def _number(value: Any, name: str, single: bool = False) -> float:
+def _is_finite(number: float, dtype: str) -> bool:
+    """Also in the type that it is to have."""
+    return math.isfinite(ctypes.c_float(number).value if dtype == "float32" else _rounded(number, dtype))
+
+
+def _number(value: Any, name: str, dtype: str = "float64") -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {value!r}: expected a number") from None
     except OverflowError:
         number = math.inf
-    if not _is_finite(number, single):
-        raise ValueError(f"{name} is {number}: expected a finite {'float32' if single else 'number'}")
+    if not _is_finite(number, dtype):
+        raise ValueError(f"{name} is {number}: expected a finite {'number' if dtype == 'float64' else dtype}")
     return number
 
 
@@ -460,7 +488,8 @@ def _dtype_of(tensor: Any, memory: Memory) -> str:
     if memory.kind == "torch":
         return str(tensor.dtype).partition(".")[2]
     if memory.kind in ("numpy", "cupy"):
-        return _name_of(tensor.dtype.str)
+        # Of ml_dtypes, which makes no string of its own.
+        return "bfloat16" if tensor.dtype.name == "bfloat16" else _name_of(tensor.dtype.str)
     if memory.kind == "cuda":
         return _name_of(tensor.__cuda_array_interface__["typestr"])
     look = memoryview(tensor)

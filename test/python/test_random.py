@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import threading
+import types
 
 import pytest
 
@@ -129,6 +130,9 @@ FILLS = {
     "trials in float16": ("f2", lambda g, t: g.bernoulli_(t, 0.3)),
     "trials in float64": ("f8", lambda g, t: g.bernoulli_(t, 1.0)),
     "trials in int8": ("i1", lambda g, t: g.bernoulli_(t, 0.0)),
+    "uniform float16": ("f2", lambda g, t: g.uniform_(t)),
+    "uniform float16 of a range": ("f2", lambda g, t: g.uniform_(t, -3.3, 1e-3)),
+    "normal float16": ("f2", lambda g, t: g.normal_(t, 0.1, 7)),
     "normal float32": ("f4", lambda g, t: g.normal_(t, 0.1, 7)),
     "normal float64": ("f8", lambda g, t: g.normal_(t, 5, 0.01)),
 }
@@ -138,9 +142,9 @@ def nearly(name, got, expected):
     """Whether bytes are the same, or of normal numbers nearly."""
     if not name.startswith("normal"):
         return got == expected
-    letter, within = ("f", 4e-5) if name.endswith("32") else ("d", 1e-14)
-    pairs = zip(array.array(letter, got), array.array(letter, expected))
-    return len(got) == len(expected) and all(abs(a - b) <= within for a, b in pairs)
+    letter, within, share = {"16": ("e", 4e-5, 2**-10), "32": ("f", 4e-5, 0), "64": ("d", 1e-14, 0)}[name[-2:]]
+    pairs = zip(*([each for (each,) in struct.iter_unpack(f"<{letter}", data)] for data in (got, expected)))
+    return len(got) == len(expected) and all(abs(a - b) <= within + share * abs(b) for a, b in pairs)
 
 
 def on_cpu(name, count, calls, key=KEY):
@@ -183,6 +187,97 @@ def test_devices_and_the_cpu_make_the_same(name, device_array, cuda_stream, rng)
             if stream is None:
                 first = tensor.tobytes()
         assert nearly(name, first + tensor.tobytes(), on_cpu(name, count, 2))
+
+
+# ---- Half types ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fake_tensor(monkeypatch, request):
+    """fake_tensor(DTYPE, COUNT, WHERE): what _memory.py asks of a tensor of PyTorch, in memory of the host or of a
+    device. NumPy has no bfloat16."""
+
+    class Tensor:
+        layout, requires_grad = "strided", False
+        is_contiguous = is_inference = staticmethod(lambda: True)
+        is_neg = is_conj = staticmethod(lambda: False)
+        storage_offset = staticmethod(lambda: 0)
+
+        def __init__(self, dtype, count, where):
+            self.dtype, self.item, self.count = f"torch.{dtype}", {"bfloat16": 2, "float16": 2, "float32": 4}[dtype], count
+            self.device = types.SimpleNamespace(type=where, index=0)
+            data = bytes(count * self.item)
+            self.held = request.getfixturevalue("device_array")(data) if where == "cuda" else ctypes.create_string_buffer(data, len(data))
+
+        def element_size(self):
+            return self.item
+
+        def numel(self):
+            return self.count
+
+        def data_ptr(self):
+            return self.held.address if self.device.type == "cuda" else ctypes.addressof(self.held)
+
+        def values(self):
+            """Its numbers, as floats: each half type is the upper half of one, or known to NumPy."""
+            numpy = pytest.importorskip("numpy")
+            data = self.held.tobytes() if self.device.type == "cuda" else self.held.raw
+            if self.dtype == "torch.bfloat16":
+                return (numpy.frombuffer(data, "u2").astype("u4") << 16).view("f4")
+            return numpy.frombuffer(data, "f2" if self.item == 2 else "f4").astype("f4")
+
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(
+        Tensor=Tensor, strided="strided", autograd=types.SimpleNamespace(graph=None),
+        _C=types.SimpleNamespace(_cuda_getCurrentRawStream=lambda index: 0),
+    ))
+    return Tensor
+
+
+HALVES = {"float16": (11, 13), "bfloat16": (8, 16)}  # bits of the type, bits of a uniform number
+
+
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+@pytest.mark.parametrize("dtype", HALVES)
+def test_normal_halves_are_floats_to_nearest(dtype, where, converter, fake_tensor):
+    import numpy
+
+    for mean, std in (0, 1), (0, 3e-7), (-40, 9000), (1, 1e-9):
+        floats = Generator(KEY).normal_(fake_tensor("float32", 3001, where), mean, std).values().astype("f8")
+        halves = Generator(KEY).normal_(fake_tensor(dtype, 3001, where), mean, std).values().astype("f8")
+        if (mean, std) == (1, 1e-9):
+            assert (halves == 1).all()
+        exponents = numpy.maximum(numpy.frexp(floats)[1], -13 if dtype == "float16" else -125)
+        step = numpy.ldexp(1.0, exponents - HALVES[dtype][0])
+        assert (halves == numpy.rint(floats / step) * step).all()
+
+
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+@pytest.mark.parametrize("dtype", HALVES)
+def test_uniform_halves_stay_below_their_end(dtype, where, converter, fake_tensor):
+    import numpy
+
+    count = 20_000  # to nearest, 1 of 512 bfloat16 would be 1
+    words = numpy.frombuffer(keystream(KEY, 4 * count), "<u4")
+    digits, bits = HALVES[dtype]
+    for low, high in (0, 1), (1, 2), (-2, -1), (-1, 1), (256, 258), (1e-7, 3e-7):
+        values = Generator(KEY).uniform_(fake_tensor(dtype, count, where), low, high).values().astype("f8")
+        least, end = (random._rounded(each, dtype) for each in (low, high))
+        assert least <= values.min() and values.max() < end
+        exact = (words >> 32 - bits) * 2.0**-bits * (end - least) + least
+        step = numpy.ldexp(1.0, numpy.maximum(numpy.frexp(exact)[1], -13 if dtype == "float16" else -125) - digits)
+        assert (abs(values - exact) <= step).all()
+        if low == 0 or low == -1:  # float32 is exact
+            assert (values == numpy.floor(exact / step) * step).all()
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_limits_of_halves_are_those_of_the_type(dtype, fake_tensor):
+    tensor, generator = fake_tensor(dtype, 3, "cpu"), Generator(1)
+    too_large = 65520 if dtype == "float16" else 3.4e38
+    for call, name in (lambda: generator.normal_(tensor, too_large), "mean"), (lambda: generator.uniform_(tensor, 0, too_large), "high"):
+        with pytest.raises(ValueError, match=rf"^{name} is .*: expected a finite {dtype}$"):
+            call()
+    assert generator.uniform_(tensor, 0.1, 0.1).values().tolist() == [random._rounded(0.1, dtype)] * 3
 
 
 def test_a_generator_serves_all_memory_in_turn(device_array):
@@ -348,7 +443,7 @@ def test_states_continue():
         other.set_state(state)
         other.normal_(floats)
         assert (list(floats), other.bytes(33), other.randint(1000)) == expected
-    for bad in b"", state + b"\0", state[:-2] + b"\x09\0", "state", None:
+    for bad in b"", state + b"\0", state[:-2] + b"\x7f\0", "state", None:
         with pytest.raises(ValueError, match="state"):
             generator.set_state(bad)
 
@@ -549,7 +644,6 @@ def test_types_are_refused_by_name(device_array):
     refused = [
         (generator.random_, "f4", "float32"),
         (generator.random_, "c8", "'<c8'"),
-        (generator.uniform_, "f2", "float16"),
         (generator.uniform_, "i4", "int32"),
         (generator.normal_, "b1", "bool"),
         (generator.normal_, ">f4", "'>f4'"),
@@ -631,8 +725,15 @@ def test_tensors_of_pytorch():
         for dtype in torch.bfloat16, torch.float16, torch.bool, torch.int8:
             values = generator.bernoulli_(torch.empty(1000, dtype=dtype, device=place), 0.5)
             assert set(values.to(torch.float32).cpu().tolist()) == {0.0, 1.0}
-        with pytest.raises(TypeError, match="bfloat16"):
-            generator.uniform_(torch.empty(3, dtype=torch.bfloat16, device=place))
+        for dtype in torch.bfloat16, torch.float16:
+            parameter = torch.nn.Parameter(torch.empty(1001, dtype=dtype, device=place))
+            with torch.no_grad():
+                assert Generator(KEY).normal_(parameter) is parameter
+            floats = Generator(KEY).normal_(torch.empty(1001, device=place))
+            assert torch.equal(parameter.detach(), floats.to(dtype))
+            assert Generator(KEY).uniform_(torch.empty(100_000, dtype=dtype, device=place)).float().max() < 1
+            with pytest.raises(ValueError, match="requires a gradient: expected .* torch.no_grad"):
+                generator.normal_(parameter)
         order = generator.permutation(1000, like=tensor)
         assert order.device.type == place and order.sort().values.tolist() == list(range(1000))
         with pytest.raises(ValueError, match="contiguous"):
