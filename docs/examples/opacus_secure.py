@@ -5,8 +5,8 @@
 
 Opacus' own PrivacyEngine(secure_mode=True) wants torchcsprng, which has had no release since 2021. A program
 calls use_in_opacus() instead, once, before it trains with PrivacyEngine(): then Gaussian noise and Poisson
-sampling come from gpuaes.random, on the device of the gradients, which must be float32 or float64. It replaces functions of Opacus that are not
-public; it knows Opacus 1.6, and raises RuntimeError where they are missing. Samplers of torch.distributed keep
+sampling come from gpuaes.random, on the device of the gradients. It replaces functions of Opacus that are not public; it
+knows Opacus 1.6, and raises RuntimeError where they are missing. Samplers of torch.distributed keep
 PyTorch's generator.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -31,12 +31,21 @@ def secure_noise(generator, std, like, package):
     if dtype not in ADDENDS:
         raise TypeError(
             f"noise for gradients of {dtype}: expected {' or '.join(ADDENDS)}, since a sum of fewer bits shows too much"
-            " of what the noise hides. Keep parameters in float32, and let torch.autocast compute in fewer bits"
+            " of what the noise hides: add_noise() rounds the sum of gradient and noise instead"
         )
     noise = package.zeros_like(like)
     for share in ADDENDS[dtype]:
         noise += generator.normal_(package.empty_like(like), 0.0, std * share)
     return noise
+
+
+def add_noise(generator, std, gradient, package):
+    """Adds noise to a gradient of a half type, in place: both are added as float32, and the sum is rounded once. Noise
+    of a half type would leave its own steps in the sum, which tell something of the gradient."""
+    total = package.empty_like(gradient, dtype=package.float32)
+    total[...] = gradient
+    total += secure_noise(generator, std, total, package)
+    gradient[...] = total
 
 
 def secure_batches(generator, count, rate, steps):
@@ -59,6 +68,10 @@ def use_in_opacus(generator=None):
 
     def generate_noise(std, reference, generator=None, secure_mode=False, _secure=generator):
         if std == 0:
+            return torch.zeros_like(reference)
+        if reference.dtype in (torch.float16, torch.bfloat16):
+            # Opacus adds the result to `reference`, the gradient: nothing is left to add.
+            add_noise(_secure, std, reference, torch)
             return torch.zeros_like(reference)
         return secure_noise(_secure, std, reference, torch)
 

@@ -92,6 +92,22 @@ def test_noise_of_few_bits_is_refused(secure):
     assert noise.dtype == torch.float32 and 0.8 < noise.std() < 1.2
 
 
+def test_noise_is_added_to_half_gradients_before_they_are_rounded(secure):
+    example, generator = secure
+
+    class Small:
+        def normal_(self, array, mean, std):
+            array[...] = 2**-12
+            return array
+
+    gradient = numpy.ones(5, "f2")
+    example.add_noise(Small(), 1.0, gradient, numpy)
+    assert (gradient == numpy.float16(1 + 7 * 2**-12)).all() and (gradient > 1 + 2**-10).all()
+    gradient = numpy.zeros(100_000, "f2")
+    example.add_noise(generator, 3.0, gradient, numpy)
+    assert abs(gradient.astype("f8").std() / 3 - 1) < 0.02
+
+
 def test_batches_are_poisson(secure):
     example, generator = secure
     count, rate, steps = 1000, 0.1, 200
@@ -126,6 +142,7 @@ def test_opacus_gets_them(secure, monkeypatch):
     modules["opacus.utils.uniform_sampler"].UniformWithReplacementSampler = Sampler
     modules["torch"].Tensor = type("Tensor", (), {})
     modules["torch"].zeros_like, modules["torch"].empty_like = numpy.zeros_like, numpy.empty_like
+    modules["torch"].float16, modules["torch"].bfloat16, modules["torch"].float32 = numpy.float16, None, numpy.float32
     with pytest.raises(RuntimeError, match="Opacus 1.6 is not made as"):
         example.use_in_opacus(generator)
     for name in "one", "two":
@@ -136,6 +153,9 @@ def test_opacus_gets_them(secure, monkeypatch):
         generate_noise = modules[f"opacus.optimizers.{name}"]._generate_noise
         assert not generate_noise(std=0, reference=like, generator=None, secure_mode=False).any()
         assert 1.5 < generate_noise(std=2.0, reference=like, generator=None, secure_mode=False).std() < 2.5
+    half = numpy.zeros(1000, "f2")
+    half += generate_noise(std=2.0, reference=half, generator=None, secure_mode=False)
+    assert half.dtype == numpy.float16 and 1.5 < half.astype("f4").std() < 2.5
     batches = list(Sampler())
     assert len(batches) == 7 and all(150 < len(batch) < 350 for batch in batches)
 
