@@ -333,8 +333,10 @@ def view(obj: Any, writable: bool = False, name: str = "data") -> Memory:
     if memory.bytes and not memory.address:
         raise TypeError(f"{name} ({_type_name(obj)}) has {memory.bytes} bytes and no memory: expected an array that has")
     if writable and memory.readonly:
-        why = "JAX arrays are immutable" if memory.kind == "jax" else "its memory is read-only"
-        raise ValueError(f"{name} ({_type_name(obj)}) cannot be written: {why}; expected memory that can")
+        why = "its memory is read-only; expected memory that can"
+        if memory.kind == "jax":
+            why = "JAX arrays are immutable; expected a call that returns a new one, such as normal_like()"
+        raise ValueError(f"{name} ({_type_name(obj)}) cannot be written: {why}")
     return memory
 
 
@@ -371,12 +373,12 @@ def _look(obj: Any, name: str) -> Memory:
     return memory
 
 
-def new_like(memory: Memory, count: int, dtype: str = "uint8") -> tuple[Any, Memory]:
-    """Returns a new array of `count` elements, not initialised, of the package and on the device of `memory`, and
-    where it lies.
+def new_like(memory: Memory, count: int | tuple[int, ...], dtype: str = "uint8") -> tuple[Any, Memory]:
+    """Returns a new array of `count` elements, or of a shape, not initialised, of the package and on the device of
+    `memory`, and where it lies.
 
-    For host memory without a package it is bytes, for which dtype must be "uint8"; they may be written only
-    until others see them. For device memory without a package it is a gpuaes.DeviceMemory of bytes.
+    For host memory without a package it is bytes, for which dtype must be "uint8", and `count` a number; they may be
+    written only until others see them. For device memory without a package it is a gpuaes.DeviceMemory of bytes.
     """
     if memory.kind == "torch":
         torch = sys.modules["torch"]
@@ -395,8 +397,8 @@ def new_like(memory: Memory, count: int, dtype: str = "uint8") -> tuple[Any, Mem
         return array, _view_numpy(array, "result")
     if memory.kind == "jax":
         return _new_jax(memory, count, dtype)
-    if dtype != "uint8":
-        raise ValueError(f"dtype is {dtype!r}: expected 'uint8' for memory without a package")
+    if dtype != "uint8" or not isinstance(count, int):
+        raise ValueError(f"dtype is {dtype!r}: expected 'uint8', and a number of them, for memory without a package")
     if memory.device is None:
         data = _new_bytes(None, count)
         return data, Memory(_bytes_address(data), count, None, 0, False, data, "bytes")
@@ -404,7 +406,7 @@ def new_like(memory: Memory, count: int, dtype: str = "uint8") -> tuple[Any, Mem
     return held, Memory(held.address, count, memory.device, memory.stream, False, held, "cuda")
 
 
-def _new_jax(memory: Memory, count: int, dtype: str) -> tuple[Any, Memory]:
+def _new_jax(memory: Memory, count: int | tuple[int, ...], dtype: str) -> tuple[Any, Memory]:
     """An array that nobody else has seen, so that it may still be written. JAX's own streams do not know of
     that: the writer waits before it hands the array out (see `written`)."""
     jax = sys.modules["jax"]

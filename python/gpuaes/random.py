@@ -6,6 +6,7 @@
     generator.normal_(tensor, 0.0, 2.5)      # in place, where the tensor is, on the current stream
     generator.random_(indices, 0, 1000)      # integers
     again = Generator(7).uniform_(tensor)    # the same numbers for a seed, in each run
+    noise = generator.normal_like(array)     # a new array, also of JAX, whose arrays are immutable
 
 Numbers are made by the device that has the tensor, or by libcrypto in memory of the host, and are the same: bit by
 bit, but for normal numbers, which agree within rounding. `enum gpuaes_random_kind` of gpuaes.h, and libgpuaes(3), say
@@ -46,6 +47,7 @@ KEY_BYTES = 32
 _STREAM_BYTES = 1 << 64  # of a key
 _FORMAT = struct.Struct("<32sQbB")  # of a state: key, position, kind of the last numbers, forward_secure
 
+_PACKAGES = ("torch", "cupy", "numpy", "jax")
 _DEVICE_KINDS = ("cpu", "cuda", "gpu")
 _Bytes = bytes  # which is a method below
 
@@ -71,8 +73,9 @@ class Generator(Owner):
     """Random numbers of one key, one after the other.
 
     *Tensors* are filled in place: those of PyTorch and CuPy, NumPy's arrays, and what else can be written and has
-    `__cuda_array_interface__` or the buffer protocol, in one piece. Methods that end with _ return their tensor. In
-    memory of a device work is queued on the current stream of the package, and nothing waits, but the first call on
+    `__cuda_array_interface__` or the buffer protocol, in one piece. Methods that end with _ return their tensor. Methods
+    that end with _like return a new one of the same package, type and shape, on the same device, as they would fill it: of
+    PyTorch, CuPy, NumPy or JAX. In memory of a device work is queued on the current stream of the package, and nothing waits, but the first call on
     a device, which copies the key there. A stream that is captured into a CUDA graph is refused: each run of the
     graph would give the same numbers.
 
@@ -254,7 +257,13 @@ class Generator(Owner):
         limits, every value of the type is as likely, and the tensor's bytes are the keystream.
 
         Takes int8 to int64, uint8 to uint64, and bool."""
-        memory, dtype = _writable(tensor)
+        return self._random(tensor, *_writable(tensor), low, high)
+
+    def random_like(self, tensor: Any, low: int | None = None, high: int | None = None) -> Any:
+        """Returns a new tensor of random_()."""
+        return self._random(*_empty_like(tensor), low, high)
+
+    def _random(self, tensor: Any, memory: Memory, dtype: str, low: int | None, high: int | None) -> Any:
         if dtype != "bool" and dtype not in _INTEGERS:
             raise TypeError(f"tensor has elements of {dtype}: expected integers or bool; uniform_() is for others")
         if low is None and high is None:
@@ -280,8 +289,14 @@ class Generator(Owner):
         Of half types, `low` and `high` are rounded to the type first. Then a multiple of 2^-13 of the distance (float16)
         or 2^-16 (bfloat16) is computed in float32, of a word of the keystream as a float32 is, and rounded down: no number
         is `high`."""
-        memory, dtype = self._floats(tensor)
-        kind = _FLOATS[dtype][0]
+        return self._uniform(tensor, *_writable(tensor), low, high)
+
+    def uniform_like(self, tensor: Any, low: float = 0.0, high: float = 1.0) -> Any:
+        """Returns a new tensor of uniform_()."""
+        return self._uniform(*_empty_like(tensor), low, high)
+
+    def _uniform(self, tensor: Any, memory: Memory, dtype: str, low: float, high: float) -> Any:
+        kind = _kind_of(dtype, 0)
         low, high = _rounded(_number(low, "low", dtype), dtype), _rounded(_number(high, "high", dtype), dtype)
         if low > high or not _is_finite(high - low, "float64" if dtype == "float64" else "float32"):
             raise ValueError(f"low is {low} and high is {high}: expected a range from low to high, of a finite length")
@@ -294,8 +309,14 @@ class Generator(Owner):
 
         Half types are the numbers of a float32 tensor of as many elements, rounded to nearest; what is too large for
         float16 becomes infinite."""
-        memory, dtype = self._floats(tensor)
-        kind = _FLOATS[dtype][1]
+        return self._normal(tensor, *_writable(tensor), mean, std)
+
+    def normal_like(self, tensor: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+        """Returns a new tensor of normal_()."""
+        return self._normal(*_empty_like(tensor), mean, std)
+
+    def _normal(self, tensor: Any, memory: Memory, dtype: str, mean: float, std: float) -> Any:
+        kind = _kind_of(dtype, 1)
         mean, std = _number(mean, "mean", dtype), _number(std, "std", dtype)
         if std < 0:
             raise ValueError(f"std is {std}: expected 0 or more")
@@ -305,9 +326,14 @@ class Generator(Owner):
     def bernoulli_(self, tensor: Any, p: float = 0.5) -> Any:
         """Fills a tensor with 1, with the probability `p` (to 2^-63), and 0. Takes bool, int8 to int64, uint8 to uint64,
         float16, bfloat16, float32 and float64."""
-        memory, dtype = _writable(tensor)
-        if dtype not in _ONES:
-            raise TypeError(f"tensor has elements of {dtype}: expected bool, integers or floating-point numbers")
+        return self._bernoulli(tensor, *_writable(tensor), p)
+
+    def bernoulli_like(self, tensor: Any, p: float = 0.5) -> Any:
+        """Returns a new tensor of bernoulli_()."""
+        return self._bernoulli(*_empty_like(tensor), p)
+
+    def _bernoulli(self, tensor: Any, memory: Memory, dtype: str, p: float) -> Any:
+        _check_known(dtype)
         p = _number(p, "p")
         if not 0 <= p <= 1:
             raise ValueError(f"p is {p}: expected 0 to 1")
@@ -365,13 +391,6 @@ class Generator(Owner):
                 if self._forward_secure:
                     self._rekey()
         return _Bytes(data)
-
-    @staticmethod
-    def _floats(tensor: Any) -> tuple[Memory, str]:
-        memory, dtype = _writable(tensor)
-        if dtype not in _FLOATS:
-            raise TypeError(f"tensor has elements of {dtype}: expected {', '.join(_FLOATS)}")
-        return memory, dtype
 
 
 # ---- Arguments -----------------------------------------------------------------------
@@ -484,9 +503,32 @@ def _writable(tensor: Any) -> tuple[Memory, str]:
     return memory, _dtype_of(tensor, memory)
 
 
+def _check_known(dtype: str) -> None:
+    if dtype not in _ONES:
+        raise TypeError(f"tensor has elements of {dtype}: expected bool, integers or floating-point numbers")
+
+
+def _kind_of(dtype: str, normal: int) -> int:
+    if dtype not in _FLOATS:
+        raise TypeError(f"tensor has elements of {dtype}: expected {', '.join(_FLOATS)}")
+    return _FLOATS[dtype][normal]
+
+
+def _empty_like(tensor: Any) -> tuple[Any, Memory, str]:
+    """A new tensor, where it lies, and the type of its elements."""
+    model = _memory.view(tensor, name="tensor")
+    if model.kind not in _PACKAGES:
+        raise TypeError(f"tensor is {type(tensor).__name__}: expected an array of PyTorch, CuPy, NumPy or JAX")
+    dtype = _dtype_of(tensor, model)
+    _check_known(dtype)
+    return *_memory.new_like(model, tuple(tensor.shape), dtype), dtype
+
+
 def _dtype_of(tensor: Any, memory: Memory) -> str:
     if memory.kind == "torch":
         return str(tensor.dtype).partition(".")[2]
+    if memory.kind == "jax":
+        return str(tensor.dtype.name)
     if memory.kind in ("numpy", "cupy"):
         # Of ml_dtypes, which makes no string of its own.
         return "bfloat16" if tensor.dtype.name == "bfloat16" else _name_of(tensor.dtype.str)

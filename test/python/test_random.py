@@ -19,6 +19,7 @@ import types
 
 import pytest
 
+import device_arrays
 from gpuaes import GpuaesError, _libcrypto, _random_cpu, random
 from gpuaes.ciphers import AES, CTR, Cipher
 from gpuaes.random import Generator
@@ -231,6 +232,25 @@ def fake_tensor(monkeypatch, request):
         _C=types.SimpleNamespace(_cuda_getCurrentRawStream=lambda index: 0),
     ))
     return Tensor
+
+
+@pytest.fixture
+def fake_jax(monkeypatch, dlpack_array):
+    """fake_jax(ARRAY): a copy of an array of NumPy in memory of a device, which shows itself as an array of JAX does."""
+    numpy = pytest.importorskip("numpy")
+
+    class Array(device_arrays.DlpackArray):
+        dtype = property(lambda self: numpy.dtype(self.typestr))
+        devices = staticmethod(lambda: {"device 0"})
+
+        def block_until_ready(self):
+            return self
+
+    monkeypatch.setitem(sys.modules, "jax", types.SimpleNamespace(
+        Array=Array, device_put=lambda array, device: array,
+        numpy=types.SimpleNamespace(zeros=lambda shape, dtype: Array.of(numpy.zeros(shape, dtype))),
+    ))
+    return Array.of
 
 
 HALVES = {"float16": (11, 13), "bfloat16": (8, 16)}  # bits of the type, bits of a uniform number
@@ -751,3 +771,53 @@ def test_arrays_of_cupy():
     assert values.get().tobytes() == expected.tobytes()
     order = Generator(4).permutation(1000, like=values)
     assert order.get().tolist() == list(Generator(4).permutation(1000))
+
+
+def test_new_arrays_are_like_others(fake_jax):
+    numpy = pytest.importorskip("numpy")
+    ways = [
+        ("normal", "float32", (0.5, 2)), ("normal", "float16", ()), ("uniform", "float64", (-1, 1)),
+        ("random", "int32", (5,)), ("random", "uint8", ()), ("bernoulli", "bool", (0.3,)),
+    ]
+    for method, dtype, arguments in ways:
+        model = numpy.zeros((3, 50), dtype)
+        expected = getattr(Generator(KEY), method + "_")(model.copy(), *arguments)
+        for array in model, fake_jax(model):
+            made = getattr(Generator(KEY), method + "_like")(array, *arguments)
+            assert type(made) is type(array) and made is not array and made.shape == (3, 50) and made.dtype == dtype
+            values = made if array is model else made.get()
+            assert nearly(f"{method} {dtype}", values.tobytes(), expected.tobytes())
+            assert not (array if array is model else array.get()).any()
+
+
+def test_new_arrays_are_refused(fake_jax):
+    numpy = pytest.importorskip("numpy")
+    generator = Generator(1)
+    for call, message in [
+        (lambda: generator.normal_like(bytearray(4)), "tensor is bytearray: expected an array of PyTorch, CuPy, NumPy or JAX"),
+        (lambda: generator.normal_like(numpy.zeros(3, "i4")), "tensor has elements of int32: expected float16, bfloat16"),
+        (lambda: generator.normal_like(numpy.zeros(3, ">f4")), "tensor has elements of the type '>f4'"),
+        (lambda: generator.random_like(numpy.zeros(3, "f4")), "tensor has elements of float32: expected integers"),
+    ]:
+        with pytest.raises(TypeError, match=f"^{message}"):
+            call()
+    with pytest.raises(ValueError, match="JAX arrays are immutable; .*normal_like"):
+        generator.normal_(fake_jax(numpy.zeros(4, "f4")))
+    assert generator.state() == Generator(1).state()
+
+
+def test_arrays_of_jax():
+    jax = pytest.importorskip("jax")
+    numpy = pytest.importorskip("numpy")
+    for dtype in "float32", "float16", "bfloat16":
+        array = jax.numpy.zeros((7, 11), dtype)
+        made = Generator(KEY).normal_like(array)
+        assert isinstance(made, jax.Array) and made.dtype == dtype and made.shape == (7, 11) and not array.any()
+        expected = Generator(KEY).normal_(numpy.empty((7, 11), "f4"))
+        assert numpy.allclose(numpy.asarray(made, "f4"), expected, rtol=2**-7)
+        again = Generator(KEY).normal_like(jax.numpy.zeros((7, 11), dtype))
+        assert (made == again).all()
+    trials = Generator(KEY).bernoulli_like(jax.numpy.zeros(1000, "bool"))
+    assert trials.dtype == "bool" and 300 < int(trials.sum()) < 700
+    values = Generator(KEY).uniform_like(numpy.zeros(1000, jax.numpy.bfloat16))
+    assert values.dtype == jax.numpy.bfloat16 and 0 <= values.min() and values.max() < 1
