@@ -19,7 +19,7 @@ from __future__ import annotations
 import ctypes
 from array import array
 from ctypes import byref
-from typing import Any, Iterable, NamedTuple, Sequence
+from typing import Any, Iterable, Sequence
 
 from . import _driver, _library, _memory
 from ._arguments import KEY_BYTES, place, secret_key, small_bytes
@@ -27,6 +27,7 @@ from ._libcrypto import SecretBytes
 from ._library import BLOCK, OK, lib
 from ._memory import Memory
 from ._owner import Owner
+from ._places import Pieces, Places, check_overlaps, places_between, places_of
 from .errors import GpuaesError, InvalidTag
 
 __all__ = ["Batch", "Pieces"]
@@ -46,23 +47,6 @@ _OPS = {
 _TAG_BYTES = (4, 8, 12, 13, 14, 15, 16)
 _NONCE_MOST = 128
 _NOT_QUEUED = 0xFF  # each byte of a status before the first queue()
-
-
-class Pieces(NamedTuple):
-    """Pieces of one array: piece i has bytes[i] bytes from begins[i] on."""
-
-    array: Any
-    begins: Sequence[int]
-    bytes: Sequence[int]
-
-    def memories(self, name: str, writable: bool = False) -> list[Memory]:
-        whole = _memory.view(self.array, writable=writable, name=name)
-        if not self.bytes or len(self.begins) != len(self.bytes):
-            raise ValueError(f"{name} has {len(self.begins)} begins and {len(self.bytes)} lengths: expected as many, 1 or more")
-        for i, (begin, count) in enumerate(zip(self.begins, self.bytes)):
-            if begin < 0 or count < 0 or begin + count > whole.bytes:
-                raise ValueError(f"{name}[{i}] has {count} bytes at {begin}: expected a piece of {whole.bytes} bytes")
-        return [_moved(whole, whole.address + begin, count) for begin, count in zip(self.begins, self.bytes)]
 
 
 class Batch(Owner):
@@ -124,78 +108,76 @@ class Batch(Owner):
         self._mode, self._encrypts, self._op = mode, bool(encrypt), _OPS[mode, bool(encrypt)]
         if tag_bytes not in _TAG_BYTES:
             raise ValueError(f"tag_bytes is {tag_bytes!r}: expected 12 to 16, or 4 or 8")
-        parts, whole = _parts(messages, offsets, "messages")
+        parts, whole = _parts(messages, offsets)
         self._first = whole if whole is not None else messages.array if isinstance(messages, Pieces) else messages[0]
         self._check_lengths(parts)
         self.out, targets = self._targets(messages, parts, whole, offsets, out)
         self._count = len(parts)
-        device = parts[0].device or 0
-        self._home = self._last = lane = _driver.lane(device, parts[0].stream, parts[0].stream_owner)
+        first = parts.first
+        self._home = self._last = lane = _driver.lane(first.device or 0, first.stream, first.stream_owner)
         self._owners: list[Any] = [messages, self.out, ivs, tags]
         self._batch = _library.Messages(op=self._op, count=self._count)
         numbers = self._take_keys(keys, key_numbers, lane)
-        self.status, status = self._new_status(parts[0])
-        self.tags, tag_memory = self._tag_array(tags, tag_bytes, parts[0])
+        self.status, status = self._new_status(first)
+        self.tags, tag_memory = self._tag_array(tags, tag_bytes, first)
         self._describe(parts, targets, numbers, ivs, aad, tag_memory, tag_bytes, status, lane)
 
     # ---- Arguments --------------------------------------------------------------------
 
-    def _check_lengths(self, parts: list[Memory]) -> None:
+    def _check_lengths(self, parts: Places) -> None:
         if len(parts) > _library.QUEUE_MESSAGES:
             raise ValueError(f"messages has {len(parts)}: expected {_library.QUEUE_MESSAGES} at most")
-        most = _library.QUEUE_UNIT_BYTES if self._mode == "XTS" else _library.QUEUE_BYTES
-        for i, part in enumerate(parts):
+        first = parts.first
+        for i, part in enumerate(parts.memories):
             if part.device is None:
                 raise ValueError(f"messages[{i}] is in memory of the host: expected memory of a device")
-            if part.device != parts[0].device or part.stream != parts[0].stream:
+            if part.device != first.device or part.stream != first.stream:
                 raise ValueError(
                     f"messages[{i}] is in {place(part)}, with the stream {part.stream:#x}: expected those of messages[0],"
-                    f" {place(parts[0])} and {parts[0].stream:#x}"
+                    f" {place(first)} and {first.stream:#x}"
                 )
-            if self._mode in ("ECB", "CBC") and part.bytes % BLOCK:
-                raise ValueError(
-                    f"messages[{i}] has {part.bytes} bytes: expected a multiple of {BLOCK} in {self._mode}"
-                )
-            if part.bytes > most:
-                raise ValueError(f"messages[{i}] has {part.bytes} bytes: expected {most} at most")
-            if self._mode == "XTS" and part.bytes < BLOCK:
-                raise ValueError(f"messages[{i}] has {part.bytes} bytes: expected {BLOCK} or more in XTS")
+        if self._mode in ("ECB", "CBC"):
+            for i, count in enumerate(parts.lengths):
+                if count % BLOCK:
+                    raise ValueError(f"messages[{i}] has {count} bytes: expected a multiple of {BLOCK} in {self._mode}")
+        most = _library.QUEUE_UNIT_BYTES if self._mode == "XTS" else _library.QUEUE_BYTES
+        if (count := max(parts.lengths)) > most:
+            raise ValueError(f"messages[{parts.lengths.index(count)}] has {count} bytes: expected {most} at most")
+        if self._mode == "XTS" and (count := min(parts.lengths)) < BLOCK:
+            raise ValueError(f"messages[{parts.lengths.index(count)}] has {count} bytes: expected {BLOCK} or more in XTS")
 
-    def _targets(
-        self, messages: Any, parts: list[Memory], whole: Any, offsets: Any, out: Any
-    ) -> tuple[Any, list[Memory]]:
+    def _targets(self, messages: Any, parts: Places, whole: Any, offsets: Any, out: Any) -> tuple[Any, Places]:
         if out is None:
             if isinstance(messages, Pieces):
                 raise ValueError("out is None: expected Pieces of an array, as messages has")
             if whole is None:
-                made = [_memory.new_like(part, part.bytes) for part in parts]
-                return [array_ for array_, _ in made], [memory for _, memory in made]
-            source = _memory.view(whole, name="messages")
-            array_, memory = _memory.new_like(source, source.bytes)
-            shift = memory.address - source.address
-            return array_, [_moved(part, part.address + shift) for part in parts]
+                made = [_memory.new_like(part, part.bytes) for part in parts.memories]
+                memories = [memory for _, memory in made]
+                return [array_ for array_, _ in made], Places(
+                    memories, array("Q", [memory.address for memory in memories]), parts.lengths
+                )
+            array_, memory = _memory.new_like(parts.first, parts.first.bytes)
+            return array_, parts.moved(parts.first, memory)
         if whole is not None:
-            source = _memory.view(whole, name="messages")
             memory = _memory.view(out, writable=True, name="out")
-            if memory.bytes != source.bytes:
-                raise ValueError(f"out has {memory.bytes} bytes: expected {source.bytes}, as messages has")
-            targets = [_moved(part, part.address - source.address + memory.address) for part in parts]
+            if memory.bytes != parts.first.bytes:
+                raise ValueError(f"out has {memory.bytes} bytes: expected {parts.first.bytes}, as messages has")
+            targets = parts.moved(parts.first, memory)
         else:
-            pieces = isinstance(out, Pieces)
-            found = len(out.bytes) if pieces else len(out)
+            found = len(out.bytes) if isinstance(out, Pieces) else len(out)
             if found != len(parts):
                 raise ValueError(f"out has {found} arrays: expected {len(parts)}")
             targets = (
-                out.memories("out", writable=True)
-                if pieces
-                else [_memory.view(each, writable=True, name=f"out[{i}]") for i, each in enumerate(out)]
+                out.places("out", writable=True) if isinstance(out, Pieces) else places_of(out, "out", writable=True)
             )
-        for i, (part, target) in enumerate(zip(parts, targets)):
-            if target.bytes != part.bytes:
-                raise ValueError(f"out[{i}] has {target.bytes} bytes: expected {part.bytes}")
-            if target.device != part.device:
-                raise ValueError(f"out[{i}] is in {place(target)}: expected {place(part)}")
-        _check_overlaps(parts, targets)
+        if targets.lengths != parts.lengths:
+            for i, (target, part) in enumerate(zip(targets.lengths, parts.lengths)):
+                if target != part:
+                    raise ValueError(f"out[{i}] has {target} bytes: expected {part}")
+        for i, memory in enumerate(targets.memories):
+            if memory.device != parts.first.device:
+                raise ValueError(f"out[{i}] is in {place(memory)}: expected {place(parts.first)}")
+        check_overlaps(parts, targets)
         return out, targets
 
     def _take_keys(self, keys: Any, key_numbers: Sequence[int] | None, lane: _driver.Lane) -> Sequence[int] | None:
@@ -266,12 +248,12 @@ class Batch(Owner):
     def _strings(self, values: Any, name: str, least: int, most: int, like: Memory) -> tuple[Any, int]:
         """Byte strings of one length for all messages: memory of the device, or bytes of the host, and the length."""
         if isinstance(values, Pieces):
-            places = values.memories(name, writable=self._encrypts and name == "tags")
-            size = places[0].bytes
-            if len(places) != self._count or not least <= size <= most or any(each.bytes != size for each in places):
+            places = values.places(name, writable=self._encrypts and name == "tags")
+            size = places.lengths[0]
+            if len(places) != self._count or not least <= size <= most or places.lengths.count(size) != len(places):
                 raise ValueError(f"{name} has {len(places)} pieces: expected {self._count}, of {least} to {most} bytes each")
-            if places[0].device != like.device:
-                raise ValueError(f"{name} is in {place(places[0])}: expected {place(like)}")
+            if places.first.device != like.device:
+                raise ValueError(f"{name} is in {place(places.first)}: expected {place(like)}")
             return places, size
         if isinstance(values, (list, tuple)):
             if len(values) != self._count:
@@ -296,8 +278,8 @@ class Batch(Owner):
 
     def _describe(
         self,
-        parts: list[Memory],
-        targets: list[Memory],
+        parts: Places,
+        targets: Places,
         numbers: Sequence[int] | None,
         ivs: Any,
         aad: Sequence[Any] | None,
@@ -309,11 +291,11 @@ class Batch(Owner):
         count = self._count
         blob = _Blob()
         batch = self._batch
-        batch.max_bytes = max(part.bytes for part in parts)
+        batch.max_bytes = max(parts.lengths)
         fields = {
-            "in_": blob.add(array("Q", (part.address for part in parts)).tobytes()),
-            "out": blob.add(array("Q", (target.address for target in targets)).tobytes()),
-            "bytes": blob.add(array("Q", (part.bytes for part in parts)).tobytes()),
+            "in_": blob.add(parts.addresses.tobytes()),
+            "out": blob.add(targets.addresses.tobytes()),
+            "bytes": blob.add(parts.lengths.tobytes()),
         }
         if numbers is not None:
             fields["key_index"] = blob.add(array("I", numbers).tobytes())
@@ -325,7 +307,7 @@ class Batch(Owner):
             if ivs is None:
                 raise ValueError(f"ivs is None: expected one for each message in {self._mode}")
             least, most = (1, _NONCE_MOST) if self._mode == "GCM" else (BLOCK, BLOCK)
-            strings, batch.iv_bytes = self._strings(ivs, "ivs", least, most, parts[0])
+            strings, batch.iv_bytes = self._strings(ivs, "ivs", least, most, parts.first)
             pointers.append(("iv", blob.add(strings) if isinstance(strings, bytes) else strings, batch.iv_bytes))
         if self._mode == "GCM":
             batch.tag_bytes = tag_bytes
@@ -340,11 +322,11 @@ class Batch(Owner):
             fields["aad"] = blob.add(bytes(8 * count))
         self._arrays = base = lane.context.allocate(len(blob.data))
         for name, where, size in pointers:
-            if isinstance(where, list):
-                addresses = array("Q", (each.address for each in where))
+            if isinstance(where, Places):
+                addresses = where.addresses
             else:
                 begin = where.address if isinstance(where, Memory) else base + where
-                addresses = array("Q", (begin + i * size for i in range(count)))
+                addresses = array("Q", range(begin, begin + count * size, size))
             blob.set(tables[name], addresses.tobytes())
             fields[name] = tables[name]
         if texts is not None:
@@ -357,9 +339,9 @@ class Batch(Owner):
             setattr(batch, name, base + offset)
         batch.status = status.address
         self._owners.append((status, tags))
-        used = [*parts, *targets, status]
+        used = [*parts.memories, *targets.memories, status]
         for _, where, _ in pointers:
-            used += where if isinstance(where, list) else [where] if isinstance(where, Memory) else []
+            used += where.memories if isinstance(where, Places) else [where] if isinstance(where, Memory) else []
         self._memories = [memory.owner for memory in used if isinstance(memory.owner, Owner)]
         if not lane.context.has_pools:
             self._temp_bytes = lib.gpuaes_queue_temp_bytes(batch)
@@ -403,11 +385,9 @@ class Batch(Owner):
     def check(self) -> None:
         """Waits for the batch. Raises InvalidTag, which names messages that are not authentic, GpuaesError, and ValueError
         where the batch was not queued."""
-        self._check_usable()
-        memory = _memory.view(self._first, name="messages")
-        lane = _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
-        self._wait_for_other(lane)
-        numbers = array("I", lane.read(self._batch.status, 4 * self._count))
+        numbers = self._wait()
+        if not any(numbers):
+            return
         if _NOT_QUEUED * 0x01010101 in numbers:
             raise ValueError("the batch was not queued: expected queue() before check()")
         wrong = [i for i, number in enumerate(numbers) if number == _library.BAD_TAG]
@@ -417,6 +397,14 @@ class Batch(Owner):
         for i, number in enumerate(numbers):
             if number != OK:
                 raise GpuaesError(f"message {i}: {_library.status_text(number)}", number)
+
+    def _wait(self) -> array[int]:
+        """The status of each message, once the batch is done."""
+        self._check_usable()
+        memory = _memory.view(self._first, name="messages")
+        lane = _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
+        self._wait_for_other(lane)
+        return array("I", lane.read(self._batch.status, 4 * self._count))
 
     def _check_usable(self) -> None:
         """Also by the memory of ours that the device has addresses of: a finalizer may have freed it first."""
@@ -467,50 +455,19 @@ class _Blob:
         self.data[at : at + len(part)] = part
 
 
-def _moved(part: Memory, address: int, count: int | None = None) -> Memory:
-    return Memory(address, part.bytes if count is None else count, part.device, part.stream, False, part.owner, part.kind, part.stream_owner)
-
-
-def _parts(messages: Any, offsets: Iterable[int] | None, name: str) -> tuple[list[Memory], Any]:
+def _parts(messages: Any, offsets: Iterable[int] | None) -> tuple[Places, Any]:
     """Where the messages are, and the array of which they are parts."""
     if isinstance(messages, Pieces):
         if offsets is not None:
             raise ValueError("offsets is given with Pieces: expected None")
-        return messages.memories(name), None
+        return messages.places("messages"), None
     if isinstance(messages, (list, tuple)):
         if offsets is not None:
-            raise ValueError(f"offsets is given with a sequence of arrays: expected one array as {name}")
+            raise ValueError("offsets is given with a sequence of arrays: expected one array as messages")
         if not messages:
-            raise ValueError(f"{name} is empty: expected one array or more")
-        return [_memory.view(each, name=f"{name}[{i}]") for i, each in enumerate(messages)], None
-    memory = _memory.view(messages, name=name)
+            raise ValueError("messages is empty: expected one array or more")
+        return places_of(messages, "messages"), None
+    memory = _memory.view(messages, name="messages")
     if offsets is None:
-        raise ValueError(f"offsets is None: expected them with one array as {name}")
-    at = [int(offset) for offset in offsets]
-    if len(at) < 2:
-        raise ValueError(f"offsets has {len(at)}: expected one more than there are messages")
-    for i, offset in enumerate(at):
-        if not (at[i - 1] if i else 0) <= offset <= memory.bytes:
-            raise ValueError(
-                f"offsets[{i}] is {offset}: expected {at[i - 1] if i else 0} to {memory.bytes}, in ascending order"
-            )
-    parts = [_moved(memory, memory.address + begin) for begin in at[:-1]]
-    for part, begin, end in zip(parts, at, at[1:]):
-        part.bytes = end - begin
-    return parts, messages
-
-
-def _check_overlaps(parts: list[Memory], targets: list[Memory]) -> None:
-    """A result may overlap its own message, in the same place, and nothing else."""
-    spans = [(t.address, t.address + t.bytes, i, True) for i, t in enumerate(targets) if t.bytes]
-    for i, (part, target) in enumerate(zip(parts, targets)):
-        if part.bytes and part.address != target.address:
-            spans.append((part.address, part.address + part.bytes, i, False))
-    spans.sort()
-    end_of_out = end_of_any = -1
-    for begin, end, i, is_out in spans:
-        if begin < (end_of_any if is_out else end_of_out):
-            raise ValueError(f"out overlaps another message, or its own in part, at message {i}: expected memory apart")
-        end_of_any = max(end_of_any, end)
-        if is_out:
-            end_of_out = max(end_of_out, end)
+        raise ValueError("offsets is None: expected them with one array as messages")
+    return places_between(memory, offsets), messages

@@ -10,7 +10,7 @@ import pytest
 gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
 messages = pytest.importorskip("messages")
 from gpuaes import InvalidTag, _driver, _library  # noqa: E402
-from gpuaes.batch import Batch  # noqa: E402
+from gpuaes.batch import Batch, Pieces  # noqa: E402
 
 SIZES = (0, 1, 16, 500, 1000)
 
@@ -252,3 +252,34 @@ def test_wrong_arguments(device_array, cuda_stream):
     refused("^out overlaps", "CTR", key, [array, device_array(bytes(64))], ivs=[iv] * 2, out=[array, array])
     with pytest.raises(ValueError, match="was not queued"):
         Batch("CTR", key, [array], encrypt=True, ivs=[iv]).check()
+
+
+def test_pieces(rng, device_array):
+    """Pieces with gaps, in any order; those that leave their array or overlap are refused."""
+    key, sizes = rng.randbytes(32), [7, 0, 300, 16]
+    begins, tags = [400, 9, 50, 20], [500, 530, 600, 560]
+    text, nonces = rng.randbytes(700), [rng.randbytes(12) for _ in sizes]
+    data, out = device_array(text), device_array(bytes(700))
+    run(Batch("GCM", key, Pieces(data, begins, sizes), encrypt=True, ivs=nonces, out=Pieces(out, begins, sizes),
+              tags=Pieces(out, tags, [16] * 4)))
+    expected = bytearray(700)
+    for begin, size, nonce, tag in zip(begins, sizes, nonces, tags):
+        sealed = messages.sealed(key, nonce, text[begin:begin + size])
+        expected[begin:begin + size], expected[tag:tag + 16] = sealed[:-16], sealed[-16:]
+    assert out.tobytes() == expected
+
+    def refused(match, source, target):
+        with pytest.raises(ValueError, match=match):
+            Batch("CTR", key, Pieces(data, *source), encrypt=True, ivs=bytes(32), out=Pieces(data, *target))
+
+    ok = [200, 300], [16, 16]
+    refused(r"^messages\[1\] has 16 bytes at 685: expected a piece of 700", ([0, 685], [16, 16]), ok)
+    refused(r"^messages\[0\] has 16 bytes at -1: expected a piece", ([-1, 30], [16, 16]), ok)
+    refused(r"^messages\[1\] has -2 bytes at 30: expected a piece", ([1, 30], [16, -2]), ok)
+    refused(r"^messages has 1 begins and 2 lengths", ([1], [16, 16]), ok)
+    refused(r"^out\[1\] has 17 bytes: expected 16", ok, ([100, 400], [16, 17]))
+    refused("^out overlaps .* at message 1", ([0, 16], [16, 16]), ([100, 115], [16, 16]))
+    refused("^out overlaps .* at message 0", ([0, 16], [16, 16]), ([8, 200], [16, 16]))
+    refused("^out overlaps", ([0, 16], [16, 16]), ([16, 0], [16, 16]))
+    for target in [400, 500], [500, 400], [0, 100], [200, 300]:  # behind, in another order, before, in place
+        run(Batch("CTR", key, Pieces(data, *ok), encrypt=True, ivs=bytes(32), out=Pieces(data, target, ok[1])))
