@@ -1,4 +1,4 @@
-"""AES on the CPU, by libcrypto's EVP.
+"""AES on the CPU, and HKDF, by libcrypto's EVP.
 
 libgpuaes has no AES on the CPU. What is too small for a device, and what a device could not do, comes from
 here. The functions are those of OpenSSL's default provider in a library context of the package's own: a
@@ -10,6 +10,7 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import threading
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ulong, c_void_p
@@ -35,6 +36,7 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "EVP_CipherInit_ex": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_int]),
     "EVP_CipherUpdate": (c_int, [c_void_p, c_void_p, POINTER(c_int), c_void_p, c_int]),
     "EVP_CipherFinal_ex": (c_int, [c_void_p, c_void_p, POINTER(c_int)]),
+    "EVP_Q_mac": (c_void_p, [c_void_p, c_char_p, c_char_p, c_char_p] + [c_void_p, *[c_void_p, c_size_t] * 3, c_void_p]),
     "ERR_get_error": (c_ulong, []),
     "ERR_error_string_n": (None, [c_ulong, c_void_p, c_size_t]),
 }
@@ -213,3 +215,31 @@ def gcm(
         if not encrypt:
             _library.lib.gpuaes_cleanse(out, count)
         raise
+
+
+def hkdf(hash_name: str, key: SecretBytes, salt: bytes, info: bytes, count: int) -> SecretBytes:
+    """Returns a key of `count` bytes, derived by HKDF (RFC 5869). libcrypto's own HKDF takes some KiB of info at most."""
+    crypto = _get()
+
+    def mac(key: Any, key_bytes: int, text: Any, text_bytes: int, out: Any) -> None:
+        if not crypto.library.EVP_Q_mac(
+            crypto.context, b"HMAC", None, hash_name.encode(), None, key, key_bytes, text, text_bytes, out, size, None
+        ):
+            raise crypto.error(f"deriving a key by HKDF with {hash_name}")
+
+    size = hashlib.new(hash_name).digest_size
+    secret, made = ctypes.create_string_buffer(size), ctypes.create_string_buffer(count + size)
+    # The block before, the info, the number of the block. The first block has none before it.
+    text = ctypes.create_string_buffer(bytes(size) + info, size + len(info) + 1)
+    begin = ctypes.addressof(text)
+    try:
+        mac(salt, len(salt), key.address, key.bytes, secret)
+        for at in range(0, count, size):
+            text[size + len(info)] = bytes([at // size + 1])
+            skipped = 0 if at else size
+            mac(secret, size, begin + skipped, len(text) - skipped, ctypes.addressof(made) + at)
+            ctypes.memmove(text, ctypes.addressof(made) + at, size)
+        return SecretBytes(ctypes.addressof(made), count)
+    finally:
+        for each in secret, made, text:
+            _library.cleanse(each)

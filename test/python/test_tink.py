@@ -2,13 +2,14 @@
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
+import ctypes
 import io
 import os
 
 import pytest
 
 pytest.importorskip("gpuaes", exc_type=ImportError)
-from gpuaes import InvalidTag  # noqa: E402
+from gpuaes import InvalidTag, _libcrypto  # noqa: E402
 from gpuaes.formats.tink import StreamingAead  # noqa: E402
 
 KEY, AAD, SEGMENT, HEADER, TAG = bytes(range(32)), b"name", 4096, 40, 16
@@ -85,3 +86,15 @@ def test_changes_are_noticed(tmp_path, rng):
             unseal(tmp_path, sealed, **how)
     assert (tmp_path / "again").read_bytes() == b"before"
     assert sorted(os.listdir(tmp_path)) == ["again", "sealed", "text"]
+
+
+@pytest.mark.parametrize("key, salt, info, derived", [
+    (b"\x0b" * 22, bytes(range(13)), bytes(range(0xF0, 0xFA)),
+     "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865"),
+    (bytes(range(80)), bytes(range(0x60, 0xB0)), bytes(range(0xB0, 0x100)),
+     "b11e398dc80327a1c8e7f78c596a49344f012eda2d4efad8a050cc4c19afa97c59045a99cac7827271cb41c65e590e09"
+     "da3275600c2f09b8367793a9aca3db71cc30c58179ec3e87c14c01d5c1f3434f1d87")])
+def test_hkdf_of_rfc_5869(key, salt, info, derived):
+    held = ctypes.create_string_buffer(key, len(key))
+    secret = _libcrypto.SecretBytes(ctypes.addressof(held), len(key))
+    assert _libcrypto.hkdf("sha256", secret, salt, info, len(derived) // 2).buffer.raw.hex() == derived

@@ -13,14 +13,14 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 import tempfile
 from typing import Any, BinaryIO, Callable, Iterator
 
-from .._arguments import small_bytes
+from .. import _libcrypto
+from .._arguments import host_memory
 from .._gcm import TAG_BYTES
+from .._libcrypto import SecretBytes
 from ..aead import AESGCM
 from ..errors import InvalidTag
 
@@ -48,7 +48,10 @@ class StreamingAead:
             raise ValueError(
                 f"segment_bytes is {segment_bytes!r}: expected {self._header + TAG_BYTES + 1} to {(1 << 31) - 1}"
             )
-        self._key = small_bytes(key, "key", max(16, derived_key_bytes), 1 << 16)
+        memory = host_memory(key, "key")
+        if not max(16, derived_key_bytes) <= memory.bytes <= 1 << 16:
+            raise ValueError(f"key has {memory.bytes} bytes: expected {max(16, derived_key_bytes)} to {1 << 16}")
+        self._key = SecretBytes(memory.address, memory.bytes)
         self._derived, self._hash, self._segment = derived_key_bytes, hash_name, segment_bytes
 
     def encrypt_file(self, source: Any, target: Any, aad: bytes = b"", progress: Progress | None = None) -> None:
@@ -82,7 +85,7 @@ class StreamingAead:
         """The header, and each segment as it is written, with the length of its text."""
         salt, prefix = os.urandom(self._derived), os.urandom(_PREFIX)
         yield bytes([self._header]) + salt + prefix, 0
-        with AESGCM(self._derive(salt, aad)) as aes:
+        with AESGCM(self._derive(salt, aad).buffer) as aes:
             for nonce, text in self._segments(file, prefix, self._segment - TAG_BYTES):
                 yield aes.encrypt(nonce, text), len(text)
 
@@ -92,7 +95,7 @@ class StreamingAead:
         header = file.read(self._header)
         if len(header) != self._header or header[0] != self._header:
             raise InvalidTag("header: truncated, or of other parameters")
-        with AESGCM(self._derive(header[1:-_PREFIX], aad)) as aes:
+        with AESGCM(self._derive(header[1:-_PREFIX], aad).buffer) as aes:
             for number, (nonce, sealed) in enumerate(self._segments(file, header[-_PREFIX:], self._segment)):
                 try:
                     text = aes.decrypt(nonce, sealed)
@@ -112,11 +115,5 @@ class StreamingAead:
             yield prefix + number.to_bytes(4, "big") + bytes([last]), piece
             number, piece = number + 1, following
 
-    def _derive(self, salt: bytes, aad: bytes) -> bytes:
-        """HKDF, RFC 5869."""
-        secret = hmac.new(salt, self._key, self._hash).digest()
-        block = key = b""
-        for i in range(1, 1 + -(-self._derived // hashlib.new(self._hash).digest_size)):
-            block = hmac.new(secret, block + aad + bytes([i]), self._hash).digest()
-            key += block
-        return key[: self._derived]
+    def _derive(self, salt: bytes, aad: bytes) -> SecretBytes:
+        return _libcrypto.hkdf(self._hash, self._key, salt, aad, self._derived)
