@@ -385,18 +385,23 @@ class Batch(Owner):
     def check(self) -> None:
         """Waits for the batch. Raises InvalidTag, which names messages that are not authentic, GpuaesError, and ValueError
         where the batch was not queued."""
-        numbers = self._wait()
-        if not any(numbers):
-            return
-        if _NOT_QUEUED * 0x01010101 in numbers:
-            raise ValueError("the batch was not queued: expected queue() before check()")
-        wrong = [i for i, number in enumerate(numbers) if number == _library.BAD_TAG]
+        wrong = self.not_authentic()
         if wrong:
             more = f" and {len(wrong) - 8} more" if len(wrong) > 8 else ""
             raise InvalidTag(f"messages {wrong[:8]}{more} are not authentic: their tags are wrong")
+
+    def not_authentic(self) -> list[int]:
+        """Waits for the batch, and returns the numbers of the messages whose tags are wrong. Raises as check() does."""
+        numbers = self._wait()
+        if not any(numbers):
+            return []
+        if _NOT_QUEUED * 0x01010101 in numbers:
+            raise ValueError("the batch was not queued: expected queue() before check()")
+        wrong = [i for i, number in enumerate(numbers) if number == _library.BAD_TAG]
         for i, number in enumerate(numbers):
-            if number != OK:
+            if not wrong and number != OK:
                 raise GpuaesError(f"message {i}: {_library.status_text(number)}", number)
+        return wrong
 
     def _wait(self) -> array[int]:
         """The status of each message, once the batch is done."""

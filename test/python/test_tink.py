@@ -9,69 +9,127 @@ import os
 import pytest
 
 pytest.importorskip("gpuaes", exc_type=ImportError)
-from gpuaes import InvalidTag, _libcrypto  # noqa: E402
+from gpuaes import GpuaesError, InvalidTag, _driver, _libcrypto  # noqa: E402
+from gpuaes.formats import _tink_files, _tink_segments  # noqa: E402
 from gpuaes.formats.tink import StreamingAead  # noqa: E402
 
 KEY, AAD, SEGMENT, HEADER, TAG = bytes(range(32)), b"name", 4096, 40, 16
-FIRST = SEGMENT - HEADER - TAG
-SIZES = (0, 1, FIRST - 1, FIRST, FIRST + 1, FIRST + SEGMENT - TAG, FIRST + SEGMENT - TAG + 1, 100_000)
+FIRST, STEP = SEGMENT - HEADER - TAG, SEGMENT - TAG
+SIZES = (0, 1, FIRST - 1, FIRST, FIRST + 1, FIRST + STEP, FIRST + STEP + 1, 100_000)
 
 
-def seal(folder, text, **how):
-    (folder / "text").write_bytes(text)
-    StreamingAead(KEY, **{"segment_bytes": SEGMENT, **how}).encrypt_file(folder / "text", folder / "sealed", AAD)
-    return (folder / "sealed").read_bytes()
+class Files:
+    """Streams from file to file, in pieces of three segments."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def seal(self, text, aad=AAD, key=KEY, **how):
+        (self.folder / "text").write_bytes(text)
+        aead = StreamingAead(key, **{"segment_bytes": SEGMENT, **how})
+        aead.encrypt_file(self.folder / "text", self.folder / "sealed", aad)
+        assert os.stat(self.folder / "sealed").st_mode & 0o777 == 0o600
+        return (self.folder / "sealed").read_bytes()
+
+    def unseal(self, sealed, aad=AAD, key=KEY, **how):
+        (self.folder / "sealed").write_bytes(sealed)
+        (self.folder / "again").write_bytes(b"before")
+        calls = []
+        aead = StreamingAead(key, **{"segment_bytes": SEGMENT, **how})
+        try:
+            aead.decrypt_file(self.folder / "sealed", self.folder / "again", aad, calls.append)
+        except InvalidTag:
+            assert (self.folder / "again").read_bytes() == b"before"
+            raise
+        finally:
+            assert set(os.listdir(self.folder)) <= {"again", "sealed", "text"}
+        text = (self.folder / "again").read_bytes()
+        assert calls == sorted(set(calls)) and calls[-1] == len(text)
+        return text
 
 
-def unseal(folder, sealed, aad=AAD, key=KEY, **how):
-    (folder / "sealed").write_bytes(sealed)
-    calls = []
-    aead = StreamingAead(key, **{"segment_bytes": SEGMENT, **how})
-    aead.decrypt_file(folder / "sealed", folder / "again", aad, calls.append)
-    text = (folder / "again").read_bytes()
-    assert calls[-1] == len(text)
-    return text
+class Arrays:
+    """Streams in memory of a device, in batches of three segments."""
+
+    def __init__(self, device_array):
+        self.array = device_array
+
+    def seal(self, text, aad=AAD, key=KEY, **how):
+        return StreamingAead(key, **{"segment_bytes": SEGMENT, **how}).encrypt(self.array(text), aad).tobytes()
+
+    def unseal(self, sealed, aad=AAD, key=KEY, **how):
+        aead = StreamingAead(key, **{"segment_bytes": SEGMENT, **how})
+        out = self.array(b"x" * max(0, len(sealed) - HEADER - TAG * -(-len(sealed) // SEGMENT)))
+        try:
+            aead.decrypt(self.array(sealed), aad, out=None if how else out)
+        except InvalidTag:
+            assert not out.nbytes or set(out.tobytes()) in ({0}, {ord("x")})  # "x": refused before the work
+            raise
+        return aead.decrypt(self.array(sealed), aad).tobytes() if how else out.tobytes()
+
+
+@pytest.fixture(params=["files on the host", "files by a device", "arrays"])
+def way(request, tmp_path, monkeypatch):
+    monkeypatch.setattr(_tink_files, "_PIECE_BYTES", 3 * SEGMENT)
+    monkeypatch.setattr(_tink_segments, "_BATCH_COUNT", 3)
+    if request.param == "files on the host":
+        monkeypatch.setenv("GPUAES_POLICY", "cpu")
+        return Files(tmp_path)
+    device_array = request.getfixturevalue("device_array")
+    if request.param == "arrays":
+        return Arrays(device_array)
+    request.getfixturevalue("everything_on_device")
+
+    def refuse(*_):
+        raise AssertionError("the host's AES was called")
+
+    monkeypatch.setattr(_libcrypto, "gcm", refuse)
+    return Files(tmp_path)
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_round_trip(tmp_path, rng, size):
+def test_round_trip(way, rng, size):
     text = rng.randbytes(size)
-    assert unseal(tmp_path, seal(tmp_path, text)) == text
-    assert os.stat(tmp_path / "sealed").st_mode & 0o777 == 0o600
+    assert way.unseal(way.seal(text)) == text
+
+
+def keyset_of(hash_name, derived, segment, prefix="RAW"):
+    """A keyset of Tink, whose classes are those of the package."""
+    from tink.proto import aes_gcm_hkdf_streaming_pb2 as pb, common_pb2, tink_pb2
+
+    key = pb.AesGcmHkdfStreamingKey(key_value=KEY, params=pb.AesGcmHkdfStreamingParams(
+        ciphertext_segment_size=segment, derived_key_size=derived,
+        hkdf_hash_type=common_pb2.HashType.Value(hash_name.upper())))
+    return tink_pb2.Keyset(primary_key_id=1, key=[tink_pb2.Keyset.Key(
+        key_id=1, status=tink_pb2.ENABLED, output_prefix_type=prefix, key_data=tink_pb2.KeyData(
+            type_url="type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey",
+            value=key.SerializeToString(), key_material_type=tink_pb2.KeyData.SYMMETRIC))])
 
 
 @pytest.mark.parametrize("hash_name, derived, segment", [
     ("sha256", 32, SEGMENT), ("sha256", 16, 1 << 20), ("sha1", 32, SEGMENT), ("sha512", 16, 100)])
-def test_as_tink_does_it(tmp_path, rng, hash_name, derived, segment):
+def test_as_tink_does_it(way, rng, hash_name, derived, segment):
     tink = pytest.importorskip("tink")
     from tink import secret_key_access, streaming_aead
-    from tink.proto import aes_gcm_hkdf_streaming_pb2 as pb, common_pb2, tink_pb2
 
     streaming_aead.register()
-    key = pb.AesGcmHkdfStreamingKey(key_value=KEY, params=pb.AesGcmHkdfStreamingParams(
-        ciphertext_segment_size=segment, derived_key_size=derived,
-        hkdf_hash_type=common_pb2.HashType.Value(hash_name.upper())))
-    keyset = tink_pb2.Keyset(primary_key_id=1, key=[tink_pb2.Keyset.Key(
-        key_id=1, status=tink_pb2.ENABLED, output_prefix_type=tink_pb2.RAW, key_data=tink_pb2.KeyData(
-            type_url="type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey",
-            value=key.SerializeToString(), key_material_type=tink_pb2.KeyData.SYMMETRIC))])
-    handle = tink.proto_keyset_format.parse(keyset.SerializeToString(), secret_key_access.TOKEN)
-    theirs = handle.primitive(streaming_aead.StreamingAead)
+    keyset = keyset_of(hash_name, derived, segment).SerializeToString()
+    theirs = tink.proto_keyset_format.parse(keyset, secret_key_access.TOKEN).primitive(streaming_aead.StreamingAead)
     how = {"hash_name": hash_name, "derived_key_bytes": derived, "segment_bytes": segment}
-    for size in (*SIZES, 3 << 20):
+    aad = rng.randbytes(rng.choice((0, 5, 50_000)))
+    for size in (*SIZES, 2 << 20) if way.unseal.__func__ is Files.unseal else SIZES:
         text = rng.randbytes(size if segment > 100 else size % 5000)
         out = io.BytesIO()
         out.close = lambda: None
-        with theirs.new_encrypting_stream(out, AAD) as stream:
+        with theirs.new_encrypting_stream(out, aad) as stream:
             stream.write(text)
-        assert unseal(tmp_path, out.getvalue(), **how) == text
-        with theirs.new_decrypting_stream(io.BytesIO(seal(tmp_path, text, **how)), AAD) as stream:
+        assert way.unseal(out.getvalue(), aad, **how) == text
+        with theirs.new_decrypting_stream(io.BytesIO(way.seal(text, aad, **how)), aad) as stream:
             assert stream.read() == text
 
 
-def test_changes_are_noticed(tmp_path, rng):
-    sealed = seal(tmp_path, rng.randbytes(20_000))
-    (tmp_path / "again").write_bytes(b"before")
+def test_changes_are_noticed(way, rng):
+    sealed = way.seal(rng.randbytes(20_000))
     bounds = list(range(0, len(sealed), SEGMENT))
     wrong = [sealed[:at + more] for at in bounds for more in (0, 1, HEADER, HEADER + TAG, SEGMENT - 1)
              if at + more < len(sealed)]
@@ -79,13 +137,79 @@ def test_changes_are_noticed(tmp_path, rng):
     wrong += [sealed + b"\0", sealed[:SEGMENT] + sealed[2 * SEGMENT:]]
     wrong += [sealed[:at] + bytes([sealed[at] ^ 1]) + sealed[at + 1:] for at in (0, 1, 39, 40, SEGMENT, len(sealed) - 1)]
     for data in wrong:
-        with pytest.raises(InvalidTag):
-            unseal(tmp_path, data)
+        with pytest.raises(InvalidTag, match="^(header|segment [0-4])"):
+            way.unseal(data)
+    with pytest.raises(InvalidTag, match="^segment 4: not authentic"):
+        way.unseal(sealed[:-1] + bytes([sealed[-1] ^ 1]))
     for how in {"aad": b""}, {"key": bytes(32)}, {"segment_bytes": SEGMENT + 1}, {"derived_key_bytes": 16}:
         with pytest.raises(InvalidTag):
-            unseal(tmp_path, sealed, **how)
-    assert (tmp_path / "again").read_bytes() == b"before"
-    assert sorted(os.listdir(tmp_path)) == ["again", "sealed", "text"]
+            way.unseal(sealed, **how)
+
+
+def test_file_is_finished_without_a_device_that_fails(tmp_path, device_array, everything_on_device, rng, monkeypatch):
+    monkeypatch.setattr(_tink_files, "_PIECE_BYTES", 3 * SEGMENT)
+    fetch, calls = _driver.Lane.fetch, []
+
+    def failing(lane, to, source, count):
+        if count > 1000:  # no status
+            calls.append(count)
+            if len(calls) > 1:
+                raise GpuaesError("of this test")
+        fetch(lane, to, source, count)
+
+    monkeypatch.setattr(_driver.Lane, "fetch", failing)
+    text, files = rng.randbytes(40_000), Files(tmp_path)
+    sealed = files.seal(text)
+    assert len(calls) == 2
+    calls.clear()
+    assert files.unseal(sealed) == text and len(calls) == 2
+
+
+def test_exception_of_progress_leaves_no_file(tmp_path, rng):
+    (tmp_path / "text").write_bytes(rng.randbytes(100))
+    with pytest.raises(ZeroDivisionError):
+        StreamingAead(KEY).encrypt_file(tmp_path / "text", tmp_path / "sealed", progress=lambda done: done // 0)
+    assert os.listdir(tmp_path) == ["text"]
+
+
+def test_pipe_is_read(tmp_path, rng):
+    text = rng.randbytes(50_000)
+    read, write = os.pipe()
+    with os.fdopen(write, "wb") as file:
+        file.write(text)  # less than a pipe holds
+    aead = StreamingAead(KEY, segment_bytes=SEGMENT)
+    with os.fdopen(read) as pipe:
+        aead.encrypt_file(f"/dev/fd/{pipe.fileno()}", tmp_path / "sealed")
+    aead.decrypt_file(tmp_path / "sealed", tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == text
+
+
+def test_wrong_arguments(device_array):
+    for match, make in [
+        ("^derived_key_bytes is 24: expected 16 or 32", lambda: StreamingAead(KEY, derived_key_bytes=24)),
+        ("^hash_name is 'md5': expected sha1, sha256, sha512", lambda: StreamingAead(KEY, hash_name="md5")),
+        ("^segment_bytes is 56: expected 57 to 1073741824", lambda: StreamingAead(KEY, segment_bytes=56)),
+        ("^key has 31 bytes: expected 32 to 1048576", lambda: StreamingAead(KEY[1:])),
+        ("^data is in memory of the host", lambda: StreamingAead(KEY).encrypt(b"text")),
+        ("^out has 5 bytes: expected 61", lambda: StreamingAead(KEY).encrypt(device_array(b"12345"), out=device_array(b"12345"))),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            make()
+    room = device_array(bytes(61))
+    with pytest.raises(ValueError, match="^out overlaps data"):
+        StreamingAead(KEY).encrypt(type(room)(room.memory, (5,), "|u1"), out=room)
+    with pytest.raises(ValueError, match="^the stream has more than 4294967296 segments"):
+        _tink_segments.Segments(None, None, bytes(7))._nonces((1 << 32) - 1, 2, False)
+
+
+def test_key_is_overwritten():
+    aead = StreamingAead(KEY)
+    key = aead._key.buffer
+    assert key.raw == KEY
+    aead.close()
+    assert not any(key.raw)
+    with pytest.raises(ValueError, match="was closed"):
+        aead.encrypt_file("/dev/null", "/dev/null")
 
 
 @pytest.mark.parametrize("key, salt, info, derived", [

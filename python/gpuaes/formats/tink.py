@@ -1,40 +1,50 @@
-"""Tink's streaming AEAD, AES-GCM-HKDF: a file in segments, each with a tag.
+"""Tink's streaming AEAD, AES-GCM-HKDF: a file or an array in segments, each with a tag.
 
     from gpuaes.formats.tink import StreamingAead
 
     aead = StreamingAead(key_material, segment_bytes=1 << 20)
     aead.encrypt_file("plain", "sealed", b"name")
     aead.decrypt_file("sealed", "plain", b"name")      # InvalidTag, and no file, where something was changed
+    sealed = aead.encrypt(tensor, b"name")             # in memory of a device, all segments at once
 
 The format: https://developers.google.com/tink/streaming-aead/aes_gcm_hkdf_streaming
+docs/formats-tink.md says what is checked.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
-import tempfile
-from typing import Any, BinaryIO, Callable, Iterator
+from typing import Any
 
-from .. import _libcrypto
-from .._arguments import host_memory
+from .. import _driver, _libcrypto, _library, _memory
+from .._arguments import host_memory, small_bytes, writable
 from .._gcm import TAG_BYTES
 from .._libcrypto import SecretBytes
-from ..aead import AESGCM
-from ..errors import InvalidTag
+from .._memory import Memory
+from .._owner import Owner
+from ..errors import GpuaesError, InvalidTag
+from . import _tink_files
+from ._tink_files import Progress
+from ._tink_segments import PREFIX_BYTES, Layout, Segments
 
 __all__ = ["StreamingAead"]
 
-_PREFIX = 7
-_SEGMENTS = 1 << 32
 _HASHES = ("sha1", "sha256", "sha512")
-Progress = Callable[[int], Any]
+_KEY_MOST = _AAD_MOST = 1 << 20
 
 
-class StreamingAead:
+class StreamingAead(Owner):
     """A key with its parameters, as Tink's AesGcmHkdfStreamingKey. `segment_bytes` counts the tag, and in the first
-    segment the header."""
+    segment the header.
+
+    close(), or the collection of the object, overwrites the key.
+    """
+
+    _instead = "make another of the key"
 
     def __init__(
         self, key: Any, *, derived_key_bytes: int = 32, hash_name: str = "sha256", segment_bytes: int = 1 << 20
@@ -43,77 +53,116 @@ class StreamingAead:
             raise ValueError(f"derived_key_bytes is {derived_key_bytes!r}: expected 16 or 32")
         if hash_name not in _HASHES:
             raise ValueError(f"hash_name is {hash_name!r}: expected {', '.join(_HASHES)}")
-        self._header = 1 + derived_key_bytes + _PREFIX
-        if not self._header + TAG_BYTES < segment_bytes < 1 << 31:
+        header = 1 + derived_key_bytes + PREFIX_BYTES
+        if not header + TAG_BYTES < segment_bytes <= _library.QUEUE_BYTES:
             raise ValueError(
-                f"segment_bytes is {segment_bytes!r}: expected {self._header + TAG_BYTES + 1} to {(1 << 31) - 1}"
+                f"segment_bytes is {segment_bytes!r}: expected {header + TAG_BYTES + 1} to {_library.QUEUE_BYTES}"
             )
         memory = host_memory(key, "key")
-        if not max(16, derived_key_bytes) <= memory.bytes <= 1 << 16:
-            raise ValueError(f"key has {memory.bytes} bytes: expected {max(16, derived_key_bytes)} to {1 << 16}")
+        least = max(16, derived_key_bytes)
+        if not least <= memory.bytes <= _KEY_MOST:
+            raise ValueError(f"key has {memory.bytes} bytes: expected {least} to {_KEY_MOST}")
         self._key = SecretBytes(memory.address, memory.bytes)
-        self._derived, self._hash, self._segment = derived_key_bytes, hash_name, segment_bytes
+        super().__init__()
+        self._derived, self._hash, self._layout = derived_key_bytes, hash_name, Layout(header, segment_bytes)
 
-    def encrypt_file(self, source: Any, target: Any, aad: bytes = b"", progress: Progress | None = None) -> None:
-        """Writes `target` from the file `source`. `progress` is called with the bytes of text that are done."""
-        self._run(self._sealed, source, target, aad, progress)
+    # ---- Files ------------------------------------------------------------------------
 
-    def decrypt_file(self, source: Any, target: Any, aad: bytes = b"", progress: Progress | None = None) -> None:
+    def encrypt_file(self, source: Any, target: Any, aad: Any = b"", progress: Progress | None = None) -> None:
+        """Writes `target` from the file `source`. `progress` is called with the bytes of text that are done, each time
+        after some 32 MiB.
+
+        A device works on the segments where AESGCM would use one for data of the host: see gpuaes.start().
+        """
+        with open(source, "rb", buffering=0) as file, _tink_files.replacing(target) as out:
+            header, segments = self._new(aad)
+            out.write(header)
+            _tink_files.run(segments, True, file, out, progress)
+
+    def decrypt_file(self, source: Any, target: Any, aad: Any = b"", progress: Progress | None = None) -> None:
         """The inverse. Raises InvalidTag where a segment is not authentic, or the file is truncated: `target` is then
         what it was."""
-        self._run(self.texts, source, target, aad, progress)
+        with open(source, "rb", buffering=0) as file, _tink_files.replacing(target) as out:
+            header = bytearray(self._layout.header)
+            count = _tink_files.fill(file, memoryview(header))
+            _tink_files.run(self._old(bytes(header[:count]), aad), False, file, out, progress)
 
-    def _run(self, pieces: Any, source: Any, target: Any, aad: bytes, progress: Progress | None) -> None:
-        target = os.path.abspath(os.fspath(target))
-        handle, name = tempfile.mkstemp(prefix=".gpuaes-", dir=os.path.dirname(target))  # mode 0600
-        done = 0
-        try:
-            with os.fdopen(handle, "wb") as out, open(source, "rb") as file:
-                for piece, text_bytes in pieces(file, aad):
-                    out.write(piece)
-                    done += text_bytes
-                    if progress is not None:
-                        progress(done)
-                out.flush()
-                os.fsync(out.fileno())
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
+    # ---- Memory of a device -----------------------------------------------------------
 
-    def _sealed(self, file: BinaryIO, aad: bytes) -> Iterator[tuple[bytes, int]]:
-        """The header, and each segment as it is written, with the length of its text."""
-        salt, prefix = os.urandom(self._derived), os.urandom(_PREFIX)
-        yield bytes([self._header]) + salt + prefix, 0
-        with AESGCM(self._derive(salt, aad).buffer) as aes:
-            for nonce, text in self._segments(file, prefix, self._segment - TAG_BYTES):
-                yield aes.encrypt(nonce, text), len(text)
+    def encrypt(self, data: Any, aad: Any = b"", *, out: Any = None) -> Any:
+        """Returns the stream with the bytes of `data`, an array in memory of a device, in a new array or in `out`. All is
+        queued on the current stream of the array's package; does not wait for it."""
+        memory = _on_device(data)
+        layout = self._layout
+        count = layout.of_text(0, memory.bytes)
+        result, place = _result(out, memory, layout.header + memory.bytes + count * TAG_BYTES)
+        header, segments = self._new(aad)
+        with _lane(memory) as lane:
+            lane.refuse_capture("encrypting a stream", "encrypt() outside")
+            slot = lane.slot()
+            ctypes.memmove(slot.address, header, len(header))
+            lane.send(place.address, slot.address, len(header))
+            segments.queue_all(True, data, result, count, memory.bytes)
+        if out is not None:
+            _memory.written(place)
+        return result
 
-    def texts(self, file: BinaryIO, aad: bytes = b"") -> Iterator[tuple[bytes, int]]:
-        """The text of each segment of an open file, and its length, once its tag is right. The whole is authentic when
-        the iteration ends."""
-        header = file.read(self._header)
-        if len(header) != self._header or header[0] != self._header:
+    def decrypt(self, data: Any, aad: Any = b"", *, out: Any = None) -> Any:
+        """Returns the text of a stream, which is in memory of a device, in a new array or in `out`. Waits. Raises
+        InvalidTag where a segment is not authentic, or the stream is truncated; all of `out` is zeros then."""
+        memory = _on_device(data)
+        layout = self._layout
+        with _lane(memory) as lane:
+            lane.refuse_capture("decrypting a stream", "decrypt() outside")
+            segments = self._old(lane.read(memory.address, min(memory.bytes, layout.header)), aad)
+            count, text_bytes = layout.of_sealed(0, memory.bytes - layout.header)
+            result, place = _result(out, memory, text_bytes)
+            try:
+                for first, batch in segments.queue_all(False, result, data, count, text_bytes):
+                    segments.check(batch, first)
+            except BaseException:
+                with contextlib.suppress(GpuaesError):
+                    lane.fill(place.address, 0, text_bytes)
+                    lane.wait("decrypting a stream")
+                raise
+        if out is not None:
+            _memory.written(place)
+        return result
+
+    # ---- Headers ----------------------------------------------------------------------
+
+    def _new(self, aad: Any) -> tuple[bytes, Segments]:
+        """A header, and the segments behind it."""
+        header = bytes([self._layout.header]) + os.urandom(self._derived + PREFIX_BYTES)
+        return header, self._old(header, aad)
+
+    def _old(self, header: bytes, aad: Any) -> Segments:
+        self.check_open()
+        if len(header) != self._layout.header or header[0] != self._layout.header:
             raise InvalidTag("header: truncated, or of other parameters")
-        with AESGCM(self._derive(header[1:-_PREFIX], aad).buffer) as aes:
-            for number, (nonce, sealed) in enumerate(self._segments(file, header[-_PREFIX:], self._segment)):
-                try:
-                    text = aes.decrypt(nonce, sealed)
-                except InvalidTag:
-                    raise InvalidTag(f"segment {number}: not authentic: another key, changed or truncated") from None
-                yield text, len(text)
+        info = small_bytes(aad, "aad", 0, _AAD_MOST)
+        key = _libcrypto.hkdf(self._hash, self._key, header[1:-PREFIX_BYTES], info, self._derived)
+        return Segments(self._layout, key, header[-PREFIX_BYTES:])
 
-    def _segments(self, file: BinaryIO, prefix: bytes, size: int) -> Iterator[tuple[bytes, bytes]]:
-        """Nonces and segments; the last nonce ends with 1, which is known by reading one segment ahead."""
-        number, piece = 0, file.read(size - self._header)
-        last = False
-        while not last:
-            following = file.read(size)
-            last = not following
-            if number == _SEGMENTS:
-                raise ValueError(f"the file has more than {_SEGMENTS} segments: expected larger segments")
-            yield prefix + number.to_bytes(4, "big") + bytes([last]), piece
-            number, piece = number + 1, following
+    def _release(self) -> None:
+        self._key.close()
 
-    def _derive(self, salt: bytes, aad: bytes) -> SecretBytes:
-        return _libcrypto.hkdf(self._hash, self._key, salt, aad, self._derived)
+
+def _on_device(data: Any) -> Memory:
+    memory = _memory.view(data)
+    if memory.device is None:
+        raise ValueError("data is in memory of the host: expected memory of a device, or encrypt_file(), decrypt_file()")
+    return memory
+
+
+def _lane(memory: Memory) -> _driver.Lane:
+    return _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
+
+
+def _result(out: Any, memory: Memory, count: int) -> tuple[Any, Memory]:
+    if out is None:
+        return _memory.new_like(memory, count)
+    place = writable(out, memory, count)
+    if place.overlaps(memory):
+        raise ValueError("out overlaps data: expected memory apart from it, since a stream is longer than its text")
+    return out, place

@@ -1,0 +1,176 @@
+"""Files of Tink, in pieces of some segments, so that memory does not grow with the file.
+
+Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import tempfile
+from typing import Any, Callable, Iterator
+
+from .. import _driver, _library, _policy
+from .._gcm import TAG_BYTES
+from .._library import lib
+from .._owner import Owner
+from ..errors import GpuaesError
+from ._tink_segments import Segments
+
+Progress = Callable[[int], Any]
+_PIECE_BYTES = 32 << 20
+
+# Memory to which a device that hangs may still write: never freed.
+_lost: list[Any] = []
+
+
+@contextlib.contextmanager
+def replacing(target: Any) -> Iterator[Any]:
+    """A file that becomes `target` at the end. An exception leaves `target` as it was."""
+    target = os.path.abspath(os.fspath(target))
+    handle, name = tempfile.mkstemp(prefix=".gpuaes-", dir=os.path.dirname(target))  # mode 0600
+    try:
+        with os.fdopen(handle, "wb", buffering=0) as out:
+            yield out
+            os.fsync(out.fileno())
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def fill(file: Any, view: memoryview) -> int:
+    """Reads until the view is full, or the file ends, and returns how much was read."""
+    filled = 0
+    while filled < len(view) and (count := file.readinto(view[filled:])):
+        filled += count
+    return filled
+
+
+def _write(file: Any, view: memoryview) -> None:
+    while view:
+        view = view[file.write(view) :]
+
+
+def run(segments: Segments, encrypt: bool, file: Any, out: Any, progress: Progress | None) -> None:
+    """Writes the segments of what follows in `file`, or their text."""
+    layout = segments.layout
+    count_most = max(1, _PIECE_BYTES // layout.segment)
+    size = os.fstat(file.fileno()).st_size  # 0 of a pipe
+    if size:
+        count_most = min(count_most, layout.of_text(0, size))
+    unit = layout.step if encrypt else layout.segment
+    work = _begin(segments, encrypt, count_most)
+    first = filled = done = 0
+    try:
+        while True:
+            # One byte more than is worked on now says whether this is the last piece.
+            want = count_most * unit - (0 if first else layout.header)
+            filled += fill(file, work.source[filled : want + 1])
+            got, last = min(filled, want), filled <= want
+            count, text_bytes = (layout.of_text(first, got), got) if encrypt else layout.of_sealed(first, got)
+            try:
+                work.run(first, count, text_bytes, last)
+            except GpuaesError:
+                if isinstance(work, _OnHost):
+                    raise
+                work = _instead_of(work)
+                work.run(first, count, text_bytes, last)
+            _write(out, work.target[: text_bytes + count * TAG_BYTES if encrypt else text_bytes])
+            done += text_bytes
+            if progress is not None:
+                progress(done)
+            if last:
+                return
+            work.source[0] = work.source[want]
+            filled, first = 1, first + count
+    finally:
+        work.close()
+
+
+# ---- Where pieces are worked on --------------------------------------------------------
+
+
+def _begin(segments: Segments, encrypt: bool, count: int) -> _OnHost | _OnDevice:
+    """Memory of the host for pieces of so many segments: run() works from `source`, which has a byte more, to `target`, and
+    close() overwrites both."""
+    text, sealed = count * segments.layout.step, count * segments.layout.segment
+    sizes = (text + 1, sealed) if encrypt else (sealed + 1, text)
+    if _policy.goes_to_device(text):
+        with contextlib.suppress(GpuaesError):
+            return _OnDevice(segments, encrypt, *sizes)
+    return _OnHost(segments, encrypt, *sizes)
+
+
+def _instead_of(work: _OnDevice) -> _OnHost:
+    """After a failure of the device, which has changed nothing of `source`."""
+    _lost.append(work)
+    host = _OnHost(work.segments, work.encrypt, len(work.source), len(work.target))
+    host.source[:] = work.source
+    return host
+
+
+class _OnHost:
+    def __init__(self, segments: Segments, encrypt: bool, source_bytes: int, target_bytes: int) -> None:
+        self._segments, self._encrypt = segments, encrypt
+        self._buffers = [(ctypes.c_char * count).from_buffer(bytearray(count)) for count in (source_bytes, target_bytes)]
+        self.source, self.target = (memoryview(buffer).cast("B") for buffer in self._buffers)
+
+    def run(self, first: int, count: int, text_bytes: int, last: bool) -> None:
+        source, target = map(ctypes.addressof, self._buffers)
+        text, sealed = (source, target) if self._encrypt else (target, source)
+        self._segments.run_on_host(self._encrypt, text, sealed, first, count, text_bytes, last)
+
+    def close(self) -> None:
+        for buffer in self._buffers:
+            _library.cleanse(buffer)
+
+
+class _Pinned(Owner):
+    """Pinned memory, which is overwritten when it is freed."""
+
+    def __init__(self, count: int) -> None:
+        self.address, self._count = lib.gpuaes_pinned_alloc(count) or 0, count
+        if not self.address:
+            raise _library.error(_library.NO_MEMORY, "allocating pinned memory")
+        super().__init__()
+        self.view = memoryview((ctypes.c_char * count).from_address(self.address)).cast("B")
+
+    def _release(self) -> None:
+        lib.gpuaes_pinned_free(self.address, self._count)
+
+
+class _OnDevice:
+    """On a stream of the package, on the first device."""
+
+    def __init__(self, segments: Segments, encrypt: bool, source_bytes: int, target_bytes: int) -> None:
+        self.segments, self.encrypt = segments, encrypt
+        device = next(_library.ordinals())
+        context = _driver.context_of(device)
+        stream = context.own_stream()
+        if stream is None:
+            raise GpuaesError("the CUDA driver cannot make a stream")
+        self._lane = _driver.lane(device, stream, context)
+        self._near = [_Pinned(count) for count in (source_bytes, target_bytes)]
+        self._far = [_driver.DeviceMemory(device, count, stream, context) for count in (source_bytes, target_bytes)]
+        self.source, self.target = (pinned.view for pinned in self._near)
+
+    def run(self, first: int, count: int, text_bytes: int, last: bool) -> None:
+        (source, target), (far_source, far_target) = self._near, self._far
+        text, sealed = (far_source, far_target) if self.encrypt else (far_target, far_source)
+        sealed_bytes = text_bytes + count * TAG_BYTES
+        sent, fetched = (text_bytes, sealed_bytes) if self.encrypt else (sealed_bytes, text_bytes)
+        with self._lane as lane:
+            lane.send(far_source.address, source.address, sent)
+            batch = self.segments.queue(self.encrypt, text, sealed, first, count, text_bytes, last)
+            lane.fetch(target.address, far_target.address, fetched)
+            self.segments.check(batch, first)  # waits
+            batch.close()
+
+    def close(self) -> None:
+        with contextlib.suppress(GpuaesError), self._lane as lane:
+            for memory in self._far:
+                lane.fill(memory.address, 0, memory.nbytes)
+        for each in (*self._far, *self._near):
+            each.close()
