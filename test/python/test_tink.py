@@ -2,8 +2,10 @@
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
+import base64
 import ctypes
 import io
+import json
 import os
 
 import pytest
@@ -222,3 +224,59 @@ def test_hkdf_of_rfc_5869(key, salt, info, derived):
     held = ctypes.create_string_buffer(key, len(key))
     secret = _libcrypto.SecretBytes(ctypes.addressof(held), len(key))
     assert _libcrypto.hkdf("sha256", secret, salt, info, len(derived) // 2).buffer.raw.hex() == derived
+
+
+# A key of AES-256-GCM-HKDF with SHA-256 and segments of 4096 bytes, as Tink serializes it, and its keyset.
+VALUE = bytes.fromhex("1207088020102018031a20") + KEY
+
+
+def keyset_json(value=VALUE, **changed):
+    data = {"typeUrl": "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey", "keyMaterialType": "SYMMETRIC",
+            "value": base64.b64encode(value).decode()}
+    key = {"keyData": data, "status": "ENABLED", "keyId": 5, "outputPrefixType": "RAW", **changed}
+    return json.dumps({"primaryKeyId": 7, "key": [key, {**key, "keyId": 7}]})
+
+
+def test_keyset(tmp_path):
+    files = Files(tmp_path)
+    sealed = files.seal(b"text")
+    for aead in StreamingAead.from_keyset(keyset_json()), StreamingAead.from_keyset(keyset_json().encode(), 5):
+        aead.decrypt_file(tmp_path / "sealed", tmp_path / "again", AAD)
+        assert (tmp_path / "again").read_bytes() == b"text"
+    # Unknown fields of each kind are skipped.
+    StreamingAead.from_keyset(keyset_json(bytes.fromhex("2005 2d01020304 310102030405060708 3a0161") + VALUE))
+    for match, keyset in [
+        ("^keyset is not one of Tink in JSON", "secret"), ("^keyset is not one", "[1]"), ("^keyset is not one", b"\xff"),
+        ("^keyset is not one", '{"encryptedKeyset": "AAAA"}'), ("^keyset is not one", '{"primaryKeyId": 7, "key": [1]}'),
+        (r"^keyset has the keys \[5, 7\]: expected the key 8", keyset_json().replace('"primaryKeyId": 7', '"primaryKeyId": 8')),
+        ("^key 7 has the type 'x': expected 'type.googleapis", keyset_json(keyData={"typeUrl": "x", "value": ""})),
+        ("^key 7 has the status 'DISABLED'", keyset_json(status="DISABLED")),
+        ("^key 7 has the version 1: expected 0", keyset_json(b"\x08\x01" + VALUE)),
+        ("^key 7 has the hash type 2: expected 1, 3, 4", keyset_json(VALUE.replace(b"\x18\x03", b"\x18\x02"))),
+        ("^derived_key_bytes is 24", keyset_json(VALUE.replace(b"\x10\x20", b"\x10\x18"))),
+        ("^key 7 has a value that is no AesGcmHkdf", keyset_json(b"\x12\x01")),
+        ("^key 7 has a value that is no AesGcmHkdf", keyset_json(b"\x1a" + b"\xff" * 10)),
+        ("^key 7 has a value that is no AesGcmHkdf", keyset_json(b"\x18\x03")),
+        ("^key 7 has a value that is no AesGcmHkdf", keyset_json(b"\x0b")),
+    ]:
+        with pytest.raises(ValueError, match=match) as raised:
+            StreamingAead.from_keyset(keyset)
+        assert raised.value.__cause__ is None
+    for end in range(len(VALUE)):
+        with pytest.raises(ValueError):
+            StreamingAead.from_keyset(keyset_json(VALUE[:end]))
+
+
+@pytest.mark.parametrize("template", [f"AES{bits}_GCM_HKDF_{size}" for bits in (128, 256) for size in ("4KB", "1MB")])
+def test_keyset_of_tink(tmp_path, rng, template):
+    tink = pytest.importorskip("tink")
+    from tink import secret_key_access, streaming_aead
+
+    streaming_aead.register()
+    handle = tink.new_keyset_handle(getattr(streaming_aead.streaming_aead_key_templates, template))
+    keyset = tink.json_proto_keyset_format.serialize(handle, secret_key_access.TOKEN)
+    (tmp_path / "text").write_bytes(text := rng.randbytes(10_000))
+    StreamingAead.from_keyset(keyset).encrypt_file(tmp_path / "text", tmp_path / "sealed", AAD)
+    theirs = handle.primitive(streaming_aead.StreamingAead)
+    with theirs.new_decrypting_stream(io.BytesIO((tmp_path / "sealed").read_bytes()), AAD) as stream:
+        assert stream.read() == text

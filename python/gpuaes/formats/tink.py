@@ -27,7 +27,7 @@ from .._libcrypto import SecretBytes
 from .._memory import Memory
 from .._owner import Owner
 from ..errors import GpuaesError, InvalidTag
-from . import _tink_files
+from . import _tink_files, _tink_keyset
 from ._tink_files import Progress
 from ._tink_segments import PREFIX_BYTES, Layout, Segments
 
@@ -65,6 +65,12 @@ class StreamingAead(Owner):
         self._key = SecretBytes(memory.address, memory.bytes)
         super().__init__()
         self._derived, self._hash, self._layout = derived_key_bytes, hash_name, Layout(header, segment_bytes)
+
+    @classmethod
+    def from_keyset(cls, keyset: str | bytes, key_id: int | None = None) -> StreamingAead:
+        """Makes one of a cleartext keyset of Tink in JSON: of its primary key, or of the key `key_id`, such as for files that
+        were encrypted before the primary key was rotated. What JSON has of the key is not overwritten."""
+        return cls(**_tink_keyset.arguments(keyset, key_id))
 
     # ---- Files ------------------------------------------------------------------------
 
