@@ -73,6 +73,7 @@ class Arrays:
 @pytest.fixture(params=["files on the host", "files by a device", "arrays"])
 def way(request, tmp_path, monkeypatch):
     monkeypatch.setattr(_tink_files, "_PIECE_BYTES", 3 * SEGMENT)
+    monkeypatch.setattr(_tink_files, "_HOST_PIECE_BYTES", 3 * SEGMENT)
     monkeypatch.setattr(_tink_segments, "_BATCH_COUNT", 3)
     if request.param == "files on the host":
         monkeypatch.setenv("GPUAES_POLICY", "cpu")

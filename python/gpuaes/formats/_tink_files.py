@@ -19,7 +19,8 @@ from ..errors import GpuaesError
 from ._tink_segments import Segments
 
 Progress = Callable[[int], Any]
-_PIECE_BYTES = 32 << 20
+# Of a device's work, and of libcrypto's, which passes the caches of a core.
+_PIECE_BYTES, _HOST_PIECE_BYTES = 32 << 20, 1 << 20
 
 # Memory to which a device that hangs may still write: never freed.
 _lost: list[Any] = []
@@ -56,17 +57,14 @@ def _write(file: Any, view: memoryview) -> None:
 def run(segments: Segments, encrypt: bool, file: Any, out: Any, progress: Progress | None) -> None:
     """Writes the segments of what follows in `file`, or their text."""
     layout = segments.layout
-    count_most = max(1, _PIECE_BYTES // layout.segment)
-    size = os.fstat(file.fileno()).st_size  # 0 of a pipe
-    if size:
-        count_most = min(count_most, layout.of_text(0, size))
+    size = os.fstat(file.fileno()).st_size or _PIECE_BYTES  # 0 of a pipe
     unit = layout.step if encrypt else layout.segment
-    work = _begin(segments, encrypt, count_most)
+    work = _begin(segments, encrypt, layout.of_text(0, size))
     first = filled = done = 0
     try:
         while True:
             # One byte more than is worked on now says whether this is the last piece.
-            want = count_most * unit - (0 if first else layout.header)
+            want = work.count * unit - (0 if first else layout.header)
             filled += fill(file, work.source[filled : want + 1])
             got, last = min(filled, want), filled <= want
             count, text_bytes = (layout.of_text(first, got), got) if encrypt else layout.of_sealed(first, got)
@@ -93,28 +91,34 @@ def run(segments: Segments, encrypt: bool, file: Any, out: Any, progress: Progre
 
 
 def _begin(segments: Segments, encrypt: bool, count: int) -> _OnHost | _OnDevice:
-    """Memory of the host for pieces of so many segments: run() works from `source`, which has a byte more, to `target`, and
-    close() overwrites both."""
-    text, sealed = count * segments.layout.step, count * segments.layout.segment
-    sizes = (text + 1, sealed) if encrypt else (sealed + 1, text)
-    if _policy.goes_to_device(text):
+    """Memory of the host for pieces of `count` segments or less: run() works from `source`, which has a byte more, to
+    `target`, and close() overwrites both."""
+    on_device = max(1, min(count, _PIECE_BYTES // segments.layout.segment))
+    if _policy.goes_to_device(on_device * segments.layout.step):
         with contextlib.suppress(GpuaesError):
-            return _OnDevice(segments, encrypt, *sizes)
-    return _OnHost(segments, encrypt, *sizes)
+            return _OnDevice(segments, encrypt, on_device)
+    return _OnHost(segments, encrypt, max(1, min(count, _HOST_PIECE_BYTES // segments.layout.segment)))
 
 
 def _instead_of(work: _OnDevice) -> _OnHost:
     """After a failure of the device, which has changed nothing of `source`."""
     _lost.append(work)
-    host = _OnHost(work.segments, work.encrypt, len(work.source), len(work.target))
+    host = _OnHost(work.segments, work.encrypt, work.count)
     host.source[:] = work.source
     return host
 
 
+def _sizes(segments: Segments, encrypt: bool, count: int) -> tuple[int, int]:
+    """Those of source and target."""
+    text, sealed = count * segments.layout.step, count * segments.layout.segment
+    return (text + 1, sealed) if encrypt else (sealed + 1, text)
+
+
 class _OnHost:
-    def __init__(self, segments: Segments, encrypt: bool, source_bytes: int, target_bytes: int) -> None:
-        self._segments, self._encrypt = segments, encrypt
-        self._buffers = [(ctypes.c_char * count).from_buffer(bytearray(count)) for count in (source_bytes, target_bytes)]
+    def __init__(self, segments: Segments, encrypt: bool, count: int) -> None:
+        self._segments, self._encrypt, self.count = segments, encrypt, count
+        sizes = _sizes(segments, encrypt, count)
+        self._buffers = [(ctypes.c_char * size).from_buffer(bytearray(size)) for size in sizes]
         self.source, self.target = (memoryview(buffer).cast("B") for buffer in self._buffers)
 
     def run(self, first: int, count: int, text_bytes: int, last: bool) -> None:
@@ -144,16 +148,17 @@ class _Pinned(Owner):
 class _OnDevice:
     """On a stream of the package, on the first device."""
 
-    def __init__(self, segments: Segments, encrypt: bool, source_bytes: int, target_bytes: int) -> None:
-        self.segments, self.encrypt = segments, encrypt
+    def __init__(self, segments: Segments, encrypt: bool, count: int) -> None:
+        self.segments, self.encrypt, self.count = segments, encrypt, count
+        sizes = _sizes(segments, encrypt, count)
         device = next(_library.ordinals())
         context = _driver.context_of(device)
         stream = context.own_stream()
         if stream is None:
             raise GpuaesError("the CUDA driver cannot make a stream")
         self._lane = _driver.lane(device, stream, context)
-        self._near = [_Pinned(count) for count in (source_bytes, target_bytes)]
-        self._far = [_driver.DeviceMemory(device, count, stream, context) for count in (source_bytes, target_bytes)]
+        self._near = [_Pinned(size) for size in sizes]
+        self._far = [_driver.DeviceMemory(device, size, stream, context) for size in sizes]
         self.source, self.target = (pinned.view for pinned in self._near)
 
     def run(self, first: int, count: int, text_bytes: int, last: bool) -> None:

@@ -76,7 +76,7 @@ class StreamingAead(Owner):
 
     def encrypt_file(self, source: Any, target: Any, aad: Any = b"", progress: Progress | None = None) -> None:
         """Writes `target` from the file `source`. `progress` is called with the bytes of text that are done, each time
-        after some 32 MiB.
+        after 32 MiB or less, or after a segment where that is longer.
 
         A device works on the segments where AESGCM would use one for data of the host: see gpuaes.start().
         """
