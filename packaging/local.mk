@@ -23,7 +23,7 @@ EXTRA_DIST += packaging/build_deb packaging/fetch_nvcc packaging/nvcc_by_nvrtc p
 # The Python package with all of it inside, in wheel/: module and command are linked again, to find the library beside
 # them, before LD_LIBRARY_PATH. Only the module's entry is exported.
 WHEEL_FOLDER = wheel
-wheel_native = packaging/wheel/native
+wheel_native = $(WHEEL_FOLDER)/native
 wheel_link = $(CC) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN'
 wheel_pages = gpuaes.1 libgpuaes.3 provider-gpuaes.7
 # The processor; aarch64 is also built on another machine, with the kernels of this build.
@@ -33,8 +33,8 @@ wheel-here: cuda/libgpuaes.la provider/libprovider_core.la tool/gpuaes docs/libg
 	@test -z '$(LIBBASE64_LIBS)' || { echo 'A wheel has no libbase64: configure --without-libbase64' >&2; exit 1; }
 	rm -rf $(wheel_native) && $(MKDIR_P) $(wheel_native)
 	cp cuda/.libs/libgpuaes.so.1 $(srcdir)/docs/gpuaes.cnf $(wheel_native)
-	echo '{ global: OSSL_provider_init; local: *; };' >packaging/wheel/module.map
-	$(wheel_link) -shared $(GPUAES_SHARED_LDFLAGS) -Wl,--version-script=packaging/wheel/module.map \
+	echo '{ global: OSSL_provider_init; local: *; };' >$(wheel_native)/module.map
+	$(wheel_link) -shared $(GPUAES_SHARED_LDFLAGS) -Wl,--version-script=$(wheel_native)/module.map \
 	    -o $(wheel_native)/gpuaes.so -Wl,--whole-archive provider/.libs/libprovider_core.a \
 	    -Wl,--no-whole-archive cuda/.libs/libgpuaes.so $(provider_libs)
 	$(wheel_link) -o $(wheel_native)/gpuaes $(tool_gpuaes_OBJECTS) tool/.libs/libtool_core.a \
@@ -46,12 +46,11 @@ wheel-here: cuda/libgpuaes.la provider/libprovider_core.la tool/gpuaes docs/libg
 	done
 	OBJDUMP='$(OBJDUMP)' PYTHONPATH="$$PYTHONPATH:$(abs_top_builddir)/python-packages" \
 	    $(srcdir)/packaging/build_wheel $(host_cpu) $(wheel_native) $(WHEEL_FOLDER)
+	rm -rf $(wheel_native)
 wheel-aarch64:
 	$(srcdir)/packaging/configure_aarch64 wheel-aarch64 --with-cuda=no $(kernels_of_build)
 	PYTHONPATH="$$PYTHONPATH:$(abs_top_builddir)/python-packages" \
 	    $(MAKE) -C wheel-aarch64/build wheel WHEEL_FOLDER='$(abspath $(WHEEL_FOLDER))'
 EXTRA_DIST += packaging/build_wheel packaging/configure_aarch64 packaging/wheel/gpuaes packaging/wheel/sbom
-clean-local:
-	rm -rf packaging/wheel/native packaging/wheel/module.map
 
 .PHONY: wheel wheel-aarch64 wheel-here
