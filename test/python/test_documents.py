@@ -1,4 +1,4 @@
-"""Each block of Python in docs/python.md, docs/start-tensors.md and python/README.md is a program that runs.
+"""Each block of Python in docs/python.md and python/README.md is a program that runs.
 
 What it imports of CuPy is the stand-in on the emulator (see conftest.py); a block that wants another package skips
 where that is not installed.
@@ -23,7 +23,7 @@ STAND_INS = {"cupy"}
 
 
 def blocks():
-    for page in "docs/python.md", "docs/start-tensors.md", "python/README.md":
+    for page in "docs/python.md", "python/README.md":
         text = (TOP / page).read_text(encoding="utf-8")
         for found in re.finditer(r"^```python\n(.*?)^```$", text, re.M | re.S):
             line = text.count("\n", 0, found.start()) + 2
