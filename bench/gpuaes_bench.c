@@ -22,7 +22,7 @@
 
 #define FAMILIES "small two_table hybrid"
 
-struct options options = {.seconds = 0.3, .speed_seconds = 10, .revision = REVISION};
+struct options options = {.seconds = 0.3, .revision = REVISION};
 
 /*
  * What is run for the name of a part: a function, or the script `programs` where that is NULL. The
@@ -47,7 +47,6 @@ static const struct part {
     {"gcm", part_gcm_kernels, NULL, NULL,
      "GCM in device memory and CTR, and messages through EVP, 16 bytes to 1 GiB"},
     {"gcm", part_gcm_images, "GPUAES_IMAGE", "13 12", NULL},
-    {"gcm", part_gcm_message, NULL, NULL, NULL},
     {"gcm", part_gcm_evp, NULL, NULL, NULL},
     {"gcm", part_gcm_small, NULL, NULL, NULL},
     {"gcm", part_gcm_bulk, NULL, NULL, NULL},
@@ -75,9 +74,7 @@ static const struct part {
      "messages that arrays in device memory describe: rates over number and length; times"},
     {"random", part_random, NULL, NULL,
      "random numbers in device memory: bytes, uniform and normal ones, integers"},
-    {"files", part_files, NULL, NULL,
-     "AES-256 over size and one core or all, gpuaes enc and openssl enc"},
-    {"files", NULL, "GPUAES_START", NULL, NULL},
+    {"files", part_files, NULL, NULL, "AES-256 over size, compared with one core and all"},
     {"speed", NULL, "GPUAES_START", NULL, "programs: openssl speed, each mode"},
     {"enc", NULL, "GPUAES_START", NULL,
      "programs: openssl enc of files of 1 KiB, 64 MiB and 4 GiB"},
@@ -92,11 +89,8 @@ static void usage(FILE *to)
     static const char text[] =
         "usage: gpuaes_bench [OPTION...] [PART...]\n"
         "\n"
-        "  --quick            measure little, to see that all works; the figures mean nothing\n"
-        "  --seconds=N        time for one row, both sides together (0.3)\n"
-        "  --speed-seconds=N  of the part speed: time for CTR of 4 KiB, ours (10)\n"
-        "  --devices=LIST     of the part devices: GPUs together with the first one (all, then "
-        "0,1)\n"
+        "  --quick      measure little, to see that all works; the figures mean nothing\n"
+        "  --seconds=N  time for one row, both sides together (0.3)\n"
         "  --help\n"
         "\n"
         "Parts, all of them where none is named; some measure whole programs, start and exit "
@@ -126,13 +120,8 @@ static int is_wanted(const struct part *part, char **named)
 /* Becomes the script that measures whole programs. */
 static int become_programs(const char *part)
 {
-    char seconds[40];
-    const char *modules = getenv("OPENSSL_MODULES");
-    int emulated = modules != NULL && strstr(modules, "/emulated") != NULL;
-    (void)snprintf(seconds, sizeof seconds, "--speed-seconds=%u", options.speed_seconds);
-    execlp(PERL, PERL, PROGRAMS, "--stream=" STREAM,
-           emulated ? "--command=" COMMAND_EMULATED : "--command=" COMMAND, seconds,
-           options.quick ? "--quick" : "--", part, (char *)NULL);
+    execlp(PERL, PERL, PROGRAMS, "--stream=" STREAM, options.quick ? "--quick" : "--", part,
+           (char *)NULL);
     perror("gpuaes_bench: " PERL);
     return EXIT_FAILURE;
 }
@@ -183,19 +172,10 @@ static int read_options(int argc, char **argv)
 {
     static const struct option known[] = {{"quick", no_argument, &options.quick, 1},
                                           {"seconds", required_argument, NULL, 's'},
-                                          {"speed-seconds", required_argument, NULL, 'p'},
-                                          {"devices", required_argument, NULL, 'd'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        double speed_seconds = options.speed_seconds;
-        int right = c == 's'   ? read_seconds(optarg, &options.seconds)
-                    : c == 'p' ? read_seconds(optarg, &speed_seconds) && speed_seconds >= 1
-                               : c == 0 || c == 'd';
-        options.speed_seconds = (unsigned)speed_seconds;
-        if (c == 'd')
-            options.devices = optarg;
-        if (!right) {
+        if (c == 's' ? !read_seconds(optarg, &options.seconds) : c != 0) {
             usage(c == 'h' ? stdout : stderr);
             exit(c == 'h' ? EXIT_SUCCESS : 2);
         }

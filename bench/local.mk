@@ -34,8 +34,6 @@ bench_libbench_la_SOURCES = \
 
 bench_libbench_la_LIBADD = test/support/libtest.la
 bench_cppflags = -DSTREAM='"$(abs_top_builddir)/bench/stream"' \
-	-DCOMMAND='"$(abs_top_builddir)/tool/gpuaes"' \
-	-DCOMMAND_EMULATED='"$(abs_top_builddir)/test/emulated/gpuaes"' \
 	-DPROGRAMS='"$(abs_srcdir)/bench/programs"' -DPERL='"$(PERL)"' \
 	-DREVISION='"$(abs_top_builddir)/revision"'
 

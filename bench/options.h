@@ -13,11 +13,9 @@
 #define GIB ((size_t)1 << 30)
 
 struct options {
-    int quick;              /* measure little: the figures mean nothing */
-    double seconds;         /* time for one row, both sides together */
-    unsigned speed_seconds; /* of openssl speed with updates of 4 KiB */
-    const char *devices;    /* those of the part `devices`, as the setting of that name */
-    const char *revision;   /* the file that names the revision that was built */
+    int quick;            /* measure little: the figures mean nothing */
+    double seconds;       /* time for one row, both sides together */
+    const char *revision; /* the file that names the revision that was built */
 };
 extern struct options options;
 

@@ -306,8 +306,6 @@ static int devices_rows(const char *list, unsigned *found)
 int part_devices(void)
 {
     unsigned found;
-    if (options.devices != NULL)
-        return devices_rows(options.devices, &found);
     int failed = devices_rows("all", &found);
     return failed || found <= 2 ? failed : devices_rows("0,1", &found);
 }

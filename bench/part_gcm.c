@@ -1,6 +1,6 @@
 /*
- * GCM: in device memory compared with CTR, blocks and whole messages; through EVP compared with the
- * bare call and with the default provider. A turn through EVP is a message: an IV, 32 bytes of
+ * GCM: in device memory compared with CTR; through EVP compared with the bare call and with the
+ * default provider. A turn through EVP is a message: an IV, 32 bytes of
  * additional data, one update, the tag.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -103,69 +103,6 @@ int part_gcm_images(void)
     for (size_t length = 64 * KIB; length <= m.in.bytes; length *= 16)
         for (int encrypt = 1; encrypt >= 0; encrypt--)
             burst_row(&m, 256, encrypt, length, image);
-    memory_give(&m);
-    return 0;
-}
-
-/* ---- Messages by the library -------------------------------------------------------------- */
-
-struct one_message {
-    struct gcm_call call;
-    unsigned char tag[TAG];
-    size_t length;
-};
-
-static void run_one_message(int side, void *argument)
-{
-    struct one_message *o = argument;
-    const struct gpuaes_gcm_message m = {.iv = "a nonce....",
-                                         .iv_bytes = IV,
-                                         .aad = "32 bytes of additional data ...",
-                                         .aad_bytes = AAD,
-                                         .in = o->call.ctr.in,
-                                         .out = o->call.ctr.out,
-                                         .len = o->length,
-                                         .tag = o->tag,
-                                         .tag_bytes = TAG};
-    if (side == REFERENCE)
-        call_run(side, &o->call.ctr);
-    else if (o->call.op == GPUAES_GCM_ENCRYPT)
-        call_check(gpuaes_gcm_encrypt(&o->call.key, &m, GPUAES_WAIT), "gpuaes_gcm_encrypt");
-    else
-        call_check(gpuaes_gcm_decrypt(&o->call.key, &m, GPUAES_WAIT), "gpuaes_gcm_decrypt");
-}
-
-/* What is decrypted has been encrypted before, from the other place. CTR has whole blocks. */
-static void one_message_row(const struct memory *m, int encrypt, size_t length)
-{
-    struct one_message o = {.length = length};
-    struct row row = call_row(&o.call, m, 256, 1, length);
-    row.part = "gcm-message";
-    row.operation = direction(encrypt);
-    o.call.ctr.length = length / GPUAES_BLOCK * GPUAES_BLOCK;
-    if (!encrypt) {
-        run_one_message(OURS, &o);
-        o.call.op = GPUAES_GCM_DECRYPT;
-        o.call.ctr.in = m->out.p;
-        o.call.ctr.out = m->in.p;
-    }
-    measure_rest(length >= GIB ? 0.02 : 0);
-    struct result result = measure(length >= 256 * MIB ? 15 : 201, run_one_message, &o);
-    print_times(&row, &result, 1, "us", 1e6);
-    measure_rest(0);
-}
-
-/* Also with an end that is no whole block. */
-int part_gcm_message(void)
-{
-    static const size_t lengths[] = {64 * KIB, MIB, 16 * MIB, 64 * MIB, 4 * GIB};
-    struct memory m;
-    if (!device_memory_take(&m, "gcm-message", options.quick ? 64 * KIB : 4 * GIB))
-        return 0;
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths && lengths[i] <= m.in.bytes; i++)
-        for (int encrypt = 1; encrypt >= 0; encrypt--)
-            for (size_t less = 0; less < GPUAES_BLOCK; less += 11)
-                one_message_row(&m, encrypt, lengths[i] - less);
     memory_give(&m);
     return 0;
 }

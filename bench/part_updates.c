@@ -146,30 +146,14 @@ static void placement_rows(struct updates *u, const struct memory *m)
 
 static void bulk_rows(struct updates *u, const struct memory *m)
 {
-    static const struct {
-        enum mode_number mode;
-        unsigned bits;
-        int all;     /* not at three lengths only */
-        int pinned;  /* not in pageable memory only */
-        size_t most; /* the longest */
-    } rows[] = {
-        {MODE_CTR, 256, 1, 1, 4 * GIB},
-        {MODE_ECB_ENCRYPT, 256, 1, 1, 4 * GIB},
-        {MODE_ECB_DECRYPT, 256, 1, 1, GIB},
-        {MODE_CBC_DECRYPT, 256, 1, 1, 4 * GIB},
-        {MODE_CBC_ENCRYPT, 256, 1, 1, 16 * MIB},
-        {MODE_CTR, 192, 0, 0, GIB},
-        {MODE_CTR, 128, 0, 1, GIB}, /* what References.pm compares with published kernels */
-        {MODE_ECB_ENCRYPT, 128, 0, 0, GIB},
-        {MODE_CBC_DECRYPT, 128, 0, 0, GIB},
-    };
-    size_t length = u->pair.length;
-    int some = length == MIB || length == 64 * MIB || (length == GIB && m->in.kind == PINNED);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        u->mode = &mode_rows[rows[i].mode];
-        u->bits = rows[i].bits;
-        if ((rows[i].all || some) && length <= rows[i].most &&
-            (rows[i].pinned || m->in.kind != PINNED))
+    static const size_t most[MODE_ROWS] = {[MODE_CTR] = 4 * GIB,
+                                           [MODE_ECB_ENCRYPT] = 4 * GIB,
+                                           [MODE_ECB_DECRYPT] = GIB,
+                                           [MODE_CBC_DECRYPT] = 4 * GIB,
+                                           [MODE_CBC_ENCRYPT] = 16 * MIB};
+    for (int mode = 0; mode < MODE_ROWS; mode++) {
+        u->mode = &mode_rows[mode];
+        if (u->pair.length <= most[mode])
             placement_rows(u, m);
     }
 }

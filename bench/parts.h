@@ -17,7 +17,6 @@ int part_base64_kernels(void);
 int part_families(void);
 int part_gcm_kernels(void);
 int part_gcm_images(void);
-int part_gcm_message(void);
 int part_gcm_evp(void);
 int part_gcm_small(void);
 int part_gcm_bulk(void);

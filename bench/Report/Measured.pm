@@ -103,14 +103,6 @@ sub block_files
         map { [", $_", %files, operation => $_] } 'encrypt', 'decrypt');
 }
 
-# From file to file, by the command.
-sub block_file_programs
-{
-    my @found = rows_like($results, part => 'files', operation => 'encrypt, gpuaes enc');
-    return table_of('files', \@found, bytes => 'bytes', '' => 'memory', '`gpuaes enc`' => 'ours',
-        (@found ? $found[0]{against} : '') => 'reference', times => sub { number_text($_[0]{ratio}) }, spread => 'spread');
-}
-
 # CPU seconds that 10^9 bytes take: ours / the reference.
 sub block_cpu
 {
@@ -236,12 +228,6 @@ sub block_batch_gcm
     my $part_of_ctr = sub { my ($row) = @_; return pair_text($row) =~ s/ \*.*//r . ($row->{ratio} ? sprintf(' (%.2f)', $row->{ratio}) : '') };
     return table_by('messages', 'messages', 'batch-gcm', [map { my $way = $_; [$way, $part_of_ctr, operation => sub { $_[0] =~ /^$way,/ }] }
                 'encrypt', 'decrypt'], ['']);
-}
-
-sub block_batch_mixed
-{
-    return table_of('batch-mixed', [rows_like($results, part => 'batch-mixed')], order => 'operation',
-        microseconds => 'ours', 'over the best' => 'ratio', spread => 'spread');
 }
 
 # Of messages that arrays in device memory describe.

@@ -70,11 +70,11 @@ my @of_cpu = grep { $_->{against} =~ /default provider|^EVP_/ } map { @$_ } valu
 is(scalar(grep { $_->{against} !~ /, OpenSSL \d+\.\d+\.\d+/ } @of_cpu), 0, 'rows that are compared with libcrypto name its version');
 
 # Rows of each part, at least; those of the device only where there is one.
-my %least = (limits => 2, small => 90, 'gcm-small' => 12, bulk => 38, 'gcm-bulk' => 6, pinned => 1, start => 6, load => 4, speed => 1, enc => 4,
-    streams => 5, memory => 5, files => 1);
-my %least_on_device = (limits => 8, kernels => 34, 'gcm-kernels' => 8, 'gcm-images' => $emulated ? 4 : 2, 'evp-kernels' => 4, 'gcm-message' => 4, 'gcm-evp' => 2, 'base64-kernels' => 4, families => 12,
-    'latency-api' => 40, 'latency-evp' => 40, bulk => 68, 'gcm-bulk' => 12, mixed => 16, devices => 10, base64 => 18, threads => 32,
-    'read-ahead' => 20, batch => 20, 'batch-gcm' => 2, messages => 57, 'messages-time' => 54, random => 12, files => 13);
+my %least = (limits => 2, small => 90, 'gcm-small' => 12, bulk => 30, 'gcm-bulk' => 6, pinned => 1, start => 6, load => 4, speed => 1, enc => 4,
+    streams => 5, memory => 5);
+my %least_on_device = (limits => 8, kernels => 34, 'gcm-kernels' => 8, 'gcm-images' => $emulated ? 4 : 2, 'evp-kernels' => 4, 'gcm-evp' => 2, 'base64-kernels' => 4, families => 12,
+    'latency-api' => 40, 'latency-evp' => 40, bulk => 60, 'gcm-bulk' => 12, mixed => 16, devices => 10, base64 => 18, threads => 32,
+    'read-ahead' => 20, batch => 20, 'batch-gcm' => 2, messages => 57, 'messages-time' => 54, random => 12, files => 12);
 my $has_device = $result->{out} !~ /^# GPU: none/m && !stand_in();
 %least = (%least, %least_on_device) if $has_device;
 foreach my $part (sort keys %least) {
@@ -152,9 +152,8 @@ foreach my $template ('template', 'read-ahead-template') {
     my $report = run(["$source/bench/report", "--template=$source/docs/benchmarks/$template.md", $tsv]);
     is($report->{status}, 0, "a report is made of it: $template") or diag($report->{err});
     my @lacks = $report->{out} =~ /\*Not in this run: part `([\w-]+)`/g;
-    # The seven orders are a record of revision b0676dcdab88; the command is measured by test/on_gpu_tool, Parquet by
-    # bench/parquet_rates, and the Python package by bench/python_rates.
-    @lacks = grep { !/^(?:batch-mixed|tool|parquet|python)$/ } @lacks;
+    # The command is measured by test/on_gpu_tool, Parquet by bench/parquet_rates, and the Python package by bench/python_rates.
+    @lacks = grep { !/^(?:tool|parquet|python)$/ } @lacks;
     is(join(' ', grep { $has_device || !$least_on_device{$_} } @lacks), '', 'and lacks no part');
 }
 
@@ -165,7 +164,7 @@ ok(!$one->{status} && rows_of($one) && !grep({ !/^load\t/ } rows_of($one)), 'a p
 my $unknown = bench(['everything']);
 is($unknown->{status} >> 8, 2, 'an unknown part is refused');
 like($unknown->{err}, qr/there is no part everything.*^usage:/ms, 'with the usage');
-foreach my $time ('--seconds=soon', '--speed-seconds=0', '--speed-seconds=2s') {
+foreach my $time ('--seconds=soon', '--seconds=0', '--seconds=2s') {
     is(bench([$time])->{status} >> 8, 2, "a time that is none is refused: $time");
 }
 my $help = bench(['--help']);
