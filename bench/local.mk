@@ -114,7 +114,7 @@ EXTRA_DIST += bench/limits.cu bench/Results.pm bench/Sides.pm \
 	bench/Plot/Gnuplot.pm bench/Report/First.pm bench/Report/Machine.pm bench/Report/Measured.pm \
 	bench/Report/Tables.pm \
 	bench/measure_all bench/parquet_rates bench/plot bench/programs bench/python_rates bench/report \
-	bench/revision
+	bench/revision bench/rows.py
 
 # Kernels that reach the limits of a device, embedded as the library's are.
 if HAVE_CUDA

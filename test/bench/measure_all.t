@@ -57,9 +57,12 @@ SKIP: {
 # The command, which is a program of its own.
 my $tool = measure_all({}, 'tool');
 SKIP: {
-    skip('there is no GPU', 2) if $tool->{err} =~ /^There is no GPU/;
+    skip('there is no GPU', 3) if $tool->{err} =~ /^There is no GPU/;
     is($tool->{status}, 0, 'the command is measured') or diag($tool->{err});
-    like(slurp("$to/" . $tool->{out} =~ s/\n//r . '-tool.tsv'), qr/^tool\tAES-256-CTR\tencrypt\t/m, 'with its rows');
+    my $rows = slurp("$to/" . $tool->{out} =~ s/\n//r . '-tool.tsv');
+    like($rows, qr/^tool\tAES-256-CTR\tencrypt\t/m, 'with its rows');
+    is(join(' ', $rows =~ /^# (\w+)/mg), join(' ', slurp("$to/" . $tool->{out} =~ s/\n//r . '-batch.tsv') =~ /^# (\w+)/mg),
+        'and the head that a set of gpuaes_bench has: of one GPU');
 }
 
 SKIP: {

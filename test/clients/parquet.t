@@ -176,7 +176,7 @@ SKIP: {
     my ($file) = glob("$folder/rates/*-parquet.tsv");
     my $table = read_results($file // ());
     my $head = $table->{head}[0];
-    is(scalar(grep { $head->{$_} } qw(date GPU gpuaes revision OpenSSL cores)), 6, 'its file says what was measured with');
+    is(join(' ', map { scalar(@{$head->{$_} // []}) } qw(date GPU gpuaes revision OpenSSL cores)), '1 1 1 1 1 1', 'its file says what was measured with');
     foreach my $algorithm ('AES_GCM_V1', 'AES_GCM_CTR_V1') {
         my @rows = rows_like($table, part => 'parquet', cipher => "$algorithm, 256 bits");
         is(join(', ', map { $_->{operation} =~ s/\d+/N/r } @rows),
@@ -195,7 +195,7 @@ SKIP: {
     # It compares with other columns than were written.
     my $other = 'import sys; g = {"__name__": "rates"}; exec(open(sys.argv.pop(1)).read(), g); compare = g["compare"]; '
         . 'g["compare"] = lambda pages, group, *more: compare(pages, group.select(group.column_names[::-1]), *more); g["main"]()';
-    my $wrong = measured(['python3', '-c', $other, $rates, '--bytes=128K', '--turns=1']);
+    my $wrong = measured(['python3', '-c', $other, $rates, '--bytes=128K', '--turns=1'], PYTHONPATH => "$source/bench:$ENV{PYTHONPATH}");
     is($wrong->{status} >> 8, 1, 'other values are an error');
     like($wrong->{err}, qr/^parquet_rates: row group 0, column c\d+: other values than were written$/m, 'which names where they are');
     unlike($wrong->{out}, qr/^parquet\t/m, 'and gives no figures');

@@ -24,8 +24,6 @@ sub measure
 my $result = measure();
 is($result->{status}, 0, 'it ends well') or diag($result->{err});
 my $table = read_results(spew("$folder/tool.tsv", $result->{out}));
-my ($head) = @{$table->{head}};
-is(scalar(grep { $head->{$_} } qw(date gpuaes revision OpenSSL cores)), 5, 'the head says what was measured with');
 my @rows = rows_like($table, part => 'tool', unit => 'GB/s');
 cmp_ok(scalar(@rows), '>=', 12, 'there are rows');
 my $kind = $rows[0]{memory};    # tmpfs, where that has room
