@@ -278,12 +278,6 @@ static int few_files(void)
     return all_sizes();
 }
 
-static int no_threads_left(void)
-{
-    limit(RLIMIT_NPROC, 1); /* means nothing to root */
-    return all_sizes();
-}
-
 /* ---- Floating point ---------------------------------------------- */
 
 static int floating_point_traps(void)
@@ -314,7 +308,6 @@ static const struct case_row cases[] = {
      cancelled_threads_that_log},
     {"64 KiB of locked memory", NULL, NULL, little_locked_memory},
     {"8 files", NULL, NULL, few_files},
-    {"1 process", NULL, NULL, no_threads_left},
     {"floating point traps, and rounds upwards", "GPUAES_MIN_BYTES=auto GPUAES_START=eager", NULL,
      floating_point_traps},
 };

@@ -252,8 +252,10 @@ static void *hold_and_go_on(void *unused)
     struct stream s = stream_open(memory_new(1), "AES-128-CTR", usual_key, usual_iv);
     int right = stream_update(&s, 500);
     atomic_fetch_add(&at_work, 1);
-    while (right && !atomic_load(&stop))
+    while (right && !atomic_load(&stop)) {
         right = stream_update(&s, 3000);
+        atomic_fetch_add(&at_work, 1);
+    }
     right = right && stream_update(&s, 3000) && stream_agrees(&s);
     stream_close(&s);
     free(s.memory);
@@ -273,7 +275,8 @@ static int unload_while_streams_run(void)
         sleep_ms(1);
     OSSL_PROVIDER_unload(test_providers.gpuaes);
     test_providers.gpuaes = NULL;
-    sleep_ms(50);
+    for (int from = atomic_load(&at_work); atomic_load(&at_work) < from + 10 * THREADS;)
+        sleep_ms(1);
     atomic_store(&stop, 1);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], &result);
