@@ -90,13 +90,6 @@ static int get_password(struct enc *enc)
     return enc->password != NULL;
 }
 
-/* Whether it is what SALT_MAGIC becomes in Base64. */
-static int begins_in_base64(const unsigned char *data, long n)
-{
-    static const char magic[] = "U2FsdGVkX1";
-    return n >= (long)sizeof magic - 1 && memcmp(data, magic, sizeof magic - 1) == 0;
-}
-
 /* The header from the input's beginning: SALT_MAGIC, and `salt_bytes`, which it reads into `salt`.
  */
 static int read_header(struct enc *enc, unsigned char *salt, int salt_bytes)
@@ -120,7 +113,7 @@ static int read_header(struct enc *enc, unsigned char *salt, int salt_bytes)
     if (n < (long)header_bytes || memcmp(header, SALT_MAGIC, SALT_MAGIC_BYTES) != 0)
         return complain("%s: bad magic number: it does not begin with \"" SALT_MAGIC
                         "\" and a salt; was it encrypted with %s-S, -nosalt or -K?",
-                        source->name, begins_in_base64(header, n) ? "-a, " : "");
+                        source->name, enc->options.base64 ? "" : "-a, ");
     if (enc->options.base64)
         enc->job.drop = header_bytes;
     else
