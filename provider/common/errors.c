@@ -45,15 +45,10 @@ void errors_begin(struct provider *provider, int knows_sentences)
 
 static const char *sentence_of(enum error_reason reason)
 {
-    switch (reason) {
-#define ERROR_CASE(name, number, sentence)                                                         \
-    case ERROR_##name:                                                                             \
-        return sentence;
-        ERROR_REASONS(ERROR_CASE)
-#undef ERROR_CASE
-    default:
-        return "";
-    }
+    const ERR_STRING_DATA *s = strings + 1;
+    while (s->string != NULL && ERR_GET_REASON(s->error) != (int)reason)
+        s++;
+    return s->string != NULL ? s->string : "";
 }
 
 /* ---- Raising --------------------------------------------------------------------------- */
