@@ -112,15 +112,11 @@ foreach my $arguments (
     ['-evp', 'aes-256-ctr', '-multi', 2],
     ['-evp', 'aes-256-ctr', '-async_jobs', 2],
     ['-evp', 'aes-256-cbc', '-decrypt'],
-    ['-evp', 'aes-256-cbc', '-decrypt', '-multi', 2],
-    ['-evp', 'aes-128-ecb', '-async_jobs', 2],
     ['-evp', 'aes-256-cbc', '-async_jobs', 64],
     ['-evp', 'aes-256-gcm'],
-    ['-evp', 'aes-128-gcm', '-async_jobs', 2],
     ['-evp', 'aes-256-gcm', '-aead'],
     ['-evp', 'aes-192-gcm', '-aead', '-decrypt', '-multi', 2],
     ['-evp', 'aes-256-xts'],
-    ['-evp', 'aes-128-xts', '-decrypt'],
     )
 {
     # By the clock: on a busy machine a second may come without any time of a CPU, for a rate of "inf".

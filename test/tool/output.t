@@ -274,17 +274,6 @@ SKIP: {
     is(names() . slurp($out), 'outbefore', 'nothing lies next to it');
     spew($in, $plain);
 }
-SKIP: {
-    my $small = "$folder/small";
-    mkdir($small);
-    skip('no small file system can be mounted', 3)
-        if $> != 0 || system('mount', '-t', 'tmpfs', '-o', 'size=128k', 'gpuaes-test', $small);
-    my $result = gpuaes(['enc', @cipher, '-bufsize', 4096, '-in', $in, '-out', "$small/out"]);
-    my @left = glob("$small/* $small/.[!.]*");
-    system('umount', $small);
-    refused($result, qr/^gpuaes enc: .*No space left on device/m, 'a file system that is full');
-    is("@left", '', 'and empty afterwards');
-}
 {
     # Somebody cuts the input off meanwhile: it is found out, not written as if that were all.
     # The password is asked for when the input is open.
