@@ -47,12 +47,12 @@ static const char *find(const void *arg, const char *key)
 
 static int read_values(struct provider *provider)
 {
-    struct settings_fault fault = {0};
+    struct settings_fault faults[SETTINGS_KEYS];
     char sentence[SETTINGS_TEXT];
-    if (settings_read(&provider->settings, find, provider, &fault))
+    if (settings_read(&provider->settings, find, provider, faults) == 0)
         return 1;
-    (void)snprintf(sentence, sizeof sentence, "%s has the value \"%s\", expected %s", fault.key,
-                   fault.value, fault.expected);
+    (void)snprintf(sentence, sizeof sentence, "%s has the value \"%s\", expected %s", faults[0].key,
+                   faults[0].value, faults[0].expected);
     return refuse(provider, sentence);
 }
 

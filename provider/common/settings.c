@@ -21,11 +21,10 @@
 enum { DEVICES_MOST = 64, THREADS_MOST = 64 };
 
 /* settings_read() has a line for each. */
-static const char *const keys[] = {
+static const char *const keys[SETTINGS_KEYS] = {
     "policy",  "start",        "start-bytes",      "idle-seconds", "min-bytes", "devices",
     "threads", "pinned-bytes", "read-ahead-bytes", "timeout-ms",   "log",
 };
-enum { KEYS = sizeof keys / sizeof keys[0] };
 
 /* What OpenSSL itself reads in a provider's section; see config(5). */
 static const char *const openssl_keys[] = {"identity", "module", "activate", "soft_load"};
@@ -54,32 +53,31 @@ static void show(char *text, size_t size, const char *value)
 struct reader {
     settings_find_fn *find;
     const void *arg;
-    struct settings_fault *fault;
+    struct settings_fault *faults;
+    unsigned count; /* of faults */
 };
 
-static int refuse(const struct reader *reader, const char *key, const char *value,
-                  const char *expected)
+static void refuse(struct reader *reader, const char *key, const char *value, const char *expected)
 {
-    struct settings_fault *fault = reader->fault;
+    struct settings_fault *fault = &reader->faults[reader->count++];
     fault->key = key;
     show(fault->value, sizeof fault->value, value);
     (void)snprintf(fault->expected, sizeof fault->expected, "%s", expected);
-    return 0;
 }
 
 /* One of `words` (ended by NULL); its index goes to *choice. */
-static int read_word(const struct reader *reader, const char *key, const char *const *words,
-                     const char *expected, int *choice)
+static void read_word(struct reader *reader, const char *key, const char *const *words,
+                      const char *expected, int *choice)
 {
     const char *value = reader->find(reader->arg, key);
     if (value == NULL)
-        return 1;
+        return;
     for (int i = 0; words[i] != NULL; i++)
         if (strcmp(value, words[i]) == 0) {
             *choice = i;
-            return 1;
+            return;
         }
-    return refuse(reader, key, value, expected);
+    refuse(reader, key, value, expected);
 }
 
 int settings_number(const char *text, const char *units, uint64_t *number)
@@ -99,17 +97,17 @@ int settings_number(const char *text, const char *units, uint64_t *number)
 }
 
 /* A number; or `word`, where there is one, which leaves *number as it is. */
-static int read_number(const struct reader *reader, const char *key, const char *word,
-                       uint64_t least, uint64_t most, uint64_t *number)
+static void read_number(struct reader *reader, const char *key, const char *word, uint64_t least,
+                        uint64_t most, uint64_t *number)
 {
     const char *value = reader->find(reader->arg, key);
-    char expected[sizeof reader->fault->expected];
+    char expected[sizeof reader->faults->expected];
     uint64_t n;
     if (value == NULL || (word != NULL && strcmp(value, word) == 0))
-        return 1;
+        return;
     if (settings_number(value, "KMGT", &n) && n >= least && n <= most) {
         *number = n;
-        return 1;
+        return;
     }
     int at = word == NULL ? 0 : snprintf(expected, sizeof expected, "\"%s\" or ", word);
     if (most >= SIZE_MAX - 1)
@@ -120,7 +118,7 @@ static int read_number(const struct reader *reader, const char *key, const char 
     if (strstr(key, "-bytes") != NULL)
         (void)snprintf(expected + at, sizeof expected - (size_t)at,
                        "; K, M, G or T behind it are powers of 1024");
-    return refuse(reader, key, value, expected);
+    refuse(reader, key, value, expected);
 }
 
 /* Ordinals with commas between them, each a bit. 0 if it is no such list. */
@@ -144,42 +142,43 @@ static int parse_ordinals(const char *text, uint64_t *devices)
     return 1;
 }
 
-static int read_devices(const struct reader *reader, uint64_t *devices)
+static void read_devices(struct reader *reader, uint64_t *devices)
 {
     const char *value = reader->find(reader->arg, "devices");
     if (value == NULL || parse_ordinals(value, devices))
-        return 1;
-    if (strcmp(value, "all") != 0)
-        return refuse(reader, "devices", value,
-                      "\"all\" or numbers of CUDA devices from 0 to 63, such as \"0\" or \"0,2\"");
-    *devices = GPUAES_ALL_DEVICES;
-    return 1;
+        return;
+    if (strcmp(value, "all") == 0)
+        *devices = GPUAES_ALL_DEVICES;
+    else
+        refuse(reader, "devices", value,
+               "\"all\" or numbers of CUDA devices from 0 to 63, such as \"0\" or \"0,2\"");
 }
 
-int settings_read(struct settings *settings, settings_find_fn *find, const void *arg,
-                  struct settings_fault *fault)
+unsigned settings_read(struct settings *settings, settings_find_fn *find, const void *arg,
+                       struct settings_fault faults[SETTINGS_KEYS])
 {
     static const char *const policies[] = {"auto", "gpu", "cpu", NULL};
     static const char *const starts[] = {"auto", "eager", "never", NULL};
     static const char *const logs[] = {"off", "summary", "progress", "debug", NULL};
-    const struct reader reader = {find, arg, fault};
+    struct reader reader = {.find = find, .arg = arg, .faults = faults};
     int policy = POLICY_AUTO, start = START_AUTO, log = LOG_OFF;
     uint64_t start_bytes = 128 * MIB, min_bytes = MIN_BYTES_AUTO, most_bytes = (uint64_t)1 << 40;
     uint64_t pinned_bytes = 0, read_ahead_bytes = READ_AHEAD_DEFAULT, timeout_ms = 0;
     uint64_t idle_seconds = GPUAES_IDLE_DEFAULT, devices = 0, threads = 0;
 
-    if (!read_word(&reader, "policy", policies, "auto, gpu or cpu", &policy) ||
-        !read_word(&reader, "start", starts, "auto, eager or never", &start) ||
-        !read_word(&reader, "log", logs, "off, summary, progress or debug", &log) ||
-        !read_number(&reader, "start-bytes", NULL, 0, UINT64_MAX, &start_bytes) ||
-        !read_number(&reader, "pinned-bytes", NULL, MIB, most_bytes, &pinned_bytes) ||
-        !read_number(&reader, "read-ahead-bytes", NULL, 0, most_bytes, &read_ahead_bytes) ||
-        !read_number(&reader, "idle-seconds", NULL, 0, 1000000000, &idle_seconds) ||
-        !read_number(&reader, "timeout-ms", NULL, 1, 3600000, &timeout_ms) ||
-        !read_number(&reader, "threads", "auto", 1, THREADS_MOST, &threads) ||
-        !read_devices(&reader, &devices) ||
-        !read_number(&reader, "min-bytes", "auto", 0, MIN_BYTES_AUTO - 1, &min_bytes))
-        return 0;
+    read_word(&reader, "policy", policies, "auto, gpu or cpu", &policy);
+    read_word(&reader, "start", starts, "auto, eager or never", &start);
+    read_word(&reader, "log", logs, "off, summary, progress or debug", &log);
+    read_number(&reader, "start-bytes", NULL, 0, UINT64_MAX, &start_bytes);
+    read_number(&reader, "pinned-bytes", NULL, MIB, most_bytes, &pinned_bytes);
+    read_number(&reader, "read-ahead-bytes", NULL, 0, most_bytes, &read_ahead_bytes);
+    read_number(&reader, "idle-seconds", NULL, 0, 1000000000, &idle_seconds);
+    read_number(&reader, "timeout-ms", NULL, 1, 3600000, &timeout_ms);
+    read_number(&reader, "threads", "auto", 1, THREADS_MOST, &threads);
+    read_devices(&reader, &devices);
+    read_number(&reader, "min-bytes", "auto", 0, MIN_BYTES_AUTO - 1, &min_bytes);
+    if (reader.count != 0)
+        return reader.count;
     *settings = (struct settings){
         .policy = (enum policy_setting)policy,
         .start = (enum start_setting)start,
@@ -196,7 +195,7 @@ int settings_read(struct settings *settings, settings_find_fn *find, const void 
                     .threads = (unsigned)threads,
                     .devices = devices},
     };
-    return 1;
+    return 0;
 }
 
 /* ---- Names --------------------------------------------------------------------------------- */
@@ -237,7 +236,7 @@ static void say_unknown(const char *name, const char *where, char sentence[SETTI
 int settings_is_unknown(const char *name, char sentence[SETTINGS_TEXT])
 {
     const char *dot = strchr(name, '.'); /* OpenSSL takes "1.activate" for "activate" */
-    if (is_one_of(keys, KEYS, name) ||
+    if (is_one_of(keys, SETTINGS_KEYS, name) ||
         is_one_of(openssl_keys, sizeof openssl_keys / sizeof openssl_keys[0],
                   dot != NULL ? dot + 1 : name))
         return 0;
@@ -256,7 +255,7 @@ static int is_unknown_variable(const char *entry, char sentence[SETTINGS_TEXT])
         if (strncmp(entry, other_variables[i], strlen(other_variables[i])) == 0)
             return 0;
     (void)snprintf(name, sizeof name, "%.*s", (int)(end - entry), entry);
-    for (size_t i = 0; i < KEYS; i++) {
+    for (size_t i = 0; i < SETTINGS_KEYS; i++) {
         settings_variable(keys[i], known);
         if (strcmp(known, name) == 0)
             return 0;

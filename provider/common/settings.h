@@ -29,7 +29,7 @@ struct settings {
     struct gpuaes_settings process; /* of the whole process; what is not set as there */
 };
 
-enum { SETTINGS_TEXT = 256 };
+enum { SETTINGS_TEXT = 256, SETTINGS_KEYS = 11 };
 
 /* A value that is refused. `value` is shortened and printable. */
 struct settings_fault {
@@ -40,9 +40,9 @@ struct settings_fault {
 /* Returns the value of a key, or NULL where it is not set. */
 typedef const char *settings_find_fn(const void *arg, const char *key);
 
-/* Reads every setting. Returns 1, or 0 where a value is wrong: `fault` says which. */
-int settings_read(struct settings *settings, settings_find_fn *find, const void *arg,
-                  struct settings_fault *fault);
+/* Reads every setting. Returns how many values are wrong; `faults` then says which. */
+unsigned settings_read(struct settings *settings, settings_find_fn *find, const void *arg,
+                       struct settings_fault faults[SETTINGS_KEYS]);
 
 /*
  * Reads a decimal number, and behind it one of the letters `units`, of k, K, M, G and T: powers of

@@ -290,36 +290,6 @@ static CONF *read_lines(struct configuration *c)
 
 /* ---- Settings --------------------------------------------------------------------------- */
 
-enum { FAULTS = 16 }; /* more than there are settings */
-
-/* Settings that are wrong: settings_read() stops at the first, so it is not shown those again. */
-struct faults {
-    settings_find_fn *find;
-    const void *arg;
-    const char *found[FAULTS];
-    unsigned count;
-};
-
-/* A settings_find_fn. */
-static const char *find_other(const void *arg, const char *key)
-{
-    const struct faults *faults = arg;
-    for (unsigned i = 0; i < faults->count; i++)
-        if (strcmp(faults->found[i], key) == 0)
-            return NULL;
-    return faults->find(faults->arg, key);
-}
-
-/* Returns 1 and the next setting that is wrong, or 0. */
-static int next_fault(struct faults *faults, struct settings_fault *fault)
-{
-    struct settings settings;
-    if (faults->count == FAULTS || settings_read(&settings, find_other, faults, fault))
-        return 0;
-    faults->found[faults->count++] = fault->key;
-    return 1;
-}
-
 /* Adds to a list with semicolons. */
 __attribute__((format(printf, 2, 3))) static void add(char text[CONFIGURATION_TEXT],
                                                       const char *format, ...)
@@ -338,15 +308,16 @@ __attribute__((format(printf, 2, 3))) static void add(char text[CONFIGURATION_TE
 unsigned configuration_environment(char why_not[CONFIGURATION_TEXT])
 {
     char name[SETTINGS_TEXT];
-    struct settings_fault fault = {0};
-    struct faults faults = {.find = settings_in_environment};
+    struct settings settings;
+    struct settings_fault faults[SETTINGS_KEYS];
+    unsigned count = settings_read(&settings, settings_in_environment, NULL, faults);
     why_not[0] = '\0';
-    while (next_fault(&faults, &fault)) {
-        settings_variable(fault.key, name);
-        add(why_not, "%s in the environment has the value \"%s\", expected %s", name, fault.value,
-            fault.expected);
+    for (const struct settings_fault *fault = faults; fault < faults + count; fault++) {
+        settings_variable(fault->key, name);
+        add(why_not, "%s in the environment has the value \"%s\", expected %s", name, fault->value,
+            fault->expected);
     }
-    return faults.count;
+    return count;
 }
 
 struct section {
@@ -367,8 +338,8 @@ static int check_settings(struct configuration *c, const CONF *conf, const char 
 {
     const struct section section = {conf, name};
     char sentence[SETTINGS_TEXT];
-    struct settings_fault fault = {0};
-    struct faults faults = {.find = find, .arg = &section};
+    struct settings settings;
+    struct settings_fault faults[SETTINGS_KEYS];
     if (configuration_environment(c->why_not) != 0) {
         change(c, "correct what is wrong in the environment, or unset it");
         return 0;
@@ -386,12 +357,13 @@ static int check_settings(struct configuration *c, const CONF *conf, const char 
         add(c->change, "correct or delete the line \"%s = %s\" in [%s]", line->name, line->value,
             name);
     }
-    while (next_fault(&faults, &fault)) {
-        if (NCONF_get_section(conf, value_in(conf, name, fault.key)) != NULL)
+    unsigned count = settings_read(&settings, find, &section, faults);
+    for (const struct settings_fault *fault = faults; fault < faults + count; fault++) {
+        if (NCONF_get_section(conf, value_in(conf, name, fault->key)) != NULL)
             continue; /* it was named above */
-        add(c->why_not, "its setting %s has the value \"%s\", expected %s", fault.key, fault.value,
-            fault.expected);
-        add(c->change, "correct the line \"%s = %s\" in [%s]", fault.key, fault.value, name);
+        add(c->why_not, "its setting %s has the value \"%s\", expected %s", fault->key,
+            fault->value, fault->expected);
+        add(c->change, "correct the line \"%s = %s\" in [%s]", fault->key, fault->value, name);
     }
     return c->why_not[0] == '\0';
 }
