@@ -28,28 +28,21 @@ static int refuse(const struct provider *provider, const char *sentence)
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
-/* The value of a line of the provider's section, or NULL. */
-static const char *configured(const struct provider *provider, const char *key)
+/* A settings_find_fn: the value of a line of the provider's section, or NULL. */
+static const char *configured(const void *arg, const char *key)
 {
+    const struct provider *provider = arg;
     char *value = NULL;
     OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_ptr(key, &value, 0),
                            OSSL_PARAM_construct_end()};
     return provider->get_params(provider->core, params) ? value : NULL;
 }
 
-/* A settings_find_fn: the environment wins over the configuration. */
-static const char *find(const void *arg, const char *key)
-{
-    const struct provider *provider = arg;
-    const char *value = settings_in_environment(NULL, key);
-    return value != NULL ? value : configured(provider, key);
-}
-
 static int read_values(struct provider *provider)
 {
     struct settings_fault faults[SETTINGS_KEYS];
     char sentence[SETTINGS_TEXT];
-    if (settings_read(&provider->settings, find, provider, faults) == 0)
+    if (settings_read(&provider->settings, configured, provider, faults) == 0)
         return 1;
     (void)snprintf(sentence, sizeof sentence, "%s has the value \"%s\", expected %s", faults[0].key,
                    faults[0].value, faults[0].expected);

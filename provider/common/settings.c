@@ -48,6 +48,15 @@ static void show(char *text, size_t size, const char *value)
     (void)snprintf(text + n, size - n, "%s", value[n] != '\0' ? "..." : "");
 }
 
+void settings_variable(const char *key, char name[SETTINGS_TEXT])
+{
+    size_t at = strlen(variable_prefix);
+    memcpy(name, variable_prefix, at);
+    for (; *key != '\0' && at + 1 < SETTINGS_TEXT; key++, at++)
+        name[at] = (char)(*key == '-' ? '_' : *key >= 'a' && *key <= 'z' ? *key - 'a' + 'A' : *key);
+    name[at] = '\0';
+}
+
 /* ---- Values -------------------------------------------------------------------------------- */
 
 struct reader {
@@ -56,6 +65,14 @@ struct reader {
     struct settings_fault *faults;
     unsigned count; /* of faults */
 };
+
+static const char *find_value(const struct reader *reader, const char *key)
+{
+    char name[SETTINGS_TEXT];
+    settings_variable(key, name);
+    const char *value = secure_getenv(name);
+    return value != NULL || reader->find == NULL ? value : reader->find(reader->arg, key);
+}
 
 static void refuse(struct reader *reader, const char *key, const char *value, const char *expected)
 {
@@ -69,7 +86,7 @@ static void refuse(struct reader *reader, const char *key, const char *value, co
 static void read_word(struct reader *reader, const char *key, const char *const *words,
                       const char *expected, int *choice)
 {
-    const char *value = reader->find(reader->arg, key);
+    const char *value = find_value(reader, key);
     if (value == NULL)
         return;
     for (int i = 0; words[i] != NULL; i++)
@@ -100,7 +117,7 @@ int settings_number(const char *text, const char *units, uint64_t *number)
 static void read_number(struct reader *reader, const char *key, const char *word, uint64_t least,
                         uint64_t most, uint64_t *number)
 {
-    const char *value = reader->find(reader->arg, key);
+    const char *value = find_value(reader, key);
     char expected[sizeof reader->faults->expected];
     uint64_t n;
     if (value == NULL || (word != NULL && strcmp(value, word) == 0))
@@ -144,7 +161,7 @@ static int parse_ordinals(const char *text, uint64_t *devices)
 
 static void read_devices(struct reader *reader, uint64_t *devices)
 {
-    const char *value = reader->find(reader->arg, "devices");
+    const char *value = find_value(reader, "devices");
     if (value == NULL || parse_ordinals(value, devices))
         return;
     if (strcmp(value, "all") == 0)
@@ -199,23 +216,6 @@ unsigned settings_read(struct settings *settings, settings_find_fn *find, const 
 }
 
 /* ---- Names --------------------------------------------------------------------------------- */
-
-void settings_variable(const char *key, char name[SETTINGS_TEXT])
-{
-    size_t at = strlen(variable_prefix);
-    memcpy(name, variable_prefix, at);
-    for (; *key != '\0' && at + 1 < SETTINGS_TEXT; key++, at++)
-        name[at] = (char)(*key == '-' ? '_' : *key >= 'a' && *key <= 'z' ? *key - 'a' + 'A' : *key);
-    name[at] = '\0';
-}
-
-const char *settings_in_environment(const void *unused, const char *key)
-{
-    char name[SETTINGS_TEXT];
-    (void)unused;
-    settings_variable(key, name);
-    return secure_getenv(name);
-}
 
 static int is_one_of(const char *const *names, size_t count, const char *name)
 {

@@ -40,7 +40,11 @@ struct settings_fault {
 /* Returns the value of a key, or NULL where it is not set. */
 typedef const char *settings_find_fn(const void *arg, const char *key);
 
-/* Reads every setting. Returns how many values are wrong; `faults` then says which. */
+/*
+ * Reads every setting: the variable GPUAES_KEY of the environment, except in a set-user-ID process,
+ * else what `find` returns; NULL: the environment alone. Returns how many values are wrong;
+ * `faults` then says which.
+ */
 unsigned settings_read(struct settings *settings, settings_find_fn *find, const void *arg,
                        struct settings_fault faults[SETTINGS_KEYS]);
 
@@ -49,9 +53,6 @@ unsigned settings_read(struct settings *settings, settings_find_fn *find, const 
  * 1024. Returns 0 if the text is none.
  */
 int settings_number(const char *text, const char *units, uint64_t *number);
-
-/* A settings_find_fn: GPUAES_KEY of the environment; NULL in a set-user-ID process. */
-const char *settings_in_environment(const void *unused, const char *key);
 
 /* Writes the name of a key's variable in the environment, as GPUAES_MIN_BYTES. */
 void settings_variable(const char *key, char name[SETTINGS_TEXT]);

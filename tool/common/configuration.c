@@ -310,7 +310,7 @@ unsigned configuration_environment(char why_not[CONFIGURATION_TEXT])
     char name[SETTINGS_TEXT];
     struct settings settings;
     struct settings_fault faults[SETTINGS_KEYS];
-    unsigned count = settings_read(&settings, settings_in_environment, NULL, faults);
+    unsigned count = settings_read(&settings, NULL, NULL, faults);
     why_not[0] = '\0';
     for (const struct settings_fault *fault = faults; fault < faults + count; fault++) {
         settings_variable(fault->key, name);
@@ -325,12 +325,11 @@ struct section {
     const char *name;
 };
 
-/* A settings_find_fn: the environment wins. */
+/* A settings_find_fn. */
 static const char *find(const void *arg, const char *key)
 {
     const struct section *section = arg;
-    const char *value = settings_in_environment(NULL, key);
-    return value != NULL ? value : value_in(section->conf, section->name, key);
+    return value_in(section->conf, section->name, key);
 }
 
 /* The names and values in the provider's section, and the environment's, which win. */
