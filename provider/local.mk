@@ -12,6 +12,7 @@ provider_libprovider_core_la_SOURCES = \
 	provider/ciphers/blocks/blocks_cpu.c provider/ciphers/blocks/blocks_cpu.h \
 	provider/ciphers/blocks/blocks_device.c provider/ciphers/blocks/blocks_device.h \
 	provider/ciphers/blocks/blocks_update.c provider/ciphers/blocks/blocks_update.h \
+	provider/ciphers/blocks/data_unit.c provider/ciphers/blocks/data_unit.h \
 	provider/ciphers/blocks/segments.c provider/ciphers/blocks/segments.h \
 	provider/ciphers/context.c provider/ciphers/context.h \
 	provider/ciphers/device.c provider/ciphers/device.h \
@@ -25,8 +26,6 @@ provider_libprovider_core_la_SOURCES = \
 	provider/ciphers/read_ahead/read_ahead.c provider/ciphers/read_ahead/read_ahead.h \
 	provider/ciphers/read_ahead/read_ahead_gain.c provider/ciphers/read_ahead/read_ahead_gain.h \
 	provider/ciphers/read_ahead/stream_detector.c provider/ciphers/read_ahead/stream_detector.h \
-	provider/ciphers/xts/data_unit.c provider/ciphers/xts/data_unit.h \
-	provider/ciphers/xts/xts.c provider/ciphers/xts/xts.h \
 	provider/common/big_stack.c provider/common/big_stack.h \
 	provider/common/config.c provider/common/config.h \
 	provider/common/core_3_5.h \

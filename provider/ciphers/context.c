@@ -1,5 +1,5 @@
 /*
- * Contexts of ECB, CBC and CTR: state, the default provider's context, totals and thresholds.
+ * Contexts of ECB, CBC, CTR and XTS: state, the default provider's context, totals and thresholds.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -9,6 +9,8 @@
 #include <openssl/crypto.h>
 #include <openssl/params.h>
 #include <string.h>
+
+#include "provider/policy/calibration.h"
 
 struct blocks_context *context_new(struct provider *provider, const struct cipher *cipher)
 {
@@ -37,12 +39,31 @@ void context_free(struct blocks_context *c)
     OPENSSL_free(c);
 }
 
+/*
+ * The default provider's copy of a context of XTS without a key takes itself to have one, and
+ * crashes: a new one gets the IV instead. The direction comes with the key.
+ */
+static void *copy_cpu(const struct blocks_context *c)
+{
+    const struct cpu_cipher *cpu = &c->cipher->cpu;
+    if ((c->cipher->flags & CIPHER_UNITS) == 0 || c->state.cpu_has_key)
+        return cpu->dupctx(c->hot.cpu);
+    unsigned char iv[GPUAES_BLOCK];
+    void *copy = cpu->newctx(c->provider->cpu.context);
+    if (copy == NULL || !c->state.has_iv)
+        return copy;
+    if (context_get_iv(c, iv) && cpu->encrypt_init(copy, NULL, 0, iv, sizeof iv, NULL))
+        return copy;
+    cpu->freectx(copy);
+    return NULL;
+}
+
 struct blocks_context *context_copy(const struct blocks_context *c)
 {
     struct blocks_context *copy = OPENSSL_memdup(c, sizeof *c);
     if (copy == NULL)
         return NULL;
-    copy->hot.cpu = c->cipher->cpu.dupctx(c->hot.cpu);
+    copy->hot.cpu = copy_cpu(c);
     if (copy->hot.cpu == NULL) {
         OPENSSL_clear_free(copy, sizeof *copy);
         return NULL;
@@ -67,9 +88,9 @@ void context_forget_key(struct blocks_context *c)
 void context_note_key(struct blocks_context *c, const unsigned char *key)
 {
     context_forget_key(c);
-    c->state.has_key = 1;
+    c->state.has_key = c->state.cpu_has_key = 1;
     c->state.key_encrypting = c->state.encrypting;
-    memcpy(c->state.key, key, c->cipher->key_bytes);
+    memcpy(c->state.key, key, c->cipher->cpu.key_bytes);
 }
 
 /* Returns 1 if one message's blocks cannot be done in parallel, 0 otherwise. */
@@ -189,7 +210,10 @@ static enum cpu_reason find_reason(const struct blocks_context *c, size_t floor)
 {
     if (c->state.tls || is_serial(c))
         return CPU_UNSUITED;
-    return context_is_eligible(c) && floor == SIZE_MAX ? CPU_NO_DEVICE : CPU_SMALL;
+    if (context_is_eligible(c) && floor == SIZE_MAX)
+        return CPU_NO_DEVICE;
+    /* Data units are mostly of one length: the last choice is also that of the next. */
+    return (c->cipher->flags & CIPHER_UNITS) != 0 && c->state.stays_on_cpu ? CPU_FASTER : CPU_SMALL;
 }
 
 static size_t find_floor(const struct blocks_context *c)
@@ -210,6 +234,9 @@ void context_set_thresholds(struct blocks_context *c)
     size_t floor = context_is_eligible(c) ? find_floor(c) : SIZE_MAX;
     if (!c->state.finished)
         c->reason_if_small = find_reason(c, floor);
+    /* With a tweak alone nothing is set here, and a device may come yet. */
+    if ((c->cipher->flags & CIPHER_UNITS) != 0 && floor == SIZE_MAX)
+        floor = MEASURE_FLOOR;
     if (c->state.stays_on_cpu && floor < POLICY_ASK_AGAIN && !is_forced)
         floor = POLICY_ASK_AGAIN;
     /* It takes no device to do updates under 1 KiB, and no figures. */

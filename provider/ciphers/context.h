@@ -1,5 +1,5 @@
 /*
- * Ciphers, and contexts of ECB, CBC and CTR: the default provider's context, the key, what was
+ * Ciphers, and contexts of ECB, CBC, CTR and XTS: the default provider's context, the key, what was
  * counted, and the lengths from which updates are looked at.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -37,7 +37,7 @@ struct cipher {
 };
 
 enum {
-    /* Any length, without padding or buffer; both directions are one operation. */
+    /* Any length, without padding or buffer. */
     CIPHER_STREAM = 1,
     /*
      * A block depends on the ciphertext of the one before: one message's encryption is serial, and
@@ -45,13 +45,17 @@ enum {
      */
     CIPHER_CHAINED = 2,
     CIPHER_DEVICE_PARAMS = 4, /* contexts have the parameters of device.h */
-    CIPHER_TWO_KEYS = 8
+    /*
+     * Each update is a data unit by itself, with the IV as its tweak, which stays. A key is two:
+     * the second one is of tweaks.
+     */
+    CIPHER_UNITS = 8
 };
 
 /* Functions that each small update calls: they begin with a line of the instruction cache. */
 #define HOT __attribute__((hot, aligned(64)))
 
-/* ---- Contexts of ECB, CBC and CTR --------------------------------------------------------- */
+/* ---- Contexts of ECB, CBC, CTR and XTS ---------------------------------------------------- */
 
 /*
  * What every small update needs, in one cache line; see blocks_update.c.
@@ -83,7 +87,8 @@ struct blocks_state {
     int device_memory; /* the parameter: pointers may be a device's */
     int chained;       /* the stream's binding knows the IV, and `cpu` does not */
     int lost;          /* the IV is not known: its device failed. Until an IV is given */
-    unsigned char key[32];
+    unsigned char key[64];
+    int cpu_has_key; /* `cpu` was given one, this or another */
     int expanded;
     struct gpuaes_key schedule;
 };

@@ -13,12 +13,6 @@
 
 /* ---- Whole blocks --------------------------------------------------------------------------- */
 
-enum gpuaes_status device_aes(void *arg)
-{
-    const struct device_call *c = arg;
-    return gpuaes_aes(c->op, c->key, c->iv, c->in, c->out, c->len, c->flags, c->report);
-}
-
 int device_judge(const struct provider *provider, struct totals *totals, const struct work *work,
                  struct device_call *call, enum gpuaes_status status)
 {

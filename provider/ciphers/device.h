@@ -37,9 +37,6 @@ struct device_call {
     int is_written;               /* set by device_judge() */
 };
 
-/* Makes such a call of gpuaes_aes(): for run_on_big_stack(). */
-enum gpuaes_status device_aes(void *call);
-
 /*
  * Judges a call that run_on_big_stack() made for a part of `work`. Returns DONE where the devices
  * did all of it. DECLINED: the CPU is to do what the report leaves, which is counted as its bytes.

@@ -12,7 +12,6 @@
 #include "provider/ciphers/gcm/gcm.h"
 #include "provider/ciphers/gcm/gcm_update.h"
 #include "provider/ciphers/read_ahead/read_ahead.h"
-#include "provider/ciphers/xts/xts.h"
 #include "provider/common/core_3_5.h"
 #include "provider/keys/skey.h"
 
@@ -20,7 +19,6 @@
 
 SKEY_INITS(blocks)
 SKEY_INITS(gcm)
-SKEY_INITS(xts)
 
 /* Functions without a context, and newctx: EVP finds the cipher by them. */
 #define CIPHER_FUNCTIONS(bits, MODE, room, names)                                                  \
@@ -94,7 +92,8 @@ CIPHERS(CIPHER_TABLE)
     .iv_bytes = 12, .flags = CIPHER_DEVICE_PARAMS, .helper_names = "AES-" #bits "-CTR"
 #define IS_XTS(bits)                                                                               \
     .op = {GPUAES_XTS_DECRYPT, GPUAES_XTS_ENCRYPT}, .op_names = {"XTS decrypt", "XTS encrypt"},    \
-    .iv_bytes = GPUAES_BLOCK, .flags = CIPHER_TWO_KEYS, .helper_names = "AES-" #bits "-ECB"
+    .iv_bytes = GPUAES_BLOCK, .flags = CIPHER_STREAM | CIPHER_UNITS,                               \
+    .helper_names = "AES-" #bits "-ECB"
 
 struct cipher ciphers[CIPHER_COUNT] = {
 #define CIPHER_ROW(bits, MODE, room, cipher_names)                                                 \
@@ -136,7 +135,7 @@ static int learn(struct cipher *c, const struct cpu *cpu)
         (c->helper_names != NULL && !cpu_learn(cpu, c->helper_names, &c->helper, 1)))
         return 0;
     c->cpu.iv_bytes = c->iv_bytes;
-    c->cpu.key_bytes = (c->flags & CIPHER_TWO_KEYS) != 0 ? 2 * (size_t)c->key_bytes : c->key_bytes;
+    c->cpu.key_bytes = (c->flags & CIPHER_UNITS) != 0 ? 2 * (size_t)c->key_bytes : c->key_bytes;
     device_params_list(c->gettable, MOST, c->cpu.gettable_ctx_params(NULL, cpu->context), has_own);
     device_params_list(c->settable, MOST, c->cpu.settable_ctx_params(NULL, cpu->context), has_own);
     fill_functions(c);

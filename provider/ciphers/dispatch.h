@@ -25,8 +25,8 @@
     C(128, GCM, gcm, "AES-128-GCM:id-aes128-GCM:2.16.840.1.101.3.4.1.6")                           \
     C(192, GCM, gcm, "AES-192-GCM:id-aes192-GCM:2.16.840.1.101.3.4.1.26")                          \
     C(256, GCM, gcm, "AES-256-GCM:id-aes256-GCM:2.16.840.1.101.3.4.1.46")                          \
-    C(128, XTS, xts, "AES-128-XTS:1.3.111.2.1619.0.1.1")                                           \
-    C(256, XTS, xts, "AES-256-XTS:1.3.111.2.1619.0.1.2")
+    C(128, XTS, blocks, "AES-128-XTS:1.3.111.2.1619.0.1.1")                                        \
+    C(256, XTS, blocks, "AES-256-XTS:1.3.111.2.1619.0.1.2")
 
 enum {
 #define CIPHER_ENUM(bits, MODE, room, names) AES_##bits##_##MODE,

@@ -237,6 +237,25 @@ static void check_found(unsigned device_memory)
     stream_close(&s);
 }
 
+/* Data units, which have no such parameter: the CPU does what is no whole block of them. */
+static void check_units(enum place in, enum place out)
+{
+    static const size_t lengths[] = {16, 17, 33, UNALIGNED, 300 * KIB, 600 * KIB + 9};
+    int right = 1;
+    for (int encrypt = 0; encrypt < 2; encrypt++) {
+        struct stream s =
+            stream_open_with(memory, "AES-128-XTS", usual_key, usual_iv, encrypt, NULL);
+        set_places(in, out);
+        for (size_t i = 0; right && i < sizeof lengths / sizeof lengths[0]; i++)
+            right = stream_call(&s, &(struct call){UPDATE, lengths[i], .out_of_place = 1}) &&
+                    stream_call(&s, &(struct call){ONE_SHOT, lengths[i], .out_of_place = 1}) &&
+                    (in != out || stream_update(&s, lengths[i])) && !s.broken;
+        set_places(DEVICE, DEVICE);
+        stream_close(&s);
+    }
+    tap_ok(right, "data units in %s and %s memory", place_names[in], place_names[out]);
+}
+
 /* The application's own CUDA calls are outside, as the stack of a job is small. */
 static int run_update(void *argument)
 {
@@ -316,6 +335,9 @@ int main(void)
     check_order();
     check_found(1);
     check_found(0);
+    check_units(DEVICE, DEVICE);
+    check_units(PAGEABLE, DEVICE);
+    check_units(DEVICE, PAGEABLE);
     check_job(1);
     check_job(0);
     check_second_device();

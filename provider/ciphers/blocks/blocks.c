@@ -1,5 +1,5 @@
 /*
- * ECB, CBC and CTR: contexts, initialisation, parameters and the end.
+ * ECB, CBC, CTR and XTS: contexts, initialisation, parameters and the end.
  *
  * Whatever the default provider accepts or refuses is decided by calling it;
  * we only remember what we need to take over in mid-stream.
@@ -64,7 +64,7 @@ static int read_params(const struct blocks_context *c, const OSSL_PARAM params[]
                        struct own_params *p)
 {
     memset(p, 0, sizeof *p);
-    if (params == NULL)
+    if (params == NULL || (c->cipher->flags & CIPHER_DEVICE_PARAMS) == 0)
         return 1;
     p->names_tls = OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_TLS_VERSION) != NULL ||
                    OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_TLS_MAC_SIZE) != NULL;
@@ -91,13 +91,12 @@ static int apply_params(struct blocks_context *c, const struct own_params *p)
     return 1;
 }
 
-static int init(struct blocks_context *c, int encrypting, const unsigned char *key,
-                size_t key_bytes, const unsigned char *iv, size_t iv_bytes,
-                const OSSL_PARAM params[])
+/* Anything but a tweak alone. */
+static int init(struct blocks_context *c, OSSL_FUNC_cipher_encrypt_init_fn *cpu_init,
+                int encrypting, const unsigned char *key, size_t key_bytes, const unsigned char *iv,
+                size_t iv_bytes, const OSSL_PARAM params[])
 {
     struct blocks_state *s = &c->state;
-    OSSL_FUNC_cipher_encrypt_init_fn *cpu_init =
-        encrypting ? c->cipher->cpu.encrypt_init : c->cipher->cpu.decrypt_init;
     /* Without an IV, CBC begins again with the original one, and CTR goes on with its counter. */
     int takes_iv = iv != NULL && iv_bytes != 0 && iv_bytes == c->cipher->iv_bytes;
     int repeats_iv = iv == NULL && s->has_iv && (c->cipher->flags & CIPHER_STREAM) == 0;
@@ -107,32 +106,49 @@ static int init(struct blocks_context *c, int encrypting, const unsigned char *k
     int ok = context_end_ahead(c);
     context_flush_totals(c);
     s->encrypting = encrypting;
-    ok = cpu_init(c->hot.cpu, key, key_bytes, iv, iv_bytes, params) && ok;
+    int is_taken = cpu_init(c->hot.cpu, key, key_bytes, iv, iv_bytes, NULL);
     /* An IV is taken first, whatever is refused after it; then the key. */
     if (takes_iv || repeats_iv) {
         s->has_iv = 1;
         c->state.chained = c->state.lost = 0;
     }
-    if (ok && key != NULL)
+    if (is_taken && key != NULL)
         context_note_key(c, key);
-    else if (!ok)
+    else if (key != NULL)
         context_forget_key(c); /* which key the CPU has now is not known */
     s->finished = s->stays_on_cpu = 0;
+    ok = is_taken && ok && (params == NULL || c->cipher->cpu.set_ctx_params(c->hot.cpu, params));
     ok = apply_params(c, &read) && ok;
     context_set_thresholds(c);
     return ok;
 }
 
+/* Of XTS, as before each sector: it costs next to nothing. */
+static inline int is_tweak_alone(const struct blocks_context *c, int encrypting,
+                                 const unsigned char *key, const OSSL_PARAM params[])
+{
+    return (c->cipher->flags & CIPHER_UNITS) != 0 && key == NULL && params == NULL &&
+           c->state.has_iv && c->state.encrypting == encrypting;
+}
+
 int blocks_encrypt_init(void *context, const unsigned char *key, size_t key_bytes,
                         const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
 {
-    return init(context, 1, key, key_bytes, iv, iv_bytes, params);
+    struct blocks_context *c = context;
+    OSSL_FUNC_cipher_encrypt_init_fn *cpu_init = c->cipher->cpu.encrypt_init;
+    if (is_tweak_alone(c, 1, key, params))
+        return cpu_init(c->hot.cpu, NULL, 0, iv, iv_bytes, NULL);
+    return init(c, cpu_init, 1, key, key_bytes, iv, iv_bytes, params);
 }
 
 int blocks_decrypt_init(void *context, const unsigned char *key, size_t key_bytes,
                         const unsigned char *iv, size_t iv_bytes, const OSSL_PARAM params[])
 {
-    return init(context, 0, key, key_bytes, iv, iv_bytes, params);
+    struct blocks_context *c = context;
+    OSSL_FUNC_cipher_decrypt_init_fn *cpu_init = c->cipher->cpu.decrypt_init;
+    if (is_tweak_alone(c, 0, key, params))
+        return cpu_init(c->hot.cpu, NULL, 0, iv, iv_bytes, NULL);
+    return init(c, cpu_init, 0, key, key_bytes, iv, iv_bytes, params);
 }
 
 int blocks_set_params(void *context, const OSSL_PARAM params[])
@@ -175,8 +191,9 @@ int blocks_get_params(void *context, OSSL_PARAM params[])
         return 0;
     return (!lends || lend_iv(c)) && context_sync_ahead(c) &&
            c->cipher->cpu.get_ctx_params(c->hot.cpu, params) &&
-           device_params_write(params, c->state.device_memory,
-                               c->stream.binding != NULL ? &c->stream.handle : NULL);
+           ((c->cipher->flags & CIPHER_DEVICE_PARAMS) == 0 ||
+            device_params_write(params, c->state.device_memory,
+                                c->stream.binding != NULL ? &c->stream.handle : NULL));
 }
 
 /* ---- The end -------------------------------------------------------------------------- */
@@ -184,6 +201,8 @@ int blocks_get_params(void *context, OSSL_PARAM params[])
 int blocks_final(void *context, unsigned char *out, size_t *out_bytes, size_t outsize)
 {
     struct blocks_context *c = context;
+    if (c->cipher->flags & CIPHER_UNITS) /* another may follow */
+        return c->cipher->cpu.final(c->hot.cpu, out, out_bytes, outsize);
     int ok = context_end_ahead(c);
     c->state.finished = 1;
     context_set_thresholds(c);

@@ -61,7 +61,8 @@ static int bounce_image(struct blocks_context *c, struct request *r, size_t byte
 
 static int bounce_pieces(struct blocks_context *c, struct request *r, size_t bytes)
 {
-    size_t most = min_u64(bytes, PIECE), size = 2 * most + SLACK, piece;
+    size_t most = (c->cipher->flags & CIPHER_UNITS) != 0 ? bytes : min_u64(bytes, PIECE);
+    size_t size = 2 * most + SLACK, piece;
     unsigned char *memory = OPENSSL_malloc(size);
     int ok = memory != NULL;
     do {

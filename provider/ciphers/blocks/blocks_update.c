@@ -98,6 +98,9 @@ __attribute__((noinline)) static int choose_and_run(struct blocks_context *c, st
             result = REFUSED;
             break;
         }
+    /* An initialisation with a tweak alone does not hand on what was counted. */
+    if ((c->cipher->flags & CIPHER_UNITS) != 0 && bytes >= MEASURE_FLOOR)
+        totals_flush(&c->totals);
     return ahead != NULL ? ahead->report(c, result, bytes, r->written, is_by_cpu) : result;
 }
 

@@ -10,8 +10,10 @@
 #include "provider/ciphers/blocks/segments.h"
 
 #include <openssl/core_names.h>
+#include <openssl/crypto.h>
 
 #include "provider/ciphers/blocks/blocks_cpu.h"
+#include "provider/ciphers/blocks/data_unit.h"
 #include "provider/common/big_stack.h"
 
 /* ---- Where it is cut --------------------------------------------------------------- */
@@ -69,7 +71,9 @@ int segments_cut(const struct blocks_context *c, struct request *r)
     r->buffered = r->head_in = r->head_out = r->middle = 0;
     r->writes = c->state.has_key ? r->in_bytes : 0; /* without a key, the CPU will say so */
     int is_stream = (c->cipher->flags & CIPHER_STREAM) != 0;
-    if (c->state.has_key && !(is_stream ? cut_stream : cut_blocks)(c, r))
+    if (c->cipher->flags & CIPHER_UNITS)
+        unit_cut(r);
+    else if (c->state.has_key && !(is_stream ? cut_stream : cut_blocks)(c, r))
         return 0;
     if (r->in == NULL || r->out == NULL || !has_safe_overlap(r))
         r->middle = 0;
@@ -78,26 +82,40 @@ int segments_cut(const struct blocks_context *c, struct request *r)
 
 /* ---- Its parts ---------------------------------------------------------------------- */
 
-/* The CPU, for what the devices left of the middle; its context is left where that ends. */
-static int finish_middle(struct blocks_context *c, const struct request *r,
+/*
+ * The CPU, for what the devices left of the middle, which ends at `end`; of a data unit that is its
+ * tail, too. Its context is left where that ends, or where the unit begins.
+ */
+static int finish_middle(struct blocks_context *c, const struct request *r, size_t end,
                          const struct gpuaes_report *report)
 {
+    int is_unit = (c->cipher->flags & CIPHER_UNITS) != 0;
     for (unsigned i = 0; i < report->shards; i++) {
         const struct gpuaes_shard *shard = &report->shard[i];
-        size_t at = shard->at + shard->done, left = shard->bytes - shard->done;
+        int is_last = i + 1 == report->shards;
+        size_t at = shard->at + shard->done;
+        size_t left = (is_last ? end : shard->at + shard->bytes) - at;
         struct request rest = {.in = r->in + at,
                                .in_bytes = left,
                                .out = r->out + at,
                                .outsize = left,
                                .oneshot = r->oneshot,
                                .bounced = r->bounced};
-        if (left == 0 && i + 1 != report->shards)
+        if (left == 0 && (is_unit || !is_last))
             continue;
-        if (!context_set_iv(c, shard->iv) ||
-            (left != 0 && (!blocks_on_cpu_released(c, &rest, left) || rest.written != left)))
+        if (is_unit ? !unit_finish(c, shard->iv, &rest)
+                    : !context_set_iv(c, shard->iv) ||
+                          (left != 0 &&
+                           (!blocks_on_cpu_released(c, &rest, left) || rest.written != left)))
             return 0;
     }
     return 1;
+}
+
+static enum gpuaes_status call_aes(void *arg)
+{
+    const struct device_call *c = arg;
+    return gpuaes_aes(c->op, c->key, c->iv, c->in, c->out, c->len, c->flags, c->report);
 }
 
 static int run_head(struct blocks_context *c, struct request *r)
@@ -110,10 +128,11 @@ static int run_head(struct blocks_context *c, struct request *r)
 int segments_run(struct blocks_context *c, struct request *r, const struct work *work,
                  unsigned flags)
 {
-    size_t bytes = r->in_bytes, middle = r->middle;
+    int is_unit = (c->cipher->flags & CIPHER_UNITS) != 0;
+    size_t bytes = r->in_bytes, middle = r->middle, end = is_unit ? bytes : middle;
     unsigned char iv[GPUAES_BLOCK] = {0};
     struct gpuaes_report report;
-    if (!run_head(c, r) || !context_get_iv(c, iv))
+    if (!run_head(c, r) || !(is_unit ? unit_get_tweak : context_get_iv)(c, iv))
         return 0;
     struct device_call call = {.op = context_op(c),
                                .key = context_schedule(c),
@@ -125,10 +144,15 @@ int segments_run(struct blocks_context *c, struct request *r, const struct work 
                                .report = &report};
     r->buffered = report.shards = 0;
     c->totals.cpu_bytes[CPU_SMALL] += bytes - middle;
-    enum gpuaes_status status = run_on_big_stack(device_aes, &call, flags);
-    if (device_judge(c->provider, &c->totals, work, &call, status) == REFUSED ||
-        !finish_middle(c, r, &report))
+    enum gpuaes_status status = run_on_big_stack(call_aes, &call, flags);
+    int ok = device_judge(c->provider, &c->totals, work, &call, status) != REFUSED &&
+             finish_middle(c, r, end, &report);
+    if (is_unit) { /* encrypted tweaks are secret */
+        OPENSSL_cleanse(iv, sizeof iv);
+        OPENSSL_cleanse(report.shard, report.shards * sizeof *report.shard);
+    }
+    if (!ok)
         return 0;
-    request_advance(r, middle, middle);
+    request_advance(r, end, end);
     return r->in_bytes == 0 || blocks_on_cpu(c, r, r->in_bytes);
 }
