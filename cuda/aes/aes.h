@@ -6,10 +6,9 @@
 #ifndef GPUAES_CUDA_AES_AES_H
 #define GPUAES_CUDA_AES_AES_H
 
+#include "base/counter.h"
+#include "base/gcm.h"
 #include "cuda/launch/kernels.h"
-
-/* Adds to a 128-bit big-endian number. */
-void aes_add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks);
 
 /*
  * Sets a kernel's arguments: key, IV (NULL: none), and whole blocks as kernels see them. The rest
@@ -25,11 +24,5 @@ int aes_bad_arguments(const struct gpuaes_key *key, const void *in, const void *
 /* Encrypts one block on the CPU, in constant time: some 2 to 4 us. */
 void aes_encrypt_block(const struct gpuaes_key *key, const unsigned char in[GPUAES_BLOCK],
                        unsigned char out[GPUAES_BLOCK]);
-
-/* Returns 1 if a tag of GCM may have so many bytes, NIST SP 800-38D section 5.2.1.2. */
-static inline int gcm_tag_size_is_valid(size_t tag_bytes)
-{
-    return (tag_bytes >= 12 && tag_bytes <= GPUAES_BLOCK) || tag_bytes == 8 || tag_bytes == 4;
-}
 
 #endif

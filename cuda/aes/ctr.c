@@ -5,21 +5,10 @@
  */
 #include "cuda/aes/aes.h"
 
-void aes_add_blocks(unsigned char counter[GPUAES_BLOCK], uint64_t blocks)
-{
-    unsigned carry = 0;
-    for (int i = GPUAES_BLOCK - 1; i >= 0; i--) {
-        unsigned sum = counter[i] + (unsigned)(blocks & 0xff) + carry;
-        counter[i] = (unsigned char)sum;
-        carry = sum >> 8;
-        blocks >>= 8;
-    }
-}
-
 static void advance(unsigned char iv[GPUAES_BLOCK], uint64_t blocks, const unsigned char *last)
 {
     (void)last;
-    aes_add_blocks(iv, blocks);
+    counter_add(iv, COUNTER_CTR, blocks);
 }
 
 /* Warps of two-table kernels take 256 counters, so those pay later than other modes'. */

@@ -10,14 +10,10 @@
 
 /* ---- The counter --------------------------------------------------------------------- */
 
-/* inc32, section 6.2. */
 static void advance(unsigned char counter[GPUAES_BLOCK], uint64_t blocks, const unsigned char *last)
 {
-    uint32_t low;
     (void)last;
-    memcpy(&low, counter + 12, sizeof low);
-    low = __builtin_bswap32(__builtin_bswap32(low) + (uint32_t)blocks);
-    memcpy(counter + 12, &low, sizeof low);
+    counter_add(counter, COUNTER_GCM, blocks);
 }
 
 const struct gpuaes_mode gpuaes_gcm_encrypt_mode = {.name = "gcm_encrypt",

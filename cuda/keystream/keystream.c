@@ -78,7 +78,7 @@ static drv_result launch(const struct gpuaes_keystream *k, const struct segment 
     struct aes_arguments arguments;
     unsigned char iv[GPUAES_BLOCK];
     memcpy(iv, k->iv, sizeof iv);
-    aes_add_blocks(iv, span->begin / GPUAES_BLOCK);
+    counter_add(iv, COUNTER_CTR, span->begin / GPUAES_BLOCK);
     aes_fill_arguments(&arguments, GPUAES_CTR, &k->key, iv, 0, segment->address,
                        span->end - span->begin);
     drv_result r = kernels_launch_aes(d, &ring->device->kernels, GPUAES_CTR, k->key.rounds,

@@ -5,12 +5,12 @@
  */
 #include <string.h>
 
+#include "base/counter.h"
 #include "base/minmax.h"
 #include "cuda/launch/kernels.h"
 #include "cuda/process/cleanse.h"
 
 enum { WARP = 32, TILE = 256, TABLE_POWERS = 16 };
-#define WRAP ((uint64_t)1 << 32) /* of the counter, SP 800-38D section 6.2 */
 
 /* base^levels is more than the blocks. */
 static uint32_t levels_of(uint64_t blocks, unsigned base)
@@ -153,7 +153,7 @@ drv_result kernels_launch_gcm(const struct driver *driver, const struct kernels 
     struct aes_arguments part = *arguments;
     drv_result r = DRV_SUCCESS;
     for (uint64_t left = arguments->blocks; left != 0 && r == DRV_SUCCESS; left -= part.blocks) {
-        part.blocks = min_u64(left, WRAP - __builtin_bswap32(part.iv[3]));
+        part.blocks = min_u64(left, counter_until_wrap((const unsigned char *)part.iv));
         const struct kernels_shape shape = kernels_shape(kernels, op, key->schedule.rounds, &part);
         if (shape.is_hybrid) {
             fill_hybrid(&a.hybrid, kernels, key, &part, sums, scratch->address);

@@ -122,7 +122,7 @@ static struct random_arguments arguments_of(const struct gpuaes_random *random, 
     if (random->kind == GPUAES_RANDOM_BERNOULLI)
         a.threshold = (uint64_t)(random->probability * 0x1p63);
     memcpy(counter, random->counter, sizeof counter);
-    aes_add_blocks(counter, random->first / in_block);
+    counter_add(counter, COUNTER_CTR, random->first / in_block);
     memcpy(a.counter, counter, sizeof counter);
     return a;
 }

@@ -11,8 +11,7 @@
 #include "cuda/process/cleanse.h"
 #include "cuda/transfer/transfer.h"
 
-enum { IV_BYTES = 12, ZEROS = 1 << 20 };
-#define LEN_MOST (((uint64_t)1 << 36) - 32)
+enum { ZEROS = 1 << 20 };
 
 static int is_bad(const struct gpuaes_gcm_key *key, const struct gpuaes_gcm_message *m)
 {
@@ -20,32 +19,10 @@ static int is_bad(const struct gpuaes_gcm_key *key, const struct gpuaes_gcm_mess
         return 1;
     if (m->iv == NULL || m->iv_bytes == 0 || (m->aad == NULL && m->aad_bytes != 0))
         return 1;
-    if (m->len > LEN_MOST || (m->len != 0 && (m->in == NULL || m->out == NULL)) ||
+    if (m->len > GCM_TEXT_MOST || (m->len != 0 && (m->in == NULL || m->out == NULL)) ||
         (m->in != m->out && memory_overlap(m->in, m->len, m->out, m->len)))
         return 1;
     return m->tag == NULL || !gcm_tag_size_is_valid(m->tag_bytes);
-}
-
-static void store_lengths(unsigned char block[GPUAES_BLOCK], uint64_t first, uint64_t second)
-{
-    const uint64_t bits[2] = {__builtin_bswap64(first * 8), __builtin_bswap64(second * 8)};
-    memcpy(block, bits, sizeof bits);
-}
-
-/* Section 7.1, steps 2 and 3: J0. */
-static void first_counter(const struct gpuaes_gcm_key *key, const struct gpuaes_gcm_message *m,
-                          unsigned char counter[GPUAES_BLOCK])
-{
-    memset(counter, 0, GPUAES_BLOCK);
-    if (m->iv_bytes == IV_BYTES) {
-        memcpy(counter, m->iv, IV_BYTES);
-        counter[GPUAES_BLOCK - 1] = 1;
-        return;
-    }
-    unsigned char lengths[GPUAES_BLOCK];
-    store_lengths(lengths, 0, m->iv_bytes);
-    gpuaes_gcm_hash(key, counter, m->iv, m->iv_bytes);
-    gpuaes_gcm_hash(key, counter, lengths, sizeof lengths);
 }
 
 /*
@@ -71,7 +48,7 @@ static void make_frame(void *arg)
     aes_encrypt_block(&f->key->schedule, f->first, f->mask);
     memset(f->frame_hash, 0, sizeof f->frame_hash);
     gpuaes_gcm_hash(f->key, f->frame_hash, m->aad, m->aad_bytes);
-    store_lengths(lengths, m->aad_bytes, m->len);
+    gcm_write_lengths(lengths, m->aad_bytes, m->len);
     gpuaes_gcm_join(f->key, f->frame_hash, lengths, (m->len + GPUAES_BLOCK - 1) / GPUAES_BLOCK);
     f->is_made = 1;
 }
@@ -86,7 +63,7 @@ static enum gpuaes_status run(enum gpuaes_op op, const struct gpuaes_gcm_key *ke
     struct gpuaes_report report;
     unsigned char counter[GPUAES_BLOCK], hash[GPUAES_BLOCK];
     enum gpuaes_status status = GPUAES_OK;
-    first_counter(key, m, frame.first);
+    gcm_first_counter(gpuaes_gcm_hash, key, m->iv, m->iv_bytes, frame.first);
     memcpy(counter, frame.first, sizeof counter);
     gpuaes_modes[op]->advance(counter, 1, NULL);
     job_report_nothing(&report, m->len, counter);

@@ -249,17 +249,6 @@ void context_set_thresholds(struct blocks_context *c)
     c->hot.armed = c->hot.countdown = armed > INT64_MAX ? INT64_MAX : (int64_t)armed - 1;
 }
 
-/* ---- Counters ------------------------------------------------------------------------- */
-
-void counter_add(unsigned char counter[GPUAES_BLOCK], int bytes, uint64_t blocks)
-{
-    for (int i = GPUAES_BLOCK - 1; i >= GPUAES_BLOCK - bytes && blocks != 0; i--) {
-        blocks += counter[i];
-        counter[i] = (unsigned char)blocks;
-        blocks >>= 8;
-    }
-}
-
 /* ---- Updates -------------------------------------------------------------------------- */
 
 void request_advance(struct request *r, size_t bytes, size_t written)

@@ -170,11 +170,6 @@ void context_flush_totals(struct blocks_context *context);
  */
 void context_set_thresholds(struct blocks_context *context);
 
-/* ---- Counters ------------------------------------------------------------------------- */
-
-/* Adds `blocks` to a counter block, whose last `bytes` are a big-endian number: 16, or 4 in GCM. */
-void counter_add(unsigned char counter[GPUAES_BLOCK], int bytes, uint64_t blocks);
-
 /* ---- Updates -------------------------------------------------------------------------- */
 
 /*

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "base/gcm.h"
 #include "provider/ciphers/blocks/blocks.h"
 #include "provider/ciphers/blocks/blocks_update.h"
 #include "provider/ciphers/gcm/gcm.h"
@@ -89,7 +90,7 @@ CIPHERS(CIPHER_TABLE)
     .flags = CIPHER_STREAM | CIPHER_DEVICE_PARAMS, .read_ahead = &read_ahead
 #define IS_GCM(bits)                                                                               \
     .op = {GPUAES_GCM_DECRYPT, GPUAES_GCM_ENCRYPT}, .op_names = {"GCM decrypt", "GCM encrypt"},    \
-    .iv_bytes = 12, .flags = CIPHER_DEVICE_PARAMS, .helper_names = "AES-" #bits "-CTR"
+    .iv_bytes = GCM_USUAL_IV, .flags = CIPHER_DEVICE_PARAMS, .helper_names = "AES-" #bits "-CTR"
 #define IS_XTS(bits)                                                                               \
     .op = {GPUAES_XTS_DECRYPT, GPUAES_XTS_ENCRYPT}, .op_names = {"XTS decrypt", "XTS encrypt"},    \
     .iv_bytes = GPUAES_BLOCK, .flags = CIPHER_STREAM | CIPHER_UNITS,                               \

@@ -13,6 +13,7 @@
 
 #include <openssl/core_names.h>
 
+#include "base/counter.h"
 #include "provider/ciphers/blocks/blocks_cpu.h"
 #include "provider/ciphers/blocks/segments.h"
 #include "provider/common/errors.h"
@@ -165,7 +166,7 @@ static int queue_update(struct blocks_context *c, struct request *r, const struc
         c->state.chained = 1;
     if ((c->cipher->flags & CIPHER_STREAM) == 0)
         return DONE;
-    counter_add(iv, GPUAES_BLOCK, bytes / GPUAES_BLOCK);
+    counter_add(iv, COUNTER_CTR, bytes / GPUAES_BLOCK);
     return context_set_iv(c, iv);
 }
 

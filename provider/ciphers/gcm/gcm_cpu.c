@@ -16,10 +16,12 @@
 #include <openssl/params.h>
 #include <string.h>
 
+#include "base/counter.h"
+#include "base/gcm.h"
 #include "base/minmax.h"
 
 /* What the default provider takes as an IV, and more. */
-enum { IV_MOST = 256, USUAL_IV = 12 };
+enum { IV_MOST = 256 };
 
 static void add(unsigned char sum[GPUAES_BLOCK], const unsigned char block[GPUAES_BLOCK])
 {
@@ -99,7 +101,7 @@ static int end_message(struct gcm_context *c, size_t iv_bytes)
 {
     (void)ERR_set_mark();
     int ok = cpu_set_size(&c->cipher->cpu, c->cpu, OSSL_CIPHER_PARAM_IVLEN,
-                          iv_bytes == USUAL_IV ? USUAL_IV + 1 : USUAL_IV) &&
+                          iv_bytes == GCM_USUAL_IV ? GCM_USUAL_IV + 1 : GCM_USUAL_IV) &&
              cpu_set_size(&c->cipher->cpu, c->cpu, OSSL_CIPHER_PARAM_IVLEN, iv_bytes) &&
              !take_iv(c);
     (void)ERR_pop_to_mark();
@@ -156,29 +158,6 @@ int gcm_cpu_goes_on(const struct gcm_context *c, const OSSL_PARAM params[])
 
 /* ---- The counter ----------------------------------------------------------------------- */
 
-static uint32_t get_low(const unsigned char counter[GPUAES_BLOCK])
-{
-    uint32_t low;
-    memcpy(&low, counter + USUAL_IV, sizeof low);
-    return __builtin_bswap32(low);
-}
-
-/* Section 7.1, step 2. */
-static void first_counter(struct gcm_context *c, const unsigned char *iv, size_t iv_bytes,
-                          unsigned char counter[GPUAES_BLOCK])
-{
-    unsigned char lengths[GPUAES_BLOCK] = {0};
-    memset(counter, 0, GPUAES_BLOCK);
-    if (iv_bytes == USUAL_IV) {
-        memcpy(counter, iv, USUAL_IV);
-        counter[GPUAES_BLOCK - 1] = 1;
-        return;
-    }
-    gcm_write_bits(lengths + 8, iv_bytes);
-    gpuaes_gcm_hash(gcm_schedule(c), counter, iv, iv_bytes);
-    gpuaes_gcm_hash(gcm_schedule(c), counter, lengths, sizeof lengths);
-}
-
 int gcm_cpu_stream(struct gcm_context *c, unsigned char counter[GPUAES_BLOCK],
                    unsigned char stream[GPUAES_BLOCK])
 {
@@ -187,7 +166,7 @@ int gcm_cpu_stream(struct gcm_context *c, unsigned char counter[GPUAES_BLOCK],
     if (!begin_ctr(c, counter) ||
         !c->cipher->helper.update(c->ctr, stream, &written, GPUAES_BLOCK, stream, GPUAES_BLOCK))
         return 0;
-    counter_add(counter, GCM_COUNTER, 1);
+    counter_add(counter, COUNTER_GCM, 1);
     return 1;
 }
 
@@ -198,7 +177,7 @@ int gcm_cpu_take(struct gcm_context *c, unsigned char mask[GPUAES_BLOCK],
     size_t iv_bytes = 0;
     if (gcm_schedule(c) == NULL || !take_iv(c) || !get_iv(c, iv, &iv_bytes))
         return 0;
-    first_counter(c, iv, iv_bytes, counter);
+    gcm_first_counter(gpuaes_gcm_hash, gcm_schedule(c), iv, iv_bytes, counter);
     return gcm_cpu_stream(c, counter, mask) && end_message(c, iv_bytes);
 }
 
@@ -212,11 +191,10 @@ static int crypt(struct gcm_context *c, const unsigned char counter[GPUAES_BLOCK
     size_t written;
     memcpy(next, counter, sizeof next);
     while (bytes != 0) {
-        uint64_t room = (((uint64_t)1 << 32) - get_low(next)) * GPUAES_BLOCK;
-        size_t n = min_u64(bytes, room);
+        size_t n = min_u64(bytes, counter_until_wrap(next) * GPUAES_BLOCK);
         if (!begin_ctr(c, next) || !c->cipher->helper.update(c->ctr, out, &written, n, in, n))
             return 0;
-        counter_add(next, GCM_COUNTER, n / GPUAES_BLOCK);
+        counter_add(next, COUNTER_GCM, n / GPUAES_BLOCK);
         in += n;
         out += n;
         bytes -= n;
@@ -228,7 +206,7 @@ static int crypt(struct gcm_context *c, const unsigned char counter[GPUAES_BLOCK
 static int make_tag(struct gcm_context *c, const unsigned char *data, size_t bytes,
                     unsigned char tag[GPUAES_BLOCK])
 {
-    static const unsigned char iv[USUAL_IV];
+    static const unsigned char iv[GCM_USUAL_IV];
     const struct cpu_cipher *cpu = &c->cipher->cpu;
     size_t written = 0;
     OSSL_PARAM params[] = {
@@ -260,13 +238,13 @@ static int begin_hash(struct gcm_context *c)
 static int add_to_hash(struct gcm_context *c, unsigned char hash[GPUAES_BLOCK],
                        const unsigned char *text, size_t bytes)
 {
-    unsigned char own[GPUAES_BLOCK], last[GPUAES_BLOCK] = {0}, product[GPUAES_BLOCK] = {0};
+    unsigned char own[GPUAES_BLOCK], last[GPUAES_BLOCK], product[GPUAES_BLOCK] = {0};
     size_t first = bytes - GPUAES_BLOCK;
     if (!begin_hash(c) || !make_tag(c, text, first, own))
         return 0;
     /* own + mask = (hash(all but the last block) + lengths) H, and the last block is to be added
      * in the place of the lengths. */
-    gcm_write_bits(last, first);
+    gcm_write_lengths(last, first, 0);
     add(last, text + first);
     gpuaes_gcm_hash(gcm_schedule(c), product, last, sizeof last);
     add(own, c->hash_mask);
@@ -288,7 +266,7 @@ int gcm_cpu_blocks(struct gcm_context *c, struct gpuaes_gcm_state *state, const 
         if (!crypt(c, state->counter, in, out, n) ||
             (c->encrypting && !add_to_hash(c, state->hash, out, n)))
             return 0;
-        counter_add(state->counter, GCM_COUNTER, n / GPUAES_BLOCK);
+        counter_add(state->counter, COUNTER_GCM, n / GPUAES_BLOCK);
         in += n;
         out += n;
         bytes -= n;

@@ -6,18 +6,7 @@
 #ifndef GPUAES_PROVIDER_CIPHERS_GCM_GCM_CPU_H
 #define GPUAES_PROVIDER_CIPHERS_GCM_GCM_CPU_H
 
-#include <string.h>
-
 #include "provider/ciphers/gcm/gcm_state.h"
-
-enum { GCM_COUNTER = 4 }; /* bytes at the end of a counter block that count: inc32, section 6.2 */
-
-/* Writes how many bits that are, as lengths are hashed. */
-static inline void gcm_write_bits(unsigned char to[8], uint64_t bytes)
-{
-    uint64_t bits = __builtin_bswap64(bytes * 8);
-    memcpy(to, &bits, sizeof bits);
-}
 
 /*
  * Ends the message of the default provider's context, which has had no text and makes no tag.

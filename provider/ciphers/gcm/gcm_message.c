@@ -8,6 +8,7 @@
 #include <openssl/crypto.h>
 #include <string.h>
 
+#include "base/gcm.h"
 #include "base/minmax.h"
 #include "provider/ciphers/gcm/gcm_cpu.h"
 #include "provider/ciphers/gcm/gcm_stream.h"
@@ -206,8 +207,7 @@ static void make_tag(struct gcm_context *c, unsigned char tag[GPUAES_BLOCK])
     const struct gpuaes_gcm_key *key = gcm_schedule(c);
     unsigned char lengths[GPUAES_BLOCK];
     gpuaes_gcm_hash(key, o->state.hash, o->block, o->text_bytes % GPUAES_BLOCK);
-    gcm_write_bits(lengths, c->aad_bytes);
-    gcm_write_bits(lengths + 8, o->text_bytes);
+    gcm_write_lengths(lengths, c->aad_bytes, o->text_bytes);
     gpuaes_gcm_hash(key, o->state.hash, lengths, sizeof lengths);
     for (int i = 0; i < GPUAES_BLOCK; i++)
         tag[i] = o->state.hash[i] ^ o->mask[i];

@@ -9,9 +9,6 @@
 
 #include "provider/ciphers/gcm/gcm_state.h"
 
-/* Bytes of text of a message at most: section 5.2.1.1. */
-#define GCM_TEXT_MOST (((uint64_t)1 << 36) - 32)
-
 /* The message is the CPU's from now on; what a GPU did of it is given up. */
 void gcm_leave_to_cpu(struct gcm_context *context, enum cpu_reason why);
 

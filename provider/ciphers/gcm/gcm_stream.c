@@ -6,7 +6,7 @@
  */
 #include "provider/ciphers/gcm/gcm_stream.h"
 
-#include "provider/ciphers/gcm/gcm_cpu.h"
+#include "base/counter.h"
 
 int gcm_stream_open(struct gcm_context *c, uint64_t handle)
 {
@@ -80,7 +80,7 @@ int gcm_stream_queue(struct gcm_context *c, const struct work *work)
     if (can_be_queued(c, work))
         status = queue(c, work, !c->message.is_queued);
     if (status == GPUAES_OK) {
-        counter_add(c->message.state.counter, GCM_COUNTER, work->len / GPUAES_BLOCK);
+        counter_add(c->message.state.counter, COUNTER_GCM, work->len / GPUAES_BLOCK);
         c->message.text_bytes += work->len;
         c->message.is_queued = 1;
         return 1;

@@ -8,7 +8,7 @@
 #include <openssl/crypto.h>
 #include <string.h>
 
-#include "base/minmax.h"
+#include "base/gcm.h"
 #include "provider/ciphers/gcm/gcm_cpu.h"
 #include "provider/ciphers/gcm/gcm_message.h"
 #include "provider/ciphers/gcm/gcm_stream.h"

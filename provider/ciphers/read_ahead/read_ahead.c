@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/counter.h"
 #include "provider/ciphers/read_ahead/read_ahead_gain.h"
 #include "provider/ciphers/read_ahead/stream_detector.h"
 #include "provider/common/big_stack.h"
@@ -46,7 +47,7 @@ static int move_to(struct blocks_context *c, const struct blocks_context *ahead,
     unsigned char iv[GPUAES_BLOCK], used[GPUAES_BLOCK];
     size_t offset = position % GPUAES_BLOCK, written;
     memcpy(iv, ahead->ahead.origin, sizeof iv);
-    counter_add(iv, GPUAES_BLOCK, position / GPUAES_BLOCK);
+    counter_add(iv, COUNTER_CTR, position / GPUAES_BLOCK);
     if (!context_set_iv(c, iv))
         return 0;
     if (offset == 0)
