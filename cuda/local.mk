@@ -38,10 +38,10 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/launch/image_choice.c \
 	cuda/launch/kernels.c cuda/launch/kernels.h \
 	cuda/launch/mode.h \
-	cuda/launch/message.c cuda/launch/message.h \
+	cuda/launch/kernels_message.c cuda/launch/kernels_message.h \
 	cuda/queue/queue.c \
-	cuda/launch/random.c \
-	cuda/launch/gcm.c \
+	cuda/launch/kernels_random.c \
+	cuda/launch/kernels_gcm.c \
 	cuda/kernels/common/arguments.h \
 	cuda/keystream/keystream.c \
 	cuda/device/ring.c cuda/device/ring.h \
@@ -61,10 +61,10 @@ cuda_libgpuaes_core_la_SOURCES = \
 	cuda/process/statistics.c cuda/process/statistics.h \
 	cuda/process/status.c \
 	cuda/transfer/transfer.c cuda/transfer/transfer.h \
-	cuda/transfer/aes.c \
-	cuda/transfer/base64.c \
-	cuda/transfer/gcm.c \
-	cuda/transfer/gcm_message.c \
+	cuda/transfer/transfer_aes.c \
+	cuda/transfer/transfer_base64.c \
+	cuda/transfer/transfer_gcm.c \
+	cuda/transfer/transfer_gcm_message.c \
 	cuda/transfer/job.c
 cuda_libgpuaes_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 

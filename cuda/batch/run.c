@@ -9,7 +9,7 @@
 #include "base/minmax.h"
 #include "cuda/aes/gcm_check.h"
 #include "cuda/batch/batch.h"
-#include "cuda/launch/message.h"
+#include "cuda/launch/kernels_message.h"
 #include "cuda/memory/host_copy.h"
 #include "cuda/process/cleanse.h"
 #include "cuda/process/fork.h"

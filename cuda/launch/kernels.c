@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/minmax.h"
-#include "cuda/launch/message.h"
+#include "cuda/launch/kernels_message.h"
 #include "cuda/process/statistics.h"
 
 enum {

@@ -124,7 +124,7 @@ unsigned kernels_most_blocks(const struct kernels *kernels);
  */
 void kernels_fill_planes(uint32_t planes[][32], unsigned rounds, const uint32_t *round_key);
 
-/* ---- GCM: gcm.c ---- */
+/* ---- GCM: kernels_gcm.c ---- */
 
 /*
  * A hash as launches leave it: the sum of `count` elements, which tell H. `memory` is any that the
@@ -170,7 +170,7 @@ drv_result kernels_launch_ghash_powers(const struct driver *driver, const struct
                                        const struct gpuaes_gcm_key *key, uint32_t levels,
                                        drv_ptr powers, drv_stream stream);
 
-/* ---- Random numbers: random.c ---- */
+/* ---- Random numbers: kernels_random.c ---- */
 
 /* A part of kernels_load(); `shared` is what a block may have. */
 drv_result kernels_load_random(const struct driver *driver, struct kernels *kernels, int shared);

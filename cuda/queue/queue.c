@@ -9,7 +9,7 @@
 
 #include "cuda/aes/aes.h"
 #include "cuda/aes/gcm_check.h"
-#include "cuda/launch/message.h"
+#include "cuda/launch/kernels_message.h"
 #include "cuda/memory/memory_kind.h"
 #include "cuda/process/cleanse.h"
 #include "cuda/process/struct_bytes.h"

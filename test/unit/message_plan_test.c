@@ -7,7 +7,7 @@
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
 #include "base/minmax.h"
-#include "cuda/launch/message.h"
+#include "cuda/launch/kernels_message.h"
 #include "test/support/library.h"
 
 enum { BLOCK = GPUAES_BLOCK, LANES = 32, SEGMENT = 16, LONG = 1024, MANY = 50000, MARGIN = 64 };

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_CUDA_LAUNCH_MESSAGE_H
-#define GPUAES_CUDA_LAUNCH_MESSAGE_H
+#ifndef GPUAES_CUDA_LAUNCH_KERNELS_MESSAGE_H
+#define GPUAES_CUDA_LAUNCH_KERNELS_MESSAGE_H
 
 #include "cuda/launch/kernels.h"
 

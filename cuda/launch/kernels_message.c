@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/launch/message.h"
+#include "cuda/launch/kernels_message.h"
 
 #include <stdio.h>
 #include <string.h>
