@@ -4,7 +4,7 @@
 
 noinst_LTLIBRARIES += provider/libprovider_core.la
 provider_libprovider_core_la_SOURCES = \
-	provider/ciphers/base64/cipher.c provider/ciphers/base64/cipher.h \
+	provider/ciphers/base64/base64_cipher.c provider/ciphers/base64/base64_cipher.h \
 	provider/ciphers/base64/codec.c provider/ciphers/base64/codec.h \
 	provider/ciphers/base64/coders.c provider/ciphers/base64/coders.h \
 	provider/ciphers/base64/decode.c \
@@ -15,9 +15,9 @@ provider_libprovider_core_la_SOURCES = \
 	provider/ciphers/blocks/data_unit.c provider/ciphers/blocks/data_unit.h \
 	provider/ciphers/blocks/segments.c provider/ciphers/blocks/segments.h \
 	provider/ciphers/context.c provider/ciphers/context.h \
-	provider/ciphers/device.c provider/ciphers/device.h \
+	provider/ciphers/device_calls.c provider/ciphers/device_calls.h \
 	provider/ciphers/dispatch.c provider/ciphers/dispatch.h \
-	provider/ciphers/gcm/gcm.c provider/ciphers/gcm/gcm.h \
+	provider/ciphers/gcm/gcm_context.c provider/ciphers/gcm/gcm_context.h \
 	provider/ciphers/gcm/gcm_cpu.c provider/ciphers/gcm/gcm_cpu.h \
 	provider/ciphers/gcm/gcm_message.c provider/ciphers/gcm/gcm_message.h \
 	provider/ciphers/gcm/gcm_state.c provider/ciphers/gcm/gcm_state.h \

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "cuda/gpuaes.h"
-#include "provider/ciphers/base64/cipher.h"
+#include "provider/ciphers/base64/base64_cipher.h"
 #include "provider/ciphers/base64/coders.h"
 #include "provider/ciphers/dispatch.h"
 #include "provider/common/big_stack.h"

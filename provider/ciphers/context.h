@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "cuda/gpuaes.h"
-#include "provider/ciphers/device.h"
+#include "provider/ciphers/device_calls.h"
 #include "provider/common/provider.h"
 #include "provider/common/statistics.h"
 #include "provider/policy/policy.h"
@@ -44,7 +44,7 @@ enum {
      * what follows a decryption needs its last block of input as the IV.
      */
     CIPHER_CHAINED = 2,
-    CIPHER_DEVICE_PARAMS = 4, /* contexts have the parameters of device.h */
+    CIPHER_DEVICE_PARAMS = 4, /* contexts have the parameters of device_calls.h */
     /*
      * Each update is a data unit by itself, with the IV as its tweak, which stays. A key is two:
      * the second one is of tweaks.

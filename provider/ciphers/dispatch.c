@@ -10,7 +10,7 @@
 #include "base/gcm.h"
 #include "provider/ciphers/blocks/blocks.h"
 #include "provider/ciphers/blocks/blocks_update.h"
-#include "provider/ciphers/gcm/gcm.h"
+#include "provider/ciphers/gcm/gcm_context.h"
 #include "provider/ciphers/gcm/gcm_update.h"
 #include "provider/ciphers/read_ahead/read_ahead.h"
 #include "provider/common/core_3_5.h"

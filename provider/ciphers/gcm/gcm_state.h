@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "provider/ciphers/context.h"
-#include "provider/ciphers/device.h"
+#include "provider/ciphers/device_calls.h"
 
 enum gcm_side {
     GCM_UNDECIDED = 0, /* no text yet */

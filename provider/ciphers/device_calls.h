@@ -4,8 +4,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROVIDER_CIPHERS_DEVICE_H
-#define GPUAES_PROVIDER_CIPHERS_DEVICE_H
+#ifndef GPUAES_PROVIDER_CIPHERS_DEVICE_CALLS_H
+#define GPUAES_PROVIDER_CIPHERS_DEVICE_CALLS_H
 
 #include <openssl/params.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/gcm/gcm.h"
+#include "provider/ciphers/gcm/gcm_context.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>

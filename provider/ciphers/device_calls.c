@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/device.h"
+#include "provider/ciphers/device_calls.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/ciphers/base64/cipher.h"
+#include "provider/ciphers/base64/base64_cipher.h"
 
 #include <limits.h>
 #include <openssl/core_names.h>

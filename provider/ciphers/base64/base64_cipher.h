@@ -6,8 +6,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROVIDER_CIPHERS_BASE64_CIPHER_H
-#define GPUAES_PROVIDER_CIPHERS_BASE64_CIPHER_H
+#ifndef GPUAES_PROVIDER_CIPHERS_BASE64_BASE64_CIPHER_H
+#define GPUAES_PROVIDER_CIPHERS_BASE64_BASE64_CIPHER_H
 
 #include <openssl/core_dispatch.h>
 

@@ -3,8 +3,8 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#ifndef GPUAES_PROVIDER_CIPHERS_GCM_GCM_H
-#define GPUAES_PROVIDER_CIPHERS_GCM_GCM_H
+#ifndef GPUAES_PROVIDER_CIPHERS_GCM_GCM_CONTEXT_H
+#define GPUAES_PROVIDER_CIPHERS_GCM_GCM_CONTEXT_H
 
 #include "provider/ciphers/context.h"
 
