@@ -18,9 +18,10 @@ from __future__ import annotations
 import ctypes
 import importlib
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
 from . import _library, aead, base64, batch, ciphers
+from ._arguments import integers
 from ._driver import DeviceMemory
 from .batch import Batch
 from .errors import AlreadyFinalized, GpuaesError, InvalidTag
@@ -78,7 +79,7 @@ class Statistics(NamedTuple):
     pinned_peak: int
 
 
-def start(devices: Iterable[int] | None = None) -> list[Device]:
+def start(devices: Iterable[SupportsIndex] | None = None) -> list[Device]:
     """Starts the devices of the process, waits until they can be used, and returns them.
 
     `devices` are CUDA's ordinals. Where it is None, they are those on which the application runs CUDA already, or
@@ -93,10 +94,10 @@ def start(devices: Iterable[int] | None = None) -> list[Device]:
     if devices is not None:
         if isinstance(devices, str) or not isinstance(devices, Iterable):
             raise TypeError(f"devices is {devices!r}: expected a list of ordinals, or None")
-        wanted = list(devices)
+        wanted = integers(devices, "devices")
         for ordinal in wanted:
-            if not isinstance(ordinal, int) or not 0 <= ordinal < 64:
-                raise ValueError(f"devices has {ordinal!r}: expected ordinals from 0 to 63")
+            if not 0 <= ordinal < 64:
+                raise ValueError(f"devices has {ordinal}: expected ordinals from 0 to 63")
         wanted = sorted(set(wanted))
         if not wanted:
             raise ValueError("devices is empty: expected ordinals, or None")

@@ -5,7 +5,9 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from collections.abc import Iterable
+from typing import Any, SupportsIndex
 
 from . import _memory
 from ._libcrypto import SecretBytes
@@ -31,6 +33,17 @@ def small_bytes(value: Any, name: str, least: int, most: int) -> bytes:
         expected = f"{least}" if least == most else f"{least} to {most}"
         raise ValueError(f"{name} has {memory.bytes} bytes: expected {expected}")
     return _memory.copy_of(memory)
+
+
+def integers(values: Iterable[SupportsIndex], name: str) -> list[int]:
+    """Of any integer type, such as NumPy's."""
+    result = []
+    for i, value in enumerate(values):
+        try:
+            result.append(int(operator.index(value)))
+        except TypeError:
+            raise TypeError(f"{name}[{i}] is {value!r}: expected an integer") from None
+    return result
 
 
 def secret_key(value: Any, name: str = "key", sizes: tuple[int, ...] = KEY_BYTES) -> SecretBytes:

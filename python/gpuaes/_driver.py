@@ -330,6 +330,12 @@ class DeviceMemory(Owner):
         self.device, self._address, self.nbytes = device, self._lane.context.allocate(count), count
         super().__init__()
 
+    def _name(self) -> str:
+        return "gpuaes.DeviceMemory"
+
+    def _facts(self) -> str:
+        return f"{self.nbytes} bytes on device {self.device}"
+
     @property
     def address(self) -> int:
         self.check_open()

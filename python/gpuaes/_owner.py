@@ -1,4 +1,5 @@
-"""Objects that own memory, a key or a handle: there is one of each, and nothing works with it once it is closed.
+"""Objects that own memory, a key or a handle: there is one of each, and nothing works with it once it is closed. What
+repr() says of one has no key, no text and no address.
 
 A finalizer may run while the object can still be reached: from another object of a reference cycle that is collected
 with it. So what an object has given up raises ValueError, and is never used again.
@@ -15,7 +16,7 @@ __all__ = ["Owner", "Unique"]
 
 
 class Unique:
-    """Refuses copy.copy(), copy.deepcopy() and pickle."""
+    """Refuses copy.copy(), copy.deepcopy() and pickle, and shows itself by _facts()."""
 
     __slots__ = ("__weakref__",)
 
@@ -24,6 +25,16 @@ class Unique:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"{self._name()} can be neither copied nor pickled: {self._instead}")
+
+    def __repr__(self) -> str:
+        return f"<{self._name()}: {self._facts() if self._is_open() else 'closed'}>"
+
+    def _facts(self) -> str:
+        """What repr() says of an object that is open."""
+        return "open"
+
+    def _is_open(self) -> bool:
+        return True
 
     def _name(self) -> str:
         return f"{type(self).__module__}.{type(self).__qualname__}"
@@ -45,6 +56,9 @@ class Owner(Unique):
 
     def _release(self) -> None:
         raise NotImplementedError
+
+    def _is_open(self) -> bool:
+        return bool(getattr(self, "_owned", None))  # none where __init__() has failed
 
     def check_open(self) -> None:
         """Raises ValueError once the object is closed."""

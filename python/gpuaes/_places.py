@@ -12,6 +12,7 @@ from operator import add, gt, le
 from typing import Any, Iterable, NamedTuple, Sequence
 
 from . import _memory
+from ._arguments import integers
 from ._memory import Memory
 
 
@@ -71,7 +72,7 @@ def places_of(arrays: Sequence[Any], name: str, writable: bool = False) -> Place
 
 def places_between(whole: Memory, offsets: Iterable[int]) -> Places:
     """Message i of `whole` has its bytes from offsets[i] to offsets[i + 1]."""
-    at = [int(offset) for offset in offsets]
+    at = integers(offsets, "offsets")
     if len(at) < 2:
         raise ValueError(f"offsets has {len(at)}: expected one more than there are messages")
     for i, offset in enumerate(at):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Any, Callable
+from typing import Any
 
 from . import _gcm, _library, _memory
 from ._arguments import host_memory, secret_key, small_bytes, writable
@@ -61,6 +61,12 @@ class AESGCM(Unique):
         """`key` is bytes of the host; raises ValueError unless it has 16, 24 or 32 of them."""
         self._keys = _gcm.GcmKeys(secret_key(key))
 
+    def _facts(self) -> str:
+        return f"key of {8 * self._keys.key.bytes} bits"
+
+    def _is_open(self) -> bool:
+        return hasattr(self, "_keys") and self._keys._is_open()
+
     @staticmethod
     def generate_key(bit_length: int = 256) -> bytes:
         """Returns a random key; `bit_length` is 128, 192 or 256."""
@@ -75,18 +81,22 @@ class AESGCM(Unique):
         returned. It may begin where `data` does: `encrypt(nonce, tensor[:-16], out=tensor)` works in place. Else
         they must not overlap.
         """
+        return self._encrypt(nonce, data, associated_data, out, "out")
+
+    def _encrypt(self, nonce: Any, data: Any, associated_data: Any, out: Any, name: str) -> Any:
+        """`name` is what messages call `out`."""
         with self._keys as keys:
             nonce, aad, _kept = self._parameters(nonce, associated_data)
             memory = _memory.view(data)
             if memory.bytes > _library.GCM_TEXT_MOST:
                 raise _gcm.too_long(memory.bytes)
-            result, place = self._result(out, memory, memory.bytes + TAG_BYTES)
+            result, place = self._result(out, memory, memory.bytes + TAG_BYTES, name)
             count = memory.bytes
             if memory.device is not None:
                 _gcm.run_on_device(keys, True, nonce, aad, memory, place, count, place.address + count)
             else:
                 result, place = _on_host(
-                    keys, True, nonce, aad, memory, result, place, out, count, lambda m: m.address + count
+                    keys, True, nonce, aad, memory, result, place, out, name, count, lambda m: m.address + count
                 )
             return self._finished(result, place, out)
 
@@ -98,6 +108,9 @@ class AESGCM(Unique):
         Raises InvalidTag where the message is not authentic, or shorter than a tag. Nothing of its text can be read
         then: `out` has zeros, as where anything else fails once the work has begun, unless the device cannot write any more.
         """
+        return self._decrypt(nonce, data, associated_data, out, "out")
+
+    def _decrypt(self, nonce: Any, data: Any, associated_data: Any, out: Any, name: str) -> Any:
         with self._keys as keys:
             nonce, aad, _kept = self._parameters(nonce, associated_data)
             memory = _memory.view(data)
@@ -106,28 +119,28 @@ class AESGCM(Unique):
                 raise InvalidTag(f"data has {memory.bytes} bytes: a message has {TAG_BYTES} or more")
             if count > _library.GCM_TEXT_MOST:
                 raise _gcm.too_long(count)
-            result, place = self._result(out, memory, count)
+            result, place = self._result(out, memory, count, name)
             tag = memory.address + count
             if memory.device is not None:
                 authentic = _gcm.run_on_device(keys, False, nonce, aad, memory, place, count, tag)
                 if not authentic:
                     raise InvalidTag
             else:
-                result, place = _on_host(keys, False, nonce, aad, memory, result, place, out, count, lambda _: tag)
+                result, place = _on_host(
+                    keys, False, nonce, aad, memory, result, place, out, name, count, lambda _: tag
+                )
             return self._finished(result, place, out)
 
     def encrypt_into(self, nonce: Any, data: Any, associated_data: Any, buf: Any) -> int:
         """Writes what encrypt() returns to `buf`, which is as its `out`, and returns the number of bytes."""
-        return self._into(self.encrypt, nonce, data, associated_data, buf)
+        count = _memory.view(buf, writable=True, name="buf").bytes
+        self._encrypt(nonce, data, associated_data, buf, "buf")
+        return count
 
     def decrypt_into(self, nonce: Any, data: Any, associated_data: Any, buf: Any) -> int:
         """The same for decrypt(). Where it raises InvalidTag, `buf` has zeros."""
-        return self._into(self.decrypt, nonce, data, associated_data, buf)
-
-    @staticmethod
-    def _into(function: Callable[..., Any], nonce: Any, data: Any, associated_data: Any, buf: Any) -> int:
         count = _memory.view(buf, writable=True, name="buf").bytes
-        function(nonce, data, associated_data, out=buf)
+        self._decrypt(nonce, data, associated_data, buf, "buf")
         return count
 
     def close(self) -> None:
@@ -152,10 +165,10 @@ class AESGCM(Unique):
         return nonce, (aad.address, aad.bytes), aad
 
     @staticmethod
-    def _result(out: Any, data: Memory, count: int) -> tuple[Any, Memory]:
+    def _result(out: Any, data: Memory, count: int, name: str) -> tuple[Any, Memory]:
         if out is None:
             return _memory.new_like(data, count)
-        return out, writable(out, data, count)
+        return out, writable(out, data, count, name)
 
     @staticmethod
     def _finished(result: Any, place: Memory, out: Any) -> Any:
@@ -173,6 +186,7 @@ def _on_host(
     result: Any,
     place: Memory,
     out: Any,
+    name: str,
     count: int,
     tag: Any,
 ) -> tuple[Any, Memory]:
@@ -184,7 +198,8 @@ def _on_host(
             _lost.append((result, place))
             if out is not None:
                 raise GpuaesError(
-                    "a device hangs and may still write to out: expected a call without it", _library.UNDEFINED
+                    f"a device hangs and may still write to {name}: expected encrypt() or decrypt() without out",
+                    _library.UNDEFINED,
                 ) from None
             result, place = _memory.new_like(data, place.bytes)
             continue

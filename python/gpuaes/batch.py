@@ -22,7 +22,7 @@ from ctypes import byref
 from typing import Any, Iterable, Sequence
 
 from . import _driver, _library, _memory
-from ._arguments import KEY_BYTES, place, secret_key, small_bytes
+from ._arguments import KEY_BYTES, integers, place, secret_key, small_bytes
 from ._libcrypto import SecretBytes
 from ._library import BLOCK, OK, lib
 from ._memory import Memory
@@ -122,6 +122,10 @@ class Batch(Owner):
         self.tags, tag_memory = self._tag_array(tags, tag_bytes, first)
         self._describe(parts, targets, numbers, ivs, aad, tag_memory, tag_bytes, status, lane)
 
+    def _facts(self) -> str:
+        does = "encryption" if self._encrypts else "decryption"
+        return f"{self._count} messages, {self._mode} {does}, device {self._home.device}"
+
     # ---- Arguments --------------------------------------------------------------------
 
     def _check_lengths(self, parts: Places) -> None:
@@ -195,6 +199,7 @@ class Batch(Owner):
         if key_numbers is not None:
             if len(key_numbers) != self._count:
                 raise ValueError(f"key_numbers has {len(key_numbers)}: expected {self._count}, one for each message")
+            key_numbers = integers(key_numbers, "key_numbers")
             for i, number in enumerate(key_numbers):
                 if not 0 <= number < len(secrets):
                     raise ValueError(f"key_numbers[{i}] is {number}: expected 0 to {len(secrets) - 1}")

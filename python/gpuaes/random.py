@@ -116,6 +116,10 @@ class Generator(Owner):
         self._lock = _fork.lock_of(self, threading.RLock)
         super().__init__()
 
+    def _facts(self) -> str:
+        where = "any device" if self._device is None else f"device {self._device!r}"
+        return f"{where}, {'' if self._forward_secure else 'not '}forward secure"
+
     # ---- The key and the position ---------------------------------------------------------
 
     def _take(self, key: SecretBytes, position: int, kind: int) -> None:
@@ -424,8 +428,10 @@ def _taken(fresh: _Bytes) -> SecretBytes:
 
 def _place_of(device: Any) -> int | str | None:
     """CUDA's ordinal, or "cpu"."""
-    if device is None or (isinstance(device, int) and 0 <= device < 64):
+    if device is None:
         return device
+    if hasattr(device, "__index__") and 0 <= operator.index(device) < 64:
+        return int(operator.index(device))
     kind, _, number = str(device).partition(":")
     if kind == "cpu" and not number:
         return "cpu"

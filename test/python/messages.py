@@ -40,3 +40,13 @@ def run_python(lines, *arguments, **environment):
     )
     assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
     return result.stdout
+
+
+class Index:
+    """An integer of another type, such as NumPy's."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __index__(self):
+        return self.value

@@ -70,6 +70,7 @@ def test_gcm_of_one_array(rng, device_array):
     for i, (begin, end) in enumerate(zip(offsets, offsets[1:])):
         expected = messages.sealed(key, nonces[i], text[begin:end])
         assert got[begin:end] + tags[12 * i:12 * i + 12] == expected[:-4]
+    offsets = list(map(messages.Index, offsets))
     new = run(Batch("GCM", key, data, encrypt=False, offsets=offsets, ivs=nonces, tag_bytes=12, tags=tags)).out
     assert new.tobytes()[3:offsets[-1]] == text[3:offsets[-1]]
 
@@ -244,6 +245,8 @@ def test_wrong_arguments(device_array, cuda_stream):
     refused("^aad has 2: expected 1", "GCM", key, [array], ivs=[iv], aad=[b""] * 2)
     refused(r"^aad\[0\] has 65537 bytes: expected 0 to 65536", "GCM", key, [array], ivs=[iv], aad=[bytes(65537)])
     refused("^offsets is None: expected", "CTR", key, array, ivs=[iv])
+    refused(r"^offsets\[1\] is 16\.5: expected an integer", "CTR", key, array, ivs=[iv], offsets=[0, 16.5], kind=TypeError)
+    refused(r"^key_numbers\[0\] is 0\.5: expected an integer", "CTR", [key, key], [array], ivs=[iv], key_numbers=[0.5], kind=TypeError)
     refused("^offsets is given with a sequence", "CTR", key, [array], ivs=[iv], offsets=[0, 1])
     refused(r"^offsets\[1\] is 65: expected 0 to 64", "CTR", key, array, ivs=[iv], offsets=[0, 65])
     refused(r"^offsets\[2\] is 15: expected 16 to 64", "CTR", key, array, ivs=[iv] * 2, offsets=[0, 16, 15])

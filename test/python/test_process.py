@@ -25,8 +25,9 @@ def test_devices_and_statistics(rng, device_array):
     assert gpuaes.start([0])[0] == found[0]
     with pytest.raises(gpuaes.GpuaesError, match=r"devices has \[63\], which cannot be used"):
         gpuaes.start([0, 63])
-    for wrong in [64], [-1], ["cuda"], [0, "cuda"], [], 0:
-        with pytest.raises((TypeError, ValueError), match="^devices "):
+    assert gpuaes.start([messages.Index(0)]) == found
+    for wrong in [64], [-1], ["cuda"], [0, "cuda"], [0.0], [], 0:
+        with pytest.raises((TypeError, ValueError), match="^devices"):
             gpuaes.start(wrong)
     before = gpuaes.statistics()
     Cipher(algorithms.AES(bytes(16)), modes.ECB()).encryptor().update(device_array(bytes(32)))

@@ -443,6 +443,7 @@ def test_arrays_like_others():
 def test_integers_of_numpy():
     numpy = pytest.importorskip("numpy")
     number = numpy.int64
+    assert "device 0" in repr(Generator(7, number(0)))
     assert Generator(number(7)).bytes(8) == Generator(7).bytes(8)
     assert Generator(7).permutation(number(9)).tolist() == Generator(7).permutation(9).tolist()
     assert Generator(7).randint(number(5), number(9)) == Generator(7).randint(5, 9)

@@ -54,6 +54,9 @@ class Cipher:
             raise TypeError(f"mode is {mode!r}: expected ECB, CBC or CTR of gpuaes.ciphers")
         self.algorithm, self.mode = algorithm, mode
 
+    def __repr__(self) -> str:
+        return f"<gpuaes.ciphers.Cipher: AES-{self.algorithm.key_size}-{self.mode.name}>"
+
     def encryptor(self) -> CipherContext:
         """Returns a context that encrypts one message."""
         return CipherContext(self.algorithm, self.mode, True)
@@ -97,6 +100,10 @@ class CipherContext(Owner):
         self._iv: bytes | _Chained = self._first_block(mode)
         self._lock = _fork.lock_of(self, threading.Lock)
         super().__init__()
+
+    def _facts(self) -> str:
+        does = "encryption" if self._encrypts else "decryption"
+        return f"AES-{self._algorithm.key_size}-{self._mode}, {does}{', finalized' * self._finalized}"
 
     @staticmethod
     def _first_block(mode: ECB | CBC | CTR) -> bytes:

@@ -25,6 +25,9 @@ class AES(Unique):
     def __init__(self, key: Any) -> None:
         self._key: SecretBytes = secret_key(key)
 
+    def _facts(self) -> str:
+        return f"key of {self.key_size} bits"
+
     @property
     def key_size(self) -> int:
         """Bits of the key."""

@@ -19,6 +19,7 @@ from itertools import accumulate
 from typing import Any, Sequence
 
 from .. import _driver, _memory
+from .._arguments import integers
 from ..batch import Batch, Pieces
 
 __all__ = ["OVERHEAD", "MalformedFrame", "decrypt", "encrypt", "tenant_key"]
@@ -62,7 +63,7 @@ def encrypt(
     `keys` and `key_numbers` are as for gpuaes.Batch. Frame i begins at places[i] of `out`; without them, frames follow
     each other in a new array. Each IV comes from os.urandom().
     """
-    places = _places(sizes, places)
+    sizes, places = _places(sizes, places)
     begins = [0, *accumulate(sizes)]
     _check_length(blocks, "blocks", begins[-1])
     end = 0
@@ -110,7 +111,7 @@ def decrypt(
     Raises MalformedFrame for a frame of another version, and InvalidTag, which names frames that are not authentic. The
     text of such a frame is zeros.
     """
-    places = _places(sizes, places)
+    sizes, places = _places(sizes, places)
     begins = [0, *accumulate(sizes)]
     texts = _new(frames, begins[-1]) if out is None else out
     _check_length(texts, "out", begins[-1])
@@ -136,14 +137,15 @@ def decrypt(
     return texts
 
 
-def _places(sizes: Sequence[int], places: Sequence[int] | None) -> Sequence[int]:
+def _places(sizes: Sequence[int], places: Sequence[int] | None) -> tuple[list[int], list[int]]:
+    sizes = integers(sizes, "sizes")
     if not sizes or min(sizes) < 0:
         raise ValueError("sizes is empty or has a negative length: expected the length of each block")
     if places is None:
-        return [0, *accumulate(size + OVERHEAD for size in sizes)][:-1]
+        return sizes, [0, *accumulate(size + OVERHEAD for size in sizes)][:-1]
     if len(places) != len(sizes):
         raise ValueError(f"places has {len(places)}: expected {len(sizes)}, one for each block")
-    return places
+    return sizes, integers(places, "places")
 
 
 def _check_length(array: Any, name: str, count: int) -> None:

@@ -44,7 +44,7 @@ class StreamingAead(Owner):
     close(), or the collection of the object, overwrites the key.
     """
 
-    _instead = "make another of the key"
+    _instead = "make another of the key, in each process"
 
     def __init__(
         self, key: Any, *, derived_key_bytes: int = 32, hash_name: str = "sha256", segment_bytes: int = 1 << 20
@@ -65,6 +65,9 @@ class StreamingAead(Owner):
         self._key = SecretBytes(memory.address, memory.bytes)
         super().__init__()
         self._derived, self._hash, self._layout = derived_key_bytes, hash_name, Layout(header, segment_bytes)
+
+    def _facts(self) -> str:
+        return f"AES{8 * self._derived}_GCM_HKDF, {self._hash}, segments of {self._layout.segment} bytes"
 
     @classmethod
     def from_keyset(cls, keyset: str | bytes, key_id: int | None = None) -> StreamingAead:
