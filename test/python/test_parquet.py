@@ -1,132 +1,431 @@
-"""docs/examples/parquet_decrypt.py and parquet_footer.py without a device: files that must be refused, and random ones.
+"""gpuaes.formats.parquet: files that must be refused, random ones, and what pyarrow does not write.
 
-A stand-in for the memory of the device takes each module for authentic, so that structures get as far as they can, and
-checks that what would be handed to kernels lies in the file. test/clients/parquet.t has the same files on a device.
+test/clients/parquet.t gives the same files to the example in C.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
+import os
 import pathlib
+import pickle
+import struct
 import sys
 import tracemalloc
-import types
 
 import pytest
 
+pytest.importorskip("gpuaes", exc_type=ImportError)
 TOP = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(TOP / "docs" / "examples"), str(TOP / "test" / "support")]
+sys.path[:0] = [str(TOP / "test" / "support")]
 
-import parquet_decrypt  # noqa: E402
-import parquet_writer as parquet  # noqa: E402
-from parquet_footer import Refused  # noqa: E402
+import parquet_writer as writing  # noqa: E402
 
-KEYS = types.SimpleNamespace(numbers={})
+from gpuaes import InvalidTag  # noqa: E402
+from gpuaes.aead import AESGCM  # noqa: E402
+from gpuaes.formats import _thrift, parquet  # noqa: E402
 
-
-def seal(kind, numbers, text):
-    """It is not encrypted: nonce, text and tag."""
-    return bytes(12) + text + bytes(16)
-
-
-class Image:
-    """In the place of parquet_decrypt.Image."""
-
-    def __init__(self, data, prefix, keys):
-        self.data, self.prefix, self.keys, self.calls = bytearray(data), prefix, keys, []
-
-    text = parquet_decrypt.Image.text
-
-    def run(self, op, modules):
-        tag = 0 if op == parquet_decrypt.CTR else parquet_decrypt.TAG
-        places = sorted((m.at - parquet_decrypt.NONCE, m.at + m.size + tag) for m in modules)
-        for (begin, end), (following, _) in zip(places, [*places[1:], (len(self.data), None)]):
-            assert 0 <= begin < end <= following, "modules lie in the file, and apart from each other"
-        assert all(m.size >= 0 and len(self.prefix) + len(m.aad) < 5000 for m in modules)
-        self.calls.append((op, modules))
+KEY = bytes(32)
+KEYS = {None: KEY, "b": bytes(range(16)), "c": bytes(range(24))}
+COLUMN_INDEX, OFFSET_INDEX, BLOOM_HEADER, BLOOM_BITS = range(6, 10)
 
 
-@pytest.fixture(autouse=True)
-def stand_in(monkeypatch):
-    monkeypatch.setattr(parquet_decrypt, "Image", Image)
-    monkeypatch.setattr(parquet_decrypt, "hmac", types.SimpleNamespace(compare_digest=lambda a, b: True))
+def seal_by(*keys):
+    """A `seal` for Writer by the key of each column; that of the footer is the first."""
+    ciphers = [AESGCM(key) for key in keys]
+
+    def seal(kind, numbers, text, unique=writing.UNIQUE):
+        nonce = os.urandom(12)
+        aad = unique + struct.pack(f"<B{len(numbers)}H", kind, *(number & 0xFFFF for number in numbers))
+        cipher = ciphers[min(numbers[1], len(ciphers) - 1) if numbers else 0]
+        return nonce + cipher.encrypt(nonce, text, aad)
+
+    return seal
 
 
-def pages_of(data, prefix=b"", numbers=None):
-    keys = types.SimpleNamespace(numbers=numbers or {})
-    return parquet_decrypt.ParquetFile(data, keys, prefix).decrypt_pages()
+SEAL = seal_by(KEY)
 
 
-def example(how, change=bytes, change_sealed=bytes, header=None):
-    """Of two row groups: a column has a dictionary, one a key of its own, and one is not encrypted."""
-    writer = parquet.Writer(lambda kind, numbers, text: seal(
-        kind, numbers, change_sealed(text) if kind == parquet.COLUMN_METADATA else text))
+def texts_of(data, keys=KEYS, **how):
+    """The texts of all pages: {(row group, column): [text]}."""
+    plain, found = parquet.decrypt(data, keys, **how), {}
+    for page in plain.pages:
+        begin = page.begin + page.header_bytes
+        found.setdefault((page.row_group, page.column), []).append(bytes(plain.file[begin:begin + page.text_bytes]))
+    return found
+
+
+def example(how, change=bytes, change_sealed=bytes, header=None, seal=None):
+    """Of two row groups: a column has a dictionary, two have keys of their own, and one is not encrypted."""
+    seal = seal or seal_by(*KEYS.values())
+    writer = writing.Writer(lambda kind, numbers, text: seal(
+        kind, numbers, change_sealed(text) if kind == writing.COLUMN_METADATA else text))
     groups = []
     for row_group in range(2):
         begin, size = writer.pages(row_group, 0, dictionary=b"words", header=header)
-        first = parquet.chunk(parquet.metadata(begin + 80, size, f11=parquet.integer(begin)))
-        described = parquet.metadata(*writer.pages(row_group, 1, header=header), name=b"b")
-        sealed = writer.module(parquet.COLUMN_METADATA, [row_group, 1], described[1])
-        groups.append([first, parquet.chunk(None, parquet.by_column_key(b"b"), sealed), parquet.chunk(crypto=None)])
+        chunks = [writing.chunk(writing.metadata(begin + 80, size, f11=writing.integer(begin)))]
+        for column, name in (1, b"b"), (2, b"c"):
+            described = writing.metadata(*writer.pages(row_group, column, header=header), name=name)
+            sealed = writer.module(writing.COLUMN_METADATA, [row_group, column], described[1])
+            chunks.append(writing.chunk(None, writing.by_column_key(name), sealed))
+        groups.append([*chunks, writing.chunk(writing.metadata(4, 0, b"d"), crypto=None)])
     return getattr(writer, how)(groups, change=change)
 
 
+EXPECTED = {
+    (row_group, column): texts for row_group in range(2)
+    for column, texts in (("a", [b"words", b"one", b"the other"]), ("b", [b"one", b"the other"]), ("c", [b"one", b"the other"]))
+}
+
+
 @pytest.mark.parametrize("how", ["signed", "encrypted"])
-def test_right_files_are_read(how):
-    expected = {
-        (row_group, column, name): texts for row_group in range(2)
-        for column, name, texts in ((0, "a", [b"words", b"one", b"the other"]), (1, "b", [b"one", b"the other"]))
-    }
-    assert pages_of(example(how), numbers={"b": 1}) == expected
+def test_keys_of_all_sizes(how):
+    data = example(how)
+    assert texts_of(data) == EXPECTED
+    for missing in "b", "c":
+        keys = {name: key for name, key in KEYS.items() if name != missing}
+        plain = parquet.decrypt(data, keys)
+        assert plain.left == [missing] and {page.column for page in plain.pages} == {"a", "b", "c"} - {missing}
 
 
 @pytest.mark.parametrize("how", ["signed", "encrypted"])
 def test_row_groups_without_rows(how):
-    """As pyarrow writes them: a dictionary and no data, or nothing."""
-    writer = parquet.Writer(seal)
+    """A dictionary and no data, or nothing."""
+    writer = writing.Writer(SEAL)
     full, dictionary = writer.pages(0, 0), writer.pages(1, 0, texts=[], dictionary=b"")
     groups = [
-        parquet.metadata(*full), parquet.metadata(0, dictionary[1], f11=parquet.integer(dictionary[0])),
-        parquet.metadata(0, 0), parquet.metadata(-1, 0),
+        writing.metadata(*full), writing.metadata(0, dictionary[1], f11=writing.integer(dictionary[0])),
+        writing.metadata(0, 0), writing.metadata(-1, 0),
     ]
-    data = getattr(writer, how)([[parquet.chunk(group)] for group in groups] + [[]])
-    assert pages_of(data) == {(0, 0, "a"): [b"one", b"the other"], (1, 0, "a"): [b""]}
+    data = getattr(writer, how)([[writing.chunk(group)] for group in groups])
+    assert texts_of(data) == {(0, "a"): [b"one", b"the other"], (1, "a"): [b""]}
+    assert texts_of(getattr(writing.Writer(SEAL), how)([])) == {}
+
+
+def with_extras(bloom=b"header", bits=b"bits" * 100, places=2, length=None, numbers=(0, 0), at=1):
+    """A column with both indexes and a Bloom filter."""
+    writer = writing.Writer(SEAL)
+    begin, size = writer.pages()
+    where = {}
+    location = writing.struct({1: writing.integer(at), 2: writing.integer(9, writing.I32), 3: writing.integer(5)})
+    index = writing.struct({1: writing.list_of(writing.STRUCT, [location] * places), 7: writing.binary(b"more")})
+    for kind, text in (COLUMN_INDEX, b"index of the column"), (OFFSET_INDEX, index[1]), (BLOOM_HEADER, bloom), (BLOOM_BITS, bits):
+        where[kind] = len(writer.data)
+        writer.data += writer.module(kind, numbers, text)
+    end = len(writer.data)
+    described = writing.metadata(
+        begin, size, f14=writing.integer(where[BLOOM_HEADER]), f15=writing.integer(end - where[BLOOM_HEADER], writing.I32))
+    chunk = writing.chunk(described, sealed=writer.module(writing.COLUMN_METADATA, [0, 0], described[1]), more={
+        4: writing.integer(where[OFFSET_INDEX]),
+        5: writing.integer(where[BLOOM_HEADER] - where[OFFSET_INDEX] if length is None else length, writing.I32),
+        6: writing.integer(where[COLUMN_INDEX]),
+        7: writing.integer(where[OFFSET_INDEX] - where[COLUMN_INDEX], writing.I32),
+    })
+    return writer.signed([[chunk]])
+
+
+def test_indexes_and_bloom_filters():
+    plain = parquet.decrypt(with_extras(), KEY)
+    data = bytes(plain.file)
+    chunk = _thrift.read(data[-8 - int.from_bytes(data[-8:-4], "little"):-8])[0][4][1].values[0][1][1].values[0]
+
+    def at(fields, begin, size):
+        return data[fields[begin][1]:fields[begin][1] + fields[size][1]]
+
+    assert at(chunk, 6, 7) == b"index of the column"
+    assert at(chunk[3][1], 14, 15) == b"header" + b"bits" * 100
+    index = _thrift.read(at(chunk, 4, 5))[0]
+    assert [{n: value for n, (_, value) in place.items()} for place in index[1][1].values] == [
+        {1: page.begin, 2: page.header_bytes + page.text_bytes, 3: 5} for page in plain.pages]
+    assert index[7][1] == b"more"
+
+
+@pytest.mark.parametrize("said, how", [
+    ("offset index: it has 3 pages, and the chunk 2", {"places": 3}),
+    ("offset index: truncated, or it has a wrong length", {"length": 40}),
+    ("offset index: truncated", {"length": 0}),
+    ("offset index: it lies outside of bytes 4 to", {"length": -1}),
+    ("offset index: it lies outside of bytes 4 to", {"length": 1 << 30}),
+    (".*: not authentic", {"numbers": (0, 1)}),
+])
+def test_wrong_indexes_are_refused(said, how):
+    with pytest.raises(parquet.RefusedFile, match=f"^row group 0, column a, {said}"):
+        parquet.decrypt(with_extras(**how), KEY)
+
+
+def test_an_index_that_grows_is_refused():
+    """Its own places are numbers of a byte each, and there are more than the overhead of a module has room for."""
+    writer = writing.Writer(SEAL)
+    begin, size = writer.pages(texts=[b""] * 200)
+    location = writing.STRUCT, b"\x16\0\x15\0\x16\0\0"
+    at = len(writer.data)
+    index = writing.struct({1: writing.list_of(writing.STRUCT, [location] * 200)})
+    writer.data += writer.module(OFFSET_INDEX, [0, 0], index[1])
+    length = len(writer.data) - at
+    fields = {4: writing.integer(at), 5: writing.integer(length, writing.I32)}
+    data = writer.signed([[writing.chunk(writing.metadata(begin, size), more=fields)]])
+    with pytest.raises(parquet.RefusedFile, match="^row group 0, column a, offset index: it has .* too many for its place$"):
+        parquet.decrypt(data, KEY)
+
+
+@pytest.mark.parametrize("how", ["signed", "encrypted"])
+def test_files_without_additional_data(how):
+    """As DuckDB writes them: no module has any, pages have their own size in headers, no column says that it is encrypted."""
+    cipher = AESGCM(KEY)
+
+    def seal(kind, numbers, text):
+        nonce = os.urandom(12)
+        return nonce + cipher.encrypt(nonce, text, None)
+
+    writer = writing.Writer(seal)
+    header = writing.struct({1: writing.integer(0, writing.I32), 2: writing.integer(3, writing.I32), 3: writing.integer(3, writing.I32)})
+    begin, size = writer.pages(texts=[b"one", b"two"], header=header)
+    chunk = writing.chunk(writing.metadata(begin, size), crypto=None)
+    data = getattr(writer, how)([[chunk]], writing.struct({1: writing.struct({})}))
+    assert texts_of(data, KEY) == {(0, "a"): [b"one", b"two"]}
+    with pytest.raises(parquet.RefusedFile, match="^footer: not authentic"):
+        parquet.decrypt(data, bytes(31) + b"1")
+
+
+@pytest.mark.parametrize("how", ["signed", "encrypted"])
+@pytest.mark.parametrize("unique", [b"u", bytes(4096)])
+def test_identifiers_of_other_lengths(how, unique):
+    writer = writing.Writer(lambda *arguments: SEAL(*arguments, unique=unique))
+    begin, size = writer.pages()
+    data = getattr(writer, how)([[writing.chunk(writing.metadata(begin, size))]], writing.algorithm(unique=unique))
+    assert texts_of(data) == {(0, "a"): [b"one", b"the other"]}
+
+
+def test_nested_columns():
+    """The schema is cut to what is kept."""
+    group = {"a": {"list": {"x": None, "y": None}}, "b": {"z": None}}
+    elements = []
+
+    def add(name, children):
+        fields = {4: writing.binary(name.encode())}
+        fields.update({1: writing.integer(2, writing.I32)} if children is None else {5: writing.integer(len(children), writing.I32)})
+        elements.append(writing.struct(fields))
+        for each in children or {}:
+            add(each, children[each])
+
+    add("schema", group)
+    chunks = [writing.metadata(4, 0, f3=writing.list_of(writing.BINARY, [writing.binary(p) for p in path.split(b".")]))
+              for path in (b"a.list.x", b"a.list.y", b"b.z")]
+    footer = writing.struct({1: writing.integer(1, writing.I32), 2: writing.list_of(writing.STRUCT, elements),
+                             4: writing.list_of(writing.STRUCT, [writing.struct({1: writing.list_of(
+                                 writing.STRUCT, list(map(writing.chunk, chunks)))})]), 8: writing.algorithm()})
+    data = writing.Writer(SEAL).end_signed(footer[1])
+    for columns, left, kept in [
+        (None, [], ["schema 2", "a 1", "list 2", "x", "y", "b 1", "z"]),
+        (["a.list.y"], ["a.list.x", "b.z"], ["schema 1", "a 1", "list 1", "y"]),
+        (["b", "a.list.x"], ["a.list.y"], ["schema 2", "a 1", "list 1", "x", "b 1", "z"]),
+    ]:
+        plain = parquet.decrypt(data, KEY, columns=columns)
+        end = plain.file[-8 - int.from_bytes(plain.file[-8:-4], "little"):-8]
+        schema = _thrift.read(bytes(end))[0][2][1].values
+        assert plain.left == left
+        assert [each[4][1].decode() + (f" {each[5][1]}" if 5 in each else "") for each in schema] == kept
+
+
+# ---- Memory of a device ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["signed", "encrypted"])
+def test_device_memory(how, device_array, cuda_stream):
+    """From the host or a device, to the device."""
+    data = example(how)
+    expected = parquet.decrypt(data, KEYS)
+    on_device = device_array(data)
+    for source, like in (data, device_array(b"x")), (on_device, None), (on_device, device_array(b"x")):
+        plain = parquet.decrypt(source, KEYS, like=like)
+        assert plain.file.tobytes() == expected.file and plain[1:] == expected[1:]
+        assert plain.file.__cuda_array_interface__["shape"] == (len(expected.file),)
+    other = device_array(data, stream=cuda_stream)
+    assert parquet.decrypt(other, KEYS).file.tobytes() == expected.file
+    assert on_device.tobytes() == data
+    changed = bytearray(data)
+    changed[60] ^= 1
+    with pytest.raises(parquet.RefusedFile, match="^row group 0, column a, dictionary: not authentic"):
+        parquet.decrypt(device_array(changed), KEYS)
+    with pytest.raises(ValueError, match="^like is in memory of the host"):
+        parquet.decrypt(data, KEYS, like=bytearray(1))
+
+
+# ---- Files that must be refused ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", ["signed", "encrypted"])
 @pytest.mark.parametrize("stored, wanted, given, said", [
-    (None, False, b"", None), (b"one", False, b"", None), (b"one", False, b"one", None), (None, True, b"one", None),
-    (b"one", True, b"one", None),
-    (b"one", False, b"two", "its AAD prefix is not the one that was given"),
-    (b"one", True, b"", "it wants an AAD prefix: -p HEX"), (None, True, b"", "it wants an AAD prefix: -p HEX"),
-    (None, False, b"one", "it has no AAD prefix, but one was given"),
-    (None, True, bytes(4097), "its AAD prefix has 4097 bytes: expected 4096 at most"),
+    (b"one", False, b"two", "aad_prefix is not the AAD prefix that the file has"),
+    (b"one", True, b"", "aad_prefix is empty: expected that of the file, which does not have it"),
+    (None, True, b"", "aad_prefix is empty: expected that of the file, which does not have it"),
+    (None, False, b"one", "aad_prefix is given: expected none, since the file was written without"),
 ])
 def test_prefixes_must_agree(how, stored, wanted, given, said):
-    data = getattr(parquet.Writer(seal), how)([], parquet.algorithm(stored, wants_prefix=wanted))
-    if said is None:
-        file = parquet_decrypt.ParquetFile(data, KEYS, given)
-        assert file.image.prefix == (stored or given) + parquet.UNIQUE
-        return
-    with pytest.raises(Refused) as refused:
-        parquet_decrypt.ParquetFile(data, KEYS, given)
+    data = getattr(writing.Writer(SEAL), how)([], writing.algorithm(stored, wants_prefix=wanted))
+    with pytest.raises(parquet.RefusedFile) as refused:
+        parquet.decrypt(data, KEY, aad_prefix=given)
     assert str(refused.value) == said
 
 
 @pytest.mark.parametrize(
-    "data, place", [pytest.param(data, place, id=name) for name, data, place in parquet.wrong(seal)]
+    "data, place", [pytest.param(data, place, id=name) for name, data, place in writing.wrong(SEAL)]
 )
 def test_wrong_files_are_refused(data, place):
-    with pytest.raises(Refused) as refused:
-        pages_of(data)
-    assert str(refused.value).startswith(place)
+    """The example in C reads metadata with the footer, and so it says "footer" where it is a column here."""
+    with pytest.raises(parquet.RefusedFile) as refused:
+        parquet.decrypt(data, {None: KEY, "a": KEY})
+    assert str(refused.value).startswith((place, "row group 0, column a", "footer: the AAD prefix or identifier has"))
 
 
-def test_metadata_of_a_key_must_be_there():
-    data = parquet.Writer(seal).signed([[parquet.chunk(crypto=parquet.by_column_key(b"b"))]])
-    with pytest.raises(Refused, match="^row group 0, column b, metadata: missing$"):
-        pages_of(data, numbers={"b": 1})
-    data = parquet.Writer(seal).signed([[parquet.chunk(crypto=parquet.by_column_key(b"\xff"))]])
-    with pytest.raises(Refused, match="^row group 0, column 0: its name is not UTF-8$"):
-        pages_of(data)
+def with_schema(*elements, columns=0):
+    """A file with this schema, of elements (name, children)."""
+    described = [writing.struct({
+        4: writing.binary(name),
+        **({1: writing.integer(2, writing.I32)} if children is None else {5: writing.integer(children, writing.I32)}),
+    }) for name, children in elements]
+    chunks = [writing.chunk(writing.metadata(4, 0, b"a"))] * columns
+    groups = [writing.struct({1: writing.list_of(writing.STRUCT, chunks)})]
+    return writing.Writer(SEAL).end_signed(writing.struct({
+        2: writing.list_of(writing.STRUCT, described), 4: writing.list_of(writing.STRUCT, groups), 8: writing.algorithm()})[1])
+
+
+@pytest.mark.parametrize("said, elements, columns", [
+    ("the schema has 0 elements", [], 0),
+    ("the schema ends within a group", [(b"s", 1)], 0),
+    ("the schema ends within a group", [(b"s", 1 << 31), (b"a", None)], 1),
+    ("element 2 of the schema has no parent", [(b"s", 1), (b"a", None), (b"b", None)], 2),
+    ("element 1 of the schema has no parent", [(b"s", 0), (b"a", None)], 1),
+    ("element 1 of the schema has no parent", [(b"s", -1), (b"a", None)], 1),
+    ("row group 0 has 0 columns, and the schema 1", [(b"s", 1), (b"a", None)], 0),
+    ("row group 0 has 2 columns, and the schema 1", [(b"s", 1), (b"a", None)], 2),
+    ("a column has a path of more than 1024", [(b"s", 1), (b"a" * 1025, None)], 1),
+    ("a column has a path of more than 1024", [(b"s", 1)] * 2000, 0),
+    ("the name of element 1 of the schema is not UTF-8", [(b"s", 1), (b"\xff", None)], 1),
+    ("the schema has 65538 elements", [(b"s", 65_537)] + [(b"", 0)] * 65_537, 0),
+], ids=lambda value: value[:40] if isinstance(value, str) else "")
+def test_wrong_schemas_are_refused(said, elements, columns):
+    with pytest.raises(parquet.RefusedFile, match=f"^footer: {said}"):
+        parquet.decrypt(with_schema(*elements, columns=columns), KEY)
+
+
+@pytest.mark.parametrize("said, fields", [
+    ("row group 0, column a: it is in another file", {1: writing.binary(b"other")}),
+    ("row group 0, column a, Bloom filter, header: it lies outside", {3: writing.metadata(4, 0, f14=writing.integer(1 << 40))}),
+    ("row group 0, column a, Bloom filter, header: truncated", {3: writing.metadata(4, 0, f14=writing.integer(4))}),
+    ("row group 0, column a, metadata: it is that of another column", {3: writing.metadata(4, 0, b"b")}),
+])
+def test_wrong_chunks_are_refused(said, fields):
+    data = writing.Writer(SEAL).signed([[writing.chunk(writing.metadata(4, 0), more=fields)]])
+    with pytest.raises(parquet.RefusedFile, match=f"^{said}"):
+        parquet.decrypt(data, KEY)
+
+
+@pytest.mark.parametrize("how", ["signed", "encrypted"])
+def test_truncated_files_are_refused(how):
+    """At each boundary of a module, and near it: the end of the file is missing, or what is before its footer."""
+    data = example(how)
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    cuts = {len(data) - count for count in (1, 3, 4, 5, 8, 9, 24, 25, 36, 37)} | {footer - 1, footer, footer + 1}
+    at = 4
+    while at < footer:
+        cuts |= {at - 1, at, at + 1, at + 4, at + 16}
+        at += 4 + int.from_bytes(data[at:at + 4], "little")
+    assert at == footer
+    for cut in sorted(cuts):
+        with pytest.raises(parquet.RefusedFile):
+            parquet.decrypt(data[:cut], KEYS)
+        if cut < footer:
+            with pytest.raises(parquet.RefusedFile):
+                parquet.decrypt(data[:cut] + data[footer:], KEYS)
+
+
+def test_exchanged_modules_are_refused():
+    """Pages of one size: of another page, column, row group and file."""
+    texts = [b"one", b"two"]
+
+    def file():
+        writer = writing.Writer(SEAL)
+        places = [[writer.pages(row_group, column, texts) for column in range(2)] for row_group in range(2)]
+        groups = [[writing.chunk(writing.metadata(*place, name=name)) for name, place in zip((b"a", b"b"), group)]
+                  for group in places]
+        return writer.signed(groups), [[place[0] for place in group] for group in places]
+
+    data, places = file()
+    assert texts_of(data) == {(row_group, name): texts for row_group in range(2) for name in "ab"}
+    header = 4 + int.from_bytes(data[4:8], "little")
+    page = 4 + int.from_bytes(data[4 + header:8 + header], "little")
+    first = places[0][0]
+    for other, said in [(first + header + page, "page 0"), (places[0][1], "page 0"), (places[1][0], "page 0")]:
+        for begin, size, part in (0, header, f"{said}, header"), (header, page, said):
+            changed = bytearray(data)
+            for to, source in (first, other), (other, first):
+                changed[to + begin:to + begin + size] = data[source + begin:source + begin + size]
+            with pytest.raises(parquet.RefusedFile, match=f"^row group 0, column a, {part}: not authentic"):
+                parquet.decrypt(changed, KEY)
+    other = file()[0]
+    assert texts_of(data[:first] + other[first:]) == texts_of(other)  # the same identifier and key: allowed
+    unique = b"another!"
+    writer = writing.Writer(lambda *arguments: SEAL(*arguments, unique=unique))
+    places = [writer.pages(0, column, texts) for column in range(2)]
+    chunks = [writing.chunk(writing.metadata(*place, name=name)) for name, place in zip((b"a", b"b"), places)]
+    other = writer.signed([chunks], writing.algorithm(unique=unique))
+    assert texts_of(other) == {(0, "a"): texts, (0, "b"): texts}
+    with pytest.raises(parquet.RefusedFile, match="^row group 0, column a, page 0, header: not authentic"):
+        parquet.decrypt(data[:first + header] + other[first + header:], KEY)
+
+
+@pytest.mark.parametrize("how", ["signed", "encrypted"])
+def test_changed_bytes_are_refused(how, rng):
+    data = example(how)
+    for at in [len(data) - 1, len(data) - 5, *rng.sample(range(4, len(data)), 60)]:
+        changed = bytearray(data)
+        changed[at] ^= 1 << rng.randrange(8)
+        with pytest.raises(parquet.RefusedFile):
+            parquet.decrypt(changed, KEYS)
+
+
+@pytest.mark.parametrize("how", ["signed", "encrypted"])
+def test_other_keys_are_refused(how):
+    data = example(how)
+    for name, place in (None, "footer"), ("b", "row group 0, column b, metadata"), ("c", "row group 0, column c, metadata"):
+        for other in bytes(len(KEYS[name]) - 1) + b"x", bytes({16: 24, 24: 32, 32: 16}[len(KEYS[name])]):
+            with pytest.raises(parquet.RefusedFile, match=f"^{place}: not authentic: another key, or changed$"):
+                parquet.decrypt(data, {**KEYS, name: other})
+
+
+def test_the_refusal_is_caught_as_others_are():
+    for kind in InvalidTag, ValueError, parquet.RefusedFile:
+        with pytest.raises(kind) as refused:
+            parquet.decrypt(b"", KEY)
+    again = pickle.loads(pickle.dumps(refused.value))
+    assert isinstance(again, parquet.RefusedFile) and str(again) == str(refused.value)
+
+
+@pytest.mark.parametrize("said, metadata", [
+    ("it is no object of JSON", b"\xff\xfe"), ("it is no object of JSON", b"[" * 100_000), ("it is no object of JSON", b"[]"),
+    ("it is no object of JSON", b"{"), ("internalStorage is NoneType, not bool", b"{}"),
+    ("keyMaterialType is int, not str", b'{"internalStorage": true, "keyMaterialType": 1}'),
+    ("it has the type 'X', not 'PKMT1'", b'{"internalStorage": true, "keyMaterialType": "X"}'),
+    ("wrappedDEK is NoneType, not str", b'{"internalStorage": true, "keyMaterialType": "PKMT1", "masterKeyID": "a"}'),
+    ("wrappedDEK is no Base64", b'{"internalStorage": true, "keyMaterialType": "PKMT1", "masterKeyID": "a", '
+     b'"wrappedDEK": "?", "wrappedKEK": "a", "doubleWrapping": true, "keyEncryptionKeyID": "YQ=="}'),
+    ("not authentic: another master key, or changed", b'{"internalStorage": true, "keyMaterialType": "PKMT1", '
+     b'"masterKeyID": "a", "wrappedDEK": "YQ==", "wrappedKEK": "a", "doubleWrapping": true, "keyEncryptionKeyID": "YQ=="}'),
+])
+def test_wrong_key_material_is_refused(said, metadata):
+    keys = parquet.KmsKeys(lambda wrapped, master: KEY)
+    for column, place in (None, "footer"), ("a", "column a"):
+        with pytest.raises(parquet.RefusedFile, match=f"^{place}, key metadata: {said}"):
+            keys(column, metadata)
+
+
+def test_key_material_of_another_file():
+    material = '{"internalStorage": true, "keyMaterialType": "PKMT1", "masterKeyID": "m", "wrappedDEK": "w", "doubleWrapping": false}'
+    keys = parquet.KmsKeys(lambda *wrapped: KEY if wrapped == ("w", "m") else None, {"first": material})
+    reference = '{"internalStorage": false, "keyMaterialType": "PKMT1", "keyReference": "%s"}'
+    assert keys("a", (reference % "first").encode()) == KEY
+    assert keys("a", None) is None
+    with pytest.raises(ValueError, match="^materials has no 'second': expected it for column a, key metadata$"):
+        keys("a", (reference % "second").encode())
 
 
 def damaged(rng, data):
@@ -134,7 +433,7 @@ def damaged(rng, data):
     data = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 5))):
         at, end = sorted(rng.randrange(len(data) + 1) for _ in range(2))
-        large = parquet.integer(rng.choice((1, -1)) * (1 << rng.randrange(64)) - rng.randrange(2))[1]
+        large = writing.integer(rng.choice((1, -1)) * (1 << rng.randrange(64)) - rng.randrange(2))[1]
         what = rng.randrange(6)
         if what == 0:
             data[at:at + 1] = bytes([rng.randrange(256)])
@@ -152,26 +451,32 @@ def damaged(rng, data):
 
 
 @pytest.mark.parametrize("how", ["signed", "encrypted"])
-@pytest.mark.parametrize("what", ["footer", "metadata", "header", "file"])
+@pytest.mark.parametrize("what", ["footer", "sealed footer", "metadata", "header", "file"])
 def test_damaged_files_are_refused_or_read(how, what, rng):
-    """Nothing else than Refused comes of them, no address outside of the file, and no memory by a number in it."""
+    """With right tags. Nothing else than RefusedFile comes of them, and no memory is taken by a number in them."""
+    ciphers = seal_by(*KEYS.values())
+
     def change(data):
         return damaged(rng, data)
 
-    plain = parquet.struct({3: parquet.integer(35, parquet.I32)})
+    def seal(kind, numbers, text):
+        return ciphers(kind, numbers, change(text) if kind == writing.FOOTER and how == "encrypted" else text)
+
+    plain = writing.struct({1: writing.integer(0, writing.I32), 3: writing.integer(35, writing.I32)})
     ends = set()
-    for _ in range(150):
+    for _ in range(60):
         if what == "file":
             data = change(example(how))
         elif what == "header":
-            data = example(how, header=(parquet.STRUCT, change(plain[1])))
+            data = example(how, header=(writing.STRUCT, change(plain[1])))
+        elif what == "sealed footer":
+            data = example(how, seal=seal, change=change if how == "signed" else bytes)
         else:
             data = example(how, **{"change" if what == "footer" else "change_sealed": change})
         tracemalloc.start()
         try:
-            pages_of(data, numbers={"b": 1})
-            ends.add("read")
-        except Refused as refused:
+            ends.add("read" if parquet.decrypt(data, KEYS) else "")
+        except parquet.RefusedFile as refused:
             ends.add(str(refused).rpartition(": ")[2])
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

@@ -64,10 +64,20 @@ def by_column_key(name):
     return struct({2: struct({1: list_of(BINARY, [binary(name)])})})
 
 
-def chunk(described=None, crypto=BY_FOOTER_KEY, sealed=None):
-    """ColumnChunk: its metadata, how it is encrypted, and a module of its metadata."""
-    fields = {2: integer(0), 3: described, 8: crypto, 9: sealed and binary(sealed)}
+def chunk(described=None, crypto=BY_FOOTER_KEY, sealed=None, more={}):
+    """ColumnChunk: its metadata, how it is encrypted, a module of its metadata, and more fields."""
+    fields = {2: integer(0), 3: described, **more, 8: crypto, 9: sealed and binary(sealed)}
     return struct({number: value for number, value in fields.items() if value is not None})
+
+
+def footer(row_groups, names, more):
+    """FileMetaData with columns of INT64, a, b, c... without `names`; `more` are fields."""
+    count = max(map(len, row_groups), default=0)
+    names = names or [chr(ord("a") + n).encode() if n < 26 else b"c%d" % n for n in range(count)]
+    root = struct({4: binary(b"schema"), 5: integer(len(names), I32)})
+    columns = [struct({1: integer(2, I32), 3: integer(0, I32), 4: binary(name)}) for name in names]
+    groups = list_of(STRUCT, [struct({1: list_of(STRUCT, chunks)}) for chunks in row_groups])
+    return struct({1: integer(1, I32), 2: list_of(STRUCT, [root, *columns]), 4: groups, **more})
 
 
 class Writer:
@@ -94,20 +104,18 @@ class Writer:
             self.data += self.module(header_kind, numbers, (header or right)[1]) + page
         return begin, len(self.data) - begin
 
-    def signed(self, row_groups, encryption=None, change=bytes):
+    def signed(self, row_groups, encryption=None, change=bytes, names=None):
         """The file: its footer, as `change` makes it, is not encrypted. Row groups are lists of chunks."""
-        groups = list_of(STRUCT, [struct({1: list_of(STRUCT, chunks)}) for chunks in row_groups])
-        return self.end_signed(change(struct({1: integer(1, I32), 4: groups, 8: encryption or algorithm()})[1]))
+        return self.end_signed(change(footer(row_groups, names, {8: encryption or algorithm()})[1]))
 
     def end_signed(self, footer):
         sealed = self.seal(FOOTER, [], footer)
         end = footer + sealed[:12] + sealed[-16:]
         return bytes(self.data) + end + packing.pack("<I", len(end)) + b"PAR1"
 
-    def encrypted(self, row_groups, encryption=None, change=bytes):
+    def encrypted(self, row_groups, encryption=None, change=bytes, names=None):
         """The same, but encrypted; `change` is for what is before it, FileCryptoMetaData."""
-        groups = list_of(STRUCT, [struct({1: list_of(STRUCT, chunks)}) for chunks in row_groups])
-        sealed = self.module(FOOTER, [], struct({1: integer(1, I32), 4: groups})[1])
+        sealed = self.module(FOOTER, [], footer(row_groups, names, {})[1])
         end = change(struct({1: encryption or algorithm()})[1]) + sealed
         return bytes(self.data) + end + packing.pack("<I", len(end)) + b"PARE"
 

@@ -20,7 +20,7 @@ __all__ = ["ORDINALS", "Algorithm", "Footer", "RefusedFile", "parse", "placed"]
 ORDINALS = 1 << 15  # row groups, columns, and pages of a chunk are numbered by 15 bits
 PREFIX_MOST = 4096  # it is repeated for each module
 _NAME_MOST = 1024
-_ELEMENTS_MOST = 1 << 17
+_ELEMENTS_MOST = 1 << 16
 
 
 class RefusedFile(InvalidTag, ValueError):
@@ -73,7 +73,9 @@ def _member(union: Struct, name: str) -> int:
 
 def key_metadata(chunk: Struct) -> tuple[bool, bytes | None]:
     """Whether an encrypted column has a key of its own, and the metadata of that."""
-    crypto = chunk.value(8, STRUCT, "crypto_metadata") or Struct({1: (STRUCT, Struct())})  # DuckDB writes none
+    crypto = chunk.value(8, STRUCT, "crypto_metadata")
+    if crypto is None:  # as DuckDB writes it
+        return False, None
     has_own = _member(crypto, "crypto_metadata") == 2
     return has_own, crypto.must(2, STRUCT, "crypto_metadata").value(2, BINARY, "key_metadata") if has_own else None
 
