@@ -34,16 +34,15 @@ CLEANFILES += docs/installed.cnf
 # Installed as they lie here, since they name each other.
 nobase_dist_doc_DATA = docs/gpuaes.cnf \
 	docs/architecture.md docs/benchmarks.md docs/benchmarks-h100.md \
-	docs/formats-checkpoint.md docs/formats-cryptotensors.md docs/formats-lmcache.md docs/formats-tink.md docs/packaging.md \
+	docs/formats-checkpoint.md docs/formats-cryptotensors.md docs/formats-lmcache.md \
+	docs/formats-parquet.md docs/formats-tink.md docs/packaging.md \
 	docs/python.md docs/read-ahead.md docs/shards.md docs/start-c.md docs/start-openssl.md docs/start-tensors.md \
 	docs/configuration/one-container.md docs/configuration/one-context.md \
 	docs/configuration/one-program.md docs/configuration/whole-host.md \
 	docs/examples/base64_client.c docs/examples/base64_objects.c docs/examples/batch.c \
 	docs/examples/device_memory.c docs/examples/encrypt_cupy.py \
 	docs/examples/encrypt_file.c docs/examples/gcm_device.c docs/examples/gcm_pinned.c docs/examples/opacus_secure.py \
-	docs/examples/parquet_decrypt.c \
-	docs/examples/parquet_decrypt.py docs/examples/parquet_footer.c docs/examples/parquet_footer.h \
-	docs/examples/parquet_footer.py \
+	docs/examples/parquet_decrypt.c docs/examples/parquet_footer.c docs/examples/parquet_footer.h \
 	docs/examples/parquet_gpu.c docs/examples/parquet_gpu.h \
 	docs/examples/parquet_pages.c docs/examples/parquet_pages.h \
 	docs/examples/torch_tensor.py \

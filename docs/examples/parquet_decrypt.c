@@ -16,7 +16,7 @@
  * Compile it with: cc -O2 parquet_{decrypt,pages,gpu,footer}.c -lgpuaes -ldl
  *
  * The text of pages of AES_GCM_CTR_V1 is not authenticated: they have no tag.
- * parquet_decrypt.py does the same in Python.
+ * gpuaes.formats.parquet does the same in Python.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# docs/examples/parquet_decrypt.c and .py with files that pyarrow encrypted: both algorithms, footers
+# docs/examples/parquet_decrypt.c with files that pyarrow encrypted: both algorithms, footers
 # that are encrypted or signed, keys of columns or one for all. What is damaged is refused, with its place.
 # And what measures them, quickly.
 #
@@ -16,13 +16,13 @@ plan(skip_all => 'the default provider stands in') if stand_in();
 plan(skip_all => 'a sanitizer is not in the programs that load the library') if $ENV{GPUAES_TEST_SANITIZER};
 
 # ./quickstart check --with-clients puts it into the build folder.
-$ENV{PYTHONPATH} = "$source/docs/examples:$build/pyarrow:$source/python";
+$ENV{PYTHONPATH} = "$build/pyarrow:$source/python";
 $ENV{PYTHONDONTWRITEBYTECODE} = 1;
 my $found = run(['python3', '-c', 'import pyarrow; from pyarrow.parquet.encryption import create_encryption_properties; '
         . 'print(pyarrow.__version__)']);
 plan(skip_all => 'pyarrow with keys of the caller is not installed (PyPI: pyarrow, 25 or newer)') if $found->{status};
 
-# On the emulator, the library is in the module under test; what the examples open as the driver hands on
+# On the emulator, the library is in the module under test; what the example opens as the driver hands on
 # to the emulator within it.
 my %device = (LD_LIBRARY_PATH => libraries("$build/cuda/.libs"), GPUAES_LIBRARY => "$build/cuda/.libs/libgpuaes.so.1");
 my $module = "$ENV{OPENSSL_MODULES}/gpuaes.so";
@@ -33,8 +33,6 @@ if (run(['nm', '-D', '--defined-only', $module])->{out} =~ /emulator_driver/) {
     %device = (LD_LIBRARY_PATH => libraries("$folder/lib"), GPUAES_LIBRARY => "$folder/lib/libgpuaes.so.1",
         GPUAES_TEST_DRIVER => $module);
 }
-
-my %examples = (C => ["$build/docs/examples/parquet_decrypt"], Python => ['python3', "$source/docs/examples/parquet_decrypt.py"]);
 
 # It seals modules by the package gpuaes.
 sub files
@@ -50,21 +48,19 @@ sub pairs { return map { [split(' ', $_, 2)] } split(/\n/, $_[0]{out}) }
 my $outs = 0;
 sub decrypt
 {
-    my ($language, $name, $options) = @_;
+    my ($name, $options) = @_;
     my $out = "$folder/out" . $outs++;
     mkdir($out) or die "$out: $!";
-    my $result = run([@{$examples{$language}}, split(' ', $options), "$folder/$name", $out], env => \%device);
+    my $result = run(["$build/docs/examples/parquet_decrypt", split(' ', $options), "$folder/$name", $out], env => \%device);
     return ($result, $out);
 }
 
 sub refuses
 {
-    my ($name, $options, $said, @languages) = @_;
-    foreach my $language (@languages ? @languages : sort keys %examples) {
-        my ($result, $out) = decrypt($language, $name, $options);
-        refused($result, qr{\Qparquet_decrypt: $folder/$name: $said\E}, "$language, $name");
-        is_deeply([glob("$out/*")], [], "$language, $name: nothing is written");
-    }
+    my ($name, $options, $said) = @_;
+    my ($result, $out) = decrypt($name, $options);
+    refused($result, qr{\Qparquet_decrypt: $folder/$name: $said\E}, $name);
+    is_deeply([glob("$out/*")], [], "$name: nothing is written");
     return;
 }
 
@@ -76,16 +72,11 @@ my $old = $found->{out} =~ /^25[.]/;
 delete @options{'AES_GCM_CTR_V1-signed-columns', 'AES_GCM_CTR_V1-signed-footer'} if $old;
 is(keys(%options), $old ? 6 : 8, 'of two algorithms, two footers, two ways with keys');
 foreach my $name (sort keys %options) {
-    my %said;
-    foreach my $language (sort keys %examples) {
-        my ($result, $out) = decrypt($language, $name, $options{$name});
-        good($result, "$language, $name: decrypts");
-        good(files('check', $name, $out), "$language, $name: to the pages that pyarrow reads");
-        $said{$language} = $result->{out};
-    }
-    my $chunks = () = $said{C} =~ /^row group [012], column [a-z.]+: \d+ pages$/mg;
+    my ($result, $out) = decrypt($name, $options{$name});
+    good($result, "$name: decrypts");
+    good(files('check', $name, $out), "$name: to the pages that pyarrow reads");
+    my $chunks = () = $result->{out} =~ /^row group [012], column [a-z.]+: \d+ pages$/mg;
     is($chunks, $name =~ /columns$/ ? 9 : 12, "$name: all columns of all row groups that are encrypted");
-    is($said{Python}, $said{C}, "$name: both say the same");
 }
 
 foreach my $name ('AES_GCM_V1-signed-columns', 'AES_GCM_CTR_V1-encrypted-footer') {
@@ -113,46 +104,40 @@ good($with_rows, 'pyarrow writes row groups without rows') or BAIL_OUT('nothing 
 is(scalar(pairs($with_rows)), 8, 'of each kind');
 foreach (pairs($with_rows)) {
     my ($name, $options) = @$_;
-    foreach my $language (sort keys %examples) {
-        my ($result, $out) = decrypt($language, $name, $options);
-        good($result, "$language, $name: decrypts");
-        good(files('check_rows', $name, $out), "$language, $name: to the pages that pyarrow writes");
-    }
+    my ($result, $out) = decrypt($name, $options);
+    good($result, "$name: decrypts");
+    good(files('check_rows', $name, $out), "$name: to the pages that pyarrow writes");
 }
 my ($stored) = pairs($with_rows);
-good((decrypt($_, $stored->[0], "$stored->[1] -p " . unpack('H*', 'a prefix of some length')))[0], "$_: the same prefix is given")
-    foreach sort keys %examples;
+good((decrypt($stored->[0], "$stored->[1] -p " . unpack('H*', 'a prefix of some length')))[0], 'the same prefix is given');
 refuses($stored->[0], "$stored->[1] -p 00", 'its AAD prefix is not the one that was given');
 my $no_prefix = 'AES_GCM_V1-signed-columns';
 refuses($no_prefix, "$options{$no_prefix} -p 00", 'it has no AAD prefix, but one was given');
 
 # Keys of each size in one file: of the footer, and of columns.
 my ($sizes) = pairs(files('key_sizes'));
-foreach my $language (sort keys %examples) {
-    my ($result, $out) = decrypt($language, @$sizes);
-    good($result, "$language: keys of 16, 24 and 32 bytes");
-    is_deeply([map { slurp("$out/0-$_") } 0 .. 2], [('onethe other') x 3], "$language: the pages of each");
+{
+    my ($result, $out) = decrypt(@$sizes);
+    good($result, 'keys of 16, 24 and 32 bytes');
+    is_deeply([map { slurp("$out/0-$_") } 0 .. 2], [('onethe other') x 3], 'the pages of each');
 }
 refuses($sizes->[0], $sizes->[1] =~ s/16=\w+/16=$other/r, 'row group 0, column 16, metadata: not authentic');
 
-# Structures that are wrong, with right signatures. test/python/test_parquet.py gives them all to the example in Python.
+# Structures that are wrong, with right signatures. test/python/test_parquet.py gives them to the Python package.
 my @wrong = pairs(files('wrong', $other));
 cmp_ok(scalar(@wrong), '>', 60, 'files with wrong structures');
-refuses($_->[0], "-f $other", $_->[1] // '', 'C') foreach @wrong;
-refuses($_->[0], "-f $other", $_->[1] // '', 'Python') foreach @wrong[0 .. 3];
+refuses($_->[0], "-f $other", $_->[1] // '') foreach @wrong;
 
 # Others, at random: they are refused in a sentence, or decrypted.
 my $seed = $ENV{GPUAES_TEST_SEED} // int(rand(1 << 32));
 diag("GPUAES_TEST_SEED=$seed");
 my %ends;
 foreach my $random (pairs(files('random', $other, $seed, $ENV{GPUAES_TEST_CASES} // 24))) {
-    foreach my $language (sort keys %examples) {
-        my ($result, $out) = decrypt($language, $random->[0], "-f $other");
-        my $end = $result->{status} == 0 ? 'decrypted' : $result->{status} == 1 << 8 && $result->{err} =~ /\Aparquet_decrypt: [^\n]+\n\z/ ? 'refused' : 'failed';
-        $ends{$end}++;
-        next if $end ne 'failed';
-        fail("$language, $random->[0]: refused or decrypted") or diag("status $result->{status}: $result->{err}");
-    }
+    my ($result) = decrypt($random->[0], "-f $other");
+    my $end = $result->{status} == 0 ? 'decrypted' : $result->{status} == 1 << 8 && $result->{err} =~ /\Aparquet_decrypt: [^\n]+\n\z/ ? 'refused' : 'failed';
+    $ends{$end}++;
+    next if $end ne 'failed';
+    fail("$random->[0]: refused or decrypted") or diag("status $result->{status}: $result->{err}");
 }
 cmp_ok($ends{refused} // 0, '>', 10, 'files that were changed at random are refused');
 ok(!$ends{failed}, 'or decrypted');

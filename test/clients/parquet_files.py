@@ -29,7 +29,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../sup
 
 import parquet_writer  # noqa: E402
 from gpuaes.aead import AESGCM  # noqa: E402
-from parquet_footer import PAGE_HEADER, Thrift  # noqa: E402
+from gpuaes.formats import _thrift  # noqa: E402
 
 ROWS, ROWS_OF_GROUP = 30_000, 12_000
 OPEN_COLUMN = 3  # which is not encrypted where columns have keys
@@ -141,10 +141,9 @@ def plain_pages(path):
     for row_group, column, at, end in chunks(path):
         pages = []
         while at < end:
-            thrift = Thrift(data, at, end, "header")
-            size = thrift.read(PAGE_HEADER).compressed_page_size
-            pages.append(data[thrift.at:thrift.at + size])
-            at = thrift.at + size
+            header, begin = _thrift.read(data, at)
+            at = begin + header.must(3, _thrift.I32, "compressed_page_size")
+            pages.append(data[begin:at])
         yield row_group, column, pages
 
 
@@ -290,14 +289,14 @@ def key_sizes(folder):
     keys = [os.urandom(size) for size in sizes]
     writer = parquet_writer.Writer(lambda kind, numbers, text: seal_with(keys[numbers[1] if numbers else 0])(
         kind, numbers, text))
-    chunks = [parquet_writer.chunk(parquet_writer.metadata(*writer.pages(0, 0)))]
+    chunks = [parquet_writer.chunk(parquet_writer.metadata(*writer.pages(0, 0), name=b"32"))]
     for column in 1, 2:
         name = str(sizes[column]).encode()
         described = parquet_writer.metadata(*writer.pages(0, column), name=name)
         sealed = writer.module(parquet_writer.COLUMN_METADATA, [0, column], described[1])
         chunks.append(parquet_writer.chunk(None, parquet_writer.by_column_key(name), sealed))
     with open(f"{folder}/key-sizes", "wb") as file:
-        file.write(writer.encrypted([chunks]))
+        file.write(writer.encrypted([chunks], names=[b"32", b"16", b"24"]))
     print("key-sizes", f"-f {keys[0].hex()} -k 16={keys[1].hex()} -k 24={keys[2].hex()}")
 
 
