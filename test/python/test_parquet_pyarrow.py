@@ -6,6 +6,7 @@ import base64
 import datetime
 import decimal
 import io
+import json
 
 import pytest
 
@@ -14,7 +15,7 @@ pyarrow = pytest.importorskip("pyarrow")
 encryption = pytest.importorskip("pyarrow.parquet.encryption")
 if not hasattr(encryption, "create_encryption_properties"):
     pytest.skip("pyarrow has no keys of the caller: expected 25 or newer", allow_module_level=True)
-from pyarrow import parquet as theirs  # noqa: E402
+from pyarrow import fs as filesystem, parquet as theirs  # noqa: E402
 
 from gpuaes.formats import _thrift, parquet  # noqa: E402
 
@@ -217,6 +218,19 @@ def test_wrapped_uniform_key():
     kms = Kms()
     assert read(parquet.decrypt(data, parquet.KmsKeys(kms.unwrap_key))) == expected(table(100))
     assert kms.unwrapped == ["f"]
+
+
+def test_wrapped_keys_in_a_file_of_their_own(tmp_path):
+    path = tmp_path / "x.parquet"
+    configuration = encryption.EncryptionConfiguration(footer_key="f", column_keys=COLUMN_KEYS, internal_key_material=False)
+    properties = encryption.CryptoFactory(Kms).file_encryption_properties(
+        encryption.KmsConnectionConfig(), configuration, path, filesystem.LocalFileSystem())
+    theirs.write_table(table(100), path, encryption_properties=properties)
+    materials = json.loads((tmp_path / "_KEY_MATERIAL_FOR_x.parquet.json").read_text())
+    keys = parquet.KmsKeys(Kms().unwrap_key, materials)
+    assert read(parquet.decrypt(path.read_bytes(), keys)) == expected(table(100))
+    with pytest.raises(ValueError, match="^materials has no 'footerKey': expected it for footer, key metadata$"):
+        parquet.decrypt(path.read_bytes(), parquet.KmsKeys(Kms().unwrap_key))
 
 
 def test_keys_by_name():
