@@ -155,6 +155,27 @@ def test_parts_of_columns():
         parquet.decrypt(data, KEY, columns=["word"])
 
 
+@pytest.mark.parametrize("size", [16, 24, 32])
+def test_files_of_duckdb(size, tmp_path):
+    """They have no additional data."""
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    connection.execute("SET force_mbedtls_unsafe = 'true'")  # no extension, which it would download
+    key = b"of letters that DuckDB takes as bytes"[:size]
+    connection.execute(f"PRAGMA add_parquet_key('key', '{key.decode()}')")
+    connection.execute(
+        "CREATE TABLE of_all AS SELECT i, CASE WHEN i % 7 = 0 THEN NULL ELSE 'word ' || i % 50 END AS word, [i, i + 1] AS list,"
+        " {x: i / 4, y: {z: 'z' || i}} AS record FROM range(10000) rows(i)")
+    for name, options in ("sealed", "ENCRYPTION_CONFIG {footer_key: 'key'}, "), ("open", ""):
+        connection.execute(f"COPY of_all TO '{tmp_path}/{name}' (FORMAT parquet, {options} ROW_GROUP_SIZE 4096)")
+    wanted = theirs.read_table(tmp_path / "open")
+    data = (tmp_path / "sealed").read_bytes()
+    assert read(parquet.decrypt(data, key)) == wanted
+    assert read(parquet.decrypt(data, key, columns=["word"])) == wanted.select(["word"])
+    with pytest.raises(parquet.RefusedFile, match="^footer: not authentic"):
+        parquet.decrypt(data, bytes(size))
+
+
 # ---- Keys that a service wraps -----------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence, Union
 from .. import _driver, _memory
 from .._arguments import KEY_BYTES, small_bytes
 from ..aead import AESGCM
+from . import _thrift
 from ._parquet_footer import ORDINALS, Algorithm, Footer, RefusedFile, key_metadata, parse, placed
 from ._parquet_modules import NONCE, TAG, Device, Module, find
 from ._thrift import BINARY, I32, I64, STRUCT, Struct
@@ -291,7 +292,7 @@ class File:
         at = chunk.begin
         for number, (header, text) in enumerate(chunk.modules):
             with placed(header.where):
-                fields = parse(next(texts), header.where)[0]
+                fields, _ = _thrift.read(next(texts))
                 size = text.size if self._algorithm.is_duckdb else text.end - text.begin
                 if fields.must(3, I32, "compressed_page_size") != size:
                     raise RefusedFile(f"{header.where}: the page has another size")

@@ -29,7 +29,7 @@ class List(NamedTuple):
 
 
 class Struct(Dict[int, Tuple[int, Any]]):
-    """{number of a field: (type, value)}, in the order of the fields. The value of a boolean is its type, and that of a
+    """{number of a field: (type, value)}. The value of a boolean is its type, and that of a
     double its bytes."""
 
     __slots__ = ()
@@ -83,11 +83,14 @@ class _Reader:
             if number in fields:
                 raise Malformed(f"a struct has field {number} twice")
             wire = head & 15
-            fields[number] = wire, wire if wire in (TRUE, FALSE) else self._value(wire, depth + 1)
+            if I16 <= wire <= I64:
+                fields[number] = wire, self._integer()
+            else:
+                fields[number] = wire, wire if wire in (TRUE, FALSE) else self._value(wire, depth + 1)
         return fields
 
     def _value(self, wire: int, depth: int) -> Any:
-        if wire in (I16, I32, I64):
+        if I16 <= wire <= I64:
             return self._integer()
         if wire == BINARY:
             return self._take(self._varint())
@@ -130,6 +133,10 @@ class _Reader:
         raise Malformed("a number has more than 64 bits")
 
     def _integer(self) -> int:
+        byte = self.data[self.at]
+        if byte < 128:  # most are, and page headers are many
+            self.at += 1
+            return byte >> 1 ^ -(byte & 1)
         zigzag = self._varint()
         return zigzag >> 1 ^ -(zigzag & 1)
 
@@ -142,25 +149,30 @@ def _put_varint(data: bytearray, value: int) -> None:
 
 
 def _put_integer(data: bytearray, value: int) -> None:
-    _put_varint(data, (value << 1 ^ value >> 63) & (1 << 64) - 1)
+    if -64 <= value < 64:
+        data.append(value << 1 ^ value >> 63)
+    else:
+        _put_varint(data, (value << 1 ^ value >> 63) & (1 << 64) - 1)
 
 
 def _put_struct(data: bytearray, struct: Struct) -> None:
     last = 0
-    for number, (wire, value) in struct.items():
+    for number, (wire, value) in sorted(struct.items()):
         if 0 < number - last < 16:
             data.append(number - last << 4 | wire)
         else:
             data.append(wire)
             _put_integer(data, number)
         last = number
-        if wire not in (TRUE, FALSE):
+        if I16 <= wire <= I64:
+            _put_integer(data, value)
+        elif wire not in (TRUE, FALSE):
             _put(data, wire, value)
     data.append(0)
 
 
 def _put(data: bytearray, wire: int, value: Any) -> None:
-    if wire in (I16, I32, I64):
+    if I16 <= wire <= I64:
         _put_integer(data, value)
     elif wire == STRUCT:
         _put_struct(data, value)
