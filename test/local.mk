@@ -238,6 +238,7 @@ test_support_libtest_la_SOURCES = \
 	test/support/memory_search.c test/support/memory_search.h \
 	test/support/mixes.c test/support/mixes.h \
 	test/support/providers.c test/support/providers.h \
+	test/support/reference.c test/support/reference.h \
 	test/support/read_ahead_streams.c test/support/read_ahead_streams.h \
 	test/support/sealed.c test/support/sealed.h \
 	test/support/streams.c test/support/streams.h \

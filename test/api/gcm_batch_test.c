@@ -110,17 +110,9 @@ struct single {
 
 static void encrypt_single(struct single *s)
 {
-    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    int n = 0;
-    EVP_EncryptInit_ex(c, EVP_aes_256_gcm(), NULL, NULL, NULL);
-    EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IVLEN, (int)s->iv_bytes, NULL);
-    EVP_EncryptInit_ex(c, NULL, NULL, s->key, s->iv);
-    if (s->aad_bytes != 0)
-        EVP_EncryptUpdate(c, NULL, &n, s->aad, (int)s->aad_bytes);
-    EVP_EncryptUpdate(c, s->cipher, &n, s->plain, (int)s->len);
-    EVP_EncryptFinal_ex(c, s->cipher + s->len, &n);
-    EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, BLOCK, s->tag);
-    EVP_CIPHER_CTX_free(c);
+    const struct reference_message message = {GPUAES_GCM_ENCRYPT, s->key, sizeof s->key, s->iv,
+                                              s->iv_bytes,        s->aad, s->aad_bytes};
+    reference_run(&message, s->plain, s->cipher, s->len, s->tag);
 }
 
 /* libcrypto's IVs have 128 bytes at most. */

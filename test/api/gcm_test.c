@@ -41,21 +41,10 @@ static void parameters_make(struct message *m, size_t len)
 /* Encrypts a random text from `plain` to `cipher`, by libcrypto. */
 static void text_make(struct message *m)
 {
-    static const EVP_CIPHER *(*const ciphers[])(void) = {EVP_aes_128_gcm, EVP_aes_192_gcm,
-                                                         EVP_aes_256_gcm};
-    const size_t len = m->len;
-    int n = 0;
-    tap_random_bytes(&random_state, plain, len);
-    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    EVP_EncryptInit_ex(c, ciphers[m->key_bytes / 8 - 2](), NULL, NULL, NULL);
-    EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IVLEN, (int)m->iv_bytes, NULL);
-    EVP_EncryptInit_ex(c, NULL, NULL, m->key, m->iv);
-    if (m->aad_bytes != 0)
-        EVP_EncryptUpdate(c, NULL, &n, m->aad, (int)m->aad_bytes);
-    EVP_EncryptUpdate(c, cipher, &n, plain, (int)len);
-    EVP_EncryptFinal_ex(c, cipher + len, &n);
-    EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, BLOCK, m->tag);
-    EVP_CIPHER_CTX_free(c);
+    const struct reference_message message = {GPUAES_GCM_ENCRYPT, m->key, m->key_bytes, m->iv,
+                                              m->iv_bytes,        m->aad, m->aad_bytes};
+    tap_random_bytes(&random_state, plain, m->len);
+    reference_run(&message, plain, cipher, m->len, m->tag);
 }
 
 static void message_make(struct message *m, size_t len)

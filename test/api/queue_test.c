@@ -12,6 +12,7 @@
 #include "test/evp/xts_vectors.h"
 #include "test/support/application.h"
 #include "test/support/known_answers.h"
+#include "test/support/reference.h"
 #include "test/support/tap.h"
 
 enum { BLOCK = GPUAES_BLOCK, KEYS_MOST = 600, AAD_MOST = 100, TAG = 16, GAP = 40 };
@@ -19,48 +20,17 @@ enum { BLOCK = GPUAES_BLOCK, KEYS_MOST = 600, AAD_MOST = 100, TAG = 16, GAP = 40
 static const struct {
     const char *name;
     enum gpuaes_op op;
-    int encrypts, is_gcm, any_length;
-    const EVP_CIPHER *(*cipher[3])(void);
+    int any_length;
 } ops[] = {
-    {"ECB encryption",
-     GPUAES_ECB_ENCRYPT,
-     1,
-     0,
-     0,
-     {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb}},
-    {"ECB decryption",
-     GPUAES_ECB_DECRYPT,
-     0,
-     0,
-     0,
-     {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb}},
-    {"CBC encryption",
-     GPUAES_CBC_ENCRYPT,
-     1,
-     0,
-     0,
-     {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc}},
-    {"CBC decryption",
-     GPUAES_CBC_DECRYPT,
-     0,
-     0,
-     0,
-     {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc}},
-    {"CTR", GPUAES_CTR, 1, 0, 1, {EVP_aes_128_ctr, EVP_aes_192_ctr, EVP_aes_256_ctr}},
-    {"GCM encryption",
-     GPUAES_GCM_ENCRYPT,
-     1,
-     1,
-     1,
-     {EVP_aes_128_gcm, EVP_aes_192_gcm, EVP_aes_256_gcm}},
-    {"GCM decryption",
-     GPUAES_GCM_DECRYPT,
-     0,
-     1,
-     1,
-     {EVP_aes_128_gcm, EVP_aes_192_gcm, EVP_aes_256_gcm}},
-    {"XTS encryption", GPUAES_XTS_ENCRYPT, 1, 0, 1, {EVP_aes_128_xts, NULL, EVP_aes_256_xts}},
-    {"XTS decryption", GPUAES_XTS_DECRYPT, 0, 0, 1, {EVP_aes_128_xts, NULL, EVP_aes_256_xts}},
+    {"ECB encryption", GPUAES_ECB_ENCRYPT, 0},
+    {"ECB decryption", GPUAES_ECB_DECRYPT, 0},
+    {"CBC encryption", GPUAES_CBC_ENCRYPT, 0},
+    {"CBC decryption", GPUAES_CBC_DECRYPT, 0},
+    {"CTR", GPUAES_CTR, 1},
+    {"GCM encryption", GPUAES_GCM_ENCRYPT, 1},
+    {"GCM decryption", GPUAES_GCM_DECRYPT, 1},
+    {"XTS encryption", GPUAES_XTS_ENCRYPT, 1},
+    {"XTS decryption", GPUAES_XTS_DECRYPT, 1},
 };
 enum { OPS = sizeof ops / sizeof ops[0] };
 enum { CTR_ROW = 4, GCM_ENCRYPT = 5, GCM_DECRYPT = 6, XTS_ENCRYPT = 7, XTS_DECRYPT = 8 };
@@ -151,12 +121,12 @@ static size_t below(size_t limit)
 
 static int is_gcm(const struct test *t)
 {
-    return ops[t->row].is_gcm;
+    return op_is_gcm(ops[t->row].op);
 }
 
 static int is_xts(int row)
 {
-    return row >= XTS_ENCRYPT;
+    return op_is_xts(ops[row].op);
 }
 
 /* Of one key of AES; of XTS, keys are pairs. */
@@ -169,34 +139,16 @@ static size_t aes_key_bytes(const struct test *t)
 static void run_reference(const struct test *t, const struct message *m, size_t i,
                           const unsigned char *in, unsigned char *out, unsigned char tag[TAG])
 {
-    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    const unsigned char *key = t->key + m->key * t->key_bytes;
-    int n = 0, encrypts = ops[t->row].encrypts;
-    EVP_CipherInit_ex(c, ops[t->row].cipher[aes_key_bytes(t) / 8 - 2](), NULL, NULL, NULL,
-                      encrypts);
-    EVP_CIPHER_CTX_set_padding(c, 0);
-    if (is_gcm(t))
-        EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IVLEN, (int)t->iv_bytes, NULL);
-    EVP_CipherInit_ex(c, NULL, NULL, key, t->iv + i * t->iv_bytes, encrypts);
-    if (is_gcm(t) && m->aad_bytes != 0)
-        EVP_CipherUpdate(c, NULL, &n, t->aad + i * AAD_MOST, (int)m->aad_bytes);
-    EVP_CipherUpdate(c, out, &n, in, (int)m->len);
-    if (is_gcm(t) && encrypts) {
-        EVP_CipherFinal_ex(c, out + m->len, &n);
-        EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG, tag);
-    }
-    EVP_CIPHER_CTX_free(c);
-}
-
-/* The tag that belongs to ciphertext, whose text is given. */
-static void make_tag(const struct test *t, const struct message *m, size_t i,
-                     const unsigned char *plain, unsigned char tag[TAG])
-{
-    struct test encryption = *t;
-    unsigned char *cipher = malloc(m->len + TAG);
-    encryption.row = GCM_ENCRYPT;
-    run_reference(&encryption, m, i, plain, cipher, tag);
-    free(cipher);
+    const struct reference_message message = {
+        .op = ops[t->row].op,
+        .key = t->key + m->key * t->key_bytes,
+        .key_bytes = t->key_bytes,
+        .iv = t->iv + i * t->iv_bytes,
+        .iv_bytes = t->iv_bytes,
+        .aad = t->aad + i * AAD_MOST,
+        .aad_bytes = m->aad_bytes,
+    };
+    reference_run(&message, in, out, m->len, tag);
 }
 
 /* One of 100 from 1 byte to the most, each octave as often as another; some at both ends. */
@@ -301,7 +253,7 @@ static void expect_message(struct test *t, size_t i, int wrong)
     unsigned char *own = malloc(m->len + TAG), made[TAG] = {0};
     run_reference(t, m, i, t->text + m->in, own, made);
     if (ops[t->row].op == GPUAES_GCM_DECRYPT) {
-        make_tag(t, m, i, own, t->tag + i * TAG);
+        memcpy(t->tag + i * TAG, made, TAG);
         memset(t->tag + i * TAG + t->tag_bytes, 0xee, TAG - t->tag_bytes);
         if (wrong && below(5) == 0) {
             t->tag[i * TAG + below(t->tag_bytes)] ^= (unsigned char)(1 << below(8));
@@ -407,7 +359,7 @@ static void expect_vector(struct test *t, size_t i)
 {
     const struct message *m = &t->message[i];
     const struct xts_vector *v = t->vectors[i];
-    int encrypts = ops[t->row].encrypts;
+    int encrypts = op_encrypts(ops[t->row].op);
     from_hex(t->text + m->in, encrypts ? v->plain : v->coded);
     from_hex(t->expected + m->out, encrypts ? v->coded : v->plain);
     from_hex(t->iv + i * BLOCK, v->tweak);
@@ -586,9 +538,9 @@ static struct test test_of(int row, size_t count, size_t max_bytes, size_t keys)
                          .kind = keys > 1 ? KEY_TABLE : ONE_KEY,
                          .count = count,
                          .max_bytes = max_bytes,
-                         .iv_bytes = !ops[row].is_gcm ? BLOCK
-                                     : below(2)       ? 12
-                                                      : 1 + below(60),
+                         .iv_bytes = !op_is_gcm(ops[row].op) ? BLOCK
+                                     : below(2)              ? 12
+                                                             : 1 + below(60),
                          .tag_bytes = tags[below(9)],
                          .gives_temp = !has_pools || below(2) == 0};
 }
@@ -687,7 +639,7 @@ static void test_many(void)
         int is_all = !application_is_emulated || row == CTR_ROW || row == GCM_DECRYPT;
         size_t count = 100 * setting("GPUAES_TEST_CASES", is_all && !sanitized() ? 1000 : 200);
         struct test t = test_of(row, count, 65536, KEYS_MOST);
-        t.iv_bytes = ops[row].is_gcm ? 12 : BLOCK;
+        t.iv_bytes = op_is_gcm(ops[row].op) ? 12 : BLOCK;
         t.mostly_short = is_slow();
         tap_ok(runs(t, 0, 1), "%s: %zu messages", ops[row].name, count);
     }

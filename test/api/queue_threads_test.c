@@ -34,15 +34,13 @@ static pthread_barrier_t begin;
 
 static void expect_messages(struct worker *w)
 {
-    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    for (size_t i = 0; i < COUNT; i++) {
-        int n;
-        EVP_EncryptInit_ex(c, EVP_aes_256_gcm(), NULL, w->key, w->memory->ivs[i]);
-        EVP_EncryptUpdate(c, w->expected[i], &n, w->memory->text, LEN);
-        EVP_EncryptFinal_ex(c, w->expected[i] + n, &n);
-        EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG, w->tags[i]);
-    }
-    EVP_CIPHER_CTX_free(c);
+    for (size_t i = 0; i < COUNT; i++)
+        reference_run(&(struct reference_message){.op = GPUAES_GCM_ENCRYPT,
+                                                  .key = w->key,
+                                                  .key_bytes = KEY,
+                                                  .iv = w->memory->ivs[i],
+                                                  .iv_bytes = IV},
+                      w->memory->text, w->expected[i], LEN, w->tags[i]);
 }
 
 static struct gpuaes_messages messages_of(const struct worker *w, const struct gpuaes_key *key)

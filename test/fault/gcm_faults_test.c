@@ -54,20 +54,13 @@ static struct text text_make(const struct row *r)
     struct tap_random random = {5};
     struct text t = {.in = malloc(r->len + BLOCK), .expected = malloc(r->len + BLOCK)};
     unsigned char *plain = r->encrypt ? t.in : t.expected, *sealed = r->encrypt ? t.expected : t.in;
-    int n;
     tap_random_bytes(&random, t.key, KEY);
     tap_random_bytes(&random, t.iv, IV);
     tap_random_bytes(&random, t.aad, AAD);
     tap_random_bytes(&random, plain, r->len);
-    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    if (!EVP_EncryptInit_ex(c, EVP_aes_256_gcm(), NULL, t.key, t.iv) ||
-        !EVP_EncryptUpdate(c, NULL, &n, t.aad, AAD) ||
-        !EVP_EncryptUpdate(c, sealed, &n, plain, (int)r->len) ||
-        !EVP_EncryptFinal_ex(c, sealed + r->len, &n) ||
-        EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, BLOCK, t.tag) <= 0 ||
-        !gpuaes_gcm_key_expand(&t.expanded, t.key, KEY))
-        abort();
-    EVP_CIPHER_CTX_free(c);
+    const struct reference_message message = {GPUAES_GCM_ENCRYPT, t.key, KEY, t.iv, IV, t.aad, AAD};
+    reference_run(&message, plain, sealed, r->len, t.tag);
+    gpuaes_gcm_key_expand(&t.expanded, t.key, KEY);
     return t;
 }
 

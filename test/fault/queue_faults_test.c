@@ -49,41 +49,19 @@ struct test {
     drv_stream stream;
 };
 
-static int is_gcm(const struct row *r)
-{
-    return r->op == GPUAES_GCM_ENCRYPT || r->op == GPUAES_GCM_DECRYPT;
-}
-
-/* Output and, of GCM, the tag of ciphertext: from libcrypto. */
 static void expect_message(struct test *t, size_t i)
 {
-    const EVP_CIPHER *const gcm = EVP_aes_256_gcm();
     const struct memory *m = t->memory;
-    int n, encrypts = t->row->op == GPUAES_CTR || t->row->op == GPUAES_GCM_ENCRYPT;
-    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    const EVP_CIPHER *plain = t->row->op == GPUAES_CTR           ? EVP_aes_256_ctr()
-                              : t->row->op == GPUAES_XTS_DECRYPT ? EVP_aes_128_xts()
-                                                                 : EVP_aes_256_cbc();
-    const unsigned char *key = t->keys[t->row->kind == ONE_KEY ? 0 : i % KEYS];
-    for (int turn = encrypts || !is_gcm(t->row); turn < 2; turn++) {
-        /* Of decryption, the text comes first; with it the tag. */
-        int encrypts_now = is_gcm(t->row) ? turn : encrypts;
-        unsigned char out[LEN];
-        EVP_CipherInit_ex(c, is_gcm(t->row) ? gcm : plain, NULL, key, m->ivs[i], encrypts_now);
-        EVP_CIPHER_CTX_set_padding(c, 0);
-        if (is_gcm(t->row))
-            EVP_CipherUpdate(c, NULL, &n, m->aads[i], AAD);
-        EVP_CipherUpdate(c, out, &n,
-                         turn == 1 && !encrypts && is_gcm(t->row) ? t->expected[i] : m->text[i],
-                         LEN);
-        if (is_gcm(t->row) && encrypts_now) {
-            EVP_CipherFinal_ex(c, out + n, &n);
-            EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG, t->tags[i]);
-        }
-        if (turn == 0 || encrypts || !is_gcm(t->row))
-            memcpy(t->expected[i], out, LEN);
-    }
-    EVP_CIPHER_CTX_free(c);
+    const struct reference_message message = {
+        .op = t->row->op,
+        .key = t->keys[t->row->kind == ONE_KEY ? 0 : i % KEYS],
+        .key_bytes = KEY,
+        .iv = m->ivs[i],
+        .iv_bytes = 12,
+        .aad = m->aads[i],
+        .aad_bytes = AAD,
+    };
+    reference_run(&message, m->text[i], t->expected[i], LEN, t->tags[i]);
 }
 
 static void fill(struct test *t)
@@ -116,7 +94,7 @@ static int is_right(const struct test *t)
     for (size_t i = 0; i < t->row->count; i++)
         if (t->memory->status[i] != GPUAES_OK ||
             memcmp(t->memory->result[i], t->expected[i], LEN) != 0 ||
-            (is_gcm(t->row) && memcmp(t->memory->tags[i], t->tags[i], TAG) != 0))
+            (op_is_gcm(t->row->op) && memcmp(t->memory->tags[i], t->tags[i], TAG) != 0))
             return 0;
     return 1;
 }
@@ -136,7 +114,7 @@ static struct gpuaes_messages messages_of(const struct test *t, struct gpuaes_ke
                                        .out = m->out,
                                        .bytes = m->bytes,
                                        .iv = (const unsigned char *const *)m->iv,
-                                       .iv_bytes = is_gcm(t->row) ? 12 : BLOCK,
+                                       .iv_bytes = op_is_gcm(t->row->op) ? 12 : BLOCK,
                                        .aad = m->aad,
                                        .aad_bytes = m->aad_bytes,
                                        .tag = m->tag,
@@ -182,7 +160,7 @@ static int prepare(const void *row)
 static int launches_are_right(const struct row *r)
 {
     const unsigned launches = emulator_launches(NULL);
-    return launches >= r->launches && (is_gcm(r) || launches == r->launches);
+    return launches >= r->launches && (op_is_gcm(r->op) || launches == r->launches);
 }
 
 static int run(const void *row, int *status)
@@ -203,7 +181,7 @@ static int again(const void *row, const char *fault)
     int status;
     fill(&test);
     return run(row, &status) && status == GPUAES_OK && is_right(&test) &&
-           (strstr(fault, "lost") != NULL || is_gcm(row) ||
+           (strstr(fault, "lost") != NULL || op_is_gcm(test.row->op) ||
             emulator_device_bytes() == bytes_before);
 }
 

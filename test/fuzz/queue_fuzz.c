@@ -27,7 +27,6 @@ static struct memory {
 } * memory;
 static unsigned char *temp;
 static drv_stream stream;
-static EVP_CIPHER_CTX *context;
 
 /* What memory has before, and is to have afterwards. */
 static unsigned char text[REGION], expected[REGION], expected_tags[MOST][TAG];
@@ -44,68 +43,25 @@ struct call {
     size_t used; /* of the region */
 };
 
-static int is_gcm(const struct call *c)
-{
-    return c->messages.op == GPUAES_GCM_ENCRYPT || c->messages.op == GPUAES_GCM_DECRYPT;
-}
-
-static int is_xts(const struct call *c)
-{
-    return c->messages.op == GPUAES_XTS_ENCRYPT || c->messages.op == GPUAES_XTS_DECRYPT;
-}
-
-static int is_encryption(enum gpuaes_op op)
-{
-    return op != GPUAES_ECB_DECRYPT && op != GPUAES_CBC_DECRYPT && op != GPUAES_GCM_DECRYPT &&
-           op != GPUAES_XTS_DECRYPT;
-}
-
 /* ---- The reference ------------------------------------------------------------------------- */
-
-static const EVP_CIPHER *cipher_of(const struct call *c)
-{
-    static const EVP_CIPHER *(*const gcm[])(void) = {EVP_aes_128_gcm, EVP_aes_192_gcm,
-                                                     EVP_aes_256_gcm};
-    const size_t bytes = c->messages.key_bytes;
-    if (is_gcm(c))
-        return gcm[bytes / 8 - 2]();
-    if (is_xts(c))
-        return bytes == 32 ? EVP_aes_128_xts() : EVP_aes_256_xts();
-    return reference_cipher(c->messages.op, bytes);
-}
-
-static void run_reference(const struct call *c, size_t i, int encrypts, const unsigned char *key,
-                          const unsigned char *from, unsigned char *to, unsigned char tag[TAG])
-{
-    const size_t bytes = memory->bytes[i];
-    int n;
-    EVP_CIPHER_CTX_reset(context);
-    EVP_CipherInit_ex(context, cipher_of(c), NULL, NULL, NULL, encrypts);
-    EVP_CIPHER_CTX_set_padding(context, 0);
-    if (is_gcm(c))
-        EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, (int)c->messages.iv_bytes, NULL);
-    if (!EVP_CipherInit_ex(context, NULL, NULL, key, memory->ivs[i], encrypts))
-        found("libcrypto takes no key and IV");
-    if (is_gcm(c) && c->messages.aad != NULL)
-        EVP_CipherUpdate(context, NULL, &n, memory->aads[i], (int)memory->aad_bytes[i]);
-    if (bytes != 0)
-        EVP_CipherUpdate(context, to, &n, from, (int)bytes);
-    if (is_gcm(c) && encrypts) {
-        EVP_CipherFinal_ex(context, to + bytes, &n);
-        EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, TAG, tag);
-    }
-    ERR_clear_error();
-}
 
 static void expect_message(struct call *c, size_t i, size_t at, int wrong_tag)
 {
-    static unsigned char made[MOST_BYTES + 2 * BLOCK], again[MOST_BYTES + 2 * BLOCK];
+    static unsigned char made[MOST_BYTES + 2 * BLOCK];
     unsigned char tag[TAG];
     const size_t key = c->kind == ONE_KEY ? 0 : memory->key[i];
-    const unsigned char *raw = memory->keys + key * c->messages.key_bytes;
-    run_reference(c, i, is_encryption(c->messages.op), raw, text + at, made, tag);
+    const struct reference_message message = {
+        .op = c->messages.op,
+        .key = memory->keys + key * c->messages.key_bytes,
+        .key_bytes = c->messages.key_bytes,
+        .iv = memory->ivs[i],
+        /* Without an IV the call is refused. */
+        .iv_bytes = c->messages.iv_bytes != 0 ? c->messages.iv_bytes : 12,
+        .aad = memory->aads[i],
+        .aad_bytes = c->messages.aad != NULL ? memory->aad_bytes[i] : 0,
+    };
+    reference_run(&message, text + at, made, memory->bytes[i], tag);
     if (c->messages.op == GPUAES_GCM_DECRYPT) {
-        run_reference(c, i, 1, raw, made, again, tag);
         memcpy(memory->tags[i], tag, c->messages.tag_bytes);
         if (wrong_tag) {
             memory->tags[i][(size_t)wrong_tag % c->messages.tag_bytes] ^= 0x10;
@@ -113,7 +69,7 @@ static void expect_message(struct call *c, size_t i, size_t at, int wrong_tag)
             memset(made, 0, memory->bytes[i]);
         }
         memcpy(expected_tags[i], memory->tags[i], TAG);
-    } else if (is_gcm(c)) {
+    } else if (op_is_gcm(c->messages.op)) {
         memcpy(expected_tags[i], tag, c->messages.tag_bytes);
     }
     memcpy(expected + at, made, memory->bytes[i]);
@@ -129,7 +85,7 @@ static size_t take_length(struct call *c)
         bytes = c->messages.max_bytes;
     if (c->messages.op < GPUAES_GCM_ENCRYPT && c->messages.op != GPUAES_CTR)
         bytes &= ~(size_t)15;
-    return is_xts(c) && bytes < BLOCK ? BLOCK : bytes;
+    return op_is_xts(c->messages.op) && bytes < BLOCK ? BLOCK : bytes;
 }
 
 /* Changes what is said of a message, so that it is refused. Returns how much of it is zeroed. */
@@ -137,7 +93,7 @@ static size_t spoil(struct call *c, size_t i, unsigned how)
 {
     const size_t max = c->messages.max_bytes;
     expected_status[i] = GPUAES_BAD_ARGUMENT;
-    if (is_gcm(c) && c->messages.aad != NULL && how % 3 == 0) {
+    if (op_is_gcm(c->messages.op) && c->messages.aad != NULL && how % 3 == 0) {
         memory->aad_bytes[i] = GPUAES_QUEUE_AAD_BYTES + 1 + (size_t)how;
     } else if (c->kind == KEY_TABLE && how % 3 == 1) {
         memory->key[i] = (uint32_t)c->messages.key_count + how;
@@ -195,7 +151,7 @@ static void take_keys(struct call *c)
 {
     struct gpuaes_messages *g = &c->messages;
     const unsigned how = take_byte(&c->in);
-    g->key_bytes = is_xts(c) ? 32 + 32 * (how & 1) : 16 + 8 * (how % 3);
+    g->key_bytes = op_is_xts(c->messages.op) ? 32 + 32 * (how & 1) : 16 + 8 * (how % 3);
     c->kind = (enum key_kind)(how / 3 % KEY_KINDS);
     for (size_t i = 0; i < sizeof memory->keys; i++)
         memory->keys[i] = (unsigned char)(i * how >> 3);
@@ -203,12 +159,12 @@ static void take_keys(struct call *c)
         memory->keys[i * g->key_bytes] = (unsigned char)i;
     if (how >= 240) /* of XTS: two equal halves */
         memset(memory->keys, 1, sizeof memory->keys);
-    const size_t half = is_xts(c) ? g->key_bytes / 2 : g->key_bytes;
+    const size_t half = op_is_xts(c->messages.op) ? g->key_bytes / 2 : g->key_bytes;
     (void)gpuaes_key_expand(&c->schedule[0], memory->keys, half);
     (void)gpuaes_key_expand(&c->schedule[1], memory->keys + g->key_bytes - half, half);
     if (c->kind == ONE_KEY) {
         g->key = &c->schedule[0];
-        g->tweak_key = is_xts(c) ? &c->schedule[1] : NULL;
+        g->tweak_key = op_is_xts(c->messages.op) ? &c->schedule[1] : NULL;
         if (g->op == GPUAES_XTS_ENCRYPT)
             c->is_right &= memcmp(memory->keys, memory->keys + half, half) != 0;
     } else if (c->kind == KEY_POINTERS) {
@@ -228,7 +184,7 @@ static void take_sizes(struct call *c)
     g->max_bytes = BLOCK + take_number(&c->in, 2) % (MOST_BYTES - BLOCK);
     g->tag_bytes = how < 128 ? 12 + how % 5 : how % 18;
     g->iv_bytes = how / 16 % 2 ? 12 : take_below(&c->in, MOST_IV + 1);
-    if (is_gcm(c)) {
+    if (op_is_gcm(c->messages.op)) {
         c->is_right &= g->iv_bytes != 0 && (g->tag_bytes == 4 || g->tag_bytes == 8 ||
                                             (g->tag_bytes >= 12 && g->tag_bytes <= TAG));
     } else {
@@ -281,7 +237,7 @@ static void check_done(const struct call *c)
         if (memory->status[i] != (uint32_t)expected_status[i])
             found("op %d, message %zu: status %u, should be %d", c->messages.op, i,
                   memory->status[i], expected_status[i]);
-        if (is_gcm(c) && memcmp(memory->tags[i], expected_tags[i], TAG) != 0)
+        if (op_is_gcm(c->messages.op) && memcmp(memory->tags[i], expected_tags[i], TAG) != 0)
             found("op %d, message %zu: another tag", c->messages.op, i);
     }
     for (size_t i = 0; i < REGION; i++)
@@ -318,7 +274,6 @@ int LLVMFuzzerInitialize(int *arguments, char ***argument)
     if (!starts_with(NULL))
         found("no device");
     become_an_application(0);
-    context = EVP_CIPHER_CTX_new();
     if (application.mem_alloc(&p, sizeof *memory) != DRV_SUCCESS ||
         application.mem_alloc(&q, TEMP) != DRV_SUCCESS ||
         application.stream_create(&stream, DRV_STREAM_NON_BLOCKING) != DRV_SUCCESS)

@@ -19,18 +19,6 @@ const char *const kind_names[3] = {"pageable", "pinned", "device"};
 
 /* ---- The reference ----------------------------------------------------------- */
 
-const EVP_CIPHER *reference_cipher(enum gpuaes_op op, size_t key_bytes)
-{
-    static const EVP_CIPHER *(*const ciphers[PLAIN_OPS][3])(void) = {
-        {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb},
-        {EVP_aes_128_ecb, EVP_aes_192_ecb, EVP_aes_256_ecb},
-        {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc},
-        {EVP_aes_128_ctr, EVP_aes_192_ctr, EVP_aes_256_ctr},
-        {EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc},
-    };
-    return ciphers[op][key_size_index(key_bytes)]();
-}
-
 /* Adds tweaks, the first of which is `tweak`; it becomes that of the next block. */
 static void add_tweaks(unsigned char tweak[16], const unsigned char *in, unsigned char *out,
                        size_t len)

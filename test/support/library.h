@@ -8,7 +8,6 @@
 #ifndef GPUAES_TEST_LIBRARY_H
 #define GPUAES_TEST_LIBRARY_H
 
-#include <openssl/evp.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "cuda/driver/driver.h"
 #include "cuda/gpuaes.h"
 #include "test/emulator/hooks.h"
+#include "test/support/reference.h"
 #include "test/support/tap.h"
 
 /* Kernels take a hundred times as long: only what has threads of its own is done. */
@@ -24,9 +24,6 @@ enum { THREADS_ALONE = 1 };
 #else
 enum { THREADS_ALONE = 0 };
 #endif
-
-/* All of enum gpuaes_op. */
-enum { ALL_OPS = GPUAES_XTS_DECRYPT + 1 };
 
 /* Without tags: what reference() does. */
 enum { PLAIN_OPS = GPUAES_CBC_ENCRYPT + 1 };
@@ -39,8 +36,6 @@ enum { SINGLE_OPS = 6, STREAM_OPS = 4 };
 extern const enum gpuaes_op single_ops[SINGLE_OPS];
 
 /* ---- The reference ----------------------------------------------------------- */
-
-const EVP_CIPHER *reference_cipher(enum gpuaes_op op, size_t key_bytes);
 
 /* Leaves in `iv` what continues the stream. */
 void reference(enum gpuaes_op op, const unsigned char *key, size_t key_bytes, unsigned char iv[16],

@@ -5,16 +5,6 @@
  */
 #include "test/support/mixes.h"
 
-static int is_gcm(const struct mix_message *m)
-{
-    return m->op == GPUAES_GCM_ENCRYPT || m->op == GPUAES_GCM_DECRYPT;
-}
-
-static int is_xts(const struct mix_message *m)
-{
-    return m->op == GPUAES_XTS_ENCRYPT || m->op == GPUAES_XTS_DECRYPT;
-}
-
 /* A data unit of XTS has a block or more, and any tail. */
 static void xts_message(struct mix_message *m, const struct mix_rules *rules)
 {
@@ -54,9 +44,9 @@ void mix_message(struct mix_message *m, const struct mix_rules *rules,
     m->len = 16 * tap_random_below(r, tap_random_below(r, 4) == 0 ? rules->longest + 1 : 40);
     if (rules->longest > MIX_STEP && tap_random_below(r, 4) == 0)
         m->len = 16 * (MIX_STEP - 1 + tap_random_below(r, 3));
-    if (is_gcm(m))
+    if (op_is_gcm(m->op))
         gcm_message(m, rules);
-    if (is_xts(m))
+    if (op_is_xts(m->op))
         xts_message(m, rules);
 }
 
@@ -64,27 +54,6 @@ struct gpuaes_batch *open_batch(void)
 {
     struct gpuaes_batch *batch = NULL;
     return gpuaes_batch_open(&batch) == GPUAES_OK ? batch : NULL;
-}
-
-/* One pass of libcrypto over the text, and the tag if it encrypts. */
-static void run_gcm(struct mix_message *m, int encrypts, const unsigned char *in,
-                    unsigned char *out)
-{
-    static const EVP_CIPHER *(*const ciphers[])(void) = {EVP_aes_128_gcm, EVP_aes_192_gcm,
-                                                         EVP_aes_256_gcm};
-    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    int n = 0;
-    EVP_CipherInit_ex(c, ciphers[key_size_index(m->key_bytes)](), NULL, NULL, NULL, encrypts);
-    EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_IVLEN, (int)m->iv_bytes, NULL);
-    EVP_CipherInit_ex(c, NULL, NULL, m->key, m->iv, encrypts);
-    if (m->aad_bytes != 0)
-        EVP_CipherUpdate(c, NULL, &n, m->aad, (int)m->aad_bytes);
-    EVP_CipherUpdate(c, out, &n, in, (int)m->len);
-    if (encrypts) {
-        EVP_CipherFinal_ex(c, out + m->len, &n);
-        EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, 16, m->tag);
-    }
-    EVP_CIPHER_CTX_free(c);
 }
 
 /* A message that is not authentic has one bit of its tag, additional data, IV or text wrong. */
@@ -103,28 +72,16 @@ static void spoil(struct mix_message *m, unsigned char *text)
     parts[part].p[bit / 8] ^= (unsigned char)(1 << bit % 8);
 }
 
-static void run_xts(struct mix_message *m, unsigned char *in, unsigned char *out)
+/* What a message becomes, and of GCM its tag. */
+static void expect_message(struct mix_message *m, unsigned char *in, unsigned char *out)
 {
-    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    int n = 0;
-    EVP_CipherInit_ex(c, m->key_bytes == 32 ? EVP_aes_128_xts() : EVP_aes_256_xts(), NULL, m->key,
-                      m->iv, m->op == GPUAES_XTS_ENCRYPT);
-    EVP_CipherUpdate(c, out, &n, in, (int)m->len);
-    EVP_CIPHER_CTX_free(c);
-}
-
-/* What a message of GCM becomes, and its tag. */
-static void reference_gcm(struct mix_message *m, unsigned char *in, unsigned char *out)
-{
-    unsigned char *again = malloc(m->len + 1);
-    run_gcm(m, m->op == GPUAES_GCM_ENCRYPT, in, out);
-    if (m->op == GPUAES_GCM_DECRYPT)
-        run_gcm(m, 1, out, again);
+    const struct reference_message message = {m->op,       m->key, m->key_bytes, m->iv,
+                                              m->iv_bytes, m->aad, m->aad_bytes};
+    reference_run(&message, in, out, m->len, m->tag);
     if (m->wrong) {
         spoil(m, in);
         memset(out, 0, m->len);
     }
-    free(again);
 }
 
 int mix_make(struct mix *mix, const struct mix_rules *rules)
@@ -162,14 +119,7 @@ int mix_make(struct mix *mix, const struct mix_rules *rules)
     memcpy(mix->expected, mix->plain, mix->bytes);
     for (size_t i = 0; i < mix->count; i++) {
         struct mix_message *m = &mix->message[i];
-        unsigned char iv[16];
-        memcpy(iv, m->iv, sizeof iv);
-        if (is_gcm(m) || is_xts(m)) {
-            (is_gcm(m) ? reference_gcm : run_xts)(m, mix->plain + m->at, mix->expected + m->at);
-            continue;
-        }
-        reference(m->op, m->key, m->key_bytes, iv, mix->plain + m->at, mix->expected + m->at,
-                  m->len);
+        expect_message(m, mix->plain + m->at, mix->expected + m->at);
     }
     return 1;
 }
@@ -212,7 +162,7 @@ enum gpuaes_status mix_add_one(struct gpuaes_batch *batch, const struct mix *mix
                                      .aad_bytes = m->aad_bytes,
                                      .tag = mix->tags[i],
                                      .tag_bytes = m->tag_bytes};
-    if (i % 3 == 0 && !is_xts(m)) {
+    if (i % 3 == 0 && !op_is_xts(m->op)) {
         message.key = NULL;
         message.schedule = &schedule;
     }

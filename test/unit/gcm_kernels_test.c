@@ -93,11 +93,10 @@ static struct element encrypt_block(const unsigned char *key, unsigned key_bytes
 
 static void make_text(struct text *t, unsigned key_bytes, unsigned blocks)
 {
-    static const EVP_CIPHER *(*const gcm[])(void) = {EVP_aes_128_gcm, EVP_aes_192_gcm,
-                                                     EVP_aes_256_gcm};
     static const unsigned char zeros[BLOCK];
-    unsigned char key[32], block[BLOCK];
-    int n = 0;
+    unsigned char key[32];
+    const struct reference_message message = {
+        GPUAES_GCM_ENCRYPT, key, key_bytes, t->iv, 12, t->aad, AAD};
     t->key_bytes = key_bytes;
     t->blocks = blocks;
     tap_random_bytes(&random_state, key, sizeof key);
@@ -105,13 +104,7 @@ static void make_text(struct text *t, unsigned key_bytes, unsigned blocks)
     tap_random_bytes(&random_state, t->aad, AAD);
     tap_random_bytes(&random_state, t->plain, blocks * BLOCK);
     gpuaes_key_expand(&t->schedule, key, key_bytes);
-    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    EVP_EncryptInit_ex(c, gcm[key_size_index(key_bytes)](), NULL, key, t->iv);
-    EVP_EncryptUpdate(c, NULL, &n, t->aad, AAD);
-    EVP_EncryptUpdate(c, t->cipher, &n, t->plain, (int)(blocks * BLOCK));
-    EVP_EncryptFinal_ex(c, block, &n);
-    EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, BLOCK, t->tag);
-    EVP_CIPHER_CTX_free(c);
+    reference_run(&message, t->plain, t->cipher, blocks * BLOCK, t->tag);
 
     t->h = encrypt_block(key, key_bytes, zeros);
     memcpy(t->iv + 12, "\0\0\0\1", 4);
