@@ -52,6 +52,18 @@ like($refused->{err}, qr{^build_deb: Unmet .*\n.*\n    sudo apt-get install buil
 is(build_with('dpkg-buildpackage', 'printf "<%s>" "${DEB_BUILD_OPTIONS%=*}"; exit 1')->{out}, '<parallel>',
     'dpkg gets no empty option, of which it would warn');
 
+# A build with kernels of two toolkits names more of them than a line of the description may have.
+my $kernels_of_two = '13.5 sm_75 sm_80 sm_86 sm_89 sm_90a sm_100 sm_120 compute_120, 12.9 sm_75 sm_80 sm_90a sm_100 sm_120';
+system('mkdir', '-p', "$folder/described/build");
+system('cp', '-r', "$source/packaging/debian", "$folder/described");
+spew("$folder/described/build/build.h", "#define GPUAES_CUDA_BUILD \"$kernels_of_two\"\n");
+my $described = run(['make', '-s', '-C', "$folder/described", '-f', 'debian/rules', 'override_dh_gencontrol'],
+    env => {PATH => instead_of('dh_gencontrol', 'shift; exec dpkg-gencontrol -plibgpuaes1 -O "$@"') . ":$ENV{PATH}"});
+my ($kernels_text) = $described->{out} =~ /^ (This build has .*)\n/ms;
+is($kernels_text =~ s/\n / /gr, 'This build has kernels of CUDA 13.5:' . substr($kernels_of_two, 4) . '.',
+    'the description names all kernels') or diag($described->{err});
+is(join("\n", grep { length($_) > 80 } split(/\n/, $described->{out} =~ s/\A.*^Description://msr)), '', 'in lines that lintian accepts');
+
 # ---- They are built ------------------------------------------------------------
 
 my $debs = $ENV{GPUAES_TEST_DEBS};
