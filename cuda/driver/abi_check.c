@@ -9,8 +9,8 @@
 
 #include "cuda/driver/driver.h"
 
-#define SAME_TYPE(ours, theirs)                                                                    \
-    _Static_assert(__builtin_types_compatible_p(ours, theirs), #ours " is not " #theirs)
+#define SAME_TYPE(type, cuda_type)                                                                 \
+    _Static_assert(__builtin_types_compatible_p(type, cuda_type), #type " is not " #cuda_type)
 
 /* ---- Types -------------------------------------------------------------- */
 
@@ -32,9 +32,10 @@ _Static_assert(sizeof(int) == sizeof(CUmemorytype), "CUmemorytype is not an int"
 _Static_assert(sizeof(int) == sizeof(CUstreamCaptureMode), "CUstreamCaptureMode is not an int");
 _Static_assert(sizeof(int) == sizeof(CUstreamCaptureStatus), "CUstreamCaptureStatus is not an int");
 
-#define SAME_PLACE(ours, theirs)                                                                   \
-    _Static_assert(offsetof(struct drv_pool_properties, ours) == offsetof(CUmemPoolProps, theirs), \
-                   #ours " is not " #theirs)
+#define SAME_PLACE(member, cuda_member)                                                            \
+    _Static_assert(offsetof(struct drv_pool_properties, member) ==                                 \
+                       offsetof(CUmemPoolProps, cuda_member),                                      \
+                   #member " is not " #cuda_member)
 SAME_PLACE(allocation_type, allocType);
 SAME_PLACE(handle_types, handleTypes);
 SAME_PLACE(location_type, location.type);
@@ -46,8 +47,8 @@ _Static_assert(sizeof(int) == sizeof(CUmemPool_attribute), "CUmemPool_attribute 
 
 /* ---- Numbers ------------------------------------------------------------ */
 
-#define SAME_NUMBER(name, number, theirs)                                                          \
-    _Static_assert((int)(name) == (int)(theirs), #name " != " #theirs);
+#define SAME_NUMBER(name, number, cuda_name)                                                       \
+    _Static_assert((int)(name) == (int)(cuda_name), #name " != " #cuda_name);
 DRIVER_NUMBERS(SAME_NUMBER)
 
 /* ---- Functions ---------------------------------------------------------- */

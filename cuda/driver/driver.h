@@ -36,7 +36,7 @@ struct drv_pool_properties {
     int allocation_type, handle_types;
     int location_type, location; /* of a device, its ordinal */
     void *security_attributes;
-    unsigned char others[64];
+    unsigned char left_zero[64];
 };
 
 /*
@@ -107,7 +107,7 @@ struct drv_pool_properties {
     N(DRV_HOST_REGISTER_PORTABLE, 1, CU_MEMHOSTREGISTER_PORTABLE)                                  \
     N(DRV_HOST_REGISTER_MAPPED, 2, CU_MEMHOSTREGISTER_DEVICEMAP)
 
-#define DRIVER_NUMBER(name, number, theirs) name = (number),
+#define DRIVER_NUMBER(name, number, cuda_name) name = (number),
 enum { DRIVER_NUMBERS(DRIVER_NUMBER) };
 #undef DRIVER_NUMBER
 #define DRV_STREAM_LEGACY ((drv_stream)0x1)

@@ -31,18 +31,18 @@ static struct {
 
 /* ---- Files ---------------------------------------------------------------------- */
 
-/* Takes it if it is a library for our kind of process; others the dynamic linker passes over. */
-static int take(const char *path, const ElfW(Ehdr) * ours)
+/* Takes a library for this kind of process. The dynamic linker passes over any other file. */
+static int take(const char *path, const ElfW(Ehdr) * process)
 {
-    ElfW(Ehdr) its;
+    ElfW(Ehdr) file_header;
     struct stat file;
     int fd = path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     if (fd < 0)
         return 0;
     int fits = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
-               read(fd, &its, sizeof its) == (ssize_t)sizeof its &&
-               memcmp(its.e_ident, ours->e_ident, EI_VERSION) == 0 &&
-               its.e_machine == ours->e_machine && strlen(path) < sizeof found.path;
+               read(fd, &file_header, sizeof file_header) == (ssize_t)sizeof file_header &&
+               memcmp(file_header.e_ident, process->e_ident, EI_VERSION) == 0 &&
+               file_header.e_machine == process->e_machine && strlen(path) < sizeof found.path;
     (void)close(fd);
     if (fits) {
         memcpy(found.path, path, strlen(path) + 1);
@@ -52,11 +52,11 @@ static int take(const char *path, const ElfW(Ehdr) * ours)
     return fits;
 }
 
-static int take_in(const char *folder, const ElfW(Ehdr) * ours)
+static int take_in(const char *folder, const ElfW(Ehdr) * process)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof path, "%s/%s", folder, library);
-    return n > 0 && (size_t)n < sizeof path && take(path, ours);
+    return n > 0 && (size_t)n < sizeof path && take(path, process);
 }
 
 /* ---- The cache, as ldconfig of glibc 2.2 and newer writes it -------------------------- */
@@ -78,16 +78,16 @@ struct cache_entry {
 };
 
 static int take_entry(const char *cache, size_t bytes, const struct cache_entry *entry,
-                      const ElfW(Ehdr) * ours)
+                      const ElfW(Ehdr) * process)
 {
     return entry->capabilities == 0 && entry->name < bytes && entry->path < bytes &&
            bytes - entry->name >= sizeof library &&
            memcmp(cache + entry->name, library, sizeof library) == 0 &&
            memchr(cache + entry->path, '\0', bytes - entry->path) != NULL &&
-           take(cache + entry->path, ours);
+           take(cache + entry->path, process);
 }
 
-static int take_of_cache(const char *file, size_t bytes, const ElfW(Ehdr) * ours)
+static int take_of_cache(const char *file, size_t bytes, const ElfW(Ehdr) * process)
 {
     /* Behind a table for glibc 2.1, where there is one. */
     const char *cache = memmem(file, bytes, magic, sizeof magic - 1);
@@ -101,13 +101,13 @@ static int take_of_cache(const char *file, size_t bytes, const ElfW(Ehdr) * ours
         return 0;
     for (uint32_t i = 0; i < header.entries; i++) {
         memcpy(&entry, entries + i * sizeof entry, sizeof entry);
-        if (take_entry(cache, bytes, &entry, ours))
+        if (take_entry(cache, bytes, &entry, process))
             return 1;
     }
     return 0;
 }
 
-static int take_by_cache(const ElfW(Ehdr) * ours)
+static int take_by_cache(const ElfW(Ehdr) * process)
 {
     struct stat file;
     int taken = 0, fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
@@ -117,7 +117,7 @@ static int take_by_cache(const ElfW(Ehdr) * ours)
         size_t bytes = (size_t)file.st_size;
         void *cache = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
         if (cache != MAP_FAILED) {
-            taken = take_of_cache(cache, bytes, ours);
+            taken = take_of_cache(cache, bytes, process);
             (void)munmap(cache, bytes);
         }
     }
@@ -150,18 +150,18 @@ static int is_system_folder(const char *folder)
 }
 
 /* The system's folders end the list, and come behind the cache; nothing else marks them. */
-static void search(const Dl_serinfo *list, const ElfW(Ehdr) * ours)
+static void search(const Dl_serinfo *list, const ElfW(Ehdr) * process)
 {
     unsigned i = 0, given = list->dls_cnt;
     while (given > 0 && is_system_folder(list->dls_serpath[given - 1].dls_name))
         given--;
     while (i < given)
-        if (take_in(list->dls_serpath[i++].dls_name, ours))
+        if (take_in(list->dls_serpath[i++].dls_name, process))
             return;
-    if (take_by_cache(ours))
+    if (take_by_cache(process))
         return;
     while (i < list->dls_cnt)
-        if (take_in(list->dls_serpath[i++].dls_name, ours))
+        if (take_in(list->dls_serpath[i++].dls_name, process))
             return;
 }
 

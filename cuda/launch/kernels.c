@@ -89,19 +89,19 @@ static drv_result load_aes(const struct driver *driver, struct kernels *kernels,
 }
 
 /* Those that every image has, and that take no more shared memory than any block may have. */
-static drv_result load_others(const struct driver *driver, struct kernels *kernels)
+static drv_result load_required(const struct driver *driver, struct kernels *kernels)
 {
     const struct {
         const char *name;
         drv_function *to;
-    } others[] = {
+    } required[] = {
         {"cbc_chain", &kernels->cbc_chain},         {"ghash_powers", &kernels->ghash_powers},
         {"gcm_rest", &kernels->gcm_rest},           {"message_plan", &kernels->message_plan},
         {"message_chain", &kernels->message_chain}, {"base64_encode", &kernels->base64_encode},
         {"base64_decode", &kernels->base64_decode}};
     drv_result r = DRV_SUCCESS;
-    for (size_t i = 0; i < sizeof others / sizeof others[0] && r == DRV_SUCCESS; i++)
-        r = driver->module_get_function(others[i].to, kernels->module, others[i].name);
+    for (size_t i = 0; i < sizeof required / sizeof required[0] && r == DRV_SUCCESS; i++)
+        r = driver->module_get_function(required[i].to, kernels->module, required[i].name);
     return r;
 }
 
@@ -122,7 +122,7 @@ static drv_result load_all(const struct driver *driver, drv_device device, struc
         (r = kernels_load_message(driver, kernels, shared)) != DRV_SUCCESS ||
         (r = kernels_load_random(driver, kernels, shared)) != DRV_SUCCESS)
         return r;
-    return load_others(driver, kernels);
+    return load_required(driver, kernels);
 }
 
 static enum kernel_size forced_size(void)

@@ -41,7 +41,7 @@ struct simulation {
     struct tap_random random;
     double noise;         /* a time is longer by up to this part */
     unsigned chance;      /* one in so many times is a hundred times longer; 0: none */
-    unsigned gpu, others; /* pieces that each side got */
+    unsigned gpu, cpu; /* pieces that each side got */
     unsigned changes;     /* of the side that was preferred */
     double took, best;    /* ns; what the better side would have taken */
 };
@@ -63,7 +63,7 @@ static struct simulation begin(struct speed cpu, struct speed gpu)
 
 static void reset_counts(struct simulation *s)
 {
-    s->gpu = s->others = s->changes = 0;
+    s->gpu = s->cpu = s->changes = 0;
     s->took = s->best = 0;
 }
 
@@ -84,7 +84,7 @@ static enum model_side one_piece(struct simulation *s, size_t bytes)
     model_observe(&s->cell, choice.side, lines, ns, 1);
     s->took += took[choice.side];
     s->gpu += choice.side == MODEL_GPU;
-    s->others += choice.side == MODEL_CPU;
+    s->cpu += choice.side == MODEL_CPU;
     s->changes += atomic_load(&s->cell.preferred) != before;
     return choice.side;
 }
@@ -134,7 +134,7 @@ static void test_sizes(void)
         struct simulation s = begin(core, pinned);
         double ratio = ns_of(pinned, bytes) / ns_of(core, bytes);
         pieces(&s, 2000, bytes);
-        unsigned better = ratio < 1 ? s.gpu : s.others;
+        unsigned better = ratio < 1 ? s.gpu : s.cpu;
         int about_equal = ratio > 0.9 && ratio < 1;
         tap_ok((better >= 1980 && lost(&s) < 0.01) || about_equal,
                "%zu KiB, device %.2f: %u of 2000, %.2f %% lost", bytes / KIB, ratio, better,

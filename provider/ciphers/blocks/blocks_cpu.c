@@ -85,9 +85,9 @@ int blocks_bounced_final(struct blocks_context *c, unsigned char *out, size_t *o
     *out_bytes = 0;
     int ok = c->cipher->cpu.final(c->hot.cpu, block, out_bytes, min_u64(outsize, sizeof block));
     if (ok && !device_copy(c->provider, out, block, *out_bytes)) {
-        void *after = c->hot.cpu;
+        void *ended = c->hot.cpu;
         c->hot.cpu = before;
-        before = after;
+        before = ended;
         ok = 0;
     }
     c->cipher->cpu.freectx(before);

@@ -144,15 +144,15 @@ static int stream_after(const struct gcm_context *c, const unsigned char *iv, si
 
 int gcm_cpu_goes_on(const struct gcm_context *c, const OSSL_PARAM params[])
 {
-    unsigned char iv[IV_MOST], plain[GPUAES_BLOCK], after[GPUAES_BLOCK];
+    unsigned char iv[IV_MOST], plain[GPUAES_BLOCK], changed[GPUAES_BLOCK];
     size_t iv_bytes = 0;
     (void)ERR_set_mark();
     int ok = get_iv(c, iv, &iv_bytes) && stream_after(c, iv, iv_bytes, NULL, plain) &&
-             stream_after(c, iv, iv_bytes, params, after) &&
-             memcmp(plain, after, GPUAES_BLOCK) == 0;
+             stream_after(c, iv, iv_bytes, params, changed) &&
+             memcmp(plain, changed, GPUAES_BLOCK) == 0;
     (void)ERR_pop_to_mark();
     OPENSSL_cleanse(plain, sizeof plain);
-    OPENSSL_cleanse(after, sizeof after);
+    OPENSSL_cleanse(changed, sizeof changed);
     return ok;
 }
 
