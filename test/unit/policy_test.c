@@ -39,11 +39,11 @@ struct simulation {
     struct cost_line lines[MODEL_SIDES];
     struct speed is[MODEL_SIDES];
     struct tap_random random;
-    double noise;         /* a time is longer by up to this part */
-    unsigned chance;      /* one in so many times is a hundred times longer; 0: none */
+    double noise;      /* a time is longer by up to this part */
+    unsigned chance;   /* one in so many times is a hundred times longer; 0: none */
     unsigned gpu, cpu; /* pieces that each side got */
-    unsigned changes;     /* of the side that was preferred */
-    double took, best;    /* ns; what the better side would have taken */
+    unsigned changes;  /* of the side that was preferred */
+    double took, best; /* ns; what the better side would have taken */
 };
 
 /* As the samples at the start would see them. */
