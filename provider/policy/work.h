@@ -53,6 +53,12 @@ struct work {
     double weight;
 };
 
+/* Returns 1 if the input or the output is known to be memory that the CPU cannot reach. */
+static inline int work_is_on_device(const struct work *work)
+{
+    return work->is_located && (work->in_kind == GPUAES_DEVICE || work->out_kind == GPUAES_DEVICE);
+}
+
 /* What each kind of work is called, and how the CPU does it. The ciphers fill in those of AES. */
 struct work_row {
     const char *name;

@@ -118,28 +118,30 @@ static int run_bounced(struct gcm_context *c, const unsigned char *in, unsigned 
     return ok;
 }
 
-static int run_on_cpu(struct gcm_context *c, const unsigned char *in, unsigned char *out,
-                      size_t bytes, unsigned bounced)
+/* A part of the text of `work`. */
+static int run_on_cpu(struct gcm_context *c, const struct work *work, size_t at, size_t bytes)
 {
+    const unsigned char *in = (const unsigned char *)work->in + at;
+    unsigned char *out = (unsigned char *)work->out + at;
     if (bytes == 0)
         return 1;
-    return bounced != 0 ? run_bounced(c, in, out, bytes) : run_on_host(c, in, out, bytes);
+    return (work_is_on_device(work) ? run_bounced : run_on_host)(c, in, out, bytes);
 }
 
 /* ---- Text of a device ---------------------------------------------------------------------- */
 
 /* Takes what the devices did as it is, and has the CPU do what they left between. */
-static int finish(struct gcm_context *c, const unsigned char *in, unsigned char *out,
-                  const struct gpuaes_report *report, unsigned bounced)
+static int finish(struct gcm_context *c, const struct work *work, size_t begin,
+                  const struct gpuaes_report *report)
 {
     struct gcm_message *o = &c->message;
     for (unsigned i = 0; i < report->shards; i++) {
         const struct gpuaes_shard *shard = &report->shard[i];
-        size_t left = shard->bytes - shard->done, at = shard->at + shard->done;
+        size_t left = shard->bytes - shard->done, at = begin + shard->at + shard->done;
         gpuaes_gcm_join(gcm_schedule(c), o->state.hash, shard->hash, shard->done / GPUAES_BLOCK);
         memcpy(o->state.counter, shard->iv, GPUAES_BLOCK);
         o->text_bytes += shard->done;
-        if (!run_on_cpu(c, in + at, out + at, left, bounced))
+        if (!run_on_cpu(c, work, at, left))
             return 0;
     }
     return 1;
@@ -151,15 +153,15 @@ static enum gpuaes_status call_gcm(void *arg)
     return gpuaes_gcm(c->op, c->gcm_key, c->state, c->in, c->out, c->len, c->flags, c->report);
 }
 
-/* Takes what a call did, and has the CPU do the rest. */
-static int finish_call(struct gcm_context *c, const struct work *work, struct device_call *call,
-                       enum gpuaes_status status, unsigned bounced)
+/* Takes what a call did of the text from `begin` on, and has the CPU do the rest. */
+static int finish_call(struct gcm_context *c, const struct work *work, size_t begin,
+                       struct device_call *call, enum gpuaes_status status)
 {
     int result = device_judge(c->provider, &c->totals, work, call, status);
     if (result == DONE)
         c->message.text_bytes += call->len;
     else if (result == DECLINED)
-        result = finish(c, call->in, call->out, call->report, bounced);
+        result = finish(c, work, begin, call->report);
     /* The hashes tell the key of the hash. */
     OPENSSL_cleanse(call->report->shard, call->report->shards * sizeof *call->report->shard);
     return result;
@@ -168,11 +170,8 @@ static int finish_call(struct gcm_context *c, const struct work *work, struct de
 /* ---- Updates --------------------------------------------------------------------------------- */
 
 /* Head and tail are the CPU's, and all without `by_gpu`. */
-int gcm_message_update(struct gcm_context *c, const struct work *work, int by_gpu, unsigned flags,
-                       unsigned bounced)
+int gcm_message_update(struct gcm_context *c, const struct work *work, int by_gpu, unsigned flags)
 {
-    const unsigned char *in = work->in;
-    unsigned char *out = work->out;
     uint64_t before = c->message.text_bytes;
     size_t head = by_gpu ? min_u64(work->len, to_boundary(c)) : 0;
     size_t blocks = by_gpu ? (work->len - head) / GPUAES_BLOCK * GPUAES_BLOCK : 0;
@@ -181,17 +180,17 @@ int gcm_message_update(struct gcm_context *c, const struct work *work, int by_gp
     struct device_call call = {.op = (enum gpuaes_op)work->kind,
                                .gcm_key = gcm_schedule(c),
                                .state = &c->message.state,
-                               .in = in + head,
-                               .out = out + head,
+                               .in = (const unsigned char *)work->in + head,
+                               .out = (unsigned char *)work->out + head,
                                .len = blocks,
                                .flags = flags,
                                .report = &report};
     report.shards = 0;
     c->totals.cpu_bytes[by_gpu ? CPU_SMALL : work->why] += work->len - blocks;
-    int ok = run_on_cpu(c, in, out, head, bounced);
+    int ok = run_on_cpu(c, work, 0, head);
     if (ok && blocks != 0)
-        ok = finish_call(c, work, &call, run_on_big_stack(call_gcm, &call, flags), bounced);
-    ok = ok && run_on_cpu(c, in + at, out + at, work->len - at, bounced);
+        ok = finish_call(c, work, head, &call, run_on_big_stack(call_gcm, &call, flags));
+    ok = ok && run_on_cpu(c, work, at, work->len - at);
     /* The text would be missing in what has a tag, or use the keystream of other text. */
     if (!ok && (call.is_written || c->message.text_bytes != before))
         gcm_end_message(c);

@@ -18,18 +18,15 @@ void gcm_message_give_up(struct gcm_context *context);
 /* Takes the message over from the default provider, which has had no text of it. */
 int gcm_message_begin(struct gcm_context *context);
 
-/* Which text the CPU must not touch. */
-enum { GCM_BOUNCE_IN = 1, GCM_BOUNCE_OUT = 2 };
-
 /*
  * Encrypts or decrypts the next text: `work` has `in`, `out` and `len`, `flags` are those of
  * gpuaes_gcm(). Any length up to GCM_TEXT_MOST in all; in place or out of place. With
- * `by_gpu` whole blocks are offered to a device, else all of it is the CPU's, for the reason
- * `work->why`. Sides in `bounced` are in device memory. Returns 0 with an error raised; if some of
- * the text was done, the message has ended, and has no tag.
+ * `by_gpu` whole blocks are offered to a device, else the CPU does all of it, for the reason
+ * `work->why`. Returns 0 with an error raised; if some of the text was done, the message has ended,
+ * and has no tag.
  */
 int gcm_message_update(struct gcm_context *context, const struct work *work, int by_gpu,
-                       unsigned flags, unsigned bounced);
+                       unsigned flags);
 
 /* Makes the tag, and for a decryption returns 1 if it is the expected one. */
 int gcm_message_final(struct gcm_context *context);

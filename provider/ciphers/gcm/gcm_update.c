@@ -30,14 +30,6 @@ static int on_cpu(struct gcm_context *c, const struct gcm_request *r)
 
 /* ---- Memory ------------------------------------------------------------------------------ */
 
-static unsigned find_bounced(const struct work *work)
-{
-    if (!work->is_located)
-        return 0;
-    return (work->in_kind == GPUAES_DEVICE ? GCM_BOUNCE_IN : 0U) |
-           (work->out_kind == GPUAES_DEVICE ? GCM_BOUNCE_OUT : 0U);
-}
-
 /* In place or out of place; else the result depends on the order in which bytes are written. */
 static int is_safe(const struct gcm_request *r)
 {
@@ -127,7 +119,7 @@ static int choose_device_memory(struct gcm_context *c, const struct gcm_request 
 {
     if (!policy_locate(c->provider, work))
         return 0;
-    int is_on_device = find_bounced(work) != 0, is_long = c->aad_bytes > GCM_AAD_MOST;
+    int is_on_device = work_is_on_device(work), is_long = c->aad_bytes > GCM_AAD_MOST;
     work->why = CPU_UNSUITED;
     if (c->side == GCM_BY_CPU && !is_on_device)
         return on_cpu(c, r);
@@ -220,8 +212,7 @@ long_update(struct gcm_context *c, OSSL_FUNC_cipher_update_fn *cpu_function, uns
         c->device_memory ? choose_device_memory(c, r, &work, &way) : choose(c, r, &work, &way);
     if (result != TAKES)
         return result;
-    if (!can_take(c, r) ||
-        !gcm_message_update(c, &work, way.by_gpu, way.flags, find_bounced(&work)))
+    if (!can_take(c, r) || !gcm_message_update(c, &work, way.by_gpu, way.flags))
         return 0;
     *out_bytes = in_bytes;
     return 1;
