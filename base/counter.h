@@ -28,7 +28,7 @@ static inline void counter_add(unsigned char counter[16], int bytes, uint64_t bl
 static inline uint64_t counter_until_wrap(const unsigned char counter[16])
 {
     uint32_t low;
-    memcpy(&low, counter + 16 - COUNTER_GCM, sizeof low);
+    memcpy(&low, counter + (16 - COUNTER_GCM), sizeof low);
     return ((uint64_t)1 << 32) - __builtin_bswap32(low);
 }
 

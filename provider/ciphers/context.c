@@ -46,11 +46,10 @@ void context_free(struct blocks_context *c)
 static void *copy_cpu(const struct blocks_context *c)
 {
     const struct cpu_cipher *cpu = &c->cipher->cpu;
-    if ((c->cipher->flags & CIPHER_UNITS) == 0 || c->state.cpu_has_key)
-        return cpu->dupctx(c->hot.cpu);
     unsigned char iv[GPUAES_BLOCK];
-    void *copy = cpu->newctx(c->provider->cpu.context);
-    if (copy == NULL || !c->state.has_iv)
+    int can_copy = (c->cipher->flags & CIPHER_UNITS) == 0 || c->state.cpu_has_key;
+    void *copy = can_copy ? cpu->dupctx(c->hot.cpu) : cpu->newctx(c->provider->cpu.context);
+    if (can_copy || copy == NULL || !c->state.has_iv)
         return copy;
     if (context_get_iv(c, iv) && cpu->encrypt_init(copy, NULL, 0, iv, sizeof iv, NULL))
         return copy;
