@@ -13,27 +13,6 @@
 /* As many messages as an emulated device does not take without a plan. */
 enum { BLOCK = GPUAES_BLOCK, LEN = 100, KEY = 32, COUNT = 200 };
 
-static struct {
-    enum gpuaes_state (*start)(gpuaes_ready_fn *, void *, int);
-    enum gpuaes_state (*state)(void);
-    enum gpuaes_status (*queue)(const struct gpuaes_messages *, void *, size_t, void *, int);
-    enum gpuaes_status (*random_queue)(const struct gpuaes_random *, void *, void *, int);
-    int (*key_expand)(struct gpuaes_key *, const unsigned char *, size_t);
-} lib;
-
-static int find_library(void)
-{
-    void *symbols[] = {library_function("gpuaes_start"), library_function("gpuaes_state"),
-                       library_function("gpuaes_queue"), library_function("gpuaes_random_queue"),
-                       library_function("gpuaes_key_expand")};
-    _Static_assert(sizeof symbols == sizeof lib, "a function each");
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
-        if (symbols[i] == NULL)
-            return 0;
-    memcpy(&lib, symbols, sizeof lib);
-    return 1;
-}
-
 /* Equal messages of CTR, as they lie in device memory; or random numbers, for the first result. */
 struct memory {
     uint64_t in[COUNT], out[COUNT], bytes[COUNT], iv[COUNT];
@@ -68,7 +47,7 @@ static int make(void)
     EVP_EncryptInit_ex(c, EVP_aes_256_ctr(), NULL, staged.key, staged.counter);
     EVP_EncryptUpdate(c, expected, &n, staged.text, LEN);
     EVP_CIPHER_CTX_free(c);
-    lib.key_expand(&schedule, staged.key, KEY);
+    LIBRARY(gpuaes_key_expand)(&schedule, staged.key, KEY);
     return application_write(DEVICE, device, &staged, sizeof staged);
 }
 
@@ -85,7 +64,7 @@ static enum gpuaes_status queue_messages(void)
                                              .iv = (const unsigned char *const *)(void *)device->iv,
                                              .iv_bytes = BLOCK,
                                              .status = device->status};
-    return lib.queue(&messages, NULL, 0, stream, 0);
+    return LIBRARY(gpuaes_queue)(&messages, NULL, 0, stream, 0);
 }
 
 static enum gpuaes_status queue_random(void)
@@ -95,7 +74,7 @@ static enum gpuaes_status queue_random(void)
                                    .key = device->key,
                                    .count = LEN};
     memcpy(random.counter, staged.counter, BLOCK);
-    return lib.random_queue(&random, device->result[0], stream, 0);
+    return LIBRARY(gpuaes_random_queue)(&random, device->result[0], stream, 0);
 }
 
 static int runs(queue_fn *queue, struct application_graph *graph)
@@ -112,9 +91,9 @@ static int runs(queue_fn *queue, struct application_graph *graph)
 /* 1 if the devices are released within so many seconds. */
 static int are_released(int seconds)
 {
-    for (int i = 0; i < 10 * seconds && lib.state() != GPUAES_OFF; i++)
+    for (int i = 0; i < 10 * seconds && LIBRARY(gpuaes_state)() != GPUAES_OFF; i++)
         usleep(100000);
-    return lib.state() == GPUAES_OFF;
+    return LIBRARY(gpuaes_state)() == GPUAES_OFF;
 }
 
 /* 1, or -1 where there is no GPU. */
@@ -122,12 +101,12 @@ static int check(queue_fn *queue)
 {
     struct application_graph graph = {0};
     tap_random_seed(&random_state);
-    if (!application_begin(0) || !find_library())
+    if (!application_begin(0))
         return -1;
     application.stream_create(&stream, DRV_STREAM_NON_BLOCKING);
     device = (void *)application_alloc(DEVICE, sizeof *device);
     const size_t objects = application_count("emulator_objects"); /* of ours alone */
-    if (lib.start(NULL, NULL, 1) != GPUAES_READY)
+    if (LIBRARY(gpuaes_start)(NULL, NULL, 1) != GPUAES_READY)
         return -1;
     int right = device != NULL && make() && queue() == GPUAES_OK && application_wait(stream) &&
                 are_released(30) && queue() == GPUAES_NOT_READY;
@@ -138,7 +117,7 @@ static int check(queue_fn *queue)
                  application_count("emulator_objects"), objects);
         right = 0;
     }
-    right = right && lib.start(NULL, NULL, 1) == GPUAES_READY &&
+    right = right && LIBRARY(gpuaes_start)(NULL, NULL, 1) == GPUAES_READY &&
             application_begin_capture(stream) && queue() == GPUAES_OK &&
             application_make_graph(stream, &graph) && runs(queue, &graph) && !are_released(3) &&
             runs(queue, &graph);

@@ -35,34 +35,6 @@ static const struct {
 enum { OPS = sizeof ops / sizeof ops[0] };
 enum { CTR_ROW = 4, GCM_ENCRYPT = 5, GCM_DECRYPT = 6, XTS_ENCRYPT = 7, XTS_DECRYPT = 8 };
 
-/* ---- The library's functions ------------------------------------------------------------- */
-
-static struct {
-    enum gpuaes_state (*start)(gpuaes_ready_fn *, void *, int);
-    size_t (*temp_bytes)(const struct gpuaes_messages *);
-    enum gpuaes_status (*queue)(const struct gpuaes_messages *, void *, size_t, void *, int);
-    const char *(*error)(void);
-    int (*key_expand)(struct gpuaes_key *, const unsigned char *, size_t);
-    int (*gcm_key_expand)(struct gpuaes_gcm_key *, const unsigned char *, size_t);
-    void (*gcm_hash)(const struct gpuaes_gcm_key *, unsigned char[16], const void *, size_t);
-} lib;
-
-static int find_library(void)
-{
-    void *symbols[] = {
-        library_function("gpuaes_start"),      library_function("gpuaes_queue_temp_bytes"),
-        library_function("gpuaes_queue"),      library_function("gpuaes_queue_error"),
-        library_function("gpuaes_key_expand"), library_function("gpuaes_gcm_key_expand"),
-        library_function("gpuaes_gcm_hash"),
-    };
-    _Static_assert(sizeof symbols == sizeof lib, "a function each");
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
-        if (symbols[i] == NULL)
-            return 0;
-    memcpy(&lib, symbols, sizeof lib);
-    return 1;
-}
-
 /* ---- Messages ---------------------------------------------------------------------------------
  */
 
@@ -337,8 +309,8 @@ static void fill_batch(struct test *t)
         .tag = (unsigned char *const *)(void *)(arrays + 6 * step),
         .status = (uint32_t *)(void *)(t->device + t->status_at),
     };
-    lib.key_expand(&t->schedule[0], t->key, half);
-    lib.key_expand(&t->schedule[1], t->key + t->key_bytes - half, half);
+    LIBRARY(gpuaes_key_expand)(&t->schedule[0], t->key, half);
+    LIBRARY(gpuaes_key_expand)(&t->schedule[1], t->key + t->key_bytes - half, half);
     if (t->kind == ONE_KEY) {
         t->batch.key = &t->schedule[0];
         t->batch.tweak_key = is_xts(t->row) ? &t->schedule[1] : NULL;
@@ -416,7 +388,7 @@ static int take_temp(struct test *t)
 {
     if (t->temp != NULL)
         application_free(DEVICE, t->temp);
-    t->temp_bytes = t->gives_temp ? lib.temp_bytes(&t->batch) : 0;
+    t->temp_bytes = t->gives_temp ? LIBRARY(gpuaes_queue_temp_bytes)(&t->batch) : 0;
     t->temp = t->gives_temp ? application_alloc(DEVICE, t->temp_bytes) : NULL;
     return !t->gives_temp || t->temp != NULL;
 }
@@ -506,9 +478,9 @@ static int is_right(const struct test *t)
 
 static int queue(const struct test *t)
 {
-    enum gpuaes_status status = lib.queue(&t->batch, t->temp, t->temp_bytes, stream, 0);
+    enum gpuaes_status status = LIBRARY(gpuaes_queue)(&t->batch, t->temp, t->temp_bytes, stream, 0);
     if (status != GPUAES_OK)
-        tap_diag("queueing: status %d, %s", status, lib.error());
+        tap_diag("queueing: status %d, %s", status, LIBRARY(gpuaes_queue_error)());
     return status == GPUAES_OK;
 }
 
@@ -756,8 +728,8 @@ static void test_pools(void)
 /* Refused, with a sentence that begins with the name of the member. */
 static int refused(const struct test *t, const struct gpuaes_messages *batch, const char *member)
 {
-    return lib.queue(batch, t->temp, t->temp_bytes, stream, 0) == GPUAES_BAD_ARGUMENT &&
-           strncmp(lib.error(), member, strlen(member)) == 0;
+    return LIBRARY(gpuaes_queue)(batch, t->temp, t->temp_bytes, stream, 0) == GPUAES_BAD_ARGUMENT &&
+           strncmp(LIBRARY(gpuaes_queue_error)(), member, strlen(member)) == 0;
 }
 
 #define REFUSED(member, value, what)                                                               \
@@ -804,23 +776,27 @@ static void test_refused(void)
     batch.key_table = NULL;
     tap_ok(refused(&t, &batch, "key->rounds is 11"), "refused: a schedule of 11 rounds");
     tap_ok(
-        lib.queue(NULL, t.temp, t.temp_bytes, stream, 0) == GPUAES_BAD_ARGUMENT &&
-            lib.queue(&t.batch, NULL, t.temp_bytes, stream, 0) == GPUAES_BAD_ARGUMENT &&
-            lib.queue(&t.batch, t.temp, 100, stream, 0) == GPUAES_BAD_ARGUMENT &&
-            lib.queue(&t.batch, t.temp + 16, t.temp_bytes, stream, 0) == GPUAES_BAD_ARGUMENT,
+        LIBRARY(gpuaes_queue)(NULL, t.temp, t.temp_bytes, stream, 0) == GPUAES_BAD_ARGUMENT &&
+            LIBRARY(gpuaes_queue)(&t.batch, NULL, t.temp_bytes, stream, 0) == GPUAES_BAD_ARGUMENT &&
+            LIBRARY(gpuaes_queue)(&t.batch, t.temp, 100, stream, 0) == GPUAES_BAD_ARGUMENT &&
+            LIBRARY(gpuaes_queue)(&t.batch, t.temp + 16, t.temp_bytes, stream, 0) ==
+                GPUAES_BAD_ARGUMENT,
         "refused: no messages; temporary memory that is none but has a size, small or not aligned");
-    enum gpuaes_status status = lib.queue(&t.batch, NULL, 0, stream, 0);
+    enum gpuaes_status status = LIBRARY(gpuaes_queue)(&t.batch, NULL, 0, stream, 0);
     tap_ok(status == (has_pools ? GPUAES_OK : GPUAES_BAD_ARGUMENT),
            "temporary memory need not be given, where the driver has pools");
-    tap_ok(lib.queue(&t.batch, t.temp, t.temp_bytes, NULL, 77) == GPUAES_BAD_ARGUMENT,
+    tap_ok(LIBRARY(gpuaes_queue)(&t.batch, t.temp, t.temp_bytes, NULL, 77) == GPUAES_BAD_ARGUMENT,
            "refused: the legacy stream of a device that there is not");
     batch = t.batch;
     batch.count = 0;
-    tap_ok(lib.queue(&batch, NULL, 0, stream, 0) == GPUAES_OK && lib.temp_bytes(&batch) == 0,
+    tap_ok(LIBRARY(gpuaes_queue)(&batch, NULL, 0, stream, 0) == GPUAES_OK &&
+               LIBRARY(gpuaes_queue_temp_bytes)(&batch) == 0,
            "no messages are nothing to do");
     batch.count = GPUAES_QUEUE_MESSAGES + 1;
-    tap_ok(lib.temp_bytes(NULL) == 0 && strncmp(lib.error(), "messages is NULL", 16) == 0 &&
-               lib.temp_bytes(&batch) == 0 && strncmp(lib.error(), "count is", 8) == 0,
+    tap_ok(LIBRARY(gpuaes_queue_temp_bytes)(NULL) == 0 &&
+               strncmp(LIBRARY(gpuaes_queue_error)(), "messages is NULL", 16) == 0 &&
+               LIBRARY(gpuaes_queue_temp_bytes)(&batch) == 0 &&
+               strncmp(LIBRARY(gpuaes_queue_error)(), "count is", 8) == 0,
            "no size for messages that would be refused, and a sentence");
     right = application_wait(stream) && queue(&t) && is_right(&t);
     tap_ok(right, "and after all that the messages are as they were");
@@ -855,8 +831,8 @@ static void make_counter(const struct test *t, size_t i, unsigned char counter[B
     }
     memcpy(data, t->iv + i * BLOCK, BLOCK);
     data[2 * BLOCK - 1] = BLOCK * 8;
-    lib.gcm_key_expand(&key, t->key, t->key_bytes);
-    lib.gcm_hash(&key, counter, data, sizeof data);
+    LIBRARY(gpuaes_gcm_key_expand)(&key, t->key, t->key_bytes);
+    LIBRARY(gpuaes_gcm_hash)(&key, counter, data, sizeof data);
 }
 
 static int has(const unsigned char *memory, size_t bytes, const unsigned char block[BLOCK])
@@ -932,9 +908,9 @@ int main(void)
 {
     tap_random_seed(&random_state);
     test_providers = providers_load(); /* it brings the library */
-    if (!application_begin(0) || !find_library())
+    if (!application_begin(0))
         return tap_skip_all("there is no GPU");
-    if (lib.start(NULL, NULL, 1) != GPUAES_READY)
+    if (LIBRARY(gpuaes_start)(NULL, NULL, 1) != GPUAES_READY)
         return tap_skip_all("the GPU does not start");
     application.stream_create(&stream, DRV_STREAM_NON_BLOCKING);
     application.device_get_attribute(&has_pools, DRV_ATTR_MEMORY_POOLS, 0);

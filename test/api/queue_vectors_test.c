@@ -14,26 +14,6 @@
 enum { VECTORS = sizeof gcm_vectors / sizeof *gcm_vectors };
 enum { ROOM = 528, TAG = 16, MOST_IV = 128, KEY = 32 };
 
-static struct {
-    enum gpuaes_state (*start)(gpuaes_ready_fn *, void *, int);
-    size_t (*temp_bytes)(const struct gpuaes_messages *);
-    enum gpuaes_status (*queue)(const struct gpuaes_messages *, void *, size_t, void *, int);
-    const char *(*error)(void);
-} lib;
-
-static int find_library(void)
-{
-    void *symbols[] = {library_function("gpuaes_start"),
-                       library_function("gpuaes_queue_temp_bytes"),
-                       library_function("gpuaes_queue"), library_function("gpuaes_queue_error")};
-    _Static_assert(sizeof symbols == sizeof lib, "a function each");
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
-        if (symbols[i] == NULL)
-            return 0;
-    memcpy(&lib, symbols, sizeof lib);
-    return 1;
-}
-
 /* As it lies in device memory. Texts are in place; keys follow each other without gaps. */
 struct memory {
     uint64_t text[VECTORS], bytes[VECTORS], iv[VECTORS], aad[VECTORS], aad_bytes[VECTORS],
@@ -114,11 +94,11 @@ static int queue(const struct group *g, int encrypts)
                                              .tag = (unsigned char *const *)(void *)device->tag,
                                              .tag_bytes = g->tag_bytes,
                                              .status = device->status};
-    size_t temp_bytes = lib.temp_bytes(&messages);
+    size_t temp_bytes = LIBRARY(gpuaes_queue_temp_bytes)(&messages);
     void *temp = application_alloc(DEVICE, temp_bytes);
-    int queued = lib.queue(&messages, temp, temp_bytes, stream, 0) == GPUAES_OK;
+    int queued = LIBRARY(gpuaes_queue)(&messages, temp, temp_bytes, stream, 0) == GPUAES_OK;
     if (!queued)
-        tap_diag("%s", lib.error());
+        tap_diag("%s", LIBRARY(gpuaes_queue_error)());
     queued &= application_wait(stream);
     application_free(DEVICE, temp);
     return queued;
@@ -192,9 +172,9 @@ static void run_all(int encrypts)
 int main(void)
 {
     test_providers = providers_load(); /* it brings the library */
-    if (!application_begin(0) || !find_library())
+    if (!application_begin(0))
         return tap_skip_all("there is no GPU");
-    if (lib.start(NULL, NULL, 1) != GPUAES_READY)
+    if (LIBRARY(gpuaes_start)(NULL, NULL, 1) != GPUAES_READY)
         return tap_skip_all("the GPU does not start");
     application.stream_create(&stream, DRV_STREAM_NON_BLOCKING);
     device = (void *)application_alloc(DEVICE, sizeof *device);

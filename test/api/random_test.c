@@ -34,24 +34,6 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* ---- The library's functions ------------------------------------------------------------- */
-
-static struct {
-    enum gpuaes_state (*start)(gpuaes_ready_fn *, void *, int);
-    enum gpuaes_status (*queue)(const struct gpuaes_random *, void *, void *, int);
-} lib;
-
-static int find_library(void)
-{
-    void *symbols[] = {library_function("gpuaes_start"), library_function("gpuaes_random_queue")};
-    _Static_assert(sizeof symbols == sizeof lib, "a function each");
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
-        if (symbols[i] == NULL)
-            return 0;
-    memcpy(&lib, symbols, sizeof lib);
-    return 1;
-}
-
 static drv_stream stream;
 static unsigned char raw_keys[KEYS][KEY];
 static unsigned char *keys; /* the same, where the device reaches them */
@@ -66,7 +48,7 @@ static unsigned char *put_keys(enum place place, size_t offset)
 static int begin(void)
 {
     tap_random_seed(&random_state);
-    if (!application_begin(0) || !find_library() || lib.start(NULL, NULL, 1) != GPUAES_READY)
+    if (!application_begin(0) || LIBRARY(gpuaes_start)(NULL, NULL, 1) != GPUAES_READY)
         return -1;
     application.stream_create(&stream, DRV_STREAM_NON_BLOCKING);
     tap_random_bytes(&random_state, raw_keys, sizeof raw_keys);
@@ -351,7 +333,7 @@ static int runs(const struct gpuaes_random *r, size_t offset)
     memset(got, 0xee, all);
     int right = device != NULL && application_write(DEVICE, device + offset, got, all);
     enum gpuaes_status status =
-        right ? lib.queue(r, device + offset + GAP, stream, 0) : GPUAES_FAULT;
+        right ? LIBRARY(gpuaes_random_queue)(r, device + offset + GAP, stream, 0) : GPUAES_FAULT;
     right = status == GPUAES_OK && application_wait(stream) &&
             application_read(got, DEVICE, device + offset, all);
     if (!right)
@@ -516,11 +498,11 @@ static int check_parts(void)
         struct gpuaes_random r = random_of((enum gpuaes_random_kind)kind, COUNT);
         const size_t bytes = COUNT * element_bytes(&r);
         unsigned char *got = malloc(2 * bytes), *device = application_alloc(DEVICE, 2 * bytes);
-        right = lib.queue(&r, device, stream, 0) == GPUAES_OK;
+        right = LIBRARY(gpuaes_random_queue)(&r, device, stream, 0) == GPUAES_OK;
         for (size_t done = 0; done < COUNT && right; done += r.count, r.first += r.count) {
             r.count = 1 + below(COUNT - done < 700 ? COUNT - done : 700);
-            right =
-                lib.queue(&r, device + bytes + done * element_bytes(&r), stream, 0) == GPUAES_OK;
+            right = LIBRARY(gpuaes_random_queue)(&r, device + bytes + done * element_bytes(&r),
+                                                 stream, 0) == GPUAES_OK;
         }
         right = right && application_wait(stream) &&
                 application_read(got, DEVICE, device, 2 * bytes) &&
@@ -550,8 +532,8 @@ static int check_moments(void)
                               .scale = 1};
     float *got = calloc(COUNT, sizeof *got);
     unsigned char *device = application_alloc(DEVICE, COUNT * sizeof *got);
-    right = lib.queue(&r, device, stream, 0) == GPUAES_OK && application_wait(stream) &&
-            application_read(got, DEVICE, device, COUNT * sizeof *got);
+    right = LIBRARY(gpuaes_random_queue)(&r, device, stream, 0) == GPUAES_OK &&
+            application_wait(stream) && application_read(got, DEVICE, device, COUNT * sizeof *got);
     double sums[4] = {0}, products = 0;
     size_t far = 0;
     for (size_t i = 0; i < COUNT; i++) {
@@ -584,7 +566,7 @@ static int check_graph(void)
         unsigned char *got = malloc(all), *device = application_alloc(DEVICE, all);
         struct application_graph graph;
         right = application_begin_capture(stream) &&
-                lib.queue(&r, device + GAP, stream, 0) == GPUAES_OK &&
+                LIBRARY(gpuaes_random_queue)(&r, device + GAP, stream, 0) == GPUAES_OK &&
                 application_make_graph(stream, &graph);
         for (int run = 0; run < 3 && right; run++) {
             memset(got, 0xee, all);
@@ -624,8 +606,8 @@ static int check_memory(void)
         keys = moved + 1;
         struct gpuaes_random r = random_of(GPUAES_RANDOM_BYTES, 1000);
         memset(p, 0xee, 1000 + 2 * (size_t)GAP);
-        right = lib.queue(&r, p + GAP, stream, 0) == GPUAES_OK && application_wait(stream) &&
-                is_right(&r, p);
+        right = LIBRARY(gpuaes_random_queue)(&r, p + GAP, stream, 0) == GPUAES_OK &&
+                application_wait(stream) && is_right(&r, p);
         application_free(place, p);
         application_free(place, moved);
     }
@@ -649,7 +631,7 @@ static int check_order(void)
         tap_random_bytes(&random_state, raw_keys, sizeof raw_keys);
         right = application.memcpy_htod_async((drv_ptr)(uintptr_t)keys, raw_keys, sizeof raw_keys,
                                               stream) == DRV_SUCCESS &&
-                lib.queue(&r, device + GAP, stream, 0) == GPUAES_OK &&
+                LIBRARY(gpuaes_random_queue)(&r, device + GAP, stream, 0) == GPUAES_OK &&
                 application.memset_d8_async((drv_ptr)(uintptr_t)keys, 0, sizeof raw_keys, stream) ==
                     DRV_SUCCESS &&
                 application_wait(stream) && application_read(got, DEVICE, device, 4096) &&
@@ -663,7 +645,7 @@ static int check_order(void)
 static int is_refused(const struct gpuaes_random *r, void *out, enum gpuaes_status expected,
                       const char *what)
 {
-    enum gpuaes_status status = lib.queue(r, out, stream, 0);
+    enum gpuaes_status status = LIBRARY(gpuaes_random_queue)(r, out, stream, 0);
     if (status != expected)
         tap_diag("%s: status %d instead of %d", what, (int)status, (int)expected);
     return status == expected;
@@ -720,7 +702,7 @@ static int check_refused(void)
     r.key = device + 4096 - KEY + 1;
     right &= is_refused(&r, device, GPUAES_BAD_RANGE, "a key past the end of an allocation");
     r.key = keys;
-    enum gpuaes_status status = lib.queue(&r, device, NULL, 63);
+    enum gpuaes_status status = LIBRARY(gpuaes_random_queue)(&r, device, NULL, 63);
     right &= status == GPUAES_BAD_ARGUMENT;
     r.count = 0;
     right &= is_refused(&r, NULL, GPUAES_OK, "nothing to do");

@@ -238,28 +238,20 @@ static void check_beside(drv_stream own)
 
 static void check_library(drv_stream blocking)
 {
-    enum gpuaes_status (*copy)(void *, const void *, size_t);
-    enum gpuaes_status (*aes)(enum gpuaes_op, const struct gpuaes_key *, unsigned char *,
-                              const void *, void *, size_t, unsigned, struct gpuaes_report *);
-    int (*expand)(struct gpuaes_key *, const unsigned char *, size_t);
-    void *symbols[] = {library_function("gpuaes_copy"), library_function("gpuaes_aes"),
-                       library_function("gpuaes_key_expand")};
     unsigned char counter[BLOCK] = {7}, *in = memory->in_there, *out = memory->out_there,
                   host[BYTES];
     struct gpuaes_key schedule;
     struct gpuaes_report report;
-    memcpy(&copy, &symbols[0], sizeof copy);
-    memcpy(&aes, &symbols[1], sizeof aes);
-    memcpy(&expand, &symbols[2], sizeof expand);
-    expand(&schedule, usual_key, 32);
-    int good =
-        application_begin_capture(blocking) && copy(out, in, BYTES) == GPUAES_BUSY &&
-        copy(host, in, BYTES) == GPUAES_BUSY &&
-        aes(GPUAES_CTR, &schedule, counter, in, out, BYTES, GPUAES_WAIT, &report) == GPUAES_BUSY &&
-        counter[0] == 7 && counter[15] == 0 && application_end_capture(blocking) == 0;
-    tap_ok(good && copy(out, in, BYTES) == GPUAES_OK &&
-               aes(GPUAES_CTR, &schedule, counter, in, out, BYTES, GPUAES_WAIT, &report) ==
-                   GPUAES_OK,
+    LIBRARY(gpuaes_key_expand)(&schedule, usual_key, 32);
+    int good = application_begin_capture(blocking) &&
+               LIBRARY(gpuaes_copy)(out, in, BYTES) == GPUAES_BUSY &&
+               LIBRARY(gpuaes_copy)(host, in, BYTES) == GPUAES_BUSY &&
+               LIBRARY(gpuaes_aes)(GPUAES_CTR, &schedule, counter, in, out, BYTES, GPUAES_WAIT,
+                                   &report) == GPUAES_BUSY &&
+               counter[0] == 7 && counter[15] == 0 && application_end_capture(blocking) == 0;
+    tap_ok(good && LIBRARY(gpuaes_copy)(out, in, BYTES) == GPUAES_OK &&
+               LIBRARY(gpuaes_aes)(GPUAES_CTR, &schedule, counter, in, out, BYTES, GPUAES_WAIT,
+                                   &report) == GPUAES_OK,
            "the library says that it is busy until then");
 }
 

@@ -307,14 +307,8 @@ static int copy_and_free(EVP_CIPHER_CTX *context)
 /* Pinned memory of the library's, which cannot be freed once the device is lost. */
 static int free_pinned_when_lost(EVP_CIPHER_CTX *context)
 {
-    void *(*pinned_alloc)(size_t);
-    void (*pinned_free)(void *, size_t);
-    void *symbol = library_function("gpuaes_pinned_alloc");
     int n;
-    memcpy(&pinned_alloc, &symbol, sizeof symbol);
-    symbol = library_function("gpuaes_pinned_free");
-    memcpy(&pinned_free, &symbol, sizeof symbol);
-    unsigned char *p = pinned_alloc != NULL ? pinned_alloc(64 * KIB) : NULL;
+    unsigned char *p = LIBRARY(gpuaes_pinned_alloc)(64 * KIB);
     if (p == NULL)
         return 0;
     memcpy(p, secrets->plain, 64 * KIB);
@@ -322,7 +316,7 @@ static int free_pinned_when_lost(EVP_CIPHER_CTX *context)
     (void)EVP_CipherUpdate(context, secrets->out, &n, secrets->plain, 64 * KIB);
     (void)search_memory(search);
     int was_found = count_of(PLAINTEXT) != 0;
-    pinned_free(p, 64 * KIB);
+    LIBRARY(gpuaes_pinned_free)(p, 64 * KIB);
     emulate("");
     return was_found && devices_in_use() == 0;
 }
@@ -384,13 +378,6 @@ static int lose_on_stream(EVP_CIPHER_CTX *context)
 /* The same text by the library's own calls, there and back, with the key in memory of the test. */
 static int seal_by_library(EVP_CIPHER_CTX *context)
 {
-    int (*key_expand)(struct gpuaes_gcm_key *, const unsigned char *, size_t);
-    enum gpuaes_status (*encrypt)(const struct gpuaes_gcm_key *, const struct gpuaes_gcm_message *,
-                                  unsigned),
-        (*decrypt)(const struct gpuaes_gcm_key *, const struct gpuaes_gcm_message *, unsigned);
-    void *symbols[] = {library_function("gpuaes_gcm_key_expand"),
-                       library_function("gpuaes_gcm_encrypt"),
-                       library_function("gpuaes_gcm_decrypt")};
     struct gpuaes_gcm_message m = {.iv = secrets->iv,
                                    .iv_bytes = 12,
                                    .in = secrets->plain,
@@ -398,16 +385,13 @@ static int seal_by_library(EVP_CIPHER_CTX *context)
                                    .len = GCM_BYTES,
                                    .tag = secrets->made_tag,
                                    .tag_bytes = BLOCK};
-    memcpy(&key_expand, &symbols[0], sizeof key_expand);
-    memcpy(&encrypt, &symbols[1], sizeof encrypt);
-    memcpy(&decrypt, &symbols[2], sizeof decrypt);
-    int right = key_expand(&secrets->gcm_key, secrets->key,
-                           (size_t)EVP_CIPHER_CTX_get_key_length(context)) &&
-                encrypt(&secrets->gcm_key, &m, GPUAES_WAIT) == GPUAES_OK &&
+    int right = LIBRARY(gpuaes_gcm_key_expand)(&secrets->gcm_key, secrets->key,
+                                               (size_t)EVP_CIPHER_CTX_get_key_length(context)) &&
+                LIBRARY(gpuaes_gcm_encrypt)(&secrets->gcm_key, &m, GPUAES_WAIT) == GPUAES_OK &&
                 memcmp(secrets->out, secrets->cipher, GCM_BYTES) == 0 &&
                 memcmp(secrets->made_tag, secrets->tag, BLOCK) == 0;
     m.in = secrets->cipher;
-    return right && decrypt(&secrets->gcm_key, &m, GPUAES_WAIT) == GPUAES_OK &&
+    return right && LIBRARY(gpuaes_gcm_decrypt)(&secrets->gcm_key, &m, GPUAES_WAIT) == GPUAES_OK &&
            memcmp(secrets->out, secrets->plain, GCM_BYTES) == 0;
 }
 

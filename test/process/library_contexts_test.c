@@ -80,12 +80,8 @@ static void put_automatic(char *text)
 static int is_in_force(const char *wanted)
 {
     struct gpuaes_settings is = {.struct_bytes = sizeof is};
-    int (*get)(struct gpuaes_settings *);
-    void *symbol = library_function("gpuaes_get_settings");
     char text[128], expected[128];
-    memcpy(&get, &symbol, sizeof symbol);
-    if (symbol != NULL)
-        (void)get(&is);
+    (void)LIBRARY(gpuaes_get_settings)(&is);
     (void)snprintf(text, sizeof text, "%zuM %zuM, %u ms, %u s, %u threads, devices %llx",
                    is.pinned_bytes >> 20, is.read_ahead_bytes >> 20, is.timeout_ms, is.idle_seconds,
                    is.threads, (unsigned long long)is.devices);

@@ -44,7 +44,11 @@ unsigned application_count_of(const char *hook, const char *name);
 /* Sets "NAME=VALUE NAME=VALUE"; NULL sets nothing. For what is loaded after it. */
 void application_environment(const char *settings);
 
-/* The library's own functions: the module's on the emulator, else those in the module's folder. */
+/*
+ * LIBRARY(gpuaes_state)() calls a function of the library that the module has: on the emulator the
+ * module itself, else the one in the module's folder.
+ */
+#define LIBRARY(name) ((__typeof__(name) *)(uintptr_t)library_function(#name))
 void *library_function(const char *name);
 
 /*

@@ -7,10 +7,7 @@
 
 enum gpuaes_state device_state(void)
 {
-    enum gpuaes_state (*state)(void);
-    void *symbol = library_function("gpuaes_state");
-    memcpy(&state, &symbol, sizeof state);
-    return state();
+    return LIBRARY(gpuaes_state)();
 }
 
 int device_becomes(enum gpuaes_state wanted)

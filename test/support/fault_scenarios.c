@@ -380,25 +380,10 @@ static int is_message_right(int i)
 /* A batch of the C interface; a refusal must say so. */
 static enum verdict run_batch(const struct scenario *s)
 {
-    enum gpuaes_status (*open_batch)(struct gpuaes_batch **), (*wait_for)(struct gpuaes_batch *),
-        (*add)(struct gpuaes_batch *, const struct gpuaes_message *),
-        (*submit)(struct gpuaes_batch *, unsigned),
-        (*status_of)(const struct gpuaes_batch *, size_t);
-    void (*close_batch)(struct gpuaes_batch *);
-    void *symbols[] = {
-        library_function("gpuaes_batch_open"),   library_function("gpuaes_batch_wait"),
-        library_function("gpuaes_batch_add"),    library_function("gpuaes_batch_submit"),
-        library_function("gpuaes_batch_status"), library_function("gpuaes_batch_close")};
     struct gpuaes_batch *batch;
     enum verdict verdict = GOOD;
-    memcpy(&open_batch, &symbols[0], sizeof open_batch);
-    memcpy(&wait_for, &symbols[1], sizeof wait_for);
-    memcpy(&add, &symbols[2], sizeof add);
-    memcpy(&submit, &symbols[3], sizeof submit);
-    memcpy(&status_of, &symbols[4], sizeof status_of);
-    memcpy(&close_batch, &symbols[5], sizeof close_batch);
     (void)s;
-    if (open_batch(&batch) != GPUAES_OK)
+    if (LIBRARY(gpuaes_batch_open)(&batch) != GPUAES_OK)
         return WRONG;
     for (int i = 0; i < MESSAGES && verdict == GOOD; i++) {
         struct gpuaes_message message = {.op = GPUAES_CBC_ENCRYPT,
@@ -408,17 +393,17 @@ static enum verdict run_batch(const struct scenario *s)
                                          .in = the_update.in,
                                          .out = the_update.out + i * MESSAGE,
                                          .len = MESSAGE};
-        if (add(batch, &message) != GPUAES_OK)
+        if (LIBRARY(gpuaes_batch_add)(batch, &message) != GPUAES_OK)
             verdict = REFUSED;
     }
-    if (verdict == GOOD && submit(batch, GPUAES_WAIT) != GPUAES_OK)
+    if (verdict == GOOD && LIBRARY(gpuaes_batch_submit)(batch, GPUAES_WAIT) != GPUAES_OK)
         verdict = REFUSED;
-    if (verdict == GOOD && wait_for(batch) != GPUAES_OK)
+    if (verdict == GOOD && LIBRARY(gpuaes_batch_wait)(batch) != GPUAES_OK)
         verdict = REFUSED;
     for (int i = 0; i < MESSAGES; i++)
-        if (status_of(batch, (size_t)i) == GPUAES_OK && !is_message_right(i))
+        if (LIBRARY(gpuaes_batch_status)(batch, (size_t)i) == GPUAES_OK && !is_message_right(i))
             verdict = WRONG;
-    close_batch(batch);
+    LIBRARY(gpuaes_batch_close)(batch);
     given += (uint64_t)MESSAGES * MESSAGE;
     return verdict;
 }
