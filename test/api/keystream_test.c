@@ -68,19 +68,12 @@ static int opens(struct gpuaes_keystream **k)
 
 /* ---- Use ---------------------------------------------------------------------- */
 
-/* However slow it is. */
-static void wait_for_device(void)
-{
-    for (int i = 0; i < 60000 && emulator_under_way() != 0; i++)
-        sleep_ms(1);
-}
-
 /* A late segment is asked for again only as the stream goes on, so this skips some of it. */
 static int order_waiting(struct gpuaes_keystream *k)
 {
     while (gpuaes_keystream_position(k) + 4 * KIB < LENGTH) {
         int more = gpuaes_keystream_order(k);
-        wait_for_device();
+        (void)COMES(emulator_under_way() == 0); /* however slow it is */
         if (more || !gpuaes_keystream_is_open(k))
             return more;
         gpuaes_keystream_skip(k, 4 * KIB);

@@ -163,8 +163,7 @@ static int make_secrets(const void *argument)
 static unsigned found_kinds(void)
 {
     unsigned kinds = 0;
-    while (emulator_under_way() != 0)
-        usleep(1000);
+    (void)COMES(emulator_under_way() == 0);
     (void)search_memory(search);
     for (unsigned i = 0; i < search->count; i++)
         if (search->found[i] != 0)

@@ -7,6 +7,7 @@
  */
 #include <pthread.h>
 
+#include "test/support/application.h"
 #include "test/support/library.h"
 
 enum { THREADS = 4, ROUNDS = 4, COUNT = 150, LEN = 100, KEY = 32, IV = 12, TAG = 16 };
@@ -104,8 +105,7 @@ static int run_round(struct worker *w)
     messages.tag_bytes = 20 + (size_t)(w - workers);
     if (gpuaes_queue(&messages, NULL, 0, w->stream, 0) != GPUAES_BAD_ARGUMENT)
         return 0;
-    while (application.stream_query(w->stream) == DRV_NOT_READY)
-        usleep(100);
+    application_wait(w->stream);
     snprintf(said, sizeof said, "tag_bytes is %zu; ", messages.tag_bytes);
     return is_right(w) && strncmp(gpuaes_queue_error(), said, strlen(said)) == 0;
 }

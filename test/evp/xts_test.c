@@ -175,8 +175,7 @@ static int own_choice(void)
     int right = 1;
     memory = memory_for(tap_random_next(&random_state), MIB);
     struct stream s = open_stream(memory, &rows[0], 1);
-    for (int i = 0; i < 6000 && device_state() == GPUAES_STARTING; i++)
-        sleep_ms(10);
+    (void)COMES(device_state() != GPUAES_STARTING);
     for (int i = 0; right && i < 60; i++)
         right = stream_update(&s, BLOCK + tap_random_below(&random_state, MIB - BLOCK)) &&
                 stream_init(&s, NULL, other_iv, -1);

@@ -19,9 +19,7 @@ enum { MIB = 1 << 20, BLOCKS = 128 };
 /* Until the device has done what it was late with, at most a minute; 1 if it has. */
 static int device_is_quiet(void)
 {
-    for (int i = 0; i < 60000 && application_count("emulator_under_way") != 0; i++)
-        usleep(1000);
-    return application_count("emulator_under_way") == 0;
+    return COMES(application_count("emulator_under_way") == 0);
 }
 
 static int says_undefined(void)

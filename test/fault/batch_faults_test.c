@@ -274,10 +274,7 @@ static int wiped(const void *argument)
         gpuaes_state() != GPUAES_FAILED)
         return 10;
     const struct slot *slot = &set_of_batches()->slots[0];
-    for (int i = 0; i < 6000; i++, usleep(10000))
-        if (!has_block(slot->scratch, slot->scratch_bytes, keys, KEYS, 4))
-            return 0;
-    return 11;
+    return COMES(!has_block(slot->scratch, slot->scratch_bytes, keys, KEYS, 4)) ? 0 : 11;
 }
 
 /* Nor does what follows from keys: the hash keys of GCM, and masks of tags. */
@@ -307,10 +304,7 @@ static int gcm_wiped(const void *argument)
     if (!right || run_with(options) != (options[0] != 0 ? GPUAES_FAULT : GPUAES_BAD_TAG))
         return 10;
     const struct slot *slot = &set_of_batches()->slots[0];
-    for (int i = 0; i < 6000; i++, usleep(10000))
-        if (!has_block(slot->scratch, slot->scratch_bytes, secrets, 3 * KEYS, 4))
-            return 0;
-    return 11;
+    return COMES(!has_block(slot->scratch, slot->scratch_bytes, secrets, 3 * KEYS, 4)) ? 0 : 11;
 }
 
 /* Slots whose memory still has a block of the text, clear or not. */
@@ -340,9 +334,7 @@ static int wiped_again(const void *options)
     if (!right || run_with(options) != GPUAES_OK || batch->slots < 2 ||
         gpuaes_state() != GPUAES_FAILED)
         return 10;
-    for (int i = 0; i < 6000 && count_texts(block) != 0; i++)
-        usleep(10000);
-    return count_texts(block) == 0 ? 0 : 11;
+    return COMES(count_texts(block) == 0) ? 0 : 11;
 }
 
 /* ---- Fork ------------------------------------------------------------------------------- */

@@ -36,8 +36,7 @@ static struct gpuaes_keystream *make_keystream(void)
     if (!starts_with(NULL) ||
         gpuaes_keystream_open(&k, &e.schedule, e.iv, GPUAES_ALLOCATE) != GPUAES_OK)
         return NULL;
-    for (int i = 0; i < 60000 && emulator_under_way() != 0; i++)
-        usleep(1000);
+    (void)COMES(emulator_under_way() == 0);
     while (!gpuaes_keystream_order(k) && gpuaes_keystream_position(k) < BYTES / 2)
         gpuaes_keystream_skip(k, 4096);
     size_t at = (size_t)gpuaes_keystream_position(k);

@@ -94,9 +94,7 @@ static int fork_while_it_starts(void)
         right &= ended_well(child);
         sleep_ms(15);
     }
-    for (int i = 0; i < 60000 && !devices_in_use(); i++)
-        sleep_ms(1);
-    return right && devices_in_use() == 1 && work_as_usual();
+    return right && COMES(devices_in_use()) && devices_in_use() == 1 && work_as_usual();
 }
 
 /* By the system call, past all handlers of pthread_atfork(). */

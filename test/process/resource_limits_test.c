@@ -227,9 +227,7 @@ static int are_blocked(unsigned count)
 static int sleeps_between_looks(pid_t thread)
 {
     unsigned long first = look_at(thread).gave_way;
-    for (int i = 0; i < LOOKS_MOST_MS && look_at(thread).gave_way < first + SLEEPS; i++)
-        sleep_ms(1);
-    return look_at(thread).gave_way >= first + SLEEPS;
+    return COMES(look_at(thread).gave_way >= first + SLEEPS);
 }
 
 static int one_update(void)
@@ -264,10 +262,8 @@ static void begin_updates(unsigned threads)
 /* As many kernels as that are at work, and no update has ended. */
 static int have_launched(unsigned kernels)
 {
-    unsigned launched = 0;
-    for (int i = 0; i < LOOKS_MOST_MS && launched < kernels; i++, sleep_ms(1))
-        launched = application_count_of("emulator_launches", NULL);
-    return launched == kernels && ended == 0;
+    return COMES(application_count_of("emulator_launches", NULL) >= kernels) &&
+           application_count_of("emulator_launches", NULL) == kernels && ended == 0;
 }
 
 /* The device takes longer than the test. So this process ends by itself, with updates under way. */

@@ -12,9 +12,7 @@ enum gpuaes_state device_state(void)
 
 int device_becomes(enum gpuaes_state wanted)
 {
-    for (int i = 0; i < 60000 && device_state() != wanted; i++)
-        sleep_ms(1);
-    return device_state() == wanted;
+    return COMES(device_state() == wanted);
 }
 
 /* ---- Updates of the application's memory ---------------------------------- */

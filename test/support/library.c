@@ -235,9 +235,7 @@ int holds(const void *memory, const unsigned char *expected, size_t len)
 
 int library_becomes(enum gpuaes_state wanted)
 {
-    for (int i = 0; i < 60000 && gpuaes_state() != wanted; i++)
-        sleep_ms(1);
-    return gpuaes_state() == wanted;
+    return COMES(gpuaes_state() == wanted);
 }
 
 int is_kept(int (*hold)(void), int (*let_go)(void))

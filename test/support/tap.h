@@ -48,6 +48,15 @@ size_t setting(const char *name, size_t otherwise);
 /* Waits so long, through the signals that asan_forks.h sends. */
 void sleep_ms(long ms);
 
+/* Looks each millisecond whether a condition has come, for a minute. 1 if it has. */
+#define COMES(condition)                                                                           \
+    __extension__({                                                                                \
+        int left_ms = 60000;                                                                       \
+        while (!(condition) && --left_ms > 0)                                                      \
+            sleep_ms(1);                                                                           \
+        left_ms > 0;                                                                               \
+    })
+
 /*
  * The timeout-ms of a test with such options of the emulator. It is short only where a kernel is to
  * hang: on a busy machine all others are slow, and none of them is lost.

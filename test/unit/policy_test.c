@@ -314,8 +314,7 @@ static EVP_CIPHER_CTX *open_context(const char *name)
 {
     static const unsigned char key[32] = "a key", iv[16] = "an IV";
     EVP_CIPHER_CTX *context = context_open(1, name, key, iv, 1, NULL);
-    for (int i = 0; i < 60000 && figure("devices") == 0; i++)
-        sleep_ms(1);
+    (void)COMES(figure("devices") != 0);
     return context;
 }
 
