@@ -7,8 +7,8 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 from array import array
-from itertools import islice, repeat
-from operator import add, gt, le
+from itertools import islice
+from operator import add, le
 from typing import Any, Iterable, NamedTuple, Sequence
 
 from . import _memory
@@ -34,7 +34,7 @@ class Places:
     def moved(self, source: Memory, target: Memory) -> Places:
         """The same places, relative to another memory."""
         shift = target.address - source.address
-        return Places([target], array("Q", map(shift.__add__, self.addresses)), self.lengths)
+        return Places([target], array("Q", [at + shift for at in self.addresses]), self.lengths)
 
 
 class Pieces(NamedTuple):
@@ -52,14 +52,15 @@ class Pieces(NamedTuple):
             )
         try:
             begins, lengths = array("Q", self.begins), array("Q", self.bytes)
-            fits = not any(map(gt, map(add, begins, lengths), repeat(whole.bytes)))
+            fits = max(map(add, begins, lengths)) <= whole.bytes
         except OverflowError:  # a negative number
             fits = False
         if not fits:
             for i, (begin, count) in enumerate(zip(self.begins, self.bytes)):
                 if begin < 0 or count < 0 or begin + count > whole.bytes:
                     raise ValueError(f"{name}[{i}] has {count} bytes at {begin}: expected a piece of {whole.bytes} bytes")
-        return Places([whole], array("Q", map(whole.address.__add__, begins)), lengths)
+        address = whole.address
+        return Places([whole], array("Q", [address + begin for begin in begins]), lengths)
 
 
 def places_of(arrays: Sequence[Any], name: str, writable: bool = False) -> Places:

@@ -111,7 +111,7 @@ class Segments:
         source, target = Pieces(text, texts, lengths), Pieces(sealed, sealeds, lengths)
         if not encrypt:
             source, target = target, source
-        tags = Pieces(sealed, array("Q", map(add, sealeds, lengths)), array("Q", [TAG_BYTES]) * count)
+        tags = Pieces(sealed, array("Q", list(map(add, sealeds, lengths))), array("Q", [TAG_BYTES]) * count)
         nonces = self._nonces(first, count, last)
         batch = Batch("GCM", self._key.buffer, source, encrypt=encrypt, ivs=nonces, tags=tags, out=target)
         batch.queue()
