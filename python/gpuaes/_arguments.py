@@ -37,6 +37,9 @@ def small_bytes(value: Any, name: str, least: int, most: int) -> bytes:
 
 def integers(values: Iterable[SupportsIndex], name: str) -> list[int]:
     """Of any integer type, such as NumPy's."""
+    values = list(values)
+    if set(map(type, values)) <= {int}:
+        return values  # by C alone
     result = []
     for i, value in enumerate(values):
         try:
@@ -44,6 +47,13 @@ def integers(values: Iterable[SupportsIndex], name: str) -> list[int]:
         except TypeError:
             raise TypeError(f"{name}[{i}] is {value!r}: expected an integer") from None
     return result
+
+
+def byte_strings(values: Any, name: str, least: int, most: int) -> list[bytes]:
+    """Copies of byte strings whose lengths are in a range."""
+    if set(map(type, values)) == {bytes} and least <= min(map(len, values)) and max(map(len, values)) <= most:
+        return list(values)  # by C alone
+    return [small_bytes(value, f"{name}[{i}]", least, most) for i, value in enumerate(values)]
 
 
 def secret_key(value: Any, name: str = "key", sizes: tuple[int, ...] = KEY_BYTES) -> SecretBytes:

@@ -27,7 +27,7 @@ from ._owner import Owner
 from .errors import GpuaesError
 
 # From cuda.h.
-_MEMORY_TYPE, _ORDINAL, _EVENT_QUIET, _RELAXED, _NON_BLOCKING, _NOT_READY = 2, 9, 2, 2, 1, 600
+_HOST, _MEMORY_TYPE, _ORDINAL, _EVENT_QUIET, _RELAXED, _NON_BLOCKING, _NOT_READY = 1, 2, 9, 2, 2, 1, 600
 _CAPTURE_IMPLICIT, _MEMORY_POOLS = 906, 115
 
 _PROTOTYPES: dict[str, list[Any]] = {
@@ -78,15 +78,26 @@ def _check(result: int, doing: str) -> None:
 _ADDRESS_QUERY = (c_int * 2)(_MEMORY_TYPE, _ORDINAL)
 
 
-def ordinal_of(address: int, name: str) -> int:
-    """The device that owns an address."""
+def _owner_of(address: int, name: str) -> tuple[int, int]:
+    """The kind of memory at an address, 0 where the driver does not know it, and its device."""
     _library_ready(None)
     found = (c_int * 2)(0, -1)
     values = (c_void_p * 2)(ctypes.addressof(found), ctypes.addressof(found) + ctypes.sizeof(c_int))
     _check(cuda().cuPointerGetAttributes(2, _ADDRESS_QUERY, values, address), f"looking for {name}")
-    if not found[0]:
+    return found[0], found[1]
+
+
+def ordinal_of(address: int, name: str) -> int:
+    """The device that owns an address."""
+    kind, device = _owner_of(address, name)
+    if not kind:
         raise ValueError(f"{name} lies at {address:#x}: expected memory of a device, which the CUDA driver knows")
-    return found[1]
+    return device
+
+
+def is_pinned(address: int, count: int) -> bool:
+    """Whether memory of the host, of a byte or more, is pinned from its first to its last byte."""
+    return all(_owner_of(at, "pinned memory")[0] == _HOST for at in (address, address + count - 1))
 
 
 def any_ordinal() -> int:

@@ -1,4 +1,4 @@
-"""Where the messages of a batch lie: addresses and lengths in arrays, so that a check or a sum over all messages is one
+"""Where the messages of a batch lie: addresses and lengths in columns, so that a check or a sum over all messages is one
 call of C.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
@@ -7,21 +7,21 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 from array import array
-from itertools import islice
-from operator import add, le
+from operator import add, le, sub
 from typing import Any, Iterable, NamedTuple, Sequence
 
 from . import _memory
 from ._arguments import integers
+from ._columns import Column, are_apart, are_within, column, each, equal, every, greatest, least, repeated
 from ._memory import Memory
 
 
 class Places:
-    """Byte strings in memory. `memories` has the view of each, or one view that has all of them."""
+    """Byte strings in memory. `memories` has the view of each array in which they lie."""
 
     __slots__ = ("memories", "addresses", "lengths")
 
-    def __init__(self, memories: list[Memory], addresses: array[int], lengths: array[int]) -> None:
+    def __init__(self, memories: list[Memory], addresses: Column, lengths: Column) -> None:
         self.memories, self.addresses, self.lengths = memories, addresses, lengths
 
     @property
@@ -33,69 +33,91 @@ class Places:
 
     def moved(self, source: Memory, target: Memory) -> Places:
         """The same places, relative to another memory."""
-        shift = target.address - source.address
-        return Places([target], array("Q", [at + shift for at in self.addresses]), self.lengths)
+        return Places([target], each(add, each(sub, self.addresses, source.address), target.address), self.lengths)
 
 
 class Pieces(NamedTuple):
-    """Pieces of one array: piece i has bytes[i] bytes from begins[i] on."""
+    """Pieces of one array: piece i has bytes[i] bytes from begins[i] on, or each has `bytes`. The numbers are a sequence, a
+    range, or an array of the array module or of NumPy."""
 
     array: Any
     begins: Sequence[int]
-    bytes: Sequence[int]
+    bytes: Sequence[int] | int
 
     def places(self, name: str, writable: bool = False) -> Places:
         whole = _memory.view(self.array, writable=writable, name=name)
-        if not self.bytes or len(self.begins) != len(self.bytes):
-            raise ValueError(
-                f"{name} has {len(self.begins)} begins and {len(self.bytes)} lengths: expected as many, 1 or more"
-            )
+        count = len(self.begins)
+        found = count if isinstance(self.bytes, int) else len(self.bytes)
+        if not count or count != found:
+            raise ValueError(f"{name} has {count} begins and {found} lengths: expected as many, 1 or more")
         try:
-            begins, lengths = array("Q", self.begins), array("Q", self.bytes)
-            fits = max(map(add, begins, lengths)) <= whole.bytes
+            begins = column(self.begins)
+            lengths = repeated(self.bytes, count) if isinstance(self.bytes, int) else column(self.bytes)
+            fits = are_within(begins, lengths, whole.bytes)
         except OverflowError:  # a negative number
             fits = False
         if not fits:
-            for i, (begin, count) in enumerate(zip(self.begins, self.bytes)):
-                if begin < 0 or count < 0 or begin + count > whole.bytes:
-                    raise ValueError(f"{name}[{i}] has {count} bytes at {begin}: expected a piece of {whole.bytes} bytes")
-        address = whole.address
-        return Places([whole], array("Q", [address + begin for begin in begins]), lengths)
+            for i, (begin, length) in enumerate(self._pairs()):
+                if begin < 0 or length < 0 or begin + length > whole.bytes:
+                    raise ValueError(
+                        f"{name}[{i}] has {length} bytes at {begin}: expected a piece of {whole.bytes} bytes"
+                    )
+        return Places([whole], each(add, begins, whole.address), lengths)
+
+    def _pairs(self) -> Iterable[tuple[int, int]]:
+        """Begins and lengths, of which NumPy's sums would overflow."""
+        lengths = [self.bytes] * len(self.begins) if isinstance(self.bytes, int) else self.bytes
+        return zip(map(int, self.begins), map(int, lengths))
 
 
 def places_of(arrays: Sequence[Any], name: str, writable: bool = False) -> Places:
-    """Those of arrays."""
-    memories = [_memory.view(each, writable=writable, name=f"{name}[{i}]") for i, each in enumerate(arrays)]
-    return Places(
-        memories, array("Q", [memory.address for memory in memories]), array("Q", [memory.bytes for memory in memories])
-    )
+    """Those of arrays, or of Pieces of them."""
+    memories, addresses, lengths = [], array("Q"), array("Q")
+    for i, each_ in enumerate(arrays):
+        if isinstance(each_, Pieces):
+            places = each_.places(f"{name}[{i}]", writable)
+            memories.append(places.first)
+            addresses.frombytes(places.addresses.tobytes())
+            lengths.frombytes(places.lengths.tobytes())
+        else:
+            memory = _memory.view(each_, writable=writable, name=f"{name}[{i}]")
+            memories.append(memory)
+            addresses.append(memory.address)
+            lengths.append(memory.bytes)
+    return Places(memories, column(addresses), column(lengths))
 
 
 def places_between(whole: Memory, offsets: Iterable[int]) -> Places:
     """Message i of `whole` has its bytes from offsets[i] to offsets[i + 1]."""
-    at = integers(offsets, "offsets")
+    at = offsets if hasattr(offsets, "__len__") else list(offsets)
     if len(at) < 2:
         raise ValueError(f"offsets has {len(at)}: expected one more than there are messages")
-    for i, offset in enumerate(at):
-        if not (at[i - 1] if i else 0) <= offset <= whole.bytes:
-            raise ValueError(
-                f"offsets[{i}] is {offset}: expected {at[i - 1] if i else 0} to {whole.bytes}, in ascending order"
-            )
-    return Places(
-        [whole],
-        array("Q", [whole.address + begin for begin in at[:-1]]),
-        array("Q", [end - begin for begin, end in zip(at, at[1:])]),
-    )
+    try:
+        found = column(at)
+        fits = every(le, found[:-1], found[1:]) and found[-1] <= whole.bytes
+    except OverflowError:  # a negative number
+        fits = False
+    except TypeError:
+        integers(at, "offsets")  # names the one that is no integer
+        raise
+    if not fits:
+        for i, offset in enumerate(at):
+            if not (at[i - 1] if i else 0) <= offset <= whole.bytes:
+                raise ValueError(
+                    f"offsets[{i}] is {offset}: expected {at[i - 1] if i else 0} to {whole.bytes}, in ascending order"
+                )
+    return Places([whole], each(add, found[:-1], whole.address), each(sub, found[1:], found[:-1]))
 
 
 def check_overlaps(sources: Places, targets: Places) -> None:
     """A result may overlap its own message, in the same place, and nothing else."""
-    in_place = sources.addresses == targets.addresses
-    if _follow(targets) and (in_place or _are_apart(sources, targets)):
+    in_place = equal(sources.addresses, targets.addresses)
+    if are_apart(targets.addresses, targets.lengths) and (in_place or _on_one_side(sources, targets)):
         return
-    spans = [(at, at + count, i, True) for i, (at, count) in enumerate(zip(targets.addresses, targets.lengths)) if count]
-    for i, (at, count) in enumerate(zip(sources.addresses, sources.lengths)):
-        if count and at != targets.addresses[i]:
+    theirs = list(zip(targets.addresses.tolist(), targets.lengths.tolist()))
+    spans = [(at, at + count, i, True) for i, (at, count) in enumerate(theirs) if count]
+    for i, (at, count) in enumerate(zip(sources.addresses.tolist(), sources.lengths.tolist())):
+        if count and at != theirs[i][0]:
             spans.append((at, at + count, i, False))
     spans.sort()
     end_of_out = end_of_any = -1
@@ -107,12 +129,7 @@ def check_overlaps(sources: Places, targets: Places) -> None:
             end_of_out = max(end_of_out, end)
 
 
-def _follow(places: Places) -> bool:
-    """Whether each begins where the one before it ends, or later."""
-    return all(map(le, map(add, places.addresses, places.lengths), islice(places.addresses, 1, None)))
-
-
-def _are_apart(sources: Places, targets: Places) -> bool:
-    """Whether all messages lie on one side of all results, which follow each other."""
-    begin, end = targets.addresses[0], targets.addresses[-1] + targets.lengths[-1]
-    return max(map(add, sources.addresses, sources.lengths)) <= begin or min(sources.addresses) >= end
+def _on_one_side(sources: Places, targets: Places) -> bool:
+    """Whether all messages lie before all results, or behind them."""
+    begin, end = least(targets.addresses), greatest(each(add, targets.addresses, targets.lengths))
+    return greatest(each(add, sources.addresses, sources.lengths)) <= begin or end <= least(sources.addresses)

@@ -19,10 +19,13 @@ from __future__ import annotations
 import ctypes
 from array import array
 from ctypes import byref
-from typing import Any, Iterable, Sequence
+from functools import partial
+from operator import add, and_, eq, ge, sub
+from typing import Any, Callable, Iterable, Sequence
 
 from . import _driver, _library, _memory
-from ._arguments import KEY_BYTES, integers, place, secret_key, small_bytes
+from ._arguments import KEY_BYTES, byte_strings, integers, place, secret_key
+from ._columns import column, each, edges, equal, every, greatest
 from ._libcrypto import SecretBytes
 from ._library import BLOCK, OK, lib
 from ._memory import Memory
@@ -94,8 +97,11 @@ class Batch(Owner):
         128 bytes, best 12; all of one length): a sequence of byte strings, or an array on the device or the host in which
         they follow each other. `aad` of GCM is a sequence of byte strings, of 64 KiB at most. `tags` of GCM decryption is as `ivs`.
 
-        `messages`, `out`, `ivs` and `tags` may be Pieces of an array on the device, also with gaps between them. The tags
-        of encryption are then written there.
+        One of `messages` and `out` may be in pinned memory of the host, which the device reads or writes over the bus.
+
+        `messages`, `out`, `ivs` and `tags` may be Pieces of an array, also with gaps between them, and
+        `messages` and `out` lists of them. The tags of encryption are then written there. Where the program has
+        imported NumPy, to describe Pieces takes some nanoseconds for each, else a microsecond.
 
         `out` has the shape of `messages`; it may be `messages`, which is in place. None: new arrays. A result overlaps
         nothing but its own message, in the same place.
@@ -109,11 +115,12 @@ class Batch(Owner):
         if tag_bytes not in _TAG_BYTES:
             raise ValueError(f"tag_bytes is {tag_bytes!r}: expected 12 to 16, or 4 or 8")
         parts, whole = _parts(messages, offsets)
-        self._first = whole if whole is not None else messages.array if isinstance(messages, Pieces) else messages[0]
         self._check_lengths(parts)
-        self.out, targets = self._targets(messages, parts, whole, offsets, out)
+        self.out, targets = self._targets(messages, parts, whole, out)
         self._count = len(parts)
-        first = parts.first
+        self._first = _first_of(messages if parts.first.device is not None else self.out)
+        first = _memory.view(self._first, name="messages")
+        _check_memory(parts, targets, first)
         self._home = self._last = lane = _driver.lane(first.device or 0, first.stream, first.stream_owner)
         self._owners: list[Any] = [messages, self.out, ivs, tags]
         self._batch = _library.Messages(op=self._op, count=self._count)
@@ -131,56 +138,38 @@ class Batch(Owner):
     def _check_lengths(self, parts: Places) -> None:
         if len(parts) > _library.QUEUE_MESSAGES:
             raise ValueError(f"messages has {len(parts)}: expected {_library.QUEUE_MESSAGES} at most")
-        first = parts.first
-        for i, part in enumerate(parts.memories):
-            if part.device is None:
-                raise ValueError(f"messages[{i}] is in memory of the host: expected memory of a device")
-            if part.device != first.device or part.stream != first.stream:
-                raise ValueError(
-                    f"messages[{i}] is in {place(part)}, with the stream {part.stream:#x}: expected those of messages[0],"
-                    f" {place(first)} and {first.stream:#x}"
-                )
-        if self._mode in ("ECB", "CBC"):
-            for i, count in enumerate(parts.lengths):
-                if count % BLOCK:
-                    raise ValueError(f"messages[{i}] has {count} bytes: expected a multiple of {BLOCK} in {self._mode}")
+        if self._mode in ("ECB", "CBC") and greatest(each(and_, parts.lengths, BLOCK - 1)):
+            raise _refused(parts, lambda count: count % BLOCK, f"a multiple of {BLOCK} in {self._mode}")
         most = _library.QUEUE_UNIT_BYTES if self._mode == "XTS" else _library.QUEUE_BYTES
-        if (count := max(parts.lengths)) > most:
-            raise ValueError(f"messages[{parts.lengths.index(count)}] has {count} bytes: expected {most} at most")
-        if self._mode == "XTS" and (count := min(parts.lengths)) < BLOCK:
-            raise ValueError(f"messages[{parts.lengths.index(count)}] has {count} bytes: expected {BLOCK} or more in XTS")
+        if greatest(parts.lengths) > most:
+            raise _refused(parts, lambda count: count > most, f"{most} at most")
+        if self._mode == "XTS" and not every(ge, parts.lengths, BLOCK):
+            raise _refused(parts, lambda count: count < BLOCK, f"{BLOCK} or more in XTS")
 
-    def _targets(self, messages: Any, parts: Places, whole: Any, offsets: Any, out: Any) -> tuple[Any, Places]:
+    def _targets(self, messages: Any, parts: Places, whole: Any, out: Any) -> tuple[Any, Places]:
         if out is None:
-            if isinstance(messages, Pieces):
+            if len(parts.memories) != len(parts) and whole is None or isinstance(messages, Pieces):
                 raise ValueError("out is None: expected Pieces of an array, as messages has")
-            if whole is None:
-                made = [_memory.new_like(part, part.bytes) for part in parts.memories]
-                memories = [memory for _, memory in made]
-                return [array_ for array_, _ in made], Places(
-                    memories, array("Q", [memory.address for memory in memories]), parts.lengths
-                )
-            array_, memory = _memory.new_like(parts.first, parts.first.bytes)
-            return array_, parts.moved(parts.first, memory)
+            made = [_memory.new_like(part, part.bytes) for part in parts.memories]
+            if whole is not None:
+                return made[0][0], parts.moved(parts.first, made[0][1])
+            memories = [memory for _, memory in made]
+            addresses = column([memory.address for memory in memories])
+            return [array_ for array_, _ in made], Places(memories, addresses, parts.lengths)
         if whole is not None:
             memory = _memory.view(out, writable=True, name="out")
             if memory.bytes != parts.first.bytes:
                 raise ValueError(f"out has {memory.bytes} bytes: expected {parts.first.bytes}, as messages has")
             targets = parts.moved(parts.first, memory)
         else:
-            found = len(out.bytes) if isinstance(out, Pieces) else len(out)
-            if found != len(parts):
-                raise ValueError(f"out has {found} arrays: expected {len(parts)}")
-            targets = (
-                out.places("out", writable=True) if isinstance(out, Pieces) else places_of(out, "out", writable=True)
-            )
-        if targets.lengths != parts.lengths:
+            found = out.places if isinstance(out, Pieces) else partial(places_of, out)
+            targets = found("out", writable=True)
+        if len(targets) != len(parts):
+            raise ValueError(f"out has {len(targets)} arrays or pieces: expected {len(parts)}")
+        if not equal(targets.lengths, parts.lengths):
             for i, (target, part) in enumerate(zip(targets.lengths, parts.lengths)):
                 if target != part:
                     raise ValueError(f"out[{i}] has {target} bytes: expected {part}")
-        for i, memory in enumerate(targets.memories):
-            if memory.device != parts.first.device:
-                raise ValueError(f"out[{i}] is in {place(memory)}: expected {place(parts.first)}")
         check_overlaps(parts, targets)
         return out, targets
 
@@ -199,10 +188,10 @@ class Batch(Owner):
         if key_numbers is not None:
             if len(key_numbers) != self._count:
                 raise ValueError(f"key_numbers has {len(key_numbers)}: expected {self._count}, one for each message")
-            key_numbers = integers(key_numbers, "key_numbers")
-            for i, number in enumerate(key_numbers):
-                if not 0 <= number < len(secrets):
-                    raise ValueError(f"key_numbers[{i}] is {number}: expected 0 to {len(secrets) - 1}")
+            key_numbers = integers(key_numbers.tolist() if hasattr(key_numbers, "tolist") else key_numbers, "key_numbers")
+            if min(key_numbers) < 0 or len(secrets) <= max(key_numbers):
+                i, number = next((i, n) for i, n in enumerate(key_numbers) if not 0 <= n < len(secrets))
+                raise ValueError(f"key_numbers[{i}] is {number}: expected 0 to {len(secrets) - 1}")
         super().__init__()  # from here on there is something to give up
         if key_numbers is None or len(secrets) == 1:
             self._expand(secrets[0])
@@ -254,20 +243,20 @@ class Batch(Owner):
         """Byte strings of one length for all messages: memory of the device, or bytes of the host, and the length."""
         if isinstance(values, Pieces):
             places = values.places(name, writable=self._encrypts and name == "tags")
-            size = places.lengths[0]
-            if len(places) != self._count or not least <= size <= most or places.lengths.count(size) != len(places):
+            size = int(places.lengths[0])
+            if len(places) != self._count or not least <= size <= most or not every(eq, places.lengths, size):
                 raise ValueError(f"{name} has {len(places)} pieces: expected {self._count}, of {least} to {most} bytes each")
-            if places.first.device != like.device:
-                raise ValueError(f"{name} is in {place(places.first)}: expected {place(like)}")
+            _check_device(places.first, name, like)
             return places, size
         if isinstance(values, (list, tuple)):
             if len(values) != self._count:
                 raise ValueError(f"{name} has {len(values)}: expected {self._count}, one for each message")
-            copies = [small_bytes(value, f"{name}[{i}]", least, most) for i, value in enumerate(values)]
-            for i, copy in enumerate(copies):
-                if len(copy) != len(copies[0]):
-                    raise ValueError(f"{name}[{i}] has {len(copy)} bytes: expected {len(copies[0])}, as {name}[0] has")
-            return b"".join(copies), len(copies[0])
+            copies = byte_strings(values, name, least, most)
+            sizes = list(map(len, copies))
+            if sizes.count(sizes[0]) != len(sizes):
+                i, size = next((i, size) for i, size in enumerate(sizes) if size != sizes[0])
+                raise ValueError(f"{name}[{i}] has {size} bytes: expected {sizes[0]}, as {name}[0] has")
+            return b"".join(copies), sizes[0]
         memory = _memory.view(values, name=name)
         size = memory.bytes // self._count
         if memory.bytes % self._count or not least <= size <= most:
@@ -296,7 +285,7 @@ class Batch(Owner):
         count = self._count
         blob = _Blob()
         batch = self._batch
-        batch.max_bytes = max(parts.lengths)
+        batch.max_bytes = greatest(parts.lengths)
         fields = {
             "in_": blob.add(parts.addresses.tobytes()),
             "out": blob.add(targets.addresses.tobytes()),
@@ -320,7 +309,8 @@ class Batch(Owner):
         texts = self._additional(aad)
         if texts is not None:
             at = blob.add(b"".join(texts))
-            fields["aad_bytes"] = blob.add(array("Q", map(len, texts)).tobytes())
+            ends = edges(column(list(map(len, texts))))
+            fields["aad_bytes"] = blob.add(each(sub, ends[1:], ends[:-1]).tobytes())
         # Arrays of pointers follow: their places are known first, then where the memory begins.
         tables = {name: blob.add(bytes(8 * count)) for name, _, _ in pointers}
         if texts is not None:
@@ -331,15 +321,11 @@ class Batch(Owner):
                 addresses = where.addresses
             else:
                 begin = where.address if isinstance(where, Memory) else base + where
-                addresses = array("Q", range(begin, begin + count * size, size))
+                addresses = column(range(begin, begin + count * size, size))
             blob.set(tables[name], addresses.tobytes())
             fields[name] = tables[name]
         if texts is not None:
-            starts, end = array("Q"), base + at
-            for text in texts:
-                starts.append(end)
-                end += len(text)
-            blob.set(fields["aad"], starts.tobytes())
+            blob.set(fields["aad"], each(add, ends[:-1], base + at).tobytes())
         for name, offset in fields.items():
             setattr(batch, name, base + offset)
         batch.status = status.address
@@ -366,7 +352,7 @@ class Batch(Owner):
             raise ValueError(f"aad is given: expected None in {self._mode}")
         if len(aad) != self._count:
             raise ValueError(f"aad has {len(aad)}: expected {self._count}, one for each message")
-        return [small_bytes(text, f"aad[{i}]", 0, _library.QUEUE_AAD_BYTES) for i, text in enumerate(aad)]
+        return byte_strings(aad, "aad", 0, _library.QUEUE_AAD_BYTES)
 
     # ---- Work -------------------------------------------------------------------------
 
@@ -397,9 +383,10 @@ class Batch(Owner):
 
     def not_authentic(self) -> list[int]:
         """Waits for the batch, and returns the numbers of the messages whose tags are wrong. Raises as check() does."""
-        numbers = self._wait()
-        if not any(numbers):
+        found = self._wait()
+        if not found.strip(b"\0"):
             return []
+        numbers = array("I", found)
         if _NOT_QUEUED * 0x01010101 in numbers:
             raise ValueError("the batch was not queued: expected queue() before check()")
         wrong = [i for i, number in enumerate(numbers) if number == _library.BAD_TAG]
@@ -408,13 +395,13 @@ class Batch(Owner):
                 raise GpuaesError(f"message {i}: {_library.status_text(number)}", number)
         return wrong
 
-    def _wait(self) -> array[int]:
+    def _wait(self) -> bytes:
         """The status of each message, once the batch is done."""
         self._check_usable()
         memory = _memory.view(self._first, name="messages")
         lane = _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
         self._wait_for_other(lane)
-        return array("I", lane.read(self._batch.status, 4 * self._count))
+        return lane.read(self._batch.status, 4 * self._count)
 
     def _check_usable(self) -> None:
         """Also by the memory of ours that the device has addresses of: a finalizer may have freed it first."""
@@ -481,3 +468,37 @@ def _parts(messages: Any, offsets: Iterable[int] | None) -> tuple[Places, Any]:
     if offsets is None:
         raise ValueError("offsets is None: expected them with one array as messages")
     return places_between(memory, offsets), messages
+
+
+def _first_of(messages: Any) -> Any:
+    """An array, whose stream is that of the work."""
+    if isinstance(messages, Pieces):
+        return messages.array
+    return _first_of(messages[0]) if isinstance(messages, (list, tuple)) else messages
+
+
+def _check_device(memory: Memory, name: str, like: Memory) -> None:
+    """It must be memory that the device of `like` reaches."""
+    if memory.device is None and memory.bytes and not _driver.is_pinned(memory.address, memory.bytes):
+        raise ValueError(f"{name} is in memory of the host that is not pinned: expected pinned memory, or memory of a device")
+    if memory.device is not None and memory.device != like.device:
+        raise ValueError(f"{name} is in {place(memory)}: expected {place(like)}")
+
+
+def _check_memory(parts: Places, targets: Places, first: Memory) -> None:
+    for name, places in ("messages", parts), ("out", targets):
+        for i, memory in enumerate(places.memories):
+            _check_device(memory, f"{name}[{i}]", first)
+            if name == "messages" and memory.device is not None and memory.stream != first.stream:
+                raise ValueError(
+                    f"messages[{i}] is in {place(memory)}, with the stream {memory.stream:#x}: expected {first.stream:#x},"
+                    " as messages[0] has"
+                )
+    if first.device is None:
+        raise ValueError("messages and out are in memory of the host: expected one of them in memory of a device")
+
+
+def _refused(parts: Places, is_wrong: Callable[[int], Any], expected: str) -> ValueError:
+    """About the first message whose length is wrong."""
+    i, count = next((i, count) for i, count in enumerate(parts.lengths.tolist()) if is_wrong(count))
+    return ValueError(f"messages[{i}] has {count} bytes: expected {expected}")

@@ -2,8 +2,11 @@
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
+import contextlib
 import gc
 import re
+import sys
+from array import array
 
 import pytest
 
@@ -11,6 +14,7 @@ gpuaes = pytest.importorskip("gpuaes", exc_type=ImportError)
 messages = pytest.importorskip("messages")
 from gpuaes import InvalidTag, _driver, _library  # noqa: E402
 from gpuaes.batch import Batch, Pieces  # noqa: E402
+from gpuaes.formats._tink_files import _Pinned as Pinned  # noqa: E402
 
 SIZES = (0, 1, 16, 500, 1000)
 
@@ -251,20 +255,29 @@ def test_wrong_arguments(device_array, cuda_stream):
     refused(r"^offsets\[1\] is 65: expected 0 to 64", "CTR", key, array, ivs=[iv], offsets=[0, 65])
     refused(r"^offsets\[2\] is 15: expected 16 to 64", "CTR", key, array, ivs=[iv] * 2, offsets=[0, 16, 15])
     refused(r"^out\[0\] has 16 bytes: expected 64", "CTR", key, [array], ivs=[iv], out=[device_array(bytes(16))])
-    refused("^out has 2 arrays: expected 1", "CTR", key, [array], ivs=[iv], out=[array, array])
+    refused("^out has 2 arrays or pieces: expected 1", "CTR", key, [array], ivs=[iv], out=[array, array])
     refused("^out overlaps", "CTR", key, [array, device_array(bytes(64))], ivs=[iv] * 2, out=[array, array])
     with pytest.raises(ValueError, match="was not queued"):
         Batch("CTR", key, [array], encrypt=True, ivs=[iv]).check()
 
 
-def test_pieces(rng, device_array):
+@pytest.fixture(params=["numpy", "array"])
+def columns(request, monkeypatch):
+    """Makes a sequence of numbers as a program does that has imported NumPy, or has not."""
+    if request.param == "numpy":
+        return pytest.importorskip("numpy").array
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    return lambda numbers: array("q", numbers)
+
+
+def test_pieces(rng, device_array, columns):
     """Pieces with gaps, in any order; those that leave their array or overlap are refused."""
     key, sizes = rng.randbytes(32), [7, 0, 300, 16]
     begins, tags = [400, 9, 50, 20], [500, 530, 600, 560]
     text, nonces = rng.randbytes(700), [rng.randbytes(12) for _ in sizes]
     data, out = device_array(text), device_array(bytes(700))
-    run(Batch("GCM", key, Pieces(data, begins, sizes), encrypt=True, ivs=nonces, out=Pieces(out, begins, sizes),
-              tags=Pieces(out, tags, [16] * 4)))
+    run(Batch("GCM", key, Pieces(data, columns(begins), columns(sizes)), encrypt=True, ivs=nonces,
+              out=Pieces(out, begins, sizes), tags=Pieces(out, tags, 16)))
     expected = bytearray(700)
     for begin, size, nonce, tag in zip(begins, sizes, nonces, tags):
         sealed = messages.sealed(key, nonce, text[begin:begin + size])
@@ -274,11 +287,15 @@ def test_pieces(rng, device_array):
     def refused(match, source, target):
         with pytest.raises(ValueError, match=match):
             Batch("CTR", key, Pieces(data, *source), encrypt=True, ivs=bytes(32), out=Pieces(data, *target))
+        source, target = (list(map(columns, each)) for each in (source, target))
+        with pytest.raises(ValueError, match=match):
+            Batch("CTR", key, Pieces(data, *source), encrypt=True, ivs=bytes(32), out=Pieces(data, *target))
 
     ok = [200, 300], [16, 16]
     refused(r"^messages\[1\] has 16 bytes at 685: expected a piece of 700", ([0, 685], [16, 16]), ok)
     refused(r"^messages\[0\] has 16 bytes at -1: expected a piece", ([-1, 30], [16, 16]), ok)
     refused(r"^messages\[1\] has -2 bytes at 30: expected a piece", ([1, 30], [16, -2]), ok)
+    refused(r"^messages\[1\] has 1 bytes at \d{19}: expected a piece", ([1, (1 << 63) - 1], [1, 1]), ok)
     refused(r"^messages has 1 begins and 2 lengths", ([1], [16, 16]), ok)
     refused(r"^out\[1\] has 17 bytes: expected 16", ok, ([100, 400], [16, 17]))
     refused("^out overlaps .* at message 1", ([0, 16], [16, 16]), ([100, 115], [16, 16]))
@@ -286,3 +303,34 @@ def test_pieces(rng, device_array):
     refused("^out overlaps", ([0, 16], [16, 16]), ([16, 0], [16, 16]))
     for target in [400, 500], [500, 400], [0, 100], [200, 300]:  # behind, in another order, before, in place
         run(Batch("CTR", key, Pieces(data, *ok), encrypt=True, ivs=bytes(32), out=Pieces(data, target, ok[1])))
+    # A range, and pieces of two arrays.
+    other = device_array(rng.randbytes(48))
+    pieces = [Pieces(data, range(500, 564, 32), 32), Pieces(other, [0, 32], [16, 1])]
+    before = [data.tobytes()[at : at + 32] for at in (500, 532)] + [other.tobytes()[:16], other.tobytes()[32:33]]
+    run(Batch("CTR", key, pieces, encrypt=True, ivs=(ivs := rng.randbytes(64)), out=pieces))
+    after = [data.tobytes()[at : at + 32] for at in (500, 532)] + [other.tobytes()[:16], other.tobytes()[32:33]]
+    assert after == [messages.context("CTR", key, ivs[16 * i : 16 * i + 16], True).update(text) for i, text in enumerate(before)]
+    with pytest.raises(ValueError, match="^out is None: expected Pieces"):
+        Batch("CTR", key, pieces, encrypt=True, ivs=ivs)
+
+
+def test_pinned_memory(rng, device_array):
+    """On either side, and no pageable memory, of which the device would know nothing."""
+    key, text, ivs = rng.randbytes(16), rng.randbytes(1000), rng.randbytes(32)
+    expected = b"".join(messages.context("CTR", key, ivs[at : at + 16], True).update(text[30 * at :][:480]) for at in (0, 16))
+    with contextlib.closing(Pinned(1000)) as pinned:
+        pinned.view[:] = text
+        data = device_array(bytes(1000))
+        pieces = [0, 480], 480
+        run(Batch("CTR", key, Pieces(pinned.view, *pieces), encrypt=True, ivs=ivs, out=Pieces(data, *pieces)))
+        assert data.tobytes() == expected + bytes(40)
+        pinned.view[:] = bytes(1000)
+        run(Batch("CTR", key, Pieces(data, *pieces), encrypt=False, ivs=ivs, out=Pieces(pinned.view, *pieces)))
+        assert bytes(pinned.view) == text[:960] + bytes(40)
+        for said, source, target in [
+            (r"^messages\[0\] is in memory of the host that is not pinned", bytes(1000), data),
+            (r"^out\[0\] is in memory of the host that is not pinned", data, bytearray(1000)),
+            ("^messages and out are in memory of the host: expected one", pinned.view, pinned.view),
+        ]:
+            with pytest.raises(ValueError, match=said):
+                Batch("CTR", key, Pieces(source, *pieces), encrypt=True, ivs=ivs, out=Pieces(target, *pieces))

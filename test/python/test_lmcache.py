@@ -5,7 +5,9 @@ key_provider.py of lmcache 0.5.6 have them.
 
 Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 """
+import contextlib
 import os
+import sys
 
 import pytest
 
@@ -17,6 +19,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: E402
 
 from gpuaes import InvalidTag  # noqa: E402
 from gpuaes.formats import lmcache  # noqa: E402
+from gpuaes.formats._tink_files import _Pinned as Pinned  # noqa: E402
 
 SIZES = [0, 1, 15, 16, 17, 4096, 45_056, 12_345, 1 << 20]
 
@@ -78,6 +81,29 @@ def test_frames_are_read_by_lmcache(blocks, device_array):
     assert len(ivs) == 2 * len(blocks)
 
 
+@pytest.mark.parametrize("package", ["numpy", None])
+def test_pinned_memory_in_any_order(package, rng, device_array, monkeypatch):
+    """Frames in slots of pinned memory; numbers as an array of NumPy, and without NumPy."""
+    if package:
+        numbers_of = pytest.importorskip(package).array
+    else:
+        monkeypatch.setitem(sys.modules, "numpy", None)
+        numbers_of = list
+    key, sizes = lmcache.tenant_key(b"master", "tenant"), [100] * 50
+    text, places = rng.randbytes(5000), [130 * i + 3 for i in range(50)]
+    rng.shuffle(places)
+    sizes, places = numbers_of(sizes), numbers_of(places)
+    with contextlib.closing(Pinned(130 * 50 + 3)) as pinned:
+        assert lmcache.encrypt(key, device_array(text), sizes, out=pinned.view, places=places) is pinned.view
+        frames = bytes(pinned.view)
+        assert b"".join(opened(key, frames[place:], 100) for place in places) == text
+        out = lmcache.decrypt(key, pinned.view, sizes, out=device_array(bytes(5000)), places=places)
+        assert out.tobytes() == text
+        pinned.view[int(places[7]) + 50] ^= 1
+        with pytest.raises(InvalidTag, match=r"messages \[7\] are not"):
+            lmcache.decrypt(key, pinned.view, sizes, out=device_array(bytes(5000)), places=places)
+
+
 def test_changed_frames_are_refused(blocks, device_array):
     key = lmcache.tenant_key(b"master", "tenant")
     frame = theirs(key, blocks[4])
@@ -107,7 +133,10 @@ def test_wrong_arguments_are_refused(device_array):
         ("^sizes is empty", lambda: lmcache.encrypt(key, data, [])),
         ("^blocks has 64 bytes: expected 63", lambda: lmcache.encrypt(key, data, [63])),
         ("^places has 1: expected 2", lambda: lmcache.encrypt(key, data, [32, 32], places=[0])),
-        ("^places has 60, within another frame", lambda: lmcache.encrypt(key, data, [32, 32], places=[0, 60])),
+        ("^places has a frame that overlaps", lambda: lmcache.encrypt(key, data, [32, 32], places=[0, 60])),
+        ("^sizes or places has a number below 0", lambda: lmcache.encrypt(key, data, [65, -1])),
+        ("^sizes or places has a number below 0, or of 4611686018427387904", lambda: lmcache.decrypt(key, data, [1 << 63])),
+        ("expected a piece", lambda: lmcache.decrypt(key, data, [35], places=[(1 << 62) - 1])),
         ("expected a piece", lambda: lmcache.decrypt(key, data, [64])),
         ("memory of a device", lambda: lmcache.decrypt(key, bytes(64), [3])),
         ("^bits is 192", lambda: lmcache.tenant_key(b"m", "", 192)),

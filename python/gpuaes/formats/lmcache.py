@@ -12,14 +12,13 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import ctypes
 import hmac
 import os
-from itertools import accumulate
+from operator import add
 from typing import Any, Sequence
 
 from .. import _driver, _memory
-from .._arguments import integers
+from .._columns import Column, are_apart, column, each, edges, greatest
 from ..batch import Batch, Pieces
 
 __all__ = ["OVERHEAD", "MalformedFrame", "decrypt", "encrypt", "tenant_key"]
@@ -27,6 +26,7 @@ __all__ = ["OVERHEAD", "MalformedFrame", "decrypt", "encrypt", "tenant_key"]
 _VERSION, _IV, _TAG = 1, 12, 16
 _HEADER = 1 + _IV
 OVERHEAD = _HEADER + _TAG
+_END = 1 << 62  # of any array, so that no sum of two numbers overflows
 _INFO = b"lmcache-l2-aesgcm-v1"
 
 # A batch of CTR copies headers between frames and one array by a single launch. Key and IV are zeros and no secret;
@@ -58,38 +58,37 @@ def encrypt(
     out: Any = None,
     places: Sequence[int] | None = None,
 ) -> Any:
-    """Returns the frames of blocks that follow each other in `blocks`, memory of a device; block i has sizes[i] bytes.
+    """Returns the frames of blocks that follow each other in `blocks`; block i has sizes[i] bytes.
 
     `keys` and `key_numbers` are as for gpuaes.Batch. Frame i begins at places[i] of `out`; without them, frames follow
-    each other in a new array. Each IV comes from os.urandom().
+    each other in a new array. Each IV comes from os.urandom(). One of `blocks` and `out` is in memory of a device, and
+    the other there, too, or in pinned memory of the host.
     """
-    sizes, places = _places(sizes, places)
-    begins = [0, *accumulate(sizes)]
-    _check_length(blocks, "blocks", begins[-1])
-    end = 0
-    for place, size in sorted(zip(places, sizes)):
-        if place < end:
-            raise ValueError(f"places has {place}, within another frame: expected {end} or more")
-        end = place + size + OVERHEAD
-    frames = _new(blocks, end) if out is None else out
-    ivs = os.urandom(_IV * len(sizes))
-    headers = b"".join(
-        bytes(a ^ b for a, b in zip(_MASK, bytes([_VERSION]) + ivs[i : i + _IV])) for i in range(0, len(ivs), _IV)
-    )
-    texts = Pieces(blocks, begins[:-1], sizes)
+    lengths, begins, starts = _columns(sizes, places)
+    _check_length(blocks, "blocks", int(begins[-1]))
+    count, sealed_lengths = len(lengths), each(add, lengths, OVERHEAD)
+    if not are_apart(starts, sealed_lengths):
+        raise ValueError("places has a frame that overlaps another: expected each behind the end of others")
+    frames = _new(blocks, greatest(each(add, starts, sealed_lengths))) if out is None else out
+    like = _on_device_of(blocks, frames)
+    ivs = os.urandom(_IV * count)
+    headers = bytearray(_HEADER * count)
+    headers[::_HEADER] = bytes([_VERSION]) * count
+    for at in range(_IV):
+        headers[1 + at :: _HEADER] = ivs[at::_IV]
     sealed = Batch(
         "GCM",
         keys,
-        texts,
+        Pieces(blocks, begins[:-1], lengths),
         encrypt=True,
-        ivs=[ivs[i : i + _IV] for i in range(0, len(ivs), _IV)],
-        tags=Pieces(frames, [place + _HEADER + size for place, size in zip(places, sizes)], [_TAG] * len(sizes)),
+        ivs=ivs,
+        tags=Pieces(frames, each(add, each(add, starts, lengths), _HEADER), _TAG),
         key_numbers=key_numbers,
-        out=Pieces(frames, [place + _HEADER for place in places], sizes),
+        out=Pieces(frames, each(add, starts, _HEADER), lengths),
     )
-    source = _on_device(headers, frames)
+    source = _on_device(_masked(headers), like)
     rows = range(0, len(headers), _HEADER)
-    copied = _copy(Pieces(source, rows, [_HEADER] * len(sizes)), Pieces(frames, places, [_HEADER] * len(sizes)))
+    copied = _copy(Pieces(source, rows, _HEADER), Pieces(frames, starts, _HEADER))
     sealed.queue()
     sealed.check()
     copied.check()
@@ -111,41 +110,46 @@ def decrypt(
     Raises MalformedFrame for a frame of another version, and InvalidTag, which names frames that are not authentic. The
     text of such a frame is zeros.
     """
-    sizes, places = _places(sizes, places)
-    begins = [0, *accumulate(sizes)]
-    texts = _new(frames, begins[-1]) if out is None else out
-    _check_length(texts, "out", begins[-1])
+    lengths, begins, starts = _columns(sizes, places)
+    texts = _new(frames, int(begins[-1])) if out is None else out
+    _check_length(texts, "out", int(begins[-1]))
+    like = _on_device_of(frames, texts)
     batch = Batch(
         "GCM",
         keys,
-        Pieces(frames, [place + _HEADER for place in places], sizes),
+        Pieces(frames, each(add, starts, _HEADER), lengths),
         encrypt=False,
-        ivs=Pieces(frames, [place + 1 for place in places], [_IV] * len(sizes)),
-        tags=Pieces(frames, [place + _HEADER + size for place, size in zip(places, sizes)], [_TAG] * len(sizes)),
+        ivs=Pieces(frames, each(add, starts, 1), _IV),
+        tags=Pieces(frames, each(add, each(add, starts, lengths), _HEADER), _TAG),
         key_numbers=key_numbers,
-        out=Pieces(texts, begins[:-1], sizes),
+        out=Pieces(texts, begins[:-1], lengths),
     )
-    heads = [1] * len(sizes)
-    versions = _new(frames, len(sizes))
-    copied = _copy(Pieces(frames, places, heads), Pieces(versions, range(len(sizes)), heads))
-    copied.check()
-    for number, masked in enumerate(_read(versions)):
-        if masked ^ _MASK[0] != _VERSION:
-            raise MalformedFrame(f"frame {number} has version {masked ^ _MASK[0]}: expected {_VERSION}")
+    versions = _new(like, len(lengths))
+    _copy(Pieces(frames, starts, 1), Pieces(versions, range(len(lengths)), 1)).check()
+    masked = _read(versions)
+    if wrong := masked.strip(bytes([_VERSION ^ _MASK[0]])):
+        number = masked.index(wrong[0])
+        raise MalformedFrame(f"frame {number} has version {wrong[0] ^ _MASK[0]}: expected {_VERSION}")
     batch.queue()
     batch.check()
     return texts
 
 
-def _places(sizes: Sequence[int], places: Sequence[int] | None) -> tuple[list[int], list[int]]:
-    sizes = integers(sizes, "sizes")
-    if not sizes or min(sizes) < 0:
-        raise ValueError("sizes is empty or has a negative length: expected the length of each block")
-    if places is None:
-        return sizes, [0, *accumulate(size + OVERHEAD for size in sizes)][:-1]
-    if len(places) != len(sizes):
-        raise ValueError(f"places has {len(places)}: expected {len(sizes)}, one for each block")
-    return sizes, integers(places, "places")
+def _columns(sizes: Sequence[int], places: Sequence[int] | None) -> tuple[Column, Column, Column]:
+    """The lengths of blocks, where they begin, and where their frames begin."""
+    try:
+        lengths = column(sizes)
+        begins = edges(lengths)
+        starts = edges(each(add, lengths, OVERHEAD))[:-1] if places is None else column(places)
+        if any(len(numbers) and greatest(numbers) >= _END for numbers in (lengths, starts)):
+            raise OverflowError
+    except OverflowError:
+        raise ValueError(f"sizes or places has a number below 0, or of {_END} or more: expected bytes of an array") from None
+    if not len(lengths):
+        raise ValueError("sizes is empty: expected the length of each block")
+    if len(starts) != len(lengths):
+        raise ValueError(f"places has {len(starts)}: expected {len(lengths)}, one for each block")
+    return lengths, begins, starts
 
 
 def _check_length(array: Any, name: str, count: int) -> None:
@@ -157,10 +161,16 @@ def _new(like: Any, count: int) -> Any:
     return _memory.new_like(_memory.view(like), count)[0]
 
 
+def _on_device_of(*arrays: Any) -> Any:
+    """The first of them that is in memory of a device."""
+    for array in arrays:
+        if _memory.view(array).device is not None:
+            return array
+    raise ValueError("the data is in memory of the host: expected memory of a device for it or for out")
+
+
 def _lane(memory: _memory.Memory) -> _driver.Lane:
-    if memory.device is None:
-        raise ValueError("the data is in memory of the host: expected memory of a device")
-    return _driver.lane(memory.device, memory.stream, memory.stream_owner)
+    return _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
 
 
 def _read(array: Any) -> bytes:
@@ -168,18 +178,23 @@ def _read(array: Any) -> bytes:
     return _lane(memory).read(memory.address, memory.bytes)
 
 
+def _masked(headers: bytearray) -> bytes:
+    """Headers, each XOR _MASK."""
+    mask = _MASK[:_HEADER] * (len(headers) // _HEADER)
+    return (int.from_bytes(headers, "big") ^ int.from_bytes(mask, "big")).to_bytes(len(mask), "big")
+
+
 def _on_device(data: bytes, like: Any) -> Any:
     """A copy of bytes of the host in memory of a device."""
     array, memory = _memory.new_like(_memory.view(like), len(data))
     with _lane(memory) as lane:
-        lane.send(memory.address, ctypes.addressof(held := ctypes.create_string_buffer(data, len(data))), len(data))
+        lane.send(memory.address, _memory.view(data).address, len(data))
         lane.wait("copying to the device")
-    del held
     return array
 
 
 def _copy(source: Pieces, target: Pieces) -> Batch:
     """Queues that pieces are copied, each XOR _MASK."""
-    batch = Batch("CTR", _NO_SECRET, source, encrypt=True, ivs=[_NO_SECRET] * len(source.bytes), out=target)
+    batch = Batch("CTR", _NO_SECRET, source, encrypt=True, ivs=_NO_SECRET * len(source.begins), out=target)
     batch.queue()
     return batch
