@@ -8,21 +8,20 @@ Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import sys
-from array import array
-from itertools import chain
 from operator import add
 from typing import Any, NamedTuple
 
 from .. import _libcrypto
+from .._columns import Column, each, edges, repeated
 from .._gcm import TAG_BYTES
 from .._libcrypto import SecretBytes
 from ..batch import Batch, Pieces
 from ..errors import InvalidTag
+from ._nonces import counted
 
 PREFIX_BYTES, _NONCE_BYTES, _SEGMENTS_MOST = 7, 12, 1 << 32
 # Segments of one batch. While a device works on one batch, the next is described.
-_BATCH_BYTES, _BATCH_COUNT = 512 << 20, 16384
+_BATCH_BYTES, _BATCH_COUNT = 512 << 20, 1 << 17
 
 
 class Layout(NamedTuple):
@@ -72,26 +71,17 @@ class Segments:
         """The prefix, the number of the segment, and whether it is the last."""
         if first + count > _SEGMENTS_MOST:
             raise ValueError(f"the stream has more than {_SEGMENTS_MOST} segments: expected larger segments")
-        numbers = array("I", range(first, first + count))
-        if sys.byteorder == "little":
-            numbers.byteswap()
-        raw = numbers.tobytes()
-        nonces = bytearray(self._prefix + bytes(_NONCE_BYTES - PREFIX_BYTES)) * count
-        for at in range(4):
-            nonces[PREFIX_BYTES + at :: _NONCE_BYTES] = raw[at::4]
+        nonces = counted(self._prefix, first, count, b"\0")
         nonces[-1] = last
         return bytes(nonces)
 
-    def _cut(self, first: int, count: int, text_bytes: int, text_at: int, sealed_at: int) -> list[array[int]]:
+    def _cut(self, first: int, count: int, text_bytes: int, text_at: int, sealed_at: int) -> list[Column]:
         """Where the texts and the ciphertexts of segments begin, if those of the first begin there, and their lengths."""
-        lead = 0 if first else self.layout.header
-        begins = [
-            array("Q", chain([at], range(at + unit - lead, at + count * unit - lead, unit)))
-            for at, unit in ((text_at, self.layout.step), (sealed_at, self.layout.segment))
-        ]
-        lengths = array("Q", [self.layout.step]) * count
-        lengths[0] -= lead
-        lengths[-1] = text_at + text_bytes - begins[0][-1]
+        lengths = repeated(self.layout.step, count)
+        if not first:
+            lengths[0] -= self.layout.header
+        lengths[-1] = text_bytes - int(edges(lengths)[-2])
+        begins = [each(add, edges(each(add, lengths, more))[:-1], at) for more, at in ((0, text_at), (TAG_BYTES, sealed_at))]
         return [*begins, lengths]
 
     def queue(
@@ -111,7 +101,7 @@ class Segments:
         source, target = Pieces(text, texts, lengths), Pieces(sealed, sealeds, lengths)
         if not encrypt:
             source, target = target, source
-        tags = Pieces(sealed, array("Q", list(map(add, sealeds, lengths))), array("Q", [TAG_BYTES]) * count)
+        tags = Pieces(sealed, each(add, sealeds, lengths), TAG_BYTES)
         nonces = self._nonces(first, count, last)
         batch = Batch("GCM", self._key.buffer, source, encrypt=encrypt, ivs=nonces, tags=tags, out=target)
         batch.queue()
@@ -139,8 +129,8 @@ class Segments:
     ) -> None:
         """Runs segments at addresses of the host. Raises InvalidTag."""
         nonces = self._nonces(first, count, last)
-        for i, places in enumerate(zip(*self._cut(first, count, text_bytes, text, sealed))):
-            text_at, sealed_at, length = places
+        cut = (numbers.tolist() for numbers in self._cut(first, count, text_bytes, text, sealed))
+        for i, (text_at, sealed_at, length) in enumerate(zip(*cut)):
             nonce = nonces[i * _NONCE_BYTES : (i + 1) * _NONCE_BYTES]
             source, out = (text_at, sealed_at) if encrypt else (sealed_at, text_at)
             if not _libcrypto.gcm(self._key, encrypt, nonce, (0, 0), source, out, length, sealed_at + length):
