@@ -133,11 +133,10 @@ def test_files_of_the_package_are_read(algorithm, chunk, theirs, rng, tmp_path):
 
 
 def test_files_are_read_into_device_memory(theirs, rng, tmp_path, cupy, monkeypatch):
-    """In waves of some tensors, and of some chunks."""
+    """In waves of some tensors."""
     writer, tensors = Writer(rng), {name: each for name, each in arrays_of(rng).items() if each.ndim == 1}
     theirs.save_file(tensors, str(tmp_path / "file"), config=config(writer, chunk_size=50_000))
     monkeypatch.setattr(cryptotensors, "_WAVE_BYTES", 5000)
-    monkeypatch.setattr(cryptotensors, "_WAVE_CHUNKS", 17)
     loaded = cryptotensors.load_file(tmp_path / "file", writer.key, writer.public, package="cupy")
     assert all(isinstance(each, cupy.ndarray) for each in loaded.values())
     assert same({name: each.get() for name, each in loaded.items()}, tensors)

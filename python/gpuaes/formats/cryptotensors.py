@@ -16,12 +16,14 @@ import contextlib
 from array import array
 from typing import Any, Iterator, NamedTuple
 
-from .. import _driver, _library, _memory
+from .. import _library, _memory
 from .._arguments import small_bytes
+from .._columns import repeated
 from .._gcm import TAG_BYTES
 from ..aead import AESGCM
-from ..batch import Batch
+from ..batch import Batch, Pieces
 from ..errors import GpuaesError, InvalidTag
+from ._nonces import counted
 from ._safetensors import METADATA, File, Package, RefusedFile, compact, parse_object
 
 __all__ = ["RefusedFile", "load_file", "read_metadata", "read_tensors"]
@@ -31,8 +33,7 @@ _KEY_BYTES = {"aes128gcm": 16, "aes256gcm": 32}
 _CHUNK_BYTES, _IV_BYTES = 2 << 20, 12
 _ALLOWS_ALL = "package model\nallow = true"
 
-# Of whole tensors, and of the chunks of one launch.
-_WAVE_BYTES, _WAVE_CHUNKS = 256 << 20, 1 << 16
+_WAVE_BYTES = 256 << 20  # of whole tensors, which one launch decrypts
 
 
 def load_file(path: Any, key: Any, verify_key: Any, device: Any = None, **how: Any) -> dict[str, Any]:
@@ -90,14 +91,12 @@ class _Secrets(NamedTuple):
     iv: bytes
     tags: bytes
 
+    @property
+    def chunks(self) -> int:
+        return len(self.tags) // TAG_BYTES
 
-class _Chunk(NamedTuple):
-    name: str
-    number: int
-    place: Any
-    key: int
-    iv: bytes
-    tag: bytes
+    def ivs(self) -> bytearray:
+        return counted(self.iv[:8], int.from_bytes(self.iv[8:], "big"), self.chunks)
 
 
 class _Signed(File):
@@ -188,72 +187,57 @@ class _Signed(File):
 
     def opened(self, wave: list[tuple[str, Any]], maker: Package) -> Iterator[tuple[str, Any]]:
         """Decrypts arrays in place, and yields tensors once all of them are authentic."""
-        keys = [self._secrets[name].key for name, _ in wave if name in self._secrets]
-        on_device: list[_Chunk] = []
-        number = -1
+        on_device: list[tuple[str, Any]] = []
         for name, room in wave:
-            if name not in self._secrets:
-                continue
-            number += 1
-            for chunk in self._chunks(name, room, number):
-                if len(chunk.place) and _memory.view(chunk.place).device is not None:
-                    on_device.append(chunk)
-                else:
-                    _open_on_host(chunk, keys[number])
-                if len(on_device) == _WAVE_CHUNKS:
-                    _open_on_device(on_device, keys)
-                    on_device.clear()
+            if name in self._secrets and len(room) and _memory.view(room).device is not None:
+                on_device.append((name, room))
+            elif name in self._secrets:
+                self._open_on_host(name, room)
         if on_device:
-            _open_on_device(on_device, keys)
+            self._open_on_device(on_device)
         for name, room in wave:
             yield name, maker.shaped(name, room, self.entries[name].kind, self.entries[name].shape)
 
-    def _chunks(self, name: str, room: Any, key: int) -> Iterator[_Chunk]:
-        secrets = self._secrets[name]
-        first = int.from_bytes(secrets.iv[8:], "big")
-        for i in range(len(secrets.tags) // TAG_BYTES):
-            iv = secrets.iv[:8] + (first + i).to_bytes(4, "big")
-            place = room[i * self._chunk : min((i + 1) * self._chunk, len(room))]
-            yield _Chunk(name, i, place, key, iv, secrets.tags[i * TAG_BYTES : (i + 1) * TAG_BYTES])
+    def _open_on_host(self, name: str, room: Any) -> None:
+        """Also an array without bytes, wherever it is."""
+        secrets, ivs = self._secrets[name], self._secrets[name].ivs()
+        with AESGCM(secrets.key) as aead:
+            for i in range(secrets.chunks):
+                iv, tag = ivs[_IV_BYTES * i :][:_IV_BYTES], secrets.tags[TAG_BYTES * i :][:TAG_BYTES]
+                place = room[self._chunk * i :][: self._chunk]
+                try:
+                    if len(place):
+                        aead.decrypt(iv, _memory.copy_of(_memory.view(place)) + tag, out=place)
+                    else:
+                        aead.decrypt(iv, tag)
+                except InvalidTag:
+                    raise _not_authentic(name, i) from None
+
+    def _open_on_device(self, wave: list[tuple[str, Any]]) -> None:
+        """All chunks by one launch."""
+        secrets, pieces, keys = [self._secrets[name] for name, _ in wave], [], array("I")
+        for i, (each, (_, room)) in enumerate(zip(secrets, wave)):
+            lengths = repeated(self._chunk, each.chunks)
+            lengths[-1] = len(room) - self._chunk * (each.chunks - 1)
+            pieces.append(Pieces(room, range(0, len(room), self._chunk), lengths))
+            keys += array("I", [i]) * each.chunks
+        with contextlib.closing(Batch(
+            "GCM",
+            [each.key for each in secrets],
+            pieces,
+            encrypt=False,
+            ivs=b"".join(each.ivs() for each in secrets),
+            tags=b"".join(each.tags for each in secrets),
+            key_numbers=keys,
+            out=pieces,
+        )) as batch:  # fmt: skip
+            batch.queue()
+            for number in batch.not_authentic():
+                raise _not_authentic(wave[keys[number]][0], number - keys.index(keys[number]))
 
 
-def _open_on_host(chunk: _Chunk, key: bytes) -> None:
-    memory = _memory.view(chunk.place)
-    sealed = (b"" if memory.device is not None else _memory.copy_of(memory)) + chunk.tag
-    try:
-        with AESGCM(key) as aead:
-            if memory.bytes:
-                aead.decrypt(chunk.iv, sealed, out=chunk.place)
-            else:
-                aead.decrypt(chunk.iv, sealed)
-    except InvalidTag:
-        raise _not_authentic(chunk) from None
-
-
-def _open_on_device(chunks: list[_Chunk], keys: list[bytes]) -> None:
-    places = [chunk.place for chunk in chunks]
-    with contextlib.closing(Batch(
-        "GCM",
-        keys,
-        places,
-        encrypt=False,
-        ivs=[chunk.iv for chunk in chunks],
-        tags=[chunk.tag for chunk in chunks],
-        key_numbers=[chunk.key for chunk in chunks],
-        out=places,
-    )) as batch:  # fmt: skip
-        batch.queue()
-        try:
-            batch.check()
-        except InvalidTag:
-            status = _memory.view(batch.status)
-            lane = _driver.lane(status.device or 0, status.stream, status.stream_owner)
-            numbers = array("i", lane.read(status.address, status.bytes))
-            raise _not_authentic(chunks[next(i for i, number in enumerate(numbers) if number)]) from None
-
-
-def _not_authentic(chunk: _Chunk) -> RefusedFile:
-    return RefusedFile(f"tensor {chunk.name}: chunk {chunk.number} is not authentic: changed")
+def _not_authentic(name: str, chunk: int) -> RefusedFile:
+    return RefusedFile(f"tensor {name}: chunk {chunk} is not authentic: changed")
 
 
 def _decoded(text: Any, count: int, where: str) -> bytes:
