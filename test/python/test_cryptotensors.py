@@ -243,6 +243,17 @@ def test_every_changed_byte_is_noticed(simple, writer):
         writer.load(simple(signer=Ed25519PrivateKey.generate()))
 
 
+def test_a_signature_has_one_text(simple, writer):
+    path = simple()
+    whole = path.read_bytes()
+    at = whole.index(b'=="', whole.index(SIGNATURE.encode())) - 1  # the last digit: four of its bits are of no byte
+    digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    other = digits[digits.index(whole[at]) ^ 1]
+    path.write_bytes(whole[:at] + bytes([other]) + whole[at + 1 :])
+    with pytest.raises(RefusedFile, match="has bits of no byte$"):
+        writer.load(path)
+
+
 def test_exchanged_chunks_and_tensors_are_refused(writer, tmp_path):
     path = tmp_path / "file"
     (a, one), (b, two) = (writer.sealed(bytes(200)) for _ in range(2))

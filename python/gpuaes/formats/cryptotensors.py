@@ -247,4 +247,6 @@ def _decoded(text: Any, count: int, where: str) -> bytes:
         raise RefusedFile(f"{where}: no base64") from None
     if len(data) != count:
         raise RefusedFile(f"{where}: {len(data)} bytes: expected {count}")
+    if base64.b64encode(data).decode() != text:  # bits behind the last byte, which the signature's text does not sign
+        raise RefusedFile(f"{where}: base64 whose last digit has bits of no byte")
     return data
