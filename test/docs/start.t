@@ -20,14 +20,21 @@ foreach my $program (qw(cc groff openssl pkg-config)) {
     plan(skip_all => "$program is not installed") if system("command -v $program >/dev/null");
 }
 
-# As on a machine with a GPU and CuPy. NumPy, which their stand-ins take, is not in the environment that a page makes.
+# As on a machine with a GPU. The environment that a page makes gets packages of PyPI from elsewhere; NumPy is for the
+# stand-in for CuPy.
 my %python = python_environment();
-my ($numpy) = run(['python3', '-c', 'import os, numpy; print(os.path.dirname(numpy.__path__[0]))'], env => \%python)->{out} =~ /(.+)/;
+my %imports = (
+    cupy => 'import numpy as found',
+    pyarrow => 'import pyarrow as found; from pyarrow.parquet.encryption import create_encryption_properties');
+my %folder_of = map {
+    $_ => run(['python3', '-c', "$imports{$_}; import os; print(os.path.dirname(found.__path__[0]), end='')"], env => \%python)->{out}
+} keys(%imports);
 delete @ENV{qw(OPENSSL_MODULES MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS PYTHONPATH OPENSSL_CONF)};
 $ENV{PATH} = $python{PATH} if $python{PATH};
 my ($top, $stage) = ("$folder/top", "$folder/stage");
 my %environment = (%python, LD_PRELOAD => "$build/test/emulated/gpuaes.so",
-    PYTHONPATH => "$source/test/support/cupy_stub:$source/test/python:" . ($numpy // ''), GPUAES_TIMEOUT_MS => 600000);
+    PYTHONPATH => join(':', "$source/test/support/cupy_stub", "$source/test/python", sort(grep { $_ } values(%folder_of))),
+    GPUAES_TIMEOUT_MS => 600000);
 
 # The top folder of the sources, with a build.
 system('mkdir', '-p', "$top/build/test", "$folder/bin");
@@ -81,7 +88,8 @@ foreach my $page (glob("$source/docs/start-*.md")) {
     like((split(/^```/m, $text))[0], qr/\*\*It pays\*\*.*\*\*It does not pay\*\*/s, "$name: for whom, and for whom not, is said first");
     is(join(' ', grep { !$lines{$_} } map { $_->[0] } blocks($text)), '', "$name: this test can run each block");
   SKIP: {
-        skip("$name: numpy of Python is not installed (PyPI: numpy)", 1) if $text =~ /^import cupy$/m && !$numpy;
+        my @lacking = grep { ($folder_of{$_} // 1) eq '' } $text =~ /^import (\w+)$/mg;
+        skip("$name: Python cannot do: $imports{$lacking[0]}", 1) if @lacking;
         $result{$name} = run_page($text);
         good($result{$name}, "$name: all of it runs");
     }
