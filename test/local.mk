@@ -114,6 +114,7 @@ emulator_tests = \
 	test/unit/aes_kernels_test \
 	test/unit/base64_kernels_test \
 	test/unit/emulator_test \
+	test/unit/fields_test \
 	test/unit/gcm_kernels_test \
 	test/unit/message_plan_test
 # Programs that link a part of ours, and no device.
@@ -223,11 +224,13 @@ CLEANFILES += test/support/libtest.la
 test_support_libtest_la_SOURCES = \
 	test/support/application.c test/support/application.h \
 	test/support/asan_forks.c test/support/asan_forks.h \
+	test/support/bare_kernels.c test/support/bare_kernels.h \
 	test/support/base64_objects.c test/support/base64_objects.h \
 	test/support/cases.c test/support/cases.h \
 	test/support/compared.c test/support/compared.h \
 	test/support/device_state.c test/support/device_state.h \
 	test/support/driver_functions.h \
+	test/support/element.h \
 	test/support/fault_scenarios.c test/support/fault_scenarios.h \
 	test/support/faulty_calls.c test/support/faulty_calls.h \
 	test/support/hash_forms.c test/support/hash_forms.h \
@@ -260,11 +263,9 @@ $(emulator_tests): private CCLD = $(CXX)
 
 test_evp_known_answer_test_SOURCES = test/evp/known_answer_test.c \
 	test/evp/gcm_vectors.h test/evp/gcm_vectors.inc test/evp/xts_vectors.h test/evp/xts_vectors.inc
-test_unit_aes_kernels_test_SOURCES = test/unit/aes_kernels_test.c test/unit/sbox_kernels.cu
-test_unit_gcm_kernels_test_SOURCES = test/unit/gcm_kernels_test.c test/unit/carryless_kernels.cu
 test_unit_emulator_test_SOURCES = test/unit/emulator_test.cc test/unit/emulator_kernels.cu test/unit/emulator_kernels.h
-emulated_kernel_dependencies += test/unit/carryless_kernels.d test/unit/emulator_kernels.d \
-	test/unit/sbox_kernels.d
+test_unit_fields_test_SOURCES = test/unit/fields_test.c test/unit/fields_kernels.cu
+emulated_kernel_dependencies += test/unit/emulator_kernels.d test/unit/fields_kernels.d
 if HAVE_CXX
 # The real table of the driver, and no emulator.
 test_unit_driver_path_test_SOURCES = test/unit/driver_path_test.c cuda/driver/libcuda.c \

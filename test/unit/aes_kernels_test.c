@@ -3,10 +3,9 @@
  * size, input and output at all offsets from a multiple of 16, out of place and in
  * place, sizes around those of warps, blocks and chunks, counters that carry,
  * CBC that takes its IV from device memory. Then what is particular to the hybrid
- * kernels: the S-box circuits on all inputs; CTR over several pages of counters;
- * whole pages and chunks; groups of chunks, also where a block has many warps; the parts that
- * little scratch memory cuts chained CBC into; when they are chosen, and what runs where they
- * cannot. The expected results are libcrypto's.
+ * kernels: CTR over several pages of counters; whole pages and chunks; groups of chunks, also
+ * where a block has many warps; the parts that little scratch memory cuts chained CBC into; when
+ * they are chosen, and what runs where they cannot. The expected results are libcrypto's.
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -214,64 +213,6 @@ static void check_kernel(enum kernel_size size)
     check_carries(kernel);
 }
 
-/* ---- Hybrid kernels: S-boxes --------------------------------------------------------- */
-
-/* The S-box by its definition, FIPS 197 section 5.1.1. */
-static unsigned multiply(unsigned a, unsigned b)
-{
-    unsigned product = 0;
-    for (; b != 0; b >>= 1) {
-        product ^= (b & 1) * a;
-        a = a << 1 ^ (a >> 7) * 0x11b;
-    }
-    return product;
-}
-
-static unsigned sbox(unsigned x)
-{
-    unsigned inverse = 0, result = 0x63;
-    for (unsigned y = 1; y < 256; y++)
-        if (multiply(x, y) == 1)
-            inverse = y;
-    for (unsigned shift = 0; shift < 5; shift++)
-        result ^= (inverse << shift | inverse >> (8 - shift)) & 0xff;
-    return result;
-}
-
-/* Runs a circuit over all bytes x, each in its own bit of the planes. */
-static int run_circuit(const char *name, unsigned char result[256])
-{
-    uint32_t planes[256 / 32][8] = {{0}};
-    void *parameters[] = {&in_buffer};
-    drv_function function;
-    for (unsigned x = 0; x < 256; x++)
-        for (unsigned bit = 0; bit < 8; bit++)
-            planes[x / 32][bit] |= (x >> bit & 1) << x % 32;
-    int ok = application.module_get_function(&function, kernels.module, name) == DRV_SUCCESS &&
-             write_to(in_buffer, planes, sizeof planes) &&
-             application.launch_kernel(function, 1, 1, 1, 8, 1, 1, 0, stream, parameters, NULL) ==
-                 DRV_SUCCESS &&
-             read_from(planes, in_buffer, sizeof planes);
-    for (unsigned x = 0; x < 256; x++) {
-        result[x] = 0;
-        for (unsigned bit = 0; bit < 8; bit++)
-            result[x] |= (unsigned char)((planes[x / 32][bit] >> x % 32 & 1) << bit);
-    }
-    return ok;
-}
-
-static void check_circuits(void)
-{
-    unsigned char forward[256], inverse[256];
-    int wrong = 0;
-    tap_ok(run_circuit("test_sbox_circuit", forward) &&
-               run_circuit("test_inverse_sbox_circuit", inverse),
-           "both circuits ran");
-    for (unsigned x = 0; x < 256; x++)
-        wrong += forward[x] != sbox(x) || inverse[sbox(x)] != x;
-    tap_ok(wrong == 0, "both circuits give the S-box and its inverse for all 256 inputs");
-}
-
 /* ---- Hybrid kernels: pages and chunks ------------------------------------------------- */
 
 /* Any first counter; or one that begins a page, whose pages carry far. */
@@ -423,7 +364,6 @@ int main(void)
         return tap_done();
     for (int size = KERNEL_SMALL; size < KERNEL_SIZES; size++)
         check_kernel((enum kernel_size)size);
-    check_circuits();
     kernels.forced = KERNEL_HYBRID;
     check_pages();
     check_whole_pages();

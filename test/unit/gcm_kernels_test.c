@@ -7,6 +7,7 @@
  */
 #include "base/minmax.h"
 #include "cuda/launch/kernels.h"
+#include "test/support/element.h"
 #include "test/support/library.h"
 
 enum { BLOCK = GPUAES_BLOCK, PAGE = 16384, LARGEST = 2 * PAGE + 300, MARGIN = 32 };
@@ -19,59 +20,6 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 static struct kernels kernels;
 static drv_stream stream;
 static drv_ptr in_buffer, out_buffer, powers, start, sums;
-
-/* ---- The field, by its definition: SP 800-38D section 6.3 --------------------------- */
-
-struct element {
-    uint64_t low, high;
-};
-
-static struct element read_element(const unsigned char block[BLOCK])
-{
-    struct element e = {0, 0};
-    for (int i = 0; i < 8; i++) {
-        e.high = e.high << 8 | block[i];
-        e.low = e.low << 8 | block[8 + i];
-    }
-    return e;
-}
-
-static struct element add(struct element a, struct element b)
-{
-    return (struct element){a.low ^ b.low, a.high ^ b.high};
-}
-
-static struct element multiply(struct element a, struct element b)
-{
-    struct element product = {0, 0};
-    for (int bit = 127; bit >= 0; bit--) {
-        if (((bit < 64 ? a.low >> bit : a.high >> (bit - 64)) & 1) != 0)
-            product = add(product, b);
-        uint64_t carry = b.low & 1;
-        b.low = b.low >> 1 | b.high << 63;
-        b.high = b.high >> 1 ^ (carry != 0 ? (uint64_t)0xe1 << 56 : 0);
-    }
-    return product;
-}
-
-static struct element power(struct element base, unsigned exponent)
-{
-    struct element p = {0, (uint64_t)1 << 63};
-    for (; exponent != 0; exponent /= 2) {
-        if (exponent % 2 != 0)
-            p = multiply(p, base);
-        base = multiply(base, base);
-    }
-    return p;
-}
-
-/* As kernels have factors: times x, where the bits of POLYVAL go the other way. */
-static void write_factor(uint64_t to[2], struct element e)
-{
-    uint64_t carry = e.high >> 63;
-    to[0] = e.low << 1 ^ carry;
-    to[1] = (e.high << 1 | e.low >> 63) ^ (carry != 0 ? (uint64_t)0xc2 << 56 : 0);
-}
 
 /* ---- Texts --------------------------------------------------------------------------- */
 
@@ -88,7 +36,7 @@ static struct element encrypt_block(const unsigned char *key, unsigned key_bytes
 {
     unsigned char iv[BLOCK] = {0}, block[BLOCK];
     reference(GPUAES_ECB_ENCRYPT, key, key_bytes, iv, in, block, BLOCK);
-    return read_element(block);
+    return element_read(block);
 }
 
 static void make_text(struct text *t, unsigned key_bytes, unsigned blocks)
@@ -160,12 +108,12 @@ static int write_start(const struct text *t, struct ghash_sums *to)
     static uint64_t before[2][2]; /* the copy may read it later */
     struct element hash = {0, 0};
     for (int i = 0; i < AAD; i += BLOCK)
-        hash = multiply(add(hash, read_element(t->aad + i)), t->h);
+        hash = element_multiply(element_add(hash, element_read(t->aad + i)), t->h);
     tap_random_bytes(&random_state, before[0], BLOCK);
     before[1][0] = before[0][0] ^ hash.low;
     before[1][1] = before[0][1] ^ hash.high;
     *to = (struct ghash_sums){.own = sums, .before = start, .count = 2};
-    write_factor(to->factor, power(t->h, t->blocks));
+    element_write_factor(to->factor, element_power(t->h, t->blocks));
     return application.memcpy_htod_async(start, before, sizeof before, stream) == DRV_SUCCESS;
 }
 
@@ -176,12 +124,12 @@ static int launch_hybrid(const char *name, const struct family *family, const st
     struct ghash_powers_arguments p = {.powers = powers};
     p.levels = t->blocks < 256 ? 1 : t->blocks < 65536 ? 2 : 3;
     for (unsigned level = 0; level < p.levels; level++)
-        write_factor(p.base[level], power(t->h, 1U << 8 * level));
+        element_write_factor(p.base[level], element_power(t->h, 1U << 8 * level));
     fill_planes(&g.hybrid);
     g.hash.powers = powers;
     g.hash.levels = p.levels;
     for (unsigned i = 0; i < GHASH_STEPS; i++)
-        write_factor(g.hash.step[i], power(t->h, i * GHASH_DISTANCE));
+        element_write_factor(g.hash.step[i], element_power(t->h, i * GHASH_DISTANCE));
     return write_start(t, &g.hash.sums) &&
            run("ghash_powers", 2, min_unsigned(GHASH_POWERS, kernels.max_threads), 0, &p) &&
            run(name, GRID, min_unsigned(family->threads, kernels.max_threads), family->shared, &g);
@@ -194,9 +142,9 @@ static int launch_plain(const char *name, const struct family *family, const str
     unsigned warps = GRID * threads / WARP, has_tiles = family != families;
     struct aes_gcm_arguments g = {.aes = *aes};
     for (unsigned n = 0; n < GHASH_SQUARES; n++)
-        write_factor(g.hash.squares[n], power(t->h, 1U << n));
-    write_factor(g.hash.row, power(t->h, has_tiles ? WARP : warps * WARP));
-    write_factor(g.hash.tile, power(t->h, warps * 256 - 224));
+        element_write_factor(g.hash.squares[n], element_power(t->h, 1U << n));
+    element_write_factor(g.hash.row, element_power(t->h, has_tiles ? WARP : warps * WARP));
+    element_write_factor(g.hash.tile, element_power(t->h, warps * 256 - 224));
     g.hash.levels = has_tiles ? 5 : 4;
     return write_start(t, &g.hash.sums) && run(name, GRID, threads, family->shared, &g);
 }
@@ -217,11 +165,11 @@ static int launch(const struct family *family, const struct text *t, int encrypt
 /* The hash, completed: SP 800-38D section 7.1, steps 5 and 6. */
 static int is_tag(const struct text *t, const struct element parts[GRID])
 {
-    struct element y = {t->blocks * BLOCK * 8, AAD * 8}, want = read_element(t->tag);
+    struct element y = {t->blocks * BLOCK * 8, AAD * 8}, want = element_read(t->tag);
     for (int i = 0; i < GRID; i++)
-        y = add(y, parts[i]);
-    y = multiply(y, t->h);
-    y = add(y, t->mask);
+        y = element_add(y, parts[i]);
+    y = element_multiply(y, t->h);
+    y = element_add(y, t->mask);
     return y.low == want.low && y.high == want.high;
 }
 
@@ -264,51 +212,6 @@ static void check_family(const struct family *family, unsigned key_bytes)
     for (int encrypts = 0; encrypts < 2; encrypts++)
         tap_ok(wrong[encrypts] == 0, "%s kernel, %s, %u-bit key: text and tag", family->name,
                encrypts ? "encryption" : "decryption", key_bytes * 8);
-}
-
-/* ---- Carry-less products ----------------------------------------------------------------- */
-
-/* The product of two polynomials, by its definition. */
-static struct element product_of(uint64_t a, uint64_t b)
-{
-    struct element product = {0, 0};
-    for (int bit = 0; bit < 64; bit++)
-        if ((b >> bit & 1) != 0) {
-            product.low ^= a << bit;
-            product.high ^= bit != 0 ? a >> (64 - bit) : 0;
-        }
-    return product;
-}
-
-static void check_products(void)
-{
-    enum { COUNT = 512 };
-    uint64_t factors[COUNT][2];
-    struct element products[2][COUNT]; /* of clmad_low() and clmad_high(), and without them */
-    void *parameters[] = {&in_buffer, &out_buffer};
-    drv_function function;
-    unsigned wrong[2] = {0, 0};
-    tap_random_bytes(&random_state, factors, sizeof factors);
-    factors[0][0] = 0;
-    factors[1][0] = factors[1][1] = UINT64_MAX;
-    int ran =
-        application.module_get_function(&function, kernels.module, "test_carryless") ==
-            DRV_SUCCESS &&
-        application.memcpy_htod_async(in_buffer, factors, sizeof factors, stream) == DRV_SUCCESS &&
-        application.launch_kernel(function, COUNT / 64, 1, 1, 64, 1, 1, 0, stream, parameters,
-                                  NULL) == DRV_SUCCESS &&
-        application.memcpy_dtoh_async(products, out_buffer, sizeof products, stream) ==
-            DRV_SUCCESS &&
-        finish();
-    tap_ok(ran, "a kernel of carry-less products ran");
-    for (int way = 0; way < 2 && ran; way++)
-        for (int i = 0; i < COUNT; i++) {
-            struct element want = product_of(factors[i][0], factors[i][1]);
-            wrong[way] += products[way][i].low != want.low || products[way][i].high != want.high;
-        }
-    tap_ok(ran && wrong[0] == 0, "clmad_low() and clmad_high() give the halves of %d products",
-           COUNT);
-    tap_ok(ran && wrong[1] == 0, "product_low() and product_high() give the same by integers");
 }
 
 /* ---- Scratch memory -------------------------------------------------------------------- */
@@ -356,7 +259,6 @@ int main(void)
     tap_random_seed(&random_state);
     if (!tap_ok(set_up(), "the kernels are loaded"))
         return tap_done();
-    check_products();
     for (const struct family *family = families; family < families + FAMILIES; family++)
         for (unsigned key_bytes = 16; key_bytes <= 32; key_bytes += 8)
             check_family(family, key_bytes);
