@@ -113,6 +113,7 @@ emulator_tests = \
 	test/process/root_directory_test \
 	test/unit/aes_kernels_test \
 	test/unit/base64_kernels_test \
+	test/unit/counts_test \
 	test/unit/emulator_test \
 	test/unit/fields_test \
 	test/unit/gcm_kernels_test \
@@ -264,8 +265,10 @@ $(emulator_tests): private CCLD = $(CXX)
 test_evp_known_answer_test_SOURCES = test/evp/known_answer_test.c \
 	test/evp/gcm_vectors.h test/evp/gcm_vectors.inc test/evp/xts_vectors.h test/evp/xts_vectors.inc
 test_unit_emulator_test_SOURCES = test/unit/emulator_test.cc test/unit/emulator_kernels.cu test/unit/emulator_kernels.h
+test_unit_counts_test_SOURCES = test/unit/counts_test.c test/unit/counts_kernels.cu
 test_unit_fields_test_SOURCES = test/unit/fields_test.c test/unit/fields_kernels.cu
-emulated_kernel_dependencies += test/unit/emulator_kernels.d test/unit/fields_kernels.d
+emulated_kernel_dependencies += test/unit/counts_kernels.d test/unit/emulator_kernels.d \
+	test/unit/fields_kernels.d
 if HAVE_CXX
 # The real table of the driver, and no emulator.
 test_unit_driver_path_test_SOURCES = test/unit/driver_path_test.c cuda/driver/libcuda.c \
