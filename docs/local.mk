@@ -36,7 +36,7 @@ nobase_dist_doc_DATA = docs/gpuaes.cnf \
 	docs/architecture.md docs/benchmarks.md docs/benchmarks-h100.md \
 	docs/formats-checkpoint.md docs/formats-cryptotensors.md docs/formats-lmcache.md \
 	docs/formats-parquet.md docs/formats-tink.md docs/packaging.md \
-	docs/python.md docs/read-ahead.md docs/shards.md docs/start-c.md docs/start-openssl.md \
+	docs/python.md docs/read-ahead.md docs/shards.md docs/soundness.md docs/start-c.md docs/start-openssl.md \
 	docs/start-parquet.md docs/start-tensors.md \
 	docs/configuration/one-container.md docs/configuration/one-context.md \
 	docs/configuration/one-program.md docs/configuration/whole-host.md \
