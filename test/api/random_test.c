@@ -453,10 +453,11 @@ static int check_halves(void)
             struct gpuaes_random r = random_of(GPUAES_RANDOM_NORMAL32, COUNT);
             r.scale = scales[i];
             r.shift = 0;
-            right = lib.queue(&r, device, stream, 0) == GPUAES_OK && application_wait(stream) &&
+            right = LIBRARY(gpuaes_random_queue)(&r, device, stream, 0) == GPUAES_OK &&
+                    application_wait(stream) &&
                     application_read(floats, DEVICE, device, COUNT * sizeof *floats);
             r.kind = (enum gpuaes_random_kind)kind;
-            right = right && lib.queue(&r, device, stream, 0) == GPUAES_OK &&
+            right = right && LIBRARY(gpuaes_random_queue)(&r, device, stream, 0) == GPUAES_OK &&
                     application_wait(stream) && application_read(got, DEVICE, device, COUNT * 2);
             for (size_t n = 0; n < COUNT && right; n++) {
                 right = half_at(r.kind, got + 2 * n) == rounded(r.kind, (double)floats[n]);
@@ -473,8 +474,8 @@ static int check_halves(void)
             struct gpuaes_random r = random_of((enum gpuaes_random_kind)kind, COUNT);
             r.shift = ranges[i][0];
             r.scale = ranges[i][1] - ranges[i][0];
-            right = lib.queue(&r, device, stream, 0) == GPUAES_OK && application_wait(stream) &&
-                    application_read(got, DEVICE, device, COUNT * 2);
+            right = LIBRARY(gpuaes_random_queue)(&r, device, stream, 0) == GPUAES_OK &&
+                    application_wait(stream) && application_read(got, DEVICE, device, COUNT * 2);
             for (size_t n = 0; n < COUNT && right; n++) {
                 double x = half_at(r.kind, got + 2 * n);
                 right = ranges[i][0] <= x && x < ranges[i][1];
