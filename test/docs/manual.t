@@ -68,8 +68,8 @@ is(join(' ', map { $_->{name} } grep { $_->{out} !~ /^\.SH NAME\n\Q$_->{name} \-
     'and with its purpose');
 
 my %code = map { $_ => join('', map { slurp($_) } glob("$source/$_/{,*/,*/*/}*.[ch]")) } qw(provider tool);
-my @settings = $code{provider} =~ /(?:read_number|read_word|->find)\((?:&reader|reader->arg), "([\w-]+)"/g;
-my ($known) = $code{provider} =~ /^static const char \*const keys\[\] = \{\n(.*?)^\};/ms;
+my @settings = $code{provider} =~ /(?:read_number|read_word|find_value)\(&?reader, "([\w-]+)"/g;
+my ($known) = $code{provider} =~ /^static const char \*const keys\[\w+\] = \{\n(.*?)^\};/ms;
 is(join(' ', sort($known =~ /"([\w-]+)"/g)), join(' ', sort(@settings)), 'each setting that is read is known, and no other');
 has_all('the settings', 'provider-gpuaes.7', 11, @settings);
 my %sections = map { s/\\//gr => 1 } slurp($page{'provider-gpuaes.7'}) =~ /^\.SS (\S+)$/mg;
