@@ -150,7 +150,7 @@ def test_pytorch_tensors_without_storage():
     class Wrapper(torch.Tensor):
         @staticmethod
         def __new__(cls, shape, offset):
-            return torch.Tensor._make_wrapper_subclass(cls, shape, dtype=torch.float32, storage_offset=offset)
+            return torch.Tensor._make_wrapper_subclass(cls, shape, strides=(1,), storage_offset=offset, dtype=torch.float32)
 
         @classmethod
         def __torch_dispatch__(cls, function, types, args=(), kwargs=None):

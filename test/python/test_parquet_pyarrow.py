@@ -20,7 +20,10 @@ from pyarrow import fs as filesystem, parquet as theirs  # noqa: E402
 from gpuaes.formats import _thrift, parquet  # noqa: E402
 
 KEY, PREFIX = bytes(range(32)), b"a prefix of some length"
+# Before 26, a signed footer says AES_GCM_V1 of either, and pyarrow does not read its own file.
 KINDS = [(name, signed) for name in ("AES_GCM_V1", "AES_GCM_CTR_V1") for signed in (False, True)]
+if int(pyarrow.__version__.split(".")[0]) < 26:
+    KINDS.remove(("AES_GCM_CTR_V1", True))
 ROWS = 2000
 
 
