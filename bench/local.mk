@@ -41,12 +41,7 @@ EXTRA_PROGRAMS += $(bench_programs)
 bench_gpuaes_bench_CPPFLAGS = $(AM_CPPFLAGS) $(bench_cppflags)
 bench_gpuaes_bench_LDADD = bench/libbench.la cuda/libgpuaes.la $(LDADD)
 CLEANFILES += $(bench_programs)
-bench_programs = bench/gpuaes_bench bench/parquet_pages bench/stream
-# Opens the driver and libgpuaes as the example does.
-bench_parquet_pages_SOURCES = bench/parquet_pages.c $(parquet_sources)
-bench_parquet_pages_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/cuda
-bench_parquet_pages_LDADD = cuda/libgpuaes.la $(SYSTEM_LIBS)
-bench_parquet_pages_LDFLAGS = $(AM_LDFLAGS) -no-install
+bench_programs = bench/gpuaes_bench bench/stream
 if HAVE_CXX
 bench_programs += bench/gpuaes_bench_emulated
 bench_gpuaes_bench_emulated_SOURCES = bench/gpuaes_bench.c
@@ -113,8 +108,8 @@ CLEANFILES += report.card
 EXTRA_DIST += bench/limits.cu bench/Results.pm bench/Sides.pm \
 	bench/Plot/Gnuplot.pm bench/Report/First.pm bench/Report/Machine.pm bench/Report/Measured.pm \
 	bench/Report/Tables.pm \
-	bench/measure_all bench/parquet_rates bench/plot bench/programs bench/python_rates bench/report \
-	bench/revision bench/rows.py
+	bench/format_rates bench/measure_all bench/plot bench/programs bench/python_rates bench/report \
+	bench/revision bench/rows.py bench/turns.py
 
 # Kernels that reach the limits of a device, embedded as the library's are.
 if HAVE_CUDA

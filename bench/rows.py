@@ -25,6 +25,10 @@ def print_row(**values):
     print("\t".join("-" if row.get(name) is None else str(row[name]) for name in COLUMNS), flush=True)
 
 
+def print_skipped(part, what):
+    print(f"# skipped: {part}: {what}", flush=True)
+
+
 def spread_of(first, second):
     """The distance of the quartiles of the ratio of two sides, turn by turn, as a part of its median; None of one turn."""
     if len(first) < 2:

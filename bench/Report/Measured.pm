@@ -310,6 +310,14 @@ sub block_python
         reference => 'reference', unit => 'unit', ratio => 'ratio', 'compared with' => 'against');
 }
 
+# A rate may be of what the format's own package does, and some rows have only ours.
+sub block_formats
+{
+    return table_of('formats', [rows_like($results, part => 'formats')], what => 'operation', bytes => 'bytes',
+        'from, to' => \&way_text, gpuaes => 'ours', other => 'reference', unit => 'unit', ratio => 'ratio',
+        'compared with' => 'against');
+}
+
 sub block_streams
 {
     my @whole = (operation => 'whole process');

@@ -85,7 +85,7 @@ my $little = report("$folder/load", $load);
 is($little->{status}, 0, 'a report on one part is written') or diag($little->{err});
 is($little->{err}, '', 'without a complaint');
 like($little->{out}, qr/\*Not in this run: part `$_`/, "it says that it has nothing of: $_")
-    foreach 'kernels', 'gcm-kernels', 'gcm-evp', 'gcm-small', 'gcm-bulk', 'batch-gcm', 'messages', 'messages-time', 'random', 'parquet', 'bulk', 'devices', 'latency', 'base64', 'read-ahead', 'speed', 'streams', 'memory', 'files';
+    foreach 'kernels', 'gcm-kernels', 'gcm-evp', 'gcm-small', 'gcm-bulk', 'batch-gcm', 'messages', 'messages-time', 'random', 'parquet', 'formats', 'bulk', 'devices', 'latency', 'base64', 'read-ahead', 'speed', 'streams', 'memory', 'files';
 like($little->{out}, qr/^\| first load, median \| \d/m, 'and has what there is');
 
 my $both = report("$folder/all", $load, $all[0]);

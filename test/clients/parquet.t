@@ -1,15 +1,13 @@
 #!/usr/bin/perl
 # docs/examples/parquet_decrypt.c with files that pyarrow encrypted: both algorithms, footers
 # that are encrypted or signed, keys of columns or one for all. What is damaged is refused, with its place.
-# And what measures them, quickly.
 #
 # Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
 use strict;
 use warnings;
 use FindBin;
-use lib "$FindBin::Bin/../support", "$FindBin::Bin/../../bench";
+use lib "$FindBin::Bin/../support";
 use Programs qw(:DEFAULT good refused);
-use Results;
 use Test::More;
 
 plan(skip_all => 'the default provider stands in') if stand_in();
@@ -141,58 +139,5 @@ foreach my $random (pairs(files('random', $other, $seed, $ENV{GPUAES_TEST_CASES}
 }
 cmp_ok($ends{refused} // 0, '>', 10, 'files that were changed at random are refused');
 ok(!$ends{failed}, 'or decrypted');
-
-# ---- What measures them --------------------------------------------------------------
-
-my $rates = "$source/bench/parquet_rates";
-sub measured
-{
-    my ($command, %env) = @_;
-    return run(['sh', '-c', 'cd "$0" && exec "$@"', $build, @$command], env => without_gpuaes(%env));
-}
-
-SKIP: {
-    my $program = "$build/bench/gpuaes_bench" . ($module =~ m{/emulated/} ? '_emulated' : '');
-    skip('make bench-programs has not been run', 20) if !-x $program || !-x "$build/bench/parquet_pages";
-
-    mkdir("$folder/rates");
-    my $result = measured(["$source/bench/measure_all", "--program=$program", "--to=$folder/rates", '--flags=--quick', 'parquet']);
-    good($result, 'a set of bench/measure_all');
-    my ($file) = glob("$folder/rates/*-parquet.tsv");
-    my $table = read_results($file // ());
-    my $head = $table->{head}[0];
-    is(join(' ', map { scalar(@{$head->{$_} // []}) } qw(date GPU gpuaes revision OpenSSL cores)), '1 1 1 1 1 1', 'its file says what was measured with');
-    foreach my $algorithm ('AES_GCM_V1', 'AES_GCM_CTR_V1') {
-        my @rows = rows_like($table, part => 'parquet', cipher => "$algorithm, 256 bits");
-        is(join(', ', map { $_->{operation} =~ s/\d+/N/r } @rows),
-            'decrypt N pages, find and decrypt N pages, read, find and decrypt N pages', "$algorithm: what is measured");
-        is(scalar(grep { $_->{ours} > 0 && $_->{bytes} >= 1 << 19 } @rows), 3, 'with rates');
-        is(join(', ', map { $_->{against} =~ s/^pyarrow [\d.]+, //r } @rows), join(', ',
-                ('reading less reading without encryption') x 2, 'reading'), 'each with what it is compared to');
-        cmp_ok($rows[2]{reference} // 0, '>', 0, 'and what pyarrow takes to read');
-    }
-    my ($open) = rows_like($table, part => 'parquet', operation => 'read without encryption');
-    cmp_ok($open->{reference} // 0, '>', 0, 'and without encryption');
-    ok($open && !defined($open->{ours}), 'which is not a figure of ours');
-    my $report = run(["$source/bench/report", '--template=' . spew("$folder/block.md", "\@parquet\@\n"), $file // ()]);
-    is(scalar(() = $report->{out} =~ /^\| (?:AES_GCM_\w+, 256 bits|-) \| /mg), 7, 'a table is made of it') or diag($report->{out}, $report->{err});
-
-    # It compares with other columns than were written.
-    my $other = 'import sys; g = {"__name__": "rates"}; exec(open(sys.argv.pop(1)).read(), g); compare = g["compare"]; '
-        . 'g["compare"] = lambda pages, group, *more: compare(pages, group.select(group.column_names[::-1]), *more); g["main"]()';
-    my $wrong = measured(['python3', '-c', $other, $rates, '--bytes=128K', '--turns=1'], PYTHONPATH => "$source/bench:$ENV{PYTHONPATH}");
-    is($wrong->{status} >> 8, 1, 'other values are an error');
-    like($wrong->{err}, qr/^parquet_rates: row group 0, column c\d+: other values than were written$/m, 'which names where they are');
-    unlike($wrong->{out}, qr/^parquet\t/m, 'and gives no figures');
-
-    mkdir("$folder/without");
-    spew("$folder/without/pyarrow.py", "raise ImportError\n");
-    my $without = measured([$rates], PYTHONPATH => "$folder/without");
-    good($without, 'without pyarrow it ends well');
-    like($without->{out}, qr/^# skipped: parquet: pyarrow is not installed$/m, 'and says so');
-    my $bytes = measured([$rates, '--bytes=0']);
-    is($bytes->{status} >> 8, 2, 'a size that is none is refused');
-    like($bytes->{err}, qr/0: no number of bytes, such as 8M or 4G/, 'with a reason');
-}
 
 done_testing();
