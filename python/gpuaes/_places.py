@@ -89,7 +89,7 @@ def places_of(arrays: Sequence[Any], name: str, writable: bool = False) -> Place
 
 def places_between(whole: Memory, offsets: Iterable[int]) -> Places:
     """Message i of `whole` has its bytes from offsets[i] to offsets[i + 1]."""
-    at = offsets if hasattr(offsets, "__len__") else list(offsets)
+    at: Any = offsets if hasattr(offsets, "__len__") else list(offsets)
     if len(at) < 2:
         raise ValueError(f"offsets has {len(at)}: expected one more than there are messages")
     try:
