@@ -20,8 +20,7 @@ from ..errors import InvalidTag
 from ._nonces import counted
 
 PREFIX_BYTES, _NONCE_BYTES, _SEGMENTS_MOST = 7, 12, 1 << 32
-# Segments of one batch. While a device works on one batch, the next is described.
-_BATCH_BYTES, _BATCH_COUNT = 512 << 20, 1 << 17
+_BATCH_COUNT = 1 << 17  # segments of one batch: while a device works on it, the next is described
 
 
 class Layout(NamedTuple):
@@ -33,10 +32,6 @@ class Layout(NamedTuple):
     @property
     def step(self) -> int:
         return self.segment - TAG_BYTES
-
-    @property
-    def of_batch(self) -> int:
-        return max(1, min(_BATCH_COUNT, _BATCH_BYTES // self.segment))
 
     def text_at(self, number: int) -> int:
         """Where the text of a segment begins."""
@@ -111,8 +106,8 @@ class Segments:
         """Queues all segments of a stream, and returns batches with the numbers of their first segments."""
         layout = self.layout
         batches = []
-        for first in range(0, count, layout.of_batch):
-            end = min(first + layout.of_batch, count)
+        for first in range(0, count, _BATCH_COUNT):
+            end = min(first + _BATCH_COUNT, count)
             begin, last = layout.text_at(first), end == count
             here = (text_bytes if last else layout.text_at(end)) - begin
             at = begin, layout.sealed_at(first)
