@@ -4,7 +4,7 @@
  *
  * Copyright 2026 The gpuaes Authors. SPDX-License-Identifier: Apache-2.0
  */
-#include "cuda/kernels/aes/aes_sbox_circuits.cuh"
+#include "cuda/kernels/aes/hybrid/bitslice.cuh"
 #include "cuda/kernels/aes/message/message_blocks.cuh"
 #include "cuda/kernels/aes/message/message_counter.cuh"
 
@@ -22,6 +22,41 @@ extern "C" __global__ void test_inverse_sbox_circuit(uint32_t *planes)
     inverse_sbox_circuit(planes + 8 * threadIdx.x);
 }
 KERNEL(test_inverse_sbox_circuit)
+
+/*
+ * The linear steps of bitsliced rounds, each alone on eight blocks of a thread: planes and back;
+ * ShiftRows, MixColumns; their inverses; ShiftRows and its inverse on the way back.
+ */
+extern "C" __global__ void test_bitsliced(const uint32_t *in, uint32_t *out)
+{
+    const uint32_t n = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+    const uint32_t no_key[PLANES] = {};
+    for (uint32_t step = 0; step < 7; step++) {
+        uint32_t s[PLANES];
+        for (uint32_t i = 0; i < PLANES; i++)
+            s[i] = in[PLANES * n + i];
+        to_planes(s);
+        if (step == 1)
+            shift_rows<1>(s);
+        if (step == 3)
+            shift_rows<3>(s);
+        if (step == 4)
+            premix_columns(s);
+        if (step == 2 || step == 4)
+            mix_columns(s, no_key);
+        if (step == 5)
+            from_planes<1>(s);
+        else if (step == 6)
+            from_planes<3>(s);
+        else
+            from_planes<0>(s);
+        from_planes_half(s, 0);
+        from_planes_half(s, 4);
+        for (uint32_t i = 0; i < PLANES; i++)
+            out[PLANES * (step * threads + n) + i] = s[i];
+    }
+}
+KERNEL(test_bitsliced)
 
 /* Entry x of a row's table; the other bytes of the word that has x are not 0. */
 template <int TABLES, int ROW> static __device__ uint32_t entry(uint32_t x, uint32_t lane)

@@ -14,12 +14,14 @@
 #include "test/support/library.h"
 
 enum { BLOCK = GPUAES_BLOCK, BITS = 128, LANES = 32, LISTS = 6, POWERS = 57 };
+enum { SLICED = 8, STEPS = 7 }; /* blocks of a bitsliced lane; linear steps of its rounds */
 
 /* In device memory, which the CPU of an emulated device reads as well. */
 static struct memory {
     uint32_t planes[2][256 / 32][8];
     uint32_t tables[LISTS][256][LANES];
     uint32_t mixed[2][32];
+    uint32_t sliced[BITS][SLICED][4][SLICED], stepped[STEPS][BITS][SLICED][4][SLICED];
     uint64_t pairs[64][64][2], halves[2][64][64][2];
     _Alignas(16) unsigned char basis[BITS][BLOCK]; /* block i has bit i alone */
     _Alignas(16) unsigned char products[BITS][BITS][BLOCK], shifted[BITS][LANES][BLOCK];
@@ -134,16 +136,40 @@ static void check_columns(void)
     tap_ok(ran && wrong == 0, "MixColumns of raw keys and its inverse: all 32 bits");
 }
 
-/* ---- The cipher on the CPU ----------------------------------------------------------------- */
-
-/* SubBytes and ShiftRows: sections 5.1.1 and 5.1.2. */
-static void substitute_and_shift(unsigned char s[BLOCK])
+/* ShiftRows or its inverse: sections 5.1.2 and 5.3.1. */
+static void shift_rows(unsigned char s[BLOCK], int inverse)
 {
     unsigned char t[BLOCK];
     for (unsigned i = 0; i < BLOCK; i++)
-        t[i] = sbox[s[(i + 4 * (i % 4)) % BLOCK]];
+        t[i] = s[(i + (inverse ? 12 : 4) * (i % 4)) % BLOCK];
     memcpy(s, t, BLOCK);
 }
+
+/* Each bit of each of the eight blocks, which the others must not get. */
+static void check_bitsliced(void)
+{
+    unsigned wrong = 0;
+    memset(m->sliced, 0, sizeof m->sliced);
+    for (unsigned bit = 0; bit < BITS; bit++)
+        for (unsigned j = 0; j < SLICED; j++)
+            m->sliced[bit][j][bit / 32][j] = 1u << bit % 32;
+    int ran = bare_kernel_run("test_bitsliced", BITS * SLICED / 64, 64, 0,
+                              (void *[BARE_POINTERS]){m->sliced, m->stepped});
+    for (unsigned n = 0; n < STEPS * BITS * SLICED; n++) {
+        const unsigned step = n / BITS / SLICED, bit = n / SLICED % BITS, j = n % SLICED;
+        uint32_t columns[4], want[4][SLICED] = {{0}};
+        memcpy(columns, m->basis[bit], BLOCK);
+        if (step == 1 || step == 3 || step > 4)
+            shift_rows((unsigned char *)columns, step == 3 || step == 6);
+        for (unsigned c = 0; c < 4; c++)
+            want[c][j] = step == 2 || step == 4 ? mixed_column(columns[c], step == 4) : columns[c];
+        wrong += memcmp(m->stepped[step][bit][j], want, sizeof want) != 0;
+    }
+    tap_ok(ran && wrong == 0,
+           "planes, ShiftRows, MixColumns, inverses, bitsliced: all 8 x 128 bits");
+}
+
+/* ---- The cipher on the CPU ----------------------------------------------------------------- */
 
 /* Rounds with keys of zeros, the last of them without MixColumns. */
 static int runs_rounds(unsigned rounds, const unsigned char in[BLOCK])
@@ -154,7 +180,9 @@ static int runs_rounds(unsigned rounds, const unsigned char in[BLOCK])
     memcpy(s, in, BLOCK);
     aes_encrypt_block(&key, in, result);
     for (unsigned round = 1; round <= rounds; round++) {
-        substitute_and_shift(s);
+        for (unsigned i = 0; i < BLOCK; i++)
+            s[i] = sbox[s[i]];
+        shift_rows(s, 0);
         memcpy(columns, s, BLOCK);
         for (unsigned c = 0; c < 4 && round != rounds; c++)
             columns[c] = mixed_column(columns[c], 0);
@@ -420,6 +448,7 @@ int main(void)
             check_tables(tables, inverse);
     }
     check_columns();
+    check_bitsliced();
     check_host_rounds();
     check_host_schedule();
     check_carryless(1);
