@@ -104,6 +104,29 @@ def test_pinned_memory_in_any_order(package, rng, device_array, monkeypatch):
             lmcache.decrypt(key, pinned.view, sizes, out=device_array(bytes(5000)), places=places)
 
 
+@pytest.mark.parametrize("behind", [0, 500])
+def test_frames_of_the_host_without_gaps_pass_the_bus_by_a_copy(behind, rng, device_array):
+    key, sizes = lmcache.tenant_key(b"master", "tenant"), [rng.randrange(300) for _ in range(40)]
+    text, end = rng.randbytes(sum(sizes)), sum(sizes) + lmcache.OVERHEAD * 40
+    after = bytes(range(256)) * 2
+    frames = bytearray(end) + after[:behind]  # pageable memory, which no kernel can read
+    assert lmcache.encrypt(key, device_array(text), sizes, out=frames) is frames
+    assert frames[end:] == after[:behind]
+    places = [0]
+    for size in sizes:
+        places.append(places[-1] + size + lmcache.OVERHEAD)
+    assert b"".join(opened(key, bytes(frames[at:]), size) for at, size in zip(places, sizes)) == text
+    assert lmcache.decrypt(key, frames, sizes, out=device_array(bytes(len(text)))).tobytes() == text
+    first = sum(sizes[:10])
+    some = lmcache.decrypt(key, frames, sizes[10:], out=device_array(bytes(len(text) - first)), places=places[10:-1])
+    assert some.tobytes() == text[first:]
+    frames[places[7] + 13 + sizes[7]] ^= 1
+    with pytest.raises(InvalidTag, match=r"messages \[7\] are not"):
+        lmcache.decrypt(key, frames, sizes, out=device_array(bytes(len(text))))
+    with pytest.raises(ValueError, match=f"^frames has {end - 1} bytes: expected {end}, "):
+        lmcache.decrypt(key, frames[: end - 1], sizes, out=device_array(bytes(len(text))))
+
+
 def test_changed_frames_are_refused(blocks, device_array):
     key = lmcache.tenant_key(b"master", "tenant")
     frame = theirs(key, blocks[4])

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import hmac
 import os
-from operator import add
+from operator import add, sub
 from typing import Any, Sequence
 
 from .. import _driver, _memory
-from .._columns import Column, are_apart, column, each, edges, greatest
+from .._columns import Column, are_apart, column, each, edges, greatest, least
 from ..batch import Batch, Pieces
 
 __all__ = ["OVERHEAD", "MalformedFrame", "decrypt", "encrypt", "tenant_key"]
@@ -62,15 +62,18 @@ def encrypt(
 
     `keys` and `key_numbers` are as for gpuaes.Batch. Frame i begins at places[i] of `out`; without them, frames follow
     each other in a new array. Each IV comes from os.urandom(). One of `blocks` and `out` is in memory of a device, and
-    the other there, too, or in pinned memory of the host.
+    the other there, too, or in memory of the host, which is pinned unless it is for frames without gaps between them.
     """
     lengths, begins, starts = _columns(sizes, places)
     _check_length(blocks, "blocks", int(begins[-1]))
     count, sealed_lengths = len(lengths), each(add, lengths, OVERHEAD)
     if not are_apart(starts, sealed_lengths):
         raise ValueError("places has a frame that overlaps another: expected each behind the end of others")
-    frames = _new(blocks, greatest(each(add, starts, sealed_lengths))) if out is None else out
+    end = greatest(each(add, starts, sealed_lengths))
+    frames = target = _new(blocks, end) if out is None else out
     like = _on_device_of(blocks, frames)
+    if _is_of_host(target) and end == int(edges(sealed_lengths)[-1]) <= _memory.view(target).bytes:
+        frames = _new(like, end)  # no gap, which a copy would overwrite
     ivs = os.urandom(_IV * count)
     headers = bytearray(_HEADER * count)
     headers[::_HEADER] = bytes([_VERSION]) * count
@@ -86,13 +89,16 @@ def encrypt(
         key_numbers=key_numbers,
         out=Pieces(frames, each(add, starts, _HEADER), lengths),
     )
-    source = _on_device(_masked(headers), like)
+    masked = _masked(headers)
+    source = _sent(_memory.view(masked).address, len(masked), like)
     rows = range(0, len(headers), _HEADER)
     copied = _copy(Pieces(source, rows, _HEADER), Pieces(frames, starts, _HEADER))
     sealed.queue()
     sealed.check()
     copied.check()
-    return frames
+    if frames is not target:
+        _fetch(frames, target)
+    return target
 
 
 def decrypt(
@@ -114,6 +120,8 @@ def decrypt(
     texts = _new(frames, int(begins[-1])) if out is None else out
     _check_length(texts, "out", int(begins[-1]))
     like = _on_device_of(frames, texts)
+    if _is_of_host(frames):
+        frames, starts = _near(frames, starts, each(add, lengths, OVERHEAD), like)
     batch = Batch(
         "GCM",
         keys,
@@ -169,6 +177,22 @@ def _on_device_of(*arrays: Any) -> Any:
     raise ValueError("the data is in memory of the host: expected memory of a device for it or for out")
 
 
+def _is_of_host(array: Any) -> bool:
+    return _memory.view(array).device is None
+
+
+def _near(frames: Any, starts: Column, lengths: Column, like: Any) -> tuple[Any, Column]:
+    """Frames of the host as the device reads them best: a copy of all that lies between the first and the last, unless
+    most of that is other data. Kernels read pinned memory at odd offsets at a fifth of the rate of a copy."""
+    first, end = least(starts), greatest(each(add, starts, lengths))
+    data = _memory.view(frames)
+    if end > data.bytes:
+        raise ValueError(f"frames has {data.bytes} bytes: expected {end}, where the last frame ends")
+    if end - first > 2 * int(edges(lengths)[-1]):
+        return frames, starts
+    return _sent(data.address + first, end - first, like), each(sub, starts, first)
+
+
 def _lane(memory: _memory.Memory) -> _driver.Lane:
     return _driver.lane(memory.device or 0, memory.stream, memory.stream_owner)
 
@@ -184,13 +208,20 @@ def _masked(headers: bytearray) -> bytes:
     return (int.from_bytes(headers, "big") ^ int.from_bytes(mask, "big")).to_bytes(len(mask), "big")
 
 
-def _on_device(data: bytes, like: Any) -> Any:
+def _sent(address: int, count: int, like: Any) -> Any:
     """A copy of bytes of the host in memory of a device."""
-    array, memory = _memory.new_like(_memory.view(like), len(data))
+    array, memory = _memory.new_like(_memory.view(like), count)
     with _lane(memory) as lane:
-        lane.send(memory.address, _memory.view(data).address, len(data))
+        lane.send(memory.address, address, count)
         lane.wait("copying to the device")
     return array
+
+
+def _fetch(frames: Any, target: Any) -> None:
+    memory = _memory.view(frames)
+    with _lane(memory) as lane:
+        lane.fetch(_memory.view(target, writable=True).address, memory.address, memory.bytes)
+        lane.wait("copying frames to the host")
 
 
 def _copy(source: Pieces, target: Pieces) -> Batch:
