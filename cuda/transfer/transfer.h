@@ -114,7 +114,8 @@ void job_report_nothing(struct gpuaes_report *report, size_t len, const unsigned
  */
 enum gpuaes_status job_run(struct job *job, struct gpuaes_report *report);
 
-/* Makes the job of a text of a mode of AES, in bytes. `iv` may be NULL where the mode takes none. */
+/* Makes the job of a text of a mode of AES, in bytes. `iv` may be NULL where the mode takes none.
+ */
 void job_set_aes(struct job *job, const struct transform *transform, enum gpuaes_op op,
                  const struct gpuaes_key *key, const unsigned char *iv, const void *in, void *out,
                  size_t len, unsigned flags);

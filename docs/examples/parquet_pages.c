@@ -114,7 +114,7 @@ static size_t choose(struct work *work, const struct keys *keys, size_t key_byte
 {
     size_t count = 0;
 
-    work->modules = checked(realloc(work->modules, n * sizeof *work->modules));
+    work->modules = checked(realloc(work->modules, n * sizeof(void *)));
     for (size_t i = 0; i < n; i++)
         if (keys->sizes[modules[i * stride].key] == key_bytes)
             work->modules[count++] = &modules[i * stride];
@@ -484,7 +484,7 @@ static int compare_begins(const void *a, const void *b)
 static void check_places(const struct file *file)
 {
     const struct footer *footer = &file->footer;
-    const struct chunk **sorted = checked(malloc((footer->count + 1) * sizeof *sorted));
+    const struct chunk **sorted = checked(malloc((footer->count + 1) * sizeof(void *)));
     size_t count = 0;
 
     for (size_t i = 0; i < footer->count; i++) {
@@ -499,7 +499,7 @@ static void check_places(const struct file *file)
                  chunk->row_group, chunk->name, footer->begin);
         sorted[count++] = chunk;
     }
-    qsort(sorted, count, sizeof *sorted, compare_begins);
+    qsort(sorted, count, sizeof(void *), compare_begins);
     for (size_t i = 1; i < count; i++)
         if (chunk_begin(sorted[i - 1]) + (size_t)sorted[i - 1]->size > chunk_begin(sorted[i]))
             fail("row group %u, column %s: its pages overlap those of another chunk",

@@ -373,7 +373,7 @@ static void fill(struct test *t, int wrong)
  */
 static void make_keys(struct test *t, int bad)
 {
-    t->key = malloc(t->keys * t->key_bytes);
+    t->key = malloc(t->keys * t->key_bytes + 1);
     tap_random_bytes(&random_state, t->key, t->keys * t->key_bytes);
     for (size_t i = 0; i < t->keys && t->vectors != NULL; i++)
         from_hex(t->key + i * t->key_bytes, t->vectors[i]->key);

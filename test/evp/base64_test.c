@@ -602,7 +602,8 @@ int main(void)
 {
     const char *policy = getenv("GPUAES_POLICY");
     setenv("GPUAES_MIN_BYTES", "0", 0);
-    int is_forced = !strcmp(getenv("GPUAES_MIN_BYTES"), "0") && (!policy || strcmp(policy, "cpu"));
+    const char *least = getenv("GPUAES_MIN_BYTES");
+    int is_forced = least && !strcmp(least, "0") && (!policy || strcmp(policy, "cpu"));
     tap_random_seed(&random_state);
     if (stand_in()) {
         tap_skip("the default provider has no BASE64");

@@ -396,8 +396,7 @@ static void check_long_aad(void)
     /* begin() makes new contexts. */
     const int begun = begin(2, 1);
     EVP_CIPHER_CTX *c = contexts[OURS];
-    tap_ok(begun && set_uint(c, "device-memory", 1) &&
-               EVP_EncryptUpdate(c, NULL, &n, aad, 4097) &&
+    tap_ok(begun && set_uint(c, "device-memory", 1) && EVP_EncryptUpdate(c, NULL, &n, aad, 4097) &&
                !EVP_EncryptUpdate(c, places_out[DEVICE], &n, places_in[DEVICE], 64) &&
                reason_is("device memory cannot be used here"),
            "and is refused in device memory");
