@@ -572,11 +572,16 @@ static void end_copy(struct play *p)
     p->context = original;
 }
 
-/* Which ciphers: all, all but GCM, or GCM alone. */
-enum modes { ANY, NO_GCM, GCM_ALONE };
+/*
+ * Which ciphers: all, all but GCM, or GCM alone. Where text is given without a key, the default
+ * provider of OpenSSL 3.0.2 reads a null pointer, and that of 3.0.13 refuses.
+ */
+enum modes { ANY, NO_GCM, NO_GCM_NO_KEY, GCM_ALONE };
 
 static int is_taken(enum modes modes, const struct cipher_row *row)
 {
+    if (modes == NO_GCM_NO_KEY && OpenSSL_version_num() < 0x300000d0L)
+        return 0;
     return modes == ANY || (row->mode == GCM) == (modes == GCM_ALONE);
 }
 
@@ -604,7 +609,7 @@ static const struct script {
      "init cipher; init key; init iv; update 2048; update 7; direction; final; reset;"
      "init cipher; init iv; init key; update 2048; update 7; direction; final; reset;"
      "init cipher; init key same; init iv same; update 2048; update 7; direction; final"},
-    {NO_GCM, "initialisation_again",
+    {NO_GCM_NO_KEY, "initialisation_again",
      "init cipher key iv; update 2053; init; get; update 1027; init other-key; get;"
      "update 1027; init iv; update 1027; init cipher same; get; update 1024;"
      "init cipher key same; update 1024; final"},
@@ -612,7 +617,7 @@ static const struct script {
     {ANY, "direction_turned_without_a_key",
      "init cipher key iv; update 2048; init turned; padding 0; update 2048; init iv;"
      "update 2048; final"},
-    {NO_GCM, "a_context_without_a_key",
+    {NO_GCM_NO_KEY, "a_context_without_a_key",
      "update 16; final; init cipher; update 5; update 64; one-shot 64; final;"
      "init cipher iv turned; update 64; update 0; one-shot 0; final; reset;"
      "init cipher key; update 64; one-shot 64; final"},

@@ -13,6 +13,7 @@
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/params.h>
 #include <string.h>
 
@@ -94,15 +95,23 @@ static int take_iv(struct gcm_context *c)
 }
 
 /*
- * Ends its message without making a tag: another length of the IV makes it refuse text until it has
- * a new IV. Returns 0 where it does not refuse.
+ * Ends its message without making a tag: a wrong record of TLS ends a message in every OpenSSL 3,
+ * which refuses text from then on, until it has a new IV. The header of this record says that it
+ * has no bytes, and none come. The header is put where a tag is, also one of an earlier message.
+ * Returns 0 where text is not refused.
  */
-static int end_message(struct gcm_context *c, size_t iv_bytes)
+static int end_message(struct gcm_context *c)
 {
+    unsigned char header[EVP_AEAD_TLS1_AAD_LEN] = {0}, tag[GPUAES_BLOCK];
+    size_t tag_bytes;
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD,
+                                                             header, sizeof header),
+                           OSSL_PARAM_construct_end()};
+    int has_tag = gcm_cpu_get_tag(c, tag, &tag_bytes);
     (void)ERR_set_mark();
-    int ok = cpu_set_size(&c->cipher->cpu, c->cpu, OSSL_CIPHER_PARAM_IVLEN,
-                          iv_bytes == GCM_USUAL_IV ? GCM_USUAL_IV + 1 : GCM_USUAL_IV) &&
-             cpu_set_size(&c->cipher->cpu, c->cpu, OSSL_CIPHER_PARAM_IVLEN, iv_bytes) &&
+    (void)c->cipher->cpu.set_ctx_params(c->cpu, params);
+    (void)take_iv(c);
+    int ok = (!has_tag || (turn(c, 0) && set_tag(c, tag, tag_bytes) && turn(c, c->encrypting))) &&
              !take_iv(c);
     (void)ERR_pop_to_mark();
     return ok;
@@ -178,7 +187,7 @@ int gcm_cpu_take(struct gcm_context *c, unsigned char mask[GPUAES_BLOCK],
     if (gcm_schedule(c) == NULL || !take_iv(c) || !get_iv(c, iv, &iv_bytes))
         return 0;
     gcm_first_counter(gpuaes_gcm_hash, gcm_schedule(c), iv, iv_bytes, counter);
-    return gcm_cpu_stream(c, counter, mask) && end_message(c, iv_bytes);
+    return gcm_cpu_stream(c, counter, mask) && end_message(c);
 }
 
 /* ---- Text ------------------------------------------------------------------------------ */
