@@ -77,17 +77,18 @@ SKIP: {
 }
 
 SKIP: {
-    my $lacks = python_lacks('numpy', 'cryptography');
+    my %python = pyarrow_environment();
+    my $lacks = python_lacks(\%python, 'numpy', 'cryptography');
     skip($lacks, 2) if $lacks;
-    my $formats = measure_all({python_environment()}, 'formats');
+    my $formats = measure_all(\%python, 'formats');
     skip('there is no GPU', 2) if $formats->{err} =~ /^There is no GPU/;
     is($formats->{status}, 0, 'formats are measured') or diag($formats->{err});
     my $rows = slurp("$to/" . $formats->{out} =~ s/\n//r . '-formats.tsv');
     my @what = ('Tink, segments of 1024 KiB: encrypt', 'Tink, segments of 4 KiB: decrypt', 'LMCache, 9 blocks: encrypt',
         'LMCache, 9 blocks: decrypt, described before', 'load a checkpoint');
-    push(@what, 'load CryptoTensors') if !python_lacks('cryptotensors');
+    push(@what, 'load CryptoTensors') if !python_lacks(\%python, 'cryptotensors');
     push(@what, 'Parquet, pages of 64 KiB: decrypt a file of 8', 'Parquet, pages of 4 KiB: decrypt 256, described before')
-        if !python_lacks('pyarrow.parquet.encryption');
+        if !python_lacks(\%python, 'pyarrow.parquet.encryption');
     is(join(', ', grep { $rows !~ /^formats\t\S+\t\Q$_\E\tmedian\t/m } @what), '', 'with rows: ' . join(', ', @what));
 }
 

@@ -22,7 +22,7 @@ foreach my $program (qw(cc groff openssl pkg-config)) {
 
 # As on a machine with a GPU. The environment that a page makes gets packages of PyPI from elsewhere; NumPy is for the
 # stand-in for CuPy.
-my %python = python_environment();
+my %python = pyarrow_environment();
 my %imports = (
     cupy => 'import numpy as found',
     pyarrow => 'import pyarrow as found; from pyarrow.parquet.encryption import create_encryption_properties');

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# The Python package: one run of pytest over test/python/, of which each test is a line here. On the
+# The Python package: two runs of pytest over test/python/, of which each test is a line here. On the
 # emulator, device memory is the emulator's (device_arrays.py), and the package's libgpuaes is in the module
 # under test; on a card, PyTorch, CuPy and JAX are tried where they are installed.
 #
@@ -28,21 +28,34 @@ chmod(0755, spew("$folder/own/openssl", "#!/bin/sh\n"));
     is(run(['/bin/sh', '-c', 'command -v openssl'], env => {python_environment()})->{out}, "$folder/own/openssl\n", 'programs are those of PATH');
 }
 
-my $tap = "$folder/tap";
-my $run = run(['python3', '-m', 'pytest', '-p', 'no:cacheprovider', '-W', 'error::pytest.PytestUnraisableExceptionWarning',
-        '-W', 'error::pytest.PytestUnhandledThreadExceptionWarning', "--basetemp=$folder/pytest",
-        shellwords($ENV{GPUAES_TEST_PYTEST} // ''), $FindBin::Bin],
-    env => {python_environment(), GPUAES_TEST_TAP => $tap}, seconds => 1800);
-diag($1) if $run->{out} =~ /^(GPUAES_TEST_SEED=\d+)$/m;
-foreach my $line (split(/\n/, slurp($tap))) {
-    if ($line =~ /^ok (.*?) # SKIP (.*)$/) {
-        SKIP: { skip("$1: $2", 1) }
-    } elsif ($line =~ /^(not )?ok (.*)$/) {
-        ok(!$1, $2);
-    } else {
-        diag($line =~ s/^# //r);
+# One run of pytest, of which each test is a line. pytest ends with 1 where a test failed, which has its line, and with 5
+# where a file skips all that it has, which has its line, or the arguments choose none. Anything else is of pytest itself,
+# or a signal that ended it.
+sub pytest
+{
+    my ($name, $environment, @tests) = @_;
+    my $tap = spew("$folder/tap", '');
+    my $run = run(['python3', '-m', 'pytest', '-p', 'no:cacheprovider', '-W', 'error::pytest.PytestUnraisableExceptionWarning',
+            '-W', 'error::pytest.PytestUnhandledThreadExceptionWarning', "--basetemp=$folder/pytest",
+            shellwords($ENV{GPUAES_TEST_PYTEST} // ''), @tests],
+        env => {%$environment, GPUAES_TEST_TAP => $tap}, seconds => 1800);
+    diag($1) if $run->{out} =~ /^(GPUAES_TEST_SEED=\d+)$/m;
+    my @lines = split(/\n/, slurp($tap));
+    foreach my $line (@lines) {
+        if ($line =~ /^ok (.*?) # SKIP (.*)$/) {
+            SKIP: { skip("$1: $2", 1) }
+        } elsif ($line =~ /^(not )?ok (.*)$/) {
+            ok(!$1, $2);
+        } else {
+            diag($line =~ s/^# //r);
+        }
     }
+    my @ends = (0, 1, @lines || $ENV{GPUAES_TEST_PYTEST} ? 5 : ());
+    ok((grep { $run->{status} == $_ << 8 } @ends), "pytest came to its end: $name") or diag(substr("$run->{out}$run->{err}", -5000));
+    return;
 }
-# 1: a test failed, which has its line. Anything else is of pytest itself, or a signal that ended it.
-ok($run->{status} == 0 || $run->{status} == 1 << 8, 'pytest came to its end') or diag(substr("$run->{out}$run->{err}", -5000));
+
+my $with_pyarrow = "$FindBin::Bin/test_parquet_pyarrow.py";
+pytest('all others', {python_environment()}, $FindBin::Bin, "--ignore=$with_pyarrow");
+pytest('with pyarrow', {pyarrow_environment()}, $with_pyarrow);
 done_testing();

@@ -11,7 +11,7 @@ import json
 import pytest
 
 pytest.importorskip("gpuaes", exc_type=ImportError)
-pyarrow = pytest.importorskip("pyarrow")
+pyarrow = pytest.importorskip("pyarrow", exc_type=ImportError)
 encryption = pytest.importorskip("pyarrow.parquet.encryption")
 if not hasattr(encryption, "create_encryption_properties"):
     pytest.skip("pyarrow has no keys of the caller: expected 25 or newer", allow_module_level=True)

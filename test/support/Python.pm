@@ -9,7 +9,7 @@ use warnings;
 use Exporter qw(import);
 use Programs;
 
-our @EXPORT = qw(python_lacks python_environment emulated);
+our @EXPORT = qw(python_lacks python_environment pyarrow_environment emulated);
 
 # The Python of the tests is `python3`, or Debian's where that alone has PyTorch, as in ./quickstart: 1 if so.
 my $debian;
@@ -23,7 +23,7 @@ sub debian
 # python3 alone.
 sub paths
 {
-    my %paths = (PYTHONPATH => join(":", (grep { $_ } $ENV{PYTHONPATH}), "$source/python", "$build/python-packages", "$build/pyarrow"), PYTHONDONTWRITEBYTECODE => 1);
+    my %paths = (PYTHONPATH => join(":", (grep { $_ } $ENV{PYTHONPATH}), "$source/python", "$build/python-packages"), PYTHONDONTWRITEBYTECODE => 1);
     if (debian()) {
         my $own = "$folder/python";
         -d $own or (mkdir($own) && symlink('/usr/bin/python3', "$own/python3")) or die "$own: $!";
@@ -32,11 +32,12 @@ sub paths
     return %paths;
 }
 
-# Why a test is skipped that needs these packages: '', or a sentence.
+# Why a test is skipped that needs these packages: '', or a sentence. A reference that comes first is to an environment,
+# in place of that of python_environment().
 sub python_lacks
 {
     my (@packages) = @_;
-    my %paths = paths();
+    my %paths = ref($packages[0]) ? %{ shift(@packages) } : paths();
     return 'python3 3.10 or newer is not installed' if run(['python3', '-c', 'import sys; sys.exit(sys.version_info < (3, 10))'], env => \%paths)->{status};
     foreach (@packages) {
         return "$_ of Python is not installed (PyPI: $_)" if run(['python3', '-c', "import $_"], env => \%paths)->{status};
@@ -69,6 +70,15 @@ sub python_environment
     # Debian's cryptography takes the system's libcrypto, which looks for the legacy provider in OPENSSL_MODULES.
     return (paths(), %libraries, OPENSSL_CONF => '/dev/null', CRYPTOGRAPHY_OPENSSL_NO_LEGACY => 1,
         XLA_PYTHON_CLIENT_PREALLOCATE => 'false');
+}
+
+# The same for `python3` with pyarrow and the NumPy that ./quickstart check --with-clients puts beside it: pyarrow needs a
+# newer one than Debian's PyTorch does. What python_environment() returns where there is no pyarrow.
+sub pyarrow_environment
+{
+    my %usual = python_environment();
+    my %own = (%usual, PYTHONPATH => "$build/pyarrow:$usual{PYTHONPATH}", PATH => $ENV{PATH});
+    return python_lacks(\%own, 'pyarrow.parquet.encryption') ? %usual : %own;
 }
 
 1;
