@@ -31,6 +31,7 @@ WHEEL_ARCH = $(host_cpu)
 wheel: $(if $(filter $(host_cpu),$(WHEEL_ARCH)),wheel-here,wheel-$(WHEEL_ARCH))
 wheel-here: cuda/libgpuaes.la provider/libprovider_core.la tool/gpuaes docs/libgpuaes.3
 	@test -z '$(LIBBASE64_LIBS)' || { echo 'A wheel has no libbase64: configure --without-libbase64' >&2; exit 1; }
+	@command -v groff >/dev/null || { echo 'groff, which formats the pages of a wheel, is not installed' >&2; exit 1; }
 	rm -rf $(wheel_native) && $(MKDIR_P) $(wheel_native)
 	cp cuda/.libs/libgpuaes.so.1 $(srcdir)/docs/gpuaes.cnf $(wheel_native)
 	echo '{ global: OSSL_provider_init; local: *; };' >$(wheel_native)/module.map
