@@ -9,11 +9,11 @@
 static const int64_t MS = 1000000, BEGIN = 1000000000;
 
 /* ms at which a stream of `rate` bytes a ns, updates each `step` ns, is worth it; -1: never. */
-static int64_t worth_at(struct policy_stream *s, int64_t begin, double rate, int64_t step,
+static int64_t worth_at(struct stream_detector *s, int64_t begin, double rate, int64_t step,
                         uint64_t least)
 {
     for (int64_t t = 0; t < 5000 * MS; t += step) {
-        if (policy_stream_add(s, begin + t, (uint64_t)(rate * (double)step), least))
+        if (stream_detector_add(s, begin + t, (uint64_t)(rate * (double)step), least))
             return t / MS;
     }
     return -1;
@@ -21,7 +21,7 @@ static int64_t worth_at(struct policy_stream *s, int64_t begin, double rate, int
 
 static int64_t fresh(double rate, int64_t step, uint64_t least)
 {
-    struct policy_stream s = {0};
+    struct stream_detector s = {0};
     return worth_at(&s, BEGIN, rate, step, least);
 }
 
@@ -39,11 +39,11 @@ static void test_pauses(void)
 {
     tap_ok(fresh(6, 90 * MS, 1) == 450, "a pause of 90 ms does not end a stream");
     tap_ok(fresh(6, 110 * MS, 1) == -1, "one of 110 ms does");
-    struct policy_stream s = {0};
+    struct stream_detector s = {0};
     (void)worth_at(&s, BEGIN, 60, MS, 1);
     tap_ok(worth_at(&s, BEGIN + 5200 * MS, 6, MS, 1) == 400,
            "after a pause, what came before does not count");
-    policy_stream_forget(&s);
+    stream_detector_forget(&s);
     tap_ok(worth_at(&s, BEGIN + 10200 * MS, 6, MS, 1) == 400, "nor what was forgotten");
 }
 

@@ -219,13 +219,13 @@ static int sync(struct blocks_context *c, int ends)
 
 static void count(const struct provider *provider, uint64_t bytes)
 {
-    static struct policy_stream stream;
+    static struct stream_detector stream;
     const struct settings *s = &provider->settings;
     if (!is_allowed(provider) || s->start != START_AUTO)
         return;
     if (gpuaes_state() != GPUAES_OFF)
-        policy_stream_forget(&stream); /* after an idle release it counts anew */
-    else if (policy_stream_add(&stream, clock_ns(CLOCK_MONOTONIC_COARSE), bytes, s->start_bytes))
+        stream_detector_forget(&stream); /* after an idle release it counts anew */
+    else if (stream_detector_add(&stream, clock_ns(CLOCK_MONOTONIC_COARSE), bytes, s->start_bytes))
         policy_start(provider);
 }
 

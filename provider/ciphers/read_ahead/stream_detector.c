@@ -21,14 +21,14 @@ static const double LEAST_RATE = 0.25; /* bytes a ns */
  */
 static const double MOST_RATE = 45;
 
-static int is_over(const struct policy_stream *s, int64_t begun, int64_t last, int64_t now)
+static int is_over(const struct stream_detector *s, int64_t begun, int64_t last, int64_t now)
 {
     return begun == 0 || now - last > PAUSE_NS ||
            (now - begun > PAUSE_NS &&
             (double)atomic_load(&s->bytes) < (double)(now - begun) * LEAST_RATE);
 }
 
-int policy_stream_add(struct policy_stream *s, int64_t now, uint64_t bytes, uint64_t least)
+int stream_detector_add(struct stream_detector *s, int64_t now, uint64_t bytes, uint64_t least)
 {
     int64_t begun = atomic_load(&s->begun);
     if (is_over(s, begun, atomic_exchange(&s->last, now), now)) {
@@ -41,7 +41,7 @@ int policy_stream_add(struct policy_stream *s, int64_t now, uint64_t bytes, uint
            (double)all <= (double)(now - begun) * MOST_RATE;
 }
 
-void policy_stream_forget(struct policy_stream *s)
+void stream_detector_forget(struct stream_detector *s)
 {
     atomic_store(&s->begun, 0);
 }

@@ -13,7 +13,7 @@
  * The stream under way, of all threads together; begun is 0 where there is none. Updates that two
  * threads make at once may be lost without harm.
  */
-struct policy_stream {
+struct stream_detector {
     _Atomic int64_t begun, last; /* ns of a monotonic clock that is not 0 */
     _Atomic uint64_t bytes;
 };
@@ -22,9 +22,10 @@ struct policy_stream {
  * Adds `bytes` at `now` (ns). Returns 1 once at least `least` bytes have come over a time and at
  * a rate for which a device pays. From any thread.
  */
-int policy_stream_add(struct policy_stream *stream, int64_t now, uint64_t bytes, uint64_t least);
+int stream_detector_add(struct stream_detector *stream, int64_t now, uint64_t bytes,
+                        uint64_t least);
 
 /* As if nothing had been seen. From any thread. */
-void policy_stream_forget(struct policy_stream *stream);
+void stream_detector_forget(struct stream_detector *stream);
 
 #endif
