@@ -23,7 +23,7 @@ enum { DIRECT_LEAST = 4, DIRECT_MOST = 16, PLANNED_LEAST = 16, PLANNED_MOST = 64
  * text is not aligned two parts of a granule.
  */
 enum { UNCUT_BLOCKS = 256 };
-/* Of a chain, which keeps a block for each segment. */
+/* Of a chain, which keeps a block for each segment but the first of a message. */
 #define CHAIN_BYTES ((uint64_t)64 << 20)
 
 /* ---- Kernels --------------------------------------------------------------------- */
@@ -152,7 +152,8 @@ static uint32_t planned_segment(enum gpuaes_op op, uint64_t count, uint64_t bloc
     uint64_t each = count * blocks / TURNS / (lanes + 1), segment = PLANNED_LEAST;
     while (segment < each && segment < PLANNED_MOST)
         segment *= 2;
-    while (is_chained(op) && count * segments_of(blocks, segment) * GPUAES_BLOCK > CHAIN_BYTES)
+    while (is_chained(op) &&
+           count * (segments_of(blocks, segment) - 1) * GPUAES_BLOCK > CHAIN_BYTES)
         segment *= 2;
     return (uint32_t)segment;
 }

@@ -259,7 +259,10 @@ enum gpuaes_status gpuaes_queue(const struct gpuaes_messages *messages, void *te
         return GPUAES_OK;
     struct device *its;
     enum gpuaes_status status = runtime_enter_stream(&guard, stream, device, &its);
-    if (status == GPUAES_BAD_ARGUMENT)
+    const int is_default = stream == NULL || stream == DRV_STREAM_LEGACY;
+    if (status == GPUAES_BAD_ARGUMENT && (is_default || stream == DRV_STREAM_PER_THREAD))
+        (void)refuse("device is %d; expected one that is in use", device);
+    else if (status == GPUAES_BAD_ARGUMENT)
         (void)refuse("stream %p belongs to no device in use", stream);
     if (status != GPUAES_OK)
         return status;

@@ -785,7 +785,8 @@ static void test_refused(void)
     enum gpuaes_status status = LIBRARY(gpuaes_queue)(&t.batch, NULL, 0, stream, 0);
     tap_ok(status == (has_pools ? GPUAES_OK : GPUAES_BAD_ARGUMENT),
            "temporary memory need not be given, where the driver has pools");
-    tap_ok(LIBRARY(gpuaes_queue)(&t.batch, t.temp, t.temp_bytes, NULL, 77) == GPUAES_BAD_ARGUMENT,
+    tap_ok(LIBRARY(gpuaes_queue)(&t.batch, t.temp, t.temp_bytes, NULL, 77) == GPUAES_BAD_ARGUMENT &&
+               strncmp(LIBRARY(gpuaes_queue_error)(), "device is 77;", 13) == 0,
            "refused: the legacy stream of a device that there is not");
     batch = t.batch;
     batch.count = 0;
@@ -800,6 +801,28 @@ static void test_refused(void)
            "no size for messages that would be refused, and a sentence");
     right = application_wait(stream) && queue(&t) && is_right(&t);
     tap_ok(right, "and after all that the messages are as they were");
+    unmake(&t);
+}
+
+/* However many messages there are, and however long, there is a size. */
+static void test_temp_sizes(void)
+{
+    static const size_t counts[] = {1, 1000, 1 << 22, (1 << 22) + 1, GPUAES_QUEUE_MESSAGES},
+                        lengths[] = {0, 1, 16, 17, 64, 1 << 20, GPUAES_QUEUE_UNIT_BYTES};
+    struct test t = test_of(GCM_ENCRYPT, 2, 16, 1);
+    int right = make(&t, 0, 0) && upload(&t);
+    for (int op = 0; right && op <= GPUAES_XTS_DECRYPT; op++)
+        for (size_t i = 0; i < sizeof counts / sizeof counts[0] * 7; i++) {
+            const int is_gcm = op == GPUAES_GCM_ENCRYPT || op == GPUAES_GCM_DECRYPT;
+            struct gpuaes_messages batch = t.batch;
+            batch.op = (enum gpuaes_op)op;
+            batch.count = counts[i / 7];
+            batch.max_bytes = lengths[i % 7];
+            batch.key_bytes = op >= GPUAES_XTS_ENCRYPT ? 32 : 16;
+            batch.iv_bytes = is_gcm ? 12 : BLOCK;
+            right = right && LIBRARY(gpuaes_queue_temp_bytes)(&batch) >= batch.count;
+        }
+    tap_ok(right, "a size of temporary memory for any number of messages of any length");
     unmake(&t);
 }
 
@@ -925,6 +948,7 @@ int main(void)
     test_graph();
     test_pools();
     test_refused();
+    test_temp_sizes();
     test_refused_xts();
     test_secrets();
     test_tweaks();
