@@ -76,6 +76,21 @@ static void check_one_shot(void)
     stream_close(&s);
 }
 
+/* The other side is NULL: nobody can do it. */
+static void check_null(const char *name, unsigned device_memory)
+{
+    EVP_CIPHER_CTX *ours = context_open(1, name, usual_key, usual_iv, 1, NULL);
+    OSSL_PARAM params[] = {OSSL_PARAM_uint("device-memory", &device_memory), OSSL_PARAM_END};
+    int n = 0, right = device_memory == 0 || EVP_CIPHER_CTX_set_params(ours, params);
+    tap_ok(right && !EVP_CipherUpdate(ours, NULL, &n, memory->in_there, 4096) &&
+               reason_is("bad parameter") &&
+               !EVP_CipherUpdate(ours, memory->out_there, &n, NULL, 4096) &&
+               reason_is("bad parameter") &&
+               EVP_CipherUpdate(ours, memory->out_there, &n, memory->in_there, 4096),
+           "%s, device-memory=%u: one side that is NULL is refused", name, device_memory);
+    EVP_CIPHER_CTX_free(ours);
+}
+
 /* The last block has no room: it can still be had. */
 static void check_final(void)
 {
@@ -331,6 +346,9 @@ int main(void)
     check_ranges("AES-128-CBC", 1);
     check_ranges("AES-128-ECB", 0);
     check_one_shot();
+    check_null("AES-256-CTR", 1);
+    check_null("AES-256-CTR", 0);
+    check_null("AES-128-XTS", 0);
     check_final();
     check_order();
     check_found(1);

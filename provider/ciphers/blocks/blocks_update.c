@@ -8,6 +8,7 @@
 #include "provider/ciphers/blocks/blocks_cpu.h"
 #include "provider/ciphers/blocks/blocks_device.h"
 #include "provider/ciphers/blocks/segments.h"
+#include "provider/common/errors.h"
 #include "provider/policy/calibration.h"
 
 /* ---- By whom ----------------------------------------------------------------------- */
@@ -72,6 +73,16 @@ static int count(struct blocks_context *c, const struct request *r, uint64_t *by
 
 /* ---- The way ------------------------------------------------------------------------ */
 
+/* What no CPU can do: one side is in device memory. Where the other is NULL, nobody can. */
+static int by_device_alone(struct blocks_context *c, struct request *r, struct work *work)
+{
+    if (r->in != NULL && r->out != NULL)
+        return blocks_device_update(c, r, work);
+    error_raise(c->provider, ERROR_BAD_PARAMETER, "%s is NULL, and %s is in device memory",
+                r->in == NULL ? "input" : "output", r->in == NULL ? "output" : "input");
+    return REFUSED;
+}
+
 /* Without keystream made ahead. By itself: inlined, it would give updates with it its stack frame.
  */
 __attribute__((noinline)) static int choose_and_run(struct blocks_context *c, struct request *r)
@@ -92,7 +103,7 @@ __attribute__((noinline)) static int choose_and_run(struct blocks_context *c, st
             result = segments_run(c, r, &work, policy_flags(c->provider));
             break;
         case CHOICE_GPU_ONLY:
-            result = blocks_device_update(c, r, &work);
+            result = by_device_alone(c, r, &work);
             break;
         case CHOICE_FAIL:
             result = REFUSED;
