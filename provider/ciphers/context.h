@@ -86,7 +86,7 @@ struct blocks_state {
     int iv_lent;       /* the application has a pointer to the IV in `cpu` */
     int device_memory; /* the parameter: pointers may be a device's */
     int chained;       /* the stream's binding knows the IV, and `cpu` does not */
-    int lost;          /* the IV is not known: its device failed. Until an IV is given */
+    int lost;          /* no text may follow what a device failed to do. Until an IV is given */
     unsigned char key[64];
     int cpu_has_key; /* `cpu` was given one, this or another */
     int expanded;

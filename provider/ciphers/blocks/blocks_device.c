@@ -35,7 +35,7 @@ int blocks_stream_check(const struct blocks_context *c)
     if (!c->state.lost)
         return 1;
     error_raise(c->provider, ERROR_OUTPUT_UNDEFINED,
-                "what follows the work on cuda-stream is not known; initialise with an IV");
+                "how far the text before got is not known; initialise with an IV");
     return 0;
 }
 

@@ -83,6 +83,18 @@ int segments_cut(const struct blocks_context *c, struct request *r)
 /* ---- Its parts ---------------------------------------------------------------------- */
 
 /*
+ * After a call that failed when some of its output was written, or the context had moved: the same
+ * keystream must not encrypt another text, nor may a chain go on at another place.
+ */
+static void lose(struct blocks_context *c)
+{
+    if ((c->cipher->flags & CIPHER_UNITS) != 0 || c->cipher->iv_bytes == 0)
+        return;
+    c->state.lost = 1;
+    context_set_thresholds(c);
+}
+
+/*
  * The CPU, for what the devices left of the middle, which ends at `end`; of a data unit that is its
  * tail, too. Its context is left where that ends, or where the unit begins.
  */
@@ -106,8 +118,11 @@ static int finish_middle(struct blocks_context *c, const struct request *r, size
         if (is_unit ? !unit_finish(c, shard->iv, &rest)
                     : !context_set_iv(c, shard->iv) ||
                           (left != 0 &&
-                           (!blocks_on_cpu_released(c, &rest, left) || rest.written != left)))
+                           (!blocks_on_cpu_released(c, &rest, left) || rest.written != left))) {
+            if (at != 0 || r->written != 0 || rest.written != 0)
+                lose(c);
             return 0;
+        }
     }
     return 1;
 }
@@ -145,8 +160,10 @@ int segments_run(struct blocks_context *c, struct request *r, const struct work 
     r->buffered = report.shards = 0;
     c->totals.cpu_bytes[CPU_SMALL] += bytes - middle;
     enum gpuaes_status status = run_on_big_stack(call_aes, &call, flags);
-    int ok = device_judge(c->provider, &c->totals, work, &call, status) != REFUSED &&
-             finish_middle(c, r, end, &report);
+    int is_judged = device_judge(c->provider, &c->totals, work, &call, status) != REFUSED;
+    if (!is_judged && (call.is_written || r->written != 0))
+        lose(c);
+    int ok = is_judged && finish_middle(c, r, end, &report);
     if (is_unit) { /* encrypted tweaks are secret */
         OPENSSL_cleanse(iv, sizeof iv);
         OPENSSL_cleanse(report.shard, report.shards * sizeof *report.shard);
@@ -154,5 +171,8 @@ int segments_run(struct blocks_context *c, struct request *r, const struct work 
     if (!ok)
         return 0;
     request_advance(r, end, end);
-    return r->in_bytes == 0 || blocks_on_cpu(c, r, r->in_bytes);
+    if (r->in_bytes == 0 || blocks_on_cpu(c, r, r->in_bytes))
+        return 1;
+    lose(c);
+    return 0;
 }
