@@ -162,11 +162,12 @@ static void add_hash(const struct gpuaes_gcm_key *key, size_t bytes)
     add_element(hash, HASH);
 }
 
-static void add_block_of(EVP_CIPHER_CTX *ecb, uint32_t counter, enum kind kind)
+static void add_block_of(EVP_CIPHER_CTX *ecb, const unsigned char iv[12], uint32_t counter,
+                         enum kind kind)
 {
     unsigned char block[BLOCK];
     int n;
-    memcpy(block, secrets->iv, 12);
+    memcpy(block, iv, 12);
     for (int i = 0; i < 4; i++)
         block[15 - i] = (unsigned char)(counter >> 8 * i);
     if (EVP_EncryptUpdate(ecb, block, &n, block, BLOCK))
@@ -177,6 +178,7 @@ static void add_block_of(EVP_CIPHER_CTX *ecb, uint32_t counter, enum kind kind)
 static void add_gcm(const struct test_case *c, EVP_CIPHER_CTX *context)
 {
     enum { PIECE = 128 * KIB };
+    static const unsigned char zeros[12]; /* the IV of the provider's own hashes */
     struct gpuaes_gcm_key key;
     size_t key_bytes = (size_t)EVP_CIPHER_CTX_get_key_length(context);
     char name[] = "AES-nnn-ECB";
@@ -192,8 +194,10 @@ static void add_gcm(const struct test_case *c, EVP_CIPHER_CTX *context)
     add_hash_key(&key);
     add_hash(&key, c->bytes);
     add_hash(&key, PIECE);
-    add_block_of(ecb, 1, MASK);
-    add_block_of(ecb, (uint32_t)(2 + c->bytes / BLOCK), KEYSTREAM); /* after the last whole one */
+    add_block_of(ecb, secrets->iv, 1, MASK);
+    add_block_of(ecb, zeros, 1, MASK);
+    add_block_of(ecb, secrets->iv, (uint32_t)(2 + c->bytes / BLOCK),
+                 KEYSTREAM); /* after the last whole one */
 }
 
 /* In a child, whose memory goes with it. */

@@ -43,8 +43,10 @@ static void forget_key(struct gcm_context *c)
     OPENSSL_cleanse(c->key, sizeof c->key);
     if (c->ctr != NULL)
         c->cipher->helper.freectx(c->ctr);
-    if (c->hash != NULL)
+    if (c->hash != NULL) {
         c->cipher->cpu.freectx(c->hash);
+        OPENSSL_cleanse(c->hash_mask, sizeof c->hash_mask);
+    }
     c->ctr = c->hash = NULL;
     c->expanded = c->has_key = 0;
 }
@@ -73,6 +75,7 @@ void *gcm_copy(void *context)
     if (copy == NULL)
         return NULL;
     copy->ctr = copy->hash = NULL;
+    OPENSSL_cleanse(copy->hash_mask, sizeof copy->hash_mask);
     copy->stream.binding = NULL;
     copy->cpu = c->cipher->cpu.dupctx(c->cpu);
     if (copy->cpu == NULL) {
