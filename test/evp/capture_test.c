@@ -139,6 +139,27 @@ static void check_free(drv_stream stream)
 
 /* ---- The legacy stream, while one that it waits for is captured ------------------ */
 
+/*
+ * Additional data on the device after the end of a message: it must be copied before the CPU
+ * refuses it, which a card's memory would crash. That the copy is refused shows that it is asked
+ * for.
+ */
+static void check_data_after_the_end(drv_stream blocking)
+{
+    unsigned one = 1;
+    OSSL_PARAM params[] = {OSSL_PARAM_uint("device-memory", &one), OSSL_PARAM_END};
+    EVP_CIPHER_CTX *ours = context_open(1, "AES-128-GCM", usual_key, usual_iv, 1, params);
+    unsigned char tag[BLOCK];
+    int n, good = EVP_CipherUpdate(ours, memory->out_there, &n, memory->in_there, BYTES) &&
+                  EVP_CipherFinal_ex(ours, tag, &n) && application_begin_capture(blocking);
+    tap_ok(good && !EVP_CipherUpdate(ours, NULL, &n, memory->in_there, BLOCK) &&
+               reason_is(captured) && application_end_capture(blocking) == 0 &&
+               !EVP_CipherUpdate(ours, NULL, &n, memory->in_there, BLOCK),
+           "additional data on the device after the end of a message is not read by the CPU");
+    ERR_clear_error();
+    EVP_CIPHER_CTX_free(ours);
+}
+
 /* On device memory without a stream. */
 static struct run begin_waiting(const char *name, int encrypt)
 {
@@ -282,6 +303,7 @@ int main(void)
     check_legacy(own, blocking);
     check_beside(own);
     check_library(blocking);
+    check_data_after_the_end(blocking);
     tap_ok(figure("faults") == 0, "none of it counts as a fault");
     memory_on_device_free(memory);
     providers_unload(&test_providers);

@@ -104,9 +104,9 @@ static int end_message(struct gcm_context *c)
 {
     unsigned char header[EVP_AEAD_TLS1_AAD_LEN] = {0}, tag[GPUAES_BLOCK];
     size_t tag_bytes;
-    OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD,
-                                                             header, sizeof header),
-                           OSSL_PARAM_construct_end()};
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, header, sizeof header),
+        OSSL_PARAM_construct_end()};
     int has_tag = gcm_cpu_get_tag(c, tag, &tag_bytes);
     (void)ERR_set_mark();
     (void)c->cipher->cpu.set_ctx_params(c->cpu, params);

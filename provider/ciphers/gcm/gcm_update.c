@@ -133,7 +133,8 @@ static int choose_device_memory(struct gcm_context *c, const struct gcm_request 
         return 0;
     }
     if (c->side != GCM_BY_GPU && !gcm_message_begin(c)) {
-        error_raise(c->provider, ERROR_NOT_INITIALISED, "the message has no IV that is new");
+        error_raise(c->provider, ERROR_NOT_INITIALISED,
+                    c->has_key ? "the message has no IV that is new" : "no key was given");
         return 0;
     }
     int queued = can_take(c, r) ? gcm_stream_queue(c, work) : 0;
@@ -220,15 +221,15 @@ long_update(struct gcm_context *c, OSSL_FUNC_cipher_update_fn *cpu_function, uns
 
 /*
  * The hot path: a few instructions, and a jump into the default provider. Text that is small makes
- * the message the CPU's. Additional data is the default provider's, unless `small` is 0: where it
- * may be in device memory, or comes after text that a GPU did.
+ * the message the CPU's. Additional data is the default provider's, unless it may be in device
+ * memory, or comes after text that a GPU did.
  */
 static inline int is_hot(struct gcm_context *c, const unsigned char *out, const unsigned char *in,
                          size_t in_bytes)
 {
     if (__builtin_expect(out == NULL, 0)) {
         c->is_begun = 1;
-        if (c->small == 0)
+        if (c->small == 0 || c->device_memory)
             return 0;
         if (in != NULL)
             gcm_keep_aad(c, in, in_bytes);
