@@ -49,6 +49,9 @@ static enum gpuaes_status copy_through_staging(struct device *device, unsigned c
     drv_result r = stream_set_prepare(device, set, &needs);
     if (r == DRV_SUCCESS)
         r = stream_set_follow(device, set, needs.slots);
+    /* The CPU must not touch pinned memory before. */
+    if (r == DRV_SUCCESS && (to_kind == GPUAES_PINNED || from_kind == GPUAES_PINNED))
+        r = stream_set_wait(device, set, slot, NULL);
     for (size_t at = 0; at < len && r == DRV_SUCCESS; at += COPY_PIECE) {
         size_t n = min_u64(len - at, COPY_PIECE);
         r = copy_piece(device, set, to + at, to_kind, from + at, from_kind, n);
@@ -75,7 +78,7 @@ static enum gpuaes_status copy_entered(struct device *entered, void *to, const v
         status = memory_device(&from_memory, &to_memory, entered, &device);
     if (status != GPUAES_OK)
         return status;
-    if (to_memory.kind != GPUAES_DEVICE && from_memory.kind != GPUAES_DEVICE) {
+    if (to_memory.kind == GPUAES_PAGEABLE && from_memory.kind == GPUAES_PAGEABLE) {
         memcpy(to, from, len);
         return GPUAES_OK;
     }

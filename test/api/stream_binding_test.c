@@ -297,6 +297,33 @@ static int patience(const void *on_queue)
     return holds(p, e.cipher, 4096) ? 0 : 4;
 }
 
+/* Between pinned and pageable memory as well, which the CPU copies. */
+static int copies_in_order(const void *unused)
+{
+    enum { BYTES = 64 << 10 };
+    (void)unused;
+    if (!starts_with(NULL))
+        return 1;
+    become_an_application(0);
+    unsigned char *text = take(GPUAES_DEVICE, BYTES), *pinned = gpuaes_pinned_alloc(BYTES);
+    unsigned char *got = calloc(1, BYTES), *other = malloc(BYTES);
+    if (pinned == NULL || got == NULL || other == NULL)
+        return 2;
+    memset(pinned, 0, BYTES);
+    memset(other, 7, BYTES);
+    if (gpuaes_copy(text, other, BYTES) != GPUAES_OK)
+        return 3;
+    emulator_configure("copy-mbps=1");
+    application.memcpy_dtoh_async(pinned, (drv_ptr)(uintptr_t)text, BYTES, DRV_STREAM_LEGACY);
+    int right = gpuaes_copy(got, pinned, BYTES) == GPUAES_OK && !memcmp(got, other, BYTES);
+    application.memcpy_htod_async((drv_ptr)(uintptr_t)text, pinned, BYTES, DRV_STREAM_LEGACY);
+    memset(other, 9, BYTES);
+    right = right && gpuaes_copy(pinned, other, BYTES) == GPUAES_OK;
+    emulator_configure(NULL);
+    return right && gpuaes_copy(other, text, BYTES) == GPUAES_OK && !memcmp(got, other, BYTES) ? 0
+                                                                                               : 4;
+}
+
 static struct gpuaes_stream_binding *held;
 
 static int hold(void)
@@ -329,6 +356,7 @@ static void test_processes(void)
         child_ok(fault, faults[i], "%s is reported", faults[i]);
     child_ok(patience, NULL, "the application's work is not under the limit of ours");
     child_ok(patience, &both, "nor is it on a queue");
+    child_ok(copies_in_order, NULL, "gpuaes_copy() comes after what is queued, also of the host");
     child_ok(is_kept_meanwhile, NULL, "the device is kept while a queue is open");
 }
 
