@@ -191,8 +191,10 @@ enum gpuaes_status gpuaes_stream_binding_hash(struct gpuaes_stream_binding *bind
     unsigned char own[GPUAES_BLOCK];
     if (binding == NULL || key == NULL || hash == NULL)
         return GPUAES_BAD_ARGUMENT;
-    if (stream_binding_enter(binding, &guard) != GPUAES_OK)
+    if (stream_binding_enter(binding, &guard) != GPUAES_OK) {
+        begin(binding);
         return GPUAES_FAULT;
+    }
     drv_result r = take_hash(binding, own);
     enum gpuaes_status status =
         r == DRV_SUCCESS ? GPUAES_OK : device_fault_midway(binding->device, "work on a stream", r);
