@@ -266,6 +266,8 @@ class Package:
             if tensor.layout != self._module.strided:
                 raise TypeError(f"tensor {name} has the layout {tensor.layout}: expected torch.strided")
             _memory.torch_place(tensor, f"tensor {name}")
+        if _memory.is_of(tensor, "numpy.ma", "MaskedArray"):
+            raise TypeError(f"tensor {name} has a mask: expected an array without one")
         kind = next((kind for kind, type_ in self._types.items() if type_ == tensor.dtype), None)
         if kind is None:
             raise TypeError(f"tensor {name} has the type {tensor.dtype}, which the format does not know")
