@@ -213,7 +213,7 @@ def test_exchanged_tensors_are_refused(key, path):
     ({"__metadata__": numpy.zeros(1, "f4")}, ValueError, "'__metadata__': that is taken"),
     ({"step": 3}, TypeError, "tensor step is int: expected a tensor"),
     ({0: numpy.zeros(1, "f4")}, TypeError, "a tensor has the name 0: expected a str"),
-    ({"\ud800": numpy.zeros(1, "f4")}, ValueError, "surrogates not allowed"),
+    ({"\ud800": numpy.zeros(1, "f4")}, ValueError, r"^the tensor '\\ud800' has half of a surrogate pair"),
 ])  # fmt: skip
 def test_tensors_that_cannot_be_written(tensors, error, said, key, path, tmp_path):
     with pytest.raises(error, match=said):
@@ -226,6 +226,9 @@ def test_wrong_arguments_are_refused(arrays, key, path, tmp_path):
         checkpoint.save_file(arrays, path, key, {"step": 3})
     with pytest.raises(ValueError, match="^key has 16 bytes: expected 32$"):
         checkpoint.save_file(arrays, path, key[:16])
+    for metadata in {"source": os.fsdecode(b"\xff")}, {"source": "\ud83d\ude00"}, {"source\ud83d": "\ude00"}:
+        with pytest.raises(ValueError, match="^metadata: 'source.* has half of a surrogate pair"):
+            checkpoint.save_file(arrays, path, key, metadata)
     assert not list(tmp_path.iterdir())
     with pytest.raises(ValueError, match="^package is 'jax': expected torch, cupy or numpy$"):
         checkpoint.load_file(path, key, package="jax")

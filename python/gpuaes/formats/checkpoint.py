@@ -91,8 +91,18 @@ def _nonce(number: int) -> bytes:
     return number.to_bytes(12, "big")
 
 
+def _check_text(text: str, what: str) -> None:
+    """JSON can name half of a surrogate pair, but a file that does is refused when it is loaded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{what} has half of a surrogate pair: expected text that UTF-8 can encode") from None
+
+
 def _seal(path: Any, originals: dict[str, Any], text: Callable[[str], Any], key: Any, metadata: Any) -> None:
     """Writes tensors of {NAME: (TYPE, SHAPE)}, one after the other."""
+    for name in originals:
+        _check_text(name, f"the tensor {name!r}")
     counts = {name: bytes_of_shape(name, *both) + TAG_BYTES for name, both in originals.items()}
     salt = secrets.token_bytes(_SALT_BYTES)
     about = {"gpuaes": "1", "salt": salt.hex(), "tensors": json.dumps(originals)}
@@ -101,6 +111,8 @@ def _seal(path: Any, originals: dict[str, Any], text: Callable[[str], Any], key:
             check_metadata(metadata)
         except RefusedFile:
             raise TypeError("metadata is not made of texts: expected {str: str}") from None
+        for name, value in metadata.items():
+            _check_text(name + value, f"metadata: {name!r}")
         about["metadata"] = json.dumps(metadata)
     sizes = [(_HEADER, TAG_BYTES), *counts.items()]
     header = make_header([(name, "U8", [count], count) for name, count in sizes], about)
