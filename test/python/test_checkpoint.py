@@ -244,6 +244,9 @@ def test_file_has_another_name_until_it_is_complete(arrays, key, path, tmp_path,
     os.umask(umask)
     assert path.stat().st_mode & 0o777 == 0o666 & ~umask
     path.chmod(0o640)
+    (link := tmp_path.parent / f"{tmp_path.name}.link").symlink_to(path)
+    checkpoint.save_file(arrays, link, key)
+    assert link.is_symlink() and load(path, key).keys() == arrays.keys()
     before, seen = path.read_bytes(), []
     bytes_of = _safetensors.Package.bytes_of
 

@@ -30,7 +30,6 @@ class Files:
         (self.folder / "text").write_bytes(text)
         aead = StreamingAead(key, **{"segment_bytes": SEGMENT, **how})
         aead.encrypt_file(self.folder / "text", self.folder / "sealed", aad)
-        assert os.stat(self.folder / "sealed").st_mode & 0o777 == 0o600
         return (self.folder / "sealed").read_bytes()
 
     def unseal(self, sealed, aad=AAD, key=KEY, **how):
@@ -175,6 +174,28 @@ def test_exception_of_progress_leaves_no_file(tmp_path, rng):
     assert os.listdir(tmp_path) == ["text"]
 
 
+def test_targets(tmp_path):
+    """A file keeps its mode, a link stays one, and what is no regular file is left alone."""
+    (tmp_path / "text").write_bytes(b"text")
+    (tmp_path / "link").symlink_to("sealed")
+    aead, umask = StreamingAead(KEY), os.umask(0o027)
+    try:
+        aead.encrypt_file(tmp_path / "text", tmp_path / "link")
+    finally:
+        os.umask(umask)
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "sealed").stat().st_mode & 0o777 == 0o640
+    (tmp_path / "sealed").chmod(0o604)
+    modes = []
+    aead.encrypt_file(tmp_path / "text", tmp_path / "sealed", progress=lambda done: modes.extend(
+        path.stat().st_mode & 0o777 for path in tmp_path.glob(".gpuaes-*")))
+    assert modes == [0o600] and (tmp_path / "sealed").stat().st_mode & 0o777 == 0o604
+    os.mkfifo(tmp_path / "pipe")
+    for target in tmp_path / "pipe", "/dev/null", tmp_path:
+        with pytest.raises(ValueError, match="is no regular file$"):
+            aead.decrypt_file(tmp_path / "sealed", target)
+    assert sorted(os.listdir(tmp_path)) == ["link", "pipe", "sealed", "text"] and (tmp_path / "pipe").is_fifo()
+
+
 def test_pipe_is_read(tmp_path, rng):
     text = rng.randbytes(50_000)
     read, write = os.pipe()
@@ -205,14 +226,15 @@ def test_wrong_arguments(device_array):
         _tink_segments.Segments(None, None, bytes(7))._nonces((1 << 32) - 1, 2, False)
 
 
-def test_key_is_overwritten():
+def test_key_is_overwritten(tmp_path):
     aead = StreamingAead(KEY)
     key = aead._key.buffer
     assert key.raw == KEY
     aead.close()
     assert not any(key.raw)
     with pytest.raises(ValueError, match="was closed"):
-        aead.encrypt_file("/dev/null", "/dev/null")
+        aead.encrypt_file("/dev/null", tmp_path / "sealed")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("key, salt, info, derived", [

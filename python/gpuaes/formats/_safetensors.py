@@ -12,12 +12,11 @@ import ctypes
 import importlib
 import json
 import os
-import re
-import secrets
-from typing import Any, BinaryIO, Iterable, Iterator, NamedTuple
+from typing import Any, Iterable, NamedTuple
 
 from .. import _driver, _library, _memory
 from .._library import lib
+from ._files import replacing
 
 METADATA = "__metadata__"
 _HEADER_MOST = 100_000_000  # as safetensors itself has it
@@ -305,7 +304,7 @@ class Package:
 
 def write_file(path: Any, header: bytes, arrays: Iterable[Any]) -> None:
     """Writes a whole file, or nothing."""
-    with _replacing(path) as file:
+    with replacing(path) as file:
         file.write(len(header).to_bytes(8, "little"))
         file.write(header)
         for array in arrays:
@@ -316,32 +315,3 @@ def write_file(path: Any, header: bytes, arrays: Iterable[Any]) -> None:
             lane = _driver.lane(memory.device, memory.stream, memory.stream_owner)
             for at in range(0, memory.bytes, _PIECE):
                 file.write(lane.read(memory.address + at, min(_PIECE, memory.bytes - at)))
-
-
-@contextlib.contextmanager
-def _replacing(path: Any) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` once it is complete. Until then nobody can foresee its name, and nobody else
-    can open it. Its mode is then that of the old file, or what the umask leaves."""
-    path = os.path.abspath(os.fsdecode(path))
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise ValueError(f"{path} is no regular file")
-    mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o666 & ~_umask()
-    new = os.path.join(os.path.dirname(path), f".gpuaes-{secrets.token_hex(16)}")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with open(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fchmod(descriptor, mode)
-            os.fsync(descriptor)
-        os.replace(new, path)
-    except BaseException:
-        os.unlink(new)
-        raise
-
-
-def _umask() -> int:
-    """That of the process: os.umask() would change it for all threads to read it."""
-    with open("/proc/self/status", encoding="utf-8", errors="replace") as status:
-        found = re.search(r"^Umask:\s*([0-7]+)", status.read(), re.M)
-    return int(found[1], 8) if found else 0o077

@@ -8,8 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import tempfile
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 from .. import _driver, _library, _policy
 from .._gcm import TAG_BYTES
@@ -24,21 +23,6 @@ _PIECE_BYTES, _HOST_PIECE_BYTES = 32 << 20, 1 << 20
 
 # Memory to which a device that hangs may still write: never freed.
 _lost: list[Any] = []
-
-
-@contextlib.contextmanager
-def replacing(target: Any) -> Iterator[Any]:
-    """A file that becomes `target` at the end. An exception leaves `target` as it was."""
-    target = os.path.abspath(os.fspath(target))
-    handle, name = tempfile.mkstemp(prefix=".gpuaes-", dir=os.path.dirname(target))  # mode 0600
-    try:
-        with os.fdopen(handle, "wb", buffering=0) as out:
-            yield out
-            os.fsync(out.fileno())
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def fill(file: Any, view: memoryview) -> int:

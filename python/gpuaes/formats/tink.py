@@ -28,6 +28,7 @@ from .._memory import Memory
 from .._owner import Owner
 from ..errors import GpuaesError, InvalidTag
 from . import _tink_files, _tink_keyset
+from ._files import replacing
 from ._tink_files import Progress
 from ._tink_segments import PREFIX_BYTES, Layout, Segments
 
@@ -78,12 +79,12 @@ class StreamingAead(Owner):
     # ---- Files ------------------------------------------------------------------------
 
     def encrypt_file(self, source: Any, target: Any, aad: Any = b"", progress: Progress | None = None) -> None:
-        """Writes `target` from the file `source`. `progress` is called with the bytes of text that are done, each time
+        """Writes `target`, a regular file, from the file `source`. `progress` is called with the bytes of text that are done, each time
         after 32 MiB or less, or after a segment where that is longer.
 
         A device works on the segments where AESGCM would use one for data of the host: see gpuaes.start().
         """
-        with open(source, "rb", buffering=0) as file, _tink_files.replacing(target) as out:
+        with open(source, "rb", buffering=0) as file, replacing(target, buffering=0) as out:
             header, segments = self._new(aad)
             out.write(header)
             _tink_files.run(segments, True, file, out, progress)
@@ -91,7 +92,7 @@ class StreamingAead(Owner):
     def decrypt_file(self, source: Any, target: Any, aad: Any = b"", progress: Progress | None = None) -> None:
         """The inverse. Raises InvalidTag where a segment is not authentic, or the file is truncated: `target` is then
         what it was."""
-        with open(source, "rb", buffering=0) as file, _tink_files.replacing(target) as out:
+        with open(source, "rb", buffering=0) as file, replacing(target, buffering=0) as out:
             header = bytearray(self._layout.header)
             count = _tink_files.fill(file, memoryview(header))
             _tink_files.run(self._old(bytes(header[:count]), aad), False, file, out, progress)
