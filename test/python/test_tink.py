@@ -11,6 +11,7 @@ import os
 import pytest
 
 pytest.importorskip("gpuaes", exc_type=ImportError)
+import gpuaes  # noqa: E402
 from gpuaes import GpuaesError, InvalidTag, _driver, _libcrypto  # noqa: E402
 from gpuaes.formats import _tink_files, _tink_segments  # noqa: E402
 from gpuaes.formats.tink import StreamingAead  # noqa: E402
@@ -148,8 +149,11 @@ def test_changes_are_noticed(way, rng):
             way.unseal(sealed, **how)
 
 
-def test_file_is_finished_without_a_device_that_fails(tmp_path, device_array, everything_on_device, rng, monkeypatch):
+@pytest.mark.parametrize("hangs", [False, True])
+def test_file_is_finished_without_a_device_that_fails(hangs, tmp_path, device_array, everything_on_device, rng, monkeypatch):
+    """Its memory is freed, unless it cannot be waited for: then the text in it is overwritten."""
     monkeypatch.setattr(_tink_files, "_PIECE_BYTES", 3 * SEGMENT)
+    monkeypatch.setattr(_tink_files, "_lost", lost := [])
     fetch, calls = _driver.Lane.fetch, []
 
     def failing(lane, to, source, count):
@@ -159,12 +163,23 @@ def test_file_is_finished_without_a_device_that_fails(tmp_path, device_array, ev
                 raise GpuaesError("of this test")
         fetch(lane, to, source, count)
 
+    def hanging(_, doing):
+        if doing == "overwriting text" and len(calls) > 1:
+            raise GpuaesError("of this test")
+        wait(_, doing)
+
+    wait = _driver.Lane.wait
+    if hangs:
+        monkeypatch.setattr(_driver.Lane, "wait", hanging)
     monkeypatch.setattr(_driver.Lane, "fetch", failing)
     text, files = rng.randbytes(40_000), Files(tmp_path)
     sealed = files.seal(text)
     assert len(calls) == 2
     calls.clear()
+    pinned = gpuaes.statistics().pinned_bytes
     assert files.unseal(sealed) == text and len(calls) == 2
+    assert len(lost) == (2 if hangs else 0) and not any(any(each.view) for work in lost for each in work._near)
+    assert hangs or gpuaes.statistics().pinned_bytes == pinned
 
 
 def test_exception_of_progress_leaves_no_file(tmp_path, rng):

@@ -21,7 +21,7 @@ Progress = Callable[[int], Any]
 # Of a device's work, and of libcrypto's, which passes the caches of a core.
 _PIECE_BYTES, _HOST_PIECE_BYTES = 32 << 20, 1 << 20
 
-# Memory to which a device that hangs may still write: never freed.
+# What a device that hangs may still use: never freed.
 _lost: list[Any] = []
 
 
@@ -86,9 +86,9 @@ def _begin(segments: Segments, encrypt: bool, count: int) -> _OnHost | _OnDevice
 
 def _instead_of(work: _OnDevice) -> _OnHost:
     """After a failure of the device, which has changed nothing of `source`."""
-    _lost.append(work)
     host = _OnHost(work.segments, work.encrypt, work.count)
     host.source[:] = work.source
+    work.close()
     return host
 
 
@@ -158,8 +158,16 @@ class _OnDevice:
             batch.close()
 
     def close(self) -> None:
-        with contextlib.suppress(GpuaesError), self._lane as lane:
-            for memory in self._far:
-                lane.fill(memory.address, 0, memory.nbytes)
+        """Keeps the memory where the device cannot be waited for, and overwrites what the host has of it."""
+        try:
+            with self._lane as lane:
+                for memory in self._far:
+                    lane.fill(memory.address, 0, memory.nbytes)
+                lane.wait("overwriting text")
+        except GpuaesError:
+            _lost.append(self)
+            for pinned in self._near:
+                lib.gpuaes_cleanse(pinned.address, len(pinned.view))
+            return
         for each in (*self._far, *self._near):
             each.close()
