@@ -87,6 +87,21 @@ def test_keys_of_all_sizes(how):
 
 
 @pytest.mark.parametrize("how", ["signed", "encrypted"])
+def test_pages_without_tags_must_be_asked_for(how):
+    """Whoever changes a number before an encrypted footer makes pages of AES_GCM_V1 such ones: their headers are still
+    authentic, and text that is known can be changed."""
+    writer = writing.Writer(SEAL)
+    chunk = writing.chunk(writing.metadata(*writer.pages(texts=[text := bytes(100)])))
+    assert texts_of(getattr(writer, how)([[chunk]]), KEY, unauthenticated_pages=True) == {(0, "a"): [text]}
+    ctr = getattr(writer, how)([[chunk]], writing.algorithm(which=2))
+    with pytest.raises(parquet.RefusedFile) as refused:
+        parquet.decrypt(ctr, KEY)
+    assert str(refused.value) == (
+        "footer: AES_GCM_CTR_V1: pages have no tags, so that nothing authenticates them: expected unauthenticated_pages=True")
+    assert parquet.decrypt(ctr, KEY, unauthenticated_pages=True).pages[0].text_bytes == len(text) + 16
+
+
+@pytest.mark.parametrize("how", ["signed", "encrypted"])
 def test_row_groups_without_rows(how):
     """A dictionary and no data, or nothing."""
     writer = writing.Writer(SEAL)

@@ -24,6 +24,7 @@ KEY, PREFIX = bytes(range(32)), b"a prefix of some length"
 KINDS = [(name, signed) for name in ("AES_GCM_V1", "AES_GCM_CTR_V1") for signed in (False, True)]
 if int(pyarrow.__version__.split(".")[0]) < 26:
     KINDS.remove(("AES_GCM_CTR_V1", True))
+ALLOWED = {"AES_GCM_V1": {}, "AES_GCM_CTR_V1": {"unauthenticated_pages": True}}
 ROWS = 2000
 
 
@@ -96,7 +97,11 @@ SHAPES = [
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_files_are_read(algorithm, signed, shape):
     properties = sealed_by(encryption_algorithm=algorithm, plaintext_footer=signed)
-    plain = parquet.decrypt(written([table()], properties, **shape), KEY)
+    data = written([table()], properties, **shape)
+    plain = parquet.decrypt(data, KEY, **ALLOWED[algorithm])
+    if ALLOWED[algorithm]:
+        with pytest.raises(parquet.RefusedFile, match="^footer: AES_GCM_CTR_V1: .* expected unauthenticated_pages=True$"):
+            parquet.decrypt(data, KEY)
     assert plain.left == []
     found, wanted = read(plain), expected(table(), **shape)
     assert found == wanted and found.schema.equals(wanted.schema, check_metadata=True)
@@ -111,7 +116,7 @@ def test_row_groups_without_rows(algorithm, signed, dictionary):
         for page_index in True, False:
             shape = {"use_dictionary": dictionary, "write_page_index": page_index, "schema": some.schema}
             properties = sealed_by(encryption_algorithm=algorithm, plaintext_footer=signed)
-            plain = parquet.decrypt(written(tables, properties, **shape), KEY)
+            plain = parquet.decrypt(written(tables, properties, **shape), KEY, **ALLOWED[algorithm])
             assert read(plain) == expected(*tables, **shape)
 
 
@@ -216,15 +221,15 @@ def wrapped(tables, shape=None, **how):
 def test_wrapped_keys(algorithm, signed, double, bits):
     how = {"double_wrapping": double, "encryption_algorithm": algorithm, "plaintext_footer": signed}
     data = wrapped([table()], {"write_page_index": True}, data_key_length_bits=bits, **how)
-    kms = Kms()
-    plain = parquet.decrypt(data, parquet.KmsKeys(kms.unwrap_key))
+    kms, allowed = Kms(), ALLOWED[algorithm]
+    plain = parquet.decrypt(data, parquet.KmsKeys(kms.unwrap_key), **allowed)
     assert read(plain) == expected(table())
     assert {page.column for page in plain.pages} == {"plain", "words", "lists.list.element", "records.x"}
     # A key that wraps keys is unwrapped once, for all columns and row groups.
     assert sorted(kms.unwrapped) == (list("abcf") if double else list("abbcf"))
     # With its own unwrap function, a key may be refused: its columns are left.
     known = parquet.KmsKeys(lambda key, name: None if name in "bc" else kms.unwrap_key(key, name))
-    plain = parquet.decrypt(data, known)
+    plain = parquet.decrypt(data, known, **allowed)
     assert plain.left == ["words", "lists.list.element", "records.x"]
     kept = [name for name in table().column_names if name not in ("words", "lists")]
     wanted = expected(table(), columns=kept, store_schema=False).to_pydict()
@@ -232,9 +237,9 @@ def test_wrapped_keys(algorithm, signed, double, bits):
         del record["x"]
     assert read(plain).to_pydict() == wanted
     with pytest.raises(ValueError, match="^columns has words, whose key is missing$"):
-        parquet.decrypt(data, known, columns=["words"])
+        parquet.decrypt(data, known, columns=["words"], **allowed)
     columns = ["plain", "sums"]
-    assert read(parquet.decrypt(data, known, columns=columns)) == expected(table(), columns=columns)
+    assert read(parquet.decrypt(data, known, columns=columns, **allowed)) == expected(table(), columns=columns)
 
 
 def test_wrapped_uniform_key():

@@ -62,8 +62,11 @@ class Chunk:
 class File:
     """A file whose footer has been decrypted, or found to be authentic."""
 
-    def __init__(self, memory: _memory.Memory, keys: Any, prefix: bytes, device: Device) -> None:
+    def __init__(
+        self, memory: _memory.Memory, keys: Any, prefix: bytes, device: Device, unauthenticated_pages: bool = False
+    ) -> None:
         self.memory, self.device, self._prefix = memory, device, prefix
+        self._unauthenticated_pages = unauthenticated_pages
         if memory.device is not None:
             lane = _driver.lane(memory.device, memory.stream, memory.stream_owner)
             self._data: Any = lane.read(memory.address, memory.bytes)
@@ -117,6 +120,12 @@ class File:
 
     def _use(self, algorithm: Struct, metadata: bytes | None) -> None:
         self._algorithm = Algorithm(algorithm, self._prefix)
+        # Nothing authenticates the algorithm before an encrypted footer: a file of AES_GCM_V1 may have been made to say this.
+        if self._algorithm.pages_are_ctr and not self._unauthenticated_pages:
+            raise RefusedFile(
+                "footer: AES_GCM_CTR_V1: pages have no tags, so that nothing authenticates them:"
+                " expected unauthenticated_pages=True"
+            )
         key = self._key(None, metadata)
         if key is None:
             raise ValueError("keys has no key of the footer: expected one for None")

@@ -42,6 +42,7 @@ def decrypt(
     columns: Iterable[str] | None = None,
     aad_prefix: bytes = b"",
     like: Any = None,
+    unauthenticated_pages: bool = False,
 ) -> Plain:
     """Returns a file without encryption.
 
@@ -55,13 +56,16 @@ def decrypt(
     The new file is an array like `like`, memory of a device. Without it, the file is where `data` is, a bytearray on the
     host.
 
+    `unauthenticated_pages` also takes files of AES_GCM_CTR_V1, whose pages have no tags: whoever can write a file can change
+    their text. Anybody can make a file of AES_GCM_V1 whose footer is encrypted one of these, without a key.
+
     Raises RefusedFile, which names the place, where the file is malformed or not authentic.
     """
     memory = _memory.view(data, name="data")
     if like is None and memory.device is not None:
         like = data
     prefix = small_bytes(aad_prefix, "aad_prefix", 0, PREFIX_MOST)
-    file = File(memory, keys, prefix, Device(like))
+    file = File(memory, keys, prefix, Device(like), unauthenticated_pages)
     keep = file.select(None if columns is None else list(columns))
     file.read_metadata()
     file.find_pages()
