@@ -407,6 +407,29 @@ def test_other_keys_are_refused(how):
                 parquet.decrypt(data, {**KEYS, name: other})
 
 
+@pytest.mark.parametrize("hostile", [
+    (writing.LIST, b"\xfc" + writing.varint(100_000) + bytes(100_000)),  # of empty structs
+    (writing.LIST, b"\xfc" + writing.varint(50_000) + b"\x11\0" * 50_000), (writing.STRUCT, b"\x11" * 100_000 + b"\0"),
+    (writing.LIST, b"\xf9" + writing.varint(100_000) + bytes(100_000)),  # of empty lists
+    (writing.LIST, b"\xf1" + writing.varint(100_000) + bytes(100_000)), writing.binary(bytes(100_000)),
+], ids=["structs", "fields", "struct", "lists", "booleans", "bytes"])
+@pytest.mark.parametrize("how", ["signed", "encrypted"])
+def test_memory_before_the_footer_is_authentic(how, hostile):
+    """Little is taken, whatever nobody has authenticated."""
+    signed = how == "signed"
+    within = writing.struct({1: writing.struct({2: writing.binary(writing.UNIQUE), 9: hostile})})
+    for algorithm, said in (writing.algorithm(), "not authentic"), (within, "a struct has field . .*of more than 65536 bytes"):
+        fields = writing.struct({2: hostile, 8: algorithm} if signed else {1: algorithm, 3: hostile})[1]
+        end = fields + bytes(28) if signed else fields + struct.pack("<I", 28) + bytes(28)
+        data = b"PAR1" + end + struct.pack("<I", len(end)) + (b"PAR1" if signed else b"PARE")
+        tracemalloc.start()
+        with pytest.raises(parquet.RefusedFile, match="^footer: " + said):
+            parquet.decrypt(data, KEY)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert most < (1 << 20) + 4 * len(data), f"{most} bytes for a file of {len(data)}"
+
+
 def test_the_refusal_is_caught_as_others_are():
     for kind in InvalidTag, ValueError, parquet.RefusedFile:
         with pytest.raises(kind) as refused:

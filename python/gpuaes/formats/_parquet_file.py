@@ -22,6 +22,7 @@ from ._thrift import BINARY, I32, I64, STRUCT, Struct
 __all__ = ["Chunk", "File", "FindKey", "Page"]
 
 FindKey = Callable[[Union[str, None], Union[bytes, None]], Union[bytes, None]]
+_BEFORE_MOST = 1 << 16  # bytes of a field that is read before the footer is authentic
 _END = 8  # the length of the footer, and a magic number
 _FOOTER, _METADATA, _PAGE, _DICTIONARY, _PAGE_HEADER, _DICTIONARY_HEADER = range(6)
 _COLUMN_INDEX, _OFFSET_INDEX, _BLOOM_HEADER, _BLOOM_BITS = range(6, 10)
@@ -96,16 +97,16 @@ class File:
     # ---- The footer --------------------------------------------------------------------
 
     def _open(self, text: bytes) -> Struct:
-        crypto, at = parse(text, "footer")
         with placed("footer"):
+            crypto, at = _thrift.read_some(text, (1, 2), _BEFORE_MOST)
             self._use(crypto.must(1, STRUCT, "encryption_algorithm"), crypto.value(2, BINARY, "key_metadata"))
         module = find(text, at, len(text), self._footer_key, self._aad(_FOOTER), "footer")
         return parse(self.device.texts([module])[0], "footer")[0]
 
     def _verify(self, text: bytes) -> Struct:
         """Has nonce | tag behind it: its encryption must give this tag, and is of no other use."""
-        fields, at = parse(text, "footer")
         with placed("footer"):
+            fields, at = _thrift.read_some(text, (8, 9), _BEFORE_MOST)
             algorithm = fields.value(8, STRUCT, "encryption_algorithm")
             if algorithm is None:
                 raise RefusedFile("it is not encrypted")
@@ -116,7 +117,7 @@ class File:
             sealed = aes.encrypt(text[at : at + NONCE], text[:at], self._aad(_FOOTER))
         if not hmac.compare_digest(sealed[-TAG:], text[-TAG:]):
             raise RefusedFile("footer: not authentic: another key, or changed")
-        return fields
+        return parse(text, "footer")[0]
 
     def _use(self, algorithm: Struct, metadata: bytes | None) -> None:
         self._algorithm = Algorithm(algorithm, self._prefix)
