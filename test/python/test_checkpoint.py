@@ -6,6 +6,7 @@ import json
 import os
 import re
 import struct
+import tracemalloc
 
 import pytest
 
@@ -314,6 +315,28 @@ def test_wrong_headers_are_refused(header, said, key, path, tmp_path):
     with pytest.raises(RefusedFile) as refused:
         checkpoint.encrypt_file(tmp_path / "plain", path, key)
     assert str(refused.value).startswith(said) and not path.exists()
+
+
+@pytest.mark.parametrize("part, ends", [
+    ("{},", "more objects or lists than"), ('{"":0},', "more objects or lists than"), ("[],", "more objects or lists than"),
+    ('{"":0' + " " * 26 + "},", "tensor a: expected dtype"), ("[" + " " * 6 + "],", "tensor a: expected dtype"),
+    ('"{[",', "tensor a: expected dtype"), ('"\\\\","{}\\"[]",', "tensor a: expected dtype"),
+])  # fmt: skip
+def test_memory_for_headers_that_nobody_has_authenticated(part, ends, key, path):
+    header = '{"a":[' + part * (300_000 // len(part)) + "0]}"
+    path.write_bytes(struct.pack("<Q", len(header)) + header.encode())
+    tracemalloc.start()
+    with pytest.raises(RefusedFile, match=ends):
+        load(path, key)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 20 * len(header), f"{most} bytes for {len(header)}"
+
+
+def test_texts_may_have_many_brackets(arrays, key, path):
+    arrays = {f"{name}{'[{' * 100}": each for name, each in arrays.items()}
+    checkpoint.save_file(arrays, path, key, metadata := {"index": "[[],{}]" * 1000, '\\"[': "{" * 1000})
+    assert same(load(path, key), arrays) and checkpoint.read_metadata(path, key) == metadata
 
 
 def test_headers_that_are_not_text_are_refused(key, path):

@@ -12,6 +12,7 @@ import ctypes
 import importlib
 import json
 import os
+import re
 from typing import Any, Iterable, NamedTuple
 
 from .. import _driver, _library, _memory
@@ -149,14 +150,26 @@ def parse_object(text: Any, where: str) -> dict[str, Any]:
         return dict(found)
 
     try:
-        # Raises for half of a surrogate pair, which JSON may name and UTF-8 cannot.
-        parsed = json.loads(text if isinstance(text, str) else text.decode(), object_pairs_hook=pairs)
-        json.dumps(parsed, ensure_ascii=False).encode()
+        text = text if isinstance(text, str) else text.decode()
+        _check_density(text)
+        parsed = json.loads(text, object_pairs_hook=pairs)
+        if "\\u" in text:  # Raises for half of a surrogate pair, which JSON may name and UTF-8 cannot.
+            json.dumps(parsed, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise RefusedFile(f"{where}: no object of JSON: {error}") from None
     if not isinstance(parsed, dict):
         raise RefusedFile(f"{where}: {type(parsed).__name__}, no object of JSON")
     return parsed
+
+
+def _check_density(text: str) -> None:
+    """Python takes some hundred bytes for an object, and half of that for a list, which may have two bytes each. What is
+    within texts does not count."""
+    if text.count("{") <= 16 + len(text) // 32 and text.count("[") <= 16 + len(text) // 8:
+        return
+    without = re.sub('"[^"]*"', "", text.replace("\\\\", "").replace('\\"', ""))
+    if without.count("{") > 16 + len(text) // 32 or without.count("[") > 16 + len(text) // 8:
+        raise ValueError("more objects or lists than tensors of its length have")
 
 
 def check_metadata(metadata: Any) -> dict[str, str]:
